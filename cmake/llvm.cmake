@@ -1,0 +1,28 @@
+# LLVM, if wanted: includes go to codegen/llvm alone, libraries into libtenon with their symbols hidden.
+add_library(tenon_llvm INTERFACE)
+if(TENON_LLVM)
+  find_package(LLVM 19.1 CONFIG QUIET)
+  if(NOT LLVM_FOUND)
+    foreach(version 22 21 20)
+      find_package(LLVM ${version} CONFIG QUIET)
+      if(LLVM_FOUND)
+        break()
+      endif()
+    endforeach()
+  endif()
+  if(NOT LLVM_FOUND)
+    message(FATAL_ERROR "LLVM 19.1 or newer was not found. Install it (Debian: llvm-19-dev libzstd-dev zlib1g-dev), "
+                        "set LLVM_DIR, or configure with -DTENON_LLVM=OFF to run on the interpreter.")
+  endif()
+  message(STATUS "Tenon: LLVM ${LLVM_PACKAGE_VERSION}")
+  file(GLOB llvm_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/codegen/llvm/*.cpp)
+  set_source_files_properties(${llvm_sources} PROPERTIES
+    INCLUDE_DIRECTORIES "" COMPILE_OPTIONS "-isystem${LLVM_INCLUDE_DIRS};-fno-rtti;-Wno-unused-parameter"
+    COMPILE_DEFINITIONS "TENON_HAVE_LLVM=1")
+  if(TENON_LLVM_STATIC AND TARGET LLVMX86CodeGen)
+    llvm_map_components_to_libnames(llvm_libraries orcjit native passes)
+  else()
+    set(llvm_libraries LLVM)
+  endif()
+  target_link_libraries(tenon_llvm INTERFACE ${llvm_libraries})
+endif()

@@ -1,0 +1,16 @@
+// Loop tree -> CUDA C text: one __global__ function a phase, no includes, in the common subset of CUDA C++ and C99.
+#pragma once
+
+#include <string>
+
+#include "ir/looptree.h"
+
+namespace tenon::codegen::cuda {
+
+// The prelude every program starts with (half conversions, 64-bit types, TENON_KERNEL and friends).
+const char* prelude();
+// Prelude and kernels, ready for NVRTC. Functions are named `<tree.name>_<phase name>`.
+std::string emit(const ir::LoopTree& tree);
+std::string emit_kernels(const ir::LoopTree& tree);   // without the prelude
+
+}  // namespace tenon::codegen::cuda

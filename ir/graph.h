@@ -1,0 +1,156 @@
+// The graph: immutable, hash-consed nodes of tensor operations. Making a node checks it, infers its type and shape,
+// folds algebraic identities and finds an equal node that already exists, so common subexpressions never arise.
+//
+//   graph @softmax(%x: f32[4096,1024]) {
+//     %m = reduce.max %x dims=[1] : f32[4096,1]
+//     %1 = expand %m [4096,1024] : f32[4096,1024]
+//     %2 = sub %x, %1 : f32[4096,1024]
+//     ...
+//     return %5
+//   }
+//
+// Broadcasting is explicit: the operands of an elementwise node have its shape. Every function is thread-safe.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/ops.h"
+#include "ir/types.h"
+
+namespace tenon::ir {
+
+class Node;
+
+// A counted reference to a node. Dropping the last one frees the node and, iteratively, whatever only it kept alive.
+class NodeRef {
+ public:
+  NodeRef() = default;
+  explicit NodeRef(Node* node);
+  NodeRef(const NodeRef& other);
+  NodeRef(NodeRef&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  NodeRef& operator=(NodeRef other) noexcept {
+    std::swap(node_, other.node_);
+    return *this;
+  }
+  ~NodeRef();
+
+  Node* get() const { return node_; }
+  Node* operator->() const { return node_; }
+  Node& operator*() const { return *node_; }
+  explicit operator bool() const { return node_ != nullptr; }
+  friend bool operator==(const NodeRef& a, const NodeRef& b) { return a.node_ == b.node_; }
+
+ private:
+  Node* node_ = nullptr;
+};
+
+// What a materialised node holds; the runtime derives its buffers from it. Opaque here.
+struct Payload {
+  virtual ~Payload() = default;
+};
+
+class Node {
+ public:
+  Op op() const { return op_; }
+  DType dtype() const { return dtype_; }
+  DeviceTag device() const { return device_; }
+  const Dims& shape() const { return shape_; }
+  int rank() const { return static_cast<int>(shape_.size()); }
+  int64_t numel() const { return numel_; }
+  const SmallVector<Node*, 3>& inputs() const { return inputs_; }  // owned by this node
+  const Dims& ints() const { return ints_; }                        // attributes; ops.def says what they mean
+  uint64_t bits() const { return bits_; }                           // Const: the element
+  uint64_t id() const { return id_; }                               // creation order; operands have smaller ids
+  bool is_leaf() const { return inputs_.empty(); }
+
+  // The tensor behind an Input; null for a placeholder in IR text and for every other op.
+  const std::shared_ptr<Payload>& payload() const { return payload_; }
+
+  // How many user handles hold this node. A held node inside an evaluated expression becomes an extra output.
+  std::atomic<int32_t> holders{0};
+
+  // Turns a computed node into an Input that owns `payload`, in place, dropping its operands (iteratively). Readers
+  // of the node keep it. Must not run concurrently with a traversal that can reach this node.
+  void materialise(std::shared_ptr<Payload> payload);
+
+  // Scratch for one traversal at a time, under the caller's lock (see Marks in the passes).
+  uint64_t mark = 0;
+  int32_t mark_value = 0;
+
+ private:
+  friend class NodeRef;
+  friend struct NodeTable;
+  Node() = default;
+
+  std::atomic<uint32_t> refs_{0};
+  Op op_ = Op::Input;
+  DType dtype_ = DType::F32;
+  DeviceTag device_ = 0;
+  bool interned_ = false;
+  uint64_t hash_ = 0;
+  uint64_t id_ = 0;
+  uint64_t bits_ = 0;
+  int64_t numel_ = 0;
+  Dims shape_;
+  Dims ints_;
+  SmallVector<Node*, 3> inputs_;
+  std::shared_ptr<Payload> payload_;
+};
+
+// --- building -------------------------------------------------------------------------------------------------------
+// All throw IrError if the operation is malformed (the frontend has checked the user's call with PyTorch's words).
+
+enum class Folding : uint8_t { On, Off };  // Off: neither identities nor constants fold; equal nodes are still shared
+
+NodeRef make_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload = nullptr,
+                   DeviceTag device = 0);  // never shared with another input
+NodeRef make_const(Constant value, std::span<const int64_t> shape, DeviceTag device = 0);
+NodeRef make_iota(std::span<const int64_t> shape, int64_t dim, DeviceTag device = 0);
+// Any other graph op. `ints` as in ops.def; `to` is the result dtype of Cast and Bitcast.
+NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints = {},
+                  DType to = DType::F32, Folding folding = Folding::On);
+
+// Conveniences over make_node.
+NodeRef unary(Op op, const NodeRef& x);
+NodeRef binary(Op op, const NodeRef& a, const NodeRef& b);
+NodeRef where(const NodeRef& condition, const NodeRef& a, const NodeRef& b);
+NodeRef cast(const NodeRef& x, DType to);
+NodeRef reduce(Op op, const NodeRef& x, std::span<const int64_t> dims);  // keeps the dims with size 1
+NodeRef reshape(const NodeRef& x, std::span<const int64_t> shape);
+NodeRef permute(const NodeRef& x, std::span<const int64_t> dims);
+NodeRef expand(const NodeRef& x, std::span<const int64_t> shape);
+NodeRef slice(const NodeRef& x, std::span<const int64_t> starts, std::span<const int64_t> steps,
+              std::span<const int64_t> sizes);
+NodeRef flip(const NodeRef& x, std::span<const int64_t> dims);
+NodeRef pad(const NodeRef& x, const NodeRef& value, std::span<const int64_t> lo, std::span<const int64_t> hi);
+NodeRef cat(std::span<const NodeRef> parts, int64_t dim);
+NodeRef dot(const NodeRef& a, const NodeRef& b);
+
+int64_t live_node_count();  // nodes alive in the process, for leak tests
+
+// --- whole graphs ---------------------------------------------------------------------------------------------------
+// `nodes` holds every node in topological order, operands first: the reachable ones and, for a graph parsed with
+// Folding::Off, dead ones too. `inputs` are the Input nodes in the order of the printed parameters.
+struct Graph {
+  std::string name = "graph";
+  std::vector<NodeRef> inputs;
+  std::vector<NodeRef> nodes;
+  std::vector<NodeRef> outputs;
+  std::vector<std::string> names;  // parallel to nodes; empty for nodes without a given name
+
+  // Everything reachable from `outputs`; inputs in order of first use.
+  static Graph of(std::span<const NodeRef> outputs, std::string name = "graph");
+};
+
+std::string print(const Graph& graph);
+Graph parse_graph(std::string_view text, Folding folding = Folding::Off, std::string_view file = "<text>");
+void verify(const Graph& graph);  // throws IrError naming the node and the rule broken
+
+// Topological order of everything reachable from the roots, operands first, deterministic; iterative.
+std::vector<Node*> topological_order(std::span<const NodeRef> roots);
+
+}  // namespace tenon::ir

@@ -1,0 +1,92 @@
+// Index expressions: integer functions of a kernel's axes, kept in one canonical form
+//
+//     constant + sum(coefficient * term),   term = axis  or  (expr mod m) / d   (m or d may be absent)
+//
+// with floor semantics for div and mod. Equal values built in different ways become the same expression wherever the
+// rules below can see it, so "same index" is pointer equality. Each expression knows its bounds over the axes'
+// extents [0, extent) and its greatest known divisor; nearly every div and mod made by reshapes disappears.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tenon::ir {
+
+class Index;
+
+struct Bounds {
+  int64_t lo, hi;  // inclusive
+};
+
+namespace detail {
+struct IndexRep;
+}
+
+class Index {
+ public:
+  Index();                                        // 0
+  Index(int64_t constant);                        // NOLINT(implicit): literals read as indices
+  static Index axis(int id, int64_t extent);      // values 0 .. extent-1; an axis of extent 1 is the constant 0
+
+  friend Index operator+(const Index& a, const Index& b);
+  friend Index operator-(const Index& a, const Index& b);
+  friend Index operator*(const Index& a, int64_t k);
+  friend bool operator==(const Index& a, const Index& b) { return a.rep_ == b.rep_; }
+
+  bool is_constant() const;
+  int64_t constant_part() const;
+  Bounds bounds() const;
+  int64_t divisor() const;  // the largest g found such that every value is a multiple of g; 0 for the constant 0
+
+  // Canonical terms, in canonical order.
+  struct Term {
+    int64_t coefficient;
+    int axis;                  // >= 0 for a plain axis; -1 for a compound term
+    int64_t extent;            // of the axis; 0 for a compound term
+    // Compound: (inner mod modulus) / divisor; modulus 0 means no mod, divisor 1 no division.
+    const detail::IndexRep* inner;
+    int64_t modulus, divisor;
+    Index inner_index() const;
+  };
+  std::span<const Term> terms() const;
+
+  bool is_affine() const;                 // every term is a plain axis
+  bool depends_on(int axis) const;        // also inside compound terms
+  std::vector<int> axes() const;          // those it depends on, ascending
+  // c such that value(axis + 1) - value(axis) == c wherever both are in range; nullopt-like: ok=false when not constant.
+  struct Stride {
+    bool ok;
+    int64_t value;
+  };
+  Stride stride(int axis) const;
+
+  // Replaces axes; `f(axis, extent)` gives the new expression for an axis.
+  Index substitute(const std::function<Index(int axis, int64_t extent)>& f) const;
+  int64_t evaluate(std::span<const int64_t> axis_values) const;  // axis_values[id]
+
+  // "1024*r + c", "(i mod 6) / 2"; `name(id)` prints an axis.
+  std::string print(const std::function<std::string(int)>& name) const;
+  uint64_t hash() const;
+
+ private:
+  friend struct detail::IndexRep;
+  friend Index floor_div(const Index& a, int64_t d);
+  friend Index floor_mod(const Index& a, int64_t m);
+  explicit Index(const detail::IndexRep* rep) : rep_(rep) {}
+  const detail::IndexRep* rep_;  // interned for the life of the process
+};
+
+Index floor_div(const Index& a, int64_t d);  // d > 0
+Index floor_mod(const Index& a, int64_t m);  // m > 0, result in [0, m)
+
+// Parses what print writes. `axis(name)` gives the expression of an axis name, or throws IrError.
+Index parse_index(std::string_view text, const std::function<Index(std::string_view name)>& axis);
+
+// Row-major flat position of `indices` in `shape`, and back: the two halves of every reshape.
+Index flatten(std::span<const Index> indices, std::span<const int64_t> shape);
+std::vector<Index> unflatten(const Index& flat, std::span<const int64_t> shape);
+
+}  // namespace tenon::ir

@@ -1,0 +1,46 @@
+// The operation table as C++: one enum for all levels, and one row of facts for each operation.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "ir/types.h"
+
+namespace tenon::ir {
+
+enum class Op : uint8_t {
+#define OP(Name, text, cls, arity, rule, domain, cost, traits) Name,
+#include "ir/ops.def"
+#undef OP
+};
+
+enum class OpClass : uint8_t { Leaf, Elementwise, Reduce, Movement, Contraction, Memory, Lane };
+enum class TypeRule : uint8_t { Same, Compare, Select, Attr, Index };
+enum Domain : uint8_t { DomainBool = 1, DomainInt = 2, DomainFloat = 4 };
+enum Trait : uint8_t { TraitCommutes = 1, TraitExpands = 2 };
+
+struct OpInfo {
+  std::string_view text;
+  OpClass cls;
+  int8_t arity;  // -1: any
+  TypeRule rule;
+  uint8_t domain;  // Domain bits
+  uint8_t cost;    // add-equivalents an element
+  uint8_t traits;  // Trait bits
+};
+
+extern const int kOpCount;
+const OpInfo& info(Op op);
+std::optional<Op> op_from_text(std::string_view text);
+
+inline bool is_elementwise(Op op) { return info(op).cls == OpClass::Elementwise; }
+inline bool is_reduce(Op op) { return info(op).cls == OpClass::Reduce; }
+inline bool is_movement(Op op) { return info(op).cls == OpClass::Movement; }
+inline bool has_trait(Op op, Trait trait) { return (info(op).traits & trait) != 0; }
+bool in_domain(Op op, DType dtype);
+
+// The value of one elementwise op on constants, by the table's semantics; transcendentals through libm in double.
+// Operand dtypes must satisfy the op's type rule; `to` is the result dtype of Cast and Bitcast.
+Constant evaluate(Op op, std::span<const Constant> args, DType to);
+
+}  // namespace tenon::ir

@@ -1,0 +1,51 @@
+// Fusion: a graph becomes kernels. One walk from the outputs to the inputs gives each node the kernel of its readers
+// where that is legal, or a kernel of its own; legal means that a schedule accepts the merged kernel.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/kernel.h"
+
+namespace tenon::passes {
+
+// Every limit of fusion, in one place.
+struct FusionLimits {
+  int max_instrs = 160;               // instructions of a kernel before expansion
+  int max_cost = 2000;                // add-equivalents an element: caps the size of the generated function
+  int max_buffers = 30;               // distinct tensors read or written
+  int max_reductions = 6;
+  int max_recompute_cost = 4;         // a value broadcast along an outer axis may be recomputed up to this cost
+  int64_t max_row_bytes = 256 << 10;  // values kept across a reduction, per row (Lanes) or per tile (Columns)
+};
+
+struct FusionOptions {
+  bool enabled = true;                // off: every non-view node is a kernel of its own
+  FusionLimits limits;
+};
+
+struct FusedKernel {
+  ir::Kernel kernel;
+  std::vector<ir::Node*> inputs;      // behind each In buffer, in buffer order
+  std::vector<ir::Node*> outputs;     // behind each Out buffer
+  std::vector<ir::Node*> scalars;     // the Const node behind each kernel scalar
+  std::vector<ir::Node*> fused;       // all nodes computed here, operands first
+};
+
+struct Refusal {
+  const ir::Node* producer;
+  const ir::Node* consumer;
+  std::string reason;
+};
+
+struct FusionResult {
+  std::vector<FusedKernel> kernels;   // in an order that respects their dependences
+  std::vector<Refusal> refusals;
+};
+
+// `outputs` must be materialised; every Input reachable is a buffer. A held node (Node::holders > 0) that is computed
+// on the way is materialised too. Nodes that are pure constants or views of inputs are materialised if they are outputs.
+FusionResult fuse(const std::vector<ir::NodeRef>& outputs, const FusionOptions& options = {});
+
+}  // namespace tenon::passes

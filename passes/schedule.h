@@ -1,0 +1,40 @@
+// Schedules: a kernel (after run_kernel_passes) becomes a loop tree for one device. Shapes turn into size parameters.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/kernel.h"
+#include "ir/looptree.h"
+
+namespace tenon::passes {
+
+// What a launch of a tree needs besides its buffers and scalars, for the concrete shapes it was lowered from.
+struct Lowered {
+  ir::LoopTree tree;
+  std::string schedule;                // "pointwise", "rows", "columns", "split", "transpose", "contraction"
+  std::vector<int64_t> sizes;          // value of each size parameter
+  std::vector<double> phase_cost;      // estimated ns of one iteration of each phase, for the parallel grain
+};
+
+struct CpuTarget {
+  int vector_bits = 256;               // 128, 256 or 512
+  bool operator==(const CpuTarget&) const = default;
+};
+Lowered lower_cpu(const ir::Kernel& kernel, const CpuTarget& target);
+
+struct GpuTarget {
+  int threads = 256;
+  int max_shared_bytes = 48 << 10;
+};
+Lowered lower_gpu(const ir::Kernel& kernel, const GpuTarget& target = {});
+
+// Whether a schedule takes this kernel; the reason if none does. Asked by fusion before it merges.
+struct Acceptance {
+  bool accepted;
+  std::string reason;
+};
+Acceptance accepts(const ir::Kernel& kernel);
+
+}  // namespace tenon::passes
