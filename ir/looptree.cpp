@@ -1,0 +1,221 @@
+// The loop-tree builder: appends statements to the innermost open block, gives every value its type and
+// checks operands against the op table as they arrive. Takes calls from a schedule, gives a LoopTree.
+#include "ir/looptree.h"
+
+#include <string>
+#include <utility>
+
+namespace tenon::ir {
+
+namespace {
+
+[[noreturn]] void fail(Op op, const std::string& reason) {
+  throw IrError("looptree: " + std::string(info(op).text) + ": " + reason);
+}
+
+[[noreturn]] void fail(const std::string& reason) { throw IrError("looptree: " + reason); }
+
+}  // namespace
+
+VType elementwise_type(Op op, std::span<const VType> args, DType to) {
+  const OpInfo& row = info(op);
+  if (row.cls != OpClass::Elementwise) fail(op, "is not an elementwise op");
+  if (static_cast<int>(args.size()) != row.arity)
+    fail(op, "takes " + std::to_string(row.arity) + " operands");
+  for (const VType& arg : args) {
+    if (arg.lanes != args[0].lanes) fail(op, "operands differ in lanes");
+  }
+  const bool select = row.rule == TypeRule::Select;
+  if (select && args[0].dtype != DType::Bool) fail(op, "the condition must be bool");
+  const DType dtype = args[select ? 1 : 0].dtype;
+  for (const VType& arg : args.subspan(select ? 1 : 0)) {
+    if (arg.dtype != dtype) fail(op, "operands differ in dtype");
+  }
+  if (!in_domain(op, dtype)) fail(op, "is not defined for " + std::string(name(dtype)));
+  if (op == Op::Bitcast && (item_size(to) != item_size(dtype) || !in_domain(op, to))) {
+    fail(op, "needs two types of one size");
+  }
+  switch (row.rule) {
+    case TypeRule::Compare: return {DType::Bool, args[0].lanes};
+    case TypeRule::Attr: return {to, args[0].lanes};
+    default: return {dtype, args[0].lanes};
+  }
+}
+
+ValueId TreeBuilder::fresh(VType type) {
+  tree_.values.push_back(type);
+  return static_cast<ValueId>(tree_.values.size() - 1);
+}
+
+Stmt& TreeBuilder::append(Stmt stmt) {
+  if (open_.empty()) fail("statement outside a phase");
+  open_.back().push_back(std::move(stmt));
+  return open_.back().back();
+}
+
+int32_t TreeBuilder::add_buffer(TreeBuffer buffer) {
+  tree_.buffers.push_back(std::move(buffer));
+  return static_cast<int32_t>(tree_.buffers.size() - 1);
+}
+
+void TreeBuilder::begin_phase(std::string name, int32_t extent_size) {
+  if (!open_.empty()) fail("a phase begins inside another");
+  tree_.phases.push_back({std::move(name), fresh({tree_.index_type, 1}), extent_size, {}});
+  open_.emplace_back();
+}
+
+ValueId TreeBuilder::phase_index() const { return tree_.phases.back().index; }
+
+void TreeBuilder::end_phase() {
+  if (open_.size() != 1) fail("a block is still open at the end of a phase");
+  tree_.phases.back().body = std::move(open_.back());
+  open_.pop_back();
+}
+
+ValueId TreeBuilder::constant(Constant c, int lanes) {
+  Stmt stmt{.kind = StmtKind::Let, .op = Op::Const};
+  stmt.bits = c.bits;
+  stmt.result = fresh({c.dtype, static_cast<int16_t>(lanes)});
+  return append(std::move(stmt)).result;
+}
+
+ValueId TreeBuilder::index_constant(int64_t value) { return constant(ir::constant(tree_.index_type, value)); }
+
+ValueId TreeBuilder::size(int32_t slot) {
+  Stmt stmt{.kind = StmtKind::Size};
+  stmt.slot = slot;
+  stmt.result = fresh({tree_.index_type, 1});
+  return append(std::move(stmt)).result;
+}
+
+ValueId TreeBuilder::scalar(int32_t slot) {
+  Stmt stmt{.kind = StmtKind::Let, .op = Op::Scalar};
+  stmt.slot = slot;
+  stmt.result = fresh({tree_.scalars.at(static_cast<size_t>(slot)), 1});
+  return append(std::move(stmt)).result;
+}
+
+ValueId TreeBuilder::let(Op op, std::span<const ValueId> args, VType type) {
+  Stmt stmt{.kind = StmtKind::Let, .op = op};
+  stmt.args = {args.begin(), args.end()};
+  stmt.result = fresh(type);
+  return append(std::move(stmt)).result;
+}
+
+ValueId TreeBuilder::op(Op op, std::span<const ValueId> args, DType to) {
+  SmallVector<VType, 3> types;
+  for (ValueId arg : args) types.push_back(type(arg));
+  return let(op, args, elementwise_type(op, types, to));
+}
+
+ValueId TreeBuilder::splat(ValueId x, int lanes) {
+  if (type(x).lanes == lanes) return x;
+  if (type(x).lanes != 1) fail(Op::Splat, "the operand is a vector already");
+  return let(Op::Splat, {x}, {type(x).dtype, static_cast<int16_t>(lanes)});
+}
+
+namespace {
+
+Stmt access(StmtKind kind, int32_t buffer, std::initializer_list<ValueId> args, ValueId mask, bool strided) {
+  Stmt stmt{.kind = kind};
+  stmt.buffer = buffer;
+  stmt.args = {args.begin(), args.end()};
+  stmt.mask = mask;
+  stmt.strided = strided;
+  return stmt;
+}
+
+}  // namespace
+
+ValueId TreeBuilder::load(int32_t buffer, ValueId index, int lanes, ValueId mask) {
+  Stmt stmt = access(StmtKind::Load, buffer, {index}, mask, false);
+  stmt.result = fresh({tree_.buffers.at(static_cast<size_t>(buffer)).dtype, static_cast<int16_t>(lanes)});
+  return append(std::move(stmt)).result;
+}
+
+ValueId TreeBuilder::load_strided(int32_t buffer, ValueId index, ValueId stride, int lanes, ValueId mask) {
+  Stmt stmt = access(StmtKind::Load, buffer, {index, stride}, mask, true);
+  stmt.result = fresh({tree_.buffers.at(static_cast<size_t>(buffer)).dtype, static_cast<int16_t>(lanes)});
+  return append(std::move(stmt)).result;
+}
+
+ValueId TreeBuilder::gather(int32_t buffer, ValueId indices, ValueId mask) {
+  return load(buffer, indices, type(indices).lanes, mask);
+}
+
+void TreeBuilder::store(int32_t buffer, ValueId index, ValueId value, ValueId mask) {
+  append(access(StmtKind::Store, buffer, {index, value}, mask, false));
+}
+
+void TreeBuilder::store_strided(int32_t buffer, ValueId index, ValueId stride, ValueId value, ValueId mask) {
+  append(access(StmtKind::Store, buffer, {index, stride, value}, mask, true));
+}
+
+void TreeBuilder::scatter(int32_t buffer, ValueId indices, ValueId value, ValueId mask) {
+  store(buffer, indices, value, mask);
+}
+
+ValueId TreeBuilder::begin_for(ValueId begin, ValueId end, int64_t step, bool unroll) {
+  Stmt loop{.kind = StmtKind::For};
+  loop.args = {begin, end};
+  loop.step = step;
+  loop.unroll = unroll;
+  loop.result = fresh(type(begin));
+  headers_.push_back(std::move(loop));
+  open_.emplace_back();
+  return headers_.back().result;
+}
+
+void TreeBuilder::end_for() {
+  if (headers_.empty() || headers_.back().kind != StmtKind::For) fail("end of a loop that is not open");
+  Stmt loop = std::move(headers_.back());
+  headers_.pop_back();
+  loop.body = std::move(open_.back());
+  open_.pop_back();
+  append(std::move(loop));
+}
+
+void TreeBuilder::begin_if(ValueId condition) {
+  Stmt branch{.kind = StmtKind::If};
+  branch.args = {condition};
+  headers_.push_back(std::move(branch));
+  open_.emplace_back();
+}
+
+void TreeBuilder::begin_else() {
+  if (headers_.empty() || headers_.back().kind != StmtKind::If || headers_.back().slot == 0)
+    fail("else outside an if");
+  // `slot` marks an if whose true branch is complete, so that end_if knows which list is the open one.
+  headers_.back().body = std::exchange(open_.back(), {});
+  headers_.back().slot = 0;
+}
+
+void TreeBuilder::end_if() {
+  if (headers_.empty() || headers_.back().kind != StmtKind::If) fail("end of an if that is not open");
+  Stmt branch = std::move(headers_.back());
+  headers_.pop_back();
+  const bool in_else = std::exchange(branch.slot, -1) == 0;
+  (in_else ? branch.orelse : branch.body) = std::move(open_.back());
+  open_.pop_back();
+  append(std::move(branch));
+}
+
+ValueId TreeBuilder::var(ValueId init) {
+  Stmt stmt{.kind = StmtKind::Var};
+  stmt.args = {init};
+  stmt.result = fresh(type(init));
+  return append(std::move(stmt)).result;
+}
+
+ValueId TreeBuilder::get(ValueId var) { return let(Op::Get, {var}, type(var)); }
+
+void TreeBuilder::set(ValueId var, ValueId value) {
+  if (type(var) != type(value)) fail("set: the value has another type than the register");
+  Stmt stmt{.kind = StmtKind::Set};
+  stmt.args = {var, value};
+  append(std::move(stmt));
+}
+
+void TreeBuilder::barrier() { append({.kind = StmtKind::Barrier}); }
+
+}  // namespace tenon::ir
