@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds everything and runs every test. Further arguments go to ctest (-R NAME, -V, ...).
+source "$(dirname "$0")/common.sh"
+install_needs "${BUILD_NEEDS[@]}" "${TEST_NEEDS[@]}"
+build release
+say "testing"
+ctest --test-dir build/release --output-on-failure "$@"
