@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace tenon::runtime {
@@ -33,6 +34,11 @@ struct Options {
 };
 
 Options options();                     // a copy of the current ones
-void set_options(const Options& o);    // takes effect at the next evaluation; drops the plans if codegen changes
+void set_options(const Options& o);    // takes effect at the next evaluation
+uint64_t options_generation();         // grows with each set_options: a cheap test for "unchanged"
+
+// What the environment says. `get` is getenv or a stand-in for it; `warn` receives one line for each bad value.
+Options parse_options(const std::function<const char*(const char*)>& get,
+                      const std::function<void(const std::string&)>& warn);
 
 }  // namespace tenon::runtime

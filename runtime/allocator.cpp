@@ -1,0 +1,260 @@
+// The caching allocator, and the Buffers that are made of its blocks.
+#include "runtime/allocator.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#include "runtime/options.h"
+
+namespace tenon::runtime {
+namespace {
+
+constexpr size_t kAlign = 64;
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kLargest = size_t{1} << 60;  // beyond it no class arithmetic overflows, and no machine has it
+
+struct SizeClass {
+  size_t index, bytes;
+};
+
+// Units of 64 bytes: 1..8 are their own classes; above, the top four bits of (units - 1) select the class.
+SizeClass size_class(size_t bytes) {
+  size_t units = (bytes + kAlign - 1) / kAlign;
+  if (units <= 8) return {units - 1, units * kAlign};
+  size_t shift = static_cast<size_t>(std::bit_width(units - 1)) - 4;
+  size_t quarter = ((units - 1) >> shift) + 1;  // 9..16
+  return {8 + shift * 8 + (quarter - 9), (quarter << shift) * kAlign};
+}
+
+// A mapping on a 2 MB boundary: maps one huge page too much, then trims both ends.
+void* map_huge(size_t bytes) {
+  size_t span = bytes + kHugePage;
+  void* raw = mmap(nullptr, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  auto address = reinterpret_cast<uintptr_t>(raw);
+  uintptr_t begin = (address + kHugePage - 1) & ~uintptr_t{kHugePage - 1};
+  if (begin > address) munmap(raw, begin - address);
+  uintptr_t end = begin + bytes;
+  if (address + span > end) munmap(reinterpret_cast<void*>(end), address + span - end);
+  void* block = reinterpret_cast<void*>(begin);
+  madvise(block, bytes, MADV_HUGEPAGE);  // a hint; a kernel without huge pages refuses it and nothing is lost
+  return block;
+}
+
+void* acquire_from_system(size_t bytes) {
+  return bytes >= kHugePage ? map_huge(bytes) : std::aligned_alloc(kAlign, bytes);
+}
+
+void release_to_system(void* block, size_t bytes) {
+  if (bytes >= kHugePage) {
+    munmap(block, bytes);
+  } else {
+    std::free(block);
+  }
+}
+
+int64_t default_cache_limit() {
+  int64_t physical = int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGESIZE)};
+  return std::max(int64_t{1} << 30, physical / 4);
+}
+
+std::string readable(double bytes) {
+  constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit) bytes /= 1024;
+  char text[48];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.2f %s", bytes, units[unit]);
+  return text;
+}
+
+}  // namespace
+
+// Lives in the first bytes of a cached block.
+struct Allocator::FreeBlock {
+  FreeBlock *class_previous, *class_next;  // same class, newest first
+  FreeBlock *newer, *older;
+  size_t index, bytes;
+};
+
+Allocator::Source Allocator::system_source() { return {acquire_from_system, release_to_system}; }
+
+Allocator::Allocator(Source source, int64_t limit, int64_t cache_limit)
+    : source_(source), limit_(limit), cache_limit_(cache_limit) {
+  static_assert(sizeof(FreeBlock) <= kAlign);
+}
+
+Allocator::~Allocator() { empty_cache(); }
+
+Allocator& Allocator::global() {
+  // Never destroyed: buffers in static objects may outlive every static of ours.
+  static auto* a = new Allocator(system_source(), options().memory_limit_mb << 20, default_cache_limit());
+  return *a;
+}
+
+size_t Allocator::class_bytes(size_t bytes) { return size_class(bytes).bytes; }
+
+void* Allocator::allocate(size_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (bytes > kLargest) fail(bytes);
+  auto [index, size] = size_class(bytes);
+  void* block = take_cached(index);
+  if (block) {
+    ++stats_.cache_hits;
+  } else {
+    block = take_fresh(size);
+    if (!block) fail(bytes);
+  }
+  stats_.allocated += static_cast<int64_t>(size);
+  stats_.peak_allocated = std::max(stats_.peak_allocated, stats_.allocated);
+  stats_.reserved = stats_.allocated + stats_.cached;
+  stats_.peak_reserved = std::max(stats_.peak_reserved, stats_.reserved);
+  ++stats_.allocations;
+  ++stats_.live_buffers;
+  return block;
+}
+
+void* Allocator::take_cached(size_t index) {
+  FreeBlock* block = free_[index];
+  if (block) unlink(block);
+  return block;
+}
+
+void* Allocator::take_fresh(size_t bytes) {
+  if (limit_ > 0) {
+    int64_t room = limit_ - stats_.allocated - static_cast<int64_t>(bytes);
+    if (room < 0) return nullptr;
+    evict(room);
+  }
+  void* block = source_.acquire(bytes);
+  if (!block) {
+    evict(0);
+    block = source_.acquire(bytes);
+  }
+  return block;
+}
+
+void Allocator::release(void* memory, size_t bytes) noexcept {
+  std::lock_guard lock(mutex_);
+  auto [index, size] = size_class(bytes);
+  stats_.allocated -= static_cast<int64_t>(size);
+  --stats_.live_buffers;
+  auto* block = ::new (memory) FreeBlock{};
+  block->index = index;
+  block->bytes = size;
+  link(block);
+  evict(cache_limit_);
+  stats_.reserved = stats_.allocated + stats_.cached;
+}
+
+void Allocator::link(FreeBlock* block) {
+  block->class_next = free_[block->index];
+  if (block->class_next) block->class_next->class_previous = block;
+  free_[block->index] = block;
+  block->older = newest_;
+  (newest_ ? newest_->newer : oldest_) = block;
+  newest_ = block;
+  stats_.cached += static_cast<int64_t>(block->bytes);
+}
+
+void Allocator::unlink(FreeBlock* block) noexcept {
+  (block->class_previous ? block->class_previous->class_next : free_[block->index]) = block->class_next;
+  if (block->class_next) block->class_next->class_previous = block->class_previous;
+  (block->newer ? block->newer->older : newest_) = block->older;
+  (block->older ? block->older->newer : oldest_) = block->newer;
+  stats_.cached -= static_cast<int64_t>(block->bytes);
+}
+
+void Allocator::evict(int64_t keep) noexcept {
+  while (oldest_ && stats_.cached > keep) {
+    FreeBlock* block = oldest_;
+    unlink(block);
+    source_.release(block, block->bytes);
+  }
+}
+
+void Allocator::empty_cache() noexcept {
+  std::lock_guard lock(mutex_);
+  evict(0);
+  stats_.reserved = stats_.allocated;
+}
+
+void Allocator::set_limit(int64_t bytes) {
+  std::lock_guard lock(mutex_);
+  limit_ = bytes;
+}
+
+void Allocator::set_cache_limit(int64_t bytes) {
+  std::lock_guard lock(mutex_);
+  cache_limit_ = bytes;
+  evict(bytes);
+  stats_.reserved = stats_.allocated + stats_.cached;
+}
+
+Allocator::Source Allocator::set_source(Source source) {
+  std::lock_guard lock(mutex_);
+  evict(0);
+  stats_.reserved = stats_.allocated;
+  return std::exchange(source_, source);
+}
+
+MemoryStats Allocator::stats() const {
+  std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void Allocator::reset_peak() {
+  std::lock_guard lock(mutex_);
+  stats_.peak_allocated = stats_.allocated;
+  stats_.peak_reserved = stats_.reserved;
+}
+
+void Allocator::fail(size_t bytes) const {
+  std::string text = "Tenon CPU out of memory: tried to allocate " + readable(static_cast<double>(bytes)) + " (" +
+                     readable(static_cast<double>(stats_.allocated)) + " already allocated; " +
+                     readable(static_cast<double>(stats_.cached)) + " cached; ";
+  text += limit_ > 0 ? "limit " + readable(static_cast<double>(limit_)) + ")" : "no limit set)";
+  throw OutOfMemory(text);
+}
+
+// --- buffers ----------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<Buffer> Buffer::allocate(size_t bytes) {
+  std::shared_ptr<Buffer> buffer(new Buffer);
+  // No bytes, no block, but a pointer that may be passed around.
+  alignas(kAlign) static std::byte nothing[kAlign];
+  buffer->data_ = bytes == 0 ? nothing : Allocator::global().allocate(bytes);
+  buffer->bytes_ = bytes;
+  return buffer;
+}
+
+std::shared_ptr<Buffer> Buffer::adopt(void* data, size_t bytes, std::function<void(void*)> deleter) {
+  std::shared_ptr<Buffer> buffer(new Buffer);
+  buffer->data_ = data;
+  buffer->bytes_ = bytes;
+  buffer->adopted_ = true;
+  buffer->deleter_ = std::move(deleter);
+  return buffer;
+}
+
+Buffer::~Buffer() {
+  if (adopted_) {
+    if (deleter_) deleter_(data_);
+  } else if (bytes_ > 0 && data_) {
+    Allocator::global().release(data_, bytes_);
+  }
+}
+
+std::shared_ptr<Buffer> buffer_of(const ir::Node& node) { return std::static_pointer_cast<Buffer>(node.payload()); }
+
+MemoryStats memory_stats() { return Allocator::global().stats(); }
+void reset_peak_memory_stats() { Allocator::global().reset_peak(); }
+void empty_memory_cache() { Allocator::global().empty_cache(); }
+
+}  // namespace tenon::runtime
