@@ -1,5 +1,6 @@
-// The graph: immutable, hash-consed nodes of tensor operations. Making a node checks it, infers its type and shape,
-// folds algebraic identities and finds an equal node that already exists, so common subexpressions never arise.
+// The graph: immutable, hash-consed nodes of tensor operations. Making a node checks it, infers its type and
+// shape, folds algebraic identities and finds an equal node that already exists, so common subexpressions
+// never arise.
 //
 //   graph @softmax(%x: f32[4096,1024]) {
 //     %m = reduce.max %x dims=[1] : f32[4096,1]
@@ -9,7 +10,8 @@
 //     return %5
 //   }
 //
-// Broadcasting is explicit: the operands of an elementwise node have its shape. Every function is thread-safe.
+// Broadcasting is explicit: the operands of an elementwise node have its shape. Every function is
+// thread-safe.
 #pragma once
 
 #include <atomic>
@@ -25,18 +27,19 @@ namespace tenon::ir {
 
 class Node;
 
-// A counted reference to a node. Dropping the last one frees the node and, iteratively, whatever only it kept alive.
+// A counted reference to a node. Dropping the last one frees the node and, iteratively, whatever only it kept
+// alive.
 class NodeRef {
  public:
   NodeRef() = default;
-  explicit NodeRef(Node* node);
-  NodeRef(const NodeRef& other);
+  inline explicit NodeRef(Node* node);
+  NodeRef(const NodeRef& other) : NodeRef(other.node_) {}
   NodeRef(NodeRef&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
   NodeRef& operator=(NodeRef other) noexcept {
     std::swap(node_, other.node_);
     return *this;
   }
-  ~NodeRef();
+  inline ~NodeRef();
 
   Node* get() const { return node_; }
   Node* operator->() const { return node_; }
@@ -45,6 +48,8 @@ class NodeRef {
   friend bool operator==(const NodeRef& a, const NodeRef& b) { return a.node_ == b.node_; }
 
  private:
+  friend struct NodeTable;
+  static void destroy(Node* node);
   Node* node_ = nullptr;
 };
 
@@ -62,9 +67,9 @@ class Node {
   int rank() const { return static_cast<int>(shape_.size()); }
   int64_t numel() const { return numel_; }
   const SmallVector<Node*, 3>& inputs() const { return inputs_; }  // owned by this node
-  const Dims& ints() const { return ints_; }                        // attributes; ops.def says what they mean
-  uint64_t bits() const { return bits_; }                           // Const: the element
-  uint64_t id() const { return id_; }                               // creation order; operands have smaller ids
+  const Dims& ints() const { return ints_; }                       // attributes; ops.def says what they mean
+  uint64_t bits() const { return bits_; }                          // Const: the element
+  uint64_t id() const { return id_; }  // creation order; operands have smaller ids
   bool is_leaf() const { return inputs_.empty(); }
 
   // The tensor behind an Input; null for a placeholder in IR text and for every other op.
@@ -73,8 +78,8 @@ class Node {
   // How many user handles hold this node. A held node inside an evaluated expression becomes an extra output.
   std::atomic<int32_t> holders{0};
 
-  // Turns a computed node into an Input that owns `payload`, in place, dropping its operands (iteratively). Readers
-  // of the node keep it. Must not run concurrently with a traversal that can reach this node.
+  // Turns a computed node into an Input that owns `payload`, in place, dropping its operands (iteratively).
+  // Readers of the node keep it. Must not run concurrently with a traversal that can reach this node.
   void materialise(std::shared_ptr<Payload> payload);
 
   // Scratch for one traversal at a time, under the caller's lock (see Marks in the passes).
@@ -99,12 +104,25 @@ class Node {
   Dims ints_;
   SmallVector<Node*, 3> inputs_;
   std::shared_ptr<Payload> payload_;
+  Node* link_ = nullptr;  // the next of a list of nodes about to be freed
 };
 
-// --- building -------------------------------------------------------------------------------------------------------
-// All throw IrError if the operation is malformed (the frontend has checked the user's call with PyTorch's words).
+inline NodeRef::NodeRef(Node* node) : node_(node) {
+  if (node_) node_->refs_.fetch_add(1, std::memory_order_relaxed);
+}
+inline NodeRef::~NodeRef() {
+  if (node_ && node_->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(node_);
+}
 
-enum class Folding : uint8_t { On, Off };  // Off: neither identities nor constants fold; equal nodes are still shared
+// --- building
+// ------------------------------------------------------------------------------------------------------- All
+// throw IrError if the operation is malformed (the frontend has checked the user's call with PyTorch's
+// words).
+
+enum class Folding : uint8_t {
+  On,
+  Off
+};  // Off: neither identities nor constants fold; equal nodes are still shared
 
 NodeRef make_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload = nullptr,
                    DeviceTag device = 0);  // never shared with another input
@@ -132,8 +150,9 @@ NodeRef dot(const NodeRef& a, const NodeRef& b);
 
 int64_t live_node_count();  // nodes alive in the process, for leak tests
 
-// --- whole graphs ---------------------------------------------------------------------------------------------------
-// `nodes` holds every node in topological order, operands first: the reachable ones and, for a graph parsed with
+// --- whole graphs
+// --------------------------------------------------------------------------------------------------- `nodes`
+// holds every node in topological order, operands first: the reachable ones and, for a graph parsed with
 // Folding::Off, dead ones too. `inputs` are the Input nodes in the order of the printed parameters.
 struct Graph {
   std::string name = "graph";

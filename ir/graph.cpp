@@ -1,0 +1,346 @@
+// Nodes: making them, sharing equal ones and freeing them. A node lives as long as somebody refers to it; the
+// table below finds a live node by what it computes, and holds no reference of its own.
+#include "ir/graph.h"
+
+#include <mutex>
+
+#include "ir/fold.h"
+#include "ir/graph_infer.h"
+#include "ir/graph_map.h"
+
+namespace tenon::ir {
+namespace {
+
+// What makes two nodes equal. The shape follows from the rest except for a leaf.
+struct Key {
+  Op op;
+  DType dtype;
+  DeviceTag device;
+  uint64_t bits;
+  std::span<const NodeRef> inputs;
+  std::span<const int64_t> ints;
+  const Dims& shape;
+};
+
+uint64_t mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+  return hash ^ hash >> 32;
+}
+
+uint64_t hash_of(const Key& key) {
+  uint64_t hash = mix(static_cast<uint64_t>(key.op) << 16 | static_cast<uint64_t>(key.dtype) << 8 |
+                          static_cast<uint8_t>(key.device),
+                      key.bits);
+  for (const NodeRef& input : key.inputs) hash = mix(hash, input->id());
+  for (int64_t value : key.ints) hash = mix(hash, static_cast<uint64_t>(value));
+  if (key.inputs.empty()) {
+    for (int64_t size : key.shape) hash = mix(hash, static_cast<uint64_t>(size));
+  }
+  return hash;
+}
+
+}  // namespace
+
+// All nodes of the process that can be shared, by hash: open addressing with linear probing. One recursive
+// lock covers making, folding and materialising, so a rule never reads a node that is just losing its
+// operands.
+//
+// A node whose count has reached zero may still stand in the table until its last owner gets the lock.
+// `acquire` never revives it; an equal node is then made afresh, and `erase` goes by identity.
+struct NodeTable {
+  struct Slot {
+    uint64_t hash;
+    Node* node;
+  };
+  static constexpr size_t kLeastSlots = 1024;
+  static constexpr int kBatch = 256;  // nodes freed under one hold of the lock
+
+  std::recursive_mutex mutex;
+  std::vector<Slot> slots = std::vector<Slot>(kLeastSlots);
+  size_t count = 0;
+  uint64_t next_id = 1;
+  int64_t live = 0;
+
+  static NodeTable& get() {
+    static auto* const table = new NodeTable;  // outlives every static tensor
+    return *table;
+  }
+
+  static bool acquire(Node* node) {
+    uint32_t refs = node->refs_.load(std::memory_order_relaxed);
+    while (refs && !node->refs_.compare_exchange_weak(refs, refs + 1, std::memory_order_relaxed)) {
+    }
+    return refs != 0;
+  }
+
+  static NodeRef adopt(Node* node) {
+    NodeRef ref;
+    ref.node_ = node;
+    return ref;
+  }
+
+  static bool equal(const Node& node, const Key& key) {
+    if (node.op_ != key.op || node.dtype_ != key.dtype || node.device_ != key.device ||
+        node.bits_ != key.bits || node.inputs_.size() != key.inputs.size() ||
+        node.ints_.size() != key.ints.size()) {
+      return false;
+    }
+    for (size_t i = 0; i < key.inputs.size(); ++i) {
+      if (node.inputs_[i] != key.inputs[i].get()) return false;
+    }
+    for (size_t i = 0; i < key.ints.size(); ++i) {
+      if (node.ints_[i] != key.ints[i]) return false;
+    }
+    return !key.inputs.empty() || node.shape_ == key.shape;
+  }
+
+  // A new node with one reference. Call with the lock held.
+  Node* create(const Key& key) {
+    auto* node = new Node;
+    node->refs_.store(1, std::memory_order_relaxed);
+    node->op_ = key.op;
+    node->dtype_ = key.dtype;
+    node->device_ = key.device;
+    node->id_ = next_id++;
+    node->bits_ = key.bits;
+    node->numel_ = element_count(key.shape);
+    node->shape_ = key.shape;
+    node->ints_ = Dims(key.ints);
+    for (const NodeRef& input : key.inputs) {
+      input->refs_.fetch_add(1, std::memory_order_relaxed);
+      node->inputs_.push_back(input.get());
+    }
+    ++live;
+    return node;
+  }
+
+  NodeRef find_or_create(const Key& key) {
+    const uint64_t hash = hash_of(key);
+    size_t at = hash & (slots.size() - 1);
+    for (; slots[at].node; at = (at + 1) & (slots.size() - 1)) {
+      if (slots[at].hash == hash && equal(*slots[at].node, key) && acquire(slots[at].node))
+        return adopt(slots[at].node);
+    }
+    Node* node = create(key);
+    node->hash_ = hash;
+    node->interned_ = true;
+    slots[at] = {hash, node};
+    if (2 * ++count > slots.size()) resize(2 * slots.size());
+    return adopt(node);
+  }
+
+  void resize(size_t size) {
+    std::vector<Slot> old(size);
+    std::swap(old, slots);
+    for (const Slot& slot : old) {
+      if (!slot.node) continue;
+      size_t at = slot.hash & (size - 1);
+      while (slots[at].node) at = (at + 1) & (size - 1);
+      slots[at] = slot;
+    }
+  }
+
+  void erase(Node* node) {
+    if (!node->interned_) return;
+    node->interned_ = false;
+    const size_t mask = slots.size() - 1;
+    size_t hole = node->hash_ & mask;
+    while (slots[hole].node != node) hole = (hole + 1) & mask;
+    // Close the gap: an entry after it moves up if its probing passes the hole on the way from its home.
+    for (size_t at = (hole + 1) & mask; slots[at].node; at = (at + 1) & mask) {
+      if (((at - slots[at].hash) & mask) >= ((at - hole) & mask)) {
+        slots[hole] = slots[at];
+        hole = at;
+      }
+    }
+    slots[hole] = {};
+    if (--count * 16 < slots.size() && slots.size() > kLeastSlots) resize(slots.size() / 2);
+  }
+
+  // Frees the nodes of a list and whatever only they kept alive. Payloads die outside the lock: they may free
+  // buffers.
+  static void destroy(Node* doomed) {
+    NodeTable& table = get();
+    while (doomed) {
+      Node* dead = nullptr;
+      {
+        const std::scoped_lock lock(table.mutex);
+        for (int i = 0; i < kBatch && doomed; ++i) {
+          Node* node = std::exchange(doomed, doomed->link_);
+          table.erase(node);
+          --table.live;
+          for (Node* input : node->inputs_) {
+            if (input->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+              input->link_ = std::exchange(doomed, input);
+            }
+          }
+          node->link_ = std::exchange(dead, node);
+        }
+      }
+      while (dead) delete std::exchange(dead, dead->link_);
+    }
+  }
+
+  void materialise(Node& node, std::shared_ptr<Payload> payload) {
+    SmallVector<Node*, 3> operands;
+    {
+      const std::scoped_lock lock(mutex);
+      erase(&node);
+      node.op_ = Op::Input;
+      node.bits_ = 0;
+      node.ints_.clear();
+      std::swap(node.payload_, payload);
+      operands = std::move(node.inputs_);
+    }
+    for (Node* operand : operands) adopt(operand);  // and drops it
+  }
+};
+
+void NodeRef::destroy(Node* node) { NodeTable::destroy(node); }
+
+void Node::materialise(std::shared_ptr<Payload> payload) {
+  NodeTable::get().materialise(*this, std::move(payload));
+}
+
+int64_t live_node_count() {
+  NodeTable& table = NodeTable::get();
+  const std::scoped_lock lock(table.mutex);
+  return table.live;
+}
+
+NodeRef make_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload,
+                   DeviceTag device) {
+  check_leaf(Op::Input, shape, -1);
+  const Dims dims(shape);
+  NodeTable& table = NodeTable::get();
+  const std::scoped_lock lock(table.mutex);
+  NodeRef node = NodeTable::adopt(table.create({Op::Input, dtype, device, 0, {}, {}, dims}));
+  if (payload) table.materialise(*node, std::move(payload));
+  return node;
+}
+
+NodeRef make_const(Constant value, std::span<const int64_t> shape, DeviceTag device) {
+  check_leaf(Op::Const, shape, -1);
+  const Dims dims(shape);
+  NodeTable& table = NodeTable::get();
+  const std::scoped_lock lock(table.mutex);
+  return table.find_or_create({Op::Const, value.dtype, device, value.bits, {}, {}, dims});
+}
+
+NodeRef make_iota(std::span<const int64_t> shape, int64_t dim, DeviceTag device) {
+  check_leaf(Op::Iota, shape, dim);
+  const Dims dims(shape);
+  NodeTable& table = NodeTable::get();
+  const std::scoped_lock lock(table.mutex);
+  return table.find_or_create({Op::Iota, DType::I64, device, 0, {}, {&dim, 1}, dims});
+}
+
+NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType to,
+                  Folding folding) {
+  const NodeType type = infer(op, inputs, ints, to);
+  NodeTable& table = NodeTable::get();
+  const std::scoped_lock lock(table.mutex);
+  const DeviceTag device = inputs[0]->device();
+  if (folding == Folding::On) {
+    if (NodeRef simpler = fold(op, inputs, ints, type)) return simpler;
+    // One order for operands that commute: the older first, a constant last.
+    const auto rank = [](const NodeRef& node) { return std::pair(node->op() == Op::Const, node->id()); };
+    if (has_trait(op, TraitCommutes) && rank(inputs[1]) < rank(inputs[0])) {
+      const NodeRef swapped[2] = {inputs[1], inputs[0]};
+      return table.find_or_create({op, type.dtype, device, 0, swapped, ints, type.shape});
+    }
+  }
+  return table.find_or_create({op, type.dtype, device, 0, inputs, ints, type.shape});
+}
+
+NodeRef unary(Op op, const NodeRef& x) { return make_node(op, {&x, 1}); }
+
+NodeRef binary(Op op, const NodeRef& a, const NodeRef& b) {
+  const NodeRef inputs[] = {a, b};
+  return make_node(op, inputs);
+}
+
+NodeRef where(const NodeRef& condition, const NodeRef& a, const NodeRef& b) {
+  const NodeRef inputs[] = {condition, a, b};
+  return make_node(Op::Where, inputs);
+}
+
+NodeRef cast(const NodeRef& x, DType to) { return make_node(Op::Cast, {&x, 1}, {}, to); }
+
+NodeRef reduce(Op op, const NodeRef& x, std::span<const int64_t> dims) {
+  return make_node(op, {&x, 1}, dims);
+}
+
+NodeRef reshape(const NodeRef& x, std::span<const int64_t> shape) {
+  return make_node(Op::Reshape, {&x, 1}, shape);
+}
+
+NodeRef permute(const NodeRef& x, std::span<const int64_t> dims) {
+  return make_node(Op::Permute, {&x, 1}, dims);
+}
+
+NodeRef expand(const NodeRef& x, std::span<const int64_t> shape) {
+  return make_node(Op::Expand, {&x, 1}, shape);
+}
+
+NodeRef slice(const NodeRef& x, std::span<const int64_t> starts, std::span<const int64_t> steps,
+              std::span<const int64_t> sizes) {
+  SmallVector<int64_t, 12> ints;
+  for (const auto part : {starts, steps, sizes}) ints.append(part.data(), part.size());
+  return make_node(Op::Slice, {&x, 1}, ints);
+}
+
+NodeRef flip(const NodeRef& x, std::span<const int64_t> dims) { return make_node(Op::Flip, {&x, 1}, dims); }
+
+NodeRef pad(const NodeRef& x, const NodeRef& value, std::span<const int64_t> lo,
+            std::span<const int64_t> hi) {
+  SmallVector<int64_t, 12> ints;
+  for (const auto part : {lo, hi}) ints.append(part.data(), part.size());
+  const NodeRef inputs[] = {x, value};
+  return make_node(Op::Pad, inputs, ints);
+}
+
+NodeRef cat(std::span<const NodeRef> parts, int64_t dim) { return make_node(Op::Cat, parts, {&dim, 1}); }
+
+NodeRef dot(const NodeRef& a, const NodeRef& b) { return binary(Op::Dot, a, b); }
+
+// --- whole graphs
+// ---------------------------------------------------------------------------------------------------
+
+std::vector<Node*> topological_order(std::span<const NodeRef> roots) {
+  struct Visit {
+    Node* node;
+    size_t next;  // the operand to look at next
+  };
+  std::vector<Node*> order;
+  std::vector<Visit> stack;
+  NodeMap<char> seen;
+  for (const NodeRef& root : roots) {
+    if (seen.insert(root.get()).second) stack.push_back({root.get(), 0});
+    while (!stack.empty()) {
+      Visit& visit = stack.back();
+      if (visit.next == visit.node->inputs().size()) {
+        order.push_back(visit.node);
+        stack.pop_back();
+        continue;
+      }
+      Node* operand = visit.node->inputs()[visit.next++];
+      if (seen.insert(operand).second) stack.push_back({operand, 0});
+    }
+  }
+  return order;
+}
+
+Graph Graph::of(std::span<const NodeRef> outputs, std::string name) {
+  Graph graph;
+  graph.name = std::move(name);
+  graph.outputs.assign(outputs.begin(), outputs.end());
+  for (Node* node : topological_order(outputs)) {
+    graph.nodes.emplace_back(node);
+    if (node->op() == Op::Input) graph.inputs.emplace_back(node);
+  }
+  graph.names.resize(graph.nodes.size());
+  return graph;
+}
+
+}  // namespace tenon::ir

@@ -1,0 +1,209 @@
+// Type and shape inference, op by op: takes operands and attributes, gives the result's type, throws on
+// anything malformed. Builders, the parser and the verifier all pass through here.
+#include "ir/graph_infer.h"
+
+namespace tenon::ir {
+namespace {
+
+[[noreturn]] void fail(Op op, const std::string& reason) {
+  throw IrError(std::string(info(op).text) + ": " + reason);
+}
+
+void require(bool holds, Op op, const char* reason) {
+  if (!holds) fail(op, reason);
+}
+
+void check_sizes(Op op, std::span<const int64_t> shape) {
+  for (int64_t size : shape) require(size >= 0, op, "a size is negative");
+  element_count(shape);  // throws if there are too many
+}
+
+void check_operands(Op op, std::span<const NodeRef> inputs) {
+  const OpInfo& row = info(op);
+  const bool counted = row.arity < 0 ? !inputs.empty() : inputs.size() == static_cast<size_t>(row.arity);
+  if (!counted)
+    fail(op, "takes " + (row.arity < 0 ? "at least 1" : std::to_string(row.arity)) + " operands, got " +
+                 std::to_string(inputs.size()));
+  for (const NodeRef& input : inputs) require(input.get() != nullptr, op, "an operand is missing");
+  for (const NodeRef& input : inputs)
+    require(input->device() == inputs[0]->device(), op, "operands on different devices");
+}
+
+DType infer_dtype(Op op, std::span<const NodeRef> inputs, DType to) {
+  const OpInfo& row = info(op);
+  const size_t first = row.rule == TypeRule::Select ? 1 : 0;
+  const DType dtype = inputs[first]->dtype();
+  for (size_t i = first; i < inputs.size(); ++i) {
+    if (inputs[i]->dtype() != dtype) {
+      fail(op, "operands of different types, " + std::string(name(dtype)) + " and " +
+                   std::string(name(inputs[i]->dtype())));
+    }
+  }
+  if (!in_domain(op, dtype)) fail(op, "not defined for " + std::string(name(dtype)));
+  switch (row.rule) {
+    case TypeRule::Same: return dtype;
+    case TypeRule::Compare: return DType::Bool;
+    case TypeRule::Index: return DType::I64;
+    case TypeRule::Select:
+      require(inputs[0]->dtype() == DType::Bool, op, "the condition is not bool");
+      return dtype;
+    case TypeRule::Attr: break;
+  }
+  if (op == Op::Bitcast) {
+    require(item_size(to) == item_size(dtype) && in_domain(op, to), op,
+            "the types differ in size or one is bool");
+  }
+  return to;
+}
+
+Dims elementwise_shape(Op op, std::span<const NodeRef> inputs) {
+  const Dims& shape = inputs[0]->shape();
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    if (!(inputs[i]->shape() == shape)) {
+      fail(op, "operand shapes differ, " + type_text(*inputs[0]) + " and " + type_text(*inputs[i]));
+    }
+  }
+  return shape;
+}
+
+// Dims ascending without repetition, each within the rank.
+void check_dim_list(Op op, std::span<const int64_t> dims, int rank) {
+  for (size_t i = 0; i < dims.size(); ++i) {
+    require(dims[i] >= 0 && dims[i] < rank, op, "a dim is out of range");
+    require(i == 0 || dims[i - 1] < dims[i], op, "dims are not ascending");
+  }
+}
+
+Dims reduce_shape(Op op, const Node& x, std::span<const int64_t> dims) {
+  check_dim_list(op, dims, x.rank());
+  Dims shape = x.shape();
+  for (int64_t dim : dims) shape[static_cast<size_t>(dim)] = 1;
+  return shape;
+}
+
+Dims permute_shape(const Node& x, std::span<const int64_t> dims) {
+  require(dims.size() == x.shape().size(), Op::Permute, "needs one dim for each of the operand's");
+  Dims shape, seen(dims.size(), 0);
+  for (int64_t dim : dims) {
+    require(dim >= 0 && dim < x.rank() && !seen[static_cast<size_t>(dim)], Op::Permute, "not a permutation");
+    seen[static_cast<size_t>(dim)] = 1;
+    shape.push_back(x.shape()[static_cast<size_t>(dim)]);
+  }
+  return shape;
+}
+
+Dims expand_shape(const Node& x, std::span<const int64_t> shape) {
+  require(shape.size() == x.shape().size(), Op::Expand, "the rank changes");
+  for (size_t i = 0; i < shape.size(); ++i) {
+    require(x.shape()[i] == shape[i] || x.shape()[i] == 1, Op::Expand, "a dim grows whose size is not 1");
+  }
+  return Dims(shape);
+}
+
+Dims slice_shape(const Node& x, std::span<const int64_t> ints) {
+  const auto rank = static_cast<size_t>(x.rank());
+  require(ints.size() == 3 * rank, Op::Slice, "needs a start, a step and a size for each dim");
+  for (size_t i = 0; i < rank; ++i) {
+    const int64_t extent = x.shape()[i], start = ints[i], step = ints[rank + i], size = ints[2 * rank + i];
+    require(start >= 0 && start <= extent, Op::Slice, "a start is out of range");
+    require(step > 0, Op::Slice, "a step is not positive");
+    require(size >= 0 && (size == 0 || (start < extent && size - 1 <= (extent - 1 - start) / step)),
+            Op::Slice, "a slice reaches past the end");
+  }
+  return Dims(ints.subspan(2 * rank));
+}
+
+Dims pad_shape(std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
+  const Node& x = *inputs[0];
+  const auto rank = static_cast<size_t>(x.rank());
+  require(inputs[1]->op() == Op::Const, Op::Pad, "the value is not a const");
+  require(ints.size() == 2 * rank, Op::Pad, "needs two amounts for each dim");
+  Dims shape = x.shape();
+  for (size_t i = 0; i < rank; ++i) {
+    require(ints[i] >= 0 && ints[rank + i] >= 0, Op::Pad, "an amount is negative");
+    const bool too_big = __builtin_add_overflow(shape[i], ints[i], &shape[i]) ||
+                         __builtin_add_overflow(shape[i], ints[rank + i], &shape[i]);
+    require(!too_big, Op::Pad, "an amount is too large");
+  }
+  return shape;
+}
+
+Dims cat_shape(std::span<const NodeRef> parts, std::span<const int64_t> ints) {
+  require(ints.size() == 1 && ints[0] >= 0 && ints[0] < parts[0]->rank(), Op::Cat, "the dim is out of range");
+  const auto dim = static_cast<size_t>(ints[0]);
+  Dims shape = parts[0]->shape();
+  for (const NodeRef& part : parts.subspan(1)) {
+    require(part->rank() == parts[0]->rank(), Op::Cat, "parts of different rank");
+    for (size_t i = 0; i < shape.size(); ++i) {
+      require(i == dim || part->shape()[i] == shape[i], Op::Cat,
+              "parts differ in another dim than that of the cat");
+    }
+    require(!__builtin_add_overflow(shape[dim], part->shape()[dim], &shape[dim]), Op::Cat,
+            "too many elements");
+  }
+  return shape;
+}
+
+Dims dot_shape(const Node& a, const Node& b) {
+  const size_t rank = a.shape().size();
+  require(rank >= 2 && b.shape().size() == rank, Op::Dot, "needs two operands of one rank, at least 2");
+  for (size_t i = 0; i + 2 < rank; ++i) require(a.shape()[i] == b.shape()[i], Op::Dot, "batch sizes differ");
+  if (a.shape()[rank - 1] != b.shape()[rank - 2]) {
+    fail(Op::Dot, "inner sizes differ, " + type_text(a) + " and " + type_text(b));
+  }
+  Dims shape = a.shape();
+  shape[rank - 1] = b.shape()[rank - 1];
+  return shape;
+}
+
+Dims reshape_shape(const Node& x, std::span<const int64_t> shape) {
+  check_sizes(Op::Reshape, shape);
+  require(element_count(shape) == x.numel(), Op::Reshape, "the number of elements changes");
+  return Dims(shape);
+}
+
+Dims infer_shape(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
+  const Node& x = *inputs[0];
+  if (is_reduce(op)) return reduce_shape(op, x, ints);
+  switch (op) {
+    case Op::Reshape: return reshape_shape(x, ints);
+    case Op::Permute: return permute_shape(x, ints);
+    case Op::Expand: return expand_shape(x, ints);
+    case Op::Slice: return slice_shape(x, ints);
+    case Op::Flip: check_dim_list(op, ints, x.rank()); return x.shape();
+    case Op::Pad: return pad_shape(inputs, ints);
+    case Op::Cat: return cat_shape(inputs, ints);
+    case Op::Dot: require(ints.empty(), op, "takes no attributes"); return dot_shape(x, *inputs[1]);
+    default: require(ints.empty(), op, "takes no attributes"); return elementwise_shape(op, inputs);
+  }
+}
+
+}  // namespace
+
+NodeType infer(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType to) {
+  const OpClass cls = info(op).cls;
+  require(cls != OpClass::Leaf && cls != OpClass::Memory && cls != OpClass::Lane, op, "not an op on tensors");
+  check_operands(op, inputs);
+  NodeType type{infer_dtype(op, inputs, to), infer_shape(op, inputs, ints)};
+  if (cls != OpClass::Elementwise) check_sizes(op, type.shape);
+  return type;
+}
+
+void check_leaf(Op op, std::span<const int64_t> shape, int64_t iota_dim) {
+  check_sizes(op, shape);
+  if (op != Op::Iota) return;
+  require(iota_dim >= 0 && iota_dim < static_cast<int64_t>(shape.size()), op, "the dim is out of range");
+}
+
+std::string type_text(DType dtype, std::span<const int64_t> shape, DeviceTag device) {
+  std::string text(name(dtype));
+  text += '[';
+  for (size_t i = 0; i < shape.size(); ++i) text += (i ? "," : "") + std::to_string(shape[i]);
+  text += ']';
+  if (device) text += '@' + std::to_string(device);
+  return text;
+}
+
+std::string type_text(const Node& node) { return type_text(node.dtype(), node.shape(), node.device()); }
+
+}  // namespace tenon::ir

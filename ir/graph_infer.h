@@ -1,0 +1,27 @@
+// The type and shape of a node from its operands: the one place that says which graphs are well formed.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "ir/graph.h"
+
+namespace tenon::ir {
+
+struct NodeType {
+  DType dtype;
+  Dims shape;
+};
+
+// Takes any op but Input, Const and Iota. Throws IrError naming the op and the rule broken.
+NodeType infer(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType to);
+
+// Checks the shape of a leaf: no negative size, not too many elements, and a dim within it for Iota (-1 for
+// others).
+void check_leaf(Op op, std::span<const int64_t> shape, int64_t iota_dim);
+
+// "f32[128,64]", with "@1" behind it on device 1.
+std::string type_text(DType dtype, std::span<const int64_t> shape, DeviceTag device = 0);
+std::string type_text(const Node& node);
+
+}  // namespace tenon::ir

@@ -1,0 +1,59 @@
+// A map from nodes to T for one traversal: open addressing, nothing removed. Many times faster than the
+// standard library's for the graphs of tens of thousands of nodes that passes walk.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace tenon::ir {
+
+template <typename T>
+class NodeMap {
+ public:
+  // The value of `node` and whether it was made just now (then it is a default T).
+  std::pair<T*, bool> insert(const Node* node) {
+    if (2 * (count_ + 1) > slots_.size()) grow();
+    Slot& slot = slots_[position(node)];
+    const bool fresh = !slot.node;
+    if (fresh) {
+      slot.node = node;
+      ++count_;
+    }
+    return {&slot.value, fresh};
+  }
+  T& operator[](const Node* node) { return *insert(node).first; }
+  T* find(const Node* node) {
+    if (slots_.empty()) return nullptr;
+    Slot& slot = slots_[position(node)];
+    return slot.node ? &slot.value : nullptr;
+  }
+  bool contains(const Node* node) { return find(node) != nullptr; }
+  size_t size() const { return count_; }
+
+ private:
+  struct Slot {
+    const Node* node = nullptr;
+    T value{};
+  };
+
+  size_t position(const Node* node) const {
+    const size_t mask = slots_.size() - 1;
+    size_t at = node->id() * 0x9E3779B97F4A7C15u >> 20 & mask;
+    while (slots_[at].node && slots_[at].node != node) at = (at + 1) & mask;
+    return at;
+  }
+  void grow() {
+    std::vector<Slot> old(slots_.empty() ? 16 : 2 * slots_.size());
+    std::swap(old, slots_);
+    for (Slot& slot : old) {
+      if (slot.node) slots_[position(slot.node)] = std::move(slot);
+    }
+  }
+
+  std::vector<Slot> slots_;  // a power of two of them
+  size_t count_ = 0;
+};
+
+}  // namespace tenon::ir
