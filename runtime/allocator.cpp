@@ -18,7 +18,8 @@ namespace {
 
 constexpr size_t kAlign = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kLargest = size_t{1} << 60;  // beyond it no class arithmetic overflows, and no machine has it
+constexpr size_t kLargest = size_t{1}
+                            << 60;  // beyond it no class arithmetic overflows, and no machine has it
 
 struct SizeClass {
   size_t index, bytes;
@@ -216,14 +217,15 @@ void Allocator::reset_peak() {
 }
 
 void Allocator::fail(size_t bytes) const {
-  std::string text = "Tenon CPU out of memory: tried to allocate " + readable(static_cast<double>(bytes)) + " (" +
-                     readable(static_cast<double>(stats_.allocated)) + " already allocated; " +
+  std::string text = "Tenon CPU out of memory: tried to allocate " + readable(static_cast<double>(bytes)) +
+                     " (" + readable(static_cast<double>(stats_.allocated)) + " already allocated; " +
                      readable(static_cast<double>(stats_.cached)) + " cached; ";
   text += limit_ > 0 ? "limit " + readable(static_cast<double>(limit_)) + ")" : "no limit set)";
   throw OutOfMemory(text);
 }
 
-// --- buffers ----------------------------------------------------------------------------------------------------------
+// --- buffers
+// ----------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<Buffer> Buffer::allocate(size_t bytes) {
   std::shared_ptr<Buffer> buffer(new Buffer);
@@ -251,7 +253,9 @@ Buffer::~Buffer() {
   }
 }
 
-std::shared_ptr<Buffer> buffer_of(const ir::Node& node) { return std::static_pointer_cast<Buffer>(node.payload()); }
+std::shared_ptr<Buffer> buffer_of(const ir::Node& node) {
+  return std::static_pointer_cast<Buffer>(node.payload());
+}
 
 MemoryStats memory_stats() { return Allocator::global().stats(); }
 void reset_peak_memory_stats() { Allocator::global().reset_peak(); }

@@ -1,9 +1,10 @@
-// The caching allocator behind Buffer. A freed block stays here, by size class, until it is wanted again: fresh pages
-// cost a kernel three times its run time. Blocks of 2 MB and more lie on 2 MB boundaries, so that huge pages back them.
+// The caching allocator behind Buffer. A freed block stays here, by size class, until it is wanted again:
+// fresh pages cost a kernel three times its run time. Blocks of 2 MB and more lie on 2 MB boundaries, so that
+// huge pages back them.
 //
-//   size classes   multiples of 64 bytes up to 512, then 8 classes to each power of two: the slack is at most 1/8
-//   bounds         live + cached <= the limit, if one is set; cached <= the cache limit, least recently freed go first
-//   failure        the whole cache is freed, one more try, then OutOfMemory
+//   size classes   multiples of 64 bytes up to 512, then 8 classes to each power of two: the slack is at most
+//   1/8 bounds         live + cached <= the limit, if one is set; cached <= the cache limit, least recently
+//   freed go first failure        the whole cache is freed, one more try, then OutOfMemory
 #pragma once
 
 #include <array>
@@ -17,7 +18,8 @@ namespace tenon::runtime {
 
 class Allocator {
  public:
-  // Where blocks come from: replaced in tests to make allocation fail. `acquire` gives null if there is no memory.
+  // Where blocks come from: replaced in tests to make allocation fail. `acquire` gives null if there is no
+  // memory.
   struct Source {
     void* (*acquire)(size_t bytes);
     void (*release)(void* block, size_t bytes);
@@ -31,17 +33,17 @@ class Allocator {
 
   static Allocator& global();  // of the process; its limit follows the options
 
-  void* allocate(size_t bytes);                       // bytes > 0; 64-byte aligned; throws OutOfMemory
-  void release(void* block, size_t bytes) noexcept;   // bytes as given to allocate
+  void* allocate(size_t bytes);                      // bytes > 0; 64-byte aligned; throws OutOfMemory
+  void release(void* block, size_t bytes) noexcept;  // bytes as given to allocate
   void empty_cache() noexcept;
-  void set_limit(int64_t bytes);                      // 0: none
+  void set_limit(int64_t bytes);  // 0: none
   void set_cache_limit(int64_t bytes);
-  Source set_source(Source source);                   // frees the cache first; gives the old one
+  Source set_source(Source source);  // frees the cache first; gives the old one
 
   MemoryStats stats() const;
   void reset_peak();
 
-  static size_t class_bytes(size_t bytes);            // what an allocation of `bytes` really takes
+  static size_t class_bytes(size_t bytes);  // what an allocation of `bytes` really takes
 
  private:
   struct FreeBlock;
@@ -51,15 +53,16 @@ class Allocator {
   void* take_fresh(size_t bytes);
   void link(FreeBlock* block);
   void unlink(FreeBlock* block) noexcept;
-  void evict(int64_t keep) noexcept;  // frees the least recently freed blocks until at most `keep` bytes are cached
+  void evict(
+      int64_t keep) noexcept;  // frees the least recently freed blocks until at most `keep` bytes are cached
   [[noreturn]] void fail(size_t bytes) const;
 
   mutable std::mutex mutex_;
   Source source_;
   int64_t limit_, cache_limit_;
   MemoryStats stats_;
-  std::array<FreeBlock*, kClasses> free_{};           // most recently freed first
-  FreeBlock* newest_ = nullptr;                       // all free blocks by time of release
+  std::array<FreeBlock*, kClasses> free_{};  // most recently freed first
+  FreeBlock* newest_ = nullptr;              // all free blocks by time of release
   FreeBlock* oldest_ = nullptr;
 };
 

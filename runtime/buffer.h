@@ -38,17 +38,17 @@ std::shared_ptr<Buffer> buffer_of(const ir::Node& node);
 
 // What the caching allocator holds, in bytes unless it says a count. Adopted memory is not in it.
 struct MemoryStats {
-  int64_t allocated = 0;       // in live buffers, rounded up to their size classes
-  int64_t cached = 0;          // freed, kept for reuse
-  int64_t reserved = 0;        // allocated + cached: what the system gave
+  int64_t allocated = 0;  // in live buffers, rounded up to their size classes
+  int64_t cached = 0;     // freed, kept for reuse
+  int64_t reserved = 0;   // allocated + cached: what the system gave
   int64_t peak_allocated = 0;
   int64_t peak_reserved = 0;
-  int64_t live_buffers = 0;    // count
-  int64_t allocations = 0;     // count, since the start
-  int64_t cache_hits = 0;      // count of those that reused a freed block
+  int64_t live_buffers = 0;  // count
+  int64_t allocations = 0;   // count, since the start
+  int64_t cache_hits = 0;    // count of those that reused a freed block
 };
 MemoryStats memory_stats();
 void reset_peak_memory_stats();
-void empty_memory_cache();     // gives all freed blocks back to the system
+void empty_memory_cache();  // gives all freed blocks back to the system
 
 }  // namespace tenon::runtime

@@ -1,5 +1,5 @@
-// Evaluation: pending nodes become buffers. A structural hash of the pending graph finds a finished plan; otherwise the
-// passes run, kernels are compiled (or found in memory or on disk) and the plan is kept.
+// Evaluation: pending nodes become buffers. A structural hash of the pending graph finds a finished plan;
+// otherwise the passes run, kernels are compiled (or found in memory or on disk) and the plan is kept.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@
 
 namespace tenon::runtime {
 
-// After it, every root is an Input with a Buffer payload, and so is every held node that was computed on the way.
-// Thread-safe. Throws OutOfMemory or std::runtime_error (with the kernel named) and then leaves the graph pending.
+// After it, every root is an Input with a Buffer payload, and so is every held node that was computed on the
+// way. Thread-safe. Throws OutOfMemory or std::runtime_error (with the kernel named) and then leaves the
+// graph pending.
 void evaluate(std::span<const ir::NodeRef> roots);
 
 // The same plan as text, without running: what `dump` and `explain` of the public API print.
@@ -25,27 +26,27 @@ std::string draw_svg(std::span<const ir::NodeRef> roots);  // kernels as boxes
 // One launch of one kernel.
 enum class CacheState : uint8_t { Memory, Disk, Compiled };
 struct KernelRecord {
-  std::string name;          // "sub_exp_sum_div"
-  std::string schedule;      // "rows"
-  uint64_t hash = 0;         // of the cache key
-  int ops = 0;               // graph nodes fused
-  int64_t bytes = 0;         // read and written
+  std::string name;      // "sub_exp_sum_div"
+  std::string schedule;  // "rows"
+  uint64_t hash = 0;     // of the cache key
+  int ops = 0;           // graph nodes fused
+  int64_t bytes = 0;     // read and written
   int64_t flops = 0;
-  double compile_ms = 0;     // 0 unless compiled for this launch
+  double compile_ms = 0;  // 0 unless compiled for this launch
   double run_us = 0;
   CacheState cache = CacheState::Memory;
 };
-const std::vector<KernelRecord> kernel_history();   // oldest first, the last kHistoryLimit launches
+const std::vector<KernelRecord> kernel_history();  // oldest first, the last kHistoryLimit launches
 void clear_kernel_history();
 inline constexpr size_t kHistoryLimit = 65536;
 
 struct Counters {
-  int64_t plans_built = 0, plan_hits = 0;             // passes ran / did not
+  int64_t plans_built = 0, plan_hits = 0;  // passes ran / did not
   int64_t kernels_compiled = 0, memory_hits = 0, disk_hits = 0;
   int64_t launches = 0;
 };
 Counters counters();
 void reset_counters();
-void clear_caches();       // plans, kernels in memory and freed memory; not the disk
+void clear_caches();  // plans, kernels in memory and freed memory; not the disk
 
 }  // namespace tenon::runtime

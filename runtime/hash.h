@@ -1,5 +1,5 @@
-// 128-bit content hashes (XXH3) of cache keys and cache files. A hash only finds an entry; whoever uses it compares
-// the full key as well.
+// 128-bit content hashes (XXH3) of cache keys and cache files. A hash only finds an entry; whoever uses it
+// compares the full key as well.
 #pragma once
 
 #include <cstddef>

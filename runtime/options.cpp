@@ -1,5 +1,5 @@
-// Reads the TENON_* variables once, and keeps the current options behind a lock. Takes strings of any shape; gives
-// an Options that is always valid, and one warning for each variable that was not.
+// Reads the TENON_* variables once, and keeps the current options behind a lock. Takes strings of any shape;
+// gives an Options that is always valid, and one warning for each variable that was not.
 #include "runtime/options.h"
 
 #include <atomic>
@@ -17,12 +17,13 @@ namespace tenon::runtime {
 namespace {
 
 // One after another, as evaluate.h numbers its stages.
-constexpr std::string_view kStageNames[] = {"graph",    "fused", "kernel", "looptree",
-                                            "llvm",     "assembly", "cuda"};
+constexpr std::string_view kStageNames[] = {"graph", "fused",    "kernel", "looptree",
+                                            "llvm",  "assembly", "cuda"};
 
 class Reader {
  public:
-  Reader(const std::function<const char*(const char*)>& get, const std::function<void(const std::string&)>& warn)
+  Reader(const std::function<const char*(const char*)>& get,
+         const std::function<void(const std::string&)>& warn)
       : get_(get), warn_(warn) {}
 
   void boolean(const char* name, bool& value) {
@@ -123,8 +124,9 @@ class Reader {
 
 struct State {
   std::mutex mutex;
-  Options current = parse_options([](const char* name) { return static_cast<const char*>(std::getenv(name)); },
-                                  [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
+  Options current =
+      parse_options([](const char* name) { return static_cast<const char*>(std::getenv(name)); },
+                    [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
   std::atomic<uint64_t> generation{1};
 };
 

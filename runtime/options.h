@@ -2,7 +2,7 @@
 //
 //   TENON_THREADS=N          TENON_FUSION=0|1        TENON_SIMPLIFY=0|1     TENON_PLAN_CACHE=0|1
 //   TENON_DISK_CACHE=0|1     TENON_CACHE_DIR=PATH    TENON_CACHE_MAX_MB=N   TENON_VECTOR_BITS=128|256|512
-//   TENON_BACKEND=llvm|interpreter                   TENON_DUMP=graph,fused,kernel,looptree,llvm,assembly,cuda
+//   TENON_BACKEND=llvm|interpreter TENON_DUMP=graph,fused,kernel,looptree,llvm,assembly,cuda
 //   TENON_DUMP_DIR=PATH      TENON_PROFILE=FILE      TENON_MEMORY_LIMIT_MB=N  TENON_DONATION=0|1
 //
 // A malformed value gives one warning on stderr that names the accepted ones, and the default stands.
@@ -15,29 +15,30 @@
 namespace tenon::runtime {
 
 struct Options {
-  int threads = 0;              // 0: one for each CPU this process may use
+  int threads = 0;  // 0: one for each CPU this process may use
   bool fusion = true;
   bool simplify = true;
   bool plan_cache = true;
-  bool donation = true;         // an output may take over the memory of an input nobody else needs
+  bool donation = true;  // an output may take over the memory of an input nobody else needs
   bool disk_cache = true;
-  std::string cache_dir;        // empty: $XDG_CACHE_HOME/tenon or ~/.cache/tenon
+  std::string cache_dir;  // empty: $XDG_CACHE_HOME/tenon or ~/.cache/tenon
   int64_t cache_max_mb = 512;
-  int vector_bits = 0;          // 0: the host's
+  int vector_bits = 0;  // 0: the host's
   enum class Backend : uint8_t { Llvm, Interpreter } backend = Backend::Llvm;
-  uint32_t dump = 0;            // bit i: Stage i
-  std::string dump_dir;         // empty: stderr
-  std::string profile;          // file of the Chrome/Perfetto trace, written at exit
-  int64_t memory_limit_mb = 0;  // 0: no cap
-  int64_t max_pending_nodes = 8192;      // an evaluation is forced beyond these
+  uint32_t dump = 0;                 // bit i: Stage i
+  std::string dump_dir;              // empty: stderr
+  std::string profile;               // file of the Chrome/Perfetto trace, written at exit
+  int64_t memory_limit_mb = 0;       // 0: no cap
+  int64_t max_pending_nodes = 8192;  // an evaluation is forced beyond these
   int64_t max_pending_bytes = 4ll << 30;
 };
 
-Options options();                     // a copy of the current ones
-void set_options(const Options& o);    // takes effect at the next evaluation
-uint64_t options_generation();         // grows with each set_options: a cheap test for "unchanged"
+Options options();                   // a copy of the current ones
+void set_options(const Options& o);  // takes effect at the next evaluation
+uint64_t options_generation();       // grows with each set_options: a cheap test for "unchanged"
 
-// What the environment says. `get` is getenv or a stand-in for it; `warn` receives one line for each bad value.
+// What the environment says. `get` is getenv or a stand-in for it; `warn` receives one line for each bad
+// value.
 Options parse_options(const std::function<const char*(const char*)>& get,
                       const std::function<void(const std::string&)>& warn);
 

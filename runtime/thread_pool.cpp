@@ -57,7 +57,8 @@ int ThreadPool::usable_cpus() {
 ThreadPool& ThreadPool::global() {
   ThreadPool* pool = the_pool.load(std::memory_order_acquire);
   if (pool) return *pool;
-  // Threads do not survive fork: the child forgets the parent's pool (its memory leaks, once) and makes its own.
+  // Threads do not survive fork: the child forgets the parent's pool (its memory leaks, once) and makes its
+  // own.
   static const int registered = pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); });
   static_cast<void>(registered);
   auto* fresh = new ThreadPool(wanted_threads());  // never destroyed: kernels may run in static destructors

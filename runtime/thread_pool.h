@@ -1,11 +1,13 @@
-// The process's worker threads. One job at a time: the caller works too, takes worker number 0, and returns when every
-// index is done. Small, nested and concurrent jobs run inline on their caller, so any thread may call at any time.
+// The process's worker threads. One job at a time: the caller works too, takes worker number 0, and returns
+// when every index is done. Small, nested and concurrent jobs run inline on their caller, so any thread may
+// call at any time.
 //
 //   gate   bit 31: a job is open; bits 0..15: workers that are inside it
 //   A worker that wakes late finds the gate shut and goes back to sleep, so nobody waits for sleepers.
 //
-// After a job the workers spin for kSpin before they sleep: back-to-back launches cost 0.3 us, a wake-up costs 5.
-// A forked child gets a fresh pool (fork while another thread is inside parallel_for is not supported).
+// After a job the workers spin for kSpin before they sleep: back-to-back launches cost 0.3 us, a wake-up
+// costs 5. A forked child gets a fresh pool (fork while another thread is inside parallel_for is not
+// supported).
 #pragma once
 
 #include <atomic>
@@ -22,19 +24,20 @@ class ThreadPool {
  public:
   static constexpr std::chrono::microseconds kSpin{40};
 
-  explicit ThreadPool(int threads);  // counting the caller; the workers start with the first job that needs them
+  explicit ThreadPool(
+      int threads);  // counting the caller; the workers start with the first job that needs them
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  static ThreadPool& global();       // threads as the options say
-  static int usable_cpus();          // that this process may run on
+  static ThreadPool& global();  // threads as the options say
+  static int usable_cpus();     // that this process may run on
 
   int threads() const { return threads_.load(std::memory_order_relaxed); }
-  void resize(int threads);          // waits for a running job; a no-op inside a job
+  void resize(int threads);  // waits for a running job; a no-op inside a job
 
-  // Calls body(begin, end, worker) on disjoint chunks of about `grain` indices that cover [0, count). The first
-  // exception of a body stops the hand-out of chunks and is rethrown here.
+  // Calls body(begin, end, worker) on disjoint chunks of about `grain` indices that cover [0, count). The
+  // first exception of a body stops the hand-out of chunks and is rethrown here.
   template <typename Body>
   void parallel_for(int64_t count, int64_t grain, Body&& body) {
     if (count <= 0) return;
@@ -43,9 +46,12 @@ class ThreadPool {
       return;
     }
     using B = std::remove_reference_t<Body>;
-    run(count, grain < 1 ? 1 : grain, [](const void* context, int64_t begin, int64_t end, int worker) {
-      (*static_cast<B*>(const_cast<void*>(context)))(begin, end, worker);
-    }, &body);
+    run(
+        count, grain < 1 ? 1 : grain,
+        [](const void* context, int64_t begin, int64_t end, int worker) {
+          (*static_cast<B*>(const_cast<void*>(context)))(begin, end, worker);
+        },
+        &body);
   }
 
  private:
@@ -57,7 +63,7 @@ class ThreadPool {
   };
 
   void run(int64_t count, int64_t grain, Call call, const void* context);
-  void work(int worker) noexcept;        // chunks of the current job until none is left
+  void work(int worker) noexcept;  // chunks of the current job until none is left
   void worker_main(int worker);
   bool enter();
   void leave();
@@ -68,10 +74,10 @@ class ThreadPool {
 
   std::atomic<int> threads_;
   std::vector<std::thread> workers_;
-  std::atomic<bool> busy_{false};        // a caller owns the pool
+  std::atomic<bool> busy_{false};  // a caller owns the pool
   std::atomic<bool> stopping_{false};
 
-  Job job_;                              // written while the gate is shut and empty
+  Job job_;  // written while the gate is shut and empty
   std::exception_ptr error_;
   alignas(64) std::atomic<int64_t> next_{0};
   alignas(64) std::atomic<uint32_t> gate_{0};
