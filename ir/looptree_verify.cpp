@@ -1,0 +1,233 @@
+// The loop-tree verifier: every value defined before use and in scope, every operand of the type its
+// statement needs, every buffer and parameter in range. Takes a tree, throws IrError at the first rule
+// broken.
+#include <set>
+#include <string>
+
+#include "ir/looptree_check.h"
+
+namespace tenon::ir {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& reason) { throw IrError(reason); }
+
+void require(bool condition, const char* reason) {
+  if (!condition) fail(reason);
+}
+
+bool is_index(DType t) { return t == DType::I32 || t == DType::I64; }
+
+bool is_identifier(const std::string& s) {
+  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  if (s.empty() || !letter(s[0])) return false;
+  for (char c : s) {
+    if (!letter(c) && !(c >= '0' && c <= '9') && c != '.') return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void TreeChecker::check_header() const {
+  require(is_identifier(tree_.name), "the tree's name is not an identifier");
+  require(is_index(tree_.index_type), "the index type must be i32 or i64");
+  require(tree_.lanes >= 1 && tree_.lanes <= 64, "lanes out of range");
+  require(tree_.threads >= 1 && tree_.threads <= 1024, "threads out of range");
+  require(tree_.size_count >= 0, "negative size count");
+  std::set<std::string> names;
+  for (const TreeBuffer& buffer : tree_.buffers) {
+    require(is_identifier(buffer.name), "a buffer's name is not an identifier");
+    if (!names.insert(buffer.name).second) fail("two buffers are called " + buffer.name);
+    require(buffer.size_param < tree_.size_count, "a buffer's size parameter does not exist");
+    require(buffer.count >= 0, "a buffer has a negative size");
+    require(buffer.space != Space::Shared || tree_.target == Target::Cuda, "shared memory needs a GPU");
+  }
+}
+
+void TreeChecker::define(ValueId v, Kind kind) {
+  require(v >= 0 && static_cast<size_t>(v) < tree_.values.size(), "a result has no type");
+  if (kinds_.size() < tree_.values.size()) kinds_.resize(tree_.values.size(), Kind::Undefined);
+  require(kinds_[static_cast<size_t>(v)] == Kind::Undefined, "a value is defined twice");
+  const int lanes = tree_.values[static_cast<size_t>(v)].lanes;
+  require(lanes >= 1 && lanes <= 1024 && (lanes & (lanes - 1)) == 0,
+          "lanes must be a power of two, at most 1024");
+  kinds_[static_cast<size_t>(v)] = kind;
+  defined_.push_back(v);
+}
+
+VType TreeChecker::use(ValueId v, Kind kind) const {
+  const size_t i = static_cast<size_t>(v);
+  if (v < 0 || i >= kinds_.size() || kinds_[i] == Kind::Undefined) fail("an operand is not defined here");
+  if (kinds_[i] != kind) fail(kind == Kind::Register ? "needs a register" : "a register is read with get");
+  return tree_.values[i];
+}
+
+VType TreeChecker::scalar_use(ValueId v) const {
+  const VType type = use(v);
+  require(type.lanes == 1, "needs a scalar operand");
+  return type;
+}
+
+VType TreeChecker::result(const Stmt& stmt) const {
+  require(stmt.result >= 0 && static_cast<size_t>(stmt.result) < tree_.values.size(), "a result has no type");
+  return tree_.values[static_cast<size_t>(stmt.result)];
+}
+
+void TreeChecker::arity(const Stmt& stmt, size_t count) const {
+  if (stmt.args.size() != count) fail("takes " + std::to_string(count) + " operands");
+}
+
+void TreeChecker::begin_phase(const Phase& phase) {
+  require(is_identifier(phase.name), "a phase's name is not an identifier");
+  require(phase.extent >= 0 && phase.extent < tree_.size_count, "the phase's size parameter does not exist");
+  define(phase.index, Kind::Value);
+  require(tree_.values[static_cast<size_t>(phase.index)] == VType{tree_.index_type, 1},
+          "the phase's index must be a scalar of the index type");
+}
+
+void TreeChecker::open_block(ValueId loop_variable) {
+  require(blocks_.size() < kMaxLoopDepth, "blocks are nested too deeply");
+  blocks_.push_back(defined_.size());
+  if (loop_variable >= 0) define(loop_variable, Kind::Value);
+}
+
+void TreeChecker::close_block() {
+  for (size_t i = blocks_.back(); i < defined_.size(); ++i) {
+    kinds_[static_cast<size_t>(defined_[i])] = Kind::Undefined;
+  }
+  defined_.resize(blocks_.back());
+  blocks_.pop_back();
+}
+
+void TreeChecker::check_let(const Stmt& stmt) const {
+  const VType type = result(stmt);
+  switch (stmt.op) {
+    case Op::Const: return arity(stmt, 0);
+    case Op::ThreadId:
+      arity(stmt, 0);
+      require(tree_.target == Target::Cuda, "thread is for a GPU");
+      return require(type.lanes == 1 && is_index(type.dtype), "thread is a scalar index");
+    case Op::Scalar:
+      arity(stmt, 0);
+      require(stmt.slot >= 0 && static_cast<size_t>(stmt.slot) < tree_.scalars.size(),
+              "no such scalar parameter");
+      return require(type == VType{tree_.scalars[static_cast<size_t>(stmt.slot)], 1},
+                     "type of the scalar differs");
+    case Op::Get:
+      arity(stmt, 1);
+      return require(use(stmt.args[0], Kind::Register) == type, "type of the register differs");
+    case Op::Splat:
+      arity(stmt, 1);
+      return require(scalar_use(stmt.args[0]).dtype == type.dtype, "splat keeps the dtype");
+    case Op::Ramp:
+      arity(stmt, 2);
+      require(is_int(type.dtype), "ramp is an integer");
+      return require(
+          scalar_use(stmt.args[0]).dtype == type.dtype && scalar_use(stmt.args[1]).dtype == type.dtype,
+          "ramp keeps the dtype");
+    case Op::Low:
+    case Op::High:
+      arity(stmt, 1);
+      return require(use(stmt.args[0]) == VType{type.dtype, static_cast<int16_t>(type.lanes * 2)},
+                     "the operand must have twice the lanes");
+    case Op::Extract:
+      arity(stmt, 2);
+      require(is_index(scalar_use(stmt.args[1]).dtype), "the lane number is an index");
+      return require(type == VType{use(stmt.args[0]).dtype, 1}, "extract gives one lane");
+    case Op::ShuffleDown:
+    case Op::Shuffle:
+      arity(stmt, 2);
+      require(tree_.target == Target::Cuda, "a shuffle is for a GPU");
+      require(is_index(scalar_use(stmt.args[1]).dtype), "the thread or distance is an index");
+      return require(use(stmt.args[0]) == type, "a shuffle keeps the type");
+    default: break;
+  }
+  SmallVector<VType, 3> types;
+  for (ValueId arg : stmt.args) types.push_back(use(arg));
+  require(elementwise_type(stmt.op, types, type.dtype) == type,
+          "the result has another type by the op table");
+}
+
+void TreeChecker::check_access(const Stmt& stmt) const {
+  const bool load = stmt.kind == StmtKind::Load;
+  require(stmt.buffer >= 0 && static_cast<size_t>(stmt.buffer) < tree_.buffers.size(), "no such buffer");
+  const TreeBuffer& buffer = tree_.buffers[static_cast<size_t>(stmt.buffer)];
+  arity(stmt, (stmt.strided ? 2u : 1u) + (load ? 0u : 1u));
+  const VType type = load ? result(stmt) : use(stmt.args.back());
+  require(load || buffer.space != Space::In, "a store into an input");
+  require(type.dtype == buffer.dtype, "the buffer has another dtype");
+  const VType index = use(stmt.args[0]);
+  require(is_index(index.dtype), "the index must be i32 or i64");
+  require(index.lanes == 1 || (index.lanes == type.lanes && !stmt.strided),
+          "a gather needs an index for each lane");
+  if (stmt.strided) require(scalar_use(stmt.args[1]).dtype == index.dtype, "index and stride differ in type");
+  if (stmt.mask >= 0)
+    require(use(stmt.mask) == VType{DType::Bool, type.lanes}, "the mask needs a bool for each lane");
+}
+
+void TreeChecker::check(const Stmt& stmt) {
+  switch (stmt.kind) {
+    case StmtKind::Let: check_let(stmt); break;
+    case StmtKind::Size:
+      require(stmt.slot >= 0 && stmt.slot < tree_.size_count, "no such size parameter");
+      require(result(stmt) == VType{tree_.index_type, 1}, "a size is a scalar of the index type");
+      break;
+    case StmtKind::Load: check_access(stmt); break;
+    case StmtKind::Store: return check_access(stmt);
+    case StmtKind::For: {
+      arity(stmt, 2);
+      const VType type = scalar_use(stmt.args[0]);
+      require(is_index(type.dtype) && scalar_use(stmt.args[1]) == type && result(stmt) == type,
+              "loop bounds and variable are scalars of one index type");
+      return require(stmt.step > 0, "the step must be positive");
+    }
+    case StmtKind::If:
+      arity(stmt, 1);
+      return require(scalar_use(stmt.args[0]).dtype == DType::Bool, "the condition must be a scalar bool");
+    case StmtKind::Var:
+      arity(stmt, 1);
+      require(use(stmt.args[0]) == result(stmt), "a register has the type of its first value");
+      return define(stmt.result, Kind::Register);
+    case StmtKind::Set:
+      arity(stmt, 2);
+      return require(use(stmt.args[0], Kind::Register) == use(stmt.args[1]), "the register has another type");
+    case StmtKind::Barrier: return require(tree_.target == Target::Cuda, "a barrier is for a GPU");
+  }
+  define(stmt.result, Kind::Value);
+}
+
+namespace {
+
+void verify_block(TreeChecker& checker, const std::vector<Stmt>& block) {
+  for (const Stmt& stmt : block) {
+    checker.check(stmt);
+    if (stmt.kind != StmtKind::For && stmt.kind != StmtKind::If) continue;
+    for (const std::vector<Stmt>* inner : {&stmt.body, &stmt.orelse}) {
+      checker.open_block(inner == &stmt.body && stmt.kind == StmtKind::For ? stmt.result : -1);
+      verify_block(checker, *inner);
+      checker.close_block();
+    }
+  }
+}
+
+}  // namespace
+
+void verify(const LoopTree& tree) {
+  TreeChecker checker(tree);
+  std::string where = tree.name;
+  try {
+    checker.check_header();
+    for (const Phase& phase : tree.phases) {
+      where = tree.name + ", phase " + phase.name;
+      checker.open_block();
+      checker.begin_phase(phase);
+      verify_block(checker, phase.body);
+      checker.close_block();
+    }
+  } catch (const IrError& error) {
+    throw IrError("looptree " + where + ": " + error.what());
+  }
+}
+
+}  // namespace tenon::ir

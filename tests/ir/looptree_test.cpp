@@ -1,0 +1,226 @@
+// The loop tree's builder, text form and verifier: trees print, parse and print the same; the key holds no
+// names; each broken rule is refused with its place.
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <random>
+
+#include "ir/looptree.h"
+
+using namespace tenon::ir;
+
+namespace {
+
+// Every kind of statement once.
+const char* kEverything = R"(looptree @all cpu lanes=8 {
+  params x: f32 in, idx: i64 in, y: f32 out, tmp: f32 global[s2], row: f32 local[64], a0: f32 scalar, sizes 3
+  phase rows: parallel %0 in 0..s0 {
+    %1 = size s1 : i64
+    %2 = const -inf : f32x8
+    %3 = const 0 : i64
+    %4 = scalar a0 : f32
+    %5 = splat %4 : f32x8
+    var %6 = %2
+    for %7 in %3..%1 step 8 unroll {
+      %8 = ramp %7, %3 : i64x8
+      %9 = splat %1 : i64x8
+      %10 = lt %8, %9 : boolx8
+      %11 = load x[%7] mask %10 : f32x8
+      %12 = load x[%7 stride %1] : f32x8
+      %13 = load idx[%7] : i64x8
+      %14 = load x[%13] mask %10 : f32x8
+      %15 = fma %11, %12, %14 : f32x8
+      %16 = where %10, %15, %5 : f32x8
+      store row[%3], %16
+      store y[%7 stride %1] mask %10, %16
+      store tmp[%13], %16
+      %17 = get %6 : f32x8
+      %18 = max %17, %16 : f32x8
+      set %6, %18
+    }
+    %19 = get %6 : f32x8
+    %20 = low %19 : f32x4
+    %21 = high %19 : f32x4
+    %22 = max %20, %21 : f32x4
+    %23 = extract %22, %3 : f32
+    %24 = const 1.5 : f32
+    %25 = gt %23, %24 : bool
+    if %25 {
+      store y[%3], %23
+    } else {
+      store y[%3], %24
+    }
+    if %25 {
+    }
+  }
+  phase end: parallel %26 in 0..s2 {
+    %27 = cast %26 : f32
+    store y[%26], %27
+  }
+}
+)";
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_looptree(text, "t");
+  } catch (const IrError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string with(const std::string& from, const std::string& to) {
+  std::string text = kEverything;
+  const size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("looptree: prints and parses back") {
+  const LoopTree tree = parse_looptree(kEverything);
+  CHECK(print(tree) == kEverything);
+  CHECK(tree.phases.size() == 2);
+  verify(tree);
+  const char* gpu = R"(looptree @g cuda threads=256 index=i32 {
+  params x: f16 in, s: f32 shared[256], sizes 1
+  phase rows: parallel %0 in 0..s0 {
+    %1 = thread : i32
+    %2 = load x[%1] : f16
+    %3 = cast %2 : f32
+    %4 = shuffle_down %3, %1 : f32
+    store s[%1], %4
+    barrier
+  }
+}
+)";
+  CHECK(print(parse_looptree(gpu)) == gpu);
+}
+
+TEST_CASE("looptree: the key leaves out names and numbering alone") {
+  LoopTree tree = parse_looptree(kEverything);
+  const std::string key = print(tree, false);
+  for (const char* name : {"@all", "idx", "tmp", "row", "end"}) CHECK(key.find(name) == std::string::npos);
+  CHECK(print(parse_looptree(key), false) == key);
+  tree.name = "other";
+  tree.buffers[0].name = "renamed";
+  tree.phases[1].name = "finish";
+  CHECK(print(tree, false) == key);
+  // Unused and reordered value ids print alike.
+  std::string sparse = with("%24 = const 1.5 : f32", "%924 = const 1.5 : f32");
+  for (size_t at; (at = sparse.find("%24")) != std::string::npos;) sparse.replace(at, 3, "%924");
+  CHECK(print(parse_looptree(sparse), false) == key);
+
+  const char* changes[][2] = {{"lanes=8", "lanes=4"},     {"unroll ", ""},
+                              {"step 8", "step 16"},      {"const -inf", "const inf"},
+                              {"local[64]", "local[65]"}, {"0..s0", "0..s1"},
+                              {" mask %10", ""},          {"max %17, %16", "max %16, %17"}};
+  for (const auto& change : changes) {
+    CHECK(print(parse_looptree(with(change[0], change[1])), false) != key);
+  }
+}
+
+TEST_CASE("looptree: the builder types values and closes blocks") {
+  LoopTree tree;
+  tree.name = "built";
+  tree.lanes = 4;
+  tree.scalars = {DType::F64};
+  TreeBuilder b(tree);
+  const int32_t x = b.add_buffer({"x", DType::F32, Space::In});
+  const int32_t y = b.add_buffer({"y", DType::Bool, Space::Out});
+  const int32_t n = b.new_size();
+  b.begin_phase("p", n);
+  const ValueId zero = b.index_constant(0);
+  const ValueId loop = b.begin_for(zero, b.size(n), 4);
+  const ValueId v = b.load(x, loop, 4);
+  const ValueId s = b.splat(b.op(Op::Cast, {b.scalar(0)}, DType::F32), 4);
+  const ValueId c = b.op(Op::Lt, {v, s});
+  CHECK(b.type(c) == VType{DType::Bool, 4});
+  CHECK(b.type(b.op(Op::Where, {c, v, s})) == VType{DType::F32, 4});
+  CHECK(b.type(b.op(Op::Bitcast, {v}, DType::I32)) == VType{DType::I32, 4});
+  CHECK(b.splat(v, 4) == v);
+  b.store(y, loop, c);
+  b.end_for();
+  const ValueId flag = b.constant({DType::Bool, 1});
+  b.begin_if(flag);
+  b.store(y, zero, flag);
+  b.begin_else();
+  const ValueId r = b.var(flag);
+  b.begin_if(b.get(r));
+  b.set(r, flag);
+  b.end_if();
+  b.end_if();
+  CHECK_THROWS_AS(b.op(Op::Add, {v, zero}), IrError);
+  CHECK_THROWS_AS(b.op(Op::Add, {c, c}), IrError);
+  CHECK_THROWS_AS(b.op(Op::Add, {v}), IrError);
+  CHECK_THROWS_AS(b.op(Op::Where, {v, v, v}), IrError);
+  CHECK_THROWS_AS(b.op(Op::Bitcast, {v}, DType::F64), IrError);
+  CHECK_THROWS_AS(b.end_for(), IrError);
+  CHECK_THROWS_AS(b.begin_else(), IrError);
+  b.end_phase();
+  verify(tree);
+  REQUIRE(tree.phases[0].body.size() == 5);
+  const Stmt& branch = tree.phases[0].body[4];
+  CHECK(branch.body.size() == 1);
+  CHECK(branch.orelse.size() == 3);
+  CHECK(print(parse_looptree(print(tree))) == print(tree));
+}
+
+TEST_CASE("looptree: malformed text is refused with its place") {
+  CHECK(error_of(with("%18 = max", "%18 = mox")) == "t:24:13: 'mox' is not an op");
+  CHECK(error_of(with("max %17, %16", "max %17, %99")) == "t:24:22: this value is not defined");
+  CHECK(error_of(with("store tmp[", "store tmq[")).find("t:22:13: there is no buffer tmq") == 0);
+  CHECK(error_of(with("const -inf", "const fred")).find("t:5:16: 'fred' is not a constant") == 0);
+  CHECK(error_of(with("f32x8", "f33x8")).find("'f33' is not a type") != std::string::npos);
+  const char* broken[][3] = {
+      {"store row[%3]", "store x[%3]", "a store into an input"},
+      {"%19 = get %6", "%19 = get %5", "needs a register"},
+      {"lt %8, %9 : boolx8", "lt %8, %6 : boolx8", "a register is read with get"},
+      {"%20 = low %19 : f32x4", "%20 = low %19 : f32x2", "twice the lanes"},
+      {"%19 = get %6 : f32x8", "%19 = add %16, %16 : f32x8", "not defined here"},
+      {"if %25 {", "if %22 {", "scalar"},
+      {"scalar a0", "scalar a1", "no such scalar"},
+      {"size s1", "size s3", "no such size"},
+      {"[%7] mask %10 : f32x8", "[%7] mask %10 : f32x4", "mask"},
+      {"[%7] mask %10 : f32x8", "[%7] mask %10 : i32x8", "dtype"},
+      {"step 8", "step 0", "positive"},
+      {"set %6, %18", "set %6, %3", "register has another type"},
+      {"const -inf : f32x8", "const -inf : f32x7", "power of two"},
+      {"x: f32 in, idx", "idx: f32 in, idx", "two buffers"},
+      {"if %25 {\n    }\n", "barrier\n", "GPU"},
+  };
+  for (const auto& rule : broken) {
+    CAPTURE(rule[1]);
+    CHECK(error_of(with(rule[0], rule[1])).find(rule[2]) != std::string::npos);
+  }
+  std::string deep =
+      "looptree cpu {\n params sizes 1\n phase p: parallel %0 in 0..s0 { %1 = const true : bool\n";
+  for (int i = 0; i < 100000; ++i) deep += "if %1 {";
+  CHECK(error_of(deep).find("nested too deeply") != std::string::npos);
+}
+
+// Whatever is done to a text, the parser accepts or throws IrError; what it accepts prints and parses back.
+TEST_CASE("looptree: damaged text never crashes the parser") {
+  std::mt19937 random(7);
+  const std::string source = kEverything;
+  int accepted = 0;
+  for (int round = 0; round < 4000; ++round) {
+    std::string text = source;
+    const size_t at = random() % text.size();
+    switch (random() % 3) {
+      case 0: text[at] = source[random() % source.size()]; break;
+      case 1: text.erase(at, random() % 20); break;
+      default: text.insert(at, source.substr(random() % source.size(), random() % 20)); break;
+    }
+    try {
+      const LoopTree tree = parse_looptree(text);
+      ++accepted;
+      const std::string printed = print(tree);
+      if (print(parse_looptree(printed)) != printed) FAIL("does not round-trip:\n" << text);
+    } catch (const IrError& error) {
+      if (std::strncmp(error.what(), "<text>:", 7) != 0) FAIL("no place in: " << error.what());
+    }
+  }
+  CHECK(accepted > 100);
+}
