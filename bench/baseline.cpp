@@ -1,5 +1,5 @@
-// The hand-written loops of baseline.h, in the namespace BASELINE. Plain C where the compiler vectorises it by itself;
-// GCC's vector extensions where it does not (softmax, and sums, which it may not reorder).
+// The hand-written loops of baseline.h, in the namespace BASELINE. Plain C where the compiler vectorises it
+// by itself; GCC's vector extensions where it does not (softmax, and sums, which it may not reorder).
 #include "bench/baseline.h"
 
 #include <cmath>
@@ -29,8 +29,8 @@ float total(Floats v) {
   return sum;
 }
 
-// e^x for x <= 0, to about 2 ULP: x = n ln 2 + r, |r| <= ln 2 / 2, a polynomial in r, and n added to the exponent.
-// The magic number rounds to an integer and leaves it in the low bits of the float.
+// e^x for x <= 0, to about 2 ULP: x = n ln 2 + r, |r| <= ln 2 / 2, a polynomial in r, and n added to the
+// exponent. The magic number rounds to an integer and leaves it in the low bits of the float.
 Floats exponential(Floats x) {
   const float magic = 12582912.0f;  // 1.5 * 2^23
   x = x < -87.0f ? Floats{} - 87.0f : x;
@@ -48,7 +48,8 @@ Floats exponential(Floats x) {
 
 }  // namespace
 
-void chain(const float* __restrict x, const float* __restrict y, float* __restrict out, int64_t begin, int64_t end) {
+void chain(const float* __restrict x, const float* __restrict y, float* __restrict out, int64_t begin,
+           int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     float t = (x[i] * y[i] + x[i]) * 0.5f - y[i];
     t = x[i] / (std::fabs(t) + 1.0f);
@@ -58,9 +59,10 @@ void chain(const float* __restrict x, const float* __restrict y, float* __restri
   }
 }
 
-// Over each row: its maximum; then the exponentials, stored and added up, and scaled while they are in the first-level
-// cache. Memory is read once and written once. `columns` is a multiple of four vectors.
-void softmax_rows(const float* __restrict x, float* __restrict out, int64_t columns, int64_t begin, int64_t end) {
+// Over each row: its maximum; then the exponentials, stored and added up, and scaled while they are in the
+// first-level cache. Memory is read once and written once. `columns` is a multiple of four vectors.
+void softmax_rows(const float* __restrict x, float* __restrict out, int64_t columns, int64_t begin,
+                  int64_t end) {
   for (int64_t row = begin; row < end; ++row) {
     const float* in = x + row * columns;
     float* to = out + row * columns;
@@ -97,8 +99,8 @@ void sum_rows(const float* x, float* out, int64_t columns, int64_t begin, int64_
   for (int64_t row = begin; row < end; ++row) out[row] = sum(x + row * columns, 0, columns);
 }
 
-void sum_columns(const float* __restrict x, float* __restrict out, int64_t rows, int64_t columns, int64_t begin,
-                 int64_t end) {
+void sum_columns(const float* __restrict x, float* __restrict out, int64_t rows, int64_t columns,
+                 int64_t begin, int64_t end) {
   for (int64_t c = begin; c < end; ++c) out[c] = 0;
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t c = begin; c < end; ++c) out[c] += x[row * columns + c];

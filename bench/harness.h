@@ -1,6 +1,6 @@
-// Timing for the benchmarks. Contestants take turns, round after round, so that a machine whose speed drifts treats all
-// alike; a ratio is the median over the rounds of the quotient within one round. Rows print as one table and, if
-// TENON_BENCH_JSON names a file, are appended to it as one JSON object a line.
+// Timing for the benchmarks. Contestants take turns, round after round, so that a machine whose speed drifts
+// treats all alike; a ratio is the median over the rounds of the quotient within one round. Rows print as one
+// table and, if TENON_BENCH_JSON names a file, are appended to it as one JSON object a line.
 #pragma once
 
 #include <algorithm>
@@ -90,8 +90,8 @@ struct Target {
   double value;
 };
 
-inline void row(const std::string& benchmark, const std::string& measure, double value, const std::string& unit,
-                std::optional<Target> target = {}) {
+inline void row(const std::string& benchmark, const std::string& measure, double value,
+                const std::string& unit, std::optional<Target> target = {}) {
   std::string verdict, json;
   if (target) {
     bool least = target->kind == Target::AtLeast;
@@ -102,17 +102,20 @@ inline void row(const std::string& benchmark, const std::string& measure, double
     std::snprintf(text, sizeof text, ", \"target\": %g, \"met\": %s", target->value, met ? "true" : "false");
     json = text;
   }
-  std::printf("%-22s %-44s %10.3f %-8s %s\n", benchmark.c_str(), measure.c_str(), value, unit.c_str(), verdict.c_str());
+  std::printf("%-22s %-44s %10.3f %-8s %s\n", benchmark.c_str(), measure.c_str(), value, unit.c_str(),
+              verdict.c_str());
   std::fflush(stdout);
   if (const char* path = std::getenv("TENON_BENCH_JSON"))
     if (std::FILE* file = std::fopen(path, "a")) {
-      std::fprintf(file, "{\"benchmark\": \"%s\", \"measure\": \"%s\", \"value\": %.6g, \"unit\": \"%s\"%s}\n",
+      std::fprintf(file,
+                   "{\"benchmark\": \"%s\", \"measure\": \"%s\", \"value\": %.6g, \"unit\": \"%s\"%s}\n",
                    benchmark.c_str(), measure.c_str(), value, unit.c_str(), json.c_str());
       std::fclose(file);
     }
 }
 
-// The same threads for the C loops as for the library: persistent, woken for each job, the caller being one of them.
+// The same threads for the C loops as for the library: persistent, woken for each job, the caller being one
+// of them.
 class Crew {
  public:
   explicit Crew(int threads) : threads_(threads), start_(threads), finish_(threads) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The time that #include <tenon/tenon.h> alone takes to parse: best of five, at most LIMIT seconds (default 1.0).
+# The time that #include <tenon/tenon.h> alone takes to parse: best of five, at most LIMIT seconds (default 1.0),
+# and without a warning.
 # Usage: check_header_time.sh [LIMIT]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +13,7 @@ echo '#include <tenon/tenon.h>' >"$folder/only.cpp"
 best=999
 TIMEFORMAT=%R
 for _ in 1 2 3 4 5; do
-  if ! { time "$compiler" -std=c++20 -fsyntax-only -Ifrontend/include "$folder/only.cpp" 2>"$folder/errors"; } \
+  if ! { time "$compiler" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -Ifrontend/include "$folder/only.cpp" 2>"$folder/errors"; } \
       2>"$folder/seconds"; then
     cat "$folder/errors" >&2
     exit 1

@@ -1,0 +1,50 @@
+// What the first evaluation of a new kernel costs: 40 distinct fused kernels, compiled one after another with
+// the disk cache off. Compile time is what the kernel history says; the whole time also has the passes,
+// planning and the launch.
+#include <tenon/tenon.h>
+
+#include "bench/harness.h"
+
+namespace {
+
+// A different chain of six to nine operations for each i, some with a reduction and an epilogue after it.
+tenon::Tensor expression(const tenon::Tensor& x, const tenon::Tensor& y, int i) {
+  tenon::Tensor t = x * y + x;
+  if (i & 1) t = t.relu();
+  if (i & 2) t = t.abs() - y;
+  if (i & 4) t = t * t + y;
+  t = (i & 8) ? t.sqrt() : t.exp();
+  if (i & 16) t = t / (y + 2.0);
+  if (i >= 32) t = t - t.sum(1, true);
+  return t * 0.5 + 1.0;
+}
+
+}  // namespace
+
+int main() {
+  tenon::Config config = tenon::get_config();
+  config.disk_cache = false;
+  tenon::set_config(config);
+  std::vector<float> data = bench::random_floats(256 * 128, 0.1f, 1);
+  tenon::Tensor x = tenon::from_blob(data.data(), {256, 128}, tenon::kFloat32).clone(), y = (x + 1.0).clone();
+  tenon::eval(x, y);
+  tenon::eval(x + y);  // LLVM's own start-up is not a kernel's cost
+
+  std::vector<double> compile, whole;
+  for (int i = 0; i < 40; ++i) {
+    tenon::clear_kernel_history();
+    double start = bench::now();
+    tenon::eval(expression(x, y, i));
+    double seconds = bench::now() - start;
+    for (const tenon::KernelRecord& record : tenon::kernel_history())
+      if (record.cache == tenon::KernelRecord::Cache::Compiled) {
+        compile.push_back(record.compile_ms);
+        whole.push_back(seconds * 1e3);
+      }
+  }
+  bench::row("cold compile", "kernels compiled", double(compile.size()), "");
+  bench::row("cold compile", "one fused kernel, median", bench::median(compile), "ms",
+             bench::Target{bench::Target::AtMost, 15});
+  bench::row("cold compile", "slowest", *std::max_element(compile.begin(), compile.end()), "ms");
+  bench::row("cold compile", "first evaluation as a whole, median", bench::median(whole), "ms");
+}
