@@ -1,0 +1,157 @@
+// Looking up, loading and compiling kernels.
+#include "runtime/kernel_cache.h"
+
+#include <chrono>
+#include <stdexcept>
+
+#include "codegen/llvm/jit.h"
+#include "runtime/code_version.h"
+#include "runtime/history.h"
+#include "runtime/profiler.h"
+#include "runtime/thread_pool.h"
+
+namespace tenon::runtime {
+namespace {
+
+namespace llvm_backend = codegen::llvm_backend;
+
+// Tree text first, then what else the bits of the object hang on.
+std::string key_of(const ir::LoopTree& tree) {
+  static const std::string environment = "\ntenon " + code_version() + "\nllvm " + llvm_backend::version() + "\ncpu " +
+                                         llvm_backend::host_cpu() + "\nfeatures " + llvm_backend::host_features() + "\n";
+  return ir::print(tree, false) + environment;
+}
+
+struct Missing {
+  const ir::LoopTree* tree;
+  std::shared_ptr<CompiledKernel> kernel;
+  CacheState cache = CacheState::Compiled;
+};
+
+double milliseconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// From the disk, else from the compiler.
+void make(Missing& m, DiskCache* disk) {
+  int phases = static_cast<int>(m.tree->phases.size());
+  if (disk) {
+    ProfileSpan span("disk", m.tree->name.c_str());
+    if (std::optional<std::string> object = disk->load(m.kernel->key)) {
+      try {
+        m.kernel->executable = llvm_backend::load_object(*object, phases);
+        m.cache = CacheState::Disk;
+        return;
+      } catch (const std::runtime_error&) {
+        // It passed its checksum and yet does not link: compile it, which also replaces the entry.
+      }
+    }
+  }
+  ProfileSpan span("compile", m.tree->name.c_str());
+  auto begin = std::chrono::steady_clock::now();
+  try {
+    std::string object = llvm_backend::compile_object(*m.tree);
+    m.kernel->executable = llvm_backend::load_object(object, phases);
+    m.kernel->compile_ms = milliseconds_since(begin);
+    if (disk) disk->store(m.kernel->key, object);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw std::runtime_error("kernel '" + m.tree->name + "' could not be compiled: " + e.what());
+  }
+}
+
+}  // namespace
+
+KernelCache& KernelCache::global() {
+  static auto* cache = new KernelCache;  // never destroyed: code may run in static destructors
+  return *cache;
+}
+
+std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> trees, const Options& options) {
+  std::lock_guard lock(mutex_);
+  std::vector<FoundKernel> found(trees.size());
+  std::vector<Missing> missing;
+  std::vector<int64_t> waits_for(trees.size(), -1);  // position in `missing`
+  auto find_missing = [&](const std::string& key) -> int64_t {
+    for (size_t i = 0; i < missing.size(); ++i) {
+      if (missing[i].kernel->key == key) return static_cast<int64_t>(i);
+    }
+    return -1;
+  };
+  for (size_t i = 0; i < trees.size(); ++i) {
+    std::string key = key_of(*trees[i]);
+    Hash128 hash = hash128(key.data(), key.size());
+    auto [begin, end] = kernels_.equal_range(hash.low);
+    for (auto it = begin; it != end && !found[i].kernel; ++it) {
+      if (it->second->key == key) found[i].kernel = it->second;
+    }
+    if (found[i].kernel) {
+      count(Count::MemoryHits);
+      continue;
+    }
+    waits_for[i] = find_missing(key);
+    if (waits_for[i] >= 0) continue;
+    waits_for[i] = static_cast<int64_t>(missing.size());
+    auto fresh = std::make_shared<CompiledKernel>();
+    fresh->key = std::move(key);
+    fresh->hash = hash;
+    missing.push_back({trees[i], std::move(fresh)});
+  }
+
+  DiskCache* disk = missing.empty() ? nullptr : disk_for(options);
+  std::exception_ptr error;
+  try {
+    ThreadPool::global().parallel_for(static_cast<int64_t>(missing.size()), 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) make(missing[static_cast<size_t>(i)], disk);
+    });
+  } catch (...) {
+    error = std::current_exception();
+  }
+  drop_unused();
+  for (const Missing& m : missing) {
+    if (!m.kernel->executable) continue;
+    kernels_.emplace(m.kernel->hash.low, m.kernel);
+    count(m.cache == CacheState::Disk ? Count::DiskHits : Count::Compiled);
+  }
+  if (error) std::rethrow_exception(error);
+  std::vector<bool> taken(missing.size(), false);
+  for (size_t i = 0; i < trees.size(); ++i) {
+    if (waits_for[i] < 0) continue;
+    auto at = static_cast<size_t>(waits_for[i]);
+    found[i].kernel = missing[at].kernel;
+    found[i].cache = taken[at] ? CacheState::Memory : missing[at].cache;
+    if (taken[at]) count(Count::MemoryHits);
+    taken[at] = true;
+  }
+  return found;
+}
+
+DiskCache* KernelCache::disk_for(const Options& options) {
+  if (!options.disk_cache) return nullptr;
+  std::string directory = DiskCache::default_directory(options.cache_dir);
+  if (!disk_ || directory != disk_directory_ || options.cache_max_mb != disk_max_mb_) {
+    disk_directory_ = directory;
+    disk_max_mb_ = options.cache_max_mb;
+    disk_ = std::make_unique<DiskCache>(DiskCache::config_for(directory, options.cache_max_mb << 20));
+  }
+  return disk_.get();
+}
+
+// A program with ever new shapes of code must not grow for ever.
+void KernelCache::drop_unused() {
+  if (kernels_.size() < kMostKernels) return;
+  std::erase_if(kernels_, [](const auto& entry) { return entry.second.use_count() == 1; });
+}
+
+void KernelCache::clear() {
+  std::lock_guard lock(mutex_);
+  kernels_.clear();
+}
+
+size_t KernelCache::size() const {
+  std::lock_guard lock(mutex_);
+  return kernels_.size();
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,57 @@
+// Machine code for loop trees: in memory, behind it on disk, behind that the compiler. The key is the text of the tree
+// without its name, and everything else that decides what the code is. Hashes only find candidates; keys are compared.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "codegen/executable.h"
+#include "ir/looptree.h"
+#include "runtime/disk_cache.h"
+#include "runtime/evaluate.h"
+#include "runtime/hash.h"
+#include "runtime/options.h"
+
+namespace tenon::runtime {
+
+struct CompiledKernel {
+  std::string key;
+  Hash128 hash;
+  std::unique_ptr<codegen::Executable> executable;
+  double compile_ms = 0;  // by this process
+};
+
+struct FoundKernel {
+  std::shared_ptr<const CompiledKernel> kernel;
+  CacheState cache = CacheState::Memory;
+};
+
+class KernelCache {
+ public:
+  static KernelCache& global();
+
+  // One for each tree, in order. Those that are nowhere compile at the same time on the pool. Throws
+  // std::runtime_error that names the kernel if one cannot be compiled; the others stay cached.
+  std::vector<FoundKernel> get(std::span<const ir::LoopTree* const> trees, const Options& options);
+  void clear();           // memory only; kernels in use live on
+  size_t size() const;
+
+ private:
+  static constexpr size_t kMostKernels = 4096;
+
+  DiskCache* disk_for(const Options& options);  // null if it is switched off
+  void drop_unused();
+
+  mutable std::mutex mutex_;
+  std::unordered_multimap<uint64_t, std::shared_ptr<const CompiledKernel>> kernels_;
+  std::unique_ptr<DiskCache> disk_;
+  std::string disk_directory_;
+  int64_t disk_max_mb_ = -1;
+};
+
+}  // namespace tenon::runtime

@@ -1,0 +1,53 @@
+// Spans of time, written as a Chrome trace that Perfetto opens. Off, a span costs one relaxed load.
+//
+//   TENON_PROFILE=trace.json ./program        writes the file at exit
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace tenon::runtime {
+
+class Profiler {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static Profiler& global();
+
+  bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
+  void start();                            // forgets what was recorded before
+  void stop();
+  // `category`: "evaluate", "plan", "compile", "launch", ...; both must be shorter than a line.
+  void add(const char* category, std::string name, Clock::time_point begin, Clock::time_point end);
+  std::string json() const;                // {"traceEvents": [...]}, times in us since start()
+  bool write(const std::string& file) const;  // false if the file cannot be written
+
+ private:
+  Profiler();
+  struct State;
+  State* state_;
+  std::atomic<bool> enabled_{false};
+};
+
+// Records its own lifetime.
+class ProfileSpan {
+ public:
+  ProfileSpan(const char* category, const char* name) : category_(category), name_(name) {
+    if (Profiler::global().enabled()) begin_ = Profiler::Clock::now();
+  }
+  ~ProfileSpan() {
+    if (begin_ != Profiler::Clock::time_point{} && Profiler::global().enabled()) {
+      Profiler::global().add(category_, name_, begin_, Profiler::Clock::now());
+    }
+  }
+  ProfileSpan(const ProfileSpan&) = delete;
+  ProfileSpan& operator=(const ProfileSpan&) = delete;
+
+ private:
+  const char* category_;
+  const char* name_;
+  Profiler::Clock::time_point begin_{};
+};
+
+}  // namespace tenon::runtime
