@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "ir/types.h"
+
 namespace tenon::ir {
 
 class Index;
@@ -29,7 +31,7 @@ class Index {
  public:
   Index();                                        // 0
   Index(int64_t constant);                        // NOLINT(implicit): literals read as indices
-  static Index axis(int id, int64_t extent);      // values 0 .. extent-1; an axis of extent 1 is the constant 0
+  static Index axis(int id, int64_t extent);      // values 0 .. extent-1; an axis of extent 0 or 1 is the constant 0
 
   friend Index operator+(const Index& a, const Index& b);
   friend Index operator-(const Index& a, const Index& b);
@@ -46,7 +48,7 @@ class Index {
     int64_t coefficient;
     int axis;                  // >= 0 for a plain axis; -1 for a compound term
     int64_t extent;            // of the axis; 0 for a compound term
-    // Compound: (inner mod modulus) / divisor; modulus 0 means no mod, divisor 1 no division.
+    // Compound: (inner mod modulus) / divisor; modulus 0 means no mod, otherwise divisor divides it.
     const detail::IndexRep* inner;
     int64_t modulus, divisor;
     Index inner_index() const;
@@ -75,14 +77,23 @@ class Index {
   friend struct detail::IndexRep;
   friend Index floor_div(const Index& a, int64_t d);
   friend Index floor_mod(const Index& a, int64_t m);
-  explicit Index(const detail::IndexRep* rep) : rep_(rep) {}
+  struct Interned {
+    const detail::IndexRep* rep;
+  };
+  explicit Index(Interned interned) : rep_(interned.rep) {}
   const detail::IndexRep* rep_;  // interned for the life of the process
 };
 
 Index floor_div(const Index& a, int64_t d);  // d > 0
 Index floor_mod(const Index& a, int64_t m);  // m > 0, result in [0, m)
 
-// Parses what print writes. `axis(name)` gives the expression of an axis name, or throws IrError.
+// A text that is not an index expression; `offset` is where it goes wrong.
+struct IndexSyntaxError : IrError {
+  IndexSyntaxError(const std::string& reason, size_t where) : IrError(reason), offset(where) {}
+  size_t offset;
+};
+
+// Parses what print writes. `axis(name)` gives the expression of an axis name, or throws IrError. Throws IndexSyntaxError.
 Index parse_index(std::string_view text, const std::function<Index(std::string_view name)>& axis);
 
 // Row-major flat position of `indices` in `shape`, and back: the two halves of every reshape.

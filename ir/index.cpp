@@ -1,0 +1,590 @@
+// Index arithmetic: hash-consed canonical sums and the rules that keep div and mod out of them.
+// Takes sums of axes; gives interned expressions with bounds and divisors. All arithmetic is checked for overflow.
+//
+// A compound term is a run of digits of its inner expression: digits(x, d, m) = (x mod m) / d, where d divides m, or
+// m is 0 and stands for infinity. Every rule below is an identity over all integers except where it names a range.
+#include "ir/index.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
+#include <mutex>
+#include <numeric>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/types.h"
+
+namespace tenon::ir {
+
+using Term = Index::Term;
+using detail::IndexRep;
+
+// One interned expression; its terms follow it in memory.
+struct detail::IndexRep {
+  int64_t constant;
+  Bounds bounds;
+  int64_t divisor;
+  uint64_t hash;
+  uint64_t axis_mask;  // bit i: depends on axis i; bit 63: on some axis >= 63
+  size_t count;
+
+  const Term* begin() const { return reinterpret_cast<const Term*>(this + 1); }
+  const Term* end() const { return begin() + count; }
+  std::span<const Term> terms() const { return {begin(), count}; }
+  static Index wrap(const IndexRep* rep) { return Index(Index::Interned{rep}); }
+  static const IndexRep* of(const Index& e) { return e.rep_; }
+};
+static_assert(sizeof(IndexRep) % alignof(Term) == 0, "terms follow the header directly");
+
+namespace {
+
+constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+
+// --- checked and floor arithmetic -------------------------------------------------------------------------------------
+[[noreturn]] void overflow() { throw IrError("index arithmetic overflows 64 bits"); }
+
+int64_t add(int64_t a, int64_t b) {
+  int64_t sum;
+  if (__builtin_add_overflow(a, b, &sum)) overflow();
+  return sum;
+}
+int64_t mul(int64_t a, int64_t b) {
+  int64_t product;
+  if (__builtin_mul_overflow(a, b, &product)) overflow();
+  return product;
+}
+int64_t saturate(__int128 x) { return x < kMin ? kMin : x > kMax ? kMax : static_cast<int64_t>(x); }
+int64_t divide_down(int64_t a, int64_t d) { return a / d - (a % d < 0); }
+int64_t remainder_down(int64_t a, int64_t m) { return a % m + (a % m < 0 ? m : 0); }
+int64_t magnitude(int64_t a) { return a < 0 ? (a == kMin ? kMax : -a) : a; }
+bool bounded(Bounds b) { return b.lo != kMin && b.hi != kMax; }
+
+// k such that d*k <= e < d*(k+1) for every value of e, if there is one.
+bool one_period(Bounds b, int64_t d, int64_t& k) {
+  k = divide_down(b.lo, d);
+  return bounded(b) && divide_down(b.hi, d) == k;
+}
+
+// --- terms ------------------------------------------------------------------------------------------------------------
+bool is_axis(const Term& t) { return t.axis >= 0; }
+bool same_base(const Term& a, const Term& b) {
+  return a.axis == b.axis && a.extent == b.extent && a.inner == b.inner && a.modulus == b.modulus &&
+         a.divisor == b.divisor;
+}
+
+int compare(const IndexRep* a, const IndexRep* b);
+
+template <typename T>
+int three_way(T a, T b) {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+// Canonical order: axes by number, then compound terms by structure (never by address: texts must be reproducible).
+int compare_base(const Term& a, const Term& b) {
+  if (is_axis(a) != is_axis(b)) return is_axis(a) ? -1 : 1;
+  if (int c = three_way(a.axis, b.axis)) return c;
+  if (int c = three_way(a.extent, b.extent)) return c;
+  if (is_axis(a)) return 0;
+  if (int c = compare(a.inner, b.inner)) return c;
+  if (int c = three_way(a.modulus, b.modulus)) return c;
+  return three_way(a.divisor, b.divisor);
+}
+
+int compare(const IndexRep* a, const IndexRep* b) {
+  if (a == b) return 0;
+  if (int c = three_way(a->count, b->count)) return c;
+  for (size_t i = 0; i < a->count; ++i) {
+    if (int c = compare_base(a->begin()[i], b->begin()[i])) return c;
+    if (int c = three_way(a->begin()[i].coefficient, b->begin()[i].coefficient)) return c;
+  }
+  return three_way(a->constant, b->constant);
+}
+
+Bounds bounds_of(const Term& t) {  // without the coefficient
+  if (is_axis(t)) return {0, t.extent - 1};
+  if (t.modulus == 0) {
+    Bounds b = t.inner->bounds;
+    return {b.lo == kMin ? kMin : divide_down(b.lo, t.divisor), b.hi == kMax ? kMax : divide_down(b.hi, t.divisor)};
+  }
+  int64_t step = std::gcd(t.inner->divisor, t.modulus);  // x mod m is a multiple of gcd(g, m) if x is one of g
+  return {0, (t.modulus - step) / t.divisor};
+}
+
+int64_t divisor_of(const Term& t) {  // of the term without its coefficient
+  if (is_axis(t)) return 1;
+  int64_t step = t.modulus == 0 ? t.inner->divisor : std::gcd(t.inner->divisor, t.modulus);
+  return step % t.divisor == 0 ? step / t.divisor : 1;
+}
+
+// --- interning --------------------------------------------------------------------------------------------------------
+uint64_t mix(uint64_t h, uint64_t x) {
+  h = (h ^ x) * 0x9E3779B97F4A7C15u;
+  return h ^ (h >> 29);
+}
+
+struct Key {
+  int64_t constant;
+  std::span<const Term> terms;
+  uint64_t hash;
+};
+
+struct KeyHash {
+  using is_transparent = void;
+  size_t operator()(const Key& k) const { return k.hash; }
+  size_t operator()(const IndexRep* r) const { return r->hash; }
+};
+
+struct KeyEqual {
+  using is_transparent = void;
+  bool operator()(const IndexRep* a, const IndexRep* b) const { return a == b; }
+  bool operator()(const Key& k, const IndexRep* r) const {
+    return k.hash == r->hash && k.constant == r->constant &&
+           std::equal(k.terms.begin(), k.terms.end(), r->begin(), r->end(), [](const Term& a, const Term& b) {
+             return a.coefficient == b.coefficient && same_base(a, b);
+           });
+  }
+  bool operator()(const IndexRep* r, const Key& k) const { return (*this)(k, r); }
+};
+
+uint64_t hash_of(int64_t constant, std::span<const Term> terms) {
+  uint64_t h = mix(0x7E40, static_cast<uint64_t>(constant));
+  for (const Term& t : terms) {
+    h = mix(h, static_cast<uint64_t>(t.coefficient));
+    h = mix(h, static_cast<uint64_t>(t.axis));
+    h = mix(h, static_cast<uint64_t>(is_axis(t) ? t.extent : 0));
+    if (is_axis(t)) continue;
+    h = mix(h, t.inner->hash);
+    h = mix(mix(h, static_cast<uint64_t>(t.modulus)), static_cast<uint64_t>(t.divisor));
+  }
+  return h;
+}
+
+IndexRep* allocate(const Key& key) {
+  void* memory = std::malloc(sizeof(IndexRep) + key.terms.size() * sizeof(Term));
+  if (!memory) throw std::bad_alloc();
+  __int128 lo = key.constant, hi = key.constant;
+  auto* rep = new (memory) IndexRep{key.constant, {}, magnitude(key.constant), key.hash, 0, key.terms.size()};
+  std::uninitialized_copy(key.terms.begin(), key.terms.end(), const_cast<Term*>(rep->begin()));
+  bool no_lo = false, no_hi = false;
+  for (const Term& t : key.terms) {
+    Bounds b = bounds_of(t);
+    bool flip = t.coefficient < 0;
+    no_lo |= flip ? b.hi == kMax : b.lo == kMin;
+    no_hi |= flip ? b.lo == kMin : b.hi == kMax;
+    lo += static_cast<__int128>(t.coefficient) * (flip ? b.hi : b.lo);
+    hi += static_cast<__int128>(t.coefficient) * (flip ? b.lo : b.hi);
+    __int128 step = static_cast<__int128>(magnitude(t.coefficient)) * divisor_of(t);
+    rep->divisor = std::gcd(rep->divisor, step > kMax ? magnitude(t.coefficient) : static_cast<int64_t>(step));
+    rep->axis_mask |= is_axis(t) ? uint64_t{1} << std::min(t.axis, 63) : t.inner->axis_mask;
+  }
+  rep->bounds = {no_lo ? kMin : saturate(lo), no_hi ? kMax : saturate(hi)};
+  return rep;
+}
+
+// The table of all expressions, in shards so that threads seldom meet. Never freed: an Index is a bare pointer.
+Index intern(int64_t constant, std::span<const Term> terms) {
+  struct Shard {
+    std::mutex mutex;
+    std::unordered_set<const IndexRep*, KeyHash, KeyEqual> reps;
+  };
+  static auto& shards = *new std::array<Shard, 16>;
+  Key key{constant, terms, hash_of(constant, terms)};
+  Shard& shard = shards[key.hash >> 60];
+  std::lock_guard lock(shard.mutex);
+  if (auto it = shard.reps.find(key); it != shard.reps.end()) return IndexRep::wrap(*it);
+  const IndexRep* rep = allocate(key);
+  shard.reps.insert(rep);
+  return IndexRep::wrap(rep);
+}
+
+// --- sums -------------------------------------------------------------------------------------------------------------
+Index digits(const Index& x, int64_t d, int64_t m);
+
+// A sum under construction, its terms in canonical order.
+struct Sum {
+  int64_t constant = 0;
+  SmallVector<Term, 6> terms;
+
+  void add_term(const Term& t, int64_t coefficient) {
+    if (coefficient == 0) return;
+    auto at = std::lower_bound(terms.begin(), terms.end(), t,
+                               [](const Term& a, const Term& b) { return compare_base(a, b) < 0; });
+    size_t position = static_cast<size_t>(at - terms.begin());
+    if (at != terms.end() && same_base(*at, t)) {
+      at->coefficient = add(at->coefficient, coefficient);
+      if (at->coefficient == 0) terms.erase(position);
+      return;
+    }
+    Term fresh = t;
+    fresh.coefficient = coefficient;
+    terms.insert(position, fresh);
+  }
+  void add_scaled(const Index& e, int64_t k) {
+    constant = add(constant, mul(e.constant_part(), k));
+    for (const Term& t : e.terms()) add_term(t, mul(t.coefficient, k));
+  }
+  Index finish() {
+    while (recombine()) {
+    }
+    return intern(constant, terms);
+  }
+
+ private:
+  bool recombine();
+  bool join_digits(const Term& low, const Term& high);
+  bool join_remainder(const Term& low, const Term& high);
+  void replace(Term low, Term high, const Index& joined);
+};
+
+Index term_index(Term t) {
+  t.coefficient = 1;
+  return intern(0, {&t, 1});
+}
+Index make_term(const Index& inner, int64_t m, int64_t d) {
+  Term t{};
+  t.coefficient = 1;
+  t.axis = -1;
+  t.inner = IndexRep::of(inner);
+  t.modulus = m;
+  t.divisor = d;
+  return intern(0, {&t, 1});
+}
+
+
+// The one compound term that `e` consists of, or null.
+const Term* single_compound(const Index& e) {
+  bool single = e.terms().size() == 1 && e.constant_part() == 0;
+  return single && e.terms()[0].coefficient == 1 && !is_axis(e.terms()[0]) ? &e.terms()[0] : nullptr;
+}
+
+// --- division ---------------------------------------------------------------------------------------------------------
+// Quotient and remainder come from one list of rules, so that d*(e/d) + e%d always finds its way back to e.
+enum class Want : uint8_t { Quotient, Remainder };
+
+Index divide(const Index& e, int64_t d, Want want);
+
+// e = d*Q + R with the residues of R's coefficients toward zero or, with `nearest`, of the smallest magnitude.
+void split_multiples(const Index& e, int64_t d, bool nearest, Sum& quotient, Sum& rest) {
+  quotient.constant = divide_down(e.constant_part(), d);
+  rest.constant = remainder_down(e.constant_part(), d);
+  for (const Term& t : e.terms()) {
+    int64_t q = t.coefficient / d, r = t.coefficient % d;
+    if (nearest && magnitude(r) > d / 2) {
+      q += r < 0 ? -1 : 1;
+      r -= r < 0 ? -d : d;
+    }
+    quotient.add_term(t, q);
+    rest.add_term(t, r);
+  }
+}
+
+// c*(x mod m)/a + y, taken mod d where d divides c*(m/a): the inner mod changes only multiples of d, so it can go.
+bool drop_inner_mods(Index& e, int64_t d) {
+  for (const Term& t : e.terms()) {
+    if (is_axis(t) || t.modulus == 0) continue;
+    __int128 period = static_cast<__int128>(t.coefficient) * (t.modulus / t.divisor);
+    if (period % d != 0) continue;
+    Sum sum;
+    sum.add_scaled(e, 1);
+    sum.add_term(t, -t.coefficient);
+    sum.add_scaled(digits(t.inner_index(), t.divisor, 0), t.coefficient);
+    e = sum.finish();
+    return true;
+  }
+  return false;
+}
+
+// e = g*A + B with g dividing d and B within one [k*g, (k+1)*g):
+//   e / d = (A + k) / (d/g)        e mod d = g*((A + k) mod (d/g)) + B - k*g
+bool divide_by_factor(const Index& e, int64_t d, Want want, Index& result) {
+  int64_t tried = d;
+  for (;;) {
+    int64_t g = 1;  // the next smaller candidate
+    for (const Term& t : e.terms()) {
+      int64_t candidate = std::gcd(d, magnitude(t.coefficient));
+      if (candidate < tried) g = std::max(g, candidate);
+    }
+    if (g == 1) return false;
+    tried = g;
+    Sum a, b;
+    b.constant = e.constant_part();
+    for (const Term& t : e.terms()) {
+      if (t.coefficient % g == 0) {
+        a.add_term(t, t.coefficient / g);
+      } else {
+        b.add_term(t, t.coefficient);
+      }
+    }
+    Index low = intern(b.constant, b.terms);
+    if (!one_period(low.bounds(), g, a.constant)) continue;
+    Index high = divide(a.finish(), d / g, want);
+    result = want == Want::Quotient ? high : high * g + (low - Index(a.constant) * g);
+    return true;
+  }
+}
+
+// e is one run of digits (x mod m) / a.
+Index divide_digits(const Term& t, int64_t d, Want want) {
+  Index x = t.inner_index();
+  int64_t a = t.divisor, ad = mul(a, d);
+  // (x/a) / d = x/(a*d)      (x/a) mod d = (x mod a*d) / a        and the same within x mod m if a*d divides m
+  if (t.modulus == 0 || t.modulus % ad == 0) {
+    return want == Want::Quotient ? digits(x, ad, t.modulus) : digits(x, a, ad);
+  }
+  Index y = a == 1 ? term_index(t) : make_term(x, t.modulus, 1);  // y = x mod m
+  return want == Want::Quotient ? make_term(y, 0, ad) : make_term(y, ad, a);
+}
+
+Index divide(const Index& e, int64_t d, Want want) {
+  bool quotient = want == Want::Quotient;
+  if (d == 1) return quotient ? e : Index(0);
+  int64_t k;
+  // d*k <= e < d*(k+1):  e/d = k,  e mod d = e - d*k
+  if (one_period(e.bounds(), d, k)) return quotient ? Index(k) : e - Index(d) * k;
+
+  // (d*Q + R) / d = Q + R/d,  (d*Q + R) mod d = R mod d
+  Sum multiples, rest;
+  split_multiples(e, d, false, multiples, rest);
+  Index remainder = rest.finish();
+  if (!(remainder == e)) {
+    Index r = divide(remainder, d, want);
+    return quotient ? multiples.finish() + r : r;
+  }
+  if (Index dropped = e; !quotient && drop_inner_mods(dropped, d)) return divide(dropped, d, want);
+
+  // The same with residues around zero, if that R stays within one period: 3*x mod 4 = 4 - x for x in 1..4.
+  Sum near_multiples, near_rest;
+  split_multiples(e, d, true, near_multiples, near_rest);
+  Index near = near_rest.finish();
+  if (one_period(near.bounds(), d, k)) {
+    return quotient ? near_multiples.finish() + Index(k) : near - Index(d) * k;
+  }
+  if (Index result; divide_by_factor(e, d, want, result)) return result;
+  if (const Term* t = single_compound(e)) return divide_digits(*t, d, want);
+  return quotient ? make_term(e, 0, d) : make_term(e, d, 1);
+}
+
+// (x mod m) / d; d divides m, or m is 0: no mod.
+Index digits(const Index& x, int64_t d, int64_t m) {
+  if (m == 0) return divide(x, d, Want::Quotient);
+  Index low = divide(x, m, Want::Remainder);
+  if (d == 1) return low;
+  const Term* mod = single_compound(low);
+  if (!mod || mod->modulus != m || mod->divisor != 1) return divide(low, d, Want::Quotient);
+  // (r mod m) / d = (r/d) mod (m/d): prefer the left side only where r/d does not simplify
+  Index r = mod->inner_index(), high = divide(r, d, Want::Quotient);
+  const Term* div = single_compound(high);
+  bool irreducible = div && div->inner == mod->inner && div->divisor == d && div->modulus == 0;
+  return irreducible ? make_term(r, m, d) : divide(high, m / d, Want::Remainder);
+}
+
+// --- recombination: digits that a reshape took apart become one number again --------------------------------------------
+void Sum::replace(Term low, Term high, const Index& joined) {
+  add_term(low, -low.coefficient);
+  add_term(high, -high.coefficient);
+  add_scaled(joined, low.coefficient);
+}
+
+// digits(x, d, m) + (m/d) * digits(x, m, M) = digits(x, d, M); with M = infinity and d = 1: x mod m + m*(x/m) = x
+bool Sum::join_digits(const Term& low, const Term& high) {
+  int64_t ratio = high.coefficient / low.coefficient, m = high.divisor;
+  if (ratio < 2 || m % ratio != 0) return false;
+  Index x = high.inner_index();
+  if (!(digits(x, m / ratio, m) == term_index(low))) return false;
+  replace(low, high, digits(x, m / ratio, high.modulus));
+  return true;
+}
+
+// s + a*(y mod k) = (a*y + s) mod (a*k) for s in [0, a); worth it where a*y + s recombines in turn
+bool Sum::join_remainder(const Term& low, const Term& high) {
+  int64_t ratio = high.coefficient / low.coefficient;
+  if (ratio < 2 || high.modulus == 0 || high.divisor != 1) return false;
+  Bounds s = bounds_of(low);
+  if (s.lo < 0 || s.hi >= ratio) return false;
+  Index y = high.inner_index(), whole = y * ratio + term_index(low);
+  if (whole.terms().size() > y.terms().size()) return false;
+  Index joined = divide(whole, mul(ratio, high.modulus), Want::Remainder);
+  if (joined.terms().size() > 1) return false;
+  replace(low, high, joined);
+  return true;
+}
+
+// Applies one rule to one pair of compound terms; false when there is none.
+bool Sum::recombine() {
+  for (size_t i = 0; i < terms.size(); ++i) {
+    for (size_t j = 0; j < terms.size(); ++j) {
+      const Term &low = terms[i], &high = terms[j];
+      if (i == j || is_axis(low) || is_axis(high) || high.coefficient % low.coefficient != 0) continue;
+      if (join_digits(low, high) || join_remainder(low, high)) return true;
+    }
+  }
+  return false;
+}
+
+// Every axis of `e`, also those in compound terms.
+void collect_axes(const IndexRep* e, std::vector<const IndexRep*>& seen, std::vector<int>& axes) {
+  if (std::find(seen.begin(), seen.end(), e) != seen.end()) return;
+  seen.push_back(e);
+  for (const Term& t : e->terms()) {
+    if (is_axis(t)) {
+      axes.push_back(t.axis);
+    } else {
+      collect_axes(t.inner, seen, axes);
+    }
+  }
+}
+
+using AxisMap = std::function<Index(int axis, int64_t extent)>;
+
+Index substitute_rep(const IndexRep* e, const AxisMap& f, std::unordered_map<const IndexRep*, Index>& done) {
+  if (auto it = done.find(e); it != done.end()) return it->second;
+  Sum sum;
+  sum.constant = e->constant;
+  for (const Term& t : e->terms()) {
+    Index replaced = is_axis(t) ? f(t.axis, t.extent)
+                                : digits(substitute_rep(t.inner, f, done), t.divisor, t.modulus);
+    sum.add_scaled(replaced, t.coefficient);
+  }
+  Index result = sum.finish();
+  done.emplace(e, result);
+  return result;
+}
+
+int64_t evaluate_rep(const IndexRep* e, std::span<const int64_t> axis_values) {
+  int64_t value = e->constant;
+  for (const Term& t : e->terms()) {
+    int64_t base;
+    if (is_axis(t)) {
+      base = axis_values[static_cast<size_t>(t.axis)];
+    } else {
+      base = evaluate_rep(t.inner, axis_values);
+      if (t.modulus != 0) base = remainder_down(base, t.modulus);
+      base = divide_down(base, t.divisor);
+    }
+    value += t.coefficient * base;
+  }
+  return value;
+}
+
+}  // namespace
+
+// --- the public face --------------------------------------------------------------------------------------------------
+Index::Index(int64_t constant) {
+  static const Index zero = intern(0, {});
+  *this = constant == 0 ? zero : intern(constant, {});
+}
+Index::Index() : Index(int64_t{0}) {}
+
+Index Index::axis(int id, int64_t extent) {
+  if (id < 0) throw IrError("an axis has a negative number");
+  if (extent <= 1) return Index(0);
+  Term t{};
+  t.coefficient = 1;
+  t.axis = id;
+  t.extent = extent;
+  t.divisor = 1;
+  return intern(0, {&t, 1});
+}
+
+Index Index::Term::inner_index() const { return IndexRep::wrap(inner); }
+
+Index operator+(const Index& a, const Index& b) {
+  Sum sum;
+  sum.add_scaled(a, 1);
+  sum.add_scaled(b, 1);
+  return sum.finish();
+}
+Index operator-(const Index& a, const Index& b) {
+  Sum sum;
+  sum.add_scaled(a, 1);
+  sum.add_scaled(b, -1);
+  return sum.finish();
+}
+Index operator*(const Index& a, int64_t k) {
+  Sum sum;
+  if (k != 0) sum.add_scaled(a, k);
+  return sum.finish();
+}
+
+bool Index::is_constant() const { return rep_->count == 0; }
+int64_t Index::constant_part() const { return rep_->constant; }
+Bounds Index::bounds() const { return rep_->bounds; }
+int64_t Index::divisor() const { return rep_->divisor; }
+std::span<const Term> Index::terms() const { return rep_->terms(); }
+uint64_t Index::hash() const { return rep_->hash; }
+
+bool Index::is_affine() const { return std::all_of(rep_->begin(), rep_->end(), is_axis); }
+
+std::vector<int> Index::axes() const {
+  std::vector<int> axes;
+  std::vector<const IndexRep*> seen;
+  collect_axes(rep_, seen, axes);
+  std::sort(axes.begin(), axes.end());
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+  return axes;
+}
+
+bool Index::depends_on(int axis) const {
+  if (axis < 0 || !(rep_->axis_mask >> std::min(axis, 63) & 1)) return false;
+  if (axis < 63) return true;
+  std::vector<int> all = axes();
+  return std::binary_search(all.begin(), all.end(), axis);
+}
+
+Index::Stride Index::stride(int axis) const {
+  int64_t direct = 0;
+  bool compound = false;
+  for (const Term& t : rep_->terms()) {
+    if (t.axis == axis) direct = t.coefficient;
+    compound |= !is_axis(t) && t.inner_index().depends_on(axis);
+  }
+  if (!compound) return {true, direct};
+  auto shifted = [&](int64_t by) {  // over the values that have a successor
+    return substitute([&](int id, int64_t extent) {
+      return id == axis ? Index::axis(id, extent - 1) + Index(by) : Index::axis(id, extent);
+    });
+  };
+  Index step = shifted(1) - shifted(0);
+  return {step.is_constant(), step.is_constant() ? step.constant_part() : 0};
+}
+
+Index Index::substitute(const AxisMap& f) const {
+  std::unordered_map<const IndexRep*, Index> done;
+  return substitute_rep(rep_, f, done);
+}
+
+int64_t Index::evaluate(std::span<const int64_t> axis_values) const { return evaluate_rep(rep_, axis_values); }
+
+Index floor_div(const Index& a, int64_t d) {
+  if (d <= 0) throw IrError("floor_div by " + std::to_string(d) + ": the divisor must be positive");
+  return divide(a, d, Want::Quotient);
+}
+Index floor_mod(const Index& a, int64_t m) {
+  if (m <= 0) throw IrError("floor_mod by " + std::to_string(m) + ": the modulus must be positive");
+  return divide(a, m, Want::Remainder);
+}
+
+Index flatten(std::span<const Index> indices, std::span<const int64_t> shape) {
+  Dims strides = contiguous_strides(shape);
+  Sum sum;
+  for (size_t i = 0; i < indices.size(); ++i) sum.add_scaled(indices[i], strides[i]);
+  return sum.finish();
+}
+
+// `flat` lies within the shape, so the outermost dim needs no mod; a dim of size 1 (or 0) has index 0.
+std::vector<Index> unflatten(const Index& flat, std::span<const int64_t> shape) {
+  Dims strides = contiguous_strides(shape);
+  std::vector<Index> indices(shape.size());
+  bool outermost = true;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] <= 1) continue;
+    indices[i] = digits(flat, strides[i], outermost ? 0 : mul(strides[i], shape[i]));
+    outermost = false;
+  }
+  return indices;
+}
+
+}  // namespace tenon::ir
