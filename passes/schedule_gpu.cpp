@@ -29,16 +29,15 @@ constexpr int64_t kTile = 32;
 constexpr int64_t kTileRows = 8;        // rows of a tile that 256 threads take at a time
 constexpr int64_t kMinTransposed = 16;  // shorter axes would leave most of a tile empty
 
-// Whether neighbours along `axis` are neighbours in memory, and no guard tells them apart.
+// Whether neighbours along `axis` are neighbours in memory.
 bool contiguous(const ir::Instr& instr, int axis) {
   const ir::Index::Stride stride = instr.index.stride(axis);
-  return stride.ok && stride.value == 1 &&
-         std::none_of(instr.guards.begin(), instr.guards.end(),
-                      [&](const ir::Guard& guard) { return guard.value.depends_on(axis); });
+  return stride.ok && stride.value == 1;
 }
 
-// Whether the access at a multiple of kVector along `axis` starts at a multiple of kVector in memory.
-bool aligned(const ir::Instr& instr, int axis) {
+// Whether four elements at a multiple of four along `axis` can move as one aligned vector, without a guard.
+bool moves_as_vector(const ir::Instr& instr, int axis) {
+  if (!instr.guards.empty() || !contiguous(instr, axis)) return false;
   const ir::Index start = instr.index.substitute(
       [&](int id, int64_t extent) { return id == axis ? ir::Index(0) : ir::Index::axis(id, extent); });
   return start.divisor() % kVector == 0;
@@ -68,7 +67,7 @@ int innermost(const ir::Kernel& kernel) {
 bool vectorizable(const ir::Kernel& kernel, int axis) {
   if (axis < 0 || kernel.axes[static_cast<size_t>(axis)].extent % kVector != 0) return false;
   return std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const ir::Instr& instr) {
-    return instr.op != Op::Store || (contiguous(instr, axis) && aligned(instr, axis));
+    return instr.op != Op::Store || moves_as_vector(instr, axis);
   });
 }
 
@@ -91,21 +90,17 @@ void vector_body(Context& context, int axis, ValueId first) {
   const ValueId zero = context.number(0);
   std::vector<ValueId> vectors(kernel.instrs.size(), -1);
   std::vector<int32_t> results(kernel.instrs.size(), -1);
-  {
-    // Within this block the axis stands at the first of the four elements.
-    context.begin_group();
-    context.bind_axis(axis, first);
-    for (size_t v = 0; v < kernel.instrs.size(); ++v) {
-      const ir::Instr& instr = kernel.instrs[v];
-      if (!varies[v]) {
-        if (instr.op != Op::Store) context.lower(static_cast<ir::Value>(v));
-      } else if (instr.op == Op::Load && contiguous(instr, axis) && aligned(instr, axis)) {
-        const ValueId mask = context.guard(instr);
-        vectors[v] = context.b.load(instr.slot, context.index(instr.index), kVector, mask);
-      } else if (instr.op == Op::Store) {
-        results[v] = context.b.add_buffer({"lanes" + std::to_string(context.out.tree.buffers.size()),
-                                           instr.dtype, ir::Space::Local, -1, kVector});
-      }
+  context.begin_group();  // in which the axis stands at the first of the four elements
+  context.bind_axis(axis, first);
+  for (size_t v = 0; v < kernel.instrs.size(); ++v) {
+    const ir::Instr& instr = kernel.instrs[v];
+    if (!varies[v]) {
+      if (instr.op != Op::Store) context.lower(static_cast<ir::Value>(v));
+    } else if (instr.op == Op::Load && moves_as_vector(instr, axis)) {
+      vectors[v] = context.b.load(instr.slot, context.index(instr.index), kVector);
+    } else if (instr.op == Op::Store) {
+      results[v] = context.b.add_buffer({"lanes" + std::to_string(context.out.tree.buffers.size()),
+                                         instr.dtype, ir::Space::Local, -1, kVector});
     }
   }
   const ValueId lane = context.begin_for(zero, context.number(kVector), 1, true);
@@ -113,10 +108,8 @@ void vector_body(Context& context, int axis, ValueId first) {
   for (size_t v = 0; v < kernel.instrs.size(); ++v) {
     const ir::Instr& instr = kernel.instrs[v];
     if (vectors[v] >= 0) {
-      ValueId element = context.b.let(Op::Extract, {vectors[v], lane}, {instr.dtype, 1});
-      const ValueId mask = context.guard(instr);
-      if (mask >= 0) element = context.b.op(Op::Where, {mask, element, context.value(instr.args[0])});
-      context.bind(static_cast<ir::Value>(v), element);
+      context.bind(static_cast<ir::Value>(v),
+                   context.b.let(Op::Extract, {vectors[v], lane}, {instr.dtype, 1}));
     } else if (instr.op == Op::Store) {
       if (results[v] < 0) refuse(kernel, "a store does not vary along the innermost axis");
       context.b.store(results[v], lane, context.value(instr.args[0]));
@@ -129,7 +122,7 @@ void vector_body(Context& context, int axis, ValueId first) {
     if (results[v] < 0) continue;
     const ir::Instr& instr = kernel.instrs[v];
     const ValueId vector = context.b.load(results[v], zero, kVector);
-    context.b.store(instr.slot, context.index(instr.index), vector, context.guard(instr));
+    context.b.store(instr.slot, context.index(instr.index), vector);
   }
   context.end_group();
 }

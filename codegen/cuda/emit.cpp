@@ -1,0 +1,487 @@
+// Loop tree -> CUDA C text: one function a phase, one line a statement, nothing decided here.
+//
+//   for %12 in %c0..%c4 step 1 unroll {          TENON_UNROLL for (int i12 = 0; i12 < 4; ++i12) {
+//     %13 = add %9, %12 : i32                      const int v13 = v9 + i12;
+//     %14 = load x[%13] : f32               ->     const float v14 = x[v13];
+//     %15 = max %14, %c5 : f32                     const float v15 = tenon_max_f32(v14, 0.0f);
+//     store y[%13], %15                            y[v13] = v15;
+//   }                                            }
+//
+// A phase's parameters are the In, Out and Global buffers, the sizes and the scalars, each in the tree's
+// order. Sizes have the tree's index type; since parameters are passed by address and the host is
+// little-endian, a launcher may point each at its 64-bit value.
+#include "codegen/cuda/emit.h"
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+namespace tenon::codegen::cuda {
+
+using ir::DType;
+using ir::Op;
+using ir::Space;
+using ir::Stmt;
+using ir::StmtKind;
+using ir::ValueId;
+
+namespace {
+
+[[noreturn]] void fail(const std::string& reason) { throw ir::IrError("cuda: " + reason); }
+
+constexpr int kVector = 4;  // lanes of the prelude's vectors
+
+// How a value of each element type is written: in a register, in memory, and in the names of prelude
+// functions.
+std::string register_type(DType t) {
+  constexpr const char* names[ir::kDTypeCount] = {
+      "tenon_bool", "unsigned char",  "signed char",    "short", "int",
+      "long long",  "unsigned short", "unsigned short", "float", "double"};
+  return names[static_cast<int>(t)];
+}
+std::string memory_type(DType t) { return t == DType::Bool ? "unsigned char" : register_type(t); }
+std::string suffix(DType t) { return ir::is_half(t) ? "u16" : std::string(ir::name(t)); }
+std::string vector_name(DType t) { return (t == DType::Bool ? "u8" : suffix(t)) + "x4"; }
+
+std::string identifier(std::string_view text) {
+  std::string result;
+  for (char c : text) result += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  if (result.empty() || std::isdigit(static_cast<unsigned char>(result[0]))) result = "_" + result;
+  return result;
+}
+
+std::string hex(uint64_t bits) {
+  char text[24];
+  return "0x" + std::string(text, std::to_chars(text, text + sizeof text, bits, 16).ptr);
+}
+
+// A float's exact value: in decimals where a few say it exactly, else as a hexadecimal float; nan and inf by
+// bits.
+std::string float_literal(double value, DType type, uint64_t bits) {
+  const bool single = type == DType::F32;
+  if (!std::isfinite(value)) {
+    return "tenon_" + std::string(ir::name(type)) + "_from_bits(" + hex(bits) + (single ? "u)" : "ull)");
+  }
+  char text[64];
+  std::string literal(text, std::to_chars(text, text + sizeof text, value).ptr);
+  const bool eighths = value * 8 == std::trunc(value * 8) && std::fabs(value) < 1e6;
+  if (!eighths) {
+    literal = std::string(
+        text, std::to_chars(text, text + sizeof text, std::fabs(value), std::chars_format::hex).ptr);
+    literal = (std::signbit(value) ? "-0x" : "0x") + literal;
+  } else if (literal.find('.') == std::string::npos) {
+    literal += ".0";
+  }
+  if (single) literal += "f";
+  return literal[0] == '-' ? "(" + literal + ")" : literal;
+}
+
+std::string literal(ir::Constant c) {
+  if (ir::is_half(c.dtype)) return "(unsigned short)" + hex(c.bits);
+  if (ir::is_float(c.dtype)) return float_literal(ir::to_double(c), c.dtype, c.bits);
+  const int64_t value = ir::to_int64(c);
+  const std::string ending = c.dtype == DType::I64 ? "LL" : "";
+  const bool least = value == INT64_MIN || (c.dtype == DType::I32 && value == INT32_MIN);
+  if (least) return "(" + std::to_string(value + 1) + ending + " - 1)";
+  return value < 0 ? "(" + std::to_string(value) + ending + ")" : std::to_string(value) + ending;
+}
+
+class PhasePrinter {
+ public:
+  PhasePrinter(const ir::LoopTree& tree, const std::vector<std::string>& buffers)
+      : tree_(tree), buffers_(buffers), names_(tree.values.size()), index_(tree.values.size(), false) {}
+
+  std::string run(const ir::Phase& phase) {
+    mark_used(phase.body);
+    signature(phase);
+    declare_memory();
+    define_index(phase.index, "v", "(" + register_type(tree_.index_type) + ")TENON_BLOCK");
+    block(phase.body);
+    return out_ + "}\n";
+  }
+
+ private:
+  DType dtype(ValueId v) const { return tree_.values[static_cast<size_t>(v)].dtype; }
+  int lanes(ValueId v) const { return tree_.values[static_cast<size_t>(v)].lanes; }
+  const std::string& name(ValueId v) const { return names_[static_cast<size_t>(v)]; }
+  const ir::TreeBuffer& buffer(int32_t i) const { return tree_.buffers[static_cast<size_t>(i)]; }
+
+  void line(const std::string& text) {
+    out_ += std::string(static_cast<size_t>(indent_) * 2, ' ') + text + "\n";
+  }
+
+  const std::string& fresh(ValueId v, const char* prefix) {
+    return names_[static_cast<size_t>(v)] = prefix + std::to_string(next_++);
+  }
+
+  void define(ValueId v, const std::string& text) {
+    const std::string type = lanes(v) == 1 ? register_type(dtype(v)) : "tenon_" + vector_name(dtype(v));
+    line("const " + type + " " + fresh(v, "v") + " = " + text + ";");
+  }
+
+  void define_index(ValueId v, const char* prefix, const std::string& text) {
+    index_[static_cast<size_t>(v)] = true;
+    line("const " + register_type(dtype(v)) + " " + fresh(v, prefix) + " = " + text + ";");
+  }
+
+  void mark_used(const std::vector<Stmt>& stmts) {
+    for (const Stmt& stmt : stmts) {
+      if (stmt.buffer >= 0) used_.insert(stmt.buffer);
+      mark_used(stmt.body);
+      mark_used(stmt.orelse);
+    }
+  }
+
+  void signature(const ir::Phase& phase) {
+    std::vector<std::string> parameters;
+    for (size_t i = 0; i < tree_.buffers.size(); ++i) {
+      const ir::TreeBuffer& b = tree_.buffers[i];
+      if (b.space == Space::Local || b.space == Space::Shared) continue;
+      parameters.push_back((b.space == Space::In ? "const " : "") + memory_type(b.dtype) +
+                           "* TENON_RESTRICT " + buffers_[i]);
+    }
+    for (int32_t i = 0; i < tree_.size_count; ++i) {
+      parameters.push_back(register_type(tree_.index_type) + " s" + std::to_string(i));
+    }
+    for (size_t i = 0; i < tree_.scalars.size(); ++i) {
+      parameters.push_back(register_type(tree_.scalars[i]) + " a" + std::to_string(i));
+    }
+    out_ += "// kernel " + tree_.name + ", phase " + phase.name + ": s" + std::to_string(phase.extent) +
+            " blocks of " + std::to_string(tree_.threads) + " threads\n";
+    std::string text = "TENON_KERNEL void TENON_LAUNCH(" + std::to_string(tree_.threads) + ") " +
+                       identifier(tree_.name) + "_" + identifier(phase.name) + "(";
+    for (size_t i = 0; i < parameters.size(); ++i) text += (i ? ", " : "") + parameters[i];
+    out_ += text + ") {\n";
+  }
+
+  void declare_memory() {
+    int64_t offset = 0;
+    for (int32_t i : used_) {
+      const ir::TreeBuffer& b = buffer(i);
+      const std::string name = buffers_[static_cast<size_t>(i)], type = memory_type(b.dtype);
+      if (b.space != Space::Local && b.space != Space::Shared) continue;
+      if (b.size_param >= 0) fail("'" + b.name + "' must have a constant size");
+      if (b.space == Space::Local) {
+        line(type + " " + name + "[" + std::to_string(b.count) + "];");
+        continue;
+      }
+      line("TENON_SHARED(" + type + ", " + name + ", " + std::to_string(b.count) + ", " +
+           std::to_string(offset) + ");");
+      offset += (b.count * ir::item_size(b.dtype) + 15) / 16 * 16;
+    }
+  }
+
+  void block(const std::vector<Stmt>& stmts) {
+    for (const Stmt& stmt : stmts) statement(stmt);
+  }
+
+  void nested(const std::vector<Stmt>& stmts) {
+    ++indent_;
+    block(stmts);
+    --indent_;
+  }
+
+  void statement(const Stmt& stmt) {
+    switch (stmt.kind) {
+      case StmtKind::Let: return let(stmt);
+      case StmtKind::Size:
+        names_[static_cast<size_t>(stmt.result)] = "s" + std::to_string(stmt.slot);
+        index_[static_cast<size_t>(stmt.result)] = true;
+        return;
+      case StmtKind::Load: return load(stmt);
+      case StmtKind::Store: return store(stmt);
+      case StmtKind::For: return loop(stmt);
+      case StmtKind::If:
+        line("if (" + name(stmt.args[0]) + ") {");
+        nested(stmt.body);
+        if (!stmt.orelse.empty()) {
+          line("} else {");
+          nested(stmt.orelse);
+        }
+        return line("}");
+      case StmtKind::Var: {
+        const std::string init = name(stmt.args[0]);
+        return line(register_type(scalar(stmt.result)) + " " + fresh(stmt.result, "r") + " = " + init + ";");
+      }
+      case StmtKind::Set: return line(name(stmt.args[0]) + " = " + name(stmt.args[1]) + ";");
+      case StmtKind::Barrier: return line("TENON_BARRIER();");
+    }
+  }
+
+  // Arithmetic is on single elements: a schedule writes a loop over lanes.
+  DType scalar(ValueId v) const {
+    if (lanes(v) != 1) fail("arithmetic on vectors");
+    return dtype(v);
+  }
+
+  void loop(const Stmt& stmt) {
+    const std::string begin = name(stmt.args[0]), end = name(stmt.args[1]);
+    const std::string i = fresh(stmt.result, "i");
+    const std::string step = stmt.step == 1 ? "++" + i : i + " += " + std::to_string(stmt.step);
+    index_[static_cast<size_t>(stmt.result)] = true;
+    if (stmt.unroll) line("TENON_UNROLL");
+    line("for (" + register_type(dtype(stmt.result)) + " " + i + " = " + begin + "; " + i + " < " + end +
+         "; " + step + ") {");
+    nested(stmt.body);
+    line("}");
+  }
+
+  // --- memory
+
+  std::string element(const Stmt& stmt) const {
+    std::string index = name(stmt.args[0]);
+    if (lanes(stmt.args[0]) != 1 || (stmt.strided && lanes_of(stmt) != 1)) fail("a gather of several lanes");
+    return buffers_[static_cast<size_t>(stmt.buffer)] + "[" + index + "]";
+  }
+
+  int lanes_of(const Stmt& stmt) const {
+    return lanes(stmt.kind == StmtKind::Load ? stmt.result : stmt.args.back());
+  }
+
+  void load(const Stmt& stmt) {
+    const DType type = dtype(stmt.result);
+    const std::string place = element(stmt);
+    if (lanes(stmt.result) == 1) {
+      const std::string value = type == DType::Bool ? place + " != 0" : place;
+      if (stmt.mask < 0) return define(stmt.result, value);
+      return define(stmt.result, name(stmt.mask) + " ? " + value + " : " + literal({type, 0}));
+    }
+    check_vector(stmt);
+    // Registers have no alignment: a vector is packed from them element by element.
+    const bool local = buffer(stmt.buffer).space == Space::Local;
+    define(stmt.result, (local ? "tenon_pack_" : "tenon_load_") + vector_name(type) + "(&" + place + ")");
+  }
+
+  void store(const Stmt& stmt) {
+    const ValueId value = stmt.args.back();
+    if (lanes(value) == 1) {
+      const std::string text = element(stmt) + " = " + name(value) + ";";
+      return line(stmt.mask < 0 ? text : "if (" + name(stmt.mask) + ") " + text);
+    }
+    check_vector(stmt);
+    line("tenon_store_" + vector_name(dtype(value)) + "(&" + element(stmt) + ", " + name(value) + ");");
+  }
+
+  void check_vector(const Stmt& stmt) const {
+    if (lanes_of(stmt) != kVector || stmt.mask >= 0 || stmt.strided) {
+      fail("vectors in memory have four lanes and neither mask nor stride");
+    }
+  }
+
+  // --- operations
+
+  void let(const Stmt& stmt) {
+    const ValueId v = stmt.result;
+    const auto arg = [&](size_t i) { return name(stmt.args[i]); };
+    switch (stmt.op) {
+      case Op::Const:
+        index_[static_cast<size_t>(v)] = dtype(v) == DType::I32 || dtype(v) == DType::I64;
+        names_[static_cast<size_t>(v)] = literal({scalar(v), stmt.bits});
+        return;
+      case Op::Scalar: names_[static_cast<size_t>(v)] = "a" + std::to_string(stmt.slot); return;
+      case Op::ThreadId: return define_index(v, "v", "(" + register_type(dtype(v)) + ")TENON_THREAD");
+      case Op::Get: return define(v, arg(0));
+      case Op::Extract: {
+        const bool boolean = dtype(v) == DType::Bool;
+        return define(v, arg(0) + ".lane[" + arg(1) + "]" + (boolean ? " != 0" : ""));
+      }
+      case Op::Shuffle:
+      case Op::ShuffleDown: {
+        const std::string function = stmt.op == Op::Shuffle ? "tenon_shuffle_" : "tenon_shuffle_down_";
+        return define(v, function + suffix(scalar(v)) + "(" + arg(0) + ", " + arg(1) + ")");
+      }
+      case Op::Cast: return define(v, cast(arg(0), scalar(stmt.args[0]), dtype(v)));
+      case Op::Bitcast: return define(v, bitcast(arg(0), scalar(stmt.args[0]), dtype(v)));
+      default: break;
+    }
+    scalar(v);
+    if (is_index_arithmetic(stmt)) {
+      return define_index(v, "v", arg(0) + " " + symbol(stmt.op) + " " + arg(1));
+    }
+    define(v, elementwise(stmt));
+  }
+
+  // Sums, products and quotients of loop variables, sizes and constants: the schedule has proved that they
+  // fit their type, so plain operators say it. Data wraps around.
+  bool is_index_arithmetic(const Stmt& stmt) const {
+    if (stmt.op != Op::Add && stmt.op != Op::Sub && stmt.op != Op::Mul && stmt.op != Op::Div &&
+        stmt.op != Op::Rem) {
+      return false;
+    }
+    for (ValueId arg : stmt.args) {
+      if (!index_[static_cast<size_t>(arg)]) return false;
+    }
+    return true;
+  }
+
+  static std::string symbol(Op op) {
+    switch (op) {
+      case Op::Add: return "+";
+      case Op::Sub: return "-";
+      case Op::Mul: return "*";
+      case Op::Div: return "/";
+      case Op::Rem: return "%";
+      case Op::And: return "&";
+      case Op::Or: return "|";
+      case Op::Xor: return "^";
+      case Op::Eq: return "==";
+      case Op::Ne: return "!=";
+      case Op::Lt: return "<";
+      case Op::Le: return "<=";
+      case Op::Gt: return ">";
+      case Op::Ge: return ">=";
+      default: fail("no operator for " + std::string(ir::info(op).text));
+    }
+  }
+
+  std::string elementwise(const Stmt& stmt) const {
+    const auto arg = [&](size_t i) { return name(stmt.args[i]); };
+    const DType type = dtype(stmt.args.back());
+    if (stmt.op == Op::Where) return arg(0) + " ? " + arg(1) + " : " + arg(2);
+    if (ir::is_half(type)) fail("arithmetic on 16-bit floats: passes/expand comes first");
+    if (ir::info(stmt.op).rule == ir::TypeRule::Compare) return arg(0) + " " + symbol(stmt.op) + " " + arg(1);
+    if (type == DType::Bool) return boolean(stmt);
+    return ir::is_float(type) ? floating(stmt, type) : integer(stmt, type);
+  }
+
+  std::string boolean(const Stmt& stmt) const {
+    switch (stmt.op) {
+      case Op::Not: return "!" + name(stmt.args[0]);
+      case Op::Max: return name(stmt.args[0]) + " | " + name(stmt.args[1]);
+      case Op::Min: return name(stmt.args[0]) + " & " + name(stmt.args[1]);
+      default: return name(stmt.args[0]) + " " + symbol(stmt.op) + " " + name(stmt.args[1]);
+    }
+  }
+
+  std::string call(const std::string& function, const Stmt& stmt) const {
+    std::string text = function + "(";
+    for (size_t i = 0; i < stmt.args.size(); ++i) text += (i ? ", " : "") + name(stmt.args[i]);
+    return text + ")";
+  }
+
+  std::string floating(const Stmt& stmt, DType type) const {
+    const auto c_function = [&](const std::string& name) {
+      return call(type == DType::F32 ? name + "f" : name, stmt);
+    };
+    switch (stmt.op) {
+      case Op::Neg: return "-" + name(stmt.args[0]);
+      case Op::Abs: return c_function("fabs");
+      case Op::Floor: return c_function("floor");
+      case Op::Ceil: return c_function("ceil");
+      case Op::Trunc: return c_function("trunc");
+      case Op::Round: return c_function("rint");
+      case Op::Sqrt: return c_function("sqrt");
+      case Op::Fma: return c_function("fma");
+      case Op::Max: return call("tenon_max_" + suffix(type), stmt);
+      case Op::Min: return call("tenon_min_" + suffix(type), stmt);
+      case Op::Rem: fail("rem on floats: passes/expand comes first");
+      default: return name(stmt.args[0]) + " " + symbol(stmt.op) + " " + name(stmt.args[1]);
+    }
+  }
+
+  std::string integer(const Stmt& stmt, DType type) const {
+    switch (stmt.op) {
+      case Op::Neg:
+      case Op::Abs:
+      case Op::Add:
+      case Op::Sub:
+      case Op::Mul:
+      case Op::Div:
+      case Op::Rem:
+      case Op::Shl:
+      case Op::Shr: return call("tenon_" + std::string(ir::info(stmt.op).text) + "_" + suffix(type), stmt);
+      case Op::Not: return "(" + register_type(type) + ")~" + name(stmt.args[0]);
+      case Op::Max: return name(stmt.args[0]) + " > " + name(stmt.args[1]) + choice(stmt);
+      case Op::Min: return name(stmt.args[0]) + " < " + name(stmt.args[1]) + choice(stmt);
+      default:
+        return "(" + register_type(type) + ")(" + name(stmt.args[0]) + " " + symbol(stmt.op) + " " +
+               name(stmt.args[1]) + ")";
+    }
+  }
+
+  std::string choice(const Stmt& stmt) const {
+    return " ? " + name(stmt.args[0]) + " : " + name(stmt.args[1]);
+  }
+
+  // --- conversions
+
+  static std::string cast(std::string x, DType from, DType to) {
+    if (from == to) return x;
+    if (ir::is_half(from)) {
+      x = "tenon_" + std::string(ir::name(from)) + "_to_f32(" + x + ")";
+      return from == to || to == DType::F32 ? x : cast(x, DType::F32, to);
+    }
+    if (to == DType::Bool) return x + " != 0";
+    if (ir::is_half(to)) {
+      const std::string single = from == DType::F32 ? x : "(float)" + x;
+      return "tenon_f32_to_" + std::string(ir::name(to)) + "(" + single + ")";
+    }
+    if (!ir::is_float(from) || ir::is_float(to)) return "(" + register_type(to) + ")" + x;
+    const std::string function =
+        "tenon_" + std::string(ir::name(from)) + (to == DType::I64 ? "_to_i64(" : "_to_i32(");
+    const std::string whole = function + x + ")";
+    return to == DType::I64 || to == DType::I32 ? whole : "(" + register_type(to) + ")" + whole;
+  }
+
+  static std::string bitcast(const std::string& x, DType from, DType to) {
+    if (to == DType::F32 || to == DType::F64) {
+      if (from == to) return x;
+      return "tenon_" + std::string(ir::name(to)) +
+             (to == DType::F32 ? "_from_bits((unsigned)" : "_from_bits((unsigned long long)") + x + ")";
+    }
+    if (from == DType::F32 || from == DType::F64) {
+      return "(" + register_type(to) + ")tenon_" + std::string(ir::name(from)) + "_bits(" + x + ")";
+    }
+    return "(" + register_type(to) + ")" + x;
+  }
+
+  const ir::LoopTree& tree_;
+  const std::vector<std::string>& buffers_;  // their names in the text
+  std::vector<std::string> names_;           // of each value; literals and parameters stand for themselves
+  std::vector<bool> index_;                  // made of loop variables, sizes and constants only
+  std::set<int32_t> used_;                   // buffers this phase touches
+  std::string out_;
+  int indent_ = 1;
+  int next_ = 0;
+};
+
+// Buffer names as identifiers that meet neither each other, nor a keyword, nor the names of values.
+std::vector<std::string> buffer_names(const ir::LoopTree& tree) {
+  static const std::set<std::string> keywords = {
+      "auto",     "bool",     "break",     "case",     "char",     "class", "const",    "continue",
+      "default",  "delete",   "do",        "double",   "else",     "enum",  "extern",   "float",
+      "for",      "goto",     "if",        "inline",   "int",      "long",  "new",      "not",
+      "or",       "and",      "private",   "public",   "return",   "short", "signed",   "sizeof",
+      "static",   "struct",   "switch",    "template", "this",     "true",  "false",    "typedef",
+      "union",    "unsigned", "using",     "void",     "volatile", "while", "operator", "register",
+      "restrict", "asm",      "namespace", "try",      "catch",    "throw", "xor"};
+  std::set<std::string> taken = keywords;
+  std::vector<std::string> names;
+  for (const ir::TreeBuffer& buffer : tree.buffers) {
+    std::string name = identifier(buffer.name);
+    const bool like_value = std::string("virsa").find(name[0]) != std::string::npos && name.size() > 1 &&
+                            name.find_first_not_of("0123456789", 1) == std::string::npos;
+    if (like_value) name += "_";
+    while (!taken.insert(name).second) name += "_";
+    names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string emit_kernels(const ir::LoopTree& tree) {
+  if (tree.target != ir::Target::Cuda) fail("'" + tree.name + "' is a loop tree for a CPU");
+  const std::vector<std::string> buffers = buffer_names(tree);
+  std::string text;
+  for (const ir::Phase& phase : tree.phases) {
+    if (!text.empty()) text += "\n";
+    text += PhasePrinter(tree, buffers).run(phase);
+  }
+  return text;
+}
+
+std::string emit(const ir::LoopTree& tree) { return prelude() + emit_kernels(tree); }
+
+}  // namespace tenon::codegen::cuda

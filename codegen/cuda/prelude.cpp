@@ -1,0 +1,208 @@
+// The text that every generated CUDA program starts with. It includes nothing and stays in the common subset of CUDA
+// C++ and C99: NVRTC takes the first branch, a plain C compiler (the simulator that tests run kernels on) the second.
+#include "codegen/cuda/emit.h"
+
+namespace tenon::codegen::cuda {
+
+const char* prelude() {
+  return R"(// Tenon's prelude: names that mean the same to NVRTC and to a C compiler.
+#ifdef __CUDACC__
+#define TENON_KERNEL extern "C" __global__
+#define TENON_LAUNCH(threads) __launch_bounds__(threads)
+#define TENON_DEVICE static __device__ __forceinline__
+#define TENON_RESTRICT __restrict__
+#define TENON_UNROLL _Pragma("unroll")
+#define TENON_SHARED(type, name, count, offset) __shared__ type name[count]
+#define TENON_BARRIER() __syncthreads()
+#define TENON_THREAD threadIdx.x
+#define TENON_BLOCK blockIdx.x
+#define TENON_CHECK_ALIGNED(pointer, bytes)
+typedef bool tenon_bool;
+#else
+#define TENON_KERNEL
+#define TENON_LAUNCH(threads)
+#define TENON_DEVICE static inline
+#define TENON_RESTRICT restrict
+#define TENON_UNROLL
+#define TENON_SHARED(type, name, count, offset) type* const name = (type*)(tenon_machine.shared + (offset))
+#define TENON_BARRIER() tenon_machine.barrier()
+#define TENON_THREAD tenon_machine.thread
+#define TENON_BLOCK tenon_machine.block
+#define TENON_CHECK_ALIGNED(pointer, bytes) \
+  if ((unsigned long long)(pointer) % (bytes) != 0) tenon_machine.fault("a vector access is not aligned")
+typedef _Bool tenon_bool;
+// What a simulator provides. `shuffle` gives the bits that thread `source` of the warp passes to the same call.
+struct {
+  unsigned thread, block;
+  char* shared;
+  void (*barrier)(void);
+  unsigned long long (*shuffle)(unsigned long long bits, int source);
+  void (*fault)(const char* reason);
+} tenon_machine;
+float fabsf(float), floorf(float), ceilf(float), truncf(float), rintf(float), sqrtf(float), fmaf(float, float, float);
+double fabs(double), floor(double), ceil(double), trunc(double), rint(double), sqrt(double), fma(double, double, double);
+#endif
+
+// --- bits of numbers
+TENON_DEVICE float tenon_f32_from_bits(unsigned bits) {
+  union { unsigned u; float f; } x; x.u = bits; return x.f;
+}
+TENON_DEVICE unsigned tenon_f32_bits(float value) {
+  union { unsigned u; float f; } x; x.f = value; return x.u;
+}
+TENON_DEVICE double tenon_f64_from_bits(unsigned long long bits) {
+  union { unsigned long long u; double f; } x; x.u = bits; return x.f;
+}
+TENON_DEVICE unsigned long long tenon_f64_bits(double value) {
+  union { unsigned long long u; double f; } x; x.f = value; return x.u;
+}
+
+// --- half and bfloat16, kept as unsigned short
+#ifdef __CUDACC__
+TENON_DEVICE float tenon_f16_to_f32(unsigned short h) {
+  float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h)); return f;
+}
+TENON_DEVICE unsigned short tenon_f32_to_f16(float f) {
+  const unsigned bits = tenon_f32_bits(f);
+  unsigned short h;
+  if (f != f) return (unsigned short)((bits >> 16 & 0x8000u) | 0x7e00u | (bits >> 13 & 0x3ffu));
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
+  return h;
+}
+#else
+TENON_DEVICE float tenon_f16_to_f32(unsigned short h) {
+  const unsigned sign = (unsigned)(h & 0x8000) << 16, exponent = h >> 10 & 31, mantissa = h & 1023;
+  if (exponent == 31) return tenon_f32_from_bits(sign | 0x7f800000u | mantissa << 13);
+  if (exponent != 0) return tenon_f32_from_bits(sign | (exponent + 112) << 23 | mantissa << 13);
+  return tenon_f32_from_bits(sign | tenon_f32_bits((float)mantissa * 0x1p-24f));
+}
+TENON_DEVICE unsigned short tenon_f32_to_f16(float f) {
+  const unsigned bits = tenon_f32_bits(f), sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return (unsigned short)(sign | 0x7e00u | (magnitude >> 13 & 0x3ffu));
+  if (magnitude >= 0x477ff000u) return (unsigned short)(sign | 0x7c00u);
+  if (magnitude < 0x38800000u) {  // a subnormal half: let the addition round at its last place
+    const unsigned sum = tenon_f32_bits(tenon_f32_from_bits(magnitude) + 0.5f);
+    return (unsigned short)(sign | (sum - 0x3f000000u));
+  }
+  return (unsigned short)(sign | (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1)) >> 13);
+}
+#endif
+TENON_DEVICE float tenon_bf16_to_f32(unsigned short h) { return tenon_f32_from_bits((unsigned)h << 16); }
+TENON_DEVICE unsigned short tenon_f32_to_bf16(float f) {
+  const unsigned bits = tenon_f32_bits(f);
+  if (f != f) return (unsigned short)(bits >> 16 | 0x40u);
+  return (unsigned short)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+}
+
+// --- float to integer: toward zero; what does not fit, and nan, gives the least integer
+TENON_DEVICE int tenon_f32_to_i32(float x) {
+  return x >= -2147483648.0f && x < 2147483648.0f ? (int)x : -2147483647 - 1;
+}
+TENON_DEVICE int tenon_f64_to_i32(double x) {
+  return x > -2147483649.0 && x < 2147483648.0 ? (int)x : -2147483647 - 1;
+}
+TENON_DEVICE long long tenon_f64_to_i64(double x) {
+  return x >= -0x1p63 && x < 0x1p63 ? (long long)x : -9223372036854775807LL - 1;
+}
+TENON_DEVICE long long tenon_f32_to_i64(float x) { return tenon_f64_to_i64((double)x); }
+
+// --- maximum and minimum of floats: the first operand if it is nan
+#define TENON_FLOAT(name, type) \
+  TENON_DEVICE type tenon_max_##name(type a, type b) { return a > b || a != a ? a : b; } \
+  TENON_DEVICE type tenon_min_##name(type a, type b) { return a < b || a != a ? a : b; }
+TENON_FLOAT(f32, float)
+TENON_FLOAT(f64, double)
+
+// --- integers wrap; a zero divisor gives 0; a shift count out of range gives 0, or the sign
+#define TENON_INTEGER(name, type, wide, bits) \
+  TENON_DEVICE type tenon_add_##name(type a, type b) { return (type)((wide)a + (wide)b); } \
+  TENON_DEVICE type tenon_sub_##name(type a, type b) { return (type)((wide)a - (wide)b); } \
+  TENON_DEVICE type tenon_mul_##name(type a, type b) { return (type)((wide)a * (wide)b); } \
+  TENON_DEVICE type tenon_neg_##name(type a) { return (type)(0 - (wide)a); } \
+  TENON_DEVICE type tenon_abs_##name(type a) { return a < 0 ? tenon_neg_##name(a) : a; } \
+  TENON_DEVICE type tenon_div_##name(type a, type b) { \
+    if (b == 0) return 0; \
+    return b == (type)-1 && (type)-1 < 0 ? tenon_neg_##name(a) : (type)(a / b); \
+  } \
+  TENON_DEVICE type tenon_rem_##name(type a, type b) { \
+    return b == 0 || (b == (type)-1 && (type)-1 < 0) ? (type)0 : (type)(a % b); \
+  } \
+  TENON_DEVICE type tenon_shl_##name(type a, type b) { \
+    return b >= 0 && b < bits ? (type)((wide)a << b) : (type)0; \
+  } \
+  TENON_DEVICE type tenon_shr_##name(type a, type b) { \
+    return b >= 0 && b < bits ? (type)(a >> b) : (type)(a < 0 ? -1 : 0); \
+  }
+TENON_INTEGER(u8, unsigned char, unsigned, 8)
+TENON_INTEGER(i8, signed char, unsigned, 8)
+TENON_INTEGER(i16, short, unsigned, 16)
+TENON_INTEGER(i32, int, unsigned, 32)
+TENON_INTEGER(i64, long long, unsigned long long, 64)
+
+// --- four neighbours in memory, at an address that is a multiple of their size (at most 16)
+#define TENON_VECTOR(name, type, bytes) \
+  typedef struct { type lane[4]; } __attribute__((aligned(bytes))) tenon_##name##x4; \
+  TENON_DEVICE tenon_##name##x4 tenon_load_##name##x4(const type* p) { \
+    TENON_CHECK_ALIGNED(p, bytes); \
+    return *(const tenon_##name##x4*)p; \
+  } \
+  TENON_DEVICE void tenon_store_##name##x4(type* p, tenon_##name##x4 v) { \
+    TENON_CHECK_ALIGNED(p, bytes); \
+    *(tenon_##name##x4*)p = v; \
+  } \
+  TENON_DEVICE tenon_##name##x4 tenon_pack_##name##x4(const type* p) { \
+    tenon_##name##x4 v; v.lane[0] = p[0]; v.lane[1] = p[1]; v.lane[2] = p[2]; v.lane[3] = p[3]; return v; \
+  }
+TENON_VECTOR(u8, unsigned char, 4)
+TENON_VECTOR(i8, signed char, 4)
+TENON_VECTOR(u16, unsigned short, 8)
+TENON_VECTOR(i16, short, 8)
+TENON_VECTOR(i32, int, 16)
+TENON_VECTOR(i64, long long, 16)
+TENON_VECTOR(f32, float, 16)
+TENON_VECTOR(f64, double, 16)
+
+// --- values of other threads of the warp
+#ifdef __CUDACC__
+#define TENON_SHUFFLE(name, type, moved) \
+  TENON_DEVICE type tenon_shuffle_##name(type x, int source) { \
+    return (type)__shfl_sync(0xffffffffu, (moved)x, source); \
+  } \
+  TENON_DEVICE type tenon_shuffle_down_##name(type x, int distance) { \
+    return (type)__shfl_down_sync(0xffffffffu, (moved)x, distance); \
+  }
+TENON_SHUFFLE(f32, float, float)
+TENON_SHUFFLE(f64, double, double)
+#else
+#define TENON_SHUFFLE(name, type, moved) \
+  TENON_DEVICE type tenon_shuffle_##name(type x, int source) { \
+    return (type)tenon_machine.shuffle((unsigned long long)x, source); \
+  } \
+  TENON_DEVICE type tenon_shuffle_down_##name(type x, int distance) { \
+    const int lane = (int)(TENON_THREAD % 32u); \
+    return (type)tenon_machine.shuffle((unsigned long long)x, lane + distance < 32 ? lane + distance : lane); \
+  }
+#define TENON_SHUFFLE_FLOAT(name, type, bits) \
+  TENON_DEVICE type tenon_shuffle_##name(type x, int source) { \
+    return tenon_##name##_from_bits(tenon_shuffle_##bits(tenon_##name##_bits(x), source)); \
+  } \
+  TENON_DEVICE type tenon_shuffle_down_##name(type x, int distance) { \
+    return tenon_##name##_from_bits(tenon_shuffle_down_##bits(tenon_##name##_bits(x), distance)); \
+  }
+TENON_SHUFFLE(u32, unsigned, unsigned)
+TENON_SHUFFLE(u64, unsigned long long, unsigned long long)
+TENON_SHUFFLE_FLOAT(f32, float, u32)
+TENON_SHUFFLE_FLOAT(f64, double, u64)
+#endif
+TENON_SHUFFLE(bool, tenon_bool, int)
+TENON_SHUFFLE(u8, unsigned char, int)
+TENON_SHUFFLE(i8, signed char, int)
+TENON_SHUFFLE(u16, unsigned short, int)
+TENON_SHUFFLE(i16, short, int)
+TENON_SHUFFLE(i32, int, int)
+TENON_SHUFFLE(i64, long long, long long)
+
+)";
+}
+
+}  // namespace tenon::codegen::cuda
