@@ -17,6 +17,7 @@ struct FusionLimits {
   int max_buffers = 30;               // distinct tensors read or written
   int max_reductions = 6;
   int max_recompute_cost = 4;         // a value broadcast along an outer axis may be recomputed up to this cost
+  int max_siblings = 16;              // readers of one value that are tried pairwise as one kernel
   int64_t max_row_bytes = 256 << 10;  // values kept across a reduction, per row (Lanes) or per tile (Columns)
 };
 

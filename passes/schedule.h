@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/kernel.h"
@@ -16,6 +17,9 @@ struct Lowered {
   std::string schedule;                // "pointwise", "rows", "columns", "split", "transpose", "contraction"
   std::vector<int64_t> sizes;          // value of each size parameter
   std::vector<double> phase_cost;      // estimated ns of one iteration of each phase, for the parallel grain
+  // (out, in) buffers of the kernel that may be the same memory: every element of `in` is read only at the place and
+  // before the time where `out` writes it.
+  std::vector<std::pair<int, int>> donations;
 };
 
 struct CpuTarget {

@@ -1,0 +1,632 @@
+// Graph -> groups. One walk from the outputs to the inputs: when a node is met, all its readers have a group and have
+// asked for its elements at some index map. The node joins the group of its readers if they agree on group and map and the
+// merged space is still one that a schedule takes; otherwise it starts a group and its readers load its buffer.
+//
+//   %m = reduce.max %x dims=[1]      the walk meets div, sum, exp, sub, max in this order; all of them ask for elements
+//   %e = exp (sub %x, %m)            (r, c) or rows (r): the axis c of div becomes the inner axis when sum joins, and the
+//   %s = reduce.sum %e dims=[1]      row values m and s are computed once a row. One group, one kernel.
+//   return div %e, %s
+#include "passes/fusion.h"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+
+#include "passes/fusion_group.h"
+
+namespace tenon::passes {
+namespace fusion {
+namespace {
+
+using ir::AxisKind;
+using ir::Index;
+using ir::Node;
+using ir::Op;
+
+struct Request {
+  int group;
+  Map map;
+  const Node* consumer;
+  bool load_only;  // the reader cannot compute the node in place (operands of contractions, guarded reads)
+};
+
+struct NodeState {
+  std::vector<Request> requests;
+  int owner = -1;  // group that computes it; -1: not computed (leaf, view or dead)
+  bool output = false;
+};
+
+class Walk {
+ public:
+  Walk(const std::vector<ir::NodeRef>& outputs, const FusionOptions& options) : options_(options) {
+    order_ = ir::topological_order(outputs);
+    state_.resize(order_.size());
+    for (size_t i = 0; i < order_.size(); ++i) position_.emplace(order_[i], i);
+    for (const ir::NodeRef& output : outputs) state(output.get()).output = true;
+  }
+
+  FusionResult run() {
+    for (size_t i = order_.size(); i-- > 0;) visit(order_[i]);
+    FusionResult result;
+    for (int g : sorted_groups()) result.kernels.push_back(build_kernel(groups_[static_cast<size_t>(g)]));
+    result.refusals = std::move(refusals_);
+    return result;
+  }
+
+ private:
+  NodeState& state(const Node* node) { return state_[position_.at(node)]; }
+  Group& group(int g) { return groups_[static_cast<size_t>(g)]; }
+
+  static bool wanted(const NodeState& s, const Node& node) {
+    return s.output || (node.holders.load(std::memory_order_relaxed) > 0 && !node.is_leaf());
+  }
+
+  void visit(Node* node) {
+    NodeState& s = state(node);
+    if (node->op() == Op::Input) {
+      if (options_.enabled) merge_siblings(node, s);
+      return;
+    }
+    bool stored = wanted(s, *node) && node->numel() > 0;
+    if (is_view(node->op())) {
+      for (const Request& r : s.requests) request(node->inputs()[0], r, through_view(*node, r.map));
+      if (stored) start_group(node, true);
+      return;
+    }
+    bool constant = node->op() == Op::Const || node->op() == Op::Iota;
+    if (constant) {  // readers make it themselves
+      if (stored) start_group(node, true);
+      return;
+    }
+    if (s.requests.empty() && !stored) return;
+    if (node->numel() == 0) return;
+    if (options_.enabled && !s.requests.empty()) {
+      merge_siblings(node, s);
+      if (try_join(node, s, stored)) return;
+    }
+    start_group(node, true);
+  }
+
+  // --- starting a group ---------------------------------------------------------------------------------------------
+
+  void start_group(Node* node, bool stored) {
+    int g = static_cast<int>(groups_.size());
+    groups_.emplace_back();
+    Group& fresh = groups_.back();
+    Map map;
+    for (int64_t extent : node->shape()) {
+      map.push_back(extent == 1 ? Index() : Index::axis(fresh.add_axis(extent, AxisKind::Parallel), extent));
+    }
+    if (ir::is_reduce(node->op()) && !is_empty_reduce(*node)) open_inner(fresh, reduce_shape(*node));
+    if (node->op() == Op::Dot) fresh.contract = fresh.add_axis(contract_extent(*node), AxisKind::Contract);
+    place(g, node, std::move(map), stored);
+  }
+
+  static int64_t contract_extent(const Node& dot) { return dot.inputs()[0]->shape().back(); }
+
+  static void open_inner(Group& g, const ReduceShape& shape) {
+    for (int64_t extent : shape.extents) g.inner.push_back(g.add_axis(extent, AxisKind::Inner));
+    g.tree = shape.tree;
+  }
+
+  // Makes `node` a member of group g at `map` and asks for its operands.
+  void place(int g, Node* node, Map map, bool stored) {
+    Group& into = group(g);
+    state(node).owner = g;
+    into.cost += ir::info(node->op()).cost;
+    Op op = node->op();
+    if (is_view(op)) {  // an output that is a view: a copy through the index map
+      ask(node->inputs()[0], g, through_view(*node, map), node, !options_.enabled);
+    } else if (is_empty_reduce(*node)) {
+      // the identity: reads nothing
+    } else if (ir::is_reduce(op)) {
+      ++into.reductions;
+      ask(node->inputs()[0], g, reduced_operand_map(into, *node, map), node, !options_.enabled);
+    } else if (op == Op::Dot) {
+      size_t m = map.size() - 2, n = map.size() - 1;
+      Map a = map, b = map;
+      a[n] = b[m] = into.axis(into.contract);
+      ask(node->inputs()[0], g, std::move(a), node, true);
+      ask(node->inputs()[1], g, std::move(b), node, true);
+    } else if (op == Op::Pad) {
+      size_t rank = map.size();
+      Map shifted = map;
+      for (size_t d = 0; d < rank; ++d) shifted[d] = map[d] - node->ints()[d];
+      ask(node->inputs()[0], g, std::move(shifted), node, true);
+    } else if (op == Op::Cat) {
+      auto dim = static_cast<size_t>(node->ints()[0]);
+      int64_t start = 0;
+      for (Node* part : node->inputs()) {
+        Map shifted = map;
+        shifted[dim] = map[dim] - start;
+        start += part->shape()[dim];
+        ask(part, g, std::move(shifted), node, true);
+      }
+    } else {
+      for (Node* input : node->inputs()) ask(input, g, map, node, !options_.enabled);
+    }
+    into.add(node, std::move(map), stored);
+  }
+
+  void ask(Node* node, int g, Map map, const Node* consumer, bool load_only) {
+    // A reader finds the same element at equal maps once; views and leaves resolve at kernel building.
+    NodeState& s = state(node);
+    for (const Request& r : s.requests) {
+      if (r.group == g && r.map == map && r.load_only == load_only) return;
+    }
+    s.requests.push_back({g, std::move(map), consumer, load_only});
+  }
+  void request(Node* node, const Request& via, Map map) { ask(node, via.group, std::move(map), via.consumer, via.load_only); }
+
+  // --- joining the readers' group -------------------------------------------------------------------------------------
+
+  bool refuse(const Node* node, const NodeState& s, std::string reason) {
+    refusals_.push_back({node, s.requests.front().consumer, std::move(reason)});
+    return false;
+  }
+
+  bool try_join(Node* node, NodeState& s, bool stored) {
+    const Request& first = s.requests.front();
+    for (const Request& r : s.requests) {
+      if (r.load_only) return refuse(node, s, "its reader reads it with a guard or as an operand of a contraction");
+      if (r.group != first.group) return refuse(node, s, "its readers are in different kernels");
+      if (!(r.map == first.map)) return refuse(node, s, "its readers want different elements at the same time");
+    }
+    int g = first.group;
+    Map map = first.map;
+    const FusionLimits& limits = options_.limits;
+    Group& into = group(g);
+    if (static_cast<int>(into.members.size()) >= limits.max_instrs) return refuse(node, s, "the kernel has max_instrs instructions");
+    if (into.cost + ir::info(node->op()).cost > limits.max_cost) return refuse(node, s, "the kernel has reached max_cost");
+    if (buffer_count(into) + static_cast<int>(node->inputs().size()) > limits.max_buffers) {
+      return refuse(node, s, "the kernel has max_buffers buffers");
+    }
+    if (ir::is_reduce(node->op())) {
+      if (!join_reduction(node, s, g, map)) return false;
+    } else if (node->op() == Op::Dot) {
+      if (into.contract >= 0 || !into.inner.empty()) return refuse(node, s, "a kernel holds one contraction and no reduction beside it");
+      if (!is_permutation(into, map, all_axes(into))) return refuse(node, s, "the contraction's result is read through a view");
+      into.contract = into.add_axis(contract_extent(*node), AxisKind::Contract);
+    } else if (!elementwise_fits(node, s, into, map)) {
+      return false;
+    }
+    map = state(node).requests.front().map;  // joining a reduction may have merged axes
+    if (stored && !covers_outputs(group(g), map)) return refuse(node, s, "it is kept by the program, and its reader does not need all of it");
+    place(g, node, std::move(map), stored);
+    return true;
+  }
+
+  // Whether computing the node at `map`, once for each point of the axes that the map leaves out, is not wasteful.
+  bool elementwise_fits(const Node* node, const NodeState& s, const Group& g, const Map& map) {
+    if (g.contract >= 0 && uses_axis(map, g.contract)) return refuse(node, s, "operands of a contraction are read from memory");
+    std::vector<bool> used(g.axes.size(), false);
+    for (const Index& index : map) {
+      for (int a : index.axes()) used[static_cast<size_t>(a)] = true;
+    }
+    // A value that leaves out only the innermost axes is computed outside the loops over them.
+    bool prefix = true, seen_unused = false;
+    for (size_t a = 0; a < g.axes.size(); ++a) {
+      if (static_cast<int>(a) == g.contract) continue;
+      if (!used[a]) seen_unused = true;
+      if (used[a] && seen_unused) prefix = false;
+    }
+    bool rows = !g.inner.empty() && std::none_of(g.inner.begin(), g.inner.end(), [&](int a) { return used[static_cast<size_t>(a)]; }) &&
+                is_permutation(g, map, parallel_axes(g));
+    if (prefix || rows) return true;
+    if (ir::info(node->op()).cost <= options_.limits.max_recompute_cost) return true;
+    return refuse(node, s, "computing it again for every element of its broadcast costs more than a load");
+  }
+
+  static bool uses_axis(const Map& map, int axis) {
+    return std::any_of(map.begin(), map.end(), [&](const Index& index) { return index.depends_on(axis); });
+  }
+
+  static std::vector<int> all_axes(const Group& g) {
+    std::vector<int> axes;
+    for (size_t a = 0; a < g.axes.size(); ++a) axes.push_back(static_cast<int>(a));
+    return axes;
+  }
+  static std::vector<int> parallel_axes(const Group& g) {
+    std::vector<int> axes;
+    for (size_t a = 0; a < g.axes.size(); ++a) {
+      if (g.axes[a].kind == AxisKind::Parallel) axes.push_back(static_cast<int>(a));
+    }
+    return axes;
+  }
+
+  // Whether the non-constant entries of the map are exactly these axes, each once and whole.
+  static bool is_permutation(const Group& g, const Map& map, const std::vector<int>& axes) {
+    std::vector<bool> seen(g.axes.size(), false);
+    size_t count = 0;
+    for (const Index& index : map) {
+      if (index == Index()) continue;
+      std::vector<int> used = index.axes();
+      if (used.size() != 1 || !(index == g.axis(used[0])) || seen[static_cast<size_t>(used[0])]) return false;
+      seen[static_cast<size_t>(used[0])] = true;
+      ++count;
+    }
+    return count == static_cast<size_t>(std::count_if(axes.begin(), axes.end(), [&](int a) { return g.axes[static_cast<size_t>(a)].extent != 1; })) &&
+           std::all_of(axes.begin(), axes.end(), [&](int a) { return seen[static_cast<size_t>(a)] || g.axes[static_cast<size_t>(a)].extent == 1; });
+  }
+
+  // Whether a stored value at `map` is written exactly once for each element: at full or at row level.
+  static bool covers_outputs(const Group& g, const Map& map) {
+    std::vector<int> full;
+    for (int a : all_axes(g)) {
+      if (a != g.contract) full.push_back(a);
+    }
+    return is_permutation(g, map, full) || is_permutation(g, map, parallel_axes(g));
+  }
+
+  int buffer_count(const Group& g) const {
+    int count = 0;
+    for (const Member& m : g.members) {
+      count += m.stored ? 1 : 0;
+      for (const Node* input : m.node->inputs()) count += g.find(input) == nullptr && input->op() != Op::Const ? 1 : 0;
+    }
+    return count;
+  }
+
+  // --- reductions -----------------------------------------------------------------------------------------------------
+
+  bool join_reduction(Node* node, NodeState& s, int g, const Map& map) {
+    Group& into = group(g);
+    ReduceShape shape = reduce_shape(*node);
+    if (is_empty_reduce(*node)) return true;
+    if (into.contract >= 0) return refuse(node, s, "a reduction does not go with a contraction");
+    if (into.reductions >= options_.limits.max_reductions) return refuse(node, s, "the kernel has max_reductions reductions");
+    if (!into.inner.empty()) {
+      if (into.tree != shape.tree) return refuse(node, s, "the two reductions combine in different orders");
+      if (!same_extents(into, into.inner, shape.extents)) return refuse(node, s, "the two reductions run over different extents");
+      if (!is_permutation(into, map, parallel_axes(into))) return refuse(node, s, "the reduction has other rows than its reader's kernel");
+      return carried_fits(node, s, into);
+    }
+    std::vector<int> left_out;  // axes of the readers that the reduction's result does not vary along
+    for (int a : all_axes(into)) {
+      if (!uses_axis(map, a)) left_out.push_back(a);
+    }
+    std::vector<int> kept;
+    for (int a : all_axes(into)) {
+      if (std::find(left_out.begin(), left_out.end(), a) == left_out.end()) kept.push_back(a);
+    }
+    if (!is_permutation(into, map, kept)) return refuse(node, s, "the reduction's result is read through a view");
+    if (left_out.empty()) {  // its readers are an epilogue over the rows
+      open_inner(into, shape);
+      return true;
+    }
+    if (!merge_into_runs(g, left_out, shape.extents)) return refuse(node, s, "the reduced axes are not axes of its reader");
+    Group& merged = group(g);
+    for (int a : left_out) merged.axes[static_cast<size_t>(a)].kind = AxisKind::Inner;
+    merged.inner = left_out;
+    merged.tree = shape.tree;
+    if (carried_fits(node, s, merged)) return true;
+    for (int a : left_out) merged.axes[static_cast<size_t>(a)].kind = AxisKind::Parallel;
+    merged.inner.clear();
+    merged.tree.reset();
+    return false;
+  }
+
+  static bool same_extents(const Group& g, const std::vector<int>& axes, const std::vector<int64_t>& extents) {
+    if (axes.size() != extents.size()) return false;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (g.axes[static_cast<size_t>(axes[i])].extent != extents[i]) return false;
+    }
+    return true;
+  }
+
+  // A value computed before a reduction and needed after it is kept for the row (or the tile of columns).
+  bool carried_fits(const Node* node, const NodeState& s, const Group& g) {
+    int64_t elements = 1;
+    for (int a : g.inner) elements *= g.axes[static_cast<size_t>(a)].extent;
+    bool maps_follow = std::any_of(g.members.begin(), g.members.end(), [&](const Member& m) {
+      return std::any_of(g.inner.begin(), g.inner.end(), [&](int a) { return uses_axis(m.map, a); });
+    });
+    int64_t columns = g.tree == ir::ReduceTree::Columns ? 64 : 1;
+    if (maps_follow && elements * columns * 8 > options_.limits.max_row_bytes) {
+      // Values that are only loads are read again; anything else would have to be kept.
+      const Node* operand = node->inputs()[0];
+      while (is_view(operand->op())) operand = operand->inputs()[0];
+      if (operand->op() != Op::Input) return refuse(node, s, "a row of values kept across the reduction exceeds max_row_bytes");
+    }
+    return true;
+  }
+
+  // Turns the axes `axes` of group g into one axis for each run of a reduction, merging neighbours where a run spans
+  // several. False, with nothing changed, if the extents do not match.
+  bool merge_into_runs(int g, std::vector<int>& axes, const std::vector<int64_t>& extents) {
+    const Group& from = group(g);
+    std::vector<std::vector<int>> runs;
+    size_t next = 0;
+    for (int64_t extent : extents) {
+      std::vector<int> run;
+      int64_t product = 1;
+      while (product < extent && next < axes.size()) {
+        product *= from.axes[static_cast<size_t>(axes[next])].extent;
+        run.push_back(axes[next++]);
+      }
+      if (product != extent || run.empty()) return false;
+      runs.push_back(run);
+    }
+    if (next != axes.size()) return false;
+    axes.clear();
+    for (const std::vector<int>& run : runs) {
+      int merged = run.back();
+      if (run.size() > 1) merge_axes(g, run);
+      axes.push_back(merged);
+    }
+    return true;
+  }
+
+  // Replaces several axes of a group by their row-major product, which takes the id of the last of them.
+  void merge_axes(int g, const std::vector<int>& run) {
+    Group& into = group(g);
+    std::vector<int64_t> extents;
+    int64_t product = 1;
+    for (int a : run) {
+      extents.push_back(into.axes[static_cast<size_t>(a)].extent);
+      product *= extents.back();
+    }
+    std::vector<Index> parts = ir::unflatten(Index::axis(run.back(), product), extents);
+    rewrite_maps(g, [&](int axis, int64_t extent) {
+      for (size_t i = 0; i < run.size(); ++i) {
+        if (run[i] == axis) return parts[i];
+      }
+      return Index::axis(axis, extent);
+    });
+    for (int a : run) into.axes[static_cast<size_t>(a)].extent = 1;
+    into.axes[static_cast<size_t>(run.back())].extent = product;
+  }
+
+  void rewrite_maps(int g, const std::function<Index(int, int64_t)>& f) {
+    for (Member& m : group(g).members) {
+      for (Index& index : m.map) index = index.substitute(f);
+    }
+    for (NodeState& s : state_) {
+      for (Request& r : s.requests) {
+        if (r.group != g) continue;
+        for (Index& index : r.map) index = index.substitute(f);
+      }
+    }
+  }
+
+  // --- siblings -------------------------------------------------------------------------------------------------------
+
+  // Groups that read the same elements of `node` over the same space become one kernel: one read instead of two.
+  void merge_siblings(const Node* node, NodeState& s) {
+    auto window = static_cast<size_t>(options_.limits.max_siblings);
+    for (size_t i = 0; i < s.requests.size() && i < window; ++i) {
+      for (size_t j = i + 1; j < s.requests.size() && j < window; ++j) {
+        const Request &x = s.requests[i], &y = s.requests[j];
+        if (x.group == y.group || x.load_only || y.load_only || !mergeable(node, x, y)) continue;
+        merge_groups(Request(x), Request(y));
+        dedupe(s);
+        --j;  // the second request has become equal to the first and is gone
+      }
+    }
+  }
+
+  static void dedupe(NodeState& s) {
+    std::vector<Request> kept;
+    for (Request& r : s.requests) {
+      bool seen = std::any_of(kept.begin(), kept.end(), [&](const Request& k) {
+        return k.group == r.group && k.map == r.map && k.load_only == r.load_only;
+      });
+      if (!seen) kept.push_back(std::move(r));
+    }
+    s.requests = std::move(kept);
+  }
+
+  bool mergeable(const Node* node, const Request& x, const Request& y) {
+    const Group &a = group(x.group), &b = group(y.group);
+    if (a.contract >= 0 || b.contract >= 0) return false;
+    std::vector<int> fa = all_axes(a), fb = all_axes(b);
+    if (!is_permutation(a, x.map, fa) || !is_permutation(b, y.map, fb)) return false;
+    // Inner axes must be the same dims of the node where both have them.
+    if (!a.inner.empty() && !b.inner.empty()) {
+      if (a.tree != b.tree || a.inner.size() != b.inner.size()) return false;
+      for (size_t i = 0; i < a.inner.size(); ++i) {
+        if (dim_of(a, x.map, a.inner[i]) != dim_of(b, y.map, b.inner[i])) return false;
+      }
+    } else if (a.inner.empty() != b.inner.empty()) {
+      // A map joins a reduction over its own space only if nothing in it hangs on other rows.
+      const Group& map_group = a.inner.empty() ? a : b;
+      for (const Member& m : map_group.members) {
+        if (!is_permutation(map_group, m.map, all_axes(map_group))) return false;
+      }
+    }
+    const FusionLimits& limits = options_.limits;
+    if (a.members.size() + b.members.size() > static_cast<size_t>(limits.max_instrs) || a.cost + b.cost > limits.max_cost ||
+        a.reductions + b.reductions > limits.max_reductions || buffer_count(a) + buffer_count(b) > limits.max_buffers) {
+      refusals_.push_back({node, y.consumer, "merging two readers would pass a limit"});
+      return false;
+    }
+    return !depends(x.group, y.group) && !depends(y.group, x.group);
+  }
+
+  static int dim_of(const Group& g, const Map& map, int axis) {
+    for (size_t d = 0; d < map.size(); ++d) {
+      if (map[d] == g.axis(axis)) return static_cast<int>(d);
+    }
+    return -1;
+  }
+
+  // Whether group `from` reads, directly or through others, something that group `to` computes.
+  bool depends(int from, int to) {
+    std::vector<int> stack{from};
+    std::vector<bool> seen(groups_.size(), false);
+    while (!stack.empty()) {
+      int g = stack.back();
+      stack.pop_back();
+      if (g == to) return true;
+      if (seen[static_cast<size_t>(g)]) continue;
+      seen[static_cast<size_t>(g)] = true;
+      for (int d : reads(g)) stack.push_back(d);
+    }
+    return false;
+  }
+
+  // The groups whose buffers group g loads.
+  std::vector<int> reads(int g) {
+    std::vector<int> result;
+    for (const Member& m : group(g).members) {
+      for (const Node* input : m.node->inputs()) {
+        while (is_view(input->op())) input = input->inputs()[0];
+        int owner = state(input).owner;
+        if (owner >= 0 && owner != g) result.push_back(owner);
+      }
+    }
+    return result;
+  }
+
+  void merge_groups(const Request& x, const Request& y) {
+    int keep = x.group, gone = y.group;
+    Map keep_map = x.map, gone_map = y.map;
+    Group &into = group(keep), &from = group(gone);
+    // Axis of `from` -> axis of `into`: those that index the same dim of the shared node.
+    std::vector<int> to(from.axes.size(), -1);
+    for (size_t d = 0; d < gone_map.size(); ++d) {
+      if (gone_map[d] == Index()) continue;
+      to[static_cast<size_t>(gone_map[d].axes()[0])] = keep_map[d].axes()[0];
+    }
+    auto rename = [&](int axis, int64_t extent) { return Index::axis(to[static_cast<size_t>(axis)], extent); };
+    rewrite_maps(gone, rename);
+    for (NodeState& s : state_) {
+      for (Request& r : s.requests) {
+        if (r.group == gone) r.group = keep;
+      }
+      if (s.owner == gone) s.owner = keep;
+    }
+    if (into.inner.empty() && !from.inner.empty()) {
+      for (int a : from.inner) {
+        int axis = to[static_cast<size_t>(a)];
+        into.axes[static_cast<size_t>(axis)].kind = AxisKind::Inner;
+        into.inner.push_back(axis);
+      }
+      into.tree = from.tree;
+    }
+    for (Member& m : from.members) into.add(m.node, std::move(m.map), m.stored);
+    into.cost += from.cost;
+    into.reductions += from.reductions;
+    from = Group{};
+    from.alive = false;
+  }
+
+  // --- order ------------------------------------------------------------------------------------------------------------
+
+  std::vector<int> sorted_groups() {
+    std::vector<int> result;
+    std::vector<char> mark(groups_.size(), 0);  // 1: open, 2: done
+    for (size_t root = groups_.size(); root-- > 0;) {
+      if (!groups_[root].alive) continue;
+      std::vector<std::pair<int, bool>> stack{{static_cast<int>(root), false}};
+      while (!stack.empty()) {
+        auto [g, leaving] = stack.back();
+        stack.pop_back();
+        char& m = mark[static_cast<size_t>(g)];
+        if (leaving) {
+          m = 2;
+          result.push_back(g);
+          continue;
+        }
+        if (m == 2) continue;
+        if (m == 1) throw ir::IrError("fusion: two kernels depend on each other");
+        m = 1;
+        stack.push_back({g, true});
+        for (int d : reads(g)) {
+          if (mark[static_cast<size_t>(d)] == 1) throw ir::IrError("fusion: two kernels depend on each other");
+          if (mark[static_cast<size_t>(d)] == 0) stack.push_back({d, false});
+        }
+      }
+    }
+    return result;
+  }
+
+  FusionOptions options_;
+  std::vector<Node*> order_;
+  std::unordered_map<const Node*, size_t> position_;
+  std::vector<NodeState> state_;
+  std::deque<Group> groups_;
+  std::vector<Refusal> refusals_;
+};
+
+}  // namespace
+
+ReduceShape reduce_shape(const ir::Node& reduce) {
+  const ir::Dims& shape = reduce.inputs()[0]->shape();
+  std::vector<bool> reduced(shape.size(), false);
+  for (int64_t d : reduce.ints()) reduced[static_cast<size_t>(d)] = true;
+  ReduceShape result;
+  bool open = false, last_reduced = true;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1) continue;
+    last_reduced = reduced[d];
+    if (!reduced[d]) {
+      open = false;
+      continue;
+    }
+    if (!open) {
+      result.runs.emplace_back();
+      result.extents.push_back(1);
+    }
+    open = true;
+    result.runs.back().push_back(static_cast<int>(d));
+    result.extents.back() *= shape[d];
+  }
+  result.tree = last_reduced ? ir::ReduceTree::Lanes : ir::ReduceTree::Columns;
+  if (result.extents.empty()) {
+    result.extents = {1};
+    result.tree = ir::ReduceTree::Lanes;
+  }
+  return result;
+}
+
+Map reduced_operand_map(const Group& g, const ir::Node& reduce, const Map& map) {
+  Map operand = map;
+  ReduceShape shape = reduce_shape(reduce);
+  for (size_t run = 0; run < shape.runs.size(); ++run) {
+    std::vector<int64_t> extents;
+    for (int d : shape.runs[run]) extents.push_back(reduce.inputs()[0]->shape()[static_cast<size_t>(d)]);
+    std::vector<Index> parts = ir::unflatten(g.axis(g.inner[run]), extents);
+    for (size_t i = 0; i < parts.size(); ++i) operand[static_cast<size_t>(shape.runs[run][i])] = parts[i];
+  }
+  return operand;
+}
+
+Map through_view(const ir::Node& view, const Map& map) {
+  const ir::Node& x = *view.inputs()[0];
+  const ir::Dims& ints = view.ints();
+  size_t rank = map.size();
+  switch (view.op()) {
+    case Op::Reshape: return ir::unflatten(ir::flatten(map, view.shape()), x.shape());
+    case Op::Permute: {
+      Map result(rank);
+      for (size_t d = 0; d < rank; ++d) result[static_cast<size_t>(ints[d])] = map[d];
+      return result;
+    }
+    case Op::Expand: {
+      Map result = map;
+      for (size_t d = 0; d < rank; ++d) {
+        if (x.shape()[d] == 1) result[d] = Index();
+      }
+      return result;
+    }
+    case Op::Slice: {
+      Map result = map;
+      for (size_t d = 0; d < rank; ++d) result[d] = map[d] * ints[rank + d] + ints[d];
+      return result;
+    }
+    default: {  // Flip
+      Map result = map;
+      for (int64_t d : ints) result[static_cast<size_t>(d)] = Index(x.shape()[static_cast<size_t>(d)] - 1) - map[static_cast<size_t>(d)];
+      return result;
+    }
+  }
+}
+
+}  // namespace fusion
+
+FusionResult fuse(const std::vector<ir::NodeRef>& outputs, const FusionOptions& options) {
+  return fusion::Walk(outputs, options).run();
+}
+
+}  // namespace tenon::passes

@@ -1,0 +1,243 @@
+// A finished group -> kernel IR. Views dissolve into index expressions; members become instructions in the order of
+// their nodes; what the group does not compute is loaded. In: a Group. Out: a FusedKernel whose buffers and scalars
+// name the nodes behind them.
+#include <algorithm>
+#include <limits>
+
+#include "passes/fusion_group.h"
+
+namespace tenon::passes::fusion {
+namespace {
+
+using ir::AxisKind;
+using ir::Guard;
+using ir::Index;
+using ir::Level;
+using ir::Node;
+using ir::Op;
+using ir::Value;
+
+// The value of a reduction over nothing.
+ir::Constant identity(Op op, ir::DType dtype) {
+  switch (op) {
+    case Op::Prod:
+    case Op::All: return ir::constant(dtype, int64_t{1});
+    case Op::ReduceMax: {
+      if (ir::is_float(dtype)) return ir::constant(dtype, -std::numeric_limits<double>::infinity());
+      if (!ir::is_signed(dtype)) return ir::constant(dtype, int64_t{0});
+      return ir::constant(dtype, static_cast<int64_t>(-(uint64_t{1} << (ir::item_size(dtype) * 8 - 1))));
+    }
+    case Op::ReduceMin: {
+      if (ir::is_float(dtype)) return ir::constant(dtype, std::numeric_limits<double>::infinity());
+      if (dtype == ir::DType::Bool) return ir::constant(dtype, int64_t{1});
+      int bits = ir::item_size(dtype) * 8 - (ir::is_signed(dtype) ? 1 : 0);
+      return ir::constant(dtype, static_cast<int64_t>((uint64_t{1} << bits) - 1));
+    }
+    default: return ir::constant(dtype, int64_t{0});
+  }
+}
+
+class Build {
+ public:
+  explicit Build(const Group& group) : group_(group), builder_(result_.kernel) {}
+
+  FusedKernel run() {
+    number_axes();
+    std::vector<const Member*> members;
+    for (const Member& m : group_.members) members.push_back(&m);
+    std::sort(members.begin(), members.end(), [](const Member* a, const Member* b) { return a->node->id() < b->node->id(); });
+    for (const Member* m : members) emit(*m);
+    for (const Member* m : members) {
+      if (m->stored) store(*m);
+    }
+    for (const Member* m : members) result_.fused.push_back(m->node);
+    name(members);
+    return std::move(result_);
+  }
+
+ private:
+  // Parallel axes first, in the order of the root's dims; then inner or contract axes.
+  void number_axes() {
+    static constexpr const char* parallel[] = {"i", "j", "k", "l", "m", "n"};
+    ir::Kernel& kernel = result_.kernel;
+    axis_.assign(group_.axes.size(), Index());
+    size_t count = 0;
+    for (size_t a = 0; a < group_.axes.size(); ++a) {
+      const GroupAxis& axis = group_.axes[a];
+      if (axis.kind != AxisKind::Parallel || axis.extent == 1) continue;
+      std::string text = count < 6 ? parallel[count] : "i" + std::to_string(count);
+      ++count;
+      axis_[a] = kernel.axis(kernel.add_axis(text, axis.extent, AxisKind::Parallel));
+    }
+    for (size_t i = 0; i < group_.inner.size(); ++i) {
+      auto a = static_cast<size_t>(group_.inner[i]);
+      std::string text = group_.inner.size() == 1 ? "r" : "r" + std::to_string(i);
+      axis_[a] = kernel.axis(kernel.add_axis(text, group_.axes[a].extent, AxisKind::Inner));
+    }
+    if (group_.contract >= 0) {
+      auto a = static_cast<size_t>(group_.contract);
+      axis_[a] = kernel.axis(kernel.add_axis("c", group_.axes[a].extent, AxisKind::Contract));
+    }
+  }
+
+  Index renumber(const Index& index) const {
+    return index.substitute([&](int axis, int64_t) { return axis_[static_cast<size_t>(axis)]; });
+  }
+  Map renumber(const Map& map) const {
+    Map result;
+    for (const Index& index : map) result.push_back(renumber(index));
+    return result;
+  }
+
+  Level level_of(const Index& index) const {
+    for (int a : index.axes()) {
+      AxisKind kind = result_.kernel.axes[static_cast<size_t>(a)].kind;
+      if (kind == AxisKind::Inner) return Level::Full;
+      if (kind == AxisKind::Contract) return Level::Contract;
+    }
+    return Level::Row;
+  }
+
+  int input_buffer(Node* node) {
+    for (size_t i = 0; i < result_.inputs.size(); ++i) {
+      if (result_.inputs[i] == node) return in_slot_[i];
+    }
+    result_.inputs.push_back(node);
+    in_slot_.push_back(result_.kernel.add_buffer("x" + std::to_string(in_slot_.size()), node->dtype(), ir::Role::In, node->numel()));
+    return in_slot_.back();
+  }
+
+  Value scalar(Node* node) {
+    for (size_t i = 0; i < result_.scalars.size(); ++i) {
+      if (result_.scalars[i] == node) return builder_.scalar(static_cast<int>(i));
+    }
+    result_.scalars.push_back(node);
+    return builder_.scalar(result_.kernel.add_scalar("a" + std::to_string(result_.scalars.size() - 1), node->dtype()));
+  }
+
+  // The value of `node` at `map` (in the group's axes), looking through views. Where a guard fails it is `otherwise`.
+  Value read(Node* node, Map map, std::vector<Guard> guards = {}, Value otherwise = -1) {
+    while (is_view(node->op())) {
+      if (group_.find(node) != nullptr && group_.find(node)->map == map && value_.count(node) != 0) break;
+      map = through_view(*node, map);
+      node = node->inputs()[0];
+    }
+    if (auto it = value_.find(node); it != value_.end() && group_.find(node)->map == map) return it->second;
+    if (node->op() == Op::Const) return guarded(scalar(node), guards, otherwise);
+    if (node->op() == Op::Iota) {
+      Index index = renumber(map[static_cast<size_t>(node->ints()[0])]);
+      return guarded(builder_.index(index, level_of(index)), guards, otherwise);
+    }
+    if (is_empty_reduce(*node)) return builder_.constant(identity(node->op(), node->dtype()));
+    Index index = renumber(ir::flatten(map, node->shape()));
+    Level level = level_of(index);
+    for (const Guard& g : guards) level = std::max(level, level_of(g.value));
+    return builder_.load(input_buffer(node), index, level, std::move(guards), otherwise);
+  }
+
+  // A value that is computed, not loaded, under guards.
+  Value guarded(Value value, const std::vector<Guard>& guards, Value otherwise) {
+    for (const Guard& g : guards) {
+      Value at = builder_.index(g.value, level_of(g.value));
+      Value inside = builder_.op(Op::And, {builder_.op(Op::Ge, {at, builder_.constant(ir::constant(ir::DType::I64, g.lo))}),
+                                           builder_.op(Op::Lt, {at, builder_.constant(ir::constant(ir::DType::I64, g.hi))})});
+      value = builder_.op(Op::Where, {inside, value, otherwise});
+    }
+    return value;
+  }
+
+  void emit(const Member& m) {
+    Node* node = m.node;
+    Op op = node->op();
+    Value value;
+    if (is_view(op)) {
+      value = read(node->inputs()[0], through_view(*node, m.map));
+    } else if (op == Op::Const || op == Op::Iota || is_empty_reduce(*node)) {
+      value = read(node, m.map);
+    } else if (ir::is_reduce(op)) {
+      value = builder_.reduce(op, read(node->inputs()[0], reduced_operand_map(group_, *node, m.map)), *group_.tree);
+    } else if (op == Op::Dot) {
+      Map a = m.map, b = m.map;
+      a.back() = b[b.size() - 2] = group_.axis(group_.contract);
+      Value left = read(node->inputs()[0], std::move(a));
+      value = builder_.contract(left, read(node->inputs()[1], std::move(b)));
+    } else if (op == Op::Pad) {
+      value = emit_pad(m);
+    } else if (op == Op::Cat) {
+      value = emit_cat(m);
+    } else {
+      SmallVector<Value, 3> args;
+      for (Node* input : node->inputs()) args.push_back(read(input, m.map));
+      value = builder_.op(op, args, node->dtype());
+    }
+    value_.emplace(node, value);
+  }
+
+  Value emit_pad(const Member& m) {
+    Node* x = m.node->inputs()[0];
+    Value otherwise = read(m.node->inputs()[1], {});
+    if (x->numel() == 0) return otherwise;
+    Map shifted = m.map;
+    std::vector<Guard> guards;
+    for (size_t d = 0; d < shifted.size(); ++d) {
+      shifted[d] = m.map[d] - m.node->ints()[d];
+      if (m.node->shape()[d] != x->shape()[d]) guards.push_back({renumber(shifted[d]), 0, x->shape()[d]});
+    }
+    return read(x, std::move(shifted), std::move(guards), otherwise);
+  }
+
+  // Each part is read where the index lies in it; the first part needs no other value where it does not.
+  Value emit_cat(const Member& m) {
+    auto dim = static_cast<size_t>(m.node->ints()[0]);
+    int64_t start = 0;
+    Value value = -1;
+    for (Node* part : m.node->inputs()) {
+      int64_t size = part->shape()[dim];
+      if (size == 0) continue;
+      Map shifted = m.map;
+      shifted[dim] = m.map[dim] - start;
+      if (value < 0) value = builder_.constant(ir::constant(m.node->dtype(), int64_t{0}));
+      value = read(part, shifted, {{renumber(shifted[dim]), 0, size}}, value);
+      start += size;
+    }
+    return value;
+  }
+
+  void store(const Member& m) {
+    Node* node = m.node;
+    int buffer = result_.kernel.add_buffer("y" + std::to_string(result_.outputs.size()), node->dtype(), ir::Role::Out, node->numel());
+    result_.outputs.push_back(node);
+    Index index = renumber(ir::flatten(m.map, node->shape()));
+    builder_.store(buffer, index, value_.at(node), level_of(index));
+  }
+
+  void name(const std::vector<const Member*>& members) {
+    std::string text;
+    size_t shown = 0;
+    for (const Member* m : members) {
+      if (shown == 6) {
+        text += "_etc";
+        break;
+      }
+      std::string_view op = ir::info(m->node->op()).text;
+      if (op.starts_with("reduce.")) op.remove_prefix(7);
+      if (is_view(m->node->op())) op = "copy";
+      text += (text.empty() ? "" : "_") + std::string(op);
+      ++shown;
+    }
+    result_.kernel.name = text;
+  }
+
+  const Group& group_;
+  FusedKernel result_;
+  ir::KernelBuilder builder_;
+  std::vector<Index> axis_;
+  std::vector<int> in_slot_;
+  std::unordered_map<const Node*, Value> value_;
+};
+
+}  // namespace
+
+FusedKernel build_kernel(const Group& group) { return Build(group).run(); }
+
+}  // namespace tenon::passes::fusion

@@ -1,0 +1,77 @@
+// Merges adjacent parallel axes that every index runs through as one.
+//   axes i: 4096 parallel, j: 1024 parallel      load x[1024*i + j]     ->     axes i: 4194304 parallel      load x[i]
+#include "passes/nest.h"
+
+namespace tenon::passes {
+namespace {
+
+using ir::Index;
+
+// Writes every index of the kernel in terms of a merged axis `a` (extent A*B) in place of a and b. False if some index
+// that was affine in them would need div or mod.
+bool merge(ir::Kernel& kernel, int a, int b) {
+  int64_t extent_b = kernel.axes[static_cast<size_t>(b)].extent;
+  Index merged = Index::axis(a, kernel.axes[static_cast<size_t>(a)].extent * extent_b);
+  Index outer = floor_div(merged, extent_b), inner = floor_mod(merged, extent_b);
+  auto rewrite = [&](const Index& index) {
+    return index.substitute([&](int axis, int64_t extent) { return axis == a ? outer : axis == b ? inner : Index::axis(axis, extent); });
+  };
+  auto stays_simple = [](const Index& before, const Index& after) { return after.terms().size() <= before.terms().size() && (!before.is_affine() || after.is_affine()); };
+  std::vector<ir::Instr> instrs = kernel.instrs;
+  for (ir::Instr& in : instrs) {
+    Index index = rewrite(in.index);
+    if (!stays_simple(in.index, index)) return false;
+    in.index = index;
+    for (ir::Guard& g : in.guards) {
+      Index value = rewrite(g.value);
+      if (!stays_simple(g.value, value)) return false;
+      g.value = value;
+    }
+  }
+  kernel.instrs = std::move(instrs);
+  kernel.axes[static_cast<size_t>(a)].extent *= extent_b;
+  kernel.axes[static_cast<size_t>(b)].extent = 1;
+  return true;
+}
+
+// Drops parallel axes of extent 1 and renumbers the rest.
+void renumber(ir::Kernel& kernel) {
+  std::vector<Index> to;
+  std::vector<ir::Axis> axes;
+  for (const ir::Axis& axis : kernel.axes) {
+    if (axis.kind == ir::AxisKind::Parallel && axis.extent == 1) {
+      to.push_back(Index());
+      continue;
+    }
+    to.push_back(Index::axis(static_cast<int>(axes.size()), axis.extent));
+    axes.push_back(axis);
+  }
+  auto rewrite = [&](Index& index) {
+    index = index.substitute([&](int axis, int64_t) { return to[static_cast<size_t>(axis)]; });
+  };
+  for (ir::Instr& in : kernel.instrs) {
+    rewrite(in.index);
+    for (ir::Guard& g : in.guards) rewrite(g.value);
+  }
+  kernel.axes = std::move(axes);
+}
+
+}  // namespace
+
+ir::Kernel merge_axes(const ir::Kernel& kernel) {
+  ir::Kernel result = kernel;
+  std::vector<int> parallel;
+  for (size_t a = 0; a < result.axes.size(); ++a) {
+    const ir::Axis& axis = result.axes[a];
+    if (axis.kind == ir::AxisKind::Parallel && axis.extent != 1) parallel.push_back(static_cast<int>(a));
+  }
+  for (size_t i = parallel.size(); i-- > 1;) {
+    // A contraction keeps its last two parallel axes: rows and columns of the product.
+    if (result.has(ir::AxisKind::Contract) && i + 2 >= parallel.size()) continue;
+    if (merge(result, parallel[i - 1], parallel[i])) parallel.erase(parallel.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  renumber(result);
+  return result;
+}
+
+}  // namespace tenon::passes

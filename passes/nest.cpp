@@ -1,0 +1,410 @@
+// Nest: kernel instructions -> loop-tree statements in a scope (see nest.h). Takes index expressions, gives address
+// arithmetic; knows contiguous, broadcast, strided and gathered vector access, guards and masks.
+#include "passes/nest.h"
+
+#include <algorithm>
+
+namespace tenon::passes {
+
+using ir::DType;
+using ir::Index;
+using ir::Instr;
+using ir::Op;
+using ir::Value;
+using ir::ValueId;
+using ir::VType;
+
+namespace {
+constexpr uint64_t kConstantTerm = uint64_t{1} << 63;
+}
+
+Nest::Nest(const ir::Kernel& kernel, ir::TreeBuilder& builder, std::vector<int64_t>& sizes)
+    : kernel_(kernel), builder_(builder), sizes_(sizes), varies_(kernel.instrs.size(), false), scopes_(1) {}
+
+int32_t Nest::size_slot(int64_t value) {
+  int32_t slot = builder_.new_size();
+  sizes_.resize(static_cast<size_t>(slot) + 1, 0);
+  sizes_[static_cast<size_t>(slot)] = value;
+  return slot;
+}
+
+// --- vectors ----------------------------------------------------------------------------------------------------------
+
+void Nest::set_lane_axis(int axis, int lanes) {
+  if (lanes == 1) axis = -1;
+  lane_axis_ = axis;
+  lanes_ = lanes;
+  for (size_t v = 0; v < kernel_.instrs.size(); ++v) {
+    const Instr& in = kernel_.instrs[v];
+    bool along = axis >= 0 && in.index.depends_on(axis);
+    for (const ir::Guard& g : in.guards) along = along || (axis >= 0 && g.value.depends_on(axis));
+    // A reduction along the lane axis itself ends in a scalar; one along other axes is a vector of results.
+    bool reduces_lanes = (ir::is_reduce(in.op) || in.op == Op::Contract) && axis >= 0 &&
+                         kernel_.axes[static_cast<size_t>(axis)].kind != ir::AxisKind::Parallel;
+    if (!reduces_lanes) {
+      for (Value a : in.args) along = along || varies_[static_cast<size_t>(a)];
+    }
+    varies_[v] = along;
+  }
+}
+
+ValueId Nest::tail_mask(ValueId position, ValueId end) {
+  ValueId left = builder_.op(Op::Cast, {builder_.op(Op::Min, {builder_.op(Op::Sub, {end, position}), literal(lanes_)})}, DType::I32);
+  ValueId zero = builder_.constant(ir::constant(DType::I32, int64_t{0}));
+  ValueId one = builder_.constant(ir::constant(DType::I32, int64_t{1}));
+  ValueId ramp = builder_.let(Op::Ramp, {zero, one}, VType{DType::I32, static_cast<int16_t>(lanes_)});
+  return builder_.op(Op::Lt, {ramp, builder_.splat(left, lanes_)});
+}
+
+// --- scopes -----------------------------------------------------------------------------------------------------------
+
+void Nest::push() { scopes_.emplace_back(); }
+void Nest::pop() { scopes_.pop_back(); }
+
+void Nest::bind(int axis, ValueId index) {
+  int sub = axis == lane_axis_ ? sub_ : 0;
+  scopes_.back().axes[axis * kSubs + sub] = index;
+}
+
+ValueId Nest::find_axis(int axis) const {
+  int k = axis * kSubs + (axis == lane_axis_ ? sub_ : 0);
+  for (size_t s = scopes_.size(); s-- > 0;) {
+    if (auto it = scopes_[s].axes.find(k); it != scopes_[s].axes.end()) return it->second;
+  }
+  return -1;
+}
+
+ValueId Nest::axis_value(int axis) const {
+  ValueId value = find_axis(axis);
+  if (value < 0) throw ir::IrError("schedule: axis " + kernel_.axes[static_cast<size_t>(axis)].name + " is used outside its loop");
+  return value;
+}
+
+void Nest::bind_linear(std::span<const int> axes, ValueId linear) {
+  for (size_t i = axes.size(); i-- > 0;) {
+    if (i == 0) {
+      bind(axes[0], linear);
+      return;
+    }
+    ValueId extent = size(kernel_.axes[static_cast<size_t>(axes[i])].extent);
+    ValueId quotient = builder_.op(Op::Div, {linear, extent});
+    bind(axes[i], builder_.op(Op::Sub, {linear, builder_.op(Op::Mul, {quotient, extent})}));
+    linear = quotient;
+  }
+}
+
+ValueId Nest::linear_index(std::span<const int> axes) {
+  ValueId result = -1;
+  for (int a : axes) {
+    ValueId at = axis_value(a);
+    result = result < 0 ? at : builder_.op(Op::Add, {builder_.op(Op::Mul, {result, size(kernel_.axes[static_cast<size_t>(a)].extent)}), at});
+  }
+  return result < 0 ? literal(0) : result;
+}
+
+void Nest::prepare(std::span<const Value> instrs) {
+  for (Value v : instrs) {
+    const Instr& in = instr(v);
+    if ((in.op == Op::Load || in.op == Op::Store || in.op == Op::IndexOf) && !in.index.is_constant()) {
+      Partial known_part = partial(in.index);
+      scopes_.back().partials[partial_key(in.index, known_part.lane_bound ? sub_ : kNoSub)] = known_part;
+    }
+    if (!varies(v)) continue;
+    for (Value a : in.args) {
+      Op op = instr(a).op;
+      if (!varies(a) && (known(a) || op == Op::Const || op == Op::Scalar)) vector(a);
+    }
+  }
+}
+
+// --- addresses ----------------------------------------------------------------------------------------------------------
+
+int Nest::index_number(const Index& index) {
+  for (size_t i = 0; i < indices_.size(); ++i) {
+    if (indices_[i] == index) return static_cast<int>(i);
+  }
+  indices_.push_back(index);
+  return static_cast<int>(indices_.size()) - 1;
+}
+
+int64_t Nest::partial_key(const Index& index, int sub) { return int64_t{index_number(index)} * kSubs + sub; }
+
+int32_t Nest::coefficient_slot(int number, size_t term, int64_t value) {
+  auto [it, fresh] = slots_.try_emplace(int64_t{number} * 64 + static_cast<int64_t>(term), -1);
+  if (fresh) it->second = size_slot(value);
+  return it->second;
+}
+
+Nest::Partial Nest::partial(const Index& index) {
+  int number = index_number(index);
+  Partial result;
+  for (size_t s = scopes_.size(); s-- > 0;) {
+    const auto& partials = scopes_[s].partials;
+    auto it = partials.find(partial_key(index, sub_));
+    if (it == partials.end()) it = partials.find(partial_key(index, kNoSub));
+    if (it == partials.end()) continue;
+    result = it->second;
+    break;
+  }
+  auto add = [&](ValueId x) { result.value = result.value < 0 ? x : builder_.op(Op::Add, {result.value, x}); };
+  std::span<const Index::Term> terms = index.terms();
+  for (size_t t = 0; t < terms.size(); ++t) {
+    uint64_t bit = uint64_t{1} << t;
+    if ((result.terms & bit) != 0) continue;
+    bool bound, along;
+    if (terms[t].axis >= 0) {
+      along = terms[t].axis == lane_axis_;
+      bound = find_axis(terms[t].axis) >= 0;
+    } else {
+      std::vector<int> axes = terms[t].inner_index().axes();
+      along = std::find(axes.begin(), axes.end(), lane_axis_) != axes.end();
+      bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return find_axis(a) >= 0; });
+    }
+    if (!bound) continue;
+    ValueId x = term_value(terms[t], false);
+    int64_t c = terms[t].coefficient;
+    add(c == 1 ? x : builder_.op(Op::Mul, {x, builder_.size(coefficient_slot(number, t, c))}));
+    result.terms |= bit;
+    result.lane_bound = result.lane_bound || along;
+  }
+  if ((result.terms & kConstantTerm) == 0 && index.constant_part() != 0) {
+    add(builder_.size(coefficient_slot(number, 63, index.constant_part())));
+  }
+  result.terms |= kConstantTerm;
+  return result;
+}
+
+ValueId Nest::address(const Index& index) {
+  Partial p = partial(index);
+  return p.value < 0 ? literal(0) : p.value;
+}
+
+ValueId Nest::floor_div_literal(ValueId x, int64_t d) {
+  VType type = builder_.type(x);
+  ValueId divisor = builder_.constant(ir::constant(type.dtype, d), type.lanes);
+  return builder_.op(Op::Div, {x, divisor});
+}
+
+// The value of one term, without its coefficient. Inside compound terms div and mod run on non-negative numbers: a
+// multiple of the modulus (or of the divisor) is added first where the bounds allow negative ones.
+ValueId Nest::term_value(const Index::Term& term, bool vector) {
+  if (term.axis >= 0) {
+    if (!vector) return axis_value(term.axis);
+    if (term.axis != lane_axis_) return splat_index(axis_value(term.axis));
+    return builder_.let(Op::Ramp, {axis_value(term.axis), literal(1)}, VType{DType::I64, static_cast<int16_t>(lanes_)});
+  }
+  Index inner = term.inner_index();
+  int64_t period = term.modulus != 0 ? term.modulus : term.divisor;
+  int64_t lo = inner.bounds().lo, shift = lo < 0 ? (-lo + period - 1) / period : 0;
+  Index shifted = inner + shift * period;
+  ValueId x = vector ? vector_index(shifted, true) : literal_index(shifted);
+  VType type = builder_.type(x);
+  auto constant = [&](int64_t c) { return builder_.constant(ir::constant(DType::I64, c), type.lanes); };
+  if (term.modulus != 0) {
+    ValueId quotient = floor_div_literal(x, term.modulus);
+    x = builder_.op(Op::Sub, {x, builder_.op(Op::Mul, {quotient, constant(term.modulus)})});
+    shift = 0;
+  }
+  if (term.divisor > 1) x = floor_div_literal(x, term.divisor);
+  return shift == 0 ? x : builder_.op(Op::Sub, {x, constant(shift)});
+}
+
+ValueId Nest::literal_index(const Index& index) {
+  ValueId sum = index.constant_part() != 0 || index.terms().empty() ? literal(index.constant_part()) : -1;
+  for (const Index::Term& term : index.terms()) {
+    ValueId x = term_value(term, false);
+    if (term.coefficient != 1) x = builder_.op(Op::Mul, {x, literal(term.coefficient)});
+    sum = sum < 0 ? x : builder_.op(Op::Add, {sum, x});
+  }
+  return sum;
+}
+
+ValueId Nest::splat_index(ValueId x) { return builder_.splat(x, lanes_); }
+
+// One position a lane. What does not vary along the lanes is summed as a scalar first.
+ValueId Nest::vector_index(const Index& index, bool literals) {
+  int number = literals ? -1 : index_number(index);
+  ValueId scalar = -1, sum = -1;
+  auto add = [&](ValueId& to, ValueId x) { to = to < 0 ? x : builder_.op(Op::Add, {to, x}); };
+  std::span<const Index::Term> terms = index.terms();
+  auto number_value = [&](size_t t, int64_t value) {
+    return literals ? literal(value) : builder_.size(coefficient_slot(number, t, value));
+  };
+  for (size_t t = 0; t < terms.size(); ++t) {
+    const Index::Term& term = terms[t];
+    bool along = term.axis >= 0 ? term.axis == lane_axis_ : term.inner_index().depends_on(lane_axis_);
+    ValueId x = term_value(term, along);
+    if (term.coefficient != 1) {
+      ValueId c = number_value(t, term.coefficient);
+      x = builder_.op(Op::Mul, {x, along ? splat_index(c) : c});
+    }
+    add(along ? sum : scalar, x);
+  }
+  if (index.constant_part() != 0) add(scalar, number_value(63, index.constant_part()));
+  if (scalar >= 0) add(sum, splat_index(scalar));
+  return sum < 0 ? splat_index(literal(0)) : sum;
+}
+
+// --- values -----------------------------------------------------------------------------------------------------------
+
+void Nest::set(Value v, ValueId value) { scopes_.back().values[key(v)] = value; }
+
+bool Nest::known(Value v) const {
+  for (const Scope& scope : scopes_) {
+    if (scope.values.count(key(v)) != 0) return true;
+  }
+  return false;
+}
+
+ValueId Nest::get(Value v) {
+  for (size_t s = scopes_.size(); s-- > 0;) {
+    if (auto it = scopes_[s].values.find(key(v)); it != scopes_[s].values.end()) return it->second;
+  }
+  Op op = instr(v).op;
+  if (op != Op::Const && op != Op::Scalar) {
+    throw ir::IrError("schedule: %" + std::to_string(v) + " of " + kernel_.name + " is used before it is computed");
+  }
+  emit(v);  // constants and arguments are made where they are first needed
+  return get(v);
+}
+
+ValueId Nest::vector(Value v) {
+  if (varies(v)) return get(v);
+  for (size_t s = scopes_.size(); s-- > 0;) {
+    if (auto it = scopes_[s].splats.find(v); it != scopes_[s].splats.end()) return it->second;
+  }
+  const Instr& in = instr(v);
+  ValueId wide = in.op == Op::Const ? builder_.constant({in.dtype, in.bits}, lanes_) : builder_.splat(get(v), lanes_);
+  scopes_.back().splats[v] = wide;
+  return wide;
+}
+
+ValueId Nest::both(ValueId a, ValueId b) {
+  if (a < 0) return b;
+  if (b < 0) return a;
+  return builder_.op(Op::And, {a, b});
+}
+
+ValueId Nest::condition(const std::vector<ir::Guard>& guards, bool vector) {
+  ValueId result = -1;
+  for (const ir::Guard& g : guards) {
+    bool along = vector && lane_axis_ >= 0 && g.value.depends_on(lane_axis_);
+    ValueId x = along ? vector_index(g.value, false) : address(g.value);
+    ValueId lo = literal(g.lo), hi = size(g.hi);
+    if (along) {
+      lo = splat_index(lo);
+      hi = splat_index(hi);
+    }
+    ValueId inside = both(g.value.bounds().lo >= g.lo ? -1 : builder_.op(Op::Ge, {x, lo}),
+                          g.value.bounds().hi < g.hi ? -1 : builder_.op(Op::Lt, {x, hi}));
+    if (inside >= 0 && vector && !along) inside = builder_.splat(inside, lanes_);
+    result = both(result, inside);
+  }
+  return result;
+}
+
+ValueId Nest::load_at(const Instr& in, ValueId mask) {
+  Index::Stride stride = lane_axis_ >= 0 ? in.index.stride(lane_axis_) : Index::Stride{true, 0};
+  if (!stride.ok) return builder_.gather(in.slot, vector_index(in.index, false), mask);
+  if (stride.value == 1) return builder_.load(in.slot, address(in.index), lanes_, mask);
+  ValueId step = builder_.size(coefficient_slot(index_number(in.index), 62, stride.value));
+  return builder_.load_strided(in.slot, address(in.index), step, lanes_, mask);
+}
+
+ValueId Nest::load(const Instr& in, bool vector) {
+  ValueId inside = condition(in.guards, vector);
+  if (vector) {
+    ValueId loaded = load_at(in, both(mask_, inside));
+    return inside < 0 ? loaded : builder_.op(Op::Where, {inside, loaded, this->vector(in.args[0])});
+  }
+  if (inside < 0) return builder_.load(in.slot, address(in.index), 1);
+  ValueId result = builder_.var(get(in.args[0]));
+  ValueId at = address(in.index);
+  builder_.begin_if(inside);
+  builder_.set(result, builder_.load(in.slot, at, 1));
+  builder_.end_if();
+  return builder_.get(result);
+}
+
+void Nest::store(const Instr& in) {
+  bool along = lane_axis_ >= 0 && in.index.depends_on(lane_axis_);
+  ValueId inside = condition(in.guards, along);
+  if (!along) {
+    ValueId value = get(in.args[0]), at = address(in.index);
+    if (inside >= 0) builder_.begin_if(inside);
+    builder_.store(in.slot, at, value);
+    if (inside >= 0) builder_.end_if();
+    return;
+  }
+  ValueId value = vector(in.args[0]), mask = both(mask_, inside);
+  Index::Stride stride = in.index.stride(lane_axis_);
+  if (!stride.ok) {
+    builder_.scatter(in.slot, vector_index(in.index, false), value, mask);
+  } else if (stride.value == 1) {
+    builder_.store(in.slot, address(in.index), value, mask);
+  } else {
+    ValueId step = builder_.size(coefficient_slot(index_number(in.index), 62, stride.value));
+    builder_.store_strided(in.slot, address(in.index), step, value, mask);
+  }
+}
+
+void Nest::emit(Value v) {
+  const Instr& in = instr(v);
+  if (in.op == Op::Store) return store(in);
+  bool along = varies(v);
+  ValueId result;
+  switch (in.op) {
+    case Op::Const: result = builder_.constant({in.dtype, in.bits}); break;
+    case Op::Scalar: result = builder_.scalar(in.slot); break;
+    case Op::Load: result = load(in, along); break;
+    case Op::IndexOf: {
+      if (!along) {
+        result = address(in.index);
+        break;
+      }
+      Index::Stride stride = in.index.stride(lane_axis_);
+      if (!stride.ok) {
+        result = vector_index(in.index, false);
+        break;
+      }
+      ValueId step = stride.value == 1 ? literal(1) : builder_.size(coefficient_slot(index_number(in.index), 62, stride.value));
+      result = builder_.let(Op::Ramp, {address(in.index), step}, VType{DType::I64, static_cast<int16_t>(lanes_)});
+      break;
+    }
+    default: {
+      SmallVector<ValueId, 3> args;
+      for (Value a : in.args) args.push_back(along ? vector(a) : get(a));
+      result = builder_.op(in.op, args, in.dtype);
+    }
+  }
+  set(v, result);
+}
+
+void vector_loop(Nest& nest, int axis, ValueId begin, ValueId end, int unroll, const std::function<void()>& body) {
+  ir::TreeBuilder& b = nest.b();
+  int64_t step = int64_t{unroll} * nest.lanes();
+  ValueId main_end = end;
+  if (step > 1) {
+    ValueId whole = b.op(Op::And, {b.op(Op::Sub, {end, begin}), nest.literal(-step)});
+    main_end = b.op(Op::Add, {begin, whole});
+  }
+  ValueId at = b.begin_for(begin, main_end, step);
+  for (int u = 0; u < unroll; ++u) {
+    nest.push();
+    nest.bind(axis, u == 0 ? at : b.op(Op::Add, {at, nest.literal(int64_t{u} * nest.lanes())}));
+    body();
+    nest.pop();
+  }
+  b.end_for();
+  if (step == 1) return;
+  at = b.begin_for(main_end, end, nest.lanes());
+  nest.push();
+  nest.bind(axis, at);
+  nest.set_mask(nest.tail_mask(at, end));
+  body();
+  nest.set_mask(-1);
+  nest.pop();
+  b.end_for();
+}
+
+}  // namespace tenon::passes

@@ -1,0 +1,87 @@
+// The CPU schedules, one function each. Private to passes/schedule_cpu*.cpp.
+#pragma once
+
+#include "passes/nest.h"
+#include "passes/schedule.h"
+
+namespace tenon::passes::cpu {
+
+// What every schedule works on: the kernel with merged axes, the result, a builder into it and a nest.
+struct Context {
+  const ir::Kernel& kernel;
+  Lowered& out;
+  ir::TreeBuilder builder;
+  Nest nest;
+  int lanes;                         // the widest vector the kernel's largest dtype allows
+  double ns_per_element;             // estimated, of one evaluation of every instruction, vectorised
+
+  Context(const ir::Kernel& k, Lowered& lowered, const CpuTarget& target);
+
+  int64_t extent(int axis) const { return kernel.axes[static_cast<size_t>(axis)].extent; }
+  std::vector<int> axes(ir::AxisKind kind) const;
+  int64_t product(std::span<const int> axes) const;
+  // Opens a phase of `count` iterations, each costing `ns`, and a scope for it.
+  ir::ValueId begin_phase(std::string name, int64_t count, double ns);
+  void end_phase();
+  ir::ValueId minimum(ir::ValueId a, ir::ValueId b) { return builder.op(ir::Op::Min, {a, b}); }
+  ir::ValueId add(ir::ValueId a, ir::ValueId b) { return builder.op(ir::Op::Add, {a, b}); }
+  ir::ValueId sub(ir::ValueId a, ir::ValueId b) { return builder.op(ir::Op::Sub, {a, b}); }
+  ir::ValueId mul(ir::ValueId a, ir::ValueId b) { return builder.op(ir::Op::Mul, {a, b}); }
+  // linear = quotient * divisor + remainder; gives both
+  std::pair<ir::ValueId, ir::ValueId> divide(ir::ValueId linear, ir::ValueId divisor);
+};
+
+// The parallel axis along which most accessed bytes are contiguous; -1 if there is no parallel axis.
+int best_lane_axis(const ir::Kernel& kernel);
+
+// Unrolls a loop so that about this many instructions are in flight.
+int unroll_for(size_t instrs);
+
+void lower_pointwise(Context& c);
+void lower_rows(Context& c);         // Lanes reductions, one parallel iteration a row
+void lower_split(Context& c);        // Lanes reductions of few long rows: blocks in parallel, then the rest
+void lower_columns(Context& c);      // Columns reductions, vectorised across results
+void lower_contraction(Context& c);
+
+// How the reductions of a kernel follow each other. Loop l runs over the inner axes; the reductions in it need only
+// results of loops before it. A value at full level is computed in the first loop that needs it; if later loops need it
+// too it is carried there through memory, unless it is only a load, which is done again.
+struct ReduceLoops {
+  int loops = 0;
+  std::vector<int> available;                       // by instruction: how many loops must be over before it is known
+  std::vector<std::vector<ir::Value>> full;         // by loop: full-level instructions and stores computed in it, in order
+  std::vector<std::vector<ir::Value>> reductions;   // by loop
+  std::vector<std::vector<ir::Value>> carried_in;   // by loop: values read back
+  std::vector<ir::Value> carried;                   // all values that are kept
+  std::vector<std::vector<ir::Value>> rows;         // by loops over (0 .. loops): row-level instructions and stores
+};
+ReduceLoops plan_loops(const ir::Kernel& kernel);
+
+// An accumulator: one register, or two for argmax and argmin (value, index).
+struct Accumulator {
+  ir::ValueId value = -1;
+  ir::ValueId index = -1;
+};
+// The arithmetic of reductions on registers of any width. `x` of argmax is (value, position).
+class Reducer {
+ public:
+  Reducer(ir::TreeBuilder& builder, const ir::Instr& reduction, ir::DType operand)
+      : b_(builder), op_(reduction.op), dtype_(operand) {}
+  bool has_index() const { return op_ == ir::Op::ArgMax || op_ == ir::Op::ArgMin; }
+  ir::DType dtype() const { return dtype_; }
+  Accumulator identity(int lanes);
+  Accumulator combine(Accumulator a, Accumulator b);
+  Accumulator select(ir::ValueId mask, Accumulator a, Accumulator b);
+  Accumulator open(Accumulator init);               // registers starting as init
+  Accumulator read(Accumulator registers);
+  void write(Accumulator registers, Accumulator value);
+  Accumulator fold(std::vector<Accumulator> parts); // by halves: parts, then lanes; to a scalar
+  ir::ValueId result(Accumulator a) { return has_index() ? a.index : a.value; }
+
+ private:
+  ir::TreeBuilder& b_;
+  ir::Op op_;
+  ir::DType dtype_;
+};
+
+}  // namespace tenon::passes::cpu

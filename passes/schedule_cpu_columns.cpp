@@ -1,0 +1,189 @@
+// Schedule for Columns reductions: each lane is a result of its own, the inner axes are a serial loop, and a parallel
+// iteration takes a tile of neighbouring columns. Blocks of 256 elements are summed apart and added in order.
+//
+//   phase columns: parallel (outer, tile)
+//     for b in 0..rows step 256 { block = identity; for r in b..b+256 { block += x[r, tile] }; total += block }
+#include <algorithm>
+#include <map>
+
+#include "passes/schedule_cpu.h"
+
+namespace tenon::passes::cpu {
+
+using ir::AxisKind;
+using ir::kColumnBlock;
+using ir::Op;
+using ir::Value;
+using ir::ValueId;
+
+namespace {
+
+class Columns {
+ public:
+  explicit Columns(Context& c) : c_(c), nest_(c.nest), b_(c.builder), plan_(plan_loops(c.kernel)) {
+    inner_ = c.axes(AxisKind::Inner);
+    count_ = c.product(inner_);
+    lane_ = best_lane_axis(c.kernel);
+    for (int a : c.axes(AxisKind::Parallel)) {
+      if (a != lane_) outer_.push_back(a);
+    }
+    nest_.set_lane_axis(lane_, c.lanes);
+    unroll_ = c.kernel.instrs.size() <= 24 ? 4 : c.kernel.instrs.size() <= 60 ? 2 : 1;
+    tile_ = int64_t{unroll_} * c.lanes;
+  }
+
+  void lower() {
+    c_.out.schedule = "columns";
+    for (Value v : plan_.carried) {
+      int64_t count = count_ * tile_;
+      carry_[v] = b_.add_buffer({"kept" + std::to_string(c_.out.tree.buffers.size()), nest_.instr(v).dtype, ir::Space::Local, nest_.size_slot(count), 0});
+    }
+    int64_t columns = c_.extent(lane_), tiles = (columns + tile_ - 1) / tile_;
+    ValueId t = c_.begin_phase("columns", c_.product(outer_) * tiles, c_.ns_per_element * static_cast<double>(count_ * tile_) + 20);
+    ValueId tile = t;
+    if (!outer_.empty()) {
+      auto [row, within] = c_.divide(t, nest_.size(tiles));
+      nest_.bind_linear(outer_, row);
+      tile = within;
+    }
+    ValueId begin = c_.mul(tile, nest_.literal(tile_)), end = nest_.size(columns);
+    b_.begin_if(b_.op(Op::Le, {c_.add(begin, nest_.literal(tile_)), end}));
+    nest_.push();
+    for (int q = 0; q < unroll_; ++q) bind_sub(q, c_.add(begin, nest_.literal(int64_t{q} * nest_.lanes())), -1);
+    all_loops(unroll_);
+    nest_.pop();
+    b_.begin_else();
+    ValueId at = b_.begin_for(begin, end, nest_.lanes());
+    nest_.push();
+    bind_sub(0, at, nest_.tail_mask(at, end));
+    all_loops(1);
+    nest_.pop();
+    b_.end_for();
+    b_.end_if();
+    c_.end_phase();
+  }
+
+ private:
+  void bind_sub(int sub, ValueId position, ValueId mask) {
+    nest_.set_sub(sub);
+    nest_.bind(lane_, position);
+    mask_ = mask;
+  }
+
+  // Runs `f` for each vector of the tile whose values differ from vector to vector, once for the others.
+  template <typename F>
+  void for_each_sub(Value v, int subs, const F& f) {
+    for (int q = 0; q < (nest_.varies(v) ? subs : 1); ++q) {
+      nest_.set_sub(q);
+      nest_.set_mask(nest_.varies(v) ? mask_ : -1);
+      f(q);
+    }
+    nest_.set_sub(0);
+    nest_.set_mask(-1);
+  }
+
+  void emit_rows(int available, int subs) {
+    for (Value v : plan_.rows[static_cast<size_t>(available)]) {
+      for_each_sub(v, subs, [&](int) { nest_.emit(v); });
+    }
+  }
+
+  void all_loops(int subs) {
+    for (int l = 0; l < plan_.loops; ++l) {
+      emit_rows(l, subs);
+      loop(l, subs);
+    }
+    emit_rows(plan_.loops, subs);
+  }
+
+  struct Column {
+    Value reduction;
+    int sub;
+    Accumulator total, block;
+  };
+
+  Reducer reducer(Value reduction) {
+    const ir::Instr& in = nest_.instr(reduction);
+    return Reducer(b_, in, nest_.instr(in.args[0]).dtype);
+  }
+  int width(Value v) const { return nest_.varies(v) ? nest_.lanes() : 1; }
+
+  void loop(int l, int subs) {
+    std::vector<Column> columns;
+    for (Value v : plan_.reductions[static_cast<size_t>(l)]) {
+      for_each_sub(v, subs, [&](int q) { columns.push_back({v, q, reducer(v).open(reducer(v).identity(width(v))), {}}); });
+    }
+    bool blocks = count_ > kColumnBlock && !columns.empty();
+    ValueId begin = nest_.literal(0), end = nest_.size(count_);
+    if (blocks) {
+      begin = b_.begin_for(begin, end, kColumnBlock);
+      end = c_.minimum(c_.add(begin, nest_.literal(kColumnBlock)), end);
+    }
+    for (Column& column : columns) {
+      Reducer reduce = reducer(column.reduction);
+      column.block = blocks ? reduce.open(reduce.identity(width(column.reduction))) : column.total;
+    }
+    ValueId at = b_.begin_for(begin, end, 1);
+    nest_.push();
+    nest_.bind_linear(inner_, at);
+    point(l, subs, at);
+    for (Column& column : columns) accumulate(column, at);
+    nest_.pop();
+    b_.end_for();
+    if (blocks) {
+      for (Column& column : columns) {
+        Reducer reduce = reducer(column.reduction);
+        reduce.write(column.total, reduce.combine(reduce.read(column.total), reduce.read(column.block)));
+      }
+      b_.end_for();
+    }
+    for (Column& column : columns) {
+      Reducer reduce = reducer(column.reduction);
+      nest_.set_sub(column.sub);
+      nest_.set(column.reduction, reduce.result(reduce.read(column.total)));
+    }
+    nest_.set_sub(0);
+  }
+
+  // The full-level instructions of loop l for one element of every column.
+  void point(int l, int subs, ValueId at) {
+    auto kept = [&](int q) { return c_.add(c_.mul(at, nest_.literal(tile_)), nest_.literal(int64_t{q} * nest_.lanes())); };
+    for (Value v : plan_.carried_in[static_cast<size_t>(l)]) {
+      for_each_sub(v, subs, [&](int q) { nest_.set(v, b_.load(carry_.at(v), kept(q), width(v))); });
+    }
+    for (Value v : plan_.full[static_cast<size_t>(l)]) {
+      for_each_sub(v, subs, [&](int q) {
+        nest_.emit(v);
+        if (auto it = carry_.find(v); it != carry_.end()) b_.store(it->second, kept(q), nest_.get(v));
+      });
+    }
+  }
+
+  void accumulate(Column& column, ValueId at) {
+    Reducer reduce = reducer(column.reduction);
+    nest_.set_sub(column.sub);
+    Value operand = nest_.instr(column.reduction).args[0];
+    Accumulator element{width(column.reduction) > 1 ? nest_.vector(operand) : nest_.get(operand), -1};
+    if (reduce.has_index()) element.index = b_.splat(at, width(column.reduction));
+    reduce.write(column.block, reduce.combine(reduce.read(column.block), element));
+    nest_.set_sub(0);
+  }
+
+  Context& c_;
+  Nest& nest_;
+  ir::TreeBuilder& b_;
+  ReduceLoops plan_;
+  std::vector<int> outer_, inner_;
+  int lane_;
+  int64_t count_;                     // elements of a column
+  int unroll_;
+  int64_t tile_;                      // columns of a tile
+  ValueId mask_ = -1;
+  std::map<Value, int32_t> carry_;
+};
+
+}  // namespace
+
+void lower_columns(Context& c) { Columns(c).lower(); }
+
+}  // namespace tenon::passes::cpu

@@ -1,0 +1,264 @@
+// Schedule for contractions: a tile of the product lives in registers while k runs; the epilogue is applied to the
+// registers before they are stored. Each element is acc = fma(a, b, acc) with k in order, so tiles do not change bits.
+//
+//   phase tiles: parallel (batch, row panel, column tile)
+//     pack b[., columns] -> panel[k][columns]         only where b is not contiguous along the columns
+//     for i in panel step 6 { acc[6][2 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue; store }
+#include <algorithm>
+
+#include "passes/schedule_cpu.h"
+
+namespace tenon::passes::cpu {
+
+using ir::AxisKind;
+using ir::Level;
+using ir::Op;
+using ir::Value;
+using ir::ValueId;
+
+namespace {
+
+constexpr int kRows = 6;             // rows of a register tile
+constexpr int64_t kRowPanel = 48;    // rows that one parallel iteration takes: a packed panel of b is used that often
+
+class Contraction {
+ public:
+  explicit Contraction(Context& c) : c_(c), nest_(c.nest), b_(c.builder) {
+    for (size_t v = 0; v < c.kernel.instrs.size(); ++v) {
+      if (c.kernel.instrs[v].op == Op::Contract) contract_ = static_cast<Value>(v);
+    }
+    k_ = c.axes(AxisKind::Contract)[0];
+    left_ = nest_.instr(contract_).args[0];
+    right_ = nest_.instr(contract_).args[1];
+    choose_axes();
+    nest_.set_lane_axis(column_, column_ < 0 ? 1 : c.lanes);
+    vectors_ = column_ >= 0 && c.extent(column_) > c.lanes ? 2 : 1;
+    // Several rows pay only if the right operand does not change from row to row and the left not along the lanes.
+    register_rows_ = row_ >= 0 && !depends(right_, row_) && !nest_.varies(left_) ? kRows : 1;
+  }
+
+  void lower() {
+    c_.out.schedule = "contraction";
+    int64_t columns = column_ < 0 ? 1 : c_.extent(column_), rows = row_ < 0 ? 1 : c_.extent(row_);
+    int64_t tile = int64_t{vectors_} * nest_.lanes();
+    int64_t column_tiles = (columns + tile - 1) / tile, panels = (rows + kRowPanel - 1) / kRowPanel;
+    double ns = static_cast<double>(std::min(rows, kRowPanel) * tile * c_.extent(k_)) / (8.0 * nest_.lanes()) + 50;
+    ValueId t = c_.begin_phase("tiles", c_.product(batch_) * column_tiles * panels, ns);
+    auto [rest, column_tile] = c_.divide(t, nest_.size(column_tiles));
+    auto [batch, panel] = c_.divide(rest, nest_.size(panels));
+    nest_.bind_linear(batch_, batch);
+    row_begin_ = c_.mul(panel, nest_.literal(kRowPanel));
+    row_end_ = c_.minimum(c_.add(row_begin_, nest_.literal(kRowPanel)), nest_.size(rows));
+    prologue();
+    ValueId begin = c_.mul(column_tile, nest_.literal(tile)), end = nest_.size(columns);
+    if (column_ < 0) {
+      rows_of_tile(begin, 1, -1);
+    } else {
+      b_.begin_if(b_.op(Op::Le, {c_.add(begin, nest_.literal(tile)), end}));
+      rows_of_tile(begin, vectors_, -1);
+      b_.begin_else();
+      ValueId at = b_.begin_for(begin, end, nest_.lanes());
+      rows_of_tile(at, 1, nest_.tail_mask(at, end));
+      b_.end_for();
+      b_.end_if();
+    }
+    c_.end_phase();
+  }
+
+ private:
+  bool depends(Value v, int axis) const {
+    const ir::Instr& in = nest_.instr(v);
+    if (in.index.depends_on(axis)) return true;
+    for (const ir::Guard& g : in.guards) {
+      if (g.value.depends_on(axis)) return true;
+    }
+    return std::any_of(in.args.begin(), in.args.end(), [&](Value a) { return depends(a, axis); });
+  }
+
+  // The column axis is one along which the left operand does not change, the row axis one along which the right does
+  // not; the last ones win. Everything else is batch.
+  void choose_axes() {
+    for (int a : c_.axes(AxisKind::Parallel)) {
+      bool left = depends(left_, a), right = depends(right_, a);
+      if (right && !left) column_ = a;
+      if (left && !right) row_ = a;
+    }
+    if (column_ < 0) {
+      // The product has one column: vectors run down its rows instead.
+      column_ = row_;
+      row_ = -1;
+      std::swap(left_, right_);
+      swapped_ = true;
+    }
+    for (int a : c_.axes(AxisKind::Parallel)) {
+      if (a != column_ && a != row_) batch_.push_back(a);
+    }
+  }
+
+  // Row-level values that depend on neither rows nor columns.
+  void prologue() {
+    for (size_t v = 0; v < c_.kernel.instrs.size(); ++v) {
+      const ir::Instr& in = c_.kernel.instrs[v];
+      if (in.op == Op::Const || in.op == Op::Scalar) nest_.emit(static_cast<Value>(v));
+    }
+  }
+
+  void bind_columns(ValueId begin, int vectors) {
+    for (int q = 0; q < vectors; ++q) {
+      nest_.set_sub(q);
+      if (column_ >= 0) nest_.bind(column_, q == 0 ? begin : c_.add(begin, nest_.literal(int64_t{q} * nest_.lanes())));
+    }
+    nest_.set_sub(0);
+  }
+
+  // All rows of the panel for one tile of columns.
+  void rows_of_tile(ValueId begin, int vectors, ValueId mask) {
+    nest_.push();
+    mask_ = mask;
+    bind_columns(begin, vectors);
+    int32_t panel = pack(vectors);
+    ValueId whole = row_end_;
+    if (register_rows_ > 1) {
+      ValueId step = nest_.literal(register_rows_);
+      ValueId groups = b_.op(Op::Div, {c_.sub(row_end_, row_begin_), step});
+      whole = c_.add(row_begin_, c_.mul(groups, step));
+      row_group(row_begin_, whole, register_rows_, vectors, panel);
+    } else {
+      whole = row_begin_;
+    }
+    row_group(whole, row_end_, 1, vectors, panel);
+    nest_.pop();
+  }
+
+  // Copies the right operand's columns of this tile, for every k, into a panel with contiguous rows. -1: read in place.
+  int32_t pack(int vectors) {
+    const ir::Instr& right = nest_.instr(right_);
+    if (column_ < 0 || right.op != Op::Load || register_rows_ == 1) return -1;
+    ir::Index::Stride stride = right.index.stride(column_);
+    if (stride.ok && stride.value <= 1) return -1;
+    int64_t tile = int64_t{vectors} * nest_.lanes();
+    int32_t panel = b_.add_buffer({"panel" + std::to_string(c_.out.tree.buffers.size()), right.dtype, ir::Space::Local,
+                                   nest_.size_slot(c_.extent(k_) * tile), 0});
+    ValueId k = b_.begin_for(nest_.literal(0), nest_.size(c_.extent(k_)), 1);
+    nest_.push();
+    nest_.bind(k_, k);
+    for (int q = 0; q < vectors; ++q) {
+      nest_.set_sub(q);
+      nest_.set_mask(mask_);
+      nest_.emit(right_);
+      b_.store(panel, c_.add(c_.mul(k, nest_.literal(tile)), nest_.literal(int64_t{q} * nest_.lanes())), nest_.vector(right_));
+    }
+    nest_.set_mask(-1);
+    nest_.set_sub(0);
+    nest_.pop();
+    b_.end_for();
+    return panel;
+  }
+
+  // Rows begin..end, `rows` at a time, each with `vectors` accumulators.
+  void row_group(ValueId begin, ValueId end, int rows, int vectors, int32_t panel) {
+    ValueId at = b_.begin_for(begin, end, rows);
+    nest_.push();
+    std::vector<std::vector<ValueId>> registers(static_cast<size_t>(rows));
+    int width = column_ < 0 ? 1 : nest_.lanes();
+    ir::DType dtype = nest_.instr(contract_).dtype;
+    for (auto& row : registers) {
+      for (int q = 0; q < vectors; ++q) row.push_back(b_.var(b_.constant(ir::constant(dtype, int64_t{0}), width)));
+    }
+    std::vector<ValueId> row_at;
+    for (int r = 0; r < rows; ++r) row_at.push_back(r == 0 ? at : c_.add(at, nest_.literal(r)));
+    ValueId k = b_.begin_for(nest_.literal(0), nest_.size(c_.extent(k_)), 1);
+    nest_.push();
+    nest_.bind(k_, k);
+    multiply(row_at, vectors, panel, k, registers);
+    nest_.pop();
+    b_.end_for();
+    for (int r = 0; r < rows; ++r) epilogue(row_at[static_cast<size_t>(r)], vectors, registers[static_cast<size_t>(r)]);
+    nest_.pop();
+    b_.end_for();
+  }
+
+  void multiply(const std::vector<ValueId>& row_at, int vectors, int32_t panel, ValueId k,
+                const std::vector<std::vector<ValueId>>& registers) {
+    for (size_t r = 0; r < row_at.size(); ++r) {
+      nest_.push();
+      if (row_ >= 0) nest_.bind(row_, row_at[r]);
+      for (int q = 0; q < vectors; ++q) {
+        nest_.set_sub(q);
+        nest_.set_mask(mask_);
+        ValueId x = operand(left_, r), y;
+        if (panel >= 0) {
+          int64_t tile = int64_t{vectors} * nest_.lanes();
+          y = r == 0 ? b_.load(panel, c_.add(c_.mul(k, nest_.literal(tile)), nest_.literal(int64_t{q} * nest_.lanes())), nest_.lanes())
+                     : right_now_[static_cast<size_t>(q)];
+        } else {
+          y = r > 0 && register_rows_ > 1 ? right_now_[static_cast<size_t>(q)] : operand(right_, r);
+        }
+        if (r == 0) {
+          right_now_.resize(static_cast<size_t>(vectors));
+          right_now_[static_cast<size_t>(q)] = y;
+        }
+        nest_.set_mask(-1);
+        ValueId acc = registers[r][static_cast<size_t>(q)];
+        b_.set(acc, multiply_add(swapped_ ? y : x, swapped_ ? x : y, b_.get(acc)));
+      }
+      nest_.set_sub(0);
+      nest_.pop();
+    }
+  }
+
+  ValueId multiply_add(ValueId x, ValueId y, ValueId acc) {
+    if (ir::is_float(b_.type(acc).dtype)) return b_.op(Op::Fma, {x, y, acc});
+    return b_.op(Op::Add, {b_.op(Op::Mul, {x, y}), acc});
+  }
+
+  // An operand at the bound k, row and columns: what it is computed from (loads and casts) comes first.
+  ValueId operand(Value v, size_t) {
+    std::vector<Value> order;
+    collect(v, order);
+    for (Value u : order) {
+      if (!nest_.known(u)) nest_.emit(u);
+    }
+    return column_ < 0 ? nest_.get(v) : nest_.vector(v);
+  }
+  void collect(Value v, std::vector<Value>& order) {
+    for (Value a : nest_.instr(v).args) collect(a, order);
+    if (std::find(order.begin(), order.end(), v) == order.end()) order.push_back(v);
+  }
+
+  void epilogue(ValueId row, int vectors, const std::vector<ValueId>& registers) {
+    nest_.push();
+    if (row_ >= 0) nest_.bind(row_, row);
+    for (int q = 0; q < vectors; ++q) {
+      nest_.set_sub(q);
+      nest_.set(contract_, b_.get(registers[static_cast<size_t>(q)]));
+      nest_.set_mask(mask_);
+      for (size_t v = 0; v < c_.kernel.instrs.size(); ++v) {
+        auto value = static_cast<Value>(v);
+        const ir::Instr& in = nest_.instr(value);
+        if (in.level == Level::Contract || in.op == Op::Contract || in.op == Op::Const || in.op == Op::Scalar) continue;
+        if (in.op == Op::Store || nest_.varies(value) || q == 0) nest_.emit(value);
+      }
+      nest_.set_mask(-1);
+    }
+    nest_.set_sub(0);
+    nest_.pop();
+  }
+
+  Context& c_;
+  Nest& nest_;
+  ir::TreeBuilder& b_;
+  Value contract_ = -1, left_, right_;
+  bool swapped_ = false;             // left_ and right_ are the contraction's second and first operand
+  int k_, row_ = -1, column_ = -1;
+  std::vector<int> batch_;
+  int vectors_, register_rows_;
+  ValueId row_begin_ = -1, row_end_ = -1, mask_ = -1;
+  std::vector<ValueId> right_now_;   // the right operand's vectors at this k, shared by the rows
+};
+
+}  // namespace
+
+void lower_contraction(Context& c) { Contraction(c).lower(); }
+
+}  // namespace tenon::passes::cpu

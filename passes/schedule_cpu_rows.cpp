@@ -1,0 +1,357 @@
+// Schedules for Lanes reductions. rows: a parallel iteration takes a whole row through all its loops, values carried
+// between loops lie in a row buffer. split: few long rows; the blocks of a loop run in parallel and leave partial
+// results, a second phase folds them, and the row values go through memory to the phases that follow.
+//
+//   phase rows: parallel r                          phase loop0: parallel (r, block)      fold block -> partial[r, block]
+//     loop 0: 64 lanes, fold -> %max                phase fold0: parallel r               fold partials -> row values
+//     loop 1: ... carried to row[], fold -> %sum    phase loop1: parallel (r, block) ...
+//     loop 2: ... store
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "passes/schedule_cpu.h"
+
+namespace tenon::passes::cpu {
+
+using ir::AxisKind;
+using ir::DType;
+using ir::kLaneBlock;
+using ir::kReduceLanes;
+using ir::Op;
+using ir::Value;
+using ir::ValueId;
+
+namespace {
+
+class Rows {
+ public:
+  explicit Rows(Context& c) : c_(c), nest_(c.nest), b_(c.builder), plan_(plan_loops(c.kernel)) {
+    rows_ = c.axes(AxisKind::Parallel);
+    std::vector<int> inner = c.axes(AxisKind::Inner);
+    lane_ = inner.back();
+    outer_.assign(inner.begin(), inner.end() - 1);
+    length_ = c.extent(lane_);
+    count_ = c.product(outer_);
+    // Lanes without elements do not change a result, so short rows use only as many as they have elements.
+    auto wanted = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::min(length_, kReduceLanes))));
+    group_ = static_cast<int>(wanted);
+    nest_.set_lane_axis(lane_, std::min(c.lanes, group_));
+    blocks_along_ = length_ >= kLaneBlock ? (length_ + kLaneBlock - 1) / kLaneBlock : 1;
+    rows_per_block_ = length_ >= kLaneBlock ? 1 : std::max<int64_t>(1, kLaneBlock / std::max<int64_t>(1, length_));
+    blocks_ = length_ >= kLaneBlock ? count_ * blocks_along_ : (count_ + rows_per_block_ - 1) / rows_per_block_;
+    for (Value v : plan_.carried) carry_.emplace(v, -1);
+  }
+
+  void lower_rows() {
+    c_.out.schedule = "rows";
+    for (auto& [v, buffer] : carry_) buffer = local("kept", nest_.instr(v).dtype, count_ * length_);
+    double ns = c_.ns_per_element * static_cast<double>(count_ * length_) + 20;
+    ValueId row = c_.begin_phase("rows", c_.product(rows_), ns);
+    nest_.bind_linear(rows_, row);
+    for (int l = 0; l < plan_.loops; ++l) {
+      emit_rows(l, true);
+      nest_.prepare(plan_.full[static_cast<size_t>(l)]);
+      if (plan_.reductions[static_cast<size_t>(l)].empty()) {
+        map_loop(l, {nest_.literal(0), nest_.size(count_), nest_.literal(0), nest_.size(length_)}, nest_.literal(0));
+      } else {
+        reduce_row(l);
+      }
+    }
+    emit_rows(plan_.loops, true);
+    c_.end_phase();
+  }
+
+  void lower_split() {
+    c_.out.schedule = "split";
+    int64_t rows = c_.product(rows_);
+    for (auto& [v, buffer] : carry_) buffer = global("kept", nest_.instr(v).dtype, rows * count_ * length_);
+    for (int l = 0; l < plan_.loops; ++l) {
+      std::vector<std::pair<int32_t, int32_t>> partials = loop_phase(l, rows);
+      if (!partials.empty()) fold_phase(l, rows, partials);
+    }
+  }
+
+ private:
+  struct Range {
+    ValueId outer_begin, outer_end, begin, end;
+  };
+
+  int32_t local(std::string name, DType dtype, int64_t count) {
+    return b_.add_buffer({name + std::to_string(c_.out.tree.buffers.size()), dtype, ir::Space::Local, nest_.size_slot(count), 0});
+  }
+  int32_t global(std::string name, DType dtype, int64_t count) {
+    return b_.add_buffer({name + std::to_string(c_.out.tree.buffers.size()), dtype, ir::Space::Global, nest_.size_slot(count), 0});
+  }
+
+  Reducer reducer(Value reduction) {
+    const ir::Instr& in = nest_.instr(reduction);
+    return Reducer(b_, in, nest_.instr(in.args[0]).dtype);
+  }
+
+  // --- row-level instructions ---------------------------------------------------------------------------------------
+
+  void emit_rows(int available, bool stores) {
+    for (Value v : plan_.rows[static_cast<size_t>(available)]) {
+      if (nest_.instr(v).op != Op::Store ? !nest_.known(v) : stores) nest_.emit(v);
+    }
+  }
+
+  // --- loops --------------------------------------------------------------------------------------------------------
+
+  // The elements of a block; the whole row if there is only one.
+  Range block_range(ValueId block) {
+    if (blocks_ == 1) return {nest_.literal(0), nest_.size(count_), nest_.literal(0), nest_.size(length_)};
+    if (length_ >= kLaneBlock) {
+      auto [outer, along] = c_.divide(block, nest_.size(blocks_along_));
+      ValueId begin = c_.mul(along, nest_.literal(kLaneBlock));
+      return {outer, c_.add(outer, nest_.literal(1)), begin, c_.minimum(c_.add(begin, nest_.literal(kLaneBlock)), nest_.size(length_))};
+    }
+    ValueId step = nest_.size(rows_per_block_), begin = c_.mul(block, step);
+    return {begin, c_.minimum(c_.add(begin, step), nest_.size(count_)), nest_.literal(0), nest_.size(length_)};
+  }
+
+  // Runs `body(base)` for each point of the outer inner axes in the range, in a scope of its own; `base` is the position
+  // of the point's first element in the row. What does not vary along the lanes is computed there.
+  template <typename Body>
+  void for_outer(int l, const Range& range, const Body& body) {
+    nest_.push();
+    ValueId base = nest_.literal(0);
+    if (!outer_.empty()) {
+      ValueId outer = b_.begin_for(range.outer_begin, range.outer_end, 1);
+      nest_.bind_linear(outer_, outer);
+      base = c_.mul(outer, nest_.size(length_));
+    }
+    inner_.clear();
+    for (Value v : plan_.full[static_cast<size_t>(l)]) {
+      if (nest_.varies(v) || nest_.lanes() == 1) {
+        inner_.push_back(v);
+      } else {
+        nest_.emit(v);
+      }
+    }
+    nest_.prepare(inner_);
+    body(base);
+    if (!outer_.empty()) b_.end_for();
+    nest_.pop();
+  }
+
+  // The instructions of loop l at the bound position: carried values in, everything computed, carried values out.
+  void point(int l, ValueId kept_base, ValueId mask) {
+    for (Value v : plan_.carried_in[static_cast<size_t>(l)]) {
+      nest_.set(v, b_.load(carry_.at(v), kept_position(kept_base), nest_.varies(v) ? nest_.lanes() : 1, nest_.varies(v) ? mask : -1));
+    }
+    for (Value v : inner_) nest_.emit(v);
+    for (Value v : plan_.full[static_cast<size_t>(l)]) {
+      auto it = carry_.find(v);
+      if (it == carry_.end()) continue;
+      b_.store(it->second, kept_position(kept_base), nest_.get(v), nest_.varies(v) ? mask : -1);
+    }
+  }
+  ValueId kept_position(ValueId base) { return c_.add(base, nest_.axis_value(lane_)); }
+
+  void map_loop(int l, const Range& range, ValueId row_base) {
+    for_outer(l, range, [&](ValueId base) {
+      ValueId kept = c_.add(row_base, base);
+      vector_loop(nest_, lane_, range.begin, range.end, unroll_for(inner_.size()), [&] { point(l, kept, nest_.mask()); });
+    });
+  }
+
+  // One block: 64 lanes (or fewer, for short rows) over the range, folded to a scalar for each reduction of the loop.
+  std::vector<Accumulator> reduce_block(int l, const Range& range, ValueId row_base) {
+    const std::vector<Value>& reductions = plan_.reductions[static_cast<size_t>(l)];
+    int vectors = group_ / nest_.lanes();
+    std::vector<std::vector<Accumulator>> registers(reductions.size());
+    for (size_t r = 0; r < reductions.size(); ++r) {
+      Reducer reduce = reducer(reductions[r]);
+      for (int q = 0; q < vectors; ++q) registers[r].push_back(reduce.open(reduce.identity(nest_.lanes())));
+    }
+    for_outer(l, range, [&](ValueId base) {
+      ValueId kept = c_.add(row_base, base);
+      ValueId whole = c_.add(range.begin, b_.op(Op::And, {c_.sub(range.end, range.begin), nest_.literal(-group_)}));
+      lane_group(l, range.begin, whole, kept, base, registers, false);
+      if (group_ > 1) lane_group(l, whole, range.end, kept, base, registers, true);
+    });
+    std::vector<Accumulator> results;
+    for (size_t r = 0; r < reductions.size(); ++r) {
+      Reducer reduce = reducer(reductions[r]);
+      std::vector<Accumulator> parts;
+      for (const Accumulator& a : registers[r]) parts.push_back(reduce.read(a));
+      results.push_back(reduce.fold(std::move(parts)));
+    }
+    return results;
+  }
+
+  void lane_group(int l, ValueId begin, ValueId end, ValueId kept, ValueId base,
+                  const std::vector<std::vector<Accumulator>>& registers, bool masked) {
+    const std::vector<Value>& reductions = plan_.reductions[static_cast<size_t>(l)];
+    ValueId at = b_.begin_for(begin, end, group_);
+    for (int q = 0; q < group_ / nest_.lanes(); ++q) {
+      nest_.push();
+      ValueId position = q == 0 ? at : c_.add(at, nest_.literal(int64_t{q} * nest_.lanes()));
+      nest_.bind(lane_, position);
+      ValueId mask = masked ? nest_.tail_mask(position, end) : -1;
+      nest_.set_mask(mask);
+      point(l, kept, mask);
+      for (size_t r = 0; r < reductions.size(); ++r) accumulate(reductions[r], registers[r][static_cast<size_t>(q)], c_.add(base, position), mask);
+      nest_.set_mask(-1);
+      nest_.pop();
+    }
+    b_.end_for();
+  }
+
+  void accumulate(Value reduction, Accumulator registers, ValueId position, ValueId mask) {
+    Reducer reduce = reducer(reduction);
+    Accumulator element{nest_.vector(nest_.instr(reduction).args[0]), -1};
+    if (reduce.has_index()) element.index = lane_positions(position);
+    Accumulator before = reduce.read(registers), after = reduce.combine(before, element);
+    reduce.write(registers, mask < 0 ? after : reduce.select(mask, after, before));
+  }
+
+  ValueId lane_positions(ValueId position) {
+    if (nest_.lanes() == 1) return position;
+    return b_.let(Op::Ramp, {position, nest_.literal(1)}, ir::VType{DType::I64, static_cast<int16_t>(nest_.lanes())});
+  }
+
+  // A row's block values, `blocks_` of them from `base` on, reduced as one row of 64 lanes.
+  Accumulator fold_partials(Value reduction, std::pair<int32_t, int32_t> partial, ValueId base) {
+    Reducer reduce = reducer(reduction);
+    int lanes = nest_.lanes(), vectors = static_cast<int>(kReduceLanes) / lanes;
+    std::vector<Accumulator> registers;
+    for (int q = 0; q < vectors; ++q) registers.push_back(reduce.open(reduce.identity(lanes)));
+    ValueId end = nest_.size(blocks_);
+    ValueId at = b_.begin_for(nest_.literal(0), end, kReduceLanes);
+    for (int q = 0; q < vectors; ++q) {
+      ValueId position = c_.add(at, nest_.literal(int64_t{q} * lanes));
+      ValueId mask = nest_.tail_mask(position, end), from = c_.add(base, position);
+      Accumulator element{b_.load(partial.first, from, lanes, mask), -1};
+      if (reduce.has_index()) element.index = b_.load(partial.second, from, lanes, mask);
+      Accumulator& a = registers[static_cast<size_t>(q)];
+      Accumulator before = reduce.read(a);
+      reduce.write(a, reduce.select(mask, reduce.combine(before, element), before));
+    }
+    b_.end_for();
+    std::vector<Accumulator> parts;
+    for (const Accumulator& a : registers) parts.push_back(reduce.read(a));
+    return reduce.fold(std::move(parts));
+  }
+
+  void store_partials(const std::vector<Accumulator>& blocks, const std::vector<std::pair<int32_t, int32_t>>& partials, ValueId at) {
+    for (size_t r = 0; r < blocks.size(); ++r) {
+      b_.store(partials[r].first, at, blocks[r].value);
+      if (blocks[r].index >= 0) b_.store(partials[r].second, at, blocks[r].index);
+    }
+  }
+
+  template <typename Make>
+  std::vector<std::pair<int32_t, int32_t>> partial_buffers(int l, int64_t count, const Make& make) {
+    std::vector<std::pair<int32_t, int32_t>> result;
+    for (Value v : plan_.reductions[static_cast<size_t>(l)]) {
+      Reducer reduce = reducer(v);
+      int32_t values = make("part", reduce.dtype(), count);
+      result.emplace_back(values, reduce.has_index() ? make("part_index", DType::I64, count) : -1);
+    }
+    return result;
+  }
+
+  // Loop l of one row, in the row's own iteration.
+  void reduce_row(int l) {
+    const std::vector<Value>& reductions = plan_.reductions[static_cast<size_t>(l)];
+    ValueId zero = nest_.literal(0);
+    std::vector<Accumulator> results;
+    if (blocks_ == 1) {
+      results = reduce_block(l, block_range(zero), zero);
+    } else {
+      auto partials = partial_buffers(l, blocks_, [&](const char* name, DType t, int64_t n) { return local(name, t, n); });
+      ValueId block = b_.begin_for(zero, nest_.size(blocks_), 1);
+      store_partials(reduce_block(l, block_range(block), zero), partials, block);
+      b_.end_for();
+      for (size_t r = 0; r < reductions.size(); ++r) results.push_back(fold_partials(reductions[r], partials[r], zero));
+    }
+    for (size_t r = 0; r < reductions.size(); ++r) nest_.set(reductions[r], reducer(reductions[r]).result(results[r]));
+  }
+
+  // --- split ----------------------------------------------------------------------------------------------------------
+
+  // Row values known before loop l, as the phase needs them: those that hang on no reduction are computed again, the
+  // others were left in memory by the fold phases.
+  void recall_rows(int l, ValueId row) {
+    emit_rows(0, false);
+    for (auto& [v, buffer] : row_value_) {
+      if (plan_.available[static_cast<size_t>(v)] <= l) nest_.set(v, b_.load(buffer, row, 1));
+    }
+  }
+
+  std::vector<std::pair<int32_t, int32_t>> loop_phase(int l, int64_t rows) {
+    auto partials = partial_buffers(l, rows * blocks_, [&](const char* name, DType t, int64_t n) { return global(name, t, n); });
+    double ns = c_.ns_per_element * static_cast<double>(kLaneBlock) + 20;
+    ValueId t = c_.begin_phase("loop" + std::to_string(l), rows * blocks_, ns);
+    auto [row, block] = c_.divide(t, nest_.size(blocks_));
+    nest_.bind_linear(rows_, row);
+    recall_rows(l, row);
+    nest_.prepare(plan_.full[static_cast<size_t>(l)]);
+    ValueId row_base = carry_.empty() ? nest_.literal(0) : c_.mul(row, nest_.size(count_ * length_));
+    if (plan_.reductions[static_cast<size_t>(l)].empty()) {
+      map_loop(l, block_range(block), row_base);
+    } else {
+      store_partials(reduce_block(l, block_range(block), row_base), partials, t);
+    }
+    c_.end_phase();
+    return partials;
+  }
+
+  void fold_phase(int l, int64_t rows, const std::vector<std::pair<int32_t, int32_t>>& partials) {
+    const std::vector<Value>& reductions = plan_.reductions[static_cast<size_t>(l)];
+    ValueId row = c_.begin_phase("fold" + std::to_string(l), rows, static_cast<double>(blocks_) * 0.5 + 50);
+    nest_.bind_linear(rows_, row);
+    recall_rows(l, row);
+    if (l == 0) {
+      for (Value v : plan_.rows[0]) {
+        if (nest_.instr(v).op == Op::Store) nest_.emit(v);
+      }
+    }
+    ValueId base = c_.mul(row, nest_.size(blocks_));
+    for (size_t r = 0; r < reductions.size(); ++r) {
+      nest_.set(reductions[r], reducer(reductions[r]).result(fold_partials(reductions[r], partials[r], base)));
+    }
+    emit_rows(l + 1, true);
+    std::vector<Value> fresh = reductions;
+    for (Value v : plan_.rows[static_cast<size_t>(l) + 1]) fresh.push_back(v);
+    for (Value v : fresh) {
+      if (nest_.instr(v).op == Op::Store || !used_after(v, l)) continue;
+      int32_t buffer = global("row", nest_.instr(v).dtype, rows);
+      row_value_.emplace_back(v, buffer);
+      b_.store(buffer, row, nest_.get(v));
+    }
+    c_.end_phase();
+  }
+
+  bool used_after(Value v, int l) const {
+    for (size_t u = static_cast<size_t>(v) + 1; u < c_.kernel.instrs.size(); ++u) {
+      const ir::Instr& in = c_.kernel.instrs[u];
+      bool later = in.level == ir::Level::Full || ir::is_reduce(in.op) || plan_.available[u] > l + 1;
+      if (later && std::find(in.args.begin(), in.args.end(), v) != in.args.end()) return true;
+    }
+    return false;
+  }
+
+  Context& c_;
+  Nest& nest_;
+  ir::TreeBuilder& b_;
+  ReduceLoops plan_;
+  std::vector<int> rows_, outer_;
+  int lane_;
+  int64_t length_, count_;            // extents of the lane axis and of the outer inner axes
+  int group_;                         // virtual lanes in use
+  int64_t blocks_along_, rows_per_block_, blocks_;
+  std::map<Value, int32_t> carry_;    // value -> its buffer
+  std::vector<std::pair<Value, int32_t>> row_value_;
+  std::vector<Value> inner_;          // what varies along the lanes in the current loop
+};
+
+}  // namespace
+
+void lower_rows(Context& c) { Rows(c).lower_rows(); }
+void lower_split(Context& c) { Rows(c).lower_split(); }
+
+}  // namespace tenon::passes::cpu
