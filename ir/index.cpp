@@ -1,8 +1,10 @@
 // Index arithmetic: hash-consed canonical sums and the rules that keep div and mod out of them.
-// Takes sums of axes; gives interned expressions with bounds and divisors. All arithmetic is checked for overflow.
+// Takes sums of axes; gives interned expressions with bounds and divisors. All arithmetic is checked for
+// overflow.
 //
-// A compound term is a run of digits of its inner expression: digits(x, d, m) = (x mod m) / d, where d divides m, or
-// m is 0 and stands for infinity. Every rule below is an identity over all integers except where it names a range.
+// A compound term is a run of digits of its inner expression: digits(x, d, m) = (x mod m) / d, where d
+// divides m, or m is 0 and stands for infinity. Every rule below is an identity over all integers except
+// where it names a range.
 #include "ir/index.h"
 
 #include <algorithm>
@@ -43,7 +45,7 @@ namespace {
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
-// --- checked and floor arithmetic -------------------------------------------------------------------------------------
+// --- checked and floor arithmetic ----------------------------------------------------------------------
 [[noreturn]] void overflow() { throw IrError("index arithmetic overflows 64 bits"); }
 
 int64_t add(int64_t a, int64_t b) {
@@ -68,7 +70,7 @@ bool one_period(Bounds b, int64_t d, int64_t& k) {
   return bounded(b) && divide_down(b.hi, d) == k;
 }
 
-// --- terms ------------------------------------------------------------------------------------------------------------
+// --- terms ---------------------------------------------------------------------------------------------
 bool is_axis(const Term& t) { return t.axis >= 0; }
 bool same_base(const Term& a, const Term& b) {
   return a.axis == b.axis && a.extent == b.extent && a.inner == b.inner && a.modulus == b.modulus &&
@@ -82,7 +84,8 @@ int three_way(T a, T b) {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-// Canonical order: axes by number, then compound terms by structure (never by address: texts must be reproducible).
+// Canonical order: axes by number, then compound terms by structure (never by address: texts must be
+// reproducible).
 int compare_base(const Term& a, const Term& b) {
   if (is_axis(a) != is_axis(b)) return is_axis(a) ? -1 : 1;
   if (int c = three_way(a.axis, b.axis)) return c;
@@ -107,9 +110,11 @@ Bounds bounds_of(const Term& t) {  // without the coefficient
   if (is_axis(t)) return {0, t.extent - 1};
   if (t.modulus == 0) {
     Bounds b = t.inner->bounds;
-    return {b.lo == kMin ? kMin : divide_down(b.lo, t.divisor), b.hi == kMax ? kMax : divide_down(b.hi, t.divisor)};
+    return {b.lo == kMin ? kMin : divide_down(b.lo, t.divisor),
+            b.hi == kMax ? kMax : divide_down(b.hi, t.divisor)};
   }
-  int64_t step = std::gcd(t.inner->divisor, t.modulus);  // x mod m is a multiple of gcd(g, m) if x is one of g
+  int64_t step =
+      std::gcd(t.inner->divisor, t.modulus);  // x mod m is a multiple of gcd(g, m) if x is one of g
   return {0, (t.modulus - step) / t.divisor};
 }
 
@@ -119,7 +124,7 @@ int64_t divisor_of(const Term& t) {  // of the term without its coefficient
   return step % t.divisor == 0 ? step / t.divisor : 1;
 }
 
-// --- interning --------------------------------------------------------------------------------------------------------
+// --- interning -----------------------------------------------------------------------------------------
 uint64_t mix(uint64_t h, uint64_t x) {
   h = (h ^ x) * 0x9E3779B97F4A7C15u;
   return h ^ (h >> 29);
@@ -177,14 +182,16 @@ IndexRep* allocate(const Key& key) {
     lo += static_cast<__int128>(t.coefficient) * (flip ? b.hi : b.lo);
     hi += static_cast<__int128>(t.coefficient) * (flip ? b.lo : b.hi);
     __int128 step = static_cast<__int128>(magnitude(t.coefficient)) * divisor_of(t);
-    rep->divisor = std::gcd(rep->divisor, step > kMax ? magnitude(t.coefficient) : static_cast<int64_t>(step));
+    rep->divisor =
+        std::gcd(rep->divisor, step > kMax ? magnitude(t.coefficient) : static_cast<int64_t>(step));
     rep->axis_mask |= is_axis(t) ? uint64_t{1} << std::min(t.axis, 63) : t.inner->axis_mask;
   }
   rep->bounds = {no_lo ? kMin : saturate(lo), no_hi ? kMax : saturate(hi)};
   return rep;
 }
 
-// The table of all expressions, in shards so that threads seldom meet. Never freed: an Index is a bare pointer.
+// The table of all expressions, in shards so that threads seldom meet. Never freed: an Index is a bare
+// pointer.
 Index intern(int64_t constant, std::span<const Term> terms) {
   struct Shard {
     std::mutex mutex;
@@ -200,7 +207,7 @@ Index intern(int64_t constant, std::span<const Term> terms) {
   return IndexRep::wrap(rep);
 }
 
-// --- sums -------------------------------------------------------------------------------------------------------------
+// --- sums ----------------------------------------------------------------------------------------------
 Index digits(const Index& x, int64_t d, int64_t m);
 
 // A sum under construction, its terms in canonical order.
@@ -253,20 +260,20 @@ Index make_term(const Index& inner, int64_t m, int64_t d) {
   return intern(0, {&t, 1});
 }
 
-
 // The one compound term that `e` consists of, or null.
 const Term* single_compound(const Index& e) {
   bool single = e.terms().size() == 1 && e.constant_part() == 0;
   return single && e.terms()[0].coefficient == 1 && !is_axis(e.terms()[0]) ? &e.terms()[0] : nullptr;
 }
 
-// --- division ---------------------------------------------------------------------------------------------------------
+// --- division ------------------------------------------------------------------------------------------
 // Quotient and remainder come from one list of rules, so that d*(e/d) + e%d always finds its way back to e.
 enum class Want : uint8_t { Quotient, Remainder };
 
 Index divide(const Index& e, int64_t d, Want want);
 
-// e = d*Q + R with the residues of R's coefficients toward zero or, with `nearest`, of the smallest magnitude.
+// e = d*Q + R with the residues of R's coefficients toward zero or, with `nearest`, of the smallest
+// magnitude.
 void split_multiples(const Index& e, int64_t d, bool nearest, Sum& quotient, Sum& rest) {
   quotient.constant = divide_down(e.constant_part(), d);
   rest.constant = remainder_down(e.constant_part(), d);
@@ -281,7 +288,8 @@ void split_multiples(const Index& e, int64_t d, bool nearest, Sum& quotient, Sum
   }
 }
 
-// c*(x mod m)/a + y, taken mod d where d divides c*(m/a): the inner mod changes only multiples of d, so it can go.
+// c*(x mod m)/a + y, taken mod d where d divides c*(m/a): the inner mod changes only multiples of d, so it
+// can go.
 bool drop_inner_mods(Index& e, int64_t d) {
   for (const Term& t : e.terms()) {
     if (is_axis(t) || t.modulus == 0) continue;
@@ -330,7 +338,8 @@ bool divide_by_factor(const Index& e, int64_t d, Want want, Index& result) {
 Index divide_digits(const Term& t, int64_t d, Want want) {
   Index x = t.inner_index();
   int64_t a = t.divisor, ad = mul(a, d);
-  // (x/a) / d = x/(a*d)      (x/a) mod d = (x mod a*d) / a        and the same within x mod m if a*d divides m
+  // (x/a) / d = x/(a*d)      (x/a) mod d = (x mod a*d) / a        and the same within x mod m if a*d divides
+  // m
   if (t.modulus == 0 || t.modulus % ad == 0) {
     return want == Want::Quotient ? digits(x, ad, t.modulus) : digits(x, a, ad);
   }
@@ -381,14 +390,15 @@ Index digits(const Index& x, int64_t d, int64_t m) {
   return irreducible ? make_term(r, m, d) : divide(high, m / d, Want::Remainder);
 }
 
-// --- recombination: digits that a reshape took apart become one number again --------------------------------------------
+// --- recombination: digits that a reshape took apart become one number again ---------------------------
 void Sum::replace(Term low, Term high, const Index& joined) {
   add_term(low, -low.coefficient);
   add_term(high, -high.coefficient);
   add_scaled(joined, low.coefficient);
 }
 
-// digits(x, d, m) + (m/d) * digits(x, m, M) = digits(x, d, M); with M = infinity and d = 1: x mod m + m*(x/m) = x
+// digits(x, d, m) + (m/d) * digits(x, m, M) = digits(x, d, M); with M = infinity and d = 1: x mod m + m*(x/m)
+// = x
 bool Sum::join_digits(const Term& low, const Term& high) {
   int64_t ratio = high.coefficient / low.coefficient, m = high.divisor;
   if (ratio < 2 || m % ratio != 0) return false;
@@ -444,8 +454,8 @@ Index substitute_rep(const IndexRep* e, const AxisMap& f, std::unordered_map<con
   Sum sum;
   sum.constant = e->constant;
   for (const Term& t : e->terms()) {
-    Index replaced = is_axis(t) ? f(t.axis, t.extent)
-                                : digits(substitute_rep(t.inner, f, done), t.divisor, t.modulus);
+    Index replaced =
+        is_axis(t) ? f(t.axis, t.extent) : digits(substitute_rep(t.inner, f, done), t.divisor, t.modulus);
     sum.add_scaled(replaced, t.coefficient);
   }
   Index result = sum.finish();
@@ -471,7 +481,7 @@ int64_t evaluate_rep(const IndexRep* e, std::span<const int64_t> axis_values) {
 
 }  // namespace
 
-// --- the public face --------------------------------------------------------------------------------------------------
+// --- the public face -----------------------------------------------------------------------------------
 Index::Index(int64_t constant) {
   static const Index zero = intern(0, {});
   *this = constant == 0 ? zero : intern(constant, {});
@@ -556,7 +566,9 @@ Index Index::substitute(const AxisMap& f) const {
   return substitute_rep(rep_, f, done);
 }
 
-int64_t Index::evaluate(std::span<const int64_t> axis_values) const { return evaluate_rep(rep_, axis_values); }
+int64_t Index::evaluate(std::span<const int64_t> axis_values) const {
+  return evaluate_rep(rep_, axis_values);
+}
 
 Index floor_div(const Index& a, int64_t d) {
   if (d <= 0) throw IrError("floor_div by " + std::to_string(d) + ": the divisor must be positive");

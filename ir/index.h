@@ -2,9 +2,10 @@
 //
 //     constant + sum(coefficient * term),   term = axis  or  (expr mod m) / d   (m or d may be absent)
 //
-// with floor semantics for div and mod. Equal values built in different ways become the same expression wherever the
-// rules below can see it, so "same index" is pointer equality. Each expression knows its bounds over the axes'
-// extents [0, extent) and its greatest known divisor; nearly every div and mod made by reshapes disappears.
+// with floor semantics for div and mod. Equal values built in different ways become the same expression
+// wherever the rules below can see it, so "same index" is pointer equality. Each expression knows its bounds
+// over the axes' extents [0, extent) and its greatest known divisor; nearly every div and mod made by
+// reshapes disappears.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +30,10 @@ struct IndexRep;
 
 class Index {
  public:
-  Index();                                        // 0
-  Index(int64_t constant);                        // NOLINT(implicit): literals read as indices
-  static Index axis(int id, int64_t extent);      // values 0 .. extent-1; an axis of extent 0 or 1 is the constant 0
+  Index();                  // 0
+  Index(int64_t constant);  // NOLINT(implicit): literals read as indices
+  static Index axis(int id,
+                    int64_t extent);  // values 0 .. extent-1; an axis of extent 0 or 1 is the constant 0
 
   friend Index operator+(const Index& a, const Index& b);
   friend Index operator-(const Index& a, const Index& b);
@@ -41,13 +43,14 @@ class Index {
   bool is_constant() const;
   int64_t constant_part() const;
   Bounds bounds() const;
-  int64_t divisor() const;  // the largest g found such that every value is a multiple of g; 0 for the constant 0
+  int64_t divisor()
+      const;  // the largest g found such that every value is a multiple of g; 0 for the constant 0
 
   // Canonical terms, in canonical order.
   struct Term {
     int64_t coefficient;
-    int axis;                  // >= 0 for a plain axis; -1 for a compound term
-    int64_t extent;            // of the axis; 0 for a compound term
+    int axis;        // >= 0 for a plain axis; -1 for a compound term
+    int64_t extent;  // of the axis; 0 for a compound term
     // Compound: (inner mod modulus) / divisor; modulus 0 means no mod, otherwise divisor divides it.
     const detail::IndexRep* inner;
     int64_t modulus, divisor;
@@ -55,10 +58,11 @@ class Index {
   };
   std::span<const Term> terms() const;
 
-  bool is_affine() const;                 // every term is a plain axis
-  bool depends_on(int axis) const;        // also inside compound terms
-  std::vector<int> axes() const;          // those it depends on, ascending
-  // c such that value(axis + 1) - value(axis) == c wherever both are in range; nullopt-like: ok=false when not constant.
+  bool is_affine() const;           // every term is a plain axis
+  bool depends_on(int axis) const;  // also inside compound terms
+  std::vector<int> axes() const;    // those it depends on, ascending
+  // c such that value(axis + 1) - value(axis) == c wherever both are in range; nullopt-like: ok=false when
+  // not constant.
   struct Stride {
     bool ok;
     int64_t value;
@@ -93,7 +97,8 @@ struct IndexSyntaxError : IrError {
   size_t offset;
 };
 
-// Parses what print writes. `axis(name)` gives the expression of an axis name, or throws IrError. Throws IndexSyntaxError.
+// Parses what print writes. `axis(name)` gives the expression of an axis name, or throws IrError. Throws
+// IndexSyntaxError.
 Index parse_index(std::string_view text, const std::function<Index(std::string_view name)>& axis);
 
 // Row-major flat position of `indices` in `shape`, and back: the two halves of every reshape.

@@ -1,5 +1,6 @@
-// The text form of index expressions, both ways:  1024*r + c,  (i mod 6) / 2,  4*((2*i + j) mod 6) - k,  11 - i
-// Takes expressions and the names of axes; parsing rebuilds through the arithmetic, so the result is canonical.
+// The text form of index expressions, both ways:  1024*r + c,  (i mod 6) / 2,  4*((2*i + j) mod 6) - k,  11 -
+// i Takes expressions and the names of axes; parsing rebuilds through the arithmetic, so the result is
+// canonical.
 #include <cctype>
 #include <charconv>
 
@@ -31,7 +32,8 @@ std::string print_base(const Index::Term& t, bool wrap, const AxisNames& name) {
 //               atom = int | name | '(' sum ')'
 class Parser {
  public:
-  Parser(std::string_view text, const std::function<Index(std::string_view)>& axis) : text_(text), axis_(axis) {}
+  Parser(std::string_view text, const std::function<Index(std::string_view)>& axis)
+      : text_(text), axis_(axis) {}
 
   Index whole() {
     Index e = sum();

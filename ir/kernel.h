@@ -17,7 +17,9 @@
 // axes and by its kind (see ReduceTree); every schedule, emitter and interpreter follows it to the bit.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/index.h"
@@ -129,7 +131,14 @@ class KernelBuilder {
 
  private:
   Value append(Instr instr);
+  Value fold(Op op, std::span<const Value> args, DType to, DType result);
+  std::optional<Constant> as_constant(Value v) const;
+  const Instr& at(Value v) const;
+  Level highest(std::span<const Value> args) const;
+
   Kernel& kernel_;
+  std::unordered_multimap<uint64_t, Value> seen_;  // pure instructions by hash
+  size_t indexed_ = 0;                             // instructions that are in `seen_`
 };
 
 std::string print(const Kernel& kernel);
