@@ -35,24 +35,6 @@ Constant all_ones(DType t) {
   return evaluate(Op::Not, {&zero, 1}, t);
 }
 
-// The least element for Max, the greatest for Min, and so on: what a reduction starts from.
-Constant identity(Op op, DType t) {
-  switch (op) {
-    case Op::Prod: return constant(t, 1.0);
-    case Op::All: return {t, 1};
-    case Op::Max:
-    case Op::ReduceMax:
-    case Op::Min:
-    case Op::ReduceMin: break;
-    default: return {t, 0};
-  }
-  const bool least = op == Op::Max || op == Op::ReduceMax;
-  if (is_float(t)) return constant(t, least ? -HUGE_VAL : HUGE_VAL);
-  if (!is_signed(t)) return least ? Constant{t, 0} : all_ones(t);
-  const uint64_t sign = uint64_t{1} << (8 * item_size(t) - 1);
-  return {t, least ? sign : sign - 1};
-}
-
 // --- what rules make
 // --------------------------------------------------------------------------------------------------
 
@@ -164,7 +146,7 @@ int64_t reduced_count(O o) {
 // Of nothing: what the reduction starts from. Of one element: that element.
 NodeRef reduce_of_none_or_one(O o) {
   const int64_t count = reduced_count(o);
-  if (count == 0) return splat(o, identity(o.op, o.type.dtype));
+  if (count == 0) return splat(o, reduce_identity(o.op, o.type.dtype));
   if (count != 1) return {};
   if (o.op == Op::ArgMax || o.op == Op::ArgMin) return splat(o, 0.0);
   if (o.op == Op::Sum)
@@ -306,9 +288,9 @@ constexpr Rule kRules[] = {
     {Op::Div, divide_by_power_of_two},                                                   // x / 2^k = x * 2^-k
     {Op::Rem, [](O o) { return splat_if(o, is_whole(o.in[0]) && is(o.in[1], 1.0), 0.0); }},  // x rem 1 = 0, integers
     {Op::Max, [](O o) { return first_if(o, same(o)); }},                                 // max(x, x) = x
-    {Op::Max, [](O o) { return beside(o, identity(o.op, o.type.dtype)); }},              // max(x, -inf) = x
+    {Op::Max, [](O o) { return beside(o, reduce_identity(Op::ReduceMax, o.type.dtype)); }},              // max(x, -inf) = x
     {Op::Min, [](O o) { return first_if(o, same(o)); }},                                 // min(x, x) = x
-    {Op::Min, [](O o) { return beside(o, identity(o.op, o.type.dtype)); }},              // min(x, inf) = x
+    {Op::Min, [](O o) { return beside(o, reduce_identity(Op::ReduceMin, o.type.dtype)); }},              // min(x, inf) = x
     {Op::And, [](O o) { return first_if(o, same(o)); }},                                 // x & x = x
     {Op::And, [](O o) { return splat_if(o, static_cast<bool>(beside(o, 0.0)), 0.0); }},  // x & 0 = 0
     {Op::And, [](O o) { return beside(o, all_ones(o.type.dtype)); }},                    // x & ~0 = x

@@ -253,4 +253,21 @@ Constant evaluate(Op op, std::span<const Constant> args, DType to) {
   return constant(dtype, static_cast<double>(float_value<float>(op, args)));
 }
 
+Constant reduce_identity(Op reduction, DType dtype) {
+  switch (reduction) {
+    case Op::Prod: return constant(dtype, 1.0);
+    case Op::All: return {dtype, 1};
+    case Op::ReduceMax:
+    case Op::ReduceMin: break;
+    default: return {dtype, 0};
+  }
+  const bool lowest = reduction == Op::ReduceMax;
+  if (is_float(dtype)) return constant(dtype, lowest ? -HUGE_VAL : HUGE_VAL);
+  if (dtype == DType::Bool) return {dtype, !lowest};
+  const int width = 8 * item_size(dtype);
+  const uint64_t all = ~uint64_t{0} >> (64 - width), sign = uint64_t{1} << (width - 1);
+  if (!is_signed(dtype)) return {dtype, lowest ? 0 : all};
+  return {dtype, lowest ? sign : sign - 1};
+}
+
 }  // namespace tenon::ir

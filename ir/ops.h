@@ -39,8 +39,12 @@ inline bool is_movement(Op op) { return info(op).cls == OpClass::Movement; }
 inline bool has_trait(Op op, Trait trait) { return (info(op).traits & trait) != 0; }
 bool in_domain(Op op, DType dtype);
 
-// The value of one elementwise op on constants, by the table's semantics; transcendentals through libm in double.
-// Operand dtypes must satisfy the op's type rule; `to` is the result dtype of Cast and Bitcast.
+// The value of one elementwise op on constants, by the table's semantics; transcendentals through libm in
+// double. Operand dtypes must satisfy the op's type rule; `to` is the result dtype of Cast and Bitcast.
 Constant evaluate(Op op, std::span<const Constant> args, DType to);
+
+// What a reduction starts from: sum 0, prod 1, max -inf or the lowest, min inf or the highest, any false, all
+// true; 0 for the index of an argmax or argmin over nothing.
+Constant reduce_identity(Op reduction, DType dtype);
 
 }  // namespace tenon::ir

@@ -1,0 +1,266 @@
+// Evaluates one node, element by element, in the plainest way that keeps the order of kernel.h's reduction
+// trees.
+#include "ir/graph_evaluate.h"
+
+#include <cmath>
+
+#include "ir/reduce_tree.h"
+
+namespace tenon::ir {
+namespace {
+
+// Calls f(flat, index) for every position of `shape` in row-major order.
+template <typename F>
+void for_each_index(const Dims& shape, F f) {
+  const int64_t count = element_count(shape);
+  Dims index(shape.size(), 0);
+  for (int64_t flat = 0; flat < count; ++flat) {
+    f(flat, index);
+    for (size_t i = shape.size(); i-- > 0 && ++index[i] == shape[i];) index[i] = 0;
+  }
+}
+
+int64_t position(const Dims& index, const Dims& strides) {
+  int64_t flat = 0;
+  for (size_t i = 0; i < index.size(); ++i) flat += index[i] * strides[i];
+  return flat;
+}
+
+DType operand_type(const Node& node, size_t i = 0) { return node.inputs()[i]->dtype(); }
+
+// Sums and products of f16 and bf16 run in f32 and are rounded once, at the end.
+DType accumulator_type(DType dtype) { return is_half(dtype) ? DType::F32 : dtype; }
+
+ElementBits elementwise(const Node& node, std::span<const ElementBits* const> operands) {
+  ElementBits result(static_cast<size_t>(node.numel()));
+  Constant args[3] = {};
+  for (size_t flat = 0; flat < result.size(); ++flat) {
+    for (size_t i = 0; i < operands.size(); ++i) args[i] = {operand_type(node, i), (*operands[i])[flat]};
+    result[flat] = evaluate(node.op(), {args, operands.size()}, node.dtype()).bits;
+  }
+  return result;
+}
+
+// --- movement
+// ---------------------------------------------------------------------------------------------------------
+
+// result[index] = x[sum of map(index)[i] * stride_i of x]
+template <typename Map>
+ElementBits gather(const Node& node, const ElementBits& x, Map map) {
+  ElementBits result(static_cast<size_t>(node.numel()));
+  const Dims strides = contiguous_strides(node.inputs()[0]->shape());
+  Dims source(strides.size(), 0);
+  for_each_index(node.shape(), [&](int64_t flat, const Dims& index) {
+    for (size_t i = 0; i < index.size(); ++i) map(i, index[i], source);
+    result[static_cast<size_t>(flat)] = x[static_cast<size_t>(position(source, strides))];
+  });
+  return result;
+}
+
+bool contains(std::span<const int64_t> dims, size_t dim) {
+  for (int64_t d : dims) {
+    if (d == static_cast<int64_t>(dim)) return true;
+  }
+  return false;
+}
+
+// Writes `part` into `result` (of `shape`), its first element at `offset`.
+void place(ElementBits& result, const Dims& shape, const ElementBits& part, const Dims& part_shape,
+           const Dims& offset) {
+  const Dims strides = contiguous_strides(shape);
+  const int64_t base = position(offset, strides);
+  for_each_index(part_shape, [&](int64_t flat, const Dims& index) {
+    result[static_cast<size_t>(base + position(index, strides))] = part[static_cast<size_t>(flat)];
+  });
+}
+
+ElementBits pad(const Node& node, const ElementBits& x, uint64_t value) {
+  ElementBits result(static_cast<size_t>(node.numel()), value);
+  const Dims lo(std::span<const int64_t>(node.ints()).first(node.shape().size()));
+  place(result, node.shape(), x, node.inputs()[0]->shape(), lo);
+  return result;
+}
+
+ElementBits cat(const Node& node, std::span<const ElementBits* const> parts) {
+  ElementBits result(static_cast<size_t>(node.numel()));
+  const auto dim = static_cast<size_t>(node.ints()[0]);
+  Dims offset(node.shape().size(), 0);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Dims& shape = node.inputs()[i]->shape();
+    place(result, node.shape(), *parts[i], shape, offset);
+    offset[dim] += shape[dim];
+  }
+  return result;
+}
+
+ElementBits movement(const Node& node, std::span<const ElementBits* const> operands) {
+  const ElementBits& x = *operands[0];
+  const Dims& ints = node.ints();
+  const Dims& from = node.inputs()[0]->shape();
+  const size_t rank = node.shape().size();
+  switch (node.op()) {
+    case Op::Reshape: return x;
+    case Op::Permute:
+      return gather(node, x,
+                    [&](size_t i, int64_t at, Dims& source) { source[static_cast<size_t>(ints[i])] = at; });
+    case Op::Expand:
+      return gather(node, x, [&](size_t i, int64_t at, Dims& source) { source[i] = from[i] == 1 ? 0 : at; });
+    case Op::Slice:
+      return gather(node, x,
+                    [&](size_t i, int64_t at, Dims& source) { source[i] = ints[i] + at * ints[rank + i]; });
+    case Op::Flip:
+      return gather(node, x, [&](size_t i, int64_t at, Dims& source) {
+        source[i] = contains(ints, i) ? from[i] - 1 - at : at;
+      });
+    case Op::Pad: return pad(node, x, node.inputs()[1]->bits());
+    default: return cat(node, operands);
+  }
+}
+
+// --- reductions
+// -------------------------------------------------------------------------------------------------------
+
+Op combining_op(Op op) {
+  switch (op) {
+    case Op::Sum: return Op::Add;
+    case Op::Prod: return Op::Mul;
+    case Op::ReduceMax: return Op::Max;
+    case Op::ReduceMin: return Op::Min;
+    case Op::Any: return Op::Or;
+    default: return Op::And;
+  }
+}
+
+struct Candidate {
+  Constant value;
+  int64_t index;  // INT64_MAX: none yet
+};
+
+// The first of the greatest (or least), where nan beats every number: a total order, so no tree matters.
+Candidate better(Op op, const Candidate& a, const Candidate& b) {
+  const auto first = [&] { return a.index < b.index ? a : b; };
+  if (is_float(a.value.dtype)) {
+    const bool a_nan = std::isnan(to_double(a.value)), b_nan = std::isnan(to_double(b.value));
+    if (a_nan || b_nan) return a_nan && b_nan ? first() : a_nan ? a : b;
+  }
+  const auto holds = [&](Op test, const Constant& l, const Constant& r) {
+    const Constant args[] = {l, r};
+    return evaluate(test, args, DType::Bool).bits != 0;
+  };
+  const Op beats = op == Op::ArgMax ? Op::Gt : Op::Lt;
+  if (holds(beats, a.value, b.value)) return a;
+  return holds(beats, b.value, a.value) ? b : first();
+}
+
+uint64_t reduce_arg(const Node& node, ReduceTree tree, const Dims& extents, auto element) {
+  const DType dtype = operand_type(node);
+  const Candidate none{reduce_identity(node.op() == Op::ArgMax ? Op::ReduceMax : Op::ReduceMin, dtype),
+                       INT64_MAX};
+  const Candidate best = reduce_in_order(
+      tree, extents, none,
+      [&](int64_t i) {
+        return Candidate{element(i), i};
+      },
+      [&](const Candidate& a, const Candidate& b) { return better(node.op(), a, b); });
+  return best.index == INT64_MAX ? 0 : static_cast<uint64_t>(best.index);
+}
+
+uint64_t reduce_values(const Node& node, ReduceTree tree, const Dims& extents, auto element) {
+  const DType wide = accumulator_type(node.dtype());
+  const Op op = combining_op(node.op());
+  const Constant result = reduce_in_order(
+      tree, extents, reduce_identity(node.op(), wide), [&](int64_t i) { return cast(element(i), wide); },
+      [&](const Constant& a, const Constant& b) {
+        const Constant args[] = {a, b};
+        return evaluate(op, args, wide);
+      });
+  return cast(result, node.dtype()).bits;
+}
+
+ElementBits reduction(const Node& node, const ElementBits& x) {
+  const Dims& shape = node.inputs()[0]->shape();
+  const Dims strides = contiguous_strides(shape);
+  Dims extents, extent_strides;
+  for (int64_t dim : node.ints()) {
+    if (shape[static_cast<size_t>(dim)] == 1) continue;
+    extents.push_back(shape[static_cast<size_t>(dim)]);
+    extent_strides.push_back(strides[static_cast<size_t>(dim)]);
+  }
+  std::vector<int64_t> offsets;  // of the elements of one reduction, in row-major order of the reduced dims
+  for_each_index(extents,
+                 [&](int64_t, const Dims& index) { offsets.push_back(position(index, extent_strides)); });
+
+  const ReduceTree tree = reduce_tree(shape, node.ints());
+  const bool wants_index = node.op() == Op::ArgMax || node.op() == Op::ArgMin;
+  ElementBits result(static_cast<size_t>(node.numel()));
+  for_each_index(node.shape(), [&](int64_t flat, const Dims& index) {
+    const int64_t base = position(index, strides);
+    const auto element = [&](int64_t i) {
+      return Constant{operand_type(node), x[static_cast<size_t>(base + offsets[static_cast<size_t>(i)])]};
+    };
+    result[static_cast<size_t>(flat)] =
+        wants_index ? reduce_arg(node, tree, extents, element) : reduce_values(node, tree, extents, element);
+  });
+  return result;
+}
+
+// --- contraction
+// ------------------------------------------------------------------------------------------------------
+
+Constant multiply_add(const Constant& a, const Constant& b, const Constant& sum) {
+  if (is_float(a.dtype)) {
+    const Constant args[] = {a, b, sum};
+    return evaluate(Op::Fma, args, a.dtype);
+  }
+  const Constant factors[] = {a, b};
+  const Constant terms[] = {evaluate(Op::Mul, factors, a.dtype), sum};
+  return evaluate(Op::Add, terms, a.dtype);
+}
+
+ElementBits contraction(const Node& node, const ElementBits& a, const ElementBits& b) {
+  const size_t rank = node.shape().size();
+  const auto rows = static_cast<size_t>(node.shape()[rank - 2]),
+             columns = static_cast<size_t>(node.shape()[rank - 1]);
+  const auto depth = static_cast<size_t>(node.inputs()[0]->shape()[rank - 1]);
+  const DType dtype = node.dtype(), wide = accumulator_type(dtype);
+  ElementBits result(static_cast<size_t>(node.numel()));
+  for (size_t flat = 0; flat < result.size(); ++flat) {
+    const size_t batch = flat / (rows * columns), m = flat / columns % rows, n = flat % columns;
+    Constant sum{wide, 0};
+    for (size_t k = 0; k < depth; ++k) {
+      const Constant l{dtype, a[(batch * rows + m) * depth + k]},
+          r{dtype, b[(batch * depth + k) * columns + n]};
+      sum = multiply_add(cast(l, wide), cast(r, wide), sum);
+    }
+    result[flat] = cast(sum, dtype).bits;
+  }
+  return result;
+}
+
+ElementBits iota(const Node& node) {
+  ElementBits result(static_cast<size_t>(node.numel()));
+  for_each_index(node.shape(), [&](int64_t flat, const Dims& index) {
+    result[static_cast<size_t>(flat)] = static_cast<uint64_t>(index[static_cast<size_t>(node.ints()[0])]);
+  });
+  return result;
+}
+
+}  // namespace
+
+ReduceTree reduce_tree(std::span<const int64_t> shape, std::span<const int64_t> dims) {
+  size_t last = shape.size();
+  while (last > 0 && shape[last - 1] == 1) --last;
+  return last == 0 || contains(dims, last - 1) ? ReduceTree::Lanes : ReduceTree::Columns;
+}
+
+ElementBits evaluate_node(const Node& node, std::span<const ElementBits* const> operands) {
+  if (node.op() == Op::Const) return ElementBits(static_cast<size_t>(node.numel()), node.bits());
+  if (node.op() == Op::Iota) return iota(node);
+  if (is_elementwise(node.op())) return elementwise(node, operands);
+  if (is_movement(node.op())) return movement(node, operands);
+  if (is_reduce(node.op())) return reduction(node, *operands[0]);
+  if (node.op() == Op::Dot) return contraction(node, *operands[0], *operands[1]);
+  throw IrError(std::string(info(node.op()).text) + ": has no value of its own");
+}
+
+}  // namespace tenon::ir
