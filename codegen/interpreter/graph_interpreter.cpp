@@ -1,0 +1,88 @@
+// Runs a graph node by node on host arrays, in topological order: each node's value by ir/graph_evaluate.h,
+// kept until its last reader has run. Also the host arrays themselves.
+#include <cstring>
+
+#include "codegen/interpreter/interpreter.h"
+#include "ir/graph_evaluate.h"
+#include "ir/graph_infer.h"
+#include "ir/graph_map.h"
+
+namespace tenon::codegen {
+namespace {
+
+struct Value {
+  ir::ElementBits bits;
+  int64_t readers = 0;  // operand positions and outputs that still need it
+};
+
+ir::ElementBits input_bits(const ir::Node& node, const HostTensor& tensor) {
+  if (tensor.dtype != node.dtype() || !(tensor.shape == node.shape())) {
+    throw ir::IrError("interpret: an input is " + ir::type_text(tensor.dtype, tensor.shape) +
+                      ", the graph wants " + ir::type_text(node));
+  }
+  ir::ElementBits bits(static_cast<size_t>(tensor.numel()));
+  for (size_t i = 0; i < bits.size(); ++i) bits[i] = tensor.get(static_cast<int64_t>(i)).bits;
+  return bits;
+}
+
+HostTensor output_tensor(const ir::Node& node, const ir::ElementBits& bits) {
+  HostTensor tensor = HostTensor::zeros(node.dtype(), node.shape());
+  for (size_t i = 0; i < bits.size(); ++i) tensor.set(static_cast<int64_t>(i), {node.dtype(), bits[i]});
+  return tensor;
+}
+
+}  // namespace
+
+HostTensor HostTensor::zeros(ir::DType dtype, std::span<const int64_t> shape) {
+  const int64_t bytes = ir::element_count(shape) * ir::item_size(dtype);
+  return {dtype, ir::Dims(shape), std::vector<std::byte>(static_cast<size_t>(bytes))};
+}
+
+// Elements are read and written as little-endian integers of their size.
+ir::Constant HostTensor::get(int64_t flat) const {
+  const auto size = static_cast<size_t>(ir::item_size(dtype));
+  uint64_t bits = 0;
+  std::memcpy(&bits, data.data() + static_cast<size_t>(flat) * size, size);
+  return {dtype, bits};
+}
+
+void HostTensor::set(int64_t flat, ir::Constant value) {
+  const auto size = static_cast<size_t>(ir::item_size(dtype));
+  std::memcpy(data.data() + static_cast<size_t>(flat) * size, &value.bits, size);
+}
+
+std::vector<HostTensor> interpret(const ir::Graph& graph, const std::vector<HostTensor>& inputs) {
+  if (inputs.size() != graph.inputs.size())
+    throw ir::IrError("interpret: the number of inputs is not the graph's");
+  const std::vector<ir::Node*> order = ir::topological_order(graph.outputs);
+  ir::NodeMap<Value> values;
+  ir::NodeMap<size_t> parameters;
+  for (size_t i = 0; i < inputs.size(); ++i) parameters[graph.inputs[i].get()] = i;
+  for (ir::Node* node : order) {
+    for (ir::Node* operand : node->inputs()) ++values[operand].readers;
+    values.insert(node);
+  }
+  for (const ir::NodeRef& output : graph.outputs) ++values[output.get()].readers;
+
+  for (ir::Node* node : order) {
+    if (node->op() == ir::Op::Input) {
+      const size_t* parameter = parameters.find(node);
+      if (!parameter) throw ir::IrError("interpret: an input is not among the graph's parameters");
+      values[node].bits = input_bits(*node, inputs[*parameter]);
+      continue;
+    }
+    std::vector<const ir::ElementBits*> operands;
+    for (ir::Node* operand : node->inputs()) operands.push_back(&values.find(operand)->bits);
+    values[node].bits = ir::evaluate_node(*node, operands);
+    for (ir::Node* operand : node->inputs()) {
+      Value& value = values[operand];
+      if (--value.readers == 0) value.bits = {};
+    }
+  }
+  std::vector<HostTensor> results;
+  for (const ir::NodeRef& output : graph.outputs)
+    results.push_back(output_tensor(*output, values[output.get()].bits));
+  return results;
+}
+
+}  // namespace tenon::codegen

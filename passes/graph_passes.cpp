@@ -1,0 +1,17 @@
+// The graph passes in the order in which they run.
+#include "passes/passes.h"
+
+namespace tenon::passes {
+
+std::span<const GraphPass> graph_passes() {
+  static constexpr GraphPass passes[] = {
+      {"simplify", "algebraic identities, exact to the bit", simplify},
+      {"fold-views", "chains of movement ops become one or none", fold_views},
+      {"fold-constants", "what depends on constants alone is computed", fold_constants},
+      {"cse", "equal operations become one", common_subexpressions},
+      {"dce", "nodes that no output needs are dropped", dead_code},
+  };
+  return passes;
+}
+
+}  // namespace tenon::passes

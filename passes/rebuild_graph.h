@@ -1,0 +1,23 @@
+// What the graph passes share: one walk that makes each node anew on the new versions of its operands.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "ir/graph.h"
+#include "ir/graph_map.h"
+
+namespace tenon::passes {
+
+// Gives the new version of a node, which is not a leaf, from those of its operands.
+using Remake = std::function<ir::NodeRef(const ir::Node& node, std::span<const ir::NodeRef> operands)>;
+
+// The node again, on other operands.
+ir::NodeRef remake_as_is(const ir::Node& node, std::span<const ir::NodeRef> operands);
+
+// Walks graph.nodes in order; keeps inputs, outputs, names and dead nodes. Nodes that `remake` made on the
+// way to a result stand before it.
+ir::Graph rebuild(const ir::Graph& graph, const Remake& remake);
+
+}  // namespace tenon::passes
