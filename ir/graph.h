@@ -71,6 +71,7 @@ class Node {
   uint64_t bits() const { return bits_; }                          // Const: the element
   uint64_t id() const { return id_; }  // creation order; operands have smaller ids
   bool is_leaf() const { return inputs_.empty(); }
+  uint32_t references() const { return refs_.load(std::memory_order_relaxed); }  // NodeRefs and readers
 
   // The tensor behind an Input; null for a placeholder in IR text and for every other op.
   const std::shared_ptr<Payload>& payload() const { return payload_; }

@@ -1,7 +1,8 @@
-// The pipeline, in order: choose outputs, hide the constants, run the graph passes, bring the constants back, fuse.
+// The pipeline, in order: choose outputs, hide the constants, run the graph passes, bring the constants back,
+// fuse.
 //
-// Constants are hidden so that one plan serves all their values. A pass that met `mul %x, 2.5` might use the 2.5; what
-// it meets instead is an input, and only constants whose bits are in the key stay visible:
+// Constants are hidden so that one plan serves all their values. A pass that met `mul %x, 2.5` might use
+// the 2.5; what it meets instead is an input, and only constants whose bits are in the key stay visible:
 //   %1 = mul %x, 2.5       %1 = mul %x, %hidden       %1 = mul %x, 2.5
 //   %2 = mul %1, 1.0   ->  %2 = mul %1, 1.0       ->  return %1
 //   return %2              return %2
@@ -18,10 +19,12 @@ using ir::Node;
 using ir::NodeRef;
 using ir::Op;
 
-bool is_view(const Node& node) { return ir::is_movement(node.op()) && node.op() != Op::Pad && node.op() != Op::Cat; }
+bool is_view(const Node& node) {
+  return ir::is_movement(node.op()) && node.op() != Op::Pad && node.op() != Op::Cat;
+}
 
-// What to store so that no operation behind a held node runs twice. A view costs nothing: its source is stored
-// instead, unless the view is the smaller one; null if the source is a leaf.
+// What to store so that no operation behind a held node runs twice. A view costs nothing: its source is
+// stored instead, unless the view is the smaller one; null if the source is a leaf.
 Node* stored_for(Node* held) {
   Node* best = held;
   Node* node = held;
@@ -59,7 +62,8 @@ class Substitution {
       inputs.push_back(fill ? NodeRef(input) : of(input));
       changed = changed || inputs.back().get() != input;
     }
-    if (changed) changed_[node] = ir::make_node(node->op(), inputs, node->ints(), node->dtype(), ir::Folding::Off);
+    if (changed)
+      changed_[node] = ir::make_node(node->op(), inputs, node->ints(), node->dtype(), ir::Folding::Off);
   }
 
   NodeRef of(Node* node) const {

@@ -1,6 +1,6 @@
-// From a pending graph to kernels and loop trees, without running anything: what a plan is made of, and what dump,
-// explain and draw_svg show. In: the walked graph. Out: which nodes become buffers, the graph after its passes, the
-// kernels, and a loop tree for each.
+// From a pending graph to kernels and loop trees, without running anything: what a plan is made of, and what
+// dump, explain and draw_svg show. In: the walked graph. Out: which nodes become buffers, the graph after its
+// passes, the kernels, and a loop tree for each.
 #pragma once
 
 #include <string>
@@ -16,20 +16,22 @@
 namespace tenon::runtime {
 
 struct Analysis {
-  std::vector<ir::NodeRef> outputs;   // the nodes to materialise, as the user made them, each once
-  ir::Graph graph;                    // after the passes; graph.outputs[k] computes outputs[k]
+  std::vector<ir::NodeRef> outputs;  // the nodes to materialise, as the user made them, each once
+  ir::Graph graph;                   // after the passes; graph.outputs[k] computes outputs[k]
   passes::FusionResult fusion;
-  // The constants of `graph` whose value is read at each run, by their number in the key. Others are literals.
+  // The constants of `graph` whose value is read at each run, by their number in the key. Others are
+  // literals.
   std::unordered_map<const ir::Node*, int32_t> constants;
 };
 
 Analysis analyse(const GraphKey& key, const Options& options, const passes::PassObserver& observer = {});
 
 struct Scheduled {
-  ir::Kernel kernel;                  // after the kernel passes
+  ir::Kernel kernel;  // after the kernel passes
   passes::Lowered lowered;
 };
-Scheduled schedule(const ir::Kernel& kernel, const Options& options, const passes::PassObserver& observer = {});
+Scheduled schedule(const ir::Kernel& kernel, const Options& options,
+                   const passes::PassObserver& observer = {});
 
 passes::CpuTarget cpu_target(const Options& options);
 

@@ -9,7 +9,8 @@
 namespace tenon::runtime {
 namespace {
 
-// The id in one note segment, as hex; empty if it is not there. A note is {name size, size, type}, name, content.
+// The id in one note segment, as hex; empty if it is not there. A note is {name size, size, type}, name,
+// content.
 std::string id_in_notes(const char* at, size_t bytes) {
   constexpr char digits[] = "0123456789abcdef";
   while (bytes >= sizeof(ElfW(Nhdr))) {
@@ -51,7 +52,8 @@ int visit_module(dl_phdr_info* module, size_t, void* context) {
   for (int i = 0; i < module->dlpi_phnum && search->id.empty(); ++i) {
     const auto& segment = module->dlpi_phdr[i];
     if (segment.p_type != PT_NOTE) continue;
-    search->id = id_in_notes(reinterpret_cast<const char*>(module->dlpi_addr + segment.p_vaddr), segment.p_memsz);
+    search->id =
+        id_in_notes(reinterpret_cast<const char*>(module->dlpi_addr + segment.p_vaddr), segment.p_memsz);
   }
   return 1;
 }

@@ -19,8 +19,10 @@ uint64_t next_epoch() {
 }
 
 void check_leaf(const Node& node) {
-  if (node.op() == Op::Input && !node.payload()) throw std::runtime_error("evaluate: the graph has an input without data");
-  if (node.device() != 0) throw std::runtime_error("evaluate: device " + std::to_string(node.device()) + " is not available");
+  if (node.op() == Op::Input && !node.payload())
+    throw std::runtime_error("evaluate: the graph has an input without data");
+  if (node.device() != 0)
+    throw std::runtime_error("evaluate: device " + std::to_string(node.device()) + " is not available");
 }
 
 }  // namespace

@@ -65,7 +65,9 @@ void clear_kernel_history() {
   r.next = 0;
 }
 
-void count(Count what, int64_t by) { counts[static_cast<size_t>(what)].fetch_add(by, std::memory_order_relaxed); }
+void count(Count what, int64_t by) {
+  counts[static_cast<size_t>(what)].fetch_add(by, std::memory_order_relaxed);
+}
 
 Counters counters() {
   Counters c;

@@ -8,7 +8,8 @@
 
 namespace tenon::runtime {
 
-// What does not change from one launch of a kernel to the next: its record, with times and cache state left out.
+// What does not change from one launch of a kernel to the next: its record, with times and cache state left
+// out.
 using KernelFacts = std::shared_ptr<const KernelRecord>;
 
 void record_launch(const KernelFacts& facts, double run_us, CacheState cache, double compile_ms);

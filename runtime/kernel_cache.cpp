@@ -17,8 +17,9 @@ namespace llvm_backend = codegen::llvm_backend;
 
 // Tree text first, then what else the bits of the object hang on.
 std::string key_of(const ir::LoopTree& tree) {
-  static const std::string environment = "\ntenon " + code_version() + "\nllvm " + llvm_backend::version() + "\ncpu " +
-                                         llvm_backend::host_cpu() + "\nfeatures " + llvm_backend::host_features() + "\n";
+  static const std::string environment = "\ntenon " + code_version() + "\nllvm " + llvm_backend::version() +
+                                         "\ncpu " + llvm_backend::host_cpu() + "\nfeatures " +
+                                         llvm_backend::host_features() + "\n";
   return ir::print(tree, false) + environment;
 }
 
@@ -68,7 +69,8 @@ KernelCache& KernelCache::global() {
   return *cache;
 }
 
-std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> trees, const Options& options) {
+std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> trees,
+                                          const Options& options) {
   std::lock_guard lock(mutex_);
   std::vector<FoundKernel> found(trees.size());
   std::vector<Missing> missing;
@@ -102,9 +104,11 @@ std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> t
   DiskCache* disk = missing.empty() ? nullptr : disk_for(options);
   std::exception_ptr error;
   try {
-    ThreadPool::global().parallel_for(static_cast<int64_t>(missing.size()), 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t i = begin; i < end; ++i) make(missing[static_cast<size_t>(i)], disk);
-    });
+    ThreadPool::global().parallel_for(static_cast<int64_t>(missing.size()), 1,
+                                      [&](int64_t begin, int64_t end, int) {
+                                        for (int64_t i = begin; i < end; ++i)
+                                          make(missing[static_cast<size_t>(i)], disk);
+                                      });
   } catch (...) {
     error = std::current_exception();
   }

@@ -1,5 +1,6 @@
-// Machine code for loop trees: in memory, behind it on disk, behind that the compiler. The key is the text of the tree
-// without its name, and everything else that decides what the code is. Hashes only find candidates; keys are compared.
+// Machine code for loop trees: in memory, behind it on disk, behind that the compiler. The key is the text of
+// the tree without its name, and everything else that decides what the code is. Hashes only find candidates;
+// keys are compared.
 #pragma once
 
 #include <memory>
@@ -38,7 +39,7 @@ class KernelCache {
   // One for each tree, in order. Those that are nowhere compile at the same time on the pool. Throws
   // std::runtime_error that names the kernel if one cannot be compiled; the others stay cached.
   std::vector<FoundKernel> get(std::span<const ir::LoopTree* const> trees, const Options& options);
-  void clear();           // memory only; kernels in use live on
+  void clear();  // memory only; kernels in use live on
   size_t size() const;
 
  private:

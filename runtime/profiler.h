@@ -16,11 +16,11 @@ class Profiler {
   static Profiler& global();
 
   bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
-  void start();                            // forgets what was recorded before
+  void start();  // forgets what was recorded before
   void stop();
   // `category`: "evaluate", "plan", "compile", "launch", ...; both must be shorter than a line.
   void add(const char* category, std::string name, Clock::time_point begin, Clock::time_point end);
-  std::string json() const;                // {"traceEvents": [...]}, times in us since start()
+  std::string json() const;                   // {"traceEvents": [...]}, times in us since start()
   bool write(const std::string& file) const;  // false if the file cannot be written
 
  private:

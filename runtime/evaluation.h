@@ -1,0 +1,18 @@
+// What evaluate.h and the reports share: the lock under which graphs are walked, and the salt of their keys.
+#pragma once
+
+#include <mutex>
+
+#include "runtime/options.h"
+
+namespace tenon::runtime {
+
+std::mutex& evaluation_mutex();
+
+// The options that change what a plan does, as the first word of its key.
+uint64_t key_salt(const Options& options);
+
+// Prints the stages that TENON_DUMP asks for. Called for each new plan, under the lock.
+void dump_new_plan(const class GraphKey& key, const Options& options);
+
+}  // namespace tenon::runtime

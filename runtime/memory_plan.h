@@ -1,0 +1,45 @@
+// Where each value of a plan lies. In: sizes and lifetimes in steps, and which value may be written over
+// which. Out: a place for each, such that values alive at the same time never overlap.
+//
+//   inputs    stay where they are; one that dies may give its memory to an output (checked again at each run)
+//   outputs   have buffers of their own; until its output is written, a buffer hosts intermediates that are
+//   dead by then the rest  share one arena, first fit
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tenon::runtime {
+
+enum class ValueKind : uint8_t { Input, Output, Temporary };
+
+struct PlannedValue {
+  ValueKind kind;
+  int32_t index;  // of the input or output
+  int64_t bytes;
+  int32_t begin, end;  // the step that writes it (-1 for an input), the last step that reads it
+};
+
+// In step `step`, value `to` may be written where value `from` is read.
+struct InPlace {
+  int32_t step, from, to;
+};
+
+struct Place {
+  ValueKind base;  // Temporary: in the arena
+  int32_t index;   // of the input or output
+  int64_t offset;  // in the arena
+};
+
+struct MemoryPlan {
+  std::vector<Place> places;  // parallel to the values
+  struct Donation {
+    int32_t input, output;  // indices
+  };
+  std::vector<Donation> donations;  // each input and each output at most once
+  int64_t arena_bytes = 0;
+};
+
+MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place);
+
+}  // namespace tenon::runtime

@@ -1,0 +1,223 @@
+// Building a plan: analysis, schedules, code, lifetimes, places.
+#include "runtime/plan.h"
+
+#include <set>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "codegen/llvm/jit.h"
+#include "runtime/analysis.h"
+#include "runtime/profiler.h"
+
+namespace tenon::runtime {
+namespace {
+
+using ir::Node;
+using ir::Op;
+using passes::FusedKernel;
+
+bool interprets(const Options& options) {
+  return options.backend == Options::Backend::Interpreter || !codegen::llvm_backend::available();
+}
+
+int64_t iterations(const ir::Kernel& kernel, ir::Level level) {
+  int64_t count = kernel.extent_of(ir::AxisKind::Parallel);
+  if (level == ir::Level::Full) count *= kernel.extent_of(ir::AxisKind::Inner);
+  if (level == ir::Level::Contract) count *= kernel.extent_of(ir::AxisKind::Contract);
+  return count;
+}
+
+std::shared_ptr<KernelRecord> facts_of(const FusedKernel& fused) {
+  auto facts = std::make_shared<KernelRecord>();
+  const ir::Kernel& kernel = fused.kernel;
+  facts->name = kernel.name;
+  facts->ops = static_cast<int>(fused.fused.size());
+  for (const ir::KernelBuffer& b : kernel.buffers) facts->bytes += b.numel * ir::item_size(b.dtype);
+  for (const ir::Instr& in : kernel.instrs) {
+    if (in.op == Op::Contract) {
+      facts->flops += 2 * iterations(kernel, ir::Level::Contract);
+    } else if (ir::is_reduce(in.op)) {
+      facts->flops += iterations(kernel, ir::Level::Full);
+    } else if (ir::is_elementwise(in.op)) {
+      facts->flops += iterations(kernel, in.level) * ir::info(in.op).cost;
+    }
+  }
+  return facts;
+}
+
+class Builder {
+ public:
+  Builder(const GraphKey& key, const Options& options) : key_(key), options_(options) {
+    for (size_t i = 0; i < key.nodes.size(); ++i) number_.emplace(key.nodes[i], static_cast<int32_t>(i));
+  }
+
+  std::unique_ptr<Plan> run() {
+    {
+      ProfileSpan span("plan", "passes and fusion");
+      analysis_ = analyse(key_, options_);
+    }
+    list_outputs();
+    for (const FusedKernel& fused : analysis_.fusion.kernels) add_step(fused);
+    find_code();
+    place();
+    plan_->key = key_.words;
+    return std::move(plan_);
+  }
+
+ private:
+  int32_t number_of(const Node* node) const {
+    auto it = number_.find(node);
+    if (it == number_.end()) throw std::runtime_error("evaluate: a pass made an input of its own");
+    return it->second;
+  }
+
+  int32_t new_value(PlannedValue value) {
+    values_.push_back(value);
+    return static_cast<int32_t>(values_.size()) - 1;
+  }
+
+  static int64_t bytes_of(const Node& node) { return node.numel() * ir::item_size(node.dtype()); }
+
+  // Output k of the graph is node k of analysis_.outputs, whatever the passes made of it.
+  void list_outputs() {
+    std::unordered_map<const Node*, int32_t> first;
+    for (size_t k = 0; k < analysis_.outputs.size(); ++k) {
+      const Node* result = analysis_.graph.outputs[k].get();
+      PlanOutput output{number_of(analysis_.outputs[k].get()), static_cast<size_t>(bytes_of(*result))};
+      auto [it, fresh] = first.emplace(result, static_cast<int32_t>(k));
+      if (result->op() == Op::Input) {
+        output.alias = number_of(result);
+        aliased_.insert(output.alias);
+      } else if (!fresh) {
+        output.same_as = it->second;
+      } else {
+        value_of_.emplace(result, new_value({ValueKind::Output, it->second, bytes_of(*result), 0, 0}));
+      }
+      plan_->outputs.push_back(output);
+    }
+  }
+
+  int32_t input_value(const Node* node) {
+    auto [it, fresh] = value_of_.emplace(node, -1);
+    if (fresh) {
+      if (node->op() != Op::Input) throw std::runtime_error("evaluate: a kernel reads what no kernel writes");
+      it->second = new_value({ValueKind::Input, number_of(node), bytes_of(*node), -1, 0});
+    }
+    values_[static_cast<size_t>(it->second)].end = static_cast<int32_t>(plan_->steps.size());
+    return it->second;
+  }
+
+  int32_t output_value(const Node* node) {
+    auto step = static_cast<int32_t>(plan_->steps.size());
+    auto [it, fresh] = value_of_.emplace(node, -1);
+    if (fresh) it->second = new_value({ValueKind::Temporary, 0, bytes_of(*node), step, step});
+    PlannedValue& value = values_[static_cast<size_t>(it->second)];
+    value.begin = value.end = step;
+    return it->second;
+  }
+
+  void add_step(const FusedKernel& fused) {
+    Step step;
+    std::shared_ptr<KernelRecord> facts = facts_of(fused);
+    for (const Node* node : fused.scalars) {
+      auto it = analysis_.constants.find(node);
+      step.scalars.push_back(it == analysis_.constants.end() ? ScalarSource{-1, node->bits()}
+                                                             : ScalarSource{it->second, 0});
+    }
+    size_t in = 0, out = 0;
+    for (const ir::KernelBuffer& b : fused.kernel.buffers) {
+      step.buffers.push_back(b.role == ir::Role::In ? input_value(fused.inputs.at(in++))
+                                                    : output_value(fused.outputs.at(out++)));
+    }
+    if (interprets(options_)) {
+      facts->schedule = "interpreter";
+      step.interpreted = std::make_shared<ir::Kernel>(fused.kernel);
+    } else {
+      add_lowered(fused, step);
+      facts->schedule = trees_.back().schedule;
+    }
+    step.facts = facts;
+    facts_.push_back(std::move(facts));
+    plan_->steps.push_back(std::move(step));
+  }
+
+  // What the loop tree adds to a step: sizes, phases, scratch, and buffers that may share their memory.
+  void add_lowered(const FusedKernel& fused, Step& step) {
+    passes::Lowered lowered;
+    try {
+      ProfileSpan span("plan", "schedule");
+      lowered = schedule(fused.kernel, options_).lowered;
+    } catch (const ir::IrError& e) {
+      throw std::runtime_error("kernel '" + fused.kernel.name + "' could not be scheduled: " + e.what());
+    }
+    auto number = static_cast<int32_t>(plan_->steps.size());
+    for (auto [to, from] : lowered.donations) {
+      in_place_.push_back(
+          {number, step.buffers[static_cast<size_t>(from)], step.buffers[static_cast<size_t>(to)]});
+    }
+    for (const ir::TreeBuffer& b : lowered.tree.buffers) {
+      int64_t count = b.size_param >= 0 ? lowered.sizes[static_cast<size_t>(b.size_param)] : b.count;
+      int64_t bytes = count * ir::item_size(b.dtype);
+      if (b.space == ir::Space::Global) {
+        step.buffers.push_back(new_value({ValueKind::Temporary, 0, bytes, number, number}));
+      } else if (b.space == ir::Space::Local) {
+        constexpr int64_t align = codegen::kLocalAlign;
+        step.local_bytes += static_cast<size_t>((bytes + align - 1) / align * align);
+      }
+    }
+    for (size_t p = 0; p < lowered.tree.phases.size(); ++p) {
+      step.phases.push_back(
+          {lowered.sizes[static_cast<size_t>(lowered.tree.phases[p].extent)], lowered.phase_cost.at(p)});
+    }
+    step.sizes = lowered.sizes;
+    trees_.push_back(std::move(lowered));
+  }
+
+  void find_code() {
+    std::vector<const ir::LoopTree*> trees;
+    for (const passes::Lowered& lowered : trees_) trees.push_back(&lowered.tree);
+    std::vector<FoundKernel> found = KernelCache::global().get(trees, options_);
+    for (size_t i = 0; i < found.size(); ++i) {
+      Step& step = plan_->steps[i];
+      step.kernel = found[i].kernel;
+      step.cache = found[i].cache;
+      step.compile_ms = step.cache == CacheState::Compiled ? step.kernel->compile_ms : 0;
+      facts_[i]->hash = step.kernel->hash.low;
+    }
+  }
+
+  void place() {
+    // An input that is also an output as it stands must keep its contents.
+    std::erase_if(in_place_, [&](const InPlace& p) {
+      const PlannedValue& from = values_[static_cast<size_t>(p.from)];
+      return from.kind == ValueKind::Input && (!options_.donation || aliased_.count(from.index) != 0);
+    });
+    MemoryPlan memory = plan_memory(values_, in_place_);
+    plan_->places = std::move(memory.places);
+    plan_->arena_bytes = memory.arena_bytes;
+    for (const MemoryPlan::Donation& d : memory.donations)
+      plan_->outputs[static_cast<size_t>(d.output)].donor = d.input;
+    plan_->donates = !memory.donations.empty();
+  }
+
+  const GraphKey& key_;
+  const Options& options_;
+  std::unordered_map<const Node*, int32_t> number_;
+  Analysis analysis_;
+  std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();
+  std::vector<PlannedValue> values_;
+  std::unordered_map<const Node*, int32_t> value_of_;
+  std::set<int32_t> aliased_;  // inputs that are outputs too
+  std::vector<InPlace> in_place_;
+  std::vector<passes::Lowered> trees_;
+  std::vector<std::shared_ptr<KernelRecord>> facts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Plan> build_plan(const GraphKey& key, const Options& options) {
+  ProfileSpan span("plan", "build plan");
+  return Builder(key, options).run();
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,68 @@
+// A plan: everything that has to be done to evaluate any graph with a given key. It refers to nodes by their
+// number in the key and keeps none alive, so that it serves the next graph of the same form.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ir/kernel.h"
+#include "runtime/graph_key.h"
+#include "runtime/history.h"
+#include "runtime/kernel_cache.h"
+#include "runtime/memory_plan.h"
+#include "runtime/options.h"
+
+namespace tenon::runtime {
+
+struct ScalarSource {
+  int32_t node;   // the constant with this number; or, if it is -1,
+  uint64_t bits;  // this literal
+};
+
+struct Step {
+  std::shared_ptr<const CompiledKernel> kernel;
+  std::shared_ptr<const ir::Kernel> interpreted;  // instead of machine code
+  std::vector<int32_t> buffers;                   // places, in argument order
+  std::vector<ScalarSource> scalars;
+  std::vector<int64_t> sizes;
+  struct Phase {
+    int64_t count;
+    double ns;  // of one iteration, estimated
+  };
+  std::vector<Phase> phases;
+  size_t local_bytes = 0;  // scratch of each worker
+  KernelFacts facts;
+  CacheState cache = CacheState::Memory;  // of the next launch: anything else happens once
+  double compile_ms = 0;
+};
+
+struct PlanOutput {
+  int32_t node;  // number in the key
+  size_t bytes;
+  int32_t same_as = -1;  // shares the buffer of this earlier output
+  int32_t alias = -1;    // is this input node after all (everything around it cancelled out)
+  int32_t donor = -1;    // the input node whose buffer it takes over, if nobody else wants that
+};
+
+struct Plan {
+  std::vector<uint64_t> key;
+  std::vector<Place> places;  // of inputs the index is the node number
+  std::vector<Step> steps;
+  std::vector<PlanOutput> outputs;
+  int64_t arena_bytes = 0;
+  bool donates = false;
+};
+
+// Runs the passes and finds or compiles the kernels. Throws std::runtime_error, naming the kernel where there
+// is one.
+std::unique_ptr<Plan> build_plan(const GraphKey& key, const Options& options);
+
+// Adopted buffers that were inputs. Their deleters are outside code: drop these when no lock is held.
+using Leftovers = std::vector<std::shared_ptr<ir::Payload>>;
+
+// Runs the plan on the graph of `key` and materialises its outputs; launches nothing unless all memory is
+// there. Throws OutOfMemory, or std::runtime_error from a kernel on the interpreter; then every node is still
+// pending. Call under the evaluation lock.
+Leftovers run_plan(Plan& plan, const GraphKey& key);
+
+}  // namespace tenon::runtime

@@ -1,0 +1,198 @@
+// Running a plan: memory first, then the steps one after another, then the nodes are given their buffers.
+// This is the path that a training step takes each time round, so it allocates nothing but the outputs and
+// the arena.
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <new>
+
+#include "codegen/interpreter/interpreter.h"
+#include "runtime/plan.h"
+#include "runtime/profiler.h"
+#include "runtime/thread_pool.h"
+
+namespace tenon::runtime {
+namespace {
+
+using ir::Node;
+using ir::NodeRef;
+
+constexpr double kInlineNs = 12'000;  // less work than this is over before a second thread has begun
+constexpr double kChunkNs = 5'000;    // and a chunk should be worth the hand-out
+constexpr int64_t kChunksPerThread = 8;
+
+// This thread's scratch for Local buffers; it only grows.
+void* local_scratch(size_t bytes) {
+  struct Scratch {
+    void* data = nullptr;
+    size_t bytes = 0;
+    ~Scratch() { std::free(data); }
+  };
+  thread_local Scratch scratch;
+  if (scratch.bytes < bytes) {
+    constexpr size_t align = codegen::kLocalAlign;
+    size_t rounded = (bytes + align - 1) / align * align;
+    void* fresh = std::aligned_alloc(align, rounded);
+    if (!fresh) throw std::bad_alloc();
+    std::free(scratch.data);
+    scratch.data = fresh;
+    scratch.bytes = rounded;
+  }
+  return scratch.data;
+}
+
+// The buffers of one run, and scratch vectors that keep their memory between runs.
+class Run {
+ public:
+  Leftovers operator()(Plan& plan, const GraphKey& key) {
+    plan_ = &plan;
+    key_ = &key;
+    Leftovers leftovers;
+    try {
+      allocate();
+      bind_places();
+      for (Step& step : plan.steps) launch(step);
+      leftovers = adopted_inputs();
+      for (size_t k = 0; k < nodes_.size(); ++k) nodes_[k]->materialise(std::move(buffers_[k]));
+    } catch (...) {
+      clear();
+      throw;
+    }
+    clear();
+    return leftovers;
+  }
+
+ private:
+  Node* node(int32_t number) const { return key_->nodes[static_cast<size_t>(number)]; }
+
+  void allocate() {
+    if (plan_->donates) find_donors();
+    for (const PlanOutput& o : plan_->outputs) {
+      nodes_.emplace_back(node(o.node));
+      if (o.alias >= 0) {
+        buffers_.push_back(buffer_of(*node(o.alias)));
+      } else if (o.same_as >= 0) {
+        buffers_.push_back(buffers_[static_cast<size_t>(o.same_as)]);
+      } else if (o.donor >= 0 && donates(o.donor)) {
+        buffers_.push_back(buffer_of(*node(o.donor)));
+      } else {
+        buffers_.push_back(Buffer::allocate(o.bytes));
+      }
+    }
+    if (plan_->arena_bytes > 0) arena_ = Buffer::allocate(static_cast<size_t>(plan_->arena_bytes));
+  }
+
+  Leftovers adopted_inputs() const {
+    Leftovers result;
+    for (const Node* n : key_->nodes) {
+      if (n->op() == ir::Op::Input && static_cast<const Buffer&>(*n->payload()).adopted())
+        result.push_back(n->payload());
+    }
+    return result;
+  }
+
+  void bind_places() {
+    pointers_.clear();
+    for (const Place& p : plan_->places) {
+      switch (p.base) {
+        case ValueKind::Input:
+          pointers_.push_back(static_cast<Buffer&>(*node(p.index)->payload()).data());
+          break;
+        case ValueKind::Output: pointers_.push_back(buffers_[static_cast<size_t>(p.index)]->data()); break;
+        case ValueKind::Temporary:
+          pointers_.push_back(static_cast<std::byte*>(arena_->data()) + p.offset);
+          break;
+      }
+    }
+  }
+
+  // A node is dying if materialising the outputs frees it: whoever refers to it is an output or a dying node
+  // of this graph. An input may give its memory away if all its readers are such and nobody else has a hold
+  // on its buffer.
+  void find_donors() {
+    size_t count = key_->nodes.size();
+    readers_.assign(count, 0);
+    is_output_.assign(count, false);
+    lives_on_.assign(count, false);
+    for (const PlanOutput& o : plan_->outputs) is_output_[static_cast<size_t>(o.node)] = true;
+    for (const Node* n : key_->nodes) {
+      for (const Node* input : n->inputs()) ++readers_[static_cast<size_t>(key_->number(input))];
+    }
+    for (size_t i = count; i-- > 0;) {  // readers come after their operands
+      const Node* n = key_->nodes[i];
+      lives_on_[i] =
+          lives_on_[i] || n->references() != readers_[i] || n->holders.load(std::memory_order_relaxed) > 0;
+      if (!lives_on_[i] || is_output_[i]) continue;
+      for (const Node* input : n->inputs()) lives_on_[static_cast<size_t>(key_->number(input))] = true;
+    }
+  }
+
+  bool donates(int32_t input) const {
+    const std::shared_ptr<ir::Payload>& payload = node(input)->payload();
+    return !lives_on_[static_cast<size_t>(input)] && payload.use_count() == 1 &&
+           !static_cast<const Buffer&>(*payload).adopted();
+  }
+
+  void launch(Step& step) {
+    auto begin = Profiler::Clock::now();
+    arguments_.clear();
+    for (int32_t place : step.buffers) arguments_.push_back(pointers_[static_cast<size_t>(place)]);
+    scalars_.clear();
+    for (const ScalarSource& s : step.scalars)
+      scalars_.push_back(s.node >= 0 ? node(s.node)->bits() : s.bits);
+    if (step.interpreted) {
+      codegen::interpret(*step.interpreted, arguments_.data(), scalars_.data());
+    } else {
+      for (size_t p = 0; p < step.phases.size(); ++p) run_phase(step, p);
+    }
+    auto end = Profiler::Clock::now();
+    double us = std::chrono::duration<double, std::micro>(end - begin).count();
+    record_launch(step.facts, us, std::exchange(step.cache, CacheState::Memory),
+                  std::exchange(step.compile_ms, 0.0));
+    if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end);
+  }
+
+  void run_phase(const Step& step, size_t index) {
+    const Step::Phase& phase = step.phases[index];
+    codegen::PhaseFunction function = step.kernel->executable->phases[index];
+    ThreadPool& pool = ThreadPool::global();
+    double total = phase.ns * static_cast<double>(phase.count);
+    if (total < kInlineNs || pool.threads() == 1) {
+      function(arguments_.data(), step.sizes.data(), scalars_.data(), 0, phase.count,
+               local_scratch(step.local_bytes));
+      return;
+    }
+    auto worth = static_cast<int64_t>(std::min(kChunkNs / std::max(phase.ns, 1e-3), 1e9)) + 1;
+    int64_t grain = std::max(worth, phase.count / (kChunksPerThread * pool.threads()));
+    pool.parallel_for(phase.count, grain, [&](int64_t begin, int64_t end, int) {
+      function(arguments_.data(), step.sizes.data(), scalars_.data(), begin, end,
+               local_scratch(step.local_bytes));
+    });
+  }
+
+  void clear() {
+    nodes_.clear();
+    buffers_.clear();
+    arena_.reset();
+  }
+
+  Plan* plan_ = nullptr;
+  const GraphKey* key_ = nullptr;
+  std::vector<NodeRef> nodes_;                    // of the outputs: a handle may go while we run
+  std::vector<std::shared_ptr<Buffer>> buffers_;  // parallel to them
+  std::shared_ptr<Buffer> arena_;
+  std::vector<void*> pointers_;   // by place
+  std::vector<void*> arguments_;  // of the current launch
+  std::vector<uint64_t> scalars_;
+  std::vector<uint32_t> readers_;  // by node number
+  std::vector<bool> is_output_, lives_on_;
+};
+
+}  // namespace
+
+Leftovers run_plan(Plan& plan, const GraphKey& key) {
+  static auto* run = new Run;  // under the evaluation lock
+  return (*run)(plan, key);
+}
+
+}  // namespace tenon::runtime
