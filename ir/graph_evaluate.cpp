@@ -191,6 +191,7 @@ ElementBits reduction(const Node& node, const ElementBits& x) {
                  [&](int64_t, const Dims& index) { offsets.push_back(position(index, extent_strides)); });
 
   const ReduceTree tree = reduce_tree(shape, node.ints());
+  const Dims runs = reduce_extents(shape, node.ints());
   const bool wants_index = node.op() == Op::ArgMax || node.op() == Op::ArgMin;
   ElementBits result(static_cast<size_t>(node.numel()));
   for_each_index(node.shape(), [&](int64_t flat, const Dims& index) {
@@ -199,7 +200,7 @@ ElementBits reduction(const Node& node, const ElementBits& x) {
       return Constant{operand_type(node), x[static_cast<size_t>(base + offsets[static_cast<size_t>(i)])]};
     };
     result[static_cast<size_t>(flat)] =
-        wants_index ? reduce_arg(node, tree, extents, element) : reduce_values(node, tree, extents, element);
+        wants_index ? reduce_arg(node, tree, runs, element) : reduce_values(node, tree, runs, element);
   });
   return result;
 }
@@ -251,6 +252,19 @@ ReduceTree reduce_tree(std::span<const int64_t> shape, std::span<const int64_t> 
   size_t last = shape.size();
   while (last > 0 && shape[last - 1] == 1) --last;
   return last == 0 || contains(dims, last - 1) ? ReduceTree::Lanes : ReduceTree::Columns;
+}
+
+Dims reduce_extents(std::span<const int64_t> shape, std::span<const int64_t> dims) {
+  Dims runs;
+  bool open = false;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1) continue;
+    const bool reduced = contains(dims, d);
+    if (reduced && open) runs.back() *= shape[d];
+    if (reduced && !open) runs.push_back(shape[d]);
+    open = reduced;
+  }
+  return runs;
 }
 
 ElementBits evaluate_node(const Node& node, std::span<const ElementBits* const> operands) {

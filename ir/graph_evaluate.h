@@ -19,5 +19,7 @@ ElementBits evaluate_node(const Node& node, std::span<const ElementBits* const> 
 // Which tree a reduction over `dims` of `shape` follows: Lanes if they include the last dim that is not of
 // size 1.
 ReduceTree reduce_tree(std::span<const int64_t> shape, std::span<const int64_t> dims);
+// The extents that its tree runs over: dims of size 1 do not count, adjacent reduced dims are one.
+Dims reduce_extents(std::span<const int64_t> shape, std::span<const int64_t> dims);
 
 }  // namespace tenon::ir
