@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 
+#include "ir/graph_evaluate.h"
 #include "passes/fusion_group.h"
 
 namespace tenon::passes {
@@ -553,29 +554,21 @@ class Walk {
 
 ReduceShape reduce_shape(const ir::Node& reduce) {
   const ir::Dims& shape = reduce.inputs()[0]->shape();
-  std::vector<bool> reduced(shape.size(), false);
-  for (int64_t d : reduce.ints()) reduced[static_cast<size_t>(d)] = true;
   ReduceShape result;
-  bool open = false, last_reduced = true;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 1) continue;
-    last_reduced = reduced[d];
-    if (!reduced[d]) {
-      open = false;
-      continue;
-    }
-    if (!open) {
-      result.runs.emplace_back();
-      result.extents.push_back(1);
-    }
-    open = true;
+  result.tree = ir::reduce_tree(shape, reduce.ints());
+  result.extents = ir::reduce_extents(shape, reduce.ints()).vec();
+  if (result.extents.empty()) result.extents = {1};
+  size_t next = 0;
+  int64_t product = 1;
+  for (int64_t d : reduce.ints()) {
+    if (shape[static_cast<size_t>(d)] == 1) continue;
+    if (product == 1) result.runs.emplace_back();
     result.runs.back().push_back(static_cast<int>(d));
-    result.extents.back() *= shape[d];
-  }
-  result.tree = last_reduced ? ir::ReduceTree::Lanes : ir::ReduceTree::Columns;
-  if (result.extents.empty()) {
-    result.extents = {1};
-    result.tree = ir::ReduceTree::Lanes;
+    product *= shape[static_cast<size_t>(d)];
+    if (product == result.extents[next]) {
+      product = 1;
+      ++next;
+    }
   }
   return result;
 }

@@ -2,7 +2,6 @@
 // their nodes; what the group does not compute is loaded. In: a Group. Out: a FusedKernel whose buffers and scalars
 // name the nodes behind them.
 #include <algorithm>
-#include <limits>
 
 #include "passes/fusion_group.h"
 
@@ -16,26 +15,6 @@ using ir::Level;
 using ir::Node;
 using ir::Op;
 using ir::Value;
-
-// The value of a reduction over nothing.
-ir::Constant identity(Op op, ir::DType dtype) {
-  switch (op) {
-    case Op::Prod:
-    case Op::All: return ir::constant(dtype, int64_t{1});
-    case Op::ReduceMax: {
-      if (ir::is_float(dtype)) return ir::constant(dtype, -std::numeric_limits<double>::infinity());
-      if (!ir::is_signed(dtype)) return ir::constant(dtype, int64_t{0});
-      return ir::constant(dtype, static_cast<int64_t>(-(uint64_t{1} << (ir::item_size(dtype) * 8 - 1))));
-    }
-    case Op::ReduceMin: {
-      if (ir::is_float(dtype)) return ir::constant(dtype, std::numeric_limits<double>::infinity());
-      if (dtype == ir::DType::Bool) return ir::constant(dtype, int64_t{1});
-      int bits = ir::item_size(dtype) * 8 - (ir::is_signed(dtype) ? 1 : 0);
-      return ir::constant(dtype, static_cast<int64_t>((uint64_t{1} << bits) - 1));
-    }
-    default: return ir::constant(dtype, int64_t{0});
-  }
-}
 
 class Build {
  public:
@@ -128,7 +107,7 @@ class Build {
       Index index = renumber(map[static_cast<size_t>(node->ints()[0])]);
       return guarded(builder_.index(index, level_of(index)), guards, otherwise);
     }
-    if (is_empty_reduce(*node)) return builder_.constant(identity(node->op(), node->dtype()));
+    if (is_empty_reduce(*node)) return builder_.constant(ir::reduce_identity(node->op(), node->dtype()));
     Index index = renumber(ir::flatten(map, node->shape()));
     Level level = level_of(index);
     for (const Guard& g : guards) level = std::max(level, level_of(g.value));

@@ -11,28 +11,9 @@ using ir::Op;
 using ir::ValueId;
 using ir::VType;
 
-namespace {
-
-ir::Constant identity_constant(Op op, DType dtype) {
-  bool largest = op == Op::ReduceMin || op == Op::ArgMin;
-  bool smallest = op == Op::ReduceMax || op == Op::ArgMax;
-  if (op == Op::Prod || op == Op::All) return ir::constant(dtype, int64_t{1});
-  if (!largest && !smallest) return ir::constant(dtype, int64_t{0});
-  if (ir::is_float(dtype)) {
-    double infinity = std::numeric_limits<double>::infinity();
-    return ir::constant(dtype, largest ? infinity : -infinity);
-  }
-  if (dtype == DType::Bool) return ir::constant(dtype, int64_t{largest});
-  int bits = ir::item_size(dtype) * 8;
-  if (!ir::is_signed(dtype)) return ir::constant(dtype, largest ? (int64_t{1} << bits) - 1 : int64_t{0});
-  uint64_t top = uint64_t{1} << (bits - 1);
-  return ir::constant(dtype, static_cast<int64_t>(largest ? top - 1 : ~top + 1));
-}
-
-}  // namespace
-
 Accumulator Reducer::identity(int lanes) {
-  Accumulator result{b_.constant(identity_constant(op_, dtype_), lanes), -1};
+  Op extreme = op_ == Op::ArgMax ? Op::ReduceMax : op_ == Op::ArgMin ? Op::ReduceMin : op_;
+  Accumulator result{b_.constant(ir::reduce_identity(extreme, dtype_), lanes), -1};
   if (has_index()) result.index = b_.constant(ir::constant(DType::I64, std::numeric_limits<int64_t>::max()), lanes);
   return result;
 }

@@ -1,0 +1,174 @@
+// Fusion: which nodes share a kernel, what the kernel looks like, and why others do not.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "ir/graph.h"
+#include "passes/fusion.h"
+
+namespace tenon::passes {
+namespace {
+
+FusionResult fuse_text(const std::string& text, bool enabled = true) {
+  ir::Graph graph = ir::parse_graph(text);
+  FusionOptions options;
+  options.enabled = enabled;
+  FusionResult result = fuse(graph.outputs, options);
+  for (const FusedKernel& k : result.kernels) {
+    ir::verify(k.kernel);
+    std::string printed = ir::print(k.kernel);
+    CHECK(ir::print(ir::parse_kernel(printed)) == printed);
+  }
+  return result;
+}
+
+size_t count(const std::string& body, const std::string& inputs = "%x: f32[64,256]") {
+  return fuse_text("graph @g(" + inputs + ") {\n" + body + "}\n").kernels.size();
+}
+
+const std::string kSoftmax = R"(
+  %m = reduce.max %x dims=[1] : f32[64,1]
+  %1 = expand %m [64,256] : f32[64,256]
+  %2 = sub %x, %1 : f32[64,256]
+  %3 = exp %2 : f32[64,256]
+  %4 = reduce.sum %3 dims=[1] : f32[64,1]
+  %5 = expand %4 [64,256] : f32[64,256]
+  %6 = div %3, %5 : f32[64,256]
+  return %6
+)";
+
+TEST_CASE("a chain of elementwise ops is one kernel") {
+  CHECK(count("  %1 = neg %x : f32[64,256]\n  %2 = exp %1 : f32[64,256]\n  %3 = mul %2, %x : f32[64,256]\n  return %3\n") == 1);
+}
+
+TEST_CASE("softmax over the last dim is one kernel, and reads like the definition") {
+  FusionResult result = fuse_text("graph @softmax(%x: f32[64,256]) {" + kSoftmax + "}\n");
+  REQUIRE(result.kernels.size() == 1);
+  CHECK(ir::print(result.kernels[0].kernel) == R"(kernel @max_sub_exp_sum_div(x0: f32 in[16384], y0: f32 out[16384]) {
+  axes i: 64 parallel, r: 256 inner
+  map i r    : %0 = load x0[256*i + r] : f32
+  reduce i|r : %1 = reduce.max %0 lanes : f32
+  map i r    : %2 = sub %0, %1 : f32
+  map i r    : %3 = exp %2 : f32
+  reduce i|r : %4 = reduce.sum %3 lanes : f32
+  map i r    : %5 = div %3, %4 : f32
+  map i r    : store y0[256*i + r], %5
+}
+)");
+}
+
+TEST_CASE("softmax over the first dim, over both dims, and of a transposed tensor are one kernel each") {
+  CHECK(count(R"(
+  %m = reduce.max %x dims=[0] : f32[1,256]
+  %1 = expand %m [64,256] : f32[64,256]
+  %2 = sub %x, %1 : f32[64,256]
+  %3 = exp %2 : f32[64,256]
+  %4 = reduce.sum %3 dims=[0] : f32[1,256]
+  %5 = expand %4 [64,256] : f32[64,256]
+  %6 = div %3, %5 : f32[64,256]
+  return %6
+)") == 1);
+  CHECK(count(R"(
+  %m = reduce.max %x dims=[0,1] : f32[1,1]
+  %1 = expand %m [64,256] : f32[64,256]
+  %2 = sub %x, %1 : f32[64,256]
+  %4 = reduce.sum %2 dims=[0,1] : f32[1,1]
+  return %4
+)") == 1);
+  CHECK(count("  %t = permute %x [1,0] : f32[256,64]\n  %1 = reduce.sum %t dims=[1] : f32[256,1]\n  return %1\n") == 1);
+}
+
+TEST_CASE("mean and variance together, layer norm: one kernel") {
+  const std::string norm = R"(
+  %n = const 256 : f32[64,1]
+  %s = reduce.sum %x dims=[1] : f32[64,1]
+  %mean = div %s, %n : f32[64,1]
+  %1 = expand %mean [64,256] : f32[64,256]
+  %2 = sub %x, %1 : f32[64,256]
+  %3 = mul %2, %2 : f32[64,256]
+  %4 = reduce.sum %3 dims=[1] : f32[64,1]
+  %var = div %4, %n : f32[64,1]
+)";
+  CHECK(count(norm + "  return %mean, %var\n") == 1);
+  CHECK(count(norm + R"(
+  %eps = const 1e-05 : f32[64,1]
+  %5 = add %var, %eps : f32[64,1]
+  %6 = sqrt %5 : f32[64,1]
+  %7 = expand %6 [64,256] : f32[64,256]
+  %8 = div %2, %7 : f32[64,256]
+  %w1 = reshape %w [1,256] : f32[1,256]
+  %9 = expand %w1 [64,256] : f32[64,256]
+  %10 = mul %8, %9 : f32[64,256]
+  return %10
+)", "%x: f32[64,256], %w: f32[256]") == 1);
+}
+
+TEST_CASE("a product summed, a bias in an activation, a transposed addition: one kernel") {
+  CHECK(count("  %1 = mul %x, %y : f32[64,256]\n  %2 = reduce.sum %1 dims=[0,1] : f32[1,1]\n  return %2\n",
+              "%x: f32[64,256], %y: f32[64,256]") == 1);
+  CHECK(count("  %b1 = reshape %b [1,256] : f32[1,256]\n  %1 = expand %b1 [64,256] : f32[64,256]\n  %2 = add %x, %1 : f32[64,256]\n"
+              "  %3 = erf %2 : f32[64,256]\n  %4 = mul %3, %2 : f32[64,256]\n  return %4\n",
+              "%x: f32[64,256], %b: f32[256]") == 1);
+  CHECK(count("  %t = permute %y [1,0] : f32[64,256]\n  %1 = add %x, %t : f32[64,256]\n  return %1\n",
+              "%x: f32[64,256], %y: f32[256,64]") == 1);
+}
+
+TEST_CASE("siblings that read the same tensor share a kernel; ones that follow each other do not loop") {
+  CHECK(count("  %1 = neg %x : f32[64,256]\n  %2 = exp %x : f32[64,256]\n  return %1, %2\n") == 1);
+  CHECK(count("  %1 = reduce.sum %x dims=[1] : f32[64,1]\n  %2 = reduce.max %x dims=[1] : f32[64,1]\n  return %1, %2\n") == 1);
+  CHECK(count("  %1 = neg %x : f32[64,256]\n  %2 = reduce.sum %x dims=[1] : f32[64,1]\n  return %1, %2\n") == 1);
+}
+
+TEST_CASE("a contraction keeps its epilogue and reads its operands from memory") {
+  FusionResult result = fuse_text(R"(graph @linear(%a: f32[8,32], %w: f32[16,32], %b: f32[16]) {
+  %e = exp %a : f32[8,32]
+  %t = permute %w [1,0] : f32[32,16]
+  %d = dot %e, %t : f32[8,16]
+  %b1 = reshape %b [1,16] : f32[1,16]
+  %1 = expand %b1 [8,16] : f32[8,16]
+  %2 = add %d, %1 : f32[8,16]
+  return %2
+}
+)");
+  REQUIRE(result.kernels.size() == 2);
+  CHECK(result.kernels[0].kernel.name == "exp");
+  CHECK(result.kernels[1].kernel.name == "dot_add");
+  REQUIRE(result.refusals.size() == 1);
+  CHECK(result.refusals[0].reason == "its reader reads it with a guard or as an operand of a contraction");
+}
+
+TEST_CASE("what stays apart says why") {
+  auto reason = [](const std::string& body) {
+    FusionResult r = fuse_text("graph @g(%x: f32[64,256]) {\n" + body + "}\n");
+    CHECK(r.kernels.size() == 2);
+    return r.refusals.empty() ? std::string("none") : r.refusals[0].reason;
+  };
+  CHECK(reason("  %1 = exp %x : f32[64,256]\n  %2 = reduce.sum %1 dims=[1] : f32[64,1]\n  %3 = reduce.sum %2 dims=[0] : f32[1,1]\n  return %3\n") ==
+        "the two reductions run over different extents");
+  CHECK(reason("  %1 = exp %x : f32[64,256]\n  %2 = flip %1 dims=[1] : f32[64,256]\n  %3 = mul %1, %2 : f32[64,256]\n  return %3\n") ==
+        "its readers want different elements at the same time");
+}
+
+TEST_CASE("unfused, every computing node is a kernel of its own, views are none") {
+  CHECK(fuse_text("graph @softmax(%x: f32[64,256]) {" + kSoftmax + "}\n", false).kernels.size() == 5);
+}
+
+TEST_CASE("a held value becomes one more output of the kernel that computes it") {
+  ir::Graph graph = ir::parse_graph("graph @g(%x: f32[64,256]) {" + kSoftmax + "}\n");
+  for (const ir::NodeRef& node : graph.nodes) {
+    if (node->op() == ir::Op::Exp || node->op() == ir::Op::ReduceMax) node->holders = 1;
+  }
+  FusionResult result = fuse(graph.outputs);
+  REQUIRE(result.kernels.size() == 1);
+  CHECK(result.kernels[0].outputs.size() == 3);
+}
+
+TEST_CASE("constants, views of inputs and reductions over nothing can be outputs") {
+  CHECK(count("  %1 = const 2.5 : f32[4]\n  return %1\n") == 1);
+  CHECK(count("  %1 = permute %x [1,0] : f32[256,64]\n  return %1\n") == 1);
+  CHECK(count("  %1 = reduce.sum %e dims=[0] : f32[1,3]\n  return %1\n", "%e: f32[0,3]") == 1);
+  CHECK(count("  return %x\n") == 0);
+}
+
+}  // namespace
+}  // namespace tenon::passes
