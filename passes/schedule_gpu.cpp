@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "passes/nest.h"
 #include "passes/schedule_gpu_context.h"
 
 namespace tenon::passes {
@@ -136,8 +137,7 @@ Lowered lower_pointwise(const ir::Kernel& kernel, const GpuTarget& target) {
   const int64_t items = point_count(kernel) / width;
 
   context.begin_phase("map", ceil_div(items, target.threads));
-  const ValueId item =
-      context.add(context.mul(context.b.phase_index(), context.number(target.threads)), context.thread());
+  const ValueId item = context.item();
   if (items % target.threads != 0)
     context.begin_if(context.less(item, context.size(SizeRole::Points, 0, items)));
   const std::vector<int> axes = axes_of(kernel, ir::AxisKind::Parallel);
@@ -279,7 +279,8 @@ Lowered lower_transpose(const ir::Kernel& kernel, const GpuTarget& target, int a
 
 }  // namespace gpu
 
-Lowered lower_gpu(const ir::Kernel& kernel, const GpuTarget& target) {
+Lowered lower_gpu(const ir::Kernel& given, const GpuTarget& target) {
+  const ir::Kernel kernel = merge_axes(given);
   if (target.threads <= 0 || target.threads % gpu::kWarp != 0) {
     throw ir::IrError("a GPU block must be a whole number of warps");
   }

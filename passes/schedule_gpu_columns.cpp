@@ -29,8 +29,7 @@ class ColumnLowering {
   Lowered run() {
     const int64_t columns = kernel_.extent_of(ir::AxisKind::Parallel);
     context_.begin_phase("columns", ceil_div(columns, threads_));
-    const ValueId column =
-        context_.add(context_.mul(context_.b.phase_index(), context_.number(threads_)), context_.thread());
+    const ValueId column = context_.item();
     const bool ragged = columns % threads_ != 0;
     if (ragged) context_.begin_if(context_.less(column, context_.size(SizeRole::Points, 0, columns)));
     context_.bind_flat(axes_of(kernel_, ir::AxisKind::Parallel), column);

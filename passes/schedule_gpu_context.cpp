@@ -121,6 +121,11 @@ ValueId Context::thread() {
   return scopes_.back().thread = b.let(Op::ThreadId, {}, {out.tree.index_type, 1});
 }
 
+ValueId Context::item() {
+  const ValueId first = mul(b.phase_index(), number(out.tree.threads));
+  return add(first, thread());
+}
+
 // --- scopes
 // ---------------------------------------------------------------------------------------------------------
 
@@ -299,7 +304,8 @@ ValueId Context::guard(const ir::Instr& instr) {
     if (bounds.lo < guard.lo) {
       require(b.op(Op::Ge, {index(guard.value), size(SizeRole::Offset, 0, guard.lo)}));
     }
-    if (bounds.hi >= guard.hi) require(less(index(guard.value), size(SizeRole::Offset, 0, guard.hi)));
+    if (bounds.hi >= guard.hi)
+      require(b.op(Op::Lt, {index(guard.value), size(SizeRole::Offset, 0, guard.hi)}));
   }
   return all;
 }

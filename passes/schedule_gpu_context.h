@@ -51,6 +51,7 @@ class Context {
   ir::ValueId rem(ir::ValueId x, ir::ValueId y) { return b.op(ir::Op::Rem, {x, y}); }
   ir::ValueId less(ir::ValueId x, ir::ValueId y) { return b.op(ir::Op::Lt, {x, y}); }
   ir::ValueId thread();  // index of the thread in its block
+  ir::ValueId item();    // number of the thread in the whole launch
 
   void begin_phase(std::string name, int64_t blocks);
   void end_phase();

@@ -92,7 +92,7 @@ class RowLowering {
   void split_program();
   void split_blocks(size_t p);
   void split_rows(size_t p);
-  void store_row(const Pass& pass, ValueId only);
+  void store_row(const Pass& pass, ValueId number);
   void store_partials(const Pass& pass, ValueId place);
   void bind_results(const std::vector<bool>& wanted, ValueId row);
   void hoist(const Pass& pass);
@@ -195,6 +195,7 @@ void RowLowering::walk(const Pass& pass, ValueId block, const Element& element) 
   const ValueId inner = context_.extent(lane_axis_);
   if (in_registers_) return lanes(pass, zero, inner, slots_ * kWarp != shape_.inner, element);
   const bool ragged = shape_.inner % kLanes != 0;
+  if (shape_.outer == 1 && shape_.blocks == 1) return lanes(pass, zero, inner, ragged, element);
   if (shape_.chunked) {
     ValueId chunk = block;
     if (shape_.outer > 1) {
@@ -206,7 +207,6 @@ void RowLowering::walk(const Pass& pass, ValueId block, const Element& element) 
     const ValueId begin = context_.mul(chunk, length);
     return lanes(pass, begin, context_.b.op(Op::Min, {inner, context_.add(begin, length)}), ragged, element);
   }
-  if (shape_.outer == 1) return lanes(pass, zero, inner, ragged, element);
   const ValueId outer = context_.size(SizeRole::Points, 1, shape_.outer);
   ValueId first = zero, last = outer;
   if (shape_.blocks > 1) {
@@ -269,8 +269,8 @@ void RowLowering::accumulate(const Pass& pass, ValueId block) {
 
 // 64 -> 32 inside each thread, then 16, 8, 4, 2, 1 by shuffles; thread 0 has the value.
 State RowLowering::fold(const Reducer& reducer, const StateBuffer& accumulators) {
-  State state = reducer.combine(accumulators.load(context_, context_.number(0)),
-                                accumulators.load(context_, context_.number(1)));
+  const State low = accumulators.load(context_, context_.number(0));
+  State state = reducer.combine(low, accumulators.load(context_, context_.number(1)));
   for (int64_t distance = kWarp / 2; distance >= 1; distance /= 2) {
     const ValueId offset = context_.constant(ir::constant(ir::DType::I32, distance));
     State other;
@@ -311,11 +311,11 @@ void RowLowering::fold_partials(Value reduction, const StateBuffer& partials, Va
 // --- programs
 // -------------------------------------------------------------------------------------------------------
 
-// The row stores that are due: all threads compute the values, one stores them.
-void RowLowering::store_row(const Pass& pass, ValueId only) {
+// The row stores that are due: all threads compute the values, the one whose number is 0 stores them.
+void RowLowering::store_row(const Pass& pass, ValueId number) {
   if (pass.row_stores.empty()) return;
   context_.lower(pass.store_values);
-  context_.begin_if(only);
+  context_.begin_if(context_.b.op(Op::Eq, {number, context_.number(0)}));
   for (Value v : pass.row_stores) context_.lower(v);
   context_.end_if();
 }
@@ -329,7 +329,7 @@ void RowLowering::short_program() {
   bind_row(row);
   for (const Pass& pass : passes_) {
     context_.lower(pass.row_values);
-    store_row(pass, context_.b.op(Op::Eq, {lane_, context_.number(0)}));
+    store_row(pass, lane_);
     if (!pass.walks()) continue;
     accumulate(pass, -1);
     for (Value v : pass.reductions) finish(v, fold(reducer(context_, v), accumulators_.at(v)));
@@ -353,7 +353,7 @@ void RowLowering::long_program() {
   const ValueId blocks = context_.size(SizeRole::Blocks, 0, shape_.blocks);
   for (const Pass& pass : passes_) {
     context_.lower(pass.row_values);
-    store_row(pass, context_.b.op(Op::Eq, {context_.thread(), context_.number(0)}));
+    store_row(pass, context_.thread());
     if (!pass.walks()) continue;
     const ValueId block = context_.begin_for(warp_, blocks, warps_);
     accumulate(pass, block);
@@ -433,14 +433,13 @@ void RowLowering::split_rows(size_t p) {
   bind_row(row);
   const ValueId blocks = context_.size(SizeRole::Blocks, 0, shape_.blocks);
   for (Value v : passes_[p].reductions) fold_partials(v, partials_.at(v), context_.mul(row, blocks), blocks);
-  const ValueId first = context_.b.op(Op::Eq, {lane_, context_.number(0)});
-  context_.begin_if(first);
+  context_.begin_if(context_.b.op(Op::Eq, {lane_, context_.number(0)}));
   for (Value v : passes_[p].reductions) context_.b.store(results_.at(v), row, context_.value(v));
   context_.end_if();
   // Row stores need no reduction (they go with the first pass) or those up to this one.
   for (size_t due = p == 0 ? 0 : p + 1; due <= p + 1; ++due) {
     bind_results(passes_[due].store_values, row);
-    store_row(passes_[due], first);
+    store_row(passes_[due], lane_);
   }
   context_.end_if();
   context_.end_phase();
