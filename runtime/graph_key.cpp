@@ -18,13 +18,6 @@ uint64_t next_epoch() {
   return ++epoch;
 }
 
-void check_leaf(const Node& node) {
-  if (node.op() == Op::Input && !node.payload())
-    throw std::runtime_error("evaluate: the graph has an input without data");
-  if (node.device() != 0)
-    throw std::runtime_error("evaluate: device " + std::to_string(node.device()) + " is not available");
-}
-
 }  // namespace
 
 bool changes_code(ir::DType dtype, uint64_t bits) {
@@ -33,12 +26,13 @@ bool changes_code(ir::DType dtype, uint64_t bits) {
   return value == 0 || value == 1 || value == -1;
 }
 
-void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt) {
+void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool inputs_have_data) {
   nodes.clear();
   roots.clear();
   words.clear();
   stack_.clear();
   pending = false;
+  inputs_have_data_ = inputs_have_data;
   epoch_ = next_epoch();
   words.push_back(salt);
   for (const ir::NodeRef& root : given) {
@@ -89,6 +83,15 @@ void GraphKey::finish(Node* node) {
   }
   if (with_bits) words.push_back(node->bits());
   if (node->op() == Op::Pad) words.push_back(node->inputs()[1]->bits());
+}
+
+void GraphKey::check_leaf(const Node& node) const {
+  if (inputs_have_data_ && node.op() == Op::Input && !node.payload()) {
+    throw std::runtime_error("evaluate: the graph has an input without data");
+  }
+  if (node.device() != 0) {
+    throw std::runtime_error("evaluate: device " + std::to_string(node.device()) + " is not available");
+  }
 }
 
 int32_t GraphKey::number(const Node* node) const { return node->mark == epoch_ ? node->mark_value : -1; }

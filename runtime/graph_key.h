@@ -26,7 +26,7 @@ struct GraphKey {
   // Fills all of it; the vectors keep their memory from one call to the next. `salt` is the first word: the
   // options that change code. Call under the evaluation lock (it uses Node::mark). Throws std::runtime_error
   // for an input without data or a device that is not a CPU.
-  void read(std::span<const ir::NodeRef> roots, uint64_t salt);
+  void read(std::span<const ir::NodeRef> roots, uint64_t salt, bool inputs_have_data = true);
   int32_t number(
       const ir::Node* node) const;  // of a node in `nodes`; -1 for others; until the next read of any key
 
@@ -36,9 +36,11 @@ struct GraphKey {
     uint32_t next;
   };
   void finish(ir::Node* node);
+  void check_leaf(const ir::Node& node) const;
 
   std::vector<Visit> stack_;
   uint64_t epoch_ = 0;
+  bool inputs_have_data_ = true;
 };
 
 // Whether passes may turn a constant of this value into code of its own.

@@ -8,6 +8,7 @@
 #include "codegen/llvm/jit.h"
 #include "runtime/analysis.h"
 #include "runtime/profiler.h"
+#include "runtime/report.h"
 
 namespace tenon::runtime {
 namespace {
@@ -18,31 +19,6 @@ using passes::FusedKernel;
 
 bool interprets(const Options& options) {
   return options.backend == Options::Backend::Interpreter || !codegen::llvm_backend::available();
-}
-
-int64_t iterations(const ir::Kernel& kernel, ir::Level level) {
-  int64_t count = kernel.extent_of(ir::AxisKind::Parallel);
-  if (level == ir::Level::Full) count *= kernel.extent_of(ir::AxisKind::Inner);
-  if (level == ir::Level::Contract) count *= kernel.extent_of(ir::AxisKind::Contract);
-  return count;
-}
-
-std::shared_ptr<KernelRecord> facts_of(const FusedKernel& fused) {
-  auto facts = std::make_shared<KernelRecord>();
-  const ir::Kernel& kernel = fused.kernel;
-  facts->name = kernel.name;
-  facts->ops = static_cast<int>(fused.fused.size());
-  for (const ir::KernelBuffer& b : kernel.buffers) facts->bytes += b.numel * ir::item_size(b.dtype);
-  for (const ir::Instr& in : kernel.instrs) {
-    if (in.op == Op::Contract) {
-      facts->flops += 2 * iterations(kernel, ir::Level::Contract);
-    } else if (ir::is_reduce(in.op)) {
-      facts->flops += iterations(kernel, ir::Level::Full);
-    } else if (ir::is_elementwise(in.op)) {
-      facts->flops += iterations(kernel, in.level) * ir::info(in.op).cost;
-    }
-  }
-  return facts;
 }
 
 class Builder {
@@ -118,7 +94,7 @@ class Builder {
 
   void add_step(const FusedKernel& fused) {
     Step step;
-    std::shared_ptr<KernelRecord> facts = facts_of(fused);
+    auto facts = std::make_shared<KernelRecord>(kernel_facts(fused));
     for (const Node* node : fused.scalars) {
       auto it = analysis_.constants.find(node);
       step.scalars.push_back(it == analysis_.constants.end() ? ScalarSource{-1, node->bits()}

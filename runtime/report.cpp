@@ -1,0 +1,225 @@
+// dump and explain, and TENON_DUMP: text of every stage, from the same analysis that makes plans.
+#include <cstdio>
+#include <stdexcept>
+
+#include "codegen/cuda/emit.h"
+#include "codegen/llvm/jit.h"
+#include "runtime/analysis.h"
+#include "runtime/evaluate.h"
+#include "runtime/evaluation.h"
+#include "runtime/report.h"
+
+namespace tenon::runtime {
+namespace {
+
+namespace llvm_backend = codegen::llvm_backend;
+using passes::FusedKernel;
+
+constexpr const char* kStageNames[] = {"graph", "fused",    "kernel", "looptree",
+                                       "llvm",  "assembly", "cuda",   "ptx"};
+
+std::string fused_text(const Analysis& a) {
+  std::string text = ir::print(a.graph);
+  for (const FusedKernel& k : a.fusion.kernels) text += "kernel @" + k.kernel.name + ": " + op_list(k) + "\n";
+  return text;
+}
+
+std::string kernel_text(const FusedKernel& fused, Stage stage, const Options& options) {
+  if (stage == Stage::Kernel) return ir::print(fused.kernel);
+  if (stage == Stage::CUDA)
+    return codegen::cuda::emit(passes::lower_gpu(passes::run_kernel_passes(fused.kernel)).tree);
+  ir::LoopTree tree = schedule(fused.kernel, options).lowered.tree;
+  if (stage == Stage::LoopTree) return ir::print(tree);
+  return stage == Stage::LLVM ? llvm_backend::emit_ir(tree) : llvm_backend::emit_assembly(tree);
+}
+
+std::string stage_text(const GraphKey& key, const Analysis& a, Stage stage, const Options& options) {
+  if (stage == Stage::Graph) {
+    std::vector<ir::NodeRef> roots;
+    for (int32_t root : key.roots) roots.emplace_back(key.nodes[static_cast<size_t>(root)]);
+    return ir::print(ir::Graph::of(roots));
+  }
+  if (stage == Stage::Fused) return fused_text(a);
+  if (stage == Stage::PTX)
+    return "PTX is made by NVRTC, which this build does not load; the CUDA stage has the source.\n";
+  bool needs_llvm = stage == Stage::LLVM || stage == Stage::Assembly;
+  if (needs_llvm && !llvm_backend::available()) return "This build has no LLVM.\n";
+  std::string text;
+  for (const FusedKernel& fused : a.fusion.kernels) {
+    try {
+      text += kernel_text(fused, stage, options);
+    } catch (const ir::IrError& e) {
+      text += "kernel @" + fused.kernel.name + ": " + e.what() + "\n";
+    }
+    if (!text.empty() && text.back() != '\n') text += '\n';
+  }
+  return text.empty() ? "Nothing is pending: no kernel.\n" : text;
+}
+
+std::string readable(double value, const char* const* units, int count, double base) {
+  int unit = 0;
+  for (; value >= base && unit + 1 < count; ++unit) value /= base;
+  char text[48];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.2f %s", value, units[unit]);
+  return text;
+}
+
+std::string readable_bytes(int64_t bytes) {
+  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  return readable(static_cast<double>(bytes), units, 5, 1024);
+}
+
+std::string readable_flops(int64_t flops) {
+  constexpr const char* units[] = {"flop", "Kflop", "Mflop", "Gflop", "Tflop"};
+  return readable(static_cast<double>(flops), units, 5, 1000);
+}
+
+int64_t role_bytes(const ir::Kernel& kernel, ir::Role role) {
+  int64_t bytes = 0;
+  for (const ir::KernelBuffer& b : kernel.buffers) {
+    if (b.role == role) bytes += b.numel * ir::item_size(b.dtype);
+  }
+  return bytes;
+}
+
+int64_t iterations(const ir::Kernel& kernel, ir::Level level) {
+  int64_t count = kernel.extent_of(ir::AxisKind::Parallel);
+  if (level == ir::Level::Full) count *= kernel.extent_of(ir::AxisKind::Inner);
+  if (level == ir::Level::Contract) count *= kernel.extent_of(ir::AxisKind::Contract);
+  return count;
+}
+
+std::string schedule_name(const FusedKernel& fused, const Options& options) {
+  if (options.backend == Options::Backend::Interpreter || !llvm_backend::available()) return "interpreter";
+  try {
+    return schedule(fused.kernel, options).lowered.schedule;
+  } catch (const ir::IrError& e) {
+    return std::string("none (") + e.what() + ")";
+  }
+}
+
+std::string explain_kernel(size_t number, const FusedKernel& fused, const Options& options) {
+  KernelRecord facts = kernel_facts(fused);
+  int64_t in = role_bytes(fused.kernel, ir::Role::In), out = role_bytes(fused.kernel, ir::Role::Out);
+  char intensity[32];
+  std::snprintf(intensity, sizeof intensity, "%.2f",
+                static_cast<double>(facts.flops) / static_cast<double>(std::max<int64_t>(1, in + out)));
+  std::string text = "kernel " + std::to_string(number) + " @" + facts.name + "\n";
+  text += "  schedule   " + schedule_name(fused, options) + "\n";
+  text += "  fuses      " + std::to_string(facts.ops) + (facts.ops == 1 ? " node: " : " nodes: ") +
+          op_list(fused) + "\n";
+  text += "  reads      " + readable_bytes(in) + " from " + std::to_string(fused.inputs.size()) +
+          ", writes " + readable_bytes(out) + " to " + std::to_string(fused.outputs.size()) + "\n";
+  text += "  work       " + readable_flops(facts.flops) + ", " + intensity + " flop/byte\n";
+  return text;
+}
+
+std::string node_text(const ir::Node& node) {
+  return std::string(ir::info(node.op()).text) + " " + type_text(node);
+}
+
+// The pieces of all reports: reads the graph under the lock and analyses it.
+template <typename F>
+auto with_analysis(std::span<const ir::NodeRef> roots, F&& f) {
+  Options o = options();
+  std::lock_guard lock(evaluation_mutex());
+  GraphKey key;
+  key.read(roots, key_salt(o), false);
+  Analysis a = analyse(key, o);
+  return f(key, a, o);
+}
+
+void write_dump(const std::string& directory, int plan, Stage stage, const std::string& text) {
+  const char* name = kStageNames[static_cast<size_t>(stage)];
+  if (directory.empty()) {
+    std::fprintf(stderr, "=== tenon plan %d: %s\n%s", plan, name, text.c_str());
+    return;
+  }
+  char file[64];
+  std::snprintf(file, sizeof file, "/plan%04d.%s.txt", plan, name);
+  std::FILE* out = std::fopen((directory + file).c_str(), "w");
+  if (!out) {
+    static bool warned = false;
+    if (!std::exchange(warned, true)) {
+      std::fprintf(stderr, "tenon: TENON_DUMP_DIR=%s cannot be written to\n", directory.c_str());
+    }
+    return;
+  }
+  std::fwrite(text.data(), 1, text.size(), out);
+  std::fclose(out);
+}
+
+}  // namespace
+
+std::string type_text(const ir::Node& node) {
+  std::string text = std::string(ir::name(node.dtype())) + "[";
+  for (size_t d = 0; d < node.shape().size(); ++d)
+    text += (d == 0 ? "" : ",") + std::to_string(node.shape()[d]);
+  return text + "]";
+}
+
+std::string op_list(const FusedKernel& fused) {
+  constexpr size_t most = 40;
+  std::string text;
+  for (size_t i = 0; i < fused.fused.size() && i < most; ++i) {
+    text += (text.empty() ? "" : ", ") + std::string(ir::info(fused.fused[i]->op()).text);
+  }
+  return fused.fused.size() > most ? text + ", ..." : text;
+}
+
+KernelRecord kernel_facts(const FusedKernel& fused) {
+  KernelRecord facts;
+  const ir::Kernel& kernel = fused.kernel;
+  facts.name = kernel.name;
+  facts.ops = static_cast<int>(fused.fused.size());
+  facts.bytes = role_bytes(kernel, ir::Role::In) + role_bytes(kernel, ir::Role::Out);
+  for (const ir::Instr& in : kernel.instrs) {
+    if (in.op == ir::Op::Contract) {
+      facts.flops += 2 * iterations(kernel, ir::Level::Contract);
+    } else if (ir::is_reduce(in.op)) {
+      facts.flops += iterations(kernel, ir::Level::Full);
+    } else if (ir::is_elementwise(in.op)) {
+      facts.flops += iterations(kernel, in.level) * ir::info(in.op).cost;
+    }
+  }
+  return facts;
+}
+
+std::string dump(std::span<const ir::NodeRef> roots, Stage stage) {
+  return with_analysis(roots, [&](const GraphKey& key, const Analysis& a, const Options& o) {
+    return stage_text(key, a, stage, o);
+  });
+}
+
+std::string explain(std::span<const ir::NodeRef> roots) {
+  return with_analysis(roots, [](const GraphKey& key, const Analysis& a, const Options& o) {
+    std::string text = "graph: " + std::to_string(key.nodes.size()) + " nodes, " +
+                       std::to_string(a.graph.nodes.size()) + " after the passes; " +
+                       std::to_string(a.graph.outputs.size()) + " outputs, " +
+                       std::to_string(a.fusion.kernels.size()) + " kernels\n";
+    for (size_t k = 0; k < a.fusion.kernels.size(); ++k) text += explain_kernel(k, a.fusion.kernels[k], o);
+    if (!a.fusion.refusals.empty()) text += "not fused:\n";
+    for (const passes::Refusal& r : a.fusion.refusals) {
+      text += "  " + node_text(*r.producer) + " -> " + (r.consumer ? node_text(*r.consumer) : "its readers") +
+              ": " + r.reason + "\n";
+    }
+    return text;
+  });
+}
+
+std::string draw_svg(std::span<const ir::NodeRef> roots) {
+  return with_analysis(roots, [](const GraphKey&, const Analysis& a, const Options&) { return svg_of(a); });
+}
+
+void dump_new_plan(const GraphKey& key, const Options& options) {
+  static int plans = 0;
+  int plan = plans++;
+  Analysis a = analyse(key, options);
+  for (uint32_t bit = 0; bit < std::size(kStageNames); ++bit) {
+    if ((options.dump >> bit & 1) == 0) continue;
+    auto stage = static_cast<Stage>(bit);
+    write_dump(options.dump_dir, plan, stage, stage_text(key, a, stage, options));
+  }
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,16 @@
+// Pieces of text that dump, explain and the drawing share.
+#pragma once
+
+#include <string>
+
+#include "runtime/analysis.h"
+#include "runtime/evaluate.h"
+
+namespace tenon::runtime {
+
+std::string type_text(const ir::Node& node);                  // "f32[128,64]"
+std::string op_list(const passes::FusedKernel& fused);        // "sub, exp, reduce.sum, div"
+KernelRecord kernel_facts(const passes::FusedKernel& fused);  // name, ops, bytes, flops
+std::string svg_of(const Analysis& analysis);
+
+}  // namespace tenon::runtime
