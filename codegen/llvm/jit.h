@@ -12,13 +12,14 @@ namespace tenon::codegen::llvm_backend {
 bool available();                 // false in a -DTENON_LLVM=OFF build
 std::string version();            // "19.1.7"
 std::string host_cpu();           // LLVM's name of this CPU
-std::string host_features();      // its ISA features, comma separated, sorted: part of the disk key
+std::string host_features();      // "-amx,+avx,...": its ISA features, sorted by name: part of the disk key
 int host_vector_bits();           // 128, 256 or 512
 
 // One self-contained relocatable object with a function `phase0`, `phase1`, ... for each phase. Thread-safe; callable
-// from several threads at once. Throws IrError if LLVM's verifier rejects the module.
-std::string compile_object(const ir::LoopTree& tree);
-// Links an object into this process. Throws std::runtime_error if it is not one of ours.
+// from several threads at once. Throws IrError on a malformed tree, or if LLVM rejects the module. `cpu` names another
+// CPU than the host, without the host's features ("x86-64-v3"): the same bits come out on every one.
+std::string compile_object(const ir::LoopTree& tree, const std::string& cpu = {});
+// Links an object into this process. Throws std::runtime_error if it is not one of ours, or damaged.
 std::unique_ptr<Executable> load_object(const std::string& object, int phase_count);
 
 std::string emit_ir(const ir::LoopTree& tree);        // as emitted, before LLVM's passes

@@ -1,0 +1,316 @@
+// From LLVM module to callable code: a short pass list, the host's code generator, one checked and sealed
+// object a tree, and ORC to link objects into the process. Takes loop trees or sealed objects; gives objects
+// and Executables.
+#ifdef TENON_HAVE_LLVM
+#include "codegen/llvm/jit.h"
+
+#include <llvm/Analysis/AssumptionCache.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/Config/llvm-config.h>
+#include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#if __has_include(<llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h>)
+#include <llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h>
+#endif
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PassInstrumentation.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ObjectFile.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Support/xxhash.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/Mem2Reg.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+#include <stdexcept>
+#include <vector>
+
+#include "codegen/llvm/emit.h"
+
+namespace tenon::codegen::llvm_backend {
+
+namespace orc = ::llvm::orc;
+using ::llvm::TargetMachine;
+
+namespace {
+
+// The only symbols that an object may leave open: a CPU without FMA instructions rounds fma in libm.
+constexpr std::string_view kMathSymbols[] = {"fma", "fmaf"};
+
+void initialise() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    ::llvm::InitializeNativeTarget();
+    ::llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
+bool host_has(const char* feature) {
+  static const auto features = ::llvm::sys::getHostCPUFeatures();
+  const auto found = features.find(feature);
+  return found != features.end() && found->second;
+}
+
+// --- compiling
+// ------------------------------------------------------------------------------------------------------
+
+std::unique_ptr<TargetMachine> make_target_machine(const std::string& cpu) {
+  initialise();
+  ::llvm::TargetOptions options;
+  options.AllowFPOpFusion = ::llvm::FPOpFusion::Strict;
+  const std::string name = ::llvm::sys::getProcessTriple();
+#if LLVM_VERSION_MAJOR >= 21
+  const ::llvm::Triple triple(name);
+#else
+  const std::string& triple = name;
+#endif
+  std::string error;
+  const ::llvm::Target* target = ::llvm::TargetRegistry::lookupTarget(name, error);
+  if (!target) throw std::runtime_error("LLVM has no code generator for this machine: " + error);
+  std::unique_ptr<TargetMachine> machine(target->createTargetMachine(
+      triple, cpu.empty() ? host_cpu() : cpu, cpu.empty() ? host_features() : "", options,
+      ::llvm::Reloc::PIC_, ::llvm::CodeModel::Small, ::llvm::CodeGenOptLevel::Default));
+  if (!machine) throw std::runtime_error("LLVM cannot generate code for " + (cpu.empty() ? host_cpu() : cpu));
+  return machine;
+}
+
+// One compilation: its own context and target machine, so that threads share nothing.
+struct Compilation {
+  ::llvm::LLVMContext context;
+  std::unique_ptr<TargetMachine> machine;
+  std::unique_ptr<::llvm::Module> module;
+
+  Compilation(const ir::LoopTree& tree, const std::string& cpu) : machine(make_target_machine(cpu)) {
+    const ::llvm::MCSubtargetInfo& features = *machine->getMCSubtargetInfo();
+    if (machine->getTargetTriple().isX86() && !features.checkFeatures("+sse4.1")) {
+      throw std::runtime_error("this CPU lacks SSE4.1, the least that generated code needs");
+    }
+    module = emit_module(tree, context, features.checkFeatures("+f16c"));
+#if LLVM_VERSION_MAJOR >= 21
+    module->setTargetTriple(machine->getTargetTriple());
+#else
+    module->setTargetTriple(machine->getTargetTriple().str());
+#endif
+    module->setDataLayout(machine->createDataLayout());
+    std::string report;
+    ::llvm::raw_string_ostream out(report);
+    if (::llvm::verifyModule(*module, &out))
+      throw ir::IrError("LLVM refuses the code of " + tree.name + ": " + report);
+  }
+
+  // Registers to SSA, common subexpressions (index arithmetic mostly), straight branches. The tree is
+  // vectorised and unrolled already: LLVM's own pipelines find nothing more and take several times as long.
+  void optimise() {
+    ::llvm::FunctionAnalysisManager analyses;
+    analyses.registerPass([] { return ::llvm::PassInstrumentationAnalysis(); });
+    analyses.registerPass([] { return ::llvm::DominatorTreeAnalysis(); });
+    analyses.registerPass([] { return ::llvm::AssumptionAnalysis(); });
+    analyses.registerPass([] { return ::llvm::TargetLibraryAnalysis(); });
+    analyses.registerPass([&] { return machine->getTargetIRAnalysis(); });
+    ::llvm::FunctionPassManager passes;
+    passes.addPass(::llvm::PromotePass());
+    passes.addPass(::llvm::EarlyCSEPass());
+    passes.addPass(::llvm::SimplifyCFGPass());
+    for (::llvm::Function& function : *module) {
+      if (!function.isDeclaration()) passes.run(function, analyses);
+    }
+  }
+
+  std::string generate(::llvm::CodeGenFileType type) {
+    ::llvm::SmallString<0> text;
+    ::llvm::raw_svector_ostream out(text);
+    ::llvm::legacy::PassManager passes;
+    if (machine->addPassesToEmitFile(passes, out, nullptr, type)) {
+      throw std::runtime_error("LLVM cannot write this kind of file");
+    }
+    passes.run(*module);
+    return std::string(text);
+  }
+};
+
+std::string text_of(::llvm::Error error) { return ::llvm::toString(std::move(error)); }
+
+void check_symbols(const std::string& object) {
+  auto file = ::llvm::object::ObjectFile::createObjectFile(::llvm::MemoryBufferRef(object, "kernel"));
+  if (!file) throw std::runtime_error("LLVM wrote an unreadable object: " + text_of(file.takeError()));
+  for (const ::llvm::object::SymbolRef& symbol : (*file)->symbols()) {
+    const uint32_t flags = ::llvm::cantFail(symbol.getFlags());
+    if (!(flags & ::llvm::object::SymbolRef::SF_Undefined)) continue;
+    const ::llvm::StringRef name = ::llvm::cantFail(symbol.getName());
+    if (name.empty() || std::ranges::count(kMathSymbols, std::string_view(name)) != 0) continue;
+    throw ir::IrError("generated code calls " + name.str() + ", which is not part of it");
+  }
+}
+
+// --- sealing: object | magic | hash of all before it. A damaged object is known before LLVM or the CPU reads
+// it. ------
+constexpr char kMagic[8] = {'T', 'E', 'N', 'O', 'N', 'O', 'B', 'J'};
+constexpr size_t kSealSize = sizeof kMagic + sizeof(uint64_t);
+
+uint64_t hash_of(std::string_view bytes) {
+  return ::llvm::xxh3_64bits({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+}
+
+std::string seal(std::string object) {
+  object.append(kMagic, sizeof kMagic);
+  const uint64_t hash = hash_of(object);
+  return object.append(reinterpret_cast<const char*>(&hash), sizeof hash);
+}
+
+std::string_view unseal(std::string_view object) {
+  uint64_t hash = 0;
+  if (object.size() > kSealSize) {
+    std::memcpy(&hash, object.data() + object.size() - sizeof hash, sizeof hash);
+    const std::string_view sealed = object.substr(0, object.size() - sizeof hash);
+    if (sealed.ends_with(std::string_view(kMagic, sizeof kMagic)) && hash == hash_of(sealed)) {
+      return sealed.substr(0, sealed.size() - sizeof kMagic);
+    }
+  }
+  throw std::runtime_error("not an object of Tenon's, or a damaged one");
+}
+
+// --- linking
+// ----------------------------------------------------------------------------------------------------------
+
+template <typename T>
+T checked(::llvm::Expected<T> result) {
+  if (!result) throw std::runtime_error("cannot link a kernel: " + text_of(result.takeError()));
+  return std::move(*result);
+}
+
+void checked(::llvm::Error error) {
+  if (error) throw std::runtime_error("cannot link a kernel: " + text_of(std::move(error)));
+}
+
+// The process's linker. Never destroyed: kernels may outlive every static object.
+class Linker {
+ public:
+  static Linker& get() {
+    static Linker* const linker = new Linker;
+    return *linker;
+  }
+
+  orc::JITDylib& link(std::string_view object, int phase_count, std::vector<PhaseFunction>& phases) {
+    orc::JITDylib& library = session_.createBareJITDylib("kernel" + std::to_string(next_++));
+    try {
+      library.addToLinkOrder(*math_);
+      checked(
+          layer_.add(library, ::llvm::MemoryBuffer::getMemBufferCopy(::llvm::StringRef(object), "kernel")));
+      for (int i = 0; i < phase_count; ++i) {
+        const auto symbol =
+            checked(session_.lookup({&library}, session_.intern("phase" + std::to_string(i))));
+        phases.push_back(symbol.getAddress().toPtr<PhaseFunction>());
+      }
+    } catch (...) {
+      unlink(library);
+      throw;
+    }
+    return library;
+  }
+
+  void unlink(orc::JITDylib& library) { ::llvm::consumeError(session_.removeJITDylib(library)); }
+
+ private:
+  Linker()
+      : session_(checked(orc::SelfExecutorProcessControl::Create(
+            nullptr, std::make_unique<orc::InPlaceTaskDispatcher>()))),
+        layer_(session_),
+        math_(&session_.createBareJITDylib("math")) {
+    session_.setErrorReporter(
+        [](::llvm::Error error) { ::llvm::consumeError(std::move(error)); });  // lookup reports it
+    const void* functions[] = {
+        reinterpret_cast<void*>(static_cast<double (*)(double, double, double)>(std::fma)),
+        reinterpret_cast<void*>(static_cast<float (*)(float, float, float)>(std::fma))};
+    orc::SymbolMap symbols;
+    for (size_t i = 0; i < 2; ++i) {
+      symbols[session_.intern(::llvm::StringRef(kMathSymbols[i]))] = {
+          orc::ExecutorAddr::fromPtr(functions[i]),
+          ::llvm::JITSymbolFlags::Exported | ::llvm::JITSymbolFlags::Callable};
+    }
+    checked(math_->define(orc::absoluteSymbols(std::move(symbols))));
+  }
+
+  orc::ExecutionSession session_;
+  orc::ObjectLinkingLayer layer_;
+  orc::JITDylib* math_;
+  std::atomic<uint64_t> next_{0};
+};
+
+struct LinkedExecutable final : Executable {
+  explicit LinkedExecutable(std::string_view object, int phase_count)
+      : library(Linker::get().link(object, phase_count, phases)) {}
+  ~LinkedExecutable() override { Linker::get().unlink(library); }
+  orc::JITDylib& library;
+};
+
+}  // namespace
+
+bool available() { return true; }
+
+std::string version() { return LLVM_VERSION_STRING; }
+
+std::string host_cpu() { return ::llvm::sys::getHostCPUName().str(); }
+
+std::string host_features() {
+  static const std::string* const text = [] {
+    std::vector<std::string> features;
+    for (const auto& feature : ::llvm::sys::getHostCPUFeatures()) {
+      features.push_back((feature.second ? "+" : "-") + feature.first().str());
+    }
+    std::ranges::sort(features, {}, [](const std::string& f) { return f.substr(1); });
+    auto* joined = new std::string;
+    for (const std::string& feature : features) *joined += (joined->empty() ? "" : ",") + feature;
+    return joined;
+  }();
+  return *text;
+}
+
+int host_vector_bits() {
+  if (host_has("avx512f") && host_has("avx512vl") && host_has("avx512bw") && host_has("avx512dq")) return 512;
+  return host_has("avx2") ? 256 : 128;
+}
+
+std::string compile_object(const ir::LoopTree& tree, const std::string& cpu) {
+  Compilation compilation(tree, cpu);
+  compilation.optimise();
+  std::string object = compilation.generate(::llvm::CodeGenFileType::ObjectFile);
+  check_symbols(object);
+  return seal(std::move(object));
+}
+
+std::unique_ptr<Executable> load_object(const std::string& object, int phase_count) {
+  initialise();
+  return std::make_unique<LinkedExecutable>(unseal(object), phase_count);
+}
+
+std::string emit_ir(const ir::LoopTree& tree) {
+  const Compilation compilation(tree, "");
+  std::string text;
+  ::llvm::raw_string_ostream out(text);
+  compilation.module->print(out, nullptr);
+  return text;
+}
+
+std::string emit_assembly(const ir::LoopTree& tree) {
+  Compilation compilation(tree, "");
+  compilation.optimise();
+  return compilation.generate(::llvm::CodeGenFileType::AssemblyFile);
+}
+
+}  // namespace tenon::codegen::llvm_backend
+#endif
