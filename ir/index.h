@@ -32,8 +32,7 @@ class Index {
  public:
   Index();                  // 0
   Index(int64_t constant);  // NOLINT(implicit): literals read as indices
-  static Index axis(int id,
-                    int64_t extent);  // values 0 .. extent-1; an axis of extent 0 or 1 is the constant 0
+  static Index axis(int id, int64_t extent);  // values 0 .. extent-1; the constant 0 if extent <= 1
 
   friend Index operator+(const Index& a, const Index& b);
   friend Index operator-(const Index& a, const Index& b);
@@ -43,8 +42,7 @@ class Index {
   bool is_constant() const;
   int64_t constant_part() const;
   Bounds bounds() const;
-  int64_t divisor()
-      const;  // the largest g found such that every value is a multiple of g; 0 for the constant 0
+  int64_t divisor() const;  // the largest g known to divide every value; 0 for the constant 0
 
   // Canonical terms, in canonical order.
   struct Term {
@@ -61,8 +59,7 @@ class Index {
   bool is_affine() const;           // every term is a plain axis
   bool depends_on(int axis) const;  // also inside compound terms
   std::vector<int> axes() const;    // those it depends on, ascending
-  // c such that value(axis + 1) - value(axis) == c wherever both are in range; nullopt-like: ok=false when
-  // not constant.
+  // c such that value(axis + 1) - value(axis) == c wherever both are in range; not ok when it varies.
   struct Stride {
     bool ok;
     int64_t value;
@@ -97,8 +94,8 @@ struct IndexSyntaxError : IrError {
   size_t offset;
 };
 
-// Parses what print writes. `axis(name)` gives the expression of an axis name, or throws IrError. Throws
-// IndexSyntaxError.
+// Parses what print writes; throws IndexSyntaxError. `axis(name)` gives the expression of an axis name, or
+// throws IrError.
 Index parse_index(std::string_view text, const std::function<Index(std::string_view name)>& axis);
 
 // Row-major flat position of `indices` in `shape`, and back: the two halves of every reshape.

@@ -22,4 +22,11 @@ Level join(Level a, Level b);
 // The least level whose points determine `index`.
 Level level_of(const Kernel& kernel, const Index& index);
 
+// Which axes an instruction runs over, as its line of text says: "map r c", "reduce r|c", "contract i j|k".
+std::string stage_text(const Kernel& kernel, const Instr& instr);
+
+// The verifier in two parts, so that the parser can name the line of a bad instruction. Both throw IrError.
+void check_header(const Kernel& kernel);
+void check_instr(const Kernel& kernel, size_t at);
+
 }  // namespace tenon::ir

@@ -1,0 +1,428 @@
+// The text form of kernels, both ways, in the style shown at the top of ir/kernel.h. One instruction a line:
+//
+//   map r c      : %0 = load x[8*r + c - 2] if 0 <= c - 2 < 8 and r < 5 else %1 : f32      (guards: LO <=
+//   index < HI) map r        : %1 = const -inf : f32                 scalar a0 : f32      index 8*r + c : i64
+//   contract i|k : %2 = load x[8*i + k] : f32
+//   reduce i|k   : %3 = contract %2, %2 : f32            reduce.sum %0 lanes : f32
+//   map r |      : store y[r], %3                        "map r |" is full level in a kernel without inner
+//   axes
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <unordered_map>
+
+#include "ir/kernel.h"
+#include "ir/kernel_rules.h"
+
+namespace tenon::ir {
+namespace {
+
+// --- printing ---------------------------------------------------------------------------------------------
+constexpr std::string_view kRoles[] = {"in", "out", "scratch"};
+constexpr std::string_view kKinds[] = {"parallel", "inner", "contract"};
+constexpr std::string_view kTrees[] = {"lanes", "columns"};
+
+std::string axis_names(const Kernel& kernel, AxisKind kind) {
+  std::string text;
+  for (const Axis& a : kernel.axes) {
+    if (a.kind == kind) text += (text.empty() ? "" : " ") + a.name;
+  }
+  return text;
+}
+
+class Printer {
+ public:
+  explicit Printer(const Kernel& kernel) : kernel_(kernel) {}
+
+  std::string print() {
+    text_ = "kernel @" + kernel_.name + "(" + parameters() + ") {\n";
+    if (!kernel_.axes.empty()) text_ += "  axes " + axes() + "\n";
+    size_t width = 0;
+    for (const Instr& i : kernel_.instrs) width = std::max(width, stage_text(kernel_, i).size());
+    for (const Instr& i : kernel_.instrs) {
+      std::string stage = stage_text(kernel_, i);
+      stage.resize(width, ' ');
+      numbers_.push_back(i.op == Op::Store ? -1 : next_++);
+      text_ += "  " + stage + " : " + body(i) + "\n";
+    }
+    return text_ + "}\n";
+  }
+
+ private:
+  std::string parameters() const {
+    std::string text;
+    for (const KernelBuffer& b : kernel_.buffers) {
+      text += (text.empty() ? "" : ", ") + b.name + ": " + std::string(name(b.dtype)) + " " +
+              std::string(kRoles[static_cast<int>(b.role)]) + "[" + std::to_string(b.numel) + "]";
+    }
+    for (const KernelScalar& s : kernel_.scalars) {
+      text += (text.empty() ? "" : ", ") + s.name + ": " + std::string(name(s.dtype)) + " scalar";
+    }
+    return text;
+  }
+  std::string axes() const {
+    std::string text;
+    for (const Axis& a : kernel_.axes) {
+      text += (text.empty() ? "" : ", ") + a.name + ": " + std::to_string(a.extent) + " " +
+              std::string(kKinds[static_cast<int>(a.kind)]);
+    }
+    return text;
+  }
+  std::string index(const Index& e) const {
+    return e.print([&](int axis) { return kernel_.axes.at(static_cast<size_t>(axis)).name; });
+  }
+  std::string value(Value v) const { return "%" + std::to_string(numbers_.at(static_cast<size_t>(v))); }
+  std::string values(const Instr& i) const {
+    std::string text;
+    for (Value v : i.args) text += (text.empty() ? " " : ", ") + value(v);
+    return text;
+  }
+  std::string access(const Instr& i) const {
+    return " " + kernel_.buffers.at(static_cast<size_t>(i.slot)).name + "[" + index(i.index) + "]";
+  }
+  std::string guards(const Instr& i) const {
+    std::string text;
+    for (const Guard& g : i.guards) {
+      text += text.empty() ? " if " : " and ";
+      text += std::to_string(g.lo) + " <= " + index(g.value) + " < " + std::to_string(g.hi);
+    }
+    return text;
+  }
+  std::string body(const Instr& i) const {
+    std::string op(info(i.op).text);
+    if (i.op == Op::Store) return op + access(i) + "," + values(i) + guards(i);
+    std::string text = "%" + std::to_string(numbers_.back()) + " = " + op;
+    if (i.op == Op::Load) {
+      text += access(i) + guards(i) + (i.args.empty() ? "" : " else" + values(i));
+    } else if (i.op == Op::Const) {
+      text += " " + ir::print(Constant{i.dtype, i.bits});
+    } else if (i.op == Op::Scalar) {
+      text += " " + kernel_.scalars.at(static_cast<size_t>(i.slot)).name;
+    } else if (i.op == Op::IndexOf) {
+      text += " " + index(i.index);
+    } else {
+      text += values(i);
+      if (is_reduce(i.op)) text += " " + std::string(kTrees[static_cast<int>(i.tree)]);
+    }
+    return text + " : " + std::string(name(i.dtype));
+  }
+
+  const Kernel& kernel_;
+  std::string text_;
+  std::vector<int> numbers_;  // of each instruction's value; stores have none
+  int next_ = 0;
+};
+
+// --- parsing ----------------------------------------------------------------------------------------------
+class Parser {
+ public:
+  Parser(std::string_view text, std::string_view file) : text_(text), file_(file) {}
+
+  Kernel parse() {
+    expect("kernel");
+    expect("@");
+    kernel_.name = std::string(word("a kernel name", true));
+    expect("(");
+    if (!accept(")")) {
+      do parameter();
+      while (accept(","));
+      expect(")");
+    }
+    expect("{");
+    if (accept_word("axes")) {
+      do axis();
+      while (accept(","));
+    }
+    at_error([&] { check_header(kernel_); });
+    while (!accept("}")) instruction();
+    skip_space();
+    if (at_ != text_.size()) fail("unexpected text after the kernel");
+    return std::move(kernel_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& reason) const { fail_at(at_, reason); }
+  [[noreturn]] void fail_at(size_t at, const std::string& reason) const {
+    size_t line =
+        1 + static_cast<size_t>(std::count(text_.begin(), text_.begin() + static_cast<long>(at), '\n'));
+    size_t begin = at == 0 ? std::string_view::npos : text_.rfind('\n', at - 1);
+    size_t column = at - (begin == std::string_view::npos ? 0 : begin + 1) + 1;
+    throw IrError(std::string(file_) + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " +
+                  reason);
+  }
+  // Runs a check, giving the position of the current statement to what it throws.
+  template <typename Check>
+  void at_error(Check check) {
+    std::string reason;
+    try {
+      return check();
+    } catch (const IrError& error) {
+      reason = error.what();
+    }
+    fail_at(statement_, reason);
+  }
+
+  void skip_space() {
+    while (at_ < text_.size()) {
+      if (std::isspace(static_cast<unsigned char>(text_[at_]))) {
+        ++at_;
+      } else if (text_.substr(at_, 2) == "//") {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      } else {
+        return;
+      }
+    }
+  }
+  bool accept(std::string_view token) {
+    skip_space();
+    if (text_.substr(at_, token.size()) != token) return false;
+    at_ += token.size();
+    return true;
+  }
+  void expect(std::string_view token) {
+    if (!accept(token)) fail("expected " + std::string(token));
+  }
+  static bool is_word_char(char c, bool dots) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (dots && c == '.');
+  }
+  // The next word without taking it; empty if there is none.
+  std::string_view peek_word(bool dots = false) {
+    skip_space();
+    size_t end = at_;
+    while (end < text_.size() && is_word_char(text_[end], dots)) ++end;
+    return text_.substr(at_, end - at_);
+  }
+  std::string_view word(const char* what, bool dots = false) {
+    std::string_view w = peek_word(dots);
+    if (w.empty()) fail(std::string("expected ") + what);
+    at_ += w.size();
+    return w;
+  }
+  bool accept_word(std::string_view w) {
+    if (peek_word() != w) return false;
+    at_ += w.size();
+    return true;
+  }
+  int64_t integer() {
+    skip_space();
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+    if (error != std::errc()) fail("expected an integer");
+    at_ = static_cast<size_t>(end - text_.data());
+    return value;
+  }
+  template <size_t N>
+  size_t choice(const std::string_view (&names)[N], const char* what) {
+    skip_space();
+    size_t begin = at_;
+    std::string_view w = word(what);
+    auto it = std::find(std::begin(names), std::end(names), w);
+    if (it == std::end(names)) fail_at(begin, std::string("expected ") + what + ", not " + std::string(w));
+    return static_cast<size_t>(it - std::begin(names));
+  }
+  DType dtype() {
+    skip_space();
+    size_t begin = at_;
+    std::string_view w = word("a dtype");
+    std::optional<DType> t = dtype_from_name(w);
+    if (!t) fail_at(begin, std::string(w) + " is no dtype");
+    return *t;
+  }
+
+  void parameter() {
+    std::string name(word("a parameter name"));
+    expect(":");
+    DType type = dtype();
+    if (accept_word("scalar")) {
+      kernel_.add_scalar(name, type);
+      return;
+    }
+    Role role = static_cast<Role>(choice(kRoles, "in, out, scratch or scalar"));
+    expect("[");
+    kernel_.buffers.push_back({name, type, role, integer()});
+    expect("]");
+  }
+  void axis() {
+    std::string name(word("an axis name"));
+    expect(":");
+    int64_t extent = integer();
+    kernel_.axes.push_back(
+        {name, extent, static_cast<AxisKind>(choice(kKinds, "parallel, inner or contract"))});
+  }
+
+  template <typename List>
+  int32_t slot(const List& list, const char* what) {
+    skip_space();
+    size_t begin = at_;
+    std::string_view w = word(what);
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (list[i].name == w) return static_cast<int32_t>(i);
+    }
+    fail_at(begin, std::string("there is no ") + what + " named " + std::string(w));
+  }
+  // The index expression up to the next `stop`, which stays.
+  Index index(char stop) {
+    skip_space();
+    size_t begin = at_, end = std::min(text_.find_first_of(std::string{stop, '\n'}, at_), text_.size());
+    try {
+      Index e = parse_index(text_.substr(begin, end - begin), [&](std::string_view name) {
+        for (size_t i = 0; i < kernel_.axes.size(); ++i) {
+          if (kernel_.axes[i].name == name) return kernel_.axis(static_cast<int>(i));
+        }
+        throw IrError("there is no axis named " + std::string(name));
+      });
+      at_ = end;
+      return e;
+    } catch (const IndexSyntaxError& error) {
+      fail_at(begin + error.offset, error.what());
+    } catch (const IrError& error) {
+      fail_at(begin, error.what());
+    }
+  }
+  Value value() {
+    expect("%");
+    size_t begin = at_;
+    auto it = values_.find(std::string(word("a value name")));
+    if (it == values_.end()) fail_at(begin - 1, "no value of this name is defined yet");
+    return it->second;
+  }
+
+  // "map r c :" -> "map r c"; returned with single spaces, and none around the bar of a reduction.
+  std::string stage() {
+    std::string text(word("map, reduce or contract"));
+    bool bare = true;  // no space before the next name
+    text += ' ';
+    while (!accept(":")) {
+      if (accept("|")) {
+        bool full_map = text.starts_with("map");
+        text += full_map ? (bare ? "|" : " |") : "|";
+        bare = true;
+      } else {
+        text += (bare ? "" : " ") + std::string(word("an axis name"));
+        bare = false;
+      }
+    }
+    while (text.back() == ' ') text.pop_back();
+    return text;
+  }
+
+  void instruction() {
+    skip_space();
+    size_t begin = statement_ = at_;
+    std::string where = stage();
+    Instr instr{};
+    std::string name;
+    if (accept("%")) {
+      name = std::string(word("a value name"));
+      expect("=");
+    }
+    skip_space();
+    statement_ = at_;
+    std::string op(word("an operation", true));
+    std::optional<Op> known = op_from_text(op);
+    if (!known) fail_at(statement_, op + " is no operation");
+    instr.op = *known;
+    if ((instr.op == Op::Store) != name.empty())
+      fail_at(statement_, op + (name.empty() ? " needs" : " has no") + " result");
+    body(instr);
+    instr.level = level(where, instr, begin);
+    kernel_.instrs.push_back(std::move(instr));
+    at_error([&] { check_instr(kernel_, kernel_.instrs.size() - 1); });
+    if (name.empty()) return;
+    bool fresh = values_.emplace(name, static_cast<Value>(kernel_.instrs.size()) - 1).second;
+    if (!fresh) fail_at(statement_, "%" + name + " is defined twice");
+  }
+
+  Level level(const std::string& where, Instr instr, size_t begin) {
+    for (Level level : {Level::Row, Level::Full, Level::Contract}) {
+      instr.level = level;
+      if (stage_text(kernel_, instr) == where) return level;
+    }
+    fail_at(begin, "\"" + where + "\" names no level of this kernel for " + std::string(info(instr.op).text));
+  }
+
+  void body(Instr& instr) {
+    switch (instr.op) {
+      case Op::Store:
+        access(instr);
+        expect(",");
+        instr.args.push_back(value());
+        instr.dtype = kernel_.buffers[static_cast<size_t>(instr.slot)].dtype;
+        guards(instr);
+        return;
+      case Op::Const: return literal(instr);
+      case Op::Load:
+        access(instr);
+        guards(instr);
+        if (accept_word("else")) instr.args.push_back(value());
+        break;
+      case Op::Scalar: instr.slot = slot(kernel_.scalars, "scalar"); break;
+      case Op::IndexOf: instr.index = index(':'); break;
+      default:
+        do instr.args.push_back(value());
+        while (accept(","));
+        if (is_reduce(instr.op)) instr.tree = static_cast<ReduceTree>(choice(kTrees, "lanes or columns"));
+    }
+    expect(":");
+    instr.dtype = dtype();
+  }
+  void access(Instr& instr) {
+    instr.slot = slot(kernel_.buffers, "buffer");
+    expect("[");
+    instr.index = index(']');
+    expect("]");
+  }
+  void guards(Instr& instr) {
+    if (!accept_word("if")) return;
+    do {
+      Guard g;
+      g.lo = integer();
+      expect("<=");
+      g.value = index('<');
+      expect("<");
+      g.hi = integer();
+      instr.guards.push_back(g);
+    } while (accept_word("and"));
+  }
+  void literal(Instr& instr) {
+    skip_space();
+    size_t begin = at_, end = std::min(text_.find(':', at_), text_.size());
+    std::string_view digits = text_.substr(begin, end - begin);
+    while (!digits.empty() && std::isspace(static_cast<unsigned char>(digits.back())))
+      digits.remove_suffix(1);
+    at_ = end;
+    expect(":");
+    instr.dtype = dtype();
+    std::optional<Constant> c = parse_constant(digits, instr.dtype);
+    if (!c) fail_at(begin, std::string(digits) + " is no " + std::string(name(instr.dtype)));
+    instr.bits = c->bits;
+  }
+
+  std::string_view text_, file_;
+  size_t at_ = 0;
+  size_t statement_ = 0;  // where an error without a position of its own belongs
+  Kernel kernel_;
+  std::unordered_map<std::string, Value> values_;
+};
+
+}  // namespace
+
+std::string stage_text(const Kernel& kernel, const Instr& instr) {
+  std::string parallel = axis_names(kernel, AxisKind::Parallel), inner = axis_names(kernel, AxisKind::Inner);
+  std::string contract = axis_names(kernel, AxisKind::Contract);
+  auto beside = [](std::string left, const std::string& right) {
+    return right.empty() ? left : left + " " + right;
+  };
+  if (instr.op == Op::Contract) return "reduce " + parallel + "|" + contract;
+  if (is_reduce(instr.op)) return "reduce " + parallel + "|" + inner;
+  if (instr.level == Level::Contract) return "contract " + parallel + "|" + contract;
+  std::string map = beside("map", parallel);
+  if (instr.level == Level::Row) return map;
+  return beside(map, inner.empty() ? "|" : inner);
+}
+
+std::string print(const Kernel& kernel) { return Printer(kernel).print(); }
+
+Kernel parse_kernel(std::string_view text, std::string_view file) { return Parser(text, file).parse(); }
+
+}  // namespace tenon::ir

@@ -1,0 +1,180 @@
+// The rules of well-formed kernels. Takes a kernel; throws IrError naming the instruction and the rule
+// broken.
+#include <algorithm>
+#include <cctype>
+#include <unordered_set>
+
+#include "ir/kernel.h"
+#include "ir/kernel_rules.h"
+
+namespace tenon::ir {
+namespace {
+
+void check_name(const std::string& name, std::unordered_set<std::string>& taken) {
+  auto is_name_char = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+  bool plain = !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) && name != "mod" &&
+               std::all_of(name.begin(), name.end(), is_name_char);
+  if (!plain) throw IrError("\"" + name + "\" is no name");
+  if (!taken.insert(name).second) throw IrError("the name " + name + " is taken");
+}
+
+class InstrChecker {
+ public:
+  InstrChecker(const Kernel& kernel, size_t at) : kernel_(kernel), at_(at), instr_(kernel.instrs[at]) {}
+
+  void check() const {
+    check_args();
+    switch (instr_.op) {
+      case Op::Load: return check_load();
+      case Op::Store: return check_store();
+      case Op::Const: return check_constant();
+      case Op::Scalar: return check_scalar();
+      case Op::IndexOf: return check_index_of();
+      default: return check_value();
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& reason) const {
+    throw IrError(std::string(info(instr_.op).text) + ": " + reason);
+  }
+  void require(bool holds, const char* reason) const {
+    if (!holds) fail(reason);
+  }
+  const Instr& arg(size_t i) const { return kernel_.instrs[static_cast<size_t>(instr_.args[i])]; }
+
+  // Operands come first, and those at another level are reached by a reduction only.
+  void check_args() const {
+    Level meets = Level::Row;
+    for (size_t i = 0; i < instr_.args.size(); ++i) {
+      bool earlier = instr_.args[i] >= 0 && static_cast<size_t>(instr_.args[i]) < at_;
+      require(earlier && arg(i).op != Op::Store, "an operand is no earlier value");
+      meets = join(meets, arg(i).level);
+    }
+    if (is_reduction(instr_.op)) {
+      Level within = instr_.op == Op::Contract ? Level::Contract : Level::Full;
+      require(instr_.level == Level::Row, "a reduction runs at row level");
+      if (meets != Level::Row && meets != within)
+        fail("reduces a " + std::string(name(meets)) + "-level value");
+    } else {
+      check_within(meets, "an operand");
+    }
+  }
+  void check_within(Level level, const char* what) const {
+    if (level == Level::Row || level == instr_.level) return;
+    fail(std::string(what) + " at " + std::string(name(level)) + " level is used at " +
+         std::string(name(instr_.level)) + " level");
+  }
+
+  void check_index(const Index& index) const {
+    check_within(level_of(kernel_, index), "an index");
+    index.substitute([&](int axis, int64_t extent) {
+      require(kernel_.axes[static_cast<size_t>(axis)].extent == extent,
+              "an index has another extent for an axis");
+      return Index::axis(axis, extent);
+    });
+  }
+  bool runs() const {  // at least once
+    for (const Axis& a : kernel_.axes) {
+      bool over = a.kind == AxisKind::Parallel ||
+                  (a.kind == AxisKind::Inner && instr_.level == Level::Full) ||
+                  (a.kind == AxisKind::Contract && instr_.level == Level::Contract);
+      if (over && a.extent == 0) return false;
+    }
+    return true;
+  }
+  void check_access() const {
+    require(instr_.slot >= 0 && static_cast<size_t>(instr_.slot) < kernel_.buffers.size(),
+            "there is no such buffer");
+    const KernelBuffer& buffer = kernel_.buffers[static_cast<size_t>(instr_.slot)];
+    if (buffer.dtype != instr_.dtype) fail(buffer.name + " is " + std::string(name(buffer.dtype)));
+    check_index(instr_.index);
+    for (const Guard& g : instr_.guards) check_index(g.value);
+    if (!instr_.guards.empty() || !runs()) return;  // what the guards let through is not seen by bounds alone
+    Bounds b = instr_.index.bounds();
+    if (b.lo >= 0 && b.hi < buffer.numel) return;
+    fail("the index runs over " + std::to_string(b.lo) + ".." + std::to_string(b.hi) + ", but " +
+         buffer.name + " has " + std::to_string(buffer.numel) + " elements");
+  }
+
+  void check_load() const {
+    check_access();
+    require(instr_.args.size() == (instr_.guards.empty() ? 0 : 1),
+            "guards and a value for elsewhere come together");
+    require(instr_.args.empty() || arg(0).dtype == instr_.dtype, "the value for elsewhere has another dtype");
+  }
+  void check_store() const {
+    require(instr_.args.size() == 1, "takes one value");
+    require(arg(0).dtype == instr_.dtype, "the value has another dtype");
+    check_access();
+    require(kernel_.buffers[static_cast<size_t>(instr_.slot)].role != Role::In, "the buffer is an input");
+    require(instr_.level != Level::Contract, "a contract-level value is for contractions only");
+  }
+  void check_constant() const {
+    require(instr_.args.empty(), "takes no operand");
+    int bits = 8 * item_size(instr_.dtype);
+    require(bits == 64 || instr_.bits >> bits == 0, "more bits than the dtype has");
+  }
+  void check_scalar() const {
+    require(instr_.args.empty(), "takes no operand");
+    require(instr_.slot >= 0 && static_cast<size_t>(instr_.slot) < kernel_.scalars.size(),
+            "there is no such scalar");
+    require(kernel_.scalars[static_cast<size_t>(instr_.slot)].dtype == instr_.dtype,
+            "the scalar has another dtype");
+  }
+  void check_index_of() const {
+    require(instr_.args.empty(), "takes no operand");
+    require(instr_.dtype == DType::I64, "gives i64");
+    check_index(instr_.index);
+  }
+  void check_value() const {
+    SmallVector<DType, 3> dtypes;
+    for (size_t i = 0; i < instr_.args.size(); ++i) dtypes.push_back(arg(i).dtype);
+    DType result = kernel_result_type(instr_.op, dtypes, instr_.dtype);
+    if (result != instr_.dtype)
+      fail("gives " + std::string(name(result)) + ", not " + std::string(name(instr_.dtype)));
+  }
+
+  const Kernel& kernel_;
+  size_t at_;
+  const Instr& instr_;
+};
+
+}  // namespace
+
+void check_header(const Kernel& kernel) {
+  std::unordered_set<std::string> axes, parameters;
+  bool after_parallel = false;
+  for (const Axis& a : kernel.axes) {
+    check_name(a.name, axes);
+    if (a.extent < 0) throw IrError("axis " + a.name + " has a negative extent");
+    if (a.kind == AxisKind::Parallel && after_parallel)
+      throw IrError("axis " + a.name + ": parallel axes come first");
+    after_parallel |= a.kind != AxisKind::Parallel;
+  }
+  for (AxisKind kind : {AxisKind::Parallel, AxisKind::Inner, AxisKind::Contract}) kernel.extent_of(kind);
+  for (const KernelBuffer& b : kernel.buffers) {
+    check_name(b.name, parameters);
+    if (b.numel < 0) throw IrError("buffer " + b.name + " has a negative size");
+  }
+  for (const KernelScalar& s : kernel.scalars) check_name(s.name, parameters);
+}
+
+void check_instr(const Kernel& kernel, size_t at) { InstrChecker(kernel, at).check(); }
+
+void verify(const Kernel& kernel) {
+  try {
+    check_header(kernel);
+  } catch (const IrError& error) {
+    throw IrError("kernel @" + kernel.name + ": " + error.what());
+  }
+  for (size_t i = 0; i < kernel.instrs.size(); ++i) {
+    try {
+      check_instr(kernel, i);
+    } catch (const IrError& error) {
+      throw IrError("kernel @" + kernel.name + ", instruction " + std::to_string(i) + ": " + error.what());
+    }
+  }
+}
+
+}  // namespace tenon::ir
