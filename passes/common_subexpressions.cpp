@@ -10,7 +10,6 @@
 #include "passes/rebuild_graph.h"
 
 namespace tenon::passes {
-
 namespace {
 
 // The order that make_node gives operands that commute: the older first, a constant last.
@@ -25,7 +24,7 @@ ir::Graph common_subexpressions(const ir::Graph& graph) {
   return rebuild(graph, [](const ir::Node& node, std::span<const ir::NodeRef> operands) {
     const bool mirrored = node.op() == ir::Op::Gt || node.op() == ir::Op::Ge;
     const bool commutes = ir::has_trait(node.op(), ir::TraitCommutes);
-    if (!mirrored && !(commutes && operands[1]->id() < operands[0]->id()))
+    if (!mirrored && !(commutes && goes_first(*operands[1], *operands[0])))
       return remake_as_is(node, operands);
     const ir::NodeRef swapped[] = {operands[1], operands[0]};
     const ir::Op op = node.op() == ir::Op::Gt ? ir::Op::Lt : node.op() == ir::Op::Ge ? ir::Op::Le : node.op();

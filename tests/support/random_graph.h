@@ -1,0 +1,39 @@
+// Random valid graphs and inputs for differential tests, and the reducer that makes a failing graph small.
+// Everything follows from the seed alone.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "codegen/interpreter/interpreter.h"
+#include "ir/graph.h"
+
+namespace tenon::test {
+
+struct RandomGraphOptions {
+  int operations = 20;          // roughly
+  int64_t max_numel = 5000;     // of any node
+  bool transcendental = false;  // ops whose generated code may differ from libm in the last bits
+  bool halves = true;           // f16 and bf16
+  bool contractions = true;
+  ir::Folding folding = ir::Folding::On;
+};
+
+ir::Graph random_graph(uint64_t seed, const RandomGraphOptions& options = {});
+
+// Tensors for graph.inputs: mostly small numbers; in some of them also zeros of both signs, infinities, nan,
+// subnormals, and the extremes of the type.
+std::vector<codegen::HostTensor> random_inputs(const ir::Graph& graph, uint64_t seed);
+
+// The smallest graph found for which `fails` still holds: outputs dropped, nodes replaced by operands or by
+// inputs. Inputs are renumbered on the way, so `fails` should draw its own from the graph it is given.
+ir::Graph reduce_failing(const ir::Graph& graph, const std::function<bool(const ir::Graph&)>& fails);
+
+// Equal to the bit, all nans being one.
+bool same_elements(const codegen::HostTensor& a, const codegen::HostTensor& b);
+
+// How many cases a fuzzer draws: `wanted`, divided by TENON_FUZZ_DIVISOR in slow builds; at least 1.
+int fuzz_cases(int wanted);
+
+}  // namespace tenon::test
