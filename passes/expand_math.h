@@ -1,0 +1,155 @@
+// A small expression language over KernelBuilder, in which the elementary functions of expand_math_*.cpp read
+// as formulas, and the list of those functions. Private to passes/expand_math*.cpp.
+//
+// All of them are straight-line: every branch of an algorithm is computed and the answer is selected, so that
+// they vectorise. Each is written for f32 or f64 arguments; coefficients are minimax fits rounded to the type
+// they are used in.
+#pragma once
+
+#include <initializer_list>
+
+#include "ir/kernel.h"
+
+namespace tenon::passes::math {
+
+using ir::DType;
+using ir::Op;
+
+// A value of the kernel being built. The operators append instructions.
+struct Expr {
+  ir::KernelBuilder* builder;
+  ir::Value value;
+  DType dtype() const { return builder->dtype(value); }
+};
+
+// An operand: an expression, or a number that becomes a constant of the other operands' dtype.
+struct Term {
+  Term(Expr e) : expr(e), number(0), is_number(false) {}             // NOLINT(implicit)
+  Term(double x) : expr{nullptr, -1}, number(x), is_number(true) {}  // NOLINT(implicit)
+  Expr in(Expr like) const;                                          // as an expression of like's dtype
+  Expr expr;
+  double number;
+  bool is_number;
+};
+
+Expr constant(Expr like, double x);
+Expr bits_constant(Expr like, DType dtype, uint64_t bits);
+Expr apply(Op op, std::initializer_list<Expr> args, DType to = DType::F32);
+
+Expr operator+(Expr a, Term b);
+Expr operator+(double a, Expr b);
+Expr operator-(Expr a, Term b);
+Expr operator-(double a, Expr b);
+Expr operator*(Expr a, Term b);
+Expr operator*(double a, Expr b);
+Expr operator/(Expr a, Term b);
+Expr operator/(double a, Expr b);
+Expr operator-(Expr a);
+Expr operator&(Expr a, Term b);
+Expr operator|(Expr a, Term b);
+Expr operator^(Expr a, Term b);
+Expr operator<<(Expr a, int count);
+Expr operator>>(Expr a, int count);
+Expr operator<(Expr a, Term b);
+Expr operator<=(Expr a, Term b);
+Expr operator>(Expr a, Term b);
+Expr operator>=(Expr a, Term b);
+Expr equal(Expr a, Term b);
+Expr unequal(Expr a, Term b);
+Expr fma(Expr a, Term b, Term c);  // a*b + c, rounded once
+Expr sqrt(Expr x);
+Expr abs(Expr x);
+Expr floor(Expr x);
+Expr trunc(Expr x);
+Expr round(Expr x);        // half to even
+Expr min(Expr a, Term b);  // nan wins
+Expr max(Expr a, Term b);
+Expr cast(Expr x, DType to);
+Expr bitcast(Expr x, DType to);
+Expr select(Expr condition, Expr yes, Term no);
+Expr select(Expr condition, double yes, Expr no);
+Expr select_constant(Expr condition, Expr like, double yes, double no);  // two numbers of like's dtype
+
+// c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule.
+Expr polynomial(Expr x, std::initializer_list<double> c);
+
+// The layout of f32 and f64.
+struct Format {
+  DType integer;  // the signed integer of the same size
+  int mantissa;   // stored bits
+  int bias;
+  int width;
+};
+const Format& format(DType dtype);
+Expr to_bits(Expr x);                  // the representation, as a signed integer
+Expr from_bits(Expr bits);             // and back
+Expr sign_bit(Expr x);                 // bool: true for -0 and negative values
+Expr with_sign_of(Expr x, Expr sign);  // |x| with the sign bit of `sign`
+Expr small_to_float(Expr n);           // an i32, or an i64 below 2^51 in size, as a float of its width
+
+// An unevaluated sum of two floats, |lo| <= ulp(hi)/2.
+struct Pair {
+  Expr hi, lo;
+};
+Pair two_sum(Expr a, Expr b);       // exact (Knuth)
+Pair fast_two_sum(Expr a, Expr b);  // exact if |a| >= |b| or a == 0 (Dekker)
+Pair two_product(Expr a, Expr b);   // exact
+
+// f32: f(x) computed in f64 and rounded.
+template <typename F, typename... Args>
+Expr in_double(F f, Args... x) {
+  return cast(f(cast(x, DType::F64)...), DType::F32);
+}
+inline bool is_single(Expr x) { return x.dtype() == DType::F32; }
+
+// --- expand_math_exp.cpp ---
+Expr exp(Expr x);
+Expr exp2(Expr x);
+Expr expm1(Expr x);
+Expr sinh(Expr x);
+Expr cosh(Expr x);
+Expr tanh(Expr x);
+// exp(x) as fraction * 2^n with fraction = hi + lo in about [0.7, 1.5]; for f64 only.
+struct ScaledExp {
+  Pair fraction;
+  Expr shifter;  // n in its low bits, as scale_by expects
+};
+ScaledExp exp_parts(Pair x);
+Expr scale_by(Expr fraction, Expr shifter);  // fraction * 2^n, rounded once, through denormals
+Expr exp_normal(Expr x);                     // where the result and 2^n are normal numbers: |x| < 80 for f32
+Expr exp_short(Expr x);  // f64 argument, relative error 2^-42: for results that become f32
+
+// --- expand_math_log.cpp ---
+Expr log(Expr x);
+Expr log2(Expr x);
+Expr log10(Expr x);
+Expr log1p(Expr x);
+Expr log1p(Pair x);      // f64, of an unevaluated sum > 0
+Pair log_pair(Expr x);   // f64, 0 < x < inf, relative error 2^-65
+Expr log_short(Expr x);  // f64, relative error 2^-42
+Expr asinh(Expr x);
+Expr acosh(Expr x);
+Expr atanh(Expr x);
+
+// --- expand_math_trig.cpp ---
+Expr sin(Expr x);
+Expr cos(Expr x);
+Expr tan(Expr x);
+Expr asin(Expr x);
+Expr acos(Expr x);
+Expr atan(Expr x);
+Expr atan2(Expr y, Expr x);
+
+// --- expand_math_special.cpp ---
+Expr erf(Expr x);
+Expr erfc(Expr x);
+Expr erfinv(Expr x);
+Expr lgamma(Expr x);
+
+// --- expand_math_power.cpp ---
+Expr pow(Expr x, Expr y);  // floats and integers
+Expr hypot(Expr x, Expr y);
+Expr rem(Expr x, Expr y);  // floats and integers
+Expr sign(Expr x);
+
+}  // namespace tenon::passes::math

@@ -1,0 +1,25 @@
+// The kernel -> kernel passes in the order in which they run, between fusion and scheduling: takes a fused
+// kernel, gives one that contains basic ops only, verified after every pass.
+#include "passes/passes.h"
+
+namespace tenon::passes {
+
+std::span<const KernelPass> kernel_passes() {
+  static constexpr KernelPass passes[] = {
+      {"expand-half", "f16 and bf16 arithmetic computes in f32 and rounds after each op", expand_half},
+      {"expand-math", "elementary functions become polynomials in basic ops", expand_math},
+      {"clean", "equal pure instructions are shared, unused ones dropped", clean},
+  };
+  return passes;
+}
+
+ir::Kernel run_kernel_passes(ir::Kernel kernel, const PassObserver& observer) {
+  for (const KernelPass& pass : kernel_passes()) {
+    kernel = pass.run(kernel);
+    ir::verify(kernel);
+    if (observer) observer(pass.name, [&] { return ir::print(kernel); });
+  }
+  return kernel;
+}
+
+}  // namespace tenon::passes
