@@ -21,6 +21,7 @@ using ir::ValueId;
 namespace {
 constexpr int64_t kChunk = 4096;                     // elements of a contiguous run that one iteration takes
 constexpr int64_t kTileOuter = 32, kTileInner = 64;  // transposed tiles
+constexpr int64_t kTileStride = 40;                  // of a staged tile: not a multiple of many cache sets
 constexpr double kNsPerByte = 0.08;
 
 int widest_item(const ir::Kernel& kernel) {
@@ -163,6 +164,35 @@ int transposed_axis(const Context& c, int lane_axis) {
   return -1;
 }
 
+// A transposed operand of a tile: read along its own contiguous axis into a local buffer [lane][other], from which the
+// tile's vectors then gather. Reading it in place would hit the same cache sets again and again for wide rows.
+struct Staged {
+  Value load;
+  int32_t buffer;
+};
+
+void stage(Context& c, const std::vector<Staged>& staged, int lane_axis, int other, ValueId column, ValueId column_end, ValueId row, ValueId row_end) {
+  Nest& nest = c.nest;
+  if (staged.empty()) return;
+  nest.set_lane_axis(other, c.lanes);
+  ValueId at = c.builder.begin_for(column, column_end, 1);
+  nest.push();
+  nest.bind(lane_axis, at);
+  ValueId base = c.mul(c.sub(at, column), nest.literal(kTileStride));
+  for (const Staged& s : staged) {
+    nest.push();
+    nest.prepare({&s.load, 1});
+    vector_loop(nest, other, row, row_end, 1, [&] {
+      nest.emit(s.load);
+      c.builder.store(s.buffer, c.add(base, c.sub(nest.axis_value(other), row)), nest.get(s.load), nest.mask());
+    });
+    nest.pop();
+  }
+  nest.pop();
+  c.builder.end_for();
+  nest.set_lane_axis(lane_axis, c.lanes);
+}
+
 void lower_tiles(Context& c, int lane_axis, int other) {
   c.out.schedule = "transpose";
   Nest& nest = c.nest;
@@ -170,8 +200,19 @@ void lower_tiles(Context& c, int lane_axis, int other) {
   for (int a : c.axes(AxisKind::Parallel)) {
     if (a != lane_axis && a != other) outer.push_back(a);
   }
+  std::vector<Staged> staged;
+  std::vector<Value> direct;
+  for (Value v : all_instrs(c.kernel)) {
+    const ir::Instr& in = nest.instr(v);
+    ir::Index::Stride along = in.index.stride(other), across = in.index.stride(lane_axis);
+    if (in.op == Op::Load && in.guards.empty() && along.ok && along.value == 1 && across.ok && across.value != 0) {
+      staged.push_back({v, c.builder.add_buffer({"tile" + std::to_string(staged.size()), in.dtype, ir::Space::Local, -1, kTileInner * kTileStride})});
+    } else {
+      direct.push_back(v);
+    }
+  }
   int64_t rows = (c.extent(other) + kTileOuter - 1) / kTileOuter, columns = (c.extent(lane_axis) + kTileInner - 1) / kTileInner;
-  ValueId t = c.begin_phase("tiles", c.product(outer) * rows * columns, c.ns_per_element * kTileOuter * kTileInner);
+  ValueId t = c.begin_phase("tiles", c.product(outer) * rows * columns, 2 * c.ns_per_element * kTileOuter * kTileInner);
   auto [row_tile, column_tile] = c.divide(t, nest.size(columns));
   if (!outer.empty()) {
     auto [o, r] = c.divide(row_tile, nest.size(rows));
@@ -181,11 +222,19 @@ void lower_tiles(Context& c, int lane_axis, int other) {
   ValueId row = c.mul(row_tile, nest.literal(kTileOuter)), column = c.mul(column_tile, nest.literal(kTileInner));
   ValueId row_end = c.minimum(c.add(row, nest.literal(kTileOuter)), nest.size(c.extent(other)));
   ValueId column_end = c.minimum(c.add(column, nest.literal(kTileInner)), nest.size(c.extent(lane_axis)));
+  stage(c, staged, lane_axis, other, column, column_end, row, row_end);
   ValueId at = c.builder.begin_for(row, row_end, 1);
   nest.push();
   nest.bind(other, at);
-  std::vector<Value> inner = hoist(nest, all_instrs(c.kernel));
-  vector_loop(nest, lane_axis, column, column_end, 1, [&] { emit_all(nest, inner); });
+  std::vector<Value> inner = hoist(nest, direct);
+  ValueId in_tile = c.sub(at, row);
+  vector_loop(nest, lane_axis, column, column_end, 1, [&] {
+    ValueId position = c.add(c.mul(c.sub(nest.axis_value(lane_axis), column), nest.literal(kTileStride)), in_tile);
+    for (const Staged& s : staged) {
+      nest.set(s.load, c.builder.load_strided(s.buffer, position, nest.literal(kTileStride), nest.lanes(), nest.mask()));
+    }
+    emit_all(nest, inner);
+  });
   nest.pop();
   c.builder.end_for();
   c.end_phase();
