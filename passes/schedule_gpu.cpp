@@ -85,14 +85,13 @@ void scalar_body(Context& context) {
 
 // Four elements a thread: whatever does not vary along the axis, and the vector loads, before the loop over
 // lanes; the vector stores, from small arrays, after it.
-void vector_body(Context& context, int axis, ValueId first) {
+void vector_body(Context& context, int axis) {
   const ir::Kernel& kernel = context.kernel;
+  const ValueId first = context.axis(axis);  // of the four elements
   const std::vector<bool> varies = varying(kernel, axis);
   const ValueId zero = context.number(0);
   std::vector<ValueId> vectors(kernel.instrs.size(), -1);
   std::vector<int32_t> results(kernel.instrs.size(), -1);
-  context.begin_group();  // in which the axis stands at the first of the four elements
-  context.bind_axis(axis, first);
   for (size_t v = 0; v < kernel.instrs.size(); ++v) {
     const ir::Instr& instr = kernel.instrs[v];
     if (!varies[v]) {
@@ -125,7 +124,6 @@ void vector_body(Context& context, int axis, ValueId first) {
     const ValueId vector = context.b.load(results[v], zero, kVector);
     context.b.store(instr.slot, context.index(instr.index), vector);
   }
-  context.end_group();
 }
 
 }  // namespace
@@ -146,7 +144,7 @@ Lowered lower_pointwise(const ir::Kernel& kernel, const GpuTarget& target) {
     scalar_body(context);
   } else {
     context.bind_flat(axes, context.mul(item, context.number(kVector)));
-    vector_body(context, inner, context.axis(inner));
+    vector_body(context, inner);
   }
   if (items % target.threads != 0) context.end_if();
   context.end_phase();

@@ -166,6 +166,13 @@ void Context::bind_axis(int axis, ValueId value) { scopes_.back().axes[axis] = v
 
 void Context::bind_flat(std::vector<int> axes, ValueId flat) {
   std::erase_if(axes, [&](int axis) { return kernel.axes[static_cast<size_t>(axis)].extent == 1; });
+  std::vector<Index> coordinates;
+  std::vector<int64_t> shape;
+  for (int axis : axes) {
+    coordinates.push_back(kernel.axis(axis));
+    shape.push_back(kernel.axes[static_cast<size_t>(axis)].extent);
+  }
+  scopes_.back().indices[ir::flatten(coordinates, shape)] = flat;
   for (size_t i = axes.size(); i-- > 0;) {
     if (i == 0) {
       bind_axis(axes[i], flat);

@@ -60,9 +60,6 @@ class Context {
   void end_for();
   void begin_if(ir::ValueId condition);
   void end_if();
-  // A scope without a statement: bindings inside hide those outside.
-  void begin_group() { scopes_.emplace_back(); }
-  void end_group() { scopes_.pop_back(); }
 
   void bind_axis(int axis, ir::ValueId value);
   ir::ValueId axis(int axis) const { return find_axis(axis); }

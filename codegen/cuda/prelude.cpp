@@ -7,6 +7,7 @@ namespace tenon::codegen::cuda {
 const char* prelude() {
   return R"(// Tenon's prelude: names that mean the same to NVRTC and to a C compiler.
 #ifdef __CUDACC__
+#pragma nv_diag_suppress 177  // functions of the prelude that a program does not use
 #define TENON_KERNEL extern "C" __global__
 #define TENON_LAUNCH(threads) __launch_bounds__(threads)
 #define TENON_DEVICE static __device__ __forceinline__
@@ -114,30 +115,32 @@ TENON_FLOAT(f32, float)
 TENON_FLOAT(f64, double)
 
 // --- integers wrap; a zero divisor gives 0; a shift count out of range gives 0, or the sign
-#define TENON_INTEGER(name, type, wide, bits) \
+#define TENON_BELOW_ZERO(x) ((x) < 0)
+#define TENON_NEVER(x) 0
+#define TENON_INTEGER(name, type, wide, bits, negative) \
   TENON_DEVICE type tenon_add_##name(type a, type b) { return (type)((wide)a + (wide)b); } \
   TENON_DEVICE type tenon_sub_##name(type a, type b) { return (type)((wide)a - (wide)b); } \
   TENON_DEVICE type tenon_mul_##name(type a, type b) { return (type)((wide)a * (wide)b); } \
   TENON_DEVICE type tenon_neg_##name(type a) { return (type)(0 - (wide)a); } \
-  TENON_DEVICE type tenon_abs_##name(type a) { return a < 0 ? tenon_neg_##name(a) : a; } \
+  TENON_DEVICE type tenon_abs_##name(type a) { return negative(a) ? tenon_neg_##name(a) : a; } \
   TENON_DEVICE type tenon_div_##name(type a, type b) { \
     if (b == 0) return 0; \
-    return b == (type)-1 && (type)-1 < 0 ? tenon_neg_##name(a) : (type)(a / b); \
+    return negative(b) && b == (type)-1 ? tenon_neg_##name(a) : (type)(a / b); \
   } \
   TENON_DEVICE type tenon_rem_##name(type a, type b) { \
-    return b == 0 || (b == (type)-1 && (type)-1 < 0) ? (type)0 : (type)(a % b); \
+    return b == 0 || (negative(b) && b == (type)-1) ? (type)0 : (type)(a % b); \
   } \
   TENON_DEVICE type tenon_shl_##name(type a, type b) { \
-    return b >= 0 && b < bits ? (type)((wide)a << b) : (type)0; \
+    return !negative(b) && b < bits ? (type)((wide)a << b) : (type)0; \
   } \
   TENON_DEVICE type tenon_shr_##name(type a, type b) { \
-    return b >= 0 && b < bits ? (type)(a >> b) : (type)(a < 0 ? -1 : 0); \
+    return !negative(b) && b < bits ? (type)(a >> b) : (type)(negative(a) ? -1 : 0); \
   }
-TENON_INTEGER(u8, unsigned char, unsigned, 8)
-TENON_INTEGER(i8, signed char, unsigned, 8)
-TENON_INTEGER(i16, short, unsigned, 16)
-TENON_INTEGER(i32, int, unsigned, 32)
-TENON_INTEGER(i64, long long, unsigned long long, 64)
+TENON_INTEGER(u8, unsigned char, unsigned, 8, TENON_NEVER)
+TENON_INTEGER(i8, signed char, unsigned, 8, TENON_BELOW_ZERO)
+TENON_INTEGER(i16, short, unsigned, 16, TENON_BELOW_ZERO)
+TENON_INTEGER(i32, int, unsigned, 32, TENON_BELOW_ZERO)
+TENON_INTEGER(i64, long long, unsigned long long, 64, TENON_BELOW_ZERO)
 
 // --- four neighbours in memory, at an address that is a multiple of their size (at most 16)
 #define TENON_VECTOR(name, type, bytes) \

@@ -214,9 +214,9 @@ TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
   }
   for (const Case& c : kCases) {
     const passes::Lowered lowered = passes::lower_gpu(prepared(kernel_text(c.kernel)));
-    for (const char* arch : {"sm_75", "sm_90"}) {
+    for (const std::string arch : {"sm_75", "sm_90"}) {
       const test::Nvrtc::Result result = nvrtc.compile(codegen::cuda::emit(lowered.tree), arch);
-      INFO(result.log);
+      CAPTURE(result.log);
       REQUIRE(result.compiled);
       std::string usage;
       std::istringstream log(result.log);
@@ -230,7 +230,8 @@ TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
         if (used != std::string::npos) usage += "; " + line.substr(used + 5, line.find(',') - used - 5);
       }
       CHECK(!usage.empty());
-      MESSAGE(c.kernel << " " << arch << usage);
+      const std::string report = std::string(c.kernel) + " " + arch + usage;
+      MESSAGE(report);
     }
   }
 }
