@@ -261,7 +261,7 @@ struct Rule {
 constexpr Rule kRules[] = {
     {Op::Neg, undo},                                                                     // -(-x) = x
     {Op::Abs, [](O o) { return first_if(o, o.in[0]->op() == Op::Abs); }},                // ||x|| = |x|
-    {Op::Abs, [](O o) { return o.in[0]->op() == Op::Neg ? unary(Op::Abs, operand(o.in[0])) : NodeRef(); }},  // |-x| = |x|
+    {Op::Abs, [](O o) { return o.in[0]->op() == Op::Neg && is_signed(o.type.dtype) ? unary(Op::Abs, operand(o.in[0])) : NodeRef(); }},  // |-x| = |x|
     {Op::Floor, integral_already},                                                       // floor(round x) = round x
     {Op::Ceil, integral_already},
     {Op::Trunc, integral_already},

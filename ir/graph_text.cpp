@@ -280,6 +280,7 @@ class Parser {
     do {
       const std::string_view name = new_name();
       expect(":");
+      skip_space();
       const size_t start = at_;
       const Type t = type();
       graph_.inputs.push_back(
