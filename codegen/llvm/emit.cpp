@@ -35,7 +35,6 @@ using ir::VType;
 using ::llvm::BasicBlock;
 using ::llvm::Type;
 using ::llvm::Value;
-using ::llvm::Intrinsic::ID;
 namespace intrinsic = ::llvm::Intrinsic;
 
 // A constant loop is copied out only up to this many rounds; beyond, the hint is ignored.
@@ -63,8 +62,6 @@ class PhaseEmitter {
     entry_ = block("entry");
     b_.SetInsertPoint(entry_);
     load_parameters();
-    BasicBlock* body_entry = b_.GetInsertBlock();
-    b_.SetInsertPoint(body_entry);
     count_loop(function_->getArg(3), function_->getArg(4), 1, [&](Value* i) {
       set_value(phase.index, b_.CreateTrunc(i, type_of(phase.index)));
       statements(phase.body);
@@ -223,7 +220,7 @@ class PhaseEmitter {
   }
 
   // --- memory ---
-  // The address of one element, or a vector of addresses for strided and gathered access.
+  // The address of one element, or a vector of addresses for gathered and masked strided access.
   Value* address(const Stmt& stmt, int count) {
     Value* index = value(stmt.args[0]);
     if (stmt.strided && count > 1) {
@@ -235,6 +232,21 @@ class PhaseEmitter {
     return b_.CreateGEP(item, buffers_[static_cast<size_t>(stmt.buffer)], index);
   }
 
+  // Calls body(lane, address) for each lane of an unmasked strided access. One by one: half the time of a
+  // gather or scatter instruction, measured with AVX-512 from 4 to 16 lanes (and the same once memory is the
+  // limit).
+  template <typename Body>
+  void each_lane(const Stmt& stmt, Type* item, int count, Body body) {
+    Value* index = value(stmt.args[0]);
+    for (int lane = 0; lane < count; ++lane) {
+      if (lane > 0) index = b_.CreateAdd(index, value(stmt.args[1]));
+      body(static_cast<uint64_t>(lane),
+           b_.CreateGEP(item, buffers_[static_cast<size_t>(stmt.buffer)], index));
+    }
+  }
+
+  static bool lane_by_lane(const Stmt& stmt, int count) { return stmt.strided && count > 1 && stmt.mask < 0; }
+
   // Masked intrinsics want vectors; a scalar is a vector of one.
   Value* as_vector(Value* x) {
     return x->getType()->isVectorTy() ? x
@@ -244,20 +256,28 @@ class PhaseEmitter {
   Value* emit_load(const Stmt& stmt) {
     const VType result = vtype(stmt.result);
     Type* type = memory_type(result);
+    Value* loaded = load(stmt, result, type);
+    if (loaded->getType() != type) loaded = b_.CreateBitCast(loaded, type);
+    return result.dtype == DType::Bool ? b_.CreateICmpNE(loaded, integer(type, 0)) : loaded;
+  }
+
+  Value* load(const Stmt& stmt, VType result, Type* type) {
     const ::llvm::Align align(static_cast<uint64_t>(ir::item_size(result.dtype)));
+    if (lane_by_lane(stmt, result.lanes)) {
+      Type* item = type->getScalarType();
+      Value* all = ::llvm::PoisonValue::get(type);
+      each_lane(stmt, item, result.lanes, [&](uint64_t lane, Value* where) {
+        all = b_.CreateInsertElement(all, b_.CreateAlignedLoad(item, where, align), lane);
+      });
+      return all;
+    }
     Value* where = address(stmt, result.lanes);
     Value* mask = stmt.mask < 0 ? nullptr : as_vector(value(stmt.mask));
     Type* vector = result.lanes > 1 ? type : ::llvm::FixedVectorType::get(type, 1);
-    Value* loaded;
-    if (where->getType()->isVectorTy()) {
-      loaded = b_.CreateMaskedGather(vector, where, align, mask, ::llvm::Constant::getNullValue(vector));
-    } else if (mask) {
-      loaded = b_.CreateMaskedLoad(vector, where, align, mask, ::llvm::Constant::getNullValue(vector));
-    } else {
-      loaded = b_.CreateAlignedLoad(type, where, align);
-    }
-    if (loaded->getType() != type) loaded = b_.CreateBitCast(loaded, type);
-    return result.dtype == DType::Bool ? b_.CreateICmpNE(loaded, integer(type, 0)) : loaded;
+    Value* zero = ::llvm::Constant::getNullValue(vector);
+    if (where->getType()->isVectorTy()) return b_.CreateMaskedGather(vector, where, align, mask, zero);
+    if (mask) return b_.CreateMaskedLoad(vector, where, align, mask, zero);
+    return b_.CreateAlignedLoad(type, where, align);
   }
 
   void emit_store(const Stmt& stmt) {
@@ -265,6 +285,11 @@ class PhaseEmitter {
     const ::llvm::Align align(static_cast<uint64_t>(ir::item_size(stored.dtype)));
     Value* x = value(stmt.args.back());
     if (stored.dtype == DType::Bool) x = b_.CreateZExt(x, memory_type(stored));
+    if (lane_by_lane(stmt, stored.lanes)) {
+      return each_lane(stmt, x->getType()->getScalarType(), stored.lanes, [&](uint64_t lane, Value* where) {
+        b_.CreateAlignedStore(b_.CreateExtractElement(x, lane), where, align);
+      });
+    }
     Value* where = address(stmt, stored.lanes);
     Value* mask = stmt.mask < 0 ? nullptr : as_vector(value(stmt.mask));
     if (where->getType()->isVectorTy()) {
@@ -481,9 +506,7 @@ class PhaseEmitter {
     const unsigned width = to == DType::I64 ? 64 : 32;
     Type* wide = with_element(x->getType(), b_.getIntNTy(width));
     const double limit = width == 64 ? 0x1p63 : 0x1p31;
-    Value* whole = b_.CreateUnaryIntrinsic(intrinsic::trunc, x);
-    Value* fits = b_.CreateAnd(b_.CreateFCmpOGE(whole, number(x->getType(), -limit)),
-                               b_.CreateFCmpOLT(whole, number(x->getType(), limit)));
+    Value* fits = b_.CreateFCmpOLT(b_.CreateUnaryIntrinsic(intrinsic::fabs, x), number(x->getType(), limit));
     Value* lowest = ::llvm::ConstantInt::get(wide, ::llvm::APInt::getSignedMinValue(width));
     return b_.CreateTrunc(b_.CreateSelect(fits, b_.CreateFPToSI(x, wide), lowest), type);
   }

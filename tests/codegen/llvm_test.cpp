@@ -92,7 +92,8 @@ std::vector<Constant> special_values(DType dtype) {
     values.push_back(constant(dtype, -x));
   }
   values.push_back(constant(dtype, std::nan("")));
-  values.push_back({dtype, 1});  // the least subnormal
+  values.push_back({dtype, constant(dtype, HUGE_VAL).bits + 1});  // a nan whose low bits alone are set
+  values.push_back({dtype, 1});                                   // the least subnormal
   return values;
 }
 
