@@ -1,6 +1,7 @@
 // Device memory as the graph sees it: a payload that owns bytes and says on which device they lie.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -20,6 +21,8 @@ class Buffer final : public ir::Payload {
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   bool adopted() const { return adopted_; }  // then the runtime never takes it over for an output
+
+  std::atomic<bool> exposed{false};  // the frontend gave its address away: others may write it
 
  private:
   Buffer() = default;

@@ -1,0 +1,89 @@
+// Functions that make tensors. The dtype is the default float type unless said otherwise or set in the
+// options.
+#pragma once
+
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+// What tensor(...) accepts: a number, nested braces of numbers, or a std::vector. Holds pointers into its
+// arguments.
+class TensorData {
+ public:
+  TensorData() : list_(true) {}
+  template <typename T>
+  requires(std::is_arithmetic_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      TensorData(T value)
+      : number_(value), type_(scalar_type_of<T>()) {}
+  TensorData(const Scalar& value) : number_(value), type_(value.type()) {}
+  TensorData(const std::initializer_list<TensorData>& items)
+      : items_(detail::elements(items)), count_(items.size()), list_(true) {}
+  template <typename T>
+  requires(!std::is_same_v<T, bool>) TensorData(const std::vector<T>& values)
+      : elements_(values.data()), count_(values.size()), type_(scalar_type_of<T>()), list_(true) {}
+  TensorData(const std::vector<bool>& values);
+
+  bool is_list() const { return list_; }
+  size_t count() const { return count_; }
+  const TensorData* items() const { return items_; }  // of braces
+  const void* elements() const { return elements_; }  // of a vector
+  const Scalar& number() const { return number_; }    // of a number
+  ScalarType type() const { return type_; }           // of a number or a vector's elements
+
+ private:
+  const TensorData* items_ = nullptr;
+  const void* elements_ = nullptr;
+  size_t count_ = 0;
+  Scalar number_;
+  ScalarType type_ = kFloat;
+  bool list_ = false;
+  std::vector<uint8_t> packed_;  // a vector<bool>, one byte each
+};
+
+// A copy of the data. Without a dtype: bool stays bool, ints become int64, float and double the default float
+// type.
+Tensor tensor(const TensorData& data, const TensorOptions& options = {});
+Tensor scalar_tensor(const Scalar& value, const TensorOptions& options = {});
+Tensor zeros(IntArrayRef size, const TensorOptions& options = {});
+Tensor ones(IntArrayRef size, const TensorOptions& options = {});
+Tensor empty(IntArrayRef size, const TensorOptions& options = {});  // zeros
+Tensor full(IntArrayRef size, const Scalar& fill_value,
+            const TensorOptions& options = {});  // dtype of the value
+Tensor zeros_like(const Tensor& self, const TensorOptions& options = {});
+Tensor ones_like(const Tensor& self, const TensorOptions& options = {});
+Tensor empty_like(const Tensor& self, const TensorOptions& options = {});
+Tensor full_like(const Tensor& self, const Scalar& fill_value, const TensorOptions& options = {});
+// start, start + step, ... below end; int64 if all three are integers.
+Tensor arange(const Scalar& end, const TensorOptions& options = {});
+Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options = {});
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options = {});
+Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options = {});
+Tensor eye(int64_t n, const TensorOptions& options = {});
+Tensor eye(int64_t n, int64_t m, const TensorOptions& options = {});
+
+namespace detail {
+struct Deleter {  // of memory that somebody else owns
+  virtual ~Deleter() = default;
+  virtual void run(void* data) = 0;
+};
+Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Deleter* deleter,
+             const TensorOptions& options);
+}  // namespace detail
+
+// Shares `data`, row-major or with the given strides in elements. The memory must outlive the tensor, or be
+// freed by deleter(data), which runs when the last user is gone. Values are read when work that needs them is
+// evaluated: call eval() first if the memory is about to change.
+Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
+template <typename F>
+requires std::is_invocable_v<F, void*> Tensor from_blob(void* data, IntArrayRef sizes, F deleter,
+                                                        const TensorOptions& options = {}) {
+  struct Runner : detail::Deleter {
+    explicit Runner(F f) : f(std::move(f)) {}
+    void run(void* data) override { f(data); }
+    F f;
+  };
+  return detail::adopt(data, sizes, nullopt, new Runner(std::move(deleter)), options);
+}
+
+}  // namespace tenon

@@ -1,0 +1,80 @@
+// Seeing what the library does: the program text at every level, why kernels were fused or not, what ran and
+// how long, and a switch for each optimisation.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+enum class Stage : uint8_t { Graph, Fused, Kernel, LoopTree, LLVM, Assembly, CUDA, PTX };
+
+// What evaluating these would do, as text; nothing runs.
+std::string dump(TensorList tensors, Stage stage);
+std::string explain(
+    TensorList tensors);  // kernels, what each fused, bytes, flops, why neighbours were not fused
+std::string draw_svg(TensorList tensors);  // the graph with kernels as boxes
+inline std::string dump(const Tensor& tensor, Stage stage) { return dump(TensorList(tensor), stage); }
+inline std::string explain(const Tensor& tensor) { return explain(TensorList(tensor)); }
+inline std::string draw_svg(const Tensor& tensor) { return draw_svg(TensorList(tensor)); }
+
+std::string info();     // version, backend, devices, settings
+const char* version();  // "0.1.0"
+
+// One launch of one kernel.
+struct KernelRecord {
+  enum class Cache : uint8_t { Memory, Disk, Compiled };
+  std::string name, schedule;
+  uint64_t hash = 0;
+  int ops = 0;        // graph nodes fused
+  int64_t bytes = 0;  // read and written
+  int64_t flops = 0;
+  double compile_ms = 0;  // 0 unless compiled for this launch
+  double run_us = 0;
+  Cache cache = Cache::Memory;
+  double gigabytes_per_second() const { return run_us > 0 ? static_cast<double>(bytes) / run_us * 1e-3 : 0; }
+};
+std::vector<KernelRecord> kernel_history();  // oldest first
+void clear_kernel_history();
+
+struct Counters {
+  int64_t plans_built = 0, plan_hits = 0;  // passes ran / did not
+  int64_t kernels_compiled = 0, memory_hits = 0, disk_hits = 0;
+  int64_t launches = 0;
+};
+Counters counters();
+void reset_counters();
+void clear_caches();  // plans, kernels and freed memory of this process; not the disk
+
+struct MemoryStats {
+  int64_t allocated = 0;  // bytes in use by tensors
+  int64_t peak_allocated = 0;
+  int64_t reserved = 0;     // taken from the system
+  int64_t allocations = 0;  // requests so far
+};
+MemoryStats memory_stats();
+
+// Every setting, also readable from TENON_... environment variables at the start.
+struct Config {
+  bool fusion = true;
+  bool simplify = true;
+  bool plan_cache = true;
+  bool donation = true;
+  bool disk_cache = true;
+  bool interpreter = false;          // run on the interpreter instead of compiled code
+  int threads = 0;                   // 0: one for each CPU this process may use
+  int vector_bits = 0;               // 0: the host's
+  int64_t memory_limit_mb = 0;       // 0: no cap
+  int64_t max_pending_nodes = 8192;  // an evaluation is forced beyond these
+  int64_t max_pending_bytes = 4ll << 30;
+  std::string cache_dir;
+  std::string profile;  // file of the Chrome/Perfetto trace
+};
+Config get_config();
+void set_config(const Config& config);  // takes effect at the next evaluation
+int get_num_threads();
+void set_num_threads(int threads);
+
+}  // namespace tenon

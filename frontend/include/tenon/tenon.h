@@ -1,0 +1,10 @@
+// Everything of Tenon's public API.
+#pragma once
+
+#include "tenon/creation.h"  // IWYU pragma: export
+#include "tenon/error.h"     // IWYU pragma: export
+#include "tenon/indexing.h"  // IWYU pragma: export
+#include "tenon/inspect.h"   // IWYU pragma: export
+#include "tenon/io.h"        // IWYU pragma: export
+#include "tenon/ops.h"       // IWYU pragma: export
+#include "tenon/tensor.h"    // IWYU pragma: export

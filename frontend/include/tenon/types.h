@@ -1,0 +1,226 @@
+// Element types, 16-bit floats, devices, scalars and the options that creation functions take.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <limits>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "tenon/array_ref.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+// Ordered: within one category a larger value is a wider type.
+enum class ScalarType : uint8_t { Bool, Byte, Char, Short, Int, Long, Half, BFloat16, Float, Double };
+using Dtype = ScalarType;
+
+inline constexpr ScalarType kBool = ScalarType::Bool;
+inline constexpr ScalarType kUInt8 = ScalarType::Byte, kByte = kUInt8;
+inline constexpr ScalarType kInt8 = ScalarType::Char, kChar = kInt8;
+inline constexpr ScalarType kInt16 = ScalarType::Short, kShort = kInt16;
+inline constexpr ScalarType kInt32 = ScalarType::Int, kInt = kInt32;
+inline constexpr ScalarType kInt64 = ScalarType::Long, kLong = kInt64;
+inline constexpr ScalarType kFloat16 = ScalarType::Half, kHalf = kFloat16;
+inline constexpr ScalarType kBFloat16 = ScalarType::BFloat16;
+inline constexpr ScalarType kFloat32 = ScalarType::Float, kFloat = kFloat32;
+inline constexpr ScalarType kFloat64 = ScalarType::Double, kDouble = kFloat64;
+
+constexpr bool isFloatingType(ScalarType t) { return t >= ScalarType::Half; }
+constexpr bool isIntegralType(ScalarType t, bool include_bool) {
+  return t == ScalarType::Bool ? include_bool : t <= ScalarType::Long;
+}
+int64_t elementSize(ScalarType t);                          // bytes
+const char* toString(ScalarType t);                         // "Float"
+std::ostream& operator<<(std::ostream& out, ScalarType t);  // Float
+ScalarType promoteTypes(ScalarType a, ScalarType b);        // of two dimensioned tensors
+bool canCast(ScalarType from, ScalarType to);               // may a result of `from` be written into `to`?
+ScalarType get_default_dtype();                             // kFloat32 unless changed
+void set_default_dtype(ScalarType t);                       // a float type, else TypeError
+
+// What Tensor::dtype() returns: converts to ScalarType and prints C++'s name of the type ("float", "long
+// int").
+class TypeMeta {
+ public:
+  TypeMeta(ScalarType type) : type_(type) {}
+  operator ScalarType() const { return type_; }
+  ScalarType toScalarType() const { return type_; }
+  int64_t itemsize() const { return elementSize(type_); }
+  const char* name() const;
+  friend bool operator==(TypeMeta a, TypeMeta b) { return a.type_ == b.type_; }
+  friend bool operator==(TypeMeta a, ScalarType b) { return a.type_ == b; }
+
+ private:
+  ScalarType type_;
+};
+std::ostream& operator<<(std::ostream& out, TypeMeta type);
+
+// IEEE binary16 and bfloat16 as storage; arithmetic goes through float. Rounded to nearest even.
+struct Half {
+  uint16_t bits = 0;
+  Half() = default;
+  Half(float value);
+  operator float() const;
+};
+struct BFloat16 {
+  uint16_t bits = 0;
+  BFloat16() = default;
+  BFloat16(float value);
+  operator float() const;
+};
+
+// The ScalarType of a C++ element type; long, long long and int64_t are all Long.
+template <typename T>
+constexpr ScalarType scalar_type_of() {
+  if constexpr (std::is_same_v<T, bool>)
+    return kBool;
+  else if constexpr (std::is_same_v<T, Half>)
+    return kHalf;
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return kBFloat16;
+  else if constexpr (std::is_same_v<T, float>)
+    return kFloat;
+  else if constexpr (std::is_same_v<T, double>)
+    return kDouble;
+  else {
+    static_assert(std::is_integral_v<T>, "not an element type");
+    if constexpr (sizeof(T) == 1)
+      return std::is_signed_v<T> || std::is_same_v<T, char> ? kChar : kByte;
+    else {
+      static_assert(std::is_signed_v<T>, "unsigned element types other than uint8_t do not exist");
+      return sizeof(T) == 2 ? kShort : sizeof(T) == 4 ? kInt : kLong;
+    }
+  }
+}
+
+// One number of any element type. Promotes like a Python number: below every tensor of its category.
+class Scalar {
+ public:
+  Scalar() = default;
+  template <typename T>
+  requires std::is_arithmetic_v<T> Scalar(T value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      kind_ = Kind::Bool;
+      integer_ = value;
+    } else if constexpr (std::is_integral_v<T>) {
+      kind_ = Kind::Integer;
+      integer_ = static_cast<int64_t>(value);
+    } else {
+      kind_ = Kind::Real;
+      real_ = static_cast<double>(value);
+    }
+  }
+  Scalar(Half value) : Scalar(static_cast<float>(value)) {}
+  Scalar(BFloat16 value) : Scalar(static_cast<float>(value)) {}
+
+  bool isFloatingPoint() const { return kind_ == Kind::Real; }
+  bool isIntegral(bool include_bool) const {
+    return kind_ == Kind::Integer || (include_bool && kind_ == Kind::Bool);
+  }
+  bool isBoolean() const { return kind_ == Kind::Bool; }
+  ScalarType type() const { return kind_ == Kind::Real ? kDouble : kind_ == Kind::Bool ? kBool : kLong; }
+
+  // The value as another type; Error "value cannot be converted to type int without overflow" if it does not
+  // fit.
+  template <typename T>
+  T to() const;
+  double toDouble() const { return kind_ == Kind::Real ? real_ : static_cast<double>(integer_); }
+  float toFloat() const { return static_cast<float>(toDouble()); }
+  int64_t toLong() const;
+  int toInt() const { return to<int>(); }
+  bool toBool() const { return kind_ == Kind::Real ? real_ != 0 : integer_ != 0; }
+  Scalar operator-() const;
+  friend bool operator==(const Scalar& a, const Scalar& b) {
+    return a.kind_ == Kind::Real || b.kind_ == Kind::Real ? a.toDouble() == b.toDouble()
+                                                          : a.integer_ == b.integer_;
+  }
+
+ private:
+  int64_t checked(int64_t lo, int64_t hi, ScalarType type) const;
+  enum class Kind : uint8_t { Bool, Integer, Real } kind_ = Kind::Integer;
+  int64_t integer_ = 0;
+  double real_ = 0;
+};
+std::ostream& operator<<(std::ostream& out, const Scalar& value);
+
+template <typename T>
+T Scalar::to() const {
+  if constexpr (std::is_same_v<T, bool>)
+    return toBool();
+  else if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(
+        checked(std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), scalar_type_of<T>()));
+  } else
+    return static_cast<T>(toDouble());
+}
+
+enum class DeviceType : int8_t { CPU, CUDA };
+inline constexpr DeviceType kCPU = DeviceType::CPU;
+inline constexpr DeviceType kCUDA = DeviceType::CUDA;
+using DeviceIndex = int8_t;
+
+// "cpu", "cuda", "cuda:1". An index of -1 means the current device. A malformed text is an Error.
+class Device {
+ public:
+  Device(DeviceType type, DeviceIndex index = -1);
+  Device(const std::string& text);
+  Device(const char* text) : Device(std::string(text)) {}
+
+  DeviceType type() const { return type_; }
+  DeviceIndex index() const { return index_; }
+  bool has_index() const { return index_ >= 0; }
+  bool is_cpu() const { return type_ == kCPU; }
+  bool is_cuda() const { return type_ == kCUDA; }
+  std::string str() const;  // "cuda:1"
+  friend bool operator==(const Device& a, const Device& b) {
+    return a.type_ == b.type_ && a.index_ == b.index_;
+  }
+
+ private:
+  DeviceType type_;
+  DeviceIndex index_;
+};
+std::ostream& operator<<(std::ostream& out, const Device& device);  // cuda:1
+
+// Where and of what type a new tensor is; what is not set takes the function's default.
+class TensorOptions {
+ public:
+  TensorOptions() = default;
+  TensorOptions(ScalarType type) : dtype_(type) {}
+  TensorOptions(TypeMeta type) : dtype_(type.toScalarType()) {}
+  TensorOptions(Device device) : device_(device) {}
+  TensorOptions(DeviceType device) : device_(Device(device)) {}
+
+  [[nodiscard]] TensorOptions dtype(optional<ScalarType> type) const {
+    TensorOptions result = *this;
+    result.dtype_ = type;
+    return result;
+  }
+  [[nodiscard]] TensorOptions device(optional<Device> device) const {
+    TensorOptions result = *this;
+    result.device_ = device;
+    return result;
+  }
+  [[nodiscard]] TensorOptions requires_grad(bool value) const {
+    TensorOptions result = *this;
+    result.requires_grad_ = value;
+    return result;
+  }
+  bool has_dtype() const { return dtype_.has_value(); }
+  bool has_device() const { return device_.has_value(); }
+  TypeMeta dtype() const { return dtype_.value_or(get_default_dtype()); }
+  Device device() const { return device_.value_or(Device(kCPU)); }
+  bool requires_grad() const { return requires_grad_; }
+
+ private:
+  optional<ScalarType> dtype_;
+  optional<Device> device_;
+  bool requires_grad_ = false;
+};
+inline TensorOptions dtype(ScalarType type) { return TensorOptions(type); }
+inline TensorOptions device(Device where) { return TensorOptions(where); }
+inline TensorOptions requires_grad(bool value = true) { return TensorOptions().requires_grad(value); }
+
+}  // namespace tenon

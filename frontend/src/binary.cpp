@@ -1,0 +1,553 @@
+// Elementwise functions of two and three operands: arithmetic, comparisons, logic, bits, selection.
+#include <cmath>
+
+#include "expr.h"
+#include "promote.h"
+#include "runtime/buffer.h"
+#include "tenon/creation.h"
+#include "text.h"
+
+namespace tenon {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Pair {
+  Expr a, b;
+};
+
+Pair operands(const Tensor& a, const Tensor& b, ScalarType type) {
+  check_same_device(a, b);
+  Pair pair{operand(a, type), operand(b, type)};
+  if (a.sizes() == b.sizes()) return pair;
+  const Dims shape = broadcast_shape(a.sizes(), b.sizes());
+  return {broadcast(pair.a, ref(shape)), broadcast(pair.b, ref(shape))};
+}
+Pair operands(const Tensor& a, const Scalar& b, ScalarType type) {
+  const Expr x = operand(a, type);
+  return {x, number(x, b)};
+}
+Pair operands(const Scalar& a, const Tensor& b, ScalarType type) {
+  const Expr y = operand(b, type);
+  return {number(y, a), y};
+}
+
+// f(a, b) in one type, computed as PyTorch computes that type.
+template <typename A, typename B, typename F>
+Tensor formula(const A& a, const B& b, ScalarType type, F f) {
+  const Pair p = operands(a, b, type);
+  const DType inner = formula_type(ir_type(type));
+  return record_as(f(cast(p.a, inner), cast(p.b, inner)), type);
+}
+
+// One op in the promoted type.
+template <typename A, typename B>
+Tensor promoted_op(Op op, const A& a, const B& b) {
+  const Pair p = operands(a, b, promoted(a, b));
+  return record(ir::binary(op, p.a.node, p.b.node));
+}
+
+bool is_bool(const Tensor& x) { return x.scalar_type() == kBool; }
+bool is_bool(const Scalar& x) { return x.isBoolean(); }
+
+template <typename A, typename B>
+void refuse_bool_difference(const A& a, const B& b) {
+  check(!is_bool(a) || !is_bool(b),
+        "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+        "`logical_xor()` operator "
+        "instead.");
+  check(!is_bool(a) && !is_bool(b),
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+        "mask, use the "
+        "`~` or `logical_not()` operator instead.");
+}
+
+void check_alpha(ScalarType type, const Scalar& alpha) {
+  check(type == kBool || !alpha.isBoolean(), "Boolean alpha only supported for Boolean results.");
+  check(isFloatingType(type) || alpha.isIntegral(true),
+        "For integral input tensors, argument alpha must not be a floating point number.");
+}
+
+template <typename A, typename B>
+Tensor add_any(const A& a, const B& b, const Scalar& alpha) {
+  const ScalarType type = promoted(a, b);
+  check_alpha(type, alpha);
+  const bool plain = alpha == Scalar(1);
+  if (type == kBool) {
+    const Pair p = operands(a, b, type);
+    return record(plain ? (p.a | p.b).node : (p.a | (p.b & number(p.b, alpha))).node);
+  }
+  if (plain) {
+    const Pair p = operands(a, b, type);
+    return record((p.a + p.b).node);
+  }
+  return formula(a, b, type, [&](const Expr& x, const Expr& y) { return x + y * number(y, alpha); });
+}
+
+template <typename A, typename B>
+Tensor sub_any(const A& a, const B& b, const Scalar& alpha) {
+  refuse_bool_difference(a, b);
+  const ScalarType type = promoted(a, b);
+  check_alpha(type, alpha);
+  if (alpha == Scalar(1)) return promoted_op(Op::Sub, a, b);
+  return formula(a, b, type, [&](const Expr& x, const Expr& y) { return x - y * number(y, alpha); });
+}
+
+template <typename A, typename B>
+Tensor mul_any(const A& a, const B& b) {
+  return promoted_op(promoted(a, b) == kBool ? Op::And : Op::Mul, a, b);
+}
+
+template <typename A, typename B>
+Tensor true_divide_any(const A& a, const B& b) {
+  const Pair p = operands(a, b, float_type(promoted(a, b)));
+  return record((p.a / p.b).node);
+}
+
+// --- integer division
+// -------------------------------------------------------------------------------------------------
+
+void refuse_zero(const Scalar& divisor) { check(divisor.toDouble() != 0, "ZeroDivisionError"); }
+
+// Only where the values are known without evaluating anything; a zero that appears later gives 0.
+void refuse_zero(const Tensor& divisor) {
+  const NodeRef value = impl(divisor).storage().value();
+  if (value->op() == Op::Const) check(value->bits() != 0 || divisor.numel() == 0, "ZeroDivisionError");
+  if (!runtime::buffer_of(*value)) return;
+  const HostView view = host_view(divisor);
+  std::vector<int64_t> index(view.sizes.size(), 0);
+  int64_t offset = 0;
+  for (int64_t i = 0; i < divisor.numel(); ++i) {
+    check(view.element(offset).bits != 0, "ZeroDivisionError");
+    for (size_t d = index.size(); d-- > 0;) {
+      offset += view.strides[d];
+      if (++index[d] < view.sizes[d]) break;
+      offset -= view.strides[d] * view.sizes[d];
+      index[d] = 0;
+    }
+  }
+}
+
+template <typename A, typename B>
+ScalarType divisible_type(const A& a, const B& b, const char* kernel) {
+  const ScalarType type = promoted(a, b);
+  check(type != kBool, '"', kernel, "\" not implemented for 'Bool'");
+  if (!isFloatingType(type)) refuse_zero(b);
+  return type;
+}
+
+Expr adjust_if(const Expr& condition, const Expr& adjusted, const Expr& x) {
+  return select(condition, adjusted, x);
+}
+
+// Signs differ: one of them is negative and the other is not.
+Expr opposite(const Expr& a, const Expr& b) { return (a < 0.0) ^ (b < 0.0); }
+
+template <typename A, typename B>
+Tensor remainder_any(const A& a, const B& b) {
+  return formula(a, b, divisible_type(a, b, "remainder_cpu"), [](const Expr& x, const Expr& y) {
+    const Expr r = rem(x, y);
+    return adjust_if((r != 0.0) & opposite(r, y), r + y, r);
+  });
+}
+
+template <typename A, typename B>
+Tensor fmod_any(const A& a, const B& b) {
+  const Pair p = operands(a, b, divisible_type(a, b, "fmod_cpu"));
+  return record(rem(p.a, p.b).node);
+}
+
+template <typename A, typename B>
+Tensor floor_divide_any(const A& a, const B& b) {
+  const ScalarType type = divisible_type(a, b, "div_floor_cpu");
+  return formula(a, b, type, [&](const Expr& x, const Expr& y) {
+    if (!isFloatingType(type)) {
+      const Expr q = x / y;
+      return adjust_if((rem(x, y) != 0.0) & opposite(x, y), q - 1.0, q);
+    }
+    // Through the exact remainder, so that 1. // 0.1 is 9; then the quotient is all but an integer and is
+    // rounded.
+    const Expr r = rem(x, y);
+    Expr q = (x - r) / y;
+    q = adjust_if((r != 0.0) & opposite(r, y), q - 1.0, q);
+    const Expr down = floor(q);
+    const Expr nearest = select(q - down > 0.5, down + 1.0, down);
+    return select(y == 0.0, x / y, select(q != 0.0, nearest, copysign(number(x, 0.0), x / y)));
+  });
+}
+
+template <typename A, typename B>
+Tensor trunc_divide_any(const A& a, const B& b) {
+  const ScalarType type = divisible_type(a, b, "div_trunc_cpu");
+  return formula(a, b, type,
+                 [&](const Expr& x, const Expr& y) { return isFloatingType(type) ? trunc(x / y) : x / y; });
+}
+
+template <typename B>
+Tensor divide_rounded(const Tensor& a, const B& b, optional<std::string_view> mode) {
+  if (!mode) return true_divide_any(a, b);
+  if (*mode == "floor") return floor_divide_any(a, b);
+  check(*mode == "trunc", "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '",
+        *mode, "'");
+  return trunc_divide_any(a, b);
+}
+
+// --- the rest of the two-operand families
+// -----------------------------------------------------------------------------
+
+template <typename A, typename B>
+Tensor bitwise_any(Op op, const char* kernel, const A& a, const B& b) {
+  const ScalarType type = promoted(a, b);
+  check(!isFloatingType(type), '"', kernel, "\" not implemented for '", type, "'");
+  return promoted_op(op, a, b);
+}
+
+template <typename A, typename B>
+Tensor shift_any(Op op, const char* kernel, const A& a, const B& b) {
+  const ScalarType type = promoted(a, b);
+  check(type != kBool && !isFloatingType(type), '"', kernel, "\" not implemented for '", type, "'");
+  return promoted_op(op, a, b);
+}
+
+template <typename A, typename B>
+Tensor copysign_any(const A& a, const B& b) {
+  const Pair p = operands(a, b, float_type(promoted(a, b)));
+  return record(copysign(p.a, p.b).node);
+}
+
+template <typename A, typename B>
+Tensor xlogy_any(const A& a, const B& b) {
+  return formula(a, b, float_type(promoted(a, b)), [](const Expr& x, const Expr& y) {
+    return select(y != y, y, select(x == 0.0, number(x, 0.0), x * log(y)));
+  });
+}
+
+Tensor float_binary_op(Op op, const Tensor& a, const Tensor& b) {
+  const Pair p = operands(a, b, float_type(promoted(a, b)));
+  return record(ir::binary(op, p.a.node, p.b.node));
+}
+
+// fmax and fmin: a nan loses against a number.
+Tensor ignoring_nan(Op op, const Tensor& a, const Tensor& b) {
+  const Pair p = operands(a, b, promoted(a, b));
+  if (!ir::is_float(p.a.dtype())) return record(ir::binary(op, p.a.node, p.b.node));
+  return record(select(p.a != p.a, p.b, select(p.b != p.b, p.a, apply(op, p.a, p.b))).node);
+}
+
+Tensor logical(Op op, const Tensor& a, const Tensor& b) {
+  const Pair p = operands(a, b, kBool);
+  return record(ir::binary(op, p.a.node, p.b.node));
+}
+
+// log(e^a + e^b) with base e or 2, stable; equal infinities give themselves.
+template <typename Grow, typename Tail>
+Tensor log_add(const Tensor& a, const Tensor& b, Grow grow, Tail tail) {
+  return formula(a, b, float_type(promoted(a, b)), [&](const Expr& x, const Expr& y) {
+    const Expr sum = larger(x, y) + tail(grow(-abs(x - y)));
+    return select((abs(x) == kInfinity) & (x == y), x, sum);
+  });
+}
+
+}  // namespace
+
+#define TENON_BOTH(name, call)                                   \
+  Tensor name(const Tensor& a, const Tensor& b) { return call; } \
+  Tensor name(const Tensor& a, const Scalar& b) { return call; }
+TENON_BOTH(mul, mul_any(a, b))
+TENON_BOTH(multiply, mul_any(a, b))
+TENON_BOTH(div, true_divide_any(a, b))
+TENON_BOTH(true_divide, true_divide_any(a, b))
+TENON_BOTH(remainder, remainder_any(a, b))
+TENON_BOTH(fmod, fmod_any(a, b))
+TENON_BOTH(floor_divide, floor_divide_any(a, b))
+TENON_BOTH(copysign, copysign_any(a, b))
+TENON_BOTH(xlogy, xlogy_any(a, b))
+TENON_BOTH(eq, promoted_op(Op::Eq, a, b))
+TENON_BOTH(ne, promoted_op(Op::Ne, a, b))
+TENON_BOTH(lt, promoted_op(Op::Lt, a, b))
+TENON_BOTH(le, promoted_op(Op::Le, a, b))
+TENON_BOTH(gt, promoted_op(Op::Gt, a, b))
+TENON_BOTH(ge, promoted_op(Op::Ge, a, b))
+TENON_BOTH(not_equal, ne(a, b))
+TENON_BOTH(less, lt(a, b))
+TENON_BOTH(less_equal, le(a, b))
+TENON_BOTH(greater, gt(a, b))
+TENON_BOTH(greater_equal, ge(a, b))
+TENON_BOTH(bitwise_and, bitwise_any(Op::And, "bitwise_and_cpu", a, b))
+TENON_BOTH(bitwise_or, bitwise_any(Op::Or, "bitwise_or_cpu", a, b))
+TENON_BOTH(bitwise_xor, bitwise_any(Op::Xor, "bitwise_xor_cpu", a, b))
+TENON_BOTH(bitwise_left_shift, shift_any(Op::Shl, "lshift_cpu", a, b))
+TENON_BOTH(bitwise_right_shift, shift_any(Op::Shr, "rshift_cpu", a, b))
+#undef TENON_BOTH
+
+Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha) { return add_any(a, b, alpha); }
+Tensor add(const Tensor& a, const Scalar& b, const Scalar& alpha) { return add_any(a, b, alpha); }
+Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha) { return sub_any(a, b, alpha); }
+Tensor sub(const Tensor& a, const Scalar& b, const Scalar& alpha) { return sub_any(a, b, alpha); }
+Tensor rsub(const Tensor& a, const Scalar& b, const Scalar& alpha) { return sub_any(b, a, alpha); }
+Tensor div(const Tensor& a, const Tensor& b, optional<std::string_view> mode) {
+  return divide_rounded(a, b, mode);
+}
+Tensor div(const Tensor& a, const Scalar& b, optional<std::string_view> mode) {
+  return divide_rounded(a, b, mode);
+}
+Tensor operator/(const Scalar& a, const Tensor& b) { return true_divide_any(a, b); }
+Tensor operator%(const Scalar& a, const Tensor& b) { return remainder_any(a, b); }
+
+Tensor maximum(const Tensor& a, const Tensor& b) { return promoted_op(Op::Max, a, b); }
+Tensor minimum(const Tensor& a, const Tensor& b) { return promoted_op(Op::Min, a, b); }
+Tensor max(const Tensor& a, const Tensor& b) { return maximum(a, b); }
+Tensor min(const Tensor& a, const Tensor& b) { return minimum(a, b); }
+Tensor fmax(const Tensor& a, const Tensor& b) { return ignoring_nan(Op::Max, a, b); }
+Tensor fmin(const Tensor& a, const Tensor& b) { return ignoring_nan(Op::Min, a, b); }
+Tensor atan2(const Tensor& a, const Tensor& b) { return float_binary_op(Op::Atan2, a, b); }
+Tensor arctan2(const Tensor& a, const Tensor& b) { return atan2(a, b); }
+Tensor hypot(const Tensor& a, const Tensor& b) { return float_binary_op(Op::Hypot, a, b); }
+Tensor logical_and(const Tensor& a, const Tensor& b) { return logical(Op::And, a, b); }
+Tensor logical_or(const Tensor& a, const Tensor& b) { return logical(Op::Or, a, b); }
+Tensor logical_xor(const Tensor& a, const Tensor& b) { return logical(Op::Xor, a, b); }
+Tensor logaddexp(const Tensor& a, const Tensor& b) {
+  return log_add(
+      a, b, [](const Expr& v) { return exp(v); }, [](const Expr& v) { return log1p(v); });
+}
+Tensor logaddexp2(const Tensor& a, const Tensor& b) {
+  return log_add(
+      a, b, [](const Expr& v) { return apply(Op::Exp2, v); },
+      [](const Expr& v) { return log1p(v) * (1 / std::log(2.0)); });
+}
+
+// --- powers
+// -----------------------------------------------------------------------------------------------------------
+
+Tensor pow(const Tensor& x, const Scalar& exponent) {
+  const ScalarType type = promoted(x, exponent);
+  check(type != kBool, "\"pow\" not implemented for 'Bool'");
+  const bool integers = !isFloatingType(type);
+  check(!integers || exponent.toLong() >= 0, "Integers to negative integer powers are not allowed.");
+  const double p = exponent.toDouble();
+  return map_formula(x, type, [&](const Expr& v) -> Expr {
+    if (p == 0) return number(v, 1.0);
+    if (p == 1) return v;
+    if (p == 2) return v * v;
+    if (p == 3) return v * v * v;
+    if (!integers) {
+      if (p == 0.5) return sqrt(v);
+      if (p == -0.5) return 1.0 / sqrt(v);
+      if (p == -1) return 1.0 / v;
+      if (p == -2) return 1.0 / (v * v);
+    }
+    return apply(Op::Pow, v, number(v, exponent));
+  });
+}
+Tensor pow(const Tensor& x, const Tensor& exponent) {
+  const ScalarType type = promoted(x, exponent);
+  check(type != kBool, "\"pow\" not implemented for 'Bool'");
+  return promoted_op(Op::Pow, x, exponent);
+}
+Tensor pow(const Scalar& base, const Tensor& exponent) {
+  const ScalarType type = promoted(base, exponent);
+  check(type != kBool, "\"pow\" not implemented for 'Bool'");
+  return promoted_op(Op::Pow, base, exponent);
+}
+Tensor float_power(const Tensor& x, const Tensor& exponent) {
+  return pow(x.to(kDouble), exponent.to(kDouble));
+}
+Tensor float_power(const Tensor& x, const Scalar& exponent) { return pow(x.to(kDouble), exponent); }
+
+// --- selection
+// --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+NodeRef condition_node(const Tensor& condition) {
+  const ScalarType type = condition.scalar_type();
+  check(type == kBool || type == kByte,
+        "where expected condition to be a boolean tensor, but got a tensor with dtype ", type);
+  return operand(condition, kBool).node;
+}
+
+NodeRef value_node(const Tensor& value, ScalarType type) { return operand(value, type).node; }
+NodeRef value_node(const Scalar& value, ScalarType type) {
+  return ir::make_const(value.isFloatingPoint() ? ir::constant(ir_type(type), value.toDouble())
+                                                : ir::constant(ir_type(type), value.toLong()),
+                        Dims{});
+}
+
+template <typename A, typename B>
+Tensor where_any(const Tensor& condition, const A& a, const B& b) {
+  const ScalarType type = promoted(a, b);
+  const NodeRef c = condition_node(condition), x = value_node(a, type), y = value_node(b, type);
+  Dims shape = broadcast_shape(condition.sizes(), ref(x->shape()));
+  shape = broadcast_shape(ref(shape), ref(y->shape()));
+  return record(ir::where(broadcast(c, ref(shape)), broadcast(x, ref(shape)), broadcast(y, ref(shape))));
+}
+
+}  // namespace
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  check_same_device(condition, a);
+  check_same_device(a, b);
+  return where_any(condition, a, b);
+}
+Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b) { return where_any(condition, a, b); }
+Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b) { return where_any(condition, a, b); }
+Tensor where(const Tensor& condition, const Scalar& a, const Scalar& b) { return where_any(condition, a, b); }
+
+Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) {
+  if (!self.is_floating_point() && self.scalar_type() != kBool) value.toLong();  // must be representable
+  return masked_fill(self, mask, scalar_tensor(value, self.options()));
+}
+Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
+  check(mask.scalar_type() == kBool, "masked_fill only supports boolean masks, but got mask with dtype ",
+        mask.scalar_type());
+  check(value.dim() == 0, "masked_fill only supports a 0-dimensional value tensor, but got tensor with ",
+        value.dim(), " dimension(s).");
+  const ScalarType type = self.scalar_type();
+  const Dims shape = broadcast_shape(mask.sizes(), self.sizes());
+  return record(ir::where(broadcast(node_of(mask), ref(shape)),
+                          broadcast(operand(value, type).node, ref(shape)),
+                          broadcast(node_of(self), ref(shape))));
+}
+
+// --- bounds
+// -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// The bound comes first: an element equal to it stays itself, and nan wins from either side.
+Expr bounded(Op op, const Expr& x, const Expr& bound) { return apply(op, bound, x); }
+
+}  // namespace
+
+Tensor clamp(const Tensor& x, const optional<Scalar>& min, const optional<Scalar>& max) {
+  check(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
+  Promotion promotion;
+  promotion.add(x);
+  if (min) promotion.add(*min);
+  if (max) promotion.add(*max);
+  const ScalarType type = promotion.result();
+  check(type != kBool, "\"clamp_scalar_cpu\" not implemented for 'Bool'");
+  Expr v = operand(x, type);
+  if (min) v = bounded(Op::Max, v, number(v, *min));
+  if (max) v = bounded(Op::Min, v, number(v, *max));
+  return record(v.node);
+}
+
+Tensor clamp(const Tensor& x, const optional<Tensor>& min, const optional<Tensor>& max) {
+  check(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
+  Promotion promotion;
+  promotion.add(x);
+  Dims shape = dims_of(x.sizes());
+  for (const auto* bound : {&min, &max}) {
+    if (!*bound) continue;
+    check_same_device(x, **bound);
+    promotion.add(**bound);
+    shape = broadcast_shape(ref(shape), (*bound)->sizes());
+  }
+  const ScalarType type = promotion.result();
+  Expr v = broadcast(operand(x, type), ref(shape));
+  if (min) v = bounded(Op::Max, v, broadcast(operand(*min, type), ref(shape)));
+  if (max) v = bounded(Op::Min, v, broadcast(operand(*max, type), ref(shape)));
+  return record(v.node);
+}
+Tensor Tensor::clamp(const optional<Tensor>& min, const optional<Tensor>& max) const {
+  return tenon::clamp(*this, min, max);
+}
+Tensor clamp_min(const Tensor& x, const Scalar& min) { return clamp(x, optional<Scalar>(min), nullopt); }
+Tensor clamp_min(const Tensor& x, const Tensor& min) {
+  return clamp(x, optional<Tensor>(min), optional<Tensor>());
+}
+Tensor clamp_max(const Tensor& x, const Scalar& max) {
+  return clamp(x, optional<Scalar>(), optional<Scalar>(max));
+}
+Tensor clamp_max(const Tensor& x, const Tensor& max) {
+  return clamp(x, optional<Tensor>(), optional<Tensor>(max));
+}
+
+// --- three operands
+// ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+// f(a, b, c) in the type that all three promote to.
+template <typename F>
+Tensor ternary_formula(const Tensor& a, const Tensor& b, const Tensor& c, ScalarType type, F f) {
+  check_same_device(a, b);
+  check_same_device(b, c);
+  Dims shape = broadcast_shape(a.sizes(), b.sizes());
+  shape = broadcast_shape(ref(shape), c.sizes());
+  auto in = [&](const Tensor& t) { return broadcast(formula_operand(t, type), ref(shape)); };
+  return record_as(f(in(a), in(b), in(c)), type);
+}
+
+void check_lerp(const Tensor& x, const Tensor& end) {
+  check(x.is_floating_point(), "\"lerp_kernel_scalar\" not implemented for '", x.scalar_type(), "'");
+  check(x.scalar_type() == end.scalar_type(), "expected dtype ", x.dtype(), " for `end` but got dtype ",
+        end.dtype());
+}
+
+}  // namespace
+
+Tensor lerp(const Tensor& x, const Tensor& end, const Scalar& weight) {
+  check_lerp(x, end);
+  const double w = weight.toDouble();
+  return formula(x, end, x.scalar_type(), [&](const Expr& a, const Expr& b) {
+    return std::abs(w) < 0.5 ? a + w * (b - a) : b - (b - a) * (1 - w);
+  });
+}
+Tensor lerp(const Tensor& x, const Tensor& end, const Tensor& weight) {
+  check_lerp(x, end);
+  return ternary_formula(x, end, weight, x.scalar_type(), [](const Expr& a, const Expr& b, const Expr& w) {
+    const Expr d = b - a;
+    return select(abs(w) < 0.5, a + w * d, b - d * (1.0 - w));
+  });
+}
+Tensor addcmul(const Tensor& x, const Tensor& tensor1, const Tensor& tensor2, const Scalar& value) {
+  return ternary_formula(
+      x, tensor1, tensor2, promoted(x, tensor1, tensor2),
+      [&](const Expr& a, const Expr& b, const Expr& c) { return a + number(b, value) * b * c; });
+}
+Tensor addcdiv(const Tensor& x, const Tensor& tensor1, const Tensor& tensor2, const Scalar& value) {
+  check(
+      tensor1.is_floating_point() || tensor2.is_floating_point(),
+      "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
+      "true "
+      "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+      "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
+      "tensor2) "
+      "for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * "
+      "tensor1 / "
+      "tensor2), for all dtypes.");
+  return ternary_formula(
+      x, tensor1, tensor2, promoted(x, tensor1, tensor2),
+      [&](const Expr& a, const Expr& b, const Expr& c) { return a + number(b, value) * (b / c); });
+}
+
+// --- closeness
+// --------------------------------------------------------------------------------------------------------
+
+Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
+  check(a.scalar_type() == b.scalar_type(), a.scalar_type(), " did not match ", b.scalar_type());
+  check(rtol >= 0, "rtol must be greater than or equal to zero, but got ", rtol);
+  check(atol >= 0, "atol must be greater than or equal to zero, but got ", atol);
+  const ScalarType type = a.is_floating_point() ? a.scalar_type() : kDouble;
+  const Pair p = operands(a, b, type);
+  const DType inner = formula_type(ir_type(type));
+  const Expr x = cast(p.a, inner), y = cast(p.b, inner);
+  const Expr difference = abs(x - y);
+  Expr close = (x == y) | ((difference < kInfinity) & (difference <= atol + abs(rtol * y)));
+  if (equal_nan) close = close | ((x != x) & (y != y));
+  return record(close.node);
+}
+bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
+  return all(isclose(a, b, rtol, atol, equal_nan)).item<bool>();
+}
+bool equal(const Tensor& a, const Tensor& b) {
+  check_same_device(a, b);
+  check(a.scalar_type() == b.scalar_type(), "Expected object of data type ", a.scalar_type(),
+        " but got data type ", b.scalar_type(), " for argument 'other' in call to equal");
+  if (!(a.sizes() == b.sizes())) return false;
+  return all(eq(a, b)).item<bool>();
+}
+
+}  // namespace tenon

@@ -1,0 +1,270 @@
+// Functions that make tensors: from numbers, from ranges, from memory of others.
+#include "tenon/creation.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "expr.h"
+#include "promote.h"
+#include "text.h"
+
+namespace tenon {
+namespace {
+
+// Options as a creation function accepts them.
+void check_options(const TensorOptions& options, ScalarType type) {
+  check(!options.device().is_cuda(), "Torch not compiled with CUDA enabled");
+  check(!options.requires_grad() || isFloatingType(type),
+        "Only Tensors of floating point and complex dtype can require gradients");
+}
+
+Tensor finish(Tensor result, const TensorOptions& options) {
+  impl(result).requires_grad = options.requires_grad();
+  return result;
+}
+
+// The number as one element; a whole number that does not fit is an Error, as in PyTorch.
+ir::Constant element(const Scalar& value, ScalarType type) {
+  if (isFloatingType(type) || type == kBool) {
+    return value.isFloatingPoint() ? ir::constant(ir_type(type), value.toDouble())
+                                   : ir::constant(ir_type(type), value.toLong());
+  }
+  switch (type) {
+    case kUInt8: return ir::constant(DType::U8, int64_t{value.to<uint8_t>()});
+    case kInt8: return ir::constant(DType::I8, int64_t{value.to<int8_t>()});
+    case kInt16: return ir::constant(DType::I16, int64_t{value.to<int16_t>()});
+    case kInt32: return ir::constant(DType::I32, int64_t{value.to<int32_t>()});
+    default: return ir::constant(DType::I64, value.toLong());
+  }
+}
+
+Tensor filled(IntArrayRef size, const Scalar& value, ScalarType type, const TensorOptions& options) {
+  check_options(options, type);
+  checked_numel(size);
+  return finish(record(ir::make_const(element(value, type), span_of(size))), options);
+}
+
+ScalarType like_type(const Tensor& self, const TensorOptions& options) {
+  return options.has_dtype() ? options.dtype().toScalarType() : self.scalar_type();
+}
+
+// --- nested data
+// ------------------------------------------------------------------------------------------------------
+
+size_t element_bytes(ScalarType type) { return static_cast<size_t>(elementSize(type)); }
+
+ir::Constant vector_element(const TensorData& data, size_t i) {
+  ir::Constant c{ir_type(data.type()), 0};
+  const size_t size = element_bytes(data.type());
+  std::memcpy(&c.bits, static_cast<const unsigned char*>(data.elements()) + i * size, size);
+  return c;
+}
+
+// The shape, checked to be a box; sizes are appended from `depth` on.
+void measure(const TensorData& data, size_t depth, std::vector<int64_t>& sizes, bool first) {
+  const bool deeper = depth < sizes.size();
+  if (!data.is_list()) {
+    check<ValueError>(first || !deeper, "expected sequence of length ", deeper ? sizes[depth] : 0, " at dim ",
+                      depth, " (got a number)");
+    return;
+  }
+  const auto count = static_cast<int64_t>(data.count());
+  if (first && !deeper) sizes.push_back(count);
+  check<ValueError>(depth < sizes.size() && sizes[depth] == count, "expected sequence of length ",
+                    depth < sizes.size() ? sizes[depth] : 0, " at dim ", depth, " (got ", count, ")");
+  if (!data.items()) return;
+  for (size_t i = 0; i < data.count(); ++i) measure(data.items()[i], depth + 1, sizes, first && i == 0);
+}
+
+void merge_types(const TensorData& data, optional<ScalarType>& type) {
+  if (data.items()) {
+    for (size_t i = 0; i < data.count(); ++i) merge_types(data.items()[i], type);
+  } else if (!data.is_list() || data.elements()) {
+    type = type ? promoteTypes(*type, data.type()) : data.type();
+  }
+}
+
+// int and long literals are int64; float and double ones the default float type.
+ScalarType literal_type(optional<ScalarType> type) {
+  if (!type || *type == kFloat || *type == kDouble) return get_default_dtype();
+  return *type == kInt ? kLong : *type;
+}
+
+void write_elements(const TensorData& data, ScalarType type, unsigned char*& out) {
+  const size_t size = element_bytes(type);
+  auto put = [&](ir::Constant c) {
+    std::memcpy(out, &c.bits, size);
+    out += size;
+  };
+  if (!data.is_list()) {
+    put(element(data.number(), type));
+  } else if (data.items()) {
+    for (size_t i = 0; i < data.count(); ++i) write_elements(data.items()[i], type, out);
+  } else if (data.type() == type && data.count() > 0) {
+    std::memcpy(out, data.elements(), size * data.count());
+    out += size * data.count();
+  } else {
+    for (size_t i = 0; i < data.count(); ++i) put(ir::cast(vector_element(data, i), ir_type(type)));
+  }
+}
+
+// --- ranges
+// -----------------------------------------------------------------------------------------------------------
+
+Expr index_along(const Dims& shape, int64_t dim, DType type) {
+  return {ir::cast(ir::make_iota(shape, dim), type)};
+}
+
+// Elements of an integer range start at `start` and step by `step`, without rounding.
+Tensor integer_range(int64_t start, int64_t step, int64_t count, ScalarType type) {
+  const Expr i = index_along(Dims{count}, 0, DType::I64);
+  return record_as(i * number(i, Scalar(step)) + number(i, Scalar(start)), type);
+}
+
+}  // namespace
+
+TensorData::TensorData(const std::vector<bool>& values)
+    : count_(values.size()), type_(kBool), list_(true), packed_(values.begin(), values.end()) {
+  elements_ = packed_.data();
+}
+
+Tensor tensor(const TensorData& data, const TensorOptions& options) {
+  std::vector<int64_t> sizes;
+  measure(data, 0, sizes, true);
+  optional<ScalarType> found;
+  merge_types(data, found);
+  const ScalarType type = options.has_dtype() ? options.dtype().toScalarType() : literal_type(found);
+  check_options(options, type);
+  auto buffer = allocate_buffer(static_cast<size_t>(checked_numel(sizes)) * element_bytes(type));
+  auto* out = static_cast<unsigned char*>(buffer->data());
+  write_elements(data, type, out);
+  return finish(tensor_from_buffer(ir_type(type), sizes, std::move(buffer)), options);
+}
+
+// --- constants
+// --------------------------------------------------------------------------------------------------------
+
+Tensor scalar_tensor(const Scalar& value, const TensorOptions& options) {
+  return filled({}, value, options.dtype(), options);
+}
+Tensor zeros(IntArrayRef size, const TensorOptions& options) {
+  return filled(size, 0, options.dtype(), options);
+}
+Tensor ones(IntArrayRef size, const TensorOptions& options) {
+  return filled(size, 1, options.dtype(), options);
+}
+Tensor empty(IntArrayRef size, const TensorOptions& options) { return zeros(size, options); }
+Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options) {
+  const ScalarType natural = value.isFloatingPoint() ? get_default_dtype() : value.type();
+  return filled(size, value, options.has_dtype() ? options.dtype().toScalarType() : natural, options);
+}
+Tensor zeros_like(const Tensor& self, const TensorOptions& options) { return full_like(self, 0, options); }
+Tensor ones_like(const Tensor& self, const TensorOptions& options) { return full_like(self, 1, options); }
+Tensor empty_like(const Tensor& self, const TensorOptions& options) { return zeros_like(self, options); }
+Tensor full_like(const Tensor& self, const Scalar& value, const TensorOptions& options) {
+  return filled(self.sizes(), value, like_type(self, options), options);
+}
+
+Tensor eye(int64_t n, const TensorOptions& options) { return eye(n, n, options); }
+Tensor eye(int64_t n, int64_t m, const TensorOptions& options) {
+  check(n >= 0, "n must be greater or equal to 0, got ", n);
+  check(m >= 0, "m must be greater or equal to 0, got ", m);
+  const ScalarType type = options.dtype();
+  check_options(options, type);
+  const Dims shape{n, m};
+  if (n == 0 || m == 0) return zeros(ref(shape), options);
+  const Expr same = index_along(shape, 0, DType::I64) == index_along(shape, 1, DType::I64);
+  return finish(record_as(same, type), options);
+}
+
+// --- ranges
+// -----------------------------------------------------------------------------------------------------------
+
+Tensor arange(const Scalar& end, const TensorOptions& options) { return arange(0, end, 1, options); }
+Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options) {
+  return arange(start, end, 1, options);
+}
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
+  const bool integers = start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true);
+  const ScalarType type = options.has_dtype() ? options.dtype().toScalarType()
+                          : integers          ? kLong
+                                              : get_default_dtype();
+  check_options(options, type);
+  const double first = start.toDouble(), last = end.toDouble(), by = step.toDouble();
+  check(by != 0, "step must be nonzero");
+  check(std::isfinite(first) && std::isfinite(last), "unsupported range: ", first, " -> ", last);
+  check((by > 0 && last >= first) || (by < 0 && last <= first),
+        "upper bound and larger bound inconsistent with step sign");
+  const double length = std::ceil((last - first) / by);
+  check(length < 0x1p58, "invalid size, possible overflow?");
+  const auto count = static_cast<int64_t>(length);
+  if (count == 0) return zeros({0}, options.dtype(type));
+  if (integers) return finish(integer_range(start.toLong(), step.toLong(), count, type), options);
+  const Expr i = index_along(Dims{count}, 0, DType::F64);
+  return finish(record_as(i * by + first, type), options);
+}
+
+Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
+  check(steps >= 0, "number of steps must be non-negative");
+  const ScalarType type = options.dtype();
+  check_options(options, type);
+  if (steps == 0) return zeros({0}, options);
+  const Dims shape{steps};
+  const DType inner = isFloatingType(type) ? formula_type(ir_type(type)) : DType::F64;
+  const double a = start.toDouble(), b = end.toDouble();
+  // Symmetric: the first half counts from the start, the second from the end. The step is rounded to the
+  // type.
+  const double step =
+      steps == 1 ? 0 : ir::to_double(ir::constant(inner, (b - a) / static_cast<double>(steps - 1)));
+  const Expr i = index_along(shape, 0, inner);
+  const Expr left = number(i, a) + i * step;
+  const Expr right = number(i, b) - (static_cast<double>(steps - 1) - i) * step;
+  const Expr first_half = index_along(shape, 0, DType::I64) < static_cast<double>(steps / 2 + (steps == 1));
+  return finish(record_as(select(first_half, left, right), type), options);
+}
+
+// --- memory of others
+// -------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Deleter* deleter,
+             const TensorOptions& options) {
+  std::shared_ptr<Deleter> owner(deleter);
+  const ScalarType type = options.dtype();
+  check_options(options, type);
+  const int64_t count = checked_numel(sizes);
+  check(data != nullptr || count == 0, "from_blob: data is null");
+  int64_t extent = count;  // elements from the first to the last one shown
+  if (strides) {
+    check(strides->size() == sizes.size(), "from_blob: got ", sizes.size(), " sizes but ", strides->size(),
+          " strides");
+    extent = count > 0;
+    for (size_t d = 0; count > 0 && d < sizes.size(); ++d) {
+      int64_t reach = 0;
+      check((*strides)[d] >= 0, "from_blob: stride ", (*strides)[d], " is negative");
+      check(!__builtin_mul_overflow(sizes[d] - 1, (*strides)[d], &reach) &&
+                !__builtin_add_overflow(extent, reach, &extent) && extent < int64_t{1} << 58,
+            "from_blob: the strides overflow");
+    }
+  }
+  auto buffer =
+      runtime::Buffer::adopt(data, static_cast<size_t>(extent) * element_bytes(type), [owner](void* memory) {
+        if (owner) owner->run(memory);
+      });
+  buffer->exposed = true;
+  if (!strides) return finish(tensor_from_buffer(ir_type(type), sizes, std::move(buffer)), options);
+  const Tensor base = tensor_from_buffer(ir_type(type), IntArrayRef(extent), std::move(buffer));
+  return finish(make_view(base, sizes, *strides, 0), options);
+}
+
+}  // namespace detail
+
+Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options) {
+  return detail::adopt(data, sizes, nullopt, nullptr, options);
+}
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options) {
+  return detail::adopt(data, sizes, strides, nullptr, options);
+}
+
+}  // namespace tenon

@@ -1,0 +1,45 @@
+// Operands of formulas: casting and broadcasting.
+#include "expr.h"
+
+#include <algorithm>
+
+#include "text.h"
+
+namespace tenon {
+
+Expr operand(const Tensor& tensor, ScalarType type) { return {ir::cast(node_of(tensor), ir_type(type))}; }
+Expr formula_operand(const Tensor& tensor, ScalarType type) {
+  return {ir::cast(node_of(tensor), formula_type(ir_type(type)))};
+}
+
+NodeRef broadcast(const NodeRef& node, IntArrayRef shape) {
+  const Dims& from = node->shape();
+  if (ref(from) == shape) return node;
+  if (node->op() == Op::Const)
+    return ir::make_const({node->dtype(), node->bits()}, span_of(shape), node->device());
+  if (from.size() == shape.size()) return ir::expand(node, span_of(shape));
+  Dims padded(shape.size() - from.size(), 1);
+  padded.append(from.data(), from.size());
+  return ir::expand(ir::reshape(node, padded), span_of(shape));
+}
+
+Dims broadcast_shape(IntArrayRef a, IntArrayRef b) {
+  const size_t rank = std::max(a.size(), b.size());
+  Dims shape(rank, 1);
+  for (size_t i = 0; i < rank; ++i) {  // from the last dim
+    const int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1;
+    const int64_t y = i < b.size() ? b[b.size() - 1 - i] : 1;
+    check(x == y || x == 1 || y == 1, "The size of tensor a (", x, ") must match the size of tensor b (", y,
+          ") at non-singleton dimension ", rank - 1 - i);
+    shape[rank - 1 - i] = x == 1 ? y : x;
+  }
+  return shape;
+}
+
+void check_same_device(const Tensor& a, const Tensor& b) {
+  check(a.device() == b.device(),
+        "Expected all tensors to be on the same device, but found at least two devices, ", a.device(),
+        " and ", b.device(), "!");
+}
+
+}  // namespace tenon

@@ -1,0 +1,138 @@
+// The public face of the runtime's instruments and switches.
+#include "tenon/inspect.h"
+
+#include "impl.h"
+#include "runtime/evaluate.h"
+#include "runtime/options.h"
+#include "runtime/thread_pool.h"
+#include "text.h"
+
+namespace tenon {
+namespace {
+
+std::vector<NodeRef> nodes_of(TensorList tensors) {
+  std::vector<NodeRef> nodes;
+  for (const Tensor& tensor : tensors) nodes.push_back(node_of(tensor));
+  return nodes;
+}
+
+template <typename F>
+std::string with_public_errors(F f) {
+  try {
+    return f();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw Error(e.what());
+  }
+}
+
+}  // namespace
+
+std::string dump(TensorList tensors, Stage stage) {
+  static_assert(static_cast<int>(Stage::PTX) == static_cast<int>(runtime::Stage::PTX));
+  return with_public_errors(
+      [&] { return runtime::dump(nodes_of(tensors), static_cast<runtime::Stage>(stage)); });
+}
+std::string explain(TensorList tensors) {
+  return with_public_errors([&] { return runtime::explain(nodes_of(tensors)); });
+}
+std::string draw_svg(TensorList tensors) {
+  return with_public_errors([&] { return runtime::draw_svg(nodes_of(tensors)); });
+}
+
+const char* version() { return "0.1.0"; }
+
+std::string info() {
+  const Config c = get_config();
+  const MemoryStats m = memory_stats();
+  const Counters n = counters();
+  auto on = [](bool value) { return value ? "on" : "off"; };
+  return text("tenon ", version(), "\nbackend: ", c.interpreter ? "interpreter" : "llvm",
+              "\nthreads: ", get_num_threads(), c.threads == 0 ? " (one for each usable CPU)" : "",
+              "\nvector bits: ", c.vector_bits == 0 ? "the host's" : std::to_string(c.vector_bits),
+              "\nfusion: ", on(c.fusion), ", simplify: ", on(c.simplify), ", plan cache: ", on(c.plan_cache),
+              ", donation: ", on(c.donation), ", disk cache: ", on(c.disk_cache),
+              c.cache_dir.empty() ? "" : " in " + c.cache_dir, "\nmemory: ", m.allocated,
+              " bytes allocated, ", m.peak_allocated, " at most, ", m.reserved, " reserved",
+              "\nplans: ", n.plans_built, " built, ", n.plan_hits, " reused\nkernels: ", n.kernels_compiled,
+              " compiled, ", n.memory_hits, " found in memory, ", n.disk_hits, " on disk, ", n.launches,
+              " launches", "\ncuda: not part of this build\n");
+}
+
+std::vector<KernelRecord> kernel_history() {
+  std::vector<KernelRecord> result;
+  for (const runtime::KernelRecord& r : runtime::kernel_history()) {
+    result.push_back({r.name, r.schedule, r.hash, r.ops, r.bytes, r.flops, r.compile_ms, r.run_us,
+                      static_cast<KernelRecord::Cache>(r.cache)});
+  }
+  return result;
+}
+void clear_kernel_history() { runtime::clear_kernel_history(); }
+
+Counters counters() {
+  const runtime::Counters c = runtime::counters();
+  return {c.plans_built, c.plan_hits, c.kernels_compiled, c.memory_hits, c.disk_hits, c.launches};
+}
+void reset_counters() { runtime::reset_counters(); }
+void clear_caches() { runtime::clear_caches(); }
+
+MemoryStats memory_stats() {
+  const runtime::MemoryStats m = runtime::memory_stats();
+  return {m.allocated, m.peak_allocated, m.reserved, m.allocations};
+}
+
+Config get_config() {
+  const runtime::Options o = runtime::options();
+  return {o.fusion,
+          o.simplify,
+          o.plan_cache,
+          o.donation,
+          o.disk_cache,
+          o.backend == runtime::Options::Backend::Interpreter,
+          o.threads,
+          o.vector_bits,
+          o.memory_limit_mb,
+          o.max_pending_nodes,
+          o.max_pending_bytes,
+          o.cache_dir,
+          o.profile};
+}
+
+void set_config(const Config& c) {
+  check<ValueError>(c.threads >= 0, "threads must not be negative, got ", c.threads);
+  check<ValueError>(
+      c.vector_bits == 0 || c.vector_bits == 128 || c.vector_bits == 256 || c.vector_bits == 512,
+      "vector_bits must be 0, 128, 256 or 512, got ", c.vector_bits);
+  check<ValueError>(c.max_pending_nodes > 0 && c.max_pending_bytes > 0,
+                    "the caps on pending work must be positive");
+  runtime::Options o = runtime::options();
+  o.fusion = c.fusion;
+  o.simplify = c.simplify;
+  o.plan_cache = c.plan_cache;
+  o.donation = c.donation;
+  o.disk_cache = c.disk_cache;
+  o.backend = c.interpreter ? runtime::Options::Backend::Interpreter : runtime::Options::Backend::Llvm;
+  o.threads = c.threads;
+  o.vector_bits = c.vector_bits;
+  o.memory_limit_mb = c.memory_limit_mb;
+  o.max_pending_nodes = c.max_pending_nodes;
+  o.max_pending_bytes = c.max_pending_bytes;
+  o.cache_dir = c.cache_dir;
+  o.profile = c.profile;
+  runtime::set_options(o);
+  set_pending_caps(c.max_pending_nodes, c.max_pending_bytes);
+}
+
+int get_num_threads() {
+  const int threads = runtime::options().threads;
+  return threads > 0 ? threads : runtime::ThreadPool::usable_cpus();
+}
+void set_num_threads(int threads) {
+  check(threads > 0, "set_num_threads expects a positive integer");
+  Config c = get_config();
+  c.threads = threads;
+  set_config(c);
+}
+
+}  // namespace tenon

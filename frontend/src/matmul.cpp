@@ -1,0 +1,171 @@
+// Matrix products. Everything becomes one dot over [B..., M, K] x [B..., K, N], or, with a vector, a product
+// and a sum.
+#include <algorithm>
+
+#include "expr.h"
+#include "promote.h"
+#include "text.h"
+
+namespace tenon {
+namespace {
+
+void check_types(const Tensor& a, const Tensor& b) {
+  check_same_device(a, b);
+  check(a.scalar_type() == b.scalar_type(), "expected scalar type ", a.scalar_type(), " but found ",
+        b.scalar_type());
+}
+
+void refuse_bool(const Tensor& a, const char* kernel) {
+  check(a.scalar_type() != kBool, '"', kernel, "\" not implemented for 'Bool'");
+}
+
+NodeRef zeros_node(DType type, const Dims& shape) {
+  return ir::make_const(ir::constant(type, int64_t{0}), shape);
+}
+
+// [B..., M, K] x [B..., K, N], equal batch dims; an empty K gives zeros.
+NodeRef dot_node(const NodeRef& a, const NodeRef& b) {
+  Dims shape = a->shape();
+  shape.back() = b->shape().back();
+  if (a->shape().back() == 0 || ir::element_count(shape) == 0) return zeros_node(a->dtype(), shape);
+  return ir::dot(a, b);
+}
+
+// sum(a * b) over the last dim of a; b has the size of that dim. 16-bit floats add up in float32.
+Tensor multiply_and_sum(const Tensor& a, const Tensor& b) {
+  const ScalarType type = a.scalar_type();
+  const Expr x = formula_operand(a, type);
+  const Expr products = x * broadcast(formula_operand(b, type), x.shape());
+  const Dims kept =
+      dims_of(a.sizes().size() ? IntArrayRef(a.sizes().data(), a.sizes().size() - 1) : IntArrayRef());
+  if (products.node->numel() == 0) return record(zeros_node(ir_type(type), kept));
+  const Expr total = reduce(Op::Sum, products, Dims{a.dim() - 1});
+  return record_as({ir::reshape(total.node, kept)}, type);
+}
+
+void check_matrices(const Tensor& a, const Tensor& b) {
+  check(a.size(1) == b.size(0), "mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x", a.size(1),
+        " and ", b.size(0), "x", b.size(1), ")");
+}
+
+// Both at least 2-d: batch dims broadcast.
+Tensor batched(const Tensor& a, const Tensor& b) {
+  const size_t ra = a.sizes().size(), rb = b.sizes().size();
+  const int64_t m = a.size(-2), k = a.size(-1), n = b.size(-1);
+  const Dims batch = broadcast_shape({a.sizes().data(), ra - 2}, {b.sizes().data(), rb - 2});
+  const int64_t count = ir::element_count(batch);
+  const int64_t expected[] = {count, k}, got[] = {count, b.size(-2)};
+  check(k == b.size(-2),
+        "Expected size for first two dimensions of batch2 tensor to be: ", IntArrayRef(expected, 2),
+        " but got: ", IntArrayRef(got, 2), ".");
+  check_types(a, b);
+  refuse_bool(a, "bmm");
+  Dims shape_a = batch, shape_b = batch;
+  for (int64_t size : {m, k}) shape_a.push_back(size);
+  for (int64_t size : {k, n}) shape_b.push_back(size);
+  return record(dot_node(broadcast(node_of(a), ref(shape_a)), broadcast(node_of(b), ref(shape_b))));
+}
+
+// base * beta + product * alpha; with beta 0 the base is not read.
+Tensor scale_and_add(const Tensor& base, const Tensor& product, const Scalar& beta, const Scalar& alpha) {
+  const Tensor added = expand(base, product.sizes());
+  const Tensor scaled = alpha == Scalar(1) ? product : mul(product, alpha);
+  if (beta == Scalar(0)) return scaled;
+  return add(beta == Scalar(1) ? added : mul(added, beta), scaled);
+}
+
+}  // namespace
+
+Tensor mm(const Tensor& a, const Tensor& b) {
+  check(a.dim() == 2, "self must be a matrix");
+  check(b.dim() == 2, "mat2 must be a matrix");
+  check_matrices(a, b);
+  check_types(a, b);
+  refuse_bool(a, "addmm_impl_cpu_");
+  return record(dot_node(node_of(a), node_of(b)));
+}
+
+Tensor mv(const Tensor& a, const Tensor& b) {
+  check(a.dim() == 2 && b.dim() == 1, "vector + matrix @ vector expected, got 1, ", a.dim(), ", ", b.dim());
+  check(a.size(1) == b.size(0), "size mismatch, got ", a.size(0), ", ", a.size(0), "x", a.size(1), ",",
+        b.size(0));
+  check_types(a, b);
+  refuse_bool(a, "addmv_impl_cpu");
+  return multiply_and_sum(a, b);
+}
+
+Tensor bmm(const Tensor& a, const Tensor& b) {
+  check(a.dim() == 3, "batch1 must be a 3D tensor");
+  check(b.dim() == 3, "batch2 must be a 3D tensor");
+  const int64_t expected[] = {a.size(0), a.size(2)};
+  check(b.size(0) == expected[0] && b.size(1) == expected[1],
+        "Expected size for first two dimensions of batch2 tensor to be: ", IntArrayRef(expected, 2),
+        " but got: [", b.size(0), ", ", b.size(1), "].");
+  return batched(a, b);
+}
+
+Tensor dot(const Tensor& a, const Tensor& b) {
+  check(a.dim() == 1 && b.dim() == 1, "1D tensors expected, but got ", a.dim(), "D and ", b.dim(),
+        "D tensors");
+  check(a.scalar_type() == b.scalar_type(), "dot : expected both vectors to have same dtype, but found ",
+        a.scalar_type(), " and ", b.scalar_type());
+  check(a.numel() == b.numel(), "inconsistent tensor size, expected tensor ", a.sizes(), " and src ",
+        b.sizes(), " to have the same number of elements, but got ", a.numel(), " and ", b.numel(),
+        " elements respectively");
+  check_same_device(a, b);
+  refuse_bool(a, "dot");
+  return multiply_and_sum(a, b);
+}
+
+Tensor outer(const Tensor& a, const Tensor& b) {
+  check(a.dim() == 1, "outer: Expected 1-D argument self, but got ", a.dim(), "-D");
+  check(b.dim() == 1, "outer: Expected 1-D argument vec2, but got ", b.dim(), "-D");
+  return mul(unsqueeze(a, 1), b);
+}
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  const int64_t ra = a.dim(), rb = b.dim();
+  check(ra > 0 && rb > 0, "both arguments to matmul need to be at least 1D, but they are ", ra, "D and ", rb,
+        "D");
+  if (ra == 1 && rb == 1) return dot(a, b);
+  if (ra == 2 && rb == 2) return mm(a, b);
+  if (ra == 2 && rb == 1) return mv(a, b);
+  if (rb == 1) {  // rows against one vector
+    const Tensor rows = reshape(a, {-1, a.size(-1)});
+    return reshape(mv(rows, b), {a.sizes().data(), static_cast<size_t>(ra - 1)});
+  }
+  if (ra == 1) {
+    if (rb == 2) check_matrices(unsqueeze(a, 0), b);
+    return squeeze(rb == 2 ? mm(unsqueeze(a, 0), b) : batched(unsqueeze(a, 0), b), -2);
+  }
+  if (rb == 2 && a.numel() > 0) {  // one matrix for all batches: they are rows of one product
+    Dims shape = dims_of(a.sizes());
+    shape.back() = b.size(1);
+    return reshape(mm(reshape(a, {-1, a.size(-1)}), b), ref(shape));
+  }
+  return batched(a, b);
+}
+
+Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
+             const Scalar& alpha) {
+  check(mat1.dim() == 2, "mat1 must be a matrix, got ", mat1.dim(), "-D tensor");
+  check(mat2.dim() == 2, "mat2 must be a matrix, got ", mat2.dim(), "-D tensor");
+  return scale_and_add(self, mm(mat1, mat2), beta, alpha);
+}
+Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
+             const Scalar& alpha) {
+  return scale_and_add(self, mv(mat, vec), beta, alpha);
+}
+Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+               const Scalar& alpha) {
+  return scale_and_add(self, bmm(batch1, batch2), beta, alpha);
+}
+
+Tensor linear(const Tensor& input, const Tensor& weight, const optional<Tensor>& bias) {
+  check(weight.dim() <= 2, "linear(): weight must be at most 2-dimensional, got ", weight.dim(), "D");
+  check(input.scalar_type() == weight.scalar_type(), "mat1 and mat2 must have the same dtype");
+  const Tensor product = matmul(input, t(weight));
+  return bias && bias->defined() ? add(product, *bias) : product;
+}
+
+}  // namespace tenon

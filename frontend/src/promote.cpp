@@ -1,0 +1,36 @@
+// Type promotion over operands of different kinds.
+#include "promote.h"
+
+namespace tenon {
+namespace {
+
+void merge(optional<ScalarType>& into, ScalarType type) { into = into ? promoteTypes(*into, type) : type; }
+
+// `higher` outranks `lower` within a category; a higher category wins whoever has it.
+optional<ScalarType> combine(optional<ScalarType> higher, optional<ScalarType> lower) {
+  if (!higher || !lower) return higher ? higher : lower;
+  if (isFloatingType(*higher)) return higher;
+  if (*higher == kBool || isFloatingType(*lower)) return promoteTypes(*higher, *lower);
+  return higher;
+}
+
+}  // namespace
+
+Promotion& Promotion::add(const Tensor& tensor) {
+  merge(tensor.dim() > 0 ? dimensioned_ : zero_dim_, tensor.scalar_type());
+  return *this;
+}
+
+Promotion& Promotion::add(const Scalar& number) {
+  merge(number_, number.isFloatingPoint() ? get_default_dtype() : number.type());
+  return *this;
+}
+
+ScalarType Promotion::result() const {
+  return combine(dimensioned_, combine(zero_dim_, number_)).value_or(get_default_dtype());
+}
+
+ScalarType result_type(const Tensor& tensor, const Tensor& other) { return promoted(tensor, other); }
+ScalarType result_type(const Tensor& tensor, const Scalar& other) { return promoted(tensor, other); }
+
+}  // namespace tenon

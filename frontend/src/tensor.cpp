@@ -1,0 +1,103 @@
+// Methods of Tensor that are not functions: what it is, its values, its conversions.
+#include "tenon/tensor.h"
+
+#include "expr.h"
+#include "text.h"
+
+namespace tenon {
+
+// --- what it is
+// -------------------------------------------------------------------------------------------------------
+
+IntArrayRef Tensor::sizes() const { return ref(impl(*this).sizes()); }
+IntArrayRef Tensor::strides() const { return ref(impl(*this).strides()); }
+int64_t Tensor::size(int64_t dim) const {
+  const Dims& sizes = impl(*this).sizes();
+  check<IndexError>(!sizes.empty(), "Dimension specified as ", dim, " but tensor has no dimensions");
+  return sizes[static_cast<size_t>(wrap_dim(dim, static_cast<int64_t>(sizes.size())))];
+}
+int64_t Tensor::stride(int64_t dim) const {
+  const Dims& strides = impl(*this).strides();
+  check<IndexError>(!strides.empty(), "Dimension specified as ", dim, " but tensor has no dimensions");
+  return strides[static_cast<size_t>(wrap_dim(dim, static_cast<int64_t>(strides.size())))];
+}
+int64_t Tensor::storage_offset() const { return impl(*this).offset(); }
+int64_t Tensor::numel() const { return impl(*this).numel(); }
+bool Tensor::is_contiguous() const { return impl(*this).contiguous(); }
+ScalarType Tensor::scalar_type() const { return tenon::scalar_type(impl(*this).dtype()); }
+Device Tensor::device() const {
+  impl(*this);
+  return Device(kCPU);
+}
+int64_t Tensor::get_device() const {
+  impl(*this);
+  return -1;
+}
+TensorOptions Tensor::options() const { return TensorOptions(scalar_type()).device(device()); }
+bool Tensor::requires_grad() const { return impl(*this).requires_grad; }
+bool Tensor::is_alias_of(const Tensor& other) const {
+  return &impl(*this).storage() == &impl(other).storage();
+}
+std::string Tensor::toString() const { return text("CPU", scalar_type(), "Type"); }
+
+// --- its values
+// -------------------------------------------------------------------------------------------------------
+
+Scalar Tensor::item() const {
+  check(numel() == 1, "a Tensor with ", numel(), " elements cannot be converted to Scalar");
+  const ir::Constant c = host_view(*this).element(0);
+  if (c.dtype == DType::Bool) return c.bits != 0;
+  if (ir::is_float(c.dtype)) return ir::to_double(c);
+  return ir::to_int64(c);
+}
+
+bool Tensor::is_nonzero() const {
+  check(numel() != 0, "Boolean value of Tensor with no values is ambiguous");
+  check(numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
+  return item().toBool();
+}
+
+void* Tensor::data_ptr() const {
+  TensorImpl& t = impl(*this);
+  auto* base = static_cast<unsigned char*>(t.storage().expose()->data());
+  return t.numel() == 0 ? base : base + t.offset() * element_size();
+}
+
+void* Tensor::checked_data(ScalarType wanted) const {
+  check(scalar_type() == wanted, "expected scalar type ", wanted, " but found ", scalar_type());
+  return data_ptr();
+}
+
+void Tensor::check_accessor(size_t dims) const {
+  check(dims > 0 && static_cast<int64_t>(dims) == dim(), "TensorAccessor expected ", dims,
+        " dims but tensor has ", dim());
+}
+
+// --- conversions
+// ------------------------------------------------------------------------------------------------------
+
+Tensor Tensor::to(ScalarType dtype, bool, bool copy) const {
+  if (dtype == scalar_type()) return copy ? tenon::clone(*this) : *this;
+  return record(operand(*this, dtype).node);
+}
+Tensor Tensor::to(Device device, bool, bool copy) const {
+  impl(*this);
+  check(!device.is_cuda(), "Torch not compiled with CUDA enabled");
+  return copy ? tenon::clone(*this) : *this;
+}
+Tensor Tensor::to(Device device, ScalarType dtype, bool non_blocking, bool copy) const {
+  return to(device).to(dtype, non_blocking, copy);
+}
+Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy) const {
+  const ScalarType dtype = options.has_dtype() ? options.dtype().toScalarType() : scalar_type();
+  return to(options.has_device() ? options.device() : device(), dtype, non_blocking, copy);
+}
+Tensor Tensor::to(const Tensor& other) const { return to(other.options()); }
+
+Tensor Tensor::detach() const {
+  Tensor result = make_view(*this, sizes(), strides(), storage_offset());
+  impl(result).requires_grad = false;
+  return result;
+}
+
+}  // namespace tenon

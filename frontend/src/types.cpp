@@ -1,0 +1,188 @@
+// Element types, 16-bit floats, scalars, devices: names, conversions, promotion of two types.
+#include "tenon/types.h"
+
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <ostream>
+
+#include "impl.h"
+#include "text.h"
+
+namespace tenon {
+namespace {
+
+constexpr int kTypes = ir::kDTypeCount;
+constexpr const char* kEnumNames[kTypes] = {"Bool", "Byte", "Char",     "Short", "Int",
+                                            "Long", "Half", "BFloat16", "Float", "Double"};
+constexpr const char* kCppNames[kTypes] = {"bool",  "unsigned char", "signed char", "short int",
+                                           "int",   "long int",      "c10::Half",   "c10::BFloat16",
+                                           "float", "double"};
+constexpr const char* kPythonNames[kTypes] = {"bool",  "uint8",   "int8",     "int16",   "int32",
+                                              "int64", "float16", "bfloat16", "float32", "float64"};
+
+std::atomic<ScalarType> default_type{kFloat32};
+
+int category(ScalarType t) { return t == kBool ? 0 : isFloatingType(t) ? 2 : 1; }
+
+// The number after "cuda:"; -1 if it is not one.
+int parse_index(std::string_view digits) {
+  if (digits.empty() || digits.size() > 3 || (digits.size() > 1 && digits[0] == '0')) return -1;
+  int value = 0;
+  for (char c : digits) {
+    if (c < '0' || c > '9') return -1;
+    value = value * 10 + (c - '0');
+  }
+  return value <= 127 ? value : -1;
+}
+
+}  // namespace
+
+int64_t elementSize(ScalarType t) { return ir::item_size(ir_type(t)); }
+const char* toString(ScalarType t) { return kEnumNames[static_cast<int>(t)]; }
+std::ostream& operator<<(std::ostream& out, ScalarType t) { return out << toString(t); }
+const char* TypeMeta::name() const { return kCppNames[static_cast<int>(type_)]; }
+std::ostream& operator<<(std::ostream& out, TypeMeta type) { return out << type.name(); }
+std::string repr(ScalarType t) { return std::string("tenon.") + kPythonNames[static_cast<int>(t)]; }
+
+ScalarType get_default_dtype() { return default_type.load(std::memory_order_relaxed); }
+void set_default_dtype(ScalarType t) {
+  check<TypeError>(isFloatingType(t), "only floating-point types are supported as the default type");
+  default_type = t;
+}
+
+ScalarType promoteTypes(ScalarType a, ScalarType b) {
+  if (a == b) return a;
+  if (category(a) != category(b)) return category(a) > category(b) ? a : b;
+  if (a > b) std::swap(a, b);
+  if (a == kByte) return b == kChar ? kShort : b;  // the one unsigned type
+  if (a == kHalf && b == kBFloat16) return kFloat;
+  return b;
+}
+
+bool canCast(ScalarType from, ScalarType to) {
+  if (category(from) == 2 && category(to) < 2) return false;
+  return from == kBool || to != kBool;
+}
+
+// --- 16-bit floats
+// ----------------------------------------------------------------------------------------------------
+
+Half::Half(float value) : bits(ir::float_to_half(value)) {}
+Half::operator float() const { return ir::half_to_float(bits); }
+BFloat16::BFloat16(float value) : bits(ir::float_to_bfloat16(value)) {}
+BFloat16::operator float() const { return ir::bfloat16_to_float(bits); }
+
+// --- scalars
+// ----------------------------------------------------------------------------------------------------------
+
+int64_t Scalar::toLong() const {
+  return checked(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(), kLong);
+}
+
+int64_t Scalar::checked(int64_t lo, int64_t hi, ScalarType type) const {
+  bool fits;
+  if (kind_ == Kind::Real) {
+    // hi + 1 is a power of two, so exact as a double; hi itself may not be.
+    fits = real_ > static_cast<double>(lo) - 1 && real_ < static_cast<double>(hi / 2 + 1) * 2;
+    if (lo == std::numeric_limits<int64_t>::min()) fits = fits && real_ >= static_cast<double>(lo);
+  } else {
+    fits = integer_ >= lo && integer_ <= hi;
+  }
+  check(fits, "value cannot be converted to type ", kPythonNames[static_cast<int>(type)],
+        " without overflow");
+  return kind_ == Kind::Real ? static_cast<int64_t>(real_) : integer_;
+}
+
+Scalar Scalar::operator-() const {
+  if (kind_ == Kind::Real) return -real_;
+  return static_cast<int64_t>(-static_cast<uint64_t>(integer_));
+}
+
+std::ostream& operator<<(std::ostream& out, const Scalar& value) {
+  if (value.isFloatingPoint()) return out << value.toDouble();
+  if (value.isBoolean()) return out << (value.toBool() ? "true" : "false");
+  return out << value.toLong();
+}
+
+std::ostream& operator<<(std::ostream& out, IntArrayRef values) {
+  out << '[';
+  for (size_t i = 0; i < values.size(); ++i) out << (i ? ", " : "") << values[i];
+  return out << ']';
+}
+
+// --- devices
+// ----------------------------------------------------------------------------------------------------------
+
+Device::Device(DeviceType type, DeviceIndex index) : type_(type), index_(index) {
+  check(index >= -1, "Device index must not be negative");
+}
+
+Device::Device(const std::string& name) : type_(kCPU), index_(-1) {
+  check(!name.empty(), "Device string must not be empty");
+  const size_t colon = name.find(':');
+  const std::string kind = name.substr(0, colon);
+  const bool well_formed = kind.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
+  check(well_formed && !kind.empty(), "Invalid device string: '", name, "'");
+  check(kind == "cpu" || kind == "cuda",
+        "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, ort, xla, lazy, "
+        "vulkan, mps, "
+        "meta, hpu, privateuseone device type at start of device string: ",
+        kind);
+  if (kind == "cuda") type_ = kCUDA;
+  if (colon == std::string::npos) return;
+  const int index = parse_index(std::string_view(name).substr(colon + 1));
+  check(index >= 0, "Invalid device string: '", name, "'");
+  index_ = static_cast<DeviceIndex>(index);
+}
+
+std::string Device::str() const {
+  std::string name = type_ == kCUDA ? "cuda" : "cpu";
+  return index_ < 0 ? name : name + ":" + std::to_string(static_cast<int>(index_));
+}
+std::ostream& operator<<(std::ostream& out, const Device& device) { return out << device.str(); }
+std::string repr(const Device& device) {
+  std::string type = device.is_cuda() ? "cuda" : "cpu";
+  if (!device.has_index()) return "device(type='" + type + "')";
+  return "device(type='" + type + "', index=" + std::to_string(static_cast<int>(device.index())) + ")";
+}
+
+// --- dims
+// -------------------------------------------------------------------------------------------------------------
+
+int64_t wrap_dim(int64_t dim, int64_t rank) {
+  const int64_t limit = rank > 0 ? rank : 1;
+  if (dim < -limit || dim >= limit) [[unlikely]] {
+    throw IndexError(text("Dimension out of range (expected to be in range of [", -limit, ", ", limit - 1,
+                          "], but got ", dim, ")"));
+  }
+  return dim < 0 ? dim + limit : dim;
+}
+
+Dims wrap_dims(OptionalIntArrayRef dims, int64_t rank) {
+  std::vector<bool> seen(static_cast<size_t>(rank > 0 ? rank : 1), !dims.has_value() || dims.value().empty());
+  if (dims.has_value()) {
+    for (int64_t dim : dims.value()) {
+      const auto d = static_cast<size_t>(wrap_dim(dim, rank));
+      check(!seen[d], "dim ", d, " appears multiple times in the list of dims");
+      seen[d] = true;
+    }
+  }
+  Dims result;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (seen[static_cast<size_t>(d)]) result.push_back(d);
+  }
+  return result;
+}
+
+int64_t checked_numel(IntArrayRef sizes) {
+  int64_t count = 1;
+  for (int64_t size : sizes) {
+    check(size >= 0, "Trying to create tensor with negative dimension ", size, ": ", sizes);
+    check(!__builtin_mul_overflow(count, size, &count) && count < int64_t{1} << 58,
+          "numel: integer multiplication overflow");
+  }
+  return count;
+}
+
+}  // namespace tenon

@@ -1,0 +1,290 @@
+// Elementwise functions of one tensor, and the activations.
+#include <cmath>
+#include <numbers>
+
+#include "expr.h"
+#include "promote.h"
+#include "text.h"
+
+namespace tenon {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+void refuse_bool(const Tensor& x, const char* kernel) {
+  check(x.scalar_type() != kBool, '"', kernel, "\" not implemented for 'Bool'");
+}
+
+// One float op; integers become the default float type.
+Tensor float_op(Op op, const Tensor& x) {
+  return record(ir::unary(op, operand(x, float_type(x.scalar_type())).node));
+}
+
+// Formulas whose result is a float whatever comes in.
+template <typename F>
+Tensor float_formula(const Tensor& x, F f) {
+  return map_formula(x, float_type(x.scalar_type()), f);
+}
+
+// Rounding to an integer: integers are already there.
+Tensor rounding_op(Op op, const Tensor& x, const char* kernel) {
+  refuse_bool(x, kernel);
+  return x.is_floating_point() ? record(ir::unary(op, node_of(x))) : clone(x);
+}
+
+Tensor same_everywhere(const Tensor& like, bool value) {
+  return record(ir::make_const(ir::constant(DType::Bool, int64_t{value}), span_of(like.sizes())));
+}
+
+// The activations of this file are defined on floats alone.
+template <typename F>
+Tensor activation(const Tensor& x, const char* kernel, F f) {
+  check(x.is_floating_point(), '"', kernel, "\" not implemented for '", x.scalar_type(), "'");
+  return map_formula(x, x.scalar_type(), f);
+}
+
+Expr clamped(const Expr& x, double lo, double hi) { return smaller(hi, larger(lo, x)); }
+
+}  // namespace
+
+// --- arithmetic
+// -------------------------------------------------------------------------------------------------------
+
+Tensor abs(const Tensor& x) {
+  refuse_bool(x, "abs_cpu");
+  return record(ir::unary(Op::Abs, node_of(x)));
+}
+Tensor absolute(const Tensor& x) { return abs(x); }
+Tensor neg(const Tensor& x) {
+  check(x.scalar_type() != kBool,
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+        "use the `~` "
+        "or `logical_not()` operator instead.");
+  return record(ir::unary(Op::Neg, node_of(x)));
+}
+Tensor negative(const Tensor& x) { return neg(x); }
+Tensor positive(const Tensor& x) {
+  check(x.scalar_type() != kBool, "The `+` operator, on a bool tensor is not supported.");
+  return x;
+}
+Tensor sign(const Tensor& x) {
+  return x.scalar_type() == kBool ? clone(x) : record(ir::unary(Op::Sign, node_of(x)));
+}
+Tensor sgn(const Tensor& x) { return sign(x); }
+Tensor signbit(const Tensor& x) {
+  const DType type = ir_type(x.scalar_type());
+  if (!ir::is_signed(type)) return same_everywhere(x, false);
+  NodeRef node = node_of(x);
+  if (ir::is_float(type)) {
+    const DType bits = ir::item_size(type) == 2 ? DType::I16 : type == DType::F32 ? DType::I32 : DType::I64;
+    node = ir::make_node(Op::Bitcast, {&node, 1}, {}, bits);
+  }
+  return record((Expr{node} < 0.0).node);
+}
+Tensor square(const Tensor& x) { return pow(x, 2); }
+Tensor sqrt(const Tensor& x) { return float_op(Op::Sqrt, x); }
+Tensor rsqrt(const Tensor& x) {
+  return float_formula(x, [](const Expr& v) { return 1.0 / sqrt(v); });
+}
+Tensor reciprocal(const Tensor& x) {
+  return float_formula(x, [](const Expr& v) { return 1.0 / v; });
+}
+Tensor deg2rad(const Tensor& x) {
+  return float_formula(x, [](const Expr& v) { return v * (std::numbers::pi / 180); });
+}
+Tensor rad2deg(const Tensor& x) {
+  return float_formula(x, [](const Expr& v) { return v * (180 / std::numbers::pi); });
+}
+
+// --- functions with an op of their own
+// ---------------------------------------------------------------------------------
+
+#define TENON_FLOAT_OP(name, op) \
+  Tensor name(const Tensor& x) { return float_op(Op::op, x); }
+TENON_FLOAT_OP(exp, Exp)
+TENON_FLOAT_OP(exp2, Exp2)
+TENON_FLOAT_OP(expm1, Expm1)
+TENON_FLOAT_OP(log, Log)
+TENON_FLOAT_OP(log2, Log2)
+TENON_FLOAT_OP(log10, Log10)
+TENON_FLOAT_OP(log1p, Log1p)
+TENON_FLOAT_OP(sin, Sin)
+TENON_FLOAT_OP(cos, Cos)
+TENON_FLOAT_OP(tan, Tan)
+TENON_FLOAT_OP(asin, Asin)
+TENON_FLOAT_OP(acos, Acos)
+TENON_FLOAT_OP(atan, Atan)
+TENON_FLOAT_OP(sinh, Sinh)
+TENON_FLOAT_OP(cosh, Cosh)
+TENON_FLOAT_OP(tanh, Tanh)
+TENON_FLOAT_OP(asinh, Asinh)
+TENON_FLOAT_OP(acosh, Acosh)
+TENON_FLOAT_OP(atanh, Atanh)
+TENON_FLOAT_OP(erf, Erf)
+TENON_FLOAT_OP(erfc, Erfc)
+TENON_FLOAT_OP(erfinv, Erfinv)
+TENON_FLOAT_OP(lgamma, Lgamma)
+TENON_FLOAT_OP(arcsin, Asin)
+TENON_FLOAT_OP(arccos, Acos)
+TENON_FLOAT_OP(arctan, Atan)
+TENON_FLOAT_OP(arcsinh, Asinh)
+TENON_FLOAT_OP(arccosh, Acosh)
+TENON_FLOAT_OP(arctanh, Atanh)
+#undef TENON_FLOAT_OP
+
+// --- rounding
+// ---------------------------------------------------------------------------------------------------------
+
+Tensor floor(const Tensor& x) { return rounding_op(Op::Floor, x, "floor_vml_cpu"); }
+Tensor ceil(const Tensor& x) { return rounding_op(Op::Ceil, x, "ceil_vml_cpu"); }
+Tensor trunc(const Tensor& x) { return rounding_op(Op::Trunc, x, "trunc_vml_cpu"); }
+Tensor fix(const Tensor& x) { return trunc(x); }
+Tensor round(const Tensor& x) { return rounding_op(Op::Round, x, "round_vml_cpu"); }
+Tensor round(const Tensor& x, int64_t decimals) {
+  if (decimals == 0 || !x.is_floating_point()) return round(x);
+  const double scale = std::pow(10.0, static_cast<double>(std::abs(decimals)));
+  return map_formula(x, x.scalar_type(), [&](const Expr& v) {
+    return decimals > 0 ? apply(Op::Round, v * scale) / scale : apply(Op::Round, v / scale) * scale;
+  });
+}
+Tensor frac(const Tensor& x) {
+  check(x.is_floating_point(), "\"frac_cpu\" not implemented for '", x.scalar_type(), "'");
+  return map_formula(x, x.scalar_type(), [](const Expr& v) { return v - trunc(v); });
+}
+
+// --- questions
+// --------------------------------------------------------------------------------------------------------
+
+Tensor isnan(const Tensor& x) {
+  if (!x.is_floating_point()) return same_everywhere(x, false);
+  const Expr v{node_of(x)};
+  return record((v != v).node);
+}
+Tensor isinf(const Tensor& x) {
+  if (!x.is_floating_point()) return same_everywhere(x, false);
+  return record((abs(Expr{node_of(x)}) == kInfinity).node);
+}
+Tensor isfinite(const Tensor& x) {
+  if (!x.is_floating_point()) return same_everywhere(x, true);
+  return record((abs(Expr{node_of(x)}) < kInfinity).node);
+}
+Tensor logical_not(const Tensor& x) { return record((!operand(x, kBool)).node); }
+Tensor bitwise_not(const Tensor& x) {
+  check(!x.is_floating_point(), "\"bitwise_not_cpu\" not implemented for '", x.scalar_type(), "'");
+  return record(ir::unary(Op::Not, node_of(x)));
+}
+Tensor Tensor::operator~() const {
+  check<TypeError>(!is_floating_point(),
+                   "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+  return bitwise_not();
+}
+Tensor nan_to_num(const Tensor& x, optional<double> nan, optional<double> posinf, optional<double> neginf) {
+  if (!x.is_floating_point()) return clone(x);
+  const Expr v{node_of(x)};
+  const double largest[] = {65504.0, 0x1.fep127, std::numeric_limits<float>::max(),
+                            std::numeric_limits<double>::max()};
+  const double limit = largest[static_cast<int>(x.scalar_type()) - static_cast<int>(kHalf)];
+  Expr result = select(v == kInfinity, number(v, posinf.value_or(limit)), v);
+  result = select(v == -kInfinity, number(v, neginf.value_or(-limit)), result);
+  return record(select(v != v, number(v, nan.value_or(0.0)), result).node);
+}
+
+// --- activations
+// ------------------------------------------------------------------------------------------------------
+
+Tensor sigmoid(const Tensor& x) {
+  return float_formula(x, [](const Expr& v) { return 1.0 / (1.0 + exp(-v)); });
+}
+Tensor logit(const Tensor& x, optional<double> eps) {
+  return float_formula(x, [&](const Expr& v) {
+    const Expr p = eps ? clamped(v, *eps, 1.0 - *eps) : v;
+    return log(p / (1.0 - p));
+  });
+}
+Tensor relu(const Tensor& x) {
+  check(x.scalar_type() != kBool, "Boolean inputs not supported for relu");
+  return record(larger(0.0, Expr{node_of(x)}).node);  // in this order -0. and nan stay as they are
+}
+Tensor relu6(const Tensor& x) { return hardtanh(x, 0, 6); }
+Tensor leaky_relu(const Tensor& x, const Scalar& negative_slope) {
+  return activation(x, "leaky_relu_cpu",
+                    [&](const Expr& v) { return select(v > 0.0, v, v * number(v, negative_slope)); });
+}
+Tensor elu(const Tensor& x, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
+  return activation(x, "elu_cpu", [&](const Expr& v) {
+    const Expr low = expm1(v * input_scale.toDouble()) * (alpha.toDouble() * scale.toDouble());
+    return select(v <= 0.0, low, v * scale.toDouble());
+  });
+}
+Tensor celu(const Tensor& x, const Scalar& alpha) {
+  check(alpha.toDouble() != 0, "ZeroDivisionError: alpha cannot be 0 for CELU");
+  return elu(x, alpha, 1.0, 1.0 / alpha.toDouble());
+}
+Tensor selu(const Tensor& x) {
+  return elu(x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946);
+}
+Tensor gelu(const Tensor& x, std::string_view approximate) {
+  if (approximate == "tanh") {
+    return activation(x, "GeluKernelImpl", [](const Expr& v) {
+      const double beta = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;  // sqrt(2 / pi)
+      return 0.5 * v * (1.0 + tanh(beta * (v + 0.044715 * (v * v * v))));
+    });
+  }
+  check(approximate == "none", "approximate argument must be either none or tanh.");
+  return activation(x, "GeluKernelImpl",
+                    [](const Expr& v) {  // erfc keeps the digits that 1 + erf loses on the left
+                      return 0.5 * v * apply(Op::Erfc, v * (-1 / std::numbers::sqrt2));
+                    });
+}
+Tensor silu(const Tensor& x) {
+  return activation(x, "silu_cpu", [](const Expr& v) { return v / (1.0 + exp(-v)); });
+}
+Tensor mish(const Tensor& x) {
+  return activation(x, "mish_cpu", [](const Expr& v) { return v * tanh(log1p(exp(v))); });
+}
+Tensor softplus(const Tensor& x, const Scalar& beta, const Scalar& threshold) {
+  return activation(x, "softplus_cpu", [&](const Expr& v) {
+    const Expr scaled = v * beta.toDouble();
+    return select(scaled > threshold.toDouble(), v, log1p(exp(scaled)) / beta.toDouble());
+  });
+}
+Tensor log_sigmoid(const Tensor& x) {
+  return activation(x, "log_sigmoid_cpu",
+                    [](const Expr& v) { return smaller(0.0, v) - log1p(exp(-abs(v))); });
+}
+Tensor hardtanh(const Tensor& x, const Scalar& min_val, const Scalar& max_val) {
+  check(x.scalar_type() != kBool, "Bool inputs not supported for hardtanh");
+  const Expr v{node_of(x)};
+  return record(apply(Op::Min, number(v, max_val), apply(Op::Max, number(v, min_val), v)).node);
+}
+Tensor hardsigmoid(const Tensor& x) {
+  return activation(x, "hardsigmoid_cpu", [](const Expr& v) { return clamped(v + 3.0, 0.0, 6.0) / 6.0; });
+}
+Tensor hardswish(const Tensor& x) {
+  return activation(x, "hardswish_cpu", [](const Expr& v) { return v * clamped(v + 3.0, 0.0, 6.0) / 6.0; });
+}
+Tensor softsign(const Tensor& x) {
+  return float_formula(x, [](const Expr& v) { return v / (1.0 + abs(v)); });
+}
+Tensor tanhshrink(const Tensor& x) {
+  return float_formula(x, [](const Expr& v) { return v - tanh(v); });
+}
+Tensor hardshrink(const Tensor& x, const Scalar& lambd) {
+  return activation(x, "hardshrink_cpu", [&](const Expr& v) {
+    const double l = lambd.toDouble();
+    return select((v >= -l) & (v <= l), number(v, 0.0), v);
+  });
+}
+Tensor softshrink(const Tensor& x, const Scalar& lambd) {
+  const double l = lambd.toDouble();
+  check(l >= 0, "lambda must be greater or equal to 0, but found to be ", l, ".");
+  return activation(x, "softshrink_cpu", [&](const Expr& v) {
+    return select(v > l, v - l, select(v < -l, v + l, v * 0.0));  // v * 0 is nan for nan
+  });
+}
+Tensor threshold(const Tensor& x, const Scalar& threshold, const Scalar& value) {
+  const Expr v{node_of(x)};
+  return record(select(apply(Op::Le, v, number(v, threshold)), number(v, value), v).node);
+}
+
+}  // namespace tenon
