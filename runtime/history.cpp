@@ -31,6 +31,7 @@ int64_t value(Count what) { return counts[static_cast<size_t>(what)].load(std::m
 }  // namespace
 
 void record_launch(const KernelFacts& facts, double run_us, CacheState cache, double compile_ms) {
+  count(Count::Launches);
   Ring& r = ring();
   std::lock_guard lock(r.mutex);
   Launch launch{facts, run_us, compile_ms, cache};
