@@ -76,16 +76,26 @@ struct Guarded {
   }
 };
 
-// Mostly moderate numbers, with zeros of both signs, ties, and (if asked) nan and infinities.
+// Mostly moderate numbers, with zeros of both signs, ties, and (if asked) nan, infinities and what no integer
+// holds.
+ir::Constant random_element(DType dtype, std::mt19937& random, bool special) {
+  const double odd[] = {0.0, -0.0, 1.0, -1.0, NAN, INFINITY, -INFINITY, 300.7, -3e9, 1e19};
+  if (dtype == DType::Bool) return {dtype, random() % 2};
+  if (ir::is_float(dtype)) {
+    if (random() % 16 == 0) return ir::constant(dtype, odd[random() % (special ? 10 : 4)]);
+    return ir::constant(dtype, std::uniform_real_distribution<double>(-4, 4)(random));
+  }
+  const auto wide = static_cast<int64_t>(uint64_t{random()} << 32 | random());
+  if (random() % 3 == 0) return ir::constant(dtype, wide % 4);
+  if (random() % 3 == 0) return ir::constant(dtype, wide % 70);
+  return ir::constant(dtype, random() % 16 == 0
+                                 ? std::numeric_limits<int64_t>::min() >> (64 - 8 * ir::item_size(dtype))
+                                 : wide);
+}
+
 void fill(char* data, DType dtype, int64_t count, std::mt19937& random, bool special) {
-  std::uniform_real_distribution<double> number(-4, 4);
-  const double odd[] = {0.0, -0.0, 1.0, -1.0, NAN, INFINITY, -INFINITY};
   for (int64_t i = 0; i < count; ++i) {
-    double value = number(random);
-    if (random() % 16 == 0) value = odd[random() % (special ? 7 : 4)];
-    ir::Constant c = ir::is_float(dtype) ? ir::constant(dtype, value)
-                                         : ir::constant(dtype, static_cast<int64_t>(random()) - (1u << 31));
-    if (dtype == DType::Bool) c.bits = random() % 2;
+    const ir::Constant c = random_element(dtype, random, special);
     std::memcpy(data + i * ir::item_size(dtype), &c.bits, static_cast<size_t>(ir::item_size(dtype)));
   }
 }
@@ -99,14 +109,16 @@ bool same_element(const char* a, const char* b, DType dtype) {
   return ir::is_float(dtype) && std::isnan(ir::to_double(x)) && std::isnan(ir::to_double(y));
 }
 
+CudaSimulator::Compiler fastest_compiler() {
+  using Compiler = CudaSimulator::Compiler;
+  return CudaSimulator::available(Compiler::Tcc) ? Compiler::Tcc : Compiler::Cc;
+}
+
 // Runs a kernel on the simulator and the interpreter and compares all outputs bit for bit.
-void compare(const std::string& text, const std::string& schedule, bool special = false,
-             std::vector<double> scalars = {},
-             CudaSimulator::Compiler compiler = CudaSimulator::available(CudaSimulator::Compiler::Tcc)
-                                                    ? CudaSimulator::Compiler::Tcc
-                                                    : CudaSimulator::Compiler::Cc) {
-  CAPTURE(text);
-  const ir::Kernel kernel = prepared(text);
+void compare(const ir::Kernel& given, const std::string& schedule, bool special = false,
+             const std::vector<double>& scalars = {}, CudaSimulator::Compiler compiler = fastest_compiler()) {
+  const ir::Kernel kernel = passes::run_kernel_passes(given);
+  CAPTURE(ir::print(given));
   const passes::Lowered lowered = passes::lower_gpu(kernel);
   CHECK(lowered.schedule == schedule);
   REQUIRE_NOTHROW(ir::verify(lowered.tree));
@@ -158,6 +170,46 @@ void compare(const std::string& text, const std::string& schedule, bool special 
   }
 }
 
+void compare(const std::string& text, const std::string& schedule, bool special = false,
+             const std::vector<double>& scalars = {}, CudaSimulator::Compiler compiler = fastest_compiler()) {
+  compare(ir::parse_kernel(text), schedule, special, scalars, compiler);
+}
+
+// One kernel with every basic operation, cast and bitcast on one type, each with an output of its own.
+ir::Kernel every_operation(DType dtype) {
+  constexpr int64_t kCount = 500;
+  ir::Kernel kernel;
+  const ir::Index at = ir::Index::axis(kernel.add_axis("i", kCount, ir::AxisKind::Parallel), kCount);
+  ir::KernelBuilder build(kernel);
+  std::vector<ir::Value> x;
+  for (const char* name : {"x", "y", "z"}) {
+    x.push_back(build.load(kernel.add_buffer(name, dtype, ir::Role::In, kCount), at, ir::Level::Row));
+  }
+  const int condition = kernel.add_buffer("condition", DType::Bool, ir::Role::In, kCount);
+  const ir::Value chosen = build.load(condition, at, ir::Level::Row);
+  const auto store = [&](const std::string& name, ir::Value v) {
+    build.store(kernel.add_buffer(name, build.dtype(v), ir::Role::Out, kCount), at, v, ir::Level::Row);
+  };
+  for (int o = 0; o < ir::kOpCount; ++o) {
+    const auto op = static_cast<ir::Op>(o);
+    const ir::OpInfo& row = ir::info(op);
+    if (!ir::is_elementwise(op) || !ir::in_domain(op, dtype) || (row.traits & ir::TraitExpands)) continue;
+    if (op == ir::Op::Cast || op == ir::Op::Bitcast) continue;
+    std::vector<ir::Value> args(x.begin(), x.begin() + row.arity);
+    if (op == ir::Op::Where) args[0] = chosen;
+    store(std::string(row.text) + "_", build.op(op, args));
+  }
+  for (int u = 0; u < ir::kDTypeCount; ++u) {
+    const auto to = static_cast<DType>(u);
+    if (to == dtype) continue;
+    store("cast_" + std::string(ir::name(to)), build.cast(x[0], to));
+    if (ir::item_size(to) == ir::item_size(dtype) && dtype != DType::Bool && to != DType::Bool) {
+      store("bits_" + std::string(ir::name(to)), build.op(ir::Op::Bitcast, {x[0]}, to));
+    }
+  }
+  return kernel;
+}
+
 struct Case {
   const char* kernel;
   const char* schedule;
@@ -200,6 +252,86 @@ TEST_CASE("cuda: the tiles of a transpose with ragged edges") {
   }
 }
 
+TEST_CASE("cuda: every basic operation on every type it takes") {
+  for (int t = 0; t < ir::kDTypeCount; ++t)
+    compare(every_operation(static_cast<DType>(t)), "pointwise", true);
+}
+
+TEST_CASE("cuda: every reduction, along rows and along columns") {
+  const std::pair<const char*, const char*> reductions[] = {
+      {"sum", "f32"},    {"sum", "f64"},    {"sum", "i64"},   {"sum", "i32"},    {"prod", "f32"},
+      {"prod", "i64"},   {"max", "f32"},    {"max", "i8"},    {"max", "bool"},   {"min", "f64"},
+      {"min", "u8"},     {"min", "i16"},    {"any", "bool"},  {"all", "bool"},   {"argmax", "f32"},
+      {"argmin", "f32"}, {"argmax", "i32"}, {"argmin", "u8"}, {"argmax", "f64"}, {"argmax", "bool"}};
+  for (const auto& [op, dtype] : reductions) {
+    const std::string result = std::string(op).starts_with("arg") ? "i64" : dtype;
+    for (const char* tree : {"lanes", "columns"}) {
+      const std::string text = std::string("kernel @reduce(x: ") + dtype + " in[3150], y: " + result +
+                               " out[7]) {\n  axes r: 7 parallel, c: 450 inner\n" +  //
+                               "  map r c : %0 = load x[450*r + c] : " + dtype + "\n" +
+                               "  reduce r|c : %1 = reduce." + op + " %0 " + tree + " : " + result + "\n" +
+                               "  map r : store y[r], %1\n}\n";
+      compare(text, tree == std::string("lanes") ? "rows" : "columns", true);
+    }
+  }
+}
+
+TEST_CASE("cuda: several inner axes, blocks of whole runs and of pieces of one") {
+  const auto text = [](int64_t n, int64_t c, int64_t h, int64_t w, const std::string& reduction) {
+    const std::string all = std::to_string(n * c * h * w), plane = std::to_string(h * w);
+    return "kernel @batch(x: f32 in[" + all + "], y: f32 out[" + all + "], at: i64 out[" + std::to_string(c) +
+           "]) {\n" + "  axes c: " + std::to_string(c) + " parallel, n: " + std::to_string(n) +
+           " inner, h: " + std::to_string(h) + " inner, w: " + std::to_string(w) + " inner\n" +  //
+           "  map c n h w : %0 = load x[" + std::to_string(c * h * w) + "*n + " + plane + "*c + " +
+           std::to_string(w) + "*h + w] : f32\n" +                                 //
+           "  reduce c|n h w : %1 = reduce.sum %0 " + reduction + " : f32\n" +     //
+           "  reduce c|n h w : %2 = reduce.argmax %0 " + reduction + " : i64\n" +  //
+           "  map c : store at[c], %2\n" +                                         //
+           "  map c n h w : %3 = sub %0, %1 : f32\n" +                             //
+           "  map c n h w : store y[" + std::to_string(c * h * w) + "*n + " + plane + "*c + " +
+           std::to_string(w) + "*h + w], %3\n}\n";
+  };
+  compare(text(3, 5, 7, 9, "lanes"), "rows");
+  compare(text(3, 2, 40, 70, "lanes"), "rows");    // several whole runs a block, three blocks
+  compare(text(2, 70, 2, 4200, "lanes"), "rows");  // two pieces a run
+  compare(text(5, 2, 9, 4200, "lanes"), "split");
+  compare(text(40, 1, 33, 65, "lanes"), "split");
+  compare(text(3, 5, 7, 9, "columns"), "columns");
+  compare(text(30, 3, 11, 9, "columns"), "columns");
+}
+
+TEST_CASE("cuda: guards, views with div and mod, broadcast and half precision") {
+  compare(R"(kernel @pad(x: f32 in[40], y: f32 out[84]) {
+  axes i: 7 parallel, j: 12 parallel
+  map i j : %0 = const 0.5 : f32
+  map i j : %1 = load x[8*i + j - 10] if 0 <= i - 1 < 5 and 0 <= j - 2 < 8 else %0 : f32
+  map i j : store y[12*i + j], %1
+}
+)",
+          "pointwise");
+  compare(R"(kernel @view(x: f32 in[60], y: f32 out[60], at: i64 out[60]) {
+  axes i: 10 parallel, j: 6 parallel
+  map i j : %0 = load x[10*((6*i + j) mod 6) + (6*i + j) / 6] : f32
+  map i j : %1 = index 6*i + j - 7 : i64
+  map i j : store y[6*i + j], %0
+  map i j : store at[59 - 6*i - j], %1
+}
+)",
+          "pointwise");
+  compare(R"(kernel @halves(x: f16 in[96], b: bf16 in[8], m: bool in[96], y: f16 out[96]) {
+  axes i: 12 parallel, j: 8 parallel
+  map i j : %0 = load x[8*i + j] : f16
+  map i j : %1 = load b[j] : bf16
+  map i j : %2 = cast %1 : f16
+  map i j : %3 = mul %0, %2 : f16
+  map i j : %4 = load m[8*i + j] : bool
+  map i j : %5 = where %4, %3, %0 : f16
+  map i j : store y[8*i + j], %5
+}
+)",
+          "pointwise", true);
+}
+
 TEST_CASE("cuda: a C compiler finds what tcc finds") {
   if (!CudaSimulator::available(CudaSimulator::Compiler::Cc)) return;
   compare(kernel_text("softmax"), "rows", true, {}, CudaSimulator::Compiler::Cc);
@@ -212,26 +344,35 @@ TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
     MESSAGE("NVRTC is not installed: skipped");
     return;
   }
-  for (const Case& c : kCases) {
-    const passes::Lowered lowered = passes::lower_gpu(prepared(kernel_text(c.kernel)));
-    for (const std::string arch : {"sm_75", "sm_90"}) {
-      const test::Nvrtc::Result result = nvrtc.compile(codegen::cuda::emit(lowered.tree), arch);
-      CAPTURE(result.log);
-      REQUIRE(result.compiled);
-      std::string usage;
-      std::istringstream log(result.log);
-      for (std::string line; std::getline(log, line);) {
-        if (line.find("bytes spill stores") != std::string::npos) {
-          CHECK(line.find(" 0 bytes spill stores") != std::string::npos);
-          CHECK(line.find(" 0 bytes stack frame") != std::string::npos);
-        }
-        CHECK(line.find("warning") == std::string::npos);
-        const size_t used = line.find("Used ");
-        if (used != std::string::npos) usage += "; " + line.substr(used + 5, line.find(',') - used - 5);
+  // The registers of each phase; fails on errors and warnings, and on spills unless they are allowed.
+  const auto compile = [&](const ir::Kernel& kernel, const std::string& arch, bool may_spill = false) {
+    const passes::Lowered lowered = passes::lower_gpu(passes::run_kernel_passes(kernel));
+    const test::Nvrtc::Result result = nvrtc.compile(codegen::cuda::emit(lowered.tree), arch);
+    CAPTURE(result.log);
+    CHECK(result.compiled);
+    std::string usage;
+    std::istringstream log(result.log);
+    for (std::string line; std::getline(log, line);) {
+      if (!may_spill && line.find("bytes spill stores") != std::string::npos) {
+        CHECK(line.find(" 0 bytes spill stores") != std::string::npos);
+        CHECK(line.find(" 0 bytes stack frame") != std::string::npos);
       }
-      CHECK(!usage.empty());
-      const std::string report = std::string(c.kernel) + " " + arch + usage;
-      MESSAGE(report);
+      CHECK(line.find("warning") == std::string::npos);
+      const size_t used = line.find("Used ");
+      if (used != std::string::npos) usage += "; " + line.substr(used + 5, line.find(',') - used - 5);
     }
+    CHECK(!usage.empty());
+    return usage;
+  };
+  std::string report;
+  for (const std::string arch : {"sm_75", "sm_90"}) {
+    for (const Case& c : kCases) {
+      report += "\n" + arch + " " + c.kernel + compile(ir::parse_kernel(kernel_text(c.kernel)), arch);
+    }
+    const std::string longest = kernel_text("layer_norm", matrix(8, 1024));
+    report += "\n" + arch + " layer_norm of 1024 in registers" + compile(ir::parse_kernel(longest), arch);
   }
+  MESSAGE(report);
+  // Forty outputs at once are no real kernel: only errors matter here.
+  for (int t = 0; t < ir::kDTypeCount; ++t) compile(every_operation(static_cast<DType>(t)), "sm_90", true);
 }
