@@ -1,12 +1,12 @@
 // The LLVM backend: every op, dtype and lane count against ir::evaluate, then every statement kind, several
 // CPUs, threads, and objects that are not ours. Trees are written as text.
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -273,6 +273,25 @@ TEST_CASE("llvm: older CPUs give the same bits" * doctest::skip(!jit::available(
 
 namespace {
 
+// A page whose end is the end of accessible memory.
+class Fence {
+ public:
+  Fence() : start_(mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    REQUIRE(start_ != MAP_FAILED);
+    REQUIRE(mprotect(static_cast<char*>(start_) + kPage, kPage, PROT_NONE) == 0);
+  }
+  ~Fence() { munmap(start_, 2 * kPage); }
+  Fence(const Fence&) = delete;
+  unsigned char* last(size_t bytes) const { return static_cast<unsigned char*>(start_) + kPage - bytes; }
+  bool disturbed(size_t bytes) const {  // anything but the last `bytes`
+    return std::any_of(last(kPage), last(bytes), [](unsigned char byte) { return byte != 0; });
+  }
+
+ private:
+  static constexpr size_t kPage = 4096;
+  void* start_;
+};
+
 const char* kTail = R"(looptree @tail cpu lanes=LANES {
   params x: TYPE in, y: TYPE out, sizes 3
   phase p: parallel %0 in 0..s0 {
@@ -319,16 +338,15 @@ TEST_CASE("llvm: masked loads and stores touch nothing outside" * doctest::skip(
     const Program program(text, cpu);
     const auto size = static_cast<size_t>(item_size(dtype));
     for (size_t count : {1u, 3u, 4u, 5u, 15u, 16u, 17u, 31u, 33u}) {
-      // One row ends where the accessible memory ends: a page boundary would be better still, a canary is
-      // enough for stores.
-      Bytes x(count * size), y((count + 64) * size, 0xcd);
-      for (size_t i = 0; i < x.size(); ++i)
-        x[i] = static_cast<unsigned char>(dtype == DType::Bool ? i % 2 : i + 1);
-      program.run({x.data(), y.data()}, {1, static_cast<int64_t>(count), 0});
-      if (std::memcmp(x.data(), y.data(), x.size()) != 0) return "wrong elements: " + text;
-      for (size_t i = x.size(); i < y.size(); ++i) {
-        if (y[i] != 0xcd) return "wrote past the end: " + text;
+      Fence x, y;
+      unsigned char* from = x.last(count * size);
+      unsigned char* to = y.last(count * size);
+      for (size_t i = 0; i < count * size; ++i) {
+        from[i] = static_cast<unsigned char>(dtype == DType::Bool ? i % 2 : i + 1);
       }
+      program.run({from, to}, {1, static_cast<int64_t>(count), 0});
+      if (std::memcmp(from, to, count * size) != 0) return "wrong elements: " + text;
+      if (x.disturbed(count * size) || y.disturbed(count * size)) return "wrote before the start: " + text;
     }
     return "";
   });
