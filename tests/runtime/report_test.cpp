@@ -1,0 +1,177 @@
+// What people read: dumps of every stage, explain, the drawing, TENON_DUMP files, the history and the
+// profile.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "ir/kernel.h"
+#include "ir/looptree.h"
+#include "runtime/code_version.h"
+#include "runtime/evaluation_support.h"
+#include "runtime/history.h"
+#include "runtime/profiler.h"
+#include "runtime/temp_directory.h"
+
+using namespace tenon;
+using namespace tenon::runtime;
+using namespace tenon::test;
+using ir::DType;
+using ir::NodeRef;
+using ir::Op;
+using Shape = std::vector<int64_t>;
+
+namespace {
+
+NodeRef sample() {
+  NodeRef x = input_of(Shape{32, 48}, [](int64_t i) { return static_cast<double>(i % 7); });
+  NodeRef m = ir::expand(ir::reduce(Op::ReduceMax, x, Shape{1}), x->shape());
+  return ir::unary(Op::Exp, ir::binary(Op::Sub, x, m));
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+size_t count_of(const std::string& text, const std::string& part) {
+  size_t n = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("dump: every stage, without running anything") {
+  WithOptions options;
+  std::vector<NodeRef> roots{sample()};
+  reset_counters();
+  std::string graph = dump(roots, Stage::Graph);
+  CHECK(ir::print(ir::parse_graph(graph)) == graph);
+  CHECK(has(graph, "reduce.max"));
+  CHECK(has(dump(roots, Stage::Fused), "kernel @"));
+  std::string kernel = dump(roots, Stage::Kernel);
+  CHECK(ir::print(ir::parse_kernel(kernel)) == kernel);
+  std::string tree = dump(roots, Stage::LoopTree);
+  CHECK(ir::print(ir::parse_looptree(tree)) == tree);
+  CHECK(has(dump(roots, Stage::LLVM), "define"));
+  CHECK(has(dump(roots, Stage::Assembly), "phase0"));
+  CHECK(has(dump(roots, Stage::CUDA), "__global__"));
+  CHECK(has(dump(roots, Stage::PTX), "NVRTC"));
+  CHECK(counters().launches == 0);
+  CHECK(counters().kernels_compiled == 0);
+  CHECK(roots[0]->op() == Op::Exp);
+}
+
+TEST_CASE("dump: nothing pending, and graphs of placeholders") {
+  WithOptions options;
+  std::vector<NodeRef> done{input_of(Shape{3}, [](int64_t) { return 1.0; })};
+  CHECK(has(dump(done, Stage::Kernel), "Nothing is pending"));
+  CHECK(has(explain(done), "0 kernels"));
+  CHECK(has(draw_svg(done), "<svg"));
+  std::vector<NodeRef> text_only{ir::unary(Op::Neg, ir::make_input(DType::F32, Shape{3}))};
+  CHECK(has(dump(text_only, Stage::Kernel), "neg"));
+}
+
+TEST_CASE("explain: kernels with their figures, and why neighbours stayed apart") {
+  WithOptions options;
+  std::vector<NodeRef> roots{sample()};
+  std::string text = explain(roots);
+  CAPTURE(text);
+  CHECK(has(text, "1 kernels"));
+  CHECK(has(text, "schedule   rows"));
+  CHECK(has(text, "reduce.max, sub, exp"));
+  CHECK(has(text, "reads      6.00 KiB from 1, writes 6.00 KiB to 1"));
+  CHECK(has(text, "flop/byte"));
+  // A value that feeds a reduction over one axis and a reader along the other cannot be one kernel.
+  NodeRef x = input_of(Shape{64, 64}, [](int64_t i) { return static_cast<double>(i); });
+  NodeRef a = ir::reduce(Op::Sum, x, Shape{0}),
+          b = ir::reduce(Op::Sum, ir::unary(Op::Exp, ir::binary(Op::Mul, x, ir::expand(a, x->shape()))),
+                         Shape{1});
+  std::vector<NodeRef> apart{b};
+  std::string two = explain(apart);
+  CAPTURE(two);
+  CHECK(has(two, "2 kernels"));
+  CHECK(has(two, "not fused:"));
+}
+
+TEST_CASE("drawing: one coloured box a kernel, one for each input, arrows between them") {
+  WithOptions options;
+  std::vector<NodeRef> roots{sample()};
+  std::string svg = draw_svg(roots);
+  CHECK(svg.find("<svg xmlns=") == 0);
+  CHECK(has(svg, "</svg>"));
+  CHECK(count_of(svg, "<rect") == 2);
+  CHECK(count_of(svg, "marker-end") == 1);
+  CHECK(has(svg, "reduce.max"));
+  CHECK(count_of(svg, "<text") == count_of(svg, "</text>"));
+  CHECK_FALSE(has(svg, "%s"));
+}
+
+TEST_CASE("TENON_DUMP: one file a stage for each new plan") {
+  TempDirectory directory;
+  WithOptions options([&](Options& o) {
+    o.dump = 1u << static_cast<int>(Stage::Graph) | 1u << static_cast<int>(Stage::LoopTree);
+    o.dump_dir = directory.path;
+    o.plan_cache = false;
+  });
+  evaluate({sample()});
+  evaluate({sample()});
+  int graphs = 0, trees = 0;
+  for (const auto& file : std::filesystem::directory_iterator(directory.path)) {
+    std::string name = file.path().filename();
+    graphs += has(name, ".graph.txt") && has(read_file(file.path()), "reduce.max");
+    trees += has(name, ".looptree.txt") && has(read_file(file.path()), "looptree @");
+  }
+  CHECK(graphs == 2);
+  CHECK(trees == 2);
+}
+
+TEST_CASE("history: the last launches, oldest first") {
+  clear_kernel_history();
+  auto facts = std::make_shared<KernelRecord>();
+  facts->name = "k";
+  for (size_t i = 0; i < kHistoryLimit + 10; ++i)
+    record_launch(facts, static_cast<double>(i), CacheState::Memory, 0);
+  std::vector<KernelRecord> records = kernel_history();
+  REQUIRE(records.size() == kHistoryLimit);
+  CHECK(records.front().run_us == 10);
+  CHECK(records.back().run_us == static_cast<double>(kHistoryLimit + 9));
+  CHECK(records.back().name == "k");
+  clear_kernel_history();
+  CHECK(kernel_history().empty());
+}
+
+TEST_CASE("profile: valid JSON with the spans of an evaluation, from every thread") {
+  WithOptions options;
+  clear_caches();
+  Profiler::global().start();
+  evaluate({sample()});
+  std::thread([] { ProfileSpan span("test", "quote \" backslash \\ newline \n"); }).join();
+  Profiler::global().stop();
+  { ProfileSpan ignored("test", "after the end"); }
+  nlohmann::json trace = nlohmann::json::parse(Profiler::global().json());
+  std::multiset<std::string> categories;
+  std::set<int> threads;
+  for (const auto& event : trace.at("traceEvents")) {
+    categories.insert(event.at("cat").get<std::string>());
+    threads.insert(event.at("tid").get<int>());
+    CHECK(event.at("ph") == "X");
+    CHECK(event.at("ts").get<double>() >= 0);
+    CHECK(event.at("dur").get<double>() >= 0);
+  }
+  CHECK(categories.count("evaluate") == 1);
+  CHECK(categories.count("plan") >= 1);
+  CHECK(categories.count("compile") == 1);
+  CHECK(categories.count("launch") == 1);
+  CHECK(categories.count("test") == 1);
+  CHECK(threads.size() >= 2);
+  TempDirectory directory;
+  CHECK(Profiler::global().write(directory.path + "/trace.json"));
+  CHECK(read_file(directory.path + "/trace.json") == Profiler::global().json());
+  CHECK_FALSE(Profiler::global().write("/no/such/directory/trace.json"));
+}
+
+TEST_CASE("code version: names this build, the same each time") {
+  CHECK(code_version().size() > 10);
+  CHECK(&code_version() == &code_version());
+}
