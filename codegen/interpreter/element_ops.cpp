@@ -1,0 +1,306 @@
+// The element arithmetic of the kernel interpreter: takes arrays of raw bits, gives arrays of raw bits.
+#include "codegen/interpreter/element_ops.h"
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "codegen/interpreter/reduce_tree.h"
+
+namespace tenon::codegen {
+namespace {
+
+using ir::DType;
+using ir::Op;
+
+// --- elements as C++ values --------------------------------------------------------------------------------
+template <typename T>
+T from_bits(uint64_t bits) {
+  if constexpr (sizeof(T) == 8) {
+    return std::bit_cast<T>(bits);
+  } else if constexpr (std::is_same_v<T, float>) {
+    return std::bit_cast<float>(static_cast<uint32_t>(bits));
+  } else {
+    return static_cast<T>(bits);
+  }
+}
+template <typename T>
+uint64_t to_bits(T value) {
+  if constexpr (sizeof(T) == 8) {
+    return std::bit_cast<uint64_t>(value);
+  } else if constexpr (std::is_same_v<T, float>) {
+    return std::bit_cast<uint32_t>(value);
+  } else {
+    return static_cast<std::make_unsigned_t<T>>(value);
+  }
+}
+
+// Calls f with a value of the C++ type in which `dtype` computes; bool as uint8_t, f16 and bf16 not at all.
+template <typename F>
+auto with_type(DType dtype, F f) {
+  switch (dtype) {
+    case DType::Bool:
+    case DType::U8: return f(uint8_t{});
+    case DType::I8: return f(int8_t{});
+    case DType::I16: return f(int16_t{});
+    case DType::I32: return f(int32_t{});
+    case DType::I64: return f(int64_t{});
+    case DType::F32: return f(float{});
+    case DType::F64: return f(double{});
+    default: throw ir::IrError("no accumulator type for " + std::string(ir::name(dtype)));
+  }
+}
+
+template <typename T>
+constexpr bool is_real = std::is_floating_point_v<T>;
+
+// Integers wrap: computed unsigned in 64 bits, cut to the type.
+template <typename T, typename F>
+T wrapping(T a, T b, F f) {
+  return static_cast<T>(f(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
+}
+template <typename T>
+T plus(T a, T b) {
+  if constexpr (is_real<T>)
+    return a + b;
+  else
+    return wrapping(a, b, std::plus<>());
+}
+template <typename T>
+T minus(T a, T b) {
+  if constexpr (is_real<T>)
+    return a - b;
+  else
+    return wrapping(a, b, std::minus<>());
+}
+template <typename T>
+T times(T a, T b) {
+  if constexpr (is_real<T>)
+    return a * b;
+  else
+    return wrapping(a, b, std::multiplies<>());
+}
+template <typename T>
+bool is_nan(T a) {
+  return a != a;
+}
+template <typename T>
+T larger(T a, T b) {
+  return a > b || is_nan(a) ? a : b;
+}
+template <typename T>
+T smaller(T a, T b) {
+  return a < b || is_nan(a) ? a : b;
+}
+
+// --- elementwise
+// --------------------------------------------------------------------------------------------
+template <typename T, typename F>
+bool binary(std::span<const uint64_t* const> args, uint64_t* out, int64_t count, F f) {
+  const uint64_t *a = args[0], *b = args[1];
+  for (int64_t i = 0; i < count; ++i) out[i] = to_bits(f(from_bits<T>(a[i]), from_bits<T>(b[i])));
+  return true;
+}
+
+template <typename T, typename F>
+bool compare(std::span<const uint64_t* const> args, uint64_t* out, int64_t count, F f) {
+  const uint64_t *a = args[0], *b = args[1];
+  for (int64_t i = 0; i < count; ++i) out[i] = f(from_bits<T>(a[i]), from_bits<T>(b[i]));
+  return true;
+}
+
+template <typename T>
+bool fused_multiply_add(std::span<const uint64_t* const> args, uint64_t* out, int64_t count) {
+  const uint64_t *a = args[0], *b = args[1], *c = args[2];
+  for (int64_t i = 0; i < count; ++i) {
+    out[i] = to_bits(std::fma(from_bits<T>(a[i]), from_bits<T>(b[i]), from_bits<T>(c[i])));
+  }
+  return true;
+}
+
+// The ops that kernels are full of; false for the others.
+template <typename T>
+bool apply_common(Op op, std::span<const uint64_t* const> args, uint64_t* out, int64_t count) {
+  switch (op) {
+    case Op::Add: return binary<T>(args, out, count, plus<T>);
+    case Op::Sub: return binary<T>(args, out, count, minus<T>);
+    case Op::Mul: return binary<T>(args, out, count, times<T>);
+    case Op::Max: return binary<T>(args, out, count, larger<T>);
+    case Op::Min: return binary<T>(args, out, count, smaller<T>);
+    case Op::Eq: return compare<T>(args, out, count, std::equal_to<T>());
+    case Op::Ne: return compare<T>(args, out, count, std::not_equal_to<T>());
+    case Op::Lt: return compare<T>(args, out, count, std::less<T>());
+    case Op::Le: return compare<T>(args, out, count, std::less_equal<T>());
+    case Op::Gt: return compare<T>(args, out, count, std::greater<T>());
+    case Op::Ge: return compare<T>(args, out, count, std::greater_equal<T>());
+    default: break;
+  }
+  if constexpr (is_real<T>) {
+    if (op == Op::Div) return binary<T>(args, out, count, std::divides<T>());
+    if (op == Op::Fma) return fused_multiply_add<T>(args, out, count);
+  } else {
+    if (op == Op::And) return binary<T>(args, out, count, [](T a, T b) { return static_cast<T>(a & b); });
+    if (op == Op::Or) return binary<T>(args, out, count, [](T a, T b) { return static_cast<T>(a | b); });
+    if (op == Op::Xor) return binary<T>(args, out, count, [](T a, T b) { return static_cast<T>(a ^ b); });
+  }
+  return false;
+}
+
+// --- reductions
+// ---------------------------------------------------------------------------------------------
+template <typename T>
+T identity(Op op, DType dtype) {
+  using Limits = std::numeric_limits<T>;
+  switch (op) {
+    case Op::Prod:
+    case Op::All: return T{1};
+    case Op::ReduceMax:
+    case Op::ArgMax: return is_real<T> ? -Limits::infinity() : Limits::lowest();
+    case Op::ReduceMin:
+    case Op::ArgMin: return is_real<T> ? Limits::infinity() : dtype == DType::Bool ? T{1} : Limits::max();
+    default: return T{0};
+  }
+}
+
+template <typename T>
+T combine(Op op, T a, T b) {
+  switch (op) {
+    case Op::Sum: return plus(a, b);
+    case Op::Prod: return times(a, b);
+    case Op::ReduceMax: return larger(a, b);
+    case Op::ReduceMin: return smaller(a, b);
+    case Op::Any: return static_cast<T>(a != T{0} || b != T{0});
+    case Op::All: return static_cast<T>(a != T{0} && b != T{0});
+    default: throw ir::IrError(std::string(ir::info(op).text) + ": is no reduction of values");
+  }
+}
+
+// A value with its position; -1 stands for none, which loses against every element.
+template <typename T>
+struct Positioned {
+  T value;
+  int64_t at;
+};
+
+// The winner of two: a nan over any number, the better number, then the earlier position.
+template <typename T>
+Positioned<T> better(Op op, Positioned<T> a, Positioned<T> b) {
+  if (a.at < 0 || b.at < 0) return a.at < 0 ? b : a;
+  if (is_nan(a.value) != is_nan(b.value)) return is_nan(a.value) ? a : b;
+  if (a.value == b.value || is_nan(a.value)) return a.at < b.at ? a : b;
+  return (op == Op::ArgMax ? a.value > b.value : a.value < b.value) ? a : b;
+}
+
+// Hands out the elements of a source one by one.
+class Reader {
+ public:
+  explicit Reader(const ElementSource& source) : source_(source) {}
+  uint64_t operator()(int64_t at) {
+    if (at >= end_) {
+      Elements next = source_(at);
+      bits_ = next.bits;
+      begin_ = at;
+      end_ = at + next.count;
+    }
+    return bits_[at - begin_];
+  }
+
+ private:
+  const ElementSource& source_;
+  const uint64_t* bits_ = nullptr;
+  int64_t begin_ = 0, end_ = 0;
+};
+
+// `load` turns bits into the accumulator's type.
+template <typename T, typename Load>
+T reduce_values(Op op, ir::ReduceTree tree, DType dtype, std::span<const int64_t> extents, Reader& read,
+                Load load) {
+  return reduce_in_order(
+      tree, extents, identity<T>(op, dtype), [&](int64_t at) { return load(read(at)); },
+      [op](T a, T b) { return combine(op, a, b); });
+}
+
+template <typename T, typename Load>
+int64_t reduce_position(Op op, ir::ReduceTree tree, DType dtype, std::span<const int64_t> extents,
+                        Reader& read, Load load) {
+  Positioned<T> best = reduce_in_order(
+      tree, extents, Positioned<T>{identity<T>(op, dtype), -1},
+      [&](int64_t at) {
+        return Positioned<T>{load(read(at)), at};
+      },
+      [op](const Positioned<T>& a, const Positioned<T>& b) { return better(op, a, b); });
+  return std::max<int64_t>(best.at, 0);
+}
+
+float widen(DType half, uint64_t bits) {
+  auto narrow = static_cast<uint16_t>(bits);
+  return half == DType::F16 ? ir::half_to_float(narrow) : ir::bfloat16_to_float(narrow);
+}
+uint16_t narrow(DType half, float value) {
+  return half == DType::F16 ? ir::float_to_half(value) : ir::float_to_bfloat16(value);
+}
+
+template <typename T>
+uint64_t multiply_add_as(uint64_t acc, const uint64_t* a, const uint64_t* b, int64_t count) {
+  T sum = from_bits<T>(acc);
+  for (int64_t k = 0; k < count; ++k) {
+    T x = from_bits<T>(a[k]), y = from_bits<T>(b[k]);
+    if constexpr (is_real<T>) {
+      sum = std::fma(x, y, sum);
+    } else {
+      sum = plus(sum, times(x, y));
+    }
+  }
+  return to_bits(sum);
+}
+
+}  // namespace
+
+void apply(Op op, DType operand, DType result, std::span<const uint64_t* const> args, uint64_t* out,
+           int64_t count) {
+  if (op == Op::Where) {
+    for (int64_t i = 0; i < count; ++i) out[i] = args[0][i] ? args[1][i] : args[2][i];
+    return;
+  }
+  bool done = !ir::is_half(operand) && with_type(operand, [&](auto zero) {
+    return apply_common<decltype(zero)>(op, args, out, count);
+  });
+  if (done) return;
+  ir::Constant values[3];
+  for (int64_t i = 0; i < count; ++i) {
+    for (size_t a = 0; a < args.size(); ++a) values[a] = {operand, args[a][i]};
+    out[i] = ir::evaluate(op, {values, args.size()}, result).bits;
+  }
+}
+
+uint64_t reduce_row(Op op, ir::ReduceTree tree, DType operand, std::span<const int64_t> extents,
+                    const ElementSource& source) {
+  Reader read(source);
+  bool position = op == Op::ArgMax || op == Op::ArgMin;
+  if (ir::is_half(operand)) {
+    auto load = [operand](uint64_t bits) { return widen(operand, bits); };
+    if (position) return to_bits(reduce_position<float>(op, tree, DType::F32, extents, read, load));
+    return narrow(operand, reduce_values<float>(op, tree, DType::F32, extents, read, load));
+  }
+  return with_type(operand, [&](auto zero) {
+    using T = decltype(zero);
+    if (position) return to_bits(reduce_position<T>(op, tree, operand, extents, read, from_bits<T>));
+    return to_bits(reduce_values<T>(op, tree, operand, extents, read, from_bits<T>));
+  });
+}
+
+uint64_t multiply_add(DType operand, uint64_t acc, const uint64_t* a, const uint64_t* b, int64_t count) {
+  if (!ir::is_half(operand)) {
+    return with_type(operand, [&](auto zero) { return multiply_add_as<decltype(zero)>(acc, a, b, count); });
+  }
+  auto sum = from_bits<float>(acc);
+  for (int64_t k = 0; k < count; ++k) sum = std::fma(widen(operand, a[k]), widen(operand, b[k]), sum);
+  return to_bits(sum);
+}
+
+uint64_t finish_accumulator(DType operand, uint64_t acc) {
+  return ir::is_half(operand) ? narrow(operand, from_bits<float>(acc)) : acc;
+}
+
+}  // namespace tenon::codegen
