@@ -38,7 +38,7 @@ using ::llvm::Value;
 namespace intrinsic = ::llvm::Intrinsic;
 
 // A constant loop is copied out only up to this many rounds; beyond, the hint is ignored.
-constexpr int64_t kMaxUnroll = 64;
+constexpr uint64_t kMaxUnroll = 64;
 
 class PhaseEmitter {
  public:
@@ -162,16 +162,24 @@ class PhaseEmitter {
     b_.SetInsertPoint(after);
   }
 
-  void emit_for(const Stmt& loop) {
+  // Rounds of a loop between constants; 0 if they are not constant or too many to copy out.
+  uint64_t constant_rounds(const Stmt& loop) const {
     const std::optional<int64_t> begin = constants_[static_cast<size_t>(loop.args[0])];
     const std::optional<int64_t> end = constants_[static_cast<size_t>(loop.args[1])];
-    if (loop.unroll && begin && end && (*end - *begin) / loop.step < kMaxUnroll) {
-      for (int64_t i = *begin; i < *end; i += loop.step) {
-        set_value(loop.result, integer(type_of(loop.result), static_cast<uint64_t>(i)));
-        statements(loop.body);
-      }
-      return;
+    if (!begin || !end || *begin >= *end) return 0;
+    const uint64_t distance = static_cast<uint64_t>(*end) - static_cast<uint64_t>(*begin);
+    const uint64_t rounds = (distance - 1) / static_cast<uint64_t>(loop.step) + 1;
+    return rounds <= kMaxUnroll ? rounds : 0;
+  }
+
+  void emit_for(const Stmt& loop) {
+    const uint64_t rounds = loop.unroll ? constant_rounds(loop) : 0;
+    for (uint64_t round = 0; round < rounds; ++round) {
+      Value* offset = integer(type_of(loop.result), round * static_cast<uint64_t>(loop.step));
+      set_value(loop.result, b_.CreateAdd(value(loop.args[0]), offset));
+      statements(loop.body);
     }
+    if (rounds > 0) return;
     count_loop(value(loop.args[0]), value(loop.args[1]), loop.step, [&](Value* i) {
       set_value(loop.result, i);
       statements(loop.body);

@@ -97,10 +97,11 @@ struct Compilation {
 
   Compilation(const ir::LoopTree& tree, const std::string& cpu) : machine(make_target_machine(cpu)) {
     const ::llvm::MCSubtargetInfo& features = *machine->getMCSubtargetInfo();
-    if (machine->getTargetTriple().isX86() && !features.checkFeatures("+sse4.1")) {
+    const bool x86 = machine->getTargetTriple().isX86();
+    if (x86 && !features.checkFeatures("+sse4.1")) {
       throw std::runtime_error("this CPU lacks SSE4.1, the least that generated code needs");
     }
-    module = emit_module(tree, context, features.checkFeatures("+f16c"));
+    module = emit_module(tree, context, !x86 || features.checkFeatures("+f16c"));
 #if LLVM_VERSION_MAJOR >= 21
     module->setTargetTriple(machine->getTargetTriple());
 #else
