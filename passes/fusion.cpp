@@ -99,7 +99,7 @@ class Walk {
       map.push_back(extent == 1 ? Index() : Index::axis(fresh.add_axis(extent, AxisKind::Parallel), extent));
     }
     if (ir::is_reduce(node->op()) && !is_empty_reduce(*node)) open_inner(fresh, reduce_shape(*node));
-    if (node->op() == Op::Dot) fresh.contract = fresh.add_axis(contract_extent(*node), AxisKind::Contract);
+    if (node->op() == Op::Dot && !is_empty_reduce(*node)) fresh.contract = fresh.add_axis(contract_extent(*node), AxisKind::Contract);
     place(g, node, std::move(map), stored);
   }
 
@@ -184,15 +184,15 @@ class Walk {
     }
     if (ir::is_reduce(node->op())) {
       if (!join_reduction(node, s, g, map)) return false;
-    } else if (node->op() == Op::Dot) {
+    } else if (node->op() == Op::Dot && !is_empty_reduce(*node)) {
       if (into.contract >= 0 || !into.inner.empty()) return refuse(node, s, "a kernel holds one contraction and no reduction beside it");
-      if (!is_permutation(into, map, all_axes(into))) return refuse(node, s, "the contraction's result is read through a view");
+      if (!is_permutation(into, *node, map, all_axes(into))) return refuse(node, s, "the contraction's result is read through a view");
       into.contract = into.add_axis(contract_extent(*node), AxisKind::Contract);
     } else if (!elementwise_fits(node, s, into, map)) {
       return false;
     }
     map = state(node).requests.front().map;  // joining a reduction may have merged axes
-    if (stored && !covers_outputs(group(g), map)) return refuse(node, s, "it is kept by the program, and its reader does not need all of it");
+    if (stored && !covers_outputs(group(g), *node, map)) return refuse(node, s, "it is kept by the program, and its reader does not need all of it");
     place(g, node, std::move(map), stored);
     return true;
   }
@@ -212,7 +212,7 @@ class Walk {
       if (used[a] && seen_unused) prefix = false;
     }
     bool rows = !g.inner.empty() && std::none_of(g.inner.begin(), g.inner.end(), [&](int a) { return used[static_cast<size_t>(a)]; }) &&
-                is_permutation(g, map, parallel_axes(g));
+                is_permutation(g, *node, map, parallel_axes(g));
     if (prefix || rows) return true;
     if (ir::info(node->op()).cost <= options_.limits.max_recompute_cost) return true;
     return refuse(node, s, "computing it again for every element of its broadcast costs more than a load");
@@ -235,14 +235,15 @@ class Walk {
     return axes;
   }
 
-  // Whether the non-constant entries of the map are exactly these axes, each once and whole.
-  static bool is_permutation(const Group& g, const Map& map, const std::vector<int>& axes) {
+  // Whether the map runs through the whole node by exactly these axes, each once.
+  static bool is_permutation(const Group& g, const Node& node, const Map& map, const std::vector<int>& axes) {
     std::vector<bool> seen(g.axes.size(), false);
     size_t count = 0;
-    for (const Index& index : map) {
-      if (index == Index()) continue;
-      std::vector<int> used = index.axes();
-      if (used.size() != 1 || !(index == g.axis(used[0])) || seen[static_cast<size_t>(used[0])]) return false;
+    for (size_t d = 0; d < map.size(); ++d) {
+      if (node.shape()[d] == 1) continue;
+      std::vector<int> used = map[d].axes();
+      if (used.size() != 1 || !(map[d] == g.axis(used[0])) || seen[static_cast<size_t>(used[0])]) return false;
+      if (g.axes[static_cast<size_t>(used[0])].extent != node.shape()[d]) return false;
       seen[static_cast<size_t>(used[0])] = true;
       ++count;
     }
@@ -251,12 +252,12 @@ class Walk {
   }
 
   // Whether a stored value at `map` is written exactly once for each element: at full or at row level.
-  static bool covers_outputs(const Group& g, const Map& map) {
+  static bool covers_outputs(const Group& g, const Node& node, const Map& map) {
     std::vector<int> full;
     for (int a : all_axes(g)) {
       if (a != g.contract) full.push_back(a);
     }
-    return is_permutation(g, map, full) || is_permutation(g, map, parallel_axes(g));
+    return is_permutation(g, node, map, full) || is_permutation(g, node, map, parallel_axes(g));
   }
 
   int buffer_count(const Group& g) const {
@@ -279,7 +280,7 @@ class Walk {
     if (!into.inner.empty()) {
       if (into.tree != shape.tree) return refuse(node, s, "the two reductions combine in different orders");
       if (!same_extents(into, into.inner, shape.extents)) return refuse(node, s, "the two reductions run over different extents");
-      if (!is_permutation(into, map, parallel_axes(into))) return refuse(node, s, "the reduction has other rows than its reader's kernel");
+      if (!is_permutation(into, *node, map, parallel_axes(into))) return refuse(node, s, "the reduction has other rows than its reader's kernel");
       return carried_fits(node, s, into);
     }
     std::vector<int> left_out;  // axes of the readers that the reduction's result does not vary along
@@ -290,7 +291,7 @@ class Walk {
     for (int a : all_axes(into)) {
       if (std::find(left_out.begin(), left_out.end(), a) == left_out.end()) kept.push_back(a);
     }
-    if (!is_permutation(into, map, kept)) return refuse(node, s, "the reduction's result is read through a view");
+    if (!is_permutation(into, *node, map, kept)) return refuse(node, s, "the reduction's result is read through a view");
     if (left_out.empty()) {  // its readers are an epilogue over the rows
       open_inner(into, shape);
       return true;
@@ -421,7 +422,7 @@ class Walk {
     const Group &a = group(x.group), &b = group(y.group);
     if (a.contract >= 0 || b.contract >= 0) return false;
     std::vector<int> fa = all_axes(a), fb = all_axes(b);
-    if (!is_permutation(a, x.map, fa) || !is_permutation(b, y.map, fb)) return false;
+    if (!is_permutation(a, *node, x.map, fa) || !is_permutation(b, *node, y.map, fb)) return false;
     // Inner axes must be the same dims of the node where both have them.
     if (!a.inner.empty() && !b.inner.empty()) {
       if (a.tree != b.tree || a.inner.size() != b.inner.size()) return false;
@@ -432,7 +433,7 @@ class Walk {
       // A map joins a reduction over its own space only if nothing in it hangs on other rows.
       const Group& map_group = a.inner.empty() ? a : b;
       for (const Member& m : map_group.members) {
-        if (!is_permutation(map_group, m.map, all_axes(map_group))) return false;
+        if (!is_permutation(map_group, *m.node, m.map, all_axes(map_group))) return false;
       }
     }
     const FusionLimits& limits = options_.limits;

@@ -62,8 +62,10 @@ struct ReduceShape {
   ir::ReduceTree tree;
 };
 ReduceShape reduce_shape(const ir::Node& reduce);
-// A reduction over no elements: a constant, the identity.
-inline bool is_empty_reduce(const ir::Node& node) { return ir::is_reduce(node.op()) && node.inputs()[0]->numel() == 0; }
+// A reduction or contraction over no elements: a constant, the identity.
+inline bool is_empty_reduce(const ir::Node& node) {
+  return (ir::is_reduce(node.op()) || node.op() == ir::Op::Dot) && node.inputs()[0]->numel() == 0;
+}
 
 // Where a reduction at `map` reads its input: the kept dims from the map, the reduced ones along the inner axes.
 Map reduced_operand_map(const Group& g, const ir::Node& reduce, const Map& map);
