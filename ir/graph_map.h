@@ -1,4 +1,5 @@
-// A map from nodes to T for one traversal: open addressing, nothing removed. Many times faster than the
+// A map from nodes to T for one traversal: open addressing, nothing removed; the
+// nodes must outlive it. Many times faster than the
 // standard library's for the graphs of tens of thousands of nodes that passes walk.
 #pragma once
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <unordered_set>
 
 #include "ir/graph_map.h"
 
@@ -73,7 +74,7 @@ class Generator {
     for (int i = 0; i < options_.operations; ++i) add_operation();
     std::vector<NodeRef> outputs{pool_.back()};
     for (const NodeRef& node : pool_) {
-      if (!read_.contains(node.get()) && outputs.size() < 4 && random_.chance(50)) outputs.push_back(node);
+      if (!read_.contains(node->id()) && outputs.size() < 4 && random_.chance(50)) outputs.push_back(node);
     }
     return ir::Graph::of(outputs, "random");
   }
@@ -108,7 +109,7 @@ class Generator {
 
   NodeRef make(Op op, std::span<const NodeRef> operands, std::span<const int64_t> ints = {},
                DType to = DType::F32) {
-    for (const NodeRef& operand : operands) read_.insert(operand.get());
+    for (const NodeRef& operand : operands) read_.insert(operand->id());
     return ir::make_node(op, operands, ints, to, options_.folding);
   }
   NodeRef make(Op op, std::initializer_list<NodeRef> operands, std::span<const int64_t> ints = {},
@@ -341,7 +342,7 @@ class Generator {
   Random random_;
   const RandomGraphOptions& options_;
   std::vector<NodeRef> pool_;
-  ir::NodeMap<bool> read_;
+  std::unordered_set<uint64_t> read_;  // ids: a node that a rule folded away is gone
 };
 
 // --- reducing
