@@ -25,9 +25,8 @@ int main() {
   tenon::Config config = tenon::get_config();
   config.disk_cache = false;
   tenon::set_config(config);
-  std::vector<float> data = bench::random_floats(256 * 128, 0.1f, 1);
-  tenon::Tensor x = tenon::from_blob(data.data(), {256, 128}, tenon::kFloat32).clone(), y = (x + 1.0).clone();
-  tenon::eval(x, y);
+  tenon::Tensor x = bench::random_tensor({256, 128}, 0.1f, 1, 1),
+                y = bench::random_tensor({256, 128}, 0.1f, 1, 2);
   tenon::eval(x + y);  // LLVM's own start-up is not a kernel's cost
 
   std::vector<double> compile, whole;

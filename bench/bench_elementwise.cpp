@@ -61,17 +61,15 @@ tenon::Tensor chain(const tenon::Tensor& x, const tenon::Tensor& y) {
 void measure(int64_t n, int threads, Child& numpy, bool have_numpy, bool promised) {
   tenon::set_num_threads(threads);
 
-  std::vector<float> xs = bench::random_floats(n, -1, 1, 1), ys = bench::random_floats(n, -1, 1, 2),
-                     out(xs.size());
-  tenon::Tensor x = tenon::from_blob(xs.data(), {n}, tenon::kFloat32).clone();
-  tenon::Tensor y = tenon::from_blob(ys.data(), {n}, tenon::kFloat32).clone();
-  tenon::eval(x, y);
+  tenon::Tensor x = bench::random_tensor({n}, -1, 1, 1), y = bench::random_tensor({n}, -1, 1, 2);
+  tenon::Tensor result = bench::random_tensor({n});
+  const float *xs = x.data_ptr<float>(), *ys = y.data_ptr<float>();
+  float* out = result.data_ptr<float>();
 
   bench::Crew crew(threads);
   auto loop = [&](auto* function) {
     return [&, function] {
-      crew.run(n,
-               [&](int64_t begin, int64_t end) { function(xs.data(), ys.data(), out.data(), begin, end); });
+      crew.run(n, [&](int64_t begin, int64_t end) { function(xs, ys, out, begin, end); });
     };
   };
   std::vector<bench::Contestant> contestants = {

@@ -13,19 +13,17 @@ using Sgemm = void (*)(int order, int trans_a, int trans_b, int m, int n, int k,
 constexpr int kRowMajor = 101, kNoTranspose = 111;
 
 void measure(int64_t n, void* blas) {
-  std::vector<float> as = bench::random_floats(n * n, -1, 1, 1), bs = bench::random_floats(n * n, -1, 1, 2),
-                     out(as.size());
-  tenon::Tensor a = tenon::from_blob(as.data(), {n, n}, tenon::kFloat32).clone();
-  tenon::Tensor b = tenon::from_blob(bs.data(), {n, n}, tenon::kFloat32).clone();
-  tenon::eval(a, b);
+  tenon::Tensor a = bench::random_tensor({n, n}, -1, 1, 1), b = bench::random_tensor({n, n}, -1, 1, 2);
+  tenon::Tensor result = bench::random_tensor({n, n});
+  const float *as = a.data_ptr<float>(), *bs = b.data_ptr<float>();
+  float* out = result.data_ptr<float>();
   std::vector<bench::Contestant> contestants = {
       bench::contestant("tenon", [&] { tenon::eval(tenon::matmul(a, b)); }),
-      bench::contestant("C", [&] { baseline_wide::matmul(as.data(), bs.data(), out.data(), n, n, 0, n); })};
+      bench::contestant("C", [&] { baseline_wide::matmul(as, bs, out, n, n, 0, n); })};
   if (auto sgemm = blas ? reinterpret_cast<Sgemm>(dlsym(blas, "cblas_sgemm")) : nullptr)
     contestants.push_back(bench::contestant("OpenBLAS", [&, sgemm] {
       int side = static_cast<int>(n);
-      sgemm(kRowMajor, kNoTranspose, kNoTranspose, side, side, side, 1, as.data(), side, bs.data(), side, 0,
-            out.data(), side);
+      sgemm(kRowMajor, kNoTranspose, kNoTranspose, side, side, side, 1, as, side, bs, side, 0, out, side);
     }));
   bench::Race race(contestants, 7, 2);
   std::string benchmark = "matmul n=" + std::to_string(n) + " t=1";

@@ -22,31 +22,29 @@ void measure(const std::string& name, int threads, std::function<tenon::Tensor()
 }  // namespace
 
 int main() {
-  std::vector<float> xs = bench::random_floats(kSide * kSide), out(kSide);
-  tenon::Tensor x = tenon::from_blob(xs.data(), {kSide, kSide}, tenon::kFloat32).clone();
-  tenon::eval(x);
+  tenon::Tensor x = bench::random_tensor({kSide, kSide});
+  const float* xs = x.data_ptr<float>();
+  std::vector<float> out(kSide);
   for (int threads : {1, 2}) {
     tenon::set_num_threads(threads);
     bench::Crew crew(threads);
     measure(
         "sum of all", threads, [&] { return x.sum(); },
         [&] {
-          crew.run(kSide, [&](int64_t b, int64_t e) {
-            out[b] = baseline_wide::sum(xs.data(), b * kSide, e * kSide);
-          });
+          crew.run(kSide,
+                   [&](int64_t b, int64_t e) { out[b] = baseline_wide::sum(xs, b * kSide, e * kSide); });
         });
     measure(
         "sum of rows", threads, [&] { return x.sum(1); },
         [&] {
-          crew.run(kSide, [&](int64_t b, int64_t e) {
-            baseline_wide::sum_rows(xs.data(), out.data(), kSide, b, e);
-          });
+          crew.run(kSide,
+                   [&](int64_t b, int64_t e) { baseline_wide::sum_rows(xs, out.data(), kSide, b, e); });
         });
     measure(
         "sum of columns", threads, [&] { return x.sum(0); },
         [&] {
           crew.run(kSide, [&](int64_t b, int64_t e) {
-            baseline_wide::sum_columns(xs.data(), out.data(), kSide, kSide, b, e);
+            baseline_wide::sum_columns(xs, out.data(), kSide, kSide, b, e);
           });
         });
   }

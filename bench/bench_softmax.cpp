@@ -7,16 +7,16 @@
 
 int main() {
   constexpr int64_t rows = 4096, columns = 1024;
-  std::vector<float> xs = bench::random_floats(rows * columns, -5, 5), out(xs.size());
-  tenon::Tensor x = tenon::from_blob(xs.data(), {rows, columns}, tenon::kFloat32).clone();
-  tenon::eval(x);
+  tenon::Tensor x = bench::random_tensor({rows, columns}, -5, 5),
+                result = bench::random_tensor({rows, columns});
+  const float* xs = x.data_ptr<float>();
+  float* out = result.data_ptr<float>();
   for (int threads : {1, 2}) {
     tenon::set_num_threads(threads);
     bench::Crew crew(threads);
     auto loop = [&](auto* function) {
       return [&, function] {
-        crew.run(rows,
-                 [&](int64_t begin, int64_t end) { function(xs.data(), out.data(), columns, begin, end); });
+        crew.run(rows, [&](int64_t begin, int64_t end) { function(xs, out, columns, begin, end); });
       };
     };
     bench::Race race({bench::contestant("tenon", [&] { tenon::eval(tenon::softmax(x, 1)); }),

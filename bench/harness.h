@@ -3,6 +3,8 @@
 // table and, if TENON_BENCH_JSON names a file, are appended to it as one JSON object a line.
 #pragma once
 
+#include <tenon/tenon.h>
+
 #include <algorithm>
 #include <barrier>
 #include <chrono>
@@ -152,13 +154,14 @@ class Crew {
   std::vector<std::thread> workers_;
 };
 
-// Uniform floats in [lo, hi), the same in every run.
-inline std::vector<float> random_floats(int64_t count, float lo = -1, float hi = 1, unsigned seed = 1) {
+// Uniform float32 in [lo, hi), the same in every run, evaluated.
+inline tenon::Tensor random_tensor(tenon::IntArrayRef shape, float lo = -1, float hi = 1, unsigned seed = 1) {
+  tenon::Tensor tensor = tenon::zeros(shape, tenon::kFloat32);
   std::mt19937 engine(seed);
   std::uniform_real_distribution<float> uniform(lo, hi);
-  std::vector<float> values(static_cast<size_t>(count));
-  for (float& v : values) v = uniform(engine);
-  return values;
+  float* values = tensor.data_ptr<float>();
+  for (int64_t i = 0; i < tensor.numel(); ++i) values[i] = uniform(engine);
+  return tensor;
 }
 
 }  // namespace bench
