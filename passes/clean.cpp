@@ -42,8 +42,17 @@ void drop_dead(ir::Kernel& kernel) {
 }  // namespace
 
 ir::Kernel clean(const ir::Kernel& kernel) {
-  auto keep = [](ir::KernelBuilder&, const ir::Instr&, std::span<const ir::Value>) { return kKeep; };
-  ir::Kernel result = rewrite_kernel(kernel, keep);
+  // A load or an index may stand at a higher level than it needs. In an empty space it stays there, never
+  // run.
+  auto lower = [&](ir::KernelBuilder& builder, const ir::Instr& instr, std::span<const ir::Value> args) {
+    ir::AxisKind over = instr.level == ir::Level::Full ? ir::AxisKind::Inner : ir::AxisKind::Contract;
+    bool movable = instr.op == ir::Op::Load || instr.op == ir::Op::IndexOf;
+    if (!movable || instr.level == ir::Level::Row || kernel.extent_of(over) == 0) return kKeep;
+    ir::Instr lowest = instr;
+    lowest.level = ir::Level::Row;
+    return copy_instr(builder, lowest, args);
+  };
+  ir::Kernel result = rewrite_kernel(kernel, lower);
   drop_dead(result);
   return result;
 }
