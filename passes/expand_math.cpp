@@ -70,6 +70,11 @@ Expr select_constant(Expr condition, Expr like, double yes, double no) {
   return select(condition, constant(like, yes), no);
 }
 
+Real real_for(Expr like, Real number) {
+  const auto high = static_cast<double>(static_cast<float>(number.hi));
+  return is_single(like) ? Real{high, number.hi - high} : number;
+}
+
 Expr polynomial(Expr x, std::initializer_list<double> c) {
   const double* next = c.end() - 1;
   Expr sum = constant(x, *next);

@@ -70,6 +70,13 @@ Expr select(Expr condition, Expr yes, Term no);
 Expr select(Expr condition, double yes, Expr no);
 Expr select_constant(Expr condition, Expr like, double yes, double no);  // two numbers of like's dtype
 
+// A real number as the sum of two constants of `like`'s dtype, given as the sum of two doubles.
+struct Real {
+  double hi, lo;
+};
+Real real_for(Expr like, Real number);
+inline constexpr Real kLn2{0.6931471805599453, 2.3190468138462996e-17};
+
 // c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule.
 Expr polynomial(Expr x, std::initializer_list<double> c);
 

@@ -16,15 +16,13 @@ struct Reduced {
   Expr low;      // - n ln2_low
 };
 
-constexpr double kLog2E = 1.4426950408889634, kLn2 = 0.6931471805599453, kLn2Low = 2.3190468138462996e-17;
-constexpr double kLn2Single = 0x1.62e43p-1, kLn2SingleLow = -1.904654323148236e-09;  // hi is rounded to f32
+constexpr double kLog2E = 1.4426950408889634;
 
 Reduced reduce(Expr x) {
   const double shift = shifter_constant(x);
   const Expr shifted = fma(x, kLog2E, shift), n = shifted - shift;
-  const bool single = is_single(x);
-  return {to_bits(shifted), fma(n, single ? -kLn2Single : -kLn2, x),
-          n * (single ? -kLn2SingleLow : -kLn2Low)};
+  const Real ln2 = real_for(x, kLn2);
+  return {to_bits(shifted), fma(n, -ln2.hi, x), n * -ln2.lo};
 }
 
 // P(r) in exp(r) = 1 + r + r^2 P(r); error 2^-28 and 2^-61.

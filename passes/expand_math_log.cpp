@@ -10,8 +10,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLn2 = 0.6931471805599453, kLn2Low = 2.3190468138462996e-17;
-constexpr double kLn2Single = 0x1.62e43p-1, kLn2SingleLow = -1.904654323148236e-09;
 
 struct Split {
   Expr k;  // as a float
@@ -40,14 +38,14 @@ Expr with_log_limits(Expr x, Expr result) {
   return select(x > 0.0, bounded, select(equal(x, 0.0), constant(x, -kInfinity), kNan));
 }
 
-// P(f) in log(1 + f) = f + f^2 P(f), |f| <= 1/3, f32: error 2^-27.6.
-Expr log_tail_single(Expr f) {
-  return polynomial(f, {-0.5, 0.33333197, -0.2499992, 0.20011434, -0.16674452, 0.13989705, -0.1227323,
-                        0.14060824, -0.12488752});
-}
-
-// log(1 + f) - f for f64: with s = f / (2 + f), R = log((1+s)/(1-s))/s - 2 it is s (f^2/2 + R) - f^2/2.
-Expr log_tail_double(Expr f) {
+// log(1 + f) - f. For f32 f^2 P(f), |f| <= 1/3, to 2^-27.6 of log(1 + f). For f64 with s = f / (2 + f) and
+// R = log((1+s)/(1-s))/s - 2 it is s (f^2/2 + R) - f^2/2.
+Expr log_tail(Expr f) {
+  if (is_single(f)) {
+    return f * f *
+           polynomial(f, {-0.5, 0.33333197, -0.2499992, 0.20011434, -0.16674452, 0.13989705, -0.1227323,
+                          0.14060824, -0.12488752});
+  }
   const Expr s = f / (f + 2.0), z = s * s, half_square = f * f * 0.5;
   const Expr r =
       z * polynomial(z, {0.6666666666666735, 0.3999999999940934, 0.2857142874369192, 0.2222219842809572,
@@ -57,19 +55,15 @@ Expr log_tail_double(Expr f) {
 
 // k ln2 + log(1 + f) + low.
 Expr join(Expr k, Expr f, Expr low) {
-  if (is_single(f)) return fma(k, kLn2Single, f + fma(f * f, log_tail_single(f), fma(k, kLn2SingleLow, low)));
-  return fma(k, kLn2, f + (log_tail_double(f) + fma(k, kLn2Low, low)));
+  const Real ln2 = real_for(f, kLn2);
+  return fma(k, ln2.hi, f + (log_tail(f) + fma(k, ln2.lo, low)));
 }
 
-constexpr double kLog2E = 1.4426950408889634, kLog2ELow = 2.0355273740931033e-17;
-constexpr double kLog10E = 0.4342944819032518, kLog10ELow = 1.098319650216765e-17;
-constexpr double kLog10Of2 = 0.3010299956639812, kLog10Of2Low = -2.8037281277851704e-18;
-
-// log(1 + f) * (scale + scale_low), f64.
-Pair scaled_log(Expr f, double scale, double scale_low) {
-  const Pair sum = fast_two_sum(f, log_tail_double(f));
-  const Pair product = two_product(sum.hi, constant(f, scale));
-  return {product.hi, product.lo + fma(sum.hi, scale_low, sum.lo * scale)};
+// log(1 + f) * scale.
+Pair scaled_log(Expr f, Real scale) {
+  const Pair sum = fast_two_sum(f, log_tail(f));
+  const Pair product = two_product(sum.hi, constant(f, scale.hi));
+  return {product.hi, product.lo + fma(sum.hi, scale.lo, sum.lo * scale.hi)};
 }
 
 }  // namespace
@@ -79,34 +73,20 @@ Expr log(Expr x) {
   return with_log_limits(x, join(t.k, t.f, constant(x, 0.0)));
 }
 
-// For f32 the leading coefficient 1/ln2 is split as 1 + 0.44, so that f itself enters unrounded.
 Expr log2(Expr x) {
   const Split t = split(x);
-  if (is_single(x)) {
-    const Expr tail = polynomial(t.f, {-0.7213475, 0.4808963, -0.36067417, 0.28870985, -0.24049987,
-                                       0.20171987, -0.17793167, 0.20345184, -0.17618921});
-    const Pair sum = fast_two_sum(t.k, t.f);
-    return with_log_limits(x, sum.hi + (sum.lo + t.f * fma(t.f, tail, kLog2E - 1.0)));
-  }
-  const Pair fraction = scaled_log(t.f, kLog2E, kLog2ELow);
+  const Pair fraction = scaled_log(t.f, real_for(x, {1.4426950408889634, 2.0355273740931033e-17}));
   const Pair sum = fast_two_sum(t.k, fraction.hi);
   return with_log_limits(x, sum.hi + (sum.lo + fraction.lo));
 }
 
-// For f32 the leading coefficient 1/ln10 is split as 1/2 - 0.066.
 Expr log10(Expr x) {
   const Split t = split(x);
-  if (is_single(x)) {
-    constexpr double high = 0x1.344136p-2;
-    const Expr tail = polynomial(t.f, {-0.21714725, 0.14476427, -0.10857242, 0.08690636, -0.07244926,
-                                       0.060790036, -0.05285404, 0.06092277, -0.05620059});
-    const Expr rest = fma(t.f, kLog10E - 0.5, fma(t.f * t.f, tail, t.k * (kLog10Of2 - high)));
-    return with_log_limits(x, fma(t.k, high, fma(t.f, 0.5, rest)));
-  }
-  const Pair fraction = scaled_log(t.f, kLog10E, kLog10ELow);
-  const Pair whole = two_product(t.k, constant(x, kLog10Of2));
+  const Real log10_of_2 = real_for(x, {0.3010299956639812, -2.8037281277851704e-18});
+  const Pair fraction = scaled_log(t.f, real_for(x, {0.4342944819032518, 1.098319650216765e-17}));
+  const Pair whole = two_product(t.k, constant(x, log10_of_2.hi));
   const Pair sum = fast_two_sum(whole.hi, fraction.hi);
-  return with_log_limits(x, sum.hi + (sum.lo + (fma(t.k, kLog10Of2Low, whole.lo) + fraction.lo)));
+  return with_log_limits(x, sum.hi + (sum.lo + (fma(t.k, log10_of_2.lo, whole.lo) + fraction.lo)));
 }
 
 // 1 + x = 2^k (1 + f) with f = x 2^-k + (2^-k - 1) kept as a sum of two, so that no bit of a small x is lost.
@@ -149,9 +129,9 @@ Pair log_pair(Expr x) {
   const Pair product = two_product(twice, w.hi);
   const Pair sum = fast_two_sum(twice, product.hi);
   const Expr sum_low = sum.lo + (product.lo + fma(twice, w_low, (s_low + s_low) * (w.hi + 1.0)));
-  const Pair whole = two_product(t.k, constant(x, kLn2));
+  const Pair whole = two_product(t.k, constant(x, kLn2.hi));
   const Pair total = two_sum(whole.hi, sum.hi);
-  return fast_two_sum(total.hi, total.lo + (fma(t.k, kLn2Low, whole.lo) + sum_low));
+  return fast_two_sum(total.hi, total.lo + (fma(t.k, kLn2.lo, whole.lo) + sum_low));
 }
 
 Expr log_short(Expr x) {
@@ -159,7 +139,7 @@ Expr log_short(Expr x) {
   const Expr s = t.f / (t.f + 2.0), z = s * s;
   const Expr r = z * polynomial(z, {0.6666666667581952, 0.39999995614934225, 0.2857210994565952,
                                     0.221761536157698, 0.1958468632313497});
-  return with_log_limits(x, fma(t.k, kLn2, fma(s, r, s + s)));
+  return with_log_limits(x, fma(t.k, kLn2.hi, fma(s, r, s + s)));
 }
 
 // log(a + sqrt(a^2 + 1)) = log1p(a + a^2 / (1 + sqrt(a^2 + 1))); log(1 + (a - 1)) + ln2 for large a, where
@@ -170,7 +150,7 @@ Expr asinh(Expr x) {
   const Expr square = a * a;
   const Pair sum = fast_two_sum(a, square / (sqrt(square + 1.0) + 1.0));
   const Expr y =
-      log1p(Pair{select(big, a, sum.hi), select(big, -1.0, sum.lo)}) + select_constant(big, x, kLn2, 0.0);
+      log1p(Pair{select(big, a, sum.hi), select(big, -1.0, sum.lo)}) + select_constant(big, x, kLn2.hi, 0.0);
   const Expr bounded = select(a < kInfinity, y, a);
   return select(a < 0x1p-28, x, with_sign_of(bounded, x));
 }
@@ -187,7 +167,7 @@ Expr acosh(Expr x) {
       (fma(-root, root, square.hi) + fma(t, factor.lo, square.lo)) / fma(root, 2.0, 0x1p-1000);
   const Pair sum = two_sum(t, root);
   const Expr y = log1p(Pair{select(big, x, sum.hi), select(big, -1.0, sum.lo + root_low)});
-  const Expr bounded = select(x < kInfinity, y + select_constant(big, x, kLn2, 0.0), x);
+  const Expr bounded = select(x < kInfinity, y + select_constant(big, x, kLn2.hi, 0.0), x);
   return select(x >= 1.0, bounded, kNan);
 }
 
