@@ -141,7 +141,13 @@ void compare(const ir::Kernel& given, const std::string& schedule, bool special 
   codegen::interpret(kernel, buffers.data(), scalar_bits.data());
 
   CudaSimulator simulator(lowered.tree, compiler);
-  for (const auto order : {CudaSimulator::Order::Forward, CudaSimulator::Order::Backward}) {
+  std::vector<CudaSimulator::Order> orders = {CudaSimulator::Order::Forward};
+  for (const ir::TreeBuffer& buffer :
+       lowered.tree.buffers) {  // only shared memory can tell the order of threads
+    if (buffer.space == ir::Space::Shared && orders.size() == 1)
+      orders.push_back(CudaSimulator::Order::Backward);
+  }
+  for (const auto order : orders) {
     std::vector<Guarded> scratch;
     buffers.clear();
     for (Guarded& data : got) buffers.push_back(data.data());
@@ -230,15 +236,14 @@ TEST_CASE("cuda: the kernels of the tutorial give the interpreter's bits") {
 }
 
 TEST_CASE("cuda: rows of every length class") {
-  for (const int64_t columns : {1, 31, 32, 33, 63, 64, 65, 100, 512, 1000, 1024, 1025, 1300, 4095, 4096}) {
+  for (const int64_t columns : {1, 31, 32, 33, 63, 64, 65, 512, 1000, 1024, 1025, 4095, 4096}) {
     CAPTURE(columns);
-    compare(kernel_text("softmax", matrix(columns < 1000 ? 9 : 3, columns)), "rows");
+    compare(kernel_text("softmax", matrix(columns < 100 ? 9 : 2, columns)), "rows");
   }
-  compare(kernel_text("softmax", matrix(70, 4097)), "rows");
+  compare(kernel_text("softmax", matrix(3, 4097)), "rows");
   compare(kernel_text("softmax", matrix(2, 20000)), "rows");
-  compare(kernel_text("softmax", matrix(2, 70001)), "split");
-  compare(kernel_text("layer_norm", matrix(2, 70001)), "split", false, {70001, 1e-5});
-  compare(kernel_text("mean_variance", matrix(64, 5000)), "rows", false, {5000});
+  compare(kernel_text("layer_norm", matrix(2, 65537)), "split", false, {65537, 1e-5});
+  compare(kernel_text("mean_variance", matrix(4, 5000)), "rows", false, {5000});
 }
 
 TEST_CASE("cuda: nan and infinities go through maximum and softmax as they do on the CPU") {
@@ -292,12 +297,12 @@ TEST_CASE("cuda: several inner axes, blocks of whole runs and of pieces of one")
            std::to_string(w) + "*h + w], %3\n}\n";
   };
   compare(text(3, 5, 7, 9, "lanes"), "rows");
-  compare(text(3, 2, 40, 70, "lanes"), "rows");    // several whole runs a block, three blocks
-  compare(text(2, 70, 2, 4200, "lanes"), "rows");  // two pieces a run
-  compare(text(5, 2, 9, 4200, "lanes"), "split");
+  compare(text(3, 2, 40, 70, "lanes"), "rows");   // several whole runs a block, three blocks
+  compare(text(2, 3, 2, 4200, "lanes"), "rows");  // two pieces a run
+  compare(text(3, 2, 3, 4200, "lanes"), "split");
   compare(text(40, 1, 33, 65, "lanes"), "split");
   compare(text(3, 5, 7, 9, "columns"), "columns");
-  compare(text(30, 3, 11, 9, "columns"), "columns");
+  compare(text(30, 3, 11, 9, "columns"), "split");
 }
 
 TEST_CASE("cuda: guards, views with div and mod, broadcast and half precision") {
@@ -374,5 +379,7 @@ TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
   }
   MESSAGE(report);
   // Forty outputs at once are no real kernel: only errors matter here.
-  for (int t = 0; t < ir::kDTypeCount; ++t) compile(every_operation(static_cast<DType>(t)), "sm_90", true);
+  for (const DType dtype : {DType::U8, DType::I64, DType::BF16, DType::F64}) {
+    compile(every_operation(dtype), "sm_90", true);
+  }
 }
