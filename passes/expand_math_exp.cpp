@@ -149,7 +149,7 @@ Expr tanh(Expr x) {
   const Expr z = x * x, a = abs(x);
   const bool single = is_single(x);
   const Expr tail =
-      single ? polynomial(z, {-0.33333316, 0.1333254, -0.053846687, 0.021045806, -0.006234249})
+      single ? polynomial(z, {-0.33333325, 0.13333002, -0.053922474, 0.021576699, -0.007892933, 0.0019018294})
              : polynomial(z, {-0.33333333333333326, 0.1333333333333188, -0.05396825396727009,
                               0.021869488502931817, -0.00886323487322018, 0.0035921197653261067,
                               -0.001455764718655166, 0.0005896248880989288, -0.00023752026425821017,
@@ -157,7 +157,7 @@ Expr tanh(Expr x) {
   const Expr small = fma(a * z, tail, a);
   // Past 20 the result is 1 in either type.
   const Expr big = 1.0 - 2.0 / (exp_normal(min(a, 20.0) * 2.0) + 1.0);
-  return with_sign_of(select(a < (single ? 0.55 : 0.6), small, big), x);
+  return with_sign_of(select(a < (single ? 0.7 : 0.6), small, big), x);
 }
 
 }  // namespace tenon::passes::math

@@ -145,7 +145,8 @@ Expr hypot(Expr x, Expr y) {
 // Integers: what truncating division leaves; 0 for a zero divisor.
 Expr rem(Expr x, Expr y) {
   if (!ir::is_int(x.dtype())) return rem_float(x, y);
-  return select(equal(y, 0.0), 0.0, x - x / y * y);
+  const Expr zero = equal(y, 0.0), quotient = x / y, left = x - quotient * y;
+  return select(zero, 0.0, left);
 }
 
 // 0 for both zeros and for nan.
