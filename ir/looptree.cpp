@@ -108,6 +108,8 @@ ValueId TreeBuilder::op(Op op, std::span<const ValueId> args, DType to) {
   return let(op, args, elementwise_type(op, types, to));
 }
 
+ValueId TreeBuilder::quotient(ValueId x, ValueId d) { return let(Op::Quotient, {x, d}, type(x)); }
+
 ValueId TreeBuilder::splat(ValueId x, int lanes) {
   if (type(x).lanes == lanes) return x;
   if (type(x).lanes != 1) fail(Op::Splat, "the operand is a vector already");

@@ -131,6 +131,7 @@ class TreeBuilder {
   ValueId op(Op o, std::initializer_list<ValueId> args, DType to = DType::F32) {
     return op(o, std::span<const ValueId>(args.begin(), args.size()), to);
   }
+  ValueId quotient(ValueId x, ValueId d);                  // of positions: x >= 0, d > 0
   ValueId splat(ValueId x, int lanes);                     // x itself if it already has that many lanes
   ValueId load(int32_t buffer, ValueId index, int lanes, ValueId mask = -1);
   ValueId load_strided(int32_t buffer, ValueId index, ValueId stride, int lanes, ValueId mask = -1);

@@ -126,6 +126,10 @@ void TreeChecker::check_let(const Stmt& stmt) const {
       return require(
           scalar_use(stmt.args[0]).dtype == type.dtype && scalar_use(stmt.args[1]).dtype == type.dtype,
           "ramp keeps the dtype");
+    case Op::Quotient:
+      arity(stmt, 2);
+      require(is_index(type.dtype), "a quotient is an index");
+      return require(use(stmt.args[0]) == type && use(stmt.args[1]) == type, "a quotient keeps the type");
     case Op::Low:
     case Op::High:
       arity(stmt, 1);

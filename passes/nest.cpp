@@ -87,7 +87,7 @@ void Nest::bind_linear(std::span<const int> axes, ValueId linear) {
       return;
     }
     ValueId extent = size(kernel_.axes[static_cast<size_t>(axes[i])].extent);
-    ValueId quotient = builder_.op(Op::Div, {linear, extent});
+    ValueId quotient = builder_.quotient(linear, extent);
     bind(axes[i], builder_.op(Op::Sub, {linear, builder_.op(Op::Mul, {quotient, extent})}));
     linear = quotient;
   }
@@ -182,7 +182,7 @@ ValueId Nest::address(const Index& index) {
 ValueId Nest::floor_div_literal(ValueId x, int64_t d) {
   VType type = builder_.type(x);
   ValueId divisor = builder_.constant(ir::constant(type.dtype, d), type.lanes);
-  return builder_.op(Op::Div, {x, divisor});
+  return builder_.quotient(x, divisor);
 }
 
 // The value of one term, without its coefficient. Inside compound terms div and mod run on non-negative numbers: a

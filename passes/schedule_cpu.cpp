@@ -83,7 +83,7 @@ void Context::end_phase() {
 }
 
 std::pair<ValueId, ValueId> Context::divide(ValueId linear, ValueId divisor) {
-  ValueId quotient = builder.op(Op::Div, {linear, divisor});
+  ValueId quotient = builder.quotient(linear, divisor);
   return {quotient, sub(linear, mul(quotient, divisor))};
 }
 

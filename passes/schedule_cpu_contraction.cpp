@@ -120,7 +120,7 @@ class Contraction {
     ValueId whole = row_end_;
     if (register_rows_ > 1) {
       ValueId step = nest_.literal(register_rows_);
-      ValueId groups = b_.op(Op::Div, {c_.sub(row_end_, row_begin_), step});
+      ValueId groups = b_.quotient(c_.sub(row_end_, row_begin_), step);
       whole = c_.add(row_begin_, c_.mul(groups, step));
       row_group(row_begin_, whole, register_rows_, vectors, panel);
     } else {

@@ -349,6 +349,7 @@ class PhaseEmitter {
         return b_.CreateAdd(splat(base, to.lanes),
                             b_.CreateMul(step, lane_numbers(base->getType(), to.lanes)));
       }
+      case Op::Quotient: return b_.CreateUDiv(value(stmt.args[0]), value(stmt.args[1]));
       case Op::Low: return half_of_lanes(value(stmt.args[0]), to.lanes, 0);
       case Op::High: return half_of_lanes(value(stmt.args[0]), to.lanes, to.lanes);
       case Op::Extract:
