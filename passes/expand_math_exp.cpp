@@ -25,8 +25,11 @@ Reduced reduce(Expr x) {
   return {to_bits(shifted), fma(n, -ln2.hi, x), n * -ln2.lo};
 }
 
-// P(r) in exp(r) = 1 + r + r^2 P(r); error 2^-28 and 2^-61.
-Expr exp_tail(Expr r) {
+// P(r) in exp(r) = 1 + r + r^2 P(r); error of exp(r) 2^-61, for f32 2^-28 or, where expm1 wants it, 2^-30.
+Expr exp_tail(Expr r, bool finer = false) {
+  if (is_single(r) && finer) {
+    return polynomial(r, {0.5, 0.16666667, 0.041666266, 0.008333244, 0.0013946283, 0.00019930972});
+  }
   if (is_single(r)) return polynomial(r, {0.5, 0.16666515, 0.041666582, 0.008369311, 0.0013921916});
   return polynomial(
       r, {0.5, 0.16666666666666685, 0.04166666666666667, 0.008333333333316434, 0.0013888888888884245,
@@ -111,7 +114,7 @@ Expr expm1(Expr x) {
   const Expr clamped = is_single(x) ? min(max(x, -20.0), 89.0) : min(max(x, -40.0), 710.0);
   const Reduced t = reduce(clamped);
   const Pair r = fast_two_sum(t.high, t.low);
-  const Expr rest = fma(r.hi * r.hi, exp_tail(r.hi), r.lo);
+  const Expr rest = fma(r.hi * r.hi, exp_tail(r.hi, true), r.lo);
   const Expr power = power_of_two(t.shifter, -1), offset = power - 0.5;
   const Expr sum = fma(power, r.hi, offset);
   const Expr sum_low = fma(power, r.hi, offset - sum) + ((power - offset) - 0.5);
