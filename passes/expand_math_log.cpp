@@ -38,30 +38,33 @@ Expr with_log_limits(Expr x, Expr result) {
   return select(x > 0.0, bounded, select(equal(x, 0.0), constant(x, -kInfinity), kNan));
 }
 
-// log(1 + f) - f. For f32 f^2 P(f), |f| <= 1/3, to 2^-27.6 of log(1 + f). For f64 with s = f / (2 + f) and
-// R = log((1+s)/(1-s))/s - 2 it is s (f^2/2 + R) - f^2/2.
-Expr log_tail(Expr f) {
+// log(1 + f) - f + f^2/2. For f32 a polynomial for |f| <= 1/3, to 2^-27.6 of log(1 + f). For f64, with s = f
+// / (2 + f) and R = log((1+s)/(1-s))/s - 2, it is s (f^2/2 + R).
+Expr log_tail(Expr f, Expr square) {
   if (is_single(f)) {
-    return f * f *
-           polynomial(f, {-0.5, 0.33333197, -0.2499992, 0.20011434, -0.16674452, 0.13989705, -0.1227323,
-                          0.14060824, -0.12488752});
+    return f * square *
+           polynomial(f, {0.33333197, -0.2499992, 0.20011434, -0.16674452, 0.13989705, -0.1227323, 0.14060824,
+                          -0.12488752});
   }
-  const Expr s = f / (f + 2.0), z = s * s, half_square = f * f * 0.5;
+  const Expr s = f / (f + 2.0), z = s * s;
   const Expr r =
-      z * polynomial(z, {0.6666666666666735, 0.3999999999940934, 0.2857142874369192, 0.2222219842809572,
-                         0.1818357241785579, 0.1531383011765239, 0.14798283630021283});
-  return fma(s, half_square + r, -half_square);
+      polynomial(z, {0.6666666666666735, 0.3999999999940934, 0.2857142874369192, 0.2222219842809572,
+                     0.1818357241785579, 0.1531383011765239, 0.14798283630021283});
+  return s * fma(z, r, square * 0.5);
 }
 
 // k ln2 + log(1 + f) + low.
 Expr join(Expr k, Expr f, Expr low) {
   const Real ln2 = real_for(f, kLn2);
-  return fma(k, ln2.hi, f + (log_tail(f) + fma(k, ln2.lo, low)));
+  const Expr square = f * f, rest = log_tail(f, square) + fma(k, ln2.lo, low);
+  return fma(k, ln2.hi, f + fma(square, -0.5, rest));
 }
 
-// log(1 + f) * scale.
+// log(1 + f) * scale, with f - f^2/2 exact.
 Pair scaled_log(Expr f, Real scale) {
-  const Pair sum = fast_two_sum(f, log_tail(f));
+  const Pair square = two_product(f, f), start = fast_two_sum(f, square.hi * -0.5);
+  const Expr rest = fma(square.lo, -0.5, log_tail(f, square.hi));
+  const Pair sum = fast_two_sum(start.hi, start.lo + rest);
   const Pair product = two_product(sum.hi, constant(f, scale.hi));
   return {product.hi, product.lo + fma(sum.hi, scale.lo, sum.lo * scale.hi)};
 }
