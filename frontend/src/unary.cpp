@@ -279,7 +279,7 @@ Tensor softshrink(const Tensor& x, const Scalar& lambd) {
   const double l = lambd.toDouble();
   check(l >= 0, "lambda must be greater or equal to 0, but found to be ", l, ".");
   return activation(x, "softshrink_cpu", [&](const Expr& v) {
-    return select(v > l, v - l, select(v < -l, v + l, v * 0.0));  // v * 0 is nan for nan
+    return select(v > l, v - l, select(v < -l, v + l, number(v, 0.0)));
   });
 }
 Tensor threshold(const Tensor& x, const Scalar& threshold, const Scalar& value) {

@@ -250,8 +250,7 @@ Tensor expand(const Tensor& x, IntArrayRef size) {
   Geometry g(x);
   const int64_t added = static_cast<int64_t>(size.size()) - g.rank();
   if (added < 0) {
-    const std::string type = x.toString().substr(3);  // without "CPU"
-    throw Error(text("expand(torch.", type, "{", x.sizes(), "}, size=", size,
+    throw Error(text("expand(torch.", x.scalar_type(), "Tensor{", x.sizes(), "}, size=", size,
                      "): the number of sizes provided (", size.size(),
                      ") must be greater or equal to the number of dimensions in the tensor (", g.rank(),
                      ")"));
