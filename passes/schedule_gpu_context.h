@@ -47,7 +47,7 @@ class Context {
   // Index arithmetic.
   ir::ValueId add(ir::ValueId x, ir::ValueId y) { return b.op(ir::Op::Add, {x, y}); }
   ir::ValueId mul(ir::ValueId x, ir::ValueId y) { return b.op(ir::Op::Mul, {x, y}); }
-  ir::ValueId div(ir::ValueId x, ir::ValueId y) { return b.op(ir::Op::Div, {x, y}); }
+  ir::ValueId div(ir::ValueId x, ir::ValueId y) { return b.quotient(x, y); }
   ir::ValueId rem(ir::ValueId x, ir::ValueId y) { return b.op(ir::Op::Rem, {x, y}); }
   ir::ValueId less(ir::ValueId x, ir::ValueId y) { return b.op(ir::Op::Lt, {x, y}); }
   ir::ValueId thread();  // index of the thread in its block

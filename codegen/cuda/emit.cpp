@@ -305,8 +305,8 @@ class PhasePrinter {
   // Sums, products and quotients of loop variables, sizes and constants: the schedule has proved that they
   // fit their type, so plain operators say it. Data wraps around.
   bool is_index_arithmetic(const Stmt& stmt) const {
-    if (stmt.op != Op::Add && stmt.op != Op::Sub && stmt.op != Op::Mul && stmt.op != Op::Div &&
-        stmt.op != Op::Rem) {
+    if (stmt.op == Op::Quotient) return true;
+    if (stmt.op != Op::Add && stmt.op != Op::Sub && stmt.op != Op::Mul) {
       return false;
     }
     for (ValueId arg : stmt.args) {
@@ -320,7 +320,8 @@ class PhasePrinter {
       case Op::Add: return "+";
       case Op::Sub: return "-";
       case Op::Mul: return "*";
-      case Op::Div: return "/";
+      case Op::Div:
+      case Op::Quotient: return "/";
       case Op::Rem: return "%";
       case Op::And: return "&";
       case Op::Or: return "|";

@@ -52,8 +52,6 @@ Sizes matrix(int64_t rows, int64_t columns) {
   return {{"7400", rows * columns}, {"37", rows}, {"200", columns}};
 }
 
-ir::Kernel prepared(const std::string& text) { return passes::run_kernel_passes(ir::parse_kernel(text)); }
-
 // A host buffer, 16-byte aligned, with a margin on both sides that must stay as it was.
 struct Guarded {
   static constexpr size_t kMargin = 64;

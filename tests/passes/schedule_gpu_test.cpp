@@ -63,7 +63,7 @@ TEST_CASE("gpu schedule: four elements a thread where vectors are aligned") {
       %8 = mul %4, %7 : i32
       %9 = size s2 : i32
       %10 = rem %8, %9 : i32
-      %11 = div %8, %9 : i32
+      %11 = quotient %8, %9 : i32
       %12 = const 0 : i32
       %13 = load x[%8] : f32x4
       %14 = load b[%10] : f32x4
@@ -96,7 +96,7 @@ TEST_CASE("gpu schedule: one element a thread where they are not") {
     if %6 {
       %7 = size s2 : i32
       %8 = rem %4, %7 : i32
-      %9 = div %4, %7 : i32
+      %9 = quotient %4, %7 : i32
       %10 = load x[%4] : f32
       %11 = load b[%8] : f32
       %12 = mul %10, %11 : f32
@@ -116,7 +116,7 @@ TEST_CASE("gpu schedule: a warp takes a row and keeps it in registers") {
     %1 = const 32 : i32
     %2 = thread : i32
     %3 = rem %2, %1 : i32
-    %4 = div %2, %1 : i32
+    %4 = quotient %2, %1 : i32
     %5 = const 8 : i32
     %6 = mul %0, %5 : i32
     %7 = add %6, %4 : i32
@@ -183,15 +183,15 @@ TEST_CASE("gpu schedule: a transposed load goes through a tile in shared memory"
     %1 = size s1 : i32
     %2 = size s2 : i32
     %3 = const 32 : i32
-    %4 = div %0, %1 : i32
-    %5 = div %4, %2 : i32
+    %4 = quotient %0, %1 : i32
+    %5 = quotient %4, %2 : i32
     %6 = rem %4, %2 : i32
     %7 = mul %6, %3 : i32
     %8 = rem %0, %1 : i32
     %9 = mul %8, %3 : i32
     %10 = thread : i32
     %11 = rem %10, %3 : i32
-    %12 = div %10, %3 : i32
+    %12 = quotient %10, %3 : i32
     %13 = const 33 : i32
     %14 = const 0 : i32
     for %15 in %14..%3 step 8 unroll {
