@@ -71,7 +71,7 @@ inline constexpr UnaryFunction kUnaryFunctions[] = {
     {ir::Op::Erf, 1, 1.5, std::erf, std::erf},
     {ir::Op::Erfc, 0.51, 2, std::erfc, std::erfc},
     {ir::Op::Erfinv, 0.51, 3, inverse_erf<double>, inverse_erf<long double>},
-    {ir::Op::Lgamma, 0.51, 4,
+    {ir::Op::Lgamma, 0.51, 6,
      [](double x) {
        int s;
        return lgamma_r(x, &s);
