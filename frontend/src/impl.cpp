@@ -132,19 +132,29 @@ std::shared_ptr<runtime::Buffer> Storage::realise() {
   return runtime::buffer_of(*node);
 }
 
+std::shared_ptr<runtime::Buffer> Storage::own() {
+  auto buffer = realise();
+  NodeRef node = value();
+  const bool shared_node = node->references() > 2;             // by others than this storage and `node`
+  const bool shared_buffer = node->payload().use_count() > 2;  // the node's and `buffer`
+  if (!shared_node && !shared_buffer) return buffer;
+  node = copy_of(*node, *buffer);  // pending readers and other tensors keep the old memory
+  buffer = runtime::buffer_of(*node);
+  set_value(std::move(node));
+  return buffer;
+}
+
 std::shared_ptr<runtime::Buffer> Storage::expose() {
   auto buffer = realise();
   if (buffer->exposed) return buffer;
-  NodeRef node = value();
-  const bool shared_node = node->holders.load(std::memory_order_relaxed) > 1;
-  const bool shared_buffer = node->payload().use_count() > 2;  // the node's and `buffer`
-  if (shared_node || shared_buffer) {
-    node = copy_of(*node, *buffer);
-    buffer = runtime::buffer_of(*node);
-    set_value(node);
-  }
+  buffer = own();
   buffer->exposed = true;
   return buffer;
+}
+
+bool Storage::exposed() const {
+  const auto buffer = runtime::buffer_of(*value());
+  return buffer && buffer->exposed;
 }
 
 // --- tensors

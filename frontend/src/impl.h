@@ -41,8 +41,11 @@ class Storage {
 
   // Makes the value an Input with a buffer and returns the buffer: evaluates what is pending.
   std::shared_ptr<runtime::Buffer> realise();
-  // As realise, and the memory belongs to this storage alone from now on, since its address is given away.
+  // As realise, and the memory belongs to this storage alone.
+  std::shared_ptr<runtime::Buffer> own();
+  // As own, for an address that is given away. From the first time on the memory stays where it is.
   std::shared_ptr<runtime::Buffer> expose();
+  bool exposed() const;
 
  private:
   friend class TensorImpl;

@@ -109,8 +109,13 @@ std::vector<Tensor> broadcast_tensors(TensorList tensors) {
 // --- copying
 // ----------------------------------------------------------------------------------------------------------
 
-// The copy shares the value until either of the two is written.
-Tensor clone(const Tensor& x) { return record(node_of(x)); }
+// The copy shares the value until either of the two is written; memory that others may write is copied at
+// once.
+Tensor clone(const Tensor& x) {
+  Tensor copy = record(node_of(x));
+  if (impl(x).storage().exposed()) impl(copy).storage().own();
+  return copy;
+}
 
 Tensor Tensor::contiguous() const { return is_contiguous() ? *this : tenon::clone(*this); }
 

@@ -49,8 +49,8 @@ class Style {
     if (!float_) return;
     scientific_ = !counted_.empty() &&
                   (largest_ / smallest_ > 1000.0 || largest_ > 1e8 || (!whole_ && smallest_ < 1e-4));
-    if (options_.sci_mode) scientific_ = *options_.sci_mode;
     for (double v : counted_) width_ = std::max(width_, number(v).size());
+    if (options_.sci_mode) scientific_ = *options_.sci_mode;  // the width stays, as in PyTorch
   }
 
   std::string operator()(ir::Constant c) const {

@@ -1,9 +1,10 @@
-// The library against golden data made with PyTorch: values of operators, printed forms, error messages, result types.
+// The library against golden data made with PyTorch: values of operators, printed forms, error messages,
+// result types.
 #include <tenon/tenon.h>
 
+#include <doctest/doctest.h>
 #include <cmath>
 #include <cstring>
-#include <doctest/doctest.h>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -51,8 +52,10 @@ std::vector<Tensor> flat(const python::Value& v) {
 // The first difference between two tensors, or an empty text.
 std::string difference(const Tensor& got, const Tensor& want, double rtol, double atol, bool sign_of_zero) {
   std::ostringstream out;
-  if (got.scalar_type() != want.scalar_type()) out << "dtype " << got.scalar_type() << ", expected " << want.scalar_type();
-  else if (!(got.sizes() == want.sizes())) out << "shape " << got.sizes() << ", expected " << want.sizes();
+  if (got.scalar_type() != want.scalar_type())
+    out << "dtype " << got.scalar_type() << ", expected " << want.scalar_type();
+  else if (!(got.sizes() == want.sizes()))
+    out << "shape " << got.sizes() << ", expected " << want.sizes();
   else if (!got.is_floating_point()) {
     if (!tenon::equal(got, want)) out << got << "\nexpected " << want;
   } else {
@@ -60,7 +63,8 @@ std::string difference(const Tensor& got, const Tensor& want, double rtol, doubl
     const double *x = a.data_ptr<double>(), *y = b.data_ptr<double>();
     for (int64_t i = 0; i < a.numel(); ++i) {
       const bool same = x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]));
-      const bool near = std::isfinite(x[i]) && std::isfinite(y[i]) && std::abs(x[i] - y[i]) <= atol + rtol * std::abs(y[i]);
+      const bool near =
+          std::isfinite(x[i]) && std::isfinite(y[i]) && std::abs(x[i] - y[i]) <= atol + rtol * std::abs(y[i]);
       const bool sign = !sign_of_zero || std::isnan(x[i]) || std::signbit(x[i]) == std::signbit(y[i]);
       if ((same || near) && sign) continue;
       out.precision(17);
@@ -81,13 +85,14 @@ TEST_CASE("operators give PyTorch's values") {
     CAPTURE(name);
     CAPTURE(expression);
     std::map<std::string, Tensor> variables;
-    for (size_t i = 0; i < c["inputs"].size(); ++i) variables["x" + std::to_string(i)] = packed(c["inputs"][i], blob);
+    for (size_t i = 0; i < c["inputs"].size(); ++i)
+      variables["x" + std::to_string(i)] = packed(c["inputs"][i], blob);
     try {
       const std::vector<Tensor> got = flat(evaluate(expression, variables));
       REQUIRE(got.size() == c["outputs"].size());
       for (size_t i = 0; i < got.size(); ++i) {
-        const std::string wrong =
-            difference(got[i], packed(c["outputs"][i], blob), c["rtol"], c["atol"], name.find("_signzero") != std::string::npos);
+        const std::string wrong = difference(got[i], packed(c["outputs"][i], blob), c["rtol"], c["atol"],
+                                             name.find("_signzero") != std::string::npos);
         CHECK_MESSAGE(wrong.empty(), wrong);
       }
     } catch (const std::exception& e) {
@@ -103,16 +108,21 @@ TEST_CASE("tensors print as in Python") {
     const std::string code = c["code"];
     CAPTURE(code);
     const size_t grad = code.find("requires_grad=True)");  // what is computed from it has a grad_fn
-    if (code.find("nn.") != std::string::npos || (grad != std::string::npos && grad + 19 < code.size())) continue;
+    if (code.find("nn.") != std::string::npos || (grad != std::string::npos && grad + 19 < code.size()))
+      continue;
     std::string want = c["repr"];
     for (size_t at; (at = want.find("torch.")) != std::string::npos;) want.replace(at, 6, "tenon.");
     try {
       const python::Value v = evaluate(code);
       std::string got;
-      if (v.is<Tensor>()) got = tenon::repr(v.as<Tensor>());
-      else if (v.is<ScalarType>()) got = tenon::repr(v.as<ScalarType>());
-      else if (v.is<tenon::Device>()) got = tenon::repr(v.as<tenon::Device>());
-      else continue;
+      if (v.is<Tensor>())
+        got = tenon::repr(v.as<Tensor>());
+      else if (v.is<ScalarType>())
+        got = tenon::repr(v.as<ScalarType>());
+      else if (v.is<tenon::Device>())
+        got = tenon::repr(v.as<tenon::Device>());
+      else
+        continue;
       CHECK(got == want);
       ++covered;
     } catch (const Unsupported&) {
@@ -136,8 +146,10 @@ TEST_CASE("mistakes get PyTorch's message and type") {
     try {
       const python::Value v = evaluate(code);
       if (v.is<Tensor>()) tenon::repr(v.as<Tensor>());
-      if (c.contains("ok")) ++covered;
-      else if (code.find("float16") == std::string::npos) FAIL_CHECK("no error; expected " << c["message"]);
+      if (c.contains("ok"))
+        ++covered;
+      else if (code.find("float16") == std::string::npos)
+        FAIL_CHECK("no error; expected " << c["message"]);
     } catch (const Unsupported&) {
       ++unsupported;
     } catch (const std::bad_variant_access&) {
@@ -165,17 +177,33 @@ TEST_CASE("mistakes get PyTorch's message and type") {
 
 namespace {
 
-const std::map<std::string, std::string> kBinary = {
-    {"add", "a + b"}, {"sub", "a - b"}, {"mul", "a * b"}, {"div", "a / b"}, {"floor_divide", "a // b"},
-    {"remainder", "a % b"}, {"fmod", "torch.fmod(a, b)"}, {"pow", "a ** b"}, {"eq", "a == b"}, {"lt", "a < b"},
-    {"maximum", "torch.maximum(a, b)"}, {"atan2", "torch.atan2(a, b)"}, {"logical_and", "torch.logical_and(a, b)"},
-    {"bitwise_and", "a & b"}, {"bitwise_left_shift", "a << b"}, {"div_trunc", "torch.div(a, b, rounding_mode='trunc')"},
-    {"where", "torch.where(m, a, b)"}, {"cat", "torch.cat([a, b])"}, {"stack", "torch.stack([a, b])"}};
+const std::map<std::string, std::string> kBinary = {{"add", "a + b"},
+                                                    {"sub", "a - b"},
+                                                    {"mul", "a * b"},
+                                                    {"div", "a / b"},
+                                                    {"floor_divide", "a // b"},
+                                                    {"remainder", "a % b"},
+                                                    {"fmod", "torch.fmod(a, b)"},
+                                                    {"pow", "a ** b"},
+                                                    {"eq", "a == b"},
+                                                    {"lt", "a < b"},
+                                                    {"maximum", "torch.maximum(a, b)"},
+                                                    {"atan2", "torch.atan2(a, b)"},
+                                                    {"logical_and", "torch.logical_and(a, b)"},
+                                                    {"bitwise_and", "a & b"},
+                                                    {"bitwise_left_shift", "a << b"},
+                                                    {"div_trunc", "torch.div(a, b, rounding_mode='trunc')"},
+                                                    {"where", "torch.where(m, a, b)"},
+                                                    {"cat", "torch.cat([a, b])"},
+                                                    {"stack", "torch.stack([a, b])"}};
 
 // Types that PyTorch 1.13 has no CPU kernel for and this library has.
-bool only_in_newer(const std::string& want) { return want.find("'Half'") != std::string::npos || want.find("'BFloat16'") != std::string::npos; }
+bool only_in_newer(const std::string& want) {
+  return want.find("'Half'") != std::string::npos || want.find("'BFloat16'") != std::string::npos;
+}
 
-void check_type(const std::string& expression, const std::map<std::string, Tensor>& variables, const std::string& want, int& count) {
+void check_type(const std::string& expression, const std::map<std::string, Tensor>& variables,
+                const std::string& want, int& count) {
   CAPTURE(expression);
   const bool refused = want.starts_with("ERROR");
   const bool bits = expression.find('&') != std::string::npos || expression.find("<<") != std::string::npos;
@@ -245,20 +273,26 @@ TEST_CASE("result types of one operand are PyTorch's") {
 
 TEST_CASE("result_type, can_cast") {
   const json data = load("promotion.json");
-  auto of = [](size_t t, bool dim) { return tenon::ones(dim ? std::vector<int64_t>{2} : std::vector<int64_t>{}, static_cast<ScalarType>(t)); };
+  auto of = [](size_t t, bool dim) {
+    return tenon::ones(dim ? std::vector<int64_t>{2} : std::vector<int64_t>{}, static_cast<ScalarType>(t));
+  };
   for (const auto& [kind, matrix] : data["result_type"].items()) {
     for (size_t i = 0; i < matrix.size(); ++i) {
       for (size_t j = 0; j < matrix[i].size(); ++j) {
         const Tensor a = of(i, kind.starts_with("dim"));
-        const tenon::Scalar number = j == 0 ? tenon::Scalar(true) : j == 1 ? tenon::Scalar(1) : tenon::Scalar(1.5);
-        const ScalarType got = kind.ends_with("_py") ? tenon::result_type(a, number) : tenon::result_type(a, of(j, kind == "dim_dim"));
+        const tenon::Scalar number = j == 0   ? tenon::Scalar(true)
+                                     : j == 1 ? tenon::Scalar(1)
+                                              : tenon::Scalar(1.5);
+        const ScalarType got = kind.ends_with("_py") ? tenon::result_type(a, number)
+                                                     : tenon::result_type(a, of(j, kind == "dim_dim"));
         CHECK(kNames[static_cast<size_t>(got)] == matrix[i][j].get<std::string>());
       }
     }
   }
   for (size_t i = 0; i < kNames.size(); ++i) {
     for (size_t j = 0; j < kNames.size(); ++j) {
-      CHECK(tenon::canCast(static_cast<ScalarType>(i), static_cast<ScalarType>(j)) == data["can_cast"][i][j].get<bool>());
+      CHECK(tenon::canCast(static_cast<ScalarType>(i), static_cast<ScalarType>(j)) ==
+            data["can_cast"][i][j].get<bool>());
     }
   }
 }

@@ -1,21 +1,25 @@
-// Files: what is written reads back the same; what is damaged gives an error that names the file and the place.
+// Files: what is written reads back the same; what is damaged gives an error that names the file and the
+// place.
 #include <tenon/tenon.h>
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 #include <filesystem>
 #include <fstream>
 #include <random>
-#include <unistd.h>
 
 using namespace tenon;
 
 namespace {
 
 struct TemporaryFile {
-  std::string path = (std::filesystem::temp_directory_path() / ("tenon_io_test_" + std::to_string(::getpid()))).string();
+  std::string path =
+      (std::filesystem::temp_directory_path() / ("tenon_io_test_" + std::to_string(::getpid()))).string();
   explicit TemporaryFile(const std::string& content = "") { write(content); }
   ~TemporaryFile() { std::filesystem::remove(path); }
-  void write(const std::string& content) const { std::ofstream(path, std::ios::binary | std::ios::trunc) << content; }
+  void write(const std::string& content) const {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+  }
   std::string read() const {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
@@ -72,7 +76,8 @@ TEST_CASE("npy: every type round-trips") {
 
 TEST_CASE("npy: Fortran order and big-endian elements") {
   const TemporaryFile file;
-  file.write(npy("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n", std::string("\0\1\0\4\0\2\0\5\0\3\1\0", 12)));
+  file.write(npy("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n",
+                 std::string("\0\1\0\4\0\2\0\5\0\3\1\0", 12)));
   CHECK(equal(io::load_npy(file.path), tensor({{1, 2, 3}, {4, 5, 256}}, kInt16)));
   file.write(npy("{\"shape\": (2,), \"fortran_order\": False, \"descr\": \"|b1\"}", std::string("\2\0", 2)));
   CHECK(equal(io::load_npy(file.path), tensor({true, false})));
@@ -125,7 +130,9 @@ TEST_CASE("npy: random damage never crashes") {
 }
 
 TEST_CASE("csv: types, missing values, quotes") {
-  const TemporaryFile file("\xef\xbb\xbf" "a, b,\"c,\"\"d\"\"\"\r\n1,2.5, 3\r\n\r\n-4,,+5\n\"6\",1e3,nan\n");
+  const TemporaryFile file(
+      "\xef\xbb\xbf"
+      "a, b,\"c,\"\"d\"\"\"\r\n1,2.5, 3\r\n\r\n-4,,+5\n\"6\",1e3,nan\n");
   const io::Csv csv = io::read_csv(file.path);
   CHECK(csv.names == std::vector<std::string>{"a", "b", "c,\"d\""});
   CHECK(csv.rows() == 3);

@@ -1,4 +1,5 @@
-// A recursive-descent evaluator of Python expressions over tensors, and the table from Python's names to C++ calls.
+// A recursive-descent evaluator of Python expressions over tensors, and the table from Python's names to C++
+// calls.
 #include "python_expression.h"
 
 #include <cmath>
@@ -16,7 +17,8 @@ using tenon::indexing::Slice;
 using tenon::indexing::TensorIndex;
 using Ints = std::vector<int64_t>;
 
-// --- arguments --------------------------------------------------------------------------------------------------------
+// --- arguments
+// --------------------------------------------------------------------------------------------------------
 
 struct Call {
   std::vector<Value> positional;
@@ -106,14 +108,18 @@ List list_of(const std::vector<Tensor>& tensors) {
   for (const Tensor& x : tensors) list.items.emplace_back(x);
   return list;
 }
-List pair_of(const std::tuple<Tensor, Tensor>& pair) { return {{Value(std::get<0>(pair)), Value(std::get<1>(pair))}}; }
+List pair_of(const std::tuple<Tensor, Tensor>& pair) {
+  return {{Value(std::get<0>(pair)), Value(std::get<1>(pair))}};
+}
 
 // Devices of other libraries do not exist here.
 const std::string& known_device(const std::string& name) {
   if (name == "meta" || name == "xla" || name == "mps") throw Unsupported("device " + name);
   return name;
 }
-tenon::Device to_device(const Value& v) { return v.is<std::string>() ? tenon::Device(known_device(v.as<std::string>())) : v.as<tenon::Device>(); }
+tenon::Device to_device(const Value& v) {
+  return v.is<std::string>() ? tenon::Device(known_device(v.as<std::string>())) : v.as<tenon::Device>();
+}
 
 tenon::TensorOptions options(const Call& c) {
   tenon::TensorOptions o;
@@ -122,7 +128,8 @@ tenon::TensorOptions options(const Call& c) {
   return o.requires_grad(c.flag(99, "requires_grad", false));
 }
 
-// --- torch.tensor -----------------------------------------------------------------------------------------------------
+// --- torch.tensor
+// -----------------------------------------------------------------------------------------------------
 
 tenon::TensorData data_of(const Value& v, std::vector<std::vector<tenon::TensorData>>& storage) {
   if (v.is<std::string>()) throw tenon::TypeError("new(): invalid data type 'str'");
@@ -148,7 +155,8 @@ Tensor make_tensor(const Call& c) {
   return tenon::tensor(data_of(c.need(0, "data"), storage), options(c));
 }
 
-// --- the table --------------------------------------------------------------------------------------------------------
+// --- the table
+// --------------------------------------------------------------------------------------------------------
 
 using Function = std::function<Value(const Call&)>;
 using Table = std::map<std::string, Function>;
@@ -159,7 +167,8 @@ Function either(T with_tensor, S with_scalar) {
   return [=](const Call& c) -> Value {
     if (is_number(c.need(0, "input"))) throw Unsupported("a number on the left");
     const Value& other = c.need(1, "other");
-    return other.is<Tensor>() ? with_tensor(c.tensor(0), other.as<Tensor>()) : with_scalar(c.tensor(0), to_scalar(other));
+    return other.is<Tensor>() ? with_tensor(c.tensor(0), other.as<Tensor>())
+                              : with_scalar(c.tensor(0), to_scalar(other));
   };
 }
 
@@ -192,14 +201,18 @@ Value div_function(const Call& c) {
   std::string text;
   if (c.has(99, "rounding_mode")) mode = text = c.string(99, "rounding_mode", "");
   const Value& other = c.need(1, "other");
-  return other.is<Tensor>() ? c.tensor(0).div(other.as<Tensor>(), mode) : c.tensor(0).div(to_scalar(other), mode);
+  return other.is<Tensor>() ? c.tensor(0).div(other.as<Tensor>(), mode)
+                            : c.tensor(0).div(to_scalar(other), mode);
 }
 
 Value add_or_sub(const Call& c, bool add) {
   const Scalar alpha = scalar(c, 99, "alpha", 1);
   const Value& other = c.need(1, "other");
-  if (other.is<Tensor>()) return add ? tenon::add(c.tensor(0), other.as<Tensor>(), alpha) : tenon::sub(c.tensor(0), other.as<Tensor>(), alpha);
-  return add ? tenon::add(c.tensor(0), to_scalar(other), alpha) : tenon::sub(c.tensor(0), to_scalar(other), alpha);
+  if (other.is<Tensor>())
+    return add ? tenon::add(c.tensor(0), other.as<Tensor>(), alpha)
+               : tenon::sub(c.tensor(0), other.as<Tensor>(), alpha);
+  return add ? tenon::add(c.tensor(0), to_scalar(other), alpha)
+             : tenon::sub(c.tensor(0), to_scalar(other), alpha);
 }
 
 Value pow_function(const Call& c) {
@@ -228,7 +241,9 @@ Value clamp_function(const Call& c) {
 }
 
 Value arange_function(const Call& c) {
-  if (c.has(99, "end")) return tenon::arange(scalar(c, 99, "start", 0), scalar(c, 99, "end", 0), scalar(c, 99, "step", 1), options(c));
+  if (c.has(99, "end"))
+    return tenon::arange(scalar(c, 99, "start", 0), scalar(c, 99, "end", 0), scalar(c, 99, "step", 1),
+                         options(c));
   const size_t n = c.positional.size();
   const Scalar first = to_scalar(c.need(0, "end"));
   if (n == 1) return tenon::arange(first, options(c));
@@ -282,7 +297,7 @@ void add_regular(Table& t) {
 #define X(name) t[#name] = [](const Call& c) -> Value { return tenon::name(c.tensor(0), c.tensor(1)); };
   TENON_BINARY_TENSOR_OPS(X)
 #undef X
-#define X(name)                                                                       \
+#define X(name)                                                                         \
   t[#name] = either([](const Tensor& a, const Tensor& b) { return tenon::name(a, b); }, \
                     [](const Tensor& a, const Scalar& b) { return tenon::name(a, b); });
   TENON_BINARY_OPS(X)
@@ -308,24 +323,40 @@ void add_elementwise(Table& t) {
   };
   t["lerp"] = [](const Call& c) -> Value {
     const Value& w = c.need(2, "weight");
-    return w.is<Tensor>() ? tenon::lerp(c.tensor(0), c.tensor(1), w.as<Tensor>()) : tenon::lerp(c.tensor(0), c.tensor(1), to_scalar(w));
+    return w.is<Tensor>() ? tenon::lerp(c.tensor(0), c.tensor(1), w.as<Tensor>())
+                          : tenon::lerp(c.tensor(0), c.tensor(1), to_scalar(w));
   };
-  t["addcmul"] = [](const Call& c) -> Value { return tenon::addcmul(c.tensor(0), c.tensor(1), c.tensor(2), scalar(c, 3, "value", 1)); };
-  t["addcdiv"] = [](const Call& c) -> Value { return tenon::addcdiv(c.tensor(0), c.tensor(1), c.tensor(2), scalar(c, 3, "value", 1)); };
+  t["addcmul"] = [](const Call& c) -> Value {
+    return tenon::addcmul(c.tensor(0), c.tensor(1), c.tensor(2), scalar(c, 3, "value", 1));
+  };
+  t["addcdiv"] = [](const Call& c) -> Value {
+    return tenon::addcdiv(c.tensor(0), c.tensor(1), c.tensor(2), scalar(c, 3, "value", 1));
+  };
   t["nan_to_num"] = [](const Call& c) -> Value {
-    return tenon::nan_to_num(c.tensor(0), maybe_double(c, 1, "nan"), maybe_double(c, 2, "posinf"), maybe_double(c, 3, "neginf"));
+    return tenon::nan_to_num(c.tensor(0), maybe_double(c, 1, "nan"), maybe_double(c, 2, "posinf"),
+                             maybe_double(c, 3, "neginf"));
   };
   t["logit"] = [](const Call& c) -> Value { return tenon::logit(c.tensor(0), maybe_double(c, 1, "eps")); };
-  t["leaky_relu"] = [](const Call& c) -> Value { return tenon::leaky_relu(c.tensor(0), scalar(c, 1, "negative_slope", 0.01)); };
+  t["leaky_relu"] = [](const Call& c) -> Value {
+    return tenon::leaky_relu(c.tensor(0), scalar(c, 1, "negative_slope", 0.01));
+  };
   t["elu"] = [](const Call& c) -> Value { return tenon::elu(c.tensor(0), scalar(c, 1, "alpha", 1)); };
   t["celu"] = [](const Call& c) -> Value { return tenon::celu(c.tensor(0), scalar(c, 1, "alpha", 1)); };
-  t["gelu"] = [](const Call& c) -> Value { return tenon::gelu(c.tensor(0), c.string(1, "approximate", "none")); };
+  t["gelu"] = [](const Call& c) -> Value {
+    return tenon::gelu(c.tensor(0), c.string(1, "approximate", "none"));
+  };
   t["softplus"] = [](const Call& c) -> Value {
     return tenon::softplus(c.tensor(0), scalar(c, 1, "beta", 1), scalar(c, 2, "threshold", 20));
   };
-  t["hardtanh"] = [](const Call& c) -> Value { return tenon::hardtanh(c.tensor(0), scalar(c, 1, "min_val", -1), scalar(c, 2, "max_val", 1)); };
-  t["hardshrink"] = [](const Call& c) -> Value { return tenon::hardshrink(c.tensor(0), scalar(c, 1, "lambd", 0.5)); };
-  t["softshrink"] = [](const Call& c) -> Value { return tenon::softshrink(c.tensor(0), scalar(c, 1, "lambd", 0.5)); };
+  t["hardtanh"] = [](const Call& c) -> Value {
+    return tenon::hardtanh(c.tensor(0), scalar(c, 1, "min_val", -1), scalar(c, 2, "max_val", 1));
+  };
+  t["hardshrink"] = [](const Call& c) -> Value {
+    return tenon::hardshrink(c.tensor(0), scalar(c, 1, "lambd", 0.5));
+  };
+  t["softshrink"] = [](const Call& c) -> Value {
+    return tenon::softshrink(c.tensor(0), scalar(c, 1, "lambd", 0.5));
+  };
   t["threshold"] = [](const Call& c) -> Value {
     return tenon::threshold(c.tensor(0), to_scalar(c.need(1, "threshold")), to_scalar(c.need(2, "value")));
   };
@@ -344,31 +375,50 @@ void add_shape(Table& t) {
   with_ints("flip", "dims", tenon::flip);
   with_ints("tile", "dims", tenon::tile);
   t["repeat"] = [](const Call& c) -> Value { return c.tensor(0).repeat(rest_as_ints(c, 1, "repeats")); };
-  t["flatten"] = [](const Call& c) -> Value { return tenon::flatten(c.tensor(0), c.integer(1, "start_dim", 0), c.integer(2, "end_dim", -1)); };
-  t["unflatten"] = [](const Call& c) -> Value { return tenon::unflatten(c.tensor(0), c.integer(1, "dim"), ints_of(c.need(2, "sizes"))); };
+  t["flatten"] = [](const Call& c) -> Value {
+    return tenon::flatten(c.tensor(0), c.integer(1, "start_dim", 0), c.integer(2, "end_dim", -1));
+  };
+  t["unflatten"] = [](const Call& c) -> Value {
+    return tenon::unflatten(c.tensor(0), c.integer(1, "dim"), ints_of(c.need(2, "sizes")));
+  };
   t["ravel"] = [](const Call& c) -> Value { return tenon::ravel(c.tensor(0)); };
-  t["transpose"] = [](const Call& c) -> Value { return tenon::transpose(c.tensor(0), c.integer(1, "dim0"), c.integer(2, "dim1")); };
+  t["transpose"] = [](const Call& c) -> Value {
+    return tenon::transpose(c.tensor(0), c.integer(1, "dim0"), c.integer(2, "dim1"));
+  };
   t["swapaxes"] = t["transpose"];
   t["t"] = [](const Call& c) -> Value { return tenon::t(c.tensor(0)); };
-  t["movedim"] = [](const Call& c) -> Value { return tenon::movedim(c.tensor(0), ints_of(c.need(1, "source")), ints_of(c.need(2, "destination"))); };
+  t["movedim"] = [](const Call& c) -> Value {
+    return tenon::movedim(c.tensor(0), ints_of(c.need(1, "source")), ints_of(c.need(2, "destination")));
+  };
   t["squeeze"] = [](const Call& c) -> Value {
     return c.has(1, "dim") ? tenon::squeeze(c.tensor(0), c.integer(1, "dim")) : tenon::squeeze(c.tensor(0));
   };
   t["unsqueeze"] = [](const Call& c) -> Value { return tenon::unsqueeze(c.tensor(0), c.integer(1, "dim")); };
-  t["select"] = [](const Call& c) -> Value { return tenon::select(c.tensor(0), c.integer(1, "dim"), c.integer(2, "index")); };
+  t["select"] = [](const Call& c) -> Value {
+    return tenon::select(c.tensor(0), c.integer(1, "dim"), c.integer(2, "index"));
+  };
   t["narrow"] = [](const Call& c) -> Value {
     return tenon::narrow(c.tensor(0), c.integer(1, "dim"), c.integer(2, "start"), c.integer(3, "length"));
   };
-  t["chunk"] = [](const Call& c) -> Value { return list_of(tenon::chunk(c.tensor(0), c.integer(1, "chunks"), c.integer(2, "dim", 0))); };
+  t["chunk"] = [](const Call& c) -> Value {
+    return list_of(tenon::chunk(c.tensor(0), c.integer(1, "chunks"), c.integer(2, "dim", 0)));
+  };
   t["split"] = split_function;
-  t["unbind"] = [](const Call& c) -> Value { return list_of(tenon::unbind(c.tensor(0), c.integer(1, "dim", 0))); };
+  t["unbind"] = [](const Call& c) -> Value {
+    return list_of(tenon::unbind(c.tensor(0), c.integer(1, "dim", 0)));
+  };
   t["clone"] = [](const Call& c) -> Value { return tenon::clone(c.tensor(0)); };
   t["contiguous"] = [](const Call& c) -> Value { return c.tensor(0).contiguous(); };
   t["roll"] = [](const Call& c) -> Value {
-    return tenon::roll(c.tensor(0), ints_of(c.need(1, "shifts")), c.has(2, "dims") ? ints_of(c.need(2, "dims")) : Ints{});
+    return tenon::roll(c.tensor(0), ints_of(c.need(1, "shifts")),
+                       c.has(2, "dims") ? ints_of(c.need(2, "dims")) : Ints{});
   };
-  t["cat"] = [](const Call& c) -> Value { return tenon::cat(tensors_of(c.need(0, "tensors")), c.integer(1, "dim", 0)); };
-  t["stack"] = [](const Call& c) -> Value { return tenon::stack(tensors_of(c.need(0, "tensors")), c.integer(1, "dim", 0)); };
+  t["cat"] = [](const Call& c) -> Value {
+    return tenon::cat(tensors_of(c.need(0, "tensors")), c.integer(1, "dim", 0));
+  };
+  t["stack"] = [](const Call& c) -> Value {
+    return tenon::stack(tensors_of(c.need(0, "tensors")), c.integer(1, "dim", 0));
+  };
   t["vstack"] = [](const Call& c) -> Value { return tenon::vstack(tensors_of(c.need(0, "tensors"))); };
   t["hstack"] = [](const Call& c) -> Value { return tenon::hstack(tensors_of(c.need(0, "tensors"))); };
   t["dstack"] = [](const Call& c) -> Value { return tenon::dstack(tensors_of(c.need(0, "tensors"))); };
@@ -402,23 +452,35 @@ void add_reductions(Table& t) {
   t["max"] = [](const Call& c) { return max_or_min(c, true); };
   t["min"] = [](const Call& c) { return max_or_min(c, false); };
   t["amax"] = [](const Call& c) -> Value {
-    return tenon::amax(c.tensor(0), c.has(1, "dim") ? ints_of(c.need(1, "dim")) : Ints{}, c.flag(2, "keepdim", false));
+    return tenon::amax(c.tensor(0), c.has(1, "dim") ? ints_of(c.need(1, "dim")) : Ints{},
+                       c.flag(2, "keepdim", false));
   };
   t["amin"] = [](const Call& c) -> Value {
-    return tenon::amin(c.tensor(0), c.has(1, "dim") ? ints_of(c.need(1, "dim")) : Ints{}, c.flag(2, "keepdim", false));
+    return tenon::amin(c.tensor(0), c.has(1, "dim") ? ints_of(c.need(1, "dim")) : Ints{},
+                       c.flag(2, "keepdim", false));
   };
   using Dims = tenon::OptionalIntArrayRef;
   t["var"] = spread([](const Tensor& x, Dims d, bool u, bool k) -> Value { return tenon::var(x, d, u, k); });
   t["std"] = spread([](const Tensor& x, Dims d, bool u, bool k) -> Value { return tenon::std(x, d, u, k); });
-  t["var_mean"] = spread([](const Tensor& x, Dims d, bool u, bool k) -> Value { return pair_of(tenon::var_mean(x, d, u, k)); });
+  t["var_mean"] = spread(
+      [](const Tensor& x, Dims d, bool u, bool k) -> Value { return pair_of(tenon::var_mean(x, d, u, k)); });
   t["norm"] = norm_function;
   t["vector_norm"] = norm_function;
-  t["logsumexp"] = [](const Call& c) -> Value { return tenon::logsumexp(c.tensor(0), ints_of(c.need(1, "dim")), c.flag(2, "keepdim", false)); };
-  t["count_nonzero"] = [](const Call& c) -> Value { return tenon::count_nonzero(c.tensor(0), c.has(1, "dim") ? ints_of(c.need(1, "dim")) : Ints{}); };
-  t["softmax"] = [](const Call& c) -> Value { return tenon::softmax(c.tensor(0), c.integer(1, "dim"), maybe_dtype(c)); };
-  t["log_softmax"] = [](const Call& c) -> Value { return tenon::log_softmax(c.tensor(0), c.integer(1, "dim"), maybe_dtype(c)); };
+  t["logsumexp"] = [](const Call& c) -> Value {
+    return tenon::logsumexp(c.tensor(0), ints_of(c.need(1, "dim")), c.flag(2, "keepdim", false));
+  };
+  t["count_nonzero"] = [](const Call& c) -> Value {
+    return tenon::count_nonzero(c.tensor(0), c.has(1, "dim") ? ints_of(c.need(1, "dim")) : Ints{});
+  };
+  t["softmax"] = [](const Call& c) -> Value {
+    return tenon::softmax(c.tensor(0), c.integer(1, "dim"), maybe_dtype(c));
+  };
+  t["log_softmax"] = [](const Call& c) -> Value {
+    return tenon::log_softmax(c.tensor(0), c.integer(1, "dim"), maybe_dtype(c));
+  };
   t["layer_norm"] = [](const Call& c) -> Value {
-    return tenon::layer_norm(c.tensor(0), ints_of(c.need(1, "normalized_shape")), maybe_tensor(c, 2, "weight"), maybe_tensor(c, 3, "bias"),
+    return tenon::layer_norm(c.tensor(0), ints_of(c.need(1, "normalized_shape")),
+                             maybe_tensor(c, 2, "weight"), maybe_tensor(c, 3, "bias"),
                              maybe_double(c, 4, "eps").value_or(1e-5));
   };
 }
@@ -430,15 +492,20 @@ void add_products(Table& t) {
   t["bmm"] = [](const Call& c) -> Value { return tenon::bmm(c.tensor(0), c.tensor(1)); };
   t["dot"] = [](const Call& c) -> Value { return tenon::dot(c.tensor(0), c.tensor(1)); };
   t["outer"] = [](const Call& c) -> Value { return tenon::outer(c.tensor(0), c.tensor(1)); };
-  t["linear"] = [](const Call& c) -> Value { return tenon::linear(c.tensor(0), c.tensor(1), maybe_tensor(c, 2, "bias")); };
+  t["linear"] = [](const Call& c) -> Value {
+    return tenon::linear(c.tensor(0), c.tensor(1), maybe_tensor(c, 2, "bias"));
+  };
   t["addmm"] = [](const Call& c) -> Value {
-    return tenon::addmm(c.tensor(0), c.tensor(1), c.tensor(2), scalar(c, 99, "beta", 1), scalar(c, 99, "alpha", 1));
+    return tenon::addmm(c.tensor(0), c.tensor(1), c.tensor(2), scalar(c, 99, "beta", 1),
+                        scalar(c, 99, "alpha", 1));
   };
   t["addmv"] = [](const Call& c) -> Value {
-    return tenon::addmv(c.tensor(0), c.tensor(1), c.tensor(2), scalar(c, 99, "beta", 1), scalar(c, 99, "alpha", 1));
+    return tenon::addmv(c.tensor(0), c.tensor(1), c.tensor(2), scalar(c, 99, "beta", 1),
+                        scalar(c, 99, "alpha", 1));
   };
   t["baddbmm"] = [](const Call& c) -> Value {
-    return tenon::baddbmm(c.tensor(0), c.tensor(1), c.tensor(2), scalar(c, 99, "beta", 1), scalar(c, 99, "alpha", 1));
+    return tenon::baddbmm(c.tensor(0), c.tensor(1), c.tensor(2), scalar(c, 99, "beta", 1),
+                          scalar(c, 99, "alpha", 1));
   };
 }
 
@@ -450,14 +517,17 @@ void add_creation(Table& t) {
   t["rand"] = t["randn"] = random_like;
   t["zeros_like"] = [](const Call& c) -> Value { return tenon::zeros_like(c.tensor(0), options(c)); };
   t["ones_like"] = [](const Call& c) -> Value { return tenon::ones_like(c.tensor(0), options(c)); };
-  t["full"] = [](const Call& c) -> Value { return tenon::full(ints_of(c.need(0, "size")), to_scalar(c.need(1, "fill_value")), options(c)); };
+  t["full"] = [](const Call& c) -> Value {
+    return tenon::full(ints_of(c.need(0, "size")), to_scalar(c.need(1, "fill_value")), options(c));
+  };
   t["eye"] = [](const Call& c) -> Value {
     const int64_t n = c.integer(0, "n");
     return tenon::eye(n, c.integer(1, "m", n), options(c));
   };
   t["arange"] = arange_function;
   t["linspace"] = [](const Call& c) -> Value {
-    return tenon::linspace(to_scalar(c.need(0, "start")), to_scalar(c.need(1, "end")), c.integer(2, "steps"), options(c));
+    return tenon::linspace(to_scalar(c.need(0, "start")), to_scalar(c.need(1, "end")), c.integer(2, "steps"),
+                           options(c));
   };
   t["to"] = to_function;
   t["builtin float"] = [](const Call& c) -> Value {
@@ -471,7 +541,8 @@ void add_creation(Table& t) {
   t["item"] = [](const Call& c) -> Value { return c.tensor(0).item().toDouble(); };
   t["device"] = [](const Call& c) -> Value {
     if (c.positional.size() == 1) return tenon::Device(c.positional[0].as<std::string>());
-    return tenon::Device(tenon::Device(c.positional[0].as<std::string>()).type(), static_cast<tenon::DeviceIndex>(c.integer(1, "index")));
+    return tenon::Device(tenon::Device(c.positional[0].as<std::string>()).type(),
+                         static_cast<tenon::DeviceIndex>(c.integer(1, "index")));
   };
   t["sqrt"] = [old = t["sqrt"]](const Call& c) -> Value {  // math.sqrt too
     if (is_number(c.positional.at(0))) return std::sqrt(to_scalar(c.positional[0]).toDouble());
@@ -503,17 +574,20 @@ const Table& table() {
 
 const std::map<std::string, ScalarType>& dtypes() {
   static const std::map<std::string, ScalarType> map = {
-      {"bool", tenon::kBool},     {"uint8", tenon::kUInt8},     {"int8", tenon::kInt8},         {"int16", tenon::kInt16},
-      {"int32", tenon::kInt32},   {"int64", tenon::kInt64},     {"float16", tenon::kFloat16},   {"bfloat16", tenon::kBFloat16},
-      {"float32", tenon::kFloat}, {"float64", tenon::kFloat64}};
+      {"bool", tenon::kBool},       {"uint8", tenon::kUInt8},       {"int8", tenon::kInt8},
+      {"int16", tenon::kInt16},     {"int32", tenon::kInt32},       {"int64", tenon::kInt64},
+      {"float16", tenon::kFloat16}, {"bfloat16", tenon::kBFloat16}, {"float32", tenon::kFloat},
+      {"float64", tenon::kFloat64}};
   return map;
 }
 
-// --- the parser -------------------------------------------------------------------------------------------------------
+// --- the parser
+// -------------------------------------------------------------------------------------------------------
 
 class Parser {
  public:
-  Parser(const std::string& text, const std::map<std::string, Tensor>& variables) : text_(text), variables_(variables) {}
+  Parser(const std::string& text, const std::map<std::string, Tensor>& variables)
+      : text_(text), variables_(variables) {}
 
   Value parse() {
     Value v = comparison();
@@ -618,35 +692,49 @@ class Parser {
   Value shift() {
     Value left = sum();
     while (true) {
-      if (accept("<<")) left = binary("<<", "bitwise_left_shift", left, sum());
-      else if (accept(">>")) left = binary(">>", "bitwise_right_shift", left, sum());
-      else return left;
+      if (accept("<<"))
+        left = binary("<<", "bitwise_left_shift", left, sum());
+      else if (accept(">>"))
+        left = binary(">>", "bitwise_right_shift", left, sum());
+      else
+        return left;
     }
   }
   Value sum() {
     Value left = product();
     while (true) {
-      if (accept("+")) left = binary("+", "add", left, product());
-      else if (accept("-")) left = binary("-", "sub", left, product());
-      else return left;
+      if (accept("+"))
+        left = binary("+", "add", left, product());
+      else if (accept("-"))
+        left = binary("-", "sub", left, product());
+      else
+        return left;
     }
   }
   Value product() {
     Value left = unary();
     while (true) {
-      if (accept("//")) left = binary("//", "floor_divide", left, unary());
-      else if (accept("@")) left = binary("@", "matmul", left, unary());
-      else if (accept("/")) left = binary("/", "div", left, unary());
-      else if (accept("%")) left = binary("%", "remainder", left, unary());
-      else if (!peek("**") && accept("*")) left = binary("*", "mul", left, unary());
-      else return left;
+      if (accept("//"))
+        left = binary("//", "floor_divide", left, unary());
+      else if (accept("@"))
+        left = binary("@", "matmul", left, unary());
+      else if (accept("/"))
+        left = binary("/", "div", left, unary());
+      else if (accept("%"))
+        left = binary("%", "remainder", left, unary());
+      else if (!peek("**") && accept("*"))
+        left = binary("*", "mul", left, unary());
+      else
+        return left;
     }
   }
   Value unary() {
     if (accept("-")) {
       const Value v = unary();
       if (v.is<int64_t>()) return static_cast<int64_t>(-v.as<int64_t>());
-      if (v.is<double>()) return -v.as<double>() == -0x1p63 ? Value(std::numeric_limits<int64_t>::min()) : Value(-v.as<double>());
+      if (v.is<double>())
+        return -v.as<double>() == -0x1p63 ? Value(std::numeric_limits<int64_t>::min())
+                                          : Value(-v.as<double>());
       return -v.as<Tensor>();
     }
     if (accept("+")) return +unary().as<Tensor>();
@@ -660,17 +748,22 @@ class Parser {
     Value v = primary();
     while (true) {
       if (peek("...")) return v;
-      if (accept(".")) v = attribute(v, name());
-      else if (peek("[")) v = subscript(v);
-      else if (peek("(")) v = called(v);
-      else return v;
+      if (accept("."))
+        v = attribute(v, name());
+      else if (peek("["))
+        v = subscript(v);
+      else if (peek("("))
+        v = called(v);
+      else
+        return v;
     }
   }
 
   std::string name() {
     skip();
     const size_t start = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_')) ++at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
+      ++at_;
     return text_.substr(start, at_ - start);
   }
 
@@ -748,10 +841,14 @@ class Parser {
     if (v.is<List>()) return list_item(v.as<List>(), entries.at(0));
     std::vector<TensorIndex> indices;
     for (const Value& e : entries) {
-      if (e.is<None>()) indices.emplace_back(std::nullopt);
-      else if (e.is<Ellipsis>()) indices.emplace_back("...");
-      else if (e.is<Slice>()) indices.emplace_back(e.as<Slice>());
-      else indices.emplace_back(e.as<int64_t>());
+      if (e.is<None>())
+        indices.emplace_back(std::nullopt);
+      else if (e.is<Ellipsis>())
+        indices.emplace_back("...");
+      else if (e.is<Slice>())
+        indices.emplace_back(e.as<Slice>());
+      else
+        indices.emplace_back(e.as<int64_t>());
     }
     return v.as<Tensor>().index(indices);
   }
@@ -759,7 +856,8 @@ class Parser {
   static Value list_item(const List& list, const Value& index) {
     if (index.is<int64_t>()) return list.items.at(static_cast<size_t>(index.as<int64_t>()));
     List tail;
-    for (size_t i = static_cast<size_t>(index.as<Slice>().start.value_or(0)); i < list.items.size(); ++i) tail.items.push_back(list.items[i]);
+    for (size_t i = static_cast<size_t>(index.as<Slice>().start.value_or(0)); i < list.items.size(); ++i)
+      tail.items.push_back(list.items[i]);
     return tail;
   }
 
@@ -784,8 +882,10 @@ class Parser {
     while (at_ < text_.size()) {
       const char c = text_[at_];
       const bool exponent_sign = (c == '-' || c == '+') && (text_[at_ - 1] == 'e');
-      if (c == '.' || c == 'e' || exponent_sign) real = true;
-      else if (!std::isdigit(static_cast<unsigned char>(c))) break;
+      if (c == '.' || c == 'e' || exponent_sign)
+        real = true;
+      else if (!std::isdigit(static_cast<unsigned char>(c)))
+        break;
       ++at_;
     }
     if (at_ < text_.size() && text_[at_] == 'j') throw Unsupported("complex numbers");

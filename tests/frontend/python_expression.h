@@ -2,7 +2,8 @@
 //
 //   evaluate("F.softmax(x0.t() @ x1, -1)", {{"x0", a}, {"x1", b}})
 //
-// An expression that uses what the library does not have throws Unsupported; its own mistakes are tenon::Errors.
+// An expression that uses what the library does not have throws Unsupported; its own mistakes are
+// tenon::Errors.
 #pragma once
 
 #include <tenon/tenon.h>
@@ -33,8 +34,8 @@ struct Bound {  // x.sum, before the call
   std::vector<Value> self;
 };
 
-struct Value : std::variant<None, bool, int64_t, double, std::string, tenon::Tensor, tenon::ScalarType, tenon::Device, List,
-                            tenon::indexing::Slice, Ellipsis, Name, Bound> {
+struct Value : std::variant<None, bool, int64_t, double, std::string, tenon::Tensor, tenon::ScalarType,
+                            tenon::Device, List, tenon::indexing::Slice, Ellipsis, Name, Bound> {
   using variant::variant;
   template <typename T>
   bool is() const {

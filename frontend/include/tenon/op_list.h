@@ -3,27 +3,30 @@
 #pragma once
 
 // Tensor name(self)
-#define TENON_UNARY_OPS(X)                                                                                   \
-  X(abs)                                                                                                     \
-  X(absolute) X(neg) X(negative) X(positive) X(sign) X(sgn) X(signbit) X(square) X(sqrt) X(rsqrt)            \
-      X(reciprocal) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin)    \
-          X(arcsin) X(acos) X(arccos) X(atan) X(arctan) X(sinh) X(cosh) X(tanh) X(asinh) X(arcsinh) X(acosh) \
-              X(arccosh) X(atanh) X(arctanh) X(sigmoid) X(erf) X(erfc) X(erfinv) X(lgamma) X(floor) X(ceil)  \
-                  X(trunc) X(fix) X(round) X(frac) X(isnan) X(isinf) X(isfinite) X(logical_not)              \
-                      X(bitwise_not) X(relu) X(deg2rad) X(rad2deg)
+#define TENON_UNARY_OPS(X)                                                                                 \
+  X(abs)                                                                                                   \
+  X(absolute)                                                                                              \
+  X(neg) X(negative) X(positive) X(sign) X(sgn) X(signbit) X(square) X(sqrt) X(rsqrt) X(reciprocal) X(exp) \
+      X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(arcsin) X(acos)     \
+          X(arccos) X(atan) X(arctan) X(sinh) X(cosh) X(tanh) X(asinh) X(arcsinh) X(acosh) X(arccosh)      \
+              X(atanh) X(arctanh) X(sigmoid) X(erf) X(erfc) X(erfinv) X(lgamma) X(floor) X(ceil) X(trunc)  \
+                  X(fix) X(round) X(frac) X(isnan) X(isinf) X(isfinite) X(logical_not) X(bitwise_not)      \
+                      X(relu) X(deg2rad) X(rad2deg)
 
 // Tensor name(self, other), both tensors
-#define TENON_BINARY_TENSOR_OPS(X)                                                                    \
-  X(maximum)                                                                                          \
-  X(minimum) X(fmax) X(fmin) X(atan2) X(arctan2) X(hypot) X(logical_and) X(logical_or) X(logical_xor) \
-      X(logaddexp) X(logaddexp2)
+#define TENON_BINARY_TENSOR_OPS(X)                                                                      \
+  X(maximum)                                                                                            \
+  X(minimum)                                                                                            \
+  X(fmax) X(fmin) X(atan2) X(arctan2) X(hypot) X(logical_and) X(logical_or) X(logical_xor) X(logaddexp) \
+      X(logaddexp2)
 
 // Tensor name(self, other), other a tensor or a number
 #define TENON_BINARY_OPS(X)                                                                              \
   X(mul)                                                                                                 \
-  X(multiply) X(remainder) X(fmod) X(floor_divide) X(true_divide) X(copysign) X(xlogy) X(eq) X(ne) X(lt) \
-      X(le) X(gt) X(ge) X(not_equal) X(less) X(less_equal) X(greater) X(greater_equal) X(bitwise_and)    \
-          X(bitwise_or) X(bitwise_xor) X(bitwise_left_shift) X(bitwise_right_shift)
+  X(multiply)                                                                                            \
+  X(remainder) X(fmod) X(floor_divide) X(true_divide) X(copysign) X(xlogy) X(eq) X(ne) X(lt) X(le) X(gt) \
+      X(ge) X(not_equal) X(less) X(less_equal) X(greater) X(greater_equal) X(bitwise_and) X(bitwise_or)  \
+          X(bitwise_xor) X(bitwise_left_shift) X(bitwise_right_shift)
 
 // Activations that LibTorch has as functions only: Tensor name(self)
 #define TENON_ACTIVATIONS(X) \

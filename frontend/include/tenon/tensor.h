@@ -94,8 +94,9 @@ class Tensor {
     return item().to<T>();
   }
   bool is_nonzero() const;
-  // The memory of the first element. It stays valid while the tensor lives; writes through it are seen by
-  // every alias and by operations recorded later, not by operations recorded before.
+  // The memory of the first element. It stays valid while the tensor lives. A write through it is seen by
+  // every alias, and by whatever is evaluated after it except what was recorded before the first call and
+  // copies.
   void* data_ptr() const;
   template <typename T>
   T* data_ptr() const {
