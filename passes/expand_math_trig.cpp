@@ -113,33 +113,37 @@ Turn quarter_turns_double(Expr x) {
   return {fast_two_sum(r.hi, fma(f.hi, kHalfPiLow, fma(f.lo, kHalfPi, r.lo))), to_bits(shifted)};
 }
 
-// sin(hi + lo) and cos(hi + lo) on [-pi/4, pi/4], as sums not yet rounded to one float; for f32 lo is
-// ignored.
+// sin(hi + lo) and cos(hi + lo) on [-pi/4, pi/4], as sums not yet rounded to one float.
 Pair sin_polynomial(Pair r) {
   const Expr x = r.hi, z = x * x;
-  if (is_single(x))
-    return {x, x * z * polynomial(z, {-0.16666667, 0.00833338, -0.00019853505, 2.8373954e-06})};
-  const Expr tail = polynomial(z, {-0.16666666666666632, 0.008333333333322472, -0.0001984126982983642,
-                                   2.755731369763772e-06, -2.5050758539387566e-08, 1.5896799327620385e-10});
+  const Expr tail =
+      is_single(x) ? polynomial(z, {-0.16666667, 0.00833338, -0.00019853505, 2.8373954e-06})
+                   : polynomial(z, {-0.16666666666666632, 0.008333333333322472, -0.0001984126982983642,
+                                    2.755731369763772e-06, -2.5050758539387566e-08, 1.5896799327620385e-10});
   return {x, fma(x * z, tail, fma(z * -0.5, r.lo, r.lo))};
 }
 
 Pair cos_polynomial(Pair r) {
   const Expr x = r.hi, z = x * x;
   const Expr half = z * 0.5, one = 1.0 - half, rounding = (1.0 - one) - half;
-  if (is_single(x)) {
-    return {one, fma(z * z, polynomial(z, {0.041666646, -0.0013887301, 2.4430688e-05}), rounding)};
-  }
-  const Expr tail = polynomial(z, {0.0416666666666666, -0.0013888888888874457, 2.480158728965336e-05,
-                                   -2.7557314394063283e-07, 2.087572814318314e-09, -1.135986692473787e-11});
+  const Expr tail =
+      is_single(x) ? polynomial(z, {0.041666646, -0.0013887301, 2.4430688e-05})
+                   : polynomial(z, {0.0416666666666666, -0.0013888888888874457, 2.480158728965336e-05,
+                                    -2.7557314394063283e-07, 2.087572814318314e-09, -1.135986692473787e-11});
   return {one, rounding + fma(z * z, tail, -(x * r.lo))};
+}
+
+// f64 radians as a pair of f32.
+Pair narrowed(Expr radians) {
+  const Expr high = cast(radians, DType::F32);
+  return {high, cast(radians - cast(high, DType::F64), DType::F32)};
 }
 
 // sin(x + shift quarter turns).
 Expr sine(Expr x, double shift) {
   const bool single = is_single(x);
   const Turn turn = single ? quarter_turns_single(cast(x, DType::F64)) : quarter_turns_double(x);
-  const Pair r = single ? Pair{cast(turn.r.hi, DType::F32), constant(x, 0.0)} : turn.r;
+  const Pair r = single ? narrowed(turn.r.hi) : turn.r;
   const Expr quarter = turn.quarter + shift;
   const Expr odd = unequal(quarter & 1.0, 0.0);
   const Pair s = sin_polynomial(r), c = cos_polynomial(r);
