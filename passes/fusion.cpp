@@ -58,17 +58,13 @@ class Walk {
   NodeState& state(const Node* node) { return state_[position_.at(node)]; }
   Group& group(int g) { return groups_[static_cast<size_t>(g)]; }
 
-  static bool wanted(const NodeState& s, const Node& node) {
-    return s.output || (node.holders.load(std::memory_order_relaxed) > 0 && !node.is_leaf());
-  }
-
   void visit(Node* node) {
     NodeState& s = state(node);
     if (node->op() == Op::Input) {
       if (options_.enabled) merge_siblings(node, s);
       return;
     }
-    bool stored = wanted(s, *node) && node->numel() > 0;
+    bool stored = s.output && node->numel() > 0;
     if (is_view(node->op())) {
       for (const Request& r : s.requests) request(node->inputs()[0], r, through_view(*node, r.map));
       if (stored) start_group(node, true);
@@ -192,7 +188,7 @@ class Walk {
       return false;
     }
     map = state(node).requests.front().map;  // joining a reduction may have merged axes
-    if (stored && !covers_outputs(group(g), *node, map)) return refuse(node, s, "it is kept by the program, and its reader does not need all of it");
+    if (stored && !covers_outputs(group(g), *node, map)) return refuse(node, s, "it is stored, and its reader does not need all of it");
     place(g, node, std::move(map), stored);
     return true;
   }

@@ -45,8 +45,8 @@ struct FusionResult {
   std::vector<Refusal> refusals;
 };
 
-// `outputs` must be materialised; every Input reachable is a buffer. A held node (Node::holders > 0) that is computed
-// on the way is materialised too. Nodes that are pure constants or views of inputs are materialised if they are outputs.
+// `outputs` are stored, each once, whether they are computed, constants or views; every Input reachable is a buffer.
+// An output that others read becomes one more output of the kernel that computes it.
 FusionResult fuse(const std::vector<ir::NodeRef>& outputs, const FusionOptions& options = {});
 
 }  // namespace tenon::passes

@@ -80,6 +80,14 @@ class Substitution {
   std::unordered_map<const Node*, NodeRef> changed_;
 };
 
+// A reshape has its source's elements in the same order: where it is wanted, its source's memory serves.
+std::vector<NodeRef> without_reshapes(std::vector<NodeRef> outputs) {
+  for (NodeRef& output : outputs) {
+    while (output->op() == Op::Reshape) output = NodeRef(output->inputs()[0]);
+  }
+  return outputs;
+}
+
 ir::Graph run_graph_passes(ir::Graph graph, const passes::PassObserver& observer) {
   for (const passes::GraphPass& pass : passes::graph_passes()) {
     graph = pass.run(graph);
@@ -107,9 +115,9 @@ Analysis analyse(const GraphKey& key, const Options& options, const passes::Pass
     for (Node* node : key.nodes) hide.rebuild(node);
     ir::Graph hidden = run_graph_passes(ir::Graph::of(hide.of(a.outputs)), observer);
     for (Node* node : ir::topological_order(hidden.outputs)) show.rebuild(node);
-    a.graph = ir::Graph::of(show.of(hidden.outputs));
+    a.graph = ir::Graph::of(without_reshapes(show.of(hidden.outputs)));
   } else {
-    a.graph = ir::Graph::of(a.outputs);
+    a.graph = ir::Graph::of(without_reshapes(a.outputs));
   }
   passes::FusionOptions fusion;
   fusion.enabled = options.fusion;
