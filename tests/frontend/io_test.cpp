@@ -18,7 +18,8 @@ struct TemporaryFile {
   explicit TemporaryFile(const std::string& content = "") { write(content); }
   ~TemporaryFile() { std::filesystem::remove(path); }
   void write(const std::string& content) const {
-    std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+    std::filesystem::remove(path);  // some file systems flush a file that is truncated and rewritten
+    std::ofstream(path, std::ios::binary) << content;
   }
   std::string read() const {
     std::ifstream in(path, std::ios::binary);

@@ -1,5 +1,5 @@
-// What the library promises about laziness, fusion and caching, seen from the public API: kernel counts from the
-// kernel history, counters for passes and compilations, and chains of a million operations.
+// What the library promises about laziness, fusion and caching, seen from the public API: kernel counts from
+// the kernel history, counters for passes and compilations, and chains of a million operations.
 #include <doctest/doctest.h>
 #include <tenon/tenon.h>
 
@@ -17,7 +17,8 @@ using tenon::Tensor;
 Tensor data(std::vector<int64_t> shape, double scale = 0.01) {
   int64_t numel = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
   std::vector<float> values(static_cast<size_t>(numel));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(static_cast<double>(i % 97) * scale - 0.3);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(static_cast<double>(i % 97) * scale - 0.3);
   Tensor t = tenon::tensor(values).view(shape);
   tenon::eval({t});
   return t;
@@ -31,9 +32,13 @@ size_t kernels(const std::function<std::vector<Tensor>()>& expression) {
   return tenon::kernel_history().size();
 }
 
-TEST_CASE("one kernel each: a chain, softmax, layer norm, mean with variance, a dot product, gelu, a transposed sum") {
+TEST_CASE(
+    "one kernel each: a chain, softmax, layer norm, mean with variance, a dot product, gelu, a transposed "
+    "sum") {
   Tensor x = data({64, 48}), y = data({64, 48}), square = data({48, 48}), bias = data({48});
-  CHECK(kernels([&] { return std::vector{((((x * 2 + y) / 3 - x).abs() + 1).sqrt() * y - 4).neg().relu() + x}; }) == 1);
+  CHECK(kernels([&] {
+          return std::vector{((((x * 2 + y) / 3 - x).abs() + 1).sqrt() * y - 4).neg().relu() + x};
+        }) == 1);
   CHECK(kernels([&] { return std::vector{tenon::softmax(x, 1)}; }) == 1);
   CHECK(kernels([&] { return std::vector{tenon::log_softmax(x, 1)}; }) == 1);
   CHECK(kernels([&] { return std::vector{tenon::layer_norm(x, {48}, bias, bias)}; }) == 1);
@@ -54,7 +59,9 @@ TEST_CASE("a pending value that is still held is computed once, as one more outp
 }
 
 TEST_CASE("the same computation again: no pass and no compiler; other scalars and sizes: no compiler") {
-  auto run = [](const Tensor& x, double scalar) { return ((x * scalar + 1.5).exp().sum(1) - scalar).sum().item<float>(); };
+  auto run = [](const Tensor& x, double scalar) {
+    return ((x * scalar + 1.5).exp().sum(1) - scalar).sum().item<float>();
+  };
   Tensor x = data({40, 300}), longer = data({41, 301});
   run(x, 0.25);
   tenon::reset_counters();
@@ -72,7 +79,8 @@ TEST_CASE("the same computation again: no pass and no compiler; other scalars an
 
 TEST_CASE("kernels outlive the process on disk") {
   tenon::Config before = tenon::get_config(), config = before;
-  config.cache_dir = (std::filesystem::temp_directory_path() / ("tenon-promises-" + std::to_string(std::rand()))).string();
+  config.cache_dir =
+      (std::filesystem::temp_directory_path() / ("tenon-promises-" + std::to_string(std::rand()))).string();
   tenon::set_config(config);
   tenon::clear_caches();
   auto run = [] { return (data({10, 20}).tanh() + 3).sum(0).sum().item<float>(); };

@@ -237,7 +237,8 @@ TEST_CASE("values: items, accessors, printing of attributes") {
   const auto a = x.accessor<float, 2>();
   CHECK(a[1][2] == 6.5f);
   CHECK(a.size(1) == 3);
-  const auto column = x.t().accessor<float, 2>();
+  const Tensor columns = x.t();
+  const auto column = columns.accessor<float, 2>();
   CHECK(column[2][1] == 6.5f);
   CHECK(x[1][0].item<double>() == 4.5);
   CHECK(x[1][0].item().toInt() == 4);

@@ -103,11 +103,13 @@ class Tensor {
     return static_cast<T*>(checked_data(scalar_type_of<T>()));
   }
   template <typename T, size_t N>
-  TensorAccessor<T, N> accessor() const {
+  TensorAccessor<T, N> accessor() const& {
     check_accessor(N);
     return {data_ptr<T>(), sizes().data(), strides().data()};
   }
-  std::string toString() const;  // "CPUFloatType"
+  template <typename T, size_t N>
+  TensorAccessor<T, N> accessor() && = delete;  // it would outlive the tensor
+  std::string toString() const;                 // "CPUFloatType"
 
   // --- conversions: the very same tensor when nothing changes (and copy is false)
   Tensor to(ScalarType dtype, bool non_blocking = false, bool copy = false) const;
