@@ -4,6 +4,7 @@
 //   TENON_DISK_CACHE=0|1     TENON_CACHE_DIR=PATH    TENON_CACHE_MAX_MB=N   TENON_VECTOR_BITS=128|256|512
 //   TENON_BACKEND=llvm|interpreter TENON_DUMP=graph,fused,kernel,looptree,llvm,assembly,cuda
 //   TENON_DUMP_DIR=PATH      TENON_PROFILE=FILE      TENON_MEMORY_LIMIT_MB=N  TENON_DONATION=0|1
+//   TENON_VERIFY=0|1
 //
 // A malformed value gives one warning on stderr that names the accepted ones, and the default stands.
 #pragma once
@@ -20,6 +21,7 @@ struct Options {
   bool simplify = true;
   bool plan_cache = true;
   bool donation = true;  // an output may take over the memory of an input nobody else needs
+  bool verify = false;   // each graph, kernel and loop tree is verified, and its text must parse and print the same
   bool disk_cache = true;
   std::string cache_dir;  // empty: $XDG_CACHE_HOME/tenon or ~/.cache/tenon
   int64_t cache_max_mb = 512;

@@ -9,6 +9,7 @@
 #include "runtime/analysis.h"
 #include "runtime/profiler.h"
 #include "runtime/report.h"
+#include "runtime/round_trip.h"
 
 namespace tenon::runtime {
 namespace {
@@ -30,7 +31,7 @@ class Builder {
   std::unique_ptr<Plan> run() {
     {
       ProfileSpan span("plan", "passes and fusion");
-      analysis_ = analyse(key_, options_);
+      analysis_ = analyse(key_, options_, observer());
     }
     list_outputs();
     for (const FusedKernel& fused : analysis_.fusion.kernels) add_step(fused);
@@ -41,6 +42,11 @@ class Builder {
   }
 
  private:
+  passes::PassObserver observer() const {
+    if (!options_.verify) return {};
+    return [](std::string_view, const std::function<std::string()>& text) { check_round_trip(text()); };
+  }
+
   int32_t number_of(const Node* node) const {
     auto it = number_.find(node);
     if (it == number_.end()) throw std::runtime_error("evaluate: a pass made an input of its own");
@@ -122,7 +128,9 @@ class Builder {
     passes::Lowered lowered;
     try {
       ProfileSpan span("plan", "schedule");
-      lowered = schedule(fused.kernel, options_).lowered;
+      if (options_.verify) check_round_trip(ir::print(fused.kernel));
+      lowered = schedule(fused.kernel, options_, observer()).lowered;
+      if (options_.verify) check_round_trip(ir::print(lowered.tree));
     } catch (const ir::IrError& e) {
       throw std::runtime_error("kernel '" + fused.kernel.name + "' could not be scheduled: " + e.what());
     }
