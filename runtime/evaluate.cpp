@@ -88,7 +88,7 @@ struct Evaluator {
     ProfileSpan span("evaluate", "evaluate");
     key.read(roots, key_salt(options));
     if (!key.pending) return {};
-    if (!options.plan_cache) return run_plan(*build(), key);
+    if (!options.plan_cache) return run_plan(*build(), key, options);
     Hash128 hash = hash128(key.words.data(), key.words.size() * sizeof(uint64_t));
     Plan* plan = plans.find(key.words, hash);
     if (plan) {
@@ -96,7 +96,7 @@ struct Evaluator {
     } else {
       plan = plans.insert(build(), hash);
     }
-    return run_plan(*plan, key);
+    return run_plan(*plan, key, options);
   }
 
   std::unique_ptr<Plan> build() {

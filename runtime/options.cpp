@@ -147,6 +147,7 @@ Options parse_options(const std::function<const char*(const char*)>& get,
   r.boolean("TENON_PLAN_CACHE", o.plan_cache);
   r.boolean("TENON_DONATION", o.donation);
   r.boolean("TENON_VERIFY", o.verify);
+  r.number("TENON_INLINE_US", o.inline_us, 0, 1'000'000);
   r.boolean("TENON_DISK_CACHE", o.disk_cache);
   r.text("TENON_CACHE_DIR", o.cache_dir);
   r.number("TENON_CACHE_MAX_MB", o.cache_max_mb, 1, 1 << 30);

@@ -4,7 +4,7 @@
 //   TENON_DISK_CACHE=0|1     TENON_CACHE_DIR=PATH    TENON_CACHE_MAX_MB=N   TENON_VECTOR_BITS=128|256|512
 //   TENON_BACKEND=llvm|interpreter TENON_DUMP=graph,fused,kernel,looptree,llvm,assembly,cuda
 //   TENON_DUMP_DIR=PATH      TENON_PROFILE=FILE      TENON_MEMORY_LIMIT_MB=N  TENON_DONATION=0|1
-//   TENON_VERIFY=0|1
+//   TENON_VERIFY=0|1         TENON_INLINE_US=N
 //
 // A malformed value gives one warning on stderr that names the accepted ones, and the default stands.
 #pragma once
@@ -17,6 +17,7 @@ namespace tenon::runtime {
 
 struct Options {
   int threads = 0;  // 0: one for each CPU this process may use
+  int64_t inline_us = 12;  // a launch of less estimated work than this is not split over threads
   bool fusion = true;
   bool simplify = true;
   bool plan_cache = true;

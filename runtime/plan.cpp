@@ -113,7 +113,7 @@ class Builder {
     }
     if (interprets(options_)) {
       facts->schedule = "interpreter";
-      step.interpreted = std::make_shared<ir::Kernel>(fused.kernel);
+      step.interpreted = std::make_shared<ir::Kernel>(passes::run_kernel_passes(fused.kernel, observer()));
     } else {
       add_lowered(fused, step);
       facts->schedule = trees_.back().schedule;

@@ -63,6 +63,6 @@ using Leftovers = std::vector<std::shared_ptr<ir::Payload>>;
 // Runs the plan on the graph of `key` and materialises its outputs; launches nothing unless all memory is
 // there. Throws OutOfMemory, or std::runtime_error from a kernel on the interpreter; then every node is still
 // pending. Call under the evaluation lock.
-Leftovers run_plan(Plan& plan, const GraphKey& key);
+Leftovers run_plan(Plan& plan, const GraphKey& key, const Options& options);
 
 }  // namespace tenon::runtime

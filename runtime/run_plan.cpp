@@ -17,8 +17,7 @@ namespace {
 using ir::Node;
 using ir::NodeRef;
 
-constexpr double kInlineNs = 12'000;  // less work than this is over before a second thread has begun
-constexpr double kChunkNs = 5'000;    // and a chunk should be worth the hand-out
+constexpr double kChunkShare = 0.4;  // of the least work worth splitting: what a chunk should take
 constexpr int64_t kChunksPerThread = 8;
 
 // This thread's scratch for Local buffers; it only grows.
@@ -44,7 +43,8 @@ void* local_scratch(size_t bytes) {
 // The buffers of one run, and scratch vectors that keep their memory between runs.
 class Run {
  public:
-  Leftovers operator()(Plan& plan, const GraphKey& key) {
+  Leftovers operator()(Plan& plan, const GraphKey& key, const Options& options) {
+    inline_ns_ = static_cast<double>(options.inline_us) * 1e3;
     plan_ = &plan;
     key_ = &key;
     Leftovers leftovers;
@@ -130,7 +130,7 @@ class Run {
   bool donates(int32_t input) const {
     const std::shared_ptr<ir::Payload>& payload = node(input)->payload();
     return !lives_on_[static_cast<size_t>(input)] && payload.use_count() == 1 &&
-           !static_cast<const Buffer&>(*payload).adopted();
+           !static_cast<const Buffer&>(*payload).adopted() && !static_cast<const Buffer&>(*payload).exposed;
   }
 
   void launch(Step& step) {
@@ -157,12 +157,13 @@ class Run {
     codegen::PhaseFunction function = step.kernel->executable->phases[index];
     ThreadPool& pool = ThreadPool::global();
     double total = phase.ns * static_cast<double>(phase.count);
-    if (total < kInlineNs || pool.threads() == 1) {
+    if (total < inline_ns_ || pool.threads() == 1) {
       function(arguments_.data(), step.sizes.data(), scalars_.data(), 0, phase.count,
                local_scratch(step.local_bytes));
       return;
     }
-    auto worth = static_cast<int64_t>(std::min(kChunkNs / std::max(phase.ns, 1e-3), 1e9)) + 1;
+    double chunk_ns = kChunkShare * inline_ns_;
+    auto worth = static_cast<int64_t>(std::min(chunk_ns / std::max(phase.ns, 1e-3), 1e9)) + 1;
     int64_t grain = std::max(worth, phase.count / (kChunksPerThread * pool.threads()));
     pool.parallel_for(phase.count, grain, [&](int64_t begin, int64_t end, int) {
       function(arguments_.data(), step.sizes.data(), scalars_.data(), begin, end,
@@ -176,6 +177,7 @@ class Run {
     arena_.reset();
   }
 
+  double inline_ns_ = 0;
   Plan* plan_ = nullptr;
   const GraphKey* key_ = nullptr;
   std::vector<NodeRef> nodes_;                    // of the outputs: a handle may go while we run
@@ -190,9 +192,9 @@ class Run {
 
 }  // namespace
 
-Leftovers run_plan(Plan& plan, const GraphKey& key) {
+Leftovers run_plan(Plan& plan, const GraphKey& key, const Options& options) {
   static auto* run = new Run;  // under the evaluation lock
-  return (*run)(plan, key);
+  return (*run)(plan, key, options);
 }
 
 }  // namespace tenon::runtime

@@ -1,6 +1,7 @@
 // The public face of the runtime's instruments and switches.
 #include "tenon/inspect.h"
 
+#include "codegen/llvm/jit.h"
 #include "impl.h"
 #include "runtime/evaluate.h"
 #include "runtime/options.h"
@@ -48,9 +49,14 @@ std::string info() {
   const MemoryStats m = memory_stats();
   const Counters n = counters();
   auto on = [](bool value) { return value ? "on" : "off"; };
-  return text("tenon ", version(), "\nbackend: ", c.interpreter ? "interpreter" : "llvm",
-              "\nthreads: ", get_num_threads(), c.threads == 0 ? " (one for each usable CPU)" : "",
-              "\nvector bits: ", c.vector_bits == 0 ? "the host's" : std::to_string(c.vector_bits),
+  namespace llvm = codegen::llvm_backend;
+  std::string backend = !llvm::available() ? "interpreter (this build has no LLVM)"
+                        : c.interpreter    ? "interpreter (LLVM " + llvm::version() + " is there)"
+                                           : "llvm " + llvm::version() + " for " + llvm::host_cpu();
+  return text("tenon ", version(), "\nbackend: ", backend, "\nthreads: ", get_num_threads(),
+              c.threads == 0 ? " (one for each usable CPU)" : "", "\nvector bits: ",
+              c.vector_bits == 0 ? std::to_string(llvm::host_vector_bits()) + " (the host's)"
+                                 : std::to_string(c.vector_bits),
               "\nfusion: ", on(c.fusion), ", simplify: ", on(c.simplify), ", plan cache: ", on(c.plan_cache),
               ", donation: ", on(c.donation), ", disk cache: ", on(c.disk_cache),
               c.cache_dir.empty() ? "" : " in " + c.cache_dir, "\nmemory: ", m.allocated,

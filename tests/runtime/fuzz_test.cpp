@@ -83,7 +83,12 @@ struct Variant {
 constexpr Variant kVariants[] = {
     {"unfused", [](Options& o) { o.fusion = false; }},
     {"unsimplified", [](Options& o) { o.simplify = false; }},
-    {"two threads", [](Options& o) { o.threads = 2; }},
+    {"two threads",
+     [](Options& o) {
+       o.threads = 2;
+       o.inline_us = 0;  // every phase with two iterations is split
+     }},
+    {"interpreter", [](Options& o) { o.backend = Options::Backend::Interpreter; }},
     {"no donation", [](Options& o) { o.donation = false; }},
     {"128 bits", [](Options& o) { o.vector_bits = 128; }},
     {"256 bits", [](Options& o) { o.vector_bits = 256; }},
