@@ -2,7 +2,7 @@
 // registers before they are stored. Each element is acc = fma(a, b, acc) with k in order, so tiles do not change bits.
 //
 //   phase tiles: parallel (batch, row panel, column tile)
-//     pack b[., columns] -> panel[k][columns]         only where b is not contiguous along the columns
+//     pack b[., columns] -> panel[k][columns]         where b is not contiguous along the columns, or large
 //     for i in panel step 6 { acc[6][2 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue; store }
 #include <algorithm>
 
@@ -19,7 +19,9 @@ using ir::ValueId;
 namespace {
 
 constexpr int kRows = 6;             // rows of a register tile
-constexpr int64_t kRowPanel = 48;    // rows that one parallel iteration takes: a packed panel of b is used that often
+// Rows that one parallel iteration takes, and so uses a packed panel: few where there are few columns to share out.
+constexpr int64_t kFewRows = 48, kManyRows = 240, kManyColumnTiles = 8;
+constexpr int64_t kLargeBytes = 256 << 10;  // a right operand beyond this is packed: its rows lie far apart
 
 class Contraction {
  public:
@@ -41,14 +43,16 @@ class Contraction {
     c_.out.schedule = "contraction";
     int64_t columns = column_ < 0 ? 1 : c_.extent(column_), rows = row_ < 0 ? 1 : c_.extent(row_);
     int64_t tile = int64_t{vectors_} * nest_.lanes();
-    int64_t column_tiles = (columns + tile - 1) / tile, panels = (rows + kRowPanel - 1) / kRowPanel;
-    double ns = static_cast<double>(std::min(rows, kRowPanel) * tile * c_.extent(k_)) / (8.0 * nest_.lanes()) + 50;
+    int64_t column_tiles = (columns + tile - 1) / tile;
+    int64_t panel_rows = column_tiles >= kManyColumnTiles ? kManyRows : kFewRows, panels = (rows + panel_rows - 1) / panel_rows;
+    double ns = static_cast<double>(std::min(rows, panel_rows) * tile * c_.extent(k_)) / (8.0 * nest_.lanes()) + 50;
     ValueId t = c_.begin_phase("tiles", c_.product(batch_) * column_tiles * panels, ns);
     auto [rest, column_tile] = c_.divide(t, nest_.size(column_tiles));
     auto [batch, panel] = c_.divide(rest, nest_.size(panels));
     nest_.bind_linear(batch_, batch);
-    row_begin_ = c_.mul(panel, nest_.literal(kRowPanel));
-    row_end_ = c_.minimum(c_.add(row_begin_, nest_.literal(kRowPanel)), nest_.size(rows));
+    ValueId step = nest_.size(panel_rows);
+    row_begin_ = c_.mul(panel, step);
+    row_end_ = c_.minimum(c_.add(row_begin_, step), nest_.size(rows));
     prologue();
     ValueId begin = c_.mul(column_tile, nest_.literal(tile)), end = nest_.size(columns);
     if (column_ < 0) {
@@ -115,6 +119,7 @@ class Contraction {
   void rows_of_tile(ValueId begin, int vectors, ValueId mask) {
     nest_.push();
     mask_ = mask;
+    tile_begin_ = begin;
     bind_columns(begin, vectors);
     int32_t panel = pack(vectors);
     ValueId whole = row_end_;
@@ -133,12 +138,22 @@ class Contraction {
   // Copies the right operand's columns of this tile, for every k, into a panel with contiguous rows. -1: read in place.
   int32_t pack(int vectors) {
     const ir::Instr& right = nest_.instr(right_);
-    if (column_ < 0 || right.op != Op::Load || register_rows_ == 1) return -1;
-    ir::Index::Stride stride = right.index.stride(column_);
-    if (stride.ok && stride.value <= 1) return -1;
+    if (column_ < 0 || right.op != Op::Load || register_rows_ == 1 || !right.guards.empty()) return -1;
+    ir::Index::Stride across = right.index.stride(column_), along = right.index.stride(k_);
+    int64_t bytes = c_.extent(k_) * c_.extent(column_) * ir::item_size(right.dtype);
+    if (across.ok && (across.value == 0 || (across.value == 1 && bytes <= kLargeBytes))) return -1;
     int64_t tile = int64_t{vectors} * nest_.lanes();
     int32_t panel = b_.add_buffer({"panel" + std::to_string(c_.out.tree.buffers.size()), right.dtype, ir::Space::Local,
                                    nest_.size_slot(c_.extent(k_) * tile), 0});
+    if (along.ok && along.value == 1) {
+      pack_along_k(panel, tile);
+    } else {
+      pack_along_columns(panel, vectors, tile);
+    }
+    return panel;
+  }
+
+  void pack_along_columns(int32_t panel, int vectors, int64_t tile) {
     ValueId k = b_.begin_for(nest_.literal(0), nest_.size(c_.extent(k_)), 1);
     nest_.push();
     nest_.bind(k_, k);
@@ -152,7 +167,23 @@ class Contraction {
     nest_.set_sub(0);
     nest_.pop();
     b_.end_for();
-    return panel;
+  }
+
+  // The operand is contiguous along k: vectors run down the panel's columns, so that memory is read in order.
+  void pack_along_k(int32_t panel, int64_t tile) {
+    nest_.set_lane_axis(k_, c_.lanes);
+    ValueId first = tile_begin_, count = c_.minimum(nest_.literal(tile), c_.sub(nest_.size(c_.extent(column_)), first));
+    ValueId column = b_.begin_for(nest_.literal(0), count, 1);
+    nest_.push();
+    nest_.bind(column_, c_.add(first, column));
+    vector_loop(nest_, k_, nest_.literal(0), nest_.size(c_.extent(k_)), 1, [&] {
+      nest_.emit(right_);
+      ValueId at = c_.add(c_.mul(nest_.axis_value(k_), nest_.literal(tile)), column);
+      b_.store_strided(panel, at, nest_.literal(tile), nest_.get(right_), nest_.mask());
+    });
+    nest_.pop();
+    b_.end_for();
+    nest_.set_lane_axis(column_, c_.lanes);
   }
 
   // Rows begin..end, `rows` at a time, each with `vectors` accumulators.
@@ -253,7 +284,7 @@ class Contraction {
   int k_, row_ = -1, column_ = -1;
   std::vector<int> batch_;
   int vectors_, register_rows_;
-  ValueId row_begin_ = -1, row_end_ = -1, mask_ = -1;
+  ValueId row_begin_ = -1, row_end_ = -1, tile_begin_ = -1, mask_ = -1;
   std::vector<ValueId> right_now_;   // the right operand's vectors at this k, shared by the rows
 };
 

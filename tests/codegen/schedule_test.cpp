@@ -178,6 +178,7 @@ TEST_CASE("contractions: plain, transposed operands, batches, epilogues, one row
   dot("1,30", "30,40", "1,40");
   dot("30,40", "40,1", "30,1");
   dot("1,40", "40,1", "1,1");
+  dot("50,300", "300,300", "50,300");
   dot("9,8", "8,9", "9,9", "i32");
   dot("9,8", "8,9", "9,9", "f16");
   dot("9,8", "8,9", "9,9", "f64");
