@@ -265,7 +265,9 @@ NodeRef where(const NodeRef& condition, const NodeRef& a, const NodeRef& b) {
   return make_node(Op::Where, inputs);
 }
 
-NodeRef cast(const NodeRef& x, DType to) { return make_node(Op::Cast, {&x, 1}, {}, to); }
+NodeRef cast(const NodeRef& x, DType to) {
+  return x->dtype() == to ? x : make_node(Op::Cast, {&x, 1}, {}, to);  // the usual case, without making a key
+}
 
 NodeRef reduce(Op op, const NodeRef& x, std::span<const int64_t> dims) {
   return make_node(op, {&x, 1}, dims);

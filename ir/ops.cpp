@@ -14,18 +14,6 @@ namespace {
 
 constexpr uint8_t B = DomainBool, I = DomainInt, F = DomainFloat;
 constexpr uint8_t Commutes = TraitCommutes, Expands = TraitExpands;
-constexpr OpInfo kOps[] = {
-#define OP(Name, text, cls, arity, rule, domain, cost, traits) \
-  {text,                                                       \
-   OpClass::cls,                                               \
-   arity,                                                      \
-   TypeRule::rule,                                             \
-   static_cast<uint8_t>(domain),                               \
-   cost,                                                       \
-   static_cast<uint8_t>(traits)},
-#include "ir/ops.def"
-#undef OP
-};
 
 // --- integers: computed in 64 bits with unsigned wraparound, then cut to the type
 // -----------------------------------
@@ -213,14 +201,25 @@ Constant bool_value(Op op, std::span<const Constant> args) {
 
 }  // namespace
 
-const int kOpCount = static_cast<int>(sizeof kOps / sizeof kOps[0]);
+const OpInfo kOpTable[] = {
+#define OP(Name, text, cls, arity, rule, domain, cost, traits) \
+  {text,                                                       \
+   OpClass::cls,                                               \
+   arity,                                                      \
+   TypeRule::rule,                                             \
+   static_cast<uint8_t>(domain),                               \
+   cost,                                                       \
+   static_cast<uint8_t>(traits)},
+#include "ir/ops.def"
+#undef OP
+};
 
-const OpInfo& info(Op op) { return kOps[static_cast<int>(op)]; }
+const int kOpCount = static_cast<int>(sizeof kOpTable / sizeof kOpTable[0]);
 
 std::optional<Op> op_from_text(std::string_view text) {
   static const auto* const by_text = [] {
     auto* map = new std::unordered_map<std::string_view, Op>;
-    for (int i = 0; i < kOpCount; ++i) map->emplace(kOps[i].text, static_cast<Op>(i));
+    for (int i = 0; i < kOpCount; ++i) map->emplace(kOpTable[i].text, static_cast<Op>(i));
     return map;
   }();
   const auto found = by_text->find(text);

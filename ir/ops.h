@@ -30,7 +30,8 @@ struct OpInfo {
 };
 
 extern const int kOpCount;
-const OpInfo& info(Op op);
+extern const OpInfo kOpTable[];
+inline const OpInfo& info(Op op) { return kOpTable[static_cast<int>(op)]; }
 std::optional<Op> op_from_text(std::string_view text);
 
 inline bool is_elementwise(Op op) { return info(op).cls == OpClass::Elementwise; }

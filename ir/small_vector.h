@@ -113,7 +113,7 @@ class SmallVector {
     heap_ = std::exchange(other.heap_, nullptr);
     size_ = std::exchange(other.size_, 0);
     capacity_ = std::exchange(other.capacity_, N);
-    if (!heap_) std::memcpy(local_, other.local_, sizeof local_);
+    if (!heap_) std::memcpy(local_, other.local_, size_ * sizeof(T));
   }
   void grow(size_t wanted) {
     size_t capacity = capacity_ * size_t{2} > wanted ? capacity_ * size_t{2} : wanted;
@@ -128,7 +128,7 @@ class SmallVector {
   T* heap_ = nullptr;
   uint32_t size_ = 0;
   uint32_t capacity_ = N;
-  alignas(T) unsigned char local_[N * sizeof(T)] = {};
+  alignas(T) unsigned char local_[N * sizeof(T)];  // not initialised: recording an op makes several of these
 };
 
 }  // namespace tenon
