@@ -123,7 +123,7 @@ struct ScaledExp {
 };
 ScaledExp exp_parts(Pair x);
 Expr scale_by(Expr fraction, Expr shifter);  // fraction * 2^n, rounded once, through denormals
-Expr exp_normal(Expr x);                     // where the result and 2^n are normal numbers: |x| < 80 for f32
+Expr exp_normal(Pair x);                     // where the result and 2^n are normal numbers: |x| < 80 for f32
 Expr exp_short(Expr x);  // f64 argument, relative error 2^-42: for results that become f32
 
 // --- expand_math_log.cpp ---

@@ -25,7 +25,7 @@ Reduced reduce(Expr x) {
   return {to_bits(shifted), fma(n, -ln2.hi, x), n * -ln2.lo};
 }
 
-// P(r) in exp(r) = 1 + r + r^2 P(r); error of exp(r) 2^-61, for f32 2^-28 or, where expm1 wants it, 2^-30.
+// P(r) in exp(r) = 1 + r + r^2 P(r); error of exp(r) 2^-61, for f32 2^-28 or, if finer, 2^-30.
 Expr exp_tail(Expr r, bool finer = false) {
   if (is_single(r) && finer) {
     return polynomial(r, {0.5, 0.16666667, 0.041666266, 0.008333244, 0.0013946283, 0.00019930972});
@@ -37,9 +37,9 @@ Expr exp_tail(Expr r, bool finer = false) {
           2.5112513450623892e-08, 2.0913244690944656e-09});
 }
 
-Expr exp_fraction(const Reduced& t) {
+Expr exp_fraction(const Reduced& t, bool finer = false) {
   const Expr r = t.high + t.low;
-  return fma(r, fma(r, exp_tail(r), 1.0), 1.0);
+  return fma(r, fma(r, exp_tail(r, finer), 1.0), 1.0);
 }
 
 // Beyond these the result is 0 or infinity; nan passes.
@@ -67,9 +67,10 @@ Expr exp(Expr x) {
 }
 
 // Without the second factor and the clamp: for x where 2^n is a normal number.
-Expr exp_normal(Expr x) {
-  const Reduced t = reduce(x);
-  return exp_fraction(t) * power_of_two(t.shifter, 0);
+Expr exp_normal(Pair x) {
+  Reduced t = reduce(x.hi);
+  t.low = t.low + x.lo;
+  return exp_fraction(t, true) * power_of_two(t.shifter, 0);
 }
 
 // The rounded sum 1 + (r + r^2 P) leaves its error in lo; the input's low part multiplies the whole.
@@ -160,7 +161,7 @@ Expr tanh(Expr x) {
                               9.250314742091389e-05, -3.119307730313747e-05, 6.510088442184524e-06});
   const Expr small = fma(a * z, tail, a);
   // Past 20 the result is 1 in either type.
-  const Expr big = 1.0 - 2.0 / (exp_normal(min(a, 20.0) * 2.0) + 1.0);
+  const Expr big = 1.0 - 2.0 / (exp_normal({min(a, 20.0) * 2.0, constant(a, -0.0)}) + 1.0);
   return with_sign_of(select(a < (single ? 0.7 : 0.6), small, big), x);
 }
 

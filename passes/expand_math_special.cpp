@@ -58,7 +58,8 @@ Expr erf(Expr x) {
   const Expr t = min(a, 4.0);
   const Expr g = polynomial(
       t, {-0.12864849, -0.6351513, -0.106236845, 0.02376202, -0.0036424296, 0.00032279402, -1.1230015e-05});
-  const Expr big = 1.0 - exp_normal(fma(g, t, -t));
+  const Expr exponent = fma(g, t, -t), rounding = fma(g, t, -t - exponent);
+  const Expr big = 1.0 - exp_normal({exponent, rounding});
   return select(a < 0.92, small, with_sign_of(big, x));
 }
 
