@@ -120,13 +120,7 @@ Expr erfinv_double(Expr x, bool brief) {
 }
 
 // lgamma(2 + t)/t for |t| <= 1/2, and Stirling's remainder x (lgamma(x) - ...) in 1/x^2 for x >= 7.5.
-Expr lgamma_centre(Expr t, bool brief) {
-  if (brief) {
-    return polynomial(
-        t, {0.4227843351061961, 0.32246703367163526, -0.06735230269244127, 0.02058078849940405,
-            -0.0073854937584184416, 0.002890955412600792, -0.0011934891790291813, 0.0005056529366589789,
-            -0.00021891954593304485, 0.00011502672569077016, -5.585095589205455e-05});
-  }
+Expr lgamma_centre(Expr t) {
   return polynomial(
       t, {0.42278433509846713, 0.3224670334241133, -0.0673523010531949, 0.020580808427765822,
           -0.007385551029012322, 0.0028905103318220666, -0.0011927538979420946, 0.0005096694962783114,
@@ -135,19 +129,16 @@ Expr lgamma_centre(Expr t, bool brief) {
           -6.140023792199412e-07, 2.936795693959302e-07, 2.7498672900158392e-08});
 }
 
-Expr stirling_tail(Expr x, bool brief) {
+Expr stirling_tail(Expr x) {
   const Expr inverse = 1.0 / x, z = inverse * inverse;
-  return inverse * (brief ? polynomial(z, {0.08333333333273704, -0.002777776694116267, 0.0007933424757048055,
-                                           -0.000566932209417318})
-                          : polynomial(z, {0.08333333333333333, -0.0027777777777609268, 0.0007936507831645696,
-                                           -0.0005952353384021625, 0.0008413565631439156,
-                                           -0.0018852154518166895, 0.004970107542396893}));
+  return inverse * polynomial(z, {0.08333333333333333, -0.0027777777777609268, 0.0007936507831645696,
+                                  -0.0005952353384021625, 0.0008413565631439156, -0.0018852154518166895,
+                                  0.004970107542396893});
 }
 
 // lgamma(a) for a > 0. Below 7.5, a is moved by whole steps to 2 + t, |t| <= 1/2, and the steps' product is
 // p: lgamma(a) = lgamma(2 + t) + log p, or - log p if the steps went up.
-Expr lgamma_positive(Expr a, bool brief) {
-  const auto logarithm = [&](Expr v) { return brief ? log_short(v) : log(v); };
+Expr lgamma_positive(Expr a) {
   const Expr large = a >= 7.5;
   Expr t = a - 2.0, product = constant(a, 1.0);
   for (int step = 0; step < 5; ++step) {  // down from a > 2.5
@@ -158,17 +149,16 @@ Expr lgamma_positive(Expr a, bool brief) {
   const Expr up = a < 1.5, twice = a < 0.5;
   t = select(up, select(twice, a, a - 1.0), t);
   product = select(up, select(twice, a * (a + 1.0), a), product);
-  const Expr l = logarithm(select(large, a, product));
-  const Expr centre = fma(t, lgamma_centre(t, brief), select(up, -l, l));
-  const Expr stirling =
-      fma(a - 0.5, l - 1.0, stirling_tail(a, brief) + 0.4189385332046727);  // (log(2 pi) - 1)/2
+  const Expr l = log(select(large, a, product));
+  const Expr centre = fma(t, lgamma_centre(t), select(up, -l, l));
+  const Expr stirling = fma(a - 0.5, l - 1.0, stirling_tail(a) + 0.4189385332046727);  // (log(2 pi) - 1)/2
   return select(large, stirling, centre);
 }
 
 // lgamma(-a) = log(pi / (a |sin(pi a)|)) - lgamma(a). So close to 0 that the two logarithms meet, it is -log
 // a.
-Expr lgamma_double(Expr x, bool brief) {
-  const Expr a = abs(x), positive = lgamma_positive(a, brief);
+Expr lgamma_double(Expr x) {
+  const Expr a = abs(x), positive = lgamma_positive(a);
   const Expr r = a - round(a), z = r * r;
   const Expr sine =
       abs(r) * fma(z,
@@ -177,7 +167,7 @@ Expr lgamma_double(Expr x, bool brief) {
                                   -2.1900818213466216e-05, 7.6699222224376e-07}),
                    3.141592653589793);
   const Expr factor = 3.141592653589793 / (a * sine);
-  const Expr reflected = (brief ? log_short(factor) : log(factor)) - positive;
+  const Expr reflected = log(factor) - positive;
   const Expr pole = equal(r, 0.0) | equal(a, kInfinity);
   const Expr negative = select(pole, kInfinity, reflected);
   const Expr result = select((x < 0.0) & (a > 0x1p-60), negative, positive);
@@ -191,9 +181,9 @@ Expr erfinv(Expr x) {
   return in_double([](Expr d) { return erfinv_double(d, true); }, x);
 }
 
+// f32 needs all of the double's digits near the roots left of 0.
 Expr lgamma(Expr x) {
-  if (!is_single(x)) return lgamma_double(x, false);
-  return in_double([](Expr d) { return lgamma_double(d, true); }, x);
+  return is_single(x) ? in_double([](Expr d) { return lgamma_double(d); }, x) : lgamma_double(x);
 }
 
 }  // namespace tenon::passes::math
