@@ -30,8 +30,8 @@ struct IndexRep;
 
 class Index {
  public:
-  Index();                  // 0
-  Index(int64_t constant);  // NOLINT(implicit): literals read as indices
+  Index();                                    // 0
+  Index(int64_t constant);                    // NOLINT(implicit): literals read as indices
   static Index axis(int id, int64_t extent);  // values 0 .. extent-1; the constant 0 if extent <= 1
 
   friend Index operator+(const Index& a, const Index& b);

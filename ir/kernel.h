@@ -1,6 +1,6 @@
-// The kernel IR: one fused iteration space. A kernel has axes, buffers and a list of scalar SSA instructions, each at
-// a level that says over which axes it runs; reading the levels in order gives the stages (map, reduction, epilogue
-// map, second reduction, ...). Views are index expressions here and cost nothing.
+// The kernel IR: one fused iteration space. A kernel has axes, buffers and a list of scalar SSA instructions,
+// each at a level that says over which axes it runs; reading the levels in order gives the stages (map,
+// reduction, epilogue map, second reduction, ...). Views are index expressions here and cost nothing.
 //
 //   kernel @softmax(x: f32 in[4194304], y: f32 out[4194304]) {
 //     axes r: 4096 parallel, c: 1024 inner
@@ -13,8 +13,8 @@
 //     map r c    : store y[1024*r + c], %5
 //   }
 //
-// The value of a reduction does not depend on how it is scheduled. Its tree is fixed by the extents of the inner
-// axes and by its kind (see ReduceTree); every schedule, emitter and interpreter follows it to the bit.
+// The value of a reduction does not depend on how it is scheduled. Its tree is fixed by the extents of the
+// inner axes and by its kind (see ReduceTree); every schedule, emitter and interpreter follows it to the bit.
 #pragma once
 
 #include <optional>
@@ -27,8 +27,8 @@
 
 namespace tenon::ir {
 
-// Parallel: each value is a separate output element or row. Inner: the axes that the kernel's reductions run over;
-// full-level maps run over them too. Contract: the k of a contraction; only its operands depend on it.
+// Parallel: each value is a separate output element or row. Inner: the axes that the kernel's reductions run
+// over; full-level maps run over them too. Contract: the k of a contraction; only its operands depend on it.
 enum class AxisKind : uint8_t { Parallel, Inner, Contract };
 
 struct Axis {
@@ -51,23 +51,26 @@ struct KernelScalar {
   DType dtype;
 };
 
-// Where an instruction runs. Row: once for each point of the parallel axes. Full: for each point of parallel x inner.
-// Contract: for each point of parallel x contract (operands of Op::Contract, which itself is Row).
+// Where an instruction runs. Row: once for each point of the parallel axes. Full: for each point of parallel
+// x inner. Contract: for each point of parallel x contract (operands of Op::Contract, which itself is Row).
 enum class Level : uint8_t { Row, Full, Contract };
 
-// The order in which a reduction combines its elements, a function of the inner extents alone. Let the inner axes be
-// o_1 .. o_p (outer) and, for Lanes, the last inner axis i.
+// The order in which a reduction combines its elements, a function of the inner extents alone. Let the inner
+// axes be o_1 .. o_p (outer) and, for Lanes, the last inner axis i.
 //
-//   Lanes (the reduced dims include the tensor's last): 64 virtual lanes; element (o, i) goes to lane i mod 64, each
+//   Lanes (the reduced dims include the tensor's last): 64 virtual lanes; element (o, i) goes to lane i mod
+//   64, each
 //     lane adding in order of (o, i). Elements are cut into blocks: if extent(i) >= 4096, each o has
-//     ceil(extent(i)/4096) blocks of 4096 consecutive i; otherwise a block is max(1, 4096/extent(i)) consecutive o's.
-//     A block's value is its 64 lanes folded by halves: lane j += lane j+32, then +16, 8, 4, 2, 1. If there is more than
-//     one block, the block values are reduced the same way as one row of 64 lanes, without further blocks.
-//   Columns (they do not): one lane, in order of o; blocks of 256 consecutive elements; block values added in order.
+//     ceil(extent(i)/4096) blocks of 4096 consecutive i; otherwise a block is max(1, 4096/extent(i))
+//     consecutive o's. A block's value is its 64 lanes folded by halves: lane j += lane j+32, then +16, 8, 4,
+//     2, 1. If there is more than one block, the block values are reduced the same way as one row of 64
+//     lanes, without further blocks.
+//   Columns (they do not): one lane, in order of o; blocks of 256 consecutive elements; block values added in
+//   order.
 //
-// Every lane starts from the identity (sum 0, prod 1, max -inf / lowest, min +inf / highest, any false, all true;
-// argmax carries (value, index) starting from (identity, none)), so lanes without elements do not change the result.
-// f16 and bf16 never occur here: passes/expand has made the accumulation f32.
+// Every lane starts from the identity (sum 0, prod 1, max -inf / lowest, min +inf / highest, any false, all
+// true; argmax carries (value, index) starting from (identity, none)), so lanes without elements do not
+// change the result. f16 and bf16 never occur here: passes/expand has made the accumulation f32.
 enum class ReduceTree : uint8_t { Lanes, Columns };
 inline constexpr int64_t kReduceLanes = 64;
 inline constexpr int64_t kLaneBlock = 4096;
@@ -86,16 +89,17 @@ struct Instr {
   DType dtype;  // of the result; of the stored value for Store
   Level level;
   SmallVector<Value, 3> args;
-  int32_t slot = -1;           // Load, Store: buffer; Scalar: scalar
-  uint64_t bits = 0;           // Const
-  Index index;                 // Load, Store: element position in the buffer; IndexOf: the value
-  std::vector<Guard> guards;   // Load, Store
+  int32_t slot = -1;                    // Load, Store: buffer; Scalar: scalar
+  uint64_t bits = 0;                    // Const
+  Index index;                          // Load, Store: element position in the buffer; IndexOf: the value
+  std::vector<Guard> guards;            // Load, Store
   ReduceTree tree = ReduceTree::Lanes;  // reductions
 };
 
 struct Kernel {
   std::string name = "kernel";
-  std::vector<Axis> axes;      // parallel axes first, outermost first; then inner or contract axes in reduction order
+  std::vector<Axis>
+      axes;  // parallel axes first, outermost first; then inner or contract axes in reduction order
   std::vector<KernelBuffer> buffers;
   std::vector<KernelScalar> scalars;
   std::vector<Instr> instrs;
@@ -108,8 +112,9 @@ struct Kernel {
   bool has(AxisKind kind) const;
 };
 
-// Appends instructions; checks operand types against the op table; gives the level of a value as the highest of its
-// operands' unless told otherwise. Equal pure instructions are shared; constants fold through ir::evaluate.
+// Appends instructions; checks operand types against the op table; gives the level of a value as the highest
+// of its operands' unless told otherwise. Equal pure instructions are shared; constants fold through
+// ir::evaluate.
 class KernelBuilder {
  public:
   explicit KernelBuilder(Kernel& kernel) : kernel_(kernel) {}
@@ -123,8 +128,8 @@ class KernelBuilder {
     return op(o, std::span<const Value>(args.begin(), args.size()), to);
   }
   Value cast(Value x, DType to);
-  Value reduce(Op op, Value x, ReduceTree tree);       // Full -> Row
-  Value contract(Value a, Value b);                    // Contract -> Row
+  Value reduce(Op op, Value x, ReduceTree tree);  // Full -> Row
+  Value contract(Value a, Value b);               // Contract -> Row
   void store(int buffer, Index index, Value value, Level level, std::vector<Guard> guards = {});
   DType dtype(Value v) const { return kernel_.instrs[static_cast<size_t>(v)].dtype; }
   Level level(Value v) const { return kernel_.instrs[static_cast<size_t>(v)].level; }
@@ -143,6 +148,7 @@ class KernelBuilder {
 
 std::string print(const Kernel& kernel);
 Kernel parse_kernel(std::string_view text, std::string_view file = "<text>");
-void verify(const Kernel& kernel);  // types, levels, order, indices within the buffers (by bounds); throws IrError
+void verify(
+    const Kernel& kernel);  // types, levels, order, indices within the buffers (by bounds); throws IrError
 
 }  // namespace tenon::ir

@@ -1,5 +1,5 @@
-// The loop tree: a kernel after scheduling. Loops, vectors, registers, scratch memory and, on a GPU, threads, shared
-// memory and barriers are explicit. Both emitters print it statement by statement and decide nothing.
+// The loop tree: a kernel after scheduling. Loops, vectors, registers, scratch memory and, on a GPU, threads,
+// shared memory and barriers are explicit. Both emitters print it statement by statement and decide nothing.
 //
 //   looptree @softmax cpu lanes=16 {
 //     params x: f32 in, y: f32 out, row: f32 local[s1], a0: f32 scalar, sizes 2
@@ -18,8 +18,8 @@
 //     }
 //   }
 //
-// Sizes (extents, strides, offsets, tile counts) are parameters s0, s1, ..., so that a tree serves every shape that
-// needs the same code; printed without its name, it is the key of the kernel cache.
+// Sizes (extents, strides, offsets, tile counts) are parameters s0, s1, ..., so that a tree serves every
+// shape that needs the same code; printed without its name, it is the key of the kernel cache.
 #pragma once
 
 #include <span>
@@ -39,8 +39,9 @@ struct VType {
 
 enum class Target : uint8_t { Cpu, Cuda };
 
-// In, Out: kernel arguments. Global: scratch shared by all phases of a launch, an argument too. Local: private to one
-// CPU worker or GPU thread (registers if `count` is a small constant). Shared: private to one GPU block.
+// In, Out: kernel arguments. Global: scratch shared by all phases of a launch, an argument too. Local:
+// private to one CPU worker or GPU thread (registers if `count` is a small constant). Shared: private to one
+// GPU block.
 enum class Space : uint8_t { In, Out, Global, Local, Shared };
 
 struct TreeBuffer {
@@ -54,12 +55,16 @@ struct TreeBuffer {
 using ValueId = int32_t;
 
 enum class StmtKind : uint8_t {
-  Let,      // result = op(args) with `bits` (Const) or `slot` (Scalar)
-  Size,     // result = size parameter `slot` (index type)
-  Load,     // result = buffer[args[0]]: `lanes` consecutive elements from a scalar index; with `strided`, element l is at
-            //   args[0] + l*args[1]; a vector index gathers. With `mask`, lanes whose mask is false read nothing and give 0.
-  Store,    // buffer[args[0]] = args.back(), addressed and masked in the same ways (args[1] is the stride if `strided`)
-  For,      // for result in args[0]..args[1] step `step` { body }; runs while result < args[1]; `unroll` is a hint
+  Let,   // result = op(args) with `bits` (Const) or `slot` (Scalar)
+  Size,  // result = size parameter `slot` (index type)
+  Load,  // result = buffer[args[0]]: `lanes` consecutive elements from a scalar index; with `strided`,
+         // element l is at
+         //   args[0] + l*args[1]; a vector index gathers. With `mask`, lanes whose mask is false read nothing
+         //   and give 0.
+  Store,    // buffer[args[0]] = args.back(), addressed and masked in the same ways (args[1] is the stride if
+            // `strided`)
+  For,      // for result in args[0]..args[1] step `step` { body }; runs while result < args[1]; `unroll` is a
+            // hint
   If,       // if args[0] { body } else { orelse }
   Var,      // a mutable register `result`, starting as args[0]; read it with Let Get
   Set,      // register args[0] = args[1]
@@ -81,30 +86,31 @@ struct Stmt {
   std::vector<Stmt> body = {}, orelse = {};
 };
 
-// One parallel loop over independent indices. Phases run one after another with a barrier between them: on a CPU the
-// pool splits [0, sizes[extent]), on a GPU each is one launch with that many blocks.
+// One parallel loop over independent indices. Phases run one after another with a barrier between them: on a
+// CPU the pool splits [0, sizes[extent]), on a GPU each is one launch with that many blocks.
 struct Phase {
   std::string name;
-  ValueId index;        // the loop variable: tile on a CPU, blockIdx.x on a GPU
-  int32_t extent;       // size parameter holding the count
+  ValueId index;   // the loop variable: tile on a CPU, blockIdx.x on a GPU
+  int32_t extent;  // size parameter holding the count
   std::vector<Stmt> body;
 };
 
 struct LoopTree {
   std::string name = "kernel";
   Target target = Target::Cpu;
-  int lanes = 1;               // CPU: vector width of full-level values
-  int threads = 1;             // GPU: threads a block
-  DType index_type = DType::I64;  // I32 only where every address provably fits
+  int lanes = 1;                    // CPU: vector width of full-level values
+  int threads = 1;                  // GPU: threads a block
+  DType index_type = DType::I64;    // I32 only where every address provably fits
   std::vector<TreeBuffer> buffers;  // In and Out and Global in argument order
   std::vector<DType> scalars;
   int32_t size_count = 0;
-  std::vector<VType> values;   // type of each ValueId; bool with lanes > 1 is a mask
+  std::vector<VType> values;  // type of each ValueId; bool with lanes > 1 is a mask
   std::vector<Phase> phases;
 };
 
-// The type of an elementwise result by the op table; `to` is the element type of Cast and Bitcast. Throws IrError if
-// the operands break the op's rule: wrong number, dtypes outside the domain or unequal, lanes unequal.
+// The type of an elementwise result by the op table; `to` is the element type of Cast and Bitcast. Throws
+// IrError if the operands break the op's rule: wrong number, dtypes outside the domain or unequal, lanes
+// unequal.
 VType elementwise_type(Op op, std::span<const VType> args, DType to);
 
 // Builds statements into the innermost open block.
@@ -112,7 +118,7 @@ class TreeBuilder {
  public:
   explicit TreeBuilder(LoopTree& tree) : tree_(tree) {}
 
-  int32_t new_size() { return tree_.size_count++; }      // a fresh size parameter
+  int32_t new_size() { return tree_.size_count++; }  // a fresh size parameter
   int32_t add_buffer(TreeBuffer buffer);
   void begin_phase(std::string name, int32_t extent_size);
   ValueId phase_index() const;
@@ -120,7 +126,7 @@ class TreeBuilder {
 
   ValueId constant(Constant c, int lanes = 1);
   ValueId index_constant(int64_t value);
-  ValueId size(int32_t slot);                              // reads a size parameter
+  ValueId size(int32_t slot);  // reads a size parameter
   ValueId scalar(int32_t slot);
   ValueId let(Op op, std::span<const ValueId> args, VType type);
   ValueId let(Op op, std::initializer_list<ValueId> args, VType type) {
@@ -131,15 +137,16 @@ class TreeBuilder {
   ValueId op(Op o, std::initializer_list<ValueId> args, DType to = DType::F32) {
     return op(o, std::span<const ValueId>(args.begin(), args.size()), to);
   }
-  ValueId quotient(ValueId x, ValueId d);                  // of positions: x >= 0, d > 0
-  ValueId splat(ValueId x, int lanes);                     // x itself if it already has that many lanes
+  ValueId quotient(ValueId x, ValueId d);  // of positions: x >= 0, d > 0
+  ValueId splat(ValueId x, int lanes);     // x itself if it already has that many lanes
   ValueId load(int32_t buffer, ValueId index, int lanes, ValueId mask = -1);
   ValueId load_strided(int32_t buffer, ValueId index, ValueId stride, int lanes, ValueId mask = -1);
   ValueId gather(int32_t buffer, ValueId indices, ValueId mask = -1);
   void store(int32_t buffer, ValueId index, ValueId value, ValueId mask = -1);
   void store_strided(int32_t buffer, ValueId index, ValueId stride, ValueId value, ValueId mask = -1);
   void scatter(int32_t buffer, ValueId indices, ValueId value, ValueId mask = -1);
-  ValueId begin_for(ValueId begin, ValueId end, int64_t step, bool unroll = false);  // gives the loop variable
+  ValueId begin_for(ValueId begin, ValueId end, int64_t step,
+                    bool unroll = false);  // gives the loop variable
   void end_for();
   void begin_if(ValueId condition);
   void begin_else();
@@ -156,12 +163,12 @@ class TreeBuilder {
   ValueId fresh(VType type);
   Stmt& append(Stmt stmt);
   LoopTree& tree_;
-  std::vector<std::vector<Stmt>> open_;   // statement lists of the open blocks, innermost last
-  std::vector<Stmt> headers_;             // the For/If whose body is open
+  std::vector<std::vector<Stmt>> open_;  // statement lists of the open blocks, innermost last
+  std::vector<Stmt> headers_;            // the For/If whose body is open
 };
 
-// Values are numbered in order of definition. `with_name` false leaves out every name (of the tree, its buffers and
-// phases): the text is then the key of the kernel cache, and holds just what changes the code.
+// Values are numbered in order of definition. `with_name` false leaves out every name (of the tree, its
+// buffers and phases): the text is then the key of the kernel cache, and holds just what changes the code.
 std::string print(const LoopTree& tree, bool with_name = true);
 // Accepts what print writes and verifies it. Throws IrError "FILE:LINE:COLUMN: reason".
 LoopTree parse_looptree(std::string_view text, std::string_view file = "<text>");

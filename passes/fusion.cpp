@@ -1,11 +1,12 @@
-// Graph -> groups. One walk from the outputs to the inputs: when a node is met, all its readers have a group and have
-// asked for its elements at some index map. The node joins the group of its readers if they agree on group and map and the
-// merged space is still one that a schedule takes; otherwise it starts a group and its readers load its buffer.
+// Graph -> groups. One walk from the outputs to the inputs: when a node is met, all its readers have a group
+// and have asked for its elements at some index map. The node joins the group of its readers if they agree on
+// group and map and the merged space is still one that a schedule takes; otherwise it starts a group and its
+// readers load its buffer.
 //
-//   %m = reduce.max %x dims=[1]      the walk meets div, sum, exp, sub, max in this order; all of them ask for elements
-//   %e = exp (sub %x, %m)            (r, c) or rows (r): the axis c of div becomes the inner axis when sum joins, and the
-//   %s = reduce.sum %e dims=[1]      row values m and s are computed once a row. One group, one kernel.
-//   return div %e, %s
+//   %m = reduce.max %x dims=[1]      the walk meets div, sum, exp, sub, max in this order; all of them ask
+//   for elements %e = exp (sub %x, %m)            (r, c) or rows (r): the axis c of div becomes the inner
+//   axis when sum joins, and the %s = reduce.sum %e dims=[1]      row values m and s are computed once a row.
+//   One group, one kernel. return div %e, %s
 #include "passes/fusion.h"
 
 #include <algorithm>
@@ -84,7 +85,8 @@ class Walk {
     start_group(node, true);
   }
 
-  // --- starting a group ---------------------------------------------------------------------------------------------
+  // --- starting a group
+  // ---------------------------------------------------------------------------------------------
 
   void start_group(Node* node, bool stored) {
     int g = static_cast<int>(groups_.size());
@@ -95,7 +97,8 @@ class Walk {
       map.push_back(extent == 1 ? Index() : Index::axis(fresh.add_axis(extent, AxisKind::Parallel), extent));
     }
     if (ir::is_reduce(node->op()) && !is_empty_reduce(*node)) open_inner(fresh, reduce_shape(*node));
-    if (node->op() == Op::Dot && !is_empty_reduce(*node)) fresh.contract = fresh.add_axis(contract_extent(*node), AxisKind::Contract);
+    if (node->op() == Op::Dot && !is_empty_reduce(*node))
+      fresh.contract = fresh.add_axis(contract_extent(*node), AxisKind::Contract);
     place(g, node, std::move(map), stored);
   }
 
@@ -153,9 +156,12 @@ class Walk {
     }
     s.requests.push_back({g, std::move(map), consumer, load_only});
   }
-  void request(Node* node, const Request& via, Map map) { ask(node, via.group, std::move(map), via.consumer, via.load_only); }
+  void request(Node* node, const Request& via, Map map) {
+    ask(node, via.group, std::move(map), via.consumer, via.load_only);
+  }
 
-  // --- joining the readers' group -------------------------------------------------------------------------------------
+  // --- joining the readers' group
+  // -------------------------------------------------------------------------------------
 
   bool refuse(const Node* node, const NodeState& s, std::string reason) {
     refusals_.push_back({node, s.requests.front().consumer, std::move(reason)});
@@ -165,37 +171,46 @@ class Walk {
   bool try_join(Node* node, NodeState& s, bool stored) {
     const Request& first = s.requests.front();
     for (const Request& r : s.requests) {
-      if (r.load_only) return refuse(node, s, "its reader reads it with a guard or as an operand of a contraction");
+      if (r.load_only)
+        return refuse(node, s, "its reader reads it with a guard or as an operand of a contraction");
       if (r.group != first.group) return refuse(node, s, "its readers are in different kernels");
-      if (!(r.map == first.map)) return refuse(node, s, "its readers want different elements at the same time");
+      if (!(r.map == first.map))
+        return refuse(node, s, "its readers want different elements at the same time");
     }
     int g = first.group;
     Map map = first.map;
     const FusionLimits& limits = options_.limits;
     Group& into = group(g);
-    if (static_cast<int>(into.members.size()) >= limits.max_instrs) return refuse(node, s, "the kernel has max_instrs instructions");
-    if (into.cost + ir::info(node->op()).cost > limits.max_cost) return refuse(node, s, "the kernel has reached max_cost");
+    if (static_cast<int>(into.members.size()) >= limits.max_instrs)
+      return refuse(node, s, "the kernel has max_instrs instructions");
+    if (into.cost + ir::info(node->op()).cost > limits.max_cost)
+      return refuse(node, s, "the kernel has reached max_cost");
     if (buffer_count(into) + static_cast<int>(node->inputs().size()) > limits.max_buffers) {
       return refuse(node, s, "the kernel has max_buffers buffers");
     }
     if (ir::is_reduce(node->op())) {
       if (!join_reduction(node, s, g, map)) return false;
     } else if (node->op() == Op::Dot && !is_empty_reduce(*node)) {
-      if (into.contract >= 0 || !into.inner.empty()) return refuse(node, s, "a kernel holds one contraction and no reduction beside it");
-      if (!is_permutation(into, *node, map, all_axes(into))) return refuse(node, s, "the contraction's result is read through a view");
+      if (into.contract >= 0 || !into.inner.empty())
+        return refuse(node, s, "a kernel holds one contraction and no reduction beside it");
+      if (!is_permutation(into, *node, map, all_axes(into)))
+        return refuse(node, s, "the contraction's result is read through a view");
       into.contract = into.add_axis(contract_extent(*node), AxisKind::Contract);
     } else if (!elementwise_fits(node, s, into, map)) {
       return false;
     }
     map = state(node).requests.front().map;  // joining a reduction may have merged axes
-    if (stored && !covers_outputs(group(g), *node, map)) return refuse(node, s, "it is stored, and its reader does not need all of it");
+    if (stored && !covers_outputs(group(g), *node, map))
+      return refuse(node, s, "it is stored, and its reader does not need all of it");
     place(g, node, std::move(map), stored);
     return true;
   }
 
-  // Whether computing the node at `map`, once for each point of the axes that the map leaves out, is not wasteful.
+  // Whether computing the node at `map`, once for each point of the axes that the map leaves out, is not
+  // wasteful.
   bool elementwise_fits(const Node* node, const NodeState& s, const Group& g, const Map& map) {
-    if (g.contract >= 0 && uses_axis(map, g.contract)) return refuse(node, s, "operands of a contraction are read from memory");
+    if (g.contract >= 0 && uses_axis(map, g.contract))
+      return refuse(node, s, "operands of a contraction are read from memory");
     std::vector<bool> used(g.axes.size(), false);
     for (const Index& index : map) {
       for (int a : index.axes()) used[static_cast<size_t>(a)] = true;
@@ -207,8 +222,9 @@ class Walk {
       if (!used[a]) seen_unused = true;
       if (used[a] && seen_unused) prefix = false;
     }
-    bool rows = !g.inner.empty() && std::none_of(g.inner.begin(), g.inner.end(), [&](int a) { return used[static_cast<size_t>(a)]; }) &&
-                is_permutation(g, *node, map, parallel_axes(g));
+    bool rows = !g.inner.empty() && std::none_of(g.inner.begin(), g.inner.end(), [&](int a) {
+      return used[static_cast<size_t>(a)];
+    }) && is_permutation(g, *node, map, parallel_axes(g));
     if (prefix || rows) return true;
     if (ir::info(node->op()).cost <= options_.limits.max_recompute_cost) return true;
     return refuse(node, s, "computing it again for every element of its broadcast costs more than a load");
@@ -238,13 +254,18 @@ class Walk {
     for (size_t d = 0; d < map.size(); ++d) {
       if (node.shape()[d] == 1) continue;
       std::vector<int> used = map[d].axes();
-      if (used.size() != 1 || !(map[d] == g.axis(used[0])) || seen[static_cast<size_t>(used[0])]) return false;
+      if (used.size() != 1 || !(map[d] == g.axis(used[0])) || seen[static_cast<size_t>(used[0])])
+        return false;
       if (g.axes[static_cast<size_t>(used[0])].extent != node.shape()[d]) return false;
       seen[static_cast<size_t>(used[0])] = true;
       ++count;
     }
-    return count == static_cast<size_t>(std::count_if(axes.begin(), axes.end(), [&](int a) { return g.axes[static_cast<size_t>(a)].extent != 1; })) &&
-           std::all_of(axes.begin(), axes.end(), [&](int a) { return seen[static_cast<size_t>(a)] || g.axes[static_cast<size_t>(a)].extent == 1; });
+    return count == static_cast<size_t>(
+                        std::count_if(axes.begin(), axes.end(),
+                                      [&](int a) { return g.axes[static_cast<size_t>(a)].extent != 1; })) &&
+           std::all_of(axes.begin(), axes.end(), [&](int a) {
+             return seen[static_cast<size_t>(a)] || g.axes[static_cast<size_t>(a)].extent == 1;
+           });
   }
 
   // Whether a stored value at `map` is written exactly once for each element: at full or at row level.
@@ -260,23 +281,28 @@ class Walk {
     int count = 0;
     for (const Member& m : g.members) {
       count += m.stored ? 1 : 0;
-      for (const Node* input : m.node->inputs()) count += g.find(input) == nullptr && input->op() != Op::Const ? 1 : 0;
+      for (const Node* input : m.node->inputs())
+        count += g.find(input) == nullptr && input->op() != Op::Const ? 1 : 0;
     }
     return count;
   }
 
-  // --- reductions -----------------------------------------------------------------------------------------------------
+  // --- reductions
+  // -----------------------------------------------------------------------------------------------------
 
   bool join_reduction(Node* node, NodeState& s, int g, const Map& map) {
     Group& into = group(g);
     ReduceShape shape = reduce_shape(*node);
     if (is_empty_reduce(*node)) return true;
     if (into.contract >= 0) return refuse(node, s, "a reduction does not go with a contraction");
-    if (into.reductions >= options_.limits.max_reductions) return refuse(node, s, "the kernel has max_reductions reductions");
+    if (into.reductions >= options_.limits.max_reductions)
+      return refuse(node, s, "the kernel has max_reductions reductions");
     if (!into.inner.empty()) {
       if (into.tree != shape.tree) return refuse(node, s, "the two reductions combine in different orders");
-      if (!same_extents(into, into.inner, shape.extents)) return refuse(node, s, "the two reductions run over different extents");
-      if (!is_permutation(into, *node, map, parallel_axes(into))) return refuse(node, s, "the reduction has other rows than its reader's kernel");
+      if (!same_extents(into, into.inner, shape.extents))
+        return refuse(node, s, "the two reductions run over different extents");
+      if (!is_permutation(into, *node, map, parallel_axes(into)))
+        return refuse(node, s, "the reduction has other rows than its reader's kernel");
       return carried_fits(node, s, into);
     }
     std::vector<int> left_out;  // axes of the readers that the reduction's result does not vary along
@@ -287,12 +313,14 @@ class Walk {
     for (int a : all_axes(into)) {
       if (std::find(left_out.begin(), left_out.end(), a) == left_out.end()) kept.push_back(a);
     }
-    if (!is_permutation(into, *node, map, kept)) return refuse(node, s, "the reduction's result is read through a view");
+    if (!is_permutation(into, *node, map, kept))
+      return refuse(node, s, "the reduction's result is read through a view");
     if (left_out.empty()) {  // its readers are an epilogue over the rows
       open_inner(into, shape);
       return true;
     }
-    if (!merge_into_runs(g, left_out, shape.extents)) return refuse(node, s, "the reduced axes are not axes of its reader");
+    if (!merge_into_runs(g, left_out, shape.extents))
+      return refuse(node, s, "the reduced axes are not axes of its reader");
     Group& merged = group(g);
     for (int a : left_out) merged.axes[static_cast<size_t>(a)].kind = AxisKind::Inner;
     merged.inner = left_out;
@@ -304,7 +332,8 @@ class Walk {
     return false;
   }
 
-  static bool same_extents(const Group& g, const std::vector<int>& axes, const std::vector<int64_t>& extents) {
+  static bool same_extents(const Group& g, const std::vector<int>& axes,
+                           const std::vector<int64_t>& extents) {
     if (axes.size() != extents.size()) return false;
     for (size_t i = 0; i < axes.size(); ++i) {
       if (g.axes[static_cast<size_t>(axes[i])].extent != extents[i]) return false;
@@ -324,13 +353,14 @@ class Walk {
       // Values that are only loads are read again; anything else would have to be kept.
       const Node* operand = node->inputs()[0];
       while (is_view(operand->op())) operand = operand->inputs()[0];
-      if (operand->op() != Op::Input) return refuse(node, s, "a row of values kept across the reduction exceeds max_row_bytes");
+      if (operand->op() != Op::Input)
+        return refuse(node, s, "a row of values kept across the reduction exceeds max_row_bytes");
     }
     return true;
   }
 
-  // Turns the axes `axes` of group g into one axis for each run of a reduction, merging neighbours where a run spans
-  // several. False, with nothing changed, if the extents do not match.
+  // Turns the axes `axes` of group g into one axis for each run of a reduction, merging neighbours where a
+  // run spans several. False, with nothing changed, if the extents do not match.
   bool merge_into_runs(int g, std::vector<int>& axes, const std::vector<int64_t>& extents) {
     const Group& from = group(g);
     std::vector<std::vector<int>> runs;
@@ -387,9 +417,11 @@ class Walk {
     }
   }
 
-  // --- siblings -------------------------------------------------------------------------------------------------------
+  // --- siblings
+  // -------------------------------------------------------------------------------------------------------
 
-  // Groups that read the same elements of `node` over the same space become one kernel: one read instead of two.
+  // Groups that read the same elements of `node` over the same space become one kernel: one read instead of
+  // two.
   void merge_siblings(const Node* node, NodeState& s) {
     auto window = static_cast<size_t>(options_.limits.max_siblings);
     for (size_t i = 0; i < s.requests.size() && i < window; ++i) {
@@ -433,8 +465,9 @@ class Walk {
       }
     }
     const FusionLimits& limits = options_.limits;
-    if (a.members.size() + b.members.size() > static_cast<size_t>(limits.max_instrs) || a.cost + b.cost > limits.max_cost ||
-        a.reductions + b.reductions > limits.max_reductions || buffer_count(a) + buffer_count(b) > limits.max_buffers) {
+    if (a.members.size() + b.members.size() > static_cast<size_t>(limits.max_instrs) ||
+        a.cost + b.cost > limits.max_cost || a.reductions + b.reductions > limits.max_reductions ||
+        buffer_count(a) + buffer_count(b) > limits.max_buffers) {
       refusals_.push_back({node, y.consumer, "merging two readers would pass a limit"});
       return false;
     }
@@ -486,7 +519,9 @@ class Walk {
       if (gone_map[d] == Index()) continue;
       to[static_cast<size_t>(gone_map[d].axes()[0])] = keep_map[d].axes()[0];
     }
-    auto rename = [&](int axis, int64_t extent) { return Index::axis(to[static_cast<size_t>(axis)], extent); };
+    auto rename = [&](int axis, int64_t extent) {
+      return Index::axis(to[static_cast<size_t>(axis)], extent);
+    };
     rewrite_maps(gone, rename);
     for (NodeState& s : state_) {
       for (Request& r : s.requests) {
@@ -509,7 +544,8 @@ class Walk {
     from.alive = false;
   }
 
-  // --- order ------------------------------------------------------------------------------------------------------------
+  // --- order
+  // ------------------------------------------------------------------------------------------------------------
 
   std::vector<int> sorted_groups() {
     std::vector<int> result;
@@ -531,7 +567,8 @@ class Walk {
         m = 1;
         stack.push_back({g, true});
         for (int d : reads(g)) {
-          if (mark[static_cast<size_t>(d)] == 1) throw ir::IrError("fusion: two kernels depend on each other");
+          if (mark[static_cast<size_t>(d)] == 1)
+            throw ir::IrError("fusion: two kernels depend on each other");
           if (mark[static_cast<size_t>(d)] == 0) stack.push_back({d, false});
         }
       }
@@ -607,7 +644,9 @@ Map through_view(const ir::Node& view, const Map& map) {
     }
     default: {  // Flip
       Map result = map;
-      for (int64_t d : ints) result[static_cast<size_t>(d)] = Index(x.shape()[static_cast<size_t>(d)] - 1) - map[static_cast<size_t>(d)];
+      for (int64_t d : ints)
+        result[static_cast<size_t>(d)] =
+            Index(x.shape()[static_cast<size_t>(d)] - 1) - map[static_cast<size_t>(d)];
       return result;
     }
   }

@@ -1,5 +1,5 @@
-// Fusion: a graph becomes kernels. One walk from the outputs to the inputs gives each node the kernel of its readers
-// where that is legal, or a kernel of its own; legal means that a schedule accepts the merged kernel.
+// Fusion: a graph becomes kernels. One walk from the outputs to the inputs gives each node the kernel of its
+// readers where that is legal, or a kernel of its own; legal means that a schedule accepts the merged kernel.
 #pragma once
 
 #include <string>
@@ -12,26 +12,26 @@ namespace tenon::passes {
 
 // Every limit of fusion, in one place.
 struct FusionLimits {
-  int max_instrs = 160;               // instructions of a kernel before expansion
-  int max_cost = 2000;                // add-equivalents an element: caps the size of the generated function
-  int max_buffers = 30;               // distinct tensors read or written
+  int max_instrs = 160;  // instructions of a kernel before expansion
+  int max_cost = 2000;   // add-equivalents an element: caps the size of the generated function
+  int max_buffers = 30;  // distinct tensors read or written
   int max_reductions = 6;
-  int max_recompute_cost = 4;         // a value broadcast along an outer axis may be recomputed up to this cost
-  int max_siblings = 16;              // readers of one value that are tried pairwise as one kernel
+  int max_recompute_cost = 4;  // a value broadcast along an outer axis may be recomputed up to this cost
+  int max_siblings = 16;       // readers of one value that are tried pairwise as one kernel
   int64_t max_row_bytes = 256 << 10;  // values kept across a reduction, per row (Lanes) or per tile (Columns)
 };
 
 struct FusionOptions {
-  bool enabled = true;                // off: every non-view node is a kernel of its own
+  bool enabled = true;  // off: every non-view node is a kernel of its own
   FusionLimits limits;
 };
 
 struct FusedKernel {
   ir::Kernel kernel;
-  std::vector<ir::Node*> inputs;      // behind each In buffer, in buffer order
-  std::vector<ir::Node*> outputs;     // behind each Out buffer
-  std::vector<ir::Node*> scalars;     // the Const node behind each kernel scalar
-  std::vector<ir::Node*> fused;       // all nodes computed here, operands first
+  std::vector<ir::Node*> inputs;   // behind each In buffer, in buffer order
+  std::vector<ir::Node*> outputs;  // behind each Out buffer
+  std::vector<ir::Node*> scalars;  // the Const node behind each kernel scalar
+  std::vector<ir::Node*> fused;    // all nodes computed here, operands first
 };
 
 struct Refusal {
@@ -41,12 +41,12 @@ struct Refusal {
 };
 
 struct FusionResult {
-  std::vector<FusedKernel> kernels;   // in an order that respects their dependences
+  std::vector<FusedKernel> kernels;  // in an order that respects their dependences
   std::vector<Refusal> refusals;
 };
 
-// `outputs` are stored, each once, whether they are computed, constants or views; every Input reachable is a buffer.
-// An output that others read becomes one more output of the kernel that computes it.
+// `outputs` are stored, each once, whether they are computed, constants or views; every Input reachable is a
+// buffer. An output that others read becomes one more output of the kernel that computes it.
 FusionResult fuse(const std::vector<ir::NodeRef>& outputs, const FusionOptions& options = {});
 
 }  // namespace tenon::passes

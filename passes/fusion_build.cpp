@@ -1,6 +1,6 @@
-// A finished group -> kernel IR. Views dissolve into index expressions; members become instructions in the order of
-// their nodes; what the group does not compute is loaded. In: a Group. Out: a FusedKernel whose buffers and scalars
-// name the nodes behind them.
+// A finished group -> kernel IR. Views dissolve into index expressions; members become instructions in the
+// order of their nodes; what the group does not compute is loaded. In: a Group. Out: a FusedKernel whose
+// buffers and scalars name the nodes behind them.
 #include <algorithm>
 
 #include "passes/fusion_group.h"
@@ -24,7 +24,8 @@ class Build {
     number_axes();
     std::vector<const Member*> members;
     for (const Member& m : group_.members) members.push_back(&m);
-    std::sort(members.begin(), members.end(), [](const Member* a, const Member* b) { return a->node->id() < b->node->id(); });
+    std::sort(members.begin(), members.end(),
+              [](const Member* a, const Member* b) { return a->node->id() < b->node->id(); });
     for (const Member* m : members) emit(*m);
     for (const Member* m : members) {
       if (m->stored) store(*m);
@@ -82,7 +83,8 @@ class Build {
       if (result_.inputs[i] == node) return in_slot_[i];
     }
     result_.inputs.push_back(node);
-    in_slot_.push_back(result_.kernel.add_buffer("x" + std::to_string(in_slot_.size()), node->dtype(), ir::Role::In, node->numel()));
+    in_slot_.push_back(result_.kernel.add_buffer("x" + std::to_string(in_slot_.size()), node->dtype(),
+                                                 ir::Role::In, node->numel()));
     return in_slot_.back();
   }
 
@@ -91,10 +93,12 @@ class Build {
       if (result_.scalars[i] == node) return builder_.scalar(static_cast<int>(i));
     }
     result_.scalars.push_back(node);
-    return builder_.scalar(result_.kernel.add_scalar("a" + std::to_string(result_.scalars.size() - 1), node->dtype()));
+    return builder_.scalar(
+        result_.kernel.add_scalar("a" + std::to_string(result_.scalars.size() - 1), node->dtype()));
   }
 
-  // The value of `node` at `map` (in the group's axes), looking through views. Where a guard fails it is `otherwise`.
+  // The value of `node` at `map` (in the group's axes), looking through views. Where a guard fails it is
+  // `otherwise`.
   Value read(Node* node, Map map, std::vector<Guard> guards = {}, Value otherwise = -1) {
     while (is_view(node->op())) {
       if (group_.find(node) != nullptr && group_.find(node)->map == map && value_.count(node) != 0) break;
@@ -107,7 +111,8 @@ class Build {
       Index index = renumber(map[static_cast<size_t>(node->ints()[0])]);
       return guarded(builder_.index(index, level_of(index)), guards, otherwise);
     }
-    if (is_empty_reduce(*node)) return builder_.constant(ir::reduce_identity(node->op(), node->dtype()));
+    if (is_empty_reduce(*node))
+      return guarded(builder_.constant(ir::reduce_identity(node->op(), node->dtype())), guards, otherwise);
     Index index = renumber(ir::flatten(map, node->shape()));
     Level level = level_of(index);
     for (const Guard& g : guards) level = std::max(level, level_of(g.value));
@@ -118,8 +123,9 @@ class Build {
   Value guarded(Value value, const std::vector<Guard>& guards, Value otherwise) {
     for (const Guard& g : guards) {
       Value at = builder_.index(g.value, level_of(g.value));
-      Value inside = builder_.op(Op::And, {builder_.op(Op::Ge, {at, builder_.constant(ir::constant(ir::DType::I64, g.lo))}),
-                                           builder_.op(Op::Lt, {at, builder_.constant(ir::constant(ir::DType::I64, g.hi))})});
+      Value inside = builder_.op(
+          Op::And, {builder_.op(Op::Ge, {at, builder_.constant(ir::constant(ir::DType::I64, g.lo))}),
+                    builder_.op(Op::Lt, {at, builder_.constant(ir::constant(ir::DType::I64, g.hi))})});
       value = builder_.op(Op::Where, {inside, value, otherwise});
     }
     return value;
@@ -134,7 +140,8 @@ class Build {
     } else if (op == Op::Const || op == Op::Iota || is_empty_reduce(*node)) {
       value = read(node, m.map);
     } else if (ir::is_reduce(op)) {
-      value = builder_.reduce(op, read(node->inputs()[0], reduced_operand_map(group_, *node, m.map)), *group_.tree);
+      value = builder_.reduce(op, read(node->inputs()[0], reduced_operand_map(group_, *node, m.map)),
+                              *group_.tree);
     } else if (op == Op::Dot) {
       Map a = m.map, b = m.map;
       a.back() = b[b.size() - 2] = group_.axis(group_.contract);
@@ -184,7 +191,8 @@ class Build {
 
   void store(const Member& m) {
     Node* node = m.node;
-    int buffer = result_.kernel.add_buffer("y" + std::to_string(result_.outputs.size()), node->dtype(), ir::Role::Out, node->numel());
+    int buffer = result_.kernel.add_buffer("y" + std::to_string(result_.outputs.size()), node->dtype(),
+                                           ir::Role::Out, node->numel());
     result_.outputs.push_back(node);
     Index index = renumber(ir::flatten(m.map, node->shape()));
     builder_.store(buffer, index, value_.at(node), level_of(index));

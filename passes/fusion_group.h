@@ -1,4 +1,5 @@
-// The unit that fusion grows: one iteration space and the nodes computed in it. Private to passes/fusion*.cpp.
+// The unit that fusion grows: one iteration space and the nodes computed in it. Private to
+// passes/fusion*.cpp.
 #pragma once
 
 #include <optional>
@@ -29,15 +30,15 @@ struct Member {
 };
 
 struct Group {
-  std::vector<GroupAxis> axes;               // creation order: the root's dims, then inner or contract axes
-  std::vector<Member> members;               // consumers first, as the walk meets them
+  std::vector<GroupAxis> axes;  // creation order: the root's dims, then inner or contract axes
+  std::vector<Member> members;  // consumers first, as the walk meets them
   std::unordered_map<const ir::Node*, size_t> index;  // node -> members
-  std::optional<ir::ReduceTree> tree;        // of its reductions
-  std::vector<int> inner;                    // inner axes in reduction order
-  int contract = -1;                         // the contract axis of a Dot
+  std::optional<ir::ReduceTree> tree;                 // of its reductions
+  std::vector<int> inner;                             // inner axes in reduction order
+  int contract = -1;                                  // the contract axis of a Dot
   int reductions = 0;
   int cost = 0;
-  bool alive = true;                         // false once merged into another
+  bool alive = true;  // false once merged into another
 
   ir::Index axis(int id) const { return ir::Index::axis(id, axes[static_cast<size_t>(id)].extent); }
   int add_axis(int64_t extent, ir::AxisKind kind) {
@@ -54,11 +55,11 @@ struct Group {
   }
 };
 
-// The reduced dims of a reduction as its tree sees them: dims of size 1 do not count, adjacent reduced dims are one.
-// The tree is therefore a function of the logical shape alone.
+// The reduced dims of a reduction as its tree sees them: dims of size 1 do not count, adjacent reduced dims
+// are one. The tree is therefore a function of the logical shape alone.
 struct ReduceShape {
-  std::vector<std::vector<int>> runs;        // each run: adjacent reduced dims of the input, outermost first
-  std::vector<int64_t> extents;              // of the runs; {1} if every reduced dim has size 1
+  std::vector<std::vector<int>> runs;  // each run: adjacent reduced dims of the input, outermost first
+  std::vector<int64_t> extents;        // of the runs; {1} if every reduced dim has size 1
   ir::ReduceTree tree;
 };
 ReduceShape reduce_shape(const ir::Node& reduce);
@@ -67,14 +68,13 @@ inline bool is_empty_reduce(const ir::Node& node) {
   return (ir::is_reduce(node.op()) || node.op() == ir::Op::Dot) && node.inputs()[0]->numel() == 0;
 }
 
-// Where a reduction at `map` reads its input: the kept dims from the map, the reduced ones along the inner axes.
+// Where a reduction at `map` reads its input: the kept dims from the map, the reduced ones along the inner
+// axes.
 Map reduced_operand_map(const Group& g, const ir::Node& reduce, const Map& map);
 
 // The map of input number `input` of a pure view node, given the map of the view.
 Map through_view(const ir::Node& view, const Map& map);
-inline bool is_view(ir::Op op) {
-  return ir::is_movement(op) && op != ir::Op::Pad && op != ir::Op::Cat;
-}
+inline bool is_view(ir::Op op) { return ir::is_movement(op) && op != ir::Op::Pad && op != ir::Op::Cat; }
 
 // Builds the kernel of a finished group.
 FusedKernel build_kernel(const Group& group);

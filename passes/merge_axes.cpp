@@ -1,5 +1,6 @@
 // Merges adjacent parallel axes that every index runs through as one.
-//   axes i: 4096 parallel, j: 1024 parallel      load x[1024*i + j]     ->     axes i: 4194304 parallel      load x[i]
+//   axes i: 4096 parallel, j: 1024 parallel      load x[1024*i + j]     ->     axes i: 4194304 parallel load
+//   x[i]
 #include "passes/nest.h"
 
 namespace tenon::passes {
@@ -7,16 +8,20 @@ namespace {
 
 using ir::Index;
 
-// Writes every index of the kernel in terms of a merged axis `a` (extent A*B) in place of a and b. False if some index
-// that was affine in them would need div or mod.
+// Writes every index of the kernel in terms of a merged axis `a` (extent A*B) in place of a and b. False if
+// some index that was affine in them would need div or mod.
 bool merge(ir::Kernel& kernel, int a, int b) {
   int64_t extent_b = kernel.axes[static_cast<size_t>(b)].extent;
   Index merged = Index::axis(a, kernel.axes[static_cast<size_t>(a)].extent * extent_b);
   Index outer = floor_div(merged, extent_b), inner = floor_mod(merged, extent_b);
   auto rewrite = [&](const Index& index) {
-    return index.substitute([&](int axis, int64_t extent) { return axis == a ? outer : axis == b ? inner : Index::axis(axis, extent); });
+    return index.substitute([&](int axis, int64_t extent) {
+      return axis == a ? outer : axis == b ? inner : Index::axis(axis, extent);
+    });
   };
-  auto stays_simple = [](const Index& before, const Index& after) { return after.terms().size() <= before.terms().size() && (!before.is_affine() || after.is_affine()); };
+  auto stays_simple = [](const Index& before, const Index& after) {
+    return after.terms().size() <= before.terms().size() && (!before.is_affine() || after.is_affine());
+  };
   std::vector<ir::Instr> instrs = kernel.instrs;
   for (ir::Instr& in : instrs) {
     Index index = rewrite(in.index);
@@ -68,7 +73,8 @@ ir::Kernel merge_axes(const ir::Kernel& kernel) {
   for (size_t i = parallel.size(); i-- > 1;) {
     // A contraction keeps its last two parallel axes: rows and columns of the product.
     if (result.has(ir::AxisKind::Contract) && i + 2 >= parallel.size()) continue;
-    if (merge(result, parallel[i - 1], parallel[i])) parallel.erase(parallel.begin() + static_cast<std::ptrdiff_t>(i));
+    if (merge(result, parallel[i - 1], parallel[i]))
+      parallel.erase(parallel.begin() + static_cast<std::ptrdiff_t>(i));
   }
   renumber(result);
   return result;

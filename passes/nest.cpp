@@ -1,5 +1,5 @@
-// Nest: kernel instructions -> loop-tree statements in a scope (see nest.h). Takes index expressions, gives address
-// arithmetic; knows contiguous, broadcast, strided and gathered vector access, guards and masks.
+// Nest: kernel instructions -> loop-tree statements in a scope (see nest.h). Takes index expressions, gives
+// address arithmetic; knows contiguous, broadcast, strided and gathered vector access, guards and masks.
 #include "passes/nest.h"
 
 #include <algorithm>
@@ -28,7 +28,8 @@ int32_t Nest::size_slot(int64_t value) {
   return slot;
 }
 
-// --- vectors ----------------------------------------------------------------------------------------------------------
+// --- vectors
+// ----------------------------------------------------------------------------------------------------------
 
 void Nest::set_lane_axis(int axis, int lanes) {
   if (lanes == 1) axis = -1;
@@ -49,14 +50,16 @@ void Nest::set_lane_axis(int axis, int lanes) {
 }
 
 ValueId Nest::tail_mask(ValueId position, ValueId end) {
-  ValueId left = builder_.op(Op::Cast, {builder_.op(Op::Min, {builder_.op(Op::Sub, {end, position}), literal(lanes_)})}, DType::I32);
+  ValueId left = builder_.op(
+      Op::Cast, {builder_.op(Op::Min, {builder_.op(Op::Sub, {end, position}), literal(lanes_)})}, DType::I32);
   ValueId zero = builder_.constant(ir::constant(DType::I32, int64_t{0}));
   ValueId one = builder_.constant(ir::constant(DType::I32, int64_t{1}));
   ValueId ramp = builder_.let(Op::Ramp, {zero, one}, VType{DType::I32, static_cast<int16_t>(lanes_)});
   return builder_.op(Op::Lt, {ramp, builder_.splat(left, lanes_)});
 }
 
-// --- scopes -----------------------------------------------------------------------------------------------------------
+// --- scopes
+// -----------------------------------------------------------------------------------------------------------
 
 void Nest::push() { scopes_.emplace_back(); }
 void Nest::pop() { scopes_.pop_back(); }
@@ -76,7 +79,9 @@ ValueId Nest::find_axis(int axis) const {
 
 ValueId Nest::axis_value(int axis) const {
   ValueId value = find_axis(axis);
-  if (value < 0) throw ir::IrError("schedule: axis " + kernel_.axes[static_cast<size_t>(axis)].name + " is used outside its loop");
+  if (value < 0)
+    throw ir::IrError("schedule: axis " + kernel_.axes[static_cast<size_t>(axis)].name +
+                      " is used outside its loop");
   return value;
 }
 
@@ -97,7 +102,12 @@ ValueId Nest::linear_index(std::span<const int> axes) {
   ValueId result = -1;
   for (int a : axes) {
     ValueId at = axis_value(a);
-    result = result < 0 ? at : builder_.op(Op::Add, {builder_.op(Op::Mul, {result, size(kernel_.axes[static_cast<size_t>(a)].extent)}), at});
+    result =
+        result < 0
+            ? at
+            : builder_.op(
+                  Op::Add,
+                  {builder_.op(Op::Mul, {result, size(kernel_.axes[static_cast<size_t>(a)].extent)}), at});
   }
   return result < 0 ? literal(0) : result;
 }
@@ -117,7 +127,8 @@ void Nest::prepare(std::span<const Value> instrs) {
   }
 }
 
-// --- addresses ----------------------------------------------------------------------------------------------------------
+// --- addresses
+// ----------------------------------------------------------------------------------------------------------
 
 int Nest::index_number(const Index& index) {
   for (size_t i = 0; i < indices_.size(); ++i) {
@@ -146,7 +157,9 @@ Nest::Partial Nest::partial(const Index& index) {
     result = it->second;
     break;
   }
-  auto add = [&](ValueId x) { result.value = result.value < 0 ? x : builder_.op(Op::Add, {result.value, x}); };
+  auto add = [&](ValueId x) {
+    result.value = result.value < 0 ? x : builder_.op(Op::Add, {result.value, x});
+  };
   std::span<const Index::Term> terms = index.terms();
   for (size_t t = 0; t < terms.size(); ++t) {
     uint64_t bit = uint64_t{1} << t;
@@ -185,13 +198,14 @@ ValueId Nest::floor_div_literal(ValueId x, int64_t d) {
   return builder_.quotient(x, divisor);
 }
 
-// The value of one term, without its coefficient. Inside compound terms div and mod run on non-negative numbers: a
-// multiple of the modulus (or of the divisor) is added first where the bounds allow negative ones.
+// The value of one term, without its coefficient. Inside compound terms div and mod run on non-negative
+// numbers: a multiple of the modulus (or of the divisor) is added first where the bounds allow negative ones.
 ValueId Nest::term_value(const Index::Term& term, bool vector) {
   if (term.axis >= 0) {
     if (!vector) return axis_value(term.axis);
     if (term.axis != lane_axis_) return splat_index(axis_value(term.axis));
-    return builder_.let(Op::Ramp, {axis_value(term.axis), literal(1)}, VType{DType::I64, static_cast<int16_t>(lanes_)});
+    return builder_.let(Op::Ramp, {axis_value(term.axis), literal(1)},
+                        VType{DType::I64, static_cast<int16_t>(lanes_)});
   }
   Index inner = term.inner_index();
   int64_t period = term.modulus != 0 ? term.modulus : term.divisor;
@@ -245,7 +259,8 @@ ValueId Nest::vector_index(const Index& index, bool literals) {
   return sum < 0 ? splat_index(literal(0)) : sum;
 }
 
-// --- values -----------------------------------------------------------------------------------------------------------
+// --- values
+// -----------------------------------------------------------------------------------------------------------
 
 void Nest::set(Value v, ValueId value) { scopes_.back().values[key(v)] = value; }
 
@@ -262,7 +277,8 @@ ValueId Nest::get(Value v) {
   }
   Op op = instr(v).op;
   if (op != Op::Const && op != Op::Scalar) {
-    throw ir::IrError("schedule: %" + std::to_string(v) + " of " + kernel_.name + " is used before it is computed");
+    throw ir::IrError("schedule: %" + std::to_string(v) + " of " + kernel_.name +
+                      " is used before it is computed");
   }
   emit(v);  // constants and arguments are made where they are first needed
   return get(v);
@@ -274,7 +290,8 @@ ValueId Nest::vector(Value v) {
     if (auto it = scopes_[s].splats.find(v); it != scopes_[s].splats.end()) return it->second;
   }
   const Instr& in = instr(v);
-  ValueId wide = in.op == Op::Const ? builder_.constant({in.dtype, in.bits}, lanes_) : builder_.splat(get(v), lanes_);
+  ValueId wide =
+      in.op == Op::Const ? builder_.constant({in.dtype, in.bits}, lanes_) : builder_.splat(get(v), lanes_);
   scopes_.back().splats[v] = wide;
   return wide;
 }
@@ -367,8 +384,11 @@ void Nest::emit(Value v) {
         result = vector_index(in.index, false);
         break;
       }
-      ValueId step = stride.value == 1 ? literal(1) : builder_.size(coefficient_slot(index_number(in.index), 62, stride.value));
-      result = builder_.let(Op::Ramp, {address(in.index), step}, VType{DType::I64, static_cast<int16_t>(lanes_)});
+      ValueId step = stride.value == 1
+                         ? literal(1)
+                         : builder_.size(coefficient_slot(index_number(in.index), 62, stride.value));
+      result =
+          builder_.let(Op::Ramp, {address(in.index), step}, VType{DType::I64, static_cast<int16_t>(lanes_)});
       break;
     }
     default: {
@@ -380,7 +400,8 @@ void Nest::emit(Value v) {
   set(v, result);
 }
 
-void vector_loop(Nest& nest, int axis, ValueId begin, ValueId end, int unroll, const std::function<void()>& body) {
+void vector_loop(Nest& nest, int axis, ValueId begin, ValueId end, int unroll,
+                 const std::function<void()>& body) {
   ir::TreeBuilder& b = nest.b();
   int64_t step = int64_t{unroll} * nest.lanes();
   ValueId main_end = end;

@@ -1,6 +1,7 @@
-// What every CPU schedule shares: turning kernel instructions into loop-tree statements inside some loops. A Nest knows
-// which value each axis has in the current scope, computes addresses from it (each part of a sum in the outermost
-// scope where it is known), and emits an instruction as a scalar, or as a vector if it varies along the lane axis.
+// What every CPU schedule shares: turning kernel instructions into loop-tree statements inside some loops. A
+// Nest knows which value each axis has in the current scope, computes addresses from it (each part of a sum
+// in the outermost scope where it is known), and emits an instruction as a scalar, or as a vector if it
+// varies along the lane axis.
 //
 //   kernel:     %0 = load x[1024*i + j] : f32            axes i bound to %r, j bound to %c and vectorised
 //   loop tree:  %4 = mul %r, s2    (in the scope of %r)
@@ -25,12 +26,14 @@ class Nest {
   const ir::Kernel& kernel() const { return kernel_; }
   const ir::Instr& instr(ir::Value v) const { return kernel_.instrs[static_cast<size_t>(v)]; }
 
-  // --- sizes: numbers that are parameters of the tree --------------------------------------------------------------
-  int32_t size_slot(int64_t value);                  // a fresh parameter with this value
+  // --- sizes: numbers that are parameters of the tree
+  // --------------------------------------------------------------
+  int32_t size_slot(int64_t value);  // a fresh parameter with this value
   ir::ValueId size(int64_t value) { return builder_.size(size_slot(value)); }
   ir::ValueId literal(int64_t value) { return builder_.index_constant(value); }
 
-  // --- vectors -----------------------------------------------------------------------------------------------------
+  // --- vectors
+  // -----------------------------------------------------------------------------------------------------
   // From here on values that vary along `axis` are vectors of `lanes` elements at consecutive positions.
   void set_lane_axis(int axis, int lanes);
   int lanes() const { return lanes_; }
@@ -42,36 +45,38 @@ class Nest {
   // lane l is live iff position + l < end
   ir::ValueId tail_mask(ir::ValueId position, ir::ValueId end);
 
-  // --- scopes ------------------------------------------------------------------------------------------------------
+  // --- scopes
+  // ------------------------------------------------------------------------------------------------------
   void push();
   void pop();
-  void bind(int axis, ir::ValueId index);            // in the innermost scope; the lane axis: of lane 0
+  void bind(int axis, ir::ValueId index);  // in the innermost scope; the lane axis: of lane 0
   // Splits a linear index into the axes, row-major, and binds them; extents become size parameters.
   void bind_linear(std::span<const int> axes, ir::ValueId linear);
   ir::ValueId axis_value(int axis) const;
-  // Computes in this scope what the coming inner scope needs of these instructions but does not vary there: partial
-  // addresses, scalar operands as vectors.
+  // Computes in this scope what the coming inner scope needs of these instructions but does not vary there:
+  // partial addresses, scalar operands as vectors.
   void prepare(std::span<const ir::Value> instrs);
 
-  // --- values ------------------------------------------------------------------------------------------------------
-  void set(ir::Value v, ir::ValueId value);          // gives a reduction's or carried value in this scope
+  // --- values
+  // ------------------------------------------------------------------------------------------------------
+  void set(ir::Value v, ir::ValueId value);  // gives a reduction's or carried value in this scope
   bool known(ir::Value v) const;
-  ir::ValueId get(ir::Value v);                      // as it is: scalar, or vector if it varies
-  ir::ValueId vector(ir::Value v);                   // splat if scalar
-  void emit(ir::Value v);                            // computes it (or stores) here
+  ir::ValueId get(ir::Value v);                         // as it is: scalar, or vector if it varies
+  ir::ValueId vector(ir::Value v);                      // splat if scalar
+  void emit(ir::Value v);                               // computes it (or stores) here
   ir::ValueId linear_index(std::span<const int> axes);  // row-major position in the product of bound axes
 
  private:
   struct Partial {
-    ir::ValueId value = -1;                          // -1: zero so far
-    uint64_t terms = 0;                              // bit i: term i is in; bit 63: the constant is in
-    bool lane_bound = false;                         // a term along the lane axis is in: holds for one sub-vector
+    ir::ValueId value = -1;   // -1: zero so far
+    uint64_t terms = 0;       // bit i: term i is in; bit 63: the constant is in
+    bool lane_bound = false;  // a term along the lane axis is in: holds for one sub-vector
   };
   struct Scope {
-    std::unordered_map<int64_t, ir::ValueId> values; // key(v)
+    std::unordered_map<int64_t, ir::ValueId> values;  // key(v)
     std::unordered_map<int64_t, ir::ValueId> splats;
-    std::unordered_map<int64_t, Partial> partials;   // by partial_key
-    std::unordered_map<int, ir::ValueId> axes;       // axis * kSubs + sub
+    std::unordered_map<int64_t, Partial> partials;  // by partial_key
+    std::unordered_map<int, ir::ValueId> axes;      // axis * kSubs + sub
   };
   static constexpr int kSubs = 64, kNoSub = kSubs - 1;
 
@@ -79,10 +84,10 @@ class Nest {
   int index_number(const ir::Index& index);
   int64_t partial_key(const ir::Index& index, int sub);
   int32_t coefficient_slot(int number, size_t term, int64_t value);
-  Partial partial(const ir::Index& index);           // extended as far as the bound axes allow
-  ir::ValueId find_axis(int axis) const;             // -1 if not bound
-  ir::ValueId address(const ir::Index& index);       // scalar; lane axis at lane 0
-  ir::ValueId literal_index(const ir::Index& index); // scalar, numbers as literals (inside compound terms)
+  Partial partial(const ir::Index& index);            // extended as far as the bound axes allow
+  ir::ValueId find_axis(int axis) const;              // -1 if not bound
+  ir::ValueId address(const ir::Index& index);        // scalar; lane axis at lane 0
+  ir::ValueId literal_index(const ir::Index& index);  // scalar, numbers as literals (inside compound terms)
   ir::ValueId vector_index(const ir::Index& index, bool literals);
   ir::ValueId term_value(const ir::Index::Term& term, bool vector);
   ir::ValueId floor_div_literal(ir::ValueId x, int64_t d);
@@ -91,7 +96,7 @@ class Nest {
   ir::ValueId load(const ir::Instr& instr, bool vector);
   ir::ValueId load_at(const ir::Instr& instr, ir::ValueId mask);
   void store(const ir::Instr& instr);
-  ir::ValueId both(ir::ValueId a, ir::ValueId b);    // conjunction of masks, -1 = true
+  ir::ValueId both(ir::ValueId a, ir::ValueId b);  // conjunction of masks, -1 = true
 
   const ir::Kernel& kernel_;
   ir::TreeBuilder& builder_;
@@ -102,15 +107,17 @@ class Nest {
   ir::ValueId mask_ = -1;
   std::vector<bool> varies_;
   std::vector<Scope> scopes_;
-  std::vector<ir::Index> indices_;                   // numbered index expressions
-  std::unordered_map<int64_t, int32_t> slots_;       // coefficient parameters: number * 64 + term
+  std::vector<ir::Index> indices_;              // numbered index expressions
+  std::unordered_map<int64_t, int32_t> slots_;  // coefficient parameters: number * 64 + term
 };
 
-// Runs body(position, mask) over [begin, end) of the lane axis: `unroll` vectors a step, then single masked vectors.
-// The body is called in a scope of its own with the lane axis bound.
-void vector_loop(Nest& nest, int axis, ir::ValueId begin, ir::ValueId end, int unroll, const std::function<void()>& body);
+// Runs body(position, mask) over [begin, end) of the lane axis: `unroll` vectors a step, then single masked
+// vectors. The body is called in a scope of its own with the lane axis bound.
+void vector_loop(Nest& nest, int axis, ir::ValueId begin, ir::ValueId end, int unroll,
+                 const std::function<void()>& body);
 
-// Parallel axes that are adjacent in every index become one: [4096, 1024] contiguous everywhere is one axis of 4194304.
+// Parallel axes that are adjacent in every index become one: [4096, 1024] contiguous everywhere is one axis
+// of 4194304.
 ir::Kernel merge_axes(const ir::Kernel& kernel);
 
 }  // namespace tenon::passes

@@ -1,5 +1,5 @@
-// The passes over graphs and kernels, by name and in order. tenon-opt and TENON_DUMP use this list; nothing else
-// decides what runs.
+// The passes over graphs and kernels, by name and in order. tenon-opt and TENON_DUMP use this list; nothing
+// else decides what runs.
 #pragma once
 
 #include <functional>
@@ -13,27 +13,28 @@
 namespace tenon::passes {
 
 // Graph -> graph. Each is pure; each file in passes/ opens with what it does and a small before/after.
-ir::Graph simplify(const ir::Graph& graph);         // algebraic identities (the rules of ir/fold.cpp)
-ir::Graph fold_constants(const ir::Graph& graph);   // ops on constants, up to kFoldLimit elements of work
-ir::Graph fold_views(const ir::Graph& graph);       // chains of movement ops become one or none
+ir::Graph simplify(const ir::Graph& graph);        // algebraic identities (the rules of ir/fold.cpp)
+ir::Graph fold_constants(const ir::Graph& graph);  // ops on constants, up to kFoldLimit elements of work
+ir::Graph fold_views(const ir::Graph& graph);      // chains of movement ops become one or none
 ir::Graph common_subexpressions(const ir::Graph& graph);
 ir::Graph dead_code(const ir::Graph& graph);
 inline constexpr int64_t kFoldLimit = 4096;
 
 struct GraphPass {
-  std::string_view name;     // "simplify", "fold-constants", "fold-views", "cse", "dce"
+  std::string_view name;  // "simplify", "fold-constants", "fold-views", "cse", "dce"
   std::string_view summary;
   ir::Graph (*run)(const ir::Graph&);
 };
-std::span<const GraphPass> graph_passes();          // in the order in which they run
+std::span<const GraphPass> graph_passes();  // in the order in which they run
 
 // Kernel -> kernel, before scheduling.
-ir::Kernel expand_half(const ir::Kernel& kernel);   // f16/bf16 arithmetic: widen, compute in f32, round after each op
-ir::Kernel expand_math(const ir::Kernel& kernel);   // ops marked Expands become basic ops: our own polynomials
-ir::Kernel clean(const ir::Kernel& kernel);         // shared pure instructions, no dead ones
+ir::Kernel expand_half(
+    const ir::Kernel& kernel);  // f16/bf16 arithmetic: widen, compute in f32, round after each op
+ir::Kernel expand_math(const ir::Kernel& kernel);  // ops marked Expands become basic ops: our own polynomials
+ir::Kernel clean(const ir::Kernel& kernel);        // shared pure instructions, no dead ones
 
 struct KernelPass {
-  std::string_view name;     // "expand-half", "expand-math", "clean"
+  std::string_view name;  // "expand-half", "expand-math", "clean"
   std::string_view summary;
   ir::Kernel (*run)(const ir::Kernel&);
 };
@@ -41,6 +42,7 @@ std::span<const KernelPass> kernel_passes();
 
 // Called with each stage's name and text provider when a dump is wanted.
 using PassObserver = std::function<void(std::string_view pass, const std::function<std::string()>& text)>;
-ir::Kernel run_kernel_passes(ir::Kernel kernel, const PassObserver& observer = {});  // all of them, verifying after each
+ir::Kernel run_kernel_passes(ir::Kernel kernel,
+                             const PassObserver& observer = {});  // all of them, verifying after each
 
 }  // namespace tenon::passes

@@ -1,4 +1,5 @@
-// In which loop over the inner axes each instruction of a reducing kernel runs, and what is kept between loops.
+// In which loop over the inner axes each instruction of a reducing kernel runs, and what is kept between
+// loops.
 //
 //   %0 = load x        loop 0 and 1 (a load is done again)
 //   %1 = max %0        loop 0
@@ -64,7 +65,8 @@ ReduceLoops plan_loops(const ir::Kernel& kernel) {
     if (ir::is_reduce(in.op)) {
       plan.reductions[static_cast<size_t>(plan.available[v]) - 1].push_back(value);
     } else if (in.level != Level::Full) {
-      if (in.op != Op::Const && in.op != Op::Scalar) plan.rows[static_cast<size_t>(plan.available[v])].push_back(value);
+      if (in.op != Op::Const && in.op != Op::Scalar)
+        plan.rows[static_cast<size_t>(plan.available[v])].push_back(value);
     } else {
       uint64_t carried = needed[v] & ~computed[v];
       if (carried != 0) plan.carried.push_back(value);

@@ -1,5 +1,5 @@
-// The arithmetic of reductions on registers: identities, combining two accumulators, folding lanes by halves. The
-// order in which schedules call it is that of ir::ReduceTree.
+// The arithmetic of reductions on registers: identities, combining two accumulators, folding lanes by halves.
+// The order in which schedules call it is that of ir::ReduceTree.
 #include <limits>
 
 #include "passes/schedule_cpu.h"
@@ -14,7 +14,8 @@ using ir::VType;
 Accumulator Reducer::identity(int lanes) {
   Op extreme = op_ == Op::ArgMax ? Op::ReduceMax : op_ == Op::ArgMin ? Op::ReduceMin : op_;
   Accumulator result{b_.constant(ir::reduce_identity(extreme, dtype_), lanes), -1};
-  if (has_index()) result.index = b_.constant(ir::constant(DType::I64, std::numeric_limits<int64_t>::max()), lanes);
+  if (has_index())
+    result.index = b_.constant(ir::constant(DType::I64, std::numeric_limits<int64_t>::max()), lanes);
   return result;
 }
 
@@ -33,7 +34,8 @@ Accumulator Reducer::combine(Accumulator a, Accumulator b) {
   ValueId same = b_.op(Op::Eq, {a.value, b.value});
   if (ir::is_float(dtype_)) {
     ValueId a_nan = b_.op(Op::Ne, {a.value, a.value}), b_nan = b_.op(Op::Ne, {b.value, b.value});
-    wins = b_.op(Op::Or, {b_.op(Op::And, {wins, b_.op(Op::Not, {a_nan})}), b_.op(Op::And, {b_nan, b_.op(Op::Not, {a_nan})})});
+    wins = b_.op(Op::Or, {b_.op(Op::And, {wins, b_.op(Op::Not, {a_nan})}),
+                          b_.op(Op::And, {b_nan, b_.op(Op::Not, {a_nan})})});
     same = b_.op(Op::Or, {same, b_.op(Op::And, {a_nan, b_nan})});
   }
   wins = b_.op(Op::Or, {wins, b_.op(Op::And, {same, b_.op(Op::Lt, {b.index, a.index})})});
@@ -70,7 +72,8 @@ Accumulator Reducer::fold(std::vector<Accumulator> parts) {
     auto half = [&](Op op, ValueId x) {
       return x < 0 ? x : b_.let(op, {x}, VType{b_.type(x).dtype, static_cast<int16_t>(lanes / 2)});
     };
-    a = combine({half(Op::Low, a.value), half(Op::Low, a.index)}, {half(Op::High, a.value), half(Op::High, a.index)});
+    a = combine({half(Op::Low, a.value), half(Op::Low, a.index)},
+                {half(Op::High, a.value), half(Op::High, a.index)});
   }
   return a;
 }

@@ -1,4 +1,5 @@
-// Schedules: a kernel (after run_kernel_passes) becomes a loop tree for one device. Shapes turn into size parameters.
+// Schedules: a kernel (after run_kernel_passes) becomes a loop tree for one device. Shapes turn into size
+// parameters.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +15,16 @@ namespace tenon::passes {
 // What a launch of a tree needs besides its buffers and scalars, for the concrete shapes it was lowered from.
 struct Lowered {
   ir::LoopTree tree;
-  std::string schedule;                // "pointwise", "rows", "columns", "split", "transpose", "contraction"
-  std::vector<int64_t> sizes;          // value of each size parameter
-  std::vector<double> phase_cost;      // estimated ns of one iteration of each phase, for the parallel grain
-  // (out, in) buffers of the kernel that may be the same memory: every element of `in` is read only at the place and
-  // before the time where `out` writes it.
+  std::string schedule;            // "pointwise", "rows", "columns", "split", "transpose", "contraction"
+  std::vector<int64_t> sizes;      // value of each size parameter
+  std::vector<double> phase_cost;  // estimated ns of one iteration of each phase, for the parallel grain
+  // (out, in) buffers of the kernel that may be the same memory: every element of `in` is read only at the
+  // place and before the time where `out` writes it.
   std::vector<std::pair<int, int>> donations;
 };
 
 struct CpuTarget {
-  int vector_bits = 256;               // 128, 256 or 512
+  int vector_bits = 256;  // 128, 256 or 512
   bool operator==(const CpuTarget&) const = default;
 };
 Lowered lower_cpu(const ir::Kernel& kernel, const CpuTarget& target);

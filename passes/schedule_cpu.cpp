@@ -1,8 +1,9 @@
 // Kernel -> loop tree for a CPU: picks the schedule, and holds the simplest one, pointwise.
 //
-//   pointwise, contiguous: phase over chunks of 4096 elements    pointwise, transposed: phase over tiles of 32 x 64, so that
-//     for v in chunk step 4 vectors { ... }                        a cache line read along the other axis is used up before
-//     for v in rest step 1 vector, masked { ... }                  it leaves the cache
+//   pointwise, contiguous: phase over chunks of 4096 elements    pointwise, transposed: phase over tiles of
+//   32 x 64, so that
+//     for v in chunk step 4 vectors { ... }                        a cache line read along the other axis is
+//     used up before for v in rest step 1 vector, masked { ... }                  it leaves the cache
 #include "passes/schedule_cpu.h"
 
 #include <algorithm>
@@ -51,7 +52,8 @@ Context::Context(const ir::Kernel& k, Lowered& lowered, const CpuTarget& target)
   tree.target = ir::Target::Cpu;
   tree.lanes = lanes;
   for (const ir::KernelBuffer& buffer : k.buffers) {
-    builder.add_buffer({buffer.name, buffer.dtype, buffer.role == ir::Role::In ? ir::Space::In : ir::Space::Out, -1, 0});
+    builder.add_buffer(
+        {buffer.name, buffer.dtype, buffer.role == ir::Role::In ? ir::Space::In : ir::Space::Out, -1, 0});
   }
   for (const ir::KernelScalar& scalar : k.scalars) tree.scalars.push_back(scalar.dtype);
 }
@@ -164,14 +166,16 @@ int transposed_axis(const Context& c, int lane_axis) {
   return -1;
 }
 
-// A transposed operand of a tile: read along its own contiguous axis into a local buffer [lane][other], from which the
-// tile's vectors then gather. Reading it in place would hit the same cache sets again and again for wide rows.
+// A transposed operand of a tile: read along its own contiguous axis into a local buffer [lane][other], from
+// which the tile's vectors then gather. Reading it in place would hit the same cache sets again and again for
+// wide rows.
 struct Staged {
   Value load;
   int32_t buffer;
 };
 
-void stage(Context& c, const std::vector<Staged>& staged, int lane_axis, int other, ValueId column, ValueId column_end, ValueId row, ValueId row_end) {
+void stage(Context& c, const std::vector<Staged>& staged, int lane_axis, int other, ValueId column,
+           ValueId column_end, ValueId row, ValueId row_end) {
   Nest& nest = c.nest;
   if (staged.empty()) return;
   nest.set_lane_axis(other, c.lanes);
@@ -184,7 +188,8 @@ void stage(Context& c, const std::vector<Staged>& staged, int lane_axis, int oth
     nest.prepare({&s.load, 1});
     vector_loop(nest, other, row, row_end, 1, [&] {
       nest.emit(s.load);
-      c.builder.store(s.buffer, c.add(base, c.sub(nest.axis_value(other), row)), nest.get(s.load), nest.mask());
+      c.builder.store(s.buffer, c.add(base, c.sub(nest.axis_value(other), row)), nest.get(s.load),
+                      nest.mask());
     });
     nest.pop();
   }
@@ -205,21 +210,26 @@ void lower_tiles(Context& c, int lane_axis, int other) {
   for (Value v : all_instrs(c.kernel)) {
     const ir::Instr& in = nest.instr(v);
     ir::Index::Stride along = in.index.stride(other), across = in.index.stride(lane_axis);
-    if (in.op == Op::Load && in.guards.empty() && along.ok && along.value == 1 && across.ok && across.value != 0) {
-      staged.push_back({v, c.builder.add_buffer({"tile" + std::to_string(staged.size()), in.dtype, ir::Space::Local, -1, kTileInner * kTileStride})});
+    if (in.op == Op::Load && in.guards.empty() && along.ok && along.value == 1 && across.ok &&
+        across.value != 0) {
+      staged.push_back({v, c.builder.add_buffer({"tile" + std::to_string(staged.size()), in.dtype,
+                                                 ir::Space::Local, -1, kTileInner * kTileStride})});
     } else {
       direct.push_back(v);
     }
   }
-  int64_t rows = (c.extent(other) + kTileOuter - 1) / kTileOuter, columns = (c.extent(lane_axis) + kTileInner - 1) / kTileInner;
-  ValueId t = c.begin_phase("tiles", c.product(outer) * rows * columns, 2 * c.ns_per_element * kTileOuter * kTileInner);
+  int64_t rows = (c.extent(other) + kTileOuter - 1) / kTileOuter,
+          columns = (c.extent(lane_axis) + kTileInner - 1) / kTileInner;
+  ValueId t = c.begin_phase("tiles", c.product(outer) * rows * columns,
+                            2 * c.ns_per_element * kTileOuter * kTileInner);
   auto [row_tile, column_tile] = c.divide(t, nest.size(columns));
   if (!outer.empty()) {
     auto [o, r] = c.divide(row_tile, nest.size(rows));
     nest.bind_linear(outer, o);
     row_tile = r;
   }
-  ValueId row = c.mul(row_tile, nest.literal(kTileOuter)), column = c.mul(column_tile, nest.literal(kTileInner));
+  ValueId row = c.mul(row_tile, nest.literal(kTileOuter)),
+          column = c.mul(column_tile, nest.literal(kTileInner));
   ValueId row_end = c.minimum(c.add(row, nest.literal(kTileOuter)), nest.size(c.extent(other)));
   ValueId column_end = c.minimum(c.add(column, nest.literal(kTileInner)), nest.size(c.extent(lane_axis)));
   stage(c, staged, lane_axis, other, column, column_end, row, row_end);
@@ -229,9 +239,11 @@ void lower_tiles(Context& c, int lane_axis, int other) {
   std::vector<Value> inner = hoist(nest, direct);
   ValueId in_tile = c.sub(at, row);
   vector_loop(nest, lane_axis, column, column_end, 1, [&] {
-    ValueId position = c.add(c.mul(c.sub(nest.axis_value(lane_axis), column), nest.literal(kTileStride)), in_tile);
+    ValueId position =
+        c.add(c.mul(c.sub(nest.axis_value(lane_axis), column), nest.literal(kTileStride)), in_tile);
     for (const Staged& s : staged) {
-      nest.set(s.load, c.builder.load_strided(s.buffer, position, nest.literal(kTileStride), nest.lanes(), nest.mask()));
+      nest.set(s.load, c.builder.load_strided(s.buffer, position, nest.literal(kTileStride), nest.lanes(),
+                                              nest.mask()));
     }
     emit_all(nest, inner);
   });
@@ -261,7 +273,9 @@ void lower_pointwise(Context& c) {
   int64_t extent = c.extent(lane_axis);
   bool chunked = outer.empty() || extent > 2 * kChunk;
   int64_t chunks = chunked ? (extent + kChunk - 1) / kChunk : 1;
-  ValueId t = c.begin_phase("elements", c.product(outer) * chunks, c.ns_per_element * static_cast<double>(std::min(extent, chunked ? kChunk : extent)));
+  ValueId t =
+      c.begin_phase("elements", c.product(outer) * chunks,
+                    c.ns_per_element * static_cast<double>(std::min(extent, chunked ? kChunk : extent)));
   ValueId begin = nest.literal(0), end = nest.size(extent), chunk = t;
   if (!outer.empty()) {
     ValueId row = t;
@@ -285,13 +299,18 @@ std::vector<std::pair<int, int>> in_place_pairs(const ir::Kernel& kernel) {
     const ir::Instr& store = kernel.instrs[s];
     if (store.op != Op::Store || !store.guards.empty()) continue;
     // A store before the last loop could be read again by a later one.
-    if (kernel.has(AxisKind::Inner) && (store.level != ir::Level::Full || plan.available[s] != plan.loops - 1)) continue;
+    if (kernel.has(AxisKind::Inner) &&
+        (store.level != ir::Level::Full || plan.available[s] != plan.loops - 1))
+      continue;
     for (size_t b = 0; b < kernel.buffers.size(); ++b) {
       const ir::KernelBuffer& in = kernel.buffers[b];
       const ir::KernelBuffer& out = kernel.buffers[static_cast<size_t>(store.slot)];
-      if (in.role != ir::Role::In || in.numel != out.numel || ir::item_size(in.dtype) != ir::item_size(out.dtype)) continue;
+      if (in.role != ir::Role::In || in.numel != out.numel ||
+          ir::item_size(in.dtype) != ir::item_size(out.dtype))
+        continue;
       bool same = std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const ir::Instr& i) {
-        return i.op != Op::Load || i.slot != static_cast<int>(b) || (i.index == store.index && i.guards.empty() && i.level == store.level);
+        return i.op != Op::Load || i.slot != static_cast<int>(b) ||
+               (i.index == store.index && i.guards.empty() && i.level == store.level);
       });
       if (same) pairs.emplace_back(store.slot, static_cast<int>(b));
     }

@@ -12,8 +12,8 @@ struct Context {
   Lowered& out;
   ir::TreeBuilder builder;
   Nest nest;
-  int lanes;                         // the widest vector the kernel's largest dtype allows
-  double ns_per_element;             // estimated, of one evaluation of every instruction, vectorised
+  int lanes;              // the widest vector the kernel's largest dtype allows
+  double ns_per_element;  // estimated, of one evaluation of every instruction, vectorised
 
   Context(const ir::Kernel& k, Lowered& lowered, const CpuTarget& target);
 
@@ -38,22 +38,23 @@ int best_lane_axis(const ir::Kernel& kernel);
 int unroll_for(size_t instrs);
 
 void lower_pointwise(Context& c);
-void lower_rows(Context& c);         // Lanes reductions, one parallel iteration a row
-void lower_split(Context& c);        // Lanes reductions of few long rows: blocks in parallel, then the rest
-void lower_columns(Context& c);      // Columns reductions, vectorised across results
+void lower_rows(Context& c);     // Lanes reductions, one parallel iteration a row
+void lower_split(Context& c);    // Lanes reductions of few long rows: blocks in parallel, then the rest
+void lower_columns(Context& c);  // Columns reductions, vectorised across results
 void lower_contraction(Context& c);
 
-// How the reductions of a kernel follow each other. Loop l runs over the inner axes; the reductions in it need only
-// results of loops before it. A value at full level is computed in the first loop that needs it; if later loops need it
-// too it is carried there through memory, unless it is only a load, which is done again.
+// How the reductions of a kernel follow each other. Loop l runs over the inner axes; the reductions in it
+// need only results of loops before it. A value at full level is computed in the first loop that needs it; if
+// later loops need it too it is carried there through memory, unless it is only a load, which is done again.
 struct ReduceLoops {
   int loops = 0;
-  std::vector<int> available;                       // by instruction: how many loops must be over before it is known
-  std::vector<std::vector<ir::Value>> full;         // by loop: full-level instructions and stores computed in it, in order
-  std::vector<std::vector<ir::Value>> reductions;   // by loop
-  std::vector<std::vector<ir::Value>> carried_in;   // by loop: values read back
-  std::vector<ir::Value> carried;                   // all values that are kept
-  std::vector<std::vector<ir::Value>> rows;         // by loops over (0 .. loops): row-level instructions and stores
+  std::vector<int> available;  // by instruction: how many loops must be over before it is known
+  std::vector<std::vector<ir::Value>>
+      full;  // by loop: full-level instructions and stores computed in it, in order
+  std::vector<std::vector<ir::Value>> reductions;  // by loop
+  std::vector<std::vector<ir::Value>> carried_in;  // by loop: values read back
+  std::vector<ir::Value> carried;                  // all values that are kept
+  std::vector<std::vector<ir::Value>> rows;  // by loops over (0 .. loops): row-level instructions and stores
 };
 ReduceLoops plan_loops(const ir::Kernel& kernel);
 
@@ -72,10 +73,10 @@ class Reducer {
   Accumulator identity(int lanes);
   Accumulator combine(Accumulator a, Accumulator b);
   Accumulator select(ir::ValueId mask, Accumulator a, Accumulator b);
-  Accumulator open(Accumulator init);               // registers starting as init
+  Accumulator open(Accumulator init);  // registers starting as init
   Accumulator read(Accumulator registers);
   void write(Accumulator registers, Accumulator value);
-  Accumulator fold(std::vector<Accumulator> parts); // by halves: parts, then lanes; to a scalar
+  Accumulator fold(std::vector<Accumulator> parts);  // by halves: parts, then lanes; to a scalar
   ir::ValueId result(Accumulator a) { return has_index() ? a.index : a.value; }
 
  private:

@@ -1,8 +1,10 @@
-// Schedule for Columns reductions: each lane is a result of its own, the inner axes are a serial loop, and a parallel
-// iteration takes a tile of neighbouring columns. Blocks of 256 elements are summed apart and added in order.
+// Schedule for Columns reductions: each lane is a result of its own, the inner axes are a serial loop, and a
+// parallel iteration takes a tile of neighbouring columns. Blocks of 256 elements are summed apart and added
+// in order.
 //
 //   phase columns: parallel (outer, tile)
-//     for b in 0..rows step 256 { block = identity; for r in b..b+256 { block += x[r, tile] }; total += block }
+//     for b in 0..rows step 256 { block = identity; for r in b..b+256 { block += x[r, tile] }; total += block
+//     }
 #include <algorithm>
 #include <map>
 
@@ -36,10 +38,12 @@ class Columns {
     c_.out.schedule = "columns";
     for (Value v : plan_.carried) {
       int64_t count = count_ * tile_;
-      carry_[v] = b_.add_buffer({"kept" + std::to_string(c_.out.tree.buffers.size()), nest_.instr(v).dtype, ir::Space::Local, nest_.size_slot(count), 0});
+      carry_[v] = b_.add_buffer({"kept" + std::to_string(c_.out.tree.buffers.size()), nest_.instr(v).dtype,
+                                 ir::Space::Local, nest_.size_slot(count), 0});
     }
     int64_t columns = c_.extent(lane_), tiles = (columns + tile_ - 1) / tile_;
-    ValueId t = c_.begin_phase("columns", c_.product(outer_) * tiles, c_.ns_per_element * static_cast<double>(count_ * tile_) + 20);
+    ValueId t = c_.begin_phase("columns", c_.product(outer_) * tiles,
+                               c_.ns_per_element * static_cast<double>(count_ * tile_) + 20);
     ValueId tile = t;
     if (!outer_.empty()) {
       auto [row, within] = c_.divide(t, nest_.size(tiles));
@@ -49,7 +53,8 @@ class Columns {
     ValueId begin = c_.mul(tile, nest_.literal(tile_)), end = nest_.size(columns);
     b_.begin_if(b_.op(Op::Le, {c_.add(begin, nest_.literal(tile_)), end}));
     nest_.push();
-    for (int q = 0; q < unroll_; ++q) bind_sub(q, c_.add(begin, nest_.literal(int64_t{q} * nest_.lanes())), -1);
+    for (int q = 0; q < unroll_; ++q)
+      bind_sub(q, c_.add(begin, nest_.literal(int64_t{q} * nest_.lanes())), -1);
     all_loops(unroll_);
     nest_.pop();
     b_.begin_else();
@@ -111,7 +116,9 @@ class Columns {
   void loop(int l, int subs) {
     std::vector<Column> columns;
     for (Value v : plan_.reductions[static_cast<size_t>(l)]) {
-      for_each_sub(v, subs, [&](int q) { columns.push_back({v, q, reducer(v).open(reducer(v).identity(width(v))), {}}); });
+      for_each_sub(v, subs, [&](int q) {
+        columns.push_back({v, q, reducer(v).open(reducer(v).identity(width(v))), {}});
+      });
     }
     bool blocks = count_ > kColumnBlock && !columns.empty();
     ValueId begin = nest_.literal(0), end = nest_.size(count_);
@@ -147,7 +154,9 @@ class Columns {
 
   // The full-level instructions of loop l for one element of every column.
   void point(int l, int subs, ValueId at) {
-    auto kept = [&](int q) { return c_.add(c_.mul(at, nest_.literal(tile_)), nest_.literal(int64_t{q} * nest_.lanes())); };
+    auto kept = [&](int q) {
+      return c_.add(c_.mul(at, nest_.literal(tile_)), nest_.literal(int64_t{q} * nest_.lanes()));
+    };
     for (Value v : plan_.carried_in[static_cast<size_t>(l)]) {
       for_each_sub(v, subs, [&](int q) { nest_.set(v, b_.load(carry_.at(v), kept(q), width(v))); });
     }
@@ -175,9 +184,9 @@ class Columns {
   ReduceLoops plan_;
   std::vector<int> outer_, inner_;
   int lane_;
-  int64_t count_;                     // elements of a column
+  int64_t count_;  // elements of a column
   int unroll_;
-  int64_t tile_;                      // columns of a tile
+  int64_t tile_;  // columns of a tile
   ValueId mask_ = -1;
   std::map<Value, int32_t> carry_;
 };

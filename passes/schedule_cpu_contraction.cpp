@@ -1,9 +1,11 @@
-// Schedule for contractions: a tile of the product lives in registers while k runs; the epilogue is applied to the
-// registers before they are stored. Each element is acc = fma(a, b, acc) with k in order, so tiles do not change bits.
+// Schedule for contractions: a tile of the product lives in registers while k runs; the epilogue is applied
+// to the registers before they are stored. Each element is acc = fma(a, b, acc) with k in order, so tiles do
+// not change bits.
 //
 //   phase tiles: parallel (batch, row panel, column tile)
 //     pack b[., columns] -> panel[k][columns]         where b is not contiguous along the columns, or large
-//     for i in panel step 6 { acc[6][2 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue; store }
+//     for i in panel step 6 { acc[6][2 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue;
+//     store }
 #include <algorithm>
 
 #include "passes/schedule_cpu.h"
@@ -18,8 +20,9 @@ using ir::ValueId;
 
 namespace {
 
-constexpr int kRows = 6;             // rows of a register tile
-// Rows that one parallel iteration takes, and so uses a packed panel: few where there are few columns to share out.
+constexpr int kRows = 6;  // rows of a register tile
+// Rows that one parallel iteration takes, and so uses a packed panel: few where there are few columns to
+// share out.
 constexpr int64_t kFewRows = 48, kManyRows = 240, kManyColumnTiles = 8;
 constexpr int64_t kLargeBytes = 256 << 10;  // a right operand beyond this is packed: its rows lie far apart
 
@@ -35,7 +38,8 @@ class Contraction {
     choose_axes();
     nest_.set_lane_axis(column_, column_ < 0 ? 1 : c.lanes);
     vectors_ = column_ >= 0 && c.extent(column_) > c.lanes ? 2 : 1;
-    // Several rows pay only if the right operand does not change from row to row and the left not along the lanes.
+    // Several rows pay only if the right operand does not change from row to row and the left not along the
+    // lanes.
     register_rows_ = row_ >= 0 && !depends(right_, row_) && !nest_.varies(left_) ? kRows : 1;
   }
 
@@ -44,8 +48,10 @@ class Contraction {
     int64_t columns = column_ < 0 ? 1 : c_.extent(column_), rows = row_ < 0 ? 1 : c_.extent(row_);
     int64_t tile = int64_t{vectors_} * nest_.lanes();
     int64_t column_tiles = (columns + tile - 1) / tile;
-    int64_t panel_rows = column_tiles >= kManyColumnTiles ? kManyRows : kFewRows, panels = (rows + panel_rows - 1) / panel_rows;
-    double ns = static_cast<double>(std::min(rows, panel_rows) * tile * c_.extent(k_)) / (8.0 * nest_.lanes()) + 50;
+    int64_t panel_rows = column_tiles >= kManyColumnTiles ? kManyRows : kFewRows,
+            panels = (rows + panel_rows - 1) / panel_rows;
+    double ns =
+        static_cast<double>(std::min(rows, panel_rows) * tile * c_.extent(k_)) / (8.0 * nest_.lanes()) + 50;
     ValueId t = c_.begin_phase("tiles", c_.product(batch_) * column_tiles * panels, ns);
     auto [rest, column_tile] = c_.divide(t, nest_.size(column_tiles));
     auto [batch, panel] = c_.divide(rest, nest_.size(panels));
@@ -79,8 +85,8 @@ class Contraction {
     return std::any_of(in.args.begin(), in.args.end(), [&](Value a) { return depends(a, axis); });
   }
 
-  // The column axis is one along which the left operand does not change, the row axis one along which the right does
-  // not; the last ones win. Everything else is batch.
+  // The column axis is one along which the left operand does not change, the row axis one along which the
+  // right does not; the last ones win. Everything else is batch.
   void choose_axes() {
     for (int a : c_.axes(AxisKind::Parallel)) {
       bool left = depends(left_, a), right = depends(right_, a);
@@ -110,7 +116,8 @@ class Contraction {
   void bind_columns(ValueId begin, int vectors) {
     for (int q = 0; q < vectors; ++q) {
       nest_.set_sub(q);
-      if (column_ >= 0) nest_.bind(column_, q == 0 ? begin : c_.add(begin, nest_.literal(int64_t{q} * nest_.lanes())));
+      if (column_ >= 0)
+        nest_.bind(column_, q == 0 ? begin : c_.add(begin, nest_.literal(int64_t{q} * nest_.lanes())));
     }
     nest_.set_sub(0);
   }
@@ -135,7 +142,8 @@ class Contraction {
     nest_.pop();
   }
 
-  // Copies the right operand's columns of this tile, for every k, into a panel with contiguous rows. -1: read in place.
+  // Copies the right operand's columns of this tile, for every k, into a panel with contiguous rows. -1: read
+  // in place.
   int32_t pack(int vectors) {
     const ir::Instr& right = nest_.instr(right_);
     if (column_ < 0 || right.op != Op::Load || register_rows_ == 1 || !right.guards.empty()) return -1;
@@ -143,8 +151,8 @@ class Contraction {
     int64_t bytes = c_.extent(k_) * c_.extent(column_) * ir::item_size(right.dtype);
     if (across.ok && (across.value == 0 || (across.value == 1 && bytes <= kLargeBytes))) return -1;
     int64_t tile = int64_t{vectors} * nest_.lanes();
-    int32_t panel = b_.add_buffer({"panel" + std::to_string(c_.out.tree.buffers.size()), right.dtype, ir::Space::Local,
-                                   nest_.size_slot(c_.extent(k_) * tile), 0});
+    int32_t panel = b_.add_buffer({"panel" + std::to_string(c_.out.tree.buffers.size()), right.dtype,
+                                   ir::Space::Local, nest_.size_slot(c_.extent(k_) * tile), 0});
     if (along.ok && along.value == 1) {
       pack_along_k(panel, tile);
     } else {
@@ -161,7 +169,8 @@ class Contraction {
       nest_.set_sub(q);
       nest_.set_mask(mask_);
       nest_.emit(right_);
-      b_.store(panel, c_.add(c_.mul(k, nest_.literal(tile)), nest_.literal(int64_t{q} * nest_.lanes())), nest_.vector(right_));
+      b_.store(panel, c_.add(c_.mul(k, nest_.literal(tile)), nest_.literal(int64_t{q} * nest_.lanes())),
+               nest_.vector(right_));
     }
     nest_.set_mask(-1);
     nest_.set_sub(0);
@@ -172,7 +181,8 @@ class Contraction {
   // The operand is contiguous along k: vectors run down the panel's columns, so that memory is read in order.
   void pack_along_k(int32_t panel, int64_t tile) {
     nest_.set_lane_axis(k_, c_.lanes);
-    ValueId first = tile_begin_, count = c_.minimum(nest_.literal(tile), c_.sub(nest_.size(c_.extent(column_)), first));
+    ValueId first = tile_begin_,
+            count = c_.minimum(nest_.literal(tile), c_.sub(nest_.size(c_.extent(column_)), first));
     ValueId column = b_.begin_for(nest_.literal(0), count, 1);
     nest_.push();
     nest_.bind(column_, c_.add(first, column));
@@ -194,7 +204,8 @@ class Contraction {
     int width = column_ < 0 ? 1 : nest_.lanes();
     ir::DType dtype = nest_.instr(contract_).dtype;
     for (auto& row : registers) {
-      for (int q = 0; q < vectors; ++q) row.push_back(b_.var(b_.constant(ir::constant(dtype, int64_t{0}), width)));
+      for (int q = 0; q < vectors; ++q)
+        row.push_back(b_.var(b_.constant(ir::constant(dtype, int64_t{0}), width)));
     }
     std::vector<ValueId> row_at;
     for (int r = 0; r < rows; ++r) row_at.push_back(r == 0 ? at : c_.add(at, nest_.literal(r)));
@@ -204,7 +215,8 @@ class Contraction {
     multiply(row_at, vectors, panel, k, registers);
     nest_.pop();
     b_.end_for();
-    for (int r = 0; r < rows; ++r) epilogue(row_at[static_cast<size_t>(r)], vectors, registers[static_cast<size_t>(r)]);
+    for (int r = 0; r < rows; ++r)
+      epilogue(row_at[static_cast<size_t>(r)], vectors, registers[static_cast<size_t>(r)]);
     nest_.pop();
     b_.end_for();
   }
@@ -220,8 +232,11 @@ class Contraction {
         ValueId x = operand(left_, r), y;
         if (panel >= 0) {
           int64_t tile = int64_t{vectors} * nest_.lanes();
-          y = r == 0 ? b_.load(panel, c_.add(c_.mul(k, nest_.literal(tile)), nest_.literal(int64_t{q} * nest_.lanes())), nest_.lanes())
-                     : right_now_[static_cast<size_t>(q)];
+          y = r == 0
+                  ? b_.load(panel,
+                            c_.add(c_.mul(k, nest_.literal(tile)), nest_.literal(int64_t{q} * nest_.lanes())),
+                            nest_.lanes())
+                  : right_now_[static_cast<size_t>(q)];
         } else {
           y = r > 0 && register_rows_ > 1 ? right_now_[static_cast<size_t>(q)] : operand(right_, r);
         }
@@ -267,7 +282,8 @@ class Contraction {
       for (size_t v = 0; v < c_.kernel.instrs.size(); ++v) {
         auto value = static_cast<Value>(v);
         const ir::Instr& in = nest_.instr(value);
-        if (in.level == Level::Contract || in.op == Op::Contract || in.op == Op::Const || in.op == Op::Scalar) continue;
+        if (in.level == Level::Contract || in.op == Op::Contract || in.op == Op::Const || in.op == Op::Scalar)
+          continue;
         if (in.op == Op::Store || nest_.varies(value) || q == 0) nest_.emit(value);
       }
       nest_.set_mask(-1);
@@ -280,12 +296,12 @@ class Contraction {
   Nest& nest_;
   ir::TreeBuilder& b_;
   Value contract_ = -1, left_, right_;
-  bool swapped_ = false;             // left_ and right_ are the contraction's second and first operand
+  bool swapped_ = false;  // left_ and right_ are the contraction's second and first operand
   int k_, row_ = -1, column_ = -1;
   std::vector<int> batch_;
   int vectors_, register_rows_;
   ValueId row_begin_ = -1, row_end_ = -1, tile_begin_ = -1, mask_ = -1;
-  std::vector<ValueId> right_now_;   // the right operand's vectors at this k, shared by the rows
+  std::vector<ValueId> right_now_;  // the right operand's vectors at this k, shared by the rows
 };
 
 }  // namespace

@@ -1,11 +1,13 @@
-// Schedules for Lanes reductions. rows: a parallel iteration takes a whole row through all its loops, values carried
-// between loops lie in a row buffer. split: few long rows; the blocks of a loop run in parallel and leave partial
-// results, a second phase folds them, and the row values go through memory to the phases that follow.
+// Schedules for Lanes reductions. rows: a parallel iteration takes a whole row through all its loops, values
+// carried between loops lie in a row buffer. split: few long rows; the blocks of a loop run in parallel and
+// leave partial results, a second phase folds them, and the row values go through memory to the phases that
+// follow.
 //
-//   phase rows: parallel r                          phase loop0: parallel (r, block)      fold block -> partial[r, block]
-//     loop 0: 64 lanes, fold -> %max                phase fold0: parallel r               fold partials -> row values
-//     loop 1: ... carried to row[], fold -> %sum    phase loop1: parallel (r, block) ...
-//     loop 2: ... store
+//   phase rows: parallel r                          phase loop0: parallel (r, block)      fold block ->
+//   partial[r, block]
+//     loop 0: 64 lanes, fold -> %max                phase fold0: parallel r               fold partials ->
+//     row values loop 1: ... carried to row[], fold -> %sum    phase loop1: parallel (r, block) ... loop 2:
+//     ... store
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -38,8 +40,10 @@ class Rows {
     group_ = static_cast<int>(wanted);
     nest_.set_lane_axis(lane_, std::min(c.lanes, group_));
     blocks_along_ = length_ >= kLaneBlock ? (length_ + kLaneBlock - 1) / kLaneBlock : 1;
-    rows_per_block_ = length_ >= kLaneBlock ? 1 : std::max<int64_t>(1, kLaneBlock / std::max<int64_t>(1, length_));
-    blocks_ = length_ >= kLaneBlock ? count_ * blocks_along_ : (count_ + rows_per_block_ - 1) / rows_per_block_;
+    rows_per_block_ =
+        length_ >= kLaneBlock ? 1 : std::max<int64_t>(1, kLaneBlock / std::max<int64_t>(1, length_));
+    blocks_ =
+        length_ >= kLaneBlock ? count_ * blocks_along_ : (count_ + rows_per_block_ - 1) / rows_per_block_;
     for (Value v : plan_.carried) carry_.emplace(v, -1);
   }
 
@@ -53,7 +57,8 @@ class Rows {
       emit_rows(l, true);
       nest_.prepare(plan_.full[static_cast<size_t>(l)]);
       if (plan_.reductions[static_cast<size_t>(l)].empty()) {
-        map_loop(l, {nest_.literal(0), nest_.size(count_), nest_.literal(0), nest_.size(length_)}, nest_.literal(0));
+        map_loop(l, {nest_.literal(0), nest_.size(count_), nest_.literal(0), nest_.size(length_)},
+                 nest_.literal(0));
       } else {
         reduce_row(l);
       }
@@ -78,10 +83,12 @@ class Rows {
   };
 
   int32_t local(std::string name, DType dtype, int64_t count) {
-    return b_.add_buffer({name + std::to_string(c_.out.tree.buffers.size()), dtype, ir::Space::Local, nest_.size_slot(count), 0});
+    return b_.add_buffer({name + std::to_string(c_.out.tree.buffers.size()), dtype, ir::Space::Local,
+                          nest_.size_slot(count), 0});
   }
   int32_t global(std::string name, DType dtype, int64_t count) {
-    return b_.add_buffer({name + std::to_string(c_.out.tree.buffers.size()), dtype, ir::Space::Global, nest_.size_slot(count), 0});
+    return b_.add_buffer({name + std::to_string(c_.out.tree.buffers.size()), dtype, ir::Space::Global,
+                          nest_.size_slot(count), 0});
   }
 
   Reducer reducer(Value reduction) {
@@ -89,7 +96,8 @@ class Rows {
     return Reducer(b_, in, nest_.instr(in.args[0]).dtype);
   }
 
-  // --- row-level instructions ---------------------------------------------------------------------------------------
+  // --- row-level instructions
+  // ---------------------------------------------------------------------------------------
 
   void emit_rows(int available, bool stores) {
     for (Value v : plan_.rows[static_cast<size_t>(available)]) {
@@ -97,7 +105,8 @@ class Rows {
     }
   }
 
-  // --- loops --------------------------------------------------------------------------------------------------------
+  // --- loops
+  // --------------------------------------------------------------------------------------------------------
 
   // The elements of a block; the whole row if there is only one.
   Range block_range(ValueId block) {
@@ -105,14 +114,17 @@ class Rows {
     if (length_ >= kLaneBlock) {
       auto [outer, along] = c_.divide(block, nest_.size(blocks_along_));
       ValueId begin = c_.mul(along, nest_.literal(kLaneBlock));
-      return {outer, c_.add(outer, nest_.literal(1)), begin, c_.minimum(c_.add(begin, nest_.literal(kLaneBlock)), nest_.size(length_))};
+      return {outer, c_.add(outer, nest_.literal(1)), begin,
+              c_.minimum(c_.add(begin, nest_.literal(kLaneBlock)), nest_.size(length_))};
     }
     ValueId step = nest_.size(rows_per_block_), begin = c_.mul(block, step);
-    return {begin, c_.minimum(c_.add(begin, step), nest_.size(count_)), nest_.literal(0), nest_.size(length_)};
+    return {begin, c_.minimum(c_.add(begin, step), nest_.size(count_)), nest_.literal(0),
+            nest_.size(length_)};
   }
 
-  // Runs `body(base)` for each point of the outer inner axes in the range, in a scope of its own; `base` is the position
-  // of the point's first element in the row. What does not vary along the lanes is computed there.
+  // Runs `body(base)` for each point of the outer inner axes in the range, in a scope of its own; `base` is
+  // the position of the point's first element in the row. What does not vary along the lanes is computed
+  // there.
   template <typename Body>
   void for_outer(int l, const Range& range, const Body& body) {
     nest_.push();
@@ -136,10 +148,12 @@ class Rows {
     nest_.pop();
   }
 
-  // The instructions of loop l at the bound position: carried values in, everything computed, carried values out.
+  // The instructions of loop l at the bound position: carried values in, everything computed, carried values
+  // out.
   void point(int l, ValueId kept_base, ValueId mask) {
     for (Value v : plan_.carried_in[static_cast<size_t>(l)]) {
-      nest_.set(v, b_.load(carry_.at(v), kept_position(kept_base), nest_.varies(v) ? nest_.lanes() : 1, nest_.varies(v) ? mask : -1));
+      nest_.set(v, b_.load(carry_.at(v), kept_position(kept_base), nest_.varies(v) ? nest_.lanes() : 1,
+                           nest_.varies(v) ? mask : -1));
     }
     for (Value v : inner_) nest_.emit(v);
     for (Value v : plan_.full[static_cast<size_t>(l)]) {
@@ -153,11 +167,13 @@ class Rows {
   void map_loop(int l, const Range& range, ValueId row_base) {
     for_outer(l, range, [&](ValueId base) {
       ValueId kept = c_.add(row_base, base);
-      vector_loop(nest_, lane_, range.begin, range.end, unroll_for(inner_.size()), [&] { point(l, kept, nest_.mask()); });
+      vector_loop(nest_, lane_, range.begin, range.end, unroll_for(inner_.size()),
+                  [&] { point(l, kept, nest_.mask()); });
     });
   }
 
-  // One block: 64 lanes (or fewer, for short rows) over the range, folded to a scalar for each reduction of the loop.
+  // One block: 64 lanes (or fewer, for short rows) over the range, folded to a scalar for each reduction of
+  // the loop.
   std::vector<Accumulator> reduce_block(int l, const Range& range, ValueId row_base) {
     const std::vector<Value>& reductions = plan_.reductions[static_cast<size_t>(l)];
     int vectors = group_ / nest_.lanes();
@@ -168,7 +184,8 @@ class Rows {
     }
     for_outer(l, range, [&](ValueId base) {
       ValueId kept = c_.add(row_base, base);
-      ValueId whole = c_.add(range.begin, b_.op(Op::And, {c_.sub(range.end, range.begin), nest_.literal(-group_)}));
+      ValueId whole =
+          c_.add(range.begin, b_.op(Op::And, {c_.sub(range.end, range.begin), nest_.literal(-group_)}));
       lane_group(l, range.begin, whole, kept, base, registers, false);
       if (group_ > 1) lane_group(l, whole, range.end, kept, base, registers, true);
     });
@@ -193,7 +210,8 @@ class Rows {
       ValueId mask = masked ? nest_.tail_mask(position, end) : -1;
       nest_.set_mask(mask);
       point(l, kept, mask);
-      for (size_t r = 0; r < reductions.size(); ++r) accumulate(reductions[r], registers[r][static_cast<size_t>(q)], c_.add(base, position), mask);
+      for (size_t r = 0; r < reductions.size(); ++r)
+        accumulate(reductions[r], registers[r][static_cast<size_t>(q)], c_.add(base, position), mask);
       nest_.set_mask(-1);
       nest_.pop();
     }
@@ -210,7 +228,8 @@ class Rows {
 
   ValueId lane_positions(ValueId position) {
     if (nest_.lanes() == 1) return position;
-    return b_.let(Op::Ramp, {position, nest_.literal(1)}, ir::VType{DType::I64, static_cast<int16_t>(nest_.lanes())});
+    return b_.let(Op::Ramp, {position, nest_.literal(1)},
+                  ir::VType{DType::I64, static_cast<int16_t>(nest_.lanes())});
   }
 
   // A row's block values, `blocks_` of them from `base` on, reduced as one row of 64 lanes.
@@ -236,7 +255,8 @@ class Rows {
     return reduce.fold(std::move(parts));
   }
 
-  void store_partials(const std::vector<Accumulator>& blocks, const std::vector<std::pair<int32_t, int32_t>>& partials, ValueId at) {
+  void store_partials(const std::vector<Accumulator>& blocks,
+                      const std::vector<std::pair<int32_t, int32_t>>& partials, ValueId at) {
     for (size_t r = 0; r < blocks.size(); ++r) {
       b_.store(partials[r].first, at, blocks[r].value);
       if (blocks[r].index >= 0) b_.store(partials[r].second, at, blocks[r].index);
@@ -262,19 +282,23 @@ class Rows {
     if (blocks_ == 1) {
       results = reduce_block(l, block_range(zero), zero);
     } else {
-      auto partials = partial_buffers(l, blocks_, [&](const char* name, DType t, int64_t n) { return local(name, t, n); });
+      auto partials = partial_buffers(
+          l, blocks_, [&](const char* name, DType t, int64_t n) { return local(name, t, n); });
       ValueId block = b_.begin_for(zero, nest_.size(blocks_), 1);
       store_partials(reduce_block(l, block_range(block), zero), partials, block);
       b_.end_for();
-      for (size_t r = 0; r < reductions.size(); ++r) results.push_back(fold_partials(reductions[r], partials[r], zero));
+      for (size_t r = 0; r < reductions.size(); ++r)
+        results.push_back(fold_partials(reductions[r], partials[r], zero));
     }
-    for (size_t r = 0; r < reductions.size(); ++r) nest_.set(reductions[r], reducer(reductions[r]).result(results[r]));
+    for (size_t r = 0; r < reductions.size(); ++r)
+      nest_.set(reductions[r], reducer(reductions[r]).result(results[r]));
   }
 
-  // --- split ----------------------------------------------------------------------------------------------------------
+  // --- split
+  // ----------------------------------------------------------------------------------------------------------
 
-  // Row values known before loop l, as the phase needs them: those that hang on no reduction are computed again, the
-  // others were left in memory by the fold phases.
+  // Row values known before loop l, as the phase needs them: those that hang on no reduction are computed
+  // again, the others were left in memory by the fold phases.
   void recall_rows(int l, ValueId row) {
     emit_rows(0, false);
     for (auto& [v, buffer] : row_value_) {
@@ -283,7 +307,8 @@ class Rows {
   }
 
   std::vector<std::pair<int32_t, int32_t>> loop_phase(int l, int64_t rows) {
-    auto partials = partial_buffers(l, rows * blocks_, [&](const char* name, DType t, int64_t n) { return global(name, t, n); });
+    auto partials = partial_buffers(l, rows * blocks_,
+                                    [&](const char* name, DType t, int64_t n) { return global(name, t, n); });
     double ns = c_.ns_per_element * static_cast<double>(kLaneBlock) + 20;
     ValueId t = c_.begin_phase("loop" + std::to_string(l), rows * blocks_, ns);
     auto [row, block] = c_.divide(t, nest_.size(blocks_));
@@ -312,7 +337,8 @@ class Rows {
     }
     ValueId base = c_.mul(row, nest_.size(blocks_));
     for (size_t r = 0; r < reductions.size(); ++r) {
-      nest_.set(reductions[r], reducer(reductions[r]).result(fold_partials(reductions[r], partials[r], base)));
+      nest_.set(reductions[r],
+                reducer(reductions[r]).result(fold_partials(reductions[r], partials[r], base)));
     }
     emit_rows(l + 1, true);
     std::vector<Value> fresh = reductions;
@@ -341,12 +367,12 @@ class Rows {
   ReduceLoops plan_;
   std::vector<int> rows_, outer_;
   int lane_;
-  int64_t length_, count_;            // extents of the lane axis and of the outer inner axes
-  int group_;                         // virtual lanes in use
+  int64_t length_, count_;  // extents of the lane axis and of the outer inner axes
+  int group_;               // virtual lanes in use
   int64_t blocks_along_, rows_per_block_, blocks_;
-  std::map<Value, int32_t> carry_;    // value -> its buffer
+  std::map<Value, int32_t> carry_;  // value -> its buffer
   std::vector<std::pair<Value, int32_t>> row_value_;
-  std::vector<Value> inner_;          // what varies along the lanes in the current loop
+  std::vector<Value> inner_;  // what varies along the lanes in the current loop
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace tenon::runtime {
 // After it, every root is an Input with a Buffer payload, and so is every held node that was computed on the
 // way. Thread-safe. Throws OutOfMemory or std::runtime_error (with the kernel named) and then leaves the
 // graph pending.
+// A root that is a Const or Iota becomes an Input for every graph that shares it.
 void evaluate(std::span<const ir::NodeRef> roots);
 
 // The same plan as text, without running: what `dump` and `explain` of the public API print.

@@ -16,13 +16,14 @@
 namespace tenon::runtime {
 
 struct Options {
-  int threads = 0;  // 0: one for each CPU this process may use
+  int threads = 0;         // 0: one for each CPU this process may use
   int64_t inline_us = 12;  // a launch of less estimated work than this is not split over threads
   bool fusion = true;
   bool simplify = true;
   bool plan_cache = true;
   bool donation = true;  // an output may take over the memory of an input nobody else needs
-  bool verify = false;   // each graph, kernel and loop tree is verified, and its text must parse and print the same
+  bool verify =
+      false;  // each graph, kernel and loop tree is verified, and its text must parse and print the same
   bool disk_cache = true;
   std::string cache_dir;  // empty: $XDG_CACHE_HOME/tenon or ~/.cache/tenon
   int64_t cache_max_mb = 512;

@@ -1,5 +1,6 @@
-// Every CPU schedule against the kernel interpreter, bit for bit, at every vector width; and every kernel and loop tree
-// met on the way prints, parses and prints the same. Graphs are written as text here; random ones follow.
+// Every CPU schedule against the kernel interpreter, bit for bit, at every vector width; and every kernel and
+// loop tree met on the way prints, parses and prints the same. Graphs are written as text here; random ones
+// follow.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -25,7 +26,8 @@ HostTensor random_tensor(std::mt19937& rng, ir::DType dtype, std::span<const int
   HostTensor t = HostTensor::zeros(dtype, shape);
   std::uniform_real_distribution<double> real(-3, 3);
   for (int64_t i = 0; i < t.numel(); ++i) {
-    t.set(i, ir::is_float(dtype) ? ir::constant(dtype, real(rng)) : ir::constant(dtype, static_cast<int64_t>(rng() % 7) - 3));
+    t.set(i, ir::is_float(dtype) ? ir::constant(dtype, real(rng))
+                                 : ir::constant(dtype, static_cast<int64_t>(rng() % 7) - 3));
   }
   return t;
 }
@@ -51,7 +53,8 @@ void check_kernel(const passes::FusedKernel& fused, Values& values) {
   for (const ir::Node* node : fused.inputs) buffers.push_back(values.of(node).data.data());
   for (const ir::Node* node : fused.scalars) scalars.push_back(node->bits());
   std::vector<HostTensor> expected;
-  for (const ir::Node* node : fused.outputs) expected.push_back(HostTensor::zeros(node->dtype(), node->shape()));
+  for (const ir::Node* node : fused.outputs)
+    expected.push_back(HostTensor::zeros(node->dtype(), node->shape()));
   size_t inputs = buffers.size();
   for (HostTensor& t : expected) buffers.push_back(t.data.data());
   codegen::interpret(kernel, buffers.data(), scalars.data());
@@ -66,11 +69,13 @@ void check_kernel(const passes::FusedKernel& fused, Values& values) {
                                                    static_cast<int>(lowered.tree.phases.size()));
     for (int64_t piece : {1, 1000000}) {
       std::vector<HostTensor> got;
-      for (const ir::Node* node : fused.outputs) got.push_back(HostTensor::zeros(node->dtype(), node->shape()));
+      for (const ir::Node* node : fused.outputs)
+        got.push_back(HostTensor::zeros(node->dtype(), node->shape()));
       for (size_t i = 0; i < got.size(); ++i) buffers[inputs + i] = got[i].data.data();
       test::launch(lowered, *code, buffers, scalars, piece);
       for (size_t i = 0; i < got.size(); ++i) {
-        INFO(text << "\nbits " << bits << " piece " << piece << " schedule " << lowered.schedule << " output " << i);
+        INFO(text << "\nbits " << bits << " piece " << piece << " schedule " << lowered.schedule << " output "
+                  << i);
         if (got[i].data == expected[i].data) continue;
         for (int64_t e = 0; e < got[i].numel(); ++e) {
           ir::Constant a = got[i].get(e), b = expected[i].get(e);
@@ -81,7 +86,8 @@ void check_kernel(const passes::FusedKernel& fused, Values& values) {
       }
     }
   }
-  for (size_t i = 0; i < expected.size(); ++i) values.list.emplace_back(fused.outputs[i], std::move(expected[i]));
+  for (size_t i = 0; i < expected.size(); ++i)
+    values.list.emplace_back(fused.outputs[i], std::move(expected[i]));
 }
 
 void check(const std::string& text) {
@@ -89,36 +95,58 @@ void check(const std::string& text) {
   std::mt19937 rng(7);
   for (bool enabled : {true, false}) {
     Values values;
-    for (const ir::NodeRef& input : graph.inputs) values.list.emplace_back(input.get(), random_tensor(rng, input->dtype(), input->shape()));
+    for (const ir::NodeRef& input : graph.inputs)
+      values.list.emplace_back(input.get(), random_tensor(rng, input->dtype(), input->shape()));
     passes::FusionOptions options;
     options.enabled = enabled;
-    for (const passes::FusedKernel& fused : passes::fuse(graph.outputs, options).kernels) check_kernel(fused, values);
+    for (const passes::FusedKernel& fused : passes::fuse(graph.outputs, options).kernels)
+      check_kernel(fused, values);
   }
 }
 
 TEST_CASE("pointwise: contiguous, broadcast, strided, guarded, tiny") {
-  check("graph @g(%x: f32[67,33], %b: f32[33]) {\n  %1 = reshape %b [1,33] : f32[1,33]\n  %2 = expand %1 [67,33] : f32[67,33]\n"
-        "  %3 = add %x, %2 : f32[67,33]\n  %4 = max %3, %x : f32[67,33]\n  return %4\n}\n");
-  check("graph @g(%x: f32[9000]) {\n  %1 = mul %x, %x : f32[9000]\n  %2 = sqrt %1 : f32[9000]\n  return %2\n}\n");
+  check(
+      "graph @g(%x: f32[67,33], %b: f32[33]) {\n  %1 = reshape %b [1,33] : f32[1,33]\n  %2 = expand %1 "
+      "[67,33] : f32[67,33]\n"
+      "  %3 = add %x, %2 : f32[67,33]\n  %4 = max %3, %x : f32[67,33]\n  return %4\n}\n");
+  check(
+      "graph @g(%x: f32[9000]) {\n  %1 = mul %x, %x : f32[9000]\n  %2 = sqrt %1 : f32[9000]\n  return "
+      "%2\n}\n");
   check("graph @g(%x: f32[]) {\n  %1 = neg %x : f32[]\n  return %1\n}\n");
   check("graph @g(%x: f64[3]) {\n  %1 = neg %x : f64[3]\n  return %1\n}\n");
-  check("graph @g(%x: f32[40,50], %y: f32[50,40]) {\n  %1 = permute %y [1,0] : f32[40,50]\n  %2 = add %x, %1 : f32[40,50]\n  return %2\n}\n");
-  check("graph @g(%x: i32[5,6]) {\n  %v = const 9 : i32[]\n  %1 = pad %x, %v lo=[1,0] hi=[0,2] : i32[6,8]\n  return %1\n}\n");
-  check("graph @g(%x: f32[5,6], %y: f32[5,3]) {\n  %1 = cat %x, %y dim=1 : f32[5,9]\n  %2 = flip %1 dims=[0,1] : f32[5,9]\n  return %2\n}\n");
-  check("graph @g(%x: f32[20,30]) {\n  %1 = slice %x starts=[1,2] steps=[3,2] sizes=[6,14] : f32[6,14]\n  %2 = neg %1 : f32[6,14]\n  return %2\n}\n");
-  check("graph @g(%x: f16[100], %y: bf16[100]) {\n  %1 = mul %x, %x : f16[100]\n  %2 = cast %1 : f32[100]\n  %3 = cast %y : f32[100]\n"
-        "  %4 = add %2, %3 : f32[100]\n  %5 = cast %4 : bf16[100]\n  return %5\n}\n");
-  check("graph @g(%x: i64[100]) {\n  %i = iota dim=0 : i64[100]\n  %1 = mul %x, %i : i64[100]\n  %2 = lt %1, %i : bool[100]\n  return %1, %2\n}\n");
-  check("graph @g(%x: f32[12,10]) {\n  %1 = permute %x [1,0] : f32[10,12]\n  %2 = reshape %1 [8,15] : f32[8,15]\n  %3 = neg %2 : f32[8,15]\n  return %3\n}\n");
+  check(
+      "graph @g(%x: f32[40,50], %y: f32[50,40]) {\n  %1 = permute %y [1,0] : f32[40,50]\n  %2 = add %x, %1 : "
+      "f32[40,50]\n  return %2\n}\n");
+  check(
+      "graph @g(%x: i32[5,6]) {\n  %v = const 9 : i32[]\n  %1 = pad %x, %v lo=[1,0] hi=[0,2] : i32[6,8]\n  "
+      "return %1\n}\n");
+  check(
+      "graph @g(%x: f32[5,6], %y: f32[5,3]) {\n  %1 = cat %x, %y dim=1 : f32[5,9]\n  %2 = flip %1 dims=[0,1] "
+      ": f32[5,9]\n  return %2\n}\n");
+  check(
+      "graph @g(%x: f32[20,30]) {\n  %1 = slice %x starts=[1,2] steps=[3,2] sizes=[6,14] : f32[6,14]\n  %2 = "
+      "neg %1 : f32[6,14]\n  return %2\n}\n");
+  check(
+      "graph @g(%x: f16[100], %y: bf16[100]) {\n  %1 = mul %x, %x : f16[100]\n  %2 = cast %1 : f32[100]\n  "
+      "%3 = cast %y : f32[100]\n"
+      "  %4 = add %2, %3 : f32[100]\n  %5 = cast %4 : bf16[100]\n  return %5\n}\n");
+  check(
+      "graph @g(%x: i64[100]) {\n  %i = iota dim=0 : i64[100]\n  %1 = mul %x, %i : i64[100]\n  %2 = lt %1, "
+      "%i : bool[100]\n  return %1, %2\n}\n");
+  check(
+      "graph @g(%x: f32[12,10]) {\n  %1 = permute %x [1,0] : f32[10,12]\n  %2 = reshape %1 [8,15] : "
+      "f32[8,15]\n  %3 = neg %2 : f32[8,15]\n  return %3\n}\n");
 }
 
-std::string reduce_text(const std::string& op, const std::string& dtype, const std::string& shape, const std::string& dims, const std::string& out,
-                        const std::string& out_dtype) {
-  return "graph @g(%x: " + dtype + "[" + shape + "]) {\n  %1 = " + op + " %x dims=[" + dims + "] : " + out_dtype + "[" + out + "]\n  return %1\n}\n";
+std::string reduce_text(const std::string& op, const std::string& dtype, const std::string& shape,
+                        const std::string& dims, const std::string& out, const std::string& out_dtype) {
+  return "graph @g(%x: " + dtype + "[" + shape + "]) {\n  %1 = " + op + " %x dims=[" + dims +
+         "] : " + out_dtype + "[" + out + "]\n  return %1\n}\n";
 }
 
 TEST_CASE("reductions of every kind, over rows, columns, both, and long rows") {
-  for (const char* op : {"reduce.sum", "reduce.prod", "reduce.max", "reduce.min", "reduce.argmax", "reduce.argmin"}) {
+  for (const char* op :
+       {"reduce.sum", "reduce.prod", "reduce.max", "reduce.min", "reduce.argmax", "reduce.argmin"}) {
     bool arg = std::string(op).find("arg") != std::string::npos;
     for (const char* dtype : {"f32", "f64", "i32", "i64", "u8", "f16"}) {
       std::string out = arg ? "i64" : dtype;
@@ -126,7 +154,8 @@ TEST_CASE("reductions of every kind, over rows, columns, both, and long rows") {
       check(reduce_text(op, dtype, "37,20", "0", "1,20", out));
     }
     std::string out = arg ? "i64" : "f32";
-    for (const char* n : {"1", "3", "16", "63", "64", "65", "1000"}) check(reduce_text(op, "f32", "2," + std::string(n), "1", "2,1", out));
+    for (const char* n : {"1", "3", "16", "63", "64", "65", "1000"})
+      check(reduce_text(op, "f32", "2," + std::string(n), "1", "2,1", out));
     check(reduce_text(op, "f32", "3,5,7", "0,2", "1,5,1", out));
     check(reduce_text(op, "f32", "30,4,50", "0,2", "1,4,1", out));
     check(reduce_text(op, "f32", "20,9000", "1", "20,1", out));
@@ -142,9 +171,11 @@ TEST_CASE("reductions of every kind, over rows, columns, both, and long rows") {
 }
 
 std::string softmax(const std::string& s, const std::string& m, const std::string& d) {
-  return "graph @softmax(%x: f32[" + s + "]) {\n  %m = reduce.max %x dims=[" + d + "] : f32[" + m + "]\n  %1 = expand %m [" + s + "] : f32[" + s +
-         "]\n  %2 = sub %x, %1 : f32[" + s + "]\n  %3 = exp %2 : f32[" + s + "]\n  %4 = reduce.sum %3 dims=[" + d + "] : f32[" + m +
-         "]\n  %5 = expand %4 [" + s + "] : f32[" + s + "]\n  %6 = div %3, %5 : f32[" + s + "]\n  return %6\n}\n";
+  return "graph @softmax(%x: f32[" + s + "]) {\n  %m = reduce.max %x dims=[" + d + "] : f32[" + m +
+         "]\n  %1 = expand %m [" + s + "] : f32[" + s + "]\n  %2 = sub %x, %1 : f32[" + s +
+         "]\n  %3 = exp %2 : f32[" + s + "]\n  %4 = reduce.sum %3 dims=[" + d + "] : f32[" + m +
+         "]\n  %5 = expand %4 [" + s + "] : f32[" + s + "]\n  %6 = div %3, %5 : f32[" + s +
+         "]\n  return %6\n}\n";
 }
 
 TEST_CASE("softmax by rows, by columns, over everything, split over blocks") {
@@ -161,15 +192,21 @@ TEST_CASE("softmax by rows, by columns, over everything, split over blocks") {
 TEST_CASE("mean and variance together, with an epilogue") {
   for (const char* n : {"50", "6000", "70000"}) {
     std::string s = "3," + std::string(n);
-    check("graph @g(%x: f32[" + s + "]) {\n  %n = const " + n + " : f32[3,1]\n  %s = reduce.sum %x dims=[1] : f32[3,1]\n  %mean = div %s, %n : f32[3,1]\n"
-          "  %1 = expand %mean [" + s + "] : f32[" + s + "]\n  %2 = sub %x, %1 : f32[" + s + "]\n  %3 = mul %2, %2 : f32[" + s + "]\n"
-          "  %4 = reduce.sum %3 dims=[1] : f32[3,1]\n  %var = div %4, %n : f32[3,1]\n  %5 = sqrt %var : f32[3,1]\n  return %mean, %5\n}\n");
+    check("graph @g(%x: f32[" + s + "]) {\n  %n = const " + n +
+          " : f32[3,1]\n  %s = reduce.sum %x dims=[1] : f32[3,1]\n  %mean = div %s, %n : f32[3,1]\n"
+          "  %1 = expand %mean [" +
+          s + "] : f32[" + s + "]\n  %2 = sub %x, %1 : f32[" + s + "]\n  %3 = mul %2, %2 : f32[" + s +
+          "]\n"
+          "  %4 = reduce.sum %3 dims=[1] : f32[3,1]\n  %var = div %4, %n : f32[3,1]\n  %5 = sqrt %var : "
+          "f32[3,1]\n  return %mean, %5\n}\n");
   }
 }
 
 TEST_CASE("contractions: plain, transposed operands, batches, epilogues, one row, one column") {
-  auto dot = [](const std::string& a, const std::string& b, const std::string& o, const std::string& t = "f32") {
-    check("graph @g(%a: " + t + "[" + a + "], %b: " + t + "[" + b + "]) {\n  %1 = dot %a, %b : " + t + "[" + o + "]\n  %2 = neg %1 : " + t + "[" + o + "]\n  return %2\n}\n");
+  auto dot = [](const std::string& a, const std::string& b, const std::string& o,
+                const std::string& t = "f32") {
+    check("graph @g(%a: " + t + "[" + a + "], %b: " + t + "[" + b + "]) {\n  %1 = dot %a, %b : " + t + "[" +
+          o + "]\n  %2 = neg %1 : " + t + "[" + o + "]\n  return %2\n}\n");
   };
   dot("7,5", "5,40", "7,40");
   dot("50,30", "30,17", "50,17");
@@ -182,10 +219,15 @@ TEST_CASE("contractions: plain, transposed operands, batches, epilogues, one row
   dot("9,8", "8,9", "9,9", "i32");
   dot("9,8", "8,9", "9,9", "f16");
   dot("9,8", "8,9", "9,9", "f64");
-  check("graph @g(%a: f32[20,30], %w: f32[40,30], %b: f32[40]) {\n  %t = permute %w [1,0] : f32[30,40]\n  %d = dot %a, %t : f32[20,40]\n"
-        "  %b1 = reshape %b [1,40] : f32[1,40]\n  %1 = expand %b1 [20,40] : f32[20,40]\n  %2 = add %d, %1 : f32[20,40]\n  return %2\n}\n");
-  check("graph @g(%a: f32[30,20], %w: f32[40,30]) {\n  %s = permute %a [1,0] : f32[20,30]\n  %t = permute %w [1,0] : f32[30,40]\n"
-        "  %d = dot %s, %t : f32[20,40]\n  return %d\n}\n");
+  check(
+      "graph @g(%a: f32[20,30], %w: f32[40,30], %b: f32[40]) {\n  %t = permute %w [1,0] : f32[30,40]\n  %d = "
+      "dot %a, %t : f32[20,40]\n"
+      "  %b1 = reshape %b [1,40] : f32[1,40]\n  %1 = expand %b1 [20,40] : f32[20,40]\n  %2 = add %d, %1 : "
+      "f32[20,40]\n  return %2\n}\n");
+  check(
+      "graph @g(%a: f32[30,20], %w: f32[40,30]) {\n  %s = permute %a [1,0] : f32[20,30]\n  %t = permute %w "
+      "[1,0] : f32[30,40]\n"
+      "  %d = dot %s, %t : f32[20,40]\n  return %d\n}\n");
 }
 
 }  // namespace

@@ -38,13 +38,15 @@ const std::string kSoftmax = R"(
 )";
 
 TEST_CASE("a chain of elementwise ops is one kernel") {
-  CHECK(count("  %1 = neg %x : f32[64,256]\n  %2 = exp %1 : f32[64,256]\n  %3 = mul %2, %x : f32[64,256]\n  return %3\n") == 1);
+  CHECK(count("  %1 = neg %x : f32[64,256]\n  %2 = exp %1 : f32[64,256]\n  %3 = mul %2, %x : f32[64,256]\n  "
+              "return %3\n") == 1);
 }
 
 TEST_CASE("softmax over the last dim is one kernel, and reads like the definition") {
   FusionResult result = fuse_text("graph @softmax(%x: f32[64,256]) {" + kSoftmax + "}\n");
   REQUIRE(result.kernels.size() == 1);
-  CHECK(ir::print(result.kernels[0].kernel) == R"(kernel @max_sub_exp_sum_div(x0: f32 in[16384], y0: f32 out[16384]) {
+  CHECK(ir::print(result.kernels[0].kernel) ==
+        R"(kernel @max_sub_exp_sum_div(x0: f32 in[16384], y0: f32 out[16384]) {
   axes i: 64 parallel, r: 256 inner
   map i r    : %0 = load x0[256*i + r] : f32
   reduce i|r : %1 = reduce.max %0 lanes : f32
@@ -75,7 +77,8 @@ TEST_CASE("softmax over the first dim, over both dims, and of a transposed tenso
   %4 = reduce.sum %2 dims=[0,1] : f32[1,1]
   return %4
 )") == 1);
-  CHECK(count("  %t = permute %x [1,0] : f32[256,64]\n  %1 = reduce.sum %t dims=[1] : f32[256,1]\n  return %1\n") == 1);
+  CHECK(count("  %t = permute %x [1,0] : f32[256,64]\n  %1 = reduce.sum %t dims=[1] : f32[256,1]\n  return "
+              "%1\n") == 1);
 }
 
 TEST_CASE("mean and variance together, layer norm: one kernel") {
@@ -100,13 +103,15 @@ TEST_CASE("mean and variance together, layer norm: one kernel") {
   %9 = expand %w1 [64,256] : f32[64,256]
   %10 = mul %8, %9 : f32[64,256]
   return %10
-)", "%x: f32[64,256], %w: f32[256]") == 1);
+)",
+              "%x: f32[64,256], %w: f32[256]") == 1);
 }
 
 TEST_CASE("a product summed, a bias in an activation, a transposed addition: one kernel") {
   CHECK(count("  %1 = mul %x, %y : f32[64,256]\n  %2 = reduce.sum %1 dims=[0,1] : f32[1,1]\n  return %2\n",
               "%x: f32[64,256], %y: f32[64,256]") == 1);
-  CHECK(count("  %b1 = reshape %b [1,256] : f32[1,256]\n  %1 = expand %b1 [64,256] : f32[64,256]\n  %2 = add %x, %1 : f32[64,256]\n"
+  CHECK(count("  %b1 = reshape %b [1,256] : f32[1,256]\n  %1 = expand %b1 [64,256] : f32[64,256]\n  %2 = add "
+              "%x, %1 : f32[64,256]\n"
               "  %3 = erf %2 : f32[64,256]\n  %4 = mul %3, %2 : f32[64,256]\n  return %4\n",
               "%x: f32[64,256], %b: f32[256]") == 1);
   CHECK(count("  %t = permute %y [1,0] : f32[64,256]\n  %1 = add %x, %t : f32[64,256]\n  return %1\n",
@@ -115,8 +120,10 @@ TEST_CASE("a product summed, a bias in an activation, a transposed addition: one
 
 TEST_CASE("siblings that read the same tensor share a kernel; ones that follow each other do not loop") {
   CHECK(count("  %1 = neg %x : f32[64,256]\n  %2 = exp %x : f32[64,256]\n  return %1, %2\n") == 1);
-  CHECK(count("  %1 = reduce.sum %x dims=[1] : f32[64,1]\n  %2 = reduce.max %x dims=[1] : f32[64,1]\n  return %1, %2\n") == 1);
-  CHECK(count("  %1 = neg %x : f32[64,256]\n  %2 = reduce.sum %x dims=[1] : f32[64,1]\n  return %1, %2\n") == 1);
+  CHECK(count("  %1 = reduce.sum %x dims=[1] : f32[64,1]\n  %2 = reduce.max %x dims=[1] : f32[64,1]\n  "
+              "return %1, %2\n") == 1);
+  CHECK(count("  %1 = neg %x : f32[64,256]\n  %2 = reduce.sum %x dims=[1] : f32[64,1]\n  return %1, %2\n") ==
+        1);
 }
 
 TEST_CASE("a contraction keeps its epilogue and reads its operands from memory") {
@@ -143,10 +150,10 @@ TEST_CASE("what stays apart says why") {
     CHECK(r.kernels.size() == 2);
     return r.refusals.empty() ? std::string("none") : r.refusals[0].reason;
   };
-  CHECK(reason("  %1 = exp %x : f32[64,256]\n  %2 = reduce.sum %1 dims=[1] : f32[64,1]\n  %3 = reduce.sum %2 dims=[0] : f32[1,1]\n  return %3\n") ==
-        "the two reductions run over different extents");
-  CHECK(reason("  %1 = exp %x : f32[64,256]\n  %2 = flip %1 dims=[1] : f32[64,256]\n  %3 = mul %1, %2 : f32[64,256]\n  return %3\n") ==
-        "its readers want different elements at the same time");
+  CHECK(reason("  %1 = exp %x : f32[64,256]\n  %2 = reduce.sum %1 dims=[1] : f32[64,1]\n  %3 = reduce.sum %2 "
+               "dims=[0] : f32[1,1]\n  return %3\n") == "the two reductions run over different extents");
+  CHECK(reason("  %1 = exp %x : f32[64,256]\n  %2 = flip %1 dims=[1] : f32[64,256]\n  %3 = mul %1, %2 : "
+               "f32[64,256]\n  return %3\n") == "its readers want different elements at the same time");
 }
 
 TEST_CASE("unfused, every computing node is a kernel of its own, views are none") {
@@ -169,6 +176,11 @@ TEST_CASE("constants, views of inputs and reductions over nothing can be outputs
   CHECK(count("  %1 = permute %x [1,0] : f32[256,64]\n  return %1\n") == 1);
   CHECK(count("  %1 = reduce.sum %e dims=[0] : f32[1,3]\n  return %1\n", "%e: f32[0,3]") == 1);
   CHECK(count("  return %x\n") == 0);
+  // Nothing summed is 0, but only inside the pad.
+  FusionResult padded = fuse_text(
+      "graph @g(%e: f32[0,3]) {\n  %1 = reduce.sum %e dims=[0] : f32[1,3]\n  %v = const 7.0 : f32[]\n"
+      "  %2 = pad %1, %v lo=[0,1] hi=[0,0] : f32[1,4]\n  return %2\n}\n");
+  CHECK(ir::print(padded.kernels.back().kernel).find("where") != std::string::npos);
 }
 
 }  // namespace

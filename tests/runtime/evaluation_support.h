@@ -75,7 +75,14 @@ inline std::vector<ir::NodeRef> bind(const ir::Graph& graph, const std::vector<c
     bound[node] = ir::make_node(node->op(), operands, node->ints(), node->dtype(), ir::Folding::Off);
   }
   std::vector<ir::NodeRef> outputs;
-  for (const ir::NodeRef& output : graph.outputs) outputs.push_back(bound.at(output.get()));
+  for (const ir::NodeRef& output : graph.outputs) {
+    ir::NodeRef root = bound.at(output.get());
+    // Materialising a const would turn it into an input for every graph that shares it.
+    if (root->is_leaf() && root->op() != ir::Op::Input) {
+      root = ir::make_node(ir::Op::Reshape, {&root, 1}, root->shape(), root->dtype(), ir::Folding::Off);
+    }
+    outputs.push_back(root);
+  }
   return outputs;
 }
 

@@ -1,5 +1,5 @@
-// Runs a lowered kernel on host memory without the runtime: allocates Global and Local buffers, runs the phases in
-// pieces. For tests of schedules and code generators.
+// Runs a lowered kernel on host memory without the runtime: allocates Global and Local buffers, runs the
+// phases in pieces. For tests of schedules and code generators.
 #pragma once
 
 #include <algorithm>
@@ -18,10 +18,11 @@ inline int64_t buffer_bytes(const ir::TreeBuffer& buffer, const std::vector<int6
   return count * ir::item_size(buffer.dtype);
 }
 
-// `buffers` are the kernel's In and Out buffers; each phase runs in pieces of `piece` iterations, last piece first, so
-// that a schedule whose iterations depend on each other gives wrong results. Scratch starts as 0xff bytes.
-inline void launch(const passes::Lowered& lowered, const codegen::Executable& code, std::vector<void*> buffers,
-                   const std::vector<uint64_t>& scalars, int64_t piece) {
+// `buffers` are the kernel's In and Out buffers; each phase runs in pieces of `piece` iterations, last piece
+// first, so that a schedule whose iterations depend on each other gives wrong results. Scratch starts as 0xff
+// bytes.
+inline void launch(const passes::Lowered& lowered, const codegen::Executable& code,
+                   std::vector<void*> buffers, const std::vector<uint64_t>& scalars, int64_t piece) {
   constexpr int64_t align = codegen::kLocalAlign;
   std::vector<std::vector<std::byte>> scratch;
   int64_t local_bytes = 0;

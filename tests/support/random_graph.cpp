@@ -403,16 +403,25 @@ class Reducer {
     return false;
   }
 
+  // Some operands cannot be replaced: the fill of a pad must stay a constant.
+  bool try_replacement(const NodeRef& node, const NodeRef& by) {
+    try {
+      return try_graph(with_replacement(best_, node.get(), by));
+    } catch (const ir::IrError&) {
+      return false;
+    }
+  }
+
   bool replace_a_node() {
     for (size_t i = best_.nodes.size(); i-- > 0;) {
       const NodeRef node = best_.nodes[i];
       if (node->is_leaf()) continue;
       for (Node* operand : node->inputs()) {
         const bool fits = operand->dtype() == node->dtype() && operand->shape() == node->shape();
-        if (fits && try_graph(with_replacement(best_, node.get(), NodeRef(operand)))) return true;
+        if (fits && try_replacement(node, NodeRef(operand))) return true;
       }
       const NodeRef input = ir::make_input(node->dtype(), node->shape(), nullptr, node->device());
-      if (try_graph(with_replacement(best_, node.get(), input))) return true;
+      if (try_replacement(node, input)) return true;
     }
     return false;
   }
