@@ -20,6 +20,15 @@ using ir::ValueId;
 
 namespace {
 
+// Vectors of columns side by side. A plain sum takes long runs of each row, which memory likes better than
+// short ones; larger bodies have other uses for the registers.
+int columns_at_once(const Context& c, int64_t columns) {
+  size_t instrs = c.kernel.instrs.size();
+  int vectors = instrs <= 6 ? 16 : instrs <= 24 ? 4 : instrs <= 60 ? 2 : 1;
+  while (vectors > 1 && int64_t{vectors} * c.lanes > columns) vectors /= 2;
+  return vectors;
+}
+
 class Columns {
  public:
   explicit Columns(Context& c) : c_(c), nest_(c.nest), b_(c.builder), plan_(plan_loops(c.kernel)) {
@@ -30,7 +39,7 @@ class Columns {
       if (a != lane_) outer_.push_back(a);
     }
     nest_.set_lane_axis(lane_, c.lanes);
-    unroll_ = c.kernel.instrs.size() <= 24 ? 4 : c.kernel.instrs.size() <= 60 ? 2 : 1;
+    unroll_ = columns_at_once(c, c.extent(lane_));
     tile_ = int64_t{unroll_} * c.lanes;
   }
 
