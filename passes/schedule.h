@@ -35,7 +35,7 @@ struct GpuTarget {
 };
 Lowered lower_gpu(const ir::Kernel& kernel, const GpuTarget& target = {});
 
-// Whether a schedule takes this kernel; the reason if none does. Asked by fusion before it merges.
+// Whether a schedule takes this kernel; the reason if none does. Fusion makes only kernels that pass.
 struct Acceptance {
   bool accepted;
   std::string reason;

@@ -57,8 +57,7 @@ class Rows {
       emit_rows(l, true);
       nest_.prepare(plan_.full[static_cast<size_t>(l)]);
       if (plan_.reductions[static_cast<size_t>(l)].empty()) {
-        map_loop(l, {nest_.literal(0), nest_.size(count_), nest_.literal(0), nest_.size(length_)},
-                 nest_.literal(0));
+        map_loop(l, whole_row(), nest_.literal(0));
       } else {
         reduce_row(l);
       }
@@ -108,9 +107,16 @@ class Rows {
   // --- loops
   // --------------------------------------------------------------------------------------------------------
 
+  // Every element of the row; the outer axes have no range where there are none.
+  Range whole_row() {
+    bool outer = !outer_.empty();
+    return {outer ? nest_.literal(0) : -1, outer ? nest_.size(count_) : -1, nest_.literal(0),
+            nest_.size(length_)};
+  }
+
   // The elements of a block; the whole row if there is only one.
   Range block_range(ValueId block) {
-    if (blocks_ == 1) return {nest_.literal(0), nest_.size(count_), nest_.literal(0), nest_.size(length_)};
+    if (blocks_ == 1) return whole_row();
     if (length_ >= kLaneBlock) {
       auto [outer, along] = c_.divide(block, nest_.size(blocks_along_));
       ValueId begin = c_.mul(along, nest_.literal(kLaneBlock));
@@ -166,7 +172,7 @@ class Rows {
 
   void map_loop(int l, const Range& range, ValueId row_base) {
     for_outer(l, range, [&](ValueId base) {
-      ValueId kept = c_.add(row_base, base);
+      ValueId kept = carry_.empty() ? -1 : c_.add(row_base, base);
       vector_loop(nest_, lane_, range.begin, range.end, unroll_for(inner_.size()),
                   [&] { point(l, kept, nest_.mask()); });
     });
@@ -183,7 +189,7 @@ class Rows {
       for (int q = 0; q < vectors; ++q) registers[r].push_back(reduce.open(reduce.identity(nest_.lanes())));
     }
     for_outer(l, range, [&](ValueId base) {
-      ValueId kept = c_.add(row_base, base);
+      ValueId kept = carry_.empty() ? -1 : c_.add(row_base, base);
       ValueId whole =
           c_.add(range.begin, b_.op(Op::And, {c_.sub(range.end, range.begin), nest_.literal(-group_)}));
       lane_group(l, range.begin, whole, kept, base, registers, false);
@@ -211,17 +217,17 @@ class Rows {
       nest_.set_mask(mask);
       point(l, kept, mask);
       for (size_t r = 0; r < reductions.size(); ++r)
-        accumulate(reductions[r], registers[r][static_cast<size_t>(q)], c_.add(base, position), mask);
+        accumulate(reductions[r], registers[r][static_cast<size_t>(q)], base, position, mask);
       nest_.set_mask(-1);
       nest_.pop();
     }
     b_.end_for();
   }
 
-  void accumulate(Value reduction, Accumulator registers, ValueId position, ValueId mask) {
+  void accumulate(Value reduction, Accumulator registers, ValueId base, ValueId position, ValueId mask) {
     Reducer reduce = reducer(reduction);
     Accumulator element{nest_.vector(nest_.instr(reduction).args[0]), -1};
-    if (reduce.has_index()) element.index = lane_positions(position);
+    if (reduce.has_index()) element.index = lane_positions(c_.add(base, position));
     Accumulator before = reduce.read(registers), after = reduce.combine(before, element);
     reduce.write(registers, mask < 0 ? after : reduce.select(mask, after, before));
   }

@@ -33,6 +33,7 @@ TEST_NEEDS=(
   "python3              command -v python3"
   "pkg-config           command -v pkg-config"
   "binutils             command -v nm"
+  "tcc                  command -v tcc"
 )
 
 missing_packages() {  # the packages among "package probe..." lines whose probe fails

@@ -1,0 +1,223 @@
+// The CPU schedules on small kernels, text in, text out, with vectors of four floats. Their values are tested
+// in tests/codegen/schedule_test.cpp.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "ir/looptree.h"
+#include "passes/schedule.h"
+
+namespace tenon::passes {
+namespace {
+
+std::string lower(const std::string& kernel) {
+  Lowered lowered = lower_cpu(ir::parse_kernel(kernel), {128});
+  ir::verify(lowered.tree);
+  return ir::print(lowered.tree);
+}
+
+TEST_CASE("pointwise: chunks, vectors by four, then masked") {
+  CHECK(lower(R"(kernel @scale(x: f32 in[30], a0: f32 scalar, y: f32 out[30]) {
+  axes i: 30 parallel
+  map i : %0 = load x[i] : f32
+  map i : %1 = scalar a0 : f32
+  map i : %2 = mul %0, %1 : f32
+  map i : store y[i], %2
+}
+)") == R"(looptree @scale cpu lanes=4 {
+  params x: f32 in, y: f32 out, a0: f32 scalar, sizes 2
+  phase elements: parallel %0 in 0..s0 {
+    %1 = const 0 : i64
+    %2 = size s1 : i64
+    %3 = const 4096 : i64
+    %4 = mul %0, %3 : i64
+    %5 = const 4096 : i64
+    %6 = add %4, %5 : i64
+    %7 = min %6, %2 : i64
+    %8 = scalar a0 : f32
+    %9 = splat %8 : f32x4
+    %10 = sub %7, %4 : i64
+    %11 = const -16 : i64
+    %12 = and %10, %11 : i64
+    %13 = add %4, %12 : i64
+    for %14 in %4..%13 step 16 {
+      %15 = load x[%14] : f32x4
+      %16 = mul %15, %9 : f32x4
+      store y[%14], %16
+      %17 = const 4 : i64
+      %18 = add %14, %17 : i64
+      %19 = load x[%18] : f32x4
+      %20 = mul %19, %9 : f32x4
+      store y[%18], %20
+      %21 = const 8 : i64
+      %22 = add %14, %21 : i64
+      %23 = load x[%22] : f32x4
+      %24 = mul %23, %9 : f32x4
+      store y[%22], %24
+      %25 = const 12 : i64
+      %26 = add %14, %25 : i64
+      %27 = load x[%26] : f32x4
+      %28 = mul %27, %9 : f32x4
+      store y[%26], %28
+    }
+    for %29 in %13..%7 step 4 {
+      %30 = sub %7, %29 : i64
+      %31 = const 4 : i64
+      %32 = min %30, %31 : i64
+      %33 = cast %32 : i32
+      %34 = const 0 : i32
+      %35 = const 1 : i32
+      %36 = ramp %34, %35 : i32x4
+      %37 = splat %33 : i32x4
+      %38 = lt %36, %37 : boolx4
+      %39 = load x[%29] mask %38 : f32x4
+      %40 = mul %39, %9 : f32x4
+      store y[%29] mask %38, %40
+    }
+  }
+}
+)");
+}
+
+TEST_CASE("rows: lanes, a masked tail, and the fold by halves") {
+  CHECK(lower(R"(kernel @rowsum(x: f32 in[3000], y: f32 out[100]) {
+  axes i: 100 parallel, r: 4 inner
+  map i r    : %0 = load x[4*i + r] : f32
+  reduce i|r : %1 = reduce.sum %0 lanes : f32
+  map i      : store y[i], %1
+}
+)") == R"(looptree @rowsum cpu lanes=4 {
+  params x: f32 in, y: f32 out, sizes 3
+  phase rows: parallel %0 in 0..s0 {
+    %1 = size s1 : i64
+    %2 = mul %0, %1 : i64
+    %3 = const 0 : i64
+    %4 = const 0 : i64
+    %5 = size s2 : i64
+    %6 = const 0.0 : f32x4
+    var %7 = %6
+    %8 = const 0 : i64
+    %9 = sub %5, %4 : i64
+    %10 = const -4 : i64
+    %11 = and %9, %10 : i64
+    %12 = add %4, %11 : i64
+    for %13 in %4..%12 step 4 {
+      %14 = add %2, %13 : i64
+      %15 = load x[%14] : f32x4
+      %16 = get %7 : f32x4
+      %17 = add %16, %15 : f32x4
+      set %7, %17
+    }
+    for %18 in %12..%5 step 4 {
+      %19 = sub %5, %18 : i64
+      %20 = const 4 : i64
+      %21 = min %19, %20 : i64
+      %22 = cast %21 : i32
+      %23 = const 0 : i32
+      %24 = const 1 : i32
+      %25 = ramp %23, %24 : i32x4
+      %26 = splat %22 : i32x4
+      %27 = lt %25, %26 : boolx4
+      %28 = add %2, %18 : i64
+      %29 = load x[%28] mask %27 : f32x4
+      %30 = get %7 : f32x4
+      %31 = add %30, %29 : f32x4
+      %32 = where %27, %31, %30 : f32x4
+      set %7, %32
+    }
+    %33 = get %7 : f32x4
+    %34 = high %33 : f32x2
+    %35 = low %33 : f32x2
+    %36 = add %35, %34 : f32x2
+    %37 = high %36 : f32
+    %38 = low %36 : f32
+    %39 = add %38, %37 : f32
+    store y[%0], %39
+  }
+}
+)");
+}
+
+TEST_CASE("columns: each lane a result, rows in order") {
+  CHECK(lower(R"(kernel @columns(x: f32 in[40], y: f32 out[5]) {
+  axes i: 5 parallel, r: 8 inner
+  map i r    : %0 = load x[5*r + i] : f32
+  reduce i|r : %1 = reduce.sum %0 columns : f32
+  map i      : store y[i], %1
+}
+)") == R"(looptree @columns cpu lanes=4 {
+  params x: f32 in, y: f32 out, sizes 5
+  phase columns: parallel %0 in 0..s0 {
+    %1 = const 4 : i64
+    %2 = mul %0, %1 : i64
+    %3 = size s1 : i64
+    %4 = const 4 : i64
+    %5 = add %2, %4 : i64
+    %6 = le %5, %3 : bool
+    if %6 {
+      %7 = const 0 : i64
+      %8 = add %2, %7 : i64
+      %9 = const 0.0 : f32x4
+      var %10 = %9
+      %11 = const 0 : i64
+      %12 = size s2 : i64
+      for %13 in %11..%12 step 1 {
+        %14 = size s3 : i64
+        %15 = mul %13, %14 : i64
+        %16 = add %8, %15 : i64
+        %17 = load x[%16] : f32x4
+        %18 = get %10 : f32x4
+        %19 = add %18, %17 : f32x4
+        set %10, %19
+      }
+      %20 = get %10 : f32x4
+      store y[%8], %20
+    } else {
+      for %21 in %2..%3 step 4 {
+        %22 = sub %3, %21 : i64
+        %23 = const 4 : i64
+        %24 = min %22, %23 : i64
+        %25 = cast %24 : i32
+        %26 = const 0 : i32
+        %27 = const 1 : i32
+        %28 = ramp %26, %27 : i32x4
+        %29 = splat %25 : i32x4
+        %30 = lt %28, %29 : boolx4
+        %31 = const 0.0 : f32x4
+        var %32 = %31
+        %33 = const 0 : i64
+        %34 = size s4 : i64
+        for %35 in %33..%34 step 1 {
+          %36 = size s3 : i64
+          %37 = mul %35, %36 : i64
+          %38 = add %21, %37 : i64
+          %39 = load x[%38] mask %30 : f32x4
+          %40 = get %32 : f32x4
+          %41 = add %40, %39 : f32x4
+          set %32, %41
+        }
+        %42 = get %32 : f32x4
+        store y[%21] mask %30, %42
+      }
+    }
+  }
+}
+)");
+}
+
+TEST_CASE("another size is the same tree, so no compiler runs; a scalar kind of access is another") {
+  auto key = [](const std::string& n) {
+    return ir::print(
+        lower_cpu(
+            ir::parse_kernel("kernel @k(x: f32 in[" + n + "], y: f32 out[" + n + "]) {\n  axes i: " + n +
+                             " parallel\n  map i : %0 = load x[i] : f32\n  map i : store y[i], %0\n}\n"),
+            {256})
+            .tree,
+        false);
+  };
+  CHECK(key("1000") == key("1001"));
+  CHECK(key("1000") == key("5000000"));
+}
+
+}  // namespace
+}  // namespace tenon::passes
