@@ -17,6 +17,10 @@ namespace {
 using ir::Node;
 using ir::Op;
 using passes::FusedKernel;
+using passes::InPlace;
+using passes::MemoryPlan;
+using passes::PlannedValue;
+using passes::ValueKind;
 
 bool interprets(const Options& options) {
   return options.backend == Options::Backend::Interpreter || !codegen::llvm_backend::available();
@@ -176,7 +180,7 @@ class Builder {
       const PlannedValue& from = values_[static_cast<size_t>(p.from)];
       return from.kind == ValueKind::Input && (!options_.donation || aliased_.count(from.index) != 0);
     });
-    MemoryPlan memory = plan_memory(values_, in_place_);
+    MemoryPlan memory = passes::plan_memory(values_, in_place_);
     plan_->places = std::move(memory.places);
     plan_->arena_bytes = memory.arena_bytes;
     for (const MemoryPlan::Donation& d : memory.donations)

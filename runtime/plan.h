@@ -9,7 +9,7 @@
 #include "runtime/graph_key.h"
 #include "runtime/history.h"
 #include "runtime/kernel_cache.h"
-#include "runtime/memory_plan.h"
+#include "passes/memory_plan.h"
 #include "runtime/options.h"
 
 namespace tenon::runtime {
@@ -46,7 +46,7 @@ struct PlanOutput {
 
 struct Plan {
   std::vector<uint64_t> key;
-  std::vector<Place> places;  // of inputs the index is the node number
+  std::vector<passes::Place> places;  // of inputs the index is the node number
   std::vector<Step> steps;
   std::vector<PlanOutput> outputs;
   int64_t arena_bytes = 0;

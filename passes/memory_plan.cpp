@@ -1,10 +1,10 @@
 // Donations first, then hosts for temporaries in the buffers of later outputs, then the arena.
-#include "runtime/memory_plan.h"
+#include "passes/memory_plan.h"
 
 #include <algorithm>
 #include <set>
 
-namespace tenon::runtime {
+namespace tenon::passes {
 namespace {
 
 constexpr int64_t kAlign = 64;
@@ -129,4 +129,4 @@ MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vecto
   return Planner(values, in_place).run();
 }
 
-}  // namespace tenon::runtime
+}  // namespace tenon::passes

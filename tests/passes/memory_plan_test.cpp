@@ -1,11 +1,11 @@
 // The memory plan: values alive together never overlap, and memory is reused.
-#include "runtime/memory_plan.h"
+#include "passes/memory_plan.h"
 
 #include <doctest/doctest.h>
 
 #include <random>
 
-using namespace tenon::runtime;
+using namespace tenon::passes;
 
 namespace {
 

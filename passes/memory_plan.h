@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tenon::runtime {
+namespace tenon::passes {
 
 enum class ValueKind : uint8_t { Input, Output, Temporary };
 
@@ -42,4 +42,4 @@ struct MemoryPlan {
 
 MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place);
 
-}  // namespace tenon::runtime
+}  // namespace tenon::passes
