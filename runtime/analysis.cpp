@@ -91,6 +91,7 @@ std::vector<NodeRef> without_reshapes(std::vector<NodeRef> outputs) {
 ir::Graph run_graph_passes(ir::Graph graph, const passes::PassObserver& observer) {
   for (const passes::GraphPass& pass : passes::graph_passes()) {
     graph = pass.run(graph);
+    ir::verify(graph);
     if (observer) observer(pass.name, [&] { return ir::print(graph); });
   }
   return graph;

@@ -2,7 +2,7 @@
 //
 //   TENON_THREADS=N          TENON_FUSION=0|1        TENON_SIMPLIFY=0|1     TENON_PLAN_CACHE=0|1
 //   TENON_DISK_CACHE=0|1     TENON_CACHE_DIR=PATH    TENON_CACHE_MAX_MB=N   TENON_VECTOR_BITS=128|256|512
-//   TENON_BACKEND=llvm|interpreter TENON_DUMP=graph,fused,kernel,looptree,llvm,assembly,cuda
+//   TENON_BACKEND=llvm|interpreter TENON_DUMP=graph,fused,kernel,looptree,llvm,assembly,cuda,passes
 //   TENON_DUMP_DIR=PATH      TENON_PROFILE=FILE      TENON_MEMORY_LIMIT_MB=N  TENON_DONATION=0|1
 //   TENON_VERIFY=0|1         TENON_INLINE_US=N
 //
@@ -14,6 +14,8 @@
 #include <string>
 
 namespace tenon::runtime {
+
+inline constexpr uint32_t kDumpPasses = 1u << 7;
 
 struct Options {
   int threads = 0;         // 0: one for each CPU this process may use
@@ -29,7 +31,7 @@ struct Options {
   int64_t cache_max_mb = 512;
   int vector_bits = 0;  // 0: the host's
   enum class Backend : uint8_t { Llvm, Interpreter } backend = Backend::Llvm;
-  uint32_t dump = 0;                 // bit i: Stage i
+  uint32_t dump = 0;                 // bit i: Stage i; kDumpPasses: what each pass changed
   std::string dump_dir;              // empty: stderr
   std::string profile;               // file of the Chrome/Perfetto trace, written at exit
   int64_t memory_limit_mb = 0;       // 0: no cap

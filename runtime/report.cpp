@@ -1,5 +1,6 @@
 // dump and explain, and TENON_DUMP: text of every stage, from the same analysis that makes plans.
 #include <cstdio>
+#include <filesystem>
 #include <stdexcept>
 
 #include "codegen/cuda/emit.h"
@@ -129,12 +130,30 @@ auto with_analysis(std::span<const ir::NodeRef> roots, F&& f) {
   return f(key, a, o);
 }
 
-void write_dump(const std::string& directory, int plan, Stage stage, const std::string& text) {
-  const char* name = kStageNames[static_cast<size_t>(stage)];
+// What each pass made of a graph or kernel; a pass that changed nothing is only named.
+struct PassLog {
+  std::string text, last;
+
+  void start(const char* level, std::string first) {
+    text += std::string("--- ") + level + " before the passes\n" + first;
+    last = std::move(first);
+  }
+  passes::PassObserver observer() {
+    return [this](std::string_view pass, const std::function<std::string()>& now) {
+      std::string after = now();
+      text += "--- " + std::string(pass) + (after == last ? " changes nothing\n" : "\n" + after);
+      last = std::move(after);
+    };
+  }
+};
+
+void write_dump(const std::string& directory, int plan, const char* name, const std::string& text) {
   if (directory.empty()) {
     std::fprintf(stderr, "=== tenon plan %d: %s\n%s", plan, name, text.c_str());
     return;
   }
+  std::error_code ignored;  // opening the file tells
+  std::filesystem::create_directories(directory, ignored);
   char file[64];
   std::snprintf(file, sizeof file, "/plan%04d.%s.txt", plan, name);
   std::FILE* out = std::fopen((directory + file).c_str(), "w");
@@ -186,6 +205,8 @@ KernelRecord kernel_facts(const FusedKernel& fused) {
 }
 
 std::string dump(std::span<const ir::NodeRef> roots, Stage stage) {
+  if (static_cast<size_t>(stage) >= std::size(kStageNames))
+    throw std::runtime_error("dump: there is no such stage");
   return with_analysis(roots, [&](const GraphKey& key, const Analysis& a, const Options& o) {
     return stage_text(key, a, stage, o);
   });
@@ -214,12 +235,20 @@ std::string draw_svg(std::span<const ir::NodeRef> roots) {
 void dump_new_plan(const GraphKey& key, const Options& options) {
   static int plans = 0;
   int plan = plans++;
-  Analysis a = analyse(key, options);
-  for (uint32_t bit = 0; bit < std::size(kStageNames); ++bit) {
+  PassLog log;
+  log.start("graph", stage_text(key, Analysis{}, Stage::Graph, options));
+  Analysis a = analyse(key, options, log.observer());
+  for (uint32_t bit = 0; bit < static_cast<uint32_t>(Stage::PTX); ++bit) {
     if ((options.dump >> bit & 1) == 0) continue;
     auto stage = static_cast<Stage>(bit);
-    write_dump(options.dump_dir, plan, stage, stage_text(key, a, stage, options));
+    write_dump(options.dump_dir, plan, kStageNames[bit], stage_text(key, a, stage, options));
   }
+  if ((options.dump & kDumpPasses) == 0) return;
+  for (const FusedKernel& fused : a.fusion.kernels) {
+    log.start("kernel", ir::print(fused.kernel));
+    passes::run_kernel_passes(fused.kernel, log.observer());
+  }
+  write_dump(options.dump_dir, plan, "passes", log.text);
 }
 
 }  // namespace tenon::runtime

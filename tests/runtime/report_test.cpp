@@ -1,6 +1,10 @@
 // What people read: dumps of every stage, explain, the drawing, TENON_DUMP files, the history and the
 // profile.
 #include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -174,4 +178,28 @@ TEST_CASE("profile: valid JSON with the spans of an evaluation, from every threa
 TEST_CASE("code version: names this build, the same each time") {
   CHECK(code_version().size() > 10);
   CHECK(&code_version() == &code_version());
+}
+
+TEST_CASE("report: TENON_DUMP=passes names each pass and shows what it changed, in a folder that it makes") {
+  std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("tenon-dump-" + std::to_string(getpid())) / "deep";
+  {
+    WithOptions options([&](Options& o) {
+      o.dump = kDumpPasses;
+      o.dump_dir = folder.string();
+      o.plan_cache = false;
+    });
+    evaluate({ir::unary(
+        Op::Exp, ir::unary(Op::Neg, input_of(std::vector<int64_t>{4}, [](int64_t i) { return i * 0.5; })))});
+  }
+  std::string text;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream in(entry.path());
+    text.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  std::filesystem::remove_all(folder.parent_path());
+  CHECK(text.starts_with(
+      "--- graph before the passes\ngraph @graph(%x0: f32[4]) {\n  %0 = neg %x0 : f32[4]\n"));
+  CHECK(text.find("--- simplify changes nothing\n") != std::string::npos);
+  CHECK(text.find("--- expand-math\nkernel @neg_exp(") != std::string::npos);
 }
