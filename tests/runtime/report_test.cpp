@@ -3,10 +3,9 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
