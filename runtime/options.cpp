@@ -141,7 +141,7 @@ Options parse_options(const std::function<const char*(const char*)>& get,
                       const std::function<void(const std::string&)>& warn) {
   Options o;
   Reader r(get, warn);
-  r.number("TENON_THREADS", o.threads, 0, kMostThreads);
+  r.number("TENON_THREADS", o.threads, 0, 1024);
   r.boolean("TENON_FUSION", o.fusion);
   r.boolean("TENON_SIMPLIFY", o.simplify);
   r.boolean("TENON_PLAN_CACHE", o.plan_cache);
@@ -156,7 +156,7 @@ Options parse_options(const std::function<const char*(const char*)>& get,
   r.stages("TENON_DUMP", o.dump);
   r.text("TENON_DUMP_DIR", o.dump_dir);
   r.text("TENON_PROFILE", o.profile);
-  r.number("TENON_MEMORY_LIMIT_MB", o.memory_limit_mb, 0, kMostMegabytes);
+  r.number("TENON_MEMORY_LIMIT_MB", o.memory_limit_mb, 0, int64_t{1} << 40);
   return o;
 }
 
