@@ -172,6 +172,7 @@ Tensor eye(int64_t n, int64_t m, const TensorOptions& options) {
   const ScalarType type = options.dtype();
   check_options(options, type);
   const Dims shape{n, m};
+  checked_numel(ref(shape));
   if (n == 0 || m == 0) return zeros(ref(shape), options);
   const Expr same = index_along(shape, 0, DType::I64) == index_along(shape, 1, DType::I64);
   return finish(record_as(same, type), options);

@@ -33,6 +33,7 @@ Dims broadcast_shape(IntArrayRef a, IntArrayRef b) {
           ") at non-singleton dimension ", rank - 1 - i);
     shape[rank - 1 - i] = x == 1 ? y : x;
   }
+  checked_numel(ref(shape));
   return shape;
 }
 

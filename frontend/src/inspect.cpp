@@ -106,7 +106,12 @@ Config get_config() {
 }
 
 void set_config(const Config& c) {
+  constexpr int kMostThreads = 1024;                    // as for TENON_THREADS
+  constexpr int64_t kMostMegabytes = int64_t{1} << 40;  // as for TENON_MEMORY_LIMIT_MB
   check<ValueError>(c.threads >= 0, "threads must not be negative, got ", c.threads);
+  check<ValueError>(c.threads <= kMostThreads, "threads must be at most ", kMostThreads, ", got ", c.threads);
+  check<ValueError>(c.memory_limit_mb >= 0 && c.memory_limit_mb <= kMostMegabytes,
+                    "memory_limit_mb must be from 0 to ", kMostMegabytes, ", got ", c.memory_limit_mb);
   check<ValueError>(
       c.vector_bits == 0 || c.vector_bits == 128 || c.vector_bits == 256 || c.vector_bits == 512,
       "vector_bits must be 0, 128, 256 or 512, got ", c.vector_bits);

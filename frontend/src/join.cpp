@@ -14,6 +14,9 @@ size_t at(int64_t i) { return static_cast<size_t>(i); }
 bool is_legacy_empty(const Tensor& x) { return x.dim() == 1 && x.size(0) == 0; }
 
 void check_cat_shapes(TensorList tensors, const Tensor& first, int64_t dim) {
+  Dims result = dims_of(first.sizes());
+  int64_t& joined = result[at(dim)];
+  joined = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& x = tensors[i];
     if (is_legacy_empty(x)) continue;
@@ -24,7 +27,9 @@ void check_cat_shapes(TensorList tensors, const Tensor& first, int64_t dim) {
             ". Expected size ", first.size(d), " but got size ", x.size(d), " for tensor number ", i,
             " in the list.");
     }
+    check(!__builtin_add_overflow(joined, x.size(dim), &joined), "numel: integer multiplication overflow");
   }
+  checked_numel(ref(result));
 }
 
 template <typename F>
@@ -130,7 +135,9 @@ Tensor Tensor::repeat(IntArrayRef repeats) const {
     spread.push_back(size);
     expanded.push_back(repeats[d]);
     expanded.push_back(size);
-    result.push_back(repeats[d] * size);
+    int64_t repeated = 0;
+    check(!__builtin_mul_overflow(repeats[d], size, &repeated), "numel: integer multiplication overflow");
+    result.push_back(repeated);
   }
   if (checked_numel(ref(result)) == 0)
     return record(ir::make_const(ir::constant(ir_type(scalar_type()), int64_t{0}), result));
@@ -189,6 +196,9 @@ Tensor constant_pad_nd(const Tensor& x, IntArrayRef pad, const Scalar& value) {
     const size_t pair = 2 * (rank - 1 - d);
     const int64_t before = pair < pad.size() ? pad[pair] : 0, after = pair < pad.size() ? pad[pair + 1] : 0;
     const int64_t size = x.size(static_cast<int64_t>(d));
+    constexpr int64_t most = int64_t{1} << 60;  // keeps the sums below from overflowing
+    check(std::max(before, after) < most && std::min(before, after) > -most, "padding ", before, " and ",
+          after, " of dimension ", d, " is too large");
     check(size + before + after >= 0, "The input size ", size, ", plus negative padding ", before, " and ",
           after, " resulted in a negative output size, which is invalid. Check dimension ", d,
           " of your input.");

@@ -48,6 +48,12 @@ void check_matrices(const Tensor& a, const Tensor& b) {
         " and ", b.size(0), "x", b.size(1), ")");
 }
 
+// All dims but the last as one. Its size is counted: among no elements -1 could be anything.
+Tensor as_rows(const Tensor& a) {
+  const IntArrayRef sizes = a.sizes();
+  return reshape(a, {checked_numel({sizes.data(), sizes.size() - 1}), sizes.back()});
+}
+
 // Both at least 2-d: batch dims broadcast.
 Tensor batched(const Tensor& a, const Tensor& b) {
   const size_t ra = a.sizes().size(), rb = b.sizes().size();
@@ -131,17 +137,16 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (ra == 2 && rb == 2) return mm(a, b);
   if (ra == 2 && rb == 1) return mv(a, b);
   if (rb == 1) {  // rows against one vector
-    const Tensor rows = reshape(a, {-1, a.size(-1)});
-    return reshape(mv(rows, b), {a.sizes().data(), static_cast<size_t>(ra - 1)});
+    return reshape(mv(as_rows(a), b), {a.sizes().data(), static_cast<size_t>(ra - 1)});
   }
   if (ra == 1) {
     if (rb == 2) check_matrices(unsqueeze(a, 0), b);
     return squeeze(rb == 2 ? mm(unsqueeze(a, 0), b) : batched(unsqueeze(a, 0), b), -2);
   }
-  if (rb == 2 && a.numel() > 0) {  // one matrix for all batches: they are rows of one product
+  if (rb == 2) {  // one matrix for all batches: they are rows of one product
     Dims shape = dims_of(a.sizes());
     shape.back() = b.size(1);
-    return reshape(mm(reshape(a, {-1, a.size(-1)}), b), ref(shape));
+    return reshape(mm(as_rows(a), b), ref(shape));
   }
   return batched(a, b);
 }

@@ -438,7 +438,7 @@ std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim) {
   dim = wrap_dim(dim, x.dim());
   const int64_t size = x.size(dim);
   if (size == 0) return split_with_sizes(x, std::vector<int64_t>(at(chunks), 0), dim);
-  return split_with_sizes(x, chunk_sizes(size, (size + chunks - 1) / chunks), dim);
+  return split_with_sizes(x, chunk_sizes(size, (size - 1) / chunks + 1), dim);
 }
 std::vector<Tensor> unbind(const Tensor& x, int64_t dim) {
   dim = wrap_dim(dim, x.dim());

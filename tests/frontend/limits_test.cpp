@@ -1,0 +1,57 @@
+// Extreme arguments of the public API: every mistake is a tenon::Error at the call that makes it, and nothing
+// that is merely empty is a mistake.
+#include <doctest/doctest.h>
+#include <tenon/tenon.h>
+
+#include <cstdint>
+#include <limits>
+
+namespace {
+
+using namespace tenon;
+
+constexpr int64_t kHuge = int64_t{1} << 62;
+
+TEST_CASE("shapes beyond all memory are errors of the call, whatever makes them") {
+  const char* overflow = "numel: integer multiplication overflow";
+  const Tensor two = ones({2}), wide = ones({1}).expand({int64_t{1} << 57});
+  CHECK_THROWS_WITH_AS(eye(int64_t{1} << 33), overflow, Error);
+  CHECK_THROWS_WITH_AS(outer(ones({int64_t{1} << 32}), ones({int64_t{1} << 31})), overflow, Error);
+  CHECK_THROWS_WITH_AS(wide + ones({8, 1}), overflow, Error);
+  CHECK_THROWS_WITH_AS(cat(std::vector<Tensor>(64, wide)), overflow, Error);
+  CHECK_THROWS_WITH_AS(stack(std::vector<Tensor>(64, wide)), overflow, Error);
+  CHECK_THROWS_WITH_AS(two.repeat({kHuge}), overflow, Error);
+  CHECK_THROWS_WITH_AS(two.repeat({std::numeric_limits<int64_t>::min()}), overflow, Error);
+  for (int64_t amount : {kHuge, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()})
+    CHECK_THROWS_AS(constant_pad_nd(two, {amount, amount}), Error);
+}
+
+TEST_CASE("more chunks than elements: one each") {
+  CHECK(ones({4}).chunk(std::numeric_limits<int64_t>::max()).size() == 4);
+  CHECK(ones({7}).chunk(3)[2].size(0) == 1);
+}
+
+TEST_CASE("products with empty batches, rows, sums and columns") {
+  CHECK(equal(matmul(ones({2, 3, 0}), ones({0})), zeros({2, 3})));
+  CHECK(equal(matmul(ones({2, 3, 0}), ones({0, 4})), zeros({2, 3, 4})));
+  CHECK(matmul(ones({2, 3, 4}), ones({4, 0})).sizes() == IntArrayRef({2, 3, 0}));
+  CHECK(matmul(ones({0, 3, 4}), ones({4, 5})).sizes() == IntArrayRef({0, 3, 5}));
+  CHECK(matmul(ones({0, 3, 0}), ones({0})).sizes() == IntArrayRef({0, 3}));
+}
+
+TEST_CASE("settings out of range are refused and change nothing") {
+  const Config before = get_config();
+  Config c = before;
+  c.threads = 1025;
+  CHECK_THROWS_AS(set_config(c), ValueError);
+  CHECK_THROWS_AS(set_num_threads(1025), ValueError);
+  c = before;
+  for (int64_t limit : {int64_t{-1}, (int64_t{1} << 40) + 1}) {
+    c.memory_limit_mb = limit;
+    CHECK_THROWS_AS(set_config(c), ValueError);
+  }
+  CHECK(get_config().threads == before.threads);
+  CHECK(get_config().memory_limit_mb == before.memory_limit_mb);
+}
+
+}  // namespace
