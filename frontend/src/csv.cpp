@@ -1,5 +1,6 @@
 // CSV files of numbers. Each column finds its own type: whole numbers are int64, anything else numeric
 // float64.
+#include <locale.h>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -59,7 +60,10 @@ class Reader {
 
  private:
   bool read_line() {
-    if (!std::getline(in_, text_)) return false;
+    if (!std::getline(in_, text_)) {
+      check(!in_.bad(), path_, ": cannot read after line ", line_);  // a directory, a damaged disk
+      return false;
+    }
     ++line_;
     if (line_ == 1 && text_.starts_with("\xef\xbb\xbf")) text_.erase(0, 3);
     if (!text_.empty() && text_.back() == '\r') text_.pop_back();
@@ -117,12 +121,33 @@ std::string trimmed(const std::string& field) {
   return field.substr(first, field.find_last_not_of(" \t") - first + 1);
 }
 
+// Control characters as in C++, so that a message is one line of text without an end in its middle.
+std::string shown(const std::string& field) {
+  constexpr size_t kMost = 80;
+  std::string result;
+  for (const char c : field.substr(0, kMost)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= ' ')
+      result += c;
+    else
+      result += text("\\x", "0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]);
+  }
+  return field.size() > kMost ? result + "..." : result;
+}
+
+// A magnitude beyond double's: 0 or an infinity, whatever the decimal point of the program's locale.
+double out_of_range(const char* number) {
+  static const locale_t classic = newlocale(LC_ALL_MASK, "C", nullptr);
+  return strtod_l(number, nullptr, classic);
+}
+
 void add_field(Reader& reader, Column& column, const std::string& name, const std::string& raw) {
   const std::string field = trimmed(raw);
   if (field.empty() || field == "nan" || field == "NaN" || field == "NA") {
     return column.add(std::numeric_limits<double>::quiet_NaN());
   }
-  const char* first = field.data() + (field[0] == '+' && field.size() > 1);
+  const bool plus = field[0] == '+' && field.size() > 1 && field[1] != '-';
+  const char* first = field.data() + plus;
   const char* last = field.data() + field.size();
   int64_t integer = 0;
   if (const auto [end, error] = std::from_chars(first, last, integer); error == std::errc() && end == last) {
@@ -131,9 +156,9 @@ void add_field(Reader& reader, Column& column, const std::string& name, const st
   double real = 0;
   const auto [end, error] = std::from_chars(first, last, real);
   if (end != last || (error != std::errc() && error != std::errc::result_out_of_range)) {
-    reader.fail("column '" + name + "': '" + field + "' is not a number");
+    reader.fail("column '" + shown(name) + "': '" + shown(field) + "' is not a number");
   }
-  if (error == std::errc::result_out_of_range) real = std::strtod(first, nullptr);  // 0 or an infinity
+  if (error == std::errc::result_out_of_range) real = out_of_range(first);
   column.add(real);
 }
 

@@ -27,6 +27,7 @@ NodeRef zeros_node(DType type, const Dims& shape) {
 NodeRef dot_node(const NodeRef& a, const NodeRef& b) {
   Dims shape = a->shape();
   shape.back() = b->shape().back();
+  checked_numel(ref(shape));
   if (a->shape().back() == 0 || ir::element_count(shape) == 0) return zeros_node(a->dtype(), shape);
   return ir::dot(a, b);
 }

@@ -17,6 +17,7 @@ Expr reduced(Op op, const Expr& x, const Dims& dims) {
   if (x.node->numel() > 0) return reduce(op, x, dims);
   Dims shape = x.node->shape();
   for (int64_t d : dims) shape[static_cast<size_t>(d)] = 1;
+  checked_numel(ref(shape));  // without the empty dim the others may be too much
   const bool one = op == Op::Prod || op == Op::All;
   return {ir::make_const(ir::constant(x.dtype(), int64_t{one}), shape)};
 }
@@ -38,9 +39,9 @@ Tensor finish(const Expr& x, const Dims& dims, bool keepdim, ScalarType type) {
 }
 
 int64_t count_of(const Tensor& x, const Dims& dims) {
-  int64_t count = 1;
-  for (int64_t d : dims) count *= x.size(d);
-  return count;
+  Dims sizes;
+  for (int64_t d : dims) sizes.push_back(x.size(d));
+  return checked_numel(ref(sizes));
 }
 
 // The sum of bools and integers is int64 unless the caller wants another type.

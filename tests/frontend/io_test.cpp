@@ -160,7 +160,14 @@ TEST_CASE("csv: mistakes name file, line and reason") {
   CHECK(csv_error(file.path) == ":2: a quoted field does not end");
   file.write("a,b\n\"1\"x,2\n");
   CHECK(csv_error(file.path) == ":2: unexpected 'x' after a quoted field");
+  file.write("a\n+-5\n");
+  CHECK(csv_error(file.path) == ":2: column 'a': '+-5' is not a number");
+  file.write(std::string("a\n1\0002\n", 6));
+  CHECK(csv_error(file.path) == ":2: column 'a': '1\\x002' is not a number");
+  file.write("a\n" + std::string(100000, 'x') + "\n");
+  CHECK(csv_error(file.path) == ":2: column 'a': '" + std::string(80, 'x') + "...' is not a number");
   file.write("");
   CHECK(csv_error(file.path) == ": the file is empty");
+  CHECK_THROWS_WITH_AS(io::read_csv("/"), "/: cannot read after line 0", Error);
   CHECK_THROWS_AS(io::read_csv("/nonexistent.csv"), Error);
 }

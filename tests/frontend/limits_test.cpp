@@ -20,6 +20,11 @@ TEST_CASE("shapes beyond all memory are errors of the call, whatever makes them"
   CHECK_THROWS_WITH_AS(wide + ones({8, 1}), overflow, Error);
   CHECK_THROWS_WITH_AS(cat(std::vector<Tensor>(64, wide)), overflow, Error);
   CHECK_THROWS_WITH_AS(stack(std::vector<Tensor>(64, wide)), overflow, Error);
+  const Tensor none = zeros({0, int64_t{1} << 40, int64_t{1} << 40});
+  CHECK_THROWS_WITH_AS(none.sum({0}), overflow, Error);
+  CHECK_THROWS_WITH_AS(none.mean({1, 2}), overflow, Error);
+  const Tensor long_and_empty = zeros({0, int64_t{1} << 40});
+  CHECK_THROWS_WITH_AS(mm(long_and_empty.t(), long_and_empty), overflow, Error);
   CHECK_THROWS_WITH_AS(two.repeat({kHuge}), overflow, Error);
   CHECK_THROWS_WITH_AS(two.repeat({std::numeric_limits<int64_t>::min()}), overflow, Error);
   for (int64_t amount : {kHuge, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()})
