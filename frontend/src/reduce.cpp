@@ -228,6 +228,18 @@ std::tuple<Tensor, Tensor> std_mean(const Tensor& x, bool unbiased) {
 std::tuple<Tensor, Tensor> std_mean(const Tensor& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
   return with_mean(x, dim, unbiased, keepdim, true);
 }
+Tensor var(const Tensor& x, DimList dim, bool unbiased, bool keepdim) {
+  return var(x, OptionalIntArrayRef(dim), unbiased, keepdim);
+}
+Tensor std(const Tensor& x, DimList dim, bool unbiased, bool keepdim) {
+  return std(x, OptionalIntArrayRef(dim), unbiased, keepdim);
+}
+std::tuple<Tensor, Tensor> var_mean(const Tensor& x, DimList dim, bool unbiased, bool keepdim) {
+  return var_mean(x, OptionalIntArrayRef(dim), unbiased, keepdim);
+}
+std::tuple<Tensor, Tensor> std_mean(const Tensor& x, DimList dim, bool unbiased, bool keepdim) {
+  return std_mean(x, OptionalIntArrayRef(dim), unbiased, keepdim);
+}
 
 // --- extremes
 // ---------------------------------------------------------------------------------------------------------

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <limits>
+#include <tuple>
+#include <vector>
 
 namespace {
 
@@ -42,6 +44,18 @@ TEST_CASE("products with empty batches, rows, sums and columns") {
   CHECK(matmul(ones({2, 3, 4}), ones({4, 0})).sizes() == IntArrayRef({2, 3, 0}));
   CHECK(matmul(ones({0, 3, 4}), ones({4, 5})).sizes() == IntArrayRef({0, 3, 5}));
   CHECK(matmul(ones({0, 3, 0}), ones({0})).sizes() == IntArrayRef({0, 3}));
+}
+
+TEST_CASE("a braced dim of var and std is a dim, not the flag unbiased") {
+  const Tensor x = tensor({{1.0, 2.0, 6.0}, {4.0, 5.0, 9.0}});
+  CHECK(x.var({1}).sizes() == IntArrayRef({2}));
+  CHECK(x.std({0}).sizes() == IntArrayRef({3}));
+  CHECK(var(x, {1}, false, true).sizes() == IntArrayRef({2, 1}));
+  CHECK(equal(var(x, {0}), x.var(std::vector<int64_t>{0})));
+  CHECK(equal(tenon::std(x, {0, 1}), x.std()));
+  CHECK(std::get<0>(var_mean(x, {1})).sizes() == IntArrayRef({2}));
+  CHECK(std::get<1>(std_mean(x, {0})).sizes() == IntArrayRef({3}));
+  CHECK(x.var(false).dim() == 0);
 }
 
 TEST_CASE("settings out of range are refused and change nothing") {

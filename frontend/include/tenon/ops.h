@@ -4,6 +4,7 @@
 // "view".
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -154,6 +155,14 @@ std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptionalIntArrayRef dim,
                                     bool keepdim = false);
 std::tuple<Tensor, Tensor> std_mean(const Tensor& self, bool unbiased = true);
 std::tuple<Tensor, Tensor> std_mean(const Tensor& self, OptionalIntArrayRef dim, bool unbiased = true,
+                                    bool keepdim = false);
+// Braces are dims: without these, {1} would be unbiased = true.
+using DimList = std::initializer_list<int64_t>;
+Tensor var(const Tensor& self, DimList dim, bool unbiased = true, bool keepdim = false);
+Tensor std(const Tensor& self, DimList dim, bool unbiased = true, bool keepdim = false);
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, DimList dim, bool unbiased = true,
+                                    bool keepdim = false);
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, DimList dim, bool unbiased = true,
                                     bool keepdim = false);
 template <typename T>
 requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Tensor var(const Tensor& self, T)

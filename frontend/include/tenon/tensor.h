@@ -284,6 +284,12 @@ class Tensor {
   Tensor std(OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim = false) const {
     return tenon::std(*this, dim, correction, keepdim);
   }
+  Tensor var(DimList dim, bool unbiased = true, bool keepdim = false) const {
+    return tenon::var(*this, dim, unbiased, keepdim);
+  }
+  Tensor std(DimList dim, bool unbiased = true, bool keepdim = false) const {
+    return tenon::std(*this, dim, unbiased, keepdim);
+  }
   template <typename T>
   requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Tensor var(T)
   const = delete;  // say var({dim}) or var(unbiased)
