@@ -122,8 +122,11 @@ int64_t element_count(std::span<const int64_t> shape) {
 
 Dims contiguous_strides(std::span<const int64_t> shape) {
   Dims strides(shape.size(), 1);
-  for (size_t i = shape.size(); i > 1; --i)
-    strides[i - 2] = strides[i - 1] * (shape[i - 1] ? shape[i - 1] : 1);
+  for (size_t i = shape.size(); i > 1; --i) {
+    // Unsigned: an empty tensor may have other dims whose product wraps; its strides lead nowhere.
+    auto extent = static_cast<uint64_t>(shape[i - 1] ? shape[i - 1] : 1);
+    strides[i - 2] = static_cast<int64_t>(static_cast<uint64_t>(strides[i - 1]) * extent);
+  }
   return strides;
 }
 

@@ -1,6 +1,7 @@
 // Storages and tensor implementations: sharing, evaluation, and the caps on pending work.
 #include "impl.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -80,9 +81,9 @@ NodeRef copy_of(const ir::Node& node, const runtime::Buffer& buffer) {
 }
 
 bool row_major(const Dims& sizes, const Dims& strides) {
+  if (std::ranges::find(sizes, 0) != sizes.end()) return true;
   int64_t expected = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
-    if (sizes[i] == 0) return true;
     if (sizes[i] == 1) continue;
     if (strides[i] != expected) return false;
     expected *= sizes[i];
