@@ -51,8 +51,12 @@ class Race {
   // `warmup` rounds are run and forgotten: pages are mapped, kernels compiled, threads started.
   Race(const std::vector<Contestant>& contestants, int rounds, int warmup = 3) {
     for (const Contestant& c : contestants) times_.push_back({c.name, {}});
+    const size_t count = contestants.size();
     for (int round = -warmup; round < rounds; ++round)
-      for (size_t i = 0; i < contestants.size(); ++i) {
+      for (size_t turn = 0; turn < count; ++turn) {
+        // Every other round runs backwards: who comes before leaves the caches as they are, and should not
+        // always be the same.
+        size_t i = round % 2 == 0 ? turn : count - 1 - turn;
         double seconds = contestants[i].run();
         if (round >= 0) times_[i].second.push_back(seconds);
       }
