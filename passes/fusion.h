@@ -1,6 +1,7 @@
 // Fusion: a graph becomes kernels. One walk from the outputs to the inputs gives each node the kernel of its
 // readers where that is legal, or a kernel of its own; legal means that the schedules take the merged
-// kernel: the walk keeps to their conditions (see accepts in schedule.h) and to the limits below, with a reason for each refusal.
+// kernel: the walk keeps to their conditions (see accepts in schedule.h) and to the limits below, with a
+// reason for each refusal.
 #pragma once
 
 #include <string>
