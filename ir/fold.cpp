@@ -247,6 +247,36 @@ NodeRef cat_of_splats(O o) {
   return splat(o, value_of(o.in[0]));
 }
 
+// The row-major order of x itself.
+bool is_contiguous_place_list(O o, std::span<const int64_t> sizes, std::span<const int64_t> strides,
+                              int64_t offset) {
+  if (offset != 0 || element_count(sizes) != o.in[0]->numel()) return false;
+  const Dims dense = contiguous_strides(sizes);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] > 1 && strides[i] != dense[i]) return false;
+  }
+  return true;
+}
+
+NodeRef strided_as_reshape(O o) {
+  const Dims& sizes = o.type.shape;
+  const bool whole = is_contiguous_place_list(o, sizes, o.ints.subspan(sizes.size()), o.ints.back());
+  return whole ? reshape(o.in[0], sizes) : NodeRef();
+}
+
+NodeRef update_of_everything(O o) {
+  const Dims& sizes = o.in[1]->shape();
+  return is_contiguous_place_list(o, sizes, o.ints, o.ints.back()) ? reshape(o.in[1], o.type.shape) : NodeRef();
+}
+
+// What the second write replaces, the first need not have written.
+NodeRef update_again(O o) {
+  const NodeRef& first = o.in[0];
+  if (first->op() != Op::Update || !(operand(first, 1)->shape() == o.in[1]->shape())) return {};
+  const bool same_places = std::equal(o.ints.begin(), o.ints.end(), first->ints().begin(), first->ints().end());
+  return same_places ? update(operand(first), o.in[1], o.ints.first(o.ints.size() - 1), o.ints.back()) : NodeRef();
+}
+
 // --- the list
 // ---------------------------------------------------------------------------------------------------------
 
@@ -341,6 +371,10 @@ constexpr Rule kRules[] = {
     {Op::Cat, [](O o) { return first_if(o, o.in.size() == 1); }},                        // cat(x) = x
     {Op::Cat, cat_without_empty_parts},
     {Op::Cat, cat_of_splats},
+    {Op::Strided, strided_as_reshape},
+    {Op::Update, [](O o) { return first_if(o, o.in[1]->numel() == 0); }},                // nothing written
+    {Op::Update, update_of_everything},
+    {Op::Update, update_again},
 };
 // clang-format on
 
@@ -393,6 +427,7 @@ NodeRef fold(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> in
       if (NodeRef node = elementwise_on_splats(o)) return node;
     }
   }
+  if (is_scatter(op) && inputs[1]->numel() == 0) return inputs[0];
   for (size_t i = kFirst[static_cast<size_t>(op)]; i < kFirst[static_cast<size_t>(op) + 1]; ++i) {
     if (NodeRef node = kRules[i].apply(o)) return node;
   }

@@ -304,6 +304,39 @@ NodeRef pad(const NodeRef& x, const NodeRef& value, std::span<const int64_t> lo,
 
 NodeRef cat(std::span<const NodeRef> parts, int64_t dim) { return make_node(Op::Cat, parts, {&dim, 1}); }
 
+NodeRef strided(const NodeRef& x, std::span<const int64_t> sizes, std::span<const int64_t> strides,
+                int64_t offset) {
+  SmallVector<int64_t, 12> ints;
+  for (const auto part : {sizes, strides}) ints.append(part.data(), part.size());
+  ints.push_back(offset);
+  return make_node(Op::Strided, {&x, 1}, ints);
+}
+
+NodeRef update(const NodeRef& base, const NodeRef& value, std::span<const int64_t> strides, int64_t offset) {
+  SmallVector<int64_t, 12> ints;
+  ints.append(strides.data(), strides.size());
+  ints.push_back(offset);
+  const NodeRef inputs[] = {base, value};
+  return make_node(Op::Update, inputs, ints);
+}
+
+NodeRef gather(const NodeRef& x, const NodeRef& index, int64_t dim) {
+  const NodeRef inputs[] = {x, index};
+  return make_node(Op::Gather, inputs, {&dim, 1});
+}
+
+NodeRef scatter(Op op, const NodeRef& base, const NodeRef& index, const NodeRef& value, int64_t dim) {
+  const NodeRef inputs[] = {base, index, value};
+  return make_node(op, inputs, {&dim, 1});
+}
+
+NodeRef scan(Op op, const NodeRef& x, int64_t dim) { return make_node(op, {&x, 1}, {&dim, 1}); }
+
+NodeRef sort(const NodeRef& x, int64_t dim, bool descending) {
+  const int64_t ints[] = {dim, descending};
+  return make_node(Op::Sort, {&x, 1}, ints);
+}
+
 NodeRef dot(const NodeRef& a, const NodeRef& b) { return binary(Op::Dot, a, b); }
 
 // --- whole graphs

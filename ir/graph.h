@@ -147,6 +147,13 @@ NodeRef slice(const NodeRef& x, std::span<const int64_t> starts, std::span<const
 NodeRef flip(const NodeRef& x, std::span<const int64_t> dims);
 NodeRef pad(const NodeRef& x, const NodeRef& value, std::span<const int64_t> lo, std::span<const int64_t> hi);
 NodeRef cat(std::span<const NodeRef> parts, int64_t dim);
+NodeRef strided(const NodeRef& x, std::span<const int64_t> sizes, std::span<const int64_t> strides,
+                int64_t offset);
+NodeRef update(const NodeRef& base, const NodeRef& value, std::span<const int64_t> strides, int64_t offset);
+NodeRef gather(const NodeRef& x, const NodeRef& index, int64_t dim);
+NodeRef scatter(Op op, const NodeRef& base, const NodeRef& index, const NodeRef& value, int64_t dim);
+NodeRef scan(Op op, const NodeRef& x, int64_t dim);
+NodeRef sort(const NodeRef& x, int64_t dim, bool descending);
 NodeRef dot(const NodeRef& a, const NodeRef& b);
 
 int64_t live_node_count();  // nodes alive in the process, for leak tests

@@ -2,7 +2,9 @@
 // trees.
 #include "ir/graph_evaluate.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "ir/reduce_tree.h"
 
@@ -46,7 +48,7 @@ ElementBits elementwise(const Node& node, std::span<const ElementBits* const> op
 
 // result[index] = x[sum of map(index)[i] * stride_i of x]
 template <typename Map>
-ElementBits gather(const Node& node, const ElementBits& x, Map map) {
+ElementBits move_elements(const Node& node, const ElementBits& x, Map map) {
   ElementBits result(static_cast<size_t>(node.numel()));
   const Dims strides = contiguous_strides(node.inputs()[0]->shape());
   Dims source(strides.size(), 0);
@@ -93,6 +95,23 @@ ElementBits cat(const Node& node, std::span<const ElementBits* const> parts) {
   return result;
 }
 
+// f(i, place): the i-th position of `sizes` in row-major order and its place among the elements.
+template <typename F>
+void for_each_place(const Dims& sizes, std::span<const int64_t> strides_and_offset, F f) {
+  const Dims strides(strides_and_offset.first(sizes.size()));
+  for_each_index(sizes, [&](int64_t flat, const Dims& index) {
+    f(static_cast<size_t>(flat), static_cast<size_t>(strides_and_offset.back() + position(index, strides)));
+  });
+}
+
+ElementBits strided(const Node& node, const ElementBits& x) {
+  ElementBits result(static_cast<size_t>(node.numel()));
+  const std::span<const int64_t> ints = node.ints();
+  for_each_place(node.shape(), ints.subspan(node.shape().size()),
+                 [&](size_t i, size_t place) { result[i] = x[place]; });
+  return result;
+}
+
 ElementBits movement(const Node& node, std::span<const ElementBits* const> operands) {
   const ElementBits& x = *operands[0];
   const Dims& ints = node.ints();
@@ -101,35 +120,26 @@ ElementBits movement(const Node& node, std::span<const ElementBits* const> opera
   switch (node.op()) {
     case Op::Reshape: return x;
     case Op::Permute:
-      return gather(node, x,
-                    [&](size_t i, int64_t at, Dims& source) { source[static_cast<size_t>(ints[i])] = at; });
+      return move_elements(
+          node, x, [&](size_t i, int64_t at, Dims& source) { source[static_cast<size_t>(ints[i])] = at; });
     case Op::Expand:
-      return gather(node, x, [&](size_t i, int64_t at, Dims& source) { source[i] = from[i] == 1 ? 0 : at; });
+      return move_elements(node, x,
+                           [&](size_t i, int64_t at, Dims& source) { source[i] = from[i] == 1 ? 0 : at; });
     case Op::Slice:
-      return gather(node, x,
-                    [&](size_t i, int64_t at, Dims& source) { source[i] = ints[i] + at * ints[rank + i]; });
+      return move_elements(
+          node, x, [&](size_t i, int64_t at, Dims& source) { source[i] = ints[i] + at * ints[rank + i]; });
     case Op::Flip:
-      return gather(node, x, [&](size_t i, int64_t at, Dims& source) {
+      return move_elements(node, x, [&](size_t i, int64_t at, Dims& source) {
         source[i] = contains(ints, i) ? from[i] - 1 - at : at;
       });
     case Op::Pad: return pad(node, x, node.inputs()[1]->bits());
+    case Op::Strided: return strided(node, x);
     default: return cat(node, operands);
   }
 }
 
 // --- reductions
 // -------------------------------------------------------------------------------------------------------
-
-Op combining_op(Op op) {
-  switch (op) {
-    case Op::Sum: return Op::Add;
-    case Op::Prod: return Op::Mul;
-    case Op::ReduceMax: return Op::Max;
-    case Op::ReduceMin: return Op::Min;
-    case Op::Any: return Op::Or;
-    default: return Op::And;
-  }
-}
 
 struct Candidate {
   Constant value;
@@ -205,6 +215,104 @@ ElementBits reduction(const Node& node, const ElementBits& x) {
   return result;
 }
 
+// --- indexed
+// -------------------------------------------------------------------------------------------------------
+
+ElementBits update(const Node& node, const ElementBits& base, const ElementBits& value) {
+  ElementBits result = base;
+  for_each_place(node.inputs()[1]->shape(), node.ints(),
+                 [&](size_t i, size_t place) { result[place] = value[i]; });
+  return result;
+}
+
+// f(i, place): the i-th position of the index and the element of the operand that it names.
+template <typename F>
+void for_each_indexed(const Node& node, const ElementBits& indices, F f) {
+  const Dims& shape = node.inputs()[0]->shape();
+  const auto dim = static_cast<size_t>(node.ints()[0]);
+  const Dims strides = contiguous_strides(shape);
+  for_each_index(node.inputs()[1]->shape(), [&](int64_t flat, const Dims& index) {
+    const auto at = static_cast<int64_t>(indices[static_cast<size_t>(flat)]);
+    if (at < 0 || at >= shape[dim]) {
+      throw IrError(std::string(info(node.op()).text) + ": index " + std::to_string(at) +
+                    " is out of range for size " + std::to_string(shape[dim]));
+    }
+    Dims source = index;
+    source[dim] = at;
+    f(static_cast<size_t>(flat), static_cast<size_t>(position(source, strides)));
+  });
+}
+
+ElementBits gather(const Node& node, const ElementBits& x, const ElementBits& indices) {
+  ElementBits result(static_cast<size_t>(node.numel()));
+  for_each_indexed(node, indices, [&](size_t i, size_t place) { result[i] = x[place]; });
+  return result;
+}
+
+ElementBits scatter(const Node& node, const ElementBits& base, const ElementBits& indices,
+                    const ElementBits& value) {
+  ElementBits result = base;
+  for_each_indexed(node, indices, [&](size_t i, size_t place) {
+    const Constant args[] = {{node.dtype(), result[place]}, {node.dtype(), value[i]}};
+    result[place] =
+        node.op() == Op::Scatter ? value[i] : evaluate(combining_op(node.op()), args, node.dtype()).bits;
+  });
+  return result;
+}
+
+// --- along one dim
+// -------------------------------------------------------------------------------------------------
+
+// Calls f(first, stride, count) for every line of x along the node's dim.
+template <typename F>
+void for_each_line(const Node& node, F f) {
+  const auto dim = static_cast<size_t>(node.ints()[0]);
+  const Dims strides = contiguous_strides(node.shape());
+  Dims others = node.shape();
+  others[dim] = std::min<int64_t>(others[dim], 1);
+  for_each_index(others, [&](int64_t, const Dims& index) {
+    f(static_cast<size_t>(position(index, strides)), static_cast<size_t>(strides[dim]),
+      static_cast<size_t>(node.shape()[dim]));
+  });
+}
+
+ElementBits scan(const Node& node, const ElementBits& x) {
+  ElementBits result = x;
+  const Op op = combining_op(node.op());
+  for_each_line(node, [&](size_t first, size_t stride, size_t count) {
+    for (size_t i = 1; i < count; ++i) {
+      const Constant args[] = {{node.dtype(), result[first + (i - 1) * stride]},
+                               {node.dtype(), x[first + i * stride]}};
+      result[first + i * stride] = evaluate(op, args, node.dtype()).bits;
+    }
+  });
+  return result;
+}
+
+ElementBits sort(const Node& node, const ElementBits& x) {
+  const DType dtype = operand_type(node);
+  const bool descending = node.ints()[1] != 0;
+  const auto less = [&](uint64_t a, uint64_t b) {
+    const Constant args[] = {{dtype, a}, {dtype, b}};
+    if (is_float(dtype)) {
+      const bool a_nan = std::isnan(to_double(args[0])), b_nan = std::isnan(to_double(args[1]));
+      if (a_nan || b_nan) return !a_nan && b_nan;
+    }
+    return evaluate(Op::Lt, args, DType::Bool).bits != 0;
+  };
+  ElementBits result(x.size());
+  for_each_line(node, [&](size_t first, size_t stride, size_t count) {
+    ElementBits order(count);
+    std::iota(order.begin(), order.end(), uint64_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](uint64_t i, uint64_t j) {
+      const uint64_t a = x[first + i * stride], b = x[first + j * stride];
+      return descending ? less(b, a) : less(a, b);
+    });
+    for (size_t i = 0; i < count; ++i) result[first + i * stride] = order[i];
+  });
+  return result;
+}
+
 // --- contraction
 // ------------------------------------------------------------------------------------------------------
 
@@ -273,6 +381,11 @@ ElementBits evaluate_node(const Node& node, std::span<const ElementBits* const> 
   if (is_elementwise(node.op())) return elementwise(node, operands);
   if (is_movement(node.op())) return movement(node, operands);
   if (is_reduce(node.op())) return reduction(node, *operands[0]);
+  if (is_scatter(node.op())) return scatter(node, *operands[0], *operands[1], *operands[2]);
+  if (is_scan(node.op())) return scan(node, *operands[0]);
+  if (node.op() == Op::Update) return update(node, *operands[0], *operands[1]);
+  if (node.op() == Op::Gather) return gather(node, *operands[0], *operands[1]);
+  if (node.op() == Op::Sort) return sort(node, *operands[0]);
   if (node.op() == Op::Dot) return contraction(node, *operands[0], *operands[1]);
   throw IrError(std::string(info(node.op()).text) + ": has no value of its own");
 }

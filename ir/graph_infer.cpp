@@ -2,6 +2,8 @@
 // anything malformed. Builders, the parser and the verifier all pass through here.
 #include "ir/graph_infer.h"
 
+#include <algorithm>
+
 namespace tenon::ir {
 namespace {
 
@@ -34,14 +36,17 @@ DType infer_dtype(Op op, std::span<const NodeRef> inputs, DType to) {
   const size_t first = row.rule == TypeRule::Select ? 1 : 0;
   const DType dtype = inputs[first]->dtype();
   for (size_t i = first; i < inputs.size(); ++i) {
-    if (inputs[i]->dtype() != dtype) {
+    if (row.rule == TypeRule::Indexed && i == 1) {
+      require(inputs[1]->dtype() == DType::I64, op, "the index is not i64");
+    } else if (inputs[i]->dtype() != dtype) {
       fail(op, "operands of different types, " + std::string(name(dtype)) + " and " +
                    std::string(name(inputs[i]->dtype())));
     }
   }
   if (!in_domain(op, dtype)) fail(op, "not defined for " + std::string(name(dtype)));
   switch (row.rule) {
-    case TypeRule::Same: return dtype;
+    case TypeRule::Same:
+    case TypeRule::Indexed: return dtype;
     case TypeRule::Compare: return DType::Bool;
     case TypeRule::Index: return DType::I64;
     case TypeRule::Select:
@@ -144,6 +149,68 @@ Dims cat_shape(std::span<const NodeRef> parts, std::span<const int64_t> ints) {
   return shape;
 }
 
+// The places offset + sum(i_d * strides[d]) exist among `count` elements.
+void check_places(Op op, std::span<const int64_t> sizes, std::span<const int64_t> strides, int64_t offset,
+                  int64_t count) {
+  int64_t last = offset;
+  require(offset >= 0, op, "the offset is negative");
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    require(strides[i] >= 0, op, "a stride is negative");
+    int64_t reach = 0;
+    const bool too_far = __builtin_mul_overflow(std::max<int64_t>(sizes[i] - 1, 0), strides[i], &reach) ||
+                         __builtin_add_overflow(last, reach, &last);
+    require(!too_far, op, "reaches past the end");
+  }
+  require(element_count(sizes) == 0 || last < count, op, "reaches past the end");
+}
+
+Dims strided_shape(const Node& x, std::span<const int64_t> ints) {
+  require(ints.size() % 2 == 1, Op::Strided, "needs a size and a stride for each dim, and an offset");
+  const size_t rank = ints.size() / 2;
+  check_sizes(Op::Strided, ints.first(rank));
+  check_places(Op::Strided, ints.first(rank), ints.subspan(rank, rank), ints.back(), x.numel());
+  return Dims(ints.first(rank));
+}
+
+Dims update_shape(const Node& base, const Node& value, std::span<const int64_t> ints) {
+  const size_t rank = value.shape().size();
+  require(ints.size() == rank + 1, Op::Update, "needs a stride for each dim of the value, and an offset");
+  check_places(Op::Update, value.shape(), ints.first(rank), ints.back(), base.numel());
+  // Distinct if, from the smallest stride up, each dim steps over all that the dims below it reach.
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  for (size_t i = 0; i < rank; ++i) {
+    if (value.shape()[i] > 1) dims.emplace_back(ints[i], value.shape()[i]);
+  }
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 0;
+  for (const auto& [stride, size] : dims) {
+    require(stride > reach, Op::Update, "writes a place twice");
+    reach += (size - 1) * stride;
+  }
+  return base.shape();
+}
+
+void check_dim(Op op, std::span<const int64_t> ints, const Node& x) {
+  require(!ints.empty() && ints[0] >= 0 && ints[0] < x.rank(), op, "the dim is out of range");
+}
+
+// The index has x's rank, and no dim but `dim` is longer than x's.
+void check_index(Op op, const Node& x, const Node& index, std::span<const int64_t> ints) {
+  require(ints.size() == 1, op, "takes one dim");
+  check_dim(op, ints, x);
+  require(index.rank() == x.rank(), op, "the index is of another rank");
+  for (size_t i = 0; i < x.shape().size(); ++i) {
+    require(static_cast<int64_t>(i) == ints[0] || index.shape()[i] <= x.shape()[i], op,
+            "the index is longer than the operand in another dim");
+  }
+}
+
+Dims scatter_shape(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
+  check_index(op, *inputs[0], *inputs[1], ints);
+  require(inputs[1]->shape() == inputs[2]->shape(), op, "index and value differ in shape");
+  return inputs[0]->shape();
+}
+
 Dims dot_shape(const Node& a, const Node& b) {
   const size_t rank = a.shape().size();
   require(rank >= 2 && b.shape().size() == rank, Op::Dot, "needs two operands of one rank, at least 2");
@@ -165,6 +232,12 @@ Dims reshape_shape(const Node& x, std::span<const int64_t> shape) {
 Dims infer_shape(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
   const Node& x = *inputs[0];
   if (is_reduce(op)) return reduce_shape(op, x, ints);
+  if (is_scatter(op)) return scatter_shape(op, inputs, ints);
+  if (is_scan(op)) {
+    require(ints.size() == 1, op, "takes one dim");
+    check_dim(op, ints, x);
+    return x.shape();
+  }
   switch (op) {
     case Op::Reshape: return reshape_shape(x, ints);
     case Op::Permute: return permute_shape(x, ints);
@@ -173,6 +246,13 @@ Dims infer_shape(Op op, std::span<const NodeRef> inputs, std::span<const int64_t
     case Op::Flip: check_dim_list(op, ints, x.rank()); return x.shape();
     case Op::Pad: return pad_shape(inputs, ints);
     case Op::Cat: return cat_shape(inputs, ints);
+    case Op::Strided: return strided_shape(x, ints);
+    case Op::Update: return update_shape(x, *inputs[1], ints);
+    case Op::Gather: check_index(op, x, *inputs[1], ints); return inputs[1]->shape();
+    case Op::Sort:
+      require(ints.size() == 2 && (ints[1] == 0 || ints[1] == 1), op, "takes a dim, and 0 or 1");
+      check_dim(op, ints, x);
+      return x.shape();
     case Op::Dot: require(ints.empty(), op, "takes no attributes"); return dot_shape(x, *inputs[1]);
     default: require(ints.empty(), op, "takes no attributes"); return elementwise_shape(op, inputs);
   }

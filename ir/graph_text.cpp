@@ -36,25 +36,36 @@ bool is_given_name(std::string_view name) {
   return !only_digits;
 }
 
-// The attributes of an op as the text writes them: `word` before a list, and how many lists share `ints`
-// equally. Reshape, permute and expand write their list bare.
-std::span<const std::string_view> attribute_words(Op op) {
-  static constexpr std::string_view dims[] = {"dims="}, bare[] = {""}, dim[] = {"dim="};
+// The attributes of an op as the text writes them: a word before a list or before one integer. The lists come
+// first and share equally what the integers leave of `ints`. Reshape, permute and expand write their list
+// bare.
+struct Attributes {
+  std::span<const std::string_view> lists, integers;
+};
+Attributes attributes_of(Op op) {
+  static constexpr std::string_view dims[] = {"dims="}, bare[] = {""}, dim[] = {"dim="},
+                                    offset[] = {"offset="};
   static constexpr std::string_view slice[] = {"starts=", "steps=", "sizes="}, pad[] = {"lo=", "hi="};
-  if (is_reduce(op)) return dims;
+  static constexpr std::string_view places[] = {"sizes=", "strides="}, strides[] = {"strides="};
+  static constexpr std::string_view sort[] = {"dim=", "descending="};
+  if (is_reduce(op)) return {dims, {}};
+  if (is_scan(op) || is_scatter(op)) return {{}, dim};
   switch (op) {
     case Op::Iota:
-    case Op::Cat: return dim;
+    case Op::Cat:
+    case Op::Gather: return {{}, dim};
     case Op::Reshape:
     case Op::Permute:
-    case Op::Expand: return bare;
-    case Op::Slice: return slice;
-    case Op::Flip: return dims;
-    case Op::Pad: return pad;
+    case Op::Expand: return {bare, {}};
+    case Op::Slice: return {slice, {}};
+    case Op::Flip: return {dims, {}};
+    case Op::Pad: return {pad, {}};
+    case Op::Strided: return {places, offset};
+    case Op::Update: return {strides, offset};
+    case Op::Sort: return {{}, sort};
     default: return {};
   }
 }
-bool has_single_dim(Op op) { return op == Op::Iota || op == Op::Cat; }
 
 // --- printing
 // ---------------------------------------------------------------------------------------------------------
@@ -124,16 +135,15 @@ class Printer {
   }
 
   void append_attributes(const Node& node) {
-    const auto words = attribute_words(node.op());
-    for (size_t list = 0; list < words.size(); ++list) {
-      text_ += ' ' + std::string(words[list]);
-      if (!has_single_dim(node.op())) text_ += '[';
-      const size_t count = node.ints().size() / words.size();
-      for (size_t i = 0; i < count; ++i) {
-        text_ += (i ? "," : "") + std::to_string(node.ints()[list * count + i]);
-      }
-      if (!has_single_dim(node.op())) text_ += ']';
+    const auto [lists, integers] = attributes_of(node.op());
+    const int64_t* next = node.ints().begin();
+    for (const std::string_view word : lists) {
+      text_ += ' ' + std::string(word) + '[';
+      const size_t count = (node.ints().size() - integers.size()) / lists.size();
+      for (size_t i = 0; i < count; ++i) text_ += (i ? "," : "") + std::to_string(*next++);
+      text_ += ']';
     }
+    for (const std::string_view word : integers) text_ += ' ' + std::string(word) + std::to_string(*next++);
   }
 
   const Graph& graph_;
@@ -337,18 +347,18 @@ class Parser {
 
   Dims attributes(Op op) {
     Dims ints;
-    const auto words = attribute_words(op);
+    const auto [lists, integers] = attributes_of(op);
     size_t length = 0;
-    for (size_t list = 0; list < words.size(); ++list) {
-      if (!words[list].empty()) expect(words[list]);
+    for (size_t list = 0; list < lists.size(); ++list) {
+      if (!lists[list].empty()) expect(lists[list]);
       const size_t before = ints.size();
-      if (has_single_dim(op)) {
-        ints.push_back(integer());
-      } else {
-        append_list(ints);
-      }
+      append_list(ints);
       if (list == 0) length = ints.size();
       if (ints.size() - before != length) fail("lists of different length");
+    }
+    for (const std::string_view word : integers) {
+      expect(word);
+      ints.push_back(integer());
     }
     return ints;
   }

@@ -269,4 +269,24 @@ Constant reduce_identity(Op reduction, DType dtype) {
   return {dtype, lowest ? sign : sign - 1};
 }
 
+Op combining_op(Op op) {
+  switch (op) {
+    case Op::Sum:
+    case Op::ScanSum:
+    case Op::ScatterAdd: return Op::Add;
+    case Op::Prod:
+    case Op::ScanProd:
+    case Op::ScatterMul: return Op::Mul;
+    case Op::ReduceMax:
+    case Op::ScanMax:
+    case Op::ScatterMax: return Op::Max;
+    case Op::ReduceMin:
+    case Op::ScanMin:
+    case Op::ScatterMin: return Op::Min;
+    case Op::Any: return Op::Or;
+    case Op::All: return Op::And;
+    default: throw IrError(std::string(info(op).text) + ": combines nothing");
+  }
+}
+
 }  // namespace tenon::ir

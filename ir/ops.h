@@ -14,8 +14,8 @@ enum class Op : uint8_t {
 #undef OP
 };
 
-enum class OpClass : uint8_t { Leaf, Elementwise, Reduce, Movement, Contraction, Memory, Lane };
-enum class TypeRule : uint8_t { Same, Compare, Select, Attr, Index };
+enum class OpClass : uint8_t { Leaf, Elementwise, Reduce, Movement, Contraction, Indexed, Scan, Sort, Memory, Lane };
+enum class TypeRule : uint8_t { Same, Compare, Select, Indexed, Attr, Index };
 enum Domain : uint8_t { DomainBool = 1, DomainInt = 2, DomainFloat = 4 };
 enum Trait : uint8_t { TraitCommutes = 1, TraitExpands = 2 };
 
@@ -37,12 +37,17 @@ std::optional<Op> op_from_text(std::string_view text);
 inline bool is_elementwise(Op op) { return info(op).cls == OpClass::Elementwise; }
 inline bool is_reduce(Op op) { return info(op).cls == OpClass::Reduce; }
 inline bool is_movement(Op op) { return info(op).cls == OpClass::Movement; }
+inline bool is_scatter(Op op) { return op >= Op::Scatter && op <= Op::ScatterMin; }
+inline bool is_scan(Op op) { return info(op).cls == OpClass::Scan; }
 inline bool has_trait(Op op, Trait trait) { return (info(op).traits & trait) != 0; }
 bool in_domain(Op op, DType dtype);
 
 // The value of one elementwise op on constants, by the table's semantics; transcendentals through libm in
 // double. Operand dtypes must satisfy the op's type rule; `to` is the result dtype of Cast and Bitcast.
 Constant evaluate(Op op, std::span<const Constant> args, DType to);
+
+// How two values combine in a reduction, a scan or a scatter: add for a sum, max for a maximum, ...
+Op combining_op(Op op);
 
 // What a reduction starts from: sum 0, prod 1, max -inf or the lowest, min inf or the highest, any false, all
 // true; 0 for the index of an argmax or argmin over nothing.
