@@ -19,7 +19,7 @@ void check_options(const TensorOptions& options, ScalarType type) {
 }
 
 Tensor finish(Tensor result, const TensorOptions& options) {
-  impl(result).requires_grad = options.requires_grad();
+  if (options.requires_grad()) result.requires_grad_();
   return result;
 }
 

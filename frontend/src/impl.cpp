@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "grad.h"
 #include "runtime/evaluate.h"
 #include "runtime/options.h"
 #include "text.h"
@@ -183,6 +184,20 @@ TensorImpl::~TensorImpl() {
   if (storage_->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete storage_;
 }
 
+void TensorImpl::share(const TensorImpl& source) {
+  source.storage_->refs_.fetch_add(1, std::memory_order_relaxed);
+  if (storage_->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete storage_;
+  storage_ = source.storage_;
+  sizes_ = source.sizes_;
+  strides_ = source.strides_;
+  offset_ = source.offset_;
+  numel_ = source.numel_;
+  dtype_ = source.dtype_;
+  contiguous_ = source.contiguous_;
+  whole_ = source.whole_;
+  view_base_ = view_node_ = {};
+}
+
 NodeRef TensorImpl::node() {
   Locked guard(storage_->lock_);
   const NodeRef& base = storage_->value_;
@@ -207,6 +222,7 @@ Tensor record(NodeRef node) {
   }
   const int64_t bytes = node->numel() * ir::item_size(node->dtype());
   Tensor result(new TensorImpl(std::move(node)), false);
+  if (GradScope* scope = GradScope::current()) scope->made(result);
   if (leaf) return result;
   pending.bytes += bytes;
   if (++pending.operations >= caps().nodes.load(std::memory_order_relaxed) ||
@@ -218,7 +234,7 @@ Tensor record(NodeRef node) {
 
 Tensor make_view(const Tensor& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   Tensor view(new TensorImpl(impl(source), sizes, strides, offset), false);
-  view.unsafe_impl()->requires_grad = impl(source).requires_grad;
+  adopt_view(source, view);
   return view;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <span>
 
 #include "ir/graph.h"
@@ -27,6 +28,8 @@ constexpr ScalarType scalar_type(DType t) { return static_cast<ScalarType>(t); }
 inline std::span<const int64_t> span_of(IntArrayRef a) { return {a.data(), a.size()}; }
 inline IntArrayRef ref(const Dims& dims) { return {dims.data(), dims.size()}; }
 inline Dims dims_of(IntArrayRef a) { return Dims(span_of(a)); }
+
+struct History;
 
 // A value that several tensors may alias. Thread-safe.
 class Storage {
@@ -70,8 +73,11 @@ class TensorImpl {
   DType dtype() const { return dtype_; }
   bool contiguous() const { return contiguous_; }
 
+  void share(const TensorImpl& source);  // shows what the source shows
+
   std::atomic<int32_t> refs{1};
-  bool requires_grad = false;
+  Tensor base;                       // of a view, the tensor that it shows; undefined if it stands for itself
+  std::unique_ptr<History> history;  // of what autograd knows; see grad.h
 
  private:
   Storage* storage_;

@@ -34,7 +34,6 @@ int64_t Tensor::get_device() const {
   return -1;
 }
 TensorOptions Tensor::options() const { return TensorOptions(scalar_type()).device(device()); }
-bool Tensor::requires_grad() const { return impl(*this).requires_grad; }
 bool Tensor::is_alias_of(const Tensor& other) const {
   return &impl(*this).storage() == &impl(other).storage();
 }
@@ -93,11 +92,5 @@ Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy) co
   return to(options.has_device() ? options.device() : device(), dtype, non_blocking, copy);
 }
 Tensor Tensor::to(const Tensor& other) const { return to(other.options()); }
-
-Tensor Tensor::detach() const {
-  Tensor result = make_view(*this, sizes(), strides(), storage_offset());
-  impl(result).requires_grad = false;
-  return result;
-}
 
 }  // namespace tenon

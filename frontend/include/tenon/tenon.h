@@ -1,6 +1,7 @@
 // Everything of Tenon's public API.
 #pragma once
 
+#include "tenon/autograd.h"  // IWYU pragma: export
 #include "tenon/creation.h"  // IWYU pragma: export
 #include "tenon/error.h"     // IWYU pragma: export
 #include "tenon/indexing.h"  // IWYU pragma: export

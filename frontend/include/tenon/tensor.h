@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/autograd.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -84,7 +85,6 @@ class Tensor {
   TensorOptions options() const;
   bool is_floating_point() const { return isFloatingType(scalar_type()); }
   bool is_signed() const { return scalar_type() != kBool && scalar_type() != kByte; }
-  bool requires_grad() const;
   bool is_alias_of(const Tensor& other) const;  // do they share one storage?
 
   // --- its values: each of these evaluates
@@ -126,7 +126,24 @@ class Tensor {
   Tensor cuda() const { return to(Device(kCUDA)); }
   Tensor contiguous() const;  // itself when contiguous
   Tensor clone() const { return tenon::clone(*this); }
-  Tensor detach() const;  // shares the memory
+
+  // --- gradients: what is remembered of how a tensor was made
+  bool requires_grad() const;
+  const Tensor& requires_grad_(bool requires_grad = true) const;  // of a leaf
+  const Tensor& set_requires_grad(bool requires_grad) const;
+  bool is_leaf() const;                             // not the result of an operation on what requires grad
+  std::shared_ptr<autograd::Node> grad_fn() const;  // null for a leaf
+  int64_t output_nr() const;                        // which result of its grad_fn
+  bool retains_grad() const;
+  void retain_grad() const;
+  const Tensor& grad() const;  // undefined until there is one
+  Tensor& mutable_grad() const;
+  Tensor detach() const;  // the same memory as a leaf without grad
+  Tensor& detach_();
+  Tensor data() const;
+  void set_data(const Tensor& new_data) const;  // shows the memory of new_data from now on
+  bool is_view() const;
+  const Tensor& _base() const;  // of a view: the tensor it shows
 
   // --- elementwise
 #define TENON_METHOD(name) \
