@@ -9,10 +9,12 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "frontend/python_expression.h"
+#include "frontend/python/compare.h"
+#include "frontend/python/python.h"
 
 using nlohmann::json;
-using python::evaluate;
+using python::difference;
+using python::flat;
 using python::Unsupported;
 using tenon::ScalarType;
 using tenon::Tensor;
@@ -42,39 +44,6 @@ Tensor packed(const json& entry, std::string& blob) {
   return tenon::from_blob(blob.data() + entry["at"].get<size_t>(), shape, type_of(entry["dtype"])).clone();
 }
 
-std::vector<Tensor> flat(const python::Value& v) {
-  if (v.is<Tensor>()) return {v.as<Tensor>()};
-  std::vector<Tensor> result;
-  for (const python::Value& item : v.as<python::List>().items) result.push_back(item.as<Tensor>());
-  return result;
-}
-
-// The first difference between two tensors, or an empty text.
-std::string difference(const Tensor& got, const Tensor& want, double rtol, double atol, bool sign_of_zero) {
-  std::ostringstream out;
-  if (got.scalar_type() != want.scalar_type())
-    out << "dtype " << got.scalar_type() << ", expected " << want.scalar_type();
-  else if (!(got.sizes() == want.sizes()))
-    out << "shape " << got.sizes() << ", expected " << want.sizes();
-  else if (!got.is_floating_point()) {
-    if (!tenon::equal(got, want)) out << got << "\nexpected " << want;
-  } else {
-    const Tensor a = got.to(tenon::kDouble).contiguous(), b = want.to(tenon::kDouble).contiguous();
-    const double *x = a.data_ptr<double>(), *y = b.data_ptr<double>();
-    for (int64_t i = 0; i < a.numel(); ++i) {
-      const bool same = x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]));
-      const bool near =
-          std::isfinite(x[i]) && std::isfinite(y[i]) && std::abs(x[i] - y[i]) <= atol + rtol * std::abs(y[i]);
-      const bool sign = !sign_of_zero || std::isnan(x[i]) || std::signbit(x[i]) == std::signbit(y[i]);
-      if ((same || near) && sign) continue;
-      out.precision(17);
-      out << "element " << i << ": " << x[i] << ", expected " << y[i];
-      break;
-    }
-  }
-  return out.str();
-}
-
 }  // namespace
 
 TEST_CASE("operators give PyTorch's values") {
@@ -84,11 +53,11 @@ TEST_CASE("operators give PyTorch's values") {
     const std::string name = c["name"], expression = c["expr"];
     CAPTURE(name);
     CAPTURE(expression);
-    std::map<std::string, Tensor> variables;
+    python::Variables variables;
     for (size_t i = 0; i < c["inputs"].size(); ++i)
       variables["x" + std::to_string(i)] = packed(c["inputs"][i], blob);
     try {
-      const std::vector<Tensor> got = flat(evaluate(expression, variables));
+      const std::vector<Tensor> got = flat(python::run(expression, variables));
       REQUIRE(got.size() == c["outputs"].size());
       for (size_t i = 0; i < got.size(); ++i) {
         const std::string wrong = difference(got[i], packed(c["outputs"][i], blob), c["rtol"], c["atol"],
@@ -113,7 +82,7 @@ TEST_CASE("tensors print as in Python") {
     std::string want = c["repr"];
     for (size_t at; (at = want.find("torch.")) != std::string::npos;) want.replace(at, 6, "tenon.");
     try {
-      const python::Value v = evaluate(code);
+      const python::Value v = python::run(code);
       std::string got;
       if (v.is<Tensor>())
         got = tenon::repr(v.as<Tensor>());
@@ -144,7 +113,7 @@ TEST_CASE("mistakes get PyTorch's message and type") {
     const std::string code = c["code"];
     CAPTURE(code);
     try {
-      const python::Value v = evaluate(code);
+      const python::Value v = python::run(code);
       if (v.is<Tensor>()) tenon::repr(v.as<Tensor>());
       if (c.contains("ok"))
         ++covered;
@@ -202,15 +171,15 @@ bool only_in_newer(const std::string& want) {
   return want.find("'Half'") != std::string::npos || want.find("'BFloat16'") != std::string::npos;
 }
 
-void check_type(const std::string& expression, const std::map<std::string, Tensor>& variables,
-                const std::string& want, int& count) {
+void check_type(const std::string& expression, const python::Variables& variables, const std::string& want,
+                int& count) {
   CAPTURE(expression);
   const bool refused = want.starts_with("ERROR");
   const bool bits = expression.find('&') != std::string::npos || expression.find("<<") != std::string::npos;
   if (refused && !bits && only_in_newer(want)) return;
   std::string got;
   try {
-    const auto values = flat(evaluate(expression, variables));
+    const auto values = flat(python::run(expression, variables));
     got = kNames[static_cast<size_t>(values[0].scalar_type())];
   } catch (const tenon::TypeError& e) {
     got = std::string("ERROR TypeError: ") + e.what();
@@ -235,7 +204,7 @@ TEST_CASE("result types of two operands are PyTorch's") {
           auto vector = [&](size_t t) { return tenon::ones({2}, static_cast<ScalarType>(t)); };
           auto zero_dim = [&](size_t t) { return tenon::ones({}, static_cast<ScalarType>(t)); };
           std::string expression = kBinary.at(op);
-          std::map<std::string, Tensor> v = {{"m", mask}};
+          python::Variables v = {{"m", mask}};
           v["a"] = kind.starts_with("zerodim") ? zero_dim(i) : vector(i);
           if (kind.ends_with("_py") || kind == "py_dim") {
             const std::string name = kind == "py_dim" ? "a" : "b";
@@ -264,7 +233,7 @@ TEST_CASE("result types of one operand are PyTorch's") {
   for (const auto& [op, types] : data["unary_and_reductions"].items()) {
     if (std::find(later.begin(), later.end(), op) != later.end()) continue;
     for (const auto& [type, want] : types.items()) {
-      const std::map<std::string, Tensor> v = {{"x", tenon::ones({4}, type_of(type))}};
+      const python::Variables v = {{"x", tenon::ones({4}, type_of(type))}};
       check_type("torch." + op + (op == "logsumexp" ? "(x, 0)" : "(x)"), v, want, count);
     }
   }

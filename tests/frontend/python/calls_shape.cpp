@@ -1,0 +1,93 @@
+// Views, joining, padding.
+#include "frontend/python/call.h"
+
+namespace python {
+
+using tenon::Tensor;
+
+namespace {
+
+Value split_function(const Call& c) {
+  const Value& size = c.need(1, "split_size_or_sections");
+  const int64_t dim = c.integer(2, "dim", 0);
+  return size.is<List>() ? list_of(tenon::split(c.tensor(0), ints_of(size), dim))
+                         : list_of(tenon::split(c.tensor(0), size.as<int64_t>(), dim));
+}
+
+}  // namespace
+
+void add_shape(Table& t) {
+  t[".T"] = [](const Call& c) -> Value { return c.tensor(0).numpy_T(); };
+  t[".mT"] = [](const Call& c) -> Value { return c.tensor(0).mT(); };
+  t[".shape"] = [](const Call& c) -> Value { return size_of(c.tensor(0).sizes()); };
+  t[".ndim"] = [](const Call& c) -> Value { return c.tensor(0).dim(); };
+  t["dim"] = [](const Call& c) -> Value { return c.tensor(0).dim(); };
+  using tenon::IntArrayRef;
+  auto with_ints = [&](const char* name, const char* argument, Tensor (*f)(const Tensor&, IntArrayRef)) {
+    t[name] = [=](const Call& c) -> Value { return f(c.tensor(0), c.rest_as_ints(1, argument)); };
+  };
+  with_ints("reshape", "shape", tenon::reshape);
+  with_ints("view", "size", tenon::view);
+  with_ints("permute", "dims", tenon::permute);
+  with_ints("expand", "size", tenon::expand);
+  with_ints("broadcast_to", "size", tenon::broadcast_to);
+  with_ints("flip", "dims", tenon::flip);
+  with_ints("tile", "dims", tenon::tile);
+  t["repeat"] = [](const Call& c) -> Value { return c.tensor(0).repeat(c.rest_as_ints(1, "repeats")); };
+  t["flatten"] = [](const Call& c) -> Value {
+    return tenon::flatten(c.tensor(0), c.integer(1, "start_dim", 0), c.integer(2, "end_dim", -1));
+  };
+  t["unflatten"] = [](const Call& c) -> Value {
+    return tenon::unflatten(c.tensor(0), c.integer(1, "dim"), c.ints(2, "sizes"));
+  };
+  t["ravel"] = [](const Call& c) -> Value { return tenon::ravel(c.tensor(0)); };
+  t["transpose"] = [](const Call& c) -> Value {
+    return tenon::transpose(c.tensor(0), c.integer(1, "dim0"), c.integer(2, "dim1"));
+  };
+  t["swapaxes"] = t["transpose"];
+  t["t"] = [](const Call& c) -> Value { return tenon::t(c.tensor(0)); };
+  t["movedim"] = [](const Call& c) -> Value {
+    return tenon::movedim(c.tensor(0), c.ints(1, "source"), c.ints(2, "destination"));
+  };
+  t["squeeze"] = [](const Call& c) -> Value {
+    return c.has(1, "dim") ? tenon::squeeze(c.tensor(0), c.integer(1, "dim")) : tenon::squeeze(c.tensor(0));
+  };
+  t["unsqueeze"] = [](const Call& c) -> Value { return tenon::unsqueeze(c.tensor(0), c.integer(1, "dim")); };
+  t["select"] = [](const Call& c) -> Value {
+    return tenon::select(c.tensor(0), c.integer(1, "dim"), c.integer(2, "index"));
+  };
+  t["narrow"] = [](const Call& c) -> Value {
+    return tenon::narrow(c.tensor(0), c.integer(1, "dim"), c.integer(2, "start"), c.integer(3, "length"));
+  };
+  t["chunk"] = [](const Call& c) -> Value {
+    return list_of(tenon::chunk(c.tensor(0), c.integer(1, "chunks"), c.integer(2, "dim", 0)));
+  };
+  t["split"] = split_function;
+  t["unbind"] = [](const Call& c) -> Value {
+    return list_of(tenon::unbind(c.tensor(0), c.integer(1, "dim", 0)));
+  };
+  t["clone"] = [](const Call& c) -> Value { return tenon::clone(c.tensor(0)); };
+  t["contiguous"] = [](const Call& c) -> Value { return c.tensor(0).contiguous(); };
+  t["roll"] = [](const Call& c) -> Value {
+    return tenon::roll(c.tensor(0), c.ints(1, "shifts"), c.ints(2, "dims", {}));
+  };
+  t["cat"] = [](const Call& c) -> Value {
+    return tenon::cat(c.tensors(0, "tensors"), c.integer(1, "dim", 0));
+  };
+  t["stack"] = [](const Call& c) -> Value {
+    return tenon::stack(c.tensors(0, "tensors"), c.integer(1, "dim", 0));
+  };
+  t["vstack"] = [](const Call& c) -> Value { return tenon::vstack(c.tensors(0, "tensors")); };
+  t["hstack"] = [](const Call& c) -> Value { return tenon::hstack(c.tensors(0, "tensors")); };
+  t["dstack"] = [](const Call& c) -> Value { return tenon::dstack(c.tensors(0, "tensors")); };
+  t["pad"] = [](const Call& c) -> Value {
+    if (c.has(Call::kNamed, "mode")) throw Unsupported("padding modes");
+    return tenon::constant_pad_nd(c.tensor(0), c.ints(1, "pad"), c.scalar(Call::kNamed, "value", 0));
+  };
+  t["size"] = [](const Call& c) -> Value {
+    if (!c.has(1, "dim")) return size_of(c.tensor(0).sizes());
+    return c.tensor(0).size(c.integer(1, "dim"));
+  };
+}
+
+}  // namespace python
