@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "expr.h"
+#include "grad.h"
 #include "promote.h"
 #include "runtime/buffer.h"
 #include "tenon/creation.h"
@@ -250,18 +251,31 @@ Tensor log_add(const Tensor& a, const Tensor& b, Grow grow, Tail tail) {
 
 }  // namespace
 
+// The names are those of the forms with a tensor and with a number.
+#define TENON_BOTH(name, tensor_grad, number_grad, call) \
+  Tensor name(const Tensor& a, const Tensor& b) {        \
+    GradScope scope(tensor_grad, a, b);                  \
+    return call;                                         \
+  }                                                      \
+  Tensor name(const Tensor& a, const Scalar& b) {        \
+    GradScope scope(number_grad, a);                     \
+    return call;                                         \
+  }
+TENON_BOTH(mul, "MulBackward0", "MulBackward0", mul_any(a, b))
+TENON_BOTH(multiply, "MulBackward0", "MulBackward0", mul_any(a, b))
+TENON_BOTH(div, "DivBackward0", "DivBackward0", true_divide_any(a, b))
+TENON_BOTH(true_divide, "DivBackward0", "DivBackward0", true_divide_any(a, b))
+TENON_BOTH(remainder, "RemainderBackward1", "RemainderBackward0", remainder_any(a, b))
+TENON_BOTH(fmod, "FmodBackward1", "FmodBackward0", fmod_any(a, b))
+TENON_BOTH(floor_divide, "NotImplemented", "NotImplemented", floor_divide_any(a, b))
+TENON_BOTH(copysign, "CopysignBackward0", "CopysignBackward1", copysign_any(a, b))
+TENON_BOTH(xlogy, "XlogyBackward0", "XlogyBackward2", xlogy_any(a, b))
+#undef TENON_BOTH
+
+// Without a gradient.
 #define TENON_BOTH(name, call)                                   \
   Tensor name(const Tensor& a, const Tensor& b) { return call; } \
   Tensor name(const Tensor& a, const Scalar& b) { return call; }
-TENON_BOTH(mul, mul_any(a, b))
-TENON_BOTH(multiply, mul_any(a, b))
-TENON_BOTH(div, true_divide_any(a, b))
-TENON_BOTH(true_divide, true_divide_any(a, b))
-TENON_BOTH(remainder, remainder_any(a, b))
-TENON_BOTH(fmod, fmod_any(a, b))
-TENON_BOTH(floor_divide, floor_divide_any(a, b))
-TENON_BOTH(copysign, copysign_any(a, b))
-TENON_BOTH(xlogy, xlogy_any(a, b))
 TENON_BOTH(eq, promoted_op(Op::Eq, a, b))
 TENON_BOTH(ne, promoted_op(Op::Ne, a, b))
 TENON_BOTH(lt, promoted_op(Op::Lt, a, b))
@@ -280,37 +294,80 @@ TENON_BOTH(bitwise_left_shift, shift_any(Op::Shl, "lshift_cpu", a, b))
 TENON_BOTH(bitwise_right_shift, shift_any(Op::Shr, "rshift_cpu", a, b))
 #undef TENON_BOTH
 
-Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha) { return add_any(a, b, alpha); }
-Tensor add(const Tensor& a, const Scalar& b, const Scalar& alpha) { return add_any(a, b, alpha); }
-Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha) { return sub_any(a, b, alpha); }
-Tensor sub(const Tensor& a, const Scalar& b, const Scalar& alpha) { return sub_any(a, b, alpha); }
-Tensor rsub(const Tensor& a, const Scalar& b, const Scalar& alpha) { return sub_any(b, a, alpha); }
+Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha) {
+  GradScope scope("AddBackward0", a, b);
+  return add_any(a, b, alpha);
+}
+Tensor add(const Tensor& a, const Scalar& b, const Scalar& alpha) {
+  GradScope scope("AddBackward0", a);
+  return add_any(a, b, alpha);
+}
+Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha) {
+  GradScope scope("SubBackward0", a, b);
+  return sub_any(a, b, alpha);
+}
+Tensor sub(const Tensor& a, const Scalar& b, const Scalar& alpha) {
+  GradScope scope("SubBackward0", a);
+  return sub_any(a, b, alpha);
+}
+Tensor rsub(const Tensor& a, const Scalar& b, const Scalar& alpha) {
+  GradScope scope("RsubBackward1", a);
+  return sub_any(b, a, alpha);
+}
 Tensor div(const Tensor& a, const Tensor& b, optional<std::string_view> mode) {
+  GradScope scope("DivBackward2", a, b);
   return divide_rounded(a, b, mode);
 }
 Tensor div(const Tensor& a, const Scalar& b, optional<std::string_view> mode) {
+  GradScope scope("DivBackward2", a);
   return divide_rounded(a, b, mode);
 }
-Tensor operator/(const Scalar& a, const Tensor& b) { return true_divide_any(a, b); }
-Tensor operator%(const Scalar& a, const Tensor& b) { return remainder_any(a, b); }
+Tensor operator/(const Scalar& a, const Tensor& b) {
+  GradScope scope("MulBackward0", b);
+  return true_divide_any(a, b);
+}
+Tensor operator%(const Scalar& a, const Tensor& b) {
+  GradScope scope("RemainderBackward1", b);
+  return remainder_any(a, b);
+}
 
-Tensor maximum(const Tensor& a, const Tensor& b) { return promoted_op(Op::Max, a, b); }
-Tensor minimum(const Tensor& a, const Tensor& b) { return promoted_op(Op::Min, a, b); }
+Tensor maximum(const Tensor& a, const Tensor& b) {
+  GradScope scope("MaximumBackward0", a, b);
+  return promoted_op(Op::Max, a, b);
+}
+Tensor minimum(const Tensor& a, const Tensor& b) {
+  GradScope scope("MinimumBackward0", a, b);
+  return promoted_op(Op::Min, a, b);
+}
 Tensor max(const Tensor& a, const Tensor& b) { return maximum(a, b); }
 Tensor min(const Tensor& a, const Tensor& b) { return minimum(a, b); }
-Tensor fmax(const Tensor& a, const Tensor& b) { return ignoring_nan(Op::Max, a, b); }
-Tensor fmin(const Tensor& a, const Tensor& b) { return ignoring_nan(Op::Min, a, b); }
-Tensor atan2(const Tensor& a, const Tensor& b) { return float_binary_op(Op::Atan2, a, b); }
+Tensor fmax(const Tensor& a, const Tensor& b) {
+  GradScope scope("FmaxBackward0", a, b);
+  return ignoring_nan(Op::Max, a, b);
+}
+Tensor fmin(const Tensor& a, const Tensor& b) {
+  GradScope scope("FminBackward0", a, b);
+  return ignoring_nan(Op::Min, a, b);
+}
+Tensor atan2(const Tensor& a, const Tensor& b) {
+  GradScope scope("Atan2Backward0", a, b);
+  return float_binary_op(Op::Atan2, a, b);
+}
 Tensor arctan2(const Tensor& a, const Tensor& b) { return atan2(a, b); }
-Tensor hypot(const Tensor& a, const Tensor& b) { return float_binary_op(Op::Hypot, a, b); }
+Tensor hypot(const Tensor& a, const Tensor& b) {
+  GradScope scope("HypotBackward0", a, b);
+  return float_binary_op(Op::Hypot, a, b);
+}
 Tensor logical_and(const Tensor& a, const Tensor& b) { return logical(Op::And, a, b); }
 Tensor logical_or(const Tensor& a, const Tensor& b) { return logical(Op::Or, a, b); }
 Tensor logical_xor(const Tensor& a, const Tensor& b) { return logical(Op::Xor, a, b); }
 Tensor logaddexp(const Tensor& a, const Tensor& b) {
+  GradScope scope("LogaddexpBackward0", a, b);
   return log_add(
       a, b, [](const Expr& v) { return exp(v); }, [](const Expr& v) { return log1p(v); });
 }
 Tensor logaddexp2(const Tensor& a, const Tensor& b) {
+  GradScope scope("Logaddexp2Backward0", a, b);
   return log_add(
       a, b, [](const Expr& v) { return apply(Op::Exp2, v); },
       [](const Expr& v) { return log1p(v) * (1 / std::log(2.0)); });
@@ -320,6 +377,7 @@ Tensor logaddexp2(const Tensor& a, const Tensor& b) {
 // -----------------------------------------------------------------------------------------------------------
 
 Tensor pow(const Tensor& x, const Scalar& exponent) {
+  GradScope scope("PowBackward0", x);
   const ScalarType type = promoted(x, exponent);
   check(type != kBool, "\"pow\" not implemented for 'Bool'");
   const bool integers = !isFloatingType(type);
@@ -340,11 +398,13 @@ Tensor pow(const Tensor& x, const Scalar& exponent) {
   });
 }
 Tensor pow(const Tensor& x, const Tensor& exponent) {
+  GradScope scope("PowBackward1", x, exponent);
   const ScalarType type = promoted(x, exponent);
   check(type != kBool, "\"pow\" not implemented for 'Bool'");
   return promoted_op(Op::Pow, x, exponent);
 }
 Tensor pow(const Scalar& base, const Tensor& exponent) {
+  GradScope scope("PowBackward2", exponent);
   const ScalarType type = promoted(base, exponent);
   check(type != kBool, "\"pow\" not implemented for 'Bool'");
   return promoted_op(Op::Pow, base, exponent);
@@ -385,19 +445,28 @@ Tensor where_any(const Tensor& condition, const A& a, const B& b) {
 }  // namespace
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  GradScope scope("WhereBackward0", a, b);
   check_same_device(condition, a);
   check_same_device(a, b);
   return where_any(condition, a, b);
 }
-Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b) { return where_any(condition, a, b); }
-Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b) { return where_any(condition, a, b); }
+Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b) {
+  GradScope scope("WhereBackward0", b);
+  return where_any(condition, a, b);
+}
+Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b) {
+  GradScope scope("WhereBackward0", a);
+  return where_any(condition, a, b);
+}
 Tensor where(const Tensor& condition, const Scalar& a, const Scalar& b) { return where_any(condition, a, b); }
 
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) {
+  GradScope scope("MaskedFillBackward0", self);
   if (!self.is_floating_point() && self.scalar_type() != kBool) value.toLong();  // must be representable
   return masked_fill(self, mask, scalar_tensor(value, self.options()));
 }
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
+  GradScope scope("MaskedFillBackward1", self, value);
   check(mask.scalar_type() == kBool, "masked_fill only supports boolean masks, but got mask with dtype ",
         mask.scalar_type());
   check(value.dim() == 0, "masked_fill only supports a 0-dimensional value tensor, but got tensor with ",
@@ -420,6 +489,7 @@ Expr bounded(Op op, const Expr& x, const Expr& bound) { return apply(op, bound, 
 }  // namespace
 
 Tensor clamp(const Tensor& x, const optional<Scalar>& min, const optional<Scalar>& max) {
+  GradScope scope("ClampBackward1", x);
   check(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
   Promotion promotion;
   promotion.add(x);
@@ -434,6 +504,7 @@ Tensor clamp(const Tensor& x, const optional<Scalar>& min, const optional<Scalar
 }
 
 Tensor clamp(const Tensor& x, const optional<Tensor>& min, const optional<Tensor>& max) {
+  GradScope scope("ClampBackward0", x, min, max);
   check(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
   Promotion promotion;
   promotion.add(x);
@@ -453,14 +524,20 @@ Tensor clamp(const Tensor& x, const optional<Tensor>& min, const optional<Tensor
 Tensor Tensor::clamp(const optional<Tensor>& min, const optional<Tensor>& max) const {
   return tenon::clamp(*this, min, max);
 }
-Tensor clamp_min(const Tensor& x, const Scalar& min) { return clamp(x, optional<Scalar>(min), nullopt); }
+Tensor clamp_min(const Tensor& x, const Scalar& min) {
+  GradScope scope("ClampMinBackward0", x);
+  return clamp(x, optional<Scalar>(min), nullopt);
+}
 Tensor clamp_min(const Tensor& x, const Tensor& min) {
+  GradScope scope("ClampMinBackward1", x, min);
   return clamp(x, optional<Tensor>(min), optional<Tensor>());
 }
 Tensor clamp_max(const Tensor& x, const Scalar& max) {
+  GradScope scope("ClampMaxBackward0", x);
   return clamp(x, optional<Scalar>(), optional<Scalar>(max));
 }
 Tensor clamp_max(const Tensor& x, const Tensor& max) {
+  GradScope scope("ClampMaxBackward1", x, max);
   return clamp(x, optional<Tensor>(), optional<Tensor>(max));
 }
 
@@ -489,6 +566,7 @@ void check_lerp(const Tensor& x, const Tensor& end) {
 }  // namespace
 
 Tensor lerp(const Tensor& x, const Tensor& end, const Scalar& weight) {
+  GradScope scope("LerpBackward0", x, end);
   check_lerp(x, end);
   const double w = weight.toDouble();
   return formula(x, end, x.scalar_type(), [&](const Expr& a, const Expr& b) {
@@ -496,6 +574,7 @@ Tensor lerp(const Tensor& x, const Tensor& end, const Scalar& weight) {
   });
 }
 Tensor lerp(const Tensor& x, const Tensor& end, const Tensor& weight) {
+  GradScope scope("LerpBackward1", x, end, weight);
   check_lerp(x, end);
   return ternary_formula(x, end, weight, x.scalar_type(), [](const Expr& a, const Expr& b, const Expr& w) {
     const Expr d = b - a;
@@ -503,11 +582,13 @@ Tensor lerp(const Tensor& x, const Tensor& end, const Tensor& weight) {
   });
 }
 Tensor addcmul(const Tensor& x, const Tensor& tensor1, const Tensor& tensor2, const Scalar& value) {
+  GradScope scope("AddcmulBackward0", x, tensor1, tensor2);
   return ternary_formula(
       x, tensor1, tensor2, promoted(x, tensor1, tensor2),
       [&](const Expr& a, const Expr& b, const Expr& c) { return a + number(b, value) * b * c; });
 }
 Tensor addcdiv(const Tensor& x, const Tensor& tensor1, const Tensor& tensor2, const Scalar& value) {
+  GradScope scope("AddcdivBackward0", x, tensor1, tensor2);
   check(
       tensor1.is_floating_point() || tensor2.is_floating_point(),
       "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "

@@ -79,11 +79,9 @@ class GradScope {
  public:
   template <typename... Operands>
   explicit GradScope(const char* name, const Operands&... operands) {
-    if (current_ || !GradMode::is_enabled()) return;
-    if ((tracked(operands) || ...)) {
-      begin(name);
-      (add(operands), ...);
-    }
+    if (!(tracked(operands) || ...) || current_ || !GradMode::is_enabled()) return;
+    begin(name);
+    (add(operands), ...);
   }
   ~GradScope() {
     if (fn_) end();

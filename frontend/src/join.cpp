@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "expr.h"
+#include "grad.h"
 #include "promote.h"
 #include "text.h"
 
@@ -45,6 +46,7 @@ std::vector<Tensor> each(TensorList tensors, F f) {
 // ----------------------------------------------------------------------------------------------------------
 
 Tensor cat(TensorList tensors, int64_t dim) {
+  GradScope scope("CatBackward0", tensors);
   check(!tensors.empty(), "torch.cat(): expected a non-empty list of Tensors");
   Promotion promotion;
   const Tensor* first = nullptr;
@@ -69,6 +71,7 @@ Tensor cat(TensorList tensors, int64_t dim) {
 Tensor concat(TensorList tensors, int64_t dim) { return cat(tensors, dim); }
 
 Tensor stack(TensorList tensors, int64_t dim) {
+  GradScope scope("StackBackward0", tensors);
   check(!tensors.empty(), "stack expects a non-empty TensorList");
   dim = wrap_dim(dim, tensors[0].dim() + 1);
   for (size_t i = 1; i < tensors.size(); ++i) {
@@ -117,6 +120,7 @@ std::vector<Tensor> broadcast_tensors(TensorList tensors) {
 // The copy shares the value until either of the two is written; memory that others may write is copied at
 // once.
 Tensor clone(const Tensor& x) {
+  GradScope scope("CloneBackward0", x);
   Tensor copy = record(node_of(x));
   if (impl(x).storage().exposed()) impl(copy).storage().own();
   return copy;
@@ -125,6 +129,7 @@ Tensor clone(const Tensor& x) {
 Tensor Tensor::contiguous() const { return is_contiguous() ? *this : tenon::clone(*this); }
 
 Tensor Tensor::repeat(IntArrayRef repeats) const {
+  GradScope scope("RepeatBackward0", *this);
   check(static_cast<int64_t>(repeats.size()) >= dim(),
         "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
   const size_t added = repeats.size() - at(dim());
@@ -154,6 +159,7 @@ Tensor tile(const Tensor& x, IntArrayRef dims) {
 // -------------------------------------------------------------------------------------------
 
 Tensor flip(const Tensor& x, IntArrayRef dims) {
+  GradScope scope("FlipBackward0", x);
   const Dims wrapped = wrap_dims(dims, x.dim());
   if (dims.empty() || x.numel() == 0 || x.dim() == 0) return clone(x);
   return record(ir::flip(node_of(x), wrapped));
@@ -168,6 +174,7 @@ Tensor flipud(const Tensor& x) {
 }
 
 Tensor roll(const Tensor& x, IntArrayRef shifts, IntArrayRef dims) {
+  GradScope scope("RollBackward0", x);
   check(!shifts.empty(), "`shifts` required");
   if (dims.empty() && shifts.size() == 1) return reshape(roll(flatten(x), shifts, {0}), x.sizes());
   check(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(),
@@ -187,6 +194,7 @@ Tensor roll(const Tensor& x, IntArrayRef shifts, IntArrayRef dims) {
 // ----------------------------------------------------------------------------------------------------------
 
 Tensor constant_pad_nd(const Tensor& x, IntArrayRef pad, const Scalar& value) {
+  GradScope scope("ConstantPadNdBackward0", x);
   check(pad.size() % 2 == 0, "Padding length must be divisible by 2");
   check(static_cast<int64_t>(pad.size()) <= 2 * x.dim(), "Padding length too large");
   const size_t rank = at(x.dim());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "expr.h"
+#include "grad.h"
 #include "promote.h"
 #include "text.h"
 
@@ -84,6 +85,7 @@ Tensor scale_and_add(const Tensor& base, const Tensor& product, const Scalar& be
 }  // namespace
 
 Tensor mm(const Tensor& a, const Tensor& b) {
+  GradScope scope("MmBackward0", a, b);
   check(a.dim() == 2, "self must be a matrix");
   check(b.dim() == 2, "mat2 must be a matrix");
   check_matrices(a, b);
@@ -93,6 +95,7 @@ Tensor mm(const Tensor& a, const Tensor& b) {
 }
 
 Tensor mv(const Tensor& a, const Tensor& b) {
+  GradScope scope("MvBackward0", a, b);
   check(a.dim() == 2 && b.dim() == 1, "vector + matrix @ vector expected, got 1, ", a.dim(), ", ", b.dim());
   check(a.size(1) == b.size(0), "size mismatch, got ", a.size(0), ", ", a.size(0), "x", a.size(1), ",",
         b.size(0));
@@ -102,6 +105,7 @@ Tensor mv(const Tensor& a, const Tensor& b) {
 }
 
 Tensor bmm(const Tensor& a, const Tensor& b) {
+  GradScope scope("BmmBackward0", a, b);
   check(a.dim() == 3, "batch1 must be a 3D tensor");
   check(b.dim() == 3, "batch2 must be a 3D tensor");
   const int64_t expected[] = {a.size(0), a.size(2)};
@@ -112,6 +116,7 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
 }
 
 Tensor dot(const Tensor& a, const Tensor& b) {
+  GradScope scope("DotBackward0", a, b);
   check(a.dim() == 1 && b.dim() == 1, "1D tensors expected, but got ", a.dim(), "D and ", b.dim(),
         "D tensors");
   check(a.scalar_type() == b.scalar_type(), "dot : expected both vectors to have same dtype, but found ",
@@ -137,13 +142,15 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (ra == 1 && rb == 1) return dot(a, b);
   if (ra == 2 && rb == 2) return mm(a, b);
   if (ra == 2 && rb == 1) return mv(a, b);
+  if (ra == 1 && rb == 2) {
+    check_matrices(unsqueeze(a, 0), b);
+    return squeeze(mm(unsqueeze(a, 0), b), 0);
+  }
+  GradScope scope("UnsafeViewBackward0", a, b);
   if (rb == 1) {  // rows against one vector
     return reshape(mv(as_rows(a), b), {a.sizes().data(), static_cast<size_t>(ra - 1)});
   }
-  if (ra == 1) {
-    if (rb == 2) check_matrices(unsqueeze(a, 0), b);
-    return squeeze(rb == 2 ? mm(unsqueeze(a, 0), b) : batched(unsqueeze(a, 0), b), -2);
-  }
+  if (ra == 1) return squeeze(batched(unsqueeze(a, 0), b), -2);
   if (rb == 2) {  // one matrix for all batches: they are rows of one product
     Dims shape = dims_of(a.sizes());
     shape.back() = b.size(1);
@@ -154,24 +161,32 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 
 Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
              const Scalar& alpha) {
+  GradScope scope("AddmmBackward0", self, mat1, mat2);
   check(mat1.dim() == 2, "mat1 must be a matrix, got ", mat1.dim(), "-D tensor");
   check(mat2.dim() == 2, "mat2 must be a matrix, got ", mat2.dim(), "-D tensor");
   return scale_and_add(self, mm(mat1, mat2), beta, alpha);
 }
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
              const Scalar& alpha) {
+  GradScope scope("AddmvBackward0", self, mat, vec);
   return scale_and_add(self, mv(mat, vec), beta, alpha);
 }
 Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
                const Scalar& alpha) {
+  GradScope scope("BaddbmmBackward0", self, batch1, batch2);
   return scale_and_add(self, bmm(batch1, batch2), beta, alpha);
 }
 
 Tensor linear(const Tensor& input, const Tensor& weight, const optional<Tensor>& bias) {
   check(weight.dim() <= 2, "linear(): weight must be at most 2-dimensional, got ", weight.dim(), "D");
   check(input.scalar_type() == weight.scalar_type(), "mat1 and mat2 must have the same dtype");
-  const Tensor product = matmul(input, t(weight));
-  return bias && bias->defined() ? add(product, *bias) : product;
+  if (!bias || !bias->defined()) return matmul(input, t(weight));
+  const int64_t rank = input.dim();
+  GradScope scope(rank == 2   ? "AddmmBackward0"
+                  : rank == 3 ? "ViewBackward0"
+                              : "AddBackward0",
+                  input, weight, bias);
+  return add(matmul(input, t(weight)), *bias);
 }
 
 }  // namespace tenon

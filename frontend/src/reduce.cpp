@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "expr.h"
+#include "grad.h"
 #include "promote.h"
 #include "text.h"
 
@@ -112,17 +113,20 @@ Moments moments(const Tensor& x, const Dims& dims, double correction) {
 }
 
 Tensor variance(const Tensor& x, OptionalIntArrayRef dim, double correction, bool keepdim) {
+  GradScope scope("VarBackward0", x);
   const Dims dims = wrap_dims(dim, x.dim());
   return finish(moments(x, dims, correction).variance, dims, keepdim, x.scalar_type());
 }
 
 Tensor deviation(const Tensor& x, OptionalIntArrayRef dim, double correction, bool keepdim) {
+  GradScope scope("StdBackward0", x);
   const Dims dims = wrap_dims(dim, x.dim());
   return finish(sqrt(moments(x, dims, correction).variance), dims, keepdim, x.scalar_type());
 }
 
 std::tuple<Tensor, Tensor> with_mean(const Tensor& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim,
                                      bool root) {
+  GradScope scope(root ? "StdMeanBackward0" : "VarMeanBackward0", x);
   const Dims dims = wrap_dims(dim, x.dim());
   const Moments m = moments(x, dims, unbiased ? 1 : 0);
   return {finish(root ? sqrt(m.variance) : m.variance, dims, keepdim, x.scalar_type()),
@@ -162,12 +166,17 @@ Tensor softmax_like(const Tensor& self, int64_t dim, optional<ScalarType> dtype,
 // -------------------------------------------------------------------------------------------------------------
 
 Tensor sum(const Tensor& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+  GradScope scope("SumBackward1", x);
   const Dims dims = wrap_dims(dim, x.dim());
   const ScalarType type = sum_type(x, dtype);
   return finish(reduced(Op::Sum, operand(x, type == kBool ? kLong : type), dims), dims, keepdim, type);
 }
-Tensor sum(const Tensor& x, optional<ScalarType> dtype) { return sum(x, nullopt, false, dtype); }
+Tensor sum(const Tensor& x, optional<ScalarType> dtype) {
+  GradScope scope("SumBackward0", x);
+  return sum(x, nullopt, false, dtype);
+}
 Tensor nansum(const Tensor& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+  GradScope scope("NansumBackward0", x);
   return sum(x.is_floating_point() ? where(isnan(x), Scalar(0.0), x) : x, dim, keepdim, dtype);
 }
 
@@ -179,13 +188,16 @@ Tensor prod_over(const Tensor& x, const Dims& dims, bool keepdim, optional<Scala
 }
 }  // namespace
 Tensor prod(const Tensor& x, optional<ScalarType> dtype) {
+  GradScope scope("ProdBackward0", x);
   return prod_over(x, wrap_dims(nullopt, x.dim()), false, dtype);
 }
 Tensor prod(const Tensor& x, int64_t dim, bool keepdim, optional<ScalarType> dtype) {
+  GradScope scope("ProdBackward1", x);
   return prod_over(x, x.dim() ? Dims{wrap_dim(dim, x.dim())} : wrap_dims(dim, 0), keepdim, dtype);
 }
 
 Tensor mean(const Tensor& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+  GradScope scope("MeanBackward1", x);
   const ScalarType type = dtype.value_or(x.scalar_type());
   check(isFloatingType(type), "mean(): could not infer output dtype. ", dtype ? "Optional" : "Input",
         " dtype must be either a floating point or complex dtype. Got: ", type);
@@ -193,7 +205,10 @@ Tensor mean(const Tensor& x, OptionalIntArrayRef dim, bool keepdim, optional<Sca
   const Expr total = reduced(Op::Sum, formula_operand(x, type), dims);
   return finish(total / static_cast<double>(count_of(x, dims)), dims, keepdim, type);
 }
-Tensor mean(const Tensor& x, optional<ScalarType> dtype) { return mean(x, nullopt, false, dtype); }
+Tensor mean(const Tensor& x, optional<ScalarType> dtype) {
+  GradScope scope("MeanBackward0", x);
+  return mean(x, nullopt, false, dtype);
+}
 
 // --- spread
 // -----------------------------------------------------------------------------------------------------------
@@ -244,18 +259,28 @@ std::tuple<Tensor, Tensor> std_mean(const Tensor& x, DimList dim, bool unbiased,
 // --- extremes
 // ---------------------------------------------------------------------------------------------------------
 
-Tensor max(const Tensor& x) { return extreme(Op::ReduceMax, x, nullopt, false, "max"); }
-Tensor min(const Tensor& x) { return extreme(Op::ReduceMin, x, nullopt, false, "min"); }
+Tensor max(const Tensor& x) {
+  GradScope scope("MaxBackward1", x);
+  return extreme(Op::ReduceMax, x, nullopt, false, "max");
+}
+Tensor min(const Tensor& x) {
+  GradScope scope("MinBackward1", x);
+  return extreme(Op::ReduceMin, x, nullopt, false, "min");
+}
 Tensor amax(const Tensor& x, IntArrayRef dim, bool keepdim) {
+  GradScope scope("AmaxBackward0", x);
   return extreme(Op::ReduceMax, x, dim, keepdim, "amax");
 }
 Tensor amin(const Tensor& x, IntArrayRef dim, bool keepdim) {
+  GradScope scope("AminBackward0", x);
   return extreme(Op::ReduceMin, x, dim, keepdim, "amin");
 }
 std::tuple<Tensor, Tensor> max(const Tensor& x, int64_t dim, bool keepdim) {
+  GradScope scope("MaxBackward0", x);
   return extreme_with_index(Op::ReduceMax, Op::ArgMax, x, dim, keepdim, "max");
 }
 std::tuple<Tensor, Tensor> min(const Tensor& x, int64_t dim, bool keepdim) {
+  GradScope scope("MinBackward0", x);
   return extreme_with_index(Op::ReduceMin, Op::ArgMin, x, dim, keepdim, "min");
 }
 std::tuple<Tensor, Tensor> Tensor::max(int64_t dim, bool keepdim) const {
@@ -265,6 +290,7 @@ std::tuple<Tensor, Tensor> Tensor::min(int64_t dim, bool keepdim) const {
   return tenon::min(*this, dim, keepdim);
 }
 std::tuple<Tensor, Tensor> aminmax(const Tensor& x, optional<int64_t> dim, bool keepdim) {
+  GradScope scope("AminmaxBackward0", x);
   const OptionalIntArrayRef dims = dim ? OptionalIntArrayRef(*dim) : OptionalIntArrayRef();
   return {extreme(Op::ReduceMin, x, dims, keepdim, "aminmax"),
           extreme(Op::ReduceMax, x, dims, keepdim, "aminmax")};
@@ -296,6 +322,7 @@ Tensor count_nonzero(const Tensor& x, IntArrayRef dim) { return sum(x.to(kBool),
 // ------------------------------------------------------------------------------------------------------------
 
 Tensor norm(const Tensor& x, const optional<Scalar>& p, IntArrayRef dim, bool keepdim) {
+  GradScope scope("NormBackward1", x);
   check(x.is_floating_point(), "norm(): input dtype should be either floating point or complex. Got ",
         x.scalar_type(), " instead.");
   const Dims dims = wrap_dims(dim, x.dim());
@@ -305,6 +332,7 @@ Tensor norm(const Tensor& x, const optional<Scalar>& p, IntArrayRef dim, bool ke
 Tensor norm(const Tensor& x, const Scalar& p) { return norm(x, p, {}, false); }
 
 Tensor logsumexp(const Tensor& x, IntArrayRef dim, bool keepdim) {
+  GradScope scope("LogsumexpBackward0", x);
   const ScalarType type = float_type(x.scalar_type());
   const Dims dims = wrap_dims(dim, x.dim());
   const Expr v = formula_operand(x, type);
@@ -317,12 +345,14 @@ Tensor logsumexp(const Tensor& x, IntArrayRef dim, bool keepdim) {
 }
 
 Tensor softmax(const Tensor& x, int64_t dim, optional<ScalarType> dtype) {
+  GradScope scope("SoftmaxBackward0", x);
   return softmax_like(x, dim, dtype, "", [](const Expr& shifted, const Dims& dims) {
     const Expr e = exp(shifted);
     return e / broadcast(reduced(Op::Sum, e, dims), e.shape());
   });
 }
 Tensor log_softmax(const Tensor& x, int64_t dim, optional<ScalarType> dtype) {
+  GradScope scope("LogSoftmaxBackward0", x);
   return softmax_like(x, dim, dtype, "log_", [](const Expr& shifted, const Dims& dims) {
     return shifted - broadcast(log(reduced(Op::Sum, exp(shifted), dims)), shifted.shape());
   });
@@ -330,6 +360,7 @@ Tensor log_softmax(const Tensor& x, int64_t dim, optional<ScalarType> dtype) {
 
 Tensor layer_norm(const Tensor& x, IntArrayRef normalized_shape, const optional<Tensor>& weight,
                   const optional<Tensor>& bias, double eps) {
+  GradScope scope("NativeLayerNormBackward0", x, weight, bias);
   const int64_t kept = x.dim() - static_cast<int64_t>(normalized_shape.size());
   bool fits = kept >= 0 && !normalized_shape.empty();
   for (size_t d = 0; fits && d < normalized_shape.size(); ++d) {

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "expr.h"
+#include "grad.h"
 #include "promote.h"
 #include "text.h"
 
@@ -51,11 +52,13 @@ Expr clamped(const Expr& x, double lo, double hi) { return smaller(hi, larger(lo
 // -------------------------------------------------------------------------------------------------------
 
 Tensor abs(const Tensor& x) {
+  GradScope scope("AbsBackward0", x);
   refuse_bool(x, "abs_cpu");
   return record(ir::unary(Op::Abs, node_of(x)));
 }
 Tensor absolute(const Tensor& x) { return abs(x); }
 Tensor neg(const Tensor& x) {
+  GradScope scope("NegBackward0", x);
   check(x.scalar_type() != kBool,
         "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
         "use the `~` "
@@ -68,9 +71,13 @@ Tensor positive(const Tensor& x) {
   return x;
 }
 Tensor sign(const Tensor& x) {
+  GradScope scope("SignBackward0", x);
   return x.scalar_type() == kBool ? clone(x) : record(ir::unary(Op::Sign, node_of(x)));
 }
-Tensor sgn(const Tensor& x) { return sign(x); }
+Tensor sgn(const Tensor& x) {
+  GradScope scope("SgnBackward0", x);
+  return sign(x);
+}
 Tensor signbit(const Tensor& x) {
   const DType type = ir_type(x.scalar_type());
   if (!ir::is_signed(type)) return same_everywhere(x, false);
@@ -82,32 +89,41 @@ Tensor signbit(const Tensor& x) {
   return record((Expr{node} < 0.0).node);
 }
 Tensor square(const Tensor& x) { return pow(x, 2); }
-Tensor sqrt(const Tensor& x) { return float_op(Op::Sqrt, x); }
+Tensor sqrt(const Tensor& x) {
+  GradScope scope("SqrtBackward0", x);
+  return float_op(Op::Sqrt, x);
+}
 Tensor rsqrt(const Tensor& x) {
+  GradScope scope("RsqrtBackward0", x);
   return float_formula(x, [](const Expr& v) { return 1.0 / sqrt(v); });
 }
 Tensor reciprocal(const Tensor& x) {
+  GradScope scope("ReciprocalBackward0", x);
   return float_formula(x, [](const Expr& v) { return 1.0 / v; });
 }
 Tensor deg2rad(const Tensor& x) {
+  GradScope scope("Deg2RadBackward0", x);
   return float_formula(x, [](const Expr& v) { return v * (std::numbers::pi / 180); });
 }
 Tensor rad2deg(const Tensor& x) {
+  GradScope scope("Rad2DegBackward0", x);
   return float_formula(x, [](const Expr& v) { return v * (180 / std::numbers::pi); });
 }
 
 // --- functions with an op of their own
 // ---------------------------------------------------------------------------------
 
-#define TENON_FLOAT_OP(name, op) \
-  Tensor name(const Tensor& x) { return float_op(Op::op, x); }
+#define TENON_FLOAT_OP(name, op)         \
+  Tensor name(const Tensor& x) {         \
+    GradScope scope(#op "Backward0", x); \
+    return float_op(Op::op, x);          \
+  }
 TENON_FLOAT_OP(exp, Exp)
 TENON_FLOAT_OP(exp2, Exp2)
 TENON_FLOAT_OP(expm1, Expm1)
 TENON_FLOAT_OP(log, Log)
 TENON_FLOAT_OP(log2, Log2)
 TENON_FLOAT_OP(log10, Log10)
-TENON_FLOAT_OP(log1p, Log1p)
 TENON_FLOAT_OP(sin, Sin)
 TENON_FLOAT_OP(cos, Cos)
 TENON_FLOAT_OP(tan, Tan)
@@ -131,16 +147,33 @@ TENON_FLOAT_OP(arcsinh, Asinh)
 TENON_FLOAT_OP(arccosh, Acosh)
 TENON_FLOAT_OP(arctanh, Atanh)
 #undef TENON_FLOAT_OP
+Tensor log1p(const Tensor& x) {
+  GradScope scope("Log1PBackward0", x);
+  return float_op(Op::Log1p, x);
+}
 
 // --- rounding
 // ---------------------------------------------------------------------------------------------------------
 
-Tensor floor(const Tensor& x) { return rounding_op(Op::Floor, x, "floor_vml_cpu"); }
-Tensor ceil(const Tensor& x) { return rounding_op(Op::Ceil, x, "ceil_vml_cpu"); }
-Tensor trunc(const Tensor& x) { return rounding_op(Op::Trunc, x, "trunc_vml_cpu"); }
+Tensor floor(const Tensor& x) {
+  GradScope scope("FloorBackward0", x);
+  return rounding_op(Op::Floor, x, "floor_vml_cpu");
+}
+Tensor ceil(const Tensor& x) {
+  GradScope scope("CeilBackward0", x);
+  return rounding_op(Op::Ceil, x, "ceil_vml_cpu");
+}
+Tensor trunc(const Tensor& x) {
+  GradScope scope("TruncBackward0", x);
+  return rounding_op(Op::Trunc, x, "trunc_vml_cpu");
+}
 Tensor fix(const Tensor& x) { return trunc(x); }
-Tensor round(const Tensor& x) { return rounding_op(Op::Round, x, "round_vml_cpu"); }
+Tensor round(const Tensor& x) {
+  GradScope scope("RoundBackward0", x);
+  return rounding_op(Op::Round, x, "round_vml_cpu");
+}
 Tensor round(const Tensor& x, int64_t decimals) {
+  GradScope scope("RoundBackward1", x);
   if (decimals == 0 || !x.is_floating_point()) return round(x);
   const double scale = std::pow(10.0, static_cast<double>(std::abs(decimals)));
   return map_formula(x, x.scalar_type(), [&](const Expr& v) {
@@ -148,6 +181,7 @@ Tensor round(const Tensor& x, int64_t decimals) {
   });
 }
 Tensor frac(const Tensor& x) {
+  GradScope scope("FracBackward0", x);
   check(x.is_floating_point(), "\"frac_cpu\" not implemented for '", x.scalar_type(), "'");
   return map_formula(x, x.scalar_type(), [](const Expr& v) { return v - trunc(v); });
 }
@@ -179,6 +213,7 @@ Tensor Tensor::operator~() const {
   return bitwise_not();
 }
 Tensor nan_to_num(const Tensor& x, optional<double> nan, optional<double> posinf, optional<double> neginf) {
+  GradScope scope("NanToNumBackward0", x);
   if (!x.is_floating_point()) return clone(x);
   const Expr v{node_of(x)};
   const double largest[] = {65504.0, 0x1.fep127, std::numeric_limits<float>::max(),
@@ -193,30 +228,36 @@ Tensor nan_to_num(const Tensor& x, optional<double> nan, optional<double> posinf
 // ------------------------------------------------------------------------------------------------------
 
 Tensor sigmoid(const Tensor& x) {
+  GradScope scope("SigmoidBackward0", x);
   return float_formula(x, [](const Expr& v) { return 1.0 / (1.0 + exp(-v)); });
 }
 Tensor logit(const Tensor& x, optional<double> eps) {
+  GradScope scope("LogitBackward0", x);
   return float_formula(x, [&](const Expr& v) {
     const Expr p = eps ? clamped(v, *eps, 1.0 - *eps) : v;
     return log(p / (1.0 - p));
   });
 }
 Tensor relu(const Tensor& x) {
+  GradScope scope("ReluBackward0", x);
   check(x.scalar_type() != kBool, "Boolean inputs not supported for relu");
   return record(larger(0.0, Expr{node_of(x)}).node);  // in this order -0. and nan stay as they are
 }
 Tensor relu6(const Tensor& x) { return hardtanh(x, 0, 6); }
 Tensor leaky_relu(const Tensor& x, const Scalar& negative_slope) {
+  GradScope scope("LeakyReluBackward0", x);
   return activation(x, "leaky_relu_cpu",
                     [&](const Expr& v) { return select(v > 0.0, v, v * number(v, negative_slope)); });
 }
 Tensor elu(const Tensor& x, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
+  GradScope scope("EluBackward0", x);
   return activation(x, "elu_cpu", [&](const Expr& v) {
     const Expr low = expm1(v * input_scale.toDouble()) * (alpha.toDouble() * scale.toDouble());
     return select(v <= 0.0, low, v * scale.toDouble());
   });
 }
 Tensor celu(const Tensor& x, const Scalar& alpha) {
+  GradScope scope("CeluBackward0", x);
   check(alpha.toDouble() != 0, "ZeroDivisionError: alpha cannot be 0 for CELU");
   return elu(x, alpha, 1.0, 1.0 / alpha.toDouble());
 }
@@ -224,6 +265,7 @@ Tensor selu(const Tensor& x) {
   return elu(x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946);
 }
 Tensor gelu(const Tensor& x, std::string_view approximate) {
+  GradScope scope("GeluBackward0", x);
   if (approximate == "tanh") {
     return activation(x, "GeluKernelImpl", [](const Expr& v) {
       const double beta = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;  // sqrt(2 / pi)
@@ -237,45 +279,56 @@ Tensor gelu(const Tensor& x, std::string_view approximate) {
                     });
 }
 Tensor silu(const Tensor& x) {
+  GradScope scope("SiluBackward0", x);
   return activation(x, "silu_cpu", [](const Expr& v) { return v / (1.0 + exp(-v)); });
 }
 Tensor mish(const Tensor& x) {
+  GradScope scope("MishBackward0", x);
   return activation(x, "mish_cpu", [](const Expr& v) { return v * tanh(log1p(exp(v))); });
 }
 Tensor softplus(const Tensor& x, const Scalar& beta, const Scalar& threshold) {
+  GradScope scope("SoftplusBackward0", x);
   return activation(x, "softplus_cpu", [&](const Expr& v) {
     const Expr scaled = v * beta.toDouble();
     return select(scaled > threshold.toDouble(), v, log1p(exp(scaled)) / beta.toDouble());
   });
 }
 Tensor log_sigmoid(const Tensor& x) {
+  GradScope scope("LogSigmoidBackward0", x);
   return activation(x, "log_sigmoid_cpu",
                     [](const Expr& v) { return smaller(0.0, v) - log1p(exp(-abs(v))); });
 }
 Tensor hardtanh(const Tensor& x, const Scalar& min_val, const Scalar& max_val) {
+  GradScope scope("HardtanhBackward0", x);
   check(x.scalar_type() != kBool, "Bool inputs not supported for hardtanh");
   const Expr v{node_of(x)};
   return record(apply(Op::Min, number(v, max_val), apply(Op::Max, number(v, min_val), v)).node);
 }
 Tensor hardsigmoid(const Tensor& x) {
+  GradScope scope("HardsigmoidBackward0", x);
   return activation(x, "hardsigmoid_cpu", [](const Expr& v) { return clamped(v + 3.0, 0.0, 6.0) / 6.0; });
 }
 Tensor hardswish(const Tensor& x) {
+  GradScope scope("HardswishBackward0", x);
   return activation(x, "hardswish_cpu", [](const Expr& v) { return v * clamped(v + 3.0, 0.0, 6.0) / 6.0; });
 }
 Tensor softsign(const Tensor& x) {
+  GradScope scope("DivBackward0", x);
   return float_formula(x, [](const Expr& v) { return v / (1.0 + abs(v)); });
 }
 Tensor tanhshrink(const Tensor& x) {
+  GradScope scope("SubBackward0", x);
   return float_formula(x, [](const Expr& v) { return v - tanh(v); });
 }
 Tensor hardshrink(const Tensor& x, const Scalar& lambd) {
+  GradScope scope("HardshrinkBackward0", x);
   return activation(x, "hardshrink_cpu", [&](const Expr& v) {
     const double l = lambd.toDouble();
     return select((v >= -l) & (v <= l), number(v, 0.0), v);
   });
 }
 Tensor softshrink(const Tensor& x, const Scalar& lambd) {
+  GradScope scope("SoftshrinkBackward0", x);
   const double l = lambd.toDouble();
   check(l >= 0, "lambda must be greater or equal to 0, but found to be ", l, ".");
   return activation(x, "softshrink_cpu", [&](const Expr& v) {
@@ -283,6 +336,7 @@ Tensor softshrink(const Tensor& x, const Scalar& lambd) {
   });
 }
 Tensor threshold(const Tensor& x, const Scalar& threshold, const Scalar& value) {
+  GradScope scope("ThresholdBackward0", x);
   const Expr v{node_of(x)};
   return record(select(apply(Op::Le, v, number(v, threshold)), number(v, value), v).node);
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "impl.h"
+#include "grad.h"
 #include "text.h"
 
 namespace tenon {
@@ -98,6 +98,10 @@ void take_slice(Geometry& g, int64_t dim, optional<int64_t> start, optional<int6
   g.narrow(dim, lo, length / step + (length % step != 0), step);
 }
 
+bool is_whole(const indexing::Slice& slice, int64_t size) {
+  return slice.start.value_or(0) == 0 && slice.stop.value_or(size) >= size && slice.step == 1;
+}
+
 std::vector<int64_t> chunk_sizes(int64_t total, int64_t each) {
   std::vector<int64_t> sizes;
   for (int64_t left = total; left > 0 || sizes.empty(); left -= each) sizes.push_back(std::min(left, each));
@@ -112,12 +116,14 @@ std::vector<int64_t> chunk_sizes(int64_t total, int64_t each) {
 Tensor reshape(const Tensor& x, IntArrayRef shape) {
   const TensorImpl& t = impl(x);
   const Dims wanted = infer_shape(shape, t.numel());
-  if (auto strides = view_strides(t.sizes(), t.strides(), wanted))
-    return make_view(x, ref(wanted), ref(*strides), t.offset());
-  return record(ir::reshape(node_of(x), wanted));
+  const auto strides = view_strides(t.sizes(), t.strides(), wanted);
+  GradScope scope(strides ? "ReshapeAliasBackward0" : "UnsafeViewBackward0", x);
+  return strides ? make_view(x, ref(wanted), ref(*strides), t.offset())
+                 : record(ir::reshape(node_of(x), wanted));
 }
 
 Tensor view(const Tensor& x, IntArrayRef shape) {
+  GradScope scope("ViewBackward0", x);
   const TensorImpl& t = impl(x);
   const Dims wanted = infer_shape(shape, t.numel());
   const auto strides = view_strides(t.sizes(), t.strides(), wanted);
@@ -168,12 +174,16 @@ Tensor unflatten(const Tensor& x, int64_t dim, IntArrayRef sizes) {
   return view(x, ref(shape));
 }
 
-Tensor ravel(const Tensor& x) { return reshape(x, {-1}); }
+Tensor ravel(const Tensor& x) {
+  GradScope scope("ViewBackward0", x);
+  return reshape(x, {-1});
+}
 
 // --- reordering
 // -------------------------------------------------------------------------------------------------------
 
 Tensor permute(const Tensor& x, IntArrayRef dims) {
+  GradScope scope("PermuteBackward0", x);
   const Geometry from(x);
   check(static_cast<int64_t>(dims.size()) == from.rank(),
         "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
@@ -193,6 +203,7 @@ Tensor permute(const Tensor& x, IntArrayRef dims) {
 }
 
 Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
+  GradScope scope("TransposeBackward0", x);
   Geometry g(x);
   dim0 = wrap_dim(dim0, g.rank());
   dim1 = wrap_dim(dim1, g.rank());
@@ -204,6 +215,7 @@ Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
 Tensor swapaxes(const Tensor& x, int64_t axis0, int64_t axis1) { return transpose(x, axis0, axis1); }
 
 Tensor t(const Tensor& x) {
+  GradScope scope("TBackward0", x);
   check(x.dim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", x.dim(), "D");
   return x.dim() < 2 ? x : transpose(x, 0, 1);
 }
@@ -247,6 +259,7 @@ Tensor movedim(const Tensor& x, IntArrayRef source, IntArrayRef destination) {
 // ---------------------------------------------------------------------------------------
 
 Tensor expand(const Tensor& x, IntArrayRef size) {
+  GradScope scope("ExpandBackward0", x);
   Geometry g(x);
   const int64_t added = static_cast<int64_t>(size.size()) - g.rank();
   if (added < 0) {
@@ -277,6 +290,7 @@ Tensor expand(const Tensor& x, IntArrayRef size) {
 Tensor broadcast_to(const Tensor& x, IntArrayRef size) { return expand(x, size); }
 
 Tensor squeeze(const Tensor& x) {
+  GradScope scope("SqueezeBackward0", x);
   Geometry g(x);
   for (int64_t d = g.rank() - 1; d >= 0; --d) {
     if (g.sizes[at(d)] == 1) g.erase(d);
@@ -284,12 +298,14 @@ Tensor squeeze(const Tensor& x) {
   return g.view_of(x);
 }
 Tensor squeeze(const Tensor& x, int64_t dim) {
+  GradScope scope("SqueezeBackward1", x);
   Geometry g(x);
   dim = wrap_dim(dim, g.rank());
   if (g.rank() > 0 && g.sizes[at(dim)] == 1) g.erase(dim);
   return g.view_of(x);
 }
 Tensor squeeze(const Tensor& x, IntArrayRef dims) {
+  GradScope scope("SqueezeBackward2", x);
   Geometry g(x);
   const Dims wrapped = wrap_dims(dims, g.rank());
   if (dims.empty()) return g.view_of(x);
@@ -299,6 +315,7 @@ Tensor squeeze(const Tensor& x, IntArrayRef dims) {
   return g.view_of(x);
 }
 Tensor unsqueeze(const Tensor& x, int64_t dim) {
+  GradScope scope("UnsqueezeBackward0", x);
   Geometry g(x);
   dim = wrap_dim(dim, g.rank() + 1);
   g.insert(dim, 1, dim < g.rank() ? g.sizes[at(dim)] * g.strides[at(dim)] : 1);
@@ -309,6 +326,7 @@ Tensor unsqueeze(const Tensor& x, int64_t dim) {
 // ------------------------------------------------------------------------------------------------------------
 
 Tensor select(const Tensor& x, int64_t dim, int64_t index) {
+  GradScope scope("SelectBackward0", x);
   Geometry g(x);
   check<IndexError>(
       g.rank() > 0,
@@ -324,6 +342,7 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
 }
 
 Tensor slice(const Tensor& x, int64_t dim, optional<int64_t> start, optional<int64_t> end, int64_t step) {
+  GradScope scope("SliceBackward0", x);
   Geometry g(x);
   check(g.rank() > 0, "slice() cannot be applied to a 0-dim tensor.");
   take_slice(g, wrap_dim(dim, g.rank()), start, end, step);
@@ -331,6 +350,7 @@ Tensor slice(const Tensor& x, int64_t dim, optional<int64_t> start, optional<int
 }
 
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
+  GradScope scope("SliceBackward0", x);
   Geometry g(x);
   check(g.rank() > 0, "narrow() cannot be applied to a 0-dim tensor.");
   check(length >= 0, "narrow(): length must be non-negative.");
@@ -370,9 +390,11 @@ Tensor index(const Tensor& x, ArrayRef<indexing::TensorIndex> indices) {
   check<IndexError>(used <= rank, "too many indices for tensor of dimension ", rank);
   int64_t dim = 0;     // in the result
   int64_t source = 0;  // in x, for messages
+  const char* grad = "AliasBackward0";
   for (const indexing::TensorIndex& i : indices) {
     switch (i.kind()) {
       case Kind::None:
+        grad = "UnsqueezeBackward0";
         g.insert(dim, 1, dim < g.rank() ? g.sizes[at(dim)] * g.strides[at(dim)] : 1);
         ++dim;
         break;
@@ -381,10 +403,12 @@ Tensor index(const Tensor& x, ArrayRef<indexing::TensorIndex> indices) {
         source += rank - used;
         break;
       case Kind::Slice:
+        if (!is_whole(i.slice(), g.sizes[at(dim)])) grad = "SliceBackward0";
         take_slice(g, dim++, i.slice().start, i.slice().stop, i.slice().step);
         ++source;
         break;
       case Kind::Integer: {
+        grad = "SelectBackward0";
         const int64_t size = g.sizes[at(dim)];
         check<IndexError>(i.integer() >= -size && i.integer() < size, "index ", i.integer(),
                           " is out of bounds for dimension ", source, " with size ", size);
@@ -394,6 +418,7 @@ Tensor index(const Tensor& x, ArrayRef<indexing::TensorIndex> indices) {
       }
     }
   }
+  GradScope scope(grad, x);
   return g.view_of(x);
 }
 
@@ -401,6 +426,8 @@ Tensor index(const Tensor& x, ArrayRef<indexing::TensorIndex> indices) {
 // ----------------------------------------------------------------------------------------------------
 
 std::vector<Tensor> split_with_sizes(const Tensor& x, IntArrayRef split_sizes, int64_t dim) {
+  GradScope scope("SplitWithSizesBackward0", x);
+  scope.several_views();
   check(x.dim() > 0, "split expects at least a 1-dimensional tensor");
   dim = wrap_dim(dim, x.dim());
   int64_t total = 0;
@@ -424,6 +451,8 @@ std::vector<Tensor> split(const Tensor& x, IntArrayRef split_sizes, int64_t dim)
   return split_with_sizes(x, split_sizes, dim);
 }
 std::vector<Tensor> split(const Tensor& x, int64_t split_size, int64_t dim) {
+  GradScope scope("SplitBackward0", x);
+  scope.several_views();
   check(x.dim() > 0, "split expects at least a 1-dimensional tensor");
   check(split_size >= 0, "split expects split_size be non-negative, but got split_size=", split_size);
   dim = wrap_dim(dim, x.dim());
@@ -433,6 +462,8 @@ std::vector<Tensor> split(const Tensor& x, int64_t split_size, int64_t dim) {
   return split_with_sizes(x, chunk_sizes(size, std::max<int64_t>(split_size, 1)), dim);
 }
 std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim) {
+  GradScope scope("SplitBackward0", x);
+  scope.several_views();
   check(x.dim() > 0, "chunk expects at least a 1-dimensional tensor");
   check(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   dim = wrap_dim(dim, x.dim());
@@ -441,6 +472,8 @@ std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim) {
   return split_with_sizes(x, chunk_sizes(size, (size - 1) / chunks + 1), dim);
 }
 std::vector<Tensor> unbind(const Tensor& x, int64_t dim) {
+  GradScope scope("UnbindBackward0", x);
+  scope.several_views();
   dim = wrap_dim(dim, x.dim());
   check(x.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
   std::vector<Tensor> parts;
