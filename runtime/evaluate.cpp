@@ -121,6 +121,11 @@ void evaluate(std::span<const ir::NodeRef> roots) {
   leftovers = Evaluator::get().evaluate(roots);
 }
 
+void rebind(ir::Node& node, std::shared_ptr<Buffer> buffer) {
+  std::lock_guard lock(evaluation_mutex());
+  node.materialise(std::move(buffer));
+}
+
 void clear_caches() {
   {
     std::lock_guard lock(evaluation_mutex());

@@ -18,6 +18,9 @@ namespace tenon::runtime {
 // A root that is a Const or Iota becomes an Input for every graph that shares it.
 void evaluate(std::span<const ir::NodeRef> roots);
 
+// Gives an evaluated node other memory with the same contents. Not while an evaluation runs.
+void rebind(ir::Node& node, std::shared_ptr<Buffer> buffer);
+
 // The same plan as text, without running: what `dump` and `explain` of the public API print.
 enum class Stage : uint8_t { Graph, Fused, Kernel, LoopTree, LLVM, Assembly, CUDA, PTX };
 std::string dump(std::span<const ir::NodeRef> roots, Stage stage);

@@ -159,6 +159,16 @@ bool Storage::exposed() const {
   return buffer && buffer->exposed;
 }
 
+std::shared_ptr<runtime::Buffer> Storage::spare_readers() {
+  NodeRef node = value();
+  auto buffer = runtime::buffer_of(*node);
+  if (node->references() > 2) {  // others than this storage and `node`
+    runtime::rebind(*node, runtime::buffer_of(*copy_of(*node, *buffer)));
+    set_value(with_buffer(*node, buffer));
+  }
+  return buffer;
+}
+
 // --- tensors
 // ----------------------------------------------------------------------------------------------------------
 
@@ -175,9 +185,15 @@ TensorImpl::TensorImpl(const TensorImpl& source, IntArrayRef sizes, IntArrayRef 
       offset_(offset),
       numel_(ir::element_count(sizes_)),
       dtype_(source.dtype_),
-      contiguous_(row_major(sizes_, strides_)) {
+      contiguous_(row_major(sizes_, strides_)),
+      own_versions_(source.own_versions_) {
   storage_->refs_.fetch_add(1, std::memory_order_relaxed);
-  whole_ = contiguous_ && offset == 0 && sizes_ == storage_->value()->shape();
+}
+
+TensorImpl::TensorImpl(const TensorImpl& source, DType dtype, IntArrayRef sizes, IntArrayRef strides,
+                       int64_t offset)
+    : TensorImpl(source, sizes, strides, offset) {
+  dtype_ = dtype;
 }
 
 TensorImpl::~TensorImpl() {
@@ -188,25 +204,29 @@ void TensorImpl::share(const TensorImpl& source) {
   source.storage_->refs_.fetch_add(1, std::memory_order_relaxed);
   if (storage_->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete storage_;
   storage_ = source.storage_;
-  sizes_ = source.sizes_;
-  strides_ = source.strides_;
-  offset_ = source.offset_;
-  numel_ = source.numel_;
   dtype_ = source.dtype_;
-  contiguous_ = source.contiguous_;
-  whole_ = source.whole_;
-  view_base_ = view_node_ = {};
+  own_versions_ = source.own_versions_;
+  reshape(ref(source.sizes_), ref(source.strides_), source.offset_);
 }
 
-NodeRef TensorImpl::node() {
-  Locked guard(storage_->lock_);
-  const NodeRef& base = storage_->value_;
-  if (whole_) return base;
-  if (!(view_base_ == base)) {
-    view_node_ = strided_view(base, ref(sizes_), ref(strides_), offset_);
-    view_base_ = base;
-  }
-  return view_node_;
+void TensorImpl::reshape(IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+  Dims new_sizes = dims_of(sizes), new_strides = dims_of(strides);  // they may be its own
+  sizes_ = std::move(new_sizes);
+  strides_ = std::move(new_strides);
+  offset_ = offset;
+  numel_ = ir::element_count(sizes_);
+  contiguous_ = row_major(sizes_, strides_);
+}
+
+void TensorImpl::separate_versions() { own_versions_ = std::make_shared<std::atomic<int64_t>>(0); }
+
+// Made anew at each call: a node kept here would keep the storage's old value alive after a write. As long as
+// somebody reads the view, its node is found again in the table of nodes.
+NodeRef TensorImpl::node() const {
+  NodeRef base = storage_->value();
+  if (base->dtype() != dtype_) base = retyped(base, dtype_);
+  if (contiguous_ && offset_ == 0 && sizes_ == base->shape()) return base;
+  return strided_view(base, ref(sizes_), ref(strides_), offset_);
 }
 
 TensorImpl& impl(const Tensor& tensor) {
@@ -214,21 +234,32 @@ TensorImpl& impl(const Tensor& tensor) {
   return *tensor.unsafe_impl();
 }
 
+namespace {
+
+// A value that a storage may take: of an operation that changed nothing, a copy of the memory that outsiders
+// may write.
+NodeRef unexposed(NodeRef node) {
+  if (node->op() != Op::Input) return node;
+  const auto buffer = runtime::buffer_of(*node);
+  return buffer && buffer->exposed ? copy_of(*node, *buffer) : node;
+}
+
+// Counts one more recorded operation; true if it is time to evaluate.
+bool past_caps(const ir::Node& node) {
+  if (node.is_leaf()) return false;
+  pending.bytes += static_cast<int64_t>(byte_count(node));
+  return ++pending.operations >= caps().nodes.load(std::memory_order_relaxed) ||
+         pending.bytes >= caps().bytes.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
 Tensor record(NodeRef node) {
-  const bool leaf = node->is_leaf();
-  if (node->op() ==
-      Op::Input) {  // an operation that changed nothing: its result must not see writes from outside
-    if (auto buffer = runtime::buffer_of(*node); buffer && buffer->exposed) node = copy_of(*node, *buffer);
-  }
-  const int64_t bytes = node->numel() * ir::item_size(node->dtype());
+  node = unexposed(std::move(node));
+  const bool full = past_caps(*node);
   Tensor result(new TensorImpl(std::move(node)), false);
   if (GradScope* scope = GradScope::current()) scope->made(result);
-  if (leaf) return result;
-  pending.bytes += bytes;
-  if (++pending.operations >= caps().nodes.load(std::memory_order_relaxed) ||
-      pending.bytes >= caps().bytes.load(std::memory_order_relaxed)) {
-    eval(result);
-  }
+  if (full) eval(result);
   return result;
 }
 
@@ -236,6 +267,75 @@ Tensor make_view(const Tensor& source, IntArrayRef sizes, IntArrayRef strides, i
   Tensor view(new TensorImpl(impl(source), sizes, strides, offset), false);
   adopt_view(source, view);
   return view;
+}
+
+// --- writes
+// -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+void refuse_repeated_places(const TensorImpl& t) {
+  for (size_t d = 0; d < t.sizes().size(); ++d) {
+    check(t.strides()[d] != 0 || t.sizes()[d] <= 1 || t.numel() == 0,
+          "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+          "location. Please clone() the tensor before performing the operation.");
+  }
+}
+
+// Copies row-major elements to the places of a strided tensor; `out` is its first element.
+void scatter_elements(const TensorImpl& t, const unsigned char* in, unsigned char* out) {
+  const auto size = static_cast<size_t>(ir::item_size(t.dtype()));
+  const auto step = static_cast<int64_t>(size);
+  if (t.contiguous()) {
+    if (t.numel() > 0) std::memcpy(out, in, size * static_cast<size_t>(t.numel()));
+    return;
+  }
+  Dims index(t.sizes().size(), 0);
+  int64_t place = 0;
+  for (int64_t i = 0; i < t.numel(); ++i) {
+    std::memcpy(out + place * step, in + i * step, size);
+    for (size_t d = index.size(); d-- > 0;) {
+      place += t.strides()[d];
+      if (++index[d] < t.sizes()[d]) break;
+      place -= t.strides()[d] * t.sizes()[d];
+      index[d] = 0;
+    }
+  }
+}
+
+// Memory that outsiders see is written now: they read it whenever they like.
+void write_exposed(const TensorImpl& t, NodeRef value) {
+  const auto target = runtime::buffer_of(*t.storage().value());
+  Storage computed(unexposed(std::move(value)));
+  const auto elements = computed.realise();
+  t.storage().spare_readers();
+  auto* first = static_cast<unsigned char*>(target->data()) + t.offset() * ir::item_size(t.dtype());
+  scatter_elements(t, static_cast<const unsigned char*>(elements->data()), first);
+}
+
+}  // namespace
+
+void write(const Tensor& self, NodeRef value) {
+  TensorImpl& t = impl(self);
+  Storage& storage = t.storage();
+  refuse_repeated_places(t);
+  check_writable(self);
+  if (t.numel() == 0) {
+  } else if (storage.exposed()) {
+    write_exposed(t, std::move(value));
+  } else {
+    NodeRef base = storage.value();
+    const DType stored = base->dtype();
+    const Dims shape = base->shape();
+    value = unexposed(std::move(value));
+    base = strided_write(retyped(base, t.dtype()), value, ref(t.sizes()), ref(t.strides()), t.offset());
+    base = ir::reshape(retyped(base, stored), shape);
+    const bool full = !(base == value) && past_caps(*base);
+    storage.set_value(std::move(base));
+    if (full) storage.realise();
+  }
+  t.bump_version();
+  written(self);
 }
 
 // --- evaluation

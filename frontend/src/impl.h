@@ -4,7 +4,8 @@
 //
 //   Tensor -> TensorImpl {sizes, strides, offset} -> Storage {value: node, row-major} -> ir::Node -> Buffer
 //
-// A write replaces the storage's value by a new node; readers recorded before it keep the old one.
+// A write replaces the storage's value by a new node; readers recorded before it keep the old one. Nothing but
+// the storage holds its value, so that whoever replaces it may compute in its memory.
 #pragma once
 
 #include <atomic>
@@ -49,11 +50,14 @@ class Storage {
   // As own, for an address that is given away. From the first time on the memory stays where it is.
   std::shared_ptr<runtime::Buffer> expose();
   bool exposed() const;
+  // Of exposed memory, before it is written: pending readers get a copy. Returns the memory.
+  std::shared_ptr<runtime::Buffer> spare_readers();
 
  private:
   friend class TensorImpl;
   std::atomic<int32_t> refs_{1};
-  mutable std::atomic_flag lock_;  // of value_ and of the view nodes of its tensors
+  std::atomic<int64_t> version_{0};  // how many writes there were
+  mutable std::atomic_flag lock_;    // of value_
   NodeRef value_;
 };
 
@@ -61,9 +65,10 @@ class TensorImpl {
  public:
   explicit TensorImpl(NodeRef value);  // the whole of a new storage
   TensorImpl(const TensorImpl& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset);  // a view
+  TensorImpl(const TensorImpl& source, DType dtype, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
   ~TensorImpl();
 
-  NodeRef node();  // this tensor's elements, in its own shape
+  NodeRef node() const;  // this tensor's elements, in its own shape
 
   Storage& storage() const { return *storage_; }
   const Dims& sizes() const { return sizes_; }
@@ -72,8 +77,12 @@ class TensorImpl {
   int64_t numel() const { return numel_; }
   DType dtype() const { return dtype_; }
   bool contiguous() const { return contiguous_; }
+  int64_t version() const { return versions().load(std::memory_order_relaxed); }
+  void bump_version() { versions().fetch_add(1, std::memory_order_relaxed); }
 
   void share(const TensorImpl& source);  // shows what the source shows
+  void reshape(IntArrayRef sizes, IntArrayRef strides, int64_t offset);  // another view of its storage
+  void separate_versions();  // counts its writes and those of its views apart from the storage's
 
   std::atomic<int32_t> refs{1};
   Tensor base;                       // of a view, the tensor that it shows; undefined if it stands for itself
@@ -85,8 +94,9 @@ class TensorImpl {
   int64_t offset_ = 0, numel_;
   DType dtype_;
   bool contiguous_ = true;
-  bool whole_ = true;              // has the shape of the storage's value, so its node is that value
-  NodeRef view_base_, view_node_;  // the node of this view, made from that value
+  std::shared_ptr<std::atomic<int64_t>> own_versions_;  // null: the storage's
+
+  std::atomic<int64_t>& versions() const { return own_versions_ ? *own_versions_ : storage_->version_; }
 };
 
 // The implementation behind a tensor, or an Error if it is undefined.
@@ -99,6 +109,18 @@ Tensor make_view(const Tensor& source, IntArrayRef sizes, IntArrayRef strides, i
 // Movement operations on `base` (a row-major value) that give the elements base[offset + sum(i_d *
 // strides[d])].
 NodeRef strided_view(const NodeRef& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
+// The base with these elements replaced by `value`, whose shape is `sizes`; where places coincide the last
+// wins.
+NodeRef strided_write(const NodeRef& base, const NodeRef& value, IntArrayRef sizes, IntArrayRef strides,
+                      int64_t offset);
+// The bits of a row-major value read as elements of another type, in a flat shape if the item size changes.
+// The number of bytes must be a multiple of both item sizes.
+NodeRef retyped(const NodeRef& node, DType dtype);
+
+// Replaces self's elements; `value` has its shape and dtype. All aliases see it, pending readers keep what they
+// read. Memory whose address was given away is written before this returns. Error if several elements of self
+// are one place in memory.
+void write(const Tensor& self, NodeRef value);
 
 // Evaluates them in one graph, with the errors of the public API.
 void evaluate_nodes(std::span<const NodeRef> nodes);

@@ -1,9 +1,10 @@
-// Strided views as movement operations. A view is known by sizes, strides and offset alone; here it becomes
-// nodes.
+// Strided views as nodes, for reading and for writing. A view is known by sizes, strides and offset alone.
 //
 //   base [4,6], sizes [2,3], strides [6,2], offset 7   ->   slice %base start [1,1] step [1,2] size [2,3]
 //   base [2,3], sizes [3,2], strides [1,3]             ->   permute %base [1,0]
 //   base [3],   sizes [4,3], strides [0,1]             ->   expand (reshape %base [1,3]) [4,3]
+//   base [6],   sizes [5,2], strides [1,1]             ->   strided %base sizes [5,2] strides [1,1] offset 0
+//   base [4,6] written at sizes [2,3], strides [6,2]   ->   update %base, %value strides [6,2] offset 0
 #include <algorithm>
 #include <numeric>
 
@@ -48,40 +49,94 @@ NodeRef slice_of_base(const NodeRef& base, const std::vector<ViewDim>& dims, int
   return ir::slice(base, starts, steps, sizes);
 }
 
-// Any view whose dims nest: a window of the flat base is cut into rows, outermost stride first.
-NodeRef slice_of_flat(const NodeRef& base, const std::vector<ViewDim>& dims, int64_t offset) {
-  int64_t block = base->numel();
-  NodeRef node = ir::reshape(base, Dims{block});
-  Dims shape;  // of the dims already cut off
-  for (size_t i = 0; i + 1 < dims.size(); ++i) {
-    const auto [size, stride, position] = dims[i];
-    int64_t span = 1;  // reach of the inner dims
-    for (size_t j = i + 1; j < dims.size(); ++j) span += (dims[j].size - 1) * dims[j].stride;
-    check(span <= stride, "cannot express an overlapping view");
-    int64_t start = std::clamp<int64_t>(block - size * stride, 0, offset);
-    if (offset - start + span > stride) start = offset;
-    const int64_t window = size * stride;
-    if (start + window > block) {
-      Dims lo(shape.size() + 1, 0), hi(shape.size() + 1, 0);
-      hi.back() = start + window - block;
-      node = ir::pad(node, ir::make_const(ir::constant(node->dtype(), int64_t{0}), Dims{}), lo, hi);
+// The dims with each run of neighbours that is one run of places made one dim; never none.
+std::vector<ViewDim> merged(const std::vector<ViewDim>& dims) {
+  std::vector<ViewDim> result;
+  for (const ViewDim& dim : dims) {
+    if (!result.empty() && result.back().stride == dim.stride * dim.size) {
+      result.back().size *= dim.size;
+      result.back().stride = dim.stride;
+    } else {
+      result.push_back(dim);
     }
-    Dims starts(shape.size() + 1, 0), steps(shape.size() + 1, 1), sizes = shape;
-    starts.back() = start;
-    sizes.push_back(window);
-    node = ir::slice(node, starts, steps, sizes);
-    shape.push_back(size);
-    Dims cut = shape;
-    cut.push_back(stride);
-    node = ir::reshape(node, cut);
-    offset -= start;
-    block = stride;
   }
-  Dims starts(shape.size() + 1, 0), steps(shape.size() + 1, 1), sizes = shape;
-  starts.back() = offset;
-  if (!dims.empty()) steps.back() = dims.back().stride;
-  sizes.push_back(dims.empty() ? 1 : dims.back().size);
-  return ir::slice(node, starts, steps, sizes);
+  if (result.empty()) result.push_back({1, 1, 0});
+  return result;
+}
+
+struct Places {
+  Dims sizes, strides;
+};
+Places places_of(const std::vector<ViewDim>& dims) {
+  Places places;
+  for (const ViewDim& dim : dims) {
+    places.sizes.push_back(dim.size);
+    places.strides.push_back(dim.stride);
+  }
+  return places;
+}
+
+// Each dim steps over all that the dims inside it reach, so no place is met twice.
+bool nest(const std::vector<ViewDim>& dims) {
+  int64_t reach = 0;
+  for (size_t i = dims.size(); i-- > 0;) {
+    if (dims[i].stride <= reach) return false;
+    reach += (dims[i].size - 1) * dims[i].stride;
+  }
+  return true;
+}
+
+// What a view shows of a base that was just written at the very same places, if that costs nothing to keep.
+NodeRef written_there(const NodeRef& base, const Places& places, int64_t offset) {
+  if (base->op() != Op::Update) return {};
+  const NodeRef value(base->inputs()[1]);
+  Dims ints = places.strides;
+  ints.push_back(offset);
+  return value->is_leaf() && value->shape() == places.sizes && base->ints() == ints ? value : NodeRef();
+}
+
+// The elements in memory order, in any shape.
+NodeRef elements_in_memory_order(const NodeRef& base, const std::vector<ViewDim>& dims, int64_t offset) {
+  const std::vector<ViewDim> runs = merged(dims);
+  const Places places = places_of(runs);
+  if (offset == 0 && runs.size() == 1 && runs[0].stride == 1 && runs[0].size == base->numel()) return base;
+  if (NodeRef value = written_there(base, places, offset)) return value;
+  if (NodeRef slice = slice_of_base(base, dims, offset)) return slice;
+  return ir::strided(base, places.sizes, places.strides, offset);
+}
+
+// The dims of a view in memory order (those of size 1 or stride 0 last), and where each of them went.
+struct MemoryOrder {
+  Dims dims, place;
+
+  MemoryOrder(const std::vector<ViewDim>& memory, IntArrayRef sizes, IntArrayRef strides)
+      : place(sizes.size(), 0) {
+    for (const ViewDim& dim : memory) dims.push_back(static_cast<int64_t>(dim.position));
+    if (std::is_sorted(dims.begin(), dims.end())) {
+      dims.resize(sizes.size());
+      std::iota(dims.begin(), dims.end(), int64_t{0});
+    } else {
+      for (size_t d = 0; d < sizes.size(); ++d) {
+        if (sizes[d] == 1 || strides[d] == 0) dims.push_back(static_cast<int64_t>(d));
+      }
+    }
+    for (size_t i = 0; i < dims.size(); ++i) place[static_cast<size_t>(dims[i])] = static_cast<int64_t>(i);
+  }
+};
+
+// Each place is its own: the last write to it wins, as in a loop over the view.
+NodeRef scattered_write(const NodeRef& base, const NodeRef& value, IntArrayRef strides, int64_t offset) {
+  const Dims& shape = value->shape();
+  NodeRef place = ir::make_const(ir::constant(DType::I64, offset), shape);
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const NodeRef stride = ir::make_const(ir::constant(DType::I64, strides[d]), shape);
+    const NodeRef along = ir::make_iota(shape, static_cast<int64_t>(d));
+    place = ir::binary(Op::Add, place, ir::binary(Op::Mul, along, stride));
+  }
+  const Dims flat{value->numel()};
+  const NodeRef written = ir::scatter(Op::Scatter, ir::reshape(base, Dims{base->numel()}),
+                                      ir::reshape(place, flat), ir::reshape(value, flat), 0);
+  return ir::reshape(written, base->shape());
 }
 
 }  // namespace
@@ -90,38 +145,83 @@ NodeRef strided_view(const NodeRef& base, IntArrayRef sizes, IntArrayRef strides
   const Dims result = dims_of(sizes);
   if (ir::element_count(result) == 0) return ir::make_const(ir::constant(base->dtype(), int64_t{0}), result);
   const std::vector<ViewDim> dims = memory_dims(sizes, strides);
+  const NodeRef elements = elements_in_memory_order(base, dims, offset);
+  const MemoryOrder order(dims, sizes, strides);
+  Dims memory_shape;
+  for (int64_t d : order.dims) {
+    const auto at = static_cast<size_t>(d);
+    memory_shape.push_back(strides[at] == 0 ? 1 : sizes[at]);
+  }
+  return ir::expand(ir::permute(ir::reshape(elements, memory_shape), order.place), result);
+}
 
-  int64_t dense = 1;
-  bool covers = offset == 0;
-  for (size_t i = dims.size(); i-- > 0;) {
-    covers = covers && dims[i].stride == dense;
-    dense *= dims[i].size;
-  }
-  NodeRef node = base;
-  if (!covers || dense != base->numel()) {
-    node = slice_of_base(base, dims, offset);
-    if (!node) node = slice_of_flat(base, dims, offset);
-  }
+NodeRef strided_write(const NodeRef& base, const NodeRef& value, IntArrayRef sizes, IntArrayRef strides,
+                      int64_t offset) {
+  const std::vector<ViewDim> dims = memory_dims(sizes, strides);
+  if (!nest(dims)) return scattered_write(base, value, strides, offset);
+  const std::vector<ViewDim> runs = merged(dims);
+  const NodeRef elements = ir::permute(value, MemoryOrder(dims, sizes, strides).dims);
+  const Places places = places_of(runs);
+  if (offset == 0 && runs.size() == 1 && runs[0].stride == 1 && runs[0].size == base->numel())
+    return ir::reshape(elements, base->shape());
+  return ir::update(base, ir::reshape(elements, places.sizes), places.strides, offset);
+}
 
-  // In memory order now; bring the dims of size 1 back, then the view's order, then the repeated dims.
-  std::vector<size_t> order;
-  for (const ViewDim& dim : dims) order.push_back(dim.position);
-  if (std::is_sorted(order.begin(), order.end())) {
-    order.resize(sizes.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-  } else {
-    for (size_t d = 0; d < sizes.size(); ++d) {
-      if (sizes[d] == 1 || strides[d] == 0) order.push_back(d);
-    }
+// --- other element types
+// ----------------------------------------------------------------------------------------------
+
+namespace {
+
+DType bits_type(int item_size) {
+  return item_size == 1 ? DType::U8 : item_size == 2 ? DType::I16 : item_size == 4 ? DType::I32 : DType::I64;
+}
+
+// Bool is no type of the bitcast, but its cast from and to u8 keeps the byte.
+NodeRef same_size(const NodeRef& node, DType to) {
+  if (node->dtype() == to) return node;
+  if (node->dtype() == DType::Bool) return same_size(ir::cast(node, DType::U8), to);
+  if (to == DType::Bool) return ir::cast(same_size(node, DType::U8), to);
+  return ir::make_node(Op::Bitcast, {&node, 1}, {}, to);
+}
+
+NodeRef number_like(const NodeRef& node, int64_t value) {
+  return ir::make_const(ir::constant(node->dtype(), value), node->shape());
+}
+
+// [n] of a wide integer -> [n * ratio] of a narrow one, the low bits first.
+NodeRef split_bits(const NodeRef& wide, DType narrow) {
+  const int64_t ratio = ir::item_size(wide->dtype()) / ir::item_size(narrow);
+  const Dims shape{wide->numel(), ratio};
+  const NodeRef each = ir::expand(ir::reshape(wide, Dims{wide->numel(), 1}), shape);
+  const NodeRef part = ir::cast(ir::make_iota(shape, 1), wide->dtype());
+  const NodeRef bits = ir::binary(Op::Mul, part, number_like(part, 8 * ir::item_size(narrow)));
+  return ir::reshape(ir::cast(ir::binary(Op::Shr, each, bits), narrow), Dims{wide->numel() * ratio});
+}
+
+// [n * ratio] of a narrow integer -> [n] of a wide one.
+NodeRef join_bits(const NodeRef& narrow, DType wide) {
+  const int bits = 8 * ir::item_size(narrow->dtype());
+  const int64_t ratio = ir::item_size(wide) / ir::item_size(narrow->dtype());
+  const int64_t count = narrow->numel() / ratio;
+  const NodeRef parts = ir::reshape(narrow, Dims{count, ratio});
+  NodeRef result;
+  for (int64_t i = 0; i < ratio; ++i) {
+    NodeRef part = ir::slice(parts, Dims{0, i}, Dims{1, 1}, Dims{count, 1});
+    part = ir::cast(part, wide);
+    part = ir::binary(Op::And, part, number_like(part, (int64_t{1} << bits) - 1));  // undo the sign extension
+    part = ir::binary(Op::Shl, part, number_like(part, i * bits));
+    result = result ? ir::binary(Op::Or, result, part) : part;
   }
-  Dims memory_shape, permutation(sizes.size(), 0);
-  for (size_t i = 0; i < order.size(); ++i) {
-    memory_shape.push_back(strides[order[i]] == 0 ? 1 : sizes[order[i]]);
-    permutation[order[i]] = static_cast<int64_t>(i);
-  }
-  node = ir::reshape(node, memory_shape);
-  node = ir::permute(node, permutation);
-  return ir::expand(node, result);
+  return ir::reshape(result, Dims{count});
+}
+
+}  // namespace
+
+NodeRef retyped(const NodeRef& node, DType dtype) {
+  const int from = ir::item_size(node->dtype()), to = ir::item_size(dtype);
+  if (from == to) return same_size(node, dtype);
+  const NodeRef bits = ir::reshape(same_size(node, bits_type(from)), Dims{node->numel()});
+  return same_size(from > to ? split_bits(bits, bits_type(to)) : join_bits(bits, bits_type(to)), dtype);
 }
 
 }  // namespace tenon
