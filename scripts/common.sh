@@ -26,6 +26,7 @@ BUILD_NEEDS=(
   "zlib1g-dev           has_header zlib.h"
   "libxxhash-dev        has_header xxhash.h"
   "nlohmann-json3-dev   has_header nlohmann/json.hpp"
+  "libzip-dev           has_header zip.h"
   "libcli11-dev         has_header CLI/CLI.hpp"
 )
 TEST_NEEDS=(
@@ -54,8 +55,8 @@ install_needs() {
 This system has no apt-get, and these are missing (Debian names): $missing
 Install with your package manager, then run this script again:
   a C++20 compiler (GCC 12 or newer), CMake 3.24 or newer, Ninja,
-  LLVM 19.1 or newer with headers and CMake files (set LLVM_DIR if it is in an unusual place), zstd, zlib, xxHash,
-  nlohmann-json and CLI11 headers; for the tests also doctest, Python 3, pkg-config and binutils.
+  LLVM 19.1 or newer with headers and CMake files (set LLVM_DIR if it is in an unusual place), zstd, zlib, libzip,
+  xxHash, nlohmann-json and CLI11 headers; for the tests also doctest, Python 3, pkg-config and binutils.
 TEXT
     exit 1
   fi

@@ -230,23 +230,25 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const Ten
 namespace detail {
 
 Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Deleter* deleter,
-             const TensorOptions& options) {
+             const TensorOptions& options, const char* who) {
   std::shared_ptr<Deleter> owner(deleter);
   const ScalarType type = options.dtype();
   check_options(options, type);
   const int64_t count = checked_numel(sizes);
-  check(data != nullptr || count == 0, "from_blob: data is null");
+  check(data != nullptr || count == 0, who, ": data is null");
+  check(reinterpret_cast<uintptr_t>(data) % element_bytes(type) == 0, who,
+        ": data is not aligned to elements of ", element_bytes(type), " bytes");
   int64_t extent = count;  // elements from the first to the last one shown
   if (strides) {
-    check(strides->size() == sizes.size(), "from_blob: got ", sizes.size(), " sizes but ", strides->size(),
+    check(strides->size() == sizes.size(), who, ": got ", sizes.size(), " sizes but ", strides->size(),
           " strides");
     extent = count > 0;
     for (size_t d = 0; count > 0 && d < sizes.size(); ++d) {
       int64_t reach = 0;
-      check((*strides)[d] >= 0, "from_blob: stride ", (*strides)[d], " is negative");
+      check((*strides)[d] >= 0, who, ": stride ", (*strides)[d], " is negative");
       check(!__builtin_mul_overflow(sizes[d] - 1, (*strides)[d], &reach) &&
                 !__builtin_add_overflow(extent, reach, &extent) && extent < int64_t{1} << 58,
-            "from_blob: the strides overflow");
+            who, ": the strides overflow");
     }
   }
   auto buffer =

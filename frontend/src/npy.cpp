@@ -1,14 +1,13 @@
 // NumPy's .npy files. Layout: "\x93NUMPY", version, header length, a Python dict as text, then the elements.
 //
 //   {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+#include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <memory>
 
+#include "file.h"
 #include "impl.h"
-#include "tenon/io.h"
 #include "text.h"
 
 namespace tenon::io {
@@ -18,6 +17,7 @@ static_assert(std::endian::native == std::endian::little, "elements are written 
 
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr size_t kMagicBytes = 6;
+constexpr int64_t kMaxDims = 64;  // NumPy's limit
 
 struct Header {
   std::string descr;
@@ -45,13 +45,13 @@ class HeaderParser {
       const std::string key = quoted();
       expect(':');
       if (key == "descr")
-        take(seen[0], key), header_.descr = quoted();
+        take(seen[0], key), descr();
       else if (key == "fortran_order")
         take(seen[1], key), header_.fortran_order = boolean();
       else if (key == "shape")
         take(seen[2], key), shape();
       else
-        fail("unknown field '" + key + "'");
+        fail("unknown field '" + shown(key) + "'");
       if (!accept(',')) {
         expect('}');
         break;
@@ -92,6 +92,11 @@ class HeaderParser {
     at_ = end + 1;
     return result;
   }
+  void descr() {
+    skip_space();
+    if (at_ < text_.size() && text_[at_] == '[') fail("field 'descr': structured types are not supported");
+    header_.descr = quoted();
+  }
   bool boolean() {
     skip_space();
     for (const auto& [word, value] : {std::pair{"True", true}, std::pair{"False", false}}) {
@@ -115,7 +120,8 @@ class HeaderParser {
         }
       }
       if (at_ == start) fail("field 'shape': expected a size at position " + std::to_string(at_));
-      if (header_.shape.size() == 64) fail("field 'shape': more than 64 dims");
+      if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // written by Python 2
+      if (header_.shape.size() == kMaxDims) fail("field 'shape': more than 64 dims");
       header_.shape.push_back(size);
       if (!accept(',')) {
         expect(')');
@@ -130,104 +136,89 @@ class HeaderParser {
   Header header_;
 };
 
-ScalarType type_of(const std::string& path, const std::string& descr) {
+ScalarType type_of(const std::string& name, const std::string& descr) {
   for (const TypeCode& known : kTypeCodes) {
     if (descr.size() != 3 || descr.compare(1, 2, known.code) != 0) continue;
     const bool one_byte = elementSize(known.type) == 1;
     const char order = descr[0];
     if (order == '<' || order == '>' || order == '=' || (order == '|' && one_byte)) return known.type;
   }
-  throw TypeError(path + ": npy header: field 'descr': type '" + descr + "' is not supported");
+  throw TypeError(name + ": npy header: field 'descr': type '" + shown(descr) + "' is not supported");
 }
 
-void read_exactly(std::ifstream& in, const std::string& path, void* data, size_t bytes, const char* what) {
-  in.read(static_cast<char*>(data), static_cast<std::streamsize>(bytes));
-  check(static_cast<size_t>(in.gcount()) == bytes, path, ": npy file ends within its ", what);
-}
-
-Header read_header(std::ifstream& in, const std::string& path) {
+Header read_header(Source& in) {
   unsigned char prefix[8];
-  read_exactly(in, path, prefix, sizeof prefix, "magic");
-  check(std::memcmp(prefix, kMagic, kMagicBytes) == 0, path, ": not an npy file: wrong magic");
+  in.read(prefix, sizeof prefix, "npy magic");
+  check(std::memcmp(prefix, kMagic, kMagicBytes) == 0, in.name(), ": not an npy file: wrong magic");
   const int major = prefix[6];
-  check(major >= 1 && major <= 3, path, ": npy version ", major, " is not supported");
+  check(major >= 1 && major <= 3, in.name(), ": npy version ", major, " is not supported");
   unsigned char length[4] = {};
-  read_exactly(in, path, length, major == 1 ? 2 : 4, "header length");
+  in.read(length, major == 1 ? 2 : 4, "npy header length");
   uint32_t bytes;
   std::memcpy(&bytes, length, sizeof bytes);
-  check(bytes <= (1u << 20), path, ": npy header length ", bytes, " is too large");
-  std::string header(bytes, '\0');
-  read_exactly(in, path, header.data(), bytes, "header");
-  return HeaderParser(path, std::move(header)).parse();
+  check(bytes <= (1u << 20), in.name(), ": npy header length ", bytes, " is too large");
+  return HeaderParser(in.name(), in.read_text(bytes, "npy header")).parse();
 }
 
 void swap_bytes(unsigned char* data, size_t count, size_t size) {
-  for (size_t i = 0; i < count; ++i, data += size) {
-    for (size_t b = 0; b < size / 2; ++b) std::swap(data[b], data[size - 1 - b]);
-  }
+  for (size_t i = 0; i < count; ++i, data += size) std::reverse(data, data + size);
 }
 
 }  // namespace
 
-Tensor load_npy(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  check(in.good(), path, ": cannot open: ", std::strerror(errno));
-  Header header = read_header(in, path);
-  const ScalarType type = type_of(path, header.descr);
+Tensor read_npy(Source& in) {
+  const Header header = read_header(in);
+  const ScalarType type = type_of(in.name(), header.descr);
   const auto size = static_cast<size_t>(elementSize(type));
   int64_t count = 1;
   for (int64_t s : header.shape) {
-    check(!__builtin_mul_overflow(count, s, &count) && count < int64_t{1} << 58, path,
+    check(!__builtin_mul_overflow(count, s, &count) && count < int64_t{1} << 58, in.name(),
           ": npy header: field 'shape' overflows");
   }
   // Compare with the file before allocating: a header may claim anything.
-  const auto start = in.tellg();
-  in.seekg(0, std::ios::end);
-  const auto available = static_cast<uint64_t>(in.tellg() - start);
-  in.seekg(start);
   const size_t bytes = static_cast<size_t>(count) * size;
-  check(available >= bytes, path, ": npy data: field 'shape' ", IntArrayRef(header.shape), " needs ", bytes,
-        " bytes, the file has ", available);
-
-  auto buffer = allocate_buffer(bytes);
-  auto* data = static_cast<unsigned char*>(buffer->data());
-  read_exactly(in, path, data, bytes, "data");
-  if (header.descr[0] == '>') swap_bytes(data, static_cast<size_t>(count), size);
-  if (type == kBool) {  // any other byte would be an invalid bool
-    for (size_t i = 0; i < bytes; ++i) data[i] = data[i] != 0;
-  }
+  check(in.remaining() >= bytes, in.name(), ": npy data: field 'shape' ", IntArrayRef(header.shape),
+        " needs ", bytes, " bytes, the file has ", in.remaining());
+  auto buffer = in.read_elements(type, bytes, "npy data");
+  if (header.descr[0] == '>')
+    swap_bytes(static_cast<unsigned char*>(buffer->data()), static_cast<size_t>(count), size);
   if (!header.fortran_order) return tensor_from_buffer(ir_type(type), header.shape, std::move(buffer));
   const std::vector<int64_t> reversed(header.shape.rbegin(), header.shape.rend());
   return tensor_from_buffer(ir_type(type), reversed, std::move(buffer)).numpy_T();
 }
 
-void save_npy(const std::string& path, const Tensor& tensor) {
+Tensor load_npy(const std::string& path) {
+  FileSource in(path);
+  return read_npy(in);
+}
+
+std::string npy_header(const std::string& where, const Tensor& tensor) {
   const TypeCode* code = nullptr;
   for (const TypeCode& known : kTypeCodes) {
     if (known.type == tensor.scalar_type()) code = &known;
   }
-  check<TypeError>(code != nullptr, path, ": npy has no type for ", tensor.scalar_type());
+  check<TypeError>(code != nullptr, where, ": npy has no type for ", tensor.scalar_type());
+  check(tensor.dim() <= kMaxDims, where, ": npy has no room for ", tensor.dim(), " dims");
+  std::string dict = text("{'descr': '", tensor.element_size() == 1 ? '|' : '<', code->code,
+                          "', 'fortran_order': False, 'shape': (");
+  for (int64_t size : tensor.sizes()) dict += std::to_string(size) + ",";
+  dict += "), }";
+  const size_t before = kMagicBytes + 4;
+  dict.append(63 - (before + dict.size()) % 64, ' ');  // data starts at a multiple of 64
+  dict += '\n';
+  const auto length = static_cast<uint16_t>(dict.size());
+  const char version[] = {1, 0, static_cast<char>(length & 0xff), static_cast<char>(length >> 8)};
+  return std::string(kMagic, kMagicBytes) + std::string(version, sizeof version) + dict;
+}
+
+void save_npy(const std::string& path, const Tensor& tensor) {
+  const std::string header = npy_header(path, tensor);
   const Tensor dense = tensor.contiguous();
   const HostView view = host_view(dense);
-
-  std::string header = text("{'descr': '", tensor.element_size() == 1 ? '|' : '<', code->code,
-                            "', 'fortran_order': False, 'shape': (");
-  for (int64_t size : tensor.sizes()) header += std::to_string(size) + ",";
-  header += "), }";
-  const size_t before = kMagicBytes + 4;
-  header.append(63 - (before + header.size()) % 64, ' ');  // data starts at a multiple of 64
-  header += '\n';
-
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  check(out.good(), path, ": cannot write: ", std::strerror(errno));
-  out.write(kMagic, kMagicBytes);
-  const auto length = static_cast<uint16_t>(header.size());
-  const char version[] = {1, 0, static_cast<char>(length & 0xff), static_cast<char>(length >> 8)};
-  out.write(version, sizeof version);
-  out.write(header.data(), static_cast<std::streamsize>(header.size()));
-  out.write(reinterpret_cast<const char*>(view.data), static_cast<std::streamsize>(tensor.nbytes()));
+  OutputFile out(path);
+  out.write(header.data(), header.size());
+  out.write(view.data, static_cast<size_t>(tensor.nbytes()));
   out.close();
-  check(out.good(), path, ": cannot write: ", std::strerror(errno));
 }
 
 }  // namespace tenon::io

@@ -2,6 +2,7 @@
 #include "tenon/tensor.h"
 
 #include "expr.h"
+#include "grad.h"
 #include "text.h"
 
 namespace tenon {
@@ -67,15 +68,22 @@ void* Tensor::checked_data(ScalarType wanted) const {
   return data_ptr();
 }
 
-void Tensor::check_accessor(size_t dims) const {
+void Tensor::check_accessor(size_t dims, bool narrow) const {
   check(dims > 0 && static_cast<int64_t>(dims) == dim(), "TensorAccessor expected ", dims,
         " dims but tensor has ", dim());
+  if (!narrow) return;
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  int64_t last = 0;  // overlapping or spread elements: the count alone does not bound an index
+  for (int64_t d = 0; d < dim() && numel() > 0; ++d) last += (size(d) - 1) * stride(d);
+  check(numel() <= kMost && last <= kMost,
+        "numel needs to be smaller than int32_t max; otherwise, please use packed_accessor64");
 }
 
 // --- conversions
 // ------------------------------------------------------------------------------------------------------
 
 Tensor Tensor::to(ScalarType dtype, bool, bool copy) const {
+  GradScope scope("ToCopyBackward0", *this);
   if (dtype == scalar_type()) return copy ? tenon::clone(*this) : *this;
   return record(operand(*this, dtype).node);
 }

@@ -2,25 +2,41 @@
 // options.
 #pragma once
 
+#include <concepts>
+#include <string_view>
+
 #include "tenon/tensor.h"
 
 namespace tenon {
 
-// What tensor(...) accepts: a number, nested braces of numbers, or a std::vector. Holds pointers into its
-// arguments.
+// An element type of tensors in C++.
+template <typename T>
+concept Element = std::is_arithmetic_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+// Elements in a row in memory: std::vector, std::array, std::span, ArrayRef.
+template <typename R>
+concept ElementRange = requires(const R& range) {
+  requires Element<std::remove_cvref_t<decltype(*range.data())>>;
+  { range.size() } -> std::same_as<size_t>;
+} && !std::is_convertible_v<R, std::string_view>;
+
+// What tensor(...) accepts: a number, nested braces of numbers, or a range of elements. Holds pointers into
+// its arguments.
 class TensorData {
  public:
   TensorData() : list_(true) {}
-  template <typename T>
-  requires(std::is_arithmetic_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-      TensorData(T value)
+  template <Element T>
+  TensorData(T value)
       : number_(value), type_(scalar_type_of<T>()) {}
   TensorData(const Scalar& value) : number_(value), type_(value.type()) {}
   TensorData(const std::initializer_list<TensorData>& items)
       : items_(detail::elements(items)), count_(items.size()), list_(true) {}
-  template <typename T>
-  requires(!std::is_same_v<T, bool>) TensorData(const std::vector<T>& values)
-      : elements_(values.data()), count_(values.size()), type_(scalar_type_of<T>()), list_(true) {}
+  template <ElementRange R>
+  TensorData(const R& values)
+      : elements_(values.data()),
+        count_(values.size()),
+        type_(scalar_type_of<std::remove_cvref_t<decltype(*values.data())>>()),
+        list_(true) {}
   TensorData(const std::vector<bool>& values);
 
   bool is_list() const { return list_; }
@@ -67,23 +83,34 @@ struct Deleter {  // of memory that somebody else owns
   virtual void run(void* data) = 0;
 };
 Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Deleter* deleter,
-             const TensorOptions& options);
+             const TensorOptions& options, const char* who = "from_blob");
+// Calls f(data); the caller owns it until a tensor does.
+template <typename F>
+Deleter* make_deleter(F f) {
+  struct Runner final : Deleter {
+    explicit Runner(F f) : f(std::move(f)) {}
+    void run(void* data) override { f(data); }
+    F f;
+  };
+  return new Runner(std::move(f));
+}
 }  // namespace detail
 
-// Shares `data`, row-major or with the given strides in elements. The memory must outlive the tensor, or be
-// freed by deleter(data), which runs when the last user is gone. Values are read when work that needs them is
-// evaluated: call eval() first if the memory is about to change.
+// Shares `data`, row-major or with the given strides in elements (not negative; elements may overlap). The
+// memory must outlive the tensor, or be freed by deleter(data), which runs once, when the last user is gone,
+// and not at all if from_blob throws. Values are read when work that needs them is evaluated: call eval()
+// first if the memory is about to change.
 Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
 Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
 template <typename F>
 requires std::is_invocable_v<F, void*> Tensor from_blob(void* data, IntArrayRef sizes, F deleter,
                                                         const TensorOptions& options = {}) {
-  struct Runner : detail::Deleter {
-    explicit Runner(F f) : f(std::move(f)) {}
-    void run(void* data) override { f(data); }
-    F f;
-  };
-  return detail::adopt(data, sizes, nullopt, new Runner(std::move(deleter)), options);
+  return detail::adopt(data, sizes, nullopt, detail::make_deleter(std::move(deleter)), options);
+}
+template <typename F>
+requires std::is_invocable_v<F, void*> Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides,
+                                                        F deleter, const TensorOptions& options = {}) {
+  return detail::adopt(data, sizes, strides, detail::make_deleter(std::move(deleter)), options);
 }
 
 }  // namespace tenon

@@ -1,35 +1,83 @@
-// Tensors from and to files. Every error names the file, and the place or field in it.
+// Tensors from and to files. Every error names the file, and the place or field in it. Readers check what a
+// file claims against its size before they allocate.
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tenon/tensor.h"
 
 namespace tenon::io {
 
+// Tensors by name, in order.
+class NamedTensors {
+ public:
+  using Item = std::pair<std::string, Tensor>;
+  NamedTensors() = default;
+  NamedTensors(const std::initializer_list<Item>& items) : items_(items) {}
+  NamedTensors(std::vector<Item> items) : items_(std::move(items)) {}
+
+  void insert(std::string name, Tensor tensor) { items_.emplace_back(std::move(name), std::move(tensor)); }
+  const Tensor& operator[](const std::string& name) const;  // IndexError if there is none
+  bool contains(const std::string& name) const;
+  size_t size() const { return items_.size(); }
+  bool empty() const { return items_.empty(); }
+  auto begin() const { return items_.begin(); }
+  auto end() const { return items_.end(); }
+
+ private:
+  std::vector<Item> items_;
+};
+
 // NumPy's .npy, versions 1 to 3: C or Fortran order, either byte order, bool, (u)int8, int16/32/64,
 // float16/32/64.
 Tensor load_npy(const std::string& path);
 void save_npy(const std::string& path, const Tensor& tensor);  // C order; bfloat16 is a TypeError
 
+// NumPy's .npz: a zip archive of .npy files, stored or deflated. Names are without ".npy", in the archive's
+// order.
+NamedTensors load_npz(const std::string& path);
+void save_npz(const std::string& path, const NamedTensors& tensors, bool compressed = false);
+
+// Safetensors (huggingface.co/docs/safetensors): every type that Tenon has. Tensors come in the order in
+// which their data lie in the file; metadata are the texts under "__metadata__".
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+NamedTensors load_safetensors(const std::string& path, Metadata* metadata = nullptr);
+void save_safetensors(const std::string& path, const NamedTensors& tensors, const Metadata& metadata = {});
+
 struct CsvOptions {
   char delimiter = ',';
   bool header = true;                    // does the first line name the columns?
-  optional<ScalarType> dtype = nullopt;  // of every column; nullopt: each column's own
+  optional<ScalarType> dtype = nullopt;  // of every column, all of them numbers; nullopt: each column's own
+  std::vector<std::string> categories;   // columns of text, also where all of it could be read as numbers
 };
 
-// Numeric columns. A column of whole numbers is int64, any other float64; an empty field or "nan" makes it
-// float64 with nan there. Fields may be quoted. Anything else is an Error "FILE:LINE: reason".
+// A table. Lines end in LF, CRLF or CR; fields may be quoted, and then hold anything; empty lines are
+// skipped. The fields of a column decide its type:
+//   whole numbers  int64      any numbers  float64
+//   true, false    bool (also True, TRUE, ...)
+//   texts          int64: the index of the text in the column's sorted list of texts, `categories`
+// A missing value (an empty field, nan, NA, N/A, null, None, ...) makes numbers and bools float64 with nan
+// there, and is -1 among texts. Anything else, as a text among numbers, is an Error "FILE:LINE: column
+// 'NAME': reason".
 class Csv {
  public:
-  std::vector<std::string> names;  // "0", "1", ... without a header
-  std::vector<Tensor> columns;     // one 1-d tensor each
+  std::vector<std::string> names;                    // "0", "1", ... without a header
+  std::vector<Tensor> columns;                       // one 1-d tensor each
+  std::vector<std::vector<std::string>> categories;  // the texts of each column; empty for numbers
 
   int64_t rows() const;
   const Tensor& operator[](const std::string& name) const;  // IndexError if there is none
+  // The texts that the numbers of a column stand for.
+  const std::vector<std::string>& categories_of(const std::string& name) const;
+  Csv select(const std::vector<std::string>& which) const;  // these columns, in this order
+  Csv drop(const std::vector<std::string>& which) const;    // all but these
   // The columns side by side, rows x columns, promoted to one type; all of them if none is named.
   Tensor matrix(const std::vector<std::string>& which = {}) const;
+
+ private:
+  size_t position(const std::string& name) const;
 };
 Csv read_csv(const std::string& path, const CsvOptions& options = {});
 

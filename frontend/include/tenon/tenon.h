@@ -3,6 +3,7 @@
 
 #include "tenon/autograd.h"  // IWYU pragma: export
 #include "tenon/creation.h"  // IWYU pragma: export
+#include "tenon/dlpack.h"    // IWYU pragma: export
 #include "tenon/error.h"     // IWYU pragma: export
 #include "tenon/indexing.h"  // IWYU pragma: export
 #include "tenon/inspect.h"   // IWYU pragma: export

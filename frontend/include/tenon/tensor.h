@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "tenon/autograd.h"
+#include "tenon/indexed.h"
 #include "tenon/ops.h"
+#include "tenon/order.h"
 
 namespace tenon {
 
@@ -19,27 +21,53 @@ void release(TensorImpl* impl) noexcept;
 }  // namespace detail
 
 // Element access to evaluated memory: a.size(i), a[i][j]. Valid while the tensor lives.
-template <typename T, size_t N>
+// T may be const.
+template <typename T, size_t N, typename Index = int64_t>
 class TensorAccessor {
  public:
-  TensorAccessor(T* data, const int64_t* sizes, const int64_t* strides)
+  TensorAccessor(T* data, const Index* sizes, const Index* strides)
       : data_(data), sizes_(sizes), strides_(strides) {}
-  decltype(auto) operator[](int64_t i) const {
+  decltype(auto) operator[](Index i) const {
     if constexpr (N == 1)
       return static_cast<T&>(data_[i * strides_[0]]);
     else
-      return TensorAccessor<T, N - 1>(data_ + i * strides_[0], sizes_ + 1, strides_ + 1);
+      return TensorAccessor<T, N - 1, Index>(data_ + i * strides_[0], sizes_ + 1, strides_ + 1);
   }
-  int64_t size(int64_t dim) const { return sizes_[dim]; }
-  int64_t stride(int64_t dim) const { return strides_[dim]; }
-  IntArrayRef sizes() const { return {sizes_, N}; }
-  IntArrayRef strides() const { return {strides_, N}; }
+  Index size(Index dim) const { return sizes_[dim]; }
+  Index stride(Index dim) const { return strides_[dim]; }
+  ArrayRef<Index> sizes() const { return {sizes_, N}; }
+  ArrayRef<Index> strides() const { return {strides_, N}; }
   T* data() const { return data_; }
 
  private:
   T* data_;
-  const int64_t *sizes_, *strides_;
+  const Index *sizes_, *strides_;
 };
+
+// The same with sizes and strides of its own, so that it can be copied elsewhere. The memory is still the
+// tensor's.
+template <typename T, size_t N, typename Index = int64_t>
+class PackedTensorAccessor {
+ public:
+  PackedTensorAccessor(T* data, const int64_t* sizes, const int64_t* strides) : data_(data) {
+    for (size_t d = 0; d < N; ++d) {
+      sizes_[d] = static_cast<Index>(sizes[d]);
+      strides_[d] = static_cast<Index>(strides[d]);
+    }
+  }
+  decltype(auto) operator[](Index i) const { return TensorAccessor<T, N, Index>(data_, sizes_, strides_)[i]; }
+  Index size(Index dim) const { return sizes_[dim]; }
+  Index stride(Index dim) const { return strides_[dim]; }
+  T* data() const { return data_; }
+
+ private:
+  T* data_;
+  Index sizes_[N], strides_[N];
+};
+template <typename T, size_t N>
+using PackedTensorAccessor32 = PackedTensorAccessor<T, N, int32_t>;
+template <typename T, size_t N>
+using PackedTensorAccessor64 = PackedTensorAccessor<T, N, int64_t>;
 
 class Tensor {
  public:
@@ -99,8 +127,18 @@ class Tensor {
   // copies.
   void* data_ptr() const;
   template <typename T>
-  T* data_ptr() const {
-    return static_cast<T*>(checked_data(scalar_type_of<T>()));
+  T* data_ptr() const {  // T may be const
+    return static_cast<T*>(checked_data(scalar_type_of<std::remove_const_t<T>>()));
+  }
+  const void* const_data_ptr() const { return data_ptr(); }
+  template <typename T>
+  const T* const_data_ptr() const {
+    return data_ptr<const T>();
+  }
+  void* mutable_data_ptr() const { return data_ptr(); }
+  template <typename T>
+  T* mutable_data_ptr() const {
+    return data_ptr<T>();
   }
   template <typename T, size_t N>
   TensorAccessor<T, N> accessor() const& {
@@ -109,6 +147,20 @@ class Tensor {
   }
   template <typename T, size_t N>
   TensorAccessor<T, N> accessor() && = delete;  // it would outlive the tensor
+  template <typename T, size_t N>
+  PackedTensorAccessor64<T, N> packed_accessor64() const& {
+    check_accessor(N);
+    return {data_ptr<T>(), sizes().data(), strides().data()};
+  }
+  template <typename T, size_t N>
+  PackedTensorAccessor64<T, N> packed_accessor64() && = delete;
+  template <typename T, size_t N>
+  PackedTensorAccessor32<T, N> packed_accessor32() const& {
+    check_accessor(N, true);
+    return {data_ptr<T>(), sizes().data(), strides().data()};
+  }
+  template <typename T, size_t N>
+  PackedTensorAccessor32<T, N> packed_accessor32() && = delete;
   std::string toString() const;                 // "CPUFloatType"
 
   // --- conversions: the very same tensor when nothing changes (and copy is false)
@@ -375,6 +427,102 @@ class Tensor {
   Tensor operator!() const { return tenon::logical_not(*this); }
   Tensor operator~() const;
 
+  // --- along one dim, sorting, counting: order.h
+  Tensor cumsum(int64_t dim, optional<ScalarType> dtype = nullopt) const {
+    return tenon::cumsum(*this, dim, dtype);
+  }
+  Tensor cumprod(int64_t dim, optional<ScalarType> dtype = nullopt) const {
+    return tenon::cumprod(*this, dim, dtype);
+  }
+  std::tuple<Tensor, Tensor> cummax(int64_t dim) const;
+  std::tuple<Tensor, Tensor> cummin(int64_t dim) const;
+  Tensor logcumsumexp(int64_t dim) const { return tenon::logcumsumexp(*this, dim); }
+  std::tuple<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;
+  std::tuple<Tensor, Tensor> sort(optional<bool> stable, int64_t dim = -1, bool descending = false) const;
+  Tensor argsort(int64_t dim = -1, bool descending = false) const {
+    return tenon::argsort(*this, dim, descending);
+  }
+  Tensor argsort(bool stable, int64_t dim, bool descending = false) const {
+    return tenon::argsort(*this, stable, dim, descending);
+  }
+  Tensor msort() const { return tenon::msort(*this); }
+  std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true) const;
+  std::tuple<Tensor, Tensor> kthvalue(int64_t k, int64_t dim = -1, bool keepdim = false) const;
+  Tensor median() const { return tenon::median(*this); }
+  std::tuple<Tensor, Tensor> median(int64_t dim, bool keepdim = false) const;
+  Tensor nanmedian() const { return tenon::nanmedian(*this); }
+  std::tuple<Tensor, Tensor> nanmedian(int64_t dim, bool keepdim = false) const;
+  std::tuple<Tensor, Tensor> mode(int64_t dim = -1, bool keepdim = false) const;
+  Tensor quantile(double q, optional<int64_t> dim = nullopt, bool keepdim = false,
+                  std::string_view interpolation = "linear") const {
+    return tenon::quantile(*this, q, dim, keepdim, interpolation);
+  }
+  Tensor quantile(const Tensor& q, optional<int64_t> dim = nullopt, bool keepdim = false,
+                  std::string_view interpolation = "linear") const {
+    return tenon::quantile(*this, q, dim, keepdim, interpolation);
+  }
+  Tensor nanquantile(double q, optional<int64_t> dim = nullopt, bool keepdim = false,
+                     std::string_view interpolation = "linear") const {
+    return tenon::nanquantile(*this, q, dim, keepdim, interpolation);
+  }
+  Tensor bincount(const optional<Tensor>& weights = {}, int64_t minlength = 0) const;
+  Tensor histc(int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0) const {
+    return tenon::histc(*this, bins, min, max);
+  }
+
+  // --- at places that an index names: indexed.h
+  Tensor gather(int64_t dim, const Tensor& index, bool sparse_grad = false) const {
+    return tenon::gather(*this, dim, index, sparse_grad);
+  }
+  Tensor index_select(int64_t dim, const Tensor& index) const {
+    return tenon::index_select(*this, dim, index);
+  }
+  Tensor take(const Tensor& index) const { return tenon::take(*this, index); }
+  Tensor take_along_dim(const Tensor& indices, optional<int64_t> dim = nullopt) const {
+    return tenon::take_along_dim(*this, indices, dim);
+  }
+  Tensor masked_select(const Tensor& mask) const { return tenon::masked_select(*this, mask); }
+  Tensor nonzero() const { return tenon::nonzero(*this); }
+  std::vector<Tensor> nonzero_numpy() const;
+  Tensor argwhere() const { return tenon::argwhere(*this); }
+  Tensor scatter(int64_t dim, const Tensor& index, const Tensor& src) const {
+    return tenon::scatter(*this, dim, index, src);
+  }
+  Tensor scatter(int64_t dim, const Tensor& index, const Scalar& value) const {
+    return tenon::scatter(*this, dim, index, value);
+  }
+  Tensor scatter(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) const {
+    return tenon::scatter(*this, dim, index, src, reduce);
+  }
+  Tensor scatter(int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce) const {
+    return tenon::scatter(*this, dim, index, value, reduce);
+  }
+  Tensor scatter_add(int64_t dim, const Tensor& index, const Tensor& src) const {
+    return tenon::scatter_add(*this, dim, index, src);
+  }
+  Tensor scatter_reduce(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                        bool include_self = true) const {
+    return tenon::scatter_reduce(*this, dim, index, src, reduce, include_self);
+  }
+  Tensor index_add(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1) const {
+    return tenon::index_add(*this, dim, index, source, alpha);
+  }
+  Tensor index_copy(int64_t dim, const Tensor& index, const Tensor& source) const {
+    return tenon::index_copy(*this, dim, index, source);
+  }
+  Tensor index_fill(int64_t dim, const Tensor& index, const Scalar& value) const {
+    return tenon::index_fill(*this, dim, index, value);
+  }
+  Tensor index_fill(int64_t dim, const Tensor& index, const Tensor& value) const {
+    return tenon::index_fill(*this, dim, index, value);
+  }
+  Tensor put(const Tensor& index, const Tensor& source, bool accumulate = false) const {
+    return tenon::put(*this, index, source, accumulate);
+  }
+  Tensor masked_scatter(const Tensor& mask, const Tensor& source) const {
+    return tenon::masked_scatter(*this, mask, source);
+  }
+
   // For Tenon's own sources.
   explicit Tensor(TensorImpl* impl, bool add_reference = true) noexcept : impl_(impl) {
     if (impl_ && add_reference) detail::retain(impl_);
@@ -383,7 +531,7 @@ class Tensor {
 
  private:
   void* checked_data(ScalarType wanted) const;
-  void check_accessor(size_t dims) const;
+  void check_accessor(size_t dims, bool narrow = false) const;
   TensorImpl* impl_ = nullptr;
 };
 
