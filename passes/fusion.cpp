@@ -25,17 +25,21 @@ using ir::Index;
 using ir::Node;
 using ir::Op;
 
+// What a reader takes in place of a load: anything, a Pad (a guarded load), or nothing.
+enum class Access : uint8_t { Inline, Guarded, Memory };
+
 struct Request {
   int group;
   Map map;
   const Node* consumer;
-  bool load_only;  // the reader cannot compute the node in place (operands of contractions, guarded reads)
+  Access access;
 };
 
 struct NodeState {
   std::vector<Request> requests;
   int owner = -1;  // group that computes it; -1: not computed (leaf, view or dead)
   bool output = false;
+  bool whole = false;  // a routine reads its buffer
 };
 
 class Walk {
@@ -65,9 +69,9 @@ class Walk {
       if (options_.enabled) merge_siblings(node, s);
       return;
     }
-    bool stored = s.output && node->numel() > 0;
+    bool stored = (s.output || s.whole) && node->numel() > 0;
     if (is_view(node->op())) {
-      for (const Request& r : s.requests) request(node->inputs()[0], r, through_view(*node, r.map));
+      for (const Request& r : s.requests) request_through(*node, r);
       if (stored) start_group(node, true);
       return;
     }
@@ -92,6 +96,10 @@ class Walk {
     int g = static_cast<int>(groups_.size());
     groups_.emplace_back();
     Group& fresh = groups_.back();
+    if (is_routine(node->op())) {
+      start_routine(g, node);
+      return;
+    }
     Map map;
     for (int64_t extent : node->shape()) {
       map.push_back(extent == 1 ? Index() : Index::axis(fresh.add_axis(extent, AxisKind::Parallel), extent));
@@ -100,6 +108,17 @@ class Walk {
     if (node->op() == Op::Dot && !is_empty_reduce(*node))
       fresh.contract = fresh.add_axis(contract_extent(*node), AxisKind::Contract);
     place(g, node, std::move(map), stored);
+  }
+
+  void start_routine(int g, Node* node) {
+    group(g).routine = true;
+    group(g).add(node, {}, true);
+    state(node).owner = g;
+    for (Node* operand : node->inputs()) {
+      Node* source = buffer_behind(operand);
+      state(source).whole = true;
+      if (!source->is_leaf()) refusals_.push_back({source, node, "a routine of the library reads whole buffers"});
+    }
   }
 
   static int64_t contract_extent(const Node& dot) { return dot.inputs()[0]->shape().back(); }
@@ -115,24 +134,27 @@ class Walk {
     state(node).owner = g;
     into.cost += ir::info(node->op()).cost;
     Op op = node->op();
+    const Access inlined = options_.enabled ? Access::Inline : Access::Memory;
     if (is_view(op)) {  // an output that is a view: a copy through the index map
-      ask(node->inputs()[0], g, through_view(*node, map), node, !options_.enabled);
+      request_through(*node, {g, map, node, inlined});
     } else if (is_empty_reduce(*node)) {
       // the identity: reads nothing
     } else if (ir::is_reduce(op)) {
       ++into.reductions;
-      ask(node->inputs()[0], g, reduced_operand_map(into, *node, map), node, !options_.enabled);
+      ask(node->inputs()[0], g, reduced_operand_map(into, *node, map), node, inlined);
     } else if (op == Op::Dot) {
       size_t m = map.size() - 2, n = map.size() - 1;
       Map a = map, b = map;
       a[n] = b[m] = into.axis(into.contract);
-      ask(node->inputs()[0], g, std::move(a), node, true);
-      ask(node->inputs()[1], g, std::move(b), node, true);
+      // The right operand is packed once a tile, guards and all; the left one is read in the innermost loop.
+      const Access packed = options_.enabled && node->shape()[n] > 1 ? Access::Guarded : Access::Memory;
+      ask(node->inputs()[0], g, std::move(a), node, Access::Memory);
+      ask(node->inputs()[1], g, std::move(b), node, packed);
     } else if (op == Op::Pad) {
       size_t rank = map.size();
       Map shifted = map;
       for (size_t d = 0; d < rank; ++d) shifted[d] = map[d] - node->ints()[d];
-      ask(node->inputs()[0], g, std::move(shifted), node, true);
+      ask(node->inputs()[0], g, std::move(shifted), node, Access::Memory);
     } else if (op == Op::Cat) {
       auto dim = static_cast<size_t>(node->ints()[0]);
       int64_t start = 0;
@@ -140,24 +162,27 @@ class Walk {
         Map shifted = map;
         shifted[dim] = map[dim] - start;
         start += part->shape()[dim];
-        ask(part, g, std::move(shifted), node, true);
+        ask(part, g, std::move(shifted), node, Access::Memory);
       }
     } else {
-      for (Node* input : node->inputs()) ask(input, g, map, node, !options_.enabled);
+      for (Node* input : node->inputs()) ask(input, g, map, node, inlined);
     }
     into.add(node, std::move(map), stored);
   }
 
-  void ask(Node* node, int g, Map map, const Node* consumer, bool load_only) {
+  void ask(Node* node, int g, Map map, const Node* consumer, Access access) {
     // A reader finds the same element at equal maps once; views and leaves resolve at kernel building.
     NodeState& s = state(node);
     for (const Request& r : s.requests) {
-      if (r.group == g && r.map == map && r.load_only == load_only) return;
+      if (r.group == g && r.map == map && r.access == access) return;
     }
-    s.requests.push_back({g, std::move(map), consumer, load_only});
+    s.requests.push_back({g, std::move(map), consumer, access});
   }
-  void request(Node* node, const Request& via, Map map) {
-    ask(node, via.group, std::move(map), via.consumer, via.load_only);
+  // Asks for the operand of a view. What overlapping windows read is not computed again for each of them.
+  void request_through(const Node& view, const Request& r) {
+    Access access = r.access;
+    if (view.op() == Op::Strided && access == Access::Inline && overlaps(view)) access = Access::Guarded;
+    ask(view.inputs()[0], r.group, through_view(view, r.map), r.consumer, access);
   }
 
   // --- joining the readers' group
@@ -169,10 +194,12 @@ class Walk {
   }
 
   bool try_join(Node* node, NodeState& s, bool stored) {
+    if (is_routine(node->op())) return refuse(node, s, "a routine of the library computes it");
+    if (s.whole) return refuse(node, s, "a routine of the library reads it");
     const Request& first = s.requests.front();
     for (const Request& r : s.requests) {
-      if (r.load_only)
-        return refuse(node, s, "its reader reads it with a guard or as an operand of a contraction");
+      if (r.access == Access::Memory || (r.access == Access::Guarded && node->op() != Op::Pad))
+        return refuse(node, s, "its reader reads it with a guard, in overlapping windows or as an operand of a contraction");
       if (r.group != first.group) return refuse(node, s, "its readers are in different kernels");
       if (!(r.map == first.map))
         return refuse(node, s, "its readers want different elements at the same time");
@@ -209,7 +236,8 @@ class Walk {
   // Whether computing the node at `map`, once for each point of the axes that the map leaves out, is not
   // wasteful.
   bool elementwise_fits(const Node* node, const NodeState& s, const Group& g, const Map& map) {
-    if (g.contract >= 0 && uses_axis(map, g.contract))
+    const bool loaded = node->op() == Op::Pad;  // with a guard
+    if (g.contract >= 0 && uses_axis(map, g.contract) && !loaded)
       return refuse(node, s, "operands of a contraction are read from memory");
     std::vector<bool> used(g.axes.size(), false);
     for (const Index& index : map) {
@@ -427,7 +455,8 @@ class Walk {
     for (size_t i = 0; i < s.requests.size() && i < window; ++i) {
       for (size_t j = i + 1; j < s.requests.size() && j < window; ++j) {
         const Request &x = s.requests[i], &y = s.requests[j];
-        if (x.group == y.group || x.load_only || y.load_only || !mergeable(node, x, y)) continue;
+        if (x.group == y.group || x.access != Access::Inline ||
+            y.access != Access::Inline || !mergeable(node, x, y)) continue;
         merge_groups(Request(x), Request(y));
         dedupe(s);
         --j;  // the second request has become equal to the first and is gone
@@ -439,7 +468,7 @@ class Walk {
     std::vector<Request> kept;
     for (Request& r : s.requests) {
       bool seen = std::any_of(kept.begin(), kept.end(), [&](const Request& k) {
-        return k.group == r.group && k.map == r.map && k.load_only == r.load_only;
+        return k.group == r.group && k.map == r.map && k.access == r.access;
       });
       if (!seen) kept.push_back(std::move(r));
     }
@@ -500,8 +529,12 @@ class Walk {
   std::vector<int> reads(int g) {
     std::vector<int> result;
     for (const Member& m : group(g).members) {
-      for (const Node* input : m.node->inputs()) {
-        while (is_view(input->op())) input = input->inputs()[0];
+      for (Node* input : m.node->inputs()) {
+        if (group(g).routine) {
+          input = buffer_behind(input);
+        } else {
+          while (is_view(input->op())) input = input->inputs()[0];
+        }
         int owner = state(input).owner;
         if (owner >= 0 && owner != g) result.push_back(owner);
       }
@@ -642,6 +675,11 @@ Map through_view(const ir::Node& view, const Map& map) {
       for (size_t d = 0; d < rank; ++d) result[d] = map[d] * ints[rank + d] + ints[d];
       return result;
     }
+    case Op::Strided: {
+      Index at = ints[2 * rank];
+      for (size_t d = 0; d < rank; ++d) at = at + map[d] * ints[rank + d];
+      return ir::unflatten(at, x.shape());
+    }
     default: {  // Flip
       Map result = map;
       for (int64_t d : ints)
@@ -650,6 +688,21 @@ Map through_view(const ir::Node& view, const Map& map) {
       return result;
     }
   }
+}
+
+bool overlaps(const ir::Node& strided) {
+  const size_t rank = strided.shape().size();
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  for (size_t d = 0; d < rank; ++d) {
+    if (strided.shape()[d] > 1) dims.emplace_back(strided.ints()[rank + d], strided.shape()[d]);
+  }
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 0;
+  for (const auto& [stride, size] : dims) {
+    if (stride <= reach) return true;
+    reach += (size - 1) * stride;
+  }
+  return false;
 }
 
 }  // namespace fusion

@@ -29,11 +29,14 @@ struct FusionOptions {
 };
 
 struct FusedKernel {
-  ir::Kernel kernel;
+  ir::Kernel kernel;  // of a routine: its buffers alone
   std::vector<ir::Node*> inputs;   // behind each In buffer, in buffer order
   std::vector<ir::Node*> outputs;  // behind each Out buffer
   std::vector<ir::Node*> scalars;  // the Const node behind each kernel scalar
   std::vector<ir::Node*> fused;    // all nodes computed here, operands first
+  // Set if a routine of the library computes the one node in `fused`, and no generated code: that node over
+  // placeholders. Each operand is an In buffer, the result is the Out buffer.
+  ir::NodeRef routine;
 };
 
 struct Refusal {

@@ -225,6 +225,29 @@ class Build {
 
 }  // namespace
 
-FusedKernel build_kernel(const Group& group) { return Build(group).run(); }
+namespace {
+
+FusedKernel build_routine(Node* node) {
+  FusedKernel result;
+  result.kernel.name = ir::info(node->op()).text;
+  std::vector<ir::NodeRef> placeholders;
+  for (Node* operand : node->inputs()) {
+    result.kernel.add_buffer("x" + std::to_string(placeholders.size()), operand->dtype(), ir::Role::In,
+                             operand->numel());
+    result.inputs.push_back(buffer_behind(operand));
+    placeholders.push_back(ir::make_input(operand->dtype(), operand->shape(), nullptr, operand->device()));
+  }
+  result.kernel.add_buffer("y0", node->dtype(), ir::Role::Out, node->numel());
+  result.outputs = result.fused = {node};
+  result.routine =
+      ir::make_node(node->op(), placeholders, node->ints(), node->dtype(), ir::Folding::Off);
+  return result;
+}
+
+}  // namespace
+
+FusedKernel build_kernel(const Group& group) {
+  return group.routine ? build_routine(group.members.front().node) : Build(group).run();
+}
 
 }  // namespace tenon::passes::fusion

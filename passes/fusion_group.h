@@ -36,6 +36,7 @@ struct Group {
   std::optional<ir::ReduceTree> tree;                 // of its reductions
   std::vector<int> inner;                             // inner axes in reduction order
   int contract = -1;                                  // the contract axis of a Dot
+  bool routine = false;  // one node, computed by a routine of the library; it has no axes
   int reductions = 0;
   int cost = 0;
   bool alive = true;  // false once merged into another
@@ -75,6 +76,18 @@ Map reduced_operand_map(const Group& g, const ir::Node& reduce, const Map& map);
 // The map of input number `input` of a pure view node, given the map of the view.
 Map through_view(const ir::Node& view, const Map& map);
 inline bool is_view(ir::Op op) { return ir::is_movement(op) && op != ir::Op::Pad && op != ir::Op::Cat; }
+// Whether a Strided view has an element of its operand in more than one place.
+bool overlaps(const ir::Node& strided);
+
+// Operations that a routine of the library computes: their operands are whole buffers, so fusion stops there.
+inline bool is_routine(ir::Op op) {
+  return ir::info(op).cls == ir::OpClass::Indexed || ir::is_scan(op) || op == ir::Op::Sort;
+}
+// The node whose buffer holds the elements of a routine's operand: a reshape has those of its source.
+inline ir::Node* buffer_behind(ir::Node* operand) {
+  while (operand->op() == ir::Op::Reshape) operand = operand->inputs()[0];
+  return operand;
+}
 
 // Builds the kernel of a finished group.
 FusedKernel build_kernel(const Group& group);

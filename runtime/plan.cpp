@@ -112,15 +112,23 @@ class Builder {
     }
     size_t in = 0, out = 0;
     for (const ir::KernelBuffer& b : fused.kernel.buffers) {
-      step.buffers.push_back(b.role == ir::Role::In ? input_value(fused.inputs.at(in++))
-                                                    : output_value(fused.outputs.at(out++)));
+      if (b.role == ir::Role::Out) {
+        step.buffers.push_back(output_value(fused.outputs.at(out++)));
+      } else {
+        const Node* input = fused.inputs.at(in++);
+        step.buffers.push_back(b.numel == 0 ? -1 : input_value(input));
+      }
     }
-    if (interprets(options_)) {
+    if (fused.routine) {
+      facts->schedule = options_.backend == Options::Backend::Interpreter ? "interpreter" : "routine";
+      step.routine = fused.routine;
+    } else if (interprets(options_)) {
       facts->schedule = "interpreter";
       step.interpreted = std::make_shared<ir::Kernel>(passes::run_kernel_passes(fused.kernel, observer()));
     } else {
       add_lowered(fused, step);
       facts->schedule = trees_.back().schedule;
+      compiled_.push_back(plan_->steps.size());
     }
     step.facts = facts;
     facts_.push_back(std::move(facts));
@@ -166,11 +174,11 @@ class Builder {
     for (const passes::Lowered& lowered : trees_) trees.push_back(&lowered.tree);
     std::vector<FoundKernel> found = KernelCache::global().get(trees, options_);
     for (size_t i = 0; i < found.size(); ++i) {
-      Step& step = plan_->steps[i];
+      Step& step = plan_->steps[compiled_[i]];
       step.kernel = found[i].kernel;
       step.cache = found[i].cache;
       step.compile_ms = step.cache == CacheState::Compiled ? step.kernel->compile_ms : 0;
-      facts_[i]->hash = step.kernel->hash.low;
+      facts_[compiled_[i]]->hash = step.kernel->hash.low;
     }
   }
 
@@ -198,6 +206,7 @@ class Builder {
   std::set<int32_t> aliased_;  // inputs that are outputs too
   std::vector<InPlace> in_place_;
   std::vector<passes::Lowered> trees_;
+  std::vector<size_t> compiled_;  // the steps of these trees
   std::vector<std::shared_ptr<KernelRecord>> facts_;
 };
 

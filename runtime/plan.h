@@ -22,7 +22,8 @@ struct ScalarSource {
 struct Step {
   std::shared_ptr<const CompiledKernel> kernel;
   std::shared_ptr<const ir::Kernel> interpreted;  // instead of machine code
-  std::vector<int32_t> buffers;                   // places, in argument order
+  ir::NodeRef routine;                            // instead of both: a node over placeholders
+  std::vector<int32_t> buffers;                   // places, in argument order; -1: has no elements
   std::vector<ScalarSource> scalars;
   std::vector<int64_t> sizes;
   struct Phase {

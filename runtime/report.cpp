@@ -25,7 +25,13 @@ std::string fused_text(const Analysis& a) {
   return text;
 }
 
+// What stands for a kernel where a routine of the library takes its place.
+std::string routine_text(const FusedKernel& fused) {
+  return "# a routine of the library\n" + ir::print(ir::Graph::of({{fused.routine}}, fused.kernel.name));
+}
+
 std::string kernel_text(const FusedKernel& fused, Stage stage, const Options& options) {
+  if (fused.routine) return routine_text(fused);
   if (stage == Stage::Kernel) return ir::print(fused.kernel);
   if (stage == Stage::CUDA)
     return codegen::cuda::emit(passes::lower_gpu(passes::run_kernel_passes(fused.kernel)).tree);
@@ -91,6 +97,7 @@ int64_t iterations(const ir::Kernel& kernel, ir::Level level) {
 }
 
 std::string schedule_name(const FusedKernel& fused, const Options& options) {
+  if (fused.routine && options.backend != Options::Backend::Interpreter) return "routine";
   if (options.backend == Options::Backend::Interpreter || !llvm_backend::available()) return "interpreter";
   try {
     return schedule(fused.kernel, options).lowered.schedule;
@@ -201,6 +208,7 @@ KernelRecord kernel_facts(const FusedKernel& fused) {
       facts.flops += iterations(kernel, in.level) * ir::info(in.op).cost;
     }
   }
+  if (fused.routine) facts.flops = fused.routine->numel() * ir::info(fused.routine->op()).cost;
   return facts;
 }
 
@@ -245,6 +253,7 @@ void dump_new_plan(const GraphKey& key, const Options& options) {
   }
   if ((options.dump & kDumpPasses) == 0) return;
   for (const FusedKernel& fused : a.fusion.kernels) {
+    if (fused.routine) continue;
     log.start("kernel", ir::print(fused.kernel));
     passes::run_kernel_passes(fused.kernel, log.observer());
   }

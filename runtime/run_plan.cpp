@@ -138,11 +138,13 @@ class Run {
   void launch(Step& step) {
     auto begin = Profiler::Clock::now();
     arguments_.clear();
-    for (int32_t place : step.buffers) arguments_.push_back(pointers_[static_cast<size_t>(place)]);
+    for (int32_t place : step.buffers) arguments_.push_back(place < 0 ? nullptr : pointers_[static_cast<size_t>(place)]);
     scalars_.clear();
     for (const ScalarSource& s : step.scalars)
       scalars_.push_back(s.node >= 0 ? node(s.node)->bits() : s.bits);
-    if (step.interpreted) {
+    if (step.routine) {
+      codegen::interpret(*step.routine, arguments_.data());
+    } else if (step.interpreted) {
       codegen::interpret(*step.interpreted, arguments_.data(), scalars_.data());
     } else {
       for (size_t p = 0; p < step.phases.size(); ++p) run_phase(step, p);

@@ -129,6 +129,7 @@ Kernels fuse(const ir::Graph& graph, const Request& request) {
   options.enabled = !request.no_fusion;
   Kernels kernels;
   for (passes::FusedKernel& fused : passes::fuse(graph.outputs, options).kernels) {
+    if (fused.routine) throw UsageError("%" + fused.kernel.name + " is no kernel: a routine of the library computes it");
     ir::verify(fused.kernel);
     kernels.push_back(std::move(fused.kernel));
   }

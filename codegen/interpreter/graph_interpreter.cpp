@@ -25,6 +25,19 @@ ir::ElementBits input_bits(const ir::Node& node, const HostTensor& tensor) {
   return bits;
 }
 
+// Elements are read and written as little-endian integers of their size.
+uint64_t read_bits(const void* data, ir::DType dtype, size_t flat) {
+  const auto size = static_cast<size_t>(ir::item_size(dtype));
+  uint64_t bits = 0;
+  std::memcpy(&bits, static_cast<const std::byte*>(data) + flat * size, size);
+  return bits;
+}
+
+void write_bits(void* data, ir::DType dtype, size_t flat, uint64_t bits) {
+  const auto size = static_cast<size_t>(ir::item_size(dtype));
+  std::memcpy(static_cast<std::byte*>(data) + flat * size, &bits, size);
+}
+
 HostTensor output_tensor(const ir::Node& node, const ir::ElementBits& bits) {
   HostTensor tensor = HostTensor::zeros(node.dtype(), node.shape());
   for (size_t i = 0; i < bits.size(); ++i) tensor.set(static_cast<int64_t>(i), {node.dtype(), bits[i]});
@@ -38,17 +51,12 @@ HostTensor HostTensor::zeros(ir::DType dtype, std::span<const int64_t> shape) {
   return {dtype, ir::Dims(shape), std::vector<std::byte>(static_cast<size_t>(bytes))};
 }
 
-// Elements are read and written as little-endian integers of their size.
 ir::Constant HostTensor::get(int64_t flat) const {
-  const auto size = static_cast<size_t>(ir::item_size(dtype));
-  uint64_t bits = 0;
-  std::memcpy(&bits, data.data() + static_cast<size_t>(flat) * size, size);
-  return {dtype, bits};
+  return {dtype, read_bits(data.data(), dtype, static_cast<size_t>(flat))};
 }
 
 void HostTensor::set(int64_t flat, ir::Constant value) {
-  const auto size = static_cast<size_t>(ir::item_size(dtype));
-  std::memcpy(data.data() + static_cast<size_t>(flat) * size, &value.bits, size);
+  write_bits(data.data(), dtype, static_cast<size_t>(flat), value.bits);
 }
 
 std::vector<HostTensor> interpret(const ir::Graph& graph, const std::vector<HostTensor>& inputs) {
@@ -83,6 +91,20 @@ std::vector<HostTensor> interpret(const ir::Graph& graph, const std::vector<Host
   for (const ir::NodeRef& output : graph.outputs)
     results.push_back(output_tensor(*output, values[output.get()].bits));
   return results;
+}
+
+void interpret(const ir::Node& node, void* const* buffers) {
+  const size_t count = node.inputs().size();
+  std::vector<ir::ElementBits> values(count);
+  std::vector<const ir::ElementBits*> operands;
+  for (size_t i = 0; i < count; ++i) {
+    const ir::Node& operand = *node.inputs()[i];
+    values[i].resize(static_cast<size_t>(operand.numel()));
+    for (size_t e = 0; e < values[i].size(); ++e) values[i][e] = read_bits(buffers[i], operand.dtype(), e);
+    operands.push_back(&values[i]);
+  }
+  const ir::ElementBits result = ir::evaluate_node(node, operands);
+  for (size_t e = 0; e < result.size(); ++e) write_bits(buffers[count], node.dtype(), e, result[e]);
 }
 
 }  // namespace tenon::codegen
