@@ -36,6 +36,8 @@ class ArrayRef {
   const T& operator[](size_t i) const { return data_[i]; }
   const T& front() const { return data_[0]; }
   const T& back() const { return data_[size_ - 1]; }
+  ArrayRef slice(size_t first, size_t count) const { return {data_ + first, count}; }
+  ArrayRef slice(size_t first) const { return {data_ + first, size_ - first}; }
   std::vector<T> vec() const { return std::vector<T>(begin(), end()); }
   bool equals(ArrayRef other) const {
     if (size_ != other.size_) return false;

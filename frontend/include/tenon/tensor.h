@@ -562,6 +562,17 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const optio
 Tensor linear(const Tensor& input, const Tensor& weight,
               const optional<Tensor>& bias = nullopt);  // x @ w.t() + b
 
+// How often each of 0, 1, ... occurs in a 1-d tensor of non-negative integers, which is evaluated at the call.
+Tensor bincount(const Tensor& self, const optional<Tensor>& weights = nullopt, int64_t minlength = 0);
+
+// --- places in a sorted sequence: the first that keeps the order (right: the last)
+Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& self, bool out_int32 = false,
+                    bool right = false, optional<std::string_view> side = nullopt,
+                    const optional<Tensor>& sorter = nullopt);
+Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& self, bool out_int32 = false,
+                    bool right = false, optional<std::string_view> side = nullopt,
+                    const optional<Tensor>& sorter = nullopt);
+
 // Evaluates all of them together, in one graph.
 void eval(TensorList tensors);
 inline void eval(const Tensor& tensor) { eval(TensorList(tensor)); }

@@ -1,0 +1,358 @@
+// Running sums and sorting, and the order statistics that follow from a sorted line: each is a scan or a
+// sort, and gathers at computed places.
+#include <cmath>
+#include <limits>
+
+#include "expr.h"
+#include "grad.h"
+#include "promote.h"
+#include "text.h"
+
+namespace tenon {
+namespace {
+
+// A 0-dim tensor is a line of one element.
+Expr line_of(const Tensor& x) {
+  const NodeRef node = node_of(x);
+  return {x.dim() == 0 ? ir::reshape(node, Dims{1}) : node};
+}
+Tensor record_like(const Expr& x, const Tensor& like, ScalarType type) {
+  return record(ir::reshape(ir::cast(x.node, ir_type(type)), dims_of(like.sizes())));
+}
+
+Expr scan(Op op, const Expr& x, int64_t dim) { return {ir::scan(op, x.node, dim)}; }
+Expr gather(const Expr& x, const Expr& index, int64_t dim) { return {ir::gather(x.node, index.node, dim)}; }
+Expr iota_like(const Expr& x, int64_t dim) { return {ir::make_iota(span_of(x.shape()), dim)}; }
+Expr is_nan(const Expr& x) { return x != x; }
+
+// Sums and products of float32 run in float64 as in PyTorch, those of the 16-bit floats in float32.
+DType running_type(DType t) { return t == DType::F32 ? DType::F64 : formula_type(t); }
+
+Tensor running(Op op, const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
+  dim = wrap_dim(dim, self.dim());
+  const ScalarType type = dtype.value_or(self.is_floating_point() ? self.scalar_type() : kLong);
+  check(type != kBool, '"', op == Op::ScanSum ? "cumsum" : "cumprod",
+        "_out_cpu\" not implemented for 'Bool'");
+  const Expr x = cast(cast(line_of(self), ir_type(type)), running_type(ir_type(type)));
+  return record_like(scan(op, x, dim), self, type);
+}
+
+// The index is that of the latest element equal to the extreme so far, or of the latest nan.
+std::tuple<Tensor, Tensor> running_extreme(Op op, const Tensor& self, int64_t dim) {
+  dim = wrap_dim(dim, self.dim());
+  const Expr x = line_of(self);
+  const Expr extreme = scan(op, x, dim);
+  Expr holds = x == extreme;
+  if (self.is_floating_point()) holds = holds | is_nan(x);
+  const Expr place = iota_like(x, dim);
+  const Expr index = scan(Op::ScanMax, select(holds, place, number(place, 0.0)), dim);
+  return {record_like(extreme, self, self.scalar_type()), record_like(index, self, kLong)};
+}
+
+// A tensor sorted along a dim: the values, and the index of each in the tensor.
+struct Sorted {
+  Expr values, index;
+  int64_t dim, size;  // of the sorted dim
+};
+
+Sorted sorted(const Expr& x, int64_t dim, bool descending) {
+  const Expr index{ir::sort(x.node, dim, descending)};
+  return {gather(x, index, dim), index, dim, x.shape()[static_cast<size_t>(dim)]};
+}
+Sorted sorted(const Tensor& self, int64_t dim, bool descending = false) {
+  return sorted(line_of(self), wrap_dim(dim, self.dim()), descending);
+}
+
+// The shape of one element of each line.
+Dims line_shape(const Sorted& s) {
+  Dims shape = dims_of(s.values.shape());
+  shape[static_cast<size_t>(s.dim)] = 1;
+  return shape;
+}
+Expr whole_number(const Dims& shape, int64_t value) {
+  return {ir::make_const(ir::constant(DType::I64, value), shape)};
+}
+
+Expr slice_of_line(const Expr& x, int64_t dim, int64_t start, int64_t size) {
+  const size_t rank = x.shape().size();
+  Dims starts(rank, 0), steps(rank, 1), sizes = dims_of(x.shape());
+  starts[static_cast<size_t>(dim)] = start;
+  sizes[static_cast<size_t>(dim)] = size;
+  return {ir::slice(x.node, starts, steps, sizes)};
+}
+
+Tensor finish_line(const Expr& x, const Tensor& self, int64_t dim, bool keepdim, ScalarType type) {
+  Dims shape = dims_of(x.shape());
+  if (self.dim() == 0)
+    shape.clear();
+  else if (!keepdim)
+    shape.erase(static_cast<size_t>(dim));
+  return record(ir::reshape(ir::cast(x.node, ir_type(type)), shape));
+}
+
+// The element of each sorted line at `place`, and its index in the tensor.
+std::tuple<Tensor, Tensor> element_of_lines(const Sorted& s, const Expr& place, const Tensor& self,
+                                            bool keepdim) {
+  return {finish_line(gather(s.values, place, s.dim), self, s.dim, keepdim, self.scalar_type()),
+          finish_line(gather(s.index, place, s.dim), self, s.dim, keepdim, kLong)};
+}
+
+Expr nan_count(const Sorted& s) { return reduce(Op::Sum, cast(is_nan(s.values), DType::I64), Dims{s.dim}); }
+
+// Where the median of each sorted line stands: the lower middle; the first nan if nans count and there are
+// any.
+Expr median_place(const Sorted& s, bool ignore_nan, bool floating) {
+  const Expr middle = whole_number(line_shape(s), (s.size - 1) / 2);
+  if (!floating) return middle;
+  const Expr nans = nan_count(s), first_nan = double(s.size) - nans;
+  if (!ignore_nan) return select(nans > 0.0, first_nan, middle);
+  return larger(first_nan - 1.0, 0.0) / 2.0;  // whole numbers: rounds down
+}
+
+std::tuple<Tensor, Tensor> median_of_lines(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan) {
+  dim = wrap_dim(dim, self.dim());
+  check<IndexError>(self.dim() == 0 || self.size(dim) > 0, "median(): Expected reduction dim ", dim,
+                    " to have non-zero size.");
+  const Sorted s = sorted(self, dim);
+  return element_of_lines(s, median_place(s, ignore_nan, self.is_floating_point()), self, keepdim);
+}
+
+Tensor median_of_all(const Tensor& self, bool ignore_nan) {
+  if (self.numel() == 0) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const Scalar none = self.is_floating_point() ? Scalar(nan) : Scalar(std::numeric_limits<int64_t>::min());
+    return record(number({ir::make_const({ir_type(self.scalar_type()), 0}, Dims{})}, none).node);
+  }
+  return std::get<0>(median_of_lines(self.reshape({-1}), 0, false, ignore_nan));
+}
+
+// --- quantiles
+// --------------------------------------------------------------------------------------------------------
+
+// q's value at each sorted line: `rank` is its place among the numbers, between two elements in general.
+Expr quantile_of_lines(const Sorted& s, const Expr& rank, std::string_view how) {
+  const auto element = [&](const Expr& place) {
+    return gather(s.values, cast(larger(place, 0.0), DType::I64), s.dim);
+  };
+  if (how == "nearest") return element(apply(Op::Round, rank));
+  const Expr below = floor(rank), low = element(below);
+  if (how == "lower") return low;
+  const Expr high = element(apply(Op::Ceil, rank));
+  if (how == "higher") return high;
+  const Expr weight = how == "midpoint" ? number(low, 0.5) : cast(rank - below, low.dtype());
+  // PyTorch's lerp: from the nearer end.
+  return select(weight < 0.5, low + weight * (high - low), high - (high - low) * (1.0 - weight));
+}
+
+void check_quantile(const Tensor& self, std::string_view how, const std::vector<double>& q) {
+  check(self.numel() > 0, "quantile() input tensor must be non-empty");
+  check(self.scalar_type() == kFloat || self.scalar_type() == kDouble,
+        "quantile() input tensor must be either float or double dtype");
+  check(how == "linear" || how == "lower" || how == "higher" || how == "midpoint" || how == "nearest",
+        "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got ", how);
+  for (double value : q) {
+    check(value >= 0 && value <= 1,
+          q.size() == 1 ? "quantile() q must be in the range [0, 1] but got "
+                        : "quantile() q values must be in the range [0, 1], got ",
+          value);
+  }
+}
+
+Tensor quantile_at(const Tensor& self, double q, optional<int64_t> dim, bool keepdim, std::string_view how,
+                   bool ignore_nan) {
+  const Tensor x = dim ? self : self.reshape({-1});
+  const int64_t d = wrap_dim(dim.value_or(0), x.dim());
+  const Sorted s = sorted(x, d);
+  const Expr nans = nan_count(s);
+  const Expr last = ignore_nan ? cast(double(s.size) - nans - 1.0, DType::F64)
+                               : cast(whole_number(line_shape(s), s.size - 1), DType::F64);
+  const Expr value = quantile_of_lines(s, last * q, how);
+  const Expr spoiled = ignore_nan ? nans == double(s.size) : nans > 0.0;
+  const Expr result = select(spoiled, number(value, std::numeric_limits<double>::quiet_NaN()), value);
+  const Tensor line = finish_line(result, x, d, dim && keepdim, self.scalar_type());
+  return !dim && keepdim ? line.reshape(std::vector<int64_t>(static_cast<size_t>(self.dim()), 1)) : line;
+}
+
+Tensor quantile_at_each(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim,
+                        std::string_view how, bool ignore_nan) {
+  check(q.dim() < 2, "quantile() q must be a scalar or 1D tensor");
+  check(q.scalar_type() == self.scalar_type(), "quantile() q tensor must be same dtype as the input tensor");
+  const Tensor values = q.to(kDouble).contiguous();
+  const double* data = values.data_ptr<double>();
+  const std::vector<double> places(data, data + values.numel());
+  check_quantile(self, how, places);
+  std::vector<Tensor> parts;
+  for (double place : places) parts.push_back(quantile_at(self, place, dim, keepdim, how, ignore_nan));
+  return q.dim() == 0 ? parts[0] : stack(parts);
+}
+
+}  // namespace
+
+// --- running along a dim
+// -------------------------------------------------------------------------------------------
+
+Tensor cumsum(const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
+  GradScope scope("CumsumBackward0", self);
+  return running(Op::ScanSum, self, dim, dtype);
+}
+Tensor cumprod(const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
+  GradScope scope("CumprodBackward0", self);
+  return running(Op::ScanProd, self, dim, dtype);
+}
+std::tuple<Tensor, Tensor> cummax(const Tensor& self, int64_t dim) {
+  GradScope scope("CummaxBackward0", self);
+  return running_extreme(Op::ScanMax, self, dim);
+}
+std::tuple<Tensor, Tensor> cummin(const Tensor& self, int64_t dim) {
+  GradScope scope("CumminBackward0", self);
+  return running_extreme(Op::ScanMin, self, dim);
+}
+
+// log(exp(a) + exp(b)) is associative: after step k each element stands for the 2^k up to it, so no sum
+// leaves the range of the type, as it would if all were taken relative to one maximum.
+Tensor logcumsumexp(const Tensor& self, int64_t dim) {
+  GradScope scope("LogcumsumexpBackward0", self);
+  dim = wrap_dim(dim, self.dim());
+  check(self.is_floating_point(), "logcumsumexp(): Expected a floating point tensor, but got ",
+        self.scalar_type());
+  const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
+  Tensor result = self.clone();
+  for (int64_t reach = 1; reach < size; reach *= 2) {
+    const Expr x{node_of(result)};
+    Dims before(x.shape().size(), 0);
+    before[static_cast<size_t>(dim)] = reach;
+    const NodeRef none = number({ir::make_const({x.dtype(), 0}, Dims{})}, -HUGE_VAL).node;
+    const NodeRef earlier = slice_of_line(x, dim, 0, size - reach).node;
+    result = logaddexp(result, record(ir::pad(earlier, none, before, Dims(before.size(), 0))));
+  }
+  return result;
+}
+
+// --- sorting
+// ----------------------------------------------------------------------------------------------------------
+
+std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim, bool descending) {
+  GradScope scope("SortBackward0", self);
+  const Sorted s = sorted(self, dim, descending);
+  return {record_like(s.values, self, self.scalar_type()), record_like(s.index, self, kLong)};
+}
+std::tuple<Tensor, Tensor> sort(const Tensor& self, optional<bool>, int64_t dim, bool descending) {
+  return sort(self, dim, descending);
+}
+Tensor argsort(const Tensor& self, int64_t dim, bool descending) {
+  return record_like({ir::sort(line_of(self).node, wrap_dim(dim, self.dim()), descending)}, self, kLong);
+}
+Tensor argsort(const Tensor& self, bool, int64_t dim, bool descending) {
+  return argsort(self, dim, descending);
+}
+Tensor msort(const Tensor& self) { return std::get<0>(sort(self, 0)); }
+
+std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool) {
+  GradScope scope("TopkBackward0", self);
+  const int64_t d = wrap_dim(dim, self.dim());
+  check(k >= 0 && k <= (self.dim() > 0 ? self.size(d) : 1), "selected index k out of range");
+  const Sorted s = sorted(self, d, largest);
+  const auto first = [&](const Expr& x, ScalarType type) {
+    const Expr line = slice_of_line(x, d, 0, k);
+    return self.dim() > 0 ? record_as(line, type) : finish_line(line, self, d, false, type);
+  };
+  if (self.dim() == 0 && k == 0)
+    return {record_as(slice_of_line(s.values, 0, 0, 0), self.scalar_type()),
+            record_as(slice_of_line(s.index, 0, 0, 0), kLong)};
+  return {first(s.values, self.scalar_type()), first(s.index, kLong)};
+}
+
+std::tuple<Tensor, Tensor> kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
+  GradScope scope("KthvalueBackward0", self);
+  const int64_t d = wrap_dim(dim, self.dim());
+  check<IndexError>(self.dim() == 0 || self.size(d) > 0, "kthvalue(): Expected reduction dim ", d,
+                    " to have non-zero size.");
+  check(k >= 1 && k <= (self.dim() > 0 ? self.size(d) : 1),
+        "kthvalue(): selected number k out of range for dimension ", d);
+  const Sorted s = sorted(self, d);
+  return element_of_lines(s, whole_number(line_shape(s), k - 1), self, keepdim);
+}
+
+Tensor median(const Tensor& self) {
+  GradScope scope("MedianBackward0", self);
+  return median_of_all(self, false);
+}
+std::tuple<Tensor, Tensor> median(const Tensor& self, int64_t dim, bool keepdim) {
+  GradScope scope("MedianBackward1", self);
+  return median_of_lines(self, dim, keepdim, false);
+}
+Tensor nanmedian(const Tensor& self) {
+  GradScope scope("NanmedianBackward0", self);
+  return median_of_all(self, true);
+}
+std::tuple<Tensor, Tensor> nanmedian(const Tensor& self, int64_t dim, bool keepdim) {
+  GradScope scope("NanmedianBackward1", self);
+  return median_of_lines(self, dim, keepdim, true);
+}
+
+// In a sorted line equal values stand together: the end of the first longest run. Sorting is stable, so the
+// index there is that of the value's last occurrence.
+std::tuple<Tensor, Tensor> mode(const Tensor& self, int64_t dim, bool keepdim) {
+  GradScope scope("ModeBackward0", self);
+  dim = wrap_dim(dim, self.dim());
+  check<IndexError>(self.dim() == 0 || self.size(dim) > 0, "mode(): Expected reduction dim ", dim,
+                    " to have non-zero size.");
+  const Sorted s = sorted(self, dim);
+  const Expr place = iota_like(s.values, dim);
+  Dims starts(place.shape().size(), 0), after = starts;
+  after[static_cast<size_t>(dim)] = 1;
+  const Expr padded{ir::pad(slice_of_line(s.values, dim, 0, s.size - 1).node,
+                            ir::make_const({s.values.dtype(), 0}, Dims{}), after, starts)};
+  const Expr begins = (place == 0.0) | (s.values != padded);
+  const Expr run_start = scan(Op::ScanMax, select(begins, place, number(place, 0.0)), dim);
+  return element_of_lines(s, reduce(Op::ArgMax, place - run_start, Dims{dim}), self, keepdim);
+}
+
+Tensor quantile(const Tensor& self, double q, optional<int64_t> dim, bool keepdim,
+                std::string_view interpolation) {
+  check_quantile(self, interpolation, {q});
+  return quantile_at(self, q, dim, keepdim, interpolation, false);
+}
+Tensor quantile(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim,
+                std::string_view interpolation) {
+  return quantile_at_each(self, q, dim, keepdim, interpolation, false);
+}
+Tensor nanquantile(const Tensor& self, double q, optional<int64_t> dim, bool keepdim,
+                   std::string_view interpolation) {
+  check_quantile(self, interpolation, {q});
+  return quantile_at(self, q, dim, keepdim, interpolation, true);
+}
+Tensor nanquantile(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim,
+                   std::string_view interpolation) {
+  return quantile_at_each(self, q, dim, keepdim, interpolation, true);
+}
+
+}  // namespace tenon
+
+// --- methods whose result holds tensors
+// -----------------------------------------------------------------------------------
+
+namespace tenon {
+
+using Pair = std::tuple<Tensor, Tensor>;
+Pair Tensor::cummax(int64_t dim) const { return tenon::cummax(*this, dim); }
+Pair Tensor::cummin(int64_t dim) const { return tenon::cummin(*this, dim); }
+Pair Tensor::sort(int64_t dim, bool descending) const { return tenon::sort(*this, dim, descending); }
+Pair Tensor::sort(optional<bool> stable, int64_t dim, bool descending) const {
+  return tenon::sort(*this, stable, dim, descending);
+}
+Pair Tensor::topk(int64_t k, int64_t dim, bool largest, bool sorted) const {
+  return tenon::topk(*this, k, dim, largest, sorted);
+}
+Pair Tensor::kthvalue(int64_t k, int64_t dim, bool keepdim) const {
+  return tenon::kthvalue(*this, k, dim, keepdim);
+}
+Pair Tensor::median(int64_t dim, bool keepdim) const { return tenon::median(*this, dim, keepdim); }
+Pair Tensor::nanmedian(int64_t dim, bool keepdim) const { return tenon::nanmedian(*this, dim, keepdim); }
+Pair Tensor::mode(int64_t dim, bool keepdim) const { return tenon::mode(*this, dim, keepdim); }
+Tensor Tensor::bincount(const optional<Tensor>& weights, int64_t minlength) const {
+  return tenon::bincount(*this, weights, minlength);
+}
+std::vector<Tensor> Tensor::nonzero_numpy() const { return tenon::nonzero_numpy(*this); }
+
+}  // namespace tenon
