@@ -9,4 +9,5 @@
 #include "tenon/inspect.h"   // IWYU pragma: export
 #include "tenon/io.h"        // IWYU pragma: export
 #include "tenon/ops.h"       // IWYU pragma: export
+#include "tenon/random.h"    // IWYU pragma: export
 #include "tenon/tensor.h"    // IWYU pragma: export

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tenon/autograd.h"
+#include "tenon/generator.h"
 #include "tenon/indexed.h"
 #include "tenon/ops.h"
 #include "tenon/order.h"
@@ -416,6 +417,24 @@ class Tensor {
   Tensor baddbmm(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1) const {
     return tenon::baddbmm(*this, a, b, beta, alpha);
   }
+
+  // --- random values in place; the generator is the default one unless given
+  Tensor& uniform_(double from = 0, double to = 1, optional<Generator> generator = nullopt) const;
+  Tensor& normal_(double mean = 0, double std = 1, optional<Generator> generator = nullopt) const;
+  // Integers in [from, to); up to the largest of the dtype if `to` is nullopt.
+  Tensor& random_(int64_t from, optional<int64_t> to, optional<Generator> generator = nullopt) const;
+  Tensor& random_(int64_t to, optional<Generator> generator = nullopt) const;
+  Tensor& random_(optional<Generator> generator = nullopt) const;  // from 0 to the largest of the dtype
+  Tensor& bernoulli_(double p = 0.5, optional<Generator> generator = nullopt) const;
+  Tensor& bernoulli_(const Tensor& p, optional<Generator> generator = nullopt) const;
+  Tensor& exponential_(double lambd = 1, optional<Generator> generator = nullopt) const;
+  Tensor& log_normal_(double mean = 1, double std = 2, optional<Generator> generator = nullopt) const;
+  Tensor& cauchy_(double median = 0, double sigma = 1, optional<Generator> generator = nullopt) const;
+  Tensor& geometric_(double p, optional<Generator> generator = nullopt) const;
+  Tensor bernoulli(optional<Generator> generator = nullopt) const;
+  Tensor bernoulli(double p, optional<Generator> generator = nullopt) const;
+  Tensor multinomial(int64_t num_samples, bool replacement = false,
+                     optional<Generator> generator = nullopt) const;
 
   bool equal(const Tensor& other) const { return tenon::equal(*this, other); }
   bool allclose(const Tensor& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false) const {

@@ -1,0 +1,55 @@
+// Random tensors with LibTorch's signatures. On the CPU the numbers are PyTorch's, bit for bit: a call draws
+// its words from the generator at once, in the order of the tensor's memory, so that the order of calls is
+// the order of the stream. The methods (uniform_, normal_, random_, ...) are Tensor's.
+#pragma once
+
+#include "tenon/generator.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+// --- uniform in [0, 1), standard normal
+// --------------------------------------------------------------------------------
+Tensor rand(IntArrayRef size, const TensorOptions& options = {});
+Tensor rand(IntArrayRef size, const optional<Generator>& generator, const TensorOptions& options = {});
+Tensor randn(IntArrayRef size, const TensorOptions& options = {});
+Tensor randn(IntArrayRef size, const optional<Generator>& generator, const TensorOptions& options = {});
+Tensor rand_like(const Tensor& self, const TensorOptions& options = {});
+Tensor randn_like(const Tensor& self, const TensorOptions& options = {});
+
+// --- integers in [low, high), int64 unless the options say otherwise; a permutation of 0 ... n-1
+// --------------------------------------------------------------------------------
+Tensor randint(int64_t high, IntArrayRef size, const TensorOptions& options = kLong);
+Tensor randint(int64_t high, IntArrayRef size, const optional<Generator>& generator,
+               const TensorOptions& options = kLong);
+Tensor randint(int64_t low, int64_t high, IntArrayRef size, const TensorOptions& options = kLong);
+Tensor randint(int64_t low, int64_t high, IntArrayRef size, const optional<Generator>& generator,
+               const TensorOptions& options = kLong);
+Tensor randint_like(const Tensor& self, int64_t high, const TensorOptions& options = {});
+Tensor randint_like(const Tensor& self, int64_t low, int64_t high, const TensorOptions& options = {});
+Tensor randperm(int64_t n, const TensorOptions& options = kLong);
+Tensor randperm(int64_t n, const optional<Generator>& generator, const TensorOptions& options = kLong);
+
+// --- draws that depend on tensors: those whose checks need values evaluate them
+// --------------------------------------------------------------------------------
+Tensor bernoulli(const Tensor& self,
+                 const optional<Generator>& generator = nullopt);  // 1 with probability self
+Tensor bernoulli(const Tensor& self, double p, const optional<Generator>& generator = nullopt);
+Tensor normal(const Tensor& mean, double std = 1, const optional<Generator>& generator = nullopt);
+Tensor normal(double mean, const Tensor& std, const optional<Generator>& generator = nullopt);
+Tensor normal(const Tensor& mean, const Tensor& std, const optional<Generator>& generator = nullopt);
+Tensor normal(double mean, double std, IntArrayRef size, const optional<Generator>& generator = nullopt,
+              const TensorOptions& options = {});
+// Indices (int64) drawn by the weights in the rows of self: [num_samples], or [rows, num_samples].
+Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement = false,
+                   const optional<Generator>& generator = nullopt);
+Tensor poisson(const Tensor& self, const optional<Generator>& generator = nullopt);  // rates -> counts
+
+// --- dropout: input itself unless train and p > 0
+// --------------------------------------------------------------------------------
+Tensor dropout(const Tensor& input, double p, bool train);
+Tensor feature_dropout(const Tensor& input, double p, bool train);  // whole channels: one draw per (n, c)
+Tensor alpha_dropout(const Tensor& input, double p, bool train);    // keeps mean and variance, for SELU
+Tensor feature_alpha_dropout(const Tensor& input, double p, bool train);
+
+}  // namespace tenon

@@ -1,0 +1,496 @@
+// The distributions over the word stream. Words are drawn in chunks that stay in the nearest cache; the
+// float32 and float64 uniforms, float32 normals and Bernoulli draws vectorise, the rest is bound by libm.
+#include "random_fill.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+#include <utility>
+
+#include "tenon/types.h"
+#include "vectorised.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-math-errno")  // or no loop with a square root vectorises
+#endif
+
+namespace tenon {
+namespace {
+
+using ir::DType;
+using Engine = RandomEngine;
+
+constexpr int64_t kChunk = 1024;
+
+// step(words, at, n): the words of elements at ... at + n - 1.
+template <int kWordsEach, typename Step>
+void in_chunks(Engine& engine, int64_t count, Step step) {
+  uint32_t words[kChunk * kWordsEach];
+  for (int64_t at = 0; at < count; at += kChunk) {
+    const int64_t n = std::min(kChunk, count - at);
+    engine.words(words, static_cast<size_t>(n * kWordsEach));
+    step(static_cast<const uint32_t*>(words), at, n);
+  }
+}
+
+// Calls f with a null pointer to the C++ type of the elements.
+template <typename F>
+void with_type(DType dtype, F f) {
+  switch (dtype) {
+    case DType::Bool: return f(static_cast<bool*>(nullptr));
+    case DType::U8: return f(static_cast<uint8_t*>(nullptr));
+    case DType::I8: return f(static_cast<int8_t*>(nullptr));
+    case DType::I16: return f(static_cast<int16_t*>(nullptr));
+    case DType::I32: return f(static_cast<int32_t*>(nullptr));
+    case DType::I64: return f(static_cast<int64_t*>(nullptr));
+    case DType::F16: return f(static_cast<Half*>(nullptr));
+    case DType::BF16: return f(static_cast<BFloat16*>(nullptr));
+    case DType::F32: return f(static_cast<float*>(nullptr));
+    case DType::F64: return f(static_cast<double*>(nullptr));
+  }
+}
+
+template <typename T>
+constexpr bool is_half = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+template <typename T>
+T converted(int64_t value) {
+  if constexpr (is_half<T>)
+    return T(static_cast<float>(value));
+  else
+    return static_cast<T>(value);
+}
+template <typename T>
+T converted(double value) {
+  if constexpr (is_half<T>)
+    return T(static_cast<float>(value));
+  else if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(value);
+  else
+    return converted<T>(ir::to_int64(ir::constant(DType::I64, value)));
+}
+
+template <typename Number>
+void store(Elements out, int64_t at, const Number* values, int64_t n) {
+  with_type(out.dtype, [&]<typename T>(T*) {
+    T* to = static_cast<T*>(out.data) + at;
+    for (int64_t i = 0; i < n; ++i) to[i] = converted<T>(values[i]);
+  });
+}
+
+// --- uniform
+// ----------------------------------------------------------------------------------------------------------
+
+// The low `digits` (at most 24) bits of a word as a fraction: exact.
+TENON_INLINE inline float unit_float(uint32_t w, int digits) {
+  const uint32_t one = uint32_t{1} << digits;
+  return static_cast<float>(static_cast<int32_t>(w & (one - 1))) * (1.0f / static_cast<float>(one));
+}
+
+// The low 53 bits of a pair of words as a fraction: exact. In halves, as int32 -> double is what machines
+// have.
+TENON_INLINE inline double unit_double(uint32_t high, uint32_t low) {
+  const auto top = static_cast<double>(static_cast<int32_t>(high & 0x1fffffu));
+  const double rest = static_cast<double>(static_cast<int32_t>(low ^ 0x80000000u)) + 0x1p31;
+  return (top * 0x1p32 + rest) * 0x1p-53;
+}
+
+void unit_floats(Engine& engine, float* out, int64_t count, int digits) {
+  in_chunks<1>(engine, count, [=](const uint32_t* w, int64_t at, int64_t n) {
+    vectorised([=]() TENON_INLINE {
+      for (int64_t i = 0; i < n; ++i) out[at + i] = unit_float(w[i], digits);
+    });
+  });
+}
+
+void unit_doubles(Engine& engine, double* out, int64_t count) {
+  in_chunks<2>(engine, count, [=](const uint32_t* w, int64_t at, int64_t n) {
+    vectorised([=]() TENON_INLINE {
+      for (int64_t i = 0; i < n; ++i) out[at + i] = unit_double(w[2 * i], w[2 * i + 1]);
+    });
+  });
+}
+
+// f(u) of a uniform double each.
+template <typename F>
+void fill_from_doubles(Engine& engine, Elements out, F f) {
+  double values[kChunk];
+  for (int64_t at = 0; at < out.count; at += kChunk) {
+    const int64_t n = std::min(kChunk, out.count - at);
+    unit_doubles(engine, values, n);
+    for (int64_t i = 0; i < n; ++i) values[i] = f(values[i]);
+    store(out, at, values, n);
+  }
+}
+
+void fill_uniform_float(Engine& engine, float* out, int64_t count, float from, float to) {
+  const float width = to - from;
+  in_chunks<1>(engine, count, [=](const uint32_t* w, int64_t at, int64_t n) {
+    vectorised([=]() TENON_INLINE {
+      for (int64_t i = 0; i < n; ++i) out[at + i] = std::fma(unit_float(w[i], 24), width, from);
+    });
+  });
+}
+
+void fill_uniform_double(Engine& engine, double* out, int64_t count, double from, double to) {
+  const double width = to - from;
+  in_chunks<2>(engine, count, [=](const uint32_t* w, int64_t at, int64_t n) {
+    vectorised([=]() TENON_INLINE {
+      for (int64_t i = 0; i < n; ++i)
+        out[at + i] = std::fma(unit_double(w[2 * i], w[2 * i + 1]), width, from);
+    });
+  });
+}
+
+// The bounds and their distance are halves; the formula is float32.
+template <typename T>
+void fill_uniform_half(Engine& engine, T* out, int64_t count, double from, double to) {
+  constexpr int digits = std::is_same_v<T, Half> ? 11 : 8;
+  const float low = T(static_cast<float>(from)), high = T(static_cast<float>(to)), width = T(high - low);
+  in_chunks<1>(engine, count, [=](const uint32_t* w, int64_t at, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) out[at + i] = T(std::fma(unit_float(w[i], digits), width, low));
+  });
+}
+
+// --- normal
+// -----------------------------------------------------------------------------------------------------------
+
+// log and sincos of S. Moshier's Cephes library in single precision, with the fused steps of PyTorch's AVX2
+// build. 0 < x <= 1.
+TENON_INLINE inline float cephes_log(float x) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &x, sizeof bits);
+  const auto exponent = static_cast<float>(static_cast<int32_t>(bits >> 23) - 126);
+  bits = (bits & 0x007fffffu) | 0x3f000000u;
+  float mantissa = 0;  // in [0.5, 1)
+  std::memcpy(&mantissa, &bits, sizeof bits);
+  const bool small = mantissa < 0.707106781186547524f;
+  const float e = exponent - (small ? 1.0f : 0.0f);
+  const float m = (mantissa - 1.0f) + (small ? mantissa : 0.0f);
+  const float z = m * m;
+  float y = 7.0376836292e-2f;
+  y = std::fma(y, m, -1.1514610310e-1f);
+  y = std::fma(y, m, 1.1676998740e-1f);
+  y = std::fma(y, m, -1.2420140846e-1f);
+  y = std::fma(y, m, 1.4249322787e-1f);
+  y = std::fma(y, m, -1.6668057665e-1f);
+  y = std::fma(y, m, 2.0000714765e-1f);
+  y = std::fma(y, m, -2.4999993993e-1f);
+  y = std::fma(y, m, 3.3333331174e-1f);
+  y = std::fma(y * m, z, e * -2.12194440e-4f) - z * 0.5f;
+  return std::fma(e, 0.693359375f, m + y);
+}
+
+struct SineCosine {
+  float sine, cosine;
+};
+
+// 0 <= x < 8192.
+TENON_INLINE inline SineCosine cephes_sincos(float x) {
+  const int32_t octant = (static_cast<int32_t>(x * 1.27323954473516f) + 1) & ~1;
+  const auto y = static_cast<float>(octant);
+  x = std::fma(y, -0.78515625f, x);  // x - y * pi/4 in three steps
+  x = std::fma(y, -2.4187564849853515625e-4f, x);
+  x = std::fma(y, -3.77489497744594108e-8f, x);
+  const float z = x * x;
+  float c = 2.443315711809948e-5f;
+  c = std::fma(c, z, -1.388731625493765e-3f);
+  c = std::fma(c, z, 4.166664568298827e-2f);
+  c = std::fma(c * z, z, -(z * 0.5f)) + 1.0f;
+  float s = -1.9515295891e-4f;
+  s = std::fma(s, z, 8.3321608736e-3f);
+  s = std::fma(s, z, -1.6666654611e-1f);
+  s = std::fma(s * z, x, x);
+  const bool swapped = (octant & 2) != 0;
+  const float sine = swapped ? c : s, cosine = swapped ? s : c;
+  return {(octant & 4) != 0 ? -sine : sine, ((octant + 2) & 4) != 0 ? -cosine : cosine};
+}
+
+// Box-Muller on blocks of 16 uniforms: pairs (j, j + 8) become r cos and r sin.
+void normal_floats(const float* u, float* out, int64_t blocks, float mean, float std) {
+  constexpr auto two_pi = static_cast<float>(2 * std::numbers::pi);
+  vectorised([=]() TENON_INLINE {
+    for (int64_t b = 0; b < blocks; ++b) {
+      const float* in = u + 16 * b;
+      float* to = out + 16 * b;
+      for (int j = 0; j < 8; ++j) {
+        const float radius = std::sqrt(-2.0f * cephes_log(1.0f - in[j]));
+        const SineCosine angle = cephes_sincos(two_pi * in[j + 8]);
+        to[j] = std::fma(radius * angle.cosine, std, mean);
+        to[j + 8] = std::fma(radius * angle.sine, std, mean);
+      }
+    }
+  });
+}
+
+void normal_doubles(const double* u, double* out, int64_t blocks, double mean, double std) {
+  for (int64_t i = 0; i < 16 * blocks; i = (i & 15) == 7 ? i + 9 : i + 1) {
+    const double radius = std::sqrt(-2 * std::log(1 - u[i]));
+    const double angle = 2 * std::numbers::pi * u[i + 8];
+    out[i] = std::fma(radius * std::cos(angle), std, mean);
+    out[i + 8] = std::fma(radius * std::sin(angle), std, mean);
+  }
+}
+
+template <typename T>
+float rounded(float x) {
+  return T(x);
+}
+
+// float16 rounds the radius, the angle and the result; bfloat16 every operation.
+template <typename T>
+void normal_halves(const float* u, T* out, int64_t blocks, float mean, float std) {
+  constexpr bool always = std::is_same_v<T, BFloat16>;
+  auto step = [](float x) { return always ? rounded<T>(x) : x; };
+  mean = rounded<T>(mean);
+  std = rounded<T>(std);
+  for (int64_t i = 0; i < 16 * blocks; i = (i & 15) == 7 ? i + 9 : i + 1) {
+    const float logarithm = step(std::log(rounded<T>(1 - u[i])));
+    const float radius = rounded<T>(std::sqrt(step(-2 * logarithm)));
+    const float angle = rounded<T>(static_cast<float>(2 * std::numbers::pi * static_cast<double>(u[i + 8])));
+    out[i] = T(step(step(radius * step(std::cos(angle))) * std) + mean);
+    out[i + 8] = T(step(step(radius * step(std::sin(angle))) * std) + mean);
+  }
+}
+
+// draw(u, n) makes uniforms, transform(u, out, blocks) turns blocks of 16 into normals. What is left over
+// after the whole blocks is drawn too, but the last 16 elements are drawn once more.
+template <typename Uniform, typename T, typename Draw, typename Transform>
+void fill_blocks(T* out, int64_t count, Draw draw, Transform transform) {
+  static_assert(kChunk % 16 == 0);
+  Uniform u[kChunk];
+  const int64_t whole = count / 16 * 16;
+  for (int64_t at = 0; at < whole; at += kChunk) {
+    const int64_t n = std::min(kChunk, whole - at);
+    draw(u, n);
+    transform(u, out + at, n / 16);
+  }
+  if (whole == count) return;
+  draw(u, count - whole);
+  draw(u, 16);
+  transform(u, out + count - 16, 1);
+}
+
+void fill_normal_blocks(Engine& engine, Elements out, double mean, double std) {
+  const auto mean32 = static_cast<float>(mean), std32 = static_cast<float>(std);
+  auto floats = [&](int digits) {
+    return [&, digits](float* u, int64_t n) { unit_floats(engine, u, n, digits); };
+  };
+  auto halves = [=](const float* u, auto* to, int64_t blocks) {
+    normal_halves(u, to, blocks, mean32, std32);
+  };
+  switch (out.dtype) {
+    case DType::F16: return fill_blocks<float>(static_cast<Half*>(out.data), out.count, floats(11), halves);
+    case DType::BF16:
+      return fill_blocks<float>(static_cast<BFloat16*>(out.data), out.count, floats(8), halves);
+    case DType::F32:
+      return fill_blocks<float>(
+          static_cast<float*>(out.data), out.count, floats(24),
+          [=](const float* u, float* to, int64_t blocks) { normal_floats(u, to, blocks, mean32, std32); });
+    default:
+      return fill_blocks<double>(
+          static_cast<double*>(out.data), out.count,
+          [&](double* u, int64_t n) { unit_doubles(engine, u, n); },
+          [=](const double* u, double* to, int64_t blocks) { normal_doubles(u, to, blocks, mean, std); });
+  }
+}
+
+// One normal of a pair, Box-Muller in double; the engine holds the other back.
+double standard_normal(Engine& engine) {
+  if (engine.held_normal) return *std::exchange(engine.held_normal, std::nullopt);
+  const double u1 = uniform_double(engine), u2 = uniform_double(engine);
+  const double radius = std::sqrt(-2 * std::log(1 - u2)), angle = 2 * std::numbers::pi * u1;
+  engine.held_normal = radius * std::sin(angle);
+  return radius * std::cos(angle);
+}
+
+template <typename F>
+void fill_from_normals(Engine& engine, Elements out, F f) {
+  double values[kChunk];
+  for (int64_t at = 0; at < out.count; at += kChunk) {
+    const int64_t n = std::min(kChunk, out.count - at);
+    for (int64_t i = 0; i < n; ++i) values[i] = f(standard_normal(engine));
+    store(out, at, values, n);
+  }
+}
+
+// --- integers
+// ---------------------------------------------------------------------------------------------------------
+
+// w % divisor by two multiplications (D. Lemire, O. Kaser, N. Kurz, "Faster remainder by direct computation",
+// 2019): exact for every pair of 32-bit numbers.
+class Remainder32 {
+ public:
+  explicit Remainder32(uint32_t divisor) : divisor_(divisor), inverse_(~uint64_t{0} / divisor + 1) {}
+  uint32_t operator()(uint32_t w) const {
+    __extension__ using uint128 = unsigned __int128;
+    return static_cast<uint32_t>((uint128{inverse_ * w} * divisor_) >> 64);
+  }
+
+ private:
+  uint64_t divisor_, inverse_;
+};
+
+// f(word) as int64, with words of 32 or of 64 bits.
+template <typename F>
+void fill_from_words(Engine& engine, Elements out, bool wide, F f) {
+  int64_t values[kChunk];
+  if (wide) {
+    in_chunks<2>(engine, out.count, [&](const uint32_t* w, int64_t at, int64_t n) {
+      for (int64_t i = 0; i < n; ++i) values[i] = f(uint64_t{w[2 * i]} << 32 | w[2 * i + 1]);
+      store(out, at, values, n);
+    });
+  } else {
+    in_chunks<1>(engine, out.count, [&](const uint32_t* w, int64_t at, int64_t n) {
+      for (int64_t i = 0; i < n; ++i) values[i] = f(uint64_t{w[i]});
+      store(out, at, values, n);
+    });
+  }
+}
+
+// --- Poisson
+// -----------------------------------------------------------------------------------------------------------
+
+double poisson_sample(Engine& engine, double rate) {
+  if (rate == 0) return 0;
+  if (rate < 10) {  // as many uniforms as it takes for their product to fall to exp(-rate)
+    const double limit = std::exp(-rate);
+    double count = 0;
+    for (double product = uniform_double(engine); product > limit; product *= uniform_double(engine)) ++count;
+    return count;
+  }
+  // Transformed rejection with squeeze: W. Hörmann, "The transformed rejection method for generating Poisson
+  // random variables", 1993, algorithm PTRS.
+  const double b = 0.931 + 2.53 * std::sqrt(rate), a = -0.059 + 0.02483 * b;
+  const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), accept_below = 0.9277 - 3.6224 / (b - 2);
+  for (;;) {
+    const double u = uniform_double(engine) - 0.5, v = uniform_double(engine);
+    const double us = 0.5 - std::abs(u);
+    const double k = std::floor((2 * a / us + b) * u + rate + 0.43);
+    if (us >= 0.07 && v <= accept_below) return k;
+    if (k < 0 || (us < 0.013 && v > us)) continue;
+    int sign = 0;
+    const double density = -rate + k * std::log(rate) - lgamma_r(k + 1, &sign);
+    if (std::log(v) + std::log(inverse_alpha) - std::log(a / (us * us) + b) <= density) return k;
+  }
+}
+
+}  // namespace
+
+double uniform_double(Engine& engine) {
+  uint32_t w[2];
+  engine.words(w, 2);
+  return unit_double(w[0], w[1]);
+}
+
+void fill_uniform(Engine& engine, Elements out, double from, double to) {
+  switch (out.dtype) {
+    case DType::F16: return fill_uniform_half(engine, static_cast<Half*>(out.data), out.count, from, to);
+    case DType::BF16: return fill_uniform_half(engine, static_cast<BFloat16*>(out.data), out.count, from, to);
+    case DType::F32:
+      return fill_uniform_float(engine, static_cast<float*>(out.data), out.count, static_cast<float>(from),
+                                static_cast<float>(to));
+    default: return fill_uniform_double(engine, static_cast<double*>(out.data), out.count, from, to);
+  }
+}
+
+void fill_normal(Engine& engine, Elements out, double mean, double std, bool contiguous) {
+  if (contiguous && out.count >= 16) return fill_normal_blocks(engine, out, mean, std);
+  fill_from_normals(engine, out, [=](double x) { return x * std + mean; });
+}
+
+void fill_integers(Engine& engine, Elements out, int64_t base, uint64_t range) {
+  const auto start = static_cast<uint64_t>(base);
+  auto from_start = [=](uint64_t offset) { return static_cast<int64_t>(start + offset); };
+  const bool whole = range == 0, large = whole || range >= uint64_t{1} << 32;
+  const bool wide = large && (out.dtype == DType::I64 || out.dtype == DType::F64 || out.dtype == DType::F32 ||
+                              out.dtype == DType::BF16);
+  if (whole || (large && !wide)) {
+    fill_from_words(engine, out, wide, from_start);
+  } else if (large) {
+    fill_from_words(engine, out, true, [=](uint64_t w) { return from_start(w % range); });
+  } else {
+    const Remainder32 remainder(static_cast<uint32_t>(range));
+    fill_from_words(engine, out, false,
+                    [=](uint64_t w) { return from_start(remainder(static_cast<uint32_t>(w))); });
+  }
+}
+
+void fill_any_integers(Engine& engine, Elements out) {
+  uint64_t range = 0;
+  switch (out.dtype) {
+    case DType::Bool: range = 2; break;
+    case DType::U8: range = uint64_t{1} << 8; break;
+    case DType::I8: range = uint64_t{1} << 7; break;
+    case DType::I16: range = uint64_t{1} << 15; break;
+    case DType::I32: range = uint64_t{1} << 31; break;
+    case DType::I64: range = uint64_t{1} << 63; break;
+    case DType::F16: range = (uint64_t{1} << 11) + 1; break;
+    case DType::BF16: range = (uint64_t{1} << 8) + 1; break;
+    case DType::F32: range = (uint64_t{1} << 24) + 1; break;
+    case DType::F64: range = (uint64_t{1} << 53) + 1; break;
+  }
+  fill_integers(engine, out, 0, range);
+}
+
+void fill_bernoulli(Engine& engine, Elements out, double p) {
+  // u * 2^-53 < p exactly if the integer u is below p * 2^53, rounded up.
+  const auto bound = static_cast<uint64_t>(std::ceil(p * 0x1p53));
+  uint8_t hits[kChunk];
+  in_chunks<2>(engine, out.count, [&](const uint32_t* w, int64_t at, int64_t n) {
+    uint8_t* to = out.dtype == DType::Bool ? static_cast<uint8_t*>(out.data) + at : hits;
+    vectorised([=]() TENON_INLINE {
+      for (int64_t i = 0; i < n; ++i) to[i] = (uint64_t{w[2 * i] & 0x1fffffu} << 32 | w[2 * i + 1]) < bound;
+    });
+    if (out.dtype == DType::Bool) return;
+    with_type(out.dtype, [&]<typename T>(T*) {
+      const T zero = converted<T>(int64_t{0}), one = converted<T>(int64_t{1});
+      for (int64_t i = 0; i < n; ++i) static_cast<T*>(out.data)[at + i] = hits[i] ? one : zero;
+    });
+  });
+}
+
+void fill_bernoulli(Engine& engine, Elements out, const double* p) {
+  fill_from_doubles(engine, out, [&](double u) { return u < *p++ ? 1.0 : 0.0; });
+}
+
+void fill_bernoulli(Engine& engine, Elements out, const float* p) {
+  fill_from_words(engine, out, false,
+                  [&](uint64_t w) -> int64_t { return unit_float(static_cast<uint32_t>(w), 24) < *p++; });
+}
+
+void fill_poisson(Engine& engine, Elements out, const double* rates) {
+  for (int64_t i = 0; i < out.count; ++i) {
+    const double count = poisson_sample(engine, rates[i]);
+    store(out, i, &count, 1);
+  }
+}
+
+void fill_exponential(Engine& engine, Elements out, double rate) {
+  fill_from_doubles(engine, out, [=](double u) { return -1.0 / rate * std::log(1 - u); });
+}
+
+void fill_log_normal(Engine& engine, Elements out, double mean, double std) {
+  fill_from_normals(engine, out, [=](double x) { return std::exp(x * std + mean); });
+}
+
+void fill_cauchy(Engine& engine, Elements out, double median, double sigma) {
+  fill_from_doubles(engine, out,
+                    [=](double u) { return median + sigma * std::tan(std::numbers::pi * (u - 0.5)); });
+}
+
+void fill_geometric(Engine& engine, Elements out, double p) {
+  fill_from_doubles(engine, out, [=](double u) { return std::ceil(std::log(u) / std::log(1 - p)); });
+}
+
+void fill_permutation(Engine& engine, int64_t* out, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) out[i] = i;
+  in_chunks<1>(engine, count - 1, [=](const uint32_t* w, int64_t at, int64_t n) {
+    for (int64_t i = at; i < at + n; ++i)
+      std::swap(out[i],
+                out[i + static_cast<int64_t>(uint64_t{w[i - at]} % static_cast<uint64_t>(count - i))]);
+  });
+}
+
+}  // namespace tenon
