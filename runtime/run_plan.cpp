@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 #include "codegen/interpreter/interpreter.h"
@@ -72,7 +73,7 @@ class Run {
     for (const PlanOutput& o : plan_->outputs) {
       nodes_.emplace_back(node(o.node));
       if (o.alias >= 0) {
-        buffers_.push_back(buffer_of(*node(o.alias)));
+        buffers_.push_back(unshared(buffer_of(*node(o.alias))));
       } else if (o.same_as >= 0) {
         buffers_.push_back(buffers_[static_cast<size_t>(o.same_as)]);
       } else if (o.donor >= 0 && donates(o.donor)) {
@@ -82,6 +83,14 @@ class Run {
       }
     }
     if (plan_->arena_bytes > 0) arena_ = Buffer::allocate(static_cast<size_t>(plan_->arena_bytes));
+  }
+
+  // An output must not change when outsiders write memory that they know of.
+  static std::shared_ptr<Buffer> unshared(std::shared_ptr<Buffer> buffer) {
+    if (!buffer->exposed) return buffer;
+    auto copy = Buffer::allocate(buffer->bytes());
+    if (buffer->bytes() > 0) std::memcpy(copy->data(), buffer->data(), buffer->bytes());
+    return copy;
   }
 
   Leftovers adopted_inputs() const {
