@@ -146,10 +146,12 @@ class Contraction {
   // in place.
   int32_t pack(int vectors) {
     const ir::Instr& right = nest_.instr(right_);
-    if (column_ < 0 || right.op != Op::Load || register_rows_ == 1 || !right.guards.empty()) return -1;
+    if (column_ < 0 || right.op != Op::Load || register_rows_ == 1) return -1;
     ir::Index::Stride across = right.index.stride(column_), along = right.index.stride(k_);
     int64_t bytes = c_.extent(k_) * c_.extent(column_) * ir::item_size(right.dtype);
-    if (across.ok && (across.value == 0 || (across.value == 1 && bytes <= kLargeBytes))) return -1;
+    // Guards (a padded image) are settled once, not for each row.
+    bool in_place = across.ok && (across.value == 0 || (across.value == 1 && bytes <= kLargeBytes));
+    if (in_place && right.guards.empty()) return -1;
     int64_t tile = int64_t{vectors} * nest_.lanes();
     int32_t panel = b_.add_buffer({"panel" + std::to_string(c_.out.tree.buffers.size()), right.dtype,
                                    ir::Space::Local, nest_.size_slot(c_.extent(k_) * tile), 0});

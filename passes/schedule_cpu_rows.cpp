@@ -141,8 +141,14 @@ class Rows {
       base = c_.mul(outer, nest_.size(length_));
     }
     inner_.clear();
+    // What is computed from a value that is read back stays with it, though it may not vary.
+    std::vector<bool> late(c_.kernel.instrs.size(), false);
+    for (Value v : plan_.carried_in[static_cast<size_t>(l)]) late[static_cast<size_t>(v)] = true;
     for (Value v : plan_.full[static_cast<size_t>(l)]) {
-      if (nest_.varies(v) || nest_.lanes() == 1) {
+      const ir::Instr& in = nest_.instr(v);
+      late[static_cast<size_t>(v)] = std::any_of(in.args.begin(), in.args.end(),
+                                                 [&](Value a) { return late[static_cast<size_t>(a)]; });
+      if (nest_.varies(v) || nest_.lanes() == 1 || late[static_cast<size_t>(v)]) {
         inner_.push_back(v);
       } else {
         nest_.emit(v);

@@ -141,7 +141,67 @@ TEST_CASE("a contraction keeps its epilogue and reads its operands from memory")
   CHECK(result.kernels[0].kernel.name == "exp");
   CHECK(result.kernels[1].kernel.name == "dot_add");
   REQUIRE(result.refusals.size() == 1);
-  CHECK(result.refusals[0].reason == "its reader reads it with a guard or as an operand of a contraction");
+  CHECK(result.refusals[0].reason ==
+        "its reader reads it with a guard, in overlapping windows or as an operand of a contraction");
+}
+
+TEST_CASE("a convolution is one contraction over windows of the image: nothing is padded or unrolled in memory") {
+  FusionResult result = fuse_text(R"(graph @conv(%x: f32[8,16,32,32], %w: f32[32,144]) {
+  %z = const 0 : f32[]
+  %p = pad %x, %z lo=[0,0,1,1] hi=[0,0,1,1] : f32[8,16,34,34]
+  %s = strided %p sizes=[8,16,3,3,32,32] strides=[18496,1156,34,1,34,1] offset=0 : f32[8,16,3,3,32,32]
+  %c = reshape %s [8,144,1024] : f32[8,144,1024]
+  %1 = reshape %w [1,32,144] : f32[1,32,144]
+  %2 = expand %1 [8,32,144] : f32[8,32,144]
+  %3 = dot %2, %c : f32[8,32,1024]
+  return %3
+}
+)");
+  REQUIRE(result.kernels.size() == 1);
+  CHECK(ir::print(result.kernels[0].kernel) ==
+        R"(kernel @pad_dot(x0: f32 in[131072], x1: f32 in[4608], y0: f32 out[262144], a0: f32 scalar) {
+  axes i: 8 parallel, j: 32 parallel, k: 1024 parallel, c: 144 contract
+  map i j k        : %0 = scalar a0 : f32
+  contract i j k|c : %1 = load x0[16384*i + k + 1024*(c / 9) + c mod 3 + 32*((c mod 9) / 3) - 33] if 0 <= k / 32 + (c mod 9) / 3 - 1 < 32 and 0 <= k mod 32 + c mod 3 - 1 < 32 else %0 : f32
+  contract i j k|c : %2 = load x1[144*j + c] : f32
+  reduce i j k|c   : %3 = contract %2, %1 : f32
+  map i j k        : store y0[32768*i + 1024*j + k], %3
+}
+)");
+}
+
+TEST_CASE("pooling with the window in front reduces down columns, with the guard of the pad") {
+  FusionResult result = fuse_text(R"(graph @pool(%x: f32[2,8,8]) {
+  %z = const -inf : f32[]
+  %p = pad %x, %z lo=[0,1,1] hi=[0,1,1] : f32[2,10,10]
+  %s = strided %p sizes=[3,3,2,4,4] strides=[10,1,100,20,2] offset=0 : f32[3,3,2,4,4]
+  %m = reduce.max %s dims=[0,1] : f32[1,1,2,4,4]
+  return %m
+}
+)");
+  REQUIRE(result.kernels.size() == 1);
+  CHECK(ir::print(result.kernels[0].kernel) ==
+        R"(kernel @pad_max(x0: f32 in[128], y0: f32 out[32], a0: f32 scalar) {
+  axes i: 2 parallel, j: 4 parallel, k: 4 parallel, r: 9 inner
+  map i j k      : %0 = scalar a0 : f32
+  map i j k r    : %1 = load x0[64*i + 16*j + 2*k + 8*(r / 3) + r mod 3 - 9] if 0 <= 2*j + r / 3 - 1 < 8 and 0 <= 2*k + r mod 3 - 1 < 8 else %0 : f32
+  reduce i j k|r : %2 = reduce.max %1 columns : f32
+  map i j k      : store y0[16*i + 4*j + k], %2
+}
+)");
+}
+
+TEST_CASE("what overlapping windows read is computed once; windows side by side read through") {
+  auto windows = [](const char* strides) {
+    return fuse_text(std::string("graph @g(%x: f32[64]) {\n  %1 = exp %x : f32[64]\n"
+                                 "  %2 = strided %1 sizes=[8,4] strides=") +
+                     strides + " offset=3 : f32[8,4]\n  %3 = neg %2 : f32[8,4]\n  return %3\n}\n");
+  };
+  CHECK(windows("[4,1]").kernels.size() == 1);
+  FusionResult overlapping = windows("[2,1]");
+  CHECK(overlapping.kernels.size() == 2);
+  CHECK(overlapping.refusals.at(0).reason ==
+        "its reader reads it with a guard, in overlapping windows or as an operand of a contraction");
 }
 
 TEST_CASE("what stays apart says why") {

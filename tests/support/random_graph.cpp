@@ -306,9 +306,63 @@ class Generator {
     return make(Op::Cat, parts, {&dim, 1});
   }
 
+  // Any places of x, some of them more than once.
+  NodeRef strided(const NodeRef& x) {
+    if (x->numel() == 0) return x;
+    const int64_t offset = random_.chance(50) ? 0 : random_.below(x->numel());
+    int64_t left = x->numel() - 1 - offset, count = 1;
+    Dims sizes, strides;
+    for (int64_t rank = random_.between(0, 4); rank > 0; --rank) {
+      const int64_t stride = random_.chance(20)   ? 0
+                             : random_.chance(40) ? random_.between(1, 3)
+                                                  : random_.between(1, left + 1);
+      int64_t most = stride == 0 ? 9 : left / stride + 1;
+      most = std::min(most, options_.max_numel / count);
+      const int64_t size = random_.chance(60) ? most : random_.between(1, most);
+      sizes.push_back(size);
+      strides.push_back(stride);
+      left -= (size - 1) * stride;
+      count *= size;
+    }
+    Dims ints = sizes;
+    ints.append(strides.data(), strides.size());
+    ints.push_back(offset);
+    return make(Op::Strided, {x}, ints);
+  }
+
+  // Sliding windows over one or two dims, as convolutions and pooling see them, in front or behind.
+  NodeRef windows(const NodeRef& x) {
+    if (x->numel() == 0 || x->rank() == 0) return x;
+    const Dims all = ir::contiguous_strides(x->shape());
+    Dims sizes, strides, inner, inner_strides;
+    int64_t count = 1;
+    for (size_t d = 0; d < x->shape().size(); ++d) {
+      const int64_t extent = x->shape()[d];
+      const bool slides = random_.chance(50);
+      const int64_t window = slides ? random_.between(1, std::min<int64_t>(extent, 4)) : 1;
+      const int64_t step = slides ? random_.between(1, 3) : 1;
+      sizes.push_back((extent - window) / step + 1);
+      strides.push_back(all[d] * step);
+      count *= sizes.back() * window;
+      if (!slides) continue;
+      inner.push_back(window);
+      inner_strides.push_back(all[d]);
+    }
+    if (count > options_.max_numel) return x;
+    const bool in_front = random_.chance(50);
+    Dims ints = in_front ? inner : sizes;
+    auto append = [&](const Dims& dims) { ints.append(dims.data(), dims.size()); };
+    append(in_front ? sizes : inner);
+    append(in_front ? inner_strides : strides);
+    append(in_front ? strides : inner_strides);
+    ints.push_back(0);
+    return make(Op::Strided, {x}, ints);
+  }
+
   NodeRef movement() {
     const NodeRef x = any();
-    switch (random_.below(8)) {
+    switch (random_.below(10)) {
+      case 8: return random_.chance(50) ? windows(x) : strided(x);
       case 0: return make(Op::Permute, {x}, shuffled_dims(x->rank()));
       case 1: return expand(x);
       case 2: return slice(x);
