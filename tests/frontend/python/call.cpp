@@ -139,6 +139,7 @@ const Table& table() {
     add_elementwise(t);
     add_shape(t);
     add_indexing(t);
+    add_order(t);
     add_reductions(t);
     add_products(t);
     add_creation(t);

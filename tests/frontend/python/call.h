@@ -81,6 +81,7 @@ const Function* find_function(const std::string& full_name);
 void add_elementwise(Table& t);
 void add_shape(Table& t);
 void add_indexing(Table& t);
+void add_order(Table& t);
 void add_reductions(Table& t);
 void add_products(Table& t);
 void add_creation(Table& t);
