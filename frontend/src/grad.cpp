@@ -33,6 +33,19 @@ void attach_to_base(const Tensor& view) {
   attach(view, std::move(fn), ViewOrigin::Single);
 }
 
+// The function made what was written to self; the tensor that self shows comes of it as well.
+void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn) {
+  clock_ticks.fetch_add(1, std::memory_order_relaxed);
+  const Tensor& base = impl(self).base;
+  if (!base.defined()) return attach(self, fn, ViewOrigin::Single);
+  auto copy_slices = std::make_shared<GradFn>("CopySlices");
+  if (requires_grad(base)) copy_slices->edges.push_back(edge_to(base));
+  copy_slices->edges.push_back({fn, static_cast<int64_t>(fn->outputs.size()), Tensor(), node_of(self)});
+  fn->outputs.push_back(node_of(self));
+  attach(base, std::move(copy_slices), ViewOrigin::Single);
+  attach_to_base(self);
+}
+
 }  // namespace
 
 bool GradMode::is_enabled() { return grad_mode; }
@@ -140,16 +153,16 @@ void written(const Tensor& self) {
 }
 
 void GradScope::wrote(const Tensor& self) {
-  if (!self.is_floating_point() || has_made(self)) return;
-  clock_ticks.fetch_add(1, std::memory_order_relaxed);
-  const Tensor& base = impl(self).base;
-  if (!base.defined()) return attach(self, fn_, ViewOrigin::Single);
-  auto copy_slices = std::make_shared<GradFn>("CopySlices");
-  if (requires_grad(base)) copy_slices->edges.push_back(edge_to(base));
-  copy_slices->edges.push_back({fn_, static_cast<int64_t>(fn_->outputs.size()), Tensor(), node_of(self)});
-  fn_->outputs.push_back(node_of(self));
-  attach(base, std::move(copy_slices), ViewOrigin::Single);
-  attach_to_base(self);
+  if (self.is_floating_point() && !has_made(self)) attach_write(self, fn_);
+}
+
+void written_as(const Tensor& self, const Tensor& result) {
+  if (GradScope::current() || !GradMode::is_enabled() || !self.is_floating_point()) return;
+  const History* history = history_of(result);
+  if (!history || !history->fn) return;
+  const std::shared_ptr<GradFn> fn = history->fn;
+  fn->outputs.pop_back();  // self takes the place of the result
+  attach_write(self, fn);
 }
 
 void adopt_view(const Tensor& source, const Tensor& view) {
@@ -236,7 +249,11 @@ Tensor& Tensor::detach_() {
   }
   return *this;
 }
-Tensor Tensor::data() const { return detach(); }
+Tensor Tensor::data() const {
+  Tensor result = detach();
+  impl(result).separate_versions();
+  return result;
+}
 void Tensor::set_data(const Tensor& new_data) const {
   check(!requires_grad() || !is_leaf() || new_data.is_floating_point(),
         "data set to a tensor that requires gradients must be floating point or complex dtype");

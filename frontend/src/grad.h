@@ -124,6 +124,8 @@ class GradScope {
 void check_writable(const Tensor& self);
 // self was written by the operation of the current scope: it and the tensor that it shows get its history.
 void written(const Tensor& self);
+// self was written with this result of an operation and takes over its history.
+void written_as(const Tensor& self, const Tensor& result);
 // What make_view owes to autograd: the base of the view, and a GradFn where no scope gives one.
 void adopt_view(const Tensor& source, const Tensor& view);
 

@@ -169,6 +169,17 @@ std::shared_ptr<runtime::Buffer> Storage::spare_readers() {
   return buffer;
 }
 
+void Storage::grow(int64_t bytes) {
+  const NodeRef node = value();
+  const int64_t item = ir::item_size(node->dtype()), wanted = (bytes + item - 1) / item;
+  if (wanted <= node->numel()) return;
+  const auto buffer = runtime::buffer_of(*node);
+  check(!buffer || !buffer->adopted(), "Trying to resize storage that is not resizable");
+  const NodeRef zero = ir::make_const(ir::constant(node->dtype(), int64_t{0}), Dims{});
+  if (node->numel() == 0) return set_value(ir::make_const({node->dtype(), 0}, Dims{wanted}));
+  set_value(ir::pad(ir::reshape(node, Dims{node->numel()}), zero, Dims{0}, Dims{wanted - node->numel()}));
+}
+
 // --- tensors
 // ----------------------------------------------------------------------------------------------------------
 

@@ -52,6 +52,8 @@ class Storage {
   bool exposed() const;
   // Of exposed memory, before it is written: pending readers get a copy. Returns the memory.
   std::shared_ptr<runtime::Buffer> spare_readers();
+  // To at least so many bytes, with zeros at the end. Error if the memory is somebody else's.
+  void grow(int64_t bytes);
 
  private:
   friend class TensorImpl;

@@ -2,25 +2,27 @@
 // from these lists; the files in frontend/src define each function once.
 #pragma once
 
-// Tensor name(self)
-#define TENON_UNARY_OPS(X)                                                                                 \
-  X(abs)                                                                                                   \
-  X(absolute)                                                                                              \
-  X(neg) X(negative) X(positive) X(sign) X(sgn) X(signbit) X(square) X(sqrt) X(rsqrt) X(reciprocal) X(exp) \
-      X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(arcsin) X(acos)     \
-          X(arccos) X(atan) X(arctan) X(sinh) X(cosh) X(tanh) X(asinh) X(arcsinh) X(acosh) X(arccosh)      \
-              X(atanh) X(arctanh) X(sigmoid) X(erf) X(erfc) X(erfinv) X(lgamma) X(floor) X(ceil) X(trunc)  \
-                  X(fix) X(round) X(frac) X(isnan) X(isinf) X(isfinite) X(logical_not) X(bitwise_not)      \
-                      X(relu) X(deg2rad) X(rad2deg)
+// Tensor name(self), and Tensor& name_(self)
+#define TENON_UNARY_INPLACE_OPS(X)                                                                       \
+  X(abs)                                                                                                 \
+  X(absolute)                                                                                            \
+  X(neg) X(negative) X(sign) X(sgn) X(square) X(sqrt) X(rsqrt) X(reciprocal) X(exp) X(exp2) X(expm1)     \
+      X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(arcsin) X(acos) X(arccos) X(atan)  \
+          X(arctan) X(sinh) X(cosh) X(tanh) X(asinh) X(arcsinh) X(acosh) X(arccosh) X(atanh) X(arctanh)  \
+              X(sigmoid) X(erf) X(erfc) X(erfinv) X(lgamma) X(floor) X(ceil) X(trunc) X(fix) X(round)    \
+                  X(frac) X(logical_not) X(bitwise_not) X(relu) X(deg2rad) X(rad2deg)
+// ... and those that are never in place
+#define TENON_UNARY_PURE_OPS(X) X(positive) X(signbit) X(isnan) X(isinf) X(isfinite)
+#define TENON_UNARY_OPS(X) TENON_UNARY_INPLACE_OPS(X) TENON_UNARY_PURE_OPS(X)
 
-// Tensor name(self, other), both tensors
-#define TENON_BINARY_TENSOR_OPS(X)                                                                      \
-  X(maximum)                                                                                            \
-  X(minimum)                                                                                            \
-  X(fmax) X(fmin) X(atan2) X(arctan2) X(hypot) X(logical_and) X(logical_or) X(logical_xor) X(logaddexp) \
-      X(logaddexp2)
+// Tensor name(self, other), both tensors, and Tensor& name_(self, other)
+#define TENON_BINARY_TENSOR_INPLACE_OPS(X) \
+  X(atan2) X(arctan2) X(hypot) X(logical_and) X(logical_or) X(logical_xor)
+#define TENON_BINARY_TENSOR_PURE_OPS(X) \
+  X(maximum) X(minimum) X(fmax) X(fmin) X(logaddexp) X(logaddexp2)
+#define TENON_BINARY_TENSOR_OPS(X) TENON_BINARY_TENSOR_INPLACE_OPS(X) TENON_BINARY_TENSOR_PURE_OPS(X)
 
-// Tensor name(self, other), other a tensor or a number
+// Tensor name(self, other), other a tensor or a number, and Tensor& name_(self, other)
 #define TENON_BINARY_OPS(X)                                                                              \
   X(mul)                                                                                                 \
   X(multiply)                                                                                            \

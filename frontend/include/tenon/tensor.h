@@ -77,15 +77,19 @@ class Tensor {
     if (impl_) detail::retain(impl_);
   }
   Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
-  Tensor& operator=(const Tensor& other) noexcept {
+  Tensor& operator=(const Tensor& other) & noexcept {
     Tensor copy(other);
     std::swap(impl_, copy.impl_);
     return *this;
   }
-  Tensor& operator=(Tensor&& other) noexcept {
+  Tensor& operator=(Tensor&& other) & noexcept {
     std::swap(impl_, other.impl_);
     return *this;
   }
+  // x[0] = v and x.index({...}) = v write into x. (What a tensor index selects is a copy: use index_put_.)
+  Tensor& operator=(const Tensor& other) && { return copy_(other); }
+  Tensor& operator=(Tensor&& other) && { return copy_(other); }
+  Tensor& operator=(const Scalar& value) && { return fill_(value); }
   ~Tensor() {
     if (impl_) detail::release(impl_);
   }
@@ -163,6 +167,7 @@ class Tensor {
   template <typename T, size_t N>
   PackedTensorAccessor32<T, N> packed_accessor32() && = delete;
   std::string toString() const;                 // "CPUFloatType"
+  void print() const;                           // "[CPUFloatType [2, 3]]" to the standard error stream
 
   // --- conversions: the very same tensor when nothing changes (and copy is false)
   Tensor to(ScalarType dtype, bool non_blocking = false, bool copy = false) const;
@@ -418,6 +423,105 @@ class Tensor {
     return tenon::baddbmm(*this, a, b, beta, alpha);
   }
 
+  // --- writing in place: like the operation without the underscore, into this tensor. Its shape and dtype stay,
+  // so the operands must broadcast to its shape, and the result's type must not be of a higher category than its
+  // own (bool < integer < float). All tensors that share its memory see the write; what was recorded before it
+  // keeps the old values. Memory that data_ptr() or from_blob() made known to others is written before the call
+  // returns; any other write is recorded like an operation, and evaluated in place where nothing else needs the
+  // old value.
+#define TENON_METHOD(name) Tensor& name##_() const;
+  TENON_UNARY_INPLACE_OPS(TENON_METHOD)
+#undef TENON_METHOD
+#define TENON_METHOD(name) Tensor& name##_(const Tensor& other) const;
+  TENON_BINARY_TENSOR_INPLACE_OPS(TENON_METHOD)
+  TENON_BINARY_OPS(TENON_METHOD)
+#undef TENON_METHOD
+#define TENON_METHOD(name) Tensor& name##_(const Scalar& other) const;
+  TENON_BINARY_OPS(TENON_METHOD)
+#undef TENON_METHOD
+  Tensor& add_(const Tensor& other, const Scalar& alpha = 1) const;
+  Tensor& add_(const Scalar& other, const Scalar& alpha = 1) const;
+  Tensor& sub_(const Tensor& other, const Scalar& alpha = 1) const;
+  Tensor& sub_(const Scalar& other, const Scalar& alpha = 1) const;
+  Tensor& subtract_(const Tensor& other, const Scalar& alpha = 1) const { return sub_(other, alpha); }
+  Tensor& subtract_(const Scalar& other, const Scalar& alpha = 1) const { return sub_(other, alpha); }
+  Tensor& div_(const Tensor& other) const;
+  Tensor& div_(const Scalar& other) const;
+  Tensor& div_(const Tensor& other, optional<std::string_view> rounding_mode) const;
+  Tensor& div_(const Scalar& other, optional<std::string_view> rounding_mode) const;
+  Tensor& divide_(const Tensor& other) const { return div_(other); }
+  Tensor& divide_(const Scalar& other) const { return div_(other); }
+  Tensor& pow_(const Tensor& exponent) const;
+  Tensor& pow_(const Scalar& exponent) const;
+  Tensor& float_power_(const Tensor& exponent) const;
+  Tensor& float_power_(const Scalar& exponent) const;
+  Tensor& round_(int64_t decimals) const;
+  Tensor& clamp_(const optional<Scalar>& min, const optional<Scalar>& max = nullopt) const;
+  Tensor& clamp_(const optional<Tensor>& min, const optional<Tensor>& max) const;
+  Tensor& clip_(const optional<Scalar>& min, const optional<Scalar>& max = nullopt) const {
+    return clamp_(min, max);
+  }
+  Tensor& clamp_min_(const Scalar& min) const;
+  Tensor& clamp_min_(const Tensor& min) const;
+  Tensor& clamp_max_(const Scalar& max) const;
+  Tensor& clamp_max_(const Tensor& max) const;
+  Tensor& lerp_(const Tensor& end, const Scalar& weight) const;
+  Tensor& lerp_(const Tensor& end, const Tensor& weight) const;
+  Tensor& addcmul_(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1) const;
+  Tensor& addcdiv_(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1) const;
+  Tensor& addmm_(const Tensor& mat1, const Tensor& mat2, const Scalar& beta = 1,
+                 const Scalar& alpha = 1) const;
+  Tensor& addmv_(const Tensor& mat, const Tensor& vec, const Scalar& beta = 1, const Scalar& alpha = 1) const;
+  Tensor& baddbmm_(const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1,
+                   const Scalar& alpha = 1) const;
+  Tensor& nan_to_num_(optional<double> nan = nullopt, optional<double> posinf = nullopt,
+                      optional<double> neginf = nullopt) const;
+  Tensor& logit_(optional<double> eps = nullopt) const;
+  Tensor& cumsum_(int64_t dim, optional<ScalarType> dtype = nullopt) const;
+  Tensor& cumprod_(int64_t dim, optional<ScalarType> dtype = nullopt) const;
+  Tensor& copy_(const Tensor& src, bool non_blocking = false) const;  // of any dtype; broadcast to this shape
+  Tensor& fill_(const Scalar& value) const;
+  Tensor& fill_(const Tensor& value) const;  // 0-dim
+  Tensor& zero_() const;
+  Tensor& fill_diagonal_(const Scalar& value, bool wrap = false) const;
+  Tensor& masked_fill_(const Tensor& mask, const Scalar& value) const;
+  Tensor& masked_fill_(const Tensor& mask, const Tensor& value) const;
+  Tensor& masked_scatter_(const Tensor& mask, const Tensor& source) const;
+  Tensor& index_fill_(int64_t dim, const Tensor& index, const Scalar& value) const;
+  Tensor& index_fill_(int64_t dim, const Tensor& index, const Tensor& value) const;
+  Tensor& index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1) const;
+  Tensor& index_copy_(int64_t dim, const Tensor& index, const Tensor& source) const;
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& src) const;
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value) const;
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) const;
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce) const;
+  Tensor& scatter_add_(int64_t dim, const Tensor& index, const Tensor& src) const;
+  Tensor& scatter_reduce_(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                          bool include_self = true) const;
+  Tensor& put_(const Tensor& index, const Tensor& source, bool accumulate = false) const;
+  // The shape alone changes: another view of the same memory.
+  Tensor& squeeze_() const;
+  Tensor& squeeze_(int64_t dim) const;
+  Tensor& squeeze_(IntArrayRef dims) const;
+  Tensor& unsqueeze_(int64_t dim) const;
+  Tensor& transpose_(int64_t dim0, int64_t dim1) const;
+  Tensor& swapaxes_(int64_t axis0, int64_t axis1) const { return transpose_(axis0, axis1); }
+  Tensor& swapdims_(int64_t dim0, int64_t dim1) const { return transpose_(dim0, dim1); }
+  Tensor& t_() const;
+  // Row-major in a new shape over the same memory, which grows (with zeros) if it is too small.
+  const Tensor& resize_(IntArrayRef size) const;
+  const Tensor& resize_as_(const Tensor& other) const { return resize_(other.sizes()); }
+  Tensor& set_(const Tensor& source) const;  // shows the memory of the source from now on
+  int64_t _version() const;                  // how often this memory was written
+#define TENON_OPERATOR(sign, name)                                              \
+  Tensor& operator sign##=(const Tensor& other) { return name##_(other); } \
+  Tensor& operator sign##=(const Scalar& other) { return name##_(other); }
+  TENON_ARITHMETIC_OPERATORS(TENON_OPERATOR)
+  TENON_OTHER_OPERATORS(TENON_OPERATOR)
+  TENON_OPERATOR(<<, bitwise_left_shift)
+  TENON_OPERATOR(>>, bitwise_right_shift)
+#undef TENON_OPERATOR
+
   // --- random values in place; the generator is the default one unless given
   Tensor& uniform_(double from = 0, double to = 1, optional<Generator> generator = nullopt) const;
   Tensor& normal_(double mean = 0, double std = 1, optional<Generator> generator = nullopt) const;
@@ -604,16 +708,5 @@ std::string repr(const Tensor& tensor);  // Python's: tensor([1., 2.], dtype=ten
 std::string repr(ScalarType type);       // tenon.float16
 std::string repr(const Device& device);  // device(type='cuda', index=0)
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);  // repr
-
-// Settings of the printer, as torch.set_printoptions.
-struct PrintOptions {
-  int precision = 4;
-  int64_t threshold = 1000;  // more elements than this are summarised
-  int64_t edgeitems = 3;
-  int linewidth = 80;
-  optional<bool> sci_mode;  // nullopt: chosen from the values
-};
-PrintOptions get_printoptions();
-void set_printoptions(const PrintOptions& options);
 
 }  // namespace tenon
