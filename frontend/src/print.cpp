@@ -1,36 +1,40 @@
 // Python's repr of a tensor. The format (plain, scientific, whole numbers) is chosen over the elements that
 // are shown.
+#include "tenon/print.h"
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <iostream>
 #include <mutex>
-#include <ostream>
 
 #include "impl.h"
+#include "python_format.h"
 #include "text.h"
 
 namespace tenon {
 namespace {
 
-std::mutex options_mutex;
-PrintOptions current_options;
+struct Settings {
+  int precision = 4;
+  int64_t threshold = 1000;
+  int64_t edgeitems = 3;
+  int linewidth = 80;
+  optional<bool> sci_mode;
+};
 
-std::string format(const char* pattern, int precision, double value) {
-  std::string out(32, '\0');
-  const int length = std::snprintf(out.data(), out.size(), pattern, precision, value);
-  if (static_cast<size_t>(length) >= out.size()) {  // 1e308 with decimals
-    out.resize(static_cast<size_t>(length) + 1);
-    std::snprintf(out.data(), out.size(), pattern, precision, value);
-  }
-  out.resize(static_cast<size_t>(length));
-  return out;
+std::mutex settings_mutex;
+Settings current_settings;
+
+Settings settings() {
+  std::lock_guard guard(settings_mutex);
+  return current_settings;
 }
 
 // How one tensor's elements are written: all to one width.
 class Style {
  public:
-  Style(DType type, const PrintOptions& options)
-      : float_(ir::is_float(type)), type_(type), options_(options) {}
+  Style(DType type, const Settings& settings)
+      : float_(ir::is_float(type)), type_(type), settings_(settings) {}
 
   void see(ir::Constant c) {
     if (!float_) {
@@ -46,11 +50,10 @@ class Style {
   }
 
   void decide() {
-    if (!float_) return;
-    scientific_ = !counted_.empty() &&
-                  (largest_ / smallest_ > 1000.0 || largest_ > 1e8 || (!whole_ && smallest_ < 1e-4));
+    if (counted_.empty()) return;
+    scientific_ = largest_ / smallest_ > 1000.0 || largest_ > 1e8 || (!whole_ && smallest_ < 1e-4);
     for (double v : counted_) width_ = std::max(width_, number(v).size());
-    if (options_.sci_mode) scientific_ = *options_.sci_mode;  // the width stays, as in PyTorch
+    if (settings_.sci_mode) scientific_ = *settings_.sci_mode;  // the width stays, as in PyTorch
   }
 
   std::string operator()(ir::Constant c) const {
@@ -68,14 +71,14 @@ class Style {
   std::string number(double v) const {
     if (std::isnan(v)) return "nan";
     if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
-    if (scientific_) return format("%.*e", options_.precision, v);
-    if (whole_) return format("%.*f", 0, v) + ".";
-    return format("%.*f", options_.precision, v);
+    if (scientific_) return scientific_text(settings_.precision, v);
+    if (whole_) return fixed_text(0, v) + ".";
+    return fixed_text(settings_.precision, v);
   }
 
   bool float_;
   DType type_;
-  const PrintOptions& options_;
+  const Settings& settings_;
   bool whole_ = true, scientific_ = false;
   double smallest_ = std::numeric_limits<double>::infinity(), largest_ = 0;
   size_t width_ = 1;
@@ -84,11 +87,11 @@ class Style {
 
 class Printer {
  public:
-  Printer(const Tensor& tensor, const PrintOptions& options)
+  Printer(const Tensor& tensor, const Settings& settings)
       : view_(host_view(tensor)),
-        options_(options),
-        style_(view_.dtype, options),
-        summarise_(tensor.numel() > options.threshold) {
+        settings_(settings),
+        style_(view_.dtype, settings),
+        summarise_(tensor.numel() > settings.threshold) {
     choose(0, 0);
     style_.decide();
   }
@@ -97,15 +100,18 @@ class Printer {
   static constexpr size_t kIndent = 7;  // of "tensor("
 
  private:
-  bool cut(size_t dim) const { return summarise_ && view_.sizes[dim] > 2 * options_.edgeitems; }
+  bool cut(size_t dim) const {
+    return summarise_ && view_.sizes[dim] / 2 >= settings_.edgeitems &&
+           view_.sizes[dim] != 2 * settings_.edgeitems;
+  }
 
   // The offsets of the elements or blocks shown along `dim`.
   std::vector<int64_t> shown(size_t dim, int64_t offset) const {
     std::vector<int64_t> result;
-    const int64_t size = view_.sizes[dim];
+    const int64_t size = view_.sizes[dim], edge = settings_.edgeitems;
     for (int64_t i = 0; i < size; ++i) {
-      if (cut(dim) && i == options_.edgeitems) i = size - options_.edgeitems;
-      result.push_back(offset + i * view_.strides[dim]);
+      if (cut(dim) && i == edge) i = size - edge;
+      if (i < size) result.push_back(offset + i * view_.strides[dim]);
     }
     return result;
   }
@@ -121,10 +127,13 @@ class Printer {
     std::vector<std::string> parts;
     for (int64_t o : shown(dim, offset))
       parts.push_back(left == 1 ? style_(view_.element(o)) : block(dim + 1, o, indent + 1));
-    if (cut(dim)) parts.insert(parts.begin() + options_.edgeitems, left == 1 ? " ..." : "...");
+    if (cut(dim)) {
+      const bool element = left == 1 && settings_.edgeitems > 0;
+      parts.insert(parts.begin() + settings_.edgeitems, element ? " ..." : "...");
+    }
     // Elements fill lines; rows of a deeper tensor stand apart by one empty line a level.
     const auto room =
-        static_cast<size_t>(std::max<int64_t>(0, options_.linewidth - static_cast<int64_t>(indent)));
+        static_cast<size_t>(std::max<int64_t>(0, settings_.linewidth - static_cast<int64_t>(indent)));
     const size_t per_line = left == 1 ? std::max<size_t>(1, room / (style_.width() + 2)) : 1;
     const std::string next_line =
         "," + std::string(left == 1 ? 1 : left - 1, '\n') + std::string(indent + 1, ' ');
@@ -137,7 +146,7 @@ class Printer {
   }
 
   HostView view_;
-  const PrintOptions& options_;
+  const Settings& settings_;
   Style style_;
   bool summarise_;
 };
@@ -146,37 +155,69 @@ std::vector<std::string> suffixes(const Tensor& tensor) {
   std::vector<std::string> result;
   const ScalarType type = tensor.scalar_type();
   const bool empty = tensor.numel() == 0;
+  if (!tensor.device().is_cpu()) result.push_back("device='" + tensor.device().str() + "'");
   if (empty && tensor.dim() != 1) {
     std::string size = text(tensor.sizes());
     size.front() = '(';
     size.back() = ')';
     result.push_back("size=" + size);
   }
-  if (empty ? type != kFloat32 : type != kFloat32 && type != kInt64 && type != kBool) {
-    result.push_back("dtype=" + repr(type));
-  }
-  if (tensor.requires_grad()) result.push_back("requires_grad=True");
+  const bool usual = type == get_default_dtype() || (!empty && (type == kInt64 || type == kBool));
+  if (!usual) result.push_back("dtype=" + repr(type));
+  if (const auto fn = tensor.grad_fn())
+    result.push_back("grad_fn=<" + fn->name() + ">");
+  else if (tensor.requires_grad())
+    result.push_back("requires_grad=True");
   return result;
+}
+
+std::string joined(TensorList tensors) {
+  std::string out;
+  for (const Tensor& tensor : tensors) out += (out.empty() ? "" : ", ") + repr(tensor);
+  return out;
 }
 
 }  // namespace
 
+// --- settings
+// --------------------------------------------------------------------------------------------------------
+
 PrintOptions get_printoptions() {
-  std::lock_guard guard(options_mutex);
-  return current_options;
-}
-void set_printoptions(const PrintOptions& options) {
-  check<ValueError>(options.precision >= 0 && options.precision <= 64,
-                    "precision must be between 0 and 64, got ", options.precision);
-  check<ValueError>(options.edgeitems > 0, "edgeitems must be positive, got ", options.edgeitems);
-  check<ValueError>(options.linewidth > 0, "linewidth must be positive, got ", options.linewidth);
-  std::lock_guard guard(options_mutex);
-  current_options = options;
+  const Settings s = settings();
+  return {s.precision, s.threshold, s.edgeitems, s.linewidth, nullopt, s.sci_mode};
 }
 
+void set_printoptions(const PrintOptions& options) {
+  Settings next = settings();
+  if (options.profile) {
+    next = {};
+    if (*options.profile == "short")
+      next.precision = next.edgeitems = 2;
+    else if (*options.profile == "full")
+      next.threshold = std::numeric_limits<int64_t>::max();
+    else
+      check<ValueError>(*options.profile == "default", "profile must be 'default', 'short' or 'full', got '",
+                        *options.profile, "'");
+  }
+  next.precision = options.precision.value_or(next.precision);
+  next.threshold = options.threshold.value_or(next.threshold);
+  next.edgeitems = options.edgeitems.value_or(next.edgeitems);
+  next.linewidth = options.linewidth.value_or(next.linewidth);
+  next.sci_mode = options.sci_mode;
+  check<ValueError>(next.precision >= 0 && next.precision <= 1100,
+                    "precision must be between 0 and 1100, got ", next.precision);
+  check<ValueError>(next.edgeitems >= 0, "edgeitems must not be negative, got ", next.edgeitems);
+  check<ValueError>(next.linewidth > 0, "linewidth must be positive, got ", next.linewidth);
+  std::lock_guard guard(settings_mutex);
+  current_settings = next;
+}
+
+// --- texts
+// -----------------------------------------------------------------------------------------------------------
+
 std::string repr(const Tensor& tensor) {
-  if (!tensor.defined()) return "tensor(undefined)";
-  const PrintOptions options = get_printoptions();
+  if (!tensor.defined()) return "[ Tensor (undefined) ]";
+  const Settings options = settings();
   std::string out = "tensor(" + (tensor.numel() == 0 ? "[]" : Printer(tensor, options).body());
   // PyTorch counts two columns more than the last line has.
   size_t last = out.size() - (out.rfind('\n') + 1) + 2;
@@ -192,6 +233,38 @@ std::string repr(const Tensor& tensor) {
   return out + ")";
 }
 
+std::string repr(IntArrayRef sizes) { return text("tenon.Size(", sizes, ")"); }
+std::string repr(const Scalar& number) { return python_repr(number); }
+std::string repr(TensorList tensors) { return "[" + joined(tensors) + "]"; }
+std::string repr(const std::tuple<Tensor, Tensor>& tensors) {
+  return "(" + joined({std::get<0>(tensors), std::get<1>(tensors)}) + ")";
+}
+std::string repr(const std::tuple<Tensor, Tensor>& result, std::string_view function) {
+  const bool bounds = function == "aminmax";
+  return text("tenon.return_types.", function, "(\n", bounds ? "min" : "values", "=",
+              repr(std::get<0>(result)), ",\n", bounds ? "max" : "indices", "=", repr(std::get<1>(result)),
+              ")");
+}
+std::string parameter_repr(const Tensor& tensor) { return "Parameter containing:\n" + repr(tensor); }
+
+std::string format(const Tensor& tensor, std::string_view spec) {
+  if (tensor.defined() && tensor.dim() == 0) return python_format(tensor.item(), spec);
+  check<TypeError>(spec.empty(), "unsupported format string passed to Tensor.__format__");
+  return repr(tensor);
+}
+
+// Each as one string, so that a stream's width holds for the whole and its flags for nothing inside.
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << repr(tensor); }
+std::ostream& operator<<(std::ostream& out, TensorList tensors) { return out << repr(tensors); }
+std::ostream& operator<<(std::ostream& out, const std::tuple<Tensor, Tensor>& tensors) {
+  return out << repr(tensors);
+}
+
+std::string Tensor::toString() const {
+  return defined() ? text(is_cuda() ? "CUDA" : "CPU", scalar_type(), "Type") : "UndefinedType";
+}
+void Tensor::print() const {
+  std::cerr << (defined() ? text("[", toString(), " ", sizes(), "]\n") : "[UndefinedTensor]\n");
+}
 
 }  // namespace tenon

@@ -38,7 +38,6 @@ TensorOptions Tensor::options() const { return TensorOptions(scalar_type()).devi
 bool Tensor::is_alias_of(const Tensor& other) const {
   return &impl(*this).storage() == &impl(other).storage();
 }
-std::string Tensor::toString() const { return text("CPU", scalar_type(), "Type"); }
 
 // --- its values
 // -------------------------------------------------------------------------------------------------------

@@ -106,9 +106,9 @@ std::ostream& operator<<(std::ostream& out, const Scalar& value) {
 }
 
 std::ostream& operator<<(std::ostream& out, IntArrayRef values) {
-  out << '[';
-  for (size_t i = 0; i < values.size(); ++i) out << (i ? ", " : "") << values[i];
-  return out << ']';
+  std::string list;  // one string: a stream's width holds for the whole
+  for (int64_t value : values) list += (list.empty() ? "" : ", ") + std::to_string(value);
+  return out << "[" + list + "]";
 }
 
 // --- devices

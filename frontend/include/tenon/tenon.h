@@ -9,5 +9,6 @@
 #include "tenon/inspect.h"   // IWYU pragma: export
 #include "tenon/io.h"        // IWYU pragma: export
 #include "tenon/ops.h"       // IWYU pragma: export
+#include "tenon/print.h"     // IWYU pragma: export
 #include "tenon/random.h"    // IWYU pragma: export
 #include "tenon/tensor.h"    // IWYU pragma: export
