@@ -122,6 +122,7 @@ class Builder {
     if (fused.routine) {
       facts->schedule = options_.backend == Options::Backend::Interpreter ? "interpreter" : "routine";
       step.routine = fused.routine;
+      add_in_place(step);
     } else if (interprets(options_)) {
       facts->schedule = "interpreter";
       step.interpreted = std::make_shared<ir::Kernel>(passes::run_kernel_passes(fused.kernel, observer()));
@@ -133,6 +134,14 @@ class Builder {
     step.facts = facts;
     facts_.push_back(std::move(facts));
     plan_->steps.push_back(std::move(step));
+  }
+
+  // A scatter may write over its base, unless it reads that again as another operand.
+  void add_in_place(const Step& step) {
+    if (!ir::is_scatter(step.routine->op())) return;
+    const std::vector<int32_t>& b = step.buffers;
+    if (b[0] == b[1] || b[0] == b[2]) return;
+    in_place_.push_back({static_cast<int32_t>(plan_->steps.size()), b[0], b[3]});
   }
 
   // What the loop tree adds to a step: sizes, phases, scratch, and buffers that may share their memory.

@@ -10,6 +10,7 @@
 #include "codegen/interpreter/interpreter.h"
 #include "runtime/plan.h"
 #include "runtime/profiler.h"
+#include "runtime/routines.h"
 #include "runtime/thread_pool.h"
 
 namespace tenon::runtime {
@@ -47,6 +48,7 @@ void* local_scratch(size_t bytes) {
 class Run {
  public:
   Leftovers operator()(Plan& plan, const GraphKey& key, const Options& options) {
+    interprets_ = options.backend == Options::Backend::Interpreter;
     inline_ns_ = static_cast<double>(options.inline_us) * 1e3;
     plan_ = &plan;
     key_ = &key;
@@ -152,7 +154,11 @@ class Run {
     for (const ScalarSource& s : step.scalars)
       scalars_.push_back(s.node >= 0 ? node(s.node)->bits() : s.bits);
     if (step.routine) {
-      codegen::interpret(*step.routine, arguments_.data());
+      if (interprets_) {
+        codegen::interpret(*step.routine, arguments_.data());
+      } else {
+        run_routine(*step.routine, arguments_.data());
+      }
     } else if (step.interpreted) {
       codegen::interpret(*step.interpreted, arguments_.data(), scalars_.data());
     } else {
@@ -191,6 +197,7 @@ class Run {
   }
 
   double inline_ns_ = 0;
+  bool interprets_ = false;
   Plan* plan_ = nullptr;
   const GraphKey* key_ = nullptr;
   std::vector<NodeRef> nodes_;                    // of the outputs: a handle may go while we run

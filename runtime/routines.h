@@ -1,0 +1,28 @@
+// Operations that a routine of the library computes and no generated kernel: a plan calls them between its
+// launches. Takes a node over placeholders (see FusedKernel::routine) and memory for its operands and result.
+#pragma once
+
+#include "ir/graph.h"
+
+namespace tenon::runtime {
+
+// `buffers` are the operands (null if one has no elements), then the result; a scatter's result may lie on
+// its base. Splits the work over the thread pool. Throws std::runtime_error for an index out of range, before
+// anything is written, and OutOfMemory.
+void run_routine(const ir::Node& node, void* const* buffers);
+
+// A line: `count` elements `stride` apart, along dim `dim` of a tensor. Lines are numbered (outer, inner).
+struct Lines {
+  int64_t count, stride, outer;
+  int64_t lines() const { return outer * stride; }
+  int64_t first(int64_t line) const { return line / stride * count * stride + line % stride; }
+};
+Lines lines_of(const ir::Dims& shape, int64_t dim);
+
+// order[i] of each line: the place of its i-th element when sorted, from 0. Equal elements keep their order;
+// nan is the greatest.
+void sort_lines(ir::DType dtype, const Lines& lines, bool descending, const void* x, int64_t* order);
+
+void run_scatter(const ir::Node& node, void* const* buffers);
+
+}  // namespace tenon::runtime
