@@ -93,10 +93,10 @@ TEST_CASE("npy: damaged files") {
     CAPTURE(message);
     CHECK(message.find(reason) != std::string::npos);
   };
-  check("", "ends within its magic");
+  check("", "ends within its npy magic");
   check("hello world", "wrong magic");
   check(std::string("\x93NUMPY\x09\x00\x00\x00", 10), "version 9");
-  check(std::string("\x93NUMPY\x01\x00\xff\x00{", 11), "ends within its header");
+  check(std::string("\x93NUMPY\x01\x00\xff\x00{", 11), "ends within its npy header");
   check(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12), "header length");
   const std::string tail = "'fortran_order': False, 'shape': (2,)}";
   check(npy("{'descr': '<f4', " + tail, "1234567"), "needs 8 bytes, the file has 7");
@@ -151,23 +151,63 @@ TEST_CASE("csv: types, missing values, quotes") {
   CHECK(plain.names == std::vector<std::string>{"0", "1"});
 }
 
+TEST_CASE("csv: bools, texts and line ends") {
+  const TemporaryFile file(
+      "id,ok,species,size\r1,True,setosa,1\r2,false,\"virginica, wild\",\r\r3,TRUE,setosa,3\r4,True,,4");
+  const io::Csv csv = io::read_csv(file.path);
+  CHECK(csv.rows() == 4);
+  CHECK(equal(csv["id"], tensor({1, 2, 3, 4})));
+  CHECK(equal(csv["ok"], tensor({true, false, true, true})));
+  CHECK(equal(csv["species"], tensor({0, 1, 0, -1})));
+  CHECK(csv.categories_of("species") == std::vector<std::string>{"setosa", "virginica, wild"});
+  CHECK(csv.categories_of("size").empty());
+  CHECK(csv["size"].dtype() == kDouble);
+
+  const io::Csv rest = csv.drop({"species", "ok"});  // as df.drop('target', axis=1)
+  CHECK(rest.names == std::vector<std::string>{"id", "size"});
+  CHECK(rest.matrix().sizes() == IntArrayRef({4, 2}));
+  CHECK(csv.select({"size", "id"}).names == std::vector<std::string>{"size", "id"});
+  CHECK_THROWS_WITH_AS(csv.drop({"x"}), "no column 'x'", IndexError);
+
+  // Sorted, not in the order of appearance; also numbers where asked.
+  file.write("c,n\nzebra,10\nant,9\n");
+  const io::Csv texts = io::read_csv(file.path, {.categories = {"n"}});
+  CHECK(equal(texts["c"], tensor({1, 0})));
+  CHECK(texts.categories_of("n") == std::vector<std::string>{"10", "9"});
+  file.write("a,a\n1,2\n");
+  CHECK_THROWS_WITH_AS(io::read_csv(file.path)["a"], "several columns are named 'a'", IndexError);
+  // A missing bool makes numbers; all missing are float64; a quoted field keeps its line end.
+  file.write("b,m,q\ntrue,NA,\"x\ny\"\n,null,z\n");
+  const io::Csv odd = io::read_csv(file.path);
+  CHECK(odd["b"].dtype() == kDouble);
+  CHECK(odd["b"][0].item<double>() == 1);
+  CHECK(odd["m"].isnan().all().item<bool>());
+  CHECK(odd.categories_of("q") == std::vector<std::string>{"x\ny", "z"});
+}
+
 TEST_CASE("csv: mistakes name file, line and reason") {
   const TemporaryFile file("a,b\n1,2\n\n3\n");
   CHECK(csv_error(file.path) == ":4: expected 2 fields, got 1");
-  file.write("a,b\n1,x2\n");
-  CHECK(csv_error(file.path) == ":2: column 'b': 'x2' is not a number");
+  file.write("a,b\n1,2\r\n1,x2\n");
+  CHECK(csv_error(file.path) == ":3: column 'b': 'x2' is not a number");
   file.write("a,b\n1,\"2\n3\n");
   CHECK(csv_error(file.path) == ":2: a quoted field does not end");
   file.write("a,b\n\"1\"x,2\n");
   CHECK(csv_error(file.path) == ":2: unexpected 'x' after a quoted field");
+  const io::CsvOptions numbers{.dtype = kDouble};
   file.write("a\n+-5\n");
-  CHECK(csv_error(file.path) == ":2: column 'a': '+-5' is not a number");
+  CHECK(csv_error(file.path, numbers) == ":2: column 'a': '+-5' is not a number");
   file.write(std::string("a\n1\0002\n", 6));
-  CHECK(csv_error(file.path) == ":2: column 'a': '1\\x002' is not a number");
+  CHECK(csv_error(file.path, numbers) == ":2: column 'a': '1\\x002' is not a number");
   file.write("a\n" + std::string(100000, 'x') + "\n");
-  CHECK(csv_error(file.path) == ":2: column 'a': '" + std::string(80, 'x') + "...' is not a number");
+  CHECK(csv_error(file.path, numbers) == ":2: column 'a': '" + std::string(80, 'x') + "...' is not a number");
+  file.write("a\nTrue\r1\r");
+  CHECK(csv_error(file.path) == ":3: column 'a': '1' is neither true nor false");
+  file.write("a\nred\n1\n");
+  CHECK(csv_error(file.path) == ":3: column 'a': '1' is not a text, as those before it");
+  CHECK(csv_error(file.path, {.categories = {"b"}}) == ": no column 'b'");
   file.write("");
   CHECK(csv_error(file.path) == ": the file is empty");
-  CHECK_THROWS_WITH_AS(io::read_csv("/"), "/: cannot read after line 0", Error);
+  CHECK_THROWS_WITH_AS(io::read_csv("/"), "/: cannot read: not a regular file", Error);
   CHECK_THROWS_AS(io::read_csv("/nonexistent.csv"), Error);
 }

@@ -50,7 +50,7 @@ struct CsvOptions {
   char delimiter = ',';
   bool header = true;                    // does the first line name the columns?
   optional<ScalarType> dtype = nullopt;  // of every column, all of them numbers; nullopt: each column's own
-  std::vector<std::string> categories;   // columns of text, also where all of it could be read as numbers
+  std::vector<std::string> categories = {};  // columns of text, also where all of it could be read as numbers
 };
 
 // A table. Lines end in LF, CRLF or CR; fields may be quoted, and then hold anything; empty lines are
