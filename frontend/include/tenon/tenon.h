@@ -1,6 +1,7 @@
 // Everything of Tenon's public API.
 #pragma once
 
+#include "tenon/algebra.h"   // IWYU pragma: export
 #include "tenon/autograd.h"  // IWYU pragma: export
 #include "tenon/creation.h"  // IWYU pragma: export
 #include "tenon/dlpack.h"    // IWYU pragma: export
@@ -8,6 +9,7 @@
 #include "tenon/indexing.h"  // IWYU pragma: export
 #include "tenon/inspect.h"   // IWYU pragma: export
 #include "tenon/io.h"        // IWYU pragma: export
+#include "tenon/neural.h"    // IWYU pragma: export
 #include "tenon/ops.h"       // IWYU pragma: export
 #include "tenon/print.h"     // IWYU pragma: export
 #include "tenon/random.h"    // IWYU pragma: export
