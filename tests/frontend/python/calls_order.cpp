@@ -9,12 +9,6 @@ namespace {
 
 using Pair = std::tuple<Tensor, Tensor>;
 
-Value list_of(std::vector<Tensor> tensors) {
-  List list;
-  for (Tensor& t : tensors) list.items.emplace_back(std::move(t));
-  return list;
-}
-
 // f(x) of all elements, or values and indices along a dim.
 template <typename All, typename One>
 Function statistic(const char* name, All all, One one) {
@@ -34,7 +28,7 @@ Value unique(const Call& c) {
   std::vector<Tensor> result{values};
   if (inverse) result.push_back(where);
   if (counts) result.push_back(how_many);
-  return list_of(std::move(result));
+  return list_of(result);
 }
 
 Value scatter(const Call& c) {
@@ -139,7 +133,7 @@ void add_order(Table& t) {
     return tenon::masked_select(c.tensor(0), c.tensor(1, "mask"));
   };
   t["nonzero"] = [](const Call& c) -> Value {
-    return c.flag(Call::kNamed, "as_tuple", false) ? list_of(tenon::nonzero_numpy(c.tensor(0)))
+    return c.flag(Call::kNamed, "as_tuple", false) ? Value(list_of(tenon::nonzero_numpy(c.tensor(0))))
                                                    : Value(tenon::nonzero(c.tensor(0)));
   };
   t["argwhere"] = [](const Call& c) -> Value { return tenon::argwhere(c.tensor(0)); };
