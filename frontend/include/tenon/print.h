@@ -22,12 +22,12 @@ std::string format(const Tensor& tensor, std::string_view spec = {});
 // Settings of the printer, as torch.set_printoptions. What is not set stays as it is, but for sci_mode, which
 // without a value is chosen from the elements again.
 struct PrintOptions {
-  optional<int> precision;             // digits after the point
-  optional<int64_t> threshold;         // more elements than this are summarised
-  optional<int64_t> edgeitems;         // shown at each end of a summarised dim
-  optional<int> linewidth;             // in characters
-  optional<std::string_view> profile;  // "default", "short" or "full": all of the above at once
-  optional<bool> sci_mode;
+  optional<int> precision = {};             // digits after the point
+  optional<int64_t> threshold = {};         // more elements than this are summarised
+  optional<int64_t> edgeitems = {};         // shown at each end of a summarised dim
+  optional<int> linewidth = {};             // in characters
+  optional<std::string_view> profile = {};  // "default", "short" or "full": all of the above at once
+  optional<bool> sci_mode = {};
 };
 void set_printoptions(const PrintOptions& options);  // set_printoptions({.precision = 2})
 PrintOptions get_printoptions();                     // all set, except the profile and perhaps sci_mode
