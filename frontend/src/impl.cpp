@@ -324,6 +324,13 @@ void write_exposed(const TensorImpl& t, NodeRef value) {
   scatter_elements(t, static_cast<const unsigned char*>(elements->data()), first);
 }
 
+// The storage takes a new value. It is counted as work unless it is the operation itself that was written.
+void set_written(Storage& storage, NodeRef base, const NodeRef& operation) {
+  const bool full = !(base == operation) && past_caps(*base);
+  storage.set_value(std::move(base));
+  if (full) storage.realise();
+}
+
 }  // namespace
 
 void write(const Tensor& self, NodeRef value) {
@@ -335,16 +342,26 @@ void write(const Tensor& self, NodeRef value) {
   } else if (storage.exposed()) {
     write_exposed(t, std::move(value));
   } else {
+    value = unexposed(std::move(value));
     NodeRef base = storage.value();
     const DType stored = base->dtype();
     const Dims shape = base->shape();
-    value = unexposed(std::move(value));
     base = strided_write(retyped(base, t.dtype()), value, ref(t.sizes()), ref(t.strides()), t.offset());
-    base = ir::reshape(retyped(base, stored), shape);
-    const bool full = !(base == value) && past_caps(*base);
-    storage.set_value(std::move(base));
-    if (full) storage.realise();
+    set_written(storage, ir::reshape(retyped(base, stored), shape), value);
   }
+  t.bump_version();
+  written(self);
+}
+
+void write_places(const Tensor& self, const NodeRef& places, const NodeRef& values, Op op) {
+  TensorImpl& t = impl(self);
+  refuse_repeated_places(t);
+  check_writable(self);
+  NodeRef base = t.storage().value();
+  const Dims shape = base->shape(), flat{values->numel()};
+  base = ir::reshape(base, Dims{base->numel()});
+  base = ir::scatter(op, base, ir::reshape(places, flat), ir::reshape(values, flat), 0);
+  set_written(t.storage(), ir::reshape(base, shape), values);
   t.bump_version();
   written(self);
 }

@@ -123,6 +123,9 @@ NodeRef retyped(const NodeRef& node, DType dtype);
 // read. Memory whose address was given away is written before this returns. Error if several elements of self
 // are one place in memory.
 void write(const Tensor& self, NodeRef value);
+// Scatters the values to places of self's storage (i64 in their shape, in elements, all of them self's), which
+// is neither exposed nor of another dtype than self. `op` is one of the scatters.
+void write_places(const Tensor& self, const NodeRef& places, const NodeRef& values, Op op);
 
 // Evaluates them in one graph, with the errors of the public API.
 void evaluate_nodes(std::span<const NodeRef> nodes);

@@ -148,7 +148,8 @@ Tensor& Tensor::cumprod_(int64_t dim, optional<ScalarType> dtype) const {
 Tensor& Tensor::copy_(const Tensor& src, bool) const {
   if (is_same(src)) return itself(*this);
   const Dims shape = broadcast_shape(sizes(), src.sizes());
-  check(ref(shape) == sizes(), "output with shape ", sizes(), " doesn't match the broadcast shape ", ref(shape));
+  check(ref(shape) == sizes(), "output with shape ", sizes(), " doesn't match the broadcast shape ",
+        ref(shape));
   GradScope scope("CopyBackwards", *this, src);
   write(*this, broadcast(operand(src, scalar_type()).node, sizes()));
   return itself(*this);

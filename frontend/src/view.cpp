@@ -3,37 +3,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "geometry.h"
 #include "grad.h"
 #include "text.h"
 
 namespace tenon {
 namespace {
-
-size_t at(int64_t i) { return static_cast<size_t>(i); }
-
-// A shape being changed: sizes, strides and offset of the view to be.
-struct Geometry {
-  Dims sizes, strides;
-  int64_t offset;
-
-  explicit Geometry(const Tensor& x)
-      : sizes(impl(x).sizes()), strides(impl(x).strides()), offset(impl(x).offset()) {}
-  int64_t rank() const { return static_cast<int64_t>(sizes.size()); }
-  void erase(int64_t dim) {
-    sizes.erase(at(dim));
-    strides.erase(at(dim));
-  }
-  void insert(int64_t dim, int64_t size, int64_t stride) {
-    sizes.insert(at(dim), size);
-    strides.insert(at(dim), stride);
-  }
-  void narrow(int64_t dim, int64_t start, int64_t size, int64_t step) {
-    offset += start * strides[at(dim)];
-    sizes[at(dim)] = size;
-    strides[at(dim)] *= step;
-  }
-  Tensor view_of(const Tensor& x) const { return make_view(x, ref(sizes), ref(strides), offset); }
-};
 
 // The shape with its -1 filled in, checked against the number of elements.
 Dims infer_shape(IntArrayRef shape, int64_t numel) {
@@ -86,9 +61,14 @@ optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const Dims& 
   return next < 0 ? optional<Dims>(result) : nullopt;
 }
 
-int64_t wrap_index(int64_t index, int64_t size) { return index < 0 ? index + size : index; }
+std::vector<int64_t> chunk_sizes(int64_t total, int64_t each) {
+  std::vector<int64_t> sizes;
+  for (int64_t left = total; left > 0 || sizes.empty(); left -= each) sizes.push_back(std::min(left, each));
+  return sizes;
+}
 
-// start:stop:step within a dim, as Python clamps it.
+}  // namespace
+
 void take_slice(Geometry& g, int64_t dim, optional<int64_t> start, optional<int64_t> stop, int64_t step) {
   check<ValueError>(step > 0, step == 0 ? "slice step cannot be zero" : "step must be greater than zero");
   const int64_t size = g.sizes[at(dim)];
@@ -97,18 +77,6 @@ void take_slice(Geometry& g, int64_t dim, optional<int64_t> start, optional<int6
   const int64_t length = hi - lo;
   g.narrow(dim, lo, length / step + (length % step != 0), step);
 }
-
-bool is_whole(const indexing::Slice& slice, int64_t size) {
-  return slice.start.value_or(0) == 0 && slice.stop.value_or(size) >= size && slice.step == 1;
-}
-
-std::vector<int64_t> chunk_sizes(int64_t total, int64_t each) {
-  std::vector<int64_t> sizes;
-  for (int64_t left = total; left > 0 || sizes.empty(); left -= each) sizes.push_back(std::min(left, each));
-  return sizes;
-}
-
-}  // namespace
 
 // --- reshaping
 // --------------------------------------------------------------------------------------------------------
@@ -362,63 +330,6 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   check(start <= size - length, "start (", start, ") + length (", length, ") exceeds dimension size (", size,
         ").");
   g.narrow(dim, start, length, 1);
-  return g.view_of(x);
-}
-
-indexing::Slice::Slice(optional<int64_t> start_, optional<int64_t> stop_, optional<int64_t> step_)
-    : start(start_), stop(stop_), step(step_.value_or(1)) {
-  check<ValueError>(step != 0, "slice step cannot be zero");
-}
-
-indexing::TensorIndex::TensorIndex(const char* dots) : kind_(Kind::Ellipsis) {
-  check<TypeError>(std::string(dots) == "...", "Expected \"...\" to represent an ellipsis index, but got \"",
-                   dots, "\"");
-}
-
-Tensor index(const Tensor& x, ArrayRef<indexing::TensorIndex> indices) {
-  using Kind = indexing::TensorIndex::Kind;
-  Geometry g(x);
-  const int64_t rank = g.rank();
-  const int64_t used = std::count_if(indices.begin(), indices.end(), [](const auto& i) {
-    return i.kind() == Kind::Integer || i.kind() == Kind::Slice;
-  });
-  const bool lone_integer = indices.size() == 1 && indices[0].kind() == Kind::Integer;
-  check<IndexError>(
-      rank > 0 || !lone_integer,
-      "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-      "convert a 0-dim tensor to a number");
-  check<IndexError>(used <= rank, "too many indices for tensor of dimension ", rank);
-  int64_t dim = 0;     // in the result
-  int64_t source = 0;  // in x, for messages
-  const char* grad = "AliasBackward0";
-  for (const indexing::TensorIndex& i : indices) {
-    switch (i.kind()) {
-      case Kind::None:
-        grad = "UnsqueezeBackward0";
-        g.insert(dim, 1, dim < g.rank() ? g.sizes[at(dim)] * g.strides[at(dim)] : 1);
-        ++dim;
-        break;
-      case Kind::Ellipsis:
-        dim += rank - used;
-        source += rank - used;
-        break;
-      case Kind::Slice:
-        if (!is_whole(i.slice(), g.sizes[at(dim)])) grad = "SliceBackward0";
-        take_slice(g, dim++, i.slice().start, i.slice().stop, i.slice().step);
-        ++source;
-        break;
-      case Kind::Integer: {
-        grad = "SelectBackward0";
-        const int64_t size = g.sizes[at(dim)];
-        check<IndexError>(i.integer() >= -size && i.integer() < size, "index ", i.integer(),
-                          " is out of bounds for dimension ", source, " with size ", size);
-        g.offset += wrap_index(i.integer(), size) * g.strides[at(dim)];
-        g.erase(dim);
-        ++source;
-      }
-    }
-  }
-  GradScope scope(grad, x);
   return g.view_of(x);
 }
 

@@ -1,7 +1,7 @@
-// Indices in Python's manner: x.index({Slice(1, None), "...", None, -1}).
+// Indices in Python's manner: x.index({Slice(1, None), "...", None, -1}), x.index({mask}), x.index({rows, 0}).
 #pragma once
 
-#include "tenon/types.h"
+#include "tenon/tensor.h"
 
 namespace tenon::indexing {
 
@@ -19,7 +19,7 @@ struct Slice {
 // One entry of an index list.
 class TensorIndex {
  public:
-  enum class Kind : uint8_t { None, Ellipsis, Integer, Slice };
+  enum class Kind : uint8_t { None, Ellipsis, Integer, Boolean, Slice, Tensor };
 
   TensorIndex(std::nullopt_t) : kind_(Kind::None) {}
   TensorIndex(EllipsisIndexType) : kind_(Kind::Ellipsis) {}
@@ -27,16 +27,21 @@ class TensorIndex {
   template <typename T>
   requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) TensorIndex(T index)
       : kind_(Kind::Integer), integer_(static_cast<int64_t>(index)) {}
+  template <typename T>
+  requires std::is_same_v<T, bool> TensorIndex(T holds) : kind_(Kind::Boolean), integer_(holds) {}
   TensorIndex(indexing::Slice slice) : kind_(Kind::Slice), slice_(slice) {}
+  TensorIndex(tenon::Tensor tensor) : kind_(Kind::Tensor), tensor_(std::move(tensor)) {}
 
   Kind kind() const { return kind_; }
-  int64_t integer() const { return integer_; }
+  int64_t integer() const { return integer_; }  // 1 for true
   const indexing::Slice& slice() const { return slice_; }
+  const tenon::Tensor& tensor() const { return tensor_; }  // a mask (bool, uint8), or int64 or int32 indices
 
  private:
   Kind kind_;
   int64_t integer_ = 0;
   indexing::Slice slice_;
+  tenon::Tensor tensor_;
 };
 
 }  // namespace tenon::indexing

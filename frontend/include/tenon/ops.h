@@ -10,13 +10,16 @@
 #include <tuple>
 #include <vector>
 
-#include "tenon/indexing.h"
+#include "tenon/array_ref.h"
 #include "tenon/op_list.h"
 #include "tenon/types.h"
 
 namespace tenon {
 
 class Tensor;
+namespace indexing {
+class TensorIndex;
+}
 using TensorList = ArrayRef<Tensor>;
 
 // --- elementwise
@@ -104,6 +107,7 @@ Tensor select(const Tensor& self, int64_t dim, int64_t index);
 Tensor slice(const Tensor& self, int64_t dim = 0, optional<int64_t> start = nullopt,
              optional<int64_t> end = nullopt, int64_t step = 1);
 Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length);
+// A view if all indices are integers, slices, None and "..."; with tensors among them a copy of what they select.
 Tensor index(const Tensor& self, ArrayRef<indexing::TensorIndex> indices);
 std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim = 0);
 std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim = 0);

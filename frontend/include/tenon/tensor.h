@@ -306,8 +306,13 @@ class Tensor {
   Tensor narrow(int64_t dim, int64_t start, int64_t length) const {
     return tenon::narrow(*this, dim, start, length);
   }
-  Tensor index(ArrayRef<indexing::TensorIndex> indices) const { return tenon::index(*this, indices); }
+  Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
+  // What index(indices) selects takes the value's elements; where places repeat the last wins, or all are added.
+  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, bool accumulate = false) const;
+  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value, bool accumulate = false) const;
+  Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, bool accumulate = false) const;
   Tensor operator[](int64_t index) const { return select(0, index); }
+  Tensor operator[](const Tensor& index) const;  // index({index})
   std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0) const {
     return tenon::chunk(*this, chunks, dim);
   }
@@ -710,3 +715,5 @@ std::string repr(const Device& device);  // device(type='cuda', index=0)
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);  // repr
 
 }  // namespace tenon
+
+#include "tenon/indexing.h"
