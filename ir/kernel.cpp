@@ -106,6 +106,7 @@ uint64_t hash_of(const Instr& instr) {
       static_cast<uint64_t>(instr.tree));
   mix(static_cast<uint64_t>(instr.slot));
   mix(instr.bits);
+  mix(static_cast<uint64_t>(instr.scale));
   mix(instr.index.hash());
   for (Value a : instr.args) mix(static_cast<uint64_t>(a));
   for (const Guard& g : instr.guards) {
@@ -121,7 +122,7 @@ bool same(const Instr& a, const Instr& b) {
     return x.value == y.value && x.lo == y.lo && x.hi == y.hi;
   };
   return a.op == b.op && a.dtype == b.dtype && a.level == b.level && a.args == b.args && a.slot == b.slot &&
-         a.bits == b.bits && a.index == b.index && a.tree == b.tree &&
+         a.bits == b.bits && a.scale == b.scale && a.index == b.index && a.tree == b.tree &&
          std::equal(a.guards.begin(), a.guards.end(), b.guards.begin(), b.guards.end(), same_guard);
 }
 
@@ -257,7 +258,17 @@ Value KernelBuilder::scalar(int slot) {
   return append(std::move(instr));
 }
 
-Value KernelBuilder::load(int buffer, Index index, Level level, std::vector<Guard> guards, Value otherwise) {
+// `instr` has its own operands already.
+void KernelBuilder::add_position(Instr& instr, Position position) const {
+  if (position.scale == 0) return;
+  if (at(position.value).dtype != DType::I64) throw IrError("a position is not i64");
+  instr.level = join(instr.level, at(position.value).level);
+  instr.scale = position.scale;
+  instr.args.push_back(position.value);
+}
+
+Value KernelBuilder::load(int buffer, Index index, Position position, Level level, std::vector<Guard> guards,
+                          Value otherwise) {
   if (buffer < 0 || static_cast<size_t>(buffer) >= kernel_.buffers.size())
     throw IrError("load: there is no such buffer");
   DType dtype = kernel_.buffers[static_cast<size_t>(buffer)].dtype;
@@ -275,6 +286,7 @@ Value KernelBuilder::load(int buffer, Index index, Level level, std::vector<Guar
   instr.slot = buffer;
   instr.index = index;
   instr.guards = std::move(guards);
+  add_position(instr, position);
   return append(std::move(instr));
 }
 
@@ -315,7 +327,8 @@ Value KernelBuilder::contract(Value a, Value b) {
   return append(make(Op::Contract, kernel_result_type(Op::Contract, dtypes, dtypes[0]), Level::Row, args));
 }
 
-void KernelBuilder::store(int buffer, Index index, Value value, Level level, std::vector<Guard> guards) {
+void KernelBuilder::store(int buffer, Index index, Position position, Value value, Level level,
+                          std::vector<Guard> guards) {
   if (buffer < 0 || static_cast<size_t>(buffer) >= kernel_.buffers.size())
     throw IrError("store: there is no such buffer");
   const KernelBuffer& target = kernel_.buffers[static_cast<size_t>(buffer)];
@@ -325,11 +338,13 @@ void KernelBuilder::store(int buffer, Index index, Value value, Level level, std
   if (!settle_guards(guards)) return;
   level = join(join(level, at(value).level), level_of(kernel_, index));
   for (const Guard& g : guards) level = join(level, level_of(kernel_, g.value));
-  if (level == Level::Contract) throw IrError("store: a contract-level value is for contractions only");
   Instr instr = make(Op::Store, target.dtype, level, {&value, 1});
   instr.slot = buffer;
   instr.index = index;
   instr.guards = std::move(guards);
+  add_position(instr, position);
+  if (instr.level == Level::Contract)
+    throw IrError("store: a contract-level value is for contractions only");
   append(std::move(instr));
 }
 

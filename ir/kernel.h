@@ -88,12 +88,15 @@ struct Instr {
   Op op;
   DType dtype;  // of the result; of the stored value for Store
   Level level;
-  SmallVector<Value, 3> args;
+  SmallVector<Value, 3> args;           // Load: the value elsewhere, if guarded; Store: the value; then the position
   int32_t slot = -1;                    // Load, Store: buffer; Scalar: scalar
   uint64_t bits = 0;                    // Const
   Index index;                          // Load, Store: element position in the buffer; IndexOf: the value
+  int64_t scale = 0;                    // Load, Store: if not 0, scale * args.back() (an i64) adds to the index
   std::vector<Guard> guards;            // Load, Store
   ReduceTree tree = ReduceTree::Lanes;  // reductions
+
+  Value position() const { return scale == 0 ? -1 : args.back(); }  // of a Load or Store whose place is computed
 };
 
 struct Kernel {
@@ -121,7 +124,16 @@ class KernelBuilder {
   Value constant(Constant c);
   Value constant(DType dtype, double value) { return constant(ir::constant(dtype, value)); }
   Value scalar(int slot);
-  Value load(int buffer, Index index, Level level, std::vector<Guard> guards = {}, Value otherwise = -1);
+  // The element at index + position.scale * position.value; whoever builds it sees to the range.
+  struct Position {
+    Value value = -1;
+    int64_t scale = 0;
+  };
+  Value load(int buffer, Index index, Level level, std::vector<Guard> guards = {}, Value otherwise = -1) {
+    return load(buffer, index, {}, level, std::move(guards), otherwise);
+  }
+  Value load(int buffer, Index index, Position position, Level level, std::vector<Guard> guards = {},
+             Value otherwise = -1);
   Value index(Index value, Level level);
   Value op(Op op, std::span<const Value> args, DType to = DType::F32);  // elementwise
   Value op(Op o, std::initializer_list<Value> args, DType to = DType::F32) {
@@ -130,7 +142,11 @@ class KernelBuilder {
   Value cast(Value x, DType to);
   Value reduce(Op op, Value x, ReduceTree tree);  // Full -> Row
   Value contract(Value a, Value b);               // Contract -> Row
-  void store(int buffer, Index index, Value value, Level level, std::vector<Guard> guards = {});
+  void store(int buffer, Index index, Value value, Level level, std::vector<Guard> guards = {}) {
+    store(buffer, index, Position{}, value, level, std::move(guards));
+  }
+  void store(int buffer, Index index, Position position, Value value, Level level,
+             std::vector<Guard> guards = {});
   DType dtype(Value v) const { return kernel_.instrs[static_cast<size_t>(v)].dtype; }
   Level level(Value v) const { return kernel_.instrs[static_cast<size_t>(v)].level; }
 
@@ -139,6 +155,7 @@ class KernelBuilder {
   Value fold(Op op, std::span<const Value> args, DType to, DType result);
   std::optional<Constant> as_constant(Value v) const;
   const Instr& at(Value v) const;
+  void add_position(Instr& instr, Position position) const;
   Level highest(std::span<const Value> args) const;
 
   Kernel& kernel_;

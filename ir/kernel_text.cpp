@@ -4,6 +4,7 @@
 //   index < HI) map r        : %1 = const -inf : f32                 scalar a0 : f32      index 8*r + c : i64
 //   contract i|k : %2 = load x[8*i + k] : f32
 //   reduce i|k   : %3 = contract %2, %2 : f32            reduce.sum %0 lanes : f32
+//   map r c      : %5 = load x[c + 8*%4] : f32           at a computed place; store likewise
 //   map r |      : store y[r], %3                        "map r |" is full level in a kernel without inner
 //   axes
 #include <algorithm>
@@ -77,8 +78,15 @@ class Printer {
     for (Value v : i.args) text += (text.empty() ? " " : ", ") + value(v);
     return text;
   }
+  // x[64*i + j], x[64*i + 4*%3], x[%3]
   std::string access(const Instr& i) const {
-    return " " + kernel_.buffers.at(static_cast<size_t>(i.slot)).name + "[" + index(i.index) + "]";
+    std::string place = index(i.index);
+    if (i.scale != 0) {
+      place = i.index == Index() ? "" : place + " + ";
+      if (i.scale != 1) place += std::to_string(i.scale) + "*";
+      place += value(i.position());
+    }
+    return " " + kernel_.buffers.at(static_cast<size_t>(i.slot)).name + "[" + place + "]";
   }
   std::string guards(const Instr& i) const {
     std::string text;
@@ -90,10 +98,10 @@ class Printer {
   }
   std::string body(const Instr& i) const {
     std::string op(info(i.op).text);
-    if (i.op == Op::Store) return op + access(i) + "," + values(i) + guards(i);
+    if (i.op == Op::Store) return op + access(i) + ", " + value(i.args[0]) + guards(i);
     std::string text = "%" + std::to_string(numbers_.back()) + " = " + op;
     if (i.op == Op::Load) {
-      text += access(i) + guards(i) + (i.args.empty() ? "" : " else" + values(i));
+      text += access(i) + guards(i) + (i.guards.empty() ? "" : " else " + value(i.args[0]));
     } else if (i.op == Op::Const) {
       text += " " + ir::print(Constant{i.dtype, i.bits});
     } else if (i.op == Op::Scalar) {
@@ -262,8 +270,11 @@ class Parser {
   }
   // The index expression up to the next `stop`, which stays.
   Index index(char stop) {
+    return index_before(std::min(text_.find_first_of(std::string{stop, '\n'}, at_), text_.size()));
+  }
+  Index index_before(size_t end) {
     skip_space();
-    size_t begin = at_, end = std::min(text_.find_first_of(std::string{stop, '\n'}, at_), text_.size());
+    size_t begin = at_;
     try {
       Index e = parse_index(text_.substr(begin, end - begin), [&](std::string_view name) {
         for (size_t i = 0; i < kernel_.axes.size(); ++i) {
@@ -343,19 +354,23 @@ class Parser {
 
   void body(Instr& instr) {
     switch (instr.op) {
-      case Op::Store:
-        access(instr);
+      case Op::Store: {
+        const Value position = access(instr);
         expect(",");
         instr.args.push_back(value());
         instr.dtype = kernel_.buffers[static_cast<size_t>(instr.slot)].dtype;
         guards(instr);
+        if (position >= 0) instr.args.push_back(position);
         return;
+      }
       case Op::Const: return literal(instr);
-      case Op::Load:
-        access(instr);
+      case Op::Load: {
+        const Value position = access(instr);
         guards(instr);
         if (accept_word("else")) instr.args.push_back(value());
+        if (position >= 0) instr.args.push_back(position);
         break;
+      }
       case Op::Scalar: instr.slot = slot(kernel_.scalars, "scalar"); break;
       case Op::IndexOf: instr.index = index(':'); break;
       default:
@@ -366,11 +381,34 @@ class Parser {
     expect(":");
     instr.dtype = dtype();
   }
-  void access(Instr& instr) {
+  // Gives the position that adds to the index, -1 if there is none.
+  Value access(Instr& instr) {
     instr.slot = slot(kernel_.buffers, "buffer");
     expect("[");
-    instr.index = index(']');
+    const size_t close = std::min(text_.find(']', at_), text_.size()), percent = text_.find('%', at_);
+    if (percent >= close) {
+      instr.index = index(']');
+      expect("]");
+      return -1;
+    }
+    // Back from the value over its scale: [INDEX +] [SCALE *] %value
+    size_t term = percent;
+    while (term > at_ && text_[term - 1] != '+' && text_[term - 1] != '[') --term;
+    if (text_[term - 1] == '+') {
+      instr.index = index_before(term - 1);
+      expect("+");
+    }
+    at_ = term;
+    skip_space();
+    instr.scale = 1;
+    if (at_ != percent) {
+      instr.scale = integer();
+      expect("*");
+    }
+    if (instr.scale == 0) fail("a scale of 0");
+    const Value position = value();
     expect("]");
+    return position;
   }
   void guards(Instr& instr) {
     if (!accept_word("if")) return;

@@ -90,21 +90,30 @@ class InstrChecker {
     if (buffer.dtype != instr_.dtype) fail(buffer.name + " is " + std::string(name(buffer.dtype)));
     check_index(instr_.index);
     for (const Guard& g : instr_.guards) check_index(g.value);
-    if (!instr_.guards.empty() || !runs()) return;  // what the guards let through is not seen by bounds alone
+    check_position();
+    // What the guards let through, and where a computed position lies, is not seen by bounds.
+    if (!instr_.guards.empty() || instr_.scale != 0 || !runs()) return;
     Bounds b = instr_.index.bounds();
     if (b.lo >= 0 && b.hi < buffer.numel) return;
     fail("the index runs over " + std::to_string(b.lo) + ".." + std::to_string(b.hi) + ", but " +
          buffer.name + " has " + std::to_string(buffer.numel) + " elements");
   }
 
+  void check_position() const {
+    if (instr_.scale == 0) return;
+    require(!instr_.args.empty() && arg(instr_.args.size() - 1).dtype == DType::I64, "the position is not i64");
+    require(instr_.level != Level::Contract, "a contraction reads at fixed places only");
+  }
+  size_t operands() const { return instr_.args.size() - (instr_.scale != 0 ? 1 : 0); }  // without the position
+
   void check_load() const {
     check_access();
-    require(instr_.args.size() == (instr_.guards.empty() ? 0 : 1),
+    require(operands() == (instr_.guards.empty() ? 0 : 1),
             "guards and a value for elsewhere come together");
-    require(instr_.args.empty() || arg(0).dtype == instr_.dtype, "the value for elsewhere has another dtype");
+    require(operands() == 0 || arg(0).dtype == instr_.dtype, "the value for elsewhere has another dtype");
   }
   void check_store() const {
-    require(instr_.args.size() == 1, "takes one value");
+    require(operands() == 1, "takes one value");
     require(arg(0).dtype == instr_.dtype, "the value has another dtype");
     check_access();
     require(kernel_.buffers[static_cast<size_t>(instr_.slot)].role != Role::In, "the buffer is an input");

@@ -164,10 +164,25 @@ class Walk {
         start += part->shape()[dim];
         ask(part, g, std::move(shifted), node, Access::Memory);
       }
+    } else if (op == Op::Gather) {
+      place_gather(g, node, map, inlined);
     } else {
       for (Node* input : node->inputs()) ask(input, g, map, node, inlined);
     }
     into.add(node, std::move(map), stored);
+  }
+
+  // The index is a value like others; the elements lie in memory, anywhere along the gathered dim.
+  void place_gather(int g, Node* node, const Map& map, Access inlined) {
+    ask(node->inputs()[1], g, map, node, inlined);
+    GatherSource source = gather_source(*node);
+    if (!source.through_views) {
+      state(source.buffer).whole = true;
+      return;
+    }
+    Map from = map;
+    from[static_cast<size_t>(node->ints()[0])] = Index();
+    ask(node->inputs()[0], g, std::move(from), node, Access::Memory);
   }
 
   void ask(Node* node, int g, Map map, const Node* consumer, Access access) {
@@ -195,7 +210,7 @@ class Walk {
 
   bool try_join(Node* node, NodeState& s, bool stored) {
     if (is_routine(node->op())) return refuse(node, s, "a routine of the library computes it");
-    if (s.whole) return refuse(node, s, "a routine of the library reads it");
+    if (s.whole) return refuse(node, s, "its reader wants all of it in memory");
     const Request& first = s.requests.front();
     for (const Request& r : s.requests) {
       if (r.access == Access::Memory || (r.access == Access::Guarded && node->op() != Op::Pad))
@@ -530,7 +545,9 @@ class Walk {
     std::vector<int> result;
     for (const Member& m : group(g).members) {
       for (Node* input : m.node->inputs()) {
-        if (group(g).routine) {
+        if (m.node->op() == Op::Gather && input == m.node->inputs()[0]) {
+          input = gather_source(*m.node).buffer;
+        } else if (group(g).routine) {
           input = buffer_behind(input);
         } else {
           while (is_view(input->op())) input = input->inputs()[0];
@@ -688,6 +705,23 @@ Map through_view(const ir::Node& view, const Map& map) {
       return result;
     }
   }
+}
+
+GatherSource gather_source(const ir::Node& gather) {
+  ir::Node* x = gather.inputs()[0];
+  const auto dim = static_cast<int>(gather.ints()[0]);
+  Map map;
+  for (size_t d = 0; d < x->shape().size(); ++d) map.push_back(Index::axis(static_cast<int>(d), x->shape()[d]));
+  const Index whole = ir::flatten(map, x->shape());
+  ir::Node* node = x;
+  while (is_view(node->op())) {
+    map = through_view(*node, map);
+    node = node->inputs()[0];
+  }
+  const Index flat = ir::flatten(map, node->shape());
+  const bool made = node->op() == Op::Const || node->op() == Op::Iota;  // has no buffer unless asked for one
+  if (!made && flat.stride(dim).ok) return {node, flat, true};
+  return {buffer_behind(x), whole, false};
 }
 
 bool overlaps(const ir::Node& strided) {

@@ -151,6 +151,8 @@ class Build {
       value = emit_pad(m);
     } else if (op == Op::Cat) {
       value = emit_cat(m);
+    } else if (op == Op::Gather) {
+      value = emit_gather(m);
     } else {
       SmallVector<Value, 3> args;
       for (Node* input : node->inputs()) args.push_back(read(input, m.map));
@@ -187,6 +189,18 @@ class Build {
       start += size;
     }
     return value;
+  }
+
+  // x's place with the gathered coordinate at 0, and the distance of one step along it.
+  Value emit_gather(const Member& m) {
+    const auto dim = static_cast<int>(m.node->ints()[0]);
+    const GatherSource source = gather_source(*m.node);
+    Value position = read(m.node->inputs()[1], m.map);
+    Index start = source.flat.substitute(
+        [&](int d, int64_t) { return d == dim ? Index() : m.map[static_cast<size_t>(d)]; });
+    start = renumber(start);
+    return builder_.load(input_buffer(source.buffer), start, {position, source.flat.stride(dim).value},
+                         level_of(start));
   }
 
   void store(const Member& m) {

@@ -81,6 +81,7 @@ bool overlaps(const ir::Node& strided);
 
 // Operations that a routine of the library computes: their operands are whole buffers, so fusion stops there.
 inline bool is_routine(ir::Op op) {
+  if (op == ir::Op::Gather) return false;
   return ir::info(op).cls == ir::OpClass::Indexed || ir::is_scan(op) || op == ir::Op::Sort;
 }
 // The node whose buffer holds the elements of a routine's operand: a reshape has those of its source.
@@ -88,6 +89,15 @@ inline ir::Node* buffer_behind(ir::Node* operand) {
   while (operand->op() == ir::Op::Reshape) operand = operand->inputs()[0];
   return operand;
 }
+
+// Where a Gather reads: the element at `flat`, a function of x's coordinates (axis d for dim d) that goes along the
+// gathered one in equal steps. Views of x are looked through as far as that holds, else x itself is a buffer.
+struct GatherSource {
+  ir::Node* buffer;
+  ir::Index flat;
+  bool through_views;  // false: the buffer is that of x
+};
+GatherSource gather_source(const ir::Node& gather);
 
 // Builds the kernel of a finished group.
 FusedKernel build_kernel(const Group& group);

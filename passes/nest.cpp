@@ -28,6 +28,22 @@ int32_t Nest::size_slot(int64_t value) {
   return slot;
 }
 
+std::vector<bool> varying_along(const ir::Kernel& kernel, int axis) {
+  std::vector<bool> varies(kernel.instrs.size(), false);
+  if (axis < 0) return varies;
+  const bool reduced = kernel.axes[static_cast<size_t>(axis)].kind != ir::AxisKind::Parallel;
+  for (size_t v = 0; v < kernel.instrs.size(); ++v) {
+    const Instr& in = kernel.instrs[v];
+    bool along = in.index.depends_on(axis);
+    for (const ir::Guard& g : in.guards) along = along || g.value.depends_on(axis);
+    if (!reduced || !(ir::is_reduce(in.op) || in.op == Op::Contract)) {
+      for (Value a : in.args) along = along || varies[static_cast<size_t>(a)];
+    }
+    varies[v] = along;
+  }
+  return varies;
+}
+
 // --- vectors
 // ----------------------------------------------------------------------------------------------------------
 
@@ -35,18 +51,7 @@ void Nest::set_lane_axis(int axis, int lanes) {
   if (lanes == 1) axis = -1;
   lane_axis_ = axis;
   lanes_ = lanes;
-  for (size_t v = 0; v < kernel_.instrs.size(); ++v) {
-    const Instr& in = kernel_.instrs[v];
-    bool along = axis >= 0 && in.index.depends_on(axis);
-    for (const ir::Guard& g : in.guards) along = along || (axis >= 0 && g.value.depends_on(axis));
-    // A reduction along the lane axis itself ends in a scalar; one along other axes is a vector of results.
-    bool reduces_lanes = (ir::is_reduce(in.op) || in.op == Op::Contract) && axis >= 0 &&
-                         kernel_.axes[static_cast<size_t>(axis)].kind != ir::AxisKind::Parallel;
-    if (!reduces_lanes) {
-      for (Value a : in.args) along = along || varies_[static_cast<size_t>(a)];
-    }
-    varies_[v] = along;
-  }
+  varies_ = varying_along(kernel_, axis);
 }
 
 ValueId Nest::tail_mask(ValueId position, ValueId end) {
@@ -119,9 +124,11 @@ void Nest::prepare(std::span<const Value> instrs) {
       Partial known_part = partial(in.index);
       scopes_.back().partials[partial_key(in.index, known_part.lane_bound ? sub_ : kNoSub)] = known_part;
     }
+    if (in.scale != 0 && !varies(in.position()) && known(in.position())) scaled_position(in);
     if (!varies(v)) continue;
     for (Value a : in.args) {
       Op op = instr(a).op;
+      if (a == in.position()) continue;  // a scalar: part of the address
       if (!varies(a) && (known(a) || op == Op::Const || op == Op::Scalar)) vector(a);
     }
   }
@@ -320,12 +327,46 @@ ValueId Nest::condition(const std::vector<ir::Guard>& guards, bool vector) {
   return result;
 }
 
+ir::Index::Stride Nest::lane_stride(const Instr& in) const {
+  if (in.scale != 0 && varies(in.position())) return {false, 0};
+  return lane_axis_ >= 0 ? in.index.stride(lane_axis_) : Index::Stride{true, 0};
+}
+
+ValueId Nest::place(const Instr& in) {
+  ValueId at = address(in.index);
+  if (in.scale == 0) return at;
+  return builder_.op(Op::Add, {at, scaled_position(in)});
+}
+
+// Of a position that is the same for all lanes; computed once in the scope that needs it first.
+ValueId Nest::scaled_position(const Instr& in) {
+  if (in.scale == 1) return get(in.position());
+  int64_t k = int64_t{in.position()} << 32 | index_number(Index(in.scale));
+  for (size_t s = scopes_.size(); s-- > 0;) {
+    if (auto it = scopes_[s].positions.find(k); it != scopes_[s].positions.end()) return it->second;
+  }
+  return scopes_.back().positions[k] = builder_.op(Op::Mul, {get(in.position()), scale_of(in)});
+}
+
+ValueId Nest::places(const Instr& in) {
+  ValueId at = vector_index(in.index, false);
+  if (in.scale == 0) return at;
+  ValueId scaled = vector(in.position());
+  if (in.scale != 1) scaled = builder_.op(Op::Mul, {scaled, splat_index(scale_of(in))});
+  return builder_.op(Op::Add, {at, scaled});
+}
+
+// A parameter, as other strides are.
+ValueId Nest::scale_of(const Instr& in) {
+  return builder_.size(coefficient_slot(index_number(Index(in.scale)), 61, in.scale));
+}
+
 ValueId Nest::load_at(const Instr& in, ValueId mask) {
-  Index::Stride stride = lane_axis_ >= 0 ? in.index.stride(lane_axis_) : Index::Stride{true, 0};
-  if (!stride.ok) return builder_.gather(in.slot, vector_index(in.index, false), mask);
-  if (stride.value == 1) return builder_.load(in.slot, address(in.index), lanes_, mask);
+  Index::Stride stride = lane_stride(in);
+  if (!stride.ok) return builder_.gather(in.slot, places(in), mask);
+  if (stride.value == 1) return builder_.load(in.slot, place(in), lanes_, mask);
   ValueId step = builder_.size(coefficient_slot(index_number(in.index), 62, stride.value));
-  return builder_.load_strided(in.slot, address(in.index), step, lanes_, mask);
+  return builder_.load_strided(in.slot, place(in), step, lanes_, mask);
 }
 
 ValueId Nest::load(const Instr& in, bool vector) {
@@ -334,9 +375,9 @@ ValueId Nest::load(const Instr& in, bool vector) {
     ValueId loaded = load_at(in, both(mask_, inside));
     return inside < 0 ? loaded : builder_.op(Op::Where, {inside, loaded, this->vector(in.args[0])});
   }
-  if (inside < 0) return builder_.load(in.slot, address(in.index), 1);
+  if (inside < 0) return builder_.load(in.slot, place(in), 1);
   ValueId result = builder_.var(get(in.args[0]));
-  ValueId at = address(in.index);
+  ValueId at = place(in);
   builder_.begin_if(inside);
   builder_.set(result, builder_.load(in.slot, at, 1));
   builder_.end_if();
@@ -344,24 +385,25 @@ ValueId Nest::load(const Instr& in, bool vector) {
 }
 
 void Nest::store(const Instr& in) {
-  bool along = lane_axis_ >= 0 && in.index.depends_on(lane_axis_);
+  bool along = lane_axis_ >= 0 && (in.index.depends_on(lane_axis_) ||
+                                   (in.scale != 0 && varies(in.position())));
   ValueId inside = condition(in.guards, along);
   if (!along) {
-    ValueId value = get(in.args[0]), at = address(in.index);
+    ValueId value = get(in.args[0]), at = place(in);
     if (inside >= 0) builder_.begin_if(inside);
     builder_.store(in.slot, at, value);
     if (inside >= 0) builder_.end_if();
     return;
   }
   ValueId value = vector(in.args[0]), mask = both(mask_, inside);
-  Index::Stride stride = in.index.stride(lane_axis_);
+  Index::Stride stride = lane_stride(in);
   if (!stride.ok) {
-    builder_.scatter(in.slot, vector_index(in.index, false), value, mask);
+    builder_.scatter(in.slot, places(in), value, mask);
   } else if (stride.value == 1) {
-    builder_.store(in.slot, address(in.index), value, mask);
+    builder_.store(in.slot, place(in), value, mask);
   } else {
     ValueId step = builder_.size(coefficient_slot(index_number(in.index), 62, stride.value));
-    builder_.store_strided(in.slot, address(in.index), step, value, mask);
+    builder_.store_strided(in.slot, place(in), step, value, mask);
   }
 }
 

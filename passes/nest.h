@@ -18,6 +18,10 @@
 
 namespace tenon::passes {
 
+// For each instruction of the kernel: whether its value changes along the axis (none if it is -1). A reduction along
+// the axis itself ends in a scalar; one along other axes has a result for each point.
+std::vector<bool> varying_along(const ir::Kernel& kernel, int axis);
+
 class Nest {
  public:
   Nest(const ir::Kernel& kernel, ir::TreeBuilder& builder, std::vector<int64_t>& sizes);
@@ -76,6 +80,7 @@ class Nest {
     std::unordered_map<int64_t, ir::ValueId> values;  // key(v)
     std::unordered_map<int64_t, ir::ValueId> splats;
     std::unordered_map<int64_t, Partial> partials;  // by partial_key
+    std::unordered_map<int64_t, ir::ValueId> positions;  // scaled computed positions, by value and scale
     std::unordered_map<int, ir::ValueId> axes;      // axis * kSubs + sub
   };
   static constexpr int kSubs = 64, kNoSub = kSubs - 1;
@@ -95,6 +100,13 @@ class Nest {
   ir::ValueId condition(const std::vector<ir::Guard>& guards, bool vector);  // -1 if there is none
   ir::ValueId load(const ir::Instr& instr, bool vector);
   ir::ValueId load_at(const ir::Instr& instr, ir::ValueId mask);
+  // Where a load or store takes place, with the computed part: one position, or one a lane.
+  ir::ValueId place(const ir::Instr& instr);
+  ir::ValueId places(const ir::Instr& instr);
+  ir::ValueId scale_of(const ir::Instr& instr);
+  ir::ValueId scaled_position(const ir::Instr& instr);
+  // The distance from lane to lane; not ok if it changes.
+  ir::Index::Stride lane_stride(const ir::Instr& instr) const;
   void store(const ir::Instr& instr);
   ir::ValueId both(ir::ValueId a, ir::ValueId b);  // conjunction of masks, -1 = true
 

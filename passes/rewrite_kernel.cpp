@@ -5,6 +5,15 @@
 
 namespace tenon::passes {
 
+namespace {
+
+ir::KernelBuilder::Position position_of(const ir::Instr& instr, std::span<const ir::Value> args) {
+  if (instr.scale == 0) return {};
+  return {args.back(), instr.scale};
+}
+
+}  // namespace
+
 ir::Value copy_instr(ir::KernelBuilder& builder, const ir::Instr& instr, std::span<const ir::Value> args) {
   using ir::Op;
   switch (instr.op) {
@@ -13,8 +22,11 @@ ir::Value copy_instr(ir::KernelBuilder& builder, const ir::Instr& instr, std::sp
     case Op::IndexOf: return builder.index(instr.index, instr.level);
     case Op::Contract: return builder.contract(args[0], args[1]);
     case Op::Load:
-      return builder.load(instr.slot, instr.index, instr.level, instr.guards, args.empty() ? -1 : args[0]);
-    case Op::Store: builder.store(instr.slot, instr.index, args[0], instr.level, instr.guards); return kKeep;
+      return builder.load(instr.slot, instr.index, position_of(instr, args), instr.level, instr.guards,
+                          instr.guards.empty() ? -1 : args[0]);
+    case Op::Store:
+      builder.store(instr.slot, instr.index, position_of(instr, args), args[0], instr.level, instr.guards);
+      return kKeep;
     default:
       if (ir::is_reduce(instr.op)) return builder.reduce(instr.op, args[0], instr.tree);
       return builder.op(instr.op, args, instr.dtype);

@@ -25,11 +25,26 @@ constexpr int64_t kTileOuter = 32, kTileInner = 64;  // transposed tiles
 constexpr int64_t kTileStride = 40;                  // of a staged tile: not a multiple of many cache sets
 constexpr double kNsPerByte = 0.08;
 
+// The axis that will run along the lanes; -1 if that is not known yet.
+int expected_lane_axis(const ir::Kernel& kernel) {
+  if (kernel.has(AxisKind::Contract)) return -1;
+  bool lanes = std::any_of(kernel.instrs.begin(), kernel.instrs.end(), [](const ir::Instr& in) {
+    return ir::is_reduce(in.op) && in.tree == ir::ReduceTree::Lanes;
+  });
+  return lanes ? static_cast<int>(kernel.axes.size()) - 1 : best_lane_axis(kernel);
+}
+
+// Bytes of the largest element that a vector holds.
 int widest_item(const ir::Kernel& kernel) {
-  int size = 1;
-  for (const ir::Instr& in : kernel.instrs) {
-    size = std::max(size, ir::item_size(in.dtype));
-    if (in.op == Op::ArgMax || in.op == Op::ArgMin) size = 8;
+  int size = 1, axis = expected_lane_axis(kernel);
+  std::vector<bool> varies = varying_along(kernel, axis);
+  for (size_t v = 0; v < kernel.instrs.size(); ++v) {
+    const ir::Instr& in = kernel.instrs[v];
+    if (axis < 0 || varies[v]) size = std::max(size, ir::item_size(in.dtype));
+    if (ir::is_reduce(in.op)) {
+      size = std::max(size, ir::item_size(kernel.instrs[static_cast<size_t>(in.args[0])].dtype));
+      if (in.op == Op::ArgMax || in.op == Op::ArgMin) size = 8;
+    }
   }
   return size;
 }
@@ -158,7 +173,7 @@ int transposed_axis(const Context& c, int lane_axis) {
   for (int a : c.axes(AxisKind::Parallel)) {
     if (a == lane_axis || c.extent(a) < 8 || c.extent(lane_axis) < 8) continue;
     for (const ir::Instr& in : c.kernel.instrs) {
-      if (in.op != Op::Load && in.op != Op::Store) continue;
+      if ((in.op != Op::Load && in.op != Op::Store) || in.scale != 0) continue;
       ir::Index::Stride along = in.index.stride(a), across = in.index.stride(lane_axis);
       if (along.ok && along.value == 1 && !(across.ok && (across.value == 0 || across.value == 1))) return a;
     }
@@ -210,7 +225,7 @@ void lower_tiles(Context& c, int lane_axis, int other) {
   for (Value v : all_instrs(c.kernel)) {
     const ir::Instr& in = nest.instr(v);
     ir::Index::Stride along = in.index.stride(other), across = in.index.stride(lane_axis);
-    if (in.op == Op::Load && in.guards.empty() && along.ok && along.value == 1 && across.ok &&
+    if (in.op == Op::Load && in.guards.empty() && in.scale == 0 && along.ok && along.value == 1 && across.ok &&
         across.value != 0) {
       staged.push_back({v, c.builder.add_buffer({"tile" + std::to_string(staged.size()), in.dtype,
                                                  ir::Space::Local, -1, kTileInner * kTileStride})});
@@ -297,7 +312,7 @@ std::vector<std::pair<int, int>> in_place_pairs(const ir::Kernel& kernel) {
   std::vector<std::pair<int, int>> pairs;
   for (size_t s = 0; s < kernel.instrs.size(); ++s) {
     const ir::Instr& store = kernel.instrs[s];
-    if (store.op != Op::Store || !store.guards.empty()) continue;
+    if (store.op != Op::Store || !store.guards.empty() || store.scale != 0) continue;
     // A store before the last loop could be read again by a later one.
     if (kernel.has(AxisKind::Inner) &&
         (store.level != ir::Level::Full || plan.available[s] != plan.loops - 1))
@@ -310,7 +325,7 @@ std::vector<std::pair<int, int>> in_place_pairs(const ir::Kernel& kernel) {
         continue;
       bool same = std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const ir::Instr& i) {
         return i.op != Op::Load || i.slot != static_cast<int>(b) ||
-               (i.index == store.index && i.guards.empty() && i.level == store.level);
+               (i.index == store.index && i.guards.empty() && i.scale == 0 && i.level == store.level);
       });
       if (same) pairs.emplace_back(store.slot, static_cast<int>(b));
     }

@@ -37,8 +37,11 @@ bool contiguous(const ir::Instr& instr, int axis) {
 }
 
 // Whether four elements at a multiple of four along `axis` can move as one aligned vector, without a guard.
-bool moves_as_vector(const ir::Instr& instr, int axis) {
+// `varies`: which values change along the axis.
+bool moves_as_vector(const ir::Instr& instr, int axis, const std::vector<bool>& varies) {
   if (!instr.guards.empty() || !contiguous(instr, axis)) return false;
+  if (instr.scale != 0 && (instr.scale % kVector != 0 || varies[static_cast<size_t>(instr.position())]))
+    return false;
   const ir::Index start = instr.index.substitute(
       [&](int id, int64_t extent) { return id == axis ? ir::Index(0) : ir::Index::axis(id, extent); });
   return start.divisor() % kVector == 0;
@@ -67,8 +70,9 @@ int innermost(const ir::Kernel& kernel) {
 
 bool vectorizable(const ir::Kernel& kernel, int axis) {
   if (axis < 0 || kernel.axes[static_cast<size_t>(axis)].extent % kVector != 0) return false;
+  const std::vector<bool> varies = varying(kernel, axis);
   return std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const ir::Instr& instr) {
-    return instr.op != Op::Store || moves_as_vector(instr, axis);
+    return instr.op != Op::Store || moves_as_vector(instr, axis, varies);
   });
 }
 
@@ -96,8 +100,8 @@ void vector_body(Context& context, int axis) {
     const ir::Instr& instr = kernel.instrs[v];
     if (!varies[v]) {
       if (instr.op != Op::Store) context.lower(static_cast<ir::Value>(v));
-    } else if (instr.op == Op::Load && moves_as_vector(instr, axis)) {
-      vectors[v] = context.b.load(instr.slot, context.index(instr.index), kVector);
+    } else if (instr.op == Op::Load && moves_as_vector(instr, axis, varies)) {
+      vectors[v] = context.b.load(instr.slot, context.place(instr), kVector);
     } else if (instr.op == Op::Store) {
       results[v] = context.b.add_buffer({"lanes" + std::to_string(context.out.tree.buffers.size()),
                                          instr.dtype, ir::Space::Local, -1, kVector});
@@ -122,7 +126,7 @@ void vector_body(Context& context, int axis) {
     if (results[v] < 0) continue;
     const ir::Instr& instr = kernel.instrs[v];
     const ValueId vector = context.b.load(results[v], zero, kVector);
-    context.b.store(instr.slot, context.index(instr.index), vector);
+    context.b.store(instr.slot, context.place(instr), vector);
   }
 }
 
@@ -159,7 +163,7 @@ namespace {
 // A load worth turning around: its neighbours along the stores' axis lie far apart, those along `axis` side
 // by side.
 bool transposed(const ir::Instr& instr, int inner, int axis) {
-  if (instr.op != Op::Load || !contiguous(instr, axis)) return false;
+  if (instr.op != Op::Load || instr.scale != 0 || !contiguous(instr, axis)) return false;
   const ir::Index::Stride stride = instr.index.stride(inner);
   return stride.ok && std::abs(stride.value) >= kMinTransposed;
 }

@@ -317,6 +317,14 @@ ValueId Context::guard(const ir::Instr& instr) {
   return all;
 }
 
+ValueId Context::place(const ir::Instr& instr) {
+  const ValueId at = index(instr.index);
+  if (instr.scale == 0) return at;
+  ValueId position = value(instr.position());
+  if (out.tree.index_type != DType::I64) position = b.op(Op::Cast, {position}, out.tree.index_type);
+  return add(at, mul(position, size(SizeRole::Stride, 0, instr.scale)));
+}
+
 void Context::lower(ir::Value v) {
   const ir::Instr& instr = kernel.instrs[static_cast<size_t>(v)];
   switch (instr.op) {
@@ -329,13 +337,13 @@ void Context::lower(ir::Value v) {
     }
     case Op::Load: {
       const ValueId mask = guard(instr);
-      const ValueId loaded = b.load(instr.slot, index(instr.index), 1, mask);
+      const ValueId loaded = b.load(instr.slot, place(instr), 1, mask);
       bind(v, mask < 0 ? loaded : b.op(Op::Where, {mask, loaded, value(instr.args[0])}));
       return;
     }
     case Op::Store: {
       const ValueId mask = guard(instr);
-      b.store(instr.slot, index(instr.index), value(instr.args[0]), mask);
+      b.store(instr.slot, place(instr), value(instr.args[0]), mask);
       return;
     }
     default: break;

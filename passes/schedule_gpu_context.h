@@ -77,6 +77,8 @@ class Context {
   ir::ValueId guard(const ir::Instr& instr);  // the conjunction of its guards; -1 if there are none
   // Lowers an elementwise op, constant, scalar, load, index or store whose operands are bound.
   void lower(ir::Value v);
+  // Where a load or store takes place, with the computed part.
+  ir::ValueId place(const ir::Instr& instr);
   // Lowers, in order, all of `wanted` that are not bound yet.
   void lower(const std::vector<bool>& wanted);
 

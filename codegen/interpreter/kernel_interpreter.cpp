@@ -105,7 +105,8 @@ class Interpreter {
       move_window(Level::Full, begin);
       // All loads of the chunk before its first store.
       for (size_t i = 0; i < kernel_.instrs.size(); ++i) {
-        if (is_store(i, Level::Full)) operand(kernel_.instrs[i].args[0], Level::Full, 0);
+        if (!is_store(i, Level::Full)) continue;
+        for (ir::Value arg : kernel_.instrs[i].args) operand(arg, Level::Full, 0);
       }
       store_all(Level::Full);
     }
@@ -295,8 +296,15 @@ class Interpreter {
   // Calls access(point, element) for each point that passes the guards; elements are little-endian.
   template <typename Access>
   void for_each_access(const Instr& instr, Access access) {
+    // The operand first: computing it uses the scratch below.
+    const uint64_t* position = instr.scale == 0 ? nullptr : operand(instr.position(), instr.level, 1);
     const std::vector<uint8_t>& pass = passing(instr);
     index_values(instr.index, instr.level, index_);
+    if (position) {
+      const auto scale = static_cast<uint64_t>(instr.scale);
+      for (size_t p = 0; p < index_.size(); ++p)
+        index_[p] = static_cast<int64_t>(static_cast<uint64_t>(index_[p]) + scale * position[p]);
+    }
     for (size_t p = 0; p < index_.size(); ++p) {
       if (pass.empty() || pass[p]) access(p, element(instr, index_[p]));
     }
@@ -322,6 +330,7 @@ class Interpreter {
     }
   }
   void store(const Instr& instr) {
+    if (instr.scale != 0) compute(static_cast<size_t>(instr.position()));  // before the value takes its scratch
     const uint64_t* value = operand(instr.args[0], instr.level, 0);
     const auto size = static_cast<size_t>(ir::item_size(instr.dtype));
     for_each_access(instr, [&](size_t p, std::byte* to) { std::memcpy(to, &value[p], size); });

@@ -373,6 +373,33 @@ class Generator {
     }
   }
 
+  // Positions in 0..size-1.
+  NodeRef places(const Dims& shape, int64_t size) {
+    const NodeRef low = make(Op::Max, {partner(DType::I64, shape), ir::make_const({DType::I64, 0}, shape)});
+    const auto last = static_cast<uint64_t>(size - 1);
+    return make(Op::Min, {low, ir::make_const({DType::I64, last}, shape)});
+  }
+
+  // Elements of x picked along a dim: rows of a table, or each on its own.
+  NodeRef gather(const NodeRef& x) {
+    if (x->numel() == 0 || x->rank() == 0) return x;
+    const int64_t dim = random_.below(x->rank());
+    Dims shape = x->shape();
+    for (int64_t& size : shape) size = random_.chance(20) ? random_.between(1, size) : size;
+    const auto d = static_cast<size_t>(dim);
+    shape[d] = this->size();
+    if (ir::element_count(shape) > options_.max_numel) return x;
+    NodeRef index;
+    if (random_.chance(50)) {
+      Dims rows(std::vector<int64_t>(shape.size(), 1));
+      rows[d] = shape[d];
+      index = make(Op::Expand, {places(rows, x->shape()[d])}, shape);
+    } else {
+      index = places(shape, x->shape()[d]);
+    }
+    return make(Op::Gather, {x, index}, {&dim, 1});
+  }
+
   NodeRef dot() {
     const NodeRef a = operand_for(Op::Dot, any());
     if (a->rank() < 2) return {};
@@ -389,6 +416,7 @@ class Generator {
     const int64_t kind = random_.below(100);
     if (kind < 62) return add(elementwise());
     if (kind < 74) return add(reduction());
+    if (kind < 78) return add(gather(any()));
     if (kind < 95 || !options_.contractions) return add(movement());
     add(dot());
   }
@@ -466,10 +494,20 @@ class Reducer {
     }
   }
 
+  // Another index might point out of range.
+  bool is_index(const Node* node) const {
+    return std::any_of(best_.nodes.begin(), best_.nodes.end(), [&](const NodeRef& n) {
+      if (n->op() != Op::Gather && !ir::is_scatter(n->op())) return false;
+      const Node* index = n->inputs()[1];
+      while (index != node && index->op() == Op::Expand) index = index->inputs()[0];
+      return index == node;
+    });
+  }
+
   bool replace_a_node() {
     for (size_t i = best_.nodes.size(); i-- > 0;) {
       const NodeRef node = best_.nodes[i];
-      if (node->is_leaf()) continue;
+      if (node->is_leaf() || is_index(node.get())) continue;
       for (Node* operand : node->inputs()) {
         const bool fits = operand->dtype() == node->dtype() && operand->shape() == node->shape();
         if (fits && try_replacement(node, NodeRef(operand))) return true;
