@@ -3,7 +3,7 @@
 //   y = (x - mean) * (1 / sqrt(variance + eps)) * weight + bias      mean and variance over some of the dims
 #include "expr.h"
 #include "grad.h"
-#include "tenon/neural.h"
+#include "tenon/nn/functional.h"
 #include "text.h"
 #include "window.h"
 
@@ -150,10 +150,9 @@ Tensor group_norm(const Tensor& x, int64_t num_groups, const MaybeTensor& weight
   return record_as(scaled(y, weight, bias), x.scalar_type());
 }
 
-namespace nn::functional {
-
 // x / (k + alpha * the mean of the squares of `size` neighbouring channels) ** beta
-Tensor local_response_norm_impl(const Tensor& x, int64_t size, double alpha, double beta, double k) {
+Tensor nn::functional::local_response_norm(const Tensor& x, const LocalResponseNormFuncOptions& options) {
+  const int64_t size = options.size();
   check<ValueError>(x.dim() >= 3, "Expected 3D or higher dimensionality                          input (got ",
                     x.dim(), " dimensions)");
   check(size > 0, "kernel size should be greater than zero, but got ", size);
@@ -170,9 +169,8 @@ Tensor local_response_norm_impl(const Tensor& x, int64_t size, double alpha, dou
   const NodeRef seen =
       sliding_windows(squares, {along_channels, positions}, ir::constant(v.dtype(), int64_t{0}));
   const Expr total{ir::reshape(ir::reduce(Op::Sum, seen, Dims{1, 2}), v.node->shape())};
-  const Expr base = total / static_cast<double>(size) * alpha + k;
-  return record_as(v / apply(Op::Pow, base, number(base, beta)), x.scalar_type());
+  const Expr base = total / static_cast<double>(size) * options.alpha() + options.k();
+  return record_as(v / apply(Op::Pow, base, number(base, options.beta())), x.scalar_type());
 }
 
-}  // namespace nn::functional
 }  // namespace tenon

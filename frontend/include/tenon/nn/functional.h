@@ -1,0 +1,262 @@
+// torch::nn::functional: the operators of tenon/neural.h with their options as structs.
+//
+//   namespace F = tenon::nn::functional;
+//   F::conv2d(x, weight, F::Conv2dFuncOptions().bias(b).stride(2).padding(kSame));
+//   F::cross_entropy(scores, classes, F::CrossEntropyFuncOptions().label_smoothing(0.1));
+#pragma once
+
+#include "tenon/neural.h"
+#include "tenon/nn/options.h"
+
+namespace tenon::nn::functional {
+
+// --- activations
+#define TENON_FUNCTION(name, Name)         \
+  using Name##FuncOptions = Name##Options; \
+  Tensor name(Tensor input, const Name##FuncOptions& options = {});
+TENON_FUNCTION(elu, ELU)
+TENON_FUNCTION(selu, SELU)
+TENON_FUNCTION(celu, CELU)
+TENON_FUNCTION(relu, ReLU)
+TENON_FUNCTION(relu6, ReLU6)
+TENON_FUNCTION(leaky_relu, LeakyReLU)
+TENON_FUNCTION(hardtanh, Hardtanh)
+#undef TENON_FUNCTION
+#define TENON_FUNCTION(name, Name)         \
+  using Name##FuncOptions = Name##Options; \
+  Tensor name(const Tensor& input, const Name##FuncOptions& options = {});
+TENON_FUNCTION(glu, GLU)
+TENON_FUNCTION(gelu, GELU)
+TENON_FUNCTION(hardshrink, Hardshrink)
+TENON_FUNCTION(softshrink, Softshrink)
+TENON_FUNCTION(softplus, Softplus)
+#undef TENON_FUNCTION
+using ThresholdFuncOptions = ThresholdOptions;
+Tensor threshold(Tensor input, const ThresholdFuncOptions& options);
+Tensor logsigmoid(const Tensor& input);
+Tensor silu(const Tensor& input);
+Tensor mish(const Tensor& input);
+Tensor hardsigmoid(const Tensor& input);
+Tensor hardswish(const Tensor& input);
+Tensor softsign(const Tensor& input);
+Tensor tanhshrink(const Tensor& input);
+Tensor prelu(const Tensor& input, const Tensor& weight);
+
+struct SoftmaxFuncOptions {
+  SoftmaxFuncOptions(int64_t dim) : dim_(dim) {}
+  TENON_ARG(int64_t, dim);
+  TENON_ARG(optional<ScalarType>, dtype) = nullopt;
+};
+using SoftminFuncOptions = SoftmaxFuncOptions;
+using LogSoftmaxFuncOptions = SoftmaxFuncOptions;
+Tensor softmax(const Tensor& input, const SoftmaxFuncOptions& options);
+Tensor softmin(const Tensor& input, const SoftminFuncOptions& options);
+Tensor log_softmax(const Tensor& input, const LogSoftmaxFuncOptions& options);
+
+// --- linear maps
+Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {});
+Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias = {});
+
+// --- convolution
+template <size_t D>
+struct ConvFuncOptions {
+  TENON_ARG(Tensor, bias) = {};
+  TENON_ARG(ExpandingArray<D>, stride) = 1;
+  TENON_ARG(ConvPadding<D>, padding) = 0;
+  TENON_ARG(ExpandingArray<D>, dilation) = 1;
+  TENON_ARG(int64_t, groups) = 1;
+};
+template <size_t D>
+struct ConvTransposeFuncOptions {
+  TENON_ARG(Tensor, bias) = {};
+  TENON_ARG(ExpandingArray<D>, stride) = 1;
+  TENON_ARG(ExpandingArray<D>, padding) = 0;
+  TENON_ARG(ExpandingArray<D>, output_padding) = 0;
+  TENON_ARG(int64_t, groups) = 1;
+  TENON_ARG(ExpandingArray<D>, dilation) = 1;
+};
+#define TENON_FUNCTION(D)                                                                                  \
+  using Conv##D##dFuncOptions = ConvFuncOptions<D>;                                                        \
+  using ConvTranspose##D##dFuncOptions = ConvTransposeFuncOptions<D>;                                      \
+  Tensor conv##D##d(const Tensor& input, const Tensor& weight, const Conv##D##dFuncOptions& options = {}); \
+  Tensor conv_transpose##D##d(const Tensor& input, const Tensor& weight,                                   \
+                              const ConvTranspose##D##dFuncOptions& options = {});
+TENON_FUNCTION(1)
+TENON_FUNCTION(2)
+TENON_FUNCTION(3)
+#undef TENON_FUNCTION
+
+// --- pooling
+#define TENON_FUNCTION(D)                                                                                  \
+  using AvgPool##D##dFuncOptions = AvgPool##D##dOptions;                                                   \
+  using MaxPool##D##dFuncOptions = MaxPool##D##dOptions;                                                   \
+  using AdaptiveAvgPool##D##dFuncOptions = AdaptiveAvgPool##D##dOptions;                                   \
+  using AdaptiveMaxPool##D##dFuncOptions = AdaptiveMaxPool##D##dOptions;                                   \
+  struct MaxUnpool##D##dFuncOptions : MaxUnpool##D##dOptions {                                             \
+    using MaxUnpool##D##dOptions::MaxUnpool##D##dOptions;                                                  \
+    MaxUnpool##D##dFuncOptions(const MaxUnpool##D##dOptions& options) : MaxUnpool##D##dOptions(options) {} \
+    TENON_ARG(optional<std::vector<int64_t>>, output_size) = nullopt;                                      \
+  };                                                                                                       \
+  Tensor avg_pool##D##d(const Tensor& input, const AvgPool##D##dFuncOptions& options);                     \
+  Tensor max_pool##D##d(const Tensor& input, const MaxPool##D##dFuncOptions& options);                     \
+  std::tuple<Tensor, Tensor> max_pool##D##d_with_indices(const Tensor& input,                              \
+                                                         const MaxPool##D##dFuncOptions& options);         \
+  Tensor adaptive_avg_pool##D##d(const Tensor& input, const AdaptiveAvgPool##D##dFuncOptions& options);    \
+  Tensor adaptive_max_pool##D##d(const Tensor& input, const AdaptiveMaxPool##D##dFuncOptions& options);    \
+  std::tuple<Tensor, Tensor> adaptive_max_pool##D##d_with_indices(                                         \
+      const Tensor& input, const AdaptiveMaxPool##D##dFuncOptions& options);                               \
+  Tensor max_unpool##D##d(const Tensor& input, const Tensor& indices,                                      \
+                          const MaxUnpool##D##dFuncOptions& options);
+TENON_FUNCTION(1)
+TENON_FUNCTION(2)
+TENON_FUNCTION(3)
+#undef TENON_FUNCTION
+using LPPool1dFuncOptions = LPPool1dOptions;
+using LPPool2dFuncOptions = LPPool2dOptions;
+Tensor lp_pool1d(const Tensor& input, const LPPool1dFuncOptions& options);
+Tensor lp_pool2d(const Tensor& input, const LPPool2dFuncOptions& options);
+
+// --- windows, padding, resizing
+using FoldFuncOptions = FoldOptions;
+using UnfoldFuncOptions = UnfoldOptions;
+using PixelShuffleFuncOptions = PixelShuffleOptions;
+using PixelUnshuffleFuncOptions = PixelUnshuffleOptions;
+Tensor fold(const Tensor& input, const FoldFuncOptions& options);
+Tensor unfold(const Tensor& input, const UnfoldFuncOptions& options);
+Tensor pixel_shuffle(const Tensor& input, const PixelShuffleFuncOptions& options);
+Tensor pixel_unshuffle(const Tensor& input, const PixelUnshuffleFuncOptions& options);
+
+struct PadFuncOptions {
+  PadFuncOptions(std::vector<int64_t> pad) : pad_(std::move(pad)) {}
+  TENON_ARG(std::vector<int64_t>, pad);
+  TENON_ARG(PadMode, mode) = kConstant;
+  TENON_ARG(double, value) = 0;
+};
+Tensor pad(const Tensor& input, const PadFuncOptions& options);
+
+struct InterpolateFuncOptions {
+  TENON_ARG(optional<std::vector<int64_t>>, size) = nullopt;
+  TENON_ARG(optional<std::vector<double>>, scale_factor) = nullopt;
+  TENON_ARG(InterpolateMode, mode) = kNearest;
+  TENON_ARG(optional<bool>, align_corners) = nullopt;
+  TENON_ARG(optional<bool>, recompute_scale_factor) = nullopt;
+  TENON_ARG(bool, antialias) = false;
+};
+Tensor interpolate(const Tensor& input, const InterpolateFuncOptions& options);
+
+// --- normalisation
+struct BatchNormFuncOptions {
+  TENON_ARG(Tensor, weight) = {};
+  TENON_ARG(Tensor, bias) = {};
+  TENON_ARG(bool, training) = false;
+  TENON_ARG(optional<double>, momentum) = 0.1;
+  TENON_ARG(double, eps) = 1e-5;
+};
+struct InstanceNormFuncOptions {
+  TENON_ARG(Tensor, running_mean) = {};
+  TENON_ARG(Tensor, running_var) = {};
+  TENON_ARG(Tensor, weight) = {};
+  TENON_ARG(Tensor, bias) = {};
+  TENON_ARG(bool, use_input_stats) = true;
+  TENON_ARG(double, momentum) = 0.1;
+  TENON_ARG(double, eps) = 1e-5;
+};
+struct LayerNormFuncOptions {
+  LayerNormFuncOptions(std::vector<int64_t> normalized_shape)
+      : normalized_shape_(std::move(normalized_shape)) {}
+  TENON_ARG(std::vector<int64_t>, normalized_shape);
+  TENON_ARG(Tensor, weight) = {};
+  TENON_ARG(Tensor, bias) = {};
+  TENON_ARG(double, eps) = 1e-5;
+};
+struct GroupNormFuncOptions {
+  GroupNormFuncOptions(int64_t num_groups) : num_groups_(num_groups) {}
+  TENON_ARG(int64_t, num_groups);
+  TENON_ARG(Tensor, weight) = {};
+  TENON_ARG(Tensor, bias) = {};
+  TENON_ARG(double, eps) = 1e-5;
+};
+struct NormalizeFuncOptions {
+  TENON_ARG(double, p) = 2.0;
+  TENON_ARG(int64_t, dim) = 1;
+  TENON_ARG(double, eps) = 1e-12;
+};
+using LocalResponseNormFuncOptions = LocalResponseNormOptions;
+Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var,
+                  const BatchNormFuncOptions& options = {});
+Tensor instance_norm(const Tensor& input, const InstanceNormFuncOptions& options = {});
+Tensor layer_norm(const Tensor& input, const LayerNormFuncOptions& options);
+Tensor group_norm(const Tensor& input, const GroupNormFuncOptions& options);
+Tensor local_response_norm(const Tensor& input, const LocalResponseNormFuncOptions& options);
+Tensor normalize(const Tensor& input, const NormalizeFuncOptions& options = {});
+
+// --- dropout
+struct DropoutFuncOptions {
+  TENON_ARG(double, p) = 0.5;
+  TENON_ARG(bool, training) = false;
+  TENON_ARG(bool, inplace) = false;
+};
+using Dropout2dFuncOptions = DropoutFuncOptions;
+using Dropout3dFuncOptions = DropoutFuncOptions;
+struct AlphaDropoutFuncOptions {
+  TENON_ARG(double, p) = 0.5;
+  TENON_ARG(bool, training) = false;
+  TENON_ARG(bool, inplace) = false;
+};
+using FeatureAlphaDropoutFuncOptions = AlphaDropoutFuncOptions;
+Tensor dropout(Tensor input, const DropoutFuncOptions& options = {});
+Tensor dropout2d(Tensor input, const Dropout2dFuncOptions& options = {});
+Tensor dropout3d(Tensor input, const Dropout3dFuncOptions& options = {});
+Tensor alpha_dropout(Tensor input, const AlphaDropoutFuncOptions& options = {});
+Tensor feature_alpha_dropout(Tensor input, const FeatureAlphaDropoutFuncOptions& options = {});
+
+// --- embedding
+struct EmbeddingFuncOptions {
+  TENON_ARG(optional<int64_t>, padding_idx) = nullopt;
+  TENON_ARG(optional<double>, max_norm) = nullopt;  // rows that are looked up are scaled down to it, in place
+  TENON_ARG(double, norm_type) = 2.0;
+  TENON_ARG(bool, scale_grad_by_freq) = false;
+  TENON_ARG(bool, sparse) = false;
+};
+Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncOptions& options = {});
+Tensor one_hot(const Tensor& tensor, int64_t num_classes = -1);
+
+// --- distances
+using CosineSimilarityFuncOptions = CosineSimilarityOptions;
+using PairwiseDistanceFuncOptions = PairwiseDistanceOptions;
+Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, const CosineSimilarityFuncOptions& options = {});
+Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, const PairwiseDistanceFuncOptions& options = {});
+Tensor pdist(const Tensor& input, double p = 2.0);
+
+// --- losses
+#define TENON_LOSS(name, Name, Options) \
+  using Name##FuncOptions = Options;    \
+  Tensor name(const Tensor& input, const Tensor& target, const Name##FuncOptions& options = {});
+TENON_LOSS(l1_loss, L1Loss, L1LossOptions)
+TENON_LOSS(mse_loss, MSELoss, MSELossOptions)
+TENON_LOSS(smooth_l1_loss, SmoothL1Loss, SmoothL1LossOptions)
+TENON_LOSS(huber_loss, HuberLoss, HuberLossOptions)
+TENON_LOSS(kl_div, KLDiv, KLDivLossOptions)
+TENON_LOSS(binary_cross_entropy, BinaryCrossEntropy, BCELossOptions)
+TENON_LOSS(binary_cross_entropy_with_logits, BinaryCrossEntropyWithLogits, BCEWithLogitsLossOptions)
+TENON_LOSS(hinge_embedding_loss, HingeEmbeddingLoss, HingeEmbeddingLossOptions)
+TENON_LOSS(multi_margin_loss, MultiMarginLoss, MultiMarginLossOptions)
+TENON_LOSS(soft_margin_loss, SoftMarginLoss, SoftMarginLossOptions)
+TENON_LOSS(multilabel_soft_margin_loss, MultilabelSoftMarginLoss, MultiLabelSoftMarginLossOptions)
+TENON_LOSS(poisson_nll_loss, PoissonNLLLoss, PoissonNLLLossOptions)
+TENON_LOSS(nll_loss, NLLLoss, NLLLossOptions)
+TENON_LOSS(cross_entropy, CrossEntropy, CrossEntropyLossOptions)
+#undef TENON_LOSS
+Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, const SmoothL1LossFuncOptions& options,
+                      double beta);
+using CosineEmbeddingLossFuncOptions = CosineEmbeddingLossOptions;
+using MarginRankingLossFuncOptions = MarginRankingLossOptions;
+using TripletMarginLossFuncOptions = TripletMarginLossOptions;
+Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
+                             const CosineEmbeddingLossFuncOptions& options = {});
+Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
+                           const MarginRankingLossFuncOptions& options = {});
+Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                           const TripletMarginLossFuncOptions& options = {});
+
+}  // namespace tenon::nn::functional

@@ -1,0 +1,331 @@
+// The options that functions of tenon/nn/functional.h and modules take, in LibTorch's style: each field has a
+// setter that returns the options, and a getter of the same name.
+//
+//   F::max_pool2d(x, F::MaxPool2dFuncOptions(3).stride(2).padding(1))
+#pragma once
+
+#include <vector>
+
+#include "tenon/enum.h"
+#include "tenon/tensor.h"
+
+#define TENON_ARG(T, name)                           \
+ public:                                             \
+  auto name(const T& new_##name)->decltype(*this) {  \
+    name##_ = new_##name;                            \
+    return *this;                                    \
+  }                                                  \
+  const T& name() const noexcept { return name##_; } \
+  T& name() noexcept { return name##_; }             \
+                                                     \
+ private:                                            \
+  T name##_
+
+namespace tenon {
+
+namespace detail {
+void check_count(size_t got, size_t wanted);  // Error "Expected 2 values, but instead got 3"
+}
+
+// One number for each of D dims; a single one stands for all.
+template <size_t D>
+class ExpandingArray {
+ public:
+  ExpandingArray(int64_t value) {
+    for (int64_t& v : values_) v = value;
+  }
+  ExpandingArray(std::initializer_list<int64_t> values) { assign(values.begin(), values.size()); }
+  ExpandingArray(IntArrayRef values) { assign(values.data(), values.size()); }
+  ExpandingArray(const std::vector<int64_t>& values) { assign(values.data(), values.size()); }
+  operator IntArrayRef() const { return {values_, D}; }
+  int64_t operator[](size_t i) const { return values_[i]; }
+  int64_t& operator[](size_t i) { return values_[i]; }
+  const int64_t* begin() const { return values_; }
+  const int64_t* end() const { return values_ + D; }
+  static constexpr size_t size() { return D; }
+
+ private:
+  void assign(const int64_t* values, size_t count) {
+    if (count != 1) detail::check_count(count, D);
+    for (size_t i = 0; i < D; ++i) values_[i] = values[count == 1 ? 0 : i];
+  }
+  int64_t values_[D];
+};
+
+// As ExpandingArray; nullopt keeps the input's size.
+template <size_t D>
+class ExpandingArrayWithOptionalElem : public ExpandingArray<D> {
+ public:
+  using ExpandingArray<D>::ExpandingArray;
+  ExpandingArrayWithOptionalElem(optional<int64_t> value) : ExpandingArray<D>(value.value_or(-1)) {}
+  ExpandingArrayWithOptionalElem(int64_t value) : ExpandingArray<D>(value) {}
+  ExpandingArrayWithOptionalElem(int value) : ExpandingArray<D>(int64_t{value}) {}
+  ExpandingArrayWithOptionalElem(std::initializer_list<optional<int64_t>> values) : ExpandingArray<D>(-1) {
+    if (values.size() != 1) detail::check_count(values.size(), D);
+    for (size_t i = 0; i < D; ++i) (*this)[i] = values.begin()[values.size() == 1 ? 0 : i].value_or(-1);
+  }
+};
+
+namespace nn {
+
+using LossReduction = OneOf<Tag::None, Tag::Mean, Tag::Sum>;
+using KLDivLossReduction = OneOf<Tag::None, Tag::BatchMean, Tag::Sum, Tag::Mean>;
+using PadMode = OneOf<Tag::Constant, Tag::Reflect, Tag::Replicate, Tag::Circular>;
+using InterpolateMode = OneOf<Tag::Nearest, Tag::Linear, Tag::Bilinear, Tag::Bicubic, Tag::Trilinear,
+                              Tag::Area, Tag::NearestExact>;
+
+// Numbers, kSame or kValid.
+template <size_t D>
+class ConvPadding {
+ public:
+  ConvPadding(int64_t value) : values_(value) {}
+  ConvPadding(int value) : values_(int64_t{value}) {}
+  ConvPadding(std::initializer_list<int64_t> values) : values_(values) {}
+  ConvPadding(const ExpandingArray<D>& values) : values_(values) {}
+  ConvPadding(const std::vector<int64_t>& values) : values_(values) {}
+  ConvPadding(enumtype::kSame) : values_(0), name_("same") {}
+  ConvPadding(enumtype::kValid) : values_(0), name_("valid") {}
+  const char* name() const { return name_; }  // "same", "valid", or null for numbers
+  const ExpandingArray<D>& values() const { return values_; }
+
+ private:
+  ExpandingArray<D> values_;
+  const char* name_ = nullptr;
+};
+
+// --- activations
+struct ELUOptions {
+  TENON_ARG(double, alpha) = 1.0;
+  TENON_ARG(bool, inplace) = false;
+};
+struct SELUOptions {
+  SELUOptions(bool inplace = false) : inplace_(inplace) {}
+  TENON_ARG(bool, inplace);
+};
+using ReLUOptions = SELUOptions;
+using ReLU6Options = SELUOptions;
+using SiLUOptions = SELUOptions;
+struct GLUOptions {
+  GLUOptions(int64_t dim = -1) : dim_(dim) {}
+  TENON_ARG(int64_t, dim);
+};
+struct GELUOptions {
+  TENON_ARG(std::string, approximate) = "none";
+};
+struct HardshrinkOptions {
+  HardshrinkOptions(double lambda = 0.5) : lambda_(lambda) {}
+  TENON_ARG(double, lambda);
+};
+using SoftshrinkOptions = HardshrinkOptions;
+struct HardtanhOptions {
+  TENON_ARG(double, min_val) = -1.0;
+  TENON_ARG(double, max_val) = 1.0;
+  TENON_ARG(bool, inplace) = false;
+};
+struct LeakyReLUOptions {
+  TENON_ARG(double, negative_slope) = 1e-2;
+  TENON_ARG(bool, inplace) = false;
+};
+struct CELUOptions {
+  TENON_ARG(double, alpha) = 1.0;
+  TENON_ARG(bool, inplace) = false;
+};
+struct SoftplusOptions {
+  TENON_ARG(double, beta) = 1.0;
+  TENON_ARG(double, threshold) = 20.0;
+};
+struct ThresholdOptions {
+  ThresholdOptions(double threshold, double value) : threshold_(threshold), value_(value) {}
+  TENON_ARG(double, threshold);
+  TENON_ARG(double, value);
+  TENON_ARG(bool, inplace) = false;
+};
+struct DropoutOptions {
+  DropoutOptions(double p = 0.5) : p_(p) {}
+  TENON_ARG(double, p);
+  TENON_ARG(bool, inplace) = false;
+};
+
+// --- pooling
+template <size_t D>
+struct MaxPoolOptions {
+  MaxPoolOptions(ExpandingArray<D> kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
+  TENON_ARG(ExpandingArray<D>, kernel_size);
+  TENON_ARG(ExpandingArray<D>, stride);
+  TENON_ARG(ExpandingArray<D>, padding) = 0;
+  TENON_ARG(ExpandingArray<D>, dilation) = 1;
+  TENON_ARG(bool, ceil_mode) = false;
+};
+template <size_t D>
+struct AvgPoolOptions {
+  AvgPoolOptions(ExpandingArray<D> kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
+  TENON_ARG(ExpandingArray<D>, kernel_size);
+  TENON_ARG(ExpandingArray<D>, stride);
+  TENON_ARG(ExpandingArray<D>, padding) = 0;
+  TENON_ARG(bool, ceil_mode) = false;
+  TENON_ARG(bool, count_include_pad) = true;
+  TENON_ARG(optional<int64_t>, divisor_override) = nullopt;
+};
+template <size_t D>
+struct AdaptivePoolOptions {
+  AdaptivePoolOptions(ExpandingArrayWithOptionalElem<D> output_size) : output_size_(output_size) {}
+  TENON_ARG(ExpandingArrayWithOptionalElem<D>, output_size);
+};
+template <size_t D>
+struct MaxUnpoolOptions {
+  MaxUnpoolOptions(ExpandingArray<D> kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
+  TENON_ARG(ExpandingArray<D>, kernel_size);
+  TENON_ARG(ExpandingArray<D>, stride);
+  TENON_ARG(ExpandingArray<D>, padding) = 0;
+};
+template <size_t D>
+struct LPPoolOptions {
+  LPPoolOptions(double norm_type, ExpandingArray<D> kernel_size)
+      : norm_type_(norm_type), kernel_size_(kernel_size), stride_(kernel_size) {}
+  TENON_ARG(double, norm_type);
+  TENON_ARG(ExpandingArray<D>, kernel_size);
+  TENON_ARG(ExpandingArray<D>, stride);
+  TENON_ARG(bool, ceil_mode) = false;
+};
+#define TENON_DIMS(name)                    \
+  using name##1dOptions = name##Options<1>; \
+  using name##2dOptions = name##Options<2>; \
+  using name##3dOptions = name##Options<3>;
+TENON_DIMS(MaxPool)
+TENON_DIMS(AvgPool)
+TENON_DIMS(MaxUnpool)
+TENON_DIMS(LPPool)
+#undef TENON_DIMS
+using AdaptiveAvgPool1dOptions = AdaptivePoolOptions<1>;
+using AdaptiveAvgPool2dOptions = AdaptivePoolOptions<2>;
+using AdaptiveAvgPool3dOptions = AdaptivePoolOptions<3>;
+using AdaptiveMaxPool1dOptions = AdaptivePoolOptions<1>;
+using AdaptiveMaxPool2dOptions = AdaptivePoolOptions<2>;
+using AdaptiveMaxPool3dOptions = AdaptivePoolOptions<3>;
+
+struct FoldOptions {
+  FoldOptions(ExpandingArray<2> output_size, ExpandingArray<2> kernel_size)
+      : output_size_(output_size), kernel_size_(kernel_size) {}
+  TENON_ARG(ExpandingArray<2>, output_size);
+  TENON_ARG(ExpandingArray<2>, kernel_size);
+  TENON_ARG(ExpandingArray<2>, dilation) = 1;
+  TENON_ARG(ExpandingArray<2>, padding) = 0;
+  TENON_ARG(ExpandingArray<2>, stride) = 1;
+};
+struct UnfoldOptions {
+  UnfoldOptions(ExpandingArray<2> kernel_size) : kernel_size_(kernel_size) {}
+  TENON_ARG(ExpandingArray<2>, kernel_size);
+  TENON_ARG(ExpandingArray<2>, dilation) = 1;
+  TENON_ARG(ExpandingArray<2>, padding) = 0;
+  TENON_ARG(ExpandingArray<2>, stride) = 1;
+};
+struct PixelShuffleOptions {
+  PixelShuffleOptions(int64_t upscale_factor) : upscale_factor_(upscale_factor) {}
+  TENON_ARG(int64_t, upscale_factor);
+};
+struct PixelUnshuffleOptions {
+  PixelUnshuffleOptions(int64_t downscale_factor) : downscale_factor_(downscale_factor) {}
+  TENON_ARG(int64_t, downscale_factor);
+};
+
+// --- normalisation and distances
+struct LocalResponseNormOptions {
+  LocalResponseNormOptions(int64_t size) : size_(size) {}
+  TENON_ARG(int64_t, size);
+  TENON_ARG(double, alpha) = 1e-4;
+  TENON_ARG(double, beta) = 0.75;
+  TENON_ARG(double, k) = 1.0;
+};
+struct CosineSimilarityOptions {
+  TENON_ARG(int64_t, dim) = 1;
+  TENON_ARG(double, eps) = 1e-8;
+};
+struct PairwiseDistanceOptions {
+  TENON_ARG(double, p) = 2.0;
+  TENON_ARG(double, eps) = 1e-6;
+  TENON_ARG(bool, keepdim) = false;
+};
+
+// --- losses
+struct L1LossOptions {
+  L1LossOptions(LossReduction reduction = kMean) : reduction_(reduction) {}
+  template <Tag tag>
+  L1LossOptions(enumtype::Is<tag> reduction) : reduction_(reduction) {}
+  TENON_ARG(LossReduction, reduction);
+};
+using MSELossOptions = L1LossOptions;
+using MultiLabelMarginLossOptions = L1LossOptions;
+using SoftMarginLossOptions = L1LossOptions;
+struct KLDivLossOptions {
+  KLDivLossOptions(KLDivLossReduction reduction = kMean) : reduction_(reduction) {}
+  template <Tag tag>
+  KLDivLossOptions(enumtype::Is<tag> reduction) : reduction_(reduction) {}
+  TENON_ARG(KLDivLossReduction, reduction);
+  TENON_ARG(bool, log_target) = false;
+};
+struct BCELossOptions {
+  TENON_ARG(Tensor, weight) = {};
+  TENON_ARG(LossReduction, reduction) = kMean;
+};
+struct BCEWithLogitsLossOptions {
+  TENON_ARG(Tensor, weight) = {};
+  TENON_ARG(LossReduction, reduction) = kMean;
+  TENON_ARG(Tensor, pos_weight) = {};
+};
+using MultiLabelSoftMarginLossOptions = BCELossOptions;
+struct HingeEmbeddingLossOptions {
+  TENON_ARG(double, margin) = 1.0;
+  TENON_ARG(LossReduction, reduction) = kMean;
+};
+struct MultiMarginLossOptions {
+  TENON_ARG(int64_t, p) = 1;
+  TENON_ARG(double, margin) = 1.0;
+  TENON_ARG(Tensor, weight) = {};
+  TENON_ARG(LossReduction, reduction) = kMean;
+};
+struct CosineEmbeddingLossOptions {
+  TENON_ARG(double, margin) = 0.0;
+  TENON_ARG(LossReduction, reduction) = kMean;
+};
+using MarginRankingLossOptions = CosineEmbeddingLossOptions;
+struct SmoothL1LossOptions {
+  SmoothL1LossOptions(LossReduction reduction = kMean) : reduction_(reduction) {}
+  template <Tag tag>
+  SmoothL1LossOptions(enumtype::Is<tag> reduction) : reduction_(reduction) {}
+  TENON_ARG(LossReduction, reduction);
+  TENON_ARG(optional<double>, beta) = nullopt;  // 1
+};
+struct HuberLossOptions {
+  HuberLossOptions(LossReduction reduction = kMean) : reduction_(reduction) {}
+  template <Tag tag>
+  HuberLossOptions(enumtype::Is<tag> reduction) : reduction_(reduction) {}
+  TENON_ARG(LossReduction, reduction);
+  TENON_ARG(double, delta) = 1.0;
+};
+struct TripletMarginLossOptions {
+  TENON_ARG(double, margin) = 1.0;
+  TENON_ARG(double, p) = 2.0;
+  TENON_ARG(double, eps) = 1e-6;
+  TENON_ARG(bool, swap) = false;
+  TENON_ARG(LossReduction, reduction) = kMean;
+};
+struct PoissonNLLLossOptions {
+  TENON_ARG(bool, log_input) = true;
+  TENON_ARG(bool, full) = false;
+  TENON_ARG(double, eps) = 1e-8;
+  TENON_ARG(LossReduction, reduction) = kMean;
+};
+struct NLLLossOptions {
+  TENON_ARG(Tensor, weight) = {};
+  TENON_ARG(int64_t, ignore_index) = -100;
+  TENON_ARG(LossReduction, reduction) = kMean;
+};
+struct CrossEntropyLossOptions {
+  TENON_ARG(Tensor, weight) = {};
+  TENON_ARG(int64_t, ignore_index) = -100;
+  TENON_ARG(LossReduction, reduction) = kMean;
+  TENON_ARG(double, label_smoothing) = 0.0;
+};
+
+}  // namespace nn
+}  // namespace tenon
