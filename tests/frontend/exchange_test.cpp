@@ -305,8 +305,15 @@ TEST_CASE("DLPack: both ways, in the same memory") {
   CHECK(y[1][0].item<float>() == 50);
   y.data_ptr<float>()[5] = 70;
   CHECK(x[1][2].item<float>() == 70);
+  float* memory = x.data_ptr<float>();
+  x += 1;  // a write by an operation, too: at once, into the same memory
+  CHECK(memory[1] == 51);
+  y.select(0, 1).fill_(8);
+  CHECK((memory[1] == 8 && memory[4] == 8 && memory[5] == 71));
+  x -= 1;
+  CHECK(x.data_ptr() == memory);
   x = Tensor();  // the memory lives on
-  CHECK(same(y, tensor({{0.0, 3.0}, {50.0, 4.0}, {2.0, 70.0}}, kFloat)));
+  CHECK(same(y, tensor({{0.0, 3.0}, {7.0, 7.0}, {2.0, 70.0}}, kFloat)));
 }
 
 TEST_CASE("DLPack: every type and odd shapes") {
@@ -400,6 +407,11 @@ TEST_CASE("from_blob: shared, freed once after the last user, not freed if it th
     CHECK(columns[2][0].item<float>() == 20);
   }
   CHECK(deleted == 1);
+  // Windows that overlap, and one element many times.
+  CHECK(same(from_blob(memory.data(), {3, 2}, {1, 1}, kFloat),
+             tensor({{0.0, 1.0}, {1.0, 20.0}, {20.0, 3.0}}, kFloat)));
+  CHECK(same(from_blob(memory.data() + 4, {2, 2}, {0, 0}, kFloat), full({2, 2}, 4.0)));
+  CHECK(from_blob(nullptr, {0, 3}, kFloat).numel() == 0);
   CHECK(error_of([&] {
           from_blob(memory.data(), {2, 3}, {3}, deleter, kFloat);
         }) == "from_blob: got 2 sizes but 1 strides");
