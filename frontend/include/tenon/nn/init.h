@@ -1,0 +1,32 @@
+// Initialisation of parameters in place, under no_grad; each returns its tensor. The draws are PyTorch's.
+#pragma once
+
+#include "tenon/enum.h"
+#include "tenon/tensor.h"
+
+namespace tenon::nn::init {
+
+using FanModeType = OneOf<Tag::FanIn, Tag::FanOut>;
+using NonlinearityType =
+    OneOf<Tag::Linear, Tag::Conv1D, Tag::Conv2D, Tag::Conv3D, Tag::ConvTranspose1D, Tag::ConvTranspose2D,
+          Tag::ConvTranspose3D, Tag::Sigmoid, Tag::Tanh, Tag::ReLU, Tag::LeakyReLU>;
+
+double calculate_gain(NonlinearityType nonlinearity, double param = 0.01);  // `param`: leaky_relu's slope
+
+Tensor uniform_(Tensor tensor, double low = 0, double high = 1);
+Tensor normal_(Tensor tensor, double mean = 0, double std = 1);
+Tensor constant_(Tensor tensor, Scalar value);
+Tensor zeros_(Tensor tensor);
+Tensor ones_(Tensor tensor);
+Tensor eye_(Tensor matrix);
+Tensor xavier_uniform_(Tensor tensor, double gain = 1.0);
+Tensor xavier_normal_(Tensor tensor, double gain = 1.0);
+Tensor kaiming_uniform_(Tensor tensor, double a = 0, FanModeType mode = kFanIn,
+                        NonlinearityType nonlinearity = kLeakyReLU);
+Tensor kaiming_normal_(Tensor tensor, double a = 0, FanModeType mode = kFanIn,
+                       NonlinearityType nonlinearity = kLeakyReLU);
+// Normal numbers, those outside [a, b] drawn anew in effect: the inverse of the distribution function at
+// uniform numbers.
+Tensor trunc_normal_(Tensor tensor, double mean = 0, double std = 1, double a = -2, double b = 2);
+
+}  // namespace tenon::nn::init

@@ -1,0 +1,294 @@
+// Modules: objects with parameters, buffers and submodules, registered by name. LibTorch's Module, its
+// holders and Sequential.
+//
+//   struct NetImpl : nn::Module {
+//     NetImpl() { fc = register_module("fc", nn::Linear(4, 8)); }
+//     Tensor forward(Tensor x) { return relu(fc(x)); }
+//     nn::Linear fc{nullptr};
+//   };
+//   TENON_MODULE(Net);
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+// Pairs in the order of insertion; a key occurs once (else Error).
+template <typename Key, typename Value>
+class OrderedDict {
+ public:
+  class Item {
+   public:
+    Item(Key key, Value value) : pair_(std::move(key), std::move(value)) {}
+    const Key& key() const { return pair_.first; }
+    Value& value() { return pair_.second; }
+    const Value& value() const { return pair_.second; }
+    Value& operator*() { return pair_.second; }
+    const Value& operator*() const { return pair_.second; }
+    Value* operator->() { return &pair_.second; }
+    const Value* operator->() const { return &pair_.second; }
+
+   private:
+    std::pair<Key, Value> pair_;
+  };
+
+  explicit OrderedDict(std::string key_description = "Key") : what_(std::move(key_description)) {}
+  size_t size() const { return items_.size(); }
+  bool is_empty() const { return items_.empty(); }
+  auto begin() { return items_.begin(); }
+  auto end() { return items_.end(); }
+  auto begin() const { return items_.begin(); }
+  auto end() const { return items_.end(); }
+  Value& insert(Key key, Value value) {
+    if (find(key)) throw Error(what_ + " '" + key + "' already defined");
+    items_.emplace_back(std::move(key), std::move(value));
+    return items_.back().value();
+  }
+  Value* find(const Key& key) {
+    for (Item& item : items_) {
+      if (item.key() == key) return &item.value();
+    }
+    return nullptr;
+  }
+  const Value* find(const Key& key) const { return const_cast<OrderedDict*>(this)->find(key); }
+  bool contains(const Key& key) const { return find(key) != nullptr; }
+  Value& operator[](const Key& key) {
+    if (Value* value = find(key)) return *value;
+    throw Error(what_ + " '" + key + "' is not defined");
+  }
+  const Value& operator[](const Key& key) const { return const_cast<OrderedDict&>(*this)[key]; }
+  const std::vector<Item>& items() const { return items_; }
+  std::vector<Key> keys() const {
+    std::vector<Key> keys;
+    for (const Item& item : items_) keys.push_back(item.key());
+    return keys;
+  }
+  std::vector<Value> values() const {
+    std::vector<Value> values;
+    for (const Item& item : items_) values.push_back(item.value());
+    return values;
+  }
+
+ private:
+  std::string what_;
+  std::vector<Item> items_;
+};
+
+namespace nn {
+
+template <typename Contained>
+class ModuleHolder;
+
+class Module : public std::enable_shared_from_this<Module> {
+ public:
+  Module() = default;
+  explicit Module(std::string name) : name_(std::move(name)) {}
+  virtual ~Module() = default;
+
+  const std::string& name() const;  // as given, or the name of the type without "Impl"
+
+  // Everything registered, this module's first, names joined by dots. A tensor that is registered twice is
+  // listed once.
+  std::vector<Tensor> parameters(bool recurse = true) const;
+  OrderedDict<std::string, Tensor> named_parameters(bool recurse = true) const;
+  std::vector<Tensor> buffers(bool recurse = true) const;
+  OrderedDict<std::string, Tensor> named_buffers(bool recurse = true) const;
+  // Parameters and buffers.
+  OrderedDict<std::string, Tensor> state_dict() const;
+  // Copies values by name into the parameters and buffers. Error that lists what is missing, unexpected or of
+  // another shape; then nothing was copied.
+  void load_state_dict(const OrderedDict<std::string, Tensor>& state);
+  std::vector<std::shared_ptr<Module>> modules(bool include_self = true) const;
+  OrderedDict<std::string, std::shared_ptr<Module>> named_modules(const std::string& prefix = {},
+                                                                  bool include_self = true) const;
+  std::vector<std::shared_ptr<Module>> children() const { return children_.values(); }
+  OrderedDict<std::string, std::shared_ptr<Module>> named_children() const { return children_; }
+  void apply(const std::function<void(Module&)>& function);  // to the children first, then to this
+
+  virtual void train(bool on = true);
+  void eval() { train(false); }
+  bool is_training() const { return training_; }
+  // Parameters and buffers are moved or cast in place; an integer buffer keeps its type.
+  virtual void to(Device device, ScalarType dtype, bool non_blocking = false);
+  virtual void to(ScalarType dtype, bool non_blocking = false);
+  virtual void to(Device device, bool non_blocking = false);
+  virtual void zero_grad(bool set_to_none = true);
+
+  Tensor& register_parameter(std::string name, Tensor tensor, bool requires_grad = true);
+  Tensor& register_buffer(std::string name, Tensor tensor);
+  template <typename M>
+  std::shared_ptr<M> register_module(std::string name, std::shared_ptr<M> module) {
+    add_child(std::move(name), module);
+    return module;
+  }
+  template <typename M>
+  std::shared_ptr<M> register_module(std::string name, const ModuleHolder<M>& holder) {
+    return register_module(std::move(name), holder.ptr());
+  }
+  template <typename M>
+  std::shared_ptr<M> replace_module(const std::string& name, std::shared_ptr<M> module) {
+    children_[name] = module;
+    return module;
+  }
+  void unregister_module(const std::string& name);
+
+  // One line for a module without children: "Linear(in_features=4, out_features=8, bias=True)".
+  virtual void pretty_print(std::ostream& out) const;
+  template <typename M>
+  M* as() {
+    return dynamic_cast<M*>(this);
+  }
+  template <typename M>
+  const M* as() const {
+    return dynamic_cast<const M*>(this);
+  }
+
+ protected:
+  OrderedDict<std::string, Tensor> parameters_{"Parameter"}, buffers_{"Buffer"};
+  OrderedDict<std::string, std::shared_ptr<Module>> children_{"Submodule"};
+
+ private:
+  void add_child(std::string name, std::shared_ptr<Module> module);
+  // Calls f(prefix, module) for this module and all below it, each once.
+  void visit(const std::function<void(const std::string&, const Module&)>& f, bool recurse) const;
+  template <typename F>
+  void replace_tensors(F f);
+
+  mutable std::string name_;
+  bool training_ = true;
+};
+std::ostream& operator<<(std::ostream& out, const Module& module);
+
+// A module behind a shared pointer: copies are the same module. `Linear(4, 8)` makes one, `Linear(nullptr)`
+// is empty, a call is forward().
+template <typename Contained>
+class ModuleHolder {
+ public:
+  using ContainedType = Contained;
+  ModuleHolder() : impl_(make_default()) {}
+  ModuleHolder(std::nullptr_t) {}
+  ModuleHolder(std::shared_ptr<Contained> module) : impl_(std::move(module)) {}
+  template <typename Head, typename... Tail>
+  requires(!std::is_base_of_v<ModuleHolder, std::decay_t<Head>> &&
+           !std::is_convertible_v<Head, std::shared_ptr<Contained>> &&
+           !std::is_null_pointer_v<std::decay_t<Head>>) explicit ModuleHolder(Head&& head, Tail&&... tail)
+      : impl_(std::make_shared<Contained>(std::forward<Head>(head), std::forward<Tail>(tail)...)) {}
+
+  explicit operator bool() const { return impl_ != nullptr; }
+  bool is_empty() const { return impl_ == nullptr; }
+  Contained* operator->() const { return get(); }
+  Contained& operator*() const { return *get(); }
+  const std::shared_ptr<Contained>& ptr() const {
+    get();
+    return impl_;
+  }
+  Contained* get() const {
+    if (!impl_) throw Error("Accessing empty ModuleHolder");
+    return impl_.get();
+  }
+  template <typename... Args>
+  decltype(auto) operator()(Args&&... args) const {
+    return get()->forward(std::forward<Args>(args)...);
+  }
+
+ private:
+  static std::shared_ptr<Contained> make_default() {
+    if constexpr (std::is_default_constructible_v<Contained>)
+      return std::make_shared<Contained>();
+    else
+      return nullptr;
+  }
+  std::shared_ptr<Contained> impl_;
+};
+template <typename M>
+std::ostream& operator<<(std::ostream& out, const ModuleHolder<M>& holder) {
+  return out << *holder;
+}
+
+#define TENON_MODULE_IMPL(Name, Impl)                    \
+  class Name : public ::tenon::nn::ModuleHolder<Impl> {  \
+   public:                                               \
+    using ::tenon::nn::ModuleHolder<Impl>::ModuleHolder; \
+    using Impl_ [[maybe_unused]] = Impl;                 \
+  }
+#define TENON_MODULE(Name) TENON_MODULE_IMPL(Name, Name##Impl)
+#define TORCH_MODULE_IMPL(Name, Impl) TENON_MODULE_IMPL(Name, Impl)
+#define TORCH_MODULE(Name) TENON_MODULE(Name)
+
+// Any module that takes one tensor and gives one.
+class AnyModule {
+ public:
+  template <typename M>
+  requires std::is_base_of_v<Module, M> AnyModule(std::shared_ptr<M> module)
+      : module_(module), forward_([m = module.get()](const Tensor& x) -> Tensor { return m->forward(x); }) {}
+  template <typename M>
+  AnyModule(const ModuleHolder<M>& holder) : AnyModule(holder.ptr()) {}
+  Tensor forward(const Tensor& x) const { return forward_(x); }
+  const std::shared_ptr<Module>& ptr() const { return module_; }
+
+ private:
+  std::shared_ptr<Module> module_;
+  std::function<Tensor(const Tensor&)> forward_;
+};
+
+// Modules one after another, named "0", "1", ... or by the caller.
+class SequentialImpl : public Module {
+ public:
+  SequentialImpl() = default;
+  template <typename... Modules>
+  requires(sizeof...(Modules) > 0) explicit SequentialImpl(Modules&&... modules) {
+    (push_back(std::forward<Modules>(modules)), ...);
+  }
+  template <typename M>
+  requires std::is_base_of_v<Module, std::remove_cvref_t<M>>
+  void push_back(M&& module) { push_back(std::make_shared<std::remove_cvref_t<M>>(std::forward<M>(module))); }
+  void push_back(AnyModule module);
+  void push_back(std::string name, AnyModule module);
+  Tensor forward(const Tensor& input) const;
+  size_t size() const { return modules_.size(); }
+  bool is_empty() const { return modules_.empty(); }
+  std::shared_ptr<Module> ptr(size_t index) const;  // IndexError past the end
+  const std::shared_ptr<Module> operator[](size_t index) const { return ptr(index); }
+  void pretty_print(std::ostream& out) const override;
+
+ private:
+  std::vector<AnyModule> modules_;
+};
+class Sequential : public ModuleHolder<SequentialImpl> {
+ public:
+  Sequential() : ModuleHolder(std::make_shared<SequentialImpl>()) {}
+  using ModuleHolder<SequentialImpl>::ModuleHolder;
+};
+
+// Modules in a list, for the owner to call.
+class ModuleListImpl : public Module {
+ public:
+  ModuleListImpl() = default;
+  template <typename... Modules>
+  requires(sizeof...(Modules) > 0) explicit ModuleListImpl(const Modules&... modules) {
+    (push_back(modules), ...);
+  }
+  void push_back(std::shared_ptr<Module> module);
+  template <typename M>
+  void push_back(const ModuleHolder<M>& holder) {
+    push_back(std::static_pointer_cast<Module>(holder.ptr()));
+  }
+  size_t size() const { return children_.size(); }
+  std::shared_ptr<Module> ptr(size_t index) const;
+  const std::shared_ptr<Module> operator[](size_t index) const { return ptr(index); }
+};
+class ModuleList : public ModuleHolder<ModuleListImpl> {
+ public:
+  ModuleList() : ModuleHolder(std::make_shared<ModuleListImpl>()) {}
+  using ModuleHolder<ModuleListImpl>::ModuleHolder;
+};
+
+}  // namespace nn
+}  // namespace tenon
