@@ -123,10 +123,10 @@ void GradScope::end() {
 // --- writes and views
 // -------------------------------------------------------------------------------------------------
 
-void check_writable(const Tensor& self) {
+void check_writable(const Tensor& self, bool recording) {
   if (!GradMode::is_enabled()) return;
   const bool tracked = requires_grad(self);
-  if (!tracked && !GradScope::current()) return;
+  if (!tracked && !recording) return;
   const History* history = impl(self).history.get();
   const Tensor& base = impl(self).base;
   if (history && base.defined()) {

@@ -121,7 +121,8 @@ class GradScope {
 };
 
 // Throws if autograd forbids a write to self: a leaf that requires grad, a view of one, one of several views.
-void check_writable(const Tensor& self);
+// `recording`: does what is written require grad?
+void check_writable(const Tensor& self, bool recording = GradScope::current() != nullptr);
 // self was written by the operation of the current scope: it and the tensor that it shows get its history.
 void written(const Tensor& self);
 // self was written with this result of an operation and takes over its history.

@@ -336,8 +336,8 @@ void set_written(Storage& storage, NodeRef base, const NodeRef& operation) {
 void write(const Tensor& self, NodeRef value) {
   TensorImpl& t = impl(self);
   Storage& storage = t.storage();
-  refuse_repeated_places(t);
   check_writable(self);
+  refuse_repeated_places(t);
   if (t.numel() == 0) {
   } else if (storage.exposed()) {
     write_exposed(t, std::move(value));
@@ -346,8 +346,11 @@ void write(const Tensor& self, NodeRef value) {
     NodeRef base = storage.value();
     const DType stored = base->dtype();
     const Dims shape = base->shape();
+    const int64_t count = base->numel();
     base = strided_write(retyped(base, t.dtype()), value, ref(t.sizes()), ref(t.strides()), t.offset());
-    set_written(storage, ir::reshape(retyped(base, stored), shape), value);
+    base = retyped(base, stored);
+    if (base->numel() != count) base = ir::slice(base, Dims{0}, Dims{1}, Dims{count});
+    set_written(storage, ir::reshape(base, shape), value);
   }
   t.bump_version();
   written(self);
@@ -355,8 +358,8 @@ void write(const Tensor& self, NodeRef value) {
 
 void write_places(const Tensor& self, const NodeRef& places, const NodeRef& values, Op op) {
   TensorImpl& t = impl(self);
-  refuse_repeated_places(t);
   check_writable(self);
+  refuse_repeated_places(t);
   NodeRef base = t.storage().value();
   const Dims shape = base->shape(), flat{values->numel()};
   base = ir::reshape(base, Dims{base->numel()});

@@ -3,6 +3,7 @@
 
 #include "expr.h"
 #include "grad.h"
+#include "tenon/algebra.h"
 #include "tenon/creation.h"
 #include "tenon/indexed.h"
 #include "tenon/order.h"
@@ -34,6 +35,7 @@ Tensor& assign(const Tensor& self, const Tensor& result) {
         " doesn't match the broadcast shape ", result.sizes());
   check(canCast(result.scalar_type(), self.scalar_type()), "result type ", result.scalar_type(),
         " can't be cast to the desired output type ", self.scalar_type());
+  check_writable(self, requires_grad(result));
   write(self, operand(result, self.scalar_type()).node);
   written_as(self, result);
   return itself(self);
@@ -131,6 +133,14 @@ Tensor& Tensor::addmv_(const Tensor& mat, const Tensor& vec, const Scalar& beta,
 Tensor& Tensor::baddbmm_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
   return assign(*this, tenon::baddbmm(*this, a, b, beta, alpha));
 }
+Tensor& Tensor::addr_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
+  return assign(*this, tenon::addr(*this, a, b, beta, alpha));
+}
+Tensor& Tensor::addbmm_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
+  return assign(*this, tenon::addbmm(*this, a, b, beta, alpha));
+}
+Tensor& Tensor::tril_(int64_t diagonal) const { return assign(*this, tenon::tril(*this, diagonal)); }
+Tensor& Tensor::triu_(int64_t diagonal) const { return assign(*this, tenon::triu(*this, diagonal)); }
 Tensor& Tensor::nan_to_num_(optional<double> nan, optional<double> posinf, optional<double> neginf) const {
   return assign(*this, tenon::nan_to_num(*this, nan, posinf, neginf));
 }

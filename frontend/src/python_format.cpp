@@ -3,6 +3,7 @@
 #include "python_format.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -14,7 +15,7 @@ namespace {
 
 // [[fill]align][sign][#][0][width][grouping][.precision][type]
 struct Spec {
-  char fill = ' ', align = '>', sign = '-', grouping = 0, type = 0;
+  char fill = ' ', align = '>', sign = 0, grouping = 0, type = 0;
   bool alternate = false;
   int width = -1, precision = -1;
 };
@@ -24,24 +25,19 @@ bool is_align(char c) { return c == '<' || c == '>' || c == '=' || c == '^'; }
 
 class Reader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  Reader(std::string_view text, const char* kind) : text_(text), whole_(text), kind_(kind) {}
 
   Spec spec() {
     Spec s;
-    bool aligned = true;
-    if (text_.size() > 1 && is_align(text_[1])) {
-      s.fill = next();
-      s.align = next();
-    } else if (is_align(peek())) {
-      s.align = next();
-    } else {
-      aligned = false;
-    }
+    const bool filled = text_.size() > 1 && is_align(text_[1]);
+    if (filled) s.fill = next();
+    const bool aligned = is_align(peek());
+    if (aligned) s.align = next();
     if (peek() == '+' || peek() == '-' || peek() == ' ') s.sign = next();
     if (peek() == '#') s.alternate = next();
-    if (peek() == '0') {
-      next();
-      if (!aligned) s.fill = '0', s.align = '=';
+    if (peek() == '0' && !filled) {
+      s.fill = next();
+      if (!aligned) s.align = '=';
     }
     if (is_digit(peek())) s.width = number();
     if (peek() == ',' || peek() == '_') s.grouping = next();
@@ -52,7 +48,9 @@ class Reader {
       s.precision = number();
     }
     if (!text_.empty()) s.type = next();
-    check<ValueError>(text_.empty(), "Invalid format specifier");
+    check<ValueError>(text_.empty(), "Invalid format specifier '", whole_, "' for object of type '", kind_,
+                      "'");
+    check_grouping(s);
     return s;
   }
 
@@ -70,7 +68,15 @@ class Reader {
     text_.remove_prefix(static_cast<size_t>(end - text_.data()));
     return value;
   }
-  std::string_view text_;
+  static void check_grouping(const Spec& s) {
+    const bool decimal = std::string_view("defgEG%F").find(s.type) != std::string_view::npos;
+    const bool binary = std::string_view("boxX").find(s.type) != std::string_view::npos;
+    check<ValueError>(!s.grouping || !s.type || decimal || (binary && s.grouping == '_'), "Cannot specify '",
+                      s.grouping, "' with '", s.type, "'.");
+  }
+
+  std::string_view text_, whole_;
+  const char* kind_;
 };
 
 std::string printed(const char* pattern, int precision, double value) {
@@ -99,10 +105,10 @@ std::string assemble(const Spec& s, bool negative, std::string prefix, std::stri
                      const std::string& rest) {
   if (negative)
     prefix.insert(0, 1, '-');
-  else if (s.sign != '-')
+  else if (s.sign == '+' || s.sign == ' ')
     prefix.insert(0, 1, s.sign);
   const size_t width = s.width < 0 ? 0 : static_cast<size_t>(s.width);
-  if (s.grouping && !digits.empty() && is_digit(digits[0])) {
+  if (s.grouping && !digits.empty() && std::isxdigit(static_cast<unsigned char>(digits[0]))) {
     const size_t around = prefix.size() + rest.size();
     const bool zeros = s.fill == '0' && s.align == '=' && width > around;
     const size_t step = s.type == 'b' || s.type == 'o' || s.type == 'x' || s.type == 'X' ? 4 : 3;
@@ -114,6 +120,23 @@ std::string assemble(const Spec& s, bool negative, std::string prefix, std::stri
   const std::string before(left, s.fill), after(padding - left, s.fill);
   if (s.align == '=') return prefix + before + digits + rest;
   return before + prefix + digits + rest + after;
+}
+
+// As 'g' without trailing zeros, but with a digit after the point, for which one of the precision's digits is
+// kept back; without a precision repr.
+std::string natural_digits(const Spec& s, double value) {
+  if (s.precision < 0) return python_repr(value);
+  const int digits = std::max(s.precision, 1);
+  const std::string out = printed("%.*e", digits - 1, value);
+  const size_t e = out.find('e');
+  const int exponent = std::stoi(out.substr(e + 1));
+  if (exponent >= -4 && exponent < digits - 1) {
+    const std::string plain = printed(s.alternate ? "%#.*g" : "%.*g", digits, value);
+    return plain.find('.') == std::string::npos ? plain + ".0" : plain;
+  }
+  if (s.alternate || out.find('.') == std::string::npos) return out;
+  const size_t last = out.find_last_not_of('0', e - 1);
+  return out.substr(0, out[last] == '.' ? last : last + 1) + out.substr(e);
 }
 
 // The digits of a finite, non-negative number in the spec's notation.
@@ -131,20 +154,9 @@ std::string float_digits(const Spec& s, double value) {
     case '%': return printed((flag + ".*f").c_str(), precision, value * 100) + "%";
     default: break;
   }
-  if (s.precision < 0) return python_repr(value);
-  // As 'g', but with a digit after the point, for which one of the precision's digits is kept back.
-  const int digits = std::max(s.precision, 1);
-  std::string out = printed("%.*e", digits - 1, value);
-  const int exponent = std::stoi(out.substr(out.find('e') + 1));
-  const bool fits = exponent >= -4 && exponent < digits - 1;
-  if (fits) {
-    out = printed((flag + ".*g").c_str(), digits, value);
-    return out.find('.') == std::string::npos ? out + ".0" : out;
-  }
-  const size_t e = out.find('e');
-  if (s.alternate || out.find('.') == std::string::npos) return out;
-  const size_t last = out.find_last_not_of('0', e - 1);
-  return out.substr(0, out[last] == '.' ? last : last + 1) + out.substr(e);
+  std::string out = natural_digits(s, value);
+  if (s.alternate && out.find('.') == std::string::npos) out.insert(std::min(out.find('e'), out.size()), ".");
+  return out;
 }
 
 std::string format_float(const Spec& s, double value) {
@@ -173,19 +185,20 @@ std::string utf8(int64_t code) {
   return {byte(18, 0xf0, 0x07), byte(12, 0x80, 0x3f), byte(6, 0x80, 0x3f), byte(0, 0x80, 0x3f)};
 }
 
-std::string format_int(Spec s, int64_t value) {
+std::string format_int(Spec s, int64_t value, const char* kind) {
   const std::string_view float_types = "eEfFgG%";
   if (s.type && float_types.find(s.type) != std::string_view::npos)
     return format_float(s, static_cast<double>(value));
   if (s.type == 0 || s.type == 'n') s.type = 'd';
   check<ValueError>(std::string_view("bcdoxX").find(s.type) != std::string_view::npos,
-                    "Unknown format code '", s.type, "' for object of type 'int'");
+                    "Unknown format code '", s.type, "' for object of type '", kind, "'");
   check<ValueError>(s.precision < 0, "Precision not allowed in integer format specifier");
-  check<ValueError>(s.grouping != ',' || s.type == 'd', "Cannot specify ',' with '", s.type, "'.");
   if (s.type == 'c') {
-    check<ValueError>(s.sign == '-', "Sign not allowed with integer format specifier 'c'");
+    check<ValueError>(!s.sign, "Sign not allowed with integer format specifier 'c'");
     check<ValueError>(!s.alternate, "Alternate form (#) not allowed with integer format specifier 'c'");
-    return assemble(s, false, "", "", utf8(value));
+    const std::string character = utf8(value);
+    if (s.width > 0) s.width += static_cast<int>(character.size()) - 1;  // it is one character wide
+    return assemble(s, false, "", "", character);
   }
   const int base = s.type == 'b' ? 2 : s.type == 'o' ? 8 : s.type == 'd' ? 10 : 16;
   const uint64_t magnitude =
@@ -226,8 +239,9 @@ std::string python_repr(const Scalar& value) {
 
 std::string python_format(const Scalar& value, std::string_view spec) {
   if (spec.empty()) return python_repr(value);
-  const Spec s = Reader(spec).spec();
-  return value.isFloatingPoint() ? format_float(s, value.toDouble()) : format_int(s, value.toLong());
+  const char* kind = value.isFloatingPoint() ? "float" : value.isBoolean() ? "bool" : "int";
+  const Spec s = Reader(spec, kind).spec();
+  return value.isFloatingPoint() ? format_float(s, value.toDouble()) : format_int(s, value.toLong(), kind);
 }
 
 }  // namespace tenon

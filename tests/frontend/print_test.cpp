@@ -235,7 +235,8 @@ TEST_CASE("numbers in Python's formats") {
   CHECK_THROWS_WITH_AS(formatted(2, "s"), "Unknown format code 's' for object of type 'int'", ValueError);
   CHECK_THROWS_WITH_AS(formatted(2, ".2"), "Precision not allowed in integer format specifier", ValueError);
   CHECK_THROWS_WITH_AS(formatted(2, ".f"), "Format specifier missing precision", ValueError);
-  CHECK_THROWS_WITH_AS(formatted(2, "5dd"), "Invalid format specifier", ValueError);
+  CHECK_THROWS_WITH_AS(formatted(2, "5dd"), "Invalid format specifier '5dd' for object of type 'int'",
+                       ValueError);
   CHECK_THROWS_WITH_AS(formatted(2, "99999999999d"), "Too many decimal digits in format string", ValueError);
   CHECK_THROWS_WITH_AS(formatted(2.0, ".99999999f"), "precision too big", ValueError);
   CHECK_THROWS_WITH_AS(formatted(2, ",x"), "Cannot specify ',' with 'x'.", ValueError);
