@@ -8,7 +8,76 @@ namespace python {
 
 using tenon::Tensor;
 
+namespace {
+
+// An array of numpy: in C++ the memory of a tensor.
+class Array : public Object {
+ public:
+  explicit Array(Tensor x) : x_(std::move(x)) {}
+  const Tensor& tensor() const { return x_; }
+  std::string repr() const override {
+    std::string text = tenon::repr(x_), type = tenon::repr(x_.scalar_type());
+    const bool plain = x_.scalar_type() == tenon::kDouble || x_.scalar_type() == tenon::kLong;
+    text = "array" + text.substr(6, text.find(']') - 5);
+    return text + (plain ? ")" : ", dtype=" + type.substr(type.find('.') + 1) + ")");
+  }
+
+ private:
+  Tensor x_;
+};
+
+Value array(Tensor x) { return ObjectPtr(std::make_shared<Array>(std::move(x))); }
+
+const Tensor& from_array(const Value& v) {
+  const Array* a = v.object<Array>();
+  if (!a) throw Unsupported("no array of numpy");
+  return a->tensor();
+}
+
+Value nested_list(const Tensor& x) {
+  if (x.dim() == 0) return number_of(x);
+  List list;
+  for (const Tensor& row : x.unbind()) list.items.push_back(nested_list(row));
+  return list;
+}
+
+// with torch.no_grad():
+class NoGrad : public Object {
+  tenon::NoGradGuard guard_;
+};
+
+void add_autograd(Table& t) {
+  t["torch.no_grad"] = [](const Call&) -> Value { return ObjectPtr(std::make_shared<NoGrad>()); };
+  t["requires_grad_"] = [](const Call& c) -> Value {
+    return c.tensor(0).requires_grad_(c.flag(1, "requires_grad", true));
+  };
+  t[".requires_grad"] = [](const Call& c) -> Value { return c.tensor(0).requires_grad(); };
+  t[".is_leaf"] = [](const Call& c) -> Value { return c.tensor(0).is_leaf(); };
+  t["torch.set_default_dtype"] = [](const Call& c) -> Value {
+    tenon::set_default_dtype(c.need(0, "d").as<tenon::ScalarType>());
+    return None{};
+  };
+}
+
+void add_numpy(Table& t) {
+  t["numpy"] = [](const Call& c) -> Value { return array(c.tensor(0)); };
+  t["from_numpy"] = [](const Call& c) -> Value {
+    const Tensor& x = from_array(c.need(0, "ndarray"));
+    return tenon::from_blob(x.data_ptr(), x.sizes(), x.strides(), x.options());
+  };
+  t["tolist"] = [](const Call& c) -> Value { return nested_list(c.tensor(0)); };
+}
+
+}  // namespace
+
+Tensor tensor_of(const Value& v) {
+  const Array* a = v.object<Array>();
+  return a ? a->tensor() : v.as<Tensor>();
+}
+
 void add_builtins(Table& t) {
+  add_autograd(t);
+  add_numpy(t);
   t["builtins.float"] = [](const Call& c) -> Value {
     const Value& v = c.need(0, "x");
     if (v.is<Tensor>()) return v.as<Tensor>().item<double>();

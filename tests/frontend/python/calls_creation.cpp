@@ -93,10 +93,6 @@ void add_creation(Table& t) {
     if (!c.has(1, "index")) return device;
     return tenon::Device(device.type(), static_cast<tenon::DeviceIndex>(c.integer(1, "index")));
   };
-  t["set_default_dtype"] = [](const Call& c) -> Value {
-    tenon::set_default_dtype(c.need(0, "d").as<ScalarType>());
-    return None{};
-  };
 }
 
 }  // namespace python

@@ -134,6 +134,21 @@ void add_elementwise(Table& t) {
   t["threshold"] = [](const Call& c) -> Value {
     return tenon::threshold(c.tensor(0), c.scalar(1, "threshold"), c.scalar(2, "value"));
   };
+  t["clamp_min"] = either([](const Tensor& a, const Tensor& b) { return tenon::clamp_min(a, b); },
+                          [](const Tensor& a, const Scalar& b) { return tenon::clamp_min(a, b); });
+  t["clamp_max"] = either([](const Tensor& a, const Tensor& b) { return tenon::clamp_max(a, b); },
+                          [](const Tensor& a, const Scalar& b) { return tenon::clamp_max(a, b); });
+  t["float_power"] = either([](const Tensor& a, const Tensor& b) { return tenon::float_power(a, b); },
+                            [](const Tensor& a, const Scalar& b) { return tenon::float_power(a, b); });
+  t["equal"] = [](const Call& c) -> Value { return tenon::equal(c.tensor(0), c.tensor(1)); };
+  t["allclose"] = [](const Call& c) -> Value {
+    return tenon::allclose(c.tensor(0), c.tensor(1), c.real(2, "rtol", 1e-05), c.real(3, "atol", 1e-08),
+                           c.flag(4, "equal_nan", false));
+  };
+  t["isclose"] = [](const Call& c) -> Value {
+    return tenon::isclose(c.tensor(0), c.tensor(1), c.real(2, "rtol", 1e-05), c.real(3, "atol", 1e-08),
+                          c.flag(4, "equal_nan", false));
+  };
 }
 
 }  // namespace python

@@ -88,6 +88,23 @@ void add_shape(Table& t) {
     if (!c.has(1, "dim")) return size_of(c.tensor(0).sizes());
     return c.tensor(0).size(c.integer(1, "dim"));
   };
+  t["concat"] = t["cat"];
+  t["swapdims"] = t["transpose"];
+  t["expand_as"] = [](const Call& c) -> Value { return c.tensor(0).expand_as(c.tensor(1)); };
+  t["view_as"] = [](const Call& c) -> Value { return c.tensor(0).view_as(c.tensor(1)); };
+  t["reshape_as"] = [](const Call& c) -> Value { return c.tensor(0).reshape_as(c.tensor(1)); };
+  t["fliplr"] = [](const Call& c) -> Value { return tenon::fliplr(c.tensor(0)); };
+  t["flipud"] = [](const Call& c) -> Value { return tenon::flipud(c.tensor(0)); };
+  t["atleast_1d"] = [](const Call& c) -> Value { return tenon::atleast_1d(c.tensor(0)); };
+  t["atleast_2d"] = [](const Call& c) -> Value { return tenon::atleast_2d(c.tensor(0)); };
+  t["atleast_3d"] = [](const Call& c) -> Value { return tenon::atleast_3d(c.tensor(0)); };
+  t["broadcast_tensors"] = [](const Call& c) -> Value {
+    std::vector<Tensor> tensors;
+    for (size_t i = 0; i < c.positional.size(); ++i) tensors.push_back(c.tensor(i));
+    return list_of(tenon::broadcast_tensors(tensors));
+  };
+  t["detach"] = [](const Call& c) -> Value { return c.tensor(0).detach(); };
+  t["numel"] = [](const Call& c) -> Value { return c.tensor(0).numel(); };
 }
 
 }  // namespace python

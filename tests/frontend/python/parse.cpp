@@ -213,7 +213,8 @@ class Parser {
       return make(Kind::Augmented, std::string(op).substr(0, std::strlen(op) - 1), std::move(parts));
     }
     while (accept("=")) parts.push_back(expression_list());
-    return make(parts.size() == 1 ? Kind::Expression : Kind::Assign, "", std::move(parts));
+    const Kind kind = parts.size() == 1 ? Kind::Expression : Kind::Assign;
+    return make(kind, "", std::move(parts));
   }
 
   // --- expressions

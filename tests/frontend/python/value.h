@@ -94,6 +94,9 @@ List value_and_index(const char* name, const std::tuple<tenon::Tensor, tenon::Te
 List size_of(tenon::IntArrayRef sizes);
 List tuple_of(std::vector<Value> items);
 
+// The tensor inside, of an array of numpy too.
+tenon::Tensor tensor_of(const Value& v);
+
 // Python's repr(v) and str(v), with "tenon." for "torch."; the program's own __format__ for format strings.
 std::string repr(const Value& v);
 std::string str(const Value& v);
