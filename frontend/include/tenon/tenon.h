@@ -4,6 +4,7 @@
 #include "tenon/algebra.h"   // IWYU pragma: export
 #include "tenon/autograd.h"  // IWYU pragma: export
 #include "tenon/creation.h"  // IWYU pragma: export
+#include "tenon/cuda.h"      // IWYU pragma: export
 #include "tenon/dlpack.h"    // IWYU pragma: export
 #include "tenon/error.h"     // IWYU pragma: export
 #include "tenon/indexing.h"  // IWYU pragma: export
