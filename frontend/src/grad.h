@@ -83,7 +83,7 @@ class GradScope {
     begin(name);
     (add(operands), ...);
   }
-  ~GradScope() {
+  ~GradScope() noexcept(false) {  // the values of views are made here; running out of memory is the caller's
     if (fn_) end();
   }
   GradScope(const GradScope&) = delete;
