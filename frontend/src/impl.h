@@ -115,8 +115,8 @@ NodeRef strided_view(const NodeRef& base, IntArrayRef sizes, IntArrayRef strides
 // wins.
 NodeRef strided_write(const NodeRef& base, const NodeRef& value, IntArrayRef sizes, IntArrayRef strides,
                       int64_t offset);
-// The bits of a row-major value read as elements of another type, in a flat shape if the item size changes.
-// The number of bytes must be a multiple of both item sizes.
+// The bits of a row-major value read as elements of another type, in a flat shape if the item size changes; a
+// last element that the value does not fill has zeros.
 NodeRef retyped(const NodeRef& node, DType dtype);
 
 // Replaces self's elements; `value` has its shape and dtype. All aliases see it, pending readers keep what they

@@ -96,16 +96,16 @@ Tensor atleast_3d(const Tensor& x) {
 
 Tensor vstack(TensorList tensors) {
   check(!tensors.empty(), "vstack expects a non-empty TensorList");
-  return cat(each(tensors, atleast_2d), 0);
+  return cat(atleast_2d(tensors), 0);
 }
 Tensor hstack(TensorList tensors) {
   check(!tensors.empty(), "hstack expects a non-empty TensorList");
-  const std::vector<Tensor> parts = each(tensors, atleast_1d);
+  const std::vector<Tensor> parts = atleast_1d(tensors);
   return cat(parts, parts[0].dim() == 1 ? 0 : 1);
 }
 Tensor dstack(TensorList tensors) {
   check(!tensors.empty(), "dstack expects a non-empty TensorList");
-  return cat(each(tensors, atleast_3d), 2);
+  return cat(atleast_3d(tensors), 2);
 }
 
 std::vector<Tensor> broadcast_tensors(TensorList tensors) {

@@ -198,12 +198,14 @@ NodeRef split_bits(const NodeRef& wide, DType narrow) {
   return ir::reshape(ir::cast(ir::binary(Op::Shr, each, bits), narrow), Dims{wide->numel() * ratio});
 }
 
-// [n * ratio] of a narrow integer -> [n] of a wide one.
+// [n * ratio] of a narrow integer -> [n] of a wide one; a rest is filled up with zeros.
 NodeRef join_bits(const NodeRef& narrow, DType wide) {
   const int bits = 8 * ir::item_size(narrow->dtype());
   const int64_t ratio = ir::item_size(wide) / ir::item_size(narrow->dtype());
-  const int64_t count = narrow->numel() / ratio;
-  const NodeRef parts = ir::reshape(narrow, Dims{count, ratio});
+  const int64_t count = (narrow->numel() + ratio - 1) / ratio;
+  const NodeRef zero = ir::make_const(ir::constant(narrow->dtype(), int64_t{0}), Dims{});
+  const NodeRef padded = ir::pad(narrow, zero, Dims{0}, Dims{count * ratio - narrow->numel()});
+  const NodeRef parts = ir::reshape(padded, Dims{count, ratio});
   NodeRef result;
   for (int64_t i = 0; i < ratio; ++i) {
     NodeRef part = ir::slice(parts, Dims{0, i}, Dims{1, 1}, Dims{count, 1});

@@ -175,7 +175,7 @@ Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
   Geometry g(x);
   dim0 = wrap_dim(dim0, g.rank());
   dim1 = wrap_dim(dim1, g.rank());
-  if (dim0 == dim1) return x;
+  if (g.rank() == 0) return g.view_of(x);
   std::swap(g.sizes[at(dim0)], g.sizes[at(dim1)]);
   std::swap(g.strides[at(dim0)], g.strides[at(dim1)]);
   return g.view_of(x);
@@ -185,7 +185,7 @@ Tensor swapaxes(const Tensor& x, int64_t axis0, int64_t axis1) { return transpos
 Tensor t(const Tensor& x) {
   GradScope scope("TBackward0", x);
   check(x.dim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", x.dim(), "D");
-  return x.dim() < 2 ? x : transpose(x, 0, 1);
+  return transpose(x, 0, x.dim() < 2 ? 0 : 1);
 }
 
 Tensor Tensor::mT() const {

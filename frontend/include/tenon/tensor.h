@@ -513,6 +513,11 @@ class Tensor {
   Tensor& swapaxes_(int64_t axis0, int64_t axis1) const { return transpose_(axis0, axis1); }
   Tensor& swapdims_(int64_t dim0, int64_t dim1) const { return transpose_(dim0, dim1); }
   Tensor& t_() const;
+  Tensor& tril_(int64_t diagonal = 0) const;
+  Tensor& triu_(int64_t diagonal = 0) const;
+  Tensor& addr_(const Tensor& vec1, const Tensor& vec2, const Scalar& beta = 1, const Scalar& alpha = 1) const;
+  Tensor& addbmm_(const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1,
+                  const Scalar& alpha = 1) const;
   // Row-major in a new shape over the same memory, which grows (with zeros) if it is too small.
   const Tensor& resize_(IntArrayRef size) const;
   const Tensor& resize_as_(const Tensor& other) const { return resize_(other.sizes()); }
@@ -526,6 +531,35 @@ class Tensor {
   TENON_OPERATOR(<<, bitwise_left_shift)
   TENON_OPERATOR(>>, bitwise_right_shift)
 #undef TENON_OPERATOR
+
+  // --- more views: views.h
+  Tensor as_strided(IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset = nullopt) const;
+  Tensor& as_strided_(IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset = nullopt) const;
+  Tensor unfold(int64_t dimension, int64_t size, int64_t step) const;  // windows; their elements as a new last dim
+  Tensor diagonal(int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) const;
+  Tensor view(ScalarType dtype) const;  // the same bits; the last dim shrinks or grows if the item size changes
+  Tensor moveaxis(IntArrayRef source, IntArrayRef destination) const { return movedim(source, destination); }
+  Tensor adjoint() const;
+  Tensor mH() const;
+  Tensor H() const;
+  Tensor conj() const { return *this; }  // no type is complex
+  Tensor resolve_conj() const { return *this; }
+  Tensor resolve_neg() const { return *this; }
+  bool is_contiguous(MemoryFormat format) const;
+  Tensor contiguous(MemoryFormat format) const;
+  std::vector<Tensor> tensor_split(int64_t sections, int64_t dim = 0) const;
+  std::vector<Tensor> tensor_split(IntArrayRef indices, int64_t dim = 0) const;
+  std::vector<Tensor> tensor_split(const Tensor& indices_or_sections, int64_t dim = 0) const;
+  std::vector<Tensor> hsplit(int64_t sections) const;
+  std::vector<Tensor> hsplit(IntArrayRef indices) const;
+  std::vector<Tensor> vsplit(int64_t sections) const;
+  std::vector<Tensor> vsplit(IntArrayRef indices) const;
+  std::vector<Tensor> dsplit(int64_t sections) const;
+  std::vector<Tensor> dsplit(IntArrayRef indices) const;
+  std::vector<Tensor> unsafe_chunk(int64_t chunks, int64_t dim = 0) const { return chunk(chunks, dim); }
+  std::vector<Tensor> unsafe_split(int64_t split_size, int64_t dim = 0) const { return split(split_size, dim); }
+  Tensor narrow_copy(int64_t dim, int64_t start, int64_t length) const { return narrow(dim, start, length).clone(); }
+  bool is_set_to(const Tensor& other) const;  // the same memory in the same shape
 
   // --- random values in place; the generator is the default one unless given
   Tensor& uniform_(double from = 0, double to = 1, optional<Generator> generator = nullopt) const;
@@ -717,3 +751,4 @@ std::ostream& operator<<(std::ostream& out, const Tensor& tensor);  // repr
 }  // namespace tenon
 
 #include "tenon/indexing.h"
+#include "tenon/views.h"

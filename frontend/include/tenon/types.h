@@ -184,6 +184,9 @@ class Device {
 };
 std::ostream& operator<<(std::ostream& out, const Device& device);  // cuda:1
 
+// The order of the dims in memory: row-major, as the operand's, or with dim 1 innermost (of 4 or 5 dims).
+enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
+
 // Where and of what type a new tensor is; what is not set takes the function's default.
 class TensorOptions {
  public:

@@ -1,0 +1,56 @@
+// More views: strided windows, diagonals, splits, grids; and copies in which a view is replaced. Included by
+// tensor.h.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "tenon/array_ref.h"
+#include "tenon/types.h"
+
+namespace tenon {
+
+class Tensor;
+using TensorList = ArrayRef<Tensor>;
+
+// The elements storage[storage_offset + sum(i_d * stride[d])]; places may repeat. Error if the storage ends
+// before.
+Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride,
+                  optional<int64_t> storage_offset = nullopt);
+Tensor diagonal(const Tensor& self, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);
+Tensor moveaxis(const Tensor& self, IntArrayRef source, IntArrayRef destination);
+Tensor swapdims(const Tensor& self, int64_t dim0, int64_t dim1);
+Tensor adjoint(const Tensor& self);  // the last two dims swapped
+Tensor real(const Tensor& self);     // itself, like the next two: no type is complex
+Tensor conj(const Tensor& self);
+Tensor resolve_conj(const Tensor& self);
+
+// Parts of nearly equal size, the larger ones first; or the parts between the given positions.
+std::vector<Tensor> tensor_split(const Tensor& self, int64_t sections, int64_t dim = 0);
+std::vector<Tensor> tensor_split(const Tensor& self, IntArrayRef indices, int64_t dim = 0);
+std::vector<Tensor> tensor_split(const Tensor& self, const Tensor& indices_or_sections, int64_t dim = 0);
+std::vector<Tensor> hsplit(const Tensor& self,
+                           int64_t sections);  // of equal size, along dim 1 (0 of a vector)
+std::vector<Tensor> hsplit(const Tensor& self, IntArrayRef indices);
+std::vector<Tensor> vsplit(const Tensor& self, int64_t sections);  // along dim 0
+std::vector<Tensor> vsplit(const Tensor& self, IntArrayRef indices);
+std::vector<Tensor> dsplit(const Tensor& self, int64_t sections);  // along dim 2
+std::vector<Tensor> dsplit(const Tensor& self, IntArrayRef indices);
+std::vector<Tensor> unsafe_chunk(const Tensor& self, int64_t chunks, int64_t dim = 0);
+std::vector<Tensor> unsafe_split(const Tensor& self, int64_t split_size, int64_t dim = 0);
+std::vector<Tensor> unsafe_split_with_sizes(const Tensor& self, IntArrayRef split_sizes, int64_t dim = 0);
+
+// Vectors as coordinates of a grid, each a view of the grid's shape. "xy" swaps the first two dims.
+std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing = "ij");
+std::vector<Tensor> atleast_1d(TensorList tensors);
+std::vector<Tensor> atleast_2d(TensorList tensors);
+std::vector<Tensor> atleast_3d(TensorList tensors);
+
+// A copy of self in which that part is src.
+Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index);
+Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim = 0,
+                     optional<int64_t> start = nullopt, optional<int64_t> end = nullopt, int64_t step = 1);
+Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset = 0, int64_t dim1 = 0,
+                        int64_t dim2 = 1);
+
+}  // namespace tenon
