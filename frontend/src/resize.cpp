@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "expr.h"
+#include "grad.h"
 #include "text.h"
 #include "window.h"
 
@@ -93,11 +94,23 @@ NodeRef cubic(const NodeRef& x, const Axis& axis, bool align_corners) {
   return sum.node;
 }
 
+// By the number of dims resized.
+const char* grad_name(ResizeMode mode, size_t dims) {
+  static constexpr const char* kNames[][3] = {
+      {"UpsampleNearest1DBackward0", "UpsampleNearest2DBackward0", "UpsampleNearest3DBackward0"},
+      {"UpsampleNearestExact1DBackward0", "UpsampleNearestExact2DBackward0",
+       "UpsampleNearestExact3DBackward0"},
+      {"UpsampleLinear1DBackward0", "UpsampleBilinear2DBackward0", "UpsampleTrilinear3DBackward0"},
+      {"UpsampleBicubic2DBackward0", "UpsampleBicubic2DBackward0", "UpsampleBicubic2DBackward0"}};
+  return kNames[static_cast<size_t>(mode)][std::clamp<size_t>(dims, 1, 3) - 1];
+}
+
 }  // namespace
 
 Tensor resize_planes(const Tensor& x, IntArrayRef size, ResizeMode mode, bool align_corners,
                      const std::vector<double>& factors) {
   const size_t dims = size.size(), lead = 2;
+  GradScope scope(grad_name(mode, dims), x);
   check(x.dim() == static_cast<int64_t>(lead + dims),
         "Input and output must have the same number of spatial dimensions, but got input with spatial "
         "dimensions of ",
