@@ -24,9 +24,10 @@ Tensor reduced(const Tensor& loss, int64_t reduction) {
   return reduction == Reduction::Sum ? sum(loss) : loss;
 }
 
-// f over the elements of two tensors that broadcast.
+// f over the elements of two tensors that broadcast. Where PyTorch composes a loss, an addition comes last.
 template <typename F>
 Tensor formula(const Tensor& a, const Tensor& b, F f) {
+  GradScope scope("AddBackward0", a, b);
   check_same_device(a, b);
   const ScalarType type = promoted(a, b);
   const Dims shape = broadcast_shape(a.sizes(), b.sizes());

@@ -158,6 +158,7 @@ Tensor nn::functional::local_response_norm(const Tensor& x, const LocalResponseN
   check(size > 0, "kernel size should be greater than zero, but got ", size);
   check_extents(size, "size");
   check_float(x, "local_response_norm");
+  GradScope scope("DivBackward0", x);
   if (x.numel() == 0) return clone(x);
   const Expr v = formula_operand(x, x.scalar_type());
   const int64_t channels = x.size(1), plane = x.numel() / (x.size(0) * channels);
