@@ -278,12 +278,13 @@ void for_each_line(const Node& node, F f) {
 
 ElementBits scan(const Node& node, const ElementBits& x) {
   ElementBits result = x;
-  const Op op = combining_op(node.op());
+  const DType wide = accumulator_type(node.dtype());
   for_each_line(node, [&](size_t first, size_t stride, size_t count) {
-    for (size_t i = 1; i < count; ++i) {
-      const Constant args[] = {{node.dtype(), result[first + (i - 1) * stride]},
-                               {node.dtype(), x[first + i * stride]}};
-      result[first + i * stride] = evaluate(op, args, node.dtype()).bits;
+    Constant sum = scan_start(node.op(), wide);
+    for (size_t i = first; i < first + count * stride; i += stride) {
+      const Constant args[] = {sum, cast({node.dtype(), x[i]}, wide)};
+      sum = evaluate(combining_op(node.op()), args, wide);
+      result[i] = cast(sum, node.dtype()).bits;
     }
   });
   return result;

@@ -63,7 +63,7 @@ Level level_of(const Kernel& kernel, const Index& index) {
     if (static_cast<size_t>(a) >= kernel.axes.size())
       throw IrError("an index uses an axis that the kernel lacks");
     AxisKind kind = kernel.axes[static_cast<size_t>(a)].kind;
-    if (kind == AxisKind::Inner) level = join(level, Level::Full);
+    if (kind == AxisKind::Inner || kind == AxisKind::Serial) level = join(level, Level::Full);
     if (kind == AxisKind::Contract) level = join(level, Level::Contract);
   }
   return level;
@@ -72,7 +72,7 @@ Level level_of(const Kernel& kernel, const Index& index) {
 DType kernel_result_type(Op op, std::span<const DType> args, DType to) {
   const OpInfo& o = info(op);
   auto fail = [&](const std::string& reason) { throw IrError(std::string(o.text) + ": " + reason); };
-  if (!is_elementwise(op) && !is_reduction(op)) fail("is no operation on values");
+  if (!is_elementwise(op) && !is_reduction(op) && !is_scan(op)) fail("is no operation on values");
   if (args.size() != static_cast<size_t>(o.arity)) {
     fail("takes " + std::to_string(o.arity) + " operands, got " + std::to_string(args.size()));
   }
@@ -318,6 +318,13 @@ Value KernelBuilder::reduce(Op op, Value x, ReduceTree tree) {
   Instr instr = make(op, result, Level::Row, {&x, 1});
   instr.tree = tree;
   return append(std::move(instr));
+}
+
+Value KernelBuilder::scan(Op op, Value x) {
+  if (!is_scan(op)) throw IrError(std::string(info(op).text) + ": is no scan");
+  DType operand = at(x).dtype;
+  DType result = kernel_result_type(op, {&operand, 1}, operand);
+  return append(make(op, result, join(Level::Full, at(x).level), {&x, 1}));
 }
 
 Value KernelBuilder::contract(Value a, Value b) {

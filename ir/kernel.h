@@ -29,7 +29,8 @@ namespace tenon::ir {
 
 // Parallel: each value is a separate output element or row. Inner: the axes that the kernel's reductions run
 // over; full-level maps run over them too. Contract: the k of a contraction; only its operands depend on it.
-enum class AxisKind : uint8_t { Parallel, Inner, Contract };
+// Serial: the one axis along which the kernel's scans run, from first to last; full-level maps run over it too.
+enum class AxisKind : uint8_t { Parallel, Inner, Contract, Serial };
 
 struct Axis {
   std::string name;
@@ -52,7 +53,8 @@ struct KernelScalar {
 };
 
 // Where an instruction runs. Row: once for each point of the parallel axes. Full: for each point of parallel
-// x inner. Contract: for each point of parallel x contract (operands of Op::Contract, which itself is Row).
+// x inner or of parallel x serial. Contract: for each point of parallel x contract (operands of Op::Contract,
+// which itself is Row).
 enum class Level : uint8_t { Row, Full, Contract };
 
 // The order in which a reduction combines its elements, a function of the inner extents alone. Let the inner
@@ -102,7 +104,7 @@ struct Instr {
 struct Kernel {
   std::string name = "kernel";
   std::vector<Axis>
-      axes;  // parallel axes first, outermost first; then inner or contract axes in reduction order
+      axes;  // parallel axes first, outermost first; then inner or contract axes in reduction order, or a serial one
   std::vector<KernelBuffer> buffers;
   std::vector<KernelScalar> scalars;
   std::vector<Instr> instrs;
@@ -141,6 +143,7 @@ class KernelBuilder {
   }
   Value cast(Value x, DType to);
   Value reduce(Op op, Value x, ReduceTree tree);  // Full -> Row
+  Value scan(Op op, Value x);                     // at full level: x and all before it along the serial axis
   Value contract(Value a, Value b);               // Contract -> Row
   void store(int buffer, Index index, Value value, Level level, std::vector<Guard> guards = {}) {
     store(buffer, index, Position{}, value, level, std::move(guards));

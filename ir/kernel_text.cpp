@@ -5,6 +5,7 @@
 //   contract i|k : %2 = load x[8*i + k] : f32
 //   reduce i|k   : %3 = contract %2, %2 : f32            reduce.sum %0 lanes : f32
 //   map r c      : %5 = load x[c + 8*%4] : f32           at a computed place; store likewise
+//   scan r|c     : %6 = scan.sum %5 : f32                along a serial axis
 //   map r |      : store y[r], %3                        "map r |" is full level in a kernel without inner
 //   axes
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace {
 
 // --- printing ---------------------------------------------------------------------------------------------
 constexpr std::string_view kRoles[] = {"in", "out", "scratch"};
-constexpr std::string_view kKinds[] = {"parallel", "inner", "contract"};
+constexpr std::string_view kKinds[] = {"parallel", "inner", "contract", "serial"};
 constexpr std::string_view kTrees[] = {"lanes", "columns"};
 
 std::string axis_names(const Kernel& kernel, AxisKind kind) {
@@ -255,7 +256,7 @@ class Parser {
     expect(":");
     int64_t extent = integer();
     kernel_.axes.push_back(
-        {name, extent, static_cast<AxisKind>(choice(kKinds, "parallel, inner or contract"))});
+        {name, extent, static_cast<AxisKind>(choice(kKinds, "parallel, inner, contract or serial"))});
   }
 
   template <typename List>
@@ -300,7 +301,7 @@ class Parser {
 
   // "map r c :" -> "map r c"; returned with single spaces, and none around the bar of a reduction.
   std::string stage() {
-    std::string text(word("map, reduce or contract"));
+    std::string text(word("map, reduce, scan or contract"));
     bool bare = true;  // no space before the next name
     text += ' ';
     while (!accept(":")) {
@@ -446,13 +447,15 @@ class Parser {
 }  // namespace
 
 std::string stage_text(const Kernel& kernel, const Instr& instr) {
-  std::string parallel = axis_names(kernel, AxisKind::Parallel), inner = axis_names(kernel, AxisKind::Inner);
+  std::string parallel = axis_names(kernel, AxisKind::Parallel);
+  std::string inner = axis_names(kernel, AxisKind::Inner) + axis_names(kernel, AxisKind::Serial);
   std::string contract = axis_names(kernel, AxisKind::Contract);
   auto beside = [](std::string left, const std::string& right) {
     return right.empty() ? left : left + " " + right;
   };
   if (instr.op == Op::Contract) return "reduce " + parallel + "|" + contract;
   if (is_reduce(instr.op)) return "reduce " + parallel + "|" + inner;
+  if (is_scan(instr.op) && instr.level == Level::Full) return "scan " + parallel + "|" + inner;
   if (instr.level == Level::Contract) return "contract " + parallel + "|" + contract;
   std::string map = beside("map", parallel);
   if (instr.level == Level::Row) return map;

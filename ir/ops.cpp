@@ -269,6 +269,15 @@ Constant reduce_identity(Op reduction, DType dtype) {
   return {dtype, lowest ? sign : sign - 1};
 }
 
+Constant scan_start(Op scan, DType dtype) {
+  switch (scan) {
+    case Op::ScanSum: return is_float(dtype) ? constant(dtype, -0.0) : reduce_identity(Op::Sum, dtype);
+    case Op::ScanProd: return reduce_identity(Op::Prod, dtype);
+    case Op::ScanMax: return reduce_identity(Op::ReduceMax, dtype);
+    default: return reduce_identity(Op::ReduceMin, dtype);
+  }
+}
+
 Op combining_op(Op op) {
   switch (op) {
     case Op::Sum:

@@ -53,4 +53,7 @@ Op combining_op(Op op);
 // true; 0 for the index of an argmax or argmin over nothing.
 Constant reduce_identity(Op reduction, DType dtype);
 
+// What a scan combines its first element with, which leaves it as it is: the identity, but -0.0 for a sum.
+Constant scan_start(Op scan, DType dtype);
+
 }  // namespace tenon::ir

@@ -4,7 +4,7 @@
 //   map i : %2 = add %0, %1 : f16     becomes     map i : %2 = cast %0 : f32    %4 = add %2, %3 : f32
 //                                                 map i : %3 = cast %1 : f32    %5 = cast %4 : f16
 //
-// A reduction or contraction widens its operands, accumulates in f32 and rounds once at the end. Afterwards,
+// A reduction, scan or contraction widens its operands, accumulates in f32 and rounds what it gives. Afterwards,
 // only const, scalar, load, store, cast and bitcast have a half dtype, as operand or as result.
 #include "passes/passes.h"
 #include "passes/rewrite_kernel.h"
@@ -17,7 +17,7 @@ using ir::Op;
 
 bool computes(Op op) {
   if (op == Op::Cast || op == Op::Bitcast) return false;
-  return ir::is_elementwise(op) || ir::is_reduce(op) || op == Op::Contract;
+  return ir::is_elementwise(op) || ir::is_reduce(op) || ir::is_scan(op) || op == Op::Contract;
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ class Walk {
       map.push_back(extent == 1 ? Index() : Index::axis(fresh.add_axis(extent, AxisKind::Parallel), extent));
     }
     if (ir::is_reduce(node->op()) && !is_empty_reduce(*node)) open_inner(fresh, reduce_shape(*node));
+    if (ir::is_scan(node->op()) && !is_empty_scan(*node)) open_serial(fresh, *node, map);
     if (node->op() == Op::Dot && !is_empty_reduce(*node))
       fresh.contract = fresh.add_axis(contract_extent(*node), AxisKind::Contract);
     place(g, node, std::move(map), stored);
@@ -122,6 +123,15 @@ class Walk {
   }
 
   static int64_t contract_extent(const Node& dot) { return dot.inputs()[0]->shape().back(); }
+
+  // The axis of the scanned dim, in a group whose axes are the scan's dims.
+  static int scanned_axis(const Node& scan, const Map& map) {
+    return map[static_cast<size_t>(scan.ints()[0])].axes()[0];
+  }
+  static void open_serial(Group& g, const Node& scan, const Map& map) {
+    g.serial = scanned_axis(scan, map);
+    g.axes[static_cast<size_t>(g.serial)].kind = AxisKind::Serial;
+  }
 
   static void open_inner(Group& g, const ReduceShape& shape) {
     for (int64_t extent : shape.extents) g.inner.push_back(g.add_axis(extent, AxisKind::Inner));
@@ -232,9 +242,11 @@ class Walk {
     }
     if (ir::is_reduce(node->op())) {
       if (!join_reduction(node, s, g, map)) return false;
+    } else if (ir::is_scan(node->op()) && !is_empty_scan(*node)) {
+      if (!join_scan(node, s, into, map)) return false;
     } else if (node->op() == Op::Dot && !is_empty_reduce(*node)) {
-      if (into.contract >= 0 || !into.inner.empty())
-        return refuse(node, s, "a kernel holds one contraction and no reduction beside it");
+      if (into.contract >= 0 || !into.inner.empty() || into.serial >= 0)
+        return refuse(node, s, "a kernel holds one contraction and no reduction or scan beside it");
       if (!is_permutation(into, *node, map, all_axes(into)))
         return refuse(node, s, "the contraction's result is read through a view");
       into.contract = into.add_axis(contract_extent(*node), AxisKind::Contract);
@@ -265,7 +277,9 @@ class Walk {
       if (!used[a]) seen_unused = true;
       if (used[a] && seen_unused) prefix = false;
     }
-    bool rows = !g.inner.empty() && std::none_of(g.inner.begin(), g.inner.end(), [&](int a) {
+    std::vector<int> inner = g.inner;
+    if (g.serial >= 0) inner.push_back(g.serial);
+    bool rows = !inner.empty() && std::none_of(inner.begin(), inner.end(), [&](int a) {
       return used[static_cast<size_t>(a)];
     }) && is_permutation(g, *node, map, parallel_axes(g));
     if (prefix || rows) return true;
@@ -338,6 +352,7 @@ class Walk {
     ReduceShape shape = reduce_shape(*node);
     if (is_empty_reduce(*node)) return true;
     if (into.contract >= 0) return refuse(node, s, "a reduction does not go with a contraction");
+    if (into.serial >= 0) return refuse(node, s, "a reduction does not go with a scan");
     if (into.reductions >= options_.limits.max_reductions)
       return refuse(node, s, "the kernel has max_reductions reductions");
     if (!into.inner.empty()) {
@@ -373,6 +388,18 @@ class Walk {
     merged.inner.clear();
     merged.tree.reset();
     return false;
+  }
+
+  // A scan runs over the points of its readers, whose kernel then goes along the scanned axis in order.
+  bool join_scan(const Node* node, const NodeState& s, Group& into, const Map& map) {
+    if (into.contract >= 0 || !into.inner.empty())
+      return refuse(node, s, "a scan does not go with a reduction or contraction");
+    if (!is_permutation(into, *node, map, all_axes(into)))
+      return refuse(node, s, "the scan's result is read through a view");
+    if (into.serial >= 0 && into.serial != scanned_axis(*node, map))
+      return refuse(node, s, "the two scans run along different dims");
+    open_serial(into, *node, map);
+    return true;
   }
 
   static bool same_extents(const Group& g, const std::vector<int>& axes,
@@ -493,8 +520,11 @@ class Walk {
   bool mergeable(const Node* node, const Request& x, const Request& y) {
     const Group &a = group(x.group), &b = group(y.group);
     if (a.contract >= 0 || b.contract >= 0) return false;
+    // Scans of one value along one dim go side by side; what has none would lose its own order.
+    if ((a.serial >= 0) != (b.serial >= 0)) return false;
     std::vector<int> fa = all_axes(a), fb = all_axes(b);
     if (!is_permutation(a, *node, x.map, fa) || !is_permutation(b, *node, y.map, fb)) return false;
+    if (a.serial >= 0 && dim_of(a, x.map, a.serial) != dim_of(b, y.map, b.serial)) return false;
     // Inner axes must be the same dims of the node where both have them.
     if (!a.inner.empty() && !b.inner.empty()) {
       if (a.tree != b.tree || a.inner.size() != b.inner.size()) return false;

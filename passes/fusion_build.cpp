@@ -54,6 +54,10 @@ class Build {
       std::string text = group_.inner.size() == 1 ? "r" : "r" + std::to_string(i);
       axis_[a] = kernel.axis(kernel.add_axis(text, group_.axes[a].extent, AxisKind::Inner));
     }
+    if (group_.serial >= 0) {
+      auto a = static_cast<size_t>(group_.serial);
+      axis_[a] = kernel.axis(kernel.add_axis("s", group_.axes[a].extent, AxisKind::Serial));
+    }
     if (group_.contract >= 0) {
       auto a = static_cast<size_t>(group_.contract);
       axis_[a] = kernel.axis(kernel.add_axis("c", group_.axes[a].extent, AxisKind::Contract));
@@ -72,7 +76,7 @@ class Build {
   Level level_of(const Index& index) const {
     for (int a : index.axes()) {
       AxisKind kind = result_.kernel.axes[static_cast<size_t>(a)].kind;
-      if (kind == AxisKind::Inner) return Level::Full;
+      if (kind == AxisKind::Inner || kind == AxisKind::Serial) return Level::Full;
       if (kind == AxisKind::Contract) return Level::Contract;
     }
     return Level::Row;
@@ -142,6 +146,9 @@ class Build {
     } else if (ir::is_reduce(op)) {
       value = builder_.reduce(op, read(node->inputs()[0], reduced_operand_map(group_, *node, m.map)),
                               *group_.tree);
+    } else if (ir::is_scan(op)) {
+      value = read(node->inputs()[0], m.map);
+      if (!is_empty_scan(*node)) value = builder_.scan(op, value);
     } else if (op == Op::Dot) {
       Map a = m.map, b = m.map;
       a.back() = b[b.size() - 2] = group_.axis(group_.contract);
@@ -224,6 +231,7 @@ class Build {
       if (op.starts_with("reduce.")) op.remove_prefix(7);
       if (is_view(m->node->op())) op = "copy";
       text += (text.empty() ? "" : "_") + std::string(op);
+      std::replace(text.begin(), text.end(), '.', '_');
       ++shown;
     }
     result_.kernel.name = text;

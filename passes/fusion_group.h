@@ -36,6 +36,7 @@ struct Group {
   std::optional<ir::ReduceTree> tree;                 // of its reductions
   std::vector<int> inner;                             // inner axes in reduction order
   int contract = -1;                                  // the contract axis of a Dot
+  int serial = -1;                                    // the axis along which its scans run
   bool routine = false;  // one node, computed by a routine of the library; it has no axes
   int reductions = 0;
   int cost = 0;
@@ -69,6 +70,9 @@ inline bool is_empty_reduce(const ir::Node& node) {
   return (ir::is_reduce(node.op()) || node.op() == ir::Op::Dot) && node.inputs()[0]->numel() == 0;
 }
 
+// A scan along a dim of size 1 is its operand.
+inline bool is_empty_scan(const ir::Node& scan) { return scan.shape()[static_cast<size_t>(scan.ints()[0])] == 1; }
+
 // Where a reduction at `map` reads its input: the kept dims from the map, the reduced ones along the inner
 // axes.
 Map reduced_operand_map(const Group& g, const ir::Node& reduce, const Map& map);
@@ -82,7 +86,7 @@ bool overlaps(const ir::Node& strided);
 // Operations that a routine of the library computes: their operands are whole buffers, so fusion stops there.
 inline bool is_routine(ir::Op op) {
   if (op == ir::Op::Gather) return false;
-  return ir::info(op).cls == ir::OpClass::Indexed || ir::is_scan(op) || op == ir::Op::Sort;
+  return ir::info(op).cls == ir::OpClass::Indexed || op == ir::Op::Sort;
 }
 // The node whose buffer holds the elements of a routine's operand: a reshape has those of its source.
 inline ir::Node* buffer_behind(ir::Node* operand) {

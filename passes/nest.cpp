@@ -34,7 +34,8 @@ std::vector<bool> varying_along(const ir::Kernel& kernel, int axis) {
   const bool reduced = kernel.axes[static_cast<size_t>(axis)].kind != ir::AxisKind::Parallel;
   for (size_t v = 0; v < kernel.instrs.size(); ++v) {
     const Instr& in = kernel.instrs[v];
-    bool along = in.index.depends_on(axis);
+    bool along = in.index.depends_on(axis) ||
+                 (ir::is_scan(in.op) && kernel.axes[static_cast<size_t>(axis)].kind == ir::AxisKind::Serial);
     for (const ir::Guard& g : in.guards) along = along || g.value.depends_on(axis);
     if (!reduced || !(ir::is_reduce(in.op) || in.op == Op::Contract)) {
       for (Value a : in.args) along = along || varies[static_cast<size_t>(a)];

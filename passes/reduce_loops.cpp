@@ -36,7 +36,7 @@ ReduceLoops plan_loops(const ir::Kernel& kernel) {
     const Instr& in = kernel.instrs[v];
     int available = 0;
     for (Value a : in.args) available = std::max(available, plan.available[static_cast<size_t>(a)]);
-    if (ir::is_reduce(in.op)) ++available;
+    if (ir::is_reduce(in.op) || ir::is_scan(in.op)) ++available;
     plan.available[v] = available;
     plan.loops = std::max(plan.loops, available + (in.op == Op::Store && in.level == Level::Full ? 1 : 0));
   }
@@ -49,7 +49,7 @@ ReduceLoops plan_loops(const ir::Kernel& kernel) {
   std::vector<uint64_t> needed(count, 0), computed(count, 0);  // bit l: loop l
   for (size_t v = count; v-- > 0;) {
     const Instr& in = kernel.instrs[v];
-    if (ir::is_reduce(in.op)) {
+    if (ir::is_reduce(in.op) || ir::is_scan(in.op)) {
       needed[static_cast<size_t>(in.args[0])] |= uint64_t{1} << (plan.available[v] - 1);
       continue;
     }
@@ -62,9 +62,11 @@ ReduceLoops plan_loops(const ir::Kernel& kernel) {
   for (size_t v = 0; v < count; ++v) {
     const Instr& in = kernel.instrs[v];
     auto value = static_cast<Value>(v);
-    if (ir::is_reduce(in.op)) {
+    if (ir::is_reduce(in.op) || ir::is_scan(in.op)) {
       plan.reductions[static_cast<size_t>(plan.available[v]) - 1].push_back(value);
-    } else if (in.level != Level::Full) {
+    }
+    if (ir::is_reduce(in.op)) continue;
+    if (in.level != Level::Full) {
       if (in.op != Op::Const && in.op != Op::Scalar)
         plan.rows[static_cast<size_t>(plan.available[v])].push_back(value);
     } else {

@@ -28,6 +28,7 @@ constexpr double kNsPerByte = 0.08;
 // The axis that will run along the lanes; -1 if that is not known yet.
 int expected_lane_axis(const ir::Kernel& kernel) {
   if (kernel.has(AxisKind::Contract)) return -1;
+  if (kernel.has(AxisKind::Serial) && scans_along_lines(kernel)) return static_cast<int>(kernel.axes.size()) - 1;
   bool lanes = std::any_of(kernel.instrs.begin(), kernel.instrs.end(), [](const ir::Instr& in) {
     return ir::is_reduce(in.op) && in.tree == ir::ReduceTree::Lanes;
   });
@@ -138,6 +139,15 @@ int best_lane_axis(const ir::Kernel& kernel) {
     }
   }
   return best;
+}
+
+bool scans_along_lines(const ir::Kernel& kernel) {
+  constexpr int64_t kShortLine = 32, kManyLines = 64;
+  int serial = static_cast<int>(kernel.axes.size()) - 1, across = best_lane_axis(kernel);
+  if (across < 0) return true;
+  int64_t lines = kernel.axes[static_cast<size_t>(across)].extent;
+  if (kernel.axes[static_cast<size_t>(serial)].extent < kShortLine && lines >= kManyLines) return false;
+  return contiguous_bytes(kernel, serial) > contiguous_bytes(kernel, across);
 }
 
 namespace {
@@ -314,7 +324,7 @@ std::vector<std::pair<int, int>> in_place_pairs(const ir::Kernel& kernel) {
     const ir::Instr& store = kernel.instrs[s];
     if (store.op != Op::Store || !store.guards.empty() || store.scale != 0) continue;
     // A store before the last loop could be read again by a later one.
-    if (kernel.has(AxisKind::Inner) &&
+    if ((kernel.has(AxisKind::Inner) || kernel.has(AxisKind::Serial)) &&
         (store.level != ir::Level::Full || plan.available[s] != plan.loops - 1))
       continue;
     for (size_t b = 0; b < kernel.buffers.size(); ++b) {
@@ -339,6 +349,10 @@ Acceptance accepts(const ir::Kernel& kernel) {
   if (kernel.has(ir::AxisKind::Contract) && kernel.has(ir::AxisKind::Inner)) {
     return {false, "no schedule takes a reduction beside a contraction"};
   }
+  if (kernel.has(ir::AxisKind::Serial) &&
+      (kernel.has(ir::AxisKind::Inner) || kernel.has(ir::AxisKind::Contract))) {
+    return {false, "no schedule takes a scan beside a reduction or contraction"};
+  }
   std::optional<ir::ReduceTree> tree;
   for (const ir::Instr& in : kernel.instrs) {
     if (!ir::is_reduce(in.op)) continue;
@@ -356,6 +370,8 @@ Lowered lower_cpu(const ir::Kernel& kernel, const CpuTarget& target) {
   cpu::Context c(merged, lowered, target);
   if (merged.has(ir::AxisKind::Contract)) {
     cpu::lower_contraction(c);
+  } else if (merged.has(ir::AxisKind::Serial)) {
+    cpu::scans_along_lines(merged) ? cpu::lower_scan_lines(c) : cpu::lower_scan_columns(c);
   } else if (!merged.has(ir::AxisKind::Inner)) {
     cpu::lower_pointwise(c);
   } else {

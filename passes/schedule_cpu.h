@@ -42,8 +42,36 @@ void lower_rows(Context& c);     // Lanes reductions, one parallel iteration a r
 void lower_split(Context& c);    // Lanes reductions of few long rows: blocks in parallel, then the rest
 void lower_columns(Context& c);  // Columns reductions, vectorised across results
 void lower_contraction(Context& c);
+void lower_scan_lines(Context& c);    // scans of contiguous lines
+void lower_scan_columns(Context& c);  // scans of neighbouring lines, vectorised across them
 
-// How the reductions of a kernel follow each other. Loop l runs over the inner axes; the reductions in it
+// Whether a kernel with scans goes along its lines, rather than across them.
+bool scans_along_lines(const ir::Kernel& kernel);
+
+// Tiles of neighbouring columns, several vectors side by side, each a sub-vector of the nest.
+class ColumnTiles {
+ public:
+  explicit ColumnTiles(Context& c);  // sets the nest's lane axis
+  int64_t width() const { return width_; }  // columns of a tile
+  // A phase with an iteration for each tile of `ns`: body(vectors) for a whole one; for the columns left at the
+  // end body(1), vector by vector, masked.
+  void run(std::string phase, double ns, const std::function<void(int vectors)>& body);
+  // f(q) for each of the vectors if v varies from vector to vector, else once, with sub-vector and mask set.
+  void each(ir::Value v, int vectors, const std::function<void(int q)>& f);
+  int lanes(ir::Value v) const { return c_.nest.varies(v) ? c_.nest.lanes() : 1; }
+
+ private:
+  void bind(int sub, ir::ValueId position, ir::ValueId mask);
+
+  Context& c_;
+  int lane_;
+  std::vector<int> outer_;  // the other parallel axes
+  int vectors_;
+  int64_t width_;
+  ir::ValueId mask_ = -1;
+};
+
+// How the reductions of a kernel follow each other, or its scans, chunk by chunk. Loop l runs over the inner axes; the reductions in it
 // need only results of loops before it. A value at full level is computed in the first loop that needs it; if
 // later loops need it too it is carried there through memory, unless it is only a load, which is done again.
 struct ReduceLoops {
@@ -51,7 +79,7 @@ struct ReduceLoops {
   std::vector<int> available;  // by instruction: how many loops must be over before it is known
   std::vector<std::vector<ir::Value>>
       full;  // by loop: full-level instructions and stores computed in it, in order
-  std::vector<std::vector<ir::Value>> reductions;  // by loop
+  std::vector<std::vector<ir::Value>> reductions;  // by loop; or scans
   std::vector<std::vector<ir::Value>> carried_in;  // by loop: values read back
   std::vector<ir::Value> carried;                  // all values that are kept
   std::vector<std::vector<ir::Value>> rows;  // by loops over (0 .. loops): row-level instructions and stores

@@ -29,76 +29,86 @@ int columns_at_once(const Context& c, int64_t columns) {
   return vectors;
 }
 
+}  // namespace
+
+ColumnTiles::ColumnTiles(Context& c) : c_(c), lane_(best_lane_axis(c.kernel)) {
+  for (int a : c.axes(AxisKind::Parallel)) {
+    if (a != lane_) outer_.push_back(a);
+  }
+  c.nest.set_lane_axis(lane_, c.lanes);
+  vectors_ = columns_at_once(c, c.extent(lane_));
+  width_ = int64_t{vectors_} * c.lanes;
+}
+
+void ColumnTiles::run(std::string phase, double ns, const std::function<void(int vectors)>& body) {
+  Nest& nest = c_.nest;
+  ir::TreeBuilder& b = c_.builder;
+  int64_t columns = c_.extent(lane_), tiles = (columns + width_ - 1) / width_;
+  ValueId tile = c_.begin_phase(std::move(phase), c_.product(outer_) * tiles, ns);
+  if (!outer_.empty()) {
+    auto [row, within] = c_.divide(tile, nest.size(tiles));
+    nest.bind_linear(outer_, row);
+    tile = within;
+  }
+  ValueId begin = c_.mul(tile, nest.literal(width_)), end = nest.size(columns);
+  b.begin_if(b.op(Op::Le, {c_.add(begin, nest.literal(width_)), end}));
+  nest.push();
+  for (int q = 0; q < vectors_; ++q) bind(q, c_.add(begin, nest.literal(int64_t{q} * nest.lanes())), -1);
+  body(vectors_);
+  nest.pop();
+  b.begin_else();
+  ValueId at = b.begin_for(begin, end, nest.lanes());
+  nest.push();
+  bind(0, at, nest.tail_mask(at, end));
+  body(1);
+  nest.pop();
+  b.end_for();
+  b.end_if();
+  c_.end_phase();
+}
+
+void ColumnTiles::bind(int sub, ValueId position, ValueId mask) {
+  c_.nest.set_sub(sub);
+  c_.nest.bind(lane_, position);
+  mask_ = mask;
+}
+
+void ColumnTiles::each(Value v, int vectors, const std::function<void(int q)>& f) {
+  Nest& nest = c_.nest;
+  for (int q = 0; q < (nest.varies(v) ? vectors : 1); ++q) {
+    nest.set_sub(q);
+    nest.set_mask(nest.varies(v) ? mask_ : -1);
+    f(q);
+  }
+  nest.set_sub(0);
+  nest.set_mask(-1);
+}
+
+namespace {
+
 class Columns {
  public:
-  explicit Columns(Context& c) : c_(c), nest_(c.nest), b_(c.builder), plan_(plan_loops(c.kernel)) {
+  explicit Columns(Context& c)
+      : c_(c), nest_(c.nest), b_(c.builder), tiles_(c), plan_(plan_loops(c.kernel)) {
     inner_ = c.axes(AxisKind::Inner);
     count_ = c.product(inner_);
-    lane_ = best_lane_axis(c.kernel);
-    for (int a : c.axes(AxisKind::Parallel)) {
-      if (a != lane_) outer_.push_back(a);
-    }
-    nest_.set_lane_axis(lane_, c.lanes);
-    unroll_ = columns_at_once(c, c.extent(lane_));
-    tile_ = int64_t{unroll_} * c.lanes;
   }
 
   void lower() {
     c_.out.schedule = "columns";
     for (Value v : plan_.carried) {
-      int64_t count = count_ * tile_;
+      int64_t count = count_ * tiles_.width();
       carry_[v] = b_.add_buffer({"kept" + std::to_string(c_.out.tree.buffers.size()), nest_.instr(v).dtype,
                                  ir::Space::Local, nest_.size_slot(count), 0});
     }
-    int64_t columns = c_.extent(lane_), tiles = (columns + tile_ - 1) / tile_;
-    ValueId t = c_.begin_phase("columns", c_.product(outer_) * tiles,
-                               c_.ns_per_element * static_cast<double>(count_ * tile_) + 20);
-    ValueId tile = t;
-    if (!outer_.empty()) {
-      auto [row, within] = c_.divide(t, nest_.size(tiles));
-      nest_.bind_linear(outer_, row);
-      tile = within;
-    }
-    ValueId begin = c_.mul(tile, nest_.literal(tile_)), end = nest_.size(columns);
-    b_.begin_if(b_.op(Op::Le, {c_.add(begin, nest_.literal(tile_)), end}));
-    nest_.push();
-    for (int q = 0; q < unroll_; ++q)
-      bind_sub(q, c_.add(begin, nest_.literal(int64_t{q} * nest_.lanes())), -1);
-    all_loops(unroll_);
-    nest_.pop();
-    b_.begin_else();
-    ValueId at = b_.begin_for(begin, end, nest_.lanes());
-    nest_.push();
-    bind_sub(0, at, nest_.tail_mask(at, end));
-    all_loops(1);
-    nest_.pop();
-    b_.end_for();
-    b_.end_if();
-    c_.end_phase();
+    double ns = c_.ns_per_element * static_cast<double>(count_ * tiles_.width()) + 20;
+    tiles_.run("columns", ns, [&](int vectors) { all_loops(vectors); });
   }
 
  private:
-  void bind_sub(int sub, ValueId position, ValueId mask) {
-    nest_.set_sub(sub);
-    nest_.bind(lane_, position);
-    mask_ = mask;
-  }
-
-  // Runs `f` for each vector of the tile whose values differ from vector to vector, once for the others.
-  template <typename F>
-  void for_each_sub(Value v, int subs, const F& f) {
-    for (int q = 0; q < (nest_.varies(v) ? subs : 1); ++q) {
-      nest_.set_sub(q);
-      nest_.set_mask(nest_.varies(v) ? mask_ : -1);
-      f(q);
-    }
-    nest_.set_sub(0);
-    nest_.set_mask(-1);
-  }
-
   void emit_rows(int available, int subs) {
     for (Value v : plan_.rows[static_cast<size_t>(available)]) {
-      for_each_sub(v, subs, [&](int) { nest_.emit(v); });
+      tiles_.each(v, subs, [&](int) { nest_.emit(v); });
     }
   }
 
@@ -120,12 +130,12 @@ class Columns {
     const ir::Instr& in = nest_.instr(reduction);
     return Reducer(b_, in, nest_.instr(in.args[0]).dtype);
   }
-  int width(Value v) const { return nest_.varies(v) ? nest_.lanes() : 1; }
+  int width(Value v) const { return tiles_.lanes(v); }
 
   void loop(int l, int subs) {
     std::vector<Column> columns;
     for (Value v : plan_.reductions[static_cast<size_t>(l)]) {
-      for_each_sub(v, subs, [&](int q) {
+      tiles_.each(v, subs, [&](int q) {
         columns.push_back({v, q, reducer(v).open(reducer(v).identity(width(v))), {}});
       });
     }
@@ -164,13 +174,13 @@ class Columns {
   // The full-level instructions of loop l for one element of every column.
   void point(int l, int subs, ValueId at) {
     auto kept = [&](int q) {
-      return c_.add(c_.mul(at, nest_.literal(tile_)), nest_.literal(int64_t{q} * nest_.lanes()));
+      return c_.add(c_.mul(at, nest_.literal(tiles_.width())), nest_.literal(int64_t{q} * nest_.lanes()));
     };
     for (Value v : plan_.carried_in[static_cast<size_t>(l)]) {
-      for_each_sub(v, subs, [&](int q) { nest_.set(v, b_.load(carry_.at(v), kept(q), width(v))); });
+      tiles_.each(v, subs, [&](int q) { nest_.set(v, b_.load(carry_.at(v), kept(q), width(v))); });
     }
     for (Value v : plan_.full[static_cast<size_t>(l)]) {
-      for_each_sub(v, subs, [&](int q) {
+      tiles_.each(v, subs, [&](int q) {
         nest_.emit(v);
         if (auto it = carry_.find(v); it != carry_.end()) b_.store(it->second, kept(q), nest_.get(v));
       });
@@ -190,13 +200,10 @@ class Columns {
   Context& c_;
   Nest& nest_;
   ir::TreeBuilder& b_;
+  ColumnTiles tiles_;
   ReduceLoops plan_;
-  std::vector<int> outer_, inner_;
-  int lane_;
+  std::vector<int> inner_;
   int64_t count_;  // elements of a column
-  int unroll_;
-  int64_t tile_;  // columns of a tile
-  ValueId mask_ = -1;
   std::map<Value, int32_t> carry_;
 };
 

@@ -295,6 +295,7 @@ Lowered lower_gpu(const ir::Kernel& given, const GpuTarget& target) {
     if (tree && *tree != instr.tree) gpu::refuse(kernel, "its reductions use different trees");
     tree = instr.tree;
   }
+  if (kernel.has(ir::AxisKind::Serial)) return gpu::lower_scan(kernel, target);
   if (tree) {
     return *tree == ir::ReduceTree::Lanes ? gpu::lower_rows(kernel, target)
                                           : gpu::lower_columns(kernel, target);

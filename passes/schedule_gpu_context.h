@@ -128,5 +128,6 @@ int transposed_axis(const ir::Kernel& kernel, const GpuTarget& target);
 Lowered lower_transpose(const ir::Kernel& kernel, const GpuTarget& target, int axis);
 Lowered lower_rows(const ir::Kernel& kernel, const GpuTarget& target);
 Lowered lower_columns(const ir::Kernel& kernel, const GpuTarget& target);
+Lowered lower_scan(const ir::Kernel& kernel, const GpuTarget& target);
 
 }  // namespace tenon::passes::gpu

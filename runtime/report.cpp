@@ -91,7 +91,8 @@ int64_t role_bytes(const ir::Kernel& kernel, ir::Role role) {
 
 int64_t iterations(const ir::Kernel& kernel, ir::Level level) {
   int64_t count = kernel.extent_of(ir::AxisKind::Parallel);
-  if (level == ir::Level::Full) count *= kernel.extent_of(ir::AxisKind::Inner);
+  if (level == ir::Level::Full)
+    count *= kernel.extent_of(ir::AxisKind::Inner) * kernel.extent_of(ir::AxisKind::Serial);
   if (level == ir::Level::Contract) count *= kernel.extent_of(ir::AxisKind::Contract);
   return count;
 }
@@ -202,7 +203,7 @@ KernelRecord kernel_facts(const FusedKernel& fused) {
   for (const ir::Instr& in : kernel.instrs) {
     if (in.op == ir::Op::Contract) {
       facts.flops += 2 * iterations(kernel, ir::Level::Contract);
-    } else if (ir::is_reduce(in.op)) {
+    } else if (ir::is_reduce(in.op) || ir::is_scan(in.op)) {
       facts.flops += iterations(kernel, ir::Level::Full);
     } else if (ir::is_elementwise(in.op)) {
       facts.flops += iterations(kernel, in.level) * ir::info(in.op).cost;

@@ -8,6 +8,7 @@
 // of an input.
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "codegen/interpreter/element_ops.h"
 #include "codegen/interpreter/interpreter.h"
@@ -43,8 +44,11 @@ class Interpreter {
     for (AxisKind kind : {AxisKind::Parallel, AxisKind::Inner, AxisKind::Contract}) {
       Space& space = spaces_[static_cast<size_t>(kind)];
       space.points = kernel.extent_of(kind);
+      // A serial axis is walked as an inner one is; only scans know the difference.
+      if (kind == AxisKind::Inner) space.points *= kernel.extent_of(AxisKind::Serial);
       for (size_t a = 0; a < kernel.axes.size(); ++a) {
-        if (kernel.axes[a].kind != kind) continue;
+        const AxisKind walked = kernel.axes[a].kind == AxisKind::Serial ? AxisKind::Inner : kernel.axes[a].kind;
+        if (walked != kind) continue;
         space.axes.push_back(static_cast<int>(a));
         space.extents.push_back(kernel.axes[a].extent);
       }
@@ -211,6 +215,8 @@ class Interpreter {
       default:
         if (ir::is_reduce(instr.op)) {
           reduce(instr, out);
+        } else if (ir::is_scan(instr.op)) {
+          scan(instr, sums_[i], out);
         } else {
           const uint64_t* args[3];
           for (size_t a = 0; a < instr.args.size(); ++a) args[a] = operand(instr.args[a], instr.level, a);
@@ -233,6 +239,20 @@ class Interpreter {
             const uint64_t* bits = operand(instr.args[0], Level::Full, 0) + row * w.columns;
             return Elements{bits + (begin - start), start + w.columns - begin};
           });
+    }
+  }
+
+  // Windows come in order, each once, so that `sums` of the window before are where this one goes on.
+  void scan(const Instr& instr, std::vector<uint64_t>& sums, std::vector<uint64_t>& out) {
+    const Window& w = window(Level::Full);
+    const uint64_t* x = operand(instr.args[0], Level::Full, 0);
+    const ir::DType wide = ir::is_half(instr.dtype) ? ir::DType::F32 : instr.dtype;
+    if (w.begin == 0) sums.assign(static_cast<size_t>(w.rows), ir::scan_start(instr.op, wide).bits);
+    for (size_t i = 0; i < out.size(); ++i) {
+      uint64_t& sum = sums[i / static_cast<size_t>(w.columns)];
+      const ir::Constant args[] = {{wide, sum}, ir::cast({instr.dtype, x[i]}, wide)};
+      sum = ir::evaluate(ir::combining_op(instr.op), args, wide).bits;
+      out[i] = ir::cast({wide, sum}, instr.dtype).bits;
     }
   }
 
@@ -343,6 +363,7 @@ class Interpreter {
   Window windows_[3];  // by Level: row, full, contract
   int64_t first_row_ = 0;
   std::vector<Array> values_;
+  std::map<size_t, std::vector<uint64_t>> sums_;  // of each scan, by row
   std::vector<uint64_t> spread_[3];
   std::vector<int64_t> index_;
   std::vector<uint8_t> passing_;
