@@ -34,6 +34,9 @@ const Tensor& from_array(const Value& v) {
   return a->tensor();
 }
 
+// The library does not own numpy's memory: the array must live as long.
+Tensor shared(const Tensor& x) { return tenon::from_blob(x.data_ptr(), x.sizes(), x.strides(), x.options()); }
+
 Value nested_list(const Tensor& x) {
   if (x.dim() == 0) return number_of(x);
   List list;
@@ -61,9 +64,10 @@ void add_autograd(Table& t) {
 
 void add_numpy(Table& t) {
   t["numpy"] = [](const Call& c) -> Value { return array(c.tensor(0)); };
-  t["from_numpy"] = [](const Call& c) -> Value {
-    const Tensor& x = from_array(c.need(0, "ndarray"));
-    return tenon::from_blob(x.data_ptr(), x.sizes(), x.strides(), x.options());
+  t["from_numpy"] = [](const Call& c) -> Value { return shared(from_array(c.need(0, "ndarray"))); };
+  t["as_tensor"] = t["asarray"] = [](const Call& c) -> Value {
+    const Value& v = c.need(0, "data");
+    return v.is<Tensor>() ? v.as<Tensor>().to(v.as<Tensor>().options()) : shared(from_array(v));
   };
   t["tolist"] = [](const Call& c) -> Value { return nested_list(c.tensor(0)); };
 }

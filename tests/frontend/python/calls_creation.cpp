@@ -29,9 +29,11 @@ tenon::TensorData data_of(const Value& v, std::vector<std::vector<tenon::TensorD
 }
 
 Tensor make_tensor(const Call& c) {
+  const Value& data = c.need(0, "data");
+  if (data.is<Tensor>() || data.is<ObjectPtr>()) return tensor_of(data).clone().detach();
   std::vector<std::vector<tenon::TensorData>> storage;
   storage.reserve(1024);
-  return tenon::tensor(data_of(c.need(0, "data"), storage), c.options());
+  return tenon::tensor(data_of(data, storage), c.options());
 }
 
 Value arange_function(const Call& c) {
@@ -54,6 +56,11 @@ Value to_function(const Call& c) {
 
 void add_creation(Table& t) {
   t["tensor"] = [](const Call& c) -> Value { return make_tensor(c); };
+  t["new_tensor"] = [](const Call& c) -> Value { return c.tensor(1, "data").clone().detach(); };
+  t["torch.Tensor"] = [](const Call& c) -> Value {
+    if (c.need(0, "data").is<Tensor>()) return c.tensor(0).detach();
+    return make_tensor(c).to(tenon::kFloat);
+  };
   t["zeros"] = [](const Call& c) -> Value { return tenon::zeros(c.rest_as_ints(0, "size"), c.options()); };
   t["ones"] = [](const Call& c) -> Value { return tenon::ones(c.rest_as_ints(0, "size"), c.options()); };
   t["empty"] = t["zeros"];

@@ -3,6 +3,95 @@
 
 namespace python {
 
-void add_inplace(Table&) {}
+using tenon::Scalar;
+using tenon::Tensor;
+
+namespace {
+
+// f(x, operand), the operand a tensor or a number.
+template <typename T, typename S>
+Function either(T with_tensor, S with_scalar) {
+  return [=](const Call& c) -> Value {
+    const Value& other = c.need(1, "other");
+    return other.is<Tensor>() ? with_tensor(c.tensor(0), other.as<Tensor>())
+                              : with_scalar(c.tensor(0), to_scalar(other));
+  };
+}
+
+void add_regular(Table& t) {
+#define X(name) t[#name "_"] = [](const Call& c) -> Value { return c.tensor(0).name##_(); };
+  TENON_UNARY_INPLACE_OPS(X)
+  X(zero)
+  X(t)
+#undef X
+#define X(name) t[#name "_"] = [](const Call& c) -> Value { return c.tensor(0).name##_(c.tensor(1)); };
+  TENON_BINARY_TENSOR_INPLACE_OPS(X)
+#undef X
+#define X(name)                                                                        \
+  t[#name "_"] = either([](const Tensor& a, const Tensor& b) { return a.name##_(b); }, \
+                        [](const Tensor& a, const Scalar& b) { return a.name##_(b); });
+  TENON_BINARY_OPS(X)
+  X(pow)
+  X(float_power)
+  X(fill)
+#undef X
+}
+
+Value add_or_sub(const Call& c, bool add) {
+  const Scalar alpha = c.scalar(Call::kNamed, "alpha", 1);
+  const Tensor& x = c.tensor(0);
+  const Value& other = c.need(1, "other");
+  if (other.is<Tensor>()) return add ? x.add_(other.as<Tensor>(), alpha) : x.sub_(other.as<Tensor>(), alpha);
+  return add ? x.add_(to_scalar(other), alpha) : x.sub_(to_scalar(other), alpha);
+}
+
+Value div_inplace(const Call& c) {
+  const Value& other = c.need(1, "other");
+  if (!c.has(Call::kNamed, "rounding_mode"))
+    return other.is<Tensor>() ? c.tensor(0).div_(other.as<Tensor>()) : c.tensor(0).div_(to_scalar(other));
+  const std::string mode = c.string(Call::kNamed, "rounding_mode", "");
+  return other.is<Tensor>() ? c.tensor(0).div_(other.as<Tensor>(), mode)
+                            : c.tensor(0).div_(to_scalar(other), mode);
+}
+
+Value scatter_inplace(const Call& c) {
+  const Tensor &x = c.tensor(0), &index = c.tensor(2, "index");
+  const int64_t dim = c.integer(1, "dim");
+  const Value& source = c.need(3, "src");
+  return source.is<Tensor>() ? x.scatter_(dim, index, source.as<Tensor>())
+                             : x.scatter_(dim, index, to_scalar(source));
+}
+
+}  // namespace
+
+void add_inplace(Table& t) {
+  add_regular(t);
+  t["add_"] = [](const Call& c) { return add_or_sub(c, true); };
+  t["sub_"] = [](const Call& c) { return add_or_sub(c, false); };
+  t["div_"] = div_inplace;
+  t["clamp_"] = [](const Call& c) -> Value {
+    return c.tensor(0).clamp_(c.maybe_scalar(1, "min"), c.maybe_scalar(2, "max"));
+  };
+  t["copy_"] = [](const Call& c) -> Value { return c.tensor(0).copy_(c.tensor(1, "src")); };
+  t["masked_fill_"] = [](const Call& c) -> Value {
+    const Value& v = c.need(2, "value");
+    return v.is<Tensor>() ? c.tensor(0).masked_fill_(c.tensor(1, "mask"), v.as<Tensor>())
+                          : c.tensor(0).masked_fill_(c.tensor(1, "mask"), to_scalar(v));
+  };
+  t["index_add_"] = [](const Call& c) -> Value {
+    return c.tensor(0).index_add_(c.integer(1, "dim"), c.tensor(2, "index"), c.tensor(3, "source"),
+                                  c.scalar(Call::kNamed, "alpha", 1));
+  };
+  t["scatter_"] = scatter_inplace;
+  t["scatter_add_"] = [](const Call& c) -> Value {
+    return c.tensor(0).scatter_add_(c.integer(1, "dim"), c.tensor(2, "index"), c.tensor(3, "src"));
+  };
+  t["resize_"] = [](const Call& c) -> Value { return c.tensor(0).resize_(c.rest_as_ints(1, "sizes")); };
+  t["__setitem__"] = [](const Call& c) -> Value {
+    const Value& index = c.need(1, "index");
+    set_item(c.tensor(0), {index}, c.need(2, "value"));
+    return None{};
+  };
+}
 
 }  // namespace python

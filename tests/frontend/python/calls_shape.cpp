@@ -14,6 +14,52 @@ Value split_function(const Call& c) {
                          : list_of(tenon::split(c.tensor(0), size.as<int64_t>(), dim));
 }
 
+// hsplit, vsplit, tensor_split: into so many parts, or at these places
+template <typename Parts, typename Places>
+Function cut(Parts parts, Places places) {
+  return [=](const Call& c) -> Value {
+    const Value& where = c.need(1, "indices_or_sections");
+    return list_of(where.is<List>() ? places(c, ints_of(where)) : parts(c, where.as<int64_t>()));
+  };
+}
+
+Value meshgrid_function(const Call& c) {
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < c.positional.size(); ++i) tensors.push_back(c.tensor(i));
+  return list_of(tenon::meshgrid(tensors, c.string(Call::kNamed, "indexing", "ij")));
+}
+
+void add_views(Table& t) {
+  t["as_strided"] = [](const Call& c) -> Value {
+    return tenon::as_strided(c.tensor(0), c.ints(1, "size"), c.ints(2, "stride"),
+                             c.maybe_integer(3, "storage_offset"));
+  };
+  t["diagonal"] = [](const Call& c) -> Value {
+    return tenon::diagonal(c.tensor(0), c.integer(1, "offset", 0), c.integer(2, "dim1", 0),
+                           c.integer(3, "dim2", 1));
+  };
+  t["Tensor.unfold"] = [](const Call& c) -> Value {
+    return c.tensor(0).unfold(c.integer(1, "dimension"), c.integer(2, "size"), c.integer(3, "step"));
+  };
+  t["adjoint"] = [](const Call& c) -> Value { return tenon::adjoint(c.tensor(0)); };
+  t[".real"] = [](const Call& c) -> Value { return tenon::real(c.tensor(0)); };
+  t[".data"] = [](const Call& c) -> Value { return c.tensor(0).data(); };
+  t["resolve_conj"] = [](const Call& c) -> Value { return tenon::resolve_conj(c.tensor(0)); };
+  t["tensor_split"] = cut(
+      [](const Call& c, int64_t n) { return tenon::tensor_split(c.tensor(0), n, c.integer(2, "dim", 0)); },
+      [](const Call& c, const Ints& at) {
+        return tenon::tensor_split(c.tensor(0), at, c.integer(2, "dim", 0));
+      });
+  t["hsplit"] = cut([](const Call& c, int64_t n) { return tenon::hsplit(c.tensor(0), n); },
+                    [](const Call& c, const Ints& at) { return tenon::hsplit(c.tensor(0), at); });
+  t["vsplit"] = cut([](const Call& c, int64_t n) { return tenon::vsplit(c.tensor(0), n); },
+                    [](const Call& c, const Ints& at) { return tenon::vsplit(c.tensor(0), at); });
+  t["unsafe_chunk"] = [](const Call& c) -> Value {
+    return list_of(tenon::unsafe_chunk(c.tensor(0), c.integer(1, "chunks"), c.integer(2, "dim", 0)));
+  };
+  t["meshgrid"] = meshgrid_function;
+}
+
 }  // namespace
 
 void add_shape(Table& t) {
@@ -27,7 +73,10 @@ void add_shape(Table& t) {
     t[name] = [=](const Call& c) -> Value { return f(c.tensor(0), c.rest_as_ints(1, argument)); };
   };
   with_ints("reshape", "shape", tenon::reshape);
-  with_ints("view", "size", tenon::view);
+  t["view"] = [](const Call& c) -> Value {
+    if (c.need(1, "size").is<tenon::ScalarType>()) return c.tensor(0).view(c.need(1, "dtype").as<tenon::ScalarType>());
+    return tenon::view(c.tensor(0), c.rest_as_ints(1, "size"));
+  };
   with_ints("permute", "dims", tenon::permute);
   with_ints("expand", "size", tenon::expand);
   with_ints("broadcast_to", "size", tenon::broadcast_to);
@@ -105,6 +154,7 @@ void add_shape(Table& t) {
   };
   t["detach"] = [](const Call& c) -> Value { return c.tensor(0).detach(); };
   t["numel"] = [](const Call& c) -> Value { return c.tensor(0).numel(); };
+  add_views(t);
 }
 
 }  // namespace python
