@@ -119,7 +119,8 @@ Tensor fromDLPack(DLManagedTensor* source) {
   const IntArrayRef sizes = sizes_of(given);
   optional<IntArrayRef> strides;
   if (given.strides) strides = IntArrayRef(given.strides, sizes.size());
-  return detail::adopt(first_element(given, type), sizes, strides, new CallDeleter(source), type, "DLPack");
+  void* data = first_element(given, type);
+  return detail::adopt(data, sizes, strides, new CallDeleter(source), type, "DLPack");
 }
 
 }  // namespace tenon

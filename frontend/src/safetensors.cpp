@@ -32,6 +32,34 @@ struct Entry {
   uint64_t begin = 0, end = 0;
 };
 
+// Stops at a name that an object has twice: a parsed object would have kept one of them. (A callback of
+// Json::parse could tell too, but with one it takes quadratic time.)
+struct RepeatedName final : Json::json_sax_t {
+  bool found = false;
+  std::string name;
+
+  bool start_object(size_t) override { return objects_.emplace_back(), true; }
+  bool end_object() override { return objects_.pop_back(), true; }
+  bool key(std::string& key) override {
+    found = !objects_.back().insert(key).second;
+    if (found) name = key;
+    return !found;
+  }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(int64_t) override { return true; }
+  bool number_unsigned(uint64_t) override { return true; }
+  bool number_float(double, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(Json::binary_t&) override { return true; }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+
+ private:
+  std::vector<std::set<std::string>> objects_;  // the names in those that are open
+};
+
 // Reads the header and holds it to the format.
 class HeaderReader {
  public:
@@ -81,21 +109,14 @@ class HeaderReader {
 
   void parse(const std::string& text) {
     check(text.starts_with('{'), file_, "the header does not begin with '{'");
-    std::vector<std::set<std::string>> names;  // of the objects that are open
-    const auto reject_repetition = [&](int, Json::parse_event_t event, Json& value) {
-      if (event == Json::parse_event_t::object_start) names.emplace_back();
-      if (event == Json::parse_event_t::object_end) names.pop_back();
-      if (event == Json::parse_event_t::key) {
-        const auto& name = value.get_ref<const std::string&>();
-        check(names.back().insert(name).second, file_, "header: '", shown(name), "' appears twice");
-      }
-      return true;
-    };
     try {
-      json_ = Json::parse(text, reject_repetition);
+      json_ = Json::parse(text);
     } catch (const Json::exception& e) {
       throw Error(file_ + "header: " + e.what());
     }
+    RepeatedName repeated;
+    Json::sax_parse(text, &repeated);
+    check(!repeated.found, file_, "header: '", shown(repeated.name), "' appears twice");
   }
 
   const Json& field(const std::string& name, const Json& fields, const char* key) const {

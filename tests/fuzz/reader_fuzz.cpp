@@ -31,6 +31,7 @@ void* operator new(size_t bytes) {
   if (void* memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return std::malloc(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
@@ -391,12 +392,12 @@ struct Producer {
 
   // Does all that the tensor shows lie in our memory? Only then may it be read.
   bool covers(const Tensor& x) const {
-    const auto* begin = reinterpret_cast<const char*>(memory.data());
-    const auto* first = static_cast<const char*>(managed.dl_tensor.data) + managed.dl_tensor.byte_offset;
+    const auto begin = reinterpret_cast<uintptr_t>(memory.data());
+    const auto first = reinterpret_cast<uintptr_t>(managed.dl_tensor.data) + managed.dl_tensor.byte_offset;
     int64_t last = 0;
     for (int64_t d = 0; d < x.dim(); ++d) last += (x.size(d) - 1) * x.stride(d);
     return x.numel() > 0 && first >= begin && last < 64 &&
-           first + (last + 1) * x.element_size() <= begin + sizeof memory;
+           first + static_cast<uintptr_t>((last + 1) * x.element_size()) <= begin + sizeof memory;
   }
 };
 
