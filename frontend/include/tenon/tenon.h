@@ -5,6 +5,7 @@
 #include "tenon/autograd.h"       // IWYU pragma: export
 #include "tenon/creation.h"       // IWYU pragma: export
 #include "tenon/cuda.h"           // IWYU pragma: export
+#include "tenon/data.h"           // IWYU pragma: export
 #include "tenon/dlpack.h"         // IWYU pragma: export
 #include "tenon/error.h"          // IWYU pragma: export
 #include "tenon/indexing.h"       // IWYU pragma: export
@@ -16,6 +17,7 @@
 #include "tenon/nn/layers.h"      // IWYU pragma: export
 #include "tenon/nn/module.h"      // IWYU pragma: export
 #include "tenon/ops.h"            // IWYU pragma: export
+#include "tenon/optim.h"          // IWYU pragma: export
 #include "tenon/print.h"          // IWYU pragma: export
 #include "tenon/random.h"         // IWYU pragma: export
 #include "tenon/tensor.h"         // IWYU pragma: export
