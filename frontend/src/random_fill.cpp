@@ -397,7 +397,7 @@ void fill_uniform(Engine& engine, Elements out, double from, double to) {
 
 void fill_normal(Engine& engine, Elements out, double mean, double std, bool contiguous) {
   if (contiguous && out.count >= 16) return fill_normal_blocks(engine, out, mean, std);
-  fill_from_normals(engine, out, [=](double x) { return x * std + mean; });
+  fill_from_normals(engine, out, [=](double x) { return std::fma(x, std, mean); });
 }
 
 void fill_integers(Engine& engine, Elements out, int64_t base, uint64_t range) {
@@ -472,12 +472,12 @@ void fill_exponential(Engine& engine, Elements out, double rate) {
 }
 
 void fill_log_normal(Engine& engine, Elements out, double mean, double std) {
-  fill_from_normals(engine, out, [=](double x) { return std::exp(x * std + mean); });
+  fill_from_normals(engine, out, [=](double x) { return std::exp(std::fma(x, std, mean)); });
 }
 
 void fill_cauchy(Engine& engine, Elements out, double median, double sigma) {
-  fill_from_doubles(engine, out,
-                    [=](double u) { return median + sigma * std::tan(std::numbers::pi * (u - 0.5)); });
+  fill_from_doubles(
+      engine, out, [=](double u) { return std::fma(sigma, std::tan(std::numbers::pi * (u - 0.5)), median); });
 }
 
 void fill_geometric(Engine& engine, Elements out, double p) {
