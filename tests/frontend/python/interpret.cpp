@@ -162,6 +162,7 @@ Value list_item(const List& list, const Value& index) {
 }
 
 std::vector<Value> iterate(const Value& v) {
+  if (v.is<ObjectPtr>()) return v.as<ObjectPtr>()->items();
   if (!v.is<Tensor>()) return v.as<List>().items;
   std::vector<Value> rows;
   for (const Tensor& row : v.as<Tensor>().unbind()) rows.emplace_back(row);

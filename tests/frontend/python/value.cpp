@@ -20,6 +20,7 @@ Value Object::method(const std::string& name, const Call&) {
 Value Object::attribute(const std::string& name) {
   return Bound{name, nullptr};  // the interpreter binds it
 }
+std::vector<Value> Object::items() { throw Unsupported("a loop over " + repr()); }
 std::string Object::repr() const { throw Unsupported("printing an object"); }
 
 Scalar to_scalar(const Value& v) {
@@ -33,6 +34,11 @@ Value integer(Wide value) {
   if (value >= std::numeric_limits<int64_t>::min() && value <= std::numeric_limits<int64_t>::max())
     return static_cast<int64_t>(value);
   return BigInteger{value};
+}
+
+Tensor tensor_of(const Value& v) {
+  const Tensor* inside = v.is<ObjectPtr>() ? v.as<ObjectPtr>()->tensor() : nullptr;
+  return inside ? *inside : v.as<Tensor>();
 }
 
 Value number_of(const Tensor& x) {
@@ -110,14 +116,11 @@ std::string joined(const std::vector<Value>& items) {
 std::string repr_list(const List& list) {
   switch (list.kind) {
     case List::Kind::List: return "[" + joined(list.items) + "]";
-    case List::Kind::Size: return "tenon.Size([" + joined(list.items) + "])";
+    case List::Kind::Size: return tenon::repr(tenon::IntArrayRef(ints_of(list)));
     case List::Kind::Tuple: return "(" + joined(list.items) + (list.items.size() == 1 ? ",)" : ")");
     case List::Kind::Named: break;
   }
-  std::string text = "tenon.return_types." + list.name + "(\n";
-  for (size_t i = 0; i < list.items.size(); ++i)
-    text += (i ? ",\n" : "") + list.fields.at(i) + "=" + repr(list.items[i]);
-  return text + ")";
+  return tenon::repr(std::tuple(list.items.at(0).as<Tensor>(), list.items.at(1).as<Tensor>()), list.name);
 }
 
 }  // namespace
@@ -144,12 +147,7 @@ std::string str(const Value& v) {
 }
 
 std::string format(const Value& v, const std::string& spec) {
-  if (v.is<Tensor>()) {
-    const Tensor& x = v.as<Tensor>();
-    if (x.dim() == 0) return format(number_of(x), spec);
-    if (spec.empty()) return repr(v);
-    throw tenon::TypeError("unsupported format string passed to Tensor.__format__");
-  }
+  if (v.is<Tensor>()) return tenon::format(v.as<Tensor>(), spec);
   if (spec.empty()) return str(v);
   const std::string directive =
       "%" + spec.substr(spec[0] == '>' ? 1 : 0);  // numbers align to the right anyway

@@ -55,7 +55,9 @@ class Object {
   virtual Value call(const Call& c);
   virtual Value method(const std::string& name, const Call& c);  // c's first argument is the object
   virtual Value attribute(const std::string& name);              // a method, unless overridden
+  virtual std::vector<Value> items();                            // what a loop over it sees
   virtual std::string repr() const;
+  virtual const tenon::Tensor* tensor() const { return nullptr; }  // the one inside, if that is what it is
 };
 using ObjectPtr = std::shared_ptr<Object>;
 
@@ -94,7 +96,7 @@ List value_and_index(const char* name, const std::tuple<tenon::Tensor, tenon::Te
 List size_of(tenon::IntArrayRef sizes);
 List tuple_of(std::vector<Value> items);
 
-// The tensor inside, of an array of numpy too.
+// The tensor, also of a parameter or an array of numpy.
 tenon::Tensor tensor_of(const Value& v);
 
 // Python's repr(v) and str(v), with "tenon." for "torch."; the program's own __format__ for format strings.
