@@ -260,6 +260,25 @@ TEST_CASE("cuda: every basic operation on every type it takes") {
     compare(every_operation(static_cast<DType>(t)), "pointwise", true);
 }
 
+TEST_CASE("cuda: scans of many lines and of one") {
+  for (const char* op : {"sum", "prod", "max", "min"}) {
+    compare(std::string("kernel @scan(x: f32 in[12000], y: f32 out[12000], z: f32 out[12000]) {\n"
+                        "  axes i: 3 parallel, j: 400 parallel, s: 10 serial\n"
+                        "  map i j s  : %0 = load x[4000*i + j + 400*s] : f32\n"
+                        "  scan i j|s : %1 = scan.") +
+                op +
+                " %0 : f32\n"
+                "  map i j s  : %2 = mul %1, %0 : f32\n"
+                "  map i j s  : store y[4000*i + j + 400*s], %1\n"
+                "  map i j s  : store z[4000*i + j + 400*s], %2\n}\n",
+            "scan", true);
+  }
+  compare(
+      "kernel @scan(x: i64 in[70], y: i64 out[70]) {\n  axes s: 70 serial\n"
+      "  map s   : %0 = load x[s] : i64\n  scan |s : %1 = scan.sum %0 : i64\n  map s   : store y[s], %1\n}\n",
+      "scan");
+}
+
 TEST_CASE("cuda: every reduction, along rows and along columns") {
   const std::pair<const char*, const char*> reductions[] = {
       {"sum", "f32"},    {"sum", "f64"},    {"sum", "i64"},   {"sum", "i32"},    {"prod", "f32"},

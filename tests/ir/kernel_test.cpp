@@ -114,7 +114,7 @@ TEST_CASE("kernel: errors in text name their place") {
   CHECK(error_of("kernel @k(x: f33 in[8]) {\n}") == "t:1:14: f33 is no dtype");
   CHECK(error_of("kernel @k(x: f32 in[8], x: f32 in[8]) {\n}") == "t:1:1: the name x is taken");
   CHECK(error_of("kernel @k() {\n  axes i: 8 sideways\n}") ==
-        "t:2:13: expected parallel, inner or contract, not sideways");
+        "t:2:13: expected parallel, inner, contract or serial, not sideways");
   const std::string head = "kernel @k(x: f32 in[8], y: f32 out[8]) {\n  axes i: 8 parallel, c: 2 inner\n";
   CHECK(error_of(head + "  map i : %0 = lode x[i] : f32\n}") == "t:3:16: lode is no operation");
   CHECK(error_of(head + "  map i : %0 = load z[i] : f32\n}") == "t:3:21: there is no buffer named z");

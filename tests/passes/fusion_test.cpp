@@ -37,6 +37,70 @@ const std::string kSoftmax = R"(
   return %6
 )";
 
+TEST_CASE("a scan takes in what stands before and after it") {
+  FusionResult result = fuse_text(R"(graph @g(%x: f32[64,256]) {
+  %0 = exp %x : f32[64,256]
+  %1 = scan.sum %0 dim=1 : f32[64,256]
+  %2 = scan.max %1 dim=1 : f32[64,256]
+  %3 = mul %2, %0 : f32[64,256]
+  return %3
+}
+)");
+  REQUIRE(result.kernels.size() == 1);
+  CHECK(ir::print(result.kernels[0].kernel) ==
+        R"(kernel @exp_scan_sum_scan_max_mul(x0: f32 in[16384], y0: f32 out[16384]) {
+  axes i: 64 parallel, s: 256 serial
+  map i s  : %0 = load x0[256*i + s] : f32
+  map i s  : %1 = exp %0 : f32
+  scan i|s : %2 = scan.sum %1 : f32
+  scan i|s : %3 = scan.max %2 : f32
+  map i s  : %4 = mul %3, %1 : f32
+  map i s  : store y0[256*i + s], %4
+}
+)");
+}
+
+TEST_CASE("scans along different dims, before a reduction or behind a view are kernels of their own") {
+  CHECK(count(R"(
+  %0 = scan.sum %x dim=1 : f32[64,256]
+  %1 = scan.sum %0 dim=0 : f32[64,256]
+  return %1
+)") == 2);
+  CHECK(count(R"(
+  %0 = scan.sum %x dim=1 : f32[64,256]
+  %1 = reduce.max %0 dims=[1] : f32[64,1]
+  return %1
+)") == 2);
+  CHECK(count(R"(
+  %0 = scan.sum %x dim=1 : f32[64,256]
+  %1 = flip %0 dims=[1] : f32[64,256]
+  %2 = exp %1 : f32[64,256]
+  return %2
+)") == 2);
+  CHECK(count(R"(
+  %0 = scan.sum %x dim=1 : f32[64,256]
+  %1 = scan.max %x dim=1 : f32[64,256]
+  return %0, %1
+)") == 1);
+}
+
+TEST_CASE("a routine of the library stands alone, and what it reads is in memory") {
+  FusionResult result = fuse_text(R"(graph @g(%x: f32[64,256]) {
+  %0 = exp %x : f32[64,256]
+  %1 = permute %0 [1,0] : f32[256,64]
+  %2 = sort %1 dim=0 descending=0 : i64[256,64]
+  %3 = cast %2 : f32[256,64]
+  %4 = mul %3, %1 : f32[256,64]
+  return %4
+}
+)");
+  REQUIRE(result.kernels.size() == 4);  // exp, its transpose, sort, the product
+  CHECK(result.kernels[2].routine);
+  CHECK(result.kernels[2].kernel.name == "sort");
+  CHECK(result.kernels[2].inputs[0]->op() == ir::Op::Permute);
+  CHECK(result.kernels[2].kernel.instrs.empty());
+}
+
 TEST_CASE("a chain of elementwise ops is one kernel") {
   CHECK(count("  %1 = neg %x : f32[64,256]\n  %2 = exp %1 : f32[64,256]\n  %3 = mul %2, %x : f32[64,256]\n  "
               "return %3\n") == 1);

@@ -208,7 +208,32 @@ class Generator {
     }
   }
 
+  // A scan, a sort or a scatter of x.
+  NodeRef along_a_dim(const NodeRef& x) {
+    static constexpr Op scans[] = {Op::ScanSum, Op::ScanSum, Op::ScanProd, Op::ScanMax, Op::ScanMin};
+    static constexpr Op scatters[] = {Op::Scatter, Op::ScatterAdd, Op::ScatterMul, Op::ScatterMax, Op::ScatterMin};
+    if (x->numel() == 0 || x->rank() == 0) return x;
+    const int64_t dim = random_.below(x->rank());
+    if (random_.chance(60)) {
+      const Op op = random_.pick(scans);
+      return make(op, {operand_for(op, x)}, {&dim, 1});
+    }
+    if (random_.chance(50)) {
+      const int64_t ints[] = {dim, random_.between(0, 1)};
+      return make(Op::Sort, {x}, ints);
+    }
+    const Op op = random_.pick(scatters);
+    const NodeRef base = operand_for(op, x);
+    Dims shape = base->shape();
+    for (int64_t& size : shape) size = random_.chance(20) ? random_.between(1, size) : size;
+    const auto d = static_cast<size_t>(dim);
+    shape[d] = size();
+    if (ir::element_count(shape) > options_.max_numel) return x;
+    return make(op, {base, places(shape, base->shape()[d]), partner(base->dtype(), shape)}, {&dim, 1});
+  }
+
   NodeRef reduction() {
+    if (random_.chance(25)) return along_a_dim(any());
     static constexpr Op ops[] = {Op::Sum,       Op::Sum, Op::Sum, Op::Prod,   Op::ReduceMax,
                                  Op::ReduceMin, Op::Any, Op::All, Op::ArgMax, Op::ArgMin};
     const Op op = random_.pick(ops);
