@@ -21,10 +21,12 @@ using ir::ValueId;
 namespace {
 
 // Vectors of columns side by side. A plain sum takes long runs of each row, which memory likes better than
-// short ones; larger bodies have other uses for the registers.
+// short ones; larger bodies have other uses for the registers. A scan stores every row again, far from the one
+// before, so that single lines of cache would cost more than registers do.
 int columns_at_once(const Context& c, int64_t columns) {
   size_t instrs = c.kernel.instrs.size();
   int vectors = instrs <= 6 ? 16 : instrs <= 24 ? 4 : instrs <= 60 ? 2 : 1;
+  if (c.kernel.has(AxisKind::Serial)) vectors = std::max(vectors, 4);
   while (vectors > 1 && int64_t{vectors} * c.lanes > columns) vectors /= 2;
   return vectors;
 }

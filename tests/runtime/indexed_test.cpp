@@ -1,6 +1,10 @@
-// Updates, indexed access, scans and sorting through evaluate(), against the graph interpreter: alone, between
-// other operations, through views, and under every switch.
+// Updates, indexed access, scans and sorting through evaluate(), against the graph interpreter: alone,
+// between other operations, through views, and under every switch.
 #include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "runtime/evaluation_support.h"
 #include "support/random_graph.h"
@@ -41,8 +45,9 @@ void check(const std::string& text) {
     HostTensor t = HostTensor::zeros(node.dtype(), node.shape());
     for (int64_t e = 0; e < t.numel(); ++e) {
       const auto mixed = static_cast<int64_t>((static_cast<uint64_t>(e) * 0x9E3779B97F4A7C15u) >> 40);
-      t.set(e, node.dtype() == ir::DType::I64 ? ir::constant(ir::DType::I64, mixed % 5)
-                                              : ir::constant(node.dtype(), static_cast<double>(mixed % 19) / 4 - 2));
+      t.set(e, node.dtype() == ir::DType::I64
+                   ? ir::constant(ir::DType::I64, mixed % 5)
+                   : ir::constant(node.dtype(), static_cast<double>(mixed % 19) / 4 - 2));
     }
     inputs.push_back(std::move(t));
   }
@@ -69,8 +74,9 @@ TEST_CASE("each indexed operation, alone and between others") {
   for (const char* op : {"scatter.set", "scatter.add", "scatter.mul", "scatter.max", "scatter.min"}) {
     check(std::string("graph @g(%x: f32[5,3], %i: i64[4,3], %v: f32[4,3]) {\n  %0 = ") + op +
           " %x, %i, %v dim=0 : f32[5,3]\n  %1 = mul %0, %0 : f32[5,3]\n  return %0, %1\n}");
-    check(std::string("graph @g(%x: f32[3,5], %i: i64[3,4], %v: f32[3,4]) {\n  %n = neg %x : f32[3,5]\n  %0 = ") + op +
-          " %n, %i, %v dim=1 : f32[3,5]\n  %1 = mul %0, %n : f32[3,5]\n  return %1\n}");
+    check(std::string(
+              "graph @g(%x: f32[3,5], %i: i64[3,4], %v: f32[3,4]) {\n  %n = neg %x : f32[3,5]\n  %0 = ") +
+          op + " %n, %i, %v dim=1 : f32[3,5]\n  %1 = mul %0, %n : f32[3,5]\n  return %1\n}");
   }
   check(R"(graph @g(%x: f32[5,3], %i: i64[4,3]) {
     %0 = neg %x : f32[5,3]
@@ -81,27 +87,30 @@ TEST_CASE("each indexed operation, alone and between others") {
 }
 
 TEST_CASE("scans along the last dim, another one, and of one line") {
+  constexpr const char* types[] = {"f32", "f16", "i32"};
+  size_t next = 0;
   for (const char* op : {"scan.sum", "scan.prod", "scan.max", "scan.min"}) {
-    for (const char* type : {"f32", "f16", "i32"}) {
-      for (const char* shape : {"[37]", "[6,70]", "[6,1]"}) {
-        for (int dim = 0; dim < (shape[2] == ',' ? 2 : 1); ++dim) {
-          const std::string t = std::string(type) + shape;
-          check("graph @g(%x: " + t + ") {\n  %0 = neg %x : " + t + "\n  %1 = " + op + " %0 dim=" +
-                std::to_string(dim) + " : " + t + "\n  %2 = mul %1, %x : " + t + "\n  return %1, %2\n}");
-        }
-      }
+    for (const char* of : {"[37] dim=0", "[6,70] dim=0", "[6,70] dim=1", "[6,1] dim=1"}) {
+      const std::string text = of;
+      const auto space = text.find(' ');
+      const std::string t = types[next++ % 3] + text.substr(0, space);
+      check("graph @g(%x: " + t + ") {\n  %0 = neg %x : " + t + "\n  %1 = " + op + " %0" + text.substr(space) +
+            " : " + t + "\n  %2 = mul %1, %x : " + t + "\n  return %1, %2\n}");
     }
   }
 }
 
 TEST_CASE("sorting, through views and constants") {
-  for (const char* attributes : {"dim=0 descending=0", "dim=1 descending=0", "dim=0 descending=1", "dim=1 descending=1"}) {
+  for (const char* attributes :
+       {"dim=0 descending=0", "dim=1 descending=0", "dim=0 descending=1", "dim=1 descending=1"}) {
     check(std::string(R"(graph @g(%x: f32[7,40]) {
     %0 = permute %x [1,0] : f32[40,7]
-    %1 = sort %0 )") + attributes + R"( : i64[40,7]
+    %1 = sort %0 )") +
+          attributes + R"( : i64[40,7]
     %2 = neg %x : f32[7,40]
     %3 = reshape %2 [40,7] : f32[40,7]
-    %4 = sort %3 )" + attributes + R"( : i64[40,7]
+    %4 = sort %3 )" +
+          attributes + R"( : i64[40,7]
     %5 = add %1, %4 : i64[40,7]
     return %1, %5
   })");
@@ -118,4 +127,112 @@ TEST_CASE("a routine reads what the kernel that reads its result reads too") {
     %5 = add %4, %1 : i64[5,8]
     return %5, %0
   })");
+}
+
+TEST_CASE(
+    "sorting: every dtype, every kind of line, nan and signed zeros, the same on any number of threads") {
+  const double odd[] = {0.0, -0.0, std::nan(""), HUGE_VAL, -HUGE_VAL, -1.0, 1.0, 1e-40, -1e-40, 65504.0};
+  for (int t = 0; t < ir::kDTypeCount; ++t) {
+    const auto dtype = static_cast<ir::DType>(t);
+    CAPTURE(ir::name(dtype));
+    for (const ir::Dims& shape : {ir::Dims{1}, ir::Dims{3, 40}, ir::Dims{41, 5}, ir::Dims{2, 700, 3}}) {
+      HostTensor x = HostTensor::zeros(dtype, shape);
+      for (int64_t i = 0; i < x.numel(); ++i) {
+        const int64_t mixed = i * 7919 % 251;
+        x.set(i, mixed % 5 == 0 ? ir::constant(dtype, ir::is_float(dtype) ? odd[mixed % 10] : 0.0)
+                                : ir::constant(dtype, mixed - 100));
+      }
+      for (int64_t dim = 0; dim < static_cast<int64_t>(shape.size()); ++dim) {
+        for (bool descending : {false, true}) {
+          ir::NodeRef node = ir::sort(ir::make_input(dtype, shape), dim, descending);
+          HostTensor expected = codegen::interpret(ir::Graph::of({{node}}), {x})[0];
+          ir::NodeRef sorted = ir::sort(input_of(x), dim, descending);
+          WithOptions options;
+          evaluate({sorted});
+          CHECK(same_elements(value_of(*sorted), expected));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("sorting: one long line is cut into pieces for the threads") {
+  const int64_t count = 300'001;
+  ir::NodeRef x =
+      input_of(ir::Dims{count}, [](int64_t i) { return static_cast<double>(i * 7919 % 1009) - 500; });
+  const auto* values = static_cast<const float*>(buffer_of(*x)->data());
+  std::vector<int64_t> expected(static_cast<size_t>(count));
+  std::iota(expected.begin(), expected.end(), 0);
+  std::stable_sort(expected.begin(), expected.end(),
+                   [&](int64_t a, int64_t b) { return values[a] < values[b]; });
+  for (int threads : {1, 2, 3}) {
+    CAPTURE(threads);
+    WithOptions options([&](Options& o) { o.threads = threads; });
+    ir::NodeRef order = ir::sort(x, 0, false);
+    evaluate({order});
+    const auto* got = static_cast<const int64_t*>(buffer_of(*order)->data());
+    CHECK(std::equal(expected.begin(), expected.end(), got));
+  }
+}
+
+TEST_CASE("scatter: wide rows on several threads, sums in order") {
+  WithOptions options([](Options& o) { o.threads = 3; });
+  const ir::Dims shape{500, 70};
+  ir::NodeRef base = input_of(ir::Dims{5, 70}, [](int64_t i) { return static_cast<double>(i); });
+  ir::NodeRef index = input_of(
+      shape, [](int64_t i) { return static_cast<double>(i * 31 % 5); }, ir::DType::I64);
+  ir::NodeRef value = input_of(shape, [](int64_t i) { return static_cast<double>(i % 97) / 3; });
+  for (ir::Op op :
+       {ir::Op::Scatter, ir::Op::ScatterAdd, ir::Op::ScatterMul, ir::Op::ScatterMax, ir::Op::ScatterMin}) {
+    auto placeholder = [](const ir::NodeRef& n) { return ir::make_input(n->dtype(), n->shape()); };
+    ir::NodeRef node = ir::scatter(op, placeholder(base), placeholder(index), placeholder(value), 0);
+    HostTensor expected =
+        codegen::interpret(ir::Graph::of({{node}}), {value_of(*base), value_of(*index), value_of(*value)})[0];
+    ir::NodeRef result = ir::scatter(op, base, index, value, 0);
+    evaluate({result});
+    CHECK(same_elements(value_of(*result), expected));
+  }
+}
+
+TEST_CASE("scatter: an index out of range is an error and nothing is written") {
+  WithOptions options;
+  for (double bad : {5.0, -1.0}) {
+    ir::NodeRef base = input_of(ir::Dims{5}, [](int64_t i) { return static_cast<double>(i); });
+    std::shared_ptr<Buffer> kept = buffer_of(*base);
+    ir::NodeRef index = input_of(
+        ir::Dims{3}, [&](int64_t i) { return i == 2 ? bad : 0; }, ir::DType::I64);
+    ir::NodeRef result = ir::scatter(ir::Op::ScatterAdd, base, index, scalar(1, ir::Dims{3}), 0);
+    CHECK_THROWS_WITH(evaluate({result}), doctest::Contains("is out of bounds for dimension 0 with size 5"));
+    CHECK(result->op() == ir::Op::ScatterAdd);
+    CHECK(static_cast<const float*>(kept->data())[0] == 0);
+  }
+}
+
+TEST_CASE("scatter: a base that nobody else needs is written in place") {
+  WithOptions options;
+  ir::NodeRef base = input_of(ir::Dims{1000}, [](int64_t) { return 1.0; });
+  const void* memory = buffer_of(*base)->data();
+  ir::NodeRef index = input_of(
+      ir::Dims{3}, [](int64_t i) { return static_cast<double>(i); }, ir::DType::I64);
+  ir::NodeRef result = ir::scatter(ir::Op::ScatterAdd, base, index, scalar(1, ir::Dims{3}), 0);
+  base = {};
+  evaluate({result});
+  CHECK(buffer_of(*result)->data() == memory);
+  CHECK(element(result, 2) == 2);
+  CHECK(element(result, 3) == 1);
+}
+
+TEST_CASE("routines are seen in history, explain and dump") {
+  WithOptions options;
+  ir::NodeRef sorted =
+      ir::sort(input_of(ir::Dims{10}, [](int64_t i) { return static_cast<double>(-i); }), 0, true);
+  CHECK(explain({&sorted, 1}).find("kernel 0 @sort\n  schedule   routine\n") != std::string::npos);
+  CHECK(dump({&sorted, 1}, Stage::Kernel).find("# a routine of the library\ngraph @sort(") == 0);
+  CHECK(dump({&sorted, 1}, Stage::LLVM).find("sort %x0 dim=0 descending=1") != std::string::npos);
+  clear_kernel_history();
+  evaluate({sorted});
+  REQUIRE(kernel_history().size() == 1);
+  CHECK(kernel_history()[0].name == "sort");
+  CHECK(kernel_history()[0].schedule == "routine");
+  CHECK(kernel_history()[0].bytes == 10 * 4 + 10 * 8);
 }
