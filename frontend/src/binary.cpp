@@ -38,14 +38,14 @@ template <typename A, typename B, typename F>
 Tensor formula(const A& a, const B& b, ScalarType type, F f) {
   const Pair p = operands(a, b, type);
   const DType inner = formula_type(ir_type(type));
-  return record_as(f(cast(p.a, inner), cast(p.b, inner)), type);
+  return record_as(f(cast(p.a, inner), cast(p.b, inner)), type, a, b);
 }
 
 // One op in the promoted type.
 template <typename A, typename B>
 Tensor promoted_op(Op op, const A& a, const B& b) {
   const Pair p = operands(a, b, promoted(a, b));
-  return record(ir::binary(op, p.a.node, p.b.node));
+  return record(ir::binary(op, p.a.node, p.b.node), a, b);
 }
 
 bool is_bool(const Tensor& x) { return x.scalar_type() == kBool; }
@@ -76,11 +76,11 @@ Tensor add_any(const A& a, const B& b, const Scalar& alpha) {
   const bool plain = alpha == Scalar(1);
   if (type == kBool) {
     const Pair p = operands(a, b, type);
-    return record(plain ? (p.a | p.b).node : (p.a | (p.b & number(p.b, alpha))).node);
+    return record(plain ? (p.a | p.b).node : (p.a | (p.b & number(p.b, alpha))).node, a, b);
   }
   if (plain) {
     const Pair p = operands(a, b, type);
-    return record((p.a + p.b).node);
+    return record((p.a + p.b).node, a, b);
   }
   return formula(a, b, type, [&](const Expr& x, const Expr& y) { return x + y * number(y, alpha); });
 }
@@ -102,7 +102,7 @@ Tensor mul_any(const A& a, const B& b) {
 template <typename A, typename B>
 Tensor true_divide_any(const A& a, const B& b) {
   const Pair p = operands(a, b, float_type(promoted(a, b)));
-  return record((p.a / p.b).node);
+  return record((p.a / p.b).node, a, b);
 }
 
 // --- integer division
@@ -155,7 +155,7 @@ Tensor remainder_any(const A& a, const B& b) {
 template <typename A, typename B>
 Tensor fmod_any(const A& a, const B& b) {
   const Pair p = operands(a, b, divisible_type(a, b, "fmod_cpu"));
-  return record(rem(p.a, p.b).node);
+  return record(rem(p.a, p.b).node, a, b);
 }
 
 template <typename A, typename B>
@@ -213,7 +213,7 @@ Tensor shift_any(Op op, const char* kernel, const A& a, const B& b) {
 template <typename A, typename B>
 Tensor copysign_any(const A& a, const B& b) {
   const Pair p = operands(a, b, float_type(promoted(a, b)));
-  return record(copysign(p.a, p.b).node);
+  return record(copysign(p.a, p.b).node, a, b);
 }
 
 template <typename A, typename B>
@@ -225,19 +225,19 @@ Tensor xlogy_any(const A& a, const B& b) {
 
 Tensor float_binary_op(Op op, const Tensor& a, const Tensor& b) {
   const Pair p = operands(a, b, float_type(promoted(a, b)));
-  return record(ir::binary(op, p.a.node, p.b.node));
+  return record(ir::binary(op, p.a.node, p.b.node), a, b);
 }
 
 // fmax and fmin: a nan loses against a number.
 Tensor ignoring_nan(Op op, const Tensor& a, const Tensor& b) {
   const Pair p = operands(a, b, promoted(a, b));
-  if (!ir::is_float(p.a.dtype())) return record(ir::binary(op, p.a.node, p.b.node));
-  return record(select(p.a != p.a, p.b, select(p.b != p.b, p.a, apply(op, p.a, p.b))).node);
+  if (!ir::is_float(p.a.dtype())) return record(ir::binary(op, p.a.node, p.b.node), a, b);
+  return record(select(p.a != p.a, p.b, select(p.b != p.b, p.a, apply(op, p.a, p.b))).node, a, b);
 }
 
 Tensor logical(Op op, const Tensor& a, const Tensor& b) {
   const Pair p = operands(a, b, kBool);
-  return record(ir::binary(op, p.a.node, p.b.node));
+  return record(ir::binary(op, p.a.node, p.b.node), a, b);
 }
 
 // log(e^a + e^b) with base e or 2, stable; equal infinities give themselves.
@@ -439,7 +439,7 @@ Tensor where_any(const Tensor& condition, const A& a, const B& b) {
   const NodeRef c = condition_node(condition), x = value_node(a, type), y = value_node(b, type);
   Dims shape = broadcast_shape(condition.sizes(), ref(x->shape()));
   shape = broadcast_shape(ref(shape), ref(y->shape()));
-  return record(ir::where(broadcast(c, ref(shape)), broadcast(x, ref(shape)), broadcast(y, ref(shape))));
+  return record(ir::where(broadcast(c, ref(shape)), broadcast(x, ref(shape)), broadcast(y, ref(shape))), condition, a, b);
 }
 
 }  // namespace
@@ -475,7 +475,8 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) 
   const Dims shape = broadcast_shape(mask.sizes(), self.sizes());
   return record(ir::where(broadcast(node_of(mask), ref(shape)),
                           broadcast(operand(value, type).node, ref(shape)),
-                          broadcast(node_of(self), ref(shape))));
+                          broadcast(node_of(self), ref(shape))),
+                self, mask);
 }
 
 // --- bounds
@@ -500,7 +501,7 @@ Tensor clamp(const Tensor& x, const optional<Scalar>& min, const optional<Scalar
   Expr v = operand(x, type);
   if (min) v = bounded(Op::Max, v, number(v, *min));
   if (max) v = bounded(Op::Min, v, number(v, *max));
-  return record(v.node);
+  return record(v.node, x);
 }
 
 Tensor clamp(const Tensor& x, const optional<Tensor>& min, const optional<Tensor>& max) {
@@ -519,7 +520,7 @@ Tensor clamp(const Tensor& x, const optional<Tensor>& min, const optional<Tensor
   Expr v = broadcast(operand(x, type), ref(shape));
   if (min) v = bounded(Op::Max, v, broadcast(operand(*min, type), ref(shape)));
   if (max) v = bounded(Op::Min, v, broadcast(operand(*max, type), ref(shape)));
-  return record(v.node);
+  return record(v.node, x, min, max);
 }
 Tensor Tensor::clamp(const optional<Tensor>& min, const optional<Tensor>& max) const {
   return tenon::clamp(*this, min, max);
@@ -554,7 +555,7 @@ Tensor ternary_formula(const Tensor& a, const Tensor& b, const Tensor& c, Scalar
   Dims shape = broadcast_shape(a.sizes(), b.sizes());
   shape = broadcast_shape(ref(shape), c.sizes());
   auto in = [&](const Tensor& t) { return broadcast(formula_operand(t, type), ref(shape)); };
-  return record_as(f(in(a), in(b), in(c)), type);
+  return record_as(f(in(a), in(b), in(c)), type, a, b, c);
 }
 
 void check_lerp(const Tensor& x, const Tensor& end) {
@@ -618,7 +619,7 @@ Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool 
   const Expr difference = abs(x - y);
   Expr close = (x == y) | ((difference < kInfinity) & (difference <= atol + abs(rtol * y)));
   if (equal_nan) close = close | ((x != x) & (y != y));
-  return record(close.node);
+  return record(close.node, a, b);
 }
 bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
   return all(isclose(a, b, rtol, atol, equal_nan)).item<bool>();

@@ -162,7 +162,9 @@ Tensor zeros_like(const Tensor& self, const TensorOptions& options) { return ful
 Tensor ones_like(const Tensor& self, const TensorOptions& options) { return full_like(self, 1, options); }
 Tensor empty_like(const Tensor& self, const TensorOptions& options) { return zeros_like(self, options); }
 Tensor full_like(const Tensor& self, const Scalar& value, const TensorOptions& options) {
-  return filled(self.sizes(), value, like_type(self, options), options);
+  const ScalarType type = like_type(self, options);
+  check_options(options, type);
+  return finish(record(ir::make_const(element(value, type), span_of(self.sizes())), self), options);
 }
 
 Tensor eye(int64_t n, const TensorOptions& options) { return eye(n, n, options); }

@@ -77,12 +77,15 @@ constexpr DType formula_type(DType t) { return ir::is_half(t) ? DType::F32 : t; 
 // The tensor's elements as `type`, whose formulas are computed in formula_type.
 Expr operand(const Tensor& tensor, ScalarType type);
 Expr formula_operand(const Tensor& tensor, ScalarType type);
-inline Tensor record_as(const Expr& x, ScalarType type) { return record(ir::cast(x.node, ir_type(type))); }
+template <typename... Operands>
+Tensor record_as(const Expr& x, ScalarType type, const Operands&... operands) {
+  return record(ir::cast(x.node, ir_type(type)), operands...);
+}
 
 // f over the elements of one tensor. Float formulas turn integers into the default float type.
 template <typename F>
 Tensor map_formula(const Tensor& x, ScalarType type, F f) {
-  return record_as(f(formula_operand(x, type)), type);
+  return record_as(f(formula_operand(x, type)), type, x);
 }
 
 // Common shape of operands that broadcast, or PyTorch's Error about the first dim from the end that does not

@@ -274,6 +274,62 @@ Tensor record(NodeRef node) {
   return result;
 }
 
+namespace {
+
+// Whether dim a belongs inside dim b in memory: the first operand decides in which they differ. > 0 yes, < 0
+// no.
+int belongs_inside(std::span<const TensorImpl* const> operands, const Dims& shape, size_t a, size_t b) {
+  for (const TensorImpl* t : operands) {
+    if (!t) continue;
+    const size_t missing = shape.size() - t->sizes().size();
+    const auto stride = [&](size_t d) {
+      const bool repeated = d < missing || (t->sizes()[d - missing] == 1 && shape[d] != 1);
+      return repeated ? 0 : t->strides()[d - missing];
+    };
+    if (stride(a) == 0 || stride(b) == 0) continue;
+    if (stride(a) != stride(b)) return stride(a) < stride(b) ? 1 : -1;
+    if (shape[b] > shape[a]) return 1;
+  }
+  return 0;
+}
+
+// The dims from the outermost to the innermost, by PyTorch's insertion sort, so that ties fall as they do
+// there.
+Dims order_in_memory(std::span<const TensorImpl* const> operands, const Dims& shape) {
+  Dims order;
+  for (size_t d = shape.size(); d-- > 0;) order.push_back(static_cast<int64_t>(d));  // innermost first
+  for (size_t i = 1; i < order.size(); ++i) {
+    for (size_t moved = i, j = i; j-- > 0;) {
+      const auto inner = static_cast<size_t>(order[j]), outer = static_cast<size_t>(order[moved]);
+      const int swaps = belongs_inside(operands, shape, outer, inner);
+      if (swaps < 0) break;
+      if (swaps == 0) continue;
+      std::swap(order[j], order[moved]);
+      moved = j;
+    }
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+}  // namespace
+
+Tensor record_in_order_of(NodeRef node, std::span<const TensorImpl* const> operands) {
+  const Dims shape = node->shape();
+  const Dims order = order_in_memory(operands, shape);
+  if (node->numel() == 0 || std::is_sorted(order.begin(), order.end())) return record(std::move(node));
+  Tensor result = record(ir::permute(node, order));
+  Dims strides = shape;
+  int64_t step = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto d = static_cast<size_t>(order[i]);
+    strides[d] = step;
+    step *= shape[d];
+  }
+  impl(result).reshape(ref(shape), ref(strides), 0);
+  return result;
+}
+
 Tensor make_view(const Tensor& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   Tensor view(new TensorImpl(impl(source), sizes, strides, offset), false);
   adopt_view(source, view);

@@ -107,6 +107,19 @@ inline NodeRef node_of(const Tensor& tensor) { return impl(tensor).node(); }
 
 // A tensor of a recorded operation. Past the caps on pending work it is evaluated.
 Tensor record(NodeRef node);
+// Of an elementwise operation on these tensors and numbers: the order of its dims in memory is theirs.
+Tensor record_in_order_of(NodeRef node, std::span<const TensorImpl* const> operands);
+inline const TensorImpl* operand_impl(const Tensor& x) { return x.unsafe_impl(); }
+inline const TensorImpl* operand_impl(const optional<Tensor>& x) { return x ? x->unsafe_impl() : nullptr; }
+inline const TensorImpl* operand_impl(const Scalar&) { return nullptr; }
+template <typename... Operands>
+Tensor record(NodeRef node, const Operands&... operands) {
+  const TensorImpl* const all[] = {operand_impl(operands)...};
+  for (const TensorImpl* t : all) {
+    if (t && !t->contiguous() && t->sizes().size() > 1) return record_in_order_of(std::move(node), all);
+  }
+  return record(std::move(node));
+}
 Tensor make_view(const Tensor& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
 // Movement operations on `base` (a row-major value) that give the elements base[offset + sum(i_d *
 // strides[d])].

@@ -121,12 +121,18 @@ std::vector<Tensor> broadcast_tensors(TensorList tensors) {
 // once.
 Tensor clone(const Tensor& x) {
   GradScope scope("CloneBackward0", x);
-  Tensor copy = record(node_of(x));
+  Tensor copy = record(node_of(x), x);
   if (impl(x).storage().exposed()) impl(copy).storage().own();
   return copy;
 }
 
-Tensor Tensor::contiguous() const { return is_contiguous() ? *this : tenon::clone(*this); }
+Tensor Tensor::contiguous() const {
+  if (is_contiguous()) return *this;
+  GradScope scope("CloneBackward0", *this);
+  Tensor copy = record(node_of(*this));
+  if (impl(*this).storage().exposed()) impl(copy).storage().own();
+  return copy;
+}
 
 Tensor Tensor::repeat(IntArrayRef repeats) const {
   GradScope scope("RepeatBackward0", *this);

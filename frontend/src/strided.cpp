@@ -152,7 +152,13 @@ NodeRef strided_view(const NodeRef& base, IntArrayRef sizes, IntArrayRef strides
     const auto at = static_cast<size_t>(d);
     memory_shape.push_back(strides[at] == 0 ? 1 : sizes[at]);
   }
-  return ir::expand(ir::permute(ir::reshape(elements, memory_shape), order.place), result);
+  // Two permutations would cancel here; but what a storage holds is computed once, what lies before it need
+  // not be.
+  const auto folding = base->op() == Op::Permute ? ir::Folding::Off : ir::Folding::On;
+  const NodeRef shaped = ir::reshape(elements, memory_shape);
+  const bool permuted = !std::is_sorted(order.place.begin(), order.place.end());
+  return ir::expand(permuted ? ir::make_node(Op::Permute, {&shaped, 1}, order.place, {}, folding) : shaped,
+                    result);
 }
 
 NodeRef strided_write(const NodeRef& base, const NodeRef& value, IntArrayRef sizes, IntArrayRef strides,

@@ -84,7 +84,7 @@ void Tensor::check_accessor(size_t dims, bool narrow) const {
 Tensor Tensor::to(ScalarType dtype, bool, bool copy) const {
   GradScope scope("ToCopyBackward0", *this);
   if (dtype == scalar_type()) return copy ? tenon::clone(*this) : *this;
-  return record(operand(*this, dtype).node);
+  return record(operand(*this, dtype).node, *this);
 }
 Tensor Tensor::to(Device device, bool, bool copy) const {
   impl(*this);

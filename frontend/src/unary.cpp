@@ -18,7 +18,7 @@ void refuse_bool(const Tensor& x, const char* kernel) {
 
 // One float op; integers become the default float type.
 Tensor float_op(Op op, const Tensor& x) {
-  return record(ir::unary(op, operand(x, float_type(x.scalar_type())).node));
+  return record(ir::unary(op, operand(x, float_type(x.scalar_type())).node), x);
 }
 
 // Formulas whose result is a float whatever comes in.
@@ -30,11 +30,11 @@ Tensor float_formula(const Tensor& x, F f) {
 // Rounding to an integer: integers are already there.
 Tensor rounding_op(Op op, const Tensor& x, const char* kernel) {
   refuse_bool(x, kernel);
-  return x.is_floating_point() ? record(ir::unary(op, node_of(x))) : clone(x);
+  return x.is_floating_point() ? record(ir::unary(op, node_of(x)), x) : clone(x);
 }
 
 Tensor same_everywhere(const Tensor& like, bool value) {
-  return record(ir::make_const(ir::constant(DType::Bool, int64_t{value}), span_of(like.sizes())));
+  return record(ir::make_const(ir::constant(DType::Bool, int64_t{value}), span_of(like.sizes())), like);
 }
 
 // The activations of this file are defined on floats alone.
@@ -54,7 +54,7 @@ Expr clamped(const Expr& x, double lo, double hi) { return smaller(hi, larger(lo
 Tensor abs(const Tensor& x) {
   GradScope scope("AbsBackward0", x);
   refuse_bool(x, "abs_cpu");
-  return record(ir::unary(Op::Abs, node_of(x)));
+  return record(ir::unary(Op::Abs, node_of(x)), x);
 }
 Tensor absolute(const Tensor& x) { return abs(x); }
 Tensor neg(const Tensor& x) {
@@ -63,7 +63,7 @@ Tensor neg(const Tensor& x) {
         "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
         "use the `~` "
         "or `logical_not()` operator instead.");
-  return record(ir::unary(Op::Neg, node_of(x)));
+  return record(ir::unary(Op::Neg, node_of(x)), x);
 }
 Tensor negative(const Tensor& x) { return neg(x); }
 Tensor positive(const Tensor& x) {
@@ -72,7 +72,7 @@ Tensor positive(const Tensor& x) {
 }
 Tensor sign(const Tensor& x) {
   GradScope scope("SignBackward0", x);
-  return x.scalar_type() == kBool ? clone(x) : record(ir::unary(Op::Sign, node_of(x)));
+  return x.scalar_type() == kBool ? clone(x) : record(ir::unary(Op::Sign, node_of(x)), x);
 }
 Tensor sgn(const Tensor& x) {
   GradScope scope("SgnBackward0", x);
@@ -86,7 +86,7 @@ Tensor signbit(const Tensor& x) {
     const DType bits = ir::item_size(type) == 2 ? DType::I16 : type == DType::F32 ? DType::I32 : DType::I64;
     node = ir::make_node(Op::Bitcast, {&node, 1}, {}, bits);
   }
-  return record((Expr{node} < 0.0).node);
+  return record((Expr{node} < 0.0).node, x);
 }
 Tensor square(const Tensor& x) { return pow(x, 2); }
 Tensor sqrt(const Tensor& x) {
@@ -192,20 +192,20 @@ Tensor frac(const Tensor& x) {
 Tensor isnan(const Tensor& x) {
   if (!x.is_floating_point()) return same_everywhere(x, false);
   const Expr v{node_of(x)};
-  return record((v != v).node);
+  return record((v != v).node, x);
 }
 Tensor isinf(const Tensor& x) {
   if (!x.is_floating_point()) return same_everywhere(x, false);
-  return record((abs(Expr{node_of(x)}) == kInfinity).node);
+  return record((abs(Expr{node_of(x)}) == kInfinity).node, x);
 }
 Tensor isfinite(const Tensor& x) {
   if (!x.is_floating_point()) return same_everywhere(x, true);
-  return record((abs(Expr{node_of(x)}) < kInfinity).node);
+  return record((abs(Expr{node_of(x)}) < kInfinity).node, x);
 }
-Tensor logical_not(const Tensor& x) { return record((!operand(x, kBool)).node); }
+Tensor logical_not(const Tensor& x) { return record((!operand(x, kBool)).node, x); }
 Tensor bitwise_not(const Tensor& x) {
   check(!x.is_floating_point(), "\"bitwise_not_cpu\" not implemented for '", x.scalar_type(), "'");
-  return record(ir::unary(Op::Not, node_of(x)));
+  return record(ir::unary(Op::Not, node_of(x)), x);
 }
 Tensor Tensor::operator~() const {
   check<TypeError>(!is_floating_point(),
@@ -221,7 +221,7 @@ Tensor nan_to_num(const Tensor& x, optional<double> nan, optional<double> posinf
   const double limit = largest[static_cast<int>(x.scalar_type()) - static_cast<int>(kHalf)];
   Expr result = select(v == kInfinity, number(v, posinf.value_or(limit)), v);
   result = select(v == -kInfinity, number(v, neginf.value_or(-limit)), result);
-  return record(select(v != v, number(v, nan.value_or(0.0)), result).node);
+  return record(select(v != v, number(v, nan.value_or(0.0)), result).node, x);
 }
 
 // --- activations
@@ -241,7 +241,7 @@ Tensor logit(const Tensor& x, optional<double> eps) {
 Tensor relu(const Tensor& x) {
   GradScope scope("ReluBackward0", x);
   check(x.scalar_type() != kBool, "Boolean inputs not supported for relu");
-  return record(larger(0.0, Expr{node_of(x)}).node);  // in this order -0. and nan stay as they are
+  return record(larger(0.0, Expr{node_of(x)}).node, x);  // in this order -0. and nan stay as they are
 }
 Tensor relu6(const Tensor& x) { return hardtanh(x, 0, 6); }
 Tensor leaky_relu(const Tensor& x, const Scalar& negative_slope) {
@@ -302,7 +302,7 @@ Tensor hardtanh(const Tensor& x, const Scalar& min_val, const Scalar& max_val) {
   GradScope scope("HardtanhBackward0", x);
   check(x.scalar_type() != kBool, "Bool inputs not supported for hardtanh");
   const Expr v{node_of(x)};
-  return record(apply(Op::Min, number(v, max_val), apply(Op::Max, number(v, min_val), v)).node);
+  return record(apply(Op::Min, number(v, max_val), apply(Op::Max, number(v, min_val), v)).node, x);
 }
 Tensor hardsigmoid(const Tensor& x) {
   GradScope scope("HardsigmoidBackward0", x);
@@ -338,7 +338,7 @@ Tensor softshrink(const Tensor& x, const Scalar& lambd) {
 Tensor threshold(const Tensor& x, const Scalar& threshold, const Scalar& value) {
   GradScope scope("ThresholdBackward0", x);
   const Expr v{node_of(x)};
-  return record(select(apply(Op::Le, v, number(v, threshold)), number(v, value), v).node);
+  return record(select(apply(Op::Le, v, number(v, threshold)), number(v, value), v).node, x);
 }
 
 }  // namespace tenon
