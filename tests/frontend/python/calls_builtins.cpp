@@ -14,7 +14,7 @@ namespace {
 class Array : public Object {
  public:
   explicit Array(Tensor x) : x_(std::move(x)) {}
-  const Tensor& tensor() const { return x_; }
+  const Tensor* tensor() const override { return &x_; }
   std::string repr() const override {
     std::string text = tenon::repr(x_), type = tenon::repr(x_.scalar_type());
     const bool plain = x_.scalar_type() == tenon::kDouble || x_.scalar_type() == tenon::kLong;
@@ -31,7 +31,7 @@ Value array(Tensor x) { return ObjectPtr(std::make_shared<Array>(std::move(x)));
 const Tensor& from_array(const Value& v) {
   const Array* a = v.object<Array>();
   if (!a) throw Unsupported("no array of numpy");
-  return a->tensor();
+  return *a->tensor();
 }
 
 // The library does not own numpy's memory: the array must live as long.
@@ -62,6 +62,19 @@ void add_autograd(Table& t) {
   };
 }
 
+Value set_printoptions(const Call& c) {
+  tenon::PrintOptions o;
+  if (const auto v = c.maybe_integer(0, "precision")) o.precision = static_cast<int>(*v);
+  o.threshold = c.maybe_integer(1, "threshold");
+  o.edgeitems = c.maybe_integer(2, "edgeitems");
+  if (const auto v = c.maybe_integer(3, "linewidth")) o.linewidth = static_cast<int>(*v);
+  const std::string profile = c.string(4, "profile", "");
+  if (!profile.empty()) o.profile = profile;
+  if (c.has(5, "sci_mode")) o.sci_mode = c.flag(5, "sci_mode", false);
+  tenon::set_printoptions(o);
+  return None{};
+}
+
 void add_numpy(Table& t) {
   t["numpy"] = [](const Call& c) -> Value { return array(c.tensor(0)); };
   t["from_numpy"] = [](const Call& c) -> Value { return shared(from_array(c.need(0, "ndarray"))); };
@@ -74,12 +87,8 @@ void add_numpy(Table& t) {
 
 }  // namespace
 
-Tensor tensor_of(const Value& v) {
-  const Array* a = v.object<Array>();
-  return a ? a->tensor() : v.as<Tensor>();
-}
-
 void add_builtins(Table& t) {
+  t["torch.set_printoptions"] = set_printoptions;
   add_autograd(t);
   add_numpy(t);
   t["builtins.float"] = [](const Call& c) -> Value {

@@ -149,15 +149,7 @@ std::string str(const Value& v) {
 std::string format(const Value& v, const std::string& spec) {
   if (v.is<Tensor>()) return tenon::format(v.as<Tensor>(), spec);
   if (spec.empty()) return str(v);
-  const std::string directive =
-      "%" + spec.substr(spec[0] == '>' ? 1 : 0);  // numbers align to the right anyway
-  char buffer[256];
-  if (spec.back() == 'd')
-    std::snprintf(buffer, sizeof buffer, (directive.substr(0, directive.size() - 1) + "ld").c_str(),
-                  v.as<int64_t>());
-  else
-    std::snprintf(buffer, sizeof buffer, directive.c_str(), v.as<double>());
-  return buffer;
+  throw Unsupported("a format of " + str(v));
 }
 
 }  // namespace python
