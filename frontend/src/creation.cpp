@@ -1,6 +1,7 @@
 // Functions that make tensors: from numbers, from ranges, from memory of others.
 #include "tenon/creation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -244,14 +245,15 @@ Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Delet
   if (strides) {
     check(strides->size() == sizes.size(), who, ": got ", sizes.size(), " sizes but ", strides->size(),
           " strides");
-    extent = count > 0;
-    for (size_t d = 0; count > 0 && d < sizes.size(); ++d) {
+    extent = 1;
+    for (size_t d = 0; d < sizes.size(); ++d) {  // of an empty tensor too: its views compute with them
       int64_t reach = 0;
       check((*strides)[d] >= 0, who, ": stride ", (*strides)[d], " is negative");
-      check(!__builtin_mul_overflow(sizes[d] - 1, (*strides)[d], &reach) &&
+      check(!__builtin_mul_overflow(std::max<int64_t>(sizes[d] - 1, 0), (*strides)[d], &reach) &&
                 !__builtin_add_overflow(extent, reach, &extent) && extent < int64_t{1} << 58,
             who, ": the strides overflow");
     }
+    if (count == 0) extent = 0;
   }
   auto buffer =
       runtime::Buffer::adopt(data, static_cast<size_t>(extent) * element_bytes(type), [owner](void* memory) {

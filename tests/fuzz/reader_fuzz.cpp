@@ -392,11 +392,12 @@ struct Producer {
 
   // Does all that the tensor shows lie in our memory? Only then may it be read.
   bool covers(const Tensor& x) const {
+    if (x.numel() == 0) return false;
     const auto begin = reinterpret_cast<uintptr_t>(memory.data());
     const auto first = reinterpret_cast<uintptr_t>(managed.dl_tensor.data) + managed.dl_tensor.byte_offset;
     int64_t last = 0;
     for (int64_t d = 0; d < x.dim(); ++d) last += (x.size(d) - 1) * x.stride(d);
-    return x.numel() > 0 && first >= begin && last < 64 &&
+    return first >= begin && last < 64 &&
            first + static_cast<uintptr_t>((last + 1) * x.element_size()) <= begin + sizeof memory;
   }
 };
