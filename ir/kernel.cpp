@@ -210,9 +210,11 @@ Level KernelBuilder::highest(std::span<const Value> args) const {
 }
 
 Value KernelBuilder::append(Instr instr) {
-  // Only inputs keep their values while the kernel runs.
+  // Only inputs keep their values while the kernel runs; what a point updates is not loaded after its store.
   auto shareable = [&](const Instr& i) {
-    return is_pure(i) && (i.op != Op::Load || kernel_.buffers[static_cast<size_t>(i.slot)].role == Role::In);
+    if (i.op != Op::Load) return is_pure(i);
+    Role role = kernel_.buffers[static_cast<size_t>(i.slot)].role;
+    return role == Role::In || role == Role::InOut;
   };
   for (; indexed_ < kernel_.instrs.size(); ++indexed_) {
     const Instr& known = kernel_.instrs[indexed_];

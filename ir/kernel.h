@@ -38,7 +38,9 @@ struct Axis {
   AxisKind kind;
 };
 
-enum class Role : uint8_t { In, Out, Scratch };
+// InOut: starts with the elements of a tensor and ends with those of the result; what is not stored stays. Every load
+// from it is at the place that the same point stores, so it reads what was there before.
+enum class Role : uint8_t { In, Out, InOut, Scratch };
 
 struct KernelBuffer {
   std::string name;

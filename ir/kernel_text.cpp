@@ -20,7 +20,7 @@ namespace tenon::ir {
 namespace {
 
 // --- printing ---------------------------------------------------------------------------------------------
-constexpr std::string_view kRoles[] = {"in", "out", "scratch"};
+constexpr std::string_view kRoles[] = {"in", "out", "inout", "scratch"};
 constexpr std::string_view kKinds[] = {"parallel", "inner", "contract", "serial"};
 constexpr std::string_view kTrees[] = {"lanes", "columns"};
 
@@ -246,7 +246,7 @@ class Parser {
       kernel_.add_scalar(name, type);
       return;
     }
-    Role role = static_cast<Role>(choice(kRoles, "in, out, scratch or scalar"));
+    Role role = static_cast<Role>(choice(kRoles, "in, out, inout, scratch or scalar"));
     expect("[");
     kernel_.buffers.push_back({name, type, role, integer()});
     expect("]");

@@ -179,6 +179,29 @@ void check_header(const Kernel& kernel) {
 
 void check_instr(const Kernel& kernel, size_t at) { InstrChecker(kernel, at).check(); }
 
+namespace {
+
+// What is loaded from an inout buffer is what the same point stores later.
+void check_updates(const Kernel& kernel) {
+  for (size_t i = 0; i < kernel.instrs.size(); ++i) {
+    const Instr& load = kernel.instrs[i];
+    if (load.op != Op::Load || kernel.buffers[static_cast<size_t>(load.slot)].role != Role::InOut) continue;
+    bool same_place = false;
+    for (size_t j = 0; j < kernel.instrs.size(); ++j) {
+      const Instr& store = kernel.instrs[j];
+      if (store.op != Op::Store || store.slot != load.slot) continue;
+      same_place = j > i && store.index == load.index && store.level == load.level && load.guards.empty() &&
+                   store.guards.empty() && store.scale == load.scale && store.position() == load.position();
+      if (!same_place) break;
+    }
+    const std::string& buffer = kernel.buffers[static_cast<size_t>(load.slot)].name;
+    if (!same_place) throw IrError(buffer + " is loaded at another place than it is stored at later");
+    if (kernel.has(AxisKind::Inner)) throw IrError(buffer + " is loaded beside a reduction");
+  }
+}
+
+}  // namespace
+
 void verify(const Kernel& kernel) {
   try {
     check_header(kernel);
@@ -191,6 +214,11 @@ void verify(const Kernel& kernel) {
     } catch (const IrError& error) {
       throw IrError("kernel @" + kernel.name + ", instruction " + std::to_string(i) + ": " + error.what());
     }
+  }
+  try {
+    check_updates(kernel);
+  } catch (const IrError& error) {
+    throw IrError("kernel @" + kernel.name + ": " + error.what());
   }
 }
 

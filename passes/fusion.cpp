@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <set>
 
 #include "ir/graph_evaluate.h"
 #include "passes/fusion_group.h"
@@ -82,6 +83,7 @@ class Walk {
     }
     if (s.requests.empty() && !stored) return;
     if (node->numel() == 0) return;
+    if (is_update(*node)) return start_update(node);
     if (options_.enabled && !s.requests.empty()) {
       merge_siblings(node, s);
       if (try_join(node, s, stored)) return;
@@ -174,6 +176,8 @@ class Walk {
         start += part->shape()[dim];
         ask(part, g, std::move(shifted), node, Access::Memory);
       }
+    } else if (op == Op::Update) {  // of nothing
+      ask(node->inputs()[0], g, map, node, inlined);
     } else if (op == Op::Gather) {
       place_gather(g, node, map, inlined);
     } else {
@@ -193,6 +197,70 @@ class Walk {
     Map from = map;
     from[static_cast<size_t>(node->ints()[0])] = Index();
     ask(node->inputs()[0], g, std::move(from), node, Access::Memory);
+  }
+
+  // --- updates
+
+  // x[3] += 1 is one kernel that reads and writes row 3 of x. A value that hangs on other places of x is computed
+  // before, by a kernel of its own.
+  void start_update(Node* node) {
+    int g = static_cast<int>(groups_.size());
+    groups_.emplace_back();
+    Group& fresh = groups_.back();
+    Node* value = node->inputs()[1];
+    Map map;
+    for (int64_t extent : value->shape()) {
+      map.push_back(extent == 1 ? Index() : Index::axis(fresh.add_axis(extent, AxisKind::Parallel), extent));
+    }
+    Node* base = buffer_behind(node->inputs()[0]);
+    state(base).whole = true;
+    state(node).owner = g;
+    fresh.update = true;
+    Reads reads = reads_of_base(value, map, base, update_place(*node, map));
+    fresh.maps_only = reads == Reads::SamePlace;
+    fresh.from_memory = reads == Reads::Elsewhere && value != base;
+    if (fresh.from_memory) {
+      state(value).whole = true;
+      refusals_.push_back({value, node, "it hangs on other places of what its reader writes"});
+    } else {
+      ask(value, g, map, node, options_.enabled ? Access::Inline : Access::Memory);
+    }
+    fresh.add(node, std::move(map), true);
+  }
+
+  enum class Reads : uint8_t { Nothing, SamePlace, Elsewhere };
+
+  // How the elements of `value` at `map` hang on the buffer of `base`, of which `place` is the place that they will be
+  // stored at. A large expression counts as reading elsewhere.
+  static Reads reads_of_base(Node* value, const Map& map, const Node* base, const Index& place) {
+    constexpr size_t kMost = 256;
+    struct Visit {
+      const Node* node;
+      Map map;
+      bool known;  // the map; not below reductions, gathers and the like
+    };
+    std::vector<Visit> visits{{value, map, true}};
+    Reads result = Reads::Nothing;
+    for (size_t next = 0; next < visits.size(); ++next) {
+      if (next == kMost) return Reads::Elsewhere;
+      const Visit visit = visits[next];
+      const Node* node = visit.node;
+      if (node == base) {
+        if (!visit.known || !(ir::flatten(visit.map, node->shape()) == place)) return Reads::Elsewhere;
+        result = Reads::SamePlace;
+        continue;
+      }
+      for (const Node* input : node->inputs()) {
+        if (input->id() < base->id()) continue;  // older than the base: does not hang on it
+        const bool known = visit.known && (is_view(node->op()) || ir::is_elementwise(node->op()));
+        Map at = !known ? Map{} : is_view(node->op()) ? through_view(*node, visit.map) : visit.map;
+        const bool seen = std::any_of(visits.begin(), visits.end(), [&](const Visit& v) {
+          return v.node == input && v.known == known && v.map == at;
+        });
+        if (!seen) visits.push_back({input, std::move(at), known});
+      }
+    }
+    return result;
   }
 
   void ask(Node* node, int g, Map map, const Node* consumer, Access access) {
@@ -352,6 +420,7 @@ class Walk {
     ReduceShape shape = reduce_shape(*node);
     if (is_empty_reduce(*node)) return true;
     if (into.contract >= 0) return refuse(node, s, "a reduction does not go with a contraction");
+    if (into.maps_only) return refuse(node, s, "its reader writes over what it reads");
     if (into.serial >= 0) return refuse(node, s, "a reduction does not go with a scan");
     if (into.reductions >= options_.limits.max_reductions)
       return refuse(node, s, "the kernel has max_reductions reductions");
@@ -394,6 +463,7 @@ class Walk {
   bool join_scan(const Node* node, const NodeState& s, Group& into, const Map& map) {
     if (into.contract >= 0 || !into.inner.empty())
       return refuse(node, s, "a scan does not go with a reduction or contraction");
+    if (into.maps_only) return refuse(node, s, "its reader writes over what it reads");
     if (!is_permutation(into, *node, map, all_axes(into)))
       return refuse(node, s, "the scan's result is read through a view");
     if (into.serial >= 0 && into.serial != scanned_axis(*node, map))
@@ -519,7 +589,7 @@ class Walk {
 
   bool mergeable(const Node* node, const Request& x, const Request& y) {
     const Group &a = group(x.group), &b = group(y.group);
-    if (a.contract >= 0 || b.contract >= 0) return false;
+    if (a.contract >= 0 || b.contract >= 0 || a.update || b.update) return false;
     // Scans of one value along one dim go side by side; what has none would lose its own order.
     if ((a.serial >= 0) != (b.serial >= 0)) return false;
     std::vector<int> fa = all_axes(a), fb = all_axes(b);
@@ -573,17 +643,30 @@ class Walk {
   // The groups whose buffers group g loads.
   std::vector<int> reads(int g) {
     std::vector<int> result;
+    for (const Node* node : loads(g)) {
+      int owner = state(node).owner;
+      if (owner >= 0 && owner != g) result.push_back(owner);
+    }
+    return result;
+  }
+
+  // The nodes that group g does not compute but reads; those that are in no buffer are among them.
+  std::vector<const Node*> loads(int g) {
+    std::vector<const Node*> result;
     for (const Member& m : group(g).members) {
       for (Node* input : m.node->inputs()) {
         if (m.node->op() == Op::Gather && input == m.node->inputs()[0]) {
           input = gather_source(*m.node).buffer;
+        } else if (m.node->op() == Op::Update && input == m.node->inputs()[0]) {
+          input = buffer_behind(input);
+        } else if (m.node->op() == Op::Update && group(g).from_memory) {
+          // the buffer of the value itself
         } else if (group(g).routine) {
           input = buffer_behind(input);
         } else {
           while (is_view(input->op())) input = input->inputs()[0];
         }
-        int owner = state(input).owner;
-        if (owner >= 0 && owner != g) result.push_back(owner);
+        if (state(input).owner != g) result.push_back(input);
       }
     }
     return result;
@@ -628,6 +711,66 @@ class Walk {
   // ------------------------------------------------------------------------------------------------------------
 
   std::vector<int> sorted_groups() {
+    std::vector<int> order = by_dependence();
+    const bool writes = std::any_of(groups_.begin(), groups_.end(), [](const Group& g) { return g.update; });
+    return writes ? readers_first(std::move(order)) : order;
+  }
+
+  // The same kernels, but those that read what an Update writes over before it where that is possible: then it can
+  // take the memory over. An Update whose base others still wait to read runs when nothing else can.
+  std::vector<int> readers_first(std::vector<int> order) {
+    std::vector<int> rank(groups_.size(), 0), waits(groups_.size(), 0), readers_left(groups_.size(), 0);
+    std::vector<std::vector<int>> followers(groups_.size());
+    std::unordered_map<const Node*, std::vector<int>> updates;  // by base
+    for (int g : order) {
+      if (group(g).update) updates[base_of(g)].push_back(g);
+    }
+    std::vector<std::vector<int>> delays(groups_.size());  // the updates that wait for this reader
+    for (size_t i = 0; i < order.size(); ++i) {
+      const int g = order[i];
+      rank[static_cast<size_t>(g)] = static_cast<int>(i);
+      std::vector<const Node*> loaded = loads(g);
+      std::sort(loaded.begin(), loaded.end());
+      loaded.erase(std::unique(loaded.begin(), loaded.end()), loaded.end());
+      for (const Node* node : loaded) {
+        if (int owner = state(node).owner; owner >= 0) {
+          followers[static_cast<size_t>(owner)].push_back(g);
+          ++waits[static_cast<size_t>(g)];
+        }
+        auto found = updates.find(node);
+        if (found == updates.end()) continue;
+        for (int update : found->second) {
+          if (update == g) continue;
+          delays[static_cast<size_t>(g)].push_back(update);
+          ++readers_left[static_cast<size_t>(update)];
+        }
+      }
+    }
+    const auto ready = [&](int g) { return std::pair(readers_left[static_cast<size_t>(g)] > 0, rank[static_cast<size_t>(g)]); };
+    std::set<std::pair<std::pair<bool, int>, int>> queue;  // those that wait for readers last
+    for (int g : order) {
+      if (waits[static_cast<size_t>(g)] == 0) queue.insert({ready(g), g});
+    }
+    std::vector<int> result;
+    while (!queue.empty()) {
+      const int g = queue.begin()->second;
+      queue.erase(queue.begin());
+      result.push_back(g);
+      for (int update : delays[static_cast<size_t>(g)]) {
+        const bool queued = queue.erase({ready(update), update}) > 0;
+        --readers_left[static_cast<size_t>(update)];
+        if (queued) queue.insert({ready(update), update});
+      }
+      for (int f : followers[static_cast<size_t>(g)]) {
+        if (--waits[static_cast<size_t>(f)] == 0) queue.insert({ready(f), f});
+      }
+    }
+    return result;
+  }
+
+  const Node* base_of(int g) { return buffer_behind(group(g).members.front().node->inputs()[0]); }
+
+  std::vector<int> by_dependence() {
     std::vector<int> result;
     std::vector<char> mark(groups_.size(), 0);  // 1: open, 2: done
     for (size_t root = groups_.size(); root-- > 0;) {
@@ -735,6 +878,12 @@ Map through_view(const ir::Node& view, const Map& map) {
       return result;
     }
   }
+}
+
+Index update_place(const ir::Node& update, const Map& map) {
+  Index place = update.ints().back();
+  for (size_t d = 0; d < map.size(); ++d) place = place + map[d] * update.ints()[d];
+  return place;
 }
 
 GatherSource gather_source(const ir::Node& gather) {

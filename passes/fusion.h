@@ -31,7 +31,8 @@ struct FusionOptions {
 struct FusedKernel {
   ir::Kernel kernel;  // of a routine: its buffers alone
   std::vector<ir::Node*> inputs;   // behind each In buffer, in buffer order
-  std::vector<ir::Node*> outputs;  // behind each Out buffer
+  std::vector<ir::Node*> outputs;  // behind each Out or InOut buffer: what it holds in the end
+  std::vector<ir::Node*> bases;    // behind each InOut buffer: what it holds at first
   std::vector<ir::Node*> scalars;  // the Const node behind each kernel scalar
   std::vector<ir::Node*> fused;    // all nodes computed here, operands first
   // Set if a routine of the library computes the one node in `fused`, and no generated code: that node over

@@ -22,6 +22,7 @@ class Build {
 
   FusedKernel run() {
     number_axes();
+    if (group_.update) open_update();
     std::vector<const Member*> members;
     for (const Member& m : group_.members) members.push_back(&m);
     std::sort(members.begin(), members.end(),
@@ -82,6 +83,16 @@ class Build {
     return Level::Row;
   }
 
+  // The buffer that starts as the base.
+  void open_update() {
+    const Member& m = group_.members.front();
+    updated_ = buffer_behind(m.node->inputs()[0]);
+    place_ = renumber(update_place(*m.node, m.map));
+    update_slot_ = result_.kernel.add_buffer("y0", m.node->dtype(), ir::Role::InOut, m.node->numel());
+    result_.outputs.push_back(m.node);
+    result_.bases.push_back(updated_);
+  }
+
   int input_buffer(Node* node) {
     for (size_t i = 0; i < result_.inputs.size(); ++i) {
       if (result_.inputs[i] == node) return in_slot_[i];
@@ -120,6 +131,9 @@ class Build {
     Index index = renumber(ir::flatten(map, node->shape()));
     Level level = level_of(index);
     for (const Guard& g : guards) level = std::max(level, level_of(g.value));
+    if (node == updated_ && index == place_ && guards.empty() && group_.inner.empty()) {
+      return builder_.load(update_slot_, index, level);
+    }
     return builder_.load(input_buffer(node), index, level, std::move(guards), otherwise);
   }
 
@@ -160,6 +174,10 @@ class Build {
       value = emit_cat(m);
     } else if (op == Op::Gather) {
       value = emit_gather(m);
+    } else if (is_update(*node)) {
+      value = emit_update(m);
+    } else if (op == Op::Update) {
+      value = read(node->inputs()[0], m.map);
     } else {
       SmallVector<Value, 3> args;
       for (Node* input : node->inputs()) args.push_back(read(input, m.map));
@@ -210,8 +228,20 @@ class Build {
                          level_of(start));
   }
 
+  // The value to be stored.
+  Value emit_update(const Member& m) {
+    Node* value = m.node->inputs()[1];
+    if (!group_.from_memory) return read(value, m.map);
+    Index index = renumber(ir::flatten(m.map, value->shape()));
+    return builder_.load(input_buffer(value), index, level_of(index));
+  }
+
   void store(const Member& m) {
     Node* node = m.node;
+    if (is_update(*node)) {
+      builder_.store(update_slot_, place_, value_.at(node), level_of(place_));
+      return;
+    }
     int buffer = result_.kernel.add_buffer("y" + std::to_string(result_.outputs.size()), node->dtype(),
                                            ir::Role::Out, node->numel());
     result_.outputs.push_back(node);
@@ -243,6 +273,9 @@ class Build {
   std::vector<Index> axis_;
   std::vector<int> in_slot_;
   std::unordered_map<const Node*, Value> value_;
+  Node* updated_ = nullptr;  // the node behind the buffer that is updated
+  ir::Index place_;                // where
+  int update_slot_ = -1;
 };
 
 }  // namespace

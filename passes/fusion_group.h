@@ -36,6 +36,9 @@ struct Group {
   std::optional<ir::ReduceTree> tree;                 // of its reductions
   std::vector<int> inner;                             // inner axes in reduction order
   int contract = -1;                                  // the contract axis of a Dot
+  bool update = false;      // the root is an Update, over the space of its value
+  bool from_memory = false;  // its value is read from a buffer of its own
+  bool maps_only = false;    // reads what it writes, so it takes no reductions
   int serial = -1;                                    // the axis along which its scans run
   bool routine = false;  // one node, computed by a routine of the library; it has no axes
   int reductions = 0;
@@ -80,12 +83,18 @@ Map reduced_operand_map(const Group& g, const ir::Node& reduce, const Map& map);
 // The map of input number `input` of a pure view node, given the map of the view.
 Map through_view(const ir::Node& view, const Map& map);
 inline bool is_view(ir::Op op) { return ir::is_movement(op) && op != ir::Op::Pad && op != ir::Op::Cat; }
+// An Update that writes something; one that writes nothing is its base.
+inline bool is_update(const ir::Node& node) {
+  return node.op() == ir::Op::Update && node.inputs()[1]->numel() > 0;
+}
+// Where in its base an Update stores the value's element at `map`.
+ir::Index update_place(const ir::Node& update, const Map& map);
 // Whether a Strided view has an element of its operand in more than one place.
 bool overlaps(const ir::Node& strided);
 
 // Operations that a routine of the library computes: their operands are whole buffers, so fusion stops there.
 inline bool is_routine(ir::Op op) {
-  if (op == ir::Op::Gather) return false;
+  if (op == ir::Op::Gather || op == ir::Op::Update) return false;
   return ir::info(op).cls == ir::OpClass::Indexed || op == ir::Op::Sort;
 }
 // The node whose buffer holds the elements of a routine's operand: a reshape has those of its source.

@@ -1,4 +1,4 @@
-// Donations first, then hosts for temporaries in the buffers of later outputs, then the arena.
+// Chains of updates become one value each. Then donations, then hosts for temporaries in the buffers of later outputs, then the arena.
 #include "passes/memory_plan.h"
 
 #include <algorithm>
@@ -13,11 +13,12 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; 
 
 class Planner {
  public:
-  Planner(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place)
-      : values_(values), in_place_(in_place) {
+  Planner(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place) : values_(values) {
     plan_.places.resize(values.size());
     donated_.resize(values.size());
     guests_.resize(values.size());
+    successor_.assign(values.size(), -1);
+    join_updates(in_place);
   }
 
   MemoryPlan run() {
@@ -31,13 +32,44 @@ class Planner {
     }
     for (size_t v = 0; v < values_.size(); ++v) {
       auto value = static_cast<int32_t>(v);
-      if (values_[v].kind != ValueKind::Temporary) continue;
+      if (values_[v].kind != ValueKind::Temporary || successor_[v] >= 0) continue;
       if (!take_over(value) && !lodge(value)) place_in_arena(value);
+    }
+    for (size_t v = values_.size(); v-- > 0;) {
+      if (successor_[v] >= 0) plan_.places[v] = plan_.places[static_cast<size_t>(last_of(static_cast<int32_t>(v)))];
     }
     return std::move(plan_);
   }
 
  private:
+  // The last value of a chain stands for all of it: alive from the first one's begin on.
+  void join_updates(const std::vector<InPlace>& in_place) {
+    for (const InPlace& p : in_place) {
+      PlannedValue &from = values_[static_cast<size_t>(p.from)], &to = values_[static_cast<size_t>(p.to)];
+      const bool joins = p.update && from.kind == ValueKind::Temporary && from.end == p.step &&
+                         from.bytes == to.bytes && successor_[static_cast<size_t>(p.from)] < 0;
+      if (!joins) continue;
+      successor_[static_cast<size_t>(p.from)] = p.to;
+      to.begin = from.begin;
+    }
+    for (InPlace p : in_place) {
+      p.from = last_of(p.from);
+      p.to = last_of(p.to);
+      if (p.from != p.to && at(p.to).begin == p.step) in_place_.push_back(p);
+    }
+  }
+
+  int32_t last_of(int32_t v) {
+    int32_t last = v;
+    while (successor_[static_cast<size_t>(last)] >= 0) last = successor_[static_cast<size_t>(last)];
+    while (successor_[static_cast<size_t>(v)] >= 0) {  // shorter ways for the next time
+      int32_t next = successor_[static_cast<size_t>(v)];
+      if (next != last) successor_[static_cast<size_t>(v)] = last;
+      v = next;
+    }
+    return last;
+  }
+
   const PlannedValue& at(int32_t v) const { return values_[static_cast<size_t>(v)]; }
 
   bool may_replace(int32_t from, int32_t to) const {
@@ -114,8 +146,9 @@ class Planner {
     in_arena_.push_back(v);
   }
 
-  const std::vector<PlannedValue>& values_;
-  const std::vector<InPlace>& in_place_;
+  std::vector<PlannedValue> values_;
+  std::vector<InPlace> in_place_;
+  std::vector<int32_t> successor_;  // the update that takes this value's place; -1: none
   MemoryPlan plan_;
   std::vector<bool> donated_;
   std::vector<std::vector<int32_t>> guests_;  // by output value: temporaries in its buffer

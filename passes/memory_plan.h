@@ -1,6 +1,7 @@
 // Where each value of a plan lies. In: sizes and lifetimes in steps, and which value may be written over
 // which. Out: a place for each, such that values alive at the same time never overlap.
 //
+//   updates   of a temporary that nobody reads afterwards lie where it lies: a chain of them is one value
 //   inputs    stay where they are; one that dies may give its memory to an output (checked again at each run)
 //   outputs   have buffers of their own; until its output is written, a buffer hosts intermediates that are
 //   dead by then the rest  share one arena, first fit
@@ -20,9 +21,11 @@ struct PlannedValue {
   int32_t begin, end;  // the step that writes it (-1 for an input), the last step that reads it
 };
 
-// In step `step`, value `to` may be written where value `from` is read.
+// In step `step`, value `to` may be written where value `from` is read; `update`: it had better be, as the step writes
+// only part of it, and `from` is copied otherwise.
 struct InPlace {
   int32_t step, from, to;
+  bool update = false;
 };
 
 struct Place {

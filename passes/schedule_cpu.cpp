@@ -323,6 +323,8 @@ std::vector<std::pair<int, int>> in_place_pairs(const ir::Kernel& kernel) {
   for (size_t s = 0; s < kernel.instrs.size(); ++s) {
     const ir::Instr& store = kernel.instrs[s];
     if (store.op != Op::Store || !store.guards.empty() || store.scale != 0) continue;
+    // What is updated starts as its base, not as another input.
+    if (kernel.buffers[static_cast<size_t>(store.slot)].role != ir::Role::Out) continue;
     // A store before the last loop could be read again by a later one.
     if ((kernel.has(AxisKind::Inner) || kernel.has(AxisKind::Serial)) &&
         (store.level != ir::Level::Full || plan.available[s] != plan.loops - 1))

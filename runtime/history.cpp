@@ -11,6 +11,7 @@ struct Launch {
   KernelFacts facts;
   double run_us, compile_ms;
   CacheState cache;
+  int64_t copied;
 };
 
 struct Ring {
@@ -30,11 +31,12 @@ int64_t value(Count what) { return counts[static_cast<size_t>(what)].load(std::m
 
 }  // namespace
 
-void record_launch(const KernelFacts& facts, double run_us, CacheState cache, double compile_ms) {
+void record_launch(const KernelFacts& facts, double run_us, CacheState cache, double compile_ms,
+                   int64_t copied) {
   count(Count::Launches);
   Ring& r = ring();
   std::lock_guard lock(r.mutex);
-  Launch launch{facts, run_us, compile_ms, cache};
+  Launch launch{facts, run_us, compile_ms, cache, copied};
   if (r.launches.size() < kHistoryLimit) {
     r.launches.push_back(std::move(launch));
   } else {
@@ -54,6 +56,7 @@ const std::vector<KernelRecord> kernel_history() {
     record.run_us = launch.run_us;
     record.compile_ms = launch.compile_ms;
     record.cache = launch.cache;
+    record.bytes += launch.copied;
     records.push_back(std::move(record));
   }
   return records;

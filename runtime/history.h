@@ -12,7 +12,9 @@ namespace tenon::runtime {
 // out.
 using KernelFacts = std::shared_ptr<const KernelRecord>;
 
-void record_launch(const KernelFacts& facts, double run_us, CacheState cache, double compile_ms);
+// `copied`: bytes moved for this launch beside those of the facts.
+void record_launch(const KernelFacts& facts, double run_us, CacheState cache, double compile_ms,
+                   int64_t copied = 0);
 
 enum class Count : uint8_t { PlansBuilt, PlanHits, Compiled, MemoryHits, DiskHits, Launches };
 void count(Count what, int64_t by = 1);

@@ -1,6 +1,7 @@
 // Building a plan: analysis, schedules, code, lifetimes, places.
 #include "runtime/plan.h"
 
+#include <algorithm>
 #include <set>
 #include <stdexcept>
 #include <unordered_map>
@@ -110,9 +111,11 @@ class Builder {
       step.scalars.push_back(it == analysis_.constants.end() ? ScalarSource{-1, node->bits()}
                                                              : ScalarSource{it->second, 0});
     }
-    size_t in = 0, out = 0;
+    size_t in = 0, out = 0, base = 0;
     for (const ir::KernelBuffer& b : fused.kernel.buffers) {
-      if (b.role == ir::Role::Out) {
+      if (b.role == ir::Role::InOut) {
+        add_update(fused, step, fused.bases.at(base++), fused.outputs.at(out++));
+      } else if (b.role == ir::Role::Out) {
         step.buffers.push_back(output_value(fused.outputs.at(out++)));
       } else {
         const Node* input = fused.inputs.at(in++);
@@ -142,6 +145,16 @@ class Builder {
     const std::vector<int32_t>& b = step.buffers;
     if (b[0] == b[1] || b[0] == b[2]) return;
     in_place_.push_back({static_cast<int32_t>(plan_->steps.size()), b[0], b[3]});
+  }
+
+  // Result and base share their memory, unless the kernel reads the base at other places too.
+  void add_update(const FusedKernel& fused, Step& step, const Node* base, const Node* result) {
+    const int32_t from = input_value(base), to = output_value(result);
+    const auto number = static_cast<int32_t>(plan_->steps.size());
+    const bool apart = std::find(fused.inputs.begin(), fused.inputs.end(), base) != fused.inputs.end();
+    if (!apart) in_place_.push_back({number, from, to, true});
+    step.bases.push_back({static_cast<int32_t>(step.buffers.size()), from, static_cast<size_t>(bytes_of(*base))});
+    step.buffers.push_back(to);
   }
 
   // What the loop tree adds to a step: sizes, phases, scratch, and buffers that may share their memory.

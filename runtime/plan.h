@@ -24,6 +24,12 @@ struct Step {
   std::shared_ptr<const ir::Kernel> interpreted;  // instead of machine code
   ir::NodeRef routine;                            // instead of both: a node over placeholders
   std::vector<int32_t> buffers;                   // places, in argument order; -1: has no elements
+  // Where argument `argument` is updated: what it starts with is copied there unless it lies there already.
+  struct Base {
+    int32_t argument, place;
+    size_t bytes;
+  };
+  std::vector<Base> bases;
   std::vector<ScalarSource> scalars;
   std::vector<int64_t> sizes;
   struct Phase {

@@ -81,10 +81,37 @@ std::string readable_flops(int64_t flops) {
   return readable(static_cast<double>(flops), units, 5, 1000);
 }
 
-int64_t role_bytes(const ir::Kernel& kernel, ir::Role role) {
+// How many different places a load or store reaches at most: the points of the axes that it depends on.
+int64_t places(const ir::Kernel& kernel, const ir::Instr& access) {
+  int64_t count = 1;
+  std::vector<bool> seen(kernel.axes.size(), false);
+  std::vector<const ir::Instr*> from{&access};
+  for (size_t i = 0; i < from.size(); ++i) {
+    for (int a : from[i]->index.axes()) {
+      if (seen[static_cast<size_t>(a)]) continue;
+      seen[static_cast<size_t>(a)] = true;
+      count *= kernel.axes[static_cast<size_t>(a)].extent;
+    }
+    const bool computed = i == 0 && access.scale != 0;
+    const size_t first = computed ? access.args.size() - 1 : i == 0 ? access.args.size() : 0;
+    for (size_t k = first; k < from[i]->args.size(); ++k)
+      from.push_back(&kernel.instrs[static_cast<size_t>(from[i]->args[k])]);
+  }
+  return count;
+}
+
+// Bytes that the kernel loads (or stores), each once: of a buffer no more than it has.
+int64_t moved_bytes(const FusedKernel& fused, ir::Op access) {
+  const ir::Kernel& kernel = fused.kernel;
   int64_t bytes = 0;
-  for (const ir::KernelBuffer& b : kernel.buffers) {
-    if (b.role == role) bytes += b.numel * ir::item_size(b.dtype);
+  for (size_t b = 0; b < kernel.buffers.size(); ++b) {
+    const ir::KernelBuffer& buffer = kernel.buffers[b];
+    int64_t count = 0;
+    for (const ir::Instr& in : kernel.instrs) {
+      if (in.op == access && in.slot == static_cast<int>(b)) count += places(kernel, in);
+    }
+    const bool whole = fused.routine && (buffer.role == ir::Role::In) == (access == ir::Op::Load);
+    bytes += (whole ? buffer.numel : std::min(count, buffer.numel)) * ir::item_size(buffer.dtype);
   }
   return bytes;
 }
@@ -109,7 +136,7 @@ std::string schedule_name(const FusedKernel& fused, const Options& options) {
 
 std::string explain_kernel(size_t number, const FusedKernel& fused, const Options& options) {
   KernelRecord facts = kernel_facts(fused);
-  int64_t in = role_bytes(fused.kernel, ir::Role::In), out = role_bytes(fused.kernel, ir::Role::Out);
+  int64_t in = moved_bytes(fused, ir::Op::Load), out = moved_bytes(fused, ir::Op::Store);
   char intensity[32];
   std::snprintf(intensity, sizeof intensity, "%.2f",
                 static_cast<double>(facts.flops) / static_cast<double>(std::max<int64_t>(1, in + out)));
@@ -199,7 +226,7 @@ KernelRecord kernel_facts(const FusedKernel& fused) {
   const ir::Kernel& kernel = fused.kernel;
   facts.name = kernel.name;
   facts.ops = static_cast<int>(fused.fused.size());
-  facts.bytes = role_bytes(kernel, ir::Role::In) + role_bytes(kernel, ir::Role::Out);
+  facts.bytes = moved_bytes(fused, ir::Op::Load) + moved_bytes(fused, ir::Op::Store);
   for (const ir::Instr& in : kernel.instrs) {
     if (in.op == ir::Op::Contract) {
       facts.flops += 2 * iterations(kernel, ir::Level::Contract);

@@ -150,6 +150,14 @@ class Run {
     auto begin = Profiler::Clock::now();
     arguments_.clear();
     for (int32_t place : step.buffers) arguments_.push_back(place < 0 ? nullptr : pointers_[static_cast<size_t>(place)]);
+    int64_t copied = 0;
+    for (const Step::Base& base : step.bases) {
+      void* to = arguments_[static_cast<size_t>(base.argument)];
+      const void* from = pointers_[static_cast<size_t>(base.place)];
+      if (to == from) continue;
+      std::memcpy(to, from, base.bytes);
+      copied += 2 * static_cast<int64_t>(base.bytes);
+    }
     scalars_.clear();
     for (const ScalarSource& s : step.scalars)
       scalars_.push_back(s.node >= 0 ? node(s.node)->bits() : s.bits);
@@ -167,7 +175,7 @@ class Run {
     auto end = Profiler::Clock::now();
     double us = std::chrono::duration<double, std::micro>(end - begin).count();
     record_launch(step.facts, us, std::exchange(step.cache, CacheState::Memory),
-                  std::exchange(step.compile_ms, 0.0));
+                  std::exchange(step.compile_ms, 0.0), copied);
     if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end);
   }
 

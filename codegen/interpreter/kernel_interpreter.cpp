@@ -76,12 +76,13 @@ class Interpreter {
   Window& window(Level level) { return windows_[static_cast<size_t>(level)]; }
 
   // Stores wait for the end of a block, so nothing may read what this kernel writes, except through memory
-  // that an output took over.
+  // that an output took over, and what a point updates.
   void check_loads() const {
     std::vector<bool> stored(kernel_.buffers.size());
     for (const Instr& i : kernel_.instrs) {
       if (i.op == Op::Store) stored[static_cast<size_t>(i.slot)] = true;
-      if (i.op == Op::Load && stored[static_cast<size_t>(i.slot)]) {
+      if (i.op != Op::Load || kernel_.buffers[static_cast<size_t>(i.slot)].role == ir::Role::InOut) continue;
+      if (stored[static_cast<size_t>(i.slot)]) {
         throw ir::IrError("interpret: kernel @" + kernel_.name + " loads what it stores");
       }
     }

@@ -425,6 +425,50 @@ class Generator {
     return make(Op::Gather, {x, index}, {&dim, 1});
   }
 
+  // x with a region replaced: by another value, or by what the region holds with something done to it.
+  NodeRef update(const NodeRef& x) {
+    if (x->numel() == 0) return x;
+    Dims sizes, strides;
+    int64_t offset = 0;
+    const Dims all = ir::contiguous_strides(x->shape());
+    for (size_t d = 0; d < x->shape().size(); ++d) {
+      const int64_t extent = x->shape()[d], step = random_.chance(20) ? 2 : 1;
+      const int64_t start = random_.chance(50) ? random_.below(extent) : 0;
+      const int64_t most = (extent - start + step - 1) / step;
+      sizes.push_back(random_.chance(50) ? most : random_.between(1, most));
+      strides.push_back(all[d] * step);
+      offset += start * all[d];
+    }
+    if (random_.chance(30)) {  // the region seen with its dims in another order
+      const Dims order = shuffled_dims(x->rank());
+      Dims s = sizes, t = strides;
+      for (size_t d = 0; d < order.size(); ++d) {
+        sizes[d] = s[static_cast<size_t>(order[d])];
+        strides[d] = t[static_cast<size_t>(order[d])];
+      }
+    }
+    NodeRef value;
+    if (random_.chance(50)) {
+      Dims ints = sizes;
+      ints.append(strides.data(), strides.size());
+      ints.push_back(random_.chance(80) ? offset : 0);
+      value = make(Op::Strided, {x}, ints);
+      if (random_.chance(70)) value = to_dtype(binary(Op::Max, value), x->dtype());
+      if (ir::in_domain(Op::Neg, x->dtype()) && random_.chance(30)) value = make(Op::Neg, {value});
+    } else {
+      value = partner(x->dtype(), sizes);
+    }
+    Dims ints = strides;
+    ints.push_back(offset);
+    return make(Op::Update, {x, value}, ints);
+  }
+
+  // A chain of them, as a loop over rows makes.
+  NodeRef updates(NodeRef x) {
+    for (int64_t left = random_.between(1, 3); left > 0; --left) x = update(x);
+    return x;
+  }
+
   NodeRef dot() {
     const NodeRef a = operand_for(Op::Dot, any());
     if (a->rank() < 2) return {};
@@ -441,7 +485,8 @@ class Generator {
     const int64_t kind = random_.below(100);
     if (kind < 62) return add(elementwise());
     if (kind < 74) return add(reduction());
-    if (kind < 78) return add(gather(any()));
+    if (kind < 77) return add(gather(any()));
+    if (kind < 81) return add(updates(any()));
     if (kind < 95 || !options_.contractions) return add(movement());
     add(dot());
   }
