@@ -318,8 +318,7 @@ std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing) {
   for (size_t i = 0; i < axes.size(); ++i) {
     Dims line(axes.size(), 1);
     line[i] = shape[i];
-    const Tensor grid = expand(view(axes[i], ref(line)), ref(shape));
-    grids.push_back(swaps ? transpose(grid, 0, 1) : grid);
+    grids.push_back(expand(view(axes[i], ref(line)), ref(shape)));
   }
   if (swaps) std::swap(grids[0], grids[1]);
   return grids;
