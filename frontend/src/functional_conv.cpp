@@ -34,6 +34,7 @@ struct Call {
   int64_t groups;
   bool transposed;
 
+  NodeRef bias_node() const { return given(bias) ? node_of(*bias) : NodeRef(); }
   size_t dims() const { return stride.size(); }
   int64_t kernel(size_t d) const { return weight.sizes()[2 + d]; }
   int64_t in_channels() const { return transposed ? weight.size(0) : weight.size(1) * groups; }
@@ -109,14 +110,25 @@ Windows windows_of(const Call& c) {
   return windows;
 }
 
+// y plus one number for each channel; the channels are dim 1, or dims 1 and 2 where they are grouped. Here,
+// before y takes its final shape, the sum is part of the product's kernel.
+NodeRef with_bias(const NodeRef& y, const NodeRef& bias, size_t last) {
+  if (!bias) return y;
+  Dims channels(y->shape().size(), 1);
+  for (size_t d = 1; d <= last; ++d) channels[d] = y->shape()[d];
+  return (Expr{y} + broadcast(Expr{ir::reshape(bias, channels)}, ref(y->shape()))).node;
+}
+
 // [O, C/G, kernel...] times the windows of x [N, C, spatial...].
-NodeRef product(const NodeRef& x, const NodeRef& weight, const Windows& windows, int64_t groups) {
+NodeRef product(const NodeRef& x, const NodeRef& weight, const NodeRef& bias, const Windows& windows,
+                int64_t groups) {
   const int64_t batch = x->shape()[0], outs = weight->shape()[0];
   Dims shape{batch, outs};
   for (const Window& w : windows) shape.push_back(w.count);
   checked_numel(ref(shape));
   const ir::Constant zero = ir::constant(x->dtype(), int64_t{0});
-  if (ir::element_count(shape) == 0 || weight->numel() == 0) return ir::make_const(zero, shape, x->device());
+  if (ir::element_count(shape) == 0) return ir::make_const(zero, shape, x->device());
+  if (weight->numel() == 0) return with_bias(ir::make_const(zero, shape, x->device()), bias, 1);
   const NodeRef seen = sliding_windows(x, windows, zero);
   const int64_t positions = ir::element_count(shape) / (batch * outs), k = weight->numel() / outs;
   if (weight->shape()[1] == 1) {  // depthwise
@@ -128,12 +140,17 @@ NodeRef product(const NodeRef& x, const NodeRef& weight, const Windows& windows,
     factors.resize(view.size(), 1);
     const Expr products = broadcast(Expr{ir::reshape(seen, view)}, ref(full)) *
                           broadcast(Expr{ir::reshape(weight, factors)}, ref(full));
-    return ir::reshape(ir::reduce(Op::Sum, products.node, Dims{3}), shape);
+    return with_bias(ir::reshape(ir::reduce(Op::Sum, products.node, Dims{3}), shape), bias, 1);
   }
-  const NodeRef a = ir::reshape(weight, Dims{1, groups, outs / groups, k});
-  const NodeRef b = ir::reshape(seen, Dims{batch, groups, k, positions});
-  const NodeRef y = ir::dot(broadcast(a, ref(Dims{batch, groups, outs / groups, k})), b);
-  return ir::reshape(y, shape);
+  Dims left{batch, outs, k}, right{batch, k, positions};
+  if (groups > 1) {
+    left = {batch, groups, outs / groups, k};
+    right = {batch, groups, k, positions};
+  }
+  Dims shared = left;  // the weights of all samples
+  shared[0] = 1;
+  const NodeRef y = ir::dot(broadcast(ir::reshape(weight, shared), ref(left)), ir::reshape(seen, right));
+  return ir::reshape(with_bias(y, bias, groups > 1 ? 2 : 1), shape);
 }
 
 // Zeros between the elements, `step - 1` of them, then `low` and `high` more at the ends, or fewer if
@@ -201,23 +218,19 @@ NodeRef transposed(const Call& c) {
   size.append(out.data(), out.size());
   checked_numel(ref(size));
   if (c.input.numel() == 0 || c.weight.numel() == 0)
-    return ir::make_const(ir::constant(ir_type(c.input.scalar_type()), int64_t{0}), size);
+    return with_bias(ir::make_const(ir::constant(ir_type(c.input.scalar_type()), int64_t{0}), size),
+                     c.bias_node(), 1);
   return product(spread(node_of(c.input), c.stride, low, high), mirrored(node_of(c.weight), c.groups),
-                 windows, c.groups);
+                 c.bias_node(), windows, c.groups);
 }
 
 Tensor convolve(Call c) {
   check_types(c);
   check_parameters(c);
   check_channels(c);
-  NodeRef y =
-      c.transposed ? transposed(c) : product(node_of(c.input), node_of(c.weight), windows_of(c), c.groups);
-  if (given(c.bias)) {
-    Dims channels(y->shape().size(), 1);
-    channels[1] = c.out_channels();
-    y = (Expr{y} + broadcast(Expr{ir::reshape(node_of(*c.bias), channels)}, ref(y->shape()))).node;
-  }
-  return record(y);
+  return record(c.transposed
+                    ? transposed(c)
+                    : product(node_of(c.input), node_of(c.weight), c.bias_node(), windows_of(c), c.groups));
 }
 
 // One sample is a batch of one.
