@@ -166,7 +166,7 @@ Tensor softmax_like(const Tensor& self, int64_t dim, optional<ScalarType> dtype,
 // -------------------------------------------------------------------------------------------------------------
 
 Tensor sum(const Tensor& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
-  GradScope scope("SumBackward1", x);
+  GradScope scope(dim.has_value() ? "SumBackward1" : "SumBackward0", x);
   const Dims dims = wrap_dims(dim, x.dim());
   const ScalarType type = sum_type(x, dtype);
   return finish(reduced(Op::Sum, operand(x, type == kBool ? kLong : type), dims), dims, keepdim, type);
@@ -197,7 +197,7 @@ Tensor prod(const Tensor& x, int64_t dim, bool keepdim, optional<ScalarType> dty
 }
 
 Tensor mean(const Tensor& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
-  GradScope scope("MeanBackward1", x);
+  GradScope scope(dim.has_value() ? "MeanBackward1" : "MeanBackward0", x);
   const ScalarType type = dtype.value_or(x.scalar_type());
   check(isFloatingType(type), "mean(): could not infer output dtype. ", dtype ? "Optional" : "Input",
         " dtype must be either a floating point or complex dtype. Got: ", type);

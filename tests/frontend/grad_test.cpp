@@ -2,7 +2,12 @@
 #include <tenon/tenon.h>
 
 #include <doctest/doctest.h>
+#include <cstring>
 #include <thread>
+
+#include "frontend/golden.h"
+#include "frontend/python/compare.h"
+#include "frontend/python/python.h"
 
 using namespace tenon;
 
@@ -162,6 +167,43 @@ TEST_CASE("names are PyTorch's") {
     CHECK(result.requires_grad());
   }
   CHECK(repr(a.abs().sum()).find("grad_fn=<SumBackward0>)") != std::string::npos);
+}
+
+TEST_CASE("each golden operator remembers the operands that require grad") {
+  const nlohmann::json cases = golden::load("ops.json");
+  const std::string blob = golden::read("ops.bin");
+  int remembered = 0;
+  for (const nlohmann::json& c : cases) {
+    const std::string name = c["name"], expression = c["expr"];
+    if (name.starts_with("optim")) continue;  // their result is detached
+    python::Variables variables;
+    bool any = false;
+    for (size_t i = 0; i < c["inputs"].size(); ++i) {
+      const nlohmann::json& in = c["inputs"][i];
+      const std::vector<int64_t> shape = in["shape"];
+      const std::string dtype = in["dtype"];
+      if (dtype != "float32" && dtype != "float64") continue;
+      const auto type = dtype == "float32" ? kFloat : kDouble;
+      const Tensor x = zeros(shape, type);
+      std::memcpy(x.data_ptr(), blob.data() + in["at"].get<size_t>(), static_cast<size_t>(x.nbytes()));
+      variables["x" + std::to_string(i)] = x.requires_grad_();
+      any = true;
+    }
+    if (!any || variables.size() != c["inputs"].size()) continue;
+    try {
+      for (const Tensor& out : python::flat(python::run(expression, variables))) {
+        if (!out.is_floating_point()) continue;
+        CHECK_MESSAGE(out.requires_grad(), name << ": " << expression);
+        remembered += out.requires_grad();
+      }
+    } catch (const python::Unsupported&) {
+    } catch (const Error& e) {
+      const std::string what = e.what();  // of programs that write in place
+      CHECK_MESSAGE((what.find("leaf Variable") + 1 || what.find("is a view and is being modified") + 1),
+                    expression << ": " << e.what());
+    }
+  }
+  CHECK(remembered > 700);
 }
 
 TEST_CASE("outputs are numbered") {
