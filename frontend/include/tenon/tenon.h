@@ -18,6 +18,7 @@
 #include "tenon/nn/module.h"      // IWYU pragma: export
 #include "tenon/ops.h"            // IWYU pragma: export
 #include "tenon/optim.h"          // IWYU pragma: export
+#include "tenon/out.h"            // IWYU pragma: export
 #include "tenon/print.h"          // IWYU pragma: export
 #include "tenon/random.h"         // IWYU pragma: export
 #include "tenon/tensor.h"         // IWYU pragma: export

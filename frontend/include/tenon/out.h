@@ -1,0 +1,54 @@
+// Results into a tensor that is there: name_out(out, operands...). `out` takes the result's shape (an out of
+// another shape is resized) and keeps its dtype, to which the result's type must be castable.
+#pragma once
+
+#include "tenon/algebra.h"
+#include "tenon/creation.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+#define TENON_DECLARE(name) Tensor& name##_out(Tensor& out, const Tensor& self);
+TENON_UNARY_OPS(TENON_DECLARE)
+#undef TENON_DECLARE
+#define TENON_DECLARE(name) Tensor& name##_out(Tensor& out, const Tensor& self, const Tensor& other);
+TENON_BINARY_TENSOR_OPS(TENON_DECLARE)
+TENON_BINARY_OPS(TENON_DECLARE)
+TENON_DECLARE(matmul)
+TENON_DECLARE(div)
+TENON_DECLARE(pow)
+TENON_DECLARE(mm)
+TENON_DECLARE(mv)
+TENON_DECLARE(bmm)
+TENON_DECLARE(dot)
+TENON_DECLARE(outer)
+#undef TENON_DECLARE
+#define TENON_DECLARE(name) Tensor& name##_out(Tensor& out, const Tensor& self, const Scalar& other);
+TENON_BINARY_OPS(TENON_DECLARE)
+TENON_DECLARE(pow)
+#undef TENON_DECLARE
+
+Tensor& add_out(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha = 1);
+Tensor& sub_out(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha = 1);
+Tensor& addmm_out(Tensor& out, const Tensor& self, const Tensor& mat1, const Tensor& mat2,
+                  const Scalar& beta = 1, const Scalar& alpha = 1);
+Tensor& clamp_out(Tensor& out, const Tensor& self, const optional<Scalar>& min,
+                  const optional<Scalar>& max = nullopt);
+Tensor& where_out(Tensor& out, const Tensor& condition, const Tensor& self, const Tensor& other);
+Tensor& sum_out(Tensor& out, const Tensor& self, OptionalIntArrayRef dim, bool keepdim = false,
+                optional<ScalarType> dtype = nullopt);
+Tensor& mean_out(Tensor& out, const Tensor& self, OptionalIntArrayRef dim, bool keepdim = false,
+                 optional<ScalarType> dtype = nullopt);
+Tensor& argmax_out(Tensor& out, const Tensor& self, optional<int64_t> dim = nullopt, bool keepdim = false);
+Tensor& argmin_out(Tensor& out, const Tensor& self, optional<int64_t> dim = nullopt, bool keepdim = false);
+Tensor& cumsum_out(Tensor& out, const Tensor& self, int64_t dim, optional<ScalarType> dtype = nullopt);
+Tensor& cat_out(Tensor& out, TensorList tensors, int64_t dim = 0);
+Tensor& stack_out(Tensor& out, TensorList tensors, int64_t dim = 0);
+Tensor& index_select_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index);
+Tensor& gather_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index);
+Tensor& arange_out(Tensor& out, const Scalar& start, const Scalar& end, const Scalar& step = 1);
+Tensor& zeros_out(Tensor& out, IntArrayRef size);
+Tensor& ones_out(Tensor& out, IntArrayRef size);
+Tensor& full_out(Tensor& out, IntArrayRef size, const Scalar& fill_value);
+
+}  // namespace tenon

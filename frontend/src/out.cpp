@@ -1,0 +1,105 @@
+// The _out functions: the operation, assigned to a tensor of the right shape.
+#include "tenon/out.h"
+
+#include "inplace.h"
+#include "tenon/indexed.h"
+#include "tenon/order.h"
+#include "text.h"
+
+namespace tenon {
+namespace {
+
+Tensor& put_out(Tensor& out, const Tensor& result) {
+  check(!out.requires_grad() && !result.requires_grad(),
+        "out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+  check(canCast(result.scalar_type(), out.scalar_type()), "result type ", result.scalar_type(),
+        " can't be cast to the desired output type ", out.scalar_type());
+  if (!(out.sizes() == result.sizes())) out.resize_(result.sizes());
+  return assign(out, result);
+}
+
+}  // namespace
+
+#define TENON_OUT(name) \
+  Tensor& name##_out(Tensor& out, const Tensor& self) { return put_out(out, name(self)); }
+TENON_UNARY_OPS(TENON_OUT)
+#undef TENON_OUT
+#define TENON_OUT(name)                                                      \
+  Tensor& name##_out(Tensor& out, const Tensor& self, const Tensor& other) { \
+    return put_out(out, name(self, other));                                  \
+  }
+TENON_BINARY_TENSOR_OPS(TENON_OUT)
+TENON_BINARY_OPS(TENON_OUT)
+TENON_OUT(matmul)
+TENON_OUT(div)
+TENON_OUT(pow)
+TENON_OUT(mm)
+TENON_OUT(mv)
+TENON_OUT(bmm)
+TENON_OUT(dot)
+TENON_OUT(outer)
+#undef TENON_OUT
+#define TENON_OUT(name)                                                      \
+  Tensor& name##_out(Tensor& out, const Tensor& self, const Scalar& other) { \
+    return put_out(out, name(self, other));                                  \
+  }
+TENON_BINARY_OPS(TENON_OUT)
+TENON_OUT(pow)
+#undef TENON_OUT
+
+Tensor& add_out(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  return put_out(out, add(self, other, alpha));
+}
+Tensor& sub_out(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  return put_out(out, sub(self, other, alpha));
+}
+Tensor& addmm_out(Tensor& out, const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
+                  const Scalar& alpha) {
+  return put_out(out, addmm(self, mat1, mat2, beta, alpha));
+}
+Tensor& clamp_out(Tensor& out, const Tensor& self, const optional<Scalar>& min, const optional<Scalar>& max) {
+  return put_out(out, clamp(self, min, max));
+}
+Tensor& where_out(Tensor& out, const Tensor& condition, const Tensor& self, const Tensor& other) {
+  return put_out(out, where(condition, self, other));
+}
+Tensor& sum_out(Tensor& out, const Tensor& self, OptionalIntArrayRef dim, bool keepdim,
+                optional<ScalarType> dtype) {
+  return put_out(out, sum(self, dim, keepdim, dtype));
+}
+Tensor& mean_out(Tensor& out, const Tensor& self, OptionalIntArrayRef dim, bool keepdim,
+                 optional<ScalarType> dtype) {
+  return put_out(out, mean(self, dim, keepdim, dtype));
+}
+Tensor& argmax_out(Tensor& out, const Tensor& self, optional<int64_t> dim, bool keepdim) {
+  return put_out(out, argmax(self, dim, keepdim));
+}
+Tensor& argmin_out(Tensor& out, const Tensor& self, optional<int64_t> dim, bool keepdim) {
+  return put_out(out, argmin(self, dim, keepdim));
+}
+Tensor& cumsum_out(Tensor& out, const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
+  return put_out(out, cumsum(self, dim, dtype));
+}
+Tensor& cat_out(Tensor& out, TensorList tensors, int64_t dim) {
+  const Tensor result = cat(tensors, dim);
+  check(canCast(result.scalar_type(), out.scalar_type()),
+        "torch.cat(): input types can't be cast to the desired output type ", out.scalar_type());
+  return put_out(out, result);
+}
+Tensor& stack_out(Tensor& out, TensorList tensors, int64_t dim) { return put_out(out, stack(tensors, dim)); }
+Tensor& index_select_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index) {
+  return put_out(out, index_select(self, dim, index));
+}
+Tensor& gather_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index) {
+  return put_out(out, gather(self, dim, index));
+}
+Tensor& arange_out(Tensor& out, const Scalar& start, const Scalar& end, const Scalar& step) {
+  return put_out(out, arange(start, end, step, out.dtype()));
+}
+Tensor& zeros_out(Tensor& out, IntArrayRef size) { return put_out(out, zeros(size, out.dtype())); }
+Tensor& ones_out(Tensor& out, IntArrayRef size) { return put_out(out, ones(size, out.dtype())); }
+Tensor& full_out(Tensor& out, IntArrayRef size, const Scalar& fill_value) {
+  return put_out(out, full(size, fill_value, out.dtype()));
+}
+
+}  // namespace tenon
