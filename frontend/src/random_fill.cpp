@@ -11,10 +11,6 @@
 #include "tenon/types.h"
 #include "vectorised.h"
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-math-errno")  // or no loop with a square root vectorises
-#endif
-
 namespace tenon {
 namespace {
 
@@ -156,18 +152,17 @@ void fill_uniform_half(Engine& engine, T* out, int64_t count, double from, doubl
 // --- normal
 // -----------------------------------------------------------------------------------------------------------
 
+TENON_INLINE inline uint32_t bits_of(float x) { return __builtin_bit_cast(uint32_t, x); }
+TENON_INLINE inline float float_of(uint32_t bits) { return __builtin_bit_cast(float, bits); }
+
 // log and sincos of S. Moshier's Cephes library in single precision, with the fused steps of PyTorch's AVX2
-// build. 0 < x <= 1.
+// build. Choices are made with masks, since loops with branches do not vectorise.
+// 0 < x <= 1.
 TENON_INLINE inline float cephes_log(float x) {
-  uint32_t bits = 0;
-  std::memcpy(&bits, &x, sizeof bits);
-  const auto exponent = static_cast<float>(static_cast<int32_t>(bits >> 23) - 126);
-  bits = (bits & 0x007fffffu) | 0x3f000000u;
-  float mantissa = 0;  // in [0.5, 1)
-  std::memcpy(&mantissa, &bits, sizeof bits);
-  const bool small = mantissa < 0.707106781186547524f;
-  const float e = exponent - (small ? 1.0f : 0.0f);
-  const float m = (mantissa - 1.0f) + (small ? mantissa : 0.0f);
+  const uint32_t mantissa = (bits_of(x) & 0x007fffffu) | 0x3f000000u;  // a float in [0.5, 1)
+  const uint32_t small = mantissa < bits_of(0.707106781186547524f);
+  const auto e = static_cast<float>(static_cast<int32_t>((bits_of(x) >> 23) - 126u - small));
+  const float m = (float_of(mantissa) - 1.0f) + float_of(mantissa & (0u - small));
   const float z = m * m;
   float y = 7.0376836292e-2f;
   y = std::fma(y, m, -1.1514610310e-1f);
@@ -188,8 +183,8 @@ struct SineCosine {
 
 // 0 <= x < 8192.
 TENON_INLINE inline SineCosine cephes_sincos(float x) {
-  const int32_t octant = (static_cast<int32_t>(x * 1.27323954473516f) + 1) & ~1;
-  const auto y = static_cast<float>(octant);
+  const auto octant = static_cast<uint32_t>(static_cast<int32_t>(x * 1.27323954473516f) + 1) & ~1u;
+  const auto y = static_cast<float>(static_cast<int32_t>(octant));
   x = std::fma(y, -0.78515625f, x);  // x - y * pi/4 in three steps
   x = std::fma(y, -2.4187564849853515625e-4f, x);
   x = std::fma(y, -3.77489497744594108e-8f, x);
@@ -202,9 +197,9 @@ TENON_INLINE inline SineCosine cephes_sincos(float x) {
   s = std::fma(s, z, 8.3321608736e-3f);
   s = std::fma(s, z, -1.6666654611e-1f);
   s = std::fma(s * z, x, x);
-  const bool swapped = (octant & 2) != 0;
-  const float sine = swapped ? c : s, cosine = swapped ? s : c;
-  return {(octant & 4) != 0 ? -sine : sine, ((octant + 2) & 4) != 0 ? -cosine : cosine};
+  const uint32_t swap = (0u - (octant >> 1 & 1u)) & (bits_of(s) ^ bits_of(c));
+  const uint32_t negative_sine = (octant & 4u) << 29, negative_cosine = ((octant + 2u) & 4u) << 29;
+  return {float_of(bits_of(s) ^ swap ^ negative_sine), float_of(bits_of(c) ^ swap ^ negative_cosine)};
 }
 
 // Box-Muller on blocks of 16 uniforms: pairs (j, j + 8) become r cos and r sin.
