@@ -712,7 +712,7 @@ class Walk {
 
   std::vector<int> sorted_groups() {
     std::vector<int> order = by_dependence();
-    const bool writes = std::any_of(groups_.begin(), groups_.end(), [](const Group& g) { return g.update; });
+    const bool writes = std::any_of(groups_.begin(), groups_.end(), writes_over);
     return writes ? readers_first(std::move(order)) : order;
   }
 
@@ -723,7 +723,7 @@ class Walk {
     std::vector<std::vector<int>> followers(groups_.size());
     std::unordered_map<const Node*, std::vector<int>> updates;  // by base
     for (int g : order) {
-      if (group(g).update) updates[base_of(g)].push_back(g);
+      if (writes_over(group(g))) updates[base_of(g)].push_back(g);
     }
     std::vector<std::vector<int>> delays(groups_.size());  // the updates that wait for this reader
     for (size_t i = 0; i < order.size(); ++i) {
@@ -768,6 +768,10 @@ class Walk {
     return result;
   }
 
+  // Whether the group's result is its base with something replaced.
+  static bool writes_over(const Group& g) {
+    return g.update || (g.routine && ir::is_scatter(g.members.front().node->op()));
+  }
   const Node* base_of(int g) { return buffer_behind(group(g).members.front().node->inputs()[0]); }
 
   std::vector<int> by_dependence() {

@@ -144,7 +144,7 @@ class Builder {
     if (!ir::is_scatter(step.routine->op())) return;
     const std::vector<int32_t>& b = step.buffers;
     if (b[0] == b[1] || b[0] == b[2]) return;
-    in_place_.push_back({static_cast<int32_t>(plan_->steps.size()), b[0], b[3]});
+    in_place_.push_back({static_cast<int32_t>(plan_->steps.size()), b[0], b[3], true});
   }
 
   // Result and base share their memory, unless the kernel reads the base at other places too.

@@ -276,6 +276,47 @@ TEST_CASE("kernel builder: a hundred thousand instructions in no time") {
   CHECK(print(parse_kernel(print(k))) == print(k));
 }
 
+TEST_CASE("kernel: loads and stores at computed places") {
+  const std::string text = R"(kernel @take(x: f32 in[640], p: i64 in[8], y: f32 out[64], z: f32 out[8]) {
+  axes i: 8 parallel, j: 8 parallel
+  map i j : %0 = load p[i] : i64
+  map i j : %1 = load x[8*i + j + 64*%0] : f32
+  map i j : %2 = load x[%0] if 0 <= i - 1 < 7 else %1 : f32
+  map i j : store y[j + 8*%0], %2
+  map i j : store z[%0], %2
+}
+)";
+  Kernel k = parse_kernel(text);
+  verify(k);
+  CHECK(print(k) == text);
+  CHECK(k.instrs[1].position() == 0);
+  CHECK(k.instrs[1].scale == 64);
+  CHECK(k.instrs[0].position() == -1);
+  k.instrs[1].args.back() = 1;
+  CHECK_THROWS_AS(verify(k), IrError);
+  CHECK_THROWS_AS(parse_kernel("kernel @g(x: f32 in[8], y: f32 out[8]) {\n  axes i: 8 parallel\n"
+                               "  map i : %0 = load x[i] : f32\n  map i : %1 = load x[i + 2*%0] : f32\n}\n"),
+                  IrError);
+  // Loads at one place are one load; at different places, or with different steps, they are not.
+  KernelBuilder b(k);
+  Index i = k.axis(0);
+  Value p = b.load(1, i, Level::Row);
+  CHECK(b.load(0, i, {p, 8}, Level::Row) == b.load(0, i, {p, 8}, Level::Row));
+  CHECK(b.load(0, i, {p, 8}, Level::Row) != b.load(0, i, {p, 4}, Level::Row));
+  CHECK(b.load(0, i, {p, 8}, Level::Row) != b.load(0, i, Level::Row));
+}
+
+TEST_CASE("kernel: what is updated is loaded only where it is stored, and before") {
+  auto kernel = [](const char* load, const char* store) {
+    Kernel k = parse_kernel(std::string("kernel @g(x: f32 inout[16]) {\n  axes i: 8 parallel\n  map i : %0 = load x[") +
+                            load + "] : f32\n  map i : store x[" + store + "], %0\n}\n");
+    return k;
+  };
+  CHECK_NOTHROW(verify(kernel("i + 3", "i + 3")));
+  CHECK_THROWS_AS(verify(kernel("i + 3", "i + 4")), IrError);
+  CHECK_THROWS_AS(verify(kernel("2*i", "i")), IrError);
+}
+
 TEST_CASE("kernel: extents") {
   Kernel k;
   k.add_axis("a", 3, AxisKind::Parallel);

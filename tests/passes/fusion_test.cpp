@@ -268,6 +268,103 @@ TEST_CASE("what overlapping windows read is computed once; windows side by side 
         "its reader reads it with a guard, in overlapping windows or as an operand of a contraction");
 }
 
+TEST_CASE("rows of a table: the index is computed beside the load, views of the table are looked through") {
+  FusionResult result = fuse_text(R"(graph @g(%t: f32[64,100], %p: i64[8]) {
+  %1 = add %p, %p : i64[8]
+  %2 = reshape %1 [8,1] : i64[8,1]
+  %3 = expand %2 [8,64] : i64[8,64]
+  %4 = permute %t [1,0] : f32[100,64]
+  %5 = gather %4, %3 dim=0 : f32[8,64]
+  %6 = neg %5 : f32[8,64]
+  return %6
+}
+)");
+  REQUIRE(result.kernels.size() == 1);
+  CHECK(ir::print(result.kernels[0].kernel) == R"(kernel @add_gather_neg(x0: i64 in[8], x1: f32 in[6400], y0: f32 out[512]) {
+  axes i: 8 parallel, j: 64 parallel
+  map i j : %0 = load x0[i] : i64
+  map i j : %1 = add %0, %0 : i64
+  map i j : %2 = load x1[100*j + %1] : f32
+  map i j : %3 = neg %2 : f32
+  map i j : store y0[64*i + j], %3
+}
+)");
+}
+
+TEST_CASE("a table that is computed, or seen through a reshape that cuts the gathered dim, is stored first") {
+  const char* index = "  %1 = iota dim=0 : i64[8]\n";
+  auto kernels = [&](const std::string& body) {
+    return fuse_text("graph @g(%x: f32[64,100]) {\n" + std::string(index) + body + "}\n").kernels;
+  };
+  CHECK(kernels("  %2 = reshape %x [6400] : f32[6400]\n  %3 = gather %2, %1 dim=0 : f32[8]\n  return %3\n").size() == 1);
+  CHECK(kernels("  %0 = exp %x : f32[64,100]\n  %2 = reshape %0 [6400] : f32[6400]\n"
+                "  %3 = gather %2, %1 dim=0 : f32[8]\n  return %3\n").size() == 2);
+  CHECK(kernels("  %0 = permute %x [1,0] : f32[100,64]\n  %2 = reshape %0 [6400] : f32[6400]\n"
+                "  %3 = gather %2, %1 dim=0 : f32[8]\n  return %3\n").size() == 2);
+}
+
+TEST_CASE("x[3] += v reads and writes one row, and nothing else") {
+  FusionResult result = fuse_text(R"(graph @g(%x: f32[100,64], %v: f32[64]) {
+  %0 = slice %x starts=[3,0] steps=[1,1] sizes=[1,64] : f32[1,64]
+  %1 = reshape %0 [64] : f32[64]
+  %2 = add %1, %v : f32[64]
+  %3 = update %x, %2 strides=[1] offset=192 : f32[100,64]
+  return %3
+}
+)");
+  REQUIRE(result.kernels.size() == 1);
+  CHECK(ir::print(result.kernels[0].kernel) == R"(kernel @add_update(y0: f32 inout[6400], x0: f32 in[64]) {
+  axes i: 64 parallel
+  map i : %0 = load y0[i + 192] : f32
+  map i : %1 = load x0[i] : f32
+  map i : %2 = add %0, %1 : f32
+  map i : store y0[i + 192], %2
+}
+)");
+  CHECK(result.kernels[0].bases.at(0)->op() == ir::Op::Input);
+}
+
+TEST_CASE("a value that hangs on other places of what is written is computed before the write") {
+  auto names = [](const std::string& body, const std::string& inputs) {
+    std::string text;
+    for (const FusedKernel& k : fuse_text("graph @g(" + inputs + ") {\n" + body + "}\n").kernels)
+      text += k.kernel.name + " ";
+    return text;
+  };
+  // y[1:] = y[:-1]
+  CHECK(names("  %0 = slice %y starts=[0] steps=[1] sizes=[99] : f32[99]\n"
+              "  %1 = update %y, %0 strides=[1] offset=1 : f32[100]\n  return %1\n",
+              "%y: f32[100]") == "copy update ");
+  // x[0] = x.sum(0): below a reduction
+  CHECK(names("  %0 = reduce.sum %x dims=[0] : f32[1,5]\n"
+              "  %1 = update %x, %0 strides=[5,1] offset=0 : f32[4,5]\n  return %1\n",
+              "%x: f32[4,5]") == "sum update ");
+  // A reduction of something else goes into the kernel of the write.
+  CHECK(names("  %0 = reduce.sum %v dims=[0] : f32[1,5]\n"
+              "  %1 = update %x, %0 strides=[5,1] offset=0 : f32[4,5]\n  return %1\n",
+              "%x: f32[4,5], %v: f32[9,5]") == "sum_update ");
+  // x.copy_(x.t()): the base itself, elsewhere. It is read from where it lies, and written in a copy.
+  FusionResult turned = fuse_text("graph @g(%x: f32[4,4]) {\n  %1 = update %x, %x strides=[1,4] offset=0 : f32[4,4]\n"
+                                  "  return %1\n}\n");
+  REQUIRE(turned.kernels.size() == 1);
+  CHECK(turned.kernels[0].inputs.size() == 1);
+}
+
+TEST_CASE("who reads what a write replaces runs before the write") {
+  FusionResult result = fuse_text(R"(graph @g(%a: f32[4,64], %v: f32[64]) {
+  %x = exp %a : f32[4,64]
+  %1 = update %x, %v strides=[1] offset=0 : f32[4,64]
+  %2 = neg %1 : f32[4,64]
+  %3 = reduce.sum %x dims=[0,1] : f32[1,1]
+  return %2, %3
+}
+)");
+  REQUIRE(result.kernels.size() == 4);
+  CHECK(result.kernels[0].kernel.name == "exp");
+  CHECK(result.kernels[1].kernel.name == "sum");
+  CHECK(result.kernels[2].kernel.name == "update");
+}
+
 TEST_CASE("what stays apart says why") {
   auto reason = [](const std::string& body) {
     FusionResult r = fuse_text("graph @g(%x: f32[64,256]) {\n" + body + "}\n");

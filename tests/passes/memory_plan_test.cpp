@@ -55,6 +55,26 @@ TEST_CASE("memory plan: an output's buffer hosts intermediates until it is writt
   CHECK(plan_memory(v, {}).places[1].base == ValueKind::Temporary);
 }
 
+TEST_CASE("memory plan: a chain of updates lies in one place, from the input it takes over to the output") {
+  std::vector<PlannedValue> v = {{ValueKind::Input, 0, 400, -1, 0},
+                                 {ValueKind::Temporary, 0, 400, 0, 1},
+                                 {ValueKind::Temporary, 0, 400, 1, 2},
+                                 {ValueKind::Output, 0, 400, 2, 2}};
+  std::vector<InPlace> updates = {{0, 0, 1, true}, {1, 1, 2, true}, {2, 2, 3, true}};
+  MemoryPlan plan = plan_memory(v, updates);
+  CHECK(plan.arena_bytes == 0);
+  for (size_t i : {1, 2, 3}) CHECK(plan.places[i].base == ValueKind::Output);
+  REQUIRE(plan.donations.size() == 1);
+  CHECK(plan.donations[0].input == 0);
+  CHECK(plan.donations[0].output == 0);
+  // A reader of the first one after the second is written: there the chain is cut.
+  v[1].end = 2;
+  plan = plan_memory(v, updates);
+  CHECK(plan.places[1].base == ValueKind::Temporary);
+  CHECK(plan.places[2].base == ValueKind::Output);
+  CHECK(plan.donations.empty());
+}
+
 TEST_CASE("memory plan: donation needs the last read, the same size, and happens once") {
   std::vector<PlannedValue> v = {{ValueKind::Input, 0, 400, -1, 0},
                                  {ValueKind::Output, 0, 400, 0, 0},
