@@ -3,8 +3,8 @@
 //   %w = strided (pad %x)  : [N, C, kh, kw, oh, ow]
 //   %y = dot [N, G, O/G, K] x [N, G, K, oh * ow]          K = C/G * kh * kw
 //
-// A transposed convolution is one of stride 1 over the input with zeros put between its elements, with the
-// weights mirrored and their channels exchanged. Depthwise ones multiply and add along the planes.
+// A transposed convolution is one of stride 1 with mirrored weights, whose channels are the pixels between
+// two inputs. Depthwise ones multiply and add along the planes.
 #include <algorithm>
 
 #include "expr.h"
@@ -153,75 +153,127 @@ NodeRef product(const NodeRef& x, const NodeRef& weight, const NodeRef& bias, co
   return ir::reshape(with_bias(y, bias, groups > 1 ? 2 : 1), shape);
 }
 
-// Zeros between the elements, `step - 1` of them, then `low` and `high` more at the ends, or fewer if
-// negative.
-NodeRef spread(const NodeRef& x, const Dims& steps, const Dims& low, const Dims& high) {
-  const NodeRef zero = ir::make_const(ir::constant(x->dtype(), int64_t{0}), Dims{}, x->device());
-  Dims between{x->shape()[0], x->shape()[1]}, lo{0, 0}, hi{0, 0}, joined = between;
-  for (size_t d = 0; d < steps.size(); ++d) {
-    const int64_t size = x->shape()[2 + d];
-    for (int64_t s : {size, int64_t{1}}) between.push_back(s);
-    for (int64_t h : {int64_t{0}, steps[d] - 1}) hi.push_back(h);
-    lo.resize(lo.size() + 2, 0);
-    joined.push_back(size * steps[d]);
+// [C, O/G, kernel...] with zeros between the positions of the kernel, and behind them up to `sizes`.
+NodeRef spread(const NodeRef& weight, const Dims& dilation, const Dims& sizes) {
+  const NodeRef zero = ir::make_const(ir::constant(weight->dtype(), int64_t{0}), Dims{}, weight->device());
+  Dims apart{weight->shape()[0], weight->shape()[1]}, joined = apart, none(2 + 2 * sizes.size(), 0),
+                                                      gaps{0, 0};
+  Dims starts(2 + sizes.size(), 0), steps(2 + sizes.size(), 1), extents = apart, after{0, 0};
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const int64_t kernel = weight->shape()[2 + d], extent = dilation[d] * (kernel - 1) + 1;
+    for (int64_t s : {kernel, int64_t{1}}) apart.push_back(s);
+    for (int64_t g : {int64_t{0}, dilation[d] - 1}) gaps.push_back(g);
+    joined.push_back(kernel * dilation[d]);
+    extents.push_back(extent);
+    after.push_back(sizes[d] - extent);
   }
-  checked_numel(ref(joined));
-  const NodeRef dilated = ir::reshape(ir::pad(ir::reshape(x, between), zero, lo, hi), joined);
-  Dims starts{0, 0}, sizes{x->shape()[0], x->shape()[1]}, ones(joined.size(), 1), before{0, 0}, after{0, 0};
-  for (size_t d = 0; d < steps.size(); ++d) {
-    const int64_t size = (x->shape()[2 + d] - 1) * steps[d] + 1;  // without the zeros after the last element
-    const int64_t from = std::min(std::max<int64_t>(-low[d], 0), size), to = std::min(size + high[d], size);
-    starts.push_back(from);
-    sizes.push_back(std::max<int64_t>(to - from, 0));
-    before.push_back(std::max<int64_t>(low[d], 0));
-    after.push_back(std::max<int64_t>(high[d], 0));
-  }
-  if (ir::element_count(sizes) == 0) {
-    for (size_t d = 0; d < sizes.size(); ++d) sizes[d] += before[d] + after[d];
-    return ir::make_const(ir::constant(x->dtype(), int64_t{0}), sizes, x->device());
-  }
-  return ir::pad(ir::slice(dilated, starts, ones, sizes), zero, before, after);
+  const NodeRef dilated = ir::reshape(ir::pad(ir::reshape(weight, apart), zero, none, gaps), joined);
+  return ir::pad(ir::slice(dilated, starts, steps, extents), zero, Dims(after.size(), 0), after);
 }
 
-// [C, O/G, kernel...] -> [O, C/G, kernel...], mirrored.
-NodeRef mirrored(const NodeRef& weight, int64_t groups) {
-  const Dims& shape = weight->shape();
-  Dims kernel, grouped{groups, shape[0] / groups, shape[1]}, order{0, 2, 1},
-      result{groups * shape[1], shape[0] / groups};
-  for (size_t d = 2; d < shape.size(); ++d) {
-    kernel.push_back(static_cast<int64_t>(d));
-    grouped.push_back(shape[d]);
-    order.push_back(static_cast<int64_t>(d) + 1);
-    result.push_back(shape[d]);
+// Output s * q + r of a transposed convolution of stride s, before `padding` cuts off its ends, is
+//
+//   y[s * q + r] = sum over t of x[q - t] * w[s * t + r]
+//
+// an ordinary convolution that has s channels for each one of the result: these are its pixels.
+struct Phases {
+  Dims stride, taps, dilation, first, count;  // of each dim; q runs from `first`
+};
+
+// [C, O/G, kernel...] -> [G * phases * O/G, C/G, taps...]
+NodeRef phase_weights(const Call& c, const Phases& p) {
+  Dims sizes, dilation;
+  for (size_t d = 0; d < c.dims(); ++d) {
+    const bool apart = p.dilation[d] == 1;  // else the windows have the gaps
+    dilation.push_back(apart ? c.dilation[d] : 1);
+    sizes.push_back(p.taps[d] * p.stride[d]);
   }
-  return ir::reshape(ir::permute(ir::reshape(ir::flip(weight, kernel), grouped), order), result);
+  const NodeRef w = spread(node_of(c.weight), dilation, sizes);
+  const int64_t groups = c.groups, in = w->shape()[0] / groups, out = w->shape()[1];
+  Dims split{groups, in, out}, mirror, order{0}, result{groups * out, in};
+  for (size_t d = 0; d < c.dims(); ++d) {
+    mirror.push_back(static_cast<int64_t>(split.size()));
+    for (int64_t s : {p.taps[d], p.stride[d]}) split.push_back(s);
+    order.push_back(4 + 2 * static_cast<int64_t>(d));
+    result[0] *= p.stride[d];
+    result.push_back(p.taps[d]);
+  }
+  for (int64_t d : {2, 1}) order.push_back(d);
+  order.append(mirror.data(), mirror.size());
+  return ir::reshape(ir::permute(ir::flip(ir::reshape(w, split), mirror), order), result);
 }
 
-NodeRef transposed(const Call& c) {
-  Dims low, high, in, out;
-  Windows windows;
+// A number for each channel, for the channels of all phases.
+NodeRef phase_bias(const Call& c, int64_t phases) {
+  if (!given(c.bias)) return {};
+  const int64_t out = c.out_channels() / c.groups;
+  const Dims shape{c.groups, phases, out};
+  return ir::reshape(ir::expand(ir::reshape(node_of(*c.bias), Dims{c.groups, 1, out}), shape),
+                     Dims{c.groups * phases * out});
+}
+
+// [N, G * phases * O/G, count...] -> [N, O, size...]: phases become neighbours, and the ends are cut off.
+NodeRef interleaved(const NodeRef& y, const Call& c, const Phases& p, const Dims& size) {
+  const auto dims = static_cast<int64_t>(c.dims());
+  Dims split{y->shape()[0], c.groups}, order{0, 1, 2 + dims}, joined{size[0], size[1]};
+  Dims starts{0, 0}, steps(size.size(), 1);
+  for (int64_t s : p.stride) split.push_back(s);
+  split.push_back(c.out_channels() / c.groups);
+  for (int64_t d = 0; d < dims; ++d) {
+    split.push_back(p.count[at(d)]);
+    for (int64_t from : {3 + dims + d, 2 + d}) order.push_back(from);
+    joined.push_back(p.count[at(d)] * p.stride[at(d)]);
+    starts.push_back(c.low[at(d)] - p.first[at(d)] * p.stride[at(d)]);
+  }
+  return ir::slice(ir::reshape(ir::permute(ir::reshape(y, split), order), joined), starts, steps, size);
+}
+
+// The size of the result, [N, O, ...].
+Dims transposed_size(const Call& c) {
+  Dims in, out;
   for (size_t d = 0; d < c.dims(); ++d) {
     check_extents(c.weight.sizes()[2 + d], "kernel size");
-    const int64_t reach = c.dilation[d] * (c.kernel(d) - 1);
     check(c.output_padding[d] < c.stride[d] || c.output_padding[d] < c.dilation[d],
           "output padding must be smaller than either stride or dilation, but got output_padding: ",
           c.output_padding[d], " stride: ", c.stride[d], " dilation: ", c.dilation[d]);
     in.push_back(c.input.sizes()[2 + d]);
-    out.push_back((in[d] - 1) * c.stride[d] - 2 * c.low[d] + reach + c.output_padding[d] + 1);
-    low.push_back(reach - c.low[d]);
-    high.push_back(reach - c.low[d] + c.output_padding[d]);
-    windows.push_back({out[d] + reach, c.kernel(d), 1, 0, 0, c.dilation[d], out[d]});
+    out.push_back((in[d] - 1) * c.stride[d] - 2 * c.low[d] + c.dilation[d] * (c.kernel(d) - 1) +
+                  c.output_padding[d] + 1);
   }
   check(*std::min_element(out.begin(), out.end()) > 0, "Given input size per channel: ", times(in),
         ". Calculated output size per channel: ", times(out), ". Output size is too small");
   Dims size{c.input.size(0), c.out_channels()};
   size.append(out.data(), out.size());
   checked_numel(ref(size));
+  return size;
+}
+
+NodeRef transposed(const Call& c) {
+  const Dims size = transposed_size(c);
   if (c.input.numel() == 0 || c.weight.numel() == 0)
     return with_bias(ir::make_const(ir::constant(ir_type(c.input.scalar_type()), int64_t{0}), size),
                      c.bias_node(), 1);
-  return product(spread(node_of(c.input), c.stride, low, high), mirrored(node_of(c.weight), c.groups),
-                 c.bias_node(), windows, c.groups);
+  Phases p;
+  Windows windows;
+  int64_t phases = 1;
+  Dims weights{c.weight.size(0), c.weight.size(1)};  // with those of all phases
+  for (size_t d = 0; d < c.dims(); ++d) {
+    const int64_t extent = c.dilation[d] * (c.kernel(d) - 1) + 1;
+    const int64_t stride =
+        c.input.sizes()[2 + d] == 1 ? 1 : c.stride[d];  // of one element it does not matter
+    p.stride.push_back(stride);
+    p.dilation.push_back(stride == 1 ? c.dilation[d] : 1);
+    p.taps.push_back(stride == 1 ? c.kernel(d) : (extent + stride - 1) / stride);
+    p.first.push_back(c.low[d] / stride);
+    p.count.push_back((c.low[d] + size[2 + d] + stride - 1) / stride - p.first[d]);
+    const int64_t low = (p.taps[d] - 1) * p.dilation[d] - p.first[d];
+    windows.push_back({c.input.sizes()[2 + d], p.taps[d], 1, low, 0, p.dilation[d], p.count[d]});
+    phases *= stride;
+    weights.push_back(stride * p.taps[d]);
+    checked_numel(ref(weights));
+  }
+  const NodeRef y = product(node_of(c.input), phase_weights(c, p), phase_bias(c, phases), windows, c.groups);
+  return interleaved(y, c, p, size);
 }
 
 Tensor convolve(Call c) {

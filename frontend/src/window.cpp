@@ -21,7 +21,7 @@ NodeRef sliding_windows(const NodeRef& x, const Windows& dims, const ir::Constan
   for (const Window& w : dims) {
     const int64_t reach =
         (w.count - 1) * w.stride + w.extent();  // what windows touch beyond the padding is padded too
-    lo.push_back(w.low);
+    lo.push_back(std::max<int64_t>(w.low, 0));
     hi.push_back(std::max<int64_t>(reach - w.low - w.size, 0));
     sizes.push_back(w.kernel);
     plain = plain && w.kernel == 1 && w.count == w.size && w.low == 0 && w.stride == 1;
@@ -32,9 +32,11 @@ NodeRef sliding_windows(const NodeRef& x, const Windows& dims, const ir::Constan
   const NodeRef padded = ir::pad(x, ir::make_const(fill, Dims{}, x->device()), lo, hi);
   const Dims strides = ir::contiguous_strides(padded->shape());
   Dims steps(std::span(strides.data(), lead));
+  int64_t offset = 0;  // of windows that start inside
+  for (size_t d = 0; d < dims.size(); ++d) offset += std::max<int64_t>(-dims[d].low, 0) * strides[lead + d];
   for (size_t d = 0; d < dims.size(); ++d) steps.push_back(strides[lead + d] * dims[d].dilation);
   for (size_t d = 0; d < dims.size(); ++d) steps.push_back(strides[lead + d] * dims[d].stride);
-  return ir::strided(padded, sizes, steps, 0);
+  return ir::strided(padded, sizes, steps, offset);
 }
 
 Dims per_dim(IntArrayRef values, size_t dims, const char* message) {

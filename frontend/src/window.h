@@ -10,7 +10,8 @@
 
 namespace tenon {
 
-// Windows along one dim: window number i covers the positions i * stride - low + k * dilation, k < kernel.
+// Windows along one dim: window number i covers the positions i * stride - low + k * dilation, k < kernel. A
+// negative low begins inside.
 struct Window {
   int64_t size;  // of the dim
   int64_t kernel, stride = 1, low = 0, high = 0, dilation = 1;

@@ -68,9 +68,9 @@ void check_equal(const Tensor& got, const Array& wanted, double tolerance = 1e-9
   double worst = 0;
   for (size_t i = 0; i < wanted.values.size(); ++i) {
     const bool same = data[i] == wanted.values[i] || (std::isnan(data[i]) && std::isnan(wanted.values[i]));
-    if (!same)
-      worst =
-          std::max(worst, std::abs(data[i] - wanted.values[i]) / std::max(1.0, std::abs(wanted.values[i])));
+    if (same) continue;
+    const double error = std::abs(data[i] - wanted.values[i]) / std::max(1.0, std::abs(wanted.values[i]));
+    if (!(error <= worst)) worst = error;  // also nan
   }
   CHECK(worst <= tolerance);
 }
