@@ -67,7 +67,7 @@ bool same_results(const std::vector<codegen::HostTensor>& a, const std::vector<c
 TEST_CASE("the table of passes") {
   std::string names;
   for (const passes::GraphPass& pass : passes::graph_passes()) names += std::string(pass.name) + " ";
-  CHECK(names == "simplify fold-views fold-constants cse dce ");
+  CHECK(names == "simplify fold-views fold-constants late-reshapes cse dce ");
 }
 
 TEST_CASE("simplify") {
@@ -115,6 +115,36 @@ TEST_CASE("fold-views leaves arithmetic alone") {
         "  %2 = flip %1 dims=[1] : f32[2,3]\n"
         "  %3 = flip %1 dims=[0] : f32[2,3]\n"
         "  return %3\n");
+}
+
+TEST_CASE("late-reshapes brings what is done to a contraction's result to it") {
+  const std::string product =
+      "  %w = reshape %y [3,2] : f32[3,2]\n"
+      "  %d = dot %x, %w : f32[2,2]\n"
+      "  %k = const 0.5 : f32[4]\n"
+      "  %v = reshape %d [4] : f32[4]\n";
+  CHECK(after(passes::late_reshapes, product +
+                                         "  %m = mul %v, %k : f32[4]\n"
+                                         "  %e = exp %m : f32[4]\n"
+                                         "  return %e\n") ==
+        "  %w = reshape %y [3,2] : f32[3,2]\n"
+        "  %d = dot %x, %w : f32[2,2]\n"
+        "  %k = const 0.5 : f32[4]\n"
+        "  %v = reshape %d [4] : f32[4]\n"
+        "  %0 = const 0.5 : f32[2,2]\n"
+        "  %1 = mul %d, %0 : f32[2,2]\n"
+        "  %m = reshape %1 [4] : f32[4]\n"
+        "  %2 = exp %1 : f32[2,2]\n"
+        "  %e = reshape %2 [4] : f32[4]\n"
+        "  return %e\n");
+  // Beside a value that is computed elsewhere, the reshape stays.
+  const std::string beside = product +
+                             "  %p = permute %d [1,0] : f32[2,2]\n"
+                             "  %q = reshape %p [4] : f32[4]\n"
+                             "  %r = neg %q : f32[4]\n"
+                             "  %s = sub %v, %r : f32[4]\n"
+                             "  return %s\n";
+  CHECK(after(passes::late_reshapes, beside) == beside);
 }
 
 TEST_CASE("fold-constants") {
