@@ -50,13 +50,13 @@ T erfinv(T y) {
   T x;
   if (magnitude <= T(0.7)) {
     const T z = y * y;
-    const T numerator = ((a[3] * z + a[2]) * z + a[1]) * z + a[0];
-    const T denominator = (((b[3] * z + b[2]) * z + b[1]) * z + b[0]) * z + T(1);
+    const T numerator = fma(fma(fma(a[3], z, a[2]), z, a[1]), z, a[0]);
+    const T denominator = fma(fma(fma(fma(b[3], z, b[2]), z, b[1]), z, b[0]), z, T(1));
     x = y * numerator / denominator;
   } else {
     const T z = std::sqrt(-std::log((T(1) - magnitude) / T(2)));
-    const T numerator = ((c[3] * z + c[2]) * z + c[1]) * z + c[0];
-    const T denominator = (d[1] * z + d[0]) * z + T(1);
+    const T numerator = fma(fma(fma(c[3], z, c[2]), z, c[1]), z, c[0]);
+    const T denominator = fma(fma(d[1], z, d[0]), z, T(1));
     x = std::copysign(numerator, y) / denominator;
   }
   const T slope = T(2) / static_cast<T>(std::sqrt(std::numbers::pi));
