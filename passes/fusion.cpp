@@ -118,7 +118,7 @@ class Walk {
     group(g).add(node, {}, true);
     state(node).owner = g;
     for (Node* operand : node->inputs()) {
-      Node* source = buffer_behind(operand);
+      Node* source = buffer_behind(routine_operand(*node, operand));
       state(source).whole = true;
       if (!source->is_leaf()) refusals_.push_back({source, node, "a routine of the library reads whole buffers"});
     }
@@ -662,7 +662,7 @@ class Walk {
         } else if (m.node->op() == Op::Update && group(g).from_memory) {
           // the buffer of the value itself
         } else if (group(g).routine) {
-          input = buffer_behind(input);
+          input = buffer_behind(routine_operand(*m.node, input));
         } else {
           while (is_view(input->op())) input = input->inputs()[0];
         }

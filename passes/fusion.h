@@ -36,7 +36,8 @@ struct FusedKernel {
   std::vector<ir::Node*> scalars;  // the Const node behind each kernel scalar
   std::vector<ir::Node*> fused;    // all nodes computed here, operands first
   // Set if a routine of the library computes the one node in `fused`, and no generated code: that node over
-  // placeholders. Each operand is an In buffer, the result is the Out buffer.
+  // placeholders. Each operand is an In buffer, the result is the Out buffer. The index of a scatter may be an
+  // expand of a placeholder.
   ir::NodeRef routine;
 };
 

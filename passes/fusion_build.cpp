@@ -286,11 +286,13 @@ FusedKernel build_routine(Node* node) {
   FusedKernel result;
   result.kernel.name = ir::info(node->op()).text;
   std::vector<ir::NodeRef> placeholders;
-  for (Node* operand : node->inputs()) {
+  for (Node* input : node->inputs()) {
+    Node* operand = routine_operand(*node, input);
     result.kernel.add_buffer("x" + std::to_string(placeholders.size()), operand->dtype(), ir::Role::In,
                              operand->numel());
     result.inputs.push_back(buffer_behind(operand));
     placeholders.push_back(ir::make_input(operand->dtype(), operand->shape(), nullptr, operand->device()));
+    if (reads_through(*node, input)) placeholders.back() = ir::expand(placeholders.back(), input->shape());
   }
   result.kernel.add_buffer("y0", node->dtype(), ir::Role::Out, node->numel());
   result.outputs = result.fused = {node};

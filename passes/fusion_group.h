@@ -102,6 +102,16 @@ inline ir::Node* buffer_behind(ir::Node* operand) {
   while (operand->op() == ir::Op::Reshape) operand = operand->inputs()[0];
   return operand;
 }
+// A scatter reads its index through an expand, so that one index serves a whole row; unless another operand is that
+// node too.
+inline bool reads_through(const ir::Node& routine, const ir::Node* operand) {
+  const auto& inputs = routine.inputs();
+  return ir::is_scatter(routine.op()) && operand == inputs[1] && operand->op() == ir::Op::Expand &&
+         inputs[0] != operand && inputs[2] != operand;
+}
+inline ir::Node* routine_operand(const ir::Node& routine, ir::Node* operand) {
+  return reads_through(routine, operand) ? operand->inputs()[0] : operand;
+}
 
 // Where a Gather reads: the element at `flat`, a function of x's coordinates (axis d for dim d) that goes along the
 // gathered one in equal steps. Views of x are looked through as far as that holds, else x itself is a buffer.

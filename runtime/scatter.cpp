@@ -23,18 +23,24 @@ constexpr int64_t kLeastRun = 16;         // neighbours that stay together: a ca
 constexpr int64_t kCheckGrain = 1 << 16;  // indices that a thread checks at a time
 constexpr int64_t kGrain = 1 << 13;       // elements
 
+// What is in memory of the index: its operand, if it is an expand.
+const ir::Node& stored_index(const ir::Node& node) {
+  const ir::Node& index = *node.inputs()[1];
+  return index.op() == Op::Expand ? *index.inputs()[0] : index;
+}
+
 void check_indices(const ir::Node& node, const int64_t* index) {
   const int64_t size = node.shape()[static_cast<size_t>(node.ints()[0])];
+  const int64_t count = stored_index(node).numel();
   std::atomic<int64_t> bad{0};
   std::atomic<bool> found{false};
-  ThreadPool::global().parallel_for(node.inputs()[1]->numel(), kCheckGrain,
-                                    [&](int64_t begin, int64_t end, int) {
-                                      for (int64_t i = begin; i < end; ++i) {
-                                        if (index[i] >= 0 && index[i] < size) continue;
-                                        bad = index[i];
-                                        found = true;
-                                      }
-                                    });
+  ThreadPool::global().parallel_for(count, kCheckGrain, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      if (index[i] >= 0 && index[i] < size) continue;
+      bad = index[i];
+      found = true;
+    }
+  });
   if (!found) return;
   throw std::runtime_error("index " + std::to_string(bad.load()) + " is out of bounds for dimension " +
                            std::to_string(node.ints()[0]) + " with size " + std::to_string(size));
@@ -94,7 +100,11 @@ class Scatter {
         value_(buffers[2]),
         result_(buffers[3]),
         base_strides_(ir::contiguous_strides(node.shape())),
-        strides_(ir::contiguous_strides(shape_)) {
+        strides_(ir::contiguous_strides(shape_)),
+        index_strides_(ir::contiguous_strides(stored_index(node).shape())) {
+    for (size_t d = 0; d < shape_.size(); ++d) {
+      if (stored_index(node).shape()[d] != shape_[d]) index_strides_[d] = 0;
+    }
     const size_t last = shape_.size() - 1;
     run_ = dim_ == last ? 1 : shape_[last];
     rows_ = node.inputs()[1]->numel() / (shape_[dim_] * run_);
@@ -155,19 +165,26 @@ class Scatter {
   // last.
   template <typename T, typename F>
   void unit(int64_t unit, F f) const {
-    int64_t row = unit / pieces_, from = 0, to = 0;  // first elements, in index and value, and in the result
+    int64_t row = unit / pieces_, from = 0, index_from = 0, to = 0;  // first elements
     for (size_t d = shape_.size(); d-- > 0;) {
       if (d == dim_ || (d + 1 == shape_.size() && run_ > 1)) continue;
       from += row % shape_[d] * strides_[d];
+      index_from += row % shape_[d] * index_strides_[d];
       to += row % shape_[d] * base_strides_[d];
       row /= shape_[d];
     }
     const int64_t piece = unit % pieces_, begin = run_ * piece / pieces_, end = run_ * (piece + 1) / pieces_;
     const T* values = static_cast<const T*>(value_) + from;
     T* result = static_cast<T*>(result_) + to;
-    const int64_t* index = index_ + from;
+    const int64_t* index = index_ + index_from;
     const int64_t stride = base_strides_[dim_];
-    for (int64_t k = 0; k < shape_[dim_]; ++k, values += strides_[dim_], index += strides_[dim_]) {
+    const bool one_place = index_strides_.back() == 0;  // of a whole run
+    for (int64_t k = 0; k < shape_[dim_]; ++k, values += strides_[dim_], index += index_strides_[dim_]) {
+      if (one_place) {
+        T* places = result + index[0] * stride;
+        for (int64_t j = begin; j < end; ++j) places[j] = f(places[j], values[j]);
+        continue;
+      }
       for (int64_t j = begin; j < end; ++j) {
         T& place = result[index[j] * stride + j];
         place = f(place, values[j]);
@@ -181,7 +198,7 @@ class Scatter {
   const int64_t* index_;
   const void* value_;
   void* result_;
-  Dims base_strides_, strides_;
+  Dims base_strides_, strides_, index_strides_;
   int64_t run_;     // neighbours along the last dim, unless it is the scattered one
   int64_t rows_;    // positions in the other dims
   int64_t pieces_;  // of a run

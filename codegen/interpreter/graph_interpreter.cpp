@@ -99,8 +99,14 @@ void interpret(const ir::Node& node, void* const* buffers) {
   std::vector<const ir::ElementBits*> operands;
   for (size_t i = 0; i < count; ++i) {
     const ir::Node& operand = *node.inputs()[i];
-    values[i].resize(static_cast<size_t>(operand.numel()));
-    for (size_t e = 0; e < values[i].size(); ++e) values[i][e] = read_bits(buffers[i], operand.dtype(), e);
+    const bool expands = operand.op() == ir::Op::Expand;
+    const ir::Node& stored = expands ? *operand.inputs()[0] : operand;
+    values[i].resize(static_cast<size_t>(stored.numel()));
+    for (size_t e = 0; e < values[i].size(); ++e) values[i][e] = read_bits(buffers[i], stored.dtype(), e);
+    if (expands) {
+      const ir::ElementBits* from[] = {&values[i]};
+      values[i] = ir::evaluate_node(operand, from);
+    }
     operands.push_back(&values[i]);
   }
   const ir::ElementBits result = ir::evaluate_node(node, operands);

@@ -30,7 +30,8 @@ std::vector<HostTensor> interpret(const ir::Graph& graph, const std::vector<Host
 // checked against the buffer's size; throws IrError on one outside.
 void interpret(const ir::Kernel& kernel, void* const* buffers, const uint64_t* scalars);
 
-// Computes one node on host memory; `buffers` are its operands (null if it has no elements), then its result.
+// Computes one node on host memory; `buffers` are its operands (null if it has no elements), then its result. The
+// buffer of an operand that is an expand is that of the expand's own operand.
 void interpret(const ir::Node& node, void* const* buffers);
 
 }  // namespace tenon::codegen

@@ -86,6 +86,21 @@ TEST_CASE("each indexed operation, alone and between others") {
   })");
 }
 
+TEST_CASE("a scatter's index that is the same along a row is read once a row") {
+  for (const char* index : {"[4,1]", "[1,6]", "[1,1]"}) {
+    for (const char* dim : {"0", "1"}) {
+      check(std::string("graph @g(%x: f32[5,6], %i: i64") + index +
+            ", %v: f32[4,6]) {\n  %0 = expand %i [4,6] : i64[4,6]\n" +
+            "  %1 = scatter.add %x, %0, %v dim=" + dim + " : f32[5,6]\n  return %1\n}");
+    }
+  }
+  check(R"(graph @g(%i: i64[5,1]) {
+    %0 = expand %i [5,5] : i64[5,5]
+    %1 = scatter.add %0, %0, %0 dim=1 : i64[5,5]
+    return %1
+  })");
+}
+
 TEST_CASE("scans along the last dim, another one, and of one line") {
   constexpr const char* types[] = {"f32", "f16", "i32"};
   size_t next = 0;
@@ -94,8 +109,8 @@ TEST_CASE("scans along the last dim, another one, and of one line") {
       const std::string text = of;
       const auto space = text.find(' ');
       const std::string t = types[next++ % 3] + text.substr(0, space);
-      check("graph @g(%x: " + t + ") {\n  %0 = neg %x : " + t + "\n  %1 = " + op + " %0" + text.substr(space) +
-            " : " + t + "\n  %2 = mul %1, %x : " + t + "\n  return %1, %2\n}");
+      check("graph @g(%x: " + t + ") {\n  %0 = neg %x : " + t + "\n  %1 = " + op + " %0" +
+            text.substr(space) + " : " + t + "\n  %2 = mul %1, %x : " + t + "\n  return %1, %2\n}");
     }
   }
 }
