@@ -35,6 +35,7 @@ def pack_ops(oracle, out):
 
     def put(name, dtype):
         shape, elements = read_npy(os.path.join(oracle, "ops", "data", os.path.basename(name)))
+        blob.extend(bytes(-len(blob) % 8))  # tensors are aligned to their elements
         entry = {"dtype": dtype, "shape": shape, "at": len(blob)}
         blob.extend(elements)
         return entry

@@ -13,7 +13,9 @@ namespace {
 // An array of numpy: in C++ the memory of a tensor.
 class Array : public Object {
  public:
-  explicit Array(Tensor x) : x_(std::move(x)) {}
+  explicit Array(Tensor x)
+      : owner_(std::move(x)),
+        x_(tenon::from_blob(owner_.data_ptr(), owner_.sizes(), owner_.strides(), owner_.options())) {}
   const Tensor* tensor() const override { return &x_; }
   std::string repr() const override {
     std::string text = tenon::repr(x_), type = tenon::repr(x_.scalar_type());
@@ -23,7 +25,7 @@ class Array : public Object {
   }
 
  private:
-  Tensor x_;
+  Tensor owner_, x_;
 };
 
 Value array(Tensor x) { return ObjectPtr(std::make_shared<Array>(std::move(x))); }
@@ -75,6 +77,25 @@ Value set_printoptions(const Call& c) {
   return None{};
 }
 
+void add_cuda(Table& t) {
+  t["cuda.is_available"] = [](const Call&) -> Value { return tenon::cuda::is_available(); };
+  t["cuda.device_count"] = [](const Call&) -> Value { return tenon::cuda::device_count(); };
+  t["cuda.current_device"] = [](const Call&) -> Value { return tenon::cuda::current_device(); };
+  t["cuda.get_device_name"] = [](const Call& c) -> Value {
+    return tenon::cuda::get_device_name(c.integer(0, "device", -1));
+  };
+  t["cuda.memory_allocated"] = [](const Call&) -> Value { return tenon::cuda::memory_allocated(); };
+  t["cuda.synchronize"] = [](const Call&) -> Value {
+    tenon::cuda::synchronize();
+    return None{};
+  };
+  t["cuda.manual_seed"] = [](const Call& c) -> Value {
+    tenon::cuda::manual_seed(static_cast<uint64_t>(c.integer(0, "seed")));
+    return None{};
+  };
+  t["get_device"] = [](const Call& c) -> Value { return c.tensor(0).get_device(); };
+}
+
 void add_numpy(Table& t) {
   t["numpy"] = [](const Call& c) -> Value { return array(c.tensor(0)); };
   t["from_numpy"] = [](const Call& c) -> Value { return shared(from_array(c.need(0, "ndarray"))); };
@@ -90,6 +111,7 @@ void add_numpy(Table& t) {
 void add_builtins(Table& t) {
   t["torch.set_printoptions"] = set_printoptions;
   add_autograd(t);
+  add_cuda(t);
   add_numpy(t);
   t["builtins.float"] = [](const Call& c) -> Value {
     const Value& v = c.need(0, "x");
@@ -114,6 +136,14 @@ void add_builtins(Table& t) {
       for (const Value& item : list.as<List>().items) sum.items.push_back(item);
     }
     return sum;
+  };
+  t["builtins.slice"] = [](const Call& c) -> Value {
+    return SliceValue{tenon::nullopt, c.maybe_integer(0, "stop"), tenon::nullopt};
+  };
+  t["builtins.setattr"] = [](const Call& c) -> Value {
+    if (c.string(1, "name", "") != "requires_grad") throw Unsupported("assignment to an attribute");
+    c.tensor(0).set_requires_grad(c.flag(2, "value", false));
+    return None{};
   };
   t["builtins.repr"] = [](const Call& c) -> Value { return repr(c.need(0, "object")); };
   t["builtins.str"] = [](const Call& c) -> Value { return str(c.need(0, "object")); };

@@ -56,7 +56,9 @@ Value to_function(const Call& c) {
 
 void add_creation(Table& t) {
   t["tensor"] = [](const Call& c) -> Value { return make_tensor(c); };
-  t["new_tensor"] = [](const Call& c) -> Value { return c.tensor(1, "data").clone().detach(); };
+  t["new_tensor"] = [](const Call& c) -> Value {
+    return c.tensor(1, "data").to(c.tensor(0).options()).clone().detach();
+  };
   t["torch.Tensor"] = [](const Call& c) -> Value {
     if (c.need(0, "data").is<Tensor>()) return c.tensor(0).detach();
     return make_tensor(c).to(tenon::kFloat);

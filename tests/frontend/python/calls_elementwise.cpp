@@ -84,7 +84,11 @@ void add_regular(Table& t) {
 
 void add_elementwise(Table& t) {
   add_regular(t);
-  t["add"] = [](const Call& c) { return add_or_sub(c, true); };
+  t["add"] = [](const Call& c) -> Value {
+    if (!c.has(Call::kNamed, "out")) return add_or_sub(c, true);
+    Tensor out = c.tensor(Call::kNamed, "out");
+    return tenon::add_out(out, c.tensor(0), c.tensor(1));
+  };
   t["sub"] = [](const Call& c) { return add_or_sub(c, false); };
   t["div"] = div_function;
   t["pow"] = pow_function;

@@ -32,6 +32,10 @@ class GeneratorObject : public Object {
     if (name == "get_state") return generator.get_state();
     return Object::method(name, c);
   }
+  Value attribute(const std::string& name) override {
+    if (name == "device") return generator.device();
+    return Object::attribute(name);
+  }
   Generator generator;
 };
 

@@ -52,11 +52,13 @@ Value norm_function(const Call& c) {
 
 void add_reductions(Table& t) {
   t["sum"] = [](const Call& c) -> Value {
+    if (!c.has(1, "dim")) return tenon::sum(c.tensor(0), c.dtype());
     Ints dims;
     return tenon::sum(c.tensor(0), maybe_dims(c, 1, dims), c.flag(2, "keepdim", false), c.dtype());
   };
   t["nansum"] = [](const Call& c) -> Value { return tenon::nansum(c.tensor(0)); };
   t["mean"] = [](const Call& c) -> Value {
+    if (!c.has(1, "dim")) return tenon::mean(c.tensor(0), c.dtype());
     Ints dims;
     return tenon::mean(c.tensor(0), maybe_dims(c, 1, dims), c.flag(2, "keepdim", false), c.dtype());
   };

@@ -66,6 +66,7 @@ void add_shape(Table& t) {
   t[".T"] = [](const Call& c) -> Value { return c.tensor(0).numpy_T(); };
   t[".mT"] = [](const Call& c) -> Value { return c.tensor(0).mT(); };
   t[".shape"] = [](const Call& c) -> Value { return size_of(c.tensor(0).sizes()); };
+  t["torch.Size"] = [](const Call& c) -> Value { return size_of(c.ints(0, "sizes")); };
   t[".ndim"] = [](const Call& c) -> Value { return c.tensor(0).dim(); };
   t["dim"] = [](const Call& c) -> Value { return c.tensor(0).dim(); };
   using tenon::IntArrayRef;
@@ -74,7 +75,8 @@ void add_shape(Table& t) {
   };
   with_ints("reshape", "shape", tenon::reshape);
   t["view"] = [](const Call& c) -> Value {
-    if (c.need(1, "size").is<tenon::ScalarType>()) return c.tensor(0).view(c.need(1, "dtype").as<tenon::ScalarType>());
+    if (c.need(1, "size").is<tenon::ScalarType>())
+      return c.tensor(0).view(c.need(1, "dtype").as<tenon::ScalarType>());
     return tenon::view(c.tensor(0), c.rest_as_ints(1, "size"));
   };
   with_ints("permute", "dims", tenon::permute);
@@ -121,6 +123,10 @@ void add_shape(Table& t) {
     return tenon::roll(c.tensor(0), c.ints(1, "shifts"), c.ints(2, "dims", {}));
   };
   t["cat"] = [](const Call& c) -> Value {
+    if (c.has(Call::kNamed, "out")) {
+      Tensor out = c.tensor(Call::kNamed, "out");
+      return tenon::cat_out(out, c.tensors(0, "tensors"), c.integer(1, "dim", 0));
+    }
     return tenon::cat(c.tensors(0, "tensors"), c.integer(1, "dim", 0));
   };
   t["stack"] = [](const Call& c) -> Value {
