@@ -248,9 +248,9 @@ Tensor rot90(const Tensor& x, int64_t k, IntArrayRef dims) {
     check(d < x.dim() && d >= -x.dim(), "Rotation dim", d == dims[0] ? 0 : 1, " out of range, dim",
           d == dims[0] ? 0 : 1, " = ", d);
   switch (((k % 4) + 4) % 4) {
-    case 1: return transpose(flip(x, dims[1]), dims[0], dims[1]).contiguous();
+    case 1: return transpose(flip(x, dims[1]), dims[0], dims[1]);
     case 2: return flip(x, dims);
-    case 3: return transpose(flip(x, dims[0]), dims[0], dims[1]).contiguous();
+    case 3: return transpose(flip(x, dims[0]), dims[0], dims[1]);
     default: return clone(x);
   }
 }
@@ -264,7 +264,8 @@ Tensor repeat_interleave(const Tensor& x, int64_t repeats, optional<int64_t> dim
   apart.insert(at(axis) + 1, repeats);
   check(!__builtin_mul_overflow(shape[at(axis)], repeats, &shape[at(axis)]),
         "numel: integer multiplication overflow");
-  return reshape(expand(unsqueeze(rows, axis + 1), ref(apart)), ref(shape)).contiguous();
+  const Tensor result = reshape(expand(unsqueeze(rows, axis + 1), ref(apart)), ref(shape));
+  return result.is_alias_of(x) ? clone(result) : result;
 }
 
 Tensor repeat_interleave(const Tensor& repeats, optional<int64_t> output_size) {

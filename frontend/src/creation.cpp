@@ -215,11 +215,10 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const Ten
   if (steps == 0) return zeros({0}, options);
   const Dims shape{steps};
   const DType inner = isFloatingType(type) ? formula_type(ir_type(type)) : DType::F64;
-  const double a = start.toDouble(), b = end.toDouble();
-  // Symmetric: the first half counts from the start, the second from the end. The step is rounded to the
-  // type.
-  const double step =
-      steps == 1 ? 0 : ir::to_double(ir::constant(inner, (b - a) / static_cast<double>(steps - 1)));
+  const auto rounded = [&](double v) { return ir::to_double(ir::constant(inner, v)); };
+  const double a = rounded(start.toDouble()), b = rounded(end.toDouble());
+  // Symmetric: the first half counts from the start, the second from the end. All is computed in the type.
+  const double step = steps == 1 ? 0 : rounded(rounded(b - a) / static_cast<double>(steps - 1));
   const Expr i = index_along(shape, 0, inner);
   const Expr left = number(i, a) + i * step;
   const Expr right = number(i, b) - (static_cast<double>(steps - 1) - i) * step;

@@ -253,8 +253,8 @@ Tensor einsum(std::string_view text, TensorList tensors, OptionalIntArrayRef) {
     else if (!summed.empty())
       result = sum(result, summed, true);
   }
-  return layout.rank == layout.outputs ? result
-                                       : reshape(result, {result.sizes().data(), at(layout.outputs)});
+  if (layout.rank != layout.outputs) return reshape(result, {result.sizes().data(), at(layout.outputs)});
+  return result.is_same(tensors[0]) ? expand(result, result.sizes()) : result;  // a view, never the operand
 }
 
 Tensor tensordot(const Tensor& a, const Tensor& b, IntArrayRef dims_a, IntArrayRef dims_b) {

@@ -42,7 +42,7 @@ std::string draw_svg(TensorList tensors) {
   return with_public_errors([&] { return runtime::draw_svg(nodes_of(tensors)); });
 }
 
-const char* version() { return "0.1.0"; }
+const char* version() { return TENON_VERSION; }
 
 std::string info() {
   const Config c = get_config();

@@ -110,6 +110,7 @@ Expr median_place(const Sorted& s, bool ignore_nan, bool floating) {
 }
 
 std::tuple<Tensor, Tensor> median_of_lines(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan) {
+  check(self.scalar_type() != kBool, "\"median_cpu\" not implemented for 'Bool'");
   dim = wrap_dim(dim, self.dim());
   check<IndexError>(self.dim() == 0 || self.size(dim) > 0, "median(): Expected reduction dim ", dim,
                     " to have non-zero size.");
@@ -118,6 +119,7 @@ std::tuple<Tensor, Tensor> median_of_lines(const Tensor& self, int64_t dim, bool
 }
 
 Tensor median_of_all(const Tensor& self, bool ignore_nan) {
+  check(self.scalar_type() != kBool, "\"median_cpu\" not implemented for 'Bool'");
   if (self.numel() == 0) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const Scalar none = self.is_floating_point() ? Scalar(nan) : Scalar(std::numeric_limits<int64_t>::min());

@@ -21,7 +21,9 @@ inline std::string explain(const Tensor& tensor) { return explain(TensorList(ten
 inline std::string draw_svg(const Tensor& tensor) { return draw_svg(TensorList(tensor)); }
 
 std::string info();     // version, backend, devices, settings
-const char* version();  // "0.1.0"
+#define TENON_VERSION "0.1.0"
+#define TORCH_VERSION TENON_VERSION  // where programs written for LibTorch look
+const char* version();               // of the library that runs
 
 // One launch of one kernel.
 struct KernelRecord {
