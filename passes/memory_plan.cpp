@@ -1,4 +1,5 @@
-// Chains of updates become one value each. Then donations, then hosts for temporaries in the buffers of later outputs, then the arena.
+// Chains of updates become one value each. Then donations, then hosts for temporaries in the buffers of later
+// outputs, then the arena.
 #include "passes/memory_plan.h"
 
 #include <algorithm>
@@ -30,13 +31,12 @@ class Planner {
         if (value.kind == ValueKind::Output) outputs_.push_back(static_cast<int32_t>(v));
       }
     }
-    for (size_t v = 0; v < values_.size(); ++v) {
-      auto value = static_cast<int32_t>(v);
-      if (values_[v].kind != ValueKind::Temporary || successor_[v] >= 0) continue;
+    for (int32_t value : temporaries()) {
       if (!take_over(value) && !lodge(value)) place_in_arena(value);
     }
     for (size_t v = values_.size(); v-- > 0;) {
-      if (successor_[v] >= 0) plan_.places[v] = plan_.places[static_cast<size_t>(last_of(static_cast<int32_t>(v)))];
+      if (successor_[v] >= 0)
+        plan_.places[v] = plan_.places[static_cast<size_t>(last_of(static_cast<int32_t>(v)))];
     }
     return std::move(plan_);
   }
@@ -68,6 +68,19 @@ class Planner {
       v = next;
     }
     return last;
+  }
+
+  // In the order in which they begin: whoever takes over a place then knows that all who could be there are
+  // placed.
+  std::vector<int32_t> temporaries() const {
+    std::vector<int32_t> result;
+    for (size_t v = 0; v < values_.size(); ++v) {
+      if (values_[v].kind == ValueKind::Temporary && successor_[v] < 0)
+        result.push_back(static_cast<int32_t>(v));
+    }
+    std::stable_sort(result.begin(), result.end(),
+                     [&](int32_t a, int32_t b) { return at(a).begin < at(b).begin; });
+    return result;
   }
 
   const PlannedValue& at(int32_t v) const { return values_[static_cast<size_t>(v)]; }

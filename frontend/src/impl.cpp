@@ -312,13 +312,59 @@ Dims order_in_memory(std::span<const TensorImpl* const> operands, const Dims& sh
   return order;
 }
 
+// The result of an operation with its dims in another order: the same formula over permuted operands. So
+// (x.t() + 1) in the order of x is x + 1, and can be computed in the memory of x.
+class Permuter {
+ public:
+  Permuter(const Dims& order, std::span<const TensorImpl* const> operands) : order_(order) {
+    for (const TensorImpl* t : operands) {
+      if (t) operands_.push_back(t->node());
+    }
+  }
+
+  NodeRef operator()(const NodeRef& root) {
+    const NodeRef result = rebuilt(root);
+    return visited_ <= kMostNodes ? result : ir::permute(root, order_);
+  }
+
+ private:
+  static constexpr int kMostNodes = 64;  // more than any formula has
+
+  NodeRef rebuilt(const NodeRef& node) {
+    for (const auto& [old, fresh] : done_) {
+      if (old == node) return fresh;
+    }
+    if (++visited_ > kMostNodes) return node;
+    NodeRef fresh = ends_at(node) ? ir::permute(node, order_) : with_operands_rebuilt(*node);
+    done_.emplace_back(node, fresh);
+    return fresh;
+  }
+
+  // What the operation did not make itself is taken as it is.
+  bool ends_at(const NodeRef& node) const {
+    return !ir::is_elementwise(node->op()) || node->holders.load(std::memory_order_relaxed) > 0 ||
+           std::find(operands_.begin(), operands_.end(), node) != operands_.end();
+  }
+
+  NodeRef with_operands_rebuilt(const ir::Node& node) {
+    std::vector<NodeRef> inputs;
+    for (ir::Node* input : node.inputs()) inputs.push_back(rebuilt(NodeRef(input)));
+    return visited_ > kMostNodes ? NodeRef() : ir::make_node(node.op(), inputs, node.ints(), node.dtype());
+  }
+
+  const Dims& order_;
+  std::vector<NodeRef> operands_;
+  std::vector<std::pair<NodeRef, NodeRef>> done_;
+  int visited_ = 0;
+};
+
 }  // namespace
 
 Tensor record_in_order_of(NodeRef node, std::span<const TensorImpl* const> operands) {
   const Dims shape = node->shape();
   const Dims order = order_in_memory(operands, shape);
   if (node->numel() == 0 || std::is_sorted(order.begin(), order.end())) return record(std::move(node));
-  Tensor result = record(ir::permute(node, order));
+  Tensor result = record(Permuter(order, operands)(node));
   Dims strides = shape;
   int64_t step = 1;
   for (size_t i = order.size(); i-- > 0;) {

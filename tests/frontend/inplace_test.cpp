@@ -31,7 +31,8 @@ std::string error_of(const std::function<void()>& f) {
 
 TEST_CASE("in place: aliases see a write, pending readers do not") {
   Tensor x = arange(9.).reshape({3, 3});
-  const Tensor flat = x.view({1, 9}), turned = x.t(), row = x[1];
+  const Tensor flat = x.view({1, 9}), turned = x.t();
+  Tensor row = x[1];
   const Tensor before = x * 10;
   flat.index({Slice(), 0}) = 5;
   CHECK(values(turned[0]) == Values{5, 3, 6});

@@ -149,3 +149,18 @@ TEST_CASE("memory plan: in random plans nothing that is alive is overwritten") {
   }
   CHECK(planned < needed * 6 / 10);  // and there is something to it
 }
+
+TEST_CASE("memory plan: a chain that takes over a place keeps it while later values look for theirs") {
+  std::vector<PlannedValue> v = {{ValueKind::Temporary, 0, 256, 0, 1}, {ValueKind::Temporary, 0, 256, 0, 2},
+                                 {ValueKind::Temporary, 0, 256, 2, 4},  // written over the one before
+                                 {ValueKind::Temporary, 0, 192, 3, 4}, {ValueKind::Temporary, 0, 192, 3, 4},
+                                 {ValueKind::Temporary, 0, 256, 4, 5},  // an update of the third
+                                 {ValueKind::Output, 0, 4, 5, 5}};
+  MemoryPlan plan = plan_memory(v, {{2, 1, 2}, {4, 2, 5, true}});
+  REQUIRE(plan.places[2].base == ValueKind::Temporary);
+  for (size_t i : {3, 4}) {
+    const bool apart = plan.places[i].offset + 192 <= plan.places[2].offset ||
+                       plan.places[2].offset + 256 <= plan.places[i].offset;
+    CHECK(apart);
+  }
+}
