@@ -1,6 +1,7 @@
 // The bookkeeping of autograd: grad mode, scopes, histories of results, views and written tensors.
 #include "grad.h"
 
+#include "tenon/creation.h"
 #include "text.h"
 
 namespace tenon {
@@ -263,6 +264,13 @@ bool Tensor::is_view() const { return impl(*this).base.defined(); }
 const Tensor& Tensor::_base() const {
   check(is_view(), "Can't get base of non-view Variable");
   return impl(*this).base;
+}
+
+void zero_grads(TensorList tensors, bool set_to_none) {
+  for (const Tensor& tensor : tensors) {
+    Tensor& grad = tensor.mutable_grad();
+    if (grad.defined()) grad = set_to_none ? Tensor() : zeros_like(grad);
+  }
 }
 
 }  // namespace tenon

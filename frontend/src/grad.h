@@ -130,4 +130,7 @@ void written_as(const Tensor& self, const Tensor& result);
 // What make_view owes to autograd: the base of the view, and a GradFn where no scope gives one.
 void adopt_view(const Tensor& source, const Tensor& view);
 
+// Forgets the gradients of these tensors, or fills them with zeros.
+void zero_grads(TensorList tensors, bool set_to_none);
+
 }  // namespace tenon

@@ -186,16 +186,7 @@ void Module::to(Device device, bool non_blocking) {
   replace_tensors([&](const Tensor& t) { return t.to(device, non_blocking); });
 }
 
-void Module::zero_grad(bool set_to_none) {
-  for (Tensor& parameter : parameters()) {
-    Tensor& grad = parameter.mutable_grad();
-    if (!grad.defined()) continue;
-    if (set_to_none)
-      grad = Tensor();
-    else
-      grad = zeros_like(grad);
-  }
-}
+void Module::zero_grad(bool set_to_none) { zero_grads(parameters(), set_to_none); }
 
 Tensor& Module::register_parameter(std::string name, Tensor tensor, bool requires_grad) {
   check_name(name, "Parameter");

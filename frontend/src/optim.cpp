@@ -4,7 +4,7 @@
 #include <cmath>
 #include <ostream>
 
-#include "tenon/autograd.h"
+#include "grad.h"
 #include "tenon/creation.h"
 #include "tenon/print.h"
 #include "text.h"
@@ -99,16 +99,7 @@ void Optimizer::step() {
   tenon::eval(TensorList(changed));
 }
 
-void Optimizer::zero_grad(bool set_to_none) {
-  for (Tensor& parameter : parameters_) {
-    Tensor& grad = parameter.mutable_grad();
-    if (!grad.defined()) continue;
-    if (set_to_none)
-      grad = Tensor();
-    else
-      grad = zeros_like(grad);
-  }
-}
+void Optimizer::zero_grad(bool set_to_none) { zero_grads(parameters_, set_to_none); }
 
 std::ostream& operator<<(std::ostream& out, const Optimizer& optimizer) {
   optimizer.pretty_print(out);
