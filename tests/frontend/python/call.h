@@ -4,13 +4,19 @@
 //   c.dtype()); };
 //
 // WHERE ENTRIES GO: one file a topic, each with a function add_...(Table&) that is declared below and called
-// by table.cpp:
-//   calls_elementwise.cpp  arithmetic, comparison, activations        calls_shape.cpp      views, joining,
-//   padding calls_indexing.cpp     gather, scatter, sort, cumulative, search  calls_reductions.cpp sums,
-//   norms, softmax calls_products.cpp     matmul, einsum, ...                        calls_creation.cpp
-//   factories, conversions calls_inplace.cpp      methods that end in _                      calls_random.cpp
-//   generators, rand... calls_functional.cpp   F.: convolution, pooling, norms, losses    calls_modules.cpp
-//   nn., optim., data calls_builtins.cpp     Python itself, numpy, printing
+// by call.cpp:
+//   calls_elementwise.cpp  arithmetic, comparison, activations
+//   calls_shape.cpp        views, joining, padding
+//   calls_indexing.cpp     subscripts, index_put
+//   calls_order.cpp        sorting, running sums, searching; gather, scatter and their family
+//   calls_reductions.cpp   sums, extrema, norms, softmax
+//   calls_products.cpp     matmul, einsum, diagonals
+//   calls_creation.cpp     factories, conversions
+//   calls_inplace.cpp      methods that end in _
+//   calls_random.cpp       generators, random tensors, dropout
+//   calls_functional.cpp   F.: convolution, pooling, norms, losses
+//   calls_modules.cpp      nn. and optim. classes
+//   calls_builtins.cpp     Python itself, numpy, guards, devices, settings
 //
 // KEYS: "name" serves torch.name, F.name, torch.linalg.name and x.name, the tensor being argument 0. A longer
 // key wins: "torch.name", "F.unfold", "linalg.norm", "Tensor.unfold". Other modules need the full key:

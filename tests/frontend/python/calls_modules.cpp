@@ -155,7 +155,8 @@ Options adam_options(const Call& c) {
     const std::vector<Value>& b = betas->as<List>().items;
     o.betas({to_scalar(b.at(0)).toDouble(), to_scalar(b.at(1)).toDouble()});
   }
-  return o.weight_decay(c.real(Call::kNamed, "weight_decay", o.weight_decay()))
+  return o.eps(c.real(Call::kNamed, "eps", o.eps()))
+      .weight_decay(c.real(Call::kNamed, "weight_decay", o.weight_decay()))
       .amsgrad(c.flag(Call::kNamed, "amsgrad", false));
 }
 
@@ -175,11 +176,19 @@ void add_optimizers(Table& t) {
   };
   t["optim.RMSprop"] = [](const Call& c) {
     return optimizer<optim::RMSprop>(c, optim::RMSpropOptions(c.real(Call::kNamed, "lr", 1e-2))
+                                            .alpha(c.real(Call::kNamed, "alpha", 0.99))
+                                            .eps(c.real(Call::kNamed, "eps", 1e-8))
+                                            .weight_decay(c.real(Call::kNamed, "weight_decay", 0))
                                             .momentum(c.real(Call::kNamed, "momentum", 0))
                                             .centered(c.flag(Call::kNamed, "centered", false)));
   };
   t["optim.Adagrad"] = [](const Call& c) {
-    return optimizer<optim::Adagrad>(c, optim::AdagradOptions(c.real(Call::kNamed, "lr", 1e-2)));
+    return optimizer<optim::Adagrad>(
+        c, optim::AdagradOptions(c.real(Call::kNamed, "lr", 1e-2))
+               .lr_decay(c.real(Call::kNamed, "lr_decay", 0))
+               .weight_decay(c.real(Call::kNamed, "weight_decay", 0))
+               .initial_accumulator_value(c.real(Call::kNamed, "initial_accumulator_value", 0))
+               .eps(c.real(Call::kNamed, "eps", 1e-10)));
   };
 }
 

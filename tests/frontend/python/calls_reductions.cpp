@@ -27,7 +27,14 @@ template <typename F>
 Function spread(F f) {
   return [=](const Call& c) -> Value {
     Ints dims;
-    return f(c.tensor(0), maybe_dims(c, 1, dims), c.flag(2, "unbiased", true), c.flag(3, "keepdim", false));
+    if (c.has(1, "dim") && c.need(1, "dim").is<bool>())
+      return f(c.tensor(0), tenon::nullopt, c.flag(1, "unbiased", true), false);
+    bool unbiased = c.flag(2, "unbiased", true);
+    if (c.has(Call::kNamed, "correction")) {
+      if (c.integer(Call::kNamed, "correction") > 1) throw Unsupported("a correction beyond 1");
+      unbiased = c.integer(Call::kNamed, "correction") == 1;
+    }
+    return f(c.tensor(0), maybe_dims(c, 1, dims), unbiased, c.flag(3, "keepdim", false));
   };
 }
 
@@ -56,14 +63,19 @@ void add_reductions(Table& t) {
     Ints dims;
     return tenon::sum(c.tensor(0), maybe_dims(c, 1, dims), c.flag(2, "keepdim", false), c.dtype());
   };
-  t["nansum"] = [](const Call& c) -> Value { return tenon::nansum(c.tensor(0)); };
+  t["nansum"] = [](const Call& c) -> Value {
+    Ints dims;
+    return tenon::nansum(c.tensor(0), maybe_dims(c, 1, dims), c.flag(2, "keepdim", false), c.dtype());
+  };
   t["mean"] = [](const Call& c) -> Value {
     if (!c.has(1, "dim")) return tenon::mean(c.tensor(0), c.dtype());
     Ints dims;
     return tenon::mean(c.tensor(0), maybe_dims(c, 1, dims), c.flag(2, "keepdim", false), c.dtype());
   };
-  t["prod"] = over_dim([](const Tensor& x) { return tenon::prod(x); },
-                       [](const Tensor& x, int64_t d, bool keep) { return tenon::prod(x, d, keep); });
+  t["prod"] = [](const Call& c) -> Value {
+    if (!c.has(1, "dim")) return tenon::prod(c.tensor(0), c.dtype());
+    return tenon::prod(c.tensor(0), c.integer(1, "dim"), c.flag(2, "keepdim", false), c.dtype());
+  };
   t["any"] = over_dim([](const Tensor& x) { return tenon::any(x); },
                       [](const Tensor& x, int64_t d, bool keep) { return tenon::any(x, d, keep); });
   t["all"] = over_dim([](const Tensor& x) { return tenon::all(x); },
@@ -85,6 +97,13 @@ void add_reductions(Table& t) {
   t["std"] = spread([](const Tensor& x, Dims d, bool u, bool k) -> Value { return tenon::std(x, d, u, k); });
   t["var_mean"] = spread(
       [](const Tensor& x, Dims d, bool u, bool k) -> Value { return pair_of(tenon::var_mean(x, d, u, k)); });
+  t["std_mean"] = spread(
+      [](const Tensor& x, Dims d, bool u, bool k) -> Value { return pair_of(tenon::std_mean(x, d, u, k)); });
+  t["aminmax"] = [](const Call& c) -> Value {
+    return named("aminmax", {"min", "max"},
+                 tensors_of(pair_of(tenon::aminmax(c.tensor(0), c.maybe_integer(Call::kNamed, "dim"),
+                                                   c.flag(Call::kNamed, "keepdim", false)))));
+  };
   t["norm"] = norm_function;
   t["vector_norm"] = norm_function;
   t["logsumexp"] = [](const Call& c) -> Value {
