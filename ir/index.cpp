@@ -23,7 +23,7 @@ namespace tenon::ir {
 using Term = Index::Term;
 using detail::IndexRep;
 
-// One interned expression; its terms follow it in memory.
+// One interned expression; its terms follow it in memory. The constant is 0 except inside of compound terms.
 struct detail::IndexRep {
   int64_t constant;
   Bounds bounds;
@@ -35,8 +35,7 @@ struct detail::IndexRep {
   const Term* begin() const { return reinterpret_cast<const Term*>(this + 1); }
   const Term* end() const { return begin() + count; }
   std::span<const Term> terms() const { return {begin(), count}; }
-  static Index wrap(const IndexRep* rep) { return Index(Index::Interned{rep}); }
-  static const IndexRep* of(const Index& e) { return e.rep_; }
+  static Index make(const IndexRep* terms, int64_t constant) { return Index(Index::Interned{terms, constant}); }
 };
 static_assert(sizeof(IndexRep) % alignof(Term) == 0, "terms follow the header directly");
 
@@ -192,7 +191,7 @@ IndexRep* allocate(const Key& key) {
 
 // The table of all expressions, in shards so that threads seldom meet. Never freed: an Index is a bare
 // pointer.
-Index intern(int64_t constant, std::span<const Term> terms) {
+const IndexRep* intern_rep(int64_t constant, std::span<const Term> terms) {
   struct Shard {
     std::mutex mutex;
     std::unordered_set<const IndexRep*, KeyHash, KeyEqual> reps;
@@ -201,10 +200,14 @@ Index intern(int64_t constant, std::span<const Term> terms) {
   Key key{constant, terms, hash_of(constant, terms)};
   Shard& shard = shards[key.hash >> 60];
   std::lock_guard lock(shard.mutex);
-  if (auto it = shard.reps.find(key); it != shard.reps.end()) return IndexRep::wrap(*it);
+  if (auto it = shard.reps.find(key); it != shard.reps.end()) return *it;
   const IndexRep* rep = allocate(key);
   shard.reps.insert(rep);
-  return IndexRep::wrap(rep);
+  return rep;
+}
+
+Index intern(int64_t constant, std::span<const Term> terms) {
+  return IndexRep::make(intern_rep(0, terms), constant);
 }
 
 // --- sums ----------------------------------------------------------------------------------------------
@@ -254,7 +257,7 @@ Index make_term(const Index& inner, int64_t m, int64_t d) {
   Term t{};
   t.coefficient = 1;
   t.axis = -1;
-  t.inner = IndexRep::of(inner);
+  t.inner = intern_rep(inner.constant_part(), inner.terms());
   t.modulus = m;
   t.divisor = d;
   return intern(0, {&t, 1});
@@ -483,8 +486,9 @@ int64_t evaluate_rep(const IndexRep* e, std::span<const int64_t> axis_values) {
 
 // --- the public face -----------------------------------------------------------------------------------
 Index::Index(int64_t constant) {
-  static const Index zero = intern(0, {});
-  *this = constant == 0 ? zero : intern(constant, {});
+  static const IndexRep* const no_terms = intern_rep(0, {});
+  rep_ = no_terms;
+  constant_ = constant;
 }
 Index::Index() : Index(int64_t{0}) {}
 
@@ -499,7 +503,7 @@ Index Index::axis(int id, int64_t extent) {
   return intern(0, {&t, 1});
 }
 
-Index Index::Term::inner_index() const { return IndexRep::wrap(inner); }
+Index Index::Term::inner_index() const { return intern(inner->constant, inner->terms()); }
 
 Index operator+(const Index& a, const Index& b) {
   Sum sum;
@@ -520,11 +524,16 @@ Index operator*(const Index& a, int64_t k) {
 }
 
 bool Index::is_constant() const { return rep_->count == 0; }
-int64_t Index::constant_part() const { return rep_->constant; }
-Bounds Index::bounds() const { return rep_->bounds; }
-int64_t Index::divisor() const { return rep_->divisor; }
+int64_t Index::constant_part() const { return constant_; }
+Bounds Index::bounds() const {
+  Bounds b = rep_->bounds;
+  if (b.lo != kMin) b.lo = saturate(static_cast<__int128>(b.lo) + constant_);
+  if (b.hi != kMax) b.hi = saturate(static_cast<__int128>(b.hi) + constant_);
+  return b;
+}
+int64_t Index::divisor() const { return std::gcd(rep_->divisor, magnitude(constant_)); }
 std::span<const Term> Index::terms() const { return rep_->terms(); }
-uint64_t Index::hash() const { return rep_->hash; }
+uint64_t Index::hash() const { return mix(rep_->hash, static_cast<uint64_t>(constant_)); }
 
 bool Index::is_affine() const { return std::all_of(rep_->begin(), rep_->end(), is_axis); }
 
@@ -563,11 +572,13 @@ Index::Stride Index::stride(int axis) const {
 
 Index Index::substitute(const AxisMap& f) const {
   std::unordered_map<const IndexRep*, Index> done;
-  return substitute_rep(rep_, f, done);
+  Index result = substitute_rep(rep_, f, done);
+  result.constant_ = add(result.constant_, constant_);
+  return result;
 }
 
 int64_t Index::evaluate(std::span<const int64_t> axis_values) const {
-  return evaluate_rep(rep_, axis_values);
+  return evaluate_rep(rep_, axis_values) + constant_;
 }
 
 Index floor_div(const Index& a, int64_t d) {

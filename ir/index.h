@@ -3,7 +3,7 @@
 //     constant + sum(coefficient * term),   term = axis  or  (expr mod m) / d   (m or d may be absent)
 //
 // with floor semantics for div and mod. Equal values built in different ways become the same expression
-// wherever the rules below can see it, so "same index" is pointer equality. Each expression knows its bounds
+// wherever the rules below can see it, so "same index" is cheap to tell. Each expression knows its bounds
 // over the axes' extents [0, extent) and its greatest known divisor; nearly every div and mod made by
 // reshapes disappears.
 #pragma once
@@ -37,7 +37,9 @@ class Index {
   friend Index operator+(const Index& a, const Index& b);
   friend Index operator-(const Index& a, const Index& b);
   friend Index operator*(const Index& a, int64_t k);
-  friend bool operator==(const Index& a, const Index& b) { return a.rep_ == b.rep_; }
+  friend bool operator==(const Index& a, const Index& b) {
+    return a.rep_ == b.rep_ && a.constant_ == b.constant_;
+  }
 
   bool is_constant() const;
   int64_t constant_part() const;
@@ -80,9 +82,13 @@ class Index {
   friend Index floor_mod(const Index& a, int64_t m);
   struct Interned {
     const detail::IndexRep* rep;
+    int64_t constant;
   };
-  explicit Index(Interned interned) : rep_(interned.rep) {}
-  const detail::IndexRep* rep_;  // interned for the life of the process
+  explicit Index(Interned interned) : rep_(interned.rep), constant_(interned.constant) {}
+  // The terms, interned for the life of the process. The constant stands apart: a program that writes row after row
+  // meets new ones all the time.
+  const detail::IndexRep* rep_;
+  int64_t constant_;
 };
 
 Index floor_div(const Index& a, int64_t d);  // d > 0
