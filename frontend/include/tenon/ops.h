@@ -1,7 +1,7 @@
 // Operations as functions, with LibTorch's names, argument order and defaults. Each checks its operands at
 // once and throws at the call that is wrong; it computes nothing until a value is needed. Shapes broadcast as
-// in PyTorch, types promote as in PyTorch; results are new row-major tensors except where a comment says
-// "view".
+// in PyTorch, types promote as in PyTorch; results are new tensors except where a comment says "view":
+// row-major, but elementwise ones have the order of dims in memory that their operands have.
 #pragma once
 
 #include <initializer_list>
