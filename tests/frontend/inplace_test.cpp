@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 #include <functional>
 
+#include "frontend/golden.h"
+
 using namespace tenon;
 using indexing::None;
 using indexing::Slice;
@@ -156,6 +158,20 @@ TEST_CASE("in place: errors are PyTorch's") {
   CHECK(error_of([] { ones({2}).expand({3, 2}).add_(1); }) == shared);
   CHECK(error_of([] { ones({1}).expand({3}).copy_(arange(3.)); }) == shared);
   CHECK(error_of([] { ones({1}).expand({3}).index_put_({tensor({0})}, ones({1})); }) == shared);
+}
+
+TEST_CASE("in place: which types may be added to which") {
+  const nlohmann::json table = golden::load("promotion.json");
+  REQUIRE(table.contains("inplace_add_allowed"));
+  for (size_t to = 0; to < 10; ++to) {
+    for (size_t from = 0; from < 10; ++from) {
+      const Tensor x = zeros({2}, static_cast<ScalarType>(to)), y = ones({2}, static_cast<ScalarType>(from));
+      const std::string error = error_of([&] { x.add_(y); });
+      CAPTURE(x.dtype().name());
+      CAPTURE(y.dtype().name());
+      CHECK((error == "no error") == table["inplace_add_allowed"][to][from].get<bool>());
+    }
+  }
 }
 
 TEST_CASE("in place: memory that others see is written at once") {
