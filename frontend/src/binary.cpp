@@ -48,6 +48,12 @@ Tensor promoted_op(Op op, const A& a, const B& b) {
   return record(ir::binary(op, p.a.node, p.b.node), a, b);
 }
 
+// Of equal operands, 0 and -0 that is, the graph's max and min take the second, and PyTorch the first.
+Tensor first_extreme(Op op, const Tensor& a, const Tensor& b) {
+  const Pair p = operands(a, b, promoted(a, b));
+  return record(ir::binary(op, p.b.node, p.a.node), a, b);
+}
+
 bool is_bool(const Tensor& x) { return x.scalar_type() == kBool; }
 bool is_bool(const Scalar& x) { return x.isBoolean(); }
 
@@ -333,11 +339,11 @@ Tensor operator%(const Scalar& a, const Tensor& b) {
 
 Tensor maximum(const Tensor& a, const Tensor& b) {
   GradScope scope("MaximumBackward0", a, b);
-  return promoted_op(Op::Max, a, b);
+  return first_extreme(Op::Max, a, b);
 }
 Tensor minimum(const Tensor& a, const Tensor& b) {
   GradScope scope("MinimumBackward0", a, b);
-  return promoted_op(Op::Min, a, b);
+  return first_extreme(Op::Min, a, b);
 }
 Tensor max(const Tensor& a, const Tensor& b) { return maximum(a, b); }
 Tensor min(const Tensor& a, const Tensor& b) { return minimum(a, b); }

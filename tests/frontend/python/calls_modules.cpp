@@ -1,5 +1,6 @@
-// torch.nn modules, torch.nn.Parameter, torch.optim.
+// torch.nn modules and initialisation, torch.nn.Parameter, torch.optim, torch.utils.data.
 #include <sstream>
+#include <utility>
 
 #include "frontend/python/call.h"
 
@@ -8,6 +9,7 @@ namespace python {
 using tenon::Tensor;
 namespace nn = tenon::nn;
 namespace optim = tenon::optim;
+namespace data = tenon::data;
 
 namespace {
 
@@ -83,6 +85,62 @@ Value conv2d(const Call& c) {
       .padding(c.ints(4, "padding", {0}))
       .groups(c.integer(Call::kNamed, "groups", 1));
   return layer(nn::Conv2d(o));
+}
+
+// A module that the programs only ask for its parameters.
+class Parameters : public Object {
+ public:
+  explicit Parameters(std::shared_ptr<nn::Module> module) : module_(std::move(module)) {}
+  Value method(const std::string& name, const Call& c) override {
+    return name == "parameters" ? Value(list_of(module_->parameters())) : Object::method(name, c);
+  }
+  std::string repr() const override { return printed(*module_); }
+
+ private:
+  std::shared_ptr<nn::Module> module_;
+};
+
+// A module made from integers, its sizes.
+template <typename M, size_t... i>
+Value made_of(const Call& c, std::index_sequence<i...>) {
+  return ObjectPtr(std::make_shared<Parameters>(M(c.integer(i, "size")...).ptr()));
+}
+template <typename M, size_t count>
+Value of_sizes(const Call& c) {
+  return made_of<M>(c, std::make_index_sequence<count>());
+}
+
+void add_more_layers(Table& t) {
+  t["nn.Bilinear"] = of_sizes<nn::Bilinear, 3>;
+  t["nn.Conv1d"] = of_sizes<nn::Conv1d, 3>;
+  t["nn.ConvTranspose2d"] = of_sizes<nn::ConvTranspose2d, 3>;
+  t["nn.Embedding"] = of_sizes<nn::Embedding, 2>;
+  t["nn.LSTM"] = of_sizes<nn::LSTM, 2>;
+  t["nn.GRU"] = of_sizes<nn::GRU, 2>;
+  t["nn.RNN"] = of_sizes<nn::RNN, 2>;
+  t["nn.MultiheadAttention"] = of_sizes<nn::MultiheadAttention, 2>;
+  t["nn.PReLU"] = of_sizes<nn::PReLU, 0>;
+  t["nn.LayerNorm"] = [](const Call& c) -> Value {
+    return ObjectPtr(
+        std::make_shared<Parameters>(nn::LayerNorm(nn::LayerNormOptions(c.ints(0, "shape"))).ptr()));
+  };
+}
+
+void add_init(Table& t) {
+  namespace init = nn::init;
+  t["nn.init.uniform_"] = [](const Call& c) -> Value { return init::uniform_(c.tensor(0)); };
+  t["nn.init.normal_"] = [](const Call& c) -> Value { return init::normal_(c.tensor(0)); };
+  t["nn.init.trunc_normal_"] = [](const Call& c) -> Value { return init::trunc_normal_(c.tensor(0)); };
+  t["nn.init.xavier_uniform_"] = [](const Call& c) -> Value { return init::xavier_uniform_(c.tensor(0)); };
+  t["nn.init.xavier_normal_"] = [](const Call& c) -> Value { return init::xavier_normal_(c.tensor(0)); };
+  t["nn.init.kaiming_uniform_"] = [](const Call& c) -> Value { return init::kaiming_uniform_(c.tensor(0)); };
+  t["nn.init.kaiming_normal_"] = [](const Call& c) -> Value {
+    init::FanModeType mode = tenon::kFanIn;
+    if (c.string(Call::kNamed, "mode", "fan_in") == "fan_out") mode = tenon::kFanOut;
+    init::NonlinearityType nonlinearity = tenon::kLeakyReLU;
+    if (c.string(Call::kNamed, "nonlinearity", "leaky_relu") == "relu") nonlinearity = tenon::kReLU;
+    return init::kaiming_normal_(c.tensor(0), 0, mode, nonlinearity);
+  };
 }
 
 void add_layers(Table& t) {
@@ -192,9 +250,69 @@ void add_optimizers(Table& t) {
   };
 }
 
+// --- data
+
+class Loader : public Object {
+ public:
+  using Batches = data::DataLoader<
+      data::datasets::MapDataset<data::datasets::TensorDataset, data::transforms::Stack<data::TensorExample>>,
+      data::samplers::SeededSampler>;
+  explicit Loader(std::unique_ptr<Batches> batches) : batches_(std::move(batches)) {}
+  std::vector<Value> items() override {
+    std::vector<Value> result;
+    for (auto& batch : *batches_) result.emplace_back(batch.data);
+    return result;
+  }
+
+ private:
+  std::unique_ptr<Batches> batches_;
+};
+
+Value data_loader(const Call& c) {
+  const Tensor& rows = c.tensor(0, "dataset");
+  auto set = data::datasets::TensorDataset(rows).map(data::transforms::Stack<data::TensorExample>());
+  const auto batch_size = static_cast<size_t>(c.integer(1, "batch_size", 1));
+  return ObjectPtr(std::make_shared<Loader>(data::make_data_loader(
+      std::move(set),
+      data::samplers::SeededSampler(static_cast<size_t>(rows.size(0)), c.flag(2, "shuffle", false)),
+      batch_size)));
+}
+
+class Subset : public Object {
+ public:
+  explicit Subset(const std::vector<int64_t>& indices) {
+    for (int64_t i : indices) indices_.items.emplace_back(i);
+  }
+  Value attribute(const std::string& name) override {
+    return name == "indices" ? Value(indices_) : Object::attribute(name);
+  }
+
+ private:
+  List indices_;
+};
+
+Value random_split(const Call& c) {
+  const auto size = static_cast<int64_t>(c.need(0, "dataset").as<List>().items.size());
+  List parts;
+  for (const auto& indices : data::random_split(size, c.ints(1, "lengths")))
+    parts.items.emplace_back(ObjectPtr(std::make_shared<Subset>(indices)));
+  return parts;
+}
+
 }  // namespace
 
 void add_modules(Table& t) {
+  t["utils.data.DataLoader"] = data_loader;
+  t["utils.data.random_split"] = random_split;
+  t["builtins.list"] = [](const Call& c) -> Value {
+    const Value& v = c.need(0, "iterable");
+    if (!v.is<ObjectPtr>()) return v.as<List>();
+    List list;
+    list.items = v.as<ObjectPtr>()->items();
+    return list;
+  };
+  add_more_layers(t);
+  add_init(t);
   add_layers(t);
   add_optimizers(t);
   t["nn.Parameter"] = [](const Call& c) -> Value {

@@ -204,7 +204,16 @@ class Parser {
     return make(Kind::Block, "", std::move(statements));
   }
 
+  // from module import name: the name stands for module.name.
+  NodePtr import() {
+    NodePtr module = expression();
+    expect("import");
+    const std::string what = name();
+    return make(Kind::Assign, "", {make(Kind::Name, what, {}), make(Kind::Attribute, what, {module})});
+  }
+
   NodePtr simple_statement() {
+    if (accept("from")) return import();
     std::vector<NodePtr> parts = {expression_list()};
     for (const char* op :
          {"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=", "**=", "//=", "<<=", ">>="}) {
