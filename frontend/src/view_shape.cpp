@@ -1,10 +1,11 @@
-// Operations that make views: they compute sizes, strides and an offset; no node is made until the view is
-// read.
+// Views of all elements in another shape or order of dims: they compute sizes, strides and an offset; no node
+// is made until the view is read.
 #include <algorithm>
 #include <numeric>
 
 #include "geometry.h"
 #include "grad.h"
+#include "tenon/views.h"
 #include "text.h"
 
 namespace tenon {
@@ -61,25 +62,9 @@ optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const Dims& 
   return next < 0 ? optional<Dims>(result) : nullopt;
 }
 
-std::vector<int64_t> chunk_sizes(int64_t total, int64_t each) {
-  std::vector<int64_t> sizes;
-  for (int64_t left = total; left > 0 || sizes.empty(); left -= each) sizes.push_back(std::min(left, each));
-  return sizes;
-}
-
 }  // namespace
 
-void take_slice(Geometry& g, int64_t dim, optional<int64_t> start, optional<int64_t> stop, int64_t step) {
-  check<ValueError>(step > 0, step == 0 ? "slice step cannot be zero" : "step must be greater than zero");
-  const int64_t size = g.sizes[at(dim)];
-  const int64_t lo = std::clamp<int64_t>(wrap_index(start.value_or(0), size), 0, size);
-  const int64_t hi = std::clamp<int64_t>(wrap_index(stop.value_or(size), size), lo, size);
-  const int64_t length = hi - lo;
-  g.narrow(dim, lo, length / step + (length % step != 0), step);
-}
-
 // --- reshaping
-// --------------------------------------------------------------------------------------------------------
 
 Tensor reshape(const Tensor& x, IntArrayRef shape) {
   const TensorImpl& t = impl(x);
@@ -148,7 +133,6 @@ Tensor ravel(const Tensor& x) {
 }
 
 // --- reordering
-// -------------------------------------------------------------------------------------------------------
 
 Tensor permute(const Tensor& x, IntArrayRef dims) {
   GradScope scope("PermuteBackward0", x);
@@ -223,8 +207,28 @@ Tensor movedim(const Tensor& x, IntArrayRef source, IntArrayRef destination) {
   return permute(x, order);
 }
 
+Tensor moveaxis(const Tensor& x, IntArrayRef source, IntArrayRef destination) {
+  return movedim(x, source, destination);
+}
+Tensor swapdims(const Tensor& x, int64_t dim0, int64_t dim1) { return transpose(x, dim0, dim1); }
+Tensor adjoint(const Tensor& x) {
+  check(x.dim() >= 2, "tensor.adjoint() is only supported on matrices or batches of matrices. Got ", x.dim(),
+        "-D tensor.");
+  return transpose(x, -2, -1);
+}
+Tensor Tensor::adjoint() const { return tenon::adjoint(*this); }
+Tensor Tensor::mH() const {
+  check(dim() >= 2, "tensor.mH is only supported on matrices or batches of matrices. Got ", dim(),
+        "-D tensor.");
+  return transpose(-2, -1);
+}
+Tensor Tensor::H() const {
+  check(dim() == 0 || dim() == 2, "tensor.H is only supported on matrices (2-D tensors). Got ", dim(),
+        "-D tensor.", dim() > 2 ? " For batches of matrices, consider using tensor.mH" : "");
+  return dim() == 0 ? *this : transpose(0, 1);
+}
+
 // --- size-1 dims and repetition
-// ---------------------------------------------------------------------------------------
 
 Tensor expand(const Tensor& x, IntArrayRef size) {
   GradScope scope("ExpandBackward0", x);
@@ -290,106 +294,41 @@ Tensor unsqueeze(const Tensor& x, int64_t dim) {
   return g.view_of(x);
 }
 
-// --- parts
-// ------------------------------------------------------------------------------------------------------------
+// --- lists of tensors
 
-Tensor select(const Tensor& x, int64_t dim, int64_t index) {
-  GradScope scope("SelectBackward0", x);
-  Geometry g(x);
-  check<IndexError>(
-      g.rank() > 0,
-      "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-      "convert a 0-dim tensor to a number");
-  dim = wrap_dim(dim, g.rank());
-  const int64_t size = g.sizes[at(dim)];
-  check<IndexError>(index >= -size && index < size, "select(): index ", index,
-                    " out of range for tensor of size ", x.sizes(), " at dimension ", dim);
-  g.offset += wrap_index(index, size) * g.strides[at(dim)];
-  g.erase(dim);
-  return g.view_of(x);
-}
-
-Tensor slice(const Tensor& x, int64_t dim, optional<int64_t> start, optional<int64_t> end, int64_t step) {
-  GradScope scope("SliceBackward0", x);
-  Geometry g(x);
-  check(g.rank() > 0, "slice() cannot be applied to a 0-dim tensor.");
-  take_slice(g, wrap_dim(dim, g.rank()), start, end, step);
-  return g.view_of(x);
-}
-
-Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
-  GradScope scope("SliceBackward0", x);
-  Geometry g(x);
-  check(g.rank() > 0, "narrow() cannot be applied to a 0-dim tensor.");
-  check(length >= 0, "narrow(): length must be non-negative.");
-  dim = wrap_dim(dim, g.rank());
-  const int64_t size = g.sizes[at(dim)];
-  check<IndexError>(start >= -size && start <= size, "start out of range (expected to be in range of [",
-                    -size, ", ", size, "], but got ", start, ")");
-  start = wrap_index(start, size);
-  check(start <= size - length, "start (", start, ") + length (", length, ") exceeds dimension size (", size,
-        ").");
-  g.narrow(dim, start, length, 1);
-  return g.view_of(x);
-}
-
-// --- several parts
-// ----------------------------------------------------------------------------------------------------
-
-std::vector<Tensor> split_with_sizes(const Tensor& x, IntArrayRef split_sizes, int64_t dim) {
-  GradScope scope("SplitWithSizesBackward0", x);
-  scope.several_views();
-  check(x.dim() > 0, "split expects at least a 1-dimensional tensor");
-  dim = wrap_dim(dim, x.dim());
-  int64_t total = 0;
-  for (int64_t size : split_sizes) {
-    check(size >= 0,
-          "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=",
-          split_sizes);
-    total += size;
+std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing) {
+  check(!tensors.empty(), "meshgrid expects a non-empty TensorList");
+  check(indexing == "ij" || indexing == "xy",
+        "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: ", indexing);
+  for (const Tensor& x : tensors) {
+    check(x.dim() <= 1, "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: ", x);
+    check(x.scalar_type() == tensors[0].scalar_type(),
+          "torch.meshgrid expects all tensors to have the same dtype");
   }
-  check(total == x.size(dim), "split_with_sizes expects split_sizes to sum exactly to ", x.size(dim),
-        " (input tensor's size at dimension ", dim, "), but got split_sizes=", split_sizes);
-  std::vector<Tensor> parts;
-  int64_t start = 0;
-  for (int64_t size : split_sizes) {
-    parts.push_back(narrow(x, dim, start, size));
-    start += size;
+  std::vector<Tensor> axes(tensors.begin(), tensors.end());
+  const bool swaps = indexing == "xy" && axes.size() >= 2;
+  if (swaps) std::swap(axes[0], axes[1]);
+  Dims shape;
+  for (const Tensor& x : axes) shape.push_back(x.numel());
+  std::vector<Tensor> grids;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Dims line(axes.size(), 1);
+    line[i] = shape[i];
+    grids.push_back(expand(view(axes[i], ref(line)), ref(shape)));
   }
-  return parts;
+  if (swaps) std::swap(grids[0], grids[1]);
+  return grids;
 }
-std::vector<Tensor> split(const Tensor& x, IntArrayRef split_sizes, int64_t dim) {
-  return split_with_sizes(x, split_sizes, dim);
-}
-std::vector<Tensor> split(const Tensor& x, int64_t split_size, int64_t dim) {
-  GradScope scope("SplitBackward0", x);
-  scope.several_views();
-  check(x.dim() > 0, "split expects at least a 1-dimensional tensor");
-  check(split_size >= 0, "split expects split_size be non-negative, but got split_size=", split_size);
-  dim = wrap_dim(dim, x.dim());
-  const int64_t size = x.size(dim);
-  check(split_size > 0 || size == 0,
-        "split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
-  return split_with_sizes(x, chunk_sizes(size, std::max<int64_t>(split_size, 1)), dim);
-}
-std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim) {
-  GradScope scope("SplitBackward0", x);
-  scope.several_views();
-  check(x.dim() > 0, "chunk expects at least a 1-dimensional tensor");
-  check(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
-  dim = wrap_dim(dim, x.dim());
-  const int64_t size = x.size(dim);
-  if (size == 0) return split_with_sizes(x, std::vector<int64_t>(at(chunks), 0), dim);
-  return split_with_sizes(x, chunk_sizes(size, (size - 1) / chunks + 1), dim);
-}
-std::vector<Tensor> unbind(const Tensor& x, int64_t dim) {
-  GradScope scope("UnbindBackward0", x);
-  scope.several_views();
-  dim = wrap_dim(dim, x.dim());
-  check(x.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
-  std::vector<Tensor> parts;
-  for (int64_t i = 0; i < x.size(dim); ++i) parts.push_back(select(x, dim, i));
-  return parts;
-}
+
+#define TENON_EACH(name)                                       \
+  std::vector<Tensor> name(TensorList tensors) {               \
+    std::vector<Tensor> result;                                \
+    for (const Tensor& x : tensors) result.push_back(name(x)); \
+    return result;                                             \
+  }
+TENON_EACH(atleast_1d)
+TENON_EACH(atleast_2d)
+TENON_EACH(atleast_3d)
+#undef TENON_EACH
 
 }  // namespace tenon
