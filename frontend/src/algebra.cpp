@@ -20,24 +20,6 @@ size_t at(int64_t i) { return static_cast<size_t>(i); }
 Expr position(const Dims& shape, int64_t dim) { return {ir::make_iota(shape, dim)}; }
 Expr plus(const Expr& x, int64_t value) { return x + number(x, Scalar(value)); }
 
-// The diagonal of two dims as the last dim: a view.
-Tensor diagonal_view(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
-  const int64_t rows = x.size(dim1), columns = x.size(dim2);
-  const int64_t above = std::clamp<int64_t>(offset, 0, columns);
-  const int64_t below = std::clamp(offset < 0 ? -std::max(offset, -rows) : int64_t{0}, int64_t{0}, rows);
-  Dims sizes = dims_of(x.sizes()), strides = dims_of(x.strides());
-  const int64_t step = strides[at(dim1)] + strides[at(dim2)];
-  const int64_t size = std::max<int64_t>(std::min(rows - below, columns - above), 0);
-  const int64_t start = size == 0 ? 0 : above * strides[at(dim2)] + below * strides[at(dim1)];
-  for (int64_t d : {std::max(dim1, dim2), std::min(dim1, dim2)}) {
-    sizes.erase(at(d));
-    strides.erase(at(d));
-  }
-  sizes.push_back(size);
-  strides.push_back(step);
-  return make_view(x, ref(sizes), ref(strides), x.storage_offset() + start);
-}
-
 constexpr int64_t kFar = int64_t{1} << 60;  // beyond every diagonal
 
 }  // namespace
@@ -68,23 +50,6 @@ Tensor inner(const Tensor& a, const Tensor& b) {
 }
 Tensor vdot(const Tensor& a, const Tensor& b) { return dot(a, b); }
 Tensor ger(const Tensor& a, const Tensor& b) { return outer(a, b); }
-Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
-  check(a.dim() == 1 && b.dim() == 1, "addr: Expected 1-D argument vec1 and vec2, but got ", a.dim(),
-        "-D and ", b.dim(), "-D");
-  const Tensor product = outer(a, b);
-  const Tensor scaled = alpha == Scalar(1) ? product : mul(product, alpha);
-  const Tensor base = expand(self, product.sizes());
-  if (beta == Scalar(0)) return scaled;
-  return add(beta == Scalar(1) ? base : mul(base, beta), scaled);
-}
-Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
-              const Scalar& alpha) {
-  const Tensor product = sum(bmm(batch1, batch2), 0);
-  const Tensor scaled = alpha == Scalar(1) ? product : mul(product, alpha);
-  const Tensor base = expand(self, product.sizes());
-  if (beta == Scalar(0)) return scaled;
-  return add(beta == Scalar(1) ? base : mul(base, beta), scaled);
-}
 Tensor chain_matmul(TensorList matrices) {
   check(!matrices.empty(), "chain_matmul(): Expected one or more matrices");
   Tensor product = matrices[0];
@@ -111,21 +76,10 @@ Tensor cross(const Tensor& a, const Tensor& b, optional<int64_t> dim) {
 
 Tensor cartesian_prod(TensorList tensors) {
   check(!tensors.empty(), "meshgrid expects a non-empty TensorList");
-  Dims shape;
-  for (const Tensor& x : tensors) {
-    check(x.dim() == 1, "Expect a 1D vector, but got shape ", x.sizes());
-    check(x.scalar_type() == tensors[0].scalar_type(),
-          "torch.meshgrid expects all tensors to have the same dtype");
-    shape.push_back(x.size(0));
-  }
+  for (const Tensor& x : tensors) check(x.dim() == 1, "Expect a 1D vector, but got shape ", x.sizes());
   if (tensors.size() == 1) return tensors[0];
-  const int64_t count = checked_numel(ref(shape));
   std::vector<Tensor> columns;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    Dims line(shape.size(), 1);
-    line[i] = shape[i];
-    columns.push_back(reshape(expand(reshape(tensors[i], ref(line)), ref(shape)), {count}));
-  }
+  for (const Tensor& grid : meshgrid(tensors)) columns.push_back(flatten(grid));
   return stack(columns, 1);
 }
 
@@ -155,13 +109,13 @@ Tensor diag_embed(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
 }
 Tensor diag(const Tensor& x, int64_t diagonal) {
   check(x.dim() == 1 || x.dim() == 2, "matrix or a vector expected");
-  return x.dim() == 1 ? diag_embed(x, diagonal) : clone(diagonal_view(x, diagonal, 0, 1));
+  return x.dim() == 1 ? diag_embed(x, diagonal) : clone(tenon::diagonal(x, diagonal));
 }
 Tensor diagflat(const Tensor& x, int64_t offset) { return diag(reshape(x, {-1}), offset); }
 Tensor trace(const Tensor& x) {
   check(x.dim() == 2, "trace: expected a matrix, but got tensor with dim ", x.dim());
   GradScope scope("TraceBackward0", x);
-  return sum(diagonal_view(x, 0, 0, 1));
+  return sum(diagonal(x));
 }
 
 namespace {

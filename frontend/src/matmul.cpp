@@ -5,6 +5,7 @@
 #include "expr.h"
 #include "grad.h"
 #include "promote.h"
+#include "tenon/algebra.h"
 #include "text.h"
 
 namespace tenon {
@@ -175,6 +176,15 @@ Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, c
                const Scalar& alpha) {
   GradScope scope("BaddbmmBackward0", self, batch1, batch2);
   return scale_and_add(self, bmm(batch1, batch2), beta, alpha);
+}
+Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+              const Scalar& alpha) {
+  return scale_and_add(self, sum(bmm(batch1, batch2), 0), beta, alpha);
+}
+Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+  check(a.dim() == 1 && b.dim() == 1, "addr: Expected 1-D argument vec1 and vec2, but got ", a.dim(),
+        "-D and ", b.dim(), "-D");
+  return scale_and_add(self, outer(a, b), beta, alpha);
 }
 
 Tensor linear(const Tensor& input, const Tensor& weight, const optional<Tensor>& bias) {
