@@ -40,6 +40,7 @@ double xavier_std(const Tensor& tensor, double gain) {
 // of Newton), in T, so that truncated normal numbers have PyTorch's bits.
 template <typename T>
 T erfinv(T y) {
+  using std::fma;  // of T: the multiply-adds are fused as in PyTorch
   constexpr T a[] = {T(0.886226899), T(-1.645349621), T(0.914624893), T(-0.140543331)};
   constexpr T b[] = {T(-2.118377725), T(1.442710462), T(-0.329097515), T(0.012229801)};
   constexpr T c[] = {T(-1.970840454), T(-1.624906493), T(3.429567803), T(1.641345311)};
