@@ -21,7 +21,6 @@ struct Operation {
 using O = const Operation&;
 
 // --- what rules ask
-// ---------------------------------------------------------------------------------------------------
 
 bool is_const(const NodeRef& x) { return x->op() == Op::Const; }
 Constant value_of(const NodeRef& x) { return {x->dtype(), x->bits()}; }
@@ -36,7 +35,6 @@ Constant all_ones(DType t) {
 }
 
 // --- what rules make
-// --------------------------------------------------------------------------------------------------
 
 NodeRef splat(O o, Constant c) { return make_const(c, o.type.shape, o.in[0]->device()); }
 NodeRef splat(O o, double value) { return splat(o, constant(o.type.dtype, value)); }
@@ -61,7 +59,6 @@ NodeRef splat_if(O o, bool holds, double value) { return holds ? splat(o, value)
 NodeRef undo(O o) { return o.in[0]->op() == o.op ? operand(o.in[0]) : NodeRef(); }
 
 // --- rules too long for a line
-// ----------------------------------------------------------------------------------------
 
 // not (a == b) is a != b; with an order only where there is no nan.
 NodeRef not_of_comparison(O o) {
@@ -278,7 +275,6 @@ NodeRef update_again(O o) {
 }
 
 // --- the list
-// ---------------------------------------------------------------------------------------------------------
 
 struct Rule {
   Op op;

@@ -340,7 +340,6 @@ NodeRef sort(const NodeRef& x, int64_t dim, bool descending) {
 NodeRef dot(const NodeRef& a, const NodeRef& b) { return binary(Op::Dot, a, b); }
 
 // --- whole graphs
-// ---------------------------------------------------------------------------------------------------
 
 std::vector<Node*> topological_order(std::span<const NodeRef> roots) {
   struct Visit {

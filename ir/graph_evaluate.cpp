@@ -44,7 +44,6 @@ ElementBits elementwise(const Node& node, std::span<const ElementBits* const> op
 }
 
 // --- movement
-// ---------------------------------------------------------------------------------------------------------
 
 // result[index] = x[sum of map(index)[i] * stride_i of x]
 template <typename Map>
@@ -139,7 +138,6 @@ ElementBits movement(const Node& node, std::span<const ElementBits* const> opera
 }
 
 // --- reductions
-// -------------------------------------------------------------------------------------------------------
 
 struct Candidate {
   Constant value;
@@ -216,7 +214,6 @@ ElementBits reduction(const Node& node, const ElementBits& x) {
 }
 
 // --- indexed
-// -------------------------------------------------------------------------------------------------------
 
 ElementBits update(const Node& node, const ElementBits& base, const ElementBits& value) {
   ElementBits result = base;
@@ -261,7 +258,6 @@ ElementBits scatter(const Node& node, const ElementBits& base, const ElementBits
 }
 
 // --- along one dim
-// -------------------------------------------------------------------------------------------------
 
 // Calls f(first, stride, count) for every line of x along the node's dim.
 template <typename F>
@@ -315,7 +311,6 @@ ElementBits sort(const Node& node, const ElementBits& x) {
 }
 
 // --- contraction
-// ------------------------------------------------------------------------------------------------------
 
 Constant multiply_add(const Constant& a, const Constant& b, const Constant& sum) {
   if (is_float(a.dtype)) {

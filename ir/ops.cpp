@@ -16,7 +16,6 @@ constexpr uint8_t B = DomainBool, I = DomainInt, F = DomainFloat;
 constexpr uint8_t Commutes = TraitCommutes, Expands = TraitExpands;
 
 // --- integers: computed in 64 bits with unsigned wraparound, then cut to the type
-// -----------------------------------
 
 int64_t wrapped(uint64_t a) { return static_cast<int64_t>(a); }
 
@@ -75,7 +74,6 @@ int64_t integer_binary(Op op, int64_t a, int64_t b, int width) {
 }
 
 // --- floats: T is float or double; what is not correctly rounded goes through libm in double
-// -----------------------
 
 // Newton's method on erf, or on erfc near 1 where erf has no digits left.
 double inverse_erf(double x) {

@@ -92,7 +92,6 @@ class Walk {
   }
 
   // --- starting a group
-  // ---------------------------------------------------------------------------------------------
 
   void start_group(Node* node, bool stored) {
     int g = static_cast<int>(groups_.size());
@@ -279,7 +278,6 @@ class Walk {
   }
 
   // --- joining the readers' group
-  // -------------------------------------------------------------------------------------
 
   bool refuse(const Node* node, const NodeState& s, std::string reason) {
     refusals_.push_back({node, s.requests.front().consumer, std::move(reason)});
@@ -413,7 +411,6 @@ class Walk {
   }
 
   // --- reductions
-  // -----------------------------------------------------------------------------------------------------
 
   bool join_reduction(Node* node, NodeState& s, int g, const Map& map) {
     Group& into = group(g);
@@ -558,7 +555,6 @@ class Walk {
   }
 
   // --- siblings
-  // -------------------------------------------------------------------------------------------------------
 
   // Groups that read the same elements of `node` over the same space become one kernel: one read instead of
   // two.
@@ -708,7 +704,6 @@ class Walk {
   }
 
   // --- order
-  // ------------------------------------------------------------------------------------------------------------
 
   std::vector<int> sorted_groups() {
     std::vector<int> order = by_dependence();

@@ -46,7 +46,6 @@ std::vector<bool> varying_along(const ir::Kernel& kernel, int axis) {
 }
 
 // --- vectors
-// ----------------------------------------------------------------------------------------------------------
 
 void Nest::set_lane_axis(int axis, int lanes) {
   if (lanes == 1) axis = -1;
@@ -65,7 +64,6 @@ ValueId Nest::tail_mask(ValueId position, ValueId end) {
 }
 
 // --- scopes
-// -----------------------------------------------------------------------------------------------------------
 
 void Nest::push() { scopes_.emplace_back(); }
 void Nest::pop() { scopes_.pop_back(); }
@@ -136,7 +134,6 @@ void Nest::prepare(std::span<const Value> instrs) {
 }
 
 // --- addresses
-// ----------------------------------------------------------------------------------------------------------
 
 int Nest::index_number(const Index& index) {
   for (size_t i = 0; i < indices_.size(); ++i) {
@@ -268,7 +265,6 @@ ValueId Nest::vector_index(const Index& index, bool literals) {
 }
 
 // --- values
-// -----------------------------------------------------------------------------------------------------------
 
 void Nest::set(Value v, ValueId value) { scopes_.back().values[key(v)] = value; }
 

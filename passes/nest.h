@@ -31,13 +31,11 @@ class Nest {
   const ir::Instr& instr(ir::Value v) const { return kernel_.instrs[static_cast<size_t>(v)]; }
 
   // --- sizes: numbers that are parameters of the tree
-  // --------------------------------------------------------------
   int32_t size_slot(int64_t value);  // a fresh parameter with this value
   ir::ValueId size(int64_t value) { return builder_.size(size_slot(value)); }
   ir::ValueId literal(int64_t value) { return builder_.index_constant(value); }
 
   // --- vectors
-  // -----------------------------------------------------------------------------------------------------
   // From here on values that vary along `axis` are vectors of `lanes` elements at consecutive positions.
   void set_lane_axis(int axis, int lanes);
   int lanes() const { return lanes_; }
@@ -50,7 +48,6 @@ class Nest {
   ir::ValueId tail_mask(ir::ValueId position, ir::ValueId end);
 
   // --- scopes
-  // ------------------------------------------------------------------------------------------------------
   void push();
   void pop();
   void bind(int axis, ir::ValueId index);  // in the innermost scope; the lane axis: of lane 0
@@ -62,7 +59,6 @@ class Nest {
   void prepare(std::span<const ir::Value> instrs);
 
   // --- values
-  // ------------------------------------------------------------------------------------------------------
   void set(ir::Value v, ir::ValueId value);  // gives a reduction's or carried value in this scope
   bool known(ir::Value v) const;
   ir::ValueId get(ir::Value v);                         // as it is: scalar, or vector if it varies

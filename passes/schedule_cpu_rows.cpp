@@ -96,7 +96,6 @@ class Rows {
   }
 
   // --- row-level instructions
-  // ---------------------------------------------------------------------------------------
 
   void emit_rows(int available, bool stores) {
     for (Value v : plan_.rows[static_cast<size_t>(available)]) {
@@ -105,7 +104,6 @@ class Rows {
   }
 
   // --- loops
-  // --------------------------------------------------------------------------------------------------------
 
   // Every element of the row; the outer axes have no range where there are none.
   Range whole_row() {
@@ -307,7 +305,6 @@ class Rows {
   }
 
   // --- split
-  // ----------------------------------------------------------------------------------------------------------
 
   // Row values known before loop l, as the phase needs them: those that hang on no reduction are computed
   // again, the others were left in memory by the fold phases.

@@ -156,7 +156,6 @@ Lowered lower_pointwise(const ir::Kernel& kernel, const GpuTarget& target) {
 }
 
 // --- transpose
-// ------------------------------------------------------------------------------------------------------
 
 namespace {
 

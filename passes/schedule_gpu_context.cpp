@@ -81,7 +81,6 @@ Context::Context(const ir::Kernel& kernel, std::string schedule, int threads) : 
 }
 
 // --- sizes and constants
-// --------------------------------------------------------------------------------------------
 
 int32_t Context::size_slot(SizeRole role, int id, int64_t value) {
   const auto [it, fresh] = slots_.try_emplace({role, id, value}, 0);
@@ -127,7 +126,6 @@ ValueId Context::item() {
 }
 
 // --- scopes
-// ---------------------------------------------------------------------------------------------------------
 
 void Context::begin_phase(std::string name, int64_t blocks) {
   const int phase = static_cast<int>(out.tree.phases.size());
@@ -204,7 +202,6 @@ ValueId Context::find_axis(int axis) const {
 }
 
 // --- indices
-// --------------------------------------------------------------------------------------------------------
 
 // A cached value stands for the axes as they were bound in its scope: a scope that binds one of them anew
 // hides it.
@@ -298,7 +295,6 @@ void Context::hoist(const ir::Instr& instr) {
 }
 
 // --- instructions
-// ---------------------------------------------------------------------------------------------------
 
 // Sides of a guard that the bounds of its value prove are left out.
 ValueId Context::guard(const ir::Instr& instr) {

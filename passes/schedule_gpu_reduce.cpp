@@ -115,7 +115,6 @@ std::vector<Pass> plan_passes(const ir::Kernel& kernel, bool keep) {
 }
 
 // --- states
-// ---------------------------------------------------------------------------------------------------------
 
 Reducer reducer(Context& context, Value reduction) {
   const ir::Instr& instr = at(context.kernel, reduction);

@@ -156,7 +156,6 @@ void RowLowering::bind_warp() {
 }
 
 // --- walking a row
-// --------------------------------------------------------------------------------------------------
 
 // Index arithmetic that does not change within the loops to come.
 void RowLowering::hoist(const Pass& pass) {
@@ -265,7 +264,6 @@ void RowLowering::accumulate(const Pass& pass, ValueId block) {
 }
 
 // --- folding
-// --------------------------------------------------------------------------------------------------------
 
 // 64 -> 32 inside each thread, then 16, 8, 4, 2, 1 by shuffles; thread 0 has the value.
 State RowLowering::fold(const Reducer& reducer, const StateBuffer& accumulators) {
@@ -309,7 +307,6 @@ void RowLowering::fold_partials(Value reduction, const StateBuffer& partials, Va
 }
 
 // --- programs
-// -------------------------------------------------------------------------------------------------------
 
 // The row stores that are due: all threads compute the values, the one whose number is 0 stores them.
 void RowLowering::store_row(const Pass& pass, ValueId number) {

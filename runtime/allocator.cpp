@@ -225,7 +225,6 @@ void Allocator::fail(size_t bytes) const {
 }
 
 // --- buffers
-// ----------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<Buffer> Buffer::allocate(size_t bytes) {
   std::shared_ptr<Buffer> buffer(new Buffer);

@@ -45,7 +45,6 @@ using Trees = std::vector<ir::LoopTree>;
 using Program = std::variant<ir::Graph, Kernels, Trees>;
 
 // --- reading
-// ----------------------------------------------------------------------------------------------------------
 
 std::string read_all(const std::string& file) {
   if (file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
@@ -90,7 +89,6 @@ Program parse(const std::string& text, const std::string& file) {
 }
 
 // --- passes
-// -----------------------------------------------------------------------------------------------------------
 
 template <typename Pass>
 const Pass* find(std::span<const Pass> passes, const std::string& name) {
@@ -165,7 +163,6 @@ Program transform(Program program, const Request& request) {
 }
 
 // --- writing
-// ----------------------------------------------------------------------------------------------------------
 
 std::string emitted(const ir::LoopTree& tree, const std::string& form) {
   const bool cuda = tree.target == ir::Target::Cuda;

@@ -95,7 +95,6 @@ T smaller(T a, T b) {
 }
 
 // --- elementwise
-// --------------------------------------------------------------------------------------------
 template <typename T, typename F>
 bool binary(std::span<const uint64_t* const> args, uint64_t* out, int64_t count, F f) {
   const uint64_t *a = args[0], *b = args[1];
@@ -148,7 +147,6 @@ bool apply_common(Op op, std::span<const uint64_t* const> args, uint64_t* out, i
 }
 
 // --- reductions
-// ---------------------------------------------------------------------------------------------
 template <typename T>
 T identity(Op op, DType dtype) {
   using Limits = std::numeric_limits<T>;

@@ -67,7 +67,6 @@ bool host_has(const char* feature) {
 }
 
 // --- compiling
-// ------------------------------------------------------------------------------------------------------
 
 std::unique_ptr<TargetMachine> make_target_machine(const std::string& cpu) {
   initialise();
@@ -186,7 +185,6 @@ std::string_view unseal(std::string_view object) {
 }
 
 // --- linking
-// ----------------------------------------------------------------------------------------------------------
 
 template <typename T>
 T checked(::llvm::Expected<T> result) {

@@ -112,7 +112,6 @@ Tensor true_divide_any(const A& a, const B& b) {
 }
 
 // --- integer division
-// -------------------------------------------------------------------------------------------------
 
 void refuse_zero(const Scalar& divisor) { check(divisor.toDouble() != 0, "ZeroDivisionError"); }
 
@@ -200,7 +199,6 @@ Tensor divide_rounded(const Tensor& a, const B& b, optional<std::string_view> mo
 }
 
 // --- the rest of the two-operand families
-// -----------------------------------------------------------------------------
 
 template <typename A, typename B>
 Tensor bitwise_any(Op op, const char* kernel, const A& a, const B& b) {
@@ -380,7 +378,6 @@ Tensor logaddexp2(const Tensor& a, const Tensor& b) {
 }
 
 // --- powers
-// -----------------------------------------------------------------------------------------------------------
 
 Tensor pow(const Tensor& x, const Scalar& exponent) {
   GradScope scope("PowBackward0", x);
@@ -421,7 +418,6 @@ Tensor float_power(const Tensor& x, const Tensor& exponent) {
 Tensor float_power(const Tensor& x, const Scalar& exponent) { return pow(x.to(kDouble), exponent); }
 
 // --- selection
-// --------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -486,7 +482,6 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) 
 }
 
 // --- bounds
-// -----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -549,7 +544,6 @@ Tensor clamp_max(const Tensor& x, const Tensor& max) {
 }
 
 // --- three operands
-// ---------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -612,7 +606,6 @@ Tensor addcdiv(const Tensor& x, const Tensor& tensor1, const Tensor& tensor2, co
 }
 
 // --- closeness
-// --------------------------------------------------------------------------------------------------------
 
 Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
   check(a.scalar_type() == b.scalar_type(), a.scalar_type(), " did not match ", b.scalar_type());

@@ -50,7 +50,6 @@ ScalarType like_type(const Tensor& self, const TensorOptions& options) {
 }
 
 // --- nested data
-// ------------------------------------------------------------------------------------------------------
 
 size_t element_bytes(ScalarType type) { return static_cast<size_t>(elementSize(type)); }
 
@@ -110,7 +109,6 @@ void write_elements(const TensorData& data, ScalarType type, unsigned char*& out
 }
 
 // --- ranges
-// -----------------------------------------------------------------------------------------------------------
 
 Expr index_along(const Dims& shape, int64_t dim, DType type) {
   return {ir::cast(ir::make_iota(shape, dim), type)};
@@ -143,7 +141,6 @@ Tensor tensor(const TensorData& data, const TensorOptions& options) {
 }
 
 // --- constants
-// --------------------------------------------------------------------------------------------------------
 
 Tensor scalar_tensor(const Scalar& value, const TensorOptions& options) {
   return filled({}, value, options.dtype(), options);
@@ -182,7 +179,6 @@ Tensor eye(int64_t n, int64_t m, const TensorOptions& options) {
 }
 
 // --- ranges
-// -----------------------------------------------------------------------------------------------------------
 
 Tensor arange(const Scalar& end, const TensorOptions& options) { return arange(0, end, 1, options); }
 Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options) {
@@ -227,7 +223,6 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const Ten
 }
 
 // --- memory of others
-// -------------------------------------------------------------------------------------------------
 
 namespace detail {
 

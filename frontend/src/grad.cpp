@@ -53,7 +53,6 @@ bool GradMode::is_enabled() { return grad_mode; }
 void GradMode::set_enabled(bool enabled) { grad_mode = enabled; }
 
 // --- histories
-// --------------------------------------------------------------------------------------------------------
 
 GradFn::~GradFn() {
   std::vector<std::shared_ptr<GradFn>> dying;
@@ -86,7 +85,6 @@ History* history_of(const Tensor& x) {
 }
 
 // --- scopes
-// -----------------------------------------------------------------------------------------------------------
 
 constinit thread_local GradScope* GradScope::current_ = nullptr;
 
@@ -122,7 +120,6 @@ void GradScope::end() {
 }
 
 // --- writes and views
-// -------------------------------------------------------------------------------------------------
 
 void check_writable(const Tensor& self, bool recording) {
   if (!GradMode::is_enabled()) return;
@@ -185,7 +182,6 @@ void adopt_view(const Tensor& source, const Tensor& view) {
 }
 
 // --- methods of Tensor
-// ------------------------------------------------------------------------------------------------
 
 bool Tensor::requires_grad() const {
   impl(*this);

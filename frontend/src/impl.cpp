@@ -102,7 +102,6 @@ void release(TensorImpl* impl) noexcept {
 }  // namespace detail
 
 // --- storage
-// ----------------------------------------------------------------------------------------------------------
 
 Storage::Storage(NodeRef value) : value_(std::move(value)) { hold(value_); }
 Storage::~Storage() { let_go(value_); }
@@ -181,7 +180,6 @@ void Storage::grow(int64_t bytes) {
 }
 
 // --- tensors
-// ----------------------------------------------------------------------------------------------------------
 
 TensorImpl::TensorImpl(NodeRef value)
     : storage_(nullptr), sizes_(value->shape()), numel_(value->numel()), dtype_(value->dtype()) {
@@ -383,7 +381,6 @@ Tensor make_view(const Tensor& source, IntArrayRef sizes, IntArrayRef strides, i
 }
 
 // --- writes
-// -----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -472,7 +469,6 @@ void write_places(const Tensor& self, const NodeRef& places, const NodeRef& valu
 }
 
 // --- evaluation
-// -------------------------------------------------------------------------------------------------------
 
 void evaluate_nodes(std::span<const NodeRef> nodes) {
   pending = {};

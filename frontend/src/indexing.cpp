@@ -55,7 +55,6 @@ struct Subscript {
 };
 
 // --- the view
-// ---------------------------------------------------------------------------------------------------------
 
 int64_t dims_taken(const TensorIndex& i) {
   switch (i.kind()) {
@@ -165,7 +164,6 @@ class SubscriptReader {
 };
 
 // --- the places
-// -------------------------------------------------------------------------------------------------------
 
 // A selection as row-major places within its dims: i64, every element in range.
 struct Chosen {
@@ -322,7 +320,6 @@ Tensor selected(const Subscript& s) {
 }
 
 // --- writing
-// ----------------------------------------------------------------------------------------------------------
 
 // x[mask] = one value needs no places.
 bool is_masked_fill(const Subscript& s, int64_t value_count, bool accumulate) {

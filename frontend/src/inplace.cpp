@@ -51,7 +51,6 @@ Tensor& reshape_in_place(const Tensor& self, const Tensor& view) {
 }
 
 // --- one for each operation
-// -------------------------------------------------------------------------------------------
 
 #define TENON_INPLACE(name) \
   Tensor& Tensor::name##_() const { return assign(*this, tenon::name(*this)); }
@@ -153,7 +152,6 @@ Tensor& Tensor::cumprod_(int64_t dim, optional<ScalarType> dtype) const {
 }
 
 // --- values from elsewhere
-// --------------------------------------------------------------------------------------------
 
 Tensor& Tensor::copy_(const Tensor& src, bool) const {
   if (is_same(src)) return itself(*this);
@@ -218,7 +216,6 @@ Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) const 
 }
 
 // --- at places that an index names
-// --------------------------------------------------------------------------------------------
 
 Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& value) const {
   return assign(*this, tenon::index_fill(*this, dim, index, value));
@@ -258,7 +255,6 @@ Tensor& Tensor::put_(const Tensor& index, const Tensor& source, bool accumulate)
 }
 
 // --- the shape alone
-// --------------------------------------------------------------------------------------------------
 
 Tensor& Tensor::squeeze_() const { return reshape_in_place(*this, squeeze()); }
 Tensor& Tensor::squeeze_(int64_t dim) const { return reshape_in_place(*this, squeeze(dim)); }

@@ -43,7 +43,6 @@ std::vector<Tensor> each(TensorList tensors, F f) {
 }  // namespace
 
 // --- joining
-// ----------------------------------------------------------------------------------------------------------
 
 Tensor cat(TensorList tensors, int64_t dim) {
   GradScope scope("CatBackward0", tensors);
@@ -115,7 +114,6 @@ std::vector<Tensor> broadcast_tensors(TensorList tensors) {
 }
 
 // --- copying
-// ----------------------------------------------------------------------------------------------------------
 
 // The copy shares the value until either of the two is written; memory that others may write is copied at
 // once.
@@ -162,7 +160,6 @@ Tensor tile(const Tensor& x, IntArrayRef dims) {
 }
 
 // --- mirroring and rotating
-// -------------------------------------------------------------------------------------------
 
 Tensor flip(const Tensor& x, IntArrayRef dims) {
   GradScope scope("FlipBackward0", x);
@@ -197,7 +194,6 @@ Tensor roll(const Tensor& x, IntArrayRef shifts, IntArrayRef dims) {
 }
 
 // --- padding
-// ----------------------------------------------------------------------------------------------------------
 
 Tensor constant_pad_nd(const Tensor& x, IntArrayRef pad, const Scalar& value) {
   GradScope scope("ConstantPadNdBackward0", x);

@@ -176,7 +176,6 @@ void save_npz(const std::string& path, const NamedTensors& tensors, bool compres
 }
 
 // --- tensors by name
-// -------------------------------------------------------------------------------------------------------
 
 bool NamedTensors::contains(const std::string& name) const {
   for (const Item& item : items_) {

@@ -129,7 +129,6 @@ Tensor median_of_all(const Tensor& self, bool ignore_nan) {
 }
 
 // --- quantiles
-// --------------------------------------------------------------------------------------------------------
 
 // q's value at each sorted line: `rank` is its place among the numbers, between two elements in general.
 Expr quantile_of_lines(const Sorted& s, const Expr& rank, std::string_view how) {
@@ -191,7 +190,6 @@ Tensor quantile_at_each(const Tensor& self, const Tensor& q, optional<int64_t> d
 }  // namespace
 
 // --- running along a dim
-// -------------------------------------------------------------------------------------------
 
 Tensor cumsum(const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
   GradScope scope("CumsumBackward0", self);
@@ -231,7 +229,6 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim) {
 }
 
 // --- sorting
-// ----------------------------------------------------------------------------------------------------------
 
 std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim, bool descending) {
   GradScope scope("SortBackward0", self);
@@ -332,7 +329,6 @@ Tensor nanquantile(const Tensor& self, const Tensor& q, optional<int64_t> dim, b
 }  // namespace tenon
 
 // --- methods whose result holds tensors
-// -----------------------------------------------------------------------------------
 
 namespace tenon {
 

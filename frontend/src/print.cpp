@@ -180,7 +180,6 @@ std::string joined(TensorList tensors) {
 }  // namespace
 
 // --- settings
-// --------------------------------------------------------------------------------------------------------
 
 PrintOptions get_printoptions() {
   const Settings s = settings();
@@ -213,7 +212,6 @@ void set_printoptions(const PrintOptions& options) {
 }
 
 // --- texts
-// -----------------------------------------------------------------------------------------------------------
 
 std::string repr(const Tensor& tensor) {
   if (!tensor.defined()) return "[ Tensor (undefined) ]";

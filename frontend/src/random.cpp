@@ -22,7 +22,6 @@ namespace {
 using MaybeGenerator = optional<Generator>;
 
 // --- memory order
-// -----------------------------------------------------------------------------------------------------
 
 // The dims from the outermost in memory to the innermost. Ties and repeated dims (stride 0) keep their order:
 // the insertion sort is PyTorch's, whose comparison is not transitive where strides are 0.
@@ -88,7 +87,6 @@ Tensor& in_place(const char* name, const Tensor& self, const MaybeGenerator& gen
 }
 
 // --- the distributions: each checks its arguments and returns its draw
-// -----------------------------------------------------------------------------------------------------
 
 void check_implemented(bool implemented, const char* kernel, const Tensor& self) {
   check(implemented, '"', kernel, "\" not implemented for '", self.scalar_type(), "'");
@@ -253,7 +251,6 @@ decltype(auto) with_coins(const Tensor& self, const Tensor& p, F f) {
 }  // namespace
 
 // --- creation
-// ---------------------------------------------------------------------------------------------------------
 
 Tensor rand(IntArrayRef size, const TensorOptions& options) { return rand(size, nullopt, options); }
 Tensor rand(IntArrayRef size, const MaybeGenerator& generator, const TensorOptions& options) {
@@ -316,7 +313,6 @@ Tensor randperm(int64_t n, const MaybeGenerator& generator, const TensorOptions&
 }
 
 // --- draws that depend on tensors
-// -----------------------------------------------------------------------------------------------------
 
 Tensor bernoulli(const Tensor& self, const MaybeGenerator& generator) {
   const Tensor result = empty(self.sizes(), self.options());
@@ -357,7 +353,6 @@ Tensor poisson(const Tensor& self, const MaybeGenerator& generator) {
 }
 
 // --- in place
-// ---------------------------------------------------------------------------------------------------------
 
 Tensor& Tensor::uniform_(double from, double to, optional<Generator> generator) const {
   return in_place("UniformBackward0", *this, generator, uniform(*this, from, to));

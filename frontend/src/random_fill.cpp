@@ -76,7 +76,6 @@ void store(Elements out, int64_t at, const Number* values, int64_t n) {
 }
 
 // --- uniform
-// ----------------------------------------------------------------------------------------------------------
 
 // The low `digits` (at most 24) bits of a word as a fraction: exact.
 TENON_INLINE inline float unit_float(uint32_t w, int digits) {
@@ -150,7 +149,6 @@ void fill_uniform_half(Engine& engine, T* out, int64_t count, double from, doubl
 }
 
 // --- normal
-// -----------------------------------------------------------------------------------------------------------
 
 TENON_INLINE inline uint32_t bits_of(float x) { return __builtin_bit_cast(uint32_t, x); }
 TENON_INLINE inline float float_of(uint32_t bits) { return __builtin_bit_cast(float, bits); }
@@ -311,7 +309,6 @@ void fill_from_normals(Engine& engine, Elements out, F f) {
 }
 
 // --- integers
-// ---------------------------------------------------------------------------------------------------------
 
 // w % divisor by two multiplications (D. Lemire, O. Kaser, N. Kurz, "Faster remainder by direct computation",
 // 2019): exact for every pair of 32-bit numbers.
@@ -345,7 +342,6 @@ void fill_from_words(Engine& engine, Elements out, bool wide, F f) {
 }
 
 // --- Poisson
-// -----------------------------------------------------------------------------------------------------------
 
 double poisson_sample(Engine& engine, double rate) {
   if (rate == 0) return 0;

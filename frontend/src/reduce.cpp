@@ -163,7 +163,6 @@ Tensor softmax_like(const Tensor& self, int64_t dim, optional<ScalarType> dtype,
 }  // namespace
 
 // --- sums
-// -------------------------------------------------------------------------------------------------------------
 
 Tensor sum(const Tensor& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   GradScope scope(dim.has_value() ? "SumBackward1" : "SumBackward0", x);
@@ -211,7 +210,6 @@ Tensor mean(const Tensor& x, optional<ScalarType> dtype) {
 }
 
 // --- spread
-// -----------------------------------------------------------------------------------------------------------
 
 namespace {
 double correction_of(bool unbiased) { return unbiased ? 1 : 0; }
@@ -257,7 +255,6 @@ std::tuple<Tensor, Tensor> std_mean(const Tensor& x, DimList dim, bool unbiased,
 }
 
 // --- extremes
-// ---------------------------------------------------------------------------------------------------------
 
 Tensor max(const Tensor& x) {
   GradScope scope("MaxBackward1", x);
@@ -306,7 +303,6 @@ Tensor argmin(const Tensor& x, optional<int64_t> dim, bool keepdim) {
 }
 
 // --- truth and counting
-// -----------------------------------------------------------------------------------------------
 
 Tensor any(const Tensor& x) { return truth(Op::Any, x, wrap_dims(nullopt, x.dim()), false); }
 Tensor any(const Tensor& x, int64_t dim, bool keepdim) {
@@ -319,7 +315,6 @@ Tensor all(const Tensor& x, int64_t dim, bool keepdim) {
 Tensor count_nonzero(const Tensor& x, IntArrayRef dim) { return sum(x.to(kBool), dim); }
 
 // --- norms
-// ------------------------------------------------------------------------------------------------------------
 
 Tensor norm(const Tensor& x, const optional<Scalar>& p, IntArrayRef dim, bool keepdim) {
   GradScope scope("NormBackward1", x);

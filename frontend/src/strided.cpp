@@ -174,7 +174,6 @@ NodeRef strided_write(const NodeRef& base, const NodeRef& value, IntArrayRef siz
 }
 
 // --- other element types
-// ----------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -8,7 +8,6 @@
 namespace tenon {
 
 // --- what it is
-// -------------------------------------------------------------------------------------------------------
 
 IntArrayRef Tensor::sizes() const { return ref(impl(*this).sizes()); }
 IntArrayRef Tensor::strides() const { return ref(impl(*this).strides()); }
@@ -40,7 +39,6 @@ bool Tensor::is_alias_of(const Tensor& other) const {
 }
 
 // --- its values
-// -------------------------------------------------------------------------------------------------------
 
 Scalar Tensor::item() const {
   check(numel() == 1, "a Tensor with ", numel(), " elements cannot be converted to Scalar");
@@ -79,7 +77,6 @@ void Tensor::check_accessor(size_t dims, bool narrow) const {
 }
 
 // --- conversions
-// ------------------------------------------------------------------------------------------------------
 
 Tensor Tensor::to(ScalarType dtype, bool, bool copy) const {
   GradScope scope("ToCopyBackward0", *this);

@@ -66,7 +66,6 @@ bool canCast(ScalarType from, ScalarType to) {
 }
 
 // --- 16-bit floats
-// ----------------------------------------------------------------------------------------------------
 
 Half::Half(float value) : bits(ir::float_to_half(value)) {}
 Half::operator float() const { return ir::half_to_float(bits); }
@@ -74,7 +73,6 @@ BFloat16::BFloat16(float value) : bits(ir::float_to_bfloat16(value)) {}
 BFloat16::operator float() const { return ir::bfloat16_to_float(bits); }
 
 // --- scalars
-// ----------------------------------------------------------------------------------------------------------
 
 int64_t Scalar::toLong() const {
   return checked(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(), kLong);
@@ -112,7 +110,6 @@ std::ostream& operator<<(std::ostream& out, IntArrayRef values) {
 }
 
 // --- devices
-// ----------------------------------------------------------------------------------------------------------
 
 Device::Device(DeviceType type, DeviceIndex index) : type_(type), index_(index) {
   check(index >= -1, "Device index must not be negative");
@@ -148,7 +145,6 @@ std::string repr(const Device& device) {
 }
 
 // --- dims
-// -------------------------------------------------------------------------------------------------------------
 
 int64_t wrap_dim(int64_t dim, int64_t rank) {
   const int64_t limit = rank > 0 ? rank : 1;

@@ -49,7 +49,6 @@ Expr clamped(const Expr& x, double lo, double hi) { return smaller(hi, larger(lo
 }  // namespace
 
 // --- arithmetic
-// -------------------------------------------------------------------------------------------------------
 
 Tensor abs(const Tensor& x) {
   GradScope scope("AbsBackward0", x);
@@ -111,7 +110,6 @@ Tensor rad2deg(const Tensor& x) {
 }
 
 // --- functions with an op of their own
-// ---------------------------------------------------------------------------------
 
 #define TENON_FLOAT_OP(name, op)         \
   Tensor name(const Tensor& x) {         \
@@ -153,7 +151,6 @@ Tensor log1p(const Tensor& x) {
 }
 
 // --- rounding
-// ---------------------------------------------------------------------------------------------------------
 
 Tensor floor(const Tensor& x) {
   GradScope scope("FloorBackward0", x);
@@ -187,7 +184,6 @@ Tensor frac(const Tensor& x) {
 }
 
 // --- questions
-// --------------------------------------------------------------------------------------------------------
 
 Tensor isnan(const Tensor& x) {
   if (!x.is_floating_point()) return same_everywhere(x, false);
@@ -225,7 +221,6 @@ Tensor nan_to_num(const Tensor& x, optional<double> nan, optional<double> posinf
 }
 
 // --- activations
-// ------------------------------------------------------------------------------------------------------
 
 Tensor sigmoid(const Tensor& x) {
   GradScope scope("SigmoidBackward0", x);

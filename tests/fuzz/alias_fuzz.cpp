@@ -22,7 +22,6 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 // --- the model
-// ----------------------------------------------------------------------------------------------------------
 
 struct Memory {
   std::vector<uint8_t> bytes;
@@ -145,7 +144,6 @@ std::string text(const Ints& list) {
 }
 
 // --- programs
-// -----------------------------------------------------------------------------------------------------------
 
 struct Variable {
   Tensor tensor;

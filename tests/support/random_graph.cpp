@@ -40,7 +40,6 @@ class Random {
 };
 
 // --- values
-// -----------------------------------------------------------------------------------------------------------
 
 Constant special_value(Random& random, DType t) {
   if (t == DType::Bool) return {t, random.bits() & 1};
@@ -63,7 +62,6 @@ Constant plain_value(Random& random, DType t) {
 }
 
 // --- graphs
-// -----------------------------------------------------------------------------------------------------------
 
 class Generator {
  public:
@@ -498,7 +496,6 @@ class Generator {
 };
 
 // --- reducing
-// ---------------------------------------------------------------------------------------------------------
 
 // `graph` with `node` replaced wherever it is read or returned.
 ir::Graph with_replacement(const ir::Graph& graph, const Node* node, const NodeRef& replacement) {

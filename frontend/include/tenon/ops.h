@@ -23,7 +23,6 @@ class TensorIndex;
 using TensorList = ArrayRef<Tensor>;
 
 // --- elementwise
-// ------------------------------------------------------------------------------------------------------
 #define TENON_DECLARE(name) Tensor name(const Tensor& self);
 TENON_UNARY_OPS(TENON_DECLARE)
 TENON_ACTIVATIONS(TENON_DECLARE)
@@ -85,7 +84,6 @@ Tensor softshrink(const Tensor& self, const Scalar& lambd = 0.5);
 Tensor threshold(const Tensor& self, const Scalar& threshold, const Scalar& value);
 
 // --- shape: views where PyTorch makes views
-// --------------------------------------------------------------------------
 Tensor reshape(const Tensor& self, IntArrayRef shape);  // view where strides allow, else a copy
 Tensor view(const Tensor& self, IntArrayRef shape);     // view, or an Error
 Tensor flatten(const Tensor& self, int64_t start_dim = 0, int64_t end_dim = -1);
@@ -116,7 +114,6 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim = 0);
 
 // --- shape: new tensors
-// ----------------------------------------------------------------------------------------------
 Tensor clone(const Tensor& self);
 Tensor flip(const Tensor& self, IntArrayRef dims);
 Tensor fliplr(const Tensor& self);
@@ -136,7 +133,6 @@ Tensor atleast_3d(const Tensor& self);
 Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value = 0);
 
 // --- reductions
-// ------------------------------------------------------------------------------------------------------
 // Without dims: over all of them, to a 0-dim tensor. keepdim leaves size 1.
 Tensor sum(const Tensor& self, optional<ScalarType> dtype = nullopt);
 Tensor sum(const Tensor& self, OptionalIntArrayRef dim, bool keepdim = false,
@@ -198,7 +194,6 @@ Tensor softmax(const Tensor& self, int64_t dim, optional<ScalarType> dtype = nul
 Tensor log_softmax(const Tensor& self, int64_t dim, optional<ScalarType> dtype = nullopt);
 
 // --- matrix products
-// -------------------------------------------------------------------------------------------------
 Tensor matmul(const Tensor& self, const Tensor& other);  // any ranks >= 1; batch dims broadcast
 Tensor mm(const Tensor& self, const Tensor& mat2);
 Tensor mv(const Tensor& self, const Tensor& vec);
@@ -213,7 +208,6 @@ Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, c
                const Scalar& alpha = 1);
 
 // --- comparing whole tensors: these evaluate
-// ---------------------------------------------------------------------------
 bool equal(const Tensor& self, const Tensor& other);
 bool allclose(const Tensor& self, const Tensor& other, double rtol = 1e-05, double atol = 1e-08,
               bool equal_nan = false);

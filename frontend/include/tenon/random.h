@@ -9,7 +9,6 @@
 namespace tenon {
 
 // --- uniform in [0, 1), standard normal
-// --------------------------------------------------------------------------------
 Tensor rand(IntArrayRef size, const TensorOptions& options = {});
 Tensor rand(IntArrayRef size, const optional<Generator>& generator, const TensorOptions& options = {});
 Tensor randn(IntArrayRef size, const TensorOptions& options = {});
@@ -18,7 +17,6 @@ Tensor rand_like(const Tensor& self, const TensorOptions& options = {});
 Tensor randn_like(const Tensor& self, const TensorOptions& options = {});
 
 // --- integers in [low, high), int64 unless the options say otherwise; a permutation of 0 ... n-1
-// --------------------------------------------------------------------------------
 Tensor randint(int64_t high, IntArrayRef size, const TensorOptions& options = kLong);
 Tensor randint(int64_t high, IntArrayRef size, const optional<Generator>& generator,
                const TensorOptions& options = kLong);
@@ -31,7 +29,6 @@ Tensor randperm(int64_t n, const TensorOptions& options = kLong);
 Tensor randperm(int64_t n, const optional<Generator>& generator, const TensorOptions& options = kLong);
 
 // --- draws that depend on tensors: those whose checks need values evaluate them
-// --------------------------------------------------------------------------------
 Tensor bernoulli(const Tensor& self,
                  const optional<Generator>& generator = nullopt);  // 1 with probability self
 Tensor bernoulli(const Tensor& self, double p, const optional<Generator>& generator = nullopt);
@@ -46,7 +43,6 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement = f
 Tensor poisson(const Tensor& self, const optional<Generator>& generator = nullopt);  // rates -> counts
 
 // --- dropout: input itself unless train and p > 0
-// --------------------------------------------------------------------------------
 Tensor dropout(const Tensor& input, double p, bool train);
 Tensor feature_dropout(const Tensor& input, double p, bool train);  // whole channels: one draw per (n, c)
 Tensor alpha_dropout(const Tensor& input, double p, bool train);    // keeps mean and variance, for SELU
