@@ -341,8 +341,7 @@ bool divide_by_factor(const Index& e, int64_t d, Want want, Index& result) {
 Index divide_digits(const Term& t, int64_t d, Want want) {
   Index x = t.inner_index();
   int64_t a = t.divisor, ad = mul(a, d);
-  // (x/a) / d = x/(a*d)      (x/a) mod d = (x mod a*d) / a        and the same within x mod m if a*d divides
-  // m
+  // (x/a) / d = x/(a*d)      (x/a) mod d = (x mod a*d) / a      both also within x mod m if a*d divides m
   if (t.modulus == 0 || t.modulus % ad == 0) {
     return want == Want::Quotient ? digits(x, ad, t.modulus) : digits(x, a, ad);
   }

@@ -62,15 +62,14 @@ enum class Level : uint8_t { Row, Full, Contract };
 // The order in which a reduction combines its elements, a function of the inner extents alone. Let the inner
 // axes be o_1 .. o_p (outer) and, for Lanes, the last inner axis i.
 //
-//   Lanes (the reduced dims include the tensor's last): 64 virtual lanes; element (o, i) goes to lane i mod
-//   64, each
-//     lane adding in order of (o, i). Elements are cut into blocks: if extent(i) >= 4096, each o has
-//     ceil(extent(i)/4096) blocks of 4096 consecutive i; otherwise a block is max(1, 4096/extent(i))
-//     consecutive o's. A block's value is its 64 lanes folded by halves: lane j += lane j+32, then +16, 8, 4,
-//     2, 1. If there is more than one block, the block values are reduced the same way as one row of 64
-//     lanes, without further blocks.
-//   Columns (they do not): one lane, in order of o; blocks of 256 consecutive elements; block values added in
-//   order.
+//   Lanes (the reduced dims include the tensor's last)
+//     64 virtual lanes; element (o, i) goes to lane i mod 64, each lane adding in order of (o, i). Elements
+//     are cut into blocks: if extent(i) >= 4096, each o has ceil(extent(i)/4096) blocks of 4096 consecutive
+//     i; otherwise a block is max(1, 4096/extent(i)) consecutive o's. A block's value is its 64 lanes folded
+//     by halves: lane j += lane j+32, then +16, 8, 4, 2, 1. If there is more than one block, the block values
+//     are reduced the same way as one row of 64 lanes, without further blocks.
+//   Columns (they do not)
+//     one lane, in order of o; blocks of 256 consecutive elements; block values added in order.
 //
 // Every lane starts from the identity (sum 0, prod 1, max -inf / lowest, min +inf / highest, any false, all
 // true; argmax carries (value, index) starting from (identity, none)), so lanes without elements do not

@@ -1,13 +1,12 @@
 // The text form of kernels, both ways, in the style shown at the top of ir/kernel.h. One instruction a line:
 //
-//   map r c      : %0 = load x[8*r + c - 2] if 0 <= c - 2 < 8 and r < 5 else %1 : f32      (guards: LO <=
-//   index < HI) map r        : %1 = const -inf : f32                 scalar a0 : f32      index 8*r + c : i64
+//   map r        : %0 = const -inf : f32                 scalar a0 : f32      index 8*r + c : i64
+//   map r c      : %1 = load x[8*r + c - 2] if 0 <= c - 2 < 8 and r < 5 else %0 : f32
 //   contract i|k : %2 = load x[8*i + k] : f32
-//   reduce i|k   : %3 = contract %2, %2 : f32            reduce.sum %0 lanes : f32
+//   reduce i|k   : %3 = contract %2, %2 : f32            reduce.sum %1 lanes : f32
 //   map r c      : %5 = load x[c + 8*%4] : f32           at a computed place; store likewise
 //   scan r|c     : %6 = scan.sum %5 : f32                along a serial axis
-//   map r |      : store y[r], %3                        "map r |" is full level in a kernel without inner
-//   axes
+//   map r |      : store y[r], %3                        full level in a kernel without inner axes
 #include <algorithm>
 #include <cctype>
 #include <charconv>

@@ -4,9 +4,9 @@
 // readers load its buffer.
 //
 //   %m = reduce.max %x dims=[1]      the walk meets div, sum, exp, sub, max in this order; all of them ask
-//   for elements %e = exp (sub %x, %m)            (r, c) or rows (r): the axis c of div becomes the inner
-//   axis when sum joins, and the %s = reduce.sum %e dims=[1]      row values m and s are computed once a row.
-//   One group, one kernel. return div %e, %s
+//   %e = exp (sub %x, %m)            for elements (r, c) or rows (r): the axis c of div becomes the inner
+//   %s = reduce.sum %e dims=[1]      axis when sum joins, and the row values m and s are computed once a
+//   return div %e, %s                row. One group, one kernel.
 #include "passes/fusion.h"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 //
 //   updates   of a temporary that nobody reads afterwards lie where it lies: a chain of them is one value
 //   inputs    stay where they are; one that dies may give its memory to an output (checked again at each run)
-//   outputs   have buffers of their own; until its output is written, a buffer hosts intermediates that are
-//   dead by then the rest  share one arena, first fit
+//   outputs   have buffers of their own, which host intermediates that are dead before the output is written
+//   the rest  share one arena, first fit
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Merges adjacent parallel axes that every index runs through as one.
-//   axes i: 4096 parallel, j: 1024 parallel      load x[1024*i + j]     ->     axes i: 4194304 parallel load
-//   x[i]
+//
+//   axes i: 4096 parallel, j: 1024 parallel   load x[1024*i + j]    ->    axes i: 4194304 parallel   load x[i]
 #include "passes/nest.h"
 
 namespace tenon::passes {

@@ -1,9 +1,9 @@
 // Kernel -> loop tree for a CPU: picks the schedule, and holds the simplest one, pointwise.
 //
-//   pointwise, contiguous: phase over chunks of 4096 elements    pointwise, transposed: phase over tiles of
-//   32 x 64, so that
-//     for v in chunk step 4 vectors { ... }                        a cache line read along the other axis is
-//     used up before for v in rest step 1 vector, masked { ... }                  it leaves the cache
+//   pointwise, contiguous: a phase over chunks         pointwise, transposed: a phase over tiles of 32 x 64,
+//   of 4096 elements                                   so that a cache line read along the other axis is
+//     for v in chunk step 4 vectors { ... }            used up before it leaves the cache
+//     for v in rest step 1 vector, masked { ... }
 #include "passes/schedule_cpu.h"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 // in order.
 //
 //   phase columns: parallel (outer, tile)
-//     for b in 0..rows step 256 { block = identity; for r in b..b+256 { block += x[r, tile] }; total += block
-//     }
+//     for b in 0..rows step 256 {
+//       block = identity; for r in b..b+256 { block += x[r, tile] }; total += block }
 #include <algorithm>
 #include <map>
 

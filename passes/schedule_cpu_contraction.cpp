@@ -4,8 +4,8 @@
 //
 //   phase tiles: parallel (batch, row panel, column tile)
 //     pack b[., columns] -> panel[k][columns]         where b is not contiguous along the columns, or large
-//     for i in panel step 6 { acc[6][2 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue;
-//     store }
+//     for i in panel step 6 {
+//       acc[6][2 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue; store }
 #include <algorithm>
 
 #include "passes/schedule_cpu.h"

@@ -3,11 +3,12 @@
 // leave partial results, a second phase folds them, and the row values go through memory to the phases that
 // follow.
 //
-//   phase rows: parallel r                          phase loop0: parallel (r, block)      fold block ->
-//   partial[r, block]
-//     loop 0: 64 lanes, fold -> %max                phase fold0: parallel r               fold partials ->
-//     row values loop 1: ... carried to row[], fold -> %sum    phase loop1: parallel (r, block) ... loop 2:
-//     ... store
+//   rows                                            split
+//   phase rows: parallel r                          phase loop0: parallel (r, block)
+//     loop 0: 64 lanes, fold -> %max                  fold block -> partial[r, block]
+//     loop 1: ... carried to row[], fold -> %sum    phase fold0: parallel r
+//     loop 2: ... store                               fold partials -> row values
+//                                                   phase loop1: parallel (r, block) ...
 #include <algorithm>
 #include <bit>
 #include <map>

@@ -1,13 +1,11 @@
 // Kernel -> loop tree for a GPU: chooses a schedule and lowers maps, that is kernels without reductions.
 //
 //   pointwise   256 threads a block; a thread takes one element, or four neighbours where every store, and
-//   whatever
-//               load can, moves them as one aligned vector:
-//                 if item < s1 { %v = load x[4*item] : f32x4; for l in 0..4 unroll { ... }; store y[4*item] :
-//                 f32x4 }
+//               whatever load can, moves them as one aligned vector:
+//                 if item < s1 {
+//                   %v = load x[4*item] : f32x4; for l in 0..4 unroll { ... }; store y[4*item] : f32x4 }
 //   transpose   some load is contiguous along another axis than the stores: 32x32 tiles pass through shared
-//   memory,
-//               so that both sides of the tile are read and written in rows.
+//               memory, so that both sides of the tile are read and written in rows.
 //
 // Reductions are in schedule_gpu_rows.cpp and schedule_gpu_columns.cpp.
 #include <algorithm>

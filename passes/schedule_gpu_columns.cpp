@@ -5,13 +5,13 @@
 //   columns   a thread takes a column:
 //               if column < s1 {
 //                 total = 0
-//                 for b in 0..s2 step 256 { acc = 0; for e in b..min(b + 256, s2) { acc += x[s3*e + column]
-//                 }; total += acc } store y[column], total
+//                 for b in 0..s2 step 256 {
+//                   acc = 0; for e in b..min(b + 256, s2) { acc += x[s3*e + column] }; total += acc }
+//                 store y[column], total
 //               }
 //   split     few columns, long: a thread takes one block of a column and writes its value to global memory;
-//   in a
-//             second phase a thread takes a column and adds the block values. One such pair for each pass
-//             that reduces.
+//             in a second phase a thread takes a column and adds the block values. One such pair for each
+//             pass that reduces.
 #include "passes/schedule_gpu_reduce.h"
 
 namespace tenon::passes::gpu {

@@ -4,17 +4,14 @@
 // passes over a row (softmax has three) become three shapes of program:
 //
 //   rows, short   one block of the tree a row: a warp takes a row. Up to 1024 elements, what a later pass
-//   needs again
-//                 stays in registers.
-//                   if row < s2 { for j in 0..8 step 2 unroll { for half in 0..2 unroll { ... acc[half] += x
-//                   } } fold }
+//                 needs again stays in registers.
+//                   if row < s2 {
+//                     for j in 0..8 step 2 unroll { for half in 0..2 unroll { ... acc[half] += x } } fold }
 //   rows, long    several blocks of the tree a row: a CUDA block takes a row, its warps take the tree's
-//   blocks in
-//                 turn, and each warp folds all block values, which stand in shared memory.
+//                 blocks in turn, and each warp folds all block values, which stand in shared memory.
 //   split         few rows, very long: a warp takes one block of the tree and writes its value to global
-//   memory; a
-//                 second phase gives each row a warp that folds them. One such pair for each pass that
-//                 reduces.
+//                 memory; a second phase gives each row a warp that folds them. One such pair for each pass
+//                 that reduces.
 #include <algorithm>
 
 #include "passes/schedule_gpu_reduce.h"

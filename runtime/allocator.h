@@ -2,9 +2,10 @@
 // fresh pages cost a kernel three times its run time. Blocks of 2 MB and more lie on 2 MB boundaries, so that
 // huge pages back them.
 //
-//   size classes   multiples of 64 bytes up to 512, then 8 classes to each power of two: the slack is at most
-//   1/8 bounds         live + cached <= the limit, if one is set; cached <= the cache limit, least recently
-//   freed go first failure        the whole cache is freed, one more try, then OutOfMemory
+//   size classes   multiples of 64 bytes up to 512, then 8 classes to each power of two: at most 1/8 is slack
+//   bounds         live + cached <= the limit, if one is set
+//                  cached <= the cache limit: the least recently freed go first
+//   failure        the whole cache is freed, one more try, then OutOfMemory
 #pragma once
 
 #include <array>

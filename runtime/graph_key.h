@@ -2,11 +2,11 @@
 // graphs share exactly when one plan serves both. Not in the key: which buffers the inputs are, and the
 // values of constants, unless a pass could turn them into other code (0, 1, -1 and the fill of a pad).
 //
-//   for each node        op 0..7 | dtype 8..15 | device 16..23 | flags 24..31, then inputs 0..31 | ints
-//   (leaf: rank) 32..63 then                 input numbers, ints, the shape of a leaf, the bits of a constant
-//   that changes the code or
-//                        is the fill of a pad
-//   at the end           the numbers of the roots
+//   for each node   op 0..7 | dtype 8..15 | device 16..23 | flags 24..31
+//                   inputs 0..31 | ints (leaf: rank) 32..63
+//                   input numbers, ints, the shape of a leaf,
+//                   the bits of a constant that changes the code or is the fill of a pad
+//   at the end      the numbers of the roots
 #pragma once
 
 #include <cstdint>

@@ -2,9 +2,9 @@
 //
 //   TENON_THREADS=N          TENON_FUSION=0|1        TENON_SIMPLIFY=0|1     TENON_PLAN_CACHE=0|1
 //   TENON_DISK_CACHE=0|1     TENON_CACHE_DIR=PATH    TENON_CACHE_MAX_MB=N   TENON_VECTOR_BITS=128|256|512
-//   TENON_BACKEND=llvm|interpreter TENON_DUMP=graph,fused,kernel,looptree,llvm,assembly,cuda,passes
-//   TENON_DUMP_DIR=PATH      TENON_PROFILE=FILE      TENON_MEMORY_LIMIT_MB=N  TENON_DONATION=0|1
-//   TENON_VERIFY=0|1         TENON_INLINE_US=N
+//   TENON_DUMP_DIR=PATH      TENON_PROFILE=FILE      TENON_DONATION=0|1     TENON_MEMORY_LIMIT_MB=N
+//   TENON_VERIFY=0|1         TENON_INLINE_US=N       TENON_BACKEND=llvm|interpreter
+//   TENON_DUMP=graph,fused,kernel,looptree,llvm,assembly,cuda,passes
 //
 // A malformed value gives one warning on stderr that names the accepted ones, and the default stands.
 #pragma once

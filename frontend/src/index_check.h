@@ -14,8 +14,8 @@ enum class IndexUse : uint8_t {
   Subscript,  // x[i]         IndexError "index 3 is out of bounds for dimension 0 with size 3", wraps
   Gather,     // gather       Error      "index 3 is out of bounds for dimension 0 with size 3"
   Line,       // index_select IndexError "index out of range in self"
-  Take,  // take         IndexError "out of range: tried to access index 3 on a tensor of 3 elements.", wraps
-  Target,  // nll_loss     IndexError "Target 3 is out of bounds."
+  Take,       // take         IndexError "out of range: tried to access index 3 on a tensor ...", wraps
+  Target,     // nll_loss     IndexError "Target 3 is out of bounds."
 };
 
 // The index as i64, every element in 0..size-1. Throws as `use` says; `dim` is the indexed dim, for the

@@ -1,7 +1,6 @@
 // NumPy's .npz archives: a zip of .npy files. Archives are read and written by libzip.
 //
-//   np.savez("x.npz", a=..., b=...)   ->   entries "a.npy", "b.npy", stored or deflated, zip64 where it must
-//   be
+//   np.savez("x.npz", a=..., b=...)   ->   entries "a.npy", "b.npy": stored or deflated, zip64 where needed
 #include <zip.h>
 #include <memory>
 #include <set>

@@ -2,8 +2,8 @@
 // computed indices.
 //
 //   nearest   x[floor(i * scale)]
-//   linear    x[floor(p)] * (1 - t) + x[floor(p) + 1] * t           p = (i + 1/2) * scale - 1/2, t = its
-//   fraction cubic     four taps around p, Keys' kernel with a = -3/4
+//   linear    x[floor(p)] * (1 - t) + x[floor(p) + 1] * t     p = (i + 1/2) * scale - 1/2, t its fraction
+//   cubic     four taps around p, Keys' kernel with a = -3/4
 #include "resize.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // The table from Python's functions to calls of the C++ API, and how an entry reads its arguments.
 //
-//   t["cumsum"] = [](const Call& c) -> Value { return tenon::cumsum(c.tensor(0), c.integer(1, "dim"),
-//   c.dtype()); };
+//   t["cumsum"] = [](const Call& c) -> Value {
+//     return tenon::cumsum(c.tensor(0), c.integer(1, "dim"), c.dtype());
+//   };
 //
 // WHERE ENTRIES GO: one file a topic, each with a function add_...(Table&) that is declared below and called
 // by call.cpp:
