@@ -362,7 +362,9 @@ constexpr size_t dims_in(std::string_view name) { return at(name[name.size() - 2
               std::string_view padding, IntArrayRef dilation, int64_t groups) {                       \
     return forward(dims_in(#name), #name, input, weight, bias, stride, padding, dilation, groups);    \
   }
-TENON_CONVOLUTIONS(TENON_DEFINE)
+TENON_DEFINE(conv1d)
+TENON_DEFINE(conv2d)
+TENON_DEFINE(conv3d)
 #undef TENON_DEFINE
 #define TENON_DEFINE(name)                                                                               \
   Tensor name(const Tensor& input, const Tensor& weight, const MaybeTensor& bias, IntArrayRef stride,    \
@@ -370,7 +372,9 @@ TENON_CONVOLUTIONS(TENON_DEFINE)
     return backward(dims_in(#name), #name, input, weight, bias, stride, padding, output_padding, groups, \
                     dilation);                                                                           \
   }
-TENON_TRANSPOSED_CONVOLUTIONS(TENON_DEFINE)
+TENON_DEFINE(conv_transpose1d)
+TENON_DEFINE(conv_transpose2d)
+TENON_DEFINE(conv_transpose3d)
 #undef TENON_DEFINE
 
 Tensor convolution(const Tensor& input, const Tensor& weight, const MaybeTensor& bias, IntArrayRef stride,

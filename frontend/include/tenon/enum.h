@@ -31,6 +31,7 @@ TENON_TAGS(TENON_TAG)
 #define TENON_TAG(name) inline constexpr enumtype::k##name k##name{};
 TENON_TAGS(TENON_TAG)
 #undef TENON_TAG
+#undef TENON_TAGS
 
 // One of the given tags.
 template <Tag... allowed>

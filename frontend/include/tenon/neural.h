@@ -17,24 +17,26 @@ namespace Reduction {
 enum Reduction { None, Mean, Sum, END };
 }
 
-// --- convolution: input [N, C, spatial...], weight [O, C/groups, kernel...]; padding "same" or "valid", or
-// numbers
-#define TENON_CONVOLUTIONS(X) X(conv1d) X(conv2d) X(conv3d)
+// --- convolution
+// input [N, C, spatial...], weight [O, C/groups, kernel...], bias [O]; padding "same" or "valid", or numbers.
 #define TENON_DECLARE(name)                                                                           \
   Tensor name(const Tensor& input, const Tensor& weight, const MaybeTensor& bias = {},                \
               IntArrayRef stride = 1, IntArrayRef padding = 0, IntArrayRef dilation = 1,              \
               int64_t groups = 1);                                                                    \
   Tensor name(const Tensor& input, const Tensor& weight, const MaybeTensor& bias, IntArrayRef stride, \
               std::string_view padding, IntArrayRef dilation = 1, int64_t groups = 1);
-TENON_CONVOLUTIONS(TENON_DECLARE)
+TENON_DECLARE(conv1d)
+TENON_DECLARE(conv2d)
+TENON_DECLARE(conv3d)
 #undef TENON_DECLARE
 // The gradient of a convolution as an operator: weight [C, O/groups, kernel...].
-#define TENON_TRANSPOSED_CONVOLUTIONS(X) X(conv_transpose1d) X(conv_transpose2d) X(conv_transpose3d)
 #define TENON_DECLARE(name)                                                                    \
   Tensor name(const Tensor& input, const Tensor& weight, const MaybeTensor& bias = {},         \
               IntArrayRef stride = 1, IntArrayRef padding = 0, IntArrayRef output_padding = 0, \
               int64_t groups = 1, IntArrayRef dilation = 1);
-TENON_TRANSPOSED_CONVOLUTIONS(TENON_DECLARE)
+TENON_DECLARE(conv_transpose1d)
+TENON_DECLARE(conv_transpose2d)
+TENON_DECLARE(conv_transpose3d)
 #undef TENON_DECLARE
 Tensor convolution(const Tensor& input, const Tensor& weight, const MaybeTensor& bias, IntArrayRef stride,
                    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
@@ -115,8 +117,8 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target
                                         int64_t reduction = Reduction::Mean);
 Tensor kl_div(const Tensor& self, const Tensor& target, int64_t reduction = Reduction::Mean,
               bool log_target = false);
-// Class indices in [0, C), read and checked. nll_loss: [C] or [N, C]; nll_loss2d: [N, C, H, W]; nll_loss_nd
-// any.
+// Class indices in [0, C), read and checked. nll_loss: self [C] or [N, C]; nll_loss2d: [N, C, H, W];
+// nll_loss_nd: any of them.
 Tensor nll_loss(const Tensor& self, const Tensor& target, const MaybeTensor& weight = {},
                 int64_t reduction = Reduction::Mean, int64_t ignore_index = -100);
 Tensor nll_loss2d(const Tensor& self, const Tensor& target, const MaybeTensor& weight = {},

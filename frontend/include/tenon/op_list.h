@@ -34,7 +34,7 @@
 #define TENON_ACTIVATIONS(X) \
   X(relu6) X(selu) X(silu) X(mish) X(hardsigmoid) X(hardswish) X(softsign) X(tanhshrink) X(log_sigmoid)
 
-// C++ operators over a tensor and a tensor or number
+// C++ operators over a tensor and a tensor or number; tensor.h alone wants them, and undefines them
 #define TENON_ARITHMETIC_OPERATORS(X) X(+, add) X(-, sub) X(*, mul) X(/, div)
 #define TENON_OTHER_OPERATORS(X) X(%, remainder) X(&, bitwise_and) X(|, bitwise_or) X(^, bitwise_xor)
 #define TENON_COMPARISON_OPERATORS(X) \

@@ -703,12 +703,15 @@ class Tensor {
 TENON_ARITHMETIC_OPERATORS(TENON_OPERATOR)
 TENON_OTHER_OPERATORS(TENON_OPERATOR)
 #undef TENON_OPERATOR
+#undef TENON_ARITHMETIC_OPERATORS
+#undef TENON_OTHER_OPERATORS
 #define TENON_OPERATOR(sign, name, mirrored)                                                  \
   inline Tensor operator sign(const Tensor& a, const Tensor& b) { return tenon::name(a, b); } \
   inline Tensor operator sign(const Tensor& a, const Scalar& b) { return tenon::name(a, b); } \
   inline Tensor operator sign(const Scalar& a, const Tensor& b) { return tenon::mirrored(b, a); }
 TENON_COMPARISON_OPERATORS(TENON_OPERATOR)
 #undef TENON_OPERATOR
+#undef TENON_COMPARISON_OPERATORS
 inline Tensor operator+(const Scalar& a, const Tensor& b) { return tenon::add(b, a); }
 inline Tensor operator-(const Scalar& a, const Tensor& b) { return tenon::rsub(b, a); }
 inline Tensor operator*(const Scalar& a, const Tensor& b) { return tenon::mul(b, a); }

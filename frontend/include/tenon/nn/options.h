@@ -9,6 +9,7 @@
 #include "tenon/enum.h"
 #include "tenon/tensor.h"
 
+// An option with its setter and getters, for option structs of programs too (in LibTorch: TORCH_ARG).
 #define TENON_ARG(T, name)                           \
  public:                                             \
   auto name(const T& new_##name)->decltype(*this) {  \
