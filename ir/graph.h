@@ -116,14 +116,11 @@ inline NodeRef::~NodeRef() {
 }
 
 // --- building
-// ------------------------------------------------------------------------------------------------------- All
-// throw IrError if the operation is malformed (the frontend has checked the user's call with PyTorch's
+// All throw IrError if the operation is malformed (the frontend has checked the user's call with PyTorch's
 // words).
 
-enum class Folding : uint8_t {
-  On,
-  Off
-};  // Off: neither identities nor constants fold; equal nodes are still shared
+// Off: neither identities nor constants fold; equal nodes are still shared.
+enum class Folding : uint8_t { On, Off };
 
 NodeRef make_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload = nullptr,
                    DeviceTag device = 0);  // never shared with another input
@@ -159,9 +156,8 @@ NodeRef dot(const NodeRef& a, const NodeRef& b);
 int64_t live_node_count();  // nodes alive in the process, for leak tests
 
 // --- whole graphs
-// --------------------------------------------------------------------------------------------------- `nodes`
-// holds every node in topological order, operands first: the reachable ones and, for a graph parsed with
-// Folding::Off, dead ones too. `inputs` are the Input nodes in the order of the printed parameters.
+// `nodes` holds every node in topological order, operands first: the reachable ones and, for a graph parsed
+// with Folding::Off, dead ones too. `inputs` are the Input nodes in the order of the printed parameters.
 struct Graph {
   std::string name = "graph";
   std::vector<NodeRef> inputs;

@@ -15,7 +15,7 @@ namespace tenon::passes {
 // What a launch of a tree needs besides its buffers and scalars, for the concrete shapes it was lowered from.
 struct Lowered {
   ir::LoopTree tree;
-  std::string schedule;            // "pointwise", "rows", "columns", "split", "transpose", "contraction"
+  std::string schedule;            // "pointwise", "transpose", "rows", "split", "columns", "scan lines", ...
   std::vector<int64_t> sizes;      // value of each size parameter
   std::vector<double> phase_cost;  // estimated ns of one iteration of each phase, for the parallel grain
   // (out, in) buffers of the kernel that may be the same memory: every element of `in` is read only at the
