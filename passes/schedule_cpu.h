@@ -71,9 +71,10 @@ class ColumnTiles {
   ir::ValueId mask_ = -1;
 };
 
-// How the reductions of a kernel follow each other, or its scans, chunk by chunk. Loop l runs over the inner axes; the reductions in it
-// need only results of loops before it. A value at full level is computed in the first loop that needs it; if
-// later loops need it too it is carried there through memory, unless it is only a load, which is done again.
+// How the reductions of a kernel follow each other, or its scans, chunk by chunk. Loop l runs over the inner
+// axes; the reductions in it need only results of loops before it. A value at full level is computed in the
+// first loop that needs it; if later loops need it too it is carried there through memory, unless it is only a
+// load, which is done again.
 struct ReduceLoops {
   int loops = 0;
   std::vector<int> available;  // by instruction: how many loops must be over before it is known

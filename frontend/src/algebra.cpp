@@ -278,9 +278,9 @@ Tensor diff(const Tensor& x, int64_t n, int64_t dim, const optional<Tensor>& pre
   check(n >= 0, "order must be non-negative but got ", n);
   dim = wrap_dim(dim, x.dim());
   std::vector<Tensor> parts;
-  if (prepend && prepend->defined()) parts.push_back(*prepend);
+  if (given(prepend)) parts.push_back(*prepend);
   parts.push_back(x);
-  if (append && append->defined()) parts.push_back(*append);
+  if (given(append)) parts.push_back(*append);
   Tensor result = parts.size() == 1 ? x : cat(parts, dim);
   if (n == 0) return clone(result);
   for (int64_t i = 0; i < n && result.size(dim) > 0; ++i) {
@@ -308,7 +308,7 @@ Tensor cov(const Tensor& x, int64_t correction, const optional<Tensor>& fweights
   const int64_t count = rows.size(1);
   Tensor weights;
   for (const auto* w : {&fweights, &aweights}) {
-    if (!*w || !(*w)->defined()) continue;
+    if (!given(*w)) continue;
     const char* name = w == &fweights ? "fweights" : "aweights";
     check((*w)->dim() <= 1, "cov(): expected ", name, " to have one or fewer dimensions but got ", name,
           " with ", (*w)->dim(), " dimensions");
@@ -324,7 +324,7 @@ Tensor cov(const Tensor& x, int64_t correction, const optional<Tensor>& fweights
   const Tensor weighted = weights.defined() ? mul(v, weights.to(type)) : v;
   const Tensor centred = sub(v, div(sum(weighted, 1, true), total));
   Tensor factor = sub(total, correction);
-  if (aweights && aweights->defined() && correction != 0)
+  if (given(aweights) && correction != 0)
     factor = sub(total, div(mul(sum(mul(weights.to(type), aweights->to(type))), correction), total));
   const Tensor scaled = weights.defined() ? mul(centred, weights.to(type)) : centred;
   return squeeze(div(mm(centred, t(scaled)), clamp_min(factor, 0)));

@@ -190,7 +190,7 @@ Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& 
 Tensor linear(const Tensor& input, const Tensor& weight, const optional<Tensor>& bias) {
   check(weight.dim() <= 2, "linear(): weight must be at most 2-dimensional, got ", weight.dim(), "D");
   check(input.scalar_type() == weight.scalar_type(), "mat1 and mat2 must have the same dtype");
-  if (!bias || !bias->defined()) return matmul(input, t(weight));
+  if (!given(bias)) return matmul(input, t(weight));
   const int64_t rank = input.dim();
   GradScope scope(rank == 2   ? "AddmmBackward0"
                   : rank == 3 ? "ViewBackward0"

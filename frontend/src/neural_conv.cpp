@@ -18,8 +18,6 @@ namespace {
 
 constexpr size_t at(int64_t i) { return static_cast<size_t>(i); }
 
-bool given(const MaybeTensor& t) { return t && t->defined(); }
-
 // "(4 x 4)"
 std::string times(const Dims& sizes) {
   std::string out;

@@ -14,8 +14,6 @@
 namespace tenon {
 namespace {
 
-bool given(const MaybeTensor& t) { return t && t->defined(); }
-
 }  // namespace
 
 // --- distances

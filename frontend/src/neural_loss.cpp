@@ -15,8 +15,6 @@
 namespace tenon {
 namespace {
 
-bool given(const MaybeTensor& t) { return t && t->defined(); }
-
 Tensor reduced(const Tensor& loss, int64_t reduction) {
   check(reduction >= Reduction::None && reduction < Reduction::END, reduction,
         " is not a valid value for reduction");

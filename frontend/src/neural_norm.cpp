@@ -10,8 +10,6 @@
 namespace tenon {
 namespace {
 
-bool given(const MaybeTensor& t) { return t && t->defined(); }
-
 struct Moments {
   Expr mean, variance;  // the reduced dims are kept
 };

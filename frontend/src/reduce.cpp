@@ -368,7 +368,7 @@ Tensor layer_norm(const Tensor& x, IntArrayRef normalized_shape, const optional<
                      "], but got input of size", x.sizes()));
   }
   for (const auto* affine : {&weight, &bias}) {
-    check(!*affine || !(*affine)->defined() || (*affine)->sizes() == normalized_shape, "Expected ",
+    check(!given(*affine) || (*affine)->sizes() == normalized_shape, "Expected ",
           affine == &weight ? "weight" : "bias", " to be of same shape as normalized_shape, but got ",
           affine == &weight ? "weight" : "bias", " of shape ", *affine ? (*affine)->sizes() : IntArrayRef(),
           " and normalized_shape = ", normalized_shape);
@@ -378,8 +378,8 @@ Tensor layer_norm(const Tensor& x, IntArrayRef normalized_shape, const optional<
   const Moments m = moments(x, dims, 0);
   const Expr v = formula_operand(x, x.scalar_type());
   Expr y = (v - broadcast(m.mean, v.shape())) * broadcast(1.0 / sqrt(m.variance + eps), v.shape());
-  if (weight && weight->defined()) y = y * broadcast(formula_operand(*weight, x.scalar_type()), v.shape());
-  if (bias && bias->defined()) y = y + broadcast(formula_operand(*bias, x.scalar_type()), v.shape());
+  if (given(weight)) y = y * broadcast(formula_operand(*weight, x.scalar_type()), v.shape());
+  if (given(bias)) y = y + broadcast(formula_operand(*bias, x.scalar_type()), v.shape());
   return record_as(y, x.scalar_type());
 }
 

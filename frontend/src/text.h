@@ -1,4 +1,4 @@
-// Small helpers of the checks at the front of every operation: building messages and normalising dims.
+// Small helpers of the checks at the front of every operation: messages, optional arguments, dims.
 #pragma once
 
 #include <sstream>
@@ -22,6 +22,9 @@ void check(bool condition, const Parts&... parts) {
   if (!condition) [[unlikely]]
     throw Exception(text(parts...));
 }
+
+// Of an optional argument: absent and undefined mean the same.
+inline bool given(const optional<Tensor>& tensor) { return tensor && tensor->defined(); }
 
 // -rank <= dim < rank, made non-negative; a 0-dim tensor counts as rank 1. IndexError otherwise.
 int64_t wrap_dim(int64_t dim, int64_t rank);

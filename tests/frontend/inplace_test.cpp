@@ -3,33 +3,16 @@
 #include <tenon/tenon.h>
 
 #include <doctest/doctest.h>
-#include <functional>
 
 #include "frontend/golden.h"
+#include "frontend/values.h"
 
 using namespace tenon;
 using indexing::None;
 using indexing::Slice;
-
-namespace {
-
-using Values = std::vector<double>;
-Values values(const Tensor& x) {
-  const Tensor copy = x.to(kDouble).contiguous().clone();
-  const auto* data = copy.data_ptr<double>();
-  return {data, data + copy.numel()};
-}
-
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
-}  // namespace
+using test::error_of;
+using test::Values;
+using test::values;
 
 TEST_CASE("in place: aliases see a write, pending readers do not") {
   Tensor x = arange(9.).reshape({3, 3});

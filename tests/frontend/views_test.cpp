@@ -2,29 +2,17 @@
 #include <tenon/tenon.h>
 
 #include <doctest/doctest.h>
-#include <functional>
+
+#include "frontend/values.h"
 
 using namespace tenon;
 using indexing::None;
 using indexing::Slice;
+using test::error_of;
+using test::Values;
+using test::values;
 
 namespace {
-
-std::vector<double> values(const Tensor& x) {
-  const Tensor copy = x.to(kDouble).contiguous().clone();
-  const auto* data = copy.data_ptr<double>();
-  return {data, data + copy.numel()};
-}
-using Values = std::vector<double>;
-
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 Tensor box() { return arange(24.).reshape({2, 3, 4}); }
 
