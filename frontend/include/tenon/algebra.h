@@ -22,10 +22,10 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
 Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1,
               const Scalar& alpha = 1);
 Tensor chain_matmul(TensorList matrices);
-Tensor cross(const Tensor& self, const Tensor& other,
-             optional<int64_t> dim = nullopt);  // the first dim of size 3
+// Along the given dim, which must have size 3; without one, the first that has.
+Tensor cross(const Tensor& self, const Tensor& other, optional<int64_t> dim = nullopt);
 Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim = -1);
-Tensor cartesian_prod(TensorList tensors);
+Tensor cartesian_prod(TensorList tensors);  // of vectors: [product of their sizes, vectors]
 
 // --- diagonals and triangles
 Tensor diag(const Tensor& self, int64_t diagonal = 0);  // vector -> matrix, matrix -> a copy of its diagonal
@@ -34,8 +34,8 @@ Tensor diagflat(const Tensor& self, int64_t offset = 0);
 Tensor trace(const Tensor& self);
 Tensor tril(const Tensor& self, int64_t diagonal = 0);
 Tensor triu(const Tensor& self, int64_t diagonal = 0);
-Tensor tril_indices(int64_t row, int64_t col, int64_t offset = 0,
-                    const TensorOptions& options = kLong);  // [2, count]
+// Rows and columns of the places in a triangle, row by row: [2, count].
+Tensor tril_indices(int64_t row, int64_t col, int64_t offset = 0, const TensorOptions& options = kLong);
 Tensor triu_indices(int64_t row, int64_t col, int64_t offset = 0, const TensorOptions& options = kLong);
 Tensor block_diag(TensorList tensors);
 
@@ -45,18 +45,21 @@ Tensor repeat_interleave(const Tensor& self, int64_t repeats, optional<int64_t> 
 // The size of the result depends on `repeats`, which is evaluated.
 Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, optional<int64_t> dim = nullopt,
                          optional<int64_t> output_size = nullopt);
-Tensor repeat_interleave(const Tensor& repeats,
-                         optional<int64_t> output_size = nullopt);  // 0 repeats[0] times, 1 ...
-Tensor sum_to_size(const Tensor& self, IntArrayRef size);           // the inverse of expanding
+// 0 repeats[0] times, 1 repeats[1] times, ...
+Tensor repeat_interleave(const Tensor& repeats, optional<int64_t> output_size = nullopt);
+Tensor sum_to_size(const Tensor& self, IntArrayRef size);  // the inverse of expanding
 Tensor diff(const Tensor& self, int64_t n = 1, int64_t dim = -1, const optional<Tensor>& prepend = nullopt,
             const optional<Tensor>& append = nullopt);
 
 // --- statistics
 Tensor nanmean(const Tensor& self, OptionalIntArrayRef dim = nullopt, bool keepdim = false,
                optional<ScalarType> dtype = nullopt);
+// Rows are variables, columns observations, weighted by counts (fweights, integers) and by importance: a
+// [variables, variables] matrix.
 Tensor cov(const Tensor& self, int64_t correction = 1, const optional<Tensor>& fweights = nullopt,
-           const optional<Tensor>& aweights = nullopt);  // rows are variables
+           const optional<Tensor>& aweights = nullopt);
 Tensor corrcoef(const Tensor& self);
+// The area under y at points dx apart, or at x.
 Tensor trapezoid(const Tensor& y, const Scalar& dx = 1, int64_t dim = -1);
 Tensor trapezoid(const Tensor& y, const Tensor& x, int64_t dim = -1);
 Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p = 2);

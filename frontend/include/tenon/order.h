@@ -26,6 +26,7 @@ std::tuple<Tensor, Tensor> sort(const Tensor& self, optional<bool> stable, int64
 Tensor argsort(const Tensor& self, int64_t dim = -1, bool descending = false);
 Tensor argsort(const Tensor& self, bool stable, int64_t dim, bool descending = false);
 Tensor msort(const Tensor& self);  // along dim 0
+// The k largest (or smallest) values in order, and their indices.
 std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim = -1, bool largest = true,
                                 bool sorted = true);
 // The k-th smallest, counted from 1.
@@ -36,8 +37,8 @@ Tensor nanmedian(const Tensor& self);  // of what is not nan
 std::tuple<Tensor, Tensor> nanmedian(const Tensor& self, int64_t dim, bool keepdim = false);
 // The smallest of the most frequent values, and the index of its last occurrence.
 std::tuple<Tensor, Tensor> mode(const Tensor& self, int64_t dim = -1, bool keepdim = false);
-// q in [0, 1]; a 1-d q gives the result a first dim. `interpolation`: linear, lower, higher, midpoint,
-// nearest.
+// q in [0, 1]; a 1-d q gives the result a first dim. `interpolation` between two elements: linear, lower,
+// higher, midpoint, nearest.
 Tensor quantile(const Tensor& self, double q, optional<int64_t> dim = nullopt, bool keepdim = false,
                 std::string_view interpolation = "linear");
 Tensor quantile(const Tensor& self, const Tensor& q, optional<int64_t> dim = nullopt, bool keepdim = false,

@@ -1,5 +1,6 @@
 // Results into a tensor that is there: name_out(out, operands...). `out` takes the result's shape (an out of
-// another shape is resized) and keeps its dtype, to which the result's type must be castable.
+// another shape is resized) and keeps its dtype, to which the result's type must be castable. Error if out or
+// the result requires grad.
 #pragma once
 
 #include "tenon/algebra.h"

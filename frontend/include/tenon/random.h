@@ -29,8 +29,8 @@ Tensor randperm(int64_t n, const TensorOptions& options = kLong);
 Tensor randperm(int64_t n, const optional<Generator>& generator, const TensorOptions& options = kLong);
 
 // --- draws that depend on tensors: those whose checks need values evaluate them
-Tensor bernoulli(const Tensor& self,
-                 const optional<Generator>& generator = nullopt);  // 1 with probability self
+// 1 with probability self, which must lie in [0, 1], or p.
+Tensor bernoulli(const Tensor& self, const optional<Generator>& generator = nullopt);
 Tensor bernoulli(const Tensor& self, double p, const optional<Generator>& generator = nullopt);
 Tensor normal(const Tensor& mean, double std = 1, const optional<Generator>& generator = nullopt);
 Tensor normal(double mean, const Tensor& std, const optional<Generator>& generator = nullopt);

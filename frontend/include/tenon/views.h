@@ -17,6 +17,7 @@ using TensorList = ArrayRef<Tensor>;
 // before.
 Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride,
                   optional<int64_t> storage_offset = nullopt);
+// The diagonal of two dims as the last dim; offset > 0 lies above the main one. Error if the dims are one.
 Tensor diagonal(const Tensor& self, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);
 Tensor moveaxis(const Tensor& self, IntArrayRef source, IntArrayRef destination);
 Tensor swapdims(const Tensor& self, int64_t dim0, int64_t dim1);
@@ -29,13 +30,14 @@ Tensor resolve_conj(const Tensor& self);
 std::vector<Tensor> tensor_split(const Tensor& self, int64_t sections, int64_t dim = 0);
 std::vector<Tensor> tensor_split(const Tensor& self, IntArrayRef indices, int64_t dim = 0);
 std::vector<Tensor> tensor_split(const Tensor& self, const Tensor& indices_or_sections, int64_t dim = 0);
-std::vector<Tensor> hsplit(const Tensor& self,
-                           int64_t sections);  // of equal size, along dim 1 (0 of a vector)
+// The same along dim 1 (0 of a vector), 0 and 2; sections must divide the size.
+std::vector<Tensor> hsplit(const Tensor& self, int64_t sections);
 std::vector<Tensor> hsplit(const Tensor& self, IntArrayRef indices);
-std::vector<Tensor> vsplit(const Tensor& self, int64_t sections);  // along dim 0
+std::vector<Tensor> vsplit(const Tensor& self, int64_t sections);
 std::vector<Tensor> vsplit(const Tensor& self, IntArrayRef indices);
-std::vector<Tensor> dsplit(const Tensor& self, int64_t sections);  // along dim 2
+std::vector<Tensor> dsplit(const Tensor& self, int64_t sections);
 std::vector<Tensor> dsplit(const Tensor& self, IntArrayRef indices);
+// chunk, split and split_with_sizes.
 std::vector<Tensor> unsafe_chunk(const Tensor& self, int64_t chunks, int64_t dim = 0);
 std::vector<Tensor> unsafe_split(const Tensor& self, int64_t split_size, int64_t dim = 0);
 std::vector<Tensor> unsafe_split_with_sizes(const Tensor& self, IntArrayRef split_sizes, int64_t dim = 0);
@@ -46,7 +48,7 @@ std::vector<Tensor> atleast_1d(TensorList tensors);
 std::vector<Tensor> atleast_2d(TensorList tensors);
 std::vector<Tensor> atleast_3d(TensorList tensors);
 
-// A copy of self in which that part is src.
+// A copy of self in which that part is src, which must have its shape.
 Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index);
 Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim = 0,
                      optional<int64_t> start = nullopt, optional<int64_t> end = nullopt, int64_t step = 1);
