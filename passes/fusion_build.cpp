@@ -74,6 +74,13 @@ class Build {
     return result;
   }
 
+  // The place in the buffer of a node. Merged axes can leave a form, like (r / 3 + r mod 3) / 2, whose bounds are seen
+  // too wide; the remainder by the buffer's size is the same place and shows that it is inside.
+  Index place_in(const Node& node, const Map& map) const {
+    const Index place = renumber(ir::flatten(map, node.shape()));
+    return place.bounds().hi < node.numel() ? place : ir::floor_mod(place, node.numel());
+  }
+
   Level level_of(const Index& index) const {
     for (int a : index.axes()) {
       AxisKind kind = result_.kernel.axes[static_cast<size_t>(a)].kind;
@@ -120,7 +127,8 @@ class Build {
       map = through_view(*node, map);
       node = node->inputs()[0];
     }
-    if (auto it = value_.find(node); it != value_.end() && group_.find(node)->map == map) return it->second;
+    // All readers in the group ask for the same element, though merged axes may spell its place in two ways.
+    if (auto it = value_.find(node); it != value_.end()) return it->second;
     if (node->op() == Op::Const) return guarded(scalar(node), guards, otherwise);
     if (node->op() == Op::Iota) {
       Index index = renumber(map[static_cast<size_t>(node->ints()[0])]);
@@ -128,7 +136,7 @@ class Build {
     }
     if (is_empty_reduce(*node))
       return guarded(builder_.constant(ir::reduce_identity(node->op(), node->dtype())), guards, otherwise);
-    Index index = renumber(ir::flatten(map, node->shape()));
+    Index index = guards.empty() ? place_in(*node, map) : renumber(ir::flatten(map, node->shape()));
     Level level = level_of(index);
     for (const Guard& g : guards) level = std::max(level, level_of(g.value));
     if (node == updated_ && index == place_ && guards.empty() && group_.inner.empty()) {

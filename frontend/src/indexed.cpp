@@ -2,8 +2,6 @@
 // PyTorch takes a 1-d index for a whole dim, the index is repeated along the other dims, which costs nothing.
 #include "tenon/indexed.h"
 
-#include <cmath>
-
 #include "expr.h"
 #include "grad.h"
 #include "index_check.h"
@@ -100,9 +98,14 @@ Op scatter_op(std::string_view reduce) {
   return Op::ScatterMul;
 }
 
-// What a scatter leaves alone of a place that it writes to: nothing, if self is not included.
-double start_of(Op op) {
-  return op == Op::ScatterMul ? 1 : op == Op::ScatterMax ? -HUGE_VAL : op == Op::ScatterMin ? HUGE_VAL : 0;
+// What the first write to a place is combined with, if self is not included.
+Scalar start_of(Op op, ScalarType type) {
+  const Op reduction = op == Op::ScatterMul   ? Op::Prod
+                       : op == Op::ScatterMax ? Op::ReduceMax
+                       : op == Op::ScatterMin ? Op::ReduceMin
+                                              : Op::Sum;
+  const ir::Constant start = ir::reduce_identity(reduction, ir_type(type));
+  return isFloatingType(type) ? Scalar(ir::to_double(start)) : Scalar(ir::to_int64(start));
 }
 
 // --- an index for a whole dim (index_select, index_add, ...)
@@ -223,12 +226,13 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, optional<int64_
         "torch.take_along_dim(): input and indices should have the same number of dimensions, but got ",
         self.dim(), " dimensions for input, and ", indices.dim(), " dimensions for indices");
   const int64_t d = wrap_dim(*dim, self.dim());
+  const int64_t length = self.size(d), count = indices.size(d);  // throws if there are no dims
   std::vector<int64_t> self_sizes = self.sizes().vec(), index_sizes = indices.sizes().vec();
   self_sizes[at(d)] = index_sizes[at(d)] = 1;
   const Dims shape = broadcast_shape(self_sizes, index_sizes);
   Dims self_shape = shape, index_shape = shape;
-  self_shape[at(d)] = self.size(d);
-  index_shape[at(d)] = indices.size(d);
+  self_shape[at(d)] = length;
+  index_shape[at(d)] = count;
   return gather(self.broadcast_to(ref(self_shape)), d, indices.broadcast_to(ref(index_shape)));
 }
 
@@ -295,8 +299,9 @@ Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, cons
                                         : Op::ScatterMin;
   check(op != Op::ScatterMin || reduce == "amin",
         "reduce argument must be either sum, prod, mean, amax or amin, got ", reduce);
-  const Tensor start =
-      include_self ? self : scattered(Op::Scatter, "scatter_reduce", self, dim, index, Scalar(start_of(op)));
+  const Tensor start = include_self ? self
+                                    : scattered(Op::Scatter, "scatter_reduce", self, dim, index,
+                                                start_of(op, self.scalar_type()));
   const Tensor result = scattered(op, "scatter_reduce", start, dim, index, src);
   if (!mean) return result;
   const Tensor base = include_self

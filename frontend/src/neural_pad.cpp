@@ -51,6 +51,12 @@ NodeRef extended(const NodeRef& x, size_t dim, int64_t low, int64_t high, Mode m
   return parts.size() == 1 ? x : ir::cat(parts, static_cast<int64_t>(dim));
 }
 
+// x without the elements that negative padding takes away.
+NodeRef cropped(const NodeRef& x, size_t dim, int64_t low, int64_t high) {
+  const int64_t start = std::max<int64_t>(-low, 0), stop = x->shape()[dim] - std::max<int64_t>(-high, 0);
+  return part(x, dim, start, stop - start);
+}
+
 void check_room(const Tensor& x, IntArrayRef pad, size_t pair, int64_t dim, Mode mode) {
   const int64_t size = x.size(dim), low = pad[2 * pair], high = pad[2 * pair + 1];
   if (mode == Mode::Reflect) {
@@ -58,7 +64,8 @@ void check_room(const Tensor& x, IntArrayRef pad, size_t pair, int64_t dim, Mode
           ": Padding size should be less than the corresponding input dimension, but got: padding (", low,
           ", ", high, ") at dimension ", dim, " of input ", x.sizes());
   } else if (mode == Mode::Circular) {
-    check(low <= size && high <= size, "Padding value causes wrapping around more than once.");
+    const int64_t kept = std::max<int64_t>(size + std::min<int64_t>(low, 0) + std::min<int64_t>(high, 0), 0);
+    check(low <= kept && high <= kept, "Padding value causes wrapping around more than once.");
   }
   check(size > 0 || (low <= 0 && high <= 0),
         "Expected input with possible batch dimension and non-zero sizes, but got ", x.sizes());
@@ -73,23 +80,20 @@ Tensor pad_inside(const Tensor& x, IntArrayRef pad, Mode mode) {
   check(pad.size() % 2 == 0, "Padding length must be divisible by 2");
   check(static_cast<int64_t>(pairs) <= x.dim(), "Padding length too large");
   check_extents(pad, "padding");
-  Tensor inner = x;
-  for (size_t i = 0; i < pairs; ++i) {
-    const int64_t dim = x.dim() - 1 - static_cast<int64_t>(i), low = pad[2 * i], high = pad[2 * i + 1],
-                  size = x.size(dim);
-    check_room(x, pad, i, dim, mode);
-    if (low >= 0 && high >= 0) continue;  // negative padding crops
-    const int64_t start = std::min(std::max<int64_t>(-low, 0), size);
-    inner = narrow(inner, dim, start, std::max<int64_t>(size - start - std::max<int64_t>(-high, 0), 0));
-  }
   Dims shape = dims_of(x.sizes());
-  for (size_t i = 0; i < pairs; ++i) shape[shape.size() - 1 - i] += pad[2 * i] + pad[2 * i + 1];
-  if (checked_numel(ref(shape)) == 0 || inner.numel() == 0)
+  for (size_t i = 0; i < pairs; ++i) {
+    check_room(x, pad, i, x.dim() - 1 - static_cast<int64_t>(i), mode);
+    shape[shape.size() - 1 - i] += pad[2 * i] + pad[2 * i + 1];
+  }
+  if (checked_numel(ref(shape)) == 0)
     return record(ir::make_const(ir::constant(ir_type(x.scalar_type()), int64_t{0}), shape));
-  NodeRef y = node_of(inner);
+  NodeRef y = node_of(x);
   for (size_t i = 0; i < pairs; ++i) {
     const size_t dim = shape.size() - 1 - i;
-    y = extended(y, dim, std::max<int64_t>(pad[2 * i], 0), std::max<int64_t>(pad[2 * i + 1], 0), mode);
+    const int64_t low = pad[2 * i], high = pad[2 * i + 1];
+    if (mode == Mode::Circular) y = cropped(y, dim, low, high);  // what is left goes round
+    y = extended(y, dim, std::max<int64_t>(low, 0), std::max<int64_t>(high, 0), mode);
+    if (mode != Mode::Circular) y = cropped(y, dim, low, high);
   }
   return record(y);
 }
