@@ -237,10 +237,10 @@ Tensor repeat_interleave(const Tensor& repeats, optional<int64_t> output_size) {
   }
   check(!output_size || *output_size == total, "allocated size does not match required size");
   checked_numel(total);
-  std::vector<int64_t> index;
-  index.reserve(at(total));
-  for (int64_t i = 0; i < dense.numel(); ++i) index.insert(index.end(), at(counts[i]), i);
-  return tensor(index, repeats.scalar_type());
+  auto buffer = allocate_buffer(at(total) * sizeof(int64_t));
+  auto* index = static_cast<int64_t*>(buffer->data());
+  for (int64_t i = 0; i < dense.numel(); ++i) index = std::fill_n(index, counts[i], i);
+  return tensor_from_buffer(DType::I64, total, std::move(buffer)).to(repeats.scalar_type());
 }
 
 Tensor repeat_interleave(const Tensor& x, const Tensor& repeats, optional<int64_t> dim,

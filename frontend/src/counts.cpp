@@ -201,6 +201,7 @@ Tensor bincount(const Tensor& self, const optional<Tensor>& weights, int64_t min
 Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
   GradScope scope("HistcBackward0", self);
   check(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins);
+  checked_numel(IntArrayRef(bins));
   check(self.is_floating_point() && !ir::is_half(ir_type(self.scalar_type())),
         "\"histogram_cpu\" not implemented for '", self.scalar_type(), "'");
   double lo = min.toDouble(), hi = max.toDouble();

@@ -209,6 +209,7 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const Ten
   const ScalarType type = options.dtype();
   check_options(options, type);
   if (steps == 0) return zeros({0}, options);
+  checked_numel(IntArrayRef(steps));
   const Dims shape{steps};
   const DType inner = isFloatingType(type) ? formula_type(ir_type(type)) : DType::F64;
   const auto rounded = [&](double v) { return ir::to_double(ir::constant(inner, v)); };
