@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "expr.h"
@@ -132,6 +133,17 @@ Tensor triangle(const Tensor& x, int64_t diagonal, F keeps) {
   return record(select(keep, v, number(v, Scalar(0))).node);
 }
 
+// How many elements of a [rows, columns] matrix have column < row + bound.
+int64_t count_below(int64_t rows, int64_t columns, int64_t bound) {
+  using Wide = __int128;
+  const Wide first = std::clamp<Wide>(-Wide{bound}, 0, rows);              // row with such a column, but one
+  const Wide full = std::clamp<Wide>(Wide{columns} - bound, first, rows);  // first row with all of them
+  const Wide growing = (full - first) * (first + full - 1 + 2 * Wide{bound}) / 2;  // row + bound, row by row
+  const Wide count = growing + (rows - full) * columns;
+  check(count <= std::numeric_limits<int64_t>::max() / 16, "numel: integer multiplication overflow");
+  return static_cast<int64_t>(count);
+}
+
 // Pairs (row, column) of a [rows, columns] matrix that lie in the triangle, in row-major order.
 Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lower,
                         const TensorOptions& options) {
@@ -139,20 +151,23 @@ Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lowe
   check(columns >= 0, "col must be non-negative, got", columns);
   check(!options.has_dtype() || options.dtype() == kLong || options.dtype() == kInt, '"',
         lower ? "tril" : "triu", "_indices\" not implemented for '", options.dtype().toScalarType(), "'");
-  std::vector<int64_t> row, column;
   const int64_t far = std::clamp(offset, -kFar, kFar);
-  for (int64_t i = 0; i < rows; ++i) {
+  const int64_t count = lower ? count_below(rows, columns, far + 1)
+                              : count_below(rows, columns, kFar) - count_below(rows, columns, far);
+  const auto buffer = allocate_buffer(static_cast<size_t>(count) * 2 * sizeof(int64_t));
+  auto* row = static_cast<int64_t*>(buffer->data());
+  int64_t* column = row + count;
+  for (int64_t i = lower ? std::clamp<int64_t>(-far, 0, rows) : 0; i < rows; ++i) {  // rows that have some
     const int64_t from = lower ? 0 : std::clamp<int64_t>(i + far, 0, columns);
     const int64_t to = lower ? std::clamp<int64_t>(i + far + 1, 0, columns) : columns;
+    if (from == to) break;  // none from here on
     for (int64_t j = from; j < to; ++j) {
-      row.push_back(i);
-      column.push_back(j);
+      *row++ = i;
+      *column++ = j;
     }
   }
-  const auto count = static_cast<int64_t>(row.size());
-  row.insert(row.end(), column.begin(), column.end());
-  return tensor(row, options.dtype(options.has_dtype() ? options.dtype().toScalarType() : kLong))
-      .reshape({2, count});
+  return tensor_from_buffer(DType::I64, {2, count}, buffer)
+      .to(options.dtype(options.has_dtype() ? options.dtype().toScalarType() : kLong));
 }
 
 }  // namespace

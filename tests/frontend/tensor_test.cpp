@@ -315,3 +315,32 @@ TEST_CASE("nothing leaks") {
   }
   CHECK(ir::live_node_count() == before);
 }
+
+TEST_CASE("indices of triangles, wherever the diagonal lies") {
+  for (int64_t rows : {0, 1, 3, 5}) {
+    for (int64_t columns : {0, 1, 4}) {
+      for (int64_t offset = -7; offset < 8; ++offset) {
+        CAPTURE(rows);
+        CAPTURE(columns);
+        CAPTURE(offset);
+        const Tensor ones = tenon::ones({rows, columns});
+        CHECK(tenon::equal(tenon::tril_indices(rows, columns, offset), ones.tril(offset).nonzero().t()));
+        CHECK(tenon::equal(tenon::triu_indices(rows, columns, offset), ones.triu(offset).nonzero().t()));
+      }
+    }
+  }
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  CHECK_THROWS_AS(tenon::tril_indices(most, most, 0), tenon::Error);
+  CHECK(tenon::equal(tenon::triu_indices(int64_t{1} << 50, 2, 0), tenon::tensor({{0, 0, 1}, {0, 1, 1}})));
+}
+
+TEST_CASE("methods of matrices are the functions") {
+  const Tensor m = tenon::arange(1., 10.).reshape({3, 3});
+  CHECK(m.trace().item<double>() == 15);
+  CHECK(tenon::equal(m.tril(), tenon::tril(m)));
+  CHECK(tenon::equal(m.diag(1), tenon::tensor({2., 6.})));
+  CHECK(tenon::equal(m.rot90(2), m.flip({0, 1})));
+  CHECK(tenon::equal(m.sum_to_size({1, 3}), m.sum({0}, true)));
+  CHECK(tenon::equal(m[0].repeat_interleave(2), tenon::tensor({1., 1., 2., 2., 3., 3.})));
+  CHECK(tenon::equal(m.select_scatter(m[2], 0, 0)[0], m[2]));
+}

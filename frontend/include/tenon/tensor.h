@@ -685,6 +685,32 @@ class Tensor {
     return tenon::masked_scatter(*this, mask, source);
   }
 
+  // --- matrices and their parts: algebra.h, views.h
+  Tensor tril(int64_t diagonal = 0) const;
+  Tensor triu(int64_t diagonal = 0) const;
+  Tensor diag(int64_t diagonal = 0) const;
+  Tensor diag_embed(int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1) const;
+  Tensor diagflat(int64_t offset = 0) const;
+  Tensor trace() const;
+  Tensor kron(const Tensor& other) const;
+  Tensor inner(const Tensor& other) const;
+  Tensor vdot(const Tensor& other) const;
+  Tensor ger(const Tensor& vec2) const;
+  Tensor addr(const Tensor& vec1, const Tensor& vec2, const Scalar& beta = 1, const Scalar& alpha = 1) const;
+  Tensor cross(const Tensor& other, optional<int64_t> dim = nullopt) const;
+  Tensor dist(const Tensor& other, const Scalar& p = 2) const;
+  Tensor corrcoef() const;
+  Tensor nanmean(OptionalIntArrayRef dim = nullopt, bool keepdim = false,
+                 optional<ScalarType> dtype = nullopt) const;
+  Tensor rot90(int64_t k = 1, IntArrayRef dims = {0, 1}) const;
+  Tensor repeat_interleave(int64_t repeats, optional<int64_t> dim = nullopt) const;
+  Tensor repeat_interleave(const Tensor& repeats, optional<int64_t> dim = nullopt) const;
+  Tensor sum_to_size(IntArrayRef size) const;
+  Tensor select_scatter(const Tensor& src, int64_t dim, int64_t index) const;
+  Tensor slice_scatter(const Tensor& src, int64_t dim = 0, optional<int64_t> start = nullopt,
+                       optional<int64_t> end = nullopt, int64_t step = 1) const;
+  Tensor diagonal_scatter(const Tensor& src, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) const;
+
   // For Tenon's own sources.
   explicit Tensor(TensorImpl* impl, bool add_reference = true) noexcept : impl_(impl) {
     if (impl_ && add_reference) detail::retain(impl_);
