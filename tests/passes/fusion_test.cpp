@@ -9,17 +9,22 @@
 namespace tenon::passes {
 namespace {
 
-FusionResult fuse_text(const std::string& text, bool enabled = true) {
-  ir::Graph graph = ir::parse_graph(text);
+struct Fused : FusionResult {
+  ir::Graph graph;  // keeps the nodes that the kernels name
+};
+
+Fused fuse_text(const std::string& text, bool enabled = true) {
   FusionOptions options;
   options.enabled = enabled;
-  FusionResult result = fuse(graph.outputs, options);
+  Fused result;
+  result.graph = ir::parse_graph(text);
+  static_cast<FusionResult&>(result) = fuse(result.graph.outputs, options);
   for (const FusedKernel& k : result.kernels) {
     ir::verify(k.kernel);
     std::string printed = ir::print(k.kernel);
     CHECK(ir::print(ir::parse_kernel(printed)) == printed);
   }
-  return result;  // its nodes are gone with the graph
+  return result;
 }
 
 size_t count(const std::string& body, const std::string& inputs = "%x: f32[64,256]") {
@@ -38,7 +43,7 @@ const std::string kSoftmax = R"(
 )";
 
 TEST_CASE("a scan takes in what stands before and after it") {
-  FusionResult result = fuse_text(R"(graph @g(%x: f32[64,256]) {
+  Fused result = fuse_text(R"(graph @g(%x: f32[64,256]) {
   %0 = exp %x : f32[64,256]
   %1 = scan.sum %0 dim=1 : f32[64,256]
   %2 = scan.max %1 dim=1 : f32[64,256]
@@ -108,7 +113,7 @@ TEST_CASE("a chain of elementwise ops is one kernel") {
 }
 
 TEST_CASE("softmax over the last dim is one kernel, and reads like the definition") {
-  FusionResult result = fuse_text("graph @softmax(%x: f32[64,256]) {" + kSoftmax + "}\n");
+  Fused result = fuse_text("graph @softmax(%x: f32[64,256]) {" + kSoftmax + "}\n");
   REQUIRE(result.kernels.size() == 1);
   CHECK(ir::print(result.kernels[0].kernel) ==
         R"(kernel @max_sub_exp_sum_div(x0: f32 in[16384], y0: f32 out[16384]) {
@@ -192,7 +197,7 @@ TEST_CASE("siblings that read the same tensor share a kernel; ones that follow e
 }
 
 TEST_CASE("a contraction keeps its epilogue and reads its operands from memory") {
-  FusionResult result = fuse_text(R"(graph @linear(%a: f32[8,32], %w: f32[16,32], %b: f32[16]) {
+  Fused result = fuse_text(R"(graph @linear(%a: f32[8,32], %w: f32[16,32], %b: f32[16]) {
   %e = exp %a : f32[8,32]
   %t = permute %w [1,0] : f32[32,16]
   %d = dot %e, %t : f32[8,16]
@@ -211,7 +216,7 @@ TEST_CASE("a contraction keeps its epilogue and reads its operands from memory")
 }
 
 TEST_CASE("a convolution is one contraction over windows of the image: nothing is padded or unrolled in memory") {
-  FusionResult result = fuse_text(R"(graph @conv(%x: f32[8,16,32,32], %w: f32[32,144]) {
+  Fused result = fuse_text(R"(graph @conv(%x: f32[8,16,32,32], %w: f32[32,144]) {
   %z = const 0 : f32[]
   %p = pad %x, %z lo=[0,0,1,1] hi=[0,0,1,1] : f32[8,16,34,34]
   %s = strided %p sizes=[8,16,3,3,32,32] strides=[18496,1156,34,1,34,1] offset=0 : f32[8,16,3,3,32,32]
@@ -236,7 +241,7 @@ TEST_CASE("a convolution is one contraction over windows of the image: nothing i
 }
 
 TEST_CASE("pooling with the window in front reduces down columns, with the guard of the pad") {
-  FusionResult result = fuse_text(R"(graph @pool(%x: f32[2,8,8]) {
+  Fused result = fuse_text(R"(graph @pool(%x: f32[2,8,8]) {
   %z = const -inf : f32[]
   %p = pad %x, %z lo=[0,1,1] hi=[0,1,1] : f32[2,10,10]
   %s = strided %p sizes=[3,3,2,4,4] strides=[10,1,100,20,2] offset=0 : f32[3,3,2,4,4]
@@ -270,7 +275,7 @@ TEST_CASE("what overlapping windows read is computed once; windows side by side 
 }
 
 TEST_CASE("rows of a table: the index is computed beside the load, views of the table are looked through") {
-  FusionResult result = fuse_text(R"(graph @g(%t: f32[64,100], %p: i64[8]) {
+  Fused result = fuse_text(R"(graph @g(%t: f32[64,100], %p: i64[8]) {
   %1 = add %p, %p : i64[8]
   %2 = reshape %1 [8,1] : i64[8,1]
   %3 = expand %2 [8,64] : i64[8,64]
@@ -305,7 +310,7 @@ TEST_CASE("a table that is computed, or seen through a reshape that cuts the gat
 }
 
 TEST_CASE("x[3] += v reads and writes one row, and nothing else") {
-  FusionResult result = fuse_text(R"(graph @g(%x: f32[100,64], %v: f32[64]) {
+  Fused result = fuse_text(R"(graph @g(%x: f32[100,64], %v: f32[64]) {
   %0 = slice %x starts=[3,0] steps=[1,1] sizes=[1,64] : f32[1,64]
   %1 = reshape %0 [64] : f32[64]
   %2 = add %1, %v : f32[64]
@@ -345,14 +350,14 @@ TEST_CASE("a value that hangs on other places of what is written is computed bef
               "  %1 = update %x, %0 strides=[5,1] offset=0 : f32[4,5]\n  return %1\n",
               "%x: f32[4,5], %v: f32[9,5]") == "sum_update ");
   // x.copy_(x.t()): the base itself, elsewhere. It is read from where it lies, and written in a copy.
-  FusionResult turned = fuse_text("graph @g(%x: f32[4,4]) {\n  %1 = update %x, %x strides=[1,4] offset=0 : f32[4,4]\n"
+  Fused turned = fuse_text("graph @g(%x: f32[4,4]) {\n  %1 = update %x, %x strides=[1,4] offset=0 : f32[4,4]\n"
                                   "  return %1\n}\n");
   REQUIRE(turned.kernels.size() == 1);
   CHECK(turned.kernels[0].inputs.size() == 1);
 }
 
 TEST_CASE("who reads what a write replaces runs before the write") {
-  FusionResult result = fuse_text(R"(graph @g(%a: f32[4,64], %v: f32[64]) {
+  Fused result = fuse_text(R"(graph @g(%a: f32[4,64], %v: f32[64]) {
   %x = exp %a : f32[4,64]
   %1 = update %x, %v strides=[1] offset=0 : f32[4,64]
   %2 = neg %1 : f32[4,64]
@@ -368,7 +373,7 @@ TEST_CASE("who reads what a write replaces runs before the write") {
 
 TEST_CASE("what stays apart says why") {
   auto reason = [](const std::string& body) {
-    FusionResult r = fuse_text("graph @g(%x: f32[64,256]) {\n" + body + "}\n");
+    Fused r = fuse_text("graph @g(%x: f32[64,256]) {\n" + body + "}\n");
     CHECK(r.kernels.size() == 2);
     return r.refusals.empty() ? std::string("none") : r.refusals[0].reason;
   };
@@ -399,7 +404,7 @@ TEST_CASE("constants, views of inputs and reductions over nothing can be outputs
   CHECK(count("  %1 = reduce.sum %e dims=[0] : f32[1,3]\n  return %1\n", "%e: f32[0,3]") == 1);
   CHECK(count("  return %x\n") == 0);
   // Nothing summed is 0, but only inside the pad.
-  FusionResult padded = fuse_text(
+  Fused padded = fuse_text(
       "graph @g(%e: f32[0,3]) {\n  %1 = reduce.sum %e dims=[0] : f32[1,3]\n  %v = const 7.0 : f32[]\n"
       "  %2 = pad %1, %v lo=[0,1] hi=[0,0] : f32[1,4]\n  return %2\n}\n");
   CHECK(ir::print(padded.kernels.back().kernel).find("where") != std::string::npos);
