@@ -6,6 +6,8 @@
 //   map r c    : %2 = mul %0, %1 : f32            ->     map r c    : store y[8*r + c], %1
 //   map r c    : %3 = exp %2 : f32
 //   map r c    : store y[8*r + c], %2
+#include <algorithm>
+
 #include "passes/passes.h"
 #include "passes/rewrite_kernel.h"
 
@@ -39,6 +41,13 @@ void drop_dead(ir::Kernel& kernel) {
   kernel.instrs.resize(kept);
 }
 
+// A contraction whose value nobody needs leaves its axis behind, with nothing to run over it.
+void drop_unused_contract_axis(ir::Kernel& kernel) {
+  const bool contracts = std::any_of(kernel.instrs.begin(), kernel.instrs.end(),
+                                     [](const ir::Instr& i) { return i.op == ir::Op::Contract; });
+  if (!contracts) std::erase_if(kernel.axes, [](const ir::Axis& a) { return a.kind == ir::AxisKind::Contract; });
+}
+
 }  // namespace
 
 ir::Kernel clean(const ir::Kernel& kernel) {
@@ -56,6 +65,7 @@ ir::Kernel clean(const ir::Kernel& kernel) {
   };
   ir::Kernel result = rewrite_kernel(kernel, lower);
   drop_dead(result);
+  drop_unused_contract_axis(result);
   return result;
 }
 

@@ -116,3 +116,20 @@ TEST_CASE("clean: guards that always hold go, with what they guarded against") {
 }
 )");
 }
+
+TEST_CASE("clean: a contraction that nobody needs takes its axis with it") {
+  CHECK(cleaned(R"(kernel @k(y: i64 out[13], a: i64 scalar) {
+  axes i: 13 parallel, c: 5 contract
+  map i        : %0 = scalar a : i64
+  contract i|c : %1 = index c : i64
+  reduce i|c   : %2 = contract %0, %1 : i64
+  map i        : %3 = const 0 : i64
+  map i        : store y[i], %3
+}
+)") == R"(kernel @k(y: i64 out[13], a: i64 scalar) {
+  axes i: 13 parallel
+  map i : %0 = const 0 : i64
+  map i : store y[i], %0
+}
+)");
+}
