@@ -12,10 +12,8 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
-#include <set>
 
-#include "ir/graph_evaluate.h"
-#include "passes/fusion_group.h"
+#include "passes/fusion_order.h"
 
 namespace tenon::passes {
 namespace fusion {
@@ -55,7 +53,7 @@ class Walk {
   FusionResult run() {
     for (size_t i = order_.size(); i-- > 0;) visit(order_[i]);
     FusionResult result;
-    for (int g : sorted_groups()) result.kernels.push_back(build_kernel(groups_[static_cast<size_t>(g)]));
+    for (int g : dependences_.order()) result.kernels.push_back(build_kernel(groups_[static_cast<size_t>(g)]));
     result.refusals = std::move(refusals_);
     return result;
   }
@@ -611,7 +609,7 @@ class Walk {
       refusals_.push_back({node, y.consumer, "merging two readers would pass a limit"});
       return false;
     }
-    return !depends(x.group, y.group) && !depends(y.group, x.group);
+    return !dependences_.depends(x.group, y.group) && !dependences_.depends(y.group, x.group);
   }
 
   static int dim_of(const Group& g, const Map& map, int axis) {
@@ -619,53 +617,6 @@ class Walk {
       if (map[d] == g.axis(axis)) return static_cast<int>(d);
     }
     return -1;
-  }
-
-  // Whether group `from` reads, directly or through others, something that group `to` computes.
-  bool depends(int from, int to) {
-    std::vector<int> stack{from};
-    std::vector<bool> seen(groups_.size(), false);
-    while (!stack.empty()) {
-      int g = stack.back();
-      stack.pop_back();
-      if (g == to) return true;
-      if (seen[static_cast<size_t>(g)]) continue;
-      seen[static_cast<size_t>(g)] = true;
-      for (int d : reads(g)) stack.push_back(d);
-    }
-    return false;
-  }
-
-  // The groups whose buffers group g loads.
-  std::vector<int> reads(int g) {
-    std::vector<int> result;
-    for (const Node* node : loads(g)) {
-      int owner = state(node).owner;
-      if (owner >= 0 && owner != g) result.push_back(owner);
-    }
-    return result;
-  }
-
-  // The nodes that group g does not compute but reads; those that are in no buffer are among them.
-  std::vector<const Node*> loads(int g) {
-    std::vector<const Node*> result;
-    for (const Member& m : group(g).members) {
-      for (Node* input : m.node->inputs()) {
-        if (m.node->op() == Op::Gather && input == m.node->inputs()[0]) {
-          input = gather_source(*m.node).buffer;
-        } else if (m.node->op() == Op::Update && input == m.node->inputs()[0]) {
-          input = buffer_behind(input);
-        } else if (m.node->op() == Op::Update && group(g).from_memory) {
-          // the buffer of the value itself
-        } else if (group(g).routine) {
-          input = buffer_behind(routine_operand(*m.node, input));
-        } else {
-          while (is_view(input->op())) input = input->inputs()[0];
-        }
-        if (state(input).owner != g) result.push_back(input);
-      }
-    }
-    return result;
   }
 
   void merge_groups(const Request& x, const Request& y) {
@@ -703,219 +654,16 @@ class Walk {
     from.alive = false;
   }
 
-  // --- order
-
-  std::vector<int> sorted_groups() {
-    std::vector<int> order = by_dependence();
-    const bool writes = std::any_of(groups_.begin(), groups_.end(), writes_over);
-    return writes ? readers_first(std::move(order)) : order;
-  }
-
-  // The same kernels, but those that read what an Update writes over before it where that is possible: then it can
-  // take the memory over. An Update whose base others still wait to read runs when nothing else can.
-  std::vector<int> readers_first(std::vector<int> order) {
-    std::vector<int> rank(groups_.size(), 0), waits(groups_.size(), 0), readers_left(groups_.size(), 0);
-    std::vector<std::vector<int>> followers(groups_.size());
-    std::unordered_map<const Node*, std::vector<int>> updates;  // by base
-    for (int g : order) {
-      if (writes_over(group(g))) updates[base_of(g)].push_back(g);
-    }
-    std::vector<std::vector<int>> delays(groups_.size());  // the updates that wait for this reader
-    for (size_t i = 0; i < order.size(); ++i) {
-      const int g = order[i];
-      rank[static_cast<size_t>(g)] = static_cast<int>(i);
-      std::vector<const Node*> loaded = loads(g);
-      std::sort(loaded.begin(), loaded.end());
-      loaded.erase(std::unique(loaded.begin(), loaded.end()), loaded.end());
-      for (const Node* node : loaded) {
-        if (int owner = state(node).owner; owner >= 0) {
-          followers[static_cast<size_t>(owner)].push_back(g);
-          ++waits[static_cast<size_t>(g)];
-        }
-        auto found = updates.find(node);
-        if (found == updates.end()) continue;
-        for (int update : found->second) {
-          if (update == g) continue;
-          delays[static_cast<size_t>(g)].push_back(update);
-          ++readers_left[static_cast<size_t>(update)];
-        }
-      }
-    }
-    const auto ready = [&](int g) { return std::pair(readers_left[static_cast<size_t>(g)] > 0, rank[static_cast<size_t>(g)]); };
-    std::set<std::pair<std::pair<bool, int>, int>> queue;  // those that wait for readers last
-    for (int g : order) {
-      if (waits[static_cast<size_t>(g)] == 0) queue.insert({ready(g), g});
-    }
-    std::vector<int> result;
-    while (!queue.empty()) {
-      const int g = queue.begin()->second;
-      queue.erase(queue.begin());
-      result.push_back(g);
-      for (int update : delays[static_cast<size_t>(g)]) {
-        const bool queued = queue.erase({ready(update), update}) > 0;
-        --readers_left[static_cast<size_t>(update)];
-        if (queued) queue.insert({ready(update), update});
-      }
-      for (int f : followers[static_cast<size_t>(g)]) {
-        if (--waits[static_cast<size_t>(f)] == 0) queue.insert({ready(f), f});
-      }
-    }
-    return result;
-  }
-
-  // Whether the group's result is its base with something replaced.
-  static bool writes_over(const Group& g) {
-    return g.update || (g.routine && ir::is_scatter(g.members.front().node->op()));
-  }
-  const Node* base_of(int g) { return buffer_behind(group(g).members.front().node->inputs()[0]); }
-
-  std::vector<int> by_dependence() {
-    std::vector<int> result;
-    std::vector<char> mark(groups_.size(), 0);  // 1: open, 2: done
-    for (size_t root = groups_.size(); root-- > 0;) {
-      if (!groups_[root].alive) continue;
-      std::vector<std::pair<int, bool>> stack{{static_cast<int>(root), false}};
-      while (!stack.empty()) {
-        auto [g, leaving] = stack.back();
-        stack.pop_back();
-        char& m = mark[static_cast<size_t>(g)];
-        if (leaving) {
-          m = 2;
-          result.push_back(g);
-          continue;
-        }
-        if (m == 2) continue;
-        if (m == 1) throw ir::IrError("fusion: two kernels depend on each other");
-        m = 1;
-        stack.push_back({g, true});
-        for (int d : reads(g)) {
-          if (mark[static_cast<size_t>(d)] == 1)
-            throw ir::IrError("fusion: two kernels depend on each other");
-          if (mark[static_cast<size_t>(d)] == 0) stack.push_back({d, false});
-        }
-      }
-    }
-    return result;
-  }
-
   FusionOptions options_;
   std::vector<Node*> order_;
   std::unordered_map<const Node*, size_t> position_;
   std::vector<NodeState> state_;
   std::deque<Group> groups_;
+  Dependences dependences_{groups_, [this](const Node* node) { return state(node).owner; }};
   std::vector<Refusal> refusals_;
 };
 
 }  // namespace
-
-ReduceShape reduce_shape(const ir::Node& reduce) {
-  const ir::Dims& shape = reduce.inputs()[0]->shape();
-  ReduceShape result;
-  result.tree = ir::reduce_tree(shape, reduce.ints());
-  result.extents = ir::reduce_extents(shape, reduce.ints()).vec();
-  if (result.extents.empty()) result.extents = {1};
-  size_t next = 0;
-  int64_t product = 1;
-  for (int64_t d : reduce.ints()) {
-    if (shape[static_cast<size_t>(d)] == 1) continue;
-    if (product == 1) result.runs.emplace_back();
-    result.runs.back().push_back(static_cast<int>(d));
-    product *= shape[static_cast<size_t>(d)];
-    if (product == result.extents[next]) {
-      product = 1;
-      ++next;
-    }
-  }
-  return result;
-}
-
-Map reduced_operand_map(const Group& g, const ir::Node& reduce, const Map& map) {
-  Map operand = map;
-  ReduceShape shape = reduce_shape(reduce);
-  for (size_t run = 0; run < shape.runs.size(); ++run) {
-    std::vector<int64_t> extents;
-    for (int d : shape.runs[run]) extents.push_back(reduce.inputs()[0]->shape()[static_cast<size_t>(d)]);
-    std::vector<Index> parts = ir::unflatten(g.axis(g.inner[run]), extents);
-    for (size_t i = 0; i < parts.size(); ++i) operand[static_cast<size_t>(shape.runs[run][i])] = parts[i];
-  }
-  return operand;
-}
-
-Map through_view(const ir::Node& view, const Map& map) {
-  const ir::Node& x = *view.inputs()[0];
-  const ir::Dims& ints = view.ints();
-  size_t rank = map.size();
-  switch (view.op()) {
-    case Op::Reshape: return ir::unflatten(ir::flatten(map, view.shape()), x.shape());
-    case Op::Permute: {
-      Map result(rank);
-      for (size_t d = 0; d < rank; ++d) result[static_cast<size_t>(ints[d])] = map[d];
-      return result;
-    }
-    case Op::Expand: {
-      Map result = map;
-      for (size_t d = 0; d < rank; ++d) {
-        if (x.shape()[d] == 1) result[d] = Index();
-      }
-      return result;
-    }
-    case Op::Slice: {
-      Map result = map;
-      for (size_t d = 0; d < rank; ++d) result[d] = map[d] * ints[rank + d] + ints[d];
-      return result;
-    }
-    case Op::Strided: {
-      Index at = ints[2 * rank];
-      for (size_t d = 0; d < rank; ++d) at = at + map[d] * ints[rank + d];
-      return ir::unflatten(at, x.shape());
-    }
-    default: {  // Flip
-      Map result = map;
-      for (int64_t d : ints)
-        result[static_cast<size_t>(d)] =
-            Index(x.shape()[static_cast<size_t>(d)] - 1) - map[static_cast<size_t>(d)];
-      return result;
-    }
-  }
-}
-
-Index update_place(const ir::Node& update, const Map& map) {
-  Index place = update.ints().back();
-  for (size_t d = 0; d < map.size(); ++d) place = place + map[d] * update.ints()[d];
-  return place;
-}
-
-GatherSource gather_source(const ir::Node& gather) {
-  ir::Node* x = gather.inputs()[0];
-  const auto dim = static_cast<int>(gather.ints()[0]);
-  Map map;
-  for (size_t d = 0; d < x->shape().size(); ++d) map.push_back(Index::axis(static_cast<int>(d), x->shape()[d]));
-  const Index whole = ir::flatten(map, x->shape());
-  ir::Node* node = x;
-  while (is_view(node->op())) {
-    map = through_view(*node, map);
-    node = node->inputs()[0];
-  }
-  const Index flat = ir::flatten(map, node->shape());
-  const bool made = node->op() == Op::Const || node->op() == Op::Iota;  // has no buffer unless asked for one
-  if (!made && flat.stride(dim).ok) return {node, flat, true};
-  return {buffer_behind(x), whole, false};
-}
-
-bool overlaps(const ir::Node& strided) {
-  const size_t rank = strided.shape().size();
-  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
-  for (size_t d = 0; d < rank; ++d) {
-    if (strided.shape()[d] > 1) dims.emplace_back(strided.ints()[rank + d], strided.shape()[d]);
-  }
-  std::sort(dims.begin(), dims.end());
-  int64_t reach = 0;
-  for (const auto& [stride, size] : dims) {
-    if (stride <= reach) return true;
-    reach += (size - 1) * stride;
-  }
-  return false;
-}
 
 }  // namespace fusion
 
