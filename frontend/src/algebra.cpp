@@ -16,8 +16,6 @@
 namespace tenon {
 namespace {
 
-size_t at(int64_t i) { return static_cast<size_t>(i); }
-
 Expr position(const Dims& shape, int64_t dim) { return {ir::make_iota(shape, dim)}; }
 Expr plus(const Expr& x, int64_t value) { return x + number(x, Scalar(value)); }
 

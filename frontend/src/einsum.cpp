@@ -19,7 +19,6 @@ constexpr int kLetters = 52, kEllipsis = 52;  // A-Z, a-z
 
 int number_of(char letter) { return letter <= 'Z' ? letter - 'A' : letter - 'a' + 26; }
 char letter_of(int number) { return static_cast<char>(number < 26 ? 'A' + number : 'a' + number - 26); }
-size_t at(int64_t i) { return static_cast<size_t>(i); }
 
 using Labels = std::vector<int>;
 

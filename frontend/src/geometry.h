@@ -2,10 +2,9 @@
 #pragma once
 
 #include "impl.h"
+#include "text.h"
 
 namespace tenon {
-
-inline size_t at(int64_t i) { return static_cast<size_t>(i); }
 
 // A shape being changed: sizes, strides and offset of the view to be.
 struct Geometry {

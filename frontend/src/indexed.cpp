@@ -18,7 +18,6 @@ NodeRef at_least_1d(const Tensor& x) {
   return x.dim() == 0 ? ir::reshape(node, Dims{1}) : node;
 }
 Dims at_least_1d(IntArrayRef sizes) { return sizes.empty() ? Dims{1} : dims_of(sizes); }
-size_t at(int64_t i) { return static_cast<size_t>(i); }
 int64_t line_size(const Tensor& x, int64_t dim) { return x.dim() == 0 ? 1 : x.size(dim); }
 
 Tensor record_in_shape(const NodeRef& node, IntArrayRef sizes) {

@@ -9,8 +9,6 @@
 namespace tenon {
 namespace {
 
-size_t at(int64_t i) { return static_cast<size_t>(i); }
-
 // The shape-(0,) tensor that cat has always skipped.
 bool is_legacy_empty(const Tensor& x) { return x.dim() == 1 && x.size(0) == 0; }
 

@@ -16,8 +16,6 @@
 namespace tenon {
 namespace {
 
-constexpr size_t at(int64_t i) { return static_cast<size_t>(i); }
-
 // "(4 x 4)"
 std::string times(const Dims& sizes) {
   std::string out;

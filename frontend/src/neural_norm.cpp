@@ -43,6 +43,13 @@ void check_parameter(const MaybeTensor& t, const char* name, int64_t channels) {
   check(!given(t) || t->numel() == channels, name, " should contain ", channels, " elements not ",
         given(t) ? t->numel() : 0);
 }
+void check_parameters(const MaybeTensor& running_mean, const MaybeTensor& running_var, const MaybeTensor& weight,
+                      const MaybeTensor& bias, int64_t channels) {
+  check_parameter(running_mean, "running_mean", channels);
+  check_parameter(running_var, "running_var", channels);
+  check_parameter(weight, "weight", channels);
+  check_parameter(bias, "bias", channels);
+}
 
 void check_float(const Tensor& x, const char* kernel) {
   check(x.is_floating_point(), '"', kernel, "\" not implemented for '", x.scalar_type(), "'");
@@ -79,10 +86,7 @@ Tensor batch_norm(const Tensor& x, const MaybeTensor& weight, const MaybeTensor&
   const int64_t channels = x.size(1);
   check(training || (given(running_mean) && given(running_var)),
         given(running_mean) ? "running_var" : "running_mean", " must be defined in evaluation mode");
-  check_parameter(running_mean, "running_mean", channels);
-  check_parameter(running_var, "running_var", channels);
-  check_parameter(weight, "weight", channels);
-  check_parameter(bias, "bias", channels);
+  check_parameters(running_mean, running_var, weight, bias, channels);
   check_float(x, "batch_norm");
   if (x.numel() == 0) return clone(x);
   const Expr v = formula_operand(x, x.scalar_type());
@@ -108,10 +112,7 @@ Tensor instance_norm(const Tensor& x, const MaybeTensor& weight, const MaybeTens
     return batch_norm(x, weight, bias, running_mean, running_var, false, momentum, eps, cudnn);
   GradScope scope("NativeBatchNormBackward0", x, weight, bias);
   const int64_t channels = x.size(1);
-  check_parameter(running_mean, "running_mean", channels);
-  check_parameter(running_var, "running_var", channels);
-  check_parameter(weight, "weight", channels);
-  check_parameter(bias, "bias", channels);
+  check_parameters(running_mean, running_var, weight, bias, channels);
   check_float(x, "instance_norm");
   if (x.numel() == 0) return clone(x);
   const Expr v = formula_operand(x, x.scalar_type());

@@ -26,6 +26,9 @@ void check(bool condition, const Parts&... parts) {
 // Of an optional argument: absent and undefined mean the same.
 inline bool given(const optional<Tensor>& tensor) { return tensor && tensor->defined(); }
 
+// A dim or size that is known to be at least 0, as an index of a list.
+constexpr size_t at(int64_t i) { return static_cast<size_t>(i); }
+
 // -rank <= dim < rank, made non-negative; a 0-dim tensor counts as rank 1. IndexError otherwise.
 int64_t wrap_dim(int64_t dim, int64_t rank);
 // Each wrapped, checked against repetition, ascending; all dims if none is given.
