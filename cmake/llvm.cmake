@@ -15,7 +15,7 @@ if(TENON_LLVM)
                         "set LLVM_DIR, or configure with -DTENON_LLVM=OFF to run on the interpreter.")
   endif()
   message(STATUS "Tenon: LLVM ${LLVM_PACKAGE_VERSION}")
-  file(GLOB llvm_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/codegen/llvm/*.cpp)
+  file(GLOB llvm_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/codegen/llvm/*.cpp)
   # As our own typeinfo must match LLVM's, the files that derive from its classes follow its choice.
   set(llvm_options "-isystem${LLVM_INCLUDE_DIRS}")
   if(NOT LLVM_ENABLE_RTTI)

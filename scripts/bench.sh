@@ -14,6 +14,7 @@ install_needs "${BUILD_NEEDS[@]}" "${TEST_NEEDS[@]}" \
   "python3-numpy python_with_numpy" "libopenblas0 ldconfig -p | grep libopenblas.so.0"
 names=("$@")
 [ ${#names[@]} -gt 0 ] || names=(elementwise softmax reduce matmul compile record small)
+configure_everything
 build release "${names[@]/#/bench_}"
 export TENON_BENCH_JSON=$PWD/build/release/bench.json TENON_BENCH_PYTHON
 TENON_BENCH_PYTHON=$(python_with_numpy)

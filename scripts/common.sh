@@ -1,11 +1,20 @@
 # Shared by demo.sh, test.sh and .ci/run (sourced, not run): finds or installs what a build needs, configures, builds.
-# A tool or header that is already there, from whatever source, is not installed again.
+# A tool or header that is already there, from whatever source, is not installed again; INSTALLED names what was.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 say() { printf '== %s\n' "$*"; }
 
-has_header() { echo "#include <$1>" | c++ -x c++ -std=c++20 -fsyntax-only - 2>/dev/null; }
+INSTALLED=""
+
+has_compiler() { echo '#include <concepts>' | "${CXX:-c++}" -x c++ -std=c++20 -fsyntax-only -; }
+has_header() { echo "#include <$1>" | "${CXX:-c++}" -x c++ -std=c++20 -fsyntax-only -; }
+
+has_cmake() {  # 3.24 or newer
+  local version
+  version=$(cmake --version | sed -n '1s/[^0-9]*//p')
+  [ "$(printf '3.24\n%s\n' "$version" | sort -V | head -1)" = 3.24 ]
+}
 
 has_llvm() {  # 19 or newer, with its CMake package
   local dir
@@ -16,10 +25,11 @@ has_llvm() {  # 19 or newer, with its CMake package
   return 1
 }
 
-# Debian package, then the command that tells whether what it brings is there. g++ comes first: the header probes use it.
+# Debian package, then the command that tells whether what it brings is there. The library and the examples need the first
+# list, everything else (the tests, and tenon-opt with its tests) the second too.
 BUILD_NEEDS=(
-  "g++                  command -v c++"
-  "cmake                command -v cmake"
+  "g++                  has_compiler"
+  "cmake                has_cmake"
   "ninja-build          command -v ninja"
   "llvm-19-dev          has_llvm"
   "libzstd-dev          has_header zstd.h"
@@ -27,9 +37,9 @@ BUILD_NEEDS=(
   "libxxhash-dev        has_header xxhash.h"
   "nlohmann-json3-dev   has_header nlohmann/json.hpp"
   "libzip-dev           has_header zip.h"
-  "libcli11-dev         has_header CLI/CLI.hpp"
 )
 TEST_NEEDS=(
+  "libcli11-dev         has_header CLI/CLI.hpp"
   "doctest-dev          has_header doctest/doctest.h"
   "python3              command -v python3"
   "pkg-config           command -v pkg-config"
@@ -47,7 +57,7 @@ missing_packages() {  # the packages among "package probe..." lines whose probe 
 
 # Installs what is missing, with apt-get where that is possible; otherwise says what to install and stops.
 install_needs() {
-  local missing run=()
+  local missing log run=()
   missing=$(missing_packages "$@" | tr '\n' ' ')
   [ -n "${missing// /}" ] || return 0
   if ! command -v apt-get >/dev/null; then
@@ -56,7 +66,7 @@ This system has no apt-get, and these are missing (Debian names): $missing
 Install with your package manager, then run this script again:
   a C++20 compiler (GCC 12 or newer), CMake 3.24 or newer, Ninja,
   LLVM 19.1 or newer with headers and CMake files (set LLVM_DIR if it is in an unusual place), zstd, zlib, libzip,
-  xxHash, nlohmann-json and CLI11 headers; for the tests also doctest, Python 3, pkg-config and binutils.
+  xxHash and nlohmann-json headers; for the tests also CLI11 and doctest headers, Python 3, pkg-config, binutils and tcc.
 TEXT
     exit 1
   fi
@@ -68,22 +78,36 @@ TEXT
     run=(sudo)
   fi
   say "installing: $missing"
-  "${run[@]}" apt-get update -qq
+  log=$(mktemp)
+  "${run[@]}" apt-get update -qq >"$log" 2>&1 || true   # old lists may do: what cannot be had shows below
   # shellcheck disable=SC2086
-  "${run[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+  "${run[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >>"$log" 2>&1 || {
+    tail -n 20 "$log" >&2
+    echo "apt-get could not install: $missing (all it said: $log)" >&2
+    exit 1
+  }
+  rm -f "$log"
+  INSTALLED+=$missing
   missing=$(missing_packages "$@" | tr '\n' ' ')
   if [ -n "${missing// /}" ]; then
-    echo "apt-get ran, but this is still not usable: $missing" >&2
+    echo "apt-get ran, but this is still not usable: $missing(too old, or CXX=${CXX:-c++} does not find it)" >&2
     exit 1
   fi
 }
 
-# build PRESET [TARGET...]: configures build/PRESET and builds the targets, or everything.
+# configure PRESET [CMAKE ARGUMENT...] sets up build/PRESET, build PRESET [TARGET...] builds the targets, or everything.
+configure() {
+  local log
+  log=$(cmake --preset "$@" 2>&1) || { echo "$log" >&2; exit 1; }
+}
+
+# The release build with all its parts, whatever an earlier run chose.
+configure_everything() { configure release -DTENON_TESTS=ON -DTENON_EXAMPLES=ON -DTENON_BENCH=ON -DTENON_TOOLS=ON; }
+
 build() {
-  local preset=$1 target args=() log
+  local preset=$1 target args=()
   shift
   for target in "$@"; do args+=(--target "$target"); done
   say "building $preset ${*:-(everything)}"
-  log=$(cmake --preset "$preset" 2>&1) || { echo "$log" >&2; exit 1; }
   cmake --build --preset "$preset" "${args[@]}"
 }
