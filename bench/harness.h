@@ -160,12 +160,12 @@ class Crew {
 
 // Uniform float32 in [lo, hi), the same in every run, evaluated.
 inline tenon::Tensor random_tensor(tenon::IntArrayRef shape, float lo = -1, float hi = 1, unsigned seed = 1) {
-  tenon::Tensor tensor = tenon::zeros(shape, tenon::kFloat32);
+  const tenon::Tensor tensor = tenon::zeros(shape, tenon::kFloat32);
   std::mt19937 engine(seed);
   std::uniform_real_distribution<float> uniform(lo, hi);
   float* values = tensor.data_ptr<float>();
   for (int64_t i = 0; i < tensor.numel(); ++i) values[i] = uniform(engine);
-  return tensor;
+  return tensor.promise_unchanged();
 }
 
 }  // namespace bench

@@ -109,6 +109,7 @@ struct NodeTable {
     for (const NodeRef& input : key.inputs) {
       input->refs_.fetch_add(1, std::memory_order_relaxed);
       node->inputs_.push_back(input.get());
+      node->volatile_ |= input->volatile_;
     }
     ++live;
     return node;
@@ -128,6 +129,8 @@ struct NodeTable {
     if (2 * ++count > slots.size()) resize(2 * slots.size());
     return adopt(node);
   }
+
+  static void mark_volatile(Node& node) { node.volatile_ = true; }
 
   void resize(size_t size) {
     std::vector<Slot> old(size);
@@ -187,6 +190,7 @@ struct NodeTable {
       const std::scoped_lock lock(mutex);
       erase(&node);
       node.op_ = Op::Input;
+      node.volatile_ = false;
       node.bits_ = 0;
       node.ints_.clear();
       std::swap(node.payload_, payload);
@@ -216,6 +220,13 @@ NodeRef make_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<
   const std::scoped_lock lock(table.mutex);
   NodeRef node = NodeTable::adopt(table.create({Op::Input, dtype, device, 0, {}, {}, dims}));
   if (payload) table.materialise(*node, std::move(payload));
+  return node;
+}
+
+NodeRef make_volatile_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload,
+                            DeviceTag device) {
+  NodeRef node = make_input(dtype, shape, std::move(payload), device);
+  NodeTable::mark_volatile(*node);
   return node;
 }
 

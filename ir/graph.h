@@ -71,6 +71,8 @@ class Node {
   uint64_t bits() const { return bits_; }                          // Const: the element
   uint64_t id() const { return id_; }  // creation order; operands have smaller ids
   bool is_leaf() const { return inputs_.empty(); }
+  // An Input of volatile memory, or computed from one: what this node gives depends on when it is computed.
+  bool reads_volatile() const { return volatile_; }
   uint32_t references() const { return refs_.load(std::memory_order_relaxed); }  // NodeRefs and readers
 
   // The tensor behind an Input; null for a placeholder in IR text and for every other op.
@@ -97,6 +99,7 @@ class Node {
   DType dtype_ = DType::F32;
   DeviceTag device_ = 0;
   bool interned_ = false;
+  bool volatile_ = false;
   uint64_t hash_ = 0;
   uint64_t id_ = 0;
   uint64_t bits_ = 0;
@@ -124,6 +127,9 @@ enum class Folding : uint8_t { On, Off };
 
 NodeRef make_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload = nullptr,
                    DeviceTag device = 0);  // never shared with another input
+// Of memory that others than this graph's evaluation may write at any time.
+NodeRef make_volatile_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload,
+                            DeviceTag device = 0);
 NodeRef make_const(Constant value, std::span<const int64_t> shape, DeviceTag device = 0);
 NodeRef make_iota(std::span<const int64_t> shape, int64_t dim, DeviceTag device = 0);
 // Any other graph op. `ints` as in ops.def; `to` is the result dtype of Cast and Bitcast.

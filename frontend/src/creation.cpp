@@ -255,8 +255,9 @@ Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Delet
         if (owner) owner->run(memory);
       });
   buffer->exposed = true;
-  if (!strides) return finish(tensor_from_buffer(ir_type(type), sizes, std::move(buffer)), options);
-  const Tensor base = tensor_from_buffer(ir_type(type), IntArrayRef(extent), std::move(buffer));
+  const IntArrayRef shape = strides ? IntArrayRef(extent) : sizes;
+  Tensor base(new TensorImpl(ir::make_volatile_input(ir_type(type), span_of(shape), std::move(buffer))), false);
+  if (!strides) return finish(std::move(base), options);
   return finish(make_view(base, sizes, *strides, 0), options);
 }
 

@@ -17,7 +17,7 @@ std::vector<size_t> in_order(size_t size) {
 
 std::vector<size_t> shuffled(size_t size, const optional<Generator>& generator) {
   const Tensor permutation = randperm(static_cast<int64_t>(size), generator);
-  const int64_t* data = permutation.data_ptr<int64_t>();
+  const int64_t* data = permutation.const_data_ptr<int64_t>();
   return {data, data + size};
 }
 
@@ -86,7 +86,7 @@ std::vector<std::vector<int64_t>> random_split(int64_t size, IntArrayRef lengths
   const int64_t total = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
   check<ValueError>(total == size, "Sum of input lengths does not equal the length of the input dataset!");
   const Tensor permutation = randperm(size, generator);
-  const int64_t* next = permutation.data_ptr<int64_t>();
+  const int64_t* next = permutation.const_data_ptr<int64_t>();
   std::vector<std::vector<int64_t>> parts;
   for (int64_t length : lengths) {
     check<ValueError>(length >= 0, "random_split: a length is negative");

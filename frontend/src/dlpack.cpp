@@ -99,7 +99,7 @@ DLManagedTensor* toDLPack(const Tensor& tensor) {
   }
   const TypeCode& type = kTypeCodes[static_cast<size_t>(tensor.scalar_type())];
   DLManagedTensor& managed = exported->managed;
-  managed.dl_tensor = {tensor.data_ptr(),
+  managed.dl_tensor = {tensor.data_ptr(),  // the consumer may write
                        {kDLCPU, 0},
                        static_cast<int32_t>(tensor.dim()),
                        {type.code, type.bits, 1},

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "grad.h"
+#include "outside.h"
 #include "runtime/evaluate.h"
 #include "runtime/options.h"
 #include "text.h"
@@ -67,18 +68,8 @@ void fill(void* data, int64_t count, int size, uint64_t bits) {
   for (int64_t i = 0; i < count; ++i) std::memcpy(out + i * size, &bits, static_cast<size_t>(size));
 }
 
-NodeRef with_buffer(const ir::Node& like, std::shared_ptr<runtime::Buffer> buffer) {
-  return ir::make_input(like.dtype(), like.shape(), std::move(buffer), like.device());
-}
-
-size_t byte_count(const ir::Node& node) {
-  return static_cast<size_t>(node.numel() * ir::item_size(node.dtype()));
-}
-
-NodeRef copy_of(const ir::Node& node, const runtime::Buffer& buffer) {
-  auto own = allocate_buffer(byte_count(node));
-  std::memcpy(own->data(), buffer.data(), byte_count(node));
-  return with_buffer(node, std::move(own));
+NodeRef volatile_input(const ir::Node& like, std::shared_ptr<runtime::Buffer> buffer) {
+  return ir::make_volatile_input(like.dtype(), like.shape(), std::move(buffer), like.device());
 }
 
 bool row_major(const Dims& sizes, const Dims& strides) {
@@ -136,8 +127,9 @@ std::shared_ptr<runtime::Buffer> Storage::realise() {
 std::shared_ptr<runtime::Buffer> Storage::own() {
   auto buffer = realise();
   NodeRef node = value();
-  const bool shared_node = node->references() > 2;             // by others than this storage and `node`
-  const bool shared_buffer = node->payload().use_count() > 2;  // the node's and `buffer`
+  const long known = shows(buffer) ? 3 : 2;  // the node's, `buffer` and perhaps the one that was shown
+  const bool shared_node = node->references() > 2;  // by others than this storage and `node`
+  const bool shared_buffer = node->payload().use_count() > known;
   if (!shared_node && !shared_buffer) return buffer;
   node = copy_of(*node, *buffer);  // pending readers and other tensors keep the old memory
   buffer = runtime::buffer_of(*node);
@@ -145,12 +137,30 @@ std::shared_ptr<runtime::Buffer> Storage::own() {
   return buffer;
 }
 
+std::shared_ptr<runtime::Buffer> Storage::show() {
+  auto buffer = realise(), old = buffer;  // which dies outside the lock
+  Locked guard(lock_);
+  std::swap(shown_, old);
+  return buffer;
+}
+
+bool Storage::shows(const std::shared_ptr<runtime::Buffer>& buffer) const {
+  Locked guard(lock_);
+  return shown_ == buffer;
+}
+
 std::shared_ptr<runtime::Buffer> Storage::expose() {
   auto buffer = realise();
   if (buffer->exposed) return buffer;
   buffer = own();
   buffer->exposed = true;
+  set_value(volatile_input(*value(), buffer));
   return buffer;
+}
+
+void Storage::trust() {
+  const NodeRef node = value();
+  if (node->reads_volatile()) set_value(with_buffer(*node, runtime::buffer_of(*node)));
 }
 
 bool Storage::exposed() const {
@@ -162,8 +172,9 @@ std::shared_ptr<runtime::Buffer> Storage::spare_readers() {
   NodeRef node = value();
   auto buffer = runtime::buffer_of(*node);
   if (node->references() > 2) {  // others than this storage and `node`
+    const bool is_volatile = node->reads_volatile();
     runtime::rebind(*node, runtime::buffer_of(*copy_of(*node, *buffer)));
-    set_value(with_buffer(*node, buffer));
+    set_value(is_volatile ? volatile_input(*node, buffer) : with_buffer(*node, buffer));
   }
   return buffer;
 }
@@ -233,6 +244,7 @@ void TensorImpl::separate_versions() { own_versions_ = std::make_shared<std::ato
 // somebody reads the view, its node is found again in the table of nodes.
 NodeRef TensorImpl::node() const {
   NodeRef base = storage_->value();
+  if (base->reads_volatile() && copied_when_read(*this)) return snapshot(*this, *runtime::buffer_of(*base));
   if (base->dtype() != dtype_) base = retyped(base, dtype_);
   if (contiguous_ && offset_ == 0 && sizes_ == base->shape()) return base;
   return strided_view(base, ref(sizes_), ref(strides_), offset_);
@@ -264,7 +276,7 @@ bool past_caps(const ir::Node& node) {
 }  // namespace
 
 Tensor record(NodeRef node) {
-  node = unexposed(std::move(node));
+  node = settled(unexposed(std::move(node)));
   const bool full = past_caps(*node);
   Tensor result(new TensorImpl(std::move(node)), false);
   if (GradScope* scope = GradScope::current()) scope->made(result);
@@ -392,18 +404,19 @@ void refuse_repeated_places(const TensorImpl& t) {
   }
 }
 
-// Copies row-major elements to the places of a strided tensor; `out` is its first element.
-void scatter_elements(const TensorImpl& t, const unsigned char* in, unsigned char* out) {
+// each(row-major byte offset, byte offset in memory, bytes) of everything that a tensor shows.
+template <typename Each>
+void for_each_place(const TensorImpl& t, Each each) {
   const auto size = static_cast<size_t>(ir::item_size(t.dtype()));
   const auto step = static_cast<int64_t>(size);
   if (t.contiguous()) {
-    if (t.numel() > 0) std::memcpy(out, in, size * static_cast<size_t>(t.numel()));
+    if (t.numel() > 0) each(int64_t{0}, int64_t{0}, size * at(t.numel()));
     return;
   }
   Dims index(t.sizes().size(), 0);
   int64_t place = 0;
   for (int64_t i = 0; i < t.numel(); ++i) {
-    std::memcpy(out + place * step, in + i * step, size);
+    each(i * step, place * step, size);
     for (size_t d = index.size(); d-- > 0;) {
       place += t.strides()[d];
       if (++index[d] < t.sizes()[d]) break;
@@ -425,12 +438,20 @@ void write_exposed(const TensorImpl& t, NodeRef value) {
 
 // The storage takes a new value. It is counted as work unless it is the operation itself that was written.
 void set_written(Storage& storage, NodeRef base, const NodeRef& operation) {
+  base = settled(std::move(base));
   const bool full = !(base == operation) && past_caps(*base);
   storage.set_value(std::move(base));
   if (full) storage.realise();
 }
 
 }  // namespace
+
+void scatter_elements(const TensorImpl& t, const unsigned char* in, unsigned char* memory) {
+  for_each_place(t, [&](int64_t i, int64_t place, size_t size) { std::memcpy(memory + place, in + i, size); });
+}
+void gather_elements(const TensorImpl& t, const unsigned char* memory, unsigned char* out) {
+  for_each_place(t, [&](int64_t i, int64_t place, size_t size) { std::memcpy(out + i, memory + place, size); });
+}
 
 void write(const Tensor& self, NodeRef value) {
   TensorImpl& t = impl(self);
@@ -441,7 +462,7 @@ void write(const Tensor& self, NodeRef value) {
   } else if (storage.exposed()) {
     write_exposed(t, std::move(value));
   } else {
-    value = unexposed(std::move(value));
+    value = settled(unexposed(std::move(value)));
     NodeRef base = storage.value();
     const DType stored = base->dtype();
     const Dims shape = base->shape();

@@ -47,9 +47,14 @@ class Storage {
   std::shared_ptr<runtime::Buffer> realise();
   // As realise, and the memory belongs to this storage alone.
   std::shared_ptr<runtime::Buffer> own();
-  // As own, for an address that is given away. From the first time on the memory stays where it is.
+  // As realise, for an address that is only read: the memory outlives every write to this storage.
+  std::shared_ptr<runtime::Buffer> show();
+  // As own, for an address that is given away. From the first time on the memory stays where it is, and is
+  // volatile: see outside.h.
   std::shared_ptr<runtime::Buffer> expose();
   bool exposed() const;
+  // Nobody outside writes exposed memory any more: reading it may wait.
+  void trust();
   // Of exposed memory, before it is written: pending readers get a copy. Returns the memory.
   std::shared_ptr<runtime::Buffer> spare_readers();
   // To at least so many bytes, with zeros at the end. Error if the memory is somebody else's.
@@ -57,10 +62,13 @@ class Storage {
 
  private:
   friend class TensorImpl;
+  bool shows(const std::shared_ptr<runtime::Buffer>& buffer) const;
+
   std::atomic<int32_t> refs_{1};
   std::atomic<int64_t> version_{0};  // how many writes there were
-  mutable std::atomic_flag lock_;    // of value_
+  mutable std::atomic_flag lock_;    // of what follows
   NodeRef value_;
+  std::shared_ptr<runtime::Buffer> shown_;  // what somebody reads through a pointer
 };
 
 class TensorImpl {
@@ -139,6 +147,11 @@ void write(const Tensor& self, NodeRef value);
 // Scatters the values to places of self's storage (i64 in their shape, in elements, all of them self's), which
 // is neither exposed nor of another dtype than self. `op` is one of the scatters.
 void write_places(const Tensor& self, const NodeRef& places, const NodeRef& values, Op op);
+
+// Copies row-major elements to the places of a strided tensor, or the other way round; `memory` is the tensor's
+// first element.
+void scatter_elements(const TensorImpl& t, const unsigned char* in, unsigned char* memory);
+void gather_elements(const TensorImpl& t, const unsigned char* memory, unsigned char* out);
 
 // Evaluates them in one graph, with the errors of the public API.
 void evaluate_nodes(std::span<const NodeRef> nodes);

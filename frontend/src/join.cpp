@@ -113,21 +113,16 @@ std::vector<Tensor> broadcast_tensors(TensorList tensors) {
 
 // --- copying
 
-// The copy shares the value until either of the two is written; memory that others may write is copied at
-// once.
+// The copy shares the value until either of the two is written; what others may write is copied by record.
 Tensor clone(const Tensor& x) {
   GradScope scope("CloneBackward0", x);
-  Tensor copy = record(node_of(x), x);
-  if (impl(x).storage().exposed()) impl(copy).storage().own();
-  return copy;
+  return record(node_of(x), x);
 }
 
 Tensor Tensor::contiguous() const {
   if (is_contiguous()) return *this;
   GradScope scope("CloneBackward0", *this);
-  Tensor copy = record(node_of(*this));
-  if (impl(*this).storage().exposed()) impl(copy).storage().own();
-  return copy;
+  return record(node_of(*this));
 }
 
 Tensor Tensor::repeat(IntArrayRef repeats) const {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "impl.h"
 #include "tenon/autograd.h"
 #include "tenon/creation.h"
 #include "tenon/random.h"
@@ -67,7 +68,7 @@ T erfinv(T y) {
 
 template <typename T>
 void invert_in_place(const Tensor& uniform) {
-  T* data = uniform.data_ptr<T>();
+  T* data = static_cast<T*>(impl(uniform).storage().own()->data());
   for (int64_t i = 0; i < uniform.numel(); ++i) data[i] = erfinv(data[i]);
 }
 

@@ -179,7 +179,7 @@ Tensor quantile_at_each(const Tensor& self, const Tensor& q, optional<int64_t> d
   check(q.dim() < 2, "quantile() q must be a scalar or 1D tensor");
   check(q.scalar_type() == self.scalar_type(), "quantile() q tensor must be same dtype as the input tensor");
   const Tensor values = q.to(kDouble).contiguous();
-  const double* data = values.data_ptr<double>();
+  const double* data = values.const_data_ptr<double>();
   const std::vector<double> places(data, data + values.numel());
   check_quantile(self, how, places);
   std::vector<Tensor> parts;

@@ -54,15 +54,39 @@ bool Tensor::is_nonzero() const {
   return item().toBool();
 }
 
-void* Tensor::data_ptr() const {
-  TensorImpl& t = impl(*this);
-  auto* base = static_cast<unsigned char*>(t.storage().expose()->data());
-  return t.numel() == 0 ? base : base + t.offset() * element_size();
+namespace {
+
+void* first_element(const TensorImpl& t, const runtime::Buffer& buffer) {
+  auto* base = static_cast<unsigned char*>(buffer.data());
+  return t.numel() == 0 ? base : base + t.offset() * ir::item_size(t.dtype());
 }
 
+void check_type(const Tensor& x, ScalarType wanted) {
+  check(x.scalar_type() == wanted, "expected scalar type ", wanted, " but found ", x.scalar_type());
+}
+
+}  // namespace
+
+void* Tensor::data_ptr() const {
+  TensorImpl& t = impl(*this);
+  return first_element(t, *t.storage().expose());
+}
+const void* Tensor::const_data_ptr() const {
+  TensorImpl& t = impl(*this);
+  return first_element(t, *t.storage().show());
+}
 void* Tensor::checked_data(ScalarType wanted) const {
-  check(scalar_type() == wanted, "expected scalar type ", wanted, " but found ", scalar_type());
+  check_type(*this, wanted);
   return data_ptr();
+}
+const void* Tensor::checked_const_data(ScalarType wanted) const {
+  check_type(*this, wanted);
+  return const_data_ptr();
+}
+
+const Tensor& Tensor::promise_unchanged() const {
+  impl(*this).storage().trust();
+  return *this;
 }
 
 void Tensor::check_accessor(size_t dims, bool narrow) const {

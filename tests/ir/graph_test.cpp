@@ -126,6 +126,19 @@ TEST_CASE("materialising turns a node into an input and frees what only it neede
   CHECK(live_node_count() == before);
 }
 
+TEST_CASE("what is computed from a volatile input is marked until it is materialised") {
+  const NodeRef x = f32({4}), outside = make_volatile_input(DType::F32, Dims{4}, nullptr);
+  CHECK_FALSE(x->reads_volatile());
+  CHECK(outside->reads_volatile());
+  const NodeRef sum = binary(Op::Add, x, reshape(reshape(outside, Dims{2, 2}), Dims{4}));
+  const NodeRef y = unary(Op::Exp, sum);
+  CHECK(y->reads_volatile());
+  CHECK_FALSE(unary(Op::Exp, x)->reads_volatile());
+  y->materialise(nullptr);
+  CHECK_FALSE(y->reads_volatile());
+  CHECK_FALSE(unary(Op::Sin, y)->reads_volatile());
+}
+
 TEST_CASE("materialising the end of a long chain is iterative") {
   NodeRef x = f32({3});
   const NodeRef y = f32({3});

@@ -98,8 +98,9 @@ Deleter* make_deleter(F f) {
 
 // Shares `data`, row-major or with the given strides in elements (not negative; elements may overlap). The
 // memory must outlive the tensor, or be freed by deleter(data), which runs once, when the last user is gone,
-// and not at all if from_blob throws. Values are read when work that needs them is evaluated: call eval()
-// first if the memory is about to change.
+// and not at all if from_blob throws. An operation reads it at its call, so the memory may change or go
+// afterwards: it stores its result, or a copy of what it read, whichever is smaller. If the memory does not change,
+// say so: from_blob(...).promise_unchanged() reads it in place, fused and when a value is needed.
 Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
 Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
 template <typename F>

@@ -127,15 +127,20 @@ class Tensor {
     return item().to<T>();
   }
   bool is_nonzero() const;
-  // The memory of the first element. It stays valid while the tensor lives. A write through it is seen by
-  // every alias, and by whatever is evaluated after it except what was recorded before the first call and
-  // copies.
+  // The memory of the first element. It stays valid while the tensor lives, and may be written: every alias sees
+  // that, and no operation called before it does. From then on an operation reads this tensor at its call, as
+  // LibTorch does. Who only reads asks for const elements (data_ptr<const float>(), accessor<const float, 2>()):
+  // that costs nothing later, and shows the elements as they are now; ask again after a write.
   void* data_ptr() const;
   template <typename T>
-  T* data_ptr() const {  // T may be const
-    return static_cast<T*>(checked_data(scalar_type_of<std::remove_const_t<T>>()));
+  T* data_ptr() const {
+    constexpr ScalarType type = scalar_type_of<std::remove_const_t<T>>();
+    if constexpr (std::is_const_v<T>)
+      return static_cast<T*>(checked_const_data(type));
+    else
+      return static_cast<T*>(checked_data(type));
   }
-  const void* const_data_ptr() const { return data_ptr(); }
+  const void* const_data_ptr() const;
   template <typename T>
   const T* const_data_ptr() const {
     return data_ptr<const T>();
@@ -145,6 +150,10 @@ class Tensor {
   T* mutable_data_ptr() const {
     return data_ptr<T>();
   }
+  // The program's promise that nobody else writes or frees this memory (of from_blob, data_ptr, fromDLPack) as
+  // long as the tensor or anything pending that was made of it lives. Then it is read without a copy, when a
+  // value is needed.
+  const Tensor& promise_unchanged() const;
   template <typename T, size_t N>
   TensorAccessor<T, N> accessor() const& {
     check_accessor(N);
@@ -719,6 +728,7 @@ class Tensor {
 
  private:
   void* checked_data(ScalarType wanted) const;
+  const void* checked_const_data(ScalarType wanted) const;
   void check_accessor(size_t dims, bool narrow = false) const;
   TensorImpl* impl_ = nullptr;
 };
