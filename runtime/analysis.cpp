@@ -1,13 +1,22 @@
-// The pipeline, in order: choose outputs, hide the constants, run the graph passes, bring the constants back,
-// fuse.
+// The pipeline, in order: choose outputs, put inputs in the place of windows, hide the constants, run the graph passes,
+// bring the constants back, fuse.
 //
 // Constants are hidden so that one plan serves all their values. A pass that met `mul %x, 2.5` might use
 // the 2.5; what it meets instead is an input, and only constants whose bits are in the key stay visible:
 //   %1 = mul %x, 2.5       %1 = mul %x, %hidden       %1 = mul %x, 2.5
 //   %2 = mul %1, 1.0   ->  %2 = mul %1, 1.0       ->  return %1
 //   return %2              return %2
+//
+// A window (see GraphKey) becomes an input of its own, or a part of one that begins at the window's origin:
+//   graph (%x: f32[1000,64])                             graph (%w: f32[1,64])
+//     %0 = slice %x starts=[7,0] sizes=[1,64]      ->      %1 = reduce.sum %w dims=[1]
+//     %1 = reduce.sum %0 dims=[1]
+//
+//   graph (%x: f32[1000,64], %v: f32[64])                graph (%w: f32[64000], %v: f32[64])      %w begins at row 7 of %x
+//     %0 = update %x, %v strides=[1] offset=448    ->      %0 = update %w, %v strides=[1] offset=0
 #include "runtime/analysis.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "codegen/llvm/jit.h"
@@ -80,6 +89,102 @@ class Substitution {
   std::unordered_map<const Node*, NodeRef> changed_;
 };
 
+// Puts inputs of their own in the place of windows, and updates of such in that of updates.
+class WindowInputs {
+ public:
+  WindowInputs(const GraphKey& key, Substitution& substitution, Analysis& analysis)
+      : key_(key), substitution_(substitution), analysis_(analysis), by_origin_(key.origins.size()) {
+    for (const GraphKey::Window& w : key.windows) {
+      Shared& shared = by_origin_[static_cast<size_t>(w.origin)];
+      const Node& node = node_of(w);
+      ++shared.windows;
+      if (node.op() == Op::Update) shared.written = true;
+      else shared.count = std::max(shared.count, w.offset + window_span(node));
+    }
+  }
+
+  // The next of the key's windows, if it is this node; its operands are rebuilt.
+  bool replace(const Node* node) {
+    if (next_ == key_.windows.size() || &node_of(key_.windows[next_]) != node) return false;
+    const GraphKey::Window& window = key_.windows[next_++];
+    if (node->op() == Op::Update) {
+      update(*node, window);
+    } else {
+      part(*node, window);
+    }
+    return true;
+  }
+
+ private:
+  // What the windows with one origin have in common.
+  struct Shared {
+    int windows = 0;
+    bool written = false;
+    int64_t count = 0;  // elements that they reach
+    NodeRef input;
+  };
+
+  const Node& node_of(const GraphKey::Window& window) const {
+    return *key_.nodes[static_cast<size_t>(window.node)];
+  }
+
+  NodeRef new_input(const Node& like, const ir::Dims& shape, int32_t origin, bool part) {
+    NodeRef made = ir::make_input(like.dtype(), shape, nullptr, like.device());
+    analysis_.windows[made.get()] = {key_.number(&like), origin, part};
+    return made;
+  }
+
+  // All that lies behind an origin, in one dim. What is written is as large as the input, so that it can take its place.
+  const NodeRef& flat_input(const Node& input, int32_t origin) {
+    Shared& shared = by_origin_[static_cast<size_t>(origin)];
+    if (!shared.input) {
+      const int64_t count = shared.written ? input.numel() : shared.count;
+      shared.input = new_input(input, ir::Dims{count}, origin, !shared.written);
+    }
+    return shared.input;
+  }
+
+  void part(const Node& node, const GraphKey::Window& window) {
+    const Node& input = *node.inputs()[0];
+    const ir::Dims strides = window_strides(node);
+    const Shared& shared = by_origin_[static_cast<size_t>(window.origin)];
+    if (shared.windows == 1 && !shared.written && window_span(node) == node.numel() && row_major(node.shape(), strides))
+      return substitution_.replace(&node, new_input(input, node.shape(), window.origin, true));
+    ir::Dims ints = node.shape();
+    for (int64_t stride : strides) ints.push_back(stride);
+    ints.push_back(window.offset);
+    const NodeRef from[] = {flat_input(input, window.origin)};
+    substitution_.replace(&node, ir::make_node(Op::Strided, from, ints, node.dtype(), ir::Folding::Off));
+  }
+
+  void update(const Node& node, const GraphKey::Window& window) {
+    const Node& base = *node.inputs()[0];
+    const NodeRef& from = base.op() == Op::Input ? flat_input(base, window.origin) : updated_.at(&base);
+    ir::Dims ints = node.ints();
+    ints.back() = window.offset;
+    const NodeRef operands[] = {from, substitution_.of(node.inputs()[1])};
+    NodeRef made = ir::make_node(Op::Update, operands, ints, node.dtype(), ir::Folding::Off);
+    const NodeRef flat[] = {made};
+    substitution_.replace(&node, ir::make_node(Op::Reshape, flat, node.shape(), node.dtype(), ir::Folding::Off));
+    updated_[&node] = std::move(made);
+  }
+
+  static bool row_major(const ir::Dims& shape, const ir::Dims& strides) {
+    const ir::Dims expected = ir::contiguous_strides(shape);
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (shape[d] != 1 && strides[d] != expected[d]) return false;
+    }
+    return true;
+  }
+
+  const GraphKey& key_;
+  Substitution& substitution_;
+  Analysis& analysis_;
+  std::vector<Shared> by_origin_;
+  std::unordered_map<const Node*, NodeRef> updated_;  // updates in one dim
+  size_t next_ = 0;
+};
+
 // A reshape has its source's elements in the same order: where it is wanted, its source's memory serves.
 std::vector<NodeRef> without_reshapes(std::vector<NodeRef> outputs) {
   for (NodeRef& output : outputs) {
@@ -112,13 +217,17 @@ Analysis analyse(const GraphKey& key, const Options& options, const passes::Pass
       a.constants.emplace(node, static_cast<int32_t>(i));
     }
   }
+  WindowInputs windows(key, hide, a);
+  for (Node* node : key.nodes) {
+    if (!windows.replace(node)) hide.rebuild(node);
+  }
   if (options.simplify) {
-    for (Node* node : key.nodes) hide.rebuild(node);
     ir::Graph hidden = run_graph_passes(ir::Graph::of(hide.of(a.outputs)), observer);
     for (Node* node : ir::topological_order(hidden.outputs)) show.rebuild(node);
     a.graph = ir::Graph::of(without_reshapes(show.of(hidden.outputs)));
   } else {
-    a.graph = ir::Graph::of(without_reshapes(a.outputs));
+    for (Node* node : ir::topological_order(hide.of(a.outputs))) show.rebuild(node);
+    a.graph = ir::Graph::of(without_reshapes(show.of(hide.of(a.outputs))));
   }
   passes::FusionOptions fusion;
   fusion.enabled = options.fusion;

@@ -22,6 +22,18 @@ struct Analysis {
   // The constants of `graph` whose value is read at each run, by their number in the key. Others are
   // literals.
   std::unordered_map<const ir::Node*, int32_t> constants;
+  // The inputs of `graph` that stand for windows (see GraphKey), or for an input that begins at an origin.
+  struct Window {
+    int32_t input;   // number in the key
+    int32_t origin;  // its first element
+    bool part;       // false: all of the input, though seen from there
+  };
+  std::unordered_map<const ir::Node*, Window> windows;
+
+  const Window* window(const ir::Node* node) const {
+    auto it = windows.find(node);
+    return it == windows.end() ? nullptr : &it->second;
+  }
 };
 
 Analysis analyse(const GraphKey& key, const Options& options, const passes::PassObserver& observer = {});

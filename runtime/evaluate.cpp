@@ -86,7 +86,7 @@ struct Evaluator {
   Leftovers evaluate(std::span<const ir::NodeRef> roots) {
     refresh_options();
     ProfileSpan span("evaluate", "evaluate");
-    key.read(roots, key_salt(options));
+    key.read(roots, key_salt(options), true, options.windows);
     if (!key.pending) return {};
     if (!options.plan_cache) return run_plan(*build(), key, options);
     Hash128 hash = hash128(key.words.data(), key.words.size() * sizeof(uint64_t));
@@ -112,7 +112,7 @@ std::mutex& evaluation_mutex() { return Evaluator::get().mutex; }
 
 uint64_t key_salt(const Options& o) {
   return uint64_t{o.fusion} | uint64_t{o.simplify} << 1 | uint64_t{o.donation} << 2 |
-         static_cast<uint64_t>(o.backend) << 3 | static_cast<uint64_t>(o.vector_bits) << 8;
+         static_cast<uint64_t>(o.backend) << 3 | uint64_t{o.windows} << 4 | static_cast<uint64_t>(o.vector_bits) << 8;
 }
 
 void evaluate(std::span<const ir::NodeRef> roots) {

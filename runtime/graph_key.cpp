@@ -1,6 +1,7 @@
 // One iterative walk that numbers the nodes and writes the key.
 #include "runtime/graph_key.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -26,10 +27,46 @@ bool changes_code(ir::DType dtype, uint64_t bits) {
   return value == 0 || value == 1 || value == -1;
 }
 
-void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool inputs_have_data) {
+bool is_window(const Node& node) {
+  if ((node.op() != Op::Slice && node.op() != Op::Strided) || node.numel() == 0) return false;
+  const Op source = node.inputs()[0]->op();
+  return source == Op::Input || source == Op::Update;
+}
+
+ir::Dims window_strides(const Node& node) {
+  const size_t rank = node.shape().size();
+  const ir::Dims of_source = ir::contiguous_strides(node.inputs()[0]->shape());
+  ir::Dims strides(rank, 0);
+  for (size_t d = 0; d < rank; ++d) {
+    if (node.shape()[d] == 1) continue;
+    strides[d] = node.ints()[rank + d] * (node.op() == Op::Slice ? of_source[d] : 1);
+  }
+  return strides;
+}
+
+int64_t window_offset(const Node& node) {
+  if (node.op() != Op::Slice) return node.ints().back();
+  const ir::Dims strides = ir::contiguous_strides(node.inputs()[0]->shape());
+  int64_t offset = 0;
+  for (size_t d = 0; d < strides.size(); ++d) offset += node.ints()[d] * strides[d];
+  return offset;
+}
+
+int64_t window_span(const Node& node) {
+  const ir::Dims strides = window_strides(node);
+  int64_t span = 1;
+  for (size_t d = 0; d < strides.size(); ++d) span += (node.shape()[d] - 1) * strides[d];
+  return span;
+}
+
+void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool inputs_have_data,
+                    bool find_windows) {
   nodes.clear();
   roots.clear();
   words.clear();
+  windows.clear();
+  origins.clear();
+  candidates_.clear();
   stack_.clear();
   pending = false;
   inputs_have_data_ = inputs_have_data;
@@ -60,6 +97,7 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool inpu
     roots.push_back(root->mark_value);
   }
   for (int32_t root : roots) words.push_back(static_cast<uint64_t>(root));
+  if (find_windows && !candidates_.empty()) settle_windows();
 }
 
 void GraphKey::finish(Node* node) {
@@ -72,17 +110,101 @@ void GraphKey::finish(Node* node) {
   if (!leaf && node->holders.load(std::memory_order_relaxed) > 0) flags |= kHeld;
   bool with_bits = node->op() == Op::Const && changes_code(node->dtype(), node->bits());
   if (with_bits) flags |= kBitsFollow;
+  if (is_window(*node)) return push_window(*node);
   const ir::Dims& ints = node->ints();
   words.push_back(static_cast<uint64_t>(node->op()) | static_cast<uint64_t>(node->dtype()) << 8 |
                   uint64_t{static_cast<uint8_t>(node->device())} << 16 | flags << 24);
   words.push_back(node->inputs().size() | (leaf ? node->shape().size() : ints.size()) << 32);
   for (const Node* input : node->inputs()) words.push_back(static_cast<uint64_t>(input->mark_value));
   for (int64_t value : ints) words.push_back(static_cast<uint64_t>(value));
+  if (node->op() == Op::Update) candidates_.push_back({node->mark_value, words.size() - 1});
   if (leaf) {
     for (int64_t extent : node->shape()) words.push_back(static_cast<uint64_t>(extent));
   }
   if (with_bits) words.push_back(node->bits());
   if (node->op() == Op::Pad) words.push_back(node->inputs()[1]->bits());
+}
+
+void GraphKey::push_window(const Node& node) {
+  const bool held = node.holders.load(std::memory_order_relaxed) > 0;
+  words.push_back(static_cast<uint64_t>(Op::Strided) | static_cast<uint64_t>(node.dtype()) << 8 |
+                  uint64_t{static_cast<uint8_t>(node.device())} << 16 | (held ? uint64_t{kHeld} : 0) << 24);
+  words.push_back(1 | (2 * node.shape().size() + 1) << 32);
+  words.push_back(static_cast<uint64_t>(node.inputs()[0]->mark_value));
+  for (int64_t size : node.shape()) words.push_back(static_cast<uint64_t>(size));
+  for (int64_t stride : window_strides(node)) words.push_back(static_cast<uint64_t>(stride));
+  candidates_.push_back({node.mark_value, words.size()});
+  words.push_back(static_cast<uint64_t>(window_offset(node)));
+}
+
+// --- windows
+
+// Notes how the node uses its operands; those come before it.
+void GraphKey::note_uses(const Node& node) {
+  const auto& inputs = node.inputs();
+  size_t first = 0;
+  if (is_window(node) && window_span(node) < inputs[0]->numel()) {
+    ++use(inputs[0]).windows;
+    first = 1;
+  } else if (node.op() == Op::Update) {
+    Use& base = use(inputs[0]);
+    base.written = true;
+    if (inputs[0]->op() == Op::Input) base.chain = inputs[0]->mark_value;
+    use(&node).chain = base.chain;
+    first = 1;
+  }
+  const bool writes = node.op() == Op::Update || ir::is_scatter(node.op());
+  for (size_t i = first; i < inputs.size(); ++i) use(inputs[i]).whole = true;
+  if (!writes) return;
+  for (const Node* base = inputs[0]; ; base = base->inputs()[0]) {  // the buffer may lie behind reshapes
+    use(base).written = true;
+    if (base->op() != Op::Reshape) break;
+  }
+}
+
+// Whether the offset of a window of `buffer`, or of an update of it, is counted from an origin.
+bool GraphKey::moves(const Node& node, const Node& buffer) {
+  const Use& used = use(&buffer);
+  const bool writes = node.op() == Op::Update;
+  if (!writes && window_span(node) == buffer.numel()) return false;
+  if (writes || used.written) return used.chain >= 0 && !uses_[static_cast<size_t>(used.chain)].whole;
+  return buffer.op() == Op::Input && (used.windows <= kMostOrigins || !used.whole);
+}
+
+// Tells which windows have an origin, and writes their offsets from there into the key. All that is decided here hangs
+// on what the key has already.
+void GraphKey::settle_windows() {
+  uses_.assign(nodes.size(), {});
+  for (const Node* node : nodes) note_uses(*node);
+  // An update in the middle of a chain that something else reads too: then all of the chain stays where it is.
+  for (const Node* node : nodes) {
+    const Use& used = use(node);
+    if (node->op() == Op::Update && used.written && used.chain >= 0 && (used.whole || used.windows > 0))
+      uses_[static_cast<size_t>(used.chain)].whole = true;
+  }
+  for (const Candidate& c : candidates_) {
+    const Node* node = nodes[static_cast<size_t>(c.node)];
+    const Node* buffer = node->inputs()[0];
+    if (!moves(*node, *buffer)) continue;
+    const int64_t offset = window_offset(*node);
+    Use& used = use(buffer);
+    const bool alone = !used.written && used.windows <= kMostOrigins;
+    int32_t& shared = used.chain >= 0 ? uses_[static_cast<size_t>(used.chain)].origin : used.origin;
+    int32_t origin = alone ? -1 : shared;
+    if (origin < 0) {
+      origin = static_cast<int32_t>(origins.size());
+      origins.push_back(offset);
+      if (!alone) shared = origin;
+    }
+    int64_t& start = origins[static_cast<size_t>(origin)];
+    start = std::min(start, offset);
+    windows.push_back({c.node, origin, static_cast<int64_t>(c.word)});
+  }
+  for (Window& window : windows) {
+    uint64_t& word = words[static_cast<size_t>(window.offset)];
+    window.offset = static_cast<int64_t>(word) - origins[static_cast<size_t>(window.origin)];
+    word = static_cast<uint64_t>(window.offset);
+  }
 }
 
 void GraphKey::check_leaf(const Node& node) const {

@@ -1,12 +1,23 @@
 // The pending graph under some roots, walked once: a canonical numbering of its nodes, and a key that two
-// graphs share exactly when one plan serves both. Not in the key: which buffers the inputs are, and the
-// values of constants, unless a pass could turn them into other code (0, 1, -1 and the fill of a pad).
+// graphs share exactly when one plan serves both. Not in the key: which buffers the inputs are, the
+// values of constants, unless a pass could turn them into other code (0, 1, -1 and the fill of a pad), and
+// where a window of an input begins.
 //
 //   for each node   op 0..7 | dtype 8..15 | device 16..23 | flags 24..31
 //                   inputs 0..31 | ints (leaf: rank) 32..63
 //                   input numbers, ints, the shape of a leaf,
 //                   the bits of a constant that changes the code or is the fill of a pad
+//                   a slice and a strided view of a buffer have the same words: sizes, strides, offset
 //   at the end      the numbers of the roots
+//
+// A window is a Slice or Strided view of an input, or the part of it that an Update replaces. A plan sees a window by its
+// offset from an origin, and takes the origin as an argument, so that a loop over the rows of a tensor has one plan:
+//
+//   x[i:i+20] and x[j:j+20], nothing is written     two origins, offsets 0: i and j are independent
+//   more than kMostOrigins windows of x             one origin, the first of them: a stencil, whose distances are fixed
+//   x[i] = f(x[i-1])                                one origin, i-1, and offsets 0 and 1: what is written where it is
+//                                                   read is another plan
+//   x[i] = f(x), or more windows than that beside x   no origin: the offsets are in the key as they are
 #pragma once
 
 #include <cstdint>
@@ -21,12 +32,20 @@ struct GraphKey {
   std::vector<ir::Node*> nodes;  // operands first; a node's number is its place here
   std::vector<int32_t> roots;    // numbers, in the order given
   std::vector<uint64_t> words;   // the key itself
+  struct Window {
+    int32_t node;    // a Slice, Strided or Update
+    int32_t origin;  // which
+    int64_t offset;  // from there, in elements: what the key has
+  };
+  std::vector<Window> windows;   // operands first
+  std::vector<int64_t> origins;  // in elements of the buffers; not in the key
   bool pending = false;          // some root still has to be computed
 
   // Fills all of it; the vectors keep their memory from one call to the next. `salt` is the first word: the
-  // options that change code. Call under the evaluation lock (it uses Node::mark). Throws std::runtime_error
+  // options that change code. `find_windows`: otherwise there are none. Call under the evaluation lock (it uses Node::mark). Throws std::runtime_error
   // for an input without data or a device that is not a CPU.
-  void read(std::span<const ir::NodeRef> roots, uint64_t salt, bool inputs_have_data = true);
+  void read(std::span<const ir::NodeRef> roots, uint64_t salt, bool inputs_have_data = true,
+            bool find_windows = true);
   int32_t number(
       const ir::Node* node) const;  // of a node in `nodes`; -1 for others; until the next read of any key
 
@@ -35,13 +54,42 @@ struct GraphKey {
     ir::Node* node;
     uint32_t next;
   };
+  // How a node is used; the windows that move with one origin.
+  struct Use {
+    bool whole = false;    // all of it is read, or in a way that windows do not know
+    bool written = false;  // an update replaces a part of it
+    int32_t windows = 0;   // Slice and Strided views of it
+    int32_t chain = -1;    // of an input and the updates that follow it: the input
+    int32_t origin = -1;   // of its windows, if they share one
+  };
+  struct Candidate {
+    int32_t node;
+    size_t word;  // where its offset stands in the key
+  };
   void finish(ir::Node* node);
+  void push_window(const ir::Node& node);
   void check_leaf(const ir::Node& node) const;
+  void settle_windows();
+  void note_uses(const ir::Node& node);
+  bool moves(const ir::Node& node, const ir::Node& buffer);
+  Use& use(const ir::Node* node) { return uses_[static_cast<size_t>(node->mark_value)]; }
 
   std::vector<Visit> stack_;
+  std::vector<Candidate> candidates_;
+  std::vector<Use> uses_;
   uint64_t epoch_ = 0;
   bool inputs_have_data_ = true;
 };
+
+inline constexpr int32_t kMostOrigins = 6;  // of windows of one input
+
+// Whether the node reads a part of a buffer at constant distances: a Slice or Strided view of an input or an update.
+bool is_window(const ir::Node& node);
+// The distance of neighbours along each dim of a window, in elements of the buffer; 0 along dims of size 1.
+ir::Dims window_strides(const ir::Node& node);
+// Where the window begins, or where an Update writes, in elements of the buffer.
+int64_t window_offset(const ir::Node& node);
+int64_t window_span(const ir::Node& node);  // elements from the first to the last, both included
 
 // Whether passes may turn a constant of this value into code of its own.
 bool changes_code(ir::DType dtype, uint64_t bits);

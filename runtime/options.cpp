@@ -145,6 +145,7 @@ Options parse_options(const std::function<const char*(const char*)>& get,
   r.boolean("TENON_FUSION", o.fusion);
   r.boolean("TENON_SIMPLIFY", o.simplify);
   r.boolean("TENON_PLAN_CACHE", o.plan_cache);
+  r.boolean("TENON_WINDOWS", o.windows);
   r.boolean("TENON_DONATION", o.donation);
   r.boolean("TENON_VERIFY", o.verify);
   r.number("TENON_INLINE_US", o.inline_us, 0, 1'000'000);

@@ -4,6 +4,7 @@
 //   TENON_DISK_CACHE=0|1     TENON_CACHE_DIR=PATH    TENON_CACHE_MAX_MB=N   TENON_VECTOR_BITS=128|256|512
 //   TENON_DUMP_DIR=PATH      TENON_PROFILE=FILE      TENON_DONATION=0|1     TENON_MEMORY_LIMIT_MB=N
 //   TENON_VERIFY=0|1         TENON_INLINE_US=N       TENON_BACKEND=llvm|interpreter
+//   TENON_WINDOWS=0|1
 //   TENON_DUMP=graph,fused,kernel,looptree,llvm,assembly,cuda,passes
 //
 // A malformed value gives one warning on stderr that names the accepted ones, and the default stands.
@@ -23,6 +24,7 @@ struct Options {
   bool fusion = true;
   bool simplify = true;
   bool plan_cache = true;
+  bool windows = true;   // where a slice of an input begins is an argument of the plan, not a part of it
   bool donation = true;  // an output may take over the memory of an input nobody else needs
   bool verify =
       false;  // each graph, kernel and loop tree is verified, and its text must parse and print the same

@@ -73,8 +73,13 @@ class Builder {
       PlanOutput output{number_of(analysis_.outputs[k].get()), static_cast<size_t>(bytes_of(*result))};
       auto [it, fresh] = first.emplace(result, static_cast<int32_t>(k));
       if (result->op() == Op::Input) {
-        output.alias = number_of(result);
-        aliased_.insert(output.alias);
+        const Analysis::Window* window = analysis_.window(result);
+        output.alias = window ? window->input : number_of(result);
+        if (window && window->part) {
+          output.origin = window->origin;
+        } else {
+          aliased_.insert(output.alias);
+        }
       } else if (!fresh) {
         output.same_as = it->second;
       } else {
@@ -85,6 +90,7 @@ class Builder {
   }
 
   int32_t input_value(const Node* node) {
+    if (const Analysis::Window* window = analysis_.window(node)) node = key_.nodes[static_cast<size_t>(window->input)];
     auto [it, fresh] = value_of_.emplace(node, -1);
     if (fresh) {
       if (node->op() != Op::Input) throw std::runtime_error("evaluate: a kernel reads what no kernel writes");
@@ -119,6 +125,7 @@ class Builder {
         step.buffers.push_back(output_value(fused.outputs.at(out++)));
       } else {
         const Node* input = fused.inputs.at(in++);
+        if (const Analysis::Window* window = analysis_.window(input)) add_window(step, *input, *window);
         step.buffers.push_back(b.numel == 0 ? -1 : input_value(input));
       }
     }
@@ -139,6 +146,18 @@ class Builder {
     plan_->steps.push_back(std::move(step));
   }
 
+  // The next argument begins at the window's origin.
+  static void add_window(Step& step, const Node& node, const Analysis::Window& window) {
+    step.windows.push_back(
+        {static_cast<int32_t>(step.buffers.size()), window.origin, ir::item_size(node.dtype())});
+  }
+
+  // What a chain of updates begins with.
+  static const Node* first_base(const Node* update) {
+    while (update->op() == Op::Update || update->op() == Op::Reshape) update = update->inputs()[0];
+    return update;
+  }
+
   // A scatter may write over its base, unless it reads that again as another operand.
   void add_in_place(const Step& step) {
     if (!ir::is_scatter(step.routine->op())) return;
@@ -154,6 +173,7 @@ class Builder {
     const bool apart = std::find(fused.inputs.begin(), fused.inputs.end(), base) != fused.inputs.end();
     if (!apart) in_place_.push_back({number, from, to, true});
     step.bases.push_back({static_cast<int32_t>(step.buffers.size()), from, static_cast<size_t>(bytes_of(*base))});
+    if (const Analysis::Window* window = analysis_.window(first_base(base))) add_window(step, *base, *window);
     step.buffers.push_back(to);
   }
 
@@ -170,6 +190,7 @@ class Builder {
     }
     auto number = static_cast<int32_t>(plan_->steps.size());
     for (auto [to, from] : lowered.donations) {
+      if (read_through_window(step, step.buffers[static_cast<size_t>(from)])) continue;
       in_place_.push_back(
           {number, step.buffers[static_cast<size_t>(from)], step.buffers[static_cast<size_t>(to)]});
     }
@@ -189,6 +210,13 @@ class Builder {
     }
     step.sizes = lowered.sizes;
     trees_.push_back(std::move(lowered));
+  }
+
+  // A kernel that sees a part of an input does not know at which places of the whole it lies.
+  static bool read_through_window(const Step& step, int32_t value) {
+    return std::any_of(step.windows.begin(), step.windows.end(), [&](const Step::Window& w) {
+      return step.buffers[static_cast<size_t>(w.argument)] == value;
+    });
   }
 
   void find_code() {

@@ -30,6 +30,11 @@ struct Step {
     size_t bytes;
   };
   std::vector<Base> bases;
+  // Where argument `argument` begins behind the first element of its place: at an origin of the key.
+  struct Window {
+    int32_t argument, origin, item_size;
+  };
+  std::vector<Window> windows;
   std::vector<ScalarSource> scalars;
   std::vector<int64_t> sizes;
   struct Phase {
@@ -48,6 +53,7 @@ struct PlanOutput {
   size_t bytes;
   int32_t same_as = -1;  // shares the buffer of this earlier output
   int32_t alias = -1;    // is this input node after all (everything around it cancelled out)
+  int32_t origin = -1;   // then: is a copy of its elements from this origin of the key on
   int32_t donor = -1;    // the input node whose buffer it takes over, if nobody else wants that
 };
 

@@ -160,7 +160,7 @@ auto with_analysis(std::span<const ir::NodeRef> roots, F&& f) {
   Options o = options();
   std::lock_guard lock(evaluation_mutex());
   GraphKey key;
-  key.read(roots, key_salt(o), false);
+  key.read(roots, key_salt(o), false, o.windows);
   Analysis a = analyse(key, o);
   return f(key, a, o);
 }

@@ -44,6 +44,21 @@ void* local_scratch(size_t bytes) {
   return scratch.data;
 }
 
+// On all threads, if it is much.
+void copy_bytes(void* to, const void* from, size_t bytes) {
+  constexpr int64_t kPiece = 1 << 20;
+  if (bytes == 0) return;
+  const auto count = static_cast<int64_t>(bytes);
+  if (count < 2 * kPiece) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  ThreadPool::global().parallel_for(count, kPiece, [&](int64_t begin, int64_t end, int) {
+    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
+                static_cast<size_t>(end - begin));
+  });
+}
+
 // The buffers of one run, and scratch vectors that keep their memory between runs.
 class Run {
  public:
@@ -74,7 +89,9 @@ class Run {
     if (plan_->donates) find_donors();
     for (const PlanOutput& o : plan_->outputs) {
       nodes_.emplace_back(node(o.node));
-      if (o.alias >= 0) {
+      if (o.origin >= 0) {
+        buffers_.push_back(window_copy(o));
+      } else if (o.alias >= 0) {
         buffers_.push_back(unshared(buffer_of(*node(o.alias))));
       } else if (o.same_as >= 0) {
         buffers_.push_back(buffers_[static_cast<size_t>(o.same_as)]);
@@ -91,9 +108,19 @@ class Run {
   static std::shared_ptr<Buffer> unshared(std::shared_ptr<Buffer> buffer) {
     if (!buffer->exposed) return buffer;
     auto copy = Buffer::allocate(buffer->bytes());
-    if (buffer->bytes() > 0) std::memcpy(copy->data(), buffer->data(), buffer->bytes());
+    copy_bytes(copy->data(), buffer->data(), buffer->bytes());
     return copy;
   }
+
+  std::shared_ptr<Buffer> window_copy(const PlanOutput& o) const {
+    const Node& input = *node(o.alias);
+    auto copy = Buffer::allocate(o.bytes);
+    const auto* from = static_cast<const std::byte*>(static_cast<const Buffer&>(*input.payload()).data());
+    copy_bytes(copy->data(), from + origin(o.origin) * ir::item_size(input.dtype()), o.bytes);
+    return copy;
+  }
+
+  int64_t origin(int32_t number) const { return key_->origins[static_cast<size_t>(number)]; }
 
   Leftovers adopted_inputs() const {
     Leftovers result;
@@ -155,8 +182,12 @@ class Run {
       void* to = arguments_[static_cast<size_t>(base.argument)];
       const void* from = pointers_[static_cast<size_t>(base.place)];
       if (to == from) continue;
-      std::memcpy(to, from, base.bytes);
+      copy_bytes(to, from, base.bytes);
       copied += 2 * static_cast<int64_t>(base.bytes);
+    }
+    for (const Step::Window& window : step.windows) {
+      void*& argument = arguments_[static_cast<size_t>(window.argument)];
+      argument = static_cast<std::byte*>(argument) + origin(window.origin) * window.item_size;
     }
     scalars_.clear();
     for (const ScalarSource& s : step.scalars)

@@ -43,6 +43,7 @@ TEST_CASE("options: every variable is read") {
                     {"TENON_DUMP_DIR", "/d"},
                     {"TENON_PROFILE", "/p.json"},
                     {"TENON_DONATION", "0"},
+                    {"TENON_WINDOWS", "0"},
                     {"TENON_MEMORY_LIMIT_MB", "100"}});
   CHECK(p.warnings.empty());
   CHECK(p.options.threads == 3);
@@ -51,6 +52,7 @@ TEST_CASE("options: every variable is read") {
   CHECK_FALSE(p.options.plan_cache);
   CHECK_FALSE(p.options.disk_cache);
   CHECK_FALSE(p.options.donation);
+  CHECK_FALSE(p.options.windows);
   CHECK(p.options.cache_dir == "/x/y");
   CHECK(p.options.cache_max_mb == 7);
   CHECK(p.options.vector_bits == 128);
@@ -74,6 +76,7 @@ TEST_CASE("options: a malformed value keeps the default and warns once, naming w
                         {"TENON_PLAN_CACHE", "on", "0 or 1"},
                         {"TENON_DISK_CACHE", " 1", "0 or 1"},
                         {"TENON_DONATION", "false", "0 or 1"},
+                        {"TENON_WINDOWS", "off", "0 or 1"},
                         {"TENON_CACHE_MAX_MB", "0", "1 to"},
                         {"TENON_VECTOR_BITS", "64", "128, 256 or 512"},
                         {"TENON_BACKEND", "LLVM", "llvm or interpreter"},
