@@ -25,7 +25,7 @@ constexpr int64_t kFar = int64_t{1} << 60;  // beyond every diagonal
 
 // --- products
 
-Tensor kron(const Tensor& a, const Tensor& b) {
+Tensor kron(const Operand& a, const Operand& b) {
   const int64_t rank = std::max(a.dim(), b.dim());
   Dims left, right, shape;  // every dim of a beside that of b
   for (int64_t d = 0; d < rank; ++d) {
@@ -40,15 +40,15 @@ Tensor kron(const Tensor& a, const Tensor& b) {
   return reshape(mul(reshape(a, ref(left)), reshape(b, ref(right))), ref(shape));
 }
 
-Tensor inner(const Tensor& a, const Tensor& b) {
+Tensor inner(const Operand& a, const Operand& b) {
   if (a.dim() == 0 || b.dim() == 0) return mul(a, b);
   check(a.size(-1) == b.size(-1),
         "inner() the last dimension must match on both input tensors but got shapes ", a.sizes(), " and ",
         b.sizes());
   return tensordot(a, b, -1, -1);
 }
-Tensor vdot(const Tensor& a, const Tensor& b) { return dot(a, b); }
-Tensor ger(const Tensor& a, const Tensor& b) { return outer(a, b); }
+Tensor vdot(const Operand& a, const Operand& b) { return dot(a, b); }
+Tensor ger(const Operand& a, const Operand& b) { return outer(a, b); }
 Tensor chain_matmul(TensorList matrices) {
   check(!matrices.empty(), "chain_matmul(): Expected one or more matrices");
   Tensor product = matrices[0];
@@ -56,7 +56,7 @@ Tensor chain_matmul(TensorList matrices) {
   return product;
 }
 
-Tensor linalg_cross(const Tensor& a, const Tensor& b, int64_t dim) {
+Tensor linalg_cross(const Operand& a, const Operand& b, int64_t dim) {
   GradScope scope("LinalgCrossBackward0", a, b);
   check(a.dim() == b.dim(), "linalg.cross: inputs must have the same number of dimensions.");
   dim = wrap_dim(dim, a.dim());
@@ -65,7 +65,7 @@ Tensor linalg_cross(const Tensor& a, const Tensor& b, int64_t dim) {
   const auto next = [&](const Tensor& x, int64_t by) { return roll(x, -by, dim); };
   return sub(mul(next(a, 1), next(b, 2)), mul(next(a, 2), next(b, 1)));
 }
-Tensor cross(const Tensor& a, const Tensor& b, optional<int64_t> dim) {
+Tensor cross(const Operand& a, const Operand& b, optional<int64_t> dim) {
   if (dim) return linalg_cross(a, b, *dim);
   for (int64_t d = 0; d < a.dim(); ++d) {
     if (a.size(d) == 3) return linalg_cross(a, b, d);
@@ -84,7 +84,7 @@ Tensor cartesian_prod(TensorList tensors) {
 
 // --- diagonals and triangles
 
-Tensor diag_embed(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
+Tensor diag_embed(const Operand& x, int64_t offset, int64_t dim1, int64_t dim2) {
   GradScope scope("DiagEmbedBackward0", x);
   const int64_t rank = x.dim() + 1;
   dim1 = wrap_dim(dim1, rank);
@@ -106,12 +106,12 @@ Tensor diag_embed(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
   return movedim(record(select(on, values, number(values, Scalar(0))).node), {rank - 2, rank - 1},
                  {dim1, dim2});
 }
-Tensor diag(const Tensor& x, int64_t diagonal) {
+Tensor diag(const Operand& x, int64_t diagonal) {
   check(x.dim() == 1 || x.dim() == 2, "matrix or a vector expected");
   return x.dim() == 1 ? diag_embed(x, diagonal) : clone(tenon::diagonal(x, diagonal));
 }
-Tensor diagflat(const Tensor& x, int64_t offset) { return diag(reshape(x, {-1}), offset); }
-Tensor trace(const Tensor& x) {
+Tensor diagflat(const Operand& x, int64_t offset) { return diag(reshape(x, {-1}), offset); }
+Tensor trace(const Operand& x) {
   check(x.dim() == 2, "trace: expected a matrix, but got tensor with dim ", x.dim());
   GradScope scope("TraceBackward0", x);
   return sum(diagonal(x));
@@ -170,11 +170,11 @@ Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lowe
 
 }  // namespace
 
-Tensor tril(const Tensor& x, int64_t diagonal) {
+Tensor tril(const Operand& x, int64_t diagonal) {
   GradScope scope("TrilBackward0", x);
   return triangle(x, diagonal, [](const Expr& column, const Expr& limit) { return column <= limit; });
 }
-Tensor triu(const Tensor& x, int64_t diagonal) {
+Tensor triu(const Operand& x, int64_t diagonal) {
   GradScope scope("TriuBackward0", x);
   return triangle(x, diagonal, [](const Expr& column, const Expr& limit) { return column >= limit; });
 }
@@ -205,7 +205,7 @@ Tensor block_diag(TensorList tensors) {
 
 // --- rearranging and repeating
 
-Tensor rot90(const Tensor& x, int64_t k, IntArrayRef dims) {
+Tensor rot90(const Operand& x, int64_t k, IntArrayRef dims) {
   GradScope scope("Rot90Backward0", x);
   check(dims.size() == 2, "expected total rotation dims == 2, but got dims = ", dims.size());
   check(x.dim() >= 2, "expected total dims >= 2, but got total dims = ", x.dim());
@@ -222,9 +222,9 @@ Tensor rot90(const Tensor& x, int64_t k, IntArrayRef dims) {
   }
 }
 
-Tensor repeat_interleave(const Tensor& x, int64_t repeats, optional<int64_t> dim) {
+Tensor repeat_interleave(const Operand& x, int64_t repeats, optional<int64_t> dim) {
   check(repeats >= 0, "Repeats must be non-negative");
-  const Tensor source = dim ? x : flatten(x);
+  const Tensor source = dim ? Tensor(x) : flatten(x);
   const int64_t axis = wrap_dim(dim.value_or(0), source.dim());
   const Tensor rows = source.dim() ? source : unsqueeze(source, 0);
   Dims apart = dims_of(rows.sizes()), shape = apart;
@@ -235,7 +235,7 @@ Tensor repeat_interleave(const Tensor& x, int64_t repeats, optional<int64_t> dim
   return result.is_alias_of(x) ? clone(result) : result;
 }
 
-Tensor repeat_interleave(const Tensor& repeats, optional<int64_t> output_size) {
+Tensor repeat_interleave(const Operand& repeats, optional<int64_t> output_size) {
   check(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
   check(repeats.scalar_type() == kLong || repeats.scalar_type() == kInt,
         "repeats has to be Long or Int tensor");
@@ -256,9 +256,9 @@ Tensor repeat_interleave(const Tensor& repeats, optional<int64_t> output_size) {
   return tensor_from_buffer(DType::I64, total, std::move(buffer)).to(repeats.scalar_type());
 }
 
-Tensor repeat_interleave(const Tensor& x, const Tensor& repeats, optional<int64_t> dim,
+Tensor repeat_interleave(const Operand& x, const Operand& repeats, optional<int64_t> dim,
                          optional<int64_t> output_size) {
-  Tensor source = dim ? x : flatten(x);
+  Tensor source = dim ? Tensor(x) : flatten(x);
   const int64_t axis = wrap_dim(dim.value_or(0), source.dim());
   if (source.dim() == 0) source = unsqueeze(source, 0);
   const int64_t size = source.size(axis);
@@ -271,7 +271,7 @@ Tensor repeat_interleave(const Tensor& x, const Tensor& repeats, optional<int64_
   return index_select(source, axis, repeat_interleave(counts, output_size));
 }
 
-Tensor sum_to_size(const Tensor& x, IntArrayRef size) {
+Tensor sum_to_size(const Operand& x, IntArrayRef size) {
   const int64_t lead = x.dim() - static_cast<int64_t>(size.size());
   bool fits = lead >= 0;
   Dims dims;
@@ -285,7 +285,7 @@ Tensor sum_to_size(const Tensor& x, IntArrayRef size) {
   return reshape(sum(x, ref(dims), true, x.scalar_type()), size);
 }
 
-Tensor diff(const Tensor& x, int64_t n, int64_t dim, const optional<Tensor>& prepend,
+Tensor diff(const Operand& x, int64_t n, int64_t dim, const optional<Tensor>& prepend,
             const optional<Tensor>& append) {
   check(x.dim() > 0, "diff expects input to be at least one-dimensional");
   check(n >= 0, "order must be non-negative but got ", n);
@@ -294,7 +294,7 @@ Tensor diff(const Tensor& x, int64_t n, int64_t dim, const optional<Tensor>& pre
   if (given(prepend)) parts.push_back(*prepend);
   parts.push_back(x);
   if (given(append)) parts.push_back(*append);
-  Tensor result = parts.size() == 1 ? x : cat(parts, dim);
+  Tensor result = parts.size() == 1 ? Tensor(x) : cat(parts, dim);
   if (n == 0) return clone(result);
   for (int64_t i = 0; i < n && result.size(dim) > 0; ++i) {
     const int64_t size = std::max<int64_t>(result.size(dim) - 1, 0), start = result.size(dim) - size;
@@ -306,18 +306,18 @@ Tensor diff(const Tensor& x, int64_t n, int64_t dim, const optional<Tensor>& pre
 
 // --- statistics
 
-Tensor nanmean(const Tensor& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+Tensor nanmean(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   check(x.is_floating_point(), "nanmean(): expected input to have floating point or complex dtype but got ",
         x.scalar_type());
   return div(nansum(x, dim, keepdim, dtype), sum(logical_not(isnan(x)), dim, keepdim));
 }
 
-Tensor cov(const Tensor& x, int64_t correction, const optional<Tensor>& fweights,
+Tensor cov(const Operand& x, int64_t correction, const optional<Tensor>& fweights,
            const optional<Tensor>& aweights) {
   check(x.dim() <= 2, "cov(): expected input to have two or fewer dimensions but got an input with ", x.dim(),
         " dimensions");
   check(x.scalar_type() != kBool, "cov(): bool dtype is not supported for input");
-  const Tensor rows = x.dim() < 2 ? reshape(x, {1, x.numel()}) : x;
+  const Tensor rows = x.dim() < 2 ? reshape(x, {1, x.numel()}) : Tensor(x);
   const int64_t count = rows.size(1);
   Tensor weights;
   for (const auto* w : {&fweights, &aweights}) {
@@ -343,7 +343,7 @@ Tensor cov(const Tensor& x, int64_t correction, const optional<Tensor>& fweights
   return squeeze(div(mm(centred, t(scaled)), clamp_min(factor, 0)));
 }
 
-Tensor corrcoef(const Tensor& x) {
+Tensor corrcoef(const Operand& x) {
   check(x.dim() <= 2, "corrcoef(): expected input to have two or fewer dimensions but got an input with ",
         x.dim(), " dimensions");
   const Tensor c = cov(x);
@@ -358,11 +358,11 @@ Tensor neighbours(const Tensor& y, int64_t dim) {  // sums of two adjacent eleme
   return add(narrow(y, dim, y.size(dim) - n, n), narrow(y, dim, 0, n));
 }
 }  // namespace
-Tensor trapezoid(const Tensor& y, const Scalar& dx, int64_t dim) {
+Tensor trapezoid(const Operand& y, const Scalar& dx, int64_t dim) {
   dim = wrap_dim(dim, y.dim());
   return mul(sum(neighbours(y, dim), dim), dx.toDouble() / 2);
 }
-Tensor trapezoid(const Tensor& y, const Tensor& x, int64_t dim) {
+Tensor trapezoid(const Operand& y, const Operand& x, int64_t dim) {
   dim = wrap_dim(dim, y.dim());
   Tensor steps = diff(x, 1, x.dim() == 1 ? 0 : dim);
   if (x.dim() == 1 && y.dim() > 1) {
@@ -373,15 +373,20 @@ Tensor trapezoid(const Tensor& y, const Tensor& x, int64_t dim) {
   return div(sum(mul(neighbours(y, dim), steps), dim), 2);
 }
 
-Tensor dist(const Tensor& a, const Tensor& b, const Scalar& p) { return norm(sub(a, b), p); }
+Tensor dist(const Operand& a, const Operand& b, const Scalar& p) { return norm(sub(a, b), p); }
 
-Tensor linalg_vector_norm(const Tensor& x, const Scalar& ord, OptionalIntArrayRef dim, bool keepdim,
+Tensor linalg_vector_norm(const Operand& x, const Scalar& ord, OptionalIntArrayRef dim, bool keepdim,
                           optional<ScalarType> dtype) {
-  const Tensor v = dtype ? x.to(*dtype) : x;
+  const Tensor v = dtype ? x.to(*dtype) : Tensor(x);
   check(v.is_floating_point(),
         "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ", v.scalar_type());
   return norm(v, ord, dim.has_value() ? dim.value() : IntArrayRef(), keepdim);
 }
+Tensor linalg::vector_norm(const Operand& x, const Scalar& ord, OptionalIntArrayRef dim, bool keepdim,
+                           optional<ScalarType> dtype) {
+  return linalg_vector_norm(x, ord, dim, keepdim, dtype);
+}
+Tensor linalg::cross(const Operand& a, const Operand& b, int64_t dim) { return linalg_cross(a, b, dim); }
 
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base,
                 const TensorOptions& options) {

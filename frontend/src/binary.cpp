@@ -257,11 +257,11 @@ Tensor log_add(const Tensor& a, const Tensor& b, Grow grow, Tail tail) {
 
 // The names are those of the forms with a tensor and with a number.
 #define TENON_BOTH(name, tensor_grad, number_grad, call) \
-  Tensor name(const Tensor& a, const Tensor& b) {        \
+  Tensor name(const Operand& a, const Operand& b) {        \
     GradScope scope(tensor_grad, a, b);                  \
     return call;                                         \
   }                                                      \
-  Tensor name(const Tensor& a, const Scalar& b) {        \
+  Tensor name(const Operand& a, const Scalar& b) {        \
     GradScope scope(number_grad, a);                     \
     return call;                                         \
   }
@@ -278,8 +278,8 @@ TENON_BOTH(xlogy, "XlogyBackward0", "XlogyBackward2", xlogy_any(a, b))
 
 // Without a gradient.
 #define TENON_BOTH(name, call)                                   \
-  Tensor name(const Tensor& a, const Tensor& b) { return call; } \
-  Tensor name(const Tensor& a, const Scalar& b) { return call; }
+  Tensor name(const Operand& a, const Operand& b) { return call; } \
+  Tensor name(const Operand& a, const Scalar& b) { return call; }
 TENON_BOTH(eq, promoted_op(Op::Eq, a, b))
 TENON_BOTH(ne, promoted_op(Op::Ne, a, b))
 TENON_BOTH(lt, promoted_op(Op::Lt, a, b))
@@ -298,79 +298,79 @@ TENON_BOTH(bitwise_left_shift, shift_any(Op::Shl, "lshift_cpu", a, b))
 TENON_BOTH(bitwise_right_shift, shift_any(Op::Shr, "rshift_cpu", a, b))
 #undef TENON_BOTH
 
-Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha) {
+Tensor add(const Operand& a, const Operand& b, const Scalar& alpha) {
   GradScope scope("AddBackward0", a, b);
   return add_any(a, b, alpha);
 }
-Tensor add(const Tensor& a, const Scalar& b, const Scalar& alpha) {
+Tensor add(const Operand& a, const Scalar& b, const Scalar& alpha) {
   GradScope scope("AddBackward0", a);
   return add_any(a, b, alpha);
 }
-Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha) {
+Tensor sub(const Operand& a, const Operand& b, const Scalar& alpha) {
   GradScope scope("SubBackward0", a, b);
   return sub_any(a, b, alpha);
 }
-Tensor sub(const Tensor& a, const Scalar& b, const Scalar& alpha) {
+Tensor sub(const Operand& a, const Scalar& b, const Scalar& alpha) {
   GradScope scope("SubBackward0", a);
   return sub_any(a, b, alpha);
 }
-Tensor rsub(const Tensor& a, const Scalar& b, const Scalar& alpha) {
+Tensor rsub(const Operand& a, const Scalar& b, const Scalar& alpha) {
   GradScope scope("RsubBackward1", a);
   return sub_any(b, a, alpha);
 }
-Tensor div(const Tensor& a, const Tensor& b, optional<std::string_view> mode) {
+Tensor div(const Operand& a, const Operand& b, optional<std::string_view> mode) {
   GradScope scope("DivBackward2", a, b);
   return divide_rounded(a, b, mode);
 }
-Tensor div(const Tensor& a, const Scalar& b, optional<std::string_view> mode) {
+Tensor div(const Operand& a, const Scalar& b, optional<std::string_view> mode) {
   GradScope scope("DivBackward2", a);
   return divide_rounded(a, b, mode);
 }
-Tensor operator/(const Scalar& a, const Tensor& b) {
+Tensor operator/(const Scalar& a, const Operand& b) {
   GradScope scope("MulBackward0", b);
   return true_divide_any(a, b);
 }
-Tensor operator%(const Scalar& a, const Tensor& b) {
+Tensor operator%(const Scalar& a, const Operand& b) {
   GradScope scope("RemainderBackward1", b);
   return remainder_any(a, b);
 }
 
-Tensor maximum(const Tensor& a, const Tensor& b) {
+Tensor maximum(const Operand& a, const Operand& b) {
   GradScope scope("MaximumBackward0", a, b);
   return first_extreme(Op::Max, a, b);
 }
-Tensor minimum(const Tensor& a, const Tensor& b) {
+Tensor minimum(const Operand& a, const Operand& b) {
   GradScope scope("MinimumBackward0", a, b);
   return first_extreme(Op::Min, a, b);
 }
-Tensor max(const Tensor& a, const Tensor& b) { return maximum(a, b); }
-Tensor min(const Tensor& a, const Tensor& b) { return minimum(a, b); }
-Tensor fmax(const Tensor& a, const Tensor& b) {
+Tensor max(const Operand& a, const Operand& b) { return maximum(a, b); }
+Tensor min(const Operand& a, const Operand& b) { return minimum(a, b); }
+Tensor fmax(const Operand& a, const Operand& b) {
   GradScope scope("FmaxBackward0", a, b);
   return ignoring_nan(Op::Max, a, b);
 }
-Tensor fmin(const Tensor& a, const Tensor& b) {
+Tensor fmin(const Operand& a, const Operand& b) {
   GradScope scope("FminBackward0", a, b);
   return ignoring_nan(Op::Min, a, b);
 }
-Tensor atan2(const Tensor& a, const Tensor& b) {
+Tensor atan2(const Operand& a, const Operand& b) {
   GradScope scope("Atan2Backward0", a, b);
   return float_binary_op(Op::Atan2, a, b);
 }
-Tensor arctan2(const Tensor& a, const Tensor& b) { return atan2(a, b); }
-Tensor hypot(const Tensor& a, const Tensor& b) {
+Tensor arctan2(const Operand& a, const Operand& b) { return atan2(a, b); }
+Tensor hypot(const Operand& a, const Operand& b) {
   GradScope scope("HypotBackward0", a, b);
   return float_binary_op(Op::Hypot, a, b);
 }
-Tensor logical_and(const Tensor& a, const Tensor& b) { return logical(Op::And, a, b); }
-Tensor logical_or(const Tensor& a, const Tensor& b) { return logical(Op::Or, a, b); }
-Tensor logical_xor(const Tensor& a, const Tensor& b) { return logical(Op::Xor, a, b); }
-Tensor logaddexp(const Tensor& a, const Tensor& b) {
+Tensor logical_and(const Operand& a, const Operand& b) { return logical(Op::And, a, b); }
+Tensor logical_or(const Operand& a, const Operand& b) { return logical(Op::Or, a, b); }
+Tensor logical_xor(const Operand& a, const Operand& b) { return logical(Op::Xor, a, b); }
+Tensor logaddexp(const Operand& a, const Operand& b) {
   GradScope scope("LogaddexpBackward0", a, b);
   return log_add(
       a, b, [](const Expr& v) { return exp(v); }, [](const Expr& v) { return log1p(v); });
 }
-Tensor logaddexp2(const Tensor& a, const Tensor& b) {
+Tensor logaddexp2(const Operand& a, const Operand& b) {
   GradScope scope("Logaddexp2Backward0", a, b);
   return log_add(
       a, b, [](const Expr& v) { return apply(Op::Exp2, v); },
@@ -379,7 +379,7 @@ Tensor logaddexp2(const Tensor& a, const Tensor& b) {
 
 // --- powers
 
-Tensor pow(const Tensor& x, const Scalar& exponent) {
+Tensor pow(const Operand& x, const Scalar& exponent) {
   GradScope scope("PowBackward0", x);
   const ScalarType type = promoted(x, exponent);
   check(type != kBool, "\"pow\" not implemented for 'Bool'");
@@ -400,22 +400,22 @@ Tensor pow(const Tensor& x, const Scalar& exponent) {
     return apply(Op::Pow, v, number(v, exponent));
   });
 }
-Tensor pow(const Tensor& x, const Tensor& exponent) {
+Tensor pow(const Operand& x, const Operand& exponent) {
   GradScope scope("PowBackward1", x, exponent);
   const ScalarType type = promoted(x, exponent);
   check(type != kBool, "\"pow\" not implemented for 'Bool'");
   return promoted_op(Op::Pow, x, exponent);
 }
-Tensor pow(const Scalar& base, const Tensor& exponent) {
+Tensor pow(const Scalar& base, const Operand& exponent) {
   GradScope scope("PowBackward2", exponent);
   const ScalarType type = promoted(base, exponent);
   check(type != kBool, "\"pow\" not implemented for 'Bool'");
   return promoted_op(Op::Pow, base, exponent);
 }
-Tensor float_power(const Tensor& x, const Tensor& exponent) {
+Tensor float_power(const Operand& x, const Operand& exponent) {
   return pow(x.to(kDouble), exponent.to(kDouble));
 }
-Tensor float_power(const Tensor& x, const Scalar& exponent) { return pow(x.to(kDouble), exponent); }
+Tensor float_power(const Operand& x, const Scalar& exponent) { return pow(x.to(kDouble), exponent); }
 
 // --- selection
 
@@ -446,28 +446,28 @@ Tensor where_any(const Tensor& condition, const A& a, const B& b) {
 
 }  // namespace
 
-Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+Tensor where(const Operand& condition, const Operand& a, const Operand& b) {
   GradScope scope("WhereBackward0", a, b);
   check_same_device(condition, a);
   check_same_device(a, b);
   return where_any(condition, a, b);
 }
-Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b) {
+Tensor where(const Operand& condition, const Scalar& a, const Operand& b) {
   GradScope scope("WhereBackward0", b);
   return where_any(condition, a, b);
 }
-Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b) {
+Tensor where(const Operand& condition, const Operand& a, const Scalar& b) {
   GradScope scope("WhereBackward0", a);
   return where_any(condition, a, b);
 }
-Tensor where(const Tensor& condition, const Scalar& a, const Scalar& b) { return where_any(condition, a, b); }
+Tensor where(const Operand& condition, const Scalar& a, const Scalar& b) { return where_any(condition, a, b); }
 
-Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) {
+Tensor masked_fill(const Operand& self, const Operand& mask, const Scalar& value) {
   GradScope scope("MaskedFillBackward0", self);
   if (!self.is_floating_point() && self.scalar_type() != kBool) value.toLong();  // must be representable
   return masked_fill(self, mask, scalar_tensor(value, self.options()));
 }
-Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
+Tensor masked_fill(const Operand& self, const Operand& mask, const Operand& value) {
   GradScope scope("MaskedFillBackward1", self, value);
   check(mask.scalar_type() == kBool, "masked_fill only supports boolean masks, but got mask with dtype ",
         mask.scalar_type());
@@ -490,7 +490,7 @@ Expr bounded(Op op, const Expr& x, const Expr& bound) { return apply(op, bound, 
 
 }  // namespace
 
-Tensor clamp(const Tensor& x, const optional<Scalar>& min, const optional<Scalar>& max) {
+Tensor clamp(const Operand& x, const optional<Scalar>& min, const optional<Scalar>& max) {
   GradScope scope("ClampBackward1", x);
   check(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
   Promotion promotion;
@@ -505,7 +505,7 @@ Tensor clamp(const Tensor& x, const optional<Scalar>& min, const optional<Scalar
   return record(v.node, x);
 }
 
-Tensor clamp(const Tensor& x, const optional<Tensor>& min, const optional<Tensor>& max) {
+Tensor clamp(const Operand& x, const optional<Tensor>& min, const optional<Tensor>& max) {
   GradScope scope("ClampBackward0", x, min, max);
   check(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
   Promotion promotion;
@@ -523,22 +523,19 @@ Tensor clamp(const Tensor& x, const optional<Tensor>& min, const optional<Tensor
   if (max) v = bounded(Op::Min, v, broadcast(operand(*max, type), ref(shape)));
   return record(v.node, x, min, max);
 }
-Tensor Tensor::clamp(const optional<Tensor>& min, const optional<Tensor>& max) const {
-  return tenon::clamp(*this, min, max);
-}
-Tensor clamp_min(const Tensor& x, const Scalar& min) {
+Tensor clamp_min(const Operand& x, const Scalar& min) {
   GradScope scope("ClampMinBackward0", x);
   return clamp(x, optional<Scalar>(min), nullopt);
 }
-Tensor clamp_min(const Tensor& x, const Tensor& min) {
+Tensor clamp_min(const Operand& x, const Operand& min) {
   GradScope scope("ClampMinBackward1", x, min);
   return clamp(x, optional<Tensor>(min), optional<Tensor>());
 }
-Tensor clamp_max(const Tensor& x, const Scalar& max) {
+Tensor clamp_max(const Operand& x, const Scalar& max) {
   GradScope scope("ClampMaxBackward0", x);
   return clamp(x, optional<Scalar>(), optional<Scalar>(max));
 }
-Tensor clamp_max(const Tensor& x, const Tensor& max) {
+Tensor clamp_max(const Operand& x, const Operand& max) {
   GradScope scope("ClampMaxBackward1", x, max);
   return clamp(x, optional<Tensor>(), optional<Tensor>(max));
 }
@@ -566,7 +563,7 @@ void check_lerp(const Tensor& x, const Tensor& end) {
 
 }  // namespace
 
-Tensor lerp(const Tensor& x, const Tensor& end, const Scalar& weight) {
+Tensor lerp(const Operand& x, const Operand& end, const Scalar& weight) {
   GradScope scope("LerpBackward0", x, end);
   check_lerp(x, end);
   const double w = weight.toDouble();
@@ -574,7 +571,7 @@ Tensor lerp(const Tensor& x, const Tensor& end, const Scalar& weight) {
     return std::abs(w) < 0.5 ? a + w * (b - a) : b - (b - a) * (1 - w);
   });
 }
-Tensor lerp(const Tensor& x, const Tensor& end, const Tensor& weight) {
+Tensor lerp(const Operand& x, const Operand& end, const Operand& weight) {
   GradScope scope("LerpBackward1", x, end, weight);
   check_lerp(x, end);
   return ternary_formula(x, end, weight, x.scalar_type(), [](const Expr& a, const Expr& b, const Expr& w) {
@@ -582,13 +579,13 @@ Tensor lerp(const Tensor& x, const Tensor& end, const Tensor& weight) {
     return select(abs(w) < 0.5, a + w * d, b - d * (1.0 - w));
   });
 }
-Tensor addcmul(const Tensor& x, const Tensor& tensor1, const Tensor& tensor2, const Scalar& value) {
+Tensor addcmul(const Operand& x, const Operand& tensor1, const Operand& tensor2, const Scalar& value) {
   GradScope scope("AddcmulBackward0", x, tensor1, tensor2);
   return ternary_formula(
       x, tensor1, tensor2, promoted(x, tensor1, tensor2),
       [&](const Expr& a, const Expr& b, const Expr& c) { return a + number(b, value) * b * c; });
 }
-Tensor addcdiv(const Tensor& x, const Tensor& tensor1, const Tensor& tensor2, const Scalar& value) {
+Tensor addcdiv(const Operand& x, const Operand& tensor1, const Operand& tensor2, const Scalar& value) {
   GradScope scope("AddcdivBackward0", x, tensor1, tensor2);
   check(
       tensor1.is_floating_point() || tensor2.is_floating_point(),
@@ -607,7 +604,7 @@ Tensor addcdiv(const Tensor& x, const Tensor& tensor1, const Tensor& tensor2, co
 
 // --- closeness
 
-Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
+Tensor isclose(const Operand& a, const Operand& b, double rtol, double atol, bool equal_nan) {
   check(a.scalar_type() == b.scalar_type(), a.scalar_type(), " did not match ", b.scalar_type());
   check(rtol >= 0, "rtol must be greater than or equal to zero, but got ", rtol);
   check(atol >= 0, "atol must be greater than or equal to zero, but got ", atol);
@@ -620,10 +617,10 @@ Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool 
   if (equal_nan) close = close | ((x != x) & (y != y));
   return record(close.node, a, b);
 }
-bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
+bool allclose(const Operand& a, const Operand& b, double rtol, double atol, bool equal_nan) {
   return all(isclose(a, b, rtol, atol, equal_nan)).item<bool>();
 }
-bool equal(const Tensor& a, const Tensor& b) {
+bool equal(const Operand& a, const Operand& b) {
   check_same_device(a, b);
   check(a.scalar_type() == b.scalar_type(), "Expected object of data type ", a.scalar_type(),
         " but got data type ", b.scalar_type(), " for argument 'other' in call to equal");

@@ -164,21 +164,21 @@ Tensor as_value(const Scalar& value, const Tensor& like) {
 
 }  // namespace
 
-std::tuple<Tensor, Tensor, Tensor> _unique2(const Tensor& self, bool, bool return_inverse,
+std::tuple<Tensor, Tensor, Tensor> _unique2(const Operand& self, bool, bool return_inverse,
                                             bool return_counts) {
   return unique_elements(self, true, return_inverse, return_counts);
 }
-std::tuple<Tensor, Tensor, Tensor> unique_consecutive(const Tensor& self, bool return_inverse,
+std::tuple<Tensor, Tensor, Tensor> unique_consecutive(const Operand& self, bool return_inverse,
                                                       bool return_counts, optional<int64_t> dim) {
   return dim ? unique_rows(self, *dim, false, return_inverse, return_counts)
              : unique_elements(self, false, return_inverse, return_counts);
 }
-std::tuple<Tensor, Tensor, Tensor> unique_dim(const Tensor& self, int64_t dim, bool, bool return_inverse,
+std::tuple<Tensor, Tensor, Tensor> unique_dim(const Operand& self, int64_t dim, bool, bool return_inverse,
                                               bool return_counts) {
   return unique_rows(self, dim, true, return_inverse, return_counts);
 }
 
-Tensor bincount(const Tensor& self, const optional<Tensor>& weights, int64_t minlength) {
+Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t minlength) {
   check(self.dim() == 1 && isIntegralType(self.scalar_type(), false),
         "bincount only supports 1-d non-negative integral inputs.");
   check(minlength >= 0, "minlength should be >= 0");
@@ -198,7 +198,7 @@ Tensor bincount(const Tensor& self, const optional<Tensor>& weights, int64_t min
   return record(ir::scatter(Op::ScatterAdd, base.node, ir::cast(node_of(self), DType::I64), amount, 0));
 }
 
-Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
+Tensor histc(const Operand& self, int64_t bins, const Scalar& min, const Scalar& max) {
   GradScope scope("HistcBackward0", self);
   check(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins);
   checked_numel(IntArrayRef(bins));
@@ -223,19 +223,19 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
   return record(ir::slice(counts, Dims{0}, Dims{1}, Dims{bins}));
 }
 
-Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& self, bool out_int32, bool right,
+Tensor searchsorted(const Operand& sorted_sequence, const Operand& self, bool out_int32, bool right,
                     optional<std::string_view> side, const optional<Tensor>& sorter) {
   return place_in(sorted_sequence, self, out_int32, right, side, sorter);
 }
-Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& self, bool out_int32, bool right,
+Tensor searchsorted(const Operand& sorted_sequence, const Scalar& self, bool out_int32, bool right,
                     optional<std::string_view> side, const optional<Tensor>& sorter) {
   return place_in(sorted_sequence, as_value(self, sorted_sequence), out_int32, right, side, sorter);
 }
-Tensor bucketize(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
+Tensor bucketize(const Operand& self, const Operand& boundaries, bool out_int32, bool right) {
   check(boundaries.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
   return place_in(boundaries, self, out_int32, right, nullopt, nullopt);
 }
-Tensor bucketize(const Scalar& self, const Tensor& boundaries, bool out_int32, bool right) {
+Tensor bucketize(const Scalar& self, const Operand& boundaries, bool out_int32, bool right) {
   return bucketize(as_value(self, boundaries), boundaries, out_int32, right);
 }
 

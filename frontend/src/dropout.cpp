@@ -52,19 +52,19 @@ Tensor apply_alpha_mask(const Tensor& input, const Tensor& mask, double p) {
 
 }  // namespace
 
-Tensor dropout(const Tensor& input, double p, bool train) {
+Tensor dropout(const Operand& input, double p, bool train) {
   if (!drops(input, p, train)) return input;
   return p == 1 ? zeroed(input) : apply_mask(input, elementwise_mask(input, p), p);
 }
-Tensor feature_dropout(const Tensor& input, double p, bool train) {
+Tensor feature_dropout(const Operand& input, double p, bool train) {
   if (!drops(input, p, train)) return input;
   return p == 1 ? zeroed(input) : apply_mask(input, channel_mask(input, p), p);
 }
-Tensor alpha_dropout(const Tensor& input, double p, bool train) {
+Tensor alpha_dropout(const Operand& input, double p, bool train) {
   if (!drops(input, p, train)) return input;
   return p == 1 ? zeroed(input) : apply_alpha_mask(input, elementwise_mask(input, p), p);
 }
-Tensor feature_alpha_dropout(const Tensor& input, double p, bool train) {
+Tensor feature_alpha_dropout(const Operand& input, double p, bool train) {
   if (!drops(input, p, train)) return input;
   return p == 1 ? zeroed(input) : apply_alpha_mask(input, channel_mask(input, p), p);
 }

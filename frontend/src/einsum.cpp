@@ -256,7 +256,7 @@ Tensor einsum(std::string_view text, TensorList tensors, OptionalIntArrayRef) {
   return result.is_same(tensors[0]) ? expand(result, result.sizes()) : result;  // a view, never the operand
 }
 
-Tensor tensordot(const Tensor& a, const Tensor& b, IntArrayRef dims_a, IntArrayRef dims_b) {
+Tensor tensordot(const Operand& a, const Operand& b, IntArrayRef dims_a, IntArrayRef dims_b) {
   check(dims_a.size() == dims_b.size(), "both dimension lists should have same length");
   Dims da, db;
   for (size_t i = 0; i < dims_a.size(); ++i) {

@@ -114,7 +114,7 @@ bool GradScope::has_made(const Tensor& x) const {
 void GradScope::end() {
   current_ = nullptr;
   for (const Tensor& result : results_) {
-    const bool intermediate = impl(result).refs.load(std::memory_order_relaxed) == 1;
+    const bool intermediate = impl(result).has_one_handle();
     if (!intermediate && result.is_floating_point()) attach(result, fn_, origin_);
   }
 }
@@ -163,13 +163,21 @@ void written_as(const Tensor& self, const Tensor& result) {
   attach_write(self, fn);
 }
 
+namespace {
+void set_base(const Tensor& view, const Tensor& source) {
+  Tensor& base = impl(view).base;
+  base = impl(source).base.defined() ? impl(source).base : source;
+  base.give_up();
+}
+}  // namespace
+
 void adopt_view(const Tensor& source, const Tensor& view) {
   if (GradScope* scope = GradScope::current()) {
     // What the operation itself made is not the user's: its view stands for itself.
-    if (!scope->has_made(source)) impl(view).base = impl(source).base.defined() ? impl(source).base : source;
+    if (!scope->has_made(source)) set_base(view, source);
     return scope->made(view);
   }
-  impl(view).base = impl(source).base.defined() ? impl(source).base : source;
+  set_base(view, source);
   if (!requires_grad(source)) return;
   if (GradMode::is_enabled()) {
     GradScope scope("AsStridedBackward0", source);

@@ -86,29 +86,40 @@ bool row_major(const Dims& sizes, const Dims& strides) {
 }  // namespace
 
 namespace detail {
-void retain(TensorImpl* impl) noexcept { impl->refs.fetch_add(1, std::memory_order_relaxed); }
-void release(TensorImpl* impl) noexcept {
-  if (impl->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete impl;
-}
+void retain(TensorImpl* impl) noexcept { impl->retain(); }
+void release(TensorImpl* impl, bool given_up) noexcept { impl->release(given_up); }
+void give_up(TensorImpl* impl) noexcept { impl->give_up(); }
+void take_back(TensorImpl* impl) noexcept { impl->take_back(); }
 }  // namespace detail
 
 // --- storage
 
 Storage::Storage(NodeRef value) : value_(std::move(value)) { hold(value_); }
-Storage::~Storage() { let_go(value_); }
+Storage::~Storage() {
+  if (claims_ > 0) let_go(value_);
+}
+
+void Storage::claim() {
+  Locked guard(lock_);
+  if (claims_++ == 0) hold(value_);
+}
+void Storage::unclaim() {
+  Locked guard(lock_);
+  if (--claims_ == 0) let_go(value_);
+}
 
 NodeRef Storage::value() const {
   Locked guard(lock_);
   return value_;
 }
 
-void Storage::set_value(NodeRef value) {
-  hold(value);
-  {
-    Locked guard(lock_);
-    std::swap(value, value_);
+void Storage::set_value(NodeRef value) {  // the old one dies after the lock is open
+  Locked guard(lock_);
+  if (claims_ > 0) {
+    hold(value);
+    let_go(value_);
   }
-  let_go(value);
+  std::swap(value, value_);
 }
 
 std::shared_ptr<runtime::Buffer> Storage::realise() {
@@ -208,6 +219,7 @@ TensorImpl::TensorImpl(const TensorImpl& source, IntArrayRef sizes, IntArrayRef 
       contiguous_(row_major(sizes_, strides_)),
       own_versions_(source.own_versions_) {
   storage_->refs_.fetch_add(1, std::memory_order_relaxed);
+  storage_->claim();
 }
 
 TensorImpl::TensorImpl(const TensorImpl& source, DType dtype, IntArrayRef sizes, IntArrayRef strides,
@@ -216,13 +228,43 @@ TensorImpl::TensorImpl(const TensorImpl& source, DType dtype, IntArrayRef sizes,
   dtype_ = dtype;
 }
 
-TensorImpl::~TensorImpl() {
+TensorImpl::~TensorImpl() { leave_storage(wanted(handles_.load(std::memory_order_relaxed)) > 0); }
+
+void TensorImpl::leave_storage(bool claiming) {
+  if (claiming && storage_->refs_.load(std::memory_order_relaxed) > 1) storage_->unclaim();
   if (storage_->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete storage_;
+}
+
+void TensorImpl::retain() {
+  if (wanted(handles_.fetch_add(1, std::memory_order_relaxed)) == 0) storage_->claim();
+}
+
+void TensorImpl::release(bool given_up) {
+  if (static_cast<uint32_t>(handles_.load(std::memory_order_acquire)) == 1) {  // nobody else can make another
+    delete this;
+    return;
+  }
+  const uint64_t before = handles_.fetch_sub(given_up ? kGivenUp + 1 : 1, std::memory_order_acq_rel);
+  if (static_cast<uint32_t>(before) == 1) {
+    handles_.store(before, std::memory_order_relaxed);  // the destructor asks whether the last one was given up
+    delete this;
+  } else if (!given_up && wanted(before) == 1) {
+    storage_->unclaim();
+  }
+}
+
+void TensorImpl::give_up() {
+  if (wanted(handles_.fetch_add(kGivenUp, std::memory_order_relaxed)) == 1) storage_->unclaim();
+}
+
+void TensorImpl::take_back() {
+  if (wanted(handles_.fetch_sub(kGivenUp, std::memory_order_relaxed)) == 0) storage_->claim();
 }
 
 void TensorImpl::share(const TensorImpl& source) {
   source.storage_->refs_.fetch_add(1, std::memory_order_relaxed);
-  if (storage_->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete storage_;
+  source.storage_->claim();
+  leave_storage(wanted(handles_.load(std::memory_order_relaxed)) > 0);
   storage_ = source.storage_;
   dtype_ = source.dtype_;
   own_versions_ = source.own_versions_;

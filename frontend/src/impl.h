@@ -60,6 +60,10 @@ class Storage {
   // To at least so many bytes, with zeros at the end. Error if the memory is somebody else's.
   void grow(int64_t bytes);
 
+  // How many of its tensors are still wanted: without one the value is stored only if it is observed.
+  void claim();
+  void unclaim();
+
  private:
   friend class TensorImpl;
   bool shows(const std::shared_ptr<runtime::Buffer>& buffer) const;
@@ -67,6 +71,7 @@ class Storage {
   std::atomic<int32_t> refs_{1};
   std::atomic<int64_t> version_{0};  // how many writes there were
   mutable std::atomic_flag lock_;    // of what follows
+  int32_t claims_ = 1;
   NodeRef value_;
   std::shared_ptr<runtime::Buffer> shown_;  // what somebody reads through a pointer
 };
@@ -94,11 +99,23 @@ class TensorImpl {
   void reshape(IntArrayRef sizes, IntArrayRef strides, int64_t offset);  // another view of its storage
   void separate_versions();  // counts its writes and those of its views apart from the storage's
 
-  std::atomic<int32_t> refs{1};
-  Tensor base;                       // of a view, the tensor that it shows; undefined if it stands for itself
+  // Handles, and how many of them are given up (see Operand in tensor.h). While all are, the tensor does not claim its
+  // storage's value.
+  void retain();
+  void release(bool given_up);
+  void give_up();
+  void take_back();
+  bool has_one_handle() const { return static_cast<uint32_t>(handles_.load(std::memory_order_relaxed)) == 1; }
+
+  Tensor base;  // of a view, the tensor that it shows, of which it wants no value; undefined if it stands for itself
   std::unique_ptr<History> history;  // of what autograd knows; see grad.h
 
  private:
+  static constexpr uint64_t kGivenUp = uint64_t{1} << 32;  // a handle given up in the high half, a handle in the low one
+  void leave_storage(bool claiming);
+  static uint64_t wanted(uint64_t handles) { return (handles & (kGivenUp - 1)) - (handles >> 32); }
+
+  std::atomic<uint64_t> handles_{1};
   Storage* storage_;
   Dims sizes_, strides_;
   int64_t offset_ = 0, numel_;

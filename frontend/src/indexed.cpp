@@ -183,7 +183,7 @@ NodeRef true_positions(const Tensor& mask) {
 // --- reading
 // ----------------------------------------------------------------------------------------------------------
 
-Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
+Tensor gather(const Operand& self, int64_t dim, const Operand& index, bool) {
   GradScope scope("GatherBackward0", self);
   dim = wrap_dim(dim, self.dim());
   check_full_index("gather", index, self);
@@ -194,7 +194,7 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
   return record_in_shape(ir::gather(at_least_1d(self), full_index(index, self, dim), dim), index.sizes());
 }
 
-Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
+Tensor index_select(const Operand& self, int64_t dim, const Operand& index) {
   GradScope scope("IndexSelectBackward0", self);
   dim = wrap_dim(dim, self.dim());
   check_line_index("index_select", index);
@@ -207,7 +207,7 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   return self.dim() == 0 ? record_in_shape(result, {}) : record(result);
 }
 
-Tensor take(const Tensor& self, const Tensor& index) {
+Tensor take(const Operand& self, const Operand& index) {
   GradScope scope("TakeBackward0", self);
   check(index.scalar_type() == kLong, "take(): Expected a long tensor for index, but got ",
         index.scalar_type());
@@ -217,7 +217,7 @@ Tensor take(const Tensor& self, const Tensor& index) {
   return record_in_shape(ir::gather(flat(self), ir::reshape(places, Dims{index.numel()}), 0), index.sizes());
 }
 
-Tensor take_along_dim(const Tensor& self, const Tensor& indices, optional<int64_t> dim) {
+Tensor take_along_dim(const Operand& self, const Operand& indices, optional<int64_t> dim) {
   check(indices.scalar_type() == kLong, "torch.take_along_dim(): dtype of indices should be Long but got ",
         indices.scalar_type());
   if (!dim) return gather(self.reshape({-1}), 0, indices.reshape({-1}));
@@ -235,7 +235,7 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, optional<int64_
   return gather(self.broadcast_to(ref(self_shape)), d, indices.broadcast_to(ref(index_shape)));
 }
 
-Tensor masked_select(const Tensor& self, const Tensor& mask) {
+Tensor masked_select(const Operand& self, const Operand& mask) {
   GradScope scope("MaskedSelectBackward0", self);
   check(mask.scalar_type() == kBool || mask.scalar_type() == kByte,
         "masked_select: expected BoolTensor for mask");
@@ -246,49 +246,49 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
   return record(ir::gather(flat(x), places, 0));
 }
 
-std::vector<Tensor> nonzero_numpy(const Tensor& self) {
-  const Tensor x = self.dim() == 0 ? self.reshape({1}) : self;
+std::vector<Tensor> nonzero_numpy(const Operand& self) {
+  const Tensor x = self.dim() == 0 ? self.reshape({1}) : Tensor(self);
   const NodeRef places = true_positions(as_mask(x));
   std::vector<Tensor> result;
   for (int64_t d = 0; d < x.dim(); ++d) result.push_back(coordinate(places, x.sizes(), d));
   return result;
 }
 
-Tensor nonzero(const Tensor& self) {
+Tensor nonzero(const Operand& self) {
   if (self.dim() == 0) return empty({self.numel() > 0 && self.is_nonzero() ? 1 : 0, 0}, TensorOptions(kLong));
   return stack(nonzero_numpy(self), 1);
 }
-Tensor argwhere(const Tensor& self) { return nonzero(self); }
-std::vector<Tensor> where(const Tensor& condition) { return nonzero_numpy(condition); }
+Tensor argwhere(const Operand& self) { return nonzero(self); }
+std::vector<Tensor> where(const Operand& condition) { return nonzero_numpy(condition); }
 
 // --- writing
 // ----------------------------------------------------------------------------------------------------------
 
-Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Operand& src) {
   GradScope scope("ScatterBackward0", self, src);
   return scattered(Op::Scatter, "scatter", self, dim, index, src);
 }
-Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Scalar& value) {
   GradScope scope("ScatterBackward1", self);
   return scattered(Op::Scatter, "scatter", self, dim, index, value);
 }
-Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Operand& src,
                std::string_view reduce) {
   GradScope scope("ScatterBackward2", self, src);
   return scattered(scatter_op(reduce), "scatter", self, dim, index, src);
 }
-Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Scalar& value,
                std::string_view reduce) {
   GradScope scope("ScatterBackward3", self);
   return scattered(scatter_op(reduce), "scatter", self, dim, index, value);
 }
-Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+Tensor scatter_add(const Operand& self, int64_t dim, const Operand& index, const Operand& src) {
   GradScope scope("ScatterAddBackward0", self, src);
   return scattered(self.scalar_type() == kBool ? Op::ScatterMax : Op::ScatterAdd, "scatter_add", self, dim,
                    index, src);
 }
 
-Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+Tensor scatter_reduce(const Operand& self, int64_t dim, const Operand& index, const Operand& src,
                       std::string_view reduce, bool include_self) {
   GradScope scope("ScatterReduceBackward0", self, src);
   const bool mean = reduce == "mean";
@@ -298,7 +298,7 @@ Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, cons
                                         : Op::ScatterMin;
   check(op != Op::ScatterMin || reduce == "amin",
         "reduce argument must be either sum, prod, mean, amax or amin, got ", reduce);
-  const Tensor start = include_self ? self
+  const Tensor start = include_self ? Tensor(self)
                                     : scattered(Op::Scatter, "scatter_reduce", self, dim, index,
                                                 start_of(op, self.scalar_type()));
   const Tensor result = scattered(op, "scatter_reduce", start, dim, index, src);
@@ -310,17 +310,17 @@ Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, cons
   return div(result, count, self.is_floating_point() ? optional<std::string_view>() : "floor");
 }
 
-Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+Tensor index_add(const Operand& self, int64_t dim, const Operand& index, const Operand& source,
                  const Scalar& alpha) {
   GradScope scope("IndexAddBackward0", self, source);
   dim = wrap_dim(dim, self.dim());
   check_line_index("index_add", index);
-  const Tensor scaled = alpha == Scalar(1) ? source : mul(source, alpha).to(source.scalar_type());
+  const Tensor scaled = alpha == Scalar(1) ? Tensor(source) : mul(source, alpha).to(source.scalar_type());
   return write_lines(self.scalar_type() == kBool ? Op::ScatterMax : Op::ScatterAdd, "index_add", self, dim,
                      index, line_source("index_add", self, dim, index, scaled));
 }
 
-Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+Tensor index_copy(const Operand& self, int64_t dim, const Operand& index, const Operand& source) {
   GradScope scope("IndexCopyBackward0", self, source);
   dim = wrap_dim(dim, self.dim());
   check(index.scalar_type() == kLong, "index_copy_(): Expected a long tensor for index, but got ",
@@ -329,14 +329,14 @@ Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Te
                      line_source("index_copy_", self, dim, index, source));
 }
 
-Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+Tensor index_fill(const Operand& self, int64_t dim, const Operand& index, const Scalar& value) {
   GradScope scope("IndexFillBackward0", self);
   check<IndexError>(index.scalar_type() == kLong, "index_fill_(): Expected dtype int64 for index.");
   const Expr one = number(
       {ir::make_const({ir_type(self.scalar_type()), 0}, Dims(at_least_1d(self.sizes()).size(), 1))}, value);
   return write_lines(Op::Scatter, "index_fill_", self, wrap_dim(dim, self.dim()), index, one.node);
 }
-Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+Tensor index_fill(const Operand& self, int64_t dim, const Operand& index, const Operand& value) {
   GradScope scope("IndexFillBackward1", self, value);
   check(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
         value.dim(), " dimension(s).");
@@ -346,7 +346,7 @@ Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Te
   return write_lines(Op::Scatter, "index_fill_", self, wrap_dim(dim, self.dim()), index, one);
 }
 
-Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
+Tensor put(const Operand& self, const Operand& index, const Operand& source, bool accumulate) {
   GradScope scope("PutBackward0", self, source);
   check(index.scalar_type() == kLong, "put_(): Expected a long tensor for index, but got ",
         index.scalar_type());
@@ -362,7 +362,7 @@ Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool a
   return record_in_shape(ir::scatter(op, flat(self), places, flat(source), 0), self.sizes());
 }
 
-Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
+Tensor masked_scatter(const Operand& self, const Operand& mask, const Operand& source) {
   GradScope scope("MaskedScatterBackward0", self, source);
   check(self.scalar_type() == source.scalar_type(),
         "masked_scatter: expected self and source to have same dtypes but got ", self.scalar_type(), " and ",

@@ -441,21 +441,20 @@ Tensor& put_any(const Tensor& self, ArrayRef<TensorIndex> indices, const Tensor&
 
 }  // namespace
 
-Tensor index(const Tensor& x, ArrayRef<TensorIndex> indices) {
+Tensor index(const Operand& x, ArrayRef<TensorIndex> indices) {
   const Subscript s = SubscriptReader(x).read(indices);
   return s.selections.empty() ? s.view : selected(s);
 }
-Tensor Tensor::index(ArrayRef<TensorIndex> indices) const { return tenon::index(*this, indices); }
-Tensor Tensor::operator[](const Tensor& index) const { return tenon::index(*this, {TensorIndex(index)}); }
 
-Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Tensor& value, bool accumulate) const {
+Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Operand& value, bool accumulate) const {
   return put_any(*this, indices, value, accumulate);
 }
 Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Scalar& value, bool accumulate) const {
   return put_any(*this, indices, scalar_tensor(value, options()), accumulate);
 }
-Tensor Tensor::index_put(ArrayRef<TensorIndex> indices, const Tensor& value, bool accumulate) const {
-  return clone().index_put_(indices, value, accumulate);
+Tensor detail::index_put(const Operand& self, ArrayRef<TensorIndex> indices, const Operand& value, bool accumulate) {
+  return self.clone().index_put_(indices, value, accumulate);
 }
+Tensor detail::subscript(const Operand& self, const Operand& index) { return tenon::index(self, {TensorIndex(index)}); }
 
 }  // namespace tenon

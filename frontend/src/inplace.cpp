@@ -57,7 +57,7 @@ Tensor& reshape_in_place(const Tensor& self, const Tensor& view) {
 TENON_UNARY_INPLACE_OPS(TENON_INPLACE)
 #undef TENON_INPLACE
 #define TENON_INPLACE(name) \
-  Tensor& Tensor::name##_(const Tensor& other) const { return assign(*this, tenon::name(*this, other)); }
+  Tensor& Tensor::name##_(const Operand& other) const { return assign(*this, tenon::name(*this, other)); }
 TENON_BINARY_TENSOR_INPLACE_OPS(TENON_INPLACE)
 TENON_BINARY_OPS(TENON_INPLACE)
 #undef TENON_INPLACE
@@ -66,27 +66,27 @@ TENON_BINARY_OPS(TENON_INPLACE)
 TENON_BINARY_OPS(TENON_INPLACE)
 #undef TENON_INPLACE
 
-Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) const {
+Tensor& Tensor::add_(const Operand& other, const Scalar& alpha) const {
   return assign(*this, tenon::add(*this, other, alpha));
 }
 Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha) const {
   return assign(*this, tenon::add(*this, other, alpha));
 }
-Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha) const {
+Tensor& Tensor::sub_(const Operand& other, const Scalar& alpha) const {
   return assign(*this, tenon::sub(*this, other, alpha));
 }
 Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) const {
   return assign(*this, tenon::sub(*this, other, alpha));
 }
-Tensor& Tensor::div_(const Tensor& other) const { return assign(*this, tenon::div(*this, other)); }
+Tensor& Tensor::div_(const Operand& other) const { return assign(*this, tenon::div(*this, other)); }
 Tensor& Tensor::div_(const Scalar& other) const { return assign(*this, tenon::div(*this, other)); }
-Tensor& Tensor::div_(const Tensor& other, optional<std::string_view> mode) const {
+Tensor& Tensor::div_(const Operand& other, optional<std::string_view> mode) const {
   return assign(*this, tenon::div(*this, other, mode));
 }
 Tensor& Tensor::div_(const Scalar& other, optional<std::string_view> mode) const {
   return assign(*this, tenon::div(*this, other, mode));
 }
-Tensor& Tensor::pow_(const Tensor& exponent) const { return assign(*this, tenon::pow(*this, exponent)); }
+Tensor& Tensor::pow_(const Operand& exponent) const { return assign(*this, tenon::pow(*this, exponent)); }
 Tensor& Tensor::pow_(const Scalar& exponent) const { return assign(*this, tenon::pow(*this, exponent)); }
 
 namespace {
@@ -97,7 +97,7 @@ Tensor& float_power_in_place(const Tensor& self, const T& exponent) {
   return assign(self, float_power(self, exponent));
 }
 }  // namespace
-Tensor& Tensor::float_power_(const Tensor& exponent) const { return float_power_in_place(*this, exponent); }
+Tensor& Tensor::float_power_(const Operand& exponent) const { return float_power_in_place(*this, exponent); }
 Tensor& Tensor::float_power_(const Scalar& exponent) const { return float_power_in_place(*this, exponent); }
 
 Tensor& Tensor::round_(int64_t decimals) const { return assign(*this, tenon::round(*this, decimals)); }
@@ -108,34 +108,34 @@ Tensor& Tensor::clamp_(const optional<Tensor>& min, const optional<Tensor>& max)
   return assign(*this, tenon::clamp(*this, min, max));
 }
 Tensor& Tensor::clamp_min_(const Scalar& min) const { return assign(*this, tenon::clamp_min(*this, min)); }
-Tensor& Tensor::clamp_min_(const Tensor& min) const { return assign(*this, tenon::clamp_min(*this, min)); }
+Tensor& Tensor::clamp_min_(const Operand& min) const { return assign(*this, tenon::clamp_min(*this, min)); }
 Tensor& Tensor::clamp_max_(const Scalar& max) const { return assign(*this, tenon::clamp_max(*this, max)); }
-Tensor& Tensor::clamp_max_(const Tensor& max) const { return assign(*this, tenon::clamp_max(*this, max)); }
-Tensor& Tensor::lerp_(const Tensor& end, const Scalar& weight) const {
+Tensor& Tensor::clamp_max_(const Operand& max) const { return assign(*this, tenon::clamp_max(*this, max)); }
+Tensor& Tensor::lerp_(const Operand& end, const Scalar& weight) const {
   return assign(*this, tenon::lerp(*this, end, weight));
 }
-Tensor& Tensor::lerp_(const Tensor& end, const Tensor& weight) const {
+Tensor& Tensor::lerp_(const Operand& end, const Operand& weight) const {
   return assign(*this, tenon::lerp(*this, end, weight));
 }
-Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) const {
+Tensor& Tensor::addcmul_(const Operand& a, const Operand& b, const Scalar& value) const {
   return assign(*this, tenon::addcmul(*this, a, b, value));
 }
-Tensor& Tensor::addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value) const {
+Tensor& Tensor::addcdiv_(const Operand& a, const Operand& b, const Scalar& value) const {
   return assign(*this, tenon::addcdiv(*this, a, b, value));
 }
-Tensor& Tensor::addmm_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
+Tensor& Tensor::addmm_(const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) const {
   return assign(*this, tenon::addmm(*this, a, b, beta, alpha));
 }
-Tensor& Tensor::addmv_(const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) const {
+Tensor& Tensor::addmv_(const Operand& mat, const Operand& vec, const Scalar& beta, const Scalar& alpha) const {
   return assign(*this, tenon::addmv(*this, mat, vec, beta, alpha));
 }
-Tensor& Tensor::baddbmm_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
+Tensor& Tensor::baddbmm_(const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) const {
   return assign(*this, tenon::baddbmm(*this, a, b, beta, alpha));
 }
-Tensor& Tensor::addr_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
+Tensor& Tensor::addr_(const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) const {
   return assign(*this, tenon::addr(*this, a, b, beta, alpha));
 }
-Tensor& Tensor::addbmm_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
+Tensor& Tensor::addbmm_(const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) const {
   return assign(*this, tenon::addbmm(*this, a, b, beta, alpha));
 }
 Tensor& Tensor::tril_(int64_t diagonal) const { return assign(*this, tenon::tril(*this, diagonal)); }
@@ -153,7 +153,7 @@ Tensor& Tensor::cumprod_(int64_t dim, optional<ScalarType> dtype) const {
 
 // --- values from elsewhere
 
-Tensor& Tensor::copy_(const Tensor& src, bool) const {
+Tensor& Tensor::copy_(const Operand& src, bool) const {
   if (is_same(src)) return itself(*this);
   const Dims shape = broadcast_shape(sizes(), src.sizes());
   check(ref(shape) == sizes(), "output with shape ", sizes(), " doesn't match the broadcast shape ",
@@ -168,7 +168,7 @@ Tensor& Tensor::fill_(const Scalar& value) const {
   write_splat(*this, node_of(scalar_tensor(value, tenon::dtype(scalar_type()))));
   return itself(*this);
 }
-Tensor& Tensor::fill_(const Tensor& value) const {
+Tensor& Tensor::fill_(const Operand& value) const {
   check(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
         " dimensions.");
   GradScope scope("FillBackward1", *this, value);
@@ -202,55 +202,55 @@ Tensor& Tensor::fill_diagonal_(const Scalar& value, bool wrap) const {
   return itself(*this);
 }
 
-Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) const {
+Tensor& Tensor::masked_fill_(const Operand& mask, const Scalar& value) const {
   mask_over(*this, mask);
   return assign(*this, tenon::masked_fill(*this, mask, value));
 }
-Tensor& Tensor::masked_fill_(const Tensor& mask, const Tensor& value) const {
+Tensor& Tensor::masked_fill_(const Operand& mask, const Operand& value) const {
   mask_over(*this, mask);
   return assign(*this, tenon::masked_fill(*this, mask, value));
 }
-Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) const {
+Tensor& Tensor::masked_scatter_(const Operand& mask, const Operand& source) const {
   mask_over(*this, mask);
   return assign(*this, tenon::masked_scatter(*this, mask, source));
 }
 
 // --- at places that an index names
 
-Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& value) const {
+Tensor& Tensor::index_fill_(int64_t dim, const Operand& index, const Scalar& value) const {
   return assign(*this, tenon::index_fill(*this, dim, index, value));
 }
-Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Tensor& value) const {
+Tensor& Tensor::index_fill_(int64_t dim, const Operand& index, const Operand& value) const {
   return assign(*this, tenon::index_fill(*this, dim, index, value));
 }
-Tensor& Tensor::index_add_(int64_t dim, const Tensor& index, const Tensor& source,
+Tensor& Tensor::index_add_(int64_t dim, const Operand& index, const Operand& source,
                            const Scalar& alpha) const {
   return assign(*this, tenon::index_add(*this, dim, index, source, alpha));
 }
-Tensor& Tensor::index_copy_(int64_t dim, const Tensor& index, const Tensor& source) const {
+Tensor& Tensor::index_copy_(int64_t dim, const Operand& index, const Operand& source) const {
   return assign(*this, tenon::index_copy(*this, dim, index, source));
 }
-Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Tensor& src) const {
+Tensor& Tensor::scatter_(int64_t dim, const Operand& index, const Operand& src) const {
   return assign(*this, tenon::scatter(*this, dim, index, src));
 }
-Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Scalar& value) const {
+Tensor& Tensor::scatter_(int64_t dim, const Operand& index, const Scalar& value) const {
   return assign(*this, tenon::scatter(*this, dim, index, value));
 }
-Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) const {
+Tensor& Tensor::scatter_(int64_t dim, const Operand& index, const Operand& src, std::string_view reduce) const {
   return assign(*this, tenon::scatter(*this, dim, index, src, reduce));
 }
-Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Scalar& value,
+Tensor& Tensor::scatter_(int64_t dim, const Operand& index, const Scalar& value,
                          std::string_view reduce) const {
   return assign(*this, tenon::scatter(*this, dim, index, value, reduce));
 }
-Tensor& Tensor::scatter_add_(int64_t dim, const Tensor& index, const Tensor& src) const {
+Tensor& Tensor::scatter_add_(int64_t dim, const Operand& index, const Operand& src) const {
   return assign(*this, tenon::scatter_add(*this, dim, index, src));
 }
-Tensor& Tensor::scatter_reduce_(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+Tensor& Tensor::scatter_reduce_(int64_t dim, const Operand& index, const Operand& src, std::string_view reduce,
                                 bool include_self) const {
   return assign(*this, tenon::scatter_reduce(*this, dim, index, src, reduce, include_self));
 }
-Tensor& Tensor::put_(const Tensor& index, const Tensor& source, bool accumulate) const {
+Tensor& Tensor::put_(const Operand& index, const Operand& source, bool accumulate) const {
   return assign(*this, tenon::put(*this, index, source, accumulate));
 }
 

@@ -78,9 +78,9 @@ Tensor stack(TensorList tensors, int64_t dim) {
   return cat(each(tensors, [&](const Tensor& x) { return unsqueeze(x, dim); }), dim);
 }
 
-Tensor atleast_1d(const Tensor& x) { return x.dim() == 0 ? reshape(x, {1}) : x; }
+Tensor atleast_1d(const Tensor& x) { return x.dim() == 0 ? reshape(x, {1}) : Tensor(x); }
 Tensor atleast_2d(const Tensor& x) {
-  return x.dim() == 0 ? reshape(x, {1, 1}) : x.dim() == 1 ? unsqueeze(x, 0) : x;
+  return x.dim() == 0 ? reshape(x, {1, 1}) : x.dim() == 1 ? unsqueeze(x, 0) : Tensor(x);
 }
 Tensor atleast_3d(const Tensor& x) {
   switch (x.dim()) {
@@ -114,25 +114,25 @@ std::vector<Tensor> broadcast_tensors(TensorList tensors) {
 // --- copying
 
 // The copy shares the value until either of the two is written; what others may write is copied by record.
-Tensor clone(const Tensor& x) {
+Tensor clone(const Operand& x) {
   GradScope scope("CloneBackward0", x);
   return record(node_of(x), x);
 }
 
-Tensor Tensor::contiguous() const {
-  if (is_contiguous()) return *this;
-  GradScope scope("CloneBackward0", *this);
-  return record(node_of(*this));
+Tensor detail::contiguous(const Operand& self) {
+  if (self.is_contiguous()) return self;
+  GradScope scope("CloneBackward0", self);
+  return record(node_of(self));
 }
 
-Tensor Tensor::repeat(IntArrayRef repeats) const {
-  GradScope scope("RepeatBackward0", *this);
-  check(static_cast<int64_t>(repeats.size()) >= dim(),
+Tensor detail::repeat(const Operand& self, IntArrayRef repeats) {
+  GradScope scope("RepeatBackward0", self);
+  check(static_cast<int64_t>(repeats.size()) >= self.dim(),
         "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
-  const size_t added = repeats.size() - at(dim());
+  const size_t added = repeats.size() - at(self.dim());
   Dims spread, expanded, result;  // [1, a, 1, b] -> [n, a, m, b] -> [n*a, m*b]
   for (size_t d = 0; d < repeats.size(); ++d) {
-    const int64_t size = d < added ? 1 : sizes()[d - added];
+    const int64_t size = d < added ? 1 : self.sizes()[d - added];
     spread.push_back(1);
     spread.push_back(size);
     expanded.push_back(repeats[d]);
@@ -142,11 +142,11 @@ Tensor Tensor::repeat(IntArrayRef repeats) const {
     result.push_back(repeated);
   }
   if (checked_numel(ref(result)) == 0)
-    return record(ir::make_const(ir::constant(ir_type(scalar_type()), int64_t{0}), result));
-  return record(ir::reshape(ir::expand(ir::reshape(node_of(*this), spread), expanded), result));
+    return record(ir::make_const(ir::constant(ir_type(self.scalar_type()), int64_t{0}), result));
+  return record(ir::reshape(ir::expand(ir::reshape(node_of(self), spread), expanded), result));
 }
 
-Tensor tile(const Tensor& x, IntArrayRef dims) {
+Tensor tile(const Operand& x, IntArrayRef dims) {
   Dims repeats(at(std::max<int64_t>(0, x.dim() - static_cast<int64_t>(dims.size()))), 1);
   repeats.append(dims.data(), dims.size());
   return x.repeat(ref(repeats));
@@ -154,22 +154,22 @@ Tensor tile(const Tensor& x, IntArrayRef dims) {
 
 // --- mirroring and rotating
 
-Tensor flip(const Tensor& x, IntArrayRef dims) {
+Tensor flip(const Operand& x, IntArrayRef dims) {
   GradScope scope("FlipBackward0", x);
   const Dims wrapped = wrap_dims(dims, x.dim());
   if (dims.empty() || x.numel() == 0 || x.dim() == 0) return clone(x);
   return record(ir::flip(node_of(x), wrapped));
 }
-Tensor fliplr(const Tensor& x) {
+Tensor fliplr(const Operand& x) {
   check(x.dim() >= 2, "Input must be >= 2-d.");
   return flip(x, {1});
 }
-Tensor flipud(const Tensor& x) {
+Tensor flipud(const Operand& x) {
   check(x.dim() >= 1, "Input must be >= 1-d.");
   return flip(x, {0});
 }
 
-Tensor roll(const Tensor& x, IntArrayRef shifts, IntArrayRef dims) {
+Tensor roll(const Operand& x, IntArrayRef shifts, IntArrayRef dims) {
   GradScope scope("RollBackward0", x);
   check(!shifts.empty(), "`shifts` required");
   if (dims.empty() && shifts.size() == 1) return reshape(roll(flatten(x), shifts, {0}), x.sizes());
@@ -188,7 +188,7 @@ Tensor roll(const Tensor& x, IntArrayRef shifts, IntArrayRef dims) {
 
 // --- padding
 
-Tensor constant_pad_nd(const Tensor& x, IntArrayRef pad, const Scalar& value) {
+Tensor constant_pad_nd(const Operand& x, IntArrayRef pad, const Scalar& value) {
   GradScope scope("ConstantPadNdBackward0", x);
   check(pad.size() % 2 == 0, "Padding length must be divisible by 2");
   check(static_cast<int64_t>(pad.size()) <= 2 * x.dim(), "Padding length too large");

@@ -85,7 +85,7 @@ Tensor scale_and_add(const Tensor& base, const Tensor& product, const Scalar& be
 
 }  // namespace
 
-Tensor mm(const Tensor& a, const Tensor& b) {
+Tensor mm(const Operand& a, const Operand& b) {
   GradScope scope("MmBackward0", a, b);
   check(a.dim() == 2, "self must be a matrix");
   check(b.dim() == 2, "mat2 must be a matrix");
@@ -95,7 +95,7 @@ Tensor mm(const Tensor& a, const Tensor& b) {
   return record(dot_node(node_of(a), node_of(b)));
 }
 
-Tensor mv(const Tensor& a, const Tensor& b) {
+Tensor mv(const Operand& a, const Operand& b) {
   GradScope scope("MvBackward0", a, b);
   check(a.dim() == 2 && b.dim() == 1, "vector + matrix @ vector expected, got 1, ", a.dim(), ", ", b.dim());
   check(a.size(1) == b.size(0), "size mismatch, got ", a.size(0), ", ", a.size(0), "x", a.size(1), ",",
@@ -105,7 +105,7 @@ Tensor mv(const Tensor& a, const Tensor& b) {
   return multiply_and_sum(a, b);
 }
 
-Tensor bmm(const Tensor& a, const Tensor& b) {
+Tensor bmm(const Operand& a, const Operand& b) {
   GradScope scope("BmmBackward0", a, b);
   check(a.dim() == 3, "batch1 must be a 3D tensor");
   check(b.dim() == 3, "batch2 must be a 3D tensor");
@@ -116,7 +116,7 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
   return batched(a, b);
 }
 
-Tensor dot(const Tensor& a, const Tensor& b) {
+Tensor dot(const Operand& a, const Operand& b) {
   GradScope scope("DotBackward0", a, b);
   check(a.dim() == 1 && b.dim() == 1, "1D tensors expected, but got ", a.dim(), "D and ", b.dim(),
         "D tensors");
@@ -130,13 +130,13 @@ Tensor dot(const Tensor& a, const Tensor& b) {
   return multiply_and_sum(a, b);
 }
 
-Tensor outer(const Tensor& a, const Tensor& b) {
+Tensor outer(const Operand& a, const Operand& b) {
   check(a.dim() == 1, "outer: Expected 1-D argument self, but got ", a.dim(), "-D");
   check(b.dim() == 1, "outer: Expected 1-D argument vec2, but got ", b.dim(), "-D");
   return mul(unsqueeze(a, 1), b);
 }
 
-Tensor matmul(const Tensor& a, const Tensor& b) {
+Tensor matmul(const Operand& a, const Operand& b) {
   const int64_t ra = a.dim(), rb = b.dim();
   check(ra > 0 && rb > 0, "both arguments to matmul need to be at least 1D, but they are ", ra, "D and ", rb,
         "D");
@@ -160,34 +160,34 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   return batched(a, b);
 }
 
-Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
+Tensor addmm(const Operand& self, const Operand& mat1, const Operand& mat2, const Scalar& beta,
              const Scalar& alpha) {
   GradScope scope("AddmmBackward0", self, mat1, mat2);
   check(mat1.dim() == 2, "mat1 must be a matrix, got ", mat1.dim(), "-D tensor");
   check(mat2.dim() == 2, "mat2 must be a matrix, got ", mat2.dim(), "-D tensor");
   return scale_and_add(self, mm(mat1, mat2), beta, alpha);
 }
-Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
+Tensor addmv(const Operand& self, const Operand& mat, const Operand& vec, const Scalar& beta,
              const Scalar& alpha) {
   GradScope scope("AddmvBackward0", self, mat, vec);
   return scale_and_add(self, mv(mat, vec), beta, alpha);
 }
-Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+Tensor baddbmm(const Operand& self, const Operand& batch1, const Operand& batch2, const Scalar& beta,
                const Scalar& alpha) {
   GradScope scope("BaddbmmBackward0", self, batch1, batch2);
   return scale_and_add(self, bmm(batch1, batch2), beta, alpha);
 }
-Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+Tensor addbmm(const Operand& self, const Operand& batch1, const Operand& batch2, const Scalar& beta,
               const Scalar& alpha) {
   return scale_and_add(self, sum(bmm(batch1, batch2), 0), beta, alpha);
 }
-Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+Tensor addr(const Operand& self, const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) {
   check(a.dim() == 1 && b.dim() == 1, "addr: Expected 1-D argument vec1 and vec2, but got ", a.dim(),
         "-D and ", b.dim(), "-D");
   return scale_and_add(self, outer(a, b), beta, alpha);
 }
 
-Tensor linear(const Tensor& input, const Tensor& weight, const optional<Tensor>& bias) {
+Tensor linear(const Operand& input, const Operand& weight, const optional<Tensor>& bias) {
   check(weight.dim() <= 2, "linear(): weight must be at most 2-dimensional, got ", weight.dim(), "D");
   check(input.scalar_type() == weight.scalar_type(), "mat1 and mat2 must have the same dtype");
   if (!given(bias)) return matmul(input, t(weight));

@@ -107,7 +107,7 @@ void sample_without_replacement(const Tensor& self, Rows rows, int64_t samples,
 
 }  // namespace
 
-Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement,
+Tensor multinomial(const Operand& self, int64_t num_samples, bool replacement,
                    const optional<Generator>& generator) {
   check_arguments(self, num_samples, replacement);
   const Rows rows{self.dim() == 1 ? 1 : self.size(0), self.size(-1)};

@@ -294,7 +294,7 @@ Tensor with_batch(Call c, const char* name) {
   return squeeze(convolve(std::move(c)), 0);
 }
 
-Tensor forward(size_t dims, const char* name, const Tensor& input, const Tensor& weight,
+Tensor forward(size_t dims, const char* name, const Operand& input, const Operand& weight,
                const MaybeTensor& bias, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
                int64_t groups) {
   GradScope scope("ConvolutionBackward0", input, weight, bias);
@@ -304,7 +304,7 @@ Tensor forward(size_t dims, const char* name, const Tensor& input, const Tensor&
                     name);
 }
 
-Tensor forward(size_t dims, const char* name, const Tensor& input, const Tensor& weight,
+Tensor forward(size_t dims, const char* name, const Operand& input, const Operand& weight,
                const MaybeTensor& bias, IntArrayRef stride, std::string_view padding, IntArrayRef dilation,
                int64_t groups) {
   GradScope scope("ConvolutionBackward0", input, weight, bias);
@@ -350,11 +350,11 @@ constexpr size_t dims_in(std::string_view name) { return at(name[name.size() - 2
 }  // namespace
 
 #define TENON_DEFINE(name)                                                                            \
-  Tensor name(const Tensor& input, const Tensor& weight, const MaybeTensor& bias, IntArrayRef stride, \
+  Tensor name(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride, \
               IntArrayRef padding, IntArrayRef dilation, int64_t groups) {                            \
     return forward(dims_in(#name), #name, input, weight, bias, stride, padding, dilation, groups);    \
   }                                                                                                   \
-  Tensor name(const Tensor& input, const Tensor& weight, const MaybeTensor& bias, IntArrayRef stride, \
+  Tensor name(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride, \
               std::string_view padding, IntArrayRef dilation, int64_t groups) {                       \
     return forward(dims_in(#name), #name, input, weight, bias, stride, padding, dilation, groups);    \
   }
@@ -363,7 +363,7 @@ TENON_DEFINE(conv2d)
 TENON_DEFINE(conv3d)
 #undef TENON_DEFINE
 #define TENON_DEFINE(name)                                                                               \
-  Tensor name(const Tensor& input, const Tensor& weight, const MaybeTensor& bias, IntArrayRef stride,    \
+  Tensor name(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride,    \
               IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {   \
     return backward(dims_in(#name), #name, input, weight, bias, stride, padding, output_padding, groups, \
                     dilation);                                                                           \
@@ -373,7 +373,7 @@ TENON_DEFINE(conv_transpose2d)
 TENON_DEFINE(conv_transpose3d)
 #undef TENON_DEFINE
 
-Tensor convolution(const Tensor& input, const Tensor& weight, const MaybeTensor& bias, IntArrayRef stride,
+Tensor convolution(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride,
                    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
                    int64_t groups) {
   const int64_t dims = weight.dim() - 2;

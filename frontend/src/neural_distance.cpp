@@ -18,7 +18,7 @@ namespace {
 
 // --- distances
 
-Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {
+Tensor cosine_similarity(const Operand& x1, const Operand& x2, int64_t dim, double eps) {
   const ScalarType type = promoted(x1, x2);
   check(isFloatingType(type), "expected common dtype to be floating point, yet common dtype is ", type);
   const Dims shape = broadcast_shape(x1.sizes(), x2.sizes());
@@ -27,12 +27,12 @@ Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double
   return sum(mul(unit(a), unit(b)), dim);
 }
 
-Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim) {
+Tensor pairwise_distance(const Operand& x1, const Operand& x2, double p, double eps, bool keepdim) {
   const int64_t rank = std::max(x1.dim(), x2.dim());
   return norm(sub(x1, x2) + eps, Scalar(p), rank - 1, keepdim);
 }
 
-Tensor cdist(const Tensor& x1, const Tensor& x2, double p, optional<int64_t> compute_mode) {
+Tensor cdist(const Operand& x1, const Operand& x2, double p, optional<int64_t> compute_mode) {
   GradScope scope("CdistBackward0", x1, x2);
   check(x1.dim() >= 2, "cdist only supports at least 2D tensors, X1 got: ", x1.dim(), "D");
   check(x2.dim() >= 2, "cdist only supports at least 2D tensors, X2 got: ", x2.dim(), "D");
@@ -52,7 +52,7 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, optional<int64_t> com
   return norm(sub(unsqueeze(x1, -2), unsqueeze(x2, -3)), Scalar(p), -1);
 }
 
-Tensor pdist(const Tensor& x, double p) {
+Tensor pdist(const Operand& x, double p) {
   GradScope scope("PdistBackward0", x);
   check(x.dim() == 2, "pdist only supports 2D tensors, got: ", x.dim(), "D");
   check(x.is_floating_point(), "pdist only supports floating-point dtypes");
@@ -68,7 +68,7 @@ Tensor pdist(const Tensor& x, double p) {
 
 // --- activations with operands
 
-Tensor glu(const Tensor& x, int64_t dim) {
+Tensor glu(const Operand& x, int64_t dim) {
   GradScope scope("GluBackward0", x);
   check(x.dim() > 0, "glu does not support 0-dimensional tensors");
   dim = wrap_dim(dim, x.dim());
@@ -77,7 +77,7 @@ Tensor glu(const Tensor& x, int64_t dim) {
   return mul(narrow(x, dim, 0, size / 2), sigmoid(narrow(x, dim, size / 2, size / 2)));
 }
 
-Tensor prelu(const Tensor& x, const Tensor& weight) {
+Tensor prelu(const Operand& x, const Operand& weight) {
   GradScope scope("PreluKernelBackward0", x, weight);
   check(x.scalar_type() == weight.scalar_type(), "prelu: Type promoting not supported. Got ", x.scalar_type(),
         " and ", weight.scalar_type());
@@ -97,7 +97,7 @@ Tensor prelu(const Tensor& x, const Tensor& weight) {
 
 // --- embedding
 
-Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool) {
+Tensor embedding(const Operand& weight, const Operand& indices, int64_t, bool, bool) {
   GradScope scope("EmbeddingBackward0", weight);
   check(weight.dim() == 2, "'weight' must be 2-D");
   check(indices.scalar_type() == kLong || indices.scalar_type() == kInt,
@@ -109,7 +109,7 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, boo
   return reshape(index_select(weight, 0, reshape(indices, {indices.numel()})), ref(shape));
 }
 
-Tensor one_hot(const Tensor& x, int64_t num_classes) {
+Tensor one_hot(const Operand& x, int64_t num_classes) {
   check(x.scalar_type() == kLong, "one_hot is only applicable to index tensor.");
   Dims shape = dims_of(x.sizes());
   if (x.numel() == 0) {
@@ -134,7 +134,7 @@ Tensor one_hot(const Tensor& x, int64_t num_classes) {
 
 // --- products
 
-Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const MaybeTensor& bias) {
+Tensor bilinear(const Operand& x1, const Operand& x2, const Operand& weight, const MaybeTensor& bias) {
   check(x1.dim() == x2.dim(), "bilinear(): input dimensions do not match: got ", x1.dim(), " and ", x2.dim());
   for (int64_t d = 0; d + 1 < x1.dim(); ++d) {
     check(x1.size(d) == x2.size(d), "bilinear(): input batch dimensions do not match at dim ", d, ": got ",
@@ -159,7 +159,7 @@ Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const 
   return given(bias) ? add(y, *bias) : y;
 }
 
-Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+Tensor scaled_dot_product_attention(const Operand& query, const Operand& key, const Operand& value,
                                     const MaybeTensor& attn_mask, double dropout_p, bool is_causal,
                                     optional<double> scale) {
   GradScope scope("ScaledDotProductAttentionBackward0", query, key, value, attn_mask);

@@ -48,19 +48,19 @@ void require_float(const Tensor& x, const char* kernel) {
 
 // --- distances between input and target
 
-Tensor mse_loss(const Tensor& x, const Tensor& target, int64_t reduction) {
+Tensor mse_loss(const Operand& x, const Operand& target, int64_t reduction) {
   GradScope scope("MseLossBackward0", x, target);
   return reduced(formula(x, target, [](const Expr& a, const Expr& b) { return (a - b) * (a - b); }),
                  reduction);
 }
-Tensor l1_loss(const Tensor& x, const Tensor& target, int64_t reduction) {
+Tensor l1_loss(const Operand& x, const Operand& target, int64_t reduction) {
   GradScope scope(reduction == Reduction::Mean  ? "MeanBackward0"
                   : reduction == Reduction::Sum ? "SumBackward0"
                                                 : "AbsBackward0",
                   x, target);
   return reduced(formula(x, target, [](const Expr& a, const Expr& b) { return abs(a - b); }), reduction);
 }
-Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, int64_t reduction, double beta) {
+Tensor smooth_l1_loss(const Operand& x, const Operand& target, int64_t reduction, double beta) {
   check(beta >= 0, "smooth_l1_loss does not support negative values for beta.");
   if (beta == 0) return l1_loss(x, target, reduction);
   GradScope scope("SmoothL1LossBackward0", x, target);
@@ -70,7 +70,7 @@ Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, int64_t reduction, 
   };
   return reduced(formula(x, target, f), reduction);
 }
-Tensor huber_loss(const Tensor& x, const Tensor& target, int64_t reduction, double delta) {
+Tensor huber_loss(const Operand& x, const Operand& target, int64_t reduction, double delta) {
   check(delta > 0, "huber_loss does not support non-positive values for delta.");
   GradScope scope("HuberLossBackward0", x, target);
   const auto f = [&](const Expr& a, const Expr& b) {
@@ -82,7 +82,7 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, int64_t reduction, doub
 
 // --- probabilities
 
-Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const MaybeTensor& weight,
+Tensor binary_cross_entropy(const Operand& x, const Operand& target, const MaybeTensor& weight,
                             int64_t reduction) {
   require_float(x, "binary_cross_entropy");
   check(x.scalar_type() == target.scalar_type(), "Found dtype ", target.scalar_type(), " but expected ",
@@ -98,7 +98,7 @@ Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const MaybeTe
   };
   return reduced(weighted(formula(x, target, f), weight), reduction);
 }
-Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const MaybeTensor& weight,
+Tensor binary_cross_entropy_with_logits(const Operand& x, const Operand& target, const MaybeTensor& weight,
                                         const MaybeTensor& pos_weight, int64_t reduction) {
   GradScope scope("BinaryCrossEntropyWithLogitsBackward0", x, target, weight, pos_weight);
   const auto f = [&](const Expr& v, const Expr& t) {
@@ -115,7 +115,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, c
   }
   return reduced(weighted(formula(x, target, f), weight), reduction);
 }
-Tensor kl_div(const Tensor& x, const Tensor& target, int64_t reduction, bool log_target) {
+Tensor kl_div(const Operand& x, const Operand& target, int64_t reduction, bool log_target) {
   GradScope scope("KlDivBackward0", x, target);
   const auto f = [&](const Expr& v, const Expr& t) {
     if (log_target) return exp(t) * (t - v);
@@ -123,7 +123,7 @@ Tensor kl_div(const Tensor& x, const Tensor& target, int64_t reduction, bool log
   };
   return reduced(formula(x, target, f), reduction);
 }
-Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, bool log_input, bool full, double eps,
+Tensor poisson_nll_loss(const Operand& x, const Operand& target, bool log_input, bool full, double eps,
                         int64_t reduction) {
   const auto f = [&](const Expr& v, const Expr& t) {
     const Expr loss = log_input ? exp(v) - t * v : v - t * log(v + eps);
@@ -133,7 +133,7 @@ Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, bool log_input, b
   };
   return reduced(formula(x, target, f), reduction);
 }
-Tensor soft_margin_loss(const Tensor& x, const Tensor& target, int64_t reduction) {
+Tensor soft_margin_loss(const Operand& x, const Operand& target, int64_t reduction) {
   GradScope scope("SoftMarginLossBackward0", x, target);
   return reduced(formula(x, target, [](const Expr& v, const Expr& t) { return log1p(exp(-t * v)); }),
                  reduction);
@@ -303,13 +303,13 @@ Tensor probability_loss(const Tensor& x, const Tensor& target, const MaybeTensor
 
 }  // namespace
 
-Tensor nll_loss(const Tensor& x, const Tensor& target, const MaybeTensor& weight, int64_t reduction,
+Tensor nll_loss(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction,
                 int64_t ignore_index) {
   GradScope scope("NllLossBackward0", x, weight);
   check_rows(x, target);
   return index_loss(x, target, weight, reduction, ignore_index);
 }
-Tensor nll_loss2d(const Tensor& x, const Tensor& target, const MaybeTensor& weight, int64_t reduction,
+Tensor nll_loss2d(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction,
                   int64_t ignore_index) {
   GradScope scope("NllLoss2DBackward0", x, weight);
   check(
@@ -319,13 +319,13 @@ Tensor nll_loss2d(const Tensor& x, const Tensor& target, const MaybeTensor& weig
         "only batches of spatial inputs supported (4D tensors), but got input of dimension: ", x.dim());
   return index_loss(x, target, weight, reduction, ignore_index);
 }
-Tensor nll_loss_nd(const Tensor& x, const Tensor& target, const MaybeTensor& weight, int64_t reduction,
+Tensor nll_loss_nd(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction,
                    int64_t ignore_index) {
   GradScope scope(x.dim() <= 2 ? "NllLossBackward0" : "NllLoss2DBackward0", x, weight);
   return index_loss(x, target, weight, reduction, ignore_index);
 }
 
-Tensor cross_entropy_loss(const Tensor& x, const Tensor& target, const MaybeTensor& weight, int64_t reduction,
+Tensor cross_entropy_loss(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction,
                           int64_t ignore_index, double label_smoothing) {
   GradScope scope(x.dim() <= 2 ? "NllLossBackward0" : "NllLoss2DBackward0", x, target, weight);
   check(label_smoothing >= 0.0 && label_smoothing <= 1.0,
@@ -343,7 +343,7 @@ Tensor cross_entropy_loss(const Tensor& x, const Tensor& target, const MaybeTens
                    label_smoothing);
 }
 
-Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const Scalar& p, const Scalar& margin,
+Tensor multi_margin_loss(const Operand& x, const Operand& target, const Scalar& p, const Scalar& margin,
                          const MaybeTensor& weight, int64_t reduction) {
   GradScope scope("MultiMarginLossBackward0", x, weight);
   check(p == Scalar(1) || p == Scalar(2), "multi_margin_loss: only p == 1 and p == 2 supported");
@@ -368,18 +368,18 @@ Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const Scalar& p,
 
 // --- margins
 
-Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin, int64_t reduction) {
+Tensor hinge_embedding_loss(const Operand& x, const Operand& target, double margin, int64_t reduction) {
   const auto f = [&](const Expr& v, const Expr& t) {
     const Expr zero = number(v, 0.0);
     return select(t != 1.0, larger(0.0, margin - v), zero) + select(t != -1.0, v, zero);
   };
   return reduced(formula(x, target, f), reduction);
 }
-Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin,
+Tensor margin_ranking_loss(const Operand& a, const Operand& b, const Operand& target, double margin,
                            int64_t reduction) {
   return reduced(clamp_min(neg(target) * (a - b) + margin, 0), reduction);
 }
-Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin,
+Tensor cosine_embedding_loss(const Operand& a, const Operand& b, const Operand& target, double margin,
                              int64_t reduction) {
   check(target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported");
   if (target.dim() == 1) {
@@ -400,7 +400,7 @@ Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& tar
   };
   return reduced(formula(dot / sqrt(squares), target, f), reduction);
 }
-Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+Tensor triplet_margin_loss(const Operand& anchor, const Operand& positive, const Operand& negative,
                            double margin, double p, double eps, bool swap, int64_t reduction) {
   check(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(),
         "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "

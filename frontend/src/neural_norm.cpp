@@ -78,7 +78,7 @@ Expr mean_of_samples(const Expr& x, int64_t samples, int64_t channels) {
 
 }  // namespace
 
-Tensor batch_norm(const Tensor& x, const MaybeTensor& weight, const MaybeTensor& bias,
+Tensor batch_norm(const Operand& x, const MaybeTensor& weight, const MaybeTensor& bias,
                   const MaybeTensor& running_mean, const MaybeTensor& running_var, bool training,
                   double momentum, double eps, bool) {
   GradScope scope("NativeBatchNormBackward0", x, weight, bias);
@@ -102,7 +102,7 @@ Tensor batch_norm(const Tensor& x, const MaybeTensor& weight, const MaybeTensor&
   return record_as(scaled(normalised(v, m.mean, m.variance, eps), weight, bias), x.scalar_type());
 }
 
-Tensor instance_norm(const Tensor& x, const MaybeTensor& weight, const MaybeTensor& bias,
+Tensor instance_norm(const Operand& x, const MaybeTensor& weight, const MaybeTensor& bias,
                      const MaybeTensor& running_mean, const MaybeTensor& running_var, bool use_input_stats,
                      double momentum, double eps, bool cudnn) {
   check(x.dim() >= 2, "Expected at least 2D input to instance_norm, got ", x.dim(), "D");
@@ -126,7 +126,7 @@ Tensor instance_norm(const Tensor& x, const MaybeTensor& weight, const MaybeTens
   return record_as(scaled(normalised(v, m.mean, m.variance, eps), weight, bias), x.scalar_type());
 }
 
-Tensor group_norm(const Tensor& x, int64_t num_groups, const MaybeTensor& weight, const MaybeTensor& bias,
+Tensor group_norm(const Operand& x, int64_t num_groups, const MaybeTensor& weight, const MaybeTensor& bias,
                   double eps, bool) {
   GradScope scope("NativeGroupNormBackward0", x, weight, bias);
   check(x.dim() >= 2, "Expected at least 2 dimensions for input tensor but received ", x.dim());
@@ -150,7 +150,7 @@ Tensor group_norm(const Tensor& x, int64_t num_groups, const MaybeTensor& weight
 }
 
 // x / (k + alpha * the mean of the squares of `size` neighbouring channels) ** beta
-Tensor nn::functional::local_response_norm(const Tensor& x, const LocalResponseNormFuncOptions& options) {
+Tensor nn::functional::local_response_norm(const Operand& x, const LocalResponseNormFuncOptions& options) {
   const int64_t size = options.size();
   check<ValueError>(x.dim() >= 3, "Expected 3D or higher dimensionality                          input (got ",
                     x.dim(), " dimensions)");

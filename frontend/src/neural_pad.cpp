@@ -110,11 +110,11 @@ Tensor pad_planes(const Tensor& x, IntArrayRef padding, int64_t dims, Mode mode)
 }  // namespace
 
 #define TENON_DEFINE(dims)                                                   \
-  Tensor reflection_pad##dims##d(const Tensor& self, IntArrayRef padding) {  \
+  Tensor reflection_pad##dims##d(const Operand& self, IntArrayRef padding) {  \
     GradScope scope("ReflectionPad" #dims "DBackward0", self);               \
     return pad_planes(self, padding, dims, Mode::Reflect);                   \
   }                                                                          \
-  Tensor replication_pad##dims##d(const Tensor& self, IntArrayRef padding) { \
+  Tensor replication_pad##dims##d(const Operand& self, IntArrayRef padding) { \
     GradScope scope("ReplicationPad" #dims "DBackward0", self);              \
     return pad_planes(self, padding, dims, Mode::Replicate);                 \
   }
@@ -123,16 +123,16 @@ TENON_DEFINE(2)
 TENON_DEFINE(3)
 #undef TENON_DEFINE
 
-Tensor pad(const Tensor& x, IntArrayRef pad, std::string_view mode, optional<double> value) {
+Tensor pad(const Operand& x, IntArrayRef pad, std::string_view mode, optional<double> value) {
   if (mode == "constant") return constant_pad_nd(x, pad, value.value_or(0.0));
   check(!value || *value == 0, "Padding mode \"", mode, "\" doesn't take in value argument");
   const int64_t pairs = static_cast<int64_t>(pad.size()) / 2;
   check(pad.size() % 2 == 0, "Padding length must be divisible by 2");
   const bool fits = pairs >= 1 && pairs <= 3 && (x.dim() == pairs + 1 || x.dim() == pairs + 2);
   check(fits, "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
-  static constexpr Tensor (*reflect[])(const Tensor&, IntArrayRef) = {reflection_pad1d, reflection_pad2d,
+  static constexpr Tensor (*reflect[])(const Operand&, IntArrayRef) = {reflection_pad1d, reflection_pad2d,
                                                                       reflection_pad3d};
-  static constexpr Tensor (*replicate[])(const Tensor&, IntArrayRef) = {replication_pad1d, replication_pad2d,
+  static constexpr Tensor (*replicate[])(const Operand&, IntArrayRef) = {replication_pad1d, replication_pad2d,
                                                                         replication_pad3d};
   if (mode == "reflect") return reflect[pairs - 1](x, pad);
   if (mode == "replicate") return replicate[pairs - 1](x, pad);
@@ -175,7 +175,7 @@ Windows windows_of(const Columns& c, int64_t height, int64_t width) {
 
 }  // namespace
 
-Tensor im2col(const Tensor& x, IntArrayRef kernel_size, IntArrayRef dilation, IntArrayRef padding,
+Tensor im2col(const Operand& x, IntArrayRef kernel_size, IntArrayRef dilation, IntArrayRef padding,
               IntArrayRef stride) {
   GradScope scope("Im2ColBackward0", x);
   const Columns c = columns(kernel_size, dilation, padding, stride);
@@ -197,7 +197,7 @@ Tensor im2col(const Tensor& x, IntArrayRef kernel_size, IntArrayRef dilation, In
 }
 
 // Each kernel position's columns are a plane with gaps: spread out, shifted and added to the others.
-Tensor col2im(const Tensor& x, IntArrayRef output_size, IntArrayRef kernel_size, IntArrayRef dilation,
+Tensor col2im(const Operand& x, IntArrayRef output_size, IntArrayRef kernel_size, IntArrayRef dilation,
               IntArrayRef padding, IntArrayRef stride) {
   GradScope scope("Col2ImBackward0", x);
   const Columns c = columns(kernel_size, dilation, padding, stride);
@@ -260,7 +260,7 @@ Tensor col2im(const Tensor& x, IntArrayRef output_size, IntArrayRef kernel_size,
 
 // --- channels
 
-Tensor pixel_shuffle(const Tensor& x, int64_t factor) {
+Tensor pixel_shuffle(const Operand& x, int64_t factor) {
   GradScope scope("PixelShuffleBackward0", x);
   check(x.dim() >= 3, "pixel_shuffle expects input to have at least 3 dimensions, but got input with ",
         x.dim(), " dimension(s)");
@@ -279,7 +279,7 @@ Tensor pixel_shuffle(const Tensor& x, int64_t factor) {
   return reshape(permute(blocks, {0, 1, 4, 2, 5, 3}), ref(shape));
 }
 
-Tensor pixel_unshuffle(const Tensor& x, int64_t factor) {
+Tensor pixel_unshuffle(const Operand& x, int64_t factor) {
   GradScope scope("PixelUnshuffleBackward0", x);
   check(x.dim() >= 3, "pixel_unshuffle expects input to have at least 3 dimensions, but got input with ",
         x.dim(), " dimension(s)");
@@ -303,7 +303,7 @@ Tensor pixel_unshuffle(const Tensor& x, int64_t factor) {
   return reshape(permute(blocks, {0, 1, 3, 5, 2, 4}), ref(shape));
 }
 
-Tensor channel_shuffle(const Tensor& x, int64_t groups) {
+Tensor channel_shuffle(const Operand& x, int64_t groups) {
   check(x.dim() > 2, "channel_shuffle expects input with > 2 dims, but got input with sizes ", x.sizes());
   check(groups > 0, "Number of groups to divide channels in must be positive. Value of groups:", groups);
   check(x.size(1) % groups == 0, "Number of channels must be divisible by groups. Got ", x.size(1),

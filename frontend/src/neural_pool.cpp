@@ -344,13 +344,13 @@ std::tuple<Tensor, Tensor> adaptive_maximum(const Adaptive& a) {
 }  // namespace
 
 #define TENON_DEFINE(dims, count)                                                                       \
-  Tensor max_pool##dims(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,                \
+  Tensor max_pool##dims(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride,                \
                         IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {                    \
     GradScope scope("MaxPool" #count "DWithIndicesBackward0", self);                                    \
     return max_values(                                                                                  \
         make_pool("max_pool" #dims, self, count, kernel_size, stride, padding, dilation, ceil_mode));   \
   }                                                                                                     \
-  std::tuple<Tensor, Tensor> max_pool##dims##_with_indices(const Tensor& self, IntArrayRef kernel_size, \
+  std::tuple<Tensor, Tensor> max_pool##dims##_with_indices(const Operand& self, IntArrayRef kernel_size, \
                                                            IntArrayRef stride, IntArrayRef padding,     \
                                                            IntArrayRef dilation, bool ceil_mode) {      \
     GradScope scope("MaxPool" #count "DWithIndicesBackward0", self);                                    \
@@ -358,11 +358,11 @@ std::tuple<Tensor, Tensor> adaptive_maximum(const Adaptive& a) {
         make_pool("max_pool" #dims, self, count, kernel_size, stride, padding, dilation, ceil_mode);    \
     return {max_values(p), max_indices(p)};                                                             \
   }                                                                                                     \
-  Tensor adaptive_avg_pool##dims(const Tensor& self, IntArrayRef output_size) {                         \
+  Tensor adaptive_avg_pool##dims(const Operand& self, IntArrayRef output_size) {                         \
     GradScope scope("AdaptiveAvgPool" #count "DBackward0", self);                                       \
     return adaptive_average(make_adaptive("adaptive_avg_pool" #dims, self, count, output_size));        \
   }                                                                                                     \
-  std::tuple<Tensor, Tensor> adaptive_max_pool##dims(const Tensor& self, IntArrayRef output_size) {     \
+  std::tuple<Tensor, Tensor> adaptive_max_pool##dims(const Operand& self, IntArrayRef output_size) {     \
     GradScope scope("AdaptiveMaxPool" #count "DBackward0", self);                                       \
     return adaptive_maximum(make_adaptive("adaptive_max_pool" #dims, self, count, output_size));        \
   }
@@ -371,20 +371,20 @@ TENON_DEFINE(2d, 2)
 TENON_DEFINE(3d, 3)
 #undef TENON_DEFINE
 
-Tensor avg_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
+Tensor avg_pool1d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
                   bool ceil_mode, bool count_include_pad) {
   GradScope scope("AvgPool1DBackward0", self);
   return average(make_pool("avg_pool1d", self, 1, kernel_size, stride, padding, 1, ceil_mode),
                  count_include_pad, nullopt);
 }
-Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
+Tensor avg_pool2d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
                   bool ceil_mode, bool count_include_pad, optional<int64_t> divisor_override) {
   GradScope scope("AvgPool2DBackward0", self);
   check(!divisor_override || *divisor_override != 0, "divisor must be not zero");
   return average(make_pool("avg_pool2d", self, 2, kernel_size, stride, padding, 1, ceil_mode),
                  count_include_pad, divisor_override);
 }
-Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
+Tensor avg_pool3d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
                   bool ceil_mode, bool count_include_pad, optional<int64_t> divisor_override) {
   GradScope scope("AvgPool3DBackward0", self);
   check(!divisor_override || *divisor_override != 0, "divisor must be not zero");

@@ -54,53 +54,53 @@ Tensor hardtanh(Tensor x, const HardtanhFuncOptions& o) {
 Tensor threshold(Tensor x, const ThresholdFuncOptions& o) {
   return placed(x, tenon::threshold(x, o.threshold(), o.value()), o.inplace());
 }
-Tensor glu(const Tensor& x, const GLUFuncOptions& o) {
+Tensor glu(const Operand& x, const GLUFuncOptions& o) {
   check(x.dim() != 0, "glu does not suppport scalars because halving size must be even");
   return tenon::glu(x, o.dim());
 }
-Tensor gelu(const Tensor& x, const GELUFuncOptions& o) { return tenon::gelu(x, o.approximate()); }
-Tensor hardshrink(const Tensor& x, const HardshrinkFuncOptions& o) {
+Tensor gelu(const Operand& x, const GELUFuncOptions& o) { return tenon::gelu(x, o.approximate()); }
+Tensor hardshrink(const Operand& x, const HardshrinkFuncOptions& o) {
   return tenon::hardshrink(x, o.lambda());
 }
-Tensor softshrink(const Tensor& x, const SoftshrinkFuncOptions& o) {
+Tensor softshrink(const Operand& x, const SoftshrinkFuncOptions& o) {
   return tenon::softshrink(x, o.lambda());
 }
-Tensor softplus(const Tensor& x, const SoftplusFuncOptions& o) {
+Tensor softplus(const Operand& x, const SoftplusFuncOptions& o) {
   return tenon::softplus(x, o.beta(), o.threshold());
 }
-Tensor logsigmoid(const Tensor& x) { return tenon::log_sigmoid(x); }
-Tensor silu(const Tensor& x) { return tenon::silu(x); }
-Tensor mish(const Tensor& x) { return tenon::mish(x); }
-Tensor hardsigmoid(const Tensor& x) { return tenon::hardsigmoid(x); }
-Tensor hardswish(const Tensor& x) { return tenon::hardswish(x); }
-Tensor softsign(const Tensor& x) { return tenon::softsign(x); }
-Tensor tanhshrink(const Tensor& x) { return tenon::tanhshrink(x); }
-Tensor prelu(const Tensor& x, const Tensor& weight) { return tenon::prelu(x, weight); }
-Tensor softmax(const Tensor& x, const SoftmaxFuncOptions& o) { return tenon::softmax(x, o.dim(), o.dtype()); }
-Tensor softmin(const Tensor& x, const SoftminFuncOptions& o) {
+Tensor logsigmoid(const Operand& x) { return tenon::log_sigmoid(x); }
+Tensor silu(const Operand& x) { return tenon::silu(x); }
+Tensor mish(const Operand& x) { return tenon::mish(x); }
+Tensor hardsigmoid(const Operand& x) { return tenon::hardsigmoid(x); }
+Tensor hardswish(const Operand& x) { return tenon::hardswish(x); }
+Tensor softsign(const Operand& x) { return tenon::softsign(x); }
+Tensor tanhshrink(const Operand& x) { return tenon::tanhshrink(x); }
+Tensor prelu(const Operand& x, const Operand& weight) { return tenon::prelu(x, weight); }
+Tensor softmax(const Operand& x, const SoftmaxFuncOptions& o) { return tenon::softmax(x, o.dim(), o.dtype()); }
+Tensor softmin(const Operand& x, const SoftminFuncOptions& o) {
   return tenon::softmax(neg(x), o.dim(), o.dtype());
 }
-Tensor log_softmax(const Tensor& x, const LogSoftmaxFuncOptions& o) {
+Tensor log_softmax(const Operand& x, const LogSoftmaxFuncOptions& o) {
   return tenon::log_softmax(x, o.dim(), o.dtype());
 }
 
 // --- linear maps and convolution
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+Tensor linear(const Operand& x, const Operand& weight, const Operand& bias) {
   return tenon::linear(x, weight, bias);
 }
-Tensor bilinear(const Tensor& a, const Tensor& b, const Tensor& weight, const Tensor& bias) {
+Tensor bilinear(const Operand& a, const Operand& b, const Operand& weight, const Operand& bias) {
   return tenon::bilinear(a, b, weight, bias);
 }
 
 #define TENON_DEFINE(D)                                                                                  \
-  Tensor conv##D##d(const Tensor& x, const Tensor& weight, const Conv##D##dFuncOptions& o) {             \
+  Tensor conv##D##d(const Operand& x, const Operand& weight, const Conv##D##dFuncOptions& o) {             \
     if (const char* name = o.padding().name())                                                           \
       return tenon::conv##D##d(x, weight, o.bias(), o.stride(), name, o.dilation(), o.groups());         \
     return tenon::conv##D##d(x, weight, o.bias(), o.stride(), o.padding().values(), o.dilation(),        \
                              o.groups());                                                                \
   }                                                                                                      \
-  Tensor conv_transpose##D##d(const Tensor& x, const Tensor& weight,                                     \
+  Tensor conv_transpose##D##d(const Operand& x, const Operand& weight,                                     \
                               const ConvTranspose##D##dFuncOptions& o) {                                 \
     return tenon::conv_transpose##D##d(x, weight, o.bias(), o.stride(), o.padding(), o.output_padding(), \
                                        o.groups(), o.dilation());                                        \
@@ -159,25 +159,25 @@ Tensor lp_root(const Tensor& mean_of_powers, double norm_type, int64_t kernel) {
 }  // namespace
 
 #define TENON_DEFINE(D)                                                                                     \
-  Tensor max_pool##D##d(const Tensor& x, const MaxPool##D##dFuncOptions& o) {                               \
+  Tensor max_pool##D##d(const Operand& x, const MaxPool##D##dFuncOptions& o) {                               \
     return tenon::max_pool##D##d(x, o.kernel_size(), o.stride(), o.padding(), o.dilation(), o.ceil_mode()); \
   }                                                                                                         \
-  std::tuple<Tensor, Tensor> max_pool##D##d_with_indices(const Tensor& x,                                   \
+  std::tuple<Tensor, Tensor> max_pool##D##d_with_indices(const Operand& x,                                   \
                                                          const MaxPool##D##dFuncOptions& o) {               \
     return tenon::max_pool##D##d_with_indices(x, o.kernel_size(), o.stride(), o.padding(), o.dilation(),    \
                                               o.ceil_mode());                                               \
   }                                                                                                         \
-  Tensor adaptive_avg_pool##D##d(const Tensor& x, const AdaptiveAvgPool##D##dFuncOptions& o) {              \
+  Tensor adaptive_avg_pool##D##d(const Operand& x, const AdaptiveAvgPool##D##dFuncOptions& o) {              \
     return tenon::adaptive_avg_pool##D##d(x, o.output_size());                                              \
   }                                                                                                         \
-  Tensor adaptive_max_pool##D##d(const Tensor& x, const AdaptiveMaxPool##D##dFuncOptions& o) {              \
+  Tensor adaptive_max_pool##D##d(const Operand& x, const AdaptiveMaxPool##D##dFuncOptions& o) {              \
     return std::get<0>(tenon::adaptive_max_pool##D##d(x, o.output_size()));                                 \
   }                                                                                                         \
   std::tuple<Tensor, Tensor> adaptive_max_pool##D##d_with_indices(                                          \
-      const Tensor& x, const AdaptiveMaxPool##D##dFuncOptions& o) {                                         \
+      const Operand& x, const AdaptiveMaxPool##D##dFuncOptions& o) {                                         \
     return tenon::adaptive_max_pool##D##d(x, o.output_size());                                              \
   }                                                                                                         \
-  Tensor max_unpool##D##d(const Tensor& x, const Tensor& indices, const MaxUnpool##D##dFuncOptions& o) {    \
+  Tensor max_unpool##D##d(const Operand& x, const Operand& indices, const MaxUnpool##D##dFuncOptions& o) {    \
     return unpooled<D>(x, indices, o, o.output_size());                                                     \
   }
 TENON_DEFINE(1)
@@ -185,42 +185,42 @@ TENON_DEFINE(2)
 TENON_DEFINE(3)
 #undef TENON_DEFINE
 
-Tensor avg_pool1d(const Tensor& x, const AvgPool1dFuncOptions& o) {
+Tensor avg_pool1d(const Operand& x, const AvgPool1dFuncOptions& o) {
   return tenon::avg_pool1d(x, o.kernel_size(), o.stride(), o.padding(), o.ceil_mode(), o.count_include_pad());
 }
-Tensor avg_pool2d(const Tensor& x, const AvgPool2dFuncOptions& o) {
+Tensor avg_pool2d(const Operand& x, const AvgPool2dFuncOptions& o) {
   return tenon::avg_pool2d(x, o.kernel_size(), o.stride(), o.padding(), o.ceil_mode(), o.count_include_pad(),
                            o.divisor_override());
 }
-Tensor avg_pool3d(const Tensor& x, const AvgPool3dFuncOptions& o) {
+Tensor avg_pool3d(const Operand& x, const AvgPool3dFuncOptions& o) {
   return tenon::avg_pool3d(x, o.kernel_size(), o.stride(), o.padding(), o.ceil_mode(), o.count_include_pad(),
                            o.divisor_override());
 }
-Tensor lp_pool1d(const Tensor& x, const LPPool1dFuncOptions& o) {
+Tensor lp_pool1d(const Operand& x, const LPPool1dFuncOptions& o) {
   return lp_root(tenon::avg_pool1d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()),
                  o.norm_type(), o.kernel_size()[0]);
 }
-Tensor lp_pool2d(const Tensor& x, const LPPool2dFuncOptions& o) {
+Tensor lp_pool2d(const Operand& x, const LPPool2dFuncOptions& o) {
   return lp_root(tenon::avg_pool2d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()),
                  o.norm_type(), o.kernel_size()[0] * o.kernel_size()[1]);
 }
 
 // --- windows, padding, resizing
 
-Tensor fold(const Tensor& x, const FoldFuncOptions& o) {
+Tensor fold(const Operand& x, const FoldFuncOptions& o) {
   return col2im(x, o.output_size(), o.kernel_size(), o.dilation(), o.padding(), o.stride());
 }
-Tensor unfold(const Tensor& x, const UnfoldFuncOptions& o) {
+Tensor unfold(const Operand& x, const UnfoldFuncOptions& o) {
   return im2col(x, o.kernel_size(), o.dilation(), o.padding(), o.stride());
 }
-Tensor pixel_shuffle(const Tensor& x, const PixelShuffleFuncOptions& o) {
+Tensor pixel_shuffle(const Operand& x, const PixelShuffleFuncOptions& o) {
   return tenon::pixel_shuffle(x, o.upscale_factor());
 }
-Tensor pixel_unshuffle(const Tensor& x, const PixelUnshuffleFuncOptions& o) {
+Tensor pixel_unshuffle(const Operand& x, const PixelUnshuffleFuncOptions& o) {
   return tenon::pixel_unshuffle(x, o.downscale_factor());
 }
 
-Tensor pad(const Tensor& x, const PadFuncOptions& o) {
+Tensor pad(const Operand& x, const PadFuncOptions& o) {
   const Tag mode = o.mode().tag();
   if (mode == Tag::Constant) return constant_pad_nd(x, o.pad(), o.value());
   check(o.value() == 0, "Padding mode \"",
@@ -275,7 +275,7 @@ std::vector<int64_t> output_size(const Tensor& x, const InterpolateFuncOptions& 
 
 }  // namespace
 
-Tensor interpolate(const Tensor& x, const InterpolateFuncOptions& o) {
+Tensor interpolate(const Operand& x, const InterpolateFuncOptions& o) {
   const Tag mode = o.mode().tag();
   const bool blends =
       mode == Tag::Linear || mode == Tag::Bilinear || mode == Tag::Bicubic || mode == Tag::Trilinear;
@@ -308,7 +308,7 @@ Tensor interpolate(const Tensor& x, const InterpolateFuncOptions& o) {
 
 // --- normalisation
 
-Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
+Tensor batch_norm(const Operand& x, const Operand& running_mean, const Operand& running_var,
                   const BatchNormFuncOptions& o) {
   check(x.dim() >= 2, "Expected at least 2 input dimensions, but got ", x.dim());
   check<ValueError>(!o.training() || x.size(1) == 0 || x.numel() != x.size(1),
@@ -317,7 +317,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   return tenon::batch_norm(x, o.weight(), o.bias(), running_mean, running_var, o.training(),
                            o.momentum().value_or(0.0), o.eps());
 }
-Tensor instance_norm(const Tensor& x, const InstanceNormFuncOptions& o) {
+Tensor instance_norm(const Operand& x, const InstanceNormFuncOptions& o) {
   if (o.use_input_stats() && x.dim() >= 2 && x.numel() > 0) {
     check<ValueError>(x.numel() != x.size(0) * x.size(1),
                       "Expected more than 1 spatial element when training, got input size ",
@@ -326,13 +326,13 @@ Tensor instance_norm(const Tensor& x, const InstanceNormFuncOptions& o) {
   return tenon::instance_norm(x, o.weight(), o.bias(), o.running_mean(), o.running_var(), o.use_input_stats(),
                               o.momentum(), o.eps());
 }
-Tensor layer_norm(const Tensor& x, const LayerNormFuncOptions& o) {
+Tensor layer_norm(const Operand& x, const LayerNormFuncOptions& o) {
   return tenon::layer_norm(x, o.normalized_shape(), o.weight(), o.bias(), o.eps());
 }
-Tensor group_norm(const Tensor& x, const GroupNormFuncOptions& o) {
+Tensor group_norm(const Operand& x, const GroupNormFuncOptions& o) {
   return tenon::group_norm(x, o.num_groups(), o.weight(), o.bias(), o.eps());
 }
-Tensor normalize(const Tensor& x, const NormalizeFuncOptions& o) {
+Tensor normalize(const Operand& x, const NormalizeFuncOptions& o) {
   return div(x, expand(clamp_min(norm(x, Scalar(o.p()), o.dim(), true), o.eps()), x.sizes()));
 }
 
@@ -352,7 +352,7 @@ TENON_DEFINE(feature_alpha_dropout, FeatureAlphaDropoutFuncOptions, feature_alph
 
 // --- embedding
 
-Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncOptions& o) {
+Tensor embedding(const Operand& input, const Operand& weight, const EmbeddingFuncOptions& o) {
   int64_t padding_idx = -1;
   if (o.padding_idx()) {
     const int64_t rows = weight.dim() ? weight.size(0) : 0;
@@ -369,65 +369,65 @@ Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncO
   }
   return tenon::embedding(weight, input, padding_idx, o.scale_grad_by_freq(), o.sparse());
 }
-Tensor one_hot(const Tensor& x, int64_t num_classes) { return tenon::one_hot(x, num_classes); }
+Tensor one_hot(const Operand& x, int64_t num_classes) { return tenon::one_hot(x, num_classes); }
 
 // --- distances
 
-Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, const CosineSimilarityFuncOptions& o) {
+Tensor cosine_similarity(const Operand& x1, const Operand& x2, const CosineSimilarityFuncOptions& o) {
   return tenon::cosine_similarity(x1, x2, o.dim(), o.eps());
 }
-Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, const PairwiseDistanceFuncOptions& o) {
+Tensor pairwise_distance(const Operand& x1, const Operand& x2, const PairwiseDistanceFuncOptions& o) {
   return tenon::pairwise_distance(x1, x2, o.p(), o.eps(), o.keepdim());
 }
-Tensor pdist(const Tensor& x, double p) { return tenon::pdist(x, p); }
+Tensor pdist(const Operand& x, double p) { return tenon::pdist(x, p); }
 
 // --- losses
 
-Tensor l1_loss(const Tensor& x, const Tensor& t, const L1LossFuncOptions& o) {
+Tensor l1_loss(const Operand& x, const Operand& t, const L1LossFuncOptions& o) {
   return tenon::l1_loss(x, t, reduction_of(o));
 }
-Tensor mse_loss(const Tensor& x, const Tensor& t, const MSELossFuncOptions& o) {
+Tensor mse_loss(const Operand& x, const Operand& t, const MSELossFuncOptions& o) {
   return tenon::mse_loss(x, t, reduction_of(o));
 }
-Tensor smooth_l1_loss(const Tensor& x, const Tensor& t, const SmoothL1LossFuncOptions& o) {
+Tensor smooth_l1_loss(const Operand& x, const Operand& t, const SmoothL1LossFuncOptions& o) {
   return tenon::smooth_l1_loss(x, t, reduction_of(o), o.beta().value_or(1.0));
 }
-Tensor smooth_l1_loss(const Tensor& x, const Tensor& t, const SmoothL1LossFuncOptions& o, double beta) {
+Tensor smooth_l1_loss(const Operand& x, const Operand& t, const SmoothL1LossFuncOptions& o, double beta) {
   check(!o.beta(), "expected beta not to be provided in 'options', but got ", o.beta().value_or(0));
   return tenon::smooth_l1_loss(x, t, reduction_of(o), beta);
 }
-Tensor huber_loss(const Tensor& x, const Tensor& t, const HuberLossFuncOptions& o) {
+Tensor huber_loss(const Operand& x, const Operand& t, const HuberLossFuncOptions& o) {
   return tenon::huber_loss(x, t, reduction_of(o), o.delta());
 }
-Tensor kl_div(const Tensor& x, const Tensor& t, const KLDivFuncOptions& o) {
+Tensor kl_div(const Operand& x, const Operand& t, const KLDivFuncOptions& o) {
   const Tag reduction = o.reduction().tag();
   if (reduction != Tag::BatchMean) return tenon::kl_div(x, t, reduction_of(reduction), o.log_target());
   const Tensor total = tenon::kl_div(x, t, Reduction::Sum, o.log_target());
   return x.dim() ? div(total, x.size(0)) : total;
 }
-Tensor binary_cross_entropy(const Tensor& x, const Tensor& t, const BinaryCrossEntropyFuncOptions& o) {
+Tensor binary_cross_entropy(const Operand& x, const Operand& t, const BinaryCrossEntropyFuncOptions& o) {
   check<ValueError>(x.sizes() == t.sizes(), "Using a target size (", size_text(t.sizes()),
                     ") that is different to the input size (", size_text(x.sizes()),
                     ") is deprecated. Please ensure they have the same size.");
   const Tensor weight = o.weight().defined() ? broadcast_tensors({o.weight(), t})[0] : o.weight();
   return tenon::binary_cross_entropy(x, t, weight, reduction_of(o));
 }
-Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& t,
+Tensor binary_cross_entropy_with_logits(const Operand& x, const Operand& t,
                                         const BinaryCrossEntropyWithLogitsFuncOptions& o) {
   check<ValueError>(x.sizes() == t.sizes(), "Target size (", size_text(t.sizes()),
                     ") must be the same as input size (", size_text(x.sizes()), ")");
   return tenon::binary_cross_entropy_with_logits(x, t, o.weight(), o.pos_weight(), reduction_of(o));
 }
-Tensor hinge_embedding_loss(const Tensor& x, const Tensor& t, const HingeEmbeddingLossFuncOptions& o) {
+Tensor hinge_embedding_loss(const Operand& x, const Operand& t, const HingeEmbeddingLossFuncOptions& o) {
   return tenon::hinge_embedding_loss(x, t, o.margin(), reduction_of(o));
 }
-Tensor multi_margin_loss(const Tensor& x, const Tensor& t, const MultiMarginLossFuncOptions& o) {
+Tensor multi_margin_loss(const Operand& x, const Operand& t, const MultiMarginLossFuncOptions& o) {
   return tenon::multi_margin_loss(x, t, o.p(), o.margin(), o.weight(), reduction_of(o));
 }
-Tensor soft_margin_loss(const Tensor& x, const Tensor& t, const SoftMarginLossFuncOptions& o) {
+Tensor soft_margin_loss(const Operand& x, const Operand& t, const SoftMarginLossFuncOptions& o) {
   return tenon::soft_margin_loss(x, t, reduction_of(o));
 }
-Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& t,
+Tensor multilabel_soft_margin_loss(const Operand& x, const Operand& t,
                                    const MultilabelSoftMarginLossFuncOptions& o) {
   Tensor loss = neg(add(mul(t, log_sigmoid(x)), mul(1 - t, log_sigmoid(neg(x)))));
   if (o.weight().defined()) loss = mul(loss, o.weight());
@@ -435,27 +435,27 @@ Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& t,
   const int64_t reduction = reduction_of(o);
   return reduction == Reduction::None ? loss : reduction == Reduction::Mean ? mean(loss) : sum(loss);
 }
-Tensor poisson_nll_loss(const Tensor& x, const Tensor& t, const PoissonNLLLossFuncOptions& o) {
+Tensor poisson_nll_loss(const Operand& x, const Operand& t, const PoissonNLLLossFuncOptions& o) {
   return tenon::poisson_nll_loss(x, t, o.log_input(), o.full(), o.eps(), reduction_of(o));
 }
-Tensor nll_loss(const Tensor& x, const Tensor& t, const NLLLossFuncOptions& o) {
+Tensor nll_loss(const Operand& x, const Operand& t, const NLLLossFuncOptions& o) {
   return tenon::nll_loss_nd(x, t, o.weight(), reduction_of(o), o.ignore_index());
 }
-Tensor cross_entropy(const Tensor& x, const Tensor& t, const CrossEntropyFuncOptions& o) {
+Tensor cross_entropy(const Operand& x, const Operand& t, const CrossEntropyFuncOptions& o) {
   return cross_entropy_loss(x, t, o.weight(), reduction_of(o), o.ignore_index(), o.label_smoothing());
 }
-Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& t,
+Tensor cosine_embedding_loss(const Operand& a, const Operand& b, const Operand& t,
                              const CosineEmbeddingLossFuncOptions& o) {
   return tenon::cosine_embedding_loss(a, b, t, o.margin(), reduction_of(o));
 }
-Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& t,
+Tensor margin_ranking_loss(const Operand& a, const Operand& b, const Operand& t,
                            const MarginRankingLossFuncOptions& o) {
   check(a.dim() == b.dim() && a.dim() == t.dim(),
         "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: ",
         a.sizes(), ", input2: ", b.sizes(), ", target: ", t.sizes());
   return tenon::margin_ranking_loss(a, b, t, o.margin(), reduction_of(o));
 }
-Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+Tensor triplet_margin_loss(const Operand& anchor, const Operand& positive, const Operand& negative,
                            const TripletMarginLossFuncOptions& o) {
   return tenon::triplet_margin_loss(anchor, positive, negative, o.margin(), o.p(), o.eps(), o.swap(),
                                     reduction_of(o));

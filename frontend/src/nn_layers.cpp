@@ -63,7 +63,7 @@ LinearImpl::LinearImpl(const LinearOptions& given) : options(given) {
   reset_parameters();
 }
 void LinearImpl::reset_parameters() { reset_linear(weight, bias); }
-Tensor LinearImpl::forward(const Tensor& input) const { return F::linear(input, weight, bias); }
+Tensor LinearImpl::forward(const Operand& input) const { return F::linear(input, weight, bias); }
 void LinearImpl::pretty_print(std::ostream& out) const {
   out << "Linear(in_features=" << options.in_features() << ", out_features=" << options.out_features()
       << ", bias=" << python(options.bias()) << ')';
@@ -80,7 +80,7 @@ void BilinearImpl::reset_parameters() {
   init::uniform_(weight, -bound, bound);
   if (bias.defined()) init::uniform_(bias, -bound, bound);
 }
-Tensor BilinearImpl::forward(const Tensor& input1, const Tensor& input2) const {
+Tensor BilinearImpl::forward(const Operand& input1, const Operand& input2) const {
   return F::bilinear(input1, input2, weight, bias);
 }
 void BilinearImpl::pretty_print(std::ostream& out) const {
@@ -164,7 +164,7 @@ void ConvNdImpl<D>::reset_parameters() {
   reset_linear(weight, bias);
 }
 template <size_t D>
-Tensor ConvNdImpl<D>::forward(const Tensor& input) const {
+Tensor ConvNdImpl<D>::forward(const Operand& input) const {
   F::ConvFuncOptions<D> call;
   call.bias(bias)
       .stride(options.stride())
@@ -208,7 +208,7 @@ void ConvTransposeNdImpl<D>::reset_parameters() {
   reset_linear(weight, bias);
 }
 template <size_t D>
-Tensor ConvTransposeNdImpl<D>::forward(const Tensor& input) const {
+Tensor ConvTransposeNdImpl<D>::forward(const Operand& input) const {
   F::ConvTransposeFuncOptions<D> call;
   call.bias(bias)
       .stride(options.stride())
@@ -239,12 +239,12 @@ template class ConvTransposeNdImpl<3>;
 // ------------------------------------------------------------------------------------------------------
 
 #define TENON_LAYER(D)                                                                                       \
-  Tensor MaxPool##D##dImpl::forward(const Tensor& input) const { return F::max_pool##D##d(input, options); } \
-  Tensor AvgPool##D##dImpl::forward(const Tensor& input) const { return F::avg_pool##D##d(input, options); } \
-  Tensor AdaptiveAvgPool##D##dImpl::forward(const Tensor& input) const {                                     \
+  Tensor MaxPool##D##dImpl::forward(const Operand& input) const { return F::max_pool##D##d(input, options); } \
+  Tensor AvgPool##D##dImpl::forward(const Operand& input) const { return F::avg_pool##D##d(input, options); } \
+  Tensor AdaptiveAvgPool##D##dImpl::forward(const Operand& input) const {                                     \
     return F::adaptive_avg_pool##D##d(input, options);                                                       \
   }                                                                                                          \
-  Tensor AdaptiveMaxPool##D##dImpl::forward(const Tensor& input) const {                                     \
+  Tensor AdaptiveMaxPool##D##dImpl::forward(const Operand& input) const {                                     \
     return F::adaptive_max_pool##D##d(input, options);                                                       \
   }                                                                                                          \
   void MaxPool##D##dImpl::pretty_print(std::ostream& out) const {                                            \
@@ -274,7 +274,7 @@ TENON_LAYER(3)
 
 // The call, and what stands between the brackets when printed.
 #define TENON_LAYER(Name, call, ...)                                     \
-  Tensor Name##Impl::forward(const Tensor& input) const { return call; } \
+  Tensor Name##Impl::forward(const Operand& input) const { return call; } \
   void Name##Impl::pretty_print(std::ostream& out) const { out << #Name "(" __VA_ARGS__ << ')'; }
 TENON_LAYER(ReLU, F::relu(input, options), << (options.inplace() ? "inplace=True" : ""))
 TENON_LAYER(ReLU6, F::relu6(input, options), << (options.inplace() ? "inplace=True" : ""))
@@ -319,7 +319,7 @@ PReLUImpl::PReLUImpl(const PReLUOptions& given) : options(given) {
     check<ValueError>(options.p() >= 0 && options.p() <= 1,                                            \
                       "dropout probability has to be between 0 and 1, but got ", python(options.p())); \
   }                                                                                                    \
-  Tensor Name##Impl::forward(const Tensor& input) const {                                              \
+  Tensor Name##Impl::forward(const Operand& input) const {                                              \
     Tensor result = function(input, options.p(), is_training());                                       \
     if (!options.inplace()) return result;                                                             \
     Tensor self = input;                                                                               \
@@ -357,7 +357,7 @@ void BatchNormBase::reset_running_stats() {
   running_var.fill_(1);
   num_batches_tracked.zero_();
 }
-Tensor BatchNormBase::forward(const Tensor& input) {
+Tensor BatchNormBase::forward(const Operand& input) {
   check_input_dim(input);
   optional<double> momentum = options.momentum();
   if (is_training() && num_batches_tracked.defined()) {
@@ -395,7 +395,7 @@ LayerNormImpl::LayerNormImpl(const LayerNormOptions& given) : options(given) {
   bias =
       register_parameter("bias", options.elementwise_affine() ? zeros(options.normalized_shape()) : Tensor());
 }
-Tensor LayerNormImpl::forward(const Tensor& input) const {
+Tensor LayerNormImpl::forward(const Operand& input) const {
   return F::layer_norm(
       input,
       F::LayerNormFuncOptions(options.normalized_shape()).weight(weight).bias(bias).eps(options.eps()));
@@ -411,7 +411,7 @@ GroupNormImpl::GroupNormImpl(const GroupNormOptions& given) : options(given) {
   weight = register_parameter("weight", options.affine() ? ones({options.num_channels()}) : Tensor());
   bias = register_parameter("bias", options.affine() ? zeros({options.num_channels()}) : Tensor());
 }
-Tensor GroupNormImpl::forward(const Tensor& input) const {
+Tensor GroupNormImpl::forward(const Operand& input) const {
   return F::group_norm(
       input, F::GroupNormFuncOptions(options.num_groups()).weight(weight).bias(bias).eps(options.eps()));
 }
@@ -433,7 +433,7 @@ EmbeddingImpl::EmbeddingImpl(const EmbeddingOptions& given) : options(given) {
   const NoGradGuard no_grad;
   weight.select(0, row).fill_(0);
 }
-Tensor EmbeddingImpl::forward(const Tensor& indices) const {
+Tensor EmbeddingImpl::forward(const Operand& indices) const {
   return F::embedding(indices, weight, F::EmbeddingFuncOptions().padding_idx(options.padding_idx()));
 }
 void EmbeddingImpl::pretty_print(std::ostream& out) const {
@@ -546,7 +546,7 @@ RecurrentBase::States RNNImpl::step(const Tensor& from_input, const Tensor& from
   const Tensor sum = from_input + from_state;
   return {options.nonlinearity() == Tag::Tanh ? tanh(sum) : relu(sum)};
 }
-std::tuple<Tensor, Tensor> RNNImpl::forward(const Tensor& input, Tensor hx) const {
+std::tuple<Tensor, Tensor> RNNImpl::forward(const Operand& input, Tensor hx) const {
   States states{hx.defined() ? hx : zero_state(input, options)};
   Tensor output = run(input, states);
   return {output, states[0]};
@@ -560,7 +560,7 @@ RecurrentBase::States LSTMImpl::step(const Tensor& from_input, const Tensor& fro
   return {sigmoid(gates[3]) * tanh(c), c};
 }
 std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(
-    const Tensor& input, optional<std::tuple<Tensor, Tensor>> hx) const {
+    const Operand& input, optional<std::tuple<Tensor, Tensor>> hx) const {
   States states;
   if (hx)
     states = {std::get<0>(*hx), std::get<1>(*hx)};
@@ -578,7 +578,7 @@ RecurrentBase::States GRUImpl::step(const Tensor& from_input, const Tensor& from
   const Tensor fresh = tanh(x[2] + reset * h[2]);
   return {(1 - update) * fresh + update * states[0]};
 }
-std::tuple<Tensor, Tensor> GRUImpl::forward(const Tensor& input, Tensor hx) const {
+std::tuple<Tensor, Tensor> GRUImpl::forward(const Operand& input, Tensor hx) const {
   States states{hx.defined() ? hx : zero_state(input, options)};
   Tensor output = run(input, states);
   return {output, states[0]};
@@ -600,10 +600,10 @@ MultiheadAttentionImpl::MultiheadAttentionImpl(const MultiheadAttentionOptions& 
   init::zeros_(out_proj->bias);
 }
 
-std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Tensor& query, const Tensor& key,
-                                                           const Tensor& value,
-                                                           const Tensor& key_padding_mask, bool need_weights,
-                                                           const Tensor& attn_mask,
+std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Operand& query, const Operand& key,
+                                                           const Operand& value,
+                                                           const Operand& key_padding_mask, bool need_weights,
+                                                           const Operand& attn_mask,
                                                            bool average_attn_weights) const {
   const int64_t size = options.embed_dim(), heads = options.num_heads(), depth = size / heads;
   check(query.dim() == 3 && key.dim() == 3 && value.dim() == 3,
@@ -621,7 +621,7 @@ std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Tensor& query, 
   Tensor scores = matmul(q, heads_of(key, 1).transpose(2, 3));
   const double minus_infinity = -HUGE_VAL;
   if (attn_mask.defined()) {
-    const Tensor mask = attn_mask.dim() == 3 ? attn_mask.reshape({batch, heads, length, sources}) : attn_mask;
+    const Tensor mask = attn_mask.dim() == 3 ? attn_mask.reshape({batch, heads, length, sources}) : Tensor(attn_mask);
     scores = mask.scalar_type() == kBool ? scores.masked_fill(mask, minus_infinity) : scores + mask;
   }
   if (key_padding_mask.defined())
@@ -637,7 +637,7 @@ std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Tensor& query, 
 // -------------------------------------------------------------------------------------------------------
 
 #define TENON_LAYER(Name, function)                                             \
-  Tensor Name##Impl::forward(const Tensor& input, const Tensor& target) const { \
+  Tensor Name##Impl::forward(const Operand& input, const Operand& target) const { \
     return F::function(input, target, options);                                 \
   }                                                                             \
   void Name##Impl::pretty_print(std::ostream& out) const { out << #Name "()"; }

@@ -240,7 +240,7 @@ void SequentialImpl::push_back(std::string name, AnyModule module) {
   register_module(std::move(name), module.ptr());
   modules_.push_back(std::move(module));
 }
-Tensor SequentialImpl::forward(const Tensor& input) const {
+Tensor SequentialImpl::forward(const Operand& input) const {
   check(!modules_.empty(), "Cannot call forward() on an empty Sequential");
   Tensor x = input;
   for (const AnyModule& module : modules_) x = module.forward(x);

@@ -191,26 +191,26 @@ Tensor quantile_at_each(const Tensor& self, const Tensor& q, optional<int64_t> d
 
 // --- running along a dim
 
-Tensor cumsum(const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
+Tensor cumsum(const Operand& self, int64_t dim, optional<ScalarType> dtype) {
   GradScope scope("CumsumBackward0", self);
   return running(Op::ScanSum, self, dim, dtype);
 }
-Tensor cumprod(const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
+Tensor cumprod(const Operand& self, int64_t dim, optional<ScalarType> dtype) {
   GradScope scope("CumprodBackward0", self);
   return running(Op::ScanProd, self, dim, dtype);
 }
-std::tuple<Tensor, Tensor> cummax(const Tensor& self, int64_t dim) {
+std::tuple<Tensor, Tensor> cummax(const Operand& self, int64_t dim) {
   GradScope scope("CummaxBackward0", self);
   return running_extreme(Op::ScanMax, self, dim);
 }
-std::tuple<Tensor, Tensor> cummin(const Tensor& self, int64_t dim) {
+std::tuple<Tensor, Tensor> cummin(const Operand& self, int64_t dim) {
   GradScope scope("CumminBackward0", self);
   return running_extreme(Op::ScanMin, self, dim);
 }
 
 // log(exp(a) + exp(b)) is associative: after step k each element stands for the 2^k up to it, so no sum
 // leaves the range of the type, as it would if all were taken relative to one maximum.
-Tensor logcumsumexp(const Tensor& self, int64_t dim) {
+Tensor logcumsumexp(const Operand& self, int64_t dim) {
   GradScope scope("LogcumsumexpBackward0", self);
   dim = wrap_dim(dim, self.dim());
   check(self.is_floating_point(), "logcumsumexp(): Expected a floating point tensor, but got ",
@@ -230,23 +230,23 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim) {
 
 // --- sorting
 
-std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim, bool descending) {
+std::tuple<Tensor, Tensor> sort(const Operand& self, int64_t dim, bool descending) {
   GradScope scope("SortBackward0", self);
   const Sorted s = sorted(self, dim, descending);
   return {record_like(s.values, self, self.scalar_type()), record_like(s.index, self, kLong)};
 }
-std::tuple<Tensor, Tensor> sort(const Tensor& self, optional<bool>, int64_t dim, bool descending) {
+std::tuple<Tensor, Tensor> sort(const Operand& self, optional<bool>, int64_t dim, bool descending) {
   return sort(self, dim, descending);
 }
-Tensor argsort(const Tensor& self, int64_t dim, bool descending) {
+Tensor argsort(const Operand& self, int64_t dim, bool descending) {
   return record_like({ir::sort(line_of(self).node, wrap_dim(dim, self.dim()), descending)}, self, kLong);
 }
-Tensor argsort(const Tensor& self, bool, int64_t dim, bool descending) {
+Tensor argsort(const Operand& self, bool, int64_t dim, bool descending) {
   return argsort(self, dim, descending);
 }
-Tensor msort(const Tensor& self) { return std::get<0>(sort(self, 0)); }
+Tensor msort(const Operand& self) { return std::get<0>(sort(self, 0)); }
 
-std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool) {
+std::tuple<Tensor, Tensor> topk(const Operand& self, int64_t k, int64_t dim, bool largest, bool) {
   GradScope scope("TopkBackward0", self);
   const int64_t d = wrap_dim(dim, self.dim());
   check(k >= 0 && k <= (self.dim() > 0 ? self.size(d) : 1), "selected index k out of range");
@@ -261,7 +261,7 @@ std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool
   return {first(s.values, self.scalar_type()), first(s.index, kLong)};
 }
 
-std::tuple<Tensor, Tensor> kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
+std::tuple<Tensor, Tensor> kthvalue(const Operand& self, int64_t k, int64_t dim, bool keepdim) {
   GradScope scope("KthvalueBackward0", self);
   const int64_t d = wrap_dim(dim, self.dim());
   check<IndexError>(self.dim() == 0 || self.size(d) > 0, "kthvalue(): Expected reduction dim ", d,
@@ -272,26 +272,26 @@ std::tuple<Tensor, Tensor> kthvalue(const Tensor& self, int64_t k, int64_t dim, 
   return element_of_lines(s, whole_number(line_shape(s), k - 1), self, keepdim);
 }
 
-Tensor median(const Tensor& self) {
+Tensor median(const Operand& self) {
   GradScope scope("MedianBackward0", self);
   return median_of_all(self, false);
 }
-std::tuple<Tensor, Tensor> median(const Tensor& self, int64_t dim, bool keepdim) {
+std::tuple<Tensor, Tensor> median(const Operand& self, int64_t dim, bool keepdim) {
   GradScope scope("MedianBackward1", self);
   return median_of_lines(self, dim, keepdim, false);
 }
-Tensor nanmedian(const Tensor& self) {
+Tensor nanmedian(const Operand& self) {
   GradScope scope("NanmedianBackward0", self);
   return median_of_all(self, true);
 }
-std::tuple<Tensor, Tensor> nanmedian(const Tensor& self, int64_t dim, bool keepdim) {
+std::tuple<Tensor, Tensor> nanmedian(const Operand& self, int64_t dim, bool keepdim) {
   GradScope scope("NanmedianBackward1", self);
   return median_of_lines(self, dim, keepdim, true);
 }
 
 // In a sorted line equal values stand together: the end of the first longest run. Sorting is stable, so the
 // index there is that of the value's last occurrence.
-std::tuple<Tensor, Tensor> mode(const Tensor& self, int64_t dim, bool keepdim) {
+std::tuple<Tensor, Tensor> mode(const Operand& self, int64_t dim, bool keepdim) {
   GradScope scope("ModeBackward0", self);
   dim = wrap_dim(dim, self.dim());
   check<IndexError>(self.dim() == 0 || self.size(dim) > 0, "mode(): Expected reduction dim ", dim,
@@ -307,21 +307,21 @@ std::tuple<Tensor, Tensor> mode(const Tensor& self, int64_t dim, bool keepdim) {
   return element_of_lines(s, reduce(Op::ArgMax, place - run_start, Dims{dim}), self, keepdim);
 }
 
-Tensor quantile(const Tensor& self, double q, optional<int64_t> dim, bool keepdim,
+Tensor quantile(const Operand& self, double q, optional<int64_t> dim, bool keepdim,
                 std::string_view interpolation) {
   check_quantile(self, interpolation, {q});
   return quantile_at(self, q, dim, keepdim, interpolation, false);
 }
-Tensor quantile(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim,
+Tensor quantile(const Operand& self, const Operand& q, optional<int64_t> dim, bool keepdim,
                 std::string_view interpolation) {
   return quantile_at_each(self, q, dim, keepdim, interpolation, false);
 }
-Tensor nanquantile(const Tensor& self, double q, optional<int64_t> dim, bool keepdim,
+Tensor nanquantile(const Operand& self, double q, optional<int64_t> dim, bool keepdim,
                    std::string_view interpolation) {
   check_quantile(self, interpolation, {q});
   return quantile_at(self, q, dim, keepdim, interpolation, true);
 }
-Tensor nanquantile(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim,
+Tensor nanquantile(const Operand& self, const Operand& q, optional<int64_t> dim, bool keepdim,
                    std::string_view interpolation) {
   return quantile_at_each(self, q, dim, keepdim, interpolation, true);
 }
@@ -333,24 +333,5 @@ Tensor nanquantile(const Tensor& self, const Tensor& q, optional<int64_t> dim, b
 namespace tenon {
 
 using Pair = std::tuple<Tensor, Tensor>;
-Pair Tensor::cummax(int64_t dim) const { return tenon::cummax(*this, dim); }
-Pair Tensor::cummin(int64_t dim) const { return tenon::cummin(*this, dim); }
-Pair Tensor::sort(int64_t dim, bool descending) const { return tenon::sort(*this, dim, descending); }
-Pair Tensor::sort(optional<bool> stable, int64_t dim, bool descending) const {
-  return tenon::sort(*this, stable, dim, descending);
-}
-Pair Tensor::topk(int64_t k, int64_t dim, bool largest, bool sorted) const {
-  return tenon::topk(*this, k, dim, largest, sorted);
-}
-Pair Tensor::kthvalue(int64_t k, int64_t dim, bool keepdim) const {
-  return tenon::kthvalue(*this, k, dim, keepdim);
-}
-Pair Tensor::median(int64_t dim, bool keepdim) const { return tenon::median(*this, dim, keepdim); }
-Pair Tensor::nanmedian(int64_t dim, bool keepdim) const { return tenon::nanmedian(*this, dim, keepdim); }
-Pair Tensor::mode(int64_t dim, bool keepdim) const { return tenon::mode(*this, dim, keepdim); }
-Tensor Tensor::bincount(const optional<Tensor>& weights, int64_t minlength) const {
-  return tenon::bincount(*this, weights, minlength);
-}
-std::vector<Tensor> Tensor::nonzero_numpy() const { return tenon::nonzero_numpy(*this); }
 
 }  // namespace tenon

@@ -21,11 +21,11 @@ Tensor& put_out(Tensor& out, const Tensor& result) {
 }  // namespace
 
 #define TENON_OUT(name) \
-  Tensor& name##_out(Tensor& out, const Tensor& self) { return put_out(out, name(self)); }
+  Tensor& name##_out(Tensor& out, const Operand& self) { return put_out(out, name(self)); }
 TENON_UNARY_OPS(TENON_OUT)
 #undef TENON_OUT
 #define TENON_OUT(name)                                                      \
-  Tensor& name##_out(Tensor& out, const Tensor& self, const Tensor& other) { \
+  Tensor& name##_out(Tensor& out, const Operand& self, const Operand& other) { \
     return put_out(out, name(self, other));                                  \
   }
 TENON_BINARY_TENSOR_OPS(TENON_OUT)
@@ -40,44 +40,44 @@ TENON_OUT(dot)
 TENON_OUT(outer)
 #undef TENON_OUT
 #define TENON_OUT(name)                                                      \
-  Tensor& name##_out(Tensor& out, const Tensor& self, const Scalar& other) { \
+  Tensor& name##_out(Tensor& out, const Operand& self, const Scalar& other) { \
     return put_out(out, name(self, other));                                  \
   }
 TENON_BINARY_OPS(TENON_OUT)
 TENON_OUT(pow)
 #undef TENON_OUT
 
-Tensor& add_out(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+Tensor& add_out(Tensor& out, const Operand& self, const Operand& other, const Scalar& alpha) {
   return put_out(out, add(self, other, alpha));
 }
-Tensor& sub_out(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+Tensor& sub_out(Tensor& out, const Operand& self, const Operand& other, const Scalar& alpha) {
   return put_out(out, sub(self, other, alpha));
 }
-Tensor& addmm_out(Tensor& out, const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
+Tensor& addmm_out(Tensor& out, const Operand& self, const Operand& mat1, const Operand& mat2, const Scalar& beta,
                   const Scalar& alpha) {
   return put_out(out, addmm(self, mat1, mat2, beta, alpha));
 }
-Tensor& clamp_out(Tensor& out, const Tensor& self, const optional<Scalar>& min, const optional<Scalar>& max) {
+Tensor& clamp_out(Tensor& out, const Operand& self, const optional<Scalar>& min, const optional<Scalar>& max) {
   return put_out(out, clamp(self, min, max));
 }
-Tensor& where_out(Tensor& out, const Tensor& condition, const Tensor& self, const Tensor& other) {
+Tensor& where_out(Tensor& out, const Operand& condition, const Operand& self, const Operand& other) {
   return put_out(out, where(condition, self, other));
 }
-Tensor& sum_out(Tensor& out, const Tensor& self, OptionalIntArrayRef dim, bool keepdim,
+Tensor& sum_out(Tensor& out, const Operand& self, OptionalIntArrayRef dim, bool keepdim,
                 optional<ScalarType> dtype) {
   return put_out(out, sum(self, dim, keepdim, dtype));
 }
-Tensor& mean_out(Tensor& out, const Tensor& self, OptionalIntArrayRef dim, bool keepdim,
+Tensor& mean_out(Tensor& out, const Operand& self, OptionalIntArrayRef dim, bool keepdim,
                  optional<ScalarType> dtype) {
   return put_out(out, mean(self, dim, keepdim, dtype));
 }
-Tensor& argmax_out(Tensor& out, const Tensor& self, optional<int64_t> dim, bool keepdim) {
+Tensor& argmax_out(Tensor& out, const Operand& self, optional<int64_t> dim, bool keepdim) {
   return put_out(out, argmax(self, dim, keepdim));
 }
-Tensor& argmin_out(Tensor& out, const Tensor& self, optional<int64_t> dim, bool keepdim) {
+Tensor& argmin_out(Tensor& out, const Operand& self, optional<int64_t> dim, bool keepdim) {
   return put_out(out, argmin(self, dim, keepdim));
 }
-Tensor& cumsum_out(Tensor& out, const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
+Tensor& cumsum_out(Tensor& out, const Operand& self, int64_t dim, optional<ScalarType> dtype) {
   return put_out(out, cumsum(self, dim, dtype));
 }
 Tensor& cat_out(Tensor& out, TensorList tensors, int64_t dim) {
@@ -87,10 +87,10 @@ Tensor& cat_out(Tensor& out, TensorList tensors, int64_t dim) {
   return put_out(out, result);
 }
 Tensor& stack_out(Tensor& out, TensorList tensors, int64_t dim) { return put_out(out, stack(tensors, dim)); }
-Tensor& index_select_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index) {
+Tensor& index_select_out(Tensor& out, const Operand& self, int64_t dim, const Operand& index) {
   return put_out(out, index_select(self, dim, index));
 }
-Tensor& gather_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index) {
+Tensor& gather_out(Tensor& out, const Operand& self, int64_t dim, const Operand& index) {
   return put_out(out, gather(self, dim, index));
 }
 Tensor& arange_out(Tensor& out, const Scalar& start, const Scalar& end, const Scalar& step) {

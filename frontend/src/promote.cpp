@@ -30,7 +30,7 @@ ScalarType Promotion::result() const {
   return combine(dimensioned_, combine(zero_dim_, number_)).value_or(get_default_dtype());
 }
 
-ScalarType result_type(const Tensor& tensor, const Tensor& other) { return promoted(tensor, other); }
-ScalarType result_type(const Tensor& tensor, const Scalar& other) { return promoted(tensor, other); }
+ScalarType result_type(const Operand& tensor, const Operand& other) { return promoted(tensor, other); }
+ScalarType result_type(const Operand& tensor, const Scalar& other) { return promoted(tensor, other); }
 
 }  // namespace tenon

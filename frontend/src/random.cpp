@@ -261,11 +261,11 @@ Tensor randn(IntArrayRef size, const TensorOptions& options) { return randn(size
 Tensor randn(IntArrayRef size, const MaybeGenerator& generator, const TensorOptions& options) {
   return normal(0, 1, size, generator, options);
 }
-Tensor rand_like(const Tensor& self, const TensorOptions& options) {
+Tensor rand_like(const Operand& self, const TensorOptions& options) {
   const Tensor result = empty_like(self, options);
   return fresh(result, nullopt, uniform(result, 0, 1));
 }
-Tensor randn_like(const Tensor& self, const TensorOptions& options) {
+Tensor randn_like(const Operand& self, const TensorOptions& options) {
   const Tensor result = empty_like(self, options);
   return fresh(result, nullopt, gaussian(result, 0, 1));
 }
@@ -285,10 +285,10 @@ Tensor randint(int64_t low, int64_t high, IntArrayRef size, const MaybeGenerator
   const Tensor result = empty(size, options.has_dtype() ? options : options.dtype(kLong));
   return fresh(result, generator, integers(result, low, high));
 }
-Tensor randint_like(const Tensor& self, int64_t high, const TensorOptions& options) {
+Tensor randint_like(const Operand& self, int64_t high, const TensorOptions& options) {
   return randint_like(self, 0, high, options);
 }
-Tensor randint_like(const Tensor& self, int64_t low, int64_t high, const TensorOptions& options) {
+Tensor randint_like(const Operand& self, int64_t low, int64_t high, const TensorOptions& options) {
   const Tensor result = empty_like(self, options);
   return fresh(result, nullopt, integers(result, low, high));
 }
@@ -314,11 +314,11 @@ Tensor randperm(int64_t n, const MaybeGenerator& generator, const TensorOptions&
 
 // --- draws that depend on tensors
 
-Tensor bernoulli(const Tensor& self, const MaybeGenerator& generator) {
+Tensor bernoulli(const Operand& self, const MaybeGenerator& generator) {
   const Tensor result = empty(self.sizes(), self.options());
   return with_coins(result, self, [&](auto coins) { return fresh(result, generator, coins); });
 }
-Tensor bernoulli(const Tensor& self, double p, const MaybeGenerator& generator) {
+Tensor bernoulli(const Operand& self, double p, const MaybeGenerator& generator) {
   return fresh(empty(self.sizes(), self.options()), generator, coin(p));
 }
 
@@ -327,21 +327,21 @@ Tensor normal(double mean, double std, IntArrayRef size, const MaybeGenerator& g
   const Tensor result = empty(size, options);
   return fresh(result, generator, gaussian(result, mean, std));
 }
-Tensor normal(const Tensor& mean, double std, const MaybeGenerator& generator) {
+Tensor normal(const Operand& mean, double std, const MaybeGenerator& generator) {
   const Tensor noise = normal(0, std, mean.sizes(), generator, mean.options());
   return noise.add(mean);
 }
-Tensor normal(double mean, const Tensor& std, const MaybeGenerator& generator) {
+Tensor normal(double mean, const Operand& std, const MaybeGenerator& generator) {
   return normal(scalar_tensor(mean, std.options()), std, generator);
 }
-Tensor normal(const Tensor& mean, const Tensor& std, const MaybeGenerator& generator) {
+Tensor normal(const Operand& mean, const Operand& std, const MaybeGenerator& generator) {
   check(std.numel() == 0 || std.min().item().toDouble() >= 0, "normal expects all elements of std >= 0.0");
   const Dims shape = broadcast_shape(mean.sizes(), std.sizes());
   const Tensor noise = normal(0, 1, ref(shape), generator, mean.options());
   return noise.mul(std).to(mean.scalar_type()).add(mean);
 }
 
-Tensor poisson(const Tensor& self, const MaybeGenerator& generator) {
+Tensor poisson(const Operand& self, const MaybeGenerator& generator) {
   check_implemented(self.is_floating_point(), "poisson_cpu", self);
   const Tensor result = empty(self.sizes(), self.options()), rates = self.to(kDouble).contiguous();
   const HostView view = host_view(rates);
@@ -371,17 +371,10 @@ Tensor& Tensor::random_(optional<Generator> generator) const {
 Tensor& Tensor::bernoulli_(double p, optional<Generator> generator) const {
   return in_place("BernoulliBackward2", *this, generator, coin(p));
 }
-Tensor& Tensor::bernoulli_(const Tensor& p, optional<Generator> generator) const {
+Tensor& Tensor::bernoulli_(const Operand& p, optional<Generator> generator) const {
   return with_coins(*this, p, [&](auto coins) -> Tensor& {
     return in_place("BernoulliBackward1", *this, generator, coins);
   });
-}
-Tensor Tensor::bernoulli(optional<Generator> generator) const { return tenon::bernoulli(*this, generator); }
-Tensor Tensor::bernoulli(double p, optional<Generator> generator) const {
-  return tenon::bernoulli(*this, p, generator);
-}
-Tensor Tensor::multinomial(int64_t num_samples, bool replacement, optional<Generator> generator) const {
-  return tenon::multinomial(*this, num_samples, replacement, generator);
 }
 Tensor& Tensor::exponential_(double lambd, optional<Generator> generator) const {
   check(lambd > 0, "exponential_ expects lambda > 0.0, but found lambda=", lambd);

@@ -164,19 +164,19 @@ Tensor softmax_like(const Tensor& self, int64_t dim, optional<ScalarType> dtype,
 
 // --- sums
 
-Tensor sum(const Tensor& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+Tensor sum(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   GradScope scope(dim.has_value() ? "SumBackward1" : "SumBackward0", x);
   const Dims dims = wrap_dims(dim, x.dim());
   const ScalarType type = sum_type(x, dtype);
   return finish(reduced(Op::Sum, operand(x, type == kBool ? kLong : type), dims), dims, keepdim, type);
 }
-Tensor sum(const Tensor& x, optional<ScalarType> dtype) {
+Tensor sum(const Operand& x, optional<ScalarType> dtype) {
   GradScope scope("SumBackward0", x);
   return sum(x, nullopt, false, dtype);
 }
-Tensor nansum(const Tensor& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+Tensor nansum(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   GradScope scope("NansumBackward0", x);
-  return sum(x.is_floating_point() ? where(isnan(x), Scalar(0.0), x) : x, dim, keepdim, dtype);
+  return sum(x.is_floating_point() ? where(isnan(x), Scalar(0.0), x) : Tensor(x), dim, keepdim, dtype);
 }
 
 namespace {
@@ -186,16 +186,16 @@ Tensor prod_over(const Tensor& x, const Dims& dims, bool keepdim, optional<Scala
                 type);
 }
 }  // namespace
-Tensor prod(const Tensor& x, optional<ScalarType> dtype) {
+Tensor prod(const Operand& x, optional<ScalarType> dtype) {
   GradScope scope("ProdBackward0", x);
   return prod_over(x, wrap_dims(nullopt, x.dim()), false, dtype);
 }
-Tensor prod(const Tensor& x, int64_t dim, bool keepdim, optional<ScalarType> dtype) {
+Tensor prod(const Operand& x, int64_t dim, bool keepdim, optional<ScalarType> dtype) {
   GradScope scope("ProdBackward1", x);
   return prod_over(x, x.dim() ? Dims{wrap_dim(dim, x.dim())} : wrap_dims(dim, 0), keepdim, dtype);
 }
 
-Tensor mean(const Tensor& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+Tensor mean(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   GradScope scope(dim.has_value() ? "MeanBackward1" : "MeanBackward0", x);
   const ScalarType type = dtype.value_or(x.scalar_type());
   check(isFloatingType(type), "mean(): could not infer output dtype. ", dtype ? "Optional" : "Input",
@@ -204,7 +204,7 @@ Tensor mean(const Tensor& x, OptionalIntArrayRef dim, bool keepdim, optional<Sca
   const Expr total = reduced(Op::Sum, formula_operand(x, type), dims);
   return finish(total / static_cast<double>(count_of(x, dims)), dims, keepdim, type);
 }
-Tensor mean(const Tensor& x, optional<ScalarType> dtype) {
+Tensor mean(const Operand& x, optional<ScalarType> dtype) {
   GradScope scope("MeanBackward0", x);
   return mean(x, nullopt, false, dtype);
 }
@@ -215,108 +215,99 @@ namespace {
 double correction_of(bool unbiased) { return unbiased ? 1 : 0; }
 double correction_of(const optional<Scalar>& correction) { return correction ? correction->toDouble() : 1; }
 }  // namespace
-Tensor var(const Tensor& x, bool unbiased) { return variance(x, nullopt, correction_of(unbiased), false); }
-Tensor var(const Tensor& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+Tensor var(const Operand& x, bool unbiased) { return variance(x, nullopt, correction_of(unbiased), false); }
+Tensor var(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
   return variance(x, dim, correction_of(unbiased), keepdim);
 }
-Tensor var(const Tensor& x, OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim) {
+Tensor var(const Operand& x, OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim) {
   return variance(x, dim, correction_of(correction), keepdim);
 }
-Tensor std(const Tensor& x, bool unbiased) { return deviation(x, nullopt, correction_of(unbiased), false); }
-Tensor std(const Tensor& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+Tensor std(const Operand& x, bool unbiased) { return deviation(x, nullopt, correction_of(unbiased), false); }
+Tensor std(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
   return deviation(x, dim, correction_of(unbiased), keepdim);
 }
-Tensor std(const Tensor& x, OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim) {
+Tensor std(const Operand& x, OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim) {
   return deviation(x, dim, correction_of(correction), keepdim);
 }
-std::tuple<Tensor, Tensor> var_mean(const Tensor& x, bool unbiased) {
+std::tuple<Tensor, Tensor> var_mean(const Operand& x, bool unbiased) {
   return with_mean(x, nullopt, unbiased, false, false);
 }
-std::tuple<Tensor, Tensor> var_mean(const Tensor& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+std::tuple<Tensor, Tensor> var_mean(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
   return with_mean(x, dim, unbiased, keepdim, false);
 }
-std::tuple<Tensor, Tensor> std_mean(const Tensor& x, bool unbiased) {
+std::tuple<Tensor, Tensor> std_mean(const Operand& x, bool unbiased) {
   return with_mean(x, nullopt, unbiased, false, true);
 }
-std::tuple<Tensor, Tensor> std_mean(const Tensor& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+std::tuple<Tensor, Tensor> std_mean(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
   return with_mean(x, dim, unbiased, keepdim, true);
 }
-Tensor var(const Tensor& x, DimList dim, bool unbiased, bool keepdim) {
+Tensor var(const Operand& x, DimList dim, bool unbiased, bool keepdim) {
   return var(x, OptionalIntArrayRef(dim), unbiased, keepdim);
 }
-Tensor std(const Tensor& x, DimList dim, bool unbiased, bool keepdim) {
+Tensor std(const Operand& x, DimList dim, bool unbiased, bool keepdim) {
   return std(x, OptionalIntArrayRef(dim), unbiased, keepdim);
 }
-std::tuple<Tensor, Tensor> var_mean(const Tensor& x, DimList dim, bool unbiased, bool keepdim) {
+std::tuple<Tensor, Tensor> var_mean(const Operand& x, DimList dim, bool unbiased, bool keepdim) {
   return var_mean(x, OptionalIntArrayRef(dim), unbiased, keepdim);
 }
-std::tuple<Tensor, Tensor> std_mean(const Tensor& x, DimList dim, bool unbiased, bool keepdim) {
+std::tuple<Tensor, Tensor> std_mean(const Operand& x, DimList dim, bool unbiased, bool keepdim) {
   return std_mean(x, OptionalIntArrayRef(dim), unbiased, keepdim);
 }
 
 // --- extremes
 
-Tensor max(const Tensor& x) {
+Tensor max(const Operand& x) {
   GradScope scope("MaxBackward1", x);
   return extreme(Op::ReduceMax, x, nullopt, false, "max");
 }
-Tensor min(const Tensor& x) {
+Tensor min(const Operand& x) {
   GradScope scope("MinBackward1", x);
   return extreme(Op::ReduceMin, x, nullopt, false, "min");
 }
-Tensor amax(const Tensor& x, IntArrayRef dim, bool keepdim) {
+Tensor amax(const Operand& x, IntArrayRef dim, bool keepdim) {
   GradScope scope("AmaxBackward0", x);
   return extreme(Op::ReduceMax, x, dim, keepdim, "amax");
 }
-Tensor amin(const Tensor& x, IntArrayRef dim, bool keepdim) {
+Tensor amin(const Operand& x, IntArrayRef dim, bool keepdim) {
   GradScope scope("AminBackward0", x);
   return extreme(Op::ReduceMin, x, dim, keepdim, "amin");
 }
-std::tuple<Tensor, Tensor> max(const Tensor& x, int64_t dim, bool keepdim) {
+std::tuple<Tensor, Tensor> max(const Operand& x, int64_t dim, bool keepdim) {
   GradScope scope("MaxBackward0", x);
   return extreme_with_index(Op::ReduceMax, Op::ArgMax, x, dim, keepdim, "max");
 }
-std::tuple<Tensor, Tensor> min(const Tensor& x, int64_t dim, bool keepdim) {
+std::tuple<Tensor, Tensor> min(const Operand& x, int64_t dim, bool keepdim) {
   GradScope scope("MinBackward0", x);
   return extreme_with_index(Op::ReduceMin, Op::ArgMin, x, dim, keepdim, "min");
 }
-std::tuple<Tensor, Tensor> Tensor::max(int64_t dim, bool keepdim) const {
-  return tenon::max(*this, dim, keepdim);
-}
-std::tuple<Tensor, Tensor> Tensor::min(int64_t dim, bool keepdim) const {
-  return tenon::min(*this, dim, keepdim);
-}
-std::tuple<Tensor, Tensor> aminmax(const Tensor& x, optional<int64_t> dim, bool keepdim) {
+std::tuple<Tensor, Tensor> aminmax(const Operand& x, optional<int64_t> dim, bool keepdim) {
   GradScope scope("AminmaxBackward0", x);
   const OptionalIntArrayRef dims = dim ? OptionalIntArrayRef(*dim) : OptionalIntArrayRef();
   return {extreme(Op::ReduceMin, x, dims, keepdim, "aminmax"),
           extreme(Op::ReduceMax, x, dims, keepdim, "aminmax")};
 }
-std::tuple<Tensor, Tensor> Tensor::aminmax(optional<int64_t> dim, bool keepdim) const {
-  return tenon::aminmax(*this, dim, keepdim);
-}
-Tensor argmax(const Tensor& x, optional<int64_t> dim, bool keepdim) {
+Tensor argmax(const Operand& x, optional<int64_t> dim, bool keepdim) {
   return arg_extreme(Op::ArgMax, x, dim, keepdim, "argmax");
 }
-Tensor argmin(const Tensor& x, optional<int64_t> dim, bool keepdim) {
+Tensor argmin(const Operand& x, optional<int64_t> dim, bool keepdim) {
   return arg_extreme(Op::ArgMin, x, dim, keepdim, "argmin");
 }
 
 // --- truth and counting
 
-Tensor any(const Tensor& x) { return truth(Op::Any, x, wrap_dims(nullopt, x.dim()), false); }
-Tensor any(const Tensor& x, int64_t dim, bool keepdim) {
+Tensor any(const Operand& x) { return truth(Op::Any, x, wrap_dims(nullopt, x.dim()), false); }
+Tensor any(const Operand& x, int64_t dim, bool keepdim) {
   return truth(Op::Any, x, wrap_dims(dim, x.dim()), keepdim);
 }
-Tensor all(const Tensor& x) { return truth(Op::All, x, wrap_dims(nullopt, x.dim()), false); }
-Tensor all(const Tensor& x, int64_t dim, bool keepdim) {
+Tensor all(const Operand& x) { return truth(Op::All, x, wrap_dims(nullopt, x.dim()), false); }
+Tensor all(const Operand& x, int64_t dim, bool keepdim) {
   return truth(Op::All, x, wrap_dims(dim, x.dim()), keepdim);
 }
-Tensor count_nonzero(const Tensor& x, IntArrayRef dim) { return sum(x.to(kBool), dim); }
+Tensor count_nonzero(const Operand& x, IntArrayRef dim) { return sum(x.to(kBool), dim); }
 
 // --- norms
 
-Tensor norm(const Tensor& x, const optional<Scalar>& p, IntArrayRef dim, bool keepdim) {
+Tensor norm(const Operand& x, const optional<Scalar>& p, IntArrayRef dim, bool keepdim) {
   GradScope scope("NormBackward1", x);
   check(x.is_floating_point(), "norm(): input dtype should be either floating point or complex. Got ",
         x.scalar_type(), " instead.");
@@ -324,9 +315,9 @@ Tensor norm(const Tensor& x, const optional<Scalar>& p, IntArrayRef dim, bool ke
   const Expr v = formula_operand(x, x.scalar_type());
   return finish(p_norm(v, p ? p->toDouble() : 2, dims), dims, keepdim, x.scalar_type());
 }
-Tensor norm(const Tensor& x, const Scalar& p) { return norm(x, p, {}, false); }
+Tensor norm(const Operand& x, const Scalar& p) { return norm(x, p, {}, false); }
 
-Tensor logsumexp(const Tensor& x, IntArrayRef dim, bool keepdim) {
+Tensor logsumexp(const Operand& x, IntArrayRef dim, bool keepdim) {
   GradScope scope("LogsumexpBackward0", x);
   const ScalarType type = float_type(x.scalar_type());
   const Dims dims = wrap_dims(dim, x.dim());
@@ -339,21 +330,21 @@ Tensor logsumexp(const Tensor& x, IntArrayRef dim, bool keepdim) {
   return finish(log(sum) + shift, dims, keepdim, type);
 }
 
-Tensor softmax(const Tensor& x, int64_t dim, optional<ScalarType> dtype) {
+Tensor softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
   GradScope scope("SoftmaxBackward0", x);
   return softmax_like(x, dim, dtype, "", [](const Expr& shifted, const Dims& dims) {
     const Expr e = exp(shifted);
     return e / broadcast(reduced(Op::Sum, e, dims), e.shape());
   });
 }
-Tensor log_softmax(const Tensor& x, int64_t dim, optional<ScalarType> dtype) {
+Tensor log_softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
   GradScope scope("LogSoftmaxBackward0", x);
   return softmax_like(x, dim, dtype, "log_", [](const Expr& shifted, const Dims& dims) {
     return shifted - broadcast(log(reduced(Op::Sum, exp(shifted), dims)), shifted.shape());
   });
 }
 
-Tensor layer_norm(const Tensor& x, IntArrayRef normalized_shape, const optional<Tensor>& weight,
+Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional<Tensor>& weight,
                   const optional<Tensor>& bias, double eps) {
   GradScope scope("NativeLayerNormBackward0", x, weight, bias);
   const int64_t kept = x.dim() - static_cast<int64_t>(normalized_shape.size());

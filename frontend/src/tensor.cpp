@@ -102,23 +102,22 @@ void Tensor::check_accessor(size_t dims, bool narrow) const {
 
 // --- conversions
 
-Tensor Tensor::to(ScalarType dtype, bool, bool copy) const {
-  GradScope scope("ToCopyBackward0", *this);
-  if (dtype == scalar_type()) return copy ? tenon::clone(*this) : *this;
-  return record(operand(*this, dtype).node, *this);
+Tensor detail::to(const Operand& self, ScalarType dtype, bool, bool copy) {
+  GradScope scope("ToCopyBackward0", self);
+  if (dtype == self.scalar_type()) return copy ? tenon::clone(self) : Tensor(self);
+  return record(operand(self, dtype).node, self);
 }
-Tensor Tensor::to(Device device, bool, bool copy) const {
-  impl(*this);
+Tensor detail::to(const Operand& self, Device device, bool, bool copy) {
+  impl(self);
   check(!device.is_cuda(), "Torch not compiled with CUDA enabled");
-  return copy ? tenon::clone(*this) : *this;
+  return copy ? tenon::clone(self) : Tensor(self);
 }
-Tensor Tensor::to(Device device, ScalarType dtype, bool non_blocking, bool copy) const {
-  return to(device).to(dtype, non_blocking, copy);
+Tensor detail::to(const Operand& self, Device device, ScalarType dtype, bool non_blocking, bool copy) {
+  return to(to(self, device, non_blocking, false), dtype, non_blocking, copy);
 }
-Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy) const {
-  const ScalarType dtype = options.has_dtype() ? options.dtype().toScalarType() : scalar_type();
-  return to(options.has_device() ? options.device() : device(), dtype, non_blocking, copy);
+Tensor detail::to(const Operand& self, const TensorOptions& options, bool non_blocking, bool copy) {
+  const ScalarType dtype = options.has_dtype() ? options.dtype().toScalarType() : self.scalar_type();
+  return to(self, options.has_device() ? options.device() : self.device(), dtype, non_blocking, copy);
 }
-Tensor Tensor::to(const Tensor& other) const { return to(other.options()); }
 
 }  // namespace tenon

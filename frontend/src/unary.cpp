@@ -50,13 +50,13 @@ Expr clamped(const Expr& x, double lo, double hi) { return smaller(hi, larger(lo
 
 // --- arithmetic
 
-Tensor abs(const Tensor& x) {
+Tensor abs(const Operand& x) {
   GradScope scope("AbsBackward0", x);
   refuse_bool(x, "abs_cpu");
   return record(ir::unary(Op::Abs, node_of(x)), x);
 }
-Tensor absolute(const Tensor& x) { return abs(x); }
-Tensor neg(const Tensor& x) {
+Tensor absolute(const Operand& x) { return abs(x); }
+Tensor neg(const Operand& x) {
   GradScope scope("NegBackward0", x);
   check(x.scalar_type() != kBool,
         "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
@@ -64,20 +64,20 @@ Tensor neg(const Tensor& x) {
         "or `logical_not()` operator instead.");
   return record(ir::unary(Op::Neg, node_of(x)), x);
 }
-Tensor negative(const Tensor& x) { return neg(x); }
-Tensor positive(const Tensor& x) {
+Tensor negative(const Operand& x) { return neg(x); }
+Tensor positive(const Operand& x) {
   check(x.scalar_type() != kBool, "The `+` operator, on a bool tensor is not supported.");
   return x;
 }
-Tensor sign(const Tensor& x) {
+Tensor sign(const Operand& x) {
   GradScope scope("SignBackward0", x);
   return x.scalar_type() == kBool ? clone(x) : record(ir::unary(Op::Sign, node_of(x)), x);
 }
-Tensor sgn(const Tensor& x) {
+Tensor sgn(const Operand& x) {
   GradScope scope("SgnBackward0", x);
   return sign(x);
 }
-Tensor signbit(const Tensor& x) {
+Tensor signbit(const Operand& x) {
   const DType type = ir_type(x.scalar_type());
   if (!ir::is_signed(type)) return same_everywhere(x, false);
   NodeRef node = node_of(x);
@@ -87,24 +87,24 @@ Tensor signbit(const Tensor& x) {
   }
   return record((Expr{node} < 0.0).node, x);
 }
-Tensor square(const Tensor& x) { return pow(x, 2); }
-Tensor sqrt(const Tensor& x) {
+Tensor square(const Operand& x) { return pow(x, 2); }
+Tensor sqrt(const Operand& x) {
   GradScope scope("SqrtBackward0", x);
   return float_op(Op::Sqrt, x);
 }
-Tensor rsqrt(const Tensor& x) {
+Tensor rsqrt(const Operand& x) {
   GradScope scope("RsqrtBackward0", x);
   return float_formula(x, [](const Expr& v) { return 1.0 / sqrt(v); });
 }
-Tensor reciprocal(const Tensor& x) {
+Tensor reciprocal(const Operand& x) {
   GradScope scope("ReciprocalBackward0", x);
   return float_formula(x, [](const Expr& v) { return 1.0 / v; });
 }
-Tensor deg2rad(const Tensor& x) {
+Tensor deg2rad(const Operand& x) {
   GradScope scope("Deg2RadBackward0", x);
   return float_formula(x, [](const Expr& v) { return v * (std::numbers::pi / 180); });
 }
-Tensor rad2deg(const Tensor& x) {
+Tensor rad2deg(const Operand& x) {
   GradScope scope("Rad2DegBackward0", x);
   return float_formula(x, [](const Expr& v) { return v * (180 / std::numbers::pi); });
 }
@@ -112,7 +112,7 @@ Tensor rad2deg(const Tensor& x) {
 // --- functions with an op of their own
 
 #define TENON_FLOAT_OP(name, op)         \
-  Tensor name(const Tensor& x) {         \
+  Tensor name(const Operand& x) {         \
     GradScope scope(#op "Backward0", x); \
     return float_op(Op::op, x);          \
   }
@@ -145,31 +145,31 @@ TENON_FLOAT_OP(arcsinh, Asinh)
 TENON_FLOAT_OP(arccosh, Acosh)
 TENON_FLOAT_OP(arctanh, Atanh)
 #undef TENON_FLOAT_OP
-Tensor log1p(const Tensor& x) {
+Tensor log1p(const Operand& x) {
   GradScope scope("Log1PBackward0", x);
   return float_op(Op::Log1p, x);
 }
 
 // --- rounding
 
-Tensor floor(const Tensor& x) {
+Tensor floor(const Operand& x) {
   GradScope scope("FloorBackward0", x);
   return rounding_op(Op::Floor, x, "floor_vml_cpu");
 }
-Tensor ceil(const Tensor& x) {
+Tensor ceil(const Operand& x) {
   GradScope scope("CeilBackward0", x);
   return rounding_op(Op::Ceil, x, "ceil_vml_cpu");
 }
-Tensor trunc(const Tensor& x) {
+Tensor trunc(const Operand& x) {
   GradScope scope("TruncBackward0", x);
   return rounding_op(Op::Trunc, x, "trunc_vml_cpu");
 }
-Tensor fix(const Tensor& x) { return trunc(x); }
-Tensor round(const Tensor& x) {
+Tensor fix(const Operand& x) { return trunc(x); }
+Tensor round(const Operand& x) {
   GradScope scope("RoundBackward0", x);
   return rounding_op(Op::Round, x, "round_vml_cpu");
 }
-Tensor round(const Tensor& x, int64_t decimals) {
+Tensor round(const Operand& x, int64_t decimals) {
   GradScope scope("RoundBackward1", x);
   if (decimals == 0 || !x.is_floating_point()) return round(x);
   const double scale = std::pow(10.0, static_cast<double>(std::abs(decimals)));
@@ -177,7 +177,7 @@ Tensor round(const Tensor& x, int64_t decimals) {
     return decimals > 0 ? apply(Op::Round, v * scale) / scale : apply(Op::Round, v / scale) * scale;
   });
 }
-Tensor frac(const Tensor& x) {
+Tensor frac(const Operand& x) {
   GradScope scope("FracBackward0", x);
   check(x.is_floating_point(), "\"frac_cpu\" not implemented for '", x.scalar_type(), "'");
   return map_formula(x, x.scalar_type(), [](const Expr& v) { return v - trunc(v); });
@@ -185,30 +185,30 @@ Tensor frac(const Tensor& x) {
 
 // --- questions
 
-Tensor isnan(const Tensor& x) {
+Tensor isnan(const Operand& x) {
   if (!x.is_floating_point()) return same_everywhere(x, false);
   const Expr v{node_of(x)};
   return record((v != v).node, x);
 }
-Tensor isinf(const Tensor& x) {
+Tensor isinf(const Operand& x) {
   if (!x.is_floating_point()) return same_everywhere(x, false);
   return record((abs(Expr{node_of(x)}) == kInfinity).node, x);
 }
-Tensor isfinite(const Tensor& x) {
+Tensor isfinite(const Operand& x) {
   if (!x.is_floating_point()) return same_everywhere(x, true);
   return record((abs(Expr{node_of(x)}) < kInfinity).node, x);
 }
-Tensor logical_not(const Tensor& x) { return record((!operand(x, kBool)).node, x); }
-Tensor bitwise_not(const Tensor& x) {
+Tensor logical_not(const Operand& x) { return record((!operand(x, kBool)).node, x); }
+Tensor bitwise_not(const Operand& x) {
   check(!x.is_floating_point(), "\"bitwise_not_cpu\" not implemented for '", x.scalar_type(), "'");
   return record(ir::unary(Op::Not, node_of(x)), x);
 }
-Tensor Tensor::operator~() const {
-  check<TypeError>(!is_floating_point(),
+Tensor detail::invert(const Operand& self) {
+  check<TypeError>(!self.is_floating_point(),
                    "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
-  return bitwise_not();
+  return bitwise_not(self);
 }
-Tensor nan_to_num(const Tensor& x, optional<double> nan, optional<double> posinf, optional<double> neginf) {
+Tensor nan_to_num(const Operand& x, optional<double> nan, optional<double> posinf, optional<double> neginf) {
   GradScope scope("NanToNumBackward0", x);
   if (!x.is_floating_point()) return clone(x);
   const Expr v{node_of(x)};
@@ -222,44 +222,44 @@ Tensor nan_to_num(const Tensor& x, optional<double> nan, optional<double> posinf
 
 // --- activations
 
-Tensor sigmoid(const Tensor& x) {
+Tensor sigmoid(const Operand& x) {
   GradScope scope("SigmoidBackward0", x);
   return float_formula(x, [](const Expr& v) { return 1.0 / (1.0 + exp(-v)); });
 }
-Tensor logit(const Tensor& x, optional<double> eps) {
+Tensor logit(const Operand& x, optional<double> eps) {
   GradScope scope("LogitBackward0", x);
   return float_formula(x, [&](const Expr& v) {
     const Expr p = eps ? clamped(v, *eps, 1.0 - *eps) : v;
     return log(p / (1.0 - p));
   });
 }
-Tensor relu(const Tensor& x) {
+Tensor relu(const Operand& x) {
   GradScope scope("ReluBackward0", x);
   check(x.scalar_type() != kBool, "Boolean inputs not supported for relu");
   return record(larger(0.0, Expr{node_of(x)}).node, x);  // in this order -0. and nan stay as they are
 }
-Tensor relu6(const Tensor& x) { return hardtanh(x, 0, 6); }
-Tensor leaky_relu(const Tensor& x, const Scalar& negative_slope) {
+Tensor relu6(const Operand& x) { return hardtanh(x, 0, 6); }
+Tensor leaky_relu(const Operand& x, const Scalar& negative_slope) {
   GradScope scope("LeakyReluBackward0", x);
   return activation(x, "leaky_relu_cpu",
                     [&](const Expr& v) { return select(v > 0.0, v, v * number(v, negative_slope)); });
 }
-Tensor elu(const Tensor& x, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
+Tensor elu(const Operand& x, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
   GradScope scope("EluBackward0", x);
   return activation(x, "elu_cpu", [&](const Expr& v) {
     const Expr low = expm1(v * input_scale.toDouble()) * (alpha.toDouble() * scale.toDouble());
     return select(v <= 0.0, low, v * scale.toDouble());
   });
 }
-Tensor celu(const Tensor& x, const Scalar& alpha) {
+Tensor celu(const Operand& x, const Scalar& alpha) {
   GradScope scope("CeluBackward0", x);
   check(alpha.toDouble() != 0, "ZeroDivisionError: alpha cannot be 0 for CELU");
   return elu(x, alpha, 1.0, 1.0 / alpha.toDouble());
 }
-Tensor selu(const Tensor& x) {
+Tensor selu(const Operand& x) {
   return elu(x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946);
 }
-Tensor gelu(const Tensor& x, std::string_view approximate) {
+Tensor gelu(const Operand& x, std::string_view approximate) {
   GradScope scope("GeluBackward0", x);
   if (approximate == "tanh") {
     return activation(x, "GeluKernelImpl", [](const Expr& v) {
@@ -273,56 +273,56 @@ Tensor gelu(const Tensor& x, std::string_view approximate) {
                       return 0.5 * v * apply(Op::Erfc, v * (-1 / std::numbers::sqrt2));
                     });
 }
-Tensor silu(const Tensor& x) {
+Tensor silu(const Operand& x) {
   GradScope scope("SiluBackward0", x);
   return activation(x, "silu_cpu", [](const Expr& v) { return v / (1.0 + exp(-v)); });
 }
-Tensor mish(const Tensor& x) {
+Tensor mish(const Operand& x) {
   GradScope scope("MishBackward0", x);
   return activation(x, "mish_cpu", [](const Expr& v) { return v * tanh(log1p(exp(v))); });
 }
-Tensor softplus(const Tensor& x, const Scalar& beta, const Scalar& threshold) {
+Tensor softplus(const Operand& x, const Scalar& beta, const Scalar& threshold) {
   GradScope scope("SoftplusBackward0", x);
   return activation(x, "softplus_cpu", [&](const Expr& v) {
     const Expr scaled = v * beta.toDouble();
     return select(scaled > threshold.toDouble(), v, log1p(exp(scaled)) / beta.toDouble());
   });
 }
-Tensor log_sigmoid(const Tensor& x) {
+Tensor log_sigmoid(const Operand& x) {
   GradScope scope("LogSigmoidBackward0", x);
   return activation(x, "log_sigmoid_cpu",
                     [](const Expr& v) { return smaller(0.0, v) - log1p(exp(-abs(v))); });
 }
-Tensor hardtanh(const Tensor& x, const Scalar& min_val, const Scalar& max_val) {
+Tensor hardtanh(const Operand& x, const Scalar& min_val, const Scalar& max_val) {
   GradScope scope("HardtanhBackward0", x);
   check(x.scalar_type() != kBool, "Bool inputs not supported for hardtanh");
   const Expr v{node_of(x)};
   return record(apply(Op::Min, number(v, max_val), apply(Op::Max, number(v, min_val), v)).node, x);
 }
-Tensor hardsigmoid(const Tensor& x) {
+Tensor hardsigmoid(const Operand& x) {
   GradScope scope("HardsigmoidBackward0", x);
   return activation(x, "hardsigmoid_cpu", [](const Expr& v) { return clamped(v + 3.0, 0.0, 6.0) / 6.0; });
 }
-Tensor hardswish(const Tensor& x) {
+Tensor hardswish(const Operand& x) {
   GradScope scope("HardswishBackward0", x);
   return activation(x, "hardswish_cpu", [](const Expr& v) { return v * clamped(v + 3.0, 0.0, 6.0) / 6.0; });
 }
-Tensor softsign(const Tensor& x) {
+Tensor softsign(const Operand& x) {
   GradScope scope("DivBackward0", x);
   return float_formula(x, [](const Expr& v) { return v / (1.0 + abs(v)); });
 }
-Tensor tanhshrink(const Tensor& x) {
+Tensor tanhshrink(const Operand& x) {
   GradScope scope("SubBackward0", x);
   return float_formula(x, [](const Expr& v) { return v - tanh(v); });
 }
-Tensor hardshrink(const Tensor& x, const Scalar& lambd) {
+Tensor hardshrink(const Operand& x, const Scalar& lambd) {
   GradScope scope("HardshrinkBackward0", x);
   return activation(x, "hardshrink_cpu", [&](const Expr& v) {
     const double l = lambd.toDouble();
     return select((v >= -l) & (v <= l), number(v, 0.0), v);
   });
 }
-Tensor softshrink(const Tensor& x, const Scalar& lambd) {
+Tensor softshrink(const Operand& x, const Scalar& lambd) {
   GradScope scope("SoftshrinkBackward0", x);
   const double l = lambd.toDouble();
   check(l >= 0, "lambda must be greater or equal to 0, but found to be ", l, ".");
@@ -330,7 +330,7 @@ Tensor softshrink(const Tensor& x, const Scalar& lambd) {
     return select(v > l, v - l, select(v < -l, v + l, number(v, 0.0)));
   });
 }
-Tensor threshold(const Tensor& x, const Scalar& threshold, const Scalar& value) {
+Tensor threshold(const Operand& x, const Scalar& threshold, const Scalar& value) {
   GradScope scope("ThresholdBackward0", x);
   const Expr v{node_of(x)};
   return record(select(apply(Op::Le, v, number(v, threshold)), number(v, value), v).node, x);

@@ -9,7 +9,7 @@ namespace tenon {
 
 // --- strides from the caller
 
-Tensor as_strided(const Tensor& x, IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset) {
+Tensor as_strided(const Operand& x, IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset) {
   check(size.size() == stride.size(), "mismatch in length of strides and shape");
   const NodeRef base = impl(x).storage().value();
   const int64_t item = x.element_size(), bytes = base->numel() * ir::item_size(base->dtype());
@@ -31,9 +31,6 @@ Tensor as_strided(const Tensor& x, IntArrayRef size, IntArrayRef stride, optiona
         " are out of bounds for storage of size ", bytes);
   GradScope scope("AsStridedBackward0", x);
   return make_view(x, size, stride, offset);
-}
-Tensor Tensor::as_strided(IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset) const {
-  return tenon::as_strided(*this, size, stride, storage_offset);
 }
 Tensor& Tensor::as_strided_(IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset) const {
   return reshape_in_place(*this, as_strided(size, stride, storage_offset));
@@ -77,17 +74,17 @@ void rescale(Geometry& g, ScalarType from, ScalarType to) {
 
 }  // namespace
 
-Tensor Tensor::view(ScalarType dtype) const {
-  Geometry g(*this);
-  if (elementSize(dtype) != element_size()) rescale(g, scalar_type(), dtype);
-  Tensor result(new TensorImpl(impl(*this), ir_type(dtype), ref(g.sizes), ref(g.strides), g.offset), false);
-  if (isFloatingType(dtype)) adopt_view(*this, result);
+Tensor detail::view(const Operand& self, ScalarType dtype) {
+  Geometry g(self);
+  if (elementSize(dtype) != self.element_size()) rescale(g, self.scalar_type(), dtype);
+  Tensor result(new TensorImpl(impl(self), ir_type(dtype), ref(g.sizes), ref(g.strides), g.offset), false);
+  if (isFloatingType(dtype)) adopt_view(self, result);
   return result;
 }
 
-Tensor real(const Tensor& x) { return x; }
-Tensor conj(const Tensor& x) { return x; }
-Tensor resolve_conj(const Tensor& x) { return x; }
+Tensor real(const Operand& x) { return x; }
+Tensor conj(const Operand& x) { return x; }
+Tensor resolve_conj(const Operand& x) { return x; }
 
 // --- memory formats
 
@@ -109,14 +106,14 @@ bool Tensor::is_contiguous(MemoryFormat format) const {
   return dim() == rank && permute(ref(memory_order(*this, format))).is_contiguous();
 }
 
-Tensor Tensor::contiguous(MemoryFormat format) const {
+Tensor detail::contiguous(const Operand& self, MemoryFormat format) {
   check(format != MemoryFormat::Preserve, "preserve memory format is unsupported by the contiguous operator");
-  if (is_contiguous(format)) return *this;
-  if (format == MemoryFormat::Contiguous) return contiguous();
-  const Dims order = memory_order(*this, format);
+  if (self.is_contiguous(format)) return self;
+  if (format == MemoryFormat::Contiguous) return contiguous(self);
+  const Dims order = memory_order(self, format);
   Dims back(order.size(), 0);
   for (size_t i = 0; i < order.size(); ++i) back[at(order[i])] = static_cast<int64_t>(i);
-  return permute(ref(order)).contiguous().permute(ref(back));
+  return self.permute(ref(order)).contiguous().permute(ref(back));
 }
 
 }  // namespace tenon

@@ -20,7 +20,7 @@ void take_slice(Geometry& g, int64_t dim, optional<int64_t> start, optional<int6
   g.narrow(dim, lo, length / step + (length % step != 0), step);
 }
 
-Tensor select(const Tensor& x, int64_t dim, int64_t index) {
+Tensor select(const Operand& x, int64_t dim, int64_t index) {
   GradScope scope("SelectBackward0", x);
   Geometry g(x);
   check<IndexError>(
@@ -36,7 +36,7 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
   return g.view_of(x);
 }
 
-Tensor slice(const Tensor& x, int64_t dim, optional<int64_t> start, optional<int64_t> end, int64_t step) {
+Tensor slice(const Operand& x, int64_t dim, optional<int64_t> start, optional<int64_t> end, int64_t step) {
   GradScope scope("SliceBackward0", x);
   Geometry g(x);
   check(g.rank() > 0, "slice() cannot be applied to a 0-dim tensor.");
@@ -44,7 +44,7 @@ Tensor slice(const Tensor& x, int64_t dim, optional<int64_t> start, optional<int
   return g.view_of(x);
 }
 
-Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
+Tensor narrow(const Operand& x, int64_t dim, int64_t start, int64_t length) {
   GradScope scope("SliceBackward0", x);
   Geometry g(x);
   check(g.rank() > 0, "narrow() cannot be applied to a 0-dim tensor.");
@@ -60,26 +60,26 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   return g.view_of(x);
 }
 
-Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step) const {
-  Geometry g(*this);
+Tensor detail::unfold(const Operand& self, int64_t dimension, int64_t size, int64_t step) {
+  Geometry g(self);
   dimension = wrap_dim(dimension, g.rank());
   const int64_t most = g.rank() == 0 ? 1 : g.sizes[at(dimension)];
   check(size >= 0, "size is ", size, " but must be >= 0");
   check(size <= most, "maximum size for tensor at dimension ", dimension, " is ", most, " but size is ",
         size);
   check(step > 0, "step is ", step, " but must be > 0");
-  GradScope scope("UnfoldBackward0", *this);
+  GradScope scope("UnfoldBackward0", self);
   if (g.rank() == 0) {
     g.insert(0, size, 1);
-    return g.view_of(*this);
+    return g.view_of(self);
   }
   const int64_t stride = g.strides[at(dimension)];
   g.narrow(dimension, 0, (most - size) / step + 1, step);
   g.insert(g.rank(), size, stride);
-  return g.view_of(*this);
+  return g.view_of(self);
 }
 
-Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
+Tensor diagonal(const Operand& x, int64_t offset, int64_t dim1, int64_t dim2) {
   Geometry g(x);
   dim1 = wrap_dim(dim1, g.rank());
   dim2 = wrap_dim(dim2, g.rank());
@@ -96,9 +96,6 @@ Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
   g.insert(g.rank(), length, row + column);
   return g.view_of(x);
 }
-Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const {
-  return tenon::diagonal(*this, offset, dim1, dim2);
-}
 
 // --- lists of parts
 
@@ -112,7 +109,7 @@ std::vector<int64_t> chunk_sizes(int64_t total, int64_t each) {
 
 }  // namespace
 
-std::vector<Tensor> split_with_sizes(const Tensor& x, IntArrayRef split_sizes, int64_t dim) {
+std::vector<Tensor> split_with_sizes(const Operand& x, IntArrayRef split_sizes, int64_t dim) {
   GradScope scope("SplitWithSizesBackward0", x);
   scope.several_views();
   check(x.dim() > 0, "split expects at least a 1-dimensional tensor");
@@ -134,10 +131,10 @@ std::vector<Tensor> split_with_sizes(const Tensor& x, IntArrayRef split_sizes, i
   }
   return parts;
 }
-std::vector<Tensor> split(const Tensor& x, IntArrayRef split_sizes, int64_t dim) {
+std::vector<Tensor> split(const Operand& x, IntArrayRef split_sizes, int64_t dim) {
   return split_with_sizes(x, split_sizes, dim);
 }
-std::vector<Tensor> split(const Tensor& x, int64_t split_size, int64_t dim) {
+std::vector<Tensor> split(const Operand& x, int64_t split_size, int64_t dim) {
   GradScope scope("SplitBackward0", x);
   scope.several_views();
   check(x.dim() > 0, "split expects at least a 1-dimensional tensor");
@@ -148,7 +145,7 @@ std::vector<Tensor> split(const Tensor& x, int64_t split_size, int64_t dim) {
         "split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
   return split_with_sizes(x, chunk_sizes(size, std::max<int64_t>(split_size, 1)), dim);
 }
-std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim) {
+std::vector<Tensor> chunk(const Operand& x, int64_t chunks, int64_t dim) {
   GradScope scope("SplitBackward0", x);
   scope.several_views();
   check(x.dim() > 0, "chunk expects at least a 1-dimensional tensor");
@@ -158,7 +155,7 @@ std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim) {
   if (size == 0) return split_with_sizes(x, std::vector<int64_t>(at(chunks), 0), dim);
   return split_with_sizes(x, chunk_sizes(size, (size - 1) / chunks + 1), dim);
 }
-std::vector<Tensor> unbind(const Tensor& x, int64_t dim) {
+std::vector<Tensor> unbind(const Operand& x, int64_t dim) {
   GradScope scope("UnbindBackward0", x);
   scope.several_views();
   dim = wrap_dim(dim, x.dim());
@@ -168,7 +165,7 @@ std::vector<Tensor> unbind(const Tensor& x, int64_t dim) {
   return parts;
 }
 
-std::vector<Tensor> tensor_split(const Tensor& x, int64_t sections, int64_t dim) {
+std::vector<Tensor> tensor_split(const Operand& x, int64_t sections, int64_t dim) {
   check(x.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", x.dim(),
         " dims");
   dim = wrap_dim(dim, x.dim());
@@ -185,7 +182,7 @@ std::vector<Tensor> tensor_split(const Tensor& x, int64_t sections, int64_t dim)
   }
   return parts;
 }
-std::vector<Tensor> tensor_split(const Tensor& x, IntArrayRef indices, int64_t dim) {
+std::vector<Tensor> tensor_split(const Operand& x, IntArrayRef indices, int64_t dim) {
   check(x.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", x.dim(),
         " dims");
   dim = wrap_dim(dim, x.dim());
@@ -200,7 +197,7 @@ std::vector<Tensor> tensor_split(const Tensor& x, IntArrayRef indices, int64_t d
   parts.push_back(slice(x, dim, start));
   return parts;
 }
-std::vector<Tensor> tensor_split(const Tensor& x, const Tensor& indices_or_sections, int64_t dim) {
+std::vector<Tensor> tensor_split(const Operand& x, const Operand& indices_or_sections, int64_t dim) {
   const int64_t rank = indices_or_sections.dim();
   check(indices_or_sections.scalar_type() == kLong,
         "tensor_split expected tensor_indices_or_sections to have dtype of long, but got ",
@@ -234,10 +231,10 @@ std::vector<Tensor> equal_parts(const Tensor& x, const char* name, int64_t dim, 
 }  // namespace
 
 #define TENON_SPLIT(name, rank, dim)                                        \
-  std::vector<Tensor> name(const Tensor& x, int64_t sections) {             \
+  std::vector<Tensor> name(const Operand& x, int64_t sections) {             \
     return equal_parts(x, #name, split_dim(x, #name, rank, dim), sections); \
   }                                                                         \
-  std::vector<Tensor> name(const Tensor& x, IntArrayRef indices) {          \
+  std::vector<Tensor> name(const Operand& x, IntArrayRef indices) {          \
     return tensor_split(x, indices, split_dim(x, #name, rank, dim));        \
   }
 TENON_SPLIT(hsplit, 1, 1)
@@ -245,32 +242,14 @@ TENON_SPLIT(vsplit, 2, 0)
 TENON_SPLIT(dsplit, 3, 2)
 #undef TENON_SPLIT
 
-#define TENON_METHOD(name, type) \
-  std::vector<Tensor> Tensor::name(type where) const { return tenon::name(*this, where); }
-TENON_METHOD(hsplit, int64_t)
-TENON_METHOD(hsplit, IntArrayRef)
-TENON_METHOD(vsplit, int64_t)
-TENON_METHOD(vsplit, IntArrayRef)
-TENON_METHOD(dsplit, int64_t)
-TENON_METHOD(dsplit, IntArrayRef)
-#undef TENON_METHOD
-std::vector<Tensor> Tensor::tensor_split(int64_t sections, int64_t dim) const {
-  return tenon::tensor_split(*this, sections, dim);
-}
-std::vector<Tensor> Tensor::tensor_split(IntArrayRef indices, int64_t dim) const {
-  return tenon::tensor_split(*this, indices, dim);
-}
-std::vector<Tensor> Tensor::tensor_split(const Tensor& indices_or_sections, int64_t dim) const {
-  return tenon::tensor_split(*this, indices_or_sections, dim);
-}
 
-std::vector<Tensor> unsafe_chunk(const Tensor& x, int64_t chunks, int64_t dim) {
+std::vector<Tensor> unsafe_chunk(const Operand& x, int64_t chunks, int64_t dim) {
   return chunk(x, chunks, dim);
 }
-std::vector<Tensor> unsafe_split(const Tensor& x, int64_t split_size, int64_t dim) {
+std::vector<Tensor> unsafe_split(const Operand& x, int64_t split_size, int64_t dim) {
   return split(x, split_size, dim);
 }
-std::vector<Tensor> unsafe_split_with_sizes(const Tensor& x, IntArrayRef split_sizes, int64_t dim) {
+std::vector<Tensor> unsafe_split_with_sizes(const Operand& x, IntArrayRef split_sizes, int64_t dim) {
   return split_with_sizes(x, split_sizes, dim);
 }
 
@@ -287,18 +266,18 @@ Tensor replaced(const Tensor& copy, const Tensor& part, const Tensor& src, const
 
 }  // namespace
 
-Tensor select_scatter(const Tensor& x, const Tensor& src, int64_t dim, int64_t index) {
+Tensor select_scatter(const Operand& x, const Operand& src, int64_t dim, int64_t index) {
   GradScope scope("SelectScatterBackward0", x, src);
   const Tensor copy = clone(x);
   return replaced(copy, select(copy, dim, index), src, "slice");
 }
-Tensor slice_scatter(const Tensor& x, const Tensor& src, int64_t dim, optional<int64_t> start,
+Tensor slice_scatter(const Operand& x, const Operand& src, int64_t dim, optional<int64_t> start,
                      optional<int64_t> end, int64_t step) {
   GradScope scope("SliceScatterBackward0", x, src);
   const Tensor copy = clone(x);
   return replaced(copy, slice(copy, dim, start, end, step), src, "slice");
 }
-Tensor diagonal_scatter(const Tensor& x, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
+Tensor diagonal_scatter(const Operand& x, const Operand& src, int64_t offset, int64_t dim1, int64_t dim2) {
   GradScope scope("DiagonalScatterBackward0", x, src);
   const Tensor copy = clone(x);
   return replaced(copy, diagonal(copy, offset, dim1, dim2), src, "slice");

@@ -66,7 +66,7 @@ optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const Dims& 
 
 // --- reshaping
 
-Tensor reshape(const Tensor& x, IntArrayRef shape) {
+Tensor reshape(const Operand& x, IntArrayRef shape) {
   const TensorImpl& t = impl(x);
   const Dims wanted = infer_shape(shape, t.numel());
   const auto strides = view_strides(t.sizes(), t.strides(), wanted);
@@ -75,7 +75,7 @@ Tensor reshape(const Tensor& x, IntArrayRef shape) {
                  : record(ir::reshape(node_of(x), wanted));
 }
 
-Tensor view(const Tensor& x, IntArrayRef shape) {
+Tensor view(const Operand& x, IntArrayRef shape) {
   GradScope scope("ViewBackward0", x);
   const TensorImpl& t = impl(x);
   const Dims wanted = infer_shape(shape, t.numel());
@@ -87,7 +87,7 @@ Tensor view(const Tensor& x, IntArrayRef shape) {
   return make_view(x, ref(wanted), ref(*strides), t.offset());
 }
 
-Tensor flatten(const Tensor& x, int64_t start_dim, int64_t end_dim) {
+Tensor flatten(const Operand& x, int64_t start_dim, int64_t end_dim) {
   const int64_t rank = x.dim();
   start_dim = wrap_dim(start_dim, rank);
   end_dim = wrap_dim(end_dim, rank);
@@ -104,7 +104,7 @@ Tensor flatten(const Tensor& x, int64_t start_dim, int64_t end_dim) {
   return reshape(x, ref(shape));
 }
 
-Tensor unflatten(const Tensor& x, int64_t dim, IntArrayRef sizes) {
+Tensor unflatten(const Operand& x, int64_t dim, IntArrayRef sizes) {
   dim = wrap_dim(dim, x.dim());
   check(!sizes.empty(), "unflatten: sizes must be non-empty");
   int64_t product = 1, inferred = -1;
@@ -127,14 +127,14 @@ Tensor unflatten(const Tensor& x, int64_t dim, IntArrayRef sizes) {
   return view(x, ref(shape));
 }
 
-Tensor ravel(const Tensor& x) {
+Tensor ravel(const Operand& x) {
   GradScope scope("ViewBackward0", x);
   return reshape(x, {-1});
 }
 
 // --- reordering
 
-Tensor permute(const Tensor& x, IntArrayRef dims) {
+Tensor permute(const Operand& x, IntArrayRef dims) {
   GradScope scope("PermuteBackward0", x);
   const Geometry from(x);
   check(static_cast<int64_t>(dims.size()) == from.rank(),
@@ -154,7 +154,7 @@ Tensor permute(const Tensor& x, IntArrayRef dims) {
   return to.view_of(x);
 }
 
-Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
+Tensor transpose(const Operand& x, int64_t dim0, int64_t dim1) {
   GradScope scope("TransposeBackward0", x);
   Geometry g(x);
   dim0 = wrap_dim(dim0, g.rank());
@@ -164,27 +164,27 @@ Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
   std::swap(g.strides[at(dim0)], g.strides[at(dim1)]);
   return g.view_of(x);
 }
-Tensor swapaxes(const Tensor& x, int64_t axis0, int64_t axis1) { return transpose(x, axis0, axis1); }
+Tensor swapaxes(const Operand& x, int64_t axis0, int64_t axis1) { return transpose(x, axis0, axis1); }
 
-Tensor t(const Tensor& x) {
+Tensor t(const Operand& x) {
   GradScope scope("TBackward0", x);
   check(x.dim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", x.dim(), "D");
   return transpose(x, 0, x.dim() < 2 ? 0 : 1);
 }
 
-Tensor Tensor::mT() const {
-  check(dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ", dim(),
+Tensor detail::mT(const Operand& self) {
+  check(self.dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ", self.dim(),
         "-D tensor.");
-  return transpose(-2, -1);
+  return self.transpose(-2, -1);
 }
 
-Tensor Tensor::numpy_T() const {
-  std::vector<int64_t> dims(at(dim()));
+Tensor detail::numpy_T(const Operand& self) {
+  std::vector<int64_t> dims(at(self.dim()));
   std::iota(dims.rbegin(), dims.rend(), int64_t{0});
-  return permute(dims);
+  return self.permute(dims);
 }
 
-Tensor movedim(const Tensor& x, IntArrayRef source, IntArrayRef destination) {
+Tensor movedim(const Operand& x, IntArrayRef source, IntArrayRef destination) {
   check(source.size() == destination.size(), "movedim: Invalid source or destination dims: source (", source,
         " dims) should contain the same number of dims as destination (", destination, " dims)");
   const int64_t rank = x.dim();
@@ -207,30 +207,29 @@ Tensor movedim(const Tensor& x, IntArrayRef source, IntArrayRef destination) {
   return permute(x, order);
 }
 
-Tensor moveaxis(const Tensor& x, IntArrayRef source, IntArrayRef destination) {
+Tensor moveaxis(const Operand& x, IntArrayRef source, IntArrayRef destination) {
   return movedim(x, source, destination);
 }
-Tensor swapdims(const Tensor& x, int64_t dim0, int64_t dim1) { return transpose(x, dim0, dim1); }
-Tensor adjoint(const Tensor& x) {
+Tensor swapdims(const Operand& x, int64_t dim0, int64_t dim1) { return transpose(x, dim0, dim1); }
+Tensor adjoint(const Operand& x) {
   check(x.dim() >= 2, "tensor.adjoint() is only supported on matrices or batches of matrices. Got ", x.dim(),
         "-D tensor.");
   return transpose(x, -2, -1);
 }
-Tensor Tensor::adjoint() const { return tenon::adjoint(*this); }
-Tensor Tensor::mH() const {
-  check(dim() >= 2, "tensor.mH is only supported on matrices or batches of matrices. Got ", dim(),
+Tensor detail::mH(const Operand& self) {
+  check(self.dim() >= 2, "tensor.mH is only supported on matrices or batches of matrices. Got ", self.dim(),
         "-D tensor.");
-  return transpose(-2, -1);
+  return self.transpose(-2, -1);
 }
-Tensor Tensor::H() const {
-  check(dim() == 0 || dim() == 2, "tensor.H is only supported on matrices (2-D tensors). Got ", dim(),
-        "-D tensor.", dim() > 2 ? " For batches of matrices, consider using tensor.mH" : "");
-  return dim() == 0 ? *this : transpose(0, 1);
+Tensor detail::H(const Operand& self) {
+  check(self.dim() == 0 || self.dim() == 2, "tensor.H is only supported on matrices (2-D tensors). Got ", self.dim(),
+        "-D tensor.", self.dim() > 2 ? " For batches of matrices, consider using tensor.mH" : "");
+  return self.dim() == 0 ? Tensor(self) : self.transpose(0, 1);
 }
 
 // --- size-1 dims and repetition
 
-Tensor expand(const Tensor& x, IntArrayRef size) {
+Tensor expand(const Operand& x, IntArrayRef size) {
   GradScope scope("ExpandBackward0", x);
   Geometry g(x);
   const int64_t added = static_cast<int64_t>(size.size()) - g.rank();
@@ -259,9 +258,9 @@ Tensor expand(const Tensor& x, IntArrayRef size) {
   checked_numel(ref(g.sizes));
   return g.view_of(x);
 }
-Tensor broadcast_to(const Tensor& x, IntArrayRef size) { return expand(x, size); }
+Tensor broadcast_to(const Operand& x, IntArrayRef size) { return expand(x, size); }
 
-Tensor squeeze(const Tensor& x) {
+Tensor squeeze(const Operand& x) {
   GradScope scope("SqueezeBackward0", x);
   Geometry g(x);
   for (int64_t d = g.rank() - 1; d >= 0; --d) {
@@ -269,14 +268,14 @@ Tensor squeeze(const Tensor& x) {
   }
   return g.view_of(x);
 }
-Tensor squeeze(const Tensor& x, int64_t dim) {
+Tensor squeeze(const Operand& x, int64_t dim) {
   GradScope scope("SqueezeBackward1", x);
   Geometry g(x);
   dim = wrap_dim(dim, g.rank());
   if (g.rank() > 0 && g.sizes[at(dim)] == 1) g.erase(dim);
   return g.view_of(x);
 }
-Tensor squeeze(const Tensor& x, IntArrayRef dims) {
+Tensor squeeze(const Operand& x, IntArrayRef dims) {
   GradScope scope("SqueezeBackward2", x);
   Geometry g(x);
   const Dims wrapped = wrap_dims(dims, g.rank());
@@ -286,7 +285,7 @@ Tensor squeeze(const Tensor& x, IntArrayRef dims) {
   }
   return g.view_of(x);
 }
-Tensor unsqueeze(const Tensor& x, int64_t dim) {
+Tensor unsqueeze(const Operand& x, int64_t dim) {
   GradScope scope("UnsqueezeBackward0", x);
   Geometry g(x);
   dim = wrap_dim(dim, g.rank() + 1);

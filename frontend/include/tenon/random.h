@@ -4,17 +4,20 @@
 #pragma once
 
 #include "tenon/generator.h"
-#include "tenon/tensor.h"
+#include "tenon/types.h"
 
 namespace tenon {
+
+class Tensor;
+class Operand;
 
 // --- uniform in [0, 1), standard normal
 Tensor rand(IntArrayRef size, const TensorOptions& options = {});
 Tensor rand(IntArrayRef size, const optional<Generator>& generator, const TensorOptions& options = {});
 Tensor randn(IntArrayRef size, const TensorOptions& options = {});
 Tensor randn(IntArrayRef size, const optional<Generator>& generator, const TensorOptions& options = {});
-Tensor rand_like(const Tensor& self, const TensorOptions& options = {});
-Tensor randn_like(const Tensor& self, const TensorOptions& options = {});
+Tensor rand_like(const Operand& self, const TensorOptions& options = {});
+Tensor randn_like(const Operand& self, const TensorOptions& options = {});
 
 // --- integers in [low, high), int64 unless the options say otherwise; a permutation of 0 ... n-1
 Tensor randint(int64_t high, IntArrayRef size, const TensorOptions& options = kLong);
@@ -23,29 +26,29 @@ Tensor randint(int64_t high, IntArrayRef size, const optional<Generator>& genera
 Tensor randint(int64_t low, int64_t high, IntArrayRef size, const TensorOptions& options = kLong);
 Tensor randint(int64_t low, int64_t high, IntArrayRef size, const optional<Generator>& generator,
                const TensorOptions& options = kLong);
-Tensor randint_like(const Tensor& self, int64_t high, const TensorOptions& options = {});
-Tensor randint_like(const Tensor& self, int64_t low, int64_t high, const TensorOptions& options = {});
+Tensor randint_like(const Operand& self, int64_t high, const TensorOptions& options = {});
+Tensor randint_like(const Operand& self, int64_t low, int64_t high, const TensorOptions& options = {});
 Tensor randperm(int64_t n, const TensorOptions& options = kLong);
 Tensor randperm(int64_t n, const optional<Generator>& generator, const TensorOptions& options = kLong);
 
 // --- draws that depend on tensors: those whose checks need values evaluate them
 // 1 with probability self, which must lie in [0, 1], or p.
-Tensor bernoulli(const Tensor& self, const optional<Generator>& generator = nullopt);
-Tensor bernoulli(const Tensor& self, double p, const optional<Generator>& generator = nullopt);
-Tensor normal(const Tensor& mean, double std = 1, const optional<Generator>& generator = nullopt);
-Tensor normal(double mean, const Tensor& std, const optional<Generator>& generator = nullopt);
-Tensor normal(const Tensor& mean, const Tensor& std, const optional<Generator>& generator = nullopt);
+Tensor bernoulli(const Operand& self, const optional<Generator>& generator = nullopt);
+Tensor bernoulli(const Operand& self, double p, const optional<Generator>& generator = nullopt);
+Tensor normal(const Operand& mean, double std = 1, const optional<Generator>& generator = nullopt);
+Tensor normal(double mean, const Operand& std, const optional<Generator>& generator = nullopt);
+Tensor normal(const Operand& mean, const Operand& std, const optional<Generator>& generator = nullopt);
 Tensor normal(double mean, double std, IntArrayRef size, const optional<Generator>& generator = nullopt,
               const TensorOptions& options = {});
 // Indices (int64) drawn by the weights in the rows of self: [num_samples], or [rows, num_samples].
-Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement = false,
+Tensor multinomial(const Operand& self, int64_t num_samples, bool replacement = false,
                    const optional<Generator>& generator = nullopt);
-Tensor poisson(const Tensor& self, const optional<Generator>& generator = nullopt);  // rates -> counts
+Tensor poisson(const Operand& self, const optional<Generator>& generator = nullopt);  // rates -> counts
 
 // --- dropout: input itself unless train and p > 0
-Tensor dropout(const Tensor& input, double p, bool train);
-Tensor feature_dropout(const Tensor& input, double p, bool train);  // whole channels: one draw per (n, c)
-Tensor alpha_dropout(const Tensor& input, double p, bool train);    // keeps mean and variance, for SELU
-Tensor feature_alpha_dropout(const Tensor& input, double p, bool train);
+Tensor dropout(const Operand& input, double p, bool train);
+Tensor feature_dropout(const Operand& input, double p, bool train);  // whole channels: one draw per (n, c)
+Tensor alpha_dropout(const Operand& input, double p, bool train);    // keeps mean and variance, for SELU
+Tensor feature_alpha_dropout(const Operand& input, double p, bool train);
 
 }  // namespace tenon

@@ -1,5 +1,5 @@
 // Tensor: a handle on an n-dimensional array whose values may not have been computed yet. Copying it copies
-// the handle. Methods that mirror functions of ops.h are one line each; the rest are documented here.
+// the handle. Methods that mirror functions stand in tensor_methods.h; the rest are documented here.
 #pragma once
 
 #include <string>
@@ -7,19 +7,43 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/algebra.h"
 #include "tenon/autograd.h"
 #include "tenon/generator.h"
 #include "tenon/indexed.h"
 #include "tenon/ops.h"
 #include "tenon/order.h"
+#include "tenon/random.h"
+#include "tenon/views.h"
 
 namespace tenon {
 
 class TensorImpl;
 namespace detail {
 void retain(TensorImpl* impl) noexcept;
-void release(TensorImpl* impl) noexcept;
+void release(TensorImpl* impl, bool given_up) noexcept;
+void give_up(TensorImpl* impl) noexcept;    // one of its handles
+void take_back(TensorImpl* impl) noexcept;  // one that was given up
+
+// What methods are that have no function in LibTorch.
+Tensor to(const Operand& self, ScalarType dtype, bool non_blocking, bool copy);
+Tensor to(const Operand& self, Device device, bool non_blocking, bool copy);
+Tensor to(const Operand& self, Device device, ScalarType dtype, bool non_blocking, bool copy);
+Tensor to(const Operand& self, const TensorOptions& options, bool non_blocking, bool copy);
+Tensor contiguous(const Operand& self);
+Tensor contiguous(const Operand& self, MemoryFormat format);
+Tensor view(const Operand& self, ScalarType dtype);
+Tensor mT(const Operand& self);
+Tensor numpy_T(const Operand& self);
+Tensor mH(const Operand& self);
+Tensor H(const Operand& self);
+Tensor repeat(const Operand& self, IntArrayRef repeats);
+Tensor unfold(const Operand& self, int64_t dimension, int64_t size, int64_t step);
+Tensor subscript(const Operand& self, const Operand& index);
+Tensor invert(const Operand& self);
+Tensor index_put(const Operand& self, ArrayRef<indexing::TensorIndex> indices, const Operand& value, bool accumulate);
 }  // namespace detail
+Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t minlength);
 
 // Element access to evaluated memory: a.size(i), a[i][j]. Valid while the tensor lives.
 // T may be const.
@@ -70,28 +94,47 @@ using PackedTensorAccessor32 = PackedTensorAccessor<T, N, int32_t>;
 template <typename T, size_t N>
 using PackedTensorAccessor64 = PackedTensorAccessor<T, N, int64_t>;
 
-class Tensor {
+// The methods of Tensor that record an operation, once for tensors with a name and once for temporaries.
+template <typename Self>
+class TensorMethods {
+ public:
+#define TENON_KIND const&
+#define TENON_SELF static_cast<const Self&>(*this)
+#include "tenon/tensor_methods.h"
+#undef TENON_KIND
+#undef TENON_SELF
+#define TENON_KIND &&
+#define TENON_SELF static_cast<Self&&>(*this)
+#include "tenon/tensor_methods.h"
+#undef TENON_KIND
+#undef TENON_SELF
+};
+
+class Tensor : public TensorMethods<Tensor> {
  public:
   Tensor() = default;  // undefined: every use but defined() and assignment is an Error
-  Tensor(const Tensor& other) noexcept : impl_(other.impl_) {
+  Tensor(const Tensor& other) noexcept : TensorMethods(), impl_(other.impl_) {
     if (impl_) detail::retain(impl_);
   }
-  Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
+  Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)), given_up_(other.given_up_) {
+    take_back();
+  }
   Tensor& operator=(const Tensor& other) & noexcept {
     Tensor copy(other);
-    std::swap(impl_, copy.impl_);
+    swap(copy);
     return *this;
   }
   Tensor& operator=(Tensor&& other) & noexcept {
-    std::swap(impl_, other.impl_);
+    swap(other);
+    take_back();
     return *this;
   }
   // x[0] = v and x.index({...}) = v write into x. (What a tensor index selects is a copy: use index_put_.)
-  Tensor& operator=(const Tensor& other) && { return copy_(other); }
-  Tensor& operator=(Tensor&& other) && { return copy_(other); }
+  Tensor& operator=(const Tensor& other) &&;
+  Tensor& operator=(Tensor&& other) &&;
   Tensor& operator=(const Scalar& value) && { return fill_(value); }
   ~Tensor() {
-    if (impl_) detail::release(impl_);
+    if (impl_) detail::release(impl_, given_up_);
   }
 
   // --- what it is
@@ -178,22 +221,6 @@ class Tensor {
   std::string toString() const;                 // "CPUFloatType"
   void print() const;                           // "[CPUFloatType [2, 3]]" to the standard error stream
 
-  // --- conversions: the very same tensor when nothing changes (and copy is false)
-  Tensor to(ScalarType dtype, bool non_blocking = false, bool copy = false) const;
-  Tensor to(Device device, bool non_blocking = false, bool copy = false) const;
-  Tensor to(DeviceType device, bool non_blocking = false, bool copy = false) const {
-    return to(Device(device), non_blocking, copy);
-  }
-  Tensor to(Device device, ScalarType dtype, bool non_blocking = false, bool copy = false) const;
-  Tensor to(const TensorOptions& options, bool non_blocking = false, bool copy = false) const;
-  Tensor to(const Tensor& other) const;  // its dtype and device
-  Tensor toType(ScalarType dtype) const { return to(dtype); }
-  Tensor type_as(const Tensor& other) const { return to(other.scalar_type()); }
-  Tensor cpu() const { return to(Device(kCPU)); }
-  Tensor cuda() const { return to(Device(kCUDA)); }
-  Tensor contiguous() const;  // itself when contiguous
-  Tensor clone() const { return tenon::clone(*this); }
-
   // --- gradients: what is remembered of how a tensor was made
   bool requires_grad() const;
   const Tensor& requires_grad_(bool requires_grad = true) const;  // of a leaf
@@ -212,230 +239,9 @@ class Tensor {
   bool is_view() const;
   const Tensor& _base() const;  // of a view: the tensor it shows
 
-  // --- elementwise
-#define TENON_METHOD(name) \
-  Tensor name() const { return tenon::name(*this); }
-  TENON_UNARY_OPS(TENON_METHOD)
-#undef TENON_METHOD
-#define TENON_METHOD(name) \
-  Tensor name(const Tensor& other) const { return tenon::name(*this, other); }
-  TENON_BINARY_TENSOR_OPS(TENON_METHOD)
-  TENON_BINARY_OPS(TENON_METHOD)
-#undef TENON_METHOD
-#define TENON_METHOD(name) \
-  Tensor name(const Scalar& other) const { return tenon::name(*this, other); }
-  TENON_BINARY_OPS(TENON_METHOD)
-#undef TENON_METHOD
-  Tensor round(int64_t decimals) const { return tenon::round(*this, decimals); }
-  Tensor add(const Tensor& other, const Scalar& alpha = 1) const { return tenon::add(*this, other, alpha); }
-  Tensor add(const Scalar& other, const Scalar& alpha = 1) const { return tenon::add(*this, other, alpha); }
-  Tensor sub(const Tensor& other, const Scalar& alpha = 1) const { return tenon::sub(*this, other, alpha); }
-  Tensor sub(const Scalar& other, const Scalar& alpha = 1) const { return tenon::sub(*this, other, alpha); }
-  Tensor div(const Tensor& other) const { return tenon::div(*this, other); }
-  Tensor div(const Scalar& other) const { return tenon::div(*this, other); }
-  Tensor div(const Tensor& other, optional<std::string_view> mode) const {
-    return tenon::div(*this, other, mode);
-  }
-  Tensor div(const Scalar& other, optional<std::string_view> mode) const {
-    return tenon::div(*this, other, mode);
-  }
-  Tensor pow(const Tensor& exponent) const { return tenon::pow(*this, exponent); }
-  Tensor pow(const Scalar& exponent) const { return tenon::pow(*this, exponent); }
-  Tensor where(const Tensor& condition, const Tensor& other) const {
-    return tenon::where(condition, *this, other);
-  }
-  Tensor where(const Tensor& condition, const Scalar& other) const {
-    return tenon::where(condition, *this, other);
-  }
-  Tensor masked_fill(const Tensor& mask, const Scalar& value) const {
-    return tenon::masked_fill(*this, mask, value);
-  }
-  Tensor masked_fill(const Tensor& mask, const Tensor& value) const {
-    return tenon::masked_fill(*this, mask, value);
-  }
-  Tensor clamp(const optional<Scalar>& min, const optional<Scalar>& max = nullopt) const {
-    return tenon::clamp(*this, min, max);
-  }
-  Tensor clamp(const optional<Tensor>& min, const optional<Tensor>& max) const;
-  Tensor clamp_min(const Scalar& min) const { return tenon::clamp_min(*this, min); }
-  Tensor clamp_min(const Tensor& min) const { return tenon::clamp_min(*this, min); }
-  Tensor clamp_max(const Scalar& max) const { return tenon::clamp_max(*this, max); }
-  Tensor clamp_max(const Tensor& max) const { return tenon::clamp_max(*this, max); }
-  Tensor lerp(const Tensor& end, const Scalar& weight) const { return tenon::lerp(*this, end, weight); }
-  Tensor lerp(const Tensor& end, const Tensor& weight) const { return tenon::lerp(*this, end, weight); }
-  Tensor addcmul(const Tensor& a, const Tensor& b, const Scalar& value = 1) const {
-    return tenon::addcmul(*this, a, b, value);
-  }
-  Tensor addcdiv(const Tensor& a, const Tensor& b, const Scalar& value = 1) const {
-    return tenon::addcdiv(*this, a, b, value);
-  }
-  Tensor nan_to_num(optional<double> nan = nullopt, optional<double> posinf = nullopt,
-                    optional<double> neginf = nullopt) const {
-    return tenon::nan_to_num(*this, nan, posinf, neginf);
-  }
-  Tensor logit(optional<double> eps = nullopt) const { return tenon::logit(*this, eps); }
-  Tensor hardshrink(const Scalar& lambd = 0.5) const { return tenon::hardshrink(*this, lambd); }
-  Tensor isclose(const Tensor& other, double rtol = 1e-05, double atol = 1e-08,
-                 bool equal_nan = false) const {
-    return tenon::isclose(*this, other, rtol, atol, equal_nan);
-  }
-
-  // --- shape
-  Tensor reshape(IntArrayRef shape) const { return tenon::reshape(*this, shape); }
-  Tensor reshape_as(const Tensor& other) const { return reshape(other.sizes()); }
-  Tensor view(IntArrayRef shape) const { return tenon::view(*this, shape); }
-  Tensor view_as(const Tensor& other) const { return view(other.sizes()); }
-  Tensor flatten(int64_t start_dim = 0, int64_t end_dim = -1) const {
-    return tenon::flatten(*this, start_dim, end_dim);
-  }
-  Tensor unflatten(int64_t dim, IntArrayRef sizes) const { return tenon::unflatten(*this, dim, sizes); }
-  Tensor ravel() const { return tenon::ravel(*this); }
-  Tensor permute(IntArrayRef dims) const { return tenon::permute(*this, dims); }
-  Tensor transpose(int64_t dim0, int64_t dim1) const { return tenon::transpose(*this, dim0, dim1); }
-  Tensor swapaxes(int64_t axis0, int64_t axis1) const { return tenon::swapaxes(*this, axis0, axis1); }
-  Tensor swapdims(int64_t dim0, int64_t dim1) const { return tenon::swapaxes(*this, dim0, dim1); }
-  Tensor t() const { return tenon::t(*this); }
-  Tensor mT() const;       // the last two dims swapped
-  Tensor numpy_T() const;  // all dims reversed: Python's x.T
-  Tensor movedim(IntArrayRef source, IntArrayRef destination) const {
-    return tenon::movedim(*this, source, destination);
-  }
-  Tensor expand(IntArrayRef size) const { return tenon::expand(*this, size); }
-  Tensor expand_as(const Tensor& other) const { return expand(other.sizes()); }
-  Tensor broadcast_to(IntArrayRef size) const { return tenon::broadcast_to(*this, size); }
-  Tensor squeeze() const { return tenon::squeeze(*this); }
-  Tensor squeeze(int64_t dim) const { return tenon::squeeze(*this, dim); }
-  Tensor squeeze(IntArrayRef dims) const { return tenon::squeeze(*this, dims); }
-  Tensor unsqueeze(int64_t dim) const { return tenon::unsqueeze(*this, dim); }
-  Tensor select(int64_t dim, int64_t index) const { return tenon::select(*this, dim, index); }
-  Tensor slice(int64_t dim = 0, optional<int64_t> start = nullopt, optional<int64_t> end = nullopt,
-               int64_t step = 1) const {
-    return tenon::slice(*this, dim, start, end, step);
-  }
-  Tensor narrow(int64_t dim, int64_t start, int64_t length) const {
-    return tenon::narrow(*this, dim, start, length);
-  }
-  Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
   // What index(indices) selects takes the value's elements; where places repeat the last wins, or all are added.
-  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, bool accumulate = false) const;
+  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Operand& value, bool accumulate = false) const;
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value, bool accumulate = false) const;
-  Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, bool accumulate = false) const;
-  Tensor operator[](int64_t index) const { return select(0, index); }
-  Tensor operator[](const Tensor& index) const;  // index({index})
-  std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0) const {
-    return tenon::chunk(*this, chunks, dim);
-  }
-  std::vector<Tensor> split(int64_t split_size, int64_t dim = 0) const {
-    return tenon::split(*this, split_size, dim);
-  }
-  std::vector<Tensor> split(IntArrayRef split_sizes, int64_t dim = 0) const {
-    return tenon::split(*this, split_sizes, dim);
-  }
-  std::vector<Tensor> split_with_sizes(IntArrayRef split_sizes, int64_t dim = 0) const {
-    return tenon::split_with_sizes(*this, split_sizes, dim);
-  }
-  std::vector<Tensor> unbind(int64_t dim = 0) const { return tenon::unbind(*this, dim); }
-  Tensor flip(IntArrayRef dims) const { return tenon::flip(*this, dims); }
-  Tensor fliplr() const { return tenon::fliplr(*this); }
-  Tensor flipud() const { return tenon::flipud(*this); }
-  Tensor roll(IntArrayRef shifts, IntArrayRef dims = {}) const { return tenon::roll(*this, shifts, dims); }
-  Tensor repeat(IntArrayRef repeats) const;
-  Tensor tile(IntArrayRef dims) const { return tenon::tile(*this, dims); }
-
-  // --- reductions
-  Tensor sum(optional<ScalarType> dtype = nullopt) const { return tenon::sum(*this, dtype); }
-  Tensor sum(OptionalIntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) const {
-    return tenon::sum(*this, dim, keepdim, dtype);
-  }
-  Tensor nansum(OptionalIntArrayRef dim = nullopt, bool keepdim = false,
-                optional<ScalarType> dtype = nullopt) const {
-    return tenon::nansum(*this, dim, keepdim, dtype);
-  }
-  Tensor prod(optional<ScalarType> dtype = nullopt) const { return tenon::prod(*this, dtype); }
-  Tensor prod(int64_t dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) const {
-    return tenon::prod(*this, dim, keepdim, dtype);
-  }
-  Tensor mean(optional<ScalarType> dtype = nullopt) const { return tenon::mean(*this, dtype); }
-  Tensor mean(OptionalIntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) const {
-    return tenon::mean(*this, dim, keepdim, dtype);
-  }
-  Tensor var(bool unbiased = true) const { return tenon::var(*this, unbiased); }
-  Tensor var(OptionalIntArrayRef dim, bool unbiased = true, bool keepdim = false) const {
-    return tenon::var(*this, dim, unbiased, keepdim);
-  }
-  Tensor var(OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim = false) const {
-    return tenon::var(*this, dim, correction, keepdim);
-  }
-  Tensor std(bool unbiased = true) const { return tenon::std(*this, unbiased); }
-  Tensor std(OptionalIntArrayRef dim, bool unbiased = true, bool keepdim = false) const {
-    return tenon::std(*this, dim, unbiased, keepdim);
-  }
-  Tensor std(OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim = false) const {
-    return tenon::std(*this, dim, correction, keepdim);
-  }
-  Tensor var(DimList dim, bool unbiased = true, bool keepdim = false) const {
-    return tenon::var(*this, dim, unbiased, keepdim);
-  }
-  Tensor std(DimList dim, bool unbiased = true, bool keepdim = false) const {
-    return tenon::std(*this, dim, unbiased, keepdim);
-  }
-  template <typename T>
-  requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Tensor var(T)
-  const = delete;  // say var({dim}) or var(unbiased)
-  template <typename T>
-  requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Tensor std(T)
-  const = delete;
-  Tensor max() const { return tenon::max(*this); }
-  Tensor max(const Tensor& other) const { return tenon::max(*this, other); }
-  std::tuple<Tensor, Tensor> max(int64_t dim, bool keepdim = false) const;
-  Tensor min() const { return tenon::min(*this); }
-  Tensor min(const Tensor& other) const { return tenon::min(*this, other); }
-  std::tuple<Tensor, Tensor> min(int64_t dim, bool keepdim = false) const;
-  Tensor amax(IntArrayRef dim = {}, bool keepdim = false) const { return tenon::amax(*this, dim, keepdim); }
-  Tensor amin(IntArrayRef dim = {}, bool keepdim = false) const { return tenon::amin(*this, dim, keepdim); }
-  std::tuple<Tensor, Tensor> aminmax(optional<int64_t> dim = nullopt, bool keepdim = false) const;
-  Tensor argmax(optional<int64_t> dim = nullopt, bool keepdim = false) const {
-    return tenon::argmax(*this, dim, keepdim);
-  }
-  Tensor argmin(optional<int64_t> dim = nullopt, bool keepdim = false) const {
-    return tenon::argmin(*this, dim, keepdim);
-  }
-  Tensor any() const { return tenon::any(*this); }
-  Tensor any(int64_t dim, bool keepdim = false) const { return tenon::any(*this, dim, keepdim); }
-  Tensor all() const { return tenon::all(*this); }
-  Tensor all(int64_t dim, bool keepdim = false) const { return tenon::all(*this, dim, keepdim); }
-  Tensor norm(const Scalar& p = 2) const { return tenon::norm(*this, p); }
-  Tensor norm(const optional<Scalar>& p, IntArrayRef dim, bool keepdim = false) const {
-    return tenon::norm(*this, p, dim, keepdim);
-  }
-  Tensor logsumexp(IntArrayRef dim, bool keepdim = false) const {
-    return tenon::logsumexp(*this, dim, keepdim);
-  }
-  Tensor count_nonzero(IntArrayRef dim = {}) const { return tenon::count_nonzero(*this, dim); }
-  Tensor softmax(int64_t dim, optional<ScalarType> dtype = nullopt) const {
-    return tenon::softmax(*this, dim, dtype);
-  }
-  Tensor log_softmax(int64_t dim, optional<ScalarType> dtype = nullopt) const {
-    return tenon::log_softmax(*this, dim, dtype);
-  }
-
-  // --- matrix products
-  Tensor matmul(const Tensor& other) const { return tenon::matmul(*this, other); }
-  Tensor mm(const Tensor& mat2) const { return tenon::mm(*this, mat2); }
-  Tensor mv(const Tensor& vec) const { return tenon::mv(*this, vec); }
-  Tensor bmm(const Tensor& mat2) const { return tenon::bmm(*this, mat2); }
-  Tensor dot(const Tensor& other) const { return tenon::dot(*this, other); }
-  Tensor outer(const Tensor& vec2) const { return tenon::outer(*this, vec2); }
-  Tensor addmm(const Tensor& mat1, const Tensor& mat2, const Scalar& beta = 1,
-               const Scalar& alpha = 1) const {
-    return tenon::addmm(*this, mat1, mat2, beta, alpha);
-  }
-  Tensor addmv(const Tensor& mat, const Tensor& vec, const Scalar& beta = 1, const Scalar& alpha = 1) const {
-    return tenon::addmv(*this, mat, vec, beta, alpha);
-  }
-  Tensor baddbmm(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1) const {
-    return tenon::baddbmm(*this, a, b, beta, alpha);
-  }
 
   // --- writing in place: like the operation without the underscore, into this tensor. Its shape and dtype stay,
   // so the operands must broadcast to its shape, and the result's type must not be of a higher category than its
@@ -446,28 +252,28 @@ class Tensor {
 #define TENON_METHOD(name) Tensor& name##_() const;
   TENON_UNARY_INPLACE_OPS(TENON_METHOD)
 #undef TENON_METHOD
-#define TENON_METHOD(name) Tensor& name##_(const Tensor& other) const;
+#define TENON_METHOD(name) Tensor& name##_(const Operand& other) const;
   TENON_BINARY_TENSOR_INPLACE_OPS(TENON_METHOD)
   TENON_BINARY_OPS(TENON_METHOD)
 #undef TENON_METHOD
 #define TENON_METHOD(name) Tensor& name##_(const Scalar& other) const;
   TENON_BINARY_OPS(TENON_METHOD)
 #undef TENON_METHOD
-  Tensor& add_(const Tensor& other, const Scalar& alpha = 1) const;
+  Tensor& add_(const Operand& other, const Scalar& alpha = 1) const;
   Tensor& add_(const Scalar& other, const Scalar& alpha = 1) const;
-  Tensor& sub_(const Tensor& other, const Scalar& alpha = 1) const;
+  Tensor& sub_(const Operand& other, const Scalar& alpha = 1) const;
   Tensor& sub_(const Scalar& other, const Scalar& alpha = 1) const;
-  Tensor& subtract_(const Tensor& other, const Scalar& alpha = 1) const { return sub_(other, alpha); }
+  Tensor& subtract_(const Operand& other, const Scalar& alpha = 1) const { return sub_(other, alpha); }
   Tensor& subtract_(const Scalar& other, const Scalar& alpha = 1) const { return sub_(other, alpha); }
-  Tensor& div_(const Tensor& other) const;
+  Tensor& div_(const Operand& other) const;
   Tensor& div_(const Scalar& other) const;
-  Tensor& div_(const Tensor& other, optional<std::string_view> rounding_mode) const;
+  Tensor& div_(const Operand& other, optional<std::string_view> rounding_mode) const;
   Tensor& div_(const Scalar& other, optional<std::string_view> rounding_mode) const;
-  Tensor& divide_(const Tensor& other) const { return div_(other); }
+  Tensor& divide_(const Operand& other) const { return div_(other); }
   Tensor& divide_(const Scalar& other) const { return div_(other); }
-  Tensor& pow_(const Tensor& exponent) const;
+  Tensor& pow_(const Operand& exponent) const;
   Tensor& pow_(const Scalar& exponent) const;
-  Tensor& float_power_(const Tensor& exponent) const;
+  Tensor& float_power_(const Operand& exponent) const;
   Tensor& float_power_(const Scalar& exponent) const;
   Tensor& round_(int64_t decimals) const;
   Tensor& clamp_(const optional<Scalar>& min, const optional<Scalar>& max = nullopt) const;
@@ -476,43 +282,43 @@ class Tensor {
     return clamp_(min, max);
   }
   Tensor& clamp_min_(const Scalar& min) const;
-  Tensor& clamp_min_(const Tensor& min) const;
+  Tensor& clamp_min_(const Operand& min) const;
   Tensor& clamp_max_(const Scalar& max) const;
-  Tensor& clamp_max_(const Tensor& max) const;
-  Tensor& lerp_(const Tensor& end, const Scalar& weight) const;
-  Tensor& lerp_(const Tensor& end, const Tensor& weight) const;
-  Tensor& addcmul_(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1) const;
-  Tensor& addcdiv_(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1) const;
-  Tensor& addmm_(const Tensor& mat1, const Tensor& mat2, const Scalar& beta = 1,
+  Tensor& clamp_max_(const Operand& max) const;
+  Tensor& lerp_(const Operand& end, const Scalar& weight) const;
+  Tensor& lerp_(const Operand& end, const Operand& weight) const;
+  Tensor& addcmul_(const Operand& tensor1, const Operand& tensor2, const Scalar& value = 1) const;
+  Tensor& addcdiv_(const Operand& tensor1, const Operand& tensor2, const Scalar& value = 1) const;
+  Tensor& addmm_(const Operand& mat1, const Operand& mat2, const Scalar& beta = 1,
                  const Scalar& alpha = 1) const;
-  Tensor& addmv_(const Tensor& mat, const Tensor& vec, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-  Tensor& baddbmm_(const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1,
+  Tensor& addmv_(const Operand& mat, const Operand& vec, const Scalar& beta = 1, const Scalar& alpha = 1) const;
+  Tensor& baddbmm_(const Operand& batch1, const Operand& batch2, const Scalar& beta = 1,
                    const Scalar& alpha = 1) const;
   Tensor& nan_to_num_(optional<double> nan = nullopt, optional<double> posinf = nullopt,
                       optional<double> neginf = nullopt) const;
   Tensor& logit_(optional<double> eps = nullopt) const;
   Tensor& cumsum_(int64_t dim, optional<ScalarType> dtype = nullopt) const;
   Tensor& cumprod_(int64_t dim, optional<ScalarType> dtype = nullopt) const;
-  Tensor& copy_(const Tensor& src, bool non_blocking = false) const;  // of any dtype; broadcast to this shape
+  Tensor& copy_(const Operand& src, bool non_blocking = false) const;  // of any dtype; broadcast to this shape
   Tensor& fill_(const Scalar& value) const;
-  Tensor& fill_(const Tensor& value) const;  // 0-dim
+  Tensor& fill_(const Operand& value) const;  // 0-dim
   Tensor& zero_() const;
   Tensor& fill_diagonal_(const Scalar& value, bool wrap = false) const;
-  Tensor& masked_fill_(const Tensor& mask, const Scalar& value) const;
-  Tensor& masked_fill_(const Tensor& mask, const Tensor& value) const;
-  Tensor& masked_scatter_(const Tensor& mask, const Tensor& source) const;
-  Tensor& index_fill_(int64_t dim, const Tensor& index, const Scalar& value) const;
-  Tensor& index_fill_(int64_t dim, const Tensor& index, const Tensor& value) const;
-  Tensor& index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1) const;
-  Tensor& index_copy_(int64_t dim, const Tensor& index, const Tensor& source) const;
-  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& src) const;
-  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value) const;
-  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) const;
-  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce) const;
-  Tensor& scatter_add_(int64_t dim, const Tensor& index, const Tensor& src) const;
-  Tensor& scatter_reduce_(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+  Tensor& masked_fill_(const Operand& mask, const Scalar& value) const;
+  Tensor& masked_fill_(const Operand& mask, const Operand& value) const;
+  Tensor& masked_scatter_(const Operand& mask, const Operand& source) const;
+  Tensor& index_fill_(int64_t dim, const Operand& index, const Scalar& value) const;
+  Tensor& index_fill_(int64_t dim, const Operand& index, const Operand& value) const;
+  Tensor& index_add_(int64_t dim, const Operand& index, const Operand& source, const Scalar& alpha = 1) const;
+  Tensor& index_copy_(int64_t dim, const Operand& index, const Operand& source) const;
+  Tensor& scatter_(int64_t dim, const Operand& index, const Operand& src) const;
+  Tensor& scatter_(int64_t dim, const Operand& index, const Scalar& value) const;
+  Tensor& scatter_(int64_t dim, const Operand& index, const Operand& src, std::string_view reduce) const;
+  Tensor& scatter_(int64_t dim, const Operand& index, const Scalar& value, std::string_view reduce) const;
+  Tensor& scatter_add_(int64_t dim, const Operand& index, const Operand& src) const;
+  Tensor& scatter_reduce_(int64_t dim, const Operand& index, const Operand& src, std::string_view reduce,
                           bool include_self = true) const;
-  Tensor& put_(const Tensor& index, const Tensor& source, bool accumulate = false) const;
+  Tensor& put_(const Operand& index, const Operand& source, bool accumulate = false) const;
   // The shape alone changes: another view of the same memory.
   Tensor& squeeze_() const;
   Tensor& squeeze_(int64_t dim) const;
@@ -524,8 +330,8 @@ class Tensor {
   Tensor& t_() const;
   Tensor& tril_(int64_t diagonal = 0) const;
   Tensor& triu_(int64_t diagonal = 0) const;
-  Tensor& addr_(const Tensor& vec1, const Tensor& vec2, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-  Tensor& addbmm_(const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1,
+  Tensor& addr_(const Operand& vec1, const Operand& vec2, const Scalar& beta = 1, const Scalar& alpha = 1) const;
+  Tensor& addbmm_(const Operand& batch1, const Operand& batch2, const Scalar& beta = 1,
                   const Scalar& alpha = 1) const;
   // Row-major in a new shape over the same memory, which grows (with zeros) if it is too small.
   const Tensor& resize_(IntArrayRef size) const;
@@ -533,7 +339,7 @@ class Tensor {
   Tensor& set_(const Tensor& source) const;  // shows the memory of the source from now on
   int64_t _version() const;                  // how often this memory was written
 #define TENON_OPERATOR(sign, name)                                              \
-  Tensor& operator sign##=(const Tensor& other) { return name##_(other); } \
+  Tensor& operator sign##=(const Operand& other) { return name##_(other); } \
   Tensor& operator sign##=(const Scalar& other) { return name##_(other); }
   TENON_ARITHMETIC_OPERATORS(TENON_OPERATOR)
   TENON_OTHER_OPERATORS(TENON_OPERATOR)
@@ -541,33 +347,8 @@ class Tensor {
   TENON_OPERATOR(>>, bitwise_right_shift)
 #undef TENON_OPERATOR
 
-  // --- more views: views.h
-  Tensor as_strided(IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset = nullopt) const;
   Tensor& as_strided_(IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset = nullopt) const;
-  Tensor unfold(int64_t dimension, int64_t size, int64_t step) const;  // windows; their elements as a new last dim
-  Tensor diagonal(int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) const;
-  Tensor view(ScalarType dtype) const;  // the same bits; the last dim shrinks or grows if the item size changes
-  Tensor moveaxis(IntArrayRef source, IntArrayRef destination) const { return movedim(source, destination); }
-  Tensor adjoint() const;
-  Tensor mH() const;
-  Tensor H() const;
-  Tensor conj() const { return *this; }  // no type is complex
-  Tensor resolve_conj() const { return *this; }
-  Tensor resolve_neg() const { return *this; }
   bool is_contiguous(MemoryFormat format) const;
-  Tensor contiguous(MemoryFormat format) const;
-  std::vector<Tensor> tensor_split(int64_t sections, int64_t dim = 0) const;
-  std::vector<Tensor> tensor_split(IntArrayRef indices, int64_t dim = 0) const;
-  std::vector<Tensor> tensor_split(const Tensor& indices_or_sections, int64_t dim = 0) const;
-  std::vector<Tensor> hsplit(int64_t sections) const;
-  std::vector<Tensor> hsplit(IntArrayRef indices) const;
-  std::vector<Tensor> vsplit(int64_t sections) const;
-  std::vector<Tensor> vsplit(IntArrayRef indices) const;
-  std::vector<Tensor> dsplit(int64_t sections) const;
-  std::vector<Tensor> dsplit(IntArrayRef indices) const;
-  std::vector<Tensor> unsafe_chunk(int64_t chunks, int64_t dim = 0) const { return chunk(chunks, dim); }
-  std::vector<Tensor> unsafe_split(int64_t split_size, int64_t dim = 0) const { return split(split_size, dim); }
-  Tensor narrow_copy(int64_t dim, int64_t start, int64_t length) const { return narrow(dim, start, length).clone(); }
   bool is_set_to(const Tensor& other) const;  // the same memory in the same shape
 
   // --- random values in place; the generator is the default one unless given
@@ -578,199 +359,111 @@ class Tensor {
   Tensor& random_(int64_t to, optional<Generator> generator = nullopt) const;
   Tensor& random_(optional<Generator> generator = nullopt) const;  // from 0 to the largest of the dtype
   Tensor& bernoulli_(double p = 0.5, optional<Generator> generator = nullopt) const;
-  Tensor& bernoulli_(const Tensor& p, optional<Generator> generator = nullopt) const;
+  Tensor& bernoulli_(const Operand& p, optional<Generator> generator = nullopt) const;
   Tensor& exponential_(double lambd = 1, optional<Generator> generator = nullopt) const;
   Tensor& log_normal_(double mean = 1, double std = 2, optional<Generator> generator = nullopt) const;
   Tensor& cauchy_(double median = 0, double sigma = 1, optional<Generator> generator = nullopt) const;
   Tensor& geometric_(double p, optional<Generator> generator = nullopt) const;
-  Tensor bernoulli(optional<Generator> generator = nullopt) const;
-  Tensor bernoulli(double p, optional<Generator> generator = nullopt) const;
-  Tensor multinomial(int64_t num_samples, bool replacement = false,
-                     optional<Generator> generator = nullopt) const;
-
-  bool equal(const Tensor& other) const { return tenon::equal(*this, other); }
-  bool allclose(const Tensor& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false) const {
-    return tenon::allclose(*this, other, rtol, atol, equal_nan);
-  }
-
-  Tensor operator-() const { return tenon::neg(*this); }
-  Tensor operator+() const { return tenon::positive(*this); }
-  Tensor operator!() const { return tenon::logical_not(*this); }
-  Tensor operator~() const;
-
-  // --- along one dim, sorting, counting: order.h
-  Tensor cumsum(int64_t dim, optional<ScalarType> dtype = nullopt) const {
-    return tenon::cumsum(*this, dim, dtype);
-  }
-  Tensor cumprod(int64_t dim, optional<ScalarType> dtype = nullopt) const {
-    return tenon::cumprod(*this, dim, dtype);
-  }
-  std::tuple<Tensor, Tensor> cummax(int64_t dim) const;
-  std::tuple<Tensor, Tensor> cummin(int64_t dim) const;
-  Tensor logcumsumexp(int64_t dim) const { return tenon::logcumsumexp(*this, dim); }
-  std::tuple<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;
-  std::tuple<Tensor, Tensor> sort(optional<bool> stable, int64_t dim = -1, bool descending = false) const;
-  Tensor argsort(int64_t dim = -1, bool descending = false) const {
-    return tenon::argsort(*this, dim, descending);
-  }
-  Tensor argsort(bool stable, int64_t dim, bool descending = false) const {
-    return tenon::argsort(*this, stable, dim, descending);
-  }
-  Tensor msort() const { return tenon::msort(*this); }
-  std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true) const;
-  std::tuple<Tensor, Tensor> kthvalue(int64_t k, int64_t dim = -1, bool keepdim = false) const;
-  Tensor median() const { return tenon::median(*this); }
-  std::tuple<Tensor, Tensor> median(int64_t dim, bool keepdim = false) const;
-  Tensor nanmedian() const { return tenon::nanmedian(*this); }
-  std::tuple<Tensor, Tensor> nanmedian(int64_t dim, bool keepdim = false) const;
-  std::tuple<Tensor, Tensor> mode(int64_t dim = -1, bool keepdim = false) const;
-  Tensor quantile(double q, optional<int64_t> dim = nullopt, bool keepdim = false,
-                  std::string_view interpolation = "linear") const {
-    return tenon::quantile(*this, q, dim, keepdim, interpolation);
-  }
-  Tensor quantile(const Tensor& q, optional<int64_t> dim = nullopt, bool keepdim = false,
-                  std::string_view interpolation = "linear") const {
-    return tenon::quantile(*this, q, dim, keepdim, interpolation);
-  }
-  Tensor nanquantile(double q, optional<int64_t> dim = nullopt, bool keepdim = false,
-                     std::string_view interpolation = "linear") const {
-    return tenon::nanquantile(*this, q, dim, keepdim, interpolation);
-  }
-  Tensor bincount(const optional<Tensor>& weights = {}, int64_t minlength = 0) const;
-  Tensor histc(int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0) const {
-    return tenon::histc(*this, bins, min, max);
-  }
-
-  // --- at places that an index names: indexed.h
-  Tensor gather(int64_t dim, const Tensor& index, bool sparse_grad = false) const {
-    return tenon::gather(*this, dim, index, sparse_grad);
-  }
-  Tensor index_select(int64_t dim, const Tensor& index) const {
-    return tenon::index_select(*this, dim, index);
-  }
-  Tensor take(const Tensor& index) const { return tenon::take(*this, index); }
-  Tensor take_along_dim(const Tensor& indices, optional<int64_t> dim = nullopt) const {
-    return tenon::take_along_dim(*this, indices, dim);
-  }
-  Tensor masked_select(const Tensor& mask) const { return tenon::masked_select(*this, mask); }
-  Tensor nonzero() const { return tenon::nonzero(*this); }
-  std::vector<Tensor> nonzero_numpy() const;
-  Tensor argwhere() const { return tenon::argwhere(*this); }
-  Tensor scatter(int64_t dim, const Tensor& index, const Tensor& src) const {
-    return tenon::scatter(*this, dim, index, src);
-  }
-  Tensor scatter(int64_t dim, const Tensor& index, const Scalar& value) const {
-    return tenon::scatter(*this, dim, index, value);
-  }
-  Tensor scatter(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) const {
-    return tenon::scatter(*this, dim, index, src, reduce);
-  }
-  Tensor scatter(int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce) const {
-    return tenon::scatter(*this, dim, index, value, reduce);
-  }
-  Tensor scatter_add(int64_t dim, const Tensor& index, const Tensor& src) const {
-    return tenon::scatter_add(*this, dim, index, src);
-  }
-  Tensor scatter_reduce(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
-                        bool include_self = true) const {
-    return tenon::scatter_reduce(*this, dim, index, src, reduce, include_self);
-  }
-  Tensor index_add(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1) const {
-    return tenon::index_add(*this, dim, index, source, alpha);
-  }
-  Tensor index_copy(int64_t dim, const Tensor& index, const Tensor& source) const {
-    return tenon::index_copy(*this, dim, index, source);
-  }
-  Tensor index_fill(int64_t dim, const Tensor& index, const Scalar& value) const {
-    return tenon::index_fill(*this, dim, index, value);
-  }
-  Tensor index_fill(int64_t dim, const Tensor& index, const Tensor& value) const {
-    return tenon::index_fill(*this, dim, index, value);
-  }
-  Tensor put(const Tensor& index, const Tensor& source, bool accumulate = false) const {
-    return tenon::put(*this, index, source, accumulate);
-  }
-  Tensor masked_scatter(const Tensor& mask, const Tensor& source) const {
-    return tenon::masked_scatter(*this, mask, source);
-  }
-
-  // --- matrices and their parts: algebra.h, views.h
-  Tensor tril(int64_t diagonal = 0) const;
-  Tensor triu(int64_t diagonal = 0) const;
-  Tensor diag(int64_t diagonal = 0) const;
-  Tensor diag_embed(int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1) const;
-  Tensor diagflat(int64_t offset = 0) const;
-  Tensor trace() const;
-  Tensor kron(const Tensor& other) const;
-  Tensor inner(const Tensor& other) const;
-  Tensor vdot(const Tensor& other) const;
-  Tensor ger(const Tensor& vec2) const;
-  Tensor addr(const Tensor& vec1, const Tensor& vec2, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-  Tensor cross(const Tensor& other, optional<int64_t> dim = nullopt) const;
-  Tensor dist(const Tensor& other, const Scalar& p = 2) const;
-  Tensor corrcoef() const;
-  Tensor nanmean(OptionalIntArrayRef dim = nullopt, bool keepdim = false,
-                 optional<ScalarType> dtype = nullopt) const;
-  Tensor rot90(int64_t k = 1, IntArrayRef dims = {0, 1}) const;
-  Tensor repeat_interleave(int64_t repeats, optional<int64_t> dim = nullopt) const;
-  Tensor repeat_interleave(const Tensor& repeats, optional<int64_t> dim = nullopt) const;
-  Tensor sum_to_size(IntArrayRef size) const;
-  Tensor select_scatter(const Tensor& src, int64_t dim, int64_t index) const;
-  Tensor slice_scatter(const Tensor& src, int64_t dim = 0, optional<int64_t> start = nullopt,
-                       optional<int64_t> end = nullopt, int64_t step = 1) const;
-  Tensor diagonal_scatter(const Tensor& src, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) const;
 
   // For Tenon's own sources.
   explicit Tensor(TensorImpl* impl, bool add_reference = true) noexcept : impl_(impl) {
     if (impl_ && add_reference) detail::retain(impl_);
   }
   TensorImpl* unsafe_impl() const { return impl_; }
+  // Says that nobody will ask this handle for its value, which it goes on to have: see Operand.
+  void give_up() const {
+    if (!impl_ || given_up_) return;
+    given_up_ = true;
+    detail::give_up(impl_);
+  }
 
  private:
+  friend class Operand;
+  void take_back() {
+    if (!given_up_) return;
+    given_up_ = false;
+    if (impl_) detail::take_back(impl_);
+  }
+  void swap(Tensor& other) noexcept {
+    std::swap(impl_, other.impl_);
+    std::swap(given_up_, other.given_up_);
+  }
   void* checked_data(ScalarType wanted) const;
   const void* checked_const_data(ScalarType wanted) const;
   void check_accessor(size_t dims, bool narrow = false) const;
   TensorImpl* impl_ = nullptr;
+  mutable bool given_up_ = false;
 };
 
+// A tensor as the argument of an operation. A temporary is given up: nobody can ask for its value after the full
+// expression, so that value need not be stored when something made of it is evaluated, and
+// ((x - y).square() * 0.5).mean().item() is one kernel with one number as its result. std::move(x) gives up x in the
+// same way; x stays valid, and is computed again if it is read after all.
+// Only for parameters: it borrows the tensor's reference.
+class Operand : public Tensor {
+ public:
+  Operand() = default;
+  Operand(const Tensor& tensor) noexcept : Tensor(tensor.impl_, false) {}
+  Operand(Tensor&& tensor) noexcept : Tensor(tensor.impl_, false) { tensor.give_up(); }
+  ~Operand() { impl_ = nullptr; }
+  Operand(const Operand&) = delete;
+  Operand& operator=(const Operand&) = delete;
+};
+inline Tensor& Tensor::operator=(const Tensor& other) && { return copy_(other); }
+inline Tensor& Tensor::operator=(Tensor&& other) && { return copy_(std::move(other)); }
+
+namespace detail {
+// The handles in a braced list die with the full expression: in cat({a * 2, b}) nobody else has a * 2.
+template <>
+inline const Tensor* elements(const std::initializer_list<Tensor>& list) {
+  for (const Tensor& tensor : list) tensor.give_up();
+  return list.begin();
+}
+}  // namespace detail
+
 #define TENON_OPERATOR(sign, name)                                                            \
-  inline Tensor operator sign(const Tensor& a, const Tensor& b) { return tenon::name(a, b); } \
-  inline Tensor operator sign(const Tensor& a, const Scalar& b) { return tenon::name(a, b); }
+  inline Tensor operator sign(const Operand& a, const Operand& b) { return tenon::name(a, b); } \
+  inline Tensor operator sign(const Operand& a, const Scalar& b) { return tenon::name(a, b); }
 TENON_ARITHMETIC_OPERATORS(TENON_OPERATOR)
 TENON_OTHER_OPERATORS(TENON_OPERATOR)
 #undef TENON_OPERATOR
 #undef TENON_ARITHMETIC_OPERATORS
 #undef TENON_OTHER_OPERATORS
 #define TENON_OPERATOR(sign, name, mirrored)                                                  \
-  inline Tensor operator sign(const Tensor& a, const Tensor& b) { return tenon::name(a, b); } \
-  inline Tensor operator sign(const Tensor& a, const Scalar& b) { return tenon::name(a, b); } \
-  inline Tensor operator sign(const Scalar& a, const Tensor& b) { return tenon::mirrored(b, a); }
+  inline Tensor operator sign(const Operand& a, const Operand& b) { return tenon::name(a, b); } \
+  inline Tensor operator sign(const Operand& a, const Scalar& b) { return tenon::name(a, b); } \
+  inline Tensor operator sign(const Scalar& a, const Operand& b) { return tenon::mirrored(b, a); }
 TENON_COMPARISON_OPERATORS(TENON_OPERATOR)
 #undef TENON_OPERATOR
 #undef TENON_COMPARISON_OPERATORS
-inline Tensor operator+(const Scalar& a, const Tensor& b) { return tenon::add(b, a); }
-inline Tensor operator-(const Scalar& a, const Tensor& b) { return tenon::rsub(b, a); }
-inline Tensor operator*(const Scalar& a, const Tensor& b) { return tenon::mul(b, a); }
-Tensor operator/(const Scalar& a, const Tensor& b);
-Tensor operator%(const Scalar& a, const Tensor& b);
-inline Tensor operator&(const Scalar& a, const Tensor& b) { return tenon::bitwise_and(b, a); }
-inline Tensor operator|(const Scalar& a, const Tensor& b) { return tenon::bitwise_or(b, a); }
-inline Tensor operator^(const Scalar& a, const Tensor& b) { return tenon::bitwise_xor(b, a); }
+inline Tensor operator+(const Scalar& a, const Operand& b) { return tenon::add(b, a); }
+inline Tensor operator-(const Scalar& a, const Operand& b) { return tenon::rsub(b, a); }
+inline Tensor operator*(const Scalar& a, const Operand& b) { return tenon::mul(b, a); }
+Tensor operator/(const Scalar& a, const Operand& b);
+Tensor operator%(const Scalar& a, const Operand& b);
+inline Tensor operator&(const Scalar& a, const Operand& b) { return tenon::bitwise_and(b, a); }
+inline Tensor operator|(const Scalar& a, const Operand& b) { return tenon::bitwise_or(b, a); }
+inline Tensor operator^(const Scalar& a, const Operand& b) { return tenon::bitwise_xor(b, a); }
 
 // Over the last dims, whose shape is `normalized_shape`.
-Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const optional<Tensor>& weight = nullopt,
+Tensor layer_norm(const Operand& input, IntArrayRef normalized_shape, const optional<Tensor>& weight = nullopt,
                   const optional<Tensor>& bias = nullopt, double eps = 1e-5);
-Tensor linear(const Tensor& input, const Tensor& weight,
+Tensor linear(const Operand& input, const Operand& weight,
               const optional<Tensor>& bias = nullopt);  // x @ w.t() + b
 
+Tensor diff(const Operand& self, int64_t n = 1, int64_t dim = -1, const optional<Tensor>& prepend = nullopt,
+            const optional<Tensor>& append = nullopt);
+Tensor cov(const Operand& self, int64_t correction = 1, const optional<Tensor>& fweights = nullopt,
+           const optional<Tensor>& aweights = nullopt);
+
 // How often each of 0, 1, ... occurs in a 1-d tensor of non-negative integers, which is evaluated at the call.
-Tensor bincount(const Tensor& self, const optional<Tensor>& weights = nullopt, int64_t minlength = 0);
+Tensor bincount(const Operand& self, const optional<Tensor>& weights = nullopt, int64_t minlength = 0);
 
 // --- places in a sorted sequence: the first that keeps the order (right: the last)
-Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& self, bool out_int32 = false,
+Tensor searchsorted(const Operand& sorted_sequence, const Operand& self, bool out_int32 = false,
                     bool right = false, optional<std::string_view> side = nullopt,
                     const optional<Tensor>& sorter = nullopt);
-Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& self, bool out_int32 = false,
+Tensor searchsorted(const Operand& sorted_sequence, const Scalar& self, bool out_int32 = false,
                     bool right = false, optional<std::string_view> side = nullopt,
                     const optional<Tensor>& sorter = nullopt);
 

@@ -103,13 +103,13 @@ void add_windows(Table& t) {
   t["avg_pool1d"] = avg_pool_entry<1>(F::avg_pool1d);
   t["avg_pool2d"] = avg_pool_entry<2>(F::avg_pool2d);
   t["avg_pool3d"] = avg_pool_entry<3>(F::avg_pool3d);
-  const auto adaptive = [](Tensor (*pool)(const Tensor&, IntArrayRef)) -> Function {
+  const auto adaptive = [](Tensor (*pool)(const tenon::Operand&, IntArrayRef)) -> Function {
     return [=](const Call& c) -> Value { return pool(c.tensor(0), c.ints(1, "output_size")); };
   };
   t["adaptive_avg_pool1d"] = adaptive(tenon::adaptive_avg_pool1d);
   t["adaptive_avg_pool2d"] = adaptive(tenon::adaptive_avg_pool2d);
   t["adaptive_avg_pool3d"] = adaptive(tenon::adaptive_avg_pool3d);
-  const auto adaptive_max = [](std::tuple<Tensor, Tensor> (*pool)(const Tensor&, IntArrayRef)) -> Function {
+  const auto adaptive_max = [](std::tuple<Tensor, Tensor> (*pool)(const tenon::Operand&, IntArrayRef)) -> Function {
     return [=](const Call& c) -> Value {
       const auto both = pool(c.tensor(0), c.ints(1, "output_size"));
       if (c.flag(2, "return_indices", false)) return pair_of(both);

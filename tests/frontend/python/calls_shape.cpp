@@ -70,7 +70,7 @@ void add_shape(Table& t) {
   t[".ndim"] = [](const Call& c) -> Value { return c.tensor(0).dim(); };
   t["dim"] = [](const Call& c) -> Value { return c.tensor(0).dim(); };
   using tenon::IntArrayRef;
-  auto with_ints = [&](const char* name, const char* argument, Tensor (*f)(const Tensor&, IntArrayRef)) {
+  auto with_ints = [&](const char* name, const char* argument, Tensor (*f)(const tenon::Operand&, IntArrayRef)) {
     t[name] = [=](const Call& c) -> Value { return f(c.tensor(0), c.rest_as_ints(1, argument)); };
   };
   with_ints("reshape", "shape", tenon::reshape);

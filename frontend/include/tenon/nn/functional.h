@@ -24,7 +24,7 @@ TENON_FUNCTION(hardtanh, Hardtanh)
 #undef TENON_FUNCTION
 #define TENON_FUNCTION(name, Name)         \
   using Name##FuncOptions = Name##Options; \
-  Tensor name(const Tensor& input, const Name##FuncOptions& options = {});
+  Tensor name(const Operand& input, const Name##FuncOptions& options = {});
 TENON_FUNCTION(glu, GLU)
 TENON_FUNCTION(gelu, GELU)
 TENON_FUNCTION(hardshrink, Hardshrink)
@@ -33,14 +33,14 @@ TENON_FUNCTION(softplus, Softplus)
 #undef TENON_FUNCTION
 using ThresholdFuncOptions = ThresholdOptions;
 Tensor threshold(Tensor input, const ThresholdFuncOptions& options);
-Tensor logsigmoid(const Tensor& input);
-Tensor silu(const Tensor& input);
-Tensor mish(const Tensor& input);
-Tensor hardsigmoid(const Tensor& input);
-Tensor hardswish(const Tensor& input);
-Tensor softsign(const Tensor& input);
-Tensor tanhshrink(const Tensor& input);
-Tensor prelu(const Tensor& input, const Tensor& weight);
+Tensor logsigmoid(const Operand& input);
+Tensor silu(const Operand& input);
+Tensor mish(const Operand& input);
+Tensor hardsigmoid(const Operand& input);
+Tensor hardswish(const Operand& input);
+Tensor softsign(const Operand& input);
+Tensor tanhshrink(const Operand& input);
+Tensor prelu(const Operand& input, const Operand& weight);
 
 struct SoftmaxFuncOptions {
   SoftmaxFuncOptions(int64_t dim) : dim_(dim) {}
@@ -49,13 +49,13 @@ struct SoftmaxFuncOptions {
 };
 using SoftminFuncOptions = SoftmaxFuncOptions;
 using LogSoftmaxFuncOptions = SoftmaxFuncOptions;
-Tensor softmax(const Tensor& input, const SoftmaxFuncOptions& options);
-Tensor softmin(const Tensor& input, const SoftminFuncOptions& options);
-Tensor log_softmax(const Tensor& input, const LogSoftmaxFuncOptions& options);
+Tensor softmax(const Operand& input, const SoftmaxFuncOptions& options);
+Tensor softmin(const Operand& input, const SoftminFuncOptions& options);
+Tensor log_softmax(const Operand& input, const LogSoftmaxFuncOptions& options);
 
 // --- linear maps
-Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {});
-Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias = {});
+Tensor linear(const Operand& input, const Operand& weight, const Operand& bias = {});
+Tensor bilinear(const Operand& input1, const Operand& input2, const Operand& weight, const Operand& bias = {});
 
 // --- convolution
 template <size_t D>
@@ -78,8 +78,8 @@ struct ConvTransposeFuncOptions {
 #define TENON_FUNCTION(D)                                                                                  \
   using Conv##D##dFuncOptions = ConvFuncOptions<D>;                                                        \
   using ConvTranspose##D##dFuncOptions = ConvTransposeFuncOptions<D>;                                      \
-  Tensor conv##D##d(const Tensor& input, const Tensor& weight, const Conv##D##dFuncOptions& options = {}); \
-  Tensor conv_transpose##D##d(const Tensor& input, const Tensor& weight,                                   \
+  Tensor conv##D##d(const Operand& input, const Operand& weight, const Conv##D##dFuncOptions& options = {}); \
+  Tensor conv_transpose##D##d(const Operand& input, const Operand& weight,                                   \
                               const ConvTranspose##D##dFuncOptions& options = {});
 TENON_FUNCTION(1)
 TENON_FUNCTION(2)
@@ -97,15 +97,15 @@ TENON_FUNCTION(3)
     MaxUnpool##D##dFuncOptions(const MaxUnpool##D##dOptions& options) : MaxUnpool##D##dOptions(options) {} \
     TENON_ARG(optional<std::vector<int64_t>>, output_size) = nullopt;                                      \
   };                                                                                                       \
-  Tensor avg_pool##D##d(const Tensor& input, const AvgPool##D##dFuncOptions& options);                     \
-  Tensor max_pool##D##d(const Tensor& input, const MaxPool##D##dFuncOptions& options);                     \
-  std::tuple<Tensor, Tensor> max_pool##D##d_with_indices(const Tensor& input,                              \
+  Tensor avg_pool##D##d(const Operand& input, const AvgPool##D##dFuncOptions& options);                     \
+  Tensor max_pool##D##d(const Operand& input, const MaxPool##D##dFuncOptions& options);                     \
+  std::tuple<Tensor, Tensor> max_pool##D##d_with_indices(const Operand& input,                              \
                                                          const MaxPool##D##dFuncOptions& options);         \
-  Tensor adaptive_avg_pool##D##d(const Tensor& input, const AdaptiveAvgPool##D##dFuncOptions& options);    \
-  Tensor adaptive_max_pool##D##d(const Tensor& input, const AdaptiveMaxPool##D##dFuncOptions& options);    \
+  Tensor adaptive_avg_pool##D##d(const Operand& input, const AdaptiveAvgPool##D##dFuncOptions& options);    \
+  Tensor adaptive_max_pool##D##d(const Operand& input, const AdaptiveMaxPool##D##dFuncOptions& options);    \
   std::tuple<Tensor, Tensor> adaptive_max_pool##D##d_with_indices(                                         \
-      const Tensor& input, const AdaptiveMaxPool##D##dFuncOptions& options);                               \
-  Tensor max_unpool##D##d(const Tensor& input, const Tensor& indices,                                      \
+      const Operand& input, const AdaptiveMaxPool##D##dFuncOptions& options);                               \
+  Tensor max_unpool##D##d(const Operand& input, const Operand& indices,                                      \
                           const MaxUnpool##D##dFuncOptions& options);
 TENON_FUNCTION(1)
 TENON_FUNCTION(2)
@@ -113,18 +113,18 @@ TENON_FUNCTION(3)
 #undef TENON_FUNCTION
 using LPPool1dFuncOptions = LPPool1dOptions;
 using LPPool2dFuncOptions = LPPool2dOptions;
-Tensor lp_pool1d(const Tensor& input, const LPPool1dFuncOptions& options);
-Tensor lp_pool2d(const Tensor& input, const LPPool2dFuncOptions& options);
+Tensor lp_pool1d(const Operand& input, const LPPool1dFuncOptions& options);
+Tensor lp_pool2d(const Operand& input, const LPPool2dFuncOptions& options);
 
 // --- windows, padding, resizing
 using FoldFuncOptions = FoldOptions;
 using UnfoldFuncOptions = UnfoldOptions;
 using PixelShuffleFuncOptions = PixelShuffleOptions;
 using PixelUnshuffleFuncOptions = PixelUnshuffleOptions;
-Tensor fold(const Tensor& input, const FoldFuncOptions& options);
-Tensor unfold(const Tensor& input, const UnfoldFuncOptions& options);
-Tensor pixel_shuffle(const Tensor& input, const PixelShuffleFuncOptions& options);
-Tensor pixel_unshuffle(const Tensor& input, const PixelUnshuffleFuncOptions& options);
+Tensor fold(const Operand& input, const FoldFuncOptions& options);
+Tensor unfold(const Operand& input, const UnfoldFuncOptions& options);
+Tensor pixel_shuffle(const Operand& input, const PixelShuffleFuncOptions& options);
+Tensor pixel_unshuffle(const Operand& input, const PixelUnshuffleFuncOptions& options);
 
 struct PadFuncOptions {
   PadFuncOptions(std::vector<int64_t> pad) : pad_(std::move(pad)) {}
@@ -132,7 +132,7 @@ struct PadFuncOptions {
   TENON_ARG(PadMode, mode) = kConstant;
   TENON_ARG(double, value) = 0;
 };
-Tensor pad(const Tensor& input, const PadFuncOptions& options);
+Tensor pad(const Operand& input, const PadFuncOptions& options);
 
 struct InterpolateFuncOptions {
   TENON_ARG(optional<std::vector<int64_t>>, size) = nullopt;
@@ -142,7 +142,7 @@ struct InterpolateFuncOptions {
   TENON_ARG(optional<bool>, recompute_scale_factor) = nullopt;
   TENON_ARG(bool, antialias) = false;
 };
-Tensor interpolate(const Tensor& input, const InterpolateFuncOptions& options);
+Tensor interpolate(const Operand& input, const InterpolateFuncOptions& options);
 
 // --- normalisation
 struct BatchNormFuncOptions {
@@ -182,13 +182,13 @@ struct NormalizeFuncOptions {
   TENON_ARG(double, eps) = 1e-12;
 };
 using LocalResponseNormFuncOptions = LocalResponseNormOptions;
-Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var,
+Tensor batch_norm(const Operand& input, const Operand& running_mean, const Operand& running_var,
                   const BatchNormFuncOptions& options = {});
-Tensor instance_norm(const Tensor& input, const InstanceNormFuncOptions& options = {});
-Tensor layer_norm(const Tensor& input, const LayerNormFuncOptions& options);
-Tensor group_norm(const Tensor& input, const GroupNormFuncOptions& options);
-Tensor local_response_norm(const Tensor& input, const LocalResponseNormFuncOptions& options);
-Tensor normalize(const Tensor& input, const NormalizeFuncOptions& options = {});
+Tensor instance_norm(const Operand& input, const InstanceNormFuncOptions& options = {});
+Tensor layer_norm(const Operand& input, const LayerNormFuncOptions& options);
+Tensor group_norm(const Operand& input, const GroupNormFuncOptions& options);
+Tensor local_response_norm(const Operand& input, const LocalResponseNormFuncOptions& options);
+Tensor normalize(const Operand& input, const NormalizeFuncOptions& options = {});
 
 // --- dropout
 struct DropoutFuncOptions {
@@ -218,20 +218,20 @@ struct EmbeddingFuncOptions {
   TENON_ARG(bool, scale_grad_by_freq) = false;
   TENON_ARG(bool, sparse) = false;
 };
-Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncOptions& options = {});
-Tensor one_hot(const Tensor& tensor, int64_t num_classes = -1);
+Tensor embedding(const Operand& input, const Operand& weight, const EmbeddingFuncOptions& options = {});
+Tensor one_hot(const Operand& tensor, int64_t num_classes = -1);
 
 // --- distances
 using CosineSimilarityFuncOptions = CosineSimilarityOptions;
 using PairwiseDistanceFuncOptions = PairwiseDistanceOptions;
-Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, const CosineSimilarityFuncOptions& options = {});
-Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, const PairwiseDistanceFuncOptions& options = {});
-Tensor pdist(const Tensor& input, double p = 2.0);
+Tensor cosine_similarity(const Operand& x1, const Operand& x2, const CosineSimilarityFuncOptions& options = {});
+Tensor pairwise_distance(const Operand& x1, const Operand& x2, const PairwiseDistanceFuncOptions& options = {});
+Tensor pdist(const Operand& input, double p = 2.0);
 
 // --- losses
 #define TENON_LOSS(name, Name, Options) \
   using Name##FuncOptions = Options;    \
-  Tensor name(const Tensor& input, const Tensor& target, const Name##FuncOptions& options = {});
+  Tensor name(const Operand& input, const Operand& target, const Name##FuncOptions& options = {});
 TENON_LOSS(l1_loss, L1Loss, L1LossOptions)
 TENON_LOSS(mse_loss, MSELoss, MSELossOptions)
 TENON_LOSS(smooth_l1_loss, SmoothL1Loss, SmoothL1LossOptions)
@@ -247,16 +247,16 @@ TENON_LOSS(poisson_nll_loss, PoissonNLLLoss, PoissonNLLLossOptions)
 TENON_LOSS(nll_loss, NLLLoss, NLLLossOptions)
 TENON_LOSS(cross_entropy, CrossEntropy, CrossEntropyLossOptions)
 #undef TENON_LOSS
-Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, const SmoothL1LossFuncOptions& options,
+Tensor smooth_l1_loss(const Operand& input, const Operand& target, const SmoothL1LossFuncOptions& options,
                       double beta);
 using CosineEmbeddingLossFuncOptions = CosineEmbeddingLossOptions;
 using MarginRankingLossFuncOptions = MarginRankingLossOptions;
 using TripletMarginLossFuncOptions = TripletMarginLossOptions;
-Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
+Tensor cosine_embedding_loss(const Operand& input1, const Operand& input2, const Operand& target,
                              const CosineEmbeddingLossFuncOptions& options = {});
-Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
+Tensor margin_ranking_loss(const Operand& input1, const Operand& input2, const Operand& target,
                            const MarginRankingLossFuncOptions& options = {});
-Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+Tensor triplet_margin_loss(const Operand& anchor, const Operand& positive, const Operand& negative,
                            const TripletMarginLossFuncOptions& options = {});
 
 }  // namespace tenon::nn::functional

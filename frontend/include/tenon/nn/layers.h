@@ -21,7 +21,7 @@ class LinearImpl : public Module {  // [*, in] -> [*, out]
       : LinearImpl(LinearOptions(in_features, out_features)) {}
   explicit LinearImpl(const LinearOptions& options);
   void reset_parameters();
-  Tensor forward(const Tensor& input) const;
+  Tensor forward(const Operand& input) const;
   void pretty_print(std::ostream& out) const override;
   LinearOptions options;
   Tensor weight, bias;
@@ -41,7 +41,7 @@ class BilinearImpl : public Module {
   BilinearImpl(int64_t in1, int64_t in2, int64_t out) : BilinearImpl(BilinearOptions(in1, in2, out)) {}
   explicit BilinearImpl(const BilinearOptions& options);
   void reset_parameters();
-  Tensor forward(const Tensor& input1, const Tensor& input2) const;
+  Tensor forward(const Operand& input1, const Operand& input2) const;
   void pretty_print(std::ostream& out) const override;
   BilinearOptions options;
   Tensor weight, bias;
@@ -50,7 +50,7 @@ TENON_MODULE(Bilinear);
 
 class IdentityImpl : public Module {
  public:
-  Tensor forward(const Tensor& input) const { return input; }
+  Tensor forward(const Operand& input) const { return input; }
   void pretty_print(std::ostream& out) const override;
 };
 TENON_MODULE(Identity);
@@ -62,7 +62,7 @@ struct FlattenOptions {
 class FlattenImpl : public Module {
  public:
   explicit FlattenImpl(const FlattenOptions& options = {}) : options(options) {}
-  Tensor forward(const Tensor& input) const { return input.flatten(options.start_dim(), options.end_dim()); }
+  Tensor forward(const Operand& input) const { return input.flatten(options.start_dim(), options.end_dim()); }
   void pretty_print(std::ostream& out) const override;
   FlattenOptions options;
 };
@@ -77,7 +77,7 @@ class UnflattenImpl : public Module {
  public:
   UnflattenImpl(int64_t dim, std::vector<int64_t> sizes) : options(dim, std::move(sizes)) {}
   explicit UnflattenImpl(const UnflattenOptions& options) : options(options) {}
-  Tensor forward(const Tensor& input) const { return input.unflatten(options.dim(), options.sizes()); }
+  Tensor forward(const Operand& input) const { return input.unflatten(options.dim(), options.sizes()); }
   void pretty_print(std::ostream& out) const override;
   UnflattenOptions options;
 };
@@ -117,7 +117,7 @@ class ConvNdImpl : public Module {  // [N, in, *] -> [N, out, *], the N optional
  public:
   explicit ConvNdImpl(const ConvOptions<D>& options);
   void reset_parameters();
-  Tensor forward(const Tensor& input) const;
+  Tensor forward(const Operand& input) const;
   void pretty_print(std::ostream& out) const override;
   ConvOptions<D> options;
   Tensor weight, bias;
@@ -127,7 +127,7 @@ class ConvTransposeNdImpl : public Module {
  public:
   explicit ConvTransposeNdImpl(const ConvTransposeOptions<D>& options);
   void reset_parameters();
-  Tensor forward(const Tensor& input) const;
+  Tensor forward(const Operand& input) const;
   void pretty_print(std::ostream& out) const override;
   ConvTransposeOptions<D> options;
   Tensor weight, bias;
@@ -162,7 +162,7 @@ TENON_LAYER(3)
    public:                                                                  \
     explicit Name##Impl(const Name##Options& options) : options(options) {} \
     Name##Impl(Size size) : options(size) {}                                \
-    Tensor forward(const Tensor& input) const;                              \
+    Tensor forward(const Operand& input) const;                              \
     void pretty_print(std::ostream& out) const override;                    \
     Name##Options options;                                                  \
   };                                                                        \
@@ -186,7 +186,7 @@ TENON_LAYER(AdaptiveMaxPool3d, ExpandingArrayWithOptionalElem<3>)
   class Name##Impl : public Module {                                             \
    public:                                                                       \
     explicit Name##Impl(const Name##Options& options = {}) : options(options) {} \
-    Tensor forward(const Tensor& input) const;                                   \
+    Tensor forward(const Operand& input) const;                                   \
     void pretty_print(std::ostream& out) const override;                         \
     Name##Options options;                                                       \
   };                                                                             \
@@ -207,7 +207,7 @@ TENON_LAYER(Softplus)
 #define TENON_LAYER(Name)                                \
   class Name##Impl : public Module {                     \
    public:                                               \
-    Tensor forward(const Tensor& input) const;           \
+    Tensor forward(const Operand& input) const;           \
     void pretty_print(std::ostream& out) const override; \
   };                                                     \
   TENON_MODULE(Name);
@@ -231,7 +231,7 @@ struct DimOptions {
    public:                                                                  \
     Name##Impl(int64_t dim) : options(dim) {}                               \
     explicit Name##Impl(const Name##Options& options) : options(options) {} \
-    Tensor forward(const Tensor& input) const;                              \
+    Tensor forward(const Operand& input) const;                              \
     void pretty_print(std::ostream& out) const override;                    \
     Name##Options options;                                                  \
   };                                                                        \
@@ -247,7 +247,7 @@ struct PReLUOptions {
 class PReLUImpl : public Module {
  public:
   explicit PReLUImpl(const PReLUOptions& options = {});
-  Tensor forward(const Tensor& input) const;
+  Tensor forward(const Operand& input) const;
   void pretty_print(std::ostream& out) const override;
   PReLUOptions options;
   Tensor weight;
@@ -263,7 +263,7 @@ using AlphaDropoutOptions = DropoutOptions;
    public:                                                                                           \
     explicit Name##Impl(double p) : Name##Impl(DropoutOptions(p)) {}                                 \
     explicit Name##Impl(const DropoutOptions& options = {}); /* ValueError if p is no probability */ \
-    Tensor forward(const Tensor& input) const;                                                       \
+    Tensor forward(const Operand& input) const;                                                       \
     void pretty_print(std::ostream& out) const override;                                             \
     DropoutOptions options;                                                                          \
   };                                                                                                 \
@@ -288,7 +288,7 @@ class BatchNormBase : public Module {
   explicit BatchNormBase(const BatchNormOptions& options);
   void reset_parameters();
   void reset_running_stats();
-  Tensor forward(const Tensor& input);
+  Tensor forward(const Operand& input);
   void pretty_print(std::ostream& out) const override;
   BatchNormOptions options;
   Tensor weight, bias, running_mean, running_var, num_batches_tracked;
@@ -323,7 +323,7 @@ class LayerNormImpl : public Module {
   LayerNormImpl(std::vector<int64_t> normalized_shape)
       : LayerNormImpl(LayerNormOptions(std::move(normalized_shape))) {}
   explicit LayerNormImpl(const LayerNormOptions& options);
-  Tensor forward(const Tensor& input) const;
+  Tensor forward(const Operand& input) const;
   void pretty_print(std::ostream& out) const override;
   LayerNormOptions options;
   Tensor weight, bias;
@@ -342,7 +342,7 @@ class GroupNormImpl : public Module {
  public:
   GroupNormImpl(int64_t groups, int64_t channels) : GroupNormImpl(GroupNormOptions(groups, channels)) {}
   explicit GroupNormImpl(const GroupNormOptions& options);
-  Tensor forward(const Tensor& input) const;
+  Tensor forward(const Operand& input) const;
   void pretty_print(std::ostream& out) const override;
   GroupNormOptions options;
   Tensor weight, bias;
@@ -361,7 +361,7 @@ class EmbeddingImpl : public Module {
  public:
   EmbeddingImpl(int64_t count, int64_t dim) : EmbeddingImpl(EmbeddingOptions(count, dim)) {}
   explicit EmbeddingImpl(const EmbeddingOptions& options);
-  Tensor forward(const Tensor& indices) const;
+  Tensor forward(const Operand& indices) const;
   void pretty_print(std::ostream& out) const override;
   EmbeddingOptions options;
   Tensor weight;
@@ -411,7 +411,7 @@ class RNNImpl : public RecurrentBase {
  public:
   RNNImpl(int64_t input_size, int64_t hidden_size) : RNNImpl(RNNOptions(input_size, hidden_size)) {}
   explicit RNNImpl(const RNNOptions& options) : RecurrentBase(options, 1), options(options) {}
-  std::tuple<Tensor, Tensor> forward(const Tensor& input, Tensor hx = {}) const;
+  std::tuple<Tensor, Tensor> forward(const Operand& input, Tensor hx = {}) const;
   RNNOptions options;
 
  protected:
@@ -422,7 +422,7 @@ class LSTMImpl : public RecurrentBase {
  public:
   LSTMImpl(int64_t input_size, int64_t hidden_size) : LSTMImpl(LSTMOptions(input_size, hidden_size)) {}
   explicit LSTMImpl(const LSTMOptions& options) : RecurrentBase(options, 4), options(options) {}
-  std::tuple<Tensor, std::tuple<Tensor, Tensor>> forward(const Tensor& input,
+  std::tuple<Tensor, std::tuple<Tensor, Tensor>> forward(const Operand& input,
                                                          optional<std::tuple<Tensor, Tensor>> hx = {}) const;
   LSTMOptions options;
 
@@ -434,7 +434,7 @@ class GRUImpl : public RecurrentBase {
  public:
   GRUImpl(int64_t input_size, int64_t hidden_size) : GRUImpl(GRUOptions(input_size, hidden_size)) {}
   explicit GRUImpl(const GRUOptions& options) : RecurrentBase(options, 3), options(options) {}
-  std::tuple<Tensor, Tensor> forward(const Tensor& input, Tensor hx = {}) const;
+  std::tuple<Tensor, Tensor> forward(const Operand& input, Tensor hx = {}) const;
   GRUOptions options;
 
  protected:
@@ -457,9 +457,9 @@ class MultiheadAttentionImpl : public Module {
       : MultiheadAttentionImpl(MultiheadAttentionOptions(embed_dim, num_heads)) {}
   explicit MultiheadAttentionImpl(const MultiheadAttentionOptions& options);
   // The output [L, N, E], and the attention [N, L, S], averaged over the heads unless told otherwise.
-  std::tuple<Tensor, Tensor> forward(const Tensor& query, const Tensor& key, const Tensor& value,
-                                     const Tensor& key_padding_mask = {}, bool need_weights = true,
-                                     const Tensor& attn_mask = {}, bool average_attn_weights = true) const;
+  std::tuple<Tensor, Tensor> forward(const Operand& query, const Operand& key, const Operand& value,
+                                     const Operand& key_padding_mask = {}, bool need_weights = true,
+                                     const Operand& attn_mask = {}, bool average_attn_weights = true) const;
   MultiheadAttentionOptions options;
   Tensor in_proj_weight, in_proj_bias;
   Linear out_proj{nullptr};
@@ -471,7 +471,7 @@ TENON_MODULE(MultiheadAttention);
   class Name##Impl : public Module {                                             \
    public:                                                                       \
     explicit Name##Impl(const Name##Options& options = {}) : options(options) {} \
-    Tensor forward(const Tensor& input, const Tensor& target) const;             \
+    Tensor forward(const Operand& input, const Operand& target) const;             \
     void pretty_print(std::ostream& out) const override;                         \
     Name##Options options;                                                       \
   };                                                                             \

@@ -230,7 +230,7 @@ class AnyModule {
       : module_(module), forward_([m = module.get()](const Tensor& x) -> Tensor { return m->forward(x); }) {}
   template <typename M>
   AnyModule(const ModuleHolder<M>& holder) : AnyModule(holder.ptr()) {}
-  Tensor forward(const Tensor& x) const { return forward_(x); }
+  Tensor forward(const Operand& x) const { return forward_(x); }
   const std::shared_ptr<Module>& ptr() const { return module_; }
 
  private:
@@ -251,7 +251,7 @@ class SequentialImpl : public Module {
   void push_back(M&& module) { push_back(std::make_shared<std::remove_cvref_t<M>>(std::forward<M>(module))); }
   void push_back(AnyModule module);
   void push_back(std::string name, AnyModule module);
-  Tensor forward(const Tensor& input) const;
+  Tensor forward(const Operand& input) const;
   size_t size() const { return modules_.size(); }
   bool is_empty() const { return modules_.empty(); }
   std::shared_ptr<Module> ptr(size_t index) const;  // IndexError past the end
