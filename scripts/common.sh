@@ -45,6 +45,7 @@ TEST_NEEDS=(
   "pkg-config           command -v pkg-config"
   "binutils             command -v nm"
   "tcc                  command -v tcc"
+  "mkdocs               command -v mkdocs"
 )
 
 missing_packages() {  # the packages among "package probe..." lines whose probe fails
