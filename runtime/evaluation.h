@@ -35,6 +35,6 @@ EvaluationMutex& evaluation_mutex();
 uint64_t key_salt(const Options& options);
 
 // Prints the stages that TENON_DUMP asks for. Called for each new plan, under the lock.
-void dump_new_plan(const class GraphKey& key, const Options& options);
+void dump_new_plan(const struct GraphKey& key, const Options& options);
 
 }  // namespace tenon::runtime
