@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "ir/fold.h"
+#include "ir/fork.h"
 #include "ir/graph_infer.h"
 #include "ir/graph_map.h"
 
@@ -199,6 +200,9 @@ struct NodeTable {
     for (Node* operand : operands) adopt(operand);  // and drops it
   }
 };
+
+[[maybe_unused]] const bool held_over_fork = hold_over_fork(
+    ForkOrder::Nodes, fork_lock<[]() -> std::recursive_mutex& { return NodeTable::get().mutex; }>());
 
 void NodeRef::destroy(Node* node) { NodeTable::destroy(node); }
 

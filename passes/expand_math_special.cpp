@@ -10,7 +10,6 @@ namespace tenon::passes::math {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // erf(x) - x for |x| <= 1; error 2^-56 of erf.
 Expr erf_tail_double(Expr x) {

@@ -5,6 +5,7 @@
 #include <list>
 #include <unordered_map>
 
+#include "ir/fork.h"
 #include "runtime/allocator.h"
 #include "runtime/analysis.h"
 #include "runtime/evaluation.h"
@@ -63,7 +64,7 @@ class PlanCache {
 
 // Everything that the evaluation lock guards.
 struct Evaluator {
-  std::mutex mutex;
+  EvaluationMutex mutex;
   PlanCache plans;
   GraphKey key;
   Options options;
@@ -108,7 +109,12 @@ struct Evaluator {
 
 }  // namespace
 
-std::mutex& evaluation_mutex() { return Evaluator::get().mutex; }
+EvaluationMutex& evaluation_mutex() { return Evaluator::get().mutex; }
+
+[[maybe_unused]] const bool held_over_fork =
+    ir::hold_over_fork(ir::ForkOrder::Evaluation, {[] { evaluation_mutex().lock_for_fork(); },
+                                                   [] { evaluation_mutex().unlock_after_fork(); },
+                                                   [] { std::construct_at(&evaluation_mutex()); }});
 
 uint64_t key_salt(const Options& o) {
   return uint64_t{o.fusion} | uint64_t{o.simplify} << 1 | uint64_t{o.donation} << 2 |

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <mutex>
 
+#include "ir/fork.h"
+
 namespace tenon::runtime {
 namespace {
 
@@ -24,6 +26,8 @@ Ring& ring() {
   static auto* r = new Ring;
   return *r;
 }
+[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(
+    ir::ForkOrder::History, ir::fork_lock<[]() -> std::mutex& { return ring().mutex; }>());
 
 std::atomic<int64_t> counts[6];
 

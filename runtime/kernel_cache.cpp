@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "codegen/llvm/jit.h"
+#include "ir/fork.h"
 #include "runtime/code_version.h"
 #include "runtime/history.h"
 #include "runtime/profiler.h"
@@ -68,6 +69,9 @@ KernelCache& KernelCache::global() {
   static auto* cache = new KernelCache;  // never destroyed: code may run in static destructors
   return *cache;
 }
+std::mutex& KernelCache::global_mutex() { return global().mutex_; }
+[[maybe_unused]] const bool held_over_fork =
+    ir::hold_over_fork(ir::ForkOrder::Kernels, ir::fork_lock<KernelCache::global_mutex>());
 
 std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> trees,
                                           const Options& options) {

@@ -35,6 +35,7 @@ struct FoundKernel {
 class KernelCache {
  public:
   static KernelCache& global();
+  static std::mutex& global_mutex();
 
   // One for each tree, in order. Those that are nowhere compile at the same time on the pool. Throws
   // std::runtime_error that names the kernel if one cannot be compiled; the others stay cached.

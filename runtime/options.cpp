@@ -11,6 +11,7 @@
 #include <optional>
 #include <string_view>
 
+#include "ir/fork.h"
 #include "runtime/allocator.h"
 
 namespace tenon::runtime {
@@ -131,9 +132,14 @@ struct State {
 };
 
 State& state() {
-  static State* s = new State;  // never destroyed: destructors of user objects may still evaluate at exit
+  static State* s = [] {
+    ir::watch_forks();  // whoever uses the library reads its options first
+    return new State;   // never destroyed: destructors of user objects may still evaluate at exit
+  }();
   return *s;
 }
+[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(
+    ir::ForkOrder::Options, ir::fork_lock<[]() -> std::mutex& { return state().mutex; }>());
 
 }  // namespace
 

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <vector>
 
+#include "codegen/exit.h"
+#include "ir/fork.h"
 #include "runtime/options.h"
 
 namespace tenon::runtime {
@@ -66,12 +68,15 @@ Profiler& Profiler::global() {
     auto* p = new Profiler;  // never destroyed: spans may end in static destructors
     if (!options().profile.empty()) {
       p->start();
-      std::atexit(write_at_exit);
+      codegen::at_exit(write_at_exit);
     }
     return p;
   }();
   return *profiler;
 }
+
+std::mutex& Profiler::mutex() { return global().state_->mutex; }
+[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(ir::ForkOrder::Profile, ir::fork_lock<Profiler::mutex>());
 
 void Profiler::start() {
   std::lock_guard lock(state_->mutex);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 namespace tenon::runtime {
@@ -14,6 +15,7 @@ class Profiler {
  public:
   using Clock = std::chrono::steady_clock;
   static Profiler& global();
+  static std::mutex& mutex();  // of the global one
 
   bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
   void start();  // forgets what was recorded before

@@ -26,20 +26,27 @@ constexpr int64_t kChunksPerThread = 8;
 
 // This thread's scratch for Local buffers; it only grows.
 void* local_scratch(size_t bytes) {
+  // Without a destructor, since destructors of the thread's other objects may evaluate after it.
   struct Scratch {
-    void* data = nullptr;
-    size_t bytes = 0;
-    ~Scratch() { std::free(data); }
+    void* data;
+    size_t bytes;
   };
-  thread_local Scratch scratch;
+  constinit thread_local Scratch scratch{};
+  struct Owner {
+    ~Owner() {
+      std::free(scratch.data);
+      scratch = {};
+    }
+  };
+  thread_local Owner owner;
   if (scratch.bytes < bytes) {
+    static_cast<void>(&owner);
     constexpr size_t align = codegen::kLocalAlign;
     size_t rounded = (bytes + align - 1) / align * align;
     void* fresh = std::aligned_alloc(align, rounded);
     if (!fresh) throw std::bad_alloc();
     std::free(scratch.data);
-    scratch.data = fresh;
-    scratch.bytes = rounded;
+    scratch = {fresh, rounded};
   }
   return scratch.data;
 }

@@ -44,6 +44,7 @@ int wanted_threads() {
 }
 
 std::atomic<ThreadPool*> the_pool{nullptr};
+std::atomic<ThreadPool*> forgotten_pool{nullptr};  // the parent's, in a forked child: it keeps its memory
 
 }  // namespace
 
@@ -57,9 +58,10 @@ int ThreadPool::usable_cpus() {
 ThreadPool& ThreadPool::global() {
   ThreadPool* pool = the_pool.load(std::memory_order_acquire);
   if (pool) return *pool;
-  // Threads do not survive fork: the child forgets the parent's pool (its memory leaks, once) and makes its
-  // own.
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); });
+  // Threads do not survive fork: the child forgets the parent's pool and makes its own.
+  static const int registered = pthread_atfork(nullptr, nullptr, [] {
+    if (ThreadPool* pool = the_pool.exchange(nullptr)) forgotten_pool = pool;
+  });
   static_cast<void>(registered);
   auto* fresh = new ThreadPool(wanted_threads());  // never destroyed: kernels may run in static destructors
   if (the_pool.compare_exchange_strong(pool, fresh)) return *fresh;

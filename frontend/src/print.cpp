@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "impl.h"
+#include "ir/fork.h"
 #include "python_format.h"
 #include "text.h"
 
@@ -24,6 +25,8 @@ struct Settings {
 
 std::mutex settings_mutex;
 Settings current_settings;
+[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(
+    ir::ForkOrder::Printing, ir::fork_lock<[]() -> std::mutex& { return settings_mutex; }>());
 
 Settings settings() {
   std::lock_guard guard(settings_mutex);

@@ -253,6 +253,18 @@ std::tuple<Tensor, Tensor> var_mean(const Operand& x, DimList dim, bool unbiased
 std::tuple<Tensor, Tensor> std_mean(const Operand& x, DimList dim, bool unbiased, bool keepdim) {
   return std_mean(x, OptionalIntArrayRef(dim), unbiased, keepdim);
 }
+Tensor var(const Operand& x, int64_t dim) { return var(x, OptionalIntArrayRef(dim)); }
+Tensor var(const Operand& x, int dim) { return var(x, int64_t{dim}); }
+Tensor std(const Operand& x, int64_t dim) { return std(x, OptionalIntArrayRef(dim)); }
+Tensor std(const Operand& x, int dim) { return std(x, int64_t{dim}); }
+std::tuple<Tensor, Tensor> var_mean(const Operand& x, int64_t dim) {
+  return var_mean(x, OptionalIntArrayRef(dim));
+}
+std::tuple<Tensor, Tensor> var_mean(const Operand& x, int dim) { return var_mean(x, int64_t{dim}); }
+std::tuple<Tensor, Tensor> std_mean(const Operand& x, int64_t dim) {
+  return std_mean(x, OptionalIntArrayRef(dim));
+}
+std::tuple<Tensor, Tensor> std_mean(const Operand& x, int dim) { return std_mean(x, int64_t{dim}); }
 
 // --- extremes
 

@@ -88,8 +88,8 @@ Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Delet
 template <typename F>
 Deleter* make_deleter(F f) {
   struct Runner final : Deleter {
-    explicit Runner(F f) : f(std::move(f)) {}
-    void run(void* data) override { f(data); }
+    explicit Runner(F function) : f(std::move(function)) {}
+    void run(void* memory) override { f(memory); }
     F f;
   };
   return new Runner(std::move(f));

@@ -19,14 +19,14 @@ namespace tenon::data {
 template <typename Data = Tensor, typename Target = Tensor>
 struct Example {
   Example() = default;
-  Example(Data data, Target target) : data(std::move(data)), target(std::move(target)) {}
+  Example(Data data_, Target target_) : data(std::move(data_)), target(std::move(target_)) {}
   Data data;
   Target target;
 };
 template <typename Data>
 struct Example<Data, void> {
   Example() = default;
-  Example(Data data) : data(std::move(data)) {}
+  Example(Data data_) : data(std::move(data_)) {}
   operator Data&() { return data; }
   operator const Data&() const { return data; }
   Data data;
@@ -126,7 +126,7 @@ struct Stack<TensorExample> {
 // f applied to the data of each sample: Tensor f(Tensor).
 template <typename F, typename Target = Tensor>
 struct TensorLambda {
-  explicit TensorLambda(F f) : f(std::move(f)) {}
+  explicit TensorLambda(F function) : f(std::move(function)) {}
   std::vector<Example<Tensor, Target>> apply_batch(std::vector<Example<Tensor, Target>> samples) {
     for (auto& sample : samples) sample.data = f(std::move(sample.data));
     return samples;
@@ -137,8 +137,8 @@ struct TensorLambda {
 // (data - mean) / stddev, by channel: the first dim of the data.
 template <typename Target = Tensor>
 struct Normalize {
-  Normalize(const std::vector<double>& mean, const std::vector<double>& stddev)
-      : mean(column(mean)), stddev(column(stddev)) {}
+  Normalize(const std::vector<double>& mean_, const std::vector<double>& stddev_)
+      : mean(column(mean_)), stddev(column(stddev_)) {}
   std::vector<Example<Tensor, Target>> apply_batch(std::vector<Example<Tensor, Target>> samples) const {
     for (auto& sample : samples) sample.data = sample.data.sub(mean).div(stddev);
     return samples;

@@ -2,6 +2,8 @@
 // trace.
 #pragma once
 
+#include "tenon/cxx20.h"
+
 #include <stdexcept>
 
 namespace tenon {

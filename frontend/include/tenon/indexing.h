@@ -5,15 +5,13 @@
 
 namespace tenon::indexing {
 
-inline constexpr std::nullopt_t None = std::nullopt;
 struct EllipsisIndexType {};
-inline constexpr EllipsisIndexType Ellipsis{};
 
 // start:stop:step; what is None takes Python's default. The step must be positive.
 struct Slice {
   optional<int64_t> start, stop;
   int64_t step;
-  Slice(optional<int64_t> start = None, optional<int64_t> stop = None, optional<int64_t> step = None);
+  Slice(optional<int64_t> start = nullopt, optional<int64_t> stop = nullopt, optional<int64_t> step = nullopt);
 };
 
 // One entry of an index list.
@@ -43,5 +41,9 @@ class TensorIndex {
   indexing::Slice slice_;
   tenon::Tensor tensor_;
 };
+
+// After the kinds of the same names, which they would make shadows (-Wshadow).
+inline constexpr std::nullopt_t None = std::nullopt;
+inline constexpr EllipsisIndexType Ellipsis{};
 
 }  // namespace tenon::indexing

@@ -152,8 +152,10 @@ T Scalar::to() const {
   else if constexpr (std::is_integral_v<T>) {
     return static_cast<T>(
         checked(std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), scalar_type_of<T>()));
-  } else
+  } else if constexpr (std::is_floating_point_v<T>)
     return static_cast<T>(toDouble());
+  else
+    return T(toFloat());  // the 16-bit floats
 }
 
 enum class DeviceType : int8_t { CPU, CUDA };
