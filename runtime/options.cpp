@@ -157,6 +157,7 @@ Options parse_options(const std::function<const char*(const char*)>& get,
   r.stages("TENON_DUMP", o.dump);
   r.text("TENON_DUMP_DIR", o.dump_dir);
   r.text("TENON_PROFILE", o.profile);
+  r.boolean("TENON_TRACE", o.trace);
   r.number("TENON_MEMORY_LIMIT_MB", o.memory_limit_mb, 0, int64_t{1} << 40);
   return o;
 }

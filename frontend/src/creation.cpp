@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "devices.h"
 #include "expr.h"
 #include "promote.h"
 #include "text.h"
@@ -14,7 +15,7 @@ namespace {
 
 // Options as a creation function accepts them.
 void check_options(const TensorOptions& options, ScalarType type) {
-  check(!options.device().is_cuda(), "Torch not compiled with CUDA enabled");
+  if (options.device().is_cuda()) no_cuda();
   check(!options.requires_grad() || isFloatingType(type),
         "Only Tensors of floating point and complex dtype can require gradients");
 }

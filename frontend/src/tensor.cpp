@@ -1,6 +1,7 @@
 // Methods of Tensor that are not functions: what it is, its values, its conversions.
 #include "tenon/tensor.h"
 
+#include "devices.h"
 #include "expr.h"
 #include "grad.h"
 #include "text.h"
@@ -109,7 +110,7 @@ Tensor detail::to(const Operand& self, ScalarType dtype, bool, bool copy) {
 }
 Tensor detail::to(const Operand& self, Device device, bool, bool copy) {
   impl(self);
-  check(!device.is_cuda(), "Torch not compiled with CUDA enabled");
+  if (device.is_cuda()) no_cuda();
   return copy ? tenon::clone(self) : Tensor(self);
 }
 Tensor detail::to(const Operand& self, Device device, ScalarType dtype, bool non_blocking, bool copy) {
