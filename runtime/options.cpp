@@ -155,6 +155,7 @@ Options parse_options(const std::function<const char*(const char*)>& get,
   r.vector_bits("TENON_VECTOR_BITS", o.vector_bits);
   r.backend("TENON_BACKEND", o.backend);
   r.stages("TENON_DUMP", o.dump);
+  r.text("TENON_DUMP_KERNEL", o.dump_kernel);
   r.text("TENON_DUMP_DIR", o.dump_dir);
   r.text("TENON_PROFILE", o.profile);
   r.boolean("TENON_TRACE", o.trace);

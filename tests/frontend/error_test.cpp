@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "runtime/options.h"
 #include "values.h"
 
 // doctest compares an exception's text through this: PyTorch's line, which is what most tests are about.
@@ -61,4 +62,48 @@ TEST_CASE("an error's second line names the operation, shapes and dtypes") {
   }
   CHECK(what_of([] { throw Error("mine"); }) == "mine");  // no operation is being called
 }
+
+TEST_CASE("an error's parts: the message alone, and without the stack") {
+  try {
+    zeros({2}) + zeros({3});
+    FAIL("no error");
+  } catch (const Error& e) {
+    CHECK(e.msg() == "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0");
+    CHECK(std::string(e.what()) == e.msg() + "\n  in add(float32[2], float32[3])");
+    const Error copy = e;
+    CHECK(copy.msg() == e.msg());
+    CHECK(std::string(copy.what_without_backtrace()) == e.what());
+  }
+}
+
+TEST_CASE("TENON_TRACE: an error carries the call stack") {
+  const runtime::Options saved = runtime::options();
+  runtime::Options traced = saved;
+  traced.trace = true;
+  runtime::set_options(traced);
+  std::string what, without;
+  try {
+    zeros({2}).add(zeros({3}));
+  } catch (const IndexError&) {
+    FAIL("another kind of error");
+  } catch (const Error& e) {
+    what = e.what();
+    without = e.what_without_backtrace();
+  }
+  runtime::set_options(saved);
+  CAPTURE(what);
+  CHECK(what.find(without + "\n  #0 ") == 0);
+  CHECK(without.find('#') == std::string::npos);
+  CHECK(what.find("tenon::add(") != std::string::npos);
+  CHECK(what.find("broadcast") != std::string::npos);
+}
+
+TEST_CASE("devices that are not there: what was looked for, and what there is") {
+  CHECK(what_of([] { zeros({1}).cuda(); }).find("CUDA is not available: this build of Tenon has no CUDA backend") == 0);
+  CHECK(what_of([] { zeros({1}, kCUDA); }).find("CUDA is not available") == 0);
+  CHECK(what_of([] { cuda::get_device_name(0); }).find("CUDA is not available") == 0);
+  CHECK(what_of([] { Device("gpu"); }) == "Expected one of cpu, cuda device type at start of device string: gpu");
+  CHECK(what_of([] { zeros({1}).cuda(); }).find("Torch") == std::string::npos);
+}
+
 }  // namespace tenon
