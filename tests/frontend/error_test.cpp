@@ -35,32 +35,34 @@ struct Case {
 TEST_CASE("an error's second line names the operation, shapes and dtypes") {
   static const Tensor a = zeros({2, 3}), b = zeros({4, 5}, kDouble), none;
   const Case cases[] = {
-      {"mul", [] { a* b; },
-       "The size of tensor a (3) must match the size of tensor b (5) at non-singleton dimension 1\n"
-       "  in mul(float32[2, 3], float64[4, 5])"},
-      {"mm", [] { a.mm(zeros({4, 5})); },
-       "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)\n  in mm(float32[2, 3], float32[4, 5])"},
-      {"cat", [] { cat({a, zeros({4})}); },
-       "Tensors must have same number of dimensions: got 2 and 1\n  in cat([float32[2, 3], float32[4]])"},
-      {"number", [] { tensor({1, 2}).remainder(0).item(); }, "ZeroDivisionError\n  in remainder(int64[2], 0)"},
-      {"kthvalue", [] { a.topk(7); }, "selected index k out of range\n  in topk(float32[2, 3])"},
-      {"embedding", [] { nn::functional::embedding(tensor({5}), a); },
-       "index out of range in self\n  in embedding(float32[2, 3], int64[1])"},
-      {"in place", [] { Tensor x = a; x.add_(b); },
-       "The size of tensor a (3) must match the size of tensor b (5) at non-singleton dimension 1\n"
-       "  in add(float32[2, 3], float64[4, 5])"},
-      {"item", [] { a.item(); }, "a Tensor with 6 elements cannot be converted to Scalar\n  in item(float32[2, 3])"},
-      {"argmax", [] { a.argmax(5); },
-       "Dimension out of range (expected to be in range of [-2, 1], but got 5)\n  in argmax(float32[2, 3])"},
-      {"undefined", [] { none.exp(); }, "an undefined Tensor was used (default-constructed?)\n  in exp(undefined Tensor)"},
-      {"undefined other", [] { a + none; },
-       "an undefined Tensor was used (default-constructed?)\n  in add(float32[2, 3], undefined Tensor)"},
+      {"operator", [] { a* b; }, "mul(float32[2, 3], float64[4, 5])"},
+      {"mm", [] { a.mm(zeros({4, 5})); }, "mm(float32[2, 3], float32[4, 5])"},
+      {"linear", [] { nn::functional::linear(a, a.t(), a); }, "linear(float32[2, 3], float32[3, 2], float32[2, 3])"},
+      {"cat", [] { cat({a, zeros({4})}); }, "cat([float32[2, 3], float32[4]])"},
+      {"a bare message", [] { tensor({1, 2}).div(0, "floor").item(); }, "div(int64[2], 0)"},
+      {"topk", [] { a.topk(7); }, "topk(float32[2, 3])"},
+      {"embedding", [] { nn::functional::embedding(tensor({5}), a); }, "embedding(float32[2, 3], int64[1])"},
+      {"in place", [] { Tensor x = a; x.lerp_(b, 0.5); }, "lerp_(float32[2, 3], float64[4, 5], 0.5)"},
+      {"item", [] { a.item(); }, "item(float32[2, 3])"},
+      {"no gradient of its own", [] { a.argmax(5); }, "argmax(float32[2, 3])"},
+      {"composed of others", [] { tenon::cov(zeros({2, 3, 4})); }, "cov(float32[2, 3, 4], nullopt, nullopt)"},
+      {"a view", [] { a.view({7}); }, "view(float32[2, 3])"},
+      {"undefined", [] { none.exp(); }, "exp(undefined Tensor)"},
+      {"undefined operand", [] { a* none; }, "mul(float32[2, 3], undefined Tensor)"},
   };
   for (const Case& c : cases) {
     CAPTURE(std::string(c.name));
-    CHECK(what_of(c.run) == c.want);
+    const std::string what = what_of(c.run);
+    CHECK(what.substr(what.rfind('\n') + 1) == std::string("  in ") + c.want);
   }
+  CHECK(what_of([] { none.exp(); }).find("an undefined Tensor was used (default-constructed?)\n") == 0);
+  CHECK(what_of([] { eval(none); }) == "an undefined Tensor was used (default-constructed?)");
   CHECK(what_of([] { throw Error("mine"); }) == "mine");  // no operation is being called
+}
+
+TEST_CASE("an error in an operation leaves no operation behind") {
+  for (int i = 0; i < 3; ++i) CHECK(what_of([] { zeros({2}).view({3}); }).find("  in view(float32[2])") != std::string::npos);
+  CHECK(what_of([] { throw Error("mine"); }) == "mine");
 }
 
 TEST_CASE("an error's parts: the message alone, and without the stack") {
@@ -69,7 +71,7 @@ TEST_CASE("an error's parts: the message alone, and without the stack") {
     FAIL("no error");
   } catch (const Error& e) {
     CHECK(e.msg() == "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0");
-    CHECK(std::string(e.what()) == e.msg() + "\n  in add(float32[2], float32[3])");
+    CHECK(std::string(e.what()).find(e.msg() + "\n  in add(float32[2], float32[3]") == 0);
     const Error copy = e;
     CHECK(copy.msg() == e.msg());
     CHECK(std::string(copy.what_without_backtrace()) == e.what());
