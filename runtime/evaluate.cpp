@@ -10,6 +10,7 @@
 #include "runtime/analysis.h"
 #include "runtime/evaluation.h"
 #include "runtime/hash.h"
+#include "runtime/past_plans.h"
 #include "runtime/plan.h"
 #include "runtime/profiler.h"
 #include "runtime/thread_pool.h"
@@ -67,6 +68,8 @@ struct Evaluator {
   EvaluationMutex mutex;
   PlanCache plans;
   GraphKey key;
+  PastPlans past;
+  int next_plan = 0;
   Options options;
   uint64_t options_generation = 0;
 
@@ -102,8 +105,11 @@ struct Evaluator {
 
   std::unique_ptr<Plan> build() {
     count(Count::PlansBuilt);
-    if (options.dump != 0) dump_new_plan(key, options);
-    return build_plan(key, options);
+    const int number = next_plan++;
+    if (options.dump != 0) dump_new_plan(number, key, options);
+    std::unique_ptr<Plan> plan = build_plan(number, key, options);
+    past.add(number, key, plan->outputs);
+    return plan;
   }
 };
 
@@ -115,6 +121,7 @@ EvaluationMutex& evaluation_mutex() { return Evaluator::get().mutex; }
     ir::hold_over_fork(ir::ForkOrder::Evaluation, {[] { evaluation_mutex().lock_for_fork(); },
                                                    [] { evaluation_mutex().unlock_after_fork(); },
                                                    [] { std::construct_at(&evaluation_mutex()); }});
+const PastPlans& past_plans() { return Evaluator::get().past; }
 
 uint64_t key_salt(const Options& o) {
   return uint64_t{o.fusion} | uint64_t{o.simplify} << 1 | uint64_t{o.donation} << 2 |

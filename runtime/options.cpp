@@ -161,8 +161,10 @@ Options parse_options(const std::function<const char*(const char*)>& get,
   r.vector_bits("TENON_VECTOR_BITS", o.vector_bits);
   r.backend("TENON_BACKEND", o.backend);
   r.stages("TENON_DUMP", o.dump);
+  r.text("TENON_DUMP_KERNEL", o.dump_kernel);
   r.text("TENON_DUMP_DIR", o.dump_dir);
   r.text("TENON_PROFILE", o.profile);
+  r.boolean("TENON_TRACE", o.trace);
   r.number("TENON_MEMORY_LIMIT_MB", o.memory_limit_mb, 0, int64_t{1} << 40);
   return o;
 }

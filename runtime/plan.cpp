@@ -29,7 +29,8 @@ bool interprets(const Options& options) {
 
 class Builder {
  public:
-  Builder(const GraphKey& key, const Options& options) : key_(key), options_(options) {
+  Builder(int number, const GraphKey& key, const Options& options) : key_(key), options_(options) {
+    plan_->number = number;
     for (size_t i = 0; i < key.nodes.size(); ++i) number_.emplace(key.nodes[i], static_cast<int32_t>(i));
   }
 
@@ -112,6 +113,7 @@ class Builder {
   void add_step(const FusedKernel& fused) {
     Step step;
     auto facts = std::make_shared<KernelRecord>(kernel_facts(fused));
+    facts->plan = plan_->number;
     for (const Node* node : fused.scalars) {
       auto it = analysis_.constants.find(node);
       step.scalars.push_back(it == analysis_.constants.end() ? ScalarSource{-1, node->bits()}
@@ -262,9 +264,9 @@ class Builder {
 
 }  // namespace
 
-std::unique_ptr<Plan> build_plan(const GraphKey& key, const Options& options) {
+std::unique_ptr<Plan> build_plan(int number, const GraphKey& key, const Options& options) {
   ProfileSpan span("plan", "build plan");
-  return Builder(key, options).run();
+  return Builder(number, key, options).run();
 }
 
 }  // namespace tenon::runtime

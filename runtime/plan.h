@@ -58,6 +58,7 @@ struct PlanOutput {
 };
 
 struct Plan {
+  int number = 0;  // in the order in which plans are built; those of TENON_DUMP's files
   std::vector<uint64_t> key;
   std::vector<passes::Place> places;  // of inputs the index is the node number
   std::vector<Step> steps;
@@ -68,7 +69,7 @@ struct Plan {
 
 // Runs the passes and finds or compiles the kernels. Throws std::runtime_error, naming the kernel where there
 // is one.
-std::unique_ptr<Plan> build_plan(const GraphKey& key, const Options& options);
+std::unique_ptr<Plan> build_plan(int number, const GraphKey& key, const Options& options);
 
 // Adopted buffers that were inputs. Their deleters are outside code: drop these when no lock is held.
 using Leftovers = std::vector<std::shared_ptr<ir::Payload>>;

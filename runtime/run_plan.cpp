@@ -80,7 +80,10 @@ class Run {
       bind_places();
       for (Step& step : plan.steps) launch(step);
       leftovers = adopted_inputs();
-      for (size_t k = 0; k < nodes_.size(); ++k) nodes_[k]->materialise(std::move(buffers_[k]));
+      for (size_t k = 0; k < nodes_.size(); ++k) {
+        if (plan.outputs[k].alias < 0) buffers_[k]->plan = plan.number;
+        nodes_[k]->materialise(std::move(buffers_[k]));
+      }
     } catch (...) {
       clear();
       throw;
@@ -214,7 +217,7 @@ class Run {
     double us = std::chrono::duration<double, std::micro>(end - begin).count();
     record_launch(step.facts, us, std::exchange(step.cache, CacheState::Memory),
                   std::exchange(step.compile_ms, 0.0), copied);
-    if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end);
+    if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end, step.facts, copied);
   }
 
   void run_phase(const Step& step, size_t index) {
@@ -230,9 +233,13 @@ class Run {
     double chunk_ns = kChunkShare * inline_ns_;
     auto worth = static_cast<int64_t>(std::min(chunk_ns / std::max(phase.ns, 1e-3), 1e9)) + 1;
     int64_t grain = std::max(worth, phase.count / (kChunksPerThread * pool.threads()));
-    pool.parallel_for(phase.count, grain, [&](int64_t begin, int64_t end, int) {
+    const bool profiled = Profiler::global().enabled();
+    pool.parallel_for(phase.count, grain, [&](int64_t begin, int64_t end, int worker) {
+      const auto started = profiled ? Profiler::Clock::now() : Profiler::Clock::time_point{};
       function(arguments_.data(), step.sizes.data(), scalars_.data(), begin, end,
                local_scratch(step.local_bytes));
+      if (profiled && worker > 0)  // the caller's chunks are inside its launch
+        Profiler::global().add("worker", step.facts->name, started, Profiler::Clock::now());
     });
   }
 

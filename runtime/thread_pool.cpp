@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/options.h"
+#include "runtime/profiler.h"
 
 namespace tenon::runtime {
 namespace {
@@ -172,6 +173,7 @@ uint32_t ThreadPool::wait_for_news(uint32_t seen) {
 }
 
 void ThreadPool::worker_main(int worker) {
+  name_this_thread("tenon worker " + std::to_string(worker));
   // Begins with an epoch that is already over, so that a job opened before this thread ran is not missed.
   uint32_t seen = epoch_.load(std::memory_order_acquire) - 1;
   while (!stopping_.load(std::memory_order_acquire)) {

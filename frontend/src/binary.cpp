@@ -257,11 +257,13 @@ Tensor log_add(const Tensor& a, const Tensor& b, Grow grow, Tail tail) {
 
 // The names are those of the forms with a tensor and with a number.
 #define TENON_BOTH(name, tensor_grad, number_grad, call) \
-  Tensor name(const Operand& a, const Operand& b) {        \
+  Tensor name(const Operand& a, const Operand& b) {      \
+    const CallScope place(#name, a, b);                  \
     GradScope scope(tensor_grad, a, b);                  \
     return call;                                         \
   }                                                      \
-  Tensor name(const Operand& a, const Scalar& b) {        \
+  Tensor name(const Operand& a, const Scalar& b) {       \
+    const CallScope place(#name, a, b);                  \
     GradScope scope(number_grad, a);                     \
     return call;                                         \
   }
@@ -413,6 +415,7 @@ Tensor pow(const Scalar& base, const Operand& exponent) {
   return promoted_op(Op::Pow, base, exponent);
 }
 Tensor float_power(const Operand& x, const Operand& exponent) {
+  const CallScope call("float_power", x, exponent);
   return pow(x.to(kDouble), exponent.to(kDouble));
 }
 Tensor float_power(const Operand& x, const Scalar& exponent) { return pow(x.to(kDouble), exponent); }
@@ -605,6 +608,7 @@ Tensor addcdiv(const Operand& x, const Operand& tensor1, const Operand& tensor2,
 // --- closeness
 
 Tensor isclose(const Operand& a, const Operand& b, double rtol, double atol, bool equal_nan) {
+  const CallScope call("isclose", a, b);
   check(a.scalar_type() == b.scalar_type(), a.scalar_type(), " did not match ", b.scalar_type());
   check(rtol >= 0, "rtol must be greater than or equal to zero, but got ", rtol);
   check(atol >= 0, "atol must be greater than or equal to zero, but got ", atol);
@@ -618,9 +622,11 @@ Tensor isclose(const Operand& a, const Operand& b, double rtol, double atol, boo
   return record(close.node, a, b);
 }
 bool allclose(const Operand& a, const Operand& b, double rtol, double atol, bool equal_nan) {
+  const CallScope call("allclose", a, b);
   return all(isclose(a, b, rtol, atol, equal_nan)).item<bool>();
 }
 bool equal(const Operand& a, const Operand& b) {
+  const CallScope call("equal", a, b);
   check_same_device(a, b);
   check(a.scalar_type() == b.scalar_type(), "Expected object of data type ", a.scalar_type(),
         " but got data type ", b.scalar_type(), " for argument 'other' in call to equal");

@@ -170,15 +170,18 @@ std::tuple<Tensor, Tensor, Tensor> _unique2(const Operand& self, bool, bool retu
 }
 std::tuple<Tensor, Tensor, Tensor> unique_consecutive(const Operand& self, bool return_inverse,
                                                       bool return_counts, optional<int64_t> dim) {
+  const CallScope call("unique_consecutive", self);
   return dim ? unique_rows(self, *dim, false, return_inverse, return_counts)
              : unique_elements(self, false, return_inverse, return_counts);
 }
 std::tuple<Tensor, Tensor, Tensor> unique_dim(const Operand& self, int64_t dim, bool, bool return_inverse,
                                               bool return_counts) {
+  const CallScope call("unique_dim", self);
   return unique_rows(self, dim, true, return_inverse, return_counts);
 }
 
 Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t minlength) {
+  const CallScope call("bincount", self, weights);
   check(self.dim() == 1 && isIntegralType(self.scalar_type(), false),
         "bincount only supports 1-d non-negative integral inputs.");
   check(minlength >= 0, "minlength should be >= 0");
@@ -225,17 +228,21 @@ Tensor histc(const Operand& self, int64_t bins, const Scalar& min, const Scalar&
 
 Tensor searchsorted(const Operand& sorted_sequence, const Operand& self, bool out_int32, bool right,
                     optional<std::string_view> side, const optional<Tensor>& sorter) {
+  const CallScope call("searchsorted", sorted_sequence, self, sorter);
   return place_in(sorted_sequence, self, out_int32, right, side, sorter);
 }
 Tensor searchsorted(const Operand& sorted_sequence, const Scalar& self, bool out_int32, bool right,
                     optional<std::string_view> side, const optional<Tensor>& sorter) {
+  const CallScope call("searchsorted", sorted_sequence, self, sorter);
   return place_in(sorted_sequence, as_value(self, sorted_sequence), out_int32, right, side, sorter);
 }
 Tensor bucketize(const Operand& self, const Operand& boundaries, bool out_int32, bool right) {
+  const CallScope call("bucketize", self, boundaries);
   check(boundaries.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
   return place_in(boundaries, self, out_int32, right, nullopt, nullopt);
 }
 Tensor bucketize(const Scalar& self, const Operand& boundaries, bool out_int32, bool right) {
+  const CallScope call("bucketize", self, boundaries);
   return bucketize(as_value(self, boundaries), boundaries, out_int32, right);
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "call.h"
+#include "devices.h"
 #include "expr.h"
 #include "promote.h"
 #include "text.h"
@@ -14,7 +16,7 @@ namespace {
 
 // Options as a creation function accepts them.
 void check_options(const TensorOptions& options, ScalarType type) {
-  check(!options.device().is_cuda(), "Torch not compiled with CUDA enabled");
+  if (options.device().is_cuda()) no_cuda();
   check(!options.requires_grad() || isFloatingType(type),
         "Only Tensors of floating point and complex dtype can require gradients");
 }
@@ -143,6 +145,7 @@ Tensor tensor(const TensorData& data, const TensorOptions& options) {
 // --- constants
 
 Tensor scalar_tensor(const Scalar& value, const TensorOptions& options) {
+  const CallScope call("scalar_tensor", value);
   return filled({}, value, options.dtype(), options);
 }
 Tensor zeros(IntArrayRef size, const TensorOptions& options) {
@@ -153,6 +156,7 @@ Tensor ones(IntArrayRef size, const TensorOptions& options) {
 }
 Tensor empty(IntArrayRef size, const TensorOptions& options) { return zeros(size, options); }
 Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options) {
+  const CallScope call("full", value);
   const ScalarType natural = value.isFloatingPoint() ? get_default_dtype() : value.type();
   return filled(size, value, options.has_dtype() ? options.dtype().toScalarType() : natural, options);
 }
@@ -160,6 +164,7 @@ Tensor zeros_like(const Tensor& self, const TensorOptions& options) { return ful
 Tensor ones_like(const Tensor& self, const TensorOptions& options) { return full_like(self, 1, options); }
 Tensor empty_like(const Tensor& self, const TensorOptions& options) { return zeros_like(self, options); }
 Tensor full_like(const Tensor& self, const Scalar& value, const TensorOptions& options) {
+  const CallScope call("full_like", self, value);
   const ScalarType type = like_type(self, options);
   check_options(options, type);
   return finish(record(ir::make_const(element(value, type), span_of(self.sizes())), self), options);
@@ -182,9 +187,11 @@ Tensor eye(int64_t n, int64_t m, const TensorOptions& options) {
 
 Tensor arange(const Scalar& end, const TensorOptions& options) { return arange(0, end, 1, options); }
 Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options) {
+  const CallScope call("arange", start, end);
   return arange(start, end, 1, options);
 }
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
+  const CallScope call("arange", start, end, step);
   const bool integers = start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true);
   const ScalarType type = options.has_dtype() ? options.dtype().toScalarType()
                           : integers          ? kLong
@@ -205,6 +212,7 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
 }
 
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
+  const CallScope call("linspace", start, end);
   check(steps >= 0, "number of steps must be non-negative");
   const ScalarType type = options.dtype();
   check_options(options, type);

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <map>
 
+#include "call.h"
 #include "impl.h"
 #include "tenon/algebra.h"
 #include "text.h"
@@ -222,6 +223,7 @@ Tensor sum_of_products(Tensor left, Tensor right, const std::vector<int64_t>& su
 }  // namespace
 
 Tensor einsum(std::string_view text, TensorList tensors, OptionalIntArrayRef) {
+  const CallScope call("einsum", tensors);
   check(!tensors.empty(), "einsum(): must provide at least one operand");
   const Equation equation = parse(text);
   check(equation.operands.size() >= tensors.size(),
@@ -257,6 +259,7 @@ Tensor einsum(std::string_view text, TensorList tensors, OptionalIntArrayRef) {
 }
 
 Tensor tensordot(const Operand& a, const Operand& b, IntArrayRef dims_a, IntArrayRef dims_b) {
+  const CallScope call("tensordot", a, b);
   check(dims_a.size() == dims_b.size(), "both dimension lists should have same length");
   Dims da, db;
   for (size_t i = 0; i < dims_a.size(); ++i) {

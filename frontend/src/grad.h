@@ -14,11 +14,13 @@
 //   }
 //
 // A function composed of others needs no scope; with one, the inner scopes are silent and the whole has one
-// GradFn. A scope costs a look at each operand when none requires grad.
+// GradFn. A scope costs a look at each operand when none requires grad. It is a CallScope as well, so it stands
+// before the checks of the arguments.
 #pragma once
 
 #include <vector>
 
+#include "call.h"
 #include "impl.h"
 #include "tenon/autograd.h"
 
@@ -78,7 +80,7 @@ inline bool requires_grad(const Tensor& x) {
 class GradScope {
  public:
   template <typename... Operands>
-  explicit GradScope(const char* name, const Operands&... operands) {
+  explicit GradScope(const char* name, const Operands&... operands) : call_(name, operands...) {
     if (!(tracked(operands) || ...) || current_ || !GradMode::is_enabled()) return;
     begin(name);
     (add(operands), ...);
@@ -114,6 +116,7 @@ class GradScope {
   void begin(const char* name);
   void end();
 
+  CallScope call_;
   static constinit thread_local GradScope* current_;
   std::shared_ptr<GradFn> fn_;   // null: this scope does nothing
   std::vector<Tensor> results_;  // those that outlive the scope are its outputs

@@ -309,7 +309,7 @@ NodeRef TensorImpl::node() const {
 }
 
 TensorImpl& impl(const Tensor& tensor) {
-  if (!tensor.defined()) throw Error("tensor does not have a device");
+  if (!tensor.defined()) throw Error("an undefined Tensor was used (default-constructed?)");
   return *tensor.unsafe_impl();
 }
 

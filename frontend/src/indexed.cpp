@@ -218,6 +218,7 @@ Tensor take(const Operand& self, const Operand& index) {
 }
 
 Tensor take_along_dim(const Operand& self, const Operand& indices, optional<int64_t> dim) {
+  const CallScope call("take_along_dim", self, indices);
   check(indices.scalar_type() == kLong, "torch.take_along_dim(): dtype of indices should be Long but got ",
         indices.scalar_type());
   if (!dim) return gather(self.reshape({-1}), 0, indices.reshape({-1}));
@@ -247,6 +248,7 @@ Tensor masked_select(const Operand& self, const Operand& mask) {
 }
 
 std::vector<Tensor> nonzero_numpy(const Operand& self) {
+  const CallScope call("nonzero_numpy", self);
   const Tensor x = self.dim() == 0 ? self.reshape({1}) : Tensor(self);
   const NodeRef places = true_positions(as_mask(x));
   std::vector<Tensor> result;
@@ -255,6 +257,7 @@ std::vector<Tensor> nonzero_numpy(const Operand& self) {
 }
 
 Tensor nonzero(const Operand& self) {
+  const CallScope call("nonzero", self);
   if (self.dim() == 0) return empty({self.numel() > 0 && self.is_nonzero() ? 1 : 0, 0}, TensorOptions(kLong));
   return stack(nonzero_numpy(self), 1);
 }

@@ -442,17 +442,21 @@ Tensor& put_any(const Tensor& self, ArrayRef<TensorIndex> indices, const Tensor&
 }  // namespace
 
 Tensor index(const Operand& x, ArrayRef<TensorIndex> indices) {
+  const CallScope call("index", x);
   const Subscript s = SubscriptReader(x).read(indices);
   return s.selections.empty() ? s.view : selected(s);
 }
 
 Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Operand& value, bool accumulate) const {
+  const CallScope call("index_put_", *this, value);
   return put_any(*this, indices, value, accumulate);
 }
 Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Scalar& value, bool accumulate) const {
+  const CallScope call("index_put_", *this, value);
   return put_any(*this, indices, scalar_tensor(value, options()), accumulate);
 }
 Tensor detail::index_put(const Operand& self, ArrayRef<TensorIndex> indices, const Operand& value, bool accumulate) {
+  const CallScope call("index_put", self, value);
   return self.clone().index_put_(indices, value, accumulate);
 }
 Tensor detail::subscript(const Operand& self, const Operand& index) { return tenon::index(self, {TensorIndex(index)}); }

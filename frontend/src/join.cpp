@@ -80,9 +80,11 @@ Tensor stack(TensorList tensors, int64_t dim) {
 
 Tensor atleast_1d(const Tensor& x) { return x.dim() == 0 ? reshape(x, {1}) : Tensor(x); }
 Tensor atleast_2d(const Tensor& x) {
+  const CallScope call("atleast_2d", x);
   return x.dim() == 0 ? reshape(x, {1, 1}) : x.dim() == 1 ? unsqueeze(x, 0) : Tensor(x);
 }
 Tensor atleast_3d(const Tensor& x) {
+  const CallScope call("atleast_3d", x);
   switch (x.dim()) {
     case 0: return reshape(x, {1, 1, 1});
     case 1: return unsqueeze(unsqueeze(x, 0), -1);
@@ -92,20 +94,24 @@ Tensor atleast_3d(const Tensor& x) {
 }
 
 Tensor vstack(TensorList tensors) {
+  const CallScope call("vstack", tensors);
   check(!tensors.empty(), "vstack expects a non-empty TensorList");
   return cat(atleast_2d(tensors), 0);
 }
 Tensor hstack(TensorList tensors) {
+  const CallScope call("hstack", tensors);
   check(!tensors.empty(), "hstack expects a non-empty TensorList");
   const std::vector<Tensor> parts = atleast_1d(tensors);
   return cat(parts, parts[0].dim() == 1 ? 0 : 1);
 }
 Tensor dstack(TensorList tensors) {
+  const CallScope call("dstack", tensors);
   check(!tensors.empty(), "dstack expects a non-empty TensorList");
   return cat(atleast_3d(tensors), 2);
 }
 
 std::vector<Tensor> broadcast_tensors(TensorList tensors) {
+  const CallScope call("broadcast_tensors", tensors);
   Dims shape;
   for (const Tensor& x : tensors) shape = broadcast_shape(ref(shape), x.sizes());
   return each(tensors, [&](const Tensor& x) { return expand(x, ref(shape)); });
@@ -120,6 +126,7 @@ Tensor clone(const Operand& x) {
 }
 
 Tensor detail::contiguous(const Operand& self) {
+  const CallScope call("contiguous", self);
   if (self.is_contiguous()) return self;
   GradScope scope("CloneBackward0", self);
   return record(node_of(self));
@@ -147,6 +154,7 @@ Tensor detail::repeat(const Operand& self, IntArrayRef repeats) {
 }
 
 Tensor tile(const Operand& x, IntArrayRef dims) {
+  const CallScope call("tile", x);
   Dims repeats(at(std::max<int64_t>(0, x.dim() - static_cast<int64_t>(dims.size()))), 1);
   repeats.append(dims.data(), dims.size());
   return x.repeat(ref(repeats));
@@ -161,10 +169,12 @@ Tensor flip(const Operand& x, IntArrayRef dims) {
   return record(ir::flip(node_of(x), wrapped));
 }
 Tensor fliplr(const Operand& x) {
+  const CallScope call("fliplr", x);
   check(x.dim() >= 2, "Input must be >= 2-d.");
   return flip(x, {1});
 }
 Tensor flipud(const Operand& x) {
+  const CallScope call("flipud", x);
   check(x.dim() >= 1, "Input must be >= 1-d.");
   return flip(x, {0});
 }

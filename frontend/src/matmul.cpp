@@ -131,12 +131,14 @@ Tensor dot(const Operand& a, const Operand& b) {
 }
 
 Tensor outer(const Operand& a, const Operand& b) {
+  const CallScope call("outer", a, b);
   check(a.dim() == 1, "outer: Expected 1-D argument self, but got ", a.dim(), "-D");
   check(b.dim() == 1, "outer: Expected 1-D argument vec2, but got ", b.dim(), "-D");
   return mul(unsqueeze(a, 1), b);
 }
 
 Tensor matmul(const Operand& a, const Operand& b) {
+  const CallScope call("matmul", a, b);
   const int64_t ra = a.dim(), rb = b.dim();
   check(ra > 0 && rb > 0, "both arguments to matmul need to be at least 1D, but they are ", ra, "D and ", rb,
         "D");
@@ -179,15 +181,18 @@ Tensor baddbmm(const Operand& self, const Operand& batch1, const Operand& batch2
 }
 Tensor addbmm(const Operand& self, const Operand& batch1, const Operand& batch2, const Scalar& beta,
               const Scalar& alpha) {
+  const CallScope call("addbmm", self, batch1, batch2, beta, alpha);
   return scale_and_add(self, sum(bmm(batch1, batch2), 0), beta, alpha);
 }
 Tensor addr(const Operand& self, const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) {
+  const CallScope call("addr", self, a, b, beta, alpha);
   check(a.dim() == 1 && b.dim() == 1, "addr: Expected 1-D argument vec1 and vec2, but got ", a.dim(),
         "-D and ", b.dim(), "-D");
   return scale_and_add(self, outer(a, b), beta, alpha);
 }
 
 Tensor linear(const Operand& input, const Operand& weight, const optional<Tensor>& bias) {
+  const CallScope call("linear", input, weight, bias);
   check(weight.dim() <= 2, "linear(): weight must be at most 2-dimensional, got ", weight.dim(), "D");
   check(input.scalar_type() == weight.scalar_type(), "mat1 and mat2 must have the same dtype");
   if (!given(bias)) return matmul(input, t(weight));

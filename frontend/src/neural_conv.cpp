@@ -376,6 +376,7 @@ TENON_DEFINE(conv_transpose3d)
 Tensor convolution(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride,
                    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
                    int64_t groups) {
+  const CallScope call("convolution", input, weight, bias);
   const int64_t dims = weight.dim() - 2;
   check(dims > 0, "weight should have at least three dimensions");
   check(input.dim() == dims + 2, "Expected ", dims + 2, "-dimensional input for ", dims + 2,

@@ -105,6 +105,7 @@ Tensor batch_norm(const Operand& x, const MaybeTensor& weight, const MaybeTensor
 Tensor instance_norm(const Operand& x, const MaybeTensor& weight, const MaybeTensor& bias,
                      const MaybeTensor& running_mean, const MaybeTensor& running_var, bool use_input_stats,
                      double momentum, double eps, bool cudnn) {
+  const CallScope call("instance_norm", x, weight, bias, running_mean, running_var);
   check(x.dim() >= 2, "Expected at least 2D input to instance_norm, got ", x.dim(), "D");
   check(use_input_stats || (given(running_mean) && given(running_var)),
         "Expected running_mean and running_var to be defined when use_input_stats is false");

@@ -236,12 +236,15 @@ std::tuple<Tensor, Tensor> sort(const Operand& self, int64_t dim, bool descendin
   return {record_like(s.values, self, self.scalar_type()), record_like(s.index, self, kLong)};
 }
 std::tuple<Tensor, Tensor> sort(const Operand& self, optional<bool>, int64_t dim, bool descending) {
+  const CallScope call("sort", self);
   return sort(self, dim, descending);
 }
 Tensor argsort(const Operand& self, int64_t dim, bool descending) {
+  const CallScope call("argsort", self);
   return record_like({ir::sort(line_of(self).node, wrap_dim(dim, self.dim()), descending)}, self, kLong);
 }
 Tensor argsort(const Operand& self, bool, int64_t dim, bool descending) {
+  const CallScope call("argsort", self);
   return argsort(self, dim, descending);
 }
 Tensor msort(const Operand& self) { return std::get<0>(sort(self, 0)); }
@@ -309,20 +312,24 @@ std::tuple<Tensor, Tensor> mode(const Operand& self, int64_t dim, bool keepdim) 
 
 Tensor quantile(const Operand& self, double q, optional<int64_t> dim, bool keepdim,
                 std::string_view interpolation) {
+  const CallScope call("quantile", self);
   check_quantile(self, interpolation, {q});
   return quantile_at(self, q, dim, keepdim, interpolation, false);
 }
 Tensor quantile(const Operand& self, const Operand& q, optional<int64_t> dim, bool keepdim,
                 std::string_view interpolation) {
+  const CallScope call("quantile", self, q);
   return quantile_at_each(self, q, dim, keepdim, interpolation, false);
 }
 Tensor nanquantile(const Operand& self, double q, optional<int64_t> dim, bool keepdim,
                    std::string_view interpolation) {
+  const CallScope call("nanquantile", self);
   check_quantile(self, interpolation, {q});
   return quantile_at(self, q, dim, keepdim, interpolation, true);
 }
 Tensor nanquantile(const Operand& self, const Operand& q, optional<int64_t> dim, bool keepdim,
                    std::string_view interpolation) {
+  const CallScope call("nanquantile", self, q);
   return quantile_at_each(self, q, dim, keepdim, interpolation, true);
 }
 

@@ -1,6 +1,7 @@
 // Methods of Tensor that are not functions: what it is, its values, its conversions.
 #include "tenon/tensor.h"
 
+#include "devices.h"
 #include "expr.h"
 #include "grad.h"
 #include "text.h"
@@ -41,6 +42,7 @@ bool Tensor::is_alias_of(const Tensor& other) const {
 // --- its values
 
 Scalar Tensor::item() const {
+  const CallScope call("item", *this);
   check(numel() == 1, "a Tensor with ", numel(), " elements cannot be converted to Scalar");
   const ir::Constant c = host_view(*this).element(0);
   if (c.dtype == DType::Bool) return c.bits != 0;
@@ -49,6 +51,7 @@ Scalar Tensor::item() const {
 }
 
 bool Tensor::is_nonzero() const {
+  const CallScope call("is_nonzero", *this);
   check(numel() != 0, "Boolean value of Tensor with no values is ambiguous");
   check(numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
   return item().toBool();
@@ -108,14 +111,17 @@ Tensor detail::to(const Operand& self, ScalarType dtype, bool, bool copy) {
   return record(operand(self, dtype).node, self);
 }
 Tensor detail::to(const Operand& self, Device device, bool, bool copy) {
+  const CallScope call("to", self);
   impl(self);
-  check(!device.is_cuda(), "Torch not compiled with CUDA enabled");
+  if (device.is_cuda()) no_cuda();
   return copy ? tenon::clone(self) : Tensor(self);
 }
 Tensor detail::to(const Operand& self, Device device, ScalarType dtype, bool non_blocking, bool copy) {
+  const CallScope call("to", self);
   return to(to(self, device, non_blocking, false), dtype, non_blocking, copy);
 }
 Tensor detail::to(const Operand& self, const TensorOptions& options, bool non_blocking, bool copy) {
+  const CallScope call("to", self);
   const ScalarType dtype = options.has_dtype() ? options.dtype().toScalarType() : self.scalar_type();
   return to(self, options.has_device() ? options.device() : self.device(), dtype, non_blocking, copy);
 }

@@ -66,6 +66,7 @@ Tensor neg(const Operand& x) {
 }
 Tensor negative(const Operand& x) { return neg(x); }
 Tensor positive(const Operand& x) {
+  const CallScope call("positive", x);
   check(x.scalar_type() != kBool, "The `+` operator, on a bool tensor is not supported.");
   return x;
 }

@@ -61,6 +61,7 @@ Tensor narrow(const Operand& x, int64_t dim, int64_t start, int64_t length) {
 }
 
 Tensor detail::unfold(const Operand& self, int64_t dimension, int64_t size, int64_t step) {
+  const CallScope call("unfold", self);
   Geometry g(self);
   dimension = wrap_dim(dimension, g.rank());
   const int64_t most = g.rank() == 0 ? 1 : g.sizes[at(dimension)];
@@ -80,6 +81,7 @@ Tensor detail::unfold(const Operand& self, int64_t dimension, int64_t size, int6
 }
 
 Tensor diagonal(const Operand& x, int64_t offset, int64_t dim1, int64_t dim2) {
+  const CallScope call("diagonal", x);
   Geometry g(x);
   dim1 = wrap_dim(dim1, g.rank());
   dim2 = wrap_dim(dim2, g.rank());
@@ -132,6 +134,7 @@ std::vector<Tensor> split_with_sizes(const Operand& x, IntArrayRef split_sizes, 
   return parts;
 }
 std::vector<Tensor> split(const Operand& x, IntArrayRef split_sizes, int64_t dim) {
+  const CallScope call("split", x);
   return split_with_sizes(x, split_sizes, dim);
 }
 std::vector<Tensor> split(const Operand& x, int64_t split_size, int64_t dim) {
@@ -166,6 +169,7 @@ std::vector<Tensor> unbind(const Operand& x, int64_t dim) {
 }
 
 std::vector<Tensor> tensor_split(const Operand& x, int64_t sections, int64_t dim) {
+  const CallScope call("tensor_split", x);
   check(x.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", x.dim(),
         " dims");
   dim = wrap_dim(dim, x.dim());
@@ -183,6 +187,7 @@ std::vector<Tensor> tensor_split(const Operand& x, int64_t sections, int64_t dim
   return parts;
 }
 std::vector<Tensor> tensor_split(const Operand& x, IntArrayRef indices, int64_t dim) {
+  const CallScope call("tensor_split", x);
   check(x.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", x.dim(),
         " dims");
   dim = wrap_dim(dim, x.dim());
@@ -198,6 +203,7 @@ std::vector<Tensor> tensor_split(const Operand& x, IntArrayRef indices, int64_t 
   return parts;
 }
 std::vector<Tensor> tensor_split(const Operand& x, const Operand& indices_or_sections, int64_t dim) {
+  const CallScope call("tensor_split", x, indices_or_sections);
   const int64_t rank = indices_or_sections.dim();
   check(indices_or_sections.scalar_type() == kLong,
         "tensor_split expected tensor_indices_or_sections to have dtype of long, but got ",
@@ -244,12 +250,15 @@ TENON_SPLIT(dsplit, 3, 2)
 
 
 std::vector<Tensor> unsafe_chunk(const Operand& x, int64_t chunks, int64_t dim) {
+  const CallScope call("unsafe_chunk", x);
   return chunk(x, chunks, dim);
 }
 std::vector<Tensor> unsafe_split(const Operand& x, int64_t split_size, int64_t dim) {
+  const CallScope call("unsafe_split", x);
   return split(x, split_size, dim);
 }
 std::vector<Tensor> unsafe_split_with_sizes(const Operand& x, IntArrayRef split_sizes, int64_t dim) {
+  const CallScope call("unsafe_split_with_sizes", x);
   return split_with_sizes(x, split_sizes, dim);
 }
 

@@ -36,7 +36,7 @@ std::string error_of(F f) {
   try {
     f();
   } catch (const Error& e) {
-    return e.what();
+    return e.msg();
   }
   return "no error";
 }

@@ -32,7 +32,7 @@ std::string message(const std::function<void()>& call) {
   try {
     call();
   } catch (const tenon::Error& e) {
-    return e.what();
+    return e.msg();
   }
   return "no error";
 }

@@ -232,6 +232,16 @@ class Tensor : public TensorMethods<Tensor> {
   void retain_grad() const;
   const Tensor& grad() const;  // undefined until there is one
   Tensor& mutable_grad() const;
+  // Not there yet: a call does not compile and says so.
+  template <typename Absent = void>
+  void backward(const Tensor& = {}, optional<bool> = nullopt, bool = false, optional<TensorList> = nullopt) const {
+    static_assert(!std::is_void_v<Absent>, "Tenon computes no gradients yet: there is no Tensor::backward()");
+  }
+  template <typename Hook>
+  unsigned register_hook(Hook&&) const {
+    static_assert(std::is_void_v<Hook>, "Tenon computes no gradients yet: there is no Tensor::register_hook()");
+    return 0;
+  }
   Tensor detach() const;  // the same memory as a leaf without grad
   Tensor& detach_();
   Tensor data() const;
@@ -479,6 +489,25 @@ std::string repr(const Tensor& tensor);  // Python's: tensor([1., 2.], dtype=ten
 std::string repr(ScalarType type);       // tenon.float16
 std::string repr(const Device& device);  // device(type='cuda', index=0)
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);  // repr
+
+// Not there yet: a call does not compile and says so.
+namespace autograd {
+template <typename Absent = void>
+std::vector<Tensor> grad(const std::vector<Tensor>&, const std::vector<Tensor>&, const std::vector<Tensor>& = {},
+                         optional<bool> = nullopt, bool = false, bool = false) {
+  static_assert(!std::is_void_v<Absent>, "Tenon computes no gradients yet: there is no autograd::grad()");
+  return {};
+}
+template <typename Absent = void>
+void backward(const std::vector<Tensor>&, const std::vector<Tensor>& = {}, optional<bool> = nullopt, bool = false,
+              const std::vector<Tensor>& = {}) {
+  static_assert(!std::is_void_v<Absent>, "Tenon computes no gradients yet: there is no autograd::backward()");
+}
+template <typename Derived>
+struct Function {
+  static_assert(std::is_void_v<Derived>, "Tenon computes no gradients yet: there is no autograd::Function");
+};
+}  // namespace autograd
 
 }  // namespace tenon
 
