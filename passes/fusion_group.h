@@ -95,7 +95,7 @@ bool overlaps(const ir::Node& strided);
 // Operations that a routine of the library computes: their operands are whole buffers, so fusion stops there.
 inline bool is_routine(ir::Op op) {
   if (op == ir::Op::Gather || op == ir::Op::Update) return false;
-  return ir::info(op).cls == ir::OpClass::Indexed || op == ir::Op::Sort;
+  return ir::info(op).cls == ir::OpClass::Indexed || ir::info(op).cls == ir::OpClass::Sort;
 }
 // The node whose buffer holds the elements of a routine's operand: a reshape has those of its source.
 inline ir::Node* buffer_behind(ir::Node* operand) {

@@ -13,7 +13,7 @@ namespace {
 
 // Whether the group's result is its base with something replaced.
 bool writes_over(const Group& g) {
-  return g.update || (g.routine && ir::is_scatter(g.members.front().node->op()));
+  return g.update || (g.routine && ir::writes_over(g.members.front().node->op()));
 }
 
 }  // namespace

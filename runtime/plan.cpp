@@ -162,7 +162,7 @@ class Builder {
 
   // A scatter may write over its base, unless it reads that again as another operand.
   void add_in_place(const Step& step) {
-    if (!ir::is_scatter(step.routine->op())) return;
+    if (!ir::writes_over(step.routine->op())) return;
     const std::vector<int32_t>& b = step.buffers;
     if (b[0] == b[1] || b[0] == b[2]) return;
     in_place_.push_back({static_cast<int32_t>(plan_->steps.size()), b[0], b[3], true});

@@ -303,8 +303,34 @@ NodeRef row_index(const Tensor& view, const Choice& c, int64_t columns) {
   return ir::expand(ir::reshape(merged_places(view, c), Dims{count, 1}), Dims{count, columns});
 }
 
+// One mask over the first dims: x[mask], x[mask, 1:3].
+bool is_leading_mask(const Subscript& s) {
+  return s.selections.size() == 1 && s.selections[0].dim == 0 && is_mask(s.selections[0].index) &&
+         s.selections[0].count > 0 && s.view.numel() > 0;
+}
+
+Counted counted_mask(const Subscript& s) {
+  check_mask_shape(s.view, s.selections[0]);
+  return count_true(s.selections[0].index.to(kBool));
+}
+
+Dims shape_where(const Subscript& s, int64_t count) {
+  Dims shape{count};
+  for (int64_t d = s.selections[0].count; d < s.view.dim(); ++d) shape.push_back(s.view.size(d));
+  return shape;
+}
+
+Tensor selected_where(const Subscript& s) {
+  const Counted mask = counted_mask(s);
+  const Dims shape = shape_where(s, mask.count);
+  if (mask.count == 0)
+    return record(ir::make_const(ir::constant(ir_type(s.view.scalar_type()), int64_t{0}), shape));
+  return record(ir::reshape(rows_where(mask, node_of(s.view)), shape));
+}
+
 Tensor selected(const Subscript& s) {
   GradScope scope("IndexBackward0", s.view);
+  if (is_leading_mask(s)) return selected_where(s);
   const Choice c = choice_of(s);
   Dims shape = c.shape;
   const Dims rest = c.rest(s.view);
@@ -383,15 +409,28 @@ NodeRef storage_places(const Tensor& view, const Choice& c, const Dims& shape) {
   return place;
 }
 
-void put(const Subscript& s, const Tensor& value, bool accumulate) {
-  const Choice c = choice_of(s);
-  const Dims shape = result_shape(s.view, c);
-  checked_numel(ref(shape));
+void check_fits(const Tensor& value, const Dims& shape) {
   bool fits = value.dim() <= static_cast<int64_t>(shape.size());
   for (int64_t d = 1; fits && d <= value.dim(); ++d)
     fits = value.size(-d) == 1 || value.size(-d) == shape[shape.size() - at(d)];
   check(fits, "shape mismatch: value tensor of shape ", value.sizes(),
         " cannot be broadcast to indexing result of shape ", ref(shape));
+}
+
+void put_where(const Subscript& s, const Tensor& value) {
+  const Counted mask = counted_mask(s);
+  const Dims shape = shape_where(s, mask.count);
+  check_fits(value, shape);
+  if (mask.count == 0) return;
+  write(s.view, with_rows_where(mask, node_of(s.view), broadcast(node_of(value), ref(shape))));
+}
+
+void put(const Subscript& s, const Tensor& value, bool accumulate) {
+  if (!accumulate && is_leading_mask(s)) return put_where(s, value);
+  const Choice c = choice_of(s);
+  const Dims shape = result_shape(s.view, c);
+  checked_numel(ref(shape));
+  check_fits(value, shape);
   if (ir::element_count(shape) == 0) return;
   const Op op = scatter_op(s.view.scalar_type(), accumulate);
   const NodeRef values = broadcast(node_of(value), ref(shape));
