@@ -3,13 +3,14 @@
 #pragma once
 
 #include "ir/graph.h"
+#include "passes/fusion.h"
 
 namespace tenon::runtime {
 
 // `buffers` are the operands (null if one has no elements), then the result; a scatter's result may lie on
-// its base. Splits the work over the thread pool. Throws std::runtime_error for an index out of range, before
+// its base, a part of a Cat in its result. `parts` are those of a Cat, null for all else. Splits the work over the thread pool. Throws std::runtime_error for an index out of range, before
 // anything is written, and OutOfMemory.
-void run_routine(const ir::Node& node, void* const* buffers);
+void run_routine(const ir::Node& node, const std::vector<passes::JoinPart>* parts, void* const* buffers);
 
 // A line: `count` elements `stride` apart, along dim `dim` of a tensor. Lines are numbered (outer, inner).
 struct Lines {
@@ -24,5 +25,8 @@ Lines lines_of(const ir::Dims& shape, int64_t dim);
 void sort_lines(ir::DType dtype, const Lines& lines, bool descending, const void* x, int64_t* order);
 
 void run_scatter(const ir::Node& node, void* const* buffers);
+
+// `cat` has elements; a part may lie where it belongs already.
+void run_join(const ir::Node& cat, const std::vector<passes::JoinPart>& parts, void* const* buffers);
 
 }  // namespace tenon::runtime
