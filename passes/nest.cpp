@@ -386,6 +386,11 @@ ValueId Nest::load_at(const Instr& in, ValueId mask) {
   Index::Stride stride = lane_stride(in);
   if (!stride.ok) return builder_.gather(in.slot, places(in), mask);
   if (stride.value == 1) return builder_.load(in.slot, place(in), lanes_, mask);
+  if (stride.value == -1 && mask < 0) {
+    const ValueId first = builder_.op(Op::Sub, {place(in), literal(lanes_ - 1)});
+    const ValueId loaded = builder_.load(in.slot, first, lanes_);
+    return builder_.let(Op::Reverse, {loaded}, VType{in.dtype, static_cast<int16_t>(lanes_)});
+  }
   ValueId step = builder_.size(coefficient_slot(index_number(in.index), 62, stride.value));
   return builder_.load_strided(in.slot, place(in), step, lanes_, mask);
 }
@@ -461,6 +466,7 @@ void Nest::load_along(Value v, const std::vector<int>& guards, ValueId otherwise
   const Instr& in = instr(v);
   const auto masked = [&] {
     const ValueId inside = condition(v, guards, true);
+    if (inside < 0) return builder_.set(result, load_at(in, mask_));
     const ValueId mask = both(mask_, inside);
     const Index::Stride stride = lane_stride(in);
     const ValueId loaded = builder_.var(otherwise);
@@ -487,8 +493,14 @@ void Nest::load_along(Value v, const std::vector<int>& guards, ValueId otherwise
     ValueId high = builder_.op(Op::Add, {low, literal(stride.value * (lanes_ - 1))});
     if (stride.value < 0) std::swap(low, high);
     const ValueId lo = literal(g.lo), hi = bound(v, number, g.hi);
-    all = both(all, both(builder_.op(Op::Ge, {low, lo}), builder_.op(Op::Lt, {high, hi})));
-    some = both(some, both(builder_.op(Op::Ge, {high, lo}), builder_.op(Op::Lt, {low, hi})));
+    if (g.value.bounds().lo < g.lo) {
+      all = both(all, builder_.op(Op::Ge, {low, lo}));
+      some = both(some, builder_.op(Op::Ge, {high, lo}));
+    }
+    if (g.value.bounds().hi >= g.hi) {
+      all = both(all, builder_.op(Op::Lt, {high, hi}));
+      some = both(some, builder_.op(Op::Lt, {low, hi}));
+    }
   }
   when(all, [&] { builder_.set(result, load_at(in, mask_)); }, [&] { when(some, masked); });
 }

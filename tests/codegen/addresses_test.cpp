@@ -92,6 +92,7 @@ class Machine {
         case Op::Quotient: result[l] = of(s.args[0])[l] / of(s.args[1])[l]; break;
         case Op::Low: result[l] = of(s.args[0])[l]; break;
         case Op::High: result[l] = of(s.args[0])[l + lanes]; break;
+        case Op::Reverse: result[l] = of(s.args[0])[lanes - 1 - l]; break;
         case Op::Extract: result[l] = of(s.args[0])[of(s.args[1])[0]]; break;
         default: {
           std::vector<ir::Constant> args;
