@@ -55,7 +55,7 @@ TEST_CASE("cat of parts in memory, of views of them, of values and of constants"
     %5 = slice %x starts=[0,3] steps=[1,1] sizes=[6,1] : f32[6,1]
     %6 = expand %5 [6,4] : f32[6,4]
     %7 = strided %x sizes=[6,3] strides=[5,1] offset=2 : f32[6,3]
-    %8 = cat %0, %1, %2, %4, %6, %7, %5 dim=1 : f32[6,32]
+    %8 = cat %0, %1, %2, %4, %6, %7, %5 dim=1 : f32[6,34]
     return %8
   })");
   check(R"(graph @values(%x: f32[5,4], %y: f32[5,4]) {
@@ -93,7 +93,7 @@ TEST_CASE("what reads a cat of few parts takes it in, and loads at the borders w
     check("graph @g(%x: f32" + s + ", %y: f32" + s + ") {\n  %0 = cat %x, %y dim=1 : f32" + wide +
           "\n  %1 = exp %0 : f32" + wide + "\n  %2 = reduce.sum %1 dims=[1] : f32[" + n + ",1]\n  return %1, %2\n}");
     check("graph @p(%x: u8" + s + ") {\n  %c = const 3 : u8[]\n  %0 = pad %x, %c lo=[1,2] hi=[0,1] : u8[" +
-          std::to_string(std::stoi(n) + 1) + "," + std::to_string(std::stoi(m) + 3) + "]\n  %1 = neg %0 : u8[" +
+          std::to_string(std::stoi(n) + 1) + "," + std::to_string(std::stoi(m) + 3) + "]\n  %1 = add %0, %0 : u8[" +
           std::to_string(std::stoi(n) + 1) + "," + std::to_string(std::stoi(m) + 3) + "]\n  return %1\n}");
   }
   WithOptions options;
@@ -105,9 +105,9 @@ TEST_CASE("what reads a cat of few parts takes it in, and loads at the borders w
 
 TEST_CASE("parts that are computed are written where they belong if that is one block") {
   WithOptions options;
-  const ir::NodeRef x = counting({64, 32}), y = counting({64, 32});
+  const ir::NodeRef x = counting({64, 32}), y = counting({64, 32}), z = counting({64, 32});
   const auto joined = [&](int64_t dim) {
-    const ir::NodeRef parts[] = {ir::unary(ir::Op::Exp, x), ir::unary(ir::Op::Neg, y), ir::unary(ir::Op::Abs, y)};
+    const ir::NodeRef parts[] = {ir::unary(ir::Op::Exp, x), ir::unary(ir::Op::Neg, y), ir::unary(ir::Op::Abs, z)};
     return ir::cat(parts, dim);
   };
   const auto allocated = [&](const ir::NodeRef& root) {
@@ -117,7 +117,7 @@ TEST_CASE("parts that are computed are written where they belong if that is one 
     return memory_stats().peak_allocated - before;
   };
   const int64_t result = 3 * 64 * 32 * 4;
-  CHECK(allocated(joined(0)) < result + 1024);
+  CHECK(allocated(joined(0)) < result * 5 / 4);
   CHECK(allocated(joined(1)) >= 2 * result);
   CHECK(kernels_of({ir::unary(ir::Op::Sqrt, joined(0))}) == Names{"exp", "neg", "abs", "cat", "sqrt"});
 }
