@@ -135,6 +135,9 @@ void TreeChecker::check_let(const Stmt& stmt) const {
       arity(stmt, 1);
       return require(use(stmt.args[0]) == VType{type.dtype, static_cast<int16_t>(type.lanes * 2)},
                      "the operand must have twice the lanes");
+    case Op::Reverse:
+      arity(stmt, 1);
+      return require(use(stmt.args[0]) == type, "reverse keeps the type");
     case Op::Extract:
       arity(stmt, 2);
       require(is_index(scalar_use(stmt.args[1]).dtype), "the lane number is an index");

@@ -54,7 +54,7 @@ std::vector<const Node*> Dependences::loads(int g) const {
       } else if (m.node->op() == Op::Update && group(g).from_memory) {
         // the buffer of the value itself
       } else if (group(g).routine) {
-        input = buffer_behind(routine_operand(*m.node, input));
+        input = routine_source(*m.node, input);
       } else {
         while (is_view(input->op())) input = input->inputs()[0];
       }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -78,6 +79,7 @@ class Nest {
     std::unordered_map<int64_t, Partial> partials;  // by partial_key
     std::unordered_map<int64_t, ir::ValueId> positions;  // scaled computed positions, by value and scale
     std::unordered_map<int, ir::ValueId> axes;      // axis * kSubs + sub
+    std::unordered_map<int64_t, ir::ValueId> conditions;  // of guards that are the same for all lanes
   };
   static constexpr int kSubs = 64, kNoSub = kSubs - 1;
 
@@ -93,8 +95,19 @@ class Nest {
   ir::ValueId term_value(const ir::Index::Term& term, bool vector);
   ir::ValueId floor_div_literal(ir::ValueId x, int64_t d);
   ir::ValueId splat_index(ir::ValueId x);
-  ir::ValueId condition(const std::vector<ir::Guard>& guards, bool vector);  // -1 if there is none
-  ir::ValueId load(const ir::Instr& instr, bool vector);
+  ir::ValueId condition(ir::Value v, const std::vector<int>& guards, bool vector);  // -1 if there is none
+  struct Guards {
+    std::vector<int> together, along;  // by number: the same for all lanes, or not
+  };
+  Guards split(ir::Value v) const;
+  ir::ValueId bound(ir::Value v, int number, int64_t value);
+  ir::ValueId uniform_condition(ir::Value v);
+  void prepare_guards(ir::Value v);
+  // Runs the bodies under an if, each in a scope of its own; without an if where the condition is -1.
+  void when(ir::ValueId condition, const std::function<void()>& body, const std::function<void()>& orelse = {});
+  ir::ValueId load(ir::Value v);
+  void load_along(ir::Value v, const std::vector<int>& guards, ir::ValueId otherwise, ir::ValueId result);
+  ir::ValueId load_clamped(const ir::Instr& instr, ir::ValueId at, ir::ValueId numel);
   ir::ValueId load_at(const ir::Instr& instr, ir::ValueId mask);
   // Where a load or store takes place, with the computed part: one position, or one a lane.
   ir::ValueId place(const ir::Instr& instr);
@@ -103,7 +116,7 @@ class Nest {
   ir::ValueId scaled_position(const ir::Instr& instr);
   // The distance from lane to lane; not ok if it changes.
   ir::Index::Stride lane_stride(const ir::Instr& instr) const;
-  void store(const ir::Instr& instr);
+  void store(ir::Value v);
   ir::ValueId both(ir::ValueId a, ir::ValueId b);  // conjunction of masks, -1 = true
 
   const ir::Kernel& kernel_;
@@ -116,6 +129,7 @@ class Nest {
   std::vector<bool> varies_;
   std::vector<Scope> scopes_;
   std::vector<ir::Index> indices_;              // numbered index expressions
+  std::map<std::pair<ir::DType, int>, int32_t> edges_;  // scratch for a vector on the edge of a buffer
   std::unordered_map<int64_t, int32_t> slots_;  // coefficient parameters: number * 64 + term
 };
 

@@ -16,8 +16,10 @@ Lines lines_of(const ir::Dims& shape, int64_t dim) {
   return lines;
 }
 
-void run_routine(const ir::Node& node, void* const* buffers) {
-  if (node.op() == Op::Sort || node.op() == Op::SortPart) {
+void run_routine(const ir::Node& node, const std::vector<passes::JoinPart>* parts, void* const* buffers) {
+  if (parts) {
+    run_join(node, *parts, buffers);
+  } else if (node.op() == Op::Sort || node.op() == Op::SortPart) {
     const ir::Node& x = *node.inputs()[0];
     const Lines lines = lines_of(x.shape(), node.ints()[0]);
     const bool part = node.op() == Op::SortPart;

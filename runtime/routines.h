@@ -3,13 +3,15 @@
 #pragma once
 
 #include "ir/graph.h"
+#include "passes/fusion.h"
 
 namespace tenon::runtime {
 
 // `buffers` are the operands (null if one has no elements), then the result; that of an operation which writes over its
-// base may lie on it. Splits the work over the thread pool. Throws std::runtime_error for an index out of range, before
+// base may lie on it, a part of a Cat in its result. `parts` are those of a Cat, null for all else. Splits the work over the
+// thread pool. Throws std::runtime_error for an index out of range, before
 // anything is written, and OutOfMemory.
-void run_routine(const ir::Node& node, void* const* buffers);
+void run_routine(const ir::Node& node, const std::vector<passes::JoinPart>* parts, void* const* buffers);
 
 // A line: `count` elements `stride` apart, along dim `dim` of a tensor. Lines are numbered (outer, inner).
 struct Lines {
@@ -34,5 +36,8 @@ void select_lines(ir::DType dtype, const Lines& lines, bool descending, const Ra
 // Nonzero, Compress, ScatterMask.
 void run_masked(const ir::Node& node, void* const* buffers);
 void run_scatter(const ir::Node& node, void* const* buffers);
+
+// `cat` has elements; a part may lie where it belongs already.
+void run_join(const ir::Node& cat, const std::vector<passes::JoinPart>& parts, void* const* buffers);
 
 }  // namespace tenon::runtime

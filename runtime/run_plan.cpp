@@ -148,7 +148,9 @@ class Run {
         case ValueKind::Input:
           pointers_.push_back(static_cast<Buffer&>(*node(p.index)->payload()).data());
           break;
-        case ValueKind::Output: pointers_.push_back(buffers_[static_cast<size_t>(p.index)]->data()); break;
+        case ValueKind::Output:
+          pointers_.push_back(static_cast<std::byte*>(buffers_[static_cast<size_t>(p.index)]->data()) + p.offset);
+          break;
         case ValueKind::Temporary:
           pointers_.push_back(static_cast<std::byte*>(arena_->data()) + p.offset);
           break;
@@ -183,10 +185,18 @@ class Run {
            !static_cast<const Buffer&>(*payload).adopted() && !static_cast<const Buffer&>(*payload).exposed;
   }
 
+  void* argument(int32_t place) {
+    if (place >= 0) return pointers_[static_cast<size_t>(place)];
+    return place == -1 ? nullptr : &scalars_[static_cast<size_t>(-2 - place)];
+  }
+
   void launch(Step& step) {
     auto begin = Profiler::Clock::now();
+    scalars_.clear();
+    for (const ScalarSource& s : step.scalars)
+      scalars_.push_back(s.node >= 0 ? node(s.node)->bits() : s.bits);
     arguments_.clear();
-    for (int32_t place : step.buffers) arguments_.push_back(place < 0 ? nullptr : pointers_[static_cast<size_t>(place)]);
+    for (int32_t place : step.buffers) arguments_.push_back(argument(place));
     int64_t copied = 0;
     for (const Step::Base& base : step.bases) {
       void* to = arguments_[static_cast<size_t>(base.argument)];
@@ -199,14 +209,15 @@ class Run {
       void*& argument = arguments_[static_cast<size_t>(window.argument)];
       argument = static_cast<std::byte*>(argument) + origin(window.origin) * window.item_size;
     }
-    scalars_.clear();
-    for (const ScalarSource& s : step.scalars)
-      scalars_.push_back(s.node >= 0 ? node(s.node)->bits() : s.bits);
+    for (const Step::Begin& begin : step.begins) {
+      void*& argument = arguments_[static_cast<size_t>(begin.argument)];
+      argument = static_cast<std::byte*>(argument) + begin.bytes;
+    }
     if (step.routine) {
       if (interprets_) {
         codegen::interpret(*step.routine, arguments_.data());
       } else {
-        run_routine(*step.routine, arguments_.data());
+        run_routine(*step.routine, step.parts.get(), arguments_.data());
       }
     } else if (step.interpreted) {
       codegen::interpret(*step.interpreted, arguments_.data(), scalars_.data());

@@ -352,6 +352,7 @@ class PhaseEmitter {
       case Op::Quotient: return b_.CreateUDiv(value(stmt.args[0]), value(stmt.args[1]));
       case Op::Low: return half_of_lanes(value(stmt.args[0]), to.lanes, 0);
       case Op::High: return half_of_lanes(value(stmt.args[0]), to.lanes, to.lanes);
+      case Op::Reverse: return to.lanes == 1 ? value(stmt.args[0]) : b_.CreateVectorReverse(value(stmt.args[0]));
       case Op::Extract:
         if (vtype(stmt.args[0]).lanes == 1) return value(stmt.args[0]);
         return b_.CreateExtractElement(value(stmt.args[0]), value(stmt.args[1]));

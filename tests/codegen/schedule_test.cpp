@@ -47,7 +47,16 @@ struct Values {
 // What a routine of the library computes is for its own tests; here others only read it.
 void compute_routine(const passes::FusedKernel& fused, Values& values) {
   std::vector<void*> buffers;
-  for (const ir::Node* node : fused.inputs) buffers.push_back(values.of(node).data.data());
+  std::vector<uint64_t> constants;
+  constants.reserve(fused.inputs.size());
+  for (const ir::Node* node : fused.inputs) {
+    if (fused.parts && node->op() == ir::Op::Const) {
+      constants.push_back(node->bits());
+      buffers.push_back(&constants.back());
+    } else {
+      buffers.push_back(values.of(node).data.data());
+    }
+  }
   HostTensor result = HostTensor::zeros(fused.routine->dtype(), fused.routine->shape());
   buffers.push_back(result.data.data());
   codegen::interpret(*fused.routine, buffers.data());
