@@ -1,5 +1,6 @@
-// The exceptions of the public API. what() is PyTorch's one-line text for the same mistake, without a back
-// trace.
+// The exceptions of the public API: nothing else leaves the library. what() is PyTorch's one-line text for
+// the same mistake, without a back trace. The one public header that the floors below the frontend include as
+// well.
 #pragma once
 
 #include <stdexcept>
@@ -16,6 +17,9 @@ struct TypeError : Error {
   using Error::Error;
 };
 struct ValueError : Error {
+  using Error::Error;
+};
+struct NotImplementedError : Error {  // the operation exists, but not for this dtype
   using Error::Error;
 };
 struct OutOfMemoryError : Error {
