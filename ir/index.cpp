@@ -169,7 +169,7 @@ uint64_t hash_of(int64_t constant, std::span<const Term> terms) {
 
 IndexRep* allocate(const Key& key) {
   void* memory = std::malloc(sizeof(IndexRep) + key.terms.size() * sizeof(Term));
-  if (!memory) throw std::bad_alloc();
+  if (!memory) throw OutOfMemoryError("out of host memory");
   __int128 lo = key.constant, hi = key.constant;
   auto* rep = new (memory) IndexRep{key.constant, {}, magnitude(key.constant), key.hash, 0, key.terms.size()};
   std::uninitialized_copy(key.terms.begin(), key.terms.end(), const_cast<Term*>(rep->begin()));

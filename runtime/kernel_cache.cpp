@@ -102,6 +102,8 @@ void make(Missing& m, DiskCache* disk) {
     if (disk) disk->store(m.kernel->key, object);
   } catch (const std::bad_alloc&) {
     throw;
+  } catch (const OutOfMemoryError&) {
+    throw;
   } catch (const std::exception& e) {
     throw std::runtime_error("kernel '" + m.tree->name + "' could not be compiled: " + e.what());
   }

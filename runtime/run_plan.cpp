@@ -44,7 +44,7 @@ void* local_scratch(size_t bytes) {
     constexpr size_t align = codegen::kLocalAlign;
     size_t rounded = (bytes + align - 1) / align * align;
     void* fresh = std::aligned_alloc(align, rounded);
-    if (!fresh) throw std::bad_alloc();
+    if (!fresh) throw OutOfMemoryError("out of host memory");
     std::free(scratch.data);
     scratch = {fresh, rounded};
   }

@@ -113,7 +113,7 @@ Tensor diag_embed(const Operand& x, int64_t offset, int64_t dim1, int64_t dim2) 
 }
 Tensor diag(const Operand& x, int64_t diagonal) {
   const CallScope call("diag", x);
-  check(x.dim() == 1 || x.dim() == 2, "matrix or a vector expected");
+  check(x.dim() == 1 || x.dim() == 2, "diag(): Supports 1D or 2D tensors. Got ", x.dim(), "D");
   return x.dim() == 1 ? diag_embed(x, diagonal) : clone(tenon::diagonal(x, diagonal));
 }
 Tensor diagflat(const Operand& x, int64_t offset) { return diag(reshape(x, {-1}), offset); }
@@ -127,9 +127,8 @@ Tensor trace(const Operand& x) {
 namespace {
 
 template <typename F>
-Tensor triangle(const Tensor& x, int64_t diagonal, F keeps) {
-  check<IndexError>(x.dim() > 0, "Dimension specified as -2 but tensor has no dimensions");
-  wrap_dim(-2, x.dim());
+Tensor triangle(const char* name, const Tensor& x, int64_t diagonal, F keeps) {
+  check(x.dim() >= 2, name, ": input tensor must have at least 2 dimensions");
   if (x.numel() == 0) return clone(x);
   const Expr v{node_of(x)};
   const Dims shape = v.node->shape();
@@ -154,8 +153,9 @@ Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lowe
                         const TensorOptions& options) {
   check(rows >= 0, "row must be non-negative, got", rows);
   check(columns >= 0, "col must be non-negative, got", columns);
-  check(!options.has_dtype() || options.dtype() == kLong || options.dtype() == kInt, '"',
-        lower ? "tril" : "triu", "_indices\" not implemented for '", options.dtype().toScalarType(), "'");
+  check<NotImplementedError>(!options.has_dtype() || options.dtype() == kLong || options.dtype() == kInt, '"',
+                             lower ? "tril" : "triu", "_indices\" not implemented for '",
+                             options.dtype().toScalarType(), "'");
   const int64_t far = std::clamp(offset, -kFar, kFar);
   const int64_t count = lower ? count_below(rows, columns, far + 1)
                               : count_below(rows, columns, kFar) - count_below(rows, columns, far);
@@ -179,11 +179,11 @@ Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lowe
 
 Tensor tril(const Operand& x, int64_t diagonal) {
   GradScope scope("TrilBackward0", x);
-  return triangle(x, diagonal, [](const Expr& column, const Expr& limit) { return column <= limit; });
+  return triangle("tril", x, diagonal, [](const Expr& column, const Expr& limit) { return column <= limit; });
 }
 Tensor triu(const Operand& x, int64_t diagonal) {
   GradScope scope("TriuBackward0", x);
-  return triangle(x, diagonal, [](const Expr& column, const Expr& limit) { return column >= limit; });
+  return triangle("triu", x, diagonal, [](const Expr& column, const Expr& limit) { return column >= limit; });
 }
 Tensor tril_indices(int64_t row, int64_t col, int64_t offset, const TensorOptions& options) {
   return triangle_indices(row, col, offset, true, options);
@@ -217,6 +217,8 @@ Tensor rot90(const Operand& x, int64_t k, IntArrayRef dims) {
   GradScope scope("Rot90Backward0", x);
   check(dims.size() == 2, "expected total rotation dims == 2, but got dims = ", dims.size());
   check(x.dim() >= 2, "expected total dims >= 2, but got total dims = ", x.dim());
+  wrap_dim(dims[0], x.dim());
+  wrap_dim(dims[1], x.dim());
   check(dims[0] != dims[1] && std::abs(dims[0] - dims[1]) != x.dim(),
         "expected rotation dims to be different, but got dim0 = ", dims[0], " and dim1 = ", dims[1]);
   for (int64_t d : dims)

@@ -182,8 +182,9 @@ std::tuple<Tensor, Tensor, Tensor> unique_dim(const Operand& self, int64_t dim, 
 
 Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t minlength) {
   const CallScope call("bincount", self, weights);
-  check(self.dim() == 1 && isIntegralType(self.scalar_type(), false),
-        "bincount only supports 1-d non-negative integral inputs.");
+  check(self.dim() == 1, "bincount only supports 1-d non-negative integral inputs.");
+  check<NotImplementedError>(isIntegralType(self.scalar_type(), false),
+                             "\"bincount_cpu\" not implemented for '", self.scalar_type(), "'");
   check(minlength >= 0, "minlength should be >= 0");
   check(!weights || weights->sizes() == self.sizes(),
         "weights should be 1-d and have the same length as input");
@@ -203,10 +204,10 @@ Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t mi
 
 Tensor histc(const Operand& self, int64_t bins, const Scalar& min, const Scalar& max) {
   GradScope scope("HistcBackward0", self);
-  check(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins);
+  check(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
   checked_numel(IntArrayRef(bins));
-  check(self.is_floating_point() && !ir::is_half(ir_type(self.scalar_type())),
-        "\"histogram_cpu\" not implemented for '", self.scalar_type(), "'");
+  check<NotImplementedError>(self.is_floating_point(), "\"histogram_cpu\" not implemented for '",
+                             self.scalar_type(), "'");
   double lo = min.toDouble(), hi = max.toDouble();
   if (lo == hi && self.numel() > 0) {
     lo = self.min().item<double>();
@@ -215,7 +216,8 @@ Tensor histc(const Operand& self, int64_t bins, const Scalar& min, const Scalar&
   if (lo == hi) lo -= 1, hi += 1;
   check(std::isfinite(lo) && std::isfinite(hi), "range of [", lo, ", ", hi, "] is not finite");
   check(lo < hi, "max must be larger than min");
-  const Expr x{ir::reshape(node_of(self), Dims{self.numel()})};
+  const ScalarType type = self.scalar_type();
+  const Expr x{ir::reshape(formula_operand(self, type).node, Dims{self.numel()})};
   const Expr inside = (x >= lo) & (x <= hi);
   const Expr bin = cast((x - lo) * static_cast<double>(bins) / (hi - lo), DType::I64);
   const auto last = static_cast<double>(bins - 1), outside = static_cast<double>(bins);
@@ -223,7 +225,7 @@ Tensor histc(const Operand& self, int64_t bins, const Scalar& min, const Scalar&
   const Expr one = number(x, 1.0);
   const NodeRef counts =
       ir::scatter(Op::ScatterAdd, zeros(x.dtype(), bins + 1).node, place.node, one.node, 0);
-  return record(ir::slice(counts, Dims{0}, Dims{1}, Dims{bins}));
+  return record_as({ir::slice(counts, Dims{0}, Dims{1}, Dims{bins})}, type);
 }
 
 Tensor searchsorted(const Operand& sorted_sequence, const Operand& self, bool out_int32, bool right,

@@ -26,25 +26,18 @@ Tensor finish(Tensor result, const TensorOptions& options) {
   return result;
 }
 
-// The number as one element; a whole number that does not fit is an Error, as in PyTorch.
-ir::Constant element(const Scalar& value, ScalarType type) {
-  if (isFloatingType(type) || type == kBool) {
-    return value.isFloatingPoint() ? ir::constant(ir_type(type), value.toDouble())
-                                   : ir::constant(ir_type(type), value.toLong());
-  }
-  switch (type) {
-    case kUInt8: return ir::constant(DType::U8, int64_t{value.to<uint8_t>()});
-    case kInt8: return ir::constant(DType::I8, int64_t{value.to<int8_t>()});
-    case kInt16: return ir::constant(DType::I16, int64_t{value.to<int16_t>()});
-    case kInt32: return ir::constant(DType::I32, int64_t{value.to<int32_t>()});
-    default: return ir::constant(DType::I64, value.toLong());
-  }
+// A number among data: floats that are too large become infinite.
+ir::Constant datum(const Scalar& value, ScalarType type) {
+  if (isFloatingType(type)) return wrapped(value, ir_type(type));
+  check(fits_integer(value, type), "value cannot be converted to type ", dtype_name(type),
+        " without overflow");
+  return element_of(value, type);
 }
 
 Tensor filled(IntArrayRef size, const Scalar& value, ScalarType type, const TensorOptions& options) {
   check_options(options, type);
   checked_numel(size);
-  return finish(record(ir::make_const(element(value, type), span_of(size))), options);
+  return finish(record(ir::make_const(element_of(value, type), span_of(size))), options);
 }
 
 ScalarType like_type(const Tensor& self, const TensorOptions& options) {
@@ -99,7 +92,7 @@ void write_elements(const TensorData& data, ScalarType type, unsigned char*& out
     out += size;
   };
   if (!data.is_list()) {
-    put(element(data.number(), type));
+    put(datum(data.number(), type));
   } else if (data.items()) {
     for (size_t i = 0; i < data.count(); ++i) write_elements(data.items()[i], type, out);
   } else if (data.type() == type && data.count() > 0) {
@@ -149,12 +142,15 @@ Tensor scalar_tensor(const Scalar& value, const TensorOptions& options) {
   return filled({}, value, options.dtype(), options);
 }
 Tensor zeros(IntArrayRef size, const TensorOptions& options) {
+  for (int64_t s : size) check(s >= 0, "zeros: Dimension size must be non-negative.");
   return filled(size, 0, options.dtype(), options);
 }
 Tensor ones(IntArrayRef size, const TensorOptions& options) {
   return filled(size, 1, options.dtype(), options);
 }
-Tensor empty(IntArrayRef size, const TensorOptions& options) { return zeros(size, options); }
+Tensor empty(IntArrayRef size, const TensorOptions& options) {
+  return filled(size, 0, options.dtype(), options);
+}
 Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options) {
   const CallScope call("full", value);
   const ScalarType natural = value.isFloatingPoint() ? get_default_dtype() : value.type();
@@ -167,7 +163,7 @@ Tensor full_like(const Tensor& self, const Scalar& value, const TensorOptions& o
   const CallScope call("full_like", self, value);
   const ScalarType type = like_type(self, options);
   check_options(options, type);
-  return finish(record(ir::make_const(element(value, type), span_of(self.sizes())), self), options);
+  return finish(record(ir::make_const(element_of(value, type), span_of(self.sizes())), self), options);
 }
 
 Tensor eye(int64_t n, const TensorOptions& options) { return eye(n, n, options); }
@@ -201,7 +197,7 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   check(by != 0, "step must be nonzero");
   check(std::isfinite(first) && std::isfinite(last), "unsupported range: ", first, " -> ", last);
   check((by > 0 && last >= first) || (by < 0 && last <= first),
-        "upper bound and larger bound inconsistent with step sign");
+        "upper bound and lower bound inconsistent with step sign");
   const double length = std::ceil((last - first) / by);
   check(length < 0x1p58, "invalid size, possible overflow?");
   const auto count = static_cast<int64_t>(length);

@@ -197,7 +197,15 @@ Tensor sum_of_products(Tensor left, Tensor right, const std::vector<int64_t>& su
     }
   }
   if (contracted.empty()) return mul(left, right);
-  if (rows.empty() || columns.empty()) return sum(mul(left, right), contracted, true);
+  // A product and a sum where there is no matrix; the sum of integers stays in their type, as in the matrix
+  // product.
+  if (rows.empty() || columns.empty()) {
+    check(left.scalar_type() == right.scalar_type(), "expected scalar type ", left.scalar_type(),
+          " but found ", right.scalar_type());
+    check<NotImplementedError>(left.scalar_type() != kBool, "\"bmm\" not implemented for 'Bool'");
+    const Tensor product = mul(left, right);
+    return sum(product, contracted, true, product.scalar_type());
+  }
   std::vector<int64_t> rest;  // size 1 in both
   Dims shape;
   for (int64_t d : batch) shape.push_back(left.size(d));
@@ -267,7 +275,7 @@ Tensor tensordot(const Operand& a, const Operand& b, IntArrayRef dims_a, IntArra
     db.push_back(wrap_dim(dims_b[i], b.dim()));
     const int64_t sa = a.size(da[i]), sb = b.size(db[i]);
     check(sa == sb || sa == 1 || sb == 1, "contracted dimensions need to match, but first has size ", sa,
-          " in dim ", da[i], " and second has size ", sb, " in dim ", db[i]);
+          " in dim ", dims_a[i], " and second has size ", sb, " in dim ", dims_b[i]);
   }
   wrap_dims(ref(da), a.dim());  // refuses repeated dims
   wrap_dims(ref(db), b.dim());

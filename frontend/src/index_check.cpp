@@ -104,7 +104,11 @@ optional<Range> range_of(const ir::Node& node, int depth) {
           text("out of range: tried to access index ", index, " on a tensor of ", size, " elements."));
     case IndexUse::Gather:
       throw Error(text("index ", index, " is out of bounds for dimension ", dim, " with size ", size));
-    case IndexUse::Subscript: break;
+    case IndexUse::Copy:
+      throw IndexError(
+          text("index_copy_(): index ", index, " is out of bounds for dimension ", dim, " with size ", size));
+    case IndexUse::Subscript:
+    case IndexUse::Fill: break;
   }
   throw IndexError(text("index ", index, " is out of bounds for dimension ", dim, " with size ", size));
 }
@@ -136,7 +140,7 @@ Scan scan(const Tensor& index, int64_t lo, int64_t hi) {
 optional<std::pair<int64_t, int64_t>> known_range(const ir::Node& node) { return range_of(node, 0); }
 
 NodeRef checked_index(const Tensor& index, int64_t size, IndexUse use, int64_t dim) {
-  const bool wraps = use == IndexUse::Subscript || use == IndexUse::Take;
+  const bool wraps = use == IndexUse::Subscript || use == IndexUse::Fill || use == IndexUse::Take;
   const int64_t lo = wraps ? -size : 0, hi = size - 1;
   const Tensor own = impl(index).storage().exposed() ? index.clone() : index;
   bool negative = false;

@@ -466,15 +466,15 @@ Tensor& put_any(const Tensor& self, ArrayRef<TensorIndex> indices, const Tensor&
       set_view(s.view, value);
     return itself(self);
   }
+  if (is_masked_fill(s, value.numel(), accumulate)) {  // takes any dtype
+    fill_where(s, value.to(self.scalar_type()));
+    return itself(self);
+  }
   check(value.scalar_type() == self.scalar_type(),
         "Index put requires the source and destination dtypes match, got ", self.scalar_type(),
         " for the destination and ", value.scalar_type(), " for the source.");
-  if (is_masked_fill(s, value.numel(), accumulate)) {
-    fill_where(s, value);
-  } else {
-    GradScope scope("IndexPutBackward0", s.view, value);
-    put(s, value, accumulate);
-  }
+  GradScope scope("IndexPutBackward0", s.view, value);
+  put(s, value, accumulate);
   return itself(self);
 }
 
@@ -492,6 +492,11 @@ Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Operand& value, 
 }
 Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Scalar& value, bool accumulate) const {
   const CallScope call("index_put_", *this, value);
+  const Subscript s = SubscriptReader(*this).read(indices);
+  if (s.selections.empty() && !accumulate) {
+    s.view.fill_(value);
+    return itself(*this);
+  }
   return put_any(*this, indices, scalar_tensor(value, options()), accumulate);
 }
 Tensor detail::index_put(const Operand& self, ArrayRef<TensorIndex> indices, const Operand& value, bool accumulate) {

@@ -21,7 +21,7 @@ void write_splat(const Tensor& self, const NodeRef& element) {
 // The mask over the shape of self; it may be smaller but not larger.
 NodeRef mask_over(const Tensor& self, const Tensor& mask) {
   check(mask.scalar_type() == kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
-        mask.scalar_type());
+        mask.dtype());
   const Dims shape = broadcast_shape(mask.sizes(), self.sizes());
   check(ref(shape) == self.sizes(), "output with shape ", self.sizes(), " doesn't match the broadcast shape ",
         ref(shape));
@@ -186,7 +186,11 @@ Tensor& Tensor::copy_(const Operand& src, bool) const {
 
 Tensor& Tensor::fill_(const Scalar& value) const {
   GradScope scope("FillBackward0", *this);
-  write_splat(*this, node_of(scalar_tensor(value, tenon::dtype(scalar_type()))));
+  // One element of a 16-bit type takes any number, as in PyTorch.
+  const bool any = numel() == 1 && ir::is_half(ir_type(scalar_type()));
+  write_splat(*this,
+              ir::make_const(any ? wrapped(value, ir_type(scalar_type())) : element_of(value, scalar_type()),
+                             Dims{}));
   return itself(*this);
 }
 Tensor& Tensor::fill_(const Operand& value) const {

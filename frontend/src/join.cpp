@@ -57,7 +57,7 @@ std::vector<Tensor> each(TensorList tensors, F f) {
 
 Tensor cat(TensorList tensors, int64_t dim) {
   GradScope scope("CatBackward0", tensors);
-  check(!tensors.empty(), "torch.cat(): expected a non-empty list of Tensors");
+  check<ValueError>(!tensors.empty(), "torch.cat(): expected a non-empty list of Tensors");
   Promotion promotion;
   const Tensor* first = nullptr;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -219,7 +219,10 @@ Tensor roll(const Operand& x, IntArrayRef shifts, IntArrayRef dims) {
 Tensor constant_pad_nd(const Operand& x, IntArrayRef pad, const Scalar& value) {
   GradScope scope("ConstantPadNdBackward0", x);
   check(pad.size() % 2 == 0, "Padding length must be divisible by 2");
-  check(static_cast<int64_t>(pad.size()) <= 2 * x.dim(), "Padding length too large");
+  check(
+      static_cast<int64_t>(pad.size()) <= 2 * x.dim(),
+      "Padding length should be less than or equal to two times the input dimension but got padding length ",
+      pad.size(), " and input of dimension ", x.dim());
   const size_t rank = at(x.dim());
   Tensor cropped = x;
   Dims lo(rank, 0), hi(rank, 0), result;
@@ -241,9 +244,7 @@ Tensor constant_pad_nd(const Operand& x, IntArrayRef pad, const Scalar& value) {
     cropped = narrow(cropped, static_cast<int64_t>(d), std::min(crop, size), kept);
   }
   checked_numel(ref(result));
-  const DType type = ir_type(x.scalar_type());
-  const ir::Constant fill =
-      value.isFloatingPoint() ? ir::constant(type, value.toDouble()) : ir::constant(type, value.toLong());
+  const ir::Constant fill = element_of(value, x.scalar_type());
   if (cropped.numel() == 0) return record(ir::make_const(fill, result));
   return record(ir::pad(node_of(cropped), ir::make_const(fill, Dims{}), lo, hi));
 }

@@ -17,8 +17,23 @@ void check_types(const Tensor& a, const Tensor& b) {
         b.scalar_type());
 }
 
+// Of a product of two matrices; those of a batch count as one.
+void check_matrix_types(const Tensor& a, const Tensor& b) {
+  check_same_device(a, b);
+  check(a.scalar_type() == b.scalar_type(), "expected m1 and m2 to have the same dtype, but got: ", a.dtype(),
+        " != ", b.dtype());
+}
+
+// What PyTorch calls addmm checks the type of what is added before the product.
+void check_addmm(const Tensor& added, const Tensor& a, const Tensor& b) {
+  check(added.scalar_type() == b.scalar_type(), "self and mat2 must have the same dtype, but got ",
+        added.scalar_type(), " and ", b.scalar_type());
+  check(a.scalar_type() == b.scalar_type(), "mat1 and mat2 must have the same dtype, but got ",
+        a.scalar_type(), " and ", b.scalar_type());
+}
+
 void refuse_bool(const Tensor& a, const char* kernel) {
-  check(a.scalar_type() != kBool, '"', kernel, "\" not implemented for 'Bool'");
+  check<NotImplementedError>(a.scalar_type() != kBool, '"', kernel, "\" not implemented for 'Bool'");
 }
 
 NodeRef zeros_node(DType type, const Dims& shape) {
@@ -46,9 +61,11 @@ Tensor multiply_and_sum(const Tensor& a, const Tensor& b) {
   return record_as({ir::reshape(total.node, kept)}, type);
 }
 
-void check_matrices(const Tensor& a, const Tensor& b) {
-  check(a.size(1) == b.size(0), "mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x", a.size(1),
-        " and ", b.size(0), "x", b.size(1), ")");
+void check_matrices(const char* name, const Tensor& a, const Tensor& b) {
+  check(a.dim() == 2, name, ": self must be a matrix, got ", a.dim(), "-D tensor");
+  check(b.dim() == 2, name, ": mat2 must be a matrix, got ", b.dim(), "-D tensor");
+  check(a.size(1) == b.size(0), name, ": mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x",
+        a.size(1), " and ", b.size(0), "x", b.size(1), ")");
 }
 
 // All dims but the last as one. Its size is counted: among no elements -1 could be anything.
@@ -87,10 +104,8 @@ Tensor scale_and_add(const Tensor& base, const Tensor& product, const Scalar& be
 
 Tensor mm(const Operand& a, const Operand& b) {
   GradScope scope("MmBackward0", a, b);
-  check(a.dim() == 2, "self must be a matrix");
-  check(b.dim() == 2, "mat2 must be a matrix");
-  check_matrices(a, b);
-  check_types(a, b);
+  check_matrices("mm", a, b);
+  check_matrix_types(a, b);
   refuse_bool(a, "addmm_impl_cpu_");
   return record(dot_node(node_of(a), node_of(b)));
 }
@@ -98,9 +113,11 @@ Tensor mm(const Operand& a, const Operand& b) {
 Tensor mv(const Operand& a, const Operand& b) {
   GradScope scope("MvBackward0", a, b);
   check(a.dim() == 2 && b.dim() == 1, "vector + matrix @ vector expected, got 1, ", a.dim(), ", ", b.dim());
-  check(a.size(1) == b.size(0), "size mismatch, got ", a.size(0), ", ", a.size(0), "x", a.size(1), ",",
-        b.size(0));
-  check_types(a, b);
+  check(a.size(1) == b.size(0), "size mismatch, got input (", a.size(0), "), mat (", a.size(0), "x",
+        a.size(1), "), vec (", b.size(0), ")");
+  check_same_device(a, b);
+  check(a.scalar_type() == b.scalar_type(), "addmv input tensors must have the same dtype, but got ",
+        b.scalar_type(), ", ", a.scalar_type(), ", and ", b.scalar_type());
   refuse_bool(a, "addmv_impl_cpu");
   return multiply_and_sum(a, b);
 }
@@ -146,7 +163,7 @@ Tensor matmul(const Operand& a, const Operand& b) {
   if (ra == 2 && rb == 2) return mm(a, b);
   if (ra == 2 && rb == 1) return mv(a, b);
   if (ra == 1 && rb == 2) {
-    check_matrices(unsqueeze(a, 0), b);
+    check_matrices("mm", unsqueeze(a, 0), b);
     return squeeze(mm(unsqueeze(a, 0), b), 0);
   }
   GradScope scope("UnsafeViewBackward0", a, b);
@@ -165,8 +182,8 @@ Tensor matmul(const Operand& a, const Operand& b) {
 Tensor addmm(const Operand& self, const Operand& mat1, const Operand& mat2, const Scalar& beta,
              const Scalar& alpha) {
   GradScope scope("AddmmBackward0", self, mat1, mat2);
-  check(mat1.dim() == 2, "mat1 must be a matrix, got ", mat1.dim(), "-D tensor");
-  check(mat2.dim() == 2, "mat2 must be a matrix, got ", mat2.dim(), "-D tensor");
+  check_matrices("addmm", mat1, mat2);
+  check_addmm(self, mat1, mat2);
   return scale_and_add(self, mm(mat1, mat2), beta, alpha);
 }
 Tensor addmv(const Operand& self, const Operand& mat, const Operand& vec, const Scalar& beta,
@@ -194,8 +211,14 @@ Tensor addr(const Operand& self, const Operand& a, const Operand& b, const Scala
 Tensor linear(const Operand& input, const Operand& weight, const optional<Tensor>& bias) {
   const CallScope call("linear", input, weight, bias);
   check(weight.dim() <= 2, "linear(): weight must be at most 2-dimensional, got ", weight.dim(), "D");
-  check(input.scalar_type() == weight.scalar_type(), "mat1 and mat2 must have the same dtype");
   if (!given(bias)) return matmul(input, t(weight));
+  if (input.dim() > 0 && weight.dim() == 2) {
+    const Tensor rows = input.dim() == 1   ? unsqueeze(input, 0)
+                        : input.dim() == 2 ? Tensor(input)
+                                           : as_rows(input);
+    check_matrices("addmm", rows, t(weight));
+  }
+  check_addmm(*bias, input, weight);
   const int64_t rank = input.dim();
   GradScope scope(rank == 2   ? "AddmmBackward0"
                   : rank == 3 ? "ViewBackward0"

@@ -53,7 +53,8 @@ void check_types(const Call& c) {
   };
   if (given(c.bias)) same(*c.bias, "bias");
   same(c.weight, "weight");
-  check(c.input.scalar_type() != kBool, "\"slow_conv2d_cpu\" not implemented for 'Bool'");
+  check<NotImplementedError>(c.input.scalar_type() != kBool,
+                             "\"slow_conv2d_cpu\" not implemented for 'Bool'");
 }
 
 void check_parameters(const Call& c) {
@@ -61,7 +62,7 @@ void check_parameters(const Call& c) {
   check(least(c.low) >= 0 && least(c.high) >= 0, "negative padding is not supported");
   check(least(c.output_padding) >= 0, "negative output_padding is not supported");
   check(least(c.stride) > 0, "non-positive stride is not supported");
-  check(least(c.dilation) > 0, "dilation should be greater than zero");
+  check(least(c.dilation) > 0, "dilation should be greater than zero, but got ", ref(c.dilation));
   check(c.groups > 0, "non-positive groups is not supported");
 }
 

@@ -42,6 +42,8 @@ Tensor cdist(const Operand& x1, const Operand& x2, double p, optional<int64_t> c
         " X2: ", x2.size(-1));
   check(x1.is_floating_point(), "cdist only supports floating-point dtypes, X1 got: ", x1.scalar_type());
   check(x2.is_floating_point(), "cdist only supports floating-point dtypes, X2 got: ", x2.scalar_type());
+  check(x1.scalar_type() == x2.scalar_type(), "expected scalar type ", x1.scalar_type(), " but found ",
+        x2.scalar_type());
   check(p >= 0, "cdist only supports non-negative p values");
   check(!compute_mode || (*compute_mode >= 0 && *compute_mode <= 2),
         "possible modes: 0, 1, 2, but was: ", compute_mode.value_or(0));
@@ -61,6 +63,7 @@ Tensor pdist(const Operand& x, double p) {
   check(p >= 0, "pdist only supports non-negative p values");
   const int64_t n = x.size(0);
   check(n < (int64_t{1} << 31), "pdist: too many rows");
+  if (n < 2) return empty({0}, x.options());
   std::vector<int64_t> above;
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = i + 1; j < n; ++j) above.push_back(i * n + j);
@@ -113,7 +116,7 @@ Tensor embedding(const Operand& weight, const Operand& indices, int64_t, bool, b
 
 Tensor one_hot(const Operand& x, int64_t num_classes) {
   const CallScope call("one_hot", x);
-  check(x.scalar_type() == kLong, "one_hot is only applicable to index tensor.");
+  check(x.scalar_type() == kLong, "one_hot is only applicable to index tensor of type LongTensor.");
   Dims shape = dims_of(x.sizes());
   if (x.numel() == 0) {
     check(num_classes > 0, "Can not infer total number of classes from empty tensor.");

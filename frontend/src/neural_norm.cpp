@@ -52,13 +52,15 @@ void check_parameters(const MaybeTensor& running_mean, const MaybeTensor& runnin
 }
 
 void check_float(const Tensor& x, const char* kernel) {
-  check(x.is_floating_point(), '"', kernel, "\" not implemented for '", x.scalar_type(), "'");
+  check<NotImplementedError>(x.is_floating_point(), '"', kernel, "\" not implemented for '", x.scalar_type(),
+                             "'");
 }
 
 // running = (1 - momentum) * running + momentum * batch, in place.
 void move_running(const MaybeTensor& running, const Expr& batch, double momentum) {
   if (!given(running)) return;
   const NoGradGuard no_grad;
+  check(running->is_floating_point(), "mixed dtype (CPU): expect parameter to have scalar type of Float");
   const DType type = ir_type(running->scalar_type());
   const Expr old = cast(Expr{node_of(*running)}, formula_type(type));
   const Expr now = cast(Expr{ir::reshape(batch.node, span_of(running->sizes()))}, old.dtype());

@@ -78,7 +78,10 @@ void check_room(const Tensor& x, IntArrayRef pad, size_t pair, int64_t dim, Mode
 Tensor pad_inside(const Tensor& x, IntArrayRef pad, Mode mode) {
   const size_t pairs = pad.size() / 2;
   check(pad.size() % 2 == 0, "Padding length must be divisible by 2");
-  check(static_cast<int64_t>(pairs) <= x.dim(), "Padding length too large");
+  check(
+      static_cast<int64_t>(pairs) <= x.dim(),
+      "Padding length should be less than or equal to two times the input dimension but got padding length ",
+      pad.size(), " and input of dimension ", x.dim());
   check_extents(pad, "padding");
   Dims shape = dims_of(x.sizes());
   for (size_t i = 0; i < pairs; ++i) {

@@ -284,7 +284,8 @@ Tensor interpolate(const Operand& x, const InterpolateFuncOptions& o) {
         "trilinear");
   check(x.dim() >= 3 && x.dim() <= 5, "Input Error: Only 3D, 4D and 5D input Tensors supported (got ",
         x.dim(),
-        "D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact (got ",
+        "D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | "
+        "nearest-exact (got ",
         mode_name(mode), ")");
   check(!o.antialias(), "interpolate: antialias is not supported");
   check(!o.recompute_scale_factor().value_or(false) || !o.size(),

@@ -31,9 +31,10 @@ DType running_type(DType t) { return t == DType::F32 ? DType::F64 : formula_type
 Tensor running(Op op, const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
   dim = wrap_dim(dim, self.dim());
   const ScalarType type = dtype.value_or(self.is_floating_point() ? self.scalar_type() : kLong);
-  check(type != kBool, '"', op == Op::ScanSum ? "cumsum" : "cumprod",
-        "_out_cpu\" not implemented for 'Bool'");
-  const Expr x = cast(cast(line_of(self), ir_type(type)), running_type(ir_type(type)));
+  check<NotImplementedError>(type != kBool, '"', op == Op::ScanSum ? "cumsum" : "cumprod",
+                             "_out_cpu\" not implemented for 'Bool'");
+  Expr x = cast(cast(line_of(self), ir_type(type)), running_type(ir_type(type)));
+  if (op == Op::ScanSum && isFloatingType(type)) x = x + 0.0;  // it starts from +0: a first -0 becomes 0
   return record_like(scan(op, x, dim), self, type);
 }
 
@@ -124,7 +125,7 @@ std::tuple<Tensor, Tensor> middle_of_lines(const Tensor& self, int64_t dim, bool
 }
 
 std::tuple<Tensor, Tensor> median_of_lines(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan) {
-  check(self.scalar_type() != kBool, "\"median_cpu\" not implemented for 'Bool'");
+  check<NotImplementedError>(self.scalar_type() != kBool, "\"median_cpu\" not implemented for 'Bool'");
   dim = wrap_dim(dim, self.dim());
   check<IndexError>(self.dim() == 0 || self.size(dim) > 0, "median(): Expected reduction dim ", dim,
                     " to have non-zero size.");
@@ -134,12 +135,15 @@ std::tuple<Tensor, Tensor> median_of_lines(const Tensor& self, int64_t dim, bool
 }
 
 Tensor median_of_all(const Tensor& self, bool ignore_nan) {
-  check(self.scalar_type() != kBool, "\"median_cpu\" not implemented for 'Bool'");
-  if (self.numel() == 0) {
-    const double nan = std::numeric_limits<double>::quiet_NaN();
-    const Scalar none = self.is_floating_point() ? Scalar(nan) : Scalar(std::numeric_limits<int64_t>::min());
-    return record(number({ir::make_const({ir_type(self.scalar_type()), 0}, Dims{})}, none).node);
+  const DType type = ir_type(self.scalar_type());
+  if (self.numel() == 0) {  // nan, of integers what the cast of nan gives: the lowest, or 0; True of bools
+    const ir::Constant none = self.is_floating_point()
+                                  ? ir::constant(type, std::numeric_limits<double>::quiet_NaN())
+                              : type == DType::Bool ? ir::constant(type, int64_t{1})
+                                                    : ir::reduce_identity(Op::ReduceMax, type);
+    return record(ir::make_const(none, Dims{}));
   }
+  check<NotImplementedError>(self.scalar_type() != kBool, "\"median_cpu\" not implemented for 'Bool'");
   return std::get<0>(median_of_lines(self.reshape({-1}), 0, false, ignore_nan));
 }
 
@@ -277,6 +281,7 @@ std::tuple<Tensor, Tensor> topk(const Operand& self, int64_t k, int64_t dim, boo
   GradScope scope("TopkBackward0", self);
   const int64_t d = wrap_dim(dim, self.dim());
   check(k >= 0 && k <= (self.dim() > 0 ? self.size(d) : 1), "selected index k out of range");
+  check<NotImplementedError>(self.scalar_type() != kBool, "topk does not support bool dtypes on CPU");
   const Sorted s = sorted_part(self, d, largest, 0, k);
   const auto result = [&](const Expr& x, ScalarType type) {
     return self.dim() > 0 || k == 0 ? record_as(x, type) : finish_line(x, self, d, false, type);

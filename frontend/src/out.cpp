@@ -94,8 +94,8 @@ Tensor& cumsum_out(Tensor& out, const Operand& self, int64_t dim, optional<Scala
 Tensor& cat_out(Tensor& out, TensorList tensors, int64_t dim) {
   const CallScope call("cat_out", out, tensors);
   const Tensor result = cat(tensors, dim);
-  check(canCast(result.scalar_type(), out.scalar_type()),
-        "torch.cat(): input types can't be cast to the desired output type ", out.scalar_type());
+  check<TypeError>(canCast(result.scalar_type(), out.scalar_type()),
+                   "torch.cat(): input types can't be cast to the desired output type ", out.scalar_type());
   return put_out(out, result);
 }
 Tensor& stack_out(Tensor& out, TensorList tensors, int64_t dim) { return put_out(out, stack(tensors, dim)); }

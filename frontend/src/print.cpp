@@ -54,9 +54,9 @@ class Style {
 
   void decide() {
     if (counted_.empty()) return;
-    scientific_ = largest_ / smallest_ > 1000.0 || largest_ > 1e8 || (!whole_ && smallest_ < 1e-4);
+    scientific_ =
+        settings_.sci_mode.value_or(largest_ / smallest_ > 1000.0 || largest_ > 1e8 || smallest_ < 1e-4);
     for (double v : counted_) width_ = std::max(width_, number(v).size());
-    if (settings_.sci_mode) scientific_ = *settings_.sci_mode;  // the width stays, as in PyTorch
   }
 
   std::string operator()(ir::Constant c) const {
@@ -154,15 +154,16 @@ class Printer {
   bool summarise_;
 };
 
-std::vector<std::string> suffixes(const Tensor& tensor) {
+std::vector<std::string> suffixes(const Tensor& tensor, const Settings& options) {
   std::vector<std::string> result;
   const ScalarType type = tensor.scalar_type();
   const bool empty = tensor.numel() == 0;
   if (!tensor.device().is_cpu()) result.push_back("device='" + tensor.device().str() + "'");
-  if (empty && tensor.dim() != 1) {
+  if (empty ? tensor.dim() != 1 : options.edgeitems == 0) {  // what the elements do not show
     std::string size = text(tensor.sizes());
     size.front() = '(';
     size.back() = ')';
+    if (tensor.dim() == 1) size.insert(size.size() - 1, ",");
     result.push_back("size=" + size);
   }
   const bool usual = type == get_default_dtype() || (!empty && (type == kInt64 || type == kBool));
@@ -222,7 +223,7 @@ std::string repr(const Tensor& tensor) {
   std::string out = "tensor(" + (tensor.numel() == 0 ? "[]" : Printer(tensor, options).body());
   // PyTorch counts two columns more than the last line has.
   size_t last = out.size() - (out.rfind('\n') + 1) + 2;
-  for (const std::string& suffix : suffixes(tensor)) {
+  for (const std::string& suffix : suffixes(tensor, options)) {
     if (last + suffix.size() + 2 > static_cast<size_t>(options.linewidth)) {
       out += ",\n" + std::string(Printer::kIndent, ' ') + suffix;
       last = Printer::kIndent + suffix.size();

@@ -89,16 +89,7 @@ Tensor& in_place(const char* name, const Tensor& self, const MaybeGenerator& gen
 // --- the distributions: each checks its arguments and returns its draw
 
 void check_implemented(bool implemented, const char* kernel, const Tensor& self) {
-  check(implemented, '"', kernel, "\" not implemented for '", self.scalar_type(), "'");
-}
-
-double largest(ScalarType type) {
-  switch (type) {
-    case kHalf: return 65504;
-    case kBFloat16: return 0x1.fep127;
-    case kFloat: return std::numeric_limits<float>::max();
-    default: return std::numeric_limits<double>::max();
-  }
+  check<NotImplementedError>(implemented, '"', kernel, "\" not implemented for '", self.scalar_type(), "'");
 }
 
 auto uniform(const Tensor& self, double from, double to) {
@@ -299,7 +290,7 @@ Tensor randint_like(const Operand& self, int64_t low, int64_t high, const Tensor
 
 Tensor randperm(int64_t n, const TensorOptions& options) { return randperm(n, nullopt, options); }
 Tensor randperm(int64_t n, const MaybeGenerator& generator, const TensorOptions& options) {
-  check(n >= 0, "n must be non-negative, got", n);
+  checked_numel(IntArrayRef(n));
   const ScalarType type = options.has_dtype() ? options.dtype().toScalarType() : kLong;
   if (isFloatingType(type)) {
     const int64_t most = (int64_t{1} << float_digits(type)) + 1;

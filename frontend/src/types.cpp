@@ -21,6 +21,11 @@ constexpr const char* kCppNames[kTypes] = {"bool",  "unsigned char", "signed cha
 constexpr const char* kPythonNames[kTypes] = {"bool",  "uint8",   "int8",     "int16",   "int32",
                                               "int64", "float16", "bfloat16", "float32", "float64"};
 
+// Those of PyTorch's texts about numbers that do not fit.
+constexpr const char* kConversionNames[kTypes] = {"bool",  "uint8_t", "int8_t",    "int16_t",
+                                                  "int",   "int64_t", "c10::Half", "c10::BFloat16",
+                                                  "float", "double"};
+
 std::atomic<ScalarType> default_type{kFloat32};
 
 int category(ScalarType t) { return t == kBool ? 0 : isFloatingType(t) ? 2 : 1; }
@@ -43,6 +48,7 @@ const char* toString(ScalarType t) { return kEnumNames[static_cast<int>(t)]; }
 std::ostream& operator<<(std::ostream& out, ScalarType t) { return out << toString(t); }
 const char* TypeMeta::name() const { return kCppNames[static_cast<int>(type_)]; }
 std::ostream& operator<<(std::ostream& out, TypeMeta type) { return out << type.name(); }
+const char* dtype_name(ScalarType t) { return kPythonNames[static_cast<int>(t)]; }
 std::string repr(ScalarType t) { return std::string("tenon.") + kPythonNames[static_cast<int>(t)]; }
 
 ScalarType get_default_dtype() { return default_type.load(std::memory_order_relaxed); }
@@ -67,6 +73,12 @@ bool canCast(ScalarType from, ScalarType to) {
 
 // --- 16-bit floats
 
+double largest(ScalarType type) {
+  constexpr double values[] = {65504.0, 0x1.fep127, std::numeric_limits<float>::max(),
+                               std::numeric_limits<double>::max()};
+  return values[static_cast<int>(type) - static_cast<int>(kHalf)];
+}
+
 Half::Half(float value) : bits(ir::float_to_half(value)) {}
 Half::operator float() const { return ir::half_to_float(bits); }
 BFloat16::BFloat16(float value) : bits(ir::float_to_bfloat16(value)) {}
@@ -74,27 +86,57 @@ BFloat16::operator float() const { return ir::bfloat16_to_float(bits); }
 
 // --- scalars
 
-int64_t Scalar::toLong() const {
-  return checked(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(), kLong);
+namespace {
+[[noreturn]] void overflow(ScalarType type) {
+  throw Error(text("value cannot be converted to type ", kConversionNames[static_cast<int>(type)],
+                   " without overflow"));
+}
+}  // namespace
+
+int64_t Scalar::toLong() const { return as_integer(kLong); }
+
+bool fits_integer(const Scalar& value, ScalarType type) {
+  if (type == kBool) return true;
+  const int bits = static_cast<int>(8 * elementSize(type)) - (type == kByte ? 0 : 1);  // without the sign
+  if (value.isFloatingPoint()) {
+    const double end = std::ldexp(1.0, bits), lowest = type == kByte ? 0 : -end;
+    return value.toDouble() >= lowest && value.toDouble() < end;
+  }
+  const int64_t hi = static_cast<int64_t>((uint64_t{1} << bits) - 1);
+  // The unsigned type takes negative numbers of its magnitude, and wraps them.
+  const int64_t lo = type == kByte ? -hi : -hi - 1;
+  return type == kLong || (value.toLong() >= lo && value.toLong() <= hi);
 }
 
-int64_t Scalar::checked(int64_t lo, int64_t hi, ScalarType type) const {
-  bool fits;
-  if (kind_ == Kind::Real) {
-    // hi + 1 is a power of two, so exact as a double; hi itself may not be.
-    fits = real_ > static_cast<double>(lo) - 1 && real_ < static_cast<double>(hi / 2 + 1) * 2;
-    if (lo == std::numeric_limits<int64_t>::min()) fits = fits && real_ >= static_cast<double>(lo);
-  } else {
-    fits = integer_ >= lo && integer_ <= hi;
-  }
-  check(fits, "value cannot be converted to type ", kPythonNames[static_cast<int>(type)],
-        " without overflow");
-  return kind_ == Kind::Real ? static_cast<int64_t>(real_) : integer_;
+int64_t Scalar::as_integer(ScalarType type) const {
+  if (type == kBool) return toBool();
+  if (!fits_integer(*this, type)) overflow(type);
+  const int64_t whole = kind_ == Kind::Real ? static_cast<int64_t>(real_) : integer_;
+  return type == kByte ? whole & 0xff : whole;
+}
+
+double Scalar::as_real(ScalarType type) const {
+  const double value = toDouble();
+  if (std::isfinite(value) && std::abs(value) > largest(type)) overflow(type);
+  return value;
 }
 
 Scalar Scalar::operator-() const {
   if (kind_ == Kind::Real) return -real_;
   return static_cast<int64_t>(-static_cast<uint64_t>(integer_));
+}
+
+ir::Constant element_of(const Scalar& value, ScalarType type) {
+  if (isFloatingType(type)) {
+    const double real = value.as_real(type);
+    return value.isFloatingPoint() ? ir::constant(ir_type(type), real)
+                                   : ir::constant(ir_type(type), value.toLong());  // rounds once
+  }
+  return ir::constant(ir_type(type), value.as_integer(type));
+}
+
+ir::Constant wrapped(const Scalar& value, DType type) {
+  return value.isFloatingPoint() ? ir::constant(type, value.toDouble()) : ir::constant(type, value.toLong());
 }
 
 std::ostream& operator<<(std::ostream& out, const Scalar& value) {

@@ -1,5 +1,7 @@
 // Views of some elements: one index or a range of a dim, windows, diagonals, lists of parts; and copies in which
 // such a part is replaced.
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "geometry.h"
@@ -103,6 +105,14 @@ Tensor diagonal(const Operand& x, int64_t offset, int64_t dim1, int64_t dim2) {
 
 namespace {
 
+// Before the first of so many views is made: all of them must fit into memory.
+void check_result_count(const char* name, int64_t count) {
+  const int64_t each = sizeof(TensorImpl) + sizeof(Tensor);
+  const int64_t memory = int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGESIZE)};
+  check<OutOfMemoryError>(count <= memory / each, name, ": ", count, " results of ", each,
+                          " bytes each are more than the ", memory >> 20, " MiB of memory");
+}
+
 std::vector<int64_t> chunk_sizes(int64_t total, int64_t each) {
   std::vector<int64_t> sizes;
   for (int64_t left = total; left > 0 || sizes.empty(); left -= each) sizes.push_back(std::min(left, each));
@@ -146,6 +156,7 @@ std::vector<Tensor> split(const Operand& x, int64_t split_size, int64_t dim) {
   const int64_t size = x.size(dim);
   check(split_size > 0 || size == 0,
         "split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
+  check_result_count("split", split_size > 0 ? size / split_size : 1);
   return split_with_sizes(x, chunk_sizes(size, std::max<int64_t>(split_size, 1)), dim);
 }
 std::vector<Tensor> chunk(const Operand& x, int64_t chunks, int64_t dim) {
@@ -155,6 +166,7 @@ std::vector<Tensor> chunk(const Operand& x, int64_t chunks, int64_t dim) {
   check(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   dim = wrap_dim(dim, x.dim());
   const int64_t size = x.size(dim);
+  check_result_count("chunk", size == 0 ? chunks : std::min(size, chunks));
   if (size == 0) return split_with_sizes(x, std::vector<int64_t>(at(chunks), 0), dim);
   return split_with_sizes(x, chunk_sizes(size, (size - 1) / chunks + 1), dim);
 }
@@ -162,7 +174,8 @@ std::vector<Tensor> unbind(const Operand& x, int64_t dim) {
   GradScope scope("UnbindBackward0", x);
   scope.several_views();
   dim = wrap_dim(dim, x.dim());
-  check(x.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
+  check<IndexError>(x.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
+  check_result_count("unbind", x.size(dim));
   std::vector<Tensor> parts;
   for (int64_t i = 0; i < x.size(dim); ++i) parts.push_back(select(x, dim, i));
   return parts;
@@ -174,6 +187,7 @@ std::vector<Tensor> tensor_split(const Operand& x, int64_t sections, int64_t dim
         " dims");
   dim = wrap_dim(dim, x.dim());
   check(sections > 0, "number of sections must be larger than 0, got ", sections);
+  check_result_count("tensor_split", sections);
   GradScope scope("SplitBackward0", x);
   scope.several_views();
   const int64_t size = x.size(dim);

@@ -20,7 +20,7 @@ Dims infer_shape(IntArrayRef shape, int64_t numel) {
       check(unknown < 0, "only one dimension can be inferred");
       unknown = static_cast<int64_t>(d);
     } else {
-      check(shape[d] >= 0, "invalid shape dimension ", shape[d]);
+      check(shape[d] >= 0, "invalid shape dimension ", shape[d], " at index ", d, " of shape ", shape);
       check(!__builtin_mul_overflow(known, shape[d], &known), "numel: integer multiplication overflow");
     }
   }
@@ -177,6 +177,7 @@ Tensor t(const Operand& x) {
 
 Tensor detail::mT(const Operand& self) {
   const CallScope call("mT", self);
+  if (self.dim() == 0) return self;
   check(self.dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ", self.dim(),
         "-D tensor.");
   return self.transpose(-2, -1);
@@ -220,6 +221,7 @@ Tensor moveaxis(const Operand& x, IntArrayRef source, IntArrayRef destination) {
 Tensor swapdims(const Operand& x, int64_t dim0, int64_t dim1) { return transpose(x, dim0, dim1); }
 Tensor adjoint(const Operand& x) {
   const CallScope call("adjoint", x);
+  if (x.dim() == 0) return x;
   check(x.dim() >= 2, "tensor.adjoint() is only supported on matrices or batches of matrices. Got ", x.dim(),
         "-D tensor.");
   return transpose(x, -2, -1);

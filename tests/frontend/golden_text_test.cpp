@@ -25,7 +25,7 @@ std::map<std::string, std::string> exceptions(const std::string& group) {
   return result;
 }
 
-// Where the right answer is not what PyTorch 1.13 recorded: mostly texts and rules of PyTorch 2.
+// Where the right answer is not what PyTorch recorded.
 std::string corrected(const std::string& code, const std::string& otherwise) {
   static const json table = load("deviations.json");
   return table.contains(code) ? table[code]["text"].get<std::string>() : otherwise;
@@ -117,12 +117,13 @@ std::string kind_of(const tenon::Error& e) {
   if (dynamic_cast<const tenon::IndexError*>(&e)) return "IndexError";
   if (dynamic_cast<const tenon::TypeError*>(&e)) return "TypeError";
   if (dynamic_cast<const tenon::ValueError*>(&e)) return "ValueError";
+  if (dynamic_cast<const tenon::NotImplementedError*>(&e)) return "NotImplementedError";
   return "RuntimeError";
 }
 
 // Kinds that the library does not tell apart from RuntimeError.
 std::string wanted_kind(const std::string& kind) {
-  static const std::set<std::string> own = {"IndexError", "TypeError", "ValueError"};
+  static const std::set<std::string> own = {"IndexError", "TypeError", "ValueError", "NotImplementedError"};
   return own.contains(kind) ? kind : "RuntimeError";
 }
 

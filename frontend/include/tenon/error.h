@@ -1,4 +1,5 @@
-// The exceptions of the public API. The first line of what() is PyTorch's text for the same mistake; the second, where
+// The exceptions of the public API: nothing else leaves the library. The one public header that the floors below the frontend
+// include as well. The first line of what() is PyTorch's text for the same mistake; the second, where
 // an operation was called with operands, names both:
 //
 //   The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1
@@ -49,6 +50,9 @@ struct TypeError : Error {
   using Error::Error;
 };
 struct ValueError : Error {
+  using Error::Error;
+};
+struct NotImplementedError : Error {  // the operation exists, but not for this dtype
   using Error::Error;
 };
 struct OutOfMemoryError : Error {

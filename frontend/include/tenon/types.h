@@ -127,10 +127,14 @@ class Scalar {
   template <typename T>
   T to() const;
   double toDouble() const { return kind_ == Kind::Real ? real_ : static_cast<double>(integer_); }
-  float toFloat() const { return static_cast<float>(toDouble()); }
+  float toFloat() const { return to<float>(); }
   int64_t toLong() const;
   int toInt() const { return to<int>(); }
   bool toBool() const { return kind_ == Kind::Real ? real_ != 0 : integer_ != 0; }
+  // As PyTorch puts a number into a type: uint8 takes -255..255 and wraps, what else does not fit is an
+  // Error.
+  int64_t as_integer(ScalarType type) const;
+  double as_real(ScalarType type) const;
   Scalar operator-() const;
   friend bool operator==(const Scalar& a, const Scalar& b) {
     return a.kind_ == Kind::Real || b.kind_ == Kind::Real ? a.toDouble() == b.toDouble()
@@ -138,7 +142,6 @@ class Scalar {
   }
 
  private:
-  int64_t checked(int64_t lo, int64_t hi, ScalarType type) const;
   enum class Kind : uint8_t { Bool, Integer, Real } kind_ = Kind::Integer;
   int64_t integer_ = 0;
   double real_ = 0;
@@ -149,13 +152,12 @@ template <typename T>
 T Scalar::to() const {
   if constexpr (std::is_same_v<T, bool>)
     return toBool();
-  else if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(
-        checked(std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), scalar_type_of<T>()));
-  } else if constexpr (std::is_floating_point_v<T>)
-    return static_cast<T>(toDouble());
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(as_integer(scalar_type_of<T>()));
+  else if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(as_real(scalar_type_of<T>()));
   else
-    return T(toFloat());  // the 16-bit floats
+    return T(static_cast<float>(as_real(scalar_type_of<T>())));  // the 16-bit floats
 }
 
 enum class DeviceType : int8_t { CPU, CUDA };

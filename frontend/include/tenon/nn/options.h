@@ -4,6 +4,7 @@
 //   F::max_pool2d(x, F::MaxPool2dFuncOptions(3).stride(2).padding(1))
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "tenon/enum.h"
@@ -58,12 +59,14 @@ template <size_t D>
 class ExpandingArrayWithOptionalElem : public ExpandingArray<D> {
  public:
   using ExpandingArray<D>::ExpandingArray;
-  ExpandingArrayWithOptionalElem(optional<int64_t> value) : ExpandingArray<D>(value.value_or(-1)) {}
+  static constexpr int64_t kAbsent = std::numeric_limits<int64_t>::min();  // what an absent element holds
+  ExpandingArrayWithOptionalElem(optional<int64_t> value) : ExpandingArray<D>(value.value_or(kAbsent)) {}
   ExpandingArrayWithOptionalElem(int64_t value) : ExpandingArray<D>(value) {}
   ExpandingArrayWithOptionalElem(int value) : ExpandingArray<D>(int64_t{value}) {}
-  ExpandingArrayWithOptionalElem(std::initializer_list<optional<int64_t>> values) : ExpandingArray<D>(-1) {
+  ExpandingArrayWithOptionalElem(std::initializer_list<optional<int64_t>> values)
+      : ExpandingArray<D>(kAbsent) {
     if (values.size() != 1) detail::check_count(values.size(), D);
-    for (size_t i = 0; i < D; ++i) (*this)[i] = values.begin()[values.size() == 1 ? 0 : i].value_or(-1);
+    for (size_t i = 0; i < D; ++i) (*this)[i] = values.begin()[values.size() == 1 ? 0 : i].value_or(kAbsent);
   }
 };
 
