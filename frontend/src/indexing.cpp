@@ -8,7 +8,6 @@
 #include "tenon/indexing.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "expr.h"
@@ -27,7 +26,7 @@ using Kind = TensorIndex::Kind;
 indexing::Slice::Slice(optional<int64_t> start, optional<int64_t> stop, optional<int64_t> step)
     : step_(step.value_or(1)) {
   check<ValueError>(step_ != 0, "slice step cannot be zero");
-  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min(), kLast = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kLast = (int64_t{1} << 62) - 1, kFirst = -kLast - 1;  // as in LibTorch
   start_ = start.value_or(step_ < 0 ? kLast : 0);
   stop_ = stop.value_or(step_ < 0 ? kFirst : kLast);
 }
