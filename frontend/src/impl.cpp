@@ -309,7 +309,7 @@ NodeRef TensorImpl::node() const {
 }
 
 TensorImpl& impl(const Tensor& tensor) {
-  if (!tensor.defined()) throw Error("an undefined Tensor was used (default-constructed?)");
+  check_defined(tensor);
   return *tensor.unsafe_impl();
 }
 

@@ -59,7 +59,7 @@ Tensor uninitialised(IntArrayRef sizes) { return empty(sizes, TensorOptions()); 
 
 LinearImpl::LinearImpl(const LinearOptions& given) : options(given) {
   weight = register_parameter("weight", uninitialised({options.out_features(), options.in_features()}));
-  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_features()}) : Tensor());
+  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_features()}) : Tensor(), options.bias());
   reset_parameters();
 }
 void LinearImpl::reset_parameters() { reset_linear(weight, bias); }
@@ -72,7 +72,7 @@ void LinearImpl::pretty_print(std::ostream& out) const {
 BilinearImpl::BilinearImpl(const BilinearOptions& given) : options(given) {
   weight = register_parameter(
       "weight", uninitialised({options.out_features(), options.in1_features(), options.in2_features()}));
-  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_features()}) : Tensor());
+  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_features()}) : Tensor(), options.bias());
   reset_parameters();
 }
 void BilinearImpl::reset_parameters() {
@@ -103,7 +103,8 @@ namespace {
 
 template <typename Options>
 void check_groups(const Options& o) {
-  check<ValueError>(o.groups() > 0, "groups must be a positive integer");
+  check<ValueError>(o.in_channels() > 0 && o.groups() > 0 && o.out_channels() > 0,
+                    "in_channels, groups and out_channels must be a positive integer.");
   check<ValueError>(o.in_channels() % o.groups() == 0, "in_channels must be divisible by groups");
   check<ValueError>(o.out_channels() % o.groups() == 0, "out_channels must be divisible by groups");
 }
@@ -151,12 +152,15 @@ std::vector<int64_t> pad_amounts(const ConvOptions<D>& o) {
 
 template <size_t D>
 ConvNdImpl<D>::ConvNdImpl(const ConvOptions<D>& given)
-    : Module("Conv" + std::to_string(D) + "d"), options(given) {
+    : options(given) {
   check_groups(options);
+  const char* padding = options.padding().name();
+  check<ValueError>(!padding || std::string_view(padding) != "same" || is(options.stride(), 1),
+                    "padding='same' is not supported for strided convolutions");
   weight =
       register_parameter("weight", uninitialised(weight_sizes<D>(options, options.out_channels(),
                                                                  options.in_channels() / options.groups())));
-  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_channels()}) : Tensor());
+  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_channels()}) : Tensor(), options.bias());
   reset_parameters();
 }
 template <size_t D>
@@ -178,7 +182,7 @@ Tensor ConvNdImpl<D>::forward(const Operand& input) const {
 }
 template <size_t D>
 void ConvNdImpl<D>::pretty_print(std::ostream& out) const {
-  out << name() << '(' << options.in_channels() << ", " << options.out_channels()
+  out << printed_name() << '(' << options.in_channels() << ", " << options.out_channels()
       << ", kernel_size=" << python(options.kernel_size()) << ", stride=" << python(options.stride());
   if (options.padding().name())
     out << ", padding=" << options.padding().name();
@@ -195,12 +199,12 @@ void ConvNdImpl<D>::pretty_print(std::ostream& out) const {
 
 template <size_t D>
 ConvTransposeNdImpl<D>::ConvTransposeNdImpl(const ConvTransposeOptions<D>& given)
-    : Module("ConvTranspose" + std::to_string(D) + "d"), options(given) {
+    : options(given) {
   check_groups(options);
   weight =
       register_parameter("weight", uninitialised(weight_sizes<D>(options, options.in_channels(),
                                                                  options.out_channels() / options.groups())));
-  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_channels()}) : Tensor());
+  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_channels()}) : Tensor(), options.bias());
   reset_parameters();
 }
 template <size_t D>
@@ -219,7 +223,7 @@ Tensor ConvTransposeNdImpl<D>::forward(const Operand& input) const {
 }
 template <size_t D>
 void ConvTransposeNdImpl<D>::pretty_print(std::ostream& out) const {
-  out << name() << '(' << options.in_channels() << ", " << options.out_channels()
+  out << printed_name() << '(' << options.in_channels() << ", " << options.out_channels()
       << ", kernel_size=" << python(options.kernel_size()) << ", stride=" << python(options.stride());
   if (!is(options.padding(), 0)) out << ", padding=" << python(options.padding());
   if (!is(options.dilation(), 1)) out << ", dilation=" << python(options.dilation());
@@ -308,7 +312,7 @@ TENON_LAYER(PReLU, prelu(input, weight), << "num_parameters=" << options.num_par
 
 PReLUImpl::PReLUImpl(const PReLUOptions& given) : options(given) {
   weight = register_parameter(
-      "weight", full({options.num_parameters()}, options.init(), TensorOptions(get_default_dtype())));
+      "weight", full({options.num_parameters()}, options.init(), TensorOptions(get_default_dtype_as_scalartype())));
 }
 
 // --- dropout
@@ -339,8 +343,8 @@ TENON_LAYER(AlphaDropout, alpha_dropout)
 
 BatchNormBase::BatchNormBase(const BatchNormOptions& given) : options(given) {
   const int64_t features = options.num_features();
-  weight = register_parameter("weight", options.affine() ? ones({features}) : Tensor());
-  bias = register_parameter("bias", options.affine() ? zeros({features}) : Tensor());
+  weight = register_parameter("weight", options.affine() ? ones({features}) : Tensor(), options.affine());
+  bias = register_parameter("bias", options.affine() ? zeros({features}) : Tensor(), options.affine());
   if (!options.track_running_stats()) return;
   running_mean = register_buffer("running_mean", zeros({features}));
   running_var = register_buffer("running_var", ones({features}));
@@ -370,7 +374,7 @@ Tensor BatchNormBase::forward(const Operand& input) {
   return F::batch_norm(input, running_mean, running_var, call);
 }
 void BatchNormBase::pretty_print(std::ostream& out) const {
-  out << name() << '(' << options.num_features() << ", eps=" << python(options.eps()) << ", momentum=";
+  out << printed_name() << '(' << options.num_features() << ", eps=" << python(options.eps()) << ", momentum=";
   if (options.momentum())
     out << python(*options.momentum());
   else
@@ -391,9 +395,9 @@ void BatchNorm3dImpl::check_input_dim(const Tensor& input) const {
 
 LayerNormImpl::LayerNormImpl(const LayerNormOptions& given) : options(given) {
   weight = register_parameter("weight",
-                              options.elementwise_affine() ? ones(options.normalized_shape()) : Tensor());
+                              options.elementwise_affine() ? ones(options.normalized_shape()) : Tensor(), options.elementwise_affine());
   bias =
-      register_parameter("bias", options.elementwise_affine() ? zeros(options.normalized_shape()) : Tensor());
+      register_parameter("bias", options.elementwise_affine() ? zeros(options.normalized_shape()) : Tensor(), options.elementwise_affine());
 }
 Tensor LayerNormImpl::forward(const Operand& input) const {
   return F::layer_norm(
@@ -408,8 +412,8 @@ void LayerNormImpl::pretty_print(std::ostream& out) const {
 GroupNormImpl::GroupNormImpl(const GroupNormOptions& given) : options(given) {
   check<ValueError>(options.num_groups() > 0 && options.num_channels() % options.num_groups() == 0,
                     "num_channels must be divisible by num_groups");
-  weight = register_parameter("weight", options.affine() ? ones({options.num_channels()}) : Tensor());
-  bias = register_parameter("bias", options.affine() ? zeros({options.num_channels()}) : Tensor());
+  weight = register_parameter("weight", options.affine() ? ones({options.num_channels()}) : Tensor(), options.affine());
+  bias = register_parameter("bias", options.affine() ? zeros({options.num_channels()}) : Tensor(), options.affine());
 }
 Tensor GroupNormImpl::forward(const Operand& input) const {
   return F::group_norm(
@@ -466,6 +470,11 @@ RecurrentBase::RecurrentBase(const RecurrentOptions& given, int64_t gates)
   check<ValueError>(o.dropout() >= 0 && o.dropout() <= 1,
                     "dropout should be a number in range [0, 1] representing the "
                     "probability of an element being zeroed");
+  if (o.dropout() > 0 && o.num_layers() == 1)
+    warn_user(text(
+        "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+        "greater than 1, but got dropout=",
+        o.dropout(), " and num_layers=", o.num_layers()));
   const int64_t directions = o.bidirectional() ? 2 : 1, rows = gates * o.hidden_size();
   for (int64_t layer = 0; layer < o.num_layers(); ++layer) {
     const int64_t in = layer == 0 ? o.input_size() : o.hidden_size() * directions;
@@ -509,7 +518,7 @@ Tensor RecurrentBase::run_layer(const Tensor& sequence, int64_t layer, int64_t d
 
 Tensor RecurrentBase::run(const Tensor& input, States& states) const {
   const RecurrentOptions& o = options_base;
-  check(input.dim() == 3, name(), ": Expected input to be 3D, got ", input.dim(), "D instead");
+  check(input.dim() == 3, printed_name(), ": Expected input to be 3D, got ", input.dim(), "D instead");
   check(input.size(2) == o.input_size(), "input.size(-1) must be equal to input_size. Expected ",
         o.input_size(), ", got ", input.size(2));
   check(input.size(o.batch_first() ? 1 : 0) > 0, "Expected sequence length to be larger than 0 in RNN");
@@ -533,7 +542,7 @@ Tensor RecurrentBase::run(const Tensor& input, States& states) const {
 
 void RecurrentBase::pretty_print(std::ostream& out) const {
   const RecurrentOptions& o = options_base;
-  out << name() << '(' << o.input_size() << ", " << o.hidden_size();
+  out << printed_name() << '(' << o.input_size() << ", " << o.hidden_size();
   if (o.num_layers() != 1) out << ", num_layers=" << o.num_layers();
   if (!o.bias()) out << ", bias=False";
   if (o.batch_first()) out << ", batch_first=True";
@@ -592,7 +601,7 @@ MultiheadAttentionImpl::MultiheadAttentionImpl(const MultiheadAttentionOptions& 
   check(options.num_heads() > 0 && size % options.num_heads() == 0,
         "embed_dim must be divisible by num_heads");
   in_proj_weight = register_parameter("in_proj_weight", uninitialised({3 * size, size}));
-  in_proj_bias = register_parameter("in_proj_bias", options.bias() ? uninitialised({3 * size}) : Tensor());
+  in_proj_bias = register_parameter("in_proj_bias", options.bias() ? uninitialised({3 * size}) : Tensor(), options.bias());
   out_proj = register_module("out_proj", Linear(LinearOptions(size, size).bias(options.bias())));
   init::xavier_uniform_(in_proj_weight);
   if (!options.bias()) return;

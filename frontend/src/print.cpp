@@ -3,6 +3,7 @@
 #include "tenon/print.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <iostream>
 #include <mutex>
@@ -184,6 +185,12 @@ std::string joined(TensorList tensors) {
 }  // namespace
 
 // --- settings
+
+namespace {
+std::atomic<PrintStyle> current_style{PrintStyle::Python};
+}
+void set_print_style(PrintStyle style) { current_style = style; }
+PrintStyle get_print_style() { return current_style.load(std::memory_order_relaxed); }
 
 PrintOptions get_printoptions() {
   const Settings s = settings();
