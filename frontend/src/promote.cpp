@@ -1,6 +1,8 @@
 // Type promotion over operands of different kinds.
 #include "promote.h"
 
+#include "tenon/creation.h"
+
 namespace tenon {
 namespace {
 
@@ -28,6 +30,10 @@ Promotion& Promotion::add(const Scalar& number) {
 
 ScalarType Promotion::result() const {
   return combine(dimensioned_, combine(zero_dim_, number_)).value_or(get_default_dtype());
+}
+
+Tensor number_operand(const Scalar& value) {
+  return full({}, value, TensorOptions(value.isFloatingPoint() ? get_default_dtype() : value.type()));
 }
 
 ScalarType result_type(const Operand& tensor, const Operand& other) { return promoted(tensor, other); }

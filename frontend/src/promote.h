@@ -24,6 +24,9 @@ ScalarType promoted(const Operands&... operands) {
   return promotion.result();
 }
 
+// A number as a 0-dim operand, which promotes as the number does beside tensors that have dims.
+Tensor number_operand(const Scalar& value);
+
 inline ScalarType float_type(ScalarType t) { return isFloatingType(t) ? t : get_default_dtype(); }
 
 }  // namespace tenon
