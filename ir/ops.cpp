@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <unordered_map>
 
 namespace tenon::ir {
@@ -61,6 +62,7 @@ int64_t integer_binary(Op op, int64_t a, int64_t b, int width) {
     case Op::Mul: return wrapped(ua * ub);
     case Op::Div: return divide(a, b);
     case Op::Rem: return remainder(a, b);
+    case Op::Gcd: return wrapped(std::gcd(a < 0 ? 0 - ua : ua, b < 0 ? 0 - ub : ub));
     case Op::Max: return a > b ? a : b;
     case Op::Min: return a < b ? a : b;
     case Op::Pow: return power(a, b);

@@ -24,5 +24,13 @@ refuses 'auto g = autograd::grad({x}, {y}, {}, true, true);' 'there is no autogr
 refuses 'autograd::backward({x}, {y});' 'there is no autograd::backward()'
 refuses 'struct Mine : autograd::Function<Mine> {};' 'there is no autograd::Function'
 refuses 'sgd.param_groups()[0];' 'one group of parameters'
+refuses 'stft(x, 400);' 'stft: Tenon has no complex numbers and no Fourier transforms yet'
+refuses 'fft::rfft(x);' 'rfft: Tenon has no complex numbers and no Fourier transforms yet'
+refuses 'linalg::solve(x, y);' 'solve: Tenon has no matrix decompositions, inverses and solvers yet'
+refuses 'inverse(x);' 'inverse: Tenon has no matrix decompositions, inverses and solvers yet'
+refuses 'sparse_coo_tensor(x, y);' 'sparse_coo_tensor: Tenon has no sparse tensors'
+refuses 'quantize_per_tensor(x, 0.1, 10, kByte);' 'quantize_per_tensor: Tenon has no quantised tensors'
+refuses 'special::gammainc(x, y);' 'gammainc: Tenon does not have this function yet'
+refuses 'jit::load("model.pt");' 'load: Tenon reads no TorchScript'
 [ $failures = 0 ] && echo "check_absent: all refused with a sentence"
 exit $failures

@@ -428,6 +428,7 @@ class PhaseEmitter {
       case Op::Min: return b_.CreateSelect(compare(Op::Lt, a, b, is_signed), a, b);
       case Op::Div:
       case Op::Rem: return divide(op, a, b, is_signed);
+      case Op::Gcd: return gcd(int_op(Op::Abs, a, nullptr, t), int_op(Op::Abs, b, nullptr, t));
       case Op::Shl:
       case Op::Shr: return shift(op, a, b, is_signed);
       default: return compare(op, a, b, is_signed);
@@ -451,6 +452,30 @@ class PhaseEmitter {
     if (op == Op::Rem) return is_signed ? b_.CreateSRem(a, safe) : b_.CreateURem(a, safe);  // x rem 1 is 0
     Value* quotient = is_signed ? b_.CreateSDiv(a, safe) : b_.CreateUDiv(a, safe);
     return b_.CreateSelect(by_zero, zero, quotient);
+  }
+
+  // Euclid's algorithm on magnitudes, until no lane has a remainder:
+  //   while (any(x != 0)) { x, y = x != 0 ? (y % x, x) : (0, y) }
+  Value* gcd(Value* a, Value* b) {
+    Type* type = a->getType();
+    BasicBlock* before = b_.GetInsertBlock();
+    BasicBlock* loop = block("gcd");
+    BasicBlock* step = block("gcd.step");
+    BasicBlock* after = block("gcd.after");
+    b_.CreateBr(loop);
+    b_.SetInsertPoint(loop);
+    ::llvm::PHINode* x = b_.CreatePHI(type, 2);
+    ::llvm::PHINode* y = b_.CreatePHI(type, 2);
+    x->addIncoming(a, before);
+    y->addIncoming(b, before);
+    Value* left = b_.CreateICmpNE(x, integer(type, 0));
+    b_.CreateCondBr(type->isVectorTy() ? b_.CreateOrReduce(left) : left, step, after);
+    b_.SetInsertPoint(step);
+    x->addIncoming(divide(Op::Rem, y, x, false), step);
+    y->addIncoming(b_.CreateSelect(left, x, y), step);
+    b_.CreateBr(loop);
+    b_.SetInsertPoint(after);
+    return y;
   }
 
   Value* shift(Op op, Value* a, Value* count, bool is_signed) {

@@ -388,6 +388,10 @@ Tensor corrcoef(const Operand& x) {
 }
 
 namespace {
+void check_samples(const Tensor& x, const char* argument) {
+  check(x.scalar_type() != kBool, "trapezoid: received a bool input for `", argument, "`, but bool is not supported");
+  check<IndexError>(x.dim() > 0, "Dimension specified as -1 but tensor has no dimensions");
+}
 Tensor neighbours(const Tensor& y, int64_t dim) {  // sums of two adjacent elements
   const int64_t n = std::max<int64_t>(y.size(dim) - 1, 0);
   return add(narrow(y, dim, y.size(dim) - n, n), narrow(y, dim, 0, n));
@@ -395,12 +399,16 @@ Tensor neighbours(const Tensor& y, int64_t dim) {  // sums of two adjacent eleme
 }  // namespace
 Tensor trapezoid(const Operand& y, const Scalar& dx, int64_t dim) {
   const CallScope call("trapezoid", y, dx);
+  check_samples(y, "y");
   dim = wrap_dim(dim, y.dim());
   return mul(sum(neighbours(y, dim), dim), dx.toDouble() / 2);
 }
 Tensor trapezoid(const Operand& y, const Operand& x, int64_t dim) {
   const CallScope call("trapezoid", y, x);
+  check_samples(y, "y");
+  check_samples(x, "x");
   dim = wrap_dim(dim, y.dim());
+  check(x.dim() != 1 || x.size(0) == y.size(dim), "trapezoid: There must be one `x` value for each sample point");
   Tensor steps = diff(x, 1, x.dim() == 1 ? 0 : dim);
   if (x.dim() == 1 && y.dim() > 1) {
     Dims shape(at(y.dim()), 1);
@@ -425,14 +433,5 @@ Tensor linalg::vector_norm(const Operand& x, const Scalar& ord, OptionalIntArray
   return linalg_vector_norm(x, ord, dim, keepdim, dtype);
 }
 Tensor linalg::cross(const Operand& a, const Operand& b, int64_t dim) { return linalg_cross(a, b, dim); }
-
-Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base,
-                const TensorOptions& options) {
-  const CallScope call("logspace", start, end);
-  const ScalarType type = options.dtype();
-  const Tensor exponents = linspace(start, end, steps, options.dtype(kDouble).requires_grad(false));
-  const Tensor values = pow(Scalar(base), exponents).to(type);
-  return options.requires_grad() ? values.requires_grad_(true) : values;
-}
 
 }  // namespace tenon

@@ -122,6 +122,30 @@ Tensor integer_range(int64_t start, int64_t step, int64_t count, ScalarType type
   return record_as(i * number(i, Scalar(step)) + number(i, Scalar(start)), type);
 }
 
+// Bounds that are given as tensors: 0-dim, and evaluated.
+void check_bounds(const char* who, int64_t start_dims, int64_t end_dims) {
+  if (start_dims == 0 && end_dims == 0) return;
+  const std::string start = start_dims ? text("start with ", start_dims, " dimension(s)") : "";
+  const std::string end = end_dims ? text("end with ", end_dims, " dimension(s)") : "";
+  throw Error(text(who, " only supports 0-dimensional start and end tensors, but got ", start,
+                   start_dims && end_dims ? " and " : "", end, "."));
+}
+int64_t dims_of_bound(const Tensor& x) { return x.dim(); }
+int64_t dims_of_bound(const Scalar&) { return 0; }
+Scalar bound(const Tensor& x) { return x.item(); }
+Scalar bound(const Scalar& x) { return x; }
+
+template <typename A, typename B>
+Tensor linspace_between(const A& start, const B& end, int64_t steps, const TensorOptions& options) {
+  check_bounds("linspace", dims_of_bound(start), dims_of_bound(end));
+  return linspace(bound(start), bound(end), steps, options);
+}
+template <typename A, typename B>
+Tensor logspace_between(const A& start, const B& end, int64_t steps, double base, const TensorOptions& options) {
+  check_bounds("logspace", dims_of_bound(start), dims_of_bound(end));
+  return logspace(bound(start), bound(end), steps, base, options);
+}
+
 }  // namespace
 
 TensorData::TensorData(const std::vector<bool>& values)
@@ -227,24 +251,67 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   return finish(record_as(i * by + first, type), options);
 }
 
+// PyTorch's rounding: counted from the nearer end, the product and the sum rounded once, 16-bit floats in float32.
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
   const CallScope call("linspace", start, end);
   check(steps >= 0, "number of steps must be non-negative");
   const ScalarType type = options.dtype();
+  check(type != kBool, "\"linspace_cpu\" not implemented for 'Bool'");
   check_options(options, type);
   if (steps == 0) return zeros({0}, options);
   checked_numel(IntArrayRef(steps));
+  if (steps == 1) return filled({1}, start, type, options);
   const Dims shape{steps};
   const DType inner = isFloatingType(type) ? formula_type(ir_type(type)) : DType::F64;
   const auto rounded = [&](double v) { return ir::to_double(ir::constant(inner, v)); };
-  const double a = rounded(start.toDouble()), b = rounded(end.toDouble());
-  // Symmetric: the first half counts from the start, the second from the end. All is computed in the type.
-  const double step = steps == 1 ? 0 : rounded(rounded(b - a) / static_cast<double>(steps - 1));
-  const Expr i = index_along(shape, 0, inner);
-  const Expr left = number(i, a) + i * step;
-  const Expr right = number(i, b) - (static_cast<double>(steps - 1) - i) * step;
-  const Expr first_half = index_along(shape, 0, DType::I64) < static_cast<double>(steps / 2 + (steps == 1));
-  return finish(record_as(select(first_half, left, right), type), options);
+  const double a = ir::to_double(element(start, type)), b = ir::to_double(element(end, type));
+  const double step = rounded(rounded(b - a) / rounded(static_cast<double>(steps - 1)));
+  const Expr i = index_along(shape, 0, DType::I64);
+  const Expr from_start = cast(i, inner), from_end = cast(number(i, Scalar(steps - 1)) - i, inner);
+  const auto multiply_add = [](const Expr& x, double y, double z) {
+    const NodeRef operands[] = {x.node, number(x, y).node, number(x, z).node};
+    return Expr{ir::make_node(Op::Fma, operands)};
+  };
+  const Expr first_half = i < number(i, Scalar(steps / 2));
+  return finish(record_as(select(first_half, multiply_add(from_start, step, a), multiply_add(from_end, -step, b)), type),
+                options);
+}
+
+Tensor linspace(const Tensor& start, const Tensor& end, int64_t steps, const TensorOptions& options) {
+  return linspace_between(start, end, steps, options);
+}
+Tensor linspace(const Tensor& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
+  return linspace_between(start, end, steps, options);
+}
+Tensor linspace(const Scalar& start, const Tensor& end, int64_t steps, const TensorOptions& options) {
+  return linspace_between(start, end, steps, options);
+}
+
+// The exponents are counted in double from the nearer end, whatever the type; each operation rounds.
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
+  check(steps >= 0, "number of steps must be non-negative");
+  const ScalarType type = options.dtype();
+  check(type != kBool, "\"logspace_cpu\" not implemented for 'Bool'");
+  check_options(options, type);
+  if (steps == 0) return zeros({0}, options);
+  checked_numel(IntArrayRef(steps));
+  const double a = ir::to_double(element(start, type)), b = ir::to_double(element(end, type));
+  const double extent = isFloatingType(type) ? ir::to_double(ir::constant(ir_type(type), b - a)) : b - a;
+  const double step = steps == 1 ? 0 : extent / static_cast<double>(steps - 1);
+  const Expr i = index_along(Dims{steps}, 0, DType::I64);
+  const Expr from_start = cast(i, DType::F64), from_end = cast(number(i, Scalar(steps - 1)) - i, DType::F64);
+  const Expr first_half = i < number(i, Scalar(steps == 1 ? 1 : steps / 2));
+  const Expr exponent = select(first_half, a + from_start * step, b - from_end * step);
+  return finish(record_as(apply(Op::Pow, number(exponent, base), exponent), type), options);
+}
+Tensor logspace(const Tensor& start, const Tensor& end, int64_t steps, double base, const TensorOptions& options) {
+  return logspace_between(start, end, steps, base, options);
+}
+Tensor logspace(const Tensor& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
+  return logspace_between(start, end, steps, base, options);
+}
+Tensor logspace(const Scalar& start, const Tensor& end, int64_t steps, double base, const TensorOptions& options) {
+  return logspace_between(start, end, steps, base, options);
 }
 
 // --- memory of others

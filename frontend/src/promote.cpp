@@ -1,6 +1,7 @@
 // Type promotion over operands of different kinds.
 #include "promote.h"
 
+#include "tenon/creation.h"
 #include "text.h"
 
 namespace tenon {
@@ -38,6 +39,10 @@ ScalarType float_type(ScalarType t) {
   const ScalarType type = get_default_dtype();
   check(isFloatingType(type), "not implemented for '", type, "', which set_default_dtype() made the default type");
   return type;
+}
+
+Tensor number_operand(const Scalar& value) {
+  return full({}, value, TensorOptions(value.isFloatingPoint() ? get_default_dtype() : value.type()));
 }
 
 ScalarType result_type(const Operand& tensor, const Operand& other) { return promoted(tensor, other); }

@@ -79,7 +79,20 @@ Tensor full_like(const Tensor& self, const Scalar& fill_value, const TensorOptio
 Tensor arange(const Scalar& end, const TensorOptions& options = {});
 Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options = {});
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options = {});
+// steps numbers from start to end, both included. Bounds in 0-dim tensors are evaluated.
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options = {});
+Tensor linspace(const Tensor& start, const Tensor& end, int64_t steps, const TensorOptions& options = {});
+Tensor linspace(const Tensor& start, const Scalar& end, int64_t steps, const TensorOptions& options = {});
+Tensor linspace(const Scalar& start, const Tensor& end, int64_t steps, const TensorOptions& options = {});
+// base ** x for the x of linspace.
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base = 10.0,
+                const TensorOptions& options = {});
+Tensor logspace(const Tensor& start, const Tensor& end, int64_t steps, double base = 10.0,
+                const TensorOptions& options = {});
+Tensor logspace(const Tensor& start, const Scalar& end, int64_t steps, double base = 10.0,
+                const TensorOptions& options = {});
+Tensor logspace(const Scalar& start, const Tensor& end, int64_t steps, double base = 10.0,
+                const TensorOptions& options = {});
 Tensor eye(int64_t n, const TensorOptions& options = {});
 Tensor eye(int64_t n, int64_t m, const TensorOptions& options = {});
 

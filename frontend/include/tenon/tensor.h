@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "tenon/algebra.h"
+#include "tenon/arrays.h"
 #include "tenon/autograd.h"
+#include "tenon/elementary.h"
 #include "tenon/generator.h"
 #include "tenon/indexed.h"
 #include "tenon/ops.h"
@@ -45,6 +47,15 @@ Tensor invert(const Operand& self);
 Tensor index_put(const Operand& self, ArrayRef<indexing::TensorIndex> indices, const Operand& value, bool accumulate);
 }  // namespace detail
 Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t minlength);
+Tensor prelu(const Operand& self, const Operand& weight);
+Tensor diff(const Operand& self, int64_t n, int64_t dim, const optional<Tensor>& prepend,
+            const optional<Tensor>& append);
+Tensor cov(const Operand& self, int64_t correction, const optional<Tensor>& fweights,
+           const optional<Tensor>& aweights);
+std::tuple<Tensor, Tensor> histogram(const Operand& self, const Operand& bins, const optional<Tensor>& weight,
+                                     bool density);
+std::tuple<Tensor, Tensor> histogram(const Operand& self, int64_t bins, optional<ArrayRef<double>> range,
+                                     const optional<Tensor>& weight, bool density);
 
 // Element access to evaluated memory: a.size(i), a[i][j]. Valid while the tensor lives.
 // T may be const.
@@ -149,6 +160,7 @@ class Tensor : public TensorMethods<Tensor> {
   int64_t stride(int64_t dim) const;
   int64_t storage_offset() const;  // in elements
   int64_t numel() const;
+  int64_t nelement() const { return numel(); }
   int64_t element_size() const { return elementSize(scalar_type()); }
   int64_t itemsize() const { return element_size(); }
   int64_t nbytes() const { return numel() * element_size(); }
@@ -352,6 +364,25 @@ class Tensor : public TensorMethods<Tensor> {
   const Tensor& resize_as_(const Tensor& other) const { return resize_(other.sizes()); }
   Tensor& set_(const Tensor& source) const;  // shows the memory of the source from now on
   int64_t _version() const;                  // how often this memory was written
+  // --- new tensors of its dtype and device, unless the options say otherwise
+  Tensor new_empty(IntArrayRef size, const TensorOptions& options = {}) const;
+  Tensor new_empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& options = {}) const;
+  Tensor new_zeros(IntArrayRef size, const TensorOptions& options = {}) const;
+  Tensor new_ones(IntArrayRef size, const TensorOptions& options = {}) const;
+  Tensor new_full(IntArrayRef size, const Scalar& fill_value, const TensorOptions& options = {}) const;
+
+  // --- elementary.h, arrays.h in place
+  Tensor& divide_(const Operand& other, optional<std::string_view> rounding_mode) const;
+  Tensor& divide_(const Scalar& other, optional<std::string_view> rounding_mode) const;
+  Tensor& clip_(const optional<Tensor>& min, const optional<Tensor>& max) const;
+  Tensor& polygamma_(int64_t n) const;
+  Tensor& mvlgamma_(int64_t p) const;
+  Tensor& renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const;
+  Tensor& index_reduce_(int64_t dim, const Operand& index, const Operand& source, std::string_view reduce,
+                        bool include_self = true) const;
+  // Shows that part of the source's memory from now on; without a source, nothing.
+  Tensor& set_(const Tensor& source, int64_t storage_offset, IntArrayRef size, IntArrayRef stride = {}) const;
+  Tensor& set_() const;
 #define TENON_OPERATOR(sign, name)                                              \
   Tensor& operator sign##=(const Operand& other) { return name##_(other); } \
   Tensor& operator sign##=(const Scalar& other) { return name##_(other); }
@@ -489,6 +520,14 @@ Tensor diff(const Operand& self, int64_t n = 1, int64_t dim = -1, const optional
             const optional<Tensor>& append = nullopt);
 Tensor cov(const Operand& self, int64_t correction = 1, const optional<Tensor>& fweights = nullopt,
            const optional<Tensor>& aweights = nullopt);
+
+// Counts (or sums of weights, or densities) in bins, and the bins' edges. `bins`: edges, ascending; or how many
+// between the two ends of `range`, which are the data's unless given.
+std::tuple<Tensor, Tensor> histogram(const Operand& self, const Operand& bins,
+                                     const optional<Tensor>& weight = nullopt, bool density = false);
+std::tuple<Tensor, Tensor> histogram(const Operand& self, int64_t bins = 100,
+                                     optional<ArrayRef<double>> range = nullopt,
+                                     const optional<Tensor>& weight = nullopt, bool density = false);
 
 // How often each of 0, 1, ... occurs in a 1-d tensor of non-negative integers, which is evaluated at the call.
 Tensor bincount(const Operand& self, const optional<Tensor>& weights = nullopt, int64_t minlength = 0);

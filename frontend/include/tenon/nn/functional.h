@@ -6,6 +6,7 @@
 #pragma once
 
 #include "tenon/neural.h"
+#include "tenon/nn/functional_more.h"  // IWYU pragma: export
 #include "tenon/nn/options.h"
 
 namespace tenon::nn::functional {
@@ -117,6 +118,8 @@ using LPPool1dFuncOptions = LPPool1dOptions;
 using LPPool2dFuncOptions = LPPool2dOptions;
 Tensor lp_pool1d(const Operand& input, const LPPool1dFuncOptions& options);
 Tensor lp_pool2d(const Operand& input, const LPPool2dFuncOptions& options);
+using LPPool3dFuncOptions = LPPool3dOptions;
+Tensor lp_pool3d(const Operand& input, const LPPool3dFuncOptions& options);
 
 // --- windows, padding, resizing
 using FoldFuncOptions = FoldOptions;
