@@ -251,40 +251,37 @@ class ShortSchedule {
     }
   }
 
-  // Position and mask of vector k of the block that the current rows make.
-  std::pair<ValueId, ValueId> piece(Value v, int k) {
-    ValueId first = nest_.position_of(v);
-    int64_t offset = blocks_[static_cast<size_t>(v)]->first + int64_t{k} * nest_.lanes();
-    ValueId at = offset == 0 ? first : c_.add(first, nest_.literal(offset));
-    if (nest_.mask() < 0) return {at, -1};
-    ValueId count = nest_.literal(rows_.count);
-    ValueId left = c_.mul(c_.sub(end_, nest_.axis_value(rows_.lane)), count);
-    return {at, nest_.tail_mask(nest_.literal(int64_t{k} * nest_.lanes()), left)};
+  // Position and mask of each vector of the block that the current rows make.
+  std::vector<std::pair<ValueId, ValueId>> pieces(Value v) {
+    std::vector<std::pair<ValueId, ValueId>> result;
+    ValueId first = nest_.position_of(v), left = -1;
+    if (nest_.mask() >= 0)
+      left = c_.mul(c_.sub(end_, nest_.axis_value(rows_.lane)), nest_.literal(rows_.count));
+    for (int64_t k = 0; k < rows_.count; ++k) {
+      int64_t within = k * nest_.lanes(), offset = blocks_[static_cast<size_t>(v)]->first + within;
+      ValueId at = offset == 0 ? first : c_.add(first, nest_.literal(offset));
+      result.emplace_back(at, left < 0 ? -1 : nest_.tail_mask(nest_.literal(within), left));
+    }
+    return result;
   }
 
+  int which(Value v, int point) const { return blocks_[static_cast<size_t>(v)]->which[static_cast<size_t>(point)]; }
+
   void read_block(Value v) {
-    std::vector<ValueId> pieces;
-    for (int k = 0; k < static_cast<int>(rows_.count); ++k) {
-      auto [at, mask] = piece(v, k);
-      pieces.push_back(b_.load(nest_.instr(v).slot, at, nest_.lanes(), mask));
-    }
-    each(v, [&](int i) {
-      nest_.set(v, b_.deal(pieces, blocks_[static_cast<size_t>(v)]->which[static_cast<size_t>(i)]));
-    });
+    std::vector<ValueId> vectors;
+    for (auto [at, mask] : pieces(v)) vectors.push_back(b_.load(nest_.instr(v).slot, at, nest_.lanes(), mask));
+    each(v, [&](int i) { nest_.set(v, b_.deal(vectors, which(v, i))); });
   }
 
   void write_block(Value v) {
     std::vector<ValueId> values(static_cast<size_t>(rows_.count));
     for (int i = 0; i < static_cast<int>(rows_.count); ++i) {
       nest_.set_sub(i);
-      auto place = static_cast<size_t>(blocks_[static_cast<size_t>(v)]->which[static_cast<size_t>(i)]);
-      values[place] = nest_.vector(nest_.instr(v).args[0]);
+      values[static_cast<size_t>(which(v, i))] = nest_.vector(nest_.instr(v).args[0]);
     }
     nest_.set_sub(0);
-    for (int k = 0; k < static_cast<int>(rows_.count); ++k) {
-      auto [at, mask] = piece(v, k);
-      b_.store(nest_.instr(v).slot, at, b_.weave(values, k), mask);
-    }
+    int k = 0;
+    for (auto [at, mask] : pieces(v)) b_.store(nest_.instr(v).slot, at, b_.weave(values, k++), mask);
   }
 
   // The tree of a row that has at most an element for each of its 64 lanes, or several in order where outer axes
