@@ -19,7 +19,7 @@ constexpr uint64_t kConstantTerm = uint64_t{1} << 63;
 }
 
 Nest::Nest(const ir::Kernel& kernel, ir::TreeBuilder& builder, std::vector<int64_t>& sizes)
-    : kernel_(kernel), builder_(builder), sizes_(sizes), varies_(kernel.instrs.size(), false), scopes_(1) {}
+    : kernel_(kernel), builder_(builder), sizes_(sizes), varies_(kernel.instrs.size(), false), apart_(varies_), scopes_(1) {}
 
 int32_t Nest::size_slot(int64_t value) {
   int32_t slot = builder_.new_size();
@@ -51,7 +51,21 @@ void Nest::set_lane_axis(int axis, int lanes) {
   if (lanes == 1) axis = -1;
   lane_axis_ = axis;
   lanes_ = lanes;
-  varies_ = varying_along(kernel_, axis);
+  varies_ = apart_ = varying_along(kernel_, axis);
+  sub_axes_ = {axis};
+}
+
+void Nest::set_sub_axes(std::span<const int> axes) {
+  sub_axes_.assign(axes.begin(), axes.end());
+  apart_.assign(kernel_.instrs.size(), false);
+  for (int axis : axes) {
+    std::vector<bool> varies = varying_along(kernel_, axis);
+    for (size_t v = 0; v < varies.size(); ++v) apart_[v] = apart_[v] || varies[v];
+  }
+}
+
+bool Nest::is_sub_axis(int axis) const {
+  return std::find(sub_axes_.begin(), sub_axes_.end(), axis) != sub_axes_.end();
 }
 
 ValueId Nest::tail_mask(ValueId position, ValueId end) {
@@ -69,12 +83,12 @@ void Nest::push() { scopes_.emplace_back(); }
 void Nest::pop() { scopes_.pop_back(); }
 
 void Nest::bind(int axis, ValueId index) {
-  int sub = axis == lane_axis_ ? sub_ : 0;
+  int sub = is_sub_axis(axis) ? sub_ : 0;
   scopes_.back().axes[axis * kSubs + sub] = index;
 }
 
 ValueId Nest::find_axis(int axis) const {
-  int k = axis * kSubs + (axis == lane_axis_ ? sub_ : 0);
+  int k = axis * kSubs + (is_sub_axis(axis) ? sub_ : 0);
   for (size_t s = scopes_.size(); s-- > 0;) {
     if (auto it = scopes_[s].axes.find(k); it != scopes_[s].axes.end()) return it->second;
   }
@@ -121,7 +135,7 @@ void Nest::prepare(std::span<const Value> instrs) {
     const Instr& in = instr(v);
     if ((in.op == Op::Load || in.op == Op::Store || in.op == Op::IndexOf) && !in.index.is_constant()) {
       Partial known_part = partial(in.index);
-      scopes_.back().partials[partial_key(in.index, known_part.lane_bound ? sub_ : kNoSub)] = known_part;
+      scopes_.back().partials[partial_key(in.index, known_part.apart ? sub_ : kNoSub)] = known_part;
     }
     if (in.op == Op::Load && !in.guards.empty()) prepare_guards(v);
     if (in.scale != 0 && !varies(in.position()) && known(in.position())) scaled_position(in);
@@ -187,11 +201,11 @@ Nest::Partial Nest::partial(const Index& index) {
     if ((result.terms & bit) != 0) continue;
     bool bound, along;
     if (terms[t].axis >= 0) {
-      along = terms[t].axis == lane_axis_;
+      along = is_sub_axis(terms[t].axis);
       bound = find_axis(terms[t].axis) >= 0;
     } else {
       std::vector<int> axes = terms[t].inner_index().axes();
-      along = std::find(axes.begin(), axes.end(), lane_axis_) != axes.end();
+      along = std::any_of(axes.begin(), axes.end(), [&](int a) { return is_sub_axis(a); });
       bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return find_axis(a) >= 0; });
     }
     if (!bound) continue;
@@ -199,7 +213,7 @@ Nest::Partial Nest::partial(const Index& index) {
     int64_t c = terms[t].coefficient;
     add(c == 1 ? x : builder_.op(Op::Mul, {x, builder_.size(coefficient_slot(number, t, c))}));
     result.terms |= bit;
-    result.lane_bound = result.lane_bound || along;
+    result.apart = result.apart || along;
   }
   if ((result.terms & kConstantTerm) == 0 && index.constant_part() != 0) {
     add(builder_.size(coefficient_slot(number, 63, index.constant_part())));
@@ -307,12 +321,12 @@ ValueId Nest::get(Value v) {
 ValueId Nest::vector(Value v) {
   if (varies(v)) return get(v);
   for (size_t s = scopes_.size(); s-- > 0;) {
-    if (auto it = scopes_[s].splats.find(v); it != scopes_[s].splats.end()) return it->second;
+    if (auto it = scopes_[s].splats.find(key(v)); it != scopes_[s].splats.end()) return it->second;
   }
   const Instr& in = instr(v);
   ValueId wide =
       in.op == Op::Const ? builder_.constant({in.dtype, in.bits}, lanes_) : builder_.splat(get(v), lanes_);
-  scopes_.back().splats[v] = wide;
+  scopes_.back().splats[key(v)] = wide;
   return wide;
 }
 
@@ -362,7 +376,7 @@ ValueId Nest::place(const Instr& in) {
 // Of a position that is the same for all lanes; computed once in the scope that needs it first.
 ValueId Nest::scaled_position(const Instr& in) {
   if (in.scale == 1) return get(in.position());
-  int64_t k = int64_t{in.position()} << 32 | index_number(Index(in.scale));
+  int64_t k = key(in.position()) << 24 | index_number(Index(in.scale));
   for (size_t s = scopes_.size(); s-- > 0;) {
     if (auto it = scopes_[s].positions.find(k); it != scopes_[s].positions.end()) return it->second;
   }

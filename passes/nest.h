@@ -41,8 +41,11 @@ class Nest {
   void set_lane_axis(int axis, int lanes);
   int lanes() const { return lanes_; }
   bool varies(ir::Value v) const { return varies_[static_cast<size_t>(v)]; }
-  // Several vectors side by side (unrolled columns) keep their values apart by a sub-vector number.
+  // Several vectors side by side keep their values apart by a sub-vector number. They are at different positions along
+  // the lane axis (unrolled columns), or along the axes given here (unrolled short axes).
+  void set_sub_axes(std::span<const int> axes);
   void set_sub(int sub) { sub_ = sub; }
+  bool apart(ir::Value v) const { return apart_[static_cast<size_t>(v)]; }  // each sub-vector has its own
   void set_mask(ir::ValueId mask) { mask_ = mask; }  // -1: every lane is live
   ir::ValueId mask() const { return mask_; }
   // lane l is live iff position + l < end
@@ -66,12 +69,13 @@ class Nest {
   ir::ValueId vector(ir::Value v);                      // splat if scalar
   void emit(ir::Value v);                               // computes it (or stores) here
   ir::ValueId linear_index(std::span<const int> axes);  // row-major position in the product of bound axes
+  ir::ValueId position_of(ir::Value v) { return address(instr(v).index); }  // of a load or store; of lane 0
 
  private:
   struct Partial {
     ir::ValueId value = -1;   // -1: zero so far
     uint64_t terms = 0;       // bit i: term i is in; bit 63: the constant is in
-    bool lane_bound = false;  // a term along the lane axis is in: holds for one sub-vector
+    bool apart = false;       // a term along a sub axis is in: holds for one sub-vector
   };
   struct Scope {
     std::unordered_map<int64_t, ir::ValueId> values;  // key(v)
@@ -83,7 +87,8 @@ class Nest {
   };
   static constexpr int kSubs = 64, kNoSub = kSubs - 1;
 
-  int64_t key(ir::Value v) const { return int64_t{v} * kSubs + (varies(v) ? sub_ : 0); }
+  int64_t key(ir::Value v) const { return int64_t{v} * kSubs + (apart(v) ? sub_ : 0); }
+  bool is_sub_axis(int axis) const;
   int index_number(const ir::Index& index);
   int64_t partial_key(const ir::Index& index, int sub);
   int32_t coefficient_slot(int number, size_t term, int64_t value);
@@ -126,7 +131,8 @@ class Nest {
   int lanes_ = 1;
   int sub_ = 0;
   ir::ValueId mask_ = -1;
-  std::vector<bool> varies_;
+  std::vector<bool> varies_, apart_;
+  std::vector<int> sub_axes_;
   std::vector<Scope> scopes_;
   std::vector<ir::Index> indices_;              // numbered index expressions
   std::map<std::pair<ir::DType, int>, int32_t> edges_;  // scratch for a vector on the edge of a buffer

@@ -275,10 +275,8 @@ Tensor gelu(const Operand& x, std::string_view approximate) {
     });
   }
   check(approximate == "none", "approximate argument must be either none or tanh.");
-  return activation(x, "GeluKernelImpl",
-                    [](const Expr& v) {  // erfc keeps the digits that 1 + erf loses on the left
-                      return 0.5 * v * apply(Op::Erfc, v * (-1 / std::numbers::sqrt2));
-                    });
+  // ndtr keeps the digits that 1 + erf loses on the left.
+  return activation(x, "GeluKernelImpl", [](const Expr& v) { return v * apply(Op::Ndtr, v); });
 }
 Tensor silu(const Operand& x) {
   GradScope scope("SiluBackward0", x);
