@@ -159,7 +159,7 @@ void Nest::prepare_guards(Value v) {
   for (int number : guards.along) {
     const Index& value = instr(v).guards[static_cast<size_t>(number)].value;
     Partial known_part = partial(value);
-    scopes_.back().partials[partial_key(value, known_part.lane_bound ? sub_ : kNoSub)] = known_part;
+    scopes_.back().partials[partial_key(value, known_part.apart ? sub_ : kNoSub)] = known_part;
   }
 }
 

@@ -264,7 +264,7 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const Ten
   const Dims shape{steps};
   const DType inner = isFloatingType(type) ? formula_type(ir_type(type)) : DType::F64;
   const auto rounded = [&](double v) { return ir::to_double(ir::constant(inner, v)); };
-  const double a = ir::to_double(element(start, type)), b = ir::to_double(element(end, type));
+  const double a = ir::to_double(element_of(start, type)), b = ir::to_double(element_of(end, type));
   const double step = rounded(rounded(b - a) / rounded(static_cast<double>(steps - 1)));
   const Expr i = index_along(shape, 0, DType::I64);
   const Expr from_start = cast(i, inner), from_end = cast(number(i, Scalar(steps - 1)) - i, inner);
@@ -295,7 +295,7 @@ Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double ba
   check_options(options, type);
   if (steps == 0) return zeros({0}, options);
   checked_numel(IntArrayRef(steps));
-  const double a = ir::to_double(element(start, type)), b = ir::to_double(element(end, type));
+  const double a = ir::to_double(element_of(start, type)), b = ir::to_double(element_of(end, type));
   const double extent = isFloatingType(type) ? ir::to_double(ir::constant(ir_type(type), b - a)) : b - a;
   const double step = steps == 1 ? 0 : extent / static_cast<double>(steps - 1);
   const Expr i = index_along(Dims{steps}, 0, DType::I64);

@@ -79,10 +79,6 @@ Dims line_shape(const Sorted& s) {
   shape[static_cast<size_t>(s.dim)] = 1;
   return shape;
 }
-Expr whole_number(const Dims& shape, int64_t value) {
-  return {ir::make_const(ir::constant(DType::I64, value), shape)};
-}
-
 Expr slice_of_line(const Expr& x, int64_t dim, int64_t start, int64_t size) {
   const size_t rank = x.shape().size();
   Dims starts(rank, 0), steps(rank, 1), sizes = dims_of(x.shape());

@@ -42,7 +42,7 @@ ScalarType float_type(ScalarType t) {
 }
 
 Tensor number_operand(const Scalar& value) {
-  return full({}, value, TensorOptions(value.isFloatingPoint() ? get_default_dtype() : value.type()));
+  return full({}, value, TensorOptions(value.isFloatingPoint() ? get_default_dtype_as_scalartype() : value.type()));
 }
 
 ScalarType result_type(const Operand& tensor, const Operand& other) { return promoted(tensor, other); }

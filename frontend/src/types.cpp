@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "devices.h"
 #include "impl.h"
 #include "text.h"
 
