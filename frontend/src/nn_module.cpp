@@ -85,7 +85,10 @@ const std::string& Module::name() const {
 }
 std::string Module::printed_name() const {
   if (!name_.empty()) return name_;
-  const std::string& full = names_of(typeid(*this)).full;
+  const TypeNames& names = names_of(typeid(*this));
+  const std::string& full = names.full;
+  if (get_print_style() == PrintStyle::LibTorch)  // which knows its own modules by the name of the holder
+    return names.libtorch == full ? full : without_impl(names.libtorch);
   const size_t colons = full.rfind("::");
   return without_impl(colons == std::string::npos ? full : full.substr(colons + 2));
 }
@@ -271,7 +274,9 @@ void Module::unregister_module(const std::string& name) {
 // ---------------------------------------------------------------------------------------------------------
 
 void Module::pretty_print(std::ostream& out) const {
-  out << printed_name() << '(';
+  out << printed_name();
+  if (children_.is_empty() && get_print_style() == PrintStyle::LibTorch) return;
+  out << '(';
   for (const auto& child : children_) {
     if (!child.value()) continue;
     std::ostringstream body;
