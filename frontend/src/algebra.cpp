@@ -3,6 +3,7 @@
 #include "tenon/algebra.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -50,6 +51,12 @@ Tensor inner(const Operand& a, const Operand& b) {
 Tensor vdot(const Operand& a, const Operand& b) { return dot(a, b); }
 Tensor ger(const Operand& a, const Operand& b) { return outer(a, b); }
 Tensor chain_matmul(TensorList matrices) {
+  static std::atomic_flag warned;
+  warn_user_once(
+      warned,
+      "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
+      "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple "
+      "parameters.");
   check(!matrices.empty(), "chain_matmul(): Expected one or more matrices");
   Tensor product = matrices[0];
   for (size_t i = 1; i < matrices.size(); ++i) product = mm(product, matrices[i]);
@@ -67,6 +74,12 @@ Tensor linalg_cross(const Operand& a, const Operand& b, int64_t dim) {
 }
 Tensor cross(const Operand& a, const Operand& b, optional<int64_t> dim) {
   if (dim) return linalg_cross(a, b, *dim);
+  static std::atomic_flag warned;
+  warn_user_once(
+      warned,
+      "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly "
+      "or simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of "
+      "linalg.cross in a future release.");
   for (int64_t d = 0; d < a.dim(); ++d) {
     if (a.size(d) == 3) return linalg_cross(a, b, d);
   }
@@ -78,7 +91,7 @@ Tensor cartesian_prod(TensorList tensors) {
   for (const Tensor& x : tensors) check(x.dim() == 1, "Expect a 1D vector, but got shape ", x.sizes());
   if (tensors.size() == 1) return tensors[0];
   std::vector<Tensor> columns;
-  for (const Tensor& grid : meshgrid(tensors)) columns.push_back(flatten(grid));
+  for (const Tensor& grid : meshgrid(tensors, "ij")) columns.push_back(flatten(grid));
   return stack(columns, 1);
 }
 
@@ -319,6 +332,10 @@ Tensor cov(const Operand& x, int64_t correction, const optional<Tensor>& fweight
   check(x.scalar_type() != kBool, "cov(): bool dtype is not supported for input");
   const Tensor rows = x.dim() < 2 ? reshape(x, {1, x.numel()}) : Tensor(x);
   const int64_t count = rows.size(1);
+  if (!given(fweights) && !given(aweights) && count - correction <= 0)
+    warn_user(
+        "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of "
+        "observations.");
   Tensor weights;
   for (const auto* w : {&fweights, &aweights}) {
     if (!given(*w)) continue;

@@ -437,6 +437,10 @@ NodeRef value_node(const Scalar& value, ScalarType type) {
 
 template <typename A, typename B>
 Tensor where_any(const Tensor& condition, const A& a, const B& b) {
+  if (condition.scalar_type() == kByte)
+    warn_user(
+        "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
+        "version of PyTorch. Use a boolean condition instead.");
   const ScalarType type = promoted(a, b);
   const NodeRef c = condition_node(condition), x = value_node(a, type), y = value_node(b, type);
   Dims shape = broadcast_shape(condition.sizes(), ref(x->shape()));
@@ -507,20 +511,20 @@ Tensor clamp(const Operand& x, const optional<Scalar>& min, const optional<Scala
 
 Tensor clamp(const Operand& x, const optional<Tensor>& min, const optional<Tensor>& max) {
   GradScope scope("ClampBackward0", x, min, max);
-  check(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
+  check(given(min) || given(max), "torch.clamp: At least one of 'min' or 'max' must not be None");
   Promotion promotion;
   promotion.add(x);
   Dims shape = dims_of(x.sizes());
   for (const auto* bound : {&min, &max}) {
-    if (!*bound) continue;
+    if (!given(*bound)) continue;
     check_same_device(x, **bound);
     promotion.add(**bound);
     shape = broadcast_shape(ref(shape), (*bound)->sizes());
   }
   const ScalarType type = promotion.result();
   Expr v = broadcast(operand(x, type), ref(shape));
-  if (min) v = bounded(Op::Max, v, broadcast(operand(*min, type), ref(shape)));
-  if (max) v = bounded(Op::Min, v, broadcast(operand(*max, type), ref(shape)));
+  if (given(min)) v = bounded(Op::Max, v, broadcast(operand(*min, type), ref(shape)));
+  if (given(max)) v = bounded(Op::Min, v, broadcast(operand(*max, type), ref(shape)));
   return record(v.node, x, min, max);
 }
 Tensor clamp_min(const Operand& x, const Scalar& min) {

@@ -141,7 +141,7 @@ Tensor place_in(const Tensor& sequence, const Tensor& values, bool out_int32, bo
   const int64_t size = sequence.size(-1);
   const int64_t lines = flat ? 1 : (size == 0 ? 0 : sequence.numel() / size);
   Tensor ordered = sequence;
-  if (sorter) {
+  if (given(sorter)) {
     check(sorter->sizes() == sequence.sizes(),
           "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor ",
           sequence.sizes(), "and got sorter tensor ", sorter->sizes());
@@ -182,7 +182,7 @@ Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t mi
   check(self.dim() == 1 && isIntegralType(self.scalar_type(), false),
         "bincount only supports 1-d non-negative integral inputs.");
   check(minlength >= 0, "minlength should be >= 0");
-  check(!weights || weights->sizes() == self.sizes(),
+  check(!given(weights) || weights->sizes() == self.sizes(),
         "weights should be 1-d and have the same length as input");
   check(self.numel() == 0 || self.min().item<int64_t>() >= 0,
         "bincount only supports 1-d non-negative integral inputs.");
@@ -191,9 +191,9 @@ Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t mi
         std::numeric_limits<int64_t>::max());
   const int64_t size = std::max(greatest + 1, minlength);
   checked_numel({size});
-  const DType type = !weights ? DType::I64 : weights->scalar_type() == kFloat ? DType::F32 : DType::F64;
+  const DType type = !given(weights) ? DType::I64 : weights->scalar_type() == kFloat ? DType::F32 : DType::F64;
   const Expr base = zeros(type, size);
-  const NodeRef amount = weights ? ir::cast(node_of(*weights), type)
+  const NodeRef amount = given(weights) ? ir::cast(node_of(*weights), type)
                                  : ir::make_const(ir::constant(type, int64_t{1}), Dims{self.numel()});
   return record(ir::scatter(Op::ScatterAdd, base.node, ir::cast(node_of(self), DType::I64), amount, 0));
 }

@@ -14,7 +14,8 @@ namespace {
 
 // Options as a creation function accepts them.
 void check_options(const TensorOptions& options, ScalarType type) {
-  check(!options.device().is_cuda(), "Torch not compiled with CUDA enabled");
+  check_device(options.device());
+  check(options.layout() == kStrided, "tensors of Tenon are Strided, but got layout ", options.layout());
   check(!options.requires_grad() || isFloatingType(type),
         "Only Tensors of floating point and complex dtype can require gradients");
 }
@@ -60,34 +61,40 @@ ir::Constant vector_element(const TensorData& data, size_t i) {
   return c;
 }
 
-// The shape, checked to be a box; sizes are appended from `depth` on.
-void measure(const TensorData& data, size_t depth, std::vector<int64_t>& sizes, bool first) {
-  const bool deeper = depth < sizes.size();
-  if (!data.is_list()) {
-    check<ValueError>(first || !deeper, "expected sequence of length ", deeper ? sizes[depth] : 0, " at dim ",
-                      depth, " (got a number)");
-    return;
-  }
-  const auto count = static_cast<int64_t>(data.count());
-  if (first && !deeper) sizes.push_back(count);
-  check<ValueError>(depth < sizes.size() && sizes[depth] == count, "expected sequence of length ",
-                    depth < sizes.size() ? sizes[depth] : 0, " at dim ", depth, " (got ", count, ")");
-  if (!data.items()) return;
-  for (size_t i = 0; i < data.count(); ++i) measure(data.items()[i], depth + 1, sizes, first && i == 0);
-}
+// What braces make: a box of one type, else an Error as LibTorch words it.
+struct Box {
+  std::vector<int64_t> sizes;
+  ScalarType type;
 
-void merge_types(const TensorData& data, optional<ScalarType>& type) {
-  if (data.items()) {
-    for (size_t i = 0; i < data.count(); ++i) merge_types(data.items()[i], type);
-  } else if (!data.is_list() || data.elements()) {
-    type = type ? promoteTypes(*type, data.type()) : data.type();
+  std::string sizes_text() const {
+    std::string list;
+    for (int64_t size : sizes) list += (list.empty() ? "" : " ") + std::to_string(size);
+    return list;
   }
+};
+
+Box measured(const TensorData& data) {
+  if (!data.is_list()) return {{}, data.type()};
+  const auto count = static_cast<int64_t>(data.count());
+  if (!data.items()) return {{count}, data.is_range() ? data.type() : kFloat};
+  const Box first = measured(data.items()[0]);
+  for (size_t i = 1; i < data.count(); ++i) {
+    const TensorData& item = data.items()[i];
+    const Box box = measured(item);
+    check(box.sizes == first.sizes, "Expected all sub-lists to have sizes: ", first.sizes_text(), " (e.g. ",
+          data.items()[0], "), but got sub-list ", item, " with sizes: ", box.sizes_text());
+    check(box.type == first.type, "Expected all elements of the tensor to have the same scalar type: ",
+          first.type, ", but got element of scalar type: ", box.type);
+  }
+  Box box{{count}, first.type};
+  box.sizes.insert(box.sizes.end(), first.sizes.begin(), first.sizes.end());
+  return box;
 }
 
 // int and long literals are int64; float and double ones the default float type.
-ScalarType literal_type(optional<ScalarType> type) {
-  if (!type || *type == kFloat || *type == kDouble) return get_default_dtype();
-  return *type == kInt ? kLong : *type;
+ScalarType literal_type(ScalarType type) {
+  if (type == kFloat || type == kDouble) return get_default_dtype();
+  return type == kInt ? kLong : type;
 }
 
 void write_elements(const TensorData& data, ScalarType type, unsigned char*& out) {
@@ -123,21 +130,34 @@ Tensor integer_range(int64_t start, int64_t step, int64_t count, ScalarType type
 }  // namespace
 
 TensorData::TensorData(const std::vector<bool>& values)
-    : count_(values.size()), type_(kBool), list_(true), packed_(values.begin(), values.end()) {
+    : count_(values.size()), type_(kBool), list_(true), range_(true), packed_(values.begin(), values.end()) {
   elements_ = packed_.data();
 }
 
+// A bool is 1 or 0.
+std::ostream& operator<<(std::ostream& out, const TensorData& data) {
+  if (!data.is_list()) return data.number().isBoolean() ? out << data.number().toLong() : out << data.number();
+  out << '{';
+  for (size_t i = 0; i < data.count(); ++i) {
+    out << (i ? ", " : "");
+    if (data.items()) {
+      out << data.items()[i];
+    } else {
+      const ir::Constant c = vector_element(data, i);
+      ir::is_float(c.dtype) ? out << ir::to_double(c) : out << ir::to_int64(c);
+    }
+  }
+  return out << '}';
+}
+
 Tensor tensor(const TensorData& data, const TensorOptions& options) {
-  std::vector<int64_t> sizes;
-  measure(data, 0, sizes, true);
-  optional<ScalarType> found;
-  merge_types(data, found);
-  const ScalarType type = options.has_dtype() ? options.dtype().toScalarType() : literal_type(found);
+  const Box box = measured(data);
+  const ScalarType type = options.has_dtype() ? options.dtype().toScalarType() : literal_type(box.type);
   check_options(options, type);
-  auto buffer = allocate_buffer(static_cast<size_t>(checked_numel(sizes)) * element_bytes(type));
+  auto buffer = allocate_buffer(static_cast<size_t>(checked_numel(box.sizes)) * element_bytes(type));
   auto* out = static_cast<unsigned char*>(buffer->data());
   write_elements(data, type, out);
-  return finish(tensor_from_buffer(ir_type(type), sizes, std::move(buffer)), options);
+  return finish(tensor_from_buffer(ir_type(type), box.sizes, std::move(buffer)), options);
 }
 
 // --- constants
@@ -153,7 +173,7 @@ Tensor ones(IntArrayRef size, const TensorOptions& options) {
 }
 Tensor empty(IntArrayRef size, const TensorOptions& options) { return zeros(size, options); }
 Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options) {
-  const ScalarType natural = value.isFloatingPoint() ? get_default_dtype() : value.type();
+  const ScalarType natural = value.isFloatingPoint() ? get_default_dtype_as_scalartype() : value.type();
   return filled(size, value, options.has_dtype() ? options.dtype().toScalarType() : natural, options);
 }
 Tensor zeros_like(const Tensor& self, const TensorOptions& options) { return full_like(self, 0, options); }
@@ -188,7 +208,7 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   const bool integers = start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true);
   const ScalarType type = options.has_dtype() ? options.dtype().toScalarType()
                           : integers          ? kLong
-                                              : get_default_dtype();
+                                              : get_default_dtype_as_scalartype();
   check_options(options, type);
   const double first = start.toDouble(), last = end.toDouble(), by = step.toDouble();
   check(by != 0, "step must be nonzero");

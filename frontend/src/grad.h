@@ -72,7 +72,9 @@ inline bool requires_grad(const Tensor& x) {
   const TensorImpl* t = x.unsafe_impl();
   if (!t || (!t->history && !t->base.defined())) return false;
   const History* history = history_of(x);
-  return history && history->tracked();
+  if (!history) return false;
+  // What was viewed under NoGrad is a leaf of its own, which its base makes require grad.
+  return history->tracked() || (history->origin == ViewOrigin::NoGrad && requires_grad(t->base));
 }
 
 class GradScope {

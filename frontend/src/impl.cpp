@@ -293,7 +293,7 @@ NodeRef TensorImpl::node() const {
 }
 
 TensorImpl& impl(const Tensor& tensor) {
-  if (!tensor.defined()) throw Error("tensor does not have a device");
+  check_defined(tensor);
   return *tensor.unsafe_impl();
 }
 

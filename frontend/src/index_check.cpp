@@ -95,11 +95,14 @@ optional<Range> range_of(const ir::Node& node, int depth) {
     case IndexUse::Line: throw IndexError("index out of range in self");
     case IndexUse::Target: throw IndexError(text("Target ", index, " is out of bounds."));
     case IndexUse::Take:
+      check<IndexError>(size > 0, "take(): tried to take from an empty tensor");
       throw IndexError(
           text("out of range: tried to access index ", index, " on a tensor of ", size, " elements."));
     case IndexUse::Gather:
       throw Error(text("index ", index, " is out of bounds for dimension ", dim, " with size ", size));
-    case IndexUse::Subscript: break;
+    case IndexUse::Subscript:
+      check<IndexError>(size > 0, "index is out of bounds for dimension with size 0");
+      break;
   }
   throw IndexError(text("index ", index, " is out of bounds for dimension ", dim, " with size ", size));
 }

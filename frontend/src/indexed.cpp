@@ -274,6 +274,11 @@ Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Sca
 }
 Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Operand& src,
                std::string_view reduce) {
+  static std::atomic_flag warned;
+  warn_user_once(
+      warned,
+      "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
+      "PyTorch release. Use torch.scatter_reduce instead for more reduction options.");
   GradScope scope("ScatterBackward2", self, src);
   return scattered(scatter_op(reduce), "scatter", self, dim, index, src);
 }

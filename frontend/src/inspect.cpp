@@ -1,6 +1,8 @@
 // The public face of the runtime's instruments and switches.
 #include "tenon/inspect.h"
 
+#include <atomic>
+
 #include "codegen/llvm/jit.h"
 #include "impl.h"
 #include "runtime/evaluate.h"
@@ -144,6 +146,17 @@ void set_num_threads(int threads) {
   Config c = get_config();
   c.threads = threads;
   set_config(c);
+}
+
+namespace {
+std::atomic<int> interop_threads{0};
+}
+int get_num_interop_threads() {
+  return interop_threads > 0 ? interop_threads.load() : runtime::ThreadPool::usable_cpus();
+}
+void set_num_interop_threads(int threads) {
+  check(threads > 0, "Expected positive number of threads");
+  interop_threads = threads;
 }
 
 }  // namespace tenon

@@ -324,12 +324,18 @@ Tensor forward(size_t dims, const char* name, const Operand& input, const Operan
           "padding='same' is not supported for strided convolutions");
     check(weight.dim() == static_cast<int64_t>(dims) + 2, "Expected ", dims + 2, "-dimensional weight for ",
           name, ", but got weight of size: ", weight.sizes());
+    bool uneven = false;
     for (size_t d = 0; d < dims; ++d) {
       check_extents(weight.sizes()[2 + d], "kernel size");
       const int64_t total = c.dilation[d] * (c.kernel(d) - 1);
+      uneven = uneven || total % 2 != 0;
       c.low[d] = total / 2;
       c.high[d] = total - total / 2;
     }
+    if (uneven)
+      warn_user(
+          "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+          "input be created");
   }
   return with_batch(std::move(c), name);
 }
@@ -355,8 +361,9 @@ constexpr size_t dims_in(std::string_view name) { return at(name[name.size() - 2
     return forward(dims_in(#name), #name, input, weight, bias, stride, padding, dilation, groups);    \
   }                                                                                                   \
   Tensor name(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride, \
-              std::string_view padding, IntArrayRef dilation, int64_t groups) {                       \
-    return forward(dims_in(#name), #name, input, weight, bias, stride, padding, dilation, groups);    \
+              PaddingName padding, IntArrayRef dilation, int64_t groups) {                            \
+    return forward(dims_in(#name), #name, input, weight, bias, stride, padding.text(), dilation,      \
+                   groups);                                                                           \
   }
 TENON_DEFINE(conv1d)
 TENON_DEFINE(conv2d)

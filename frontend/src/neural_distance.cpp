@@ -135,6 +135,10 @@ Tensor one_hot(const Operand& x, int64_t num_classes) {
 // --- products
 
 Tensor bilinear(const Operand& x1, const Operand& x2, const Operand& weight, const MaybeTensor& bias) {
+  const ScalarType type = x1.scalar_type();
+  check(x2.scalar_type() == type && weight.scalar_type() == type && (!given(bias) || bias->scalar_type() == type),
+        "All tensors must have the same dtype, got input1: ", x1.dtype(), ", input2: ", x2.dtype(),
+        ", weight: ", weight.dtype(), given(bias) ? text(", bias: ", bias->dtype()) : "");
   check(x1.dim() == x2.dim(), "bilinear(): input dimensions do not match: got ", x1.dim(), " and ", x2.dim());
   for (int64_t d = 0; d + 1 < x1.dim(); ++d) {
     check(x1.size(d) == x2.size(d), "bilinear(): input batch dimensions do not match at dim ", d, ": got ",

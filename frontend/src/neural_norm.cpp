@@ -156,6 +156,7 @@ Tensor nn::functional::local_response_norm(const Operand& x, const LocalResponse
                     x.dim(), " dimensions)");
   check(size > 0, "kernel size should be greater than zero, but got ", size);
   check_extents(size, "size");
+  if (x.scalar_type() == kLong) return nn::functional::local_response_norm(x.to(get_default_dtype()), options);
   check_float(x, "local_response_norm");
   GradScope scope("DivBackward0", x);
   if (x.numel() == 0) return clone(x);

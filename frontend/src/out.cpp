@@ -14,7 +14,16 @@ Tensor& put_out(Tensor& out, const Tensor& result) {
         "out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
   check(canCast(result.scalar_type(), out.scalar_type()), "result type ", result.scalar_type(),
         " can't be cast to the desired output type ", out.scalar_type());
-  if (!(out.sizes() == result.sizes())) out.resize_(result.sizes());
+  if (!(out.sizes() == result.sizes())) {
+    if (out.numel() > 0)
+      warn_user(text(
+          "An output with one or more elements was resized since it had shape ", out.sizes(),
+          ", which does not match the required output shape ", result.sizes(),
+          ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless "
+          "they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero "
+          "elements with t.resize_(0)."));
+    out.resize_(result.sizes());
+  }
   return assign(out, result);
 }
 

@@ -3,6 +3,7 @@
 #include "tenon/print.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <iostream>
 #include <mutex>
@@ -181,6 +182,12 @@ std::string joined(TensorList tensors) {
 
 // --- settings
 
+namespace {
+std::atomic<PrintStyle> current_style{PrintStyle::Python};
+}
+void set_print_style(PrintStyle style) { current_style = style; }
+PrintStyle get_print_style() { return current_style.load(std::memory_order_relaxed); }
+
 PrintOptions get_printoptions() {
   const Settings s = settings();
   return {s.precision, s.threshold, s.edgeitems, s.linewidth, nullopt, s.sci_mode};
@@ -252,8 +259,15 @@ std::string format(const Tensor& tensor, std::string_view spec) {
 }
 
 // Each as one string, so that a stream's width holds for the whole and its flags for nothing inside.
-std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << repr(tensor); }
-std::ostream& operator<<(std::ostream& out, TensorList tensors) { return out << repr(tensors); }
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
+  return get_print_style() == PrintStyle::LibTorch ? print(out, tensor, 80) : out << repr(tensor);
+}
+std::ostream& operator<<(std::ostream& out, TensorList tensors) {
+  if (get_print_style() == PrintStyle::Python) return out << repr(tensors);
+  std::ostringstream list;
+  for (const Tensor& tensor : tensors) print(list << (list.tellp() > 0 ? ", " : ""), tensor, 80);
+  return out << "[" + list.str() + "]";
+}
 std::ostream& operator<<(std::ostream& out, const std::tuple<Tensor, Tensor>& tensors) {
   return out << repr(tensors);
 }

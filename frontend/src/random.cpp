@@ -166,6 +166,17 @@ void check_in_range(const Tensor& self, int64_t from, int64_t last) {
   };
   check(fits(from), "from is out of bounds for ", self.dtype());
   check(fits(last), "to - 1 is out of bounds for ", self.dtype());
+  if (!isFloatingType(type)) return;
+  const int digits = float_digits(type);
+  const auto warn_unless_exact = [&](int64_t value, const char* name) {
+    if (value >= -(int64_t{1} << digits) && value <= int64_t{1} << digits) return;
+    warn_user(text(name, " is out of bounds [-(2^", digits, "), 2^", digits,
+                   "]. Due to precision limitations ", self.dtype(),
+                   " can support discrete uniform distribution only within this range. This warning will become "
+                   "an error in version 1.7 release, please fix the code in advance"));
+  };
+  warn_unless_exact(from, "from");
+  warn_unless_exact(last, "to - 1");
 }
 
 struct IntegerDraw {

@@ -361,7 +361,8 @@ Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional
   for (const auto* affine : {&weight, &bias}) {
     check(!given(*affine) || (*affine)->sizes() == normalized_shape, "Expected ",
           affine == &weight ? "weight" : "bias", " to be of same shape as normalized_shape, but got ",
-          affine == &weight ? "weight" : "bias", " of shape ", *affine ? (*affine)->sizes() : IntArrayRef(),
+          affine == &weight ? "weight" : "bias", " of shape ",
+          given(*affine) ? (*affine)->sizes() : IntArrayRef(),
           " and normalized_shape = ", normalized_shape);
   }
   Dims dims;

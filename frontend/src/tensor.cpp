@@ -7,6 +7,11 @@
 
 namespace tenon {
 
+void check_defined(const Tensor& tensor, int argument, const char* name) {
+  check(tensor.defined(), "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #",
+        argument, " '", name, "'");
+}
+
 // --- what it is
 
 IntArrayRef Tensor::sizes() const { return ref(impl(*this).sizes()); }
@@ -26,7 +31,7 @@ int64_t Tensor::numel() const { return impl(*this).numel(); }
 bool Tensor::is_contiguous() const { return impl(*this).contiguous(); }
 ScalarType Tensor::scalar_type() const { return tenon::scalar_type(impl(*this).dtype()); }
 Device Tensor::device() const {
-  impl(*this);
+  check(defined(), "tensor does not have a device");
   return Device(kCPU);
 }
 int64_t Tensor::get_device() const {
@@ -37,10 +42,21 @@ TensorOptions Tensor::options() const { return TensorOptions(scalar_type()).devi
 bool Tensor::is_alias_of(const Tensor& other) const {
   return &impl(*this).storage() == &impl(other).storage();
 }
+Layout Tensor::layout() const {
+  impl(*this);
+  return kStrided;
+}
+StorageHandle Tensor::storage() const { return StorageHandle(detach()); }
+size_t StorageHandle::nbytes() const {
+  const NodeRef value = impl(tensor_).storage().value();
+  return static_cast<size_t>(value->numel() * ir::item_size(value->dtype()));
+}
+void* StorageHandle::mutable_data() const { return impl(tensor_).storage().expose()->data(); }
 
 // --- its values
 
 Scalar Tensor::item() const {
+  check(defined(), "a Tensor with 0 elements cannot be converted to Scalar");
   check(numel() == 1, "a Tensor with ", numel(), " elements cannot be converted to Scalar");
   const ir::Constant c = host_view(*this).element(0);
   if (c.dtype == DType::Bool) return c.bits != 0;
@@ -109,13 +125,18 @@ Tensor detail::to(const Operand& self, ScalarType dtype, bool, bool copy) {
 }
 Tensor detail::to(const Operand& self, Device device, bool, bool copy) {
   impl(self);
-  check(!device.is_cuda(), "Torch not compiled with CUDA enabled");
+  check_device(device);
   return copy ? tenon::clone(self) : Tensor(self);
 }
 Tensor detail::to(const Operand& self, Device device, ScalarType dtype, bool non_blocking, bool copy) {
   return to(to(self, device, non_blocking, false), dtype, non_blocking, copy);
 }
 Tensor detail::to(const Operand& self, const TensorOptions& options, bool non_blocking, bool copy) {
+  check(!options.requires_grad(),
+        "Operators taking TensorOptions cannot take a TensorOptions with options.requires_grad set as true. "
+        "This isn't implemented yet.");
+  check(options.layout() == self.layout(), "to(options) doesn't support converting to a different layout, but got ",
+        "self.layout being ", self.layout(), " and options.layout set as ", options.layout());
   const ScalarType dtype = options.has_dtype() ? options.dtype().toScalarType() : self.scalar_type();
   return to(self, options.has_device() ? options.device() : self.device(), dtype, non_blocking, copy);
 }

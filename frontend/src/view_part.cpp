@@ -23,10 +23,7 @@ void take_slice(Geometry& g, int64_t dim, optional<int64_t> start, optional<int6
 Tensor select(const Operand& x, int64_t dim, int64_t index) {
   GradScope scope("SelectBackward0", x);
   Geometry g(x);
-  check<IndexError>(
-      g.rank() > 0,
-      "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-      "convert a 0-dim tensor to a number");
+  check<IndexError>(g.rank() > 0, "select() cannot be applied to a 0-dim tensor.");
   dim = wrap_dim(dim, g.rank());
   const int64_t size = g.sizes[at(dim)];
   check<IndexError>(index >= -size && index < size, "select(): index ", index,
@@ -39,7 +36,7 @@ Tensor select(const Operand& x, int64_t dim, int64_t index) {
 Tensor slice(const Operand& x, int64_t dim, optional<int64_t> start, optional<int64_t> end, int64_t step) {
   GradScope scope("SliceBackward0", x);
   Geometry g(x);
-  check(g.rank() > 0, "slice() cannot be applied to a 0-dim tensor.");
+  check<IndexError>(g.rank() > 0, "slice() cannot be applied to a 0-dim tensor.");
   take_slice(g, wrap_dim(dim, g.rank()), start, end, step);
   return g.view_of(x);
 }

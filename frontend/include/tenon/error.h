@@ -8,6 +8,7 @@ namespace tenon {
 
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
+  const char* what_without_backtrace() const noexcept { return what(); }  // LibTorch's name of the text alone
 };
 struct IndexError : Error {
   using Error::Error;

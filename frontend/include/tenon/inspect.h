@@ -78,5 +78,9 @@ Config get_config();
 void set_config(const Config& config);  // takes effect at the next evaluation
 int get_num_threads();
 void set_num_threads(int threads);
+inline void init_num_threads() {}  // each thread knows the setting
+// LibTorch's threads between operations. The work of one graph shares one pool, so the number has no effect.
+int get_num_interop_threads();
+void set_num_interop_threads(int threads);  // Error unless positive
 
 }  // namespace tenon

@@ -19,6 +19,7 @@
 namespace tenon {
 
 class TensorImpl;
+class StorageHandle;
 namespace detail {
 void retain(TensorImpl* impl) noexcept;
 void release(TensorImpl* impl, bool given_up) noexcept;
@@ -161,7 +162,10 @@ class Tensor : public TensorMethods<Tensor> {
   TensorOptions options() const;
   bool is_floating_point() const { return isFloatingType(scalar_type()); }
   bool is_signed() const { return scalar_type() != kBool && scalar_type() != kByte; }
+  Layout layout() const;
+  bool is_sparse() const { return false; }
   bool is_alias_of(const Tensor& other) const;  // do they share one storage?
+  StorageHandle storage() const;
 
   // --- its values: each of these evaluates
   Scalar item() const;  // of a one-element tensor
@@ -420,6 +424,26 @@ inline const Tensor* elements(const std::initializer_list<Tensor>& list) {
   return list.begin();
 }
 }  // namespace detail
+
+// The memory that a tensor and its aliases share, as LibTorch's Storage (tenon/compat.h has it by that name).
+// Asking for an address evaluates, as Tensor::data_ptr() does.
+class StorageHandle {
+ public:
+  explicit StorageHandle(Tensor tensor) : tensor_(std::move(tensor)) {}
+  size_t nbytes() const;
+  const void* data() const { return mutable_data(); }
+  void* mutable_data() const;  // the first byte
+  struct Address {
+    void* address;
+    void* get() const { return address; }
+  };
+  Address data_ptr() const { return {mutable_data()}; }
+  Device device() const { return tensor_.device(); }
+  bool is_alias_of(const StorageHandle& other) const { return tensor_.is_alias_of(other.tensor_); }
+
+ private:
+  Tensor tensor_;
+};
 
 #define TENON_OPERATOR(sign, name)                                                            \
   inline Tensor operator sign(const Operand& a, const Operand& b) { return tenon::name(a, b); } \

@@ -6,6 +6,9 @@
   Self to(ScalarType dtype, bool non_blocking = false, bool copy = false) TENON_KIND {
     return tenon::detail::to(TENON_SELF, dtype, non_blocking, copy);
   }
+  Self to(TypeMeta dtype, bool non_blocking = false, bool copy = false) TENON_KIND {
+    return tenon::detail::to(TENON_SELF, dtype.toScalarType(), non_blocking, copy);
+  }
   Self to(Device device, bool non_blocking = false, bool copy = false) TENON_KIND {
     return tenon::detail::to(TENON_SELF, device, non_blocking, copy);
   }

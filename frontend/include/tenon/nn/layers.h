@@ -369,8 +369,10 @@ class EmbeddingImpl : public Module {
 TENON_MODULE(Embedding);
 
 // --- recurrent networks: input [time, batch, features], or [batch, time, features] if batch_first
-struct RecurrentOptions {
-  RecurrentOptions(int64_t input_size, int64_t hidden_size)
+template <typename S>
+struct RecurrentArgs {
+  using Self = S;
+  RecurrentArgs(int64_t input_size, int64_t hidden_size)
       : input_size_(input_size), hidden_size_(hidden_size) {}
   TENON_ARG(int64_t, input_size);
   TENON_ARG(int64_t, hidden_size);
@@ -380,13 +382,26 @@ struct RecurrentOptions {
   TENON_ARG(double, dropout) = 0.0;  // between the layers, while training
   TENON_ARG(bool, bidirectional) = false;
 };
+// What the three have in common.
+struct RecurrentOptions : RecurrentArgs<RecurrentOptions> {
+  using RecurrentArgs::RecurrentArgs;
+  template <typename S>
+  RecurrentOptions(const RecurrentArgs<S>& o) : RecurrentArgs(o.input_size(), o.hidden_size()) {
+    num_layers(o.num_layers()).bias(o.bias()).batch_first(o.batch_first());
+    dropout(o.dropout()).bidirectional(o.bidirectional());
+  }
+};
 using RNNNonlinearity = OneOf<Tag::Tanh, Tag::ReLU>;
-struct RNNOptions : RecurrentOptions {
-  using RecurrentOptions::RecurrentOptions;
+struct RNNOptions : RecurrentArgs<RNNOptions> {
+  using RecurrentArgs::RecurrentArgs;
   TENON_ARG(RNNNonlinearity, nonlinearity) = kTanh;
 };
-using LSTMOptions = RecurrentOptions;
-using GRUOptions = RecurrentOptions;
+struct LSTMOptions : RecurrentArgs<LSTMOptions> {
+  using RecurrentArgs::RecurrentArgs;
+};
+struct GRUOptions : RecurrentArgs<GRUOptions> {
+  using RecurrentArgs::RecurrentArgs;
+};
 
 class RecurrentBase : public Module {
  public:
