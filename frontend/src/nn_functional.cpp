@@ -206,7 +206,7 @@ Tensor lp_pool2d(const Operand& x, const LPPool2dFuncOptions& o) {
   return lp_root(tenon::avg_pool2d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()),
                  o.norm_type(), o.kernel_size()[0] * o.kernel_size()[1]);
 }
-Tensor lp_pool3d(const Tensor& x, const LPPool3dFuncOptions& o) {
+Tensor lp_pool3d(const Operand& x, const LPPool3dFuncOptions& o) {
   return lp_root(tenon::avg_pool3d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()),
                  o.norm_type(), o.kernel_size()[0] * o.kernel_size()[1] * o.kernel_size()[2]);
 }
