@@ -321,10 +321,7 @@ Tensor softsign(const Operand& x) {
 }
 Tensor tanhshrink(const Operand& x) {
   GradScope scope("SubBackward0", x);
-  check<NotImplementedError>(
-      x.scalar_type() != kBool,
-      "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
-      "to invert a mask, use the `~` or `logical_not()` operator instead.");
+  refuse_bool_difference(x.scalar_type() == kBool, false);
   return float_formula(x, [](const Expr& v) { return v - tanh(v); });
 }
 Tensor hardshrink(const Operand& x, const Scalar& lambd) {
