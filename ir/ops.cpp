@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
+#include <numeric>
 #include <unordered_map>
 
 namespace tenon::ir {
@@ -61,6 +63,7 @@ int64_t integer_binary(Op op, int64_t a, int64_t b, int width) {
     case Op::Mul: return wrapped(ua * ub);
     case Op::Div: return divide(a, b);
     case Op::Rem: return remainder(a, b);
+    case Op::Gcd: return wrapped(std::gcd(a < 0 ? 0 - ua : ua, b < 0 ? 0 - ub : ub));
     case Op::Max: return a > b ? a : b;
     case Op::Min: return a < b ? a : b;
     case Op::Pow: return power(a, b);
@@ -118,6 +121,7 @@ double transcendental(Op op, double x) {
     case Op::Atanh: return std::atanh(x);
     case Op::Erf: return std::erf(x);
     case Op::Erfc: return std::erfc(x);
+    case Op::Ndtr: return 0.5 * std::erfc(-x / std::numbers::sqrt2);
     case Op::Erfinv: return inverse_erf(x);
     case Op::Lgamma: return log_gamma(x);
     default: throw IrError("no float value for " + std::string(info(op).text));

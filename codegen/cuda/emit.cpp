@@ -390,6 +390,7 @@ class PhasePrinter {
       case Op::Mul:
       case Op::Div:
       case Op::Rem:
+      case Op::Gcd:
       case Op::Shl:
       case Op::Shr: return call("tenon_" + std::string(ir::info(stmt.op).text) + "_" + suffix(type), stmt);
       case Op::Not: return "(" + register_type(type) + ")~" + name(stmt.args[0]);

@@ -130,6 +130,11 @@ TENON_FLOAT(f64, double)
   TENON_DEVICE type tenon_rem_##name(type a, type b) { \
     return b == 0 || (negative(b) && b == (type)-1) ? (type)0 : (type)(a % b); \
   } \
+  TENON_DEVICE type tenon_gcd_##name(type a, type b) { \
+    wide x = negative(a) ? 0 - (wide)a : (wide)a, y = negative(b) ? 0 - (wide)b : (wide)b; \
+    while (x != 0) { const wide rest = y % x; y = x; x = rest; } \
+    return (type)y; \
+  } \
   TENON_DEVICE type tenon_shl_##name(type a, type b) { \
     return !negative(b) && b < bits ? (type)((wide)a << b) : (type)0; \
   } \

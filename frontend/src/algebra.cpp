@@ -3,6 +3,7 @@
 #include "tenon/algebra.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -26,6 +27,7 @@ constexpr int64_t kFar = int64_t{1} << 60;  // beyond every diagonal
 // --- products
 
 Tensor kron(const Operand& a, const Operand& b) {
+  const CallScope call("kron", a, b);
   const int64_t rank = std::max(a.dim(), b.dim());
   Dims left, right, shape;  // every dim of a beside that of b
   for (int64_t d = 0; d < rank; ++d) {
@@ -41,6 +43,7 @@ Tensor kron(const Operand& a, const Operand& b) {
 }
 
 Tensor inner(const Operand& a, const Operand& b) {
+  const CallScope call("inner", a, b);
   if (a.dim() == 0 || b.dim() == 0) return mul(a, b);
   check(a.size(-1) == b.size(-1),
         "inner() the last dimension must match on both input tensors but got shapes ", a.sizes(), " and ",
@@ -50,6 +53,13 @@ Tensor inner(const Operand& a, const Operand& b) {
 Tensor vdot(const Operand& a, const Operand& b) { return dot(a, b); }
 Tensor ger(const Operand& a, const Operand& b) { return outer(a, b); }
 Tensor chain_matmul(TensorList matrices) {
+  const CallScope call("chain_matmul", matrices);
+  static std::atomic_flag warned;
+  warn_user_once(
+      warned,
+      "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
+      "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple "
+      "parameters.");
   check(!matrices.empty(), "chain_matmul(): Expected one or more matrices");
   Tensor product = matrices[0];
   for (size_t i = 1; i < matrices.size(); ++i) product = mm(product, matrices[i]);
@@ -66,7 +76,14 @@ Tensor linalg_cross(const Operand& a, const Operand& b, int64_t dim) {
   return sub(mul(next(a, 1), next(b, 2)), mul(next(a, 2), next(b, 1)));
 }
 Tensor cross(const Operand& a, const Operand& b, optional<int64_t> dim) {
+  const CallScope call("cross", a, b);
   if (dim) return linalg_cross(a, b, *dim);
+  static std::atomic_flag warned;
+  warn_user_once(
+      warned,
+      "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly "
+      "or simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of "
+      "linalg.cross in a future release.");
   for (int64_t d = 0; d < a.dim(); ++d) {
     if (a.size(d) == 3) return linalg_cross(a, b, d);
   }
@@ -74,11 +91,12 @@ Tensor cross(const Operand& a, const Operand& b, optional<int64_t> dim) {
 }
 
 Tensor cartesian_prod(TensorList tensors) {
+  const CallScope call("cartesian_prod", tensors);
   check(!tensors.empty(), "meshgrid expects a non-empty TensorList");
   for (const Tensor& x : tensors) check(x.dim() == 1, "Expect a 1D vector, but got shape ", x.sizes());
   if (tensors.size() == 1) return tensors[0];
   std::vector<Tensor> columns;
-  for (const Tensor& grid : meshgrid(tensors)) columns.push_back(flatten(grid));
+  for (const Tensor& grid : meshgrid(tensors, "ij")) columns.push_back(flatten(grid));
   return stack(columns, 1);
 }
 
@@ -107,11 +125,13 @@ Tensor diag_embed(const Operand& x, int64_t offset, int64_t dim1, int64_t dim2) 
                  {dim1, dim2});
 }
 Tensor diag(const Operand& x, int64_t diagonal) {
+  const CallScope call("diag", x);
   check(x.dim() == 1 || x.dim() == 2, "diag(): Supports 1D or 2D tensors. Got ", x.dim(), "D");
   return x.dim() == 1 ? diag_embed(x, diagonal) : clone(tenon::diagonal(x, diagonal));
 }
 Tensor diagflat(const Operand& x, int64_t offset) { return diag(reshape(x, {-1}), offset); }
 Tensor trace(const Operand& x) {
+  const CallScope call("trace", x);
   check(x.dim() == 2, "trace: expected a matrix, but got tensor with dim ", x.dim());
   GradScope scope("TraceBackward0", x);
   return sum(diagonal(x));
@@ -186,6 +206,7 @@ Tensor triu_indices(int64_t row, int64_t col, int64_t offset, const TensorOption
 }
 
 Tensor block_diag(TensorList tensors) {
+  const CallScope call("block_diag", tensors);
   if (tensors.empty()) return empty({1, 0});
   int64_t columns = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -225,6 +246,7 @@ Tensor rot90(const Operand& x, int64_t k, IntArrayRef dims) {
 }
 
 Tensor repeat_interleave(const Operand& x, int64_t repeats, optional<int64_t> dim) {
+  const CallScope call("repeat_interleave", x);
   check(repeats >= 0, "Repeats must be non-negative");
   const Tensor source = dim ? Tensor(x) : flatten(x);
   const int64_t axis = wrap_dim(dim.value_or(0), source.dim());
@@ -238,6 +260,7 @@ Tensor repeat_interleave(const Operand& x, int64_t repeats, optional<int64_t> di
 }
 
 Tensor repeat_interleave(const Operand& repeats, optional<int64_t> output_size) {
+  const CallScope call("repeat_interleave", repeats);
   check(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
   check(repeats.scalar_type() == kLong || repeats.scalar_type() == kInt,
         "repeats has to be Long or Int tensor");
@@ -260,6 +283,7 @@ Tensor repeat_interleave(const Operand& repeats, optional<int64_t> output_size) 
 
 Tensor repeat_interleave(const Operand& x, const Operand& repeats, optional<int64_t> dim,
                          optional<int64_t> output_size) {
+  const CallScope call("repeat_interleave", x, repeats);
   Tensor source = dim ? Tensor(x) : flatten(x);
   const int64_t axis = wrap_dim(dim.value_or(0), source.dim());
   if (source.dim() == 0) source = unsqueeze(source, 0);
@@ -274,6 +298,7 @@ Tensor repeat_interleave(const Operand& x, const Operand& repeats, optional<int6
 }
 
 Tensor sum_to_size(const Operand& x, IntArrayRef size) {
+  const CallScope call("sum_to_size", x);
   const int64_t lead = x.dim() - static_cast<int64_t>(size.size());
   bool fits = lead >= 0;
   Dims dims;
@@ -289,6 +314,7 @@ Tensor sum_to_size(const Operand& x, IntArrayRef size) {
 
 Tensor diff(const Operand& x, int64_t n, int64_t dim, const optional<Tensor>& prepend,
             const optional<Tensor>& append) {
+  const CallScope call("diff", x, prepend, append);
   check(x.dim() > 0, "diff expects input to be at least one-dimensional");
   check(n >= 0, "order must be non-negative but got ", n);
   dim = wrap_dim(dim, x.dim());
@@ -309,6 +335,7 @@ Tensor diff(const Operand& x, int64_t n, int64_t dim, const optional<Tensor>& pr
 // --- statistics
 
 Tensor nanmean(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+  const CallScope call("nanmean", x);
   check(x.is_floating_point(), "nanmean(): expected input to have floating point or complex dtype but got ",
         x.scalar_type());
   return div(nansum(x, dim, keepdim, dtype), sum(logical_not(isnan(x)), dim, keepdim));
@@ -316,11 +343,16 @@ Tensor nanmean(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional
 
 Tensor cov(const Operand& x, int64_t correction, const optional<Tensor>& fweights,
            const optional<Tensor>& aweights) {
+  const CallScope call("cov", x, fweights, aweights);
   check(x.dim() <= 2, "cov(): expected input to have two or fewer dimensions but got an input with ", x.dim(),
         " dimensions");
   check(x.scalar_type() != kBool, "cov(): bool dtype is not supported for input");
   const Tensor rows = x.dim() < 2 ? reshape(x, {1, x.numel()}) : Tensor(x);
   const int64_t count = rows.size(1);
+  if (!given(fweights) && !given(aweights) && count - correction <= 0)
+    warn_user(
+        "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of "
+        "observations.");
   Tensor weights;
   for (const auto* w : {&fweights, &aweights}) {
     if (!given(*w)) continue;
@@ -346,6 +378,7 @@ Tensor cov(const Operand& x, int64_t correction, const optional<Tensor>& fweight
 }
 
 Tensor corrcoef(const Operand& x) {
+  const CallScope call("corrcoef", x);
   check(x.dim() <= 2, "corrcoef(): expected input to have two or fewer dimensions but got an input with ",
         x.dim(), " dimensions");
   const Tensor c = cov(x);
@@ -355,17 +388,27 @@ Tensor corrcoef(const Operand& x) {
 }
 
 namespace {
+void check_samples(const Tensor& x, const char* argument) {
+  check(x.scalar_type() != kBool, "trapezoid: received a bool input for `", argument, "`, but bool is not supported");
+  check<IndexError>(x.dim() > 0, "Dimension specified as -1 but tensor has no dimensions");
+}
 Tensor neighbours(const Tensor& y, int64_t dim) {  // sums of two adjacent elements
   const int64_t n = std::max<int64_t>(y.size(dim) - 1, 0);
   return add(narrow(y, dim, y.size(dim) - n, n), narrow(y, dim, 0, n));
 }
 }  // namespace
 Tensor trapezoid(const Operand& y, const Scalar& dx, int64_t dim) {
+  const CallScope call("trapezoid", y, dx);
+  check_samples(y, "y");
   dim = wrap_dim(dim, y.dim());
   return mul(sum(neighbours(y, dim), dim), dx.toDouble() / 2);
 }
 Tensor trapezoid(const Operand& y, const Operand& x, int64_t dim) {
+  const CallScope call("trapezoid", y, x);
+  check_samples(y, "y");
+  check_samples(x, "x");
   dim = wrap_dim(dim, y.dim());
+  check(x.dim() != 1 || x.size(0) == y.size(dim), "trapezoid: There must be one `x` value for each sample point");
   Tensor steps = diff(x, 1, x.dim() == 1 ? 0 : dim);
   if (x.dim() == 1 && y.dim() > 1) {
     Dims shape(at(y.dim()), 1);
@@ -379,6 +422,7 @@ Tensor dist(const Operand& a, const Operand& b, const Scalar& p) { return norm(s
 
 Tensor linalg_vector_norm(const Operand& x, const Scalar& ord, OptionalIntArrayRef dim, bool keepdim,
                           optional<ScalarType> dtype) {
+  const CallScope call("linalg_vector_norm", x, ord);
   const Tensor v = dtype ? x.to(*dtype) : Tensor(x);
   check(v.is_floating_point(),
         "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ", v.scalar_type());
@@ -389,13 +433,5 @@ Tensor linalg::vector_norm(const Operand& x, const Scalar& ord, OptionalIntArray
   return linalg_vector_norm(x, ord, dim, keepdim, dtype);
 }
 Tensor linalg::cross(const Operand& a, const Operand& b, int64_t dim) { return linalg_cross(a, b, dim); }
-
-Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base,
-                const TensorOptions& options) {
-  const ScalarType type = options.dtype();
-  const Tensor exponents = linspace(start, end, steps, options.dtype(kDouble).requires_grad(false));
-  const Tensor values = pow(Scalar(base), exponents).to(type);
-  return options.requires_grad() ? values.requires_grad_(true) : values;
-}
 
 }  // namespace tenon

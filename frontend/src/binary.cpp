@@ -283,11 +283,13 @@ Tensor log_add(const Tensor& a, const Tensor& b, Grow grow, Tail tail) {
 
 // The names are those of the forms with a tensor and with a number.
 #define TENON_BOTH(name, tensor_grad, number_grad, call) \
-  Tensor name(const Operand& a, const Operand& b) {        \
+  Tensor name(const Operand& a, const Operand& b) {      \
+    const CallScope place(#name, a, b);                  \
     GradScope scope(tensor_grad, a, b);                  \
     return call;                                         \
   }                                                      \
-  Tensor name(const Operand& a, const Scalar& b) {        \
+  Tensor name(const Operand& a, const Scalar& b) {       \
+    const CallScope place(#name, a, b);                  \
     GradScope scope(number_grad, a);                     \
     return call;                                         \
   }
@@ -444,6 +446,7 @@ Tensor pow(const Scalar& base, const Operand& exponent) {
   return promoted_op(Op::Pow, base, exponent);
 }
 Tensor float_power(const Operand& x, const Operand& exponent) {
+  const CallScope call("float_power", x, exponent);
   return pow(x.to(kDouble), exponent.to(kDouble));
 }
 Tensor float_power(const Operand& x, const Scalar& exponent) { return pow(x.to(kDouble), exponent); }
@@ -467,6 +470,10 @@ NodeRef value_node(const Scalar& value, ScalarType type) {  // the 16-bit types 
 
 template <typename A, typename B>
 Tensor where_any(const Tensor& condition, const A& a, const B& b) {
+  if (condition.scalar_type() == kByte)
+    warn_user(
+        "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
+        "version of PyTorch. Use a boolean condition instead.");
   const ScalarType type = promoted(a, b);
   const NodeRef c = condition_node(condition), x = value_node(a, type), y = value_node(b, type);
   Dims shape = broadcast_shape(condition.sizes(), ref(x->shape()));
@@ -544,20 +551,20 @@ Tensor clamp(const Operand& x, const optional<Scalar>& min, const optional<Scala
 
 Tensor clamp(const Operand& x, const optional<Tensor>& min, const optional<Tensor>& max) {
   GradScope scope("ClampBackward0", x, min, max);
-  check(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
+  check(given(min) || given(max), "torch.clamp: At least one of 'min' or 'max' must not be None");
   Promotion promotion;
   promotion.add(x);
   Dims shape = dims_of(x.sizes());
   for (const auto* bound : {&min, &max}) {
-    if (!*bound) continue;
+    if (!given(*bound)) continue;
     check_same_device(x, **bound);
     promotion.add(**bound);
     shape = broadcast_shape(ref(shape), (*bound)->sizes());
   }
   const ScalarType type = promotion.result();
   Expr v = broadcast(operand(x, type), ref(shape));
-  if (min) v = bounded(Op::Max, v, broadcast(operand(*min, type), ref(shape)));
-  if (max) v = bounded(Op::Min, v, broadcast(operand(*max, type), ref(shape)));
+  if (given(min)) v = bounded(Op::Max, v, broadcast(operand(*min, type), ref(shape)));
+  if (given(max)) v = bounded(Op::Min, v, broadcast(operand(*max, type), ref(shape)));
   return record(v.node, x, min, max);
 }
 Tensor clamp_min(const Operand& x, const Scalar& min) {
@@ -646,6 +653,7 @@ Tensor addcdiv(const Operand& x, const Operand& tensor1, const Operand& tensor2,
 // --- closeness
 
 Tensor isclose(const Operand& a, const Operand& b, double rtol, double atol, bool equal_nan) {
+  const CallScope call("isclose", a, b);
   check(a.scalar_type() == b.scalar_type(), a.scalar_type(), " did not match ", b.scalar_type());
   check(rtol >= 0, "rtol must be greater than or equal to zero, but got ", rtol);
   check(atol >= 0, "atol must be greater than or equal to zero, but got ", atol);
@@ -659,9 +667,11 @@ Tensor isclose(const Operand& a, const Operand& b, double rtol, double atol, boo
   return record(close.node, a, b);
 }
 bool allclose(const Operand& a, const Operand& b, double rtol, double atol, bool equal_nan) {
+  const CallScope call("allclose", a, b);
   return all(isclose(a, b, rtol, atol, equal_nan)).item<bool>();
 }
 bool equal(const Operand& a, const Operand& b) {
+  const CallScope call("equal", a, b);
   check_same_device(a, b);
   check(a.scalar_type() == b.scalar_type(), "Expected object of data type ", a.scalar_type(),
         " but got data type ", b.scalar_type(), " for argument 'other' in call to equal");

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "call.h"
+#include "devices.h"
 #include "expr.h"
 #include "promote.h"
 #include "text.h"
@@ -14,7 +16,8 @@ namespace {
 
 // Options as a creation function accepts them.
 void check_options(const TensorOptions& options, ScalarType type) {
-  check(!options.device().is_cuda(), "Torch not compiled with CUDA enabled");
+  check_device(options.device());
+  check(options.layout() == kStrided, "tensors of Tenon are Strided, but got layout ", options.layout());
   check(!options.requires_grad() || isFloatingType(type),
         "Only Tensors of floating point and complex dtype can require gradients");
 }
@@ -53,34 +56,40 @@ ir::Constant vector_element(const TensorData& data, size_t i) {
   return c;
 }
 
-// The shape, checked to be a box; sizes are appended from `depth` on.
-void measure(const TensorData& data, size_t depth, std::vector<int64_t>& sizes, bool first) {
-  const bool deeper = depth < sizes.size();
-  if (!data.is_list()) {
-    check<ValueError>(first || !deeper, "expected sequence of length ", deeper ? sizes[depth] : 0, " at dim ",
-                      depth, " (got a number)");
-    return;
-  }
-  const auto count = static_cast<int64_t>(data.count());
-  if (first && !deeper) sizes.push_back(count);
-  check<ValueError>(depth < sizes.size() && sizes[depth] == count, "expected sequence of length ",
-                    depth < sizes.size() ? sizes[depth] : 0, " at dim ", depth, " (got ", count, ")");
-  if (!data.items()) return;
-  for (size_t i = 0; i < data.count(); ++i) measure(data.items()[i], depth + 1, sizes, first && i == 0);
-}
+// What braces make: a box of one type, else an Error as LibTorch words it.
+struct Box {
+  std::vector<int64_t> sizes;
+  ScalarType type;
 
-void merge_types(const TensorData& data, optional<ScalarType>& type) {
-  if (data.items()) {
-    for (size_t i = 0; i < data.count(); ++i) merge_types(data.items()[i], type);
-  } else if (!data.is_list() || data.elements()) {
-    type = type ? promoteTypes(*type, data.type()) : data.type();
+  std::string sizes_text() const {
+    std::string list;
+    for (int64_t size : sizes) list += (list.empty() ? "" : " ") + std::to_string(size);
+    return list;
   }
+};
+
+Box measured(const TensorData& data) {
+  if (!data.is_list()) return {{}, data.type()};
+  const auto count = static_cast<int64_t>(data.count());
+  if (!data.items()) return {{count}, data.is_range() ? data.type() : kFloat};
+  const Box first = measured(data.items()[0]);
+  for (size_t i = 1; i < data.count(); ++i) {
+    const TensorData& item = data.items()[i];
+    const Box box = measured(item);
+    check(box.sizes == first.sizes, "Expected all sub-lists to have sizes: ", first.sizes_text(), " (e.g. ",
+          data.items()[0], "), but got sub-list ", item, " with sizes: ", box.sizes_text());
+    check(box.type == first.type, "Expected all elements of the tensor to have the same scalar type: ",
+          first.type, ", but got element of scalar type: ", box.type);
+  }
+  Box box{{count}, first.type};
+  box.sizes.insert(box.sizes.end(), first.sizes.begin(), first.sizes.end());
+  return box;
 }
 
 // int and long literals are int64; float and double ones the default float type.
-ScalarType literal_type(optional<ScalarType> type) {
-  if (!type || *type == kFloat || *type == kDouble) return get_default_dtype();
-  return *type == kInt ? kLong : *type;
+ScalarType literal_type(ScalarType type) {
+  if (type == kFloat || type == kDouble) return get_default_dtype();
+  return type == kInt ? kLong : type;
 }
 
 void write_elements(const TensorData& data, ScalarType type, unsigned char*& out) {
@@ -113,29 +122,67 @@ Tensor integer_range(int64_t start, int64_t step, int64_t count, ScalarType type
   return record_as(i * number(i, Scalar(step)) + number(i, Scalar(start)), type);
 }
 
+// Bounds that are given as tensors: 0-dim, and evaluated.
+void check_bounds(const char* who, int64_t start_dims, int64_t end_dims) {
+  if (start_dims == 0 && end_dims == 0) return;
+  const std::string start = start_dims ? text("start with ", start_dims, " dimension(s)") : "";
+  const std::string end = end_dims ? text("end with ", end_dims, " dimension(s)") : "";
+  throw Error(text(who, " only supports 0-dimensional start and end tensors, but got ", start,
+                   start_dims && end_dims ? " and " : "", end, "."));
+}
+int64_t dims_of_bound(const Tensor& x) { return x.dim(); }
+int64_t dims_of_bound(const Scalar&) { return 0; }
+Scalar bound(const Tensor& x) { return x.item(); }
+Scalar bound(const Scalar& x) { return x; }
+
+template <typename A, typename B>
+Tensor linspace_between(const A& start, const B& end, int64_t steps, const TensorOptions& options) {
+  check_bounds("linspace", dims_of_bound(start), dims_of_bound(end));
+  return linspace(bound(start), bound(end), steps, options);
+}
+template <typename A, typename B>
+Tensor logspace_between(const A& start, const B& end, int64_t steps, double base, const TensorOptions& options) {
+  check_bounds("logspace", dims_of_bound(start), dims_of_bound(end));
+  return logspace(bound(start), bound(end), steps, base, options);
+}
+
 }  // namespace
 
 TensorData::TensorData(const std::vector<bool>& values)
-    : count_(values.size()), type_(kBool), list_(true), packed_(values.begin(), values.end()) {
+    : count_(values.size()), type_(kBool), list_(true), range_(true), packed_(values.begin(), values.end()) {
   elements_ = packed_.data();
 }
 
+// A bool is 1 or 0.
+std::ostream& operator<<(std::ostream& out, const TensorData& data) {
+  if (!data.is_list()) return data.number().isBoolean() ? out << data.number().toLong() : out << data.number();
+  out << '{';
+  for (size_t i = 0; i < data.count(); ++i) {
+    out << (i ? ", " : "");
+    if (data.items()) {
+      out << data.items()[i];
+    } else {
+      const ir::Constant c = vector_element(data, i);
+      ir::is_float(c.dtype) ? out << ir::to_double(c) : out << ir::to_int64(c);
+    }
+  }
+  return out << '}';
+}
+
 Tensor tensor(const TensorData& data, const TensorOptions& options) {
-  std::vector<int64_t> sizes;
-  measure(data, 0, sizes, true);
-  optional<ScalarType> found;
-  merge_types(data, found);
-  const ScalarType type = options.has_dtype() ? options.dtype().toScalarType() : literal_type(found);
+  const Box box = measured(data);
+  const ScalarType type = options.has_dtype() ? options.dtype().toScalarType() : literal_type(box.type);
   check_options(options, type);
-  auto buffer = allocate_buffer(static_cast<size_t>(checked_numel(sizes)) * element_bytes(type));
+  auto buffer = allocate_buffer(static_cast<size_t>(checked_numel(box.sizes)) * element_bytes(type));
   auto* out = static_cast<unsigned char*>(buffer->data());
   write_elements(data, type, out);
-  return finish(tensor_from_buffer(ir_type(type), sizes, std::move(buffer)), options);
+  return finish(tensor_from_buffer(ir_type(type), box.sizes, std::move(buffer)), options);
 }
 
 // --- constants
 
 Tensor scalar_tensor(const Scalar& value, const TensorOptions& options) {
+  const CallScope call("scalar_tensor", value);
   return filled({}, value, options.dtype(), options);
 }
 Tensor zeros(IntArrayRef size, const TensorOptions& options) {
@@ -149,13 +196,15 @@ Tensor empty(IntArrayRef size, const TensorOptions& options) {
   return filled(size, 0, options.dtype(), options);
 }
 Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options) {
-  const ScalarType natural = value.isFloatingPoint() ? get_default_dtype() : value.type();
+  const CallScope call("full", value);
+  const ScalarType natural = value.isFloatingPoint() ? get_default_dtype_as_scalartype() : value.type();
   return filled(size, value, options.has_dtype() ? options.dtype().toScalarType() : natural, options);
 }
 Tensor zeros_like(const Tensor& self, const TensorOptions& options) { return full_like(self, 0, options); }
 Tensor ones_like(const Tensor& self, const TensorOptions& options) { return full_like(self, 1, options); }
 Tensor empty_like(const Tensor& self, const TensorOptions& options) { return zeros_like(self, options); }
 Tensor full_like(const Tensor& self, const Scalar& value, const TensorOptions& options) {
+  const CallScope call("full_like", self, value);
   const ScalarType type = like_type(self, options);
   check_options(options, type);
   return finish(record(ir::make_const(element_of(value, type), span_of(self.sizes())), self), options);
@@ -178,13 +227,15 @@ Tensor eye(int64_t n, int64_t m, const TensorOptions& options) {
 
 Tensor arange(const Scalar& end, const TensorOptions& options) { return arange(0, end, 1, options); }
 Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options) {
+  const CallScope call("arange", start, end);
   return arange(start, end, 1, options);
 }
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
+  const CallScope call("arange", start, end, step);
   const bool integers = start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true);
   const ScalarType type = options.has_dtype() ? options.dtype().toScalarType()
                           : integers          ? kLong
-                                              : get_default_dtype();
+                                              : get_default_dtype_as_scalartype();
   check_options(options, type);
   const double first = start.toDouble(), last = end.toDouble(), by = step.toDouble();
   check(by != 0, "step must be nonzero");
@@ -200,23 +251,67 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   return finish(record_as(i * by + first, type), options);
 }
 
+// PyTorch's rounding: counted from the nearer end, the product and the sum rounded once, 16-bit floats in float32.
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
+  const CallScope call("linspace", start, end);
   check(steps >= 0, "number of steps must be non-negative");
   const ScalarType type = options.dtype();
+  check(type != kBool, "\"linspace_cpu\" not implemented for 'Bool'");
   check_options(options, type);
   if (steps == 0) return zeros({0}, options);
   checked_numel(IntArrayRef(steps));
+  if (steps == 1) return filled({1}, start, type, options);
   const Dims shape{steps};
   const DType inner = isFloatingType(type) ? formula_type(ir_type(type)) : DType::F64;
   const auto rounded = [&](double v) { return ir::to_double(ir::constant(inner, v)); };
-  const double a = rounded(start.toDouble()), b = rounded(end.toDouble());
-  // Symmetric: the first half counts from the start, the second from the end. All is computed in the type.
-  const double step = steps == 1 ? 0 : rounded(rounded(b - a) / static_cast<double>(steps - 1));
-  const Expr i = index_along(shape, 0, inner);
-  const Expr left = number(i, a) + i * step;
-  const Expr right = number(i, b) - (static_cast<double>(steps - 1) - i) * step;
-  const Expr first_half = index_along(shape, 0, DType::I64) < static_cast<double>(steps / 2 + (steps == 1));
-  return finish(record_as(select(first_half, left, right), type), options);
+  const double a = ir::to_double(element_of(start, type)), b = ir::to_double(element_of(end, type));
+  const double step = rounded(rounded(b - a) / rounded(static_cast<double>(steps - 1)));
+  const Expr i = index_along(shape, 0, DType::I64);
+  const Expr from_start = cast(i, inner), from_end = cast(number(i, Scalar(steps - 1)) - i, inner);
+  const auto multiply_add = [](const Expr& x, double y, double z) {
+    const NodeRef operands[] = {x.node, number(x, y).node, number(x, z).node};
+    return Expr{ir::make_node(Op::Fma, operands)};
+  };
+  const Expr first_half = i < number(i, Scalar(steps / 2));
+  return finish(record_as(select(first_half, multiply_add(from_start, step, a), multiply_add(from_end, -step, b)), type),
+                options);
+}
+
+Tensor linspace(const Tensor& start, const Tensor& end, int64_t steps, const TensorOptions& options) {
+  return linspace_between(start, end, steps, options);
+}
+Tensor linspace(const Tensor& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
+  return linspace_between(start, end, steps, options);
+}
+Tensor linspace(const Scalar& start, const Tensor& end, int64_t steps, const TensorOptions& options) {
+  return linspace_between(start, end, steps, options);
+}
+
+// The exponents are counted in double from the nearer end, whatever the type; each operation rounds.
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
+  check(steps >= 0, "number of steps must be non-negative");
+  const ScalarType type = options.dtype();
+  check(type != kBool, "\"logspace_cpu\" not implemented for 'Bool'");
+  check_options(options, type);
+  if (steps == 0) return zeros({0}, options);
+  checked_numel(IntArrayRef(steps));
+  const double a = ir::to_double(element_of(start, type)), b = ir::to_double(element_of(end, type));
+  const double extent = isFloatingType(type) ? ir::to_double(ir::constant(ir_type(type), b - a)) : b - a;
+  const double step = steps == 1 ? 0 : extent / static_cast<double>(steps - 1);
+  const Expr i = index_along(Dims{steps}, 0, DType::I64);
+  const Expr from_start = cast(i, DType::F64), from_end = cast(number(i, Scalar(steps - 1)) - i, DType::F64);
+  const Expr first_half = i < number(i, Scalar(steps == 1 ? 1 : steps / 2));
+  const Expr exponent = select(first_half, a + from_start * step, b - from_end * step);
+  return finish(record_as(apply(Op::Pow, number(exponent, base), exponent), type), options);
+}
+Tensor logspace(const Tensor& start, const Tensor& end, int64_t steps, double base, const TensorOptions& options) {
+  return logspace_between(start, end, steps, base, options);
+}
+Tensor logspace(const Tensor& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
+  return logspace_between(start, end, steps, base, options);
+}
+Tensor logspace(const Scalar& start, const Tensor& end, int64_t steps, double base, const TensorOptions& options) {
+  return logspace_between(start, end, steps, base, options);
 }
 
 // --- memory of others

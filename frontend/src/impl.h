@@ -78,7 +78,7 @@ class Storage {
 
   std::atomic<int32_t> refs_{1};
   std::atomic<int64_t> version_{0};  // how many writes there were
-  mutable std::atomic_flag lock_;    // of what follows
+  // Under the storage's lock:
   int32_t claims_ = 1;
   NodeRef value_;
   std::shared_ptr<runtime::Buffer> shown_;  // what somebody reads through a pointer

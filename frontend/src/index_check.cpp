@@ -69,8 +69,13 @@ optional<Range> range_of(const ir::Node& node, int depth) {
   }
   if (op == Op::Iota)
     return Range{0, std::max<int64_t>(node.shape()[static_cast<size_t>(node.ints()[0])], 1) - 1};
-  if (op == Op::Sort)
-    return Range{0, std::max<int64_t>(node.shape()[static_cast<size_t>(node.ints()[0])], 1) - 1};
+  if (op == Op::Sort || op == Op::SortPart)
+    return Range{0, std::max<int64_t>(node.inputs()[0]->shape()[static_cast<size_t>(node.ints()[0])], 1) - 1};
+  if (op == Op::Nonzero) {
+    int64_t longest = 1;
+    for (int64_t size : node.inputs()[0]->shape()) longest = std::max(longest, size);
+    return Range{0, longest - 1};
+  }
   if (op == Op::ArgMax || op == Op::ArgMin) {
     int64_t count = 1;
     for (int64_t dim : node.ints()) count *= node.inputs()[0]->shape()[static_cast<size_t>(dim)];
@@ -95,6 +100,7 @@ optional<Range> range_of(const ir::Node& node, int depth) {
     case IndexUse::Line: throw IndexError("index out of range in self");
     case IndexUse::Target: throw IndexError(text("Target ", index, " is out of bounds."));
     case IndexUse::Take:
+      check<IndexError>(size > 0, "take(): tried to take from an empty tensor");
       throw IndexError(
           text("out of range: tried to access index ", index, " on a tensor of ", size, " elements."));
     case IndexUse::Gather:
@@ -103,6 +109,8 @@ optional<Range> range_of(const ir::Node& node, int depth) {
       throw IndexError(
           text("index_copy_(): index ", index, " is out of bounds for dimension ", dim, " with size ", size));
     case IndexUse::Subscript:
+      check<IndexError>(size > 0, "index is out of bounds for dimension with size 0");
+      break;
     case IndexUse::Fill: break;
   }
   throw IndexError(text("index ", index, " is out of bounds for dimension ", dim, " with size ", size));

@@ -193,28 +193,41 @@ Tensor write_lines(Op op, IndexUse use, const Tensor& self, int64_t dim, const T
 
 Tensor as_mask(const Tensor& x) { return x.scalar_type() == kBool ? x : x != 0; }
 
-// Coordinate `dim` of row-major positions in `sizes`.
-Tensor coordinate(const NodeRef& positions, IntArrayRef sizes, int64_t dim) {
-  const Dims strides = ir::contiguous_strides(dims_of(sizes));
-  const Expr row = Expr{positions} / static_cast<double>(std::max<int64_t>(strides[at(dim)], 1));
-  return record(rem(row, static_cast<double>(std::max<int64_t>(sizes[at(dim)], 1))).node);
-}
+// x as rows for the elements of a mask.
+Dims rows_of(const ir::Node& x, const ir::Node& mask) { return {mask.numel(), x.numel() / mask.numel()}; }
 
 }  // namespace
 
-// The running count numbers the true elements; each writes its position at its number. False ones write past
-// the end.
+Counted count_true(const Tensor& mask) {
+  Tensor evaluated = mask.contiguous();
+  if (impl(evaluated).storage().exposed()) evaluated = evaluated.clone();
+  if (evaluated.numel() == 0) return {node_of(evaluated), 0};
+  const Tensor count = evaluated.sum();
+  eval({evaluated, count});  // together, so that what gives the mask runs once
+  return {node_of(evaluated), count.item<int64_t>()};
+}
+
+NodeRef rows_where(const Counted& mask, const NodeRef& x) {
+  const Dims rows = rows_of(*x, *mask.mask);
+  if (mask.count == rows[0]) return ir::reshape(x, rows);
+  return ir::compress(ir::reshape(x, rows), ir::reshape(mask.mask, Dims{rows[0]}), mask.count);
+}
+
+NodeRef with_rows_where(const Counted& mask, const NodeRef& x, const NodeRef& value) {
+  const Dims rows = rows_of(*x, *mask.mask);
+  const NodeRef values = ir::reshape(value, Dims{mask.count, rows[1]});
+  if (mask.count == rows[0]) return ir::reshape(values, x->shape());
+  const NodeRef written =
+      ir::scatter_mask(ir::reshape(x, rows), ir::reshape(mask.mask, Dims{rows[0]}), values);
+  return ir::reshape(written, x->shape());
+}
+
 NodeRef true_positions(const Tensor& mask) {
-  const int64_t size = mask.numel();
-  const int64_t count = size == 0 ? 0 : mask.sum().item<int64_t>();
-  const NodeRef none = ir::make_const(ir::constant(DType::I64, int64_t{0}), Dims{count == 0 ? 0 : count + 1});
-  if (count == 0) return none;
-  const NodeRef iota = ir::make_iota(Dims{size}, 0);
-  if (count == size) return iota;
-  const Expr holds{flat(mask)}, past = number({iota}, static_cast<double>(count));
-  const Expr number_of{ir::scan(Op::ScanSum, ir::cast(holds.node, DType::I64), 0)};
-  const Expr place = select(holds, number_of - 1.0, past);
-  return ir::slice(ir::scatter(Op::Scatter, none, place.node, iota, 0), Dims{0}, Dims{1}, Dims{count});
+  const Counted counted = count_true(mask);
+  const Dims flat{mask.numel()}, result{counted.count};
+  if (counted.count == 0) return ir::make_const(ir::constant(DType::I64, int64_t{0}), result);
+  if (counted.count == mask.numel()) return ir::make_iota(result, 0);
+  return ir::reshape(ir::nonzero(ir::reshape(counted.mask, flat), counted.count), result);
 }
 
 // --- reading
@@ -258,6 +271,7 @@ Tensor take(const Operand& self, const Operand& index) {
 }
 
 Tensor take_along_dim(const Operand& self, const Operand& indices, optional<int64_t> dim) {
+  const CallScope call("take_along_dim", self, indices);
   check(indices.scalar_type() == kLong, "torch.take_along_dim(): dtype of indices should be Long but got ",
         indices.scalar_type());
   if (!dim) return gather(self.reshape({-1}), 0, indices.reshape({-1}));
@@ -280,23 +294,21 @@ Tensor masked_select(const Operand& self, const Operand& mask) {
   check(mask.scalar_type() == kBool || mask.scalar_type() == kByte,
         "masked_select: expected BoolTensor for mask");
   const Dims shape = broadcast_shape(self.sizes(), mask.sizes());
-  const NodeRef places = true_positions(as_mask(mask).broadcast_to(ref(shape)));
-  const Tensor x = self.broadcast_to(ref(shape));
-  if (places->numel() == 0) return empty({0}, self.options());
-  return record(ir::gather(flat(x), places, 0));
-}
-
-std::vector<Tensor> nonzero_numpy(const Operand& self) {
-  const Tensor x = self.dim() == 0 ? self.reshape({1}) : Tensor(self);
-  const NodeRef places = true_positions(as_mask(x));
-  std::vector<Tensor> result;
-  for (int64_t d = 0; d < x.dim(); ++d) result.push_back(coordinate(places, x.sizes(), d));
-  return result;
+  const Counted holds = count_true(as_mask(mask).broadcast_to(ref(shape)));
+  if (holds.count == 0) return empty({0}, self.options());
+  return record_in_shape(rows_where(holds, node_of(self.broadcast_to(ref(shape)))), IntArrayRef(holds.count));
 }
 
 Tensor nonzero(const Operand& self) {
+  const CallScope call("nonzero", self);
   if (self.dim() == 0) return empty({self.numel() > 0 && self.is_nonzero() ? 1 : 0, 0}, TensorOptions(kLong));
-  return stack(nonzero_numpy(self), 1);
+  const Counted holds = count_true(as_mask(self));
+  if (holds.count == 0) return empty({0, self.dim()}, TensorOptions(kLong));
+  return record(ir::nonzero(holds.mask, holds.count));
+}
+std::vector<Tensor> nonzero_numpy(const Operand& self) {
+  const CallScope call("nonzero_numpy", self);
+  return unbind(nonzero(self.dim() == 0 ? self.reshape({1}) : Tensor(self)), 1);
 }
 Tensor argwhere(const Operand& self) { return nonzero(self); }
 std::vector<Tensor> where(const Operand& condition) { return nonzero_numpy(condition); }
@@ -314,6 +326,11 @@ Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Sca
 }
 Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Operand& src,
                std::string_view reduce) {
+  static std::atomic_flag warned;
+  warn_user_once(
+      warned,
+      "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
+      "PyTorch release. Use torch.scatter_reduce instead for more reduction options.");
   GradScope scope("ScatterBackward2", self, src);
   return scattered(scatter_op(reduce), "scatter", self, dim, index, src);
 }
@@ -416,14 +433,11 @@ Tensor masked_scatter(const Operand& self, const Operand& mask, const Operand& s
   const Dims shape = broadcast_shape(self.sizes(), mask.sizes());
   const Tensor x = self.broadcast_to(ref(shape)), holds = as_mask(mask).broadcast_to(ref(shape));
   if (x.numel() == 0) return x.clone();
-  check(holds.sum().item<int64_t>() <= source.numel(),
-        "Number of elements of source < number of ones in mask");
-  if (source.numel() == 0) return x.clone();
-  const Expr where_flat{flat(holds)};
-  const Expr number_of{ir::scan(Op::ScanSum, ir::cast(where_flat.node, DType::I64), 0)};
-  const Expr place = smaller(larger(number_of - 1.0, 0.0), static_cast<double>(source.numel() - 1));
-  const Expr taken{ir::gather(flat(source), place.node, 0)};
-  return record_in_shape(select(where_flat, taken, {flat(x)}).node, ref(shape));
+  const Counted counted = count_true(holds);
+  check(counted.count <= source.numel(), "Number of elements of source < number of ones in mask");
+  if (counted.count == 0) return x.clone();
+  const NodeRef values = ir::slice(flat(source), Dims{0}, Dims{1}, Dims{counted.count});
+  return record(with_rows_where(counted, node_of(x), values));
 }
 
 }  // namespace tenon

@@ -40,25 +40,56 @@ NodeRef zeros_node(DType type, const Dims& shape) {
   return ir::make_const(ir::constant(type, int64_t{0}), shape);
 }
 
-// [B..., M, K] x [B..., K, N], equal batch dims; an empty K gives zeros.
-NodeRef dot_node(const NodeRef& a, const NodeRef& b) {
+Expr swap_last_dims(const Expr& x) {
+  Dims order;
+  const int64_t rank = static_cast<int64_t>(x.shape().size());
+  for (int64_t d = 0; d < rank - 2; ++d) order.push_back(d);
+  order.push_back(rank - 1);
+  order.push_back(rank - 2);
+  return {ir::permute(x.node, order)};
+}
+
+// Whether the elements of a row of the matrix are nearer to each other in memory than those of a column.
+bool rows_lie_along_memory(const Tensor& matrix) {
+  return matrix.size(-2) == 1 || matrix.stride(-1) <= matrix.stride(-2);
+}
+
+// [B..., R, K] times [B..., 1, K], added up over k, to `shape`; 16-bit floats add up in float32. No register tile
+// would have two sides, so this is a reduction along memory: of rows, or of columns where the columns lie along it.
+NodeRef sum_of_products(const Expr& matrix, const Expr& line, bool along_rows, const Dims& shape, DType type) {
+  const int64_t rank = static_cast<int64_t>(matrix.shape().size());
+  const Expr x = along_rows ? matrix : swap_last_dims(matrix), y = along_rows ? line : swap_last_dims(line);
+  const Expr total = reduce(Op::Sum, x * broadcast(y, x.shape()), Dims{along_rows ? rank - 1 : rank - 2});
+  return ir::cast(ir::reshape(total.node, shape), type);
+}
+
+Expr formula_node(const NodeRef& node) { return {ir::cast(node, formula_type(node->dtype()))}; }
+
+// [B..., M, K] x [B..., K, N], equal batch dims; an empty K gives zeros. `a` and `b` are views of the tensors x and y
+// whose last two dims are theirs.
+NodeRef product_node(const Tensor& x, const Tensor& y, const NodeRef& a, const NodeRef& b) {
+  const DType type = a->dtype();
   Dims shape = a->shape();
-  shape.back() = b->shape().back();
+  const int64_t rows = shape[shape.size() - 2], columns = b->shape().back();
+  shape.back() = columns;
   checked_numel(ref(shape));
-  if (a->shape().back() == 0 || ir::element_count(shape) == 0) return zeros_node(a->dtype(), shape);
+  if (a->shape().back() == 0 || ir::element_count(shape) == 0) return zeros_node(type, shape);
+  if (columns == 1)
+    return sum_of_products(formula_node(a), swap_last_dims(formula_node(b)), rows_lie_along_memory(x), shape, type);
+  if (rows == 1)
+    return sum_of_products(swap_last_dims(formula_node(b)), formula_node(a), !rows_lie_along_memory(y), shape, type);
   return ir::dot(a, b);
 }
 
-// sum(a * b) over the last dim of a; b has the size of that dim. 16-bit floats add up in float32.
+// The product of a matrix and a vector, or of two vectors.
 Tensor multiply_and_sum(const Tensor& a, const Tensor& b) {
   const ScalarType type = a.scalar_type();
+  const Dims kept = dims_of({a.sizes().data(), a.sizes().size() - 1});
+  if (a.numel() == 0) return record(zeros_node(ir_type(type), kept));
+  const Expr line = {ir::reshape(formula_operand(b, type).node, Dims{1, b.size(0)})};
   const Expr x = formula_operand(a, type);
-  const Expr products = x * broadcast(formula_operand(b, type), x.shape());
-  const Dims kept =
-      dims_of(a.sizes().size() ? IntArrayRef(a.sizes().data(), a.sizes().size() - 1) : IntArrayRef());
-  if (products.node->numel() == 0) return record(zeros_node(ir_type(type), kept));
-  const Expr total = reduce(Op::Sum, products, Dims{a.dim() - 1});
-  return record_as({ir::reshape(total.node, kept)}, type);
+  const Expr matrix = a.dim() == 2 ? x : Expr{ir::reshape(x.node, Dims{1, a.size(0)})};
+  return record(sum_of_products(matrix, line, a.dim() == 1 || rows_lie_along_memory(a), kept, ir_type(type)));
 }
 
 void check_matrices(const char* name, const Tensor& a, const Tensor& b) {
@@ -89,7 +120,7 @@ Tensor batched(const Tensor& a, const Tensor& b) {
   Dims shape_a = batch, shape_b = batch;
   for (int64_t size : {m, k}) shape_a.push_back(size);
   for (int64_t size : {k, n}) shape_b.push_back(size);
-  return record(dot_node(broadcast(node_of(a), ref(shape_a)), broadcast(node_of(b), ref(shape_b))));
+  return record(product_node(a, b, broadcast(node_of(a), ref(shape_a)), broadcast(node_of(b), ref(shape_b))));
 }
 
 // base * beta + product * alpha; with beta 0 the base is not read.
@@ -107,7 +138,7 @@ Tensor mm(const Operand& a, const Operand& b) {
   check_matrices("mm", a, b);
   check_matrix_types(a, b);
   refuse_bool(a, "addmm_impl_cpu_");
-  return record(dot_node(node_of(a), node_of(b)));
+  return record(product_node(a, b, node_of(a), node_of(b)));
 }
 
 Tensor mv(const Operand& a, const Operand& b) {
@@ -148,12 +179,14 @@ Tensor dot(const Operand& a, const Operand& b) {
 }
 
 Tensor outer(const Operand& a, const Operand& b) {
+  const CallScope call("outer", a, b);
   check(a.dim() == 1, "outer: Expected 1-D argument self, but got ", a.dim(), "-D");
   check(b.dim() == 1, "outer: Expected 1-D argument vec2, but got ", b.dim(), "-D");
   return mul(unsqueeze(a, 1), b);
 }
 
 Tensor matmul(const Operand& a, const Operand& b) {
+  const CallScope call("matmul", a, b);
   const int64_t ra = a.dim(), rb = b.dim();
   check(ra > 0 && rb > 0, "both arguments to matmul need to be at least 1D, but they are ", ra, "D and ", rb,
         "D");
@@ -196,15 +229,18 @@ Tensor baddbmm(const Operand& self, const Operand& batch1, const Operand& batch2
 }
 Tensor addbmm(const Operand& self, const Operand& batch1, const Operand& batch2, const Scalar& beta,
               const Scalar& alpha) {
+  const CallScope call("addbmm", self, batch1, batch2, beta, alpha);
   return scale_and_add(self, sum(bmm(batch1, batch2), 0), beta, alpha);
 }
 Tensor addr(const Operand& self, const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) {
+  const CallScope call("addr", self, a, b, beta, alpha);
   check(a.dim() == 1 && b.dim() == 1, "addr: Expected 1-D argument vec1 and vec2, but got ", a.dim(),
         "-D and ", b.dim(), "-D");
   return scale_and_add(self, outer(a, b), beta, alpha);
 }
 
 Tensor linear(const Operand& input, const Operand& weight, const optional<Tensor>& bias) {
+  const CallScope call("linear", input, weight, bias);
   check(weight.dim() <= 2, "linear(): weight must be at most 2-dimensional, got ", weight.dim(), "D");
   if (!given(bias)) return matmul(input, t(weight));
   if (input.dim() > 0 && weight.dim() == 2) {

@@ -74,6 +74,7 @@ Tensor l1_loss(const Operand& x, const Operand& target, int64_t reduction) {
   return reduced(abs(sub(x, target)), reduction);
 }
 Tensor smooth_l1_loss(const Operand& x, const Operand& target, int64_t reduction, double beta) {
+  const CallScope call("smooth_l1_loss", x, target);
   check(beta >= 0, "smooth_l1_loss does not support negative values for beta.");
   if (beta == 0) return l1_loss(x, target, reduction);
   require_float(x, target, "smooth_l1_cpu");
@@ -85,6 +86,7 @@ Tensor smooth_l1_loss(const Operand& x, const Operand& target, int64_t reduction
   return reduced(formula(x, target, f), reduction);
 }
 Tensor huber_loss(const Operand& x, const Operand& target, int64_t reduction, double delta) {
+  const CallScope call("huber_loss", x, target);
   check(delta > 0, "huber_loss does not support non-positive values for delta.");
   check_output(promoted(x, target), x.scalar_type());
   require_float(x, target, "huber_cpu");
@@ -100,6 +102,7 @@ Tensor huber_loss(const Operand& x, const Operand& target, int64_t reduction, do
 
 Tensor binary_cross_entropy(const Operand& x, const Operand& target, const MaybeTensor& weight,
                             int64_t reduction) {
+  const CallScope call("binary_cross_entropy", x, target, weight);
   require_float(x, "binary_cross_entropy");
   check(x.scalar_type() == target.scalar_type(), "Found dtype ", target.scalar_type(), " but expected ",
         x.scalar_type());
@@ -145,6 +148,7 @@ Tensor kl_div(const Operand& x, const Operand& target, int64_t reduction, bool l
 }
 Tensor poisson_nll_loss(const Operand& x, const Operand& target, bool log_input, bool full, double eps,
                         int64_t reduction) {
+  const CallScope call("poisson_nll_loss", x, target);
   refuse_bool_difference(promoted(x, target) == kBool, false);
   const auto f = [&](const Expr& v, const Expr& t) {
     const Expr loss = log_input ? exp(v) - t * v : v - t * log(v + eps);
@@ -402,6 +406,7 @@ Tensor multi_margin_loss(const Operand& x, const Operand& target, const Scalar& 
 // --- margins
 
 Tensor hinge_embedding_loss(const Operand& x, const Operand& target, double margin, int64_t reduction) {
+  const CallScope call("hinge_embedding_loss", x, target);
   refuse_bool_difference(x.scalar_type() == kBool, x.scalar_type() == kBool);
   const auto f = [&](const Expr& v, const Expr& t) {
     const Expr zero = number(v, 0.0);
@@ -411,10 +416,12 @@ Tensor hinge_embedding_loss(const Operand& x, const Operand& target, double marg
 }
 Tensor margin_ranking_loss(const Operand& a, const Operand& b, const Operand& target, double margin,
                            int64_t reduction) {
+  const CallScope call("margin_ranking_loss", a, b, target);
   return reduced(clamp_min(neg(target) * (a - b) + margin, 0), reduction);
 }
 Tensor cosine_embedding_loss(const Operand& a, const Operand& b, const Operand& target, double margin,
                              int64_t reduction) {
+  const CallScope call("cosine_embedding_loss", a, b, target);
   check(target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported");
   if (target.dim() == 1) {
     check(a.dim() == 2 && b.dim() == 2,
@@ -436,6 +443,7 @@ Tensor cosine_embedding_loss(const Operand& a, const Operand& b, const Operand& 
 }
 Tensor triplet_margin_loss(const Operand& anchor, const Operand& positive, const Operand& negative,
                            double margin, double p, double eps, bool swap, int64_t reduction) {
+  const CallScope call("triplet_margin_loss", anchor, positive, negative);
   check(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(),
         "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
         "got: anchor ",

@@ -114,7 +114,46 @@ Tensor kept_uniforms(const Tensor& tensor, double mean, double std, double a, do
   return result;
 }
 
+double dot(const double* a, const double* b, int64_t n) {
+  double part[4] = {};
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    for (int k = 0; k < 4; ++k) part[k] += a[i + k] * b[i + k];
+  }
+  for (; i < n; ++i) part[0] += a[i] * b[i];
+  return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
+// Makes `count` vectors of length n orthonormal, each from what it has outside the ones before it: the Q of their
+// QR decomposition in which R's diagonal is positive. Gram and Schmidt, twice for accuracy.
+void orthonormalise(double* vectors, int64_t count, int64_t n) {
+  for (int64_t j = 0; j < count; ++j) {
+    double* v = vectors + j * n;
+    for (int pass = 0; pass < 2; ++pass) {
+      for (int64_t k = 0; k < j; ++k) {
+        const double* q = vectors + k * n;
+        const double shared = dot(q, v, n);
+        for (int64_t i = 0; i < n; ++i) v[i] -= shared * q[i];
+      }
+    }
+    const double length = std::sqrt(dot(v, v, n));
+    for (int64_t i = 0; i < n && length > 0; ++i) v[i] /= length;
+  }
+}
+
 }  // namespace
+
+Tensor orthogonal_(Tensor tensor, double gain) {
+  check(tensor.dim() >= 2, "Only tensors with 2 or more dimensions are supported");
+  const NoGradGuard no_grad;
+  if (tensor.numel() == 0) return tensor;
+  const int64_t rows = tensor.size(0), columns = tensor.numel() / rows;
+  const Tensor drawn = randn({rows, columns});
+  const Tensor vectors = (rows < columns ? drawn : drawn.t()).to(kDouble).contiguous().clone();
+  orthonormalise(vectors.data_ptr<double>(), vectors.size(0), vectors.size(1));
+  const Tensor q = rows < columns ? vectors : vectors.t();
+  return tensor.copy_(q.to(drawn.scalar_type()).reshape(tensor.sizes())).mul_(gain);
+}
 
 Tensor trunc_normal_(Tensor tensor, double mean, double std, double a, double b) {
   const NoGradGuard no_grad;

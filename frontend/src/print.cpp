@@ -3,11 +3,13 @@
 #include "tenon/print.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <iostream>
 #include <mutex>
 
 #include "impl.h"
+#include "ir/fork.h"
 #include "python_format.h"
 #include "text.h"
 
@@ -24,6 +26,8 @@ struct Settings {
 
 std::mutex settings_mutex;
 Settings current_settings;
+[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(
+    ir::ForkOrder::Printing, ir::fork_lock<[]() -> std::mutex& { return settings_mutex; }>());
 
 Settings settings() {
   std::lock_guard guard(settings_mutex);
@@ -182,6 +186,12 @@ std::string joined(TensorList tensors) {
 
 // --- settings
 
+namespace {
+std::atomic<PrintStyle> current_style{PrintStyle::Python};
+}
+void set_print_style(PrintStyle style) { current_style = style; }
+PrintStyle get_print_style() { return current_style.load(std::memory_order_relaxed); }
+
 PrintOptions get_printoptions() {
   const Settings s = settings();
   return {s.precision, s.threshold, s.edgeitems, s.linewidth, nullopt, s.sci_mode};
@@ -253,8 +263,15 @@ std::string format(const Tensor& tensor, std::string_view spec) {
 }
 
 // Each as one string, so that a stream's width holds for the whole and its flags for nothing inside.
-std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << repr(tensor); }
-std::ostream& operator<<(std::ostream& out, TensorList tensors) { return out << repr(tensors); }
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
+  return get_print_style() == PrintStyle::LibTorch ? print(out, tensor, 80) : out << repr(tensor);
+}
+std::ostream& operator<<(std::ostream& out, TensorList tensors) {
+  if (get_print_style() == PrintStyle::Python) return out << repr(tensors);
+  std::ostringstream list;
+  for (const Tensor& tensor : tensors) print(list << (list.tellp() > 0 ? ", " : ""), tensor, 80);
+  return out << "[" + list.str() + "]";
+}
 std::ostream& operator<<(std::ostream& out, const std::tuple<Tensor, Tensor>& tensors) {
   return out << repr(tensors);
 }

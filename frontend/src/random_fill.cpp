@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "tenon/types.h"
-#include "vectorised.h"
+#include "runtime/vectorised.h"
 
 namespace tenon {
 namespace {

@@ -219,42 +219,66 @@ double correction_of(const optional<Scalar>& correction) { return correction ? c
 }  // namespace
 Tensor var(const Operand& x, bool unbiased) { return variance(x, nullopt, correction_of(unbiased), false); }
 Tensor var(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  const CallScope call("var", x);
   return variance(x, dim, correction_of(unbiased), keepdim);
 }
 Tensor var(const Operand& x, OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim) {
+  const CallScope call("var", x);
   return variance(x, dim, correction_of(correction), keepdim);
 }
 Tensor std(const Operand& x, bool unbiased) { return deviation(x, nullopt, correction_of(unbiased), false); }
 Tensor std(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  const CallScope call("std", x);
   return deviation(x, dim, correction_of(unbiased), keepdim);
 }
 Tensor std(const Operand& x, OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim) {
+  const CallScope call("std", x);
   return deviation(x, dim, correction_of(correction), keepdim);
 }
 std::tuple<Tensor, Tensor> var_mean(const Operand& x, bool unbiased) {
+  const CallScope call("var_mean", x);
   return with_mean(x, nullopt, unbiased, false, false);
 }
 std::tuple<Tensor, Tensor> var_mean(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  const CallScope call("var_mean", x);
   return with_mean(x, dim, unbiased, keepdim, false);
 }
 std::tuple<Tensor, Tensor> std_mean(const Operand& x, bool unbiased) {
+  const CallScope call("std_mean", x);
   return with_mean(x, nullopt, unbiased, false, true);
 }
 std::tuple<Tensor, Tensor> std_mean(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  const CallScope call("std_mean", x);
   return with_mean(x, dim, unbiased, keepdim, true);
 }
 Tensor var(const Operand& x, DimList dim, bool unbiased, bool keepdim) {
+  const CallScope call("var", x);
   return var(x, OptionalIntArrayRef(dim), unbiased, keepdim);
 }
 Tensor std(const Operand& x, DimList dim, bool unbiased, bool keepdim) {
+  const CallScope call("std", x);
   return std(x, OptionalIntArrayRef(dim), unbiased, keepdim);
 }
 std::tuple<Tensor, Tensor> var_mean(const Operand& x, DimList dim, bool unbiased, bool keepdim) {
+  const CallScope call("var_mean", x);
   return var_mean(x, OptionalIntArrayRef(dim), unbiased, keepdim);
 }
 std::tuple<Tensor, Tensor> std_mean(const Operand& x, DimList dim, bool unbiased, bool keepdim) {
+  const CallScope call("std_mean", x);
   return std_mean(x, OptionalIntArrayRef(dim), unbiased, keepdim);
 }
+Tensor var(const Operand& x, int64_t dim) { return var(x, OptionalIntArrayRef(dim)); }
+Tensor var(const Operand& x, int dim) { return var(x, int64_t{dim}); }
+Tensor std(const Operand& x, int64_t dim) { return std(x, OptionalIntArrayRef(dim)); }
+Tensor std(const Operand& x, int dim) { return std(x, int64_t{dim}); }
+std::tuple<Tensor, Tensor> var_mean(const Operand& x, int64_t dim) {
+  return var_mean(x, OptionalIntArrayRef(dim));
+}
+std::tuple<Tensor, Tensor> var_mean(const Operand& x, int dim) { return var_mean(x, int64_t{dim}); }
+std::tuple<Tensor, Tensor> std_mean(const Operand& x, int64_t dim) {
+  return std_mean(x, OptionalIntArrayRef(dim));
+}
+std::tuple<Tensor, Tensor> std_mean(const Operand& x, int dim) { return std_mean(x, int64_t{dim}); }
 
 // --- extremes
 
@@ -289,9 +313,11 @@ std::tuple<Tensor, Tensor> aminmax(const Operand& x, optional<int64_t> dim, bool
           extreme(Op::ReduceMax, x, dims, keepdim, "aminmax")};
 }
 Tensor argmax(const Operand& x, optional<int64_t> dim, bool keepdim) {
+  const CallScope call("argmax", x);
   return arg_extreme(Op::ArgMax, x, dim, keepdim, "argmax");
 }
 Tensor argmin(const Operand& x, optional<int64_t> dim, bool keepdim) {
+  const CallScope call("argmin", x);
   return arg_extreme(Op::ArgMin, x, dim, keepdim, "argmin");
 }
 
@@ -299,10 +325,12 @@ Tensor argmin(const Operand& x, optional<int64_t> dim, bool keepdim) {
 
 Tensor any(const Operand& x) { return truth(Op::Any, x, wrap_dims(nullopt, x.dim()), false); }
 Tensor any(const Operand& x, int64_t dim, bool keepdim) {
+  const CallScope call("any", x);
   return truth(Op::Any, x, wrap_dims(dim, x.dim()), keepdim);
 }
 Tensor all(const Operand& x) { return truth(Op::All, x, wrap_dims(nullopt, x.dim()), false); }
 Tensor all(const Operand& x, int64_t dim, bool keepdim) {
+  const CallScope call("all", x);
   return truth(Op::All, x, wrap_dims(dim, x.dim()), keepdim);
 }
 Tensor count_nonzero(const Operand& x, IntArrayRef dim) { return sum(x.to(kBool), dim); }
@@ -364,7 +392,8 @@ Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional
   for (const auto* affine : {&weight, &bias}) {
     check(!given(*affine) || (*affine)->sizes() == normalized_shape, "Expected ",
           affine == &weight ? "weight" : "bias", " to be of same shape as normalized_shape, but got ",
-          affine == &weight ? "weight" : "bias", " of shape ", *affine ? (*affine)->sizes() : IntArrayRef(),
+          affine == &weight ? "weight" : "bias", " of shape ",
+          given(*affine) ? (*affine)->sizes() : IntArrayRef(),
           " and normalized_shape = ", normalized_shape);
   }
   Dims dims;

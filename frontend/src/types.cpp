@@ -1,11 +1,13 @@
 // Element types, 16-bit floats, scalars, devices: names, conversions, promotion of two types.
 #include "tenon/types.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cmath>
 #include <ostream>
 
+#include "devices.h"
 #include "impl.h"
 #include "text.h"
 
@@ -51,11 +53,8 @@ std::ostream& operator<<(std::ostream& out, TypeMeta type) { return out << type.
 const char* dtype_name(ScalarType t) { return kPythonNames[static_cast<int>(t)]; }
 std::string repr(ScalarType t) { return std::string("tenon.") + kPythonNames[static_cast<int>(t)]; }
 
-ScalarType get_default_dtype() { return default_type.load(std::memory_order_relaxed); }
-void set_default_dtype(ScalarType t) {
-  check<TypeError>(isFloatingType(t), "only floating-point types are supported as the default type");
-  default_type = t;
-}
+ScalarType get_default_dtype_as_scalartype() { return default_type.load(std::memory_order_relaxed); }
+void set_default_dtype(ScalarType t) { default_type = t; }
 
 ScalarType promoteTypes(ScalarType a, ScalarType b) {
   if (a == b) return a;
@@ -153,6 +152,34 @@ std::ostream& operator<<(std::ostream& out, IntArrayRef values) {
 
 // --- devices
 
+namespace {
+constexpr const char* kDeviceNames[] = {"cpu",  "cuda",   "mkldnn", "opengl", "opencl", "ideep", "hip",
+                                        "fpga", "maia",   "xla",    "vulkan", "metal",  "xpu",   "mps",
+                                        "meta", "hpu",    "ve",     "lazy",   "ipu",    "mtia",  "privateuseone"};
+constexpr int kDeviceTypes = sizeof kDeviceNames / sizeof *kDeviceNames;
+static_assert(kDeviceTypes == static_cast<int>(DeviceType::PrivateUse1) + 1, "a name for each");
+}  // namespace
+
+bool isValidDeviceType(DeviceType type) {
+  return static_cast<int>(type) >= 0 && static_cast<int>(type) < kDeviceTypes;
+}
+std::string DeviceTypeName(DeviceType type, bool lower_case) {
+  check(isValidDeviceType(type), "Unknown device: ", static_cast<int>(type),
+        ". If you have recently updated the caffe2.proto file to add a new device type, did you forget to "
+        "update the DeviceTypeName() function to reflect such recent changes?");
+  std::string name = kDeviceNames[static_cast<int>(type)];
+  if (lower_case) return name;
+  for (char& c : name) c = static_cast<char>(c - 'a' + 'A');
+  return name;
+}
+std::ostream& operator<<(std::ostream& out, DeviceType type) { return out << DeviceTypeName(type, true); }
+
+std::ostream& operator<<(std::ostream& out, Layout layout) {
+  constexpr const char* kNames[] = {"Strided",   "Sparse",    "SparseCsr", "Mkldnn",
+                                    "SparseCsc", "SparseBsr", "SparseBsc", "Jagged"};
+  return out << kNames[static_cast<int>(layout)];
+}
+
 Device::Device(DeviceType type, DeviceIndex index) : type_(type), index_(index) {
   check(index >= -1, "Device index must not be negative");
 }
@@ -163,11 +190,9 @@ Device::Device(const std::string& name) : type_(kCPU), index_(-1) {
   const std::string kind = name.substr(0, colon);
   const bool well_formed = kind.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
   check(well_formed && !kind.empty(), "Invalid device string: '", name, "'");
-  check(kind == "cpu" || kind == "cuda",
-        "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, "
-        "vulkan, mps, meta, hpu, mtia, privateuseone device type at start of device string: ",
-        kind);
-  if (kind == "cuda") type_ = kCUDA;
+  const auto* found = std::find(std::begin(kDeviceNames), std::end(kDeviceNames), kind);
+  check(found != std::end(kDeviceNames), "Expected one of cpu, cuda device type at start of device string: ", kind);
+  type_ = static_cast<DeviceType>(found - kDeviceNames);
   if (colon == std::string::npos) return;
   const int index = parse_index(std::string_view(name).substr(colon + 1));
   check(index >= 0, "Invalid device string: '", name, "'");
@@ -175,14 +200,19 @@ Device::Device(const std::string& name) : type_(kCPU), index_(-1) {
 }
 
 std::string Device::str() const {
-  std::string name = type_ == kCUDA ? "cuda" : "cpu";
+  const std::string name = DeviceTypeName(type_, true);
   return index_ < 0 ? name : name + ":" + std::to_string(static_cast<int>(index_));
 }
 std::ostream& operator<<(std::ostream& out, const Device& device) { return out << device.str(); }
 std::string repr(const Device& device) {
-  std::string type = device.is_cuda() ? "cuda" : "cpu";
+  const std::string type = DeviceTypeName(device.type(), true);
   if (!device.has_index()) return "device(type='" + type + "')";
   return "device(type='" + type + "', index=" + std::to_string(static_cast<int>(device.index())) + ")";
+}
+
+void check_device(const Device& device) {
+  if (device.is_cuda()) no_cuda();
+  check(device.is_cpu(), "tensors of Tenon live on cpu and cuda devices, but got device ", device);
 }
 
 // --- dims

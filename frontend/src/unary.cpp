@@ -68,6 +68,7 @@ Tensor neg(const Operand& x) {
 }
 Tensor negative(const Operand& x) { return neg(x); }
 Tensor positive(const Operand& x) {
+  const CallScope call("positive", x);
   check<NotImplementedError>(x.scalar_type() != kBool,
                              "The `+` operator, on a bool tensor is not supported.");
   return x;
@@ -274,10 +275,8 @@ Tensor gelu(const Operand& x, std::string_view approximate) {
     });
   }
   check(approximate == "none", "approximate argument must be either none or tanh.");
-  return activation(x, "GeluKernelImpl",
-                    [](const Expr& v) {  // erfc keeps the digits that 1 + erf loses on the left
-                      return 0.5 * v * apply(Op::Erfc, v * (-1 / std::numbers::sqrt2));
-                    });
+  // ndtr keeps the digits that 1 + erf loses on the left.
+  return activation(x, "GeluKernelImpl", [](const Expr& v) { return v * apply(Op::Ndtr, v); });
 }
 Tensor silu(const Operand& x) {
   GradScope scope("SiluBackward0", x);

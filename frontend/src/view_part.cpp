@@ -25,10 +25,7 @@ void take_slice(Geometry& g, int64_t dim, optional<int64_t> start, optional<int6
 Tensor select(const Operand& x, int64_t dim, int64_t index) {
   GradScope scope("SelectBackward0", x);
   Geometry g(x);
-  check<IndexError>(
-      g.rank() > 0,
-      "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-      "convert a 0-dim tensor to a number");
+  check<IndexError>(g.rank() > 0, "select() cannot be applied to a 0-dim tensor.");
   dim = wrap_dim(dim, g.rank());
   const int64_t size = g.sizes[at(dim)];
   check<IndexError>(index >= -size && index < size, "select(): index ", index,
@@ -41,7 +38,7 @@ Tensor select(const Operand& x, int64_t dim, int64_t index) {
 Tensor slice(const Operand& x, int64_t dim, optional<int64_t> start, optional<int64_t> end, int64_t step) {
   GradScope scope("SliceBackward0", x);
   Geometry g(x);
-  check(g.rank() > 0, "slice() cannot be applied to a 0-dim tensor.");
+  check<IndexError>(g.rank() > 0, "slice() cannot be applied to a 0-dim tensor.");
   take_slice(g, wrap_dim(dim, g.rank()), start, end, step);
   return g.view_of(x);
 }
@@ -63,6 +60,7 @@ Tensor narrow(const Operand& x, int64_t dim, int64_t start, int64_t length) {
 }
 
 Tensor detail::unfold(const Operand& self, int64_t dimension, int64_t size, int64_t step) {
+  const CallScope call("unfold", self);
   Geometry g(self);
   dimension = wrap_dim(dimension, g.rank());
   const int64_t most = g.rank() == 0 ? 1 : g.sizes[at(dimension)];
@@ -82,6 +80,7 @@ Tensor detail::unfold(const Operand& self, int64_t dimension, int64_t size, int6
 }
 
 Tensor diagonal(const Operand& x, int64_t offset, int64_t dim1, int64_t dim2) {
+  const CallScope call("diagonal", x);
   Geometry g(x);
   dim1 = wrap_dim(dim1, g.rank());
   dim2 = wrap_dim(dim2, g.rank());
@@ -142,6 +141,7 @@ std::vector<Tensor> split_with_sizes(const Operand& x, IntArrayRef split_sizes, 
   return parts;
 }
 std::vector<Tensor> split(const Operand& x, IntArrayRef split_sizes, int64_t dim) {
+  const CallScope call("split", x);
   return split_with_sizes(x, split_sizes, dim);
 }
 std::vector<Tensor> split(const Operand& x, int64_t split_size, int64_t dim) {
@@ -179,6 +179,7 @@ std::vector<Tensor> unbind(const Operand& x, int64_t dim) {
 }
 
 std::vector<Tensor> tensor_split(const Operand& x, int64_t sections, int64_t dim) {
+  const CallScope call("tensor_split", x);
   check(x.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", x.dim(),
         " dims");
   dim = wrap_dim(dim, x.dim());
@@ -197,6 +198,7 @@ std::vector<Tensor> tensor_split(const Operand& x, int64_t sections, int64_t dim
   return parts;
 }
 std::vector<Tensor> tensor_split(const Operand& x, IntArrayRef indices, int64_t dim) {
+  const CallScope call("tensor_split", x);
   check(x.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", x.dim(),
         " dims");
   dim = wrap_dim(dim, x.dim());
@@ -212,6 +214,7 @@ std::vector<Tensor> tensor_split(const Operand& x, IntArrayRef indices, int64_t 
   return parts;
 }
 std::vector<Tensor> tensor_split(const Operand& x, const Operand& indices_or_sections, int64_t dim) {
+  const CallScope call("tensor_split", x, indices_or_sections);
   const int64_t rank = indices_or_sections.dim();
   check(indices_or_sections.scalar_type() == kLong,
         "tensor_split expected tensor_indices_or_sections to have dtype of long, but got ",
@@ -258,12 +261,15 @@ TENON_SPLIT(dsplit, 3, 2)
 
 
 std::vector<Tensor> unsafe_chunk(const Operand& x, int64_t chunks, int64_t dim) {
+  const CallScope call("unsafe_chunk", x);
   return chunk(x, chunks, dim);
 }
 std::vector<Tensor> unsafe_split(const Operand& x, int64_t split_size, int64_t dim) {
+  const CallScope call("unsafe_split", x);
   return split(x, split_size, dim);
 }
 std::vector<Tensor> unsafe_split_with_sizes(const Operand& x, IntArrayRef split_sizes, int64_t dim) {
+  const CallScope call("unsafe_split_with_sizes", x);
   return split_with_sizes(x, split_sizes, dim);
 }
 

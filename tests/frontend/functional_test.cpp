@@ -88,7 +88,7 @@ void check_error(Call call, const std::string& message) {
     call();
     FAIL("no error, wanted: " << message);
   } catch (const Exception& e) {
-    CHECK(std::string(e.what()) == message);
+    CHECK(std::string(e.msg()) == message);
   }
 }
 

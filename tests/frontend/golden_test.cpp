@@ -98,11 +98,11 @@ void check_type(const std::string& expression, const python::Variables& variable
     const auto values = flat(python::run(expression, variables));
     got = kNames[static_cast<size_t>(values[0].scalar_type())];
   } catch (const tenon::TypeError& e) {
-    got = std::string("ERROR TypeError: ") + e.what();
+    got = std::string("ERROR TypeError: ") + e.msg();
   } catch (const tenon::NotImplementedError& e) {
-    got = std::string("ERROR NotImplementedError: ") + e.what();
+    got = std::string("ERROR NotImplementedError: ") + e.msg();
   } catch (const tenon::Error& e) {
-    got = std::string("ERROR RuntimeError: ") + e.what();
+    got = std::string("ERROR RuntimeError: ") + e.msg();
   }
   CHECK(got == want);
   ++count;

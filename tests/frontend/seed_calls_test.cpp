@@ -24,7 +24,7 @@ std::string message(Call call) {
   try {
     call();
   } catch (const torch::Error& e) {
-    return e.what();
+    return e.msg();
   }
   return "no error";
 }

@@ -76,6 +76,12 @@ TEST_CASE("shifts out of range give 0 or the sign") {
   CHECK(on_ints(Op::Shl, DType::I32, 1, 31) == INT32_MIN);
   CHECK(on_ints(Op::Shl, DType::I32, 1, 32) == 0);
   CHECK(on_ints(Op::Shl, DType::I64, 1, -1) == 0);
+  CHECK(on_ints(Op::Gcd, DType::I64, -12, 18) == 6);
+  CHECK(on_ints(Op::Gcd, DType::I32, 0, -5) == 5);
+  CHECK(on_ints(Op::Gcd, DType::I16, 0, 0) == 0);
+  CHECK(on_ints(Op::Gcd, DType::I8, -128, 6) == 2);
+  CHECK(on_ints(Op::Gcd, DType::U8, 250, 75) == 25);
+  CHECK(on_ints(Op::Gcd, DType::I64, INT64_MIN, 0) == INT64_MIN);
   CHECK(on_ints(Op::Shr, DType::I8, -8, 1) == -4);
   CHECK(on_ints(Op::Shr, DType::I8, -8, 8) == -1);
   CHECK(on_ints(Op::Shr, DType::I8, 8, -1) == 0);

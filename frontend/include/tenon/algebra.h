@@ -72,8 +72,4 @@ Tensor vector_norm(const Operand& self, const Scalar& ord = 2, OptionalIntArrayR
                    bool keepdim = false, optional<ScalarType> dtype = nullopt);
 }  // namespace linalg
 
-// base ** x for x from start to end in equal steps.
-Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base = 10.0,
-                const TensorOptions& options = {});
-
 }  // namespace tenon

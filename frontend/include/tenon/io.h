@@ -8,6 +8,11 @@
 
 #include "tenon/tensor.h"
 
+namespace tenon {
+template <typename Key, typename Value>
+class OrderedDict;  // tenon/nn/module.h
+}
+
 namespace tenon::io {
 
 // Tensors by name, in order.
@@ -17,6 +22,9 @@ class NamedTensors {
   NamedTensors() = default;
   NamedTensors(const std::initializer_list<Item>& items) : items_(items) {}
   NamedTensors(std::vector<Item> items) : items_(std::move(items)) {}
+  // What state_dict() gives and load_state_dict() takes.
+  NamedTensors(const OrderedDict<std::string, Tensor>& tensors);
+  operator OrderedDict<std::string, Tensor>() const;
 
   void insert(std::string name, Tensor tensor) { items_.emplace_back(std::move(name), std::move(tensor)); }
   const Tensor& operator[](const std::string& name) const;  // IndexError if there is none

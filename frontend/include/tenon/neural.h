@@ -13,6 +13,17 @@ namespace tenon {
 
 using MaybeTensor = optional<Tensor>;  // absent and undefined mean the same
 
+// "same" or "valid". Made of texts alone: a literal 0 is numbers.
+class PaddingName {
+ public:
+  template <typename Text>
+  requires std::is_convertible_v<const Text&, std::string_view> PaddingName(const Text& text) : text_(text) {}
+  std::string_view text() const { return text_; }
+
+ private:
+  std::string_view text_;
+};
+
 namespace Reduction {
 enum Reduction { None, Mean, Sum, END };
 }
@@ -24,7 +35,7 @@ enum Reduction { None, Mean, Sum, END };
               IntArrayRef stride = 1, IntArrayRef padding = 0, IntArrayRef dilation = 1,              \
               int64_t groups = 1);                                                                    \
   Tensor name(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride, \
-              std::string_view padding, IntArrayRef dilation = 1, int64_t groups = 1);
+              PaddingName padding, IntArrayRef dilation = 1, int64_t groups = 1);
 TENON_DECLARE(conv1d)
 TENON_DECLARE(conv2d)
 TENON_DECLARE(conv3d)
@@ -64,6 +75,12 @@ Tensor avg_pool3d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stri
                   IntArrayRef padding = 0, bool ceil_mode = false, bool count_include_pad = true,
                   optional<int64_t> divisor_override = nullopt);
 
+// Windows at random places, which random_samples [N, C, dims] in [0, 1) say; and the indices of the maxima.
+std::tuple<Tensor, Tensor> fractional_max_pool2d(const Operand& self, IntArrayRef kernel_size, IntArrayRef output_size,
+                                                 const Operand& random_samples);
+std::tuple<Tensor, Tensor> fractional_max_pool3d(const Operand& self, IntArrayRef kernel_size, IntArrayRef output_size,
+                                                 const Operand& random_samples);
+
 // Windows as columns, [N, C, H, W] -> [N, C * kernel, windows], and their sum back into a plane.
 Tensor im2col(const Operand& self, IntArrayRef kernel_size, IntArrayRef dilation, IntArrayRef padding,
               IntArrayRef stride);
@@ -83,6 +100,17 @@ Tensor pixel_shuffle(const Operand& self, int64_t upscale_factor);
 Tensor pixel_unshuffle(const Operand& self, int64_t downscale_factor);
 Tensor channel_shuffle(const Operand& self, int64_t groups);
 
+// --- sampling. input [N, C, spatial...] at points of grid [N, points..., dims], x first, from -1 to 1.
+// interpolation: 0 linear, 1 nearest, 2 cubic; outside: 0 zeros, 1 the border, 2 reflected.
+Tensor grid_sampler(const Operand& input, const Operand& grid, int64_t interpolation_mode, int64_t padding_mode,
+                    bool align_corners);
+Tensor grid_sampler_2d(const Operand& input, const Operand& grid, int64_t interpolation_mode, int64_t padding_mode,
+                       bool align_corners);
+Tensor grid_sampler_3d(const Operand& input, const Operand& grid, int64_t interpolation_mode, int64_t padding_mode,
+                       bool align_corners);
+// Points of a grid of that size [N, C, spatial...] under affine maps theta [N, dims, dims + 1].
+Tensor affine_grid_generator(const Operand& theta, IntArrayRef size, bool align_corners);
+
 // --- normalisation
 // Training: by the statistics of the batch, and the running ones, where given, move towards them in place.
 Tensor batch_norm(const Operand& input, const MaybeTensor& weight, const MaybeTensor& bias,
@@ -94,14 +122,32 @@ Tensor instance_norm(const Operand& input, const MaybeTensor& weight, const Mayb
 Tensor group_norm(const Operand& input, int64_t num_groups, const MaybeTensor& weight = {},
                   const MaybeTensor& bias = {}, double eps = 1e-5, bool cudnn_enabled = true);
 
+// Divided by the root of the mean square over the last dims; eps is the type's unless given.
+Tensor rms_norm(const Operand& input, IntArrayRef normalized_shape, const MaybeTensor& weight = {},
+                optional<double> eps = nullopt);
+
 // --- activations with operands
 Tensor glu(const Operand& self, int64_t dim = -1);
 Tensor prelu(const Operand& self, const Operand& weight);
+// Slopes below 0 are drawn between lower and upper, or lie in the middle if not training. Drawing evaluates self.
+Tensor rrelu(const Operand& self, const Scalar& lower = 0.125, const Scalar& upper = 1.0 / 3, bool training = false,
+             optional<Generator> generator = nullopt);
+Tensor& rrelu_(Tensor& self, const Scalar& lower = 0.125, const Scalar& upper = 1.0 / 3, bool training = false,
+               optional<Generator> generator = nullopt);
 
 // --- embedding: the rows of weight at indices, which are read and checked
 Tensor embedding(const Operand& weight, const Operand& indices, int64_t padding_idx = -1,
                  bool scale_grad_by_freq = false, bool sparse = false);
 Tensor one_hot(const Operand& self, int64_t num_classes = -1);  // -1: as many as the largest class wants
+// Sums, means or maxima (mode 0, 1, 2) of the rows of each bag; bag i begins at offsets[i]. Rows at padding_idx do not
+// count. Also the bag of each index and the sizes of the bags.
+std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
+    const Operand& weight, const Operand& indices, const Operand& offsets, bool scale_grad_by_freq = false,
+    int64_t mode = 0, bool sparse = false, const MaybeTensor& per_sample_weights = {},
+    bool include_last_offset = false, optional<int64_t> padding_idx = nullopt);
+// The rows at indices scaled down to max_norm where they are longer.
+Tensor embedding_renorm(const Operand& weight, const Operand& indices, double max_norm, double norm_type);
+Tensor& embedding_renorm_(Tensor& weight, const Operand& indices, double max_norm, double norm_type);
 
 // --- losses
 Tensor mse_loss(const Operand& self, const Operand& target, int64_t reduction = Reduction::Mean);
@@ -144,6 +190,16 @@ Tensor triplet_margin_loss(const Operand& anchor, const Operand& positive, const
 Tensor multi_margin_loss(const Operand& self, const Operand& target, const Scalar& p = 1,
                          const Scalar& margin = 1, const MaybeTensor& weight = {},
                          int64_t reduction = Reduction::Mean);
+
+// Class indices of several classes a sample, up to the first -1.
+Tensor multilabel_margin_loss(const Operand& self, const Operand& target, int64_t reduction = Reduction::Mean);
+// Connectionist temporal classification. log_probs [T, N, C] (or [T, C]); targets [N, S], or the labels of all
+// samples one behind the other; both lengths [N]. Lengths in tensors are evaluated.
+Tensor ctc_loss(const Operand& log_probs, const Operand& targets, IntArrayRef input_lengths, IntArrayRef target_lengths,
+                int64_t blank = 0, int64_t reduction = Reduction::Mean, bool zero_infinity = false);
+Tensor ctc_loss(const Operand& log_probs, const Operand& targets, const Operand& input_lengths,
+                const Operand& target_lengths, int64_t blank = 0, int64_t reduction = Reduction::Mean,
+                bool zero_infinity = false);
 
 // --- distances
 Tensor cosine_similarity(const Operand& x1, const Operand& x2, int64_t dim = 1, double eps = 1e-08);

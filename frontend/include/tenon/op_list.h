@@ -2,6 +2,8 @@
 // from these lists; the files in frontend/src define each function once.
 #pragma once
 
+#include "tenon/cxx20.h"
+
 // Tensor name(self), and Tensor& name_(self)
 #define TENON_UNARY_INPLACE_OPS(X)                                                                       \
   X(abs)                                                                                                 \
@@ -10,14 +12,16 @@
       X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(arcsin) X(acos) X(arccos) X(atan)  \
           X(arctan) X(sinh) X(cosh) X(tanh) X(asinh) X(arcsinh) X(acosh) X(arccosh) X(atanh) X(arctanh)  \
               X(sigmoid) X(erf) X(erfc) X(erfinv) X(lgamma) X(floor) X(ceil) X(trunc) X(fix) X(round)    \
-                  X(frac) X(logical_not) X(bitwise_not) X(relu) X(deg2rad) X(rad2deg)
+                  X(frac) X(logical_not) X(bitwise_not) X(relu) X(deg2rad) X(rad2deg) X(digamma) X(i0)     \
+                      X(sinc) X(conj_physical)
 // ... and those that are never in place
-#define TENON_UNARY_PURE_OPS(X) X(positive) X(signbit) X(isnan) X(isinf) X(isfinite)
+#define TENON_UNARY_PURE_OPS(X) \
+  X(positive) X(signbit) X(isnan) X(isinf) X(isfinite) X(isposinf) X(isneginf) X(isreal) X(angle)
 #define TENON_UNARY_OPS(X) TENON_UNARY_INPLACE_OPS(X) TENON_UNARY_PURE_OPS(X)
 
 // Tensor name(self, other), both tensors, and Tensor& name_(self, other)
 #define TENON_BINARY_TENSOR_INPLACE_OPS(X) \
-  X(atan2) X(arctan2) X(hypot) X(logical_and) X(logical_or) X(logical_xor)
+  X(atan2) X(arctan2) X(hypot) X(logical_and) X(logical_or) X(logical_xor) X(heaviside) X(nextafter) X(ldexp) X(gcd) X(lcm)
 #define TENON_BINARY_TENSOR_PURE_OPS(X) \
   X(maximum) X(minimum) X(fmax) X(fmin) X(logaddexp) X(logaddexp2)
 #define TENON_BINARY_TENSOR_OPS(X) TENON_BINARY_TENSOR_INPLACE_OPS(X) TENON_BINARY_TENSOR_PURE_OPS(X)

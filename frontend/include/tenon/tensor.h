@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "tenon/algebra.h"
+#include "tenon/arrays.h"
 #include "tenon/autograd.h"
+#include "tenon/elementary.h"
 #include "tenon/generator.h"
 #include "tenon/indexed.h"
 #include "tenon/ops.h"
@@ -19,6 +21,7 @@
 namespace tenon {
 
 class TensorImpl;
+class StorageHandle;
 namespace detail {
 void retain(TensorImpl* impl) noexcept;
 void release(TensorImpl* impl, bool given_up) noexcept;
@@ -44,6 +47,15 @@ Tensor invert(const Operand& self);
 Tensor index_put(const Operand& self, ArrayRef<indexing::TensorIndex> indices, const Operand& value, bool accumulate);
 }  // namespace detail
 Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t minlength);
+Tensor prelu(const Operand& self, const Operand& weight);
+Tensor diff(const Operand& self, int64_t n, int64_t dim, const optional<Tensor>& prepend,
+            const optional<Tensor>& append);
+Tensor cov(const Operand& self, int64_t correction, const optional<Tensor>& fweights,
+           const optional<Tensor>& aweights);
+std::tuple<Tensor, Tensor> histogram(const Operand& self, const Operand& bins, const optional<Tensor>& weight,
+                                     bool density);
+std::tuple<Tensor, Tensor> histogram(const Operand& self, int64_t bins, optional<ArrayRef<double>> range,
+                                     const optional<Tensor>& weight, bool density);
 
 // Element access to evaluated memory: a.size(i), a[i][j]. Valid while the tensor lives.
 // T may be const.
@@ -148,6 +160,7 @@ class Tensor : public TensorMethods<Tensor> {
   int64_t stride(int64_t dim) const;
   int64_t storage_offset() const;  // in elements
   int64_t numel() const;
+  int64_t nelement() const { return numel(); }
   int64_t element_size() const { return elementSize(scalar_type()); }
   int64_t itemsize() const { return element_size(); }
   int64_t nbytes() const { return numel() * element_size(); }
@@ -161,7 +174,10 @@ class Tensor : public TensorMethods<Tensor> {
   TensorOptions options() const;
   bool is_floating_point() const { return isFloatingType(scalar_type()); }
   bool is_signed() const { return scalar_type() != kBool && scalar_type() != kByte; }
+  Layout layout() const;
+  bool is_sparse() const { return false; }
   bool is_alias_of(const Tensor& other) const;  // do they share one storage?
+  StorageHandle storage() const;
 
   // --- its values: each of these evaluates
   Scalar item() const;  // of a one-element tensor
@@ -232,6 +248,16 @@ class Tensor : public TensorMethods<Tensor> {
   void retain_grad() const;
   const Tensor& grad() const;  // undefined until there is one
   Tensor& mutable_grad() const;
+  // Not there yet: a call does not compile and says so.
+  template <typename Absent = void>
+  void backward(const Tensor& = {}, optional<bool> = nullopt, bool = false, optional<TensorList> = nullopt) const {
+    static_assert(!std::is_void_v<Absent>, "Tenon computes no gradients yet: there is no Tensor::backward()");
+  }
+  template <typename Hook>
+  unsigned register_hook(Hook&&) const {
+    static_assert(std::is_void_v<Hook>, "Tenon computes no gradients yet: there is no Tensor::register_hook()");
+    return 0;
+  }
   Tensor detach() const;  // the same memory as a leaf without grad
   Tensor& detach_();
   Tensor data() const;
@@ -338,6 +364,25 @@ class Tensor : public TensorMethods<Tensor> {
   const Tensor& resize_as_(const Tensor& other) const { return resize_(other.sizes()); }
   Tensor& set_(const Tensor& source) const;  // shows the memory of the source from now on
   int64_t _version() const;                  // how often this memory was written
+  // --- new tensors of its dtype and device, unless the options say otherwise
+  Tensor new_empty(IntArrayRef size, const TensorOptions& options = {}) const;
+  Tensor new_empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& options = {}) const;
+  Tensor new_zeros(IntArrayRef size, const TensorOptions& options = {}) const;
+  Tensor new_ones(IntArrayRef size, const TensorOptions& options = {}) const;
+  Tensor new_full(IntArrayRef size, const Scalar& fill_value, const TensorOptions& options = {}) const;
+
+  // --- elementary.h, arrays.h in place
+  Tensor& divide_(const Operand& other, optional<std::string_view> rounding_mode) const;
+  Tensor& divide_(const Scalar& other, optional<std::string_view> rounding_mode) const;
+  Tensor& clip_(const optional<Tensor>& min, const optional<Tensor>& max) const;
+  Tensor& polygamma_(int64_t n) const;
+  Tensor& mvlgamma_(int64_t p) const;
+  Tensor& renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const;
+  Tensor& index_reduce_(int64_t dim, const Operand& index, const Operand& source, std::string_view reduce,
+                        bool include_self = true) const;
+  // Shows that part of the source's memory from now on; without a source, nothing.
+  Tensor& set_(const Tensor& source, int64_t storage_offset, IntArrayRef size, IntArrayRef stride = {}) const;
+  Tensor& set_() const;
 #define TENON_OPERATOR(sign, name)                                              \
   Tensor& operator sign##=(const Operand& other) { return name##_(other); } \
   Tensor& operator sign##=(const Scalar& other) { return name##_(other); }
@@ -421,6 +466,26 @@ inline const Tensor* elements(const std::initializer_list<Tensor>& list) {
 }
 }  // namespace detail
 
+// The memory that a tensor and its aliases share, as LibTorch's Storage (tenon/compat.h has it by that name).
+// Asking for an address evaluates, as Tensor::data_ptr() does.
+class StorageHandle {
+ public:
+  explicit StorageHandle(Tensor tensor) : tensor_(std::move(tensor)) {}
+  size_t nbytes() const;
+  const void* data() const { return mutable_data(); }
+  void* mutable_data() const;  // the first byte
+  struct Address {
+    void* address;
+    void* get() const { return address; }
+  };
+  Address data_ptr() const { return {mutable_data()}; }
+  Device device() const { return tensor_.device(); }
+  bool is_alias_of(const StorageHandle& other) const { return tensor_.is_alias_of(other.tensor_); }
+
+ private:
+  Tensor tensor_;
+};
+
 #define TENON_OPERATOR(sign, name)                                                            \
   inline Tensor operator sign(const Operand& a, const Operand& b) { return tenon::name(a, b); } \
   inline Tensor operator sign(const Operand& a, const Scalar& b) { return tenon::name(a, b); }
@@ -456,6 +521,14 @@ Tensor diff(const Operand& self, int64_t n = 1, int64_t dim = -1, const optional
 Tensor cov(const Operand& self, int64_t correction = 1, const optional<Tensor>& fweights = nullopt,
            const optional<Tensor>& aweights = nullopt);
 
+// Counts (or sums of weights, or densities) in bins, and the bins' edges. `bins`: edges, ascending; or how many
+// between the two ends of `range`, which are the data's unless given.
+std::tuple<Tensor, Tensor> histogram(const Operand& self, const Operand& bins,
+                                     const optional<Tensor>& weight = nullopt, bool density = false);
+std::tuple<Tensor, Tensor> histogram(const Operand& self, int64_t bins = 100,
+                                     optional<ArrayRef<double>> range = nullopt,
+                                     const optional<Tensor>& weight = nullopt, bool density = false);
+
 // How often each of 0, 1, ... occurs in a 1-d tensor of non-negative integers, which is evaluated at the call.
 Tensor bincount(const Operand& self, const optional<Tensor>& weights = nullopt, int64_t minlength = 0);
 
@@ -479,6 +552,25 @@ std::string repr(const Tensor& tensor);  // Python's: tensor([1., 2.], dtype=ten
 std::string repr(ScalarType type);       // tenon.float16
 std::string repr(const Device& device);  // device(type='cuda', index=0)
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);  // repr
+
+// Not there yet: a call does not compile and says so.
+namespace autograd {
+template <typename Absent = void>
+std::vector<Tensor> grad(const std::vector<Tensor>&, const std::vector<Tensor>&, const std::vector<Tensor>& = {},
+                         optional<bool> = nullopt, bool = false, bool = false) {
+  static_assert(!std::is_void_v<Absent>, "Tenon computes no gradients yet: there is no autograd::grad()");
+  return {};
+}
+template <typename Absent = void>
+void backward(const std::vector<Tensor>&, const std::vector<Tensor>& = {}, optional<bool> = nullopt, bool = false,
+              const std::vector<Tensor>& = {}) {
+  static_assert(!std::is_void_v<Absent>, "Tenon computes no gradients yet: there is no autograd::backward()");
+}
+template <typename Derived>
+struct Function {
+  static_assert(std::is_void_v<Derived>, "Tenon computes no gradients yet: there is no autograd::Function");
+};
+}  // namespace autograd
 
 }  // namespace tenon
 

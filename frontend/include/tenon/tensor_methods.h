@@ -6,6 +6,9 @@
   Self to(ScalarType dtype, bool non_blocking = false, bool copy = false) TENON_KIND {
     return tenon::detail::to(TENON_SELF, dtype, non_blocking, copy);
   }
+  Self to(TypeMeta dtype, bool non_blocking = false, bool copy = false) TENON_KIND {
+    return tenon::detail::to(TENON_SELF, dtype.toScalarType(), non_blocking, copy);
+  }
   Self to(Device device, bool non_blocking = false, bool copy = false) TENON_KIND {
     return tenon::detail::to(TENON_SELF, device, non_blocking, copy);
   }
@@ -74,7 +77,7 @@
   Self clamp(const optional<Scalar>& min, const optional<Scalar>& max = nullopt) TENON_KIND {
     return tenon::clamp(TENON_SELF, min, max);
   }
-  Self clamp(const optional<Tensor>& min, const optional<Tensor>& max) TENON_KIND { return tenon::clamp(TENON_SELF, min, max); }
+  Self clamp(const optional<Self>& min, const optional<Self>& max) TENON_KIND { return tenon::clamp(TENON_SELF, min, max); }
   Self clamp_min(const Scalar& min) TENON_KIND { return tenon::clamp_min(TENON_SELF, min); }
   Self clamp_min(const Operand& min) TENON_KIND { return tenon::clamp_min(TENON_SELF, min); }
   Self clamp_max(const Scalar& max) TENON_KIND { return tenon::clamp_max(TENON_SELF, max); }
@@ -188,6 +191,10 @@
   Self std(OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim = false) TENON_KIND {
     return tenon::std(TENON_SELF, dim, correction, keepdim);
   }
+  Self var(int dim) TENON_KIND { return tenon::var(TENON_SELF, dim); }
+  Self var(int64_t dim) TENON_KIND { return tenon::var(TENON_SELF, dim); }
+  Self std(int dim) TENON_KIND { return tenon::std(TENON_SELF, dim); }
+  Self std(int64_t dim) TENON_KIND { return tenon::std(TENON_SELF, dim); }
   Self var(DimList dim, bool unbiased = true, bool keepdim = false) TENON_KIND {
     return tenon::var(TENON_SELF, dim, unbiased, keepdim);
   }
@@ -335,7 +342,7 @@
                      std::string_view interpolation = "linear") TENON_KIND {
     return tenon::nanquantile(TENON_SELF, q, dim, keepdim, interpolation);
   }
-  Self bincount(const optional<Tensor>& weights = {}, int64_t minlength = 0) TENON_KIND { return tenon::bincount(TENON_SELF, weights, minlength); }
+  Self bincount(const optional<Self>& weights = {}, int64_t minlength = 0) TENON_KIND { return tenon::bincount(TENON_SELF, weights, minlength); }
   Self histc(int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0) TENON_KIND {
     return tenon::histc(TENON_SELF, bins, min, max);
   }
@@ -418,3 +425,82 @@
   Self slice_scatter(const Operand& src, int64_t dim = 0, optional<int64_t> start = nullopt,
                        optional<int64_t> end = nullopt, int64_t step = 1) TENON_KIND { return tenon::slice_scatter(TENON_SELF, src, dim, start, end, step); }
   Self diagonal_scatter(const Operand& src, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) TENON_KIND { return tenon::diagonal_scatter(TENON_SELF, src, offset, dim1, dim2); }
+
+  // --- elementary.h, arrays.h, linalg.h
+  Self subtract(const Operand& other, const Scalar& alpha = 1) TENON_KIND {
+    return tenon::sub(TENON_SELF, other, alpha);
+  }
+  Self subtract(const Scalar& other, const Scalar& alpha = 1) TENON_KIND { return tenon::sub(TENON_SELF, other, alpha); }
+  Self divide(const Operand& other) TENON_KIND { return tenon::div(TENON_SELF, other); }
+  Self divide(const Scalar& other) TENON_KIND { return tenon::div(TENON_SELF, other); }
+  Self divide(const Operand& other, optional<std::string_view> mode) TENON_KIND {
+    return tenon::div(TENON_SELF, other, mode);
+  }
+  Self divide(const Scalar& other, optional<std::string_view> mode) TENON_KIND {
+    return tenon::div(TENON_SELF, other, mode);
+  }
+  Self clip(const optional<Scalar>& min, const optional<Scalar>& max = nullopt) TENON_KIND {
+    return tenon::clamp(TENON_SELF, min, max);
+  }
+  Self clip(const optional<Tensor>& min, const optional<Tensor>& max) TENON_KIND {
+    return tenon::clamp(TENON_SELF, min, max);
+  }
+  Self float_power(const Operand& exponent) TENON_KIND { return tenon::float_power(TENON_SELF, exponent); }
+  Self float_power(const Scalar& exponent) TENON_KIND { return tenon::float_power(TENON_SELF, exponent); }
+  Self polygamma(int64_t n) TENON_KIND { return tenon::polygamma(n, TENON_SELF); }
+  Self mvlgamma(int64_t p) TENON_KIND { return tenon::mvlgamma(TENON_SELF, p); }
+  std::tuple<Self, Self> frexp() TENON_KIND { return tenon::frexp(TENON_SELF); }
+  Self renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) TENON_KIND {
+    return tenon::renorm(TENON_SELF, p, dim, maxnorm);
+  }
+  Self prelu(const Operand& weight) TENON_KIND { return tenon::prelu(TENON_SELF, weight); }
+  Self diff(int64_t n = 1, int64_t dim = -1, const optional<Tensor>& prepend = nullopt,
+            const optional<Tensor>& append = nullopt) TENON_KIND {
+    return tenon::diff(TENON_SELF, n, dim, prepend, append);
+  }
+  Self cov(int64_t correction = 1, const optional<Tensor>& fweights = nullopt,
+           const optional<Tensor>& aweights = nullopt) TENON_KIND {
+    return tenon::cov(TENON_SELF, correction, fweights, aweights);
+  }
+  Self matrix_power(int64_t n) TENON_KIND { return tenon::matrix_power(TENON_SELF, n); }
+  Self addbmm(const Operand& batch1, const Operand& batch2, const Scalar& beta = 1, const Scalar& alpha = 1) TENON_KIND {
+    return tenon::addbmm(TENON_SELF, batch1, batch2, beta, alpha);
+  }
+  std::tuple<Self, Self> histogram(const Operand& bins, const optional<Tensor>& weight = nullopt,
+                                   bool density = false) TENON_KIND {
+    return tenon::histogram(TENON_SELF, bins, weight, density);
+  }
+  std::tuple<Self, Self> histogram(int64_t bins = 100, optional<ArrayRef<double>> range = nullopt,
+                                   const optional<Tensor>& weight = nullopt, bool density = false) TENON_KIND {
+    return tenon::histogram(TENON_SELF, bins, range, weight, density);
+  }
+  Self nonzero_static(int64_t size, int64_t fill_value = -1) TENON_KIND {
+    return tenon::nonzero_static(TENON_SELF, size, fill_value);
+  }
+  Self index_reduce(int64_t dim, const Operand& index, const Operand& source, std::string_view reduce,
+                    bool include_self = true) TENON_KIND {
+    return tenon::index_reduce(TENON_SELF, dim, index, source, reduce, include_self);
+  }
+  Self as_strided_scatter(const Operand& src, IntArrayRef size, IntArrayRef stride,
+                          optional<int64_t> storage_offset = nullopt) TENON_KIND {
+    return tenon::as_strided_scatter(TENON_SELF, src, size, stride, storage_offset);
+  }
+  Self movedim(int64_t source, int64_t destination) TENON_KIND {
+    return tenon::movedim(TENON_SELF, source, destination);
+  }
+  Self moveaxis(int64_t source, int64_t destination) TENON_KIND {
+    return tenon::movedim(TENON_SELF, source, destination);
+  }
+  Self any(OptionalIntArrayRef dim, bool keepdim = false) TENON_KIND { return tenon::any(TENON_SELF, dim, keepdim); }
+  Self all(OptionalIntArrayRef dim, bool keepdim = false) TENON_KIND { return tenon::all(TENON_SELF, dim, keepdim); }
+  Self norm(const optional<Scalar>& p, ScalarType dtype) TENON_KIND { return tenon::norm(TENON_SELF, p, dtype); }
+  Self norm(const optional<Scalar>& p, IntArrayRef dim, bool keepdim, ScalarType dtype) TENON_KIND {
+    return tenon::norm(TENON_SELF, p, dim, keepdim, dtype);
+  }
+  Self narrow(int64_t dim, const Operand& start, int64_t length) TENON_KIND {
+    return tenon::narrow(TENON_SELF, dim, start, length);
+  }
+  Self clone(MemoryFormat format) TENON_KIND { return tenon::clone(TENON_SELF, format); }
+  std::vector<Self> unsafe_split_with_sizes(IntArrayRef split_sizes, int64_t dim = 0) TENON_KIND {
+    return tenon::split_with_sizes(TENON_SELF, split_sizes, dim);
+  }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "tenon/neural.h"
+#include "tenon/nn/functional_more.h"  // IWYU pragma: export
 #include "tenon/nn/options.h"
 
 namespace tenon::nn::functional {
@@ -92,9 +93,11 @@ TENON_FUNCTION(3)
   using MaxPool##D##dFuncOptions = MaxPool##D##dOptions;                                                   \
   using AdaptiveAvgPool##D##dFuncOptions = AdaptiveAvgPool##D##dOptions;                                   \
   using AdaptiveMaxPool##D##dFuncOptions = AdaptiveMaxPool##D##dOptions;                                   \
-  struct MaxUnpool##D##dFuncOptions : MaxUnpool##D##dOptions {                                             \
-    using MaxUnpool##D##dOptions::MaxUnpool##D##dOptions;                                                  \
-    MaxUnpool##D##dFuncOptions(const MaxUnpool##D##dOptions& options) : MaxUnpool##D##dOptions(options) {} \
+  struct MaxUnpool##D##dFuncOptions : MaxUnpoolArgs<D, MaxUnpool##D##dFuncOptions> {                       \
+    using MaxUnpoolArgs::MaxUnpoolArgs;                                                                    \
+    MaxUnpool##D##dFuncOptions(const MaxUnpool##D##dOptions& o) : MaxUnpoolArgs(o.kernel_size()) {         \
+      stride(o.stride()).padding(o.padding());                                                             \
+    }                                                                                                      \
     TENON_ARG(optional<std::vector<int64_t>>, output_size) = nullopt;                                      \
   };                                                                                                       \
   Tensor avg_pool##D##d(const Operand& input, const AvgPool##D##dFuncOptions& options);                     \
@@ -115,6 +118,8 @@ using LPPool1dFuncOptions = LPPool1dOptions;
 using LPPool2dFuncOptions = LPPool2dOptions;
 Tensor lp_pool1d(const Operand& input, const LPPool1dFuncOptions& options);
 Tensor lp_pool2d(const Operand& input, const LPPool2dFuncOptions& options);
+using LPPool3dFuncOptions = LPPool3dOptions;
+Tensor lp_pool3d(const Operand& input, const LPPool3dFuncOptions& options);
 
 // --- windows, padding, resizing
 using FoldFuncOptions = FoldOptions;
@@ -180,6 +185,7 @@ struct NormalizeFuncOptions {
   TENON_ARG(double, p) = 2.0;
   TENON_ARG(int64_t, dim) = 1;
   TENON_ARG(double, eps) = 1e-12;
+  TENON_ARG(optional<Tensor>, out) = nullopt;  // takes the result
 };
 using LocalResponseNormFuncOptions = LocalResponseNormOptions;
 Tensor batch_norm(const Operand& input, const Operand& running_mean, const Operand& running_var,

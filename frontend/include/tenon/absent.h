@@ -1,0 +1,97 @@
+// What LibTorch has and Tenon has not: each name compiles to one sentence that says so.
+#pragma once
+
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+namespace detail {
+template <typename...>
+inline constexpr bool present = false;
+}  // namespace detail
+
+#define TENON_ABSENT(name, sentence)                                       \
+  template <typename T, typename... More>                                  \
+  Tensor name(const T&, const More&...) {                                  \
+    static_assert(detail::present<T>, #name ": " sentence);                \
+    return {};                                                             \
+  }
+
+#define TENON_NO_COMPLEX(name) TENON_ABSENT(name, "Tenon has no complex numbers and no Fourier transforms yet")
+#define TENON_NO_DECOMPOSITION(name) TENON_ABSENT(name, "Tenon has no matrix decompositions, inverses and solvers yet")
+#define TENON_NO_SPARSE(name) TENON_ABSENT(name, "Tenon has no sparse tensors; use gather, scatter and index_add")
+#define TENON_NO_QUANTIZED(name) TENON_ABSENT(name, "Tenon has no quantised tensors")
+#define TENON_NO_FUNCTION(name) TENON_ABSENT(name, "Tenon does not have this function yet")
+
+// --- complex numbers
+TENON_NO_COMPLEX(complex)
+TENON_NO_COMPLEX(polar)
+TENON_NO_COMPLEX(view_as_complex)
+TENON_NO_COMPLEX(view_as_real)
+TENON_NO_COMPLEX(imag)
+TENON_NO_COMPLEX(stft)
+TENON_NO_COMPLEX(istft)
+namespace fft {
+#define TENON_FFTS(X)                                                                                          \
+  X(fft) X(ifft) X(fft2) X(ifft2) X(fftn) X(ifftn) X(rfft) X(irfft) X(rfft2) X(irfft2) X(rfftn) X(irfftn) X(hfft) \
+      X(ihfft) X(fftfreq) X(rfftfreq) X(fftshift) X(ifftshift)
+TENON_FFTS(TENON_NO_COMPLEX)
+#undef TENON_FFTS
+}  // namespace fft
+
+// --- linear algebra
+#define TENON_DECOMPOSITIONS(X)                                                                                  \
+  X(cholesky) X(cholesky_inverse) X(cholesky_solve) X(det) X(geqrf) X(inverse) X(logdet) X(lu_solve) X(lu_unpack) \
+      X(matrix_exp) X(orgqr) X(ormqr) X(pinverse) X(qr) X(slogdet) X(svd) X(triangular_solve) X(lobpcg)        \
+          X(svd_lowrank) X(pca_lowrank) X(nuclear_norm)
+TENON_DECOMPOSITIONS(TENON_NO_DECOMPOSITION)
+namespace linalg {
+#define TENON_LINALG_DECOMPOSITIONS(X)                                                                             \
+  X(cholesky) X(cholesky_ex) X(cond) X(det) X(eig) X(eigh) X(eigvals) X(eigvalsh) X(householder_product) X(inv)     \
+      X(inv_ex) X(ldl_factor) X(ldl_solve) X(lstsq) X(lu) X(lu_factor) X(lu_solve) X(matrix_exp) X(matrix_rank)     \
+          X(pinv) X(qr) X(slogdet) X(solve) X(solve_ex) X(solve_triangular) X(svd) X(svdvals) X(tensorinv)         \
+              X(tensorsolve)
+TENON_LINALG_DECOMPOSITIONS(TENON_NO_DECOMPOSITION)
+#undef TENON_LINALG_DECOMPOSITIONS
+}  // namespace linalg
+
+// --- other kinds of tensors
+TENON_NO_SPARSE(sparse_coo_tensor)
+TENON_NO_SPARSE(sparse_csr_tensor)
+TENON_NO_SPARSE(sparse_csc_tensor)
+TENON_NO_SPARSE(sparse_bsr_tensor)
+TENON_NO_SPARSE(sparse_bsc_tensor)
+TENON_NO_SPARSE(sparse_compressed_tensor)
+TENON_NO_SPARSE(smm)
+TENON_NO_SPARSE(sspaddmm)
+TENON_NO_SPARSE(hspmm)
+TENON_NO_QUANTIZED(quantize_per_tensor)
+TENON_NO_QUANTIZED(quantize_per_channel)
+TENON_NO_QUANTIZED(dequantize)
+TENON_NO_QUANTIZED(fake_quantize_per_tensor_affine)
+TENON_NO_QUANTIZED(fake_quantize_per_channel_affine)
+
+// --- single functions
+TENON_NO_FUNCTION(igamma)
+TENON_NO_FUNCTION(igammac)
+TENON_NO_FUNCTION(binomial)
+TENON_NO_FUNCTION(histogramdd)
+TENON_NO_FUNCTION(segment_reduce)
+namespace special {
+TENON_NO_FUNCTION(gammainc)
+TENON_NO_FUNCTION(gammaincc)
+TENON_NO_FUNCTION(airy_ai)
+}  // namespace special
+namespace jit {
+TENON_ABSENT(load, "Tenon reads no TorchScript; save weights as safetensors and build the model in C++")
+}  // namespace jit
+
+#undef TENON_NO_COMPLEX
+#undef TENON_NO_DECOMPOSITION
+#undef TENON_NO_SPARSE
+#undef TENON_NO_QUANTIZED
+#undef TENON_NO_FUNCTION
+#undef TENON_ABSENT
+#undef TENON_DECOMPOSITIONS
+
+}  // namespace tenon
