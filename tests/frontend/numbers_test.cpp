@@ -75,7 +75,7 @@ std::string check(const json& c, double ulp) {
     if (c.contains("error")) return "no error, expected " + c["error"].get<std::string>();
     return difference(got, c, ulp);
   } catch (const tenon::Error& e) {
-    const std::string got = kind_of(e) + ": " + e.what();
+    const std::string what = e.what(), got = kind_of(e) + ": " + what.substr(0, what.find('\n'));
     const std::string want =
         c.contains("error") ? c["error"].get<std::string>() + ": " + c["text"].get<std::string>() : "";
     return got == want ? "" : got + "\n    expected " + want;
