@@ -78,20 +78,6 @@ bool is_empty(const Scalar&) { return false; }
 bool is_bool(const Tensor& x) { return x.scalar_type() == kBool; }
 bool is_bool(const Scalar& x) { return x.isBoolean(); }
 
-template <typename A, typename B>
-void refuse_bool_difference(const A& a, const B& b) {
-  check<NotImplementedError>(
-      !is_bool(a) || !is_bool(b),
-      "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-      "`logical_xor()` operator "
-      "instead.");
-  check<NotImplementedError>(
-      !is_bool(a) && !is_bool(b),
-      "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
-      "mask, use the "
-      "`~` or `logical_not()` operator instead.");
-}
-
 void check_alpha(ScalarType type, const Scalar& alpha) {
   check(type == kBool || !alpha.isBoolean(), "Boolean alpha only supported for Boolean results.");
   check(isFloatingType(type) || alpha.isIntegral(true),
@@ -118,7 +104,7 @@ Tensor add_any(const A& a, const B& b, const Scalar& alpha) {
 
 template <typename A, typename B>
 Tensor sub_any(const A& a, const B& b, const Scalar& alpha) {
-  refuse_bool_difference(a, b);
+  refuse_bool_difference(is_bool(a), is_bool(b));
   const ScalarType type = promoted(a, b);
   check_alpha(type, alpha);
   if (alpha == Scalar(1)) return promoted_op(Op::Sub, a, b);

@@ -182,6 +182,9 @@ Tensor renorm(const Operand& x, const Scalar& p, int64_t dim, const Scalar& maxn
 }
 
 Tensor norm_except_dim(const Operand& v, int64_t pow, int64_t dim) {
+  check<NotImplementedError>(v.is_floating_point(),
+                             "norm(): input dtype should be either floating point or complex. Got ",
+                             v.scalar_type(), " instead.");
   if (dim == -1) return norm(v, pow);
   dim = wrap_dim(dim, v.dim());
   Dims others;

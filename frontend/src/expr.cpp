@@ -57,6 +57,15 @@ Dims broadcast_shape(IntArrayRef a, IntArrayRef b) {
   return shape;
 }
 
+void refuse_bool_difference(bool a, bool b) {
+  check<NotImplementedError>(!a || !b,
+                             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` "
+                             "or `logical_xor()` operator instead.");
+  check<NotImplementedError>(!a && !b,
+                             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+                             "trying to invert a mask, use the `~` or `logical_not()` operator instead.");
+}
+
 void check_same_device(const Tensor& a, const Tensor& b) {
   check(a.device() == b.device(),
         "Expected all tensors to be on the same device, but found at least two devices, ", a.device(),

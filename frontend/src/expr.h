@@ -103,5 +103,7 @@ Tensor map_formula(const Tensor& x, ScalarType type, F f) {
 // fit.
 Dims broadcast_shape(IntArrayRef a, IntArrayRef b);
 void check_same_device(const Tensor& a, const Tensor& b);
+// Which operands of a difference are bools: none may be.
+void refuse_bool_difference(bool a, bool b);
 
 }  // namespace tenon

@@ -373,8 +373,9 @@ Tensor index_add(const Operand& self, int64_t dim, const Operand& index, const O
   dim = wrap_dim(dim, self.dim());
   check_added(self, dim, index, source);
   const Tensor scaled = alpha == Scalar(1) ? Tensor(source) : mul(source, alpha).to(source.scalar_type());
-  return write_lines(self.scalar_type() == kBool ? Op::ScatterMax : Op::ScatterAdd, IndexUse::Gather, self,
-                     dim, index, at_least_1d(scaled));
+  const IndexUse use = self.dim() > 1 ? IndexUse::Gather : IndexUse::Line;  // what PyTorch calls a wrong one
+  return write_lines(self.scalar_type() == kBool ? Op::ScatterMax : Op::ScatterAdd, use, self, dim, index,
+                     at_least_1d(scaled));
 }
 
 Tensor index_copy(const Operand& self, int64_t dim, const Operand& index, const Operand& source) {

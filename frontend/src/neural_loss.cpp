@@ -15,12 +15,6 @@
 namespace tenon {
 namespace {
 
-// What PyTorch says where a loss subtracts bools.
-constexpr const char* kBoolDifference =
-    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-    "use "
-    "the `~` or `logical_not()` operator instead.";
-
 Tensor reduced(const Tensor& loss, int64_t reduction) {
   check(reduction >= Reduction::None && reduction < Reduction::END, reduction,
         " is not a valid value for reduction");
@@ -94,8 +88,8 @@ Tensor smooth_l1_loss(const Operand& x, const Operand& target, int64_t reduction
 Tensor huber_loss(const Operand& x, const Operand& target, int64_t reduction, double delta) {
   const CallScope call("huber_loss", x, target);
   check(delta > 0, "huber_loss does not support non-positive values for delta.");
-  require_float(x, target, "huber_cpu");
   check_output(promoted(x, target), x.scalar_type());
+  require_float(x, target, "huber_cpu");
   GradScope scope("HuberLossBackward0", x, target);
   const auto f = [&](const Expr& a, const Expr& b) {
     const Expr z = abs(a - b);
@@ -126,7 +120,7 @@ Tensor binary_cross_entropy(const Operand& x, const Operand& target, const Maybe
 Tensor binary_cross_entropy_with_logits(const Operand& x, const Operand& target, const MaybeTensor& weight,
                                         const MaybeTensor& pos_weight, int64_t reduction) {
   require_float(x, "log_sigmoid_cpu");
-  check<NotImplementedError>(target.scalar_type() != kBool, kBoolDifference);
+  refuse_bool_difference(target.scalar_type() == kBool, target.scalar_type() == kBool);
   check_output(x.scalar_type(), target.scalar_type());
   GradScope scope("BinaryCrossEntropyWithLogitsBackward0", x, target, weight, pos_weight);
   const auto f = [&](const Expr& v, const Expr& t) {
@@ -155,7 +149,7 @@ Tensor kl_div(const Operand& x, const Operand& target, int64_t reduction, bool l
 Tensor poisson_nll_loss(const Operand& x, const Operand& target, bool log_input, bool full, double eps,
                         int64_t reduction) {
   const CallScope call("poisson_nll_loss", x, target);
-  check<NotImplementedError>(promoted(x, target) != kBool, kBoolDifference);
+  refuse_bool_difference(promoted(x, target) == kBool, false);
   const auto f = [&](const Expr& v, const Expr& t) {
     const Expr loss = log_input ? exp(v) - t * v : v - t * log(v + eps);
     if (!full) return loss;  // Stirling's approximation of log(t!)
@@ -166,6 +160,7 @@ Tensor poisson_nll_loss(const Operand& x, const Operand& target, bool log_input,
 }
 Tensor soft_margin_loss(const Operand& x, const Operand& target, int64_t reduction) {
   GradScope scope("SoftMarginLossBackward0", x, target);
+  if (x.scalar_type() == kBool) neg(x);  // says that bools have no negative
   check_output(float_type(promoted(x, target)), x.scalar_type());
   const auto f = [](const Expr& v, const Expr& t) { return log1p(exp(-t * v)); };
   return reduced(formula(x, target, f).to(x.scalar_type()), reduction);
@@ -412,12 +407,12 @@ Tensor multi_margin_loss(const Operand& x, const Operand& target, const Scalar& 
 
 Tensor hinge_embedding_loss(const Operand& x, const Operand& target, double margin, int64_t reduction) {
   const CallScope call("hinge_embedding_loss", x, target);
-  check<NotImplementedError>(x.scalar_type() != kBool, kBoolDifference);
+  refuse_bool_difference(x.scalar_type() == kBool, x.scalar_type() == kBool);
   const auto f = [&](const Expr& v, const Expr& t) {
     const Expr zero = number(v, 0.0);
     return select(t != 1.0, larger(0.0, margin - v), zero) + select(t != -1.0, v, zero);
   };
-  return reduced(formula(x, target, f).to(float_type(x.scalar_type())), reduction);
+  return reduced(formula(x, target, f).to(x.scalar_type()), reduction);
 }
 Tensor margin_ranking_loss(const Operand& a, const Operand& b, const Operand& target, double margin,
                            int64_t reduction) {

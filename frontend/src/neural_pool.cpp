@@ -223,6 +223,13 @@ struct Adaptive {
   }
 };
 
+std::string braced(const Dims& sizes) {
+  std::string list = text(ref(sizes));
+  list.front() = '{';
+  list.back() = '}';
+  return list;
+}
+
 Adaptive make_adaptive(const char* name, const Tensor& x, size_t dims, IntArrayRef output) {
   check(output.size() == 1 || output.size() == dims, name, ": output_size must be ", dims);
   const int64_t rank = x.dim(), d = static_cast<int64_t>(dims);
@@ -237,7 +244,7 @@ Adaptive make_adaptive(const char* name, const Tensor& x, size_t dims, IntArrayR
   for (size_t i = 0; i < dims; ++i) {
     if (a.output[i] == ExpandingArrayWithOptionalElem<1>::kAbsent) a.output[i] = a.in(i);
     check(a.output[i] >= 0, name,
-          ": elements of output_size must be greater than or equal to 0 but received ", ref(a.output));
+          ": elements of output_size must be greater than or equal to 0 but received ", braced(a.output));
   }
   return a;
 }

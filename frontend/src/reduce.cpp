@@ -128,7 +128,7 @@ std::tuple<Tensor, Tensor> with_mean(const Tensor& x, OptionalIntArrayRef dim, b
                                      bool root) {
   GradScope scope(root ? "StdMeanBackward0" : "VarMeanBackward0", x);
   const Dims dims = wrap_dims(dim, x.dim());
-  const Moments m = moments(x, dims, unbiased ? 1 : 0);
+  const Moments m = moments(x, dims, unbiased ? 1 : 0, root ? "std_mean" : "var_mean");
   return {finish(root ? sqrt(m.variance) : m.variance, dims, keepdim, x.scalar_type()),
           finish(m.mean, dims, keepdim, x.scalar_type())};
 }

@@ -175,9 +175,9 @@ Tensor round(const Operand& x) {
 }
 Tensor round(const Operand& x, int64_t decimals) {
   GradScope scope("RoundBackward1", x);
+  check<NotImplementedError>(x.is_floating_point(), decimals == 0 ? "\"round_vml_cpu" : "\"round_cpu",
+                             "\" not implemented for '", x.scalar_type(), "'");
   if (decimals == 0) return round(x);
-  check<NotImplementedError>(x.is_floating_point(), "\"round_cpu\" not implemented for '", x.scalar_type(),
-                             "'");
   const double scale = std::pow(10.0, static_cast<double>(std::abs(decimals)));
   return map_formula(x, x.scalar_type(), [&](const Expr& v) {
     return decimals > 0 ? apply(Op::Round, v * scale) / scale : apply(Op::Round, v / scale) * scale;
@@ -320,10 +320,7 @@ Tensor softsign(const Operand& x) {
 }
 Tensor tanhshrink(const Operand& x) {
   GradScope scope("SubBackward0", x);
-  check<NotImplementedError>(
-      x.scalar_type() != kBool,
-      "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
-      "to invert a mask, use the `~` or `logical_not()` operator instead.");
+  refuse_bool_difference(x.scalar_type() == kBool, false);
   return float_formula(x, [](const Expr& v) { return v - tanh(v); });
 }
 Tensor hardshrink(const Operand& x, const Scalar& lambd) {

@@ -275,7 +275,7 @@ TEST_CASE("printing options") {
   CHECK(repr(tensor({3.14159, 0.0, 10.0})) == "tensor([3.1416e+00, 0.0000e+00, 1.0000e+01])");
   o.sci_mode = false;
   set_printoptions(o);
-  CHECK(repr(tensor({1e-10, 1.0})) == "tensor([    0.0000,     1.0000])");
+  CHECK(repr(tensor({1e-10, 1.0})) == "tensor([0.0000, 1.0000])");
   o = saved;
   o.threshold = 5;
   set_printoptions(o);

@@ -77,7 +77,10 @@ void add_regular(Table& t) {
   TENON_BINARY_OPS(X)
 #undef X
   t["logsigmoid"] = t["log_sigmoid"];
-  t["round"] = [](const Call& c) -> Value { return tenon::round(c.tensor(0), c.integer(1, "decimals", 0)); };
+  t["round"] = [](const Call& c) -> Value {
+    if (!c.has(1, "decimals")) return tenon::round(c.tensor(0));
+    return tenon::round(c.tensor(0), c.integer(1, "decimals"));
+  };
 }
 
 }  // namespace

@@ -139,9 +139,7 @@ Value pad(const Call& c) {
   if (mode == "reflect") o.mode(tenon::kReflect);
   if (mode == "replicate") o.mode(tenon::kReplicate);
   if (mode == "circular") o.mode(tenon::kCircular);
-  if (!c.has(3, "value")) return F::pad(c.tensor(0), o);
-  return mode == "constant" ? tenon::constant_pad_nd(c.tensor(0), o.pad(), c.scalar(3, "value"))
-                            : F::pad(c.tensor(0), o.value(c.scalar(3, "value").toDouble()));
+  return F::pad(c.tensor(0), o.value(c.real(3, "value", 0)));
 }
 
 Value interpolate(const Call& c) {
