@@ -59,7 +59,7 @@ if "no LLVM" not in llvm.stderr:
 
 ROUTINE = """graph @s(%x: f32[8,16]) {
   %0 = sqrt %x : f32[8,16]
-  %1 = sort %0 dim=1 descending=false : i64[8,16]
+  %1 = sort %0 dim=1 descending=0 : i64[8,16]
   %2 = gather %0, %1 dim=1 : f32[8,16]
   return %2
 }

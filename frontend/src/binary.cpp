@@ -327,22 +327,27 @@ TENON_BOTH(bitwise_right_shift, shift_any(Op::Shr, "rshift_cpu", a, b))
 #undef TENON_BOTH
 
 Tensor add(const Operand& a, const Operand& b, const Scalar& alpha) {
+  const CallScope call("add", a, b, alpha);
   GradScope scope("AddBackward0", a, b);
   return add_any(a, b, alpha);
 }
 Tensor add(const Operand& a, const Scalar& b, const Scalar& alpha) {
+  const CallScope call("add", a, b, alpha);
   GradScope scope("AddBackward0", a);
   return add_any(a, b, alpha);
 }
 Tensor sub(const Operand& a, const Operand& b, const Scalar& alpha) {
+  const CallScope call("sub", a, b, alpha);
   GradScope scope("SubBackward0", a, b);
   return sub_any(a, b, alpha);
 }
 Tensor sub(const Operand& a, const Scalar& b, const Scalar& alpha) {
+  const CallScope call("sub", a, b, alpha);
   GradScope scope("SubBackward0", a);
   return sub_any(a, b, alpha);
 }
 Tensor rsub(const Operand& a, const Scalar& b, const Scalar& alpha) {
+  const CallScope call("rsub", a, b, alpha);
   GradScope scope("RsubBackward1", a);
   return sub_any(b, a, alpha);
 }
@@ -351,6 +356,7 @@ Tensor div(const Operand& a, const Operand& b, optional<std::string_view> mode) 
   return divide_rounded(a, b, mode);
 }
 Tensor div(const Operand& a, const Scalar& b, optional<std::string_view> mode) {
+  const CallScope call("div", a, b);
   GradScope scope("DivBackward2", a);
   return divide_rounded(a, b, mode);
 }
@@ -411,6 +417,7 @@ Tensor logaddexp2(const Operand& a, const Operand& b) {
 // --- powers
 
 Tensor pow(const Operand& x, const Scalar& exponent) {
+  const CallScope call("pow", x, exponent);
   GradScope scope("PowBackward0", x);
   const ScalarType type = promoted(x, exponent);
   const bool integers = !isFloatingType(type), single = type == kFloat || type == kDouble;
@@ -440,6 +447,7 @@ Tensor pow(const Operand& x, const Operand& exponent) {
   return promoted_op(Op::Pow, x, exponent);
 }
 Tensor pow(const Scalar& base, const Operand& exponent) {
+  const CallScope call("pow", base, exponent);
   GradScope scope("PowBackward2", exponent);
   const ScalarType type = promoted(base, exponent);
   check<NotImplementedError>(type != kBool, "\"pow\" not implemented for 'Bool'");
@@ -484,26 +492,31 @@ Tensor where_any(const Tensor& condition, const A& a, const B& b) {
 }  // namespace
 
 Tensor where(const Operand& condition, const Operand& a, const Operand& b) {
+  const CallScope call("where", condition, a, b);
   GradScope scope("WhereBackward0", a, b);
   check_same_device(condition, a);
   check_same_device(a, b);
   return where_any(condition, a, b);
 }
 Tensor where(const Operand& condition, const Scalar& a, const Operand& b) {
+  const CallScope call("where", condition, a, b);
   GradScope scope("WhereBackward0", b);
   return where_any(condition, a, b);
 }
 Tensor where(const Operand& condition, const Operand& a, const Scalar& b) {
+  const CallScope call("where", condition, a, b);
   GradScope scope("WhereBackward0", a);
   return where_any(condition, a, b);
 }
 Tensor where(const Operand& condition, const Scalar& a, const Scalar& b) { return where_any(condition, a, b); }
 
 Tensor masked_fill(const Operand& self, const Operand& mask, const Scalar& value) {
+  const CallScope call("masked_fill", self, mask, value);
   GradScope scope("MaskedFillBackward0", self);
   return masked_fill(self, mask, scalar_tensor(value, self.options()));
 }
 Tensor masked_fill(const Operand& self, const Operand& mask, const Operand& value) {
+  const CallScope call("masked_fill", self, mask, value);
   GradScope scope("MaskedFillBackward1", self, value);
   check(mask.scalar_type() == kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
         mask.dtype());
@@ -568,6 +581,7 @@ Tensor clamp(const Operand& x, const optional<Tensor>& min, const optional<Tenso
   return record(v.node, x, min, max);
 }
 Tensor clamp_min(const Operand& x, const Scalar& min) {
+  const CallScope call("clamp_min", x, min);
   GradScope scope("ClampMinBackward0", x);
   return clamp(x, optional<Scalar>(min), nullopt);
 }
@@ -576,6 +590,7 @@ Tensor clamp_min(const Operand& x, const Operand& min) {
   return clamp(x, optional<Tensor>(min), optional<Tensor>());
 }
 Tensor clamp_max(const Operand& x, const Scalar& max) {
+  const CallScope call("clamp_max", x, max);
   GradScope scope("ClampMaxBackward0", x);
   return clamp(x, optional<Scalar>(), optional<Scalar>(max));
 }
@@ -609,6 +624,7 @@ void check_lerp(const Tensor& x, const Tensor& end) {
 }  // namespace
 
 Tensor lerp(const Operand& x, const Operand& end, const Scalar& weight) {
+  const CallScope call("lerp", x, end, weight);
   GradScope scope("LerpBackward0", x, end);
   check_lerp(x, end);
   const double w = weight.toDouble();
@@ -626,6 +642,7 @@ Tensor lerp(const Operand& x, const Operand& end, const Operand& weight) {
   });
 }
 Tensor addcmul(const Operand& x, const Operand& tensor1, const Operand& tensor2, const Scalar& value) {
+  const CallScope call("addcmul", x, tensor1, tensor2, value);
   GradScope scope("AddcmulBackward0", x, tensor1, tensor2);
   const ScalarType type = promoted(x, tensor1, tensor2);
   check<NotImplementedError>(type != kBool, "\"addcmul_cpu_out\" not implemented for 'Bool'");
@@ -634,6 +651,7 @@ Tensor addcmul(const Operand& x, const Operand& tensor1, const Operand& tensor2,
   });
 }
 Tensor addcdiv(const Operand& x, const Operand& tensor1, const Operand& tensor2, const Scalar& value) {
+  const CallScope call("addcdiv", x, tensor1, tensor2, value);
   GradScope scope("AddcdivBackward0", x, tensor1, tensor2);
   check(
       tensor1.is_floating_point() || tensor2.is_floating_point(),

@@ -203,6 +203,7 @@ Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t mi
 }
 
 Tensor histc(const Operand& self, int64_t bins, const Scalar& min, const Scalar& max) {
+  const CallScope call("histc", self, min, max);
   GradScope scope("HistcBackward0", self);
   check(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
   checked_numel(IntArrayRef(bins));

@@ -278,17 +278,21 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const Ten
 }
 
 Tensor linspace(const Tensor& start, const Tensor& end, int64_t steps, const TensorOptions& options) {
+  const CallScope call("linspace", start, end);
   return linspace_between(start, end, steps, options);
 }
 Tensor linspace(const Tensor& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
+  const CallScope call("linspace", start, end);
   return linspace_between(start, end, steps, options);
 }
 Tensor linspace(const Scalar& start, const Tensor& end, int64_t steps, const TensorOptions& options) {
+  const CallScope call("linspace", start, end);
   return linspace_between(start, end, steps, options);
 }
 
 // The exponents are counted in double from the nearer end, whatever the type; each operation rounds.
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
+  const CallScope call("logspace", start, end);
   check(steps >= 0, "number of steps must be non-negative");
   const ScalarType type = options.dtype();
   check(type != kBool, "\"logspace_cpu\" not implemented for 'Bool'");
@@ -305,12 +309,15 @@ Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double ba
   return finish(record_as(apply(Op::Pow, number(exponent, base), exponent), type), options);
 }
 Tensor logspace(const Tensor& start, const Tensor& end, int64_t steps, double base, const TensorOptions& options) {
+  const CallScope call("logspace", start, end);
   return logspace_between(start, end, steps, base, options);
 }
 Tensor logspace(const Tensor& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
+  const CallScope call("logspace", start, end);
   return logspace_between(start, end, steps, base, options);
 }
 Tensor logspace(const Scalar& start, const Tensor& end, int64_t steps, double base, const TensorOptions& options) {
+  const CallScope call("logspace", start, end);
   return logspace_between(start, end, steps, base, options);
 }
 

@@ -234,6 +234,7 @@ NodeRef true_positions(const Tensor& mask) {
 // ----------------------------------------------------------------------------------------------------------
 
 Tensor gather(const Operand& self, int64_t dim, const Operand& index, bool) {
+  const CallScope call("gather", self, index);
   GradScope scope("GatherBackward0", self);
   dim = wrap_dim(dim, self.dim());
   check_full_index("gather", index);
@@ -246,6 +247,7 @@ Tensor gather(const Operand& self, int64_t dim, const Operand& index, bool) {
 }
 
 Tensor index_select(const Operand& self, int64_t dim, const Operand& index) {
+  const CallScope call("index_select", self, index);
   GradScope scope("IndexSelectBackward0", self);
   dim = wrap_dim(dim, self.dim());
   check(index.scalar_type() == kLong || index.scalar_type() == kInt,
@@ -261,6 +263,7 @@ Tensor index_select(const Operand& self, int64_t dim, const Operand& index) {
 }
 
 Tensor take(const Operand& self, const Operand& index) {
+  const CallScope call("take", self, index);
   GradScope scope("TakeBackward0", self);
   check(index.scalar_type() == kLong, "take(): Expected a long tensor for index, but got ",
         index.scalar_type());
@@ -290,6 +293,7 @@ Tensor take_along_dim(const Operand& self, const Operand& indices, optional<int6
 }
 
 Tensor masked_select(const Operand& self, const Operand& mask) {
+  const CallScope call("masked_select", self, mask);
   GradScope scope("MaskedSelectBackward0", self);
   check(mask.scalar_type() == kBool || mask.scalar_type() == kByte,
         "masked_select: expected BoolTensor for mask");
@@ -317,15 +321,18 @@ std::vector<Tensor> where(const Operand& condition) { return nonzero_numpy(condi
 // ----------------------------------------------------------------------------------------------------------
 
 Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Operand& src) {
+  const CallScope call("scatter", self, index, src);
   GradScope scope("ScatterBackward0", self, src);
   return scattered(Op::Scatter, "scatter", self, dim, index, src);
 }
 Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Scalar& value) {
+  const CallScope call("scatter", self, index, value);
   GradScope scope("ScatterBackward1", self);
   return scattered(Op::Scatter, "scatter", self, dim, index, value);
 }
 Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Operand& src,
                std::string_view reduce) {
+  const CallScope call("scatter", self, index, src);
   static std::atomic_flag warned;
   warn_user_once(
       warned,
@@ -336,10 +343,12 @@ Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Ope
 }
 Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Scalar& value,
                std::string_view reduce) {
+  const CallScope call("scatter", self, index, value);
   GradScope scope("ScatterBackward3", self);
   return scattered(scatter_op(reduce), "scatter", self, dim, index, value);
 }
 Tensor scatter_add(const Operand& self, int64_t dim, const Operand& index, const Operand& src) {
+  const CallScope call("scatter_add", self, index, src);
   GradScope scope("ScatterAddBackward0", self, src);
   return scattered(self.scalar_type() == kBool ? Op::ScatterMax : Op::ScatterAdd, "scatter", self, dim, index,
                    src);
@@ -347,6 +356,7 @@ Tensor scatter_add(const Operand& self, int64_t dim, const Operand& index, const
 
 Tensor scatter_reduce(const Operand& self, int64_t dim, const Operand& index, const Operand& src,
                       std::string_view reduce, bool include_self) {
+  const CallScope call("scatter_reduce", self, index, src);
   GradScope scope("ScatterReduceBackward0", self, src);
   const bool mean = reduce == "mean";
   const Op op = reduce == "sum" || mean ? Op::ScatterAdd
@@ -369,6 +379,7 @@ Tensor scatter_reduce(const Operand& self, int64_t dim, const Operand& index, co
 
 Tensor index_add(const Operand& self, int64_t dim, const Operand& index, const Operand& source,
                  const Scalar& alpha) {
+  const CallScope call("index_add", self, index, source, alpha);
   GradScope scope("IndexAddBackward0", self, source);
   dim = wrap_dim(dim, self.dim());
   check_added(self, dim, index, source);
@@ -379,6 +390,7 @@ Tensor index_add(const Operand& self, int64_t dim, const Operand& index, const O
 }
 
 Tensor index_copy(const Operand& self, int64_t dim, const Operand& index, const Operand& source) {
+  const CallScope call("index_copy", self, index, source);
   GradScope scope("IndexCopyBackward0", self, source);
   dim = wrap_dim(dim, self.dim());
   check_copied(self, dim, index, source);
@@ -398,10 +410,12 @@ Tensor filled_lines(const Tensor& self, int64_t dim, const Tensor& index, const 
 }  // namespace
 
 Tensor index_fill(const Operand& self, int64_t dim, const Operand& index, const Scalar& value) {
+  const CallScope call("index_fill", self, index, value);
   GradScope scope("IndexFillBackward0", self);
   return filled_lines(self, dim, index, ir::make_const(element_of(value, self.scalar_type()), Dims{}));
 }
 Tensor index_fill(const Operand& self, int64_t dim, const Operand& index, const Operand& value) {
+  const CallScope call("index_fill", self, index, value);
   GradScope scope("IndexFillBackward1", self, value);
   check(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
         value.dim(), " dimension(s).");
@@ -409,6 +423,7 @@ Tensor index_fill(const Operand& self, int64_t dim, const Operand& index, const 
 }
 
 Tensor put(const Operand& self, const Operand& index, const Operand& source, bool accumulate) {
+  const CallScope call("put", self, index, source);
   GradScope scope("PutBackward0", self, source);
   check(index.scalar_type() == kLong, "put_(): Expected a long tensor for index, but got ",
         index.scalar_type());
@@ -425,6 +440,7 @@ Tensor put(const Operand& self, const Operand& index, const Operand& source, boo
 }
 
 Tensor masked_scatter(const Operand& self, const Operand& mask, const Operand& source) {
+  const CallScope call("masked_scatter", self, mask, source);
   GradScope scope("MaskedScatterBackward0", self, source);
   check(self.scalar_type() == source.scalar_type(),
         "masked_scatter: expected self and source to have same dtypes but got ", self.scalar_type(), " and ",

@@ -551,9 +551,11 @@ Tensor detail::index_put(const Operand& self, ArrayRef<TensorIndex> indices, con
 }
 Tensor detail::subscript(const Operand& self, const Operand& index) { return tenon::index(self, {TensorIndex(index)}); }
 Tensor& index_put_(const Operand& x, ArrayRef<TensorIndex> indices, const Operand& value, bool accumulate) {
+  const CallScope call("index_put_", x, value);
   return put_any(x, indices, value, accumulate);
 }
 Tensor index_put(const Operand& x, ArrayRef<TensorIndex> indices, const Operand& value, bool accumulate) {
+  const CallScope call("index_put", x, value);
   return detail::index_put(x, indices, value, accumulate);
 }
 

@@ -185,6 +185,7 @@ Tensor& Tensor::copy_(const Operand& src, bool) const {
 }
 
 Tensor& Tensor::fill_(const Scalar& value) const {
+  const CallScope call("fill_", *this, value);
   GradScope scope("FillBackward0", *this);
   // One element of a 16-bit type takes any number, as in PyTorch.
   const bool any = numel() == 1 && ir::is_half(ir_type(scalar_type()));

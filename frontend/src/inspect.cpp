@@ -90,7 +90,8 @@ std::string profile_summary() { return runtime::profile_summary(); }
 
 void profile_start(const std::string& file) {
   check<ValueError>(!file.empty(), "profile_start: the name of the file is empty");
-  check(runtime::Profiler::global().start(file), file, ": cannot write the profile: ", std::strerror(errno));
+  const bool started = runtime::Profiler::global().start(file);
+  check(started, file, ": cannot write the profile: ", std::strerror(errno));
   runtime::Options o = runtime::options();
   o.profile = file;
   runtime::set_options(o);
@@ -100,7 +101,8 @@ void profile_stop() {
   runtime::Options o = runtime::options();
   const std::string file = std::exchange(o.profile, {});
   runtime::set_options(o);
-  check(runtime::Profiler::global().stop(), file, ": cannot write the profile: ", std::strerror(errno));
+  const bool written = runtime::Profiler::global().stop();
+  check(written, file, ": cannot write the profile: ", std::strerror(errno));
 }
 
 namespace {

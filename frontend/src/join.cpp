@@ -217,6 +217,7 @@ Tensor roll(const Operand& x, IntArrayRef shifts, IntArrayRef dims) {
 // --- padding
 
 Tensor constant_pad_nd(const Operand& x, IntArrayRef pad, const Scalar& value) {
+  const CallScope call("constant_pad_nd", x, value);
   GradScope scope("ConstantPadNdBackward0", x);
   check(pad.size() % 2 == 0, "Padding length must be divisible by 2");
   check(

@@ -212,6 +212,7 @@ Tensor matmul(const Operand& a, const Operand& b) {
 
 Tensor addmm(const Operand& self, const Operand& mat1, const Operand& mat2, const Scalar& beta,
              const Scalar& alpha) {
+  const CallScope call("addmm", self, mat1, mat2, beta, alpha);
   GradScope scope("AddmmBackward0", self, mat1, mat2);
   check_matrices("addmm", mat1, mat2);
   check_addmm(self, mat1, mat2);
@@ -219,11 +220,13 @@ Tensor addmm(const Operand& self, const Operand& mat1, const Operand& mat2, cons
 }
 Tensor addmv(const Operand& self, const Operand& mat, const Operand& vec, const Scalar& beta,
              const Scalar& alpha) {
+  const CallScope call("addmv", self, mat, vec, beta, alpha);
   GradScope scope("AddmvBackward0", self, mat, vec);
   return scale_and_add(self, mv(mat, vec), beta, alpha);
 }
 Tensor baddbmm(const Operand& self, const Operand& batch1, const Operand& batch2, const Scalar& beta,
                const Scalar& alpha) {
+  const CallScope call("baddbmm", self, batch1, batch2, beta, alpha);
   GradScope scope("BaddbmmBackward0", self, batch1, batch2);
   return scale_and_add(self, bmm(batch1, batch2), beta, alpha);
 }

@@ -103,6 +103,7 @@ Tensor prelu(const Operand& x, const Operand& weight) {
 // --- embedding
 
 Tensor embedding(const Operand& weight, const Operand& indices, int64_t, bool, bool) {
+  const CallScope call("embedding", weight, indices);
   GradScope scope("EmbeddingBackward0", weight);
   check(weight.dim() == 2, "'weight' must be 2-D");
   check(indices.scalar_type() == kLong || indices.scalar_type() == kInt,

@@ -61,12 +61,14 @@ void require_float(const Tensor& x, const char* kernel) {
 // --- distances between input and target
 
 Tensor mse_loss(const Operand& x, const Operand& target, int64_t reduction) {
+  const CallScope call("mse_loss", x, target);
   require_float(x, target, "mse_cpu");
   GradScope scope("MseLossBackward0", x, target);
   return reduced(formula(x, target, [](const Expr& a, const Expr& b) { return (a - b) * (a - b); }),
                  reduction);
 }
 Tensor l1_loss(const Operand& x, const Operand& target, int64_t reduction) {
+  const CallScope call("l1_loss", x, target);
   GradScope scope(reduction == Reduction::Mean  ? "MeanBackward0"
                   : reduction == Reduction::Sum ? "SumBackward0"
                                                 : "AbsBackward0",
@@ -119,6 +121,7 @@ Tensor binary_cross_entropy(const Operand& x, const Operand& target, const Maybe
 }
 Tensor binary_cross_entropy_with_logits(const Operand& x, const Operand& target, const MaybeTensor& weight,
                                         const MaybeTensor& pos_weight, int64_t reduction) {
+  const CallScope call("binary_cross_entropy_with_logits", x, target, weight, pos_weight);
   require_float(x, "log_sigmoid_cpu");
   refuse_bool_difference(target.scalar_type() == kBool, target.scalar_type() == kBool);
   check_output(x.scalar_type(), target.scalar_type());
@@ -138,6 +141,7 @@ Tensor binary_cross_entropy_with_logits(const Operand& x, const Operand& target,
   return reduced(weighted(formula(x, target, f).to(target.scalar_type()), weight), reduction);
 }
 Tensor kl_div(const Operand& x, const Operand& target, int64_t reduction, bool log_target) {
+  const CallScope call("kl_div", x, target);
   check(x.is_floating_point() && target.is_floating_point(), "kl_div: Integral inputs not supported.");
   GradScope scope("KlDivBackward0", x, target);
   const auto f = [&](const Expr& v, const Expr& t) {
@@ -340,6 +344,7 @@ Tensor probability_loss(const Tensor& x, const Tensor& target, const MaybeTensor
 
 Tensor nll_loss(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction,
                 int64_t ignore_index) {
+  const CallScope call("nll_loss", x, target, weight);
   GradScope scope("NllLossBackward0", x, weight);
   const Tensor classes = target_of(x, target);
   check_rows(x, classes);
@@ -347,6 +352,7 @@ Tensor nll_loss(const Operand& x, const Operand& target, const MaybeTensor& weig
 }
 Tensor nll_loss2d(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction,
                   int64_t ignore_index) {
+  const CallScope call("nll_loss2d", x, target, weight);
   GradScope scope("NllLoss2DBackward0", x, weight);
   check(
       target.dim() == 3,
@@ -357,6 +363,7 @@ Tensor nll_loss2d(const Operand& x, const Operand& target, const MaybeTensor& we
 }
 Tensor nll_loss_nd(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction,
                    int64_t ignore_index) {
+  const CallScope call("nll_loss_nd", x, target, weight);
   GradScope scope(x.dim() <= 2 ? "NllLossBackward0" : "NllLoss2DBackward0", x, weight);
   return index_loss(x, target, weight, reduction, ignore_index);
 }
@@ -382,6 +389,7 @@ Tensor cross_entropy_loss(const Operand& x, const Operand& target, const MaybeTe
 
 Tensor multi_margin_loss(const Operand& x, const Operand& target, const Scalar& p, const Scalar& margin,
                          const MaybeTensor& weight, int64_t reduction) {
+  const CallScope call("multi_margin_loss", x, target, p, margin, weight);
   GradScope scope("MultiMarginLossBackward0", x, weight);
   check(p == Scalar(1) || p == Scalar(2), "multi_margin_loss: only p == 1 and p == 2 supported");
   check(x.dim() >= 1 && x.dim() <= 2 && x.numel() > 0,

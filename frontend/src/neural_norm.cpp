@@ -83,6 +83,7 @@ Expr mean_of_samples(const Expr& x, int64_t samples, int64_t channels) {
 Tensor batch_norm(const Operand& x, const MaybeTensor& weight, const MaybeTensor& bias,
                   const MaybeTensor& running_mean, const MaybeTensor& running_var, bool training,
                   double momentum, double eps, bool) {
+  const CallScope call("batch_norm", x, weight, bias, running_mean, running_var);
   GradScope scope("NativeBatchNormBackward0", x, weight, bias);
   check(x.dim() >= 2, "batch_norm: expected an input of at least 2 dimensions, got ", x.dim());
   const int64_t channels = x.size(1);

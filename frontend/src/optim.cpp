@@ -2,7 +2,6 @@
 #include "tenon/optim.h"
 
 #include <cmath>
-#include <cstdio>
 #include <ostream>
 
 #include "grad.h"
@@ -98,8 +97,8 @@ void Optimizer::step() {
     }
   }
   if (changed.empty() && !warned_) {
-    std::fputs("tenon: Optimizer::step(): no parameter has a gradient, so nothing changes. Tenon computes none yet: set "
-               "parameter.mutable_grad().\n", stderr);
+    warn_user("Optimizer::step(): no parameter has a gradient, so nothing changes. Tenon computes none yet: set "
+              "parameter.mutable_grad().");
     warned_ = true;
   }
   tenon::eval(TensorList(changed));

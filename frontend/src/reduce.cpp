@@ -272,10 +272,12 @@ Tensor var(const Operand& x, int dim) { return var(x, int64_t{dim}); }
 Tensor std(const Operand& x, int64_t dim) { return std(x, OptionalIntArrayRef(dim)); }
 Tensor std(const Operand& x, int dim) { return std(x, int64_t{dim}); }
 std::tuple<Tensor, Tensor> var_mean(const Operand& x, int64_t dim) {
+  const CallScope call("var_mean", x);
   return var_mean(x, OptionalIntArrayRef(dim));
 }
 std::tuple<Tensor, Tensor> var_mean(const Operand& x, int dim) { return var_mean(x, int64_t{dim}); }
 std::tuple<Tensor, Tensor> std_mean(const Operand& x, int64_t dim) {
+  const CallScope call("std_mean", x);
   return std_mean(x, OptionalIntArrayRef(dim));
 }
 std::tuple<Tensor, Tensor> std_mean(const Operand& x, int dim) { return std_mean(x, int64_t{dim}); }

@@ -246,11 +246,13 @@ Tensor relu(const Operand& x) {
 }
 Tensor relu6(const Operand& x) { return hardtanh(x, 0, 6); }
 Tensor leaky_relu(const Operand& x, const Scalar& negative_slope) {
+  const CallScope call("leaky_relu", x, negative_slope);
   GradScope scope("LeakyReluBackward0", x);
   return activation(x, "leaky_relu_cpu",
                     [&](const Expr& v) { return select(v > 0.0, v, v * number(v, negative_slope)); });
 }
 Tensor elu(const Operand& x, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
+  const CallScope call("elu", x, alpha, scale, input_scale);
   GradScope scope("EluBackward0", x);
   return activation(x, "elu_cpu", [&](const Expr& v) {
     const Expr low =
@@ -259,6 +261,7 @@ Tensor elu(const Operand& x, const Scalar& alpha, const Scalar& scale, const Sca
   });
 }
 Tensor celu(const Operand& x, const Scalar& alpha) {
+  const CallScope call("celu", x, alpha);
   GradScope scope("CeluBackward0", x);
   check(alpha.toDouble() != 0, "ZeroDivisionError: alpha cannot be 0 for CELU");
   return elu(x, alpha, 1.0, 1.0 / alpha.toDouble());
@@ -287,6 +290,7 @@ Tensor mish(const Operand& x) {
   return activation(x, "mish_cpu", [](const Expr& v) { return v * tanh(log1p(exp(v))); });
 }
 Tensor softplus(const Operand& x, const Scalar& beta, const Scalar& threshold) {
+  const CallScope call("softplus", x, beta, threshold);
   GradScope scope("SoftplusBackward0", x);
   return activation(x, "softplus_cpu", [&](const Expr& v) {
     const Expr scaled = v * number(v, beta);
@@ -299,6 +303,7 @@ Tensor log_sigmoid(const Operand& x) {
                     [](const Expr& v) { return smaller(0.0, v) - log1p(exp(-abs(v))); });
 }
 Tensor hardtanh(const Operand& x, const Scalar& min_val, const Scalar& max_val) {
+  const CallScope call("hardtanh", x, min_val, max_val);
   GradScope scope("HardtanhBackward0", x);
   check<NotImplementedError>(x.scalar_type() != kBool, "Bool inputs not supported for hardtanh");
   const Expr v{node_of(x)}, low = bound_number(v, min_val, Bound::Min),
@@ -324,6 +329,7 @@ Tensor tanhshrink(const Operand& x) {
   return float_formula(x, [](const Expr& v) { return v - tanh(v); });
 }
 Tensor hardshrink(const Operand& x, const Scalar& lambd) {
+  const CallScope call("hardshrink", x, lambd);
   GradScope scope("HardshrinkBackward0", x);
   return activation(x, "hardshrink_cpu", [&](const Expr& v) {
     const Expr high = rounded_number(v, lambd, x.scalar_type()),
@@ -332,6 +338,7 @@ Tensor hardshrink(const Operand& x, const Scalar& lambd) {
   });
 }
 Tensor softshrink(const Operand& x, const Scalar& lambd) {
+  const CallScope call("softshrink", x, lambd);
   GradScope scope("SoftshrinkBackward0", x);
   const double l = lambd.toDouble();
   check(!x.is_floating_point() || (l >= 0 && l <= largest(x.scalar_type())), "lambda must be in range [0, ",
@@ -344,6 +351,7 @@ Tensor softshrink(const Operand& x, const Scalar& lambd) {
   });
 }
 Tensor threshold(const Operand& x, const Scalar& threshold, const Scalar& value) {
+  const CallScope call("threshold", x, threshold, value);
   GradScope scope("ThresholdBackward0", x);
   refuse_bool(x, "threshold_cpu");
   const ScalarType type = x.scalar_type();

@@ -327,6 +327,7 @@ Tensor unsqueeze(const Operand& x, int64_t dim) {
 // --- lists of tensors
 
 std::vector<Tensor> meshgrid(TensorList tensors) {
+  const CallScope call("meshgrid", tensors);
   warn_user("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.");
   return meshgrid(tensors, "ij");
 }

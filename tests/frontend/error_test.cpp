@@ -55,8 +55,8 @@ TEST_CASE("an error's second line names the operation, shapes and dtypes") {
     const std::string what = what_of(c.run);
     CHECK(what.substr(what.rfind('\n') + 1) == std::string("  in ") + c.want);
   }
-  CHECK(what_of([] { none.exp(); }).find("an undefined Tensor was used (default-constructed?)\n") == 0);
-  CHECK(what_of([] { eval(none); }) == "an undefined Tensor was used (default-constructed?)");
+  CHECK(what_of([] { none.exp(); }).find("(or an undefined Tensor in C++)") != std::string::npos);
+  CHECK(what_of([] { eval(none); }).find("undefined Tensor") != std::string::npos);
   CHECK(what_of([] { throw Error("mine"); }) == "mine");  // no operation is being called
 }
 
