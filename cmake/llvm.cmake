@@ -21,12 +21,14 @@ if(TENON_LLVM)
   if(NOT LLVM_ENABLE_RTTI)
     list(APPEND llvm_options -fno-rtti)
   endif()
-  set_source_files_properties(${llvm_sources} PROPERTIES
-    COMPILE_OPTIONS "${llvm_options}" COMPILE_DEFINITIONS TENON_HAVE_LLVM=1)
+  set(llvm_definitions TENON_HAVE_LLVM=1)
   if(TENON_LLVM_STATIC AND TARGET LLVM${LLVM_NATIVE_ARCH}CodeGen)
     llvm_map_components_to_libnames(llvm_libraries orcjit native)
   else()
     set(llvm_libraries LLVM)
+    list(APPEND llvm_definitions TENON_LLVM_DIES_AT_EXIT=1)   # libLLVM.so destroys its own static objects
   endif()
+  set_source_files_properties(${llvm_sources} PROPERTIES
+    COMPILE_OPTIONS "${llvm_options}" COMPILE_DEFINITIONS "${llvm_definitions}")
   target_link_libraries(tenon_llvm INTERFACE ${llvm_libraries})
 endif()

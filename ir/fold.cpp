@@ -6,8 +6,10 @@
 // integer.
 #include "ir/fold.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 namespace tenon::ir {
 namespace {
@@ -229,11 +231,10 @@ NodeRef pad_of_splat(O o) {
 
 // Parts without elements say nothing.
 NodeRef cat_without_empty_parts(O o) {
+  const auto has_elements = [&](const NodeRef& part) { return part->shape()[static_cast<size_t>(o.ints[0])] != 0; };
+  if (std::all_of(o.in.begin(), o.in.end(), has_elements)) return {};
   std::vector<NodeRef> parts;
-  for (const NodeRef& part : o.in) {
-    if (part->shape()[static_cast<size_t>(o.ints[0])] != 0) parts.push_back(part);
-  }
-  if (parts.size() == o.in.size()) return {};
+  std::copy_if(o.in.begin(), o.in.end(), std::back_inserter(parts), has_elements);
   return parts.empty() ? o.in[0] : cat(parts, o.ints[0]);
 }
 

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "ir/fold.h"
+#include "ir/fork.h"
 #include "ir/graph_infer.h"
 #include "ir/graph_map.h"
 
@@ -200,6 +201,9 @@ struct NodeTable {
   }
 };
 
+[[maybe_unused]] const bool held_over_fork = hold_over_fork(
+    ForkOrder::Nodes, fork_lock<[]() -> std::recursive_mutex& { return NodeTable::get().mutex; }>());
+
 void NodeRef::destroy(Node* node) { NodeTable::destroy(node); }
 
 void Node::materialise(std::shared_ptr<Payload> payload) {
@@ -346,6 +350,23 @@ NodeRef scan(Op op, const NodeRef& x, int64_t dim) { return make_node(op, {&x, 1
 NodeRef sort(const NodeRef& x, int64_t dim, bool descending) {
   const int64_t ints[] = {dim, descending};
   return make_node(Op::Sort, {&x, 1}, ints);
+}
+
+NodeRef sort_part(const NodeRef& x, int64_t dim, bool descending, int64_t first, int64_t count) {
+  const int64_t ints[] = {dim, descending, first, count};
+  return make_node(Op::SortPart, {&x, 1}, ints);
+}
+
+NodeRef nonzero(const NodeRef& mask, int64_t count) { return make_node(Op::Nonzero, {&mask, 1}, {&count, 1}); }
+
+NodeRef compress(const NodeRef& x, const NodeRef& mask, int64_t count) {
+  const NodeRef inputs[] = {x, mask};
+  return make_node(Op::Compress, inputs, {&count, 1});
+}
+
+NodeRef scatter_mask(const NodeRef& base, const NodeRef& mask, const NodeRef& value) {
+  const NodeRef inputs[] = {base, mask, value};
+  return make_node(Op::ScatterMask, inputs);
 }
 
 NodeRef dot(const NodeRef& a, const NodeRef& b) { return binary(Op::Dot, a, b); }

@@ -157,6 +157,10 @@ NodeRef gather(const NodeRef& x, const NodeRef& index, int64_t dim);
 NodeRef scatter(Op op, const NodeRef& base, const NodeRef& index, const NodeRef& value, int64_t dim);
 NodeRef scan(Op op, const NodeRef& x, int64_t dim);
 NodeRef sort(const NodeRef& x, int64_t dim, bool descending);
+NodeRef sort_part(const NodeRef& x, int64_t dim, bool descending, int64_t first, int64_t count);
+NodeRef nonzero(const NodeRef& mask, int64_t count);
+NodeRef compress(const NodeRef& x, const NodeRef& mask, int64_t count);
+NodeRef scatter_mask(const NodeRef& base, const NodeRef& mask, const NodeRef& value);
 NodeRef dot(const NodeRef& a, const NodeRef& b);
 
 int64_t live_node_count();  // nodes alive in the process, for leak tests

@@ -257,12 +257,55 @@ ElementBits scatter(const Node& node, const ElementBits& base, const ElementBits
   return result;
 }
 
+// --- by a mask
+
+// f(flat): the true elements in order. Throws IrError if there are not `count`.
+template <typename F>
+void for_each_true(const Node& node, const ElementBits& mask, int64_t count, F f) {
+  for (size_t i = 0; i < mask.size(); ++i) {
+    if (mask[i] == 0) continue;
+    if (count-- == 0) break;
+    f(i);
+  }
+  if (count != 0)
+    throw IrError(std::string(info(node.op()).text) + ": the mask does not have as many true elements as were counted");
+}
+
+ElementBits nonzero(const Node& node, const ElementBits& mask) {
+  const Dims& shape = node.inputs()[0]->shape();
+  const Dims strides = contiguous_strides(shape);
+  ElementBits result;
+  for_each_true(node, mask, node.ints()[0], [&](size_t flat) {
+    for (size_t d = 0; d < shape.size(); ++d)
+      result.push_back(flat / static_cast<size_t>(strides[d]) % static_cast<size_t>(shape[d]));
+  });
+  return result;
+}
+
+ElementBits compress(const Node& node, const ElementBits& x, const ElementBits& mask) {
+  const auto columns = static_cast<size_t>(node.shape()[1]);
+  ElementBits result;
+  for_each_true(node, mask, node.ints()[0], [&](size_t row) {
+    for (size_t c = 0; c < columns; ++c) result.push_back(x[row * columns + c]);
+  });
+  return result;
+}
+
+ElementBits scatter_mask(const Node& node, const ElementBits& base, const ElementBits& mask, const ElementBits& value) {
+  const auto columns = static_cast<size_t>(node.shape()[1]);
+  ElementBits result = base;
+  size_t next = 0;
+  for_each_true(node, mask, node.inputs()[2]->shape()[0], [&](size_t row) {
+    for (size_t c = 0; c < columns; ++c) result[row * columns + c] = value[next++];
+  });
+  return result;
+}
+
 // --- along one dim
 
-// Calls f(first, stride, count) for every line of x along the node's dim.
+// Calls f(first, stride, count) for every line of the node along dim.
 template <typename F>
-void for_each_line(const Node& node, F f) {
-  const auto dim = static_cast<size_t>(node.ints()[0]);
+void for_each_line(const Node& node, size_t dim, F f) {
   const Dims strides = contiguous_strides(node.shape());
   Dims others = node.shape();
   others[dim] = std::min<int64_t>(others[dim], 1);
@@ -275,7 +318,7 @@ void for_each_line(const Node& node, F f) {
 ElementBits scan(const Node& node, const ElementBits& x) {
   ElementBits result = x;
   const DType wide = accumulator_type(node.dtype());
-  for_each_line(node, [&](size_t first, size_t stride, size_t count) {
+  for_each_line(node, static_cast<size_t>(node.ints()[0]), [&](size_t first, size_t stride, size_t count) {
     Constant sum = scan_start(node.op(), wide);
     for (size_t i = first; i < first + count * stride; i += stride) {
       const Constant args[] = {sum, cast({node.dtype(), x[i]}, wide)};
@@ -297,15 +340,21 @@ ElementBits sort(const Node& node, const ElementBits& x) {
     }
     return evaluate(Op::Lt, args, DType::Bool).bits != 0;
   };
-  ElementBits result(x.size());
-  for_each_line(node, [&](size_t first, size_t stride, size_t count) {
+  const Node& operand = *node.inputs()[0];
+  const auto dim = static_cast<size_t>(node.ints()[0]);
+  const bool part = node.op() == Op::SortPart;
+  const auto begin = static_cast<size_t>(part ? node.ints()[2] : 0);
+  const auto wanted = static_cast<size_t>(node.shape()[dim]);
+  ElementBits result(static_cast<size_t>(node.numel()));
+  for_each_line(operand, dim, [&](size_t first, size_t stride, size_t count) {
     ElementBits order(count);
     std::iota(order.begin(), order.end(), uint64_t{0});
     std::stable_sort(order.begin(), order.end(), [&](uint64_t i, uint64_t j) {
       const uint64_t a = x[first + i * stride], b = x[first + j * stride];
       return descending ? less(b, a) : less(a, b);
     });
-    for (size_t i = 0; i < count; ++i) result[first + i * stride] = order[i];
+    const size_t outer = first / stride / count, inner = first % stride;
+    for (size_t i = 0; i < wanted; ++i) result[(outer * wanted + i) * stride + inner] = order[begin + i];
   });
   return result;
 }
@@ -381,7 +430,10 @@ ElementBits evaluate_node(const Node& node, std::span<const ElementBits* const> 
   if (is_scan(node.op())) return scan(node, *operands[0]);
   if (node.op() == Op::Update) return update(node, *operands[0], *operands[1]);
   if (node.op() == Op::Gather) return gather(node, *operands[0], *operands[1]);
-  if (node.op() == Op::Sort) return sort(node, *operands[0]);
+  if (node.op() == Op::Sort || node.op() == Op::SortPart) return sort(node, *operands[0]);
+  if (node.op() == Op::Nonzero) return nonzero(node, *operands[0]);
+  if (node.op() == Op::Compress) return compress(node, *operands[0], *operands[1]);
+  if (node.op() == Op::ScatterMask) return scatter_mask(node, *operands[0], *operands[1], *operands[2]);
   if (node.op() == Op::Dot) return contraction(node, *operands[0], *operands[1]);
   throw IrError(std::string(info(node.op()).text) + ": has no value of its own");
 }

@@ -38,6 +38,8 @@ DType infer_dtype(Op op, std::span<const NodeRef> inputs, DType to) {
   for (size_t i = first; i < inputs.size(); ++i) {
     if (row.rule == TypeRule::Indexed && i == 1) {
       require(inputs[1]->dtype() == DType::I64, op, "the index is not i64");
+    } else if (row.rule == TypeRule::Masked && i == 1) {
+      require(inputs[1]->dtype() == DType::Bool, op, "the mask is not bool");
     } else if (inputs[i]->dtype() != dtype) {
       fail(op, "operands of different types, " + std::string(name(dtype)) + " and " +
                    std::string(name(inputs[i]->dtype())));
@@ -46,7 +48,8 @@ DType infer_dtype(Op op, std::span<const NodeRef> inputs, DType to) {
   if (!in_domain(op, dtype)) fail(op, "not defined for " + std::string(name(dtype)));
   switch (row.rule) {
     case TypeRule::Same:
-    case TypeRule::Indexed: return dtype;
+    case TypeRule::Indexed:
+    case TypeRule::Masked: return dtype;
     case TypeRule::Compare: return DType::Bool;
     case TypeRule::Index: return DType::I64;
     case TypeRule::Select:
@@ -211,6 +214,31 @@ Dims scatter_shape(Op op, std::span<const NodeRef> inputs, std::span<const int64
   return inputs[0]->shape();
 }
 
+// Of what a mask selects: so many that it can hold.
+void check_count(Op op, std::span<const int64_t> ints, const Node& mask) {
+  require(ints.size() == 1, op, "takes a count");
+  require(ints[0] >= 0 && ints[0] <= mask.numel(), op, "the count is out of range");
+}
+
+// Rows of x that a mask selects.
+void check_rows(Op op, const Node& x, const Node& mask) {
+  require(x.rank() == 2 && mask.rank() == 1 && mask.shape()[0] == x.shape()[0], op,
+          "takes a matrix and a mask of its rows");
+}
+
+Dims sort_shape(Op op, const Node& x, std::span<const int64_t> ints) {
+  const bool part = op == Op::SortPart;
+  require(ints.size() == (part ? 4 : 2) && (ints[1] == 0 || ints[1] == 1), op,
+          part ? "takes a dim, 0 or 1, a first place and a count" : "takes a dim, and 0 or 1");
+  check_dim(op, ints, x);
+  Dims shape = x.shape();
+  if (!part) return shape;
+  int64_t& size = shape[static_cast<size_t>(ints[0])];
+  require(ints[2] >= 0 && ints[3] >= 0 && ints[2] <= size && ints[3] <= size - ints[2], op, "the places are out of range");
+  size = ints[3];
+  return shape;
+}
+
 Dims dot_shape(const Node& a, const Node& b) {
   const size_t rank = a.shape().size();
   require(rank >= 2 && b.shape().size() == rank, Op::Dot, "needs two operands of one rank, at least 2");
@@ -250,8 +278,19 @@ Dims infer_shape(Op op, std::span<const NodeRef> inputs, std::span<const int64_t
     case Op::Update: return update_shape(x, *inputs[1], ints);
     case Op::Gather: check_index(op, x, *inputs[1], ints); return inputs[1]->shape();
     case Op::Sort:
-      require(ints.size() == 2 && (ints[1] == 0 || ints[1] == 1), op, "takes a dim, and 0 or 1");
-      check_dim(op, ints, x);
+    case Op::SortPart: return sort_shape(op, x, ints);
+    case Op::Nonzero:
+      check_count(op, ints, x);
+      return Dims{ints[0], x.rank()};
+    case Op::Compress:
+      check_rows(op, x, *inputs[1]);
+      check_count(op, ints, *inputs[1]);
+      return Dims{ints[0], x.shape()[1]};
+    case Op::ScatterMask:
+      require(ints.empty(), op, "takes no attributes");
+      check_rows(op, x, *inputs[1]);
+      require(inputs[2]->rank() == 2 && inputs[2]->shape()[1] == x.shape()[1] && inputs[2]->shape()[0] <= x.shape()[0],
+              op, "the value's rows are not the base's");
       return x.shape();
     case Op::Dot: require(ints.empty(), op, "takes no attributes"); return dot_shape(x, *inputs[1]);
     default: require(ints.empty(), op, "takes no attributes"); return elementwise_shape(op, inputs);

@@ -47,7 +47,7 @@ Attributes attributes_of(Op op) {
                                     offset[] = {"offset="};
   static constexpr std::string_view slice[] = {"starts=", "steps=", "sizes="}, pad[] = {"lo=", "hi="};
   static constexpr std::string_view places[] = {"sizes=", "strides="}, strides[] = {"strides="};
-  static constexpr std::string_view sort[] = {"dim=", "descending="};
+  static constexpr std::string_view sort[] = {"dim=", "descending=", "first=", "count="}, count[] = {"count="};
   if (is_reduce(op)) return {dims, {}};
   if (is_scan(op) || is_scatter(op)) return {{}, dim};
   switch (op) {
@@ -62,7 +62,10 @@ Attributes attributes_of(Op op) {
     case Op::Pad: return {pad, {}};
     case Op::Strided: return {places, offset};
     case Op::Update: return {strides, offset};
-    case Op::Sort: return {{}, sort};
+    case Op::Sort: return {{}, std::span(sort).first(2)};
+    case Op::SortPart: return {{}, sort};
+    case Op::Nonzero:
+    case Op::Compress: return {{}, count};
     default: return {};
   }
 }

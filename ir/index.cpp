@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/fork.h"
 #include "ir/types.h"
 
 namespace tenon::ir {
@@ -168,7 +169,7 @@ uint64_t hash_of(int64_t constant, std::span<const Term> terms) {
 
 IndexRep* allocate(const Key& key) {
   void* memory = std::malloc(sizeof(IndexRep) + key.terms.size() * sizeof(Term));
-  if (!memory) throw std::bad_alloc();
+  if (!memory) throw OutOfMemoryError("out of host memory");
   __int128 lo = key.constant, hi = key.constant;
   auto* rep = new (memory) IndexRep{key.constant, {}, magnitude(key.constant), key.hash, 0, key.terms.size()};
   std::uninitialized_copy(key.terms.begin(), key.terms.end(), const_cast<Term*>(rep->begin()));
@@ -191,14 +192,26 @@ IndexRep* allocate(const Key& key) {
 
 // The table of all expressions, in shards so that threads seldom meet. Never freed: an Index is a bare
 // pointer.
+struct Shard {
+  std::mutex mutex;
+  std::unordered_set<const IndexRep*, KeyHash, KeyEqual> reps;
+};
+std::array<Shard, 16>& shards() {
+  static auto& all = *new std::array<Shard, 16>;
+  return all;
+}
+template <auto call>
+void for_each_shard() {
+  for (Shard& shard : shards()) call(shard.mutex);
+}
+[[maybe_unused]] const bool held_over_fork =
+    hold_over_fork(ForkOrder::Indices, {for_each_shard<[](std::mutex& m) { m.lock(); }>,
+                                        for_each_shard<[](std::mutex& m) { m.unlock(); }>,
+                                        for_each_shard<[](std::mutex& m) { std::construct_at(&m); }>});
+
 const IndexRep* intern_rep(int64_t constant, std::span<const Term> terms) {
-  struct Shard {
-    std::mutex mutex;
-    std::unordered_set<const IndexRep*, KeyHash, KeyEqual> reps;
-  };
-  static auto& shards = *new std::array<Shard, 16>;
   Key key{constant, terms, hash_of(constant, terms)};
-  Shard& shard = shards[key.hash >> 60];
+  Shard& shard = shards()[key.hash >> 60];
   std::lock_guard lock(shard.mutex);
   if (auto it = shard.reps.find(key); it != shard.reps.end()) return *it;
   const IndexRep* rep = allocate(key);

@@ -108,6 +108,14 @@ ValueId TreeBuilder::op(Op op, std::span<const ValueId> args, DType to) {
   return let(op, args, elementwise_type(op, types, to));
 }
 
+ValueId TreeBuilder::pick(Op op, std::span<const ValueId> vectors, int which) {
+  Stmt stmt{.kind = StmtKind::Let, .op = op};
+  stmt.args = {vectors.begin(), vectors.end()};
+  stmt.slot = which;
+  stmt.result = fresh(type(vectors[0]));
+  return append(std::move(stmt)).result;
+}
+
 ValueId TreeBuilder::quotient(ValueId x, ValueId d) { return let(Op::Quotient, {x, d}, type(x)); }
 
 ValueId TreeBuilder::splat(ValueId x, int lanes) {

@@ -77,7 +77,7 @@ struct Stmt {
   bool strided = false;
   bool unroll = false;
   int32_t buffer = -1;
-  int32_t slot = -1;
+  int32_t slot = -1;  // of Deal and Weave: which one of the n
   ValueId result = -1;
   ValueId mask = -1;
   int64_t step = 1;
@@ -139,6 +139,10 @@ class TreeBuilder {
   }
   ValueId quotient(ValueId x, ValueId d);  // of positions: x >= 0, d > 0
   ValueId splat(ValueId x, int lanes);     // x itself if it already has that many lanes
+  // Of n vectors. deal: lane l is element n*l + which of the vectors one after another; weave is the other way round:
+  // the vectors weave(v, 0) .. weave(v, n-1) are what deal(.., i) makes v[i] of.
+  ValueId deal(std::span<const ValueId> vectors, int which) { return pick(Op::Deal, vectors, which); }
+  ValueId weave(std::span<const ValueId> vectors, int which) { return pick(Op::Weave, vectors, which); }
   ValueId load(int32_t buffer, ValueId index, int lanes, ValueId mask = -1);
   ValueId load_strided(int32_t buffer, ValueId index, ValueId stride, int lanes, ValueId mask = -1);
   ValueId gather(int32_t buffer, ValueId indices, ValueId mask = -1);
@@ -162,6 +166,7 @@ class TreeBuilder {
  private:
   ValueId fresh(VType type);
   Stmt& append(Stmt stmt);
+  ValueId pick(Op op, std::span<const ValueId> vectors, int which);
   LoopTree& tree_;
   std::vector<std::vector<Stmt>> open_;  // statement lists of the open blocks, innermost last
   std::vector<Stmt> headers_;            // the For/If whose body is open

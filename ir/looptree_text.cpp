@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view kSpaces[] = {"in", "out", "global", "local", "shared"};
 
+bool is_one_of_many(Op op) { return op == Op::Deal || op == Op::Weave; }
+
 class Printer {
  public:
   Printer(const LoopTree& tree, bool names) : tree_(tree), names_(names), numbers_(tree.values.size(), -1) {}
@@ -89,6 +91,7 @@ class Printer {
     if (stmt.op == Op::Scalar) return "scalar a" + std::to_string(stmt.slot);
     std::string text(info(stmt.op).text);
     for (size_t i = 0; i < stmt.args.size(); ++i) text += (i ? ", " : " ") + use(stmt.args[i]);
+    if (is_one_of_many(stmt.op)) text += " at " + std::to_string(stmt.slot);
     return text;
   }
 
@@ -131,6 +134,8 @@ class Printer {
   ValueId next_ = 0;
   std::string out_;
 };
+
+constexpr size_t kMaxOneOfMany = 64;
 
 class Parser {
  public:
@@ -444,9 +449,13 @@ class Parser {
       stmt.op = *op;
       if (skip_space(), text_.substr(at_).starts_with("%")) {
         do {
-          if (stmt.args.size() == 3) fail("too many operands");
+          if (stmt.args.size() == (is_one_of_many(stmt.op) ? kMaxOneOfMany : 3)) fail("too many operands");
           stmt.args.push_back(use());
         } while (accept(","));
+      }
+      if (is_one_of_many(stmt.op)) {
+        expect("at");
+        stmt.slot = static_cast<int32_t>(number());
       }
     }
     expect(":");

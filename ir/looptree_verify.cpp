@@ -135,10 +135,20 @@ void TreeChecker::check_let(const Stmt& stmt) const {
       arity(stmt, 1);
       return require(use(stmt.args[0]) == VType{type.dtype, static_cast<int16_t>(type.lanes * 2)},
                      "the operand must have twice the lanes");
+    case Op::Reverse:
+      arity(stmt, 1);
+      return require(use(stmt.args[0]) == type, "reverse keeps the type");
     case Op::Extract:
       arity(stmt, 2);
       require(is_index(scalar_use(stmt.args[1]).dtype), "the lane number is an index");
       return require(type == VType{use(stmt.args[0]).dtype, 1}, "extract gives one lane");
+    case Op::Deal:
+    case Op::Weave:
+      require(tree_.target == Target::Cpu, "dealing and weaving is for a CPU");
+      require(!stmt.args.empty() && stmt.slot >= 0 && static_cast<size_t>(stmt.slot) < stmt.args.size(),
+              "which one is beyond the operands");
+      for (ValueId arg : stmt.args) require(use(arg) == type, "all operands have the result's type");
+      return;
     case Op::ShuffleDown:
     case Op::Shuffle:
       arity(stmt, 2);

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 #include <unordered_map>
 
@@ -120,6 +121,7 @@ double transcendental(Op op, double x) {
     case Op::Atanh: return std::atanh(x);
     case Op::Erf: return std::erf(x);
     case Op::Erfc: return std::erfc(x);
+    case Op::Ndtr: return 0.5 * std::erfc(-x / std::numbers::sqrt2);
     case Op::Erfinv: return inverse_erf(x);
     case Op::Lgamma: return log_gamma(x);
     default: throw IrError("no float value for " + std::string(info(op).text));

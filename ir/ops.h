@@ -15,7 +15,7 @@ enum class Op : uint8_t {
 };
 
 enum class OpClass : uint8_t { Leaf, Elementwise, Reduce, Movement, Contraction, Indexed, Scan, Sort, Memory, Lane };
-enum class TypeRule : uint8_t { Same, Compare, Select, Indexed, Attr, Index };
+enum class TypeRule : uint8_t { Same, Compare, Select, Indexed, Masked, Attr, Index };
 enum Domain : uint8_t { DomainBool = 1, DomainInt = 2, DomainFloat = 4 };
 enum Trait : uint8_t { TraitCommutes = 1, TraitExpands = 2 };
 
@@ -38,6 +38,8 @@ inline bool is_elementwise(Op op) { return info(op).cls == OpClass::Elementwise;
 inline bool is_reduce(Op op) { return info(op).cls == OpClass::Reduce; }
 inline bool is_movement(Op op) { return info(op).cls == OpClass::Movement; }
 inline bool is_scatter(Op op) { return op >= Op::Scatter && op <= Op::ScatterMin; }
+// Whether the result is operand 0 with something replaced.
+inline bool writes_over(Op op) { return op == Op::Update || op == Op::ScatterMask || is_scatter(op); }
 inline bool is_scan(Op op) { return info(op).cls == OpClass::Scan; }
 inline bool has_trait(Op op, Trait trait) { return (info(op).traits & trait) != 0; }
 bool in_domain(Op op, DType dtype);

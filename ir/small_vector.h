@@ -7,11 +7,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
-#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "tenon/error.h"
 
 namespace tenon {
 
@@ -118,7 +119,7 @@ class SmallVector {
   void grow(size_t wanted) {
     size_t capacity = capacity_ * size_t{2} > wanted ? capacity_ * size_t{2} : wanted;
     auto* fresh = static_cast<T*>(std::malloc(capacity * sizeof(T)));
-    if (!fresh) throw std::bad_alloc();
+    if (!fresh) throw OutOfMemoryError("out of host memory");
     std::memcpy(static_cast<void*>(fresh), data(), size_ * sizeof(T));
     release();
     heap_ = fresh;

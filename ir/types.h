@@ -3,11 +3,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
 #include "ir/small_vector.h"
+#include "tenon/error.h"
 
 namespace tenon::ir {
 
@@ -54,9 +54,10 @@ float half_to_float(uint16_t bits);
 uint16_t float_to_bfloat16(float value);
 float bfloat16_to_float(uint16_t bits);
 
-// Malformed IR: a builder or verifier found it, or a text does not parse ("FILE:LINE:COLUMN: reason").
-struct IrError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+// Malformed IR: a builder or verifier found it, or a text does not parse ("FILE:LINE:COLUMN: reason"). An
+// Error of the public API, since the builders see what a check of the frontend has overlooked.
+struct IrError : Error {
+  using Error::Error;
 };
 
 }  // namespace tenon::ir

@@ -73,6 +73,25 @@ Expr exp_normal(Pair x) {
   return exp_fraction(t, true) * power_of_two(t.shifter, 0);
 }
 
+// The power goes in by halves, so that the product is rounded once on its way to a denormal.
+Expr times_exp(Pair factor, Pair x) {
+  const Reduced t = reduce(x.hi);
+  const Expr r = t.high + (t.low + x.lo);
+  const Expr rest = r * fma(r, exp_tail(r), 1.0);  // exp(r) - 1
+  const Expr product = factor.hi + fma(factor.hi, rest, factor.lo);
+  return product * power_of_two(t.shifter, 64) * 0x1p-64;
+}
+
+// exp(-w/2) with w = r - 2 n ln2: halving the square costs nothing in the coefficients.
+Expr times_exp_of_half(Expr factor, Pair w) {
+  const double shift = 0x1.8p23 + 127 + 64;  // the sum's low bits are the exponent of 2^(n + 64)
+  const Expr shifted = fma(w.hi, -0.5 * kLog2E, shift), n = shifted - shift;
+  const Real two_ln2 = real_for(n, {2 * kLn2.hi, 2 * kLn2.lo});
+  const Expr r = fma(n, two_ln2.hi, w.hi) + fma(n, two_ln2.lo, w.lo);
+  const Expr tail = polynomial(r, {-0.5, 0.124999985, -0.020833151, 0.0026042743, -0.00026152236, 2.1585316e-05});
+  return fma(factor, r * tail, factor) * from_bits(to_bits(shifted) << 23) * 0x1p-64;
+}
+
 // The rounded sum 1 + (r + r^2 P) leaves its error in lo; the input's low part multiplies the whole.
 ScaledExp exp_parts(Pair x) {
   const Reduced t = reduce(clamp_exponent(x.hi));

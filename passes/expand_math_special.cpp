@@ -1,4 +1,4 @@
-// erf, erfc, erfinv and lgamma in basic ops, from minimax fits of our own: x P(x^2) for erf near 0, (x + 2)
+// erf, erfc, ndtr, erfinv and lgamma in basic ops, from minimax fits of our own: x P(x^2) for erf near 0, (x + 2)
 // erfcx(x) as a polynomial in (x - 2)/(x + 2) for erfc (Shepherd and Laframboise), erfinv(x)/x in -log(1 -
 // x^2) (Giles), and for lgamma the recurrence to [1.5, 2.5], Stirling's series from 7.5 on and the reflection
 // formula below 0.
@@ -10,7 +10,6 @@ namespace tenon::passes::math {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // erf(x) - x for |x| <= 1; error 2^-56 of erf.
 Expr erf_tail_double(Expr x) {
@@ -22,11 +21,11 @@ Expr erf_tail_double(Expr x) {
 }
 
 // erfc(a) for a >= 0.46: t = 1/(a + 2) is taken as a pair, and exp(-a^2) with a^2 as a pair.
-Expr erfc_beyond(Expr a) {
-  const Expr bounded = min(a, 28.0);
-  const Pair divisor = two_sum(bounded, constant(a, 2.0));
+Expr erfc_beyond(Pair a) {
+  const Expr bounded = min(a.hi, 28.0);
+  const Pair divisor = two_sum(bounded, constant(bounded, 2.0));
   const Expr t = 1.0 / divisor.hi;
-  const Expr t_low = t * (fma(-t, divisor.hi, 1.0) - t * divisor.lo);
+  const Expr t_low = t * (fma(-t, divisor.hi, 1.0) - t * (divisor.lo + a.lo));
   const Expr q = fma(t, -4.0, 1.0) - 4.0 * t_low;  // (a - 2)/(a + 2)
   const Expr p = polynomial(
       q, {1.021582705242023,       -0.6871606844138108,     0.2794720925560468,      -0.03644223150683397,
@@ -37,7 +36,7 @@ Expr erfc_beyond(Expr a) {
           -2.6963147824638476e-07, 9.929411668121915e-08,   2.006329368336348e-07,   -9.269953905719426e-08});
   const Pair value = two_product(t, p);
   const Pair square = two_product(bounded, bounded);
-  const ScaledExp e = exp_parts({-square.hi, -square.lo});
+  const ScaledExp e = exp_parts({-square.hi, fma(-2.0 * bounded, a.lo, -square.lo)});
   const Expr low = fma(e.fraction.lo, value.hi, e.fraction.hi * fma(t_low, p, value.lo));
   return scale_by(fma(e.fraction.hi, value.hi, low), e.shifter);
 }
@@ -48,7 +47,7 @@ Expr erfc_beyond(Expr a) {
 Expr erf(Expr x) {
   const Expr a = abs(x);
   if (!is_single(x)) {
-    return select(a < 1.0, x + erf_tail_double(x), with_sign_of(1.0 - erfc_beyond(a), x));
+    return select(a < 1.0, x + erf_tail_double(x), with_sign_of(1.0 - erfc_beyond({a, constant(a, 0.0)}), x));
   }
   const Expr z = x * x;
   const Expr small = fma(x,
@@ -63,11 +62,58 @@ Expr erf(Expr x) {
   return select(a < 0.92, small, with_sign_of(big, x));
 }
 
+namespace {
+
+// 1 - erf(x) up to 0.65; beyond, exp(-a^2) P / (a + 1.5) with P a polynomial in (a - 1.5)/(a + 1.5). What the
+// quotient, the square and the product lose to rounding is carried along. From 10.1 on the result is 0.
+Expr erfc_single(Expr x) {
+  const Expr a = abs(x), bounded = min(a, 10.1);
+  const Expr square = bounded * bounded, square_low = fma(bounded, bounded, -square);
+  const Expr near = 1.0 - fma(x, polynomial(square, {0.12837905, -0.37612087, 0.11276595, -0.026480662, 0.00430441}), x);
+  const Expr divisor = bounded + 1.5, divisor_low = bounded - (divisor - 1.5);
+  const Expr t = 1.0 / divisor;
+  const Expr t_low = t * fma(-t, divisor_low, fma(-t, divisor, 1.0));
+  const Expr q = fma(t_low, -3.0, fma(t, -3.0, 1.0));  // (a - 1.5)/(a + 1.5)
+  const Expr p = polynomial(q, {0.96475625, -0.5078504, 0.0756217, 0.04778414, -0.008130252, -0.009625283,
+                                -0.0006045113, 0.0022655305});
+  const Expr value = t * p, value_low = fma(t_low, p, fma(t, p, -value));
+  const Expr far = times_exp({value, value_low}, {-square, -square_low});
+  return select(a < 0.65, near, select(x < 0.0, 2.0 - far, far));
+}
+
+}  // namespace
+
 Expr erfc(Expr x) {
-  if (is_single(x)) return in_double([](Expr d) { return erfc(d); }, x);
-  const Expr a = abs(x), far = erfc_beyond(a);
+  if (is_single(x)) return erfc_single(x);
+  const Expr a = abs(x), far = erfc_beyond({a, constant(a, 0.0)});
   const Expr near = 1.0 - (x + erf_tail_double(x));
   return select(a < 0.47, near, select(x < 0.0, 2.0 - far, far));
+}
+
+namespace {
+
+// exp(-a^2/2) P / (a + centre) with P a polynomial in (a - centre)/(a + centre); from 14.3 on the left tail is 0.
+Expr ndtr_single(Expr x) {
+  const Expr a = min(abs(x), 14.3), square = a * a;
+  const double centre = 3.765625;
+  const Expr t = 1.0 / (a + centre), q = (a - centre) * t;
+  const Expr p = polynomial(q, {0.7506301, -0.58950055, 0.35517204, -0.15372851, 0.038853236, 0.0007506053,
+                                -0.004191552, 0.0005803167, 0.0004505795});
+  const Expr far = times_exp_of_half(t * p, {square, fma(a, a, -square)});
+  return select(x < 0.0, far, 1.0 - far);
+}
+
+}  // namespace
+
+Expr ndtr(Expr x) {
+  if (is_single(x)) return ndtr_single(x);
+  const Real half_root{0.7071067811865476, -4.833646656726457e-17};
+  const Expr bounded = min(max(x, -40.0), 40.0);
+  const Expr y = bounded * half_root.hi, a = abs(y);
+  const Expr y_low = fma(bounded, half_root.lo, fma(bounded, half_root.hi, -y));
+  const Expr near = 0.5 + 0.5 * (y + erf_tail_double(y));
+  const Expr far = 0.5 * erfc_beyond({a, select(x < 0.0, -y_low, y_low)});
+  return select(a < 0.47, near, select(x < 0.0, far, 1.0 - far));
 }
 
 namespace {

@@ -12,7 +12,10 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <unordered_set>
+#include <utility>
 
+#include "ir/graph_map.h"
 #include "passes/fusion_order.h"
 
 namespace tenon::passes {
@@ -24,18 +27,9 @@ using ir::Index;
 using ir::Node;
 using ir::Op;
 
-// What a reader takes in place of a load: anything, a Pad (a guarded load), or nothing.
-enum class Access : uint8_t { Inline, Guarded, Memory };
-
-struct Request {
-  int group;
-  Map map;
-  const Node* consumer;
-  Access access;
-};
-
 struct NodeState {
-  std::vector<Request> requests;
+  std::vector<int> readers;       // groups that have asked for its elements; some may have been merged since
+  std::vector<Request> requests;  // theirs, collected when the node is met
   int owner = -1;  // group that computes it; -1: not computed (leaf, view or dead)
   bool output = false;
   bool whole = false;  // a routine reads its buffer
@@ -46,7 +40,7 @@ class Walk {
   Walk(const std::vector<ir::NodeRef>& outputs, const FusionOptions& options) : options_(options) {
     order_ = ir::topological_order(outputs);
     state_.resize(order_.size());
-    for (size_t i = 0; i < order_.size(); ++i) position_.emplace(order_[i], i);
+    for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = i;
     for (const ir::NodeRef& output : outputs) state(output.get()).output = true;
   }
 
@@ -59,8 +53,31 @@ class Walk {
   }
 
  private:
-  NodeState& state(const Node* node) { return state_[position_.at(node)]; }
+  NodeState& state(const Node* node) { return state_[*position_.find(node)]; }
   Group& group(int g) { return groups_[static_cast<size_t>(g)]; }
+  // The group that group g has become part of, by and by; -1 of -1.
+  int living(int g) {
+    if (g < 0 || group(g).alive) return g;
+    int last = g;
+    while (!group(last).alive) last = group(last).merged_into;
+    while (g != last) g = std::exchange(group(g).merged_into, last);  // shorter ways for the next time
+    return last;
+  }
+  // The living groups that have asked for the node, each once.
+  std::vector<int> readers(const NodeState& s) {
+    std::vector<int> result;
+    for (int g : s.readers) result.push_back(living(g));
+    std::unordered_set<int> seen;
+    if (result.size() > 1) std::erase_if(result, [&](int g) { return !seen.insert(g).second; });
+    return result;
+  }
+  void collect_requests(const Node* node, NodeState& s) {
+    s.requests.clear();
+    for (int g : readers(s)) {
+      const std::vector<Request>& asked = group(g).asked.at(node);
+      s.requests.insert(s.requests.end(), asked.begin(), asked.end());
+    }
+  }
 
   void visit(Node* node) {
     NodeState& s = state(node);
@@ -68,6 +85,7 @@ class Walk {
       if (options_.enabled) merge_siblings(node, s);
       return;
     }
+    collect_requests(node, s);
     bool stored = (s.output || s.whole) && node->numel() > 0;
     if (is_view(node->op())) {
       for (const Request& r : s.requests) request_through(*node, r);
@@ -84,6 +102,7 @@ class Walk {
     if (is_update(*node)) return start_update(node);
     if (options_.enabled && !s.requests.empty()) {
       merge_siblings(node, s);
+      collect_requests(node, s);
       if (try_join(node, s, stored)) return;
     }
     start_group(node, true);
@@ -95,7 +114,7 @@ class Walk {
     int g = static_cast<int>(groups_.size());
     groups_.emplace_back();
     Group& fresh = groups_.back();
-    if (is_routine(node->op())) {
+    if (is_routine(node->op()) || node->op() == Op::Cat) {
       start_routine(g, node);
       return;
     }
@@ -115,7 +134,8 @@ class Walk {
     group(g).add(node, {}, true);
     state(node).owner = g;
     for (Node* operand : node->inputs()) {
-      Node* source = buffer_behind(routine_operand(*node, operand));
+      Node* source = routine_source(*node, operand);
+      if (node->op() == Op::Cat && source->op() == Op::Const) continue;  // an argument
       state(source).whole = true;
       if (!source->is_leaf()) refusals_.push_back({source, node, "a routine of the library reads whole buffers"});
     }
@@ -262,11 +282,12 @@ class Walk {
 
   void ask(Node* node, int g, Map map, const Node* consumer, Access access) {
     // A reader finds the same element at equal maps once; views and leaves resolve at kernel building.
-    NodeState& s = state(node);
-    for (const Request& r : s.requests) {
-      if (r.group == g && r.map == map && r.access == access) return;
+    std::vector<Request>& asked = group(g).asked[node];
+    if (asked.empty()) state(node).readers.push_back(g);
+    for (const Request& r : asked) {
+      if (r.map == map && r.access == access) return;
     }
-    s.requests.push_back({g, std::move(map), consumer, access});
+    asked.push_back({g, std::move(map), consumer, access});
   }
   // Asks for the operand of a view. What overlapping windows read is not computed again for each of them.
   void request_through(const Node& view, const Request& r) {
@@ -284,6 +305,8 @@ class Walk {
 
   bool try_join(Node* node, NodeState& s, bool stored) {
     if (is_routine(node->op())) return refuse(node, s, "a routine of the library computes it");
+    if (node->op() == Op::Cat && copies_parts(*node, options_.limits))
+      return refuse(node, s, "its parts are laid side by side in memory");
     if (s.whole) return refuse(node, s, "its reader wants all of it in memory");
     const Request& first = s.requests.front();
     for (const Request& r : s.requests) {
@@ -317,7 +340,7 @@ class Walk {
     } else if (!elementwise_fits(node, s, into, map)) {
       return false;
     }
-    map = state(node).requests.front().map;  // joining a reduction may have merged axes
+    map = group(g).asked.at(node).front().map;  // joining a reduction may have merged axes
     if (stored && !covers_outputs(group(g), *node, map))
       return refuse(node, s, "it is stored, and its reader does not need all of it");
     place(g, node, std::move(map), stored);
@@ -544,9 +567,8 @@ class Walk {
     for (Member& m : group(g).members) {
       for (Index& index : m.map) index = index.substitute(f);
     }
-    for (NodeState& s : state_) {
-      for (Request& r : s.requests) {
-        if (r.group != g) continue;
+    for (auto& [node, requests] : group(g).asked) {
+      for (Request& r : requests) {
         for (Index& index : r.map) index = index.substitute(f);
       }
     }
@@ -555,30 +577,45 @@ class Walk {
   // --- siblings
 
   // Groups that read the same elements of `node` over the same space become one kernel: one read instead of
-  // two.
-  void merge_siblings(const Node* node, NodeState& s) {
-    auto window = static_cast<size_t>(options_.limits.max_siblings);
-    for (size_t i = 0; i < s.requests.size() && i < window; ++i) {
-      for (size_t j = i + 1; j < s.requests.size() && j < window; ++j) {
-        const Request &x = s.requests[i], &y = s.requests[j];
-        if (x.group == y.group || x.access != Access::Inline ||
-            y.access != Access::Inline || !mergeable(node, x, y)) continue;
-        merge_groups(Request(x), Request(y));
-        dedupe(s);
-        --j;  // the second request has become equal to the first and is gone
+  // two. Each reader goes to the first group that takes it, of those that still take some.
+  void merge_siblings(const Node* node, const NodeState& s) {
+    if (s.readers.size() < 2) return;
+    std::vector<int> open;
+    for (int g : readers(s)) {
+      bool merged = false;
+      for (size_t i = 0; i < open.size() && !merged; ++i) {
+        const Fit fit = try_merge(node, open[i], g);
+        merged = fit == Fit::Merged;
+        if (fit == Fit::Full) open.erase(open.begin() + static_cast<std::ptrdiff_t>(i--));
       }
+      if (merged) continue;
+      open.push_back(g);
+      if (open.size() > static_cast<size_t>(options_.limits.max_siblings)) open.erase(open.begin());
     }
   }
 
-  static void dedupe(NodeState& s) {
-    std::vector<Request> kept;
-    for (Request& r : s.requests) {
-      bool seen = std::any_of(kept.begin(), kept.end(), [&](const Request& k) {
-        return k.group == r.group && k.map == r.map && k.access == r.access;
-      });
-      if (!seen) kept.push_back(std::move(r));
+  enum class Fit : uint8_t { Merged, Apart, Full };
+
+  Fit try_merge(const Node* node, int into, int from) {
+    for (const Request& x : group(into).asked.at(node)) {
+      for (const Request& y : group(from).asked.at(node)) {
+        if (x.access != Access::Inline || y.access != Access::Inline || !mergeable(node, x, y)) continue;
+        if (within_limits(group(into), group(from))) {
+          merge_groups(Request(x), Request(y));
+          return Fit::Merged;
+        }
+        refusals_.push_back({node, y.consumer, "merging two readers would pass a limit"});
+        return group(into).members.size() > group(from).members.size() ? Fit::Full : Fit::Apart;
+      }
     }
-    s.requests = std::move(kept);
+    return Fit::Apart;
+  }
+
+  bool within_limits(const Group& a, const Group& b) const {
+    const FusionLimits& limits = options_.limits;
+    return a.members.size() + b.members.size() <= static_cast<size_t>(limits.max_instrs) &&
+           a.cost + b.cost <= limits.max_cost && a.reductions + b.reductions <= limits.max_reductions &&
+           buffer_count(a) + buffer_count(b) <= limits.max_buffers;
   }
 
   bool mergeable(const Node* node, const Request& x, const Request& y) {
@@ -601,13 +638,6 @@ class Walk {
       for (const Member& m : map_group.members) {
         if (!is_permutation(map_group, *m.node, m.map, all_axes(map_group))) return false;
       }
-    }
-    const FusionLimits& limits = options_.limits;
-    if (a.members.size() + b.members.size() > static_cast<size_t>(limits.max_instrs) ||
-        a.cost + b.cost > limits.max_cost || a.reductions + b.reductions > limits.max_reductions ||
-        buffer_count(a) + buffer_count(b) > limits.max_buffers) {
-      refusals_.push_back({node, y.consumer, "merging two readers would pass a limit"});
-      return false;
     }
     return !dependences_.depends(x.group, y.group) && !dependences_.depends(y.group, x.group);
   }
@@ -633,12 +663,6 @@ class Walk {
       return Index::axis(to[static_cast<size_t>(axis)], extent);
     };
     rewrite_maps(gone, rename);
-    for (NodeState& s : state_) {
-      for (Request& r : s.requests) {
-        if (r.group == gone) r.group = keep;
-      }
-      if (s.owner == gone) s.owner = keep;
-    }
     if (into.inner.empty() && !from.inner.empty()) {
       for (int a : from.inner) {
         int axis = to[static_cast<size_t>(a)];
@@ -648,18 +672,30 @@ class Walk {
       into.tree = from.tree;
     }
     for (Member& m : from.members) into.add(m.node, std::move(m.map), m.stored);
+    for (auto& [node, requests] : from.asked) {
+      std::vector<Request>& asked = into.asked[node];
+      for (Request& r : requests) {
+        const bool known = std::any_of(asked.begin(), asked.end(), [&](const Request& k) {
+          return k.map == r.map && k.access == r.access;
+        });
+        if (known) continue;
+        r.group = keep;
+        asked.push_back(std::move(r));
+      }
+    }
     into.cost += from.cost;
     into.reductions += from.reductions;
     from = Group{};
     from.alive = false;
+    from.merged_into = keep;
   }
 
   FusionOptions options_;
   std::vector<Node*> order_;
-  std::unordered_map<const Node*, size_t> position_;
+  ir::NodeMap<size_t> position_;
   std::vector<NodeState> state_;
   std::deque<Group> groups_;
-  Dependences dependences_{groups_, [this](const Node* node) { return state(node).owner; }};
+  Dependences dependences_{groups_, [this](const Node* node) { return living(state(node).owner); }};
   std::vector<Refusal> refusals_;
 };
 

@@ -4,6 +4,7 @@
 // reason for each refusal.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,13 +20,24 @@ struct FusionLimits {
   int max_buffers = 30;  // distinct tensors read or written
   int max_reductions = 6;
   int max_recompute_cost = 4;  // a value broadcast along an outer axis may be recomputed up to this cost
-  int max_siblings = 16;       // readers of one value that are tried pairwise as one kernel
+  int max_siblings = 16;       // kernels that a further reader of the same value is tried with
+  int max_guarded_parts = 4;   // parts of a Cat that its reader loads where it needs them
   int64_t max_row_bytes = 256 << 10;  // values kept across a reduction, per row (Lanes) or per tile (Columns)
 };
 
 struct FusionOptions {
   bool enabled = true;  // off: every non-view node is a kernel of its own
   FusionLimits limits;
+};
+
+// One part of a Cat that a routine lays beside the others: the elements that are to move. Neighbouring dims that are
+// one run on both sides are one dim; of a constant, a buffer of one element, all steps in `from` are 0.
+struct JoinPart {
+  struct Dim {
+    int64_t extent, from, to;  // steps in elements
+  };
+  int64_t from = 0, to = 0;  // the first element's place in its buffer and in the result
+  SmallVector<Dim, 2> dims;  // outermost first
 };
 
 struct FusedKernel {
@@ -36,9 +48,10 @@ struct FusedKernel {
   std::vector<ir::Node*> scalars;  // the Const node behind each kernel scalar
   std::vector<ir::Node*> fused;    // all nodes computed here, operands first
   // Set if a routine of the library computes the one node in `fused`, and no generated code: that node over
-  // placeholders. Each operand is an In buffer, the result is the Out buffer. The index of a scatter may be an
-  // expand of a placeholder.
+  // placeholders, or over views of them. Each operand is an In buffer, the result is the Out buffer. What is behind an
+  // In buffer of a Cat may be a Const: then it holds that one element.
   ir::NodeRef routine;
+  std::shared_ptr<const std::vector<JoinPart>> parts;  // of a Cat that is a routine: what to copy from each operand
 };
 
 struct Refusal {

@@ -290,7 +290,63 @@ class Build {
 
 namespace {
 
+// The view chain of a Cat's operand over a placeholder for what is behind it.
+ir::NodeRef over_placeholder(Node* operand, const Node* buffer) {
+  if (buffer->op() == Op::Const) {
+    const ir::Dims one(operand->shape().size(), 1);
+    return ir::expand(ir::make_input(operand->dtype(), one, nullptr, operand->device()), operand->shape());
+  }
+  std::vector<Node*> views;
+  for (Node* node = operand; node != buffer; node = node->inputs()[0]) views.push_back(node);
+  ir::NodeRef result = ir::make_input(buffer->dtype(), buffer->shape(), nullptr, buffer->device());
+  for (; !views.empty(); views.pop_back())
+    result = ir::make_node(views.back()->op(), {{result}}, views.back()->ints(), result->dtype(), ir::Folding::Off);
+  return result;
+}
+
+JoinPart join_part(const ir::Dims& shape, const PartSource& source, const ir::Dims& strides, int64_t to) {
+  JoinPart part{source.offset, to, {}};
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1) continue;
+    const JoinPart::Dim dim{shape[d], source.strides[d], strides[d]};
+    if (!part.dims.empty() && part.dims.back().from == dim.from * dim.extent &&
+        part.dims.back().to == dim.to * dim.extent) {
+      part.dims.back() = {part.dims.back().extent * dim.extent, dim.from, dim.to};
+    } else {
+      part.dims.push_back(dim);
+    }
+  }
+  return part;
+}
+
+FusedKernel build_join(Node* cat) {
+  FusedKernel result;
+  result.kernel.name = ir::info(cat->op()).text;
+  auto parts = std::make_shared<std::vector<JoinPart>>();
+  std::vector<ir::NodeRef> operands;
+  const ir::Dims strides = ir::contiguous_strides(cat->shape());
+  const auto dim = static_cast<size_t>(cat->ints()[0]);
+  int64_t start = 0;
+  for (Node* operand : cat->inputs()) {
+    const PartSource source = part_source(operand);
+    const bool constant = source.buffer->op() == Op::Const;
+    result.kernel.add_buffer("x" + std::to_string(operands.size()), operand->dtype(), ir::Role::In,
+                             constant ? 1 : operand->numel());
+    result.inputs.push_back(source.buffer);
+    if (constant) result.scalars.push_back(source.buffer);
+    operands.push_back(over_placeholder(operand, source.buffer));
+    parts->push_back(join_part(operand->shape(), source, strides, start * strides[dim]));
+    start += operand->shape()[dim];
+  }
+  result.kernel.add_buffer("y0", cat->dtype(), ir::Role::Out, cat->numel());
+  result.outputs = result.fused = {cat};
+  result.routine = ir::make_node(Op::Cat, operands, cat->ints(), cat->dtype(), ir::Folding::Off);
+  result.parts = std::move(parts);
+  return result;
+}
+
 FusedKernel build_routine(Node* node) {
+  if (node->op() == Op::Cat) return build_join(node);
   FusedKernel result;
   result.kernel.name = ir::info(node->op()).text;
   std::vector<ir::NodeRef> placeholders;

@@ -22,6 +22,17 @@ struct GroupAxis {
   ir::AxisKind kind;
 };
 
+// What a reader takes in place of a load: anything, a Pad (a guarded load), or nothing.
+enum class Access : uint8_t { Inline, Guarded, Memory };
+
+// A wish of a group for the elements of a node at a map.
+struct Request {
+  int group;
+  Map map;
+  const ir::Node* consumer;
+  Access access;
+};
+
 // A node computed in the group, at one map; `stored` if its value leaves the kernel.
 struct Member {
   ir::Node* node;
@@ -33,6 +44,7 @@ struct Group {
   std::vector<GroupAxis> axes;  // creation order: the root's dims, then inner or contract axes
   std::vector<Member> members;  // consumers first, as the walk meets them
   std::unordered_map<const ir::Node*, size_t> index;  // node -> members
+  std::unordered_map<const ir::Node*, std::vector<Request>> asked;  // by node, in the order of asking
   std::optional<ir::ReduceTree> tree;                 // of its reductions
   std::vector<int> inner;                             // inner axes in reduction order
   int contract = -1;                                  // the contract axis of a Dot
@@ -43,7 +55,8 @@ struct Group {
   bool routine = false;  // one node, computed by a routine of the library; it has no axes
   int reductions = 0;
   int cost = 0;
-  bool alive = true;  // false once merged into another
+  bool alive = true;     // false once merged into another ...
+  int merged_into = -1;  // ... which is this one, or was
 
   ir::Index axis(int id) const { return ir::Index::axis(id, axes[static_cast<size_t>(id)].extent); }
   int add_axis(int64_t extent, ir::AxisKind kind) {
@@ -92,10 +105,11 @@ ir::Index update_place(const ir::Node& update, const Map& map);
 // Whether a Strided view has an element of its operand in more than one place.
 bool overlaps(const ir::Node& strided);
 
-// Operations that a routine of the library computes: their operands are whole buffers, so fusion stops there.
+// Operations that only a routine of the library computes: their operands are whole buffers, so fusion stops there. (A
+// Cat has one too, for where no reader takes it in.)
 inline bool is_routine(ir::Op op) {
   if (op == ir::Op::Gather || op == ir::Op::Update) return false;
-  return ir::info(op).cls == ir::OpClass::Indexed || op == ir::Op::Sort;
+  return ir::info(op).cls == ir::OpClass::Indexed || ir::info(op).cls == ir::OpClass::Sort;
 }
 // The node whose buffer holds the elements of a routine's operand: a reshape has those of its source.
 inline ir::Node* buffer_behind(ir::Node* operand) {
@@ -112,6 +126,20 @@ inline bool reads_through(const ir::Node& routine, const ir::Node* operand) {
 inline ir::Node* routine_operand(const ir::Node& routine, ir::Node* operand) {
   return reads_through(routine, operand) ? operand->inputs()[0] : operand;
 }
+
+// Where a part of a Cat lies: its element at the coordinates c is at offset + sum(c_d * strides_d) of `buffer`. Views
+// are looked through as long as neighbours stay near each other, else the part itself is a buffer. A Const is in no
+// buffer: it stands for one element.
+struct PartSource {
+  ir::Node* buffer;
+  int64_t offset;
+  ir::Dims strides;
+};
+PartSource part_source(ir::Node* part);
+// The node whose buffer a routine reads for this operand.
+ir::Node* routine_source(const ir::Node& routine, ir::Node* operand);
+// Whether a Cat is better copied together than read by guarded loads.
+bool copies_parts(const ir::Node& cat, const FusionLimits& limits);
 
 // Where a Gather reads: the element at `flat`, a function of x's coordinates (axis d for dim d) that goes along the
 // gathered one in equal steps. Views of x are looked through as far as that holds, else x itself is a buffer.

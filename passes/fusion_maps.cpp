@@ -106,6 +106,66 @@ GatherSource gather_source(const ir::Node& gather) {
   return {buffer_behind(x), whole, false};
 }
 
+namespace {
+
+// Steps from neighbour to neighbour up to which a copy runs at the speed of memory, or nearly.
+constexpr int64_t kNearStep = 16;
+
+// The part as a view of the buffer behind it, if that is near enough to a copy of runs.
+std::optional<PartSource> seen_through(ir::Node* part) {
+  Map map;
+  for (size_t d = 0; d < part->shape().size(); ++d) {
+    const int64_t extent = part->shape()[d];
+    map.push_back(extent == 1 ? Index() : Index::axis(static_cast<int>(d), extent));
+  }
+  ir::Node* node = part;
+  while (is_view(node->op())) {
+    map = through_view(*node, map);
+    node = node->inputs()[0];
+  }
+  PartSource source{node, 0, ir::Dims(part->shape().size(), 0)};
+  if (node->op() == Op::Const) return source;
+  if (node->op() == Op::Iota) return std::nullopt;
+  const Index flat = ir::flatten(map, node->shape());
+  source.offset = flat.constant_part();
+  int64_t inner = 1;
+  for (size_t d = 0; d < part->shape().size(); ++d) {
+    const Index::Stride stride = flat.stride(static_cast<int>(d));
+    if (!stride.ok) return std::nullopt;
+    source.strides[d] = stride.value;
+    if (part->shape()[d] > 1) inner = stride.value;
+  }
+  if (inner < 0 || inner > kNearStep) return std::nullopt;
+  return source;
+}
+
+}  // namespace
+
+PartSource part_source(ir::Node* part) {
+  ir::Node* buffer = buffer_behind(part);
+  if (is_view(buffer->op())) {
+    if (std::optional<PartSource> source = seen_through(part)) return *std::move(source);
+  }
+  if (buffer->op() == Op::Const) return {buffer, 0, ir::Dims(part->shape().size(), 0)};
+  return {buffer, 0, ir::contiguous_strides(part->shape())};
+}
+
+ir::Node* routine_source(const ir::Node& routine, ir::Node* operand) {
+  return routine.op() == Op::Cat ? part_source(operand).buffer : buffer_behind(routine_operand(routine, operand));
+}
+
+// Parts that are yet to be computed may be written where they belong if each is one block of the result.
+bool copies_parts(const ir::Node& cat, const FusionLimits& limits) {
+  if (cat.inputs().size() > static_cast<size_t>(limits.max_guarded_parts)) return true;
+  for (int64_t d = 0; d < cat.ints()[0]; ++d) {
+    if (cat.shape()[static_cast<size_t>(d)] != 1) return false;
+  }
+  return std::none_of(cat.inputs().begin(), cat.inputs().end(), [](ir::Node* part) {
+    while (is_view(part->op())) part = part->inputs()[0];
+    return part->is_leaf();
+  });
+}
+
 bool overlaps(const ir::Node& strided) {
   const size_t rank = strided.shape().size();
   std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size

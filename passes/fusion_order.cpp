@@ -13,7 +13,7 @@ namespace {
 
 // Whether the group's result is its base with something replaced.
 bool writes_over(const Group& g) {
-  return g.update || (g.routine && ir::is_scatter(g.members.front().node->op()));
+  return g.update || (g.routine && ir::writes_over(g.members.front().node->op()));
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ std::vector<const Node*> Dependences::loads(int g) const {
       } else if (m.node->op() == Op::Update && group(g).from_memory) {
         // the buffer of the value itself
       } else if (group(g).routine) {
-        input = buffer_behind(routine_operand(*m.node, input));
+        input = routine_source(*m.node, input);
       } else {
         while (is_view(input->op())) input = input->inputs()[0];
       }

@@ -2,6 +2,7 @@
 // which. Out: a place for each, such that values alive at the same time never overlap.
 //
 //   updates   of a temporary that nobody reads afterwards lie where it lies: a chain of them is one value
+//   parts     of a value that is laid together from them, if nobody reads them afterwards, lie in it from the start
 //   inputs    stay where they are; one that dies may give its memory to an output (checked again at each run)
 //   outputs   have buffers of their own, which host intermediates that are dead before the output is written
 //   the rest  share one arena, first fit
@@ -22,16 +23,18 @@ struct PlannedValue {
 };
 
 // In step `step`, value `to` may be written where value `from` is read; `update`: it had better be, as the step writes
-// only part of it, and `from` is copied otherwise.
+// only part of it, and `from` is copied otherwise; `part`: it becomes the bytes of `to` from `offset` on, and is
+// copied there otherwise.
 struct InPlace {
   int32_t step, from, to;
-  bool update = false;
+  bool update = false, part = false;
+  int64_t offset = 0;
 };
 
 struct Place {
   ValueKind base;  // Temporary: in the arena
   int32_t index;   // of the input or output
-  int64_t offset;  // in the arena
+  int64_t offset;  // in its buffer or in the arena
 };
 
 struct MemoryPlan {

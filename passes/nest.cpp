@@ -19,7 +19,7 @@ constexpr uint64_t kConstantTerm = uint64_t{1} << 63;
 }
 
 Nest::Nest(const ir::Kernel& kernel, ir::TreeBuilder& builder, std::vector<int64_t>& sizes)
-    : kernel_(kernel), builder_(builder), sizes_(sizes), varies_(kernel.instrs.size(), false), scopes_(1) {}
+    : kernel_(kernel), builder_(builder), sizes_(sizes), varies_(kernel.instrs.size(), false), apart_(varies_), scopes_(1) {}
 
 int32_t Nest::size_slot(int64_t value) {
   int32_t slot = builder_.new_size();
@@ -51,7 +51,21 @@ void Nest::set_lane_axis(int axis, int lanes) {
   if (lanes == 1) axis = -1;
   lane_axis_ = axis;
   lanes_ = lanes;
-  varies_ = varying_along(kernel_, axis);
+  varies_ = apart_ = varying_along(kernel_, axis);
+  sub_axes_ = {axis};
+}
+
+void Nest::set_sub_axes(std::span<const int> axes) {
+  sub_axes_.assign(axes.begin(), axes.end());
+  apart_.assign(kernel_.instrs.size(), false);
+  for (int axis : axes) {
+    std::vector<bool> varies = varying_along(kernel_, axis);
+    for (size_t v = 0; v < varies.size(); ++v) apart_[v] = apart_[v] || varies[v];
+  }
+}
+
+bool Nest::is_sub_axis(int axis) const {
+  return std::find(sub_axes_.begin(), sub_axes_.end(), axis) != sub_axes_.end();
 }
 
 ValueId Nest::tail_mask(ValueId position, ValueId end) {
@@ -69,12 +83,12 @@ void Nest::push() { scopes_.emplace_back(); }
 void Nest::pop() { scopes_.pop_back(); }
 
 void Nest::bind(int axis, ValueId index) {
-  int sub = axis == lane_axis_ ? sub_ : 0;
+  int sub = is_sub_axis(axis) ? sub_ : 0;
   scopes_.back().axes[axis * kSubs + sub] = index;
 }
 
 ValueId Nest::find_axis(int axis) const {
-  int k = axis * kSubs + (axis == lane_axis_ ? sub_ : 0);
+  int k = axis * kSubs + (is_sub_axis(axis) ? sub_ : 0);
   for (size_t s = scopes_.size(); s-- > 0;) {
     if (auto it = scopes_[s].axes.find(k); it != scopes_[s].axes.end()) return it->second;
   }
@@ -121,8 +135,9 @@ void Nest::prepare(std::span<const Value> instrs) {
     const Instr& in = instr(v);
     if ((in.op == Op::Load || in.op == Op::Store || in.op == Op::IndexOf) && !in.index.is_constant()) {
       Partial known_part = partial(in.index);
-      scopes_.back().partials[partial_key(in.index, known_part.lane_bound ? sub_ : kNoSub)] = known_part;
+      scopes_.back().partials[partial_key(in.index, known_part.apart ? sub_ : kNoSub)] = known_part;
     }
+    if (in.op == Op::Load && !in.guards.empty()) prepare_guards(v);
     if (in.scale != 0 && !varies(in.position()) && known(in.position())) scaled_position(in);
     if (!varies(v)) continue;
     for (Value a : in.args) {
@@ -130,6 +145,21 @@ void Nest::prepare(std::span<const Value> instrs) {
       if (a == in.position()) continue;  // a scalar: part of the address
       if (!varies(a) && (known(a) || op == Op::Const || op == Op::Scalar)) vector(a);
     }
+  }
+}
+
+// Guards that are the same for all that comes are asked here, once.
+void Nest::prepare_guards(Value v) {
+  const Guards guards = split(v);
+  bool known_here = !guards.together.empty();
+  for (int number : guards.together) {
+    for (int a : instr(v).guards[static_cast<size_t>(number)].value.axes()) known_here = known_here && find_axis(a) >= 0;
+  }
+  if (known_here) scopes_.back().conditions[int64_t{v} << 8 | (lane_axis_ + 1)] = condition(v, guards.together, false);
+  for (int number : guards.along) {
+    const Index& value = instr(v).guards[static_cast<size_t>(number)].value;
+    Partial known_part = partial(value);
+    scopes_.back().partials[partial_key(value, known_part.apart ? sub_ : kNoSub)] = known_part;
   }
 }
 
@@ -171,11 +201,11 @@ Nest::Partial Nest::partial(const Index& index) {
     if ((result.terms & bit) != 0) continue;
     bool bound, along;
     if (terms[t].axis >= 0) {
-      along = terms[t].axis == lane_axis_;
+      along = is_sub_axis(terms[t].axis);
       bound = find_axis(terms[t].axis) >= 0;
     } else {
       std::vector<int> axes = terms[t].inner_index().axes();
-      along = std::find(axes.begin(), axes.end(), lane_axis_) != axes.end();
+      along = std::any_of(axes.begin(), axes.end(), [&](int a) { return is_sub_axis(a); });
       bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return find_axis(a) >= 0; });
     }
     if (!bound) continue;
@@ -183,7 +213,7 @@ Nest::Partial Nest::partial(const Index& index) {
     int64_t c = terms[t].coefficient;
     add(c == 1 ? x : builder_.op(Op::Mul, {x, builder_.size(coefficient_slot(number, t, c))}));
     result.terms |= bit;
-    result.lane_bound = result.lane_bound || along;
+    result.apart = result.apart || along;
   }
   if ((result.terms & kConstantTerm) == 0 && index.constant_part() != 0) {
     add(builder_.size(coefficient_slot(number, 63, index.constant_part())));
@@ -291,12 +321,12 @@ ValueId Nest::get(Value v) {
 ValueId Nest::vector(Value v) {
   if (varies(v)) return get(v);
   for (size_t s = scopes_.size(); s-- > 0;) {
-    if (auto it = scopes_[s].splats.find(v); it != scopes_[s].splats.end()) return it->second;
+    if (auto it = scopes_[s].splats.find(key(v)); it != scopes_[s].splats.end()) return it->second;
   }
   const Instr& in = instr(v);
   ValueId wide =
       in.op == Op::Const ? builder_.constant({in.dtype, in.bits}, lanes_) : builder_.splat(get(v), lanes_);
-  scopes_.back().splats[v] = wide;
+  scopes_.back().splats[key(v)] = wide;
   return wide;
 }
 
@@ -306,12 +336,20 @@ ValueId Nest::both(ValueId a, ValueId b) {
   return builder_.op(Op::And, {a, b});
 }
 
-ValueId Nest::condition(const std::vector<ir::Guard>& guards, bool vector) {
+// One of the numbers of instruction v that are no coefficients: its parameter, the same however often it is used.
+ValueId Nest::bound(Value v, int number, int64_t value) {
+  auto [it, fresh] = slots_.try_emplace(int64_t{1} << 40 | int64_t{v} * 64 | number, -1);
+  if (fresh) it->second = size_slot(value);
+  return builder_.size(it->second);
+}
+
+ValueId Nest::condition(Value v, const std::vector<int>& guards, bool vector) {
   ValueId result = -1;
-  for (const ir::Guard& g : guards) {
+  for (int number : guards) {
+    const ir::Guard& g = instr(v).guards[static_cast<size_t>(number)];
     bool along = vector && lane_axis_ >= 0 && g.value.depends_on(lane_axis_);
     ValueId x = along ? vector_index(g.value, false) : address(g.value);
-    ValueId lo = literal(g.lo), hi = size(g.hi);
+    ValueId lo = literal(g.lo), hi = bound(v, number, g.hi);
     if (along) {
       lo = splat_index(lo);
       hi = splat_index(hi);
@@ -338,7 +376,7 @@ ValueId Nest::place(const Instr& in) {
 // Of a position that is the same for all lanes; computed once in the scope that needs it first.
 ValueId Nest::scaled_position(const Instr& in) {
   if (in.scale == 1) return get(in.position());
-  int64_t k = int64_t{in.position()} << 32 | index_number(Index(in.scale));
+  int64_t k = key(in.position()) << 24 | index_number(Index(in.scale));
   for (size_t s = scopes_.size(); s-- > 0;) {
     if (auto it = scopes_[s].positions.find(k); it != scopes_[s].positions.end()) return it->second;
   }
@@ -362,29 +400,149 @@ ValueId Nest::load_at(const Instr& in, ValueId mask) {
   Index::Stride stride = lane_stride(in);
   if (!stride.ok) return builder_.gather(in.slot, places(in), mask);
   if (stride.value == 1) return builder_.load(in.slot, place(in), lanes_, mask);
+  if (stride.value == -1 && mask < 0) {
+    const ValueId first = builder_.op(Op::Sub, {place(in), literal(lanes_ - 1)});
+    const ValueId loaded = builder_.load(in.slot, first, lanes_);
+    return builder_.let(Op::Reverse, {loaded}, VType{in.dtype, static_cast<int16_t>(lanes_)});
+  }
   ValueId step = builder_.size(coefficient_slot(index_number(in.index), 62, stride.value));
   return builder_.load_strided(in.slot, place(in), step, lanes_, mask);
 }
 
-ValueId Nest::load(const Instr& in, bool vector) {
-  ValueId inside = condition(in.guards, vector);
+// A guarded load addresses nothing outside its buffer, in no lane, masked or not: a processor takes hundreds of times as
+// long over a masked load of memory that is not there. What the guards say of all lanes alike is a branch, and of
+// guards that vary along the lanes each vector is asked whether it is inside, outside or on the border:
+//
+//   %v = otherwise                                   # pad, cat: rows of 32 in a buffer of 4096
+//   if first >= 0 and first + 15 < 32   %v = load x[%at]
+//   else if first + 15 >= 0 and first < 32           # on the border
+//     if %at >= 0 and %at + 16 <= 4096  %v = where(inside, load x[%at] mask inside, otherwise)
+//     else for l in 0..16               edge[l] = load x[clamp(%at + l)]; then the same with edge
+ValueId Nest::load(Value v) {
+  const Instr& in = instr(v);
+  const bool vector = varies(v);
+  const Guards guards = split(v);
+  const ValueId together = uniform_condition(v);
+  if (together < 0 && guards.along.empty()) return vector ? load_at(in, mask_) : builder_.load(in.slot, place(in), 1);
+  const ValueId otherwise = vector ? this->vector(in.args[0]) : get(in.args[0]);
+  const ValueId result = builder_.var(otherwise);
   if (vector) {
-    ValueId loaded = load_at(in, both(mask_, inside));
-    return inside < 0 ? loaded : builder_.op(Op::Where, {inside, loaded, this->vector(in.args[0])});
+    for (Value a : in.args) {  // what is made once is made out here, where all that follows sees it
+      if (!varies(a)) get(a);
+    }
+    if (in.scale != 0 && !varies(in.position())) scaled_position(in);
   }
-  if (inside < 0) return builder_.load(in.slot, place(in), 1);
-  ValueId result = builder_.var(get(in.args[0]));
-  ValueId at = place(in);
-  builder_.begin_if(inside);
-  builder_.set(result, builder_.load(in.slot, at, 1));
-  builder_.end_if();
+  when(together, [&] {
+    if (guards.along.empty()) {
+      builder_.set(result, vector ? load_at(in, mask_) : builder_.load(in.slot, place(in), 1));
+    } else {
+      load_along(v, guards.along, otherwise, result);
+    }
+  });
   return builder_.get(result);
 }
 
-void Nest::store(const Instr& in) {
+void Nest::when(ValueId condition, const std::function<void()>& body, const std::function<void()>& orelse) {
+  if (condition < 0) return body();
+  builder_.begin_if(condition);
+  push();
+  body();
+  pop();
+  if (orelse) {
+    builder_.begin_else();
+    push();
+    orelse();
+    pop();
+  }
+  builder_.end_if();
+}
+
+Nest::Guards Nest::split(Value v) const {
+  Guards result;
+  const std::vector<ir::Guard>& guards = instr(v).guards;
+  for (size_t i = 0; i < guards.size(); ++i) {
+    const bool along = lane_axis_ >= 0 && guards[i].value.depends_on(lane_axis_);
+    (along ? result.along : result.together).push_back(static_cast<int>(i));
+  }
+  return result;
+}
+
+// Of the guards that do not vary along the lanes; -1 if there is none to ask.
+ValueId Nest::uniform_condition(Value v) {
+  const int64_t k = int64_t{v} << 8 | (lane_axis_ + 1);
+  for (size_t s = scopes_.size(); s-- > 0;) {
+    if (auto it = scopes_[s].conditions.find(k); it != scopes_[s].conditions.end()) return it->second;
+  }
+  return condition(v, split(v).together, false);
+}
+
+void Nest::load_along(Value v, const std::vector<int>& guards, ValueId otherwise, ValueId result) {
+  const Instr& in = instr(v);
+  const auto masked = [&] {
+    const ValueId inside = condition(v, guards, true);
+    if (inside < 0) return builder_.set(result, load_at(in, mask_));
+    const ValueId mask = both(mask_, inside);
+    const Index::Stride stride = lane_stride(in);
+    const ValueId loaded = builder_.var(otherwise);
+    if (!stride.ok || stride.value != 1) {  // lane by lane
+      builder_.set(loaded, load_at(in, mask));
+    } else {
+      const ValueId at = place(in);
+      const ValueId numel = bound(v, 63, kernel_.buffers[static_cast<size_t>(in.slot)].numel);
+      const ValueId last = builder_.op(Op::Add, {at, literal(lanes_)});
+      const ValueId in_buffer = builder_.op(
+          Op::And, {builder_.op(Op::Ge, {at, literal(0)}), builder_.op(Op::Le, {last, numel})});
+      when(in_buffer, [&] { builder_.set(loaded, builder_.load(in.slot, at, lanes_, mask)); },
+           [&] { builder_.set(loaded, load_clamped(in, at, numel)); });
+    }
+    builder_.set(result, builder_.op(Op::Where, {inside, builder_.get(loaded), otherwise}));
+  };
+  ValueId all = -1, some = -1;
+  for (int number : guards) {
+    const ir::Guard& g = in.guards[static_cast<size_t>(number)];
+    const Index::Stride stride = g.value.stride(lane_axis_);
+    if (!stride.ok) return masked();
+    // Of the lanes, which see values in equal steps, the first and the last decide.
+    ValueId low = address(g.value);
+    ValueId high = builder_.op(Op::Add, {low, literal(stride.value * (lanes_ - 1))});
+    if (stride.value < 0) std::swap(low, high);
+    const ValueId lo = literal(g.lo), hi = bound(v, number, g.hi);
+    if (g.value.bounds().lo < g.lo) {
+      all = both(all, builder_.op(Op::Ge, {low, lo}));
+      some = both(some, builder_.op(Op::Ge, {high, lo}));
+    }
+    if (g.value.bounds().hi >= g.hi) {
+      all = both(all, builder_.op(Op::Lt, {high, hi}));
+      some = both(some, builder_.op(Op::Lt, {low, hi}));
+    }
+  }
+  when(all, [&] { builder_.set(result, load_at(in, mask_)); }, [&] { when(some, masked); });
+}
+
+// Neighbours from `at` on, some of which are not in the buffer: there its first or last element.
+ValueId Nest::load_clamped(const Instr& in, ValueId at, ValueId numel) {
+  auto [it, fresh] = edges_.try_emplace({in.dtype, lanes_}, -1);
+  if (fresh) {
+    const std::string name = "edge" + std::to_string(edges_.size() - 1);
+    it->second = builder_.add_buffer({name, in.dtype, ir::Space::Local, -1, lanes_});
+  }
+  const ValueId last = builder_.op(Op::Sub, {numel, literal(1)});
+  const ValueId lane = builder_.begin_for(literal(0), literal(lanes_), 1);
+  const ValueId place = builder_.op(Op::Add, {at, lane});
+  const ValueId inside = builder_.op(Op::Max, {builder_.op(Op::Min, {place, last}), literal(0)});
+  builder_.store(it->second, lane, builder_.load(in.slot, inside, 1));
+  builder_.end_for();
+  return builder_.load(it->second, literal(0), lanes_);
+}
+
+void Nest::store(Value v) {
+  const Instr& in = instr(v);
   bool along = lane_axis_ >= 0 && (in.index.depends_on(lane_axis_) ||
                                    (in.scale != 0 && varies(in.position())));
-  ValueId inside = condition(in.guards, along);
+  Guards guards = split(v);
+  std::vector<int> all = guards.together;
+  all.insert(all.end(), guards.along.begin(), guards.along.end());
+  ValueId inside = condition(v, all, along);
   if (!along) {
     ValueId value = get(in.args[0]), at = place(in);
     if (inside >= 0) builder_.begin_if(inside);
@@ -406,13 +564,13 @@ void Nest::store(const Instr& in) {
 
 void Nest::emit(Value v) {
   const Instr& in = instr(v);
-  if (in.op == Op::Store) return store(in);
+  if (in.op == Op::Store) return store(v);
   bool along = varies(v);
   ValueId result;
   switch (in.op) {
     case Op::Const: result = builder_.constant({in.dtype, in.bits}); break;
     case Op::Scalar: result = builder_.scalar(in.slot); break;
-    case Op::Load: result = load(in, along); break;
+    case Op::Load: result = load(v); break;
     case Op::IndexOf: {
       if (!along) {
         result = address(in.index);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -40,8 +41,11 @@ class Nest {
   void set_lane_axis(int axis, int lanes);
   int lanes() const { return lanes_; }
   bool varies(ir::Value v) const { return varies_[static_cast<size_t>(v)]; }
-  // Several vectors side by side (unrolled columns) keep their values apart by a sub-vector number.
+  // Several vectors side by side keep their values apart by a sub-vector number. They are at different positions along
+  // the lane axis (unrolled columns), or along the axes given here (unrolled short axes).
+  void set_sub_axes(std::span<const int> axes);
   void set_sub(int sub) { sub_ = sub; }
+  bool apart(ir::Value v) const { return apart_[static_cast<size_t>(v)]; }  // each sub-vector has its own
   void set_mask(ir::ValueId mask) { mask_ = mask; }  // -1: every lane is live
   ir::ValueId mask() const { return mask_; }
   // lane l is live iff position + l < end
@@ -65,12 +69,13 @@ class Nest {
   ir::ValueId vector(ir::Value v);                      // splat if scalar
   void emit(ir::Value v);                               // computes it (or stores) here
   ir::ValueId linear_index(std::span<const int> axes);  // row-major position in the product of bound axes
+  ir::ValueId position_of(ir::Value v) { return address(instr(v).index); }  // of a load or store; of lane 0
 
  private:
   struct Partial {
     ir::ValueId value = -1;   // -1: zero so far
     uint64_t terms = 0;       // bit i: term i is in; bit 63: the constant is in
-    bool lane_bound = false;  // a term along the lane axis is in: holds for one sub-vector
+    bool apart = false;       // a term along a sub axis is in: holds for one sub-vector
   };
   struct Scope {
     std::unordered_map<int64_t, ir::ValueId> values;  // key(v)
@@ -78,10 +83,12 @@ class Nest {
     std::unordered_map<int64_t, Partial> partials;  // by partial_key
     std::unordered_map<int64_t, ir::ValueId> positions;  // scaled computed positions, by value and scale
     std::unordered_map<int, ir::ValueId> axes;      // axis * kSubs + sub
+    std::unordered_map<int64_t, ir::ValueId> conditions;  // of guards that are the same for all lanes
   };
   static constexpr int kSubs = 64, kNoSub = kSubs - 1;
 
-  int64_t key(ir::Value v) const { return int64_t{v} * kSubs + (varies(v) ? sub_ : 0); }
+  int64_t key(ir::Value v) const { return int64_t{v} * kSubs + (apart(v) ? sub_ : 0); }
+  bool is_sub_axis(int axis) const;
   int index_number(const ir::Index& index);
   int64_t partial_key(const ir::Index& index, int sub);
   int32_t coefficient_slot(int number, size_t term, int64_t value);
@@ -93,8 +100,19 @@ class Nest {
   ir::ValueId term_value(const ir::Index::Term& term, bool vector);
   ir::ValueId floor_div_literal(ir::ValueId x, int64_t d);
   ir::ValueId splat_index(ir::ValueId x);
-  ir::ValueId condition(const std::vector<ir::Guard>& guards, bool vector);  // -1 if there is none
-  ir::ValueId load(const ir::Instr& instr, bool vector);
+  ir::ValueId condition(ir::Value v, const std::vector<int>& guards, bool vector);  // -1 if there is none
+  struct Guards {
+    std::vector<int> together, along;  // by number: the same for all lanes, or not
+  };
+  Guards split(ir::Value v) const;
+  ir::ValueId bound(ir::Value v, int number, int64_t value);
+  ir::ValueId uniform_condition(ir::Value v);
+  void prepare_guards(ir::Value v);
+  // Runs the bodies under an if, each in a scope of its own; without an if where the condition is -1.
+  void when(ir::ValueId condition, const std::function<void()>& body, const std::function<void()>& orelse = {});
+  ir::ValueId load(ir::Value v);
+  void load_along(ir::Value v, const std::vector<int>& guards, ir::ValueId otherwise, ir::ValueId result);
+  ir::ValueId load_clamped(const ir::Instr& instr, ir::ValueId at, ir::ValueId numel);
   ir::ValueId load_at(const ir::Instr& instr, ir::ValueId mask);
   // Where a load or store takes place, with the computed part: one position, or one a lane.
   ir::ValueId place(const ir::Instr& instr);
@@ -103,7 +121,7 @@ class Nest {
   ir::ValueId scaled_position(const ir::Instr& instr);
   // The distance from lane to lane; not ok if it changes.
   ir::Index::Stride lane_stride(const ir::Instr& instr) const;
-  void store(const ir::Instr& instr);
+  void store(ir::Value v);
   ir::ValueId both(ir::ValueId a, ir::ValueId b);  // conjunction of masks, -1 = true
 
   const ir::Kernel& kernel_;
@@ -113,9 +131,11 @@ class Nest {
   int lanes_ = 1;
   int sub_ = 0;
   ir::ValueId mask_ = -1;
-  std::vector<bool> varies_;
+  std::vector<bool> varies_, apart_;
+  std::vector<int> sub_axes_;
   std::vector<Scope> scopes_;
   std::vector<ir::Index> indices_;              // numbered index expressions
+  std::map<std::pair<ir::DType, int>, int32_t> edges_;  // scratch for a vector on the edge of a buffer
   std::unordered_map<int64_t, int32_t> slots_;  // coefficient parameters: number * 64 + term
 };
 

@@ -46,4 +46,8 @@ using PassObserver = std::function<void(std::string_view pass, const std::functi
 ir::Kernel run_kernel_passes(ir::Kernel kernel,
                              const PassObserver& observer = {});  // all of them, verifying after each
 
+// Before both: lets buffers that are read or updated begin at the first element that the kernel touches, and end at the
+// last. Gives, for each buffer, how many elements later it begins now.
+std::vector<int64_t> begin_at_first(ir::Kernel& kernel);
+
 }  // namespace tenon::passes

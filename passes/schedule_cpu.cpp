@@ -7,6 +7,8 @@
 #include "passes/schedule_cpu.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <optional>
 #include <tuple>
 
@@ -28,6 +30,7 @@ constexpr double kNsPerByte = 0.08;
 // The axis that will run along the lanes; -1 if that is not known yet.
 int expected_lane_axis(const ir::Kernel& kernel) {
   if (kernel.has(AxisKind::Contract)) return -1;
+  if (std::optional<ShortRows> rows = short_rows(kernel)) return rows->lane;
   if (kernel.has(AxisKind::Serial) && scans_along_lines(kernel)) return static_cast<int>(kernel.axes.size()) - 1;
   bool lanes = std::any_of(kernel.instrs.begin(), kernel.instrs.end(), [](const ir::Instr& in) {
     return ir::is_reduce(in.op) && in.tree == ir::ReduceTree::Lanes;
@@ -35,19 +38,44 @@ int expected_lane_axis(const ir::Kernel& kernel) {
   return lanes ? static_cast<int>(kernel.axes.size()) - 1 : best_lane_axis(kernel);
 }
 
-// Bytes of the largest element that a vector holds.
-int widest_item(const ir::Kernel& kernel) {
-  int size = 1, axis = expected_lane_axis(kernel);
+// What vectors do, by the bytes of an element: [0] of 1 byte, [1] of 2, [2] of 4, [3] of 8.
+using WorkBySize = std::array<double, 4>;
+
+WorkBySize vector_work(const ir::Kernel& kernel) {
+  WorkBySize work{};
+  auto add = [&](int item_size, double cost) {
+    work[static_cast<size_t>(std::countr_zero(static_cast<unsigned>(item_size)))] += cost;
+  };
+  int axis = expected_lane_axis(kernel);
   std::vector<bool> varies = varying_along(kernel, axis);
   for (size_t v = 0; v < kernel.instrs.size(); ++v) {
     const ir::Instr& in = kernel.instrs[v];
-    if (axis < 0 || varies[v]) size = std::max(size, ir::item_size(in.dtype));
     if (ir::is_reduce(in.op)) {
-      size = std::max(size, ir::item_size(kernel.instrs[static_cast<size_t>(in.args[0])].dtype));
-      if (in.op == Op::ArgMax || in.op == Op::ArgMin) size = 8;
+      bool has_index = in.op == Op::ArgMax || in.op == Op::ArgMin;
+      add(ir::item_size(kernel.instrs[static_cast<size_t>(in.args[0])].dtype), has_index ? 6 : 1);
+      if (has_index) add(8, 3);
+    } else if (axis < 0 || varies[v]) {
+      int size = ir::item_size(in.dtype);
+      for (Value a : in.args) size = std::max(size, ir::item_size(kernel.instrs[static_cast<size_t>(a)].dtype));
+      add(size, std::max<int>(1, ir::info(in.op).cost));
     }
   }
-  return size;
+  return work;
+}
+
+// Bytes that each lane has of a vector. A contraction's are those of the sums that it keeps in registers. Else the
+// widest element's; or half of that where no more than half of the work is as wide: such values then lie in two
+// vectors each.
+int bytes_of_lane(const ir::Kernel& kernel) {
+  for (const ir::Instr& in : kernel.instrs) {
+    if (in.op == Op::Contract) return ir::item_size(in.dtype);
+  }
+  WorkBySize work = vector_work(kernel);
+  int widest = 3;
+  while (widest > 0 && work[static_cast<size_t>(widest)] == 0) --widest;
+  double narrower = 0;
+  for (int s = 0; s < widest; ++s) narrower += work[static_cast<size_t>(s)];
+  return work[static_cast<size_t>(widest)] <= narrower ? 1 << (widest - 1) : 1 << widest;
 }
 
 }  // namespace
@@ -56,7 +84,7 @@ int unroll_for(size_t instrs) { return instrs <= 16 ? 4 : instrs <= 48 ? 2 : 1; 
 
 Context::Context(const ir::Kernel& k, Lowered& lowered, const CpuTarget& target)
     : kernel(k), out(lowered), builder(lowered.tree), nest(k, builder, lowered.sizes) {
-  lanes = std::clamp(target.vector_bits / (8 * widest_item(k)), 1, 64);
+  lanes = std::clamp(target.vector_bits / (8 * bytes_of_lane(k)), 1, 64);
   double bytes = 0, work = 0;
   for (const ir::Instr& in : k.instrs) {
     work += ir::info(in.op).cost;
@@ -374,6 +402,8 @@ Lowered lower_cpu(const ir::Kernel& kernel, const CpuTarget& target) {
     cpu::lower_contraction(c);
   } else if (merged.has(ir::AxisKind::Serial)) {
     cpu::scans_along_lines(merged) ? cpu::lower_scan_lines(c) : cpu::lower_scan_columns(c);
+  } else if (std::optional<cpu::ShortRows> rows = cpu::short_rows(merged)) {
+    cpu::lower_short_rows(c, *rows);
   } else if (!merged.has(ir::AxisKind::Inner)) {
     cpu::lower_pointwise(c);
   } else {

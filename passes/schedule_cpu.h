@@ -1,6 +1,8 @@
 // The CPU schedules, one function each. Private to passes/schedule_cpu*.cpp.
 #pragma once
 
+#include <optional>
+
 #include "passes/nest.h"
 #include "passes/schedule.h"
 
@@ -12,7 +14,7 @@ struct Context {
   Lowered& out;
   ir::TreeBuilder builder;
   Nest nest;
-  int lanes;              // the widest vector the kernel's largest dtype allows
+  int lanes;              // of every vector, whatever its dtype
   double ns_per_element;  // estimated, of one evaluation of every instruction, vectorised
 
   Context(const ir::Kernel& k, Lowered& lowered, const CpuTarget& target);
@@ -37,7 +39,16 @@ int best_lane_axis(const ir::Kernel& kernel);
 // Unrolls a loop so that about this many instructions are in flight.
 int unroll_for(size_t instrs);
 
+// Rows of a few elements that vectors run across: `axes` along a row, `count` elements in it.
+struct ShortRows {
+  std::vector<int> axes;
+  int lane;
+  int64_t count;
+};
+std::optional<ShortRows> short_rows(const ir::Kernel& kernel);  // nothing where another schedule is better
+
 void lower_pointwise(Context& c);
+void lower_short_rows(Context& c, const ShortRows& rows);
 void lower_rows(Context& c);     // Lanes reductions, one parallel iteration a row
 void lower_split(Context& c);    // Lanes reductions of few long rows: blocks in parallel, then the rest
 void lower_columns(Context& c);  // Columns reductions, vectorised across results

@@ -52,17 +52,10 @@ class Rows {
     c_.out.schedule = "rows";
     for (auto& [v, buffer] : carry_) buffer = local("kept", nest_.instr(v).dtype, count_ * length_);
     double ns = c_.ns_per_element * static_cast<double>(count_ * length_) + 20;
+    if (epilogue_pays()) return rows_by_blocks(ns);
     ValueId row = c_.begin_phase("rows", c_.product(rows_), ns);
     nest_.bind_linear(rows_, row);
-    for (int l = 0; l < plan_.loops; ++l) {
-      emit_rows(l, true);
-      nest_.prepare(plan_.full[static_cast<size_t>(l)]);
-      if (plan_.reductions[static_cast<size_t>(l)].empty()) {
-        map_loop(l, whole_row(), nest_.literal(0));
-      } else {
-        reduce_row(l);
-      }
-    }
+    loops_of_row();
     emit_rows(plan_.loops, true);
     c_.end_phase();
   }
@@ -94,6 +87,82 @@ class Rows {
   Reducer reducer(Value reduction) {
     const ir::Instr& in = nest_.instr(reduction);
     return Reducer(b_, in, nest_.instr(in.args[0]).dtype);
+  }
+
+  void loops_of_row() {
+    for (int l = 0; l < plan_.loops; ++l) {
+      emit_rows(l, true);
+      nest_.prepare(plan_.full[static_cast<size_t>(l)]);
+      if (plan_.reductions[static_cast<size_t>(l)].empty()) {
+        map_loop(l, whole_row(), nest_.literal(0));
+      } else {
+        reduce_row(l);
+      }
+    }
+  }
+
+  // --- rows by blocks: what follows a row's last loop is done for as many rows at once as a vector has lanes
+
+  // Whether it is a good part of the work and there are rows enough.
+  bool epilogue_pays() const {
+    double epilogue = 0, loops = 0;
+    for (Value v : plan_.rows[static_cast<size_t>(plan_.loops)]) epilogue += ir::info(nest_.instr(v).op).cost;
+    for (const auto& full : plan_.full) {
+      for (Value v : full) loops += std::max<int>(1, ir::info(nest_.instr(v).op).cost);
+    }
+    return !rows_.empty() && c_.extent(rows_.back()) >= 4 * c_.lanes && epilogue >= 6 &&
+           epilogue * 10 * c_.lanes > loops * static_cast<double>(count_ * length_);
+  }
+
+  void rows_by_blocks(double ns) {
+    int across = rows_.back(), lanes = c_.lanes;
+    std::vector<int> outer(rows_.begin(), rows_.end() - 1);
+    int64_t extent = c_.extent(across), blocks = (extent + lanes - 1) / lanes;
+    ValueId t = c_.begin_phase("rows", c_.product(outer) * blocks, ns * lanes);
+    auto [row, block] = c_.divide(t, nest_.size(blocks));
+    if (!outer.empty()) nest_.bind_linear(outer, row);
+    ValueId begin = c_.mul(outer.empty() ? t : block, nest_.literal(lanes));
+    ValueId end = c_.minimum(c_.add(begin, nest_.literal(lanes)), nest_.size(extent));
+    std::vector<std::pair<Value, int32_t>> results = results_for_epilogue();
+    ValueId at = b_.begin_for(begin, end, 1);
+    nest_.push();
+    nest_.bind(across, at);
+    loops_of_row();
+    for (auto& [v, buffer] : results) b_.store(buffer, c_.sub(at, begin), nest_.get(v));
+    nest_.pop();
+    b_.end_for();
+
+    nest_.set_lane_axis(across, lanes);
+    nest_.push();
+    nest_.bind(across, begin);
+    nest_.set_mask(nest_.tail_mask(begin, end));
+    for (auto& [v, buffer] : results) {
+      nest_.set(v, b_.load(buffer, nest_.literal(0), nest_.varies(v) ? lanes : 1));
+    }
+    emit_rows(0, false);
+    emit_rows(plan_.loops, true);
+    nest_.set_mask(-1);
+    nest_.pop();
+    c_.end_phase();
+  }
+
+  // The rows' values that the epilogue reads, each with a buffer for a block of rows; what hangs on no reduction is
+  // computed again.
+  std::vector<std::pair<Value, int32_t>> results_for_epilogue() {
+    std::vector<std::pair<Value, int32_t>> results;
+    const std::vector<Value>& epilogue = plan_.rows[static_cast<size_t>(plan_.loops)];
+    auto add = [&](Value v) {
+      bool computed = ir::is_reduce(nest_.instr(v).op) || plan_.available[static_cast<size_t>(v)] < plan_.loops;
+      if (plan_.available[static_cast<size_t>(v)] == 0 || !computed) return;
+      for (auto& [known, buffer] : results) {
+        if (known == v) return;
+      }
+      results.emplace_back(v, local("result", nest_.instr(v).dtype, c_.lanes));
+    };
+    for (Value v : epilogue) {
+      for (Value a : nest_.instr(v).args) add(a);
+    }
+    return results;
   }
 
   // --- row-level instructions

@@ -11,6 +11,7 @@
 #include <new>
 #include <string>
 
+#include "ir/fork.h"
 #include "runtime/options.h"
 
 namespace tenon::runtime {
@@ -98,6 +99,9 @@ Allocator& Allocator::global() {
   static auto* a = new Allocator(system_source(), options().memory_limit_mb << 20, default_cache_limit());
   return *a;
 }
+std::mutex& Allocator::global_mutex() { return global().mutex_; }
+[[maybe_unused]] const bool held_over_fork =
+    ir::hold_over_fork(ir::ForkOrder::Memory, ir::fork_lock<Allocator::global_mutex>());
 
 size_t Allocator::class_bytes(size_t bytes) { return size_class(bytes).bytes; }
 

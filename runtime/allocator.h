@@ -33,6 +33,7 @@ class Allocator {
   Allocator& operator=(const Allocator&) = delete;
 
   static Allocator& global();  // of the process; its limit follows the options
+  static std::mutex& global_mutex();
 
   void* allocate(size_t bytes);                      // bytes > 0; 64-byte aligned; throws OutOfMemory
   void release(void* block, size_t bytes) noexcept;  // bytes as given to allocate

@@ -195,8 +195,10 @@ std::vector<NodeRef> without_reshapes(std::vector<NodeRef> outputs) {
 
 ir::Graph run_graph_passes(ir::Graph graph, const passes::PassObserver& observer) {
   for (const passes::GraphPass& pass : passes::graph_passes()) {
-    graph = pass.run(graph);
-    ir::verify(graph);
+    ir::Graph result = pass.run(graph);
+    const bool changed = result.nodes != graph.nodes;
+    graph = std::move(result);
+    if (changed) ir::verify(graph);
     if (observer) observer(pass.name, [&] { return ir::print(graph); });
   }
   return graph;
@@ -245,7 +247,9 @@ passes::CpuTarget cpu_target(const Options& options) {
 
 Scheduled schedule(const ir::Kernel& kernel, const Options& options, const passes::PassObserver& observer) {
   Scheduled s;
-  s.kernel = passes::run_kernel_passes(kernel, observer);
+  s.kernel = kernel;
+  s.begins = passes::begin_at_first(s.kernel);
+  s.kernel = passes::run_kernel_passes(std::move(s.kernel), observer);
   s.lowered = passes::lower_cpu(s.kernel, cpu_target(options));
   return s;
 }

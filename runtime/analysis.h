@@ -39,7 +39,8 @@ struct Analysis {
 Analysis analyse(const GraphKey& key, const Options& options, const passes::PassObserver& observer = {});
 
 struct Scheduled {
-  ir::Kernel kernel;  // after the kernel passes
+  std::vector<int64_t> begins;  // of each buffer: the element at which the kernel's begins (see begin_at_first)
+  ir::Kernel kernel;            // after the kernel passes
   passes::Lowered lowered;
 };
 Scheduled schedule(const ir::Kernel& kernel, const Options& options,

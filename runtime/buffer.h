@@ -22,6 +22,7 @@ class Buffer final : public ir::Payload {
   size_t bytes() const { return bytes_; }
   bool adopted() const { return adopted_; }  // then the runtime never takes it over for an output
 
+  int plan = -1;  // the number of the plan that computed it; read and written under the evaluation lock
   std::atomic<bool> exposed{false};  // the frontend gave its address away: others may write it
 
  private:

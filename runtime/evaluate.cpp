@@ -5,10 +5,12 @@
 #include <list>
 #include <unordered_map>
 
+#include "ir/fork.h"
 #include "runtime/allocator.h"
 #include "runtime/analysis.h"
 #include "runtime/evaluation.h"
 #include "runtime/hash.h"
+#include "runtime/past_plans.h"
 #include "runtime/plan.h"
 #include "runtime/profiler.h"
 #include "runtime/thread_pool.h"
@@ -63,9 +65,11 @@ class PlanCache {
 
 // Everything that the evaluation lock guards.
 struct Evaluator {
-  std::mutex mutex;
+  EvaluationMutex mutex;
   PlanCache plans;
   GraphKey key;
+  PastPlans past;
+  int next_plan = 0;
   Options options;
   uint64_t options_generation = 0;
 
@@ -101,14 +105,23 @@ struct Evaluator {
 
   std::unique_ptr<Plan> build() {
     count(Count::PlansBuilt);
-    if (options.dump != 0) dump_new_plan(key, options);
-    return build_plan(key, options);
+    const int number = next_plan++;
+    if (options.dump != 0) dump_new_plan(number, key, options);
+    std::unique_ptr<Plan> plan = build_plan(number, key, options);
+    past.add(number, key, plan->outputs);
+    return plan;
   }
 };
 
 }  // namespace
 
-std::mutex& evaluation_mutex() { return Evaluator::get().mutex; }
+EvaluationMutex& evaluation_mutex() { return Evaluator::get().mutex; }
+
+[[maybe_unused]] const bool held_over_fork =
+    ir::hold_over_fork(ir::ForkOrder::Evaluation, {[] { evaluation_mutex().lock_for_fork(); },
+                                                   [] { evaluation_mutex().unlock_after_fork(); },
+                                                   [] { std::construct_at(&evaluation_mutex()); }});
+const PastPlans& past_plans() { return Evaluator::get().past; }
 
 uint64_t key_salt(const Options& o) {
   return uint64_t{o.fusion} | uint64_t{o.simplify} << 1 | uint64_t{o.donation} << 2 |

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/graph.h"
@@ -21,9 +22,10 @@ void evaluate(std::span<const ir::NodeRef> roots);
 // Gives an evaluated node other memory with the same contents. Not while an evaluation runs.
 void rebind(ir::Node& node, std::shared_ptr<Buffer> buffer);
 
-// The same plan as text, without running: what `dump` and `explain` of the public API print.
+// The same plan as text, without running: what `dump` and `explain` of the public API print. For roots that are all
+// computed it is the plan that computed them. `kernel`: only kernels with this in their name, below Fused.
 enum class Stage : uint8_t { Graph, Fused, Kernel, LoopTree, LLVM, Assembly, CUDA, PTX };
-std::string dump(std::span<const ir::NodeRef> roots, Stage stage);
+std::string dump(std::span<const ir::NodeRef> roots, Stage stage, std::string_view kernel = {});
 std::string explain(std::span<const ir::NodeRef> roots);
 std::string draw_svg(std::span<const ir::NodeRef> roots);  // kernels as boxes
 
@@ -39,9 +41,13 @@ struct KernelRecord {
   double compile_ms = 0;  // 0 unless compiled for this launch
   double run_us = 0;
   CacheState cache = CacheState::Memory;
+  int plan = 0;
+  std::string shapes;  // "f32[64,128], f32[128] -> f32[64]"
 };
 const std::vector<KernelRecord> kernel_history();  // oldest first, the last kHistoryLimit launches
 void clear_kernel_history();
+// A table of the kernels in the history, by the time that they took.
+std::string profile_summary();
 inline constexpr size_t kHistoryLimit = 65536;
 
 struct Counters {

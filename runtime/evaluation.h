@@ -1,18 +1,43 @@
 // What evaluate.h and the reports share: the lock under which graphs are walked, and the salt of their keys.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 
 #include "runtime/options.h"
 
 namespace tenon::runtime {
 
-std::mutex& evaluation_mutex();
+// A mutex that lets a waiting fork go first: threads that evaluate in a loop would keep it out.
+class EvaluationMutex {
+ public:
+  void lock() {
+    for (int n = forks_.load(); n != 0; n = forks_.load()) forks_.wait(n);
+    mutex_.lock();
+  }
+  void unlock() { mutex_.unlock(); }
+  void lock_for_fork() {
+    ++forks_;
+    mutex_.lock();
+  }
+  void unlock_after_fork() {
+    mutex_.unlock();
+    if (--forks_ == 0) forks_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<int> forks_{0};  // waiting, or going on
+};
+EvaluationMutex& evaluation_mutex();
 
 // The options that change what a plan does, as the first word of its key.
 uint64_t key_salt(const Options& options);
 
+// The graphs of the last plans. Under the lock.
+const class PastPlans& past_plans();
+
 // Prints the stages that TENON_DUMP asks for. Called for each new plan, under the lock.
-void dump_new_plan(const class GraphKey& key, const Options& options);
+void dump_new_plan(int plan, const struct GraphKey& key, const Options& options);
 
 }  // namespace tenon::runtime

@@ -153,7 +153,7 @@ void GraphKey::note_uses(const Node& node) {
     use(&node).chain = base.chain;
     first = 1;
   }
-  const bool writes = node.op() == Op::Update || ir::is_scatter(node.op());
+  const bool writes = ir::writes_over(node.op());
   for (size_t i = first; i < inputs.size(); ++i) use(inputs[i]).whole = true;
   if (!writes) return;
   for (const Node* base = inputs[0]; ; base = base->inputs()[0]) {  // the buffer may lie behind reshapes

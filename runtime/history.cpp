@@ -1,8 +1,14 @@
 // The ring of launches and the counters behind evaluate.h.
 #include "runtime/history.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cstdio>
+#include <map>
 #include <mutex>
+#include <utility>
+
+#include "ir/fork.h"
 
 namespace tenon::runtime {
 namespace {
@@ -24,6 +30,8 @@ Ring& ring() {
   static auto* r = new Ring;
   return *r;
 }
+[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(
+    ir::ForkOrder::History, ir::fork_lock<[]() -> std::mutex& { return ring().mutex; }>());
 
 std::atomic<int64_t> counts[6];
 
@@ -60,6 +68,48 @@ const std::vector<KernelRecord> kernel_history() {
     records.push_back(std::move(record));
   }
   return records;
+}
+
+std::string profile_summary() {
+  struct Row {
+    const KernelRecord* facts;
+    int64_t launches = 0, bytes = 0;
+    double us = 0, compile_ms = 0;
+  };
+  const std::vector<KernelRecord> records = kernel_history();
+  std::map<std::pair<std::string_view, std::string_view>, Row> by_kernel;  // kernels of one name may differ
+  Row all{nullptr};
+  for (const KernelRecord& r : records) {
+    Row& row = by_kernel.try_emplace({r.name, r.shapes}, Row{&r}).first->second;
+    for (Row* sum : {&row, &all}) {
+      ++sum->launches;
+      sum->bytes += r.bytes;
+      sum->us += r.run_us;
+      sum->compile_ms += r.compile_ms;
+    }
+  }
+  std::vector<Row> rows;
+  for (const auto& [key, row] : by_kernel) rows.push_back(row);
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.us > b.us; });
+  constexpr size_t kShown = 25;
+  std::string text = " share   total ms    launches     mean us  bytes each     GB/s  plan  kernel\n";
+  char line[160];
+  const auto numbers = [&](const Row& row) {
+    const auto launches = static_cast<double>(std::max<int64_t>(row.launches, 1));
+    std::snprintf(line, sizeof line, "%5.1f%% %10.3f %11lld %11.2f %11.0f %8.2f", all.us > 0 ? 100 * row.us / all.us : 0.0,
+                  row.us * 1e-3, static_cast<long long>(row.launches), row.us / launches,
+                  static_cast<double>(row.bytes) / launches, row.us > 0 ? static_cast<double>(row.bytes) / row.us * 1e-3 : 0.0);
+    return std::string(line);
+  };
+  for (size_t i = 0; i < rows.size() && i < kShown; ++i) {
+    std::snprintf(line, sizeof line, " %5d  ", rows[i].facts->plan);
+    const std::string plan = line;
+    text += numbers(rows[i]) + plan + rows[i].facts->name + "  " + rows[i].facts->shapes + "\n";
+  }
+  if (rows.size() > kShown) text += "... and " + std::to_string(rows.size() - kShown) + " kernels more\n";
+  std::snprintf(line, sizeof line, "%.3f", all.compile_ms);
+  const std::string compile_ms = line;
+  return text + numbers(all) + "        all; " + compile_ms + " ms of compiling beside them\n";
 }
 
 void clear_kernel_history() {

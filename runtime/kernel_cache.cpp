@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <stdexcept>
+#include <type_traits>
 
 #include "codegen/llvm/jit.h"
+#include "ir/fork.h"
 #include "runtime/code_version.h"
 #include "runtime/history.h"
 #include "runtime/profiler.h"
@@ -22,6 +24,49 @@ std::string key_of(const ir::LoopTree& tree) {
                                          llvm_backend::host_features() + "\n";
   return ir::print(tree, false) + environment;
 }
+
+// A tree's form: each of its numbers, and the length of each list before it; no names.
+class Form {
+ public:
+  explicit Form(const ir::LoopTree& tree) {
+    put(tree.target, tree.lanes, tree.threads, tree.index_type, tree.size_count);
+    put(tree.buffers.size());
+    for (const ir::TreeBuffer& b : tree.buffers) put(b.dtype, b.space, b.size_param, b.count);
+    list(tree.scalars);
+    put(tree.values.size());
+    for (const ir::VType& type : tree.values) put(type.dtype, type.lanes);
+    put(tree.phases.size());
+    for (const ir::Phase& phase : tree.phases) {
+      put(phase.index, phase.extent);
+      statements(phase.body);
+    }
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  template <typename... T>
+  void put(T... numbers) {
+    static_assert((std::has_unique_object_representations_v<T> && ...), "no padding");
+    (bytes_.append(reinterpret_cast<const char*>(&numbers), sizeof numbers), ...);
+  }
+  template <typename List>
+  void list(const List& numbers) {
+    put(numbers.size());
+    for (auto number : numbers) put(number);
+  }
+  // Blocks nest as deep as loops do.
+  void statements(const std::vector<ir::Stmt>& block) {
+    put(block.size());
+    for (const ir::Stmt& s : block) {
+      put(s.kind, s.op, s.strided, s.unroll, s.buffer, s.slot, s.result, s.mask, s.step, s.bits);
+      list(s.args);
+      statements(s.body);
+      statements(s.orelse);
+    }
+  }
+
+  std::string bytes_;
+};
 
 struct Missing {
   const ir::LoopTree* tree;
@@ -57,6 +102,8 @@ void make(Missing& m, DiskCache* disk) {
     if (disk) disk->store(m.kernel->key, object);
   } catch (const std::bad_alloc&) {
     throw;
+  } catch (const OutOfMemoryError&) {
+    throw;
   } catch (const std::exception& e) {
     throw std::runtime_error("kernel '" + m.tree->name + "' could not be compiled: " + e.what());
   }
@@ -68,6 +115,9 @@ KernelCache& KernelCache::global() {
   static auto* cache = new KernelCache;  // never destroyed: code may run in static destructors
   return *cache;
 }
+std::mutex& KernelCache::global_mutex() { return global().mutex_; }
+[[maybe_unused]] const bool held_over_fork =
+    ir::hold_over_fork(ir::ForkOrder::Kernels, ir::fork_lock<KernelCache::global_mutex>());
 
 std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> trees,
                                           const Options& options) {
@@ -81,7 +131,14 @@ std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> t
     }
     return -1;
   };
+  std::vector<std::string> forms;
   for (size_t i = 0; i < trees.size(); ++i) {
+    forms.push_back(Form(*trees[i]).take());
+    if (auto known = forms_.find(forms.back()); known != forms_.end()) {
+      found[i].kernel = known->second;
+      count(Count::MemoryHits);
+      continue;
+    }
     std::string key = key_of(*trees[i]);
     Hash128 hash = hash128(key.data(), key.size());
     auto [begin, end] = kernels_.equal_range(hash.low);
@@ -89,6 +146,7 @@ std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> t
       if (it->second->key == key) found[i].kernel = it->second;
     }
     if (found[i].kernel) {
+      forms_.emplace(std::move(forms.back()), found[i].kernel);
       count(Count::MemoryHits);
       continue;
     }
@@ -124,6 +182,7 @@ std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> t
     if (waits_for[i] < 0) continue;
     auto at = static_cast<size_t>(waits_for[i]);
     found[i].kernel = missing[at].kernel;
+    forms_.emplace(std::move(forms[i]), found[i].kernel);
     found[i].cache = taken[at] ? CacheState::Memory : missing[at].cache;
     if (taken[at]) count(Count::MemoryHits);
     taken[at] = true;
@@ -144,12 +203,14 @@ DiskCache* KernelCache::disk_for(const Options& options) {
 
 // A program with ever new shapes of code must not grow for ever.
 void KernelCache::drop_unused() {
+  if (forms_.size() >= kMostKernels || kernels_.size() >= kMostKernels) forms_.clear();
   if (kernels_.size() < kMostKernels) return;
   std::erase_if(kernels_, [](const auto& entry) { return entry.second.use_count() == 1; });
 }
 
 void KernelCache::clear() {
   std::lock_guard lock(mutex_);
+  forms_.clear();
   kernels_.clear();
 }
 

@@ -1,6 +1,7 @@
 // Machine code for loop trees: in memory, behind it on disk, behind that the compiler. The key is the text of
 // the tree without its name, and everything else that decides what the code is. Hashes only find candidates;
-// keys are compared.
+// keys are compared. Printing is dear, so a tree that was seen before is found by its form: all that the text
+// would tell, as bytes.
 #pragma once
 
 #include <memory>
@@ -35,6 +36,7 @@ struct FoundKernel {
 class KernelCache {
  public:
   static KernelCache& global();
+  static std::mutex& global_mutex();
 
   // One for each tree, in order. Those that are nowhere compile at the same time on the pool. Throws
   // std::runtime_error that names the kernel if one cannot be compiled; the others stay cached.
@@ -50,6 +52,10 @@ class KernelCache {
 
   mutable std::mutex mutex_;
   std::unordered_multimap<uint64_t, std::shared_ptr<const CompiledKernel>> kernels_;
+  struct HashOfForm {
+    size_t operator()(const std::string& form) const { return hash128(form.data(), form.size()).low; }
+  };
+  std::unordered_map<std::string, std::shared_ptr<const CompiledKernel>, HashOfForm> forms_;
   std::unique_ptr<DiskCache> disk_;
   std::string disk_directory_;
   int64_t disk_max_mb_ = -1;

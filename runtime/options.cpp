@@ -11,6 +11,7 @@
 #include <optional>
 #include <string_view>
 
+#include "ir/fork.h"
 #include "runtime/allocator.h"
 
 namespace tenon::runtime {
@@ -131,9 +132,14 @@ struct State {
 };
 
 State& state() {
-  static State* s = new State;  // never destroyed: destructors of user objects may still evaluate at exit
+  static State* s = [] {
+    ir::watch_forks();  // whoever uses the library reads its options first
+    return new State;   // never destroyed: destructors of user objects may still evaluate at exit
+  }();
   return *s;
 }
+[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(
+    ir::ForkOrder::Options, ir::fork_lock<[]() -> std::mutex& { return state().mutex; }>());
 
 }  // namespace
 
@@ -155,8 +161,10 @@ Options parse_options(const std::function<const char*(const char*)>& get,
   r.vector_bits("TENON_VECTOR_BITS", o.vector_bits);
   r.backend("TENON_BACKEND", o.backend);
   r.stages("TENON_DUMP", o.dump);
+  r.text("TENON_DUMP_KERNEL", o.dump_kernel);
   r.text("TENON_DUMP_DIR", o.dump_dir);
   r.text("TENON_PROFILE", o.profile);
+  r.boolean("TENON_TRACE", o.trace);
   r.number("TENON_MEMORY_LIMIT_MB", o.memory_limit_mb, 0, int64_t{1} << 40);
   return o;
 }

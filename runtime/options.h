@@ -4,7 +4,7 @@
 //   TENON_DISK_CACHE=0|1     TENON_CACHE_DIR=PATH    TENON_CACHE_MAX_MB=N   TENON_VECTOR_BITS=128|256|512
 //   TENON_DUMP_DIR=PATH      TENON_PROFILE=FILE      TENON_DONATION=0|1     TENON_MEMORY_LIMIT_MB=N
 //   TENON_VERIFY=0|1         TENON_INLINE_US=N       TENON_BACKEND=llvm|interpreter
-//   TENON_WINDOWS=0|1
+//   TENON_WINDOWS=0|1        TENON_TRACE=0|1          TENON_DUMP_KERNEL=NAME   (a part of a kernel's name)
 //   TENON_DUMP=graph,fused,kernel,looptree,llvm,assembly,cuda,passes
 //
 // A malformed value gives one warning on stderr that names the accepted ones, and the default stands.
@@ -34,8 +34,10 @@ struct Options {
   int vector_bits = 0;  // 0: the host's
   enum class Backend : uint8_t { Llvm, Interpreter } backend = Backend::Llvm;
   uint32_t dump = 0;                 // bit i: Stage i; kDumpPasses: what each pass changed
+  std::string dump_kernel;           // of the stages below Fused only the kernels with this in their name
   std::string dump_dir;              // empty: stderr
   std::string profile;               // file of the Chrome/Perfetto trace, written at exit
+  bool trace = false;                // errors carry the call stack
   int64_t memory_limit_mb = 0;       // 0: no cap
   int64_t max_pending_nodes = 8192;  // an evaluation is forced beyond these
   int64_t max_pending_bytes = 4ll << 30;

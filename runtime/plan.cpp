@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "codegen/llvm/jit.h"
+#include "ir/kernel_equal.h"
 #include "runtime/analysis.h"
 #include "runtime/profiler.h"
 #include "runtime/report.h"
@@ -29,7 +30,8 @@ bool interprets(const Options& options) {
 
 class Builder {
  public:
-  Builder(const GraphKey& key, const Options& options) : key_(key), options_(options) {
+  Builder(int number, const GraphKey& key, const Options& options) : key_(key), options_(options) {
+    plan_->number = number;
     for (size_t i = 0; i < key.nodes.size(); ++i) number_.emplace(key.nodes[i], static_cast<int32_t>(i));
   }
 
@@ -112,12 +114,14 @@ class Builder {
   void add_step(const FusedKernel& fused) {
     Step step;
     auto facts = std::make_shared<KernelRecord>(kernel_facts(fused));
+    facts->plan = plan_->number;
     for (const Node* node : fused.scalars) {
       auto it = analysis_.constants.find(node);
       step.scalars.push_back(it == analysis_.constants.end() ? ScalarSource{-1, node->bits()}
                                                              : ScalarSource{it->second, 0});
     }
     size_t in = 0, out = 0, base = 0;
+    int32_t constants = 0;
     for (const ir::KernelBuffer& b : fused.kernel.buffers) {
       if (b.role == ir::Role::InOut) {
         add_update(fused, step, fused.bases.at(base++), fused.outputs.at(out++));
@@ -126,20 +130,24 @@ class Builder {
       } else {
         const Node* input = fused.inputs.at(in++);
         if (const Analysis::Window* window = analysis_.window(input)) add_window(step, *input, *window);
-        step.buffers.push_back(b.numel == 0 ? -1 : input_value(input));
+        if (fused.parts && input->op() == Op::Const) {
+          step.buffers.push_back(-2 - constants++);
+        } else {
+          step.buffers.push_back(b.numel == 0 ? -1 : input_value(input));
+        }
       }
     }
     if (fused.routine) {
       facts->schedule = options_.backend == Options::Backend::Interpreter ? "interpreter" : "routine";
       step.routine = fused.routine;
-      add_in_place(step);
+      step.parts = fused.parts;
+      fused.parts ? add_parts(fused, step) : add_in_place(step);
     } else if (interprets(options_)) {
       facts->schedule = "interpreter";
       step.interpreted = std::make_shared<ir::Kernel>(passes::run_kernel_passes(fused.kernel, observer()));
     } else {
       add_lowered(fused, step);
-      facts->schedule = trees_.back().schedule;
-      compiled_.push_back(plan_->steps.size());
+      facts->schedule = trees_[compiled_.back().second].lowered.schedule;
     }
     step.facts = facts;
     facts_.push_back(std::move(facts));
@@ -152,15 +160,33 @@ class Builder {
         {static_cast<int32_t>(step.buffers.size()), window.origin, ir::item_size(node.dtype())});
   }
 
-  // What a chain of updates begins with.
-  static const Node* first_base(const Node* update) {
-    while (update->op() == Op::Update || update->op() == Op::Reshape) update = update->inputs()[0];
-    return update;
+  // What a chain of updates begins with; those that were asked for before it know.
+  const Node* first_base(const Node* update) {
+    const Node* first = update;
+    while (first->op() == Op::Update || first->op() == Op::Reshape) {
+      auto known = first_base_.find(first);
+      first = known == first_base_.end() ? first->inputs()[0] : known->second;
+    }
+    return first_base_[update] = first;
+  }
+
+  // A part that is one block of the result may be written there at once.
+  void add_parts(const FusedKernel& fused, const Step& step) {
+    const auto number = static_cast<int32_t>(plan_->steps.size());
+    const int64_t item = ir::item_size(fused.routine->dtype());
+    for (size_t p = 0; p < fused.parts->size(); ++p) {
+      const passes::JoinPart& part = (*fused.parts)[p];
+      if (step.buffers[p] < 0 || part.dims.size() > 1 || part.from != 0) continue;
+      const bool block = part.dims.empty() || (part.dims[0].from == 1 && part.dims[0].to == 1);
+      const int64_t bytes = (part.dims.empty() ? 1 : part.dims[0].extent) * item;
+      if (!block || bytes != values_[static_cast<size_t>(step.buffers[p])].bytes) continue;
+      in_place_.push_back({number, step.buffers[p], step.buffers.back(), false, true, part.to * item});
+    }
   }
 
   // A scatter may write over its base, unless it reads that again as another operand.
   void add_in_place(const Step& step) {
-    if (!ir::is_scatter(step.routine->op())) return;
+    if (!ir::writes_over(step.routine->op())) return;
     const std::vector<int32_t>& b = step.buffers;
     if (b[0] == b[1] || b[0] == b[2]) return;
     in_place_.push_back({static_cast<int32_t>(plan_->steps.size()), b[0], b[3], true});
@@ -179,20 +205,19 @@ class Builder {
 
   // What the loop tree adds to a step: sizes, phases, scratch, and buffers that may share their memory.
   void add_lowered(const FusedKernel& fused, Step& step) {
-    passes::Lowered lowered;
-    try {
-      ProfileSpan span("plan", "schedule");
-      if (options_.verify) check_round_trip(ir::print(fused.kernel));
-      lowered = schedule(fused.kernel, options_, observer()).lowered;
-      if (options_.verify) check_round_trip(ir::print(lowered.tree));
-    } catch (const ir::IrError& e) {
-      throw std::runtime_error("kernel '" + fused.kernel.name + "' could not be scheduled: " + e.what());
+    ir::Kernel kernel = fused.kernel;
+    const std::vector<int64_t> begins = passes::begin_at_first(kernel);
+    for (size_t b = 0; b < begins.size(); ++b) {
+      if (begins[b] == 0) continue;
+      step.begins.push_back({static_cast<int32_t>(b), begins[b] * ir::item_size(kernel.buffers[b].dtype)});
     }
+    const size_t tree = lower_once(std::move(kernel));
+    const passes::Lowered& lowered = trees_[tree].lowered;
     auto number = static_cast<int32_t>(plan_->steps.size());
     for (auto [to, from] : lowered.donations) {
-      if (read_through_window(step, step.buffers[static_cast<size_t>(from)])) continue;
-      in_place_.push_back(
-          {number, step.buffers[static_cast<size_t>(from)], step.buffers[static_cast<size_t>(to)]});
+      const int32_t reads = step.buffers[static_cast<size_t>(from)];
+      if (begins[static_cast<size_t>(from)] != 0 || read_through_window(step, reads)) continue;
+      in_place_.push_back({number, reads, step.buffers[static_cast<size_t>(to)]});
     }
     for (const ir::TreeBuffer& b : lowered.tree.buffers) {
       int64_t count = b.size_param >= 0 ? lowered.sizes[static_cast<size_t>(b.size_param)] : b.count;
@@ -209,7 +234,27 @@ class Builder {
           {lowered.sizes[static_cast<size_t>(lowered.tree.phases[p].extent)], lowered.phase_cost.at(p)});
     }
     step.sizes = lowered.sizes;
-    trees_.push_back(std::move(lowered));
+    compiled_.push_back({plan_->steps.size(), tree});
+  }
+
+  // Kernels that do the same to other buffers have one tree; a graph of thousands of equal roots has few kernels.
+  size_t lower_once(ir::Kernel kernel) {
+    const uint64_t hash = ir::hash_of_work(kernel);
+    for (auto [it, end] = tree_of_.equal_range(hash); it != end; ++it) {
+      if (ir::same_work(trees_[it->second].kernel, kernel)) return it->second;
+    }
+    passes::Lowered lowered;
+    try {
+      ProfileSpan span("plan", "schedule");
+      if (options_.verify) check_round_trip(ir::print(kernel));
+      lowered = schedule(kernel, options_, observer()).lowered;
+      if (options_.verify) check_round_trip(ir::print(lowered.tree));
+    } catch (const ir::IrError& e) {
+      throw std::runtime_error("kernel '" + kernel.name + "' could not be scheduled: " + e.what());
+    }
+    tree_of_.emplace(hash, trees_.size());
+    trees_.push_back({std::move(kernel), std::move(lowered)});
+    return trees_.size() - 1;
   }
 
   // A kernel that sees a part of an input does not know at which places of the whole it lies.
@@ -221,14 +266,17 @@ class Builder {
 
   void find_code() {
     std::vector<const ir::LoopTree*> trees;
-    for (const passes::Lowered& lowered : trees_) trees.push_back(&lowered.tree);
+    for (const Tree& tree : trees_) trees.push_back(&tree.lowered.tree);
     std::vector<FoundKernel> found = KernelCache::global().get(trees, options_);
-    for (size_t i = 0; i < found.size(); ++i) {
-      Step& step = plan_->steps[compiled_[i]];
-      step.kernel = found[i].kernel;
-      step.cache = found[i].cache;
+    std::vector<bool> taken(trees.size(), false);
+    for (auto [number, tree] : compiled_) {
+      Step& step = plan_->steps[number];
+      step.kernel = found[tree].kernel;
+      step.cache = taken[tree] ? CacheState::Memory : found[tree].cache;
       step.compile_ms = step.cache == CacheState::Compiled ? step.kernel->compile_ms : 0;
-      facts_[compiled_[i]]->hash = step.kernel->hash.low;
+      facts_[number]->hash = step.kernel->hash.low;
+      if (taken[tree]) count(Count::MemoryHits);
+      taken[tree] = true;
     }
   }
 
@@ -253,18 +301,24 @@ class Builder {
   std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();
   std::vector<PlannedValue> values_;
   std::unordered_map<const Node*, int32_t> value_of_;
+  std::unordered_map<const Node*, const Node*> first_base_;
   std::set<int32_t> aliased_;  // inputs that are outputs too
   std::vector<InPlace> in_place_;
-  std::vector<passes::Lowered> trees_;
-  std::vector<size_t> compiled_;  // the steps of these trees
+  struct Tree {
+    ir::Kernel kernel;  // that it was made from
+    passes::Lowered lowered;
+  };
+  std::vector<Tree> trees_;
+  std::unordered_multimap<uint64_t, size_t> tree_of_;   // by the hash of the kernel
+  std::vector<std::pair<size_t, size_t>> compiled_;  // the steps that have trees, and theirs
   std::vector<std::shared_ptr<KernelRecord>> facts_;
 };
 
 }  // namespace
 
-std::unique_ptr<Plan> build_plan(const GraphKey& key, const Options& options) {
+std::unique_ptr<Plan> build_plan(int number, const GraphKey& key, const Options& options) {
   ProfileSpan span("plan", "build plan");
-  return Builder(key, options).run();
+  return Builder(number, key, options).run();
 }
 
 }  // namespace tenon::runtime

@@ -9,6 +9,7 @@
 #include "runtime/graph_key.h"
 #include "runtime/history.h"
 #include "runtime/kernel_cache.h"
+#include "passes/fusion.h"
 #include "passes/memory_plan.h"
 #include "runtime/options.h"
 
@@ -23,7 +24,9 @@ struct Step {
   std::shared_ptr<const CompiledKernel> kernel;
   std::shared_ptr<const ir::Kernel> interpreted;  // instead of machine code
   ir::NodeRef routine;                            // instead of both: a node over placeholders
-  std::vector<int32_t> buffers;                   // places, in argument order; -1: has no elements
+  std::shared_ptr<const std::vector<passes::JoinPart>> parts;  // of a routine that is a Cat
+  // Places, in argument order; -1: has no elements; -2-k: scalar k, in memory.
+  std::vector<int32_t> buffers;
   // Where argument `argument` is updated: what it starts with is copied there unless it lies there already.
   struct Base {
     int32_t argument, place;
@@ -35,6 +38,12 @@ struct Step {
     int32_t argument, origin, item_size;
   };
   std::vector<Window> windows;
+  // Where argument `argument` of machine code begins behind the first element of its place.
+  struct Begin {
+    int32_t argument;
+    int64_t bytes;
+  };
+  std::vector<Begin> begins;
   std::vector<ScalarSource> scalars;
   std::vector<int64_t> sizes;
   struct Phase {
@@ -58,6 +67,7 @@ struct PlanOutput {
 };
 
 struct Plan {
+  int number = 0;  // in the order in which plans are built; those of TENON_DUMP's files
   std::vector<uint64_t> key;
   std::vector<passes::Place> places;  // of inputs the index is the node number
   std::vector<Step> steps;
@@ -68,7 +78,7 @@ struct Plan {
 
 // Runs the passes and finds or compiles the kernels. Throws std::runtime_error, naming the kernel where there
 // is one.
-std::unique_ptr<Plan> build_plan(const GraphKey& key, const Options& options);
+std::unique_ptr<Plan> build_plan(int number, const GraphKey& key, const Options& options);
 
 // Adopted buffers that were inputs. Their deleters are outside code: drop these when no lock is held.
 using Leftovers = std::vector<std::shared_ptr<ir::Payload>>;

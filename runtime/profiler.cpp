@@ -5,44 +5,55 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "codegen/exit.h"
+#include "ir/fork.h"
 #include "runtime/options.h"
 
 namespace tenon::runtime {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr size_t kSpanLimit = size_t{1} << 20;  // then recording stops: a trace of a million spans is 100 MB
 
+// Numbers of threads in the order in which they were first met, and their names.
+struct Threads {
+  std::mutex mutex;
+  std::map<int, std::string> names;
+  int next = 1;
+
+  static Threads& get() {
+    static auto* threads = new Threads;
+    return *threads;
+  }
+};
+
 int thread_number() {
-  static std::atomic<int> next{1};
-  thread_local const int number = next.fetch_add(1);
+  thread_local const int number = [] {
+    Threads& threads = Threads::get();
+    const std::lock_guard lock(threads.mutex);
+    return threads.next++;
+  }();
   return number;
 }
 
-void append_quoted(std::string& text, const std::string& value) {
-  text += '"';
-  for (char c : value) {
-    if (c == '"' || c == '\\') {
-      text += '\\';
-      text += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", c);
-      text += escape;
-    } else {
-      text += c;
-    }
-  }
-  text += '"';
+std::string line_of(const Json& event) {
+  return event.dump(-1, ' ', false, Json::error_handler_t::replace);  // a user's name need not be UTF-8
 }
 
 void write_at_exit() {
-  std::string file = options().profile;
-  if (!file.empty() && !Profiler::global().write(file)) {
-    std::fprintf(stderr, "tenon: the profile could not be written to %s\n", file.c_str());
-  }
+  if (Profiler::global().enabled() && !Profiler::global().stop())
+    std::fprintf(stderr, "tenon: the profile could not be written to %s\n", options().profile.c_str());
+}
+
+bool writable(const std::string& file) {
+  std::FILE* out = std::fopen(file.c_str(), "a");
+  return out && std::fclose(out) == 0;
 }
 
 }  // namespace
@@ -53,59 +64,96 @@ struct Profiler::State {
     std::string name;
     int thread;
     double begin_us, length_us;
+    KernelFacts facts;
+    int64_t copied;
   };
   mutable std::mutex mutex;
   Clock::time_point origin = Clock::now();
   std::vector<Span> spans;
+  std::string file;
+
+  static Json event(const Span& s) {
+    Json event{{"ph", "X"}, {"cat", s.category}, {"name", s.name}, {"pid", getpid()}, {"tid", s.thread},
+               {"ts", s.begin_us}, {"dur", s.length_us}};
+    if (!s.facts) return event;
+    const KernelRecord& facts = *s.facts;
+    const int64_t bytes = facts.bytes + s.copied;
+    event["args"] = {{"plan", facts.plan}, {"shapes", facts.shapes}, {"bytes", bytes},
+                     {"GB/s", s.length_us > 0 ? static_cast<double>(bytes) / s.length_us * 1e-3 : 0.0},
+                     {"flops", facts.flops}, {"operations", facts.ops}, {"schedule", facts.schedule}};
+    return event;
+  }
 };
+
+void name_this_thread(std::string name) {
+  const int number = thread_number();
+  Threads& threads = Threads::get();
+  const std::lock_guard lock(threads.mutex);
+  threads.names[number] = std::move(name);
+}
 
 Profiler::Profiler() : state_(new State) {}
 
 Profiler& Profiler::global() {
   static Profiler* profiler = [] {
     auto* p = new Profiler;  // never destroyed: spans may end in static destructors
-    if (!options().profile.empty()) {
-      p->start();
-      std::atexit(write_at_exit);
-    }
+    codegen::at_exit(write_at_exit);
+    const std::string file = options().profile;
+    if (!file.empty() && !p->start(file))
+      std::fprintf(stderr, "tenon: TENON_PROFILE=%s cannot be written to; nothing is recorded\n", file.c_str());
     return p;
   }();
   return *profiler;
 }
 
-void Profiler::start() {
+std::mutex& Profiler::mutex() { return global().state_->mutex; }
+[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(ir::ForkOrder::Profile, ir::fork_lock<Profiler::mutex>());
+
+bool Profiler::start(const std::string& file) {
+  if (!file.empty() && !writable(file)) return false;
   std::lock_guard lock(state_->mutex);
   state_->spans.clear();
   state_->origin = Clock::now();
+  state_->file = file;
   enabled_ = true;
+  return true;
 }
 
-void Profiler::stop() { enabled_ = false; }
+bool Profiler::stop() {
+  enabled_ = false;
+  std::string file;
+  {
+    std::lock_guard lock(state_->mutex);
+    std::swap(file, state_->file);
+  }
+  return file.empty() || write(file);
+}
 
-void Profiler::add(const char* category, std::string name, Clock::time_point begin, Clock::time_point end) {
+void Profiler::add(const char* category, std::string name, Clock::time_point begin, Clock::time_point end,
+                   KernelFacts facts, int64_t copied) {
   using Micros = std::chrono::duration<double, std::micro>;
   std::lock_guard lock(state_->mutex);
   if (state_->spans.size() >= kSpanLimit || begin < state_->origin) return;
   state_->spans.push_back({category, std::move(name), thread_number(), Micros(begin - state_->origin).count(),
-                           Micros(end - begin).count()});
+                           Micros(end - begin).count(), std::move(facts), copied});
 }
 
 std::string Profiler::json() const {
   std::lock_guard lock(state_->mutex);
   std::string text = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [";
   const char* separator = "\n";
-  for (const State::Span& s : state_->spans) {
-    text += separator;
+  const auto add = [&](const Json& event) {
+    text += separator + line_of(event);
     separator = ",\n";
-    text += "{\"ph\": \"X\", \"cat\": ";
-    append_quoted(text, s.category);
-    text += ", \"name\": ";
-    append_quoted(text, s.name);
-    char rest[160];
-    std::snprintf(rest, sizeof rest, ", \"pid\": %ld, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f}",
-                  static_cast<long>(getpid()), s.thread, s.begin_us, s.length_us);
-    text += rest;
+  };
+  {
+    Threads& threads = Threads::get();
+    const std::lock_guard names(threads.mutex);
+    for (const auto& [number, name] : threads.names) {
+      add({{"ph", "M"}, {"name", "thread_name"}, {"pid", getpid()}, {"tid", number}, {"args", {{"name", name}}}});
+    }
   }
+  for (const State::Span& span : state_->spans) add(State::event(span));
   return text + "\n]}\n";
 }
 

@@ -6,7 +6,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 #include <string>
+
+#include "runtime/history.h"
 
 namespace tenon::runtime {
 
@@ -14,12 +17,17 @@ class Profiler {
  public:
   using Clock = std::chrono::steady_clock;
   static Profiler& global();
+  static std::mutex& mutex();  // of the global one
 
   bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
-  void start();  // forgets what was recorded before
-  void stop();
-  // `category`: "evaluate", "plan", "compile", "launch", ...; both must be shorter than a line.
-  void add(const char* category, std::string name, Clock::time_point begin, Clock::time_point end);
+  // Forgets what was recorded before. The trace goes to `file`, if it is not empty, at stop() or at exit. False, and
+  // nothing changes, if the file cannot be written.
+  bool start(const std::string& file = {});
+  bool stop();  // false if the file cannot be written (any more)
+  // `category`: "evaluate", "plan", "compile", "launch", "worker", "scope", ... With the facts of a launch, the span says
+  // shapes, bytes (and how many were copied beside them), GB/s, plan.
+  void add(const char* category, std::string name, Clock::time_point begin, Clock::time_point end,
+           KernelFacts facts = nullptr, int64_t copied = 0);
   std::string json() const;                   // {"traceEvents": [...]}, times in us since start()
   bool write(const std::string& file) const;  // false if the file cannot be written
 
@@ -29,6 +37,9 @@ class Profiler {
   State* state_;
   std::atomic<bool> enabled_{false};
 };
+
+// What traces call the calling thread, from now on.
+void name_this_thread(std::string name);
 
 // Records its own lifetime.
 class ProfileSpan {

@@ -1,4 +1,5 @@
 // dump and explain, and TENON_DUMP: text of every stage, from the same analysis that makes plans.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
@@ -8,6 +9,7 @@
 #include "runtime/analysis.h"
 #include "runtime/evaluate.h"
 #include "runtime/evaluation.h"
+#include "runtime/past_plans.h"
 #include "runtime/report.h"
 
 namespace tenon::runtime {
@@ -40,7 +42,15 @@ std::string kernel_text(const FusedKernel& fused, Stage stage, const Options& op
   return stage == Stage::LLVM ? llvm_backend::emit_ir(tree) : llvm_backend::emit_assembly(tree);
 }
 
-std::string stage_text(const GraphKey& key, const Analysis& a, Stage stage, const Options& options) {
+std::string kernel_names(const Analysis& a) {
+  std::string names;
+  for (const FusedKernel& fused : a.fusion.kernels) names += (names.empty() ? "" : ", ") + fused.kernel.name;
+  return names;
+}
+
+// `wanted`: of the stages below Fused only the kernels with this in their name.
+std::string stage_text(const GraphKey& key, const Analysis& a, Stage stage, const Options& options,
+                       std::string_view wanted) {
   if (stage == Stage::Graph) {
     std::vector<ir::NodeRef> roots;
     for (int32_t root : key.roots) roots.emplace_back(key.nodes[static_cast<size_t>(root)]);
@@ -53,6 +63,7 @@ std::string stage_text(const GraphKey& key, const Analysis& a, Stage stage, cons
   if (needs_llvm && !llvm_backend::available()) return "This build has no LLVM.\n";
   std::string text;
   for (const FusedKernel& fused : a.fusion.kernels) {
+    if (fused.kernel.name.find(wanted) == std::string::npos) continue;
     try {
       text += kernel_text(fused, stage, options);
     } catch (const ir::IrError& e) {
@@ -60,7 +71,9 @@ std::string stage_text(const GraphKey& key, const Analysis& a, Stage stage, cons
     }
     if (!text.empty() && text.back() != '\n') text += '\n';
   }
-  return text.empty() ? "Nothing is pending: no kernel.\n" : text;
+  if (!text.empty()) return text;
+  if (a.fusion.kernels.empty()) return "Nothing is pending: no kernel.\n";
+  return "No kernel has '" + std::string(wanted) + "' in its name; there are: " + kernel_names(a) + "\n";
 }
 
 std::string readable(double value, const char* const* units, int count, double base) {
@@ -154,15 +167,55 @@ std::string node_text(const ir::Node& node) {
   return std::string(ir::info(node.op()).text) + " " + type_text(node);
 }
 
-// The pieces of all reports: reads the graph under the lock and analyses it.
+// What a report is about: a pending graph, or that of a plan which has run.
+struct Subject {
+  const GraphKey& key;
+  const Analysis& analysis;
+  const Options& options;
+  size_t asked;      // of the outputs, the first so many; the others are held by the program
+  std::string head;  // what there is to say before
+};
+
+// The plans that computed these roots; empty if one of them is pending, or no plan computed any.
+std::vector<int> plans_of(std::span<const ir::NodeRef> roots) {
+  std::vector<int> plans;
+  for (const ir::NodeRef& root : roots) {
+    const auto buffer = root->op() == ir::Op::Input ? buffer_of(*root) : nullptr;
+    if (!buffer) return {};
+    if (buffer->plan >= 0 && std::find(plans.begin(), plans.end(), buffer->plan) == plans.end())
+      plans.push_back(buffer->plan);
+  }
+  return plans;
+}
+
+size_t asked_outputs(const GraphKey& key, const Analysis& a) {
+  const auto is_root = [&](const ir::NodeRef& node) {
+    return std::find(key.roots.begin(), key.roots.end(), key.number(node.get())) != key.roots.end();
+  };
+  return static_cast<size_t>(std::count_if(a.outputs.begin(), a.outputs.end(), is_root));
+}
+
+// The pieces of all reports: reads the graph under the lock and analyses it; f makes the text. Values that are computed
+// are explained by the graphs of their plans, one after another.
 template <typename F>
-auto with_analysis(std::span<const ir::NodeRef> roots, F&& f) {
-  Options o = options();
-  std::lock_guard lock(evaluation_mutex());
-  GraphKey key;
-  key.read(roots, key_salt(o), false, o.windows);
-  Analysis a = analyse(key, o);
-  return f(key, a, o);
+std::string with_analysis(std::span<const ir::NodeRef> roots, F&& f) {
+  const Options o = options();
+  const std::lock_guard lock(evaluation_mutex());
+  const auto report = [&](std::span<const ir::NodeRef> given, int plan, size_t asked) {
+    GraphKey key;
+    key.read(given, key_salt(o), false, o.windows);
+    const Analysis a = analyse(key, o);
+    if (plan < 0) return f(Subject{key, a, o, asked_outputs(key, a), {}});
+    return f(Subject{key, a, o, asked,
+                     "already computed by plan " + std::to_string(plan) + ", kernels " + kernel_names(a) + "\n"});
+  };
+  std::string text;
+  for (const int plan : plans_of(roots)) {
+    const auto past = past_plans().find(plan);
+    text += past ? report(past->outputs, plan, past->asked)
+                 : "// already computed by plan " + std::to_string(plan) + ", whose graph is not kept any more\n";
+  }
+  return text.empty() ? report(roots, -1, 0) : text;
 }
 
 // What each pass made of a graph or kernel; a pass that changed nothing is only named.
@@ -212,6 +265,16 @@ std::string type_text(const ir::Node& node) {
   return text + "]";
 }
 
+std::string shapes_of(const FusedKernel& fused) {
+  const auto list = [](const auto& nodes) {
+    constexpr size_t kMost = 8;
+    std::string text;
+    for (size_t i = 0; i < nodes.size() && i < kMost; ++i) text += (i ? ", " : "") + type_text(*nodes[i]);
+    return nodes.size() > kMost ? text + ", ... " + std::to_string(nodes.size()) + " in all" : text;
+  };
+  return list(fused.inputs) + (fused.inputs.empty() ? "-> " : " -> ") + list(fused.outputs);
+}
+
 std::string op_list(const FusedKernel& fused) {
   constexpr size_t most = 40;
   std::string text;
@@ -226,6 +289,7 @@ KernelRecord kernel_facts(const FusedKernel& fused) {
   const ir::Kernel& kernel = fused.kernel;
   facts.name = kernel.name;
   facts.ops = static_cast<int>(fused.fused.size());
+  facts.shapes = shapes_of(fused);
   facts.bytes = moved_bytes(fused, ir::Op::Load) + moved_bytes(fused, ir::Op::Store);
   for (const ir::Instr& in : kernel.instrs) {
     if (in.op == ir::Op::Contract) {
@@ -240,21 +304,24 @@ KernelRecord kernel_facts(const FusedKernel& fused) {
   return facts;
 }
 
-std::string dump(std::span<const ir::NodeRef> roots, Stage stage) {
+std::string dump(std::span<const ir::NodeRef> roots, Stage stage, std::string_view kernel) {
   if (static_cast<size_t>(stage) >= std::size(kStageNames))
     throw std::runtime_error("dump: there is no such stage");
-  return with_analysis(roots, [&](const GraphKey& key, const Analysis& a, const Options& o) {
-    return stage_text(key, a, stage, o);
+  return with_analysis(roots, [&](const Subject& s) {
+    return (s.head.empty() ? "" : "// " + s.head) + stage_text(s.key, s.analysis, stage, s.options, kernel);
   });
 }
 
 std::string explain(std::span<const ir::NodeRef> roots) {
-  return with_analysis(roots, [](const GraphKey& key, const Analysis& a, const Options& o) {
-    std::string text = "graph: " + std::to_string(key.nodes.size()) + " nodes, " +
+  return with_analysis(roots, [](const Subject& s) {
+    const auto& [key, a, o, asked, head] = s;
+    std::string text = head + "graph: " + std::to_string(key.nodes.size()) + " nodes, " +
                        std::to_string(a.graph.nodes.size()) + " after the passes; " +
                        std::to_string(a.graph.outputs.size()) + " outputs, " +
                        std::to_string(a.fusion.kernels.size()) + " kernels\n";
     for (size_t k = 0; k < a.fusion.kernels.size(); ++k) text += explain_kernel(k, a.fusion.kernels[k], o);
+    for (size_t k = asked; k < a.outputs.size(); ++k)
+      text += "stored because the program holds it: " + node_text(*a.outputs[k]) + "\n";
     if (!a.fusion.refusals.empty()) text += "not fused:\n";
     for (const passes::Refusal& r : a.fusion.refusals) {
       text += "  " + node_text(*r.producer) + " -> " + (r.consumer ? node_text(*r.consumer) : "its readers") +
@@ -265,23 +332,21 @@ std::string explain(std::span<const ir::NodeRef> roots) {
 }
 
 std::string draw_svg(std::span<const ir::NodeRef> roots) {
-  return with_analysis(roots, [](const GraphKey&, const Analysis& a, const Options&) { return svg_of(a); });
+  return with_analysis(roots, [](const Subject& s) { return svg_of(s.analysis); });
 }
 
-void dump_new_plan(const GraphKey& key, const Options& options) {
-  static int plans = 0;
-  int plan = plans++;
+void dump_new_plan(int plan, const GraphKey& key, const Options& options) {
   PassLog log;
-  log.start("graph", stage_text(key, Analysis{}, Stage::Graph, options));
+  log.start("graph", stage_text(key, Analysis{}, Stage::Graph, options, {}));
   Analysis a = analyse(key, options, log.observer());
   for (uint32_t bit = 0; bit < static_cast<uint32_t>(Stage::PTX); ++bit) {
     if ((options.dump >> bit & 1) == 0) continue;
     auto stage = static_cast<Stage>(bit);
-    write_dump(options.dump_dir, plan, kStageNames[bit], stage_text(key, a, stage, options));
+    write_dump(options.dump_dir, plan, kStageNames[bit], stage_text(key, a, stage, options, options.dump_kernel));
   }
   if ((options.dump & kDumpPasses) == 0) return;
   for (const FusedKernel& fused : a.fusion.kernels) {
-    if (fused.routine) continue;
+    if (fused.routine || fused.kernel.name.find(options.dump_kernel) == std::string::npos) continue;
     log.start("kernel", ir::print(fused.kernel));
     passes::run_kernel_passes(fused.kernel, log.observer());
   }

@@ -16,11 +16,18 @@ Lines lines_of(const ir::Dims& shape, int64_t dim) {
   return lines;
 }
 
-void run_routine(const ir::Node& node, void* const* buffers) {
-  if (node.op() == Op::Sort) {
+void run_routine(const ir::Node& node, const std::vector<passes::JoinPart>* parts, void* const* buffers) {
+  if (parts) {
+    run_join(node, *parts, buffers);
+  } else if (node.op() == Op::Sort || node.op() == Op::SortPart) {
     const ir::Node& x = *node.inputs()[0];
-    sort_lines(x.dtype(), lines_of(x.shape(), node.ints()[0]), node.ints()[1] != 0, buffers[0],
-               static_cast<int64_t*>(buffers[1]));
+    const Lines lines = lines_of(x.shape(), node.ints()[0]);
+    const bool part = node.op() == Op::SortPart;
+    const Ranks ranks{part ? node.ints()[2] : 0, part ? node.ints()[3] : lines.count};
+    const auto run = part ? select_lines : sort_lines;
+    run(x.dtype(), lines, node.ints()[1] != 0, ranks, buffers[0], static_cast<int64_t*>(buffers[1]));
+  } else if (node.op() == Op::Nonzero || node.op() == Op::Compress || node.op() == Op::ScatterMask) {
+    run_masked(node, buffers);
   } else if (ir::is_scatter(node.op())) {
     run_scatter(node, buffers);
   } else {

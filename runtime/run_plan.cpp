@@ -26,20 +26,27 @@ constexpr int64_t kChunksPerThread = 8;
 
 // This thread's scratch for Local buffers; it only grows.
 void* local_scratch(size_t bytes) {
+  // Without a destructor, since destructors of the thread's other objects may evaluate after it.
   struct Scratch {
-    void* data = nullptr;
-    size_t bytes = 0;
-    ~Scratch() { std::free(data); }
+    void* data;
+    size_t bytes;
   };
-  thread_local Scratch scratch;
+  constinit thread_local Scratch scratch{};
+  struct Owner {
+    ~Owner() {
+      std::free(scratch.data);
+      scratch = {};
+    }
+  };
+  thread_local Owner owner;
   if (scratch.bytes < bytes) {
+    static_cast<void>(&owner);
     constexpr size_t align = codegen::kLocalAlign;
     size_t rounded = (bytes + align - 1) / align * align;
     void* fresh = std::aligned_alloc(align, rounded);
-    if (!fresh) throw std::bad_alloc();
+    if (!fresh) throw OutOfMemoryError("out of host memory");
     std::free(scratch.data);
-    scratch.data = fresh;
-    scratch.bytes = rounded;
+    scratch = {fresh, rounded};
   }
   return scratch.data;
 }
@@ -73,7 +80,10 @@ class Run {
       bind_places();
       for (Step& step : plan.steps) launch(step);
       leftovers = adopted_inputs();
-      for (size_t k = 0; k < nodes_.size(); ++k) nodes_[k]->materialise(std::move(buffers_[k]));
+      for (size_t k = 0; k < nodes_.size(); ++k) {
+        if (plan.outputs[k].alias < 0) buffers_[k]->plan = plan.number;
+        nodes_[k]->materialise(std::move(buffers_[k]));
+      }
     } catch (...) {
       clear();
       throw;
@@ -138,7 +148,9 @@ class Run {
         case ValueKind::Input:
           pointers_.push_back(static_cast<Buffer&>(*node(p.index)->payload()).data());
           break;
-        case ValueKind::Output: pointers_.push_back(buffers_[static_cast<size_t>(p.index)]->data()); break;
+        case ValueKind::Output:
+          pointers_.push_back(static_cast<std::byte*>(buffers_[static_cast<size_t>(p.index)]->data()) + p.offset);
+          break;
         case ValueKind::Temporary:
           pointers_.push_back(static_cast<std::byte*>(arena_->data()) + p.offset);
           break;
@@ -173,10 +185,18 @@ class Run {
            !static_cast<const Buffer&>(*payload).adopted() && !static_cast<const Buffer&>(*payload).exposed;
   }
 
+  void* argument(int32_t place) {
+    if (place >= 0) return pointers_[static_cast<size_t>(place)];
+    return place == -1 ? nullptr : &scalars_[static_cast<size_t>(-2 - place)];
+  }
+
   void launch(Step& step) {
     auto begin = Profiler::Clock::now();
+    scalars_.clear();
+    for (const ScalarSource& s : step.scalars)
+      scalars_.push_back(s.node >= 0 ? node(s.node)->bits() : s.bits);
     arguments_.clear();
-    for (int32_t place : step.buffers) arguments_.push_back(place < 0 ? nullptr : pointers_[static_cast<size_t>(place)]);
+    for (int32_t place : step.buffers) arguments_.push_back(argument(place));
     int64_t copied = 0;
     for (const Step::Base& base : step.bases) {
       void* to = arguments_[static_cast<size_t>(base.argument)];
@@ -189,14 +209,15 @@ class Run {
       void*& argument = arguments_[static_cast<size_t>(window.argument)];
       argument = static_cast<std::byte*>(argument) + origin(window.origin) * window.item_size;
     }
-    scalars_.clear();
-    for (const ScalarSource& s : step.scalars)
-      scalars_.push_back(s.node >= 0 ? node(s.node)->bits() : s.bits);
+    for (const Step::Begin& begin : step.begins) {
+      void*& argument = arguments_[static_cast<size_t>(begin.argument)];
+      argument = static_cast<std::byte*>(argument) + begin.bytes;
+    }
     if (step.routine) {
       if (interprets_) {
         codegen::interpret(*step.routine, arguments_.data());
       } else {
-        run_routine(*step.routine, arguments_.data());
+        run_routine(*step.routine, step.parts.get(), arguments_.data());
       }
     } else if (step.interpreted) {
       codegen::interpret(*step.interpreted, arguments_.data(), scalars_.data());
@@ -207,7 +228,7 @@ class Run {
     double us = std::chrono::duration<double, std::micro>(end - begin).count();
     record_launch(step.facts, us, std::exchange(step.cache, CacheState::Memory),
                   std::exchange(step.compile_ms, 0.0), copied);
-    if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end);
+    if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end, step.facts, copied);
   }
 
   void run_phase(const Step& step, size_t index) {
@@ -223,9 +244,13 @@ class Run {
     double chunk_ns = kChunkShare * inline_ns_;
     auto worth = static_cast<int64_t>(std::min(chunk_ns / std::max(phase.ns, 1e-3), 1e9)) + 1;
     int64_t grain = std::max(worth, phase.count / (kChunksPerThread * pool.threads()));
-    pool.parallel_for(phase.count, grain, [&](int64_t begin, int64_t end, int) {
+    const bool profiled = Profiler::global().enabled();
+    pool.parallel_for(phase.count, grain, [&](int64_t begin, int64_t end, int worker) {
+      const auto started = profiled ? Profiler::Clock::now() : Profiler::Clock::time_point{};
       function(arguments_.data(), step.sizes.data(), scalars_.data(), begin, end,
                local_scratch(step.local_bytes));
+      if (profiled && worker > 0)  // the caller's chunks are inside its launch
+        Profiler::global().add("worker", step.facts->name, started, Profiler::Clock::now());
     });
   }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/options.h"
+#include "runtime/profiler.h"
 
 namespace tenon::runtime {
 namespace {
@@ -44,6 +45,7 @@ int wanted_threads() {
 }
 
 std::atomic<ThreadPool*> the_pool{nullptr};
+std::atomic<ThreadPool*> forgotten_pool{nullptr};  // the parent's, in a forked child: it keeps its memory
 
 }  // namespace
 
@@ -57,9 +59,10 @@ int ThreadPool::usable_cpus() {
 ThreadPool& ThreadPool::global() {
   ThreadPool* pool = the_pool.load(std::memory_order_acquire);
   if (pool) return *pool;
-  // Threads do not survive fork: the child forgets the parent's pool (its memory leaks, once) and makes its
-  // own.
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); });
+  // Threads do not survive fork: the child forgets the parent's pool and makes its own.
+  static const int registered = pthread_atfork(nullptr, nullptr, [] {
+    if (ThreadPool* pool = the_pool.exchange(nullptr)) forgotten_pool = pool;
+  });
   static_cast<void>(registered);
   auto* fresh = new ThreadPool(wanted_threads());  // never destroyed: kernels may run in static destructors
   if (the_pool.compare_exchange_strong(pool, fresh)) return *fresh;
@@ -170,6 +173,7 @@ uint32_t ThreadPool::wait_for_news(uint32_t seen) {
 }
 
 void ThreadPool::worker_main(int worker) {
+  name_this_thread("tenon worker " + std::to_string(worker));
   // Begins with an epoch that is already over, so that a job opened before this thread ran is not missed.
   uint32_t seen = epoch_.load(std::memory_order_acquire) - 1;
   while (!stopping_.load(std::memory_order_acquire)) {

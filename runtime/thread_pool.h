@@ -6,8 +6,7 @@
 //   A worker that wakes late finds the gate shut and goes back to sleep, so nobody waits for sleepers.
 //
 // After a job the workers spin for kSpin before they sleep: back-to-back launches cost 0.3 us, a wake-up
-// costs 5. A forked child gets a fresh pool (fork while another thread is inside parallel_for is not
-// supported).
+// costs 5. A forked child gets a fresh pool; a fork waits for evaluations (ir/fork.h), so that the pool is at rest.
 #pragma once
 
 #include <atomic>

@@ -1,28 +1,40 @@
 #!/usr/bin/env bash
-# Installs a build into an empty prefix, moves the prefix, builds examples/consumer against it through find_package and
-# through pkg-config, and compares what both programs print.
+# Installs a build into an empty prefix and moves the prefix. Then builds, from the installed tree alone, examples/consumer through
+# find_package in both spellings and through pkg-config, compares what the programs print, and builds an example.
 # Usage: check_consumer.sh BUILD_FOLDER
 set -euo pipefail
 build=$(cd "$1" && pwd)
-source=$(cd "$(dirname "$0")/../examples/consumer" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 cmake --install "$build" --prefix "$folder/first" >/dev/null
 mv "$folder/first" "$folder/prefix"   # nothing may point back to where it was installed
 prefix=$folder/prefix
+examples=$prefix/share/doc/tenon/examples
+for file in LICENSE README.md docs/README.md; do test -s "$prefix/share/doc/tenon/$file"; done
 
-cmake -G Ninja -S "$source" -B "$folder/cmake" -DCMAKE_PREFIX_PATH="$prefix" >"$folder/log" 2>&1 &&
-  cmake --build "$folder/cmake" >>"$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
-"$folder/cmake/consumer" >"$folder/by_cmake"
+build_with_cmake() {  # SOURCE TARGET
+  { cmake -G Ninja -S "$1" -B "$1/build" -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$1/build" --target "$2"; } \
+    >"$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
+}
+build_with_cmake "$examples/consumer" consumer
+"$examples/consumer/build/consumer" >"$folder/by_cmake"
+cp -r "$examples/consumer" "$folder/capital"
+rm -r "$folder/capital/build"
+sed -i 's/find_package(tenon/find_package(Tenon/' "$folder/capital/CMakeLists.txt"
+build_with_cmake "$folder/capital" consumer
+"$folder/capital/build/consumer" >"$folder/by_capital"
 
 pc=$(find "$prefix" -name tenon.pc)
 libdir=$(dirname "$(dirname "$pc")")
 export PKG_CONFIG_PATH=${pc%/*}
 read -ra flags <<<"$(pkg-config --cflags --libs tenon)"
-"${CXX:-c++}" -std=c++20 "$source/main.cpp" "${flags[@]}" -o "$folder/by_hand"
+"${CXX:-c++}" -std=c++20 "$examples/consumer/main.cpp" "${flags[@]}" -o "$folder/by_hand"
 LD_LIBRARY_PATH=$libdir "$folder/by_hand" >"$folder/by_pkg_config"
 
+cmp "$folder/by_cmake" "$folder/by_capital"
 cmp "$folder/by_cmake" "$folder/by_pkg_config"
-diff "$source/expected.txt" "$folder/by_cmake"
-echo "built and ran from an installed, moved tree, through find_package and through pkg-config"
+diff "$examples/consumer/expected.txt" "$folder/by_cmake"
+build_with_cmake "$examples" iris_predict
+"$examples/build/iris_predict" | grep -q '30 of 30 right'
+echo "built and ran from an installed, moved tree: through find_package(tenon) and (Tenon), through pkg-config, and an example"

@@ -26,6 +26,7 @@ COMMENT_OR_STRING = re.compile(r'//[^\n]*|"(?:\\.|[^"\\\n])*"')
 HEAVY = {"iostream", "regex"}
 THIRD_PARTY = re.compile(r"\.(h|hpp)$|/")  # a header of the C++ standard library has neither a suffix nor a folder
 C_HEADERS = {"stdint.h", "stddef.h"}
+EXCEPTIONS = "tenon/error.h"  # the one public header of every floor: it includes nothing but the standard library
 
 
 def floor_of(path):
@@ -35,6 +36,8 @@ def floor_of(path):
 
 def target_floor(path, name, angle):
     """The floor that an include leads to, or None for a system header."""
+    if name == EXCEPTIONS:
+        return FLOORS.index("ir")
     if name.startswith("tenon/"):
         return FLOORS.index("frontend")
     if angle:

@@ -36,7 +36,7 @@ BUILD_NEEDS=(
   "zlib1g-dev           has_header zlib.h"
   "libxxhash-dev        has_header xxhash.h"
   "nlohmann-json3-dev   has_header nlohmann/json.hpp"
-  "libzip-dev           has_header zip.h"
+  "libminizip-dev       has_header minizip/unzip.h"
 )
 TEST_NEEDS=(
   "libcli11-dev         has_header CLI/CLI.hpp"
@@ -66,7 +66,7 @@ install_needs() {
 This system has no apt-get, and these are missing (Debian names): $missing
 Install with your package manager, then run this script again:
   a C++20 compiler (GCC 12 or newer), CMake 3.24 or newer, Ninja,
-  LLVM 19.1 or newer with headers and CMake files (set LLVM_DIR if it is in an unusual place), zstd, zlib, libzip,
+  LLVM 19.1 or newer with headers and CMake files (set LLVM_DIR if it is in an unusual place), zstd, zlib, minizip,
   xxHash and nlohmann-json headers; for the tests also CLI11 and doctest headers, Python 3, pkg-config, binutils and tcc.
 TEXT
     exit 1

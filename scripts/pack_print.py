@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Random tensors with their printed form, made by the rules of PyTorch's repr (repr_rules.py of the oracle).
-Usage: pack_print.py FOLDER_OF_REPR_RULES COUNT SEED OUTPUT.json"""
+"""Random tensors with their printed form, which is that of PyTorch (needs torch).
+Usage: pack_print.py COUNT SEED OUTPUT.json"""
 import json
 import math
 import random
 import struct
 import sys
 
-folder, count, seed, output = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
-sys.path.insert(0, folder)
-import repr_rules as rules  # noqa: E402
+import torch
+
+count, seed, output = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 
 rng = random.Random(seed)
 FORMATS = {"bool": "?", "uint8": "B", "int8": "b", "int16": "h", "int32": "i", "int64": "q",
@@ -88,12 +88,14 @@ for _ in range(count):
     options = {}
     if rng.random() < 0.2:
         options = {"precision": rng.choice([0, 1, 2, 6, 12]), "threshold": rng.choice([5, 20, 1000]),
-                   "edgeitems": rng.choice([1, 2, 3, 5]), "linewidth": rng.choice([20, 40, 60, 80, 120])}
-    rules.PRECISION, rules.THRESHOLD = options.get("precision", 4), options.get("threshold", 1000)
-    rules.EDGE, rules.WIDTH = options.get("edgeitems", 3), options.get("linewidth", 80)
+                   "edgeitems": rng.choice([0, 1, 2, 3, 5]), "linewidth": rng.choice([20, 40, 60, 80, 120])}
+        if rng.random() < 0.5:
+            options["sci_mode"] = rng.random() < 0.5
+    torch.set_printoptions(profile="default")
+    torch.set_printoptions(**options)
     is_float = "float" in dtype
     grad = is_float and rng.random() < 0.2
-    text = rules.tensor_repr(values, tuple(size), dtype, requires_grad=grad)
+    text = repr(torch.tensor(values, dtype=getattr(torch, dtype)).reshape(size).requires_grad_(grad))
     case = {"dtype": dtype, "shape": size, "hex": b"".join(data).hex(), "text": text.replace("torch.", "tenon.")}
     if options:
         case["options"] = options

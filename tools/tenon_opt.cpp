@@ -40,8 +40,11 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-using Kernels = std::vector<ir::Kernel>;
-using Trees = std::vector<ir::LoopTree>;
+// What a graph falls into: kernels or their loop trees, and the routines of the library between them, as text.
+template <typename Ir>
+using Part = std::variant<Ir, std::string>;
+using Kernels = std::vector<Part<ir::Kernel>>;
+using Trees = std::vector<Part<ir::LoopTree>>;
 using Program = std::variant<ir::Graph, Kernels, Trees>;
 
 // --- reading
@@ -78,12 +81,16 @@ Program parse(const std::string& text, const std::string& file) {
   if (word == "kernel") {
     ir::Kernel kernel = ir::parse_kernel(text, name);
     ir::verify(kernel);
-    return Kernels{std::move(kernel)};
+    Kernels kernels;
+    kernels.emplace_back(std::move(kernel));
+    return kernels;
   }
   if (word == "looptree") {
     ir::LoopTree tree = ir::parse_looptree(text, name);
     ir::verify(tree);
-    return Trees{std::move(tree)};
+    Trees trees;
+    trees.emplace_back(std::move(tree));
+    return trees;
   }
   throw ir::IrError(name + ":1:1: expected a graph, a kernel or a looptree");
 }
@@ -127,24 +134,30 @@ Kernels fuse(const ir::Graph& graph, const Request& request) {
   options.enabled = !request.no_fusion;
   Kernels kernels;
   for (passes::FusedKernel& fused : passes::fuse(graph.outputs, options).kernels) {
-    if (fused.routine) throw UsageError("%" + fused.kernel.name + " is no kernel: a routine of the library computes it");
+    if (fused.routine) {
+      kernels.emplace_back("# a routine of the library\n" + ir::print(ir::Graph::of({{fused.routine}}, fused.kernel.name)));
+      continue;
+    }
     ir::verify(fused.kernel);
-    kernels.push_back(std::move(fused.kernel));
+    kernels.emplace_back(std::move(fused.kernel));
   }
   return kernels;
 }
 
 Trees lower(const Kernels& kernels, const Request& request) {
   Trees trees;
-  for (const ir::Kernel& kernel : kernels) {
-    const ir::Kernel basic = passes::run_kernel_passes(kernel);
-    if (request.lower == "cuda") {
-      trees.push_back(passes::lower_gpu(basic).tree);
-    } else {
-      const int bits = request.vector_bits ? request.vector_bits : codegen::llvm_backend::host_vector_bits();
-      trees.push_back(passes::lower_cpu(basic, {.vector_bits = bits}).tree);
+  for (const Part<ir::Kernel>& part : kernels) {
+    const auto* kernel = std::get_if<ir::Kernel>(&part);
+    if (!kernel) {
+      trees.emplace_back(std::get<std::string>(part));
+      continue;
     }
-    ir::verify(trees.back());
+    const ir::Kernel basic = passes::run_kernel_passes(*kernel);
+    const int bits = request.vector_bits ? request.vector_bits : codegen::llvm_backend::host_vector_bits();
+    ir::LoopTree tree = request.lower == "cuda" ? passes::lower_gpu(basic).tree
+                                                : passes::lower_cpu(basic, {.vector_bits = bits}).tree;
+    ir::verify(tree);
+    trees.emplace_back(std::move(tree));
   }
   return trees;
 }
@@ -156,7 +169,9 @@ Program transform(Program program, const Request& request) {
     if (request.fuse || lowers) program = fuse(*graph, request);
   }
   if (auto* kernels = std::get_if<Kernels>(&program)) {
-    for (ir::Kernel& kernel : *kernels) run_passes(passes::kernel_passes(), request.passes, kernel);
+    for (Part<ir::Kernel>& part : *kernels) {
+      if (auto* kernel = std::get_if<ir::Kernel>(&part)) run_passes(passes::kernel_passes(), request.passes, *kernel);
+    }
     if (lowers) program = lower(*kernels, request);
   }
   return program;
@@ -181,12 +196,18 @@ void write(const Program& program, const Request& request) {
   const auto write_one = [&](const std::string& text) {
     std::cout << std::exchange(separator, "\n") << text;
   };
+  const auto write_part = [&](const auto& part, const auto& print) {
+    if (const auto* routine = std::get_if<std::string>(&part)) return write_one(*routine);
+    write_one(print(std::get<0>(part)));
+  };
   if (const auto* kernels = std::get_if<Kernels>(&program)) {
-    for (const ir::Kernel& kernel : *kernels) write_one(ir::print(kernel));
+    for (const auto& part : *kernels) write_part(part, [](const ir::Kernel& kernel) { return ir::print(kernel); });
     return;
   }
-  for (const ir::LoopTree& tree : std::get<Trees>(program)) {
-    write_one(request.emit.empty() ? ir::print(tree) : emitted(tree, request.emit));
+  for (const auto& part : std::get<Trees>(program)) {
+    write_part(part, [&](const ir::LoopTree& tree) {
+      return request.emit.empty() ? ir::print(tree) : emitted(tree, request.emit);
+    });
   }
 }
 

@@ -57,6 +57,17 @@ if "no LLVM" not in llvm.stderr:
     check_prints("--emit llvm", llvm, "define", "ret void")
     check_prints("--emit asm", run("--emit", "asm"), "ret")
 
+ROUTINE = """graph @s(%x: f32[8,16]) {
+  %0 = sqrt %x : f32[8,16]
+  %1 = sort %0 dim=1 descending=false : i64[8,16]
+  %2 = gather %0, %1 dim=1 : f32[8,16]
+  return %2
+}
+"""
+for way in (["--fuse"], ["--lower", "cpu"], ["--emit", "cuda"], ["--pass", "all", "--fuse"]):
+    result = run(*way, text=ROUTINE)
+    check_prints("a graph with a routine", result, "# a routine of the library\ngraph @", "sort", "sqrt", "gather" if "--fuse" in way else "")
+
 check_fails("a line that is wrong", run(text=GRAPH.replace("sqrt", "squirt")), "<stdin>:4:8: unknown operation squirt")
 check_fails("neither graph nor kernel", run(text="nonsense"), "<stdin>:1:1: expected a graph")
 check_fails("no text", run(text=""), "<stdin>:1:1: expected a graph")

@@ -93,20 +93,30 @@ std::vector<HostTensor> interpret(const ir::Graph& graph, const std::vector<Host
   return results;
 }
 
+namespace {
+
+// An operand of a routine: a placeholder, whose elements are in memory, or views of one.
+ir::ElementBits operand_bits(const ir::Node& operand, const void* data) {
+  std::vector<const ir::Node*> views;
+  const ir::Node* node = &operand;
+  for (; node->op() != ir::Op::Input; node = node->inputs()[0]) views.push_back(node);
+  ir::ElementBits bits(static_cast<size_t>(node->numel()));
+  for (size_t e = 0; e < bits.size(); ++e) bits[e] = read_bits(data, node->dtype(), e);
+  for (; !views.empty(); views.pop_back()) {
+    const ir::ElementBits* from[] = {&bits};
+    bits = ir::evaluate_node(*views.back(), from);
+  }
+  return bits;
+}
+
+}  // namespace
+
 void interpret(const ir::Node& node, void* const* buffers) {
   const size_t count = node.inputs().size();
   std::vector<ir::ElementBits> values(count);
   std::vector<const ir::ElementBits*> operands;
   for (size_t i = 0; i < count; ++i) {
-    const ir::Node& operand = *node.inputs()[i];
-    const bool expands = operand.op() == ir::Op::Expand;
-    const ir::Node& stored = expands ? *operand.inputs()[0] : operand;
-    values[i].resize(static_cast<size_t>(stored.numel()));
-    for (size_t e = 0; e < values[i].size(); ++e) values[i][e] = read_bits(buffers[i], stored.dtype(), e);
-    if (expands) {
-      const ir::ElementBits* from[] = {&values[i]};
-      values[i] = ir::evaluate_node(operand, from);
-    }
+    if (node.inputs()[i]->numel() > 0) values[i] = operand_bits(*node.inputs()[i], buffers[i]);
     operands.push_back(&values[i]);
   }
   const ir::ElementBits result = ir::evaluate_node(node, operands);

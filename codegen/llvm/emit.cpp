@@ -324,6 +324,65 @@ class PhaseEmitter {
     return b_.CreateShuffleVector(x, picked);
   }
 
+  std::vector<Value*> operands(const Stmt& stmt) const {
+    std::vector<Value*> result;
+    for (ValueId arg : stmt.args) result.push_back(value(arg));
+    return result;
+  }
+  static int lane_count(Value* x) {
+    auto* vector = ::llvm::dyn_cast<::llvm::FixedVectorType>(x->getType());
+    return vector ? static_cast<int>(vector->getNumElements()) : 1;
+  }
+
+  // Lane l of the result is lane `lane(l)` of vector `vector(l)`: a two-source shuffle for each vector but the first.
+  template <typename Vector, typename Lane>
+  Value* pick(const std::vector<Value*>& from, Vector vector, Lane lane) {
+    const int count = lane_count(from[0]);
+    if (count == 1) return from[static_cast<size_t>(vector(0))];
+    Value* result = nullptr;
+    for (int v = 1; v < static_cast<int>(from.size()); ++v) {
+      std::vector<int> picked;
+      for (int l = 0; l < count; ++l) {
+        const int source = vector(l);
+        const int before = result ? l : source == 0 ? lane(l) : -1;
+        picked.push_back(source == v ? count + lane(l) : source < v ? before : -1);
+      }
+      result = b_.CreateShuffleVector(result ? result : from[0], from[static_cast<size_t>(v)], picked);
+    }
+    return result ? result : from[0];
+  }
+
+  // Halves of even numbers first, which is log n shuffles a vector instead of n; equal ones are shared later.
+  Value* deal(std::vector<Value*> from, int which) {
+    const int count = lane_count(from[0]);
+    for (; from.size() % 2 == 0; which /= 2) {
+      for (size_t i = 0; i < from.size() / 2; ++i) {
+        const int odd = which % 2;
+        from[i] = pick({from[2 * i], from[2 * i + 1]}, [&](int l) { return (2 * l + odd) / count; },
+                       [&](int l) { return (2 * l + odd) % count; });
+      }
+      from.resize(from.size() / 2);
+    }
+    const int n = static_cast<int>(from.size());
+    return pick(from, [&](int l) { return (n * l + which) / count; },
+                [&](int l) { return (n * l + which) % count; });
+  }
+
+  Value* weave(const std::vector<Value*>& from, int which) {
+    const int count = lane_count(from[0]), n = static_cast<int>(from.size()), first = which * count;
+    if (n % 2 != 0 || count == 1) {
+      return pick(from, [&](int l) { return (first + l) % n; }, [&](int l) { return (first + l) / n; });
+    }
+    std::vector<Value*> even, odd;
+    for (size_t i = 0; i < from.size(); i += 2) {
+      even.push_back(from[i]);
+      odd.push_back(from[i + 1]);
+    }
+    const int half = which % 2 * count / 2;
+    return pick({weave(even, which / 2), weave(odd, which / 2)}, [](int l) { return l % 2; },
+                [&](int l) { return half + l / 2; });
+  }
+
   Value* constant(const Stmt& stmt) {
     const VType t = vtype(stmt.result);
     const auto bits = ::llvm::APInt(t.dtype == DType::F64 ? 64 : 32, stmt.bits);
@@ -352,6 +411,9 @@ class PhaseEmitter {
       case Op::Quotient: return b_.CreateUDiv(value(stmt.args[0]), value(stmt.args[1]));
       case Op::Low: return half_of_lanes(value(stmt.args[0]), to.lanes, 0);
       case Op::High: return half_of_lanes(value(stmt.args[0]), to.lanes, to.lanes);
+      case Op::Reverse: return to.lanes == 1 ? value(stmt.args[0]) : b_.CreateVectorReverse(value(stmt.args[0]));
+      case Op::Deal: return deal(operands(stmt), stmt.slot);
+      case Op::Weave: return weave(operands(stmt), stmt.slot);
       case Op::Extract:
         if (vtype(stmt.args[0]).lanes == 1) return value(stmt.args[0]);
         return b_.CreateExtractElement(value(stmt.args[0]), value(stmt.args[1]));
@@ -502,8 +564,12 @@ class PhaseEmitter {
       case Op::Div: return b_.CreateFDiv(a, b);
       case Op::Fma: return b_.CreateIntrinsic(intrinsic::fma, {a->getType()}, {a, b, c});
       // The inner select is what x86's max and min do: the second operand if either is nan.
-      case Op::Max: return a_if_nan(a, b_.CreateSelect(b_.CreateFCmpOGT(a, b), a, b));
-      case Op::Min: return a_if_nan(a, b_.CreateSelect(b_.CreateFCmpOLT(a, b), a, b));
+      case Op::Max:
+        if (is_plain_number(b)) return b_.CreateSelect(b_.CreateFCmpOGT(b, a), b, a);
+        return a_if_nan(a, b_.CreateSelect(b_.CreateFCmpOGT(a, b), a, b));
+      case Op::Min:
+        if (is_plain_number(b)) return b_.CreateSelect(b_.CreateFCmpOLT(b, a), b, a);
+        return a_if_nan(a, b_.CreateSelect(b_.CreateFCmpOLT(a, b), a, b));
       case Op::Eq: return b_.CreateFCmpOEQ(a, b);
       case Op::Ne: return b_.CreateFCmpUNE(a, b);
       case Op::Lt: return b_.CreateFCmpOLT(a, b);
@@ -512,6 +578,14 @@ class PhaseEmitter {
       case Op::Ge: return b_.CreateFCmpOGE(a, b);
       default: refuse(op);
     }
+  }
+
+  // A constant that is neither nan nor a zero, whose sign would tell the operands apart.
+  static bool is_plain_number(Value* x) {
+    auto* constant = ::llvm::dyn_cast<::llvm::Constant>(x);
+    if (constant && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+    auto* number = ::llvm::dyn_cast_or_null<::llvm::ConstantFP>(constant);
+    return number && !number->isZero() && !number->isNaN();
   }
 
   Value* a_if_nan(Value* a, Value* otherwise) {

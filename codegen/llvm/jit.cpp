@@ -37,9 +37,11 @@
 #include <cmath>
 #include <cstring>
 #include <mutex>
+#include <shared_mutex>
 #include <stdexcept>
 #include <vector>
 
+#include "codegen/exit.h"
 #include "codegen/llvm/emit.h"
 
 namespace tenon::codegen::llvm_backend {
@@ -65,6 +67,40 @@ bool host_has(const char* feature) {
   const auto found = features.find(feature);
   return found != features.end() && found->second;
 }
+
+// --- exit
+
+#ifdef TENON_LLVM_DIES_AT_EXIT
+// Around each use of libLLVM.so, whose static objects are destroyed at exit; some are made by the first use of a part of it. An exit
+// handler that is set after a use runs before the destructors of what that use made: it waits for the uses of other
+// threads, and all later ones are errors.
+class Use {
+ public:
+  Use() : lock_(state().mutex) {
+    if (state().over) throw std::runtime_error("LLVM has ended, since the process is exiting");
+  }
+  ~Use() { at_exit(end); }
+
+ private:
+  struct State {
+    std::shared_mutex mutex;
+    bool over = false;
+  };
+  static State& state() {
+    static auto* s = new State;
+    return *s;
+  }
+  static void end() {
+    const std::lock_guard lock(state().mutex);
+    state().over = true;
+  }
+  std::shared_lock<std::shared_mutex> lock_;
+};
+#else
+struct Use {
+  Use() {}
+};
+#endif
 
 // --- compiling
 
@@ -253,7 +289,14 @@ class Linker {
 struct LinkedExecutable final : Executable {
   explicit LinkedExecutable(std::string_view object, int phase_count)
       : library(Linker::get().link(object, phase_count, phases)) {}
-  ~LinkedExecutable() override { Linker::get().unlink(library); }
+  ~LinkedExecutable() override {
+    try {
+      const Use use;
+      Linker::get().unlink(library);
+    } catch (const std::runtime_error&) {
+      // the process is exiting: the code stays
+    }
+  }
   orc::JITDylib& library;
 };
 
@@ -285,6 +328,7 @@ int host_vector_bits() {
 }
 
 std::string compile_object(const ir::LoopTree& tree, const std::string& cpu) {
+  const Use use;
   Compilation compilation(tree, cpu);
   compilation.optimise();
   std::string object = compilation.generate(::llvm::CodeGenFileType::ObjectFile);
@@ -293,11 +337,13 @@ std::string compile_object(const ir::LoopTree& tree, const std::string& cpu) {
 }
 
 std::unique_ptr<Executable> load_object(const std::string& object, int phase_count) {
+  const Use use;
   initialise();
   return std::make_unique<LinkedExecutable>(unseal(object), phase_count);
 }
 
 std::string emit_ir(const ir::LoopTree& tree) {
+  const Use use;
   const Compilation compilation(tree, "");
   std::string text;
   ::llvm::raw_string_ostream out(text);
@@ -306,6 +352,7 @@ std::string emit_ir(const ir::LoopTree& tree) {
 }
 
 std::string emit_assembly(const ir::LoopTree& tree) {
+  const Use use;
   Compilation compilation(tree, "");
   compilation.optimise();
   return compilation.generate(::llvm::CodeGenFileType::AssemblyFile);

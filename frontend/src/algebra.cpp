@@ -3,6 +3,7 @@
 #include "tenon/algebra.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -26,6 +27,7 @@ constexpr int64_t kFar = int64_t{1} << 60;  // beyond every diagonal
 // --- products
 
 Tensor kron(const Operand& a, const Operand& b) {
+  const CallScope call("kron", a, b);
   const int64_t rank = std::max(a.dim(), b.dim());
   Dims left, right, shape;  // every dim of a beside that of b
   for (int64_t d = 0; d < rank; ++d) {
@@ -41,6 +43,7 @@ Tensor kron(const Operand& a, const Operand& b) {
 }
 
 Tensor inner(const Operand& a, const Operand& b) {
+  const CallScope call("inner", a, b);
   if (a.dim() == 0 || b.dim() == 0) return mul(a, b);
   check(a.size(-1) == b.size(-1),
         "inner() the last dimension must match on both input tensors but got shapes ", a.sizes(), " and ",
@@ -50,6 +53,13 @@ Tensor inner(const Operand& a, const Operand& b) {
 Tensor vdot(const Operand& a, const Operand& b) { return dot(a, b); }
 Tensor ger(const Operand& a, const Operand& b) { return outer(a, b); }
 Tensor chain_matmul(TensorList matrices) {
+  const CallScope call("chain_matmul", matrices);
+  static std::atomic_flag warned;
+  warn_user_once(
+      warned,
+      "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
+      "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple "
+      "parameters.");
   check(!matrices.empty(), "chain_matmul(): Expected one or more matrices");
   Tensor product = matrices[0];
   for (size_t i = 1; i < matrices.size(); ++i) product = mm(product, matrices[i]);
@@ -66,7 +76,14 @@ Tensor linalg_cross(const Operand& a, const Operand& b, int64_t dim) {
   return sub(mul(next(a, 1), next(b, 2)), mul(next(a, 2), next(b, 1)));
 }
 Tensor cross(const Operand& a, const Operand& b, optional<int64_t> dim) {
+  const CallScope call("cross", a, b);
   if (dim) return linalg_cross(a, b, *dim);
+  static std::atomic_flag warned;
+  warn_user_once(
+      warned,
+      "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly "
+      "or simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of "
+      "linalg.cross in a future release.");
   for (int64_t d = 0; d < a.dim(); ++d) {
     if (a.size(d) == 3) return linalg_cross(a, b, d);
   }
@@ -74,11 +91,12 @@ Tensor cross(const Operand& a, const Operand& b, optional<int64_t> dim) {
 }
 
 Tensor cartesian_prod(TensorList tensors) {
+  const CallScope call("cartesian_prod", tensors);
   check(!tensors.empty(), "meshgrid expects a non-empty TensorList");
   for (const Tensor& x : tensors) check(x.dim() == 1, "Expect a 1D vector, but got shape ", x.sizes());
   if (tensors.size() == 1) return tensors[0];
   std::vector<Tensor> columns;
-  for (const Tensor& grid : meshgrid(tensors)) columns.push_back(flatten(grid));
+  for (const Tensor& grid : meshgrid(tensors, "ij")) columns.push_back(flatten(grid));
   return stack(columns, 1);
 }
 
@@ -107,11 +125,13 @@ Tensor diag_embed(const Operand& x, int64_t offset, int64_t dim1, int64_t dim2) 
                  {dim1, dim2});
 }
 Tensor diag(const Operand& x, int64_t diagonal) {
-  check(x.dim() == 1 || x.dim() == 2, "matrix or a vector expected");
+  const CallScope call("diag", x);
+  check(x.dim() == 1 || x.dim() == 2, "diag(): Supports 1D or 2D tensors. Got ", x.dim(), "D");
   return x.dim() == 1 ? diag_embed(x, diagonal) : clone(tenon::diagonal(x, diagonal));
 }
 Tensor diagflat(const Operand& x, int64_t offset) { return diag(reshape(x, {-1}), offset); }
 Tensor trace(const Operand& x) {
+  const CallScope call("trace", x);
   check(x.dim() == 2, "trace: expected a matrix, but got tensor with dim ", x.dim());
   GradScope scope("TraceBackward0", x);
   return sum(diagonal(x));
@@ -120,9 +140,8 @@ Tensor trace(const Operand& x) {
 namespace {
 
 template <typename F>
-Tensor triangle(const Tensor& x, int64_t diagonal, F keeps) {
-  check<IndexError>(x.dim() > 0, "Dimension specified as -2 but tensor has no dimensions");
-  wrap_dim(-2, x.dim());
+Tensor triangle(const char* name, const Tensor& x, int64_t diagonal, F keeps) {
+  check(x.dim() >= 2, name, ": input tensor must have at least 2 dimensions");
   if (x.numel() == 0) return clone(x);
   const Expr v{node_of(x)};
   const Dims shape = v.node->shape();
@@ -147,8 +166,9 @@ Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lowe
                         const TensorOptions& options) {
   check(rows >= 0, "row must be non-negative, got", rows);
   check(columns >= 0, "col must be non-negative, got", columns);
-  check(!options.has_dtype() || options.dtype() == kLong || options.dtype() == kInt, '"',
-        lower ? "tril" : "triu", "_indices\" not implemented for '", options.dtype().toScalarType(), "'");
+  check<NotImplementedError>(!options.has_dtype() || options.dtype() == kLong || options.dtype() == kInt, '"',
+                             lower ? "tril" : "triu", "_indices\" not implemented for '",
+                             options.dtype().toScalarType(), "'");
   const int64_t far = std::clamp(offset, -kFar, kFar);
   const int64_t count = lower ? count_below(rows, columns, far + 1)
                               : count_below(rows, columns, kFar) - count_below(rows, columns, far);
@@ -172,11 +192,11 @@ Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lowe
 
 Tensor tril(const Operand& x, int64_t diagonal) {
   GradScope scope("TrilBackward0", x);
-  return triangle(x, diagonal, [](const Expr& column, const Expr& limit) { return column <= limit; });
+  return triangle("tril", x, diagonal, [](const Expr& column, const Expr& limit) { return column <= limit; });
 }
 Tensor triu(const Operand& x, int64_t diagonal) {
   GradScope scope("TriuBackward0", x);
-  return triangle(x, diagonal, [](const Expr& column, const Expr& limit) { return column >= limit; });
+  return triangle("triu", x, diagonal, [](const Expr& column, const Expr& limit) { return column >= limit; });
 }
 Tensor tril_indices(int64_t row, int64_t col, int64_t offset, const TensorOptions& options) {
   return triangle_indices(row, col, offset, true, options);
@@ -186,6 +206,7 @@ Tensor triu_indices(int64_t row, int64_t col, int64_t offset, const TensorOption
 }
 
 Tensor block_diag(TensorList tensors) {
+  const CallScope call("block_diag", tensors);
   if (tensors.empty()) return empty({1, 0});
   int64_t columns = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -209,6 +230,8 @@ Tensor rot90(const Operand& x, int64_t k, IntArrayRef dims) {
   GradScope scope("Rot90Backward0", x);
   check(dims.size() == 2, "expected total rotation dims == 2, but got dims = ", dims.size());
   check(x.dim() >= 2, "expected total dims >= 2, but got total dims = ", x.dim());
+  wrap_dim(dims[0], x.dim());
+  wrap_dim(dims[1], x.dim());
   check(dims[0] != dims[1] && std::abs(dims[0] - dims[1]) != x.dim(),
         "expected rotation dims to be different, but got dim0 = ", dims[0], " and dim1 = ", dims[1]);
   for (int64_t d : dims)
@@ -223,6 +246,7 @@ Tensor rot90(const Operand& x, int64_t k, IntArrayRef dims) {
 }
 
 Tensor repeat_interleave(const Operand& x, int64_t repeats, optional<int64_t> dim) {
+  const CallScope call("repeat_interleave", x);
   check(repeats >= 0, "Repeats must be non-negative");
   const Tensor source = dim ? Tensor(x) : flatten(x);
   const int64_t axis = wrap_dim(dim.value_or(0), source.dim());
@@ -236,6 +260,7 @@ Tensor repeat_interleave(const Operand& x, int64_t repeats, optional<int64_t> di
 }
 
 Tensor repeat_interleave(const Operand& repeats, optional<int64_t> output_size) {
+  const CallScope call("repeat_interleave", repeats);
   check(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
   check(repeats.scalar_type() == kLong || repeats.scalar_type() == kInt,
         "repeats has to be Long or Int tensor");
@@ -258,6 +283,7 @@ Tensor repeat_interleave(const Operand& repeats, optional<int64_t> output_size) 
 
 Tensor repeat_interleave(const Operand& x, const Operand& repeats, optional<int64_t> dim,
                          optional<int64_t> output_size) {
+  const CallScope call("repeat_interleave", x, repeats);
   Tensor source = dim ? Tensor(x) : flatten(x);
   const int64_t axis = wrap_dim(dim.value_or(0), source.dim());
   if (source.dim() == 0) source = unsqueeze(source, 0);
@@ -272,6 +298,7 @@ Tensor repeat_interleave(const Operand& x, const Operand& repeats, optional<int6
 }
 
 Tensor sum_to_size(const Operand& x, IntArrayRef size) {
+  const CallScope call("sum_to_size", x);
   const int64_t lead = x.dim() - static_cast<int64_t>(size.size());
   bool fits = lead >= 0;
   Dims dims;
@@ -287,6 +314,7 @@ Tensor sum_to_size(const Operand& x, IntArrayRef size) {
 
 Tensor diff(const Operand& x, int64_t n, int64_t dim, const optional<Tensor>& prepend,
             const optional<Tensor>& append) {
+  const CallScope call("diff", x, prepend, append);
   check(x.dim() > 0, "diff expects input to be at least one-dimensional");
   check(n >= 0, "order must be non-negative but got ", n);
   dim = wrap_dim(dim, x.dim());
@@ -307,6 +335,7 @@ Tensor diff(const Operand& x, int64_t n, int64_t dim, const optional<Tensor>& pr
 // --- statistics
 
 Tensor nanmean(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+  const CallScope call("nanmean", x);
   check(x.is_floating_point(), "nanmean(): expected input to have floating point or complex dtype but got ",
         x.scalar_type());
   return div(nansum(x, dim, keepdim, dtype), sum(logical_not(isnan(x)), dim, keepdim));
@@ -314,11 +343,16 @@ Tensor nanmean(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional
 
 Tensor cov(const Operand& x, int64_t correction, const optional<Tensor>& fweights,
            const optional<Tensor>& aweights) {
+  const CallScope call("cov", x, fweights, aweights);
   check(x.dim() <= 2, "cov(): expected input to have two or fewer dimensions but got an input with ", x.dim(),
         " dimensions");
   check(x.scalar_type() != kBool, "cov(): bool dtype is not supported for input");
   const Tensor rows = x.dim() < 2 ? reshape(x, {1, x.numel()}) : Tensor(x);
   const int64_t count = rows.size(1);
+  if (!given(fweights) && !given(aweights) && count - correction <= 0)
+    warn_user(
+        "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of "
+        "observations.");
   Tensor weights;
   for (const auto* w : {&fweights, &aweights}) {
     if (!given(*w)) continue;
@@ -344,6 +378,7 @@ Tensor cov(const Operand& x, int64_t correction, const optional<Tensor>& fweight
 }
 
 Tensor corrcoef(const Operand& x) {
+  const CallScope call("corrcoef", x);
   check(x.dim() <= 2, "corrcoef(): expected input to have two or fewer dimensions but got an input with ",
         x.dim(), " dimensions");
   const Tensor c = cov(x);
@@ -363,11 +398,13 @@ Tensor neighbours(const Tensor& y, int64_t dim) {  // sums of two adjacent eleme
 }
 }  // namespace
 Tensor trapezoid(const Operand& y, const Scalar& dx, int64_t dim) {
+  const CallScope call("trapezoid", y, dx);
   check_samples(y, "y");
   dim = wrap_dim(dim, y.dim());
   return mul(sum(neighbours(y, dim), dim), dx.toDouble() / 2);
 }
 Tensor trapezoid(const Operand& y, const Operand& x, int64_t dim) {
+  const CallScope call("trapezoid", y, x);
   check_samples(y, "y");
   check_samples(x, "x");
   dim = wrap_dim(dim, y.dim());
@@ -385,6 +422,7 @@ Tensor dist(const Operand& a, const Operand& b, const Scalar& p) { return norm(s
 
 Tensor linalg_vector_norm(const Operand& x, const Scalar& ord, OptionalIntArrayRef dim, bool keepdim,
                           optional<ScalarType> dtype) {
+  const CallScope call("linalg_vector_norm", x, ord);
   const Tensor v = dtype ? x.to(*dtype) : Tensor(x);
   check(v.is_floating_point(),
         "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ", v.scalar_type());

@@ -26,11 +26,11 @@ Pair operands(const Tensor& a, const Tensor& b, ScalarType type) {
 }
 Pair operands(const Tensor& a, const Scalar& b, ScalarType type) {
   const Expr x = operand(a, type);
-  return {x, number(x, b)};
+  return {x, constant_like(x, wrapped(b, x.dtype()))};
 }
 Pair operands(const Scalar& a, const Tensor& b, ScalarType type) {
   const Expr y = operand(b, type);
-  return {number(y, a), y};
+  return {constant_like(y, wrapped(a, y.dtype())), y};
 }
 
 // f(a, b) in one type, computed as PyTorch computes that type.
@@ -39,6 +39,25 @@ Tensor formula(const A& a, const B& b, ScalarType type, F f) {
   const Pair p = operands(a, b, type);
   const DType inner = formula_type(ir_type(type));
   return record_as(f(cast(p.a, inner), cast(p.b, inner)), type, a, b);
+}
+
+// Where a 16-bit type is multiplied or divided by a number, or by a 0-dim tensor of another type, that is
+// read in the type of the formula: 100. / 100000 is no 100. / inf, and 0.1 keeps its digits.
+bool keeps_digits(const Scalar&, ScalarType type) { return ir::is_half(ir_type(type)); }
+bool keeps_digits(const Tensor& x, ScalarType type) {
+  return ir::is_half(ir_type(type)) && x.dim() == 0 && x.scalar_type() != type;
+}
+
+// f(a, b) where b keeps its digits; a does if it is a number, but is rounded to the type if it is a tensor.
+template <typename A, typename B, typename F>
+Tensor scaling_formula(const A& a, const B& b, ScalarType type, F f) {
+  const bool left = std::is_same_v<A, Scalar> && keeps_digits(a, type), right = keeps_digits(b, type);
+  if (!left && !right) return formula(a, b, type, f);
+  const ScalarType inner = scalar_type(formula_type(ir_type(type)));
+  const Pair wide = operands(a, b, inner), rounded = operands(a, b, type);
+  return record_as(
+      f(left ? wide.a : cast(rounded.a, wide.a.dtype()), right ? wide.b : cast(rounded.b, wide.b.dtype())),
+      type, a, b);
 }
 
 // One op in the promoted type.
@@ -54,19 +73,23 @@ Tensor first_extreme(Op op, const Tensor& a, const Tensor& b) {
   return record(ir::binary(op, p.b.node, p.a.node), a, b);
 }
 
+bool is_empty(const Tensor& x) { return x.numel() == 0; }
+bool is_empty(const Scalar&) { return false; }
 bool is_bool(const Tensor& x) { return x.scalar_type() == kBool; }
 bool is_bool(const Scalar& x) { return x.isBoolean(); }
 
 template <typename A, typename B>
 void refuse_bool_difference(const A& a, const B& b) {
-  check(!is_bool(a) || !is_bool(b),
-        "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-        "`logical_xor()` operator "
-        "instead.");
-  check(!is_bool(a) && !is_bool(b),
-        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
-        "mask, use the "
-        "`~` or `logical_not()` operator instead.");
+  check<NotImplementedError>(
+      !is_bool(a) || !is_bool(b),
+      "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+      "`logical_xor()` operator "
+      "instead.");
+  check<NotImplementedError>(
+      !is_bool(a) && !is_bool(b),
+      "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+      "mask, use the "
+      "`~` or `logical_not()` operator instead.");
 }
 
 void check_alpha(ScalarType type, const Scalar& alpha) {
@@ -88,7 +111,9 @@ Tensor add_any(const A& a, const B& b, const Scalar& alpha) {
     const Pair p = operands(a, b, type);
     return record((p.a + p.b).node, a, b);
   }
-  return formula(a, b, type, [&](const Expr& x, const Expr& y) { return x + y * number(y, alpha); });
+  return formula(a, b, type, [&](const Expr& x, const Expr& y) {
+    return multiply_add(y, rounded_number(y, alpha, type), x);
+  });
 }
 
 template <typename A, typename B>
@@ -97,26 +122,32 @@ Tensor sub_any(const A& a, const B& b, const Scalar& alpha) {
   const ScalarType type = promoted(a, b);
   check_alpha(type, alpha);
   if (alpha == Scalar(1)) return promoted_op(Op::Sub, a, b);
-  return formula(a, b, type, [&](const Expr& x, const Expr& y) { return x - y * number(y, alpha); });
+  return formula(a, b, type, [&](const Expr& x, const Expr& y) {
+    return multiply_add(y, rounded_number(y, -alpha, type), x);
+  });
 }
 
 template <typename A, typename B>
 Tensor mul_any(const A& a, const B& b) {
-  return promoted_op(promoted(a, b) == kBool ? Op::And : Op::Mul, a, b);
+  const ScalarType type = promoted(a, b);
+  if (type == kBool) return promoted_op(Op::And, a, b);
+  return scaling_formula(a, b, type, [](const Expr& x, const Expr& y) { return x * y; });
 }
 
 template <typename A, typename B>
 Tensor true_divide_any(const A& a, const B& b) {
-  const Pair p = operands(a, b, float_type(promoted(a, b)));
-  return record((p.a / p.b).node, a, b);
+  return scaling_formula(a, b, float_type(promoted(a, b)),
+                         [](const Expr& x, const Expr& y) { return x / y; });
 }
 
 // --- integer division
 
-void refuse_zero(const Scalar& divisor) { check(divisor.toDouble() != 0, "ZeroDivisionError"); }
+void refuse_zero(const Scalar& divisor, ScalarType type) {
+  check(wrapped(divisor, ir_type(type)).bits != 0, "ZeroDivisionError");
+}
 
 // Only where the values are known without evaluating anything; a zero that appears later gives 0.
-void refuse_zero(const Tensor& divisor) {
+void refuse_zero(const Tensor& divisor, ScalarType) {
   const NodeRef value = impl(divisor).storage().value();
   if (value->op() == Op::Const) check(value->bits() != 0 || divisor.numel() == 0, "ZeroDivisionError");
   if (!runtime::buffer_of(*value)) return;
@@ -137,8 +168,8 @@ void refuse_zero(const Tensor& divisor) {
 template <typename A, typename B>
 ScalarType divisible_type(const A& a, const B& b, const char* kernel) {
   const ScalarType type = promoted(a, b);
-  check(type != kBool, '"', kernel, "\" not implemented for 'Bool'");
-  if (!isFloatingType(type)) refuse_zero(b);
+  check<NotImplementedError>(type != kBool, '"', kernel, "\" not implemented for 'Bool'");
+  if (!isFloatingType(type) && !is_empty(a)) refuse_zero(b, type);
   return type;
 }
 
@@ -166,7 +197,7 @@ Tensor fmod_any(const A& a, const B& b) {
 template <typename A, typename B>
 Tensor floor_divide_any(const A& a, const B& b) {
   const ScalarType type = divisible_type(a, b, "div_floor_cpu");
-  return formula(a, b, type, [&](const Expr& x, const Expr& y) {
+  return scaling_formula(a, b, type, [&](const Expr& x, const Expr& y) {
     if (!isFloatingType(type)) {
       const Expr q = x / y;
       return adjust_if((rem(x, y) != 0.0) & opposite(x, y), q - 1.0, q);
@@ -185,8 +216,8 @@ Tensor floor_divide_any(const A& a, const B& b) {
 template <typename A, typename B>
 Tensor trunc_divide_any(const A& a, const B& b) {
   const ScalarType type = divisible_type(a, b, "div_trunc_cpu");
-  return formula(a, b, type,
-                 [&](const Expr& x, const Expr& y) { return isFloatingType(type) ? trunc(x / y) : x / y; });
+  return scaling_formula(
+      a, b, type, [&](const Expr& x, const Expr& y) { return isFloatingType(type) ? trunc(x / y) : x / y; });
 }
 
 template <typename B>
@@ -203,14 +234,15 @@ Tensor divide_rounded(const Tensor& a, const B& b, optional<std::string_view> mo
 template <typename A, typename B>
 Tensor bitwise_any(Op op, const char* kernel, const A& a, const B& b) {
   const ScalarType type = promoted(a, b);
-  check(!isFloatingType(type), '"', kernel, "\" not implemented for '", type, "'");
+  check<NotImplementedError>(!isFloatingType(type), '"', kernel, "\" not implemented for '", type, "'");
   return promoted_op(op, a, b);
 }
 
 template <typename A, typename B>
 Tensor shift_any(Op op, const char* kernel, const A& a, const B& b) {
   const ScalarType type = promoted(a, b);
-  check(type != kBool && !isFloatingType(type), '"', kernel, "\" not implemented for '", type, "'");
+  check<NotImplementedError>(type != kBool && !isFloatingType(type), '"', kernel, "\" not implemented for '",
+                             type, "'");
   return promoted_op(op, a, b);
 }
 
@@ -222,9 +254,17 @@ Tensor copysign_any(const A& a, const B& b) {
 
 template <typename A, typename B>
 Tensor xlogy_any(const A& a, const B& b) {
-  return formula(a, b, float_type(promoted(a, b)), [](const Expr& x, const Expr& y) {
-    return select(y != y, y, select(x == 0.0, number(x, 0.0), x * log(y)));
+  const ScalarType type = float_type(promoted(a, b));
+  return formula(a, b, type, [&](const Expr& x, const Expr& y) {
+    const Expr logarithm =
+        cast(cast(log(y), ir_type(type)), y.dtype());  // rounded to the type, as in PyTorch
+    return select(y != y, y, select(x == 0.0, number(x, 0.0), x * logarithm));
   });
+}
+
+void require_float(const Tensor& a, const Tensor& b, const char* kernel) {
+  const ScalarType type = promoted(a, b);
+  check<NotImplementedError>(isFloatingType(type), '"', kernel, "\" not implemented for '", type, "'");
 }
 
 Tensor float_binary_op(Op op, const Tensor& a, const Tensor& b) {
@@ -257,11 +297,13 @@ Tensor log_add(const Tensor& a, const Tensor& b, Grow grow, Tail tail) {
 
 // The names are those of the forms with a tensor and with a number.
 #define TENON_BOTH(name, tensor_grad, number_grad, call) \
-  Tensor name(const Operand& a, const Operand& b) {        \
+  Tensor name(const Operand& a, const Operand& b) {      \
+    const CallScope place(#name, a, b);                  \
     GradScope scope(tensor_grad, a, b);                  \
     return call;                                         \
   }                                                      \
-  Tensor name(const Operand& a, const Scalar& b) {        \
+  Tensor name(const Operand& a, const Scalar& b) {       \
+    const CallScope place(#name, a, b);                  \
     GradScope scope(number_grad, a);                     \
     return call;                                         \
   }
@@ -359,6 +401,7 @@ Tensor atan2(const Operand& a, const Operand& b) {
 }
 Tensor arctan2(const Operand& a, const Operand& b) { return atan2(a, b); }
 Tensor hypot(const Operand& a, const Operand& b) {
+  require_float(a, b, "hypot_cpu");
   GradScope scope("HypotBackward0", a, b);
   return float_binary_op(Op::Hypot, a, b);
 }
@@ -366,11 +409,13 @@ Tensor logical_and(const Operand& a, const Operand& b) { return logical(Op::And,
 Tensor logical_or(const Operand& a, const Operand& b) { return logical(Op::Or, a, b); }
 Tensor logical_xor(const Operand& a, const Operand& b) { return logical(Op::Xor, a, b); }
 Tensor logaddexp(const Operand& a, const Operand& b) {
+  require_float(a, b, "logaddexp_cpu");
   GradScope scope("LogaddexpBackward0", a, b);
   return log_add(
       a, b, [](const Expr& v) { return exp(v); }, [](const Expr& v) { return log1p(v); });
 }
 Tensor logaddexp2(const Operand& a, const Operand& b) {
+  require_float(a, b, "logaddexp2_cpu");
   GradScope scope("Logaddexp2Backward0", a, b);
   return log_add(
       a, b, [](const Expr& v) { return apply(Op::Exp2, v); },
@@ -382,13 +427,15 @@ Tensor logaddexp2(const Operand& a, const Operand& b) {
 Tensor pow(const Operand& x, const Scalar& exponent) {
   GradScope scope("PowBackward0", x);
   const ScalarType type = promoted(x, exponent);
-  check(type != kBool, "\"pow\" not implemented for 'Bool'");
-  const bool integers = !isFloatingType(type);
+  const bool integers = !isFloatingType(type), single = type == kFloat || type == kDouble;
   check(!integers || exponent.toLong() >= 0, "Integers to negative integer powers are not allowed.");
   const double p = exponent.toDouble();
+  check<NotImplementedError>(type != kBool || p == 0 || p == 1, "\"pow\" not implemented for 'Bool'");
   return map_formula(x, type, [&](const Expr& v) -> Expr {
     if (p == 0) return number(v, 1.0);
     if (p == 1) return v;
+    const Expr power =
+        single ? constant_like(v, wrapped(exponent, v.dtype())) : rounded_number(v, exponent, type);
     if (p == 2) return v * v;
     if (p == 3) return v * v * v;
     if (!integers) {
@@ -397,22 +444,23 @@ Tensor pow(const Operand& x, const Scalar& exponent) {
       if (p == -1) return 1.0 / v;
       if (p == -2) return 1.0 / (v * v);
     }
-    return apply(Op::Pow, v, number(v, exponent));
+    return apply(Op::Pow, v, power);
   });
 }
 Tensor pow(const Operand& x, const Operand& exponent) {
   GradScope scope("PowBackward1", x, exponent);
   const ScalarType type = promoted(x, exponent);
-  check(type != kBool, "\"pow\" not implemented for 'Bool'");
+  check<NotImplementedError>(type != kBool, "\"pow\" not implemented for 'Bool'");
   return promoted_op(Op::Pow, x, exponent);
 }
 Tensor pow(const Scalar& base, const Operand& exponent) {
   GradScope scope("PowBackward2", exponent);
   const ScalarType type = promoted(base, exponent);
-  check(type != kBool, "\"pow\" not implemented for 'Bool'");
+  check<NotImplementedError>(type != kBool, "\"pow\" not implemented for 'Bool'");
   return promoted_op(Op::Pow, base, exponent);
 }
 Tensor float_power(const Operand& x, const Operand& exponent) {
+  const CallScope call("float_power", x, exponent);
   return pow(x.to(kDouble), exponent.to(kDouble));
 }
 Tensor float_power(const Operand& x, const Scalar& exponent) { return pow(x.to(kDouble), exponent); }
@@ -429,14 +477,17 @@ NodeRef condition_node(const Tensor& condition) {
 }
 
 NodeRef value_node(const Tensor& value, ScalarType type) { return operand(value, type).node; }
-NodeRef value_node(const Scalar& value, ScalarType type) {
-  return ir::make_const(value.isFloatingPoint() ? ir::constant(ir_type(type), value.toDouble())
-                                                : ir::constant(ir_type(type), value.toLong()),
-                        Dims{});
+NodeRef value_node(const Scalar& value, ScalarType type) {  // the 16-bit types alone take any number
+  const bool any = ir::is_half(ir_type(type));
+  return ir::make_const(any ? wrapped(value, ir_type(type)) : element_of(value, type), Dims{});
 }
 
 template <typename A, typename B>
 Tensor where_any(const Tensor& condition, const A& a, const B& b) {
+  if (condition.scalar_type() == kByte)
+    warn_user(
+        "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
+        "version of PyTorch. Use a boolean condition instead.");
   const ScalarType type = promoted(a, b);
   const NodeRef c = condition_node(condition), x = value_node(a, type), y = value_node(b, type);
   Dims shape = broadcast_shape(condition.sizes(), ref(x->shape()));
@@ -464,13 +515,12 @@ Tensor where(const Operand& condition, const Scalar& a, const Scalar& b) { retur
 
 Tensor masked_fill(const Operand& self, const Operand& mask, const Scalar& value) {
   GradScope scope("MaskedFillBackward0", self);
-  if (!self.is_floating_point() && self.scalar_type() != kBool) value.toLong();  // must be representable
   return masked_fill(self, mask, scalar_tensor(value, self.options()));
 }
 Tensor masked_fill(const Operand& self, const Operand& mask, const Operand& value) {
   GradScope scope("MaskedFillBackward1", self, value);
-  check(mask.scalar_type() == kBool, "masked_fill only supports boolean masks, but got mask with dtype ",
-        mask.scalar_type());
+  check(mask.scalar_type() == kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
+        mask.dtype());
   check(value.dim() == 0, "masked_fill only supports a 0-dimensional value tensor, but got tensor with ",
         value.dim(), " dimension(s).");
   const ScalarType type = self.scalar_type();
@@ -488,6 +538,13 @@ namespace {
 // The bound comes first: an element equal to it stays itself, and nan wins from either side.
 Expr bounded(Op op, const Expr& x, const Expr& bound) { return apply(op, bound, x); }
 
+Expr between(const Expr& x, const optional<Scalar>& min, const optional<Scalar>& max) {
+  Expr v = x;
+  if (min) v = bounded(Op::Max, v, bound_number(x, *min, Bound::Min));
+  if (max) v = bounded(Op::Min, v, bound_number(x, *max, Bound::Max));
+  return v;
+}
+
 }  // namespace
 
 Tensor clamp(const Operand& x, const optional<Scalar>& min, const optional<Scalar>& max) {
@@ -498,29 +555,30 @@ Tensor clamp(const Operand& x, const optional<Scalar>& min, const optional<Scala
   if (min) promotion.add(*min);
   if (max) promotion.add(*max);
   const ScalarType type = promotion.result();
-  check(type != kBool, "\"clamp_scalar_cpu\" not implemented for 'Bool'");
-  Expr v = operand(x, type);
-  if (min) v = bounded(Op::Max, v, number(v, *min));
-  if (max) v = bounded(Op::Min, v, number(v, *max));
-  return record(v.node, x);
+  check<NotImplementedError>(type != kBool, '"',
+                             !max  ? "clamp_min_scalar"
+                             : min ? "clamp_scalar"
+                                   : "clamp_max_scalar",
+                             "_cpu\" not implemented for 'Bool'");
+  return record(between(operand(x, type), min, max).node, x);
 }
 
 Tensor clamp(const Operand& x, const optional<Tensor>& min, const optional<Tensor>& max) {
   GradScope scope("ClampBackward0", x, min, max);
-  check(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
+  check(given(min) || given(max), "torch.clamp: At least one of 'min' or 'max' must not be None");
   Promotion promotion;
   promotion.add(x);
   Dims shape = dims_of(x.sizes());
   for (const auto* bound : {&min, &max}) {
-    if (!*bound) continue;
+    if (!given(*bound)) continue;
     check_same_device(x, **bound);
     promotion.add(**bound);
     shape = broadcast_shape(ref(shape), (*bound)->sizes());
   }
   const ScalarType type = promotion.result();
   Expr v = broadcast(operand(x, type), ref(shape));
-  if (min) v = bounded(Op::Max, v, broadcast(operand(*min, type), ref(shape)));
-  if (max) v = bounded(Op::Min, v, broadcast(operand(*max, type), ref(shape)));
+  if (given(min)) v = bounded(Op::Max, v, broadcast(operand(*min, type), ref(shape)));
+  if (given(max)) v = bounded(Op::Min, v, broadcast(operand(*max, type), ref(shape)));
   return record(v.node, x, min, max);
 }
 Tensor clamp_min(const Operand& x, const Scalar& min) {
@@ -556,7 +614,8 @@ Tensor ternary_formula(const Tensor& a, const Tensor& b, const Tensor& c, Scalar
 }
 
 void check_lerp(const Tensor& x, const Tensor& end) {
-  check(x.is_floating_point(), "\"lerp_kernel_scalar\" not implemented for '", x.scalar_type(), "'");
+  check<NotImplementedError>(x.is_floating_point(), "\"lerp_kernel_scalar\" not implemented for '",
+                             x.scalar_type(), "'");
   check(x.scalar_type() == end.scalar_type(), "expected dtype ", x.dtype(), " for `end` but got dtype ",
         end.dtype());
 }
@@ -568,7 +627,8 @@ Tensor lerp(const Operand& x, const Operand& end, const Scalar& weight) {
   check_lerp(x, end);
   const double w = weight.toDouble();
   return formula(x, end, x.scalar_type(), [&](const Expr& a, const Expr& b) {
-    return std::abs(w) < 0.5 ? a + w * (b - a) : b - (b - a) * (1 - w);
+    const Expr number_w = number(a, weight);
+    return std::abs(w) < 0.5 ? a + number_w * (b - a) : b - (b - a) * (1.0 - number_w);
   });
 }
 Tensor lerp(const Operand& x, const Operand& end, const Operand& weight) {
@@ -581,9 +641,11 @@ Tensor lerp(const Operand& x, const Operand& end, const Operand& weight) {
 }
 Tensor addcmul(const Operand& x, const Operand& tensor1, const Operand& tensor2, const Scalar& value) {
   GradScope scope("AddcmulBackward0", x, tensor1, tensor2);
-  return ternary_formula(
-      x, tensor1, tensor2, promoted(x, tensor1, tensor2),
-      [&](const Expr& a, const Expr& b, const Expr& c) { return a + number(b, value) * b * c; });
+  const ScalarType type = promoted(x, tensor1, tensor2);
+  check<NotImplementedError>(type != kBool, "\"addcmul_cpu_out\" not implemented for 'Bool'");
+  return ternary_formula(x, tensor1, tensor2, type, [&](const Expr& a, const Expr& b, const Expr& c) {
+    return a + number(b, value) * b * c;
+  });
 }
 Tensor addcdiv(const Operand& x, const Operand& tensor1, const Operand& tensor2, const Scalar& value) {
   GradScope scope("AddcdivBackward0", x, tensor1, tensor2);
@@ -599,12 +661,13 @@ Tensor addcdiv(const Operand& x, const Operand& tensor1, const Operand& tensor2,
       "tensor2), for all dtypes.");
   return ternary_formula(
       x, tensor1, tensor2, promoted(x, tensor1, tensor2),
-      [&](const Expr& a, const Expr& b, const Expr& c) { return a + number(b, value) * (b / c); });
+      [&](const Expr& a, const Expr& b, const Expr& c) { return a + number(b, value) * b / c; });
 }
 
 // --- closeness
 
 Tensor isclose(const Operand& a, const Operand& b, double rtol, double atol, bool equal_nan) {
+  const CallScope call("isclose", a, b);
   check(a.scalar_type() == b.scalar_type(), a.scalar_type(), " did not match ", b.scalar_type());
   check(rtol >= 0, "rtol must be greater than or equal to zero, but got ", rtol);
   check(atol >= 0, "atol must be greater than or equal to zero, but got ", atol);
@@ -618,9 +681,11 @@ Tensor isclose(const Operand& a, const Operand& b, double rtol, double atol, boo
   return record(close.node, a, b);
 }
 bool allclose(const Operand& a, const Operand& b, double rtol, double atol, bool equal_nan) {
+  const CallScope call("allclose", a, b);
   return all(isclose(a, b, rtol, atol, equal_nan)).item<bool>();
 }
 bool equal(const Operand& a, const Operand& b) {
+  const CallScope call("equal", a, b);
   check_same_device(a, b);
   check(a.scalar_type() == b.scalar_type(), "Expected object of data type ", a.scalar_type(),
         " but got data type ", b.scalar_type(), " for argument 'other' in call to equal");

@@ -141,7 +141,7 @@ Tensor place_in(const Tensor& sequence, const Tensor& values, bool out_int32, bo
   const int64_t size = sequence.size(-1);
   const int64_t lines = flat ? 1 : (size == 0 ? 0 : sequence.numel() / size);
   Tensor ordered = sequence;
-  if (sorter) {
+  if (given(sorter)) {
     check(sorter->sizes() == sequence.sizes(),
           "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor ",
           sequence.sizes(), "and got sorter tensor ", sorter->sizes());
@@ -170,19 +170,23 @@ std::tuple<Tensor, Tensor, Tensor> _unique2(const Operand& self, bool, bool retu
 }
 std::tuple<Tensor, Tensor, Tensor> unique_consecutive(const Operand& self, bool return_inverse,
                                                       bool return_counts, optional<int64_t> dim) {
+  const CallScope call("unique_consecutive", self);
   return dim ? unique_rows(self, *dim, false, return_inverse, return_counts)
              : unique_elements(self, false, return_inverse, return_counts);
 }
 std::tuple<Tensor, Tensor, Tensor> unique_dim(const Operand& self, int64_t dim, bool, bool return_inverse,
                                               bool return_counts) {
+  const CallScope call("unique_dim", self);
   return unique_rows(self, dim, true, return_inverse, return_counts);
 }
 
 Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t minlength) {
-  check(self.dim() == 1 && isIntegralType(self.scalar_type(), false),
-        "bincount only supports 1-d non-negative integral inputs.");
+  const CallScope call("bincount", self, weights);
+  check(self.dim() == 1, "bincount only supports 1-d non-negative integral inputs.");
+  check<NotImplementedError>(isIntegralType(self.scalar_type(), false),
+                             "\"bincount_cpu\" not implemented for '", self.scalar_type(), "'");
   check(minlength >= 0, "minlength should be >= 0");
-  check(!weights || weights->sizes() == self.sizes(),
+  check(!given(weights) || weights->sizes() == self.sizes(),
         "weights should be 1-d and have the same length as input");
   check(self.numel() == 0 || self.min().item<int64_t>() >= 0,
         "bincount only supports 1-d non-negative integral inputs.");
@@ -191,19 +195,19 @@ Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t mi
         std::numeric_limits<int64_t>::max());
   const int64_t size = std::max(greatest + 1, minlength);
   checked_numel({size});
-  const DType type = !weights ? DType::I64 : weights->scalar_type() == kFloat ? DType::F32 : DType::F64;
+  const DType type = !given(weights) ? DType::I64 : weights->scalar_type() == kFloat ? DType::F32 : DType::F64;
   const Expr base = zeros(type, size);
-  const NodeRef amount = weights ? ir::cast(node_of(*weights), type)
+  const NodeRef amount = given(weights) ? ir::cast(node_of(*weights), type)
                                  : ir::make_const(ir::constant(type, int64_t{1}), Dims{self.numel()});
   return record(ir::scatter(Op::ScatterAdd, base.node, ir::cast(node_of(self), DType::I64), amount, 0));
 }
 
 Tensor histc(const Operand& self, int64_t bins, const Scalar& min, const Scalar& max) {
   GradScope scope("HistcBackward0", self);
-  check(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins);
+  check(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
   checked_numel(IntArrayRef(bins));
-  check(self.is_floating_point() && !ir::is_half(ir_type(self.scalar_type())),
-        "\"histogram_cpu\" not implemented for '", self.scalar_type(), "'");
+  check<NotImplementedError>(self.is_floating_point(), "\"histogram_cpu\" not implemented for '",
+                             self.scalar_type(), "'");
   double lo = min.toDouble(), hi = max.toDouble();
   if (lo == hi && self.numel() > 0) {
     lo = self.min().item<double>();
@@ -212,7 +216,8 @@ Tensor histc(const Operand& self, int64_t bins, const Scalar& min, const Scalar&
   if (lo == hi) lo -= 1, hi += 1;
   check(std::isfinite(lo) && std::isfinite(hi), "range of [", lo, ", ", hi, "] is not finite");
   check(lo < hi, "max must be larger than min");
-  const Expr x{ir::reshape(node_of(self), Dims{self.numel()})};
+  const ScalarType type = self.scalar_type();
+  const Expr x{ir::reshape(formula_operand(self, type).node, Dims{self.numel()})};
   const Expr inside = (x >= lo) & (x <= hi);
   const Expr bin = cast((x - lo) * static_cast<double>(bins) / (hi - lo), DType::I64);
   const auto last = static_cast<double>(bins - 1), outside = static_cast<double>(bins);
@@ -220,22 +225,26 @@ Tensor histc(const Operand& self, int64_t bins, const Scalar& min, const Scalar&
   const Expr one = number(x, 1.0);
   const NodeRef counts =
       ir::scatter(Op::ScatterAdd, zeros(x.dtype(), bins + 1).node, place.node, one.node, 0);
-  return record(ir::slice(counts, Dims{0}, Dims{1}, Dims{bins}));
+  return record_as({ir::slice(counts, Dims{0}, Dims{1}, Dims{bins})}, type);
 }
 
 Tensor searchsorted(const Operand& sorted_sequence, const Operand& self, bool out_int32, bool right,
                     optional<std::string_view> side, const optional<Tensor>& sorter) {
+  const CallScope call("searchsorted", sorted_sequence, self, sorter);
   return place_in(sorted_sequence, self, out_int32, right, side, sorter);
 }
 Tensor searchsorted(const Operand& sorted_sequence, const Scalar& self, bool out_int32, bool right,
                     optional<std::string_view> side, const optional<Tensor>& sorter) {
+  const CallScope call("searchsorted", sorted_sequence, self, sorter);
   return place_in(sorted_sequence, as_value(self, sorted_sequence), out_int32, right, side, sorter);
 }
 Tensor bucketize(const Operand& self, const Operand& boundaries, bool out_int32, bool right) {
+  const CallScope call("bucketize", self, boundaries);
   check(boundaries.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
   return place_in(boundaries, self, out_int32, right, nullopt, nullopt);
 }
 Tensor bucketize(const Scalar& self, const Operand& boundaries, bool out_int32, bool right) {
+  const CallScope call("bucketize", self, boundaries);
   return bucketize(as_value(self, boundaries), boundaries, out_int32, right);
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "call.h"
+#include "devices.h"
 #include "expr.h"
 #include "promote.h"
 #include "text.h"
@@ -14,7 +16,8 @@ namespace {
 
 // Options as a creation function accepts them.
 void check_options(const TensorOptions& options, ScalarType type) {
-  check(!options.device().is_cuda(), "Torch not compiled with CUDA enabled");
+  check_device(options.device());
+  check(options.layout() == kStrided, "tensors of Tenon are Strided, but got layout ", options.layout());
   check(!options.requires_grad() || isFloatingType(type),
         "Only Tensors of floating point and complex dtype can require gradients");
 }
@@ -24,25 +27,18 @@ Tensor finish(Tensor result, const TensorOptions& options) {
   return result;
 }
 
-// The number as one element; a whole number that does not fit is an Error, as in PyTorch.
-ir::Constant element(const Scalar& value, ScalarType type) {
-  if (isFloatingType(type) || type == kBool) {
-    return value.isFloatingPoint() ? ir::constant(ir_type(type), value.toDouble())
-                                   : ir::constant(ir_type(type), value.toLong());
-  }
-  switch (type) {
-    case kUInt8: return ir::constant(DType::U8, int64_t{value.to<uint8_t>()});
-    case kInt8: return ir::constant(DType::I8, int64_t{value.to<int8_t>()});
-    case kInt16: return ir::constant(DType::I16, int64_t{value.to<int16_t>()});
-    case kInt32: return ir::constant(DType::I32, int64_t{value.to<int32_t>()});
-    default: return ir::constant(DType::I64, value.toLong());
-  }
+// A number among data: floats that are too large become infinite.
+ir::Constant datum(const Scalar& value, ScalarType type) {
+  if (isFloatingType(type)) return wrapped(value, ir_type(type));
+  check(fits_integer(value, type), "value cannot be converted to type ", dtype_name(type),
+        " without overflow");
+  return element_of(value, type);
 }
 
 Tensor filled(IntArrayRef size, const Scalar& value, ScalarType type, const TensorOptions& options) {
   check_options(options, type);
   checked_numel(size);
-  return finish(record(ir::make_const(element(value, type), span_of(size))), options);
+  return finish(record(ir::make_const(element_of(value, type), span_of(size))), options);
 }
 
 ScalarType like_type(const Tensor& self, const TensorOptions& options) {
@@ -60,34 +56,40 @@ ir::Constant vector_element(const TensorData& data, size_t i) {
   return c;
 }
 
-// The shape, checked to be a box; sizes are appended from `depth` on.
-void measure(const TensorData& data, size_t depth, std::vector<int64_t>& sizes, bool first) {
-  const bool deeper = depth < sizes.size();
-  if (!data.is_list()) {
-    check<ValueError>(first || !deeper, "expected sequence of length ", deeper ? sizes[depth] : 0, " at dim ",
-                      depth, " (got a number)");
-    return;
-  }
-  const auto count = static_cast<int64_t>(data.count());
-  if (first && !deeper) sizes.push_back(count);
-  check<ValueError>(depth < sizes.size() && sizes[depth] == count, "expected sequence of length ",
-                    depth < sizes.size() ? sizes[depth] : 0, " at dim ", depth, " (got ", count, ")");
-  if (!data.items()) return;
-  for (size_t i = 0; i < data.count(); ++i) measure(data.items()[i], depth + 1, sizes, first && i == 0);
-}
+// What braces make: a box of one type, else an Error as LibTorch words it.
+struct Box {
+  std::vector<int64_t> sizes;
+  ScalarType type;
 
-void merge_types(const TensorData& data, optional<ScalarType>& type) {
-  if (data.items()) {
-    for (size_t i = 0; i < data.count(); ++i) merge_types(data.items()[i], type);
-  } else if (!data.is_list() || data.elements()) {
-    type = type ? promoteTypes(*type, data.type()) : data.type();
+  std::string sizes_text() const {
+    std::string list;
+    for (int64_t size : sizes) list += (list.empty() ? "" : " ") + std::to_string(size);
+    return list;
   }
+};
+
+Box measured(const TensorData& data) {
+  if (!data.is_list()) return {{}, data.type()};
+  const auto count = static_cast<int64_t>(data.count());
+  if (!data.items()) return {{count}, data.is_range() ? data.type() : kFloat};
+  const Box first = measured(data.items()[0]);
+  for (size_t i = 1; i < data.count(); ++i) {
+    const TensorData& item = data.items()[i];
+    const Box box = measured(item);
+    check(box.sizes == first.sizes, "Expected all sub-lists to have sizes: ", first.sizes_text(), " (e.g. ",
+          data.items()[0], "), but got sub-list ", item, " with sizes: ", box.sizes_text());
+    check(box.type == first.type, "Expected all elements of the tensor to have the same scalar type: ",
+          first.type, ", but got element of scalar type: ", box.type);
+  }
+  Box box{{count}, first.type};
+  box.sizes.insert(box.sizes.end(), first.sizes.begin(), first.sizes.end());
+  return box;
 }
 
 // int and long literals are int64; float and double ones the default float type.
-ScalarType literal_type(optional<ScalarType> type) {
-  if (!type || *type == kFloat || *type == kDouble) return get_default_dtype();
-  return *type == kInt ? kLong : *type;
+ScalarType literal_type(ScalarType type) {
+  if (type == kFloat || type == kDouble) return get_default_dtype();
+  return type == kInt ? kLong : type;
 }
 
 void write_elements(const TensorData& data, ScalarType type, unsigned char*& out) {
@@ -97,7 +99,7 @@ void write_elements(const TensorData& data, ScalarType type, unsigned char*& out
     out += size;
   };
   if (!data.is_list()) {
-    put(element(data.number(), type));
+    put(datum(data.number(), type));
   } else if (data.items()) {
     for (size_t i = 0; i < data.count(); ++i) write_elements(data.items()[i], type, out);
   } else if (data.type() == type && data.count() > 0) {
@@ -147,46 +149,65 @@ Tensor logspace_between(const A& start, const B& end, int64_t steps, double base
 }  // namespace
 
 TensorData::TensorData(const std::vector<bool>& values)
-    : count_(values.size()), type_(kBool), list_(true), packed_(values.begin(), values.end()) {
+    : count_(values.size()), type_(kBool), list_(true), range_(true), packed_(values.begin(), values.end()) {
   elements_ = packed_.data();
 }
 
+// A bool is 1 or 0.
+std::ostream& operator<<(std::ostream& out, const TensorData& data) {
+  if (!data.is_list()) return data.number().isBoolean() ? out << data.number().toLong() : out << data.number();
+  out << '{';
+  for (size_t i = 0; i < data.count(); ++i) {
+    out << (i ? ", " : "");
+    if (data.items()) {
+      out << data.items()[i];
+    } else {
+      const ir::Constant c = vector_element(data, i);
+      ir::is_float(c.dtype) ? out << ir::to_double(c) : out << ir::to_int64(c);
+    }
+  }
+  return out << '}';
+}
+
 Tensor tensor(const TensorData& data, const TensorOptions& options) {
-  std::vector<int64_t> sizes;
-  measure(data, 0, sizes, true);
-  optional<ScalarType> found;
-  merge_types(data, found);
-  const ScalarType type = options.has_dtype() ? options.dtype().toScalarType() : literal_type(found);
+  const Box box = measured(data);
+  const ScalarType type = options.has_dtype() ? options.dtype().toScalarType() : literal_type(box.type);
   check_options(options, type);
-  auto buffer = allocate_buffer(static_cast<size_t>(checked_numel(sizes)) * element_bytes(type));
+  auto buffer = allocate_buffer(static_cast<size_t>(checked_numel(box.sizes)) * element_bytes(type));
   auto* out = static_cast<unsigned char*>(buffer->data());
   write_elements(data, type, out);
-  return finish(tensor_from_buffer(ir_type(type), sizes, std::move(buffer)), options);
+  return finish(tensor_from_buffer(ir_type(type), box.sizes, std::move(buffer)), options);
 }
 
 // --- constants
 
 Tensor scalar_tensor(const Scalar& value, const TensorOptions& options) {
+  const CallScope call("scalar_tensor", value);
   return filled({}, value, options.dtype(), options);
 }
 Tensor zeros(IntArrayRef size, const TensorOptions& options) {
+  for (int64_t s : size) check(s >= 0, "zeros: Dimension size must be non-negative.");
   return filled(size, 0, options.dtype(), options);
 }
 Tensor ones(IntArrayRef size, const TensorOptions& options) {
   return filled(size, 1, options.dtype(), options);
 }
-Tensor empty(IntArrayRef size, const TensorOptions& options) { return zeros(size, options); }
+Tensor empty(IntArrayRef size, const TensorOptions& options) {
+  return filled(size, 0, options.dtype(), options);
+}
 Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options) {
-  const ScalarType natural = value.isFloatingPoint() ? get_default_dtype() : value.type();
+  const CallScope call("full", value);
+  const ScalarType natural = value.isFloatingPoint() ? get_default_dtype_as_scalartype() : value.type();
   return filled(size, value, options.has_dtype() ? options.dtype().toScalarType() : natural, options);
 }
 Tensor zeros_like(const Tensor& self, const TensorOptions& options) { return full_like(self, 0, options); }
 Tensor ones_like(const Tensor& self, const TensorOptions& options) { return full_like(self, 1, options); }
 Tensor empty_like(const Tensor& self, const TensorOptions& options) { return zeros_like(self, options); }
 Tensor full_like(const Tensor& self, const Scalar& value, const TensorOptions& options) {
+  const CallScope call("full_like", self, value);
   const ScalarType type = like_type(self, options);
   check_options(options, type);
-  return finish(record(ir::make_const(element(value, type), span_of(self.sizes())), self), options);
+  return finish(record(ir::make_const(element_of(value, type), span_of(self.sizes())), self), options);
 }
 
 Tensor eye(int64_t n, const TensorOptions& options) { return eye(n, n, options); }
@@ -206,19 +227,21 @@ Tensor eye(int64_t n, int64_t m, const TensorOptions& options) {
 
 Tensor arange(const Scalar& end, const TensorOptions& options) { return arange(0, end, 1, options); }
 Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options) {
+  const CallScope call("arange", start, end);
   return arange(start, end, 1, options);
 }
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
+  const CallScope call("arange", start, end, step);
   const bool integers = start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true);
   const ScalarType type = options.has_dtype() ? options.dtype().toScalarType()
                           : integers          ? kLong
-                                              : get_default_dtype();
+                                              : get_default_dtype_as_scalartype();
   check_options(options, type);
   const double first = start.toDouble(), last = end.toDouble(), by = step.toDouble();
   check(by != 0, "step must be nonzero");
   check(std::isfinite(first) && std::isfinite(last), "unsupported range: ", first, " -> ", last);
   check((by > 0 && last >= first) || (by < 0 && last <= first),
-        "upper bound and larger bound inconsistent with step sign");
+        "upper bound and lower bound inconsistent with step sign");
   const double length = std::ceil((last - first) / by);
   check(length < 0x1p58, "invalid size, possible overflow?");
   const auto count = static_cast<int64_t>(length);
@@ -230,6 +253,7 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
 
 // PyTorch's rounding: counted from the nearer end, the product and the sum rounded once, 16-bit floats in float32.
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
+  const CallScope call("linspace", start, end);
   check(steps >= 0, "number of steps must be non-negative");
   const ScalarType type = options.dtype();
   check(type != kBool, "\"linspace_cpu\" not implemented for 'Bool'");
@@ -240,7 +264,7 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const Ten
   const Dims shape{steps};
   const DType inner = isFloatingType(type) ? formula_type(ir_type(type)) : DType::F64;
   const auto rounded = [&](double v) { return ir::to_double(ir::constant(inner, v)); };
-  const double a = ir::to_double(element(start, type)), b = ir::to_double(element(end, type));
+  const double a = ir::to_double(element_of(start, type)), b = ir::to_double(element_of(end, type));
   const double step = rounded(rounded(b - a) / rounded(static_cast<double>(steps - 1)));
   const Expr i = index_along(shape, 0, DType::I64);
   const Expr from_start = cast(i, inner), from_end = cast(number(i, Scalar(steps - 1)) - i, inner);
@@ -271,7 +295,7 @@ Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double ba
   check_options(options, type);
   if (steps == 0) return zeros({0}, options);
   checked_numel(IntArrayRef(steps));
-  const double a = ir::to_double(element(start, type)), b = ir::to_double(element(end, type));
+  const double a = ir::to_double(element_of(start, type)), b = ir::to_double(element_of(end, type));
   const double extent = isFloatingType(type) ? ir::to_double(ir::constant(ir_type(type), b - a)) : b - a;
   const double step = steps == 1 ? 0 : extent / static_cast<double>(steps - 1);
   const Expr i = index_along(Dims{steps}, 0, DType::I64);

@@ -1,12 +1,17 @@
 // The questions about CUDA devices in a library that runs on the CPU: there are none.
 #include "tenon/cuda.h"
 
-namespace tenon::cuda {
-namespace {
+#include "devices.h"
 
-[[noreturn]] void no_cuda() { throw Error("Torch not compiled with CUDA enabled"); }
+namespace tenon {
 
-}  // namespace
+void no_cuda() {
+  throw Error(
+      "CUDA is not available: this build of Tenon has no CUDA backend, so no driver or GPU was looked for. Use the "
+      "device \"cpu\".");
+}
+
+namespace cuda {
 
 bool is_available() { return false; }
 int64_t device_count() { return 0; }
@@ -22,4 +27,5 @@ void empty_cache() {}
 void manual_seed(uint64_t) {}
 void manual_seed_all(uint64_t) {}
 
-}  // namespace tenon::cuda
+}  // namespace cuda
+}  // namespace tenon

@@ -2,6 +2,7 @@
 // in the graph so that they fuse with their neighbours.
 #include <cmath>
 
+#include "call.h"
 #include "tenon/creation.h"
 #include "tenon/random.h"
 #include "text.h"
@@ -53,18 +54,22 @@ Tensor apply_alpha_mask(const Tensor& input, const Tensor& mask, double p) {
 }  // namespace
 
 Tensor dropout(const Operand& input, double p, bool train) {
+  const CallScope call("dropout", input);
   if (!drops(input, p, train)) return input;
   return p == 1 ? zeroed(input) : apply_mask(input, elementwise_mask(input, p), p);
 }
 Tensor feature_dropout(const Operand& input, double p, bool train) {
+  const CallScope call("feature_dropout", input);
   if (!drops(input, p, train)) return input;
   return p == 1 ? zeroed(input) : apply_mask(input, channel_mask(input, p), p);
 }
 Tensor alpha_dropout(const Operand& input, double p, bool train) {
+  const CallScope call("alpha_dropout", input);
   if (!drops(input, p, train)) return input;
   return p == 1 ? zeroed(input) : apply_alpha_mask(input, elementwise_mask(input, p), p);
 }
 Tensor feature_alpha_dropout(const Operand& input, double p, bool train) {
+  const CallScope call("feature_alpha_dropout", input);
   if (!drops(input, p, train)) return input;
   return p == 1 ? zeroed(input) : apply_alpha_mask(input, channel_mask(input, p), p);
 }

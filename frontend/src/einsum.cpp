@@ -8,6 +8,7 @@
 #include <cctype>
 #include <map>
 
+#include "call.h"
 #include "impl.h"
 #include "tenon/algebra.h"
 #include "text.h"
@@ -83,17 +84,17 @@ int64_t ellipsis_dims(const Equation& equation, TensorList tensors) {
 }
 
 // Positions of the labels in the common order of dims; the ellipsis takes `ellipsis` positions.
-struct Layout {
+struct DimLayout {
   std::array<int64_t, kLetters + 1> position;
   int64_t outputs = 0, rank = 0;
 };
 
-Layout make_layout(const Equation& equation, int64_t ellipsis) {
+DimLayout layout_of(const Equation& equation, int64_t ellipsis) {
   std::array<int, kLetters + 1> uses{};
   for (const Labels& labels : equation.operands) {
     for (int l : labels) ++uses[at(l)];
   }
-  Layout layout;
+  DimLayout layout;
   layout.position.fill(-1);
   const auto place = [&](int label) {
     layout.position[at(label)] = layout.rank;
@@ -125,7 +126,7 @@ Layout make_layout(const Equation& equation, int64_t ellipsis) {
 }
 
 // The operand in the common order of dims. A label that occurs twice is its diagonal.
-Tensor arranged(const Tensor& x, const Labels& labels, const Layout& layout, int64_t ellipsis,
+Tensor arranged(const Tensor& x, const Labels& labels, const DimLayout& layout, int64_t ellipsis,
                 size_t operand) {
   Dims sizes(at(layout.rank), 1), strides(at(layout.rank), 0);
   std::vector<bool> seen(at(layout.rank));
@@ -150,7 +151,7 @@ Tensor arranged(const Tensor& x, const Labels& labels, const Layout& layout, int
   return make_view(x, ref(sizes), ref(strides), x.storage_offset());
 }
 
-void check_broadcast(const std::vector<Tensor>& operands, const Layout& layout) {
+void check_broadcast(const std::vector<Tensor>& operands, const DimLayout& layout) {
   Dims known(at(layout.rank), 1);
   for (size_t i = 0; i < operands.size(); ++i) {
     for (int64_t d = 0; d < layout.rank; ++d) {
@@ -196,7 +197,15 @@ Tensor sum_of_products(Tensor left, Tensor right, const std::vector<int64_t>& su
     }
   }
   if (contracted.empty()) return mul(left, right);
-  if (rows.empty() || columns.empty()) return sum(mul(left, right), contracted, true);
+  // A product and a sum where there is no matrix; the sum of integers stays in their type, as in the matrix
+  // product.
+  if (rows.empty() || columns.empty()) {
+    check(left.scalar_type() == right.scalar_type(), "expected scalar type ", left.scalar_type(),
+          " but found ", right.scalar_type());
+    check<NotImplementedError>(left.scalar_type() != kBool, "\"bmm\" not implemented for 'Bool'");
+    const Tensor product = mul(left, right);
+    return sum(product, contracted, true, product.scalar_type());
+  }
   std::vector<int64_t> rest;  // size 1 in both
   Dims shape;
   for (int64_t d : batch) shape.push_back(left.size(d));
@@ -222,6 +231,7 @@ Tensor sum_of_products(Tensor left, Tensor right, const std::vector<int64_t>& su
 }  // namespace
 
 Tensor einsum(std::string_view text, TensorList tensors, OptionalIntArrayRef) {
+  const CallScope call("einsum", tensors);
   check(!tensors.empty(), "einsum(): must provide at least one operand");
   const Equation equation = parse(text);
   check(equation.operands.size() >= tensors.size(),
@@ -229,7 +239,7 @@ Tensor einsum(std::string_view text, TensorList tensors, OptionalIntArrayRef) {
   check(equation.operands.size() <= tensors.size(),
         "einsum(): fewer operands were provided than specified in the equation");
   const int64_t ellipsis = ellipsis_dims(equation, tensors);
-  const Layout layout = make_layout(equation, ellipsis);
+  const DimLayout layout = layout_of(equation, ellipsis);
   std::vector<Tensor> operands;
   for (size_t i = 0; i < tensors.size(); ++i) {
     operands.push_back(arranged(tensors[i], equation.operands[i], layout, ellipsis, i));
@@ -257,6 +267,7 @@ Tensor einsum(std::string_view text, TensorList tensors, OptionalIntArrayRef) {
 }
 
 Tensor tensordot(const Operand& a, const Operand& b, IntArrayRef dims_a, IntArrayRef dims_b) {
+  const CallScope call("tensordot", a, b);
   check(dims_a.size() == dims_b.size(), "both dimension lists should have same length");
   Dims da, db;
   for (size_t i = 0; i < dims_a.size(); ++i) {
@@ -264,7 +275,7 @@ Tensor tensordot(const Operand& a, const Operand& b, IntArrayRef dims_a, IntArra
     db.push_back(wrap_dim(dims_b[i], b.dim()));
     const int64_t sa = a.size(da[i]), sb = b.size(db[i]);
     check(sa == sb || sa == 1 || sb == 1, "contracted dimensions need to match, but first has size ", sa,
-          " in dim ", da[i], " and second has size ", sb, " in dim ", db[i]);
+          " in dim ", dims_a[i], " and second has size ", sb, " in dim ", dims_b[i]);
   }
   wrap_dims(ref(da), a.dim());  // refuses repeated dims
   wrap_dims(ref(db), b.dim());

@@ -51,7 +51,7 @@ Tensor clip(const Operand& x, const optional<Scalar>& min, const optional<Scalar
 Tensor clip(const Operand& x, const optional<Tensor>& min, const optional<Tensor>& max) {
   return clamp(x, min, max);
 }
-ScalarType result_type(const Scalar& scalar, const Tensor& tensor) { return promoted(scalar, tensor); }
+ScalarType result_type(const Scalar& scalar, const Operand& tensor) { return promoted(scalar, tensor); }
 ScalarType result_type(const Scalar& scalar1, const Scalar& scalar2) { return promoted(scalar1, scalar2); }
 Tensor conj_physical(const Operand& x) { return x; }
 Tensor isreal(const Operand& x) { return ones_like(x, kBool); }

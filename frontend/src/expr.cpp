@@ -12,6 +12,26 @@ Expr formula_operand(const Tensor& tensor, ScalarType type) {
   return {ir::cast(node_of(tensor), formula_type(ir_type(type)))};
 }
 
+Expr bound_number(const Expr& like, const Scalar& value, Bound which) {
+  const ScalarType type = scalar_type(like.dtype());
+  if (isFloatingType(type)) return number(like, value);
+  const bool lower = which == Bound::Min;
+  const ir::Constant lowest = ir::reduce_identity(Op::ReduceMax, like.dtype()),
+                     highest = ir::reduce_identity(Op::ReduceMin, like.dtype());
+  const int64_t bound = value.toLong();
+  check(lower ? bound <= ir::to_int64(highest) : bound >= ir::to_int64(lowest), "Clamp ",
+        lower ? "min" : "max", " value ", value.toDouble(), " is outside the representable range of ", type);
+  if (lower && bound < ir::to_int64(lowest)) return constant_like(like, lowest);
+  if (!lower && bound > ir::to_int64(highest)) return constant_like(like, highest);
+  return constant_like(like, ir::constant(like.dtype(), bound));
+}
+
+Expr multiply_add(const Expr& x, const Expr& y, const Expr& z) {
+  if (!ir::is_float(x.dtype())) return x * y + z;
+  const NodeRef operands[] = {x.node, y.node, z.node};
+  return {ir::make_node(Op::Fma, operands)};
+}
+
 NodeRef broadcast(const NodeRef& node, IntArrayRef shape) {
   const Dims& from = node->shape();
   if (ref(from) == shape) return node;

@@ -18,14 +18,25 @@ struct Expr {
 inline Expr number(const Expr& like, double value) {
   return {ir::make_const(ir::constant(like.dtype(), value), like.node->shape(), like.node->device())};
 }
-inline Expr number(const Expr& like, const Scalar& value) {
-  const ir::Constant c = value.isFloatingPoint() ? ir::constant(like.dtype(), value.toDouble())
-                                                 : ir::constant(like.dtype(), value.toLong());
+inline Expr constant_like(const Expr& like, ir::Constant c) {
   return {ir::make_const(c, like.node->shape(), like.node->device())};
 }
+inline Expr number(const Expr& like, const Scalar& value) {  // an Error if it does not fit
+  return constant_like(like, element_of(value, scalar_type(like.dtype())));
+}
+// The number as `type` rounds it, in the dtype of `like`.
+inline Expr rounded_number(const Expr& like, const Scalar& value, ScalarType type) {
+  return constant_like(like, ir::cast(element_of(value, type), like.dtype()));
+}
+// A bound of clamp. One on integers may lie outside their range where it excludes nothing; if it excludes
+// all, that is an Error.
+enum class Bound : uint8_t { Min, Max };
+Expr bound_number(const Expr& like, const Scalar& value, Bound which);
 
 inline Expr apply(Op op, const Expr& x) { return {ir::unary(op, x.node)}; }
 inline Expr apply(Op op, const Expr& a, const Expr& b) { return {ir::binary(op, a.node, b.node)}; }
+// x * y + z, of floats rounded once.
+Expr multiply_add(const Expr& x, const Expr& y, const Expr& z);
 
 #define TENON_EXPR(name, op)                                                           \
   inline Expr name(const Expr& a, const Expr& b) { return apply(Op::op, a, b); }       \

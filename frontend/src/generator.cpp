@@ -3,8 +3,10 @@
 
 #include <cstring>
 #include <random>
+#include <set>
 
 #include "impl.h"
+#include "ir/fork.h"
 #include "text.h"
 
 namespace tenon {
@@ -59,6 +61,40 @@ uint64_t unforeseeable() {
 
 }  // namespace
 
+// All generators of the process: a fork takes the locks of all engines.
+namespace {
+struct Generators {
+  std::mutex mutex;
+  std::set<GeneratorImpl*> all;
+};
+Generators& generators() {
+  static auto* g = new Generators;
+  return *g;
+}
+[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(
+    ir::ForkOrder::Generators, {[] {
+                                  generators().mutex.lock();
+                                  for (GeneratorImpl* g : generators().all) g->engine_mutex.lock();
+                                },
+                                [] {
+                                  for (GeneratorImpl* g : generators().all) g->engine_mutex.unlock();
+                                  generators().mutex.unlock();
+                                },
+                                [] {
+                                  for (GeneratorImpl* g : generators().all) std::construct_at(&g->engine_mutex);
+                                  std::construct_at(&generators().mutex);
+                                }});
+}  // namespace
+
+GeneratorImpl::GeneratorImpl(const RandomEngine& start) : engine(start) {
+  const std::lock_guard lock(generators().mutex);
+  generators().all.insert(this);
+}
+GeneratorImpl::~GeneratorImpl() {
+  const std::lock_guard lock(generators().mutex);
+  generators().all.erase(this);
+}
+
 namespace detail {
 void retain(GeneratorImpl* impl) noexcept { impl->refs.fetch_add(1, std::memory_order_relaxed); }
 void release(GeneratorImpl* impl) noexcept {
@@ -90,7 +126,10 @@ uint64_t Generator::seed() {
   set_current_seed(seed);
   return seed;
 }
-Generator Generator::clone() const { return Generator(new GeneratorImpl(*LockedEngine(*this))); }
+Generator Generator::clone() const {
+  const RandomEngine copy = *LockedEngine(*this);  // its lock nests inside that of all generators
+  return Generator(new GeneratorImpl(copy));
+}
 std::mutex& Generator::mutex() const { return checked(*this).unsafe_impl()->user_mutex; }
 
 Tensor Generator::get_state() const {

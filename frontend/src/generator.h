@@ -11,7 +11,8 @@ namespace tenon {
 
 class GeneratorImpl {
  public:
-  explicit GeneratorImpl(const RandomEngine& start) : engine(start) {}
+  explicit GeneratorImpl(const RandomEngine& start);
+  ~GeneratorImpl();
 
   std::atomic<int32_t> refs{1};
   std::mutex engine_mutex;  // of `engine`; held by one call at a time

@@ -200,7 +200,8 @@ const Tensor& Tensor::requires_grad_(bool requires_grad) const {
       is_leaf() || requires_grad,
       "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
       "a subgraph that doesn't require differentiation use var_no_grad = var.detach().");
-  check(!requires_grad || is_floating_point(), "only Tensors of floating point dtype can require gradients");
+  check(!requires_grad || is_floating_point(),
+        "Only Tensors of floating point and complex dtype can require gradients");
   if (is_leaf()) own_history(*this).requires_grad = requires_grad;
   return *this;
 }
@@ -231,7 +232,15 @@ void Tensor::retain_grad() const {
 const Tensor& Tensor::grad() const {
   static const Tensor none;
   const History* history = history_of(*this);
-  return history ? history->grad : none;
+  if (!history) return none;
+  if (history->fn && !history->retains_grad && !history->grad.defined())
+    warn_user(
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+        "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+        "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make "
+        "sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more "
+        "information.");
+  return history->grad;
 }
 Tensor& Tensor::mutable_grad() const { return own_history(*this).grad; }
 

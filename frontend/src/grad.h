@@ -14,11 +14,13 @@
 //   }
 //
 // A function composed of others needs no scope; with one, the inner scopes are silent and the whole has one
-// GradFn. A scope costs a look at each operand when none requires grad.
+// GradFn. A scope costs a look at each operand when none requires grad. It is a CallScope as well, so it stands
+// before the checks of the arguments.
 #pragma once
 
 #include <vector>
 
+#include "call.h"
 #include "impl.h"
 #include "tenon/autograd.h"
 
@@ -72,13 +74,15 @@ inline bool requires_grad(const Tensor& x) {
   const TensorImpl* t = x.unsafe_impl();
   if (!t || (!t->history && !t->base.defined())) return false;
   const History* history = history_of(x);
-  return history && history->tracked();
+  if (!history) return false;
+  // What was viewed under NoGrad is a leaf of its own, which its base makes require grad.
+  return history->tracked() || (history->origin == ViewOrigin::NoGrad && requires_grad(t->base));
 }
 
 class GradScope {
  public:
   template <typename... Operands>
-  explicit GradScope(const char* name, const Operands&... operands) {
+  explicit GradScope(const char* name, const Operands&... operands) : call_(name, operands...) {
     if (!(tracked(operands) || ...) || current_ || !GradMode::is_enabled()) return;
     begin(name);
     (add(operands), ...);
@@ -114,6 +118,7 @@ class GradScope {
   void begin(const char* name);
   void end();
 
+  CallScope call_;
   static constinit thread_local GradScope* current_;
   std::shared_ptr<GradFn> fn_;   // null: this scope does nothing
   std::vector<Tensor> results_;  // those that outlive the scope are its outputs

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "grad.h"
+#include "ir/fork.h"
 #include "outside.h"
 #include "runtime/evaluate.h"
 #include "runtime/options.h"
@@ -14,20 +15,35 @@
 namespace tenon {
 namespace {
 
-// Held for a handful of instructions: a mutex in every storage would cost more than what it guards.
+// Storages share a few locks, which are held for a handful of instructions: a fork must find them all.
+struct alignas(64) StorageLock {
+  std::atomic_flag flag;
+};
+constinit StorageLock storage_locks[64];
 class Locked {
  public:
-  explicit Locked(std::atomic_flag& flag) : flag_(flag) {
-    while (flag_.test_and_set(std::memory_order_acquire)) {
-      while (flag_.test(std::memory_order_relaxed)) {
+  explicit Locked(const void* storage)
+      : flag_(storage_locks[reinterpret_cast<uintptr_t>(storage) / 64 % std::size(storage_locks)].flag) {
+    take(flag_);
+  }
+  ~Locked() { flag_.clear(std::memory_order_release); }
+  static void take(std::atomic_flag& flag) {
+    while (flag.test_and_set(std::memory_order_acquire)) {
+      while (flag.test(std::memory_order_relaxed)) {
       }
     }
   }
-  ~Locked() { flag_.clear(std::memory_order_release); }
 
  private:
   std::atomic_flag& flag_;
 };
+template <auto call>
+void for_each_storage_lock() {
+  for (StorageLock& lock : storage_locks) call(lock.flag);
+}
+void clear(std::atomic_flag& flag) { flag.clear(std::memory_order_release); }
+[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(
+    ir::ForkOrder::Storages, {for_each_storage_lock<Locked::take>, for_each_storage_lock<clear>, for_each_storage_lock<clear>});
 
 // A constant costs nothing to make again, so holding one must not turn it into an output of other
 // evaluations.
@@ -100,21 +116,21 @@ Storage::~Storage() {
 }
 
 void Storage::claim() {
-  Locked guard(lock_);
+  Locked guard(this);
   if (claims_++ == 0) hold(value_);
 }
 void Storage::unclaim() {
-  Locked guard(lock_);
+  Locked guard(this);
   if (--claims_ == 0) let_go(value_);
 }
 
 NodeRef Storage::value() const {
-  Locked guard(lock_);
+  Locked guard(this);
   return value_;
 }
 
 void Storage::set_value(NodeRef value) {  // the old one dies after the lock is open
-  Locked guard(lock_);
+  Locked guard(this);
   if (claims_ > 0) {
     hold(value);
     let_go(value_);
@@ -150,13 +166,13 @@ std::shared_ptr<runtime::Buffer> Storage::own() {
 
 std::shared_ptr<runtime::Buffer> Storage::show() {
   auto buffer = realise(), old = buffer;  // which dies outside the lock
-  Locked guard(lock_);
+  Locked guard(this);
   std::swap(shown_, old);
   return buffer;
 }
 
 bool Storage::shows(const std::shared_ptr<runtime::Buffer>& buffer) const {
-  Locked guard(lock_);
+  Locked guard(this);
   return shown_ == buffer;
 }
 
@@ -293,7 +309,7 @@ NodeRef TensorImpl::node() const {
 }
 
 TensorImpl& impl(const Tensor& tensor) {
-  if (!tensor.defined()) throw Error("tensor does not have a device");
+  check_defined(tensor);
   return *tensor.unsafe_impl();
 }
 

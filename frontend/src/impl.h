@@ -25,7 +25,15 @@ using ir::Op;
 
 static_assert(static_cast<int>(ScalarType::Double) == static_cast<int>(DType::F64), "the two lists are one");
 constexpr DType ir_type(ScalarType t) { return static_cast<DType>(t); }
+const char* dtype_name(ScalarType t);  // "uint8"
 constexpr ScalarType scalar_type(DType t) { return static_cast<ScalarType>(t); }
+bool fits_integer(const Scalar& value, ScalarType type);
+double largest(ScalarType type);  // the greatest finite number of a float type
+// The number as one element, where it stands for itself (fill_, a bound, alpha). Error if it does not fit:
+// "value cannot be converted to type uint8_t without overflow".
+ir::Constant element_of(const Scalar& value, ScalarType type);
+// The number as an operand that promotes: integers wrap, floats become infinite.
+ir::Constant wrapped(const Scalar& value, DType type);
 inline std::span<const int64_t> span_of(IntArrayRef a) { return {a.data(), a.size()}; }
 inline IntArrayRef ref(const Dims& dims) { return {dims.data(), dims.size()}; }
 inline Dims dims_of(IntArrayRef a) { return Dims(span_of(a)); }
@@ -70,7 +78,7 @@ class Storage {
 
   std::atomic<int32_t> refs_{1};
   std::atomic<int64_t> version_{0};  // how many writes there were
-  mutable std::atomic_flag lock_;    // of what follows
+  // Under the storage's lock:
   int32_t claims_ = 1;
   NodeRef value_;
   std::shared_ptr<runtime::Buffer> shown_;  // what somebody reads through a pointer

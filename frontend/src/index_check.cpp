@@ -69,8 +69,13 @@ optional<Range> range_of(const ir::Node& node, int depth) {
   }
   if (op == Op::Iota)
     return Range{0, std::max<int64_t>(node.shape()[static_cast<size_t>(node.ints()[0])], 1) - 1};
-  if (op == Op::Sort)
-    return Range{0, std::max<int64_t>(node.shape()[static_cast<size_t>(node.ints()[0])], 1) - 1};
+  if (op == Op::Sort || op == Op::SortPart)
+    return Range{0, std::max<int64_t>(node.inputs()[0]->shape()[static_cast<size_t>(node.ints()[0])], 1) - 1};
+  if (op == Op::Nonzero) {
+    int64_t longest = 1;
+    for (int64_t size : node.inputs()[0]->shape()) longest = std::max(longest, size);
+    return Range{0, longest - 1};
+  }
   if (op == Op::ArgMax || op == Op::ArgMin) {
     int64_t count = 1;
     for (int64_t dim : node.ints()) count *= node.inputs()[0]->shape()[static_cast<size_t>(dim)];
@@ -95,11 +100,18 @@ optional<Range> range_of(const ir::Node& node, int depth) {
     case IndexUse::Line: throw IndexError("index out of range in self");
     case IndexUse::Target: throw IndexError(text("Target ", index, " is out of bounds."));
     case IndexUse::Take:
+      check<IndexError>(size > 0, "take(): tried to take from an empty tensor");
       throw IndexError(
           text("out of range: tried to access index ", index, " on a tensor of ", size, " elements."));
     case IndexUse::Gather:
       throw Error(text("index ", index, " is out of bounds for dimension ", dim, " with size ", size));
-    case IndexUse::Subscript: break;
+    case IndexUse::Copy:
+      throw IndexError(
+          text("index_copy_(): index ", index, " is out of bounds for dimension ", dim, " with size ", size));
+    case IndexUse::Subscript:
+      check<IndexError>(size > 0, "index is out of bounds for dimension with size 0");
+      break;
+    case IndexUse::Fill: break;
   }
   throw IndexError(text("index ", index, " is out of bounds for dimension ", dim, " with size ", size));
 }
@@ -131,7 +143,7 @@ Scan scan(const Tensor& index, int64_t lo, int64_t hi) {
 optional<std::pair<int64_t, int64_t>> known_range(const ir::Node& node) { return range_of(node, 0); }
 
 NodeRef checked_index(const Tensor& index, int64_t size, IndexUse use, int64_t dim) {
-  const bool wraps = use == IndexUse::Subscript || use == IndexUse::Take;
+  const bool wraps = use == IndexUse::Subscript || use == IndexUse::Fill || use == IndexUse::Take;
   const int64_t lo = wraps ? -size : 0, hi = size - 1;
   const Tensor own = impl(index).storage().exposed() ? index.clone() : index;
   bool negative = false;

@@ -14,6 +14,8 @@ enum class IndexUse : uint8_t {
   Subscript,  // x[i]         IndexError "index 3 is out of bounds for dimension 0 with size 3", wraps
   Gather,     // gather       Error      "index 3 is out of bounds for dimension 0 with size 3"
   Line,       // index_select IndexError "index out of range in self"
+  Fill,       // index_fill   as Subscript
+  Copy,       // index_copy   IndexError "index_copy_(): index 3 is out of bounds for dimension 0 with size 3"
   Take,       // take         IndexError "out of range: tried to access index 3 on a tensor ...", wraps
   Target,     // nll_loss     IndexError "Target 3 is out of bounds."
 };

@@ -29,10 +29,13 @@ NodeRef flat(const Tensor& x) { return ir::reshape(node_of(x), Dims{x.numel()});
 // --- indices with the rank of the tensor (gather, scatter)
 // ---------------------------------------------------------------
 
-void check_full_index(const char* name, const Tensor& index, const Tensor& self) {
-  check(index.scalar_type() == kLong, name, "(): Expected dtype int64 for index");
-  check(index.numel() == 0 || std::max<int64_t>(index.dim(), 1) == std::max<int64_t>(self.dim(), 1),
-        "Index tensor must have the same number of dimensions as input tensor");
+void check_full_index(const char* name, const Tensor& index) {
+  check(index.numel() == 0 || index.scalar_type() == kLong || index.scalar_type() == kInt, name,
+        "(): Expected dtype int32/int64 for index");
+}
+void check_rank(const Tensor& index, const Tensor& x, const char* what) {
+  check(index.numel() == 0 || std::max<int64_t>(index.dim(), 1) == std::max<int64_t>(x.dim(), 1),
+        "Index tensor must have the same number of dimensions as ", what, " tensor");
 }
 
 // The first dim other than `dim` in which the index is longer than x; -1 if there is none.
@@ -49,12 +52,11 @@ NodeRef full_index(const Tensor& index, const Tensor& self, int64_t dim) {
 }
 
 void check_source(const Tensor& index, const Tensor& src, const Tensor& self, int64_t dim) {
-  check(std::max<int64_t>(src.dim(), 1) == std::max<int64_t>(index.dim(), 1),
-        "Index tensor must have the same number of dimensions as src tensor");
+  check_rank(index, src, "src");
   bool fits = longer_dim(index, self, dim) < 0;
   for (int64_t d = 0; d < index.dim() && src.dim() > 0; ++d) fits = fits && index.size(d) <= src.size(d);
-  check(fits, "Expected index ", index.sizes(), " to be smaller than self ", self.sizes(),
-        " apart from dimension ", dim, " and to be smaller size than src ", src.sizes());
+  check(fits, "Expected index ", index.sizes(), " to be no larger than self ", self.sizes(),
+        " apart from dimension ", dim, " and to be no larger size than src ", src.sizes());
 }
 
 // The part of src that the index covers.
@@ -67,8 +69,9 @@ NodeRef covered(const Tensor& src, const Tensor& index) {
 Tensor scattered(Op op, const char* name, const Tensor& self, int64_t dim, const Tensor& index,
                  const Tensor& src) {
   dim = wrap_dim(dim, self.dim());
-  check_full_index(name, index, self);
+  check_full_index(name, index);
   check(self.scalar_type() == src.scalar_type(), name, "(): Expected self.dtype to be equal to src.dtype");
+  check_rank(index, self, "self");
   check_same_device(self, src);
   if (index.numel() == 0) return self.clone();
   check_source(index, src, self, dim);
@@ -80,10 +83,11 @@ Tensor scattered(Op op, const char* name, const Tensor& self, int64_t dim, const
 Tensor scattered(Op op, const char* name, const Tensor& self, int64_t dim, const Tensor& index,
                  const Scalar& value) {
   dim = wrap_dim(dim, self.dim());
-  check_full_index(name, index, self);
+  check_full_index(name, index);
+  check_rank(index, self, "self");
   if (index.numel() == 0) return self.clone();
   const int64_t longer = longer_dim(index, self, dim);
-  check(longer < 0, "Expected index ", index.sizes(), " to be smaller than self ", self.sizes(),
+  check(longer < 0, "Expected index ", index.sizes(), " to be no larger than self ", self.sizes(),
         " apart from dimension ", dim);
   const Expr splat =
       number({ir::make_const({ir_type(self.scalar_type()), 0}, at_least_1d(index.sizes()))}, value);
@@ -111,42 +115,75 @@ Scalar start_of(Op op, ScalarType type) {
 // ------------------------------------------------------------------
 
 // As an index of the rank of self: repeated along the other dims.
-NodeRef line_index(const Tensor& index, const Tensor& self, int64_t dim) {
+NodeRef line_index(const Tensor& index, const Tensor& self, int64_t dim, IndexUse use) {
   Dims shape = at_least_1d(self.sizes());
-  NodeRef node = checked_index(index, line_size(self, dim), IndexUse::Line);
+  NodeRef node = checked_index(index, line_size(self, dim), use, dim);
   Dims one(shape.size(), 1);
   one[at(dim)] = shape[at(dim)] = index.numel();
   return broadcast(ir::reshape(node, one), ref(shape));
 }
 
-void check_line_index(const char* name, const Tensor& index) {
-  check(index.scalar_type() == kLong || index.scalar_type() == kInt, name,
-        "(): Expected dtype int32 or int64 for index");
-  check<IndexError>(index.dim() <= 1, name, "(): Index is supposed to be a vector");
+// A shape without the dim that an index stands for.
+Dims other_sizes(const Tensor& x, int64_t dim) {
+  Dims sizes = dims_of(x.sizes());
+  if (!sizes.empty()) sizes.erase(at(dim));
+  return sizes;
+}
+std::string spaced(const Dims& sizes) {
+  std::string result;
+  for (int64_t size : sizes) result += (result.empty() ? "" : " ") + std::to_string(size);
+  return result;
 }
 
-// source as index_add and index_copy take it: self's shape but for `dim`, where it has an element for each
-// index.
-NodeRef line_source(const char* name, const Tensor& self, int64_t dim, const Tensor& index,
-                    const Tensor& source) {
-  check(self.scalar_type() == source.scalar_type(), name,
-        "(): self and source expected to have the same dtype, but got (self) ", self.scalar_type(),
+void check_added(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  check<IndexError>(index.dim() <= 1,
+                    "index_add_(): Index is supposed to be a vector, but got dim: ", index.dim(),
+                    " with type: ", index.scalar_type(), " and size: ", index.sizes());
+  check(index.scalar_type() == kLong || index.scalar_type() == kInt,
+        "index_add_(): Expected dtype int32/int64 for index but got: ", index.scalar_type());
+  check(self.scalar_type() == source.scalar_type(), "index_add_(): self (", self.scalar_type(),
+        ") and source (", source.scalar_type(), ") must have the same scalar type");
+  check(dim == 0 || dim < source.dim(), "index_add_(): Indexing dim ", dim,
+        " is out of bounds of the source tensor with dim ", source.dim());
+  check(index.numel() == line_size(source, dim), "index_add_(): Number of indices (", index.numel(),
+        ") should be equal to source.size(dim): (", line_size(source, dim), "), for dim: ", dim);
+  const bool both = self.dim() > 0 && source.dim() > 0;
+  check(both ? other_sizes(self, dim) == other_sizes(source, dim) : self.sizes() == source.sizes(),
+        "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
+        "= ",
+        self.sizes(), " source.shape = ", source.sizes());
+}
+
+void check_copied(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  check<IndexError>(index.dim() <= 1, "index_copy_(): Index should have dimension 1 or 0 (got ", index.dim(),
+                    ")");
+  check<IndexError>(source.dim() > 0 || index.numel() == 1,
+                    "index_copy_(): When source is scalar, index should have one element (got ",
+                    index.numel(), ")");
+  check<IndexError>(
+      source.dim() == self.dim() || source.dim() == 0 || self.dim() == 0,
+      "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
+      "Source dimensionality (",
+      source.dim(), "), destination dimensionality (", self.dim(), ")");
+  check(index.scalar_type() == kLong, "index_copy_(): Expected a long tensor for index, but got ",
+        index.scalar_type());
+  check(self.scalar_type() == source.scalar_type(),
+        "index_copy_(): self and source expected to have the same dtype, but got (self) ", self.scalar_type(),
         " and (source) ", source.scalar_type());
-  check<IndexError>(line_size(source, source.dim() == 0 ? 0 : dim) == index.numel(), name,
-                    "(): Number of indices (", index.numel(), ") should be equal to source.size(dim) (",
-                    line_size(source, source.dim() == 0 ? 0 : dim), ")");
-  Dims shape = at_least_1d(self.sizes());
-  shape[at(dim)] = index.numel();
-  const NodeRef node = at_least_1d(source);
-  check(node->shape() == shape, name, "(): source tensor shape ", source.sizes(), " does not match self ",
-        self.sizes(), " but for dimension ", dim);
-  return node;
+  const Dims here = other_sizes(self, dim), there = other_sizes(source, std::min(dim, source.dim()));
+  check(here == there,
+        "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: ",
+        spaced(here), " at dimension ", dim, " and source slice shape: ", spaced(there), " at dimension 0.");
+  check<IndexError>(source.dim() == 0 || index.numel() == source.size(dim),
+                    "index_copy_(): Number of indices (", index.numel(),
+                    ") should be equal to source.size(dim) (", line_size(source, dim), ")");
 }
 
-Tensor write_lines(Op op, const char* name, const Tensor& self, int64_t dim, const Tensor& index,
+// Lines of the source, whose shape has been checked, at the places of the index; a value of one element goes
+// to each.
+Tensor write_lines(Op op, IndexUse use, const Tensor& self, int64_t dim, const Tensor& index,
                    const NodeRef& value) {
-  check_line_index(name, index);
-  const NodeRef places = line_index(index, self, dim);
+  const NodeRef places = line_index(index, self, dim, use);
   return record_in_shape(
       ir::scatter(op, at_least_1d(self), places, broadcast(value, ref(places->shape())), dim), self.sizes());
 }
@@ -156,28 +193,41 @@ Tensor write_lines(Op op, const char* name, const Tensor& self, int64_t dim, con
 
 Tensor as_mask(const Tensor& x) { return x.scalar_type() == kBool ? x : x != 0; }
 
-// Coordinate `dim` of row-major positions in `sizes`.
-Tensor coordinate(const NodeRef& positions, IntArrayRef sizes, int64_t dim) {
-  const Dims strides = ir::contiguous_strides(dims_of(sizes));
-  const Expr row = Expr{positions} / static_cast<double>(std::max<int64_t>(strides[at(dim)], 1));
-  return record(rem(row, static_cast<double>(std::max<int64_t>(sizes[at(dim)], 1))).node);
-}
+// x as rows for the elements of a mask.
+Dims rows_of(const ir::Node& x, const ir::Node& mask) { return {mask.numel(), x.numel() / mask.numel()}; }
 
 }  // namespace
 
-// The running count numbers the true elements; each writes its position at its number. False ones write past
-// the end.
+Counted count_true(const Tensor& mask) {
+  Tensor evaluated = mask.contiguous();
+  if (impl(evaluated).storage().exposed()) evaluated = evaluated.clone();
+  if (evaluated.numel() == 0) return {node_of(evaluated), 0};
+  const Tensor count = evaluated.sum();
+  eval({evaluated, count});  // together, so that what gives the mask runs once
+  return {node_of(evaluated), count.item<int64_t>()};
+}
+
+NodeRef rows_where(const Counted& mask, const NodeRef& x) {
+  const Dims rows = rows_of(*x, *mask.mask);
+  if (mask.count == rows[0]) return ir::reshape(x, rows);
+  return ir::compress(ir::reshape(x, rows), ir::reshape(mask.mask, Dims{rows[0]}), mask.count);
+}
+
+NodeRef with_rows_where(const Counted& mask, const NodeRef& x, const NodeRef& value) {
+  const Dims rows = rows_of(*x, *mask.mask);
+  const NodeRef values = ir::reshape(value, Dims{mask.count, rows[1]});
+  if (mask.count == rows[0]) return ir::reshape(values, x->shape());
+  const NodeRef written =
+      ir::scatter_mask(ir::reshape(x, rows), ir::reshape(mask.mask, Dims{rows[0]}), values);
+  return ir::reshape(written, x->shape());
+}
+
 NodeRef true_positions(const Tensor& mask) {
-  const int64_t size = mask.numel();
-  const int64_t count = size == 0 ? 0 : mask.sum().item<int64_t>();
-  const NodeRef none = ir::make_const(ir::constant(DType::I64, int64_t{0}), Dims{count == 0 ? 0 : count + 1});
-  if (count == 0) return none;
-  const NodeRef iota = ir::make_iota(Dims{size}, 0);
-  if (count == size) return iota;
-  const Expr holds{flat(mask)}, past = number({iota}, static_cast<double>(count));
-  const Expr number_of{ir::scan(Op::ScanSum, ir::cast(holds.node, DType::I64), 0)};
-  const Expr place = select(holds, number_of - 1.0, past);
-  return ir::slice(ir::scatter(Op::Scatter, none, place.node, iota, 0), Dims{0}, Dims{1}, Dims{count});
+  const Counted counted = count_true(mask);
+  const Dims flat{mask.numel()}, result{counted.count};
+  if (counted.count == 0) return ir::make_const(ir::constant(DType::I64, int64_t{0}), result);
+  if (counted.count == mask.numel()) return ir::make_iota(result, 0);
+  return ir::reshape(ir::nonzero(ir::reshape(counted.mask, flat), counted.count), result);
 }
 
 // --- reading
@@ -186,10 +236,11 @@ NodeRef true_positions(const Tensor& mask) {
 Tensor gather(const Operand& self, int64_t dim, const Operand& index, bool) {
   GradScope scope("GatherBackward0", self);
   dim = wrap_dim(dim, self.dim());
-  check_full_index("gather", index, self);
+  check_full_index("gather", index);
+  check_rank(index, self, "input");
   const int64_t longer = longer_dim(index, self, dim);
   check(longer < 0, "Size does not match at dimension ", longer, " expected index ", index.sizes(),
-        " to be smaller than self ", self.sizes(), " apart from dimension ", dim);
+        " to be no larger than self ", self.sizes(), " apart from dimension ", dim);
   if (index.numel() == 0) return empty(index.sizes(), self.options());
   return record_in_shape(ir::gather(at_least_1d(self), full_index(index, self, dim), dim), index.sizes());
 }
@@ -197,10 +248,12 @@ Tensor gather(const Operand& self, int64_t dim, const Operand& index, bool) {
 Tensor index_select(const Operand& self, int64_t dim, const Operand& index) {
   GradScope scope("IndexSelectBackward0", self);
   dim = wrap_dim(dim, self.dim());
-  check_line_index("index_select", index);
+  check(index.scalar_type() == kLong || index.scalar_type() == kInt,
+        "index_select(): Expected dtype int32 or int64 for index");
+  check<IndexError>(index.dim() <= 1, "index_select(): Index is supposed to be a vector");
   check(self.dim() > 0 || index.numel() == 1, "index_select(): Index to scalar can have only 1 value, got ",
         index.numel(), " value(s)");
-  const NodeRef places = line_index(index, self, dim);
+  const NodeRef places = line_index(index, self, dim, IndexUse::Line);
   const NodeRef result = places->numel() == 0
                              ? ir::make_const({ir_type(self.scalar_type()), 0}, places->shape())
                              : ir::gather(at_least_1d(self), places, dim);
@@ -218,6 +271,7 @@ Tensor take(const Operand& self, const Operand& index) {
 }
 
 Tensor take_along_dim(const Operand& self, const Operand& indices, optional<int64_t> dim) {
+  const CallScope call("take_along_dim", self, indices);
   check(indices.scalar_type() == kLong, "torch.take_along_dim(): dtype of indices should be Long but got ",
         indices.scalar_type());
   if (!dim) return gather(self.reshape({-1}), 0, indices.reshape({-1}));
@@ -240,23 +294,21 @@ Tensor masked_select(const Operand& self, const Operand& mask) {
   check(mask.scalar_type() == kBool || mask.scalar_type() == kByte,
         "masked_select: expected BoolTensor for mask");
   const Dims shape = broadcast_shape(self.sizes(), mask.sizes());
-  const NodeRef places = true_positions(as_mask(mask).broadcast_to(ref(shape)));
-  const Tensor x = self.broadcast_to(ref(shape));
-  if (places->numel() == 0) return empty({0}, self.options());
-  return record(ir::gather(flat(x), places, 0));
-}
-
-std::vector<Tensor> nonzero_numpy(const Operand& self) {
-  const Tensor x = self.dim() == 0 ? self.reshape({1}) : Tensor(self);
-  const NodeRef places = true_positions(as_mask(x));
-  std::vector<Tensor> result;
-  for (int64_t d = 0; d < x.dim(); ++d) result.push_back(coordinate(places, x.sizes(), d));
-  return result;
+  const Counted holds = count_true(as_mask(mask).broadcast_to(ref(shape)));
+  if (holds.count == 0) return empty({0}, self.options());
+  return record_in_shape(rows_where(holds, node_of(self.broadcast_to(ref(shape)))), IntArrayRef(holds.count));
 }
 
 Tensor nonzero(const Operand& self) {
+  const CallScope call("nonzero", self);
   if (self.dim() == 0) return empty({self.numel() > 0 && self.is_nonzero() ? 1 : 0, 0}, TensorOptions(kLong));
-  return stack(nonzero_numpy(self), 1);
+  const Counted holds = count_true(as_mask(self));
+  if (holds.count == 0) return empty({0, self.dim()}, TensorOptions(kLong));
+  return record(ir::nonzero(holds.mask, holds.count));
+}
+std::vector<Tensor> nonzero_numpy(const Operand& self) {
+  const CallScope call("nonzero_numpy", self);
+  return unbind(nonzero(self.dim() == 0 ? self.reshape({1}) : Tensor(self)), 1);
 }
 Tensor argwhere(const Operand& self) { return nonzero(self); }
 std::vector<Tensor> where(const Operand& condition) { return nonzero_numpy(condition); }
@@ -274,6 +326,11 @@ Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Sca
 }
 Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Operand& src,
                std::string_view reduce) {
+  static std::atomic_flag warned;
+  warn_user_once(
+      warned,
+      "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
+      "PyTorch release. Use torch.scatter_reduce instead for more reduction options.");
   GradScope scope("ScatterBackward2", self, src);
   return scattered(scatter_op(reduce), "scatter", self, dim, index, src);
 }
@@ -284,8 +341,8 @@ Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Sca
 }
 Tensor scatter_add(const Operand& self, int64_t dim, const Operand& index, const Operand& src) {
   GradScope scope("ScatterAddBackward0", self, src);
-  return scattered(self.scalar_type() == kBool ? Op::ScatterMax : Op::ScatterAdd, "scatter_add", self, dim,
-                   index, src);
+  return scattered(self.scalar_type() == kBool ? Op::ScatterMax : Op::ScatterAdd, "scatter", self, dim, index,
+                   src);
 }
 
 Tensor scatter_reduce(const Operand& self, int64_t dim, const Operand& index, const Operand& src,
@@ -298,15 +355,15 @@ Tensor scatter_reduce(const Operand& self, int64_t dim, const Operand& index, co
                                         : Op::ScatterMin;
   check(op != Op::ScatterMin || reduce == "amin",
         "reduce argument must be either sum, prod, mean, amax or amin, got ", reduce);
-  const Tensor start = include_self ? Tensor(self)
-                                    : scattered(Op::Scatter, "scatter_reduce", self, dim, index,
-                                                start_of(op, self.scalar_type()));
-  const Tensor result = scattered(op, "scatter_reduce", start, dim, index, src);
+  const Tensor start =
+      include_self ? Tensor(self)
+                   : scattered(Op::Scatter, "scatter", self, dim, index, start_of(op, self.scalar_type()));
+  const Tensor result = scattered(op, "scatter", start, dim, index, src);
   if (!mean) return result;
   const Tensor base = include_self
                           ? ones_like(self)
-                          : scattered(Op::Scatter, "scatter_reduce", ones_like(self), dim, index, Scalar(0));
-  const Tensor count = scattered(Op::ScatterAdd, "scatter_reduce", base, dim, index, ones_like(src));
+                          : scattered(Op::Scatter, "scatter", ones_like(self), dim, index, Scalar(0));
+  const Tensor count = scattered(Op::ScatterAdd, "scatter", base, dim, index, ones_like(src));
   return div(result, count, self.is_floating_point() ? optional<std::string_view>() : "floor");
 }
 
@@ -314,36 +371,40 @@ Tensor index_add(const Operand& self, int64_t dim, const Operand& index, const O
                  const Scalar& alpha) {
   GradScope scope("IndexAddBackward0", self, source);
   dim = wrap_dim(dim, self.dim());
-  check_line_index("index_add", index);
+  check_added(self, dim, index, source);
   const Tensor scaled = alpha == Scalar(1) ? Tensor(source) : mul(source, alpha).to(source.scalar_type());
-  return write_lines(self.scalar_type() == kBool ? Op::ScatterMax : Op::ScatterAdd, "index_add", self, dim,
-                     index, line_source("index_add", self, dim, index, scaled));
+  return write_lines(self.scalar_type() == kBool ? Op::ScatterMax : Op::ScatterAdd, IndexUse::Gather, self,
+                     dim, index, at_least_1d(scaled));
 }
 
 Tensor index_copy(const Operand& self, int64_t dim, const Operand& index, const Operand& source) {
   GradScope scope("IndexCopyBackward0", self, source);
   dim = wrap_dim(dim, self.dim());
-  check(index.scalar_type() == kLong, "index_copy_(): Expected a long tensor for index, but got ",
-        index.scalar_type());
-  return write_lines(Op::Scatter, "index_copy_", self, dim, index,
-                     line_source("index_copy_", self, dim, index, source));
+  check_copied(self, dim, index, source);
+  return write_lines(Op::Scatter, IndexUse::Copy, self, dim, index, at_least_1d(source));
 }
+
+namespace {
+
+Tensor filled_lines(const Tensor& self, int64_t dim, const Tensor& index, const NodeRef& value) {
+  check<IndexError>(index.scalar_type() == kLong, "index_fill_(): Expected dtype int64 for index.");
+  check(index.dim() <= 1, "Index has to be a vector/scalar");
+  const Dims one(at_least_1d(self.sizes()).size(), 1);
+  return write_lines(Op::Scatter, IndexUse::Fill, self, wrap_dim(dim, self.dim()), index,
+                     ir::reshape(ir::cast(value, ir_type(self.scalar_type())), one));
+}
+
+}  // namespace
 
 Tensor index_fill(const Operand& self, int64_t dim, const Operand& index, const Scalar& value) {
   GradScope scope("IndexFillBackward0", self);
-  check<IndexError>(index.scalar_type() == kLong, "index_fill_(): Expected dtype int64 for index.");
-  const Expr one = number(
-      {ir::make_const({ir_type(self.scalar_type()), 0}, Dims(at_least_1d(self.sizes()).size(), 1))}, value);
-  return write_lines(Op::Scatter, "index_fill_", self, wrap_dim(dim, self.dim()), index, one.node);
+  return filled_lines(self, dim, index, ir::make_const(element_of(value, self.scalar_type()), Dims{}));
 }
 Tensor index_fill(const Operand& self, int64_t dim, const Operand& index, const Operand& value) {
   GradScope scope("IndexFillBackward1", self, value);
   check(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
         value.dim(), " dimension(s).");
-  check<IndexError>(index.scalar_type() == kLong, "index_fill_(): Expected dtype int64 for index.");
-  const NodeRef one = ir::reshape(ir::cast(node_of(value), ir_type(self.scalar_type())),
-                                  Dims(at_least_1d(self.sizes()).size(), 1));
-  return write_lines(Op::Scatter, "index_fill_", self, wrap_dim(dim, self.dim()), index, one);
+  return filled_lines(self, dim, index, node_of(value));
 }
 
 Tensor put(const Operand& self, const Operand& index, const Operand& source, bool accumulate) {
@@ -372,14 +433,11 @@ Tensor masked_scatter(const Operand& self, const Operand& mask, const Operand& s
   const Dims shape = broadcast_shape(self.sizes(), mask.sizes());
   const Tensor x = self.broadcast_to(ref(shape)), holds = as_mask(mask).broadcast_to(ref(shape));
   if (x.numel() == 0) return x.clone();
-  check(holds.sum().item<int64_t>() <= source.numel(),
-        "Number of elements of source < number of ones in mask");
-  if (source.numel() == 0) return x.clone();
-  const Expr where_flat{flat(holds)};
-  const Expr number_of{ir::scan(Op::ScanSum, ir::cast(where_flat.node, DType::I64), 0)};
-  const Expr place = smaller(larger(number_of - 1.0, 0.0), static_cast<double>(source.numel() - 1));
-  const Expr taken{ir::gather(flat(source), place.node, 0)};
-  return record_in_shape(select(where_flat, taken, {flat(x)}).node, ref(shape));
+  const Counted counted = count_true(holds);
+  check(counted.count <= source.numel(), "Number of elements of source < number of ones in mask");
+  if (counted.count == 0) return x.clone();
+  const NodeRef values = ir::slice(flat(source), Dims{0}, Dims{1}, Dims{counted.count});
+  return record(with_rows_where(counted, node_of(x), values));
 }
 
 }  // namespace tenon

@@ -23,10 +23,37 @@ namespace tenon {
 using indexing::TensorIndex;
 using Kind = TensorIndex::Kind;
 
-indexing::Slice::Slice(optional<int64_t> start_, optional<int64_t> stop_, optional<int64_t> step_)
-    : start(start_), stop(stop_), step(step_.value_or(1)) {
-  check<ValueError>(step != 0, "slice step cannot be zero");
+indexing::Slice::Slice(optional<int64_t> start, optional<int64_t> stop, optional<int64_t> step)
+    : step_(step.value_or(1)) {
+  check<ValueError>(step_ != 0, "slice step cannot be zero");
+  constexpr int64_t kLast = (int64_t{1} << 62) - 1, kFirst = -kLast - 1;  // as in LibTorch
+  start_ = start.value_or(step_ < 0 ? kLast : 0);
+  stop_ = stop.value_or(step_ < 0 ? kFirst : kLast);
 }
+
+namespace indexing {
+
+std::ostream& operator<<(std::ostream& out, const Slice& slice) {
+  return out << slice.start() << ':' << slice.stop() << ':' << slice.step();
+}
+std::ostream& operator<<(std::ostream& out, const TensorIndex& index) {
+  switch (index.kind()) {
+    case Kind::None: return out << "None";
+    case Kind::Ellipsis: return out << "...";
+    case Kind::Integer: return out << index.integer();
+    case Kind::Boolean: return out << (index.boolean() ? "true" : "false");
+    case Kind::Slice: return out << index.slice();
+    case Kind::Tensor: return out << index.tensor();
+  }
+  return out;
+}
+std::ostream& operator<<(std::ostream& out, const std::vector<TensorIndex>& indices) {
+  out << '(';
+  for (size_t i = 0; i < indices.size(); ++i) out << (i ? ", " : "") << indices[i];
+  return out << ')';
+}
+
+}  // namespace indexing
 
 indexing::TensorIndex::TensorIndex(const char* dots) : kind_(Kind::Ellipsis) {
   check<TypeError>(std::string(dots) == "...", "Expected \"...\" to represent an ellipsis index, but got \"",
@@ -38,7 +65,7 @@ namespace {
 bool is_mask(const Tensor& index) { return index.scalar_type() == kBool || index.scalar_type() == kByte; }
 
 bool is_whole(const indexing::Slice& slice, int64_t size) {
-  return slice.start.value_or(0) == 0 && slice.stop.value_or(size) >= size && slice.step == 1;
+  return slice.start() == 0 && slice.stop() >= size && slice.step() == 1;
 }
 
 // A tensor among the indices, and the dims of the view that it speaks of.
@@ -71,9 +98,10 @@ class SubscriptReader {
 
   Subscript read(ArrayRef<TensorIndex> indices) {
     const int64_t rank = g_.rank();
-    const bool lone_integer = indices.size() == 1 && indices[0].kind() == Kind::Integer;
+    const bool lone = indices.size() == 1 && rank == 0;
+    check<IndexError>(!lone || !indices[0].is_slice(), "slice() cannot be applied to a 0-dim tensor.");
     check<IndexError>(
-        rank > 0 || !lone_integer,
+        !lone || !indices[0].is_integer(),
         "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
         "convert a 0-dim tensor to a number");
     int64_t taken = 0;
@@ -109,7 +137,7 @@ class SubscriptReader {
 
   void take_slice(const indexing::Slice& slice) {
     if (!is_whole(slice, g_.sizes[at(dim_)])) did("SliceBackward0");
-    tenon::take_slice(g_, dim_++, slice.start, slice.stop, slice.step);
+    tenon::take_slice(g_, dim_++, slice.start(), slice.stop(), slice.step());
     ++source_;
   }
 
@@ -131,9 +159,10 @@ class SubscriptReader {
 
   void take_tensor(const Tensor& index) {
     const ScalarType type = index.scalar_type();
-    check<IndexError>(type <= kByte || type == kInt || type == kLong,
+    const bool lone = index.dim() == 0;  // as a number
+    check<IndexError>(lone ? isIntegralType(type, true) : type <= kByte || type == kInt || type == kLong,
                       "tensors used as indices must be long, int, byte or bool tensors");
-    if (index.dim() > 0) {
+    if (!lone) {
       source_ += dims_taken(index);
       return select(index, dims_taken(index));
     }
@@ -179,10 +208,16 @@ void check_mask_shape(const Tensor& view, const Selection& s) {
   }
 }
 
+void warn_of_bytes(const Tensor& mask) {
+  if (mask.scalar_type() == kByte)
+    warn_user("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.");
+}
+
 Chosen choose(const Tensor& view, const Selection& s) {
   if (!is_mask(s.index)) {
     return {checked_index(s.index, view.size(s.dim), IndexUse::Subscript, s.dim), s.dim, 1};
   }
+  warn_of_bytes(s.index);
   check_mask_shape(view, s);
   return {true_positions(s.index.to(kBool)), s.dim, s.count};
 }
@@ -303,8 +338,34 @@ NodeRef row_index(const Tensor& view, const Choice& c, int64_t columns) {
   return ir::expand(ir::reshape(merged_places(view, c), Dims{count, 1}), Dims{count, columns});
 }
 
+// One mask over the first dims: x[mask], x[mask, 1:3].
+bool is_leading_mask(const Subscript& s) {
+  return s.selections.size() == 1 && s.selections[0].dim == 0 && is_mask(s.selections[0].index) &&
+         s.selections[0].count > 0 && s.view.numel() > 0;
+}
+
+Counted counted_mask(const Subscript& s) {
+  check_mask_shape(s.view, s.selections[0]);
+  return count_true(s.selections[0].index.to(kBool));
+}
+
+Dims shape_where(const Subscript& s, int64_t count) {
+  Dims shape{count};
+  for (int64_t d = s.selections[0].count; d < s.view.dim(); ++d) shape.push_back(s.view.size(d));
+  return shape;
+}
+
+Tensor selected_where(const Subscript& s) {
+  const Counted mask = counted_mask(s);
+  const Dims shape = shape_where(s, mask.count);
+  if (mask.count == 0)
+    return record(ir::make_const(ir::constant(ir_type(s.view.scalar_type()), int64_t{0}), shape));
+  return record(ir::reshape(rows_where(mask, node_of(s.view)), shape));
+}
+
 Tensor selected(const Subscript& s) {
   GradScope scope("IndexBackward0", s.view);
+  if (is_leading_mask(s)) return selected_where(s);
   const Choice c = choice_of(s);
   Dims shape = c.shape;
   const Dims rest = c.rest(s.view);
@@ -328,10 +389,11 @@ bool is_masked_fill(const Subscript& s, int64_t value_count, bool accumulate) {
 
 void fill_where(const Subscript& s, const Tensor& value) {
   const Selection& mask = s.selections[0];
+  warn_of_bytes(mask.index);
   check_mask_shape(s.view, mask);
   Tensor holds = mask.index.to(kBool);
   for (int64_t d = mask.dim + mask.count; d < s.view.dim(); ++d) holds = holds.unsqueeze(-1);
-  s.view.masked_fill_(holds, value.reshape({}));
+  s.view.masked_fill_(holds, value.reshape({}).to(s.view.scalar_type()));
 }
 
 Op scatter_op(ScalarType type, bool accumulate) {
@@ -383,15 +445,28 @@ NodeRef storage_places(const Tensor& view, const Choice& c, const Dims& shape) {
   return place;
 }
 
-void put(const Subscript& s, const Tensor& value, bool accumulate) {
-  const Choice c = choice_of(s);
-  const Dims shape = result_shape(s.view, c);
-  checked_numel(ref(shape));
+void check_fits(const Tensor& value, const Dims& shape) {
   bool fits = value.dim() <= static_cast<int64_t>(shape.size());
   for (int64_t d = 1; fits && d <= value.dim(); ++d)
     fits = value.size(-d) == 1 || value.size(-d) == shape[shape.size() - at(d)];
   check(fits, "shape mismatch: value tensor of shape ", value.sizes(),
         " cannot be broadcast to indexing result of shape ", ref(shape));
+}
+
+void put_where(const Subscript& s, const Tensor& value) {
+  const Counted mask = counted_mask(s);
+  const Dims shape = shape_where(s, mask.count);
+  check_fits(value, shape);
+  if (mask.count == 0) return;
+  write(s.view, with_rows_where(mask, node_of(s.view), broadcast(node_of(value), ref(shape))));
+}
+
+void put(const Subscript& s, const Tensor& value, bool accumulate) {
+  if (!accumulate && is_leading_mask(s)) return put_where(s, value);
+  const Choice c = choice_of(s);
+  const Dims shape = result_shape(s.view, c);
+  checked_numel(ref(shape));
+  check_fits(value, shape);
   if (ir::element_count(shape) == 0) return;
   const Op op = scatter_op(s.view.scalar_type(), accumulate);
   const NodeRef values = broadcast(node_of(value), ref(shape));
@@ -404,21 +479,30 @@ void put(const Subscript& s, const Tensor& value, bool accumulate) {
     write_rows(s.view, c, values, op);
 }
 
-// Without tensors among the indices: the value over the view, whose shape it may have with leading dims of
-// size 1 more.
+// A value may have more dims than what it is written to, if they lead and have size 1.
+Tensor without_leading_ones(const Tensor& value) {
+  size_t ones = 0;
+  while (ones < value.sizes().size() && value.sizes()[ones] == 1) ++ones;
+  return ones == 0 ? value : value.view(value.sizes().slice(ones));
+}
+
+// Without tensors among the indices: the value over the view.
 void set_view(const Tensor& view, const Tensor& value) {
-  if (value.dim() == 0) {
-    view.fill_(value);
-    return;
-  }
-  Tensor source = value;
-  while (source.dim() > 0 && source.size(0) == 1 && source.dim() > view.dim()) source = source.squeeze(0);
-  view.copy_(source.expand(view.sizes()));
+  const Tensor source = view.sizes() == value.sizes() ? value : without_leading_ones(value);
+  if (source.dim() == 0)
+    view.fill_(source);
+  else
+    view.copy_(source.expand(view.sizes()));
 }
 
 Tensor& itself(const Tensor& self) { return const_cast<Tensor&>(self); }
 
 Tensor& put_any(const Tensor& self, ArrayRef<TensorIndex> indices, const Tensor& value, bool accumulate) {
+  check(indices.size() > 0, "Passing an empty index list to Tensor::index_put_() is not valid syntax");
+  if (indices.size() == 1 && indices[0].is_boolean() && !accumulate) {
+    if (indices[0].boolean()) set_view(self.unsqueeze(0), value);
+    return itself(self);
+  }
   const Subscript s = SubscriptReader(self).read(indices);
   if (s.selections.empty()) {
     if (accumulate)
@@ -427,34 +511,50 @@ Tensor& put_any(const Tensor& self, ArrayRef<TensorIndex> indices, const Tensor&
       set_view(s.view, value);
     return itself(self);
   }
+  if (is_masked_fill(s, value.numel(), accumulate)) {  // takes any dtype
+    fill_where(s, value.to(self.scalar_type()));
+    return itself(self);
+  }
   check(value.scalar_type() == self.scalar_type(),
         "Index put requires the source and destination dtypes match, got ", self.scalar_type(),
         " for the destination and ", value.scalar_type(), " for the source.");
-  if (is_masked_fill(s, value.numel(), accumulate)) {
-    fill_where(s, value);
-  } else {
-    GradScope scope("IndexPutBackward0", s.view, value);
-    put(s, value, accumulate);
-  }
+  GradScope scope("IndexPutBackward0", s.view, value);
+  put(s, without_leading_ones(value), accumulate);
   return itself(self);
 }
 
 }  // namespace
 
 Tensor index(const Operand& x, ArrayRef<TensorIndex> indices) {
+  const CallScope call("index", x);
+  check(indices.size() > 0, "Passing an empty index list to Tensor::index() is not valid syntax");
   const Subscript s = SubscriptReader(x).read(indices);
   return s.selections.empty() ? s.view : selected(s);
 }
 
 Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Operand& value, bool accumulate) const {
+  const CallScope call("index_put_", *this, value);
   return put_any(*this, indices, value, accumulate);
 }
 Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Scalar& value, bool accumulate) const {
+  const CallScope call("index_put_", *this, value);
+  const Subscript s = SubscriptReader(*this).read(indices);
+  if (s.selections.empty() && !accumulate) {
+    s.view.fill_(value);
+    return itself(*this);
+  }
   return put_any(*this, indices, scalar_tensor(value, options()), accumulate);
 }
 Tensor detail::index_put(const Operand& self, ArrayRef<TensorIndex> indices, const Operand& value, bool accumulate) {
+  const CallScope call("index_put", self, value);
   return self.clone().index_put_(indices, value, accumulate);
 }
 Tensor detail::subscript(const Operand& self, const Operand& index) { return tenon::index(self, {TensorIndex(index)}); }
+Tensor& index_put_(const Operand& x, ArrayRef<TensorIndex> indices, const Operand& value, bool accumulate) {
+  return put_any(x, indices, value, accumulate);
+}
+Tensor index_put(const Operand& x, ArrayRef<TensorIndex> indices, const Operand& value, bool accumulate) {
+  return detail::index_put(x, indices, value, accumulate);
+}
 
 }  // namespace tenon

@@ -21,7 +21,7 @@ void write_splat(const Tensor& self, const NodeRef& element) {
 // The mask over the shape of self; it may be smaller but not larger.
 NodeRef mask_over(const Tensor& self, const Tensor& mask) {
   check(mask.scalar_type() == kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
-        mask.scalar_type());
+        mask.dtype());
   const Dims shape = broadcast_shape(mask.sizes(), self.sizes());
   check(ref(shape) == self.sizes(), "output with shape ", self.sizes(), " doesn't match the broadcast shape ",
         ref(shape));
@@ -67,23 +67,29 @@ TENON_BINARY_OPS(TENON_INPLACE)
 #undef TENON_INPLACE
 
 Tensor& Tensor::add_(const Operand& other, const Scalar& alpha) const {
+  const CallScope call("add_", *this, other, alpha);
   return assign(*this, tenon::add(*this, other, alpha));
 }
 Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha) const {
+  const CallScope call("add_", *this, other, alpha);
   return assign(*this, tenon::add(*this, other, alpha));
 }
 Tensor& Tensor::sub_(const Operand& other, const Scalar& alpha) const {
+  const CallScope call("sub_", *this, other, alpha);
   return assign(*this, tenon::sub(*this, other, alpha));
 }
 Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) const {
+  const CallScope call("sub_", *this, other, alpha);
   return assign(*this, tenon::sub(*this, other, alpha));
 }
 Tensor& Tensor::div_(const Operand& other) const { return assign(*this, tenon::div(*this, other)); }
 Tensor& Tensor::div_(const Scalar& other) const { return assign(*this, tenon::div(*this, other)); }
 Tensor& Tensor::div_(const Operand& other, optional<std::string_view> mode) const {
+  const CallScope call("div_", *this, other);
   return assign(*this, tenon::div(*this, other, mode));
 }
 Tensor& Tensor::div_(const Scalar& other, optional<std::string_view> mode) const {
+  const CallScope call("div_", *this, other);
   return assign(*this, tenon::div(*this, other, mode));
 }
 Tensor& Tensor::pow_(const Operand& exponent) const { return assign(*this, tenon::pow(*this, exponent)); }
@@ -102,9 +108,11 @@ Tensor& Tensor::float_power_(const Scalar& exponent) const { return float_power_
 
 Tensor& Tensor::round_(int64_t decimals) const { return assign(*this, tenon::round(*this, decimals)); }
 Tensor& Tensor::clamp_(const optional<Scalar>& min, const optional<Scalar>& max) const {
+  const CallScope call("clamp_", *this);
   return assign(*this, tenon::clamp(*this, min, max));
 }
 Tensor& Tensor::clamp_(const optional<Tensor>& min, const optional<Tensor>& max) const {
+  const CallScope call("clamp_", *this, min, max);
   return assign(*this, tenon::clamp(*this, min, max));
 }
 Tensor& Tensor::clamp_min_(const Scalar& min) const { return assign(*this, tenon::clamp_min(*this, min)); }
@@ -112,48 +120,61 @@ Tensor& Tensor::clamp_min_(const Operand& min) const { return assign(*this, teno
 Tensor& Tensor::clamp_max_(const Scalar& max) const { return assign(*this, tenon::clamp_max(*this, max)); }
 Tensor& Tensor::clamp_max_(const Operand& max) const { return assign(*this, tenon::clamp_max(*this, max)); }
 Tensor& Tensor::lerp_(const Operand& end, const Scalar& weight) const {
+  const CallScope call("lerp_", *this, end, weight);
   return assign(*this, tenon::lerp(*this, end, weight));
 }
 Tensor& Tensor::lerp_(const Operand& end, const Operand& weight) const {
+  const CallScope call("lerp_", *this, end, weight);
   return assign(*this, tenon::lerp(*this, end, weight));
 }
 Tensor& Tensor::addcmul_(const Operand& a, const Operand& b, const Scalar& value) const {
+  const CallScope call("addcmul_", *this, a, b, value);
   return assign(*this, tenon::addcmul(*this, a, b, value));
 }
 Tensor& Tensor::addcdiv_(const Operand& a, const Operand& b, const Scalar& value) const {
+  const CallScope call("addcdiv_", *this, a, b, value);
   return assign(*this, tenon::addcdiv(*this, a, b, value));
 }
 Tensor& Tensor::addmm_(const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) const {
+  const CallScope call("addmm_", *this, a, b, beta, alpha);
   return assign(*this, tenon::addmm(*this, a, b, beta, alpha));
 }
 Tensor& Tensor::addmv_(const Operand& mat, const Operand& vec, const Scalar& beta, const Scalar& alpha) const {
+  const CallScope call("addmv_", *this, mat, vec, beta, alpha);
   return assign(*this, tenon::addmv(*this, mat, vec, beta, alpha));
 }
 Tensor& Tensor::baddbmm_(const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) const {
+  const CallScope call("baddbmm_", *this, a, b, beta, alpha);
   return assign(*this, tenon::baddbmm(*this, a, b, beta, alpha));
 }
 Tensor& Tensor::addr_(const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) const {
+  const CallScope call("addr_", *this, a, b, beta, alpha);
   return assign(*this, tenon::addr(*this, a, b, beta, alpha));
 }
 Tensor& Tensor::addbmm_(const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) const {
+  const CallScope call("addbmm_", *this, a, b, beta, alpha);
   return assign(*this, tenon::addbmm(*this, a, b, beta, alpha));
 }
 Tensor& Tensor::tril_(int64_t diagonal) const { return assign(*this, tenon::tril(*this, diagonal)); }
 Tensor& Tensor::triu_(int64_t diagonal) const { return assign(*this, tenon::triu(*this, diagonal)); }
 Tensor& Tensor::nan_to_num_(optional<double> nan, optional<double> posinf, optional<double> neginf) const {
+  const CallScope call("nan_to_num_", *this);
   return assign(*this, tenon::nan_to_num(*this, nan, posinf, neginf));
 }
 Tensor& Tensor::logit_(optional<double> eps) const { return assign(*this, tenon::logit(*this, eps)); }
 Tensor& Tensor::cumsum_(int64_t dim, optional<ScalarType> dtype) const {
+  const CallScope call("cumsum_", *this);
   return assign(*this, tenon::cumsum(*this, dim, dtype ? dtype : scalar_type()));
 }
 Tensor& Tensor::cumprod_(int64_t dim, optional<ScalarType> dtype) const {
+  const CallScope call("cumprod_", *this);
   return assign(*this, tenon::cumprod(*this, dim, dtype ? dtype : scalar_type()));
 }
 
 // --- values from elsewhere
 
 Tensor& Tensor::copy_(const Operand& src, bool) const {
+  const CallScope call("copy_", *this, src);
   if (is_same(src)) return itself(*this);
   const Dims shape = broadcast_shape(sizes(), src.sizes());
   check(ref(shape) == sizes(), "output with shape ", sizes(), " doesn't match the broadcast shape ",
@@ -165,10 +186,15 @@ Tensor& Tensor::copy_(const Operand& src, bool) const {
 
 Tensor& Tensor::fill_(const Scalar& value) const {
   GradScope scope("FillBackward0", *this);
-  write_splat(*this, node_of(scalar_tensor(value, tenon::dtype(scalar_type()))));
+  // One element of a 16-bit type takes any number, as in PyTorch.
+  const bool any = numel() == 1 && ir::is_half(ir_type(scalar_type()));
+  write_splat(*this,
+              ir::make_const(any ? wrapped(value, ir_type(scalar_type())) : element_of(value, scalar_type()),
+                             Dims{}));
   return itself(*this);
 }
 Tensor& Tensor::fill_(const Operand& value) const {
+  const CallScope call("fill_", *this, value);
   check(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
         " dimensions.");
   GradScope scope("FillBackward1", *this, value);
@@ -181,6 +207,7 @@ Tensor& Tensor::zero_() const {
   return itself(*this);
 }
 Tensor& Tensor::fill_diagonal_(const Scalar& value, bool wrap) const {
+  const CallScope call("fill_diagonal_", *this, value);
   check(dim() >= 2, "dimensions must larger than 1");
   const int64_t rows = size(0), columns = size(1);
   int64_t step = 0, shortest = rows;
@@ -203,14 +230,17 @@ Tensor& Tensor::fill_diagonal_(const Scalar& value, bool wrap) const {
 }
 
 Tensor& Tensor::masked_fill_(const Operand& mask, const Scalar& value) const {
+  const CallScope call("masked_fill_", *this, mask, value);
   mask_over(*this, mask);
   return assign(*this, tenon::masked_fill(*this, mask, value));
 }
 Tensor& Tensor::masked_fill_(const Operand& mask, const Operand& value) const {
+  const CallScope call("masked_fill_", *this, mask, value);
   mask_over(*this, mask);
   return assign(*this, tenon::masked_fill(*this, mask, value));
 }
 Tensor& Tensor::masked_scatter_(const Operand& mask, const Operand& source) const {
+  const CallScope call("masked_scatter_", *this, mask, source);
   mask_over(*this, mask);
   return assign(*this, tenon::masked_scatter(*this, mask, source));
 }
@@ -218,39 +248,50 @@ Tensor& Tensor::masked_scatter_(const Operand& mask, const Operand& source) cons
 // --- at places that an index names
 
 Tensor& Tensor::index_fill_(int64_t dim, const Operand& index, const Scalar& value) const {
+  const CallScope call("index_fill_", *this, index, value);
   return assign(*this, tenon::index_fill(*this, dim, index, value));
 }
 Tensor& Tensor::index_fill_(int64_t dim, const Operand& index, const Operand& value) const {
+  const CallScope call("index_fill_", *this, index, value);
   return assign(*this, tenon::index_fill(*this, dim, index, value));
 }
 Tensor& Tensor::index_add_(int64_t dim, const Operand& index, const Operand& source,
                            const Scalar& alpha) const {
+  const CallScope call("index_add_", *this, index, source, alpha);
   return assign(*this, tenon::index_add(*this, dim, index, source, alpha));
 }
 Tensor& Tensor::index_copy_(int64_t dim, const Operand& index, const Operand& source) const {
+  const CallScope call("index_copy_", *this, index, source);
   return assign(*this, tenon::index_copy(*this, dim, index, source));
 }
 Tensor& Tensor::scatter_(int64_t dim, const Operand& index, const Operand& src) const {
+  const CallScope call("scatter_", *this, index, src);
   return assign(*this, tenon::scatter(*this, dim, index, src));
 }
 Tensor& Tensor::scatter_(int64_t dim, const Operand& index, const Scalar& value) const {
+  const CallScope call("scatter_", *this, index, value);
   return assign(*this, tenon::scatter(*this, dim, index, value));
 }
 Tensor& Tensor::scatter_(int64_t dim, const Operand& index, const Operand& src, std::string_view reduce) const {
+  const CallScope call("scatter_", *this, index, src);
   return assign(*this, tenon::scatter(*this, dim, index, src, reduce));
 }
 Tensor& Tensor::scatter_(int64_t dim, const Operand& index, const Scalar& value,
                          std::string_view reduce) const {
+  const CallScope call("scatter_", *this, index, value);
   return assign(*this, tenon::scatter(*this, dim, index, value, reduce));
 }
 Tensor& Tensor::scatter_add_(int64_t dim, const Operand& index, const Operand& src) const {
+  const CallScope call("scatter_add_", *this, index, src);
   return assign(*this, tenon::scatter_add(*this, dim, index, src));
 }
 Tensor& Tensor::scatter_reduce_(int64_t dim, const Operand& index, const Operand& src, std::string_view reduce,
                                 bool include_self) const {
+  const CallScope call("scatter_reduce_", *this, index, src);
   return assign(*this, tenon::scatter_reduce(*this, dim, index, src, reduce, include_self));
 }
 Tensor& Tensor::put_(const Operand& index, const Operand& source, bool accumulate) const {
+  const CallScope call("put_", *this, index, source);
   return assign(*this, tenon::put(*this, index, source, accumulate));
 }
 
@@ -261,11 +302,13 @@ Tensor& Tensor::squeeze_(int64_t dim) const { return reshape_in_place(*this, squ
 Tensor& Tensor::squeeze_(IntArrayRef dims) const { return reshape_in_place(*this, squeeze(dims)); }
 Tensor& Tensor::unsqueeze_(int64_t dim) const { return reshape_in_place(*this, unsqueeze(dim)); }
 Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1) const {
+  const CallScope call("transpose_", *this);
   return reshape_in_place(*this, transpose(dim0, dim1));
 }
 Tensor& Tensor::t_() const { return reshape_in_place(*this, t()); }
 
 const Tensor& Tensor::resize_(IntArrayRef size) const {
+  const CallScope call("resize_", *this);
   check(!requires_grad(), "cannot resize variables that require grad");
   TensorImpl& t = impl(*this);
   const int64_t count = checked_numel(size);
@@ -276,6 +319,7 @@ const Tensor& Tensor::resize_(IntArrayRef size) const {
 }
 
 Tensor& Tensor::set_(const Tensor& source) const {
+  const CallScope call("set_", *this, source);
   check(scalar_type() == source.scalar_type(), "Could not set tensor of type ", source.dtype(),
         " to a tensor of type ", dtype());
   check_writable(*this);

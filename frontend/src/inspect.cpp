@@ -1,10 +1,17 @@
 // The public face of the runtime's instruments and switches.
 #include "tenon/inspect.h"
 
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
 #include "codegen/llvm/jit.h"
 #include "impl.h"
 #include "runtime/evaluate.h"
 #include "runtime/options.h"
+#include "runtime/profiler.h"
 #include "runtime/thread_pool.h"
 #include "text.h"
 
@@ -13,7 +20,10 @@ namespace {
 
 std::vector<NodeRef> nodes_of(TensorList tensors) {
   std::vector<NodeRef> nodes;
-  for (const Tensor& tensor : tensors) nodes.push_back(node_of(tensor));
+  for (const Tensor& tensor : tensors) {
+    NodeRef value = impl(tensor).storage().value();
+    nodes.push_back(runtime::buffer_of(*value) ? std::move(value) : node_of(tensor));  // a view is in memory, too
+  }
   return nodes;
 }
 
@@ -30,10 +40,10 @@ std::string with_public_errors(F f) {
 
 }  // namespace
 
-std::string dump(TensorList tensors, Stage stage) {
+std::string dump(TensorList tensors, Stage stage, std::string_view kernel) {
   static_assert(static_cast<int>(Stage::PTX) == static_cast<int>(runtime::Stage::PTX));
   return with_public_errors(
-      [&] { return runtime::dump(nodes_of(tensors), static_cast<runtime::Stage>(stage)); });
+      [&] { return runtime::dump(nodes_of(tensors), static_cast<runtime::Stage>(stage), kernel); });
 }
 std::string explain(TensorList tensors) {
   return with_public_errors([&] { return runtime::explain(nodes_of(tensors)); });
@@ -70,11 +80,43 @@ std::vector<KernelRecord> kernel_history() {
   std::vector<KernelRecord> result;
   for (const runtime::KernelRecord& r : runtime::kernel_history()) {
     result.push_back({r.name, r.schedule, r.hash, r.ops, r.bytes, r.flops, r.compile_ms, r.run_us,
-                      static_cast<KernelRecord::Cache>(r.cache)});
+                      static_cast<KernelRecord::Cache>(r.cache), r.plan, r.shapes});
   }
   return result;
 }
 void clear_kernel_history() { runtime::clear_kernel_history(); }
+
+std::string profile_summary() { return runtime::profile_summary(); }
+
+void profile_start(const std::string& file) {
+  check<ValueError>(!file.empty(), "profile_start: the name of the file is empty");
+  check(runtime::Profiler::global().start(file), file, ": cannot write the profile: ", std::strerror(errno));
+  runtime::Options o = runtime::options();
+  o.profile = file;
+  runtime::set_options(o);
+}
+
+void profile_stop() {
+  runtime::Options o = runtime::options();
+  const std::string file = std::exchange(o.profile, {});
+  runtime::set_options(o);
+  check(runtime::Profiler::global().stop(), file, ": cannot write the profile: ", std::strerror(errno));
+}
+
+namespace {
+using Clock = runtime::Profiler::Clock;
+int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+}
+}  // namespace
+
+Scope::Scope(std::string name)
+    : name_(std::move(name)), begin_ns_(runtime::Profiler::global().enabled() ? now_ns() : 0) {}
+Scope::~Scope() {
+  if (begin_ns_ == 0 || !runtime::Profiler::global().enabled()) return;
+  const Clock::time_point begin{std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(begin_ns_))};
+  runtime::Profiler::global().add("scope", std::move(name_), begin, Clock::now());
+}
 
 Counters counters() {
   const runtime::Counters c = runtime::counters();
@@ -130,8 +172,8 @@ void set_config(const Config& c) {
   o.max_pending_nodes = c.max_pending_nodes;
   o.max_pending_bytes = c.max_pending_bytes;
   o.cache_dir = c.cache_dir;
-  o.profile = c.profile;
   runtime::set_options(o);
+  if (c.profile != o.profile) c.profile.empty() ? profile_stop() : profile_start(c.profile);
   set_pending_caps(c.max_pending_nodes, c.max_pending_bytes);
 }
 
@@ -144,6 +186,17 @@ void set_num_threads(int threads) {
   Config c = get_config();
   c.threads = threads;
   set_config(c);
+}
+
+namespace {
+std::atomic<int> interop_threads{0};
+}
+int get_num_interop_threads() {
+  return interop_threads > 0 ? interop_threads.load() : runtime::ThreadPool::usable_cpus();
+}
+void set_num_interop_threads(int threads) {
+  check(threads > 0, "Expected positive number of threads");
+  interop_threads = threads;
 }
 
 }  // namespace tenon

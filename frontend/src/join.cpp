@@ -10,25 +10,38 @@ namespace tenon {
 namespace {
 
 // The shape-(0,) tensor that cat has always skipped.
-bool is_legacy_empty(const Tensor& x) { return x.dim() == 1 && x.size(0) == 0; }
+bool is_legacy_empty(const Dims& sizes) { return sizes.size() == 1 && sizes[0] == 0; }
 
-void check_cat_shapes(TensorList tensors, const Tensor& first, int64_t dim) {
-  Dims result = dims_of(first.sizes());
-  int64_t& joined = result[at(dim)];
+void check_cat_shape(const Dims& sizes, const Dims& first, size_t dim, size_t number) {
+  check(sizes.size() == first.size(), "Tensors must have same number of dimensions: got ", first.size(), " and ",
+        sizes.size());
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    check(d == dim || sizes[d] == first[d], "Sizes of tensors must match except in dimension ", dim,
+          ". Expected size ", first[d], " but got size ", sizes[d], " for tensor number ", number, " in the list.");
+  }
+}
+
+void check_cat_shapes(TensorList tensors, const Dims& first, size_t dim) {
+  Dims result = first;
+  int64_t& joined = result[dim];
   joined = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const Tensor& x = tensors[i];
-    if (is_legacy_empty(x)) continue;
-    check(x.dim() == first.dim(), "Tensors must have same number of dimensions: got ", first.dim(), " and ",
-          x.dim());
-    for (int64_t d = 0; d < x.dim(); ++d) {
-      check(d == dim || x.size(d) == first.size(d), "Sizes of tensors must match except in dimension ", dim,
-            ". Expected size ", first.size(d), " but got size ", x.size(d), " for tensor number ", i,
-            " in the list.");
-    }
-    check(!__builtin_add_overflow(joined, x.size(dim), &joined), "numel: integer multiplication overflow");
+    const Dims& sizes = impl(tensors[i]).sizes();
+    if (is_legacy_empty(sizes)) continue;
+    check_cat_shape(sizes, first, dim, i);
+    check(!__builtin_add_overflow(joined, sizes[dim], &joined), "numel: integer multiplication overflow");
   }
   checked_numel(ref(result));
+}
+
+// The parts with elements, side by side; all of them are ready to be joined.
+NodeRef joined(TensorList tensors, int64_t dim, ScalarType type) {
+  std::vector<NodeRef> parts;
+  parts.reserve(tensors.size());
+  for (const Tensor& x : tensors) {
+    if (impl(x).numel() > 0) parts.push_back(operand(x, type).node);
+  }
+  return parts.empty() ? NodeRef() : parts.size() == 1 ? parts[0] : ir::cat(parts, dim);
 }
 
 template <typename F>
@@ -44,26 +57,26 @@ std::vector<Tensor> each(TensorList tensors, F f) {
 
 Tensor cat(TensorList tensors, int64_t dim) {
   GradScope scope("CatBackward0", tensors);
-  check(!tensors.empty(), "torch.cat(): expected a non-empty list of Tensors");
+  check<ValueError>(!tensors.empty(), "torch.cat(): expected a non-empty list of Tensors");
   Promotion promotion;
   const Tensor* first = nullptr;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    check(tensors[i].dim() > 0, "zero-dimensional tensor (at position ", i, ") cannot be concatenated");
+    const Dims& sizes = impl(tensors[i]).sizes();
+    check(!sizes.empty(), "zero-dimensional tensor (at position ", i, ") cannot be concatenated");
     check_same_device(tensors[0], tensors[i]);
-    promotion.add(tensors[i]);
-    if (!first && !is_legacy_empty(tensors[i])) first = &tensors[i];
+    if (i == 0 || impl(tensors[i]).dtype() != impl(tensors[i - 1]).dtype()) promotion.add(tensors[i]);
+    if (!first && !is_legacy_empty(sizes)) first = &tensors[i];
   }
   if (!first) first = &tensors[0];
   dim = wrap_dim(dim, first->dim());
-  check_cat_shapes(tensors, *first, dim);
-  std::vector<NodeRef> parts;
+  check_cat_shapes(tensors, impl(*first).sizes(), at(dim));
+  if (NodeRef node = joined(tensors, dim, promotion.result())) return record(std::move(node));
+  Dims nothing = impl(*first).sizes();
+  nothing[at(dim)] = 0;
   for (const Tensor& x : tensors) {
-    if (x.size(std::min(dim, x.dim() - 1)) == 0) continue;
-    parts.push_back(operand(x, promotion.result()).node);
+    if (!is_legacy_empty(impl(x).sizes())) nothing[at(dim)] += x.size(dim);
   }
-  if (parts.empty()) return record(operand(*first, promotion.result()).node);
-  if (parts.size() == 1) return record(parts[0]);
-  return record(ir::cat(parts, dim));
+  return record(ir::make_const(ir::constant(ir_type(promotion.result()), int64_t{0}), nothing));
 }
 Tensor concat(TensorList tensors, int64_t dim) { return cat(tensors, dim); }
 
@@ -75,14 +88,21 @@ Tensor stack(TensorList tensors, int64_t dim) {
     check(tensors[i].sizes() == tensors[0].sizes(), "stack expects each tensor to be equal size, but got ",
           tensors[0].sizes(), " at entry 0 and ", tensors[i].sizes(), " at entry ", i);
   }
-  return cat(each(tensors, [&](const Tensor& x) { return unsqueeze(x, dim); }), dim);
+  // Along a dim that the tensors have, what is stacked lies as what is joined, in one more dim.
+  if (dim == tensors[0].dim() || tensors[0].numel() == 0)
+    return cat(each(tensors, [&](const Tensor& x) { return unsqueeze(x, dim); }), dim);
+  Dims result = impl(tensors[0]).sizes();
+  result.insert(at(dim), static_cast<int64_t>(tensors.size()));
+  return record(ir::reshape(node_of(cat(tensors, dim)), result));
 }
 
 Tensor atleast_1d(const Tensor& x) { return x.dim() == 0 ? reshape(x, {1}) : Tensor(x); }
 Tensor atleast_2d(const Tensor& x) {
+  const CallScope call("atleast_2d", x);
   return x.dim() == 0 ? reshape(x, {1, 1}) : x.dim() == 1 ? unsqueeze(x, 0) : Tensor(x);
 }
 Tensor atleast_3d(const Tensor& x) {
+  const CallScope call("atleast_3d", x);
   switch (x.dim()) {
     case 0: return reshape(x, {1, 1, 1});
     case 1: return unsqueeze(unsqueeze(x, 0), -1);
@@ -92,20 +112,24 @@ Tensor atleast_3d(const Tensor& x) {
 }
 
 Tensor vstack(TensorList tensors) {
+  const CallScope call("vstack", tensors);
   check(!tensors.empty(), "vstack expects a non-empty TensorList");
   return cat(atleast_2d(tensors), 0);
 }
 Tensor hstack(TensorList tensors) {
+  const CallScope call("hstack", tensors);
   check(!tensors.empty(), "hstack expects a non-empty TensorList");
   const std::vector<Tensor> parts = atleast_1d(tensors);
   return cat(parts, parts[0].dim() == 1 ? 0 : 1);
 }
 Tensor dstack(TensorList tensors) {
+  const CallScope call("dstack", tensors);
   check(!tensors.empty(), "dstack expects a non-empty TensorList");
   return cat(atleast_3d(tensors), 2);
 }
 
 std::vector<Tensor> broadcast_tensors(TensorList tensors) {
+  const CallScope call("broadcast_tensors", tensors);
   Dims shape;
   for (const Tensor& x : tensors) shape = broadcast_shape(ref(shape), x.sizes());
   return each(tensors, [&](const Tensor& x) { return expand(x, ref(shape)); });
@@ -120,6 +144,7 @@ Tensor clone(const Operand& x) {
 }
 
 Tensor detail::contiguous(const Operand& self) {
+  const CallScope call("contiguous", self);
   if (self.is_contiguous()) return self;
   GradScope scope("CloneBackward0", self);
   return record(node_of(self));
@@ -147,6 +172,7 @@ Tensor detail::repeat(const Operand& self, IntArrayRef repeats) {
 }
 
 Tensor tile(const Operand& x, IntArrayRef dims) {
+  const CallScope call("tile", x);
   Dims repeats(at(std::max<int64_t>(0, x.dim() - static_cast<int64_t>(dims.size()))), 1);
   repeats.append(dims.data(), dims.size());
   return x.repeat(ref(repeats));
@@ -161,10 +187,12 @@ Tensor flip(const Operand& x, IntArrayRef dims) {
   return record(ir::flip(node_of(x), wrapped));
 }
 Tensor fliplr(const Operand& x) {
+  const CallScope call("fliplr", x);
   check(x.dim() >= 2, "Input must be >= 2-d.");
   return flip(x, {1});
 }
 Tensor flipud(const Operand& x) {
+  const CallScope call("flipud", x);
   check(x.dim() >= 1, "Input must be >= 1-d.");
   return flip(x, {0});
 }
@@ -191,7 +219,10 @@ Tensor roll(const Operand& x, IntArrayRef shifts, IntArrayRef dims) {
 Tensor constant_pad_nd(const Operand& x, IntArrayRef pad, const Scalar& value) {
   GradScope scope("ConstantPadNdBackward0", x);
   check(pad.size() % 2 == 0, "Padding length must be divisible by 2");
-  check(static_cast<int64_t>(pad.size()) <= 2 * x.dim(), "Padding length too large");
+  check(
+      static_cast<int64_t>(pad.size()) <= 2 * x.dim(),
+      "Padding length should be less than or equal to two times the input dimension but got padding length ",
+      pad.size(), " and input of dimension ", x.dim());
   const size_t rank = at(x.dim());
   Tensor cropped = x;
   Dims lo(rank, 0), hi(rank, 0), result;
@@ -213,9 +244,7 @@ Tensor constant_pad_nd(const Operand& x, IntArrayRef pad, const Scalar& value) {
     cropped = narrow(cropped, static_cast<int64_t>(d), std::min(crop, size), kept);
   }
   checked_numel(ref(result));
-  const DType type = ir_type(x.scalar_type());
-  const ir::Constant fill =
-      value.isFloatingPoint() ? ir::constant(type, value.toDouble()) : ir::constant(type, value.toLong());
+  const ir::Constant fill = element_of(value, x.scalar_type());
   if (cropped.numel() == 0) return record(ir::make_const(fill, result));
   return record(ir::pad(node_of(cropped), ir::make_const(fill, Dims{}), lo, hi));
 }

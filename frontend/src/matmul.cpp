@@ -17,38 +17,86 @@ void check_types(const Tensor& a, const Tensor& b) {
         b.scalar_type());
 }
 
+// Of a product of two matrices; those of a batch count as one.
+void check_matrix_types(const Tensor& a, const Tensor& b) {
+  check_same_device(a, b);
+  check(a.scalar_type() == b.scalar_type(), "expected m1 and m2 to have the same dtype, but got: ", a.dtype(),
+        " != ", b.dtype());
+}
+
+// What PyTorch calls addmm checks the type of what is added before the product.
+void check_addmm(const Tensor& added, const Tensor& a, const Tensor& b) {
+  check(added.scalar_type() == b.scalar_type(), "self and mat2 must have the same dtype, but got ",
+        added.scalar_type(), " and ", b.scalar_type());
+  check(a.scalar_type() == b.scalar_type(), "mat1 and mat2 must have the same dtype, but got ",
+        a.scalar_type(), " and ", b.scalar_type());
+}
+
 void refuse_bool(const Tensor& a, const char* kernel) {
-  check(a.scalar_type() != kBool, '"', kernel, "\" not implemented for 'Bool'");
+  check<NotImplementedError>(a.scalar_type() != kBool, '"', kernel, "\" not implemented for 'Bool'");
 }
 
 NodeRef zeros_node(DType type, const Dims& shape) {
   return ir::make_const(ir::constant(type, int64_t{0}), shape);
 }
 
-// [B..., M, K] x [B..., K, N], equal batch dims; an empty K gives zeros.
-NodeRef dot_node(const NodeRef& a, const NodeRef& b) {
+Expr swap_last_dims(const Expr& x) {
+  Dims order;
+  const int64_t rank = static_cast<int64_t>(x.shape().size());
+  for (int64_t d = 0; d < rank - 2; ++d) order.push_back(d);
+  order.push_back(rank - 1);
+  order.push_back(rank - 2);
+  return {ir::permute(x.node, order)};
+}
+
+// Whether the elements of a row of the matrix are nearer to each other in memory than those of a column.
+bool rows_lie_along_memory(const Tensor& matrix) {
+  return matrix.size(-2) == 1 || matrix.stride(-1) <= matrix.stride(-2);
+}
+
+// [B..., R, K] times [B..., 1, K], added up over k, to `shape`; 16-bit floats add up in float32. No register tile
+// would have two sides, so this is a reduction along memory: of rows, or of columns where the columns lie along it.
+NodeRef sum_of_products(const Expr& matrix, const Expr& line, bool along_rows, const Dims& shape, DType type) {
+  const int64_t rank = static_cast<int64_t>(matrix.shape().size());
+  const Expr x = along_rows ? matrix : swap_last_dims(matrix), y = along_rows ? line : swap_last_dims(line);
+  const Expr total = reduce(Op::Sum, x * broadcast(y, x.shape()), Dims{along_rows ? rank - 1 : rank - 2});
+  return ir::cast(ir::reshape(total.node, shape), type);
+}
+
+Expr formula_node(const NodeRef& node) { return {ir::cast(node, formula_type(node->dtype()))}; }
+
+// [B..., M, K] x [B..., K, N], equal batch dims; an empty K gives zeros. `a` and `b` are views of the tensors x and y
+// whose last two dims are theirs.
+NodeRef product_node(const Tensor& x, const Tensor& y, const NodeRef& a, const NodeRef& b) {
+  const DType type = a->dtype();
   Dims shape = a->shape();
-  shape.back() = b->shape().back();
+  const int64_t rows = shape[shape.size() - 2], columns = b->shape().back();
+  shape.back() = columns;
   checked_numel(ref(shape));
-  if (a->shape().back() == 0 || ir::element_count(shape) == 0) return zeros_node(a->dtype(), shape);
+  if (a->shape().back() == 0 || ir::element_count(shape) == 0) return zeros_node(type, shape);
+  if (columns == 1)
+    return sum_of_products(formula_node(a), swap_last_dims(formula_node(b)), rows_lie_along_memory(x), shape, type);
+  if (rows == 1)
+    return sum_of_products(swap_last_dims(formula_node(b)), formula_node(a), !rows_lie_along_memory(y), shape, type);
   return ir::dot(a, b);
 }
 
-// sum(a * b) over the last dim of a; b has the size of that dim. 16-bit floats add up in float32.
+// The product of a matrix and a vector, or of two vectors.
 Tensor multiply_and_sum(const Tensor& a, const Tensor& b) {
   const ScalarType type = a.scalar_type();
+  const Dims kept = dims_of({a.sizes().data(), a.sizes().size() - 1});
+  if (a.numel() == 0) return record(zeros_node(ir_type(type), kept));
+  const Expr line = {ir::reshape(formula_operand(b, type).node, Dims{1, b.size(0)})};
   const Expr x = formula_operand(a, type);
-  const Expr products = x * broadcast(formula_operand(b, type), x.shape());
-  const Dims kept =
-      dims_of(a.sizes().size() ? IntArrayRef(a.sizes().data(), a.sizes().size() - 1) : IntArrayRef());
-  if (products.node->numel() == 0) return record(zeros_node(ir_type(type), kept));
-  const Expr total = reduce(Op::Sum, products, Dims{a.dim() - 1});
-  return record_as({ir::reshape(total.node, kept)}, type);
+  const Expr matrix = a.dim() == 2 ? x : Expr{ir::reshape(x.node, Dims{1, a.size(0)})};
+  return record(sum_of_products(matrix, line, a.dim() == 1 || rows_lie_along_memory(a), kept, ir_type(type)));
 }
 
-void check_matrices(const Tensor& a, const Tensor& b) {
-  check(a.size(1) == b.size(0), "mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x", a.size(1),
-        " and ", b.size(0), "x", b.size(1), ")");
+void check_matrices(const char* name, const Tensor& a, const Tensor& b) {
+  check(a.dim() == 2, name, ": self must be a matrix, got ", a.dim(), "-D tensor");
+  check(b.dim() == 2, name, ": mat2 must be a matrix, got ", b.dim(), "-D tensor");
+  check(a.size(1) == b.size(0), name, ": mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x",
+        a.size(1), " and ", b.size(0), "x", b.size(1), ")");
 }
 
 // All dims but the last as one. Its size is counted: among no elements -1 could be anything.
@@ -72,7 +120,7 @@ Tensor batched(const Tensor& a, const Tensor& b) {
   Dims shape_a = batch, shape_b = batch;
   for (int64_t size : {m, k}) shape_a.push_back(size);
   for (int64_t size : {k, n}) shape_b.push_back(size);
-  return record(dot_node(broadcast(node_of(a), ref(shape_a)), broadcast(node_of(b), ref(shape_b))));
+  return record(product_node(a, b, broadcast(node_of(a), ref(shape_a)), broadcast(node_of(b), ref(shape_b))));
 }
 
 // base * beta + product * alpha; with beta 0 the base is not read.
@@ -87,20 +135,20 @@ Tensor scale_and_add(const Tensor& base, const Tensor& product, const Scalar& be
 
 Tensor mm(const Operand& a, const Operand& b) {
   GradScope scope("MmBackward0", a, b);
-  check(a.dim() == 2, "self must be a matrix");
-  check(b.dim() == 2, "mat2 must be a matrix");
-  check_matrices(a, b);
-  check_types(a, b);
+  check_matrices("mm", a, b);
+  check_matrix_types(a, b);
   refuse_bool(a, "addmm_impl_cpu_");
-  return record(dot_node(node_of(a), node_of(b)));
+  return record(product_node(a, b, node_of(a), node_of(b)));
 }
 
 Tensor mv(const Operand& a, const Operand& b) {
   GradScope scope("MvBackward0", a, b);
   check(a.dim() == 2 && b.dim() == 1, "vector + matrix @ vector expected, got 1, ", a.dim(), ", ", b.dim());
-  check(a.size(1) == b.size(0), "size mismatch, got ", a.size(0), ", ", a.size(0), "x", a.size(1), ",",
-        b.size(0));
-  check_types(a, b);
+  check(a.size(1) == b.size(0), "size mismatch, got input (", a.size(0), "), mat (", a.size(0), "x",
+        a.size(1), "), vec (", b.size(0), ")");
+  check_same_device(a, b);
+  check(a.scalar_type() == b.scalar_type(), "addmv input tensors must have the same dtype, but got ",
+        b.scalar_type(), ", ", a.scalar_type(), ", and ", b.scalar_type());
   refuse_bool(a, "addmv_impl_cpu");
   return multiply_and_sum(a, b);
 }
@@ -131,12 +179,14 @@ Tensor dot(const Operand& a, const Operand& b) {
 }
 
 Tensor outer(const Operand& a, const Operand& b) {
+  const CallScope call("outer", a, b);
   check(a.dim() == 1, "outer: Expected 1-D argument self, but got ", a.dim(), "-D");
   check(b.dim() == 1, "outer: Expected 1-D argument vec2, but got ", b.dim(), "-D");
   return mul(unsqueeze(a, 1), b);
 }
 
 Tensor matmul(const Operand& a, const Operand& b) {
+  const CallScope call("matmul", a, b);
   const int64_t ra = a.dim(), rb = b.dim();
   check(ra > 0 && rb > 0, "both arguments to matmul need to be at least 1D, but they are ", ra, "D and ", rb,
         "D");
@@ -144,7 +194,7 @@ Tensor matmul(const Operand& a, const Operand& b) {
   if (ra == 2 && rb == 2) return mm(a, b);
   if (ra == 2 && rb == 1) return mv(a, b);
   if (ra == 1 && rb == 2) {
-    check_matrices(unsqueeze(a, 0), b);
+    check_matrices("mm", unsqueeze(a, 0), b);
     return squeeze(mm(unsqueeze(a, 0), b), 0);
   }
   GradScope scope("UnsafeViewBackward0", a, b);
@@ -163,8 +213,8 @@ Tensor matmul(const Operand& a, const Operand& b) {
 Tensor addmm(const Operand& self, const Operand& mat1, const Operand& mat2, const Scalar& beta,
              const Scalar& alpha) {
   GradScope scope("AddmmBackward0", self, mat1, mat2);
-  check(mat1.dim() == 2, "mat1 must be a matrix, got ", mat1.dim(), "-D tensor");
-  check(mat2.dim() == 2, "mat2 must be a matrix, got ", mat2.dim(), "-D tensor");
+  check_matrices("addmm", mat1, mat2);
+  check_addmm(self, mat1, mat2);
   return scale_and_add(self, mm(mat1, mat2), beta, alpha);
 }
 Tensor addmv(const Operand& self, const Operand& mat, const Operand& vec, const Scalar& beta,
@@ -179,18 +229,27 @@ Tensor baddbmm(const Operand& self, const Operand& batch1, const Operand& batch2
 }
 Tensor addbmm(const Operand& self, const Operand& batch1, const Operand& batch2, const Scalar& beta,
               const Scalar& alpha) {
+  const CallScope call("addbmm", self, batch1, batch2, beta, alpha);
   return scale_and_add(self, sum(bmm(batch1, batch2), 0), beta, alpha);
 }
 Tensor addr(const Operand& self, const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) {
+  const CallScope call("addr", self, a, b, beta, alpha);
   check(a.dim() == 1 && b.dim() == 1, "addr: Expected 1-D argument vec1 and vec2, but got ", a.dim(),
         "-D and ", b.dim(), "-D");
   return scale_and_add(self, outer(a, b), beta, alpha);
 }
 
 Tensor linear(const Operand& input, const Operand& weight, const optional<Tensor>& bias) {
+  const CallScope call("linear", input, weight, bias);
   check(weight.dim() <= 2, "linear(): weight must be at most 2-dimensional, got ", weight.dim(), "D");
-  check(input.scalar_type() == weight.scalar_type(), "mat1 and mat2 must have the same dtype");
   if (!given(bias)) return matmul(input, t(weight));
+  if (input.dim() > 0 && weight.dim() == 2) {
+    const Tensor rows = input.dim() == 1   ? unsqueeze(input, 0)
+                        : input.dim() == 2 ? Tensor(input)
+                                           : as_rows(input);
+    check_matrices("addmm", rows, t(weight));
+  }
+  check_addmm(*bias, input, weight);
   const int64_t rank = input.dim();
   GradScope scope(rank == 2   ? "AddmmBackward0"
                   : rank == 3 ? "ViewBackward0"

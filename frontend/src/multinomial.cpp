@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "call.h"
 #include "generator.h"
 #include "impl.h"
 #include "random_fill.h"
@@ -109,6 +110,7 @@ void sample_without_replacement(const Tensor& self, Rows rows, int64_t samples,
 
 Tensor multinomial(const Operand& self, int64_t num_samples, bool replacement,
                    const optional<Generator>& generator) {
+  const CallScope call("multinomial", self);
   check_arguments(self, num_samples, replacement);
   const Rows rows{self.dim() == 1 ? 1 : self.size(0), self.size(-1)};
   const std::vector<int64_t> sizes =

@@ -53,7 +53,8 @@ void check_types(const Call& c) {
   };
   if (given(c.bias)) same(*c.bias, "bias");
   same(c.weight, "weight");
-  check(c.input.scalar_type() != kBool, "\"slow_conv2d_cpu\" not implemented for 'Bool'");
+  check<NotImplementedError>(c.input.scalar_type() != kBool,
+                             "\"slow_conv2d_cpu\" not implemented for 'Bool'");
 }
 
 void check_parameters(const Call& c) {
@@ -61,7 +62,7 @@ void check_parameters(const Call& c) {
   check(least(c.low) >= 0 && least(c.high) >= 0, "negative padding is not supported");
   check(least(c.output_padding) >= 0, "negative output_padding is not supported");
   check(least(c.stride) > 0, "non-positive stride is not supported");
-  check(least(c.dilation) > 0, "dilation should be greater than zero");
+  check(least(c.dilation) > 0, "dilation should be greater than zero, but got ", ref(c.dilation));
   check(c.groups > 0, "non-positive groups is not supported");
 }
 
@@ -324,12 +325,18 @@ Tensor forward(size_t dims, const char* name, const Operand& input, const Operan
           "padding='same' is not supported for strided convolutions");
     check(weight.dim() == static_cast<int64_t>(dims) + 2, "Expected ", dims + 2, "-dimensional weight for ",
           name, ", but got weight of size: ", weight.sizes());
+    bool uneven = false;
     for (size_t d = 0; d < dims; ++d) {
       check_extents(weight.sizes()[2 + d], "kernel size");
       const int64_t total = c.dilation[d] * (c.kernel(d) - 1);
+      uneven = uneven || total % 2 != 0;
       c.low[d] = total / 2;
       c.high[d] = total - total / 2;
     }
+    if (uneven)
+      warn_user(
+          "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+          "input be created");
   }
   return with_batch(std::move(c), name);
 }
@@ -355,8 +362,9 @@ constexpr size_t dims_in(std::string_view name) { return at(name[name.size() - 2
     return forward(dims_in(#name), #name, input, weight, bias, stride, padding, dilation, groups);    \
   }                                                                                                   \
   Tensor name(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride, \
-              std::string_view padding, IntArrayRef dilation, int64_t groups) {                       \
-    return forward(dims_in(#name), #name, input, weight, bias, stride, padding, dilation, groups);    \
+              PaddingName padding, IntArrayRef dilation, int64_t groups) {                            \
+    return forward(dims_in(#name), #name, input, weight, bias, stride, padding.text(), dilation,      \
+                   groups);                                                                           \
   }
 TENON_DEFINE(conv1d)
 TENON_DEFINE(conv2d)
@@ -376,6 +384,7 @@ TENON_DEFINE(conv_transpose3d)
 Tensor convolution(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride,
                    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
                    int64_t groups) {
+  const CallScope call("convolution", input, weight, bias);
   const int64_t dims = weight.dim() - 2;
   check(dims > 0, "weight should have at least three dimensions");
   check(input.dim() == dims + 2, "Expected ", dims + 2, "-dimensional input for ", dims + 2,

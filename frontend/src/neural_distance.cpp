@@ -19,6 +19,7 @@ namespace {
 // --- distances
 
 Tensor cosine_similarity(const Operand& x1, const Operand& x2, int64_t dim, double eps) {
+  const CallScope call("cosine_similarity", x1, x2);
   const ScalarType type = promoted(x1, x2);
   check(isFloatingType(type), "expected common dtype to be floating point, yet common dtype is ", type);
   const Dims shape = broadcast_shape(x1.sizes(), x2.sizes());
@@ -28,6 +29,7 @@ Tensor cosine_similarity(const Operand& x1, const Operand& x2, int64_t dim, doub
 }
 
 Tensor pairwise_distance(const Operand& x1, const Operand& x2, double p, double eps, bool keepdim) {
+  const CallScope call("pairwise_distance", x1, x2);
   const int64_t rank = std::max(x1.dim(), x2.dim());
   return norm(sub(x1, x2) + eps, Scalar(p), rank - 1, keepdim);
 }
@@ -40,6 +42,8 @@ Tensor cdist(const Operand& x1, const Operand& x2, double p, optional<int64_t> c
         " X2: ", x2.size(-1));
   check(x1.is_floating_point(), "cdist only supports floating-point dtypes, X1 got: ", x1.scalar_type());
   check(x2.is_floating_point(), "cdist only supports floating-point dtypes, X2 got: ", x2.scalar_type());
+  check(x1.scalar_type() == x2.scalar_type(), "expected scalar type ", x1.scalar_type(), " but found ",
+        x2.scalar_type());
   check(p >= 0, "cdist only supports non-negative p values");
   check(!compute_mode || (*compute_mode >= 0 && *compute_mode <= 2),
         "possible modes: 0, 1, 2, but was: ", compute_mode.value_or(0));
@@ -59,6 +63,7 @@ Tensor pdist(const Operand& x, double p) {
   check(p >= 0, "pdist only supports non-negative p values");
   const int64_t n = x.size(0);
   check(n < (int64_t{1} << 31), "pdist: too many rows");
+  if (n < 2) return empty({0}, x.options());
   std::vector<int64_t> above;
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = i + 1; j < n; ++j) above.push_back(i * n + j);
@@ -110,7 +115,8 @@ Tensor embedding(const Operand& weight, const Operand& indices, int64_t, bool, b
 }
 
 Tensor one_hot(const Operand& x, int64_t num_classes) {
-  check(x.scalar_type() == kLong, "one_hot is only applicable to index tensor.");
+  const CallScope call("one_hot", x);
+  check(x.scalar_type() == kLong, "one_hot is only applicable to index tensor of type LongTensor.");
   Dims shape = dims_of(x.sizes());
   if (x.numel() == 0) {
     check(num_classes > 0, "Can not infer total number of classes from empty tensor.");
@@ -135,6 +141,11 @@ Tensor one_hot(const Operand& x, int64_t num_classes) {
 // --- products
 
 Tensor bilinear(const Operand& x1, const Operand& x2, const Operand& weight, const MaybeTensor& bias) {
+  const CallScope call("bilinear", x1, x2, weight, bias);
+  const ScalarType type = x1.scalar_type();
+  check(x2.scalar_type() == type && weight.scalar_type() == type && (!given(bias) || bias->scalar_type() == type),
+        "All tensors must have the same dtype, got input1: ", x1.dtype(), ", input2: ", x2.dtype(),
+        ", weight: ", weight.dtype(), given(bias) ? text(", bias: ", bias->dtype()) : "");
   check(x1.dim() == x2.dim(), "bilinear(): input dimensions do not match: got ", x1.dim(), " and ", x2.dim());
   for (int64_t d = 0; d + 1 < x1.dim(); ++d) {
     check(x1.size(d) == x2.size(d), "bilinear(): input batch dimensions do not match at dim ", d, ": got ",

@@ -15,6 +15,12 @@
 namespace tenon {
 namespace {
 
+// What PyTorch says where a loss subtracts bools.
+constexpr const char* kBoolDifference =
+    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+    "use "
+    "the `~` or `logical_not()` operator instead.";
+
 Tensor reduced(const Tensor& loss, int64_t reduction) {
   check(reduction >= Reduction::None && reduction < Reduction::END, reduction,
         " is not a valid value for reduction");
@@ -22,12 +28,17 @@ Tensor reduced(const Tensor& loss, int64_t reduction) {
   return reduction == Reduction::Sum ? sum(loss) : loss;
 }
 
+// The dtype of some losses is that of one operand.
+void check_output(ScalarType type, ScalarType output) {
+  check(canCast(type, output), "result type ", type, " can't be cast to the desired output type ", output);
+}
+
 // f over the elements of two tensors that broadcast. Where PyTorch composes a loss, an addition comes last.
 template <typename F>
 Tensor formula(const Tensor& a, const Tensor& b, F f) {
   GradScope scope("AddBackward0", a, b);
   check_same_device(a, b);
-  const ScalarType type = promoted(a, b);
+  const ScalarType type = float_type(promoted(a, b));
   const Dims shape = broadcast_shape(a.sizes(), b.sizes());
   return record_as(
       f(broadcast(formula_operand(a, type), ref(shape)), broadcast(formula_operand(b, type), ref(shape))),
@@ -40,8 +51,15 @@ Tensor weighted(const Tensor& loss, const MaybeTensor& weight) {
 
 Expr log_sigmoid(const Expr& x) { return smaller(0.0, x) - log1p(exp(-abs(x))); }
 
+// A loss is a float: integers have none, unless the other operand makes one of them.
+void require_float(const Tensor& a, const Tensor& b, const char* kernel) {
+  const ScalarType type = promoted(a, b);
+  check<NotImplementedError>(isFloatingType(type), '"', kernel, "\" not implemented for '", type, "'");
+}
+
 void require_float(const Tensor& x, const char* kernel) {
-  check(x.is_floating_point(), '"', kernel, "\" not implemented for '", x.scalar_type(), "'");
+  check<NotImplementedError>(x.is_floating_point(), '"', kernel, "\" not implemented for '", x.scalar_type(),
+                             "'");
 }
 
 }  // namespace
@@ -49,6 +67,7 @@ void require_float(const Tensor& x, const char* kernel) {
 // --- distances between input and target
 
 Tensor mse_loss(const Operand& x, const Operand& target, int64_t reduction) {
+  require_float(x, target, "mse_cpu");
   GradScope scope("MseLossBackward0", x, target);
   return reduced(formula(x, target, [](const Expr& a, const Expr& b) { return (a - b) * (a - b); }),
                  reduction);
@@ -58,11 +77,13 @@ Tensor l1_loss(const Operand& x, const Operand& target, int64_t reduction) {
                   : reduction == Reduction::Sum ? "SumBackward0"
                                                 : "AbsBackward0",
                   x, target);
-  return reduced(formula(x, target, [](const Expr& a, const Expr& b) { return abs(a - b); }), reduction);
+  return reduced(abs(sub(x, target)), reduction);
 }
 Tensor smooth_l1_loss(const Operand& x, const Operand& target, int64_t reduction, double beta) {
+  const CallScope call("smooth_l1_loss", x, target);
   check(beta >= 0, "smooth_l1_loss does not support negative values for beta.");
   if (beta == 0) return l1_loss(x, target, reduction);
+  require_float(x, target, "smooth_l1_cpu");
   GradScope scope("SmoothL1LossBackward0", x, target);
   const auto f = [&](const Expr& a, const Expr& b) {
     const Expr z = abs(a - b);
@@ -71,19 +92,23 @@ Tensor smooth_l1_loss(const Operand& x, const Operand& target, int64_t reduction
   return reduced(formula(x, target, f), reduction);
 }
 Tensor huber_loss(const Operand& x, const Operand& target, int64_t reduction, double delta) {
+  const CallScope call("huber_loss", x, target);
   check(delta > 0, "huber_loss does not support non-positive values for delta.");
+  require_float(x, target, "huber_cpu");
+  check_output(promoted(x, target), x.scalar_type());
   GradScope scope("HuberLossBackward0", x, target);
   const auto f = [&](const Expr& a, const Expr& b) {
     const Expr z = abs(a - b);
     return select(z <= delta, 0.5 * z * z, delta * (z - 0.5 * delta));
   };
-  return reduced(formula(x, target, f), reduction);
+  return reduced(formula(x, target, f).to(x.scalar_type()), reduction);
 }
 
 // --- probabilities
 
 Tensor binary_cross_entropy(const Operand& x, const Operand& target, const MaybeTensor& weight,
                             int64_t reduction) {
+  const CallScope call("binary_cross_entropy", x, target, weight);
   require_float(x, "binary_cross_entropy");
   check(x.scalar_type() == target.scalar_type(), "Found dtype ", target.scalar_type(), " but expected ",
         x.scalar_type());
@@ -100,6 +125,9 @@ Tensor binary_cross_entropy(const Operand& x, const Operand& target, const Maybe
 }
 Tensor binary_cross_entropy_with_logits(const Operand& x, const Operand& target, const MaybeTensor& weight,
                                         const MaybeTensor& pos_weight, int64_t reduction) {
+  require_float(x, "log_sigmoid_cpu");
+  check<NotImplementedError>(target.scalar_type() != kBool, kBoolDifference);
+  check_output(x.scalar_type(), target.scalar_type());
   GradScope scope("BinaryCrossEntropyWithLogitsBackward0", x, target, weight, pos_weight);
   const auto f = [&](const Expr& v, const Expr& t) {
     if (!given(pos_weight)) return (1.0 - t) * v - log_sigmoid(v);
@@ -113,9 +141,10 @@ Tensor binary_cross_entropy_with_logits(const Operand& x, const Operand& target,
           ref(shape), " doesn't match the broadcast shape ",
           ref(broadcast_shape(ref(shape), pos_weight->sizes())));
   }
-  return reduced(weighted(formula(x, target, f), weight), reduction);
+  return reduced(weighted(formula(x, target, f).to(target.scalar_type()), weight), reduction);
 }
 Tensor kl_div(const Operand& x, const Operand& target, int64_t reduction, bool log_target) {
+  check(x.is_floating_point() && target.is_floating_point(), "kl_div: Integral inputs not supported.");
   GradScope scope("KlDivBackward0", x, target);
   const auto f = [&](const Expr& v, const Expr& t) {
     if (log_target) return exp(t) * (t - v);
@@ -125,6 +154,8 @@ Tensor kl_div(const Operand& x, const Operand& target, int64_t reduction, bool l
 }
 Tensor poisson_nll_loss(const Operand& x, const Operand& target, bool log_input, bool full, double eps,
                         int64_t reduction) {
+  const CallScope call("poisson_nll_loss", x, target);
+  check<NotImplementedError>(promoted(x, target) != kBool, kBoolDifference);
   const auto f = [&](const Expr& v, const Expr& t) {
     const Expr loss = log_input ? exp(v) - t * v : v - t * log(v + eps);
     if (!full) return loss;  // Stirling's approximation of log(t!)
@@ -135,8 +166,9 @@ Tensor poisson_nll_loss(const Operand& x, const Operand& target, bool log_input,
 }
 Tensor soft_margin_loss(const Operand& x, const Operand& target, int64_t reduction) {
   GradScope scope("SoftMarginLossBackward0", x, target);
-  return reduced(formula(x, target, [](const Expr& v, const Expr& t) { return log1p(exp(-t * v)); }),
-                 reduction);
+  check_output(float_type(promoted(x, target)), x.scalar_type());
+  const auto f = [](const Expr& v, const Expr& t) { return log1p(exp(-t * v)); };
+  return reduced(formula(x, target, f).to(x.scalar_type()), reduction);
 }
 
 // --- classes
@@ -242,7 +274,7 @@ void check_classes(const Tensor& x, const Tensor& target, const MaybeTensor& wei
         " classes or no classes but got weight tensor of shape: ",
         given(weight) ? weight->sizes() : IntArrayRef());
   check(target.scalar_type() == kLong || target.scalar_type() == kByte,
-        "expected scalar type Long but found ", target.scalar_type());
+        "expected target dtype to be Long or Byte, but got ", target.scalar_type());
   check(!given(weight) || weight->scalar_type() == x.scalar_type(), "expected scalar type ", x.scalar_type(),
         " but found ", given(weight) ? weight->scalar_type() : kFloat);
   check_targets(target, classes, ignore_index);
@@ -253,6 +285,14 @@ void check_rows(const Tensor& x, const Tensor& target) {
   check(target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported");
   check((x.dim() == 1 && target.dim() == 0) || (target.dim() == 1 && x.size(0) == target.size(0)),
         "size mismatch (got input: ", x.sizes(), ", target: ", target.sizes(), ")");
+}
+
+// One row of classes takes its target with or without a dim.
+Tensor target_of(const Tensor& x, const Tensor& target) {
+  if (x.dim() != 1 || target.dim() != 1) return target;
+  check<ValueError>(target.size(0) == 1, "For 1D input, 1D target must have size 1, but got target size: ",
+                    target.size(0));
+  return target.reshape(IntArrayRef());
 }
 
 // The axis of the classes, after the checks of the shapes of x and target.
@@ -306,8 +346,9 @@ Tensor probability_loss(const Tensor& x, const Tensor& target, const MaybeTensor
 Tensor nll_loss(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction,
                 int64_t ignore_index) {
   GradScope scope("NllLossBackward0", x, weight);
-  check_rows(x, target);
-  return index_loss(x, target, weight, reduction, ignore_index);
+  const Tensor classes = target_of(x, target);
+  check_rows(x, classes);
+  return index_loss(x, classes, weight, reduction, ignore_index);
 }
 Tensor nll_loss2d(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction,
                   int64_t ignore_index) {
@@ -336,10 +377,11 @@ Tensor cross_entropy_loss(const Operand& x, const Operand& target, const MaybeTe
     return probability_loss(x, target, weight, reduction, label_smoothing);
   }
   const Tensor logs = log_softmax(x, x.dim() == 1 ? 0 : 1);
-  const size_t axis = check_shapes(x, target);
-  check_classes(x, target, weight, ignore_index, axis);
+  const Tensor classes = target_of(x, target);
+  const size_t axis = check_shapes(x, classes);
+  check_classes(x, classes, weight, ignore_index, axis);
   const Expr values = formula_operand(logs, x.scalar_type());
-  return pick_loss(classes_of(values, x.scalar_type(), target, weight, ignore_index, axis), reduction,
+  return pick_loss(classes_of(values, x.scalar_type(), classes, weight, ignore_index, axis), reduction,
                    label_smoothing);
 }
 
@@ -369,18 +411,22 @@ Tensor multi_margin_loss(const Operand& x, const Operand& target, const Scalar& 
 // --- margins
 
 Tensor hinge_embedding_loss(const Operand& x, const Operand& target, double margin, int64_t reduction) {
+  const CallScope call("hinge_embedding_loss", x, target);
+  check<NotImplementedError>(x.scalar_type() != kBool, kBoolDifference);
   const auto f = [&](const Expr& v, const Expr& t) {
     const Expr zero = number(v, 0.0);
     return select(t != 1.0, larger(0.0, margin - v), zero) + select(t != -1.0, v, zero);
   };
-  return reduced(formula(x, target, f), reduction);
+  return reduced(formula(x, target, f).to(float_type(x.scalar_type())), reduction);
 }
 Tensor margin_ranking_loss(const Operand& a, const Operand& b, const Operand& target, double margin,
                            int64_t reduction) {
+  const CallScope call("margin_ranking_loss", a, b, target);
   return reduced(clamp_min(neg(target) * (a - b) + margin, 0), reduction);
 }
 Tensor cosine_embedding_loss(const Operand& a, const Operand& b, const Operand& target, double margin,
                              int64_t reduction) {
+  const CallScope call("cosine_embedding_loss", a, b, target);
   check(target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported");
   if (target.dim() == 1) {
     check(a.dim() == 2 && b.dim() == 2,
@@ -402,6 +448,7 @@ Tensor cosine_embedding_loss(const Operand& a, const Operand& b, const Operand& 
 }
 Tensor triplet_margin_loss(const Operand& anchor, const Operand& positive, const Operand& negative,
                            double margin, double p, double eps, bool swap, int64_t reduction) {
+  const CallScope call("triplet_margin_loss", anchor, positive, negative);
   check(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(),
         "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
         "got: anchor ",

@@ -52,13 +52,15 @@ void check_parameters(const MaybeTensor& running_mean, const MaybeTensor& runnin
 }
 
 void check_float(const Tensor& x, const char* kernel) {
-  check(x.is_floating_point(), '"', kernel, "\" not implemented for '", x.scalar_type(), "'");
+  check<NotImplementedError>(x.is_floating_point(), '"', kernel, "\" not implemented for '", x.scalar_type(),
+                             "'");
 }
 
 // running = (1 - momentum) * running + momentum * batch, in place.
 void move_running(const MaybeTensor& running, const Expr& batch, double momentum) {
   if (!given(running)) return;
   const NoGradGuard no_grad;
+  check(running->is_floating_point(), "mixed dtype (CPU): expect parameter to have scalar type of Float");
   const DType type = ir_type(running->scalar_type());
   const Expr old = cast(Expr{node_of(*running)}, formula_type(type));
   const Expr now = cast(Expr{ir::reshape(batch.node, span_of(running->sizes()))}, old.dtype());
@@ -105,6 +107,7 @@ Tensor batch_norm(const Operand& x, const MaybeTensor& weight, const MaybeTensor
 Tensor instance_norm(const Operand& x, const MaybeTensor& weight, const MaybeTensor& bias,
                      const MaybeTensor& running_mean, const MaybeTensor& running_var, bool use_input_stats,
                      double momentum, double eps, bool cudnn) {
+  const CallScope call("instance_norm", x, weight, bias, running_mean, running_var);
   check(x.dim() >= 2, "Expected at least 2D input to instance_norm, got ", x.dim(), "D");
   check(use_input_stats || (given(running_mean) && given(running_var)),
         "Expected running_mean and running_var to be defined when use_input_stats is false");
@@ -156,6 +159,7 @@ Tensor nn::functional::local_response_norm(const Operand& x, const LocalResponse
                     x.dim(), " dimensions)");
   check(size > 0, "kernel size should be greater than zero, but got ", size);
   check_extents(size, "size");
+  if (x.scalar_type() == kLong) return nn::functional::local_response_norm(x.to(get_default_dtype()), options);
   check_float(x, "local_response_norm");
   GradScope scope("DivBackward0", x);
   if (x.numel() == 0) return clone(x);

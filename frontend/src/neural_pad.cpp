@@ -78,7 +78,10 @@ void check_room(const Tensor& x, IntArrayRef pad, size_t pair, int64_t dim, Mode
 Tensor pad_inside(const Tensor& x, IntArrayRef pad, Mode mode) {
   const size_t pairs = pad.size() / 2;
   check(pad.size() % 2 == 0, "Padding length must be divisible by 2");
-  check(static_cast<int64_t>(pairs) <= x.dim(), "Padding length too large");
+  check(
+      static_cast<int64_t>(pairs) <= x.dim(),
+      "Padding length should be less than or equal to two times the input dimension but got padding length ",
+      pad.size(), " and input of dimension ", x.dim());
   check_extents(pad, "padding");
   Dims shape = dims_of(x.sizes());
   for (size_t i = 0; i < pairs; ++i) {
@@ -124,6 +127,7 @@ TENON_DEFINE(3)
 #undef TENON_DEFINE
 
 Tensor pad(const Operand& x, IntArrayRef pad, std::string_view mode, optional<double> value) {
+  const CallScope call("pad", x);
   if (mode == "constant") return constant_pad_nd(x, pad, value.value_or(0.0));
   check(!value || *value == 0, "Padding mode \"", mode, "\" doesn't take in value argument");
   const int64_t pairs = static_cast<int64_t>(pad.size()) / 2;
@@ -304,6 +308,7 @@ Tensor pixel_unshuffle(const Operand& x, int64_t factor) {
 }
 
 Tensor channel_shuffle(const Operand& x, int64_t groups) {
+  const CallScope call("channel_shuffle", x);
   check(x.dim() > 2, "channel_shuffle expects input with > 2 dims, but got input with sizes ", x.sizes());
   check(groups > 0, "Number of groups to divide channels in must be positive. Value of groups:", groups);
   check(x.size(1) % groups == 0, "Number of channels must be divisible by groups. Got ", x.size(1),

@@ -6,6 +6,7 @@
 #include "expr.h"
 #include "grad.h"
 #include "tenon/neural.h"
+#include "tenon/nn/options.h"
 #include "text.h"
 #include "window.h"
 
@@ -73,9 +74,9 @@ Windows windows_of(const Pool& p) {
     check(p.stride[d] > 0, "stride should be greater than zero, but got ", ref(p.stride));
     check(p.dilation[d] > 0, "dilation should be greater than zero, but got ", ref(p.dilation));
     check(p.padding[d] >= 0, "pad must be non-negative, but got pad: ", p.padding[d]);
-    check(p.padding[d] <= p.kernel[d] / 2,
-          "pad should be at most half of kernel size, but got pad=", p.padding[d],
-          " and kernel_size=", p.kernel[d]);
+    check(p.padding[d] <= ((p.kernel[d] - 1) * p.dilation[d] + 1) / 2,
+          "pad should be at most half of effective kernel size, but got pad=", p.padding[d],
+          ", kernel_size=", p.kernel[d], " and dilation=", p.dilation[d]);
     Window w{
         p.input.sizes()[p.lead() + d], p.kernel[d], p.stride[d], p.padding[d], p.padding[d], p.dilation[d]};
     w.count = w.fitting(p.ceil_mode);
@@ -176,8 +177,8 @@ bool all_alike(const Window& w, bool include_pad) {
 }
 
 Tensor average(const Pool& p, bool count_include_pad, optional<int64_t> divisor) {
-  check(p.input.is_floating_point() || p.input.scalar_type() == kLong, '"', p.name,
-        "_out_frame\" not implemented for '", p.input.scalar_type(), "'");
+  check<NotImplementedError>(p.input.is_floating_point() || p.input.scalar_type() == kLong, '"', p.name,
+                             "_out_frame\" not implemented for '", p.input.scalar_type(), "'");
   const ScalarType type = p.input.scalar_type();
   const Windows windows = windows_of(p);
   const Dims shape = result_shape(p, windows);
@@ -224,7 +225,6 @@ struct Adaptive {
 
 Adaptive make_adaptive(const char* name, const Tensor& x, size_t dims, IntArrayRef output) {
   check(output.size() == 1 || output.size() == dims, name, ": output_size must be ", dims);
-  check_extents(output, "output size");
   const int64_t rank = x.dim(), d = static_cast<int64_t>(dims);
   check(rank == d + 1 || rank == d + 2, name, "(): Expected ", d + 1, "D or ", d + 2, "D tensor, but got ",
         x.sizes());
@@ -235,8 +235,9 @@ Adaptive make_adaptive(const char* name, const Tensor& x, size_t dims, IntArrayR
   }
   Adaptive a{name, x, output.size() == 1 ? Dims(dims, output[0]) : dims_of(output)};
   for (size_t i = 0; i < dims; ++i) {
-    if (a.output[i] == -1) a.output[i] = a.in(i);  // None: the input's size
-    check(a.output[i] >= 0, name, ": elements of output_size must be greater than or equal to 0");
+    if (a.output[i] == ExpandingArrayWithOptionalElem<1>::kAbsent) a.output[i] = a.in(i);
+    check(a.output[i] >= 0, name,
+          ": elements of output_size must be greater than or equal to 0 but received ", ref(a.output));
   }
   return a;
 }
@@ -289,7 +290,8 @@ NodeRef reduce_dim(Op op, const Expr& x, size_t dim) {
 
 Tensor adaptive_average(const Adaptive& a) {
   const ScalarType type = a.input.scalar_type();
-  check(a.input.is_floating_point(), "\"adaptive_avg_pool2d_cpu\" not implemented for '", type, "'");
+  check<NotImplementedError>(a.input.is_floating_point(), "\"adaptive_avg_pool2d_cpu\" not implemented for '",
+                             type, "'");
   if (a.regular()) return average(regular_pool(a), true, nullopt);
   Dims result(span_of({a.input.sizes().data(), a.lead()}));
   result.append(a.output.data(), a.output.size());

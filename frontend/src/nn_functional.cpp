@@ -2,10 +2,12 @@
 // operators.
 #include "tenon/nn/functional.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "resize.h"
 #include "tenon/creation.h"
+#include "tenon/out.h"
 #include "tenon/random.h"
 #include "text.h"
 
@@ -115,8 +117,8 @@ TENON_DEFINE(3)
 namespace {
 
 // The values at their places in planes of zeros.
-template <size_t D>
-Tensor unpooled(const Tensor& x, const Tensor& indices, const MaxUnpoolOptions<D>& o,
+template <size_t D, typename Options>
+Tensor unpooled(const Tensor& x, const Tensor& indices, const Options& o,
                 const optional<std::vector<int64_t>>& output_size) {
   check(x.sizes() == indices.sizes(), "Expected shape of indices to be same as that of the input tensor (",
         x.sizes(), ") but got indices tensor with shape: ", indices.sizes());
@@ -204,7 +206,7 @@ Tensor lp_pool2d(const Operand& x, const LPPool2dFuncOptions& o) {
   return lp_root(tenon::avg_pool2d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()),
                  o.norm_type(), o.kernel_size()[0] * o.kernel_size()[1]);
 }
-Tensor lp_pool3d(const Tensor& x, const LPPool3dFuncOptions& o) {
+Tensor lp_pool3d(const Operand& x, const LPPool3dFuncOptions& o) {
   return lp_root(tenon::avg_pool3d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()),
                  o.norm_type(), o.kernel_size()[0] * o.kernel_size()[1] * o.kernel_size()[2]);
 }
@@ -240,6 +242,13 @@ Tensor pad(const Operand& x, const PadFuncOptions& o) {
 
 namespace {
 
+const char* tag_name(Tag mode) {  // of those that blend
+  return mode == Tag::Linear     ? "kLinear"
+         : mode == Tag::Bilinear ? "kBilinear"
+         : mode == Tag::Bicubic  ? "kBicubic"
+                                 : "kTrilinear";
+}
+
 const char* mode_name(Tag mode) {
   switch (mode) {
     case Tag::Linear: return "linear";
@@ -274,6 +283,13 @@ std::vector<int64_t> output_size(const Tensor& x, const InterpolateFuncOptions& 
     size.push_back(static_cast<int64_t>(wanted));
   }
   if (!o.recompute_scale_factor().value_or(false)) factors = scale;
+  const bool whole = std::all_of(scale.begin(), scale.end(), [](double s) { return std::floor(s) == s; });
+  if (!o.recompute_scale_factor() && !whole)
+    warn_user(
+        "The default behavior for interpolate/upsample with float scale_factor changed in 1.6.0 to align with "
+        "other frameworks/libraries, and uses scale_factor directly, instead of relying on the computed output "
+        "size. If you wish to keep the old behavior, please set recompute_scale_factor=True. See the documentation "
+        "of nn.Upsample for details. ");
   return size;
 }
 
@@ -286,9 +302,14 @@ Tensor interpolate(const Operand& x, const InterpolateFuncOptions& o) {
   check(blends || !o.align_corners(),
         "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
         "trilinear");
+  if (blends && !o.align_corners())
+    warn_user(text("Default upsampling behavior when mode=", tag_name(mode),
+                   " is changed to align_corners=False since 0.4.0. Please specify align_corners=True if the old "
+                   "behavior is desired. See the documentation of nn.Upsample for details."));
   check(x.dim() >= 3 && x.dim() <= 5, "Input Error: Only 3D, 4D and 5D input Tensors supported (got ",
         x.dim(),
-        "D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact (got ",
+        "D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | "
+        "nearest-exact (got ",
         mode_name(mode), ")");
   check(!o.antialias(), "interpolate: antialias is not supported");
   check(!o.recompute_scale_factor().value_or(false) || !o.size(),
@@ -337,7 +358,10 @@ Tensor group_norm(const Operand& x, const GroupNormFuncOptions& o) {
   return tenon::group_norm(x, o.num_groups(), o.weight(), o.bias(), o.eps());
 }
 Tensor normalize(const Operand& x, const NormalizeFuncOptions& o) {
-  return div(x, expand(clamp_min(norm(x, Scalar(o.p()), o.dim(), true), o.eps()), x.sizes()));
+  const Tensor length = expand(clamp_min(norm(x, Scalar(o.p()), o.dim(), true), o.eps()), x.sizes());
+  if (!given(o.out())) return div(x, length);
+  Tensor out = *o.out();
+  return div_out(out, x, length);
 }
 
 // --- dropout
@@ -387,24 +411,42 @@ Tensor pdist(const Operand& x, double p) { return tenon::pdist(x, p); }
 
 // --- losses
 
+namespace {
+void warn_of_broadcast(const Tensor& x, const Tensor& t) {
+  if (x.sizes() == t.sizes()) return;
+  warn_user(text("Using a target size (", t.sizes(), ") that is different to the input size (", x.sizes(),
+                 "). This will likely lead to incorrect results due to broadcasting. Please ensure they have the "
+                 "same size."));
+}
+}  // namespace
+
 Tensor l1_loss(const Operand& x, const Operand& t, const L1LossFuncOptions& o) {
   return tenon::l1_loss(x, t, reduction_of(o));
 }
 Tensor mse_loss(const Operand& x, const Operand& t, const MSELossFuncOptions& o) {
+  warn_of_broadcast(x, t);
   return tenon::mse_loss(x, t, reduction_of(o));
 }
 Tensor smooth_l1_loss(const Operand& x, const Operand& t, const SmoothL1LossFuncOptions& o) {
+  warn_of_broadcast(x, t);
   return tenon::smooth_l1_loss(x, t, reduction_of(o), o.beta().value_or(1.0));
 }
 Tensor smooth_l1_loss(const Operand& x, const Operand& t, const SmoothL1LossFuncOptions& o, double beta) {
+  warn_of_broadcast(x, t);
   check(!o.beta(), "expected beta not to be provided in 'options', but got ", o.beta().value_or(0));
   return tenon::smooth_l1_loss(x, t, reduction_of(o), beta);
 }
 Tensor huber_loss(const Operand& x, const Operand& t, const HuberLossFuncOptions& o) {
+  warn_of_broadcast(x, t);
   return tenon::huber_loss(x, t, reduction_of(o), o.delta());
 }
 Tensor kl_div(const Operand& x, const Operand& t, const KLDivFuncOptions& o) {
   const Tag reduction = o.reduction().tag();
+  if (reduction == Tag::Mean)
+    warn_user(
+        "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
+        "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
+        "same as 'batchmean' in the next major release.");
   if (reduction != Tag::BatchMean) return tenon::kl_div(x, t, reduction_of(reduction), o.log_target());
   const Tensor total = tenon::kl_div(x, t, Reduction::Sum, o.log_target());
   return x.dim() ? div(total, x.size(0)) : total;

@@ -1,6 +1,7 @@
 // The layers: their parameters, their calls into the functional interface, their printed forms.
 #include "tenon/nn/layers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <ostream>
 
@@ -16,23 +17,53 @@ namespace {
 
 namespace F = functional;
 
-const char* python(bool value) { return value ? "True" : "False"; }
+// --- the two ways to print: Python's, and that of LibTorch's C++
 
-// (2, 3), and (2,) for one number.
-std::string python(IntArrayRef values) {
-  std::string result = "(";
+bool as_libtorch() { return get_print_style() == PrintStyle::LibTorch; }
+
+// The name of a layer.
+std::string own(const char* name) { return std::string(as_libtorch() ? "torch::nn::" : "") + name; }
+
+const char* shown(bool value) {
+  return as_libtorch() ? (value ? "true" : "false") : (value ? "True" : "False");
+}
+
+std::string listed(IntArrayRef values, const char* brackets) {
+  std::string result(1, brackets[0]);
   for (size_t i = 0; i < values.size(); ++i) result += (i ? ", " : "") + std::to_string(values[i]);
-  return result + (values.size() == 1 ? ",)" : ")");
+  return result + brackets[1];
 }
-// As Python prints what a user gave: one number if all are the same.
-std::string short_python(IntArrayRef values) {
-  for (int64_t v : values) {
-    if (v != values[0]) return python(values);
-  }
-  return std::to_string(values[0]);
+
+// A list: (2, 3) and (2,), or [2, 3].
+std::string shown(IntArrayRef values) {
+  if (as_libtorch()) return listed(values, "[]");
+  return values.size() == 1 ? "(" + std::to_string(values[0]) + ",)" : listed(values, "()");
 }
-// Python's shortest text of a float: 0.5, 1.0, 1e-05.
-std::string python(double value) { return format(tensor(value, TensorOptions(kDouble))); }
+// One number for each dim: a list, but LibTorch writes that of one dim without brackets.
+std::string shown_dims(IntArrayRef values) {
+  return as_libtorch() && values.size() == 1 ? std::to_string(values[0]) : shown(values);
+}
+// In Python as a user gave it: one number if all are the same.
+std::string shown_as_given(IntArrayRef values) {
+  const bool same = std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values[0]; });
+  return same && !as_libtorch() ? std::to_string(values[0]) : shown_dims(values);
+}
+// The same of an adaptive pool; what is -1 keeps the input's size.
+std::string shown_output(IntArrayRef values) {
+  std::string result = shown_as_given(values);
+  for (size_t i; (i = result.find("-1")) != std::string::npos;) result.replace(i, 2, "None");
+  return result;
+}
+
+// Python's shortest text of a float: 0.5, 1.0, 1e-05; or a stream's: 0.5, 1, 1e-05.
+std::string shown(double value) {
+  return as_libtorch() ? text(value) : format(tensor(value, TensorOptions(kDouble)));
+}
+
+template <typename Options>
+std::string shown_inplace(const Options& options) {
+  return options.inplace() ? text(", inplace=", shown(true)) : "";
+}
 
 bool is(IntArrayRef values, int64_t all) {
   for (int64_t v : values) {
@@ -59,20 +90,20 @@ Tensor uninitialised(IntArrayRef sizes) { return empty(sizes, TensorOptions()); 
 
 LinearImpl::LinearImpl(const LinearOptions& given) : options(given) {
   weight = register_parameter("weight", uninitialised({options.out_features(), options.in_features()}));
-  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_features()}) : Tensor());
+  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_features()}) : Tensor(), options.bias());
   reset_parameters();
 }
 void LinearImpl::reset_parameters() { reset_linear(weight, bias); }
 Tensor LinearImpl::forward(const Operand& input) const { return F::linear(input, weight, bias); }
 void LinearImpl::pretty_print(std::ostream& out) const {
-  out << "Linear(in_features=" << options.in_features() << ", out_features=" << options.out_features()
-      << ", bias=" << python(options.bias()) << ')';
+  out << own("Linear") << "(in_features=" << options.in_features() << ", out_features=" << options.out_features()
+      << ", bias=" << shown(options.bias()) << ')';
 }
 
 BilinearImpl::BilinearImpl(const BilinearOptions& given) : options(given) {
   weight = register_parameter(
       "weight", uninitialised({options.out_features(), options.in1_features(), options.in2_features()}));
-  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_features()}) : Tensor());
+  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_features()}) : Tensor(), options.bias());
   reset_parameters();
 }
 void BilinearImpl::reset_parameters() {
@@ -84,16 +115,16 @@ Tensor BilinearImpl::forward(const Operand& input1, const Operand& input2) const
   return F::bilinear(input1, input2, weight, bias);
 }
 void BilinearImpl::pretty_print(std::ostream& out) const {
-  out << "Bilinear(in1_features=" << options.in1_features() << ", in2_features=" << options.in2_features()
-      << ", out_features=" << options.out_features() << ", bias=" << python(options.bias()) << ')';
+  out << own("Bilinear") << "(in1_features=" << options.in1_features() << ", in2_features=" << options.in2_features()
+      << ", out_features=" << options.out_features() << ", bias=" << shown(options.bias()) << ')';
 }
 
-void IdentityImpl::pretty_print(std::ostream& out) const { out << "Identity()"; }
+void IdentityImpl::pretty_print(std::ostream& out) const { out << own("Identity") << "()"; }
 void FlattenImpl::pretty_print(std::ostream& out) const {
-  out << "Flatten(start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim() << ')';
+  out << own("Flatten") << "(start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim() << ')';
 }
 void UnflattenImpl::pretty_print(std::ostream& out) const {
-  out << "Unflatten(dim=" << options.dim() << ", unflattened_size=" << python(options.sizes()) << ')';
+  out << own("Unflatten") << "(dim=" << options.dim() << ", unflattened_size=" << (as_libtorch() ? listed(options.sizes(), "{}") : shown(options.sizes())) << ')';
 }
 
 // --- convolution
@@ -103,7 +134,8 @@ namespace {
 
 template <typename Options>
 void check_groups(const Options& o) {
-  check<ValueError>(o.groups() > 0, "groups must be a positive integer");
+  check<ValueError>(o.in_channels() > 0 && o.groups() > 0 && o.out_channels() > 0,
+                    "in_channels, groups and out_channels must be a positive integer.");
   check<ValueError>(o.in_channels() % o.groups() == 0, "in_channels must be divisible by groups");
   check<ValueError>(o.out_channels() % o.groups() == 0, "out_channels must be divisible by groups");
 }
@@ -151,12 +183,15 @@ std::vector<int64_t> pad_amounts(const ConvOptions<D>& o) {
 
 template <size_t D>
 ConvNdImpl<D>::ConvNdImpl(const ConvOptions<D>& given)
-    : Module("Conv" + std::to_string(D) + "d"), options(given) {
+    : options(given) {
   check_groups(options);
+  const char* padding = options.padding().name();
+  check<ValueError>(!padding || std::string_view(padding) != "same" || is(options.stride(), 1),
+                    "padding='same' is not supported for strided convolutions");
   weight =
       register_parameter("weight", uninitialised(weight_sizes<D>(options, options.out_channels(),
                                                                  options.in_channels() / options.groups())));
-  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_channels()}) : Tensor());
+  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_channels()}) : Tensor(), options.bias());
   reset_parameters();
 }
 template <size_t D>
@@ -178,29 +213,33 @@ Tensor ConvNdImpl<D>::forward(const Operand& input) const {
 }
 template <size_t D>
 void ConvNdImpl<D>::pretty_print(std::ostream& out) const {
-  out << name() << '(' << options.in_channels() << ", " << options.out_channels()
-      << ", kernel_size=" << python(options.kernel_size()) << ", stride=" << python(options.stride());
+  out << printed_name() << '(' << options.in_channels() << ", " << options.out_channels()
+      << ", kernel_size=" << shown_dims(options.kernel_size()) << ", stride=" << shown_dims(options.stride());
+  const char* quote = as_libtorch() ? "'" : "";
   if (options.padding().name())
-    out << ", padding=" << options.padding().name();
+    out << ", padding=" << quote << options.padding().name() << quote;
   else if (!is(options.padding().values(), 0))
-    out << ", padding=" << python(options.padding().values());
-  if (!is(options.dilation(), 1)) out << ", dilation=" << python(options.dilation());
+    out << ", padding=" << shown_dims(options.padding().values());
+  if (!is(options.dilation(), 1)) out << ", dilation=" << shown_dims(options.dilation());
   if (options.groups() != 1) out << ", groups=" << options.groups();
-  if (!options.bias()) out << ", bias=False";
-  if (options.padding_mode() == Tag::Reflect) out << ", padding_mode=reflect";
-  if (options.padding_mode() == Tag::Replicate) out << ", padding_mode=replicate";
-  if (options.padding_mode() == Tag::Circular) out << ", padding_mode=circular";
+  if (!options.bias()) out << ", bias=" << shown(false);
+  const auto mode = [&](Tag tag, const char* name, const char* libtorch) {
+    if (options.padding_mode() == tag) out << ", padding_mode=" << (as_libtorch() ? libtorch : name);
+  };
+  mode(Tag::Reflect, "reflect", "kReflect");
+  mode(Tag::Replicate, "replicate", "kReplicate");
+  mode(Tag::Circular, "circular", "kCircular");
   out << ')';
 }
 
 template <size_t D>
 ConvTransposeNdImpl<D>::ConvTransposeNdImpl(const ConvTransposeOptions<D>& given)
-    : Module("ConvTranspose" + std::to_string(D) + "d"), options(given) {
+    : options(given) {
   check_groups(options);
   weight =
       register_parameter("weight", uninitialised(weight_sizes<D>(options, options.in_channels(),
                                                                  options.out_channels() / options.groups())));
-  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_channels()}) : Tensor());
+  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_channels()}) : Tensor(), options.bias());
   reset_parameters();
 }
 template <size_t D>
@@ -219,13 +258,13 @@ Tensor ConvTransposeNdImpl<D>::forward(const Operand& input) const {
 }
 template <size_t D>
 void ConvTransposeNdImpl<D>::pretty_print(std::ostream& out) const {
-  out << name() << '(' << options.in_channels() << ", " << options.out_channels()
-      << ", kernel_size=" << python(options.kernel_size()) << ", stride=" << python(options.stride());
-  if (!is(options.padding(), 0)) out << ", padding=" << python(options.padding());
-  if (!is(options.dilation(), 1)) out << ", dilation=" << python(options.dilation());
-  if (!is(options.output_padding(), 0)) out << ", output_padding=" << python(options.output_padding());
+  out << printed_name() << '(' << options.in_channels() << ", " << options.out_channels()
+      << ", kernel_size=" << shown_dims(options.kernel_size()) << ", stride=" << shown_dims(options.stride());
+  if (!is(options.padding(), 0)) out << ", padding=" << shown_dims(options.padding());
+  if (!is(options.dilation(), 1)) out << ", dilation=" << shown_dims(options.dilation());
+  if (!is(options.output_padding(), 0)) out << ", output_padding=" << shown_dims(options.output_padding());
   if (options.groups() != 1) out << ", groups=" << options.groups();
-  if (!options.bias()) out << ", bias=False";
+  if (!options.bias()) out << ", bias=" << shown(false);
   out << ')';
 }
 template class ConvNdImpl<1>;
@@ -248,21 +287,21 @@ template class ConvTransposeNdImpl<3>;
     return F::adaptive_max_pool##D##d(input, options);                                                       \
   }                                                                                                          \
   void MaxPool##D##dImpl::pretty_print(std::ostream& out) const {                                            \
-    out << "MaxPool" #D "d(kernel_size=" << short_python(options.kernel_size())                              \
-        << ", stride=" << short_python(options.stride()) << ", padding=" << short_python(options.padding())  \
-        << ", dilation=" << short_python(options.dilation())                                                 \
-        << ", ceil_mode=" << python(options.ceil_mode()) << ')';                                             \
+    out << own("MaxPool" #D "d") << "(kernel_size=" << shown_as_given(options.kernel_size())                              \
+        << ", stride=" << shown_as_given(options.stride()) << ", padding=" << shown_as_given(options.padding())  \
+        << ", dilation=" << shown_as_given(options.dilation())                                                 \
+        << ", ceil_mode=" << shown(options.ceil_mode()) << ')';                                             \
   }                                                                                                          \
   void AvgPool##D##dImpl::pretty_print(std::ostream& out) const {                                            \
-    out << "AvgPool" #D "d(kernel_size=" << short_python(options.kernel_size())                              \
-        << ", stride=" << short_python(options.stride()) << ", padding=" << short_python(options.padding())  \
+    out << own("AvgPool" #D "d") << "(kernel_size=" << shown_as_given(options.kernel_size())                              \
+        << ", stride=" << shown_as_given(options.stride()) << ", padding=" << shown_as_given(options.padding())  \
         << ')';                                                                                              \
   }                                                                                                          \
   void AdaptiveAvgPool##D##dImpl::pretty_print(std::ostream& out) const {                                    \
-    out << "AdaptiveAvgPool" #D "d(output_size=" << short_python(options.output_size()) << ')';              \
+    out << own("AdaptiveAvgPool" #D "d") << "(output_size=" << shown_output(options.output_size()) << ')';              \
   }                                                                                                          \
   void AdaptiveMaxPool##D##dImpl::pretty_print(std::ostream& out) const {                                    \
-    out << "AdaptiveMaxPool" #D "d(output_size=" << short_python(options.output_size()) << ')';              \
+    out << own("AdaptiveMaxPool" #D "d") << "(output_size=" << shown_output(options.output_size()) << ')';              \
   }
 TENON_LAYER(1)
 TENON_LAYER(2)
@@ -275,22 +314,22 @@ TENON_LAYER(3)
 // The call, and what stands between the brackets when printed.
 #define TENON_LAYER(Name, call, ...)                                     \
   Tensor Name##Impl::forward(const Operand& input) const { return call; } \
-  void Name##Impl::pretty_print(std::ostream& out) const { out << #Name "(" __VA_ARGS__ << ')'; }
-TENON_LAYER(ReLU, F::relu(input, options), << (options.inplace() ? "inplace=True" : ""))
-TENON_LAYER(ReLU6, F::relu6(input, options), << (options.inplace() ? "inplace=True" : ""))
-TENON_LAYER(SELU, F::selu(input, options), << (options.inplace() ? "inplace=True" : ""))
-TENON_LAYER(ELU, F::elu(input, options), << "alpha=" << python(options.alpha()))
-TENON_LAYER(CELU, F::celu(input, options), << "alpha=" << python(options.alpha()))
-TENON_LAYER(GELU, F::gelu(input, options), << "approximate='" << options.approximate() << '\'')
+  void Name##Impl::pretty_print(std::ostream& out) const { out << own(#Name) << "(" __VA_ARGS__ << ')'; }
+TENON_LAYER(ReLU, F::relu(input, options), << (options.inplace() ? text("inplace=", shown(true)) : ""))
+TENON_LAYER(ReLU6, F::relu6(input, options), << (options.inplace() ? text("inplace=", shown(true)) : ""))
+TENON_LAYER(SELU, F::selu(input, options), << (options.inplace() ? text("inplace=", shown(true)) : ""))
+TENON_LAYER(ELU, F::elu(input, options), << "alpha=" << shown(options.alpha()) << shown_inplace(options))
+TENON_LAYER(CELU, F::celu(input, options), << "alpha=" << shown(options.alpha()) << shown_inplace(options))
+TENON_LAYER(GELU, F::gelu(input, options), << (as_libtorch() ? "" : "approximate='" + options.approximate() + "'"))
 TENON_LAYER(GLU, F::glu(input, options), << "dim=" << options.dim())
 TENON_LAYER(LeakyReLU, F::leaky_relu(input, options),
-            << "negative_slope=" << python(options.negative_slope()))
+            << "negative_slope=" << shown(options.negative_slope()) << shown_inplace(options))
 TENON_LAYER(Hardtanh, F::hardtanh(input, options),
-            << "min_val=" << python(options.min_val()) << ", max_val=" << python(options.max_val()))
-TENON_LAYER(Hardshrink, F::hardshrink(input, options), << python(options.lambda()))
-TENON_LAYER(Softshrink, F::softshrink(input, options), << python(options.lambda()))
+            << "min_val=" << shown(options.min_val()) << ", max_val=" << shown(options.max_val()) << shown_inplace(options))
+TENON_LAYER(Hardshrink, F::hardshrink(input, options), << shown(options.lambda()))
+TENON_LAYER(Softshrink, F::softshrink(input, options), << shown(options.lambda()))
 TENON_LAYER(Softplus, F::softplus(input, options),
-            << "beta=" << python(options.beta()) << ", threshold=" << python(options.threshold()))
+            << "beta=" << shown(options.beta()) << ", threshold=" << shown(options.threshold()))
 TENON_LAYER(Sigmoid, sigmoid(input))
 TENON_LAYER(Tanh, tanh(input))
 TENON_LAYER(SiLU, silu(input))
@@ -308,7 +347,7 @@ TENON_LAYER(PReLU, prelu(input, weight), << "num_parameters=" << options.num_par
 
 PReLUImpl::PReLUImpl(const PReLUOptions& given) : options(given) {
   weight = register_parameter(
-      "weight", full({options.num_parameters()}, options.init(), TensorOptions(get_default_dtype())));
+      "weight", full({options.num_parameters()}, options.init(), TensorOptions(get_default_dtype_as_scalartype())));
 }
 
 // --- dropout
@@ -317,7 +356,7 @@ PReLUImpl::PReLUImpl(const PReLUOptions& given) : options(given) {
 #define TENON_LAYER(Name, function)                                                                    \
   Name##Impl::Name##Impl(const DropoutOptions& given) : options(given) {                               \
     check<ValueError>(options.p() >= 0 && options.p() <= 1,                                            \
-                      "dropout probability has to be between 0 and 1, but got ", python(options.p())); \
+                      "dropout probability has to be between 0 and 1, but got ", shown(options.p())); \
   }                                                                                                    \
   Tensor Name##Impl::forward(const Operand& input) const {                                              \
     Tensor result = function(input, options.p(), is_training());                                       \
@@ -326,7 +365,7 @@ PReLUImpl::PReLUImpl(const PReLUOptions& given) : options(given) {
     return self.copy_(result);                                                                         \
   }                                                                                                    \
   void Name##Impl::pretty_print(std::ostream& out) const {                                             \
-    out << #Name "(p=" << python(options.p()) << ", inplace=" << python(options.inplace()) << ')';     \
+    out << own(#Name) << "(p=" << shown(options.p()) << ", inplace=" << shown(options.inplace()) << ')';     \
   }
 TENON_LAYER(Dropout, dropout)
 TENON_LAYER(Dropout2d, feature_dropout)
@@ -339,8 +378,8 @@ TENON_LAYER(AlphaDropout, alpha_dropout)
 
 BatchNormBase::BatchNormBase(const BatchNormOptions& given) : options(given) {
   const int64_t features = options.num_features();
-  weight = register_parameter("weight", options.affine() ? ones({features}) : Tensor());
-  bias = register_parameter("bias", options.affine() ? zeros({features}) : Tensor());
+  weight = register_parameter("weight", options.affine() ? ones({features}) : Tensor(), options.affine());
+  bias = register_parameter("bias", options.affine() ? zeros({features}) : Tensor(), options.affine());
   if (!options.track_running_stats()) return;
   running_mean = register_buffer("running_mean", zeros({features}));
   running_var = register_buffer("running_var", ones({features}));
@@ -370,13 +409,13 @@ Tensor BatchNormBase::forward(const Operand& input) {
   return F::batch_norm(input, running_mean, running_var, call);
 }
 void BatchNormBase::pretty_print(std::ostream& out) const {
-  out << name() << '(' << options.num_features() << ", eps=" << python(options.eps()) << ", momentum=";
+  out << printed_name() << '(' << options.num_features() << ", eps=" << shown(options.eps()) << ", momentum=";
   if (options.momentum())
-    out << python(*options.momentum());
+    out << shown(*options.momentum());
   else
     out << "None";
-  out << ", affine=" << python(options.affine())
-      << ", track_running_stats=" << python(options.track_running_stats()) << ')';
+  out << ", affine=" << shown(options.affine())
+      << ", track_running_stats=" << shown(options.track_running_stats()) << ')';
 }
 void BatchNorm1dImpl::check_input_dim(const Tensor& input) const {
   check<ValueError>(input.dim() == 2 || input.dim() == 3, "expected 2D or 3D input (got ", input.dim(),
@@ -391,9 +430,9 @@ void BatchNorm3dImpl::check_input_dim(const Tensor& input) const {
 
 LayerNormImpl::LayerNormImpl(const LayerNormOptions& given) : options(given) {
   weight = register_parameter("weight",
-                              options.elementwise_affine() ? ones(options.normalized_shape()) : Tensor());
+                              options.elementwise_affine() ? ones(options.normalized_shape()) : Tensor(), options.elementwise_affine());
   bias =
-      register_parameter("bias", options.elementwise_affine() ? zeros(options.normalized_shape()) : Tensor());
+      register_parameter("bias", options.elementwise_affine() ? zeros(options.normalized_shape()) : Tensor(), options.elementwise_affine());
 }
 Tensor LayerNormImpl::forward(const Operand& input) const {
   return F::layer_norm(
@@ -401,23 +440,23 @@ Tensor LayerNormImpl::forward(const Operand& input) const {
       F::LayerNormFuncOptions(options.normalized_shape()).weight(weight).bias(bias).eps(options.eps()));
 }
 void LayerNormImpl::pretty_print(std::ostream& out) const {
-  out << "LayerNorm(" << python(options.normalized_shape()) << ", eps=" << python(options.eps())
-      << ", elementwise_affine=" << python(options.elementwise_affine()) << ')';
+  out << own("LayerNorm") << "(" << shown(options.normalized_shape()) << ", eps=" << shown(options.eps())
+      << ", elementwise_affine=" << shown(options.elementwise_affine()) << ')';
 }
 
 GroupNormImpl::GroupNormImpl(const GroupNormOptions& given) : options(given) {
   check<ValueError>(options.num_groups() > 0 && options.num_channels() % options.num_groups() == 0,
                     "num_channels must be divisible by num_groups");
-  weight = register_parameter("weight", options.affine() ? ones({options.num_channels()}) : Tensor());
-  bias = register_parameter("bias", options.affine() ? zeros({options.num_channels()}) : Tensor());
+  weight = register_parameter("weight", options.affine() ? ones({options.num_channels()}) : Tensor(), options.affine());
+  bias = register_parameter("bias", options.affine() ? zeros({options.num_channels()}) : Tensor(), options.affine());
 }
 Tensor GroupNormImpl::forward(const Operand& input) const {
   return F::group_norm(
       input, F::GroupNormFuncOptions(options.num_groups()).weight(weight).bias(bias).eps(options.eps()));
 }
 void GroupNormImpl::pretty_print(std::ostream& out) const {
-  out << "GroupNorm(" << options.num_groups() << ", " << options.num_channels()
-      << ", eps=" << python(options.eps()) << ", affine=" << python(options.affine()) << ')';
+  out << own("GroupNorm") << "(" << options.num_groups() << ", " << options.num_channels()
+      << ", eps=" << shown(options.eps()) << ", affine=" << shown(options.affine()) << ')';
 }
 
 // --- embedding
@@ -437,7 +476,9 @@ Tensor EmbeddingImpl::forward(const Operand& indices) const {
   return F::embedding(indices, weight, F::EmbeddingFuncOptions().padding_idx(options.padding_idx()));
 }
 void EmbeddingImpl::pretty_print(std::ostream& out) const {
-  out << "Embedding(" << options.num_embeddings() << ", " << options.embedding_dim();
+  const bool names = as_libtorch();
+  out << own("Embedding") << (names ? "(num_embeddings=" : "(") << options.num_embeddings()
+      << (names ? ", embedding_dim=" : ", ") << options.embedding_dim();
   if (options.padding_idx()) out << ", padding_idx=" << *options.padding_idx();
   out << ')';
 }
@@ -466,6 +507,11 @@ RecurrentBase::RecurrentBase(const RecurrentOptions& given, int64_t gates)
   check<ValueError>(o.dropout() >= 0 && o.dropout() <= 1,
                     "dropout should be a number in range [0, 1] representing the "
                     "probability of an element being zeroed");
+  if (o.dropout() > 0 && o.num_layers() == 1)
+    warn_user(text(
+        "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+        "greater than 1, but got dropout=",
+        o.dropout(), " and num_layers=", o.num_layers()));
   const int64_t directions = o.bidirectional() ? 2 : 1, rows = gates * o.hidden_size();
   for (int64_t layer = 0; layer < o.num_layers(); ++layer) {
     const int64_t in = layer == 0 ? o.input_size() : o.hidden_size() * directions;
@@ -509,7 +555,7 @@ Tensor RecurrentBase::run_layer(const Tensor& sequence, int64_t layer, int64_t d
 
 Tensor RecurrentBase::run(const Tensor& input, States& states) const {
   const RecurrentOptions& o = options_base;
-  check(input.dim() == 3, name(), ": Expected input to be 3D, got ", input.dim(), "D instead");
+  check(input.dim() == 3, printed_name(), ": Expected input to be 3D, got ", input.dim(), "D instead");
   check(input.size(2) == o.input_size(), "input.size(-1) must be equal to input_size. Expected ",
         o.input_size(), ", got ", input.size(2));
   check(input.size(o.batch_first() ? 1 : 0) > 0, "Expected sequence length to be larger than 0 in RNN");
@@ -533,11 +579,18 @@ Tensor RecurrentBase::run(const Tensor& input, States& states) const {
 
 void RecurrentBase::pretty_print(std::ostream& out) const {
   const RecurrentOptions& o = options_base;
-  out << name() << '(' << o.input_size() << ", " << o.hidden_size();
+  if (as_libtorch()) {
+    out << printed_name() << "(input_size=" << o.input_size() << ", hidden_size=" << o.hidden_size()
+        << ", num_layers=" << o.num_layers() << ", bias=" << shown(o.bias())
+        << ", batch_first=" << shown(o.batch_first()) << ", dropout=" << shown(o.dropout())
+        << ", bidirectional=" << shown(o.bidirectional()) << ')';
+    return;
+  }
+  out << printed_name() << '(' << o.input_size() << ", " << o.hidden_size();
   if (o.num_layers() != 1) out << ", num_layers=" << o.num_layers();
-  if (!o.bias()) out << ", bias=False";
+  if (!o.bias()) out << ", bias=" << shown(false);
   if (o.batch_first()) out << ", batch_first=True";
-  if (o.dropout() != 0) out << ", dropout=" << python(o.dropout());
+  if (o.dropout() != 0) out << ", dropout=" << shown(o.dropout());
   if (o.bidirectional()) out << ", bidirectional=True";
   out << ')';
 }
@@ -592,7 +645,7 @@ MultiheadAttentionImpl::MultiheadAttentionImpl(const MultiheadAttentionOptions& 
   check(options.num_heads() > 0 && size % options.num_heads() == 0,
         "embed_dim must be divisible by num_heads");
   in_proj_weight = register_parameter("in_proj_weight", uninitialised({3 * size, size}));
-  in_proj_bias = register_parameter("in_proj_bias", options.bias() ? uninitialised({3 * size}) : Tensor());
+  in_proj_bias = register_parameter("in_proj_bias", options.bias() ? uninitialised({3 * size}) : Tensor(), options.bias());
   out_proj = register_module("out_proj", Linear(LinearOptions(size, size).bias(options.bias())));
   init::xavier_uniform_(in_proj_weight);
   if (!options.bias()) return;
@@ -640,7 +693,11 @@ std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Operand& query,
   Tensor Name##Impl::forward(const Operand& input, const Operand& target) const { \
     return F::function(input, target, options);                                 \
   }                                                                             \
-  void Name##Impl::pretty_print(std::ostream& out) const { out << #Name "()"; }
+  void Name##Impl::pretty_print(std::ostream& out) const {                      \
+    /* LibTorch forgets the brackets of two */                                  \
+    const bool bare = std::is_same_v<Name##Impl, SmoothL1LossImpl> || std::is_same_v<Name##Impl, HuberLossImpl>; \
+    out << own(#Name) << (bare && as_libtorch() ? "" : "()");                   \
+  }
 TENON_LAYER(CrossEntropyLoss, cross_entropy)
 TENON_LAYER(NLLLoss, nll_loss)
 TENON_LAYER(MSELoss, mse_loss)

@@ -3,27 +3,46 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 #include <ostream>
+#include <typeindex>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "grad.h"
 #include "tenon/creation.h"
 #include "tenon/nn/module.h"
+#include "tenon/print.h"
 #include "text.h"
 
 namespace tenon::nn {
 namespace {
 
-// "tenon::nn::LinearImpl" -> "Linear"
-std::string type_name(const Module& module) {
-  const char* mangled = typeid(module).name();
-  int status = 0;
-  char* demangled = abi::__cxa_demangle(mangled, nullptr, nullptr, &status);
-  std::string name = status == 0 ? demangled : mangled;
-  std::free(demangled);
-  if (const size_t at = name.rfind("::"); at != std::string::npos) name = name.substr(at + 2);
-  if (name.size() > 4 && name.ends_with("Impl")) name.resize(name.size() - 4);
-  return name;
+// The names of a class of modules.
+struct TypeNames {
+  std::string full;      // "tenon::nn::LinearImpl"
+  std::string libtorch;  // "torch::nn::LinearImpl"
+};
+
+const TypeNames& names_of(const std::type_info& type) {
+  static std::mutex mutex;
+  static auto* known = new std::unordered_map<std::type_index, TypeNames>;
+  std::lock_guard guard(mutex);
+  TypeNames& names = (*known)[type];
+  if (names.full.empty()) {
+    int status = 0;
+    char* demangled = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
+    names.full = status == 0 ? demangled : type.name();
+    std::free(demangled);
+    constexpr std::string_view kOwn = "tenon::";
+    names.libtorch = names.full.starts_with(kOwn) ? "torch::" + names.full.substr(kOwn.size()) : names.full;
+  }
+  return names;
+}
+
+// "LinearImpl" -> "Linear"
+std::string without_impl(const std::string& name) {
+  return name.size() > 4 && name.ends_with("Impl") ? name.substr(0, name.size() - 4) : name;
 }
 
 std::string joined(const std::string& prefix, const std::string& name) {
@@ -60,8 +79,18 @@ std::string indented(const std::string& text) {
 }  // namespace
 
 const std::string& Module::name() const {
-  if (name_.empty()) name_ = type_name(*this);
-  return name_;
+  if (!name_.empty()) return name_;
+  const TypeNames& names = names_of(typeid(*this));
+  return get_print_style() == PrintStyle::LibTorch ? names.libtorch : names.full;
+}
+std::string Module::printed_name() const {
+  if (!name_.empty()) return name_;
+  const TypeNames& names = names_of(typeid(*this));
+  const std::string& full = names.full;
+  if (get_print_style() == PrintStyle::LibTorch)  // which knows its own modules by the name of the holder
+    return names.libtorch == full ? full : without_impl(names.libtorch);
+  const size_t colons = full.rfind("::");
+  return without_impl(colons == std::string::npos ? full : full.substr(colons + 2));
 }
 
 void Module::visit(const std::function<void(const std::string&, const Module&)>& f, bool recurse) const {
@@ -131,7 +160,7 @@ void Module::load_state_dict(const OrderedDict<std::string, Tensor>& state) {
   if (!unexpected.empty()) message += "\n\tUnexpected key(s) in state_dict: " + unexpected + ". ";
   if (!missing.empty()) message += "\n\tMissing key(s) in state_dict: " + missing + ". ";
   message += mismatched;
-  check(message.empty(), "Error(s) in loading state_dict for ", name(), ":", message);
+  check(message.empty(), "Error(s) in loading state_dict for ", printed_name(), ":", message);
   const NoGradGuard no_grad;
   for (const auto& item : own) item->copy_(state[item.key()]);
 }
@@ -142,8 +171,7 @@ OrderedDict<std::string, std::shared_ptr<Module>> Module::named_modules(const st
   visit(
       [&](const std::string& name, const Module& m) {
         if (&m == this && !include_self) return;
-        const std::string full = name.empty() ? prefix : joined(prefix, name);
-        result.insert(full, std::const_pointer_cast<Module>(m.shared_from_this()));
+        result.insert(name.empty() ? prefix : joined(prefix, name), m.shared());
       },
       true);
   return result;
@@ -152,10 +180,42 @@ std::vector<std::shared_ptr<Module>> Module::modules(bool include_self) const {
   return named_modules({}, include_self).values();
 }
 
+std::shared_ptr<Module> Module::shared() const {
+  const std::shared_ptr<const Module> self = weak_from_this().lock();
+  check(self != nullptr,
+        "It looks like you attempted to retrieve your top-level module as a shared_ptr, but it is not stored in "
+        "a shared_ptr. Use std::make_shared<",
+        printed_name(),
+        "> instead of creating your module on the stack, or alternatively do not try to access your top-level "
+        "module at all by passing /*include_self=*/false to modules() or named_modules()");
+  return std::const_pointer_cast<Module>(self);
+}
+
+void Module::apply(const std::function<void(const std::string&, const Module&)>& function,
+                   const std::string& name_prefix) const {
+  visit(
+      [&](const std::string& name, const Module& m) {
+        function(name.empty() ? name_prefix : joined(name_prefix, name), m);
+      },
+      true);
+}
+void Module::apply(const std::function<void(const Module&)>& function) const {
+  visit([&](const std::string&, const Module& m) { function(m); }, true);
+}
+void Module::apply(const std::function<void(const std::string&, Module&)>& function,
+                   const std::string& name_prefix) {
+  std::as_const(*this).apply(
+      [&](const std::string& name, const Module& m) { function(name, const_cast<Module&>(m)); }, name_prefix);
+}
 void Module::apply(const std::function<void(Module&)>& function) {
-  std::vector<Module*> order;
-  visit([&](const std::string&, const Module& m) { order.push_back(const_cast<Module*>(&m)); }, true);
-  for (size_t i = order.size(); i-- > 0;) function(*order[i]);
+  visit([&](const std::string&, const Module& m) { function(const_cast<Module&>(m)); }, true);
+}
+void Module::apply(const std::function<void(const std::string&, const Pointer&)>& function,
+                   const std::string& name_prefix) const {
+  apply([&](const std::string& name, const Module& m) { function(name, m.shared()); }, name_prefix);
+}
+void Module::apply(const std::function<void(const Pointer&)>& function) const {
+  visit([&](const std::string&, const Module& m) { function(m.shared()); }, true);
 }
 
 void Module::train(bool on) {
@@ -190,7 +250,11 @@ void Module::zero_grad(bool set_to_none) { zero_grads(parameters(), set_to_none)
 
 Tensor& Module::register_parameter(std::string name, Tensor tensor, bool requires_grad) {
   check_name(name, "Parameter");
-  if (tensor.defined()) tensor.set_requires_grad(requires_grad);
+  if (tensor.defined())
+    tensor.set_requires_grad(requires_grad);
+  else if (requires_grad)
+    warn_user(
+        "An undefined tensor cannot require grad. Ignoring the `requires_grad=true` function parameter.");
   return parameters_.insert(std::move(name), std::move(tensor));
 }
 Tensor& Module::register_buffer(std::string name, Tensor tensor) {
@@ -202,19 +266,17 @@ void Module::add_child(std::string name, std::shared_ptr<Module> module) {
   children_.insert(std::move(name), std::move(module));
 }
 void Module::unregister_module(const std::string& name) {
-  OrderedDict<std::string, std::shared_ptr<Module>> rest("Submodule");
   check(children_.contains(name), "No Module with name `", name, "` is registered");
-  for (const auto& child : children_) {
-    if (child.key() != name) rest.insert(child.key(), child.value());
-  }
-  children_ = std::move(rest);
+  children_.erase(name);
 }
 
 // --- printing
 // ---------------------------------------------------------------------------------------------------------
 
 void Module::pretty_print(std::ostream& out) const {
-  out << name() << '(';
+  out << printed_name();
+  if (children_.is_empty() && get_print_style() == PrintStyle::LibTorch) return;
+  out << '(';
   for (const auto& child : children_) {
     if (!child.value()) continue;
     std::ostringstream body;

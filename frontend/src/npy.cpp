@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <numeric>
 
 #include "file.h"
 #include "impl.h"
@@ -184,7 +185,9 @@ Tensor read_npy(Source& in) {
     swap_bytes(static_cast<unsigned char*>(buffer->data()), static_cast<size_t>(count), size);
   if (!header.fortran_order) return tensor_from_buffer(ir_type(type), header.shape, std::move(buffer));
   const std::vector<int64_t> reversed(header.shape.rbegin(), header.shape.rend());
-  return tensor_from_buffer(ir_type(type), reversed, std::move(buffer)).numpy_T();
+  std::vector<int64_t> order(reversed.size());
+  std::iota(order.rbegin(), order.rend(), int64_t{0});
+  return tensor_from_buffer(ir_type(type), reversed, std::move(buffer)).permute(order);
 }
 
 Tensor load_npy(const std::string& path) {

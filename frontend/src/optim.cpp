@@ -2,6 +2,7 @@
 #include "tenon/optim.h"
 
 #include <cmath>
+#include <cstdio>
 #include <ostream>
 
 #include "grad.h"
@@ -95,6 +96,11 @@ void Optimizer::step() {
     for (const Tensor& t : states_[i].tensors) {
       if (t.defined()) changed.push_back(t);
     }
+  }
+  if (changed.empty() && !warned_) {
+    std::fputs("tenon: Optimizer::step(): no parameter has a gradient, so nothing changes. Tenon computes none yet: set "
+               "parameter.mutable_grad().\n", stderr);
+    warned_ = true;
   }
   tenon::eval(TensorList(changed));
 }

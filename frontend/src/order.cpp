@@ -31,9 +31,10 @@ DType running_type(DType t) { return t == DType::F32 ? DType::F64 : formula_type
 Tensor running(Op op, const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
   dim = wrap_dim(dim, self.dim());
   const ScalarType type = dtype.value_or(self.is_floating_point() ? self.scalar_type() : kLong);
-  check(type != kBool, '"', op == Op::ScanSum ? "cumsum" : "cumprod",
-        "_out_cpu\" not implemented for 'Bool'");
-  const Expr x = cast(cast(line_of(self), ir_type(type)), running_type(ir_type(type)));
+  check<NotImplementedError>(type != kBool, '"', op == Op::ScanSum ? "cumsum" : "cumprod",
+                             "_out_cpu\" not implemented for 'Bool'");
+  Expr x = cast(cast(line_of(self), ir_type(type)), running_type(ir_type(type)));
+  if (op == Op::ScanSum && isFloatingType(type)) x = x + 0.0;  // it starts from +0: a first -0 becomes 0
   return record_like(scan(op, x, dim), self, type);
 }
 
@@ -62,6 +63,15 @@ Sorted sorted(const Expr& x, int64_t dim, bool descending) {
 Sorted sorted(const Tensor& self, int64_t dim, bool descending = false) {
   return sorted(line_of(self), wrap_dim(dim, self.dim()), descending);
 }
+// Only `count` elements of each sorted line, from the one at `first` on; nothing else is sorted.
+Sorted sorted_part(const Tensor& self, int64_t dim, bool descending, int64_t first, int64_t count) {
+  const Expr x = line_of(self);
+  dim = wrap_dim(dim, self.dim());
+  const int64_t size = x.shape()[static_cast<size_t>(dim)];
+  const Expr index{ir::sort_part(x.node, dim, descending, first, count)};
+  if (index.node->numel() == 0) return {{ir::make_const({x.dtype(), 0}, index.node->shape())}, index, dim, size};
+  return {gather(x, index, dim), index, dim, size};
+}
 
 // The shape of one element of each line.
 Dims line_shape(const Sorted& s) {
@@ -69,10 +79,6 @@ Dims line_shape(const Sorted& s) {
   shape[static_cast<size_t>(s.dim)] = 1;
   return shape;
 }
-Expr whole_number(const Dims& shape, int64_t value) {
-  return {ir::make_const(ir::constant(DType::I64, value), shape)};
-}
-
 Expr slice_of_line(const Expr& x, int64_t dim, int64_t start, int64_t size) {
   const size_t rank = x.shape().size();
   Dims starts(rank, 0), steps(rank, 1), sizes = dims_of(x.shape());
@@ -99,38 +105,47 @@ std::tuple<Tensor, Tensor> element_of_lines(const Sorted& s, const Expr& place, 
 
 Expr nan_count(const Sorted& s) { return reduce(Op::Sum, cast(is_nan(s.values), DType::I64), Dims{s.dim}); }
 
-// Where the median of each sorted line stands: the lower middle; the first nan if nans count and there are
-// any.
-Expr median_place(const Sorted& s, bool ignore_nan, bool floating) {
-  const Expr middle = whole_number(line_shape(s), (s.size - 1) / 2);
-  if (!floating) return middle;
-  const Expr nans = nan_count(s), first_nan = double(s.size) - nans;
-  if (!ignore_nan) return select(nans > 0.0, first_nan, middle);
-  return larger(first_nan - 1.0, 0.0) / 2.0;  // whole numbers: rounds down
+// Where the median of the numbers of each sorted line stands: the lower middle.
+Expr middle_of_numbers(const Sorted& s) {
+  return larger(double(s.size) - nan_count(s) - 1.0, 0.0) / 2.0;  // whole numbers: rounds down
+}
+
+// The lower middle of each line; its first nan if there is one.
+std::tuple<Tensor, Tensor> middle_of_lines(const Tensor& self, int64_t dim, bool keepdim) {
+  const Expr x = line_of(self);
+  const Sorted s = sorted_part(self, dim, false, (x.shape()[static_cast<size_t>(dim)] - 1) / 2, 1);
+  Expr place = s.index;
+  if (self.is_floating_point())
+    place = select(reduce(Op::Any, is_nan(x), Dims{dim}), reduce(Op::ArgMax, x, Dims{dim}), place);
+  return {finish_line(gather(x, place, dim), self, dim, keepdim, self.scalar_type()), finish_line(place, self, dim, keepdim, kLong)};
 }
 
 std::tuple<Tensor, Tensor> median_of_lines(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan) {
-  check(self.scalar_type() != kBool, "\"median_cpu\" not implemented for 'Bool'");
+  check<NotImplementedError>(self.scalar_type() != kBool, "\"median_cpu\" not implemented for 'Bool'");
   dim = wrap_dim(dim, self.dim());
   check<IndexError>(self.dim() == 0 || self.size(dim) > 0, "median(): Expected reduction dim ", dim,
                     " to have non-zero size.");
+  if (!ignore_nan || !self.is_floating_point()) return middle_of_lines(self, dim, keepdim);
   const Sorted s = sorted(self, dim);
-  return element_of_lines(s, median_place(s, ignore_nan, self.is_floating_point()), self, keepdim);
+  return element_of_lines(s, middle_of_numbers(s), self, keepdim);
 }
 
 Tensor median_of_all(const Tensor& self, bool ignore_nan) {
-  check(self.scalar_type() != kBool, "\"median_cpu\" not implemented for 'Bool'");
-  if (self.numel() == 0) {
-    const double nan = std::numeric_limits<double>::quiet_NaN();
-    const Scalar none = self.is_floating_point() ? Scalar(nan) : Scalar(std::numeric_limits<int64_t>::min());
-    return record(number({ir::make_const({ir_type(self.scalar_type()), 0}, Dims{})}, none).node);
+  const DType type = ir_type(self.scalar_type());
+  if (self.numel() == 0) {  // nan, of integers what the cast of nan gives: the lowest, or 0; True of bools
+    const ir::Constant none = self.is_floating_point()
+                                  ? ir::constant(type, std::numeric_limits<double>::quiet_NaN())
+                              : type == DType::Bool ? ir::constant(type, int64_t{1})
+                                                    : ir::reduce_identity(Op::ReduceMax, type);
+    return record(ir::make_const(none, Dims{}));
   }
+  check<NotImplementedError>(self.scalar_type() != kBool, "\"median_cpu\" not implemented for 'Bool'");
   return std::get<0>(median_of_lines(self.reshape({-1}), 0, false, ignore_nan));
 }
 
 // --- quantiles
 
-// q's value at each sorted line: `rank` is its place among the numbers, between two elements in general.
+// q's value at each sorted line: `rank` is its place among the line's elements, between two of them in general.
 Expr quantile_of_lines(const Sorted& s, const Expr& rank, std::string_view how) {
   const auto element = [&](const Expr& place) {
     return gather(s.values, cast(larger(place, 0.0), DType::I64), s.dim);
@@ -163,12 +178,21 @@ Tensor quantile_at(const Tensor& self, double q, optional<int64_t> dim, bool kee
                    bool ignore_nan) {
   const Tensor x = dim ? self : self.reshape({-1});
   const int64_t d = wrap_dim(dim.value_or(0), x.dim());
-  const Sorted s = sorted(x, d);
-  const Expr nans = nan_count(s);
-  const Expr last = ignore_nan ? cast(double(s.size) - nans - 1.0, DType::F64)
-                               : cast(whole_number(line_shape(s), s.size - 1), DType::F64);
-  const Expr value = quantile_of_lines(s, last * q, how);
-  const Expr spoiled = ignore_nan ? nans == double(s.size) : nans > 0.0;
+  Expr value, spoiled;
+  if (ignore_nan) {
+    const Sorted s = sorted(x, d);
+    const Expr nans = nan_count(s);
+    value = quantile_of_lines(s, cast(double(s.size) - nans - 1.0, DType::F64) * q, how);
+    spoiled = nans == double(s.size);
+  } else {  // the two elements beside the place are enough
+    const Expr line = line_of(x);
+    double rank = static_cast<double>(line.shape()[static_cast<size_t>(d)] - 1) * q;
+    if (how == "nearest") rank = std::nearbyint(rank);
+    const double below = std::floor(rank);
+    const Sorted s = sorted_part(x, d, false, static_cast<int64_t>(below), std::ceil(rank) > below ? 2 : 1);
+    value = quantile_of_lines(s, {ir::make_const(ir::constant(DType::F64, rank - below), line_shape(s))}, how);
+    spoiled = reduce(Op::Any, is_nan(line), Dims{d});
+  }
   const Expr result = select(spoiled, number(value, std::numeric_limits<double>::quiet_NaN()), value);
   const Tensor line = finish_line(result, x, d, dim && keepdim, self.scalar_type());
   return !dim && keepdim ? line.reshape(std::vector<int64_t>(static_cast<size_t>(self.dim()), 1)) : line;
@@ -236,12 +260,15 @@ std::tuple<Tensor, Tensor> sort(const Operand& self, int64_t dim, bool descendin
   return {record_like(s.values, self, self.scalar_type()), record_like(s.index, self, kLong)};
 }
 std::tuple<Tensor, Tensor> sort(const Operand& self, optional<bool>, int64_t dim, bool descending) {
+  const CallScope call("sort", self);
   return sort(self, dim, descending);
 }
 Tensor argsort(const Operand& self, int64_t dim, bool descending) {
+  const CallScope call("argsort", self);
   return record_like({ir::sort(line_of(self).node, wrap_dim(dim, self.dim()), descending)}, self, kLong);
 }
 Tensor argsort(const Operand& self, bool, int64_t dim, bool descending) {
+  const CallScope call("argsort", self);
   return argsort(self, dim, descending);
 }
 Tensor msort(const Operand& self) { return std::get<0>(sort(self, 0)); }
@@ -250,15 +277,12 @@ std::tuple<Tensor, Tensor> topk(const Operand& self, int64_t k, int64_t dim, boo
   GradScope scope("TopkBackward0", self);
   const int64_t d = wrap_dim(dim, self.dim());
   check(k >= 0 && k <= (self.dim() > 0 ? self.size(d) : 1), "selected index k out of range");
-  const Sorted s = sorted(self, d, largest);
-  const auto first = [&](const Expr& x, ScalarType type) {
-    const Expr line = slice_of_line(x, d, 0, k);
-    return self.dim() > 0 ? record_as(line, type) : finish_line(line, self, d, false, type);
+  check<NotImplementedError>(self.scalar_type() != kBool, "topk does not support bool dtypes on CPU");
+  const Sorted s = sorted_part(self, d, largest, 0, k);
+  const auto result = [&](const Expr& x, ScalarType type) {
+    return self.dim() > 0 || k == 0 ? record_as(x, type) : finish_line(x, self, d, false, type);
   };
-  if (self.dim() == 0 && k == 0)
-    return {record_as(slice_of_line(s.values, 0, 0, 0), self.scalar_type()),
-            record_as(slice_of_line(s.index, 0, 0, 0), kLong)};
-  return {first(s.values, self.scalar_type()), first(s.index, kLong)};
+  return {result(s.values, self.scalar_type()), result(s.index, kLong)};
 }
 
 std::tuple<Tensor, Tensor> kthvalue(const Operand& self, int64_t k, int64_t dim, bool keepdim) {
@@ -268,8 +292,8 @@ std::tuple<Tensor, Tensor> kthvalue(const Operand& self, int64_t k, int64_t dim,
                     " to have non-zero size.");
   check(k >= 1 && k <= (self.dim() > 0 ? self.size(d) : 1),
         "kthvalue(): selected number k out of range for dimension ", d);
-  const Sorted s = sorted(self, d);
-  return element_of_lines(s, whole_number(line_shape(s), k - 1), self, keepdim);
+  const Sorted s = sorted_part(self, d, false, k - 1, 1);
+  return {finish_line(s.values, self, d, keepdim, self.scalar_type()), finish_line(s.index, self, d, keepdim, kLong)};
 }
 
 Tensor median(const Operand& self) {
@@ -309,20 +333,24 @@ std::tuple<Tensor, Tensor> mode(const Operand& self, int64_t dim, bool keepdim) 
 
 Tensor quantile(const Operand& self, double q, optional<int64_t> dim, bool keepdim,
                 std::string_view interpolation) {
+  const CallScope call("quantile", self);
   check_quantile(self, interpolation, {q});
   return quantile_at(self, q, dim, keepdim, interpolation, false);
 }
 Tensor quantile(const Operand& self, const Operand& q, optional<int64_t> dim, bool keepdim,
                 std::string_view interpolation) {
+  const CallScope call("quantile", self, q);
   return quantile_at_each(self, q, dim, keepdim, interpolation, false);
 }
 Tensor nanquantile(const Operand& self, double q, optional<int64_t> dim, bool keepdim,
                    std::string_view interpolation) {
+  const CallScope call("nanquantile", self);
   check_quantile(self, interpolation, {q});
   return quantile_at(self, q, dim, keepdim, interpolation, true);
 }
 Tensor nanquantile(const Operand& self, const Operand& q, optional<int64_t> dim, bool keepdim,
                    std::string_view interpolation) {
+  const CallScope call("nanquantile", self, q);
   return quantile_at_each(self, q, dim, keepdim, interpolation, true);
 }
 

@@ -3,11 +3,13 @@
 #include "tenon/print.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <iostream>
 #include <mutex>
 
 #include "impl.h"
+#include "ir/fork.h"
 #include "python_format.h"
 #include "text.h"
 
@@ -24,6 +26,8 @@ struct Settings {
 
 std::mutex settings_mutex;
 Settings current_settings;
+[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(
+    ir::ForkOrder::Printing, ir::fork_lock<[]() -> std::mutex& { return settings_mutex; }>());
 
 Settings settings() {
   std::lock_guard guard(settings_mutex);
@@ -51,9 +55,9 @@ class Style {
 
   void decide() {
     if (counted_.empty()) return;
-    scientific_ = largest_ / smallest_ > 1000.0 || largest_ > 1e8 || (!whole_ && smallest_ < 1e-4);
+    scientific_ =
+        settings_.sci_mode.value_or(largest_ / smallest_ > 1000.0 || largest_ > 1e8 || smallest_ < 1e-4);
     for (double v : counted_) width_ = std::max(width_, number(v).size());
-    if (settings_.sci_mode) scientific_ = *settings_.sci_mode;  // the width stays, as in PyTorch
   }
 
   std::string operator()(ir::Constant c) const {
@@ -151,15 +155,16 @@ class Printer {
   bool summarise_;
 };
 
-std::vector<std::string> suffixes(const Tensor& tensor) {
+std::vector<std::string> suffixes(const Tensor& tensor, const Settings& options) {
   std::vector<std::string> result;
   const ScalarType type = tensor.scalar_type();
   const bool empty = tensor.numel() == 0;
   if (!tensor.device().is_cpu()) result.push_back("device='" + tensor.device().str() + "'");
-  if (empty && tensor.dim() != 1) {
+  if (empty ? tensor.dim() != 1 : options.edgeitems == 0) {  // what the elements do not show
     std::string size = text(tensor.sizes());
     size.front() = '(';
     size.back() = ')';
+    if (tensor.dim() == 1) size.insert(size.size() - 1, ",");
     result.push_back("size=" + size);
   }
   const bool usual = type == get_default_dtype() || (!empty && (type == kInt64 || type == kBool));
@@ -180,6 +185,12 @@ std::string joined(TensorList tensors) {
 }  // namespace
 
 // --- settings
+
+namespace {
+std::atomic<PrintStyle> current_style{PrintStyle::Python};
+}
+void set_print_style(PrintStyle style) { current_style = style; }
+PrintStyle get_print_style() { return current_style.load(std::memory_order_relaxed); }
 
 PrintOptions get_printoptions() {
   const Settings s = settings();
@@ -219,7 +230,7 @@ std::string repr(const Tensor& tensor) {
   std::string out = "tensor(" + (tensor.numel() == 0 ? "[]" : Printer(tensor, options).body());
   // PyTorch counts two columns more than the last line has.
   size_t last = out.size() - (out.rfind('\n') + 1) + 2;
-  for (const std::string& suffix : suffixes(tensor)) {
+  for (const std::string& suffix : suffixes(tensor, options)) {
     if (last + suffix.size() + 2 > static_cast<size_t>(options.linewidth)) {
       out += ",\n" + std::string(Printer::kIndent, ' ') + suffix;
       last = Printer::kIndent + suffix.size();
@@ -252,8 +263,15 @@ std::string format(const Tensor& tensor, std::string_view spec) {
 }
 
 // Each as one string, so that a stream's width holds for the whole and its flags for nothing inside.
-std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << repr(tensor); }
-std::ostream& operator<<(std::ostream& out, TensorList tensors) { return out << repr(tensors); }
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
+  return get_print_style() == PrintStyle::LibTorch ? print(out, tensor, 80) : out << repr(tensor);
+}
+std::ostream& operator<<(std::ostream& out, TensorList tensors) {
+  if (get_print_style() == PrintStyle::Python) return out << repr(tensors);
+  std::ostringstream list;
+  for (const Tensor& tensor : tensors) print(list << (list.tellp() > 0 ? ", " : ""), tensor, 80);
+  return out << "[" + list.str() + "]";
+}
 std::ostream& operator<<(std::ostream& out, const std::tuple<Tensor, Tensor>& tensors) {
   return out << repr(tensors);
 }

@@ -2,6 +2,7 @@
 #include "promote.h"
 
 #include "tenon/creation.h"
+#include "text.h"
 
 namespace tenon {
 namespace {
@@ -18,22 +19,30 @@ optional<ScalarType> combine(optional<ScalarType> higher, optional<ScalarType> l
 
 }  // namespace
 
-Promotion& Promotion::add(const Tensor& tensor) {
+Promotion& Promotion::add(const Tensor& tensor, int argument) {
+  check_defined(tensor, argument, argument == 0 ? "self" : "other");
   merge(tensor.dim() > 0 ? dimensioned_ : zero_dim_, tensor.scalar_type());
   return *this;
 }
 
-Promotion& Promotion::add(const Scalar& number) {
-  merge(number_, number.isFloatingPoint() ? get_default_dtype() : number.type());
+Promotion& Promotion::add(const Scalar& number, int) {
+  merge(number_, number.isFloatingPoint() ? get_default_dtype_as_scalartype() : number.type());
   return *this;
 }
 
 ScalarType Promotion::result() const {
-  return combine(dimensioned_, combine(zero_dim_, number_)).value_or(get_default_dtype());
+  return combine(dimensioned_, combine(zero_dim_, number_)).value_or(get_default_dtype_as_scalartype());
+}
+
+ScalarType float_type(ScalarType t) {
+  if (isFloatingType(t)) return t;
+  const ScalarType type = get_default_dtype();
+  check(isFloatingType(type), "not implemented for '", type, "', which set_default_dtype() made the default type");
+  return type;
 }
 
 Tensor number_operand(const Scalar& value) {
-  return full({}, value, TensorOptions(value.isFloatingPoint() ? get_default_dtype() : value.type()));
+  return full({}, value, TensorOptions(value.isFloatingPoint() ? get_default_dtype_as_scalartype() : value.type()));
 }
 
 ScalarType result_type(const Operand& tensor, const Operand& other) { return promoted(tensor, other); }

@@ -8,8 +8,8 @@ namespace tenon {
 
 class Promotion {
  public:
-  Promotion& add(const Tensor& tensor);
-  Promotion& add(const Scalar& number);
+  Promotion& add(const Tensor& tensor, int argument = 0);  // its place, for an Error if it is undefined
+  Promotion& add(const Scalar& number, int argument = 0);
   ScalarType result() const;
 
  private:
@@ -20,13 +20,14 @@ class Promotion {
 template <typename... Operands>
 ScalarType promoted(const Operands&... operands) {
   Promotion promotion;
-  (promotion.add(operands), ...);
+  int argument = 0;
+  (promotion.add(operands, argument++), ...);
   return promotion.result();
 }
 
+// That of a function whose result is a float. Error if the default type is none.
+ScalarType float_type(ScalarType t);
 // A number as a 0-dim operand, which promotes as the number does beside tensors that have dims.
 Tensor number_operand(const Scalar& value);
-
-inline ScalarType float_type(ScalarType t) { return isFloatingType(t) ? t : get_default_dtype(); }
 
 }  // namespace tenon

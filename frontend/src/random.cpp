@@ -89,16 +89,7 @@ Tensor& in_place(const char* name, const Tensor& self, const MaybeGenerator& gen
 // --- the distributions: each checks its arguments and returns its draw
 
 void check_implemented(bool implemented, const char* kernel, const Tensor& self) {
-  check(implemented, '"', kernel, "\" not implemented for '", self.scalar_type(), "'");
-}
-
-double largest(ScalarType type) {
-  switch (type) {
-    case kHalf: return 65504;
-    case kBFloat16: return 0x1.fep127;
-    case kFloat: return std::numeric_limits<float>::max();
-    default: return std::numeric_limits<double>::max();
-  }
+  check<NotImplementedError>(implemented, '"', kernel, "\" not implemented for '", self.scalar_type(), "'");
 }
 
 auto uniform(const Tensor& self, double from, double to) {
@@ -166,6 +157,17 @@ void check_in_range(const Tensor& self, int64_t from, int64_t last) {
   };
   check(fits(from), "from is out of bounds for ", self.dtype());
   check(fits(last), "to - 1 is out of bounds for ", self.dtype());
+  if (!isFloatingType(type)) return;
+  const int digits = float_digits(type);
+  const auto warn_unless_exact = [&](int64_t value, const char* name) {
+    if (value >= -(int64_t{1} << digits) && value <= int64_t{1} << digits) return;
+    warn_user(text(name, " is out of bounds [-(2^", digits, "), 2^", digits,
+                   "]. Due to precision limitations ", self.dtype(),
+                   " can support discrete uniform distribution only within this range. This warning will become "
+                   "an error in version 1.7 release, please fix the code in advance"));
+  };
+  warn_unless_exact(from, "from");
+  warn_unless_exact(last, "to - 1");
 }
 
 struct IntegerDraw {
@@ -262,10 +264,12 @@ Tensor randn(IntArrayRef size, const MaybeGenerator& generator, const TensorOpti
   return normal(0, 1, size, generator, options);
 }
 Tensor rand_like(const Operand& self, const TensorOptions& options) {
+  const CallScope call("rand_like", self);
   const Tensor result = empty_like(self, options);
   return fresh(result, nullopt, uniform(result, 0, 1));
 }
 Tensor randn_like(const Operand& self, const TensorOptions& options) {
+  const CallScope call("randn_like", self);
   const Tensor result = empty_like(self, options);
   return fresh(result, nullopt, gaussian(result, 0, 1));
 }
@@ -286,16 +290,18 @@ Tensor randint(int64_t low, int64_t high, IntArrayRef size, const MaybeGenerator
   return fresh(result, generator, integers(result, low, high));
 }
 Tensor randint_like(const Operand& self, int64_t high, const TensorOptions& options) {
+  const CallScope call("randint_like", self);
   return randint_like(self, 0, high, options);
 }
 Tensor randint_like(const Operand& self, int64_t low, int64_t high, const TensorOptions& options) {
+  const CallScope call("randint_like", self);
   const Tensor result = empty_like(self, options);
   return fresh(result, nullopt, integers(result, low, high));
 }
 
 Tensor randperm(int64_t n, const TensorOptions& options) { return randperm(n, nullopt, options); }
 Tensor randperm(int64_t n, const MaybeGenerator& generator, const TensorOptions& options) {
-  check(n >= 0, "n must be non-negative, got", n);
+  checked_numel(IntArrayRef(n));
   const ScalarType type = options.has_dtype() ? options.dtype().toScalarType() : kLong;
   if (isFloatingType(type)) {
     const int64_t most = (int64_t{1} << float_digits(type)) + 1;
@@ -315,10 +321,12 @@ Tensor randperm(int64_t n, const MaybeGenerator& generator, const TensorOptions&
 // --- draws that depend on tensors
 
 Tensor bernoulli(const Operand& self, const MaybeGenerator& generator) {
+  const CallScope call("bernoulli", self);
   const Tensor result = empty(self.sizes(), self.options());
   return with_coins(result, self, [&](auto coins) { return fresh(result, generator, coins); });
 }
 Tensor bernoulli(const Operand& self, double p, const MaybeGenerator& generator) {
+  const CallScope call("bernoulli", self);
   return fresh(empty(self.sizes(), self.options()), generator, coin(p));
 }
 
@@ -328,13 +336,16 @@ Tensor normal(double mean, double std, IntArrayRef size, const MaybeGenerator& g
   return fresh(result, generator, gaussian(result, mean, std));
 }
 Tensor normal(const Operand& mean, double std, const MaybeGenerator& generator) {
+  const CallScope call("normal", mean);
   const Tensor noise = normal(0, std, mean.sizes(), generator, mean.options());
   return noise.add(mean);
 }
 Tensor normal(double mean, const Operand& std, const MaybeGenerator& generator) {
+  const CallScope call("normal", std);
   return normal(scalar_tensor(mean, std.options()), std, generator);
 }
 Tensor normal(const Operand& mean, const Operand& std, const MaybeGenerator& generator) {
+  const CallScope call("normal", mean, std);
   check(std.numel() == 0 || std.min().item().toDouble() >= 0, "normal expects all elements of std >= 0.0");
   const Dims shape = broadcast_shape(mean.sizes(), std.sizes());
   const Tensor noise = normal(0, 1, ref(shape), generator, mean.options());
@@ -342,6 +353,7 @@ Tensor normal(const Operand& mean, const Operand& std, const MaybeGenerator& gen
 }
 
 Tensor poisson(const Operand& self, const MaybeGenerator& generator) {
+  const CallScope call("poisson", self);
   check_implemented(self.is_floating_point(), "poisson_cpu", self);
   const Tensor result = empty(self.sizes(), self.options()), rates = self.to(kDouble).contiguous();
   const HostView view = host_view(rates);
@@ -355,28 +367,35 @@ Tensor poisson(const Operand& self, const MaybeGenerator& generator) {
 // --- in place
 
 Tensor& Tensor::uniform_(double from, double to, optional<Generator> generator) const {
+  const CallScope call("uniform_", *this);
   return in_place("UniformBackward0", *this, generator, uniform(*this, from, to));
 }
 Tensor& Tensor::normal_(double mean, double std, optional<Generator> generator) const {
+  const CallScope call("normal_", *this);
   return in_place("NormalBackward0", *this, generator, gaussian(*this, mean, std));
 }
 Tensor& Tensor::random_(int64_t from, optional<int64_t> to, optional<Generator> generator) const {
+  const CallScope call("random_", *this);
   return in_place("RandomBackward0", *this, generator,
                   to ? integers(*this, from, *to) : integers_from(*this, from));
 }
 Tensor& Tensor::random_(int64_t to, optional<Generator> generator) const { return random_(0, to, generator); }
 Tensor& Tensor::random_(optional<Generator> generator) const {
+  const CallScope call("random_", *this);
   return in_place("RandomBackward2", *this, generator, fill_any_integers);
 }
 Tensor& Tensor::bernoulli_(double p, optional<Generator> generator) const {
+  const CallScope call("bernoulli_", *this);
   return in_place("BernoulliBackward2", *this, generator, coin(p));
 }
 Tensor& Tensor::bernoulli_(const Operand& p, optional<Generator> generator) const {
+  const CallScope call("bernoulli_", *this, p);
   return with_coins(*this, p, [&](auto coins) -> Tensor& {
     return in_place("BernoulliBackward1", *this, generator, coins);
   });
 }
 Tensor& Tensor::exponential_(double lambd, optional<Generator> generator) const {
+  const CallScope call("exponential_", *this);
   check(lambd > 0, "exponential_ expects lambda > 0.0, but found lambda=", lambd);
   check(is_floating_point(),
         "Exponential distribution is a continuous probability distribution. dtype must be a floating point "
@@ -387,12 +406,14 @@ Tensor& Tensor::exponential_(double lambd, optional<Generator> generator) const 
                   [=](RandomEngine& engine, Elements out) { fill_exponential(engine, out, lambd); });
 }
 Tensor& Tensor::log_normal_(double mean, double std, optional<Generator> generator) const {
+  const CallScope call("log_normal_", *this);
   check(std > 0, "log_normal_ expects std > 0.0, but found std=", std);
   check_implemented(is_floating_point(), "log_normal_cpu", *this);
   return in_place("LogNormalBackward0", *this, generator,
                   [=](RandomEngine& engine, Elements out) { fill_log_normal(engine, out, mean, std); });
 }
 Tensor& Tensor::cauchy_(double median, double sigma, optional<Generator> generator) const {
+  const CallScope call("cauchy_", *this);
   check(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
   check(
       is_floating_point(),
@@ -403,6 +424,7 @@ Tensor& Tensor::cauchy_(double median, double sigma, optional<Generator> generat
                   [=](RandomEngine& engine, Elements out) { fill_cauchy(engine, out, median, sigma); });
 }
 Tensor& Tensor::geometric_(double p, optional<Generator> generator) const {
+  const CallScope call("geometric_", *this);
   check(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
   check_implemented(scalar_type() != kBool, "geometric_cpu", *this);
   return in_place("GeometricBackward0", *this, generator,

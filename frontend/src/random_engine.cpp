@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "vectorised.h"
+#include "runtime/vectorised.h"
 
 namespace tenon {
 namespace {

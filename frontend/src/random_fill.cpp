@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "tenon/types.h"
-#include "vectorised.h"
+#include "runtime/vectorised.h"
 
 namespace tenon {
 namespace {
@@ -77,10 +77,9 @@ void store(Elements out, int64_t at, const Number* values, int64_t n) {
 
 // --- uniform
 
-// The low `digits` (at most 24) bits of a word as a fraction: exact.
-TENON_INLINE inline float unit_float(uint32_t w, int digits) {
-  const uint32_t one = uint32_t{1} << digits;
-  return static_cast<float>(static_cast<int32_t>(w & (one - 1))) * (1.0f / static_cast<float>(one));
+// The low 24 bits of a word as a fraction: exact.
+TENON_INLINE inline float unit_float(uint32_t w) {
+  return static_cast<float>(static_cast<int32_t>(w & 0xffffffu)) * 0x1p-24f;
 }
 
 // The low 53 bits of a pair of words as a fraction: exact. In halves, as int32 -> double is what machines
@@ -91,10 +90,10 @@ TENON_INLINE inline double unit_double(uint32_t high, uint32_t low) {
   return (top * 0x1p32 + rest) * 0x1p-53;
 }
 
-void unit_floats(Engine& engine, float* out, int64_t count, int digits) {
+void unit_floats(Engine& engine, float* out, int64_t count) {
   in_chunks<1>(engine, count, [=](const uint32_t* w, int64_t at, int64_t n) {
     vectorised([=]() TENON_INLINE {
-      for (int64_t i = 0; i < n; ++i) out[at + i] = unit_float(w[i], digits);
+      for (int64_t i = 0; i < n; ++i) out[at + i] = unit_float(w[i]);
     });
   });
 }
@@ -123,7 +122,7 @@ void fill_uniform_float(Engine& engine, float* out, int64_t count, float from, f
   const float width = to - from;
   in_chunks<1>(engine, count, [=](const uint32_t* w, int64_t at, int64_t n) {
     vectorised([=]() TENON_INLINE {
-      for (int64_t i = 0; i < n; ++i) out[at + i] = std::fma(unit_float(w[i], 24), width, from);
+      for (int64_t i = 0; i < n; ++i) out[at + i] = std::fma(unit_float(w[i]), width, from);
     });
   });
 }
@@ -138,13 +137,17 @@ void fill_uniform_double(Engine& engine, double* out, int64_t count, double from
   });
 }
 
-// The bounds and their distance are halves; the formula is float32.
+// The 16-bit types are float32 numbers, rounded; one that the rounding takes to the upper bound is the lower
+// one.
 template <typename T>
-void fill_uniform_half(Engine& engine, T* out, int64_t count, double from, double to) {
-  constexpr int digits = std::is_same_v<T, Half> ? 11 : 8;
-  const float low = T(static_cast<float>(from)), high = T(static_cast<float>(to)), width = T(high - low);
+void fill_uniform_half(Engine& engine, T* out, int64_t count, float from, float to) {
+  const float width = to - from;
+  const T low(from), high(to);
   in_chunks<1>(engine, count, [=](const uint32_t* w, int64_t at, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) out[at + i] = T(std::fma(unit_float(w[i], digits), width, low));
+    for (int64_t i = 0; i < n; ++i) {
+      const T value(std::fma(unit_float(w[i]), width, from));
+      out[at + i] = value.bits == high.bits ? low : value;
+    }
   });
 }
 
@@ -226,29 +229,17 @@ void normal_doubles(const double* u, double* out, int64_t blocks, double mean, d
   }
 }
 
-template <typename T>
-float rounded(float x) {
-  return T(x);
-}
-
-// float16 rounds the radius, the angle and the result; bfloat16 every operation.
+// The 16-bit types are float32 numbers, rounded.
 template <typename T>
 void normal_halves(const float* u, T* out, int64_t blocks, float mean, float std) {
-  constexpr bool always = std::is_same_v<T, BFloat16>;
-  auto step = [](float x) { return always ? rounded<T>(x) : x; };
-  mean = rounded<T>(mean);
-  std = rounded<T>(std);
-  for (int64_t i = 0; i < 16 * blocks; i = (i & 15) == 7 ? i + 9 : i + 1) {
-    const float logarithm = step(std::log(rounded<T>(1 - u[i])));
-    const float radius = rounded<T>(std::sqrt(step(-2 * logarithm)));
-    const float angle = rounded<T>(static_cast<float>(2 * std::numbers::pi * static_cast<double>(u[i + 8])));
-    out[i] = T(step(step(radius * step(std::cos(angle))) * std) + mean);
-    out[i + 8] = T(step(step(radius * step(std::sin(angle))) * std) + mean);
-  }
+  float values[kChunk];
+  normal_floats(u, values, blocks, mean, std);
+  for (int64_t i = 0; i < 16 * blocks; ++i) out[i] = T(values[i]);
 }
 
-// draw(u, n) makes uniforms, transform(u, out, blocks) turns blocks of 16 into normals. What is left over
-// after the whole blocks is drawn too, but the last 16 elements are drawn once more.
+// draw(u, n) makes uniforms, transform(u, out, blocks) turns blocks of 16 into normals. If there are elements
+// left over after the whole blocks, the last 16 are drawn once more; those of float32 and float64 had been
+// drawn before too.
 template <typename Uniform, typename T, typename Draw, typename Transform>
 void fill_blocks(T* out, int64_t count, Draw draw, Transform transform) {
   static_assert(kChunk % 16 == 0);
@@ -260,26 +251,23 @@ void fill_blocks(T* out, int64_t count, Draw draw, Transform transform) {
     transform(u, out + at, n / 16);
   }
   if (whole == count) return;
-  draw(u, count - whole);
+  if (!is_half<T>) draw(u, count - whole);
   draw(u, 16);
   transform(u, out + count - 16, 1);
 }
 
 void fill_normal_blocks(Engine& engine, Elements out, double mean, double std) {
   const auto mean32 = static_cast<float>(mean), std32 = static_cast<float>(std);
-  auto floats = [&](int digits) {
-    return [&, digits](float* u, int64_t n) { unit_floats(engine, u, n, digits); };
-  };
+  auto floats = [&](float* u, int64_t n) { unit_floats(engine, u, n); };
   auto halves = [=](const float* u, auto* to, int64_t blocks) {
     normal_halves(u, to, blocks, mean32, std32);
   };
   switch (out.dtype) {
-    case DType::F16: return fill_blocks<float>(static_cast<Half*>(out.data), out.count, floats(11), halves);
-    case DType::BF16:
-      return fill_blocks<float>(static_cast<BFloat16*>(out.data), out.count, floats(8), halves);
+    case DType::F16: return fill_blocks<float>(static_cast<Half*>(out.data), out.count, floats, halves);
+    case DType::BF16: return fill_blocks<float>(static_cast<BFloat16*>(out.data), out.count, floats, halves);
     case DType::F32:
       return fill_blocks<float>(
-          static_cast<float*>(out.data), out.count, floats(24),
+          static_cast<float*>(out.data), out.count, floats,
           [=](const float* u, float* to, int64_t blocks) { normal_floats(u, to, blocks, mean32, std32); });
     default:
       return fill_blocks<double>(
@@ -341,6 +329,21 @@ void fill_from_words(Engine& engine, Elements out, bool wide, F f) {
   }
 }
 
+// base + word % range, with words of 32 or of 64 bits; a range of 0 means 2^64.
+void fill_remainders(Engine& engine, Elements out, int64_t base, uint64_t range, bool wide) {
+  const auto start = static_cast<uint64_t>(base);
+  auto from_start = [=](uint64_t offset) { return static_cast<int64_t>(start + offset); };
+  if (range == 0) {
+    fill_from_words(engine, out, true, from_start);
+  } else if (wide) {
+    fill_from_words(engine, out, true, [=](uint64_t w) { return from_start(w % range); });
+  } else {
+    const Remainder32 remainder(static_cast<uint32_t>(range));
+    fill_from_words(engine, out, false,
+                    [=](uint64_t w) { return from_start(remainder(static_cast<uint32_t>(w))); });
+  }
+}
+
 // --- Poisson
 
 double poisson_sample(Engine& engine, double rate) {
@@ -376,12 +379,12 @@ double uniform_double(Engine& engine) {
 }
 
 void fill_uniform(Engine& engine, Elements out, double from, double to) {
+  const auto low = static_cast<float>(from), high = static_cast<float>(to);
   switch (out.dtype) {
-    case DType::F16: return fill_uniform_half(engine, static_cast<Half*>(out.data), out.count, from, to);
-    case DType::BF16: return fill_uniform_half(engine, static_cast<BFloat16*>(out.data), out.count, from, to);
-    case DType::F32:
-      return fill_uniform_float(engine, static_cast<float*>(out.data), out.count, static_cast<float>(from),
-                                static_cast<float>(to));
+    case DType::F16: return fill_uniform_half(engine, static_cast<Half*>(out.data), out.count, low, high);
+    case DType::BF16:
+      return fill_uniform_half(engine, static_cast<BFloat16*>(out.data), out.count, low, high);
+    case DType::F32: return fill_uniform_float(engine, static_cast<float*>(out.data), out.count, low, high);
     default: return fill_uniform_double(engine, static_cast<double*>(out.data), out.count, from, to);
   }
 }
@@ -392,20 +395,7 @@ void fill_normal(Engine& engine, Elements out, double mean, double std, bool con
 }
 
 void fill_integers(Engine& engine, Elements out, int64_t base, uint64_t range) {
-  const auto start = static_cast<uint64_t>(base);
-  auto from_start = [=](uint64_t offset) { return static_cast<int64_t>(start + offset); };
-  const bool whole = range == 0, large = whole || range >= uint64_t{1} << 32;
-  const bool wide = large && (out.dtype == DType::I64 || out.dtype == DType::F64 || out.dtype == DType::F32 ||
-                              out.dtype == DType::BF16);
-  if (whole || (large && !wide)) {
-    fill_from_words(engine, out, wide, from_start);
-  } else if (large) {
-    fill_from_words(engine, out, true, [=](uint64_t w) { return from_start(w % range); });
-  } else {
-    const Remainder32 remainder(static_cast<uint32_t>(range));
-    fill_from_words(engine, out, false,
-                    [=](uint64_t w) { return from_start(remainder(static_cast<uint32_t>(w))); });
-  }
+  fill_remainders(engine, out, base, range, range == 0 || range >= uint64_t{1} << 28);
 }
 
 void fill_any_integers(Engine& engine, Elements out) {
@@ -422,7 +412,7 @@ void fill_any_integers(Engine& engine, Elements out) {
     case DType::F32: range = (uint64_t{1} << 24) + 1; break;
     case DType::F64: range = (uint64_t{1} << 53) + 1; break;
   }
-  fill_integers(engine, out, 0, range);
+  fill_remainders(engine, out, 0, range, out.dtype == DType::I64 || out.dtype == DType::F64);
 }
 
 void fill_bernoulli(Engine& engine, Elements out, double p) {
@@ -448,7 +438,7 @@ void fill_bernoulli(Engine& engine, Elements out, const double* p) {
 
 void fill_bernoulli(Engine& engine, Elements out, const float* p) {
   fill_from_words(engine, out, false,
-                  [&](uint64_t w) -> int64_t { return unit_float(static_cast<uint32_t>(w), 24) < *p++; });
+                  [&](uint64_t w) -> int64_t { return unit_float(static_cast<uint32_t>(w)) < *p++; });
 }
 
 void fill_poisson(Engine& engine, Elements out, const double* rates) {

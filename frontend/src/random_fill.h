@@ -1,6 +1,6 @@
-// Fills memory with numbers of one distribution, element by element as PyTorch's CPU kernels draw them
-// (torch 1.13's formulas, which differ from later ones by an ulp of double in a few logarithms). Arguments
-// are checked by the callers.
+// Fills memory with numbers of one distribution, element by element as PyTorch's CPU kernels draw them.
+// Logarithms and exponentials of float64 are libm's, PyTorch's are now and then an ulp away. Arguments are
+// checked by the callers.
 #pragma once
 
 #include "ir/types.h"
@@ -18,7 +18,7 @@ struct Elements {
 void fill_uniform(RandomEngine& engine, Elements out, double from, double to);  // float dtypes, [from, to)
 // Float dtypes. Contiguous tensors of 16 elements and more take PyTorch's blockwise algorithm.
 void fill_normal(RandomEngine& engine, Elements out, double mean, double std, bool contiguous);
-// base ... base + range - 1; a range of 0 means 2^64.
+// base ... base + range - 1; a range of 0 means 2^64. From 2^28 on an element takes two words.
 void fill_integers(RandomEngine& engine, Elements out, int64_t base, uint64_t range);
 void fill_any_integers(RandomEngine& engine, Elements out);         // random_() without bounds
 void fill_bernoulli(RandomEngine& engine, Elements out, double p);  // 1 with probability p, else 0

@@ -73,7 +73,7 @@ Tensor extreme(Op op, const Tensor& x, OptionalIntArrayRef dim, bool keepdim, co
 }
 
 Tensor arg_extreme(Op op, const Tensor& x, optional<int64_t> dim, bool keepdim, const char* name) {
-  check(x.scalar_type() != kBool, '"', name, "_cpu\" not implemented for 'Bool'");
+  check<NotImplementedError>(x.scalar_type() != kBool, name, "(): does not support bool input");
   const int64_t rank = x.dim();
   const Dims dims = dim ? Dims{wrap_dim(*dim, rank)} : wrap_dims(nullopt, rank);
   require_elements(x, dims, dim.has_value(), name, "");
@@ -103,8 +103,8 @@ struct Moments {
   Expr mean, variance;  // in formula_type, dims kept
 };
 
-Moments moments(const Tensor& x, const Dims& dims, double correction) {
-  check(x.is_floating_point(), "std and var only support floating point and complex dtypes");
+Moments moments(const Tensor& x, const Dims& dims, double correction, const char* name = "std and var") {
+  check<NotImplementedError>(x.is_floating_point(), name, " only support floating point and complex dtypes");
   const Expr v = formula_operand(x, x.scalar_type());
   const auto count = static_cast<double>(count_of(x, dims));
   const Expr mean = reduced(Op::Sum, v, dims) / count;
@@ -153,8 +153,9 @@ Tensor softmax_like(const Tensor& self, int64_t dim, optional<ScalarType> dtype,
   const Tensor x = dtype ? self.to(*dtype) : self;
   dim = wrap_dim(dim, x.dim());
   const bool last = dim == x.dim() - 1 || x.dim() == 0;
-  check(x.is_floating_point(), '"', prefix, last ? "softmax_lastdim_kernel_impl" : "softmax_kernel_impl",
-        "\" not implemented for '", x.scalar_type(), "'");
+  check<NotImplementedError>(x.is_floating_point() || x.numel() == 0, '"', prefix,
+                             last ? "softmax_lastdim_kernel_impl" : "softmax_kernel_impl",
+                             "\" not implemented for '", x.scalar_type(), "'");
   if (x.numel() == 0) return clone(x);
   const Dims dims = x.dim() ? Dims{dim} : Dims{};
   return map_formula(x, x.scalar_type(), [&](const Expr& v) { return f(v - row_max(v, dims), dims); });
@@ -198,8 +199,9 @@ Tensor prod(const Operand& x, int64_t dim, bool keepdim, optional<ScalarType> dt
 Tensor mean(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   GradScope scope(dim.has_value() ? "MeanBackward1" : "MeanBackward0", x);
   const ScalarType type = dtype.value_or(x.scalar_type());
-  check(isFloatingType(type), "mean(): could not infer output dtype. ", dtype ? "Optional" : "Input",
-        " dtype must be either a floating point or complex dtype. Got: ", type);
+  check<NotImplementedError>(isFloatingType(type), "mean(): could not infer output dtype. ",
+                             dtype ? "Optional" : "Input",
+                             " dtype must be either a floating point or complex dtype. Got: ", type);
   const Dims dims = wrap_dims(dim, x.dim());
   const Expr total = reduced(Op::Sum, formula_operand(x, type), dims);
   return finish(total / static_cast<double>(count_of(x, dims)), dims, keepdim, type);
@@ -217,42 +219,66 @@ double correction_of(const optional<Scalar>& correction) { return correction ? c
 }  // namespace
 Tensor var(const Operand& x, bool unbiased) { return variance(x, nullopt, correction_of(unbiased), false); }
 Tensor var(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  const CallScope call("var", x);
   return variance(x, dim, correction_of(unbiased), keepdim);
 }
 Tensor var(const Operand& x, OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim) {
+  const CallScope call("var", x);
   return variance(x, dim, correction_of(correction), keepdim);
 }
 Tensor std(const Operand& x, bool unbiased) { return deviation(x, nullopt, correction_of(unbiased), false); }
 Tensor std(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  const CallScope call("std", x);
   return deviation(x, dim, correction_of(unbiased), keepdim);
 }
 Tensor std(const Operand& x, OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim) {
+  const CallScope call("std", x);
   return deviation(x, dim, correction_of(correction), keepdim);
 }
 std::tuple<Tensor, Tensor> var_mean(const Operand& x, bool unbiased) {
+  const CallScope call("var_mean", x);
   return with_mean(x, nullopt, unbiased, false, false);
 }
 std::tuple<Tensor, Tensor> var_mean(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  const CallScope call("var_mean", x);
   return with_mean(x, dim, unbiased, keepdim, false);
 }
 std::tuple<Tensor, Tensor> std_mean(const Operand& x, bool unbiased) {
+  const CallScope call("std_mean", x);
   return with_mean(x, nullopt, unbiased, false, true);
 }
 std::tuple<Tensor, Tensor> std_mean(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  const CallScope call("std_mean", x);
   return with_mean(x, dim, unbiased, keepdim, true);
 }
 Tensor var(const Operand& x, DimList dim, bool unbiased, bool keepdim) {
+  const CallScope call("var", x);
   return var(x, OptionalIntArrayRef(dim), unbiased, keepdim);
 }
 Tensor std(const Operand& x, DimList dim, bool unbiased, bool keepdim) {
+  const CallScope call("std", x);
   return std(x, OptionalIntArrayRef(dim), unbiased, keepdim);
 }
 std::tuple<Tensor, Tensor> var_mean(const Operand& x, DimList dim, bool unbiased, bool keepdim) {
+  const CallScope call("var_mean", x);
   return var_mean(x, OptionalIntArrayRef(dim), unbiased, keepdim);
 }
 std::tuple<Tensor, Tensor> std_mean(const Operand& x, DimList dim, bool unbiased, bool keepdim) {
+  const CallScope call("std_mean", x);
   return std_mean(x, OptionalIntArrayRef(dim), unbiased, keepdim);
 }
+Tensor var(const Operand& x, int64_t dim) { return var(x, OptionalIntArrayRef(dim)); }
+Tensor var(const Operand& x, int dim) { return var(x, int64_t{dim}); }
+Tensor std(const Operand& x, int64_t dim) { return std(x, OptionalIntArrayRef(dim)); }
+Tensor std(const Operand& x, int dim) { return std(x, int64_t{dim}); }
+std::tuple<Tensor, Tensor> var_mean(const Operand& x, int64_t dim) {
+  return var_mean(x, OptionalIntArrayRef(dim));
+}
+std::tuple<Tensor, Tensor> var_mean(const Operand& x, int dim) { return var_mean(x, int64_t{dim}); }
+std::tuple<Tensor, Tensor> std_mean(const Operand& x, int64_t dim) {
+  return std_mean(x, OptionalIntArrayRef(dim));
+}
+std::tuple<Tensor, Tensor> std_mean(const Operand& x, int dim) { return std_mean(x, int64_t{dim}); }
 
 // --- extremes
 
@@ -287,9 +313,11 @@ std::tuple<Tensor, Tensor> aminmax(const Operand& x, optional<int64_t> dim, bool
           extreme(Op::ReduceMax, x, dims, keepdim, "aminmax")};
 }
 Tensor argmax(const Operand& x, optional<int64_t> dim, bool keepdim) {
+  const CallScope call("argmax", x);
   return arg_extreme(Op::ArgMax, x, dim, keepdim, "argmax");
 }
 Tensor argmin(const Operand& x, optional<int64_t> dim, bool keepdim) {
+  const CallScope call("argmin", x);
   return arg_extreme(Op::ArgMin, x, dim, keepdim, "argmin");
 }
 
@@ -297,10 +325,12 @@ Tensor argmin(const Operand& x, optional<int64_t> dim, bool keepdim) {
 
 Tensor any(const Operand& x) { return truth(Op::Any, x, wrap_dims(nullopt, x.dim()), false); }
 Tensor any(const Operand& x, int64_t dim, bool keepdim) {
+  const CallScope call("any", x);
   return truth(Op::Any, x, wrap_dims(dim, x.dim()), keepdim);
 }
 Tensor all(const Operand& x) { return truth(Op::All, x, wrap_dims(nullopt, x.dim()), false); }
 Tensor all(const Operand& x, int64_t dim, bool keepdim) {
+  const CallScope call("all", x);
   return truth(Op::All, x, wrap_dims(dim, x.dim()), keepdim);
 }
 Tensor count_nonzero(const Operand& x, IntArrayRef dim) { return sum(x.to(kBool), dim); }
@@ -309,8 +339,9 @@ Tensor count_nonzero(const Operand& x, IntArrayRef dim) { return sum(x.to(kBool)
 
 Tensor norm(const Operand& x, const optional<Scalar>& p, IntArrayRef dim, bool keepdim) {
   GradScope scope("NormBackward1", x);
-  check(x.is_floating_point(), "norm(): input dtype should be either floating point or complex. Got ",
-        x.scalar_type(), " instead.");
+  check<NotImplementedError>(x.is_floating_point(),
+                             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
+                             x.scalar_type());
   const Dims dims = wrap_dims(dim, x.dim());
   const Expr v = formula_operand(x, x.scalar_type());
   return finish(p_norm(v, p ? p->toDouble() : 2, dims), dims, keepdim, x.scalar_type());
@@ -361,7 +392,8 @@ Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional
   for (const auto* affine : {&weight, &bias}) {
     check(!given(*affine) || (*affine)->sizes() == normalized_shape, "Expected ",
           affine == &weight ? "weight" : "bias", " to be of same shape as normalized_shape, but got ",
-          affine == &weight ? "weight" : "bias", " of shape ", *affine ? (*affine)->sizes() : IntArrayRef(),
+          affine == &weight ? "weight" : "bias", " of shape ",
+          given(*affine) ? (*affine)->sizes() : IntArrayRef(),
           " and normalized_shape = ", normalized_shape);
   }
   Dims dims;

@@ -128,8 +128,9 @@ Tensor resize_planes(const Tensor& x, IntArrayRef size, ResizeMode mode, bool al
         ")");
   check_extents(size, "output size");
   const bool gathers_only = mode == ResizeMode::Nearest || mode == ResizeMode::NearestExact;
-  check(gathers_only || x.is_floating_point(), "\"compute_indices_weights_linear\" not implemented for '",
-        x.scalar_type(), "'");
+  check<NotImplementedError>(gathers_only || x.is_floating_point(),
+                             "\"compute_indices_weights_linear\" not implemented for '", x.scalar_type(),
+                             "'");
   if (checked_numel(ref(shape)) == 0)
     return record(ir::make_const(ir::constant(ir_type(x.scalar_type()), int64_t{0}), shape));
   NodeRef y = gathers_only ? node_of(x) : formula_operand(x, x.scalar_type()).node;

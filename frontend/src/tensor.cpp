@@ -1,11 +1,17 @@
 // Methods of Tensor that are not functions: what it is, its values, its conversions.
 #include "tenon/tensor.h"
 
+#include "devices.h"
 #include "expr.h"
 #include "grad.h"
 #include "text.h"
 
 namespace tenon {
+
+void check_defined(const Tensor& tensor, int argument, const char* name) {
+  check(tensor.defined(), "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #",
+        argument, " '", name, "'");
+}
 
 // --- what it is
 
@@ -26,7 +32,7 @@ int64_t Tensor::numel() const { return impl(*this).numel(); }
 bool Tensor::is_contiguous() const { return impl(*this).contiguous(); }
 ScalarType Tensor::scalar_type() const { return tenon::scalar_type(impl(*this).dtype()); }
 Device Tensor::device() const {
-  impl(*this);
+  check(defined(), "tensor does not have a device");
   return Device(kCPU);
 }
 int64_t Tensor::get_device() const {
@@ -37,10 +43,22 @@ TensorOptions Tensor::options() const { return TensorOptions(scalar_type()).devi
 bool Tensor::is_alias_of(const Tensor& other) const {
   return &impl(*this).storage() == &impl(other).storage();
 }
+Layout Tensor::layout() const {
+  impl(*this);
+  return kStrided;
+}
+StorageHandle Tensor::storage() const { return StorageHandle(detach()); }
+size_t StorageHandle::nbytes() const {
+  const NodeRef value = impl(tensor_).storage().value();
+  return static_cast<size_t>(value->numel() * ir::item_size(value->dtype()));
+}
+void* StorageHandle::mutable_data() const { return impl(tensor_).storage().expose()->data(); }
 
 // --- its values
 
 Scalar Tensor::item() const {
+  const CallScope call("item", *this);
+  check(defined(), "a Tensor with 0 elements cannot be converted to Scalar");
   check(numel() == 1, "a Tensor with ", numel(), " elements cannot be converted to Scalar");
   const ir::Constant c = host_view(*this).element(0);
   if (c.dtype == DType::Bool) return c.bits != 0;
@@ -49,6 +67,7 @@ Scalar Tensor::item() const {
 }
 
 bool Tensor::is_nonzero() const {
+  const CallScope call("is_nonzero", *this);
   check(numel() != 0, "Boolean value of Tensor with no values is ambiguous");
   check(numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
   return item().toBool();
@@ -108,14 +127,22 @@ Tensor detail::to(const Operand& self, ScalarType dtype, bool, bool copy) {
   return record(operand(self, dtype).node, self);
 }
 Tensor detail::to(const Operand& self, Device device, bool, bool copy) {
+  const CallScope call("to", self);
   impl(self);
-  check(!device.is_cuda(), "Torch not compiled with CUDA enabled");
+  check_device(device);
   return copy ? tenon::clone(self) : Tensor(self);
 }
 Tensor detail::to(const Operand& self, Device device, ScalarType dtype, bool non_blocking, bool copy) {
+  const CallScope call("to", self);
   return to(to(self, device, non_blocking, false), dtype, non_blocking, copy);
 }
 Tensor detail::to(const Operand& self, const TensorOptions& options, bool non_blocking, bool copy) {
+  const CallScope call("to", self);
+  check(!options.requires_grad(),
+        "Operators taking TensorOptions cannot take a TensorOptions with options.requires_grad set as true. "
+        "This isn't implemented yet.");
+  check(options.layout() == self.layout(), "to(options) doesn't support converting to a different layout, but got ",
+        "self.layout being ", self.layout(), " and options.layout set as ", options.layout());
   const ScalarType dtype = options.has_dtype() ? options.dtype().toScalarType() : self.scalar_type();
   return to(self, options.has_device() ? options.device() : self.device(), dtype, non_blocking, copy);
 }

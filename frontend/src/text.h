@@ -1,6 +1,7 @@
 // Small helpers of the checks at the front of every operation: messages, optional arguments, dims.
 #pragma once
 
+#include <atomic>
 #include <sstream>
 #include <string>
 
@@ -23,8 +24,15 @@ void check(bool condition, const Parts&... parts) {
     throw Exception(text(parts...));
 }
 
+// A warning of the library's own.
+void warn_user(const std::string& message);
+void warn_user_once(std::atomic_flag& warned, const char* message);
+
 // Of an optional argument: absent and undefined mean the same.
 inline bool given(const optional<Tensor>& tensor) { return tensor && tensor->defined(); }
+
+// Error in PyTorch's words, which count the arguments, unless the tensor is one.
+void check_defined(const Tensor& tensor, int argument = 0, const char* name = "self");
 
 // A dim or size that is known to be at least 0, as an index of a list.
 constexpr size_t at(int64_t i) { return static_cast<size_t>(i); }
@@ -33,6 +41,9 @@ constexpr size_t at(int64_t i) { return static_cast<size_t>(i); }
 int64_t wrap_dim(int64_t dim, int64_t rank);
 // Each wrapped, checked against repetition, ascending; all dims if none is given.
 ir::Dims wrap_dims(OptionalIntArrayRef dims, int64_t rank);
+
+// Error unless tensors can live there.
+void check_device(const Device& device);
 
 // The product, or an Error if a size is negative or the product overflows.
 int64_t checked_numel(IntArrayRef sizes);

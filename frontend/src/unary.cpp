@@ -13,7 +13,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void refuse_bool(const Tensor& x, const char* kernel) {
-  check(x.scalar_type() != kBool, '"', kernel, "\" not implemented for 'Bool'");
+  check<NotImplementedError>(x.scalar_type() != kBool, '"', kernel, "\" not implemented for 'Bool'");
 }
 
 // One float op; integers become the default float type.
@@ -40,7 +40,8 @@ Tensor same_everywhere(const Tensor& like, bool value) {
 // The activations of this file are defined on floats alone.
 template <typename F>
 Tensor activation(const Tensor& x, const char* kernel, F f) {
-  check(x.is_floating_point(), '"', kernel, "\" not implemented for '", x.scalar_type(), "'");
+  check<NotImplementedError>(x.is_floating_point(), '"', kernel, "\" not implemented for '", x.scalar_type(),
+                             "'");
   return map_formula(x, x.scalar_type(), f);
 }
 
@@ -58,15 +59,18 @@ Tensor abs(const Operand& x) {
 Tensor absolute(const Operand& x) { return abs(x); }
 Tensor neg(const Operand& x) {
   GradScope scope("NegBackward0", x);
-  check(x.scalar_type() != kBool,
-        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
-        "use the `~` "
-        "or `logical_not()` operator instead.");
+  check<NotImplementedError>(
+      x.scalar_type() != kBool,
+      "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+      "use the `~` "
+      "or `logical_not()` operator instead.");
   return record(ir::unary(Op::Neg, node_of(x)), x);
 }
 Tensor negative(const Operand& x) { return neg(x); }
 Tensor positive(const Operand& x) {
-  check(x.scalar_type() != kBool, "The `+` operator, on a bool tensor is not supported.");
+  const CallScope call("positive", x);
+  check<NotImplementedError>(x.scalar_type() != kBool,
+                             "The `+` operator, on a bool tensor is not supported.");
   return x;
 }
 Tensor sign(const Operand& x) {
@@ -171,7 +175,9 @@ Tensor round(const Operand& x) {
 }
 Tensor round(const Operand& x, int64_t decimals) {
   GradScope scope("RoundBackward1", x);
-  if (decimals == 0 || !x.is_floating_point()) return round(x);
+  if (decimals == 0) return round(x);
+  check<NotImplementedError>(x.is_floating_point(), "\"round_cpu\" not implemented for '", x.scalar_type(),
+                             "'");
   const double scale = std::pow(10.0, static_cast<double>(std::abs(decimals)));
   return map_formula(x, x.scalar_type(), [&](const Expr& v) {
     return decimals > 0 ? apply(Op::Round, v * scale) / scale : apply(Op::Round, v / scale) * scale;
@@ -179,7 +185,8 @@ Tensor round(const Operand& x, int64_t decimals) {
 }
 Tensor frac(const Operand& x) {
   GradScope scope("FracBackward0", x);
-  check(x.is_floating_point(), "\"frac_cpu\" not implemented for '", x.scalar_type(), "'");
+  check<NotImplementedError>(x.is_floating_point(), "\"frac_cpu\" not implemented for '", x.scalar_type(),
+                             "'");
   return map_formula(x, x.scalar_type(), [](const Expr& v) { return v - trunc(v); });
 }
 
@@ -200,7 +207,8 @@ Tensor isfinite(const Operand& x) {
 }
 Tensor logical_not(const Operand& x) { return record((!operand(x, kBool)).node, x); }
 Tensor bitwise_not(const Operand& x) {
-  check(!x.is_floating_point(), "\"bitwise_not_cpu\" not implemented for '", x.scalar_type(), "'");
+  check<NotImplementedError>(!x.is_floating_point(), "\"bitwise_not_cpu\" not implemented for '",
+                             x.scalar_type(), "'");
   return record(ir::unary(Op::Not, node_of(x)), x);
 }
 Tensor detail::invert(const Operand& self) {
@@ -212,9 +220,7 @@ Tensor nan_to_num(const Operand& x, optional<double> nan, optional<double> posin
   GradScope scope("NanToNumBackward0", x);
   if (!x.is_floating_point()) return clone(x);
   const Expr v{node_of(x)};
-  const double largest[] = {65504.0, 0x1.fep127, std::numeric_limits<float>::max(),
-                            std::numeric_limits<double>::max()};
-  const double limit = largest[static_cast<int>(x.scalar_type()) - static_cast<int>(kHalf)];
+  const double limit = largest(x.scalar_type());
   Expr result = select(v == kInfinity, number(v, posinf.value_or(limit)), v);
   result = select(v == -kInfinity, number(v, neginf.value_or(-limit)), result);
   return record(select(v != v, number(v, nan.value_or(0.0)), result).node, x);
@@ -235,7 +241,7 @@ Tensor logit(const Operand& x, optional<double> eps) {
 }
 Tensor relu(const Operand& x) {
   GradScope scope("ReluBackward0", x);
-  check(x.scalar_type() != kBool, "Boolean inputs not supported for relu");
+  check<NotImplementedError>(x.scalar_type() != kBool, "Boolean inputs not supported for relu");
   return record(larger(0.0, Expr{node_of(x)}).node, x);  // in this order -0. and nan stay as they are
 }
 Tensor relu6(const Operand& x) { return hardtanh(x, 0, 6); }
@@ -247,8 +253,9 @@ Tensor leaky_relu(const Operand& x, const Scalar& negative_slope) {
 Tensor elu(const Operand& x, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
   GradScope scope("EluBackward0", x);
   return activation(x, "elu_cpu", [&](const Expr& v) {
-    const Expr low = expm1(v * input_scale.toDouble()) * (alpha.toDouble() * scale.toDouble());
-    return select(v <= 0.0, low, v * scale.toDouble());
+    const Expr low =
+        expm1(v * number(v, input_scale)) * number(v, Scalar(alpha.toDouble() * scale.toDouble()));
+    return select(v < 0.0, low, v * number(v, scale));
   });
 }
 Tensor celu(const Operand& x, const Scalar& alpha) {
@@ -268,10 +275,8 @@ Tensor gelu(const Operand& x, std::string_view approximate) {
     });
   }
   check(approximate == "none", "approximate argument must be either none or tanh.");
-  return activation(x, "GeluKernelImpl",
-                    [](const Expr& v) {  // erfc keeps the digits that 1 + erf loses on the left
-                      return 0.5 * v * apply(Op::Erfc, v * (-1 / std::numbers::sqrt2));
-                    });
+  // ndtr keeps the digits that 1 + erf loses on the left.
+  return activation(x, "GeluKernelImpl", [](const Expr& v) { return v * apply(Op::Ndtr, v); });
 }
 Tensor silu(const Operand& x) {
   GradScope scope("SiluBackward0", x);
@@ -284,8 +289,8 @@ Tensor mish(const Operand& x) {
 Tensor softplus(const Operand& x, const Scalar& beta, const Scalar& threshold) {
   GradScope scope("SoftplusBackward0", x);
   return activation(x, "softplus_cpu", [&](const Expr& v) {
-    const Expr scaled = v * beta.toDouble();
-    return select(scaled > threshold.toDouble(), v, log1p(exp(scaled)) / beta.toDouble());
+    const Expr scaled = v * number(v, beta);
+    return select(apply(Op::Gt, scaled, number(v, threshold)), v, log1p(exp(scaled)) / number(v, beta));
   });
 }
 Tensor log_sigmoid(const Operand& x) {
@@ -295,9 +300,10 @@ Tensor log_sigmoid(const Operand& x) {
 }
 Tensor hardtanh(const Operand& x, const Scalar& min_val, const Scalar& max_val) {
   GradScope scope("HardtanhBackward0", x);
-  check(x.scalar_type() != kBool, "Bool inputs not supported for hardtanh");
-  const Expr v{node_of(x)};
-  return record(apply(Op::Min, number(v, max_val), apply(Op::Max, number(v, min_val), v)).node, x);
+  check<NotImplementedError>(x.scalar_type() != kBool, "Bool inputs not supported for hardtanh");
+  const Expr v{node_of(x)}, low = bound_number(v, min_val, Bound::Min),
+                            high = bound_number(v, max_val, Bound::Max);
+  return record(smaller(high, larger(low, v)).node, x);
 }
 Tensor hardsigmoid(const Operand& x) {
   GradScope scope("HardsigmoidBackward0", x);
@@ -309,31 +315,44 @@ Tensor hardswish(const Operand& x) {
 }
 Tensor softsign(const Operand& x) {
   GradScope scope("DivBackward0", x);
+  refuse_bool(x, "abs_cpu");
   return float_formula(x, [](const Expr& v) { return v / (1.0 + abs(v)); });
 }
 Tensor tanhshrink(const Operand& x) {
   GradScope scope("SubBackward0", x);
+  check<NotImplementedError>(
+      x.scalar_type() != kBool,
+      "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
+      "to invert a mask, use the `~` or `logical_not()` operator instead.");
   return float_formula(x, [](const Expr& v) { return v - tanh(v); });
 }
 Tensor hardshrink(const Operand& x, const Scalar& lambd) {
   GradScope scope("HardshrinkBackward0", x);
   return activation(x, "hardshrink_cpu", [&](const Expr& v) {
-    const double l = lambd.toDouble();
-    return select((v >= -l) & (v <= l), number(v, 0.0), v);
+    const Expr high = rounded_number(v, lambd, x.scalar_type()),
+               low = rounded_number(v, -lambd, x.scalar_type());
+    return select((v >= low) & (v <= high), number(v, 0.0), v);
   });
 }
 Tensor softshrink(const Operand& x, const Scalar& lambd) {
   GradScope scope("SoftshrinkBackward0", x);
   const double l = lambd.toDouble();
-  check(l >= 0, "lambda must be greater or equal to 0, but found to be ", l, ".");
+  check(!x.is_floating_point() || (l >= 0 && l <= largest(x.scalar_type())), "lambda must be in range [0, ",
+        x.is_floating_point() ? largest(x.scalar_type()) : 0, "] for input dtype ", x.scalar_type(),
+        ", but found ", l);
   return activation(x, "softshrink_cpu", [&](const Expr& v) {
-    return select(v > l, v - l, select(v < -l, v + l, number(v, 0.0)));
+    const Expr high = rounded_number(v, lambd, x.scalar_type()),
+               low = rounded_number(v, -lambd, x.scalar_type());
+    return select(v > high, v - high, select(v < low, v - low, v * 0.0));  // nan stays, and so does the sign
   });
 }
 Tensor threshold(const Operand& x, const Scalar& threshold, const Scalar& value) {
   GradScope scope("ThresholdBackward0", x);
-  const Expr v{node_of(x)};
-  return record(select(apply(Op::Le, v, number(v, threshold)), number(v, value), v).node, x);
+  refuse_bool(x, "threshold_cpu");
+  const ScalarType type = x.scalar_type();
+  return map_formula(x, type, [&](const Expr& v) {
+    return select(apply(Op::Le, v, number(v, threshold)), rounded_number(v, value, type), v);
+  });
 }
 
 }  // namespace tenon

@@ -10,6 +10,7 @@ namespace tenon {
 // --- strides from the caller
 
 Tensor as_strided(const Operand& x, IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset) {
+  const CallScope call("as_strided", x);
   check(size.size() == stride.size(), "mismatch in length of strides and shape");
   const NodeRef base = impl(x).storage().value();
   const int64_t item = x.element_size(), bytes = base->numel() * ir::item_size(base->dtype());
@@ -33,6 +34,7 @@ Tensor as_strided(const Operand& x, IntArrayRef size, IntArrayRef stride, option
   return make_view(x, size, stride, offset);
 }
 Tensor& Tensor::as_strided_(IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset) const {
+  const CallScope call("as_strided_", *this);
   return reshape_in_place(*this, as_strided(size, stride, storage_offset));
 }
 
@@ -75,6 +77,7 @@ void rescale(Geometry& g, ScalarType from, ScalarType to) {
 }  // namespace
 
 Tensor detail::view(const Operand& self, ScalarType dtype) {
+  const CallScope call("view", self);
   Geometry g(self);
   if (elementSize(dtype) != self.element_size()) rescale(g, self.scalar_type(), dtype);
   Tensor result(new TensorImpl(impl(self), ir_type(dtype), ref(g.sizes), ref(g.strides), g.offset), false);
@@ -107,6 +110,7 @@ bool Tensor::is_contiguous(MemoryFormat format) const {
 }
 
 Tensor detail::contiguous(const Operand& self, MemoryFormat format) {
+  const CallScope call("contiguous", self);
   check(format != MemoryFormat::Preserve, "preserve memory format is unsupported by the contiguous operator");
   if (self.is_contiguous(format)) return self;
   if (format == MemoryFormat::Contiguous) return contiguous(self);

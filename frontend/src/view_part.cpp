@@ -1,5 +1,7 @@
 // Views of some elements: one index or a range of a dim, windows, diagonals, lists of parts; and copies in which
 // such a part is replaced.
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "geometry.h"
@@ -23,10 +25,7 @@ void take_slice(Geometry& g, int64_t dim, optional<int64_t> start, optional<int6
 Tensor select(const Operand& x, int64_t dim, int64_t index) {
   GradScope scope("SelectBackward0", x);
   Geometry g(x);
-  check<IndexError>(
-      g.rank() > 0,
-      "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-      "convert a 0-dim tensor to a number");
+  check<IndexError>(g.rank() > 0, "select() cannot be applied to a 0-dim tensor.");
   dim = wrap_dim(dim, g.rank());
   const int64_t size = g.sizes[at(dim)];
   check<IndexError>(index >= -size && index < size, "select(): index ", index,
@@ -39,7 +38,7 @@ Tensor select(const Operand& x, int64_t dim, int64_t index) {
 Tensor slice(const Operand& x, int64_t dim, optional<int64_t> start, optional<int64_t> end, int64_t step) {
   GradScope scope("SliceBackward0", x);
   Geometry g(x);
-  check(g.rank() > 0, "slice() cannot be applied to a 0-dim tensor.");
+  check<IndexError>(g.rank() > 0, "slice() cannot be applied to a 0-dim tensor.");
   take_slice(g, wrap_dim(dim, g.rank()), start, end, step);
   return g.view_of(x);
 }
@@ -61,6 +60,7 @@ Tensor narrow(const Operand& x, int64_t dim, int64_t start, int64_t length) {
 }
 
 Tensor detail::unfold(const Operand& self, int64_t dimension, int64_t size, int64_t step) {
+  const CallScope call("unfold", self);
   Geometry g(self);
   dimension = wrap_dim(dimension, g.rank());
   const int64_t most = g.rank() == 0 ? 1 : g.sizes[at(dimension)];
@@ -80,6 +80,7 @@ Tensor detail::unfold(const Operand& self, int64_t dimension, int64_t size, int6
 }
 
 Tensor diagonal(const Operand& x, int64_t offset, int64_t dim1, int64_t dim2) {
+  const CallScope call("diagonal", x);
   Geometry g(x);
   dim1 = wrap_dim(dim1, g.rank());
   dim2 = wrap_dim(dim2, g.rank());
@@ -100,6 +101,14 @@ Tensor diagonal(const Operand& x, int64_t offset, int64_t dim1, int64_t dim2) {
 // --- lists of parts
 
 namespace {
+
+// Before the first of so many views is made: all of them must fit into memory.
+void check_result_count(const char* name, int64_t count) {
+  const int64_t each = sizeof(TensorImpl) + sizeof(Tensor);
+  const int64_t memory = int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGESIZE)};
+  check<OutOfMemoryError>(count <= memory / each, name, ": ", count, " results of ", each,
+                          " bytes each are more than the ", memory >> 20, " MiB of memory");
+}
 
 std::vector<int64_t> chunk_sizes(int64_t total, int64_t each) {
   std::vector<int64_t> sizes;
@@ -132,6 +141,7 @@ std::vector<Tensor> split_with_sizes(const Operand& x, IntArrayRef split_sizes, 
   return parts;
 }
 std::vector<Tensor> split(const Operand& x, IntArrayRef split_sizes, int64_t dim) {
+  const CallScope call("split", x);
   return split_with_sizes(x, split_sizes, dim);
 }
 std::vector<Tensor> split(const Operand& x, int64_t split_size, int64_t dim) {
@@ -143,6 +153,7 @@ std::vector<Tensor> split(const Operand& x, int64_t split_size, int64_t dim) {
   const int64_t size = x.size(dim);
   check(split_size > 0 || size == 0,
         "split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
+  check_result_count("split", split_size > 0 ? size / split_size : 1);
   return split_with_sizes(x, chunk_sizes(size, std::max<int64_t>(split_size, 1)), dim);
 }
 std::vector<Tensor> chunk(const Operand& x, int64_t chunks, int64_t dim) {
@@ -152,6 +163,7 @@ std::vector<Tensor> chunk(const Operand& x, int64_t chunks, int64_t dim) {
   check(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   dim = wrap_dim(dim, x.dim());
   const int64_t size = x.size(dim);
+  check_result_count("chunk", size == 0 ? chunks : std::min(size, chunks));
   if (size == 0) return split_with_sizes(x, std::vector<int64_t>(at(chunks), 0), dim);
   return split_with_sizes(x, chunk_sizes(size, (size - 1) / chunks + 1), dim);
 }
@@ -159,17 +171,20 @@ std::vector<Tensor> unbind(const Operand& x, int64_t dim) {
   GradScope scope("UnbindBackward0", x);
   scope.several_views();
   dim = wrap_dim(dim, x.dim());
-  check(x.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
+  check<IndexError>(x.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
+  check_result_count("unbind", x.size(dim));
   std::vector<Tensor> parts;
   for (int64_t i = 0; i < x.size(dim); ++i) parts.push_back(select(x, dim, i));
   return parts;
 }
 
 std::vector<Tensor> tensor_split(const Operand& x, int64_t sections, int64_t dim) {
+  const CallScope call("tensor_split", x);
   check(x.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", x.dim(),
         " dims");
   dim = wrap_dim(dim, x.dim());
   check(sections > 0, "number of sections must be larger than 0, got ", sections);
+  check_result_count("tensor_split", sections);
   GradScope scope("SplitBackward0", x);
   scope.several_views();
   const int64_t size = x.size(dim);
@@ -183,6 +198,7 @@ std::vector<Tensor> tensor_split(const Operand& x, int64_t sections, int64_t dim
   return parts;
 }
 std::vector<Tensor> tensor_split(const Operand& x, IntArrayRef indices, int64_t dim) {
+  const CallScope call("tensor_split", x);
   check(x.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", x.dim(),
         " dims");
   dim = wrap_dim(dim, x.dim());
@@ -198,6 +214,7 @@ std::vector<Tensor> tensor_split(const Operand& x, IntArrayRef indices, int64_t 
   return parts;
 }
 std::vector<Tensor> tensor_split(const Operand& x, const Operand& indices_or_sections, int64_t dim) {
+  const CallScope call("tensor_split", x, indices_or_sections);
   const int64_t rank = indices_or_sections.dim();
   check(indices_or_sections.scalar_type() == kLong,
         "tensor_split expected tensor_indices_or_sections to have dtype of long, but got ",
@@ -244,12 +261,15 @@ TENON_SPLIT(dsplit, 3, 2)
 
 
 std::vector<Tensor> unsafe_chunk(const Operand& x, int64_t chunks, int64_t dim) {
+  const CallScope call("unsafe_chunk", x);
   return chunk(x, chunks, dim);
 }
 std::vector<Tensor> unsafe_split(const Operand& x, int64_t split_size, int64_t dim) {
+  const CallScope call("unsafe_split", x);
   return split(x, split_size, dim);
 }
 std::vector<Tensor> unsafe_split_with_sizes(const Operand& x, IntArrayRef split_sizes, int64_t dim) {
+  const CallScope call("unsafe_split_with_sizes", x);
   return split_with_sizes(x, split_sizes, dim);
 }
 

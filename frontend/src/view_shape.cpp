@@ -20,7 +20,7 @@ Dims infer_shape(IntArrayRef shape, int64_t numel) {
       check(unknown < 0, "only one dimension can be inferred");
       unknown = static_cast<int64_t>(d);
     } else {
-      check(shape[d] >= 0, "invalid shape dimension ", shape[d]);
+      check(shape[d] >= 0, "invalid shape dimension ", shape[d], " at index ", d, " of shape ", shape);
       check(!__builtin_mul_overflow(known, shape[d], &known), "numel: integer multiplication overflow");
     }
   }
@@ -67,6 +67,7 @@ optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const Dims& 
 // --- reshaping
 
 Tensor reshape(const Operand& x, IntArrayRef shape) {
+  const CallScope call("reshape", x);
   const TensorImpl& t = impl(x);
   const Dims wanted = infer_shape(shape, t.numel());
   const auto strides = view_strides(t.sizes(), t.strides(), wanted);
@@ -88,6 +89,7 @@ Tensor view(const Operand& x, IntArrayRef shape) {
 }
 
 Tensor flatten(const Operand& x, int64_t start_dim, int64_t end_dim) {
+  const CallScope call("flatten", x);
   const int64_t rank = x.dim();
   start_dim = wrap_dim(start_dim, rank);
   end_dim = wrap_dim(end_dim, rank);
@@ -105,6 +107,7 @@ Tensor flatten(const Operand& x, int64_t start_dim, int64_t end_dim) {
 }
 
 Tensor unflatten(const Operand& x, int64_t dim, IntArrayRef sizes) {
+  const CallScope call("unflatten", x);
   dim = wrap_dim(dim, x.dim());
   check(!sizes.empty(), "unflatten: sizes must be non-empty");
   int64_t product = 1, inferred = -1;
@@ -172,19 +175,40 @@ Tensor t(const Operand& x) {
   return transpose(x, 0, x.dim() < 2 ? 0 : 1);
 }
 
+namespace {
+// Of a 0-dim tensor each way to transpose is the identity.
+bool is_deprecated(const Tensor& x, const char* what, const char* advice) {
+  if (x.dim() > 0) return false;
+  warn_user(text(what, " is deprecated on 0-D tensors. ", advice));
+  return true;
+}
+constexpr const char* kIdentity = "This function is the identity in these cases.";
+constexpr const char* kConj = "Consider using x.conj().";
+}  // namespace
+
 Tensor detail::mT(const Operand& self) {
+  const CallScope call("mT", self);
+  if (is_deprecated(self, "Tensor.mT", kIdentity)) return self;
   check(self.dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ", self.dim(),
         "-D tensor.");
   return self.transpose(-2, -1);
 }
 
 Tensor detail::numpy_T(const Operand& self) {
+  const CallScope call("numpy_T", self);
+  if (is_deprecated(self, "Tensor.T", kIdentity)) return self;
+  if (self.dim() != 2)
+    warn_user(
+        "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
+        "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+        "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.");
   std::vector<int64_t> dims(at(self.dim()));
   std::iota(dims.rbegin(), dims.rend(), int64_t{0});
   return self.permute(dims);
 }
 
 Tensor movedim(const Operand& x, IntArrayRef source, IntArrayRef destination) {
+  const CallScope call("movedim", x);
   check(source.size() == destination.size(), "movedim: Invalid source or destination dims: source (", source,
         " dims) should contain the same number of dims as destination (", destination, " dims)");
   const int64_t rank = x.dim();
@@ -208,23 +232,30 @@ Tensor movedim(const Operand& x, IntArrayRef source, IntArrayRef destination) {
 }
 
 Tensor moveaxis(const Operand& x, IntArrayRef source, IntArrayRef destination) {
+  const CallScope call("moveaxis", x);
   return movedim(x, source, destination);
 }
 Tensor swapdims(const Operand& x, int64_t dim0, int64_t dim1) { return transpose(x, dim0, dim1); }
 Tensor adjoint(const Operand& x) {
+  const CallScope call("adjoint", x);
+  if (is_deprecated(x, "adjoint()", kConj)) return x;
   check(x.dim() >= 2, "tensor.adjoint() is only supported on matrices or batches of matrices. Got ", x.dim(),
         "-D tensor.");
   return transpose(x, -2, -1);
 }
 Tensor detail::mH(const Operand& self) {
+  const CallScope call("mH", self);
+  if (is_deprecated(self, "Tensor.mH", kConj)) return self;
   check(self.dim() >= 2, "tensor.mH is only supported on matrices or batches of matrices. Got ", self.dim(),
         "-D tensor.");
   return self.transpose(-2, -1);
 }
 Tensor detail::H(const Operand& self) {
-  check(self.dim() == 0 || self.dim() == 2, "tensor.H is only supported on matrices (2-D tensors). Got ", self.dim(),
+  const CallScope call("H", self);
+  if (is_deprecated(self, "Tensor.H", kConj)) return self;
+  check(self.dim() == 2, "tensor.H is only supported on matrices (2-D tensors). Got ", self.dim(),
         "-D tensor.", self.dim() > 2 ? " For batches of matrices, consider using tensor.mH" : "");
-  return self.dim() == 0 ? Tensor(self) : self.transpose(0, 1);
+  return self.transpose(0, 1);
 }
 
 // --- size-1 dims and repetition
@@ -295,7 +326,12 @@ Tensor unsqueeze(const Operand& x, int64_t dim) {
 
 // --- lists of tensors
 
+std::vector<Tensor> meshgrid(TensorList tensors) {
+  warn_user("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.");
+  return meshgrid(tensors, "ij");
+}
 std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing) {
+  const CallScope call("meshgrid", tensors);
   check(!tensors.empty(), "meshgrid expects a non-empty TensorList");
   check(indexing == "ij" || indexing == "xy",
         "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: ", indexing);

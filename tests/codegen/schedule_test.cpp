@@ -47,7 +47,16 @@ struct Values {
 // What a routine of the library computes is for its own tests; here others only read it.
 void compute_routine(const passes::FusedKernel& fused, Values& values) {
   std::vector<void*> buffers;
-  for (const ir::Node* node : fused.inputs) buffers.push_back(values.of(node).data.data());
+  std::vector<uint64_t> constants;
+  constants.reserve(fused.inputs.size());
+  for (const ir::Node* node : fused.inputs) {
+    if (fused.parts && node->op() == ir::Op::Const) {
+      constants.push_back(node->bits());
+      buffers.push_back(&constants.back());
+    } else {
+      buffers.push_back(values.of(node).data.data());
+    }
+  }
   HostTensor result = HostTensor::zeros(fused.routine->dtype(), fused.routine->shape());
   buffers.push_back(result.data.data());
   codegen::interpret(*fused.routine, buffers.data());
@@ -219,6 +228,75 @@ TEST_CASE("softmax by rows, by columns, over everything, split over blocks") {
   check(softmax("2,5000", "2,1", "1"));
   check(softmax("2,80000", "2,1", "1"));
   check(softmax("7,1", "7,1", "1"));
+}
+
+TEST_CASE("rows of a few elements: reductions, what stands around them, several rows to a vector") {
+  for (int n : {1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 15, 16, 17}) {
+    const std::string s = std::to_string(n);
+    for (const char* rows : {"16", "70", "3,21"}) {
+      const std::string r = rows, last = r.size() > 2 ? "2" : "1", kept = r + ",1";
+      check(softmax(r + "," + s, kept, last));
+      check(reduce_text("reduce.argmax", "f32", r + "," + s, last, kept, "i64"));
+    }
+    for (const char* dtype : {"f64", "u8", "i64", "f16"}) {
+      check(reduce_text("reduce.sum", dtype, "45," + s, "1", "45,1", dtype));
+      check(reduce_text("reduce.min", dtype, "45," + s, "1", "45,1", dtype));
+    }
+    check(reduce_text("reduce.any", "bool", "45," + s, "1", "45,1", "bool"));
+    // a row of weights, a row-level chain after the reduction, planes
+    check("graph @g(%x: f32[50," + s + "], %w: f32[" + s + "]) {\n  %1 = reshape %w [1," + s + "] : f32[1," + s +
+          "]\n  %2 = expand %1 [50," + s + "] : f32[50," + s + "]\n  %3 = mul %x, %2 : f32[50," + s +
+          "]\n  %4 = reduce.sum %3 dims=[1] : f32[50,1]\n  %5 = tanh %4 : f32[50,1]\n  %6 = exp %5 : f32[50,1]\n"
+          "  return %3, %6\n}\n");
+    check("graph @g(%x: f32[" + s + ",50]) {\n  %1 = permute %x [1,0] : f32[50," + s + "]\n  %2 = flip %1 dims=[1] : f32[50," +
+          s + "]\n  %3 = reduce.sum %2 dims=[1] : f32[50,1]\n  %4 = expand %3 [50," + s + "] : f32[50," + s +
+          "]\n  %5 = div %2, %4 : f32[50," + s + "]\n  return %5\n}\n");
+  }
+  check(reduce_text("reduce.sum", "f32", "2,20,4", "0,2", "1,20,1", "f32"));
+  check(reduce_text("reduce.argmin", "f32", "3,20,5", "0,2", "1,20,1", "i64"));
+  check(reduce_text("reduce.prod", "f32", "2,3,40,2", "0,1,3", "1,1,40,1", "f32"));
+}
+
+TEST_CASE("maps of rows of a few elements: a column, a row, channels to and from planes") {
+  for (int n : {2, 3, 4, 7, 8, 12, 16}) {
+    const std::string s = std::to_string(n);
+    for (const char* dtype : {"f32", "u8", "f64"}) {
+      const std::string t = dtype, x = t + "[75," + s + "]";
+      check("graph @g(%x: " + x + ", %c: " + t + "[75,1], %r: " + t + "[" + s + "]) {\n  %1 = expand %c [75," + s +
+            "] : " + x + "\n  %2 = mul %x, %1 : " + x + "\n  %3 = reshape %r [1," + s + "] : " + t + "[1," + s +
+            "]\n  %4 = expand %3 [75," + s + "] : " + x + "\n  %5 = add %2, %4 : " + x +
+            "\n  %6 = flip %5 dims=[1] : " + x + "\n  return %2, %6\n}\n");
+    }
+    for (const char* order : {"[1,2,0]", "[2,0,1]", "[0,2,1]"}) {
+      const std::string o = order, shape = "[" + s + ",5,40]";
+      const std::string to = o == "[1,2,0]" ? "[5,40," + s + "]" : o == "[2,0,1]" ? "[40," + s + ",5]" : "[" + s + ",40,5]";
+      check("graph @g(%x: u8" + shape + ") {\n  %1 = permute %x " + o + " : u8" + to + "\n  %2 = cast %1 : f32" + to +
+            "\n  %3 = sqrt %2 : f32" + to + "\n  return %3\n}\n");
+    }
+    check("graph @g(%x: f32[5,40," + s + "]) {\n  %1 = permute %x [2,0,1] : f32[" + s + ",5,40]\n  %2 = neg %1 : f32[" + s +
+          ",5,40]\n  return %2\n}\n");
+  }
+}
+
+TEST_CASE("a chain after the rows' last reduction runs across rows") {
+  for (const char* rows : {"64", "77", "3,70"}) {
+    const std::string r = rows, d = r.size() > 2 ? "2" : "1";
+    check("graph @g(%x: f32[" + r + ",20], %b: f32[" + r + ",1]) {\n  %m = reduce.max %x dims=[" + d + "] : f32[" + r +
+          ",1]\n  %1 = expand %m [" + r + ",20] : f32[" + r + ",20]\n  %2 = sub %x, %1 : f32[" + r +
+          ",20]\n  %3 = exp %2 : f32[" + r + ",20]\n  %4 = reduce.sum %3 dims=[" + d + "] : f32[" + r +
+          ",1]\n  %5 = log %4 : f32[" + r + ",1]\n  %6 = add %5, %m : f32[" + r + ",1]\n  %7 = tanh %b : f32[" + r +
+          ",1]\n  %8 = pow %6, %7 : f32[" + r + ",1]\n  return %8, %m\n}\n");
+  }
+}
+
+TEST_CASE("elements of several sizes in one kernel: wide ones take two vectors") {
+  check(
+      "graph @g(%x: f32[300], %y: f64[300], %n: i64[300]) {\n  %1 = mul %x, %x : f32[300]\n  %2 = exp %1 : f32[300]\n"
+      "  %3 = cast %2 : f64[300]\n  %4 = add %3, %y : f64[300]\n  %5 = cast %4 : f32[300]\n  %6 = lt %n, %n : bool[300]\n"
+      "  %7 = where %6, %5, %2 : f32[300]\n  return %7, %4\n}\n");
+  check(
+      "graph @g(%a: f32[20,30], %b: f32[30,40], %c: f64[20,40]) {\n  %d = dot %a, %b : f32[20,40]\n  %1 = cast %d : "
+      "f64[20,40]\n  %2 = add %1, %c : f64[20,40]\n  %3 = sin %d : f32[20,40]\n  return %2, %3\n}\n");
 }
 
 TEST_CASE("mean and variance together, with an epilogue") {

@@ -36,7 +36,7 @@ std::string error_of(F f) {
   try {
     f();
   } catch (const Error& e) {
-    return e.what();
+    return e.msg();
   }
   return "no error";
 }
@@ -129,6 +129,12 @@ TEST_CASE("npz: what is written reads back, in order") {
   CHECK_THROWS_AS(io::save_npz(file.path, {{"a", ones({1}, kBFloat16)}}), TypeError);
   CHECK_THROWS_AS(io::save_npz("/nonexistent/x.npz", {{"a", ones({1})}}), Error);
   CHECK_THROWS_AS(io::save_npz("/nonexistent/x.npz", {}), Error);
+  for (bool compressed : {false, true}) {
+    CHECK(error_of([&] { io::save_npz("/dev/full", {{"a", rand({100000})}}, compressed); }) ==
+          "/dev/full: cannot write: No space left on device");
+    CHECK_THROWS_AS(io::save_npz("/dev/full", {}, compressed), Error);
+  }
+  CHECK_THROWS_AS(io::save_npz(file.path, {{std::string(70000, 'n'), ones({1})}}), Error);
   CHECK(error_of([&] { io::load_npz("/nonexistent/x.npz"); }) ==
         "/nonexistent/x.npz: cannot open: No such file or directory");
 }
@@ -137,7 +143,7 @@ TEST_CASE("npz: damage is named") {
   const std::string good = contents(data_file("stored.npz"));
   CHECK(npz_error(good) == "no error");
   CHECK(npz_error("") == "f: not an npz file: too short for a zip archive");
-  CHECK(npz_error(std::string(100, 'x')) == "f: not an npz file: Not a zip archive");
+  CHECK(npz_error(std::string(100, 'x')) == "f: not an npz file: not a zip archive, or cut off");
   CHECK(npz_error(good.substr(0, good.size() - 30)).starts_with("f: not an npz file: "));
   CHECK(npz_error(replaced(good, "<i4", "<u4")) ==
         "f: npz entry 'x.npy': npy header: field 'descr': type '<u4' is not supported");
@@ -166,6 +172,12 @@ TEST_CASE("npz: damage is named") {
                                    std::to_string(deflated.size()) + " bytes, or entries overlap");
   CHECK(with(24, 4000000000, 4).starts_with("f: npz entry 'x.npy': size 4000000000 cannot come from "));
   CHECK(with(24, 139, 4) != "no error");
+  CHECK(with(8, 1, 2) == "f: npz entry 'x.npy': is encrypted");
+  CHECK(with(42, 7, 4) == "f: npz entry 'x.npy': cannot read: the entry's headers are damaged");
+  CHECK(with(0, 0, 4) == "f: npz entry 0: the archive's directory is damaged");
+  std::string bad = deflated;
+  bad[deflated.find("x.npy") + 30] ^= 0x55;
+  CHECK(npz_error(bad).starts_with("f: npz entry 'x.npy': "));
 }
 
 TEST_CASE("safetensors: a file of the reference implementation") {

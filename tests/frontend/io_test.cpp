@@ -39,7 +39,7 @@ std::string error_of(const std::string& path) {
   try {
     io::load_npy(path);
   } catch (const Error& e) {
-    const std::string message = e.what();
+    const std::string message = e.msg();
     CHECK(message.starts_with(path));
     return message.substr(path.size());
   }
@@ -50,7 +50,7 @@ std::string csv_error(const std::string& path, const io::CsvOptions& options = {
   try {
     io::read_csv(path, options);
   } catch (const Error& e) {
-    return std::string(e.what()).substr(path.size());
+    return e.msg().substr(path.size());
   }
   return "no error";
 }

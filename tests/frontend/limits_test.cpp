@@ -46,7 +46,7 @@ TEST_CASE("products with empty batches, rows, sums and columns") {
   CHECK(matmul(ones({0, 3, 0}), ones({0})).sizes() == IntArrayRef({0, 3}));
 }
 
-TEST_CASE("a braced dim of var and std is a dim, not the flag unbiased") {
+TEST_CASE("a number or braces in var and std are a dim, only a bool is the flag unbiased") {
   const Tensor x = tensor({{1.0, 2.0, 6.0}, {4.0, 5.0, 9.0}});
   CHECK(x.var({1}).sizes() == IntArrayRef({2}));
   CHECK(x.std({0}).sizes() == IntArrayRef({3}));
@@ -56,6 +56,20 @@ TEST_CASE("a braced dim of var and std is a dim, not the flag unbiased") {
   CHECK(std::get<0>(var_mean(x, {1})).sizes() == IntArrayRef({2}));
   CHECK(std::get<1>(std_mean(x, {0})).sizes() == IntArrayRef({3}));
   CHECK(x.var(false).dim() == 0);
+  CHECK(equal(x.var(0), tensor({4.5, 4.5, 4.5})));
+  CHECK(equal(x.var(x.dim() - 1), x.var({1})));
+  CHECK(equal(x.std(1), x.var({1}).sqrt()));
+  CHECK(equal(tenon::std(x, int64_t{-1}), x.std({1})));
+  CHECK(equal(var(x, 0), x.var({0})));
+  CHECK(equal(x.var(0, false), x.var({0}, false)));
+  const auto [variance, mean] = var_mean(x, 0);
+  CHECK(equal(variance, x.var({0})));
+  CHECK(equal(mean, x.mean(0)));
+  const auto [deviation, same_mean] = std_mean(x, int64_t{1});
+  CHECK(equal(deviation, x.std({1})));
+  CHECK(equal(same_mean, x.mean(1)));
+  CHECK_THROWS_AS(x.var(2), IndexError);
+  CHECK_THROWS_AS(var_mean(x, -3), IndexError);
 }
 
 TEST_CASE("settings out of range are refused and change nothing") {

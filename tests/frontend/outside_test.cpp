@@ -1,9 +1,10 @@
 // Memory that the program knows too: an operation reads it when LibTorch would read it, at its call. Each program
 // here writes, reuses or frees the memory as soon as LibTorch allows it, and the numbers are LibTorch's.
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 
-#include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "frontend/src/impl.h"
@@ -15,17 +16,25 @@ namespace {
 constexpr int64_t kSmall = 8;         // elements: copied when read
 constexpr int64_t kLarge = 64 << 10;  // elements: the smaller of operand and result is stored
 
-// Memory that is gone, and overwritten, when the program says so: the sanitizer sees who reads it afterwards.
+// Pages of their own. Once they are freed any access is a fault, from generated code as well.
 template <typename T>
 struct Block {
-  explicit Block(int64_t count, T value = T(1)) : count(count), data(new T[static_cast<size_t>(count)]) { fill(value); }
-  void fill(T value) { std::fill(data.get(), data.get() + count, value); }
+  explicit Block(int64_t count, T value = T(1)) : count(count), data(static_cast<T*>(mapped(bytes()))) { fill(value); }
+  ~Block() { free(); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  void fill(T value) { std::fill(data, data + count, value); }
   void free() {
-    fill(T(77));
-    data.reset();
+    if (data) munmap(std::exchange(data, nullptr), bytes());
+  }
+  size_t bytes() const { return static_cast<size_t>(count) * sizeof(T); }
+  static void* mapped(size_t bytes) {
+    void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(pages != MAP_FAILED);
+    return pages;
   }
   int64_t count;
-  std::unique_ptr<T[]> data;
+  T* data;
 };
 
 double first(const Tensor& x) { return x.flatten()[0].item<double>(); }
@@ -79,7 +88,7 @@ TEST_CASE("outside memory: an operation does not see what is written after its c
       CAPTURE(c.name);
       CAPTURE(count);
       Block<float> block(count, 3);
-      Tensor blob = from_blob(block.data.get(), {count});
+      Tensor blob = from_blob(block.data, {count});
       const Tensor freed = c.run(blob), overwritten = c.run(blob);
       block.fill(-7);
       CHECK(first(overwritten) == c.want);
@@ -105,7 +114,7 @@ TEST_CASE("outside memory: a camera's loop over one buffer") {
   Tensor total = zeros({h, w, 3});
   for (int i = 1; i <= 5; ++i) {
     frame.fill(static_cast<uint8_t>(i * 10));
-    Tensor image = from_blob(frame.data.get(), {h, w, 3}, kByte).to(kFloat) / 255;
+    Tensor image = from_blob(frame.data, {h, w, 3}, kByte).to(kFloat) / 255;
     images.push_back(image.permute({2, 0, 1}));
     total += image;
   }
@@ -118,7 +127,7 @@ TEST_CASE("outside memory: a camera's loop over one buffer") {
 TEST_CASE("outside memory: a write between two reads is seen by the second alone") {
   for (int64_t count : {kSmall, kLarge}) {
     Block<int64_t> block(count, 1);
-    const Tensor x = from_blob(block.data.get(), {count}, kLong);
+    const Tensor x = from_blob(block.data, {count}, kLong);
     const Tensor before = x + 10;
     block.fill(2);
     const Tensor after = x + 10;  // the same operation on the same memory
@@ -133,7 +142,7 @@ TEST_CASE("outside memory: a write between two reads is seen by the second alone
 TEST_CASE("outside memory: what is written into a tensor lands there before the call returns") {
   for (int64_t count : {kSmall, kLarge}) {
     Block<float> block(count, 1);
-    Tensor x = from_blob(block.data.get(), {count});
+    Tensor x = from_blob(block.data, {count});
     const float& element = block.data[2];
     const Tensor before = x * 3;
     x += 1;
@@ -192,8 +201,8 @@ TEST_CASE("outside memory: a layer over weights from a file's buffer") {
   nn::Linear layer(512, 16);
   {
     NoGradGuard no_grad;
-    layer->weight.set_data(from_blob(weights.data.get(), {16, 512}));
-    layer->bias.set_data(from_blob(bias.data.get(), {16}));
+    layer->weight.set_data(from_blob(weights.data, {16, 512}));
+    layer->bias.set_data(from_blob(bias.data, {16}));
   }
   const Tensor y = layer->forward(ones({3, 512})).relu();
   weights.free();
@@ -212,7 +221,7 @@ TEST_CASE("outside memory: a loader's samples over one buffer") {
     }
     optional<size_t> size() const override { return 6; }
   } set;
-  set.memory = block.data.get();
+  set.memory = block.data;
   auto loader = data::make_data_loader<data::samplers::SequentialSampler>(set.map(data::transforms::Stack<>()), 3);
   double sum = 0;
   for (auto& batch : *loader) sum += batch.data.sum().item<double>();
@@ -221,7 +230,7 @@ TEST_CASE("outside memory: a loader's samples over one buffer") {
 
 TEST_CASE("outside memory: from threads that share it") {
   Block<float> block(kLarge, 2);
-  const Tensor x = from_blob(block.data.get(), {kLarge});
+  const Tensor x = from_blob(block.data, {kLarge});
   std::vector<std::thread> threads;
   std::vector<double> sums(4);
   for (size_t t = 0; t < sums.size(); ++t) {
@@ -262,7 +271,7 @@ TEST_CASE("outside memory: who only reads changes nothing") {
 
 TEST_CASE("outside memory: what is stored at the call is the smaller of what is read and what comes of it") {
   Block<uint8_t> bytes(kLarge);
-  const Tensor x = from_blob(bytes.data.get(), {kLarge}, kByte);
+  const Tensor x = from_blob(bytes.data, {kLarge}, kByte);
   reset_counters();
   const Tensor image = x.to(kFloat) / 255;
   CHECK(counters().launches == 0);  // the bytes were copied
@@ -272,7 +281,7 @@ TEST_CASE("outside memory: what is stored at the call is the smaller of what is 
   const Tensor sum = x.sum();
   CHECK(counters().launches == 1);
   Block<float> bias(kLarge / 64);
-  const Tensor b = from_blob(bias.data.get(), {kLarge / 64});
+  const Tensor b = from_blob(bias.data, {kLarge / 64});
   const Tensor wide = rand({64, kLarge / 64});
   reset_counters();
   const Tensor shifted = wide * 2 + b;
@@ -283,7 +292,7 @@ TEST_CASE("outside memory: what is stored at the call is the smaller of what is 
 
 TEST_CASE("outside memory: promised not to change, it is read in place and late") {
   Block<float> block(kLarge, 3);
-  Tensor x = from_blob(block.data.get(), {kLarge}).promise_unchanged();
+  Tensor x = from_blob(block.data, {kLarge}).promise_unchanged();
   const MemoryStats before = memory_stats();
   reset_counters();
   const Tensor y = (x * 2 + 1).sum() / kLarge;
@@ -295,7 +304,7 @@ TEST_CASE("outside memory: promised not to change, it is read in place and late"
   x += 1;  // still lands there, and pending readers are spared
   CHECK(block.data[9] == 4);
   CHECK(first(pending) == 6);
-  CHECK(x.data_ptr() == block.data.get());
+  CHECK(x.data_ptr() == block.data);
   const Tensor copy = x.clone();
   x.zero_();
   CHECK(first(copy) == 4);

@@ -37,10 +37,12 @@ Tensor tensor_of(const json& c) {
 PrintOptions options_of(const json& c) {
   if (!c.contains("options")) return {.profile = "default"};
   const json& o = c["options"];
-  return {.precision = o["precision"].get<int>(),
-          .threshold = o["threshold"].get<int64_t>(),
-          .edgeitems = o["edgeitems"].get<int64_t>(),
-          .linewidth = o["linewidth"].get<int>()};
+  PrintOptions options{.precision = o["precision"].get<int>(),
+                       .threshold = o["threshold"].get<int64_t>(),
+                       .edgeitems = o["edgeitems"].get<int64_t>(),
+                       .linewidth = o["linewidth"].get<int>()};
+  if (o.contains("sci_mode")) options.sci_mode = o["sci_mode"].get<bool>();
+  return options;
 }
 
 std::string formatted(const Scalar& value, const char* spec) {

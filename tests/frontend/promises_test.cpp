@@ -49,6 +49,29 @@ TEST_CASE(
   CHECK(kernels([&] { return std::vector{square.t() + square}; }) == 1);
 }
 
+TEST_CASE("a product with a side of 1 is a reduction along memory, with what follows in its kernel") {
+  Tensor row = data({1, 48}), weight = data({32, 48}), bias = data({32}), matrix = data({48, 40}), column = data({48, 1});
+  Tensor rows = data({5, 1, 48}), batch = data({5, 48, 40}), columns = data({5, 40, 1});
+  auto schedule = [](const Tensor& product, const Tensor& as_rows_of_two) {
+    tenon::clear_kernel_history();
+    tenon::eval({product});
+    REQUIRE(tenon::kernel_history().size() == 1);
+    std::string result = tenon::kernel_history()[0].schedule;
+    CHECK(tenon::allclose(product, as_rows_of_two, 1e-5, 1e-5));
+    return result;
+  };
+  auto twice = [](const Tensor& x, int64_t dim) { return tenon::cat({x, x}, dim); };
+  CHECK(schedule(tenon::gelu(tenon::linear(row, weight, bias)),
+                 tenon::gelu(tenon::linear(twice(row, 0), weight, bias)).narrow(0, 1, 1)) == "rows");
+  CHECK(schedule(row.mm(matrix), twice(row, 0).mm(matrix).narrow(0, 0, 1)) == "columns");
+  CHECK(schedule(weight.mm(column), weight.mm(twice(column, 1)).narrow(1, 0, 1)) == "rows");
+  CHECK(schedule(matrix.t().mm(column), matrix.t().mm(twice(column, 1)).narrow(1, 1, 1)) == "columns");
+  CHECK(schedule(matrix.t().mv(column.squeeze(1)), matrix.t().mm(twice(column, 1)).select(1, 1)) == "columns");
+  CHECK(schedule(rows.bmm(batch), twice(rows, 1).bmm(batch).narrow(1, 0, 1)) == "columns");
+  CHECK(schedule(batch.bmm(columns), batch.bmm(twice(columns, 2)).narrow(2, 0, 1)) == "rows");
+  CHECK(schedule(tenon::einsum("bij,bjk->bik", {rows, batch}), twice(rows, 1).bmm(batch).narrow(1, 0, 1)) == "columns");
+}
+
 TEST_CASE("a pending value that is still held is computed once, as one more output") {
   Tensor x = data({32, 32});
   Tensor e = x.exp(), s = e.sum(1);

@@ -24,7 +24,7 @@ std::string message(Call call) {
   try {
     call();
   } catch (const torch::Error& e) {
-    return e.what();
+    return e.msg();
   }
   return "no error";
 }
@@ -114,7 +114,7 @@ TEST_CASE("seed calls: types and arithmetic (rows 23 to 39)") {
   const torch::Tensor A = torch::tensor({{1, 2}, {3, 4}, {5, 6}}),
                       B = torch::tensor({{7, 10}, {8, 11}, {9, 12}});
   CHECK(message([&] { torch::mm(A, B); }) ==
-        "mat1 and mat2 shapes cannot be multiplied (3x2 and 3x2)");  // 31
+        "mm: mat1 and mat2 shapes cannot be multiplied (3x2 and 3x2)");  // 31
   const char* product = "tensor([[ 27,  30,  33],\n        [ 61,  68,  75],\n        [ 95, 106, 117]])";
   CHECK(printed(torch::matmul(A, B.t())) == product);  // 32
   CHECK(printed(torch::matmul(A, B.numpy_T())) == product);

@@ -248,7 +248,7 @@ TEST_CASE("values: items, accessors, printing of attributes") {
   CHECK_THROWS_WITH_AS(x[2], "select(): index 2 out of range for tensor of size [2, 3] at dimension 0",
                        IndexError);
   CHECK_THROWS_WITH_AS(tensor(300).item<uint8_t>(),
-                       "value cannot be converted to type uint8 without overflow", Error);
+                       "value cannot be converted to type uint8_t without overflow", Error);
   CHECK_THROWS_AS(Tensor().sizes(), Error);
   std::ostringstream out;
   out << x.sizes() << ' ' << x.dtype() << ' ' << x.scalar_type() << ' ' << x.device() << ' '

@@ -21,7 +21,7 @@ inline std::string error_of(const std::function<void()>& f) {
   try {
     f();
   } catch (const Error& e) {
-    return e.what();
+    return e.msg();
   }
   return "no error";
 }

@@ -56,6 +56,10 @@ const char* kEverything = R"(looptree @all cpu lanes=8 {
   phase end: parallel %26 in 0..s2 {
     %27 = cast %26 : f32
     store y[%26], %27
+    %28 = load x[%26] : f32x8
+    %29 = deal %28, %28, %28 at 2 : f32x8
+    %30 = weave %29, %28 at 0 : f32x8
+    store y[%26], %30
   }
 }
 )";
@@ -165,6 +169,16 @@ TEST_CASE("looptree: the builder types values and closes blocks") {
   CHECK(branch.body.size() == 1);
   CHECK(branch.orelse.size() == 3);
   CHECK(print(parse_looptree(print(tree))) == print(tree));
+}
+
+TEST_CASE("looptree: deal and weave name one of their operands, all of one type") {
+  auto refused = [](const char* text, const char* reason) {
+    CHECK(error_of(with("deal %28, %28, %28 at 2", text)).find(reason) != std::string::npos);
+  };
+  refused("deal %28, %28, %28 at 3", "which one is beyond the operands");
+  refused("deal %28, %27 at 1", "all operands have the result's type");
+  refused("deal at 0", "which one is beyond the operands");
+  refused("deal %28, %28", "expected 'at'");
 }
 
 TEST_CASE("looptree: malformed text is refused with its place") {

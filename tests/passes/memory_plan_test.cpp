@@ -164,3 +164,42 @@ TEST_CASE("memory plan: a chain that takes over a place keeps it while later val
     CHECK(apart);
   }
 }
+
+TEST_CASE("memory plan: parts lie in what is laid together from them, unless somebody reads them afterwards") {
+  std::vector<PlannedValue> v = {{ValueKind::Temporary, 0, 256, 0, 3}, {ValueKind::Temporary, 0, 128, 1, 3},
+                                 {ValueKind::Temporary, 0, 64, 2, 4},  // read again later
+                                 {ValueKind::Temporary, 0, 448, 3, 5},
+                                 {ValueKind::Temporary, 0, 64, 4, 5},
+                                 {ValueKind::Output, 0, 512, 5, 5}};  // the fourth and the fifth
+  const auto part = [](int32_t step, int32_t from, int32_t to, int64_t offset) {
+    return InPlace{step, from, to, false, true, offset};
+  };
+  MemoryPlan plan =
+      plan_memory(v, {part(3, 0, 3, 0), part(3, 1, 3, 256), part(3, 2, 3, 384), part(5, 3, 5, 64), part(5, 4, 5, 0)});
+  const int64_t offsets[] = {64, 320, -1, 64, 0, 0};
+  for (size_t i : {0, 1, 3, 4, 5}) {
+    CAPTURE(i);
+    CHECK(plan.places[i].base == ValueKind::Output);
+    CHECK(plan.places[i].index == 0);
+    CHECK(plan.places[i].offset == offsets[i]);
+  }
+  CHECK(plan.places[2].base == ValueKind::Temporary);
+  CHECK(plan.arena_bytes == 64);
+  // The same value twice: one of the two is copied.
+  v = {{ValueKind::Temporary, 0, 64, 0, 1}, {ValueKind::Output, 0, 128, 1, 1}};
+  plan = plan_memory(v, {part(1, 0, 1, 0), part(1, 0, 1, 64)});
+  CHECK(plan.places[0].base == ValueKind::Output);
+  CHECK(plan.places[0].offset == 0);
+}
+
+TEST_CASE("memory plan: thousands of values alive together, or one after another") {
+  for (const int32_t life : {1, 20000}) {
+    std::vector<PlannedValue> v;
+    for (int32_t s = 0; s < 20000; ++s) {
+      v.push_back({ValueKind::Temporary, 0, 64 + 64 * (s % 3), s, std::min(s + life, 20000)});
+      v.push_back({ValueKind::Output, s, 64 * (s % 5), s, s});
+    }
+    const MemoryPlan plan = plan_memory(v, {});
+    CHECK(plan.arena_bytes <= (life == 1 ? 1024 : 20000 * 192));
+  }
+}

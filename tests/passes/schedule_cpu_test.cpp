@@ -80,8 +80,8 @@ TEST_CASE("pointwise: chunks, vectors by four, then masked") {
 }
 
 TEST_CASE("rows: lanes, a masked tail, and the fold by halves") {
-  CHECK(lower(R"(kernel @rowsum(x: f32 in[3000], y: f32 out[100]) {
-  axes i: 100 parallel, r: 4 inner
+  CHECK(lower(R"(kernel @rowsum(x: f32 in[3000], y: f32 out[10]) {
+  axes i: 10 parallel, r: 4 inner
   map i r    : %0 = load x[4*i + r] : f32
   reduce i|r : %1 = reduce.sum %0 lanes : f32
   map i      : store y[i], %1
@@ -136,6 +136,41 @@ TEST_CASE("rows: lanes, a masked tail, and the fold by halves") {
   }
 }
 )");
+}
+
+TEST_CASE("rows of a few elements have the lanes across rows, if there are rows enough") {
+  auto lowered = [](const std::string& axes, const std::string& load, const std::string& rest) {
+    return lower_cpu(ir::parse_kernel("kernel @k(x: f32 in[100000], y: f32 out[100000]) {\n  axes " + axes + "\n" + load + rest + "}\n"),
+                     {512});
+  };
+  auto sum = [&](const std::string& rows, const std::string& n) {
+    return lowered("i: " + rows + " parallel, r: " + n + " inner", "  map i r : %0 = load x[" + n + "*i + r] : f32\n",
+                   "  reduce i|r : %1 = reduce.sum %0 lanes : f32\n  map i : store y[i], %1\n");
+  };
+  for (const char* n : {"2", "3", "16"}) {
+    CHECK(sum("100", n).schedule == "short rows");
+    CHECK(ir::print(sum("100", n).tree).find(" = deal ") != std::string::npos);
+    CHECK(ir::print(sum("100", n).tree, false) == ir::print(sum("2000", n).tree, false));
+  }
+  CHECK(sum("100", "17").schedule == "rows");
+  CHECK(sum("10", "3").schedule == "rows");
+  Lowered map = lowered("i: 100 parallel, j: 3 parallel", "  map i j : %0 = load x[3*i + j] : f32\n",
+                        "  map i j : %1 = load x[i] : f32\n  map i j : %2 = mul %0, %1 : f32\n  map i j : store y[3*i + j], %2\n");
+  CHECK(map.schedule == "short rows");
+  CHECK(ir::print(map.tree).find(" = weave ") != std::string::npos);
+}
+
+TEST_CASE("lanes are those of most of the work; a contraction's those of its sums") {
+  auto lanes = [](const std::string& body) {
+    return lower_cpu(ir::parse_kernel("kernel @k(x: f32 in[900], z: f64 in[900], y: f32 out[900], w: f64 out[900]) {\n" + body + "}\n"), {512})
+        .tree.lanes;
+  };
+  CHECK(lanes("  axes i: 900 parallel\n  map i : %0 = load z[i] : f64\n  map i : store w[i], %0\n") == 8);
+  CHECK(lanes("  axes i: 900 parallel\n  map i : %0 = load x[i] : f32\n  map i : %1 = mul %0, %0 : f32\n  map i : %2 = cast %1 "
+              ": f64\n  map i : store w[i], %2\n") == 16);
+  CHECK(lanes("  axes i: 30 parallel, j: 30 parallel, k: 30 contract\n  contract i j|k : %0 = load x[30*i + k] : f32\n  contract i j|k : "
+              "%1 = load x[30*k + j] : f32\n  reduce i j|k : %2 = contract %0, %1 : f32\n  map i j : %3 = cast %2 : f64\n  map i j : "
+              "%4 = mul %3, %3 : f64\n  map i j : store w[30*i + j], %4\n") == 16);
 }
 
 TEST_CASE("columns: each lane a result, rows in order") {

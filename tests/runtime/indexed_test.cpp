@@ -7,61 +7,13 @@
 #include <numeric>
 
 #include "runtime/evaluation_support.h"
+#include "runtime/under_switches.h"
 #include "support/random_graph.h"
 
 using namespace tenon;
 using namespace tenon::runtime;
 using namespace tenon::test;
 using codegen::HostTensor;
-
-namespace {
-
-struct Switch {
-  const char* name;
-  void (*change)(Options&);
-};
-constexpr Switch kSwitches[] = {
-    {"as it is", [](Options&) {}},
-    {"unfused", [](Options& o) { o.fusion = false; }},
-    {"unsimplified", [](Options& o) { o.simplify = false; }},
-    {"interpreter", [](Options& o) { o.backend = Options::Backend::Interpreter; }},
-    {"one thread", [](Options& o) { o.threads = 1; }},
-    {"every launch split",
-     [](Options& o) {
-       o.threads = 2;
-       o.inline_us = 0;
-     }},
-    {"no donation", [](Options& o) { o.donation = false; }},
-    {"128 bits", [](Options& o) { o.vector_bits = 128; }},
-};
-
-// Evaluates the graph under every switch; all must give what the graph interpreter gives.
-void check(const std::string& text) {
-  CAPTURE(text);
-  ir::Graph graph = ir::parse_graph(text);
-  std::vector<HostTensor> inputs;
-  for (size_t i = 0; i < graph.inputs.size(); ++i) {  // integers are indices of a dim of 5
-    const ir::Node& node = *graph.inputs[i];
-    HostTensor t = HostTensor::zeros(node.dtype(), node.shape());
-    for (int64_t e = 0; e < t.numel(); ++e) {
-      const auto mixed = static_cast<int64_t>((static_cast<uint64_t>(e) * 0x9E3779B97F4A7C15u) >> 40);
-      t.set(e, node.dtype() == ir::DType::I64
-                   ? ir::constant(ir::DType::I64, mixed % 5)
-                   : ir::constant(node.dtype(), static_cast<double>(mixed % 19) / 4 - 2));
-    }
-    inputs.push_back(std::move(t));
-  }
-  std::vector<HostTensor> expected = codegen::interpret(graph, inputs);
-  for (const Switch& s : kSwitches) {
-    CAPTURE(s.name);
-    WithOptions options(s.change);
-    std::vector<ir::NodeRef> outputs = test::bind(graph, inputs);
-    evaluate(std::span<const ir::NodeRef>(outputs));
-    for (size_t k = 0; k < outputs.size(); ++k) CHECK(same_elements(value_of(*outputs[k]), expected[k]));
-  }
-}
-
-}  // namespace
 
 TEST_CASE("each indexed operation, alone and between others") {
   check(R"(graph @g(%x: f32[4,5], %y: f32[2,3]) {

@@ -41,7 +41,9 @@ TEST_CASE("options: every variable is read") {
                     {"TENON_BACKEND", "interpreter"},
                     {"TENON_DUMP", "graph,cuda"},
                     {"TENON_DUMP_DIR", "/d"},
+                    {"TENON_DUMP_KERNEL", "softmax"},
                     {"TENON_PROFILE", "/p.json"},
+                    {"TENON_TRACE", "1"},
                     {"TENON_DONATION", "0"},
                     {"TENON_WINDOWS", "0"},
                     {"TENON_MEMORY_LIMIT_MB", "100"}});
@@ -60,6 +62,8 @@ TEST_CASE("options: every variable is read") {
   CHECK(p.options.dump == (1u << 0 | 1u << 6));
   CHECK(p.options.dump_dir == "/d");
   CHECK(p.options.profile == "/p.json");
+  CHECK(p.options.trace);
+  CHECK(p.options.dump_kernel == "softmax");
   CHECK(p.options.memory_limit_mb == 100);
 }
 

@@ -218,7 +218,10 @@ class Generator {
     }
     if (random_.chance(50)) {
       const int64_t ints[] = {dim, random_.between(0, 1)};
-      return make(Op::Sort, {x}, ints);
+      if (random_.chance(50)) return make(Op::Sort, {x}, ints);
+      const int64_t length = x->shape()[static_cast<size_t>(dim)], first = random_.below(length);
+      const int64_t part[] = {dim, ints[1], first, random_.between(1, length - first)};
+      return make(Op::SortPart, {x}, part);
     }
     const Op op = random_.pick(scatters);
     const NodeRef base = operand_for(op, x);

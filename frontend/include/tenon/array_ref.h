@@ -2,6 +2,8 @@
 // own what it shows, so it belongs in argument lists, not in variables.
 #pragma once
 
+#include "tenon/cxx20.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>

@@ -4,6 +4,8 @@
 //   y.grad_fn()->name()                // "MulBackward0"
 #pragma once
 
+#include "tenon/cxx20.h"
+
 #include <memory>
 #include <string>
 

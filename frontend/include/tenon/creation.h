@@ -36,11 +36,13 @@ class TensorData {
       : elements_(values.data()),
         count_(values.size()),
         type_(scalar_type_of<std::remove_cvref_t<decltype(*values.data())>>()),
-        list_(true) {}
+        list_(true),
+        range_(true) {}
   TensorData(const std::vector<bool>& values);
 
   bool is_list() const { return list_; }
   size_t count() const { return count_; }
+  bool is_range() const { return range_; }            // a vector, even an empty one
   const TensorData* items() const { return items_; }  // of braces
   const void* elements() const { return elements_; }  // of a vector
   const Scalar& number() const { return number_; }    // of a number
@@ -52,11 +54,15 @@ class TensorData {
   size_t count_ = 0;
   Scalar number_;
   ScalarType type_ = kFloat;
-  bool list_ = false;
+  bool list_ = false, range_ = false;
   std::vector<uint8_t> packed_;  // a vector<bool>, one byte each
 };
+std::ostream& operator<<(std::ostream& out, const TensorData& data);  // {{1, 2}, {3, 4}}
+namespace detail {
+using TensorDataContainer = TensorData;  // LibTorch's name
+}
 
-// A copy of the data. Without a dtype: bool stays bool, ints become int64, float and double the default float
+// A copy of the data, whose numbers must be of one type and whose lists must make a box (else Error). Without a dtype: bool stays bool, ints become int64, float and double the default float
 // type.
 Tensor tensor(const TensorData& data, const TensorOptions& options = {});
 Tensor scalar_tensor(const Scalar& value, const TensorOptions& options = {});
@@ -101,8 +107,8 @@ Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Delet
 template <typename F>
 Deleter* make_deleter(F f) {
   struct Runner final : Deleter {
-    explicit Runner(F f) : f(std::move(f)) {}
-    void run(void* data) override { f(data); }
+    explicit Runner(F function) : f(std::move(function)) {}
+    void run(void* memory) override { f(memory); }
     F f;
   };
   return new Runner(std::move(f));

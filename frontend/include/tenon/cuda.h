@@ -11,6 +11,7 @@
 namespace tenon::cuda {
 
 bool is_available();
+inline bool cudnn_is_available() { return false; }  // nothing is given to cuDNN
 int64_t device_count();
 int64_t current_device();
 std::string get_device_name(int64_t device = -1);  // -1: the current one

@@ -19,14 +19,14 @@ namespace tenon::data {
 template <typename Data = Tensor, typename Target = Tensor>
 struct Example {
   Example() = default;
-  Example(Data data, Target target) : data(std::move(data)), target(std::move(target)) {}
+  Example(Data data_, Target target_) : data(std::move(data_)), target(std::move(target_)) {}
   Data data;
   Target target;
 };
 template <typename Data>
 struct Example<Data, void> {
   Example() = default;
-  Example(Data data) : data(std::move(data)) {}
+  Example(Data data_) : data(std::move(data_)) {}
   operator Data&() { return data; }
   operator const Data&() const { return data; }
   Data data;
@@ -126,7 +126,7 @@ struct Stack<TensorExample> {
 // f applied to the data of each sample: Tensor f(Tensor).
 template <typename F, typename Target = Tensor>
 struct TensorLambda {
-  explicit TensorLambda(F f) : f(std::move(f)) {}
+  explicit TensorLambda(F function) : f(std::move(function)) {}
   std::vector<Example<Tensor, Target>> apply_batch(std::vector<Example<Tensor, Target>> samples) {
     for (auto& sample : samples) sample.data = f(std::move(sample.data));
     return samples;
@@ -137,8 +137,8 @@ struct TensorLambda {
 // (data - mean) / stddev, by channel: the first dim of the data.
 template <typename Target = Tensor>
 struct Normalize {
-  Normalize(const std::vector<double>& mean, const std::vector<double>& stddev)
-      : mean(column(mean)), stddev(column(stddev)) {}
+  Normalize(const std::vector<double>& mean_, const std::vector<double>& stddev_)
+      : mean(column(mean_)), stddev(column(stddev_)) {}
   std::vector<Example<Tensor, Target>> apply_batch(std::vector<Example<Tensor, Target>> samples) const {
     for (auto& sample : samples) sample.data = sample.data.sub(mean).div(stddev);
     return samples;
@@ -193,9 +193,20 @@ class SeededSampler : public Sampler {
 
 }  // namespace samplers
 
+// Batches are loaded by the thread that asks for them, in order: of the settings of worker threads (how many, how
+// many batches ahead, in order or not, how long to wait) none changes a result.
 struct DataLoaderOptions {
   DataLoaderOptions(size_t batch_size = 1) : batch_size_(batch_size) {}
   TENON_ARG(size_t, batch_size);
+  TENON_ARG(size_t, workers) = 0;
+  TENON_ARG(optional<size_t>, max_jobs) = nullopt;
+  TENON_ARG(bool, enforce_ordering) = true;
+
+ public:
+  template <typename Duration>
+  requires requires(const Duration& limit) { limit.count(); } DataLoaderOptions& timeout(const Duration&) {
+    return *this;  // nothing waits
+  }
   TENON_ARG(bool, drop_last) = false;
 };
 
@@ -213,11 +224,21 @@ class DataLoader {
 
   class Iterator {
    public:
+    using difference_type = std::ptrdiff_t;
+    using value_type = BatchType;
+    using pointer = BatchType*;
+    using reference = BatchType&;
+    using iterator_category = std::input_iterator_tag;
+
     Iterator() = default;
     explicit Iterator(DataLoader* loader) : loader_(loader) { ++*this; }
-    BatchType& operator*() { return *batch_; }
-    BatchType* operator->() { return &*batch_; }
+    BatchType& operator*() {
+      if (!loader_) throw Error("Dereferencing the DataLoader's past-the-end iterator is not allowed");
+      return *batch_;
+    }
+    BatchType* operator->() { return &**this; }
     Iterator& operator++() {
+      if (!loader_) throw Error("Incrementing the DataLoader's past-the-end iterator is not allowed");
       batch_ = loader_->next();
       if (!batch_) loader_ = nullptr;
       return *this;
@@ -256,6 +277,7 @@ std::unique_ptr<DataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset,
                                                         std::move(options));
 }
 template <typename Dataset, typename Sampler>
+requires requires(Sampler sampler) { sampler.next(size_t{1}); }  // and not a batch size or options
 std::unique_ptr<DataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset, Sampler sampler,
                                                                DataLoaderOptions options = {}) {
   return std::make_unique<DataLoader<Dataset, Sampler>>(std::move(dataset), std::move(sampler),

@@ -2,6 +2,8 @@
 // tag is a type of its own, so an option accepts exactly the tags that it knows.
 #pragma once
 
+#include "tenon/cxx20.h"
+
 #include <cstdint>
 
 namespace tenon {

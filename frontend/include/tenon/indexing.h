@@ -1,20 +1,26 @@
 // Indices in Python's manner: x.index({Slice(1, None), "...", None, -1}), x.index({mask}), x.index({rows, 0}).
 #pragma once
 
+#include <vector>
+
 #include "tenon/tensor.h"
 
 namespace tenon::indexing {
 
-inline constexpr std::nullopt_t None = std::nullopt;
 struct EllipsisIndexType {};
-inline constexpr EllipsisIndexType Ellipsis{};
 
 // start:stop:step; what is None takes Python's default. The step must be positive.
-struct Slice {
-  optional<int64_t> start, stop;
-  int64_t step;
-  Slice(optional<int64_t> start = None, optional<int64_t> stop = None, optional<int64_t> step = None);
+class Slice {
+ public:
+  Slice(optional<int64_t> start = nullopt, optional<int64_t> stop = nullopt, optional<int64_t> step = nullopt);
+  int64_t start() const { return start_; }  // 0 for None
+  int64_t stop() const { return stop_; }    // the greatest number for None
+  int64_t step() const { return step_; }
+
+ private:
+  int64_t start_, stop_, step_;
 };
+std::ostream& operator<<(std::ostream& out, const Slice& slice);  // 0:3:1
 
 // One entry of an index list.
 class TensorIndex {
@@ -33,7 +39,14 @@ class TensorIndex {
   TensorIndex(tenon::Tensor tensor) : kind_(Kind::Tensor), tensor_(std::move(tensor)) {}
 
   Kind kind() const { return kind_; }
+  bool is_none() const { return kind_ == Kind::None; }
+  bool is_ellipsis() const { return kind_ == Kind::Ellipsis; }
+  bool is_integer() const { return kind_ == Kind::Integer; }
+  bool is_boolean() const { return kind_ == Kind::Boolean; }
+  bool is_slice() const { return kind_ == Kind::Slice; }
+  bool is_tensor() const { return kind_ == Kind::Tensor; }
   int64_t integer() const { return integer_; }  // 1 for true
+  bool boolean() const { return integer_ != 0; }
   const indexing::Slice& slice() const { return slice_; }
   const tenon::Tensor& tensor() const { return tensor_; }  // a mask (bool, uint8), or int64 or int32 indices
 
@@ -43,5 +56,20 @@ class TensorIndex {
   indexing::Slice slice_;
   tenon::Tensor tensor_;
 };
+std::ostream& operator<<(std::ostream& out, const TensorIndex& index);                  // None, ..., 3, 0:3:1
+std::ostream& operator<<(std::ostream& out, const std::vector<TensorIndex>& indices);  // (None, 3)
+
+// After the kinds of the same names, which they would make shadows (-Wshadow).
+inline constexpr std::nullopt_t None = std::nullopt;
+inline constexpr EllipsisIndexType Ellipsis{};
 
 }  // namespace tenon::indexing
+
+namespace tenon {
+// Tensor's methods as functions.
+Tensor index(const Operand& self, ArrayRef<indexing::TensorIndex> indices);
+Tensor& index_put_(const Operand& self, ArrayRef<indexing::TensorIndex> indices, const Operand& value,
+                   bool accumulate = false);
+Tensor index_put(const Operand& self, ArrayRef<indexing::TensorIndex> indices, const Operand& value,
+                 bool accumulate = false);
+}  // namespace tenon

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tenon/tensor.h"
@@ -11,12 +12,16 @@ namespace tenon {
 
 enum class Stage : uint8_t { Graph, Fused, Kernel, LoopTree, LLVM, Assembly, CUDA, PTX };
 
-// What evaluating these would do, as text; nothing runs.
-std::string dump(TensorList tensors, Stage stage);
-std::string explain(
-    TensorList tensors);  // kernels, what each fused, bytes, flops, why neighbours were not fused
+// What evaluating these would do, as text; nothing runs. For tensors that are computed: the plan that computed them.
+// `kernel`: of the stages below Fused only the kernels with this in their name.
+std::string dump(TensorList tensors, Stage stage, std::string_view kernel = {});
+// Kernels, what each fused, bytes, flops, what is stored only because the program holds it, why neighbours were not
+// fused.
+std::string explain(TensorList tensors);
 std::string draw_svg(TensorList tensors);  // the graph with kernels as boxes
-inline std::string dump(const Tensor& tensor, Stage stage) { return dump(TensorList(tensor), stage); }
+inline std::string dump(const Tensor& tensor, Stage stage, std::string_view kernel = {}) {
+  return dump(TensorList(tensor), stage, kernel);
+}
 inline std::string explain(const Tensor& tensor) { return explain(TensorList(tensor)); }
 inline std::string draw_svg(const Tensor& tensor) { return draw_svg(TensorList(tensor)); }
 
@@ -36,10 +41,36 @@ struct KernelRecord {
   double compile_ms = 0;  // 0 unless compiled for this launch
   double run_us = 0;
   Cache cache = Cache::Memory;
+  int plan = 0;        // the number of the plan that launched it: explain and TENON_DUMP_DIR's files have it
+  std::string shapes;  // "f32[64,128], f32[128] -> f32[64]"
   double gigabytes_per_second() const { return run_us > 0 ? static_cast<double>(bytes) / run_us * 1e-3 : 0; }
 };
 std::vector<KernelRecord> kernel_history();  // oldest first
 void clear_kernel_history();
+
+// --- where the time went
+// A table of the kernels in the history, those that took most first: launches, times, bytes, GB/s, share.
+std::string profile_summary();
+// Records spans of evaluations, plans, compilations, launches (with shapes, bytes, GB/s, plan), of worker threads and of
+// scopes, until profile_stop(): a Chrome trace that https://ui.perfetto.dev opens. It forgets what was recorded before.
+// Error at once if the file cannot be written; then nothing changes. TENON_PROFILE=FILE does it for a whole program.
+void profile_start(const std::string& file);
+void profile_stop();  // writes the file
+// A span of the program's own, to the end of the block. What is recorded in it and evaluated later runs later: call eval
+// in the block to time it there.
+//
+//   { Scope scope("attention"); y = attention(x); eval(y); }
+class Scope {
+ public:
+  explicit Scope(std::string name);
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+ private:
+  std::string name_;
+  int64_t begin_ns_;  // of the steady clock; 0 while nothing is recorded
+};
 
 struct Counters {
   int64_t plans_built = 0, plan_hits = 0;  // passes ran / did not
@@ -72,11 +103,15 @@ struct Config {
   int64_t max_pending_nodes = 8192;  // an evaluation is forced beyond these
   int64_t max_pending_bytes = 4ll << 30;
   std::string cache_dir;
-  std::string profile;  // file of the Chrome/Perfetto trace
+  std::string profile;  // file of the Chrome/Perfetto trace: a change is profile_start or profile_stop
 };
 Config get_config();
 void set_config(const Config& config);  // takes effect at the next evaluation
 int get_num_threads();
 void set_num_threads(int threads);
+inline void init_num_threads() {}  // each thread knows the setting
+// LibTorch's threads between operations. The work of one graph shares one pool, so the number has no effect.
+int get_num_interop_threads();
+void set_num_interop_threads(int threads);  // Error unless positive
 
 }  // namespace tenon

@@ -13,6 +13,17 @@ namespace tenon {
 
 using MaybeTensor = optional<Tensor>;  // absent and undefined mean the same
 
+// "same" or "valid". Made of texts alone: a literal 0 is numbers.
+class PaddingName {
+ public:
+  template <typename Text>
+  requires std::is_convertible_v<const Text&, std::string_view> PaddingName(const Text& text) : text_(text) {}
+  std::string_view text() const { return text_; }
+
+ private:
+  std::string_view text_;
+};
+
 namespace Reduction {
 enum Reduction { None, Mean, Sum, END };
 }
@@ -24,7 +35,7 @@ enum Reduction { None, Mean, Sum, END };
               IntArrayRef stride = 1, IntArrayRef padding = 0, IntArrayRef dilation = 1,              \
               int64_t groups = 1);                                                                    \
   Tensor name(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride, \
-              std::string_view padding, IntArrayRef dilation = 1, int64_t groups = 1);
+              PaddingName padding, IntArrayRef dilation = 1, int64_t groups = 1);
 TENON_DECLARE(conv1d)
 TENON_DECLARE(conv2d)
 TENON_DECLARE(conv3d)

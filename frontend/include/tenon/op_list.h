@@ -2,6 +2,8 @@
 // from these lists; the files in frontend/src define each function once.
 #pragma once
 
+#include "tenon/cxx20.h"
+
 // Tensor name(self), and Tensor& name_(self)
 #define TENON_UNARY_INPLACE_OPS(X)                                                                       \
   X(abs)                                                                                                 \

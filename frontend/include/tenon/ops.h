@@ -165,12 +165,15 @@ std::tuple<Tensor, Tensor> var_mean(const Operand& self, DimList dim, bool unbia
                                     bool keepdim = false);
 std::tuple<Tensor, Tensor> std_mean(const Operand& self, DimList dim, bool unbiased = true,
                                     bool keepdim = false);
-template <typename T>
-requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Tensor var(const Operand& self, T)
-= delete;  // a dim, or unbiased? LibTorch takes var(x, 0) as unbiased = false
-template <typename T>
-requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Tensor std(const Operand& self, T)
-= delete;
+// A number is a dim: without these it would be `unbiased`.
+Tensor var(const Operand& self, int dim);
+Tensor var(const Operand& self, int64_t dim);
+Tensor std(const Operand& self, int dim);
+Tensor std(const Operand& self, int64_t dim);
+std::tuple<Tensor, Tensor> var_mean(const Operand& self, int dim);
+std::tuple<Tensor, Tensor> var_mean(const Operand& self, int64_t dim);
+std::tuple<Tensor, Tensor> std_mean(const Operand& self, int dim);
+std::tuple<Tensor, Tensor> std_mean(const Operand& self, int64_t dim);
 Tensor max(const Operand& self);
 Tensor max(const Operand& self, const Operand& other);  // elementwise
 std::tuple<Tensor, Tensor> max(const Operand& self, int64_t dim,

@@ -1,8 +1,9 @@
-// Optimizers in LibTorch's shape: options, parameter groups, step(). The step closes the training graph: it
-// evaluates parameters and states together, so that the plan of one step serves the next.
+// Optimizers in LibTorch's shape: parameters, options, step(). The step closes the training graph: it evaluates
+// parameters and states together, so that the plan of one step serves the next. Tenon computes no gradients yet:
+// they are set by hand.
 //
 //   optim::Adam optimizer(model->parameters(), optim::AdamOptions(1e-3).weight_decay(1e-2));
-//   optimizer.zero_grad();  loss.backward();  optimizer.step();
+//   weight.mutable_grad() = x.t().mm(prediction - y);  optimizer.step();
 #pragma once
 
 #include <iosfwd>
@@ -63,8 +64,15 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // One update of every parameter that has a gradient.
+  // One update of every parameter that has a gradient. If none has, a warning says so, once for each optimizer.
   void step();
+  // Not there: a call does not compile and says so.
+  template <typename Absent = void>
+  std::vector<Tensor>& param_groups() {
+    static_assert(!std::is_void_v<Absent>,
+                  "Tenon's optimizers have one group of parameters: see parameters() and options()");
+    return parameters_;
+  }
   void zero_grad(bool set_to_none = true);
   std::vector<Tensor>& parameters() { return parameters_; }
   const std::vector<Tensor>& parameters() const { return parameters_; }
@@ -84,6 +92,7 @@ class Optimizer {
  private:
   std::vector<Tensor> parameters_;
   std::vector<State> states_;  // parallel
+  bool warned_ = false;        // that there are no gradients
 };
 std::ostream& operator<<(std::ostream& out, const Optimizer& optimizer);
 

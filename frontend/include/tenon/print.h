@@ -19,6 +19,15 @@ std::ostream& operator<<(std::ostream& out, TensorList tensors);
 // repr, which takes no spec (TypeError).
 std::string format(const Tensor& tensor, std::string_view spec = {});
 
+// What << writes of tensors and modules: Python's repr, or the forms of LibTorch's C++ ("[ CPUFloatType{2,3} ]",
+// "torch::nn::Linear(in_features=3, ...)"). repr() is always Python's. A setting of the process.
+enum class PrintStyle : uint8_t { Python, LibTorch };
+void set_print_style(PrintStyle style);
+PrintStyle get_print_style();
+// A tensor in LibTorch's form, in lines of at most so many characters.
+std::ostream& print(std::ostream& out, const Tensor& tensor, int64_t line_size);
+void print(const Tensor& tensor, int64_t line_size = 80);  // to the standard output
+
 // Settings of the printer, as torch.set_printoptions. What is not set stays as it is, but for sci_mode, which
 // without a value is chosen from the elements again.
 struct PrintOptions {

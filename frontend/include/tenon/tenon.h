@@ -23,6 +23,7 @@
 #include "tenon/nn/layers.h"      // IWYU pragma: export
 #include "tenon/nn/module.h"      // IWYU pragma: export
 #include "tenon/ops.h"            // IWYU pragma: export
+#include "tenon/ordered_dict.h"   // IWYU pragma: export
 #include "tenon/optim.h"          // IWYU pragma: export
 #include "tenon/out.h"            // IWYU pragma: export
 #include "tenon/print.h"          // IWYU pragma: export
@@ -30,4 +31,5 @@
 #include "tenon/rows.h"           // IWYU pragma: export
 #include "tenon/special.h"        // IWYU pragma: export
 #include "tenon/tensor.h"         // IWYU pragma: export
+#include "tenon/warning.h"        // IWYU pragma: export
 #include "tenon/windows.h"        // IWYU pragma: export

@@ -21,6 +21,7 @@
 namespace tenon {
 
 class TensorImpl;
+class StorageHandle;
 namespace detail {
 void retain(TensorImpl* impl) noexcept;
 void release(TensorImpl* impl, bool given_up) noexcept;
@@ -173,7 +174,10 @@ class Tensor : public TensorMethods<Tensor> {
   TensorOptions options() const;
   bool is_floating_point() const { return isFloatingType(scalar_type()); }
   bool is_signed() const { return scalar_type() != kBool && scalar_type() != kByte; }
+  Layout layout() const;
+  bool is_sparse() const { return false; }
   bool is_alias_of(const Tensor& other) const;  // do they share one storage?
+  StorageHandle storage() const;
 
   // --- its values: each of these evaluates
   Scalar item() const;  // of a one-element tensor
@@ -244,6 +248,16 @@ class Tensor : public TensorMethods<Tensor> {
   void retain_grad() const;
   const Tensor& grad() const;  // undefined until there is one
   Tensor& mutable_grad() const;
+  // Not there yet: a call does not compile and says so.
+  template <typename Absent = void>
+  void backward(const Tensor& = {}, optional<bool> = nullopt, bool = false, optional<TensorList> = nullopt) const {
+    static_assert(!std::is_void_v<Absent>, "Tenon computes no gradients yet: there is no Tensor::backward()");
+  }
+  template <typename Hook>
+  unsigned register_hook(Hook&&) const {
+    static_assert(std::is_void_v<Hook>, "Tenon computes no gradients yet: there is no Tensor::register_hook()");
+    return 0;
+  }
   Tensor detach() const;  // the same memory as a leaf without grad
   Tensor& detach_();
   Tensor data() const;
@@ -452,6 +466,26 @@ inline const Tensor* elements(const std::initializer_list<Tensor>& list) {
 }
 }  // namespace detail
 
+// The memory that a tensor and its aliases share, as LibTorch's Storage (tenon/compat.h has it by that name).
+// Asking for an address evaluates, as Tensor::data_ptr() does.
+class StorageHandle {
+ public:
+  explicit StorageHandle(Tensor tensor) : tensor_(std::move(tensor)) {}
+  size_t nbytes() const;
+  const void* data() const { return mutable_data(); }
+  void* mutable_data() const;  // the first byte
+  struct Address {
+    void* address;
+    void* get() const { return address; }
+  };
+  Address data_ptr() const { return {mutable_data()}; }
+  Device device() const { return tensor_.device(); }
+  bool is_alias_of(const StorageHandle& other) const { return tensor_.is_alias_of(other.tensor_); }
+
+ private:
+  Tensor tensor_;
+};
+
 #define TENON_OPERATOR(sign, name)                                                            \
   inline Tensor operator sign(const Operand& a, const Operand& b) { return tenon::name(a, b); } \
   inline Tensor operator sign(const Operand& a, const Scalar& b) { return tenon::name(a, b); }
@@ -518,6 +552,25 @@ std::string repr(const Tensor& tensor);  // Python's: tensor([1., 2.], dtype=ten
 std::string repr(ScalarType type);       // tenon.float16
 std::string repr(const Device& device);  // device(type='cuda', index=0)
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);  // repr
+
+// Not there yet: a call does not compile and says so.
+namespace autograd {
+template <typename Absent = void>
+std::vector<Tensor> grad(const std::vector<Tensor>&, const std::vector<Tensor>&, const std::vector<Tensor>& = {},
+                         optional<bool> = nullopt, bool = false, bool = false) {
+  static_assert(!std::is_void_v<Absent>, "Tenon computes no gradients yet: there is no autograd::grad()");
+  return {};
+}
+template <typename Absent = void>
+void backward(const std::vector<Tensor>&, const std::vector<Tensor>& = {}, optional<bool> = nullopt, bool = false,
+              const std::vector<Tensor>& = {}) {
+  static_assert(!std::is_void_v<Absent>, "Tenon computes no gradients yet: there is no autograd::backward()");
+}
+template <typename Derived>
+struct Function {
+  static_assert(std::is_void_v<Derived>, "Tenon computes no gradients yet: there is no autograd::Function");
+};
+}  // namespace autograd
 
 }  // namespace tenon
 

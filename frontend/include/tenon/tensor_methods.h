@@ -6,6 +6,9 @@
   Self to(ScalarType dtype, bool non_blocking = false, bool copy = false) TENON_KIND {
     return tenon::detail::to(TENON_SELF, dtype, non_blocking, copy);
   }
+  Self to(TypeMeta dtype, bool non_blocking = false, bool copy = false) TENON_KIND {
+    return tenon::detail::to(TENON_SELF, dtype.toScalarType(), non_blocking, copy);
+  }
   Self to(Device device, bool non_blocking = false, bool copy = false) TENON_KIND {
     return tenon::detail::to(TENON_SELF, device, non_blocking, copy);
   }
@@ -74,7 +77,7 @@
   Self clamp(const optional<Scalar>& min, const optional<Scalar>& max = nullopt) TENON_KIND {
     return tenon::clamp(TENON_SELF, min, max);
   }
-  Self clamp(const optional<Tensor>& min, const optional<Tensor>& max) TENON_KIND { return tenon::clamp(TENON_SELF, min, max); }
+  Self clamp(const optional<Self>& min, const optional<Self>& max) TENON_KIND { return tenon::clamp(TENON_SELF, min, max); }
   Self clamp_min(const Scalar& min) TENON_KIND { return tenon::clamp_min(TENON_SELF, min); }
   Self clamp_min(const Operand& min) TENON_KIND { return tenon::clamp_min(TENON_SELF, min); }
   Self clamp_max(const Scalar& max) TENON_KIND { return tenon::clamp_max(TENON_SELF, max); }
@@ -188,6 +191,10 @@
   Self std(OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim = false) TENON_KIND {
     return tenon::std(TENON_SELF, dim, correction, keepdim);
   }
+  Self var(int dim) TENON_KIND { return tenon::var(TENON_SELF, dim); }
+  Self var(int64_t dim) TENON_KIND { return tenon::var(TENON_SELF, dim); }
+  Self std(int dim) TENON_KIND { return tenon::std(TENON_SELF, dim); }
+  Self std(int64_t dim) TENON_KIND { return tenon::std(TENON_SELF, dim); }
   Self var(DimList dim, bool unbiased = true, bool keepdim = false) TENON_KIND {
     return tenon::var(TENON_SELF, dim, unbiased, keepdim);
   }
@@ -335,7 +342,7 @@
                      std::string_view interpolation = "linear") TENON_KIND {
     return tenon::nanquantile(TENON_SELF, q, dim, keepdim, interpolation);
   }
-  Self bincount(const optional<Tensor>& weights = {}, int64_t minlength = 0) TENON_KIND { return tenon::bincount(TENON_SELF, weights, minlength); }
+  Self bincount(const optional<Self>& weights = {}, int64_t minlength = 0) TENON_KIND { return tenon::bincount(TENON_SELF, weights, minlength); }
   Self histc(int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0) TENON_KIND {
     return tenon::histc(TENON_SELF, bins, min, max);
   }

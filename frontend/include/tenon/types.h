@@ -37,16 +37,29 @@ const char* toString(ScalarType t);                         // "Float"
 std::ostream& operator<<(std::ostream& out, ScalarType t);  // Float
 ScalarType promoteTypes(ScalarType a, ScalarType b);        // of two dimensioned tensors
 bool canCast(ScalarType from, ScalarType to);               // may a result of `from` be written into `to`?
-ScalarType get_default_dtype();                             // kFloat32 unless changed
-void set_default_dtype(ScalarType t);                       // a float type, else TypeError
+ScalarType get_default_dtype_as_scalartype();               // kFloat32 unless changed
+// Of tensors made without a dtype. With an integer type functions that need a float type are not implemented.
+void set_default_dtype(ScalarType t);
+
+template <typename T>
+constexpr ScalarType scalar_type_of();
 
 // What Tensor::dtype() returns: converts to ScalarType and prints C++'s name of the type ("float", "long
 // int").
 class TypeMeta {
  public:
   TypeMeta(ScalarType type) : type_(type) {}
+  template <typename T>
+  static TypeMeta Make() {
+    return scalar_type_of<T>();
+  }
+  static TypeMeta fromScalarType(ScalarType type) { return type; }
   operator ScalarType() const { return type_; }
   ScalarType toScalarType() const { return type_; }
+  template <typename T>
+  bool Match() const {
+    return type_ == scalar_type_of<T>();
+  }
   int64_t itemsize() const { return elementSize(type_); }
   const char* name() const;
   friend bool operator==(TypeMeta a, TypeMeta b) { return a.type_ == b.type_; }
@@ -56,6 +69,9 @@ class TypeMeta {
   ScalarType type_;
 };
 std::ostream& operator<<(std::ostream& out, TypeMeta type);
+inline ScalarType typeMetaToScalarType(TypeMeta type) { return type.toScalarType(); }
+inline TypeMeta scalarTypeToTypeMeta(ScalarType type) { return type; }
+inline TypeMeta get_default_dtype() { return get_default_dtype_as_scalartype(); }
 
 // IEEE binary16 and bfloat16 as storage; arithmetic goes through float. Rounded to nearest even.
 struct Half {
@@ -127,10 +143,14 @@ class Scalar {
   template <typename T>
   T to() const;
   double toDouble() const { return kind_ == Kind::Real ? real_ : static_cast<double>(integer_); }
-  float toFloat() const { return static_cast<float>(toDouble()); }
+  float toFloat() const { return to<float>(); }
   int64_t toLong() const;
   int toInt() const { return to<int>(); }
   bool toBool() const { return kind_ == Kind::Real ? real_ != 0 : integer_ != 0; }
+  // As PyTorch puts a number into a type: uint8 takes -255..255 and wraps, what else does not fit is an
+  // Error.
+  int64_t as_integer(ScalarType type) const;
+  double as_real(ScalarType type) const;
   Scalar operator-() const;
   friend bool operator==(const Scalar& a, const Scalar& b) {
     return a.kind_ == Kind::Real || b.kind_ == Kind::Real ? a.toDouble() == b.toDouble()
@@ -138,7 +158,6 @@ class Scalar {
   }
 
  private:
-  int64_t checked(int64_t lo, int64_t hi, ScalarType type) const;
   enum class Kind : uint8_t { Bool, Integer, Real } kind_ = Kind::Integer;
   int64_t integer_ = 0;
   double real_ = 0;
@@ -149,17 +168,28 @@ template <typename T>
 T Scalar::to() const {
   if constexpr (std::is_same_v<T, bool>)
     return toBool();
-  else if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(
-        checked(std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), scalar_type_of<T>()));
-  } else
-    return static_cast<T>(toDouble());
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(as_integer(scalar_type_of<T>()));
+  else if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(as_real(scalar_type_of<T>()));
+  else
+    return T(static_cast<float>(as_real(scalar_type_of<T>())));  // the 16-bit floats
 }
 
-enum class DeviceType : int8_t { CPU, CUDA };
-inline constexpr DeviceType kCPU = DeviceType::CPU;
-inline constexpr DeviceType kCUDA = DeviceType::CUDA;
+// LibTorch's kinds of devices. Tensors live on CPU and CUDA devices; the others have a name and no more.
+enum class DeviceType : int8_t {
+  CPU, CUDA, MKLDNN, OPENGL, OPENCL, IDEEP, HIP, FPGA, MAIA, XLA, Vulkan, Metal, XPU, MPS, Meta, HPU, VE, Lazy,
+  IPU, MTIA, PrivateUse1
+};
+inline constexpr DeviceType kCPU = DeviceType::CPU, kCUDA = DeviceType::CUDA, kHIP = DeviceType::HIP,
+                            kXLA = DeviceType::XLA, kVulkan = DeviceType::Vulkan, kMetal = DeviceType::Metal,
+                            kXPU = DeviceType::XPU, kMPS = DeviceType::MPS, kMeta = DeviceType::Meta,
+                            kHPU = DeviceType::HPU, kMTIA = DeviceType::MTIA,
+                            kPrivateUse1 = DeviceType::PrivateUse1;
 using DeviceIndex = int8_t;
+std::string DeviceTypeName(DeviceType type, bool lower_case = false);  // "CPU"
+bool isValidDeviceType(DeviceType type);                               // is there a name for the number?
+std::ostream& operator<<(std::ostream& out, DeviceType type);          // cpu
 
 // "cpu", "cuda", "cuda:1". An index of -1 means the current device. A malformed text is an Error.
 class Device {
@@ -187,6 +217,14 @@ std::ostream& operator<<(std::ostream& out, const Device& device);  // cuda:1
 // The order of the dims in memory: row-major, as the operand's, or with dim 1 innermost (of 4 or 5 dims).
 enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 
+// How elements are stored. Every tensor is Strided; asking for another is an Error where a tensor is made.
+enum class Layout : int8_t { Strided, Sparse, SparseCsr, Mkldnn, SparseCsc, SparseBsr, SparseBsc, Jagged };
+inline constexpr Layout kStrided = Layout::Strided, kSparse = Layout::Sparse, kSparseCsr = Layout::SparseCsr,
+                        kMkldnn = Layout::Mkldnn, kSparseCsc = Layout::SparseCsc,
+                        kSparseBsr = Layout::SparseBsr, kSparseBsc = Layout::SparseBsc,
+                        kJagged = Layout::Jagged;
+std::ostream& operator<<(std::ostream& out, Layout layout);  // Strided
+
 // Where and of what type a new tensor is; what is not set takes the function's default.
 class TensorOptions {
  public:
@@ -195,6 +233,7 @@ class TensorOptions {
   TensorOptions(TypeMeta type) : dtype_(type.toScalarType()) {}
   TensorOptions(Device device) : device_(device) {}
   TensorOptions(DeviceType device) : device_(Device(device)) {}
+  TensorOptions(Layout layout) : layout_(layout) {}
 
   [[nodiscard]] TensorOptions dtype(optional<ScalarType> type) const {
     TensorOptions result = *this;
@@ -211,8 +250,17 @@ class TensorOptions {
     result.requires_grad_ = value;
     return result;
   }
+  [[nodiscard]] TensorOptions layout(Layout layout) const {
+    TensorOptions result = *this;
+    result.layout_ = layout;
+    return result;
+  }
   bool has_dtype() const { return dtype_.has_value(); }
   bool has_device() const { return device_.has_value(); }
+  bool has_requires_grad() const { return requires_grad_; }
+  bool has_layout() const { return layout_ != kStrided; }
+  Layout layout() const { return layout_; }
+  optional<Device> device_opt() const { return device_; }
   TypeMeta dtype() const { return dtype_.value_or(get_default_dtype()); }
   Device device() const { return device_.value_or(Device(kCPU)); }
   bool requires_grad() const { return requires_grad_; }
@@ -221,9 +269,11 @@ class TensorOptions {
   optional<ScalarType> dtype_;
   optional<Device> device_;
   bool requires_grad_ = false;
+  Layout layout_ = kStrided;
 };
 inline TensorOptions dtype(ScalarType type) { return TensorOptions(type); }
 inline TensorOptions device(Device where) { return TensorOptions(where); }
+inline TensorOptions layout(Layout layout) { return TensorOptions(layout); }
 inline TensorOptions requires_grad(bool value = true) { return TensorOptions().requires_grad(value); }
 
 }  // namespace tenon

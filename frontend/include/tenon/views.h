@@ -44,7 +44,8 @@ std::vector<Tensor> unsafe_split(const Operand& self, int64_t split_size, int64_
 std::vector<Tensor> unsafe_split_with_sizes(const Operand& self, IntArrayRef split_sizes, int64_t dim = 0);
 
 // Vectors as coordinates of a grid, each a view of the grid's shape. "xy" swaps the first two dims.
-std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing = "ij");
+std::vector<Tensor> meshgrid(TensorList tensors);  // "ij"
+std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing);
 std::vector<Tensor> atleast_1d(TensorList tensors);
 std::vector<Tensor> atleast_2d(TensorList tensors);
 std::vector<Tensor> atleast_3d(TensorList tensors);

@@ -59,7 +59,10 @@ void add_autograd(Table& t) {
   t[".requires_grad"] = [](const Call& c) -> Value { return c.tensor(0).requires_grad(); };
   t[".is_leaf"] = [](const Call& c) -> Value { return c.tensor(0).is_leaf(); };
   t["torch.set_default_dtype"] = [](const Call& c) -> Value {
-    tenon::set_default_dtype(c.need(0, "d").as<tenon::ScalarType>());
+    const auto type = c.need(0, "d").as<tenon::ScalarType>();
+    if (!isFloatingType(type))  // Python's check; C++ takes any
+      throw tenon::TypeError("only floating-point types are supported as the default type");
+    tenon::set_default_dtype(type);
     return None{};
   };
 }

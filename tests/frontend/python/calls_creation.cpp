@@ -66,6 +66,12 @@ void add_creation(Table& t) {
   t["zeros"] = [](const Call& c) -> Value { return tenon::zeros(c.rest_as_ints(0, "size"), c.options()); };
   t["ones"] = [](const Call& c) -> Value { return tenon::ones(c.rest_as_ints(0, "size"), c.options()); };
   t["empty"] = t["zeros"];
+  t["full_like"] = [](const Call& c) -> Value {
+    return tenon::full_like(c.tensor(0), c.scalar(1, "fill_value"), c.options());
+  };
+  t["scalar_tensor"] = [](const Call& c) -> Value {
+    return tenon::scalar_tensor(c.scalar(0, "s"), c.options());
+  };
   t["zeros_like"] = [](const Call& c) -> Value { return tenon::zeros_like(c.tensor(0), c.options()); };
   t["ones_like"] = [](const Call& c) -> Value { return tenon::ones_like(c.tensor(0), c.options()); };
   t["full"] = [](const Call& c) -> Value {

@@ -240,6 +240,15 @@ void add_losses(Table& t) {
         c.tensor(0), c.tensor(1, "target"),
         F::HuberLossFuncOptions(loss_reduction(c, kNamed)).delta(c.real(kNamed, "delta", 1)));
   };
+  t["F.soft_margin_loss"] = [](const Call& c) -> Value {
+    return F::soft_margin_loss(c.tensor(0), c.tensor(1, "target"));
+  };
+  t["F.hinge_embedding_loss"] = [](const Call& c) -> Value {
+    return F::hinge_embedding_loss(c.tensor(0), c.tensor(1, "target"));
+  };
+  t["F.poisson_nll_loss"] = [](const Call& c) -> Value {
+    return F::poisson_nll_loss(c.tensor(0), c.tensor(1, "target"));
+  };
   t["kl_div"] = [](const Call& c) -> Value {
     return F::kl_div(c.tensor(0), c.tensor(1, "target"),
                      F::KLDivFuncOptions(reduction<tenon::nn::KLDivLossReduction>(c, kNamed))

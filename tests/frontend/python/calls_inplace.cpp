@@ -86,6 +86,9 @@ void add_inplace(Table& t) {
   t["scatter_add_"] = [](const Call& c) -> Value {
     return c.tensor(0).scatter_add_(c.integer(1, "dim"), c.tensor(2, "index"), c.tensor(3, "src"));
   };
+  t["fill_diagonal_"] = [](const Call& c) -> Value {
+    return c.tensor(0).fill_diagonal_(c.scalar(1, "fill_value"), c.flag(2, "wrap", false));
+  };
   t["resize_"] = [](const Call& c) -> Value { return c.tensor(0).resize_(c.rest_as_ints(1, "sizes")); };
   t["__setitem__"] = [](const Call& c) -> Value {
     const Value& index = c.need(1, "index");

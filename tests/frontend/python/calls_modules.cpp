@@ -130,7 +130,10 @@ void add_init(Table& t) {
   namespace init = nn::init;
   t["nn.init.uniform_"] = [](const Call& c) -> Value { return init::uniform_(c.tensor(0)); };
   t["nn.init.normal_"] = [](const Call& c) -> Value { return init::normal_(c.tensor(0)); };
-  t["nn.init.trunc_normal_"] = [](const Call& c) -> Value { return init::trunc_normal_(c.tensor(0)); };
+  t["nn.init.trunc_normal_"] = [](const Call& c) -> Value {
+    return init::trunc_normal_(c.tensor(0), c.real(1, "mean", 0), c.real(2, "std", 1), c.real(3, "a", -2),
+                               c.real(4, "b", 2));
+  };
   t["nn.init.xavier_uniform_"] = [](const Call& c) -> Value { return init::xavier_uniform_(c.tensor(0)); };
   t["nn.init.xavier_normal_"] = [](const Call& c) -> Value { return init::xavier_normal_(c.tensor(0)); };
   t["nn.init.kaiming_uniform_"] = [](const Call& c) -> Value { return init::kaiming_uniform_(c.tensor(0)); };

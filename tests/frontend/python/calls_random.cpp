@@ -15,7 +15,7 @@ uint64_t seed_of(const Value& v) {
   const Wide wide = v.as<BigInteger>().value;
   constexpr Wide kMost = ~uint64_t{0};
   if (wide < std::numeric_limits<int64_t>::min() || wide > kMost)
-    throw tenon::Error("Overflow when unpacking long");  // what Python says before it calls C++
+    throw tenon::ValueError("Overflow when unpacking long long");  // what Python says before it calls C++
   return static_cast<uint64_t>(wide);
 }
 
@@ -117,6 +117,12 @@ void add_in_place(Table& t) {
     if (c.has(1, "p") && c.need(1, "p").is<Tensor>())
       return c.tensor(0).bernoulli_(c.tensor(1, "p"), generator(c));
     return c.tensor(0).bernoulli_(c.real(1, "p", 0.5), generator(c));
+  };
+  t["log_normal_"] = [](const Call& c) -> Value {
+    return c.tensor(0).log_normal_(c.real(1, "mean", 1), c.real(2, "std", 2), generator(c));
+  };
+  t["cauchy_"] = [](const Call& c) -> Value {
+    return c.tensor(0).cauchy_(c.real(1, "median", 0), c.real(2, "sigma", 1), generator(c));
   };
   t["exponential_"] = [](const Call& c) -> Value {
     return c.tensor(0).exponential_(c.real(1, "lambd", 1), generator(c));

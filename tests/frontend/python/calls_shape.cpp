@@ -137,7 +137,7 @@ void add_shape(Table& t) {
   t["dstack"] = [](const Call& c) -> Value { return tenon::dstack(c.tensors(0, "tensors")); };
   t["pad"] = [](const Call& c) -> Value {
     if (c.has(Call::kNamed, "mode")) throw Unsupported("padding modes");
-    return tenon::constant_pad_nd(c.tensor(0), c.ints(1, "pad"), c.scalar(Call::kNamed, "value", 0));
+    return tenon::constant_pad_nd(c.tensor(0), c.ints(1, "pad"), c.real(Call::kNamed, "value", 0));
   };
   t["size"] = [](const Call& c) -> Value {
     if (!c.has(1, "dim")) return size_of(c.tensor(0).sizes());

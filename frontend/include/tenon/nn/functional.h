@@ -93,9 +93,11 @@ TENON_FUNCTION(3)
   using MaxPool##D##dFuncOptions = MaxPool##D##dOptions;                                                   \
   using AdaptiveAvgPool##D##dFuncOptions = AdaptiveAvgPool##D##dOptions;                                   \
   using AdaptiveMaxPool##D##dFuncOptions = AdaptiveMaxPool##D##dOptions;                                   \
-  struct MaxUnpool##D##dFuncOptions : MaxUnpool##D##dOptions {                                             \
-    using MaxUnpool##D##dOptions::MaxUnpool##D##dOptions;                                                  \
-    MaxUnpool##D##dFuncOptions(const MaxUnpool##D##dOptions& options) : MaxUnpool##D##dOptions(options) {} \
+  struct MaxUnpool##D##dFuncOptions : MaxUnpoolArgs<D, MaxUnpool##D##dFuncOptions> {                       \
+    using MaxUnpoolArgs::MaxUnpoolArgs;                                                                    \
+    MaxUnpool##D##dFuncOptions(const MaxUnpool##D##dOptions& o) : MaxUnpoolArgs(o.kernel_size()) {         \
+      stride(o.stride()).padding(o.padding());                                                             \
+    }                                                                                                      \
     TENON_ARG(optional<std::vector<int64_t>>, output_size) = nullopt;                                      \
   };                                                                                                       \
   Tensor avg_pool##D##d(const Operand& input, const AvgPool##D##dFuncOptions& options);                     \
@@ -183,6 +185,7 @@ struct NormalizeFuncOptions {
   TENON_ARG(double, p) = 2.0;
   TENON_ARG(int64_t, dim) = 1;
   TENON_ARG(double, eps) = 1e-12;
+  TENON_ARG(optional<Tensor>, out) = nullopt;  // takes the result
 };
 using LocalResponseNormFuncOptions = LocalResponseNormOptions;
 Tensor batch_norm(const Operand& input, const Operand& running_mean, const Operand& running_var,

@@ -25,6 +25,8 @@ Tensor kaiming_uniform_(Tensor tensor, double a = 0, FanModeType mode = kFanIn,
                         NonlinearityType nonlinearity = kLeakyReLU);
 Tensor kaiming_normal_(Tensor tensor, double a = 0, FanModeType mode = kFanIn,
                        NonlinearityType nonlinearity = kLeakyReLU);
+// A (semi-)orthogonal matrix: the Q of a normal one, times the signs of R's diagonal. Later dims count as columns.
+Tensor orthogonal_(Tensor tensor, double gain = 1.0);
 // Normal numbers, those outside [a, b] drawn anew in effect: the inverse of the distribution function at
 // uniform numbers.
 Tensor trunc_normal_(Tensor tensor, double mean = 0, double std = 1, double a = -2, double b = 2);

@@ -61,7 +61,7 @@ struct FlattenOptions {
 };
 class FlattenImpl : public Module {
  public:
-  explicit FlattenImpl(const FlattenOptions& options = {}) : options(options) {}
+  explicit FlattenImpl(const FlattenOptions& options_ = {}) : options(options_) {}
   Tensor forward(const Operand& input) const { return input.flatten(options.start_dim(), options.end_dim()); }
   void pretty_print(std::ostream& out) const override;
   FlattenOptions options;
@@ -76,7 +76,7 @@ struct UnflattenOptions {
 class UnflattenImpl : public Module {
  public:
   UnflattenImpl(int64_t dim, std::vector<int64_t> sizes) : options(dim, std::move(sizes)) {}
-  explicit UnflattenImpl(const UnflattenOptions& options) : options(options) {}
+  explicit UnflattenImpl(const UnflattenOptions& options_) : options(options_) {}
   Tensor forward(const Operand& input) const { return input.unflatten(options.dim(), options.sizes()); }
   void pretty_print(std::ostream& out) const override;
   UnflattenOptions options;
@@ -160,7 +160,7 @@ TENON_LAYER(3)
 #define TENON_LAYER(Name, Size)                                             \
   class Name##Impl : public Module {                                        \
    public:                                                                  \
-    explicit Name##Impl(const Name##Options& options) : options(options) {} \
+    explicit Name##Impl(const Name##Options& options_) : options(options_) {} \
     Name##Impl(Size size) : options(size) {}                                \
     Tensor forward(const Operand& input) const;                              \
     void pretty_print(std::ostream& out) const override;                    \
@@ -185,7 +185,7 @@ TENON_LAYER(AdaptiveMaxPool3d, ExpandingArrayWithOptionalElem<3>)
 #define TENON_LAYER(Name)                                                        \
   class Name##Impl : public Module {                                             \
    public:                                                                       \
-    explicit Name##Impl(const Name##Options& options = {}) : options(options) {} \
+    explicit Name##Impl(const Name##Options& options_ = {}) : options(options_) {} \
     Tensor forward(const Operand& input) const;                                   \
     void pretty_print(std::ostream& out) const override;                         \
     Name##Options options;                                                       \
@@ -230,7 +230,7 @@ struct DimOptions {
   class Name##Impl : public Module {                                        \
    public:                                                                  \
     Name##Impl(int64_t dim) : options(dim) {}                               \
-    explicit Name##Impl(const Name##Options& options) : options(options) {} \
+    explicit Name##Impl(const Name##Options& options_) : options(options_) {} \
     Tensor forward(const Operand& input) const;                              \
     void pretty_print(std::ostream& out) const override;                    \
     Name##Options options;                                                  \
@@ -369,8 +369,10 @@ class EmbeddingImpl : public Module {
 TENON_MODULE(Embedding);
 
 // --- recurrent networks: input [time, batch, features], or [batch, time, features] if batch_first
-struct RecurrentOptions {
-  RecurrentOptions(int64_t input_size, int64_t hidden_size)
+template <typename S>
+struct RecurrentArgs {
+  using Self = S;
+  RecurrentArgs(int64_t input_size, int64_t hidden_size)
       : input_size_(input_size), hidden_size_(hidden_size) {}
   TENON_ARG(int64_t, input_size);
   TENON_ARG(int64_t, hidden_size);
@@ -380,13 +382,26 @@ struct RecurrentOptions {
   TENON_ARG(double, dropout) = 0.0;  // between the layers, while training
   TENON_ARG(bool, bidirectional) = false;
 };
+// What the three have in common.
+struct RecurrentOptions : RecurrentArgs<RecurrentOptions> {
+  using RecurrentArgs::RecurrentArgs;
+  template <typename S>
+  RecurrentOptions(const RecurrentArgs<S>& o) : RecurrentArgs(o.input_size(), o.hidden_size()) {
+    num_layers(o.num_layers()).bias(o.bias()).batch_first(o.batch_first());
+    dropout(o.dropout()).bidirectional(o.bidirectional());
+  }
+};
 using RNNNonlinearity = OneOf<Tag::Tanh, Tag::ReLU>;
-struct RNNOptions : RecurrentOptions {
-  using RecurrentOptions::RecurrentOptions;
+struct RNNOptions : RecurrentArgs<RNNOptions> {
+  using RecurrentArgs::RecurrentArgs;
   TENON_ARG(RNNNonlinearity, nonlinearity) = kTanh;
 };
-using LSTMOptions = RecurrentOptions;
-using GRUOptions = RecurrentOptions;
+struct LSTMOptions : RecurrentArgs<LSTMOptions> {
+  using RecurrentArgs::RecurrentArgs;
+};
+struct GRUOptions : RecurrentArgs<GRUOptions> {
+  using RecurrentArgs::RecurrentArgs;
+};
 
 class RecurrentBase : public Module {
  public:
@@ -410,7 +425,7 @@ class RecurrentBase : public Module {
 class RNNImpl : public RecurrentBase {
  public:
   RNNImpl(int64_t input_size, int64_t hidden_size) : RNNImpl(RNNOptions(input_size, hidden_size)) {}
-  explicit RNNImpl(const RNNOptions& options) : RecurrentBase(options, 1), options(options) {}
+  explicit RNNImpl(const RNNOptions& options_) : RecurrentBase(options_, 1), options(options_) {}
   std::tuple<Tensor, Tensor> forward(const Operand& input, Tensor hx = {}) const;
   RNNOptions options;
 
@@ -421,7 +436,7 @@ TENON_MODULE(RNN);
 class LSTMImpl : public RecurrentBase {
  public:
   LSTMImpl(int64_t input_size, int64_t hidden_size) : LSTMImpl(LSTMOptions(input_size, hidden_size)) {}
-  explicit LSTMImpl(const LSTMOptions& options) : RecurrentBase(options, 4), options(options) {}
+  explicit LSTMImpl(const LSTMOptions& options_) : RecurrentBase(options_, 4), options(options_) {}
   std::tuple<Tensor, std::tuple<Tensor, Tensor>> forward(const Operand& input,
                                                          optional<std::tuple<Tensor, Tensor>> hx = {}) const;
   LSTMOptions options;
@@ -433,7 +448,7 @@ TENON_MODULE(LSTM);
 class GRUImpl : public RecurrentBase {
  public:
   GRUImpl(int64_t input_size, int64_t hidden_size) : GRUImpl(GRUOptions(input_size, hidden_size)) {}
-  explicit GRUImpl(const GRUOptions& options) : RecurrentBase(options, 3), options(options) {}
+  explicit GRUImpl(const GRUOptions& options_) : RecurrentBase(options_, 3), options(options_) {}
   std::tuple<Tensor, Tensor> forward(const Operand& input, Tensor hx = {}) const;
   GRUOptions options;
 
@@ -470,7 +485,7 @@ TENON_MODULE(MultiheadAttention);
 #define TENON_LAYER(Name)                                                        \
   class Name##Impl : public Module {                                             \
    public:                                                                       \
-    explicit Name##Impl(const Name##Options& options = {}) : options(options) {} \
+    explicit Name##Impl(const Name##Options& options_ = {}) : options(options_) {} \
     Tensor forward(const Operand& input, const Operand& target) const;             \
     void pretty_print(std::ostream& out) const override;                         \
     Name##Options options;                                                       \

@@ -16,75 +16,17 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/ordered_dict.h"
 #include "tenon/tensor.h"
 
-namespace tenon {
-
-// Pairs in the order of insertion; a key occurs once (else Error).
-template <typename Key, typename Value>
-class OrderedDict {
- public:
-  class Item {
-   public:
-    Item(Key key, Value value) : pair_(std::move(key), std::move(value)) {}
-    const Key& key() const { return pair_.first; }
-    Value& value() { return pair_.second; }
-    const Value& value() const { return pair_.second; }
-    Value& operator*() { return pair_.second; }
-    const Value& operator*() const { return pair_.second; }
-    Value* operator->() { return &pair_.second; }
-    const Value* operator->() const { return &pair_.second; }
-
-   private:
-    std::pair<Key, Value> pair_;
-  };
-
-  explicit OrderedDict(std::string key_description = "Key") : what_(std::move(key_description)) {}
-  size_t size() const { return items_.size(); }
-  bool is_empty() const { return items_.empty(); }
-  auto begin() { return items_.begin(); }
-  auto end() { return items_.end(); }
-  auto begin() const { return items_.begin(); }
-  auto end() const { return items_.end(); }
-  Value& insert(Key key, Value value) {
-    if (find(key)) throw Error(what_ + " '" + key + "' already defined");
-    items_.emplace_back(std::move(key), std::move(value));
-    return items_.back().value();
-  }
-  Value* find(const Key& key) {
-    for (Item& item : items_) {
-      if (item.key() == key) return &item.value();
-    }
-    return nullptr;
-  }
-  const Value* find(const Key& key) const { return const_cast<OrderedDict*>(this)->find(key); }
-  bool contains(const Key& key) const { return find(key) != nullptr; }
-  Value& operator[](const Key& key) {
-    if (Value* value = find(key)) return *value;
-    throw Error(what_ + " '" + key + "' is not defined");
-  }
-  const Value& operator[](const Key& key) const { return const_cast<OrderedDict&>(*this)[key]; }
-  const std::vector<Item>& items() const { return items_; }
-  std::vector<Key> keys() const {
-    std::vector<Key> keys;
-    for (const Item& item : items_) keys.push_back(item.key());
-    return keys;
-  }
-  std::vector<Value> values() const {
-    std::vector<Value> values;
-    for (const Item& item : items_) values.push_back(item.value());
-    return values;
-  }
-
- private:
-  std::string what_;
-  std::vector<Item> items_;
-};
-
-namespace nn {
+namespace tenon::nn {
 
 template <typename Contained>
 class ModuleHolder;
+
+// A holder, by what it says it contains.
+template <typename M>
+concept Holder = requires { typename M::ContainedType; };
 
 class Module : public std::enable_shared_from_this<Module> {
  public:
@@ -92,7 +34,9 @@ class Module : public std::enable_shared_from_this<Module> {
   explicit Module(std::string name) : name_(std::move(name)) {}
   virtual ~Module() = default;
 
-  const std::string& name() const;  // as given, or the name of the type without "Impl"
+  // As given, or the name of the type with its namespaces: "my::NetImpl". Under PrintStyle::LibTorch those of
+  // Tenon are spelt as there: "torch::nn::LinearImpl".
+  const std::string& name() const;
 
   // Everything registered, this module's first, names joined by dots. A tensor that is registered twice is
   // listed once.
@@ -110,7 +54,20 @@ class Module : public std::enable_shared_from_this<Module> {
                                                                   bool include_self = true) const;
   std::vector<std::shared_ptr<Module>> children() const { return children_.values(); }
   OrderedDict<std::string, std::shared_ptr<Module>> named_children() const { return children_; }
-  void apply(const std::function<void(Module&)>& function);  // to the children first, then to this
+
+  // Calls the function for this module, then for all below it in the order of registration. A function of two
+  // gets the name too, after the prefix. Shared pointers are to be had only if this module itself is behind one
+  // (else Error), here as in modules().
+  using Pointer = std::shared_ptr<Module>;
+  void apply(const std::function<void(Module&)>& function);
+  void apply(const std::function<void(const Module&)>& function) const;
+  void apply(const std::function<void(const std::string&, Module&)>& function,
+             const std::string& name_prefix = {});
+  void apply(const std::function<void(const std::string&, const Module&)>& function,
+             const std::string& name_prefix = {}) const;
+  void apply(const std::function<void(const Pointer&)>& function) const;
+  void apply(const std::function<void(const std::string&, const Pointer&)>& function,
+             const std::string& name_prefix = {}) const;
 
   virtual void train(bool on = true);
   void eval() { train(false); }
@@ -137,17 +94,26 @@ class Module : public std::enable_shared_from_this<Module> {
     children_[name] = module;
     return module;
   }
+  template <typename M>
+  std::shared_ptr<M> replace_module(const std::string& name, const ModuleHolder<M>& holder) {
+    return replace_module(name, holder.ptr());
+  }
   void unregister_module(const std::string& name);
 
   // One line for a module without children: "Linear(in_features=4, out_features=8, bias=True)".
   virtual void pretty_print(std::ostream& out) const;
+  std::string printed_name() const;  // as given, or that of the type without namespaces and "Impl"
+  // This module as that class or what that holder contains; null if it is another.
   template <typename M>
-  M* as() {
-    return dynamic_cast<M*>(this);
+  auto* as() {
+    if constexpr (Holder<M>)
+      return dynamic_cast<typename M::ContainedType*>(this);
+    else
+      return dynamic_cast<M*>(this);
   }
   template <typename M>
-  const M* as() const {
-    return dynamic_cast<const M*>(this);
+  const auto* as() const {
+    return const_cast<Module*>(this)->as<M>();
   }
 
  protected:
@@ -156,12 +122,13 @@ class Module : public std::enable_shared_from_this<Module> {
 
  private:
   void add_child(std::string name, std::shared_ptr<Module> module);
+  std::shared_ptr<Module> shared() const;  // to itself
   // Calls f(prefix, module) for this module and all below it, each once.
   void visit(const std::function<void(const std::string&, const Module&)>& f, bool recurse) const;
   template <typename F>
   void replace_tensors(F f);
 
-  mutable std::string name_;
+  std::string name_;  // empty: that of the type
   bool training_ = true;
 };
 std::ostream& operator<<(std::ostream& out, const Module& module);
@@ -290,5 +257,4 @@ class ModuleList : public ModuleHolder<ModuleListImpl> {
   using ModuleHolder<ModuleListImpl>::ModuleHolder;
 };
 
-}  // namespace nn
-}  // namespace tenon
+}  // namespace tenon::nn

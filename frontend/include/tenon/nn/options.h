@@ -4,17 +4,25 @@
 //   F::max_pool2d(x, F::MaxPool2dFuncOptions(3).stride(2).padding(1))
 #pragma once
 
+#include <array>
+#include <iosfwd>
+#include <limits>
 #include <vector>
 
 #include "tenon/enum.h"
 #include "tenon/tensor.h"
 
-// An option with its setter and getters, for option structs of programs too (in LibTorch: TORCH_ARG).
+// An option with its setters and getters, for option structs of programs too (in LibTorch: TORCH_ARG). A struct
+// of options that others extend is a template of the extending one and names it Self: the setters return that.
 #define TENON_ARG(T, name)                           \
  public:                                             \
-  auto name(const T& new_##name)->decltype(*this) {  \
+  auto& name(const T& new_##name) {                  \
     name##_ = new_##name;                            \
-    return *this;                                    \
+    return ::tenon::detail::self_of(*this);          \
+  }                                                  \
+  auto& name(T&& new_##name) {                       \
+    name##_ = std::move(new_##name);                 \
+    return ::tenon::detail::self_of(*this);          \
   }                                                  \
   const T& name() const noexcept { return name##_; } \
   T& name() noexcept { return name##_; }             \
@@ -26,44 +34,64 @@ namespace tenon {
 
 namespace detail {
 void check_count(size_t got, size_t wanted);  // Error "Expected 2 values, but instead got 3"
+
+template <typename Options>
+auto& self_of(Options& options) {
+  if constexpr (requires { typename Options::Self; })
+    return static_cast<typename Options::Self&>(options);
+  else
+    return options;
 }
+}  // namespace detail
 
 // One number for each of D dims; a single one stands for all.
-template <size_t D>
+template <size_t D, typename T = int64_t>
 class ExpandingArray {
  public:
-  ExpandingArray(int64_t value) {
-    for (int64_t& v : values_) v = value;
-  }
-  ExpandingArray(std::initializer_list<int64_t> values) { assign(values.begin(), values.size()); }
-  ExpandingArray(IntArrayRef values) { assign(values.data(), values.size()); }
-  ExpandingArray(const std::vector<int64_t>& values) { assign(values.data(), values.size()); }
-  operator IntArrayRef() const { return {values_, D}; }
-  int64_t operator[](size_t i) const { return values_[i]; }
-  int64_t& operator[](size_t i) { return values_[i]; }
-  const int64_t* begin() const { return values_; }
-  const int64_t* end() const { return values_ + D; }
+  ExpandingArray(T value) { values_.fill(value); }
+  ExpandingArray(std::initializer_list<T> values) { assign(values.begin(), values.size()); }
+  ExpandingArray(ArrayRef<T> values) { assign(values.data(), values.size()); }
+  ExpandingArray(const std::vector<T>& values) { assign(values.data(), values.size()); }
+  ExpandingArray(const std::array<T, D>& values) : values_(values) {}
+  operator ArrayRef<T>() const { return {values_.data(), D}; }
+  std::array<T, D>& operator*() { return values_; }
+  const std::array<T, D>& operator*() const { return values_; }
+  std::array<T, D>* operator->() { return &values_; }
+  const std::array<T, D>* operator->() const { return &values_; }
+  T operator[](size_t i) const { return values_[i]; }
+  T& operator[](size_t i) { return values_[i]; }
+  const T* begin() const { return values_.data(); }
+  const T* end() const { return values_.data() + D; }
   static constexpr size_t size() { return D; }
 
  private:
-  void assign(const int64_t* values, size_t count) {
+  void assign(const T* values, size_t count) {
     if (count != 1) detail::check_count(count, D);
     for (size_t i = 0; i < D; ++i) values_[i] = values[count == 1 ? 0 : i];
   }
-  int64_t values_[D];
+  std::array<T, D> values_;
 };
+template <size_t D>
+std::ostream& operator<<(std::ostream& out, const ExpandingArray<D>& values) {  // [3, 2], and 3 for D = 1
+  if constexpr (D == 1)
+    return out << Scalar(values[0]);
+  else
+    return out << IntArrayRef(values);
+}
 
 // As ExpandingArray; nullopt keeps the input's size.
 template <size_t D>
 class ExpandingArrayWithOptionalElem : public ExpandingArray<D> {
  public:
   using ExpandingArray<D>::ExpandingArray;
-  ExpandingArrayWithOptionalElem(optional<int64_t> value) : ExpandingArray<D>(value.value_or(-1)) {}
+  static constexpr int64_t kAbsent = std::numeric_limits<int64_t>::min();  // what an absent element holds
+  ExpandingArrayWithOptionalElem(optional<int64_t> value) : ExpandingArray<D>(value.value_or(kAbsent)) {}
   ExpandingArrayWithOptionalElem(int64_t value) : ExpandingArray<D>(value) {}
   ExpandingArrayWithOptionalElem(int value) : ExpandingArray<D>(int64_t{value}) {}
-  ExpandingArrayWithOptionalElem(std::initializer_list<optional<int64_t>> values) : ExpandingArray<D>(-1) {
+  ExpandingArrayWithOptionalElem(std::initializer_list<optional<int64_t>> values)
+      : ExpandingArray<D>(kAbsent) {
     if (values.size() != 1) detail::check_count(values.size(), D);
-    for (size_t i = 0; i < D; ++i) (*this)[i] = values.begin()[values.size() == 1 ? 0 : i].value_or(-1);
+    for (size_t i = 0; i < D; ++i) (*this)[i] = values.begin()[values.size() == 1 ? 0 : i].value_or(kAbsent);
   }
 };
 
@@ -172,12 +200,17 @@ struct AdaptivePoolOptions {
   AdaptivePoolOptions(ExpandingArrayWithOptionalElem<D> output_size) : output_size_(output_size) {}
   TENON_ARG(ExpandingArrayWithOptionalElem<D>, output_size);
 };
-template <size_t D>
-struct MaxUnpoolOptions {
-  MaxUnpoolOptions(ExpandingArray<D> kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
+template <size_t D, typename S>
+struct MaxUnpoolArgs {
+  using Self = S;
+  MaxUnpoolArgs(ExpandingArray<D> kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   TENON_ARG(ExpandingArray<D>, kernel_size);
   TENON_ARG(ExpandingArray<D>, stride);
   TENON_ARG(ExpandingArray<D>, padding) = 0;
+};
+template <size_t D>
+struct MaxUnpoolOptions : MaxUnpoolArgs<D, MaxUnpoolOptions<D>> {
+  using MaxUnpoolArgs<D, MaxUnpoolOptions>::MaxUnpoolArgs;
 };
 template <size_t D>
 struct LPPoolOptions {

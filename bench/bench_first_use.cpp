@@ -1,0 +1,106 @@
+// What a newcomer tries first, beside PyTorch and NumPy: bench/first_use.py drives this program and prints the ratios.
+// A row is a name here, with its Tenon expression, and the same name there, with the two others.
+//
+// For each line "NAME" on standard input the row is run again and again for at least 10 ms; printed are the seconds of
+// one run, and once, at first, "NAME check SUM" with the sum of the result's elements. "stop" ends it.
+#include <tenon/tenon.h>
+
+#include <iostream>
+#include <map>
+
+#include "bench/harness.h"
+
+namespace {
+
+using namespace tenon;
+
+// The elements 0, 1/997, 2/997, ... 996/997, 0, ...: the same on all sides.
+Tensor numbers(IntArrayRef shape, double shift = 0) {
+  int64_t count = 1;
+  for (int64_t size : shape) count *= size;
+  Tensor x = ((arange(count, kInt64) % 997).to(kFloat32) / 997 + shift).reshape(shape);
+  eval(x);
+  return x;
+}
+
+std::vector<Tensor> rows_of(int count, IntArrayRef shape) {
+  std::vector<Tensor> rows;
+  for (int i = 0; i < count; ++i) rows.push_back(numbers(shape, i));
+  return rows;
+}
+
+struct Row {
+  const char* name;
+  // Makes the inputs and gives what is timed.
+  std::function<std::function<Tensor()>()> prepare;
+};
+
+const Row kRows[] = {
+    {"cat0_2x512x1024", [] { return [h = numbers({512, 1024})] { return cat({h, h}, 0); }; }},
+    {"cat0_8x4096x1024", [] { return [p = rows_of(8, {4096, 1024})] { return cat(p, 0); }; }},
+    {"cat1_2x4096x1024", [] { return [h = numbers({4096, 1024})] { return cat({h, h}, 1); }; }},
+    {"cat1_2x1e6x3", [] { return [h = numbers({1000000, 3})] { return cat({h, h}, 1); }; }},
+    {"cat_small32", [] { return [p = rows_of(32, {16})] { return cat(p, 0); }; }},
+    {"cat_flat_1e6", [] { return [h = numbers({1000000})] { return cat({h, h}, 0); }; }},
+    {"cat0_pending", [] { return [h = numbers({1024, 1024})] { return cat({h + 1, h * 2}, 0); }; }},
+    {"cat1_pending", [] { return [h = numbers({1024, 1024})] { return cat({h + 1, h * 2}, 1); }; }},
+    {"cat_then_map", [] { return [h = numbers({1024, 1024})] { return (cat({h, h}, 1) * 2 + 1).relu(); }; }},
+    {"stack_1000x1024", [] { return [p = rows_of(1000, {1024})] { return stack(p, 0); }; }},
+    {"stack_64x784", [] { return [p = rows_of(64, {784})] { return stack(p, 0); }; }},
+    {"stack1_8x65536", [] { return [p = rows_of(8, {65536})] { return stack(p, 1); }; }},
+    {"stack_pending_64x784",
+     [] {
+       return [p = rows_of(64, {784})] {
+         std::vector<Tensor> scaled;
+         for (const Tensor& x : p) scaled.push_back(x * 0.5);
+         return stack(scaled, 0);
+       };
+     }},
+    {"roll0", [] { return [m = numbers({4096, 1024})] { return roll(m, 1, 0); }; }},
+    {"roll1", [] { return [m = numbers({4096, 1024})] { return roll(m, 1, 1); }; }},
+    {"roll_flat_1e7", [] { return [m = numbers({10000000})] { return roll(m, 1000, 0); }; }},
+    {"roll_stencil",
+     [] {
+       return [m = numbers({1024, 1024})] {
+         return roll(m, 1, 0) + roll(m, -1, 0) + roll(m, 1, 1) + roll(m, -1, 1) - m * 4;
+       };
+     }},
+    {"pad2d", [] { return [m = numbers({3000, 3000})] { return constant_pad_nd(m, {1, 1, 1, 1}, 0); }; }},
+    {"pad2d_images", [] { return [m = numbers({32, 16, 32, 32})] { return constant_pad_nd(m, {1, 1, 1, 1}, 0); }; }},
+    {"flip1", [] { return [m = numbers({4096, 1024})] { return flip(m, {1}); }; }},
+    {"flip0", [] { return [m = numbers({4096, 1024})] { return flip(m, {0}); }; }},
+    {"tile_2x2", [] { return [m = numbers({1024, 1024})] { return tile(m, {2, 2}); }; }},
+    {"tile_rows", [] { return [m = numbers({1024})] { return tile(m, {1000, 1}); }; }},
+    {"repeat_columns", [] { return [m = numbers({4096, 64})] { return m.repeat({1, 16}); }; }},
+};
+
+double seconds_of_one(const std::function<Tensor()>& run) {
+  int runs = 0;
+  const double start = bench::now();
+  do {
+    Tensor result = run();
+    eval(result);
+    ++runs;
+  } while (bench::now() - start < 0.01);
+  return (bench::now() - start) / runs;
+}
+
+}  // namespace
+
+int main() {
+  std::map<std::string, std::function<Tensor()>> prepared;
+  for (std::string line; std::getline(std::cin, line) && line != "stop";) {
+    std::function<Tensor()>& run = prepared[line];
+    if (!run) {
+      for (const Row& row : kRows) {
+        if (line == row.name) run = row.prepare();
+      }
+      if (!run) {
+        std::cerr << "no row named " << line << "\n";
+        return 1;
+      }
+      std::cout << line << " check " << run().to(kFloat64).sum().item<double>() << std::endl;
+    }
+    std::cout << seconds_of_one(run) << std::endl;
+  }
+}

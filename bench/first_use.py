@@ -1,0 +1,154 @@
+"""What a newcomer tries first, in Tenon, PyTorch and NumPy, in one interleaved run.
+
+    bench/first_use.py BENCH_FIRST_USE [--threads N] [--rounds N] [ROW ...]
+
+BENCH_FIRST_USE is the program built from bench_first_use.cpp. Each library runs in a process of its own; they take turns,
+row by row and round by round, every other round backwards. PyTorch and NumPy keep the memory that they freed (malloc's
+trim_threshold), so that no page fault counts against them. A row is a name with a setup and an expression for each of the
+two here, and a lambda of that name there. Printed: Tenon's milliseconds, and how many times as long the others take (the
+median over the rounds): PyTorch, NumPy, and Tenon itself with TENON_FUSION=0; with --best the quickest of all rounds counts,
+as on a machine with other work. A library that is not installed is left out. Ends with 1 if a result is wrong."""
+import argparse
+import importlib.util
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+# name: (setup, PyTorch, NumPy); `numbers(*shape)` and `rows(count, *shape)` as in bench_first_use.cpp. No NumPy: None.
+ROWS = {
+    "cat0_2x512x1024": ("h = numbers(512, 1024)", "torch.cat([h, h], 0)", "np.concatenate([h, h], 0)"),
+    "cat0_8x4096x1024": ("p = rows(8, 4096, 1024)", "torch.cat(p, 0)", "np.concatenate(p, 0)"),
+    "cat1_2x4096x1024": ("h = numbers(4096, 1024)", "torch.cat([h, h], 1)", "np.concatenate([h, h], 1)"),
+    "cat1_2x1e6x3": ("h = numbers(1000000, 3)", "torch.cat([h, h], 1)", "np.concatenate([h, h], 1)"),
+    "cat_small32": ("p = rows(32, 16)", "torch.cat(p, 0)", "np.concatenate(p, 0)"),
+    "cat_flat_1e6": ("h = numbers(1000000)", "torch.cat([h, h], 0)", "np.concatenate([h, h], 0)"),
+    "cat0_pending": ("h = numbers(1024, 1024)", "torch.cat([h + 1, h * 2], 0)", "np.concatenate([h + 1, h * 2], 0)"),
+    "cat1_pending": ("h = numbers(1024, 1024)", "torch.cat([h + 1, h * 2], 1)", "np.concatenate([h + 1, h * 2], 1)"),
+    "cat_then_map": ("h = numbers(1024, 1024)", "(torch.cat([h, h], 1) * 2 + 1).relu()",
+                     "np.maximum(np.concatenate([h, h], 1) * 2 + 1, 0)"),
+    "stack_1000x1024": ("p = rows(1000, 1024)", "torch.stack(p, 0)", "np.stack(p, 0)"),
+    "stack_64x784": ("p = rows(64, 784)", "torch.stack(p, 0)", "np.stack(p, 0)"),
+    "stack1_8x65536": ("p = rows(8, 65536)", "torch.stack(p, 1)", "np.stack(p, 1)"),
+    "stack_pending_64x784": ("p = rows(64, 784)", "torch.stack([x * 0.5 for x in p], 0)",
+                             "np.stack([x * np.float32(0.5) for x in p], 0)"),
+    "roll0": ("m = numbers(4096, 1024)", "torch.roll(m, 1, 0)", "np.roll(m, 1, 0)"),
+    "roll1": ("m = numbers(4096, 1024)", "torch.roll(m, 1, 1)", "np.roll(m, 1, 1)"),
+    "roll_flat_1e7": ("m = numbers(10000000)", "torch.roll(m, 1000, 0)", "np.roll(m, 1000, 0)"),
+    "roll_stencil": ("m = numbers(1024, 1024)",
+                     "m.roll(1, 0) + m.roll(-1, 0) + m.roll(1, 1) + m.roll(-1, 1) - m * 4",
+                     "np.roll(m, 1, 0) + np.roll(m, -1, 0) + np.roll(m, 1, 1) + np.roll(m, -1, 1) - m * 4"),
+    "pad2d": ("m = numbers(3000, 3000)", "torch.constant_pad_nd(m, [1, 1, 1, 1], 0)", "np.pad(m, 1)"),
+    "pad2d_images": ("m = numbers(32, 16, 32, 32)", "torch.constant_pad_nd(m, [1, 1, 1, 1], 0)",
+                     "np.pad(m, [(0, 0), (0, 0), (1, 1), (1, 1)])"),
+    "flip1": ("m = numbers(4096, 1024)", "torch.flip(m, [1])", "np.flip(m, 1).copy()"),
+    "flip0": ("m = numbers(4096, 1024)", "torch.flip(m, [0])", "np.flip(m, 0).copy()"),
+    "tile_2x2": ("m = numbers(1024, 1024)", "torch.tile(m, [2, 2])", "np.tile(m, [2, 2])"),
+    "tile_rows": ("m = numbers(1024)", "torch.tile(m, [1000, 1])", "np.tile(m, [1000, 1])"),
+    "repeat_columns": ("m = numbers(4096, 64)", "m.repeat(1, 16)", "np.tile(m, [1, 16])"),
+}
+RECYCLED = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:glibc.malloc.hugetlb=1"
+
+
+def serve(library, threads):
+    """Runs rows for the lines on standard input, as bench_first_use does."""
+    import numpy as np
+
+    def numbers(*shape, shift=0):
+        count = int(np.prod(shape))
+        x = ((np.arange(count) % 997).astype(np.float32) / np.float32(997) + np.float32(shift)).reshape(shape)
+        return torch.from_numpy(x) if library == "torch" else x
+
+    names = {"np": np, "numbers": numbers, "rows": lambda n, *shape: [numbers(*shape, shift=i) for i in range(n)]}
+    if library == "torch":
+        import torch
+        torch.set_num_threads(threads)
+        torch.set_grad_enabled(False)
+        names["torch"] = torch
+    prepared = {}
+    for line in sys.stdin:
+        name = line.strip()
+        if name == "stop":
+            break
+        if name not in prepared:
+            setup, *expressions = ROWS[name]
+            scope = dict(names)
+            exec(setup, scope)
+            prepared[name] = scope, compile(expressions[library == "numpy"], name, "eval")
+            print(name, "check", float(eval(prepared[name][1], scope).astype(np.float64).sum() if library == "numpy" else
+                                       eval(prepared[name][1], scope).double().sum()), flush=True)
+        scope, code = prepared[name]
+        runs, start = 0, time.perf_counter()
+        while time.perf_counter() - start < 0.01:
+            eval(code, scope)
+            runs += 1
+        print((time.perf_counter() - start) / runs, flush=True)
+
+
+class Server:
+    def __init__(self, command, **environment):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env={**os.environ, **environment})
+        self.sums = {}
+
+    def seconds(self, name):
+        self.process.stdin.write(name + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit(f"{self.process.args[0]} has ended in row {name}")
+        if " check " in line:
+            self.sums[name] = float(line.split()[-1])
+            line = self.process.stdout.readline()
+        return float(line)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("rows", nargs="*")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--best", action="store_true")
+    parser.add_argument("--serve")
+    options = parser.parse_args()
+    if options.serve:
+        return serve(options.serve, options.threads)
+
+    threads = str(options.threads)
+    here = [sys.executable, __file__, "-", "--threads", threads, "--serve"]
+    others = {"GLIBC_TUNABLES": RECYCLED, "OMP_NUM_THREADS": threads}
+    servers = {"tenon": Server([options.program], TENON_THREADS=threads)}
+    for library in ("torch", "numpy"):
+        if importlib.util.find_spec(library):
+            servers[library] = Server(here + [library], **others)
+    servers["unfused"] = Server([options.program], TENON_THREADS=threads, TENON_FUSION="0")
+    typical = min if options.best else statistics.median
+    print(f"{'row, ' + threads + ' threads':24}{'ms':>9}{'torch':>9}{'numpy':>9}{'unfused':>9}")
+    wrong = False
+    for name in options.rows or ROWS:
+        contestants = [s for s in servers if s != "numpy" or ROWS[name][2]]
+        times = {s: [] for s in contestants}
+        for turn in range(-1, options.rounds):
+            for s in contestants if turn % 2 else reversed(contestants):
+                seconds = servers[s].seconds(name)
+                if turn >= 0:
+                    times[s].append(seconds)
+        cells = [f"{1e3 * typical(times['tenon']):9.4f}"]
+        for s in ("torch", "numpy", "unfused"):
+            if s not in times:
+                cells.append(f"{'-':>9}")
+            elif options.best:
+                cells.append(f"{min(times[s]) / min(times['tenon']):9.2f}")
+            else:
+                cells.append(f"{statistics.median(b / a for a, b in zip(times['tenon'], times[s])):9.2f}")
+        sums = [servers[s].sums[name] for s in contestants]
+        right = max(sums) - min(sums) <= 1e-5 * max(1.0, max(map(abs, sums)))
+        wrong = wrong or not right
+        print(f"{name:24}" + "".join(cells) + ("" if right else f"  WRONG: sums {sums}"), flush=True)
+    sys.exit(wrong)
+
+
+if __name__ == "__main__":
+    main()

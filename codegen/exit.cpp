@@ -1,0 +1,22 @@
+// What becomes of static objects at exit.
+#include "codegen/exit.h"
+
+extern "C" {
+// The C++ runtime's, by the names that --wrap=__cxa_atexit gives the two ends.
+int __real___cxa_atexit(void (*destroy)(void*), void* object, void* library);
+[[gnu::visibility("hidden")]] int __wrap___cxa_atexit(void (*destroy)(void*), void* object, void* library);
+void _ZNSt8ios_base4InitD1Ev(void*);  // std::ios_base::Init::~Init()
+}
+
+int __wrap___cxa_atexit(void (*destroy)(void*), void* object, void* library) {
+  // The standard streams count their users and are flushed when the last has gone: that count must stay right.
+  return destroy == _ZNSt8ios_base4InitD1Ev ? __real___cxa_atexit(destroy, object, library) : 0;
+}
+
+namespace tenon::codegen {
+
+void at_exit(void (*handler)()) {
+  __real___cxa_atexit([](void* f) { reinterpret_cast<void (*)()>(f)(); }, reinterpret_cast<void*>(handler), nullptr);
+}
+
+}  // namespace tenon::codegen

@@ -1,0 +1,207 @@
+// For programs written for LibTorch: its namespaces, the names of c10 and ATen that Tenon has no use for, and its
+// macros. Such a program includes this in place of <torch/torch.h> and is compiled as it stands.
+//
+//   #include <tenon/compat.h>
+//   torch::Tensor x = torch::rand({2, 3});
+//   TORCH_CHECK(x.dim() == 2, "expected a matrix, got ", x.sizes());
+#pragma once
+
+#include <cassert>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "tenon/tenon.h"  // IWYU pragma: export
+
+namespace tenon {
+
+// --- c10/util
+
+// The parts as one text.
+template <typename... Parts>
+std::string str(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+// 0, 1, ... below `end`, or from `begin`; none if that is not below `end`.
+template <typename T>
+class IntegerRange {
+ public:
+  class Iterator {
+   public:
+    using difference_type = std::ptrdiff_t;
+    using value_type = T;
+    using pointer = const T*;
+    using reference = T;
+    using iterator_category = std::input_iterator_tag;
+    explicit Iterator(T value) : value_(value) {}
+    T operator*() const { return value_; }
+    Iterator& operator++() {
+      ++value_;
+      return *this;
+    }
+    Iterator operator++(int) {
+      Iterator before = *this;
+      ++value_;
+      return before;
+    }
+    friend bool operator==(Iterator a, Iterator b) { return a.value_ == b.value_; }
+
+   private:
+    T value_;
+  };
+  IntegerRange(T begin, T end) : begin_(begin), end_(end < begin ? begin : end) {}
+  Iterator begin() const { return Iterator(begin_); }
+  Iterator end() const { return Iterator(end_); }
+
+ private:
+  T begin_, end_;
+};
+template <typename Integer>
+requires std::is_integral_v<Integer> IntegerRange<Integer> irange(Integer end) { return {Integer(0), end}; }
+template <typename First, typename Integer>
+requires(std::is_integral_v<First>&& std::is_integral_v<Integer>) IntegerRange<Integer> irange(First begin,
+                                                                                            Integer end) {
+  return {static_cast<Integer>(begin), end};
+}
+
+using Storage = StorageHandle;
+template <typename T>
+struct CppTypeToScalarType : std::integral_constant<ScalarType, scalar_type_of<T>()> {};
+
+template <typename T, typename... Arguments>
+std::shared_ptr<T> make_shared(Arguments&&... arguments) {
+  return std::make_shared<T>(std::forward<Arguments>(arguments)...);
+}
+
+namespace detail {
+
+// What TORCH_CHECK says: the parts, or else the condition.
+template <typename... Parts>
+std::string check_message(const char* condition, const Parts&... parts) {
+  if constexpr (sizeof...(Parts) == 0)
+    return str("Expected ", condition,
+               " to be true, but got false.  (Could this error message be improved?  If so, please report an "
+               "enhancement request to PyTorch.)");
+  else
+    return str(parts...);
+}
+
+template <ScalarType type>
+struct CppType;
+#define TENON_CPP_TYPE(name, T)          \
+  template <>                            \
+  struct CppType<ScalarType::name> {     \
+    using type = T;                      \
+  };
+TENON_CPP_TYPE(Bool, bool)
+TENON_CPP_TYPE(Byte, uint8_t)
+TENON_CPP_TYPE(Char, int8_t)
+TENON_CPP_TYPE(Short, int16_t)
+TENON_CPP_TYPE(Int, int32_t)
+TENON_CPP_TYPE(Long, int64_t)
+TENON_CPP_TYPE(Half, tenon::Half)
+TENON_CPP_TYPE(BFloat16, tenon::BFloat16)
+TENON_CPP_TYPE(Float, float)
+TENON_CPP_TYPE(Double, double)
+#undef TENON_CPP_TYPE
+
+// What AT_DISPATCH_... does: calls f with a value of the C++ type, if the types have it.
+template <ScalarType... types, typename F>
+auto dispatch(ScalarType type, const char* name, F&& f) {
+  using Result = decltype((f(typename CppType<types>::type{}), ...));
+  if constexpr (std::is_void_v<Result>) {
+    if (((type == types && (f(typename CppType<types>::type{}), true)) || ...)) return;
+  } else {
+    optional<Result> result;
+    if (((type == types && (result = f(typename CppType<types>::type{}), true)) || ...)) return *result;
+  }
+  throw Error(str('"', name, "\" not implemented for '", type, "'"));
+}
+
+}  // namespace detail
+}  // namespace tenon
+
+namespace torch = tenon;
+namespace at = tenon;
+namespace c10 = tenon;
+namespace caffe2 = tenon;
+
+// --- checks and warnings
+
+#define C10_THROW_ERROR(Exception, message) throw ::tenon::Exception(message)
+#define TENON_CHECK_WITH(Exception, condition, ...)                                                     \
+  do {                                                                                                  \
+    if (!(condition)) throw ::tenon::Exception(::tenon::detail::check_message(#condition, ##__VA_ARGS__)); \
+  } while (false)
+#define TORCH_CHECK(condition, ...) TENON_CHECK_WITH(Error, condition, ##__VA_ARGS__)
+#define TORCH_CHECK_INDEX(condition, ...) TENON_CHECK_WITH(IndexError, condition, ##__VA_ARGS__)
+#define TORCH_CHECK_VALUE(condition, ...) TENON_CHECK_WITH(ValueError, condition, ##__VA_ARGS__)
+#define TORCH_CHECK_TYPE(condition, ...) TENON_CHECK_WITH(TypeError, condition, ##__VA_ARGS__)
+#define TORCH_CHECK_NOT_IMPLEMENTED(condition, ...) TENON_CHECK_WITH(Error, condition, ##__VA_ARGS__)
+#define TORCH_INTERNAL_ASSERT(condition, ...) TENON_CHECK_WITH(Error, condition, ##__VA_ARGS__)
+#define TORCH_INTERNAL_ASSERT_DEBUG_ONLY(condition, ...) TENON_CHECK_WITH(Error, condition, ##__VA_ARGS__)
+#define AT_ASSERT(condition) TENON_CHECK_WITH(Error, condition)
+#define AT_ASSERTM(condition, ...) TENON_CHECK_WITH(Error, condition, ##__VA_ARGS__)
+#define AT_ERROR(...) throw ::tenon::Error(::tenon::str(__VA_ARGS__))
+#define TENON_CHECK_PAIR(a, sign, b)                                                                       \
+  TENON_CHECK_WITH(Error, (a)sign(b), "Check failed: " #a " " #sign " " #b " (", (a), " vs. ", (b), "). ")
+#define TORCH_CHECK_EQ(a, b) TENON_CHECK_PAIR(a, ==, b)
+#define TORCH_CHECK_NE(a, b) TENON_CHECK_PAIR(a, !=, b)
+#define TORCH_CHECK_LT(a, b) TENON_CHECK_PAIR(a, <, b)
+#define TORCH_CHECK_LE(a, b) TENON_CHECK_PAIR(a, <=, b)
+#define TORCH_CHECK_GT(a, b) TENON_CHECK_PAIR(a, >, b)
+#define TORCH_CHECK_GE(a, b) TENON_CHECK_PAIR(a, >=, b)
+
+#define TENON_WARN_AS(Type, ...)                                                                    \
+  ::tenon::warn(::tenon::Warning(::tenon::Type{}, {__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, \
+                                 ::tenon::str(__VA_ARGS__)))
+#define TORCH_WARN(...) TENON_WARN_AS(UserWarning, ##__VA_ARGS__)
+#define TORCH_WARN_DEPRECATION(...) TENON_WARN_AS(DeprecationWarning, ##__VA_ARGS__)
+#define TORCH_WARN_ONCE(...)                                                  \
+  do {                                                                        \
+    if (::tenon::WarningUtils::get_warnAlways()) {                            \
+      TORCH_WARN(__VA_ARGS__);                                                \
+    } else {                                                                  \
+      [[maybe_unused]] static const bool tenon_warned = [&] {                 \
+        TORCH_WARN(__VA_ARGS__);                                              \
+        return true;                                                          \
+      }();                                                                    \
+    }                                                                         \
+  } while (false)
+
+// --- options, and code for each element type
+
+#define TORCH_ARG(T, name) TENON_ARG(T, name)
+
+#define TENON_DISPATCH(TYPE, NAME, BODY, ...)                                                            \
+  ::tenon::detail::dispatch<__VA_ARGS__>(TYPE, NAME, [&](auto tenon_element) {                            \
+    using scalar_t [[maybe_unused]] = decltype(tenon_element);                                            \
+    return BODY();                                                                                        \
+  })
+#define TENON_FLOATING ::tenon::kDouble, ::tenon::kFloat
+#define TENON_INTEGRAL ::tenon::kByte, ::tenon::kChar, ::tenon::kInt, ::tenon::kLong, ::tenon::kShort
+#define AT_DISPATCH_FLOATING_TYPES(TYPE, NAME, ...) TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING)
+#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(TYPE, NAME, ...) \
+  TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING, ::tenon::kHalf)
+#define AT_DISPATCH_FLOATING_TYPES_AND(EXTRA, TYPE, NAME, ...) \
+  TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING, EXTRA)
+#define AT_DISPATCH_FLOATING_TYPES_AND2(EXTRA1, EXTRA2, TYPE, NAME, ...) \
+  TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING, EXTRA1, EXTRA2)
+#define AT_DISPATCH_INTEGRAL_TYPES(TYPE, NAME, ...) TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_INTEGRAL)
+#define AT_DISPATCH_ALL_TYPES(TYPE, NAME, ...) \
+  TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING, TENON_INTEGRAL)
+#define AT_DISPATCH_ALL_TYPES_AND(EXTRA, TYPE, NAME, ...) \
+  TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING, TENON_INTEGRAL, EXTRA)
+#define AT_DISPATCH_ALL_TYPES_AND2(EXTRA1, EXTRA2, TYPE, NAME, ...) \
+  TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING, TENON_INTEGRAL, EXTRA1, EXTRA2)
+#define AT_DISPATCH_ALL_TYPES_AND3(EXTRA1, EXTRA2, EXTRA3, TYPE, NAME, ...) \
+  TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING, TENON_INTEGRAL, EXTRA1, EXTRA2, EXTRA3)

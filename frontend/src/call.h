@@ -1,0 +1,60 @@
+// The operation that the program called, for the second line of an Error. A scope on the stack of each public
+// function notes its name and where its operands are; they are printed only if something is thrown. Of nested
+// scopes the outermost counts: that is the call the program made.
+//
+//   Tensor argmax(const Tensor& self, ...) {
+//     CallScope call("argmax", self);
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+class CallScope {
+ public:
+  // The name is an operation's or its GradFn's: "MulBackward0" is mul. Operands are tensors, optional tensors,
+  // lists of tensors and numbers, and must outlive the scope.
+  template <typename... Operands>
+  explicit CallScope(const char* name, const Operands&... operands) {
+    if (outermost_) return;
+    name_ = name;
+    (note(operands), ...);
+    outermost_ = this;
+  }
+  ~CallScope() {
+    if (outermost_ == this) outermost_ = nullptr;
+  }
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
+
+  // "mul(float32[2, 3], 2.5)"; empty if no operation is being called.
+  static std::string description();
+
+ private:
+  enum class Kind : uint8_t { Tensor, MaybeTensor, Tensors, Number };
+  struct Operand {
+    const void* data;
+    uint32_t count;
+    Kind kind;
+  };
+  static constexpr size_t kMost = 6;  // operands that are noted
+
+  void note(const void* data, Kind kind, size_t count = 1) {
+    if (count_ < kMost) operands_[count_++] = {data, static_cast<uint32_t>(count), kind};
+  }
+  void note(const Tensor& x) { note(&x, Kind::Tensor); }
+  void note(const optional<Tensor>& x) { note(&x, Kind::MaybeTensor); }
+  void note(const Scalar& x) { note(&x, Kind::Number); }
+  void note(TensorList list) { note(list.data(), Kind::Tensors, list.size()); }
+
+  // In the space that the loader reserves: reading it is one instruction.
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local const CallScope* outermost_;
+  const char* name_;
+  size_t count_ = 0;
+  std::array<Operand, kMost> operands_;  // the first count_ of them
+};
+
+}  // namespace tenon

@@ -1,0 +1,43 @@
+// The global locks that a fork takes, by place, and the three handlers around a fork.
+#include "ir/fork.h"
+
+#include <pthread.h>
+
+#include <array>
+
+namespace tenon::ir {
+namespace {
+
+constinit std::array<ForkLock, static_cast<size_t>(ForkOrder::Count)> locks{};
+
+void before() {
+  for (const ForkLock& l : locks) {
+    if (l.lock) l.lock();
+  }
+}
+
+void in_parent() {
+  for (size_t i = locks.size(); i-- > 0;) {
+    if (locks[i].unlock) locks[i].unlock();
+  }
+}
+
+void in_child() {
+  for (size_t i = locks.size(); i-- > 0;) {
+    if (locks[i].renew) locks[i].renew();
+  }
+}
+
+}  // namespace
+
+bool hold_over_fork(ForkOrder place, ForkLock lock) {
+  locks[static_cast<size_t>(place)] = lock;
+  return true;
+}
+
+void watch_forks() {
+  static const int registered = pthread_atfork(before, in_parent, in_child);
+  static_cast<void>(registered);
+}
+
+}  // namespace tenon::ir

@@ -1,0 +1,36 @@
+// fork() copies one thread, and every lock as it stands: what another thread holds at that moment nobody in the child will ever
+// release. So the forking thread first takes all global locks of the library, in the order in which they nest; the parent
+// releases them, the child makes them anew. A fork thus waits for a running evaluation, and the child finds every
+// structure whole.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace tenon::ir {
+
+// The order in which locks nest: whoever holds one takes only later ones.
+enum class ForkOrder : uint8_t {
+  Evaluation, Kernels, Generators, Nodes, Memory, Indices, Options, History, Profile, Printing, Storages, Count
+};
+
+struct ForkLock {
+  void (*lock)();
+  void (*unlock)();  // in the parent
+  void (*renew)();   // in the child, which owns no mutex: it is another thread to the C library
+};
+
+// Once for each place, while the library is loaded: initialises a constant.
+bool hold_over_fork(ForkOrder place, ForkLock lock);
+
+// The usual case: `get` finds the mutex, and makes what it lies in if need be.
+template <auto get>
+constexpr ForkLock fork_lock() {
+  return {[] { get().lock(); }, [] { get().unlock(); }, [] { std::construct_at(&get()); }};
+}
+
+// From now on forks are waited for: called when the library is used first, since finding a lock may make what it lies in.
+void watch_forks();
+
+}  // namespace tenon::ir

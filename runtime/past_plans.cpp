@@ -1,0 +1,51 @@
+// Writing graphs down and making them again.
+#include "runtime/past_plans.h"
+
+#include <algorithm>
+
+#include "runtime/plan.h"
+
+namespace tenon::runtime {
+
+void PastPlans::add(int plan, const GraphKey& key, const std::vector<PlanOutput>& outputs) {
+  if (key.nodes.size() > kMostNodes) return;
+  Graph graph{plan, {}, {}, 0};
+  graph.nodes.reserve(key.nodes.size());
+  for (const ir::Node* node : key.nodes) {
+    Node copy{node->op(), node->dtype(), node->bits(), {}, node->ints(), {}};
+    for (const ir::Node* input : node->inputs()) copy.inputs.push_back(key.number(input));
+    if (node->is_leaf()) copy.shape = node->shape();
+    graph.nodes.push_back(std::move(copy));
+  }
+  for (const PlanOutput& output : outputs) graph.outputs.push_back(output.node);
+  graph.asked = static_cast<size_t>(std::count_if(graph.outputs.begin(), graph.outputs.end(), [&](int32_t node) {
+    return std::find(key.roots.begin(), key.roots.end(), node) != key.roots.end();
+  }));
+  nodes_ += graph.nodes.size();
+  graphs_.push_back(std::move(graph));
+  while (nodes_ > kMostNodes) {
+    nodes_ -= graphs_.front().nodes.size();
+    graphs_.pop_front();
+  }
+}
+
+std::optional<PastPlans::Found> PastPlans::find(int plan) const {
+  const auto graph = std::find_if(graphs_.begin(), graphs_.end(), [&](const Graph& g) { return g.plan == plan; });
+  if (graph == graphs_.end()) return std::nullopt;
+  std::vector<ir::NodeRef> nodes;
+  for (const Node& n : graph->nodes) {
+    std::vector<ir::NodeRef> inputs;
+    for (const int32_t input : n.inputs) inputs.push_back(nodes[static_cast<size_t>(input)]);
+    switch (n.op) {
+      case ir::Op::Input: nodes.push_back(ir::make_input(n.dtype, n.shape)); break;
+      case ir::Op::Const: nodes.push_back(ir::make_const({n.dtype, n.bits}, n.shape)); break;
+      case ir::Op::Iota: nodes.push_back(ir::make_iota(n.shape, n.ints[0])); break;
+      default: nodes.push_back(ir::make_node(n.op, inputs, n.ints, n.dtype, ir::Folding::Off));
+    }
+  }
+  Found found{{}, graph->asked};
+  for (const int32_t output : graph->outputs) found.outputs.push_back(nodes[static_cast<size_t>(output)]);
+  return found;
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,111 @@
+// Errors say where: the operation and its operands, what is undefined, what is absent, and the call stack.
+#include <doctest/doctest.h>
+#include <tenon/tenon.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "runtime/options.h"
+#include "values.h"
+
+// doctest compares an exception's text through this: PyTorch's line, which is what most tests are about.
+REGISTER_EXCEPTION_TRANSLATOR(const tenon::Error& e) { return e.msg().c_str(); }
+
+namespace tenon {
+namespace {
+
+std::string what_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    CHECK(std::string(e.what()) == e.what_without_backtrace());
+    return e.what();
+  }
+  return "no error";
+}
+
+struct Case {
+  const char* name;
+  void (*run)();
+  const char* want;
+};
+
+}  // namespace
+
+TEST_CASE("an error's second line names the operation, shapes and dtypes") {
+  static const Tensor a = zeros({2, 3}), b = zeros({4, 5}, kDouble), none;
+  const Case cases[] = {
+      {"operator", [] { a* b; }, "mul(float32[2, 3], float64[4, 5])"},
+      {"mm", [] { a.mm(zeros({4, 5})); }, "mm(float32[2, 3], float32[4, 5])"},
+      {"linear", [] { nn::functional::linear(a, a.t(), a); }, "linear(float32[2, 3], float32[3, 2], float32[2, 3])"},
+      {"cat", [] { cat({a, zeros({4})}); }, "cat([float32[2, 3], float32[4]])"},
+      {"a bare message", [] { tensor({1, 2}).div(0, "floor").item(); }, "div(int64[2], 0)"},
+      {"topk", [] { a.topk(7); }, "topk(float32[2, 3])"},
+      {"embedding", [] { nn::functional::embedding(tensor({5}), a); }, "embedding(float32[2, 3], int64[1])"},
+      {"in place", [] { Tensor x = a; x.lerp_(b, 0.5); }, "lerp_(float32[2, 3], float64[4, 5], 0.5)"},
+      {"item", [] { a.item(); }, "item(float32[2, 3])"},
+      {"no gradient of its own", [] { a.argmax(5); }, "argmax(float32[2, 3])"},
+      {"composed of others", [] { tenon::cov(zeros({2, 3, 4})); }, "cov(float32[2, 3, 4], nullopt, nullopt)"},
+      {"a view", [] { a.view({7}); }, "view(float32[2, 3])"},
+      {"undefined", [] { none.exp(); }, "exp(undefined Tensor)"},
+      {"undefined operand", [] { a* none; }, "mul(float32[2, 3], undefined Tensor)"},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(std::string(c.name));
+    const std::string what = what_of(c.run);
+    CHECK(what.substr(what.rfind('\n') + 1) == std::string("  in ") + c.want);
+  }
+  CHECK(what_of([] { none.exp(); }).find("an undefined Tensor was used (default-constructed?)\n") == 0);
+  CHECK(what_of([] { eval(none); }) == "an undefined Tensor was used (default-constructed?)");
+  CHECK(what_of([] { throw Error("mine"); }) == "mine");  // no operation is being called
+}
+
+TEST_CASE("an error in an operation leaves no operation behind") {
+  for (int i = 0; i < 3; ++i) CHECK(what_of([] { zeros({2}).view({3}); }).find("  in view(float32[2])") != std::string::npos);
+  CHECK(what_of([] { throw Error("mine"); }) == "mine");
+}
+
+TEST_CASE("an error's parts: the message alone, and without the stack") {
+  try {
+    zeros({2}) + zeros({3});
+    FAIL("no error");
+  } catch (const Error& e) {
+    CHECK(e.msg() == "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0");
+    CHECK(std::string(e.what()).find(e.msg() + "\n  in add(float32[2], float32[3]") == 0);
+    const Error copy = e;
+    CHECK(copy.msg() == e.msg());
+    CHECK(std::string(copy.what_without_backtrace()) == e.what());
+  }
+}
+
+TEST_CASE("TENON_TRACE: an error carries the call stack") {
+  const runtime::Options saved = runtime::options();
+  runtime::Options traced = saved;
+  traced.trace = true;
+  runtime::set_options(traced);
+  std::string what, without;
+  try {
+    zeros({2}).add(zeros({3}));
+  } catch (const IndexError&) {
+    FAIL("another kind of error");
+  } catch (const Error& e) {
+    what = e.what();
+    without = e.what_without_backtrace();
+  }
+  runtime::set_options(saved);
+  CAPTURE(what);
+  CHECK(what.find(without + "\n  #0 ") == 0);
+  CHECK(without.find('#') == std::string::npos);
+  CHECK(what.find("tenon::add(") != std::string::npos);
+  CHECK(what.find("broadcast") != std::string::npos);
+}
+
+TEST_CASE("devices that are not there: what was looked for, and what there is") {
+  CHECK(what_of([] { zeros({1}).cuda(); }).find("CUDA is not available: this build of Tenon has no CUDA backend") == 0);
+  CHECK(what_of([] { zeros({1}, kCUDA); }).find("CUDA is not available") == 0);
+  CHECK(what_of([] { cuda::get_device_name(0); }).find("CUDA is not available") == 0);
+  CHECK(what_of([] { Device("gpu"); }) == "Expected one of cpu, cuda device type at start of device string: gpu");
+  CHECK(what_of([] { zeros({1}).cuda(); }).find("Torch") == std::string::npos);
+}
+
+}  // namespace tenon
