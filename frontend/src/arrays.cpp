@@ -103,7 +103,7 @@ Tensor isin(const Operand& elements, const Scalar& test_element, bool, bool inve
   return invert ? ne(elements, test_element) : eq(elements, test_element);
 }
 Tensor isin(const Scalar& element, const Operand& test_elements, bool, bool invert) {
-  return is_in(number_operand(element), test_elements, invert);
+  return is_in(number_operand(element, test_elements), test_elements, invert);
 }
 
 namespace {

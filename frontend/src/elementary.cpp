@@ -64,10 +64,10 @@ Tensor rsub(const Operand& self, const Operand& other, const Scalar& alpha) {
 Tensor float_power(const Scalar& self, const Operand& exponent) {
   return pow(Scalar(self.toDouble()), exponent.to(kDouble));
 }
-Tensor xlogy(const Scalar& self, const Operand& other) { return xlogy(number_operand(self), other); }
+Tensor xlogy(const Scalar& self, const Operand& other) { return xlogy(number_operand(self, other), other); }
 Tensor remainder(const Scalar& self, const Operand& other) { return self % other; }
 #define TENON_NUMBER_FIRST(name) \
-  Tensor name(const Scalar& self, const Operand& other) { return name(number_operand(self), other); }
+  Tensor name(const Scalar& self, const Operand& other) { return name(number_operand(self, other), other); }
 TENON_NUMBER_FIRST(bitwise_and)
 TENON_NUMBER_FIRST(bitwise_or)
 TENON_NUMBER_FIRST(bitwise_xor)
@@ -182,6 +182,8 @@ Tensor renorm(const Operand& x, const Scalar& p, int64_t dim, const Scalar& maxn
 }
 
 Tensor norm_except_dim(const Operand& v, int64_t pow, int64_t dim) {
+  check(v.is_floating_point(), "norm(): input dtype should be either floating point or complex. Got ",
+        v.scalar_type(), " instead.");
   if (dim == -1) return norm(v, pow);
   dim = wrap_dim(dim, v.dim());
   Dims others;

@@ -457,8 +457,8 @@ Tensor xlog1py(const Operand& self, const Operand& other) {
     return choose(y != y, kNan, choose(x == 0.0, 0.0, x * log1p(y)));
   });
 }
-Tensor xlog1py(const Operand& self, const Scalar& other) { return xlog1py(self, number_operand(other)); }
-Tensor xlog1py(const Scalar& self, const Operand& other) { return xlog1py(number_operand(self), other); }
+Tensor xlog1py(const Operand& self, const Scalar& other) { return xlog1py(self, number_operand(other, self)); }
+Tensor xlog1py(const Scalar& self, const Operand& other) { return xlog1py(number_operand(self, other), other); }
 
 Tensor zeta(const Operand& self, const Operand& other) {
   GradScope scope("SpecialZetaBackward0", self, other);
@@ -469,8 +469,8 @@ Tensor zeta(const Operand& self, const Operand& other) {
   const int terms = 9 + static_cast<int>(std::max(0.0, std::ceil(-least)));
   return pair_formula(self, other, true, [&](const Expr& s, const Expr& q) { return zeta_of(s, q, terms); });
 }
-Tensor zeta(const Operand& self, const Scalar& other) { return zeta(self, number_operand(other)); }
-Tensor zeta(const Scalar& self, const Operand& other) { return zeta(number_operand(self), other); }
+Tensor zeta(const Operand& self, const Scalar& other) { return zeta(self, number_operand(other, self)); }
+Tensor zeta(const Scalar& self, const Operand& other) { return zeta(number_operand(self, other), other); }
 
 }  // namespace special
 }  // namespace tenon

@@ -116,7 +116,8 @@ TEST_CASE("golden: functions") {
   REQUIRE(cases.size() == std::size(kCases));
   for (size_t i = 0; i < std::size(kCases); ++i) {
     const Case& c = kCases[i];
-    CAPTURE(c.expression);
+    const std::string expression = c.expression;
+    CAPTURE(expression);
     REQUIRE(cases[i].at("inputs") == c.inputs);
     const auto& rows = data.at("inputs").at(c.inputs);
     for (size_t r = 0; r < rows.size(); ++r) {

@@ -10,19 +10,16 @@ template <typename...>
 inline constexpr bool present = false;
 }  // namespace detail
 
-#define TENON_ABSENT(name, sentence)                        \
-  template <typename T, typename... More>                   \
-  Tensor name(const T&, const More&...) {                   \
-    static_assert(detail::present<T>, #name ": " sentence); \
-    return {};                                              \
+#define TENON_ABSENT(name, sentence)                                       \
+  template <typename T, typename... More>                                  \
+  Tensor name(const T&, const More&...) {                                  \
+    static_assert(detail::present<T>, #name ": " sentence);                \
+    return {};                                                             \
   }
 
-#define TENON_NO_COMPLEX(name) \
-  TENON_ABSENT(name, "Tenon has no complex numbers and no Fourier transforms yet")
-#define TENON_NO_DECOMPOSITION(name) \
-  TENON_ABSENT(name, "Tenon has no matrix decompositions, inverses and solvers yet")
-#define TENON_NO_SPARSE(name) \
-  TENON_ABSENT(name, "Tenon has no sparse tensors; use gather, scatter and index_add")
+#define TENON_NO_COMPLEX(name) TENON_ABSENT(name, "Tenon has no complex numbers and no Fourier transforms yet")
+#define TENON_NO_DECOMPOSITION(name) TENON_ABSENT(name, "Tenon has no matrix decompositions, inverses and solvers yet")
+#define TENON_NO_SPARSE(name) TENON_ABSENT(name, "Tenon has no sparse tensors; use gather, scatter and index_add")
 #define TENON_NO_QUANTIZED(name) TENON_ABSENT(name, "Tenon has no quantised tensors")
 #define TENON_NO_FUNCTION(name) TENON_ABSENT(name, "Tenon does not have this function yet")
 
@@ -35,28 +32,25 @@ TENON_NO_COMPLEX(imag)
 TENON_NO_COMPLEX(stft)
 TENON_NO_COMPLEX(istft)
 namespace fft {
-#define TENON_FFTS(X)                                                                                      \
-  X(fft)                                                                                                   \
-  X(ifft) X(fft2) X(ifft2) X(fftn) X(ifftn) X(rfft) X(irfft) X(rfft2) X(irfft2) X(rfftn) X(irfftn) X(hfft) \
+#define TENON_FFTS(X)                                                                                          \
+  X(fft) X(ifft) X(fft2) X(ifft2) X(fftn) X(ifftn) X(rfft) X(irfft) X(rfft2) X(irfft2) X(rfftn) X(irfftn) X(hfft) \
       X(ihfft) X(fftfreq) X(rfftfreq) X(fftshift) X(ifftshift)
 TENON_FFTS(TENON_NO_COMPLEX)
 #undef TENON_FFTS
 }  // namespace fft
 
 // --- linear algebra
-#define TENON_DECOMPOSITIONS(X)                                                                         \
-  X(cholesky)                                                                                           \
-  X(cholesky_inverse) X(cholesky_solve) X(det) X(geqrf) X(inverse) X(logdet) X(lu_solve) X(lu_unpack)   \
-      X(matrix_exp) X(orgqr) X(ormqr) X(pinverse) X(qr) X(slogdet) X(svd) X(triangular_solve) X(lobpcg) \
+#define TENON_DECOMPOSITIONS(X)                                                                                  \
+  X(cholesky) X(cholesky_inverse) X(cholesky_solve) X(det) X(geqrf) X(inverse) X(logdet) X(lu_solve) X(lu_unpack) \
+      X(matrix_exp) X(orgqr) X(ormqr) X(pinverse) X(qr) X(slogdet) X(svd) X(triangular_solve) X(lobpcg)        \
           X(svd_lowrank) X(pca_lowrank) X(nuclear_norm)
 TENON_DECOMPOSITIONS(TENON_NO_DECOMPOSITION)
 namespace linalg {
-#define TENON_LINALG_DECOMPOSITIONS(X)                                                                       \
-  X(cholesky)                                                                                                \
-  X(cholesky_ex) X(cond) X(det) X(eig) X(eigh) X(eigvals) X(eigvalsh) X(householder_product) X(inv)          \
-      X(inv_ex) X(ldl_factor) X(ldl_solve) X(lstsq) X(lu) X(lu_factor) X(lu_solve) X(matrix_exp)             \
-          X(matrix_rank) X(pinv) X(qr) X(slogdet) X(solve) X(solve_ex) X(solve_triangular) X(svd) X(svdvals) \
-              X(tensorinv) X(tensorsolve)
+#define TENON_LINALG_DECOMPOSITIONS(X)                                                                             \
+  X(cholesky) X(cholesky_ex) X(cond) X(det) X(eig) X(eigh) X(eigvals) X(eigvalsh) X(householder_product) X(inv)     \
+      X(inv_ex) X(ldl_factor) X(ldl_solve) X(lstsq) X(lu) X(lu_factor) X(lu_solve) X(matrix_exp) X(matrix_rank)     \
+          X(pinv) X(qr) X(slogdet) X(solve) X(solve_ex) X(solve_triangular) X(svd) X(svdvals) X(tensorinv)         \
+              X(tensorsolve)
 TENON_LINALG_DECOMPOSITIONS(TENON_NO_DECOMPOSITION)
 #undef TENON_LINALG_DECOMPOSITIONS
 }  // namespace linalg

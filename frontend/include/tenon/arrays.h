@@ -1,5 +1,5 @@
-// What programs that come from NumPy look for: joining columns, sets, histograms, integrals and slopes,
-// choices and grids. Included by tensor.h, which has the methods.
+// What programs that come from NumPy look for: joining columns, sets, histograms, integrals and slopes, choices
+// and grids. Included by tensor.h, which has the methods.
 #pragma once
 
 #include <string_view>
@@ -26,18 +26,15 @@ Tensor norm(const Operand& self, const optional<Scalar>& p, IntArrayRef dim, boo
 Tensor concatenate(TensorList tensors, int64_t dim = 0);
 Tensor column_stack(TensorList tensors);  // vectors become columns
 Tensor row_stack(TensorList tensors);     // vstack
-// Sequences [length, ...] of different lengths in one tensor [longest, n, ...], or [n, longest, ...] if
-// batch_first; padding_side is "right" or "left".
+// Sequences [length, ...] of different lengths in one tensor [longest, n, ...], or [n, longest, ...] if batch_first;
+// padding_side is "right" or "left".
 Tensor pad_sequence(TensorList sequences, bool batch_first = false, double padding_value = 0.0,
                     std::string_view padding_side = "right");
 
 // --- sets and counts
-Tensor isin(const Operand& elements, const Operand& test_elements, bool assume_unique = false,
-            bool invert = false);
-Tensor isin(const Operand& elements, const Scalar& test_element, bool assume_unique = false,
-            bool invert = false);
-Tensor isin(const Scalar& element, const Operand& test_elements, bool assume_unique = false,
-            bool invert = false);
+Tensor isin(const Operand& elements, const Operand& test_elements, bool assume_unique = false, bool invert = false);
+Tensor isin(const Operand& elements, const Scalar& test_element, bool assume_unique = false, bool invert = false);
+Tensor isin(const Scalar& element, const Operand& test_elements, bool assume_unique = false, bool invert = false);
 // The first `size` places that are not 0, [size, dims]; rows of fill_value where there are fewer.
 Tensor nonzero_static(const Operand& self, int64_t size, int64_t fill_value = -1);
 
@@ -46,21 +43,18 @@ Tensor trapz(const Operand& y, double dx = 1, int64_t dim = -1);
 Tensor trapz(const Operand& y, const Operand& x, int64_t dim = -1);
 Tensor cumulative_trapezoid(const Operand& y, const Scalar& dx = 1, int64_t dim = -1);
 Tensor cumulative_trapezoid(const Operand& y, const Operand& x, int64_t dim = -1);
-// The slope along each dim by central differences; at the borders by 2 points, or 3 if edge_order is 2.
-// Spacing: one number, one for each dim, or the coordinates of each dim.
+// The slope along each dim by central differences; at the borders by 2 points, or 3 if edge_order is 2. Spacing: one
+// number, one for each dim, or the coordinates of each dim.
 std::vector<Tensor> gradient(const Operand& self, const optional<Scalar>& spacing = nullopt,
                              optional<int64_t> dim = nullopt, int64_t edge_order = 1);
-std::vector<Tensor> gradient(const Operand& self, const Scalar& spacing, IntArrayRef dim,
-                             int64_t edge_order = 1);
+std::vector<Tensor> gradient(const Operand& self, const Scalar& spacing, IntArrayRef dim, int64_t edge_order = 1);
 std::vector<Tensor> gradient(const Operand& self, IntArrayRef dim, int64_t edge_order = 1);
 std::vector<Tensor> gradient(const Operand& self, ArrayRef<Scalar> spacing, optional<int64_t> dim = nullopt,
                              int64_t edge_order = 1);
-std::vector<Tensor> gradient(const Operand& self, ArrayRef<Scalar> spacing, IntArrayRef dim,
-                             int64_t edge_order = 1);
+std::vector<Tensor> gradient(const Operand& self, ArrayRef<Scalar> spacing, IntArrayRef dim, int64_t edge_order = 1);
 std::vector<Tensor> gradient(const Operand& self, TensorList spacing, optional<int64_t> dim = nullopt,
                              int64_t edge_order = 1);
-std::vector<Tensor> gradient(const Operand& self, TensorList spacing, IntArrayRef dim,
-                             int64_t edge_order = 1);
+std::vector<Tensor> gradient(const Operand& self, TensorList spacing, IntArrayRef dim, int64_t edge_order = 1);
 
 // --- choices and grids
 Tensor combinations(const Operand& self, int64_t r = 2, bool with_replacement = false);  // [count, r]
@@ -69,8 +63,7 @@ std::vector<Tensor> unravel_index(const Operand& indices, IntArrayRef shape);
 // Powers 0..N-1 of a vector as columns, the highest first unless increasing.
 Tensor vander(const Operand& x, optional<int64_t> N = nullopt, bool increasing = false);
 Tensor range(const Scalar& start, const Scalar& end, const TensorOptions& options);  // with the end
-Tensor range(const Scalar& start, const Scalar& end, const Scalar& step = 1,
-             const TensorOptions& options = {});
+Tensor range(const Scalar& start, const Scalar& end, const Scalar& step = 1, const TensorOptions& options = {});
 
 Tensor matrix_power(const Operand& self, int64_t n);  // linalg::matrix_power
 
@@ -86,8 +79,7 @@ Tensor empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& 
 Tensor empty_permuted(IntArrayRef size, IntArrayRef physical_layout, const TensorOptions& options = {});
 Tensor movedim(const Operand& self, int64_t source, int64_t destination);
 Tensor moveaxis(const Operand& self, int64_t source, int64_t destination);
-Tensor narrow(const Operand& self, int64_t dim, const Operand& start,
-              int64_t length);  // start: 0-dim, evaluated
+Tensor narrow(const Operand& self, int64_t dim, const Operand& start, int64_t length);  // start: 0-dim, evaluated
 Tensor clone(const Operand& self, MemoryFormat format);
 Tensor flatten_dense_tensors(TensorList tensors);
 std::vector<Tensor> unflatten_dense_tensors(const Operand& flat, TensorList tensors);

@@ -1,5 +1,5 @@
-// Elementwise functions beside those of ops.h: other names, a number as the first operand, the parts of
-// floats, bounds on norms. Included by tensor.h, which has the methods.
+// Elementwise functions beside those of ops.h: other names, a number as the first operand, the parts of floats,
+// bounds on norms. Included by tensor.h, which has the methods.
 #pragma once
 
 #include <string_view>
@@ -38,8 +38,7 @@ Tensor bitwise_xor(const Scalar& self, const Operand& other);
 Tensor bitwise_left_shift(const Scalar& self, const Operand& other);
 Tensor bitwise_right_shift(const Scalar& self, const Operand& other);
 
-// x = mantissa * 2^exponent, 0.5 <= |mantissa| < 1; the exponent is int32. 0, inf and nan are their own
-// mantissa.
+// x = mantissa * 2^exponent, 0.5 <= |mantissa| < 1; the exponent is int32. 0, inf and nan are their own mantissa.
 std::tuple<Tensor, Tensor> frexp(const Operand& self);
 
 // --- of the gamma function

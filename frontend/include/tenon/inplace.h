@@ -56,8 +56,7 @@ TENON_DEFINE(hardswish)
 inline Tensor& leaky_relu_(Tensor& self, const Scalar& negative_slope = 0.01) {
   return self.copy_(leaky_relu(self, negative_slope));
 }
-inline Tensor& elu_(Tensor& self, const Scalar& alpha = 1, const Scalar& scale = 1,
-                    const Scalar& input_scale = 1) {
+inline Tensor& elu_(Tensor& self, const Scalar& alpha = 1, const Scalar& scale = 1, const Scalar& input_scale = 1) {
   return self.copy_(elu(self, alpha, scale, input_scale));
 }
 inline Tensor& celu_(Tensor& self, const Scalar& alpha = 1.0) { return self.copy_(celu(self, alpha)); }

@@ -1,13 +1,12 @@
-// Windows of signal processing, [window_length]. A periodic one is a symmetric one of a sample more, less the
-// last.
+// Windows of signal processing, [window_length]. A periodic one is a symmetric one of a sample more, less the last.
 #pragma once
 
 #include "tenon/tensor.h"
 
 namespace tenon {
 
-#define TENON_DECLARE(name)                                              \
-  Tensor name(int64_t window_length, const TensorOptions& options = {}); \
+#define TENON_DECLARE(name)                                                       \
+  Tensor name(int64_t window_length, const TensorOptions& options = {});         \
   Tensor name(int64_t window_length, bool periodic, const TensorOptions& options = {});
 TENON_DECLARE(hann_window)
 TENON_DECLARE(hamming_window)

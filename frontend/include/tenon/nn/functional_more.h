@@ -1,5 +1,5 @@
-// torch::nn::functional, second part: sampling of images, bags of embeddings, pooling at random places,
-// randomised activations, and losses over alignments and label sets. Included by tenon/nn/functional.h.
+// torch::nn::functional, second part: sampling of images, bags of embeddings, pooling at random places, randomised
+// activations, and losses over alignments and label sets. Included by tenon/nn/functional.h.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ struct FractionalMaxPoolOptions {
   TENON_ARG(ExpandingArray<D>, kernel_size);
   TENON_ARG(optional<ExpandingArray<D>>, output_size) = nullopt;
   TENON_ARG(optional<std::vector<double>>, output_ratio) = nullopt;  // of the input's size, one number or D
-  TENON_ARG(Tensor, _random_samples) = {};  // [N, C, D] in [0, 1); drawn if undefined
+  TENON_ARG(Tensor, _random_samples) = {};                           // [N, C, D] in [0, 1); drawn if undefined
 };
 using FractionalMaxPool2dOptions = FractionalMaxPoolOptions<2>;
 using FractionalMaxPool3dOptions = FractionalMaxPoolOptions<3>;
@@ -65,9 +65,9 @@ Tensor embedding_bag(const Tensor& input, const Tensor& weight, const EmbeddingB
 // --- pooling
 using FractionalMaxPool2dFuncOptions = FractionalMaxPool2dOptions;
 using FractionalMaxPool3dFuncOptions = FractionalMaxPool3dOptions;
-#define TENON_FUNCTION(D)                                                                                   \
-  Tensor fractional_max_pool##D##d(const Tensor& input, const FractionalMaxPool##D##dFuncOptions& options); \
-  std::tuple<Tensor, Tensor> fractional_max_pool##D##d_with_indices(                                        \
+#define TENON_FUNCTION(D)                                                                                       \
+  Tensor fractional_max_pool##D##d(const Tensor& input, const FractionalMaxPool##D##dFuncOptions& options);    \
+  std::tuple<Tensor, Tensor> fractional_max_pool##D##d_with_indices(                                           \
       const Tensor& input, const FractionalMaxPool##D##dFuncOptions& options);
 TENON_FUNCTION(2)
 TENON_FUNCTION(3)
