@@ -36,7 +36,7 @@ def preprocessed():
             path = Path(marker[2])
             header = str(path.relative_to(INCLUDE)) if path.is_relative_to(INCLUDE) else None
             continue
-        if header:
+        if header and header != "tenon/absent.h":  # what it declares does not compile
             texts.append((header, row))
     return texts
 

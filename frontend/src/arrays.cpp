@@ -55,7 +55,8 @@ Tensor column_stack(TensorList tensors) {
   return hstack(columns);
 }
 
-Tensor pad_sequence(TensorList sequences, bool batch_first, double padding_value, std::string_view padding_side) {
+Tensor pad_sequence(TensorList sequences, bool batch_first, double padding_value,
+                    std::string_view padding_side) {
   check(!sequences.empty(), "received an empty list of sequences");
   check(padding_side == "left" || padding_side == "right",
         "Expected padding_side to be one of left or right, but got ", padding_side, ".");
@@ -102,24 +103,28 @@ Tensor isin(const Operand& elements, const Scalar& test_element, bool, bool inve
   return invert ? ne(elements, test_element) : eq(elements, test_element);
 }
 Tensor isin(const Scalar& element, const Operand& test_elements, bool, bool invert) {
-  return is_in(number_operand(element), test_elements, invert);
+  return is_in(number_operand(element, test_elements), test_elements, invert);
 }
 
 namespace {
 
-std::tuple<Tensor, Tensor> histogram_between(const Tensor& x, const Tensor& edges, const optional<Tensor>& weight,
-                                             bool density) {
+std::tuple<Tensor, Tensor> histogram_between(const Tensor& x, const Tensor& edges,
+                                             const optional<Tensor>& weight, bool density) {
   const ScalarType type = x.scalar_type();
   check(edges.dim() == 1, "torch.histogramdd: bins tensor should have one dimension, but got ", edges.dim(),
         " dimensions in the bins tensor for dimension 0");
-  check(edges.numel() > 0, "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the "
+  check(edges.numel() > 0,
+        "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the "
         "bins tensor for dimension 0");
   check(edges.numel() > 1, "torch.histogram(): bins must be > 0, but got 0 for dimension 0");
-  check(edges.scalar_type() == type, "torch.histogramdd: input tensor and bins tensors should have the same dtype, but "
-        "got input with dtype ", x.dtype(), " and bins for dimension 0 with dtype ", edges.dtype());
+  check(edges.scalar_type() == type,
+        "torch.histogramdd: input tensor and bins tensors should have the same dtype, but "
+        "got input with dtype ",
+        x.dtype(), " and bins for dimension 0 with dtype ", edges.dtype());
   if (given(weight)) {
     check(weight->scalar_type() == type,
-          "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same "
+          "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the "
+          "same "
           "dtype, but got input(",
           x.dtype(), "), and weight(", weight->dtype(), ")");
     check(weight->sizes() == x.sizes(),
@@ -131,7 +136,8 @@ std::tuple<Tensor, Tensor> histogram_between(const Tensor& x, const Tensor& edge
   const Tensor values = reshape(x, {-1}).contiguous();
   const int64_t bins = edges.numel() - 1;
   // What lies outside is counted in one bin more, which is dropped; the last edge belongs to the last bin.
-  const Tensor place = clamp(sub(bucketize(values, edges, false, true), 1), 0, std::max<int64_t>(bins - 1, 0));
+  const Tensor place =
+      clamp(sub(bucketize(values, edges, false, true), 1), 0, std::max<int64_t>(bins - 1, 0));
   const Tensor inside = logical_and(ge(values, select(edges, 0, 0)), le(values, select(edges, 0, -1)));
   const Tensor bin = bins > 0 ? where(inside, place, bins) : zeros_like(place);
   const Tensor amount = given(weight) ? reshape(*weight, {-1}) : ones_like(values);
@@ -153,11 +159,13 @@ std::tuple<Tensor, Tensor> histogram(const Operand& self, int64_t bins, optional
   check(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
   double lo = 0, hi = 1;
   if (range) {
-    check(range->size() == 2, "torch.histogramdd(): for a 1-dimensional histogram range should have 2 elements, but got ",
+    check(range->size() == 2,
+          "torch.histogramdd(): for a 1-dimensional histogram range should have 2 elements, but got ",
           range->size());
     lo = (*range)[0];
     hi = (*range)[1];
-    check(!(lo > hi), "torch.histogramdd: min should not exceed max, but got min ", lo, " max ", hi, " for dimension 0");
+    check(!(lo > hi), "torch.histogramdd: min should not exceed max, but got min ", lo, " max ", hi,
+          " for dimension 0");
   } else if (self.numel() > 0) {
     check(self.is_floating_point(), "\"histogramdd\" not implemented for '", self.scalar_type(), "'");
     lo = self.min().item<double>();
@@ -186,7 +194,8 @@ namespace {
 Tensor drop_first(const Tensor& x, int64_t dim) { return slice(x, dim, 1); }
 Tensor drop_last(const Tensor& x, int64_t dim) { return slice(x, dim, 0, -1); }
 void refuse_bool(const Tensor& x, const char* who, const char* argument) {
-  check(x.scalar_type() != kBool, who, ": received a bool input for `", argument, "`, but bool is not supported");
+  check(x.scalar_type() != kBool, who, ": received a bool input for `", argument,
+        "`, but bool is not supported");
 }
 // A vector along `dim` of a tensor of that rank.
 Tensor along(const Tensor& vector, int64_t dim, int64_t rank) {
@@ -238,10 +247,12 @@ Tensor slope(const Tensor& x, double spacing, int64_t dim, int64_t edge_order) {
 // Slopes at coordinates: of the parabola through three neighbours.
 Tensor slope(const Tensor& x, const Tensor& coordinates, int64_t dim, int64_t edge_order) {
   const int64_t n = x.size(dim);
-  check(coordinates.dim() == 1, "torch.gradient expected each element of spacing to have one dimension, but got an "
-        "element with ", coordinates.dim(), " dimensions!");
-  check(coordinates.size(0) == n, "torch.gradient: dim ", dim, " has ", n, " elements, but ", coordinates.size(0),
-        " coordinates are given");
+  check(coordinates.dim() == 1,
+        "torch.gradient expected each element of spacing to have one dimension, but got an "
+        "element with ",
+        coordinates.dim(), " dimensions!");
+  check(coordinates.size(0) == n, "torch.gradient: dim ", dim, " has ", n, " elements, but ",
+        coordinates.size(0), " coordinates are given");
   const Tensor steps = along(diff(coordinates), dim, x.dim());
   const auto point = [&](int64_t i) { return narrow(x, dim, i < 0 ? n + i : i, 1); };
   const auto step = [&](int64_t i) { return narrow(steps, dim, i < 0 ? n - 1 + i : i, 1); };
@@ -266,7 +277,8 @@ template <typename Spacing>
 std::vector<Tensor> slopes(const Tensor& x, const Dims& dims, int64_t edge_order, Spacing spacing) {
   check(edge_order == 1 || edge_order == 2, "torch.gradient only supports edge_order=1 and edge_order=2.");
   for (int64_t d : dims)
-    check(x.size(d) >= edge_order + 1, "torch.gradient expected each dimension size to be at least edge_order+1");
+    check(x.size(d) >= edge_order + 1,
+          "torch.gradient expected each dimension size to be at least edge_order+1");
   std::vector<Tensor> result;
   for (size_t i = 0; i < dims.size(); ++i) result.push_back(slope(x, spacing(i), dims[i], edge_order));
   return result;
@@ -287,11 +299,13 @@ Dims gradient_dims(const Tensor& x, optional<int64_t> dim) {
 void check_spacings(size_t spacings, size_t dims, bool dims_given) {
   if (spacings == dims) return;
   check(dims_given,
-        "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = ",
+        "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to "
+        "'self.dim() = ",
         dims, "', since dim argument was not given, but got a list of length ", spacings);
-  throw Error(text("torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have "
-                   "the same length, but got a spacing argument of length ",
-                   spacings, " and a dim argument of length ", dims, "."));
+  throw Error(text(
+      "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have "
+      "the same length, but got a spacing argument of length ",
+      spacings, " and a dim argument of length ", dims, "."));
 }
 
 }  // namespace
@@ -307,16 +321,19 @@ std::vector<Tensor> gradient(const Operand& x, const Scalar& spacing, IntArrayRe
 std::vector<Tensor> gradient(const Operand& x, IntArrayRef dim, int64_t edge_order) {
   return gradient(x, Scalar(1), dim, edge_order);
 }
-std::vector<Tensor> gradient(const Operand& x, ArrayRef<Scalar> spacing, optional<int64_t> dim, int64_t edge_order) {
+std::vector<Tensor> gradient(const Operand& x, ArrayRef<Scalar> spacing, optional<int64_t> dim,
+                             int64_t edge_order) {
   const Dims dims = gradient_dims(x, dim);
   check_spacings(spacing.size(), dims.size(), dim.has_value());
   return slopes(x, dims, edge_order, [&](size_t i) { return spacing[i].toDouble(); });
 }
-std::vector<Tensor> gradient(const Operand& x, ArrayRef<Scalar> spacing, IntArrayRef dim, int64_t edge_order) {
+std::vector<Tensor> gradient(const Operand& x, ArrayRef<Scalar> spacing, IntArrayRef dim,
+                             int64_t edge_order) {
   check_spacings(spacing.size(), dim.size(), true);
   return slopes(x, gradient_dims(x, dim), edge_order, [&](size_t i) { return spacing[i].toDouble(); });
 }
-std::vector<Tensor> gradient(const Operand& x, TensorList spacing, optional<int64_t> dim, int64_t edge_order) {
+std::vector<Tensor> gradient(const Operand& x, TensorList spacing, optional<int64_t> dim,
+                             int64_t edge_order) {
   const Dims dims = gradient_dims(x, dim);
   check_spacings(spacing.size(), dims.size(), dim.has_value());
   return slopes(x, dims, edge_order, [&](size_t i) { return spacing[i]; });
@@ -417,8 +434,9 @@ Tensor as_strided_scatter(const Operand& self, const Operand& src, IntArrayRef s
                           optional<int64_t> storage_offset) {
   const Tensor result = self.clone();
   const Tensor part = as_strided(result, size, stride, storage_offset);
-  check(part.sizes() == src.sizes(), "expected src to have a size equal to the slice of self. src size = ",
-        src.sizes(), ", slice size = ", part.sizes());
+  check(part.sizes() == src.sizes(),
+        "expected src to have a size equal to the slice of self. src size = ", src.sizes(),
+        ", slice size = ", part.sizes());
   part.copy_(src);
   return result;
 }
@@ -427,16 +445,17 @@ Tensor index_reduce(const Operand& self, int64_t dim, const Operand& index, cons
                     std::string_view reduce, bool include_self) {
   check(reduce == "prod" || reduce == "mean" || reduce == "amax" || reduce == "amin",
         "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got ", reduce, ".");
-  check<IndexError>(index.dim() <= 1, "index_reduce_(): Index is supposed to be a vector, but got dim: ", index.dim(),
+  check<IndexError>(index.dim() <= 1,
+                    "index_reduce_(): Index is supposed to be a vector, but got dim: ", index.dim(),
                     " with type: ", toString(index.scalar_type()), " and size: ", index.sizes());
-  check(self.scalar_type() == source.scalar_type(),
-        "index_reduce_(): self (", self.scalar_type(), ") and source (", source.scalar_type(),
-        ") must have the same scalar type");
+  check(self.scalar_type() == source.scalar_type(), "index_reduce_(): self (", self.scalar_type(),
+        ") and source (", source.scalar_type(), ") must have the same scalar type");
   dim = wrap_dim(dim, self.dim());
-  const Tensor places = expand(along(reshape(index, {-1}), source.dim() ? dim : 0, std::max<int64_t>(source.dim(), 1)),
-                               source.dim() ? source.sizes() : IntArrayRef(index.numel()));
-  return scatter_reduce(self, dim, places.to(kLong), source.dim() ? Tensor(source) : reshape(source, {1}), reduce,
-                        include_self);
+  const Tensor places =
+      expand(along(reshape(index, {-1}), source.dim() ? dim : 0, std::max<int64_t>(source.dim(), 1)),
+             source.dim() ? source.sizes() : IntArrayRef(index.numel()));
+  return scatter_reduce(self, dim, places.to(kLong), source.dim() ? Tensor(source) : reshape(source, {1}),
+                        reduce, include_self);
 }
 
 Tensor empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& options) {
@@ -460,8 +479,9 @@ Tensor empty_permuted(IntArrayRef size, IntArrayRef physical_layout, const Tenso
   std::vector<bool> seen(size.size());
   for (size_t d = 0; d < size.size(); ++d) {
     const int64_t dim = physical_layout[d];
-    check(dim >= 0 && at(dim) < size.size(), "Dimension out of range (expected to be between 0 and ", size.size() - 1,
-          ", but got ", dim, " at index ", d, ").  NB: negative dims not currently supported; file an issue if you want it.");
+    check(dim >= 0 && at(dim) < size.size(), "Dimension out of range (expected to be between 0 and ",
+          size.size() - 1, ", but got ", dim, " at index ", d,
+          ").  NB: negative dims not currently supported; file an issue if you want it.");
     check(!seen[at(dim)], "Duplicate dim not allowed");
     seen[at(dim)] = true;
     outer[d] = size[at(dim)];
@@ -472,10 +492,13 @@ Tensor empty_permuted(IntArrayRef size, IntArrayRef physical_layout, const Tenso
 Tensor movedim(const Operand& x, int64_t source, int64_t destination) {
   return movedim(x, IntArrayRef(source), IntArrayRef(destination));
 }
-Tensor moveaxis(const Operand& x, int64_t source, int64_t destination) { return movedim(x, source, destination); }
+Tensor moveaxis(const Operand& x, int64_t source, int64_t destination) {
+  return movedim(x, source, destination);
+}
 
 Tensor narrow(const Operand& x, int64_t dim, const Operand& start, int64_t length) {
-  check(start.dim() == 0 && isIntegralType(start.scalar_type(), false), "start must be an 0-dim integral Tensor.");
+  check(start.dim() == 0 && isIntegralType(start.scalar_type(), false),
+        "start must be an 0-dim integral Tensor.");
   return narrow(x, dim, start.item<int64_t>(), length);
 }
 Tensor clone(const Operand& x, MemoryFormat format) {

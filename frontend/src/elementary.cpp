@@ -21,9 +21,7 @@ DType bits_type(DType type) {
   const int64_t size = ir::item_size(type);
   return size == 2 ? DType::I16 : size == 4 ? DType::I32 : DType::I64;
 }
-Expr retype(const Expr& x, DType type) {
-  return {ir::make_node(Op::Bitcast, {&x.node, 1}, {}, type)};
-}
+Expr retype(const Expr& x, DType type) { return {ir::make_node(Op::Bitcast, {&x.node, 1}, {}, type)}; }
 Expr whole(const Expr& like, int64_t value) { return number(like, Scalar(value)); }
 Expr shift_right(const Expr& x, int64_t count) { return apply(Op::Shr, x, whole(x, count)); }
 
@@ -60,16 +58,16 @@ Tensor isreal(const Operand& x) { return ones_like(x, kBool); }
 
 // --- a number first
 
-Tensor rsub(const Operand& self, const Operand& other, const Scalar& alpha) { return sub(other, self, alpha); }
+Tensor rsub(const Operand& self, const Operand& other, const Scalar& alpha) {
+  return sub(other, self, alpha);
+}
 Tensor float_power(const Scalar& self, const Operand& exponent) {
   return pow(Scalar(self.toDouble()), exponent.to(kDouble));
 }
-Tensor xlogy(const Scalar& self, const Operand& other) { return xlogy(number_operand(self), other); }
+Tensor xlogy(const Scalar& self, const Operand& other) { return xlogy(number_operand(self, other), other); }
 Tensor remainder(const Scalar& self, const Operand& other) { return self % other; }
-#define TENON_NUMBER_FIRST(name)                               \
-  Tensor name(const Scalar& self, const Operand& other) {       \
-    return name(number_operand(self), other); \
-  }
+#define TENON_NUMBER_FIRST(name) \
+  Tensor name(const Scalar& self, const Operand& other) { return name(number_operand(self, other), other); }
 TENON_NUMBER_FIRST(bitwise_and)
 TENON_NUMBER_FIRST(bitwise_or)
 TENON_NUMBER_FIRST(bitwise_xor)
@@ -123,7 +121,8 @@ Tensor heaviside(const Operand& x, const Operand& values) {
   return record(select(v == number(v, Scalar(0)), at_zero, positive).node, x, values);
 }
 
-// The neighbour of x in the direction of y: one more or less in its bits, which are ordered like its magnitude.
+// The neighbour of x in the direction of y: one more or less in its bits, which are ordered like its
+// magnitude.
 Tensor nextafter(const Operand& x, const Operand& y) {
   GradScope scope("NextafterBackward0", x, y);
   const ScalarType type = promoted(x, y);
@@ -136,9 +135,10 @@ Tensor nextafter(const Operand& x, const Operand& y) {
   const Expr smallest = copysign(retype(one, from.dtype()), to);
   const Expr next = select(from == zero, smallest, moved);
   const Expr unordered = (from != from) | (to != to);
-  return record(select(unordered, number(from, std::numeric_limits<double>::quiet_NaN()),
-                       select(from == to, to, next)).node,
-                x, y);
+  return record(
+      select(unordered, number(from, std::numeric_limits<double>::quiet_NaN()), select(from == to, to, next))
+          .node,
+      x, y);
 }
 
 Tensor ldexp(const Operand& x, const Operand& other) { return mul(x, pow(Scalar(2.0), other)); }
@@ -169,8 +169,8 @@ Tensor renorm(const Operand& x, const Scalar& p, int64_t dim, const Scalar& maxn
   check(p.toDouble() > 0, "renorm: non-positive-norm not supported");
   check(maxnorm.toDouble() >= 0, "renorm: expected maxnorm to be >= 0 but got ", maxnorm.toDouble());
   check(x.dim() > 1, "renorm: input needs at least 2 dimensions, got ", x.dim(), " dimensions");
-  check(x.is_floating_point(), "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
-        x.scalar_type());
+  check(x.is_floating_point(),
+        "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ", x.scalar_type());
   dim = wrap_dim(dim, x.dim());
   Dims others;
   for (int64_t d = 0; d < x.dim(); ++d) {

@@ -16,8 +16,8 @@ void check_matrix(const Tensor& x, const char* who) {
 }
 void check_square(const Tensor& x, const char* who) {
   check_matrix(x, who);
-  check(x.size(-1) == x.size(-2), who, ": ", "A", " must be batches of square matrices, but they are ", x.size(-2),
-        " by ", x.size(-1), " matrices");
+  check(x.size(-1) == x.size(-2), who, ": ", "A", " must be batches of square matrices, but they are ",
+        x.size(-2), " by ", x.size(-1), " matrices");
 }
 
 Tensor as_type(const Tensor& x, optional<ScalarType> dtype) { return dtype ? x.to(*dtype) : x; }
@@ -32,7 +32,8 @@ Tensor linalg_matrix_norm(const Operand& self, const Scalar& ord, IntArrayRef di
   check(dim.size() == 2, "linalg.matrix_norm: dim must be a 2-tuple. Got ", dim);
   const double order = std::abs(ord.toDouble());
   check(order == 2 || order == 1 || std::isinf(order), "linalg.matrix_norm: Order ", ord, " not supported.");
-  check(order != 2, "linalg.matrix_norm: order ", ord, " needs singular values, which Tenon does not compute yet");
+  check(order != 2, "linalg.matrix_norm: order ", ord,
+        " needs singular values, which Tenon does not compute yet");
   const int64_t rows = wrap_dim(dim[0], self.dim()), columns = wrap_dim(dim[1], self.dim());
   check(rows != columns, "linalg.matrix_norm: dims must be different. Got (", dim[0], ", ", dim[1], ")");
   const Tensor x = as_type(self, dtype);
@@ -48,7 +49,8 @@ Tensor linalg_matrix_norm(const Operand& self, std::string_view ord, IntArrayRef
                           optional<ScalarType> dtype) {
   check_matrix(self, "linalg.matrix_norm");
   check(ord == "fro" || ord == "nuc", "linalg.matrix_norm: Order ", ord, " not supported.");
-  check(ord != "nuc", "linalg.matrix_norm: order nuc needs singular values, which Tenon does not compute yet");
+  check(ord != "nuc",
+        "linalg.matrix_norm: order nuc needs singular values, which Tenon does not compute yet");
   check(dim.size() == 2, "linalg.matrix_norm: dim must be a 2-tuple. Got ", dim);
   check(isFloatingType(dtype.value_or(self.scalar_type())),
         "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got ",
@@ -63,7 +65,8 @@ Tensor linalg_norm(const Operand& self, const optional<Scalar>& ord, OptionalInt
           "linalg.norm: If dim is specified, it must be of length 1 or 2. Got ", dim.value());
   } else if (ord) {
     check(self.dim() == 1 || self.dim() == 2,
-          "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ", self.dim(), "D.");
+          "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ", self.dim(),
+          "D.");
   }
   const bool matrix = dim.has_value() ? dim.value().size() == 2 : self.dim() == 2;
   if (!ord || !matrix) return linalg_vector_norm(self, ord.value_or(2), dim, keepdim, dtype);
@@ -77,7 +80,8 @@ Tensor linalg_norm(const Operand& self, std::string_view ord, OptionalIntArrayRe
           "linalg.norm: If dim is specified, it must be of length 1 or 2. Got ", dim.value());
   } else {
     check(self.dim() == 1 || self.dim() == 2,
-          "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ", self.dim(), "D.");
+          "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ", self.dim(),
+          "D.");
   }
   const Dims dims = dim.has_value() ? dims_of(dim.value()) : Dims{0, 1};
   return linalg_matrix_norm(self, ord, ref(dims), keepdim, dtype);
@@ -95,8 +99,9 @@ Tensor linalg_diagonal(const Operand& x, int64_t offset, int64_t dim1, int64_t d
 }
 Tensor linalg_vecdot(const Operand& x, const Operand& y, int64_t dim) {
   GradScope scope("LinalgVecdotBackward0", x, y);
-  check(x.scalar_type() == y.scalar_type(), "linalg.vecdot: Expected x and y to have the same dtype, but found x of type ",
-        x.scalar_type(), " and y of type ", y.scalar_type(), " instead");
+  check(x.scalar_type() == y.scalar_type(),
+        "linalg.vecdot: Expected x and y to have the same dtype, but found x of type ", x.scalar_type(),
+        " and y of type ", y.scalar_type(), " instead");
   return sum(mul(x, y), dim, false, x.scalar_type() == kBool ? optional<ScalarType>() : x.scalar_type());
 }
 
@@ -116,14 +121,15 @@ Tensor matrix_power(const Operand& x, int64_t n) { return linalg_matrix_power(x,
 namespace {
 
 // The product of the matrices first..last, split where `splits` says.
-Tensor product(const std::vector<Tensor>& matrices, const std::vector<std::vector<size_t>>& splits, size_t first,
-               size_t last) {
+Tensor product(const std::vector<Tensor>& matrices, const std::vector<std::vector<size_t>>& splits,
+               size_t first, size_t last) {
   if (first == last) return matrices[first];
   const size_t middle = splits[first][last];
   return mm(product(matrices, splits, first, middle), product(matrices, splits, middle + 1, last));
 }
 
-// Where to split each part of the chain so that the multiplications are fewest: the textbook's dynamic program.
+// Where to split each part of the chain so that the multiplications are fewest: the textbook's dynamic
+// program.
 std::vector<std::vector<size_t>> best_splits(const std::vector<Tensor>& matrices) {
   const size_t n = matrices.size();
   std::vector<double> sides;
@@ -155,7 +161,8 @@ Tensor linalg_multi_dot(TensorList tensors) {
   std::vector<Tensor> matrices(tensors.begin(), tensors.end());
   std::vector<int64_t> shape;  // vectors at the ends are a row and a column
   const auto check_end = [&](const Tensor& x, const char* which) {
-    check(x.dim() == 1 || x.dim() == 2, "multi_dot(): the ", which, " tensor must be 1D or 2D but got ", x.dim(), "D");
+    check(x.dim() == 1 || x.dim() == 2, "multi_dot(): the ", which, " tensor must be 1D or 2D but got ",
+          x.dim(), "D");
   };
   check_end(tensors.front(), "first");
   check_end(tensors.back(), "last");

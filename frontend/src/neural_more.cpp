@@ -9,10 +9,12 @@
 
 namespace tenon {
 
-Tensor rms_norm(const Operand& input, IntArrayRef normalized_shape, const MaybeTensor& weight, optional<double> eps) {
+Tensor rms_norm(const Operand& input, IntArrayRef normalized_shape, const MaybeTensor& weight,
+                optional<double> eps) {
   GradScope scope("FusedRmsNormBackward0", input, weight);
   check(!normalized_shape.empty(),
-        "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+        "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
+        "got "
         "normalized_shape = ",
         normalized_shape);
   check(!given(weight) || weight->sizes() == normalized_shape,
@@ -47,7 +49,8 @@ void check_rrelu(const Tensor& self, const Scalar& lower, const Scalar& upper, b
 }  // namespace
 
 // PyTorch draws one number for each element that is not positive, in their order.
-Tensor rrelu(const Operand& self, const Scalar& lower, const Scalar& upper, bool training, optional<Generator> generator) {
+Tensor rrelu(const Operand& self, const Scalar& lower, const Scalar& upper, bool training,
+             optional<Generator> generator) {
   check_rrelu(self, lower, upper, training);
   if (!training) {
     return leaky_relu(self, (lower.toDouble() + upper.toDouble()) / 2);
@@ -59,7 +62,8 @@ Tensor rrelu(const Operand& self, const Scalar& lower, const Scalar& upper, bool
   const Tensor factor = masked_scatter(ones_like(self), below, slopes.to(self.scalar_type()));
   return self * factor;
 }
-Tensor& rrelu_(Tensor& self, const Scalar& lower, const Scalar& upper, bool training, optional<Generator> generator) {
+Tensor& rrelu_(Tensor& self, const Scalar& lower, const Scalar& upper, bool training,
+               optional<Generator> generator) {
   return self.copy_(rrelu(self, lower, upper, training, std::move(generator)));
 }
 
@@ -67,11 +71,12 @@ Tensor multilabel_margin_loss(const Operand& self, const Operand& target, int64_
   GradScope scope("MultilabelMarginLossBackward0", self);
   check(self.dim() <= 2 && (self.dim() == 0 || self.size(-1) != 0),
         "Expected non-empty vector or matrix with optional 0-dim batch size, but got: ", self.sizes());
-  check(self.dim() == 2 ? target.sizes() == self.sizes() : target.dim() <= 1 && target.numel() == self.numel(),
-        "inconsistent target size: ", target.sizes(), " for input of size: ", self.sizes());
+  check(
+      self.dim() == 2 ? target.sizes() == self.sizes() : target.dim() <= 1 && target.numel() == self.numel(),
+      "inconsistent target size: ", target.sizes(), " for input of size: ", self.sizes());
   check(target.scalar_type() == kLong, "expected scalar type Long but found ", target.scalar_type());
-  check(self.is_floating_point(), "\"multilabel_margin_loss_forward_out_frame\" not implemented for '", self.scalar_type(),
-        "'");
+  check(self.is_floating_point(), "\"multilabel_margin_loss_forward_out_frame\" not implemented for '",
+        self.scalar_type(), "'");
   const int64_t classes = self.dim() == 0 ? 1 : self.size(-1);
   const Tensor x = reshape(self, {-1, classes}), labels = reshape(target, {-1, classes});
   if (target.numel() > 0)
@@ -80,11 +85,12 @@ Tensor multilabel_margin_loss(const Operand& self, const Operand& target, int64_
   const Tensor counts = cumprod((labels >= 0).to(kLong), 1) > 0;  // up to the first -1
   const Tensor label = clamp(labels, Scalar(0), Scalar(classes - 1));
   const Tensor picked = logical_and(counts.unsqueeze(2), label.unsqueeze(2) == arange(classes, kLong));
-  const Tensor is_label = any(picked, 1);  // [N, classes]
+  const Tensor is_label = any(picked, 1);                                       // [N, classes]
   const Tensor margin = 1 - gather(x, 1, label).unsqueeze(2) + x.unsqueeze(1);  // [N, labels, classes]
   const Tensor matters = logical_and(counts.unsqueeze(2), logical_not(is_label).unsqueeze(1));
   const Tensor losses =
-      sum(where(matters, relu(margin), zeros({}, x.options().requires_grad(false))), {1, 2}) / static_cast<double>(classes);
+      sum(where(matters, relu(margin), zeros({}, x.options().requires_grad(false))), {1, 2}) /
+      static_cast<double>(classes);
   if (reduction == Reduction::Mean) return mean(losses);
   if (reduction == Reduction::Sum) return sum(losses);
   return self.dim() == 2 ? losses : reshape(losses, {});

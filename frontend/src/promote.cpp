@@ -41,8 +41,9 @@ ScalarType float_type(ScalarType t) {
   return type;
 }
 
-Tensor number_operand(const Scalar& value) {
-  return full({}, value, TensorOptions(value.isFloatingPoint() ? get_default_dtype_as_scalartype() : value.type()));
+Tensor number_operand(const Scalar& value, const Tensor& other) {
+  const ScalarType own = value.isFloatingPoint() ? get_default_dtype_as_scalartype() : value.type();
+  return full({}, value, TensorOptions(other.dim() == 0 ? promoted(value, other) : own));
 }
 
 ScalarType result_type(const Operand& tensor, const Operand& other) { return promoted(tensor, other); }

@@ -27,7 +27,8 @@ ScalarType promoted(const Operands&... operands) {
 
 // That of a function whose result is a float. Error if the default type is none.
 ScalarType float_type(ScalarType t);
-// A number as a 0-dim operand, which promotes as the number does beside tensors that have dims.
-Tensor number_operand(const Scalar& value);
+// A number as a 0-dim tensor, for an operation that has no form with a number there; beside `other` it promotes as the
+// number does.
+Tensor number_operand(const Scalar& value, const Tensor& other);
 
 }  // namespace tenon

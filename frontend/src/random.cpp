@@ -419,7 +419,7 @@ Tensor& Tensor::cauchy_(double median, double sigma, optional<Generator> generat
       is_floating_point(),
       "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
       "specified ",
-      dtype());
+      scalar_type());
   return in_place("CauchyBackward0", *this, generator,
                   [=](RandomEngine& engine, Elements out) { fill_cauchy(engine, out, median, sigma); });
 }

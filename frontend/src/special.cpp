@@ -25,8 +25,12 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 Expr sin(const Expr& x) { return apply(Op::Sin, x); }
 Expr cos(const Expr& x) { return apply(Op::Cos, x); }
-Expr choose(const Expr& condition, double yes, const Expr& no) { return select(condition, number(no, yes), no); }
-Expr choose(const Expr& condition, const Expr& yes, double no) { return select(condition, yes, number(yes, no)); }
+Expr choose(const Expr& condition, double yes, const Expr& no) {
+  return select(condition, number(no, yes), no);
+}
+Expr choose(const Expr& condition, const Expr& yes, double no) {
+  return select(condition, yes, number(yes, no));
+}
 bool is_single(const Expr& x) { return x.dtype() == DType::F32; }
 
 // Integers in the default float type.
@@ -94,12 +98,21 @@ Expr trigamma_of(const Expr& x) {
   return select(left, pi * pi / (sine * sine) - sum, sum);
 }
 
-// The sum of (q + k)^-s by Euler and Maclaurin, after `terms` terms and those until q + k passes 9. What is too
-// small to count ends the series.
+// The sum of (q + k)^-s by Euler and Maclaurin, after `terms` terms and those until q + k passes 9. What is
+// too small to count ends the series.
 Expr zeta_of(const Expr& s, const Expr& q, int terms) {
-  const double series[] = {12.0, -720.0, 30240.0, -1209600.0, 47900160.0, -1.8924375803183791606e9, 7.47242496e10,
-                           -2.950130727918164224e12, 1.1646782814350067249e14, -4.5979787224074726105e15,
-                           1.8152105401943546773e17, -7.1661652561756670113e18};
+  const double series[] = {12.0,
+                           -720.0,
+                           30240.0,
+                           -1209600.0,
+                           47900160.0,
+                           -1.8924375803183791606e9,
+                           7.47242496e10,
+                           -2.950130727918164224e12,
+                           1.1646782814350067249e14,
+                           -4.5979787224074726105e15,
+                           1.8152105401943546773e17,
+                           -7.1661652561756670113e18};
   const double epsilon = 0x1p-53;
   Expr sum = apply(Op::Pow, q, -s), a = q, b = number(q, 0.0), done = b > 0.0;
   for (int i = 0; i < terms; ++i) {
@@ -156,7 +169,8 @@ Expr polygamma_of(int64_t n, const Expr& x) {
 
 // --- the normal distribution
 
-// exp(x^2) erfc(x): the square is kept in two parts, whose exponentials multiply; far out a continued fraction.
+// exp(x^2) erfc(x): the square is kept in two parts, whose exponentials multiply; far out a continued
+// fraction.
 Expr erfcx_of(const Expr& x) {
   const auto fma = [](const Expr& a, const Expr& b, const Expr& c) {
     const NodeRef operands[] = {a.node, b.node, c.node};
@@ -191,7 +205,8 @@ Expr ndtri_of(const Expr& p) {
                                  z * polynomial(z, kNdtriP2) / polynomial(z, kNdtriQ2));
   const Expr magnitude = x - log(x) / x - correction;
   const Expr inside = select(y > tail, middle, select(upper, magnitude, -magnitude));
-  return choose(p == 0.0, -kInfinity, choose(p == 1.0, kInfinity, choose((p < 0.0) | (p > 1.0), kNan, inside)));
+  return choose(p == 0.0, -kInfinity,
+                choose(p == 1.0, kInfinity, choose((p < 0.0) | (p > 1.0), kNan, inside)));
 }
 
 // --- Bessel functions
@@ -203,17 +218,19 @@ Expr i0e_of(const Expr& x) {
 }
 Expr i1e_of(const Expr& x) {
   const Expr a = abs(x);
-  const Expr y = select(a <= 8.0, chebyshev(a / 2.0 - 2.0, kI1Near) * a, chebyshev(32.0 / a - 2.0, kI1Far) / sqrt(a));
+  const Expr y =
+      select(a <= 8.0, chebyshev(a / 2.0 - 2.0, kI1Near) * a, chebyshev(32.0 / a - 2.0, kI1Far) / sqrt(a));
   return select(x < 0.0, -y, y);
 }
 Expr i0_of(const Expr& x) {
   const Expr a = abs(x), e = exp(a);
-  return select(a <= 8.0, e * chebyshev(a / 2.0 - 2.0, kI0Near), e * chebyshev(32.0 / a - 2.0, kI0Far) / sqrt(a));
+  return select(a <= 8.0, e * chebyshev(a / 2.0 - 2.0, kI0Near),
+                e * chebyshev(32.0 / a - 2.0, kI0Far) / sqrt(a));
 }
 Expr i1_of(const Expr& x) {
   const Expr a = abs(x), e = exp(a);
-  const Expr y =
-      select(a <= 8.0, e * a * chebyshev(a / 2.0 - 2.0, kI1Near), e * chebyshev(32.0 / a - 2.0, kI1Far) / sqrt(a));
+  const Expr y = select(a <= 8.0, e * a * chebyshev(a / 2.0 - 2.0, kI1Near),
+                        e * chebyshev(32.0 / a - 2.0, kI1Far) / sqrt(a));
   return select(x < 0.0, -y, y);
 }
 
@@ -242,7 +259,8 @@ constexpr double kRootTwoOverPi = 0.797884560802865355879892119868763737;
 // sqrt(2 / (pi x)) (P cos(x - phase) - Q sin(x - phase)) for x > 5, or the same turned by a quarter for Y.
 Expr bessel_beyond(const Expr& x, const Expr& p, const Expr& q, double phase, bool second_kind) {
   const Expr angle = x - phase;
-  const Expr wave = second_kind ? p * sin(angle) + 5.0 / x * q * cos(angle) : p * cos(angle) - 5.0 / x * q * sin(angle);
+  const Expr wave =
+      second_kind ? p * sin(angle) + 5.0 / x * q * cos(angle) : p * cos(angle) - 5.0 / x * q * sin(angle);
   return wave * kRootTwoOverPi / sqrt(x);
 }
 Expr bessel0_beyond(const Expr& x, bool second_kind) {
@@ -276,13 +294,14 @@ Expr y0_of(const Expr& x) {
 }
 Expr y1_of(const Expr& x) {
   const Expr z = x * x;
-  const Expr near = x * (polynomial(z, kYTop1) / polynomial(z, kYBottom1)) +
-                    kTwoOverPi * (j1_of(x) * log(x) - 1.0 / x);
+  const Expr near =
+      x * (polynomial(z, kYTop1) / polynomial(z, kYBottom1)) + kTwoOverPi * (j1_of(x) * log(x) - 1.0 / x);
   return positive_only(x, select(x <= 5.0, near, bessel1_beyond(x, true)), -kInfinity);
 }
 Expr spherical_j0_of(const Expr& x) {
   const Expr z = x * x;
-  const double series[] = {1.0 / 6227020800, -1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6, 1.0};
+  const double series[] = {1.0 / 6227020800, -1.0 / 39916800, 1.0 / 362880, -1.0 / 5040,
+                           1.0 / 120,        -1.0 / 6,        1.0};
   return choose(abs(x) == kInfinity, 0.0, select(abs(x) < 0.5, polynomial(z, series), sin(x) / x));
 }
 
@@ -307,15 +326,17 @@ int64_t degree(const char* who, const Scalar& n) {
   return value;
 }
 Expr chebyshev_recurrence(const Expr& x, const Expr& first, int64_t n) {
-  return recurrence(x, first, n, [&](double, const Expr& r, const Expr& before) { return (x + x) * r - before; });
+  return recurrence(x, first, n,
+                    [&](double, const Expr& r, const Expr& before) { return (x + x) * r - before; });
 }
 Expr chebyshev_t(const Expr& x, int64_t n) { return chebyshev_recurrence(x, x, n); }
 Expr chebyshev_u(const Expr& x, int64_t n) { return chebyshev_recurrence(x, x + x, n); }
 Expr chebyshev_v(const Expr& x, int64_t n) { return chebyshev_recurrence(x, x + x - 1.0, n); }
 Expr chebyshev_w(const Expr& x, int64_t n) { return chebyshev_recurrence(x, x + x + 1.0, n); }
 Expr hermite_h(const Expr& x, int64_t n) {
-  return recurrence(x, x + x, n,
-                    [&](double k, const Expr& r, const Expr& before) { return (x + x) * r - (2 * k) * before; });
+  return recurrence(x, x + x, n, [&](double k, const Expr& r, const Expr& before) {
+    return (x + x) * r - (2 * k) * before;
+  });
 }
 Expr hermite_he(const Expr& x, int64_t n) {
   return recurrence(x, x, n, [&](double k, const Expr& r, const Expr& before) { return x * r - k * before; });
@@ -364,8 +385,7 @@ Tensor mvlgamma(const Operand& x, int64_t p) {
   check(p >= 1, "p has to be greater than or equal to 1");
   return float_formula(x, [&](const Expr& v) {
     Expr sum = number(v, 0.0);
-    for (int64_t i = 0; i < p; ++i)
-      sum = sum + apply(Op::Lgamma, v + static_cast<double>(i - p + 1) / 2);
+    for (int64_t i = 0; i < p; ++i) sum = sum + apply(Op::Lgamma, v + static_cast<double>(i - p + 1) / 2);
     return sum + static_cast<double>(p * (p - 1)) * std::log(pi) / 4;
   });
 }
@@ -383,10 +403,10 @@ Tensor sinc(const Operand& x) {
 
 namespace special {
 
-#define TENON_DEFINE(name, Name, formula)              \
-  Tensor name(const Operand& x) {                       \
-    GradScope scope("Special" #Name "Backward0", x);   \
-    return float_formula(x, formula);                  \
+#define TENON_DEFINE(name, Name, formula)            \
+  Tensor name(const Operand& x) {                    \
+    GradScope scope("Special" #Name "Backward0", x); \
+    return float_formula(x, formula);                \
   }
 TENON_DEFINE(erfcx, Erfcx, erfcx_of)
 TENON_DEFINE(ndtr, Ndtr, ndtr_of)
@@ -409,11 +429,11 @@ TENON_DEFINE(entr, Entr, [](const Expr& v) {
 })
 #undef TENON_DEFINE
 
-#define TENON_DEFINE(name, Name, formula)                                          \
-  Tensor name(const Operand& x, const Scalar& n) {                                  \
-    GradScope scope("Special" #Name "Backward0", x);                               \
-    const int64_t order = degree(#name, n);                                        \
-    return float_formula(x, [&](const Expr& v) { return formula; });               \
+#define TENON_DEFINE(name, Name, formula)                            \
+  Tensor name(const Operand& x, const Scalar& n) {                   \
+    GradScope scope("Special" #Name "Backward0", x);                 \
+    const int64_t order = degree(#name, n);                          \
+    return float_formula(x, [&](const Expr& v) { return formula; }); \
   }
 TENON_DEFINE(chebyshev_polynomial_t, ChebyshevPolynomialT, chebyshev_t(v, order))
 TENON_DEFINE(chebyshev_polynomial_u, ChebyshevPolynomialU, chebyshev_u(v, order))
@@ -437,19 +457,20 @@ Tensor xlog1py(const Operand& self, const Operand& other) {
     return choose(y != y, kNan, choose(x == 0.0, 0.0, x * log1p(y)));
   });
 }
-Tensor xlog1py(const Operand& self, const Scalar& other) { return xlog1py(self, number_operand(other)); }
-Tensor xlog1py(const Scalar& self, const Operand& other) { return xlog1py(number_operand(self), other); }
+Tensor xlog1py(const Operand& self, const Scalar& other) { return xlog1py(self, number_operand(other, self)); }
+Tensor xlog1py(const Scalar& self, const Operand& other) { return xlog1py(number_operand(self, other), other); }
 
 Tensor zeta(const Operand& self, const Operand& other) {
   GradScope scope("SpecialZetaBackward0", self, other);
   constexpr int kMaxTerms = 2000;
   const double least = other.numel() == 0 ? 1.0 : nan_to_num(other.to(kDouble), 1.0).min().item<double>();
-  check(least > -kMaxTerms, "zeta: the second operand must be greater than -", kMaxTerms, ", but got ", least);
+  check(least > -kMaxTerms, "zeta: the second operand must be greater than -", kMaxTerms, ", but got ",
+        least);
   const int terms = 9 + static_cast<int>(std::max(0.0, std::ceil(-least)));
   return pair_formula(self, other, true, [&](const Expr& s, const Expr& q) { return zeta_of(s, q, terms); });
 }
-Tensor zeta(const Operand& self, const Scalar& other) { return zeta(self, number_operand(other)); }
-Tensor zeta(const Scalar& self, const Operand& other) { return zeta(number_operand(self), other); }
+Tensor zeta(const Operand& self, const Scalar& other) { return zeta(self, number_operand(other, self)); }
+Tensor zeta(const Scalar& self, const Operand& other) { return zeta(number_operand(self, other), other); }
 
 }  // namespace special
 }  // namespace tenon

@@ -175,8 +175,8 @@ Tensor round(const Operand& x) {
 }
 Tensor round(const Operand& x, int64_t decimals) {
   GradScope scope("RoundBackward1", x);
-  check<NotImplementedError>(x.is_floating_point(), decimals == 0 ? "\"round_vml_cpu" : "\"round_cpu",
-                             "\" not implemented for '", x.scalar_type(), "'");
+  check<NotImplementedError>(x.is_floating_point(), decimals ? "\"round_cpu\"" : "\"round_vml_cpu\"",
+                             " not implemented for '", x.scalar_type(), "'");
   if (decimals == 0) return round(x);
   const double scale = std::pow(10.0, static_cast<double>(std::abs(decimals)));
   return map_formula(x, x.scalar_type(), [&](const Expr& v) {

@@ -35,7 +35,9 @@ Tensor cosine_window(const char* who, int64_t length, bool periodic, double alph
 
 }  // namespace
 
-Tensor hann_window(int64_t length, const TensorOptions& options) { return hann_window(length, true, options); }
+Tensor hann_window(int64_t length, const TensorOptions& options) {
+  return hann_window(length, true, options);
+}
 Tensor hann_window(int64_t length, bool periodic, const TensorOptions& options) {
   return cosine_window("hann_window", length, periodic, 0.5, 0.5, options);
 }
@@ -49,7 +51,8 @@ Tensor hamming_window(int64_t length, bool periodic, const TensorOptions& option
 Tensor hamming_window(int64_t length, bool periodic, double alpha, const TensorOptions& options) {
   return hamming_window(length, periodic, alpha, 0.46, options);
 }
-Tensor hamming_window(int64_t length, bool periodic, double alpha, double beta, const TensorOptions& options) {
+Tensor hamming_window(int64_t length, bool periodic, double alpha, double beta,
+                      const TensorOptions& options) {
   return cosine_window("hamming_window", length, periodic, alpha, beta, options);
 }
 

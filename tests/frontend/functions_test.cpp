@@ -1,5 +1,5 @@
-// Functions beyond the golden set of operators: each case of functions_*.inc, a C++ expression over a few tensors,
-// against what PyTorch gives for the same text.
+// Functions beyond the golden set of operators: each case of functions_*.inc, a C++ expression over a few
+// tensors, against what PyTorch gives for the same text.
 #include <doctest/doctest.h>
 #include <tenon/tenon.h>
 
@@ -31,13 +31,13 @@ void append(Row& out, const std::tuple<T...>& parts) {
   std::apply([&](const auto&... part) { (append(out, part), ...); }, parts);
 }
 
-#define CASE_BODY(set, ulps, ...)                                                                       \
-  {#set, #__VA_ARGS__, ulps, [](const Row& in) {                                                        \
+#define CASE_BODY(set, ulps, ...)                                                                         \
+  {#set, #__VA_ARGS__, ulps, [](const Row& in) {                                                          \
      [[maybe_unused]] const auto at = [&](size_t i) { return i < in.size() ? in[i].clone() : Tensor(); }; \
-     [[maybe_unused]] const Tensor a = at(0), b = at(1), c = at(2), d = at(3);                          \
-     Row out;                                                                                           \
-     append(out, __VA_ARGS__);                                                                          \
-     return out;                                                                                        \
+     [[maybe_unused]] const Tensor a = at(0), b = at(1), c = at(2), d = at(3);                            \
+     Row out;                                                                                             \
+     append(out, __VA_ARGS__);                                                                            \
+     return out;                                                                                          \
    }},
 #define CASE(set, ulps, ...) CASE_BODY(set, ulps, __VA_ARGS__)
 #define CASE_AS(set, ulps, python, ...) CASE_BODY(set, ulps, __VA_ARGS__)
@@ -51,13 +51,14 @@ const Case kCases[] = {
 #undef CASE_BODY
 
 const std::map<std::string, ScalarType> kTypes = {
-    {"bool", kBool},    {"uint8", kByte},   {"int8", kChar},        {"int16", kShort},  {"int32", kInt},
-    {"int64", kLong},   {"float16", kHalf}, {"bfloat16", kBFloat16}, {"float32", kFloat}, {"float64", kDouble}};
+    {"bool", kBool},  {"uint8", kByte},   {"int8", kChar},         {"int16", kShort},   {"int32", kInt},
+    {"int64", kLong}, {"float16", kHalf}, {"bfloat16", kBFloat16}, {"float32", kFloat}, {"float64", kDouble}};
 
 Tensor unpack(const nlohmann::json& entry, const std::string& blob) {
   const auto shape = entry.at("shape").get<std::vector<int64_t>>();
   const Tensor x = empty(shape, kTypes.at(entry.at("dtype")));
-  if (x.numel() > 0) std::memcpy(x.data_ptr(), blob.data() + entry.at("at").get<size_t>(), static_cast<size_t>(x.nbytes()));
+  if (x.numel() > 0)
+    std::memcpy(x.data_ptr(), blob.data() + entry.at("at").get<size_t>(), static_cast<size_t>(x.nbytes()));
   return x.clone();
 }
 
@@ -68,17 +69,20 @@ double epsilon(ScalarType type) {
 // The first element that is further away than allowed, in words; empty if there is none.
 std::string difference(const Tensor& got, const Tensor& wanted, double ulps) {
   if (got.scalar_type() != wanted.scalar_type() || !(got.sizes() == wanted.sizes()))
-    return std::string(toString(got.scalar_type())) + " of another dtype or shape:\n" + repr(got) + "\nfor\n" + repr(wanted);
+    return std::string(toString(got.scalar_type())) + " of another dtype or shape:\n" + repr(got) +
+           "\nfor\n" + repr(wanted);
   const Tensor x = got.to(kDouble).contiguous(), y = wanted.to(kDouble).contiguous();
   const double *a = x.const_data_ptr<double>(), *b = y.const_data_ptr<double>();
   const bool floats = isFloatingType(wanted.scalar_type());
   for (int64_t i = 0; i < x.numel(); ++i) {
-    if (a[i] == b[i] ? std::signbit(a[i]) == std::signbit(b[i]) || b[i] == 0 : std::isnan(a[i]) && std::isnan(b[i])) continue;
+    if (a[i] == b[i] ? std::signbit(a[i]) == std::signbit(b[i]) || b[i] == 0
+                     : std::isnan(a[i]) && std::isnan(b[i]))
+      continue;
     const double allowed = floats ? ulps * epsilon(wanted.scalar_type()) * std::max(std::abs(b[i]), 1e-3) : 0;
     if (std::abs(a[i] - b[i]) <= allowed) continue;
     char text[160];
-    std::snprintf(text, sizeof text, "element %ld is %.17g, not %.17g (%.3g ulp)", static_cast<long>(i), a[i], b[i],
-                  std::abs(a[i] - b[i]) / (epsilon(wanted.scalar_type()) * std::abs(b[i])));
+    std::snprintf(text, sizeof text, "element %ld is %.17g, not %.17g (%.3g ulp)", static_cast<long>(i), a[i],
+                  b[i], std::abs(a[i] - b[i]) / (epsilon(wanted.scalar_type()) * std::abs(b[i])));
     return text;
   }
   return "";
@@ -112,7 +116,8 @@ TEST_CASE("golden: functions") {
   REQUIRE(cases.size() == std::size(kCases));
   for (size_t i = 0; i < std::size(kCases); ++i) {
     const Case& c = kCases[i];
-    CAPTURE(c.expression);
+    const std::string expression = c.expression;
+    CAPTURE(expression);
     REQUIRE(cases[i].at("inputs") == c.inputs);
     const auto& rows = data.at("inputs").at(c.inputs);
     for (size_t r = 0; r < rows.size(); ++r) {
