@@ -124,7 +124,7 @@ class TensorMethods {
 
 class Tensor : public TensorMethods<Tensor> {
  public:
-  Tensor() = default;  // undefined: every use but defined() and assignment is an Error
+  constexpr Tensor() noexcept {}  // undefined: every use but defined() and assignment is an Error
   Tensor(const Tensor& other) noexcept : TensorMethods(), impl_(other.impl_) {
     if (impl_) detail::retain(impl_);
   }

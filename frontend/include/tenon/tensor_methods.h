@@ -1,7 +1,7 @@
 // The methods of a tensor that record an operation, as declared in the class TensorMethods. tensor.h includes this
 // file twice: for tensors with a name, and for temporaries, whose values nobody will want again (see Operand there).
 // TENON_KIND is the kind of object, `const&` or `&&`; TENON_SELF is the object as an argument. Each method is the
-// function of its name, whose header says what it does.
+// function of its name, whose header says what it does. Tensor is Self here: optional<Tensor> needs the whole class.
   // --- conversions: the very same tensor when nothing changes (and copy is false)
   Self to(ScalarType dtype, bool non_blocking = false, bool copy = false) TENON_KIND {
     return tenon::detail::to(TENON_SELF, dtype, non_blocking, copy);
@@ -442,7 +442,7 @@
   Self clip(const optional<Scalar>& min, const optional<Scalar>& max = nullopt) TENON_KIND {
     return tenon::clamp(TENON_SELF, min, max);
   }
-  Self clip(const optional<Tensor>& min, const optional<Tensor>& max) TENON_KIND {
+  Self clip(const optional<Self>& min, const optional<Self>& max) TENON_KIND {
     return tenon::clamp(TENON_SELF, min, max);
   }
   Self float_power(const Operand& exponent) TENON_KIND { return tenon::float_power(TENON_SELF, exponent); }
@@ -454,24 +454,24 @@
     return tenon::renorm(TENON_SELF, p, dim, maxnorm);
   }
   Self prelu(const Operand& weight) TENON_KIND { return tenon::prelu(TENON_SELF, weight); }
-  Self diff(int64_t n = 1, int64_t dim = -1, const optional<Tensor>& prepend = nullopt,
-            const optional<Tensor>& append = nullopt) TENON_KIND {
+  Self diff(int64_t n = 1, int64_t dim = -1, const optional<Self>& prepend = nullopt,
+            const optional<Self>& append = nullopt) TENON_KIND {
     return tenon::diff(TENON_SELF, n, dim, prepend, append);
   }
-  Self cov(int64_t correction = 1, const optional<Tensor>& fweights = nullopt,
-           const optional<Tensor>& aweights = nullopt) TENON_KIND {
+  Self cov(int64_t correction = 1, const optional<Self>& fweights = nullopt,
+           const optional<Self>& aweights = nullopt) TENON_KIND {
     return tenon::cov(TENON_SELF, correction, fweights, aweights);
   }
   Self matrix_power(int64_t n) TENON_KIND { return tenon::matrix_power(TENON_SELF, n); }
   Self addbmm(const Operand& batch1, const Operand& batch2, const Scalar& beta = 1, const Scalar& alpha = 1) TENON_KIND {
     return tenon::addbmm(TENON_SELF, batch1, batch2, beta, alpha);
   }
-  std::tuple<Self, Self> histogram(const Operand& bins, const optional<Tensor>& weight = nullopt,
+  std::tuple<Self, Self> histogram(const Operand& bins, const optional<Self>& weight = nullopt,
                                    bool density = false) TENON_KIND {
     return tenon::histogram(TENON_SELF, bins, weight, density);
   }
   std::tuple<Self, Self> histogram(int64_t bins = 100, optional<ArrayRef<double>> range = nullopt,
-                                   const optional<Tensor>& weight = nullopt, bool density = false) TENON_KIND {
+                                   const optional<Self>& weight = nullopt, bool density = false) TENON_KIND {
     return tenon::histogram(TENON_SELF, bins, range, weight, density);
   }
   Self nonzero_static(int64_t size, int64_t fill_value = -1) TENON_KIND {

@@ -4,6 +4,8 @@
 //   tenon::WarningUtils::WarningHandlerGuard guard(&silent);
 #pragma once
 
+#include "tenon/cxx20.h"
+
 #include <cstdint>
 #include <string>
 #include <utility>
