@@ -112,15 +112,24 @@ Moments moments(const Tensor& x, const Dims& dims, double correction, const char
   return {mean, reduced(Op::Sum, centred * centred, dims) / std::max(0.0, count - correction)};
 }
 
+void warn_unless_free(const Tensor& x, const Dims& dims, double correction, const char* name) {
+  if (static_cast<double>(count_of(x, dims)) - correction <= 0)
+    warn_user(std::string(name) +
+              "(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "
+              "numel divided by output numel).");
+}
+
 Tensor variance(const Tensor& x, OptionalIntArrayRef dim, double correction, bool keepdim) {
   GradScope scope("VarBackward0", x);
   const Dims dims = wrap_dims(dim, x.dim());
+  warn_unless_free(x, dims, correction, "var");
   return finish(moments(x, dims, correction).variance, dims, keepdim, x.scalar_type());
 }
 
 Tensor deviation(const Tensor& x, OptionalIntArrayRef dim, double correction, bool keepdim) {
   GradScope scope("StdBackward0", x);
   const Dims dims = wrap_dims(dim, x.dim());
+  warn_unless_free(x, dims, correction, "std");
   return finish(sqrt(moments(x, dims, correction).variance), dims, keepdim, x.scalar_type());
 }
 
@@ -128,6 +137,7 @@ std::tuple<Tensor, Tensor> with_mean(const Tensor& x, OptionalIntArrayRef dim, b
                                      bool root) {
   GradScope scope(root ? "StdMeanBackward0" : "VarMeanBackward0", x);
   const Dims dims = wrap_dims(dim, x.dim());
+  warn_unless_free(x, dims, unbiased ? 1 : 0, root ? "std_mean" : "var_mean");
   const Moments m = moments(x, dims, unbiased ? 1 : 0, root ? "std_mean" : "var_mean");
   return {finish(root ? sqrt(m.variance) : m.variance, dims, keepdim, x.scalar_type()),
           finish(m.mean, dims, keepdim, x.scalar_type())};

@@ -306,7 +306,7 @@ TEST_CASE("a window of nothing but -inf points at its first element inside, nan 
   const Tensor indices = std::get<1>(tenon::max_pool2d_with_indices(x, 3, 2, 1));
   CHECK(indices.flatten().equal(tenon::tensor({0, 1, 4, 5})));
   CHECK(std::get<1>(tenon::max_pool2d_with_indices(x, 3, 2, 1, 2, true))[0][0][0].item<int64_t>() == 5);
-  const Tensor y = tenon::tensor({{{1.0, NAN}, {3.0, 2.0}}});
+  const Tensor y = tenon::tensor({{{1.0f, NAN}, {3.0f, 2.0f}}});
   CHECK(std::isnan(tenon::max_pool2d(y, 2).item<float>()));
   CHECK(tenon::max_pool2d(tenon::tensor({{{-5, -3}, {-9, -7}}}), 2, 2, 1)
             .flatten()

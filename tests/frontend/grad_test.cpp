@@ -68,7 +68,7 @@ TEST_CASE("flags change as in PyTorch") {
   CHECK_THROWS_WITH_AS(y.set_requires_grad(true),
                        "you can only change requires_grad flags of leaf variables.", Error);
   CHECK_THROWS_WITH_AS(tensor({1, 2}).requires_grad_(),
-                       "only Tensors of floating point dtype can require gradients", Error);
+                       "Only Tensors of floating point and complex dtype can require gradients", Error);
   CHECK_THROWS_WITH_AS(zeros({2}, TensorOptions(kLong).requires_grad(true)),
                        "Only Tensors of floating point and complex dtype can require gradients", Error);
   CHECK_THROWS_AS(Tensor().requires_grad(), Error);
@@ -225,7 +225,9 @@ TEST_CASE("grad mode") {
     NoGradGuard no_grad;
     CHECK_FALSE(GradMode::is_enabled());
     CHECK_FALSE((p * 2).requires_grad());
-    CHECK_FALSE(p[0].requires_grad());
+    CHECK(p[0].requires_grad());  // a view is what its base is; a leaf of its own
+    CHECK(p[0].is_leaf());
+    CHECK_FALSE(p.detach()[0].requires_grad());
     CHECK(parameter().requires_grad());  // leaves may be made
     {
       const AutoGradMode on(true);

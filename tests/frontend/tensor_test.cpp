@@ -222,7 +222,9 @@ TEST_CASE("literals: shapes and types") {
   CHECK(tensor(std::vector<int64_t>{1, 2}).dtype() == kLong);
   CHECK(tensor(std::vector<bool>{true, false, true}).sum().item<int64_t>() == 2);
   CHECK(tensor(std::vector<uint8_t>{200}).dtype() == kByte);
-  CHECK_THROWS_WITH_AS(tensor({{1, 2}, {3}}), "expected sequence of length 2 at dim 1 (got 1)", ValueError);
+  CHECK_THROWS_WITH_AS(tensor({{1, 2}, {3}}),
+                       "Expected all sub-lists to have sizes: 2 (e.g. {1, 2}), but got sub-list {3} with sizes: 1",
+                       Error);
   CHECK_THROWS_WITH_AS(tensor(300, kUInt8), "value cannot be converted to type uint8 without overflow",
                        Error);
   CHECK(full({2}, 3).dtype() == kLong);

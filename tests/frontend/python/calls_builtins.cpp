@@ -54,7 +54,10 @@ class NoGrad : public Object {
 void add_autograd(Table& t) {
   t["torch.no_grad"] = [](const Call&) -> Value { return ObjectPtr(std::make_shared<NoGrad>()); };
   t["requires_grad_"] = [](const Call& c) -> Value {
-    return c.tensor(0).requires_grad_(c.flag(1, "requires_grad", true));
+    const bool wanted = c.flag(1, "requires_grad", true);
+    if (wanted && !c.tensor(0).is_floating_point())  // Python's words
+      throw tenon::Error("only Tensors of floating point dtype can require gradients");
+    return c.tensor(0).requires_grad_(wanted);
   };
   t[".requires_grad"] = [](const Call& c) -> Value { return c.tensor(0).requires_grad(); };
   t[".is_leaf"] = [](const Call& c) -> Value { return c.tensor(0).is_leaf(); };

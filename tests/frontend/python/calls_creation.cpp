@@ -11,11 +11,41 @@ using tenon::Tensor;
 
 namespace {
 
-tenon::TensorData data_of(const Value& v, std::vector<std::vector<tenon::TensorData>>& storage) {
-  if (v.is<std::string>()) throw tenon::TypeError("new(): invalid data type 'str'");
-  if (!v.is<List>()) return to_scalar(v);
+// Python's lists are checked to be a box and promote their numbers to one kind; braces of C++ must be of one.
+struct Numbers {
+  std::vector<int64_t> sizes;
+  bool any_integer = false, any_real = false;
+
+  void see(const Value& v, size_t depth, bool first) {
+    if (v.is<std::string>()) throw tenon::TypeError("new(): invalid data type 'str'");
+    const bool list = v.is<List>();
+    const auto count = list ? static_cast<int64_t>(v.as<List>().items.size()) : 0;
+    if (first && list) sizes.push_back(count);
+    const bool deeper = depth < sizes.size();
+    if (list != deeper || (list && sizes[depth] != count))
+      throw tenon::ValueError("expected sequence of length " + std::to_string(deeper ? sizes[depth] : 0) +
+                              " at dim " + std::to_string(depth) +
+                              (list ? " (got " + std::to_string(count) + ")" : " (got a number)"));
+    if (list) {
+      const auto& items = v.as<List>().items;
+      for (size_t i = 0; i < items.size(); ++i) see(items[i], depth + 1, first && i == 0);
+      return;
+    }
+    const Scalar number = to_scalar(v);
+    any_real = any_real || number.isFloatingPoint();
+    any_integer = any_integer || !number.isBoolean();
+  }
+  Scalar promoted(const Scalar& number) const {
+    if (any_real) return number.toDouble();
+    return any_integer ? Scalar(number.toLong()) : number;
+  }
+};
+
+tenon::TensorData data_of(const Value& v, const Numbers& kind,
+                          std::vector<std::vector<tenon::TensorData>>& storage) {
+  if (!v.is<List>()) return kind.promoted(to_scalar(v));
   std::vector<tenon::TensorData> items;
-  for (const Value& item : v.as<List>().items) items.push_back(data_of(item, storage));
+  for (const Value& item : v.as<List>().items) items.push_back(data_of(item, kind, storage));
   storage.push_back(std::move(items));
   // As braces would make it: a list that shows its elements.
   struct Braces {
@@ -33,7 +63,9 @@ Tensor make_tensor(const Call& c) {
   if (data.is<Tensor>() || data.is<ObjectPtr>()) return tensor_of(data).clone().detach();
   std::vector<std::vector<tenon::TensorData>> storage;
   storage.reserve(1024);
-  return tenon::tensor(data_of(data, storage), c.options());
+  Numbers kind;
+  kind.see(data, 0, true);
+  return tenon::tensor(data_of(data, kind, storage), c.options());
 }
 
 Value arange_function(const Call& c) {

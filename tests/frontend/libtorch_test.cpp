@@ -1,0 +1,326 @@
+// What programs written for LibTorch meet beside the operators: its words, its corners, its names, its warnings.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tenon/compat.h"
+
+using namespace tenon;
+using namespace tenon::indexing;
+
+namespace {
+
+// The message of the tenon::Error that f throws, or "" if it throws none.
+template <typename F>
+std::string message_of(F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.msg();
+  }
+  return "";
+}
+
+bool same(const Tensor& a, const Tensor& b) { return a.dtype() == b.dtype() && equal(a, b); }
+
+// Collects the warnings of a block.
+struct Collect : WarningHandler {
+  void process(const Warning& warning) override { seen.push_back(warning.msg()); }
+  std::vector<std::string> seen;
+};
+template <typename F>
+std::vector<std::string> warnings_of(F f) {
+  Collect collect;
+  const WarningUtils::WarningHandlerGuard guard(&collect);
+  const WarningUtils::WarnAlways always;
+  f();
+  return collect.seen;
+}
+
+namespace deep {
+struct NetImpl : nn::Module {};
+TENON_MODULE(Net);
+}  // namespace deep
+
+}  // namespace
+
+TEST_CASE("libtorch: the dtype of an empty range is that of its elements") {
+  CHECK(tensor(std::vector<int64_t>{}).dtype() == kLong);
+  CHECK(tensor(std::vector<int>{}).dtype() == kLong);
+  CHECK(tensor(std::vector<uint8_t>{}).dtype() == kByte);
+  CHECK(tensor(std::vector<bool>{}).dtype() == kBool);
+  CHECK(tensor(std::vector<double>{}).dtype() == kFloat);
+  CHECK(tensor(ArrayRef<int>{}).dtype() == kLong);
+  CHECK(tensor({}).dtype() == kFloat);
+  CHECK(tensor({{}, {}}).sizes() == IntArrayRef({2, 0}));
+}
+
+TEST_CASE("libtorch: leading dims of size 1 of an assigned value do not count") {
+  const Tensor a = zeros({2, 3}), v = arange(6).to(kFloat).reshape({1, 1, 2, 3});
+  const Tensor flat = v.reshape({2, 3});
+  for (const TensorIndex& whole :
+       {TensorIndex(true), TensorIndex(tensor(true)), TensorIndex(tensor(1, kByte)), TensorIndex(Ellipsis),
+        TensorIndex(Slice()), TensorIndex(None), TensorIndex(tensor({0, 1}))}) {
+    a.zero_();
+    a.index_put_({whole}, v);
+    CHECK(same(a, flat));
+  }
+  a.index_put_({false}, v + 1);
+  CHECK(same(a, flat));
+  a.index_put_({tensor({true, false})}, ones({1, 1, 1, 1, 3}));
+  CHECK(same(a, tensor({{1.0, 1.0, 1.0}, {3.0, 4.0, 5.0}})));
+  const Tensor z = tensor(1.0);
+  z.index_put_({true}, full({1, 1, 1}, 7.0));
+  CHECK(z.item<float>() == 7);
+  z.index_put_({tensor(true)}, full({1, 1}, 8.0));
+  CHECK(z.item<float>() == 8);
+  z.index_put_({None}, full({1}, 9.0));
+  CHECK(z.item<float>() == 9);
+  CHECK(message_of([&] { a.index_put_({tensor({0, 1})}, ones({2, 2, 3})); }) ==
+        "shape mismatch: value tensor of shape [2, 2, 3] cannot be broadcast to indexing result of shape [2, 3]");
+}
+
+TEST_CASE("libtorch: indices") {
+  const Tensor a = arange(6).reshape({2, 3});
+  for (ScalarType type : {kByte, kChar, kShort, kInt, kLong}) {
+    if (type != kByte) CHECK(same(a.index({tensor(1, type)}), a[1]));
+    if (type != kByte) CHECK(same(a.clone().index_put_({tensor(1, type)}, 7)[1], full({3}, 7)));
+  }
+  CHECK(message_of([&] { a.index({tensor(1.0)}); }) ==
+        "tensors used as indices must be long, int, byte or bool tensors");
+  CHECK(message_of([&] { a.index({tensor({1}, kShort)}); }) ==
+        "tensors used as indices must be long, int, byte or bool tensors");
+  const std::vector<TensorIndex> none;
+  CHECK(message_of([&] { a.index(none); }) ==
+        "Passing an empty index list to Tensor::index() is not valid syntax");
+  CHECK(message_of([&] { a.index_put_(none, 1); }) ==
+        "Passing an empty index list to Tensor::index_put_() is not valid syntax");
+  CHECK(message_of([] { tensor(1.0).index({Slice()}); }) == "slice() cannot be applied to a 0-dim tensor.");
+  CHECK(message_of([] { tensor(1.0).slice(0, 0, 1); }) == "slice() cannot be applied to a 0-dim tensor.");
+  CHECK(message_of([] { tensor(1.0).select(0, 0); }) == "select() cannot be applied to a 0-dim tensor.");
+  CHECK_THROWS_AS(tensor(1.0).slice(0, 0, 1), IndexError);
+  CHECK(message_of([] { zeros({0}).index({tensor({0})}); }) ==
+        "index is out of bounds for dimension with size 0");
+  CHECK(message_of([] { zeros({0}).take(tensor({0})); }) == "take(): tried to take from an empty tensor");
+
+  Tensor b = a.clone();
+  index_put_(b, {tensor({0})}, ones({1, 3}, kLong));
+  CHECK(same(b[0], ones({3}, kLong)));
+  CHECK(same(index_put(a, {tensor({0})}, ones({1, 3}, kLong)), b));
+  CHECK(Slice(1, 5, 2).start() == 1);
+  CHECK(Slice(1, 5, 2).stop() == 5);
+  CHECK(Slice().step() == 1);
+  CHECK(TensorIndex(true).is_boolean());
+  CHECK(TensorIndex(tensor({1})).is_tensor());
+  CHECK(str(Slice(0, 3), TensorIndex(None), std::vector<TensorIndex>{1, "...", false}) == "0:3:1None(1, ..., false)");
+}
+
+TEST_CASE("libtorch: one number at a bool mask takes the dtype of the tensor") {
+  const Tensor a = arange(6).reshape({2, 3}), mask = a > 3;
+  CHECK(same(a.clone().index_put_({mask}, tensor(9.7)), tensor({{0, 1, 2}, {3, 9, 9}})));
+  CHECK(same(a.clone().index_put_({mask}, tensor({{-8.7}})), tensor({{0, 1, 2}, {3, -8, -8}})));
+  CHECK(same(a.clone().index_put_({Slice(), tensor({true, false, true})}, tensor(17.5)),
+             tensor({{17, 1, 17}, {17, 4, 17}})));
+  CHECK(message_of([&] { a.clone().index_put_({mask}, tensor({8.7, 8.7})); }) ==
+        "Index put requires the source and destination dtypes match, got Long for the destination and Float for "
+        "the source.");
+}
+
+TEST_CASE("libtorch: an undefined tensor as an optional argument is none") {
+  const Tensor x = ones({2, 3}), none;
+  const optional<Tensor> undefined = none;
+  CHECK(layer_norm(x, {3}, undefined, undefined).sizes() == x.sizes());
+  CHECK(same(bincount(tensor({1, 2}), undefined), tensor({0, 1, 1})));
+  CHECK(same(searchsorted(tensor({1, 2, 3}), tensor({2}), false, false, "left", undefined), tensor({1})));
+  CHECK(same(clamp(x, undefined, optional<Tensor>(x * 0.5)), full({2, 3}, 0.5)));
+  CHECK(message_of([&] { clamp(x, undefined, undefined); }) ==
+        "torch.clamp: At least one of 'min' or 'max' must not be None");
+}
+
+TEST_CASE("libtorch: words for mistakes") {
+  CHECK(message_of([] { tensor({{1, 2.0}}); }) ==
+        "Expected all elements of the tensor to have the same scalar type: Int, but got element of scalar type: "
+        "Double");
+  CHECK(message_of([] { tensor({{true, 2}}); }) ==
+        "Expected all elements of the tensor to have the same scalar type: Bool, but got element of scalar type: Int");
+  CHECK(message_of([] { tensor({{{1, 2}, {3, 4}}, {{5, 6}, {7}}}); }) ==
+        "Expected all sub-lists to have sizes: 2 (e.g. {5, 6}), but got sub-list {7} with sizes: 1");
+  CHECK(message_of([] { tensor({{1, 2}, 3}); }) ==
+        "Expected all sub-lists to have sizes: 2 (e.g. {1, 2}), but got sub-list 3 with sizes: ");
+  CHECK(message_of([] { ones({2}).to(TensorOptions(kDouble).requires_grad(true)); }) ==
+        "Operators taking TensorOptions cannot take a TensorOptions with options.requires_grad set as true. This "
+        "isn't implemented yet.");
+  CHECK(message_of([] { ones({2}, kLong).requires_grad_(); }) ==
+        "Only Tensors of floating point and complex dtype can require gradients");
+  CHECK(message_of([] { Tensor().sum(); }).starts_with(
+      "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #0 'self'"));
+  CHECK(message_of([] { Tensor().item(); }).starts_with("a Tensor with 0 elements cannot be converted to Scalar"));
+  CHECK(message_of([] { bilinear(ones({2, 3}), ones({2, 4}, kDouble), ones({5, 3, 4})); }) ==
+        "All tensors must have the same dtype, got input1: float, input2: double, weight: float");
+  CHECK(message_of([] { nn::Conv2d(nn::Conv2dOptions(2, 2, 3).groups(-1)); }) ==
+        "in_channels, groups and out_channels must be a positive integer.");
+  CHECK(message_of([] { nn::Conv2d(nn::Conv2dOptions(2, 2, 3).padding(kSame).stride(2)); }) ==
+        "padding='same' is not supported for strided convolutions");
+  CHECK(message_of([] { zeros({2}, kSparse); }) != "");
+  CHECK(message_of([] { zeros({2}, kMeta); }) != "");
+}
+
+TEST_CASE("libtorch: views under NoGrad are leaves that require grad as their base does") {
+  const Tensor leaf = ones({2, 2}, requires_grad()), made = leaf * 2;
+  Tensor view, deeper, product, detached;
+  {
+    const NoGradGuard no_grad;
+    view = leaf[0];
+    deeper = made[0].view({1, 2});
+    product = leaf * 2;
+    detached = leaf.detach()[0];
+  }
+  CHECK(view.requires_grad());
+  CHECK(view.is_leaf());
+  CHECK(deeper.requires_grad());
+  CHECK(deeper.is_leaf());
+  CHECK_FALSE(product.requires_grad());
+  CHECK_FALSE(detached.requires_grad());
+  CHECK((view * 2).requires_grad());
+  CHECK_THROWS_AS(view.mul_(2), Error);
+}
+
+TEST_CASE("libtorch: local_response_norm of integers is computed in float") {
+  namespace F = nn::functional;
+  const Tensor x = arange(12).reshape({1, 3, 4});
+  const F::LocalResponseNormFuncOptions options(2);
+  CHECK(same(F::local_response_norm(x, options), F::local_response_norm(x.to(kFloat), options)));
+}
+
+TEST_CASE("libtorch: the default dtype may be an integer type") {
+  struct Restore {
+    ~Restore() { set_default_dtype(kFloat); }
+  } restore;
+  set_default_dtype(TypeMeta::Make<int>());
+  CHECK(get_default_dtype() == kInt);
+  CHECK(ones({2}).dtype() == kInt);
+  CHECK(tensor({1.5}).dtype() == kInt);
+  CHECK((ones({2}) + 1.5).dtype() == kInt);
+  for (const auto& needs_float :
+       std::vector<std::function<void()>>{[] { sqrt(ones({2})); }, [] { rand({2}); }, [] { randn({2}); },
+                                          [] { ones({2}).mean(); }, [] { ones({2}) / 2; }, [] { nn::Linear(2, 2); }})
+    CHECK(message_of(needs_float) != "");
+}
+
+TEST_CASE("libtorch: modules") {
+  struct Outer : nn::Module {
+    Outer() {
+      register_module("a", nn::Linear(1, 1));
+      register_module("b", nn::Sequential(nn::Linear(1, 1)));
+    }
+  };
+  Outer outer;
+  std::string visited;
+  outer.apply([&](const std::string& name, nn::Module&) { visited += name + " "; }, "root");
+  CHECK(visited == "root root.a root.b root.b.0 ");
+  CHECK(deep::Net()->name().ends_with("deep::NetImpl"));
+  CHECK(nn::Linear(1, 1)->name() == "tenon::nn::LinearImpl");
+  CHECK(outer.modules(false).size() == 3);
+  CHECK(message_of([&] { outer.modules(); }).starts_with("It looks like you attempted to retrieve your top-level module"));
+  const std::shared_ptr<nn::Module> linear = nn::Linear(2, 3).ptr();
+  CHECK(linear->as<nn::Linear>() == linear.get());
+  CHECK(linear->as<nn::Conv2d>() == nullptr);
+  CHECK(outer.named_parameters()[0].key() == "a.weight");
+  CHECK(message_of([&] { outer.named_parameters()[9]; }) == "Index 9 is out of bounds");
+  nn::RNN rnn(nn::RNNOptions(3, 4).num_layers(2).nonlinearity(kReLU).batch_first(true));
+  CHECK(rnn->options.num_layers() == 2);
+  CHECK(rnn->named_parameters().size() == 8);
+
+  auto loader = data::make_data_loader(data::datasets::TensorDataset(arange(4)), 2);
+  CHECK(message_of([&] { *loader->end(); }) ==
+        "Dereferencing the DataLoader's past-the-end iterator is not allowed");
+  CHECK(message_of([&] { ++loader->end(); }) ==
+        "Incrementing the DataLoader's past-the-end iterator is not allowed");
+}
+
+TEST_CASE("libtorch: orthogonal_ makes rows or columns orthonormal") {
+  manual_seed(5);
+  for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{6, 4}, {4, 6}, {5, 5}, {4, 3, 2}}) {
+    const Tensor w = nn::init::orthogonal_(tenon::empty(sizes), 2.0).flatten(1) / 2;
+    const Tensor product = w.size(0) <= w.size(1) ? w.mm(w.t()) : w.t().mm(w);
+    CHECK(allclose(product, eye(product.size(0)), 1e-5, 1e-6));
+  }
+}
+
+TEST_CASE("libtorch: warnings reach the handler") {
+  const Tensor x = arange(6).to(kFloat).reshape({2, 3});
+  const std::string bytes = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.";
+  CHECK(warnings_of([&] { x.index({tensor({0, 1}, kByte)}); }) == std::vector{bytes});
+  CHECK(warnings_of([&] { x.clone().index_put_({tensor({0, 1}, kByte)}, ones({1, 3})); }) == std::vector{bytes});
+  CHECK(warnings_of([&] { x.index({tensor({false, true})}); }).empty());
+  using Doing = std::function<void()>;
+  const std::vector<std::pair<std::string, Doing>> cases{
+      {"where received a uint8 condition tensor.", [&] { where(ones({2, 3}, kByte), x, x); }},
+      {"An output with one or more elements was resized since it had shape [5]",
+       [&] {
+         Tensor out = ones({5});
+         add_out(out, x, x);
+       }},
+      {"The use of `x.T` on tensors of dimension other than 2", [] { ones({3}).numpy_T(); }},
+      {"Tensor.mT is deprecated on 0-D tensors.", [] { tensor(1.0).mT(); }},
+      {"torch.meshgrid: in an upcoming release", [] { meshgrid({arange(2), arange(3)}); }},
+      {"The .grad attribute of a Tensor that is not a leaf", [] { (ones({2}, requires_grad()) * 2).grad(); }},
+      {"Using a target size ([3]) that is different to the input size ([2, 3]).",
+       [&] { nn::functional::mse_loss(x, ones({3})); }},
+      {"reduction: 'mean' divides the total loss by both", [&] { nn::functional::kl_div(x, x); }},
+      {"Default upsampling behavior when mode=kBilinear",
+       [] {
+         nn::functional::interpolate(
+             ones({1, 1, 2, 2}),
+             nn::functional::InterpolateFuncOptions().size(std::vector<int64_t>{3, 3}).mode(kBilinear));
+       }},
+      {"dropout option adds dropout after all but last recurrent layer",
+       [] { nn::LSTM(nn::LSTMOptions(2, 3).dropout(0.5)); }},
+      {"Using padding='same' with even kernel lengths",
+       [] { conv2d(ones({1, 1, 4, 4}), ones({1, 1, 2, 2}), {}, 1, "same"); }},
+      {"Using torch.cross without specifying the dim arg", [] { cross(ones({3, 3}), ones({3, 3})); }},
+      {"The reduce argument of torch.scatter", [&] { x.scatter(0, zeros({1, 3}, kLong), x, "add"); }},
+      {"to - 1 is out of bounds [-(2^24), 2^24].", [] { ones({3}).random_(0, int64_t{1} << 30); }},
+      {"std(): degrees of freedom is <= 0.", [] { ones({1}).std(); }},
+      {"var(): degrees of freedom is <= 0.", [] { ones({2, 1}).var(OptionalIntArrayRef(1), true); }},
+      {"var_mean(): degrees of freedom is <= 0.", [] { var_mean(ones({1})); }},
+      {"cov(): degrees of freedom is <= 0.", [] { cov(ones({2, 1})); }},
+      {"An undefined tensor cannot require grad.", [] { nn::Module().register_parameter("u", Tensor()); }},
+      {"mine 3", [] { TORCH_WARN("mine ", 3); }},
+  };
+  for (const auto& [text, doing] : cases) {
+    CAPTURE(text);
+    const std::vector<std::string> seen = warnings_of(doing);
+    REQUIRE(seen.size() == 1);
+    CHECK(seen[0].starts_with(text));
+  }
+  // Layers without a bias, and what PyTorch is silent about.
+  CHECK(warnings_of([] { nn::Linear(nn::LinearOptions(2, 2).bias(false)); }).empty());
+  CHECK(warnings_of([] { ones({2, 2}, requires_grad()).grad(); }).empty());
+  Collect collect;
+  const WarningUtils::WarningHandlerGuard guard(&collect);
+  for (int i = 0; i < 3; ++i) TORCH_WARN_ONCE("once");
+  CHECK(collect.seen == std::vector<std::string>{"once"});
+}
+
+TEST_CASE("libtorch: an ordered dictionary") {
+  OrderedDict<std::string, int> dict = {{"a", 1}, {"b", 2}, {"c", 3}};
+  CHECK(dict[1].key() == "b");
+  CHECK(dict.front().value() == 1);
+  CHECK(*dict.back() == 3);
+  dict.erase("a");
+  CHECK(dict.keys() == std::vector<std::string>{"b", "c"});
+  CHECK(dict["c"] == 3);
+  CHECK(*dict.find("b") == 2);
+  CHECK(dict.find("a") == nullptr);
+  OrderedDict<std::string, int> other("Thing");
+  other.update(dict);
+  CHECK(other == dict);
+  CHECK(message_of([&] { other.insert("b", 1); }) == "Thing 'b' already defined");
+  CHECK(message_of([&] { other["z"]; }) == "Thing 'z' is not defined");
+  CHECK(message_of([&] { other.erase("z"); }) == "Key 'z' doesn't exist");
+  CHECK(message_of([] { OrderedDict<std::string, int>().back(); }) == "Called back() on an empty OrderedDict");
+}
