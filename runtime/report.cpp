@@ -165,7 +165,7 @@ std::string explain_kernel(size_t number, const FusedKernel& fused, const Option
 }
 
 std::string node_text(const ir::Node& node) {
-  return std::string(ir::info(node.op()).text) + " " + type_text(node);
+  return std::string(ir::info(node.op()).text) + " " + runtime::type_text(node);
 }
 
 // What a report is about: a pending graph, or that of a plan which has run.
@@ -265,7 +265,8 @@ std::string shapes_of(const FusedKernel& fused, const Analysis& analysis) {
   const auto list = [&](const auto& nodes) {
     constexpr size_t kMost = 8;
     std::string text;
-    for (size_t i = 0; i < nodes.size() && i < kMost; ++i) text += (i ? ", " : "") + ir::type_text(nodes[i]->dtype(), analysis.shape(nodes[i]));
+    for (size_t i = 0; i < nodes.size() && i < kMost; ++i)
+      text += (i ? ", " : "") + ir::type_text(nodes[i]->dtype(), analysis.shape(nodes[i]));
     return nodes.size() > kMost ? text + ", ... " + std::to_string(nodes.size()) + " in all" : text;
   };
   return list(fused.inputs) + (fused.inputs.empty() ? "-> " : " -> ") + list(fused.outputs);

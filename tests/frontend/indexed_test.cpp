@@ -84,7 +84,7 @@ TEST_CASE("what a mask selects takes memory for the result and for the mask, not
     return runtime::memory_stats().peak_allocated - before;
   };
   CHECK(grows_by([&] { CHECK(nonzero(mask).equal(tensor({{0, 5}, {1, 77}}))); }) < count / 4);
-  const Tensor there = tensor({5, (count / 2 + 77) % 7}, kByte);
+  const Tensor there = tensor({int64_t{5}, (count / 2 + 77) % 7}, kByte);
   CHECK(grows_by([&] { CHECK(masked_select(x, mask).equal(there)); }) < count / 4);
   CHECK(grows_by([&] { CHECK(x.index({mask}).equal(there)); }) < count / 4);
   const Tensor values = tensor({4, 5}, kByte);
