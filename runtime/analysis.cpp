@@ -204,6 +204,29 @@ ir::Graph run_graph_passes(ir::Graph graph, const passes::PassObserver& observer
   return graph;
 }
 
+// What the program sees of each input and output: an input that is only read in one other shape is known by that.
+void note_shapes(const GraphKey& key, Analysis& a) {
+  std::unordered_map<const Node*, const Node*> seen_as;  // an input's only reshape; null: it has other readers
+  for (Node* node : key.nodes) {
+    for (Node* input : node->inputs()) {
+      if (input->op() != Op::Input) continue;
+      const Node* as = node->op() == Op::Reshape ? node : nullptr;
+      auto [it, fresh] = seen_as.emplace(input, as);
+      if (!fresh && it->second != as) it->second = nullptr;
+    }
+  }
+  for (const auto& [input, as] : seen_as) {
+    if (as) a.shapes[input] = as->shape();
+  }
+  for (const auto& [input, window] : a.windows) {
+    if (!window.part) a.shapes[input] = key.nodes[static_cast<size_t>(window.input)]->shape();
+  }
+  for (size_t k = 0; k < a.outputs.size(); ++k) {
+    const NodeRef& made = a.graph.outputs[k];
+    if (made->op() != Op::Input) a.shapes[made.get()] = a.outputs[k]->shape();
+  }
+}
+
 }  // namespace
 
 Analysis analyse(const GraphKey& key, const Options& options, const passes::PassObserver& observer) {
@@ -234,6 +257,7 @@ Analysis analyse(const GraphKey& key, const Options& options, const passes::Pass
   passes::FusionOptions fusion;
   fusion.enabled = options.fusion;
   a.fusion = passes::fuse(a.graph.outputs, fusion);
+  note_shapes(key, a);
   return a;
 }
 

@@ -30,6 +30,13 @@ struct Analysis {
   };
   std::unordered_map<const ir::Node*, Window> windows;
 
+  // The shapes of values as the program knows them, where the graph has them in another: in one dim, mostly.
+  std::unordered_map<const ir::Node*, ir::Dims> shapes;
+  const ir::Dims& shape(const ir::Node* node) const {
+    auto it = shapes.find(node);
+    return it == shapes.end() ? node->shape() : it->second;
+  }
+
   const Window* window(const ir::Node* node) const {
     auto it = windows.find(node);
     return it == windows.end() ? nullptr : &it->second;

@@ -114,6 +114,7 @@ class Builder {
   void add_step(const FusedKernel& fused) {
     Step step;
     auto facts = std::make_shared<KernelRecord>(kernel_facts(fused));
+    facts->shapes = shapes_of(fused, analysis_);
     facts->plan = plan_->number;
     for (const Node* node : fused.scalars) {
       auto it = analysis_.constants.find(node);

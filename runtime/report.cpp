@@ -6,6 +6,7 @@
 
 #include "codegen/cuda/emit.h"
 #include "codegen/llvm/jit.h"
+#include "ir/graph_infer.h"
 #include "runtime/analysis.h"
 #include "runtime/evaluate.h"
 #include "runtime/evaluation.h"
@@ -164,7 +165,7 @@ std::string explain_kernel(size_t number, const FusedKernel& fused, const Option
 }
 
 std::string node_text(const ir::Node& node) {
-  return std::string(ir::info(node.op()).text) + " " + type_text(node);
+  return std::string(ir::info(node.op()).text) + " " + runtime::type_text(node);
 }
 
 // What a report is about: a pending graph, or that of a plan which has run.
@@ -258,18 +259,14 @@ void write_dump(const std::string& directory, int plan, const char* name, const 
 
 }  // namespace
 
-std::string type_text(const ir::Node& node) {
-  std::string text = std::string(ir::name(node.dtype())) + "[";
-  for (size_t d = 0; d < node.shape().size(); ++d)
-    text += (d == 0 ? "" : ",") + std::to_string(node.shape()[d]);
-  return text + "]";
-}
+std::string type_text(const ir::Node& node) { return ir::type_text(node.dtype(), node.shape()); }
 
-std::string shapes_of(const FusedKernel& fused) {
-  const auto list = [](const auto& nodes) {
+std::string shapes_of(const FusedKernel& fused, const Analysis& analysis) {
+  const auto list = [&](const auto& nodes) {
     constexpr size_t kMost = 8;
     std::string text;
-    for (size_t i = 0; i < nodes.size() && i < kMost; ++i) text += (i ? ", " : "") + type_text(*nodes[i]);
+    for (size_t i = 0; i < nodes.size() && i < kMost; ++i)
+      text += (i ? ", " : "") + ir::type_text(nodes[i]->dtype(), analysis.shape(nodes[i]));
     return nodes.size() > kMost ? text + ", ... " + std::to_string(nodes.size()) + " in all" : text;
   };
   return list(fused.inputs) + (fused.inputs.empty() ? "-> " : " -> ") + list(fused.outputs);
@@ -289,7 +286,6 @@ KernelRecord kernel_facts(const FusedKernel& fused) {
   const ir::Kernel& kernel = fused.kernel;
   facts.name = kernel.name;
   facts.ops = static_cast<int>(fused.fused.size());
-  facts.shapes = shapes_of(fused);
   facts.bytes = moved_bytes(fused, ir::Op::Load) + moved_bytes(fused, ir::Op::Store);
   for (const ir::Instr& in : kernel.instrs) {
     if (in.op == ir::Op::Contract) {

@@ -265,3 +265,16 @@ TEST_CASE("windows: random programs round after round against the interpreter, w
     }
   }
 }
+
+TEST_CASE("windows: the history tells shapes as the program knows them") {
+  WithOptions options;
+  clear_kernel_history();
+  NodeRef x = matrix();
+  x = with_row(x, 7, twice(row(x, 7)));
+  evaluate({x});
+  NodeRef total = sum(row(x, 3));
+  evaluate({total});
+  REQUIRE(kernel_history().size() == 2);
+  CHECK(kernel_history()[0].shapes == "-> f32[40,24]");
+  CHECK(kernel_history()[1].shapes == "f32[1,24] -> f32[1]");
+}
