@@ -155,7 +155,7 @@ void Nest::prepare_guards(Value v) {
   for (int number : guards.together) {
     for (int a : instr(v).guards[static_cast<size_t>(number)].value.axes()) known_here = known_here && find_axis(a) >= 0;
   }
-  if (known_here) scopes_.back().conditions[int64_t{v} << 8 | (lane_axis_ + 1)] = condition(v, guards.together, false);
+  if (known_here) scopes_.back().conditions[condition_key(v, guards.together)] = condition(v, guards.together, false);
   for (int number : guards.along) {
     const Index& value = instr(v).guards[static_cast<size_t>(number)].value;
     Partial known_part = partial(value);
@@ -469,11 +469,21 @@ Nest::Guards Nest::split(Value v) const {
 
 // Of the guards that do not vary along the lanes; -1 if there is none to ask.
 ValueId Nest::uniform_condition(Value v) {
-  const int64_t k = int64_t{v} << 8 | (lane_axis_ + 1);
+  const Guards guards = split(v);
+  const int64_t k = condition_key(v, guards.together);
   for (size_t s = scopes_.size(); s-- > 0;) {
     if (auto it = scopes_[s].conditions.find(k); it != scopes_[s].conditions.end()) return it->second;
   }
-  return condition(v, split(v).together, false);
+  return condition(v, guards.together, false);
+}
+
+// Guards are told apart by what varies along the lanes now, and by the sub-vector if they depend on where it is.
+int64_t Nest::condition_key(Value v, const std::vector<int>& together) const {
+  const bool apart = std::any_of(together.begin(), together.end(), [&](int number) {
+    const Index& value = instr(v).guards[static_cast<size_t>(number)].value;
+    return std::any_of(sub_axes_.begin(), sub_axes_.end(), [&](int a) { return a >= 0 && value.depends_on(a); });
+  });
+  return (int64_t{v} * kSubs + (apart ? sub_ : kNoSub)) << 8 | (lane_axis_ + 1);
 }
 
 void Nest::load_along(Value v, const std::vector<int>& guards, ValueId otherwise, ValueId result) {
