@@ -469,20 +469,20 @@ Nest::Guards Nest::split(Value v) const {
 
 // Of the guards that do not vary along the lanes; -1 if there is none to ask.
 ValueId Nest::uniform_condition(Value v) {
-  const std::vector<int> together = split(v).together;
-  const int64_t k = condition_key(v, together);
+  const Guards guards = split(v);
+  const int64_t k = condition_key(v, guards.together);
   for (size_t s = scopes_.size(); s-- > 0;) {
     if (auto it = scopes_[s].conditions.find(k); it != scopes_[s].conditions.end()) return it->second;
   }
-  return condition(v, together, false);
+  return condition(v, guards.together, false);
 }
 
-// By instruction, lane axis and, if a guard varies along a sub axis, sub-vector.
-int64_t Nest::condition_key(Value v, const std::vector<int>& guards) const {
-  bool apart = false;
-  for (int number : guards) {
-    for (int a : instr(v).guards[static_cast<size_t>(number)].value.axes()) apart = apart || is_sub_axis(a);
-  }
+// Guards are told apart by what varies along the lanes now, and by the sub-vector if they depend on where it is.
+int64_t Nest::condition_key(Value v, const std::vector<int>& together) const {
+  const bool apart = std::any_of(together.begin(), together.end(), [&](int number) {
+    const Index& value = instr(v).guards[static_cast<size_t>(number)].value;
+    return std::any_of(sub_axes_.begin(), sub_axes_.end(), [&](int a) { return a >= 0 && value.depends_on(a); });
+  });
   return (int64_t{v} * kSubs + (apart ? sub_ : kNoSub)) << 8 | (lane_axis_ + 1);
 }
 

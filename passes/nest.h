@@ -107,7 +107,7 @@ class Nest {
   Guards split(ir::Value v) const;
   ir::ValueId bound(ir::Value v, int number, int64_t value);
   ir::ValueId uniform_condition(ir::Value v);
-  int64_t condition_key(ir::Value v, const std::vector<int>& guards) const;
+  int64_t condition_key(ir::Value v, const std::vector<int>& together) const;
   void prepare_guards(ir::Value v);
   // Runs the bodies under an if, each in a scope of its own; without an if where the condition is -1.
   void when(ir::ValueId condition, const std::function<void()>& body, const std::function<void()>& orelse = {});

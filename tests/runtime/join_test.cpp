@@ -96,6 +96,11 @@ TEST_CASE("what reads a cat of few parts takes it in, and loads at the borders w
           std::to_string(std::stoi(n) + 1) + "," + std::to_string(std::stoi(m) + 3) + "]\n  %1 = add %0, %0 : u8[" +
           std::to_string(std::stoi(n) + 1) + "," + std::to_string(std::stoi(m) + 3) + "]\n  return %1\n}");
   }
+  check(R"(graph @short(%x: f32[200,1,8,1]) {
+    %c = const 2.0 : f32[]
+    %0 = pad %x, %c lo=[0,0,0,0] hi=[0,1,0,2] : f32[200,2,8,3]
+    return %0
+  })");
   WithOptions options;
   const ir::NodeRef x = counting({64, 32}), y = counting({64, 32});
   const ir::NodeRef parts[] = {x, y};
