@@ -12,6 +12,9 @@ constinit std::array<ForkLock, static_cast<size_t>(ForkOrder::Count)> locks{};
 
 void before() {
   for (const ForkLock& l : locks) {
+    if (l.find) l.find();
+  }
+  for (const ForkLock& l : locks) {
     if (l.lock) l.lock();
   }
 }

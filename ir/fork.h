@@ -12,13 +12,14 @@ namespace tenon::ir {
 
 // The order in which locks nest: whoever holds one takes only later ones.
 enum class ForkOrder : uint8_t {
-  Evaluation, Kernels, Generators, Nodes, Memory, Indices, Options, History, Profile, Printing, Storages, Count
+  Evaluation, Kernels, Generators, Nodes, Memory, Indices, Options, History, Profile, Threads, Printing, Storages, Count
 };
 
 struct ForkLock {
   void (*lock)();
   void (*unlock)();  // in the parent
   void (*renew)();   // in the child, which owns no mutex: it is another thread to the C library
+  void (*find)() = nullptr;  // makes what the lock lies in, which may take other locks: before any is taken
 };
 
 // Once for each place, while the library is loaded: initialises a constant.
@@ -27,7 +28,7 @@ bool hold_over_fork(ForkOrder place, ForkLock lock);
 // The usual case: `get` finds the mutex, and makes what it lies in if need be.
 template <auto get>
 constexpr ForkLock fork_lock() {
-  return {[] { get().lock(); }, [] { get().unlock(); }, [] { std::construct_at(&get()); }};
+  return {[] { get().lock(); }, [] { get().unlock(); }, [] { std::construct_at(&get()); }, [] { get(); }};
 }
 
 // From now on forks are waited for: called when the library is used first, since finding a lock may make what it lies in.

@@ -33,6 +33,9 @@ struct Threads {
   }
 };
 
+[[maybe_unused]] const bool threads_held_over_fork = ir::hold_over_fork(
+    ir::ForkOrder::Threads, ir::fork_lock<[]() -> std::mutex& { return Threads::get().mutex; }>());
+
 int thread_number() {
   thread_local const int number = [] {
     Threads& threads = Threads::get();
