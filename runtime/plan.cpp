@@ -198,9 +198,12 @@ class Builder {
     const int32_t from = input_value(base), to = output_value(result);
     const auto number = static_cast<int32_t>(plan_->steps.size());
     const bool apart = std::find(fused.inputs.begin(), fused.inputs.end(), base) != fused.inputs.end();
-    if (!apart) in_place_.push_back({number, from, to, true});
-    step.bases.push_back({static_cast<int32_t>(step.buffers.size()), from, static_cast<size_t>(bytes_of(*base))});
-    if (const Analysis::Window* window = analysis_.window(first_base(base))) add_window(step, *base, *window);
+    const Analysis::Window *whole = analysis_.window(first_base(base)), *own = analysis_.window(base);
+    const bool is_part = own && own->part;  // the result is of its size: a copy of those elements
+    if (!apart && !is_part) in_place_.push_back({number, from, to, true});
+    step.bases.push_back({static_cast<int32_t>(step.buffers.size()), from, static_cast<size_t>(bytes_of(*base)),
+                          is_part ? own->origin : -1, ir::item_size(base->dtype())});
+    if (whole && !whole->part) add_window(step, *base, *whole);
     step.buffers.push_back(to);
   }
 

@@ -27,10 +27,12 @@ struct Step {
   std::shared_ptr<const std::vector<passes::JoinPart>> parts;  // of a routine that is a Cat
   // Places, in argument order; -1: has no elements; -2-k: scalar k, in memory.
   std::vector<int32_t> buffers;
-  // Where argument `argument` is updated: what it starts with is copied there unless it lies there already.
+  // Where argument `argument` is updated: what it starts with is copied there unless it lies there already. It begins at
+  // an origin of the key, or at the place's first element (-1).
   struct Base {
     int32_t argument, place;
     size_t bytes;
+    int32_t origin, item_size;
   };
   std::vector<Base> bases;
   // Where argument `argument` begins behind the first element of its place: at an origin of the key.

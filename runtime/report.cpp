@@ -308,6 +308,17 @@ std::string dump(std::span<const ir::NodeRef> roots, Stage stage, std::string_vi
   });
 }
 
+namespace {
+// Whether one of the roots is a view of the node, and so stored as it.
+bool is_shown(const ir::Node* node, std::span<const ir::NodeRef> roots) {
+  return std::any_of(roots.begin(), roots.end(), [&](const ir::NodeRef& root) {
+    const ir::Node* shown = root.get();
+    while (shown != node && ir::is_movement(shown->op())) shown = shown->inputs()[0];
+    return shown == node;
+  });
+}
+}  // namespace
+
 std::string explain(std::span<const ir::NodeRef> roots) {
   return with_analysis(roots, [](const Subject& s) {
     const auto& [key, a, o, asked, head] = s;
@@ -316,8 +327,10 @@ std::string explain(std::span<const ir::NodeRef> roots) {
                        std::to_string(a.graph.outputs.size()) + " outputs, " +
                        std::to_string(a.fusion.kernels.size()) + " kernels\n";
     for (size_t k = 0; k < a.fusion.kernels.size(); ++k) text += explain_kernel(k, a.fusion.kernels[k], o);
-    for (size_t k = asked; k < a.outputs.size(); ++k)
-      text += "stored because the program holds it: " + node_text(*a.outputs[k]) + "\n";
+    for (size_t k = asked; k < a.outputs.size(); ++k) {
+      if (!is_shown(a.outputs[k].get(), {a.outputs.data(), asked}))
+        text += "stored because the program holds it: " + node_text(*a.outputs[k]) + "\n";
+    }
     if (!a.fusion.refusals.empty()) text += "not fused:\n";
     for (const passes::Refusal& r : a.fusion.refusals) {
       text += "  " + node_text(*r.producer) + " -> " + (r.consumer ? node_text(*r.consumer) : "its readers") +

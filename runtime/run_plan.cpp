@@ -200,7 +200,8 @@ class Run {
     int64_t copied = 0;
     for (const Step::Base& base : step.bases) {
       void* to = arguments_[static_cast<size_t>(base.argument)];
-      const void* from = pointers_[static_cast<size_t>(base.place)];
+      const auto* from = static_cast<const std::byte*>(pointers_[static_cast<size_t>(base.place)]);
+      if (base.origin >= 0) from += origin(base.origin) * base.item_size;
       if (to == from) continue;
       copy_bytes(to, from, base.bytes);
       copied += 2 * static_cast<int64_t>(base.bytes);

@@ -63,6 +63,10 @@ indexing::TensorIndex::TensorIndex(const char* dots) : kind_(Kind::Ellipsis) {
 namespace {
 
 bool is_mask(const Tensor& index) { return index.scalar_type() == kBool || index.scalar_type() == kByte; }
+void warn_of_bytes(const Tensor& mask) {
+  if (mask.scalar_type() == kByte)
+    warn_user("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.");
+}
 
 bool is_whole(const indexing::Slice& slice, int64_t size) {
   return slice.start() == 0 && slice.stop() >= size && slice.step() == 1;
@@ -162,6 +166,7 @@ class SubscriptReader {
     const bool lone = index.dim() == 0;  // as a number
     check<IndexError>(lone ? isIntegralType(type, true) : type <= kByte || type == kInt || type == kLong,
                       "tensors used as indices must be long, int, byte or bool tensors");
+    warn_of_bytes(index);
     if (!lone) {
       source_ += dims_taken(index);
       return select(index, dims_taken(index));
@@ -208,16 +213,10 @@ void check_mask_shape(const Tensor& view, const Selection& s) {
   }
 }
 
-void warn_of_bytes(const Tensor& mask) {
-  if (mask.scalar_type() == kByte)
-    warn_user("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.");
-}
-
 Chosen choose(const Tensor& view, const Selection& s) {
   if (!is_mask(s.index)) {
     return {checked_index(s.index, view.size(s.dim), IndexUse::Subscript, s.dim), s.dim, 1};
   }
-  warn_of_bytes(s.index);
   check_mask_shape(view, s);
   return {true_positions(s.index.to(kBool)), s.dim, s.count};
 }
@@ -389,7 +388,6 @@ bool is_masked_fill(const Subscript& s, int64_t value_count, bool accumulate) {
 
 void fill_where(const Subscript& s, const Tensor& value) {
   const Selection& mask = s.selections[0];
-  warn_of_bytes(mask.index);
   check_mask_shape(s.view, mask);
   Tensor holds = mask.index.to(kBool);
   for (int64_t d = mask.dim + mask.count; d < s.view.dim(); ++d) holds = holds.unsqueeze(-1);
@@ -538,9 +536,11 @@ Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Operand& value, 
 }
 Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Scalar& value, bool accumulate) const {
   const CallScope call("index_put_", *this, value);
-  const Subscript s = SubscriptReader(*this).read(indices);
-  if (s.selections.empty() && !accumulate) {
-    s.view.fill_(value);
+  const bool view = std::none_of(indices.begin(), indices.end(), [](const TensorIndex& i) {
+    return i.is_tensor() || i.is_boolean();
+  });
+  if (view && indices.size() > 0 && !accumulate) {  // a number is cast as fill_ casts it
+    SubscriptReader(*this).read(indices).view.fill_(value);
     return itself(*this);
   }
   return put_any(*this, indices, scalar_tensor(value, options()), accumulate);

@@ -62,15 +62,12 @@ void check_adam(const Options& o) {
 }
 
 template <typename Options>
-void print_adam(std::ostream& out, const Options& o, bool fused) {
+void print_adam(std::ostream& out, const Options& o, bool decoupled) {
   out << "Parameter Group 0\n    amsgrad: " << truth(o.amsgrad()) << "\n    betas: ("
       << number(std::get<0>(o.betas())) << ", " << number(std::get<1>(o.betas()))
-      << ")\n    capturable: False\n";
-  if (fused) out << "    differentiable: False\n";
-  out << "    eps: " << number(o.eps()) << "\n    foreach: None\n";
-  if (fused) out << "    fused: False\n";
-  out << "    lr: " << number(o.lr())
-      << "\n    maximize: False\n    weight_decay: " << number_or_zero(o.weight_decay()) << "\n)";
+      << ")\n    capturable: False\n    decoupled_weight_decay: " << truth(decoupled)
+      << "\n    differentiable: False\n    eps: " << number(o.eps()) << "\n    foreach: None\n    fused: None\n    lr: "
+      << number(o.lr()) << "\n    maximize: False\n    weight_decay: " << number_or_zero(o.weight_decay()) << "\n)";
 }
 
 }  // namespace
@@ -135,7 +132,7 @@ void SGD::update(Tensor& p, Tensor grad, State& state) {
 }
 void SGD::pretty_print(std::ostream& out) const {
   out << "SGD (\nParameter Group 0\n    dampening: " << number_or_zero(options_.dampening())
-      << "\n    differentiable: False\n    foreach: None\n    lr: " << number(options_.lr())
+      << "\n    differentiable: False\n    foreach: None\n    fused: None\n    lr: " << number(options_.lr())
       << "\n    maximize: False\n"
       << "    momentum: " << number_or_zero(options_.momentum())
       << "\n    nesterov: " << truth(options_.nesterov())
@@ -155,7 +152,7 @@ void Adam::update(Tensor& p, Tensor grad, State& state) {
 }
 void Adam::pretty_print(std::ostream& out) const {
   out << "Adam (\n";
-  print_adam(out, options_, true);
+  print_adam(out, options_, false);
 }
 
 AdamW::AdamW(std::vector<Tensor> parameters, AdamWOptions options)
@@ -168,7 +165,7 @@ void AdamW::update(Tensor& p, Tensor grad, State& state) {
 }
 void AdamW::pretty_print(std::ostream& out) const {
   out << "AdamW (\n";
-  print_adam(out, options_, false);
+  print_adam(out, options_, true);
 }
 
 // --- RMSprop
@@ -205,7 +202,7 @@ void RMSprop::update(Tensor& p, Tensor grad, State& state) {
 }
 void RMSprop::pretty_print(std::ostream& out) const {
   out << "RMSprop (\nParameter Group 0\n    alpha: " << number(options_.alpha())
-      << "\n    centered: " << truth(options_.centered())
+      << "\n    capturable: False\n    centered: " << truth(options_.centered())
       << "\n    differentiable: False\n    eps: " << number(options_.eps())
       << "\n    foreach: None\n    lr: " << number(options_.lr())
       << "\n    maximize: False\n    momentum: " << number_or_zero(options_.momentum())
@@ -232,7 +229,7 @@ void Adagrad::update(Tensor& p, Tensor grad, State& state) {
 }
 void Adagrad::pretty_print(std::ostream& out) const {
   out << "Adagrad (\nParameter Group 0\n    differentiable: False\n    eps: " << number(options_.eps())
-      << "\n    foreach: None\n    initial_accumulator_value: "
+      << "\n    foreach: None\n    fused: None\n    initial_accumulator_value: "
       << number_or_zero(options_.initial_accumulator_value()) << "\n    lr: " << number(options_.lr())
       << "\n    lr_decay: " << number_or_zero(options_.lr_decay())
       << "\n    maximize: False\n    weight_decay: " << number_or_zero(options_.weight_decay()) << "\n)";

@@ -41,7 +41,6 @@ struct Format {
 
 double digits(double magnitude) { return magnitude == 0 ? 1 : std::floor(std::log10(magnitude)) + 1; }
 
-// Counts as largest what is larger without its absolute value, as there.
 Format format_of(std::span<const double> values) {
   const auto finite = [](double v) { return std::isfinite(v); };
   const bool whole =
@@ -52,7 +51,7 @@ Format format_of(std::span<const double> values) {
     for (double v : values) {
       if (!std::isfinite(v)) continue;
       smallest = std::min(smallest, std::abs(v));
-      largest = std::max(largest, v);
+      largest = std::max(largest, std::abs(v));
     }
     least = digits(smallest);
     most = digits(largest);

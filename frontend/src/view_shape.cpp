@@ -71,7 +71,7 @@ Tensor reshape(const Operand& x, IntArrayRef shape) {
   const TensorImpl& t = impl(x);
   const Dims wanted = infer_shape(shape, t.numel());
   const auto strides = view_strides(t.sizes(), t.strides(), wanted);
-  GradScope scope(strides ? "ReshapeAliasBackward0" : "UnsafeViewBackward0", x);
+  GradScope scope(strides ? "ViewBackward0" : "UnsafeViewBackward0", x);
   return strides ? make_view(x, ref(wanted), ref(*strides), t.offset())
                  : record(ir::reshape(node_of(x), wanted));
 }

@@ -167,3 +167,12 @@ TEST_CASE("many roots that read one value share kernels, as many as their limits
   CHECK(counters().kernels_compiled <= 3);
   for (int i = 0; i < 3000; ++i) REQUIRE(element(roots[static_cast<size_t>(i)], 7) == i + 7.5);
 }
+
+TEST_CASE("an update of a part of an input starts from that part") {
+  check(R"(graph @part(%x: bool[5,3,7]) {
+    %0 = slice %x starts=[0,2,0] steps=[1,1,1] sizes=[1,1,3] : bool[1,1,3]
+    %1 = strided %0 sizes=[1,1,1] strides=[6,3,1] offset=0 : bool[1,1,1]
+    %2 = update %0, %1 strides=[6,3,1] offset=0 : bool[1,1,3]
+    return %2
+  })");
+}
