@@ -5,7 +5,7 @@
 #pragma once
 
 #include <cstddef>
-#include <iterator>
+#include <string>
 #include <vector>
 
 #include "tenon/tensor.h"
