@@ -231,7 +231,7 @@ TEST_CASE("softmax by rows, by columns, over everything, split over blocks") {
 }
 
 TEST_CASE("rows of a few elements: reductions, what stands around them, several rows to a vector") {
-  for (int n : {1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 15, 16, 17}) {
+  for (int n : {1, 2, 3, 4, 7, 8, 16, 17}) {
     const std::string s = std::to_string(n);
     for (const char* rows : {"16", "70", "3,21"}) {
       const std::string r = rows, last = r.size() > 2 ? "2" : "1", kept = r + ",1";
@@ -258,7 +258,7 @@ TEST_CASE("rows of a few elements: reductions, what stands around them, several 
 }
 
 TEST_CASE("maps of rows of a few elements: a column, a row, channels to and from planes") {
-  for (int n : {2, 3, 4, 7, 8, 12, 16}) {
+  for (int n : {2, 3, 7, 16}) {
     const std::string s = std::to_string(n);
     for (const char* dtype : {"f32", "u8", "f64"}) {
       const std::string t = dtype, x = t + "[75," + s + "]";
