@@ -60,6 +60,8 @@ std::optional<Block> block_of(const ir::Kernel& kernel, const ir::Instr& in, con
     seen[static_cast<size_t>(place)] = true;
     block.which.push_back(static_cast<int>(place));
   }
+  // A place that nobody asks for may lie behind the end of the buffer.
+  if (std::find(seen.begin(), seen.end(), false) != seen.end()) return {};
   return block;
 }
 
@@ -236,8 +238,8 @@ class ShortSchedule {
         bool block = nest_.varies(v) && blocks_[static_cast<size_t>(v)].has_value();
         (block ? store ? writes : reads : nest_.apart(v) ? points : once).push_back(v);
       }
+      for (Value v : reads) read_block(v);  // the elements of a block need nothing that is computed
       for (Value v : once) nest_.emit(v);
-      for (Value v : reads) read_block(v);
       for (int i = 0; i < static_cast<int>(rows_.count); ++i) {
         nest_.set_sub(i);
         for (Value v : points) nest_.emit(v);

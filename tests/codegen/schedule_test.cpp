@@ -278,6 +278,11 @@ TEST_CASE("maps of rows of a few elements: a column, a row, channels to and from
   }
 }
 
+TEST_CASE("a value that is the same along a short row may come from a block of memory") {
+  check("graph @g(%x: f32[7,9]) {\n  %0 = strided %x sizes=[3,21] strides=[0,3] offset=0 : f32[3,21]\n"
+        "  %1 = sqrt %0 : f32[3,21]\n  return %1\n}\n");
+}
+
 TEST_CASE("a chain after the rows' last reduction runs across rows") {
   for (const char* rows : {"64", "77", "3,70"}) {
     const std::string r = rows, d = r.size() > 2 ? "2" : "1";
