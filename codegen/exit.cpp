@@ -6,6 +6,7 @@ extern "C" {
 int __real___cxa_atexit(void (*destroy)(void*), void* object, void* library);
 [[gnu::visibility("hidden")]] int __wrap___cxa_atexit(void (*destroy)(void*), void* object, void* library);
 void _ZNSt8ios_base4InitD1Ev(void*);  // std::ios_base::Init::~Init()
+extern void* __dso_handle;            // this library; without one, ThreadSanitizer takes the handler for one of atexit
 }
 
 int __wrap___cxa_atexit(void (*destroy)(void*), void* object, void* library) {
@@ -16,7 +17,8 @@ int __wrap___cxa_atexit(void (*destroy)(void*), void* object, void* library) {
 namespace tenon::codegen {
 
 void at_exit(void (*handler)()) {
-  __real___cxa_atexit([](void* f) { reinterpret_cast<void (*)()>(f)(); }, reinterpret_cast<void*>(handler), nullptr);
+  __real___cxa_atexit([](void* f) { reinterpret_cast<void (*)()>(f)(); }, reinterpret_cast<void*>(handler),
+                      &__dso_handle);
 }
 
 }  // namespace tenon::codegen
