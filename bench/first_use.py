@@ -3,7 +3,7 @@
     bench/first_use.py BENCH_FIRST_USE [--threads N] [--rounds N] [ROW ...]
 
 BENCH_FIRST_USE is the program built from bench_first_use.cpp. Each library runs in a process of its own; they take turns,
-row by row and round by round, every other round backwards. PyTorch and NumPy keep the memory that they freed (malloc's
+row by row and round by round, in an order drawn anew each round. PyTorch and NumPy keep the memory that they freed (malloc's
 trim_threshold), so that no page fault counts against them. A row is a name with a setup and an expression for each of the
 two here, and a lambda of that name there. Printed: Tenon's milliseconds, and how many times as long the others take (the
 median over the rounds): PyTorch, NumPy, and Tenon itself with TENON_FUSION=0; with --best the quickest of all rounds counts,
@@ -11,6 +11,7 @@ as on a machine with other work. A library that is not installed is left out. En
 import argparse
 import importlib.util
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -112,7 +113,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--best", action="store_true")
     parser.add_argument("--serve")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     if options.serve:
         return serve(options.serve, options.threads)
 
@@ -127,11 +128,12 @@ def main():
     typical = min if options.best else statistics.median
     print(f"{'row, ' + threads + ' threads':24}{'ms':>9}{'torch':>9}{'numpy':>9}{'unfused':>9}")
     wrong = False
+    order = random.Random(1)  # who runs after whom matters by up to a fifth: the caches and the clock are shared
     for name in options.rows or ROWS:
         contestants = [s for s in servers if s != "numpy" or ROWS[name][2]]
         times = {s: [] for s in contestants}
         for turn in range(-1, options.rounds):
-            for s in contestants if turn % 2 else reversed(contestants):
+            for s in order.sample(contestants, len(contestants)):
                 seconds = servers[s].seconds(name)
                 if turn >= 0:
                     times[s].append(seconds)
