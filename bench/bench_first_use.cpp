@@ -29,6 +29,24 @@ std::vector<Tensor> rows_of(int count, IntArrayRef shape) {
   return rows;
 }
 
+Tensor kept(Tensor x) {
+  eval(x);
+  return x;
+}
+
+// In [0, 1), in no order.
+Tensor mixed(IntArrayRef shape) { return kept((numbers(shape) * 7919).remainder(1)); }
+
+std::function<Tensor()> linear_of(int64_t rows, int64_t in, int64_t out) {
+  return [x = numbers({rows, in}), w = kept(numbers({out, in}) - 0.5), b = numbers({out})] { return linear(x, w, b); };
+}
+
+std::function<Tensor()> linear_gelu(int64_t rows, int64_t in, int64_t out) {
+  return [x = numbers({rows, in}), w = kept((numbers({out, in}) - 0.5) / 16), b = numbers({out})] {
+    return gelu(linear(x, w, b));
+  };
+}
+
 struct Row {
   const char* name;
   // Makes the inputs and gives what is timed.
@@ -72,6 +90,66 @@ const Row kRows[] = {
     {"tile_2x2", [] { return [m = numbers({1024, 1024})] { return tile(m, {2, 2}); }; }},
     {"tile_rows", [] { return [m = numbers({1024})] { return tile(m, {1000, 1}); }; }},
     {"repeat_columns", [] { return [m = numbers({4096, 64})] { return m.repeat({1, 16}); }; }},
+    {"gelu_1e6", [] { return [x = kept(numbers({1000, 1000}) * 8 - 4)] { return gelu(x); }; }},
+    {"linear_gelu_256", [] { return linear_gelu(256, 512, 2048); }},
+    {"linear_gelu_32", [] { return linear_gelu(32, 256, 256); }},
+    {"linear_1x128x10", [] { return linear_of(1, 128, 10); }},
+    {"linear_1x512x512", [] { return linear_of(1, 512, 512); }},
+    {"linear_1x1024x4096", [] { return linear_of(1, 1024, 4096); }},
+    {"linear_1x4096x1024", [] { return linear_of(1, 4096, 1024); }},
+    {"linear_8x1024x1024", [] { return linear_of(8, 1024, 1024); }},
+    {"mm_4096x1024x1", [] { return [m = numbers({4096, 1024}), v = numbers({1024, 1})] { return mm(m, v); }; }},
+    {"mm_1x1024x4096", [] { return [v = numbers({1, 1024}), m = numbers({1024, 4096})] { return mm(v, m); }; }},
+    {"mv_4096x1024", [] { return [m = numbers({4096, 1024}), v = numbers({1024})] { return mv(m, v); }; }},
+    {"nx3_sum1", [] { return [p = numbers({1000000, 3})] { return p.sum(1); }; }},
+    {"nx3_sum0", [] { return [p = numbers({1000000, 3})] { return p.sum(0); }; }},
+    {"nx3_mean1", [] { return [p = numbers({1000000, 3})] { return p.mean(1); }; }},
+    {"nx3_max1", [] { return [p = numbers({1000000, 3})] { return p.amax(1); }; }},
+    {"nx3_argmax1", [] { return [p = numbers({1000000, 3})] { return p.argmax(1); }; }},
+    {"nx3_norm1", [] { return [p = numbers({1000000, 3})] { return linalg::vector_norm(p, 2, 1); }; }},
+    {"nx3_plus3", [] { return [p = numbers({1000000, 3}), v = numbers({3})] { return p + v; }; }},
+    {"nx3_normalize",
+     [] { return [p = kept(numbers({1000000, 3}) + 1)] { return p / linalg::vector_norm(p, 2, 1, true); }; }},
+    {"nx3_softmax", [] { return [p = numbers({1000000, 3})] { return p.softmax(1); }; }},
+    {"nx8_layer_norm", [] { return [p = numbers({100000, 8})] { return layer_norm(p, {8}); }; }},
+    {"nbody_1024",
+     [] {
+       return [p = kept(numbers({1024, 3}) * 10), m = kept(numbers({1024}) + 1)] {
+         Tensor d = p.unsqueeze(0) - p.unsqueeze(1);
+         Tensor r = (d * d).sum(2) + 1;
+         return (d * (m.unsqueeze(0) / (r * r.sqrt())).unsqueeze(2)).sum(1);
+       };
+     }},
+    {"topk_1024x50257_50", [] { return [m = mixed({1024, 50257})] { return std::get<0>(m.topk(50)); }; }},
+    {"topk_1e6_10", [] { return [m = mixed({1000000})] { return std::get<0>(m.topk(10)); }; }},
+    {"topk_1e5x100_5", [] { return [m = mixed({100000, 100})] { return std::get<0>(m.topk(5)); }; }},
+    {"kthvalue_1e6", [] { return [m = mixed({1000000})] { return std::get<0>(m.kthvalue(1000)); }; }},
+    {"nonzero_dense", [] { return [m = kept(numbers({2000, 2000}) > 0.25)] { return m.nonzero(); }; }},
+    {"nonzero_sparse", [] { return [m = kept(numbers({2000, 2000}) > 0.995)] { return m.nonzero(); }; }},
+    {"masked_select", [] { return [m = numbers({2000, 2000})] { return m.masked_select(m > 0.5); }; }},
+    {"masked_select_sparse", [] { return [m = numbers({2000, 2000})] { return m.masked_select(m > 0.995); }; }},
+    {"mask_write",
+     [] {
+       return [m = numbers({2000, 2000})] {
+         m.index_put_({m > 0.5}, 0.25);
+         return m;
+       };
+     }},
+    {"slices_64",
+     [] {
+       return [m = numbers({64, 10000})] {
+         double total = 0;
+         for (int64_t i = 0; i < 64; ++i) total += m.index({i, indexing::Slice(i, 5000 + i)}).sum().item<double>();
+         return tensor(total, kFloat32);
+       };
+     }},
+    {"row_writes_64",
+     [] {
+       return [m = numbers({64, 10000}), v = numbers({10000})] {
+         for (int64_t i = 0; i < 64; ++i) m[i] = v * i;
+         return m;
+       };
+     }},
 };
 
 double seconds_of_one(const std::function<Tensor()>& run) {

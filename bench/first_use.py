@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-# name: (setup, PyTorch, NumPy); `numbers(*shape)` and `rows(count, *shape)` as in bench_first_use.cpp. No NumPy: None.
+# name: (setup, PyTorch, NumPy); `numbers(*shape)` and `rows(count, *shape)` as in bench_first_use.cpp. None: NumPy has no such function.
 ROWS = {
     "cat0_2x512x1024": ("h = numbers(512, 1024)", "torch.cat([h, h], 0)", "np.concatenate([h, h], 0)"),
     "cat0_8x4096x1024": ("p = rows(8, 4096, 1024)", "torch.cat(p, 0)", "np.concatenate(p, 0)"),
@@ -48,6 +48,63 @@ ROWS = {
     "tile_2x2": ("m = numbers(1024, 1024)", "torch.tile(m, [2, 2])", "np.tile(m, [2, 2])"),
     "tile_rows": ("m = numbers(1024)", "torch.tile(m, [1000, 1])", "np.tile(m, [1000, 1])"),
     "repeat_columns": ("m = numbers(4096, 64)", "m.repeat(1, 16)", "np.tile(m, [1, 16])"),
+    "gelu_1e6": ("x = numbers(1000, 1000) * 8 - 4", "torch.nn.functional.gelu(x)", None),
+    "linear_gelu_256": ("x = numbers(256, 512); w = (numbers(2048, 512) - 0.5) / 16; b = numbers(2048)",
+                        "torch.nn.functional.gelu(torch.nn.functional.linear(x, w, b))", None),
+    "linear_gelu_32": ("x = numbers(32, 256); w = (numbers(256, 256) - 0.5) / 16; b = numbers(256)",
+                       "torch.nn.functional.gelu(torch.nn.functional.linear(x, w, b))", None),
+    **{f"linear_1x{k}x{n}": (f"x = numbers(1, {k}); w = numbers({n}, {k}) - 0.5; b = numbers({n})",
+                             "torch.nn.functional.linear(x, w, b)", "x @ w.T + b")
+       for k, n in ((128, 10), (512, 512), (1024, 4096), (4096, 1024))},
+    "linear_8x1024x1024": ("x = numbers(8, 1024); w = numbers(1024, 1024) - 0.5; b = numbers(1024)",
+                           "torch.nn.functional.linear(x, w, b)", "x @ w.T + b"),
+    "mm_4096x1024x1": ("m = numbers(4096, 1024); v = numbers(1024, 1)", "m @ v", "m @ v"),
+    "mm_1x1024x4096": ("v = numbers(1, 1024); m = numbers(1024, 4096)", "v @ m", "v @ m"),
+    "mv_4096x1024": ("m = numbers(4096, 1024); v = numbers(1024)", "m @ v", "m @ v"),
+    "nx3_sum1": ("p = numbers(1000000, 3)", "p.sum(1)", "p.sum(1)"),
+    "nx3_sum0": ("p = numbers(1000000, 3)", "p.sum(0)", "p.sum(0)"),
+    "nx3_mean1": ("p = numbers(1000000, 3)", "p.mean(1)", "p.mean(1)"),
+    "nx3_max1": ("p = numbers(1000000, 3)", "p.amax(1)", "p.max(1)"),
+    "nx3_argmax1": ("p = numbers(1000000, 3)", "p.argmax(1)", "p.argmax(1)"),
+    "nx3_norm1": ("p = numbers(1000000, 3)", "torch.linalg.vector_norm(p, 2, 1)", "np.sqrt((p * p).sum(1))"),
+    "nx3_plus3": ("p = numbers(1000000, 3); v = numbers(3)", "p + v", "p + v"),
+    "nx3_normalize": ("p = numbers(1000000, 3) + 1", "p / torch.linalg.vector_norm(p, 2, 1, True)",
+                      "p / np.sqrt((p * p).sum(1, keepdims=True))"),
+    "nx3_softmax": ("p = numbers(1000000, 3)", "p.softmax(1)",
+                    "(lambda e: e / e.sum(1, keepdims=True))(np.exp(p - p.max(1, keepdims=True)))"),
+    "nx8_layer_norm": ("p = numbers(100000, 8)", "torch.layer_norm(p, [8])",
+                       "(lambda c: c / np.sqrt((c * c).mean(1, keepdims=True) + np.float32(1e-5)))"
+                       "(p - p.mean(1, keepdims=True))"),
+    "nbody_1024": ("p = numbers(1024, 3) * 10; m = numbers(1024) + 1\n"
+                   "def forces():\n"
+                   "    d = p[None, :, :] - p[:, None, :]\n"
+                   "    r = (d * d).sum(2) + 1\n"
+                   "    return (d * (m[None, :] / (r * r ** 0.5))[:, :, None]).sum(1)", "forces()", "forces()"),
+    "topk_1024x50257_50": ("m = (numbers(1024, 50257) * 7919) % 1", "m.topk(50)[0]",
+                           "np.sort(np.partition(m, -50, 1)[:, -50:], 1)[:, ::-1]"),
+    "topk_1e6_10": ("m = (numbers(1000000) * 7919) % 1", "m.topk(10)[0]", "np.sort(np.partition(m, -10)[-10:])[::-1]"),
+    "topk_1e5x100_5": ("m = (numbers(100000, 100) * 7919) % 1", "m.topk(5)[0]",
+                       "np.sort(np.partition(m, -5, 1)[:, -5:], 1)[:, ::-1]"),
+    "kthvalue_1e6": ("m = (numbers(1000000) * 7919) % 1", "m.kthvalue(1000)[0]", "np.partition(m, 999)[999]"),
+    "nonzero_dense": ("m = numbers(2000, 2000) > 0.25", "m.nonzero()", "np.argwhere(m)"),
+    "nonzero_sparse": ("m = numbers(2000, 2000) > 0.995", "m.nonzero()", "np.argwhere(m)"),
+    "masked_select": ("m = numbers(2000, 2000)", "m.masked_select(m > 0.5)", "m[m > 0.5]"),
+    "masked_select_sparse": ("m = numbers(2000, 2000)", "m.masked_select(m > 0.995)", "m[m > 0.995]"),
+    "mask_write": ("m = numbers(2000, 2000)\n"
+                   "def write():\n"
+                   "    m[m > 0.5] = 0.25\n"
+                   "    return m", "write()", "write()"),
+    "slices_64": ("m = numbers(64, 10000)\n"
+                  "def steps():\n"
+                  "    total = 0\n"
+                  "    for i in range(64):\n"
+                  "        total = total + float(m[i, i:5000 + i].sum())\n"
+                  "    return np.float32(total) if LIBRARY == 'numpy' else torch.tensor(total)", "steps()", "steps()"),
+    "row_writes_64": ("m = numbers(64, 10000); v = numbers(10000)\n"
+                      "def write():\n"
+                      "    for i in range(64):\n"
+                      "        m[i] = v * i\n"
+                      "    return m", "write()", "write()"),
 }
 RECYCLED = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:glibc.malloc.hugetlb=1"
 
@@ -61,7 +118,7 @@ def serve(library, threads):
         x = ((np.arange(count) % 997).astype(np.float32) / np.float32(997) + np.float32(shift)).reshape(shape)
         return torch.from_numpy(x) if library == "torch" else x
 
-    names = {"np": np, "numbers": numbers, "rows": lambda n, *shape: [numbers(*shape, shift=i) for i in range(n)]}
+    names = {"np": np, "numbers": numbers, "LIBRARY": library, "rows": lambda n, *shape: [numbers(*shape, shift=i) for i in range(n)]}
     if library == "torch":
         import torch
         torch.set_num_threads(threads)

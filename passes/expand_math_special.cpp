@@ -1,6 +1,6 @@
 // erf, erfc, ndtr, erfinv and lgamma in basic ops, from minimax fits of our own: x P(x^2) for erf near 0, (x + 2)
-// erfcx(x) as a polynomial in (x - 2)/(x + 2) for erfc (Shepherd and Laframboise), erfinv(x)/x in -log(1 -
-// x^2) (Giles), and for lgamma the recurrence to [1.5, 2.5], Stirling's series from 7.5 on and the reflection
+// erfcx(x) as a polynomial in (x - 2)/(x + 2) for erfc (Shepherd and Laframboise), exp(x^2/2) ndtr(-x) as a quotient of
+// two polynomials for ndtr, erfinv(x)/x in -log(1 - x^2) (Giles), and for lgamma the recurrence to [1.5, 2.5], Stirling's series from 7.5 on and the reflection
 // formula below 0.
 #include <limits>
 
@@ -67,7 +67,7 @@ namespace {
 // 1 - erf(x) up to 0.65; beyond, exp(-a^2) P / (a + 1.5) with P a polynomial in (a - 1.5)/(a + 1.5). What the
 // quotient, the square and the product lose to rounding is carried along. From 10.1 on the result is 0.
 Expr erfc_single(Expr x) {
-  const Expr a = abs(x), bounded = min(a, 10.1);
+  const Expr a = abs(x), bounded = abs(min(max(x, -4.5), 10.1));
   const Expr square = bounded * bounded, square_low = fma(bounded, bounded, -square);
   const Expr near = 1.0 - fma(x, polynomial(square, {0.12837905, -0.37612087, 0.11276595, -0.026480662, 0.00430441}), x);
   const Expr divisor = bounded + 1.5, divisor_low = bounded - (divisor - 1.5);
@@ -92,14 +92,15 @@ Expr erfc(Expr x) {
 
 namespace {
 
-// exp(-a^2/2) P / (a + centre) with P a polynomial in (a - centre)/(a + centre); from 14.3 on the left tail is 0.
+// exp(-a^2/2) P(a) / Q(a), a = |x|, and 1 less that on the right; from -14.3 down it is 0, from 8 on 1, where the
+// exponential would only underflow, which is slow.
 Expr ndtr_single(Expr x) {
-  const Expr a = min(abs(x), 14.3), square = a * a;
-  const double centre = 3.765625;
-  const Expr t = 1.0 / (a + centre), q = (a - centre) * t;
-  const Expr p = polynomial(q, {0.7506301, -0.58950055, 0.35517204, -0.15372851, 0.038853236, 0.0007506053,
-                                -0.004191552, 0.0005803167, 0.0004505795});
-  const Expr far = times_exp_of_half(t * p, {square, fma(a, a, -square)});
+  const Expr a = abs(min(max(x, -14.3), 8.0)), square = a * a;
+  const Expr p = polynomial(a, {0.5000000028641961, 0.4378836682518063, 0.18293019437308586, 0.04053034987673412,
+                                0.004101013483747094});
+  const Expr q = polynomial(a, {1.0, 1.6736523067331737, 1.2012370462679511, 0.468665517535064, 0.10160110906327188,
+                                0.010279593125887753});
+  const Expr far = times_exp_of_half(p / q, {square, fma(a, a, -square)});
   return select(x < 0.0, far, 1.0 - far);
 }
 

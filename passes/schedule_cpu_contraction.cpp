@@ -7,6 +7,7 @@
 //     for i in panel step 6 {
 //       acc[6][2 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue; store }
 #include <algorithm>
+#include <array>
 
 #include "passes/schedule_cpu.h"
 
@@ -20,8 +21,9 @@ using ir::ValueId;
 
 namespace {
 
-constexpr int kRows = 6;  // rows of a register tile
-// Rows that one parallel iteration takes, and so uses a packed panel: few where there are few columns to
+constexpr int kRows = 6;  // rows of a register tile, at most
+constexpr size_t kShortEpilogue = 8;  // instructions
+// About the rows that one parallel iteration takes, and so uses a packed panel: few where there are few columns to
 // share out.
 constexpr int64_t kFewRows = 48, kManyRows = 240, kManyColumnTiles = 8;
 constexpr int64_t kLargeBytes = 256 << 10;  // a right operand beyond this is packed: its rows lie far apart
@@ -40,7 +42,18 @@ class Contraction {
     vectors_ = column_ >= 0 && c.extent(column_) > c.lanes ? 2 : 1;
     // Several rows pay only if the right operand does not change from row to row and the left not along the
     // lanes.
-    register_rows_ = row_ >= 0 && !depends(right_, row_) && !nest_.varies(left_) ? kRows : 1;
+    register_rows_ = row_ >= 0 && !depends(right_, row_) && !nest_.varies(left_) ? tile_rows(c.extent(row_)) : 1;
+  }
+
+  // Rows left over are taken one by one: a few rows choose the tile that leaves the fewest.
+  static int tile_rows(int64_t rows) {
+    if (rows <= kRows) return static_cast<int>(std::max<int64_t>(rows, 1));
+    if (rows > kFewRows) return kRows;
+    int best = kRows;
+    for (int r = kRows - 1; r >= 4; --r) {
+      if (rows % r < rows % best) best = r;
+    }
+    return best;
   }
 
   void lower() {
@@ -48,8 +61,12 @@ class Contraction {
     int64_t columns = column_ < 0 ? 1 : c_.extent(column_), rows = row_ < 0 ? 1 : c_.extent(row_);
     int64_t tile = int64_t{vectors_} * nest_.lanes();
     int64_t column_tiles = (columns + tile - 1) / tile;
-    int64_t panel_rows = column_tiles >= kManyColumnTiles ? kManyRows : kFewRows,
-            panels = (rows + panel_rows - 1) / panel_rows;
+    // Panels of equal size: each packs its columns again.
+    const int64_t about = column_tiles >= kManyColumnTiles ? kManyRows : kFewRows;
+    int64_t panels = std::max<int64_t>((rows + about / 2) / about, 1);
+    const auto parts = [](int64_t count, int64_t size) { return (count + size - 1) / size; };
+    const int64_t panel_rows = std::max<int64_t>(parts(parts(rows, panels), register_rows_), 1) * register_rows_;
+    panels = parts(rows, panel_rows);
     double ns =
         static_cast<double>(std::min(rows, panel_rows) * tile * c_.extent(k_)) / (8.0 * nest_.lanes()) + 50;
     ValueId t = c_.begin_phase("tiles", c_.product(batch_) * column_tiles * panels, ns);
@@ -105,11 +122,16 @@ class Contraction {
     }
   }
 
-  // Row-level values that depend on neither rows nor columns.
+  // Values that depend on neither rows nor columns; notes what the products go through afterwards.
   void prologue() {
-    for (size_t v = 0; v < c_.kernel.instrs.size(); ++v) {
-      const ir::Instr& in = c_.kernel.instrs[v];
-      if (in.op == Op::Const || in.op == Op::Scalar) nest_.emit(static_cast<Value>(v));
+    for (size_t i = 0; i < c_.kernel.instrs.size(); ++i) {
+      const auto v = static_cast<Value>(i);
+      const ir::Instr& in = nest_.instr(v);
+      if (in.op == Op::Const || in.op == Op::Scalar) {
+        nest_.emit(v);
+      } else if (in.level != Level::Contract && in.op != Op::Contract) {
+        epilogue_.push_back(v);
+      }
     }
   }
 
@@ -153,9 +175,11 @@ class Contraction {
     bool in_place = across.ok && (across.value == 0 || (across.value == 1 && bytes <= kLargeBytes));
     if (in_place && right.guards.empty()) return -1;
     int64_t tile = int64_t{vectors} * nest_.lanes();
+    const bool along_k = along.ok && along.value == 1;
+    const int64_t length = along_k ? c_.extent(k_) + nest_.lanes() - 1 : c_.extent(k_);
     int32_t panel = b_.add_buffer({"panel" + std::to_string(c_.out.tree.buffers.size()), right.dtype,
-                                   ir::Space::Local, nest_.size_slot(c_.extent(k_) * tile), 0});
-    if (along.ok && along.value == 1) {
+                                   ir::Space::Local, nest_.size_slot(length * tile), 0});
+    if (along_k) {
       pack_along_k(panel, tile);
     } else {
       pack_along_columns(panel, vectors, tile);
@@ -180,22 +204,37 @@ class Contraction {
     b_.end_for();
   }
 
-  // The operand is contiguous along k: vectors run down the panel's columns, so that memory is read in order.
+  // The operand is contiguous along k: as many columns as there are lanes are read in order and turned in registers.
+  // Past the last column it is read again, past the last k the panel has room: neither is asked for.
   void pack_along_k(int32_t panel, int64_t tile) {
-    nest_.set_lane_axis(k_, c_.lanes);
-    ValueId first = tile_begin_,
-            count = c_.minimum(nest_.literal(tile), c_.sub(nest_.size(c_.extent(column_)), first));
-    ValueId column = b_.begin_for(nest_.literal(0), count, 1);
+    const int lanes = nest_.lanes();
+    nest_.set_lane_axis(k_, lanes);
+    nest_.set_sub_axes(std::array{column_});
+    ValueId block = b_.begin_for(nest_.literal(0), nest_.literal(tile), lanes);
     nest_.push();
-    nest_.bind(column_, c_.add(first, column));
+    ValueId first = c_.add(tile_begin_, block);
+    ValueId last = c_.sub(nest_.size(c_.extent(column_)), nest_.literal(1));
+    for (int j = 0; j < lanes; ++j) {
+      ValueId column = c_.add(first, nest_.literal(j));
+      nest_.set_sub(j);
+      nest_.bind(column_, mask_ < 0 ? column : c_.minimum(column, last));
+    }
     vector_loop(nest_, k_, nest_.literal(0), nest_.size(c_.extent(k_)), 1, [&] {
-      nest_.emit(right_);
-      ValueId at = c_.add(c_.mul(nest_.axis_value(k_), nest_.literal(tile)), column);
-      b_.store_strided(panel, at, nest_.literal(tile), nest_.get(right_), nest_.mask());
+      std::vector<ValueId> columns;
+      for (int j = 0; j < lanes; ++j) {
+        nest_.set_sub(j);
+        nest_.emit(right_);
+        columns.push_back(nest_.get(right_));
+      }
+      nest_.set_sub(0);
+      for (int i = 0; i < lanes; ++i) {
+        ValueId k = c_.add(nest_.axis_value(k_), nest_.literal(i));
+        b_.store(panel, c_.add(c_.mul(k, nest_.literal(tile)), block), b_.weave(columns, i));
+      }
     });
     nest_.pop();
     b_.end_for();
-    nest_.set_lane_axis(column_, c_.lanes);
+    nest_.set_lane_axis(column_, lanes);
   }
 
   // Rows begin..end, `rows` at a time, each with `vectors` accumulators.
@@ -217,9 +256,34 @@ class Contraction {
     multiply(row_at, vectors, panel, k, registers);
     nest_.pop();
     b_.end_for();
-    for (int r = 0; r < rows; ++r)
-      epilogue(row_at[static_cast<size_t>(r)], vectors, registers[static_cast<size_t>(r)]);
+    finish(row_at, vectors, registers);
     nest_.pop();
+    b_.end_for();
+  }
+
+  // The epilogue of a group of rows: a short one on each register in its place, so that nothing is stored in
+  // between; a long one (GELU) once, in a loop over the rows, for the registers would not hold a dozen of them.
+  void finish(const std::vector<ValueId>& row_at, int vectors, const std::vector<std::vector<ValueId>>& registers) {
+    const int width = column_ < 0 ? 1 : nest_.lanes();
+    if (row_at.size() == 1 || epilogue_.size() <= kShortEpilogue) {
+      for (size_t r = 0; r < row_at.size(); ++r) {
+        epilogue(row_at[r], vectors, [&](int q) { return b_.get(registers[r][static_cast<size_t>(q)]); });
+      }
+      return;
+    }
+    const auto place = [&](ValueId r, int q) {
+      return c_.add(c_.mul(r, nest_.literal(int64_t{vectors} * width)), nest_.literal(int64_t{q} * width));
+    };
+    const auto count = static_cast<int64_t>(row_at.size());
+    int32_t products = b_.add_buffer({"products" + std::to_string(c_.out.tree.buffers.size()),
+                                      nest_.instr(contract_).dtype, ir::Space::Local, -1, count * vectors * width});
+    for (size_t r = 0; r < row_at.size(); ++r) {
+      for (int q = 0; q < vectors; ++q) {
+        b_.store(products, place(nest_.literal(static_cast<int64_t>(r)), q), b_.get(registers[r][static_cast<size_t>(q)]));
+      }
+    }
+    ValueId r = b_.begin_for(nest_.literal(0), nest_.size(count), 1);  // a literal would be unrolled again
+    epilogue(c_.add(row_at[0], r), vectors, [&](int q) { return b_.load(products, place(r, q), width); });
     b_.end_for();
   }
 
@@ -274,19 +338,16 @@ class Contraction {
     if (std::find(order.begin(), order.end(), v) == order.end()) order.push_back(v);
   }
 
-  void epilogue(ValueId row, int vectors, const std::vector<ValueId>& registers) {
+  template <class Product>
+  void epilogue(ValueId row, int vectors, const Product& product) {
     nest_.push();
     if (row_ >= 0) nest_.bind(row_, row);
     for (int q = 0; q < vectors; ++q) {
       nest_.set_sub(q);
-      nest_.set(contract_, b_.get(registers[static_cast<size_t>(q)]));
+      nest_.set(contract_, product(q));
       nest_.set_mask(mask_);
-      for (size_t v = 0; v < c_.kernel.instrs.size(); ++v) {
-        auto value = static_cast<Value>(v);
-        const ir::Instr& in = nest_.instr(value);
-        if (in.level == Level::Contract || in.op == Op::Contract || in.op == Op::Const || in.op == Op::Scalar)
-          continue;
-        if (in.op == Op::Store || nest_.varies(value) || q == 0) nest_.emit(value);
+      for (Value v : epilogue_) {
+        if (nest_.instr(v).op == Op::Store || nest_.varies(v) || q == 0) nest_.emit(v);
       }
       nest_.set_mask(-1);
     }
@@ -301,6 +362,7 @@ class Contraction {
   bool swapped_ = false;  // left_ and right_ are the contraction's second and first operand
   int k_, row_ = -1, column_ = -1;
   std::vector<int> batch_;
+  std::vector<Value> epilogue_;
   int vectors_, register_rows_;
   ValueId row_begin_ = -1, row_end_ = -1, tile_begin_ = -1, mask_ = -1;
   std::vector<ValueId> right_now_;  // the right operand's vectors at this k, shared by the rows

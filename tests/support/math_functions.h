@@ -70,7 +70,7 @@ inline constexpr UnaryFunction kUnaryFunctions[] = {
     {ir::Op::Atanh, 0.51, 1, std::atanh, std::atanh},
     {ir::Op::Erf, 1, 1.5, std::erf, std::erf},
     {ir::Op::Erfc, 3.2, 2, std::erfc, std::erfc},
-    {ir::Op::Ndtr, 6, 2, [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); },
+    {ir::Op::Ndtr, 6.5, 2, [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); },
      [](long double x) { return 0.5L * std::erfc(-x / std::sqrt(2.0L)); }},
     {ir::Op::Erfinv, 0.51, 3, inverse_erf<double>, inverse_erf<long double>},
     {ir::Op::Lgamma, 0.51, 6,
