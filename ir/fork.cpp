@@ -9,8 +9,11 @@ namespace tenon::ir {
 namespace {
 
 constinit std::array<ForkLock, static_cast<size_t>(ForkOrder::Count)> locks{};
+constinit std::array<void (*)(), 16> makers{};
+constinit size_t maker_count = 0;
 
 void before() {
+  for (size_t i = 0; i < maker_count; ++i) makers[i]();
   for (const ForkLock& l : locks) {
     if (l.find) l.find();
   }
@@ -35,6 +38,11 @@ void in_child() {
 
 bool hold_over_fork(ForkOrder place, ForkLock lock) {
   locks[static_cast<size_t>(place)] = lock;
+  return true;
+}
+
+bool make_before_fork(void (*make)()) {
+  makers.at(maker_count++) = make;
   return true;
 }
 

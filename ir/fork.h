@@ -12,7 +12,8 @@ namespace tenon::ir {
 
 // The order in which locks nest: whoever holds one takes only later ones.
 enum class ForkOrder : uint8_t {
-  Evaluation, Kernels, Generators, Nodes, Memory, Indices, Options, History, Profile, Threads, Printing, Storages, Count
+  Evaluation, Kernels, Generators, Nodes, Memory, Indices, Options, History, Profile, Threads, Printing, Storages, Names, Warnings,
+  Count
 };
 
 struct ForkLock {
@@ -30,6 +31,10 @@ template <auto get>
 constexpr ForkLock fork_lock() {
   return {[] { get().lock(); }, [] { get().unlock(); }, [] { std::construct_at(&get()); }, [] { get(); }};
 }
+
+// What a function makes when it is called first (a local static) may be half made in a fork, and whoever asks in the child
+// would wait for ever: a fork calls these first. Not for what evaluations alone make. Once for each, like the above.
+bool make_before_fork(void (*make)());
 
 // From now on forks are waited for: called when the library is used first, since finding a lock may make what it lies in.
 void watch_forks();

@@ -503,6 +503,7 @@ Index::Index(int64_t constant) {
   constant_ = constant;
 }
 Index::Index() : Index(int64_t{0}) {}
+[[maybe_unused]] static const bool made_before_fork = make_before_fork([] { Index(); });
 
 Index Index::axis(int id, int64_t extent) {
   if (id < 0) throw IrError("an axis has a negative number");

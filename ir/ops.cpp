@@ -11,6 +11,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "ir/fork.h"
+
 namespace tenon::ir {
 namespace {
 
@@ -228,6 +230,8 @@ std::optional<Op> op_from_text(std::string_view text) {
   if (found == by_text->end()) return std::nullopt;
   return found->second;
 }
+
+[[maybe_unused]] const bool made_before_fork = make_before_fork([] { op_from_text(""); });
 
 bool in_domain(Op op, DType dtype) {
   const uint8_t domain = is_float(dtype) ? DomainFloat : dtype == DType::Bool ? DomainBool : DomainInt;

@@ -9,6 +9,7 @@
 
 #include "file.h"
 #include "impl.h"
+#include "ir/fork.h"
 #include "tenon/creation.h"
 #include "text.h"
 
@@ -32,6 +33,7 @@ double out_of_range(const char* number) {
   static const locale_t classic = newlocale(LC_ALL_MASK, "C", nullptr);
   return strtod_l(number, nullptr, classic);
 }
+[[maybe_unused]] const bool made_before_fork = ir::make_before_fork([] { out_of_range("1e999"); });
 
 bool is_missing(std::string_view field) {
   constexpr std::string_view known[] = {"",    "nan", "NaN",  "NAN",  "-nan", "-NaN", "NA",

@@ -107,6 +107,7 @@ const Generator& getDefaultCPUGenerator() {
   static const Generator generator = createCPUGenerator(unforeseeable());
   return generator;
 }
+[[maybe_unused]] static const bool made_before_fork = ir::make_before_fork([] { getDefaultCPUGenerator(); });
 }  // namespace detail
 
 namespace {

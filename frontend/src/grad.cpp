@@ -229,8 +229,11 @@ void Tensor::retain_grad() const {
   check(requires_grad(), "can't retain_grad on Tensor that has requires_grad=False");
   if (!is_leaf()) own_history(*this).retains_grad = true;
 }
+namespace {
+constinit const Tensor none;
+}  // namespace
+
 const Tensor& Tensor::grad() const {
-  static const Tensor none;
   const History* history = history_of(*this);
   if (!history) return none;
   if (history->fn && !history->retains_grad && !history->grad.defined())

@@ -67,6 +67,7 @@ Caps& caps() {
   static Caps caps;
   return caps;
 }
+[[maybe_unused]] const bool caps_made_before_fork = ir::make_before_fork([] { caps(); });
 
 // Work recorded by this thread since it last evaluated. Counting recorded operations and not graph nodes cuts
 // a steady loop at the same place each time round.

@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "grad.h"
+#include "ir/fork.h"
 #include "tenon/creation.h"
 #include "tenon/nn/module.h"
 #include "tenon/print.h"
@@ -24,11 +25,20 @@ struct TypeNames {
   std::string libtorch;  // "torch::nn::LinearImpl"
 };
 
+struct KnownNames {
+  std::mutex mutex;
+  std::unordered_map<std::type_index, TypeNames> by_type;
+};
+KnownNames& known() {
+  static auto* known = new KnownNames;
+  return *known;
+}
+[[maybe_unused]] const bool held_over_fork =
+    ir::hold_over_fork(ir::ForkOrder::Names, ir::fork_lock<[]() -> std::mutex& { return known().mutex; }>());
+
 const TypeNames& names_of(const std::type_info& type) {
-  static std::mutex mutex;
-  static auto* known = new std::unordered_map<std::type_index, TypeNames>;
-  std::lock_guard guard(mutex);
-  TypeNames& names = (*known)[type];
+  std::lock_guard guard(known().mutex);
+  TypeNames& names = known().by_type[type];
   if (names.full.empty()) {
     int status = 0;
     char* demangled = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 
+#include "ir/fork.h"
 #include "text.h"
 
 namespace tenon {
@@ -17,12 +18,21 @@ std::atomic<bool> always_warn{false};
 // A program whose texts never repeat is not remembered for ever.
 constexpr size_t kMostRemembered = 1000;
 
+struct Seen {
+  std::mutex mutex;
+  std::set<std::string> texts;
+};
+Seen& seen() {
+  static auto* seen = new Seen;  // never destroyed: static destructors may warn
+  return *seen;
+}
+[[maybe_unused]] const bool held_over_fork =
+    ir::hold_over_fork(ir::ForkOrder::Warnings, ir::fork_lock<[]() -> std::mutex& { return seen().mutex; }>());
+
 bool is_first(const std::string& warning) {
-  static std::mutex mutex;
-  static auto* seen = new std::set<std::string>;  // never destroyed: static destructors may warn
-  std::lock_guard guard(mutex);
-  if (seen->size() >= kMostRemembered) seen->clear();
-  return seen->insert(warning).second;
+  std::lock_guard guard(seen().mutex);
+  if (seen().texts.size() >= kMostRemembered) seen().texts.clear();
+  return seen().texts.insert(warning).second;
 }
 
 }  // namespace
@@ -49,6 +59,7 @@ WarningHandler* get_warning_handler() noexcept {
   static auto* prints = new WarningHandler;
   return handler_of_thread ? handler_of_thread : prints;
 }
+[[maybe_unused]] static const bool made_before_fork = ir::make_before_fork([] { get_warning_handler(); });
 void set_warnAlways(bool always) noexcept { always_warn = always; }
 bool get_warnAlways() noexcept { return always_warn; }
 
