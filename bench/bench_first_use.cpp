@@ -2,7 +2,7 @@
 // A row is a name here, with its Tenon expression, and the same name there, with the two others.
 //
 // For each line "NAME" on standard input the row is run again and again for at least 10 ms; printed are the seconds of
-// one run, and once, at first, "NAME check SUM" with the sum of the result's elements. "stop" ends it.
+// one run, and once, at first, "NAME check SUM" with the sum of the result's magnitudes. "stop" ends it.
 #include <tenon/tenon.h>
 
 #include <iostream>
@@ -177,7 +177,7 @@ int main() {
         std::cerr << "no row named " << line << "\n";
         return 1;
       }
-      std::cout << line << " check " << run().to(kFloat64).sum().item<double>() << std::endl;
+      std::cout << line << " check " << run().to(kFloat64).abs().sum().item<double>() << std::endl;
     }
     std::cout << seconds_of_one(run) << std::endl;
   }

@@ -134,8 +134,8 @@ def serve(library, threads):
             scope = dict(names)
             exec(setup, scope)
             prepared[name] = scope, compile(expressions[library == "numpy"], name, "eval")
-            print(name, "check", float(eval(prepared[name][1], scope).astype(np.float64).sum() if library == "numpy" else
-                                       eval(prepared[name][1], scope).double().sum()), flush=True)
+            print(name, "check", float(np.abs(eval(prepared[name][1], scope).astype(np.float64)).sum() if library == "numpy" else
+                                       eval(prepared[name][1], scope).double().abs().sum()), flush=True)
         scope, code = prepared[name]
         runs, start = 0, time.perf_counter()
         while time.perf_counter() - start < 0.01:

@@ -85,6 +85,7 @@ int unroll_for(size_t instrs) { return instrs <= 16 ? 4 : instrs <= 48 ? 2 : 1; 
 Context::Context(const ir::Kernel& k, Lowered& lowered, const CpuTarget& target)
     : kernel(k), out(lowered), builder(lowered.tree), nest(k, builder, lowered.sizes) {
   lanes = std::clamp(target.vector_bits / (8 * bytes_of_lane(k)), 1, 64);
+  vector_registers = target.vector_bits == 512 ? 32 : 16;
   double bytes = 0, work = 0;
   for (const ir::Instr& in : k.instrs) {
     work += ir::info(in.op).cost;

@@ -15,6 +15,7 @@ struct Context {
   ir::TreeBuilder builder;
   Nest nest;
   int lanes;              // of every vector, whatever its dtype
+  int vector_registers;
   double ns_per_element;  // estimated, of one evaluation of every instruction, vectorised
 
   Context(const ir::Kernel& k, Lowered& lowered, const CpuTarget& target);

@@ -3,9 +3,11 @@
 // not change bits.
 //
 //   phase tiles: parallel (batch, row panel, column tile)
-//     pack b[., columns] -> panel[k][columns]         where b is not contiguous along the columns, or large
-//     for i in panel step 6 {
-//       acc[6][2 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue; store }
+//     pack b[., columns] -> panel[k][columns]         where b is not contiguous along the columns (what is contiguous
+//                                                     along k is turned in registers), or large
+//     for i in panel step 12 {                        (6 where there are 16 vector registers)
+//       acc[12][2 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue; store }
+//     the same for the rows left over, 4 at a time, then one by one
 #include <algorithm>
 #include <array>
 
@@ -21,7 +23,6 @@ using ir::ValueId;
 
 namespace {
 
-constexpr int kRows = 6;  // rows of a register tile, at most
 constexpr size_t kShortEpilogue = 8;  // instructions
 // About the rows that one parallel iteration takes, and so uses a packed panel: few where there are few columns to
 // share out.
@@ -42,18 +43,7 @@ class Contraction {
     vectors_ = column_ >= 0 && c.extent(column_) > c.lanes ? 2 : 1;
     // Several rows pay only if the right operand does not change from row to row and the left not along the
     // lanes.
-    register_rows_ = row_ >= 0 && !depends(right_, row_) && !nest_.varies(left_) ? tile_rows(c.extent(row_)) : 1;
-  }
-
-  // Rows left over are taken one by one: a few rows choose the tile that leaves the fewest.
-  static int tile_rows(int64_t rows) {
-    if (rows <= kRows) return static_cast<int>(std::max<int64_t>(rows, 1));
-    if (rows > kFewRows) return kRows;
-    int best = kRows;
-    for (int r = kRows - 1; r >= 4; --r) {
-      if (rows % r < rows % best) best = r;
-    }
-    return best;
+    if (row_ >= 0 && !depends(right_, row_) && !nest_.varies(left_)) choose_tiles();
   }
 
   void lower() {
@@ -65,7 +55,7 @@ class Contraction {
     const int64_t about = column_tiles >= kManyColumnTiles ? kManyRows : kFewRows;
     int64_t panels = std::max<int64_t>((rows + about / 2) / about, 1);
     const auto parts = [](int64_t count, int64_t size) { return (count + size - 1) / size; };
-    const int64_t panel_rows = std::max<int64_t>(parts(parts(rows, panels), register_rows_), 1) * register_rows_;
+    const int64_t panel_rows = std::max<int64_t>(parts(parts(rows, panels), tile_rows_[0]), 1) * tile_rows_[0];
     panels = parts(rows, panel_rows);
     double ns =
         static_cast<double>(std::min(rows, panel_rows) * tile * c_.extent(k_)) / (8.0 * nest_.lanes()) + 50;
@@ -122,6 +112,17 @@ class Contraction {
     }
   }
 
+  // Two vectors a row, in all but a quarter of the registers.
+  void choose_tiles() {
+    const int64_t rows = c_.extent(row_);
+    int most = c_.vector_registers * 3 / 8;
+    if (most > rows) most /= 3;
+    if (most > rows) most = 2;
+    if (most > rows) return;
+    tile_rows_ = {most, 1};
+    if (most >= 6) tile_rows_.insert(tile_rows_.begin() + 1, most / 3);
+  }
+
   // Values that depend on neither rows nor columns; notes what the products go through afterwards.
   void prologue() {
     for (size_t i = 0; i < c_.kernel.instrs.size(); ++i) {
@@ -151,16 +152,16 @@ class Contraction {
     tile_begin_ = begin;
     bind_columns(begin, vectors);
     int32_t panel = pack(vectors);
-    ValueId whole = row_end_;
-    if (register_rows_ > 1) {
-      ValueId step = nest_.literal(register_rows_);
-      ValueId groups = b_.quotient(c_.sub(row_end_, row_begin_), step);
-      whole = c_.add(row_begin_, c_.mul(groups, step));
-      row_group(row_begin_, whole, register_rows_, vectors, panel);
-    } else {
-      whole = row_begin_;
+    ValueId at = row_begin_;
+    for (int rows : tile_rows_) {
+      ValueId end = row_end_;
+      if (rows > 1) {
+        ValueId step = nest_.literal(rows);
+        end = c_.add(at, c_.mul(b_.quotient(c_.sub(row_end_, at), step), step));
+      }
+      row_group(at, end, rows, vectors, panel);
+      at = end;
     }
-    row_group(whole, row_end_, 1, vectors, panel);
     nest_.pop();
   }
 
@@ -168,7 +169,7 @@ class Contraction {
   // in place.
   int32_t pack(int vectors) {
     const ir::Instr& right = nest_.instr(right_);
-    if (column_ < 0 || right.op != Op::Load || register_rows_ == 1) return -1;
+    if (column_ < 0 || right.op != Op::Load || tile_rows_[0] == 1) return -1;
     ir::Index::Stride across = right.index.stride(column_), along = right.index.stride(k_);
     int64_t bytes = c_.extent(k_) * c_.extent(column_) * ir::item_size(right.dtype);
     // Guards (a padded image) are settled once, not for each row.
@@ -304,7 +305,7 @@ class Contraction {
                             nest_.lanes())
                   : right_now_[static_cast<size_t>(q)];
         } else {
-          y = r > 0 && register_rows_ > 1 ? right_now_[static_cast<size_t>(q)] : operand(right_, r);
+          y = r > 0 ? right_now_[static_cast<size_t>(q)] : operand(right_, r);
         }
         if (r == 0) {
           right_now_.resize(static_cast<size_t>(vectors));
@@ -363,7 +364,8 @@ class Contraction {
   int k_, row_ = -1, column_ = -1;
   std::vector<int> batch_;
   std::vector<Value> epilogue_;
-  int vectors_, register_rows_;
+  int vectors_;
+  std::vector<int> tile_rows_{1};  // the rows of a register tile; then of those that take what is left over
   ValueId row_begin_ = -1, row_end_ = -1, tile_begin_ = -1, mask_ = -1;
   std::vector<ValueId> right_now_;  // the right operand's vectors at this k, shared by the rows
 };

@@ -9,6 +9,7 @@
 //
 // Lines run in parallel. One that is alone and long is cut into pieces, which keep m each, or count apart.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -64,6 +65,26 @@ void keys_of(const Key* bits, int64_t count, const Order& by, Key* keys) {
   });
 }
 
+// The keys of a block or less; bit k of the result: the k-th is below the limit.
+template <typename Key>
+uint32_t keys_below(const Key* bits, int64_t count, const Order& by, Key limit, Key* keys) {
+  uint32_t below = 0;
+  vectorised([&, by]() TENON_INLINE {
+    uint32_t found = 0;
+    const auto look = [&](int64_t k) TENON_INLINE {
+      keys[k] = by.key(bits[k]);
+      found |= static_cast<uint32_t>(keys[k] < limit) << k;
+    };
+    if (count == kBlock) {
+      for (int64_t k = 0; k < kBlock; ++k) look(k);  // a number of turns that is known makes vectors
+    } else {
+      for (int64_t k = 0; k < count; ++k) look(k);
+    }
+    below = found;
+  });
+  return below;
+}
+
 // The least `most` elements of what is added, by key and place: if few, in order; else among as many again that wait to be
 // cut away.
 template <typename Key, typename Place>
@@ -74,16 +95,16 @@ class Kept {
 
   // Elements of a line from `place` on, after those added before.
   void add(const Key* bits, int64_t count, int64_t place) {
-    Key keys[kKeys];
-    for (int64_t i = 0; i < count;) {
-      const bool jumps = limited_ && count > kKeys;
-      if (jumps) i = next_block(bits, i, count, by_, limit_);
-      const int64_t some = std::min(count - i, jumps ? kBlock : kKeys);
-      keys_of(bits + i, some, by_, keys);
-      for (int64_t k = 0; k < some; ++k) {
+    Key keys[kBlock];
+    for (int64_t i = 0, some; i < count; i += some) {
+      if (limited_ && count - i > kKeys) i = next_block(bits, i, count, by_, limit_);
+      some = std::min(count - i, kBlock);
+      uint32_t wanted = keys_below(bits + i, some, by_, limit_, keys);
+      if (!limited_) wanted = ~uint32_t{0} >> (kBlock - some);
+      for (; wanted != 0; wanted &= wanted - 1) {
+        const int k = std::countr_zero(wanted);
         if (!limited_ || keys[k] < limit_) take({keys[k], static_cast<Place>(place + i + k)});
       }
-      i += some;
       if (elements.size() >= 2 * most_ + kBlock) cut();
     }
   }
@@ -94,6 +115,11 @@ class Kept {
     elements.resize(most_);
     limit_ = elements.back().key;
     limited_ = true;
+  }
+  void finish() {  // in order, the least ones only
+    if (most_ <= kInOrder && elements.size() <= most_) return;
+    cut();
+    std::sort(elements.begin(), elements.end());
   }
   void clear() {
     elements.clear();
@@ -220,8 +246,7 @@ class Selector {
   }
 
   void finish_kept(int64_t line, Kept<Key, Place>& kept) const {
-    kept.cut();
-    std::sort(kept.elements.begin(), kept.elements.end());
+    kept.finish();
     write(line, kept.elements.data() + ranks_.first);
   }
 
