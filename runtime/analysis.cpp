@@ -32,18 +32,6 @@ bool is_view(const Node& node) {
   return ir::is_movement(node.op()) && node.op() != Op::Pad && node.op() != Op::Cat;
 }
 
-// What to store so that no operation behind a held node runs twice. A view costs nothing: its source is
-// stored instead, unless the view is the smaller one; null if the source is a leaf.
-Node* stored_for(Node* held) {
-  Node* best = held;
-  Node* node = held;
-  while (is_view(*node)) {
-    node = node->inputs()[0];
-    if (node->numel() <= best->numel()) best = node;
-  }
-  return node->is_leaf() ? nullptr : best;
-}
-
 std::vector<NodeRef> choose_outputs(const GraphKey& key) {
   std::vector<NodeRef> outputs;
   std::unordered_set<const Node*> chosen;
@@ -228,6 +216,16 @@ void note_shapes(const GraphKey& key, Analysis& a) {
 }
 
 }  // namespace
+
+Node* stored_for(Node* held) {
+  Node* best = held;
+  Node* node = held;
+  while (is_view(*node)) {
+    node = node->inputs()[0];
+    if (node->numel() <= best->numel()) best = node;
+  }
+  return node->is_leaf() ? nullptr : best;
+}
 
 Analysis analyse(const GraphKey& key, const Options& options, const passes::PassObserver& observer) {
   Analysis a;

@@ -43,6 +43,10 @@ struct Analysis {
   }
 };
 
+// What to store so that no operation behind a held node runs twice. A view costs nothing: its source is stored instead,
+// unless the view is the smaller one; null if the source is a leaf.
+ir::Node* stored_for(ir::Node* held);
+
 Analysis analyse(const GraphKey& key, const Options& options, const passes::PassObserver& observer = {});
 
 struct Scheduled {

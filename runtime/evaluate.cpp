@@ -8,6 +8,7 @@
 #include "ir/fork.h"
 #include "runtime/allocator.h"
 #include "runtime/analysis.h"
+#include "runtime/batches.h"
 #include "runtime/evaluation.h"
 #include "runtime/hash.h"
 #include "runtime/past_plans.h"
@@ -92,6 +93,20 @@ struct Evaluator {
     ProfileSpan span("evaluate", "evaluate");
     key.read(roots, key_salt(options), true, options.windows);
     if (!key.pending) return {};
+    auto batches = batches_of(key, options.batch);
+    if (batches.empty()) return evaluate_key();
+    Leftovers leftovers;
+    for (std::vector<ir::NodeRef>& batch : batches) {
+      key.read(batch, key_salt(options), true, options.windows);
+      Leftovers more = evaluate_key();
+      leftovers.insert(leftovers.end(), more.begin(), more.end());
+      batch.clear();  // so that later batches may take over what nobody needs any more
+    }
+    return leftovers;
+  }
+
+  // What the key has been read from.
+  Leftovers evaluate_key() {
     if (!options.plan_cache) return run_plan(*build(), key, options);
     Hash128 hash = hash128(key.words.data(), key.words.size() * sizeof(uint64_t));
     Plan* plan = plans.find(key.words, hash);

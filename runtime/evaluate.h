@@ -15,7 +15,7 @@ namespace tenon::runtime {
 
 // After it, every root is an Input with a Buffer payload, and so is every held node that was computed on the
 // way. Thread-safe. Throws OutOfMemory or std::runtime_error (with the kernel named) and then leaves the
-// graph pending.
+// graph pending; of a very large one (batches.h) what it has not computed yet.
 // A root that is a Const or Iota becomes an Input for every graph that shares it.
 void evaluate(std::span<const ir::NodeRef> roots);
 

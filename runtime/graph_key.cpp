@@ -92,7 +92,11 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool inpu
       if (operand->mark == epoch_) continue;
       operand->mark = epoch_;
       operand->mark_value = -1;
-      stack_.push_back({operand, 0});
+      if (operand->is_leaf()) {
+        finish(operand);
+      } else {
+        stack_.push_back({operand, 0});
+      }
     }
     roots.push_back(root->mark_value);
   }

@@ -127,7 +127,10 @@ class Join {
     const JoinPart& part = parts_[p];
     const size_t rank = part.dims.size();
     const JoinPart::Dim& run = rank > 0 ? part.dims[rank - 1] : kOne;
-    const JoinPart::Dim& row = rank > 1 ? part.dims[rank - 2] : kOne;
+    if (begin == end) return;
+    if (rank < 2)  // a block, or what is cut of one
+      return copy_rows(p, part.from + begin * run.from, part.to + begin * run.to, end - begin, run, 1, kOne);
+    const JoinPart::Dim& row = part.dims[rank - 2];
     while (begin < end) {
       int64_t from = part.from, to = part.to, rest = begin / run.extent;
       const int64_t first = begin % run.extent, runs_left = row.extent - rest % row.extent;

@@ -67,9 +67,9 @@ void refuse_bool_difference(bool a, bool b) {
 }
 
 void check_same_device(const Tensor& a, const Tensor& b) {
-  check(a.device() == b.device(),
-        "Expected all tensors to be on the same device, but found at least two devices, ", a.device(),
-        " and ", b.device(), "!");
+  const Device first = a.device(), second = b.device();
+  check(first == second, "Expected all tensors to be on the same device, but found at least two devices, ", first,
+        " and ", second, "!");
 }
 
 }  // namespace tenon

@@ -26,7 +26,7 @@ void check_cat_shapes(TensorList tensors, const Dims& first, size_t dim) {
   int64_t& joined = result[dim];
   joined = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const Dims& sizes = impl(tensors[i]).sizes();
+    const Dims& sizes = tensors[i].unsafe_impl()->sizes();
     if (is_legacy_empty(sizes)) continue;
     check_cat_shape(sizes, first, dim, i);
     check(!__builtin_add_overflow(joined, sizes[dim], &joined), "numel: integer multiplication overflow");
@@ -36,10 +36,14 @@ void check_cat_shapes(TensorList tensors, const Dims& first, size_t dim) {
 
 // The parts with elements, side by side; all of them are ready to be joined.
 NodeRef joined(TensorList tensors, int64_t dim, ScalarType type) {
+  const DType dtype = ir_type(type);
   std::vector<NodeRef> parts;
   parts.reserve(tensors.size());
   for (const Tensor& x : tensors) {
-    if (impl(x).numel() > 0) parts.push_back(operand(x, type).node);
+    const TensorImpl& t = *x.unsafe_impl();
+    if (t.numel() == 0) continue;
+    parts.push_back(t.node());
+    if (t.dtype() != dtype) parts.back() = ir::cast(parts.back(), dtype);
   }
   return parts.empty() ? NodeRef() : parts.size() == 1 ? parts[0] : ir::cat(parts, dim);
 }
@@ -60,12 +64,14 @@ Tensor cat(TensorList tensors, int64_t dim) {
   check<ValueError>(!tensors.empty(), "torch.cat(): expected a non-empty list of Tensors");
   Promotion promotion;
   const Tensor* first = nullptr;
+  const TensorImpl* before = nullptr;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const Dims& sizes = impl(tensors[i]).sizes();
-    check(!sizes.empty(), "zero-dimensional tensor (at position ", i, ") cannot be concatenated");
-    check_same_device(tensors[0], tensors[i]);
-    if (i == 0 || impl(tensors[i]).dtype() != impl(tensors[i - 1]).dtype()) promotion.add(tensors[i]);
-    if (!first && !is_legacy_empty(sizes)) first = &tensors[i];
+    const TensorImpl& t = impl(tensors[i]);
+    check(!t.sizes().empty(), "zero-dimensional tensor (at position ", i, ") cannot be concatenated");
+    if (before) check_same_device(tensors[0], tensors[i]);
+    if (!before || t.dtype() != before->dtype()) promotion.add(tensors[i]);
+    if (!first && !is_legacy_empty(t.sizes())) first = &tensors[i];
+    before = &t;
   }
   if (!first) first = &tensors[0];
   dim = wrap_dim(dim, first->dim());
@@ -84,14 +90,16 @@ Tensor stack(TensorList tensors, int64_t dim) {
   GradScope scope("StackBackward0", tensors);
   check(!tensors.empty(), "stack expects a non-empty TensorList");
   dim = wrap_dim(dim, tensors[0].dim() + 1);
+  const Dims& first = impl(tensors[0]).sizes();
   for (size_t i = 1; i < tensors.size(); ++i) {
-    check(tensors[i].sizes() == tensors[0].sizes(), "stack expects each tensor to be equal size, but got ",
-          tensors[0].sizes(), " at entry 0 and ", tensors[i].sizes(), " at entry ", i);
+    const Dims& sizes = impl(tensors[i]).sizes();
+    check(sizes == first, "stack expects each tensor to be equal size, but got ", ref(first), " at entry 0 and ", ref(sizes),
+          " at entry ", i);
   }
   // Along a dim that the tensors have, what is stacked lies as what is joined, in one more dim.
   if (dim == tensors[0].dim() || tensors[0].numel() == 0)
     return cat(each(tensors, [&](const Tensor& x) { return unsqueeze(x, dim); }), dim);
-  Dims result = impl(tensors[0]).sizes();
+  Dims result = first;
   result.insert(at(dim), static_cast<int64_t>(tensors.size()));
   return record(ir::reshape(node_of(cat(tensors, dim)), result));
 }

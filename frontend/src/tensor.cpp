@@ -32,8 +32,9 @@ int64_t Tensor::numel() const { return impl(*this).numel(); }
 bool Tensor::is_contiguous() const { return impl(*this).contiguous(); }
 ScalarType Tensor::scalar_type() const { return tenon::scalar_type(impl(*this).dtype()); }
 Device Tensor::device() const {
+  static const Device cpu(kCPU);  // one made here would be written in two bytes and read as one word: that waits
   check(defined(), "tensor does not have a device");
-  return Device(kCPU);
+  return cpu;
 }
 int64_t Tensor::get_device() const {
   impl(*this);

@@ -95,6 +95,7 @@ constexpr Variant kVariants[] = {
      }},
     {"interpreter", [](Options& o) { o.backend = Options::Backend::Interpreter; }},
     {"no donation", [](Options& o) { o.donation = false; }},
+    {"a plan for each value", [](Options& o) { o.batch = 1; }},
     {"128 bits", [](Options& o) { o.vector_bits = 128; }},
     {"256 bits", [](Options& o) { o.vector_bits = 256; }},
     {"512 bits", [](Options& o) { o.vector_bits = 512; }},

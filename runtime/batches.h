@@ -1,0 +1,23 @@
+// A graph that gives very many values is evaluated in batches, each with a plan of its own. What a plan costs grows a
+// little faster than the graph, and values that are made alike make batches that are alike: they share one plan, so that
+// of 100,000 roots only some hundreds are ever planned.
+//
+//   y[i] = x[i] * 2 + i, for 100,000 i      the values 0..255, 256..511, ...: three plans (the constants 0 and 1 are
+//                                           code, so the first batch has its own, and so has the rest at the end)
+//   stack of 100,000 pending values         the values in batches; then the stack, of what lies in memory
+#pragma once
+
+#include <vector>
+
+#include "runtime/graph_key.h"
+
+namespace tenon::runtime {
+
+// The roots of each batch, in the order in which to evaluate them; none if the graph stays whole. A batch has the next
+// `size` values in the order of their creation; the graph is cut if they make kFewestBatches or more. What one batch
+// computes and a later one reads is a root too, so that nothing is computed twice. Call under the evaluation lock.
+std::vector<std::vector<ir::NodeRef>> batches_of(const GraphKey& key, int64_t size);
+
+inline constexpr int64_t kFewestBatches = 2;
+
+}  // namespace tenon::runtime
