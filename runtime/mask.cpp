@@ -6,6 +6,10 @@
 //
 // Eight elements are looked at in one step: none true, passed over; else, as long as eight results have room, all eight
 // are written one after another, each over the one before unless that was true.
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -152,9 +156,46 @@ void nonzero(const ir::Node& node, const uint8_t* mask, int64_t* result) {
   });
 }
 
+#if defined(__x86_64__)
+bool has_avx512() {
+  static const bool both = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+  return both;
+}
+
+// 64 at a time while there is room: elements of 4 or 8 bytes move together in a register. Moves `begin` and `to` on.
+template <typename T>
+__attribute__((target("avx512f,avx512bw,popcnt"))) void pack_on_avx512(const T* x, const uint8_t* mask, int64_t& begin,
+                                                                       int64_t end, T*& to, const T* last) {
+  constexpr int64_t kStep = 64;
+  constexpr int kLanes = 64 / sizeof(T);
+  for (; begin + kStep <= end && last - to >= kStep; begin += kStep) {
+    const __m512i bytes = _mm512_loadu_si512(mask + begin);
+    uint64_t some = _mm512_test_epi8_mask(bytes, bytes);
+    if (some == 0) continue;
+    for (int64_t at = begin; at < begin + kStep; at += kLanes, some >>= kLanes) {
+      if constexpr (sizeof(T) == 4) {
+        const auto m = static_cast<__mmask16>(some);
+        _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(m, _mm512_maskz_loadu_epi32(m, x + at)));
+        to += __builtin_popcount(m);
+      } else {
+        const auto m = static_cast<__mmask8>(some);
+        _mm512_storeu_si512(to, _mm512_maskz_compress_epi64(m, _mm512_maskz_loadu_epi64(m, x + at)));
+        to += __builtin_popcount(m);
+      }
+    }
+  }
+}
+#endif
+
 template <typename T>
 void pack_elements(const T* x, const uint8_t* mask, int64_t begin, int64_t end, T* to, int64_t count) {
-  pack(mask, begin, end, to, count, [x](int64_t i) { return x[i]; });
+  const T* const last = to + count;
+#if defined(__x86_64__)
+  if constexpr (sizeof(T) >= 4) {
+    if (has_avx512()) pack_on_avx512(x, mask, begin, end, to, last);
+  }
+#endif
+  pack(mask, begin, end, to, last - to, [x](int64_t i) { return x[i]; });
 }
 
 void compress(const ir::Node& node, const void* x, const uint8_t* mask, void* result) {
