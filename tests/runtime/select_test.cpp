@@ -10,8 +10,6 @@ using namespace tenon;
 using namespace tenon::runtime;
 using namespace tenon::test;
 using codegen::HostTensor;
-using ir::DType;
-using ir::NodeRef;
 
 namespace {
 

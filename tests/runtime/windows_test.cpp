@@ -11,13 +11,9 @@
 using namespace tenon;
 using namespace tenon::runtime;
 using namespace tenon::test;
-using ir::DType;
-using ir::NodeRef;
-using ir::Op;
 
 namespace {
 
-using Shape = std::vector<int64_t>;
 constexpr int64_t kRows = 40, kColumns = 24;
 
 NodeRef matrix() {
