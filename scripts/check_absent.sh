@@ -4,11 +4,15 @@ cd "$(dirname "$0")/.." || exit 1
 folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
 compiler=${CXX:-c++}
 failures=0
+# Read once: g++ finds it before the header itself, other compilers pass it over.
+mkdir "$folder/tenon"
+echo '#include <tenon/tenon.h>' >"$folder/all.h"
+"$compiler" -std=c++20 -x c++-header -Ifrontend/include "$folder/all.h" -o "$folder/tenon/tenon.h.gch"
 
 # refuses STATEMENT SENTENCE
 refuses() {
   printf '#include <tenon/tenon.h>\nusing namespace tenon;\nvoid f(Tensor x, Tensor y, optim::SGD& sgd) { %s }\n' "$1" >"$folder/absent.cpp"
-  if "$compiler" -std=c++20 -fsyntax-only -Ifrontend/include "$folder/absent.cpp" 2>"$folder/errors"; then
+  if "$compiler" -std=c++20 -fsyntax-only -I"$folder" -Ifrontend/include "$folder/absent.cpp" 2>"$folder/errors"; then
     echo "compiles: $1"; failures=1
   elif ! grep -q -F "$2" "$folder/errors"; then
     echo "does not say '$2': $1"; head -5 "$folder/errors"; failures=1

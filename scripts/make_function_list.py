@@ -166,9 +166,9 @@ class Reader:
         if kind == "class":
             if name in (owner, "~" + owner) or "operator" in before or owner.endswith("Impl"):
                 return self.pass_over()
-            if owner.endswith("Options") and "decltype(*this)" in head:  # an option: its setter says all
-                head = re.sub(r"^auto (\w+)\((?:const )?(.*?)&? ?new_\w+\) ?-> ?decltype\(\*this\)", r"\1(\2)", head)
-            elif name == "pretty_print" or (owner.endswith("Options") and re.search(rf"& {name}\(\)( const)?$", head)):
+            if re.match(r"auto \w+\(.* new_\w+\) ?->", head):  # an option: its setter says all
+                head = re.sub(r"^auto (\w+)\((.*) new_.*", r"\1(\2)", head)
+            elif name == "pretty_print" or re.search(rf"& {name}\(\)( const)? noexcept$", head):
                 return self.pass_over()
         while re.match(r"(inline|constexpr|static|virtual|explicit) ", head):
             head = head.split(" ", 1)[1]

@@ -103,7 +103,7 @@ std::string Module::printed_name() const {
   return without_impl(colons == std::string::npos ? full : full.substr(colons + 2));
 }
 
-void Module::visit(const std::function<void(const std::string&, const Module&)>& f, bool recurse) const {
+void Module::visit(const Function<void(const std::string&, const Module&)>& f, bool recurse) const {
   std::vector<std::pair<std::string, const Module*>> pending{{"", this}};
   std::unordered_set<const Module*> seen;
   while (!pending.empty()) {
@@ -119,6 +119,13 @@ void Module::visit(const std::function<void(const std::string&, const Module&)>&
     }
   }
 }
+
+Module::Module() : Module(std::string()) {}
+Module::Module(std::string name)
+    : parameters_("Parameter"), buffers_("Buffer"), children_("Submodule"), name_(std::move(name)) {}
+Module::~Module() = default;
+std::vector<std::shared_ptr<Module>> Module::children() const { return children_.values(); }
+OrderedDict<std::string, std::shared_ptr<Module>> Module::named_children() const { return children_; }
 
 OrderedDict<std::string, Tensor> Module::named_parameters(bool recurse) const {
   Collector all("Parameter");
@@ -201,7 +208,7 @@ std::shared_ptr<Module> Module::shared() const {
   return std::const_pointer_cast<Module>(self);
 }
 
-void Module::apply(const std::function<void(const std::string&, const Module&)>& function,
+void Module::apply(const Function<void(const std::string&, const Module&)>& function,
                    const std::string& name_prefix) const {
   visit(
       [&](const std::string& name, const Module& m) {
@@ -209,22 +216,22 @@ void Module::apply(const std::function<void(const std::string&, const Module&)>&
       },
       true);
 }
-void Module::apply(const std::function<void(const Module&)>& function) const {
+void Module::apply(const Function<void(const Module&)>& function) const {
   visit([&](const std::string&, const Module& m) { function(m); }, true);
 }
-void Module::apply(const std::function<void(const std::string&, Module&)>& function,
+void Module::apply(const Function<void(const std::string&, Module&)>& function,
                    const std::string& name_prefix) {
   std::as_const(*this).apply(
       [&](const std::string& name, const Module& m) { function(name, const_cast<Module&>(m)); }, name_prefix);
 }
-void Module::apply(const std::function<void(Module&)>& function) {
+void Module::apply(const Function<void(Module&)>& function) {
   visit([&](const std::string&, const Module& m) { function(const_cast<Module&>(m)); }, true);
 }
-void Module::apply(const std::function<void(const std::string&, const Pointer&)>& function,
+void Module::apply(const Function<void(const std::string&, const Pointer&)>& function,
                    const std::string& name_prefix) const {
   apply([&](const std::string& name, const Module& m) { function(name, m.shared()); }, name_prefix);
 }
-void Module::apply(const std::function<void(const Pointer&)>& function) const {
+void Module::apply(const Function<void(const Pointer&)>& function) const {
   visit([&](const std::string&, const Module& m) { function(m.shared()); }, true);
 }
 
@@ -305,6 +312,9 @@ std::ostream& operator<<(std::ostream& out, const Module& module) {
 // --- containers
 // -------------------------------------------------------------------------------------------------------
 
+SequentialImpl::SequentialImpl() = default;
+SequentialImpl::~SequentialImpl() = default;
+Sequential::Sequential() : ModuleHolder(std::make_shared<SequentialImpl>()) {}
 void SequentialImpl::push_back(AnyModule module) {
   push_back(std::to_string(modules_.size()), std::move(module));
 }
@@ -323,6 +333,7 @@ std::shared_ptr<Module> SequentialImpl::ptr(size_t index) const {
   return modules_[index].ptr();
 }
 
+ModuleList::ModuleList() : ModuleHolder(std::make_shared<ModuleListImpl>()) {}
 void ModuleListImpl::push_back(std::shared_ptr<Module> module) {
   register_module(std::to_string(size()), std::move(module));
 }

@@ -255,6 +255,11 @@ void save_npz(const std::string& path, const NamedTensors& tensors, bool compres
 
 // --- tensors by name
 
+NamedTensors::NamedTensors(const std::initializer_list<Item>& items) : items_(items) {}
+NamedTensors::NamedTensors(std::vector<Item> items) : items_(std::move(items)) {}
+void NamedTensors::insert(std::string name, Tensor tensor) {
+  items_.emplace_back(std::move(name), std::move(tensor));
+}
 bool NamedTensors::contains(const std::string& name) const {
   for (const Item& item : items_) {
     if (item.first == name) return true;

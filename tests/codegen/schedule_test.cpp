@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -79,6 +80,8 @@ void check_kernel(const passes::FusedKernel& fused, Values& values) {
   size_t inputs = buffers.size();
   for (HostTensor& t : expected) buffers.push_back(t.data.data());
   codegen::interpret(kernel, buffers.data(), scalars.data());
+  using Code = decltype(codegen::llvm_backend::load_object({}, 0));
+  static std::map<std::string, Code> compiled;  // a kernel is often the same fused and not, or at two widths
   for (int bits : {128, 256, 512}) {
     passes::Lowered lowered = passes::lower_cpu(kernel, {bits});
     std::string tree = ir::print(lowered.tree);
@@ -86,8 +89,10 @@ void check_kernel(const passes::FusedKernel& fused, Values& values) {
     ir::verify(lowered.tree);
     CHECK(ir::print(ir::parse_looptree(tree)) == tree);
     if (!codegen::llvm_backend::available() || bits > codegen::llvm_backend::host_vector_bits()) continue;
-    auto code = codegen::llvm_backend::load_object(codegen::llvm_backend::compile_object(lowered.tree),
-                                                   static_cast<int>(lowered.tree.phases.size()));
+    auto& code = compiled[tree];
+    if (!code)
+      code = codegen::llvm_backend::load_object(codegen::llvm_backend::compile_object(lowered.tree),
+                                                static_cast<int>(lowered.tree.phases.size()));
     for (int64_t piece : {1, 1000000}) {
       std::vector<HostTensor> got;
       for (const ir::Node* node : fused.outputs)
@@ -231,16 +236,14 @@ TEST_CASE("softmax by rows, by columns, over everything, split over blocks") {
 }
 
 TEST_CASE("rows of a few elements: reductions, what stands around them, several rows to a vector") {
-  for (int n : {1, 2, 3, 4, 7, 8, 16, 17}) {
+  for (int n : {1, 2, 3, 7, 8, 16, 17}) {
     const std::string s = std::to_string(n);
-    for (const char* rows : {"16", "70", "3,21"}) {
-      const std::string r = rows, last = r.size() > 2 ? "2" : "1", kept = r + ",1";
-      check(softmax(r + "," + s, kept, last));
-      check(reduce_text("reduce.argmax", "f32", r + "," + s, last, kept, "i64"));
-    }
+    check(softmax("16," + s, "16,1", "1"));  // one vector of rows; some and a rest; a rest across dims
+    check(softmax("70," + s, "70,1", "1"));
+    check(reduce_text("reduce.argmax", "f32", "3,21," + s, "2", "3,21,1", "i64"));
     for (const char* dtype : {"f64", "u8", "i64", "f16"}) {
-      check(reduce_text("reduce.sum", dtype, "45," + s, "1", "45,1", dtype));
-      check(reduce_text("reduce.min", dtype, "45," + s, "1", "45,1", dtype));
+      if (n > 1 && n < 8) check(reduce_text("reduce.sum", dtype, "45," + s, "1", "45,1", dtype));
+      if (n >= 8) check(reduce_text("reduce.min", dtype, "45," + s, "1", "45,1", dtype));
     }
     check(reduce_text("reduce.any", "bool", "45," + s, "1", "45,1", "bool"));
     // a row of weights, a row-level chain after the reduction, planes

@@ -37,6 +37,12 @@ struct LibTorchForms {
 
 }  // namespace
 
+TEST_CASE("a vector of sizes prints as sizes do") {
+  PRINTS((std::vector<int64_t>{1, 2, 3}), "[1, 2, 3]");
+  PRINTS(std::vector<int64_t>(), "[]");
+  PRINTS(TensorData({1, 2}), "{1, 2}");
+}
+
 TEST_CASE("LibTorch's forms: tensors and what belongs to them") {
   const LibTorchForms forms;
   PRINTS(Tensor(), R"([ Tensor (undefined) ])");

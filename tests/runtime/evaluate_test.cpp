@@ -15,13 +15,9 @@
 using namespace tenon;
 using namespace tenon::runtime;
 using namespace tenon::test;
-using ir::DType;
-using ir::NodeRef;
-using ir::Op;
 
 namespace {
 
-using Shape = std::vector<int64_t>;
 
 double ramp(int64_t i) { return static_cast<double>(i % 1000) * 0.25 - 20; }
 

@@ -11,6 +11,11 @@
 
 namespace tenon::test {
 
+using ir::DType;
+using ir::NodeRef;
+using ir::Op;
+using Shape = std::vector<int64_t>;
+
 // Sets options for one test; without the disk cache unless the test switches it on.
 struct WithOptions {
   runtime::Options before = runtime::options();

@@ -10,11 +10,7 @@
 
 using namespace tenon;
 using namespace tenon::test;
-using ir::DType;
-using ir::NodeRef;
-using ir::Op;
 using runtime::GraphKey;
-using Shape = std::vector<int64_t>;
 
 namespace {
 

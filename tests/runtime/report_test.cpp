@@ -21,10 +21,6 @@
 using namespace tenon;
 using namespace tenon::runtime;
 using namespace tenon::test;
-using ir::DType;
-using ir::NodeRef;
-using ir::Op;
-using Shape = std::vector<int64_t>;
 
 namespace {
 

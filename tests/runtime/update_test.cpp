@@ -8,14 +8,10 @@
 using namespace tenon;
 using namespace tenon::runtime;
 using namespace tenon::test;
-using ir::DType;
-using ir::NodeRef;
-using ir::Op;
 
 namespace {
 
 constexpr int64_t kRows = 50, kColumns = 64, kRowBytes = kColumns * 4;
-using Shape = std::vector<int64_t>;
 
 NodeRef matrix() {
   return input_of(Shape{kRows, kColumns}, [](int64_t i) { return static_cast<double>(i % 13); });

@@ -7,17 +7,14 @@
 
 #include "runtime/evaluation_support.h"
 #include "runtime/graph_key.h"
+#include "support/random_graph.h"
 
 using namespace tenon;
 using namespace tenon::runtime;
 using namespace tenon::test;
-using ir::DType;
-using ir::NodeRef;
-using ir::Op;
 
 namespace {
 
-using Shape = std::vector<int64_t>;
 constexpr int64_t kRows = 40, kColumns = 24;
 
 NodeRef matrix() {
@@ -252,7 +249,7 @@ class Rounds {
 
 TEST_CASE("windows: random programs round after round against the interpreter, which plans each round anew") {
   const char* count = std::getenv("TENON_FUZZ_COUNT");
-  const uint64_t programs = count ? std::strtoull(count, nullptr, 10) / 10 : 60;
+  const uint64_t programs = count ? std::strtoull(count, nullptr, 10) / 10 : static_cast<uint64_t>(fuzz_cases(60));
   for (uint64_t seed = 1; seed <= programs; ++seed) {
     Rounds compiled(seed, false), reference(seed, true);
     for (int round = 0; round < 8; ++round) {

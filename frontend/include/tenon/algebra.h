@@ -57,8 +57,7 @@ Tensor sum_to_size(const Operand& self, IntArrayRef size);  // the inverse of ex
 // --- statistics
 Tensor nanmean(const Operand& self, OptionalIntArrayRef dim = nullopt, bool keepdim = false,
                optional<ScalarType> dtype = nullopt);
-// Rows are variables, columns observations, weighted by counts (fweights, integers) and by importance: a
-// [variables, variables] matrix.
+// Rows are variables, columns observations: a [variables, variables] matrix. cov is in tensor.h.
 Tensor corrcoef(const Operand& self);
 // The area under y at points dx apart, or at x.
 Tensor trapezoid(const Operand& y, const Scalar& dx = 1, int64_t dim = -1);

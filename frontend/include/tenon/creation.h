@@ -47,6 +47,8 @@ class TensorData {
   const void* elements() const { return elements_; }  // of a vector
   const Scalar& number() const { return number_; }    // of a number
   ScalarType type() const { return type_; }           // of a number or a vector's elements
+  // {{1, 2}, {3, 4}}. A friend, or it would be one more way to print a vector.
+  friend std::ostream& operator<<(std::ostream& out, const TensorData& data);
 
  private:
   const TensorData* items_ = nullptr;
@@ -57,7 +59,6 @@ class TensorData {
   bool list_ = false, range_ = false;
   std::vector<uint8_t> packed_;  // a vector<bool>, one byte each
 };
-std::ostream& operator<<(std::ostream& out, const TensorData& data);  // {{1, 2}, {3, 4}}
 namespace detail {
 using TensorDataContainer = TensorData;  // LibTorch's name
 }

@@ -20,13 +20,13 @@ class NamedTensors {
  public:
   using Item = std::pair<std::string, Tensor>;
   NamedTensors() = default;
-  NamedTensors(const std::initializer_list<Item>& items) : items_(items) {}
-  NamedTensors(std::vector<Item> items) : items_(std::move(items)) {}
+  NamedTensors(const std::initializer_list<Item>& items);
+  NamedTensors(std::vector<Item> items);
   // What state_dict() gives and load_state_dict() takes.
   NamedTensors(const OrderedDict<std::string, Tensor>& tensors);
   operator OrderedDict<std::string, Tensor>() const;
 
-  void insert(std::string name, Tensor tensor) { items_.emplace_back(std::move(name), std::move(tensor)); }
+  void insert(std::string name, Tensor tensor);
   const Tensor& operator[](const std::string& name) const;  // IndexError if there is none
   bool contains(const std::string& name) const;
   size_t size() const { return items_.size(); }

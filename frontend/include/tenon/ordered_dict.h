@@ -6,7 +6,6 @@
 
 #include <initializer_list>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -61,11 +60,11 @@ class OrderedDict {
 
   // Values by their key: null (find) or an Error if there is none.
   Value* find(const Key& key) {
-    const auto place = places_.find(key);
-    return place == places_.end() ? nullptr : &items_[place->second].value();
+    const size_t place = place_of(key);
+    return holds(place, key) ? &items_[by_key_[place]].value() : nullptr;
   }
   const Value* find(const Key& key) const { return const_cast<OrderedDict*>(this)->find(key); }
-  bool contains(const Key& key) const { return places_.count(key) > 0; }
+  bool contains(const Key& key) const { return find(key) != nullptr; }
   Value& operator[](const Key& key) {
     if (Value* value = find(key)) return *value;
     throw Error(what_ + " '" + key + "' is not defined");
@@ -73,7 +72,9 @@ class OrderedDict {
   const Value& operator[](const Key& key) const { return const_cast<OrderedDict&>(*this)[key]; }
 
   Value& insert(Key key, Value value) {
-    if (!places_.emplace(key, items_.size()).second) throw Error(what_ + " '" + key + "' already defined");
+    const size_t place = place_of(key);
+    if (holds(place, key)) throw Error(what_ + " '" + key + "' already defined");
+    by_key_.insert(by_key_.begin() + static_cast<std::ptrdiff_t>(place), items_.size());
     items_.emplace_back(std::move(key), std::move(value));
     return items_.back().value();
   }
@@ -81,21 +82,19 @@ class OrderedDict {
     for (const Item& item : other) insert(item.key(), item.value());
   }
   void erase(const Key& key) {
-    const auto place = places_.find(key);
-    if (place == places_.end()) throw Error("Key '" + key + "' doesn't exist");
-    const size_t index = place->second;
-    places_.erase(place);
+    const size_t place = place_of(key);
+    if (!holds(place, key)) throw Error("Key '" + key + "' doesn't exist");
+    const size_t index = by_key_[place];
+    by_key_.erase(by_key_.begin() + static_cast<std::ptrdiff_t>(place));
     items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(index));
-    for (auto& entry : places_) {
-      if (entry.second > index) --entry.second;
-    }
+    for (size_t& other : by_key_) other -= other > index;
   }
   void clear() {
-    places_.clear();
+    by_key_.clear();
     items_.clear();
   }
   void reserve(size_t count) {
-    places_.reserve(count);
+    by_key_.reserve(count);
     items_.reserve(count);
   }
 
@@ -111,13 +110,28 @@ class OrderedDict {
   }
   // The same keys and values in the same order.
   friend bool operator==(const OrderedDict& a, const OrderedDict& b) {
-    return a.places_ == b.places_ && a.values() == b.values();
+    return a.pairs() == b.pairs();
   }
 
  private:
   Item& checked_item(size_t index, const std::string& message) {
     if (index >= items_.size()) throw Error(message);
     return items_[index];
+  }
+  // Where the key stands in by_key_, or would.
+  size_t place_of(const Key& key) const {
+    size_t first = 0, last = by_key_.size();
+    while (first < last) {
+      const size_t middle = first + (last - first) / 2;
+      if (items_[by_key_[middle]].key() < key)
+        first = middle + 1;
+      else
+        last = middle;
+    }
+    return first;
+  }
+  bool holds(size_t place, const Key& key) const {
+    return place < by_key_.size() && items_[by_key_[place]].key() == key;
   }
   template <typename Part, typename Of>
   std::vector<Part> collected(Of part) const {
@@ -127,8 +141,8 @@ class OrderedDict {
     return parts;
   }
 
-  std::unordered_map<Key, size_t> places_;  // of the keys in items_
   std::vector<Item> items_;
+  std::vector<size_t> by_key_;  // positions in items_, sorted by key
   std::string what_;
 };
 

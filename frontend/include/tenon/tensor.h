@@ -518,6 +518,8 @@ Tensor linear(const Operand& input, const Operand& weight,
 
 Tensor diff(const Operand& self, int64_t n = 1, int64_t dim = -1, const optional<Tensor>& prepend = nullopt,
             const optional<Tensor>& append = nullopt);
+// Rows are variables, columns observations, weighted by counts (fweights, integers) and by importance: a
+// [variables, variables] matrix.
 Tensor cov(const Operand& self, int64_t correction = 1, const optional<Tensor>& fweights = nullopt,
            const optional<Tensor>& aweights = nullopt);
 

@@ -2,8 +2,7 @@
 // activations, and losses over alignments and label sets. Included by tenon/nn/functional.h.
 #pragma once
 
-#include <functional>
-
+#include "tenon/function.h"
 #include "tenon/neural.h"
 #include "tenon/nn/options.h"
 
@@ -26,7 +25,7 @@ struct CTCLossOptions {
   TENON_ARG(bool, zero_infinity) = false;
 };
 struct TripletMarginWithDistanceLossOptions {
-  using distance_function_t = std::function<Tensor(const Tensor&, const Tensor&)>;
+  using distance_function_t = Function<Tensor(const Tensor&, const Tensor&)>;
   TENON_ARG(optional<distance_function_t>, distance_function) = nullopt;  // pairwise_distance unless given
   TENON_ARG(double, margin) = 1.0;
   TENON_ARG(bool, swap) = false;

@@ -371,16 +371,15 @@ TENON_MODULE(Embedding);
 // --- recurrent networks: input [time, batch, features], or [batch, time, features] if batch_first
 template <typename S>
 struct RecurrentArgs {
-  using Self = S;
   RecurrentArgs(int64_t input_size, int64_t hidden_size)
       : input_size_(input_size), hidden_size_(hidden_size) {}
-  TENON_ARG(int64_t, input_size);
-  TENON_ARG(int64_t, hidden_size);
-  TENON_ARG(int64_t, num_layers) = 1;
-  TENON_ARG(bool, bias) = true;
-  TENON_ARG(bool, batch_first) = false;
-  TENON_ARG(double, dropout) = 0.0;  // between the layers, while training
-  TENON_ARG(bool, bidirectional) = false;
+  TENON_ARG_OF(S&, int64_t, input_size);
+  TENON_ARG_OF(S&, int64_t, hidden_size);
+  TENON_ARG_OF(S&, int64_t, num_layers) = 1;
+  TENON_ARG_OF(S&, bool, bias) = true;
+  TENON_ARG_OF(S&, bool, batch_first) = false;
+  TENON_ARG_OF(S&, double, dropout) = 0.0;  // between the layers, while training
+  TENON_ARG_OF(S&, bool, bidirectional) = false;
 };
 // What the three have in common.
 struct RecurrentOptions : RecurrentArgs<RecurrentOptions> {

@@ -9,13 +9,13 @@
 //   TENON_MODULE(Net);
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <typeinfo>
 #include <utility>
 #include <vector>
 
+#include "tenon/function.h"
 #include "tenon/ordered_dict.h"
 #include "tenon/tensor.h"
 
@@ -30,9 +30,9 @@ concept Holder = requires { typename M::ContainedType; };
 
 class Module : public std::enable_shared_from_this<Module> {
  public:
-  Module() = default;
-  explicit Module(std::string name) : name_(std::move(name)) {}
-  virtual ~Module() = default;
+  Module();
+  explicit Module(std::string name);
+  virtual ~Module();
 
   // As given, or the name of the type with its namespaces: "my::NetImpl". Under PrintStyle::LibTorch those of
   // Tenon are spelt as there: "torch::nn::LinearImpl".
@@ -52,21 +52,21 @@ class Module : public std::enable_shared_from_this<Module> {
   std::vector<std::shared_ptr<Module>> modules(bool include_self = true) const;
   OrderedDict<std::string, std::shared_ptr<Module>> named_modules(const std::string& prefix = {},
                                                                   bool include_self = true) const;
-  std::vector<std::shared_ptr<Module>> children() const { return children_.values(); }
-  OrderedDict<std::string, std::shared_ptr<Module>> named_children() const { return children_; }
+  std::vector<std::shared_ptr<Module>> children() const;
+  OrderedDict<std::string, std::shared_ptr<Module>> named_children() const;
 
   // Calls the function for this module, then for all below it in the order of registration. A function of two
   // gets the name too, after the prefix. Shared pointers are to be had only if this module itself is behind one
   // (else Error), here as in modules().
   using Pointer = std::shared_ptr<Module>;
-  void apply(const std::function<void(Module&)>& function);
-  void apply(const std::function<void(const Module&)>& function) const;
-  void apply(const std::function<void(const std::string&, Module&)>& function,
+  void apply(const Function<void(Module&)>& function);
+  void apply(const Function<void(const Module&)>& function) const;
+  void apply(const Function<void(const std::string&, Module&)>& function,
              const std::string& name_prefix = {});
-  void apply(const std::function<void(const std::string&, const Module&)>& function,
+  void apply(const Function<void(const std::string&, const Module&)>& function,
              const std::string& name_prefix = {}) const;
-  void apply(const std::function<void(const Pointer&)>& function) const;
-  void apply(const std::function<void(const std::string&, const Pointer&)>& function,
+  void apply(const Function<void(const Pointer&)>& function) const;
+  void apply(const Function<void(const std::string&, const Pointer&)>& function,
              const std::string& name_prefix = {}) const;
 
   virtual void train(bool on = true);
@@ -117,14 +117,14 @@ class Module : public std::enable_shared_from_this<Module> {
   }
 
  protected:
-  OrderedDict<std::string, Tensor> parameters_{"Parameter"}, buffers_{"Buffer"};
-  OrderedDict<std::string, std::shared_ptr<Module>> children_{"Submodule"};
+  OrderedDict<std::string, Tensor> parameters_, buffers_;
+  OrderedDict<std::string, std::shared_ptr<Module>> children_;
 
  private:
   void add_child(std::string name, std::shared_ptr<Module> module);
   std::shared_ptr<Module> shared() const;  // to itself
   // Calls f(prefix, module) for this module and all below it, each once.
-  void visit(const std::function<void(const std::string&, const Module&)>& f, bool recurse) const;
+  void visit(const Function<void(const std::string&, const Module&)>& f, bool recurse) const;
   template <typename F>
   void replace_tensors(F f);
 
@@ -152,13 +152,10 @@ class ModuleHolder {
   bool is_empty() const { return impl_ == nullptr; }
   Contained* operator->() const { return get(); }
   Contained& operator*() const { return *get(); }
-  const std::shared_ptr<Contained>& ptr() const {
-    get();
-    return impl_;
-  }
+  std::shared_ptr<Contained> ptr() const { return std::shared_ptr<Contained>(impl_, get()); }
   Contained* get() const {
     if (!impl_) throw Error("Accessing empty ModuleHolder");
-    return impl_.get();
+    return static_cast<Contained*>(impl_.get());
   }
   template <typename... Args>
   decltype(auto) operator()(Args&&... args) const {
@@ -172,7 +169,7 @@ class ModuleHolder {
     else
       return nullptr;
   }
-  std::shared_ptr<Contained> impl_;
+  std::shared_ptr<void> impl_;  // of a Contained: shared_ptr<Contained> is slow to parse, once for each module
 };
 template <typename M>
 std::ostream& operator<<(std::ostream& out, const ModuleHolder<M>& holder) {
@@ -202,13 +199,14 @@ class AnyModule {
 
  private:
   std::shared_ptr<Module> module_;
-  std::function<Tensor(const Tensor&)> forward_;
+  Function<Tensor(const Tensor&)> forward_;
 };
 
 // Modules one after another, named "0", "1", ... or by the caller.
 class SequentialImpl : public Module {
  public:
-  SequentialImpl() = default;
+  SequentialImpl();
+  ~SequentialImpl() override;
   template <typename... Modules>
   requires(sizeof...(Modules) > 0) explicit SequentialImpl(Modules&&... modules) {
     (push_back(std::forward<Modules>(modules)), ...);
@@ -230,7 +228,7 @@ class SequentialImpl : public Module {
 };
 class Sequential : public ModuleHolder<SequentialImpl> {
  public:
-  Sequential() : ModuleHolder(std::make_shared<SequentialImpl>()) {}
+  Sequential();
   using ModuleHolder<SequentialImpl>::ModuleHolder;
 };
 
@@ -253,7 +251,7 @@ class ModuleListImpl : public Module {
 };
 class ModuleList : public ModuleHolder<ModuleListImpl> {
  public:
-  ModuleList() : ModuleHolder(std::make_shared<ModuleListImpl>()) {}
+  ModuleList();
   using ModuleHolder<ModuleListImpl>::ModuleHolder;
 };
 

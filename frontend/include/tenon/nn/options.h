@@ -12,17 +12,14 @@
 #include "tenon/enum.h"
 #include "tenon/tensor.h"
 
-// An option with its setters and getters, for option structs of programs too (in LibTorch: TORCH_ARG). A struct
-// of options that others extend is a template of the extending one and names it Self: the setters return that.
-#define TENON_ARG(T, name)                           \
+// An option with its setter and getters, for option structs of programs too (in LibTorch: TORCH_ARG). In a struct of
+// options that others extend, a template of the extending one, the setter returns that: TENON_ARG_OF.
+#define TENON_ARG(T, name) TENON_ARG_OF(decltype(*this), T, name)
+#define TENON_ARG_OF(Returned, T, name)              \
  public:                                             \
-  auto& name(const T& new_##name) {                  \
-    name##_ = new_##name;                            \
-    return ::tenon::detail::self_of(*this);          \
-  }                                                  \
-  auto& name(T&& new_##name) {                       \
+  auto name(T new_##name)->Returned {                \
     name##_ = std::move(new_##name);                 \
-    return ::tenon::detail::self_of(*this);          \
+    return static_cast<Returned>(*this);             \
   }                                                  \
   const T& name() const noexcept { return name##_; } \
   T& name() noexcept { return name##_; }             \
@@ -34,14 +31,6 @@ namespace tenon {
 
 namespace detail {
 void check_count(size_t got, size_t wanted);  // Error "Expected 2 values, but instead got 3"
-
-template <typename Options>
-auto& self_of(Options& options) {
-  if constexpr (requires { typename Options::Self; })
-    return static_cast<typename Options::Self&>(options);
-  else
-    return options;
-}
 }  // namespace detail
 
 // One number for each of D dims; a single one stands for all.
@@ -202,11 +191,10 @@ struct AdaptivePoolOptions {
 };
 template <size_t D, typename S>
 struct MaxUnpoolArgs {
-  using Self = S;
   MaxUnpoolArgs(ExpandingArray<D> kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
-  TENON_ARG(ExpandingArray<D>, kernel_size);
-  TENON_ARG(ExpandingArray<D>, stride);
-  TENON_ARG(ExpandingArray<D>, padding) = 0;
+  TENON_ARG_OF(S&, ExpandingArray<D>, kernel_size);
+  TENON_ARG_OF(S&, ExpandingArray<D>, stride);
+  TENON_ARG_OF(S&, ExpandingArray<D>, padding) = 0;
 };
 template <size_t D>
 struct MaxUnpoolOptions : MaxUnpoolArgs<D, MaxUnpoolOptions<D>> {
