@@ -36,5 +36,10 @@ refuses 'sparse_coo_tensor(x, y);' 'sparse_coo_tensor: Tenon has no sparse tenso
 refuses 'quantize_per_tensor(x, 0.1, 10, kByte);' 'quantize_per_tensor: Tenon has no quantised tensors'
 refuses 'special::gammainc(x, y);' 'gammainc: Tenon does not have this function yet'
 refuses 'jit::load("model.pt");' 'load: Tenon reads no TorchScript'
+refuses 'x.svd();' 'Tensor::svd: Tenon has no matrix decompositions, inverses and solvers yet'
+refuses 'auto [q, r] = x.qr(true);' 'Tensor::qr: Tenon has no matrix decompositions, inverses and solvers yet'
+refuses '(x * 2).inverse();' 'Tensor::inverse: Tenon has no matrix decompositions, inverses and solvers yet'
+refuses 'x.stft(400);' 'Tensor::stft: Tenon has no complex numbers and no Fourier transforms yet'
+refuses 'x.to_sparse();' 'Tensor::to_sparse: Tenon has no sparse tensors'
 [ $failures = 0 ] && echo "check_absent: all refused with a sentence"
 exit $failures

@@ -107,6 +107,24 @@ GROUPS = {
         "torch.add(torch.tensor([inf], dtype=torch.float16), torch.tensor([1e38], dtype=torch.bfloat16), alpha=-30)",
         "torch.add(torch.tensor([1 + 2. ** -23] * 16), torch.tensor([1 - 2. ** -24] * 16), alpha=-1 - 2. ** -23)",
         "F.softshrink(torch.tensor([nan, 0.3, -0.3, -0.0, 1.]))", "F.elu(torch.tensor([0.0, -0.0, nan, -1.]), inf)"]},
+    "signs of zero": {"cases": [f"torch.signbit({f}({a}, {b}))" for f in ("torch.fmin", "torch.fmax") for d in ("float32", "float64", "float16")
+                                for n in (1, 7, 40) for a, b in [[f"torch.tensor([{v}]).repeat({n}).to(torch.{d})" for v in
+                                                                 ("0., -0., 0., -0., nan, -0.", "-0., 0., 0., -0., -0., nan")]]]
+                      + [f"torch.signbit(torch.tensor([0., -0., -0.]).{f}(0))" for f in ("cumsum", "cumprod", "sum", "prod")]},
+    "distances": {"cases": [f"torch.cdist(torch.arange(12.).view(4, 3).to(torch.{d}) * 0.37, torch.arange(6.).view(2, 3).to(torch.{d}) - 1.3, {p})"
+                            for d in HALVES + ["float32", "float64"] for p in ("0", "0.5", "1", "2", "3", "inf")]
+                  + [f"torch.cdist(torch.ones({n}, 2, dtype=torch.{d}), torch.zeros(2, 2, dtype=torch.{d}), {p})"
+                     for d in HALVES for n in (0, 25, 26) for p in (1, 2)]
+                  + [f"torch.cdist(torch.ones(2, 3, dtype=torch.{d}), torch.ones(2, 3, dtype=torch.{e}))"
+                     for d in HALVES + ["float32", "float64"] for e in HALVES + ["float32", "float64"] if d != e]
+                  + [f"F.pdist(torch.arange({3 * n}.).view({n}, 3).to(torch.{d}))" for d in HALVES + ["float64"] for n in (0, 1, 2, 4)]
+                  + [f"F.{loss}(torch.tensor([1., 2.5], dtype=torch.{a}), torch.tensor([0., 2.], dtype=torch.{b}))"
+                     for loss in ("huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss")
+                     for a, b in (("float32", "float64"), ("float64", "float32"), ("float32", "float16"), ("bfloat16", "float32"))], "ulp": 2},
+    "nothing": {"cases": ["torch.tensor(1.5).topk(0)[0]", "torch.tensor(1.5).topk(0)[1]", "torch.tensor(1.5).topk(1)[0]",
+                          "torch.take_along_dim(torch.ones(2, 3), torch.zeros(0))", "torch.take_along_dim(torch.ones(2, 3), torch.zeros(0, 3), 0)"]
+                + [f"F.conv_transpose{n}d(torch.ones({b}, 2, {size}{', 2' * (n - 1)}), torch.ones(2, 3, {k}{', 1' * (n - 1)}), padding=({p},{' 0,' * (n - 1)}))"
+                   for n in (1, 2) for b in (0, 2) for size, k, p in ((1, 2, 1), (3, 4, 3), (1, 1, 0))]},
     "random numbers": {"cases": [f"torch.manual_seed(7); out = torch.cat([{c}.double(), torch.rand(2, dtype=torch.float64)])" for d in HALVES for c in
                                  [f"torch.rand(40, dtype=torch.{d})", f"torch.zeros(33, dtype=torch.{d}).uniform_(-3, 5)"]
                                  + [f"torch.randn({n}, dtype=torch.{d})" for n in (5, 16, 31, 100)]
@@ -117,8 +135,10 @@ GROUPS = {
                           "out = torch.cat([w.double(), torch.rand(2, dtype=torch.float64)])"
                           for n in (9, 50) for d in ("float32", "float16") for a in ("", ", 1, 2, -1, 3", ", 0, 1, 2, 4")]},
     "float64 streams": {"cases": [f"torch.manual_seed({s}); out = torch.zeros(50, dtype=torch.float64).{f}" for s in (1, 2)
-                                  for f in ("exponential_()", "log_normal_()", "cauchy_()", "normal_()")]
-                        + ["torch.manual_seed(1); out = torch.randn(9, dtype=torch.float64)"], "ulp": 3},
+                                  for f in ("exponential_()", "exponential_(0.7)", "log_normal_()", "log_normal_(0.3, 0.9)", "cauchy_()", "normal_()")]
+                        + [f"torch.manual_seed({s}); out = torch.zeros(100, dtype=torch.float64)[::2].normal_(0.1, 3)" for s in (1, 2)]
+                        + [f"torch.manual_seed({s}); out = -torch.zeros(50, dtype=torch.float64).exponential_().log()" for s in (1, 2)]
+                        + ["torch.manual_seed(1); out = torch.randn(9, dtype=torch.float64)"], "ulp": 1},
 }
 
 

@@ -168,6 +168,7 @@ std::tuple<Tensor, Tensor> histogram(const Operand& self, int64_t bins, optional
           " for dimension 0");
   } else if (self.numel() > 0) {
     check(self.is_floating_point(), "\"histogramdd\" not implemented for '", self.scalar_type(), "'");
+    const Tensor kept = self;  // or a temporary is computed for each
     lo = self.min().item<double>();
     hi = self.max().item<double>();
   }

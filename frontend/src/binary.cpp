@@ -258,11 +258,12 @@ Tensor float_binary_op(Op op, const Tensor& a, const Tensor& b) {
   return record(ir::binary(op, p.a.node, p.b.node), a, b);
 }
 
-// fmax and fmin: a nan loses against a number.
+// fmax and fmin: a nan loses against a number; of equal ones, so of zeros, the first.
 Tensor ignoring_nan(Op op, const Tensor& a, const Tensor& b) {
   const Pair p = operands(a, b, promoted(a, b));
   if (!ir::is_float(p.a.dtype())) return record(ir::binary(op, p.a.node, p.b.node), a, b);
-  return record(select(p.a != p.a, p.b, select(p.b != p.b, p.a, apply(op, p.a, p.b))).node, a, b);
+  const Expr first = op == Op::Max ? p.a >= p.b : p.a <= p.b;
+  return record(select(first | (p.b != p.b), p.a, p.b).node, a, b);
 }
 
 Tensor logical(Op op, const Tensor& a, const Tensor& b) {
@@ -526,8 +527,7 @@ Tensor masked_fill(const Operand& self, const Operand& mask, const Operand& valu
   const Dims shape = broadcast_shape(mask.sizes(), self.sizes());
   return record(ir::where(broadcast(node_of(mask), ref(shape)),
                           broadcast(operand(value, type).node, ref(shape)),
-                          broadcast(node_of(self), ref(shape))),
-                self, mask);
+                          broadcast(node_of(self), ref(shape))));
 }
 
 // --- bounds

@@ -188,6 +188,7 @@ Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t mi
   check(minlength >= 0, "minlength should be >= 0");
   check(!given(weights) || weights->sizes() == self.sizes(),
         "weights should be 1-d and have the same length as input");
+  const Tensor kept = self;  // or a temporary is computed for each use
   check(self.numel() == 0 || self.min().item<int64_t>() >= 0,
         "bincount only supports 1-d non-negative integral inputs.");
   const int64_t greatest = self.numel() == 0 ? -1 : self.max().item<int64_t>();
@@ -211,6 +212,7 @@ Tensor histc(const Operand& self, int64_t bins, const Scalar& min, const Scalar&
                              self.scalar_type(), "'");
   double lo = min.toDouble(), hi = max.toDouble();
   if (lo == hi && self.numel() > 0) {
+    const Tensor kept = self;  // or a temporary is computed for each
     lo = self.min().item<double>();
     hi = self.max().item<double>();
   }

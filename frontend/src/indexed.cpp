@@ -275,7 +275,7 @@ Tensor take(const Operand& self, const Operand& index) {
 
 Tensor take_along_dim(const Operand& self, const Operand& indices, optional<int64_t> dim) {
   const CallScope call("take_along_dim", self, indices);
-  check(indices.scalar_type() == kLong, "torch.take_along_dim(): dtype of indices should be Long but got ",
+  check(indices.scalar_type() == kLong || (!dim && indices.numel() == 0), "torch.take_along_dim(): dtype of indices should be Long but got ",
         indices.scalar_type());
   if (!dim) return gather(self.reshape({-1}), 0, indices.reshape({-1}));
   check(self.dim() == indices.dim(),

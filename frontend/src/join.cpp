@@ -219,7 +219,7 @@ Tensor roll(const Operand& x, IntArrayRef shifts, IntArrayRef dims) {
     const int64_t shift = (shifts[i] % size + size) % size;
     result = cat({narrow(result, dim, size - shift, shift), narrow(result, dim, 0, size - shift)}, dim);
   }
-  return result.is_same(x) ? clone(x) : result;
+  return result.is_same(x) ? clone(x, MemoryFormat::Contiguous) : result;
 }
 
 // --- padding

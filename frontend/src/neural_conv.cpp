@@ -237,7 +237,7 @@ Dims transposed_size(const Call& c) {
     out.push_back((in[d] - 1) * c.stride[d] - 2 * c.low[d] + c.dilation[d] * (c.kernel(d) - 1) +
                   c.output_padding[d] + 1);
   }
-  check(*std::min_element(out.begin(), out.end()) > 0, "Given input size per channel: ", times(in),
+  check(*std::min_element(out.begin(), out.end()) >= 0, "Given input size per channel: ", times(in),
         ". Calculated output size per channel: ", times(out), ". Output size is too small");
   Dims size{c.input.size(0), c.out_channels()};
   size.append(out.data(), out.size());
@@ -247,7 +247,7 @@ Dims transposed_size(const Call& c) {
 
 NodeRef transposed(const Call& c) {
   const Dims size = transposed_size(c);
-  if (c.input.numel() == 0 || c.weight.numel() == 0)
+  if (c.input.numel() == 0 || c.weight.numel() == 0 || std::ranges::find(size, 0) != size.end())
     return with_bias(ir::make_const(ir::constant(ir_type(c.input.scalar_type()), int64_t{0}), size),
                      c.bias_node(), 1);
   Phases p;

@@ -14,6 +14,11 @@
 namespace tenon {
 namespace {
 
+// Distances of 16-bit floats come from products of matrices only, in PyTorch as here.
+void check_wide(const char* name, const Tensor& x) {
+  check<NotImplementedError>(x.itemsize() >= 4, '"', name, "\" not implemented for '", x.scalar_type(), "'");
+}
+
 }  // namespace
 
 // --- distances
@@ -42,11 +47,13 @@ Tensor cdist(const Operand& x1, const Operand& x2, double p, optional<int64_t> c
         " X2: ", x2.size(-1));
   check(x1.is_floating_point(), "cdist only supports floating-point dtypes, X1 got: ", x1.scalar_type());
   check(x2.is_floating_point(), "cdist only supports floating-point dtypes, X2 got: ", x2.scalar_type());
+  check(p >= 0, "cdist only supports non-negative p values");
+  const int64_t mode = compute_mode.value_or(0);
+  check(mode >= 0 && mode <= 2, "possible modes: 0, 1, 2, but was: ", mode);
+  const bool by_product = p == 2 && (mode == 1 || (mode == 0 && std::max(x1.size(-2), x2.size(-2)) > 25));
+  if (!by_product && x1.numel() > 0 && x2.numel() > 0) check_wide("cdist", x1);
   check(x1.scalar_type() == x2.scalar_type(), "expected scalar type ", x1.scalar_type(), " but found ",
         x2.scalar_type());
-  check(p >= 0, "cdist only supports non-negative p values");
-  check(!compute_mode || (*compute_mode >= 0 && *compute_mode <= 2),
-        "possible modes: 0, 1, 2, but was: ", compute_mode.value_or(0));
   if (x1.size(-1) == 0) {
     Dims shape = broadcast_shape({x1.sizes().data(), x1.sizes().size() - 2},
                                  {x2.sizes().data(), x2.sizes().size() - 2});
@@ -64,6 +71,7 @@ Tensor pdist(const Operand& x, double p) {
   const int64_t n = x.size(0);
   check(n < (int64_t{1} << 31), "pdist: too many rows");
   if (n < 2) return empty({0}, x.options());
+  check_wide("pdist", x);
   std::vector<int64_t> above;
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = i + 1; j < n; ++j) above.push_back(i * n + j);
@@ -125,6 +133,7 @@ Tensor one_hot(const Operand& x, int64_t num_classes) {
     return zeros(ref(shape), kLong);
   }
   const NoGradGuard no_grad;
+  const Tensor kept = x;  // or a temporary is computed for the check and for the result
   const auto [least, greatest] = aminmax(x);
   check(least.item<int64_t>() >= 0, "Class values must be non-negative.");
   if (num_classes == -1) {

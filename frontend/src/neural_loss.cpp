@@ -110,6 +110,7 @@ Tensor binary_cross_entropy(const Operand& x, const Operand& target, const Maybe
         x.scalar_type());
   {
     NoGradGuard no_grad;
+    const Tensor kept = x;  // or a temporary is computed for the check and for the loss
     check(x.numel() == 0 || all(logical_and(x >= 0, x <= 1)).item<bool>(),
           "all elements of input should be between 0 and 1");
   }

@@ -56,6 +56,7 @@ Tensor rrelu(const Operand& self, const Scalar& lower, const Scalar& upper, bool
     return leaky_relu(self, (lower.toDouble() + upper.toDouble()) / 2);
   }
   GradScope scope("RreluWithNoiseBackward0", self);
+  const Tensor kept = self;  // or a temporary is computed for the count and for the result
   const Tensor below = self <= 0;
   const auto count = sum(below).item<int64_t>();
   const Tensor slopes = empty({count}, kDouble).uniform_(lower.toDouble(), upper.toDouble(), generator);

@@ -10,6 +10,7 @@
 #include "tenon/nn/init.h"
 #include "tenon/print.h"
 #include "tenon/random.h"
+#include "recurrent.h"
 #include "text.h"
 
 namespace tenon::nn {
@@ -532,49 +533,14 @@ void RecurrentBase::reset_parameters() {
   for (const Tensor& parameter : parameters()) init::uniform_(parameter, -bound, bound);
 }
 
-const Tensor& RecurrentBase::parameter(const char* kind, int64_t layer, int64_t direction) const {
-  return parameters_[parameter_name(kind, layer, direction)];
-}
-
-Tensor RecurrentBase::run_layer(const Tensor& sequence, int64_t layer, int64_t direction,
-                                States& states) const {
-  const bool bias = options_base.bias();
-  const Tensor from_input = F::linear(sequence, parameter("weight_ih", layer, direction),
-                                      bias ? parameter("bias_ih", layer, direction) : Tensor());
-  const Tensor& weight = parameter("weight_hh", layer, direction);
-  const Tensor state_bias = bias ? parameter("bias_hh", layer, direction) : Tensor();
-  const int64_t steps = sequence.size(0);
-  std::vector<Tensor> outputs(static_cast<size_t>(steps));
-  for (int64_t i = 0; i < steps; ++i) {
-    const int64_t t = direction ? steps - 1 - i : i;
-    states = step(from_input.select(0, t), F::linear(states[0], weight, state_bias), states);
-    outputs[static_cast<size_t>(t)] = states[0];
-  }
-  return stack(outputs);
-}
-
 Tensor RecurrentBase::run(const Tensor& input, States& states) const {
   const RecurrentOptions& o = options_base;
   check(input.dim() == 3, printed_name(), ": Expected input to be 3D, got ", input.dim(), "D instead");
   check(input.size(2) == o.input_size(), "input.size(-1) must be equal to input_size. Expected ",
         o.input_size(), ", got ", input.size(2));
   check(input.size(o.batch_first() ? 1 : 0) > 0, "Expected sequence length to be larger than 0 in RNN");
-  const int64_t directions = o.bidirectional() ? 2 : 1;
-  Tensor x = o.batch_first() ? input.transpose(0, 1) : input;
-  std::vector<std::vector<Tensor>> last(states.size());
-  for (int64_t layer = 0; layer < o.num_layers(); ++layer) {
-    std::vector<Tensor> outputs;
-    for (int64_t d = 0; d < directions; ++d) {
-      States current;
-      for (const Tensor& all : states) current.push_back(all.select(0, layer * directions + d));
-      outputs.push_back(run_layer(x, layer, d, current));
-      for (size_t i = 0; i < states.size(); ++i) last[i].push_back(current[i]);
-    }
-    x = directions == 1 ? outputs[0] : cat(outputs, 2);
-    if (layer + 1 < o.num_layers()) x = dropout(x, o.dropout(), is_training() && o.dropout() > 0);
-  }
-  for (size_t i = 0; i < states.size(); ++i) states[i] = stack(last[i]);
-  return o.batch_first() ? x.transpose(0, 1) : x;
+  return tenon::run({parameters(), o.num_layers(), o.bias(), o.bidirectional(), o.batch_first(), o.dropout(), is_training()}, input,
+                    states, [&](const Tensor& x, const Tensor& h, const States& current) { return step(x, h, current); });
 }
 
 void RecurrentBase::pretty_print(std::ostream& out) const {
@@ -595,9 +561,9 @@ void RecurrentBase::pretty_print(std::ostream& out) const {
   out << ')';
 }
 
-RecurrentBase::States RNNImpl::step(const Tensor& from_input, const Tensor& from_state, const States&) const {
-  const Tensor sum = from_input + from_state;
-  return {options.nonlinearity() == Tag::Tanh ? tanh(sum) : relu(sum)};
+RecurrentBase::States RNNImpl::step(const Tensor& from_input, const Tensor& from_state,
+                                    const States& states) const {
+  return (options.nonlinearity() == Tag::Tanh ? rnn_tanh_step : rnn_relu_step)(from_input, from_state, states);
 }
 std::tuple<Tensor, Tensor> RNNImpl::forward(const Operand& input, Tensor hx) const {
   States states{hx.defined() ? hx : zero_state(input, options)};
@@ -605,12 +571,9 @@ std::tuple<Tensor, Tensor> RNNImpl::forward(const Operand& input, Tensor hx) con
   return {output, states[0]};
 }
 
-// Gates in the order input, forget, cell, output.
 RecurrentBase::States LSTMImpl::step(const Tensor& from_input, const Tensor& from_state,
                                      const States& states) const {
-  const std::vector<Tensor> gates = (from_input + from_state).chunk(4, 1);
-  const Tensor c = sigmoid(gates[1]) * states[1] + sigmoid(gates[0]) * tanh(gates[2]);
-  return {sigmoid(gates[3]) * tanh(c), c};
+  return lstm_step(from_input, from_state, states);
 }
 std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(
     const Operand& input, optional<std::tuple<Tensor, Tensor>> hx) const {
@@ -623,13 +586,9 @@ std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(
   return {output, {states[0], states[1]}};
 }
 
-// Gates in the order reset, update, new.
 RecurrentBase::States GRUImpl::step(const Tensor& from_input, const Tensor& from_state,
                                     const States& states) const {
-  const std::vector<Tensor> x = from_input.chunk(3, 1), h = from_state.chunk(3, 1);
-  const Tensor reset = sigmoid(x[0] + h[0]), update = sigmoid(x[1] + h[1]);
-  const Tensor fresh = tanh(x[2] + reset * h[2]);
-  return {(1 - update) * fresh + update * states[0]};
+  return gru_step(from_input, from_state, states);
 }
 std::tuple<Tensor, Tensor> GRUImpl::forward(const Operand& input, Tensor hx) const {
   States states{hx.defined() ? hx : zero_state(input, options)};

@@ -278,9 +278,9 @@ std::tuple<Tensor, Tensor> topk(const Operand& self, int64_t k, int64_t dim, boo
   const int64_t d = wrap_dim(dim, self.dim());
   check(k >= 0 && k <= (self.dim() > 0 ? self.size(d) : 1), "selected index k out of range");
   check<NotImplementedError>(self.scalar_type() != kBool, "topk does not support bool dtypes on CPU");
-  const Sorted s = sorted_part(self, d, largest, 0, k);
+  const Sorted s = sorted_part(self, d, largest, 0, self.dim() > 0 ? k : 1);  // a number has one for any k
   const auto result = [&](const Expr& x, ScalarType type) {
-    return self.dim() > 0 || k == 0 ? record_as(x, type) : finish_line(x, self, d, false, type);
+    return self.dim() > 0 ? record_as(x, type) : finish_line(x, self, d, false, type);
   };
   return {result(s.values, self.scalar_type()), result(s.index, kLong)};
 }

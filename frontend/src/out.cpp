@@ -5,12 +5,12 @@
 #include "inplace.h"
 #include "tenon/indexed.h"
 #include "tenon/order.h"
+#include "tenon/out_forms.h"
 #include "text.h"
 
 namespace tenon {
-namespace {
 
-Tensor& put_out(Tensor& out, const Tensor& result) {
+Tensor& detail::put_out(Tensor& out, const Tensor& result) {
   check(!out.requires_grad() && !result.requires_grad(),
         "out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
   check(canCast(result.scalar_type(), out.scalar_type()), "result type ", result.scalar_type(),
@@ -28,7 +28,7 @@ Tensor& put_out(Tensor& out, const Tensor& result) {
   return assign(out, result);
 }
 
-}  // namespace
+using detail::put_out;
 
 #define TENON_OUT(name) \
   Tensor& name##_out(Tensor& out, const Operand& self) { return put_out(out, name(self)); }

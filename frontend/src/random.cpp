@@ -346,6 +346,7 @@ Tensor normal(double mean, const Operand& std, const MaybeGenerator& generator) 
 }
 Tensor normal(const Operand& mean, const Operand& std, const MaybeGenerator& generator) {
   const CallScope call("normal", mean, std);
+  const Tensor kept = std;  // or a temporary is computed for the check and for the result
   check(std.numel() == 0 || std.min().item().toDouble() >= 0, "normal expects all elements of std >= 0.0");
   const Dims shape = broadcast_shape(mean.sizes(), std.sizes());
   const Tensor noise = normal(0, 1, ref(shape), generator, mean.options());

@@ -277,11 +277,12 @@ void fill_normal_blocks(Engine& engine, Elements out, double mean, double std) {
   }
 }
 
-// One normal of a pair, Box-Muller in double; the engine holds the other back.
+// One normal of a pair, Box-Muller in double; the engine holds the other back. 1 - u2 is exact, but log1p is what PyTorch calls, and
+// libm's log1p and log round apart.
 double standard_normal(Engine& engine) {
   if (engine.held_normal) return *std::exchange(engine.held_normal, std::nullopt);
   const double u1 = uniform_double(engine), u2 = uniform_double(engine);
-  const double radius = std::sqrt(-2 * std::log(1 - u2)), angle = 2 * std::numbers::pi * u1;
+  const double radius = std::sqrt(-2 * std::log1p(-u2)), angle = 2 * std::numbers::pi * u1;
   engine.held_normal = radius * std::sin(angle);
   return radius * std::cos(angle);
 }
@@ -449,7 +450,7 @@ void fill_poisson(Engine& engine, Elements out, const double* rates) {
 }
 
 void fill_exponential(Engine& engine, Elements out, double rate) {
-  fill_from_doubles(engine, out, [=](double u) { return -1.0 / rate * std::log(1 - u); });
+  fill_from_doubles(engine, out, [=](double u) { return -1.0 / rate * std::log1p(-u); });
 }
 
 void fill_log_normal(Engine& engine, Elements out, double mean, double std) {
@@ -462,7 +463,7 @@ void fill_cauchy(Engine& engine, Elements out, double median, double sigma) {
 }
 
 void fill_geometric(Engine& engine, Elements out, double p) {
-  fill_from_doubles(engine, out, [=](double u) { return std::ceil(std::log(u) / std::log(1 - p)); });
+  fill_from_doubles(engine, out, [=](double u) { return std::ceil(std::log(u) / std::log1p(-p)); });
 }
 
 void fill_permutation(Engine& engine, int64_t* out, int64_t count) {

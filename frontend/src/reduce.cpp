@@ -168,7 +168,8 @@ Tensor softmax_like(const Tensor& self, int64_t dim, optional<ScalarType> dtype,
                              "\" not implemented for '", x.scalar_type(), "'");
   if (x.numel() == 0) return clone(x);
   const Dims dims = x.dim() ? Dims{dim} : Dims{};
-  return map_formula(x, x.scalar_type(), [&](const Expr& v) { return f(v - row_max(v, dims), dims); });
+  const Expr v = formula_operand(x, x.scalar_type());
+  return record_as(f(v - row_max(v, dims), dims), x.scalar_type());
 }
 
 }  // namespace

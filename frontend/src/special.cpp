@@ -463,6 +463,7 @@ Tensor xlog1py(const Scalar& self, const Operand& other) { return xlog1py(number
 Tensor zeta(const Operand& self, const Operand& other) {
   GradScope scope("SpecialZetaBackward0", self, other);
   constexpr int kMaxTerms = 2000;
+  const Tensor kept = other;  // or a temporary is computed for the check and for the result
   const double least = other.numel() == 0 ? 1.0 : nan_to_num(other.to(kDouble), 1.0).min().item<double>();
   check(least > -kMaxTerms, "zeta: the second operand must be greater than -", kMaxTerms, ", but got ",
         least);

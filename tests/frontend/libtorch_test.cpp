@@ -1,6 +1,8 @@
 // What programs written for LibTorch meet beside the operators: its words, its corners, its names, its warnings.
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cmath>
 #include <functional>
 #include <string>
 #include <utility>
@@ -323,4 +325,135 @@ TEST_CASE("libtorch: an ordered dictionary") {
   CHECK(message_of([&] { other["z"]; }) == "Thing 'z' is not defined");
   CHECK(message_of([&] { other.erase("z"); }) == "Key 'z' doesn't exist");
   CHECK(message_of([] { OrderedDict<std::string, int>().back(); }) == "Called back() on an empty OrderedDict");
+}
+
+TEST_CASE("libtorch: names that programs use") {
+  Tensor x = ones({2, 3}), y = ones({2, 3}, kDouble);
+  CHECK(x.to(y.dtype()).dtype() == kDouble);
+  CHECK(torch::str("a", 1, ' ', 2.5) == "a1 2.5");
+  int64_t sum = 0;
+  for (const auto i : c10::irange(4)) sum += i;
+  for (const auto i : c10::irange(2, 4)) sum += i;
+  CHECK(sum == 11);
+  CHECK(message_of([] { TORCH_CHECK(1 > 2, "one is ", 1); }) == "one is 1");
+  CHECK((c10::typeMetaToScalarType(caffe2::TypeMeta::Make<float>()) == kFloat));
+  CHECK(x.layout() == kStrided);
+  CHECK(x.storage().nbytes() == 24);
+  const std::array<int64_t, 2> sizes{1, 2};
+  const ExpandingArray<2> once(3), each(sizes);
+  CHECK((*once)[1] == 3);
+  CHECK(torch::str(once, each) == "[3, 3][1, 2]");
+  CHECK(nn::Conv2d(nn::Conv2dOptions(1, 1, sizes))->weight.sizes() == IntArrayRef({1, 1, 1, 2}));
+  CHECK(torch::str(torch::detail::TensorDataContainer({{1, 2}, {3, 4}})) == "{{1, 2}, {3, 4}}");
+  CHECK(allclose(torch::special::expit(zeros({2})), full({2}, 0.5)));
+  torch::init_num_threads();
+  torch::set_num_interop_threads(1);
+  CHECK(torch::get_num_interop_threads() == 1);
+  CHECK(torch::str(c10::DeviceType::CPU) == "cpu");
+  CHECK(DeviceTypeName(c10::DeviceType::CUDA) == "CUDA");
+  CHECK_FALSE(torch::cuda::cudnn_is_available());
+  CHECK(std::isnan(NAN));
+  CHECK(std::isinf(INFINITY));
+  CHECK(conv2d(ones({1, 1, 4, 4}), ones({1, 1, 2, 2}), {}, 1, 0).sizes() == IntArrayRef({1, 1, 3, 3}));
+  CHECK(nn::functional::normalize(x, nn::functional::NormalizeFuncOptions().out(y.to(kFloat))).sizes() == x.sizes());
+  size_t batches = 0;
+  const auto loader = data::make_data_loader(data::datasets::TensorDataset(ones({4, 2})), 3);
+  for (auto& batch : *loader) batches += batch.size();
+  CHECK(batches == 4);
+}
+
+TEST_CASE("libtorch: of values that all occur once mode takes a number, and counts each nan alone") {
+  constexpr float nan = NAN;
+  CHECK(std::get<0>(tensor({nan, 1.0F, 1.0F}).mode()).item<float>() == 1);
+  CHECK(std::get<0>(tensor({nan, 2.0F, nan, 2.0F, nan}).mode()).item<float>() == 2);
+  CHECK(std::get<0>(tensor({nan, nan, 3.0F}).mode()).item<float>() == 3);
+  CHECK(std::isnan(std::get<0>(tensor({nan, nan}).mode()).item<float>()));
+}
+
+TEST_CASE("libtorch: results into tensors that are there") {
+  const Tensor x = tensor({{3.0, 1.0, 2.0}, {-1.0, 5.0, 4.0}}), w = ones({4, 3});
+  Tensor out = empty({0}), places = empty({0}, kLong), real = empty({0}, kDouble);
+  const std::pair<const char*, std::pair<std::function<Tensor&()>, Tensor>> cases[] = {
+      {"linear", {[&]() -> Tensor& { return linear_out(out, x, w); }, linear(x, w)}},
+      {"amax", {[&]() -> Tensor& { return amax_out(out, x, {1}); }, tensor({3.0, 5.0})}},
+      {"max", {[&]() -> Tensor& { return max_out(out, x, x * -1); }, x.abs()}},
+      {"std", {[&]() -> Tensor& { return std_out(out, x, {0}, true); }, x.std({0}, true)}},
+      {"roll", {[&]() -> Tensor& { return roll_out(out, x, {1}, {0}); }, x.flip({0})}},
+      {"avg_pool1d", {[&]() -> Tensor& { return avg_pool1d_out(out, x, {3}, {1}); }, x.mean(1, true)}},
+      {"vstack",
+       {[&]() -> Tensor& {
+          return vstack_out(out, {x, x});
+        },
+        cat({x, x})}},
+      {"clamp_min", {[&]() -> Tensor& { return clamp_min_out(out, x, 2.5); }, x.clamp_min(2.5)}},
+      {"masked_select", {[&]() -> Tensor& { return masked_select_out(out, x, x > 3); }, tensor({5.0, 4.0})}},
+      {"linspace",
+       {[&]() -> Tensor& { return linspace_out(real, 0, 0.3, 4); }, linspace(0, 0.3, 4, kDouble)}},
+      {"eye", {[&]() -> Tensor& { return eye_out(out, 2); }, eye(2)}},
+  };
+  for (const auto& [name, c] : cases) {
+    CAPTURE(std::string(name));
+    Tensor& result = c.first();
+    CHECK((&result == &out || &result == &real));
+    CHECK(same(result, c.second));
+    result.resize_({0});
+  }
+  sort_out(out, places, x, 1);
+  CHECK(same(out, std::get<0>(x.sort(1))));
+  CHECK(same(places, std::get<1>(x.sort(1))));
+  out.resize_({0});
+  places.resize_({0});
+  max_out(out, places, x, 0);
+  CHECK(same(places, tensor({0, 1, 1})));
+  CHECK(rand_out(real, {2, 2}).dtype() == kDouble);
+  CHECK(message_of([&] { amax_out(places, x, {1}); }) ==
+        "result type Float can't be cast to the desired output type Long");
+}
+
+TEST_CASE("libtorch: the functions behind the layers") {
+  manual_seed(3);
+  const Tensor x = randn({2, 5, 3}), h = randn({4, 2, 4}), c = randn({4, 2, 4});
+  nn::LSTM net(nn::LSTMOptions(3, 4).num_layers(2).bidirectional(true).batch_first(true));
+  const auto [out, state] = net->forward(x, std::make_tuple(h, c));
+  const auto [out2, h2, c2] = lstm(x, {h, c}, net->parameters(), true, 2, 0.0, false, true, true);
+  CHECK(equal(out, out2));
+  CHECK(equal(std::get<0>(state), h2));
+  CHECK(equal(std::get<1>(state), c2));
+  nn::GRU gates(nn::GRUOptions(3, 4).bias(false));
+  const auto [out3, h3] = gru(x, h[0].unsqueeze(0).slice(1, 0, 1).expand({1, 5, 4}), gates->parameters(),
+                              false, 1, 0.0, false, false, false);
+  CHECK(equal(out3, std::get<0>(gates->forward(x, h[0].unsqueeze(0).slice(1, 0, 1).expand({1, 5, 4})))));
+  const std::vector<Tensor> w = gates->parameters();
+  CHECK(allclose(gru_cell(x[0], out3[0], w[0], w[1]).slice(0, 0, 1),
+                 std::get<0>(gru(x[0].slice(0, 0, 1).unsqueeze(0), out3[0].slice(0, 0, 1).unsqueeze(0), w,
+                                 false, 1, 0.0, false, false, false))[0]));
+  CHECK(equal(rnn_relu_cell(x[0], zeros({5, 4}), w[0].slice(0, 0, 4), w[1].slice(0, 0, 4)),
+              relu(linear(x[0], w[0].slice(0, 0, 4)))));
+  CHECK(message_of([&] { gru(x, h, {w[0]}, false, 1, 0.0, false, false, false); }) ==
+        "expected 2 weights and biases, but got 1");
+
+  const Tensor image = arange(16.).view({1, 2, 2, 4}), plain = image.flatten(1);
+  const auto [normed, mean, rstd] = native_layer_norm(plain, {16}, nullopt, nullopt, 1e-5);
+  CHECK(equal(normed, layer_norm(plain, {16})));
+  CHECK(same(mean, tensor({{7.5}})));
+  CHECK(allclose(rstd, tensor({{0.216930}}), 1e-5));  // PyTorch's
+  const auto [grouped, group_mean, group_rstd] = native_group_norm(image, nullopt, nullopt, 1, 2, 8, 2, 1e-5);
+  CHECK(equal(grouped, group_norm(image, 2)));
+  CHECK(same(group_mean, tensor({{3.5, 11.5}})));
+  CHECK(allclose(group_rstd, full({1, 2}, 0.436435), 1e-5));
+  const auto [batched, save_mean, save_rstd] =
+      native_batch_norm(image, nullopt, nullopt, nullopt, nullopt, true, 0.1, 1e-5);
+  CHECK(equal(batched, batch_norm(image, nullopt, nullopt, nullopt, nullopt, true, 0.1, 1e-5)));
+  CHECK(same(save_mean, tensor({3.5, 11.5})));
+  CHECK(allclose(save_rstd, full({2}, 0.436435), 1e-5));
+  namespace F = nn::functional;
+  const std::vector<int64_t> size{3, 6};
+  CHECK(
+      equal(upsample_nearest2d(image, size), F::interpolate(image, F::InterpolateFuncOptions().size(size))));
+  CHECK(equal(
+      upsample_bilinear2d(image, size, true),
+      F::interpolate(image, F::InterpolateFuncOptions().size(size).mode(kBilinear).align_corners(true))));
+  CHECK(message_of([&] { upsample_linear1d(image, {3}, false); }) ==
+        "It is expected input_size equals to 3, but got size 4");
+  CHECK(same(_reshape_alias(plain, {4, 4}, {4, 1}), plain.view({4, 4})));
 }

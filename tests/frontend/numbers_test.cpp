@@ -40,7 +40,7 @@ std::string difference(const Tensor& got, const json& want, double ulp) {
   const std::string type = kNames[static_cast<size_t>(got.scalar_type())];
   if (type != want["type"].get<std::string>()) return "dtype " + type;
   if (got.sizes().vec() != want["shape"].get<std::vector<int64_t>>()) return "another shape";
-  const Tensor flat = got.detach().reshape({-1});
+  const Tensor flat = got.detach().contiguous().reshape({-1});
   const Tensor values = got.is_floating_point() ? flat.to(tenon::kDouble) : flat.to(tenon::kLong);
   for (int64_t i = 0; i < values.numel(); ++i) {
     const json& element = want["values"][static_cast<size_t>(i)];

@@ -149,6 +149,20 @@ TEST_CASE("memory laid out as asked for") {
   CHECK(values(parts[1]) == Values{2, 2});
 }
 
+TEST_CASE("results that are row-major whatever the operand's order") {
+  const Tensor matrix = arange(6.).view({2, 3}).t(), cube = arange(24.).view({2, 3, 4}).permute({2, 0, 1});
+  for (const Tensor& x : {matrix, cube}) {
+    const std::vector<int64_t> row_major = x.dim() == 2 ? std::vector<int64_t>{2, 1} : std::vector<int64_t>{6, 3, 1};
+    for (const Tensor& y :
+         {x.roll(1, 0), x.roll(0, 0), x.roll(1, 1), x.roll(1), x.roll({1, 1}, {0, 1}), x.roll({0, 1}, {0, 1}),
+          x.roll(x.size(0), 0), x.softmax(0), x.log_softmax(1), x.cumsum(0), x.masked_fill(x > 2, 1), x.tril()})
+      CHECK(y.strides() == row_major);
+    CHECK((x * 2).strides() == x.strides());
+    CHECK(x.clone().strides() == x.strides());
+  }
+  CHECK(equal(matrix.roll(3, 0), matrix));
+}
+
 TEST_CASE("types of results, by LibTorch's names") {
   CHECK((promote_types(kInt, kHalf) == kHalf));
   CHECK(can_cast(kInt, kFloat));

@@ -174,3 +174,30 @@ TEST_CASE("temporaries: writes through a temporary view land in what it shows") 
   x[1] = (x[0] - 1).abs();
   CHECK(values(x) == Values{2, 52, 6, 1, 51, 5});
 }
+
+TEST_CASE("temporaries: what is looked at in the call and used in its result is computed once") {
+  const Tensor x = rand({64, 48}), half = full({64, 48}, 0.5);
+  eval(x, half);
+  const std::pair<const char*, std::function<Tensor()>> calls[] = {
+      {"binary_cross_entropy", [&] { return binary_cross_entropy(tan(x).clamp(0, 1), half); }},
+      {"one_hot", [&] { return one_hot((tan(x) * 3).to(kLong)); }},
+      {"bincount", [&] { return bincount((tan(x) * 3).to(kLong).flatten()); }},
+      {"histc", [&] { return histc(tan(x), 5); }},
+      {"histogram", [&] { return std::get<0>(histogram(tan(x).flatten(), 5)); }},
+      {"rrelu", [&] { return rrelu(tan(x) - 0.5, 0.1, 0.3, true); }},
+      {"normal", [&] { return normal(half, tan(x)); }},
+      {"zeta", [&] { return special::zeta(half + 2, tan(x) + 1); }},
+      {"masked_select", [&] { return masked_select(x, tan(x) > 0.5); }},
+      {"multilabel_margin_loss", [&] { return multilabel_margin_loss(x, (tan(x) * 5).to(kLong)); }},
+      {"nll_loss", [&] { return nll_loss(x, (tan(x.select(1, 0)) * 5).to(kLong)); }},
+      {"embedding", [&] { return embedding(x, (tan(x) * 3).to(kLong)); }},
+  };
+  for (const auto& [name, call] : calls) {
+    CAPTURE(std::string(name));
+    clear_kernel_history();
+    eval(call());
+    int times = 0;
+    for (const KernelRecord& k : kernel_history()) times += k.name.find("tan") != std::string::npos;
+    CHECK(times == 1);
+  }
+}

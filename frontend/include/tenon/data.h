@@ -109,6 +109,8 @@ class PairDataset : public Dataset<PairDataset> {
 
 }  // namespace datasets
 
+using datasets::Dataset;  // LibTorch has it here too
+
 namespace transforms {
 
 // A batch of samples as one sample of stacked tensors.

@@ -258,6 +258,7 @@ class Tensor : public TensorMethods<Tensor> {
     static_assert(std::is_void_v<Hook>, "Tenon computes no gradients yet: there is no Tensor::register_hook()");
     return 0;
   }
+#include "tenon/absent_methods.h"
   Tensor detach() const;  // the same memory as a leaf without grad
   Tensor& detach_();
   Tensor data() const;

@@ -417,8 +417,6 @@ class RecurrentBase : public Module {
   Tensor run(const Tensor& input, States& states) const;
 
  private:
-  const Tensor& parameter(const char* kind, int64_t layer, int64_t direction) const;
-  Tensor run_layer(const Tensor& sequence, int64_t layer, int64_t direction, States& states) const;
   int64_t gates_;
 };
 class RNNImpl : public RecurrentBase {
