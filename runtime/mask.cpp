@@ -33,10 +33,17 @@ uint64_t word_at(const uint8_t* mask) {
   return word;
 }
 
-// Bools are 0 or 1: the product adds the eight bytes up in its highest.
+// Bools are 0 or 1: a byte holds the sum of 255 of them.
 int64_t count_true(const uint8_t* mask, int64_t count) {
+  constexpr int64_t kSums = 64, kTurns = 255;
   int64_t total = 0, i = 0;
-  for (; i + kWord <= count; i += kWord) total += static_cast<int64_t>(word_at(mask + i) * 0x0101010101010101 >> 56);
+  while (i + kSums <= count) {
+    uint8_t sums[kSums] = {};
+    for (int64_t turn = 0; turn < kTurns && i + kSums <= count; ++turn, i += kSums) {
+      for (int64_t k = 0; k < kSums; ++k) sums[k] = static_cast<uint8_t>(sums[k] + mask[i + k]);
+    }
+    for (uint8_t sum : sums) total += sum;
+  }
   for (; i < count; ++i) total += mask[i];
   return total;
 }

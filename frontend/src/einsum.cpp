@@ -199,7 +199,7 @@ Tensor sum_of_products(Tensor left, Tensor right, const std::vector<int64_t>& su
   if (contracted.empty()) return mul(left, right);
   // A product and a sum where there is no matrix; the sum of integers stays in their type, as in the matrix
   // product.
-  if (rows.empty() || columns.empty()) {
+  if (rows.empty() && columns.empty()) {
     check(left.scalar_type() == right.scalar_type(), "expected scalar type ", left.scalar_type(),
           " but found ", right.scalar_type());
     check<NotImplementedError>(left.scalar_type() != kBool, "\"bmm\" not implemented for 'Bool'");
