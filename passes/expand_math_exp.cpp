@@ -82,14 +82,15 @@ Expr times_exp(Pair factor, Pair x) {
   return product * power_of_two(t.shifter, 64) * 0x1p-64;
 }
 
-// exp(-w/2) with w = r - 2 n ln2: halving the square costs nothing in the coefficients.
-Expr times_exp_of_half(Expr factor, Pair w) {
+// exp(-a^2/2) with a^2 = r - 2 n ln2: halving the square costs nothing in the coefficients. The product of n and the 16
+// leading bits of 2 ln2 is exact, and so is a^2 inside the fma.
+Expr times_exp_of_half_square(Expr factor, Expr a) {
   const double shift = 0x1.8p23 + 127 + 64;  // the sum's low bits are the exponent of 2^(n + 64)
-  const Expr shifted = fma(w.hi, -0.5 * kLog2E, shift), n = shifted - shift;
-  const Real two_ln2 = real_for(n, {2 * kLn2.hi, 2 * kLn2.lo});
-  const Expr r = fma(n, two_ln2.hi, w.hi) + fma(n, two_ln2.lo, w.lo);
+  const double two_ln2_high = 0x1.62e4p+0, two_ln2_low = 2 * 0.6931471805599453 - two_ln2_high;
+  const Expr shifted = fma(a * a, -0.5 * kLog2E, shift), n = shifted - shift;
+  const Expr r = fma(n, two_ln2_low, fma(a, a, n * two_ln2_high));
   const Expr tail = polynomial(r, {-0.5, 0.124999985, -0.020833151, 0.0026042743, -0.00026152236, 2.1585316e-05});
-  return fma(factor, r * tail, factor) * from_bits(to_bits(shifted) << 23) * 0x1p-64;
+  return fma(factor, r * tail, factor) * from_bits(to_bits(shifted) << 23);
 }
 
 // The rounded sum 1 + (r + r^2 P) leaves its error in lo; the input's low part multiplies the whole.

@@ -95,12 +95,13 @@ namespace {
 // exp(-a^2/2) P(a) / Q(a), a = |x|, and 1 less that on the right; from -14.3 down it is 0, from 8 on 1, where the
 // exponential would only underflow, which is slow.
 Expr ndtr_single(Expr x) {
-  const Expr a = abs(min(max(x, -14.3), 8.0)), square = a * a;
-  const Expr p = polynomial(a, {0.5000000028641961, 0.4378836682518063, 0.18293019437308586, 0.04053034987673412,
-                                0.004101013483747094});
+  const Expr a = abs(min(max(x, -14.3), 8.0));
+  constexpr double k = 0x1p-64;  // taken back last, so that a denormal result is rounded once
+  const Expr p = polynomial(a, {0.5000000028641961 * k, 0.4378836682518063 * k, 0.18293019437308586 * k,
+                                0.04053034987673412 * k, 0.004101013483747094 * k});
   const Expr q = polynomial(a, {1.0, 1.6736523067331737, 1.2012370462679511, 0.468665517535064, 0.10160110906327188,
                                 0.010279593125887753});
-  const Expr far = times_exp_of_half(p / q, {square, fma(a, a, -square)});
+  const Expr far = times_exp_of_half_square(p / q, a);
   return select(x < 0.0, far, 1.0 - far);
 }
 
