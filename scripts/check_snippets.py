@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compiles and runs the C++ in README.md and the user pages. The ```cpp blocks of a page are one program, in their order: includes,
-`using namespace` and namespace aliases go to the top, the rest into main; a block with a main of its own is its own program. A comment
+`using namespace` and namespace aliases go to the top, the rest into main, and nothing is added; a block with a main of its own is its own program. A comment
 
     <!-- given
     Tensor x = ones({2});
@@ -26,17 +26,11 @@ MARK = "\x1e"  # between the outputs of two blocks
 
 def program(blocks):
     """One program of several blocks; each block's output ends with a mark."""
-    top, body = ["#include <tenon/tenon.h>", "#include <chrono>", "#include <iostream>", "#include <string>", "#include <vector>"], []
+    top, body = [], []
     for block in blocks:
         code = (block["given"] or "") + block["code"]
         top += [line for line in TOP.findall(code) if line not in top]
         body.append(TOP.sub("", code) + f'std::cout << "\\x1e";\n')
-    if not any("using namespace tenon;" in line or "torch" in line for line in top):
-        top.append("using namespace tenon;")
-    if any("namespace torch" in line for line in top):
-        top.append("using namespace tenon;")
-    if any("using namespace tenon;" in line for line in top):
-        top.append("using indexing::Slice, indexing::None;")
     return "\n".join(top) + "\nint main() {\n" + "\n".join(body) + "}\n"
 
 

@@ -64,14 +64,12 @@ std::string CallScope::description() {
   std::string operands;
   for (size_t i = 0; i < call->count_; ++i) {
     const Operand& o = call->operands_[i];
-    if (i > 0) operands += ", ";
+    const auto* maybe = o.kind == Kind::MaybeTensor ? static_cast<const optional<Tensor>*>(o.data) : nullptr;
+    if (maybe && (!*maybe || !(*maybe)->defined())) continue;  // was not given
+    if (!operands.empty()) operands += ", ";
     switch (o.kind) {
       case Kind::Tensor: operands += described(*static_cast<const Tensor*>(o.data)); break;
-      case Kind::MaybeTensor: {
-        const auto& x = *static_cast<const optional<Tensor>*>(o.data);
-        operands += x ? described(*x) : "nullopt";
-        break;
-      }
+      case Kind::MaybeTensor: operands += described(**maybe); break;
       case Kind::Tensors: operands += described(TensorList(static_cast<const Tensor*>(o.data), o.count)); break;
       case Kind::Number: operands += text(*static_cast<const Scalar*>(o.data)); break;
     }

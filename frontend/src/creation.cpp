@@ -253,7 +253,8 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
 
 // PyTorch's rounding: counted from the nearer end, the product and the sum rounded once, 16-bit floats in float32.
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
-  const CallScope call("linspace", start, end);
+  const Scalar count(steps);
+  const CallScope call("linspace", start, end, count);
   check(steps >= 0, "number of steps must be non-negative");
   const ScalarType type = options.dtype();
   check(type != kBool, "\"linspace_cpu\" not implemented for 'Bool'");
@@ -278,15 +279,18 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const Ten
 }
 
 Tensor linspace(const Tensor& start, const Tensor& end, int64_t steps, const TensorOptions& options) {
-  const CallScope call("linspace", start, end);
+  const Scalar count(steps);
+  const CallScope call("linspace", start, end, count);
   return linspace_between(start, end, steps, options);
 }
 Tensor linspace(const Tensor& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
-  const CallScope call("linspace", start, end);
+  const Scalar count(steps);
+  const CallScope call("linspace", start, end, count);
   return linspace_between(start, end, steps, options);
 }
 Tensor linspace(const Scalar& start, const Tensor& end, int64_t steps, const TensorOptions& options) {
-  const CallScope call("linspace", start, end);
+  const Scalar count(steps);
+  const CallScope call("linspace", start, end, count);
   return linspace_between(start, end, steps, options);
 }
 

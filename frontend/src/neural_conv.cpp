@@ -298,6 +298,7 @@ Tensor with_batch(Call c, const char* name) {
 Tensor forward(size_t dims, const char* name, const Operand& input, const Operand& weight,
                const MaybeTensor& bias, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
                int64_t groups) {
+  const CallScope call(name, input, weight, bias);
   GradScope scope("ConvolutionBackward0", input, weight, bias);
   const Dims pad = parameter(padding, dims, "padding");
   return with_batch({input, weight, bias, parameter(stride, dims, "stride"), pad, pad,
@@ -308,6 +309,7 @@ Tensor forward(size_t dims, const char* name, const Operand& input, const Operan
 Tensor forward(size_t dims, const char* name, const Operand& input, const Operand& weight,
                const MaybeTensor& bias, IntArrayRef stride, std::string_view padding, IntArrayRef dilation,
                int64_t groups) {
+  const CallScope call(name, input, weight, bias);
   GradScope scope("ConvolutionBackward0", input, weight, bias);
   check(padding == "same" || padding == "valid", "Invalid padding string: '", padding, "'");
   Call c{input,
@@ -344,6 +346,7 @@ Tensor forward(size_t dims, const char* name, const Operand& input, const Operan
 Tensor backward(size_t dims, const char* name, const Tensor& input, const Tensor& weight,
                 const MaybeTensor& bias, IntArrayRef stride, IntArrayRef padding, IntArrayRef output_padding,
                 int64_t groups, IntArrayRef dilation) {
+  const CallScope call(name, input, weight, bias);
   GradScope scope("ConvolutionBackward0", input, weight, bias);
   const Dims pad = parameter(padding, dims, "padding");
   return with_batch({input, weight, bias, parameter(stride, dims, "stride"), pad, pad,

@@ -371,6 +371,7 @@ Tensor nll_loss_nd(const Operand& x, const Operand& target, const MaybeTensor& w
 
 Tensor cross_entropy_loss(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction,
                           int64_t ignore_index, double label_smoothing) {
+  const CallScope call("cross_entropy", x, target, weight);
   GradScope scope(x.dim() <= 2 ? "NllLossBackward0" : "NllLoss2DBackward0", x, target, weight);
   check(label_smoothing >= 0.0 && label_smoothing <= 1.0,
         "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);

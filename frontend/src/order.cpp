@@ -274,6 +274,8 @@ Tensor argsort(const Operand& self, bool, int64_t dim, bool descending) {
 Tensor msort(const Operand& self) { return std::get<0>(sort(self, 0)); }
 
 std::tuple<Tensor, Tensor> topk(const Operand& self, int64_t k, int64_t dim, bool largest, bool) {
+  const Scalar count(k);
+  const CallScope call("topk", self, count);
   GradScope scope("TopkBackward0", self);
   const int64_t d = wrap_dim(dim, self.dim());
   check(k >= 0 && k <= (self.dim() > 0 ? self.size(d) : 1), "selected index k out of range");

@@ -390,6 +390,7 @@ Tensor log_softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
 
 Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional<Tensor>& weight,
                   const optional<Tensor>& bias, double eps) {
+  const CallScope call("layer_norm", x, weight, bias);
   GradScope scope("NativeLayerNormBackward0", x, weight, bias);
   const int64_t kept = x.dim() - static_cast<int64_t>(normalized_shape.size());
   bool fits = kept >= 0 && !normalized_shape.empty();

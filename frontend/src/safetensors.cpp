@@ -18,6 +18,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "elements are written in memory order");
 
 using Json = nlohmann::json;
+constexpr uint64_t kZipMagic = 0x04034b50;    // "PK\3\4" at the start of a file
 constexpr uint64_t kMaxHeader = 100'000'000;  // the format's own limit
 constexpr size_t kMaxDims = 64;
 constexpr const char* kMetadata = "__metadata__";
@@ -66,6 +67,9 @@ class HeaderReader {
   explicit HeaderReader(Source& in) : file_(in.name() + ": safetensors: ") {
     uint64_t length = 0;
     in.read(&length, sizeof length, "safetensors header length");
+    check((length & 0xffffffff) != kZipMagic, in.name(),
+          ": a zip archive (torch.save or numpy.savez), not safetensors: write it with safetensors.torch.save_file, or read an .npz "
+          "with io::load_npz");
     check(length <= kMaxHeader, file_, "header length ", length, " is larger than the limit of ", kMaxHeader);
     check(length <= in.remaining(), file_, "header length ", length, " lies outside the file of ", in.size(),
           " bytes");

@@ -157,6 +157,8 @@ std::vector<Tensor> split(const Operand& x, int64_t split_size, int64_t dim) {
   return split_with_sizes(x, chunk_sizes(size, std::max<int64_t>(split_size, 1)), dim);
 }
 std::vector<Tensor> chunk(const Operand& x, int64_t chunks, int64_t dim) {
+  const Scalar count(chunks);
+  const CallScope call("chunk", x, count);
   GradScope scope("SplitBackward0", x);
   scope.several_views();
   check(x.dim() > 0, "chunk expects at least a 1-dimensional tensor");

@@ -238,6 +238,9 @@ TEST_CASE("safetensors: damage is named") {
         "f: safetensors: header length 18446744073709551615 is larger than the limit of 100000000");
   CHECK(safetensors_error(std::string("\x40\0\0\0\0\0\0\0{}", 10)) ==
         "f: safetensors: header length 64 lies outside the file of 10 bytes");
+  CHECK(safetensors_error("PK\x03\x04 and what torch.save writes") ==
+        "f: a zip archive (torch.save or numpy.savez), not safetensors: write it with safetensors.torch.save_file, or read an .npz "
+        "with io::load_npz");
   CHECK(error("", 0) == "the header does not begin with '{'");
   CHECK(error(" {}", 0) == "the header does not begin with '{'");
   CHECK(error("{", 0).starts_with("header: "));
