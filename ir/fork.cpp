@@ -34,6 +34,9 @@ void in_child() {
   }
 }
 
+// When the library is loaded: at its first use another thread may be forking.
+[[maybe_unused]] const int registered = pthread_atfork(before, in_parent, in_child);
+
 }  // namespace
 
 bool hold_over_fork(ForkOrder place, ForkLock lock) {
@@ -44,11 +47,6 @@ bool hold_over_fork(ForkOrder place, ForkLock lock) {
 bool make_before_fork(void (*make)()) {
   makers.at(maker_count++) = make;
   return true;
-}
-
-void watch_forks() {
-  static const int registered = pthread_atfork(before, in_parent, in_child);
-  static_cast<void>(registered);
 }
 
 }  // namespace tenon::ir

@@ -36,7 +36,4 @@ constexpr ForkLock fork_lock() {
 // would wait for ever: a fork calls these first. Not for what evaluations alone make. Once for each, like the above.
 bool make_before_fork(void (*make)());
 
-// From now on forks are waited for: called when the library is used first, since finding a lock may make what it lies in.
-void watch_forks();
-
 }  // namespace tenon::ir

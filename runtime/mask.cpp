@@ -164,10 +164,7 @@ void nonzero(const ir::Node& node, const uint8_t* mask, int64_t* result) {
 }
 
 #if defined(__x86_64__)
-bool has_avx512() {
-  static const bool both = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
-  return both;
-}
+bool has_avx512() { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"); }
 
 // 64 at a time while there is room: elements of 4 or 8 bytes move together in a register. Moves `begin` and `to` on.
 template <typename T>

@@ -132,10 +132,7 @@ struct State {
 };
 
 State& state() {
-  static State* s = [] {
-    ir::watch_forks();  // whoever uses the library reads its options first
-    return new State;   // never destroyed: destructors of user objects may still evaluate at exit
-  }();
+  static auto* s = new State;  // never destroyed: destructors of user objects may still evaluate at exit
   return *s;
 }
 [[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(

@@ -12,10 +12,7 @@
 namespace tenon {
 
 #if defined(__x86_64__)
-inline bool has_avx2_and_fma() {
-  static const bool both = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  return both;
-}
+inline bool has_avx2_and_fma() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 
 template <typename Loop>
 __attribute__((target("avx2,fma"), noinline)) void run_on_avx2(Loop loop) {

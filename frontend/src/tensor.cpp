@@ -4,6 +4,7 @@
 #include "devices.h"
 #include "expr.h"
 #include "grad.h"
+#include "ir/fork.h"
 #include "text.h"
 
 namespace tenon {
@@ -31,10 +32,17 @@ int64_t Tensor::storage_offset() const { return impl(*this).offset(); }
 int64_t Tensor::numel() const { return impl(*this).numel(); }
 bool Tensor::is_contiguous() const { return impl(*this).contiguous(); }
 ScalarType Tensor::scalar_type() const { return tenon::scalar_type(impl(*this).dtype()); }
-Device Tensor::device() const {
-  static const Device cpu(kCPU);  // one made here would be written in two bytes and read as one word: that waits
-  check(defined(), "tensor does not have a device");
+namespace {
+const Device& cpu_device() {  // one made at each call would be written in two bytes and read as one word: that waits
+  static const Device cpu(kCPU);
   return cpu;
+}
+[[maybe_unused]] const bool made_before_fork = ir::make_before_fork([] { cpu_device(); });
+}  // namespace
+
+Device Tensor::device() const {
+  check(defined(), "tensor does not have a device");
+  return cpu_device();
 }
 int64_t Tensor::get_device() const {
   impl(*this);
