@@ -153,7 +153,9 @@ class Contraction {
     bind_columns(begin, vectors);
     int32_t panel = pack(vectors);
     ValueId at = row_begin_;
-    for (int rows : tile_rows_) {
+    // The columns left over are few: less code for them.
+    const std::vector<int> few_rows{std::min(tile_rows_[0], 6), 1};
+    for (int rows : mask < 0 || tile_rows_[0] == 1 ? tile_rows_ : few_rows) {
       ValueId end = row_end_;
       if (rows > 1) {
         ValueId step = nest_.literal(rows);
@@ -220,19 +222,35 @@ class Contraction {
       nest_.set_sub(j);
       nest_.bind(column_, mask_ < 0 ? column : c_.minimum(column, last));
     }
-    vector_loop(nest_, k_, nest_.literal(0), nest_.size(c_.extent(k_)), 1, [&] {
-      std::vector<ValueId> columns;
-      for (int j = 0; j < lanes; ++j) {
-        nest_.set_sub(j);
-        nest_.emit(right_);
-        columns.push_back(nest_.get(right_));
+    // One loop, masked throughout, and a block turned by halves: whole vectors apart, and each row of the block woven
+    // from all columns, would be eight times the code.
+    ValueId end = nest_.size(c_.extent(k_)), k = b_.begin_for(nest_.literal(0), end, lanes);
+    nest_.push();
+    nest_.bind(k_, k);
+    nest_.set_mask(nest_.tail_mask(k, end));
+    std::vector<ValueId> rows;
+    for (int j = 0; j < lanes; ++j) {
+      nest_.set_sub(j);
+      nest_.emit(right_);
+      rows.push_back(nest_.get(right_));
+    }
+    nest_.set_sub(0);
+    nest_.set_mask(-1);
+    for (int turned = 1; turned < lanes; turned *= 2) {
+      const std::vector<ValueId> before = rows;
+      const size_t half = before.size() / 2;
+      for (size_t i = 0; i < half; ++i) {
+        const ValueId pair[] = {before[i], before[i + half]};
+        rows[2 * i] = b_.weave(pair, 0);
+        rows[2 * i + 1] = b_.weave(pair, 1);
       }
-      nest_.set_sub(0);
-      for (int i = 0; i < lanes; ++i) {
-        ValueId k = c_.add(nest_.axis_value(k_), nest_.literal(i));
-        b_.store(panel, c_.add(c_.mul(k, nest_.literal(tile)), block), b_.weave(columns, i));
-      }
-    });
+    }
+    for (int i = 0; i < lanes; ++i) {
+      ValueId at = c_.mul(c_.add(k, nest_.literal(i)), nest_.literal(tile));
+      b_.store(panel, c_.add(at, block), rows[static_cast<size_t>(i)]);
+    }
+    nest_.pop();
+    b_.end_for();
     nest_.pop();
     b_.end_for();
     nest_.set_lane_axis(column_, lanes);
