@@ -87,8 +87,12 @@ void ThreadPool::start() {
   stopping_ = false;
   // A machine out of threads is a slow machine, not an error: the pool works with those that it got.
   try {
-    for (int i = 1; i < threads(); ++i) workers_.emplace_back([this, i] { worker_main(i); });
+    for (int i = 1; i < threads(); ++i) {
+      Worker& worker = *workers_.emplace_back(std::make_unique<Worker>());
+      worker.thread = std::thread([this, &worker, i] { worker_main(worker, i); });
+    }
   } catch (const std::system_error&) {
+    workers_.pop_back();
     threads_ = static_cast<int>(workers_.size()) + 1;
   }
 }
@@ -97,7 +101,7 @@ void ThreadPool::stop() {
   stopping_ = true;
   epoch_.fetch_add(1);
   epoch_.notify_all();
-  for (std::thread& t : workers_) t.join();
+  for (const auto& worker : workers_) worker->thread.join();
   workers_.clear();
 }
 
@@ -111,7 +115,10 @@ void ThreadPool::run(int64_t count, int64_t grain, Call call, const void* contex
   next_.store(0, std::memory_order_relaxed);
   gate_.store(kOpen, std::memory_order_release);
   epoch_.fetch_add(1, std::memory_order_seq_cst);  // before the look at sleepers_: see wait_for_news
-  if (sleepers_.load(std::memory_order_seq_cst) > 0) epoch_.notify_all();
+  if (sleepers_.load(std::memory_order_seq_cst) > 0) {
+    steer_sleepers();
+    epoch_.notify_all();
+  }
 
   work(0);
   gate_.fetch_and(~kOpen, std::memory_order_acq_rel);
@@ -161,25 +168,45 @@ void ThreadPool::wait_for_workers() {
   caller_sleeps_.store(false, std::memory_order_relaxed);
 }
 
-uint32_t ThreadPool::wait_for_news(uint32_t seen) {
+void ThreadPool::steer_sleepers() {
+  const int here = sched_getcpu();
+  if (here < 0 || here >= CPU_SETSIZE) return;
+  for (const auto& worker : workers_) {
+    if (worker->cpu.load(std::memory_order_relaxed) != here || worker->steered.load(std::memory_order_acquire)) continue;
+    const pthread_t thread = worker->thread.native_handle();
+    if (pthread_getaffinity_np(thread, sizeof worker->allowed, &worker->allowed) != 0) continue;
+    cpu_set_t elsewhere = worker->allowed;
+    CPU_CLR(static_cast<size_t>(here), &elsewhere);
+    if (CPU_COUNT(&elsewhere) == 0 || pthread_setaffinity_np(thread, sizeof elsewhere, &elsewhere) != 0) continue;
+    worker->steered.store(true, std::memory_order_release);
+  }
+}
+
+uint32_t ThreadPool::wait_for_news(Worker& self, uint32_t seen) {
   auto news = [&] { return epoch_.load(std::memory_order_acquire) != seen; };
   if (!spin(news)) {
     // Either run() sees this sleeper and wakes it, or the sleeper sees the new epoch: both sides are seq_cst.
+    self.cpu.store(sched_getcpu(), std::memory_order_relaxed);
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     epoch_.wait(seen, std::memory_order_seq_cst);
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    self.cpu.store(-1, std::memory_order_relaxed);
+  }
+  if (self.steered.load(std::memory_order_acquire)) {
+    pthread_setaffinity_np(pthread_self(), sizeof self.allowed, &self.allowed);
+    self.steered.store(false, std::memory_order_release);
   }
   return epoch_.load(std::memory_order_acquire);
 }
 
-void ThreadPool::worker_main(int worker) {
-  name_this_thread("tenon worker " + std::to_string(worker));
+void ThreadPool::worker_main(Worker& self, int number) {
+  name_this_thread("tenon worker " + std::to_string(number));
   // Begins with an epoch that is already over, so that a job opened before this thread ran is not missed.
   uint32_t seen = epoch_.load(std::memory_order_acquire) - 1;
   while (!stopping_.load(std::memory_order_acquire)) {
-    seen = wait_for_news(seen);
+    seen = wait_for_news(self, seen);
     if (enter()) {
-      work(worker);
+      work(number);
       leave();
     }
   }

@@ -6,13 +6,17 @@
 //   A worker that wakes late finds the gate shut and goes back to sleep, so nobody waits for sleepers.
 //
 // After a job the workers spin for kSpin before they sleep: back-to-back launches cost 0.3 us, a wake-up
-// costs 5. A forked child gets a fresh pool; a fork waits for evaluations (ir/fork.h), so that the pool is at rest.
+// costs 5. A worker that last ran on the processor that the caller runs on now is sent to another before it is woken:
+// where few processors share a cache, Linux would leave it waiting behind its caller for milliseconds. A forked child gets a fresh pool; a fork waits for evaluations (ir/fork.h), so that the pool is at rest.
 #pragma once
+
+#include <sched.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -60,19 +64,26 @@ class ThreadPool {
     const void* context = nullptr;
     int64_t count = 0, grain = 1;
   };
+  struct Worker {
+    std::thread thread;
+    std::atomic<int> cpu{-1};         // where it went to sleep
+    std::atomic<bool> steered{false};  // off the caller's processor, from `allowed`, which it takes again itself
+    cpu_set_t allowed;
+  };
 
   void run(int64_t count, int64_t grain, Call call, const void* context);
   void work(int worker) noexcept;  // chunks of the current job until none is left
-  void worker_main(int worker);
+  void worker_main(Worker& self, int number);
+  void steer_sleepers();  // off the calling thread's processor
   bool enter();
   void leave();
   void wait_for_workers();
-  uint32_t wait_for_news(uint32_t seen);  // spin, then sleep, until epoch_ differs from `seen`
+  uint32_t wait_for_news(Worker& self, uint32_t seen);  // spin, then sleep, until epoch_ differs from `seen`
   void start();
   void stop();
 
   std::atomic<int> threads_;
-  std::vector<std::thread> workers_;
+  std::vector<std::unique_ptr<Worker>> workers_;
   std::atomic<bool> busy_{false};  // a caller owns the pool
   std::atomic<bool> stopping_{false};
 
