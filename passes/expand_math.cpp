@@ -145,7 +145,7 @@ Expr expand(Op op, const Expr* x) {
     case Op::Atanh: return atanh(x[0]);
     case Op::Erf: return erf(x[0]);
     case Op::Erfc: return erfc(x[0]);
-    case Op::Ndtr: return ndtr(x[0]);
+    case Op::Gelu: return gelu(x[0]);
     case Op::Erfinv: return erfinv(x[0]);
     case Op::Lgamma: return lgamma(x[0]);
     case Op::Rem: return rem(x[0], x[1]);

@@ -125,7 +125,8 @@ ScaledExp exp_parts(Pair x);
 Expr scale_by(Expr fraction, Expr shifter);  // fraction * 2^n, rounded once, through denormals
 Expr exp_normal(Pair x);                     // where the result and 2^n are normal numbers: |x| < 80 for f32
 Expr times_exp(Pair factor, Pair x);         // factor * exp(x) for f32, -104 < x <= 0 and factors from 2^-40 to 1
-Expr times_exp_of_half_square(Expr factor, Expr a);  // 2^64 factor exp(-a^2/2) for f32, 0 <= a < 14.4
+// 2^k factor exp(-a^2/2) for f32, where that is a normal number, as the factor is; up: k at the place of the exponent.
+Expr times_exp_of_half_square(Expr factor, Expr a, Expr up);
 Expr exp_short(Expr x);  // f64 argument, relative error 2^-42: for results that become f32
 
 // --- expand_math_log.cpp ---
@@ -152,7 +153,7 @@ Expr atan2(Expr y, Expr x);
 // --- expand_math_special.cpp ---
 Expr erf(Expr x);
 Expr erfc(Expr x);
-Expr ndtr(Expr x);  // erfc(-x / sqrt(2)) / 2, without the rounding of that argument
+Expr gelu(Expr x);  // x erfc(-x / sqrt(2)) / 2, without the rounding of that argument
 Expr erfinv(Expr x);
 Expr lgamma(Expr x);
 

@@ -84,13 +84,13 @@ Expr times_exp(Pair factor, Pair x) {
 
 // exp(-a^2/2) with a^2 = r - 2 n ln2: halving the square costs nothing in the coefficients. The product of n and the 16
 // leading bits of 2 ln2 is exact, and so is a^2 inside the fma.
-Expr times_exp_of_half_square(Expr factor, Expr a) {
-  const double shift = 0x1.8p23 + 127 + 64;  // the sum's low bits are the exponent of 2^(n + 64)
+Expr times_exp_of_half_square(Expr factor, Expr a, Expr up) {
+  const double shift = 0x1.8p23;  // the sum's low bits are n, and are added to an exponent
   const double two_ln2_high = 0x1.62e4p+0, two_ln2_low = 2 * 0.6931471805599453 - two_ln2_high;
   const Expr shifted = fma(a * a, -0.5 * kLog2E, shift), n = shifted - shift;
   const Expr r = fma(n, two_ln2_low, fma(a, a, n * two_ln2_high));
-  const Expr tail = polynomial(r, {-0.5, 0.124999985, -0.020833151, 0.0026042743, -0.00026152236, 2.1585316e-05});
-  return fma(factor, r * tail, factor) * from_bits(to_bits(shifted) << 23);
+  const Expr tail = polynomial(r, {-0.5, 0.124998076, -0.0208338942, 0.00261814573, -0.000259765666});
+  return from_bits(to_bits(fma(factor, r * tail, factor)) + ((to_bits(shifted) << 23) + up));
 }
 
 // The rounded sum 1 + (r + r^2 P) leaves its error in lo; the input's low part multiplies the whole.

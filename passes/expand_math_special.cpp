@@ -1,7 +1,7 @@
-// erf, erfc, ndtr, erfinv and lgamma in basic ops, from minimax fits of our own: x P(x^2) for erf near 0, (x + 2)
-// erfcx(x) as a polynomial in (x - 2)/(x + 2) for erfc (Shepherd and Laframboise), exp(x^2/2) ndtr(-x) as a quotient of
-// two polynomials for ndtr, erfinv(x)/x in -log(1 - x^2) (Giles), and for lgamma the recurrence to [1.5, 2.5], Stirling's series from 7.5 on and the reflection
-// formula below 0.
+// erf, erfc, gelu, erfinv and lgamma in basic ops, from minimax fits of our own: x P(x^2) for erf near 0, (x + 2)
+// erfcx(x) as a polynomial in (x - 2)/(x + 2) for erfc (Shepherd and Laframboise), exp(x^2/2) ndtr(-x), ndtr the
+// normal distribution function, as a quotient of two polynomials for gelu, erfinv(x)/x in -log(1 - x^2) (Giles), and for lgamma the
+// recurrence to [1.5, 2.5], Stirling's series from 7.5 on and the reflection formula below 0.
 #include <limits>
 
 #include "passes/expand_math.h"
@@ -20,8 +20,8 @@ Expr erf_tail_double(Expr x) {
                             1.6078453884126842e-08, -1.67384776861348e-09, 1.4841275575276843e-10});
 }
 
-// erfc(a) for a >= 0.46: t = 1/(a + 2) is taken as a pair, and exp(-a^2) with a^2 as a pair.
-Expr erfc_beyond(Pair a) {
+// factor erfc(a) for a >= 0.46: t = 1/(a + 2) is taken as a pair, and exp(-a^2) with a^2 as a pair.
+Expr erfc_beyond(Pair a, Term factor = 1.0) {
   const Expr bounded = min(a.hi, 28.0);
   const Pair divisor = two_sum(bounded, constant(bounded, 2.0));
   const Expr t = 1.0 / divisor.hi;
@@ -38,7 +38,7 @@ Expr erfc_beyond(Pair a) {
   const Pair square = two_product(bounded, bounded);
   const ScaledExp e = exp_parts({-square.hi, fma(-2.0 * bounded, a.lo, -square.lo)});
   const Expr low = fma(e.fraction.lo, value.hi, e.fraction.hi * fma(t_low, p, value.lo));
-  return scale_by(fma(e.fraction.hi, value.hi, low), e.shifter);
+  return scale_by(fma(e.fraction.hi, value.hi, low) * factor, e.shifter);
 }
 
 }  // namespace
@@ -92,31 +92,34 @@ Expr erfc(Expr x) {
 
 namespace {
 
-// exp(-a^2/2) P(a) / Q(a), a = |x|, and 1 less that on the right; from -14.3 down it is 0, from 8 on 1, where the
-// exponential would only underflow, which is slow.
-Expr ndtr_single(Expr x) {
-  const Expr a = abs(min(max(x, -14.3), 8.0));
-  constexpr double k = 0x1p-64;  // taken back last, so that a denormal result is rounded once
-  const Expr p = polynomial(a, {0.5000000028641961 * k, 0.4378836682518063 * k, 0.18293019437308586 * k,
-                                0.04053034987673412 * k, 0.004101013483747094 * k});
-  const Expr q = polynomial(a, {1.0, 1.6736523067331737, 1.2012370462679511, 0.468665517535064, 0.10160110906327188,
-                                0.010279593125887753});
-  const Expr far = times_exp_of_half_square(p / q, a);
-  return select(x < 0.0, far, 1.0 - far);
+// max(x, 0), but -0 from -0 down and nan for -infinity, as PyTorch's x ndtr(x) has it.
+Expr positive_part(Expr x) { return select(x < 0.0, x * 0.0, x); }
+
+// max(x, 0) - a ndtr(-a) with a = |x|, and ndtr(-a) = exp(-a^2/2) P(a) / Q(a). Past 8 the tail is raised by 2^64, and a
+// lowered, so that a denormal result is rounded once; from 14.5 on it is 0 in any case.
+Expr gelu_single(Expr x) {
+  const Expr a = min(abs(x), 14.5);
+  const Expr p = polynomial(a, {0.499999926, 0.342403103, 0.108947104, 0.0146589048, 2.01979601e-07});
+  const Expr q = polynomial(a, {1.0, 1.48268281, 0.900972191, 0.272577556, 0.0367692542});
+  const Expr up = cast(a > 8.0, DType::I32) << (23 + 6);
+  const Expr tail = times_exp_of_half_square(p / q, a, up);
+  return fma(-from_bits(to_bits(a) - up), tail, positive_part(x));
+}
+
+// The same from a/sqrt(2) = 0.47 on, with ndtr(-a) as erfc(a/sqrt(2))/2.
+Expr gelu_double(Expr x) {
+  const Real half_root{0.7071067811865476, -4.833646656726457e-17};
+  const Expr a = min(abs(x), 40.0), y = a * half_root.hi;
+  const Expr y_low = fma(a, half_root.lo, fma(a, half_root.hi, -y));
+  const Expr z = x * half_root.hi;
+  const Expr near = x * (0.5 + 0.5 * (z + erf_tail_double(z)));
+  const Expr far = positive_part(x) - erfc_beyond({y, y_low}, 0.5 * a);
+  return select(a < 0.66, near, far);
 }
 
 }  // namespace
 
-Expr ndtr(Expr x) {
-  if (is_single(x)) return ndtr_single(x);
-  const Real half_root{0.7071067811865476, -4.833646656726457e-17};
-  const Expr bounded = min(max(x, -40.0), 40.0);
-  const Expr y = bounded * half_root.hi, a = abs(y);
-  const Expr y_low = fma(bounded, half_root.lo, fma(bounded, half_root.hi, -y));
-  const Expr near = 0.5 + 0.5 * (y + erf_tail_double(y));
-  const Expr far = 0.5 * erfc_beyond({a, select(x < 0.0, -y_low, y_low)});
-  return select(a < 0.47, near, select(x < 0.0, far, 1.0 - far));
-}
+Expr gelu(Expr x) { return is_single(x) ? gelu_single(x) : gelu_double(x); }
 
 namespace {
 

@@ -278,8 +278,7 @@ Tensor gelu(const Operand& x, std::string_view approximate) {
     });
   }
   check(approximate == "none", "approximate argument must be either none or tanh.");
-  // ndtr keeps the digits that 1 + erf loses on the left.
-  return activation(x, "GeluKernelImpl", [](const Expr& v) { return v * apply(Op::Ndtr, v); });
+  return activation(x, "GeluKernelImpl", [](const Expr& v) { return apply(Op::Gelu, v); });
 }
 Tensor silu(const Operand& x) {
   GradScope scope("SiluBackward0", x);
