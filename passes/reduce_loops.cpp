@@ -81,4 +81,20 @@ ReduceLoops plan_loops(const ir::Kernel& kernel) {
   return plan;
 }
 
+std::vector<Value> ReduceLoops::values_after(const ir::Kernel& kernel, int l) const {
+  const auto needed = [&](Value v) {
+    for (size_t u = static_cast<size_t>(v) + 1; u < kernel.instrs.size(); ++u) {
+      const Instr& in = kernel.instrs[u];
+      const bool later = in.level == Level::Full || ir::is_reduce(in.op) || available[u] > l + 1;
+      if (later && std::find(in.args.begin(), in.args.end(), v) != in.args.end()) return true;
+    }
+    return false;
+  };
+  std::vector<Value> values = reductions[static_cast<size_t>(l)];
+  const std::vector<Value>& after = rows[static_cast<size_t>(l) + 1];
+  values.insert(values.end(), after.begin(), after.end());
+  std::erase_if(values, [&](Value v) { return kernel.instrs[static_cast<size_t>(v)].op == Op::Store || !needed(v); });
+  return values;
+}
+
 }  // namespace tenon::passes::cpu

@@ -129,6 +129,17 @@ void Context::end_phase() {
   builder.end_phase();
 }
 
+void Context::whole_or_rest(ValueId begin, ValueId end, int64_t extent, int64_t tile,
+                            const std::function<void()>& whole, const std::function<void()>& rest) {
+  if (extent % tile == 0) return whole();
+  if (extent < tile) return rest();
+  builder.begin_if(builder.op(Op::Le, {add(begin, nest.literal(tile)), end}));
+  whole();
+  builder.begin_else();
+  rest();
+  builder.end_if();
+}
+
 std::pair<ValueId, ValueId> Context::divide(ValueId linear, ValueId divisor) {
   ValueId quotient = builder.quotient(linear, divisor);
   return {quotient, sub(linear, mul(quotient, divisor))};

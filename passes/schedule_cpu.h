@@ -30,6 +30,9 @@ struct Context {
   ir::ValueId add(ir::ValueId a, ir::ValueId b) { return builder.op(ir::Op::Add, {a, b}); }
   ir::ValueId sub(ir::ValueId a, ir::ValueId b) { return builder.op(ir::Op::Sub, {a, b}); }
   ir::ValueId mul(ir::ValueId a, ir::ValueId b) { return builder.op(ir::Op::Mul, {a, b}); }
+  // whole() where a tile at `begin` lies before `end`, the extent's, else rest(); no branch where all tiles are of one kind.
+  void whole_or_rest(ir::ValueId begin, ir::ValueId end, int64_t extent, int64_t tile,
+                     const std::function<void()>& whole, const std::function<void()>& rest);
   // linear = quotient * divisor + remainder; gives both
   std::pair<ir::ValueId, ir::ValueId> divide(ir::ValueId linear, ir::ValueId divisor);
 };
@@ -65,10 +68,16 @@ class ColumnTiles {
  public:
   explicit ColumnTiles(Context& c);  // sets the nest's lane axis
   int64_t width() const { return width_; }  // columns of a tile
-  // A phase with an iteration for each tile of `ns`: body(vectors) for a whole one; for the columns left at the
+  // A phase with `parts` iterations of `ns` for each tile: body(vectors) for a whole one; for the columns left at the
   // end body(1), vector by vector, masked.
-  void run(std::string phase, double ns, const std::function<void(int vectors)>& body);
-  // f(q) for each of the vectors if v varies from vector to vector, else once, with sub-vector and mask set.
+  void run(std::string phase, double ns, const std::function<void(int vectors)>& body, int64_t parts = 1);
+  int lane() const { return lane_; }
+  int64_t tiles() const { return c_.product(outer_) * tiles_; }
+  ir::ValueId tile() const { return tile_; }  // which one the phase is at, of all
+  ir::ValueId part() const { return part_; }  // and which of the tile's parts
+  // So many sub-vectors of each vector, at different positions along the inner axes; from 1 on while 1 is set.
+  void set_copies(int copies) { copies_ = copies; }
+  // f(q) for each sub-vector if v varies from one to the next, else once, with sub-vector and mask set.
   void each(ir::Value v, int vectors, const std::function<void(int q)>& f);
   int lanes(ir::Value v) const { return c_.nest.varies(v) ? c_.nest.lanes() : 1; }
 
@@ -78,9 +87,9 @@ class ColumnTiles {
   Context& c_;
   int lane_;
   std::vector<int> outer_;  // the other parallel axes
-  int vectors_;
-  int64_t width_;
-  ir::ValueId mask_ = -1;
+  int vectors_, copies_ = 1;
+  int64_t width_, tiles_;
+  ir::ValueId tile_ = -1, part_ = -1, mask_ = -1;
 };
 
 // How the reductions of a kernel follow each other, or its scans, chunk by chunk. Loop l runs over the inner
@@ -96,6 +105,8 @@ struct ReduceLoops {
   std::vector<std::vector<ir::Value>> carried_in;  // by loop: values read back
   std::vector<ir::Value> carried;                  // all values that are kept
   std::vector<std::vector<ir::Value>> rows;  // by loops over (0 .. loops): row-level instructions and stores
+  // The row-level values that loop l makes known and that something after the next loop's beginning needs.
+  std::vector<ir::Value> values_after(const ir::Kernel& kernel, int l) const;
 };
 ReduceLoops plan_loops(const ir::Kernel& kernel);
 

@@ -5,7 +5,16 @@
 //   phase columns: parallel (outer, tile)
 //     for b in 0..rows step 256 {
 //       block = identity; for r in b..b+256 { block += x[r, tile] }; total += block }
+//
+// Few long columns are split: the blocks of a loop run in parallel, some of them side by side, and leave partial results,
+// a second phase adds these, and the columns' values go through memory to the phases that follow.
+//
+//   phase loop0: parallel (outer, tile, 4 blocks)
+//     for r in 0..256 { for each block: block += x[256 block + r, tile] }; block -> partial[block]
+//   phase fold0: parallel (outer, tile)
+//     for each block { total += partial[block] } -> column values
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "passes/schedule_cpu.h"
@@ -40,32 +49,38 @@ ColumnTiles::ColumnTiles(Context& c) : c_(c), lane_(best_lane_axis(c.kernel)) {
   c.nest.set_lane_axis(lane_, c.lanes);
   vectors_ = columns_at_once(c, c.extent(lane_));
   width_ = int64_t{vectors_} * c.lanes;
+  tiles_ = (c.extent(lane_) + width_ - 1) / width_;
 }
 
-void ColumnTiles::run(std::string phase, double ns, const std::function<void(int vectors)>& body) {
+void ColumnTiles::run(std::string phase, double ns, const std::function<void(int vectors)>& body, int64_t parts) {
   Nest& nest = c_.nest;
   ir::TreeBuilder& b = c_.builder;
-  int64_t columns = c_.extent(lane_), tiles = (columns + width_ - 1) / width_;
-  ValueId tile = c_.begin_phase(std::move(phase), c_.product(outer_) * tiles, ns);
+  int64_t columns = c_.extent(lane_);
+  ValueId tile = c_.begin_phase(std::move(phase), tiles() * parts, ns);
+  if (parts > 1) std::tie(tile, part_) = c_.divide(tile, nest.size(parts));
+  tile_ = tile;
   if (!outer_.empty()) {
-    auto [row, within] = c_.divide(tile, nest.size(tiles));
+    auto [row, within] = c_.divide(tile, nest.size(tiles_));
     nest.bind_linear(outer_, row);
     tile = within;
   }
   ValueId begin = c_.mul(tile, nest.literal(width_)), end = nest.size(columns);
-  b.begin_if(b.op(Op::Le, {c_.add(begin, nest.literal(width_)), end}));
-  nest.push();
-  for (int q = 0; q < vectors_; ++q) bind(q, c_.add(begin, nest.literal(int64_t{q} * nest.lanes())), -1);
-  body(vectors_);
-  nest.pop();
-  b.begin_else();
-  ValueId at = b.begin_for(begin, end, nest.lanes());
-  nest.push();
-  bind(0, at, nest.tail_mask(at, end));
-  body(1);
-  nest.pop();
-  b.end_for();
-  b.end_if();
+  c_.whole_or_rest(
+      begin, end, columns, width_,
+      [&] {
+        nest.push();
+        for (int q = 0; q < vectors_; ++q) bind(q, c_.add(begin, nest.literal(int64_t{q} * nest.lanes())), -1);
+        body(vectors_);
+        nest.pop();
+      },
+      [&] {
+        ValueId at = b.begin_for(begin, end, nest.lanes());
+        nest.push();
+        bind(0, at, nest.tail_mask(at, end));
+        body(1);
+        nest.pop();
+        b.end_for();
+      });
   c_.end_phase();
 }
 
@@ -77,7 +92,7 @@ void ColumnTiles::bind(int sub, ValueId position, ValueId mask) {
 
 void ColumnTiles::each(Value v, int vectors, const std::function<void(int q)>& f) {
   Nest& nest = c_.nest;
-  for (int q = 0; q < (nest.varies(v) ? vectors : 1); ++q) {
+  for (int q = 0; q < (nest.apart(v) ? vectors * copies_ : 1); ++q) {
     nest.set_sub(q);
     nest.set_mask(nest.varies(v) ? mask_ : -1);
     f(q);
@@ -88,29 +103,57 @@ void ColumnTiles::each(Value v, int vectors, const std::function<void(int q)>& f
 
 namespace {
 
+constexpr int64_t kFewTiles = 16, kManyBlocks = 16;  // of tall tiles: split
+constexpr size_t kBusyInstrs = 16, kMostTogether = 4;  // side by side
+
 class Columns {
  public:
   explicit Columns(Context& c)
       : c_(c), nest_(c.nest), b_(c.builder), tiles_(c), plan_(plan_loops(c.kernel)) {
     inner_ = c.axes(AxisKind::Inner);
     count_ = c.product(inner_);
+    blocks_ = (count_ + kColumnBlock - 1) / kColumnBlock;
   }
 
   void lower() {
-    c_.out.schedule = "columns";
+    const bool split = tiles_.tiles() < kFewTiles && blocks_ >= kManyBlocks;
+    c_.out.schedule = split ? "columns split" : "columns";
     for (Value v : plan_.carried) {
-      int64_t count = count_ * tiles_.width();
-      carry_[v] = b_.add_buffer({"kept" + std::to_string(c_.out.tree.buffers.size()), nest_.instr(v).dtype,
-                                 ir::Space::Local, nest_.size_slot(count), 0});
+      const int64_t count = count_ * tiles_.width();
+      carry_[v] = split ? buffer("kept", nest_.instr(v).dtype, ir::Space::Global, tiles_.tiles() * count)
+                        : buffer("kept", nest_.instr(v).dtype, ir::Space::Local, count);
     }
-    double ns = c_.ns_per_element * static_cast<double>(count_ * tiles_.width()) + 20;
-    tiles_.run("columns", ns, [&](int vectors) { all_loops(vectors); });
+    if (split) return lower_split();
+    tiles_.run("columns", ns_of(count_), [&](int vectors) { all_loops(vectors); });
   }
 
  private:
-  void emit_rows(int available, int subs) {
+  // A reduction's registers for one sub-vector.
+  struct Column {
+    Value reduction;
+    size_t number;  // among the loop's reductions
+    int sub;
+    Accumulator registers;
+  };
+
+  const std::vector<Value>& reductions(int l) const { return plan_.reductions[static_cast<size_t>(l)]; }
+  Reducer reducer(Value reduction) {
+    const ir::Instr& in = nest_.instr(reduction);
+    return Reducer(b_, in, nest_.instr(in.args[0]).dtype);
+  }
+  int width(Value v) const { return tiles_.lanes(v); }
+  double ns_of(int64_t rows) const { return c_.ns_per_element * static_cast<double>(rows * tiles_.width()) + 20; }
+  int32_t buffer(const char* name, ir::DType dtype, ir::Space space, int64_t count) {
+    return b_.add_buffer({name + std::to_string(c_.out.tree.buffers.size()), dtype, space, nest_.size_slot(count), 0});
+  }
+  // Where vector q of a row lies among rows as wide as a tile.
+  ValueId place(ValueId row, int q) {
+    return c_.add(c_.mul(row, nest_.literal(tiles_.width())), nest_.literal(int64_t{q} * nest_.lanes()));
+  }
+
+  void emit_rows(int available, int subs, bool stores = true) {
     for (Value v : plan_.rows[static_cast<size_t>(available)]) {
-      tiles_.each(v, subs, [&](int) { nest_.emit(v); });
+      if (stores || nest_.instr(v).op != Op::Store) tiles_.each(v, subs, [&](int) { nest_.emit(v); });
     }
   }
 
@@ -122,81 +165,201 @@ class Columns {
     emit_rows(plan_.loops, subs);
   }
 
-  struct Column {
-    Value reduction;
-    int sub;
-    Accumulator total, block;
-  };
-
-  Reducer reducer(Value reduction) {
-    const ir::Instr& in = nest_.instr(reduction);
-    return Reducer(b_, in, nest_.instr(in.args[0]).dtype);
-  }
-  int width(Value v) const { return tiles_.lanes(v); }
-
   void loop(int l, int subs) {
-    std::vector<Column> columns;
-    for (Value v : plan_.reductions[static_cast<size_t>(l)]) {
-      tiles_.each(v, subs, [&](int q) {
-        columns.push_back({v, q, reducer(v).open(reducer(v).identity(width(v))), {}});
-      });
-    }
-    bool blocks = count_ > kColumnBlock && !columns.empty();
+    std::vector<Column> totals = open(l, subs);
     ValueId begin = nest_.literal(0), end = nest_.size(count_);
-    if (blocks) {
-      begin = b_.begin_for(begin, end, kColumnBlock);
-      end = c_.minimum(c_.add(begin, nest_.literal(kColumnBlock)), end);
-    }
-    for (Column& column : columns) {
-      Reducer reduce = reducer(column.reduction);
-      column.block = blocks ? reduce.open(reduce.identity(width(column.reduction))) : column.total;
-    }
-    ValueId at = b_.begin_for(begin, end, 1);
-    nest_.push();
-    nest_.bind_linear(inner_, at);
-    point(l, subs, at);
-    for (Column& column : columns) accumulate(column, at);
-    nest_.pop();
-    b_.end_for();
-    if (blocks) {
-      for (Column& column : columns) {
-        Reducer reduce = reducer(column.reduction);
-        reduce.write(column.total, reduce.combine(reduce.read(column.total), reduce.read(column.block)));
+    if (blocks_ == 1 || totals.empty()) {
+      rows(l, subs, begin, end, 1, totals, begin);
+    } else {
+      ValueId block = b_.begin_for(begin, end, kColumnBlock);
+      std::vector<Column> sums = open(l, subs);
+      rows(l, subs, block, c_.minimum(c_.add(block, nest_.literal(kColumnBlock)), end), 1, sums, begin);
+      for (size_t i = 0; i < sums.size(); ++i) {
+        combine(totals[i], reducer(sums[i].reduction).read(sums[i].registers));
       }
       b_.end_for();
     }
-    for (Column& column : columns) {
+    give_results(totals);
+  }
+
+  // The loop's reductions, each sub-vector at the identity.
+  std::vector<Column> open(int l, int subs) {
+    std::vector<Column> columns;
+    for (size_t r = 0; r < reductions(l).size(); ++r) {
+      const Value v = reductions(l)[r];
+      tiles_.each(v, subs, [&](int q) { columns.push_back({v, r, q, reducer(v).open(reducer(v).identity(width(v)))}); });
+    }
+    return columns;
+  }
+
+  void combine(const Column& column, Accumulator element) {
+    Reducer reduce = reducer(column.reduction);
+    reduce.write(column.registers, reduce.combine(reduce.read(column.registers), element));
+  }
+
+  void give_results(const std::vector<Column>& columns) {
+    for (const Column& column : columns) {
       Reducer reduce = reducer(column.reduction);
       nest_.set_sub(column.sub);
-      nest_.set(column.reduction, reduce.result(reduce.read(column.total)));
+      nest_.set(column.reduction, reduce.result(reduce.read(column.registers)));
     }
     nest_.set_sub(0);
   }
 
-  // The full-level instructions of loop l for one element of every column.
-  void point(int l, int subs, ValueId at) {
-    auto kept = [&](int q) {
-      return c_.add(c_.mul(at, nest_.literal(tiles_.width())), nest_.literal(int64_t{q} * nest_.lanes()));
-    };
+  // Loop l for the rows begin .. end; also for the same rows of the `together` - 1 blocks that follow, whose sub-vectors
+  // come after this one's. Carried values lie from row `kept` on.
+  void rows(int l, int subs, ValueId begin, ValueId end, int together, const std::vector<Column>& columns, ValueId kept) {
+    ValueId at = b_.begin_for(begin, end, 1);
+    nest_.push();
+    std::vector<ValueId> row;  // by block
+    for (int block = 0; block < together; ++block) {
+      row.push_back(block == 0 ? at : c_.add(at, nest_.literal(block * kColumnBlock)));
+      for (int q = 0; q < subs; ++q) {
+        nest_.set_sub(block * subs + q);
+        nest_.bind_linear(inner_, row.back());
+      }
+    }
+    const auto row_of = [&](int q) { return row[static_cast<size_t>(q / subs)]; };
+    const auto kept_at = [&](int q) { return place(c_.add(kept, row_of(q)), q % subs); };
     for (Value v : plan_.carried_in[static_cast<size_t>(l)]) {
-      tiles_.each(v, subs, [&](int q) { nest_.set(v, b_.load(carry_.at(v), kept(q), width(v))); });
+      tiles_.each(v, subs, [&](int q) { nest_.set(v, b_.load(carry_.at(v), kept_at(q), width(v))); });
     }
     for (Value v : plan_.full[static_cast<size_t>(l)]) {
       tiles_.each(v, subs, [&](int q) {
         nest_.emit(v);
-        if (auto it = carry_.find(v); it != carry_.end()) b_.store(it->second, kept(q), nest_.get(v));
+        if (auto it = carry_.find(v); it != carry_.end()) b_.store(it->second, kept_at(q), nest_.get(v));
       });
+    }
+    for (const Column& column : columns) {
+      nest_.set_sub(column.sub);
+      const Value operand = nest_.instr(column.reduction).args[0];
+      Accumulator element{width(column.reduction) > 1 ? nest_.vector(operand) : nest_.get(operand), -1};
+      if (reducer(column.reduction).has_index()) element.index = b_.splat(row_of(column.sub), width(column.reduction));
+      combine(column, element);
+    }
+    nest_.set_sub(0);
+    nest_.pop();
+    b_.end_for();
+  }
+
+  // --- split
+
+  void lower_split() {
+    for (int l = 0; l < plan_.loops; ++l) {
+      std::vector<Accumulator> partials;  // buffers, by reduction
+      for (Value v : reductions(l)) {
+        const int64_t count = tiles_.tiles() * blocks_ * tiles_.width();
+        partials.push_back({buffer("part", reducer(v).dtype(), ir::Space::Global, count), -1});
+        if (reducer(v).has_index()) partials.back().index = buffer("part_index", ir::DType::I64, ir::Space::Global, count);
+      }
+      loop_phase(l, partials);
+      if (!partials.empty()) fold_phase(l, partials);
     }
   }
 
-  void accumulate(Column& column, ValueId at) {
-    Reducer reduce = reducer(column.reduction);
-    nest_.set_sub(column.sub);
-    Value operand = nest_.instr(column.reduction).args[0];
-    Accumulator element{width(column.reduction) > 1 ? nest_.vector(operand) : nest_.get(operand), -1};
-    if (reduce.has_index()) element.index = b_.splat(at, width(column.reduction));
-    reduce.write(column.block, reduce.combine(reduce.read(column.block), element));
+  // Each sum waits for the one before. Unless a row gives the processor enough to do meanwhile, several blocks are summed
+  // side by side.
+  int blocks_together(int l) {
+    size_t instrs = plan_.full[static_cast<size_t>(l)].size();
+    for (Value v : reductions(l)) instrs += reducer(v).has_index() ? 4 : 1;
+    const auto width = static_cast<size_t>(tiles_.width() / nest_.lanes());
+    return reductions(l).empty() ? 1 : static_cast<int>(std::clamp<size_t>(kBusyInstrs / (instrs * width), 1, kMostTogether));
+  }
+
+  // Where vector q of a block's partial results lies.
+  ValueId partial_at(ValueId block, int q) { return place(c_.add(c_.mul(tiles_.tile(), nest_.size(blocks_)), block), q); }
+
+  void loop_phase(int l, const std::vector<Accumulator>& partials) {
+    const int together = blocks_together(l);
+    std::vector<int> axes = inner_;
+    axes.push_back(tiles_.lane());
+    nest_.set_sub_axes(axes);
+    const auto body = [&](int subs) {
+      ValueId first = c_.mul(tiles_.part(), nest_.literal(together)), end = c_.add(first, nest_.literal(together));
+      if (together > 1) {
+        b_.begin_if(b_.op(Op::Le, {c_.mul(end, nest_.literal(kColumnBlock)), nest_.size(count_)}));
+        blocks_of_loop(l, subs, first, together, partials);
+        b_.begin_else();
+      }
+      ValueId block = b_.begin_for(first, c_.minimum(end, nest_.size(blocks_)), 1);
+      blocks_of_loop(l, subs, block, 1, partials);
+      b_.end_for();
+      if (together > 1) b_.end_if();
+    };
+    tiles_.run("loop" + std::to_string(l), ns_of(together * kColumnBlock), body, (blocks_ + together - 1) / together);
+    nest_.set_sub_axes(std::array{tiles_.lane()});
+  }
+
+  void blocks_of_loop(int l, int subs, ValueId first, int together, const std::vector<Accumulator>& partials) {
+    nest_.push();
+    for (int q = subs; q < together * subs; ++q) {
+      nest_.set_sub(q % subs);
+      ValueId column = nest_.axis_value(tiles_.lane());
+      nest_.set_sub(q);
+      nest_.bind(tiles_.lane(), column);
+    }
     nest_.set_sub(0);
+    tiles_.set_copies(together);
+    recall(l, subs);
+    std::vector<Column> columns = open(l, subs);
+    ValueId begin = c_.mul(first, nest_.literal(kColumnBlock));
+    ValueId end = c_.minimum(c_.add(begin, nest_.literal(kColumnBlock)), nest_.size(count_));
+    rows(l, subs, begin, end, together, columns, c_.mul(tiles_.tile(), nest_.size(count_)));
+    for (const Column& column : columns) {
+      const Accumulator sum = reducer(column.reduction).read(column.registers), to = partials[column.number];
+      ValueId at = partial_at(c_.add(first, nest_.literal(column.sub / subs)), column.sub % subs);
+      b_.store(to.value, at, sum.value);
+      if (sum.index >= 0) b_.store(to.index, at, sum.index);
+    }
+    tiles_.set_copies(1);
+    nest_.pop();
+  }
+
+  void fold_phase(int l, const std::vector<Accumulator>& partials) {
+    const double ns = static_cast<double>(blocks_ * tiles_.width()) / nest_.lanes() + 50;
+    tiles_.run("fold" + std::to_string(l), ns, [&](int subs) {
+      recall(l, subs);
+      if (l == 0) {
+        for (Value v : plan_.rows[0]) {
+          if (nest_.instr(v).op == Op::Store) tiles_.each(v, subs, [&](int) { nest_.emit(v); });
+        }
+      }
+      std::vector<Column> totals = open(l, subs);
+      ValueId block = b_.begin_for(nest_.literal(0), nest_.size(blocks_), 1);
+      for (const Column& column : totals) {
+        const Accumulator from = partials[column.number];
+        ValueId at = partial_at(block, column.sub);
+        Accumulator element{b_.load(from.value, at, width(column.reduction)), -1};
+        if (from.index >= 0) element.index = b_.load(from.index, at, width(column.reduction));
+        combine(column, element);
+      }
+      b_.end_for();
+      give_results(totals);
+      emit_rows(l + 1, subs);
+      remember(l, subs);
+    });
+  }
+
+  // The columns' values known before loop l: those that hang on no reduction are computed again, the others were left
+  // in memory by the fold phases.
+  void recall(int l, int subs) {
+    emit_rows(0, subs, false);
+    for (auto& [v, buffer] : column_value_) {
+      if (plan_.available[static_cast<size_t>(v)] > l) continue;
+      tiles_.each(v, subs, [&](int q) { nest_.set(v, b_.load(buffer, place(tiles_.tile(), q % subs), width(v))); });
+    }
+  }
+
+  // In every instance of a fold phase's body, which stands for whole tiles and for single vectors.
+  void remember(int l, int subs) {
+    for (Value v : plan_.values_after(c_.kernel, l)) {
+      auto it = std::find_if(column_value_.begin(), column_value_.end(), [&](const auto& known) { return known.first == v; });
+      if (it == column_value_.end()) {
+        const int64_t count = tiles_.tiles() * tiles_.width();
+        it = column_value_.emplace(it, v, buffer("column", nest_.instr(v).dtype, ir::Space::Global, count));
+      }
+      tiles_.each(v, subs, [&](int q) { b_.store(it->second, place(tiles_.tile(), q), nest_.get(v)); });
+    }
   }
 
   Context& c_;
@@ -205,8 +368,9 @@ class Columns {
   ColumnTiles tiles_;
   ReduceLoops plan_;
   std::vector<int> inner_;
-  int64_t count_;  // elements of a column
+  int64_t count_, blocks_;  // elements and blocks of a column
   std::map<Value, int32_t> carry_;
+  std::vector<std::pair<Value, int32_t>> column_value_;  // split: value -> its buffer, of a row for each tile
 };
 
 }  // namespace

@@ -71,13 +71,12 @@ class Contraction {
     if (column_ < 0) {
       rows_of_tile(begin, 1, -1);
     } else {
-      b_.begin_if(b_.op(Op::Le, {c_.add(begin, nest_.literal(tile)), end}));
-      rows_of_tile(begin, vectors_, -1);
-      b_.begin_else();
-      ValueId at = b_.begin_for(begin, end, nest_.lanes());
-      rows_of_tile(at, 1, nest_.tail_mask(at, end));
-      b_.end_for();
-      b_.end_if();
+      c_.whole_or_rest(begin, end, columns, tile, [&] { rows_of_tile(begin, vectors_, -1); },
+                       [&] {
+                         ValueId at = b_.begin_for(begin, end, nest_.lanes());
+                         rows_of_tile(at, 1, nest_.tail_mask(at, end));
+                         b_.end_for();
+                       });
     }
     c_.end_phase();
   }

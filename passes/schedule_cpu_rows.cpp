@@ -420,24 +420,12 @@ class Rows {
                 reducer(reductions[r]).result(fold_partials(reductions[r], partials[r], base)));
     }
     emit_rows(l + 1, true);
-    std::vector<Value> fresh = reductions;
-    for (Value v : plan_.rows[static_cast<size_t>(l) + 1]) fresh.push_back(v);
-    for (Value v : fresh) {
-      if (nest_.instr(v).op == Op::Store || !used_after(v, l)) continue;
+    for (Value v : plan_.values_after(c_.kernel, l)) {
       int32_t buffer = global("row", nest_.instr(v).dtype, rows);
       row_value_.emplace_back(v, buffer);
       b_.store(buffer, row, nest_.get(v));
     }
     c_.end_phase();
-  }
-
-  bool used_after(Value v, int l) const {
-    for (size_t u = static_cast<size_t>(v) + 1; u < c_.kernel.instrs.size(); ++u) {
-      const ir::Instr& in = c_.kernel.instrs[u];
-      bool later = in.level == ir::Level::Full || ir::is_reduce(in.op) || plan_.available[u] > l + 1;
-      if (later && std::find(in.args.begin(), in.args.end(), v) != in.args.end()) return true;
-    }
-    return false;
   }
 
   Context& c_;

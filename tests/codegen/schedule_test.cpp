@@ -209,6 +209,11 @@ TEST_CASE("reductions of every kind, over rows, columns, both, and long rows") {
     check(reduce_text(op, "f32", "700,3,200", "0,2", "1,3,1", out));
     check(reduce_text(op, "f32", "1000,5", "0", "1,5", out));
     check(reduce_text(op, "f32", "1000,3,2", "0", "1,3,2", out));
+    // Tall columns, split over blocks: fewer than a vector, more, planes; blocks side by side and those left over.
+    check(reduce_text(op, "f32", "6000,3", "0", "1,3", out));
+    check(reduce_text(op, "f32", "5120,20", "0", "1,20", out));
+    check(reduce_text(op, "f16", "4100,33", "0", "1,33", arg ? "i64" : "f16"));
+    check(reduce_text(op, "f32", "3,4400,2", "1", "3,1,2", out));
   }
   for (const char* op : {"reduce.any", "reduce.all"}) {
     check(reduce_text(op, "bool", "5,70", "1", "5,1", "bool"));
@@ -232,6 +237,8 @@ TEST_CASE("softmax by rows, by columns, over everything, split over blocks") {
   check(softmax("4,5,6", "1,5,1", "0,2"));
   check(softmax("2,5000", "2,1", "1"));
   check(softmax("2,80000", "2,1", "1"));
+  check(softmax("4999,3", "1,3", "0"));
+  check(softmax("5000,18", "1,18", "0"));
   check(softmax("7,1", "7,1", "1"));
 }
 
