@@ -31,6 +31,8 @@ export PKG_CONFIG_PATH=${pc%/*}
 read -ra flags <<<"$(pkg-config --cflags --libs tenon)"
 "${CXX:-c++}" -std=c++20 "$examples/consumer/main.cpp" "${flags[@]}" -o "$folder/by_hand"
 LD_LIBRARY_PATH=$libdir "$folder/by_hand" >"$folder/by_pkg_config"
+"${CXX:-c++}" -std=c++20 "$examples/hello.cpp" "${flags[@]}" -o "$folder/hello"   # README's line
+LD_LIBRARY_PATH=$libdir "$folder/hello" | diff "$examples/expected/hello.txt" -
 
 cmp "$folder/by_cmake" "$folder/by_capital"
 cmp "$folder/by_cmake" "$folder/by_pkg_config"

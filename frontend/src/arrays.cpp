@@ -363,6 +363,7 @@ int64_t choices(int64_t n, int64_t r) {
 }  // namespace
 
 Tensor combinations(const Operand& x, int64_t r, bool with_replacement) {
+  const CallScope call("combinations", x);
   check(x.dim() == 1, "Expect a 1D vector, but got shape ", x.sizes());
   check(r >= 0, "Expect a non-negative number, but got ", r);
   const int64_t n = x.numel();
@@ -398,6 +399,7 @@ std::vector<Tensor> unravel_index(const Operand& indices, IntArrayRef shape) {
 }
 
 Tensor vander(const Operand& x, optional<int64_t> N, bool increasing) {
+  const CallScope call("vander", x);
   check(x.dim() == 1, "x must be a one-dimensional tensor.");
   const int64_t columns = N.value_or(x.size(0));
   check(columns >= 0, "N must be non-negative.");

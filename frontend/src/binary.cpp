@@ -306,9 +306,15 @@ TENON_BOTH(xlogy, "XlogyBackward0", "XlogyBackward2", xlogy_any(a, b))
 #undef TENON_BOTH
 
 // Without a gradient.
-#define TENON_BOTH(name, call)                                   \
-  Tensor name(const Operand& a, const Operand& b) { return call; } \
-  Tensor name(const Operand& a, const Scalar& b) { return call; }
+#define TENON_BOTH(name, call)                        \
+  Tensor name(const Operand& a, const Operand& b) {   \
+    const CallScope place(#name, a, b);               \
+    return call;                                      \
+  }                                                   \
+  Tensor name(const Operand& a, const Scalar& b) {    \
+    const CallScope place(#name, a, b);               \
+    return call;                                      \
+  }
 TENON_BOTH(eq, promoted_op(Op::Eq, a, b))
 TENON_BOTH(ne, promoted_op(Op::Ne, a, b))
 TENON_BOTH(lt, promoted_op(Op::Lt, a, b))
@@ -394,13 +400,22 @@ Tensor atan2(const Operand& a, const Operand& b) {
 }
 Tensor arctan2(const Operand& a, const Operand& b) { return atan2(a, b); }
 Tensor hypot(const Operand& a, const Operand& b) {
-  require_float(a, b, "hypot_cpu");
   GradScope scope("HypotBackward0", a, b);
+  require_float(a, b, "hypot_cpu");
   return float_binary_op(Op::Hypot, a, b);
 }
-Tensor logical_and(const Operand& a, const Operand& b) { return logical(Op::And, a, b); }
-Tensor logical_or(const Operand& a, const Operand& b) { return logical(Op::Or, a, b); }
-Tensor logical_xor(const Operand& a, const Operand& b) { return logical(Op::Xor, a, b); }
+Tensor logical_and(const Operand& a, const Operand& b) {
+  const CallScope call("logical_and", a, b);
+  return logical(Op::And, a, b);
+}
+Tensor logical_or(const Operand& a, const Operand& b) {
+  const CallScope call("logical_or", a, b);
+  return logical(Op::Or, a, b);
+}
+Tensor logical_xor(const Operand& a, const Operand& b) {
+  const CallScope call("logical_xor", a, b);
+  return logical(Op::Xor, a, b);
+}
 Tensor logaddexp(const Operand& a, const Operand& b) {
   require_float(a, b, "logaddexp_cpu");
   GradScope scope("LogaddexpBackward0", a, b);

@@ -103,10 +103,12 @@ Operands integer_operands(const Tensor& a, const Tensor& b, const char* kernel) 
 }
 }  // namespace
 Tensor gcd(const Operand& a, const Operand& b) {
+  const CallScope call("gcd", a, b);
   const auto [x, y] = integer_operands(a, b, "gcd_cpu");
   return record(apply(Op::Gcd, x, y).node, a, b);
 }
 Tensor lcm(const Operand& a, const Operand& b) {
+  const CallScope call("lcm", a, b);
   const auto [x, y] = integer_operands(a, b, "lcm_cpu");
   return record(abs(x / apply(Op::Gcd, x, y) * y).node, a, b);
 }
@@ -114,6 +116,7 @@ Tensor lcm(const Operand& a, const Operand& b) {
 // --- steps and parts of floats
 
 Tensor heaviside(const Operand& x, const Operand& values) {
+  const CallScope call("heaviside", x, values);
   check(x.scalar_type() == values.scalar_type(),
         "heaviside is not yet implemented for tensors with different dtypes.");
   const auto [v, at_zero] = same_type_operands(x, values, x.scalar_type());

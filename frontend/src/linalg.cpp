@@ -28,6 +28,7 @@ Tensor as_type(const Tensor& x, optional<ScalarType> dtype) { return dtype ? x.t
 
 Tensor linalg_matrix_norm(const Operand& self, const Scalar& ord, IntArrayRef dim, bool keepdim,
                           optional<ScalarType> dtype) {
+  const CallScope call("linalg_matrix_norm", self);
   check_matrix(self, "linalg.matrix_norm");
   check(dim.size() == 2, "linalg.matrix_norm: dim must be a 2-tuple. Got ", dim);
   const double order = std::abs(ord.toDouble());
@@ -47,6 +48,7 @@ Tensor linalg_matrix_norm(const Operand& self, const Scalar& ord, IntArrayRef di
 }
 Tensor linalg_matrix_norm(const Operand& self, std::string_view ord, IntArrayRef dim, bool keepdim,
                           optional<ScalarType> dtype) {
+  const CallScope call("linalg_matrix_norm", self);
   check_matrix(self, "linalg.matrix_norm");
   check(ord == "fro" || ord == "nuc", "linalg.matrix_norm: Order ", ord, " not supported.");
   check(ord != "nuc",
@@ -60,6 +62,7 @@ Tensor linalg_matrix_norm(const Operand& self, std::string_view ord, IntArrayRef
 
 Tensor linalg_norm(const Operand& self, const optional<Scalar>& ord, OptionalIntArrayRef dim, bool keepdim,
                    optional<ScalarType> dtype) {
+  const CallScope call("linalg_norm", self);
   if (dim.has_value()) {
     check(dim.value().size() == 1 || dim.value().size() == 2,
           "linalg.norm: If dim is specified, it must be of length 1 or 2. Got ", dim.value());
@@ -75,6 +78,7 @@ Tensor linalg_norm(const Operand& self, const optional<Scalar>& ord, OptionalInt
 }
 Tensor linalg_norm(const Operand& self, std::string_view ord, OptionalIntArrayRef dim, bool keepdim,
                    optional<ScalarType> dtype) {
+  const CallScope call("linalg_norm", self);
   if (dim.has_value()) {
     check(dim.value().size() == 1 || dim.value().size() == 2,
           "linalg.norm: If dim is specified, it must be of length 1 or 2. Got ", dim.value());
@@ -106,6 +110,7 @@ Tensor linalg_vecdot(const Operand& x, const Operand& y, int64_t dim) {
 }
 
 Tensor linalg_matrix_power(const Operand& x, int64_t n) {
+  const CallScope call("linalg_matrix_power", x);
   check_square(x, "linalg.matrix_power");
   check(n >= 0, "linalg.matrix_power: n = ", n, " needs the inverse, which Tenon does not compute yet");
   if (n == 0) return expand(eye(x.size(-1), x.options().requires_grad(false)), x.sizes()).clone();

@@ -355,6 +355,7 @@ std::tuple<Tensor, Tensor> adaptive_maximum(const Adaptive& a) {
 #define TENON_DEFINE(dims, count)                                                                       \
   Tensor max_pool##dims(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride,                \
                         IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {                    \
+    const CallScope call("max_pool" #dims, self);                                                       \
     GradScope scope("MaxPool" #count "DWithIndicesBackward0", self);                                    \
     return max_values(                                                                                  \
         make_pool("max_pool" #dims, self, count, kernel_size, stride, padding, dilation, ceil_mode));   \

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "call.h"
 #include "resize.h"
 #include "tenon/creation.h"
 #include "tenon/out.h"
@@ -57,6 +58,7 @@ Tensor threshold(Tensor x, const ThresholdFuncOptions& o) {
   return placed(x, tenon::threshold(x, o.threshold(), o.value()), o.inplace());
 }
 Tensor glu(const Operand& x, const GLUFuncOptions& o) {
+  const CallScope call("glu", x);
   check(x.dim() != 0, "glu does not suppport scalars because halving size must be even");
   return tenon::glu(x, o.dim());
 }
@@ -296,6 +298,7 @@ std::vector<int64_t> output_size(const Tensor& x, const InterpolateFuncOptions& 
 }  // namespace
 
 Tensor interpolate(const Operand& x, const InterpolateFuncOptions& o) {
+  const CallScope call("interpolate", x);
   const Tag mode = o.mode().tag();
   const bool blends =
       mode == Tag::Linear || mode == Tag::Bilinear || mode == Tag::Bicubic || mode == Tag::Trilinear;
@@ -424,19 +427,23 @@ Tensor l1_loss(const Operand& x, const Operand& t, const L1LossFuncOptions& o) {
   return tenon::l1_loss(x, t, reduction_of(o));
 }
 Tensor mse_loss(const Operand& x, const Operand& t, const MSELossFuncOptions& o) {
+  const CallScope call("mse_loss", x, t);
   warn_of_broadcast(x, t);
   return tenon::mse_loss(x, t, reduction_of(o));
 }
 Tensor smooth_l1_loss(const Operand& x, const Operand& t, const SmoothL1LossFuncOptions& o) {
+  const CallScope call("smooth_l1_loss", x, t);
   warn_of_broadcast(x, t);
   return tenon::smooth_l1_loss(x, t, reduction_of(o), o.beta().value_or(1.0));
 }
 Tensor smooth_l1_loss(const Operand& x, const Operand& t, const SmoothL1LossFuncOptions& o, double beta) {
+  const CallScope call("smooth_l1_loss", x, t);
   warn_of_broadcast(x, t);
   check(!o.beta(), "expected beta not to be provided in 'options', but got ", o.beta().value_or(0));
   return tenon::smooth_l1_loss(x, t, reduction_of(o), beta);
 }
 Tensor huber_loss(const Operand& x, const Operand& t, const HuberLossFuncOptions& o) {
+  const CallScope call("huber_loss", x, t);
   warn_of_broadcast(x, t);
   return tenon::huber_loss(x, t, reduction_of(o), o.delta());
 }
@@ -452,6 +459,7 @@ Tensor kl_div(const Operand& x, const Operand& t, const KLDivFuncOptions& o) {
   return x.dim() ? div(total, x.size(0)) : total;
 }
 Tensor binary_cross_entropy(const Operand& x, const Operand& t, const BinaryCrossEntropyFuncOptions& o) {
+  const CallScope call("binary_cross_entropy", x, t);
   check<ValueError>(x.sizes() == t.sizes(), "Using a target size (", size_text(t.sizes()),
                     ") that is different to the input size (", size_text(x.sizes()),
                     ") is deprecated. Please ensure they have the same size.");
@@ -460,6 +468,7 @@ Tensor binary_cross_entropy(const Operand& x, const Operand& t, const BinaryCros
 }
 Tensor binary_cross_entropy_with_logits(const Operand& x, const Operand& t,
                                         const BinaryCrossEntropyWithLogitsFuncOptions& o) {
+  const CallScope call("binary_cross_entropy_with_logits", x, t);
   check<ValueError>(x.sizes() == t.sizes(), "Target size (", size_text(t.sizes()),
                     ") must be the same as input size (", size_text(x.sizes()), ")");
   return tenon::binary_cross_entropy_with_logits(x, t, o.weight(), o.pos_weight(), reduction_of(o));
@@ -496,6 +505,7 @@ Tensor cosine_embedding_loss(const Operand& a, const Operand& b, const Operand& 
 }
 Tensor margin_ranking_loss(const Operand& a, const Operand& b, const Operand& t,
                            const MarginRankingLossFuncOptions& o) {
+  const CallScope call("margin_ranking_loss", a, b, t);
   check(a.dim() == b.dim() && a.dim() == t.dim(),
         "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: ",
         a.sizes(), ", input2: ", b.sizes(), ", target: ", t.sizes());

@@ -121,6 +121,7 @@ void BilinearImpl::pretty_print(std::ostream& out) const {
 }
 
 void IdentityImpl::pretty_print(std::ostream& out) const { out << own("Identity") << "()"; }
+void FunctionalImpl::pretty_print(std::ostream& out) const { out << own("Functional") << "()"; }
 void FlattenImpl::pretty_print(std::ostream& out) const {
   out << own("Flatten") << "(start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim() << ')';
 }

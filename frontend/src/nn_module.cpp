@@ -312,6 +312,10 @@ std::ostream& operator<<(std::ostream& out, const Module& module) {
 // --- containers
 // -------------------------------------------------------------------------------------------------------
 
+void AnyModule::refuse(const std::type_info& wanted) const {
+  throw Error(text("Attempted to cast module of type ", names_of(typeid(*module_)).full, " to type ", names_of(wanted).full));
+}
+
 SequentialImpl::SequentialImpl() = default;
 SequentialImpl::~SequentialImpl() = default;
 Sequential::Sequential() : ModuleHolder(std::make_shared<SequentialImpl>()) {}
@@ -328,9 +332,9 @@ Tensor SequentialImpl::forward(const Operand& input) const {
   for (const AnyModule& module : modules_) x = module.forward(x);
   return x;
 }
-std::shared_ptr<Module> SequentialImpl::ptr(size_t index) const {
+const AnyModule& SequentialImpl::child(size_t index) const {
   check<IndexError>(index < modules_.size(), "index ", index, " is out of range");
-  return modules_[index].ptr();
+  return modules_[index];
 }
 
 ModuleList::ModuleList() : ModuleHolder(std::make_shared<ModuleListImpl>()) {}

@@ -267,11 +267,15 @@ bool NamedTensors::contains(const std::string& name) const {
   return false;
 }
 
-const Tensor& NamedTensors::operator[](const std::string& name) const {
+const Tensor& NamedTensors::at(const std::string& name) const {
   for (const Item& item : items_) {
     if (item.first == name) return item.second;
   }
-  throw IndexError("no tensor '" + shown(name) + "'");
+  constexpr size_t kShown = 20;
+  std::string names;
+  for (size_t i = 0; i < items_.size() && i < kShown; ++i) names += (i ? ", '" : "'") + shown(items_[i].first) + "'";
+  if (items_.size() > kShown) names += text(", ... ", items_.size(), " in all");
+  throw IndexError("no tensor '" + shown(name) + "'" + (items_.empty() ? ": there are none" : "; the names are " + names));
 }
 
 }  // namespace tenon::io

@@ -336,17 +336,26 @@ Tensor argmin(const Operand& x, optional<int64_t> dim, bool keepdim) {
 
 // --- truth and counting
 
-Tensor any(const Operand& x) { return truth(Op::Any, x, wrap_dims(nullopt, x.dim()), false); }
+Tensor any(const Operand& x) {
+  const CallScope call("any", x);
+  return truth(Op::Any, x, wrap_dims(nullopt, x.dim()), false);
+}
 Tensor any(const Operand& x, int64_t dim, bool keepdim) {
   const CallScope call("any", x);
   return truth(Op::Any, x, wrap_dims(dim, x.dim()), keepdim);
 }
-Tensor all(const Operand& x) { return truth(Op::All, x, wrap_dims(nullopt, x.dim()), false); }
+Tensor all(const Operand& x) {
+  const CallScope call("all", x);
+  return truth(Op::All, x, wrap_dims(nullopt, x.dim()), false);
+}
 Tensor all(const Operand& x, int64_t dim, bool keepdim) {
   const CallScope call("all", x);
   return truth(Op::All, x, wrap_dims(dim, x.dim()), keepdim);
 }
-Tensor count_nonzero(const Operand& x, IntArrayRef dim) { return sum(x.to(kBool), dim); }
+Tensor count_nonzero(const Operand& x, IntArrayRef dim) {
+  const CallScope call("count_nonzero", x);
+  return sum(x.to(kBool), dim);
+}
 
 // --- norms
 

@@ -180,6 +180,15 @@ std::ostream& operator<<(std::ostream& out, Layout layout) {
   return out << kNames[static_cast<int>(layout)];
 }
 
+std::ostream& operator<<(std::ostream& out, const TensorOptions& options) {
+  const auto own = [](bool given) { return given ? "" : " (default)"; };
+  const auto shown = [](bool value) { return value ? "true" : "false"; };
+  return out << "TensorOptions(dtype=" << options.dtype() << own(options.has_dtype()) << ", device=" << options.device()
+             << own(options.has_device()) << ", layout=" << options.layout() << own(options.has_layout())
+             << ", requires_grad=" << shown(options.requires_grad()) << own(options.has_requires_grad())
+             << ", pinned_memory=false (default), memory_format=(nullopt))";
+}
+
 Device::Device(DeviceType type, DeviceIndex index) : type_(type), index_(index) {
   check(index >= -1, "Device index must not be negative");
 }

@@ -193,25 +193,33 @@ Tensor frac(const Operand& x) {
 // --- questions
 
 Tensor isnan(const Operand& x) {
+  const CallScope call("isnan", x);
   if (!x.is_floating_point()) return same_everywhere(x, false);
   const Expr v{node_of(x)};
   return record((v != v).node, x);
 }
 Tensor isinf(const Operand& x) {
+  const CallScope call("isinf", x);
   if (!x.is_floating_point()) return same_everywhere(x, false);
   return record((abs(Expr{node_of(x)}) == kInfinity).node, x);
 }
 Tensor isfinite(const Operand& x) {
+  const CallScope call("isfinite", x);
   if (!x.is_floating_point()) return same_everywhere(x, true);
   return record((abs(Expr{node_of(x)}) < kInfinity).node, x);
 }
-Tensor logical_not(const Operand& x) { return record((!operand(x, kBool)).node, x); }
+Tensor logical_not(const Operand& x) {
+  const CallScope call("logical_not", x);
+  return record((!operand(x, kBool)).node, x);
+}
 Tensor bitwise_not(const Operand& x) {
+  const CallScope call("bitwise_not", x);
   check<NotImplementedError>(!x.is_floating_point(), "\"bitwise_not_cpu\" not implemented for '",
                              x.scalar_type(), "'");
   return record(ir::unary(Op::Not, node_of(x)), x);
 }
 Tensor detail::invert(const Operand& self) {
+  const CallScope call("bitwise_not", self);
   check<TypeError>(!self.is_floating_point(),
                    "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
   return bitwise_not(self);

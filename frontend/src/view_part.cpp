@@ -251,9 +251,11 @@ std::vector<Tensor> equal_parts(const Tensor& x, const char* name, int64_t dim, 
 
 #define TENON_SPLIT(name, rank, dim)                                        \
   std::vector<Tensor> name(const Operand& x, int64_t sections) {             \
+    const CallScope call(#name, x);                                         \
     return equal_parts(x, #name, split_dim(x, #name, rank, dim), sections); \
   }                                                                         \
   std::vector<Tensor> name(const Operand& x, IntArrayRef indices) {          \
+    const CallScope call(#name, x);                                         \
     return tensor_split(x, indices, split_dim(x, #name, rank, dim));        \
   }
 TENON_SPLIT(hsplit, 1, 1)

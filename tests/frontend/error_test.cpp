@@ -47,8 +47,17 @@ TEST_CASE("an error's second line names the operation, shapes and dtypes") {
       {"no gradient of its own", [] { a.argmax(5); }, "argmax(float32[2, 3])"},
       {"composed of others", [] { tenon::cov(zeros({2, 3, 4})); }, "cov(float32[2, 3, 4])"},
       {"a view", [] { a.view({7}); }, "view(float32[2, 3])"},
+      {"a comparison", [] { a == zeros({4}); }, "eq(float32[2, 3], float32[4])"},
+      {"logic", [] { a.logical_and(zeros({4})); }, "logical_and(float32[2, 3], float32[4])"},
+      {"a check before the operation",
+       [] { nn::functional::binary_cross_entropy(a, zeros({4})); }, "binary_cross_entropy(float32[2, 3], float32[4])"},
+      {"as it was called", [] { max_pool2d(a.view({1, 2, 3}), 9); }, "max_pool2d(float32[1, 2, 3])"},
+      {"with indices", [] { max_pool2d_with_indices(a.view({1, 2, 3}), 9); }, "max_pool2d_with_indices(float32[1, 2, 3])"},
       {"undefined", [] { none.exp(); }, "exp(undefined Tensor)"},
       {"undefined operand", [] { a* none; }, "mul(float32[2, 3], undefined Tensor)"},
+      {"undefined, a reduction", [] { none.sum(); }, "sum(undefined Tensor)"},
+      {"undefined, a question", [] { none.any(); }, "any(undefined Tensor)"},
+      {"undefined, not", [] { ~none; }, "bitwise_not(undefined Tensor)"},
   };
   for (const Case& c : cases) {
     CAPTURE(std::string(c.name));

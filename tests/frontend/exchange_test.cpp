@@ -100,7 +100,9 @@ TEST_CASE("npz: files that NumPy wrote") {
   const io::NamedTensors deflated = io::load_npz(data_file("deflated.npz"));
   CHECK(same(deflated["x"], tensor({0, 1, 2}, kInt)));
   CHECK(same(deflated["y"], zeros({20, 10})));
-  CHECK_THROWS_WITH_AS(deflated["z"], "no tensor 'z'", IndexError);
+  CHECK(same(deflated.at("x"), deflated["x"]));
+  CHECK_THROWS_WITH_AS(deflated["z"], "no tensor 'z'; the names are 'x', 'y'", IndexError);
+  CHECK_THROWS_WITH_AS(io::NamedTensors().at("z"), "no tensor 'z': there are none", IndexError);
 }
 
 TEST_CASE("npz: what is written reads back, in order") {

@@ -236,6 +236,18 @@ TEST_CASE("libtorch: modules") {
   CHECK(rnn->options.num_layers() == 2);
   CHECK(rnn->named_parameters().size() == 8);
 
+  nn::Sequential net(nn::Linear(2, 3), nn::Functional(relu), nn::Functional(elu, 1, 2, 1),
+                     nn::Functional([](const Tensor& t, int64_t dim, const Tensor& scale) { return t.sum(dim) * scale; },
+                                    1, tensor({2.0})));
+  CHECK(net->at<nn::LinearImpl>(0).options.out_features() == 3);
+  CHECK(net->ptr<nn::LinearImpl>(0) == net->ptr(0));
+  CHECK(net->ptr(1)->as<nn::Functional>() == net->ptr<nn::FunctionalImpl>(1).get());
+  const Tensor input = tensor({{1.0, -2.0}});
+  CHECK(equal(net(input), elu(relu(net->at<nn::LinearImpl>(0).forward(input)), 1, 2, 1).sum(1) * 2));
+  CHECK(message_of([&] { net->at<nn::LinearImpl>(1); }) ==
+        "Attempted to cast module of type tenon::nn::FunctionalImpl to type tenon::nn::LinearImpl");
+  CHECK(message_of([&] { net->ptr<nn::LinearImpl>(9); }) == "index 9 is out of range");
+
   auto loader = data::make_data_loader(data::datasets::TensorDataset(arange(4)), 2);
   CHECK(message_of([&] { *loader->end(); }) ==
         "Dereferencing the DataLoader's past-the-end iterator is not allowed");

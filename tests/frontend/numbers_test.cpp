@@ -108,6 +108,20 @@ void expect_error(Call call) {
 
 }  // namespace
 
+TEST_CASE("of zeros of two signs a choice between two tensors is the first, and a position that of the first") {
+  for (const float first : {0.0f, -0.0f}) {
+    CAPTURE(std::signbit(first));
+    const Tensor a = tenon::full({40}, first), b = -a;
+    for (const Tensor& chosen : {minimum(a, b), maximum(a, b), fmin(a, b), fmax(a, b)})
+      CHECK(signbit(chosen).equal(signbit(a)));
+    const Tensor both = tenon::stack({a, b}, 1).flatten();  // one sign and the other by turns
+    for (const auto& [value, position] : {min(both, 0), max(both, 0)}) {
+      CHECK(value.item<float>() == 0);  // of which sign is open
+      CHECK(position.item<int64_t>() == 0);
+    }
+  }
+}
+
 TEST_CASE("nothing but an Error leaves the library, also when a list is longer than memory") {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   const Tensor none = tenon::zeros({0}), x = tenon::ones({4});

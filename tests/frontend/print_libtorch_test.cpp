@@ -534,6 +534,15 @@ TEST_CASE("LibTorch's forms: modules") {
   PRINTS(nn::BCELoss(), R"(torch::nn::BCELoss())");
   PRINTS(nn::BCEWithLogitsLoss(), R"(torch::nn::BCEWithLogitsLoss())");
   PRINTS(nn::KLDivLoss(), R"(torch::nn::KLDivLoss())");
+  PRINTS(nn::Functional(relu), R"(torch::nn::Functional())");
+  PRINTS(TensorOptions(),
+         R"(TensorOptions(dtype=float (default), device=cpu (default), layout=Strided (default), requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt)))");
+  PRINTS(
+      TensorOptions(kHalf).device(Device(kCPU)).requires_grad(true).layout(kStrided),
+      R"(TensorOptions(dtype=c10::Half, device=cpu, layout=Strided, requires_grad=true, pinned_memory=false (default), memory_format=(nullopt)))");
+  PRINTS(
+      TensorOptions().dtype(kLong).device(Device("cuda:1")).layout(kSparse).requires_grad(false),
+      R"(TensorOptions(dtype=long int, device=cuda:1, layout=Sparse, requires_grad=false, pinned_memory=false (default), memory_format=(nullopt)))");
   PRINTS(nn::Sequential(), R"(torch::nn::Sequential)");
   PRINTS(nn::Sequential(nn::Linear(1,2), nn::ReLU()), R"(torch::nn::Sequential(
   (0): torch::nn::Linear(in_features=1, out_features=2, bias=true)

@@ -52,8 +52,11 @@ namespace linalg {
           X(pinv) X(qr) X(slogdet) X(solve) X(solve_ex) X(solve_triangular) X(svd) X(svdvals) X(tensorinv)         \
               X(tensorsolve)
 TENON_LINALG_DECOMPOSITIONS(TENON_NO_DECOMPOSITION)
-#undef TENON_LINALG_DECOMPOSITIONS
 }  // namespace linalg
+#define TENON_NO_LINALG(name) TENON_NO_DECOMPOSITION(linalg_##name)
+TENON_LINALG_DECOMPOSITIONS(TENON_NO_LINALG)
+#undef TENON_NO_LINALG
+#undef TENON_LINALG_DECOMPOSITIONS
 
 // --- other kinds of tensors
 TENON_NO_SPARSE(sparse_coo_tensor)
@@ -72,6 +75,12 @@ TENON_NO_QUANTIZED(fake_quantize_per_tensor_affine)
 TENON_NO_QUANTIZED(fake_quantize_per_channel_affine)
 
 // --- single functions
+// Of a tensor alone: beside <algorithm> a program may mean the other.
+template <typename... More>
+Tensor unique(const Operand&, const More&...) {
+  static_assert(sizeof...(More) > 99, "unique: LibTorch has this in Python only; use unique_dim, unique_consecutive or _unique2");
+  return {};
+}
 TENON_NO_FUNCTION(igamma)
 TENON_NO_FUNCTION(igammac)
 TENON_NO_FUNCTION(binomial)

@@ -27,7 +27,9 @@ class NamedTensors {
   operator OrderedDict<std::string, Tensor>() const;
 
   void insert(std::string name, Tensor tensor);
-  const Tensor& operator[](const std::string& name) const;  // IndexError if there is none
+  // IndexError, with the names that there are, if there is none.
+  const Tensor& operator[](const std::string& name) const { return at(name); }
+  const Tensor& at(const std::string& name) const;
   bool contains(const std::string& name) const;
   size_t size() const { return items_.size(); }
   bool empty() const { return items_.empty(); }

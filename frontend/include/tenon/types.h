@@ -257,20 +257,21 @@ class TensorOptions {
   }
   bool has_dtype() const { return dtype_.has_value(); }
   bool has_device() const { return device_.has_value(); }
-  bool has_requires_grad() const { return requires_grad_; }
-  bool has_layout() const { return layout_ != kStrided; }
-  Layout layout() const { return layout_; }
+  bool has_requires_grad() const { return requires_grad_.has_value(); }
+  bool has_layout() const { return layout_.has_value(); }
+  Layout layout() const { return layout_.value_or(kStrided); }
   optional<Device> device_opt() const { return device_; }
   TypeMeta dtype() const { return dtype_.value_or(get_default_dtype()); }
   Device device() const { return device_.value_or(Device(kCPU)); }
-  bool requires_grad() const { return requires_grad_; }
+  bool requires_grad() const { return requires_grad_.value_or(false); }
 
  private:
   optional<ScalarType> dtype_;
   optional<Device> device_;
-  bool requires_grad_ = false;
-  Layout layout_ = kStrided;
+  optional<bool> requires_grad_;
+  optional<Layout> layout_;
 };
+std::ostream& operator<<(std::ostream& out, const TensorOptions& options);  // TensorOptions(dtype=float (default), ...)
 inline TensorOptions dtype(ScalarType type) { return TensorOptions(type); }
 inline TensorOptions device(Device where) { return TensorOptions(where); }
 inline TensorOptions layout(Layout layout) { return TensorOptions(layout); }

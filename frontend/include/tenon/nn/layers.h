@@ -55,6 +55,24 @@ class IdentityImpl : public Module {
 };
 TENON_MODULE(Identity);
 
+// A function as a module. It takes a tensor and the arguments that follow it here, and gives a tensor:
+//   Sequential(Linear(3, 4), Functional(relu), Functional(elu, 1, 1, 1))
+class FunctionalImpl : public Module {
+ public:
+  using Function = tenon::Function<Tensor(Tensor)>;
+  explicit FunctionalImpl(Function function) : function_(std::move(function)) {}
+  template <typename F, typename... Args>
+  requires(sizeof...(Args) > 0) explicit FunctionalImpl(F function, Args&&... args)
+      : function_([function = std::move(function), ... args = std::decay_t<Args>(std::forward<Args>(args))](
+                      const Tensor& x) mutable -> Tensor { return function(x, args...); }) {}
+  Tensor forward(Tensor input) const { return function_(std::move(input)); }
+  void pretty_print(std::ostream& out) const override;
+
+ private:
+  Function function_;
+};
+TENON_MODULE(Functional);
+
 struct FlattenOptions {
   TENON_ARG(int64_t, start_dim) = 1;
   TENON_ARG(int64_t, end_dim) = -1;

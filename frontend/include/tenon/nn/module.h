@@ -196,8 +196,21 @@ class AnyModule {
   AnyModule(const ModuleHolder<M>& holder) : AnyModule(holder.ptr()) {}
   Tensor forward(const Operand& x) const { return forward_(x); }
   const std::shared_ptr<Module>& ptr() const { return module_; }
+  // As a module of that class, an Error if it is of another.
+  template <typename M>
+  M& get() const {
+    static_assert(std::is_base_of_v<Module, M>, "the class of a module is asked for: LinearImpl, not Linear");
+    if (auto* module = module_->template as<M>()) return *module;
+    refuse(typeid(M));
+  }
+  template <typename M>
+  std::shared_ptr<M> ptr() const {
+    return {module_, &get<M>()};
+  }
 
  private:
+  [[noreturn]] void refuse(const std::type_info& wanted) const;
+
   std::shared_ptr<Module> module_;
   Function<Tensor(const Tensor&)> forward_;
 };
@@ -219,11 +232,26 @@ class SequentialImpl : public Module {
   Tensor forward(const Operand& input) const;
   size_t size() const { return modules_.size(); }
   bool is_empty() const { return modules_.empty(); }
-  std::shared_ptr<Module> ptr(size_t index) const;  // IndexError past the end
+  std::shared_ptr<Module> ptr(size_t index) const { return child(index).ptr(); }  // IndexError past the end
   const std::shared_ptr<Module> operator[](size_t index) const { return ptr(index); }
+  // As a module of that class: at<LinearImpl>(0). An Error if it is of another.
+  template <typename M>
+  std::shared_ptr<M> ptr(size_t index) const {
+    return child(index).template ptr<M>();
+  }
+  template <typename M>
+  M& at(size_t index) {
+    return child(index).template get<M>();
+  }
+  template <typename M>
+  const M& at(size_t index) const {
+    return child(index).template get<M>();
+  }
   void pretty_print(std::ostream& out) const override;
 
  private:
+  const AnyModule& child(size_t index) const;
+
   std::vector<AnyModule> modules_;
 };
 class Sequential : public ModuleHolder<SequentialImpl> {
