@@ -245,20 +245,20 @@ Tensor addr(const Operand& self, const Operand& a, const Operand& b, const Scala
 Tensor linear(const Operand& input, const Operand& weight, const optional<Tensor>& bias) {
   const CallScope call("linear", input, weight, bias);
   check(weight.dim() <= 2, "linear(): weight must be at most 2-dimensional, got ", weight.dim(), "D");
-  if (!given(bias)) return matmul(input, t(weight));
-  if (input.dim() > 0 && weight.dim() == 2) {
-    const Tensor rows = input.dim() == 1   ? unsqueeze(input, 0)
-                        : input.dim() == 2 ? Tensor(input)
-                                           : as_rows(input);
-    check_matrices("addmm", rows, t(weight));
+  Tensor turned = t(weight);
+  if (!given(bias)) return matmul(input, std::move(turned));
+  const int64_t rank = input.dim();
+  if (rank == 2 && turned.dim() == 2) {
+    check_matrices("addmm", input, turned);
+  } else if (rank > 0 && turned.dim() == 2) {
+    check_matrices("addmm", rank == 1 ? unsqueeze(input, 0) : as_rows(input), turned);
   }
   check_addmm(*bias, input, weight);
-  const int64_t rank = input.dim();
   GradScope scope(rank == 2   ? "AddmmBackward0"
                   : rank == 3 ? "ViewBackward0"
                               : "AddBackward0",
                   input, weight, bias);
-  return add(matmul(input, t(weight)), *bias);
+  return add(matmul(input, std::move(turned)), *bias);
 }
 
 }  // namespace tenon

@@ -3,6 +3,7 @@
 #include "runtime/thread_pool.h"
 
 #include <doctest/doctest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,6 +126,40 @@ TEST_CASE("thread pool: sleeping workers wake, and late ones do no harm") {
     pool.parallel_for(2, 1, [&](int64_t, int64_t, int) { ++done; });
     REQUIRE(done == 2);
   }
+}
+
+TEST_CASE("thread pool: a worker asleep on its caller's processor is woken on another, and may run on all again") {
+  cpu_set_t all;
+  REQUIRE(sched_getaffinity(0, sizeof all, &all) == 0);
+  if (CPU_COUNT(&all) < 2) return;
+  ThreadPool pool(2);
+  int worker_cpu = -1, beside_caller = 0;
+  cpu_set_t workers;
+  // Each takes one index: the caller waits until the worker has come.
+  const auto meet = [&] {
+    std::atomic<int> inside{0};
+    pool.parallel_for(2, 1, [&](int64_t, int64_t, int worker) {
+      if (worker != 0) {
+        worker_cpu = sched_getcpu();
+        sched_getaffinity(0, sizeof workers, &workers);
+      }
+      for (++inside; inside < 2;) std::this_thread::yield();
+    });
+  };
+  for (int round = 0; round < 20; ++round) {
+    meet();
+    std::this_thread::sleep_for(50 * ThreadPool::kSpin);
+    const int callers = worker_cpu;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<size_t>(callers), &one);
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    meet();
+    beside_caller += worker_cpu == callers;
+    CHECK(CPU_EQUAL(&workers, &all));
+    REQUIRE(sched_setaffinity(0, sizeof all, &all) == 0);
+  }
+  CHECK(beside_caller <= 5);  // other programs may push it about
 }
 
 TEST_CASE("thread pool: the number of threads changes at run time") {
