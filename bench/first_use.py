@@ -192,7 +192,7 @@ def main():
         for turn in range(-1, options.rounds):
             for s in order.sample(contestants, len(contestants)):
                 if options.threads > 1:
-                    time.sleep(0.04)  # OpenMP's and OpenBLAS' threads spin for a while after their work
+                    time.sleep(0.1)  # OpenMP's and OpenBLAS' threads spin for a while after their work
                 seconds = servers[s].seconds(name)
                 if turn >= 0:
                     times[s].append(seconds)

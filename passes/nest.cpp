@@ -136,6 +136,7 @@ void Nest::prepare(std::span<const Value> instrs) {
     if ((in.op == Op::Load || in.op == Op::Store || in.op == Op::IndexOf) && !in.index.is_constant()) {
       Partial known_part = partial(in.index);
       scopes_.back().partials[partial_key(in.index, known_part.apart ? sub_ : kNoSub)] = known_part;
+      if (lane_axis_ >= 0 && !lane_stride(in).ok) prepare_lanes(in.index);
     }
     if (in.op == Op::Load && !in.guards.empty()) prepare_guards(v);
     if (in.scale != 0 && !varies(in.position()) && known(in.position())) scaled_position(in);
@@ -160,6 +161,19 @@ void Nest::prepare_guards(Value v) {
     const Index& value = instr(v).guards[static_cast<size_t>(number)].value;
     Partial known_part = partial(value);
     scopes_.back().partials[partial_key(value, known_part.apart ? sub_ : kNoSub)] = known_part;
+    prepare_lanes(value);
+  }
+}
+
+// Divisions of a vector are dear, and no compiler finds them in a loop under conditions.
+void Nest::prepare_lanes(const Index& index) {
+  for (size_t t = 0; t < index.terms().size(); ++t) {
+    const Index::Term& term = index.terms()[t];
+    if (term.axis >= 0) continue;
+    const std::vector<int> axes = term.inner_index().axes();
+    const bool along = std::find(axes.begin(), axes.end(), lane_axis_) != axes.end();
+    const bool bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return find_axis(a) >= 0; });
+    if (along && bound) scopes_.back().lane_terms[term_key(index_number(index), t)] = term_value(term, true);
   }
 }
 
@@ -171,6 +185,10 @@ int Nest::index_number(const Index& index) {
   }
   indices_.push_back(index);
   return static_cast<int>(indices_.size()) - 1;
+}
+
+int64_t Nest::term_key(int number, size_t term) const {
+  return ((int64_t{number} * kSubs + static_cast<int64_t>(term)) * kSubs + sub_) << 8 | (lane_axis_ + 1);
 }
 
 int64_t Nest::partial_key(const Index& index, int sub) { return int64_t{index_number(index)} * kSubs + sub; }
@@ -282,7 +300,13 @@ ValueId Nest::vector_index(const Index& index, bool literals) {
   for (size_t t = 0; t < terms.size(); ++t) {
     const Index::Term& term = terms[t];
     bool along = term.axis >= 0 ? term.axis == lane_axis_ : term.inner_index().depends_on(lane_axis_);
-    ValueId x = term_value(term, along);
+    ValueId x = -1;
+    if (along && !literals) {
+      for (size_t s = scopes_.size(); s-- > 0 && x < 0;) {
+        if (auto it = scopes_[s].lane_terms.find(term_key(number, t)); it != scopes_[s].lane_terms.end()) x = it->second;
+      }
+    }
+    if (x < 0) x = term_value(term, along);
     if (term.coefficient != 1) {
       ValueId c = number_value(t, term.coefficient);
       x = builder_.op(Op::Mul, {x, along ? splat_index(c) : c});

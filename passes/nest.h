@@ -84,6 +84,7 @@ class Nest {
     std::unordered_map<int64_t, ir::ValueId> positions;  // scaled computed positions, by value and scale
     std::unordered_map<int, ir::ValueId> axes;      // axis * kSubs + sub
     std::unordered_map<int64_t, ir::ValueId> conditions;  // of guards that are the same for all lanes
+    std::unordered_map<int64_t, ir::ValueId> lane_terms;  // compound terms, one value a lane; by term_key
   };
   static constexpr int kSubs = 64, kNoSub = kSubs - 1;
 
@@ -91,6 +92,7 @@ class Nest {
   bool is_sub_axis(int axis) const;
   int index_number(const ir::Index& index);
   int64_t partial_key(const ir::Index& index, int sub);
+  int64_t term_key(int number, size_t term) const;  // of an index, for this lane axis and sub-vector
   int32_t coefficient_slot(int number, size_t term, int64_t value);
   Partial partial(const ir::Index& index);            // extended as far as the bound axes allow
   ir::ValueId find_axis(int axis) const;              // -1 if not bound
@@ -109,6 +111,7 @@ class Nest {
   ir::ValueId uniform_condition(ir::Value v);
   int64_t condition_key(ir::Value v, const std::vector<int>& together) const;
   void prepare_guards(ir::Value v);
+  void prepare_lanes(const ir::Index& index);  // its compound terms that are known here
   // Runs the bodies under an if, each in a scope of its own; without an if where the condition is -1.
   void when(ir::ValueId condition, const std::function<void()>& body, const std::function<void()>& orelse = {});
   ir::ValueId load(ir::Value v);

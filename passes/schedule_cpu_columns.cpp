@@ -209,6 +209,7 @@ class Columns {
   // Loop l for the rows begin .. end; also for the same rows of the `together` - 1 blocks that follow, whose sub-vectors
   // come after this one's. Carried values lie from row `kept` on.
   void rows(int l, int subs, ValueId begin, ValueId end, int together, const std::vector<Column>& columns, ValueId kept) {
+    for (Value v : plan_.full[static_cast<size_t>(l)]) tiles_.each(v, subs, [&](int) { nest_.prepare({&v, 1}); });
     ValueId at = b_.begin_for(begin, end, 1);
     nest_.push();
     std::vector<ValueId> row;  // by block

@@ -190,6 +190,11 @@ class Contraction {
   }
 
   void pack_along_columns(int32_t panel, int vectors, int64_t tile) {
+    for (int q = 0; q < vectors; ++q) {
+      nest_.set_sub(q);
+      nest_.prepare({&right_, 1});
+    }
+    nest_.set_sub(0);
     ValueId k = b_.begin_for(nest_.literal(0), nest_.size(c_.extent(k_)), 1);
     nest_.push();
     nest_.bind(k_, k);

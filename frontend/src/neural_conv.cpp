@@ -128,7 +128,8 @@ NodeRef product(const NodeRef& x, const NodeRef& weight, const NodeRef& bias, co
   if (weight->numel() == 0) return with_bias(ir::make_const(zero, shape, x->device()), bias, 1);
   const NodeRef seen = sliding_windows(x, windows, zero);
   const int64_t positions = ir::element_count(shape) / (batch * outs), k = weight->numel() / outs;
-  if (weight->shape()[1] == 1) {  // depthwise
+  // Depthwise: a tile of a product would have hardly a row.
+  if (weight->shape()[1] == 1 && outs / groups < 4) {
     Dims view{batch, groups, 1, k};
     for (const Window& w : windows) view.push_back(w.count);
     Dims full = view;
