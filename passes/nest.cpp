@@ -3,6 +3,7 @@
 #include "passes/nest.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tenon::passes {
 
@@ -136,7 +137,7 @@ void Nest::prepare(std::span<const Value> instrs) {
     if ((in.op == Op::Load || in.op == Op::Store || in.op == Op::IndexOf) && !in.index.is_constant()) {
       Partial known_part = partial(in.index);
       scopes_.back().partials[partial_key(in.index, known_part.apart ? sub_ : kNoSub)] = known_part;
-      if (lane_axis_ >= 0 && !lane_stride(in).ok) prepare_lanes(in.index);
+      if (lane_axis_ >= 0 && !lane_stride(in).ok) prepare_lanes(in.index, DType::I64);
     }
     if (in.op == Op::Load && !in.guards.empty()) prepare_guards(v);
     if (in.scale != 0 && !varies(in.position()) && known(in.position())) scaled_position(in);
@@ -148,6 +149,17 @@ void Nest::prepare(std::span<const Value> instrs) {
     }
   }
 }
+
+namespace {
+
+// In which one value of a guard a lane is computed: half as wide where it and its limits fit.
+DType guard_type(const ir::Guard& guard) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const ir::Bounds reach = guard.value.bounds();
+  return reach.lo > -kMost && reach.hi < kMost && guard.lo > -kMost && guard.hi < kMost ? DType::I32 : DType::I64;
+}
+
+}  // namespace
 
 // Guards that are the same for all that comes are asked here, once.
 void Nest::prepare_guards(Value v) {
@@ -161,19 +173,21 @@ void Nest::prepare_guards(Value v) {
     const Index& value = instr(v).guards[static_cast<size_t>(number)].value;
     Partial known_part = partial(value);
     scopes_.back().partials[partial_key(value, known_part.apart ? sub_ : kNoSub)] = known_part;
-    prepare_lanes(value);
+    prepare_lanes(value, guard_type(instr(v).guards[static_cast<size_t>(number)]));
   }
 }
 
 // Divisions of a vector are dear, and no compiler finds them in a loop under conditions.
-void Nest::prepare_lanes(const Index& index) {
+void Nest::prepare_lanes(const Index& index, DType type) {
   for (size_t t = 0; t < index.terms().size(); ++t) {
     const Index::Term& term = index.terms()[t];
     if (term.axis >= 0) continue;
     const std::vector<int> axes = term.inner_index().axes();
     const bool along = std::find(axes.begin(), axes.end(), lane_axis_) != axes.end();
     const bool bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return find_axis(a) >= 0; });
-    if (along && bound) scopes_.back().lane_terms[term_key(index_number(index), t)] = term_value(term, true);
+    if (along && bound) {
+      scopes_.back().lane_terms[term_key(index_number(index), t, type)] = cast(term_value(term, true), type);
+    }
   }
 }
 
@@ -187,8 +201,8 @@ int Nest::index_number(const Index& index) {
   return static_cast<int>(indices_.size()) - 1;
 }
 
-int64_t Nest::term_key(int number, size_t term) const {
-  return ((int64_t{number} * kSubs + static_cast<int64_t>(term)) * kSubs + sub_) << 8 | (lane_axis_ + 1);
+int64_t Nest::term_key(int number, size_t term, DType type) const {
+  return (((int64_t{type == DType::I32} << 32 | number) * kSubs + static_cast<int64_t>(term)) * kSubs + sub_) << 8 | (lane_axis_ + 1);
 }
 
 int64_t Nest::partial_key(const Index& index, int sub) { return int64_t{index_number(index)} * kSubs + sub; }
@@ -286,10 +300,12 @@ ValueId Nest::literal_index(const Index& index) {
   return sum;
 }
 
+ValueId Nest::cast(ValueId x, DType type) { return type == DType::I64 ? x : builder_.op(Op::Cast, {x}, type); }
+
 ValueId Nest::splat_index(ValueId x) { return builder_.splat(x, lanes_); }
 
 // One position a lane. What does not vary along the lanes is summed as a scalar first.
-ValueId Nest::vector_index(const Index& index, bool literals) {
+ValueId Nest::vector_index(const Index& index, bool literals, DType type) {
   int number = literals ? -1 : index_number(index);
   ValueId scalar = -1, sum = -1;
   auto add = [&](ValueId& to, ValueId x) { to = to < 0 ? x : builder_.op(Op::Add, {to, x}); };
@@ -303,19 +319,19 @@ ValueId Nest::vector_index(const Index& index, bool literals) {
     ValueId x = -1;
     if (along && !literals) {
       for (size_t s = scopes_.size(); s-- > 0 && x < 0;) {
-        if (auto it = scopes_[s].lane_terms.find(term_key(number, t)); it != scopes_[s].lane_terms.end()) x = it->second;
+        if (auto it = scopes_[s].lane_terms.find(term_key(number, t, type)); it != scopes_[s].lane_terms.end()) x = it->second;
       }
     }
-    if (x < 0) x = term_value(term, along);
+    if (x < 0) x = along ? cast(term_value(term, true), type) : term_value(term, false);
     if (term.coefficient != 1) {
       ValueId c = number_value(t, term.coefficient);
-      x = builder_.op(Op::Mul, {x, along ? splat_index(c) : c});
+      x = builder_.op(Op::Mul, {x, along ? splat_index(cast(c, type)) : c});
     }
     add(along ? sum : scalar, x);
   }
   if (index.constant_part() != 0) add(scalar, number_value(63, index.constant_part()));
-  if (scalar >= 0) add(sum, splat_index(scalar));
-  return sum < 0 ? splat_index(literal(0)) : sum;
+  if (scalar >= 0) add(sum, splat_index(cast(scalar, type)));
+  return sum < 0 ? splat_index(cast(literal(0), type)) : sum;
 }
 
 // --- values
@@ -372,11 +388,12 @@ ValueId Nest::condition(Value v, const std::vector<int>& guards, bool vector) {
   for (int number : guards) {
     const ir::Guard& g = instr(v).guards[static_cast<size_t>(number)];
     bool along = vector && lane_axis_ >= 0 && g.value.depends_on(lane_axis_);
-    ValueId x = along ? vector_index(g.value, false) : address(g.value);
+    const DType type = along ? guard_type(g) : DType::I64;
+    ValueId x = along ? vector_index(g.value, false, type) : address(g.value);
     ValueId lo = literal(g.lo), hi = bound(v, number, g.hi);
     if (along) {
-      lo = splat_index(lo);
-      hi = splat_index(hi);
+      lo = splat_index(cast(lo, type));
+      hi = splat_index(cast(hi, type));
     }
     ValueId inside = both(g.value.bounds().lo >= g.lo ? -1 : builder_.op(Op::Ge, {x, lo}),
                           g.value.bounds().hi < g.hi ? -1 : builder_.op(Op::Lt, {x, hi}));

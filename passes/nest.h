@@ -92,15 +92,16 @@ class Nest {
   bool is_sub_axis(int axis) const;
   int index_number(const ir::Index& index);
   int64_t partial_key(const ir::Index& index, int sub);
-  int64_t term_key(int number, size_t term) const;  // of an index, for this lane axis and sub-vector
+  int64_t term_key(int number, size_t term, ir::DType type) const;  // of an index, for this lane axis and sub-vector
   int32_t coefficient_slot(int number, size_t term, int64_t value);
   Partial partial(const ir::Index& index);            // extended as far as the bound axes allow
   ir::ValueId find_axis(int axis) const;              // -1 if not bound
   ir::ValueId address(const ir::Index& index);        // scalar; lane axis at lane 0
   ir::ValueId literal_index(const ir::Index& index);  // scalar, numbers as literals (inside compound terms)
-  ir::ValueId vector_index(const ir::Index& index, bool literals);
+  ir::ValueId vector_index(const ir::Index& index, bool literals, ir::DType type = ir::DType::I64);
   ir::ValueId term_value(const ir::Index::Term& term, bool vector);
   ir::ValueId floor_div_literal(ir::ValueId x, int64_t d);
+  ir::ValueId cast(ir::ValueId x, ir::DType type);  // of an index: I64 or I32
   ir::ValueId splat_index(ir::ValueId x);
   ir::ValueId condition(ir::Value v, const std::vector<int>& guards, bool vector);  // -1 if there is none
   struct Guards {
@@ -111,7 +112,7 @@ class Nest {
   ir::ValueId uniform_condition(ir::Value v);
   int64_t condition_key(ir::Value v, const std::vector<int>& together) const;
   void prepare_guards(ir::Value v);
-  void prepare_lanes(const ir::Index& index);  // its compound terms that are known here
+  void prepare_lanes(const ir::Index& index, ir::DType type);  // its compound terms that are known here
   // Runs the bodies under an if, each in a scope of its own; without an if where the condition is -1.
   void when(ir::ValueId condition, const std::function<void()>& body, const std::function<void()>& orelse = {});
   ir::ValueId load(ir::Value v);
