@@ -41,6 +41,13 @@ std::function<Tensor()> linear_of(int64_t rows, int64_t in, int64_t out) {
   return [x = numbers({rows, in}), w = kept(numbers({out, in}) - 0.5), b = numbers({out})] { return linear(x, w, b); };
 }
 
+// 32 square images, kernels of 3x3 and a border of one.
+std::function<Tensor()> conv_of(int64_t in, int64_t side, int64_t out) {
+  return [x = numbers({32, in, side, side}), w = kept(numbers({out, in, 3, 3}) - 0.5), b = numbers({out})] {
+    return conv2d(x, w, b, 1, 1);
+  };
+}
+
 std::function<Tensor()> linear_gelu(int64_t rows, int64_t in, int64_t out) {
   return [x = numbers({rows, in}), w = kept((numbers({out, in}) - 0.5) / 16), b = numbers({out})] {
     return gelu(linear(x, w, b));
@@ -101,10 +108,13 @@ const Row kRows[] = {
     {"mm_4096x1024x1", [] { return [m = numbers({4096, 1024}), v = numbers({1024, 1})] { return mm(m, v); }; }},
     {"mm_1x1024x4096", [] { return [v = numbers({1, 1024}), m = numbers({1024, 4096})] { return mm(v, m); }; }},
     {"mv_4096x1024", [] { return [m = numbers({4096, 1024}), v = numbers({1024})] { return mv(m, v); }; }},
+    {"conv_1_to_16", [] { return conv_of(1, 28, 16); }},
+    {"conv_16_to_32", [] { return conv_of(16, 14, 32); }},
     {"nx3_sum1", [] { return [p = numbers({1000000, 3})] { return p.sum(1); }; }},
     {"nx3_sum0", [] { return [p = numbers({1000000, 3})] { return p.sum(0); }; }},
     {"nx3_mean1", [] { return [p = numbers({1000000, 3})] { return p.mean(1); }; }},
     {"nx3_max1", [] { return [p = numbers({1000000, 3})] { return p.amax(1); }; }},
+    {"nx3_max0", [] { return [p = numbers({1000000, 3})] { return p.amax(0); }; }},
     {"nx3_argmax1", [] { return [p = numbers({1000000, 3})] { return p.argmax(1); }; }},
     {"nx3_norm1", [] { return [p = numbers({1000000, 3})] { return linalg::vector_norm(p, 2, 1); }; }},
     {"nx3_plus3", [] { return [p = numbers({1000000, 3}), v = numbers({3})] { return p + v; }; }},

@@ -7,7 +7,7 @@
 //                                                     along k is turned in registers), or large
 //     for i in panel step 12 {                        (6 where there are 16 vector registers)
 //       acc[12][2 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue; store }
-//     the same for the rows left over, 4 at a time, then one by one
+//     the same for the rows left over, 4 at a time, then one by one; up to 12 rows in all are one tile
 #include <algorithm>
 #include <array>
 
@@ -114,12 +114,12 @@ class Contraction {
   // Two vectors a row, in all but a quarter of the registers.
   void choose_tiles() {
     const int64_t rows = c_.extent(row_);
-    int most = c_.vector_registers * 3 / 8;
-    if (most > rows) most /= 3;
-    if (most > rows) most = 2;
-    if (most > rows) return;
-    tile_rows_ = {most, 1};
-    if (most >= 6) tile_rows_.insert(tile_rows_.begin() + 1, most / 3);
+    const int most = c_.vector_registers * 3 / 8;
+    if (rows <= most) {
+      tile_rows_ = {static_cast<int>(rows)};
+    } else {
+      tile_rows_ = {most, most / 3, 1};
+    }
   }
 
   // Values that depend on neither rows nor columns; notes what the products go through afterwards.
@@ -154,7 +154,7 @@ class Contraction {
     ValueId at = row_begin_;
     // The columns left over are few: less code for them.
     const std::vector<int> few_rows{std::min(tile_rows_[0], 6), 1};
-    for (int rows : mask < 0 || tile_rows_[0] == 1 ? tile_rows_ : few_rows) {
+    for (int rows : mask < 0 || tile_rows_.size() == 1 ? tile_rows_ : few_rows) {
       ValueId end = row_end_;
       if (rows > 1) {
         ValueId step = nest_.literal(rows);

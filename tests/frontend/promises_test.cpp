@@ -71,6 +71,26 @@ TEST_CASE("a product with a side of 1 is a reduction along memory, with what fol
   CHECK(schedule(batch.bmm(columns), batch.bmm(twice(columns, 2)).narrow(2, 0, 1)) == "rows");
 }
 
+TEST_CASE("a convolution of one input channel is a product; of one channel each, it is not") {
+  auto schedule = [](const Tensor& result) {
+    tenon::clear_kernel_history();
+    tenon::eval({result});
+    REQUIRE(tenon::kernel_history().size() == 1);
+    return tenon::kernel_history()[0].schedule;
+  };
+  Tensor images = data({2, 1, 9, 9}), planes = data({2, 4, 9, 9}), filters = data({4, 1, 3, 3});
+  for (int padding : {0, 1}) {
+    CHECK(schedule(tenon::conv2d(images, filters, {}, 1, padding)) == "contraction");
+    CHECK(schedule(tenon::conv2d(planes, filters, {}, 1, padding, 1, 4)) == "columns");
+    // The same sums, one filter at a time.
+    Tensor each = tenon::cat({tenon::conv2d(images, filters.narrow(0, 0, 1), {}, 1, padding),
+                              tenon::conv2d(images, filters.narrow(0, 1, 1), {}, 1, padding),
+                              tenon::conv2d(images, filters.narrow(0, 2, 2), {}, 1, padding)},
+                             1);
+    CHECK(tenon::allclose(tenon::conv2d(images, filters, {}, 1, padding), each, 1e-5, 1e-5));
+  }
+}
+
 TEST_CASE("a pending value that is still held is computed once, as one more output") {
   Tensor x = data({32, 32});
   Tensor e = x.exp(), s = e.sum(1);
