@@ -34,8 +34,15 @@ Tensor kept(Tensor x) {
   return x;
 }
 
-// In [0, 1), in no order.
-Tensor mixed(IntArrayRef shape) { return kept((numbers(shape) * 7919).remainder(1)); }
+// In [0, 1), in no order: a hash of the position.
+Tensor mixed(IntArrayRef shape) {
+  const auto times = [](const Tensor& x, int64_t factor) { return (x * factor).bitwise_and(0xffffffff); };
+  int64_t count = 1;
+  for (int64_t size : shape) count *= size;
+  Tensor h = times(arange(count, kInt64), 2654435761);
+  h = times(h ^ h.bitwise_right_shift(15), 1540483477);
+  return kept((h ^ h.bitwise_right_shift(13)).bitwise_right_shift(8).to(kFloat32).reshape(shape) / (1 << 24));
+}
 
 std::function<Tensor()> linear_of(int64_t rows, int64_t in, int64_t out) {
   return [x = numbers({rows, in}), w = kept(numbers({out, in}) - 0.5), b = numbers({out})] { return linear(x, w, b); };

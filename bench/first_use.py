@@ -17,7 +17,8 @@ import subprocess
 import sys
 import time
 
-# name: (setup, PyTorch, NumPy); `numbers(*shape)` and `rows(count, *shape)` as in bench_first_use.cpp. None: NumPy has no such function.
+# name: (setup, PyTorch, NumPy); `numbers(*shape)`, `mixed(*shape)` and `rows(count, *shape)` as in bench_first_use.cpp.
+# None: NumPy has no such function.
 ROWS = {
     "cat0_2x512x1024": ("h = numbers(512, 1024)", "torch.cat([h, h], 0)", "np.concatenate([h, h], 0)"),
     "cat0_8x4096x1024": ("p = rows(8, 4096, 1024)", "torch.cat(p, 0)", "np.concatenate(p, 0)"),
@@ -85,12 +86,12 @@ ROWS = {
                    "    d = p[None, :, :] - p[:, None, :]\n"
                    "    r = (d * d).sum(2) + 1\n"
                    "    return (d * (m[None, :] / (r * r ** 0.5))[:, :, None]).sum(1)", "forces()", "forces()"),
-    "topk_1024x50257_50": ("m = (numbers(1024, 50257) * 7919) % 1", "m.topk(50)[0]",
+    "topk_1024x50257_50": ("m = mixed(1024, 50257)", "m.topk(50)[0]",
                            "np.sort(np.partition(m, -50, 1)[:, -50:], 1)[:, ::-1]"),
-    "topk_1e6_10": ("m = (numbers(1000000) * 7919) % 1", "m.topk(10)[0]", "np.sort(np.partition(m, -10)[-10:])[::-1]"),
-    "topk_1e5x100_5": ("m = (numbers(100000, 100) * 7919) % 1", "m.topk(5)[0]",
+    "topk_1e6_10": ("m = mixed(1000000)", "m.topk(10)[0]", "np.sort(np.partition(m, -10)[-10:])[::-1]"),
+    "topk_1e5x100_5": ("m = mixed(100000, 100)", "m.topk(5)[0]",
                        "np.sort(np.partition(m, -5, 1)[:, -5:], 1)[:, ::-1]"),
-    "kthvalue_1e6": ("m = (numbers(1000000) * 7919) % 1", "m.kthvalue(1000)[0]", "np.partition(m, 999)[999]"),
+    "kthvalue_1e6": ("m = mixed(1000000)", "m.kthvalue(1000)[0]", "np.partition(m, 999)[999]"),
     "nonzero_dense": ("m = numbers(2000, 2000) > 0.25", "m.nonzero()", "np.argwhere(m)"),
     "nonzero_sparse": ("m = numbers(2000, 2000) > 0.995", "m.nonzero()", "np.argwhere(m)"),
     "masked_select": ("m = numbers(2000, 2000)", "m.masked_select(m > 0.5)", "m[m > 0.5]"),
@@ -123,7 +124,14 @@ def serve(library, threads):
         x = ((np.arange(count) % 997).astype(np.float32) / np.float32(997) + np.float32(shift)).reshape(shape)
         return torch.from_numpy(x) if library == "torch" else x
 
-    names = {"np": np, "numbers": numbers, "LIBRARY": library, "rows": lambda n, *shape: [numbers(*shape, shift=i) for i in range(n)]}
+    def mixed(*shape):
+        h = np.arange(int(np.prod(shape)), dtype=np.int64) * 2654435761 & 0xffffffff
+        h = (h ^ h >> 15) * 1540483477 & 0xffffffff
+        x = ((h ^ h >> 13) >> 8).astype(np.float32).reshape(shape) / np.float32(2 ** 24)
+        return torch.from_numpy(x) if library == "torch" else x
+
+    names = {"np": np, "mixed": mixed, "numbers": numbers, "LIBRARY": library,
+             "rows": lambda n, *shape: [numbers(*shape, shift=i) for i in range(n)]}
     if library == "torch":
         import torch
         torch.set_num_threads(threads)

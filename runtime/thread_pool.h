@@ -7,7 +7,8 @@
 //
 // After a job the workers spin for kSpin before they sleep: back-to-back launches cost 0.3 us, a wake-up
 // costs 5. A worker that last ran on the processor that the caller runs on now is sent to another before it is woken:
-// where few processors share a cache, Linux would leave it waiting behind its caller for milliseconds. A forked child gets a fresh pool; a fork waits for evaluations (ir/fork.h), so that the pool is at rest.
+// where few processors share a cache, Linux would leave it waiting behind its caller for milliseconds. A forked child
+// gets a fresh pool; a fork waits for evaluations (ir/fork.h), so that the pool is at rest.
 #pragma once
 
 #include <sched.h>
