@@ -1,6 +1,7 @@
 // Which elements stand at some places of a sorted line, without sorting the line: the greatest k, a median. The order is
 // that of sort_lines, so equal elements keep theirs.
 //
+//   a dozen of a short line   the m-th least of 16 minima bounds them; the few below it are ranked, without a branch to guess
 //   few places at the front   one pass that keeps the least m seen so far: whole blocks of keys are held against the
 //                             m-th of them and mostly passed over; what remains is cut down to m now and then
 //   others                    a histogram of the keys' leading digits says in which of them the places lie; only elements
@@ -149,6 +150,60 @@ class Kept {
   bool limited_ = false;  // there are enough of them for a limit
 };
 
+constexpr int64_t kMinima = 16;       // of a short line, side by side
+constexpr int64_t kCandidates = 64;   // that are ranked by comparing all with all
+
+// The places of the keys of a line, at most kKeys of them, that may be among its least `most` (up to kMinima), in order;
+// how many these are.
+template <typename Key>
+int64_t candidates(const Key* bits, int64_t count, int64_t most, const Order& by, Key* keys, uint8_t* places) {
+  int64_t found = 0;
+  vectorised([&, by]() TENON_INLINE {
+    constexpr auto greatest = static_cast<Key>(~Key{0});
+    for (int64_t i = 0; i < count; ++i) keys[i] = by.key(bits[i]);
+    const int64_t whole = (count + kMinima - 1) / kMinima * kMinima;
+    for (int64_t i = count; i < whole; ++i) keys[i] = greatest;
+    Key least[kMinima];
+    for (int64_t k = 0; k < kMinima; ++k) least[k] = keys[k];
+    for (int64_t at = kMinima; at < whole; at += kMinima) {
+      for (int64_t k = 0; k < kMinima; ++k) least[k] = std::min(least[k], keys[at + k]);
+    }
+    Key limit = greatest;  // the m-th of the minima: as many elements are no greater
+    for (int64_t k = 0; k < kMinima; ++k) {
+      uint32_t below = 0;
+      for (int64_t j = 0; j < kMinima; ++j) below += static_cast<uint32_t>(least[j] <= least[k]);
+      if (below >= static_cast<uint32_t>(most)) limit = std::min(limit, least[k]);
+    }
+    int64_t next = 0;
+    for (int64_t i = 0; i < count; ++i) {  // each is written, and stays if it is one
+      places[next] = static_cast<uint8_t>(i);
+      next += static_cast<int64_t>(keys[i] <= limit);
+    }
+    found = next;
+  });
+  return found;
+}
+
+// The least `most` elements of a short line in order; false where too many are equal.
+template <typename Key, typename Place>
+bool least_of_short(const Key* bits, int64_t count, int64_t most, const Order& by, std::vector<Item<Key, Place>>& least) {
+  Key keys[kKeys];
+  uint8_t places[kKeys];
+  const int64_t found = candidates(bits, count, most, by, keys, places);
+  if (found > kCandidates) return false;
+  Key some[kCandidates];
+  for (int64_t i = 0; i < found; ++i) some[i] = keys[places[i]];
+  Item<Key, Place> ranked[kCandidates];
+  for (int64_t i = 0; i < found; ++i) {
+    size_t rank = 0;
+    for (int64_t k = 0; k < i; ++k) rank += static_cast<size_t>(some[k] <= some[i]);
+    for (int64_t k = i + 1; k < found; ++k) rank += static_cast<size_t>(some[k] < some[i]);
+    ranked[rank] = {some[i], static_cast<Place>(places[i])};
+  }
+  least.assign(ranked, ranked + most);
+  return true;
+}
+
 template <typename Key, typename Place>
 class Selector {
  public:
@@ -204,7 +259,11 @@ class Selector {
   void some_lines(int64_t first, int64_t lines, Key* copy, Kept<Key, Place>& kept) const {
     const Key* bits = elements_of(first, lines, copy);
     for (int64_t line = first; line < first + lines; ++line, bits += lines_.count) {
-      if (keeps()) {
+      const int64_t most = ranks_.first + ranks_.count;
+      if (most <= kMinima && lines_.count >= kMinima && lines_.count <= kKeys &&
+          least_of_short(bits, lines_.count, most, by_, kept.elements)) {
+        write(line, kept.elements.data() + ranks_.first);
+      } else if (keeps()) {
         kept.clear();
         kept.add(bits, lines_.count, 0);
         finish_kept(line, kept);
