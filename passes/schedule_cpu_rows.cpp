@@ -1,7 +1,7 @@
 // Schedules for Lanes reductions. rows: a parallel iteration takes a whole row through all its loops, values
 // carried between loops lie in a row buffer. split: few long rows; the blocks of a loop run in parallel and
 // leave partial results, a second phase folds them, and the row values go through memory to the phases that
-// follow.
+// follow. Rows that share an operand (a matrix times a vector) are taken a few at a time, so that it is loaded once.
 //
 //   rows                                            split
 //   phase rows: parallel r                          phase loop0: parallel (r, block)
@@ -26,6 +26,9 @@ using ir::Value;
 using ir::ValueId;
 
 namespace {
+
+constexpr int kMostTogether = 4;      // rows side by side
+constexpr size_t kShortBody = 8;      // instructions of a loop that is worth unrolling so
 
 class Rows {
  public:
@@ -53,6 +56,7 @@ class Rows {
     for (auto& [v, buffer] : carry_) buffer = local("kept", nest_.instr(v).dtype, count_ * length_);
     double ns = c_.ns_per_element * static_cast<double>(count_ * length_) + 20;
     if (epilogue_pays()) return rows_by_blocks(ns);
+    if (int together = rows_together(); together > 1) return rows_side_by_side(together, ns);
     ValueId row = c_.begin_phase("rows", c_.product(rows_), ns);
     nest_.bind_linear(rows_, row);
     loops_of_row();
@@ -92,7 +96,7 @@ class Rows {
   void loops_of_row() {
     for (int l = 0; l < plan_.loops; ++l) {
       emit_rows(l, true);
-      nest_.prepare(plan_.full[static_cast<size_t>(l)]);
+      prepare(plan_.full[static_cast<size_t>(l)]);
       if (plan_.reductions[static_cast<size_t>(l)].empty()) {
         map_loop(l, whole_row(), nest_.literal(0));
       } else {
@@ -165,11 +169,79 @@ class Rows {
     return results;
   }
 
+  // --- rows side by side: each is a sub-vector of the nest
+
+  // How many rows pay: as many as leave half the registers free, where something is loaded that they share.
+  int rows_together() const {
+    if (rows_.empty() || plan_.loops != 1 || plan_.full[0].size() > kShortBody) return 1;
+    const std::vector<bool> apart = varying_along(c_.kernel, rows_.back());
+    const bool shared = std::any_of(plan_.full[0].begin(), plan_.full[0].end(), [&](Value v) {
+      return nest_.instr(v).op == Op::Load && nest_.varies(v) && !apart[static_cast<size_t>(v)];
+    });
+    const int accumulators = group_ / nest_.lanes() * static_cast<int>(plan_.reductions[0].size());
+    const int most = std::min(kMostTogether, c_.vector_registers / 2 / std::max(accumulators, 1));
+    return shared && c_.extent(rows_.back()) >= most ? most : 1;
+  }
+
+  void rows_side_by_side(int together, double ns) {
+    const int across = rows_.back();
+    const std::vector<int> outer(rows_.begin(), rows_.end() - 1);
+    const int64_t extent = c_.extent(across), groups = (extent + together - 1) / together;
+    nest_.set_sub_axes({&across, 1});
+    ValueId t = c_.begin_phase("rows", c_.product(outer) * groups, ns * together);
+    if (!outer.empty()) {
+      auto [row, group] = c_.divide(t, nest_.size(groups));
+      nest_.bind_linear(outer, row);
+      t = group;
+    }
+    ValueId begin = c_.mul(t, nest_.literal(together)), end = nest_.size(extent);
+    const auto rows = [&](ValueId first, int count) {
+      nest_.push();
+      together_ = count;
+      for (int j = 0; j < count; ++j) {
+        nest_.set_sub(j);
+        nest_.bind(across, j == 0 ? first : c_.add(first, nest_.literal(j)));
+      }
+      nest_.set_sub(0);
+      loops_of_row();
+      emit_rows(plan_.loops, true);
+      nest_.pop();
+    };
+    c_.whole_or_rest(
+        begin, end, extent, together, [&] { rows(begin, together); },
+        [&] {
+          ValueId at = b_.begin_for(begin, end, 1);
+          rows(at, 1);
+          b_.end_for();
+        });
+    c_.end_phase();
+  }
+
+  // f() for each of the rows side by side if the value differs from one to the next, else once.
+  template <typename F>
+  void each(Value v, const F& f) {
+    for (int j = 0; j < (together_ > 1 && nest_.apart(v) ? together_ : 1); ++j) {
+      nest_.set_sub(j);
+      f();
+    }
+    nest_.set_sub(0);
+  }
+  void emit(Value v) {
+    each(v, [&] { nest_.emit(v); });
+  }
+  void prepare(const std::vector<Value>& values) {
+    for (int j = 0; j < together_; ++j) {
+      nest_.set_sub(j);
+      nest_.prepare(values);
+    }
+    nest_.set_sub(0);
+  }
+
   // --- row-level instructions
 
   void emit_rows(int available, bool stores) {
     for (Value v : plan_.rows[static_cast<size_t>(available)]) {
-      if (nest_.instr(v).op != Op::Store ? !nest_.known(v) : stores) nest_.emit(v);
+      if (nest_.instr(v).op != Op::Store ? !nest_.known(v) : stores) emit(v);
     }
   }
 
@@ -219,10 +291,10 @@ class Rows {
       if (nest_.varies(v) || nest_.lanes() == 1 || late[static_cast<size_t>(v)]) {
         inner_.push_back(v);
       } else {
-        nest_.emit(v);
+        emit(v);
       }
     }
-    nest_.prepare(inner_);
+    prepare(inner_);
     body(base);
     if (!outer_.empty()) b_.end_for();
     nest_.pop();
@@ -235,7 +307,7 @@ class Rows {
       nest_.set(v, b_.load(carry_.at(v), kept_position(kept_base), nest_.varies(v) ? nest_.lanes() : 1,
                            nest_.varies(v) ? mask : -1));
     }
-    for (Value v : inner_) nest_.emit(v);
+    for (Value v : inner_) emit(v);
     for (Value v : plan_.full[static_cast<size_t>(l)]) {
       auto it = carry_.find(v);
       if (it == carry_.end()) continue;
@@ -253,28 +325,34 @@ class Rows {
   }
 
   // One block: 64 lanes (or fewer, for short rows) over the range, folded to a scalar for each reduction of
-  // the loop.
+  // the loop, and for each row of it.
   std::vector<Accumulator> reduce_block(int l, const Range& range, ValueId row_base) {
     const std::vector<Value>& reductions = plan_.reductions[static_cast<size_t>(l)];
     int vectors = group_ / nest_.lanes();
-    std::vector<std::vector<Accumulator>> registers(reductions.size());
-    for (size_t r = 0; r < reductions.size(); ++r) {
-      Reducer reduce = reducer(reductions[r]);
-      for (int q = 0; q < vectors; ++q) registers[r].push_back(reduce.open(reduce.identity(nest_.lanes())));
+    std::vector<std::vector<Accumulator>> registers;
+    for (Value v : reductions) {
+      each(v, [&] {
+        Reducer reduce = reducer(v);
+        std::vector<Accumulator>& row = registers.emplace_back();
+        for (int q = 0; q < vectors; ++q) row.push_back(reduce.open(reduce.identity(nest_.lanes())));
+      });
     }
     for_outer(l, range, [&](ValueId base) {
       ValueId kept = carry_.empty() ? -1 : c_.add(row_base, base);
+      if (length_ % group_ == 0) return lane_group(l, range.begin, range.end, kept, base, registers, false);
       ValueId whole =
           c_.add(range.begin, b_.op(Op::And, {c_.sub(range.end, range.begin), nest_.literal(-group_)}));
       lane_group(l, range.begin, whole, kept, base, registers, false);
-      if (group_ > 1) lane_group(l, whole, range.end, kept, base, registers, true);
+      lane_group(l, whole, range.end, kept, base, registers, true);
     });
     std::vector<Accumulator> results;
-    for (size_t r = 0; r < reductions.size(); ++r) {
-      Reducer reduce = reducer(reductions[r]);
-      std::vector<Accumulator> parts;
-      for (const Accumulator& a : registers[r]) parts.push_back(reduce.read(a));
-      results.push_back(reduce.fold(std::move(parts)));
+    for (Value v : reductions) {
+      each(v, [&] {
+        Reducer reduce = reducer(v);
+        std::vector<Accumulator> parts;
+        for (const Accumulator& a : registers[results.size()]) parts.push_back(reduce.read(a));
+        results.push_back(reduce.fold(std::move(parts)));
+      });
     }
     return results;
   }
@@ -290,8 +368,10 @@ class Rows {
       ValueId mask = masked ? nest_.tail_mask(position, end) : -1;
       nest_.set_mask(mask);
       point(l, kept, mask);
-      for (size_t r = 0; r < reductions.size(); ++r)
-        accumulate(reductions[r], registers[r][static_cast<size_t>(q)], base, position, mask);
+      size_t row = 0;
+      for (Value v : reductions) {
+        each(v, [&] { accumulate(v, registers[row++][static_cast<size_t>(q)], base, position, mask); });
+      }
       nest_.set_mask(-1);
       nest_.pop();
     }
@@ -347,9 +427,11 @@ class Rows {
   std::vector<std::pair<int32_t, int32_t>> partial_buffers(int l, int64_t count, const Make& make) {
     std::vector<std::pair<int32_t, int32_t>> result;
     for (Value v : plan_.reductions[static_cast<size_t>(l)]) {
-      Reducer reduce = reducer(v);
-      int32_t values = make("part", reduce.dtype(), count);
-      result.emplace_back(values, reduce.has_index() ? make("part_index", DType::I64, count) : -1);
+      each(v, [&] {
+        Reducer reduce = reducer(v);
+        int32_t values = make("part", reduce.dtype(), count);
+        result.emplace_back(values, reduce.has_index() ? make("part_index", DType::I64, count) : -1);
+      });
     }
     return result;
   }
@@ -367,11 +449,14 @@ class Rows {
       ValueId block = b_.begin_for(zero, nest_.size(blocks_), 1);
       store_partials(reduce_block(l, block_range(block), zero), partials, block);
       b_.end_for();
-      for (size_t r = 0; r < reductions.size(); ++r)
-        results.push_back(fold_partials(reductions[r], partials[r], zero));
+      for (Value v : reductions) {
+        each(v, [&] { results.push_back(fold_partials(v, partials[results.size()], zero)); });
+      }
     }
-    for (size_t r = 0; r < reductions.size(); ++r)
-      nest_.set(reductions[r], reducer(reductions[r]).result(results[r]));
+    size_t row = 0;
+    for (Value v : reductions) {
+      each(v, [&] { nest_.set(v, reducer(v).result(results[row++])); });
+    }
   }
 
   // --- split
@@ -436,6 +521,7 @@ class Rows {
   int lane_;
   int64_t length_, count_;  // extents of the lane axis and of the outer inner axes
   int group_;               // virtual lanes in use
+  int together_ = 1;        // rows side by side in the current scope
   int64_t blocks_along_, rows_per_block_, blocks_;
   std::map<Value, int32_t> carry_;  // value -> its buffer
   std::vector<std::pair<Value, int32_t>> row_value_;

@@ -267,6 +267,24 @@ TEST_CASE("rows of a few elements: reductions, what stands around them, several 
   check(reduce_text("reduce.prod", "f32", "2,3,40,2", "0,1,3", "1,1,40,1", "f32"));
 }
 
+TEST_CASE("rows that share an operand: matrices times vectors, whole groups of rows and some left over") {
+  for (const char* op : {"reduce.sum", "reduce.argmax", "reduce.prod"}) {
+    const std::string to = std::string(op) == "reduce.argmax" ? "i64" : "f32";
+    for (const char* rows : {"1", "3", "4", "22"}) {
+      for (const char* n : {"20", "64", "300", "4096", "5000"}) {
+        const std::string s = rows + (std::string(",") + n), r = std::string(rows) + ",1";
+        check("graph @g(%x: f32[" + s + "], %v: f32[1," + n + "], %b: " + to + "[" + r + "]) {\n  %0 = expand %v [" + s +
+              "] : f32[" + s + "]\n  %1 = mul %x, %0 : f32[" + s + "]\n  %2 = " + op + " %1 dims=[1] : " + to + "[" + r +
+              "]\n  %3 = add %2, %b : " + to + "[" + r + "]\n  return %3\n}\n");
+      }
+    }
+  }
+  check(
+      "graph @g(%x: f64[3,10,100], %v: f64[3,1,100]) {\n  %0 = expand %v [3,10,100] : f64[3,10,100]\n"
+      "  %1 = mul %x, %0 : f64[3,10,100]\n  %2 = reduce.sum %1 dims=[2] : f64[3,10,1]\n"
+      "  %3 = reduce.max %0 dims=[2] : f64[3,10,1]\n  %4 = sub %2, %3 : f64[3,10,1]\n  return %4\n}\n");
+}
+
 TEST_CASE("maps of rows of a few elements: a column, a row, channels to and from planes") {
   for (int n : {2, 3, 7, 16}) {
     const std::string s = std::to_string(n);

@@ -81,8 +81,8 @@ TEST_CASE("pointwise: chunks, vectors by four, then masked") {
 
 TEST_CASE("rows: lanes, a masked tail, and the fold by halves") {
   CHECK(lower(R"(kernel @rowsum(x: f32 in[3000], y: f32 out[10]) {
-  axes i: 10 parallel, r: 4 inner
-  map i r    : %0 = load x[4*i + r] : f32
+  axes i: 10 parallel, r: 3 inner
+  map i r    : %0 = load x[3*i + r] : f32
   reduce i|r : %1 = reduce.sum %0 lanes : f32
   map i      : store y[i], %1
 }
@@ -136,6 +136,26 @@ TEST_CASE("rows: lanes, a masked tail, and the fold by halves") {
   }
 }
 )");
+}
+
+TEST_CASE("rows that share an operand are taken together: it is loaded once for four") {
+  auto loads = [](const std::string& rows, const std::string& shared) {
+    const std::string kernel = "kernel @mv(x: f32 in[30000], v: f32 in[30000], y: f32 out[101]) {\n  axes i: " + rows +
+                               " parallel, r: 256 inner\n  map i r : %0 = load x[256*i + r] : f32\n"
+                               "  map i r : %1 = load v[" + shared + "] : f32\n  map i r : %2 = mul %0, %1 : f32\n"
+                               "  reduce i|r : %3 = reduce.sum %2 lanes : f32\n  map i : store y[i], %3\n}\n";
+    const std::string tree = ir::print(lower_cpu(ir::parse_kernel(kernel), {512}).tree);
+    auto count = [&](const std::string& what) {
+      int n = 0;
+      for (size_t at = tree.find(what); at != std::string::npos; at = tree.find(what, at + 1)) ++n;
+      return n;
+    };
+    return std::pair(count("load x["), count("load v["));
+  };
+  CHECK(loads("100", "r") == std::pair(16, 4));          // 64 lanes of four rows
+  CHECK(loads("101", "r") == std::pair(20, 8));          // and a row left over, alone
+  CHECK(loads("3", "r") == std::pair(4, 4));             // too few
+  CHECK(loads("100", "256*i + r") == std::pair(4, 4));   // nothing to share
 }
 
 TEST_CASE("rows of a few elements have the lanes across rows, if there are rows enough") {
