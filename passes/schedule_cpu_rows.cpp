@@ -171,13 +171,19 @@ class Rows {
 
   // --- rows side by side: each is a sub-vector of the nest
 
-  // How many rows pay: as many as leave half the registers free, where something is loaded that they share.
+  // How many rows pay: as many as leave half the registers free, where all is read as it lies and something is shared.
+  // Not with a masked loop as well: four times that code takes longer to compile than it saves.
   int rows_together() const {
-    if (rows_.empty() || plan_.loops != 1 || plan_.full[0].size() > kShortBody) return 1;
+    if (rows_.empty() || plan_.loops != 1 || plan_.full[0].size() > kShortBody || length_ % group_ != 0) return 1;
     const std::vector<bool> apart = varying_along(c_.kernel, rows_.back());
-    const bool shared = std::any_of(plan_.full[0].begin(), plan_.full[0].end(), [&](Value v) {
-      return nest_.instr(v).op == Op::Load && nest_.varies(v) && !apart[static_cast<size_t>(v)];
-    });
+    bool shared = false;
+    for (Value v : plan_.full[0]) {
+      const ir::Instr& in = nest_.instr(v);
+      if (in.op != Op::Load || !nest_.varies(v)) continue;
+      const ir::Index::Stride stride = in.index.stride(lane_);
+      if (!stride.ok || stride.value != 1 || in.scale != 0) return 1;
+      shared = shared || !apart[static_cast<size_t>(v)];
+    }
     const int accumulators = group_ / nest_.lanes() * static_cast<int>(plan_.reductions[0].size());
     const int most = std::min(kMostTogether, c_.vector_registers / 2 / std::max(accumulators, 1));
     return shared && c_.extent(rows_.back()) >= most ? most : 1;
