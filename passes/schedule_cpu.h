@@ -72,9 +72,13 @@ class ColumnTiles {
   // end body(1), vector by vector, masked.
   void run(std::string phase, double ns, const std::function<void(int vectors)>& body, int64_t parts = 1);
   int lane() const { return lane_; }
+  const std::vector<int>& outer() const { return outer_; }  // the other parallel axes
   int64_t tiles() const { return c_.product(outer_) * tiles_; }
-  ir::ValueId tile() const { return tile_; }  // which one the phase is at, of all
-  ir::ValueId part() const { return part_; }  // and which of the tile's parts
+  int64_t tiles_of_line() const { return tiles_; }
+  // Where the phase is: the point of the other axes, row-major; the first column of vector q; the tile's part.
+  ir::ValueId line() const { return line_; }
+  ir::ValueId column(int q) const { return columns_[static_cast<size_t>(q)]; }
+  ir::ValueId part() const { return part_; }
   // So many sub-vectors of each vector, at different positions along the inner axes; from 1 on while 1 is set.
   void set_copies(int copies) { copies_ = copies; }
   // f(q) for each sub-vector if v varies from one to the next, else once, with sub-vector and mask set.
@@ -86,10 +90,11 @@ class ColumnTiles {
 
   Context& c_;
   int lane_;
-  std::vector<int> outer_;  // the other parallel axes
+  std::vector<int> outer_;
   int vectors_, copies_ = 1;
   int64_t width_, tiles_;
-  ir::ValueId tile_ = -1, part_ = -1, mask_ = -1;
+  ir::ValueId line_ = -1, part_ = -1, mask_ = -1;
+  std::vector<ir::ValueId> columns_;
 };
 
 // How the reductions of a kernel follow each other, or its scans, chunk by chunk. Loop l runs over the inner

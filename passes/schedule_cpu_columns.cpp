@@ -13,6 +13,12 @@
 //     for r in 0..256 { for each block: block += x[256 block + r, tile] }; block -> partial[block]
 //   phase fold0: parallel (outer, tile)
 //     for each block { total += partial[block] } -> column values
+//
+// What comes from memory is read in long runs, some rows of each block at once, for many streams bring more than one; the
+// partial results stay in the first cache meanwhile.
+//
+//   phase loop0: parallel (outer, run of 1024 columns, block)
+//     for r in 0..256 step 8 { for c in run { partial[block, c] += x[256 block + r, c]; ... += x[256 block + r + 7, c] } }
 #include <algorithm>
 #include <array>
 #include <map>
@@ -49,6 +55,7 @@ ColumnTiles::ColumnTiles(Context& c) : c_(c), lane_(best_lane_axis(c.kernel)) {
   c.nest.set_lane_axis(lane_, c.lanes);
   vectors_ = columns_at_once(c, c.extent(lane_));
   width_ = int64_t{vectors_} * c.lanes;
+  columns_.resize(static_cast<size_t>(vectors_));
   tiles_ = (c.extent(lane_) + width_ - 1) / width_;
 }
 
@@ -58,11 +65,10 @@ void ColumnTiles::run(std::string phase, double ns, const std::function<void(int
   int64_t columns = c_.extent(lane_);
   ValueId tile = c_.begin_phase(std::move(phase), tiles() * parts, ns);
   if (parts > 1) std::tie(tile, part_) = c_.divide(tile, nest.size(parts));
-  tile_ = tile;
+  line_ = nest.literal(0);
   if (!outer_.empty()) {
-    auto [row, within] = c_.divide(tile, nest.size(tiles_));
-    nest.bind_linear(outer_, row);
-    tile = within;
+    std::tie(line_, tile) = c_.divide(tile, nest.size(tiles_));
+    nest.bind_linear(outer_, line_);
   }
   ValueId begin = c_.mul(tile, nest.literal(width_)), end = nest.size(columns);
   c_.whole_or_rest(
@@ -87,6 +93,7 @@ void ColumnTiles::run(std::string phase, double ns, const std::function<void(int
 void ColumnTiles::bind(int sub, ValueId position, ValueId mask) {
   c_.nest.set_sub(sub);
   c_.nest.bind(lane_, position);
+  columns_[static_cast<size_t>(sub)] = position;
   mask_ = mask;
 }
 
@@ -105,6 +112,9 @@ namespace {
 
 constexpr int64_t kFewTiles = 16, kManyBlocks = 16;  // of tall tiles: split
 constexpr size_t kBusyInstrs = 16, kMostTogether = 4;  // side by side
+constexpr int64_t kRun = 1024;             // columns
+constexpr int kRowsAtOnce = 8;
+constexpr int64_t kBeyondCache = 2 << 20;  // bytes
 
 class Columns {
  public:
@@ -116,14 +126,14 @@ class Columns {
   }
 
   void lower() {
-    const bool split = tiles_.tiles() < kFewTiles && blocks_ >= kManyBlocks;
-    c_.out.schedule = split ? "columns split" : "columns";
+    const bool in_runs = comes_from_memory();
+    split_ = in_runs || (tiles_.tiles() < kFewTiles && blocks_ >= kManyBlocks);
+    c_.out.schedule = in_runs ? "columns in runs" : split_ ? "columns split" : "columns";
     for (Value v : plan_.carried) {
-      const int64_t count = count_ * tiles_.width();
-      carry_[v] = split ? buffer("kept", nest_.instr(v).dtype, ir::Space::Global, tiles_.tiles() * count)
-                        : buffer("kept", nest_.instr(v).dtype, ir::Space::Local, count);
+      carry_[v] = split_ ? global("kept", nest_.instr(v).dtype, count_)
+                        : buffer("kept", nest_.instr(v).dtype, ir::Space::Local, count_ * tiles_.width());
     }
-    if (split) return lower_split();
+    if (split_) return lower_split(in_runs);
     tiles_.run("columns", ns_of(count_), [&](int vectors) { all_loops(vectors); });
   }
 
@@ -150,6 +160,15 @@ class Columns {
   ValueId place(ValueId row, int q) {
     return c_.add(c_.mul(row, nest_.literal(tiles_.width())), nest_.literal(int64_t{q} * nest_.lanes()));
   }
+  // For the phases to come: so many rows for all columns, those of a line filled up to whole tiles.
+  int32_t global(const char* name, ir::DType dtype, int64_t count) {
+    return buffer(name, dtype, ir::Space::Global, count * tiles_.tiles() * tiles_.width());
+  }
+  ValueId global_place(ValueId row, ValueId line, ValueId column) {
+    const int64_t columns = tiles_.tiles_of_line() * tiles_.width(), lines = tiles_.tiles() / tiles_.tiles_of_line();
+    return c_.add(c_.mul(c_.add(c_.mul(row, nest_.size(lines)), line), nest_.size(columns)), column);
+  }
+  ValueId global_place(ValueId row, int q) { return global_place(row, tiles_.line(), tiles_.column(q)); }
 
   void emit_rows(int available, int subs, bool stores = true) {
     for (Value v : plan_.rows[static_cast<size_t>(available)]) {
@@ -169,11 +188,11 @@ class Columns {
     std::vector<Column> totals = open(l, subs);
     ValueId begin = nest_.literal(0), end = nest_.size(count_);
     if (blocks_ == 1 || totals.empty()) {
-      rows(l, subs, begin, end, 1, totals, begin);
+      rows(l, subs, begin, end, 1, totals);
     } else {
       ValueId block = b_.begin_for(begin, end, kColumnBlock);
       std::vector<Column> sums = open(l, subs);
-      rows(l, subs, block, c_.minimum(c_.add(block, nest_.literal(kColumnBlock)), end), 1, sums, begin);
+      rows(l, subs, block, c_.minimum(c_.add(block, nest_.literal(kColumnBlock)), end), 1, sums);
       for (size_t i = 0; i < sums.size(); ++i) {
         combine(totals[i], reducer(sums[i].reduction).read(sums[i].registers));
       }
@@ -207,8 +226,8 @@ class Columns {
   }
 
   // Loop l for the rows begin .. end; also for the same rows of the `together` - 1 blocks that follow, whose sub-vectors
-  // come after this one's. Carried values lie from row `kept` on.
-  void rows(int l, int subs, ValueId begin, ValueId end, int together, const std::vector<Column>& columns, ValueId kept) {
+  // come after this one's.
+  void rows(int l, int subs, ValueId begin, ValueId end, int together, const std::vector<Column>& columns) {
     for (Value v : plan_.full[static_cast<size_t>(l)]) tiles_.each(v, subs, [&](int) { nest_.prepare({&v, 1}); });
     ValueId at = b_.begin_for(begin, end, 1);
     nest_.push();
@@ -221,7 +240,7 @@ class Columns {
       }
     }
     const auto row_of = [&](int q) { return row[static_cast<size_t>(q / subs)]; };
-    const auto kept_at = [&](int q) { return place(c_.add(kept, row_of(q)), q % subs); };
+    const auto kept_at = [&](int q) { return split_ ? global_place(row_of(q), q % subs) : place(row_of(q), q % subs); };
     for (Value v : plan_.carried_in[static_cast<size_t>(l)]) {
       tiles_.each(v, subs, [&](int q) { nest_.set(v, b_.load(carry_.at(v), kept_at(q), width(v))); });
     }
@@ -245,15 +264,14 @@ class Columns {
 
   // --- split
 
-  void lower_split() {
+  void lower_split(bool in_runs) {
     for (int l = 0; l < plan_.loops; ++l) {
       std::vector<Accumulator> partials;  // buffers, by reduction
       for (Value v : reductions(l)) {
-        const int64_t count = tiles_.tiles() * blocks_ * tiles_.width();
-        partials.push_back({buffer("part", reducer(v).dtype(), ir::Space::Global, count), -1});
-        if (reducer(v).has_index()) partials.back().index = buffer("part_index", ir::DType::I64, ir::Space::Global, count);
+        partials.push_back({global("part", reducer(v).dtype(), blocks_), -1});
+        if (reducer(v).has_index()) partials.back().index = global("part_index", ir::DType::I64, blocks_);
       }
-      loop_phase(l, partials);
+      in_runs ? run_phase(partials) : loop_phase(l, partials);
       if (!partials.empty()) fold_phase(l, partials);
     }
   }
@@ -266,9 +284,6 @@ class Columns {
     const auto width = static_cast<size_t>(tiles_.width() / nest_.lanes());
     return reductions(l).empty() ? 1 : static_cast<int>(std::clamp<size_t>(kBusyInstrs / (instrs * width), 1, kMostTogether));
   }
-
-  // Where vector q of a block's partial results lies.
-  ValueId partial_at(ValueId block, int q) { return place(c_.add(c_.mul(tiles_.tile(), nest_.size(blocks_)), block), q); }
 
   void loop_phase(int l, const std::vector<Accumulator>& partials) {
     const int together = blocks_together(l);
@@ -305,15 +320,95 @@ class Columns {
     std::vector<Column> columns = open(l, subs);
     ValueId begin = c_.mul(first, nest_.literal(kColumnBlock));
     ValueId end = c_.minimum(c_.add(begin, nest_.literal(kColumnBlock)), nest_.size(count_));
-    rows(l, subs, begin, end, together, columns, c_.mul(tiles_.tile(), nest_.size(count_)));
+    rows(l, subs, begin, end, together, columns);
     for (const Column& column : columns) {
       const Accumulator sum = reducer(column.reduction).read(column.registers), to = partials[column.number];
-      ValueId at = partial_at(c_.add(first, nest_.literal(column.sub / subs)), column.sub % subs);
+      ValueId at = global_place(c_.add(first, nest_.literal(column.sub / subs)), column.sub % subs);
       b_.store(to.value, at, sum.value);
       if (sum.index >= 0) b_.store(to.index, at, sum.index);
     }
     tiles_.set_copies(1);
     nest_.pop();
+  }
+
+  // --- split, in runs
+
+  // Whether the loop does little but read more than a cache holds, row by row as it lies.
+  bool comes_from_memory() const {
+    if (plan_.loops != 1 || tiles_.width() < 16 * nest_.lanes() || c_.extent(tiles_.lane()) < kRun / 2) return false;
+    int64_t bytes = 0;
+    for (Value v : plan_.full[0]) {
+      const ir::Instr& in = nest_.instr(v);
+      if (in.op == Op::Store) return false;
+      for (Value a : in.args) {
+        const ir::Instr& arg = nest_.instr(a);
+        if (arg.level != ir::Level::Full && arg.op != Op::Const && arg.op != Op::Scalar) return false;
+      }
+      if (in.op != Op::Load || !nest_.varies(v)) continue;
+      const ir::Index::Stride stride = in.index.stride(tiles_.lane());
+      if (!stride.ok || stride.value != 1 || in.scale != 0 || !in.guards.empty()) return false;
+      bytes += count_ * c_.extent(tiles_.lane()) * ir::item_size(in.dtype);
+    }
+    const auto plain = [&](Value v) { return nest_.varies(v) && nest_.instr(v).op != Op::ArgMax && nest_.instr(v).op != Op::ArgMin; };
+    return bytes >= kBeyondCache && std::all_of(reductions(0).begin(), reductions(0).end(), plain);
+  }
+
+  void run_phase(const std::vector<Accumulator>& partials) {
+    const int64_t columns = c_.extent(tiles_.lane()), runs = (columns + kRun - 1) / kRun;
+    const int64_t lines = tiles_.tiles() / tiles_.tiles_of_line();
+    ValueId t = c_.begin_phase("loop0", lines * runs * blocks_, c_.ns_per_element * static_cast<double>(kColumnBlock * kRun));
+    auto [run, block] = c_.divide(t, nest_.size(blocks_));
+    ValueId line = nest_.literal(0);
+    if (!tiles_.outer().empty()) {
+      std::tie(line, run) = c_.divide(run, nest_.size(runs));
+      nest_.bind_linear(tiles_.outer(), line);
+    }
+    ValueId begin = c_.mul(run, nest_.literal(kRun)), end = c_.minimum(c_.add(begin, nest_.literal(kRun)), nest_.size(columns));
+    ValueId base = global_place(block, line, nest_.literal(0));
+
+    const auto each_vector = [&](const std::function<Accumulator(Value, Accumulator)>& next) {
+      vector_loop(nest_, tiles_.lane(), begin, end, 1, [&] {
+        ValueId at = c_.add(base, nest_.axis_value(tiles_.lane()));
+        for (size_t r = 0; r < reductions(0).size(); ++r) {
+          const Accumulator sum{b_.load(partials[r].value, at, nest_.lanes(), nest_.mask()), -1};
+          b_.store(partials[r].value, at, next(reductions(0)[r], sum).value, nest_.mask());
+        }
+      });
+    };
+    each_vector([&](Value v, Accumulator) { return reducer(v).identity(nest_.lanes()); });
+    ValueId first = c_.mul(block, nest_.literal(kColumnBlock));
+    ValueId last = c_.minimum(c_.add(first, nest_.literal(kColumnBlock)), nest_.size(count_));
+    ValueId whole = c_.add(first, b_.op(Op::And, {c_.sub(last, first), nest_.literal(-kRowsAtOnce)}));
+    nest_.set_sub_axes(inner_);
+    const auto rows_of_run = [&](ValueId from, ValueId to, int at_once) {
+      ValueId r = b_.begin_for(from, to, at_once);
+      nest_.push();
+      for (int j = 0; j < at_once; ++j) {
+        nest_.set_sub(j);
+        nest_.bind_linear(inner_, j == 0 ? r : c_.add(r, nest_.literal(j)));
+        for (Value u : plan_.full[0]) {
+          if (!nest_.varies(u) && !nest_.known(u)) nest_.emit(u);
+        }
+        nest_.prepare(plan_.full[0]);
+      }
+      each_vector([&](Value v, Accumulator sum) {
+        for (int j = 0; j < at_once; ++j) {
+          nest_.set_sub(j);
+          for (Value u : plan_.full[0]) {
+            if (!nest_.known(u)) nest_.emit(u);
+          }
+          sum = reducer(v).combine(sum, {nest_.vector(nest_.instr(v).args[0]), -1});
+        }
+        nest_.set_sub(0);
+        return sum;
+      });
+      nest_.pop();
+      b_.end_for();
+    };
+    rows_of_run(first, whole, kRowsAtOnce);
+    if (count_ % kRowsAtOnce != 0) rows_of_run(whole, last, 1);
+    nest_.set_sub_axes(std::array{tiles_.lane()});
+    c_.end_phase();
   }
 
   void fold_phase(int l, const std::vector<Accumulator>& partials) {
@@ -329,7 +424,7 @@ class Columns {
       ValueId block = b_.begin_for(nest_.literal(0), nest_.size(blocks_), 1);
       for (const Column& column : totals) {
         const Accumulator from = partials[column.number];
-        ValueId at = partial_at(block, column.sub);
+        ValueId at = global_place(block, column.sub);
         Accumulator element{b_.load(from.value, at, width(column.reduction)), -1};
         if (from.index >= 0) element.index = b_.load(from.index, at, width(column.reduction));
         combine(column, element);
@@ -347,7 +442,7 @@ class Columns {
     emit_rows(0, subs, false);
     for (auto& [v, buffer] : column_value_) {
       if (plan_.available[static_cast<size_t>(v)] > l) continue;
-      tiles_.each(v, subs, [&](int q) { nest_.set(v, b_.load(buffer, place(tiles_.tile(), q % subs), width(v))); });
+      tiles_.each(v, subs, [&](int q) { nest_.set(v, b_.load(buffer, global_place(nest_.literal(0), q % subs), width(v))); });
     }
   }
 
@@ -356,10 +451,9 @@ class Columns {
     for (Value v : plan_.values_after(c_.kernel, l)) {
       auto it = std::find_if(column_value_.begin(), column_value_.end(), [&](const auto& known) { return known.first == v; });
       if (it == column_value_.end()) {
-        const int64_t count = tiles_.tiles() * tiles_.width();
-        it = column_value_.emplace(it, v, buffer("column", nest_.instr(v).dtype, ir::Space::Global, count));
+        it = column_value_.emplace(it, v, global("column", nest_.instr(v).dtype, 1));
       }
-      tiles_.each(v, subs, [&](int q) { b_.store(it->second, place(tiles_.tile(), q), nest_.get(v)); });
+      tiles_.each(v, subs, [&](int q) { b_.store(it->second, global_place(nest_.literal(0), q), nest_.get(v)); });
     }
   }
 
@@ -368,6 +462,7 @@ class Columns {
   ir::TreeBuilder& b_;
   ColumnTiles tiles_;
   ReduceLoops plan_;
+  bool split_ = false;
   std::vector<int> inner_;
   int64_t count_, blocks_;  // elements and blocks of a column
   std::map<Value, int32_t> carry_;

@@ -213,6 +213,8 @@ TEST_CASE("reductions of every kind, over rows, columns, both, and long rows") {
     check(reduce_text(op, "f32", "6000,3", "0", "1,3", out));
     check(reduce_text(op, "f32", "5120,20", "0", "1,20", out));
     check(reduce_text(op, "f16", "4100,33", "0", "1,33", arg ? "i64" : "f16"));
+    check(reduce_text(op, "f32", "4100,26", "0", "1,26", out));
+    check(reduce_text(op, "f64", "2,4100,13", "1", "2,1,13", out == "f32" ? "f64" : out));
     check(reduce_text(op, "f32", "3,4400,2", "1", "3,1,2", out));
   }
   for (const char* op : {"reduce.any", "reduce.all"}) {
@@ -239,6 +241,7 @@ TEST_CASE("softmax by rows, by columns, over everything, split over blocks") {
   check(softmax("2,80000", "2,1", "1"));
   check(softmax("4999,3", "1,3", "0"));
   check(softmax("5000,18", "1,18", "0"));
+  check(softmax("2,4100,26", "2,1,26", "1"));
   check(softmax("7,1", "7,1", "1"));
 }
 
@@ -283,6 +286,16 @@ TEST_CASE("rows that share an operand: matrices times vectors, whole groups of r
       "graph @g(%x: f64[3,10,100], %v: f64[3,1,100]) {\n  %0 = expand %v [3,10,100] : f64[3,10,100]\n"
       "  %1 = mul %x, %0 : f64[3,10,100]\n  %2 = reduce.sum %1 dims=[2] : f64[3,10,1]\n"
       "  %3 = reduce.max %0 dims=[2] : f64[3,10,1]\n  %4 = sub %2, %3 : f64[3,10,1]\n  return %4\n}\n");
+}
+
+TEST_CASE("columns that come from memory: whole runs and some left over, rows left over, planes") {
+  for (auto [rows, columns] : {std::pair{"264", "1024"}, {"259", "1033"}, {"437", "602"}}) {
+    const std::string s = rows + (std::string(",") + columns);
+    check("graph @g(%x: f64[" + s + "], %v: f64[" + rows + ",1]) {\n  %0 = expand %v [" + s + "] : f64[" + s +
+          "]\n  %1 = mul %x, %0 : f64[" + s + "]\n  %2 = reduce.sum %1 dims=[0] : f64[1," + columns +
+          "]\n  %3 = neg %2 : f64[1," + columns + "]\n  return %3\n}\n");
+  }
+  check(reduce_text("reduce.max", "i64", "2,260,601", "1", "2,1,601", "i64"));
 }
 
 TEST_CASE("maps of rows of a few elements: a column, a row, channels to and from planes") {
