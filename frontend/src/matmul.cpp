@@ -40,13 +40,13 @@ NodeRef zeros_node(DType type, const Dims& shape) {
   return ir::make_const(ir::constant(type, int64_t{0}), shape);
 }
 
-Expr swap_last_dims(const Expr& x) {
+NodeRef swap_last_dims(const NodeRef& x) {
   Dims order;
-  const int64_t rank = static_cast<int64_t>(x.shape().size());
+  const int64_t rank = x->rank();
   for (int64_t d = 0; d < rank - 2; ++d) order.push_back(d);
   order.push_back(rank - 1);
   order.push_back(rank - 2);
-  return {ir::permute(x.node, order)};
+  return ir::permute(x, order);
 }
 
 // How the right operand of a product is given: as it is, or as its transpose, [N, K], such as a layer's weight.
@@ -63,16 +63,17 @@ bool columns_lie_along_memory(const TensorImpl& matrix) {
   return matrix.sizes()[rank - 1] == 1 || matrix.strides()[rank - 2] <= matrix.strides()[rank - 1];
 }
 
+Expr formula_node(const NodeRef& node) { return {ir::cast(node, formula_type(node->dtype()))}; }
+
 // [B..., R, K] times [B..., 1, K], added up over k, to `shape`; 16-bit floats add up in float32. No register tile
 // would have two sides, so this is a reduction along memory: of rows, or of columns where the columns lie along it.
-NodeRef sum_of_products(const Expr& matrix, const Expr& line, bool along_rows, const Dims& shape, DType type) {
-  const int64_t rank = static_cast<int64_t>(matrix.shape().size());
-  const Expr x = along_rows ? matrix : swap_last_dims(matrix), y = along_rows ? line : swap_last_dims(line);
+NodeRef sum_of_products(const NodeRef& matrix, const NodeRef& line, bool along_rows, const Dims& shape, DType type) {
+  const int64_t rank = matrix->rank();
+  const Expr x = formula_node(along_rows ? matrix : swap_last_dims(matrix)),
+             y = formula_node(along_rows ? line : swap_last_dims(line));
   const Expr total = reduce(Op::Sum, x * broadcast(y, x.shape()), Dims{along_rows ? rank - 1 : rank - 2});
   return ir::cast(ir::reshape(total.node, shape), type);
 }
-
-Expr formula_node(const NodeRef& node) { return {ir::cast(node, formula_type(node->dtype()))}; }
 
 // What the transpose of a matrix shows.
 NodeRef transposed_node(const TensorImpl& matrix) {
@@ -93,10 +94,10 @@ NodeRef product_node(const TensorImpl& x, const TensorImpl& y, const NodeRef& a,
   const int64_t count = checked_numel(ref(shape));
   if (a->shape().back() == 0 || count == 0) return zeros_node(type, shape);
   if (rows > 1 && columns > 1) return ir::dot(a, transposed ? transposed_node(y) : b);
-  const Expr left = formula_node(a), turned = transposed ? formula_node(b) : swap_last_dims(formula_node(b));
-  if (columns == 1) return sum_of_products(left, turned, rows_lie_along_memory(x), shape, type);
+  const NodeRef turned = transposed ? b : swap_last_dims(b);
+  if (columns == 1) return sum_of_products(a, turned, rows_lie_along_memory(x), shape, type);
   const bool along = transposed ? !columns_lie_along_memory(y) : !rows_lie_along_memory(y);
-  return sum_of_products(turned, left, along, shape, type);
+  return sum_of_products(turned, a, along, shape, type);
 }
 
 // The product of a matrix and a vector, or of two vectors.
@@ -104,9 +105,8 @@ Tensor multiply_and_sum(const Tensor& a, const Tensor& b) {
   const ScalarType type = a.scalar_type();
   const Dims kept = dims_of({a.sizes().data(), a.sizes().size() - 1});
   if (a.numel() == 0) return record(zeros_node(ir_type(type), kept));
-  const Expr line = {ir::reshape(formula_operand(b, type).node, Dims{1, b.size(0)})};
-  const Expr x = formula_operand(a, type);
-  const Expr matrix = a.dim() == 2 ? x : Expr{ir::reshape(x.node, Dims{1, a.size(0)})};
+  const NodeRef line = ir::reshape(node_of(b), Dims{1, b.size(0)});
+  const NodeRef matrix = a.dim() == 2 ? node_of(a) : ir::reshape(node_of(a), Dims{1, a.size(0)});
   return record(sum_of_products(matrix, line, a.dim() == 1 || rows_lie_along_memory(impl(a)), kept, ir_type(type)));
 }
 
