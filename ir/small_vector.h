@@ -111,13 +111,17 @@ class SmallVector {
     heap_ = nullptr;
   }
   // Where there are few places all are copied, used or not: a size that the compiler knows takes no call.
+#ifndef __clang__  // which does not know this warning, nor give it
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
   void copy_local(const SmallVector& other) {
     constexpr size_t kFew = 64;
     std::memcpy(local_, other.local_, sizeof(local_) <= kFew ? sizeof(local_) : other.size_ * sizeof(T));
   }
+#ifndef __clang__
 #pragma GCC diagnostic pop
+#endif
   void copy(const SmallVector& other) {
     if (heap_ || other.heap_) return append(other.data(), other.size());
     copy_local(other);

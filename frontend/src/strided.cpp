@@ -21,7 +21,8 @@ struct ViewDim {
 
 using ViewDims = SmallVector<ViewDim, 6>;
 
-// Dims with more than one element and their own memory, outermost (largest stride) first, equal ones in the view's order.
+// Dims with more than one element and their own memory, outermost (largest stride) first; equal ones in the view's
+// order.
 ViewDims memory_dims(IntArrayRef sizes, IntArrayRef strides) {
   ViewDims dims;
   for (size_t d = 0; d < sizes.size(); ++d) {
