@@ -48,7 +48,10 @@ NodeRef beside(O o, Constant value) {
   if (is(o.in[1], value)) return o.in[0];
   return is(o.in[0], value) ? o.in[1] : NodeRef();
 }
-NodeRef beside(O o, double value) { return beside(o, constant(o.in[0]->dtype(), value)); }
+NodeRef beside(O o, double value) {
+  if (!is_const(o.in[1]) && !is_const(o.in[0])) return {};  // nearly always, and before the constant is made
+  return beside(o, constant(o.in[0]->dtype(), value));
+}
 
 NodeRef beside_negated(O o, Op op, double value) {
   const NodeRef x = beside(o, value);

@@ -2,6 +2,7 @@
 // table below finds a live node by what it computes, and holds no reference of its own.
 #include "ir/graph.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "ir/fold.h"
@@ -21,6 +22,7 @@ struct Key {
   std::span<const NodeRef> inputs;
   std::span<const int64_t> ints;
   const Dims& shape;
+  int64_t numel;
 };
 
 uint64_t mix(uint64_t hash, uint64_t value) {
@@ -55,12 +57,20 @@ struct NodeTable {
   };
   static constexpr size_t kLeastSlots = 1024;
   static constexpr int kBatch = 256;  // nodes freed under one hold of the lock
+  static constexpr int kMostSpare = 1024;
+
+  // Memory of a node that died, kept for the next: a small expression makes and frees a handful each time round.
+  struct Spare {
+    Spare* next;
+  };
 
   std::recursive_mutex mutex;
   std::vector<Slot> slots = std::vector<Slot>(kLeastSlots);
   size_t count = 0;
   uint64_t next_id = 1;
   int64_t live = 0;
+  Spare* spare = nullptr;
+  int spare_count = 0;
 
   static NodeTable& get() {
     static auto* const table = new NodeTable;  // outlives every static tensor
@@ -95,22 +105,38 @@ struct NodeTable {
     return !key.inputs.empty() || node.shape_ == key.shape;
   }
 
+  void* allocate() {
+    if (!spare) return ::operator new(sizeof(Node));
+    --spare_count;
+    return std::exchange(spare, spare->next);
+  }
+
+  // Call with the lock held; a payload must be gone, since its end may take long.
+  void free(Node* node) {
+    if (spare_count == kMostSpare) return delete node;
+    node->~Node();
+    spare = new (node) Spare{spare};
+    ++spare_count;
+  }
+
   // A new node with one reference. Call with the lock held.
   Node* create(const Key& key) {
-    auto* node = new Node;
+    auto* node = new (allocate()) Node;
     node->refs_.store(1, std::memory_order_relaxed);
     node->op_ = key.op;
     node->dtype_ = key.dtype;
     node->device_ = key.device;
     node->id_ = next_id++;
     node->bits_ = key.bits;
-    node->numel_ = element_count(key.shape);
+    node->numel_ = key.numel;
     node->shape_ = key.shape;
-    node->ints_ = Dims(key.ints);
+    node->ints_.append(key.ints.data(), key.ints.size());
+    node->inputs_.resize(key.inputs.size());
+    Node** operand = node->inputs_.data();
     for (const NodeRef& input : key.inputs) {
       input->refs_.fetch_add(1, std::memory_order_relaxed);
-      node->inputs_.push_back(input.get());
       node->volatile_ |= input->volatile_;
+      *operand++ = input.get();
     }
     ++live;
     return node;
@@ -178,7 +204,10 @@ struct NodeTable {
               input->link_ = std::exchange(doomed, input);
             }
           }
-          node->link_ = std::exchange(dead, node);
+          if (node->payload_)
+            node->link_ = std::exchange(dead, node);
+          else
+            table.free(node);
         }
       }
       while (dead) delete std::exchange(dead, dead->link_);
@@ -218,11 +247,11 @@ int64_t live_node_count() {
 
 NodeRef make_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload,
                    DeviceTag device) {
-  check_leaf(Op::Input, shape, -1);
+  const int64_t count = check_leaf(Op::Input, shape, -1);
   const Dims dims(shape);
   NodeTable& table = NodeTable::get();
   const std::scoped_lock lock(table.mutex);
-  NodeRef node = NodeTable::adopt(table.create({Op::Input, dtype, device, 0, {}, {}, dims}));
+  NodeRef node = NodeTable::adopt(table.create({Op::Input, dtype, device, 0, {}, {}, dims, count}));
   if (payload) table.materialise(*node, std::move(payload));
   return node;
 }
@@ -235,19 +264,19 @@ NodeRef make_volatile_input(DType dtype, std::span<const int64_t> shape, std::sh
 }
 
 NodeRef make_const(Constant value, std::span<const int64_t> shape, DeviceTag device) {
-  check_leaf(Op::Const, shape, -1);
+  const int64_t count = check_leaf(Op::Const, shape, -1);
   const Dims dims(shape);
   NodeTable& table = NodeTable::get();
   const std::scoped_lock lock(table.mutex);
-  return table.find_or_create({Op::Const, value.dtype, device, value.bits, {}, {}, dims});
+  return table.find_or_create({Op::Const, value.dtype, device, value.bits, {}, {}, dims, count});
 }
 
 NodeRef make_iota(std::span<const int64_t> shape, int64_t dim, DeviceTag device) {
-  check_leaf(Op::Iota, shape, dim);
+  const int64_t count = check_leaf(Op::Iota, shape, dim);
   const Dims dims(shape);
   NodeTable& table = NodeTable::get();
   const std::scoped_lock lock(table.mutex);
-  return table.find_or_create({Op::Iota, DType::I64, device, 0, {}, {&dim, 1}, dims});
+  return table.find_or_create({Op::Iota, DType::I64, device, 0, {}, {&dim, 1}, dims, count});
 }
 
 NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType to,
@@ -262,10 +291,10 @@ NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_
     const auto rank = [](const NodeRef& node) { return std::pair(node->op() == Op::Const, node->id()); };
     if (has_trait(op, TraitCommutes) && rank(inputs[1]) < rank(inputs[0])) {
       const NodeRef swapped[2] = {inputs[1], inputs[0]};
-      return table.find_or_create({op, type.dtype, device, 0, swapped, ints, type.shape});
+      return table.find_or_create({op, type.dtype, device, 0, swapped, ints, type.shape, type.numel});
     }
   }
-  return table.find_or_create({op, type.dtype, device, 0, inputs, ints, type.shape});
+  return table.find_or_create({op, type.dtype, device, 0, inputs, ints, type.shape, type.numel});
 }
 
 NodeRef unary(Op op, const NodeRef& x) { return make_node(op, {&x, 1}); }
@@ -288,17 +317,19 @@ NodeRef reduce(Op op, const NodeRef& x, std::span<const int64_t> dims) {
   return make_node(op, {&x, 1}, dims);
 }
 
+// These two often change nothing, which is seen here without making a key.
 NodeRef reshape(const NodeRef& x, std::span<const int64_t> shape) {
-  return make_node(Op::Reshape, {&x, 1}, shape);
+  return std::ranges::equal(x->shape(), shape) ? x : make_node(Op::Reshape, {&x, 1}, shape);
+}
+
+NodeRef expand(const NodeRef& x, std::span<const int64_t> shape) {
+  return std::ranges::equal(x->shape(), shape) ? x : make_node(Op::Expand, {&x, 1}, shape);
 }
 
 NodeRef permute(const NodeRef& x, std::span<const int64_t> dims) {
   return make_node(Op::Permute, {&x, 1}, dims);
 }
 
-NodeRef expand(const NodeRef& x, std::span<const int64_t> shape) {
-  return make_node(Op::Expand, {&x, 1}, shape);
-}
 
 NodeRef slice(const NodeRef& x, std::span<const int64_t> starts, std::span<const int64_t> steps,
               std::span<const int64_t> sizes) {

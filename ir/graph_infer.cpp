@@ -7,32 +7,37 @@
 namespace tenon::ir {
 namespace {
 
-[[noreturn]] void fail(Op op, const std::string& reason) {
-  throw IrError(std::string(info(op).text) + ": " + reason);
+[[noreturn, gnu::cold]] void fail(Op op, std::string_view reason) {
+  throw IrError(std::string(info(op).text) + ": " + std::string(reason));
 }
+[[noreturn, gnu::cold]] void refuse_count(Op op, int arity, size_t count) {
+  fail(op, "takes " + (arity < 0 ? "at least 1" : std::to_string(arity)) + " operands, got " + std::to_string(count));
+}
+[[noreturn, gnu::cold]] void refuse_types(Op op, DType a, DType b) {
+  fail(op, "operands of different types, " + std::string(name(a)) + " and " + std::string(name(b)));
+}
+[[noreturn, gnu::cold]] void refuse_type(Op op, DType type) { fail(op, "not defined for " + std::string(name(type))); }
 
 void require(bool holds, Op op, const char* reason) {
   if (!holds) fail(op, reason);
 }
 
-void check_sizes(Op op, std::span<const int64_t> shape) {
+// The number of elements, of a shape that may be one.
+int64_t checked_count(Op op, std::span<const int64_t> shape) {
   for (int64_t size : shape) require(size >= 0, op, "a size is negative");
-  element_count(shape);  // throws if there are too many
+  return element_count(shape);  // throws if there are too many
 }
 
-void check_operands(Op op, std::span<const NodeRef> inputs) {
-  const OpInfo& row = info(op);
+void check_operands(Op op, const OpInfo& row, std::span<const NodeRef> inputs) {
   const bool counted = row.arity < 0 ? !inputs.empty() : inputs.size() == static_cast<size_t>(row.arity);
-  if (!counted)
-    fail(op, "takes " + (row.arity < 0 ? "at least 1" : std::to_string(row.arity)) + " operands, got " +
-                 std::to_string(inputs.size()));
-  for (const NodeRef& input : inputs) require(input.get() != nullptr, op, "an operand is missing");
-  for (const NodeRef& input : inputs)
+  if (!counted) refuse_count(op, row.arity, inputs.size());
+  for (const NodeRef& input : inputs) {
+    require(input.get() != nullptr, op, "an operand is missing");
     require(input->device() == inputs[0]->device(), op, "operands on different devices");
+  }
 }
 
-DType infer_dtype(Op op, std::span<const NodeRef> inputs, DType to) {
-  const OpInfo& row = info(op);
+DType infer_dtype(Op op, const OpInfo& row, std::span<const NodeRef> inputs, DType to) {
   const size_t first = row.rule == TypeRule::Select ? 1 : 0;
   const DType dtype = inputs[first]->dtype();
   for (size_t i = first; i < inputs.size(); ++i) {
@@ -41,11 +46,10 @@ DType infer_dtype(Op op, std::span<const NodeRef> inputs, DType to) {
     } else if (row.rule == TypeRule::Masked && i == 1) {
       require(inputs[1]->dtype() == DType::Bool, op, "the mask is not bool");
     } else if (inputs[i]->dtype() != dtype) {
-      fail(op, "operands of different types, " + std::string(name(dtype)) + " and " +
-                   std::string(name(inputs[i]->dtype())));
+      refuse_types(op, dtype, inputs[i]->dtype());
     }
   }
-  if (!in_domain(op, dtype)) fail(op, "not defined for " + std::string(name(dtype)));
+  if (!in_domain(op, dtype)) refuse_type(op, dtype);
   switch (row.rule) {
     case TypeRule::Same:
     case TypeRule::Indexed:
@@ -170,7 +174,7 @@ void check_places(Op op, std::span<const int64_t> sizes, std::span<const int64_t
 Dims strided_shape(const Node& x, std::span<const int64_t> ints) {
   require(ints.size() % 2 == 1, Op::Strided, "needs a size and a stride for each dim, and an offset");
   const size_t rank = ints.size() / 2;
-  check_sizes(Op::Strided, ints.first(rank));
+  checked_count(Op::Strided, ints.first(rank));
   check_places(Op::Strided, ints.first(rank), ints.subspan(rank, rank), ints.back(), x.numel());
   return Dims(ints.first(rank));
 }
@@ -180,15 +184,16 @@ Dims update_shape(const Node& base, const Node& value, std::span<const int64_t> 
   require(ints.size() == rank + 1, Op::Update, "needs a stride for each dim of the value, and an offset");
   check_places(Op::Update, value.shape(), ints.first(rank), ints.back(), base.numel());
   // Distinct if, from the smallest stride up, each dim steps over all that the dims below it reach.
-  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  Dims dims;
   for (size_t i = 0; i < rank; ++i) {
-    if (value.shape()[i] > 1) dims.emplace_back(ints[i], value.shape()[i]);
+    if (value.shape()[i] > 1) dims.push_back(static_cast<int64_t>(i));
   }
-  std::sort(dims.begin(), dims.end());
+  if (dims.size() > 1) std::ranges::sort(dims, {}, [&](int64_t dim) { return ints[static_cast<size_t>(dim)]; });
   int64_t reach = 0;
-  for (const auto& [stride, size] : dims) {
+  for (int64_t dim : dims) {
+    const int64_t stride = ints[static_cast<size_t>(dim)];
     require(stride > reach, Op::Update, "writes a place twice");
-    reach += (size - 1) * stride;
+    reach += (value.shape()[static_cast<size_t>(dim)] - 1) * stride;
   }
   return base.shape();
 }
@@ -252,13 +257,16 @@ Dims dot_shape(const Node& a, const Node& b) {
 }
 
 Dims reshape_shape(const Node& x, std::span<const int64_t> shape) {
-  check_sizes(Op::Reshape, shape);
-  require(element_count(shape) == x.numel(), Op::Reshape, "the number of elements changes");
+  require(checked_count(Op::Reshape, shape) == x.numel(), Op::Reshape, "the number of elements changes");
   return Dims(shape);
 }
 
-Dims infer_shape(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
+Dims infer_shape(Op op, const OpInfo& row, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
   const Node& x = *inputs[0];
+  if (row.cls == OpClass::Elementwise) {
+    require(ints.empty(), op, "takes no attributes");
+    return elementwise_shape(op, inputs);
+  }
   if (is_reduce(op)) return reduce_shape(op, x, ints);
   if (is_scatter(op)) return scatter_shape(op, inputs, ints);
   if (is_scan(op)) {
@@ -293,25 +301,28 @@ Dims infer_shape(Op op, std::span<const NodeRef> inputs, std::span<const int64_t
               op, "the value's rows are not the base's");
       return x.shape();
     case Op::Dot: require(ints.empty(), op, "takes no attributes"); return dot_shape(x, *inputs[1]);
-    default: require(ints.empty(), op, "takes no attributes"); return elementwise_shape(op, inputs);
+    default: fail(op, "not an op on tensors");
   }
 }
 
 }  // namespace
 
 NodeType infer(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType to) {
-  const OpClass cls = info(op).cls;
+  const OpInfo& row = info(op);
+  const OpClass cls = row.cls;
   require(cls != OpClass::Leaf && cls != OpClass::Memory && cls != OpClass::Lane, op, "not an op on tensors");
-  check_operands(op, inputs);
-  NodeType type{infer_dtype(op, inputs, to), infer_shape(op, inputs, ints)};
-  if (cls != OpClass::Elementwise) check_sizes(op, type.shape);
+  check_operands(op, row, inputs);
+  NodeType type{infer_dtype(op, row, inputs, to), infer_shape(op, row, inputs, ints), inputs[0]->numel()};
+  const bool same_count = cls == OpClass::Elementwise || op == Op::Reshape || op == Op::Permute;
+  if (!same_count) type.numel = checked_count(op, type.shape);
   return type;
 }
 
-void check_leaf(Op op, std::span<const int64_t> shape, int64_t iota_dim) {
-  check_sizes(op, shape);
-  if (op != Op::Iota) return;
-  require(iota_dim >= 0 && iota_dim < static_cast<int64_t>(shape.size()), op, "the dim is out of range");
+int64_t check_leaf(Op op, std::span<const int64_t> shape, int64_t iota_dim) {
+  const int64_t count = checked_count(op, shape);
+  if (op == Op::Iota)
+    require(iota_dim >= 0 && iota_dim < static_cast<int64_t>(shape.size()), op, "the dim is out of range");
+  return count;
 }
 
 std::string type_text(DType dtype, std::span<const int64_t> shape, DeviceTag device) {

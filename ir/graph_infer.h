@@ -11,14 +11,15 @@ namespace tenon::ir {
 struct NodeType {
   DType dtype;
   Dims shape;
+  int64_t numel;
 };
 
 // Takes any op but Input, Const and Iota. Throws IrError naming the op and the rule broken.
 NodeType infer(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType to);
 
 // Checks the shape of a leaf: no negative size, not too many elements, and a dim within it for Iota (-1 for
-// others).
-void check_leaf(Op op, std::span<const int64_t> shape, int64_t iota_dim);
+// others). Returns the number of elements.
+int64_t check_leaf(Op op, std::span<const int64_t> shape, int64_t iota_dim);
 
 // "f32[128,64]", with "@1" behind it on device 1.
 std::string type_text(DType dtype, std::span<const int64_t> shape, DeviceTag device = 0);

@@ -402,15 +402,16 @@ void verify_node(const Node& node, NodeMap<bool>& defined) {
     if (!defined.contains(input)) throw IrError("an operand is not defined before it");
     operands.emplace_back(input);
   }
-  NodeType type{node.dtype(), node.shape()};
+  NodeType type{node.dtype(), node.shape(), node.numel()};
   if (info(node.op()).cls == OpClass::Leaf) {
-    check_leaf(node.op(), node.shape(), node.op() == Op::Iota ? node.ints()[0] : -1);
+    type.numel = check_leaf(node.op(), node.shape(), node.op() == Op::Iota ? node.ints()[0] : -1);
   } else {
     type = infer(node.op(), operands, node.ints(), node.dtype());
   }
   if (type.dtype != node.dtype() || !(type.shape == node.shape())) {
     throw IrError("has type " + type_text(node) + ", should have " + type_text(type.dtype, type.shape));
   }
+  if (type.numel != node.numel()) throw IrError("counts its elements wrongly");
   if (!operands.empty() && operands[0]->device() != node.device())
     throw IrError("is on another device than its operands");
 }

@@ -233,11 +233,6 @@ std::optional<Op> op_from_text(std::string_view text) {
 
 [[maybe_unused]] const bool made_before_fork = make_before_fork([] { op_from_text(""); });
 
-bool in_domain(Op op, DType dtype) {
-  const uint8_t domain = is_float(dtype) ? DomainFloat : dtype == DType::Bool ? DomainBool : DomainInt;
-  return (info(op).domain & domain) != 0;
-}
-
 Constant evaluate(Op op, std::span<const Constant> args, DType to) {
   const DType dtype = args[0].dtype;
   if (op == Op::Where) return args[0].bits ? args[1] : args[2];

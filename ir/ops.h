@@ -42,7 +42,10 @@ inline bool is_scatter(Op op) { return op >= Op::Scatter && op <= Op::ScatterMin
 inline bool writes_over(Op op) { return op == Op::Update || op == Op::ScatterMask || is_scatter(op); }
 inline bool is_scan(Op op) { return info(op).cls == OpClass::Scan; }
 inline bool has_trait(Op op, Trait trait) { return (info(op).traits & trait) != 0; }
-bool in_domain(Op op, DType dtype);
+inline bool in_domain(Op op, DType dtype) {
+  const uint8_t domain = is_float(dtype) ? DomainFloat : dtype == DType::Bool ? DomainBool : DomainInt;
+  return (info(op).domain & domain) != 0;
+}
 
 // The value of one elementwise op on constants, by the table's semantics; transcendentals through libm in
 // double. Operand dtypes must satisfy the op's type rule; `to` is the result dtype of Cast and Bitcast.

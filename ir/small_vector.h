@@ -33,12 +33,12 @@ class SmallVector {
   SmallVector(It first, It last) {
     for (; first != last; ++first) push_back(*first);
   }
-  SmallVector(const SmallVector& other) { append(other.data(), other.size()); }
+  SmallVector(const SmallVector& other) { copy(other); }
   SmallVector(SmallVector&& other) noexcept { take(other); }
   SmallVector& operator=(const SmallVector& other) {
     if (this != &other) {
       size_ = 0;
-      append(other.data(), other.size());
+      copy(other);
     }
     return *this;
   }
@@ -110,11 +110,28 @@ class SmallVector {
     if (heap_) std::free(heap_);
     heap_ = nullptr;
   }
+  // Where there are few places all are copied, used or not: a size that the compiler knows takes no call.
+#ifndef __clang__  // which does not know this warning, nor give it
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+  void copy_local(const SmallVector& other) {
+    constexpr size_t kFew = 64;
+    std::memcpy(local_, other.local_, sizeof(local_) <= kFew ? sizeof(local_) : other.size_ * sizeof(T));
+  }
+#ifndef __clang__
+#pragma GCC diagnostic pop
+#endif
+  void copy(const SmallVector& other) {
+    if (heap_ || other.heap_) return append(other.data(), other.size());
+    copy_local(other);
+    size_ = other.size_;
+  }
   void take(SmallVector& other) {
     heap_ = std::exchange(other.heap_, nullptr);
     size_ = std::exchange(other.size_, 0);
     capacity_ = std::exchange(other.capacity_, N);
-    if (!heap_) std::memcpy(local_, other.local_, size_ * sizeof(T));
+    if (!heap_) copy_local(other);
   }
   void grow(size_t wanted) {
     size_t capacity = capacity_ * size_t{2} > wanted ? capacity_ * size_t{2} : wanted;

@@ -108,17 +108,7 @@ std::optional<DType> dtype_from_name(std::string_view text) {
   return std::nullopt;
 }
 
-int64_t element_count(std::span<const int64_t> shape) {
-  constexpr int64_t kMost = int64_t{1} << 58;  // so that no byte count overflows
-  int64_t count = 1;
-  bool too_many = false;
-  for (int64_t size : shape) {
-    if (size == 0) return 0;
-    too_many |= __builtin_mul_overflow(count, size, &count) || count > kMost;
-  }
-  if (too_many) throw IrError("a shape has more elements than memory could hold");
-  return count;
-}
+void too_many_elements() { throw IrError("a shape has more elements than memory could hold"); }
 
 Dims contiguous_strides(std::span<const int64_t> shape) {
   Dims strides(shape.size(), 1);

@@ -28,7 +28,19 @@ std::string_view name(DType t);
 std::optional<DType> dtype_from_name(std::string_view text);
 
 using Dims = SmallVector<int64_t, 6>;
-int64_t element_count(std::span<const int64_t> shape);
+[[noreturn]] void too_many_elements();
+inline int64_t element_count(std::span<const int64_t> shape) {
+  constexpr int64_t kMost = int64_t{1} << 58;  // so that no byte count overflows
+  int64_t count = 1;
+  bool too_many = false;
+  for (int64_t size : shape) {
+    if (size == 0) return 0;
+    too_many |= __builtin_mul_overflow(count, size, &count) || count > kMost;
+  }
+  if (too_many) [[unlikely]]
+    too_many_elements();
+  return count;
+}
 Dims contiguous_strides(std::span<const int64_t> shape);  // row-major, in elements; zero-size dims count as 1
 
 // An opaque device tag. 0 is the CPU; 1 + i is CUDA device i. Only the runtime gives it a meaning.

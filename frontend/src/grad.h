@@ -119,7 +119,7 @@ class GradScope {
   void end();
 
   CallScope call_;
-  static constinit thread_local GradScope* current_;
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local GradScope* current_;
   std::shared_ptr<GradFn> fn_;   // null: this scope does nothing
   std::vector<Tensor> results_;  // those that outlive the scope are its outputs
   ViewOrigin origin_ = ViewOrigin::Single;

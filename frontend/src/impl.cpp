@@ -74,7 +74,8 @@ Caps& caps() {
 struct Pending {
   int64_t operations = 0, bytes = 0;
 };
-thread_local Pending pending;
+// In the space that the loader reserves: reaching it takes no call.
+[[gnu::tls_model("initial-exec")]] constinit thread_local Pending pending;
 
 void fill(void* data, int64_t count, int size, uint64_t bits) {
   auto* out = static_cast<unsigned char*>(data);
@@ -307,11 +308,6 @@ NodeRef TensorImpl::node() const {
   if (base->dtype() != dtype_) base = retyped(base, dtype_);
   if (contiguous_ && offset_ == 0 && sizes_ == base->shape()) return base;
   return strided_view(base, ref(sizes_), ref(strides_), offset_);
-}
-
-TensorImpl& impl(const Tensor& tensor) {
-  check_defined(tensor);
-  return *tensor.unsafe_impl();
 }
 
 namespace {

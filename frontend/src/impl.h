@@ -15,6 +15,7 @@
 #include "ir/graph.h"
 #include "runtime/buffer.h"
 #include "tenon/tensor.h"
+#include "text.h"
 
 namespace tenon {
 
@@ -135,7 +136,10 @@ class TensorImpl {
 };
 
 // The implementation behind a tensor, or an Error if it is undefined.
-TensorImpl& impl(const Tensor& tensor);
+inline TensorImpl& impl(const Tensor& tensor) {
+  check_defined(tensor);
+  return *tensor.unsafe_impl();
+}
 inline NodeRef node_of(const Tensor& tensor) { return impl(tensor).node(); }
 
 // A tensor of a recorded operation. Past the caps on pending work it is evaluated.

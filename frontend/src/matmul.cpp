@@ -40,45 +40,64 @@ NodeRef zeros_node(DType type, const Dims& shape) {
   return ir::make_const(ir::constant(type, int64_t{0}), shape);
 }
 
-Expr swap_last_dims(const Expr& x) {
+NodeRef swap_last_dims(const NodeRef& x) {
   Dims order;
-  const int64_t rank = static_cast<int64_t>(x.shape().size());
+  const int64_t rank = x->rank();
   for (int64_t d = 0; d < rank - 2; ++d) order.push_back(d);
   order.push_back(rank - 1);
   order.push_back(rank - 2);
-  return {ir::permute(x.node, order)};
+  return ir::permute(x, order);
 }
 
-// Whether the elements of a row of the matrix are nearer to each other in memory than those of a column.
-bool rows_lie_along_memory(const Tensor& matrix) {
-  return matrix.size(-2) == 1 || matrix.stride(-1) <= matrix.stride(-2);
-}
+// How the right operand of a product is given: as it is, or as its transpose, [N, K], such as a layer's weight.
+enum class Right : uint8_t { Plain, Transposed };
 
-// [B..., R, K] times [B..., 1, K], added up over k, to `shape`; 16-bit floats add up in float32. No register tile
-// would have two sides, so this is a reduction along memory: of rows, or of columns where the columns lie along it.
-NodeRef sum_of_products(const Expr& matrix, const Expr& line, bool along_rows, const Dims& shape, DType type) {
-  const int64_t rank = static_cast<int64_t>(matrix.shape().size());
-  const Expr x = along_rows ? matrix : swap_last_dims(matrix), y = along_rows ? line : swap_last_dims(line);
-  const Expr total = reduce(Op::Sum, x * broadcast(y, x.shape()), Dims{along_rows ? rank - 1 : rank - 2});
-  return ir::cast(ir::reshape(total.node, shape), type);
+// Whether the elements of a row of the matrix are nearer to each other in memory than those of a column, and the other
+// way round.
+bool rows_lie_along_memory(const TensorImpl& matrix) {
+  const size_t rank = matrix.sizes().size();
+  return matrix.sizes()[rank - 2] == 1 || matrix.strides()[rank - 1] <= matrix.strides()[rank - 2];
+}
+bool columns_lie_along_memory(const TensorImpl& matrix) {
+  const size_t rank = matrix.sizes().size();
+  return matrix.sizes()[rank - 1] == 1 || matrix.strides()[rank - 2] <= matrix.strides()[rank - 1];
 }
 
 Expr formula_node(const NodeRef& node) { return {ir::cast(node, formula_type(node->dtype()))}; }
 
+// [B..., R, K] times [B..., 1, K], added up over k, to `shape`; 16-bit floats add up in float32. No register tile
+// would have two sides, so this is a reduction along memory: of rows, or of columns where the columns lie along it.
+NodeRef sum_of_products(const NodeRef& matrix, const NodeRef& line, bool along_rows, const Dims& shape, DType type) {
+  const int64_t rank = matrix->rank();
+  const Expr x = formula_node(along_rows ? matrix : swap_last_dims(matrix)),
+             y = formula_node(along_rows ? line : swap_last_dims(line));
+  const Expr total = reduce(Op::Sum, x * broadcast(y, x.shape()), Dims{along_rows ? rank - 1 : rank - 2});
+  return ir::cast(ir::reshape(total.node, shape), type);
+}
+
+// What the transpose of a matrix shows.
+NodeRef transposed_node(const TensorImpl& matrix) {
+  const Dims sizes{matrix.sizes()[1], matrix.sizes()[0]}, strides{matrix.strides()[1], matrix.strides()[0]};
+  return TensorImpl(matrix, ref(sizes), ref(strides), matrix.offset()).node();
+}
+
 // [B..., M, K] x [B..., K, N], equal batch dims; an empty K gives zeros. `a` and `b` are views of the tensors x and y
-// whose last two dims are theirs.
-NodeRef product_node(const Tensor& x, const Tensor& y, const NodeRef& a, const NodeRef& b) {
+// whose last two dims are theirs. A right operand given as its transpose is y itself, a matrix.
+NodeRef product_node(const TensorImpl& x, const TensorImpl& y, const NodeRef& a, const NodeRef& b,
+                     Right right = Right::Plain) {
+  const bool transposed = right == Right::Transposed;
   const DType type = a->dtype();
   Dims shape = a->shape();
-  const int64_t rows = shape[shape.size() - 2], columns = b->shape().back();
+  const size_t rank = shape.size();
+  const int64_t rows = shape[rank - 2], columns = b->shape()[transposed ? rank - 2 : rank - 1];
   shape.back() = columns;
-  checked_numel(ref(shape));
-  if (a->shape().back() == 0 || ir::element_count(shape) == 0) return zeros_node(type, shape);
-  if (columns == 1)
-    return sum_of_products(formula_node(a), swap_last_dims(formula_node(b)), rows_lie_along_memory(x), shape, type);
-  if (rows == 1)
-    return sum_of_products(swap_last_dims(formula_node(b)), formula_node(a), !rows_lie_along_memory(y), shape, type);
-  return ir::dot(a, b);
+  const int64_t count = checked_numel(ref(shape));
+  if (a->shape().back() == 0 || count == 0) return zeros_node(type, shape);
+  if (rows > 1 && columns > 1) return ir::dot(a, transposed ? transposed_node(y) : b);
+  const NodeRef turned = transposed ? b : swap_last_dims(b);
+  if (columns == 1) return sum_of_products(a, turned, rows_lie_along_memory(x), shape, type);
+  const bool along = transposed ? !columns_lie_along_memory(y) : !rows_lie_along_memory(y);
+  return sum_of_products(turned, a, along, shape, type);
 }
 
 // The product of a matrix and a vector, or of two vectors.
@@ -86,17 +105,24 @@ Tensor multiply_and_sum(const Tensor& a, const Tensor& b) {
   const ScalarType type = a.scalar_type();
   const Dims kept = dims_of({a.sizes().data(), a.sizes().size() - 1});
   if (a.numel() == 0) return record(zeros_node(ir_type(type), kept));
-  const Expr line = {ir::reshape(formula_operand(b, type).node, Dims{1, b.size(0)})};
-  const Expr x = formula_operand(a, type);
-  const Expr matrix = a.dim() == 2 ? x : Expr{ir::reshape(x.node, Dims{1, a.size(0)})};
-  return record(sum_of_products(matrix, line, a.dim() == 1 || rows_lie_along_memory(a), kept, ir_type(type)));
+  const NodeRef line = ir::reshape(node_of(b), Dims{1, b.size(0)});
+  const NodeRef matrix = a.dim() == 2 ? node_of(a) : ir::reshape(node_of(a), Dims{1, a.size(0)});
+  return record(sum_of_products(matrix, line, a.dim() == 1 || rows_lie_along_memory(impl(a)), kept, ir_type(type)));
 }
 
-void check_matrices(const char* name, const Tensor& a, const Tensor& b) {
-  check(a.dim() == 2, name, ": self must be a matrix, got ", a.dim(), "-D tensor");
-  check(b.dim() == 2, name, ": mat2 must be a matrix, got ", b.dim(), "-D tensor");
-  check(a.size(1) == b.size(0), name, ": mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x",
-        a.size(1), " and ", b.size(0), "x", b.size(1), ")");
+void check_matrices(const char* name, const Tensor& x, const Tensor& y, Right right = Right::Plain) {
+  const Dims &a = impl(x).sizes(), &b = impl(y).sizes();
+  check(a.size() == 2, name, ": self must be a matrix, got ", a.size(), "-D tensor");
+  check(b.size() == 2, name, ": mat2 must be a matrix, got ", b.size(), "-D tensor");
+  const int64_t inner = right == Right::Plain ? b[0] : b[1], columns = right == Right::Plain ? b[1] : b[0];
+  check(a[1] == inner, name, ": mat1 and mat2 shapes cannot be multiplied (", a[0], "x", a[1], " and ", inner, "x",
+        columns, ")");
+}
+
+NodeRef product_of_matrices(const Tensor& a, const Tensor& b, Right right = Right::Plain) {
+  check_matrix_types(a, b);
+  refuse_bool(a, "addmm_impl_cpu_");
+  return product_node(impl(a), impl(b), node_of(a), node_of(b), right);
 }
 
 // All dims but the last as one. Its size is counted: among no elements -1 could be anything.
@@ -120,7 +146,7 @@ Tensor batched(const Tensor& a, const Tensor& b) {
   Dims shape_a = batch, shape_b = batch;
   for (int64_t size : {m, k}) shape_a.push_back(size);
   for (int64_t size : {k, n}) shape_b.push_back(size);
-  return record(product_node(a, b, broadcast(node_of(a), ref(shape_a)), broadcast(node_of(b), ref(shape_b))));
+  return record(product_node(impl(a), impl(b), broadcast(node_of(a), ref(shape_a)), broadcast(node_of(b), ref(shape_b))));
 }
 
 // base * beta + product * alpha; with beta 0 the base is not read.
@@ -136,9 +162,7 @@ Tensor scale_and_add(const Tensor& base, const Tensor& product, const Scalar& be
 Tensor mm(const Operand& a, const Operand& b) {
   GradScope scope("MmBackward0", a, b);
   check_matrices("mm", a, b);
-  check_matrix_types(a, b);
-  refuse_bool(a, "addmm_impl_cpu_");
-  return record(product_node(a, b, node_of(a), node_of(b)));
+  return record(product_of_matrices(a, b));
 }
 
 Tensor mv(const Operand& a, const Operand& b) {
@@ -245,20 +269,31 @@ Tensor addr(const Operand& self, const Operand& a, const Operand& b, const Scala
 Tensor linear(const Operand& input, const Operand& weight, const optional<Tensor>& bias) {
   const CallScope call("linear", input, weight, bias);
   check(weight.dim() <= 2, "linear(): weight must be at most 2-dimensional, got ", weight.dim(), "D");
-  Tensor turned = t(weight);
-  if (!given(bias)) return matmul(input, std::move(turned));
+  if (!given(bias)) return matmul(input, t(weight));
   const int64_t rank = input.dim();
-  if (rank == 2 && turned.dim() == 2) {
-    check_matrices("addmm", input, turned);
-  } else if (rank > 0 && turned.dim() == 2) {
-    check_matrices("addmm", rank == 1 ? unsqueeze(input, 0) : as_rows(input), turned);
+  const char* const name = rank == 2 ? "AddmmBackward0" : rank == 3 ? "ViewBackward0" : "AddBackward0";
+  if (rank == 0 || weight.dim() < 2) {
+    Tensor turned = t(weight);
+    check_addmm(*bias, input, weight);
+    GradScope scope(name, input, weight, bias);
+    return add(matmul(input, std::move(turned)), *bias);
   }
+  GradScope scope(name, input, weight, bias);
+  Tensor reshaped;
+  if (rank != 2) reshaped = rank == 1 ? unsqueeze(input, 0) : as_rows(input);
+  const Tensor& rows = rank == 2 ? static_cast<const Tensor&>(input) : reshaped;
+  check_matrices("addmm", rows, weight, Right::Transposed);
   check_addmm(*bias, input, weight);
-  GradScope scope(rank == 2   ? "AddmmBackward0"
-                  : rank == 3 ? "ViewBackward0"
-                              : "AddBackward0",
-                  input, weight, bias);
-  return add(matmul(input, std::move(turned)), *bias);
+  NodeRef product = product_of_matrices(rows, weight, Right::Transposed);
+  if (rank != 2) {
+    Dims shape = dims_of(input.sizes());
+    shape.back() = weight.size(0);
+    product = ir::reshape(product, shape);
+  }
+  check_same_device(input, *bias);
+  if (bias->dim() > 1) return add(record(std::move(product)), *bias);  // its memory may decide how the result lies
+  const Dims shape = broadcast_shape(ref(product->shape()), bias->sizes());
+  return record(ir::binary(Op::Add, broadcast(product, ref(shape)), broadcast(node_of(*bias), ref(shape))));
 }
 
 }  // namespace tenon

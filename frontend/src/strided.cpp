@@ -19,20 +19,24 @@ struct ViewDim {
   size_t position;  // in the view
 };
 
-// Dims with more than one element and their own memory, outermost (largest stride) first.
-std::vector<ViewDim> memory_dims(IntArrayRef sizes, IntArrayRef strides) {
-  std::vector<ViewDim> dims;
+using ViewDims = SmallVector<ViewDim, 6>;
+
+// Dims with more than one element and their own memory, outermost (largest stride) first; equal ones in the view's
+// order.
+ViewDims memory_dims(IntArrayRef sizes, IntArrayRef strides) {
+  ViewDims dims;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] != 1 && strides[d] != 0) dims.push_back({sizes[d], strides[d], d});
+    if (sizes[d] == 1 || strides[d] == 0) continue;
+    size_t place = dims.size();
+    while (place > 0 && dims[place - 1].stride < strides[d]) --place;
+    dims.insert(place, {sizes[d], strides[d], d});
   }
-  std::stable_sort(dims.begin(), dims.end(),
-                   [](const ViewDim& a, const ViewDim& b) { return a.stride > b.stride; });
   return dims;
 }
 
 // The view as one slice of the base in its own shape: each view dim steps along a different base dim. Null if
 // it is not of that kind.
-NodeRef slice_of_base(const NodeRef& base, const std::vector<ViewDim>& dims, int64_t offset) {
+NodeRef slice_of_base(const NodeRef& base, const ViewDims& dims, int64_t offset) {
   const Dims& shape = base->shape();
   Dims starts(shape.size(), 0), steps(shape.size(), 1), sizes(shape.size(), 1);
   const Dims strides = ir::contiguous_strides(shape);
@@ -50,8 +54,8 @@ NodeRef slice_of_base(const NodeRef& base, const std::vector<ViewDim>& dims, int
 }
 
 // The dims with each run of neighbours that is one run of places made one dim; never none.
-std::vector<ViewDim> merged(const std::vector<ViewDim>& dims) {
-  std::vector<ViewDim> result;
+ViewDims merged(const ViewDims& dims) {
+  ViewDims result;
   for (const ViewDim& dim : dims) {
     if (!result.empty() && result.back().stride == dim.stride * dim.size) {
       result.back().size *= dim.size;
@@ -67,7 +71,7 @@ std::vector<ViewDim> merged(const std::vector<ViewDim>& dims) {
 struct Places {
   Dims sizes, strides;
 };
-Places places_of(const std::vector<ViewDim>& dims) {
+Places places_of(const ViewDims& dims) {
   Places places;
   for (const ViewDim& dim : dims) {
     places.sizes.push_back(dim.size);
@@ -77,7 +81,7 @@ Places places_of(const std::vector<ViewDim>& dims) {
 }
 
 // Each dim steps over all that the dims inside it reach, so no place is met twice.
-bool nest(const std::vector<ViewDim>& dims) {
+bool nest(const ViewDims& dims) {
   int64_t reach = 0;
   for (size_t i = dims.size(); i-- > 0;) {
     if (dims[i].stride <= reach) return false;
@@ -96,8 +100,8 @@ NodeRef written_there(const NodeRef& base, const Places& places, int64_t offset)
 }
 
 // The elements in memory order, in any shape.
-NodeRef elements_in_memory_order(const NodeRef& base, const std::vector<ViewDim>& dims, int64_t offset) {
-  const std::vector<ViewDim> runs = merged(dims);
+NodeRef elements_in_memory_order(const NodeRef& base, const ViewDims& dims, int64_t offset) {
+  const ViewDims runs = merged(dims);
   const Places places = places_of(runs);
   if (offset == 0 && runs.size() == 1 && runs[0].stride == 1 && runs[0].size == base->numel()) return base;
   if (NodeRef value = written_there(base, places, offset)) return value;
@@ -109,7 +113,7 @@ NodeRef elements_in_memory_order(const NodeRef& base, const std::vector<ViewDim>
 struct MemoryOrder {
   Dims dims, place;
 
-  MemoryOrder(const std::vector<ViewDim>& memory, IntArrayRef sizes, IntArrayRef strides)
+  MemoryOrder(const ViewDims& memory, IntArrayRef sizes, IntArrayRef strides)
       : place(sizes.size(), 0) {
     for (const ViewDim& dim : memory) dims.push_back(static_cast<int64_t>(dim.position));
     if (std::is_sorted(dims.begin(), dims.end())) {
@@ -122,6 +126,7 @@ struct MemoryOrder {
     }
     for (size_t i = 0; i < dims.size(); ++i) place[static_cast<size_t>(dims[i])] = static_cast<int64_t>(i);
   }
+  bool is_that_of_the_view() const { return std::is_sorted(dims.begin(), dims.end()); }
 };
 
 // Each place is its own: the last write to it wins, as in a loop over the view.
@@ -144,7 +149,7 @@ NodeRef scattered_write(const NodeRef& base, const NodeRef& value, IntArrayRef s
 NodeRef strided_view(const NodeRef& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   const Dims result = dims_of(sizes);
   if (ir::element_count(result) == 0) return ir::make_const(ir::constant(base->dtype(), int64_t{0}), result);
-  const std::vector<ViewDim> dims = memory_dims(sizes, strides);
+  const ViewDims dims = memory_dims(sizes, strides);
   const NodeRef elements = elements_in_memory_order(base, dims, offset);
   const MemoryOrder order(dims, sizes, strides);
   Dims memory_shape;
@@ -156,17 +161,17 @@ NodeRef strided_view(const NodeRef& base, IntArrayRef sizes, IntArrayRef strides
   // not be.
   const auto folding = base->op() == Op::Permute ? ir::Folding::Off : ir::Folding::On;
   const NodeRef shaped = ir::reshape(elements, memory_shape);
-  const bool permuted = !std::is_sorted(order.place.begin(), order.place.end());
-  return ir::expand(permuted ? ir::make_node(Op::Permute, {&shaped, 1}, order.place, {}, folding) : shaped,
-                    result);
+  if (order.is_that_of_the_view()) return ir::expand(shaped, result);
+  return ir::expand(ir::make_node(Op::Permute, {&shaped, 1}, order.place, {}, folding), result);
 }
 
 NodeRef strided_write(const NodeRef& base, const NodeRef& value, IntArrayRef sizes, IntArrayRef strides,
                       int64_t offset) {
-  const std::vector<ViewDim> dims = memory_dims(sizes, strides);
+  const ViewDims dims = memory_dims(sizes, strides);
   if (!nest(dims)) return scattered_write(base, value, strides, offset);
-  const std::vector<ViewDim> runs = merged(dims);
-  const NodeRef elements = ir::permute(value, MemoryOrder(dims, sizes, strides).dims);
+  const ViewDims runs = merged(dims);
+  const MemoryOrder order(dims, sizes, strides);
+  const NodeRef elements = order.is_that_of_the_view() ? value : ir::permute(value, order.dims);
   const Places places = places_of(runs);
   if (offset == 0 && runs.size() == 1 && runs[0].stride == 1 && runs[0].size == base->numel())
     return ir::reshape(elements, base->shape());

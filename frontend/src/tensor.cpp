@@ -9,9 +9,9 @@
 
 namespace tenon {
 
-void check_defined(const Tensor& tensor, int argument, const char* name) {
-  check(tensor.defined(), "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #",
-        argument, " '", name, "'");
+void refuse_undefined(int argument, const char* name) {
+  throw Error(text("Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #", argument, " '",
+                   name, "'"));
 }
 
 // --- what it is

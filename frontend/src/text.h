@@ -32,13 +32,23 @@ void warn_user_once(std::atomic_flag& warned, const char* message);
 inline bool given(const optional<Tensor>& tensor) { return tensor && tensor->defined(); }
 
 // Error in PyTorch's words, which count the arguments, unless the tensor is one.
-void check_defined(const Tensor& tensor, int argument = 0, const char* name = "self");
+[[noreturn]] void refuse_undefined(int argument, const char* name);
+inline void check_defined(const Tensor& tensor, int argument = 0, const char* name = "self") {
+  if (!tensor.defined()) [[unlikely]]
+    refuse_undefined(argument, name);
+}
 
 // A dim or size that is known to be at least 0, as an index of a list.
 constexpr size_t at(int64_t i) { return static_cast<size_t>(i); }
 
 // -rank <= dim < rank, made non-negative; a 0-dim tensor counts as rank 1. IndexError otherwise.
-int64_t wrap_dim(int64_t dim, int64_t rank);
+[[noreturn]] void refuse_dim(int64_t dim, int64_t limit);
+inline int64_t wrap_dim(int64_t dim, int64_t rank) {
+  const int64_t limit = rank > 0 ? rank : 1;
+  if (dim < -limit || dim >= limit) [[unlikely]]
+    refuse_dim(dim, limit);
+  return dim < 0 ? dim + limit : dim;
+}
 // Each wrapped, checked against repetition, ascending; all dims if none is given.
 ir::Dims wrap_dims(OptionalIntArrayRef dims, int64_t rank);
 

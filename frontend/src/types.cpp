@@ -226,13 +226,9 @@ void check_device(const Device& device) {
 
 // --- dims
 
-int64_t wrap_dim(int64_t dim, int64_t rank) {
-  const int64_t limit = rank > 0 ? rank : 1;
-  if (dim < -limit || dim >= limit) [[unlikely]] {
-    throw IndexError(text("Dimension out of range (expected to be in range of [", -limit, ", ", limit - 1,
-                          "], but got ", dim, ")"));
-  }
-  return dim < 0 ? dim + limit : dim;
+void refuse_dim(int64_t dim, int64_t limit) {
+  throw IndexError(text("Dimension out of range (expected to be in range of [", -limit, ", ", limit - 1, "], but got ",
+                        dim, ")"));
 }
 
 Dims wrap_dims(OptionalIntArrayRef dims, int64_t rank) {
