@@ -330,7 +330,6 @@ NodeRef permute(const NodeRef& x, std::span<const int64_t> dims) {
   return make_node(Op::Permute, {&x, 1}, dims);
 }
 
-
 NodeRef slice(const NodeRef& x, std::span<const int64_t> starts, std::span<const int64_t> steps,
               std::span<const int64_t> sizes) {
   SmallVector<int64_t, 12> ints;

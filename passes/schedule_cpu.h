@@ -75,7 +75,8 @@ class ColumnTiles {
   const std::vector<int>& outer() const { return outer_; }  // the other parallel axes
   int64_t tiles() const { return c_.product(outer_) * tiles_; }
   int64_t tiles_of_line() const { return tiles_; }
-  // Where the phase is: the point of the other axes, row-major; the first column of vector q; the tile's part.
+  // Where the phase is: the point of the other axes, row-major, -1 if there are none; the first column of vector q; the
+  // tile's part.
   ir::ValueId line() const { return line_; }
   ir::ValueId column(int q) const { return columns_[static_cast<size_t>(q)]; }
   ir::ValueId part() const { return part_; }

@@ -65,7 +65,6 @@ void ColumnTiles::run(std::string phase, double ns, const std::function<void(int
   int64_t columns = c_.extent(lane_);
   ValueId tile = c_.begin_phase(std::move(phase), tiles() * parts, ns);
   if (parts > 1) std::tie(tile, part_) = c_.divide(tile, nest.size(parts));
-  line_ = nest.literal(0);
   if (!outer_.empty()) {
     std::tie(line_, tile) = c_.divide(tile, nest.size(tiles_));
     nest.bind_linear(outer_, line_);
@@ -166,7 +165,8 @@ class Columns {
   }
   ValueId global_place(ValueId row, ValueId line, ValueId column) {
     const int64_t columns = tiles_.tiles_of_line() * tiles_.width(), lines = tiles_.tiles() / tiles_.tiles_of_line();
-    return c_.add(c_.mul(c_.add(c_.mul(row, nest_.size(lines)), line), nest_.size(columns)), column);
+    if (line >= 0) row = c_.add(c_.mul(row, nest_.size(lines)), line);
+    return c_.add(c_.mul(row, nest_.size(columns)), column);
   }
   ValueId global_place(ValueId row, int q) { return global_place(row, tiles_.line(), tiles_.column(q)); }
 
@@ -358,7 +358,7 @@ class Columns {
     const int64_t lines = tiles_.tiles() / tiles_.tiles_of_line();
     ValueId t = c_.begin_phase("loop0", lines * runs * blocks_, c_.ns_per_element * static_cast<double>(kColumnBlock * kRun));
     auto [run, block] = c_.divide(t, nest_.size(blocks_));
-    ValueId line = nest_.literal(0);
+    ValueId line = -1;
     if (!tiles_.outer().empty()) {
       std::tie(line, run) = c_.divide(run, nest_.size(runs));
       nest_.bind_linear(tiles_.outer(), line);
