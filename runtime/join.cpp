@@ -5,7 +5,13 @@
 //     rows of 96, 341 of them (128 KiB) a stretch: first x's 32 of each row, then y's 64
 //   cat %x, %y dim=0 : f32[96,1000]
 //     one row of 96000: the stretches cut x's and y's blocks where they will
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "runtime/routines.h"
@@ -18,10 +24,93 @@ using passes::JoinPart;
 
 constexpr int64_t kStretchBytes = 128 << 10;  // rows laid together before the next part's turn: they stay in the cache
 constexpr int64_t kGrainBytes = 256 << 10;    // of the result, for one thread at a time
+constexpr int64_t kSurelyLarge = 32 << 20;    // bytes
+constexpr size_t kShortestStream = 1024;      // bytes: the lines at both ends of a run are written through the caches
+
+// Whether a result is so large that writing it past the caches is best: its lines are not read first, which is a third of
+// the traffic, and what follows finds little of it in a cache anyway.
+bool goes_past_caches(int64_t bytes) {
+  static const int64_t kLarge = [] {
+    const int64_t last_cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return last_cache > 0 ? std::min(last_cache / 4, kSurelyLarge) : kSurelyLarge;
+  }();
+  return bytes >= kLarge;
+}
+
+#if defined(__SSE2__)
+constexpr size_t kLine = 64, kPage = 4096;
+
+size_t to_line(const std::byte* at) { return (kLine - reinterpret_cast<uintptr_t>(at) % kLine) % kLine; }
+
+// `runs` runs at once, some lines of each in turn: several streams bring more from memory than one.
+template <size_t runs>
+void stream_together(std::byte* to, const std::byte* from, int64_t to_pitch, int64_t from_pitch, size_t bytes) {
+  constexpr size_t kLines = 4;
+  std::array<size_t, runs> head;
+  const auto each = [&](const auto& f) {
+    for (size_t r = 0; r < runs; ++r) {
+      const auto run = static_cast<int64_t>(r);
+      f(to + run * to_pitch, from + run * from_pitch, head[r]);
+    }
+  };
+  each([&](std::byte* out, const std::byte* in, size_t& start) {
+    start = to_line(out);
+    std::memcpy(out, in, start);
+  });
+  const size_t end = (bytes - *std::max_element(head.begin(), head.end())) / kLine * kLine;
+  for (size_t at = 0; at < end; at += kLines * kLine) {
+    each([&](std::byte* out, const std::byte* in, size_t start) {
+      const size_t stop = start + std::min(at + kLines * kLine, end);
+      for (size_t line = start + at; line < stop; line += kLine) {
+        __builtin_prefetch(in + line + static_cast<int64_t>(runs) * from_pitch);  // past the end it does nothing
+        __m128i words[kLine / sizeof(__m128i)];
+        std::memcpy(words, in + line, kLine);
+        for (size_t i = 0; i < std::size(words); ++i) _mm_stream_si128(reinterpret_cast<__m128i*>(out + line) + i, words[i]);
+      }
+    });
+  }
+  each([&](std::byte* out, const std::byte* in, size_t start) {
+    std::memcpy(out + start + end, in + start + end, bytes - start - end);
+  });
+}
+
+// Copies `count` runs with stores past the caches; `end_streaming` makes them visible to other threads.
+void stream(std::byte* to, const std::byte* from, int64_t to_pitch, int64_t from_pitch, size_t bytes, int64_t count) {
+  constexpr size_t kTogether = 4;
+  if (bytes > 2 * kTogether * kPage) {
+    for (; count > 0; --count) {
+      const size_t head = to_line(to), pages = (bytes - head) / kPage, rest = head + pages * kPage;
+      std::memcpy(to, from, head);
+      stream(to + head, from + head, kPage, kPage, kPage, static_cast<int64_t>(pages));
+      std::memcpy(to + rest, from + rest, bytes - rest);
+      to += to_pitch;
+      from += from_pitch;
+    }
+    return;
+  }
+  for (; count >= static_cast<int64_t>(kTogether); count -= kTogether) {
+    stream_together<kTogether>(to, from, to_pitch, from_pitch, bytes);
+    to += kTogether * to_pitch;
+    from += kTogether * from_pitch;
+  }
+  for (; count > 0; --count) {
+    stream_together<1>(to, from, to_pitch, from_pitch, bytes);
+    to += to_pitch;
+    from += from_pitch;
+  }
+}
+void end_streaming() { _mm_sfence(); }
+#else
+void stream(std::byte* to, const std::byte* from, int64_t to_pitch, int64_t from_pitch, size_t bytes, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * to_pitch, from + i * from_pitch, bytes);
+}
+void end_streaming() {}
+#endif
 
 // `count` runs of `bytes` bytes that are `to_pitch` and `from_pitch` apart. A short run is two moves that may overlap:
 // calling memcpy for it would cost more than they do.
-void copy_runs(std::byte* to, const std::byte* from, int64_t to_pitch, int64_t from_pitch, size_t bytes, int64_t count) {
+void copy_runs(std::byte* to, const std::byte* from, int64_t to_pitch, int64_t from_pitch, size_t bytes, int64_t count,
+               bool streams) {
   const auto two_moves = [&](auto word) {
     auto tail = word;
     const size_t last = bytes - sizeof word;
@@ -40,7 +129,9 @@ void copy_runs(std::byte* to, const std::byte* from, int64_t to_pitch, int64_t f
   struct Words4 {
     uint64_t words[4];
   };
-  if (bytes > 64) {
+  if (streams && bytes >= kShortestStream) {
+    stream(to, from, to_pitch, from_pitch, bytes, count);
+  } else if (bytes > 64) {
     for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * to_pitch, from + i * from_pitch, bytes);
   } else if (bytes >= 32) {
     two_moves(Words4{});
@@ -74,6 +165,7 @@ class Join {
     const auto dim = static_cast<size_t>(cat.ints()[0]);
     for (size_t d = 0; d < dim; ++d) rows_ *= cat.shape()[d];
     row_ = cat.numel() / rows_;
+    streams_ = goes_past_caches(cat.numel() * item_);
     result_ = static_cast<std::byte*>(buffers[parts.size()]);
   }
 
@@ -81,7 +173,10 @@ class Join {
     ThreadPool& pool = ThreadPool::global();
     const int64_t total = rows_ * row_;
     const int64_t grain = std::max(kGrainBytes / item_, total / (4 * pool.threads()));
-    pool.parallel_for(total, grain, [&](int64_t begin, int64_t end, int) { lay(begin, end); });
+    pool.parallel_for(total, grain, [&](int64_t begin, int64_t end, int) {
+      lay(begin, end);
+      if (streams_) end_streaming();
+    });
   }
 
  private:
@@ -154,7 +249,8 @@ class Join {
     std::byte* result = result_ + to * item_;
     if (source == result) return;  // the part lies where it belongs already
     if (count == 1 || (run.to == 1 && run.from == 1))
-      return copy_runs(result, source, row.to * item_, row.from * item_, static_cast<size_t>(count * item_), rows);
+      return copy_runs(result, source, row.to * item_, row.from * item_, static_cast<size_t>(count * item_), rows,
+                       streams_);
     for (int64_t r = 0; r < rows; ++r) {
       copy_strided(result, source, run, count);
       result += row.to * item_;
@@ -179,6 +275,7 @@ class Join {
   void* const* buffers_;
   const int64_t item_;
   int64_t rows_ = 1, row_;
+  bool streams_;
   std::byte* result_;
 };
 

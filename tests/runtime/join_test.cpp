@@ -86,6 +86,35 @@ TEST_CASE("cat of parts in memory, of views of them, of values and of constants"
   })");
 }
 
+TEST_CASE("a cat larger than the caches, of blocks and of rows that begin anywhere in a line") {
+  const auto numbers = [](ir::Dims shape) {
+    return input_of(shape, [](int64_t i) { return static_cast<double>(i); }, ir::DType::I64);
+  };
+  const auto check_elements = [](const ir::NodeRef& x, const ir::NodeRef& y, const ir::NodeRef& joined, int64_t dim) {
+    const HostTensor result = value_of(*joined);
+    const int64_t rows = dim == 0 ? 1 : x->shape()[0], left = x->numel() / rows, right = y->numel() / rows;
+    REQUIRE(result.numel() * 8 >= 32 << 20);
+    int64_t wrong = 0;
+    const auto* at = reinterpret_cast<const int64_t*>(result.data.data());
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t i = 0; i < left; ++i) wrong += *at++ != r * left + i;
+      for (int64_t i = 0; i < right; ++i) wrong += *at++ != r * right + i;
+    }
+    CHECK(wrong == 0);
+  };
+  for (int threads : {1, 2}) {
+    WithOptions options([&](Options& o) { o.threads = threads; });
+    for (auto [rows, left, right] : {std::tuple{6007, 531, 187}, {4202, 1001, 2}, {66, 40001, 24000}}) {
+      const ir::NodeRef x = numbers({rows, left}), y = numbers({rows, right}), joined = ir::cat({{x, y}}, 1);
+      test::evaluate({joined});
+      check_elements(x, y, joined, 1);
+    }
+    const ir::NodeRef x = numbers({2100001}), y = numbers({2200003}), joined = ir::cat({{x, y}}, 0);
+    test::evaluate({joined});
+    check_elements(x, y, joined, 0);
+  }
+}
+
 TEST_CASE("what reads a cat of few parts takes it in, and loads at the borders what is there") {
   for (const char* shape : {"[7,3]", "[7,16]", "[7,40]", "[1,5]"}) {
     const std::string s = shape, n = s.substr(1, s.find(',') - 1), m = s.substr(s.find(',') + 1, s.size() - s.find(',') - 2);
