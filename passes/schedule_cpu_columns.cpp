@@ -191,11 +191,13 @@ class Columns {
       rows(l, subs, begin, end, 1, totals);
     } else {
       ValueId block = b_.begin_for(begin, end, kColumnBlock);
+      nest_.push();
       std::vector<Column> sums = open(l, subs);
       rows(l, subs, block, c_.minimum(c_.add(block, nest_.literal(kColumnBlock)), end), 1, sums);
       for (size_t i = 0; i < sums.size(); ++i) {
         combine(totals[i], reducer(sums[i].reduction).read(sums[i].registers));
       }
+      nest_.pop();
       b_.end_for();
     }
     give_results(totals);
@@ -280,7 +282,10 @@ class Columns {
   // side by side.
   int blocks_together(int l) {
     size_t instrs = plan_.full[static_cast<size_t>(l)].size();
-    for (Value v : reductions(l)) instrs += reducer(v).has_index() ? 4 : 1;
+    for (Value v : reductions(l)) {
+      if (!nest_.varies(v)) return 1;  // one sum for all columns is one for all sub-vectors
+      instrs += reducer(v).has_index() ? 4 : 1;
+    }
     const auto width = static_cast<size_t>(tiles_.width() / nest_.lanes());
     return reductions(l).empty() ? 1 : static_cast<int>(std::clamp<size_t>(kBusyInstrs / (instrs * width), 1, kMostTogether));
   }

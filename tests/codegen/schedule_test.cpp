@@ -242,6 +242,8 @@ TEST_CASE("softmax by rows, by columns, over everything, split over blocks") {
   check(softmax("4999,3", "1,3", "0"));
   check(softmax("5000,18", "1,18", "0"));
   check(softmax("2,4100,26", "2,1,26", "1"));
+  check(softmax("3,300,40", "3,1,40", "1"));
+  check(softmax("2,2,257,9", "2,2,1,9", "2"));
   check(softmax("7,1", "7,1", "1"));
 }
 
@@ -296,6 +298,19 @@ TEST_CASE("columns that come from memory: whole runs and some left over, rows le
           "]\n  %3 = neg %2 : f64[1," + columns + "]\n  return %3\n}\n");
   }
   check(reduce_text("reduce.max", "i64", "2,260,601", "1", "2,1,601", "i64"));
+}
+
+TEST_CASE("columns of several blocks: constants in two loops, sums that are the same for all columns") {
+  for (const char* n : {"256", "257", "700", "4100"}) {
+    const std::string s = std::string(n) + ",7", x = ": f32[" + s + "]\n", m = ": f32[1,7]\n";
+    check("graph @log_softmax(%x: f32[" + s + "]) {\n  %c = const 0.5 : f32[" + s + "]\n  %0 = mul %x, %c " + x +
+          "  %1 = reduce.max %0 dims=[0] " + m + "  %2 = expand %1 [" + s + "] " + x + "  %3 = sub %0, %2 " + x + "  %4 = exp %3 " +
+          x + "  %5 = reduce.sum %4 dims=[0] " + m + "  %6 = log %5 " + m + "  %7 = expand %6 [" + s + "] " + x +
+          "  %8 = sub %3, %7 " + x + "  %9 = mul %8, %c " + x + "  return %9\n}\n");
+    check("graph @same(%x: f32[" + std::string(n) + ",1], %y: f32[" + s + "]) {\n  %0 = expand %x [" + s + "] " + x +
+          "  %1 = reduce.sum %0 dims=[0] " + m + "  %2 = reduce.sum %y dims=[0] " + m + "  %3 = sub %2, %1 " + m +
+          "  return %1, %3\n}\n");
+  }
 }
 
 TEST_CASE("maps of rows of a few elements: a column, a row, channels to and from planes") {
