@@ -10,6 +10,10 @@
 #include <iostream>
 #include <string>
 
+#ifndef TENON_EXAMPLE_DATA
+#define TENON_EXAMPLE_DATA "examples/data"
+#endif
+
 namespace {
 
 // One linear layer: y = x W^T + b, as PyTorch stores it.

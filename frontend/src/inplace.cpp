@@ -53,16 +53,25 @@ Tensor& reshape_in_place(const Tensor& self, const Tensor& view) {
 // --- one for each operation
 
 #define TENON_INPLACE(name) \
-  Tensor& Tensor::name##_() const { return assign(*this, tenon::name(*this)); }
+  Tensor& Tensor::name##_() const {              \
+    const CallScope call(#name "_", *this);      \
+    return assign(*this, tenon::name(*this));    \
+  }
 TENON_UNARY_INPLACE_OPS(TENON_INPLACE)
 #undef TENON_INPLACE
 #define TENON_INPLACE(name) \
-  Tensor& Tensor::name##_(const Operand& other) const { return assign(*this, tenon::name(*this, other)); }
+  Tensor& Tensor::name##_(const Operand& other) const { \
+    const CallScope call(#name "_", *this, other);      \
+    return assign(*this, tenon::name(*this, other));    \
+  }
 TENON_BINARY_TENSOR_INPLACE_OPS(TENON_INPLACE)
 TENON_BINARY_OPS(TENON_INPLACE)
 #undef TENON_INPLACE
 #define TENON_INPLACE(name) \
-  Tensor& Tensor::name##_(const Scalar& other) const { return assign(*this, tenon::name(*this, other)); }
+  Tensor& Tensor::name##_(const Scalar& other) const { \
+    const CallScope call(#name "_", *this, other);     \
+    return assign(*this, tenon::name(*this, other));   \
+  }
 TENON_BINARY_OPS(TENON_INPLACE)
 #undef TENON_INPLACE
 

@@ -105,7 +105,7 @@ void training(std::ostream& out) {
   for (const auto& p : fc2->parameters()) parameters.push_back(p);
   torch::optim::Adam optimizer(parameters, torch::optim::AdamOptions(0.05));
   auto set = Points(x, y)
-                 .map(torch::data::transforms::Normalize<>({0.1}, {0.9}))
+                 .map(torch::data::transforms::Normalize<>(0.1, 0.9))
                  .map(torch::data::transforms::Stack<>());
   auto loader = torch::data::make_data_loader(std::move(set), 5);
   for (int epoch = 0; epoch < 3; ++epoch) {

@@ -139,7 +139,8 @@ struct TensorLambda {
 // (data - mean) / stddev, by channel: the first dim of the data.
 template <typename Target = Tensor>
 struct Normalize {
-  Normalize(const std::vector<double>& mean_, const std::vector<double>& stddev_)
+  // One number for each channel, or one for all.
+  Normalize(ArrayRef<double> mean_, ArrayRef<double> stddev_)
       : mean(column(mean_)), stddev(column(stddev_)) {}
   std::vector<Example<Tensor, Target>> apply_batch(std::vector<Example<Tensor, Target>> samples) const {
     for (auto& sample : samples) sample.data = sample.data.sub(mean).div(stddev);
@@ -148,8 +149,8 @@ struct Normalize {
   Tensor mean, stddev;
 
  private:
-  static Tensor column(const std::vector<double>& values) {
-    return tensor(values, TensorOptions(kFloat)).reshape({static_cast<int64_t>(values.size()), 1, 1});
+  static Tensor column(ArrayRef<double> values) {
+    return tensor(values.vec(), TensorOptions(kFloat)).reshape({static_cast<int64_t>(values.size()), 1, 1});
   }
 };
 
