@@ -5,9 +5,13 @@
 //   phase tiles: parallel (batch, row panel, column tile)
 //     pack b[., columns] -> panel[k][columns]         where b is not contiguous along the columns (what is contiguous
 //                                                     along k is turned in registers), or large
-//     for i in panel step 12 {                        (6 where there are 16 vector registers)
-//       acc[12][2 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue; store }
-//     the same for the rows left over, 4 at a time, then one by one; up to 12 rows in all are one tile
+//     for i in panel step 6 {
+//       acc[6][4 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue; store }
+//     the same for the rows left over, 2 at a time, then one by one; up to 12 rows in all are one tile
+//
+// Accumulators take three quarters of the vector registers, as 6 rows of 4 vectors, 8 of 3 or 12 of 2; with 16 registers
+// as 6 of 2. Wide tiles splat fewer elements for each multiplication (6 of 4: 155 GFLOP/s, 12 of 2: 125, of 179), narrow
+// ones keep a long panel in the cache and leave fewer columns over.
 #include <algorithm>
 #include <array>
 
@@ -28,6 +32,9 @@ constexpr size_t kShortEpilogue = 8;  // instructions
 // share out.
 constexpr int64_t kFewRows = 48, kManyRows = 240, kManyColumnTiles = 8;
 constexpr int64_t kLargeBytes = 256 << 10;  // a right operand beyond this is packed: its rows lie far apart
+constexpr int64_t kPanelBytes = 512 << 10;  // a panel of more than two vectors fits the second cache
+constexpr int kLeastRows = 6;               // fewer rows to a tile would wait for the panel's loads
+constexpr int kLeastInstructions = 20;      // about as many could be issued while the loads of a small tile are waited for
 
 class Contraction {
  public:
@@ -43,7 +50,7 @@ class Contraction {
     vectors_ = column_ >= 0 && c.extent(column_) > c.lanes ? 2 : 1;
     // Several rows pay only if the right operand does not change from row to row and the left not along the
     // lanes.
-    if (row_ >= 0 && !depends(right_, row_) && !nest_.varies(left_)) choose_tiles();
+    if (row_ >= 0 && !depends(right_, row_) && !nest_.varies(left_)) choose_tile();
   }
 
   void lower() {
@@ -111,15 +118,41 @@ class Contraction {
     }
   }
 
-  // Two vectors a row, in all but a quarter of the registers.
-  void choose_tiles() {
+  // The vectors and rows of a register tile: those for which all tiles take the fewest instructions. Rows that fit one
+  // tile stay one.
+  void choose_tile() {
     const int64_t rows = c_.extent(row_);
-    const int most = c_.vector_registers * 3 / 8;
-    if (rows <= most) {
-      tile_rows_ = {static_cast<int>(rows)};
-    } else {
-      tile_rows_ = {most, most / 3, 1};
+    const int accumulators = c_.vector_registers * 3 / 4, widest = vectors_ == 1 ? 1 : accumulators / kLeastRows;
+    int64_t least = INT64_MAX;
+    for (int vectors = vectors_; vectors <= widest; ++vectors) {
+      const int most = accumulators / std::max(vectors, 2);
+      const int64_t panel = c_.extent(k_) * vectors * c_.lanes * ir::item_size(nest_.instr(right_).dtype);
+      if (vectors > 2 && ((rows > most && rows <= accumulators / 2) || panel > kPanelBytes)) break;
+      std::vector<int> tile_rows{static_cast<int>(std::min<int64_t>(rows, most))};
+      if (rows > most) tile_rows.insert(tile_rows.end(), {most / 3, 1});
+      const int64_t tile = int64_t{vectors} * c_.lanes, columns = c_.extent(column_), rest = columns % tile;
+      const int64_t instructions = columns / tile * instructions_of(tile_rows, vectors) +
+                                   (rest + c_.lanes - 1) / c_.lanes * instructions_of(rows_of_rest(tile_rows), 1);
+      if (instructions >= least) continue;
+      least = instructions;
+      vectors_ = vectors;
+      tile_rows_ = tile_rows;
     }
+  }
+
+  // Of one k, for all rows.
+  int64_t instructions_of(const std::vector<int>& tile_rows, int vectors) const {
+    int64_t left = c_.extent(row_), count = 0;
+    for (int rows : tile_rows) {
+      count += left / rows * std::max(rows * vectors + rows + vectors + 3, kLeastInstructions);
+      left %= rows;
+    }
+    return count;
+  }
+
+  // The columns left over are few: less code for them.
+  static std::vector<int> rows_of_rest(const std::vector<int>& tile_rows) {
+    return tile_rows.size() == 1 ? tile_rows : std::vector<int>{std::min(tile_rows[0], kLeastRows), 1};
   }
 
   // Values that depend on neither rows nor columns; notes what the products go through afterwards.
@@ -152,9 +185,7 @@ class Contraction {
     bind_columns(begin, vectors);
     int32_t panel = pack(vectors);
     ValueId at = row_begin_;
-    // The columns left over are few: less code for them.
-    const std::vector<int> few_rows{std::min(tile_rows_[0], 6), 1};
-    for (int rows : mask < 0 || tile_rows_.size() == 1 ? tile_rows_ : few_rows) {
+    for (int rows : mask < 0 ? tile_rows_ : rows_of_rest(tile_rows_)) {
       ValueId end = row_end_;
       if (rows > 1) {
         ValueId step = nest_.literal(rows);

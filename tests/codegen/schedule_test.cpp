@@ -387,6 +387,12 @@ TEST_CASE("contractions: plain, transposed operands, batches, epilogues, one row
   dot("30,40", "40,1", "30,1");
   dot("1,40", "40,1", "1,1");
   dot("50,300", "300,300", "50,300");
+  // Tiles of two, three and four vectors, whole and with columns and rows left over.
+  for (const char* rows : {"5", "7", "12", "31"}) {
+    for (const char* columns : {"33", "48", "64", "112"}) {
+      dot(rows + std::string(",9"), std::string("9,") + columns, rows + std::string(",") + columns);
+    }
+  }
   dot("9,8", "8,9", "9,9", "i32");
   dot("9,8", "8,9", "9,9", "f16");
   dot("9,8", "8,9", "9,9", "f64");
