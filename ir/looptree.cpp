@@ -165,6 +165,10 @@ void TreeBuilder::scatter(int32_t buffer, ValueId indices, ValueId value, ValueI
   store(buffer, indices, value, mask);
 }
 
+void TreeBuilder::prefetch(int32_t buffer, ValueId index) {
+  append(access(StmtKind::Prefetch, buffer, {index}, -1, false));
+}
+
 ValueId TreeBuilder::begin_for(ValueId begin, ValueId end, int64_t step, bool unroll) {
   Stmt loop{.kind = StmtKind::For};
   loop.args = {begin, end};

@@ -63,6 +63,7 @@ enum class StmtKind : uint8_t {
          //   and give 0.
   Store,    // buffer[args[0]] = args.back(), addressed and masked in the same ways (args[1] is the stride if
             // `strided`)
+  Prefetch,  // buffer[args[0]] will be read soon: a CPU's hint; the place may lie past the buffer's end
   For,      // for result in args[0]..args[1] step `step` { body }; runs while result < args[1]; `unroll` is a
             // hint
   If,       // if args[0] { body } else { orelse }
@@ -149,6 +150,7 @@ class TreeBuilder {
   void store(int32_t buffer, ValueId index, ValueId value, ValueId mask = -1);
   void store_strided(int32_t buffer, ValueId index, ValueId stride, ValueId value, ValueId mask = -1);
   void scatter(int32_t buffer, ValueId indices, ValueId value, ValueId mask = -1);
+  void prefetch(int32_t buffer, ValueId index);
   ValueId begin_for(ValueId begin, ValueId end, int64_t step,
                     bool unroll = false);  // gives the loop variable
   void end_for();

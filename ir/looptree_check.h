@@ -29,6 +29,7 @@ class TreeChecker {
   VType result(const Stmt& stmt) const;
   void arity(const Stmt& stmt, size_t count) const;
   void check_let(const Stmt& stmt) const;
+  void check_buffer(const Stmt& stmt) const;
   void check_access(const Stmt& stmt) const;
 
   const LoopTree& tree_;

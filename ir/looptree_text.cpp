@@ -105,6 +105,7 @@ class Printer {
         return;
       }
       case StmtKind::Store: out_ += "store" + place(stmt) + ", " + use(stmt.args.back()); return;
+      case StmtKind::Prefetch: out_ += "prefetch" + place(stmt); return;
       case StmtKind::Var: {
         const std::string value = use(stmt.args[0]);
         out_ += "var " + define(stmt.result) + " = " + value;
@@ -365,6 +366,9 @@ class Parser {
       access(stmt);
       expect(",");
       stmt.args.push_back(use());
+    } else if (accept("prefetch")) {
+      stmt.kind = StmtKind::Prefetch;
+      access(stmt);
     } else if (accept("var")) {
       stmt.kind = StmtKind::Var;
       name = new_name();

@@ -163,9 +163,13 @@ void TreeChecker::check_let(const Stmt& stmt) const {
           "the result has another type by the op table");
 }
 
+void TreeChecker::check_buffer(const Stmt& stmt) const {
+  require(stmt.buffer >= 0 && static_cast<size_t>(stmt.buffer) < tree_.buffers.size(), "no such buffer");
+}
+
 void TreeChecker::check_access(const Stmt& stmt) const {
   const bool load = stmt.kind == StmtKind::Load;
-  require(stmt.buffer >= 0 && static_cast<size_t>(stmt.buffer) < tree_.buffers.size(), "no such buffer");
+  check_buffer(stmt);
   const TreeBuffer& buffer = tree_.buffers[static_cast<size_t>(stmt.buffer)];
   arity(stmt, (stmt.strided ? 2u : 1u) + (load ? 0u : 1u));
   const VType type = load ? result(stmt) : use(stmt.args.back());
@@ -189,6 +193,12 @@ void TreeChecker::check(const Stmt& stmt) {
       break;
     case StmtKind::Load: check_access(stmt); break;
     case StmtKind::Store: return check_access(stmt);
+    case StmtKind::Prefetch:
+      require(tree_.target == Target::Cpu, "a prefetch is for a CPU");
+      check_buffer(stmt);
+      arity(stmt, 1);
+      require(stmt.mask < 0 && is_index(scalar_use(stmt.args[0]).dtype), "a prefetch is of one place");
+      return;
     case StmtKind::For: {
       arity(stmt, 2);
       const VType type = scalar_use(stmt.args[0]);

@@ -437,10 +437,17 @@ ValueId Nest::scale_of(const Instr& in) {
   return builder_.size(coefficient_slot(index_number(Index(in.scale)), 61, in.scale));
 }
 
-ValueId Nest::load_at(const Instr& in, ValueId mask) {
+ValueId Nest::load_at(Value v, ValueId mask) {
+  const Instr& in = instr(v);
   Index::Stride stride = lane_stride(in);
   if (!stride.ok) return builder_.gather(in.slot, places(in), mask);
-  if (stride.value == 1) return builder_.load(in.slot, place(in), lanes_, mask);
+  if (stride.value == 1) {
+    const ValueId at = place(in);
+    if (const auto ahead = ahead_.find(v); ahead != ahead_.end()) {
+      builder_.prefetch(in.slot, builder_.op(Op::Add, {at, literal(ahead->second / ir::item_size(in.dtype))}));
+    }
+    return builder_.load(in.slot, at, lanes_, mask);
+  }
   if (stride.value == -1 && mask < 0) {
     const ValueId first = builder_.op(Op::Sub, {place(in), literal(lanes_ - 1)});
     const ValueId loaded = builder_.load(in.slot, first, lanes_);
@@ -464,7 +471,7 @@ ValueId Nest::load(Value v) {
   const bool vector = varies(v);
   const Guards guards = split(v);
   const ValueId together = uniform_condition(v);
-  if (together < 0 && guards.along.empty()) return vector ? load_at(in, mask_) : builder_.load(in.slot, place(in), 1);
+  if (together < 0 && guards.along.empty()) return vector ? load_at(v, mask_) : builder_.load(in.slot, place(in), 1);
   const ValueId otherwise = vector ? this->vector(in.args[0]) : get(in.args[0]);
   const ValueId result = builder_.var(otherwise);
   if (vector) {
@@ -475,7 +482,7 @@ ValueId Nest::load(Value v) {
   }
   when(together, [&] {
     if (guards.along.empty()) {
-      builder_.set(result, vector ? load_at(in, mask_) : builder_.load(in.slot, place(in), 1));
+      builder_.set(result, vector ? load_at(v, mask_) : builder_.load(in.slot, place(in), 1));
     } else {
       load_along(v, guards.along, otherwise, result);
     }
@@ -531,12 +538,12 @@ void Nest::load_along(Value v, const std::vector<int>& guards, ValueId otherwise
   const Instr& in = instr(v);
   const auto masked = [&] {
     const ValueId inside = condition(v, guards, true);
-    if (inside < 0) return builder_.set(result, load_at(in, mask_));
+    if (inside < 0) return builder_.set(result, load_at(v, mask_));
     const ValueId mask = both(mask_, inside);
     const Index::Stride stride = lane_stride(in);
     const ValueId loaded = builder_.var(otherwise);
     if (!stride.ok || stride.value != 1) {  // lane by lane
-      builder_.set(loaded, load_at(in, mask));
+      builder_.set(loaded, load_at(v, mask));
     } else {
       const ValueId at = place(in);
       const ValueId numel = bound(v, 63, kernel_.buffers[static_cast<size_t>(in.slot)].numel);
@@ -567,7 +574,7 @@ void Nest::load_along(Value v, const std::vector<int>& guards, ValueId otherwise
       some = both(some, builder_.op(Op::Lt, {low, hi}));
     }
   }
-  when(all, [&] { builder_.set(result, load_at(in, mask_)); }, [&] { when(some, masked); });
+  when(all, [&] { builder_.set(result, load_at(v, mask_)); }, [&] { when(some, masked); });
 }
 
 // Neighbours from `at` on, some of which are not in the buffer: there its first or last element.

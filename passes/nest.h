@@ -46,6 +46,8 @@ class Nest {
   void set_sub_axes(std::span<const int> axes);
   void set_sub(int sub) { sub_ = sub; }
   bool apart(ir::Value v) const { return apart_[static_cast<size_t>(v)]; }  // each sub-vector has its own
+  // Loads of v also ask for what lies `bytes` further on; for what comes from memory in several streams at once.
+  void prefetch(ir::Value v, int64_t bytes) { ahead_[v] = bytes; }
   void set_mask(ir::ValueId mask) { mask_ = mask; }  // -1: every lane is live
   ir::ValueId mask() const { return mask_; }
   // lane l is live iff position + l < end
@@ -118,7 +120,7 @@ class Nest {
   ir::ValueId load(ir::Value v);
   void load_along(ir::Value v, const std::vector<int>& guards, ir::ValueId otherwise, ir::ValueId result);
   ir::ValueId load_clamped(const ir::Instr& instr, ir::ValueId at, ir::ValueId numel);
-  ir::ValueId load_at(const ir::Instr& instr, ir::ValueId mask);
+  ir::ValueId load_at(ir::Value v, ir::ValueId mask);
   // Where a load or store takes place, with the computed part: one position, or one a lane.
   ir::ValueId place(const ir::Instr& instr);
   ir::ValueId places(const ir::Instr& instr);
@@ -137,6 +139,7 @@ class Nest {
   int sub_ = 0;
   ir::ValueId mask_ = -1;
   std::vector<bool> varies_, apart_;
+  std::unordered_map<ir::Value, int64_t> ahead_;  // loads that prefetch, and how far
   std::vector<int> sub_axes_;
   std::vector<Scope> scopes_;
   std::vector<ir::Index> indices_;              // numbered index expressions

@@ -117,6 +117,15 @@ int64_t Context::product(std::span<const int> of) const {
   return result;
 }
 
+int64_t Context::bytes_read(Value load) const {
+  const ir::Instr& in = nest.instr(load);
+  int64_t bytes = ir::item_size(in.dtype);
+  for (size_t a = 0; a < kernel.axes.size(); ++a) {
+    if (in.index.depends_on(static_cast<int>(a))) bytes *= kernel.axes[a].extent;
+  }
+  return bytes;
+}
+
 ValueId Context::begin_phase(std::string name, int64_t count, double ns) {
   builder.begin_phase(std::move(name), nest.size_slot(count));
   out.phase_cost.push_back(ns);

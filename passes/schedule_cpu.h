@@ -23,6 +23,7 @@ struct Context {
   int64_t extent(int axis) const { return kernel.axes[static_cast<size_t>(axis)].extent; }
   std::vector<int> axes(ir::AxisKind kind) const;
   int64_t product(std::span<const int> axes) const;
+  int64_t bytes_read(ir::Value load) const;  // of its operand, each once
   // Opens a phase of `count` iterations, each costing `ns`, and a scope for it.
   ir::ValueId begin_phase(std::string name, int64_t count, double ns);
   void end_phase();
@@ -36,6 +37,9 @@ struct Context {
   // linear = quotient * divisor + remainder; gives both
   std::pair<ir::ValueId, ir::ValueId> divide(ir::ValueId linear, ir::ValueId divisor);
 };
+
+constexpr int64_t kBeyondCache = 2 << 20;  // bytes: more than this comes from memory, or the last cache
+constexpr int64_t kAhead = 1024;           // bytes ahead of a load that comes from there
 
 // The parallel axis along which most accessed bytes are contiguous; -1 if there is no parallel axis.
 int best_lane_axis(const ir::Kernel& kernel);

@@ -113,7 +113,6 @@ constexpr int64_t kFewTiles = 16, kManyBlocks = 16;  // of tall tiles: split
 constexpr size_t kBusyInstrs = 16, kMostTogether = 4;  // side by side
 constexpr int64_t kRun = 1024;             // columns
 constexpr int kRowsAtOnce = 8;
-constexpr int64_t kBeyondCache = 2 << 20;  // bytes
 
 class Columns {
  public:
@@ -352,7 +351,7 @@ class Columns {
       if (in.op != Op::Load || !nest_.varies(v)) continue;
       const ir::Index::Stride stride = in.index.stride(tiles_.lane());
       if (!stride.ok || stride.value != 1 || in.scale != 0 || !in.guards.empty()) return false;
-      bytes += count_ * c_.extent(tiles_.lane()) * ir::item_size(in.dtype);
+      bytes += c_.bytes_read(v);
     }
     const auto plain = [&](Value v) { return nest_.varies(v) && nest_.instr(v).op != Op::ArgMax && nest_.instr(v).op != Op::ArgMin; };
     return bytes >= kBeyondCache && std::all_of(reductions(0).begin(), reductions(0).end(), plain);

@@ -43,6 +43,11 @@ class Rows {
     auto wanted = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::min(length_, kReduceLanes))));
     group_ = static_cast<int>(wanted);
     nest_.set_lane_axis(lane_, std::min(c.lanes, group_));
+    for (const auto& full : plan_.full) {
+      for (Value v : full) {
+        if (nest_.instr(v).op == Op::Load && c.bytes_read(v) >= kBeyondCache) nest_.prefetch(v, kAhead);
+      }
+    }
     blocks_along_ = length_ >= kLaneBlock ? (length_ + kLaneBlock - 1) / kLaneBlock : 1;
     rows_per_block_ =
         length_ >= kLaneBlock ? 1 : std::max<int64_t>(1, kLaneBlock / std::max<int64_t>(1, length_));

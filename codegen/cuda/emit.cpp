@@ -205,6 +205,7 @@ class PhasePrinter {
         return line(register_type(scalar(stmt.result)) + " " + fresh(stmt.result, "r") + " = " + init + ";");
       }
       case StmtKind::Set: return line(name(stmt.args[0]) + " = " + name(stmt.args[1]) + ";");
+      case StmtKind::Prefetch: throw ir::IrError("a prefetch has no meaning on a GPU");
       case StmtKind::Barrier: return line("TENON_BARRIER();");
     }
   }

@@ -222,6 +222,10 @@ class PhaseEmitter {
       case StmtKind::For: return emit_for(stmt);
       case StmtKind::If: return emit_if(stmt);
       case StmtKind::Var: return emit_var(stmt);
+      case StmtKind::Prefetch:
+        b_.CreateIntrinsic(::llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                           {address(stmt, 1), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});  // to read, into all caches, data
+        return;
       case StmtKind::Set: b_.CreateStore(value(stmt.args[1]), value(stmt.args[0])); return;
       case StmtKind::Barrier: throw ir::IrError("a barrier has no meaning on a CPU");
     }

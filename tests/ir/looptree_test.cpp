@@ -37,6 +37,7 @@ const char* kEverything = R"(looptree @all cpu lanes=8 {
       %17 = get %6 : f32x8
       %18 = max %17, %16 : f32x8
       set %6, %18
+      prefetch x[%7]
     }
     %19 = get %6 : f32x8
     %20 = low %19 : f32x4
@@ -203,6 +204,9 @@ TEST_CASE("looptree: malformed text is refused with its place") {
       {"const -inf : f32x8", "const -inf : f32x7", "power of two"},
       {"x: f32 in, idx", "idx: f32 in, idx", "two buffers"},
       {"if %25 {\n    }\n", "barrier\n", "GPU"},
+      {"prefetch x[%7]", "prefetch x[%8]", "scalar"},
+      {"prefetch x[%7]", "prefetch x[%7] mask %10", "one place"},
+      {"prefetch x[%7]", "prefetch x[%7 stride %1]", "1 operands"},
   };
   for (const auto& rule : broken) {
     CAPTURE(rule[1]);

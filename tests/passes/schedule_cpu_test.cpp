@@ -158,6 +158,21 @@ TEST_CASE("rows that share an operand are taken together: it is loaded once for 
   CHECK(loads("100", "256*i + r") == std::pair(4, 4));   // nothing to share
 }
 
+TEST_CASE("rows of more than a cache holds are asked for ahead, an operand that all share is not") {
+  const auto prefetches = [](const std::string& rows) {
+    const std::string tree = ir::print(
+        lower_cpu(ir::parse_kernel("kernel @k(x: f32 in[1000000], v: f32 in[1000], y: f32 out[1000]) {\n  axes i: " + rows +
+                                   " parallel, r: 1000 inner\n  map i r : %0 = load x[1000*i + r] : f32\n"
+                                   "  map i r : %1 = load v[r] : f32\n  map i r : %2 = mul %0, %1 : f32\n"
+                                   "  reduce i|r : %3 = reduce.sum %2 lanes : f32\n  map i : store y[i], %3\n}\n"),
+                  {512})
+            .tree);
+    return std::pair(tree.find("prefetch x[") != std::string::npos, tree.find("prefetch v[") != std::string::npos);
+  };
+  CHECK(prefetches("1000") == std::pair(true, false));
+  CHECK(prefetches("500") == std::pair(false, false));
+}
+
 TEST_CASE("rows of a few elements have the lanes across rows, if there are rows enough") {
   auto lowered = [](const std::string& axes, const std::string& load, const std::string& rest) {
     return lower_cpu(ir::parse_kernel("kernel @k(x: f32 in[100000], y: f32 out[100000]) {\n  axes " + axes + "\n" + load + rest + "}\n"),
