@@ -78,4 +78,11 @@ std::string CallScope::description() {
   return operation_name(call->name_) + "(" + operands + ")";
 }
 
+bool CallScope::begins_with_tensor() {
+  if (!outermost_ || outermost_->count_ == 0) return false;
+  const Operand& first = outermost_->operands_[0];
+  const bool tensors = first.kind == Kind::Tensor || first.kind == Kind::Tensors;
+  return tensors && first.count > 0 && static_cast<const Tensor*>(first.data)->defined();
+}
+
 }  // namespace tenon

@@ -32,6 +32,8 @@ class CallScope {
 
   // "mul(float32[2, 3], 2.5)"; empty if no operation is being called.
   static std::string description();
+  // Whether an operation is being called and its first operand is a tensor, or a list that begins with one.
+  static bool begins_with_tensor();
 
  private:
   enum class Kind : uint8_t { Tensor, MaybeTensor, Tensors, Number };

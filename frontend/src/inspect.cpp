@@ -56,8 +56,6 @@ const char* version() { return TENON_VERSION; }
 
 std::string info() {
   const Config c = get_config();
-  const MemoryStats m = memory_stats();
-  const Counters n = counters();
   auto on = [](bool value) { return value ? "on" : "off"; };
   namespace llvm = codegen::llvm_backend;
   std::string backend = !llvm::available() ? "interpreter (this build has no LLVM)"
@@ -69,11 +67,8 @@ std::string info() {
                                  : std::to_string(c.vector_bits),
               "\nfusion: ", on(c.fusion), ", simplify: ", on(c.simplify), ", plan cache: ", on(c.plan_cache),
               ", donation: ", on(c.donation), ", disk cache: ", on(c.disk_cache),
-              c.cache_dir.empty() ? "" : " in " + c.cache_dir, "\nmemory: ", m.allocated,
-              " bytes allocated, ", m.peak_allocated, " at most, ", m.reserved, " reserved",
-              "\nplans: ", n.plans_built, " built, ", n.plan_hits, " reused\nkernels: ", n.kernels_compiled,
-              " compiled, ", n.memory_hits, " found in memory, ", n.disk_hits, " on disk, ", n.launches,
-              " launches", "\ncuda: not part of this build\n");
+              c.cache_dir.empty() ? "" : " in " + c.cache_dir, "\nmemory: ", memory_stats(), "\n", counters(),
+              "\ncuda: not part of this build\n");
 }
 
 std::vector<KernelRecord> kernel_history() {
@@ -120,6 +115,11 @@ Scope::~Scope() {
   runtime::Profiler::global().add("scope", std::move(name_), begin, Clock::now());
 }
 
+std::ostream& operator<<(std::ostream& out, const Counters& n) {
+  return out << "plans: " << n.plans_built << " built, " << n.plan_hits << " reused\nkernels: " << n.kernels_compiled
+             << " compiled, " << n.memory_hits << " found in memory, " << n.disk_hits << " on disk, " << n.launches
+             << " launches";
+}
 Counters counters() {
   const runtime::Counters c = runtime::counters();
   return {c.plans_built, c.plan_hits, c.kernels_compiled, c.memory_hits, c.disk_hits, c.launches};
@@ -127,6 +127,9 @@ Counters counters() {
 void reset_counters() { runtime::reset_counters(); }
 void clear_caches() { runtime::clear_caches(); }
 
+std::ostream& operator<<(std::ostream& out, const MemoryStats& m) {
+  return out << m.allocated << " bytes allocated, " << m.peak_allocated << " at most, " << m.reserved << " reserved";
+}
 MemoryStats memory_stats() {
   const runtime::MemoryStats m = runtime::memory_stats();
   return {m.allocated, m.peak_allocated, m.reserved, m.allocations};

@@ -1,6 +1,7 @@
 // Methods of Tensor that are not functions: what it is, its values, its conversions.
 #include "tenon/tensor.h"
 
+#include "call.h"
 #include "devices.h"
 #include "expr.h"
 #include "grad.h"
@@ -10,8 +11,10 @@
 namespace tenon {
 
 void refuse_undefined(int argument, const char* name) {
-  throw Error(text("Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #", argument, " '",
-                   name, "'"));
+  std::string what = "Expected a proper Tensor but got None (or an undefined Tensor in C++)";
+  // An operand after the first, met where its number is not known: the line of the call shows which.
+  if (argument > 0 || !CallScope::begins_with_tensor()) what += text(" for argument #", argument, " '", name, "'");
+  throw Error(what);
 }
 
 // --- what it is
@@ -41,6 +44,7 @@ const Device& cpu_device() {  // one made at each call would be written in two b
 }  // namespace
 
 Device Tensor::device() const {
+  if (!defined() && CallScope::begins_with_tensor()) refuse_undefined(0, "self");
   check(defined(), "tensor does not have a device");
   return cpu_device();
 }

@@ -55,6 +55,7 @@ TEST_CASE("an error's second line names the operation, shapes and dtypes") {
       {"with indices", [] { max_pool2d_with_indices(a.view({1, 2, 3}), 9); }, "max_pool2d_with_indices(float32[1, 2, 3])"},
       {"undefined", [] { none.exp(); }, "exp(undefined Tensor)"},
       {"undefined operand", [] { a* none; }, "mul(float32[2, 3], undefined Tensor)"},
+      {"undefined, chosen", [] { where(a > 0, a, none); }, "where(bool[2, 3], float32[2, 3], undefined Tensor)"},
       {"undefined, a reduction", [] { none.sum(); }, "sum(undefined Tensor)"},
       {"undefined, a question", [] { none.any(); }, "any(undefined Tensor)"},
       {"undefined, not", [] { ~none; }, "bitwise_not(undefined Tensor)"},
@@ -64,7 +65,14 @@ TEST_CASE("an error's second line names the operation, shapes and dtypes") {
     const std::string what = what_of(c.run);
     CHECK(what.substr(what.rfind('\n') + 1) == std::string("  in ") + c.want);
   }
-  CHECK(what_of([] { none.exp(); }).find("(or an undefined Tensor in C++)") != std::string::npos);
+  const auto refused = [](void (*run)()) {
+    const std::string what = what_of(run), text = "Expected a proper Tensor but got None (or an undefined Tensor in C++)";
+    return what.starts_with(text) ? what.substr(text.size(), what.find('\n') - text.size()) : what;
+  };
+  CHECK(refused([] { none.exp(); }) == " for argument #0 'self'");
+  CHECK(refused([] { add(a, none); }) == " for argument #1 'other'");
+  CHECK(refused([] { mm(a, none); }).empty());  // which one, the line of the call shows
+  CHECK(refused([] { where(a > 0, a, none); }).empty());
   CHECK(what_of([] { eval(none); }).find("undefined Tensor") != std::string::npos);
   CHECK(what_of([] { throw Error("mine"); }) == "mine");  // no operation is being called
 }

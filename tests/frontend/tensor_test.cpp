@@ -346,3 +346,12 @@ TEST_CASE("methods of matrices are the functions") {
   CHECK(tenon::equal(m[0].repeat_interleave(2), tenon::tensor({1., 1., 2., 2., 3., 3.})));
   CHECK(tenon::equal(m.select_scatter(m[2], 0, 0)[0], m[2]));
 }
+
+TEST_CASE("counters and memory print as in info()") {
+  eval(ones({3}) + 1);
+  std::ostringstream counted, memory;
+  counted << counters();
+  memory << memory_stats();
+  CHECK(info().find("\n" + counted.str() + "\n") != std::string::npos);
+  CHECK(memory.str().find(" bytes allocated, ") != std::string::npos);
+}

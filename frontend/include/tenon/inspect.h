@@ -77,6 +77,7 @@ struct Counters {
   int64_t kernels_compiled = 0, memory_hits = 0, disk_hits = 0;
   int64_t launches = 0;
 };
+std::ostream& operator<<(std::ostream& out, const Counters& counters);  // two lines, as in info()
 Counters counters();
 void reset_counters();
 void clear_caches();  // plans, kernels and freed memory of this process; not the disk
@@ -87,6 +88,7 @@ struct MemoryStats {
   int64_t reserved = 0;     // taken from the system
   int64_t allocations = 0;  // requests so far
 };
+std::ostream& operator<<(std::ostream& out, const MemoryStats& stats);  // one line
 MemoryStats memory_stats();
 
 // Every setting, also readable from TENON_... environment variables at the start.
