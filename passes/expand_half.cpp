@@ -6,6 +6,8 @@
 //
 // A reduction, scan or contraction widens its operands, accumulates in f32 and rounds what it gives. Afterwards,
 // only const, scalar, load, store, cast and bitcast have a half dtype, as operand or as result.
+#include <algorithm>
+
 #include "passes/passes.h"
 #include "passes/rewrite_kernel.h"
 
@@ -23,6 +25,8 @@ bool computes(Op op) {
 }  // namespace
 
 ir::Kernel expand_half(const ir::Kernel& kernel) {
+  const auto is_half = [](const ir::Instr& in) { return ir::is_half(in.dtype); };
+  if (std::none_of(kernel.instrs.begin(), kernel.instrs.end(), is_half)) return kernel;
   return rewrite_kernel(
       kernel,
       [](ir::KernelBuilder& builder, const ir::Instr& instr, std::span<const ir::Value> args) -> ir::Value {

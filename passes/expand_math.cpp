@@ -9,6 +9,7 @@
 // expand_math_*.cpp.
 #include "passes/expand_math.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "passes/passes.h"
@@ -161,10 +162,12 @@ Expr expand(Op op, const Expr* x) {
 }  // namespace math
 
 ir::Kernel expand_math(const ir::Kernel& kernel) {
+  const auto expands = [](const ir::Instr& in) { return ir::is_elementwise(in.op) && ir::has_trait(in.op, ir::TraitExpands); };
+  if (std::none_of(kernel.instrs.begin(), kernel.instrs.end(), expands)) return kernel;
   return rewrite_kernel(
       kernel,
-      [](ir::KernelBuilder& builder, const ir::Instr& instr, std::span<const ir::Value> args) -> ir::Value {
-        if (!ir::is_elementwise(instr.op) || !ir::has_trait(instr.op, ir::TraitExpands)) return kKeep;
+      [&](ir::KernelBuilder& builder, const ir::Instr& instr, std::span<const ir::Value> args) -> ir::Value {
+        if (!expands(instr)) return kKeep;
         math::Expr x[2] = {};
         for (size_t i = 0; i < args.size(); ++i) x[i] = {&builder, args[i]};
         return math::expand(instr.op, x).value;

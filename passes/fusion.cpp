@@ -703,6 +703,11 @@ class Walk {
 
 }  // namespace fusion
 
+std::string print(const FusedKernel& fused) {
+  if (!fused.routine) return ir::print(fused.kernel);
+  return "# a routine of the library\n" + ir::print(ir::Graph::of({{fused.routine}}, fused.kernel.name));
+}
+
 FusionResult fuse(const std::vector<ir::NodeRef>& outputs, const FusionOptions& options) {
   return fusion::Walk(outputs, options).run();
 }

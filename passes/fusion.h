@@ -54,6 +54,9 @@ struct FusedKernel {
   std::shared_ptr<const std::vector<JoinPart>> parts;  // of a Cat that is a routine: what to copy from each operand
 };
 
+// The kernel; or, in its place, the operation that the routine computes.
+std::string print(const FusedKernel& fused);
+
 struct Refusal {
   const ir::Node* producer;
   const ir::Node* consumer;

@@ -9,6 +9,7 @@ std::span<const KernelPass> kernel_passes() {
       {"expand-half", "f16 and bf16 arithmetic computes in f32 and rounds after each op", expand_half},
       {"expand-math", "elementary functions become polynomials in basic ops", expand_math},
       {"clean", "equal pure instructions are shared, unused ones dropped", clean},
+      {"merge-axes", "parallel axes that lie one behind the other in every index become one", merge_axes},
   };
   return passes;
 }

@@ -216,6 +216,21 @@ class Planner {
 
 }  // namespace
 
+std::string print(const MemoryPlan& plan) {
+  static constexpr const char* kBase[] = {"input ", "output ", "arena"};
+  std::string text = "memory, arena of " + std::to_string(plan.arena_bytes) + " bytes\n";
+  for (size_t v = 0; v < plan.places.size(); ++v) {
+    const Place& place = plan.places[v];
+    text += "  value " + std::to_string(v) + ": " + kBase[static_cast<size_t>(place.base)];
+    if (place.base != ValueKind::Temporary) text += std::to_string(place.index);
+    text += " + " + std::to_string(place.offset) + "\n";
+  }
+  for (const MemoryPlan::Donation& d : plan.donations) {
+    text += "  output " + std::to_string(d.output) + " takes over input " + std::to_string(d.input) + "\n";
+  }
+  return text;
+}
+
 MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place) {
   return Planner(values, in_place).run();
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace tenon::passes {
@@ -45,6 +46,8 @@ struct MemoryPlan {
   std::vector<Donation> donations;  // each input and each output at most once
   int64_t arena_bytes = 0;
 };
+
+std::string print(const MemoryPlan& plan);  // a line for each value
 
 MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place);
 

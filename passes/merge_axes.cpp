@@ -1,7 +1,7 @@
 // Merges adjacent parallel axes that every index runs through as one.
 //
 //   axes i: 4096 parallel, j: 1024 parallel   load x[1024*i + j]    ->    axes i: 4194304 parallel   load x[i]
-#include "passes/nest.h"
+#include "passes/passes.h"
 
 namespace tenon::passes {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 using ir::Index;
 
 // Writes every index of the kernel in terms of a merged axis `a` (extent A*B) in place of a and b. False if
-// some index that was affine in them would need div or mod.
+// some index that was affine in them would need div or mod, or if its bounds could not be told as well as before.
 bool merge(ir::Kernel& kernel, int a, int b) {
   int64_t extent_b = kernel.axes[static_cast<size_t>(b)].extent;
   Index merged = Index::axis(a, kernel.axes[static_cast<size_t>(a)].extent * extent_b);
@@ -20,10 +20,13 @@ bool merge(ir::Kernel& kernel, int a, int b) {
     });
   };
   auto stays_simple = [](const Index& before, const Index& after) {
-    return after.terms().size() <= before.terms().size() && (!before.is_affine() || after.is_affine());
+    const ir::Bounds was = before.bounds(), is = after.bounds();
+    return after.terms().size() <= before.terms().size() && (!before.is_affine() || after.is_affine()) &&
+           is.lo >= was.lo && is.hi <= was.hi;
   };
   std::vector<ir::Instr> instrs = kernel.instrs;
   for (ir::Instr& in : instrs) {
+    if (in.index.is_constant() && in.guards.empty()) continue;
     Index index = rewrite(in.index);
     if (!stays_simple(in.index, index)) return false;
     in.index = index;
@@ -51,7 +54,9 @@ void renumber(ir::Kernel& kernel) {
     to.push_back(Index::axis(static_cast<int>(axes.size()), axis.extent));
     axes.push_back(axis);
   }
+  if (axes.size() == kernel.axes.size()) return;
   auto rewrite = [&](Index& index) {
+    if (index.is_constant()) return;
     index = index.substitute([&](int axis, int64_t) { return to[static_cast<size_t>(axis)]; });
   };
   for (ir::Instr& in : kernel.instrs) {

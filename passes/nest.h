@@ -152,8 +152,4 @@ class Nest {
 void vector_loop(Nest& nest, int axis, ir::ValueId begin, ir::ValueId end, int unroll,
                  const std::function<void()>& body);
 
-// Parallel axes that are adjacent in every index become one: [4096, 1024] contiguous everywhere is one axis
-// of 4194304.
-ir::Kernel merge_axes(const ir::Kernel& kernel);
-
 }  // namespace tenon::passes

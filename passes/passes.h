@@ -1,5 +1,5 @@
-// The passes over graphs and kernels, by name and in order. tenon-opt and TENON_DUMP use this list; nothing
-// else decides what runs.
+// The passes over graphs and kernels, by name and in order. What runs before, between and after them, compiler/pipeline.h
+// has.
 #pragma once
 
 #include <functional>
@@ -34,8 +34,10 @@ ir::Kernel expand_half(
 ir::Kernel expand_math(const ir::Kernel& kernel);  // ops marked Expands become basic ops: our own polynomials
 ir::Kernel clean(const ir::Kernel& kernel);        // shared pure instructions, no dead ones
 
+ir::Kernel merge_axes(const ir::Kernel& kernel);   // parallel axes that lie one behind the other in every index
+
 struct KernelPass {
-  std::string_view name;  // "expand-half", "expand-math", "clean"
+  std::string_view name;  // "expand-half", "expand-math", "clean", "merge-axes"
   std::string_view summary;
   ir::Kernel (*run)(const ir::Kernel&);
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "ir/kernel.h"
@@ -34,6 +35,9 @@ struct GpuTarget {
   int max_shared_bytes = 48 << 10;
 };
 Lowered lower_gpu(const ir::Kernel& kernel, const GpuTarget& target = {});
+
+using Target = std::variant<CpuTarget, GpuTarget>;
+Lowered lower(const ir::Kernel& kernel, const Target& target);
 
 // Whether a schedule takes this kernel; the reason if none does. Fusion makes only kernels that pass.
 struct Acceptance {

@@ -415,24 +415,23 @@ Acceptance accepts(const ir::Kernel& kernel) {
 
 Lowered lower_cpu(const ir::Kernel& kernel, const CpuTarget& target) {
   Acceptance acceptance = accepts(kernel);
-  if (!acceptance.accepted) throw ir::IrError(kernel.name + ": " + acceptance.reason);
-  ir::Kernel merged = merge_axes(kernel);
+  if (!acceptance.accepted) throw ir::IrError("no CPU schedule takes kernel '" + kernel.name + "': " + acceptance.reason);
   Lowered lowered;
-  cpu::Context c(merged, lowered, target);
-  if (merged.has(ir::AxisKind::Contract)) {
+  cpu::Context c(kernel, lowered, target);
+  if (kernel.has(ir::AxisKind::Contract)) {
     cpu::lower_contraction(c);
-  } else if (merged.has(ir::AxisKind::Serial)) {
-    cpu::scans_along_lines(merged) ? cpu::lower_scan_lines(c) : cpu::lower_scan_columns(c);
-  } else if (std::optional<cpu::ShortRows> rows = cpu::short_rows(merged)) {
+  } else if (kernel.has(ir::AxisKind::Serial)) {
+    cpu::scans_along_lines(kernel) ? cpu::lower_scan_lines(c) : cpu::lower_scan_columns(c);
+  } else if (std::optional<cpu::ShortRows> rows = cpu::short_rows(kernel)) {
     cpu::lower_short_rows(c, *rows);
-  } else if (!merged.has(ir::AxisKind::Inner)) {
+  } else if (!kernel.has(ir::AxisKind::Inner)) {
     cpu::lower_pointwise(c);
   } else {
     ir::ReduceTree tree = ir::ReduceTree::Lanes;
-    for (const ir::Instr& in : merged.instrs) {
+    for (const ir::Instr& in : kernel.instrs) {
       if (ir::is_reduce(in.op)) tree = in.tree;
     }
-    int64_t rows = merged.extent_of(ir::AxisKind::Parallel), inner = merged.extent_of(ir::AxisKind::Inner);
+    int64_t rows = kernel.extent_of(ir::AxisKind::Parallel), inner = kernel.extent_of(ir::AxisKind::Inner);
     if (tree == ir::ReduceTree::Columns) {
       cpu::lower_columns(c);
     } else if (rows < 16 && inner >= 16 * ir::kLaneBlock) {
@@ -441,8 +440,13 @@ Lowered lower_cpu(const ir::Kernel& kernel, const CpuTarget& target) {
       cpu::lower_rows(c);
     }
   }
-  lowered.donations = cpu::in_place_pairs(merged);
+  lowered.donations = cpu::in_place_pairs(kernel);
   return lowered;
+}
+
+Lowered lower(const ir::Kernel& kernel, const Target& target) {
+  const auto* cpu = std::get_if<CpuTarget>(&target);
+  return cpu ? lower_cpu(kernel, *cpu) : lower_gpu(kernel, std::get<GpuTarget>(target));
 }
 
 }  // namespace tenon::passes

@@ -278,8 +278,7 @@ Lowered lower_transpose(const ir::Kernel& kernel, const GpuTarget& target, int a
 
 }  // namespace gpu
 
-Lowered lower_gpu(const ir::Kernel& given, const GpuTarget& target) {
-  const ir::Kernel kernel = merge_axes(given);
+Lowered lower_gpu(const ir::Kernel& kernel, const GpuTarget& target) {
   if (target.threads <= 0 || target.threads % gpu::kWarp != 0) {
     throw ir::IrError("a GPU block must be a whole number of warps");
   }

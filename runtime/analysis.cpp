@@ -1,12 +1,3 @@
-// The pipeline, in order: choose outputs, put inputs in the place of windows, hide the constants, run the graph passes,
-// bring the constants back, fuse.
-//
-// Constants are hidden so that one plan serves all their values. A pass that met `mul %x, 2.5` might use
-// the 2.5; what it meets instead is an input, and only constants whose bits are in the key stay visible:
-//   %1 = mul %x, 2.5       %1 = mul %x, %hidden       %1 = mul %x, 2.5
-//   %2 = mul %1, 1.0   ->  %2 = mul %1, 1.0       ->  return %1
-//   return %2              return %2
-//
 // A window (see GraphKey) becomes an input of its own, or a part of one that begins at the window's origin:
 //   graph (%x: f32[1000,64])                             graph (%w: f32[1,64])
 //     %0 = slice %x starts=[7,0] sizes=[1,64]      ->      %1 = reduce.sum %w dims=[1]
@@ -53,10 +44,8 @@ class Substitution {
   void rebuild(Node* node) {
     std::vector<NodeRef> inputs;
     bool changed = false;
-    for (size_t i = 0; i < node->inputs().size(); ++i) {
-      Node* input = node->inputs()[i];
-      bool fill = node->op() == Op::Pad && i == 1;  // must stay a constant; its bits are in the key
-      inputs.push_back(fill ? NodeRef(input) : of(input));
+    for (Node* input : node->inputs()) {
+      inputs.push_back(of(input));
       changed = changed || inputs.back().get() != input;
     }
     if (changed)
@@ -173,23 +162,15 @@ class WindowInputs {
   size_t next_ = 0;
 };
 
-// A reshape has its source's elements in the same order: where it is wanted, its source's memory serves.
-std::vector<NodeRef> without_reshapes(std::vector<NodeRef> outputs) {
-  for (NodeRef& output : outputs) {
-    while (output->op() == Op::Reshape) output = NodeRef(output->inputs()[0]);
+// The outputs, computed from window inputs.
+std::vector<NodeRef> with_window_inputs(const GraphKey& key, Analysis& analysis) {
+  if (key.windows.empty()) return analysis.outputs;
+  Substitution inputs;
+  WindowInputs windows(key, inputs, analysis);
+  for (Node* node : key.nodes) {
+    if (!windows.replace(node)) inputs.rebuild(node);
   }
-  return outputs;
-}
-
-ir::Graph run_graph_passes(ir::Graph graph, const passes::PassObserver& observer) {
-  for (const passes::GraphPass& pass : passes::graph_passes()) {
-    ir::Graph result = pass.run(graph);
-    const bool changed = result.nodes != graph.nodes;
-    graph = std::move(result);
-    if (changed) ir::verify(graph);
-    if (observer) observer(pass.name, [&] { return ir::print(graph); });
-  }
-  return graph;
+  return inputs.of(analysis.outputs);
 }
 
 // What the program sees of each input and output: an input that is only read in one other shape is known by that.
@@ -227,36 +208,30 @@ Node* stored_for(Node* held) {
   return node->is_leaf() ? nullptr : best;
 }
 
-Analysis analyse(const GraphKey& key, const Options& options, const passes::PassObserver& observer) {
+Analysis analyse(const GraphKey& key, const compiler::Settings& settings) {
   Analysis a;
   a.outputs = choose_outputs(key);
-  Substitution hide, show;
+  std::vector<Node*> hidden;
   for (size_t i = 0; i < key.nodes.size(); ++i) {
     Node* node = key.nodes[i];
-    if (node->op() == Op::Const && !changes_code(node->dtype(), node->bits())) {
-      NodeRef hidden = ir::make_input(node->dtype(), node->shape(), nullptr, node->device());
-      show.replace(hidden.get(), NodeRef(node));
-      hide.replace(node, std::move(hidden));
-      a.constants.emplace(node, static_cast<int32_t>(i));
-    }
+    if (node->op() != Op::Const || changes_code(node->dtype(), node->bits())) continue;
+    a.constants.emplace(node, static_cast<int32_t>(i));
+    hidden.push_back(node);
   }
-  WindowInputs windows(key, hide, a);
-  for (Node* node : key.nodes) {
-    if (!windows.replace(node)) hide.rebuild(node);
-  }
-  if (options.simplify) {
-    ir::Graph hidden = run_graph_passes(ir::Graph::of(hide.of(a.outputs)), observer);
-    for (Node* node : ir::topological_order(hidden.outputs)) show.rebuild(node);
-    a.graph = ir::Graph::of(without_reshapes(show.of(hidden.outputs)));
-  } else {
-    for (Node* node : ir::topological_order(hide.of(a.outputs))) show.rebuild(node);
-    a.graph = ir::Graph::of(without_reshapes(show.of(hide.of(a.outputs))));
-  }
-  passes::FusionOptions fusion;
-  fusion.enabled = options.fusion;
-  a.fusion = passes::fuse(a.graph.outputs, fusion);
+  compiler::Program program = compiler::compile_graph(with_window_inputs(key, a), hidden, settings);
+  a.graph = std::move(program.graph);
+  a.fusion = std::move(program.fusion);
   note_shapes(key, a);
   return a;
+}
+
+compiler::Settings compiler_settings(const Options& options, passes::PassObserver observer) {
+  compiler::Settings settings;
+  settings.simplify = options.simplify;
+  settings.fusion.enabled = options.fusion;
+  settings.verify = options.verify;
+  settings.observer = std::move(observer);
+  return settings;
 }
 
 passes::CpuTarget cpu_target(const Options& options) {
@@ -265,15 +240,6 @@ passes::CpuTarget cpu_target(const Options& options) {
   if (llvm_backend::available()) target.vector_bits = llvm_backend::host_vector_bits();
   if (options.vector_bits > 0) target.vector_bits = options.vector_bits;
   return target;
-}
-
-Scheduled schedule(const ir::Kernel& kernel, const Options& options, const passes::PassObserver& observer) {
-  Scheduled s;
-  s.kernel = kernel;
-  s.begins = passes::begin_at_first(s.kernel);
-  s.kernel = passes::run_kernel_passes(std::move(s.kernel), observer);
-  s.lowered = passes::lower_cpu(s.kernel, cpu_target(options));
-  return s;
 }
 
 }  // namespace tenon::runtime

@@ -1,15 +1,13 @@
-// From a pending graph to kernels and loop trees, without running anything: what a plan is made of, and what
-// dump, explain and draw_svg show. In: the walked graph. Out: which nodes become buffers, the graph after its
-// passes, the kernels, and a loop tree for each.
+// What is asked of the compiler for a pending graph, and its answer: which nodes become buffers, which constants and windows
+// are arguments of the plan, the graph after its passes and the kernels. A plan is made of it; dump, explain and draw_svg
+// show it.
 #pragma once
 
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "passes/fusion.h"
-#include "passes/passes.h"
-#include "passes/schedule.h"
+#include "compiler/pipeline.h"
 #include "runtime/graph_key.h"
 #include "runtime/options.h"
 
@@ -47,16 +45,9 @@ struct Analysis {
 // unless the view is the smaller one; null if the source is a leaf.
 ir::Node* stored_for(ir::Node* held);
 
-Analysis analyse(const GraphKey& key, const Options& options, const passes::PassObserver& observer = {});
+Analysis analyse(const GraphKey& key, const compiler::Settings& settings);
 
-struct Scheduled {
-  std::vector<int64_t> begins;  // of each buffer: the element at which the kernel's begins (see begin_at_first)
-  ir::Kernel kernel;            // after the kernel passes
-  passes::Lowered lowered;
-};
-Scheduled schedule(const ir::Kernel& kernel, const Options& options,
-                   const passes::PassObserver& observer = {});
-
+compiler::Settings compiler_settings(const Options& options, passes::PassObserver observer = {});
 passes::CpuTarget cpu_target(const Options& options);
 
 }  // namespace tenon::runtime

@@ -37,7 +37,7 @@ uint64_t key_salt(const Options& options);
 // The graphs of the last plans. Under the lock.
 const class PastPlans& past_plans();
 
-// Prints the stages that TENON_DUMP asks for. Called for each new plan, under the lock.
+// Prints the stages that TENON_DUMP asks for, but for the log of the steps, which building the plan writes. Called for each new plan, under the lock.
 void dump_new_plan(int plan, const struct GraphKey& key, const Options& options);
 
 }  // namespace tenon::runtime

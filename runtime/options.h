@@ -35,7 +35,7 @@ struct Options {
   int64_t cache_max_mb = 512;
   int vector_bits = 0;  // 0: the host's
   enum class Backend : uint8_t { Llvm, Interpreter } backend = Backend::Llvm;
-  uint32_t dump = 0;                 // bit i: Stage i; kDumpPasses: what each pass changed
+  uint32_t dump = 0;                 // bit i: Stage i; kDumpPasses: what each step changed
   std::string dump_kernel;           // of the stages below Fused only the kernels with this in their name
   std::string dump_dir;              // empty: stderr
   std::string profile;               // file of the Chrome/Perfetto trace, written at exit

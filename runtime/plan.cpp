@@ -9,9 +9,9 @@
 #include "codegen/llvm/jit.h"
 #include "ir/kernel_equal.h"
 #include "runtime/analysis.h"
+#include "runtime/dump.h"
+#include "runtime/kernel_facts.h"
 #include "runtime/profiler.h"
-#include "runtime/report.h"
-#include "runtime/round_trip.h"
 
 namespace tenon::runtime {
 namespace {
@@ -30,28 +30,43 @@ bool interprets(const Options& options) {
 
 class Builder {
  public:
-  Builder(int number, const GraphKey& key, const Options& options) : key_(key), options_(options) {
+  Builder(int number, const GraphKey& key, const Options& options)
+      : key_(key), options_(options), settings_(compiler_settings(options)), logs_((options.dump & kDumpPasses) != 0) {
     plan_->number = number;
+    if (logs_) {
+      log_.start("graph", graph_text(key));
+      settings_.observer = [this](std::string_view step, const std::function<std::string()>& text) {
+        log_.add(step, text());
+      };
+    }
     for (size_t i = 0; i < key.nodes.size(); ++i) number_.emplace(key.nodes[i], static_cast<int32_t>(i));
   }
 
   std::unique_ptr<Plan> run() {
     {
       ProfileSpan span("plan", "passes and fusion");
-      analysis_ = analyse(key_, options_, observer());
+      analysis_ = analyse(key_, settings_);
     }
     list_outputs();
     for (const FusedKernel& fused : analysis_.fusion.kernels) add_step(fused);
     find_code();
     place();
     plan_->key = key_.words;
+    if (logs_) write_dump(options_.dump_dir, plan_->number, "passes", log_.text());
     return std::move(plan_);
   }
 
  private:
-  passes::PassObserver observer() const {
-    if (!options_.verify) return {};
-    return [](std::string_view, const std::function<std::string()>& text) { check_round_trip(text()); };
+  // Of one kernel's steps: only kernels that are asked for are in the log.
+  compiler::Settings settings_of(const ir::Kernel& kernel) {
+    compiler::Settings settings = settings_;
+    if (!logs_) return settings;
+    if (kernel.name.find(options_.dump_kernel) == std::string::npos) {
+      settings.observer = {};
+    } else {
+      log_.start("kernel", ir::print(kernel));
+    }
+    return settings;
   }
 
   int32_t number_of(const Node* node) const {
@@ -145,7 +160,7 @@ class Builder {
       fused.parts ? add_parts(fused, step) : add_in_place(step);
     } else if (interprets(options_)) {
       facts->schedule = "interpreter";
-      step.interpreted = std::make_shared<ir::Kernel>(passes::run_kernel_passes(fused.kernel, observer()));
+      step.interpreted = std::make_shared<ir::Kernel>(compiler::basic_kernel(fused.kernel, settings_of(fused.kernel)));
     } else {
       add_lowered(fused, step);
       facts->schedule = trees_[compiled_.back().second].lowered.schedule;
@@ -209,13 +224,14 @@ class Builder {
 
   // What the loop tree adds to a step: sizes, phases, scratch, and buffers that may share their memory.
   void add_lowered(const FusedKernel& fused, Step& step) {
+    const compiler::Settings settings = settings_of(fused.kernel);
     ir::Kernel kernel = fused.kernel;
-    const std::vector<int64_t> begins = passes::begin_at_first(kernel);
+    const std::vector<int64_t> begins = compiler::begin_kernel(kernel, settings);
     for (size_t b = 0; b < begins.size(); ++b) {
       if (begins[b] == 0) continue;
       step.begins.push_back({static_cast<int32_t>(b), begins[b] * ir::item_size(kernel.buffers[b].dtype)});
     }
-    const size_t tree = lower_once(std::move(kernel));
+    const size_t tree = lower_once(std::move(kernel), settings);
     const passes::Lowered& lowered = trees_[tree].lowered;
     auto number = static_cast<int32_t>(plan_->steps.size());
     for (auto [to, from] : lowered.donations) {
@@ -242,7 +258,7 @@ class Builder {
   }
 
   // Kernels that do the same to other buffers have one tree; a graph of thousands of equal roots has few kernels.
-  size_t lower_once(ir::Kernel kernel) {
+  size_t lower_once(ir::Kernel kernel, const compiler::Settings& settings) {
     const uint64_t hash = ir::hash_of_work(kernel);
     for (auto [it, end] = tree_of_.equal_range(hash); it != end; ++it) {
       if (ir::same_work(trees_[it->second].kernel, kernel)) return it->second;
@@ -250,9 +266,7 @@ class Builder {
     passes::Lowered lowered;
     try {
       ProfileSpan span("plan", "schedule");
-      if (options_.verify) check_round_trip(ir::print(kernel));
-      lowered = schedule(kernel, options_, observer()).lowered;
-      if (options_.verify) check_round_trip(ir::print(lowered.tree));
+      lowered = compiler::lower_kernel(kernel, target_, settings);
     } catch (const ir::IrError& e) {
       throw std::runtime_error("kernel '" + kernel.name + "' could not be scheduled: " + e.what());
     }
@@ -290,7 +304,7 @@ class Builder {
       const PlannedValue& from = values_[static_cast<size_t>(p.from)];
       return from.kind == ValueKind::Input && (!options_.donation || aliased_.count(from.index) != 0);
     });
-    MemoryPlan memory = passes::plan_memory(values_, in_place_);
+    MemoryPlan memory = compiler::plan_memory(values_, in_place_, settings_);
     plan_->places = std::move(memory.places);
     plan_->arena_bytes = memory.arena_bytes;
     for (const MemoryPlan::Donation& d : memory.donations)
@@ -300,6 +314,10 @@ class Builder {
 
   const GraphKey& key_;
   const Options& options_;
+  compiler::Settings settings_;
+  const passes::Target target_ = cpu_target(options_);
+  const bool logs_;
+  StepLog log_;
   std::unordered_map<const Node*, int32_t> number_;
   Analysis analysis_;
   std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();

@@ -1,15 +1,15 @@
 // dump and explain, and TENON_DUMP: text of every stage, from the same analysis that makes plans.
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <stdexcept>
 
 #include "codegen/cuda/emit.h"
 #include "codegen/llvm/jit.h"
 #include "ir/graph_infer.h"
-#include "runtime/analysis.h"
+#include "runtime/dump.h"
 #include "runtime/evaluate.h"
 #include "runtime/evaluation.h"
+#include "runtime/kernel_facts.h"
 #include "runtime/past_plans.h"
 #include "runtime/report.h"
 
@@ -28,17 +28,11 @@ std::string fused_text(const Analysis& a) {
   return text;
 }
 
-// What stands for a kernel where a routine of the library takes its place.
-std::string routine_text(const FusedKernel& fused) {
-  return "# a routine of the library\n" + ir::print(ir::Graph::of({{fused.routine}}, fused.kernel.name));
-}
-
 std::string kernel_text(const FusedKernel& fused, Stage stage, const Options& options) {
-  if (fused.routine) return routine_text(fused);
-  if (stage == Stage::Kernel) return ir::print(fused.kernel);
-  if (stage == Stage::CUDA)
-    return codegen::cuda::emit(passes::lower_gpu(passes::run_kernel_passes(fused.kernel)).tree);
-  ir::LoopTree tree = schedule(fused.kernel, options).lowered.tree;
+  if (fused.routine || stage == Stage::Kernel) return passes::print(fused);
+  const passes::Target target = stage == Stage::CUDA ? passes::Target(passes::GpuTarget{}) : cpu_target(options);
+  const ir::LoopTree tree = compiler::compile_kernel(fused.kernel, target, {}).tree;
+  if (stage == Stage::CUDA) return codegen::cuda::emit(tree);
   if (stage == Stage::LoopTree) return ir::print(tree);
   return stage == Stage::LLVM ? llvm_backend::emit_ir(tree) : llvm_backend::emit_assembly(tree);
 }
@@ -52,11 +46,7 @@ std::string kernel_names(const Analysis& a) {
 // `wanted`: of the stages below Fused only the kernels with this in their name.
 std::string stage_text(const GraphKey& key, const Analysis& a, Stage stage, const Options& options,
                        std::string_view wanted) {
-  if (stage == Stage::Graph) {
-    std::vector<ir::NodeRef> roots;
-    for (int32_t root : key.roots) roots.emplace_back(key.nodes[static_cast<size_t>(root)]);
-    return ir::print(ir::Graph::of(roots));
-  }
+  if (stage == Stage::Graph) return graph_text(key);
   if (stage == Stage::Fused) return fused_text(a);
   if (stage == Stage::PTX)
     return "PTX is made by NVRTC, which this build does not load; the CUDA stage has the source.\n";
@@ -95,54 +85,11 @@ std::string readable_flops(int64_t flops) {
   return readable(static_cast<double>(flops), units, 5, 1000);
 }
 
-// How many different places a load or store reaches at most: the points of the axes that it depends on.
-int64_t places(const ir::Kernel& kernel, const ir::Instr& access) {
-  int64_t count = 1;
-  std::vector<bool> seen(kernel.axes.size(), false);
-  std::vector<const ir::Instr*> from{&access};
-  for (size_t i = 0; i < from.size(); ++i) {
-    for (int a : from[i]->index.axes()) {
-      if (seen[static_cast<size_t>(a)]) continue;
-      seen[static_cast<size_t>(a)] = true;
-      count *= kernel.axes[static_cast<size_t>(a)].extent;
-    }
-    const bool computed = i == 0 && access.scale != 0;
-    const size_t first = computed ? access.args.size() - 1 : i == 0 ? access.args.size() : 0;
-    for (size_t k = first; k < from[i]->args.size(); ++k)
-      from.push_back(&kernel.instrs[static_cast<size_t>(from[i]->args[k])]);
-  }
-  return count;
-}
-
-// Bytes that the kernel loads (or stores), each once: of a buffer no more than it has.
-int64_t moved_bytes(const FusedKernel& fused, ir::Op access) {
-  const ir::Kernel& kernel = fused.kernel;
-  int64_t bytes = 0;
-  for (size_t b = 0; b < kernel.buffers.size(); ++b) {
-    const ir::KernelBuffer& buffer = kernel.buffers[b];
-    int64_t count = 0;
-    for (const ir::Instr& in : kernel.instrs) {
-      if (in.op == access && in.slot == static_cast<int>(b)) count += places(kernel, in);
-    }
-    const bool whole = fused.routine && (buffer.role == ir::Role::In) == (access == ir::Op::Load);
-    bytes += (whole ? buffer.numel : std::min(count, buffer.numel)) * ir::item_size(buffer.dtype);
-  }
-  return bytes;
-}
-
-int64_t iterations(const ir::Kernel& kernel, ir::Level level) {
-  int64_t count = kernel.extent_of(ir::AxisKind::Parallel);
-  if (level == ir::Level::Full)
-    count *= kernel.extent_of(ir::AxisKind::Inner) * kernel.extent_of(ir::AxisKind::Serial);
-  if (level == ir::Level::Contract) count *= kernel.extent_of(ir::AxisKind::Contract);
-  return count;
-}
-
 std::string schedule_name(const FusedKernel& fused, const Options& options) {
   if (fused.routine && options.backend != Options::Backend::Interpreter) return "routine";
   if (options.backend == Options::Backend::Interpreter || !llvm_backend::available()) return "interpreter";
   try {
-    return schedule(fused.kernel, options).lowered.schedule;
+    return compiler::compile_kernel(fused.kernel, cpu_target(options), {}).schedule;
   } catch (const ir::IrError& e) {
     return std::string("none (") + e.what() + ")";
   }
@@ -205,7 +152,7 @@ std::string with_analysis(std::span<const ir::NodeRef> roots, F&& f) {
   const auto report = [&](std::span<const ir::NodeRef> given, int plan, size_t asked) {
     GraphKey key;
     key.read(given, key_salt(o), false, o.windows);
-    const Analysis a = analyse(key, o);
+    const Analysis a = analyse(key, compiler_settings(o));
     if (plan < 0) return f(Subject{key, a, o, asked_outputs(key, a), {}});
     return f(Subject{key, a, o, asked,
                      "already computed by plan " + std::to_string(plan) + ", kernels " + kernel_names(a) + "\n"});
@@ -219,86 +166,9 @@ std::string with_analysis(std::span<const ir::NodeRef> roots, F&& f) {
   return text.empty() ? report(roots, -1, 0) : text;
 }
 
-// What each pass made of a graph or kernel; a pass that changed nothing is only named.
-struct PassLog {
-  std::string text, last;
-
-  void start(const char* level, std::string first) {
-    text += std::string("--- ") + level + " before the passes\n" + first;
-    last = std::move(first);
-  }
-  passes::PassObserver observer() {
-    return [this](std::string_view pass, const std::function<std::string()>& now) {
-      std::string after = now();
-      text += "--- " + std::string(pass) + (after == last ? " changes nothing\n" : "\n" + after);
-      last = std::move(after);
-    };
-  }
-};
-
-void write_dump(const std::string& directory, int plan, const char* name, const std::string& text) {
-  if (directory.empty()) {
-    std::fprintf(stderr, "=== tenon plan %d: %s\n%s", plan, name, text.c_str());
-    return;
-  }
-  std::error_code ignored;  // opening the file tells
-  std::filesystem::create_directories(directory, ignored);
-  char file[64];
-  std::snprintf(file, sizeof file, "/plan%04d.%s.txt", plan, name);
-  std::FILE* out = std::fopen((directory + file).c_str(), "w");
-  if (!out) {
-    static bool warned = false;
-    if (!std::exchange(warned, true)) {
-      std::fprintf(stderr, "tenon: TENON_DUMP_DIR=%s cannot be written to\n", directory.c_str());
-    }
-    return;
-  }
-  std::fwrite(text.data(), 1, text.size(), out);
-  std::fclose(out);
-}
-
 }  // namespace
 
 std::string type_text(const ir::Node& node) { return ir::type_text(node.dtype(), node.shape()); }
-
-std::string shapes_of(const FusedKernel& fused, const Analysis& analysis) {
-  const auto list = [&](const auto& nodes) {
-    constexpr size_t kMost = 8;
-    std::string text;
-    for (size_t i = 0; i < nodes.size() && i < kMost; ++i)
-      text += (i ? ", " : "") + ir::type_text(nodes[i]->dtype(), analysis.shape(nodes[i]));
-    return nodes.size() > kMost ? text + ", ... " + std::to_string(nodes.size()) + " in all" : text;
-  };
-  return list(fused.inputs) + (fused.inputs.empty() ? "-> " : " -> ") + list(fused.outputs);
-}
-
-std::string op_list(const FusedKernel& fused) {
-  constexpr size_t most = 40;
-  std::string text;
-  for (size_t i = 0; i < fused.fused.size() && i < most; ++i) {
-    text += (text.empty() ? "" : ", ") + std::string(ir::info(fused.fused[i]->op()).text);
-  }
-  return fused.fused.size() > most ? text + ", ..." : text;
-}
-
-KernelRecord kernel_facts(const FusedKernel& fused) {
-  KernelRecord facts;
-  const ir::Kernel& kernel = fused.kernel;
-  facts.name = kernel.name;
-  facts.ops = static_cast<int>(fused.fused.size());
-  facts.bytes = moved_bytes(fused, ir::Op::Load) + moved_bytes(fused, ir::Op::Store);
-  for (const ir::Instr& in : kernel.instrs) {
-    if (in.op == ir::Op::Contract) {
-      facts.flops += 2 * iterations(kernel, ir::Level::Contract);
-    } else if (ir::is_reduce(in.op) || ir::is_scan(in.op)) {
-      facts.flops += iterations(kernel, ir::Level::Full);
-    } else if (ir::is_elementwise(in.op)) {
-      facts.flops += iterations(kernel, in.level) * ir::info(in.op).cost;
-    }
-  }
-  if (fused.routine) facts.flops = fused.routine->numel() * ir::info(fused.routine->op()).cost;
-  return facts;
-}
 
 std::string dump(std::span<const ir::NodeRef> roots, Stage stage, std::string_view kernel) {
   if (static_cast<size_t>(stage) >= std::size(kStageNames))
@@ -345,21 +215,12 @@ std::string draw_svg(std::span<const ir::NodeRef> roots) {
 }
 
 void dump_new_plan(int plan, const GraphKey& key, const Options& options) {
-  PassLog log;
-  log.start("graph", stage_text(key, Analysis{}, Stage::Graph, options, {}));
-  Analysis a = analyse(key, options, log.observer());
+  const Analysis a = analyse(key, compiler_settings(options));
   for (uint32_t bit = 0; bit < static_cast<uint32_t>(Stage::PTX); ++bit) {
     if ((options.dump >> bit & 1) == 0) continue;
     auto stage = static_cast<Stage>(bit);
     write_dump(options.dump_dir, plan, kStageNames[bit], stage_text(key, a, stage, options, options.dump_kernel));
   }
-  if ((options.dump & kDumpPasses) == 0) return;
-  for (const FusedKernel& fused : a.fusion.kernels) {
-    if (fused.routine || fused.kernel.name.find(options.dump_kernel) == std::string::npos) continue;
-    log.start("kernel", ir::print(fused.kernel));
-    passes::run_kernel_passes(fused.kernel, log.observer());
-  }
-  write_dump(options.dump_dir, plan, "passes", log.text);
 }
 
 }  // namespace tenon::runtime

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks who includes whom. Reads every source of the five floors; prints each broken rule as FILE:LINE: reason and
+"""Checks who includes whom. Reads every source of the six floors; prints each broken rule as FILE:LINE: reason and
 exits 1, or says how many files it read.
 
-  floors    a file includes its own floor and floors below: frontend -> runtime -> codegen -> passes -> ir
+  floors    a file includes its own floor and floors below: frontend -> runtime -> compiler -> codegen -> passes -> ir
   public    frontend/include/tenon/* includes <tenon/...> and the standard library only, and neither iostream nor regex
   LLVM      <llvm/...> only under codegen/llvm
   CUDA      driver, NVRTC and cuBLAS declarations only under runtime/cuda and codegen/cuda, and no toolkit header anywhere
@@ -14,7 +14,7 @@ import re
 import sys
 import tempfile
 
-FLOORS = ["ir", "passes", "codegen", "runtime", "frontend"]  # lowest first
+FLOORS = ["ir", "passes", "codegen", "compiler", "runtime", "frontend"]  # lowest first
 PUBLIC = "frontend/include/tenon/"
 SOURCES = {".h", ".cpp", ".def", ".inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -19,9 +19,7 @@
 
 #include "codegen/cuda/emit.h"
 #include "codegen/llvm/jit.h"
-#include "passes/fusion.h"
-#include "passes/passes.h"
-#include "passes/schedule.h"
+#include "compiler/pipeline.h"
 
 namespace {
 
@@ -98,7 +96,7 @@ Program parse(const std::string& text, const std::string& file) {
 // --- passes
 
 template <typename Pass>
-const Pass* find(std::span<const Pass> passes, const std::string& name) {
+const Pass* find(std::span<const Pass> passes, std::string_view name) {
   for (const Pass& pass : passes) {
     if (pass.name == name) return &pass;
   }
@@ -135,13 +133,18 @@ Kernels fuse(const ir::Graph& graph, const Request& request) {
   Kernels kernels;
   for (passes::FusedKernel& fused : passes::fuse(graph.outputs, options).kernels) {
     if (fused.routine) {
-      kernels.emplace_back("# a routine of the library\n" + ir::print(ir::Graph::of({{fused.routine}}, fused.kernel.name)));
+      kernels.emplace_back(passes::print(fused));
       continue;
     }
     ir::verify(fused.kernel);
     kernels.emplace_back(std::move(fused.kernel));
   }
   return kernels;
+}
+
+passes::Target target_of(const Request& request) {
+  if (request.lower == "cuda") return passes::GpuTarget{};
+  return passes::CpuTarget{request.vector_bits ? request.vector_bits : codegen::llvm_backend::host_vector_bits()};
 }
 
 Trees lower(const Kernels& kernels, const Request& request) {
@@ -152,10 +155,7 @@ Trees lower(const Kernels& kernels, const Request& request) {
       trees.emplace_back(std::get<std::string>(part));
       continue;
     }
-    const ir::Kernel basic = passes::run_kernel_passes(*kernel);
-    const int bits = request.vector_bits ? request.vector_bits : codegen::llvm_backend::host_vector_bits();
-    ir::LoopTree tree = request.lower == "cuda" ? passes::lower_gpu(basic).tree
-                                                : passes::lower_cpu(basic, {.vector_bits = bits}).tree;
+    ir::LoopTree tree = compiler::compile_kernel(*kernel, target_of(request), {}).tree;
     ir::verify(tree);
     trees.emplace_back(std::move(tree));
   }
@@ -213,12 +213,15 @@ void write(const Program& program, const Request& request) {
 
 void list_passes() {
   const auto line = [](std::string_view name, std::string_view summary) {
-    std::cout << "  " << name << std::string(name.size() < 18 ? 18 - name.size() : 1, ' ') << summary << "\n";
+    std::cout << "  " << name << std::string(name.size() < 20 ? 20 - name.size() : 1, ' ') << summary << "\n";
   };
-  std::cout << "graph passes, in the order in which they run:\n";
-  for (const passes::GraphPass& pass : passes::graph_passes()) line(pass.name, pass.summary);
-  std::cout << "kernel passes, in the order in which they run:\n";
-  for (const passes::KernelPass& pass : passes::kernel_passes()) line(pass.name, pass.summary);
+  const auto is_pass = [](std::string_view name) {
+    return find(passes::graph_passes(), name) || find(passes::kernel_passes(), name);
+  };
+  std::cout << "the steps from a graph to a plan, in order; --pass runs those with a star:\n";
+  for (const compiler::StepInfo& step : compiler::steps()) {
+    line((is_pass(step.name) ? "* " : "  ") + std::string(step.name), step.summary);
+  }
 }
 
 // --emit needs a loop tree of its device.
@@ -240,7 +243,7 @@ int main(int argc, char** argv) {
   Request request;
   CLI::App app("Takes IR text through Tenon's passes and prints the result.", "tenon-opt");
   app.add_option("file", request.file, "IR text: a graph, a kernel or a looptree; - is stdin");
-  app.add_flag("--list", request.list, "name the passes");
+  app.add_flag("--list", request.list, "name the steps and passes");
   app.add_option("--pass", request.passes, "passes to run, in this order; 'all' for every one")
       ->delimiter(',')
       ->allow_extra_args(false);

@@ -255,7 +255,7 @@ Tensor einsum(std::string_view text, TensorList tensors, OptionalIntArrayRef) {
   for (size_t i = 0; i < operands.size(); ++i) {
     std::vector<int64_t> summed;
     for (int64_t d = layout.outputs; d < layout.rank; ++d) {
-      if (last[at(d)] == i) summed.push_back(d);
+      if (last[at(d)] == i && (i > 0 || result.size(d) != 1)) summed.push_back(d);  // nothing is summed over size 1
     }
     if (i > 0)
       result = sum_of_products(result, operands[i], summed);

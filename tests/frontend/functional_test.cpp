@@ -662,6 +662,11 @@ TEST_CASE("einsum: views, ellipsis, sizes of one, errors") {
   CHECK(einsum("...ij,...jk", {a, c}).allclose(tenon::matmul(a, c)));
   CHECK(einsum("b...,b...->...", {b, b}).allclose((b * b).sum(0)));
   CHECK(einsum("ij,kj", {a, tenon::ones({5, 1}, tenon::kDouble)}).allclose(a.sum({1}, true).expand({2, 5})));
+  // Nothing is summed over a dim of size 1: integers keep their type.
+  const auto ints = [](std::vector<int64_t> sizes) { return tenon::ones(sizes, tenon::kInt); };
+  CHECK((einsum("ij,kj->ik", {ints({4, 1}), ints({7, 1})}).scalar_type() == tenon::kInt));
+  CHECK(einsum("bij,bkj->ik", {ints({2, 4, 1}), ints({2, 7, 1})}).equal(tenon::full({4, 7}, 2, tenon::kInt)));
+  CHECK((einsum("ij->i", {ints({4, 1})}).scalar_type() == tenon::kInt));
   check_error(
       [&] {
         einsum("ij,jk", {tenon::ones({2, 3}), tenon::ones({4, 5})});

@@ -178,5 +178,5 @@ TEST_CASE("kernel passes: run in order and are observed") {
   passes::run_kernel_passes(every_op(DType::F16), [&](std::string_view pass, const auto& text) {
     seen += std::string(pass) + (text().empty() ? "(empty) " : " ");
   });
-  CHECK(seen == "expand-half expand-math clean ");
+  CHECK(seen == "expand-half expand-math clean merge-axes ");
 }

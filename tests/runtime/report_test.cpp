@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "compiler/pipeline.h"
 #include "ir/kernel.h"
 #include "ir/looptree.h"
 #include "runtime/code_version.h"
@@ -178,7 +179,7 @@ TEST_CASE("code version: names this build, the same each time") {
   CHECK(&code_version() == &code_version());
 }
 
-TEST_CASE("report: TENON_DUMP=passes names each pass and shows what it changed, in a folder that it makes") {
+TEST_CASE("report: TENON_DUMP=passes names each step and shows what it changed, in a folder that it makes") {
   std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("tenon-dump-" + std::to_string(getpid())) / "deep";
   {
@@ -197,7 +198,13 @@ TEST_CASE("report: TENON_DUMP=passes names each pass and shows what it changed, 
   }
   std::filesystem::remove_all(folder.parent_path());
   CHECK(text.starts_with(
-      "--- graph before the passes\ngraph @graph(%x0: f32[4]) {\n  %0 = neg %x0 : f32[4]\n"));
+      "--- graph before the steps\ngraph @graph(%x0: f32[4]) {\n  %0 = neg %x0 : f32[4]\n"));
   CHECK(text.find("--- simplify changes nothing\n") != std::string::npos);
   CHECK(text.find("--- expand-math\nkernel @neg_exp(") != std::string::npos);
+  size_t at = 0;
+  for (const compiler::StepInfo& step : compiler::steps()) {  // every step is there, in order
+    CAPTURE(std::string(step.name));
+    at = text.find("--- " + std::string(step.name), at);
+    REQUIRE(at != std::string::npos);
+  }
 }

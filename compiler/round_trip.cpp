@@ -1,11 +1,11 @@
 // Print, parse, print: the first word of a text says which level it is.
-#include "runtime/round_trip.h"
+#include "compiler/round_trip.h"
 
 #include "ir/graph.h"
 #include "ir/kernel.h"
 #include "ir/looptree.h"
 
-namespace tenon::runtime {
+namespace tenon::compiler {
 
 void check_round_trip(const std::string& text) {
   std::string again;
@@ -25,4 +25,4 @@ void check_round_trip(const std::string& text) {
   if (again != text) throw ir::IrError("a text does not survive parsing:\n" + text + "it came back as:\n" + again);
 }
 
-}  // namespace tenon::runtime
+}  // namespace tenon::compiler

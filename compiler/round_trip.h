@@ -3,10 +3,10 @@
 
 #include <string>
 
-namespace tenon::runtime {
+namespace tenon::compiler {
 
 // Parses a graph, kernel or loop tree as printed (which verifies it) and prints it again. Throws IrError with
 // both texts if they differ.
 void check_round_trip(const std::string& text);
 
-}  // namespace tenon::runtime
+}  // namespace tenon::compiler

@@ -1,0 +1,158 @@
+// Constants are hidden so that one program serves all their values. A pass that met `mul %x, 2.5` might use the 2.5; what it
+// meets instead is an input, and only constants whose bits belong to the code stay visible:
+//
+//   %1 = mul %x, 2.5       %1 = mul %x, %hidden       %1 = mul %x, 2.5
+//   %2 = mul %1, 1.0   ->  %2 = mul %1, 1.0       ->  return %1
+//   return %2              return %2
+#include "compiler/pipeline.h"
+
+#include <unordered_map>
+
+#include "compiler/round_trip.h"
+#include "passes/rebuild_graph.h"
+
+namespace tenon::compiler {
+namespace {
+
+using ir::Node;
+using ir::NodeRef;
+using ir::Op;
+
+constexpr StepInfo kHide = {"hide-constants", "constants whose value is no part of the code become inputs"};
+constexpr StepInfo kShow = {"show-constants", "the constants come back"};
+constexpr StepInfo kDropReshapes = {"drop-reshapes", "an output that is a reshape becomes what it reshapes"};
+constexpr StepInfo kFuse = {"fuse", "the graph falls into kernels"};
+constexpr StepInfo kBegin = {"begin-at-first", "buffers begin at the first element that is touched"};
+constexpr StepInfo kMemory = {"memory-plan", "the values of all kernels get their places"};
+constexpr StepInfo kSchedule = {"schedule", "a kernel becomes a loop tree"};
+
+// Called with the text of what each step made: shows it to whoever wants to see it, and reads it back.
+passes::PassObserver observer_of(const Settings& settings) {
+  if (!settings.verify) return settings.observer;
+  return [&settings](std::string_view step, const std::function<std::string()>& text) {
+    check_round_trip(text());
+    if (settings.observer) settings.observer(step, text);
+  };
+}
+
+// Leaves that stand for others while the passes run.
+class Disguise {
+ public:
+  explicit Disguise(std::span<Node* const> constants) {
+    for (Node* constant : constants) {
+      NodeRef input = ir::make_input(constant->dtype(), constant->shape(), nullptr, constant->device());
+      constant_of_.emplace(input.get(), NodeRef(constant));
+      input_of_.emplace(constant, std::move(input));
+    }
+  }
+  ir::Graph hide(const ir::Graph& graph) const { return replaced(graph, input_of_); }
+  ir::Graph show(const ir::Graph& graph) const { return replaced(graph, constant_of_); }
+
+ private:
+  using Nodes = std::unordered_map<const Node*, NodeRef>;
+
+  // The fill of a pad stays a constant: it is a part of the code.
+  static ir::Graph replaced(const ir::Graph& graph, Nodes changed) {
+    if (changed.empty()) return graph;
+    const auto now = [&](Node* node) {
+      const auto it = changed.find(node);
+      return it == changed.end() ? NodeRef(node) : it->second;
+    };
+    std::vector<NodeRef> operands;
+    for (const NodeRef& node : graph.nodes) {
+      if (node->is_leaf()) continue;
+      operands.clear();
+      for (Node* operand : node->inputs()) {
+        const bool fill = node->op() == Op::Pad && !operands.empty();
+        operands.push_back(fill ? NodeRef(operand) : now(operand));
+      }
+      NodeRef made = passes::remake_as_is(*node, operands);
+      if (made != node) changed[node.get()] = std::move(made);
+    }
+    std::vector<NodeRef> outputs;
+    for (const NodeRef& output : graph.outputs) outputs.push_back(now(output.get()));
+    return ir::Graph::of(outputs, graph.name);
+  }
+
+  Nodes input_of_, constant_of_;
+};
+
+// A reshape has its source's elements in the same order: where it is wanted, its source's memory serves.
+ir::Graph drop_reshapes(const ir::Graph& graph) {
+  std::vector<NodeRef> outputs = graph.outputs;
+  for (NodeRef& output : outputs) {
+    while (output->op() == Op::Reshape) output = NodeRef(output->inputs()[0]);
+  }
+  return outputs == graph.outputs ? graph : ir::Graph::of(outputs, graph.name);
+}
+
+std::string kernels_text(const passes::FusionResult& fusion) {
+  std::string text;
+  for (const passes::FusedKernel& fused : fusion.kernels) text += passes::print(fused);
+  return text;
+}
+
+}  // namespace
+
+std::vector<StepInfo> steps() {
+  std::vector<StepInfo> all{kHide};
+  for (const passes::GraphPass& pass : passes::graph_passes()) all.push_back({pass.name, pass.summary});
+  all.insert(all.end(), {kShow, kDropReshapes, kFuse, kBegin});
+  for (const passes::KernelPass& pass : passes::kernel_passes()) all.push_back({pass.name, pass.summary});
+  all.insert(all.end(), {kSchedule, kMemory});
+  return all;
+}
+
+Program compile_graph(const std::vector<NodeRef>& outputs, std::span<Node* const> hidden, const Settings& settings) {
+  const passes::PassObserver observer = observer_of(settings);
+  const Disguise constants(hidden);
+  Program program{ir::Graph::of(outputs), {}};
+  const auto step = [&](std::string_view name, const auto& run) {
+    ir::Graph made = run(program.graph);
+    const bool changed = made.nodes != program.graph.nodes;
+    program.graph = std::move(made);
+    if (changed) ir::verify(program.graph);
+    if (observer) observer(name, [&] { return ir::print(program.graph); });
+  };
+  if (settings.simplify) {
+    step(kHide.name, [&](const ir::Graph& graph) { return constants.hide(graph); });
+    for (const passes::GraphPass& pass : passes::graph_passes()) step(pass.name, pass.run);
+    step(kShow.name, [&](const ir::Graph& graph) { return constants.show(graph); });
+  }
+  step(kDropReshapes.name, drop_reshapes);
+  program.fusion = passes::fuse(program.graph.outputs, settings.fusion);
+  if (settings.observer) settings.observer(kFuse.name, [&] { return kernels_text(program.fusion); });
+  return program;
+}
+
+std::vector<int64_t> begin_kernel(ir::Kernel& kernel, const Settings& settings) {
+  std::vector<int64_t> begins = passes::begin_at_first(kernel);
+  if (const passes::PassObserver observer = observer_of(settings)) observer(kBegin.name, [&] { return ir::print(kernel); });
+  return begins;
+}
+
+ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings) {
+  return passes::run_kernel_passes(kernel, observer_of(settings));
+}
+
+passes::Lowered lower_kernel(const ir::Kernel& kernel, const passes::Target& target, const Settings& settings) {
+  passes::Lowered lowered = passes::lower(basic_kernel(kernel, settings), target);
+  if (const passes::PassObserver observer = observer_of(settings)) {
+    observer(kSchedule.name, [&] { return ir::print(lowered.tree); });
+  }
+  return lowered;
+}
+
+passes::Lowered compile_kernel(ir::Kernel kernel, const passes::Target& target, const Settings& settings) {
+  begin_kernel(kernel, settings);
+  return lower_kernel(kernel, target, settings);
+}
+
+passes::MemoryPlan plan_memory(const std::vector<passes::PlannedValue>& values, const std::vector<passes::InPlace>& in_place,
+                               const Settings& settings) {
+  passes::MemoryPlan plan = passes::plan_memory(values, in_place);
+  if (settings.observer) settings.observer(kMemory.name, [&] { return passes::print(plan); });
+  return plan;
+}
+
+}  // namespace tenon::compiler

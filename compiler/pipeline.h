@@ -1,0 +1,67 @@
+// The pipeline: every step from a graph to scheduled kernels, by name and in order. What makes plans, what reports about
+// them and tenon-opt all call it, so that they agree.
+//
+//   hide-constants     constants whose value is no part of the code become inputs
+//   simplify ... dce   the graph passes (passes/graph_passes.cpp)
+//   show-constants     the constants come back
+//   drop-reshapes      an output that is a reshape becomes what it reshapes
+//   fuse               the graph falls into kernels
+//   begin-at-first     for each kernel: its buffers begin at the first element that it touches
+//   expand-half ...    the kernel passes (passes/kernel_passes.cpp)
+//   merge-axes         axes that lie one behind the other everywhere become one
+//   schedule           a loop tree
+//   memory-plan        the values of all kernels get their places
+//
+// A graph or kernel that a step changed is verified. With Settings::verify the text of all that is made must also parse and
+// print the same.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "passes/fusion.h"
+#include "passes/memory_plan.h"
+#include "passes/passes.h"
+#include "passes/schedule.h"
+
+namespace tenon::compiler {
+
+struct StepInfo {
+  std::string_view name, summary;
+};
+std::vector<StepInfo> steps();  // all of them, in order
+
+struct Settings {
+  bool simplify = true;           // run the graph passes
+  passes::FusionOptions fusion;
+  bool verify = false;
+  passes::PassObserver observer;  // called after each step with the text of what it made
+};
+
+struct Program {
+  ir::Graph graph;  // after the graph's steps; output k computes output k of what was given
+  passes::FusionResult fusion;
+};
+
+// The steps down to the kernels. `hidden` are the constants (leaves of the graph) that the passes must not see: one program
+// serves all their values. Throws IrError.
+Program compile_graph(const std::vector<ir::NodeRef>& outputs, std::span<ir::Node* const> hidden, const Settings& settings);
+
+// The steps of one kernel. Throws IrError with the kernel's name if no schedule takes it.
+passes::Lowered compile_kernel(ir::Kernel kernel, const passes::Target& target, const Settings& settings);
+
+// The same in two halves, since kernels that differ before the first are often equal after it: rows of one tensor. Gives
+// for each buffer the element at which it begins now.
+std::vector<int64_t> begin_kernel(ir::Kernel& kernel, const Settings& settings);
+passes::Lowered lower_kernel(const ir::Kernel& kernel, const passes::Target& target, const Settings& settings);
+
+// All but the schedule: what an interpreter runs.
+ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings);
+
+// The last step, over the values that the kernels read and write.
+passes::MemoryPlan plan_memory(const std::vector<passes::PlannedValue>& values, const std::vector<passes::InPlace>& in_place,
+                               const Settings& settings);
+
+}  // namespace tenon::compiler

@@ -1,0 +1,97 @@
+// Counts over the text of a kernel: bytes, operations, shapes. In: a fused kernel. Out: its record, without times.
+#include "runtime/kernel_facts.h"
+
+#include <algorithm>
+
+#include "ir/graph_infer.h"
+
+namespace tenon::runtime {
+
+using passes::FusedKernel;
+
+namespace {
+
+// How many different places a load or store reaches at most: the points of the axes that it depends on.
+int64_t places(const ir::Kernel& kernel, const ir::Instr& access) {
+  int64_t count = 1;
+  std::vector<bool> seen(kernel.axes.size(), false);
+  std::vector<const ir::Instr*> from{&access};
+  for (size_t i = 0; i < from.size(); ++i) {
+    for (int a : from[i]->index.axes()) {
+      if (seen[static_cast<size_t>(a)]) continue;
+      seen[static_cast<size_t>(a)] = true;
+      count *= kernel.axes[static_cast<size_t>(a)].extent;
+    }
+    const bool computed = i == 0 && access.scale != 0;
+    const size_t first = computed ? access.args.size() - 1 : i == 0 ? access.args.size() : 0;
+    for (size_t k = first; k < from[i]->args.size(); ++k)
+      from.push_back(&kernel.instrs[static_cast<size_t>(from[i]->args[k])]);
+  }
+  return count;
+}
+
+int64_t iterations(const ir::Kernel& kernel, ir::Level level) {
+  int64_t count = kernel.extent_of(ir::AxisKind::Parallel);
+  if (level == ir::Level::Full)
+    count *= kernel.extent_of(ir::AxisKind::Inner) * kernel.extent_of(ir::AxisKind::Serial);
+  if (level == ir::Level::Contract) count *= kernel.extent_of(ir::AxisKind::Contract);
+  return count;
+}
+
+}  // namespace
+
+int64_t moved_bytes(const FusedKernel& fused, ir::Op access) {
+  const ir::Kernel& kernel = fused.kernel;
+  int64_t bytes = 0;
+  for (size_t b = 0; b < kernel.buffers.size(); ++b) {
+    const ir::KernelBuffer& buffer = kernel.buffers[b];
+    int64_t count = 0;
+    for (const ir::Instr& in : kernel.instrs) {
+      if (in.op == access && in.slot == static_cast<int>(b)) count += places(kernel, in);
+    }
+    const bool whole = fused.routine && (buffer.role == ir::Role::In) == (access == ir::Op::Load);
+    bytes += (whole ? buffer.numel : std::min(count, buffer.numel)) * ir::item_size(buffer.dtype);
+  }
+  return bytes;
+}
+
+std::string shapes_of(const FusedKernel& fused, const Analysis& analysis) {
+  const auto list = [&](const auto& nodes) {
+    constexpr size_t kMost = 8;
+    std::string text;
+    for (size_t i = 0; i < nodes.size() && i < kMost; ++i)
+      text += (i ? ", " : "") + ir::type_text(nodes[i]->dtype(), analysis.shape(nodes[i]));
+    return nodes.size() > kMost ? text + ", ... " + std::to_string(nodes.size()) + " in all" : text;
+  };
+  return list(fused.inputs) + (fused.inputs.empty() ? "-> " : " -> ") + list(fused.outputs);
+}
+
+std::string op_list(const FusedKernel& fused) {
+  constexpr size_t most = 40;
+  std::string text;
+  for (size_t i = 0; i < fused.fused.size() && i < most; ++i) {
+    text += (text.empty() ? "" : ", ") + std::string(ir::info(fused.fused[i]->op()).text);
+  }
+  return fused.fused.size() > most ? text + ", ..." : text;
+}
+
+KernelRecord kernel_facts(const FusedKernel& fused) {
+  KernelRecord facts;
+  const ir::Kernel& kernel = fused.kernel;
+  facts.name = kernel.name;
+  facts.ops = static_cast<int>(fused.fused.size());
+  facts.bytes = moved_bytes(fused, ir::Op::Load) + moved_bytes(fused, ir::Op::Store);
+  for (const ir::Instr& in : kernel.instrs) {
+    if (in.op == ir::Op::Contract) {
+      facts.flops += 2 * iterations(kernel, ir::Level::Contract);
+    } else if (ir::is_reduce(in.op) || ir::is_scan(in.op)) {
+      facts.flops += iterations(kernel, ir::Level::Full);
+    } else if (ir::is_elementwise(in.op)) {
+      facts.flops += iterations(kernel, in.level) * ir::info(in.op).cost;
+    }
+  }
+  if (fused.routine) facts.flops = fused.routine->numel() * ir::info(fused.routine->op()).cost;
+  return facts;
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,110 @@
+// The pipeline: its steps are the ones listed, in order, for each device; constants are hidden from the passes and come back.
+#include "compiler/pipeline.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "support/random_graph.h"
+
+using namespace tenon;
+
+namespace {
+
+// The steps and texts that an observer sees.
+struct Seen {
+  std::vector<std::string> names;
+  std::map<std::string, std::string> texts;  // the last of each
+
+  compiler::Settings settings() {
+    compiler::Settings s;
+    s.verify = true;
+    s.observer = [this](std::string_view step, const std::function<std::string()>& text) {
+      names.emplace_back(step);
+      texts[names.back()] = text();
+    };
+    return s;
+  }
+};
+
+ir::Graph graph_of(const char* text) { return ir::parse_graph(text, ir::Folding::Off); }
+
+std::vector<ir::Node*> constants_of(const ir::Graph& graph) {
+  std::vector<ir::Node*> result;
+  for (const ir::NodeRef& node : graph.nodes) {
+    if (node->op() == ir::Op::Const) result.push_back(node.get());
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("pipeline: the steps that run are the steps that are listed, on each device") {
+  const ir::Graph graph =
+      graph_of("graph @g(%x: f16[8,16]) {\n  %1 = exp %x : f16[8,16]\n  %2 = reduce.sum %1 dims=[1] : f16[8,1]\n  return %2\n}\n");
+  for (const passes::Target& target : {passes::Target(passes::CpuTarget{256}), passes::Target(passes::GpuTarget{})}) {
+    Seen seen;
+    const compiler::Settings settings = seen.settings();
+    const compiler::Program program = compiler::compile_graph(graph.outputs, {}, settings);
+    REQUIRE(program.fusion.kernels.size() == 1);
+    CHECK(!compiler::compile_kernel(program.fusion.kernels[0].kernel, target, settings).tree.phases.empty());
+    compiler::plan_memory({}, {}, settings);
+    std::vector<std::string> listed;
+    for (const compiler::StepInfo& step : compiler::steps()) listed.emplace_back(step.name);
+    CHECK(seen.names == listed);
+  }
+}
+
+TEST_CASE("pipeline: hidden constants are inputs to the passes, and come back; the fill of a pad stays") {
+  const ir::Graph graph = graph_of(
+      "graph @g(%x: f32[4]) {\n  %0 = const 2.5 : f32[4]\n  %1 = mul %x, %0 : f32[4]\n  %f = const 2.5 : f32[]\n"
+      "  %2 = pad %1, %f lo=[1] hi=[0] : f32[5]\n  return %2\n}\n");
+  Seen seen;
+  const compiler::Program program = compiler::compile_graph(graph.outputs, constants_of(graph), seen.settings());
+  CHECK(seen.texts["hide-constants"].find("mul %x0, %x1 : f32[4]") != std::string::npos);
+  CHECK(seen.texts["hide-constants"].find("const 2.5 : f32[]") != std::string::npos);
+  CHECK(ir::print(program.graph).find("%0 = const 2.5 : f32[4]\n  %1 = mul %x0, %0 : f32[4]") != std::string::npos);
+}
+
+TEST_CASE("pipeline: an output that is a reshape, a constant or an input") {
+  const ir::Graph graph = graph_of(
+      "graph @g(%x: f32[4]) {\n  %0 = neg %x : f32[4]\n  %1 = reshape %0 [2,2] : f32[2,2]\n  %2 = const 3.0 : f32[2]\n"
+      "  return %1, %2, %x\n}\n");
+  const compiler::Program program = compiler::compile_graph(graph.outputs, constants_of(graph), {});
+  CHECK(program.graph.outputs[0]->op() == ir::Op::Neg);
+  CHECK(program.graph.outputs[1] == graph.outputs[1]);
+  CHECK(program.graph.outputs[2] == graph.outputs[2]);
+}
+
+TEST_CASE("pipeline: a kernel that no schedule takes is refused by name") {
+  const ir::Kernel kernel = ir::parse_kernel(
+      "kernel @both(x: f32 in[64], y: f32 out[8]) {\n  axes i: 8 parallel, r: 8 inner\n"
+      "  map i r    : %0 = load x[8*i + r] : f32\n  reduce i|r : %1 = reduce.sum %0 lanes : f32\n"
+      "  reduce i|r : %2 = reduce.max %0 columns : f32\n  map i      : %3 = add %1, %2 : f32\n  map i      : store y[i], %3\n}\n");
+  for (const passes::Target& target : {passes::Target(passes::CpuTarget{256}), passes::Target(passes::GpuTarget{})}) {
+    std::string message;
+    try {
+      compiler::compile_kernel(kernel, target, {});
+    } catch (const ir::IrError& error) {
+      message = error.what();
+    }
+    CHECK(message.find("both") != std::string::npos);
+  }
+}
+
+TEST_CASE("pipeline: whatever fusion makes of a random graph is taken by a schedule of the CPU") {
+  for (uint64_t seed = 0; seed < static_cast<uint64_t>(test::fuzz_cases(200)); ++seed) {
+    CAPTURE(seed);
+    const ir::Graph graph = test::random_graph(seed);
+    compiler::Settings settings;
+    settings.fusion.enabled = seed % 4 != 0;
+    const compiler::Program program = compiler::compile_graph(graph.outputs, constants_of(graph), settings);
+    for (const passes::FusedKernel& fused : program.fusion.kernels) {
+      if (fused.routine) continue;
+      CHECK(passes::accepts(fused.kernel).accepted);
+      for (const int bits : {128, 256, 512}) {
+        CHECK_NOTHROW(compiler::compile_kernel(fused.kernel, passes::CpuTarget{bits}, settings));
+      }
+    }
+  }
+}
