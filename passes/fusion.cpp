@@ -218,7 +218,7 @@ class Walk {
 
   // --- updates
 
-  // x[3] += 1 is one kernel that reads and writes row 3 of x. A value that hangs on other places of x is computed
+  // x[3] += 1 is one kernel that reads and writes row 3 of x. A value that depends on other places of x is computed
   // before, by a kernel of its own.
   void start_update(Node* node) {
     int g = static_cast<int>(groups_.size());
@@ -238,7 +238,7 @@ class Walk {
     fresh.from_memory = reads == Reads::Elsewhere && value != base;
     if (fresh.from_memory) {
       state(value).whole = true;
-      refusals_.push_back({value, node, "it hangs on other places of what its reader writes"});
+      refusals_.push_back({value, node, "it depends on other places of what its reader writes"});
     } else {
       ask(value, g, map, node, options_.enabled ? Access::Inline : Access::Memory);
     }
@@ -247,7 +247,7 @@ class Walk {
 
   enum class Reads : uint8_t { Nothing, SamePlace, Elsewhere };
 
-  // How the elements of `value` at `map` hang on the buffer of `base`, of which `place` is the place that they will be
+  // How the elements of `value` at `map` depend on the buffer of `base`, of which `place` is the place that they will be
   // stored at. A large expression counts as reading elsewhere.
   static Reads reads_of_base(Node* value, const Map& map, const Node* base, const Index& place) {
     constexpr size_t kMost = 256;
@@ -268,7 +268,7 @@ class Walk {
         continue;
       }
       for (const Node* input : node->inputs()) {
-        if (input->id() < base->id()) continue;  // older than the base: does not hang on it
+        if (input->id() < base->id()) continue;  // older than the base: does not depend on it
         const bool known = visit.known && (is_view(node->op()) || ir::is_elementwise(node->op()));
         Map at = !known ? Map{} : is_view(node->op()) ? through_view(*node, visit.map) : visit.map;
         const bool seen = std::any_of(visits.begin(), visits.end(), [&](const Visit& v) {
@@ -633,7 +633,7 @@ class Walk {
         if (dim_of(a, x.map, a.inner[i]) != dim_of(b, y.map, b.inner[i])) return false;
       }
     } else if (a.inner.empty() != b.inner.empty()) {
-      // A map joins a reduction over its own space only if nothing in it hangs on other rows.
+      // A map joins a reduction over its own space only if nothing in it depends on other rows.
       const Group& map_group = a.inner.empty() ? a : b;
       for (const Member& m : map_group.members) {
         if (!is_permutation(map_group, *m.node, m.map, all_axes(map_group))) return false;

@@ -440,7 +440,7 @@ class Columns {
     });
   }
 
-  // The columns' values known before loop l: those that hang on no reduction are computed again, the others were left
+  // The columns' values known before loop l: those that depend on no reduction are computed again, the others were left
   // in memory by the fold phases.
   void recall(int l, int subs) {
     emit_rows(0, subs, false);

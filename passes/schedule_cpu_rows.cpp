@@ -155,7 +155,7 @@ class Rows {
     c_.end_phase();
   }
 
-  // The rows' values that the epilogue reads, each with a buffer for a block of rows; what hangs on no reduction is
+  // The rows' values that the epilogue reads, each with a buffer for a block of rows; what depends on no reduction is
   // computed again.
   std::vector<std::pair<Value, int32_t>> results_for_epilogue() {
     std::vector<std::pair<Value, int32_t>> results;
@@ -472,7 +472,7 @@ class Rows {
 
   // --- split
 
-  // Row values known before loop l, as the phase needs them: those that hang on no reduction are computed
+  // Row values known before loop l, as the phase needs them: those that depend on no reduction are computed
   // again, the others were left in memory by the fold phases.
   void recall_rows(int l, ValueId row) {
     emit_rows(0, false);

@@ -31,7 +31,8 @@ std::vector<NodeRef> choose_outputs(const GraphKey& key) {
   };
   for (int32_t root : key.roots) choose(key.nodes[static_cast<size_t>(root)]);
   for (Node* node : key.nodes) {
-    if (!node->is_leaf() && node->holders.load(std::memory_order_relaxed) > 0) choose(stored_for(node));
+    const bool held = !node->is_leaf() && node->holders.load(std::memory_order_relaxed) > 0;
+    if (held && !chosen.contains(node)) choose(stored_for(node));
   }
   return outputs;
 }

@@ -17,7 +17,7 @@ namespace {
 
 namespace llvm_backend = codegen::llvm_backend;
 
-// Tree text first, then what else the bits of the object hang on.
+// Tree text first, then what else the bits of the object depend on.
 std::string key_of(const ir::LoopTree& tree) {
   static const std::string environment = "\ntenon " + code_version() + "\nllvm " + llvm_backend::version() +
                                          "\ncpu " + llvm_backend::host_cpu() + "\nfeatures " +

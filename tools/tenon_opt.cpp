@@ -128,10 +128,12 @@ void run_passes(std::span<const Pass> table, const std::vector<std::string>& nam
 }
 
 Kernels fuse(const ir::Graph& graph, const Request& request) {
-  passes::FusionOptions options;
-  options.enabled = !request.no_fusion;
+  compiler::Settings settings;
+  settings.simplify = false;  // --pass says which
+  settings.fusion.enabled = !request.no_fusion;
+  compiler::Program program = compiler::compile_graph(graph.outputs, {}, settings);
   Kernels kernels;
-  for (passes::FusedKernel& fused : passes::fuse(graph.outputs, options).kernels) {
+  for (passes::FusedKernel& fused : program.fusion.kernels) {
     if (fused.routine) {
       kernels.emplace_back(passes::print(fused));
       continue;

@@ -330,7 +330,7 @@ TEST_CASE("x[3] += v reads and writes one row, and nothing else") {
   CHECK(result.kernels[0].bases.at(0)->op() == ir::Op::Input);
 }
 
-TEST_CASE("a value that hangs on other places of what is written is computed before the write") {
+TEST_CASE("a value that depends on other places of what is written is computed before the write") {
   auto names = [](const std::string& body, const std::string& inputs) {
     std::string text;
     for (const FusedKernel& k : fuse_text("graph @g(" + inputs + ") {\n" + body + "}\n").kernels)
