@@ -30,7 +30,7 @@ namespace {
 constexpr size_t kShortEpilogue = 8;  // instructions
 // About the rows that one parallel iteration takes, and so uses a packed panel: few where there are few columns to
 // share out.
-constexpr int64_t kFewRows = 48, kManyRows = 240, kManyColumnTiles = 8;
+constexpr int64_t kFewRows = 48, kManyRows = 240, kManyVectors = 16;
 constexpr int64_t kLargeBytes = 256 << 10;  // a right operand beyond this is packed: its rows lie far apart
 constexpr int64_t kPanelBytes = 512 << 10;  // a panel of more than two vectors fits the second cache
 constexpr int kLeastRows = 6;               // fewer rows to a tile would wait for the panel's loads
@@ -59,7 +59,7 @@ class Contraction {
     int64_t tile = int64_t{vectors_} * nest_.lanes();
     int64_t column_tiles = (columns + tile - 1) / tile;
     // Panels of equal size: each packs its columns again.
-    const int64_t about = column_tiles >= kManyColumnTiles ? kManyRows : kFewRows;
+    const int64_t about = columns >= kManyVectors * nest_.lanes() ? kManyRows : kFewRows;
     int64_t panels = std::max<int64_t>((rows + about / 2) / about, 1);
     const auto parts = [](int64_t count, int64_t size) { return (count + size - 1) / size; };
     const int64_t panel_rows = std::max<int64_t>(parts(parts(rows, panels), tile_rows_[0]), 1) * tile_rows_[0];
