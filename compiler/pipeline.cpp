@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "compiler/round_trip.h"
-#include "passes/rebuild_graph.h"
+#include "passes/graph/rebuild_graph.h"
 
 namespace tenon::compiler {
 namespace {
@@ -148,10 +148,10 @@ passes::Lowered compile_kernel(ir::Kernel kernel, const passes::Target& target, 
   return lower_kernel(kernel, target, settings);
 }
 
-passes::MemoryPlan plan_memory(const std::vector<passes::PlannedValue>& values, const std::vector<passes::InPlace>& in_place,
+MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place,
                                const Settings& settings) {
-  passes::MemoryPlan plan = passes::plan_memory(values, in_place);
-  if (settings.observer) settings.observer(kMemory.name, [&] { return passes::print(plan); });
+  MemoryPlan plan = plan_memory(values, in_place);
+  if (settings.observer) settings.observer(kMemory.name, [&] { return print(plan); });
   return plan;
 }
 

@@ -2,12 +2,12 @@
 // them and tenon-opt all call it, so that they agree.
 //
 //   hide-constants     constants whose value is no part of the code become inputs
-//   simplify ... dce   the graph passes (passes/graph_passes.cpp)
+//   simplify ... dce   the graph passes (passes/graph/graph_passes.cpp)
 //   show-constants     the constants come back
 //   drop-reshapes      an output that is a reshape becomes what it reshapes
 //   fuse               the graph falls into kernels
 //   begin-at-first     for each kernel: its buffers begin at the first element that it touches
-//   expand-half ...    the kernel passes (passes/kernel_passes.cpp)
+//   expand-half ...    the kernel passes (passes/kernel/kernel_passes.cpp)
 //   merge-axes         axes that lie one behind the other everywhere become one
 //   schedule           a loop tree
 //   memory-plan        the values of all kernels get their places
@@ -21,10 +21,10 @@
 #include <string_view>
 #include <vector>
 
-#include "passes/fusion.h"
-#include "passes/memory_plan.h"
+#include "compiler/memory_plan.h"
+#include "passes/fusion/fusion.h"
 #include "passes/passes.h"
-#include "passes/schedule.h"
+#include "passes/schedule/schedule.h"
 
 namespace tenon::compiler {
 
@@ -61,7 +61,7 @@ passes::Lowered lower_kernel(const ir::Kernel& kernel, const passes::Target& tar
 ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings);
 
 // The last step, over the values that the kernels read and write.
-passes::MemoryPlan plan_memory(const std::vector<passes::PlannedValue>& values, const std::vector<passes::InPlace>& in_place,
+MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place,
                                const Settings& settings);
 
 }  // namespace tenon::compiler

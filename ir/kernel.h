@@ -73,7 +73,7 @@ enum class Level : uint8_t { Row, Full, Contract };
 //
 // Every lane starts from the identity (sum 0, prod 1, max -inf / lowest, min +inf / highest, any false, all
 // true; argmax carries (value, index) starting from (identity, none)), so lanes without elements do not
-// change the result. f16 and bf16 never occur here: passes/expand has made the accumulation f32.
+// change the result. f16 and bf16 never occur here: expand-half has made the accumulation f32.
 enum class ReduceTree : uint8_t { Lanes, Columns };
 inline constexpr int64_t kReduceLanes = 64;
 inline constexpr int64_t kLaneBlock = 4096;

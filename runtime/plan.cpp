@@ -19,10 +19,10 @@ namespace {
 using ir::Node;
 using ir::Op;
 using passes::FusedKernel;
-using passes::InPlace;
-using passes::MemoryPlan;
-using passes::PlannedValue;
-using passes::ValueKind;
+using compiler::InPlace;
+using compiler::MemoryPlan;
+using compiler::PlannedValue;
+using compiler::ValueKind;
 
 bool interprets(const Options& options) {
   return options.backend == Options::Backend::Interpreter || !codegen::llvm_backend::available();

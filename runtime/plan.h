@@ -5,12 +5,12 @@
 #include <memory>
 #include <vector>
 
+#include "compiler/memory_plan.h"
 #include "ir/kernel.h"
+#include "passes/fusion/fusion.h"
 #include "runtime/graph_key.h"
 #include "runtime/history.h"
 #include "runtime/kernel_cache.h"
-#include "passes/fusion.h"
-#include "passes/memory_plan.h"
 #include "runtime/options.h"
 
 namespace tenon::runtime {
@@ -71,7 +71,7 @@ struct PlanOutput {
 struct Plan {
   int number = 0;  // in the order in which plans are built; those of TENON_DUMP's files
   std::vector<uint64_t> key;
-  std::vector<passes::Place> places;  // of inputs the index is the node number
+  std::vector<compiler::Place> places;  // of inputs the index is the node number
   std::vector<Step> steps;
   std::vector<PlanOutput> outputs;
   int64_t arena_bytes = 0;

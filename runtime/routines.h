@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ir/graph.h"
-#include "passes/fusion.h"
+#include "passes/fusion/fusion.h"
 
 namespace tenon::runtime {
 

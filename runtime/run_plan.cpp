@@ -18,8 +18,8 @@ namespace {
 
 using ir::Node;
 using ir::NodeRef;
-using passes::Place;
-using passes::ValueKind;
+using compiler::Place;
+using compiler::ValueKind;
 
 constexpr double kChunkShare = 0.4;  // of the least work worth splitting: what a chunk should take
 constexpr int64_t kChunksPerThread = 8;

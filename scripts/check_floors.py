@@ -3,6 +3,7 @@
 exits 1, or says how many files it read.
 
   floors    a file includes its own floor and floors below: frontend -> runtime -> compiler -> codegen -> passes -> ir
+  rooms     inside a floor a file includes its own room and rooms before it (ROOMS below; what stands in one line is one room)
   public    frontend/include/tenon/* includes <tenon/...> and the standard library only, and neither iostream nor regex
   LLVM      <llvm/...> only under codegen/llvm
   CUDA      driver, NVRTC and cuBLAS declarations only under runtime/cuda and codegen/cuda, and no toolkit header anywhere
@@ -15,6 +16,11 @@ import sys
 import tempfile
 
 FLOORS = ["ir", "passes", "codegen", "compiler", "runtime", "frontend"]  # lowest first
+ROOMS = {  # by floor, from the lowest
+    "passes": [["passes/schedule/"], ["passes/kernel/"], ["passes/graph/"], ["passes/fusion/"]],
+    "frontend": [["frontend/src/tensor/", "frontend/src/autograd/"], ["frontend/src/views/"], ["frontend/src/ops/"],
+                 ["frontend/src/random/"], ["frontend/src/nn/"], ["frontend/src/io/"]],
+}
 PUBLIC = "frontend/include/tenon/"
 SOURCES = {".h", ".cpp", ".def", ".inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -48,11 +54,22 @@ def target_floor(path, name, angle):
     return floor_of(path)  # beside the file
 
 
+def room_of(path):
+    """The number of a file's room inside its floor; None for what stands beside the rooms, like the header of all passes."""
+    for number, folders in enumerate(ROOMS.get(path.split("/", 1)[0], [])):
+        if path.startswith(tuple(folders)):
+            return number
+    return None
+
+
 def check_include(path, name, angle):
     """Yields the reasons why `path` must not include `name`."""
     own, target = floor_of(path), target_floor(path, name, angle)
     if target is not None and target > own:
         yield f"{FLOORS[own]} includes {name} of {FLOORS[target]}, a floor above it"
+    room, other = room_of(path), None if angle else room_of(name)
+    if room is not None and other is not None and other > room:
+        yield f"{name} is of a room behind this one: see ROOMS"
     if path.startswith(PUBLIC):
         if name in HEAVY and path != "frontend/include/tenon/compat.h":  # LibTorch's header brings <iostream> too
             yield f"a public header includes <{name}>, which costs every user compile time"
@@ -99,11 +116,14 @@ CLEAN = {
     "codegen/llvm/jit.cpp": '#include <llvm/IR/Module.h>\n#include "ir/graph.h"\n',
     "runtime/cuda/driver.h": "using CUdevice = int;\n",
     "frontend/include/tenon/tensor.h": "#include <tenon/error.h>\n#include <cstdint>\n#include <ostream>\n",
-    "frontend/src/tensor.cpp": '#include <tenon/tensor.h>\n#include "runtime/evaluate.h"\n#include "local.h"\n',
+    "passes/fusion/fusion.cpp": '#include "passes/fusion/group.h"\n#include "passes/schedule/schedule.h"\n',
+    "frontend/src/tensor/tensor.cpp": '#include <tenon/tensor.h>\n#include "runtime/evaluate.h"\n#include "local.h"\n',
 }
 FAULTY = {
-    "ir/up.cpp": ('#include "passes/fusion.h"\n', "a floor above"),
+    "ir/up.cpp": ('#include "passes/fusion/fusion.h"\n', "a floor above"),
     "codegen/up.cpp": ('\n#include "runtime/buffer.h"\n', "a floor above"),
+    "passes/schedule/up.cpp": ('#include "passes/fusion/fusion.h"\n', "a room behind"),
+    "frontend/src/views/up.cpp": ('#include "frontend/src/nn/loss.h"\n', "a room behind"),
     "runtime/up.cpp": ("#include <tenon/tensor.h>\n", "a floor above"),
     "runtime/llvm.cpp": ("#include <llvm/IR/Module.h>\n", "LLVM's"),
     "codegen/llvm.cpp": ('#include "llvm-c/Core.h"\n', "LLVM's"),

@@ -341,7 +341,7 @@ class PhasePrinter {
     const auto arg = [&](size_t i) { return name(stmt.args[i]); };
     const DType type = dtype(stmt.args.back());
     if (stmt.op == Op::Where) return arg(0) + " ? " + arg(1) + " : " + arg(2);
-    if (ir::is_half(type)) fail("arithmetic on 16-bit floats: passes/expand comes first");
+    if (ir::is_half(type)) fail("arithmetic on 16-bit floats: expand-half comes first");
     if (ir::info(stmt.op).rule == ir::TypeRule::Compare) return arg(0) + " " + symbol(stmt.op) + " " + arg(1);
     if (type == DType::Bool) return boolean(stmt);
     return ir::is_float(type) ? floating(stmt, type) : integer(stmt, type);
@@ -377,7 +377,7 @@ class PhasePrinter {
       case Op::Fma: return c_function("fma");
       case Op::Max: return call("tenon_max_" + suffix(type), stmt);
       case Op::Min: return call("tenon_min_" + suffix(type), stmt);
-      case Op::Rem: fail("rem on floats: passes/expand comes first");
+      case Op::Rem: fail("rem on floats: expand-math comes first");
       default: return name(stmt.args[0]) + " " + symbol(stmt.op) + " " + name(stmt.args[1]);
     }
   }

@@ -7,9 +7,9 @@
 
 #include "codegen/interpreter/interpreter.h"
 #include "ir/graph.h"
-#include "passes/fusion.h"
+#include "passes/fusion/fusion.h"
 #include "passes/passes.h"
-#include "passes/schedule.h"
+#include "passes/schedule/schedule.h"
 
 namespace tenon {
 namespace {

@@ -12,7 +12,7 @@
 #include "codegen/interpreter/interpreter.h"
 #include "ir/kernel.h"
 #include "passes/passes.h"
-#include "passes/schedule.h"
+#include "passes/schedule/schedule.h"
 #include "support/cuda_sim.h"
 #include "support/nvrtc.h"
 

@@ -14,9 +14,9 @@
 #include "codegen/interpreter/interpreter.h"
 #include "codegen/llvm/jit.h"
 #include "ir/graph.h"
-#include "passes/fusion.h"
+#include "passes/fusion/fusion.h"
 #include "passes/passes.h"
-#include "passes/schedule.h"
+#include "passes/schedule/schedule.h"
 #include "support/launch.h"
 
 namespace tenon {

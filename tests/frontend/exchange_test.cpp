@@ -11,7 +11,7 @@
 #include <fstream>
 #include <span>
 
-#include "frontend/src/file.h"
+#include "frontend/src/io/file.h"
 
 using namespace tenon;
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/src/impl.h"
+#include "frontend/src/tensor/impl.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

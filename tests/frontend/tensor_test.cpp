@@ -9,7 +9,7 @@
 #include <sstream>
 #include <thread>
 
-#include "frontend/src/impl.h"
+#include "frontend/src/tensor/impl.h"
 #include "ir/graph.h"
 
 using namespace tenon;

@@ -19,8 +19,8 @@
 #include <random>
 #include <set>
 
-#include "frontend/src/file.h"
-#include "frontend/src/impl.h"
+#include "frontend/src/io/file.h"
+#include "frontend/src/tensor/impl.h"
 
 namespace {
 size_t largest_request = 0;  // of memory, since it was last set to 0

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ir/graph.h"
-#include "passes/fusion.h"
+#include "passes/fusion/fusion.h"
 
 namespace tenon::passes {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ir/looptree.h"
-#include "passes/schedule.h"
+#include "passes/schedule/schedule.h"
 
 namespace tenon::passes {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "ir/kernel.h"
 #include "ir/looptree.h"
-#include "passes/schedule.h"
+#include "passes/schedule/schedule.h"
 
 using namespace tenon;
 

@@ -9,7 +9,7 @@
 
 #include "codegen/executable.h"
 #include "codegen/llvm/jit.h"
-#include "passes/schedule.h"
+#include "passes/schedule/schedule.h"
 
 namespace tenon::test {
 

@@ -12,7 +12,7 @@
 
 #include "codegen/llvm/jit.h"
 #include "passes/passes.h"
-#include "passes/schedule.h"
+#include "passes/schedule/schedule.h"
 #include "support/launch.h"
 
 namespace tenon::test {

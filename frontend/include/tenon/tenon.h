@@ -23,8 +23,8 @@
 #include "tenon/nn/layers.h"      // IWYU pragma: export
 #include "tenon/nn/module.h"      // IWYU pragma: export
 #include "tenon/ops.h"            // IWYU pragma: export
-#include "tenon/ordered_dict.h"   // IWYU pragma: export
 #include "tenon/optim.h"          // IWYU pragma: export
+#include "tenon/ordered_dict.h"   // IWYU pragma: export
 #include "tenon/out.h"            // IWYU pragma: export
 #include "tenon/print.h"          // IWYU pragma: export
 #include "tenon/random.h"         // IWYU pragma: export

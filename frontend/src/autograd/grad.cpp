@@ -1,0 +1,292 @@
+// The bookkeeping of autograd: grad mode, scopes, histories of results, views and written tensors.
+#include "frontend/src/autograd/grad.h"
+
+#include "frontend/src/tensor/text.h"
+#include "tenon/creation.h"
+
+namespace tenon {
+namespace {
+
+thread_local bool grad_mode = true;
+
+// Orders writes against the views made before and after them.
+std::atomic<uint64_t> clock_ticks{0};
+
+Edge edge_to(const Tensor& x) {
+  const History& history = *history_of(x);
+  return {history.fn, history.output_nr, history.fn ? Tensor() : x, node_of(x)};
+}
+
+void attach(const Tensor& x, std::shared_ptr<GradFn> fn, ViewOrigin origin) {
+  History& history = own_history(x);
+  history.requires_grad = false;
+  history.origin = origin;
+  history.output_nr = static_cast<int64_t>(fn->outputs.size());
+  history.time = clock_ticks.load(std::memory_order_relaxed);
+  fn->outputs.push_back(node_of(x));
+  history.fn = std::move(fn);
+}
+
+// The view as a function of what its base has become.
+void attach_to_base(const Tensor& view) {
+  auto fn = std::make_shared<GradFn>("AsStridedBackward0");
+  fn->edges.push_back(edge_to(impl(view).base));
+  attach(view, std::move(fn), ViewOrigin::Single);
+}
+
+// The function made what was written to self; the tensor that self shows comes of it as well.
+void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn) {
+  clock_ticks.fetch_add(1, std::memory_order_relaxed);
+  const Tensor& base = impl(self).base;
+  if (!base.defined()) return attach(self, fn, ViewOrigin::Single);
+  auto copy_slices = std::make_shared<GradFn>("CopySlices");
+  if (requires_grad(base)) copy_slices->edges.push_back(edge_to(base));
+  copy_slices->edges.push_back({fn, static_cast<int64_t>(fn->outputs.size()), Tensor(), node_of(self)});
+  fn->outputs.push_back(node_of(self));
+  attach(base, std::move(copy_slices), ViewOrigin::Single);
+  attach_to_base(self);
+}
+
+}  // namespace
+
+bool GradMode::is_enabled() { return grad_mode; }
+void GradMode::set_enabled(bool enabled) { grad_mode = enabled; }
+
+// --- histories
+
+GradFn::~GradFn() {
+  std::vector<std::shared_ptr<GradFn>> dying;
+  auto take_last_references = [&](GradFn& fn) {
+    for (Edge& edge : fn.edges) {
+      if (edge.fn && edge.fn.use_count() == 1) dying.push_back(std::move(edge.fn));
+    }
+  };
+  take_last_references(*this);
+  while (!dying.empty()) {
+    const std::shared_ptr<GradFn> last = std::move(dying.back());
+    dying.pop_back();
+    take_last_references(*last);
+  }
+}
+
+History& own_history(const Tensor& x) {
+  TensorImpl& t = impl(x);
+  if (!t.history) t.history = std::make_unique<History>();
+  return *t.history;
+}
+
+History* history_of(const Tensor& x) {
+  TensorImpl& t = impl(x);
+  if (t.base.defined()) {
+    const History* base = impl(t.base).history.get();
+    if (base && base->fn && base->time > (t.history ? t.history->time : 0)) attach_to_base(x);
+  }
+  return t.history.get();
+}
+
+// --- scopes
+
+constinit thread_local GradScope* GradScope::current_ = nullptr;
+
+bool GradScope::tracked(TensorList list) {
+  for (const Tensor& x : list) {
+    if (requires_grad(x)) return true;
+  }
+  return false;
+}
+
+void GradScope::begin(const char* name) {
+  fn_ = std::make_shared<GradFn>(name);
+  current_ = this;
+}
+
+void GradScope::add(const Tensor& x) {
+  if (requires_grad(x)) fn_->edges.push_back(edge_to(x));
+}
+
+bool GradScope::has_made(const Tensor& x) const {
+  for (const Tensor& result : results_) {
+    if (result.is_same(x)) return true;
+  }
+  return false;
+}
+
+void GradScope::end() {
+  current_ = nullptr;
+  for (const Tensor& result : results_) {
+    const bool intermediate = impl(result).has_one_handle();
+    if (!intermediate && result.is_floating_point()) attach(result, fn_, origin_);
+  }
+}
+
+// --- writes and views
+
+void check_writable(const Tensor& self, bool recording) {
+  if (!GradMode::is_enabled()) return;
+  const bool tracked = requires_grad(self);
+  if (!tracked && !recording) return;
+  const History* history = impl(self).history.get();
+  const Tensor& base = impl(self).base;
+  if (history && base.defined()) {
+    check(history->origin != ViewOrigin::Several, "Output ", history->output_nr, " of ",
+          history->fn ? history->fn->name() : "",
+          " is a view and is being modified inplace. This view is the ",
+          "output of a function that returns multiple views. Such functions do not allow the output views to "
+          "be modified inplace. You should replace the inplace operation by an out-of-place one.");
+    check(
+        history->origin != ViewOrigin::NoGrad,
+        "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that "
+        "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+        "both the view and the inplace either both inside the no_grad block (if you don't want the inplace "
+        "to be tracked) or both outside (if you want the inplace to be tracked).");
+    check(!tracked || !base.is_leaf(),
+          "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+  }
+  check(!tracked || history->fn,
+        "a leaf Variable that requires grad is being used in an in-place operation.");
+}
+
+void written(const Tensor& self) {
+  if (GradScope* scope = GradScope::current()) scope->wrote(self);
+}
+
+void GradScope::wrote(const Tensor& self) {
+  if (self.is_floating_point() && !has_made(self)) attach_write(self, fn_);
+}
+
+void written_as(const Tensor& self, const Tensor& result) {
+  if (GradScope::current() || !GradMode::is_enabled() || !self.is_floating_point()) return;
+  const History* history = history_of(result);
+  if (!history || !history->fn) return;
+  const std::shared_ptr<GradFn> fn = history->fn;
+  fn->outputs.pop_back();  // self takes the place of the result
+  attach_write(self, fn);
+}
+
+namespace {
+void set_base(const Tensor& view, const Tensor& source) {
+  Tensor& base = impl(view).base;
+  base = impl(source).base.defined() ? impl(source).base : source;
+  base.give_up();
+}
+}  // namespace
+
+void adopt_view(const Tensor& source, const Tensor& view) {
+  if (GradScope* scope = GradScope::current()) {
+    // What the operation itself made is not the user's: its view stands for itself.
+    if (!scope->has_made(source)) set_base(view, source);
+    return scope->made(view);
+  }
+  set_base(view, source);
+  if (!requires_grad(source)) return;
+  if (GradMode::is_enabled()) {
+    GradScope scope("AsStridedBackward0", source);
+    scope.made(view);
+  } else {
+    History& history = own_history(view);
+    history.origin = ViewOrigin::NoGrad;
+    history.time = clock_ticks.load(std::memory_order_relaxed);
+  }
+}
+
+// --- methods of Tensor
+
+bool Tensor::requires_grad() const {
+  impl(*this);
+  return tenon::requires_grad(*this);
+}
+const Tensor& Tensor::requires_grad_(bool requires_grad) const {
+  check(
+      is_leaf() || requires_grad,
+      "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+      "a subgraph that doesn't require differentiation use var_no_grad = var.detach().");
+  check(!requires_grad || is_floating_point(),
+        "Only Tensors of floating point and complex dtype can require gradients");
+  if (is_leaf()) own_history(*this).requires_grad = requires_grad;
+  return *this;
+}
+const Tensor& Tensor::set_requires_grad(bool requires_grad) const {
+  check(is_leaf(), "you can only change requires_grad flags of leaf variables.",
+        requires_grad ? ""
+                      : " If you want to use a computed variable in a subgraph that doesn't require "
+                        "differentiation use var_no_grad = var.detach().");
+  return requires_grad_(requires_grad);
+}
+bool Tensor::is_leaf() const { return grad_fn() == nullptr; }
+std::shared_ptr<autograd::Node> Tensor::grad_fn() const {
+  const History* history = history_of(*this);
+  return history ? history->fn : nullptr;
+}
+int64_t Tensor::output_nr() const {
+  const History* history = history_of(*this);
+  return history ? history->output_nr : 0;
+}
+bool Tensor::retains_grad() const {
+  const History* history = history_of(*this);
+  return history && history->retains_grad;
+}
+void Tensor::retain_grad() const {
+  check(requires_grad(), "can't retain_grad on Tensor that has requires_grad=False");
+  if (!is_leaf()) own_history(*this).retains_grad = true;
+}
+namespace {
+constinit const Tensor none;
+}  // namespace
+
+const Tensor& Tensor::grad() const {
+  const History* history = history_of(*this);
+  if (!history) return none;
+  if (history->fn && !history->retains_grad && !history->grad.defined())
+    warn_user(
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+        "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+        "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make "
+        "sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more "
+        "information.");
+  return history->grad;
+}
+Tensor& Tensor::mutable_grad() const { return own_history(*this).grad; }
+
+Tensor Tensor::detach() const {
+  const TensorImpl& t = impl(*this);
+  return Tensor(new TensorImpl(t, ref(t.sizes()), ref(t.strides()), t.offset()), false);
+}
+Tensor& Tensor::detach_() {
+  TensorImpl& t = impl(*this);
+  check(
+      !t.base.defined(),
+      "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+      "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+      "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+      "Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution.");
+  if (t.history) {
+    t.history->fn = nullptr;
+    t.history->output_nr = 0;
+    t.history->requires_grad = t.history->retains_grad = false;
+  }
+  return *this;
+}
+Tensor Tensor::data() const {
+  Tensor result = detach();
+  impl(result).separate_versions();
+  return result;
+}
+void Tensor::set_data(const Tensor& new_data) const {
+  check(!requires_grad() || !is_leaf() || new_data.is_floating_point(),
+        "data set to a tensor that requires gradients must be floating point or complex dtype");
+  impl(*this).share(impl(new_data));
+}
+bool Tensor::is_view() const { return impl(*this).base.defined(); }
+const Tensor& Tensor::_base() const {
+  check(is_view(), "Can't get base of non-view Variable");
+  return impl(*this).base;
+}
+
+void zero_grads(TensorList tensors, bool set_to_none) {
+  for (const Tensor& tensor : tensors) {
+    Tensor& grad = tensor.mutable_grad();
+    if (grad.defined()) grad = set_to_none ? Tensor() : zeros_like(grad);
+  }
+}
+
+}  // namespace tenon

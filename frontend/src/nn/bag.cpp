@@ -1,0 +1,110 @@
+// Bags of embeddings, and rows of a table held to a norm.
+#include <limits>
+
+#include "frontend/src/tensor/text.h"
+#include "frontend/src/views/index_check.h"
+#include "tenon/arrays.h"
+#include "tenon/creation.h"
+#include "tenon/elementary.h"
+#include "tenon/neural.h"
+
+namespace tenon {
+namespace {
+
+enum class BagMode : int64_t { Sum, Mean, Max };
+
+void check_bags(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
+                const MaybeTensor& per_sample, BagMode mode, bool include_last) {
+  check(isIntegralType(indices.scalar_type(), false),
+        "embedding_bag: expected indices of an integer type, but got ", indices.scalar_type());
+  check(indices.dim() == 1, "input has to be a 1D or 2D Tensor, but got Tensor of dimension ", indices.dim());
+  check(offsets.dim() == 1, "offsets has to be a 1D Tensor, but got Tensor of dimension ", offsets.dim());
+  check(weight.dim() == 2, "weight has to be a 2D Tensor, but got Tensor of dimension ", weight.dim());
+  check(weight.is_floating_point(), "expected a floating point weight, but got ", weight.scalar_type());
+  check(!include_last || offsets.size(0) >= 1, "include_last_offset: number of offset should be at least 1");
+  if (given(per_sample)) {
+    check(mode == BagMode::Sum, "embedding_bag: per_sample_weights only supported with mode='sum'");
+    check(per_sample->dim() == 1 && per_sample->numel() == indices.numel(),
+          "expected per_sample_weights to have the same shape as indices, but got ", per_sample->sizes(),
+          " and ", indices.sizes());
+    check(per_sample->scalar_type() == weight.scalar_type(), "expected scalar type ", weight.scalar_type(),
+          " but found ", per_sample->scalar_type());
+  }
+  if (offsets.size(0) == 0) return;
+  const auto first = offsets[0].item<int64_t>(), last = offsets[-1].item<int64_t>();
+  check(first == 0,
+        "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+        "However, got ",
+        first);
+  check(last <= indices.numel(), "offsets[-1] can not be greater than input's length ", indices.numel(),
+        " but got offsets[-1] of ", last);
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Operand& weight, const Operand& indices,
+                                                         const Operand& offsets, bool scale_grad_by_freq,
+                                                         int64_t mode, bool sparse,
+                                                         const MaybeTensor& per_sample_weights,
+                                                         bool include_last_offset,
+                                                         optional<int64_t> padding_idx) {
+  const auto how = static_cast<BagMode>(mode);
+  check_bags(weight, indices, offsets, per_sample_weights, how, include_last_offset);
+  const int64_t count = indices.numel(), bags = offsets.size(0) - (include_last_offset ? 1 : 0),
+                width = weight.size(1);
+  int64_t padding = -1;
+  if (padding_idx) {
+    check(*padding_idx >= -weight.size(0) && *padding_idx < weight.size(0),
+          "padding_idx must be within the number of embeddings, -", weight.size(0), " through ",
+          weight.size(0) - 1, ", but got ", *padding_idx);
+    padding = *padding_idx < 0 ? *padding_idx + weight.size(0) : *padding_idx;
+  }
+  const TensorOptions longs(kLong);
+  const ScalarType type = promoteTypes(indices.scalar_type(), offsets.scalar_type());  // of counts and places
+  const Tensor starts = offsets.to(kLong).slice(0, 0, bags).contiguous();
+  const Tensor bag = bags == 0 ? zeros(0, longs)
+                               : clamp(bucketize(arange(count, longs), starts, false, true) - 1, Scalar(0),
+                                       Scalar(bags - 1));
+  const Tensor inputs = bags == 0 ? indices.slice(0, 0, 0) : Tensor(indices);
+  const Tensor kept = ne(inputs, padding);
+  const Tensor sizes = index_add(zeros(bags, longs), 0, bag, kept.to(kLong));
+  Tensor rows = embedding(weight, inputs, padding, scale_grad_by_freq, sparse);
+  if (given(per_sample_weights)) rows = rows * per_sample_weights->slice(0, 0, inputs.numel()).unsqueeze(1);
+  const TensorOptions plain = weight.options().requires_grad(false);
+  const Tensor empty_bags = zeros({bags, width}, plain);
+  if (how == BagMode::Max) {
+    const Tensor places = bag.unsqueeze(1).expand({inputs.numel(), width});
+    const Scalar infinity = std::numeric_limits<double>::infinity();
+    const Tensor lowest = full({}, -infinity, plain);
+    const Tensor largest = scatter_reduce(full({bags, width}, -infinity, plain), 0, places,
+                                          where(kept.unsqueeze(1), rows, lowest), "amax");
+    // Which index gave each maximum: the first of its bag.
+    const Tensor has_it = logical_and(kept.unsqueeze(1), rows == index_select(largest, 0, bag));
+    const Tensor turn = where(has_it, arange(inputs.numel(), longs).unsqueeze(1), inputs.numel());
+    const Tensor first = scatter_reduce(full({bags, width}, inputs.numel(), longs), 0, places, turn, "amin");
+    const Tensor filled = sizes.unsqueeze(1) > 0;
+    const Tensor winners = inputs.numel() == 0
+                               ? zeros({bags, width}, longs)
+                               : take(inputs.to(kLong), clamp(first, Scalar(0), Scalar(inputs.numel() - 1)));
+    return {where(filled, largest, empty_bags), bag.to(type), sizes.to(type),
+            where(filled, winners, 0).to(type)};
+  }
+  const Tensor addends = padding_idx ? where(kept.unsqueeze(1), rows, zeros({}, plain)) : rows;
+  Tensor sums = index_add(empty_bags, 0, bag, addends);
+  if (how == BagMode::Mean) sums = sums / clamp_min(sizes, 1).unsqueeze(1).to(weight.scalar_type());
+  const Tensor counts = sizes.to(type);
+  return {sums, bag.to(type), counts, how == BagMode::Mean ? counts : zeros(bags, type)};
+}
+
+Tensor embedding_renorm(const Operand& weight, const Operand& indices, double max_norm, double norm_type) {
+  const Tensor index = reshape(indices, {indices.numel()}), rows = index_select(weight, 0, index);
+  const Tensor length = norm(rows, Scalar(norm_type), 1, true);
+  const Tensor scale = where(length > max_norm, max_norm / (length + 1e-7), Scalar(1.0));
+  return index_copy(weight, 0, index, mul(rows, scale).to(weight.scalar_type()));
+}
+Tensor& embedding_renorm_(Tensor& weight, const Operand& indices, double max_norm, double norm_type) {
+  const NoGradGuard no_grad;
+  return weight.copy_(embedding_renorm(weight, indices, max_norm, norm_type));
+}
+
+}  // namespace tenon

@@ -1,0 +1,403 @@
+// Convolution: windows of the padded input, a strided reading, times the weights. No column matrix is made.
+//
+//   %w = strided (pad %x)  : [N, C, kh, kw, oh, ow]
+//   %y = dot [N, G, O/G, K] x [N, G, K, oh * ow]          K = C/G * kh * kw
+//
+// A transposed convolution is one of stride 1 with mirrored weights, whose channels are the pixels between
+// two inputs. Depthwise ones multiply and add along the planes.
+#include <algorithm>
+
+#include "frontend/src/autograd/grad.h"
+#include "frontend/src/tensor/expr.h"
+#include "frontend/src/tensor/text.h"
+#include "frontend/src/views/window.h"
+#include "tenon/neural.h"
+
+namespace tenon {
+namespace {
+
+// "(4 x 4)"
+std::string times(const Dims& sizes) {
+  std::string out;
+  for (int64_t s : sizes) out += (out.empty() ? "" : " x ") + std::to_string(s);
+  return "(" + out + ")";
+}
+
+struct Call {
+  Tensor input, weight;
+  MaybeTensor bias;
+  Dims stride, low, high, dilation, output_padding;
+  int64_t groups;
+  bool transposed;
+
+  NodeRef bias_node() const { return given(bias) ? node_of(*bias) : NodeRef(); }
+  size_t dims() const { return stride.size(); }
+  int64_t kernel(size_t d) const { return weight.sizes()[2 + d]; }
+  int64_t in_channels() const { return transposed ? weight.size(0) : weight.size(1) * groups; }
+  int64_t out_channels() const { return transposed ? weight.size(1) * groups : weight.size(0); }
+};
+
+Dims parameter(IntArrayRef values, size_t dims, const char* name) {
+  check(values.size() == 1 || values.size() == dims, "expected ", name,
+        " to be a single integer value or a list of ", dims,
+        " values to match the convolution dimensions, but got ", name, "=", values);
+  check_extents(values, name);
+  return values.size() == 1 ? Dims(dims, values[0]) : dims_of(values);
+}
+
+void check_types(const Call& c) {
+  const auto same = [&](const Tensor& other, const char* name) {
+    check_same_device(c.input, other);
+    check(c.input.scalar_type() == other.scalar_type(), "Input type (", c.input.dtype(), ") and ", name,
+          " type (", other.dtype(), ") should be the same");
+  };
+  if (given(c.bias)) same(*c.bias, "bias");
+  same(c.weight, "weight");
+  check<NotImplementedError>(c.input.scalar_type() != kBool,
+                             "\"slow_conv2d_cpu\" not implemented for 'Bool'");
+}
+
+void check_parameters(const Call& c) {
+  const auto least = [](const Dims& values) { return *std::min_element(values.begin(), values.end()); };
+  check(least(c.low) >= 0 && least(c.high) >= 0, "negative padding is not supported");
+  check(least(c.output_padding) >= 0, "negative output_padding is not supported");
+  check(least(c.stride) > 0, "non-positive stride is not supported");
+  check(least(c.dilation) > 0, "dilation should be greater than zero, but got ", ref(c.dilation));
+  check(c.groups > 0, "non-positive groups is not supported");
+}
+
+void check_channels(const Call& c) {
+  const IntArrayRef weight = c.weight.sizes(), input = c.input.sizes();
+  check(input.size() == weight.size(), "Expected ", weight.size(), "-dimensional input for ", weight.size(),
+        "-dimensional weight ", weight, ", but got ", input.size(), "-dimensional input of size ", input,
+        " instead");
+  check(weight[0] >= c.groups, "Given groups=", c.groups, ", expected weight to be at least ", c.groups,
+        " at dimension 0, but got weight of size ", weight, " instead");
+  check(weight[0] % c.groups == 0, "Given groups=", c.groups, ", expected weight to be divisible by ",
+        c.groups, " at dimension 0, but got weight of size ", weight, " instead");
+  const char* kind = c.transposed ? "transposed=" : "groups=";
+  const int64_t parameter = c.transposed ? 1 : c.groups;
+  check(input[1] == c.in_channels(), "Given ", kind, parameter, ", weight of size ", weight,
+        ", expected input", input, " to have ", c.in_channels(), " channels, but got ", input[1],
+        " channels instead");
+  if (!given(c.bias)) return;
+  const bool fits = c.bias->dim() == 1 && c.bias->size(0) == c.out_channels();
+  check(fits, "Given ", c.transposed ? "transposed=1, " : "", "weight of size ", weight,
+        ", expected bias to be 1-dimensional with ", c.out_channels(), " elements, but got bias of size ",
+        c.bias->sizes(), " instead");
+}
+
+Windows windows_of(const Call& c) {
+  Windows windows;
+  for (size_t d = 0; d < c.dims(); ++d) {
+    check_extents(c.weight.sizes()[2 + d], "kernel size");
+    Window w{c.input.sizes()[2 + d], c.kernel(d), c.stride[d], c.low[d], c.high[d], c.dilation[d]};
+    w.count = w.fitting();
+    windows.push_back(w);
+  }
+  Dims padded, kernel;
+  for (const Window& w : windows) {
+    padded.push_back(w.padded());
+    kernel.push_back(w.extent());
+  }
+  const bool fits =
+      std::all_of(windows.begin(), windows.end(), [](const Window& w) { return w.padded() >= w.extent(); });
+  check(fits, "Calculated padded input size per channel: ", times(padded), ". Kernel size: ", times(kernel),
+        ". Kernel size can't be greater than actual input size");
+  return windows;
+}
+
+// y plus one number for each channel; the channels are dim 1, or dims 1 and 2 where they are grouped. Here,
+// before y takes its final shape, the sum is part of the product's kernel.
+NodeRef with_bias(const NodeRef& y, const NodeRef& bias, size_t last) {
+  if (!bias) return y;
+  Dims channels(y->shape().size(), 1);
+  for (size_t d = 1; d <= last; ++d) channels[d] = y->shape()[d];
+  return (Expr{y} + broadcast(Expr{ir::reshape(bias, channels)}, ref(y->shape()))).node;
+}
+
+// [O, C/G, kernel...] times the windows of x [N, C, spatial...].
+NodeRef product(const NodeRef& x, const NodeRef& weight, const NodeRef& bias, const Windows& windows,
+                int64_t groups) {
+  const int64_t batch = x->shape()[0], outs = weight->shape()[0];
+  Dims shape{batch, outs};
+  for (const Window& w : windows) shape.push_back(w.count);
+  checked_numel(ref(shape));
+  const ir::Constant zero = ir::constant(x->dtype(), int64_t{0});
+  if (ir::element_count(shape) == 0) return ir::make_const(zero, shape, x->device());
+  if (weight->numel() == 0) return with_bias(ir::make_const(zero, shape, x->device()), bias, 1);
+  const NodeRef seen = sliding_windows(x, windows, zero);
+  const int64_t positions = ir::element_count(shape) / (batch * outs), k = weight->numel() / outs;
+  // Depthwise: a tile of a product would have hardly a row.
+  if (weight->shape()[1] == 1 && outs / groups < 4) {
+    Dims view{batch, groups, 1, k};
+    for (const Window& w : windows) view.push_back(w.count);
+    Dims full = view;
+    full[2] = outs / groups;
+    Dims factors{1, groups, outs / groups, k};
+    factors.resize(view.size(), 1);
+    const Expr products = broadcast(Expr{ir::reshape(seen, view)}, ref(full)) *
+                          broadcast(Expr{ir::reshape(weight, factors)}, ref(full));
+    return with_bias(ir::reshape(ir::reduce(Op::Sum, products.node, Dims{3}), shape), bias, 1);
+  }
+  Dims left{batch, outs, k}, right{batch, k, positions};
+  if (groups > 1) {
+    left = {batch, groups, outs / groups, k};
+    right = {batch, groups, k, positions};
+  }
+  Dims shared = left;  // the weights of all samples
+  shared[0] = 1;
+  const NodeRef y = ir::dot(broadcast(ir::reshape(weight, shared), ref(left)), ir::reshape(seen, right));
+  return ir::reshape(with_bias(y, bias, groups > 1 ? 2 : 1), shape);
+}
+
+// [C, O/G, kernel...] with zeros between the positions of the kernel, and behind them up to `sizes`.
+NodeRef spread(const NodeRef& weight, const Dims& dilation, const Dims& sizes) {
+  const NodeRef zero = ir::make_const(ir::constant(weight->dtype(), int64_t{0}), Dims{}, weight->device());
+  Dims apart{weight->shape()[0], weight->shape()[1]}, joined = apart, none(2 + 2 * sizes.size(), 0),
+                                                      gaps{0, 0};
+  Dims starts(2 + sizes.size(), 0), steps(2 + sizes.size(), 1), extents = apart, after{0, 0};
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const int64_t kernel = weight->shape()[2 + d], extent = dilation[d] * (kernel - 1) + 1;
+    for (int64_t s : {kernel, int64_t{1}}) apart.push_back(s);
+    for (int64_t g : {int64_t{0}, dilation[d] - 1}) gaps.push_back(g);
+    joined.push_back(kernel * dilation[d]);
+    extents.push_back(extent);
+    after.push_back(sizes[d] - extent);
+  }
+  const NodeRef dilated = ir::reshape(ir::pad(ir::reshape(weight, apart), zero, none, gaps), joined);
+  return ir::pad(ir::slice(dilated, starts, steps, extents), zero, Dims(after.size(), 0), after);
+}
+
+// Output s * q + r of a transposed convolution of stride s, before `padding` cuts off its ends, is
+//
+//   y[s * q + r] = sum over t of x[q - t] * w[s * t + r]
+//
+// an ordinary convolution that has s channels for each one of the result: these are its pixels.
+struct Phases {
+  Dims stride, taps, dilation, first, count;  // of each dim; q runs from `first`
+};
+
+// [C, O/G, kernel...] -> [G * phases * O/G, C/G, taps...]
+NodeRef phase_weights(const Call& c, const Phases& p) {
+  Dims sizes, dilation;
+  for (size_t d = 0; d < c.dims(); ++d) {
+    const bool apart = p.dilation[d] == 1;  // else the windows have the gaps
+    dilation.push_back(apart ? c.dilation[d] : 1);
+    sizes.push_back(p.taps[d] * p.stride[d]);
+  }
+  const NodeRef w = spread(node_of(c.weight), dilation, sizes);
+  const int64_t groups = c.groups, in = w->shape()[0] / groups, out = w->shape()[1];
+  Dims split{groups, in, out}, mirror, order{0}, result{groups * out, in};
+  for (size_t d = 0; d < c.dims(); ++d) {
+    mirror.push_back(static_cast<int64_t>(split.size()));
+    for (int64_t s : {p.taps[d], p.stride[d]}) split.push_back(s);
+    order.push_back(4 + 2 * static_cast<int64_t>(d));
+    result[0] *= p.stride[d];
+    result.push_back(p.taps[d]);
+  }
+  for (int64_t d : {2, 1}) order.push_back(d);
+  order.append(mirror.data(), mirror.size());
+  return ir::reshape(ir::permute(ir::flip(ir::reshape(w, split), mirror), order), result);
+}
+
+// A number for each channel, for the channels of all phases.
+NodeRef phase_bias(const Call& c, int64_t phases) {
+  if (!given(c.bias)) return {};
+  const int64_t out = c.out_channels() / c.groups;
+  const Dims shape{c.groups, phases, out};
+  return ir::reshape(ir::expand(ir::reshape(node_of(*c.bias), Dims{c.groups, 1, out}), shape),
+                     Dims{c.groups * phases * out});
+}
+
+// [N, G * phases * O/G, count...] -> [N, O, size...]: phases become neighbours, and the ends are cut off.
+NodeRef interleaved(const NodeRef& y, const Call& c, const Phases& p, const Dims& size) {
+  const auto dims = static_cast<int64_t>(c.dims());
+  Dims split{y->shape()[0], c.groups}, order{0, 1, 2 + dims}, joined{size[0], size[1]};
+  Dims starts{0, 0}, steps(size.size(), 1);
+  for (int64_t s : p.stride) split.push_back(s);
+  split.push_back(c.out_channels() / c.groups);
+  for (int64_t d = 0; d < dims; ++d) {
+    split.push_back(p.count[at(d)]);
+    for (int64_t from : {3 + dims + d, 2 + d}) order.push_back(from);
+    joined.push_back(p.count[at(d)] * p.stride[at(d)]);
+    starts.push_back(c.low[at(d)] - p.first[at(d)] * p.stride[at(d)]);
+  }
+  return ir::slice(ir::reshape(ir::permute(ir::reshape(y, split), order), joined), starts, steps, size);
+}
+
+// The size of the result, [N, O, ...].
+Dims transposed_size(const Call& c) {
+  Dims in, out;
+  for (size_t d = 0; d < c.dims(); ++d) {
+    check_extents(c.weight.sizes()[2 + d], "kernel size");
+    check(c.output_padding[d] < c.stride[d] || c.output_padding[d] < c.dilation[d],
+          "output padding must be smaller than either stride or dilation, but got output_padding: ",
+          c.output_padding[d], " stride: ", c.stride[d], " dilation: ", c.dilation[d]);
+    in.push_back(c.input.sizes()[2 + d]);
+    out.push_back((in[d] - 1) * c.stride[d] - 2 * c.low[d] + c.dilation[d] * (c.kernel(d) - 1) +
+                  c.output_padding[d] + 1);
+  }
+  check(*std::min_element(out.begin(), out.end()) >= 0, "Given input size per channel: ", times(in),
+        ". Calculated output size per channel: ", times(out), ". Output size is too small");
+  Dims size{c.input.size(0), c.out_channels()};
+  size.append(out.data(), out.size());
+  checked_numel(ref(size));
+  return size;
+}
+
+NodeRef transposed(const Call& c) {
+  const Dims size = transposed_size(c);
+  if (c.input.numel() == 0 || c.weight.numel() == 0 || std::ranges::find(size, 0) != size.end())
+    return with_bias(ir::make_const(ir::constant(ir_type(c.input.scalar_type()), int64_t{0}), size),
+                     c.bias_node(), 1);
+  Phases p;
+  Windows windows;
+  int64_t phases = 1;
+  Dims weights{c.weight.size(0), c.weight.size(1)};  // with those of all phases
+  for (size_t d = 0; d < c.dims(); ++d) {
+    const int64_t extent = c.dilation[d] * (c.kernel(d) - 1) + 1;
+    const int64_t stride =
+        c.input.sizes()[2 + d] == 1 ? 1 : c.stride[d];  // of one element it does not matter
+    p.stride.push_back(stride);
+    p.dilation.push_back(stride == 1 ? c.dilation[d] : 1);
+    p.taps.push_back(stride == 1 ? c.kernel(d) : (extent + stride - 1) / stride);
+    p.first.push_back(c.low[d] / stride);
+    p.count.push_back((c.low[d] + size[2 + d] + stride - 1) / stride - p.first[d]);
+    const int64_t low = (p.taps[d] - 1) * p.dilation[d] - p.first[d];
+    windows.push_back({c.input.sizes()[2 + d], p.taps[d], 1, low, 0, p.dilation[d], p.count[d]});
+    phases *= stride;
+    weights.push_back(stride * p.taps[d]);
+    checked_numel(ref(weights));
+  }
+  const NodeRef y = product(node_of(c.input), phase_weights(c, p), phase_bias(c, phases), windows, c.groups);
+  return interleaved(y, c, p, size);
+}
+
+Tensor convolve(Call c) {
+  check_types(c);
+  check_parameters(c);
+  check_channels(c);
+  return record(c.transposed
+                    ? transposed(c)
+                    : product(node_of(c.input), node_of(c.weight), c.bias_node(), windows_of(c), c.groups));
+}
+
+// One sample is a batch of one.
+Tensor with_batch(Call c, const char* name) {
+  const int64_t dims = static_cast<int64_t>(c.dims());
+  const int64_t rank = c.input.dim();
+  check(rank == dims + 1 || rank == dims + 2, "Expected ", dims + 1, "D (unbatched) or ", dims + 2,
+        "D (batched) input to ", name, ", but got input of size: ", c.input.sizes());
+  check(c.weight.dim() == dims + 2, "Expected ", dims + 2, "-dimensional weight for ", name,
+        ", but got weight of size: ", c.weight.sizes());
+  if (rank == dims + 2) return convolve(std::move(c));
+  c.input = unsqueeze(c.input, 0);
+  return squeeze(convolve(std::move(c)), 0);
+}
+
+Tensor forward(size_t dims, const char* name, const Operand& input, const Operand& weight,
+               const MaybeTensor& bias, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+               int64_t groups) {
+  const CallScope call(name, input, weight, bias);
+  GradScope scope("ConvolutionBackward0", input, weight, bias);
+  const Dims pad = parameter(padding, dims, "padding");
+  return with_batch({input, weight, bias, parameter(stride, dims, "stride"), pad, pad,
+                     parameter(dilation, dims, "dilation"), Dims(dims, 0), groups, false},
+                    name);
+}
+
+Tensor forward(size_t dims, const char* name, const Operand& input, const Operand& weight,
+               const MaybeTensor& bias, IntArrayRef stride, std::string_view padding, IntArrayRef dilation,
+               int64_t groups) {
+  const CallScope call(name, input, weight, bias);
+  GradScope scope("ConvolutionBackward0", input, weight, bias);
+  check(padding == "same" || padding == "valid", "Invalid padding string: '", padding, "'");
+  Call c{input,
+         weight,
+         bias,
+         parameter(stride, dims, "stride"),
+         Dims(dims, 0),
+         Dims(dims, 0),
+         parameter(dilation, dims, "dilation"),
+         Dims(dims, 0),
+         groups,
+         false};
+  if (padding == "same") {
+    check(std::all_of(c.stride.begin(), c.stride.end(), [](int64_t s) { return s == 1; }),
+          "padding='same' is not supported for strided convolutions");
+    check(weight.dim() == static_cast<int64_t>(dims) + 2, "Expected ", dims + 2, "-dimensional weight for ",
+          name, ", but got weight of size: ", weight.sizes());
+    bool uneven = false;
+    for (size_t d = 0; d < dims; ++d) {
+      check_extents(weight.sizes()[2 + d], "kernel size");
+      const int64_t total = c.dilation[d] * (c.kernel(d) - 1);
+      uneven = uneven || total % 2 != 0;
+      c.low[d] = total / 2;
+      c.high[d] = total - total / 2;
+    }
+    if (uneven)
+      warn_user(
+          "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+          "input be created");
+  }
+  return with_batch(std::move(c), name);
+}
+
+Tensor backward(size_t dims, const char* name, const Tensor& input, const Tensor& weight,
+                const MaybeTensor& bias, IntArrayRef stride, IntArrayRef padding, IntArrayRef output_padding,
+                int64_t groups, IntArrayRef dilation) {
+  const CallScope call(name, input, weight, bias);
+  GradScope scope("ConvolutionBackward0", input, weight, bias);
+  const Dims pad = parameter(padding, dims, "padding");
+  return with_batch({input, weight, bias, parameter(stride, dims, "stride"), pad, pad,
+                     parameter(dilation, dims, "dilation"), parameter(output_padding, dims, "output_padding"),
+                     groups, true},
+                    name);
+}
+
+constexpr size_t dims_in(std::string_view name) { return at(name[name.size() - 2] - '0'); }  // of "conv2d"
+
+}  // namespace
+
+#define TENON_DEFINE(name)                                                                            \
+  Tensor name(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride, \
+              IntArrayRef padding, IntArrayRef dilation, int64_t groups) {                            \
+    return forward(dims_in(#name), #name, input, weight, bias, stride, padding, dilation, groups);    \
+  }                                                                                                   \
+  Tensor name(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride, \
+              PaddingName padding, IntArrayRef dilation, int64_t groups) {                            \
+    return forward(dims_in(#name), #name, input, weight, bias, stride, padding.text(), dilation,      \
+                   groups);                                                                           \
+  }
+TENON_DEFINE(conv1d)
+TENON_DEFINE(conv2d)
+TENON_DEFINE(conv3d)
+#undef TENON_DEFINE
+#define TENON_DEFINE(name)                                                                               \
+  Tensor name(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride,    \
+              IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {   \
+    return backward(dims_in(#name), #name, input, weight, bias, stride, padding, output_padding, groups, \
+                    dilation);                                                                           \
+  }
+TENON_DEFINE(conv_transpose1d)
+TENON_DEFINE(conv_transpose2d)
+TENON_DEFINE(conv_transpose3d)
+#undef TENON_DEFINE
+
+Tensor convolution(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride,
+                   IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
+                   int64_t groups) {
+  const CallScope call("convolution", input, weight, bias);
+  const int64_t dims = weight.dim() - 2;
+  check(dims > 0, "weight should have at least three dimensions");
+  check(input.dim() == dims + 2, "Expected ", dims + 2, "-dimensional input for ", dims + 2,
+        "-dimensional weight ", weight.sizes(), ", but got ", input.dim(), "-dimensional input of size ",
+        input.sizes(), " instead");
+  return transposed
+             ? backward(at(dims), "convolution", input, weight, bias, stride, padding, output_padding, groups,
+                        dilation)
+             : forward(at(dims), "convolution", input, weight, bias, stride, padding, dilation, groups);
+}
+
+}  // namespace tenon

@@ -1,0 +1,715 @@
+// Elementwise functions of two and three operands: arithmetic, comparisons, logic, bits, selection.
+#include <cmath>
+
+#include "frontend/src/autograd/grad.h"
+#include "frontend/src/tensor/expr.h"
+#include "frontend/src/tensor/promote.h"
+#include "frontend/src/tensor/text.h"
+#include "runtime/buffer.h"
+#include "tenon/creation.h"
+
+namespace tenon {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Pair {
+  Expr a, b;
+};
+
+Pair operands(const Tensor& a, const Tensor& b, ScalarType type) {
+  check_same_device(a, b);
+  Pair pair{operand(a, type), operand(b, type)};
+  if (a.sizes() == b.sizes()) return pair;
+  const Dims shape = broadcast_shape(a.sizes(), b.sizes());
+  return {broadcast(pair.a, ref(shape)), broadcast(pair.b, ref(shape))};
+}
+Pair operands(const Tensor& a, const Scalar& b, ScalarType type) {
+  const Expr x = operand(a, type);
+  return {x, constant_like(x, wrapped(b, x.dtype()))};
+}
+Pair operands(const Scalar& a, const Tensor& b, ScalarType type) {
+  const Expr y = operand(b, type);
+  return {constant_like(y, wrapped(a, y.dtype())), y};
+}
+
+// f(a, b) in one type, computed as PyTorch computes that type.
+template <typename A, typename B, typename F>
+Tensor formula(const A& a, const B& b, ScalarType type, F f) {
+  const Pair p = operands(a, b, type);
+  const DType inner = formula_type(ir_type(type));
+  return record_as(f(cast(p.a, inner), cast(p.b, inner)), type, a, b);
+}
+
+// Where a 16-bit type is multiplied or divided by a number, or by a 0-dim tensor of another type, that is
+// read in the type of the formula: 100. / 100000 is no 100. / inf, and 0.1 keeps its digits.
+bool keeps_digits(const Scalar&, ScalarType type) { return ir::is_half(ir_type(type)); }
+bool keeps_digits(const Tensor& x, ScalarType type) {
+  return ir::is_half(ir_type(type)) && x.dim() == 0 && x.scalar_type() != type;
+}
+
+// f(a, b) where b keeps its digits; a does if it is a number, but is rounded to the type if it is a tensor.
+template <typename A, typename B, typename F>
+Tensor scaling_formula(const A& a, const B& b, ScalarType type, F f) {
+  const bool left = std::is_same_v<A, Scalar> && keeps_digits(a, type), right = keeps_digits(b, type);
+  if (!left && !right) return formula(a, b, type, f);
+  const ScalarType inner = scalar_type(formula_type(ir_type(type)));
+  const Pair wide = operands(a, b, inner), rounded = operands(a, b, type);
+  return record_as(
+      f(left ? wide.a : cast(rounded.a, wide.a.dtype()), right ? wide.b : cast(rounded.b, wide.b.dtype())),
+      type, a, b);
+}
+
+// One op in the promoted type.
+template <typename A, typename B>
+Tensor promoted_op(Op op, const A& a, const B& b) {
+  const Pair p = operands(a, b, promoted(a, b));
+  return record(ir::binary(op, p.a.node, p.b.node), a, b);
+}
+
+// Of equal operands, 0 and -0 that is, the graph's max and min take the second, and PyTorch the first.
+Tensor first_extreme(Op op, const Tensor& a, const Tensor& b) {
+  const Pair p = operands(a, b, promoted(a, b));
+  return record(ir::binary(op, p.b.node, p.a.node), a, b);
+}
+
+bool is_empty(const Tensor& x) { return x.numel() == 0; }
+bool is_empty(const Scalar&) { return false; }
+bool is_bool(const Tensor& x) { return x.scalar_type() == kBool; }
+bool is_bool(const Scalar& x) { return x.isBoolean(); }
+
+void check_alpha(ScalarType type, const Scalar& alpha) {
+  check(type == kBool || !alpha.isBoolean(), "Boolean alpha only supported for Boolean results.");
+  check(isFloatingType(type) || alpha.isIntegral(true),
+        "For integral input tensors, argument alpha must not be a floating point number.");
+}
+
+template <typename A, typename B>
+Tensor add_any(const A& a, const B& b, const Scalar& alpha) {
+  const ScalarType type = promoted(a, b);
+  check_alpha(type, alpha);
+  const bool plain = alpha == Scalar(1);
+  if (type == kBool) {
+    const Pair p = operands(a, b, type);
+    return record(plain ? (p.a | p.b).node : (p.a | (p.b & number(p.b, alpha))).node, a, b);
+  }
+  if (plain) {
+    const Pair p = operands(a, b, type);
+    return record((p.a + p.b).node, a, b);
+  }
+  return formula(a, b, type, [&](const Expr& x, const Expr& y) {
+    return multiply_add(y, rounded_number(y, alpha, type), x);
+  });
+}
+
+template <typename A, typename B>
+Tensor sub_any(const A& a, const B& b, const Scalar& alpha) {
+  refuse_bool_difference(is_bool(a), is_bool(b));
+  const ScalarType type = promoted(a, b);
+  check_alpha(type, alpha);
+  if (alpha == Scalar(1)) return promoted_op(Op::Sub, a, b);
+  return formula(a, b, type, [&](const Expr& x, const Expr& y) {
+    return multiply_add(y, rounded_number(y, -alpha, type), x);
+  });
+}
+
+template <typename A, typename B>
+Tensor mul_any(const A& a, const B& b) {
+  const ScalarType type = promoted(a, b);
+  if (type == kBool) return promoted_op(Op::And, a, b);
+  return scaling_formula(a, b, type, [](const Expr& x, const Expr& y) { return x * y; });
+}
+
+template <typename A, typename B>
+Tensor true_divide_any(const A& a, const B& b) {
+  return scaling_formula(a, b, float_type(promoted(a, b)),
+                         [](const Expr& x, const Expr& y) { return x / y; });
+}
+
+// --- integer division
+
+void refuse_zero(const Scalar& divisor, ScalarType type) {
+  check(wrapped(divisor, ir_type(type)).bits != 0, "ZeroDivisionError");
+}
+
+// Only where the values are known without evaluating anything; a zero that appears later gives 0.
+void refuse_zero(const Tensor& divisor, ScalarType) {
+  const NodeRef value = impl(divisor).storage().value();
+  if (value->op() == Op::Const) check(value->bits() != 0 || divisor.numel() == 0, "ZeroDivisionError");
+  if (!runtime::buffer_of(*value)) return;
+  const HostView view = host_view(divisor);
+  std::vector<int64_t> index(view.sizes.size(), 0);
+  int64_t offset = 0;
+  for (int64_t i = 0; i < divisor.numel(); ++i) {
+    check(view.element(offset).bits != 0, "ZeroDivisionError");
+    for (size_t d = index.size(); d-- > 0;) {
+      offset += view.strides[d];
+      if (++index[d] < view.sizes[d]) break;
+      offset -= view.strides[d] * view.sizes[d];
+      index[d] = 0;
+    }
+  }
+}
+
+template <typename A, typename B>
+ScalarType divisible_type(const A& a, const B& b, const char* kernel) {
+  const ScalarType type = promoted(a, b);
+  check<NotImplementedError>(type != kBool, '"', kernel, "\" not implemented for 'Bool'");
+  if (!isFloatingType(type) && !is_empty(a)) refuse_zero(b, type);
+  return type;
+}
+
+Expr adjust_if(const Expr& condition, const Expr& adjusted, const Expr& x) {
+  return select(condition, adjusted, x);
+}
+
+// Signs differ: one of them is negative and the other is not.
+Expr opposite(const Expr& a, const Expr& b) { return (a < 0.0) ^ (b < 0.0); }
+
+template <typename A, typename B>
+Tensor remainder_any(const A& a, const B& b) {
+  return formula(a, b, divisible_type(a, b, "remainder_cpu"), [](const Expr& x, const Expr& y) {
+    const Expr r = rem(x, y);
+    return adjust_if((r != 0.0) & opposite(r, y), r + y, r);
+  });
+}
+
+template <typename A, typename B>
+Tensor fmod_any(const A& a, const B& b) {
+  const Pair p = operands(a, b, divisible_type(a, b, "fmod_cpu"));
+  return record(rem(p.a, p.b).node, a, b);
+}
+
+template <typename A, typename B>
+Tensor floor_divide_any(const A& a, const B& b) {
+  const ScalarType type = divisible_type(a, b, "div_floor_cpu");
+  return scaling_formula(a, b, type, [&](const Expr& x, const Expr& y) {
+    if (!isFloatingType(type)) {
+      const Expr q = x / y;
+      return adjust_if((rem(x, y) != 0.0) & opposite(x, y), q - 1.0, q);
+    }
+    // Through the exact remainder, so that 1. // 0.1 is 9; then the quotient is all but an integer and is
+    // rounded.
+    const Expr r = rem(x, y);
+    Expr q = (x - r) / y;
+    q = adjust_if((r != 0.0) & opposite(r, y), q - 1.0, q);
+    const Expr down = floor(q);
+    const Expr nearest = select(q - down > 0.5, down + 1.0, down);
+    return select(y == 0.0, x / y, select(q != 0.0, nearest, copysign(number(x, 0.0), x / y)));
+  });
+}
+
+template <typename A, typename B>
+Tensor trunc_divide_any(const A& a, const B& b) {
+  const ScalarType type = divisible_type(a, b, "div_trunc_cpu");
+  return scaling_formula(
+      a, b, type, [&](const Expr& x, const Expr& y) { return isFloatingType(type) ? trunc(x / y) : x / y; });
+}
+
+template <typename B>
+Tensor divide_rounded(const Tensor& a, const B& b, optional<std::string_view> mode) {
+  if (!mode) return true_divide_any(a, b);
+  if (*mode == "floor") return floor_divide_any(a, b);
+  check(*mode == "trunc", "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '",
+        *mode, "'");
+  return trunc_divide_any(a, b);
+}
+
+// --- the rest of the two-operand families
+
+template <typename A, typename B>
+Tensor bitwise_any(Op op, const char* kernel, const A& a, const B& b) {
+  const ScalarType type = promoted(a, b);
+  check<NotImplementedError>(!isFloatingType(type), '"', kernel, "\" not implemented for '", type, "'");
+  return promoted_op(op, a, b);
+}
+
+template <typename A, typename B>
+Tensor shift_any(Op op, const char* kernel, const A& a, const B& b) {
+  const ScalarType type = promoted(a, b);
+  check<NotImplementedError>(type != kBool && !isFloatingType(type), '"', kernel, "\" not implemented for '",
+                             type, "'");
+  return promoted_op(op, a, b);
+}
+
+template <typename A, typename B>
+Tensor copysign_any(const A& a, const B& b) {
+  const Pair p = operands(a, b, float_type(promoted(a, b)));
+  return record(copysign(p.a, p.b).node, a, b);
+}
+
+template <typename A, typename B>
+Tensor xlogy_any(const A& a, const B& b) {
+  const ScalarType type = float_type(promoted(a, b));
+  return formula(a, b, type, [&](const Expr& x, const Expr& y) {
+    const Expr logarithm =
+        cast(cast(log(y), ir_type(type)), y.dtype());  // rounded to the type, as in PyTorch
+    return select(y != y, y, select(x == 0.0, number(x, 0.0), x * logarithm));
+  });
+}
+
+void require_float(const Tensor& a, const Tensor& b, const char* kernel) {
+  const ScalarType type = promoted(a, b);
+  check<NotImplementedError>(isFloatingType(type), '"', kernel, "\" not implemented for '", type, "'");
+}
+
+Tensor float_binary_op(Op op, const Tensor& a, const Tensor& b) {
+  const Pair p = operands(a, b, float_type(promoted(a, b)));
+  return record(ir::binary(op, p.a.node, p.b.node), a, b);
+}
+
+// fmax and fmin: a nan loses against a number; of equal ones, so of zeros, the first.
+Tensor ignoring_nan(Op op, const Tensor& a, const Tensor& b) {
+  const Pair p = operands(a, b, promoted(a, b));
+  if (!ir::is_float(p.a.dtype())) return record(ir::binary(op, p.a.node, p.b.node), a, b);
+  const Expr first = op == Op::Max ? p.a >= p.b : p.a <= p.b;
+  return record(select(first | (p.b != p.b), p.a, p.b).node, a, b);
+}
+
+Tensor logical(Op op, const Tensor& a, const Tensor& b) {
+  const Pair p = operands(a, b, kBool);
+  return record(ir::binary(op, p.a.node, p.b.node), a, b);
+}
+
+// log(e^a + e^b) with base e or 2, stable; equal infinities give themselves.
+template <typename Grow, typename Tail>
+Tensor log_add(const Tensor& a, const Tensor& b, Grow grow, Tail tail) {
+  return formula(a, b, float_type(promoted(a, b)), [&](const Expr& x, const Expr& y) {
+    const Expr sum = larger(x, y) + tail(grow(-abs(x - y)));
+    return select((abs(x) == kInfinity) & (x == y), x, sum);
+  });
+}
+
+}  // namespace
+
+// The names are those of the forms with a tensor and with a number.
+#define TENON_BOTH(name, tensor_grad, number_grad, call) \
+  Tensor name(const Operand& a, const Operand& b) {      \
+    const CallScope place(#name, a, b);                  \
+    GradScope scope(tensor_grad, a, b);                  \
+    return call;                                         \
+  }                                                      \
+  Tensor name(const Operand& a, const Scalar& b) {       \
+    const CallScope place(#name, a, b);                  \
+    GradScope scope(number_grad, a);                     \
+    return call;                                         \
+  }
+TENON_BOTH(mul, "MulBackward0", "MulBackward0", mul_any(a, b))
+TENON_BOTH(multiply, "MulBackward0", "MulBackward0", mul_any(a, b))
+TENON_BOTH(div, "DivBackward0", "DivBackward0", true_divide_any(a, b))
+TENON_BOTH(true_divide, "DivBackward0", "DivBackward0", true_divide_any(a, b))
+TENON_BOTH(remainder, "RemainderBackward1", "RemainderBackward0", remainder_any(a, b))
+TENON_BOTH(fmod, "FmodBackward1", "FmodBackward0", fmod_any(a, b))
+TENON_BOTH(floor_divide, "NotImplemented", "NotImplemented", floor_divide_any(a, b))
+TENON_BOTH(copysign, "CopysignBackward0", "CopysignBackward1", copysign_any(a, b))
+TENON_BOTH(xlogy, "XlogyBackward0", "XlogyBackward2", xlogy_any(a, b))
+#undef TENON_BOTH
+
+// Without a gradient.
+#define TENON_BOTH(name, call)                        \
+  Tensor name(const Operand& a, const Operand& b) {   \
+    const CallScope place(#name, a, b);               \
+    return call;                                      \
+  }                                                   \
+  Tensor name(const Operand& a, const Scalar& b) {    \
+    const CallScope place(#name, a, b);               \
+    return call;                                      \
+  }
+TENON_BOTH(eq, promoted_op(Op::Eq, a, b))
+TENON_BOTH(ne, promoted_op(Op::Ne, a, b))
+TENON_BOTH(lt, promoted_op(Op::Lt, a, b))
+TENON_BOTH(le, promoted_op(Op::Le, a, b))
+TENON_BOTH(gt, promoted_op(Op::Gt, a, b))
+TENON_BOTH(ge, promoted_op(Op::Ge, a, b))
+TENON_BOTH(not_equal, ne(a, b))
+TENON_BOTH(less, lt(a, b))
+TENON_BOTH(less_equal, le(a, b))
+TENON_BOTH(greater, gt(a, b))
+TENON_BOTH(greater_equal, ge(a, b))
+TENON_BOTH(bitwise_and, bitwise_any(Op::And, "bitwise_and_cpu", a, b))
+TENON_BOTH(bitwise_or, bitwise_any(Op::Or, "bitwise_or_cpu", a, b))
+TENON_BOTH(bitwise_xor, bitwise_any(Op::Xor, "bitwise_xor_cpu", a, b))
+TENON_BOTH(bitwise_left_shift, shift_any(Op::Shl, "lshift_cpu", a, b))
+TENON_BOTH(bitwise_right_shift, shift_any(Op::Shr, "rshift_cpu", a, b))
+#undef TENON_BOTH
+
+Tensor add(const Operand& a, const Operand& b, const Scalar& alpha) {
+  const CallScope call("add", a, b, alpha);
+  GradScope scope("AddBackward0", a, b);
+  return add_any(a, b, alpha);
+}
+Tensor add(const Operand& a, const Scalar& b, const Scalar& alpha) {
+  const CallScope call("add", a, b, alpha);
+  GradScope scope("AddBackward0", a);
+  return add_any(a, b, alpha);
+}
+Tensor sub(const Operand& a, const Operand& b, const Scalar& alpha) {
+  const CallScope call("sub", a, b, alpha);
+  GradScope scope("SubBackward0", a, b);
+  return sub_any(a, b, alpha);
+}
+Tensor sub(const Operand& a, const Scalar& b, const Scalar& alpha) {
+  const CallScope call("sub", a, b, alpha);
+  GradScope scope("SubBackward0", a);
+  return sub_any(a, b, alpha);
+}
+Tensor rsub(const Operand& a, const Scalar& b, const Scalar& alpha) {
+  const CallScope call("rsub", a, b, alpha);
+  GradScope scope("RsubBackward1", a);
+  return sub_any(b, a, alpha);
+}
+Tensor div(const Operand& a, const Operand& b, optional<std::string_view> mode) {
+  GradScope scope("DivBackward2", a, b);
+  return divide_rounded(a, b, mode);
+}
+Tensor div(const Operand& a, const Scalar& b, optional<std::string_view> mode) {
+  const CallScope call("div", a, b);
+  GradScope scope("DivBackward2", a);
+  return divide_rounded(a, b, mode);
+}
+Tensor operator/(const Scalar& a, const Operand& b) {
+  GradScope scope("MulBackward0", b);
+  return true_divide_any(a, b);
+}
+Tensor operator%(const Scalar& a, const Operand& b) {
+  GradScope scope("RemainderBackward1", b);
+  return remainder_any(a, b);
+}
+
+Tensor maximum(const Operand& a, const Operand& b) {
+  GradScope scope("MaximumBackward0", a, b);
+  return first_extreme(Op::Max, a, b);
+}
+Tensor minimum(const Operand& a, const Operand& b) {
+  GradScope scope("MinimumBackward0", a, b);
+  return first_extreme(Op::Min, a, b);
+}
+Tensor max(const Operand& a, const Operand& b) { return maximum(a, b); }
+Tensor min(const Operand& a, const Operand& b) { return minimum(a, b); }
+Tensor fmax(const Operand& a, const Operand& b) {
+  GradScope scope("FmaxBackward0", a, b);
+  return ignoring_nan(Op::Max, a, b);
+}
+Tensor fmin(const Operand& a, const Operand& b) {
+  GradScope scope("FminBackward0", a, b);
+  return ignoring_nan(Op::Min, a, b);
+}
+Tensor atan2(const Operand& a, const Operand& b) {
+  GradScope scope("Atan2Backward0", a, b);
+  return float_binary_op(Op::Atan2, a, b);
+}
+Tensor arctan2(const Operand& a, const Operand& b) { return atan2(a, b); }
+Tensor hypot(const Operand& a, const Operand& b) {
+  GradScope scope("HypotBackward0", a, b);
+  require_float(a, b, "hypot_cpu");
+  return float_binary_op(Op::Hypot, a, b);
+}
+Tensor logical_and(const Operand& a, const Operand& b) {
+  const CallScope call("logical_and", a, b);
+  return logical(Op::And, a, b);
+}
+Tensor logical_or(const Operand& a, const Operand& b) {
+  const CallScope call("logical_or", a, b);
+  return logical(Op::Or, a, b);
+}
+Tensor logical_xor(const Operand& a, const Operand& b) {
+  const CallScope call("logical_xor", a, b);
+  return logical(Op::Xor, a, b);
+}
+Tensor logaddexp(const Operand& a, const Operand& b) {
+  require_float(a, b, "logaddexp_cpu");
+  GradScope scope("LogaddexpBackward0", a, b);
+  return log_add(
+      a, b, [](const Expr& v) { return exp(v); }, [](const Expr& v) { return log1p(v); });
+}
+Tensor logaddexp2(const Operand& a, const Operand& b) {
+  require_float(a, b, "logaddexp2_cpu");
+  GradScope scope("Logaddexp2Backward0", a, b);
+  return log_add(
+      a, b, [](const Expr& v) { return apply(Op::Exp2, v); },
+      [](const Expr& v) { return log1p(v) * (1 / std::log(2.0)); });
+}
+
+// --- powers
+
+Tensor pow(const Operand& x, const Scalar& exponent) {
+  const CallScope call("pow", x, exponent);
+  GradScope scope("PowBackward0", x);
+  const ScalarType type = promoted(x, exponent);
+  const bool integers = !isFloatingType(type), single = type == kFloat || type == kDouble;
+  check(!integers || exponent.toLong() >= 0, "Integers to negative integer powers are not allowed.");
+  const double p = exponent.toDouble();
+  check<NotImplementedError>(type != kBool || p == 0 || p == 1, "\"pow\" not implemented for 'Bool'");
+  return map_formula(x, type, [&](const Expr& v) -> Expr {
+    if (p == 0) return number(v, 1.0);
+    if (p == 1) return v;
+    const Expr power =
+        single ? constant_like(v, wrapped(exponent, v.dtype())) : rounded_number(v, exponent, type);
+    if (p == 2) return v * v;
+    if (p == 3) return v * v * v;
+    if (!integers) {
+      if (p == 0.5) return sqrt(v);
+      if (p == -0.5) return 1.0 / sqrt(v);
+      if (p == -1) return 1.0 / v;
+      if (p == -2) return 1.0 / (v * v);
+    }
+    return apply(Op::Pow, v, power);
+  });
+}
+Tensor pow(const Operand& x, const Operand& exponent) {
+  GradScope scope("PowBackward1", x, exponent);
+  const ScalarType type = promoted(x, exponent);
+  check<NotImplementedError>(type != kBool, "\"pow\" not implemented for 'Bool'");
+  return promoted_op(Op::Pow, x, exponent);
+}
+Tensor pow(const Scalar& base, const Operand& exponent) {
+  const CallScope call("pow", base, exponent);
+  GradScope scope("PowBackward2", exponent);
+  const ScalarType type = promoted(base, exponent);
+  check<NotImplementedError>(type != kBool, "\"pow\" not implemented for 'Bool'");
+  return promoted_op(Op::Pow, base, exponent);
+}
+Tensor float_power(const Operand& x, const Operand& exponent) {
+  const CallScope call("float_power", x, exponent);
+  return pow(x.to(kDouble), exponent.to(kDouble));
+}
+Tensor float_power(const Operand& x, const Scalar& exponent) { return pow(x.to(kDouble), exponent); }
+
+// --- selection
+
+namespace {
+
+NodeRef condition_node(const Tensor& condition) {
+  const ScalarType type = condition.scalar_type();
+  check(type == kBool || type == kByte,
+        "where expected condition to be a boolean tensor, but got a tensor with dtype ", type);
+  return operand(condition, kBool).node;
+}
+
+NodeRef value_node(const Tensor& value, ScalarType type) { return operand(value, type).node; }
+NodeRef value_node(const Scalar& value, ScalarType type) {  // the 16-bit types alone take any number
+  const bool any = ir::is_half(ir_type(type));
+  return ir::make_const(any ? wrapped(value, ir_type(type)) : element_of(value, type), Dims{});
+}
+
+template <typename A, typename B>
+Tensor where_any(const Tensor& condition, const A& a, const B& b) {
+  if (condition.scalar_type() == kByte)
+    warn_user(
+        "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
+        "version of PyTorch. Use a boolean condition instead.");
+  const ScalarType type = promoted(a, b);
+  const NodeRef c = condition_node(condition), x = value_node(a, type), y = value_node(b, type);
+  Dims shape = broadcast_shape(condition.sizes(), ref(x->shape()));
+  shape = broadcast_shape(ref(shape), ref(y->shape()));
+  return record(ir::where(broadcast(c, ref(shape)), broadcast(x, ref(shape)), broadcast(y, ref(shape))), condition, a, b);
+}
+
+}  // namespace
+
+Tensor where(const Operand& condition, const Operand& a, const Operand& b) {
+  const CallScope call("where", condition, a, b);
+  GradScope scope("WhereBackward0", a, b);
+  check_same_device(condition, a);
+  check_same_device(a, b);
+  return where_any(condition, a, b);
+}
+Tensor where(const Operand& condition, const Scalar& a, const Operand& b) {
+  const CallScope call("where", condition, a, b);
+  GradScope scope("WhereBackward0", b);
+  return where_any(condition, a, b);
+}
+Tensor where(const Operand& condition, const Operand& a, const Scalar& b) {
+  const CallScope call("where", condition, a, b);
+  GradScope scope("WhereBackward0", a);
+  return where_any(condition, a, b);
+}
+Tensor where(const Operand& condition, const Scalar& a, const Scalar& b) { return where_any(condition, a, b); }
+
+Tensor masked_fill(const Operand& self, const Operand& mask, const Scalar& value) {
+  const CallScope call("masked_fill", self, mask, value);
+  GradScope scope("MaskedFillBackward0", self);
+  return masked_fill(self, mask, scalar_tensor(value, self.options()));
+}
+Tensor masked_fill(const Operand& self, const Operand& mask, const Operand& value) {
+  const CallScope call("masked_fill", self, mask, value);
+  GradScope scope("MaskedFillBackward1", self, value);
+  check(mask.scalar_type() == kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
+        mask.dtype());
+  check(value.dim() == 0, "masked_fill only supports a 0-dimensional value tensor, but got tensor with ",
+        value.dim(), " dimension(s).");
+  const ScalarType type = self.scalar_type();
+  const Dims shape = broadcast_shape(mask.sizes(), self.sizes());
+  return record(ir::where(broadcast(node_of(mask), ref(shape)),
+                          broadcast(operand(value, type).node, ref(shape)),
+                          broadcast(node_of(self), ref(shape))));
+}
+
+// --- bounds
+
+namespace {
+
+// The bound comes first: an element equal to it stays itself, and nan wins from either side.
+Expr bounded(Op op, const Expr& x, const Expr& bound) { return apply(op, bound, x); }
+
+Expr between(const Expr& x, const optional<Scalar>& min, const optional<Scalar>& max) {
+  Expr v = x;
+  if (min) v = bounded(Op::Max, v, bound_number(x, *min, Bound::Min));
+  if (max) v = bounded(Op::Min, v, bound_number(x, *max, Bound::Max));
+  return v;
+}
+
+}  // namespace
+
+Tensor clamp(const Operand& x, const optional<Scalar>& min, const optional<Scalar>& max) {
+  GradScope scope("ClampBackward1", x);
+  check(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
+  Promotion promotion;
+  promotion.add(x);
+  if (min) promotion.add(*min);
+  if (max) promotion.add(*max);
+  const ScalarType type = promotion.result();
+  check<NotImplementedError>(type != kBool, '"',
+                             !max  ? "clamp_min_scalar"
+                             : min ? "clamp_scalar"
+                                   : "clamp_max_scalar",
+                             "_cpu\" not implemented for 'Bool'");
+  return record(between(operand(x, type), min, max).node, x);
+}
+
+Tensor clamp(const Operand& x, const optional<Tensor>& min, const optional<Tensor>& max) {
+  GradScope scope("ClampBackward0", x, min, max);
+  check(given(min) || given(max), "torch.clamp: At least one of 'min' or 'max' must not be None");
+  Promotion promotion;
+  promotion.add(x);
+  Dims shape = dims_of(x.sizes());
+  for (const auto* bound : {&min, &max}) {
+    if (!given(*bound)) continue;
+    check_same_device(x, **bound);
+    promotion.add(**bound);
+    shape = broadcast_shape(ref(shape), (*bound)->sizes());
+  }
+  const ScalarType type = promotion.result();
+  Expr v = broadcast(operand(x, type), ref(shape));
+  if (given(min)) v = bounded(Op::Max, v, broadcast(operand(*min, type), ref(shape)));
+  if (given(max)) v = bounded(Op::Min, v, broadcast(operand(*max, type), ref(shape)));
+  return record(v.node, x, min, max);
+}
+Tensor clamp_min(const Operand& x, const Scalar& min) {
+  const CallScope call("clamp_min", x, min);
+  GradScope scope("ClampMinBackward0", x);
+  return clamp(x, optional<Scalar>(min), nullopt);
+}
+Tensor clamp_min(const Operand& x, const Operand& min) {
+  GradScope scope("ClampMinBackward1", x, min);
+  return clamp(x, optional<Tensor>(min), optional<Tensor>());
+}
+Tensor clamp_max(const Operand& x, const Scalar& max) {
+  const CallScope call("clamp_max", x, max);
+  GradScope scope("ClampMaxBackward0", x);
+  return clamp(x, optional<Scalar>(), optional<Scalar>(max));
+}
+Tensor clamp_max(const Operand& x, const Operand& max) {
+  GradScope scope("ClampMaxBackward1", x, max);
+  return clamp(x, optional<Tensor>(), optional<Tensor>(max));
+}
+
+// --- three operands
+
+namespace {
+
+// f(a, b, c) in the type that all three promote to.
+template <typename F>
+Tensor ternary_formula(const Tensor& a, const Tensor& b, const Tensor& c, ScalarType type, F f) {
+  check_same_device(a, b);
+  check_same_device(b, c);
+  Dims shape = broadcast_shape(a.sizes(), b.sizes());
+  shape = broadcast_shape(ref(shape), c.sizes());
+  auto in = [&](const Tensor& t) { return broadcast(formula_operand(t, type), ref(shape)); };
+  return record_as(f(in(a), in(b), in(c)), type, a, b, c);
+}
+
+void check_lerp(const Tensor& x, const Tensor& end) {
+  check<NotImplementedError>(x.is_floating_point(), "\"lerp_kernel_scalar\" not implemented for '",
+                             x.scalar_type(), "'");
+  check(x.scalar_type() == end.scalar_type(), "expected dtype ", x.dtype(), " for `end` but got dtype ",
+        end.dtype());
+}
+
+}  // namespace
+
+Tensor lerp(const Operand& x, const Operand& end, const Scalar& weight) {
+  const CallScope call("lerp", x, end, weight);
+  GradScope scope("LerpBackward0", x, end);
+  check_lerp(x, end);
+  const double w = weight.toDouble();
+  return formula(x, end, x.scalar_type(), [&](const Expr& a, const Expr& b) {
+    const Expr number_w = number(a, weight);
+    return std::abs(w) < 0.5 ? a + number_w * (b - a) : b - (b - a) * (1.0 - number_w);
+  });
+}
+Tensor lerp(const Operand& x, const Operand& end, const Operand& weight) {
+  GradScope scope("LerpBackward1", x, end, weight);
+  check_lerp(x, end);
+  return ternary_formula(x, end, weight, x.scalar_type(), [](const Expr& a, const Expr& b, const Expr& w) {
+    const Expr d = b - a;
+    return select(abs(w) < 0.5, a + w * d, b - d * (1.0 - w));
+  });
+}
+Tensor addcmul(const Operand& x, const Operand& tensor1, const Operand& tensor2, const Scalar& value) {
+  const CallScope call("addcmul", x, tensor1, tensor2, value);
+  GradScope scope("AddcmulBackward0", x, tensor1, tensor2);
+  const ScalarType type = promoted(x, tensor1, tensor2);
+  check<NotImplementedError>(type != kBool, "\"addcmul_cpu_out\" not implemented for 'Bool'");
+  return ternary_formula(x, tensor1, tensor2, type, [&](const Expr& a, const Expr& b, const Expr& c) {
+    return a + number(b, value) * b * c;
+  });
+}
+Tensor addcdiv(const Operand& x, const Operand& tensor1, const Operand& tensor2, const Scalar& value) {
+  const CallScope call("addcdiv", x, tensor1, tensor2, value);
+  GradScope scope("AddcdivBackward0", x, tensor1, tensor2);
+  check(
+      tensor1.is_floating_point() || tensor2.is_floating_point(),
+      "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
+      "true "
+      "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+      "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
+      "tensor2) "
+      "for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * "
+      "tensor1 / "
+      "tensor2), for all dtypes.");
+  return ternary_formula(
+      x, tensor1, tensor2, promoted(x, tensor1, tensor2),
+      [&](const Expr& a, const Expr& b, const Expr& c) { return a + number(b, value) * b / c; });
+}
+
+// --- closeness
+
+Tensor isclose(const Operand& a, const Operand& b, double rtol, double atol, bool equal_nan) {
+  const CallScope call("isclose", a, b);
+  check(a.scalar_type() == b.scalar_type(), a.scalar_type(), " did not match ", b.scalar_type());
+  check(rtol >= 0, "rtol must be greater than or equal to zero, but got ", rtol);
+  check(atol >= 0, "atol must be greater than or equal to zero, but got ", atol);
+  const ScalarType type = a.is_floating_point() ? a.scalar_type() : kDouble;
+  const Pair p = operands(a, b, type);
+  const DType inner = formula_type(ir_type(type));
+  const Expr x = cast(p.a, inner), y = cast(p.b, inner);
+  const Expr difference = abs(x - y);
+  Expr close = (x == y) | ((difference < kInfinity) & (difference <= atol + abs(rtol * y)));
+  if (equal_nan) close = close | ((x != x) & (y != y));
+  return record(close.node, a, b);
+}
+bool allclose(const Operand& a, const Operand& b, double rtol, double atol, bool equal_nan) {
+  const CallScope call("allclose", a, b);
+  return all(isclose(a, b, rtol, atol, equal_nan)).item<bool>();
+}
+bool equal(const Operand& a, const Operand& b) {
+  const CallScope call("equal", a, b);
+  check_same_device(a, b);
+  check(a.scalar_type() == b.scalar_type(), "Expected object of data type ", a.scalar_type(),
+        " but got data type ", b.scalar_type(), " for argument 'other' in call to equal");
+  if (!(a.sizes() == b.sizes())) return false;
+  return all(eq(a, b)).item<bool>();
+}
+
+}  // namespace tenon

@@ -1,0 +1,432 @@
+// Reductions, and what is composed of them: statistics, norms, softmax, layer norm.
+#include <cmath>
+#include <limits>
+
+#include "frontend/src/autograd/grad.h"
+#include "frontend/src/tensor/expr.h"
+#include "frontend/src/tensor/promote.h"
+#include "frontend/src/tensor/text.h"
+
+namespace tenon {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// x over `dims`, which keep size 1. An empty tensor gives the identity.
+Expr reduced(Op op, const Expr& x, const Dims& dims) {
+  if (dims.empty()) return x;
+  if (x.node->numel() > 0) return reduce(op, x, dims);
+  Dims shape = x.node->shape();
+  for (int64_t d : dims) shape[static_cast<size_t>(d)] = 1;
+  checked_numel(ref(shape));  // without the empty dim the others may be too much
+  const bool one = op == Op::Prod || op == Op::All;
+  return {ir::make_const(ir::constant(x.dtype(), int64_t{one}), shape)};
+}
+
+Expr without_dims(const Expr& x, const Dims& dims) {
+  Dims shape;
+  size_t next = 0;
+  for (size_t d = 0; d < x.node->shape().size(); ++d) {
+    if (next < dims.size() && dims[next] == static_cast<int64_t>(d))
+      ++next;
+    else
+      shape.push_back(x.node->shape()[d]);
+  }
+  return {ir::reshape(x.node, shape)};
+}
+
+Tensor finish(const Expr& x, const Dims& dims, bool keepdim, ScalarType type) {
+  return record_as(keepdim ? x : without_dims(x, dims), type);
+}
+
+int64_t count_of(const Tensor& x, const Dims& dims) {
+  Dims sizes;
+  for (int64_t d : dims) sizes.push_back(x.size(d));
+  return checked_numel(ref(sizes));
+}
+
+// The sum of bools and integers is int64 unless the caller wants another type.
+ScalarType sum_type(const Tensor& x, optional<ScalarType> wanted) {
+  return wanted.value_or(x.is_floating_point() ? x.scalar_type() : kLong);
+}
+
+void require_elements(const Tensor& x, const Dims& dims, bool given, const char* name, const char* hint) {
+  if (x.numel() > 0) return;
+  if (!given) {
+    const std::string message =
+        text(name, "(): Expected reduction dim to be specified for input.numel() == 0.", hint);
+    if (*hint) throw Error(message);
+    throw IndexError(message);
+  }
+  for (int64_t d : dims) {
+    check<IndexError>(x.dim() == 0 || x.size(d) > 0, name, "(): Expected reduction dim ", d,
+                      " to have non-zero size.");
+  }
+}
+
+constexpr const char* kSpecifyDim = " Specify the reduction dim with the 'dim' argument.";
+
+Tensor extreme(Op op, const Tensor& x, OptionalIntArrayRef dim, bool keepdim, const char* name) {
+  const Dims dims = wrap_dims(dim, x.dim());
+  require_elements(x, dims, dim.has_value() && !dim.value().empty(), name, kSpecifyDim);
+  return finish(reduced(op, {node_of(x)}, dims), dims, keepdim, x.scalar_type());
+}
+
+Tensor arg_extreme(Op op, const Tensor& x, optional<int64_t> dim, bool keepdim, const char* name) {
+  check<NotImplementedError>(x.scalar_type() != kBool, name, "(): does not support bool input");
+  const int64_t rank = x.dim();
+  const Dims dims = dim ? Dims{wrap_dim(*dim, rank)} : wrap_dims(nullopt, rank);
+  require_elements(x, dims, dim.has_value(), name, "");
+  if (rank == 0) return record(ir::make_const(ir::constant(DType::I64, int64_t{0}), Dims{}));
+  if (dim) return finish(reduced(op, {node_of(x)}, dims), dims, keepdim, kLong);
+  const NodeRef index = ir::reduce(op, ir::reshape(node_of(x), Dims{x.numel()}), Dims{0});
+  return record(ir::reshape(index, Dims(keepdim ? static_cast<size_t>(rank) : 0, 1)));
+}
+
+std::tuple<Tensor, Tensor> extreme_with_index(Op op, Op arg, const Tensor& x, int64_t dim, bool keepdim,
+                                              const char* name) {
+  dim = wrap_dim(dim, x.dim());
+  if (x.dim() == 0) return {clone(x), record(ir::make_const(ir::constant(DType::I64, int64_t{0}), Dims{}))};
+  const Dims dims{dim};
+  require_elements(x, dims, true, name, "");
+  const Expr v{node_of(x)};
+  return {finish(reduced(op, v, dims), dims, keepdim, x.scalar_type()),
+          finish(reduced(arg, v, dims), dims, keepdim, kLong)};
+}
+
+Tensor truth(Op op, const Tensor& x, const Dims& dims, bool keepdim) {
+  const ScalarType type = x.scalar_type() == kByte ? kByte : kBool;  // as PyTorch
+  return finish(reduced(op, operand(x, kBool), dims), dims, keepdim, type);
+}
+
+struct Moments {
+  Expr mean, variance;  // in formula_type, dims kept
+};
+
+Moments moments(const Tensor& x, const Dims& dims, double correction, const char* name = "std and var") {
+  check<NotImplementedError>(x.is_floating_point(), name, " only support floating point and complex dtypes");
+  const Expr v = formula_operand(x, x.scalar_type());
+  const auto count = static_cast<double>(count_of(x, dims));
+  const Expr mean = reduced(Op::Sum, v, dims) / count;
+  const Expr centred = v - broadcast(mean, v.shape());
+  return {mean, reduced(Op::Sum, centred * centred, dims) / std::max(0.0, count - correction)};
+}
+
+void warn_unless_free(const Tensor& x, const Dims& dims, double correction, const char* name) {
+  if (static_cast<double>(count_of(x, dims)) - correction <= 0)
+    warn_user(std::string(name) +
+              "(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "
+              "numel divided by output numel).");
+}
+
+Tensor variance(const Tensor& x, OptionalIntArrayRef dim, double correction, bool keepdim) {
+  GradScope scope("VarBackward0", x);
+  const Dims dims = wrap_dims(dim, x.dim());
+  warn_unless_free(x, dims, correction, "var");
+  return finish(moments(x, dims, correction).variance, dims, keepdim, x.scalar_type());
+}
+
+Tensor deviation(const Tensor& x, OptionalIntArrayRef dim, double correction, bool keepdim) {
+  GradScope scope("StdBackward0", x);
+  const Dims dims = wrap_dims(dim, x.dim());
+  warn_unless_free(x, dims, correction, "std");
+  return finish(sqrt(moments(x, dims, correction).variance), dims, keepdim, x.scalar_type());
+}
+
+std::tuple<Tensor, Tensor> with_mean(const Tensor& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim,
+                                     bool root) {
+  GradScope scope(root ? "StdMeanBackward0" : "VarMeanBackward0", x);
+  const Dims dims = wrap_dims(dim, x.dim());
+  warn_unless_free(x, dims, unbiased ? 1 : 0, root ? "std_mean" : "var_mean");
+  const Moments m = moments(x, dims, unbiased ? 1 : 0, root ? "std_mean" : "var_mean");
+  return {finish(root ? sqrt(m.variance) : m.variance, dims, keepdim, x.scalar_type()),
+          finish(m.mean, dims, keepdim, x.scalar_type())};
+}
+
+Expr p_norm(const Expr& x, double p, const Dims& dims) {
+  if (p == 2) return sqrt(reduced(Op::Sum, x * x, dims));
+  if (p == 1) return reduced(Op::Sum, abs(x), dims);
+  if (p == kInfinity) return reduced(Op::ReduceMax, abs(x), dims);
+  if (p == -kInfinity) return reduced(Op::ReduceMin, abs(x), dims);
+  if (p == 0) return reduced(Op::Sum, cast(x != 0.0, x.dtype()), dims);
+  const Expr sum = reduced(Op::Sum, apply(Op::Pow, abs(x), number(x, p)), dims);
+  return apply(Op::Pow, sum, number(sum, 1 / p));
+}
+
+// The rows' maxima, over the shape of x.
+Expr row_max(const Expr& x, const Dims& dims) {
+  return broadcast(reduced(Op::ReduceMax, x, dims), x.shape());
+}
+
+template <typename F>
+Tensor softmax_like(const Tensor& self, int64_t dim, optional<ScalarType> dtype, const char* prefix, F f) {
+  const Tensor x = dtype ? self.to(*dtype) : self;
+  dim = wrap_dim(dim, x.dim());
+  const bool last = dim == x.dim() - 1 || x.dim() == 0;
+  check<NotImplementedError>(x.is_floating_point() || x.numel() == 0, '"', prefix,
+                             last ? "softmax_lastdim_kernel_impl" : "softmax_kernel_impl",
+                             "\" not implemented for '", x.scalar_type(), "'");
+  if (x.numel() == 0) return clone(x);
+  const Dims dims = x.dim() ? Dims{dim} : Dims{};
+  const Expr v = formula_operand(x, x.scalar_type());
+  return record_as(f(v - row_max(v, dims), dims), x.scalar_type());
+}
+
+}  // namespace
+
+// --- sums
+
+Tensor sum(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+  GradScope scope(dim.has_value() ? "SumBackward1" : "SumBackward0", x);
+  const Dims dims = wrap_dims(dim, x.dim());
+  const ScalarType type = sum_type(x, dtype);
+  return finish(reduced(Op::Sum, operand(x, type == kBool ? kLong : type), dims), dims, keepdim, type);
+}
+Tensor sum(const Operand& x, optional<ScalarType> dtype) {
+  GradScope scope("SumBackward0", x);
+  return sum(x, nullopt, false, dtype);
+}
+Tensor nansum(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+  GradScope scope("NansumBackward0", x);
+  return sum(x.is_floating_point() ? where(isnan(x), Scalar(0.0), x) : Tensor(x), dim, keepdim, dtype);
+}
+
+namespace {
+Tensor prod_over(const Tensor& x, const Dims& dims, bool keepdim, optional<ScalarType> dtype) {
+  const ScalarType type = sum_type(x, dtype);
+  return finish(reduced(Op::Prod, formula_operand(x, type == kBool ? kLong : type), dims), dims, keepdim,
+                type);
+}
+}  // namespace
+Tensor prod(const Operand& x, optional<ScalarType> dtype) {
+  GradScope scope("ProdBackward0", x);
+  return prod_over(x, wrap_dims(nullopt, x.dim()), false, dtype);
+}
+Tensor prod(const Operand& x, int64_t dim, bool keepdim, optional<ScalarType> dtype) {
+  GradScope scope("ProdBackward1", x);
+  return prod_over(x, x.dim() ? Dims{wrap_dim(dim, x.dim())} : wrap_dims(dim, 0), keepdim, dtype);
+}
+
+Tensor mean(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+  GradScope scope(dim.has_value() ? "MeanBackward1" : "MeanBackward0", x);
+  const ScalarType type = dtype.value_or(x.scalar_type());
+  check<NotImplementedError>(isFloatingType(type), "mean(): could not infer output dtype. ",
+                             dtype ? "Optional" : "Input",
+                             " dtype must be either a floating point or complex dtype. Got: ", type);
+  const Dims dims = wrap_dims(dim, x.dim());
+  const Expr total = reduced(Op::Sum, formula_operand(x, type), dims);
+  return finish(total / static_cast<double>(count_of(x, dims)), dims, keepdim, type);
+}
+Tensor mean(const Operand& x, optional<ScalarType> dtype) {
+  GradScope scope("MeanBackward0", x);
+  return mean(x, nullopt, false, dtype);
+}
+
+// --- spread
+
+namespace {
+double correction_of(bool unbiased) { return unbiased ? 1 : 0; }
+double correction_of(const optional<Scalar>& correction) { return correction ? correction->toDouble() : 1; }
+}  // namespace
+Tensor var(const Operand& x, bool unbiased) { return variance(x, nullopt, correction_of(unbiased), false); }
+Tensor var(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  const CallScope call("var", x);
+  return variance(x, dim, correction_of(unbiased), keepdim);
+}
+Tensor var(const Operand& x, OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim) {
+  const CallScope call("var", x);
+  return variance(x, dim, correction_of(correction), keepdim);
+}
+Tensor std(const Operand& x, bool unbiased) { return deviation(x, nullopt, correction_of(unbiased), false); }
+Tensor std(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  const CallScope call("std", x);
+  return deviation(x, dim, correction_of(unbiased), keepdim);
+}
+Tensor std(const Operand& x, OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim) {
+  const CallScope call("std", x);
+  return deviation(x, dim, correction_of(correction), keepdim);
+}
+std::tuple<Tensor, Tensor> var_mean(const Operand& x, bool unbiased) {
+  const CallScope call("var_mean", x);
+  return with_mean(x, nullopt, unbiased, false, false);
+}
+std::tuple<Tensor, Tensor> var_mean(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  const CallScope call("var_mean", x);
+  return with_mean(x, dim, unbiased, keepdim, false);
+}
+std::tuple<Tensor, Tensor> std_mean(const Operand& x, bool unbiased) {
+  const CallScope call("std_mean", x);
+  return with_mean(x, nullopt, unbiased, false, true);
+}
+std::tuple<Tensor, Tensor> std_mean(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  const CallScope call("std_mean", x);
+  return with_mean(x, dim, unbiased, keepdim, true);
+}
+Tensor var(const Operand& x, DimList dim, bool unbiased, bool keepdim) {
+  const CallScope call("var", x);
+  return var(x, OptionalIntArrayRef(dim), unbiased, keepdim);
+}
+Tensor std(const Operand& x, DimList dim, bool unbiased, bool keepdim) {
+  const CallScope call("std", x);
+  return std(x, OptionalIntArrayRef(dim), unbiased, keepdim);
+}
+std::tuple<Tensor, Tensor> var_mean(const Operand& x, DimList dim, bool unbiased, bool keepdim) {
+  const CallScope call("var_mean", x);
+  return var_mean(x, OptionalIntArrayRef(dim), unbiased, keepdim);
+}
+std::tuple<Tensor, Tensor> std_mean(const Operand& x, DimList dim, bool unbiased, bool keepdim) {
+  const CallScope call("std_mean", x);
+  return std_mean(x, OptionalIntArrayRef(dim), unbiased, keepdim);
+}
+Tensor var(const Operand& x, int64_t dim) { return var(x, OptionalIntArrayRef(dim)); }
+Tensor var(const Operand& x, int dim) { return var(x, int64_t{dim}); }
+Tensor std(const Operand& x, int64_t dim) { return std(x, OptionalIntArrayRef(dim)); }
+Tensor std(const Operand& x, int dim) { return std(x, int64_t{dim}); }
+std::tuple<Tensor, Tensor> var_mean(const Operand& x, int64_t dim) {
+  const CallScope call("var_mean", x);
+  return var_mean(x, OptionalIntArrayRef(dim));
+}
+std::tuple<Tensor, Tensor> var_mean(const Operand& x, int dim) { return var_mean(x, int64_t{dim}); }
+std::tuple<Tensor, Tensor> std_mean(const Operand& x, int64_t dim) {
+  const CallScope call("std_mean", x);
+  return std_mean(x, OptionalIntArrayRef(dim));
+}
+std::tuple<Tensor, Tensor> std_mean(const Operand& x, int dim) { return std_mean(x, int64_t{dim}); }
+
+// --- extremes
+
+Tensor max(const Operand& x) {
+  GradScope scope("MaxBackward1", x);
+  return extreme(Op::ReduceMax, x, nullopt, false, "max");
+}
+Tensor min(const Operand& x) {
+  GradScope scope("MinBackward1", x);
+  return extreme(Op::ReduceMin, x, nullopt, false, "min");
+}
+Tensor amax(const Operand& x, IntArrayRef dim, bool keepdim) {
+  GradScope scope("AmaxBackward0", x);
+  return extreme(Op::ReduceMax, x, dim, keepdim, "amax");
+}
+Tensor amin(const Operand& x, IntArrayRef dim, bool keepdim) {
+  GradScope scope("AminBackward0", x);
+  return extreme(Op::ReduceMin, x, dim, keepdim, "amin");
+}
+std::tuple<Tensor, Tensor> max(const Operand& x, int64_t dim, bool keepdim) {
+  GradScope scope("MaxBackward0", x);
+  return extreme_with_index(Op::ReduceMax, Op::ArgMax, x, dim, keepdim, "max");
+}
+std::tuple<Tensor, Tensor> min(const Operand& x, int64_t dim, bool keepdim) {
+  GradScope scope("MinBackward0", x);
+  return extreme_with_index(Op::ReduceMin, Op::ArgMin, x, dim, keepdim, "min");
+}
+std::tuple<Tensor, Tensor> aminmax(const Operand& x, optional<int64_t> dim, bool keepdim) {
+  GradScope scope("AminmaxBackward0", x);
+  const OptionalIntArrayRef dims = dim ? OptionalIntArrayRef(*dim) : OptionalIntArrayRef();
+  return {extreme(Op::ReduceMin, x, dims, keepdim, "aminmax"),
+          extreme(Op::ReduceMax, x, dims, keepdim, "aminmax")};
+}
+Tensor argmax(const Operand& x, optional<int64_t> dim, bool keepdim) {
+  const CallScope call("argmax", x);
+  return arg_extreme(Op::ArgMax, x, dim, keepdim, "argmax");
+}
+Tensor argmin(const Operand& x, optional<int64_t> dim, bool keepdim) {
+  const CallScope call("argmin", x);
+  return arg_extreme(Op::ArgMin, x, dim, keepdim, "argmin");
+}
+
+// --- truth and counting
+
+Tensor any(const Operand& x) {
+  const CallScope call("any", x);
+  return truth(Op::Any, x, wrap_dims(nullopt, x.dim()), false);
+}
+Tensor any(const Operand& x, int64_t dim, bool keepdim) {
+  const CallScope call("any", x);
+  return truth(Op::Any, x, wrap_dims(dim, x.dim()), keepdim);
+}
+Tensor all(const Operand& x) {
+  const CallScope call("all", x);
+  return truth(Op::All, x, wrap_dims(nullopt, x.dim()), false);
+}
+Tensor all(const Operand& x, int64_t dim, bool keepdim) {
+  const CallScope call("all", x);
+  return truth(Op::All, x, wrap_dims(dim, x.dim()), keepdim);
+}
+Tensor count_nonzero(const Operand& x, IntArrayRef dim) {
+  const CallScope call("count_nonzero", x);
+  return sum(x.to(kBool), dim);
+}
+
+// --- norms
+
+Tensor norm(const Operand& x, const optional<Scalar>& p, IntArrayRef dim, bool keepdim) {
+  GradScope scope("NormBackward1", x);
+  check<NotImplementedError>(x.is_floating_point(),
+                             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
+                             x.scalar_type());
+  const Dims dims = wrap_dims(dim, x.dim());
+  const Expr v = formula_operand(x, x.scalar_type());
+  return finish(p_norm(v, p ? p->toDouble() : 2, dims), dims, keepdim, x.scalar_type());
+}
+Tensor norm(const Operand& x, const Scalar& p) { return norm(x, p, {}, false); }
+
+Tensor logsumexp(const Operand& x, IntArrayRef dim, bool keepdim) {
+  GradScope scope("LogsumexpBackward0", x);
+  const ScalarType type = float_type(x.scalar_type());
+  const Dims dims = wrap_dims(dim, x.dim());
+  const Expr v = formula_operand(x, type);
+  if (x.numel() == 0) return finish(log(reduced(Op::Sum, exp(v), dims)), dims, keepdim, type);
+  const Expr top = reduced(Op::ReduceMax, v, dims);
+  const Expr shift =
+      select(abs(top) == kInfinity, number(top, 0.0), top);  // an infinite maximum shifts nothing
+  const Expr sum = reduced(Op::Sum, exp(v - broadcast(shift, v.shape())), dims);
+  return finish(log(sum) + shift, dims, keepdim, type);
+}
+
+Tensor softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
+  GradScope scope("SoftmaxBackward0", x);
+  return softmax_like(x, dim, dtype, "", [](const Expr& shifted, const Dims& dims) {
+    const Expr e = exp(shifted);
+    return e / broadcast(reduced(Op::Sum, e, dims), e.shape());
+  });
+}
+Tensor log_softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
+  GradScope scope("LogSoftmaxBackward0", x);
+  return softmax_like(x, dim, dtype, "log_", [](const Expr& shifted, const Dims& dims) {
+    return shifted - broadcast(log(reduced(Op::Sum, exp(shifted), dims)), shifted.shape());
+  });
+}
+
+Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional<Tensor>& weight,
+                  const optional<Tensor>& bias, double eps) {
+  const CallScope call("layer_norm", x, weight, bias);
+  GradScope scope("NativeLayerNormBackward0", x, weight, bias);
+  const int64_t kept = x.dim() - static_cast<int64_t>(normalized_shape.size());
+  bool fits = kept >= 0 && !normalized_shape.empty();
+  for (size_t d = 0; fits && d < normalized_shape.size(); ++d) {
+    fits = x.size(kept + static_cast<int64_t>(d)) == normalized_shape[d];
+  }
+  if (!fits) {
+    std::string wanted = "[*";
+    for (int64_t size : normalized_shape) wanted += ", " + std::to_string(size);
+    throw Error(text("Given normalized_shape=", normalized_shape, ", expected input with shape ", wanted,
+                     "], but got input of size", x.sizes()));
+  }
+  for (const auto* affine : {&weight, &bias}) {
+    check(!given(*affine) || (*affine)->sizes() == normalized_shape, "Expected ",
+          affine == &weight ? "weight" : "bias", " to be of same shape as normalized_shape, but got ",
+          affine == &weight ? "weight" : "bias", " of shape ",
+          given(*affine) ? (*affine)->sizes() : IntArrayRef(),
+          " and normalized_shape = ", normalized_shape);
+  }
+  Dims dims;
+  for (int64_t d = kept; d < x.dim(); ++d) dims.push_back(d);
+  const Moments m = moments(x, dims, 0);
+  const Expr v = formula_operand(x, x.scalar_type());
+  Expr y = (v - broadcast(m.mean, v.shape())) * broadcast(1.0 / sqrt(m.variance + eps), v.shape());
+  if (given(weight)) y = y * broadcast(formula_operand(*weight, x.scalar_type()), v.shape());
+  if (given(bias)) y = y + broadcast(formula_operand(*bias, x.scalar_type()), v.shape());
+  return record_as(y, x.scalar_type());
+}
+
+}  // namespace tenon

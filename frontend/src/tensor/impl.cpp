@@ -1,0 +1,608 @@
+// Storages and tensor implementations: sharing, evaluation, and the caps on pending work.
+#include "frontend/src/tensor/impl.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "frontend/src/autograd/grad.h"
+#include "frontend/src/tensor/outside.h"
+#include "frontend/src/tensor/text.h"
+#include "ir/fork.h"
+#include "runtime/evaluate.h"
+#include "runtime/options.h"
+
+namespace tenon {
+namespace {
+
+// Storages share a few locks, which are held for a handful of instructions: a fork must find them all.
+struct alignas(64) StorageLock {
+  std::atomic_flag flag;
+};
+constinit StorageLock storage_locks[64];
+class Locked {
+ public:
+  explicit Locked(const void* storage)
+      : flag_(storage_locks[reinterpret_cast<uintptr_t>(storage) / 64 % std::size(storage_locks)].flag) {
+    take(flag_);
+  }
+  ~Locked() { flag_.clear(std::memory_order_release); }
+  static void take(std::atomic_flag& flag) {
+    while (flag.test_and_set(std::memory_order_acquire)) {
+      while (flag.test(std::memory_order_relaxed)) {
+      }
+    }
+  }
+
+ private:
+  std::atomic_flag& flag_;
+};
+template <auto call>
+void for_each_storage_lock() {
+  for (StorageLock& lock : storage_locks) call(lock.flag);
+}
+void clear(std::atomic_flag& flag) { flag.clear(std::memory_order_release); }
+[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(
+    ir::ForkOrder::Storages, {for_each_storage_lock<Locked::take>, for_each_storage_lock<clear>, for_each_storage_lock<clear>});
+
+// A constant costs nothing to make again, so holding one must not turn it into an output of other
+// evaluations.
+bool counts_holders(const NodeRef& node) { return node && node->op() != Op::Const; }
+void hold(const NodeRef& node) {
+  if (counts_holders(node)) node->holders.fetch_add(1, std::memory_order_relaxed);
+}
+void let_go(const NodeRef& node) {
+  if (counts_holders(node)) node->holders.fetch_sub(1, std::memory_order_relaxed);
+}
+
+struct Caps {
+  std::atomic<int64_t> nodes, bytes;
+  Caps() {
+    runtime::Options o = runtime::options();
+    nodes = o.max_pending_nodes;
+    bytes = o.max_pending_bytes;
+  }
+};
+Caps& caps() {
+  static Caps caps;
+  return caps;
+}
+[[maybe_unused]] const bool caps_made_before_fork = ir::make_before_fork([] { caps(); });
+
+// Work recorded by this thread since it last evaluated. Counting recorded operations and not graph nodes cuts
+// a steady loop at the same place each time round.
+struct Pending {
+  int64_t operations = 0, bytes = 0;
+};
+// In the space that the loader reserves: reaching it takes no call.
+[[gnu::tls_model("initial-exec")]] constinit thread_local Pending pending;
+
+void fill(void* data, int64_t count, int size, uint64_t bits) {
+  auto* out = static_cast<unsigned char*>(data);
+  if (bits == 0) {
+    std::memset(out, 0, static_cast<size_t>(count) * static_cast<size_t>(size));
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) std::memcpy(out + i * size, &bits, static_cast<size_t>(size));
+}
+
+NodeRef volatile_input(const ir::Node& like, std::shared_ptr<runtime::Buffer> buffer) {
+  return ir::make_volatile_input(like.dtype(), like.shape(), std::move(buffer), like.device());
+}
+
+bool row_major(const Dims& sizes, const Dims& strides) {
+  if (std::ranges::find(sizes, 0) != sizes.end()) return true;
+  int64_t expected = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] == 1) continue;
+    if (strides[i] != expected) return false;
+    expected *= sizes[i];
+  }
+  return true;
+}
+
+}  // namespace
+
+namespace detail {
+void retain(TensorImpl* impl) noexcept { impl->retain(); }
+void release(TensorImpl* impl, bool given_up) noexcept { impl->release(given_up); }
+void give_up(TensorImpl* impl) noexcept { impl->give_up(); }
+void take_back(TensorImpl* impl) noexcept { impl->take_back(); }
+}  // namespace detail
+
+// --- storage
+
+Storage::Storage(NodeRef value) : value_(std::move(value)) { hold(value_); }
+Storage::~Storage() {
+  if (claims_ > 0) let_go(value_);
+}
+
+void Storage::claim() {
+  Locked guard(this);
+  if (claims_++ == 0) hold(value_);
+}
+void Storage::unclaim() {
+  Locked guard(this);
+  if (--claims_ == 0) let_go(value_);
+}
+
+NodeRef Storage::value() const {
+  Locked guard(this);
+  return value_;
+}
+
+void Storage::set_value(NodeRef value) {  // the old one dies after the lock is open
+  Locked guard(this);
+  if (claims_ > 0) {
+    hold(value);
+    let_go(value_);
+  }
+  std::swap(value, value_);
+}
+
+std::shared_ptr<runtime::Buffer> Storage::realise() {
+  NodeRef node = value();
+  if (auto buffer = runtime::buffer_of(*node)) return buffer;
+  if (node->numel() == 0 || node->op() == Op::Const) {
+    auto buffer = allocate_buffer(byte_count(*node));
+    if (node->numel() > 0) fill(buffer->data(), node->numel(), ir::item_size(node->dtype()), node->bits());
+    set_value(with_buffer(*node, buffer));
+    return buffer;
+  }
+  evaluate_nodes({&node, 1});
+  return runtime::buffer_of(*node);
+}
+
+std::shared_ptr<runtime::Buffer> Storage::own() {
+  auto buffer = realise();
+  NodeRef node = value();
+  const long known = shows(buffer) ? 3 : 2;  // the node's, `buffer` and perhaps the one that was shown
+  const bool shared_node = node->references() > 2;  // by others than this storage and `node`
+  const bool shared_buffer = node->payload().use_count() > known;
+  if (!shared_node && !shared_buffer) return buffer;
+  node = copy_of(*node, *buffer);  // pending readers and other tensors keep the old memory
+  buffer = runtime::buffer_of(*node);
+  set_value(std::move(node));
+  return buffer;
+}
+
+std::shared_ptr<runtime::Buffer> Storage::show() {
+  auto buffer = realise(), old = buffer;  // which dies outside the lock
+  Locked guard(this);
+  std::swap(shown_, old);
+  return buffer;
+}
+
+bool Storage::shows(const std::shared_ptr<runtime::Buffer>& buffer) const {
+  Locked guard(this);
+  return shown_ == buffer;
+}
+
+std::shared_ptr<runtime::Buffer> Storage::expose() {
+  auto buffer = realise();
+  if (buffer->exposed) return buffer;
+  buffer = own();
+  buffer->exposed = true;
+  set_value(volatile_input(*value(), buffer));
+  return buffer;
+}
+
+void Storage::trust() {
+  const NodeRef node = value();
+  if (node->reads_volatile()) set_value(with_buffer(*node, runtime::buffer_of(*node)));
+}
+
+bool Storage::exposed() const {
+  const auto buffer = runtime::buffer_of(*value());
+  return buffer && buffer->exposed;
+}
+
+std::shared_ptr<runtime::Buffer> Storage::spare_readers() {
+  NodeRef node = value();
+  auto buffer = runtime::buffer_of(*node);
+  if (node->references() > 2) {  // others than this storage and `node`
+    const bool is_volatile = node->reads_volatile();
+    runtime::rebind(*node, runtime::buffer_of(*copy_of(*node, *buffer)));
+    set_value(is_volatile ? volatile_input(*node, buffer) : with_buffer(*node, buffer));
+  }
+  return buffer;
+}
+
+void Storage::grow(int64_t bytes) {
+  const NodeRef node = value();
+  const int64_t item = ir::item_size(node->dtype()), wanted = (bytes + item - 1) / item;
+  if (wanted <= node->numel()) return;
+  const auto buffer = runtime::buffer_of(*node);
+  check(!buffer || !buffer->adopted(), "Trying to resize storage that is not resizable");
+  const NodeRef zero = ir::make_const(ir::constant(node->dtype(), int64_t{0}), Dims{});
+  if (node->numel() == 0) return set_value(ir::make_const({node->dtype(), 0}, Dims{wanted}));
+  set_value(ir::pad(ir::reshape(node, Dims{node->numel()}), zero, Dims{0}, Dims{wanted - node->numel()}));
+}
+
+// --- tensors
+
+TensorImpl::TensorImpl(NodeRef value)
+    : storage_(nullptr), sizes_(value->shape()), numel_(value->numel()), dtype_(value->dtype()) {
+  strides_ = ir::contiguous_strides(sizes_);
+  storage_ = new Storage(std::move(value));
+}
+
+TensorImpl::TensorImpl(const TensorImpl& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset)
+    : storage_(source.storage_),
+      sizes_(dims_of(sizes)),
+      strides_(dims_of(strides)),
+      offset_(offset),
+      numel_(ir::element_count(sizes_)),
+      dtype_(source.dtype_),
+      contiguous_(row_major(sizes_, strides_)),
+      own_versions_(source.own_versions_) {
+  storage_->refs_.fetch_add(1, std::memory_order_relaxed);
+  storage_->claim();
+}
+
+TensorImpl::TensorImpl(const TensorImpl& source, DType dtype, IntArrayRef sizes, IntArrayRef strides,
+                       int64_t offset)
+    : TensorImpl(source, sizes, strides, offset) {
+  dtype_ = dtype;
+}
+
+TensorImpl::~TensorImpl() { leave_storage(wanted(handles_.load(std::memory_order_relaxed)) > 0); }
+
+void TensorImpl::leave_storage(bool claiming) {
+  if (claiming && storage_->refs_.load(std::memory_order_relaxed) > 1) storage_->unclaim();
+  if (storage_->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete storage_;
+}
+
+void TensorImpl::retain() {
+  if (wanted(handles_.fetch_add(1, std::memory_order_relaxed)) == 0) storage_->claim();
+}
+
+void TensorImpl::release(bool given_up) {
+  if (static_cast<uint32_t>(handles_.load(std::memory_order_acquire)) == 1) {  // nobody else can make another
+    delete this;
+    return;
+  }
+  const uint64_t before = handles_.fetch_sub(given_up ? kGivenUp + 1 : 1, std::memory_order_acq_rel);
+  if (static_cast<uint32_t>(before) == 1) {
+    handles_.store(before, std::memory_order_relaxed);  // the destructor asks whether the last one was given up
+    delete this;
+  } else if (!given_up && wanted(before) == 1) {
+    storage_->unclaim();
+  }
+}
+
+void TensorImpl::give_up() {
+  if (wanted(handles_.fetch_add(kGivenUp, std::memory_order_relaxed)) == 1) storage_->unclaim();
+}
+
+void TensorImpl::take_back() {
+  if (wanted(handles_.fetch_sub(kGivenUp, std::memory_order_relaxed)) == 0) storage_->claim();
+}
+
+void TensorImpl::share(const TensorImpl& source) {
+  source.storage_->refs_.fetch_add(1, std::memory_order_relaxed);
+  source.storage_->claim();
+  leave_storage(wanted(handles_.load(std::memory_order_relaxed)) > 0);
+  storage_ = source.storage_;
+  dtype_ = source.dtype_;
+  own_versions_ = source.own_versions_;
+  reshape(ref(source.sizes_), ref(source.strides_), source.offset_);
+}
+
+void TensorImpl::reshape(IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+  Dims new_sizes = dims_of(sizes), new_strides = dims_of(strides);  // they may be its own
+  sizes_ = std::move(new_sizes);
+  strides_ = std::move(new_strides);
+  offset_ = offset;
+  numel_ = ir::element_count(sizes_);
+  contiguous_ = row_major(sizes_, strides_);
+}
+
+void TensorImpl::separate_versions() { own_versions_ = std::make_shared<std::atomic<int64_t>>(0); }
+
+// Made anew at each call: a node kept here would keep the storage's old value alive after a write. As long as
+// somebody reads the view, its node is found again in the table of nodes.
+NodeRef TensorImpl::node() const {
+  NodeRef base = storage_->value();
+  if (base->reads_volatile() && copied_when_read(*this)) return snapshot(*this, *runtime::buffer_of(*base));
+  if (base->dtype() != dtype_) base = retyped(base, dtype_);
+  if (contiguous_ && offset_ == 0 && sizes_ == base->shape()) return base;
+  return strided_view(base, ref(sizes_), ref(strides_), offset_);
+}
+
+namespace {
+
+// A value that a storage may take: of an operation that changed nothing, a copy of the memory that outsiders
+// may write.
+NodeRef unexposed(NodeRef node) {
+  if (node->op() != Op::Input) return node;
+  const auto buffer = runtime::buffer_of(*node);
+  return buffer && buffer->exposed ? copy_of(*node, *buffer) : node;
+}
+
+// Counts one more recorded operation; true if it is time to evaluate.
+bool past_caps(const ir::Node& node) {
+  if (node.is_leaf()) return false;
+  pending.bytes += static_cast<int64_t>(byte_count(node));
+  return ++pending.operations >= caps().nodes.load(std::memory_order_relaxed) ||
+         pending.bytes >= caps().bytes.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Tensor record(NodeRef node) {
+  node = settled(unexposed(std::move(node)));
+  const bool full = past_caps(*node);
+  Tensor result(new TensorImpl(std::move(node)), false);
+  if (GradScope* scope = GradScope::current()) scope->made(result);
+  if (full) eval(result);
+  return result;
+}
+
+namespace {
+
+// Whether dim a belongs inside dim b in memory: the first operand decides in which they differ. > 0 yes, < 0
+// no.
+int belongs_inside(std::span<const TensorImpl* const> operands, const Dims& shape, size_t a, size_t b) {
+  for (const TensorImpl* t : operands) {
+    if (!t) continue;
+    const size_t missing = shape.size() - t->sizes().size();
+    const auto stride = [&](size_t d) {
+      const bool repeated = d < missing || (t->sizes()[d - missing] == 1 && shape[d] != 1);
+      return repeated ? 0 : t->strides()[d - missing];
+    };
+    if (stride(a) == 0 || stride(b) == 0) continue;
+    if (stride(a) != stride(b)) return stride(a) < stride(b) ? 1 : -1;
+    if (shape[b] > shape[a]) return 1;
+  }
+  return 0;
+}
+
+// The dims from the outermost to the innermost, by PyTorch's insertion sort, so that ties fall as they do
+// there.
+Dims order_in_memory(std::span<const TensorImpl* const> operands, const Dims& shape) {
+  Dims order;
+  for (size_t d = shape.size(); d-- > 0;) order.push_back(static_cast<int64_t>(d));  // innermost first
+  for (size_t i = 1; i < order.size(); ++i) {
+    for (size_t moved = i, j = i; j-- > 0;) {
+      const auto inner = static_cast<size_t>(order[j]), outer = static_cast<size_t>(order[moved]);
+      const int swaps = belongs_inside(operands, shape, outer, inner);
+      if (swaps < 0) break;
+      if (swaps == 0) continue;
+      std::swap(order[j], order[moved]);
+      moved = j;
+    }
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+// The result of an operation with its dims in another order: the same formula over permuted operands. So
+// (x.t() + 1) in the order of x is x + 1, and can be computed in the memory of x.
+class Permuter {
+ public:
+  Permuter(const Dims& order, std::span<const TensorImpl* const> operands) : order_(order) {
+    for (const TensorImpl* t : operands) {
+      if (t) operands_.push_back(t->node());
+    }
+  }
+
+  NodeRef operator()(const NodeRef& root) {
+    const NodeRef result = rebuilt(root);
+    return visited_ <= kMostNodes ? result : ir::permute(root, order_);
+  }
+
+ private:
+  static constexpr int kMostNodes = 64;  // more than any formula has
+
+  NodeRef rebuilt(const NodeRef& node) {
+    for (const auto& [old, fresh] : done_) {
+      if (old == node) return fresh;
+    }
+    if (++visited_ > kMostNodes) return node;
+    NodeRef fresh = ends_at(node) ? ir::permute(node, order_) : with_operands_rebuilt(*node);
+    done_.emplace_back(node, fresh);
+    return fresh;
+  }
+
+  // What the operation did not make itself is taken as it is.
+  bool ends_at(const NodeRef& node) const {
+    return !ir::is_elementwise(node->op()) || node->holders.load(std::memory_order_relaxed) > 0 ||
+           std::find(operands_.begin(), operands_.end(), node) != operands_.end();
+  }
+
+  NodeRef with_operands_rebuilt(const ir::Node& node) {
+    std::vector<NodeRef> inputs;
+    for (ir::Node* input : node.inputs()) inputs.push_back(rebuilt(NodeRef(input)));
+    return visited_ > kMostNodes ? NodeRef() : ir::make_node(node.op(), inputs, node.ints(), node.dtype());
+  }
+
+  const Dims& order_;
+  std::vector<NodeRef> operands_;
+  std::vector<std::pair<NodeRef, NodeRef>> done_;
+  int visited_ = 0;
+};
+
+}  // namespace
+
+Tensor record_in_order_of(NodeRef node, std::span<const TensorImpl* const> operands) {
+  const Dims shape = node->shape();
+  const Dims order = order_in_memory(operands, shape);
+  if (node->numel() == 0 || std::is_sorted(order.begin(), order.end())) return record(std::move(node));
+  Tensor result = record(Permuter(order, operands)(node));
+  Dims strides = shape;
+  int64_t step = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto d = static_cast<size_t>(order[i]);
+    strides[d] = step;
+    step *= shape[d];
+  }
+  impl(result).reshape(ref(shape), ref(strides), 0);
+  return result;
+}
+
+Tensor make_view(const Tensor& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+  Tensor view(new TensorImpl(impl(source), sizes, strides, offset), false);
+  adopt_view(source, view);
+  return view;
+}
+
+// --- writes
+
+namespace {
+
+void refuse_repeated_places(const TensorImpl& t) {
+  for (size_t d = 0; d < t.sizes().size(); ++d) {
+    check(t.strides()[d] != 0 || t.sizes()[d] <= 1 || t.numel() == 0,
+          "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+          "location. Please clone() the tensor before performing the operation.");
+  }
+}
+
+// each(row-major byte offset, byte offset in memory, bytes) of everything that a tensor shows.
+template <typename Each>
+void for_each_place(const TensorImpl& t, Each each) {
+  const auto size = static_cast<size_t>(ir::item_size(t.dtype()));
+  const auto step = static_cast<int64_t>(size);
+  if (t.contiguous()) {
+    if (t.numel() > 0) each(int64_t{0}, int64_t{0}, size * at(t.numel()));
+    return;
+  }
+  Dims index(t.sizes().size(), 0);
+  int64_t place = 0;
+  for (int64_t i = 0; i < t.numel(); ++i) {
+    each(i * step, place * step, size);
+    for (size_t d = index.size(); d-- > 0;) {
+      place += t.strides()[d];
+      if (++index[d] < t.sizes()[d]) break;
+      place -= t.strides()[d] * t.sizes()[d];
+      index[d] = 0;
+    }
+  }
+}
+
+// Memory that outsiders see is written now: they read it whenever they like.
+void write_exposed(const TensorImpl& t, NodeRef value) {
+  const auto target = runtime::buffer_of(*t.storage().value());
+  Storage computed(unexposed(std::move(value)));
+  const auto elements = computed.realise();
+  t.storage().spare_readers();
+  auto* first = static_cast<unsigned char*>(target->data()) + t.offset() * ir::item_size(t.dtype());
+  scatter_elements(t, static_cast<const unsigned char*>(elements->data()), first);
+}
+
+// The storage takes a new value. It is counted as work unless it is the operation itself that was written.
+void set_written(Storage& storage, NodeRef base, const NodeRef& operation) {
+  base = settled(std::move(base));
+  const bool full = !(base == operation) && past_caps(*base);
+  storage.set_value(std::move(base));
+  if (full) storage.realise();
+}
+
+}  // namespace
+
+void scatter_elements(const TensorImpl& t, const unsigned char* in, unsigned char* memory) {
+  for_each_place(t, [&](int64_t i, int64_t place, size_t size) { std::memcpy(memory + place, in + i, size); });
+}
+void gather_elements(const TensorImpl& t, const unsigned char* memory, unsigned char* out) {
+  for_each_place(t, [&](int64_t i, int64_t place, size_t size) { std::memcpy(out + i, memory + place, size); });
+}
+
+void write(const Tensor& self, NodeRef value) {
+  TensorImpl& t = impl(self);
+  Storage& storage = t.storage();
+  check_writable(self);
+  refuse_repeated_places(t);
+  if (t.numel() == 0) {
+  } else if (storage.exposed()) {
+    write_exposed(t, std::move(value));
+  } else {
+    value = settled(unexposed(std::move(value)));
+    NodeRef base = storage.value();
+    const DType stored = base->dtype();
+    const Dims shape = base->shape();
+    const int64_t count = base->numel();
+    base = strided_write(retyped(base, t.dtype()), value, ref(t.sizes()), ref(t.strides()), t.offset());
+    base = retyped(base, stored);
+    if (base->numel() != count) base = ir::slice(base, Dims{0}, Dims{1}, Dims{count});
+    set_written(storage, ir::reshape(base, shape), value);
+  }
+  t.bump_version();
+  written(self);
+}
+
+void write_places(const Tensor& self, const NodeRef& places, const NodeRef& values, Op op) {
+  TensorImpl& t = impl(self);
+  check_writable(self);
+  refuse_repeated_places(t);
+  NodeRef base = t.storage().value();
+  const Dims shape = base->shape(), flat{values->numel()};
+  base = ir::reshape(base, Dims{base->numel()});
+  base = ir::scatter(op, base, ir::reshape(places, flat), ir::reshape(values, flat), 0);
+  set_written(t.storage(), ir::reshape(base, shape), values);
+  t.bump_version();
+  written(self);
+}
+
+// --- evaluation
+
+void evaluate_nodes(std::span<const NodeRef> nodes) {
+  pending = {};
+  try {
+    runtime::evaluate(nodes);
+  } catch (const runtime::OutOfMemory& e) {
+    throw OutOfMemoryError(e.what());
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemoryError("out of host memory while evaluating");
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw Error(e.what());
+  }
+}
+
+void set_pending_caps(int64_t nodes, int64_t bytes) {
+  caps().nodes = nodes;
+  caps().bytes = bytes;
+}
+
+void eval(TensorList tensors) {
+  std::vector<NodeRef> nodes;
+  for (const Tensor& tensor : tensors) {
+    NodeRef value = impl(tensor).storage().value();
+    if (!value->is_leaf() && value->numel() > 0) nodes.push_back(std::move(value));
+  }
+  if (nodes.empty())
+    pending = {};
+  else
+    evaluate_nodes(nodes);
+}
+
+std::shared_ptr<runtime::Buffer> allocate_buffer(size_t bytes) {
+  try {
+    return runtime::Buffer::allocate(bytes);
+  } catch (const runtime::OutOfMemory& e) {
+    throw OutOfMemoryError(e.what());
+  }
+}
+
+Tensor tensor_from_buffer(DType dtype, IntArrayRef sizes, std::shared_ptr<runtime::Buffer> buffer) {
+  return Tensor(new TensorImpl(ir::make_input(dtype, span_of(sizes), std::move(buffer))), false);
+}
+
+HostView host_view(const Tensor& tensor) {
+  TensorImpl& t = impl(tensor);
+  auto buffer = t.storage().realise();
+  const auto* base = static_cast<const unsigned char*>(buffer->data());
+  const int64_t skip = t.numel() == 0 ? 0 : t.offset() * ir::item_size(t.dtype());
+  return {std::move(buffer), base + skip, t.sizes(), t.strides(), t.dtype()};
+}
+
+ir::Constant HostView::element(int64_t offset) const {
+  const auto size = static_cast<size_t>(ir::item_size(dtype));
+  ir::Constant c{dtype, 0};
+  std::memcpy(&c.bits, data + offset * static_cast<int64_t>(size), size);
+  return c;
+}
+
+}  // namespace tenon

@@ -1,0 +1,204 @@
+// What stands behind a Tensor. A storage has a current value, a node of the graph, that all its aliases
+// share; a tensor is a strided view of it. An operation asks a tensor for its node and makes a new storage
+// for the result.
+//
+//   Tensor -> TensorImpl {sizes, strides, offset} -> Storage {value: node, row-major} -> ir::Node -> Buffer
+//
+// A write replaces the storage's value by a new node; readers recorded before it keep the old one. Nothing but
+// the storage holds its value, so that whoever replaces it may compute in its memory.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+
+#include "frontend/src/tensor/text.h"
+#include "ir/graph.h"
+#include "runtime/buffer.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+using ir::Dims;
+using ir::DType;
+using ir::NodeRef;
+using ir::Op;
+
+static_assert(static_cast<int>(ScalarType::Double) == static_cast<int>(DType::F64), "the two lists are one");
+constexpr DType ir_type(ScalarType t) { return static_cast<DType>(t); }
+const char* dtype_name(ScalarType t);  // "uint8"
+constexpr ScalarType scalar_type(DType t) { return static_cast<ScalarType>(t); }
+bool fits_integer(const Scalar& value, ScalarType type);
+double largest(ScalarType type);  // the greatest finite number of a float type
+// The number as one element, where it stands for itself (fill_, a bound, alpha). Error if it does not fit:
+// "value cannot be converted to type uint8_t without overflow".
+ir::Constant element_of(const Scalar& value, ScalarType type);
+// The number as an operand that promotes: integers wrap, floats become infinite.
+ir::Constant wrapped(const Scalar& value, DType type);
+inline std::span<const int64_t> span_of(IntArrayRef a) { return {a.data(), a.size()}; }
+inline IntArrayRef ref(const Dims& dims) { return {dims.data(), dims.size()}; }
+inline Dims dims_of(IntArrayRef a) { return Dims(span_of(a)); }
+
+struct History;
+
+// A value that several tensors may alias. Thread-safe.
+class Storage {
+ public:
+  explicit Storage(NodeRef value);
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  NodeRef value() const;
+  void set_value(NodeRef value);  // the same elements, or those of a write
+
+  // Makes the value an Input with a buffer and returns the buffer: evaluates what is pending.
+  std::shared_ptr<runtime::Buffer> realise();
+  // As realise, and the memory belongs to this storage alone.
+  std::shared_ptr<runtime::Buffer> own();
+  // As realise, for an address that is only read: the memory outlives every write to this storage.
+  std::shared_ptr<runtime::Buffer> show();
+  // As own, for an address that is given away. From the first time on the memory stays where it is, and is
+  // volatile: see outside.h.
+  std::shared_ptr<runtime::Buffer> expose();
+  bool exposed() const;
+  // Nobody outside writes exposed memory any more: reading it may wait.
+  void trust();
+  // Of exposed memory, before it is written: pending readers get a copy. Returns the memory.
+  std::shared_ptr<runtime::Buffer> spare_readers();
+  // To at least so many bytes, with zeros at the end. Error if the memory is somebody else's.
+  void grow(int64_t bytes);
+
+  // How many of its tensors are still wanted: without one the value is stored only if it is observed.
+  void claim();
+  void unclaim();
+
+ private:
+  friend class TensorImpl;
+  bool shows(const std::shared_ptr<runtime::Buffer>& buffer) const;
+
+  std::atomic<int32_t> refs_{1};
+  std::atomic<int64_t> version_{0};  // how many writes there were
+  // Under the storage's lock:
+  int32_t claims_ = 1;
+  NodeRef value_;
+  std::shared_ptr<runtime::Buffer> shown_;  // what somebody reads through a pointer
+};
+
+class TensorImpl {
+ public:
+  explicit TensorImpl(NodeRef value);  // the whole of a new storage
+  TensorImpl(const TensorImpl& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset);  // a view
+  TensorImpl(const TensorImpl& source, DType dtype, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
+  ~TensorImpl();
+
+  NodeRef node() const;  // this tensor's elements, in its own shape
+
+  Storage& storage() const { return *storage_; }
+  const Dims& sizes() const { return sizes_; }
+  const Dims& strides() const { return strides_; }
+  int64_t offset() const { return offset_; }
+  int64_t numel() const { return numel_; }
+  DType dtype() const { return dtype_; }
+  bool contiguous() const { return contiguous_; }
+  int64_t version() const { return versions().load(std::memory_order_relaxed); }
+  void bump_version() { versions().fetch_add(1, std::memory_order_relaxed); }
+
+  void share(const TensorImpl& source);  // shows what the source shows
+  void reshape(IntArrayRef sizes, IntArrayRef strides, int64_t offset);  // another view of its storage
+  void separate_versions();  // counts its writes and those of its views apart from the storage's
+
+  // Handles, and how many of them are given up (see Operand in tensor.h). While all are, the tensor does not claim its
+  // storage's value.
+  void retain();
+  void release(bool given_up);
+  void give_up();
+  void take_back();
+  bool has_one_handle() const { return static_cast<uint32_t>(handles_.load(std::memory_order_relaxed)) == 1; }
+
+  Tensor base;  // of a view, the tensor that it shows, of which it wants no value; undefined if it stands for itself
+  std::unique_ptr<History> history;  // of what autograd knows; see grad.h
+
+ private:
+  static constexpr uint64_t kGivenUp = uint64_t{1} << 32;  // a handle given up in the high half, a handle in the low one
+  void leave_storage(bool claiming);
+  static uint64_t wanted(uint64_t handles) { return (handles & (kGivenUp - 1)) - (handles >> 32); }
+
+  std::atomic<uint64_t> handles_{1};
+  Storage* storage_;
+  Dims sizes_, strides_;
+  int64_t offset_ = 0, numel_;
+  DType dtype_;
+  bool contiguous_ = true;
+  std::shared_ptr<std::atomic<int64_t>> own_versions_;  // null: the storage's
+
+  std::atomic<int64_t>& versions() const { return own_versions_ ? *own_versions_ : storage_->version_; }
+};
+
+// The implementation behind a tensor, or an Error if it is undefined.
+inline TensorImpl& impl(const Tensor& tensor) {
+  check_defined(tensor);
+  return *tensor.unsafe_impl();
+}
+inline NodeRef node_of(const Tensor& tensor) { return impl(tensor).node(); }
+
+// A tensor of a recorded operation. Past the caps on pending work it is evaluated.
+Tensor record(NodeRef node);
+// Of an elementwise operation on these tensors and numbers: the order of its dims in memory is theirs.
+Tensor record_in_order_of(NodeRef node, std::span<const TensorImpl* const> operands);
+inline const TensorImpl* operand_impl(const Tensor& x) { return x.unsafe_impl(); }
+inline const TensorImpl* operand_impl(const optional<Tensor>& x) { return x ? x->unsafe_impl() : nullptr; }
+inline const TensorImpl* operand_impl(const Scalar&) { return nullptr; }
+template <typename... Operands>
+Tensor record(NodeRef node, const Operands&... operands) {
+  const TensorImpl* const all[] = {operand_impl(operands)...};
+  for (const TensorImpl* t : all) {
+    if (t && !t->contiguous() && t->sizes().size() > 1) return record_in_order_of(std::move(node), all);
+  }
+  return record(std::move(node));
+}
+Tensor make_view(const Tensor& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
+// Movement operations on `base` (a row-major value) that give the elements base[offset + sum(i_d *
+// strides[d])].
+NodeRef strided_view(const NodeRef& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
+// The base with these elements replaced by `value`, whose shape is `sizes`; where places coincide the last
+// wins.
+NodeRef strided_write(const NodeRef& base, const NodeRef& value, IntArrayRef sizes, IntArrayRef strides,
+                      int64_t offset);
+// The bits of a row-major value read as elements of another type, in a flat shape if the item size changes; a
+// last element that the value does not fill has zeros.
+NodeRef retyped(const NodeRef& node, DType dtype);
+
+// Replaces self's elements; `value` has its shape and dtype. All aliases see it, pending readers keep what they
+// read. Memory whose address was given away is written before this returns. Error if several elements of self
+// are one place in memory.
+void write(const Tensor& self, NodeRef value);
+// Scatters the values to places of self's storage (i64 in their shape, in elements, all of them self's), which
+// is neither exposed nor of another dtype than self. `op` is one of the scatters.
+void write_places(const Tensor& self, const NodeRef& places, const NodeRef& values, Op op);
+
+// Copies row-major elements to the places of a strided tensor, or the other way round; `memory` is the tensor's
+// first element.
+void scatter_elements(const TensorImpl& t, const unsigned char* in, unsigned char* memory);
+void gather_elements(const TensorImpl& t, const unsigned char* memory, unsigned char* out);
+
+// Evaluates them in one graph, with the errors of the public API.
+void evaluate_nodes(std::span<const NodeRef> nodes);
+void set_pending_caps(int64_t nodes, int64_t bytes);
+
+// The elements of an evaluated tensor in host memory.
+struct HostView {
+  std::shared_ptr<runtime::Buffer> owner;
+  const unsigned char* data;  // the first element
+  Dims sizes, strides;
+  DType dtype;
+
+  ir::Constant element(int64_t offset) const;  // offset in elements
+};
+HostView host_view(const Tensor& tensor);
+std::shared_ptr<runtime::Buffer> allocate_buffer(size_t bytes);  // throws OutOfMemoryError
+
+// A new tensor with the elements in `bytes`, row-major.
+Tensor tensor_from_buffer(DType dtype, IntArrayRef sizes, std::shared_ptr<runtime::Buffer> buffer);
+
+}  // namespace tenon

@@ -1,0 +1,67 @@
+// Methods that have no function of their own: new tensors like this one, and a few that write in place.
+#include <algorithm>
+#include <vector>
+
+#include "frontend/src/tensor/inplace.h"
+#include "tenon/arrays.h"
+#include "tenon/creation.h"
+#include "tenon/elementary.h"
+#include "tenon/views.h"
+
+namespace tenon {
+namespace {
+
+TensorOptions like(const Tensor& self, const TensorOptions& options) {
+  TensorOptions result = options;
+  if (!result.has_dtype()) result = result.dtype(self.scalar_type());
+  if (!result.has_device()) result = result.device(self.device());
+  return result;
+}
+
+}  // namespace
+
+Tensor Tensor::new_empty(IntArrayRef size, const TensorOptions& options) const {
+  return empty(size, like(*this, options));
+}
+Tensor Tensor::new_empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& options) const {
+  return empty_strided(size, stride, like(*this, options));
+}
+Tensor Tensor::new_zeros(IntArrayRef size, const TensorOptions& options) const {
+  return zeros(size, like(*this, options));
+}
+Tensor Tensor::new_ones(IntArrayRef size, const TensorOptions& options) const {
+  return ones(size, like(*this, options));
+}
+Tensor Tensor::new_full(IntArrayRef size, const Scalar& fill_value, const TensorOptions& options) const {
+  return full(size, fill_value, like(*this, options));
+}
+
+Tensor& Tensor::divide_(const Operand& other, optional<std::string_view> mode) const {
+  return div_(other, mode);
+}
+Tensor& Tensor::divide_(const Scalar& other, optional<std::string_view> mode) const {
+  return div_(other, mode);
+}
+Tensor& Tensor::clip_(const optional<Tensor>& min, const optional<Tensor>& max) const {
+  return clamp_(min, max);
+}
+Tensor& Tensor::polygamma_(int64_t n) const { return assign(*this, tenon::polygamma(n, *this)); }
+Tensor& Tensor::mvlgamma_(int64_t p) const { return assign(*this, tenon::mvlgamma(*this, p)); }
+Tensor& Tensor::renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const {
+  return assign(*this, tenon::renorm(*this, p, dim, maxnorm));
+}
+Tensor& Tensor::index_reduce_(int64_t dim, const Operand& index, const Operand& source,
+                              std::string_view reduce, bool include_self) const {
+  return assign(*this, tenon::index_reduce(*this, dim, index, source, reduce, include_self));
+}
+
+Tensor& Tensor::set_(const Tensor& source, int64_t storage_offset, IntArrayRef size,
+                     IntArrayRef stride) const {
+  std::vector<int64_t> row_major(size.size(), 1);
+  for (size_t d = size.size(); d-- > 1;) row_major[d - 1] = row_major[d] * std::max<int64_t>(size[d], 1);
+  return set_(
+      tenon::as_strided(source, size, stride.empty() ? IntArrayRef(row_major) : stride, storage_offset));
+}
+Tensor& Tensor::set_() const { return set_(empty({0}, options().requires_grad(false))); }
+
+}  // namespace tenon

@@ -1,0 +1,163 @@
+// Methods of Tensor that are not functions: what it is, its values, its conversions.
+#include "tenon/tensor.h"
+
+#include "frontend/src/autograd/grad.h"
+#include "frontend/src/tensor/call.h"
+#include "frontend/src/tensor/devices.h"
+#include "frontend/src/tensor/expr.h"
+#include "frontend/src/tensor/text.h"
+#include "ir/fork.h"
+
+namespace tenon {
+
+void refuse_undefined(int argument, const char* name) {
+  std::string what = "Expected a proper Tensor but got None (or an undefined Tensor in C++)";
+  // An operand after the first, met where its number is not known: the line of the call shows which.
+  if (argument > 0 || !CallScope::begins_with_tensor()) what += text(" for argument #", argument, " '", name, "'");
+  throw Error(what);
+}
+
+// --- what it is
+
+IntArrayRef Tensor::sizes() const { return ref(impl(*this).sizes()); }
+IntArrayRef Tensor::strides() const { return ref(impl(*this).strides()); }
+int64_t Tensor::size(int64_t dim) const {
+  const Dims& sizes = impl(*this).sizes();
+  check<IndexError>(!sizes.empty(), "Dimension specified as ", dim, " but tensor has no dimensions");
+  return sizes[static_cast<size_t>(wrap_dim(dim, static_cast<int64_t>(sizes.size())))];
+}
+int64_t Tensor::stride(int64_t dim) const {
+  const Dims& strides = impl(*this).strides();
+  check<IndexError>(!strides.empty(), "Dimension specified as ", dim, " but tensor has no dimensions");
+  return strides[static_cast<size_t>(wrap_dim(dim, static_cast<int64_t>(strides.size())))];
+}
+int64_t Tensor::storage_offset() const { return impl(*this).offset(); }
+int64_t Tensor::numel() const { return impl(*this).numel(); }
+bool Tensor::is_contiguous() const { return impl(*this).contiguous(); }
+ScalarType Tensor::scalar_type() const { return tenon::scalar_type(impl(*this).dtype()); }
+namespace {
+const Device& cpu_device() {  // one made at each call would be written in two bytes and read as one word: that waits
+  static const Device cpu(kCPU);
+  return cpu;
+}
+[[maybe_unused]] const bool made_before_fork = ir::make_before_fork([] { cpu_device(); });
+}  // namespace
+
+Device Tensor::device() const {
+  if (!defined() && CallScope::begins_with_tensor()) refuse_undefined(0, "self");
+  check(defined(), "tensor does not have a device");
+  return cpu_device();
+}
+int64_t Tensor::get_device() const {
+  impl(*this);
+  return -1;
+}
+TensorOptions Tensor::options() const { return TensorOptions(scalar_type()).device(device()); }
+bool Tensor::is_alias_of(const Tensor& other) const {
+  return &impl(*this).storage() == &impl(other).storage();
+}
+Layout Tensor::layout() const {
+  impl(*this);
+  return kStrided;
+}
+StorageHandle Tensor::storage() const { return StorageHandle(detach()); }
+size_t StorageHandle::nbytes() const {
+  const NodeRef value = impl(tensor_).storage().value();
+  return static_cast<size_t>(value->numel() * ir::item_size(value->dtype()));
+}
+void* StorageHandle::mutable_data() const { return impl(tensor_).storage().expose()->data(); }
+
+// --- its values
+
+Scalar Tensor::item() const {
+  const CallScope call("item", *this);
+  check(defined(), "a Tensor with 0 elements cannot be converted to Scalar");
+  check(numel() == 1, "a Tensor with ", numel(), " elements cannot be converted to Scalar");
+  const ir::Constant c = host_view(*this).element(0);
+  if (c.dtype == DType::Bool) return c.bits != 0;
+  if (ir::is_float(c.dtype)) return ir::to_double(c);
+  return ir::to_int64(c);
+}
+
+bool Tensor::is_nonzero() const {
+  const CallScope call("is_nonzero", *this);
+  check(numel() != 0, "Boolean value of Tensor with no values is ambiguous");
+  check(numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
+  return item().toBool();
+}
+
+namespace {
+
+void* first_element(const TensorImpl& t, const runtime::Buffer& buffer) {
+  auto* base = static_cast<unsigned char*>(buffer.data());
+  return t.numel() == 0 ? base : base + t.offset() * ir::item_size(t.dtype());
+}
+
+void check_type(const Tensor& x, ScalarType wanted) {
+  check(x.scalar_type() == wanted, "expected scalar type ", wanted, " but found ", x.scalar_type());
+}
+
+}  // namespace
+
+void* Tensor::data_ptr() const {
+  TensorImpl& t = impl(*this);
+  return first_element(t, *t.storage().expose());
+}
+const void* Tensor::const_data_ptr() const {
+  TensorImpl& t = impl(*this);
+  return first_element(t, *t.storage().show());
+}
+void* Tensor::checked_data(ScalarType wanted) const {
+  check_type(*this, wanted);
+  return data_ptr();
+}
+const void* Tensor::checked_const_data(ScalarType wanted) const {
+  check_type(*this, wanted);
+  return const_data_ptr();
+}
+
+const Tensor& Tensor::promise_unchanged() const {
+  impl(*this).storage().trust();
+  return *this;
+}
+
+void Tensor::check_accessor(size_t dims, bool narrow) const {
+  check(dims > 0 && static_cast<int64_t>(dims) == dim(), "TensorAccessor expected ", dims,
+        " dims but tensor has ", dim());
+  if (!narrow) return;
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  int64_t last = 0;  // overlapping or spread elements: the count alone does not bound an index
+  for (int64_t d = 0; d < dim() && numel() > 0; ++d) last += (size(d) - 1) * stride(d);
+  check(numel() <= kMost && last <= kMost,
+        "numel needs to be smaller than int32_t max; otherwise, please use packed_accessor64");
+}
+
+// --- conversions
+
+Tensor detail::to(const Operand& self, ScalarType dtype, bool, bool copy) {
+  GradScope scope("ToCopyBackward0", self);
+  if (dtype == self.scalar_type()) return copy ? tenon::clone(self) : Tensor(self);
+  return record(operand(self, dtype).node, self);
+}
+Tensor detail::to(const Operand& self, Device device, bool, bool copy) {
+  const CallScope call("to", self);
+  impl(self);
+  check_device(device);
+  return copy ? tenon::clone(self) : Tensor(self);
+}
+Tensor detail::to(const Operand& self, Device device, ScalarType dtype, bool non_blocking, bool copy) {
+  const CallScope call("to", self);
+  return to(to(self, device, non_blocking, false), dtype, non_blocking, copy);
+}
+Tensor detail::to(const Operand& self, const TensorOptions& options, bool non_blocking, bool copy) {
+  const CallScope call("to", self);
+  check(!options.requires_grad(),
+        "Operators taking TensorOptions cannot take a TensorOptions with options.requires_grad set as true. "
+        "This isn't implemented yet.");
+  check(options.layout() == self.layout(), "to(options) doesn't support converting to a different layout, but got ",
+        "self.layout being ", self.layout(), " and options.layout set as ", options.layout());
+  const ScalarType dtype = options.has_dtype() ? options.dtype().toScalarType() : self.scalar_type();
+  return to(self, options.has_device() ? options.device() : self.device(), dtype, non_blocking, copy);
+}
+
+}  // namespace tenon

@@ -1,0 +1,166 @@
+// The range of an index: from its node by interval arithmetic, or from its values.
+#include "frontend/src/views/index_check.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "frontend/src/tensor/text.h"
+
+namespace tenon {
+namespace {
+
+using Range = std::pair<int64_t, int64_t>;
+constexpr int kMaxDepth = 8;  // of the expression looked at; beyond it the values decide
+
+Range united(Range a, Range b) { return {std::min(a.first, b.first), std::max(a.second, b.second)}; }
+
+// The range of f over the corners, if none overflows.
+template <typename F>
+optional<Range> corners(Range a, Range b, F overflows) {
+  optional<Range> result;
+  for (int64_t x : {a.first, a.second}) {
+    for (int64_t y : {b.first, b.second}) {
+      int64_t value = 0;
+      if (overflows(x, y, &value)) return nullopt;
+      result = result ? united(*result, {value, value}) : Range{value, value};
+    }
+  }
+  return result;
+}
+
+optional<Range> range_of(const ir::Node& node, int depth);
+
+optional<Range> range_of_arithmetic(Op op, Range a, Range b) {
+  switch (op) {
+    case Op::Add:
+      return corners(a, b, [](int64_t x, int64_t y, int64_t* r) { return __builtin_add_overflow(x, y, r); });
+    case Op::Sub:
+      return corners(a, b, [](int64_t x, int64_t y, int64_t* r) { return __builtin_sub_overflow(x, y, r); });
+    case Op::Mul:
+      return corners(a, b, [](int64_t x, int64_t y, int64_t* r) { return __builtin_mul_overflow(x, y, r); });
+    case Op::Max: return Range{std::max(a.first, b.first), std::max(a.second, b.second)};
+    case Op::Min: return Range{std::min(a.first, b.first), std::min(a.second, b.second)};
+    case Op::Div:
+      if (a.first < 0 || b.first <= 0) return nullopt;
+      return Range{a.first / b.second, a.second / b.first};
+    case Op::Rem:
+      if (b.first <= 0) return nullopt;
+      return Range{a.first < 0 ? 1 - b.second : 0, a.second < 0 ? 0 : std::min(a.second, b.second - 1)};
+    default: return nullopt;
+  }
+}
+
+optional<Range> range_of_all(const ir::Node& node, size_t first, size_t count, int depth) {
+  optional<Range> result;
+  for (size_t i = first; i < first + count; ++i) {
+    const auto part = range_of(*node.inputs()[i], depth + 1);
+    if (!part) return nullopt;
+    result = result ? united(*result, *part) : *part;
+  }
+  return result;
+}
+
+optional<Range> range_of(const ir::Node& node, int depth) {
+  const Op op = node.op();
+  if (depth > kMaxDepth || ir::is_float(node.dtype()) || node.dtype() == DType::Bool) return nullopt;
+  if (op == Op::Const) {
+    const int64_t value = ir::to_int64({node.dtype(), node.bits()});
+    return Range{value, value};
+  }
+  if (op == Op::Iota)
+    return Range{0, std::max<int64_t>(node.shape()[static_cast<size_t>(node.ints()[0])], 1) - 1};
+  if (op == Op::Sort || op == Op::SortPart)
+    return Range{0, std::max<int64_t>(node.inputs()[0]->shape()[static_cast<size_t>(node.ints()[0])], 1) - 1};
+  if (op == Op::Nonzero) {
+    int64_t longest = 1;
+    for (int64_t size : node.inputs()[0]->shape()) longest = std::max(longest, size);
+    return Range{0, longest - 1};
+  }
+  if (op == Op::ArgMax || op == Op::ArgMin) {
+    int64_t count = 1;
+    for (int64_t dim : node.ints()) count *= node.inputs()[0]->shape()[static_cast<size_t>(dim)];
+    return Range{0, std::max<int64_t>(count, 1) - 1};
+  }
+  if (op == Op::Gather) return range_of_all(node, 0, 1, depth);
+  if (op == Op::Where) return range_of_all(node, 1, 2, depth);
+  if (op == Op::Update) return range_of_all(node, 0, 2, depth);
+  if (op == Op::Scatter) {
+    const auto base = range_of(*node.inputs()[0], depth + 1), value = range_of(*node.inputs()[2], depth + 1);
+    return base && value ? optional<Range>(united(*base, *value)) : nullopt;
+  }
+  if (ir::is_movement(op)) return range_of_all(node, 0, node.inputs().size(), depth);
+  if (op == Op::Cast && node.dtype() == DType::I64) return range_of_all(node, 0, 1, depth);
+  if (node.dtype() != DType::I64 || !ir::is_elementwise(op) || node.inputs().size() != 2) return nullopt;
+  const auto a = range_of(*node.inputs()[0], depth + 1), b = range_of(*node.inputs()[1], depth + 1);
+  return a && b ? range_of_arithmetic(op, *a, *b) : nullopt;
+}
+
+[[noreturn]] void fail(IndexUse use, int64_t index, int64_t size, int64_t dim) {
+  switch (use) {
+    case IndexUse::Line: throw IndexError("index out of range in self");
+    case IndexUse::Target: throw IndexError(text("Target ", index, " is out of bounds."));
+    case IndexUse::Take:
+      check<IndexError>(size > 0, "take(): tried to take from an empty tensor");
+      throw IndexError(
+          text("out of range: tried to access index ", index, " on a tensor of ", size, " elements."));
+    case IndexUse::Gather:
+      throw Error(text("index ", index, " is out of bounds for dimension ", dim, " with size ", size));
+    case IndexUse::Copy:
+      throw IndexError(
+          text("index_copy_(): index ", index, " is out of bounds for dimension ", dim, " with size ", size));
+    case IndexUse::Subscript:
+      check<IndexError>(size > 0, "index is out of bounds for dimension with size 0");
+      break;
+    case IndexUse::Fill: break;
+  }
+  throw IndexError(text("index ", index, " is out of bounds for dimension ", dim, " with size ", size));
+}
+
+// The first element, in row-major order, outside lo..hi; none if all are inside. Also whether any is
+// negative.
+struct Scan {
+  optional<int64_t> outside;
+  bool negative = false;
+};
+Scan scan(const Tensor& index, int64_t lo, int64_t hi) {
+  const Tensor dense = index.to(kLong).contiguous();
+  const HostView view = host_view(dense);
+  const auto* data = reinterpret_cast<const int64_t*>(view.data);
+  const int64_t count = dense.numel();
+  int64_t least = 0, greatest = lo;
+  for (int64_t i = 0; i < count; ++i) {
+    least = std::min(least, data[i]);
+    greatest = std::max(greatest, data[i]);
+  }
+  Scan result{nullopt, least < 0};
+  if (least >= lo && greatest <= hi) return result;
+  result.outside = *std::find_if(data, data + count, [&](int64_t i) { return i < lo || i > hi; });
+  return result;
+}
+
+}  // namespace
+
+optional<std::pair<int64_t, int64_t>> known_range(const ir::Node& node) { return range_of(node, 0); }
+
+NodeRef checked_index(const Tensor& index, int64_t size, IndexUse use, int64_t dim) {
+  const bool wraps = use == IndexUse::Subscript || use == IndexUse::Fill || use == IndexUse::Take;
+  const int64_t lo = wraps ? -size : 0, hi = size - 1;
+  const Tensor own = impl(index).storage().exposed() ? index.clone() : index;
+  bool negative = false;
+  const auto range = known_range(*node_of(own));
+  if (range && range->first >= lo && range->second <= hi) {
+    negative = range->first < 0;
+  } else if (own.numel() > 0) {
+    const Scan found = scan(own, lo, hi);
+    if (found.outside) fail(use, *found.outside, size, dim);
+    negative = found.negative;
+  }
+  const NodeRef places = ir::cast(node_of(own), DType::I64);
+  if (!negative) return places;
+  const auto splat = [&](int64_t value) {
+    return ir::make_const(ir::constant(DType::I64, value), places->shape());
+  };
+  return ir::where(ir::binary(Op::Lt, places, splat(0)), ir::binary(Op::Add, places, splat(size)), places);
+}
+
+}  // namespace tenon

@@ -1,0 +1,31 @@
+// Index tensors, checked. Generated code reads and writes where an index says without looking, so the range
+// is proved here, at the call: from the node where it shows (iota, argmax, sort, remainder, ...), else by
+// evaluating the index.
+#pragma once
+
+#include <utility>
+
+#include "frontend/src/tensor/impl.h"
+
+namespace tenon {
+
+// Who indexes: what an index out of range is called, and whether a negative one counts from the end.
+enum class IndexUse : uint8_t {
+  Subscript,  // x[i]         IndexError "index 3 is out of bounds for dimension 0 with size 3", wraps
+  Gather,     // gather       Error      "index 3 is out of bounds for dimension 0 with size 3"
+  Line,       // index_select IndexError "index out of range in self"
+  Fill,       // index_fill   as Subscript
+  Copy,       // index_copy   IndexError "index_copy_(): index 3 is out of bounds for dimension 0 with size 3"
+  Take,       // take         IndexError "out of range: tried to access index 3 on a tensor ...", wraps
+  Target,     // nll_loss     IndexError "Target 3 is out of bounds."
+};
+
+// The index as i64, every element in 0..size-1. Throws as `use` says; `dim` is the indexed dim, for the
+// message. Takes any integer dtype. A memory that outside code may write is copied, so that the proof stays
+// true.
+NodeRef checked_index(const Tensor& index, int64_t size, IndexUse use, int64_t dim = 0);
+
+// Bounds (inclusive) of the elements that show in the node itself; nullopt if nothing is known.
+optional<std::pair<int64_t, int64_t>> known_range(const ir::Node& node);
+
+}  // namespace tenon

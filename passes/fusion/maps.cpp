@@ -1,0 +1,184 @@
+// Where a node's operands are read, as index maps: through views, along reduced dims, at the places of
+// updates and gathers. In: a node and the map of its element. Out: the map of the operand's, or its place in
+// a buffer.
+#include <algorithm>
+
+#include "ir/graph_evaluate.h"
+#include "passes/fusion/group.h"
+
+namespace tenon::passes::fusion {
+
+using ir::Index;
+using ir::Op;
+
+ReduceShape reduce_shape(const ir::Node& reduce) {
+  const ir::Dims& shape = reduce.inputs()[0]->shape();
+  ReduceShape result;
+  result.tree = ir::reduce_tree(shape, reduce.ints());
+  result.extents = ir::reduce_extents(shape, reduce.ints()).vec();
+  if (result.extents.empty()) result.extents = {1};
+  size_t next = 0;
+  int64_t product = 1;
+  for (int64_t d : reduce.ints()) {
+    if (shape[static_cast<size_t>(d)] == 1) continue;
+    if (product == 1) result.runs.emplace_back();
+    result.runs.back().push_back(static_cast<int>(d));
+    product *= shape[static_cast<size_t>(d)];
+    if (product == result.extents[next]) {
+      product = 1;
+      ++next;
+    }
+  }
+  return result;
+}
+
+Map reduced_operand_map(const Group& g, const ir::Node& reduce, const Map& map) {
+  Map operand = map;
+  ReduceShape shape = reduce_shape(reduce);
+  for (size_t run = 0; run < shape.runs.size(); ++run) {
+    std::vector<int64_t> extents;
+    for (int d : shape.runs[run]) extents.push_back(reduce.inputs()[0]->shape()[static_cast<size_t>(d)]);
+    std::vector<Index> parts = ir::unflatten(g.axis(g.inner[run]), extents);
+    for (size_t i = 0; i < parts.size(); ++i) operand[static_cast<size_t>(shape.runs[run][i])] = parts[i];
+  }
+  return operand;
+}
+
+Map through_view(const ir::Node& view, const Map& map) {
+  const ir::Node& x = *view.inputs()[0];
+  const ir::Dims& ints = view.ints();
+  size_t rank = map.size();
+  switch (view.op()) {
+    case Op::Reshape: return ir::unflatten(ir::flatten(map, view.shape()), x.shape());
+    case Op::Permute: {
+      Map result(rank);
+      for (size_t d = 0; d < rank; ++d) result[static_cast<size_t>(ints[d])] = map[d];
+      return result;
+    }
+    case Op::Expand: {
+      Map result = map;
+      for (size_t d = 0; d < rank; ++d) {
+        if (x.shape()[d] == 1) result[d] = Index();
+      }
+      return result;
+    }
+    case Op::Slice: {
+      Map result = map;
+      for (size_t d = 0; d < rank; ++d) result[d] = map[d] * ints[rank + d] + ints[d];
+      return result;
+    }
+    case Op::Strided: {
+      Index at = ints[2 * rank];
+      for (size_t d = 0; d < rank; ++d) at = at + map[d] * ints[rank + d];
+      return ir::unflatten(at, x.shape());
+    }
+    default: {  // Flip
+      Map result = map;
+      for (int64_t d : ints)
+        result[static_cast<size_t>(d)] =
+            Index(x.shape()[static_cast<size_t>(d)] - 1) - map[static_cast<size_t>(d)];
+      return result;
+    }
+  }
+}
+
+Index update_place(const ir::Node& update, const Map& map) {
+  Index place = update.ints().back();
+  for (size_t d = 0; d < map.size(); ++d) place = place + map[d] * update.ints()[d];
+  return place;
+}
+
+GatherSource gather_source(const ir::Node& gather) {
+  ir::Node* x = gather.inputs()[0];
+  const auto dim = static_cast<int>(gather.ints()[0]);
+  Map map;
+  for (size_t d = 0; d < x->shape().size(); ++d)
+    map.push_back(Index::axis(static_cast<int>(d), x->shape()[d]));
+  const Index whole = ir::flatten(map, x->shape());
+  ir::Node* node = x;
+  while (is_view(node->op())) {
+    map = through_view(*node, map);
+    node = node->inputs()[0];
+  }
+  const Index flat = ir::flatten(map, node->shape());
+  const bool made = node->op() == Op::Const || node->op() == Op::Iota;  // has no buffer unless asked for one
+  if (!made && flat.stride(dim).ok) return {node, flat, true};
+  return {buffer_behind(x), whole, false};
+}
+
+namespace {
+
+// Steps from neighbour to neighbour up to which a copy runs at the speed of memory, or nearly.
+constexpr int64_t kNearStep = 16;
+
+// The part as a view of the buffer behind it, if that is near enough to a copy of runs.
+std::optional<PartSource> seen_through(ir::Node* part) {
+  Map map;
+  for (size_t d = 0; d < part->shape().size(); ++d) {
+    const int64_t extent = part->shape()[d];
+    map.push_back(extent == 1 ? Index() : Index::axis(static_cast<int>(d), extent));
+  }
+  ir::Node* node = part;
+  while (is_view(node->op())) {
+    map = through_view(*node, map);
+    node = node->inputs()[0];
+  }
+  PartSource source{node, 0, ir::Dims(part->shape().size(), 0)};
+  if (node->op() == Op::Const) return source;
+  if (node->op() == Op::Iota) return std::nullopt;
+  const Index flat = ir::flatten(map, node->shape());
+  source.offset = flat.constant_part();
+  int64_t inner = 1;
+  for (size_t d = 0; d < part->shape().size(); ++d) {
+    const Index::Stride stride = flat.stride(static_cast<int>(d));
+    if (!stride.ok) return std::nullopt;
+    source.strides[d] = stride.value;
+    if (part->shape()[d] > 1) inner = stride.value;
+  }
+  if (inner < 0 || inner > kNearStep) return std::nullopt;
+  return source;
+}
+
+}  // namespace
+
+PartSource part_source(ir::Node* part) {
+  ir::Node* buffer = buffer_behind(part);
+  if (is_view(buffer->op())) {
+    if (std::optional<PartSource> source = seen_through(part)) return *std::move(source);
+  }
+  if (buffer->op() == Op::Const) return {buffer, 0, ir::Dims(part->shape().size(), 0)};
+  return {buffer, 0, ir::contiguous_strides(part->shape())};
+}
+
+ir::Node* routine_source(const ir::Node& routine, ir::Node* operand) {
+  return routine.op() == Op::Cat ? part_source(operand).buffer : buffer_behind(routine_operand(routine, operand));
+}
+
+// Parts that are yet to be computed may be written where they belong if each is one block of the result.
+bool copies_parts(const ir::Node& cat, const FusionLimits& limits) {
+  if (cat.inputs().size() > static_cast<size_t>(limits.max_guarded_parts)) return true;
+  for (int64_t d = 0; d < cat.ints()[0]; ++d) {
+    if (cat.shape()[static_cast<size_t>(d)] != 1) return false;
+  }
+  return std::none_of(cat.inputs().begin(), cat.inputs().end(), [](ir::Node* part) {
+    while (is_view(part->op())) part = part->inputs()[0];
+    return part->is_leaf();
+  });
+}
+
+bool overlaps(const ir::Node& strided) {
+  const size_t rank = strided.shape().size();
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  for (size_t d = 0; d < rank; ++d) {
+    if (strided.shape()[d] > 1) dims.emplace_back(strided.ints()[rank + d], strided.shape()[d]);
+  }
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 0;
+  for (const auto& [stride, size] : dims) {
+    if (stride <= reach) return true;
+    reach += (size - 1) * stride;
+  }
+  return false;
+}
+
+}  // namespace tenon::passes::fusion

@@ -1,0 +1,177 @@
+// Replaces every op marked Expands by basic ops: takes a kernel without half-precision arithmetic
+// (expand_half has run), gives the same kernel with our own polynomials in place of exp, sin, pow, ... The
+// CPU, CUDA and interpreter back ends then execute the same roundings, so that results are the same bits
+// everywhere.
+//
+//   map i : %1 = log %0 : f32     becomes     map i : %1 = bitcast %0 : i32;  %2 = sub %1, 1060439723;  ...
+//
+// This file holds the driver and the expression language of expand_math.h; the functions stand in
+// expand_math_*.cpp.
+#include "passes/kernel/expand_math.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "passes/kernel/rewrite_kernel.h"
+#include "passes/passes.h"
+
+namespace tenon::passes {
+namespace math {
+
+Expr constant(Expr like, double x) { return {like.builder, like.builder->constant(like.dtype(), x)}; }
+
+Expr bits_constant(Expr like, DType dtype, uint64_t bits) {
+  return {like.builder, like.builder->constant(ir::Constant{dtype, bits})};
+}
+
+Expr Term::in(Expr like) const { return is_number ? constant(like, number) : expr; }
+
+Expr apply(Op op, std::initializer_list<Expr> args, DType to) {
+  SmallVector<ir::Value, 3> values;
+  for (const Expr& e : args) values.push_back(e.value);
+  ir::KernelBuilder* builder = args.begin()->builder;
+  return {builder, builder->op(op, std::span<const ir::Value>(values.begin(), values.size()), to)};
+}
+
+Expr operator+(Expr a, Term b) { return apply(Op::Add, {a, b.in(a)}); }
+Expr operator+(double a, Expr b) { return apply(Op::Add, {constant(b, a), b}); }
+Expr operator-(Expr a, Term b) { return apply(Op::Sub, {a, b.in(a)}); }
+Expr operator-(double a, Expr b) { return apply(Op::Sub, {constant(b, a), b}); }
+Expr operator*(Expr a, Term b) { return apply(Op::Mul, {a, b.in(a)}); }
+Expr operator*(double a, Expr b) { return apply(Op::Mul, {constant(b, a), b}); }
+Expr operator/(Expr a, Term b) { return apply(Op::Div, {a, b.in(a)}); }
+Expr operator/(double a, Expr b) { return apply(Op::Div, {constant(b, a), b}); }
+Expr operator-(Expr a) { return apply(Op::Neg, {a}); }
+Expr operator&(Expr a, Term b) { return apply(Op::And, {a, b.in(a)}); }
+Expr operator|(Expr a, Term b) { return apply(Op::Or, {a, b.in(a)}); }
+Expr operator^(Expr a, Term b) { return apply(Op::Xor, {a, b.in(a)}); }
+Expr operator<<(Expr a, int count) { return apply(Op::Shl, {a, constant(a, count)}); }
+Expr operator>>(Expr a, int count) { return apply(Op::Shr, {a, constant(a, count)}); }
+Expr operator<(Expr a, Term b) { return apply(Op::Lt, {a, b.in(a)}); }
+Expr operator<=(Expr a, Term b) { return apply(Op::Le, {a, b.in(a)}); }
+Expr operator>(Expr a, Term b) { return apply(Op::Gt, {a, b.in(a)}); }
+Expr operator>=(Expr a, Term b) { return apply(Op::Ge, {a, b.in(a)}); }
+Expr equal(Expr a, Term b) { return apply(Op::Eq, {a, b.in(a)}); }
+Expr unequal(Expr a, Term b) { return apply(Op::Ne, {a, b.in(a)}); }
+Expr fma(Expr a, Term b, Term c) { return apply(Op::Fma, {a, b.in(a), c.in(a)}); }
+Expr sqrt(Expr x) { return apply(Op::Sqrt, {x}); }
+Expr abs(Expr x) { return apply(Op::Abs, {x}); }
+Expr floor(Expr x) { return apply(Op::Floor, {x}); }
+Expr trunc(Expr x) { return apply(Op::Trunc, {x}); }
+Expr round(Expr x) { return apply(Op::Round, {x}); }
+Expr min(Expr a, Term b) { return apply(Op::Min, {a, b.in(a)}); }
+Expr max(Expr a, Term b) { return apply(Op::Max, {a, b.in(a)}); }
+Expr cast(Expr x, DType to) { return x.dtype() == to ? x : apply(Op::Cast, {x}, to); }
+Expr bitcast(Expr x, DType to) { return apply(Op::Bitcast, {x}, to); }
+Expr select(Expr condition, Expr yes, Term no) { return apply(Op::Where, {condition, yes, no.in(yes)}); }
+Expr select(Expr condition, double yes, Expr no) {
+  return apply(Op::Where, {condition, constant(no, yes), no});
+}
+Expr select_constant(Expr condition, Expr like, double yes, double no) {
+  return select(condition, constant(like, yes), no);
+}
+
+Real real_for(Expr like, Real number) {
+  const auto high = static_cast<double>(static_cast<float>(number.hi));
+  return is_single(like) ? Real{high, number.hi - high} : number;
+}
+
+Expr polynomial(Expr x, std::initializer_list<double> c) {
+  const double* next = c.end() - 1;
+  Expr sum = constant(x, *next);
+  while (next != c.begin()) sum = fma(sum, x, *--next);
+  return sum;
+}
+
+const Format& format(DType dtype) {
+  static const Format single{DType::I32, 23, 127, 32}, wide{DType::I64, 52, 1023, 64};
+  return dtype == DType::F32 || dtype == DType::I32 ? single : wide;
+}
+
+Expr to_bits(Expr x) { return bitcast(x, format(x.dtype()).integer); }
+Expr from_bits(Expr bits) { return bitcast(bits, bits.dtype() == DType::I32 ? DType::F32 : DType::F64); }
+Expr sign_bit(Expr x) { return to_bits(x) < 0.0; }
+
+Expr with_sign_of(Expr x, Expr sign) {
+  const Expr bits = to_bits(sign);
+  const Expr mask = bits_constant(bits, bits.dtype(), uint64_t{1} << (format(x.dtype()).width - 1));
+  return from_bits(to_bits(abs(x)) | (bits & mask));
+}
+
+// An i64 has no vector conversion before AVX-512; added to the bits of 1.5 * 2^52 it needs none.
+Expr small_to_float(Expr n) {
+  if (n.dtype() == DType::I32) return cast(n, DType::F32);
+  constexpr double shift = 0x1.8p52;
+  return from_bits(n + bits_constant(n, DType::I64, 0x4338000000000000)) - shift;
+}
+
+Pair two_sum(Expr a, Expr b) {
+  const Expr sum = a + b, b_part = sum - a;
+  return {sum, (a - (sum - b_part)) + (b - b_part)};
+}
+
+Pair fast_two_sum(Expr a, Expr b) {
+  const Expr sum = a + b;
+  return {sum, b - (sum - a)};
+}
+
+Pair two_product(Expr a, Expr b) {
+  const Expr product = a * b;
+  return {product, fma(a, b, -product)};
+}
+
+namespace {
+
+Expr expand(Op op, const Expr* x) {
+  switch (op) {
+    case Op::Sign: return sign(x[0]);
+    case Op::Exp: return exp(x[0]);
+    case Op::Exp2: return exp2(x[0]);
+    case Op::Expm1: return expm1(x[0]);
+    case Op::Log: return log(x[0]);
+    case Op::Log2: return log2(x[0]);
+    case Op::Log10: return log10(x[0]);
+    case Op::Log1p: return log1p(x[0]);
+    case Op::Sin: return sin(x[0]);
+    case Op::Cos: return cos(x[0]);
+    case Op::Tan: return tan(x[0]);
+    case Op::Asin: return asin(x[0]);
+    case Op::Acos: return acos(x[0]);
+    case Op::Atan: return atan(x[0]);
+    case Op::Sinh: return sinh(x[0]);
+    case Op::Cosh: return cosh(x[0]);
+    case Op::Tanh: return tanh(x[0]);
+    case Op::Asinh: return asinh(x[0]);
+    case Op::Acosh: return acosh(x[0]);
+    case Op::Atanh: return atanh(x[0]);
+    case Op::Erf: return erf(x[0]);
+    case Op::Erfc: return erfc(x[0]);
+    case Op::Gelu: return gelu(x[0]);
+    case Op::Erfinv: return erfinv(x[0]);
+    case Op::Lgamma: return lgamma(x[0]);
+    case Op::Rem: return rem(x[0], x[1]);
+    case Op::Pow: return pow(x[0], x[1]);
+    case Op::Atan2: return atan2(x[0], x[1]);
+    case Op::Hypot: return hypot(x[0], x[1]);
+    case Op::CopySign: return with_sign_of(x[0], x[1]);
+    default: throw ir::IrError("no expansion of " + std::string(ir::info(op).text));
+  }
+}
+
+}  // namespace
+}  // namespace math
+
+ir::Kernel expand_math(const ir::Kernel& kernel) {
+  const auto expands = [](const ir::Instr& in) { return ir::is_elementwise(in.op) && ir::has_trait(in.op, ir::TraitExpands); };
+  if (std::none_of(kernel.instrs.begin(), kernel.instrs.end(), expands)) return kernel;
+  return rewrite_kernel(
+      kernel,
+      [&](ir::KernelBuilder& builder, const ir::Instr& instr, std::span<const ir::Value> args) -> ir::Value {
+        if (!expands(instr)) return kKeep;
+        math::Expr x[2] = {};
+        for (size_t i = 0; i < args.size(); ++i) x[i] = {&builder, args[i]};
+        return math::expand(instr.op, x).value;
+      });
+}
+
+}  // namespace tenon::passes

@@ -1,0 +1,314 @@
+// sin, cos, tan and their inverses in basic ops, right for every finite argument.
+//
+// sin, cos, tan: x = (4j + q) pi/2 + r with |r| <= pi/4, then minimax polynomials in r. The quarter turns x *
+// 2/pi are wanted modulo 4 only, so leading digits of 2/pi whose products with x are multiples of 4 are left
+// out (Payne and Hanek): f32 picks one of four pairs of doubles, f64 a window of five 48-bit digits out
+// of 25. asin, acos: Cody and Waite's range reduction by (1-x)/2. atan, atan2: reduction by pi/8 to |t| <=
+// tan(pi/8).
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "passes/kernel/expand_math.h"
+
+namespace tenon::passes::math {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kHalfPi = 1.5707963267948966, kHalfPiLow = 6.123233995736766e-17;
+constexpr double kQuarterPi = 0.7853981633974483, kQuarterPiLow = 3.061616997868383e-17;
+
+// Adding this to a double below 2^51 rounds it to an integer, which stands in the low bits of the sum.
+constexpr double kShift = 0x1.8p52;
+
+struct Turn {
+  Pair r;        // f64 radians in [-pi/4, pi/4]; lo is 0 for an f32 argument
+  Expr quarter;  // i64, q in its two low bits
+};
+
+// x is an f32 widened to f64. Below 2^51 all of 2/pi counts; each further band of 27 exponents takes x *
+// 2^-27b, which is still an even integer, and so 2^27b * 2/pi modulo 2, as a sum of two doubles.
+Turn quarter_turns_single(Expr x) {
+  const Expr a = abs(x);
+  Expr scaled = x, high = constant(x, 0x1.45f306dc9c883p-1), low = constant(x, -0x1.6b01ec5417056p-55);
+  const auto band = [&](double from, double scale, double c, double c_low) {
+    const Expr above = a >= from;
+    scaled = select(above, x * scale, scaled);
+    high = select(above, c, high);
+    low = select(above, c_low, low);
+  };
+  band(0x1p51, 0x1p-27, -0x1.1b1bbead603d9p-1, 0x1.5f47d4d377037p-55);
+  band(0x1p78, 0x1p-54, -0x1.6b01ec5417056p-1, -0x1.6447e493ad4cep-55);
+  band(0x1p105, 0x1p-81, 0x1.5f47d4d377037p-1, -0x1.3ad4cd8778df8p-56);
+  const Expr shifted = fma(scaled, high, kShift);
+  const Expr fraction = fma(scaled, low, fma(scaled, high, kShift - shifted));
+  return {{fraction * kHalfPi, constant(x, 0.0)}, to_bits(shifted)};
+}
+
+// 2/pi in digits of 48 bits; digit i has the weight 2^(-48 (i+1)).
+constexpr int kDigitBits = 48;
+constexpr int64_t kTwoOverPiDigits[] = {
+    0xa2f9836e4e44, 0x1529fc2757d1, 0xf534ddc0db62, 0x95993c439041, 0xfe5163abdebb,
+    0xc561b7246e3a, 0x424dd2e00649, 0x2eea09d1921c, 0xfe1deb1cb129, 0xa73ee88235f5,
+    0x2ebb4484e99c, 0x7026b45f7e41, 0x3991d6398353, 0x39f49c845f8b, 0xbdf9283b1ff8,
+    0x97ffde05980f, 0xef2f118b5a0a, 0x6d1f6d367ecf, 0x27cb09b74f46, 0x3f669e5fea2d,
+    0x7527bac7ebe5, 0xf17b3d0739f7, 0x8a5292ea6bfb, 0x5fb11f8d5d08, 0x56033046fc7b};
+constexpr int kDigits = 25, kWindow = 5, kLastSkip = kDigits - kWindow;
+
+// Digits skip .. skip + 4, each with the weight of the place 0 .. 4 where it lands. Works like a barrel
+// shifter: shift by 16, 8, 4, 2, 1 digits where that bit of `skip` is set.
+std::vector<Expr> digit_window(Expr like, Expr skip) {
+  std::vector<Expr> digits;
+  for (const int64_t digit : kTwoOverPiDigits) digits.push_back(constant(like, static_cast<double>(digit)));
+  for (int step = 16; step > 0; step /= 2) {
+    const Expr shift = unequal(skip & double(step), 0.0);
+    const int kept = kWindow + step - 1;  // the later steps still move by up to step - 1
+    for (int i = 0; i < kept; ++i) {
+      const auto from = static_cast<size_t>(i + step);
+      if (from < digits.size())
+        digits[static_cast<size_t>(i)] = select(shift, digits[from], digits[static_cast<size_t>(i)]);
+    }
+    digits.erase(digits.begin() + kept, digits.end());
+  }
+  for (int i = 0; i < kWindow; ++i) {
+    digits[static_cast<size_t>(i)] = digits[static_cast<size_t>(i)] * std::ldexp(1.0, -kDigitBits * (i + 1));
+  }
+  return digits;
+}
+
+Expr modulo_four(Expr x) { return fma(round(x * 0.25), -4.0, x); }  // exact
+
+// Adds the terms exactly into the first; what roundings leave behind stands in the rest.
+void distil(std::vector<Expr>& terms) {
+  for (size_t i = 1; i < terms.size(); ++i) {
+    const Pair sum = two_sum(terms[0], terms[i]);
+    terms[0] = sum.hi;
+    terms[i] = sum.lo;
+  }
+}
+
+// The lowest bit of x has the weight 2^e; a digit is left out if its product with x is a multiple of 4. Each
+// product with the five digits that remain is exact as a pair; their sum is exact to 2^-138, and no double
+// comes closer to a multiple of pi/2 than 2^-61.
+Turn quarter_turns_double(Expr x) {
+  const Expr exponent = ((to_bits(x) >> 52) & 2047.0) - 1075.0;
+  const Expr skip = (max(exponent - 2.0, 0.0) * 1366.0) >> 16;  // floor((e - 2) / 48)
+  const Expr scaled = x * from_bits((1023.0 - skip * double(kDigitBits)) << 52);
+  const std::vector<Expr> digits = digit_window(x, min(skip, double(kLastSkip)));
+  Pair p[kWindow] = {two_product(scaled, digits[0]), two_product(scaled, digits[1]),
+                     two_product(scaled, digits[2]), two_product(scaled, digits[3]),
+                     two_product(scaled, digits[4])};
+  std::vector<Expr> terms = {modulo_four(p[0].hi), modulo_four(p[0].lo), modulo_four(p[1].hi), p[1].lo,
+                             p[2].hi};
+  distil(terms);
+  const Expr shifted = terms[0] + kShift;
+  std::vector<Expr> fraction = {
+      terms[0] - (shifted - kShift), terms[1], terms[2], terms[3], terms[4], p[2].lo, p[3].hi};
+  distil(fraction);
+  Expr rest = p[3].lo + p[4].hi;
+  for (size_t i = fraction.size() - 1; i > 1; --i) rest = rest + fraction[i];
+  const Pair f = two_sum(fraction[0], fraction[1] + rest);
+  const Pair r = two_product(f.hi, constant(x, kHalfPi));
+  return {fast_two_sum(r.hi, fma(f.hi, kHalfPiLow, fma(f.lo, kHalfPi, r.lo))), to_bits(shifted)};
+}
+
+// sin(hi + lo) and cos(hi + lo) on [-pi/4, pi/4], as sums not yet rounded to one float.
+Pair sin_polynomial(Pair r) {
+  const Expr x = r.hi, z = x * x;
+  const Expr tail =
+      is_single(x) ? polynomial(z, {-0.16666667, 0.00833338, -0.00019853505, 2.8373954e-06})
+                   : polynomial(z, {-0.16666666666666632, 0.008333333333322472, -0.0001984126982983642,
+                                    2.755731369763772e-06, -2.5050758539387566e-08, 1.5896799327620385e-10});
+  return {x, fma(x * z, tail, fma(z * -0.5, r.lo, r.lo))};
+}
+
+Pair cos_polynomial(Pair r) {
+  const Expr x = r.hi, z = x * x;
+  const Expr half = z * 0.5, one = 1.0 - half, rounding = (1.0 - one) - half;
+  const Expr tail =
+      is_single(x) ? polynomial(z, {0.041666646, -0.0013887301, 2.4430688e-05})
+                   : polynomial(z, {0.0416666666666666, -0.0013888888888874457, 2.480158728965336e-05,
+                                    -2.7557314394063283e-07, 2.087572814318314e-09, -1.135986692473787e-11});
+  return {one, rounding + fma(z * z, tail, -(x * r.lo))};
+}
+
+// f64 radians as a pair of f32.
+Pair narrowed(Expr radians) {
+  const Expr high = cast(radians, DType::F32);
+  return {high, cast(radians - cast(high, DType::F64), DType::F32)};
+}
+
+// sin(x + shift quarter turns).
+Expr sine(Expr x, double shift) {
+  const bool single = is_single(x);
+  const Turn turn = single ? quarter_turns_single(cast(x, DType::F64)) : quarter_turns_double(x);
+  const Pair r = single ? narrowed(turn.r.hi) : turn.r;
+  const Expr quarter = turn.quarter + shift;
+  const Expr odd = unequal(quarter & 1.0, 0.0);
+  const Pair s = sin_polynomial(r), c = cos_polynomial(r);
+  const Expr value = select(odd, c.hi, s.hi) + select(odd, c.lo, s.lo);
+  return select(unequal(quarter & 2.0, 0.0), -value, value);
+}
+
+}  // namespace
+
+Expr sin(Expr x) { return select(abs(x) < (is_single(x) ? 0x1p-12 : 0x1p-27), x, sine(x, 0.0)); }
+
+Expr cos(Expr x) { return sine(x, 1.0); }
+
+// sin / cos, or -cos / sin in odd quarters; in f64 for both types, for f64 with the quotient's error put
+// right.
+Expr tan(Expr x) {
+  const bool single = is_single(x);
+  const Turn turn = single ? quarter_turns_single(cast(x, DType::F64)) : quarter_turns_double(x);
+  const Pair s = sin_polynomial(turn.r), c = cos_polynomial(turn.r);
+  const Expr odd = unequal(turn.quarter & 1.0, 0.0);
+  const Pair top = fast_two_sum(select(odd, -c.hi, s.hi), select(odd, -c.lo, s.lo));
+  const Pair bottom = fast_two_sum(select(odd, s.hi, c.hi), select(odd, s.lo, c.lo));
+  const Expr quotient = top.hi / bottom.hi;
+  if (single) return select(abs(x) < 0x1p-12, x, cast(quotient, DType::F32));
+  const Expr low = (fma(-quotient, bottom.hi, top.hi) + fma(-quotient, bottom.lo, top.lo)) / bottom.hi;
+  return select(abs(x) < 0x1p-27, x, quotient + low);
+}
+
+namespace {
+
+// asin(s) = s + s R with R = z P(z), z = s^2 <= 1/4: in f64 to 2^-60, or to 2^-36 for results that become
+// f32.
+Expr asin_tail(Expr z, bool brief) {
+  if (brief) {
+    return z *
+           polynomial(z, {0.16666667191495316, 0.07499948012300885, 0.04466020451037788, 0.030109720867557498,
+                          0.02462183000458259, 0.007458071209403702, 0.03470668175769793});
+  }
+  return z *
+         polynomial(z, {0.16666666666666763, 0.07499999999970118, 0.04464285717527146, 0.03038194267586559,
+                        0.02237221589146237, 0.017351595734867966, 0.013981015923377613, 0.011397313249125652,
+                        0.010789212754863225, 0.0036725806947055933, 0.021789710731911945,
+                        -0.021115423394500815, 0.032701366279538555});
+}
+
+// base - (angle + tail), for a base of 0 or at least as large as the angle.
+Expr angle_from(Pair base, Expr angle, Expr tail) {
+  const Pair difference = fast_two_sum(base.hi, -angle);
+  return difference.hi + (difference.lo + (base.lo - tail));
+}
+
+// For |x| > 1/2: asin|x| = pi/2 - 2 asin(s), s = sqrt((1 - |x|)/2).
+struct ArcSine {
+  Expr inner;     // |x| <= 1/2
+  Expr argument;  // x, or 2s
+  Expr tail;      // asin(x) - x, or 2 asin(s) - 2s, with the root's rounding error put right
+};
+
+ArcSine arc_sine(Expr x, bool brief) {
+  const Expr a = abs(x), inner = a <= 0.5;
+  const Expr z = select(inner, x * x, fma(a, -0.5, 0.5));
+  const Expr s = sqrt(z), s_low = fma(-s, s, z) / fma(s, 2.0, 0x1p-1000);
+  const Expr r = asin_tail(z, brief);
+  return {inner, select(inner, x, s + s), select(inner, x * r, 2.0 * fma(s, r, s_low))};
+}
+
+Expr asin_double(Expr x, bool brief) {
+  const ArcSine t = arc_sine(x, brief);
+  const Expr outer = angle_from({constant(x, kHalfPi), constant(x, kHalfPiLow)}, t.argument, t.tail);
+  return select(t.inner, t.argument + t.tail, with_sign_of(outer, x));
+}
+
+// pi/2 - asin(x); 2 asin(s) for x > 1/2; pi - 2 asin(s) for x < -1/2.
+Expr acos_double(Expr x, bool brief) {
+  const ArcSine t = arc_sine(x, brief);
+  const Expr right = x > 0.5;
+  const Pair base = {select(t.inner, kHalfPi, select_constant(right, x, 0.0, 2 * kHalfPi)),
+                     select(t.inner, kHalfPiLow, select_constant(right, x, 0.0, 2 * kHalfPiLow))};
+  return angle_from(base, select(right, -t.argument, t.argument), select(right, -t.tail, t.tail));
+}
+
+// The angle of the point (x, y), both >= 0, as a count of pi/4 and the tangent t of the rest, |t| <=
+// tan(pi/8).
+struct Octant {
+  Expr count;  // 0, 1 or 2
+  Pair t;
+};
+
+Octant octant(Expr y, Expr x, bool brief) {
+  constexpr double low = 0.41421356237309503, high = 2.414213562373095;  // tan(pi/8), tan(3 pi/8)
+  const Expr near_x = y <= x * low, near_y = y >= x * high;
+  const Pair difference = two_sum(y, -x), sum = two_sum(x, y);
+  const Expr top = select(near_x, y, select(near_y, -x, difference.hi));
+  Expr bottom = select(near_x, x, select(near_y, y, sum.hi));
+  bottom = select(equal(bottom, 0.0), 1.0, bottom);
+  const Expr count = select(near_x, 0.0, select_constant(near_y, x, 2.0, 1.0));
+  const Expr t = top / bottom;
+  if (brief) return {count, {t, constant(t, 0.0)}};
+  const Expr middle = equal(count, 1.0);
+  const Expr rounding =
+      fma(-t, select(middle, sum.lo, constant(t, 0.0)), select(middle, difference.lo, constant(t, 0.0)));
+  return {count, {t, (fma(-t, bottom, top) + rounding) / bottom}};
+}
+
+// atan(t) - t, |t| <= tan(pi/8), to 2^-59, or 2^-35 for results that become f32.
+Expr atan_tail(Expr t, bool brief) {
+  const Expr z = t * t;
+  if (brief) {
+    return t * z *
+           polynomial(z, {-0.3333333251118388, 0.1999990486172121, -0.14282032214183005, 0.11044964747992113,
+                          -0.08477650664763063, 0.04746640848816485});
+  }
+  return t * z *
+         polynomial(z, {-0.333333333333332, 0.19999999999953805, -0.14285714280218306, 0.1111111078453571,
+                        -0.09090897788124525, 0.07692060742352183, -0.06663109855322907, 0.058479299434014385,
+                        -0.050394798851296725, 0.03806880097702346, -0.0179116181734294});
+}
+
+// count * pi/4 + atan(t).
+Expr angle(Expr count, Pair t, bool brief) {
+  const Expr tail = atan_tail(t.hi, brief) + t.lo;
+  if (brief) return fma(count, kQuarterPi, t.hi + tail);
+  const Pair base = two_product(count, constant(t.hi, kQuarterPi));
+  const Pair sum = fast_two_sum(base.hi, t.hi);
+  return sum.hi + (sum.lo + (fma(count, kQuarterPiLow, base.lo) + tail));
+}
+
+Expr atan_double(Expr x, bool brief) {
+  const Expr a = abs(x), finite = min(a, 0x1p1000);
+  const Octant o = octant(finite, constant(x, 1.0), brief);
+  return with_sign_of(angle(o.count, o.t, brief), x);
+}
+
+// Infinities become the points of the unit square that they point at; the two are scaled where a sum could
+// overflow or an error term underflow.
+Expr atan2_double(Expr y, Expr x, bool brief) {
+  const Expr y_infinite = equal(abs(y), kInfinity), x_infinite = equal(abs(x), kInfinity);
+  const Expr infinite = y_infinite | x_infinite;
+  Expr a = select(infinite, select_constant(y_infinite, y, 1.0, 0.0), abs(y));
+  Expr b = select(infinite, select_constant(x_infinite, x, 1.0, 0.0), abs(x));
+  if (!brief) {
+    const Expr larger = max(a, b);
+    const Expr scale =
+        select(larger > 0x1p1000, 0x1p-100, select_constant(larger < 0x1p-900, a, 0x1p200, 1.0));
+    a = a * scale;
+    b = b * scale;
+  }
+  const Octant o = octant(a, b, brief);
+  const Expr left = sign_bit(x);
+  const Pair t = {select(left, -o.t.hi, o.t.hi), select(left, -o.t.lo, o.t.lo)};
+  const Expr result = with_sign_of(angle(select(left, 4.0 - o.count, o.count), t, brief), y);
+  return select(unequal(x, x) | unequal(y, y), kNan, result);
+}
+
+template <typename F, typename... Args>
+Expr either(F f, Expr x, Args... rest) {
+  if (!is_single(x)) return f(x, rest..., false);
+  return in_double([&](auto... wide) { return f(wide..., true); }, x, rest...);
+}
+
+}  // namespace
+
+Expr asin(Expr x) { return either(asin_double, x); }
+Expr acos(Expr x) { return either(acos_double, x); }
+Expr atan(Expr x) { return either(atan_double, x); }
+Expr atan2(Expr y, Expr x) { return either(atan2_double, y, x); }
+
+}  // namespace tenon::passes::math

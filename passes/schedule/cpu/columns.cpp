@@ -1,0 +1,480 @@
+// Schedule for Columns reductions: each lane is a result of its own, the inner axes are a serial loop, and a
+// parallel iteration takes a tile of neighbouring columns. Blocks of 256 elements are summed apart and added
+// in order.
+//
+//   phase columns: parallel (outer, tile)
+//     for b in 0..rows step 256 {
+//       block = identity; for r in b..b+256 { block += x[r, tile] }; total += block }
+//
+// Few long columns are split: the blocks of a loop run in parallel, some of them side by side, and leave partial results,
+// a second phase adds these, and the columns' values go through memory to the phases that follow.
+//
+//   phase loop0: parallel (outer, tile, 4 blocks)
+//     for r in 0..256 { for each block: block += x[256 block + r, tile] }; block -> partial[block]
+//   phase fold0: parallel (outer, tile)
+//     for each block { total += partial[block] } -> column values
+//
+// What comes from memory is read in long runs, some rows of each block at once, for many streams bring more than one; the
+// partial results stay in the first cache meanwhile.
+//
+//   phase loop0: parallel (outer, run of 1024 columns, block)
+//     for r in 0..256 step 8 { for c in run { partial[block, c] += x[256 block + r, c]; ... += x[256 block + r + 7, c] } }
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "passes/schedule/cpu/schedule.h"
+
+namespace tenon::passes::cpu {
+
+using ir::AxisKind;
+using ir::kColumnBlock;
+using ir::Op;
+using ir::Value;
+using ir::ValueId;
+
+namespace {
+
+// Vectors of columns side by side. A plain sum takes long runs of each row, which memory likes better than
+// short ones; larger bodies have other uses for the registers. A scan stores every row again, far from the one
+// before, so that single lines of cache would cost more than registers do.
+int columns_at_once(const Context& c, int64_t columns) {
+  size_t instrs = c.kernel.instrs.size();
+  int vectors = instrs <= 6 ? 16 : instrs <= 24 ? 4 : instrs <= 60 ? 2 : 1;
+  if (c.kernel.has(AxisKind::Serial)) vectors = std::max(vectors, 4);
+  while (vectors > 1 && int64_t{vectors} * c.lanes > columns) vectors /= 2;
+  return vectors;
+}
+
+}  // namespace
+
+ColumnTiles::ColumnTiles(Context& c) : c_(c), lane_(best_lane_axis(c.kernel)) {
+  for (int a : c.axes(AxisKind::Parallel)) {
+    if (a != lane_) outer_.push_back(a);
+  }
+  c.nest.set_lane_axis(lane_, c.lanes);
+  vectors_ = columns_at_once(c, c.extent(lane_));
+  width_ = int64_t{vectors_} * c.lanes;
+  columns_.resize(static_cast<size_t>(vectors_));
+  tiles_ = (c.extent(lane_) + width_ - 1) / width_;
+}
+
+void ColumnTiles::run(std::string phase, double ns, const std::function<void(int vectors)>& body, int64_t parts) {
+  Nest& nest = c_.nest;
+  ir::TreeBuilder& b = c_.builder;
+  int64_t columns = c_.extent(lane_);
+  ValueId tile = c_.begin_phase(std::move(phase), tiles() * parts, ns);
+  if (parts > 1) std::tie(tile, part_) = c_.divide(tile, nest.size(parts));
+  if (!outer_.empty()) {
+    std::tie(line_, tile) = c_.divide(tile, nest.size(tiles_));
+    nest.bind_linear(outer_, line_);
+  }
+  ValueId begin = c_.mul(tile, nest.literal(width_)), end = nest.size(columns);
+  c_.whole_or_rest(
+      begin, end, columns, width_,
+      [&] {
+        nest.push();
+        for (int q = 0; q < vectors_; ++q) bind(q, c_.add(begin, nest.literal(int64_t{q} * nest.lanes())), -1);
+        body(vectors_);
+        nest.pop();
+      },
+      [&] {
+        ValueId at = b.begin_for(begin, end, nest.lanes());
+        nest.push();
+        bind(0, at, nest.tail_mask(at, end));
+        body(1);
+        nest.pop();
+        b.end_for();
+      });
+  c_.end_phase();
+}
+
+void ColumnTiles::bind(int sub, ValueId position, ValueId mask) {
+  c_.nest.set_sub(sub);
+  c_.nest.bind(lane_, position);
+  columns_[static_cast<size_t>(sub)] = position;
+  mask_ = mask;
+}
+
+void ColumnTiles::each(Value v, int vectors, const std::function<void(int q)>& f) {
+  Nest& nest = c_.nest;
+  for (int q = 0; q < (nest.apart(v) ? vectors * copies_ : 1); ++q) {
+    nest.set_sub(q);
+    nest.set_mask(nest.varies(v) ? mask_ : -1);
+    f(q);
+  }
+  nest.set_sub(0);
+  nest.set_mask(-1);
+}
+
+namespace {
+
+constexpr int64_t kFewTiles = 16, kManyBlocks = 16;  // of tall tiles: split
+constexpr size_t kBusyInstrs = 16, kMostTogether = 4;  // side by side
+constexpr int64_t kRun = 1024;             // columns
+constexpr int kRowsAtOnce = 8;
+
+class Columns {
+ public:
+  explicit Columns(Context& c)
+      : c_(c), nest_(c.nest), b_(c.builder), tiles_(c), plan_(plan_loops(c.kernel)) {
+    inner_ = c.axes(AxisKind::Inner);
+    count_ = c.product(inner_);
+    blocks_ = (count_ + kColumnBlock - 1) / kColumnBlock;
+  }
+
+  void lower() {
+    const bool in_runs = comes_from_memory();
+    split_ = in_runs || (tiles_.tiles() < kFewTiles && blocks_ >= kManyBlocks);
+    c_.out.schedule = in_runs ? "columns in runs" : split_ ? "columns split" : "columns";
+    for (Value v : plan_.carried) {
+      carry_[v] = split_ ? global("kept", nest_.instr(v).dtype, count_)
+                        : buffer("kept", nest_.instr(v).dtype, ir::Space::Local, count_ * tiles_.width());
+    }
+    if (split_) return lower_split(in_runs);
+    tiles_.run("columns", ns_of(count_), [&](int vectors) { all_loops(vectors); });
+  }
+
+ private:
+  // A reduction's registers for one sub-vector.
+  struct Column {
+    Value reduction;
+    size_t number;  // among the loop's reductions
+    int sub;
+    Accumulator registers;
+  };
+
+  const std::vector<Value>& reductions(int l) const { return plan_.reductions[static_cast<size_t>(l)]; }
+  Reducer reducer(Value reduction) {
+    const ir::Instr& in = nest_.instr(reduction);
+    return Reducer(b_, in, nest_.instr(in.args[0]).dtype);
+  }
+  int width(Value v) const { return tiles_.lanes(v); }
+  double ns_of(int64_t rows) const { return c_.ns_per_element * static_cast<double>(rows * tiles_.width()) + 20; }
+  int32_t buffer(const char* name, ir::DType dtype, ir::Space space, int64_t count) {
+    return b_.add_buffer({name + std::to_string(c_.out.tree.buffers.size()), dtype, space, nest_.size_slot(count), 0});
+  }
+  // Where vector q of a row lies among rows as wide as a tile.
+  ValueId place(ValueId row, int q) {
+    return c_.add(c_.mul(row, nest_.literal(tiles_.width())), nest_.literal(int64_t{q} * nest_.lanes()));
+  }
+  // For the phases to come: so many rows for all columns, those of a line filled up to whole tiles.
+  int32_t global(const char* name, ir::DType dtype, int64_t count) {
+    return buffer(name, dtype, ir::Space::Global, count * tiles_.tiles() * tiles_.width());
+  }
+  ValueId global_place(ValueId row, ValueId line, ValueId column) {
+    const int64_t columns = tiles_.tiles_of_line() * tiles_.width(), lines = tiles_.tiles() / tiles_.tiles_of_line();
+    if (line >= 0) row = c_.add(c_.mul(row, nest_.size(lines)), line);
+    return c_.add(c_.mul(row, nest_.size(columns)), column);
+  }
+  ValueId global_place(ValueId row, int q) { return global_place(row, tiles_.line(), tiles_.column(q)); }
+
+  void emit_rows(int available, int subs, bool stores = true) {
+    for (Value v : plan_.rows[static_cast<size_t>(available)]) {
+      if (stores || nest_.instr(v).op != Op::Store) tiles_.each(v, subs, [&](int) { nest_.emit(v); });
+    }
+  }
+
+  void all_loops(int subs) {
+    for (int l = 0; l < plan_.loops; ++l) {
+      emit_rows(l, subs);
+      loop(l, subs);
+    }
+    emit_rows(plan_.loops, subs);
+  }
+
+  void loop(int l, int subs) {
+    std::vector<Column> totals = open(l, subs);
+    ValueId begin = nest_.literal(0), end = nest_.size(count_);
+    if (blocks_ == 1 || totals.empty()) {
+      rows(l, subs, begin, end, 1, totals);
+    } else {
+      ValueId block = b_.begin_for(begin, end, kColumnBlock);
+      nest_.push();
+      std::vector<Column> sums = open(l, subs);
+      rows(l, subs, block, c_.minimum(c_.add(block, nest_.literal(kColumnBlock)), end), 1, sums);
+      for (size_t i = 0; i < sums.size(); ++i) {
+        combine(totals[i], reducer(sums[i].reduction).read(sums[i].registers));
+      }
+      nest_.pop();
+      b_.end_for();
+    }
+    give_results(totals);
+  }
+
+  // The loop's reductions, each sub-vector at the identity.
+  std::vector<Column> open(int l, int subs) {
+    std::vector<Column> columns;
+    for (size_t r = 0; r < reductions(l).size(); ++r) {
+      const Value v = reductions(l)[r];
+      tiles_.each(v, subs, [&](int q) { columns.push_back({v, r, q, reducer(v).open(reducer(v).identity(width(v)))}); });
+    }
+    return columns;
+  }
+
+  void combine(const Column& column, Accumulator element) {
+    Reducer reduce = reducer(column.reduction);
+    reduce.write(column.registers, reduce.combine(reduce.read(column.registers), element));
+  }
+
+  void give_results(const std::vector<Column>& columns) {
+    for (const Column& column : columns) {
+      Reducer reduce = reducer(column.reduction);
+      nest_.set_sub(column.sub);
+      nest_.set(column.reduction, reduce.result(reduce.read(column.registers)));
+    }
+    nest_.set_sub(0);
+  }
+
+  // Loop l for the rows begin .. end; also for the same rows of the `together` - 1 blocks that follow, whose sub-vectors
+  // come after this one's.
+  void rows(int l, int subs, ValueId begin, ValueId end, int together, const std::vector<Column>& columns) {
+    for (Value v : plan_.full[static_cast<size_t>(l)]) tiles_.each(v, subs, [&](int) { nest_.prepare({&v, 1}); });
+    ValueId at = b_.begin_for(begin, end, 1);
+    nest_.push();
+    std::vector<ValueId> row;  // by block
+    for (int block = 0; block < together; ++block) {
+      row.push_back(block == 0 ? at : c_.add(at, nest_.literal(block * kColumnBlock)));
+      for (int q = 0; q < subs; ++q) {
+        nest_.set_sub(block * subs + q);
+        nest_.bind_linear(inner_, row.back());
+      }
+    }
+    const auto row_of = [&](int q) { return row[static_cast<size_t>(q / subs)]; };
+    const auto kept_at = [&](int q) { return split_ ? global_place(row_of(q), q % subs) : place(row_of(q), q % subs); };
+    for (Value v : plan_.carried_in[static_cast<size_t>(l)]) {
+      tiles_.each(v, subs, [&](int q) { nest_.set(v, b_.load(carry_.at(v), kept_at(q), width(v))); });
+    }
+    for (Value v : plan_.full[static_cast<size_t>(l)]) {
+      tiles_.each(v, subs, [&](int q) {
+        nest_.emit(v);
+        if (auto it = carry_.find(v); it != carry_.end()) b_.store(it->second, kept_at(q), nest_.get(v));
+      });
+    }
+    for (const Column& column : columns) {
+      nest_.set_sub(column.sub);
+      const Value operand = nest_.instr(column.reduction).args[0];
+      Accumulator element{width(column.reduction) > 1 ? nest_.vector(operand) : nest_.get(operand), -1};
+      if (reducer(column.reduction).has_index()) element.index = b_.splat(row_of(column.sub), width(column.reduction));
+      combine(column, element);
+    }
+    nest_.set_sub(0);
+    nest_.pop();
+    b_.end_for();
+  }
+
+  // --- split
+
+  void lower_split(bool in_runs) {
+    for (int l = 0; l < plan_.loops; ++l) {
+      std::vector<Accumulator> partials;  // buffers, by reduction
+      for (Value v : reductions(l)) {
+        partials.push_back({global("part", reducer(v).dtype(), blocks_), -1});
+        if (reducer(v).has_index()) partials.back().index = global("part_index", ir::DType::I64, blocks_);
+      }
+      in_runs ? run_phase(partials) : loop_phase(l, partials);
+      if (!partials.empty()) fold_phase(l, partials);
+    }
+  }
+
+  // Each sum waits for the one before. Unless a row gives the processor enough to do meanwhile, several blocks are summed
+  // side by side.
+  int blocks_together(int l) {
+    size_t instrs = plan_.full[static_cast<size_t>(l)].size();
+    for (Value v : reductions(l)) {
+      if (!nest_.varies(v)) return 1;  // one sum for all columns is one for all sub-vectors
+      instrs += reducer(v).has_index() ? 4 : 1;
+    }
+    const auto width = static_cast<size_t>(tiles_.width() / nest_.lanes());
+    return reductions(l).empty() ? 1 : static_cast<int>(std::clamp<size_t>(kBusyInstrs / (instrs * width), 1, kMostTogether));
+  }
+
+  void loop_phase(int l, const std::vector<Accumulator>& partials) {
+    const int together = blocks_together(l);
+    std::vector<int> axes = inner_;
+    axes.push_back(tiles_.lane());
+    nest_.set_sub_axes(axes);
+    const auto body = [&](int subs) {
+      ValueId first = c_.mul(tiles_.part(), nest_.literal(together)), end = c_.add(first, nest_.literal(together));
+      if (together > 1) {
+        b_.begin_if(b_.op(Op::Le, {c_.mul(end, nest_.literal(kColumnBlock)), nest_.size(count_)}));
+        blocks_of_loop(l, subs, first, together, partials);
+        b_.begin_else();
+      }
+      ValueId block = b_.begin_for(first, c_.minimum(end, nest_.size(blocks_)), 1);
+      blocks_of_loop(l, subs, block, 1, partials);
+      b_.end_for();
+      if (together > 1) b_.end_if();
+    };
+    tiles_.run("loop" + std::to_string(l), ns_of(together * kColumnBlock), body, (blocks_ + together - 1) / together);
+    nest_.set_sub_axes(std::array{tiles_.lane()});
+  }
+
+  void blocks_of_loop(int l, int subs, ValueId first, int together, const std::vector<Accumulator>& partials) {
+    nest_.push();
+    for (int q = subs; q < together * subs; ++q) {
+      nest_.set_sub(q % subs);
+      ValueId column = nest_.axis_value(tiles_.lane());
+      nest_.set_sub(q);
+      nest_.bind(tiles_.lane(), column);
+    }
+    nest_.set_sub(0);
+    tiles_.set_copies(together);
+    recall(l, subs);
+    std::vector<Column> columns = open(l, subs);
+    ValueId begin = c_.mul(first, nest_.literal(kColumnBlock));
+    ValueId end = c_.minimum(c_.add(begin, nest_.literal(kColumnBlock)), nest_.size(count_));
+    rows(l, subs, begin, end, together, columns);
+    for (const Column& column : columns) {
+      const Accumulator sum = reducer(column.reduction).read(column.registers), to = partials[column.number];
+      ValueId at = global_place(c_.add(first, nest_.literal(column.sub / subs)), column.sub % subs);
+      b_.store(to.value, at, sum.value);
+      if (sum.index >= 0) b_.store(to.index, at, sum.index);
+    }
+    tiles_.set_copies(1);
+    nest_.pop();
+  }
+
+  // --- split, in runs
+
+  // Whether the loop does little but read more than a cache holds, row by row as it lies.
+  bool comes_from_memory() const {
+    if (plan_.loops != 1 || tiles_.width() < 16 * nest_.lanes() || c_.extent(tiles_.lane()) < kRun / 2) return false;
+    int64_t bytes = 0;
+    for (Value v : plan_.full[0]) {
+      const ir::Instr& in = nest_.instr(v);
+      if (in.op == Op::Store) return false;
+      for (Value a : in.args) {
+        const ir::Instr& arg = nest_.instr(a);
+        if (arg.level != ir::Level::Full && arg.op != Op::Const && arg.op != Op::Scalar) return false;
+      }
+      if (in.op != Op::Load || !nest_.varies(v)) continue;
+      const ir::Index::Stride stride = in.index.stride(tiles_.lane());
+      if (!stride.ok || stride.value != 1 || in.scale != 0 || !in.guards.empty()) return false;
+      bytes += c_.bytes_read(v);
+    }
+    const auto plain = [&](Value v) { return nest_.varies(v) && nest_.instr(v).op != Op::ArgMax && nest_.instr(v).op != Op::ArgMin; };
+    return bytes >= kBeyondCache && std::all_of(reductions(0).begin(), reductions(0).end(), plain);
+  }
+
+  void run_phase(const std::vector<Accumulator>& partials) {
+    const int64_t columns = c_.extent(tiles_.lane()), runs = (columns + kRun - 1) / kRun;
+    const int64_t lines = tiles_.tiles() / tiles_.tiles_of_line();
+    ValueId t = c_.begin_phase("loop0", lines * runs * blocks_, c_.ns_per_element * static_cast<double>(kColumnBlock * kRun));
+    auto [run, block] = c_.divide(t, nest_.size(blocks_));
+    ValueId line = -1;
+    if (!tiles_.outer().empty()) {
+      std::tie(line, run) = c_.divide(run, nest_.size(runs));
+      nest_.bind_linear(tiles_.outer(), line);
+    }
+    ValueId begin = c_.mul(run, nest_.literal(kRun)), end = c_.minimum(c_.add(begin, nest_.literal(kRun)), nest_.size(columns));
+    ValueId base = global_place(block, line, nest_.literal(0));
+
+    const auto each_vector = [&](const std::function<Accumulator(Value, Accumulator)>& next) {
+      vector_loop(nest_, tiles_.lane(), begin, end, 1, [&] {
+        ValueId at = c_.add(base, nest_.axis_value(tiles_.lane()));
+        for (size_t r = 0; r < reductions(0).size(); ++r) {
+          const Accumulator sum{b_.load(partials[r].value, at, nest_.lanes(), nest_.mask()), -1};
+          b_.store(partials[r].value, at, next(reductions(0)[r], sum).value, nest_.mask());
+        }
+      });
+    };
+    each_vector([&](Value v, Accumulator) { return reducer(v).identity(nest_.lanes()); });
+    ValueId first = c_.mul(block, nest_.literal(kColumnBlock));
+    ValueId last = c_.minimum(c_.add(first, nest_.literal(kColumnBlock)), nest_.size(count_));
+    ValueId whole = c_.add(first, b_.op(Op::And, {c_.sub(last, first), nest_.literal(-kRowsAtOnce)}));
+    nest_.set_sub_axes(inner_);
+    const auto rows_of_run = [&](ValueId from, ValueId to, int at_once) {
+      ValueId r = b_.begin_for(from, to, at_once);
+      nest_.push();
+      for (int j = 0; j < at_once; ++j) {
+        nest_.set_sub(j);
+        nest_.bind_linear(inner_, j == 0 ? r : c_.add(r, nest_.literal(j)));
+        for (Value u : plan_.full[0]) {
+          if (!nest_.varies(u) && !nest_.known(u)) nest_.emit(u);
+        }
+        nest_.prepare(plan_.full[0]);
+      }
+      each_vector([&](Value v, Accumulator sum) {
+        for (int j = 0; j < at_once; ++j) {
+          nest_.set_sub(j);
+          for (Value u : plan_.full[0]) {
+            if (!nest_.known(u)) nest_.emit(u);
+          }
+          sum = reducer(v).combine(sum, {nest_.vector(nest_.instr(v).args[0]), -1});
+        }
+        nest_.set_sub(0);
+        return sum;
+      });
+      nest_.pop();
+      b_.end_for();
+    };
+    rows_of_run(first, whole, kRowsAtOnce);
+    if (count_ % kRowsAtOnce != 0) rows_of_run(whole, last, 1);
+    nest_.set_sub_axes(std::array{tiles_.lane()});
+    c_.end_phase();
+  }
+
+  void fold_phase(int l, const std::vector<Accumulator>& partials) {
+    const double ns = static_cast<double>(blocks_ * tiles_.width()) / nest_.lanes() + 50;
+    tiles_.run("fold" + std::to_string(l), ns, [&](int subs) {
+      recall(l, subs);
+      if (l == 0) {
+        for (Value v : plan_.rows[0]) {
+          if (nest_.instr(v).op == Op::Store) tiles_.each(v, subs, [&](int) { nest_.emit(v); });
+        }
+      }
+      std::vector<Column> totals = open(l, subs);
+      ValueId block = b_.begin_for(nest_.literal(0), nest_.size(blocks_), 1);
+      for (const Column& column : totals) {
+        const Accumulator from = partials[column.number];
+        ValueId at = global_place(block, column.sub);
+        Accumulator element{b_.load(from.value, at, width(column.reduction)), -1};
+        if (from.index >= 0) element.index = b_.load(from.index, at, width(column.reduction));
+        combine(column, element);
+      }
+      b_.end_for();
+      give_results(totals);
+      emit_rows(l + 1, subs);
+      remember(l, subs);
+    });
+  }
+
+  // The columns' values known before loop l: those that depend on no reduction are computed again, the others were left
+  // in memory by the fold phases.
+  void recall(int l, int subs) {
+    emit_rows(0, subs, false);
+    for (auto& [v, buffer] : column_value_) {
+      if (plan_.available[static_cast<size_t>(v)] > l) continue;
+      tiles_.each(v, subs, [&](int q) { nest_.set(v, b_.load(buffer, global_place(nest_.literal(0), q % subs), width(v))); });
+    }
+  }
+
+  // In every instance of a fold phase's body, which stands for whole tiles and for single vectors.
+  void remember(int l, int subs) {
+    for (Value v : plan_.values_after(c_.kernel, l)) {
+      auto it = std::find_if(column_value_.begin(), column_value_.end(), [&](const auto& known) { return known.first == v; });
+      if (it == column_value_.end()) {
+        it = column_value_.emplace(it, v, global("column", nest_.instr(v).dtype, 1));
+      }
+      tiles_.each(v, subs, [&](int q) { b_.store(it->second, global_place(nest_.literal(0), q), nest_.get(v)); });
+    }
+  }
+
+  Context& c_;
+  Nest& nest_;
+  ir::TreeBuilder& b_;
+  ColumnTiles tiles_;
+  ReduceLoops plan_;
+  bool split_ = false;
+  std::vector<int> inner_;
+  int64_t count_, blocks_;  // elements and blocks of a column
+  std::map<Value, int32_t> carry_;
+  std::vector<std::pair<Value, int32_t>> column_value_;  // split: value -> its buffer, of a row for each tile
+};
+
+}  // namespace
+
+void lower_columns(Context& c) { Columns(c).lower(); }
+
+}  // namespace tenon::passes::cpu

@@ -1,0 +1,430 @@
+// Schedule for contractions: a tile of the product lives in registers while k runs; the epilogue is applied
+// to the registers before they are stored. Each element is acc = fma(a, b, acc) with k in order, so tiles do
+// not change bits.
+//
+//   phase tiles: parallel (batch, row panel, column tile)
+//     pack b[., columns] -> panel[k][columns]         where b is not contiguous along the columns (what is contiguous
+//                                                     along k is turned in registers), or large
+//     for i in panel step 6 {
+//       acc[6][4 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue; store }
+//     the same for the rows left over, 2 at a time, then one by one; up to 12 rows in all are one tile
+//
+// Accumulators take three quarters of the vector registers, as 6 rows of 4 vectors, 8 of 3 or 12 of 2; with 16 registers
+// as 6 of 2. Wide tiles splat fewer elements for each multiplication (6 of 4: 155 GFLOP/s, 12 of 2: 125, of 179), narrow
+// ones keep a long panel in the cache and leave fewer columns over.
+#include <algorithm>
+#include <array>
+
+#include "passes/schedule/cpu/schedule.h"
+
+namespace tenon::passes::cpu {
+
+using ir::AxisKind;
+using ir::Level;
+using ir::Op;
+using ir::Value;
+using ir::ValueId;
+
+namespace {
+
+constexpr size_t kShortEpilogue = 8;  // instructions
+// About the rows that one parallel iteration takes, and so uses a packed panel: few where there are few columns to
+// share out.
+constexpr int64_t kFewRows = 48, kManyRows = 240, kManyVectors = 16;
+constexpr int64_t kLargeBytes = 256 << 10;  // a right operand beyond this is packed: its rows lie far apart
+constexpr int64_t kPanelBytes = 512 << 10;  // a panel of more than two vectors fits the second cache
+constexpr int kLeastRows = 6;               // fewer rows to a tile would wait for the panel's loads
+constexpr int kLeastInstructions = 20;      // about as many could be issued while the loads of a small tile are waited for
+
+class Contraction {
+ public:
+  explicit Contraction(Context& c) : c_(c), nest_(c.nest), b_(c.builder) {
+    for (size_t v = 0; v < c.kernel.instrs.size(); ++v) {
+      if (c.kernel.instrs[v].op == Op::Contract) contract_ = static_cast<Value>(v);
+    }
+    k_ = c.axes(AxisKind::Contract)[0];
+    left_ = nest_.instr(contract_).args[0];
+    right_ = nest_.instr(contract_).args[1];
+    choose_axes();
+    nest_.set_lane_axis(column_, column_ < 0 ? 1 : c.lanes);
+    vectors_ = column_ >= 0 && c.extent(column_) > c.lanes ? 2 : 1;
+    // Several rows pay only if the right operand does not change from row to row and the left not along the
+    // lanes.
+    if (row_ >= 0 && !depends(right_, row_) && !nest_.varies(left_)) choose_tile();
+  }
+
+  void lower() {
+    c_.out.schedule = "contraction";
+    int64_t columns = column_ < 0 ? 1 : c_.extent(column_), rows = row_ < 0 ? 1 : c_.extent(row_);
+    int64_t tile = int64_t{vectors_} * nest_.lanes();
+    int64_t column_tiles = (columns + tile - 1) / tile;
+    // Panels of equal size: each packs its columns again.
+    const int64_t about = columns >= kManyVectors * nest_.lanes() ? kManyRows : kFewRows;
+    int64_t panels = std::max<int64_t>((rows + about / 2) / about, 1);
+    const auto parts = [](int64_t count, int64_t size) { return (count + size - 1) / size; };
+    const int64_t panel_rows = std::max<int64_t>(parts(parts(rows, panels), tile_rows_[0]), 1) * tile_rows_[0];
+    panels = parts(rows, panel_rows);
+    double ns =
+        static_cast<double>(std::min(rows, panel_rows) * tile * c_.extent(k_)) / (8.0 * nest_.lanes()) + 50;
+    ValueId t = c_.begin_phase("tiles", c_.product(batch_) * column_tiles * panels, ns);
+    auto [rest, column_tile] = c_.divide(t, nest_.size(column_tiles));
+    auto [batch, panel] = c_.divide(rest, nest_.size(panels));
+    nest_.bind_linear(batch_, batch);
+    ValueId step = nest_.size(panel_rows);
+    row_begin_ = c_.mul(panel, step);
+    row_end_ = c_.minimum(c_.add(row_begin_, step), nest_.size(rows));
+    prologue();
+    ValueId begin = c_.mul(column_tile, nest_.literal(tile)), end = nest_.size(columns);
+    if (column_ < 0) {
+      rows_of_tile(begin, 1, -1);
+    } else {
+      c_.whole_or_rest(begin, end, columns, tile, [&] { rows_of_tile(begin, vectors_, -1); },
+                       [&] {
+                         ValueId at = b_.begin_for(begin, end, nest_.lanes());
+                         rows_of_tile(at, 1, nest_.tail_mask(at, end));
+                         b_.end_for();
+                       });
+    }
+    c_.end_phase();
+  }
+
+ private:
+  bool depends(Value v, int axis) const {
+    const ir::Instr& in = nest_.instr(v);
+    if (in.index.depends_on(axis)) return true;
+    for (const ir::Guard& g : in.guards) {
+      if (g.value.depends_on(axis)) return true;
+    }
+    return std::any_of(in.args.begin(), in.args.end(), [&](Value a) { return depends(a, axis); });
+  }
+
+  // The column axis is one along which the left operand does not change, the row axis one along which the
+  // right does not; the last ones win. Everything else is batch.
+  void choose_axes() {
+    for (int a : c_.axes(AxisKind::Parallel)) {
+      bool left = depends(left_, a), right = depends(right_, a);
+      if (right && !left) column_ = a;
+      if (left && !right) row_ = a;
+    }
+    if (column_ < 0) {
+      // The product has one column: vectors run down its rows instead.
+      column_ = row_;
+      row_ = -1;
+      std::swap(left_, right_);
+      swapped_ = true;
+    }
+    for (int a : c_.axes(AxisKind::Parallel)) {
+      if (a != column_ && a != row_) batch_.push_back(a);
+    }
+  }
+
+  // The vectors and rows of a register tile: those for which all tiles take the fewest instructions. Rows that fit one
+  // tile stay one.
+  void choose_tile() {
+    const int64_t rows = c_.extent(row_);
+    const int accumulators = c_.vector_registers * 3 / 4, widest = vectors_ == 1 ? 1 : accumulators / kLeastRows;
+    int64_t least = INT64_MAX;
+    for (int vectors = vectors_; vectors <= widest; ++vectors) {
+      const int most = accumulators / std::max(vectors, 2);
+      const int64_t panel = c_.extent(k_) * vectors * c_.lanes * ir::item_size(nest_.instr(right_).dtype);
+      if (vectors > 2 && ((rows > most && rows <= accumulators / 2) || panel > kPanelBytes)) break;
+      std::vector<int> tile_rows{static_cast<int>(std::min<int64_t>(rows, most))};
+      if (rows > most) tile_rows.insert(tile_rows.end(), {most / 3, 1});
+      const int64_t tile = int64_t{vectors} * c_.lanes, columns = c_.extent(column_), rest = columns % tile;
+      const int64_t instructions = columns / tile * instructions_of(tile_rows, vectors) +
+                                   (rest + c_.lanes - 1) / c_.lanes * instructions_of(rows_of_rest(tile_rows), 1);
+      if (instructions >= least) continue;
+      least = instructions;
+      vectors_ = vectors;
+      tile_rows_ = tile_rows;
+    }
+  }
+
+  // Of one k, for all rows.
+  int64_t instructions_of(const std::vector<int>& tile_rows, int vectors) const {
+    int64_t left = c_.extent(row_), count = 0;
+    for (int rows : tile_rows) {
+      count += left / rows * std::max(rows * vectors + rows + vectors + 3, kLeastInstructions);
+      left %= rows;
+    }
+    return count;
+  }
+
+  // The columns left over are few: less code for them.
+  static std::vector<int> rows_of_rest(const std::vector<int>& tile_rows) {
+    return tile_rows.size() == 1 ? tile_rows : std::vector<int>{std::min(tile_rows[0], kLeastRows), 1};
+  }
+
+  // Values that depend on neither rows nor columns; notes what the products go through afterwards.
+  void prologue() {
+    for (size_t i = 0; i < c_.kernel.instrs.size(); ++i) {
+      const auto v = static_cast<Value>(i);
+      const ir::Instr& in = nest_.instr(v);
+      if (in.op == Op::Const || in.op == Op::Scalar) {
+        nest_.emit(v);
+      } else if (in.level != Level::Contract && in.op != Op::Contract) {
+        epilogue_.push_back(v);
+      }
+    }
+  }
+
+  void bind_columns(ValueId begin, int vectors) {
+    for (int q = 0; q < vectors; ++q) {
+      nest_.set_sub(q);
+      if (column_ >= 0)
+        nest_.bind(column_, q == 0 ? begin : c_.add(begin, nest_.literal(int64_t{q} * nest_.lanes())));
+    }
+    nest_.set_sub(0);
+  }
+
+  // All rows of the panel for one tile of columns.
+  void rows_of_tile(ValueId begin, int vectors, ValueId mask) {
+    nest_.push();
+    mask_ = mask;
+    tile_begin_ = begin;
+    bind_columns(begin, vectors);
+    int32_t panel = pack(vectors);
+    ValueId at = row_begin_;
+    for (int rows : mask < 0 ? tile_rows_ : rows_of_rest(tile_rows_)) {
+      ValueId end = row_end_;
+      if (rows > 1) {
+        ValueId step = nest_.literal(rows);
+        end = c_.add(at, c_.mul(b_.quotient(c_.sub(row_end_, at), step), step));
+      }
+      row_group(at, end, rows, vectors, panel);
+      at = end;
+    }
+    nest_.pop();
+  }
+
+  // Copies the right operand's columns of this tile, for every k, into a panel with contiguous rows. -1: read
+  // in place.
+  int32_t pack(int vectors) {
+    const ir::Instr& right = nest_.instr(right_);
+    if (column_ < 0 || right.op != Op::Load || tile_rows_[0] == 1) return -1;
+    ir::Index::Stride across = right.index.stride(column_), along = right.index.stride(k_);
+    int64_t bytes = c_.extent(k_) * c_.extent(column_) * ir::item_size(right.dtype);
+    // Guards (a padded image) are settled once, not for each row.
+    bool in_place = across.ok && (across.value == 0 || (across.value == 1 && bytes <= kLargeBytes));
+    if (in_place && right.guards.empty()) return -1;
+    int64_t tile = int64_t{vectors} * nest_.lanes();
+    const bool along_k = along.ok && along.value == 1;
+    const int64_t length = along_k ? c_.extent(k_) + nest_.lanes() - 1 : c_.extent(k_);
+    int32_t panel = b_.add_buffer({"panel" + std::to_string(c_.out.tree.buffers.size()), right.dtype,
+                                   ir::Space::Local, nest_.size_slot(length * tile), 0});
+    if (along_k) {
+      pack_along_k(panel, tile);
+    } else {
+      pack_along_columns(panel, vectors, tile);
+    }
+    return panel;
+  }
+
+  void pack_along_columns(int32_t panel, int vectors, int64_t tile) {
+    for (int q = 0; q < vectors; ++q) {
+      nest_.set_sub(q);
+      nest_.prepare({&right_, 1});
+    }
+    nest_.set_sub(0);
+    ValueId k = b_.begin_for(nest_.literal(0), nest_.size(c_.extent(k_)), 1);
+    nest_.push();
+    nest_.bind(k_, k);
+    for (int q = 0; q < vectors; ++q) {
+      nest_.set_sub(q);
+      nest_.set_mask(mask_);
+      nest_.emit(right_);
+      b_.store(panel, c_.add(c_.mul(k, nest_.literal(tile)), nest_.literal(int64_t{q} * nest_.lanes())),
+               nest_.vector(right_));
+    }
+    nest_.set_mask(-1);
+    nest_.set_sub(0);
+    nest_.pop();
+    b_.end_for();
+  }
+
+  // The operand is contiguous along k: as many columns as there are lanes are read in order and turned in registers.
+  // Past the last column it is read again, past the last k the panel has room: neither is asked for.
+  void pack_along_k(int32_t panel, int64_t tile) {
+    const int lanes = nest_.lanes();
+    nest_.set_lane_axis(k_, lanes);
+    nest_.set_sub_axes(std::array{column_});
+    ValueId block = b_.begin_for(nest_.literal(0), nest_.literal(tile), lanes);
+    nest_.push();
+    ValueId first = c_.add(tile_begin_, block);
+    ValueId last = c_.sub(nest_.size(c_.extent(column_)), nest_.literal(1));
+    for (int j = 0; j < lanes; ++j) {
+      ValueId column = c_.add(first, nest_.literal(j));
+      nest_.set_sub(j);
+      nest_.bind(column_, mask_ < 0 ? column : c_.minimum(column, last));
+    }
+    // One loop, masked throughout, and a block turned by halves: whole vectors apart, and each row of the block woven
+    // from all columns, would be eight times the code.
+    ValueId end = nest_.size(c_.extent(k_)), k = b_.begin_for(nest_.literal(0), end, lanes);
+    nest_.push();
+    nest_.bind(k_, k);
+    nest_.set_mask(nest_.tail_mask(k, end));
+    std::vector<ValueId> rows;
+    for (int j = 0; j < lanes; ++j) {
+      nest_.set_sub(j);
+      nest_.emit(right_);
+      rows.push_back(nest_.get(right_));
+    }
+    nest_.set_sub(0);
+    nest_.set_mask(-1);
+    for (int turned = 1; turned < lanes; turned *= 2) {
+      const std::vector<ValueId> before = rows;
+      const size_t half = before.size() / 2;
+      for (size_t i = 0; i < half; ++i) {
+        const ValueId pair[] = {before[i], before[i + half]};
+        rows[2 * i] = b_.weave(pair, 0);
+        rows[2 * i + 1] = b_.weave(pair, 1);
+      }
+    }
+    for (int i = 0; i < lanes; ++i) {
+      ValueId at = c_.mul(c_.add(k, nest_.literal(i)), nest_.literal(tile));
+      b_.store(panel, c_.add(at, block), rows[static_cast<size_t>(i)]);
+    }
+    nest_.pop();
+    b_.end_for();
+    nest_.pop();
+    b_.end_for();
+    nest_.set_lane_axis(column_, lanes);
+  }
+
+  // Rows begin..end, `rows` at a time, each with `vectors` accumulators.
+  void row_group(ValueId begin, ValueId end, int rows, int vectors, int32_t panel) {
+    ValueId at = b_.begin_for(begin, end, rows);
+    nest_.push();
+    std::vector<std::vector<ValueId>> registers(static_cast<size_t>(rows));
+    int width = column_ < 0 ? 1 : nest_.lanes();
+    ir::DType dtype = nest_.instr(contract_).dtype;
+    for (auto& row : registers) {
+      for (int q = 0; q < vectors; ++q)
+        row.push_back(b_.var(b_.constant(ir::constant(dtype, int64_t{0}), width)));
+    }
+    std::vector<ValueId> row_at;
+    for (int r = 0; r < rows; ++r) row_at.push_back(r == 0 ? at : c_.add(at, nest_.literal(r)));
+    ValueId k = b_.begin_for(nest_.literal(0), nest_.size(c_.extent(k_)), 1);
+    nest_.push();
+    nest_.bind(k_, k);
+    multiply(row_at, vectors, panel, k, registers);
+    nest_.pop();
+    b_.end_for();
+    finish(row_at, vectors, registers);
+    nest_.pop();
+    b_.end_for();
+  }
+
+  // The epilogue of a group of rows: a short one on each register in its place, so that nothing is stored in
+  // between; a long one (GELU) once, in a loop over the rows, for the registers would not hold a dozen of them.
+  void finish(const std::vector<ValueId>& row_at, int vectors, const std::vector<std::vector<ValueId>>& registers) {
+    const int width = column_ < 0 ? 1 : nest_.lanes();
+    if (row_at.size() == 1 || epilogue_.size() <= kShortEpilogue) {
+      for (size_t r = 0; r < row_at.size(); ++r) {
+        epilogue(row_at[r], vectors, [&](int q) { return b_.get(registers[r][static_cast<size_t>(q)]); });
+      }
+      return;
+    }
+    const auto place = [&](ValueId r, int q) {
+      return c_.add(c_.mul(r, nest_.literal(int64_t{vectors} * width)), nest_.literal(int64_t{q} * width));
+    };
+    const auto count = static_cast<int64_t>(row_at.size());
+    int32_t products = b_.add_buffer({"products" + std::to_string(c_.out.tree.buffers.size()),
+                                      nest_.instr(contract_).dtype, ir::Space::Local, -1, count * vectors * width});
+    for (size_t r = 0; r < row_at.size(); ++r) {
+      for (int q = 0; q < vectors; ++q) {
+        b_.store(products, place(nest_.literal(static_cast<int64_t>(r)), q), b_.get(registers[r][static_cast<size_t>(q)]));
+      }
+    }
+    ValueId r = b_.begin_for(nest_.literal(0), nest_.size(count), 1);  // a literal would be unrolled again
+    epilogue(c_.add(row_at[0], r), vectors, [&](int q) { return b_.load(products, place(r, q), width); });
+    b_.end_for();
+  }
+
+  void multiply(const std::vector<ValueId>& row_at, int vectors, int32_t panel, ValueId k,
+                const std::vector<std::vector<ValueId>>& registers) {
+    for (size_t r = 0; r < row_at.size(); ++r) {
+      nest_.push();
+      if (row_ >= 0) nest_.bind(row_, row_at[r]);
+      for (int q = 0; q < vectors; ++q) {
+        nest_.set_sub(q);
+        nest_.set_mask(mask_);
+        ValueId x = operand(left_, r), y;
+        if (panel >= 0) {
+          int64_t tile = int64_t{vectors} * nest_.lanes();
+          y = r == 0
+                  ? b_.load(panel,
+                            c_.add(c_.mul(k, nest_.literal(tile)), nest_.literal(int64_t{q} * nest_.lanes())),
+                            nest_.lanes())
+                  : right_now_[static_cast<size_t>(q)];
+        } else {
+          y = r > 0 ? right_now_[static_cast<size_t>(q)] : operand(right_, r);
+        }
+        if (r == 0) {
+          right_now_.resize(static_cast<size_t>(vectors));
+          right_now_[static_cast<size_t>(q)] = y;
+        }
+        nest_.set_mask(-1);
+        ValueId acc = registers[r][static_cast<size_t>(q)];
+        b_.set(acc, multiply_add(swapped_ ? y : x, swapped_ ? x : y, b_.get(acc)));
+      }
+      nest_.set_sub(0);
+      nest_.pop();
+    }
+  }
+
+  ValueId multiply_add(ValueId x, ValueId y, ValueId acc) {
+    if (ir::is_float(b_.type(acc).dtype)) return b_.op(Op::Fma, {x, y, acc});
+    return b_.op(Op::Add, {b_.op(Op::Mul, {x, y}), acc});
+  }
+
+  // An operand at the bound k, row and columns: what it is computed from (loads and casts) comes first.
+  ValueId operand(Value v, size_t) {
+    std::vector<Value> order;
+    collect(v, order);
+    for (Value u : order) {
+      if (!nest_.known(u)) nest_.emit(u);
+    }
+    return column_ < 0 ? nest_.get(v) : nest_.vector(v);
+  }
+  void collect(Value v, std::vector<Value>& order) {
+    for (Value a : nest_.instr(v).args) collect(a, order);
+    if (std::find(order.begin(), order.end(), v) == order.end()) order.push_back(v);
+  }
+
+  template <class Product>
+  void epilogue(ValueId row, int vectors, const Product& product) {
+    nest_.push();
+    if (row_ >= 0) nest_.bind(row_, row);
+    for (int q = 0; q < vectors; ++q) {
+      nest_.set_sub(q);
+      nest_.set(contract_, product(q));
+      nest_.set_mask(mask_);
+      for (Value v : epilogue_) {
+        if (nest_.instr(v).op == Op::Store || nest_.varies(v) || q == 0) nest_.emit(v);
+      }
+      nest_.set_mask(-1);
+    }
+    nest_.set_sub(0);
+    nest_.pop();
+  }
+
+  Context& c_;
+  Nest& nest_;
+  ir::TreeBuilder& b_;
+  Value contract_ = -1, left_, right_;
+  bool swapped_ = false;  // left_ and right_ are the contraction's second and first operand
+  int k_, row_ = -1, column_ = -1;
+  std::vector<int> batch_;
+  std::vector<Value> epilogue_;
+  int vectors_;
+  std::vector<int> tile_rows_{1};  // the rows of a register tile; then of those that take what is left over
+  ValueId row_begin_ = -1, row_end_ = -1, tile_begin_ = -1, mask_ = -1;
+  std::vector<ValueId> right_now_;  // the right operand's vectors at this k, shared by the rows
+};
+
+}  // namespace
+
+void lower_contraction(Context& c) { Contraction(c).lower(); }
+
+}  // namespace tenon::passes::cpu

@@ -1,0 +1,195 @@
+// Schedules for scans. The order along the serial axis is fixed, so vectors lie across the lines; where that
+// would mean to jump from line to line in memory, what stands before and after a scan is vectorised and the
+// scan itself goes element by element.
+//
+//   columns                                        lines
+//   phase columns: parallel (outer, tile)          phase lines: parallel line
+//     acc = start                                    for chunk in 0..n step 1024
+//     for s in 0..n {                                  for v in chunk { kept0[v] = exp(x[v]) } vectors
+//       acc += x[s, tile]                              for s in chunk { acc += kept0[s]; kept1[s] = acc }
+//       y[s, tile] = acc }                             for v in chunk { y[v] = kept1[v] * 2 } vectors
+#include <map>
+
+#include "passes/schedule/cpu/schedule.h"
+
+namespace tenon::passes::cpu {
+
+using ir::Level;
+using ir::Op;
+using ir::Value;
+using ir::ValueId;
+
+namespace {
+
+constexpr int64_t kScanChunk = 1024;  // elements of a line whose values are kept between the loops
+
+// What a scan does at each step: its register takes the next element.
+ValueId take(Context& c, Value scan, ValueId registers, ValueId element) {
+  ValueId next = c.builder.op(ir::combining_op(c.nest.instr(scan).op), {c.builder.get(registers), element});
+  c.builder.set(registers, next);
+  return next;
+}
+
+ValueId open_register(Context& c, Value scan, int lanes) {
+  const ir::Instr& in = c.nest.instr(scan);
+  return c.builder.var(c.builder.constant(ir::scan_start(in.op, in.dtype), lanes));
+}
+
+// Instructions at row level, and those at full level; constants and arguments are made where they are used.
+struct Levels {
+  std::vector<Value> row, full;
+  explicit Levels(const ir::Kernel& kernel) {
+    for (size_t v = 0; v < kernel.instrs.size(); ++v) {
+      const ir::Instr& in = kernel.instrs[v];
+      if (in.op == Op::Const || in.op == Op::Scalar) continue;
+      (in.level == Level::Row ? row : full).push_back(static_cast<Value>(v));
+    }
+  }
+};
+
+class Lines {
+ public:
+  explicit Lines(Context& c)
+      : c_(c),
+        nest_(c.nest),
+        b_(c.builder),
+        serial_(static_cast<int>(c.kernel.axes.size()) - 1),
+        plan_(plan_loops(c.kernel)),
+        along_(varying_along(c.kernel, serial_)) {
+    nest_.set_lane_axis(serial_, c.lanes);
+  }
+
+  void lower() {
+    c_.out.schedule = "scan lines";
+    const int64_t length = c_.extent(serial_);
+    keep_values();
+    const std::vector<int> parallel = c_.axes(ir::AxisKind::Parallel);
+    ValueId line = c_.begin_phase("lines", c_.product(parallel),
+                                  (c_.ns_per_element + 1) * static_cast<double>(length) + 20);
+    nest_.bind_linear(parallel, line);
+    const Levels levels(c_.kernel);
+    for (Value v : levels.row) nest_.emit(v);
+    std::vector<Value> inner;
+    for (Value v : levels.full) {
+      if (along(v)) {
+        inner.push_back(v);
+      } else {
+        nest_.emit(v);
+      }
+    }
+    for (Value v : inner) {
+      if (ir::is_scan(nest_.instr(v).op)) registers_[v] = open_register(c_, v, 1);
+    }
+    nest_.prepare(inner);
+    ValueId end = nest_.size(length);
+    begin_ = b_.begin_for(nest_.literal(0), end, kScanChunk);
+    end_ = c_.minimum(c_.add(begin_, nest_.literal(kScanChunk)), end);
+    for (int l = 0; l < plan_.loops; ++l) {
+      nest_.push();
+      vector_loop(l);
+      scan_loop(l);
+      nest_.pop();
+    }
+    b_.end_for();
+    c_.end_phase();
+  }
+
+ private:
+  bool along(Value v) const { return along_[static_cast<size_t>(v)]; }
+
+  // A buffer for each value that a scan takes or gives, or that a later loop needs.
+  void keep_values() {
+    auto keep = [&](Value v) {
+      if (!along(v) || kept_.count(v) != 0) return;
+      kept_[v] = b_.add_buffer({"kept" + std::to_string(c_.out.tree.buffers.size()), nest_.instr(v).dtype,
+                                ir::Space::Local, -1, kScanChunk});
+    };
+    for (Value v : plan_.carried) keep(v);
+    for (const std::vector<Value>& scans : plan_.reductions) {
+      for (Value v : scans) keep(nest_.instr(v).args[0]);
+    }
+  }
+
+  ValueId kept_position(ValueId at) { return c_.sub(at, begin_); }
+
+  void vector_loop(int l) {
+    std::vector<Value> inner;
+    for (Value v : plan_.full[static_cast<size_t>(l)]) {
+      if (along(v)) inner.push_back(v);
+    }
+    if (inner.empty()) return;
+    passes::vector_loop(nest_, serial_, begin_, end_, unroll_for(inner.size()), [&] {
+      ValueId position = kept_position(nest_.axis_value(serial_));
+      for (Value v : plan_.carried_in[static_cast<size_t>(l)]) {
+        if (along(v)) nest_.set(v, b_.load(kept_.at(v), position, nest_.lanes(), nest_.mask()));
+      }
+      for (Value v : inner) {
+        nest_.emit(v);
+        if (auto it = kept_.find(v); it != kept_.end())
+          b_.store(it->second, position, nest_.get(v), nest_.mask());
+      }
+    });
+  }
+
+  void scan_loop(int l) {
+    const std::vector<Value>& scans = plan_.reductions[static_cast<size_t>(l)];
+    if (scans.empty()) return;
+    ValueId at = b_.begin_for(begin_, end_, 1);
+    ValueId position = kept_position(at);
+    for (Value v : scans) {
+      Value operand = nest_.instr(v).args[0];
+      ValueId element = along(operand) ? b_.load(kept_.at(operand), position, 1) : nest_.get(operand);
+      ValueId next = take(c_, v, registers_.at(v), element);
+      if (auto it = kept_.find(v); it != kept_.end()) b_.store(it->second, position, next);
+    }
+    b_.end_for();
+  }
+
+  Context& c_;
+  Nest& nest_;
+  ir::TreeBuilder& b_;
+  int serial_;
+  ReduceLoops plan_;
+  std::vector<bool> along_;  // by instruction: differs along the line
+  std::map<Value, int32_t> kept_;
+  std::map<Value, ValueId> registers_;
+  ValueId begin_ = -1, end_ = -1;  // of the chunk
+};
+
+}  // namespace
+
+void lower_scan_lines(Context& c) { Lines(c).lower(); }
+
+void lower_scan_columns(Context& c) {
+  c.out.schedule = "scan columns";
+  Nest& nest = c.nest;
+  ColumnTiles tiles(c);
+  const int serial = static_cast<int>(c.kernel.axes.size()) - 1;
+  const int64_t length = c.extent(serial);
+  const Levels levels(c.kernel);
+  double ns = c.ns_per_element * static_cast<double>(length * tiles.width()) + 20;
+  tiles.run("columns", ns, [&](int vectors) {
+    std::map<std::pair<Value, int>, ValueId> registers;
+    for (Value v : levels.row) tiles.each(v, vectors, [&](int) { nest.emit(v); });
+    for (Value v : levels.full) {
+      if (ir::is_scan(nest.instr(v).op))
+        tiles.each(v, vectors, [&](int q) { registers[{v, q}] = open_register(c, v, tiles.lanes(v)); });
+      tiles.each(v, vectors, [&](int) { nest.prepare({&v, 1}); });
+    }
+    ValueId at = c.builder.begin_for(nest.literal(0), nest.size(length), 1);
+    nest.push();
+    nest.bind(serial, at);
+    for (Value v : levels.full) {
+      tiles.each(v, vectors, [&](int q) {
+        if (!ir::is_scan(nest.instr(v).op)) return nest.emit(v);
+        Value operand = nest.instr(v).args[0];
+        ValueId element = nest.varies(v) ? nest.vector(operand) : nest.get(operand);
+        nest.set(v, take(c, v, registers.at({v, q}), element));
+      });
+    }
+    nest.pop();
+    c.builder.end_for();
+  });
+}
+
+}  // namespace tenon::passes::cpu

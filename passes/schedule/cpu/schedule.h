@@ -1,0 +1,150 @@
+// The CPU schedules, one function each. Private to passes/schedule/cpu/.
+#pragma once
+
+#include <optional>
+
+#include "passes/schedule/nest.h"
+#include "passes/schedule/schedule.h"
+
+namespace tenon::passes::cpu {
+
+// What every schedule works on: the kernel with merged axes, the result, a builder into it and a nest.
+struct Context {
+  const ir::Kernel& kernel;
+  Lowered& out;
+  ir::TreeBuilder builder;
+  Nest nest;
+  int lanes;              // of every vector, whatever its dtype
+  int vector_registers;
+  double ns_per_element;  // estimated, of one evaluation of every instruction, vectorised
+
+  Context(const ir::Kernel& k, Lowered& lowered, const CpuTarget& target);
+
+  int64_t extent(int axis) const { return kernel.axes[static_cast<size_t>(axis)].extent; }
+  std::vector<int> axes(ir::AxisKind kind) const;
+  int64_t product(std::span<const int> axes) const;
+  int64_t bytes_read(ir::Value load) const;  // of its operand, each once
+  // Opens a phase of `count` iterations, each costing `ns`, and a scope for it.
+  ir::ValueId begin_phase(std::string name, int64_t count, double ns);
+  void end_phase();
+  ir::ValueId minimum(ir::ValueId a, ir::ValueId b) { return builder.op(ir::Op::Min, {a, b}); }
+  ir::ValueId add(ir::ValueId a, ir::ValueId b) { return builder.op(ir::Op::Add, {a, b}); }
+  ir::ValueId sub(ir::ValueId a, ir::ValueId b) { return builder.op(ir::Op::Sub, {a, b}); }
+  ir::ValueId mul(ir::ValueId a, ir::ValueId b) { return builder.op(ir::Op::Mul, {a, b}); }
+  // whole() where a tile at `begin` lies before `end`, the extent's, else rest(); no branch where all tiles are of one kind.
+  void whole_or_rest(ir::ValueId begin, ir::ValueId end, int64_t extent, int64_t tile,
+                     const std::function<void()>& whole, const std::function<void()>& rest);
+  // linear = quotient * divisor + remainder; gives both
+  std::pair<ir::ValueId, ir::ValueId> divide(ir::ValueId linear, ir::ValueId divisor);
+};
+
+constexpr int64_t kBeyondCache = 2 << 20;  // bytes: more than this comes from memory, or the last cache
+constexpr int64_t kAhead = 1024;           // bytes ahead of a load that comes from there
+
+// The parallel axis along which most accessed bytes are contiguous; -1 if there is no parallel axis.
+int best_lane_axis(const ir::Kernel& kernel);
+
+// Unrolls a loop so that about this many instructions are in flight.
+int unroll_for(size_t instrs);
+
+// Rows of a few elements that vectors run across: `axes` along a row, `count` elements in it.
+struct ShortRows {
+  std::vector<int> axes;
+  int lane;
+  int64_t count;
+};
+std::optional<ShortRows> short_rows(const ir::Kernel& kernel);  // nothing where another schedule is better
+
+void lower_pointwise(Context& c);
+void lower_short_rows(Context& c, const ShortRows& rows);
+void lower_rows(Context& c);     // Lanes reductions, one parallel iteration a row
+void lower_split(Context& c);    // Lanes reductions of few long rows: blocks in parallel, then the rest
+void lower_columns(Context& c);  // Columns reductions, vectorised across results
+void lower_contraction(Context& c);
+void lower_scan_lines(Context& c);    // scans of contiguous lines
+void lower_scan_columns(Context& c);  // scans of neighbouring lines, vectorised across them
+
+// Whether a kernel with scans goes along its lines, rather than across them.
+bool scans_along_lines(const ir::Kernel& kernel);
+
+// Tiles of neighbouring columns, several vectors side by side, each a sub-vector of the nest.
+class ColumnTiles {
+ public:
+  explicit ColumnTiles(Context& c);  // sets the nest's lane axis
+  int64_t width() const { return width_; }  // columns of a tile
+  // A phase with `parts` iterations of `ns` for each tile: body(vectors) for a whole one; for the columns left at the
+  // end body(1), vector by vector, masked.
+  void run(std::string phase, double ns, const std::function<void(int vectors)>& body, int64_t parts = 1);
+  int lane() const { return lane_; }
+  const std::vector<int>& outer() const { return outer_; }  // the other parallel axes
+  int64_t tiles() const { return c_.product(outer_) * tiles_; }
+  int64_t tiles_of_line() const { return tiles_; }
+  // Where the phase is: the point of the other axes, row-major, -1 if there are none; the first column of vector q; the
+  // tile's part.
+  ir::ValueId line() const { return line_; }
+  ir::ValueId column(int q) const { return columns_[static_cast<size_t>(q)]; }
+  ir::ValueId part() const { return part_; }
+  // So many sub-vectors of each vector, at different positions along the inner axes; from 1 on while 1 is set.
+  void set_copies(int copies) { copies_ = copies; }
+  // f(q) for each sub-vector if v varies from one to the next, else once, with sub-vector and mask set.
+  void each(ir::Value v, int vectors, const std::function<void(int q)>& f);
+  int lanes(ir::Value v) const { return c_.nest.varies(v) ? c_.nest.lanes() : 1; }
+
+ private:
+  void bind(int sub, ir::ValueId position, ir::ValueId mask);
+
+  Context& c_;
+  int lane_;
+  std::vector<int> outer_;
+  int vectors_, copies_ = 1;
+  int64_t width_, tiles_;
+  ir::ValueId line_ = -1, part_ = -1, mask_ = -1;
+  std::vector<ir::ValueId> columns_;
+};
+
+// How the reductions of a kernel follow each other, or its scans, chunk by chunk. Loop l runs over the inner
+// axes; the reductions in it need only results of loops before it. A value at full level is computed in the
+// first loop that needs it; if later loops need it too it is carried there through memory, unless it is only a
+// load, which is done again.
+struct ReduceLoops {
+  int loops = 0;
+  std::vector<int> available;  // by instruction: how many loops must be over before it is known
+  std::vector<std::vector<ir::Value>>
+      full;  // by loop: full-level instructions and stores computed in it, in order
+  std::vector<std::vector<ir::Value>> reductions;  // by loop; or scans
+  std::vector<std::vector<ir::Value>> carried_in;  // by loop: values read back
+  std::vector<ir::Value> carried;                  // all values that are kept
+  std::vector<std::vector<ir::Value>> rows;  // by loops over (0 .. loops): row-level instructions and stores
+  // The row-level values that loop l makes known and that something after the next loop's beginning needs.
+  std::vector<ir::Value> values_after(const ir::Kernel& kernel, int l) const;
+};
+ReduceLoops plan_loops(const ir::Kernel& kernel);
+
+// An accumulator: one register, or two for argmax and argmin (value, index).
+struct Accumulator {
+  ir::ValueId value = -1;
+  ir::ValueId index = -1;
+};
+// The arithmetic of reductions on registers of any width. `x` of argmax is (value, position).
+class Reducer {
+ public:
+  Reducer(ir::TreeBuilder& builder, const ir::Instr& reduction, ir::DType operand)
+      : b_(builder), op_(reduction.op), dtype_(operand) {}
+  bool has_index() const { return op_ == ir::Op::ArgMax || op_ == ir::Op::ArgMin; }
+  ir::DType dtype() const { return dtype_; }
+  Accumulator identity(int lanes);
+  Accumulator combine(Accumulator a, Accumulator b);
+  Accumulator select(ir::ValueId mask, Accumulator a, Accumulator b);
+  Accumulator open(Accumulator init);  // registers starting as init
+  Accumulator read(Accumulator registers);
+  void write(Accumulator registers, Accumulator value);
+  Accumulator fold(std::vector<Accumulator> parts);  // by halves: parts, then lanes; to a scalar
+  ir::ValueId result(Accumulator a) { return has_index() ? a.index : a.value; }
+
+ private:
+  ir::TreeBuilder& b_;
+  ir::Op op_;
+  ir::DType dtype_;
+};
+
+}  // namespace tenon::passes::cpu

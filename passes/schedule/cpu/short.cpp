@@ -1,0 +1,328 @@
+// Schedule for rows of a few elements: vectors run across the rows, and a row's elements are unrolled, each a
+// vector of its own. It takes reductions of rows with what stands before and after them, and maps whose innermost
+// axis is short. What lies row by row in memory is read as it lies and dealt out in registers, and woven
+// together before it is written.
+//
+//   x, y: [1000000, 3], y = x / sum(x, 1)         phase short_rows: parallel (outer, chunk of rows)
+//                                                   for v in chunk step 16 {
+//                                                     %0, %1, %2 = x[3*v], x[3*v + 16], x[3*v + 32]
+//                                                     %3, %4, %5 = deal %0, %1, %2 at 0, 1, 2
+//                                                     %sum = (%3 + %5) + %4; ... / %sum
+//                                                     y[3*v] = weave ... at 0; ... }
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "passes/schedule/cpu/schedule.h"
+
+namespace tenon::passes::cpu {
+
+using ir::AxisKind;
+using ir::Op;
+using ir::Value;
+using ir::ValueId;
+
+namespace {
+
+constexpr int64_t kLongestRow = 16;
+constexpr int64_t kFewestRows = 16;
+constexpr int64_t kChunkRows = 1024;       // rows that one parallel iteration takes
+constexpr size_t kMostInstrs = 1500;       // unrolled; beyond, compiling takes longer than it is worth
+constexpr size_t kMaskedThroughout = 120;  // unrolled instructions from which there is no loop without masks
+
+// Where the elements of a row lie from its first one on, if the rows lie one behind the other.
+struct Block {
+  int64_t first;           // offset of the block from the access at the row's first point
+  std::vector<int> which;  // by point of the row: its place in the block
+};
+
+bool is_access(const ir::Instr& in) { return in.op == Op::Load || in.op == Op::Store; }
+
+std::optional<Block> block_of(const ir::Kernel& kernel, const ir::Instr& in, const ShortRows& rows) {
+  if (!is_access(in) || !in.guards.empty() || in.scale != 0) return {};
+  ir::Index::Stride across = in.index.stride(rows.lane);
+  if (!across.ok || across.value != rows.count) return {};
+  std::vector<int64_t> offsets{0};
+  for (int a : rows.axes) {
+    ir::Index::Stride along = in.index.stride(a);
+    if (!along.ok) return {};
+    std::vector<int64_t> next;
+    for (int64_t offset : offsets) {
+      for (int64_t i = 0; i < kernel.axes[static_cast<size_t>(a)].extent; ++i) next.push_back(offset + along.value * i);
+    }
+    offsets = std::move(next);
+  }
+  Block block{*std::min_element(offsets.begin(), offsets.end()), {}};
+  std::vector<bool> seen(offsets.size(), false);
+  for (int64_t offset : offsets) {
+    int64_t place = offset - block.first;
+    if (place >= rows.count || (in.op == Op::Store && seen[static_cast<size_t>(place)])) return {};
+    seen[static_cast<size_t>(place)] = true;
+    block.which.push_back(static_cast<int>(place));
+  }
+  // A place that nobody asks for may lie behind the end of the buffer.
+  if (std::find(seen.begin(), seen.end(), false) != seen.end()) return {};
+  return block;
+}
+
+// Bytes that an axis along the lanes reads and writes as they lie, less those that it has to pick one by one; and
+// whether anything lies in blocks.
+struct Worth {
+  int64_t bytes = 0;
+  bool blocks = false;
+};
+Worth worth(const ir::Kernel& kernel, const ShortRows& rows) {
+  Worth result;
+  for (const ir::Instr& in : kernel.instrs) {
+    if (!is_access(in)) continue;
+    ir::Index::Stride across = in.index.stride(rows.lane);
+    bool block = block_of(kernel, in, rows).has_value();
+    bool as_it_lies = block || (across.ok && across.value == 1 && in.scale == 0);
+    result.blocks = result.blocks || block;
+    if (across.ok && across.value == 0 && in.scale == 0) continue;
+    result.bytes += (as_it_lies ? 1 : -1) * ir::item_size(in.dtype) * (in.op == Op::Store ? 2 : 1);
+  }
+  return result;
+}
+
+size_t unrolled(const ir::Kernel& kernel, const ShortRows& rows) {
+  std::vector<bool> apart(kernel.instrs.size(), false);
+  for (int a : rows.axes) {
+    std::vector<bool> along = varying_along(kernel, a);
+    for (size_t v = 0; v < along.size(); ++v) apart[v] = apart[v] || along[v];
+  }
+  size_t result = 0;
+  for (bool each : apart) result += each ? static_cast<size_t>(rows.count) : 1;
+  return result;
+}
+
+// The best axis for the lanes, given the axes that rows run along.
+std::optional<ShortRows> across(const ir::Kernel& kernel, std::vector<int> axes) {
+  ShortRows rows{std::move(axes), -1, 1};
+  for (int a : rows.axes) rows.count *= kernel.axes[static_cast<size_t>(a)].extent;
+  if (rows.count > kLongestRow || unrolled(kernel, rows) > kMostInstrs) return {};
+  std::optional<ShortRows> best;
+  Worth best_worth;
+  for (size_t a = 0; a < kernel.axes.size(); ++a) {
+    rows.lane = static_cast<int>(a);
+    if (kernel.axes[a].kind != AxisKind::Parallel || kernel.axes[a].extent < kFewestRows) continue;
+    if (std::find(rows.axes.begin(), rows.axes.end(), rows.lane) != rows.axes.end()) continue;
+    Worth w = worth(kernel, rows);
+    if (w.bytes <= 0 || (best && w.bytes < best_worth.bytes)) continue;
+    best = rows;
+    best_worth = w;
+  }
+  if (best && !kernel.has(AxisKind::Inner) && !best_worth.blocks) return {};
+  return best;
+}
+
+}  // namespace
+
+std::optional<ShortRows> short_rows(const ir::Kernel& kernel) {
+  if (kernel.has(AxisKind::Contract) || kernel.has(AxisKind::Serial)) return {};
+  std::vector<int> inner;
+  for (size_t a = 0; a < kernel.axes.size(); ++a) {
+    if (kernel.axes[a].kind == AxisKind::Inner) inner.push_back(static_cast<int>(a));
+  }
+  if (!inner.empty()) {
+    for (const ir::Instr& in : kernel.instrs) {
+      if (ir::is_reduce(in.op) && in.tree == ir::ReduceTree::Columns) return {};
+    }
+    return across(kernel, inner);
+  }
+  for (size_t a = kernel.axes.size(); a-- > 0;) {
+    int64_t extent = kernel.axes[a].extent;
+    if (extent < 2 || extent > kLongestRow) continue;
+    if (std::optional<ShortRows> rows = across(kernel, {static_cast<int>(a)})) return rows;
+  }
+  return {};
+}
+
+namespace {
+
+class ShortSchedule {
+ public:
+  ShortSchedule(Context& c, const ShortRows& rows) : c_(c), nest_(c.nest), b_(c.builder), rows_(rows) {
+    for (int a : c.axes(AxisKind::Parallel)) {
+      if (a != rows.lane && std::find(rows.axes.begin(), rows.axes.end(), a) == rows.axes.end()) outer_.push_back(a);
+    }
+    nest_.set_lane_axis(rows.lane, c.lanes);
+    nest_.set_sub_axes(rows.axes);
+    length_ = rows.axes.empty() ? 1 : c.extent(rows.axes.back());
+    size_t count = c.kernel.instrs.size();
+    stage_.assign(count, 0);
+    for (size_t v = 0; v < count; ++v) {
+      const ir::Instr& in = c.kernel.instrs[v];
+      for (Value a : in.args) stage_[v] = std::max(stage_[v], stage_[static_cast<size_t>(a)]);
+      if (ir::is_reduce(in.op)) ++stage_[v];
+      stages_ = std::max(stages_, stage_[v] + 1);
+      blocks_.push_back(block_of(c.kernel, in, rows));
+    }
+  }
+
+  void lower() {
+    c_.out.schedule = "short rows";
+    int64_t extent = c_.extent(rows_.lane);
+    bool chunked = outer_.empty() || extent > 2 * kChunkRows;
+    int64_t chunks = chunked ? (extent + kChunkRows - 1) / kChunkRows : 1;
+    double rows = static_cast<double>(std::min(extent, chunked ? kChunkRows : extent));
+    ValueId t = c_.begin_phase("short_rows", c_.product(outer_) * chunks,
+                               c_.ns_per_element * rows * static_cast<double>(rows_.count));
+    ValueId begin = nest_.literal(0), end = nest_.size(extent), chunk = t;
+    if (!outer_.empty()) {
+      ValueId outer = t;
+      if (chunked) std::tie(outer, chunk) = c_.divide(t, nest_.size(chunks));
+      nest_.bind_linear(outer_, outer);
+    }
+    if (chunked) {
+      begin = c_.mul(chunk, nest_.literal(kChunkRows));
+      end = c_.minimum(c_.add(begin, nest_.literal(kChunkRows)), end);
+    }
+    bind_points();
+    stages(false);
+    for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {
+      if (nest_.varies(v)) each(v, [&](int) { nest_.prepare({&v, 1}); });
+    }
+    end_ = end;
+    size_t size = unrolled(c_.kernel, rows_);
+    if (size <= kMaskedThroughout) {
+      vector_loop(nest_, rows_.lane, begin, end, unroll_for(size), [&] { stages(true); });
+    } else {
+      ValueId at = b_.begin_for(begin, end, nest_.lanes());
+      nest_.push();
+      nest_.bind(rows_.lane, at);
+      nest_.set_mask(nest_.tail_mask(at, end));
+      stages(true);
+      nest_.set_mask(-1);
+      nest_.pop();
+      b_.end_for();
+    }
+    c_.end_phase();
+  }
+
+ private:
+  // The position of each point of a row, known while compiling.
+  void bind_points() {
+    for (int64_t i = 0; i < rows_.count; ++i) {
+      nest_.set_sub(static_cast<int>(i));
+      int64_t rest = i;
+      for (size_t a = rows_.axes.size(); a-- > 0;) {
+        int64_t extent = c_.extent(rows_.axes[a]);
+        nest_.bind(rows_.axes[a], nest_.literal(rest % extent));
+        rest /= extent;
+      }
+    }
+    nest_.set_sub(0);
+  }
+
+  template <typename Body>
+  void each(Value v, const Body& body) {
+    for (int i = 0; i < (nest_.apart(v) ? static_cast<int>(rows_.count) : 1); ++i) {
+      nest_.set_sub(i);
+      body(i);
+    }
+    nest_.set_sub(0);
+  }
+
+  // Everything that changes from row to row, or all the rest. A stage ends with the reductions that the next needs;
+  // within it one point of the rows after the other, so that few values are alive.
+  void stages(bool varying) {
+    for (int s = 0; s < stages_; ++s) {
+      std::vector<Value> once, reads, points, writes;
+      for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {
+        const ir::Instr& in = nest_.instr(v);
+        bool store = in.op == Op::Store;
+        if (stage_[static_cast<size_t>(v)] != s || in.op == Op::Const || in.op == Op::Scalar || ir::is_reduce(in.op) ||
+            (nest_.varies(v) || store) != varying)
+          continue;
+        bool block = nest_.varies(v) && blocks_[static_cast<size_t>(v)].has_value();
+        (block ? store ? writes : reads : nest_.apart(v) ? points : once).push_back(v);
+      }
+      for (Value v : reads) read_block(v);  // the elements of a block need nothing that is computed
+      for (Value v : once) nest_.emit(v);
+      for (int i = 0; i < static_cast<int>(rows_.count); ++i) {
+        nest_.set_sub(i);
+        for (Value v : points) nest_.emit(v);
+      }
+      nest_.set_sub(0);
+      for (Value v : writes) write_block(v);
+      for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {
+        if (ir::is_reduce(nest_.instr(v).op) && stage_[static_cast<size_t>(v)] == s + 1 && nest_.varies(v) == varying)
+          reduce(v);
+      }
+    }
+  }
+
+  // Position and mask of each vector of the block that the current rows make.
+  std::vector<std::pair<ValueId, ValueId>> pieces(Value v) {
+    std::vector<std::pair<ValueId, ValueId>> result;
+    ValueId first = nest_.position_of(v), left = -1;
+    if (nest_.mask() >= 0)
+      left = c_.mul(c_.sub(end_, nest_.axis_value(rows_.lane)), nest_.literal(rows_.count));
+    for (int64_t k = 0; k < rows_.count; ++k) {
+      int64_t within = k * nest_.lanes(), offset = blocks_[static_cast<size_t>(v)]->first + within;
+      ValueId at = offset == 0 ? first : c_.add(first, nest_.literal(offset));
+      result.emplace_back(at, left < 0 ? -1 : nest_.tail_mask(nest_.literal(within), left));
+    }
+    return result;
+  }
+
+  int which(Value v, int point) const { return blocks_[static_cast<size_t>(v)]->which[static_cast<size_t>(point)]; }
+
+  void read_block(Value v) {
+    std::vector<ValueId> vectors;
+    for (auto [at, mask] : pieces(v)) vectors.push_back(b_.load(nest_.instr(v).slot, at, nest_.lanes(), mask));
+    each(v, [&](int i) { nest_.set(v, b_.deal(vectors, which(v, i))); });
+  }
+
+  void write_block(Value v) {
+    std::vector<ValueId> values(static_cast<size_t>(rows_.count));
+    for (int i = 0; i < static_cast<int>(rows_.count); ++i) {
+      nest_.set_sub(i);
+      values[static_cast<size_t>(which(v, i))] = nest_.vector(nest_.instr(v).args[0]);
+    }
+    nest_.set_sub(0);
+    int k = 0;
+    for (auto [at, mask] : pieces(v)) b_.store(nest_.instr(v).slot, at, b_.weave(values, k++), mask);
+  }
+
+  // The tree of a row that has at most an element for each of its 64 lanes, or several in order where outer axes
+  // are reduced too; lanes without elements change nothing.
+  void reduce(Value v) {
+    const ir::Instr& in = nest_.instr(v);
+    Value operand = in.args[0];
+    Reducer reducer(b_, in, nest_.instr(operand).dtype);
+    int lanes = nest_.varies(v) ? nest_.lanes() : 1;
+    std::vector<Accumulator> parts(static_cast<size_t>(length_), reducer.identity(lanes));
+    for (int64_t i = 0; i < rows_.count; ++i) {
+      nest_.set_sub(static_cast<int>(i));
+      Accumulator element{lanes > 1 ? nest_.vector(operand) : nest_.get(operand), -1};
+      if (reducer.has_index()) element.index = b_.constant(ir::constant(ir::DType::I64, i), lanes);
+      Accumulator& part = parts[static_cast<size_t>(i % length_)];
+      part = reducer.combine(part, element);
+    }
+    nest_.set_sub(0);
+    for (size_t half = std::bit_ceil(parts.size()) / 2; half > 0; half /= 2) {
+      for (size_t i = 0; i + half < parts.size(); ++i) parts[i] = reducer.combine(parts[i], parts[i + half]);
+      parts.resize(std::min(parts.size(), half));
+    }
+    nest_.set(v, reducer.result(parts[0]));
+  }
+
+  Context& c_;
+  Nest& nest_;
+  ir::TreeBuilder& b_;
+  ShortRows rows_;
+  std::vector<int> outer_;
+  int64_t length_;
+  ValueId end_ = -1;
+  std::vector<int> stage_;  // by instruction: how many reductions one after another it needs
+  int stages_ = 0;
+  std::vector<std::optional<Block>> blocks_;  // by instruction
+};
+
+}  // namespace
+
+void lower_short_rows(Context& c, const ShortRows& rows) { ShortSchedule(c, rows).lower(); }
+
+}  // namespace tenon::passes::cpu

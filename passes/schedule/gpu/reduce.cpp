@@ -1,0 +1,220 @@
+// Passes and reduction states of the GPU schedules; see reduce.h.
+#include "passes/schedule/gpu/reduce.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tenon::passes::gpu {
+
+using ir::DType;
+using ir::Level;
+using ir::Op;
+using ir::Value;
+using ir::ValueId;
+
+namespace {
+
+constexpr int kCheap = 4;  // add-equivalents: what costs no more is computed again rather than kept
+constexpr int kDear = 1 << 20;
+
+const ir::Instr& at(const ir::Kernel& kernel, Value v) { return kernel.instrs[static_cast<size_t>(v)]; }
+
+// For each value, what it costs to compute from one load: chains of cheap ops on a single element value.
+std::vector<int> costs_from_load(const ir::Kernel& kernel) {
+  std::vector<int> costs(kernel.instrs.size(), 0);
+  for (size_t v = 0; v < costs.size(); ++v) {
+    const ir::Instr& instr = kernel.instrs[v];
+    if (instr.level != Level::Full || !ir::is_elementwise(instr.op)) continue;
+    int full_operands = 0;
+    costs[v] = ir::info(instr.op).cost;
+    for (Value arg : instr.args) {
+      if (at(kernel, arg).level != Level::Full) continue;
+      ++full_operands;
+      costs[v] = std::min(kDear, costs[v] + costs[static_cast<size_t>(arg)]);
+    }
+    if (full_operands > 1) costs[v] = kDear;
+  }
+  return costs;
+}
+
+// The number of reductions, one after another, that each value waits for.
+std::vector<int> rounds_of(const ir::Kernel& kernel) {
+  std::vector<int> rounds(kernel.instrs.size(), 0);
+  for (size_t v = 0; v < rounds.size(); ++v) {
+    const ir::Instr& instr = kernel.instrs[v];
+    for (Value arg : instr.args) rounds[v] = std::max(rounds[v], rounds[static_cast<size_t>(arg)]);
+    if (ir::is_reduce(instr.op)) ++rounds[v];
+  }
+  return rounds;
+}
+
+bool holds(const std::vector<Value>& list, Value v) {
+  return std::find(list.begin(), list.end(), v) != list.end();
+}
+
+// Adds what the marked values are made of, down to the results of reductions.
+void close_over_operands(const ir::Kernel& kernel, std::vector<bool>& marked) {
+  for (size_t v = marked.size(); v-- > 0;) {
+    if (!marked[v] || ir::is_reduce(kernel.instrs[v].op)) continue;
+    for (Value arg : kernel.instrs[v].args) marked[static_cast<size_t>(arg)] = true;
+  }
+}
+
+}  // namespace
+
+std::vector<Pass> plan_passes(const ir::Kernel& kernel, bool keep) {
+  const std::vector<int> rounds = rounds_of(kernel);
+  const std::vector<int> costs = costs_from_load(kernel);
+  const size_t count = kernel.instrs.size();
+  const int last = rounds.empty() ? 0 : *std::max_element(rounds.begin(), rounds.end());
+  std::vector<Pass> passes(static_cast<size_t>(last) + 1);
+  for (size_t v = 0; v < count; ++v) {
+    const ir::Instr& instr = kernel.instrs[v];
+    if (ir::is_reduce(instr.op)) {
+      passes[static_cast<size_t>(rounds[v]) - 1].reductions.push_back(static_cast<Value>(v));
+    } else if (instr.op == Op::Store) {
+      Pass& pass = passes[static_cast<size_t>(rounds[v])];
+      (instr.level == Level::Full ? pass.full_stores : pass.row_stores).push_back(static_cast<Value>(v));
+    }
+  }
+  for (size_t p = 0; p < passes.size(); ++p) {
+    Pass& pass = passes[p];
+    pass.full_values.assign(count, false);
+    pass.row_values.assign(count, false);
+    const auto need = [&](Value v) {
+      const ir::Instr& instr = at(kernel, v);
+      if (instr.level != Level::Full) {
+        pass.row_values[static_cast<size_t>(v)] = true;
+        return;
+      }
+      const bool costly = instr.op == Op::Load || costs[static_cast<size_t>(v)] > kCheap;
+      const auto source =
+          std::find_if(passes.begin(), passes.begin() + static_cast<ptrdiff_t>(p),
+                       [&](Pass& earlier) { return earlier.full_values[static_cast<size_t>(v)]; });
+      if (keep && costly && source != passes.begin() + static_cast<ptrdiff_t>(p)) {
+        if (!holds(pass.restored, v)) pass.restored.push_back(v);
+        if (!holds(source->kept, v)) source->kept.push_back(v);
+      } else {
+        pass.full_values[static_cast<size_t>(v)] = true;
+      }
+    };
+    for (Value v : pass.reductions) need(at(kernel, v).args[0]);
+    for (Value v : pass.full_stores) need(v);
+    for (size_t v = count; v-- > 0;) {
+      if (!pass.full_values[v]) continue;
+      for (Value arg : kernel.instrs[v].args) need(arg);
+    }
+    close_over_operands(kernel, pass.row_values);
+    pass.store_values.assign(count, false);
+    for (Value v : pass.row_stores) {
+      for (Value arg : at(kernel, v).args) pass.store_values[static_cast<size_t>(arg)] = true;
+    }
+    close_over_operands(kernel, pass.store_values);
+  }
+  return passes;
+}
+
+// --- states
+
+Reducer reducer(Context& context, Value reduction) {
+  const ir::Instr& instr = at(context.kernel, reduction);
+  return {context, instr.op, at(context.kernel, instr.args[0]).dtype};
+}
+
+SmallVector<DType, 2> Reducer::types() const {
+  SmallVector<DType, 2> types{dtype};
+  if (has_position()) types.push_back(DType::I64);
+  return types;
+}
+
+namespace {
+
+// The least (or greatest) value of a type: -inf and inf, the ends of an integer's range, false and true.
+ir::Constant extreme(DType dtype, bool greatest) {
+  if (ir::is_float(dtype)) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    return ir::constant(dtype, greatest ? infinity : -infinity);
+  }
+  if (dtype == DType::Bool) return ir::constant(dtype, static_cast<int64_t>(greatest));
+  if (!ir::is_signed(dtype)) return ir::constant(dtype, static_cast<int64_t>(greatest ? 255 : 0));
+  const int64_t high = std::numeric_limits<int64_t>::max() >> (64 - 8 * ir::item_size(dtype));
+  return ir::constant(dtype, greatest ? high : -high - 1);
+}
+
+}  // namespace
+
+State Reducer::identity() const {
+  switch (op) {
+    case Op::Sum:
+    case Op::Any: return {context.constant(ir::constant(dtype, int64_t{0}))};
+    case Op::Prod:
+    case Op::All: return {context.constant(ir::constant(dtype, int64_t{1}))};
+    case Op::ReduceMax: return {context.constant(extreme(dtype, false))};
+    case Op::ReduceMin: return {context.constant(extreme(dtype, true))};
+    case Op::ArgMax:
+    case Op::ArgMin:
+      return {context.constant(extreme(dtype, op == Op::ArgMin)),
+              context.constant(ir::constant(DType::I64, int64_t{-1}))};
+    default: refuse(context.kernel, "'" + std::string(ir::info(op).text) + "' is not a reduction");
+  }
+}
+
+namespace {
+
+// The better of two candidates: nan before any number, then the larger (argmin: the smaller), then the
+// earlier.
+State combine_positions(const Reducer& reducer, const State& a, const State& b) {
+  ir::TreeBuilder& tree = reducer.context.b;
+  const auto both = [&](ValueId x, ValueId y) { return tree.op(Op::And, {x, y}); };
+  const auto either = [&](ValueId x, ValueId y) { return tree.op(Op::Or, {x, y}); };
+  const ValueId none = reducer.context.constant(ir::constant(DType::I64, int64_t{-1}));
+  ValueId better = tree.op(reducer.op == Op::ArgMax ? Op::Gt : Op::Lt, {b[0], a[0]});
+  ValueId equal = tree.op(Op::Eq, {b[0], a[0]});
+  if (ir::is_float(reducer.dtype)) {
+    const ValueId a_nan = tree.op(Op::Ne, {a[0], a[0]}), b_nan = tree.op(Op::Ne, {b[0], b[0]});
+    better = either(better, both(b_nan, tree.op(Op::Not, {a_nan})));
+    equal = either(equal, both(a_nan, b_nan));
+  }
+  better = either(better, both(equal, tree.op(Op::Lt, {b[1], a[1]})));
+  better = either(tree.op(Op::Eq, {a[1], none}), both(tree.op(Op::Ne, {b[1], none}), better));
+  return {tree.op(Op::Where, {better, b[0], a[0]}), tree.op(Op::Where, {better, b[1], a[1]})};
+}
+
+}  // namespace
+
+State Reducer::combine(const State& a, const State& b) const {
+  if (has_position()) return combine_positions(*this, a, b);
+  const auto step = [&] {
+    switch (op) {
+      case Op::Sum: return Op::Add;
+      case Op::Prod: return Op::Mul;
+      case Op::ReduceMax: return Op::Max;
+      case Op::ReduceMin: return Op::Min;
+      case Op::Any: return Op::Or;
+      default: return Op::And;
+    }
+  };
+  return {context.b.op(step(), {a[0], b[0]})};
+}
+
+StateBuffer state_buffer(Context& context, const Reducer& reducer, const std::string& name, ir::Space space,
+                         int32_t size_param, int64_t count) {
+  StateBuffer made;
+  for (DType dtype : reducer.types()) {
+    const std::string part = made.buffers.empty() ? name : name + "_at";
+    made.buffers.push_back(context.b.add_buffer({part, dtype, space, size_param, count}));
+  }
+  return made;
+}
+
+State StateBuffer::load(Context& context, ValueId index) const {
+  State state;
+  for (int32_t buffer : buffers) state.push_back(context.b.load(buffer, index, 1));
+  return state;
+}
+
+void StateBuffer::store(Context& context, ValueId index, const State& state) const {
+  for (size_t i = 0; i < buffers.size(); ++i) context.b.store(buffers[i], index, state[i]);
+}
+
+}  // namespace tenon::passes::gpu

@@ -1,0 +1,686 @@
+// Nest: kernel instructions -> loop-tree statements in a scope (see nest.h). Takes index expressions, gives
+// address arithmetic; knows contiguous, broadcast, strided and gathered vector access, guards and masks.
+#include "passes/schedule/nest.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tenon::passes {
+
+using ir::DType;
+using ir::Index;
+using ir::Instr;
+using ir::Op;
+using ir::Value;
+using ir::ValueId;
+using ir::VType;
+
+namespace {
+constexpr uint64_t kConstantTerm = uint64_t{1} << 63;
+}
+
+Nest::Nest(const ir::Kernel& kernel, ir::TreeBuilder& builder, std::vector<int64_t>& sizes)
+    : kernel_(kernel), builder_(builder), sizes_(sizes), varies_(kernel.instrs.size(), false), apart_(varies_), scopes_(1) {}
+
+int32_t Nest::size_slot(int64_t value) {
+  int32_t slot = builder_.new_size();
+  sizes_.resize(static_cast<size_t>(slot) + 1, 0);
+  sizes_[static_cast<size_t>(slot)] = value;
+  return slot;
+}
+
+std::vector<bool> varying_along(const ir::Kernel& kernel, int axis) {
+  std::vector<bool> varies(kernel.instrs.size(), false);
+  if (axis < 0) return varies;
+  const bool reduced = kernel.axes[static_cast<size_t>(axis)].kind != ir::AxisKind::Parallel;
+  for (size_t v = 0; v < kernel.instrs.size(); ++v) {
+    const Instr& in = kernel.instrs[v];
+    bool along = in.index.depends_on(axis) ||
+                 (ir::is_scan(in.op) && kernel.axes[static_cast<size_t>(axis)].kind == ir::AxisKind::Serial);
+    for (const ir::Guard& g : in.guards) along = along || g.value.depends_on(axis);
+    if (!reduced || !(ir::is_reduce(in.op) || in.op == Op::Contract)) {
+      for (Value a : in.args) along = along || varies[static_cast<size_t>(a)];
+    }
+    varies[v] = along;
+  }
+  return varies;
+}
+
+// --- vectors
+
+void Nest::set_lane_axis(int axis, int lanes) {
+  if (lanes == 1) axis = -1;
+  lane_axis_ = axis;
+  lanes_ = lanes;
+  varies_ = apart_ = varying_along(kernel_, axis);
+  sub_axes_ = {axis};
+}
+
+void Nest::set_sub_axes(std::span<const int> axes) {
+  sub_axes_.assign(axes.begin(), axes.end());
+  apart_.assign(kernel_.instrs.size(), false);
+  for (int axis : axes) {
+    std::vector<bool> varies = varying_along(kernel_, axis);
+    for (size_t v = 0; v < varies.size(); ++v) apart_[v] = apart_[v] || varies[v];
+  }
+}
+
+bool Nest::is_sub_axis(int axis) const {
+  return std::find(sub_axes_.begin(), sub_axes_.end(), axis) != sub_axes_.end();
+}
+
+ValueId Nest::tail_mask(ValueId position, ValueId end) {
+  ValueId left = builder_.op(
+      Op::Cast, {builder_.op(Op::Min, {builder_.op(Op::Sub, {end, position}), literal(lanes_)})}, DType::I32);
+  ValueId zero = builder_.constant(ir::constant(DType::I32, int64_t{0}));
+  ValueId one = builder_.constant(ir::constant(DType::I32, int64_t{1}));
+  ValueId ramp = builder_.let(Op::Ramp, {zero, one}, VType{DType::I32, static_cast<int16_t>(lanes_)});
+  return builder_.op(Op::Lt, {ramp, builder_.splat(left, lanes_)});
+}
+
+// --- scopes
+
+void Nest::push() { scopes_.emplace_back(); }
+void Nest::pop() { scopes_.pop_back(); }
+
+void Nest::bind(int axis, ValueId index) {
+  int sub = is_sub_axis(axis) ? sub_ : 0;
+  scopes_.back().axes[axis * kSubs + sub] = index;
+}
+
+ValueId Nest::find_axis(int axis) const {
+  int k = axis * kSubs + (is_sub_axis(axis) ? sub_ : 0);
+  for (size_t s = scopes_.size(); s-- > 0;) {
+    if (auto it = scopes_[s].axes.find(k); it != scopes_[s].axes.end()) return it->second;
+  }
+  return -1;
+}
+
+ValueId Nest::axis_value(int axis) const {
+  ValueId value = find_axis(axis);
+  if (value < 0)
+    throw ir::IrError("schedule: axis " + kernel_.axes[static_cast<size_t>(axis)].name +
+                      " is used outside its loop");
+  return value;
+}
+
+void Nest::bind_linear(std::span<const int> axes, ValueId linear) {
+  for (size_t i = axes.size(); i-- > 0;) {
+    if (i == 0) {
+      bind(axes[0], linear);
+      return;
+    }
+    ValueId extent = size(kernel_.axes[static_cast<size_t>(axes[i])].extent);
+    ValueId quotient = builder_.quotient(linear, extent);
+    bind(axes[i], builder_.op(Op::Sub, {linear, builder_.op(Op::Mul, {quotient, extent})}));
+    linear = quotient;
+  }
+}
+
+ValueId Nest::linear_index(std::span<const int> axes) {
+  ValueId result = -1;
+  for (int a : axes) {
+    ValueId at = axis_value(a);
+    result =
+        result < 0
+            ? at
+            : builder_.op(
+                  Op::Add,
+                  {builder_.op(Op::Mul, {result, size(kernel_.axes[static_cast<size_t>(a)].extent)}), at});
+  }
+  return result < 0 ? literal(0) : result;
+}
+
+void Nest::prepare(std::span<const Value> instrs) {
+  for (Value v : instrs) {
+    const Instr& in = instr(v);
+    if ((in.op == Op::Load || in.op == Op::Store || in.op == Op::IndexOf) && !in.index.is_constant()) {
+      Partial known_part = partial(in.index);
+      scopes_.back().partials[partial_key(in.index, known_part.apart ? sub_ : kNoSub)] = known_part;
+      if (lane_axis_ >= 0 && !lane_stride(in).ok) prepare_lanes(in.index, DType::I64);
+    }
+    if (in.op == Op::Load && !in.guards.empty()) prepare_guards(v);
+    if (in.scale != 0 && !varies(in.position()) && known(in.position())) scaled_position(in);
+    if (!varies(v)) continue;
+    for (Value a : in.args) {
+      Op op = instr(a).op;
+      if (a == in.position()) continue;  // a scalar: part of the address
+      if (!varies(a) && (known(a) || op == Op::Const || op == Op::Scalar)) vector(a);
+    }
+  }
+}
+
+namespace {
+
+// In which one value of a guard a lane is computed: half as wide where it and its limits fit.
+DType guard_type(const ir::Guard& guard) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const ir::Bounds reach = guard.value.bounds();
+  return reach.lo > -kMost && reach.hi < kMost && guard.lo > -kMost && guard.hi < kMost ? DType::I32 : DType::I64;
+}
+
+}  // namespace
+
+// Guards that are the same for all that comes are asked here, once.
+void Nest::prepare_guards(Value v) {
+  const Guards guards = split(v);
+  bool known_here = !guards.together.empty();
+  for (int number : guards.together) {
+    for (int a : instr(v).guards[static_cast<size_t>(number)].value.axes()) known_here = known_here && find_axis(a) >= 0;
+  }
+  if (known_here) scopes_.back().conditions[condition_key(v, guards.together)] = condition(v, guards.together, false);
+  for (int number : guards.along) {
+    const Index& value = instr(v).guards[static_cast<size_t>(number)].value;
+    Partial known_part = partial(value);
+    scopes_.back().partials[partial_key(value, known_part.apart ? sub_ : kNoSub)] = known_part;
+    prepare_lanes(value, guard_type(instr(v).guards[static_cast<size_t>(number)]));
+  }
+}
+
+// Divisions of a vector are dear, and no compiler finds them in a loop under conditions.
+void Nest::prepare_lanes(const Index& index, DType type) {
+  for (size_t t = 0; t < index.terms().size(); ++t) {
+    const Index::Term& term = index.terms()[t];
+    if (term.axis >= 0) continue;
+    const std::vector<int> axes = term.inner_index().axes();
+    const bool along = std::find(axes.begin(), axes.end(), lane_axis_) != axes.end();
+    const bool bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return find_axis(a) >= 0; });
+    if (along && bound) {
+      scopes_.back().lane_terms[term_key(index_number(index), t, type)] = cast(term_value(term, true), type);
+    }
+  }
+}
+
+// --- addresses
+
+int Nest::index_number(const Index& index) {
+  for (size_t i = 0; i < indices_.size(); ++i) {
+    if (indices_[i] == index) return static_cast<int>(i);
+  }
+  indices_.push_back(index);
+  return static_cast<int>(indices_.size()) - 1;
+}
+
+int64_t Nest::term_key(int number, size_t term, DType type) const {
+  return (((int64_t{type == DType::I32} << 32 | number) * kSubs + static_cast<int64_t>(term)) * kSubs + sub_) << 8 | (lane_axis_ + 1);
+}
+
+int64_t Nest::partial_key(const Index& index, int sub) { return int64_t{index_number(index)} * kSubs + sub; }
+
+int32_t Nest::coefficient_slot(int number, size_t term, int64_t value) {
+  auto [it, fresh] = slots_.try_emplace(int64_t{number} * 64 + static_cast<int64_t>(term), -1);
+  if (fresh) it->second = size_slot(value);
+  return it->second;
+}
+
+Nest::Partial Nest::partial(const Index& index) {
+  int number = index_number(index);
+  Partial result;
+  for (size_t s = scopes_.size(); s-- > 0;) {
+    const auto& partials = scopes_[s].partials;
+    auto it = partials.find(partial_key(index, sub_));
+    if (it == partials.end()) it = partials.find(partial_key(index, kNoSub));
+    if (it == partials.end()) continue;
+    result = it->second;
+    break;
+  }
+  auto add = [&](ValueId x) {
+    result.value = result.value < 0 ? x : builder_.op(Op::Add, {result.value, x});
+  };
+  std::span<const Index::Term> terms = index.terms();
+  for (size_t t = 0; t < terms.size(); ++t) {
+    uint64_t bit = uint64_t{1} << t;
+    if ((result.terms & bit) != 0) continue;
+    bool bound, along;
+    if (terms[t].axis >= 0) {
+      along = is_sub_axis(terms[t].axis);
+      bound = find_axis(terms[t].axis) >= 0;
+    } else {
+      std::vector<int> axes = terms[t].inner_index().axes();
+      along = std::any_of(axes.begin(), axes.end(), [&](int a) { return is_sub_axis(a); });
+      bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return find_axis(a) >= 0; });
+    }
+    if (!bound) continue;
+    ValueId x = term_value(terms[t], false);
+    int64_t c = terms[t].coefficient;
+    add(c == 1 ? x : builder_.op(Op::Mul, {x, builder_.size(coefficient_slot(number, t, c))}));
+    result.terms |= bit;
+    result.apart = result.apart || along;
+  }
+  if ((result.terms & kConstantTerm) == 0 && index.constant_part() != 0) {
+    add(builder_.size(coefficient_slot(number, 63, index.constant_part())));
+  }
+  result.terms |= kConstantTerm;
+  return result;
+}
+
+ValueId Nest::address(const Index& index) {
+  Partial p = partial(index);
+  return p.value < 0 ? literal(0) : p.value;
+}
+
+ValueId Nest::floor_div_literal(ValueId x, int64_t d) {
+  VType type = builder_.type(x);
+  ValueId divisor = builder_.constant(ir::constant(type.dtype, d), type.lanes);
+  return builder_.quotient(x, divisor);
+}
+
+// The value of one term, without its coefficient. Inside compound terms div and mod run on non-negative
+// numbers: a multiple of the modulus (or of the divisor) is added first where the bounds allow negative ones.
+ValueId Nest::term_value(const Index::Term& term, bool vector) {
+  if (term.axis >= 0) {
+    if (!vector) return axis_value(term.axis);
+    if (term.axis != lane_axis_) return splat_index(axis_value(term.axis));
+    return builder_.let(Op::Ramp, {axis_value(term.axis), literal(1)},
+                        VType{DType::I64, static_cast<int16_t>(lanes_)});
+  }
+  Index inner = term.inner_index();
+  int64_t period = term.modulus != 0 ? term.modulus : term.divisor;
+  int64_t lo = inner.bounds().lo, shift = lo < 0 ? (-lo + period - 1) / period : 0;
+  Index shifted = inner + shift * period;
+  ValueId x = vector ? vector_index(shifted, true) : literal_index(shifted);
+  VType type = builder_.type(x);
+  auto constant = [&](int64_t c) { return builder_.constant(ir::constant(DType::I64, c), type.lanes); };
+  if (term.modulus != 0) {
+    ValueId quotient = floor_div_literal(x, term.modulus);
+    x = builder_.op(Op::Sub, {x, builder_.op(Op::Mul, {quotient, constant(term.modulus)})});
+    shift = 0;
+  }
+  if (term.divisor > 1) x = floor_div_literal(x, term.divisor);
+  return shift == 0 ? x : builder_.op(Op::Sub, {x, constant(shift)});
+}
+
+ValueId Nest::literal_index(const Index& index) {
+  ValueId sum = index.constant_part() != 0 || index.terms().empty() ? literal(index.constant_part()) : -1;
+  for (const Index::Term& term : index.terms()) {
+    ValueId x = term_value(term, false);
+    if (term.coefficient != 1) x = builder_.op(Op::Mul, {x, literal(term.coefficient)});
+    sum = sum < 0 ? x : builder_.op(Op::Add, {sum, x});
+  }
+  return sum;
+}
+
+ValueId Nest::cast(ValueId x, DType type) { return type == DType::I64 ? x : builder_.op(Op::Cast, {x}, type); }
+
+ValueId Nest::splat_index(ValueId x) { return builder_.splat(x, lanes_); }
+
+// One position a lane. What does not vary along the lanes is summed as a scalar first.
+ValueId Nest::vector_index(const Index& index, bool literals, DType type) {
+  int number = literals ? -1 : index_number(index);
+  ValueId scalar = -1, sum = -1;
+  auto add = [&](ValueId& to, ValueId x) { to = to < 0 ? x : builder_.op(Op::Add, {to, x}); };
+  std::span<const Index::Term> terms = index.terms();
+  auto number_value = [&](size_t t, int64_t value) {
+    return literals ? literal(value) : builder_.size(coefficient_slot(number, t, value));
+  };
+  for (size_t t = 0; t < terms.size(); ++t) {
+    const Index::Term& term = terms[t];
+    bool along = term.axis >= 0 ? term.axis == lane_axis_ : term.inner_index().depends_on(lane_axis_);
+    ValueId x = -1;
+    if (along && !literals) {
+      for (size_t s = scopes_.size(); s-- > 0 && x < 0;) {
+        if (auto it = scopes_[s].lane_terms.find(term_key(number, t, type)); it != scopes_[s].lane_terms.end()) x = it->second;
+      }
+    }
+    if (x < 0) x = along ? cast(term_value(term, true), type) : term_value(term, false);
+    if (term.coefficient != 1) {
+      ValueId c = number_value(t, term.coefficient);
+      x = builder_.op(Op::Mul, {x, along ? splat_index(cast(c, type)) : c});
+    }
+    add(along ? sum : scalar, x);
+  }
+  if (index.constant_part() != 0) add(scalar, number_value(63, index.constant_part()));
+  if (scalar >= 0) add(sum, splat_index(cast(scalar, type)));
+  return sum < 0 ? splat_index(cast(literal(0), type)) : sum;
+}
+
+// --- values
+
+void Nest::set(Value v, ValueId value) { scopes_.back().values[key(v)] = value; }
+
+bool Nest::known(Value v) const {
+  for (const Scope& scope : scopes_) {
+    if (scope.values.count(key(v)) != 0) return true;
+  }
+  return false;
+}
+
+ValueId Nest::get(Value v) {
+  for (size_t s = scopes_.size(); s-- > 0;) {
+    if (auto it = scopes_[s].values.find(key(v)); it != scopes_[s].values.end()) return it->second;
+  }
+  Op op = instr(v).op;
+  if (op != Op::Const && op != Op::Scalar) {
+    throw ir::IrError("schedule: %" + std::to_string(v) + " of " + kernel_.name +
+                      " is used before it is computed");
+  }
+  emit(v);  // constants and arguments are made where they are first needed
+  return get(v);
+}
+
+ValueId Nest::vector(Value v) {
+  if (varies(v)) return get(v);
+  for (size_t s = scopes_.size(); s-- > 0;) {
+    if (auto it = scopes_[s].splats.find(key(v)); it != scopes_[s].splats.end()) return it->second;
+  }
+  const Instr& in = instr(v);
+  ValueId wide =
+      in.op == Op::Const ? builder_.constant({in.dtype, in.bits}, lanes_) : builder_.splat(get(v), lanes_);
+  scopes_.back().splats[key(v)] = wide;
+  return wide;
+}
+
+ValueId Nest::both(ValueId a, ValueId b) {
+  if (a < 0) return b;
+  if (b < 0) return a;
+  return builder_.op(Op::And, {a, b});
+}
+
+// One of the numbers of instruction v that are no coefficients: its parameter, the same however often it is used.
+ValueId Nest::bound(Value v, int number, int64_t value) {
+  auto [it, fresh] = slots_.try_emplace(int64_t{1} << 40 | int64_t{v} * 64 | number, -1);
+  if (fresh) it->second = size_slot(value);
+  return builder_.size(it->second);
+}
+
+ValueId Nest::condition(Value v, const std::vector<int>& guards, bool vector) {
+  ValueId result = -1;
+  for (int number : guards) {
+    const ir::Guard& g = instr(v).guards[static_cast<size_t>(number)];
+    bool along = vector && lane_axis_ >= 0 && g.value.depends_on(lane_axis_);
+    const DType type = along ? guard_type(g) : DType::I64;
+    ValueId x = along ? vector_index(g.value, false, type) : address(g.value);
+    ValueId lo = literal(g.lo), hi = bound(v, number, g.hi);
+    if (along) {
+      lo = splat_index(cast(lo, type));
+      hi = splat_index(cast(hi, type));
+    }
+    ValueId inside = both(g.value.bounds().lo >= g.lo ? -1 : builder_.op(Op::Ge, {x, lo}),
+                          g.value.bounds().hi < g.hi ? -1 : builder_.op(Op::Lt, {x, hi}));
+    if (inside >= 0 && vector && !along) inside = builder_.splat(inside, lanes_);
+    result = both(result, inside);
+  }
+  return result;
+}
+
+ir::Index::Stride Nest::lane_stride(const Instr& in) const {
+  if (in.scale != 0 && varies(in.position())) return {false, 0};
+  return lane_axis_ >= 0 ? in.index.stride(lane_axis_) : Index::Stride{true, 0};
+}
+
+ValueId Nest::place(const Instr& in) {
+  ValueId at = address(in.index);
+  if (in.scale == 0) return at;
+  return builder_.op(Op::Add, {at, scaled_position(in)});
+}
+
+// Of a position that is the same for all lanes; computed once in the scope that needs it first.
+ValueId Nest::scaled_position(const Instr& in) {
+  if (in.scale == 1) return get(in.position());
+  int64_t k = key(in.position()) << 24 | index_number(Index(in.scale));
+  for (size_t s = scopes_.size(); s-- > 0;) {
+    if (auto it = scopes_[s].positions.find(k); it != scopes_[s].positions.end()) return it->second;
+  }
+  return scopes_.back().positions[k] = builder_.op(Op::Mul, {get(in.position()), scale_of(in)});
+}
+
+ValueId Nest::places(const Instr& in) {
+  ValueId at = vector_index(in.index, false);
+  if (in.scale == 0) return at;
+  ValueId scaled = vector(in.position());
+  if (in.scale != 1) scaled = builder_.op(Op::Mul, {scaled, splat_index(scale_of(in))});
+  return builder_.op(Op::Add, {at, scaled});
+}
+
+// A parameter, as other strides are.
+ValueId Nest::scale_of(const Instr& in) {
+  return builder_.size(coefficient_slot(index_number(Index(in.scale)), 61, in.scale));
+}
+
+ValueId Nest::load_at(Value v, ValueId mask) {
+  const Instr& in = instr(v);
+  Index::Stride stride = lane_stride(in);
+  if (!stride.ok) return builder_.gather(in.slot, places(in), mask);
+  if (stride.value == 1) {
+    const ValueId at = place(in);
+    if (const auto ahead = ahead_.find(v); ahead != ahead_.end()) {
+      builder_.prefetch(in.slot, builder_.op(Op::Add, {at, literal(ahead->second / ir::item_size(in.dtype))}));
+    }
+    return builder_.load(in.slot, at, lanes_, mask);
+  }
+  if (stride.value == -1 && mask < 0) {
+    const ValueId first = builder_.op(Op::Sub, {place(in), literal(lanes_ - 1)});
+    const ValueId loaded = builder_.load(in.slot, first, lanes_);
+    return builder_.let(Op::Reverse, {loaded}, VType{in.dtype, static_cast<int16_t>(lanes_)});
+  }
+  ValueId step = builder_.size(coefficient_slot(index_number(in.index), 62, stride.value));
+  return builder_.load_strided(in.slot, place(in), step, lanes_, mask);
+}
+
+// A guarded load addresses nothing outside its buffer, in no lane, masked or not: a processor takes hundreds of times as
+// long over a masked load of memory that is not there. What the guards say of all lanes alike is a branch, and of
+// guards that vary along the lanes each vector is asked whether it is inside, outside or on the border:
+//
+//   %v = otherwise                                   # pad, cat: rows of 32 in a buffer of 4096
+//   if first >= 0 and first + 15 < 32   %v = load x[%at]
+//   else if first + 15 >= 0 and first < 32           # on the border
+//     if %at >= 0 and %at + 16 <= 4096  %v = where(inside, load x[%at] mask inside, otherwise)
+//     else for l in 0..16               edge[l] = load x[clamp(%at + l)]; then the same with edge
+ValueId Nest::load(Value v) {
+  const Instr& in = instr(v);
+  const bool vector = varies(v);
+  const Guards guards = split(v);
+  const ValueId together = uniform_condition(v);
+  if (together < 0 && guards.along.empty()) return vector ? load_at(v, mask_) : builder_.load(in.slot, place(in), 1);
+  const ValueId otherwise = vector ? this->vector(in.args[0]) : get(in.args[0]);
+  const ValueId result = builder_.var(otherwise);
+  if (vector) {
+    for (Value a : in.args) {  // what is made once is made out here, where all that follows sees it
+      if (!varies(a)) get(a);
+    }
+    if (in.scale != 0 && !varies(in.position())) scaled_position(in);
+  }
+  when(together, [&] {
+    if (guards.along.empty()) {
+      builder_.set(result, vector ? load_at(v, mask_) : builder_.load(in.slot, place(in), 1));
+    } else {
+      load_along(v, guards.along, otherwise, result);
+    }
+  });
+  return builder_.get(result);
+}
+
+void Nest::when(ValueId condition, const std::function<void()>& body, const std::function<void()>& orelse) {
+  if (condition < 0) return body();
+  builder_.begin_if(condition);
+  push();
+  body();
+  pop();
+  if (orelse) {
+    builder_.begin_else();
+    push();
+    orelse();
+    pop();
+  }
+  builder_.end_if();
+}
+
+Nest::Guards Nest::split(Value v) const {
+  Guards result;
+  const std::vector<ir::Guard>& guards = instr(v).guards;
+  for (size_t i = 0; i < guards.size(); ++i) {
+    const bool along = lane_axis_ >= 0 && guards[i].value.depends_on(lane_axis_);
+    (along ? result.along : result.together).push_back(static_cast<int>(i));
+  }
+  return result;
+}
+
+// Of the guards that do not vary along the lanes; -1 if there is none to ask.
+ValueId Nest::uniform_condition(Value v) {
+  const Guards guards = split(v);
+  const int64_t k = condition_key(v, guards.together);
+  for (size_t s = scopes_.size(); s-- > 0;) {
+    if (auto it = scopes_[s].conditions.find(k); it != scopes_[s].conditions.end()) return it->second;
+  }
+  return condition(v, guards.together, false);
+}
+
+// Guards are told apart by what varies along the lanes now, and by the sub-vector if they depend on where it is.
+int64_t Nest::condition_key(Value v, const std::vector<int>& together) const {
+  const bool apart = std::any_of(together.begin(), together.end(), [&](int number) {
+    const Index& value = instr(v).guards[static_cast<size_t>(number)].value;
+    return std::any_of(sub_axes_.begin(), sub_axes_.end(), [&](int a) { return a >= 0 && value.depends_on(a); });
+  });
+  return (int64_t{v} * kSubs + (apart ? sub_ : kNoSub)) << 8 | (lane_axis_ + 1);
+}
+
+void Nest::load_along(Value v, const std::vector<int>& guards, ValueId otherwise, ValueId result) {
+  const Instr& in = instr(v);
+  const auto masked = [&] {
+    const ValueId inside = condition(v, guards, true);
+    if (inside < 0) return builder_.set(result, load_at(v, mask_));
+    const ValueId mask = both(mask_, inside);
+    const Index::Stride stride = lane_stride(in);
+    const ValueId loaded = builder_.var(otherwise);
+    if (!stride.ok || stride.value != 1) {  // lane by lane
+      builder_.set(loaded, load_at(v, mask));
+    } else {
+      const ValueId at = place(in);
+      const ValueId numel = bound(v, 63, kernel_.buffers[static_cast<size_t>(in.slot)].numel);
+      const ValueId last = builder_.op(Op::Add, {at, literal(lanes_)});
+      const ValueId in_buffer = builder_.op(
+          Op::And, {builder_.op(Op::Ge, {at, literal(0)}), builder_.op(Op::Le, {last, numel})});
+      when(in_buffer, [&] { builder_.set(loaded, builder_.load(in.slot, at, lanes_, mask)); },
+           [&] { builder_.set(loaded, load_clamped(in, at, numel)); });
+    }
+    builder_.set(result, builder_.op(Op::Where, {inside, builder_.get(loaded), otherwise}));
+  };
+  ValueId all = -1, some = -1;
+  for (int number : guards) {
+    const ir::Guard& g = in.guards[static_cast<size_t>(number)];
+    const Index::Stride stride = g.value.stride(lane_axis_);
+    if (!stride.ok) return masked();
+    // Of the lanes, which see values in equal steps, the first and the last decide.
+    ValueId low = address(g.value);
+    ValueId high = builder_.op(Op::Add, {low, literal(stride.value * (lanes_ - 1))});
+    if (stride.value < 0) std::swap(low, high);
+    const ValueId lo = literal(g.lo), hi = bound(v, number, g.hi);
+    if (g.value.bounds().lo < g.lo) {
+      all = both(all, builder_.op(Op::Ge, {low, lo}));
+      some = both(some, builder_.op(Op::Ge, {high, lo}));
+    }
+    if (g.value.bounds().hi >= g.hi) {
+      all = both(all, builder_.op(Op::Lt, {high, hi}));
+      some = both(some, builder_.op(Op::Lt, {low, hi}));
+    }
+  }
+  when(all, [&] { builder_.set(result, load_at(v, mask_)); }, [&] { when(some, masked); });
+}
+
+// Neighbours from `at` on, some of which are not in the buffer: there its first or last element.
+ValueId Nest::load_clamped(const Instr& in, ValueId at, ValueId numel) {
+  auto [it, fresh] = edges_.try_emplace({in.dtype, lanes_}, -1);
+  if (fresh) {
+    const std::string name = "edge" + std::to_string(edges_.size() - 1);
+    it->second = builder_.add_buffer({name, in.dtype, ir::Space::Local, -1, lanes_});
+  }
+  const ValueId last = builder_.op(Op::Sub, {numel, literal(1)});
+  const ValueId lane = builder_.begin_for(literal(0), literal(lanes_), 1);
+  const ValueId place = builder_.op(Op::Add, {at, lane});
+  const ValueId inside = builder_.op(Op::Max, {builder_.op(Op::Min, {place, last}), literal(0)});
+  builder_.store(it->second, lane, builder_.load(in.slot, inside, 1));
+  builder_.end_for();
+  return builder_.load(it->second, literal(0), lanes_);
+}
+
+void Nest::store(Value v) {
+  const Instr& in = instr(v);
+  bool along = lane_axis_ >= 0 && (in.index.depends_on(lane_axis_) ||
+                                   (in.scale != 0 && varies(in.position())));
+  Guards guards = split(v);
+  std::vector<int> all = guards.together;
+  all.insert(all.end(), guards.along.begin(), guards.along.end());
+  ValueId inside = condition(v, all, along);
+  if (!along) {
+    ValueId value = get(in.args[0]), at = place(in);
+    if (inside >= 0) builder_.begin_if(inside);
+    builder_.store(in.slot, at, value);
+    if (inside >= 0) builder_.end_if();
+    return;
+  }
+  ValueId value = vector(in.args[0]), mask = both(mask_, inside);
+  Index::Stride stride = lane_stride(in);
+  if (!stride.ok) {
+    builder_.scatter(in.slot, places(in), value, mask);
+  } else if (stride.value == 1) {
+    builder_.store(in.slot, place(in), value, mask);
+  } else {
+    ValueId step = builder_.size(coefficient_slot(index_number(in.index), 62, stride.value));
+    builder_.store_strided(in.slot, place(in), step, value, mask);
+  }
+}
+
+void Nest::emit(Value v) {
+  const Instr& in = instr(v);
+  if (in.op == Op::Store) return store(v);
+  bool along = varies(v);
+  ValueId result;
+  switch (in.op) {
+    case Op::Const: result = builder_.constant({in.dtype, in.bits}); break;
+    case Op::Scalar: result = builder_.scalar(in.slot); break;
+    case Op::Load: result = load(v); break;
+    case Op::IndexOf: {
+      if (!along) {
+        result = address(in.index);
+        break;
+      }
+      Index::Stride stride = in.index.stride(lane_axis_);
+      if (!stride.ok) {
+        result = vector_index(in.index, false);
+        break;
+      }
+      ValueId step = stride.value == 1
+                         ? literal(1)
+                         : builder_.size(coefficient_slot(index_number(in.index), 62, stride.value));
+      result =
+          builder_.let(Op::Ramp, {address(in.index), step}, VType{DType::I64, static_cast<int16_t>(lanes_)});
+      break;
+    }
+    default: {
+      SmallVector<ValueId, 3> args;
+      for (Value a : in.args) args.push_back(along ? vector(a) : get(a));
+      result = builder_.op(in.op, args, in.dtype);
+    }
+  }
+  set(v, result);
+}
+
+void vector_loop(Nest& nest, int axis, ValueId begin, ValueId end, int unroll,
+                 const std::function<void()>& body) {
+  ir::TreeBuilder& b = nest.b();
+  int64_t step = int64_t{unroll} * nest.lanes();
+  ValueId main_end = end;
+  if (step > 1) {
+    ValueId whole = b.op(Op::And, {b.op(Op::Sub, {end, begin}), nest.literal(-step)});
+    main_end = b.op(Op::Add, {begin, whole});
+  }
+  ValueId at = b.begin_for(begin, main_end, step);
+  for (int u = 0; u < unroll; ++u) {
+    nest.push();
+    nest.bind(axis, u == 0 ? at : b.op(Op::Add, {at, nest.literal(int64_t{u} * nest.lanes())}));
+    body();
+    nest.pop();
+  }
+  b.end_for();
+  if (step == 1) return;
+  at = b.begin_for(main_end, end, nest.lanes());
+  nest.push();
+  nest.bind(axis, at);
+  nest.set_mask(nest.tail_mask(at, end));
+  body();
+  nest.set_mask(-1);
+  nest.pop();
+  b.end_for();
+}
+
+}  // namespace tenon::passes

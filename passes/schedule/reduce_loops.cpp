@@ -1,0 +1,100 @@
+// In which loop over the inner axes each instruction of a reducing kernel runs, and what is kept between
+// loops.
+//
+//   %0 = load x        loop 0 and 1 (a load is done again)
+//   %1 = max %0        loop 0
+//   %3 = exp(%0 - %1)  loop 1, carried to loop 2
+//   %4 = sum %3        loop 1
+//   store %3 / %4      loop 2
+#include <algorithm>
+
+#include "passes/schedule/cpu/schedule.h"
+
+namespace tenon::passes::cpu {
+
+using ir::Instr;
+using ir::Level;
+using ir::Op;
+using ir::Value;
+
+namespace {
+
+// Cheaper to do again than to keep: a load, and the widening of one.
+bool reloads(const ir::Kernel& kernel, Value v) {
+  const Instr& in = kernel.instrs[static_cast<size_t>(v)];
+  if (in.op == Op::Cast) return reloads(kernel, in.args[0]);
+  return in.op == Op::Load || in.op == Op::IndexOf;
+}
+
+}  // namespace
+
+ReduceLoops plan_loops(const ir::Kernel& kernel) {
+  ReduceLoops plan;
+  size_t count = kernel.instrs.size();
+  plan.available.assign(count, 0);
+  for (size_t v = 0; v < count; ++v) {
+    const Instr& in = kernel.instrs[v];
+    int available = 0;
+    for (Value a : in.args) available = std::max(available, plan.available[static_cast<size_t>(a)]);
+    if (ir::is_reduce(in.op) || ir::is_scan(in.op)) ++available;
+    plan.available[v] = available;
+    plan.loops = std::max(plan.loops, available + (in.op == Op::Store && in.level == Level::Full ? 1 : 0));
+  }
+  auto loops = static_cast<size_t>(plan.loops);
+  plan.full.resize(loops);
+  plan.reductions.resize(loops);
+  plan.carried_in.resize(loops);
+  plan.rows.resize(loops + 1);
+
+  std::vector<uint64_t> needed(count, 0), computed(count, 0);  // bit l: loop l
+  for (size_t v = count; v-- > 0;) {
+    const Instr& in = kernel.instrs[v];
+    if (ir::is_reduce(in.op) || ir::is_scan(in.op)) {
+      needed[static_cast<size_t>(in.args[0])] |= uint64_t{1} << (plan.available[v] - 1);
+      continue;
+    }
+    if (in.level != Level::Full) continue;
+    if (in.op == Op::Store) needed[v] = uint64_t{1} << plan.available[v];
+    uint64_t first = needed[v] & (~needed[v] + 1);
+    computed[v] = reloads(kernel, static_cast<Value>(v)) ? needed[v] : first;
+    for (Value a : in.args) needed[static_cast<size_t>(a)] |= computed[v];
+  }
+  for (size_t v = 0; v < count; ++v) {
+    const Instr& in = kernel.instrs[v];
+    auto value = static_cast<Value>(v);
+    if (ir::is_reduce(in.op) || ir::is_scan(in.op)) {
+      plan.reductions[static_cast<size_t>(plan.available[v]) - 1].push_back(value);
+    }
+    if (ir::is_reduce(in.op)) continue;
+    if (in.level != Level::Full) {
+      if (in.op != Op::Const && in.op != Op::Scalar)
+        plan.rows[static_cast<size_t>(plan.available[v])].push_back(value);
+    } else {
+      uint64_t carried = needed[v] & ~computed[v];
+      if (carried != 0) plan.carried.push_back(value);
+      for (size_t l = 0; l < loops; ++l) {
+        if ((computed[v] >> l & 1) != 0) plan.full[l].push_back(value);
+        if ((carried >> l & 1) != 0) plan.carried_in[l].push_back(value);
+      }
+    }
+  }
+  return plan;
+}
+
+std::vector<Value> ReduceLoops::values_after(const ir::Kernel& kernel, int l) const {
+  const auto needed = [&](Value v) {
+    for (size_t u = static_cast<size_t>(v) + 1; u < kernel.instrs.size(); ++u) {
+      const Instr& in = kernel.instrs[u];
+      const bool later = in.level == Level::Full || ir::is_reduce(in.op) || available[u] > l + 1;
+      if (later && std::find(in.args.begin(), in.args.end(), v) != in.args.end()) return true;
+    }
+    return false;
+  };
+  std::vector<Value> values = reductions[static_cast<size_t>(l)];
+  const std::vector<Value>& after = rows[static_cast<size_t>(l) + 1];
+  values.insert(values.end(), after.begin(), after.end());
+  std::erase_if(values, [&](Value v) { return kernel.instrs[static_cast<size_t>(v)].op == Op::Store || !needed(v); });
+  return values;
+}
+
+}  // namespace tenon::passes::cpu

@@ -1,0 +1,81 @@
+// The arithmetic of reductions on registers: identities, combining two accumulators, folding lanes by halves.
+// The order in which schedules call it is that of ir::ReduceTree.
+#include <limits>
+
+#include "passes/schedule/cpu/schedule.h"
+
+namespace tenon::passes::cpu {
+
+using ir::DType;
+using ir::Op;
+using ir::ValueId;
+using ir::VType;
+
+Accumulator Reducer::identity(int lanes) {
+  Op extreme = op_ == Op::ArgMax ? Op::ReduceMax : op_ == Op::ArgMin ? Op::ReduceMin : op_;
+  Accumulator result{b_.constant(ir::reduce_identity(extreme, dtype_), lanes), -1};
+  if (has_index())
+    result.index = b_.constant(ir::constant(DType::I64, std::numeric_limits<int64_t>::max()), lanes);
+  return result;
+}
+
+Accumulator Reducer::combine(Accumulator a, Accumulator b) {
+  switch (op_) {
+    case Op::Sum: return {b_.op(Op::Add, {a.value, b.value}), -1};
+    case Op::Prod: return {b_.op(Op::Mul, {a.value, b.value}), -1};
+    case Op::ReduceMax: return {b_.op(Op::Max, {a.value, b.value}), -1};
+    case Op::ReduceMin: return {b_.op(Op::Min, {a.value, b.value}), -1};
+    case Op::Any: return {b_.op(Op::Or, {a.value, b.value}), -1};
+    case Op::All: return {b_.op(Op::And, {a.value, b.value}), -1};
+    default: break;
+  }
+  // b wins if it is better, or the first nan, or equal and earlier.
+  ValueId wins = b_.op(op_ == Op::ArgMax ? Op::Gt : Op::Lt, {b.value, a.value});
+  ValueId same = b_.op(Op::Eq, {a.value, b.value});
+  if (ir::is_float(dtype_)) {
+    ValueId a_nan = b_.op(Op::Ne, {a.value, a.value}), b_nan = b_.op(Op::Ne, {b.value, b.value});
+    wins = b_.op(Op::Or, {b_.op(Op::And, {wins, b_.op(Op::Not, {a_nan})}),
+                          b_.op(Op::And, {b_nan, b_.op(Op::Not, {a_nan})})});
+    same = b_.op(Op::Or, {same, b_.op(Op::And, {a_nan, b_nan})});
+  }
+  wins = b_.op(Op::Or, {wins, b_.op(Op::And, {same, b_.op(Op::Lt, {b.index, a.index})})});
+  return select(wins, b, a);
+}
+
+Accumulator Reducer::select(ValueId mask, Accumulator a, Accumulator b) {
+  Accumulator result{b_.op(Op::Where, {mask, a.value, b.value}), -1};
+  if (has_index()) result.index = b_.op(Op::Where, {mask, a.index, b.index});
+  return result;
+}
+
+Accumulator Reducer::open(Accumulator init) {
+  return {b_.var(init.value), has_index() ? b_.var(init.index) : -1};
+}
+
+Accumulator Reducer::read(Accumulator registers) {
+  return {b_.get(registers.value), has_index() ? b_.get(registers.index) : -1};
+}
+
+void Reducer::write(Accumulator registers, Accumulator value) {
+  b_.set(registers.value, value.value);
+  if (has_index()) b_.set(registers.index, value.index);
+}
+
+Accumulator Reducer::fold(std::vector<Accumulator> parts) {
+  while (parts.size() > 1) {
+    size_t half = parts.size() / 2;
+    for (size_t i = 0; i < half; ++i) parts[i] = combine(parts[i], parts[i + half]);
+    parts.resize(half);
+  }
+  Accumulator a = parts[0];
+  for (int lanes = b_.type(a.value).lanes; lanes > 1; lanes /= 2) {
+    auto half = [&](Op op, ValueId x) {
+      return x < 0 ? x : b_.let(op, {x}, VType{b_.type(x).dtype, static_cast<int16_t>(lanes / 2)});
+    };
+    a = combine({half(Op::Low, a.value), half(Op::Low, a.index)},
+                {half(Op::High, a.value), half(Op::High, a.index)});
+  }
+  return a;
+}
+
+}  // namespace tenon::passes::cpu
