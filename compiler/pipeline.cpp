@@ -135,7 +135,7 @@ ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings) {
   return passes::run_kernel_passes(kernel, observer_of(settings));
 }
 
-passes::Lowered lower_kernel(const ir::Kernel& kernel, const passes::Target& target, const Settings& settings) {
+passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings) {
   passes::Lowered lowered = passes::lower(basic_kernel(kernel, settings), target);
   if (const passes::PassObserver observer = observer_of(settings)) {
     observer(kSchedule.name, [&] { return ir::print(lowered.tree); });
@@ -143,7 +143,7 @@ passes::Lowered lower_kernel(const ir::Kernel& kernel, const passes::Target& tar
   return lowered;
 }
 
-passes::Lowered compile_kernel(ir::Kernel kernel, const passes::Target& target, const Settings& settings) {
+passes::Lowered compile_kernel(ir::Kernel kernel, const ir::Target& target, const Settings& settings) {
   begin_kernel(kernel, settings);
   return lower_kernel(kernel, target, settings);
 }

@@ -50,12 +50,12 @@ struct Program {
 Program compile_graph(const std::vector<ir::NodeRef>& outputs, std::span<ir::Node* const> hidden, const Settings& settings);
 
 // The steps of one kernel. Throws IrError with the kernel's name if no schedule takes it.
-passes::Lowered compile_kernel(ir::Kernel kernel, const passes::Target& target, const Settings& settings);
+passes::Lowered compile_kernel(ir::Kernel kernel, const ir::Target& target, const Settings& settings);
 
 // The same in two halves, since kernels that differ before the first are often equal after it: rows of one tensor. Gives
 // for each buffer the element at which it begins now.
 std::vector<int64_t> begin_kernel(ir::Kernel& kernel, const Settings& settings);
-passes::Lowered lower_kernel(const ir::Kernel& kernel, const passes::Target& target, const Settings& settings);
+passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings);
 
 // All but the schedule: what an interpreter runs.
 ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings);

@@ -30,7 +30,8 @@ class NodeMap {
     Slot& slot = slots_[position(node)];
     return slot.node ? &slot.value : nullptr;
   }
-  bool contains(const Node* node) { return find(node) != nullptr; }
+  const T* find(const Node* node) const { return const_cast<NodeMap*>(this)->find(node); }
+  bool contains(const Node* node) const { return find(node) != nullptr; }
   size_t size() const { return count_; }
 
  private:

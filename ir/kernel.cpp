@@ -39,6 +39,14 @@ int64_t Kernel::extent_of(AxisKind kind) const {
   return points;
 }
 
+std::vector<int> axes_of(const Kernel& kernel, AxisKind kind) {
+  std::vector<int> result;
+  for (size_t a = 0; a < kernel.axes.size(); ++a) {
+    if (kernel.axes[a].kind == kind) result.push_back(static_cast<int>(a));
+  }
+  return result;
+}
+
 bool Kernel::has(AxisKind kind) const {
   return std::any_of(axes.begin(), axes.end(), [&](const Axis& a) { return a.kind == kind; });
 }

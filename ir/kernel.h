@@ -117,6 +117,7 @@ struct Kernel {
   int64_t extent_of(AxisKind kind) const;  // product; 1 if there is none
   bool has(AxisKind kind) const;
 };
+std::vector<int> axes_of(const Kernel& kernel, AxisKind kind);  // in order
 
 // Appends instructions; checks operand types against the op table; gives the level of a value as the highest
 // of its operands' unless told otherwise. Equal pure instructions are shared; constants fold through

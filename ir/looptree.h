@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "ir/ops.h"
+#include "ir/target.h"
 
 namespace tenon::ir {
 
@@ -36,8 +37,6 @@ struct VType {
   int16_t lanes = 1;
   friend bool operator==(const VType&, const VType&) = default;
 };
-
-enum class Target : uint8_t { Cpu, Cuda };
 
 // In, Out: kernel arguments. Global: scratch shared by all phases of a launch, an argument too. Local:
 // private to one CPU worker or GPU thread (registers if `count` is a small constant). Shared: private to one
@@ -98,7 +97,7 @@ struct Phase {
 
 struct LoopTree {
   std::string name = "kernel";
-  Target target = Target::Cpu;
+  TargetKind target = TargetKind::Cpu;
   int lanes = 1;                    // CPU: vector width of full-level values
   int threads = 1;                  // GPU: threads a block
   DType index_type = DType::I64;    // I32 only where every address provably fits

@@ -47,7 +47,7 @@ class Printer {
   void header() {
     out_ += "looptree ";
     if (names_) out_ += "@" + tree_.name + " ";
-    out_ += tree_.target == Target::Cpu ? "cpu" : "cuda";
+    out_ += tree_.target == TargetKind::Cpu ? "cpu" : "cuda";
     if (tree_.lanes != 1) out_ += " lanes=" + std::to_string(tree_.lanes);
     if (tree_.threads != 1) out_ += " threads=" + std::to_string(tree_.threads);
     if (tree_.index_type == DType::I32) out_ += " index=i32";
@@ -260,7 +260,7 @@ class Parser {
   void header() {
     expect("looptree");
     if (accept("@")) tree_.name = word("a name");
-    tree_.target = accept("cuda") ? Target::Cuda : (expect("cpu"), Target::Cpu);
+    tree_.target = accept("cuda") ? TargetKind::Cuda : (expect("cpu"), TargetKind::Cpu);
     while (!accept("{")) {
       if (accept("lanes")) {
         expect("=");

@@ -41,7 +41,7 @@ void TreeChecker::check_header() const {
     if (!names.insert(buffer.name).second) fail("two buffers are called " + buffer.name);
     require(buffer.size_param < tree_.size_count, "a buffer's size parameter does not exist");
     require(buffer.count >= 0, "a buffer has a negative size");
-    require(buffer.space != Space::Shared || tree_.target == Target::Cuda, "shared memory needs a GPU");
+    require(buffer.space != Space::Shared || tree_.target == TargetKind::Cuda, "shared memory needs a GPU");
   }
 }
 
@@ -106,7 +106,7 @@ void TreeChecker::check_let(const Stmt& stmt) const {
     case Op::Const: return arity(stmt, 0);
     case Op::ThreadId:
       arity(stmt, 0);
-      require(tree_.target == Target::Cuda, "thread is for a GPU");
+      require(tree_.target == TargetKind::Cuda, "thread is for a GPU");
       return require(type.lanes == 1 && is_index(type.dtype), "thread is a scalar index");
     case Op::Scalar:
       arity(stmt, 0);
@@ -144,7 +144,7 @@ void TreeChecker::check_let(const Stmt& stmt) const {
       return require(type == VType{use(stmt.args[0]).dtype, 1}, "extract gives one lane");
     case Op::Deal:
     case Op::Weave:
-      require(tree_.target == Target::Cpu, "dealing and weaving is for a CPU");
+      require(tree_.target == TargetKind::Cpu, "dealing and weaving is for a CPU");
       require(!stmt.args.empty() && stmt.slot >= 0 && static_cast<size_t>(stmt.slot) < stmt.args.size(),
               "which one is beyond the operands");
       for (ValueId arg : stmt.args) require(use(arg) == type, "all operands have the result's type");
@@ -152,7 +152,7 @@ void TreeChecker::check_let(const Stmt& stmt) const {
     case Op::ShuffleDown:
     case Op::Shuffle:
       arity(stmt, 2);
-      require(tree_.target == Target::Cuda, "a shuffle is for a GPU");
+      require(tree_.target == TargetKind::Cuda, "a shuffle is for a GPU");
       require(is_index(scalar_use(stmt.args[1]).dtype), "the thread or distance is an index");
       return require(use(stmt.args[0]) == type, "a shuffle keeps the type");
     default: break;
@@ -194,7 +194,7 @@ void TreeChecker::check(const Stmt& stmt) {
     case StmtKind::Load: check_access(stmt); break;
     case StmtKind::Store: return check_access(stmt);
     case StmtKind::Prefetch:
-      require(tree_.target == Target::Cpu, "a prefetch is for a CPU");
+      require(tree_.target == TargetKind::Cpu, "a prefetch is for a CPU");
       check_buffer(stmt);
       arity(stmt, 1);
       require(stmt.mask < 0 && is_index(scalar_use(stmt.args[0]).dtype), "a prefetch is of one place");
@@ -216,7 +216,7 @@ void TreeChecker::check(const Stmt& stmt) {
     case StmtKind::Set:
       arity(stmt, 2);
       return require(use(stmt.args[0], Kind::Register) == use(stmt.args[1]), "the register has another type");
-    case StmtKind::Barrier: return require(tree_.target == Target::Cuda, "a barrier is for a GPU");
+    case StmtKind::Barrier: return require(tree_.target == TargetKind::Cuda, "a barrier is for a GPU");
   }
   define(stmt.result, Kind::Value);
 }

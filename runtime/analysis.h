@@ -47,7 +47,7 @@ ir::Node* stored_for(ir::Node* held);
 
 Analysis analyse(const GraphKey& key, const compiler::Settings& settings);
 
-compiler::Settings compiler_settings(const Options& options, passes::PassObserver observer = {});
-passes::CpuTarget cpu_target(const Options& options);
+compiler::Settings compiler_settings(const Options& options);
+ir::CpuTarget cpu_target(const Options& options);
 
 }  // namespace tenon::runtime

@@ -315,7 +315,7 @@ class Builder {
   const GraphKey& key_;
   const Options& options_;
   compiler::Settings settings_;
-  const passes::Target target_ = cpu_target(options_);
+  const ir::Target target_ = cpu_target(options_);
   const bool logs_;
   StepLog log_;
   std::unordered_map<const Node*, int32_t> number_;

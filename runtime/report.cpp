@@ -28,10 +28,21 @@ std::string fused_text(const Analysis& a) {
   return text;
 }
 
+// Whose kernels a stage shows: a GPU's are fused for it.
+ir::Target target_of(Stage stage, const Options& options) {
+  if (stage == Stage::CUDA) return ir::GpuTarget{};
+  return cpu_target(options);
+}
+
+compiler::Settings settings_of(Stage stage, const Options& options) {
+  compiler::Settings settings = compiler_settings(options);
+  settings.fusion.target = target_of(stage, options);
+  return settings;
+}
+
 std::string kernel_text(const FusedKernel& fused, Stage stage, const Options& options) {
   if (fused.routine || stage == Stage::Kernel) return passes::print(fused);
-  const passes::Target target = stage == Stage::CUDA ? passes::Target(passes::GpuTarget{}) : cpu_target(options);
-  const ir::LoopTree tree = compiler::compile_kernel(fused.kernel, target, {}).tree;
+  const ir::LoopTree tree = compiler::compile_kernel(fused.kernel, target_of(stage, options), {}).tree;
   if (stage == Stage::CUDA) return codegen::cuda::emit(tree);
   if (stage == Stage::LoopTree) return ir::print(tree);
   return stage == Stage::LLVM ? llvm_backend::emit_ir(tree) : llvm_backend::emit_assembly(tree);
@@ -146,13 +157,13 @@ size_t asked_outputs(const GraphKey& key, const Analysis& a) {
 // The pieces of all reports: reads the graph under the lock and analyses it; f makes the text. Values that are computed
 // are explained by the graphs of their plans, one after another.
 template <typename F>
-std::string with_analysis(std::span<const ir::NodeRef> roots, F&& f) {
+std::string with_analysis(std::span<const ir::NodeRef> roots, Stage stage, F&& f) {
   const Options o = options();
   const std::lock_guard lock(evaluation_mutex());
   const auto report = [&](std::span<const ir::NodeRef> given, int plan, size_t asked) {
     GraphKey key;
     key.read(given, key_salt(o), false, o.windows);
-    const Analysis a = analyse(key, compiler_settings(o));
+    const Analysis a = analyse(key, settings_of(stage, o));
     if (plan < 0) return f(Subject{key, a, o, asked_outputs(key, a), {}});
     return f(Subject{key, a, o, asked,
                      "already computed by plan " + std::to_string(plan) + ", kernels " + kernel_names(a) + "\n"});
@@ -173,7 +184,7 @@ std::string type_text(const ir::Node& node) { return ir::type_text(node.dtype(),
 std::string dump(std::span<const ir::NodeRef> roots, Stage stage, std::string_view kernel) {
   if (static_cast<size_t>(stage) >= std::size(kStageNames))
     throw std::runtime_error("dump: there is no such stage");
-  return with_analysis(roots, [&](const Subject& s) {
+  return with_analysis(roots, stage, [&](const Subject& s) {
     return (s.head.empty() ? "" : "// " + s.head) + stage_text(s.key, s.analysis, stage, s.options, kernel);
   });
 }
@@ -190,7 +201,7 @@ bool is_shown(const ir::Node* node, std::span<const ir::NodeRef> roots) {
 }  // namespace
 
 std::string explain(std::span<const ir::NodeRef> roots) {
-  return with_analysis(roots, [](const Subject& s) {
+  return with_analysis(roots, Stage::Fused, [](const Subject& s) {
     const auto& [key, a, o, asked, head] = s;
     std::string text = head + "graph: " + std::to_string(key.nodes.size()) + " nodes, " +
                        std::to_string(a.graph.nodes.size()) + " after the passes; " +
@@ -203,22 +214,23 @@ std::string explain(std::span<const ir::NodeRef> roots) {
     }
     if (!a.fusion.refusals.empty()) text += "not fused:\n";
     for (const passes::Refusal& r : a.fusion.refusals) {
-      text += "  " + node_text(*r.producer) + " -> " + (r.consumer ? node_text(*r.consumer) : "its readers") +
-              ": " + r.reason + "\n";
+      text += "  " + node_text(*r.producer) + " -> ";
+      for (size_t i = 0; i < r.readers.size(); ++i) text += (i ? ", " : "") + node_text(*r.readers[i]);
+      text += ": " + std::string(r.reason) + (r.where.empty() ? "" : " (" + r.where + ")") + "\n";
     }
     return text;
   });
 }
 
 std::string draw_svg(std::span<const ir::NodeRef> roots) {
-  return with_analysis(roots, [](const Subject& s) { return svg_of(s.analysis); });
+  return with_analysis(roots, Stage::Fused, [](const Subject& s) { return svg_of(s.analysis); });
 }
 
 void dump_new_plan(int plan, const GraphKey& key, const Options& options) {
-  const Analysis a = analyse(key, compiler_settings(options));
   for (uint32_t bit = 0; bit < static_cast<uint32_t>(Stage::PTX); ++bit) {
     if ((options.dump >> bit & 1) == 0) continue;
     auto stage = static_cast<Stage>(bit);
+    const Analysis a = analyse(key, settings_of(stage, options));
     write_dump(options.dump_dir, plan, kStageNames[bit], stage_text(key, a, stage, options, options.dump_kernel));
   }
 }

@@ -127,10 +127,16 @@ void run_passes(std::span<const Pass> table, const std::vector<std::string>& nam
   }
 }
 
+ir::Target target_of(const Request& request) {
+  if (request.lower == "cuda") return ir::GpuTarget{};
+  return ir::CpuTarget{request.vector_bits ? request.vector_bits : codegen::llvm_backend::host_vector_bits()};
+}
+
 Kernels fuse(const ir::Graph& graph, const Request& request) {
   compiler::Settings settings;
   settings.simplify = false;  // --pass says which
   settings.fusion.enabled = !request.no_fusion;
+  settings.fusion.target = target_of(request);
   compiler::Program program = compiler::compile_graph(graph.outputs, {}, settings);
   Kernels kernels;
   for (passes::FusedKernel& fused : program.fusion.kernels) {
@@ -142,11 +148,6 @@ Kernels fuse(const ir::Graph& graph, const Request& request) {
     kernels.emplace_back(std::move(fused.kernel));
   }
   return kernels;
-}
-
-passes::Target target_of(const Request& request) {
-  if (request.lower == "cuda") return passes::GpuTarget{};
-  return passes::CpuTarget{request.vector_bits ? request.vector_bits : codegen::llvm_backend::host_vector_bits()};
 }
 
 Trees lower(const Kernels& kernels, const Request& request) {
@@ -182,7 +183,7 @@ Program transform(Program program, const Request& request) {
 // --- writing
 
 std::string emitted(const ir::LoopTree& tree, const std::string& form) {
-  const bool cuda = tree.target == ir::Target::Cuda;
+  const bool cuda = tree.target == ir::TargetKind::Cuda;
   if (cuda != (form == "cuda"))
     throw UsageError("--emit " + form + ": the loop tree is for the other device");
   if (form == "cuda") return codegen::cuda::emit(tree);

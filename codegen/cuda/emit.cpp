@@ -475,7 +475,7 @@ std::vector<std::string> buffer_names(const ir::LoopTree& tree) {
 }  // namespace
 
 std::string emit_kernels(const ir::LoopTree& tree) {
-  if (tree.target != ir::Target::Cuda) fail("'" + tree.name + "' is a loop tree for a CPU");
+  if (tree.target != ir::TargetKind::Cuda) fail("'" + tree.name + "' is a loop tree for a CPU");
   const std::vector<std::string> buffers = buffer_names(tree);
   std::string text;
   for (const ir::Phase& phase : tree.phases) {

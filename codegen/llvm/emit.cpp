@@ -707,7 +707,7 @@ class PhaseEmitter {
 std::unique_ptr<::llvm::Module> emit_module(const ir::LoopTree& tree, ::llvm::LLVMContext& context,
                                             bool f16c) {
   ir::verify(tree);
-  if (tree.target != ir::Target::Cpu) throw ir::IrError("a GPU tree was given to the CPU emitter");
+  if (tree.target != ir::TargetKind::Cpu) throw ir::IrError("a GPU tree was given to the CPU emitter");
   auto module = std::make_unique<::llvm::Module>(tree.name, context);
   PhaseEmitter emitter(tree, *module, f16c);
   for (size_t i = 0; i < tree.phases.size(); ++i) emitter.run(tree.phases[i], static_cast<int>(i));

@@ -50,18 +50,16 @@ class Build {
       ++count;
       axis_[a] = kernel.axis(kernel.add_axis(text, axis.extent, AxisKind::Parallel));
     }
-    for (size_t i = 0; i < group_.inner.size(); ++i) {
-      auto a = static_cast<size_t>(group_.inner[i]);
-      std::string text = group_.inner.size() == 1 ? "r" : "r" + std::to_string(i);
-      axis_[a] = kernel.axis(kernel.add_axis(text, group_.axes[a].extent, AxisKind::Inner));
-    }
-    if (group_.serial >= 0) {
-      auto a = static_cast<size_t>(group_.serial);
-      axis_[a] = kernel.axis(kernel.add_axis("s", group_.axes[a].extent, AxisKind::Serial));
-    }
-    if (group_.contract >= 0) {
-      auto a = static_cast<size_t>(group_.contract);
-      axis_[a] = kernel.axis(kernel.add_axis("c", group_.axes[a].extent, AxisKind::Contract));
+    if (group_.reduction) number("r", group_.reduction->axes, AxisKind::Inner);
+    if (group_.scan) number("s", {group_.scan->axis}, AxisKind::Serial);
+    if (group_.contraction) number("c", group_.contraction->axes, AxisKind::Contract);
+  }
+
+  void number(const std::string& name, const std::vector<int>& axes, AxisKind kind) {
+    ir::Kernel& kernel = result_.kernel;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const std::string text = axes.size() == 1 ? name : name + std::to_string(i);
+      axis_[static_cast<size_t>(axes[i])] = kernel.axis(kernel.add_axis(text, group_.extent(axes[i]), kind));
     }
   }
 
@@ -79,6 +77,11 @@ class Build {
   Index place_in(const Node& node, const Map& map) const {
     const Index place = renumber(ir::flatten(map, node.shape()));
     return place.bounds().hi < node.numel() ? place : ir::floor_mod(place, node.numel());
+  }
+
+  std::vector<Guard> renumber(std::vector<Guard> guards) const {
+    for (Guard& guard : guards) guard.value = renumber(guard.value);
+    return guards;
   }
 
   Level level_of(const Index& index) const {
@@ -139,7 +142,7 @@ class Build {
     Index index = guards.empty() ? place_in(*node, map) : renumber(ir::flatten(map, node->shape()));
     Level level = level_of(index);
     for (const Guard& g : guards) level = std::max(level, level_of(g.value));
-    if (node == updated_ && index == place_ && guards.empty() && group_.inner.empty()) {
+    if (node == updated_ && index == place_ && guards.empty() && !group_.reduction) {
       return builder_.load(update_slot_, index, level);
     }
     return builder_.load(input_buffer(node), index, level, std::move(guards), otherwise);
@@ -159,76 +162,55 @@ class Build {
 
   void emit(const Member& m) {
     Node* node = m.node;
-    Op op = node->op();
+    const Op op = node->op();
+    std::vector<Read> from = reads(group_, *node, m.map);
+    const auto operand = [&](size_t i) { return read(from[i].operand, std::move(from[i].map)); };
     Value value;
-    if (is_view(op)) {
-      value = read(node->inputs()[0], through_view(*node, m.map));
-    } else if (op == Op::Const || op == Op::Iota || is_empty_reduce(*node)) {
-      value = read(node, m.map);
+    if (from.empty()) {
+      value = read(node, m.map);  // of a leaf, or of nothing
+    } else if (is_view(op)) {
+      value = operand(0);
     } else if (ir::is_reduce(op)) {
-      value = builder_.reduce(op, read(node->inputs()[0], reduced_operand_map(group_, *node, m.map)),
-                              *group_.tree);
+      value = builder_.reduce(op, operand(0), group_.reduction->tree);
     } else if (ir::is_scan(op)) {
-      value = read(node->inputs()[0], m.map);
+      value = operand(0);
       if (!is_empty_scan(*node)) value = builder_.scan(op, value);
     } else if (op == Op::Dot) {
-      Map a = m.map, b = m.map;
-      a.back() = b[b.size() - 2] = group_.axis(group_.contract);
-      Value left = read(node->inputs()[0], std::move(a));
-      value = builder_.contract(left, read(node->inputs()[1], std::move(b)));
+      const Value left = operand(0);
+      value = builder_.contract(left, operand(1));
     } else if (op == Op::Pad) {
-      value = emit_pad(m);
+      value = operand(1);
+      if (from[0].operand->numel() > 0) value = read(from[0].operand, from[0].map, renumber(from[0].guards), value);
     } else if (op == Op::Cat) {
-      value = emit_cat(m);
+      value = emit_cat(*node, from);
     } else if (op == Op::Gather) {
-      value = emit_gather(m);
-    } else if (is_update(*node)) {
-      value = emit_update(m);
-    } else if (op == Op::Update) {
-      value = read(node->inputs()[0], m.map);
+      value = emit_gather(m, operand(1));
+    } else if (op == Op::Update) {  // the value to be stored; of nothing, the base
+      value = from.back().access == Access::Whole ? emit_stored(from.back().operand, from.back().map)
+                                                  : operand(from.size() - 1);
     } else {
       SmallVector<Value, 3> args;
-      for (Node* input : node->inputs()) args.push_back(read(input, m.map));
+      for (size_t i = 0; i < from.size(); ++i) args.push_back(operand(i));
       value = builder_.op(op, args, node->dtype());
     }
     value_.emplace(node, value);
   }
 
-  Value emit_pad(const Member& m) {
-    Node* x = m.node->inputs()[0];
-    Value otherwise = read(m.node->inputs()[1], {});
-    if (x->numel() == 0) return otherwise;
-    Map shifted = m.map;
-    std::vector<Guard> guards;
-    for (size_t d = 0; d < shifted.size(); ++d) {
-      shifted[d] = m.map[d] - m.node->ints()[d];
-      if (m.node->shape()[d] != x->shape()[d]) guards.push_back({renumber(shifted[d]), 0, x->shape()[d]});
-    }
-    return read(x, std::move(shifted), std::move(guards), otherwise);
-  }
-
   // Each part is read where the index lies in it; the first part needs no other value where it does not.
-  Value emit_cat(const Member& m) {
-    auto dim = static_cast<size_t>(m.node->ints()[0]);
-    int64_t start = 0;
+  Value emit_cat(const Node& cat, const std::vector<Read>& parts) {
     Value value = -1;
-    for (Node* part : m.node->inputs()) {
-      int64_t size = part->shape()[dim];
-      if (size == 0) continue;
-      Map shifted = m.map;
-      shifted[dim] = m.map[dim] - start;
-      if (value < 0) value = builder_.constant(ir::constant(m.node->dtype(), int64_t{0}));
-      value = read(part, shifted, {{renumber(shifted[dim]), 0, size}}, value);
-      start += size;
+    for (const Read& part : parts) {
+      if (part.guards[0].lo == part.guards[0].hi) continue;
+      if (value < 0) value = builder_.constant(ir::constant(cat.dtype(), int64_t{0}));
+      value = read(part.operand, part.map, renumber(part.guards), value);
     }
     return value;
   }
 
   // x's place with the gathered coordinate at 0, and the distance of one step along it.
-  Value emit_gather(const Member& m) {
+  Value emit_gather(const Member& m, Value position) {
     const auto dim = static_cast<int>(m.node->ints()[0]);
     const GatherSource source = gather_source(*m.node);
-    Value position = read(m.node->inputs()[1], m.map);
     Index start = source.flat.substitute(
         [&](int d, int64_t) { return d == dim ? Index() : m.map[static_cast<size_t>(d)]; });
     start = renumber(start);
@@ -236,12 +218,10 @@ class Build {
                          level_of(start));
   }
 
-  // The value to be stored.
-  Value emit_update(const Member& m) {
-    Node* value = m.node->inputs()[1];
-    if (!group_.from_memory) return read(value, m.map);
-    Index index = renumber(ir::flatten(m.map, value->shape()));
-    return builder_.load(input_buffer(value), index, level_of(index));
+  // A value that lies in a buffer of its own.
+  Value emit_stored(Node* node, const Map& map) {
+    const Index index = renumber(ir::flatten(map, node->shape()));
+    return builder_.load(input_buffer(node), index, level_of(index));
   }
 
   void store(const Member& m) {

@@ -1,19 +1,26 @@
 // Fusion: a graph becomes kernels. One walk from the outputs to the inputs gives each node the kernel of its
-// readers where that is legal, or a kernel of its own; legal means that the schedules take the merged
-// kernel: the walk keeps to their conditions (see accepts in schedule.h) and to the limits below, with a
-// reason for each refusal.
+// readers where that is legal, or a kernel of its own; legal means that index maps can say what is read where, that a
+// schedule of the target accepts the merged kernel (passes/schedule/schedule.h) and that it stays within the limits
+// below. Each refusal has a reason.
+//
+//   reads.cpp     where each op reads its operands             join.cpp      a node joins its readers' group
+//   group.cpp     a group's axes and the maps over them        siblings.cpp  groups that read the same become one
+//   groups.cpp    all groups; who has asked for what           updates.cpp   groups that write into a base
+//   fusion.cpp    the walk                                     order.cpp, build.cpp   the kernels, in order
 #pragma once
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/graph.h"
 #include "ir/kernel.h"
+#include "ir/target.h"
 
 namespace tenon::passes {
 
-// Every limit of fusion, in one place.
+// The limits of fusion itself; a device's are in its ir::Target.
 struct FusionLimits {
   int max_instrs = 160;  // instructions of a kernel before expansion
   int max_cost = 2000;   // add-equivalents an element: caps the size of the generated function
@@ -22,12 +29,12 @@ struct FusionLimits {
   int max_recompute_cost = 4;  // a value broadcast along an outer axis may be recomputed up to this cost
   int max_siblings = 16;       // kernels that a further reader of the same value is tried with
   int max_guarded_parts = 4;   // parts of a Cat that its reader loads where it needs them
-  int64_t max_row_bytes = 256 << 10;  // values kept across a reduction, per row (Lanes) or per tile (Columns)
 };
 
 struct FusionOptions {
   bool enabled = true;  // off: every non-view node is a kernel of its own
   FusionLimits limits;
+  ir::Target target;
 };
 
 // One part of a Cat that a routine lays beside the others: the elements that are to move. Neighbouring dims that are
@@ -57,10 +64,12 @@ struct FusedKernel {
 // The kernel; or, in its place, the operation that the routine computes.
 std::string print(const FusedKernel& fused);
 
+// Why a value is stored rather than computed where it is read; or why two readers of it are not one kernel.
 struct Refusal {
   const ir::Node* producer;
-  const ir::Node* consumer;
-  std::string reason;
+  std::vector<const ir::Node*> readers;  // that it is about
+  std::string_view reason;
+  std::string where;  // "dim 1" of the producer, "axis of 64": what it is about, if it is about one
 };
 
 struct FusionResult {

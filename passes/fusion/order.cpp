@@ -1,13 +1,12 @@
 // Groups -> the order of their kernels: by what each loads, and with the readers of a base before its update.
-#include "passes/fusion/order.h"
-
 #include <algorithm>
 #include <set>
+
+#include "passes/fusion/walk.h"
 
 namespace tenon::passes::fusion {
 
 using ir::Node;
-using ir::Op;
 
 namespace {
 
@@ -16,78 +15,27 @@ bool writes_over(const Group& g) {
   return g.update || (g.routine && ir::writes_over(g.members.front().node->op()));
 }
 
-}  // namespace
-
-bool Dependences::depends(int from, int to) const {
-  std::vector<int> stack{from};
-  std::vector<bool> seen(groups_.size(), false);
-  while (!stack.empty()) {
-    int g = stack.back();
-    stack.pop_back();
-    if (g == to) return true;
-    if (seen[static_cast<size_t>(g)]) continue;
-    seen[static_cast<size_t>(g)] = true;
-    for (int d : reads(g)) stack.push_back(d);
-  }
-  return false;
-}
-
-// The groups whose buffers group g loads.
-std::vector<int> Dependences::reads(int g) const {
-  std::vector<int> result;
-  for (const Node* node : loads(g)) {
-    int owner = owner_(node);
-    if (owner >= 0 && owner != g) result.push_back(owner);
-  }
-  return result;
-}
-
-// The nodes that group g does not compute but reads; those that are in no buffer are among them.
-std::vector<const Node*> Dependences::loads(int g) const {
-  std::vector<const Node*> result;
-  for (const Member& m : group(g).members) {
-    for (Node* input : m.node->inputs()) {
-      if (m.node->op() == Op::Gather && input == m.node->inputs()[0]) {
-        input = gather_source(*m.node).buffer;
-      } else if (m.node->op() == Op::Update && input == m.node->inputs()[0]) {
-        input = buffer_behind(input);
-      } else if (m.node->op() == Op::Update && group(g).from_memory) {
-        // the buffer of the value itself
-      } else if (group(g).routine) {
-        input = routine_source(*m.node, input);
-      } else {
-        while (is_view(input->op())) input = input->inputs()[0];
-      }
-      if (owner_(input) != g) result.push_back(input);
-    }
-  }
-  return result;
-}
-
-std::vector<int> Dependences::order() const {
-  std::vector<int> order = by_dependence();
-  const bool writes = std::any_of(groups_.begin(), groups_.end(), writes_over);
-  return writes ? readers_first(order) : order;
-}
+const Node* base_of(const Group& g) { return buffer_behind(g.members.front().node->inputs()[0]); }
 
 // The same kernels, but those that read what an Update writes over before it where that is possible: then it
 // can take the memory over. An Update whose base others still wait to read runs when nothing else can.
-std::vector<int> Dependences::readers_first(const std::vector<int>& order) const {
-  std::vector<int> rank(groups_.size(), 0), waits(groups_.size(), 0), readers_left(groups_.size(), 0);
-  std::vector<std::vector<int>> followers(groups_.size());
+std::vector<int> readers_first(const Groups& groups, const std::vector<int>& order) {
+  std::vector<int> rank(groups.size(), 0), waits(groups.size(), 0), readers_left(groups.size(), 0);
+  std::vector<std::vector<int>> followers(groups.size());
   std::unordered_map<const Node*, std::vector<int>> updates;  // by base
   for (int g : order) {
-    if (writes_over(group(g))) updates[base_of(g)].push_back(g);
+    if (writes_over(groups.group(g))) updates[base_of(groups.group(g))].push_back(g);
   }
-  std::vector<std::vector<int>> delays(groups_.size());  // the updates that wait for this reader
+  std::vector<std::vector<int>> delays(groups.size());  // the updates that wait for this reader
   for (size_t i = 0; i < order.size(); ++i) {
     const int g = order[i];
     rank[static_cast<size_t>(g)] = static_cast<int>(i);
-    std::vector<const Node*> loaded = loads(g);
+    std::vector<const Node*> loaded = groups.group(g).reads;
+    std::erase_if(loaded, [&](const Node* node) { return groups.owner(node) == g; });
     std::sort(loaded.begin(), loaded.end());
     loaded.erase(std::unique(loaded.begin(), loaded.end()), loaded.end());
     for (const Node* node : loaded) {
-      if (int owner = owner_(node); owner >= 0) {
+      if (const int owner = groups.owner(node); owner >= 0) {
         followers[static_cast<size_t>(owner)].push_back(g);
         ++waits[static_cast<size_t>(g)];
       }
@@ -124,15 +72,11 @@ std::vector<int> Dependences::readers_first(const std::vector<int>& order) const
   return result;
 }
 
-const Node* Dependences::base_of(int g) const {
-  return buffer_behind(group(g).members.front().node->inputs()[0]);
-}
-
-std::vector<int> Dependences::by_dependence() const {
+std::vector<int> by_dependence(const Groups& groups) {
   std::vector<int> result;
-  std::vector<char> mark(groups_.size(), 0);  // 1: open, 2: done
-  for (size_t root = groups_.size(); root-- > 0;) {
-    if (!groups_[root].alive) continue;
+  std::vector<char> mark(groups.size(), 0);  // 1: open, 2: done
+  for (size_t root = groups.size(); root-- > 0;) {
+    if (!groups.alive(static_cast<int>(root))) continue;
     std::vector<std::pair<int, bool>> stack{{static_cast<int>(root), false}};
     while (!stack.empty()) {
       auto [g, leaving] = stack.back();
@@ -147,13 +91,21 @@ std::vector<int> Dependences::by_dependence() const {
       if (m == 1) throw ir::IrError("fusion: two kernels depend on each other");
       m = 1;
       stack.push_back({g, true});
-      for (int d : reads(g)) {
+      for (int d : groups.sources(g)) {
         if (mark[static_cast<size_t>(d)] == 1) throw ir::IrError("fusion: two kernels depend on each other");
         if (mark[static_cast<size_t>(d)] == 0) stack.push_back({d, false});
       }
     }
   }
   return result;
+}
+
+}  // namespace
+
+std::vector<int> order(const Groups& groups) {
+  std::vector<int> order = by_dependence(groups);
+  const bool writes = std::any_of(order.begin(), order.end(), [&](int g) { return writes_over(groups.group(g)); });
+  return writes ? readers_first(groups, order) : order;
 }
 
 }  // namespace tenon::passes::fusion

@@ -1,15 +1,19 @@
 // Schedules: a kernel (after run_kernel_passes) becomes a loop tree for one device. Shapes turn into size
-// parameters.
+// parameters. All schedules stand in one table, and beside them what the runtime's library computes. Fusion asks
+// the table before it merges; lower() takes the first schedule that accepts the kernel and suits it.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "ir/kernel.h"
 #include "ir/looptree.h"
+#include "ir/target.h"
 
 namespace tenon::passes {
 
@@ -24,26 +28,44 @@ struct Lowered {
   std::vector<std::pair<int, int>> donations;
 };
 
-struct CpuTarget {
-  int vector_bits = 256;  // 128, 256 or 512
-  bool operator==(const CpuTarget&) const = default;
+// What decides whether a schedule accepts a kernel. Fusion knows it of a group before there is a kernel.
+struct Form {
+  // How an operand of a contraction comes about, point by point of the contraction.
+  enum class Operand : uint8_t { Loaded, GuardedLoad, Computed };
+
+  std::optional<ir::Op> call;  // one operation on whole buffers: a call of the library, no kernel
+  int lanes = 0, columns = 0;  // reductions of each tree
+  int scans = 0, contractions = 0;
+  int contract_axes = 0;
+  Operand left = Operand::Loaded, right = Operand::Loaded;
+  int64_t product_columns = 1;  // of the contraction's result
+  int64_t kept_bytes = 0;       // of a row: values that are computed before a reduction and needed after it
 };
-Lowered lower_cpu(const ir::Kernel& kernel, const CpuTarget& target);
+// Of a kernel that exists: what decides whether it can be lowered, not what it costs (operands, kept_bytes).
+Form form_of(const ir::Kernel& kernel);
 
-struct GpuTarget {
-  int threads = 256;
-  int max_shared_bytes = 48 << 10;
-};
-Lowered lower_gpu(const ir::Kernel& kernel, const GpuTarget& target = {});
-
-using Target = std::variant<CpuTarget, GpuTarget>;
-Lowered lower(const ir::Kernel& kernel, const Target& target);
-
-// Whether a schedule takes this kernel; the reason if none does. Fusion makes only kernels that pass.
+// Whether something takes a form: its name, or why nothing does.
 struct Acceptance {
   bool accepted;
-  std::string reason;
+  std::string_view by, reason;
 };
-Acceptance accepts(const ir::Kernel& kernel);
+
+struct Schedule {
+  enum class Fit : uint8_t { Takes, OtherKind, Refuses };
+  struct Answer {
+    Fit fit;
+    std::string_view reason = {};  // of a refusal
+  };
+  std::string_view name;
+  ir::TargetKind device;
+  Answer (*accepts)(const Form&, const ir::Target&);
+  bool (*suits)(const ir::Kernel&, const ir::Target&);  // among those that accept it, the first that suits; null: always
+  void (*lower)(const ir::Kernel&, const ir::Target&, Lowered&);  // null: a call of the library
+};
+std::span<const Schedule> schedules();  // of all devices
+
+Acceptance accepts(const Form& form, const ir::Target& target);
+// Throws IrError with the kernel's name if no schedule of the target accepts it.
+Lowered lower(const ir::Kernel& kernel, const ir::Target& target);
 
 }  // namespace tenon::passes

@@ -184,7 +184,7 @@ void check(const std::string& text) {
     codegen::interpret(kernel, buffers.data(), scalars.data());
     for (int bits : {128, 256, 512}) {
       CAPTURE(bits);
-      const passes::Lowered lowered = passes::lower_cpu(kernel, {bits});
+      const passes::Lowered lowered = passes::lower(kernel, ir::CpuTarget{bits});
       ir::verify(lowered.tree);
       Machine machine(lowered, counts, scalars);
       for (size_t i = 0; i < fused.inputs.size(); ++i) {

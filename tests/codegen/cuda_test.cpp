@@ -117,7 +117,7 @@ void compare(const ir::Kernel& given, const std::string& schedule, bool special 
              const std::vector<double>& scalars = {}, CudaSimulator::Compiler compiler = fastest_compiler()) {
   const ir::Kernel kernel = passes::run_kernel_passes(given);
   CAPTURE(ir::print(given));
-  const passes::Lowered lowered = passes::lower_gpu(kernel);
+  const passes::Lowered lowered = passes::lower(kernel, ir::GpuTarget{});
   CHECK(lowered.schedule == schedule);
   REQUIRE_NOTHROW(ir::verify(lowered.tree));
   CAPTURE(ir::print(lowered.tree));
@@ -241,7 +241,7 @@ TEST_CASE("cuda: rows of a table, elements one by one, and updates of a region")
 }
 )";
   compare(rows, "pointwise");
-  CHECK(ir::print(passes::lower_gpu(ir::parse_kernel(rows)).tree).find(" : f32x4") != std::string::npos);
+  CHECK(ir::print(passes::lower(ir::parse_kernel(rows), ir::GpuTarget{}).tree).find(" : f32x4") != std::string::npos);
   compare(R"(kernel @each(t: f32 in[2368], p: i64 in[2368], y: f32 inout[4736]) {
   axes i: 37 parallel, j: 64 parallel
   map i j : %0 = load p[64*i + j] : i64
@@ -399,7 +399,7 @@ TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
   }
   // The registers of each phase; fails on errors and warnings, and on spills unless they are allowed.
   const auto compile = [&](const ir::Kernel& kernel, const std::string& arch, bool may_spill = false) {
-    const passes::Lowered lowered = passes::lower_gpu(passes::run_kernel_passes(kernel));
+    const passes::Lowered lowered = passes::lower(passes::run_kernel_passes(kernel), ir::GpuTarget{});
     const test::Nvrtc::Result result = nvrtc.compile(codegen::cuda::emit(lowered.tree), arch);
     CAPTURE(result.log);
     CHECK(result.compiled);

@@ -541,7 +541,7 @@ TEST_CASE("llvm: bad trees and bad objects are refused" * doctest::skip(!jit::av
     CHECK_THROWS_AS(jit::load_object(damaged, 1), std::runtime_error);
   }
   LoopTree gpu = tree;
-  gpu.target = Target::Cuda;
+  gpu.target = TargetKind::Cuda;
   CHECK_THROWS_AS(jit::compile_object(gpu), IrError);
   tree.phases[0].body[0].slot = 99;
   CHECK_THROWS_AS(jit::compile_object(tree), IrError);

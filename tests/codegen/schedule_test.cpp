@@ -83,7 +83,7 @@ void check_kernel(const passes::FusedKernel& fused, Values& values) {
   using Code = decltype(codegen::llvm_backend::load_object({}, 0));
   static std::map<std::string, Code> compiled;  // a kernel is often the same fused and not, or at two widths
   for (int bits : {128, 256, 512}) {
-    passes::Lowered lowered = passes::lower_cpu(kernel, {bits});
+    passes::Lowered lowered = passes::lower(kernel, ir::CpuTarget{bits});
     std::string tree = ir::print(lowered.tree);
     INFO(tree);
     ir::verify(lowered.tree);

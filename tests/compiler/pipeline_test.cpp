@@ -42,7 +42,7 @@ std::vector<ir::Node*> constants_of(const ir::Graph& graph) {
 TEST_CASE("pipeline: the steps that run are the steps that are listed, on each device") {
   const ir::Graph graph =
       graph_of("graph @g(%x: f16[8,16]) {\n  %1 = exp %x : f16[8,16]\n  %2 = reduce.sum %1 dims=[1] : f16[8,1]\n  return %2\n}\n");
-  for (const passes::Target& target : {passes::Target(passes::CpuTarget{256}), passes::Target(passes::GpuTarget{})}) {
+  for (const ir::Target& target : {ir::Target(ir::CpuTarget{256}), ir::Target(ir::GpuTarget{})}) {
     Seen seen;
     const compiler::Settings settings = seen.settings();
     const compiler::Program program = compiler::compile_graph(graph.outputs, {}, settings);
@@ -81,7 +81,7 @@ TEST_CASE("pipeline: a kernel that no schedule takes is refused by name") {
       "kernel @both(x: f32 in[64], y: f32 out[8]) {\n  axes i: 8 parallel, r: 8 inner\n"
       "  map i r    : %0 = load x[8*i + r] : f32\n  reduce i|r : %1 = reduce.sum %0 lanes : f32\n"
       "  reduce i|r : %2 = reduce.max %0 columns : f32\n  map i      : %3 = add %1, %2 : f32\n  map i      : store y[i], %3\n}\n");
-  for (const passes::Target& target : {passes::Target(passes::CpuTarget{256}), passes::Target(passes::GpuTarget{})}) {
+  for (const ir::Target& target : {ir::Target(ir::CpuTarget{256}), ir::Target(ir::GpuTarget{})}) {
     std::string message;
     try {
       compiler::compile_kernel(kernel, target, {});
@@ -92,18 +92,62 @@ TEST_CASE("pipeline: a kernel that no schedule takes is refused by name") {
   }
 }
 
-TEST_CASE("pipeline: whatever fusion makes of a random graph is taken by a schedule of the CPU") {
+TEST_CASE("pipeline: a target that cannot be is refused, with the kernel's name") {
+  const ir::Kernel rows = ir::parse_kernel(
+      "kernel @rows(x: f32 in[640000], y: f32 out[8]) {\n  axes i: 8 parallel, r: 80000 inner\n"
+      "  map i r    : %0 = load x[80000*i + r] : f32\n  reduce i|r : %1 = reduce.sum %0 lanes : f32\n"
+      "  map i      : store y[i], %1\n}\n");
+  ir::CpuTarget no_cache{256};
+  no_cache.l2_bytes = 0;
+  ir::GpuTarget no_threads, half_warp, no_shared;
+  no_threads.threads = 0;
+  half_warp.threads = 48;
+  no_shared.shared_bytes = 0;
+  const std::pair<ir::Target, const char*> cases[] = {
+      {ir::CpuTarget{0}, "vector_bits is 0"},   {ir::CpuTarget{64}, "vector_bits is 64"}, {no_cache, "l2_bytes is 0"},
+      {no_threads, "threads is 0"},             {half_warp, "threads is 48"},
+  };
+  const auto message = [&](const ir::Kernel& kernel, const ir::Target& target) -> std::string {
+    try {
+      compiler::compile_kernel(kernel, target, {});
+    } catch (const ir::IrError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const auto& [target, what] : cases) {
+    CHECK(message(rows, target).find("'rows'") != std::string::npos);
+    CHECK(message(rows, target).find(what) != std::string::npos);
+  }
+  const ir::Kernel transposed = ir::parse_kernel(
+      "kernel @turn(x: f32 in[4096], y: f32 out[4096]) {\n  axes i: 64 parallel, j: 64 parallel\n"
+      "  map i j : %0 = load x[64*j + i] : f32\n  map i j : store y[64*i + j], %0\n}\n");
+  CHECK(passes::lower(transposed, ir::GpuTarget{}).schedule == "transpose");
+  CHECK(passes::lower(transposed, no_shared).schedule == "pointwise");  // needs no shared memory
+}
+
+TEST_CASE("pipeline: whatever fusion makes of a random graph is accepted by its target, and what is accepted lowers") {
   for (uint64_t seed = 0; seed < static_cast<uint64_t>(test::fuzz_cases(200)); ++seed) {
     CAPTURE(seed);
     const ir::Graph graph = test::random_graph(seed);
-    compiler::Settings settings;
-    settings.fusion.enabled = seed % 4 != 0;
-    const compiler::Program program = compiler::compile_graph(graph.outputs, constants_of(graph), settings);
-    for (const passes::FusedKernel& fused : program.fusion.kernels) {
-      if (fused.routine) continue;
-      CHECK(passes::accepts(fused.kernel).accepted);
-      for (const int bits : {128, 256, 512}) {
-        CHECK_NOTHROW(compiler::compile_kernel(fused.kernel, passes::CpuTarget{bits}, settings));
+    for (const ir::Target& target : {ir::Target(ir::CpuTarget{128}), ir::Target(ir::CpuTarget{512}), ir::Target(ir::GpuTarget{})}) {
+      compiler::Settings settings;
+      settings.fusion.enabled = seed % 4 != 0;
+      settings.fusion.target = target;
+      const compiler::Program program = compiler::compile_graph(graph.outputs, constants_of(graph), settings);
+      for (const passes::FusedKernel& fused : program.fusion.kernels) {
+        if (fused.routine) {
+          passes::Form call;
+          call.call = fused.routine->op();
+          CHECK(passes::accepts(call, target).accepted);
+          continue;
+        }
+        CHECK(passes::accepts(passes::form_of(fused.kernel), target).accepted);
+        CHECK_NOTHROW(compiler::compile_kernel(fused.kernel, target, settings));
+      }
+      for (const passes::Refusal& refusal : program.fusion.refusals) {
+        CHECK(!refusal.reason.empty());
+        CHECK(!refusal.readers.empty());
       }
     }
   }

@@ -211,8 +211,7 @@ TEST_CASE("a contraction keeps its epilogue and reads its operands from memory")
   CHECK(result.kernels[0].kernel.name == "exp");
   CHECK(result.kernels[1].kernel.name == "dot_add");
   REQUIRE(result.refusals.size() == 1);
-  CHECK(result.refusals[0].reason ==
-        "its reader reads it with a guard, in overlapping windows or as an operand of a contraction");
+  CHECK(result.refusals[0].reason == "the left operand of a contraction is read in its innermost loop: from memory");
 }
 
 TEST_CASE("a convolution is one contraction over windows of the image: nothing is padded or unrolled in memory") {
@@ -270,8 +269,7 @@ TEST_CASE("what overlapping windows read is computed once; windows side by side 
   CHECK(windows("[4,1]").kernels.size() == 1);
   FusionResult overlapping = windows("[2,1]");
   CHECK(overlapping.kernels.size() == 2);
-  CHECK(overlapping.refusals.at(0).reason ==
-        "its reader reads it with a guard, in overlapping windows or as an operand of a contraction");
+  CHECK(overlapping.refusals.at(0).reason == "overlapping windows of its reader would compute it more than once");
 }
 
 TEST_CASE("rows of a table: the index is computed beside the load, views of the table are looked through") {
@@ -371,16 +369,59 @@ TEST_CASE("who reads what a write replaces runs before the write") {
   CHECK(result.kernels[2].kernel.name == "update");
 }
 
-TEST_CASE("what stays apart says why") {
-  auto reason = [](const std::string& body) {
-    Fused r = fuse_text("graph @g(%x: f32[64,256]) {\n" + body + "}\n");
-    CHECK(r.kernels.size() == 2);
-    return r.refusals.empty() ? std::string("none") : r.refusals[0].reason;
+TEST_CASE("what stays apart says why: who, for whom, and along which axis") {
+  struct Case {
+    const char* body;
+    const char* reason;
+    const char* where;
+    size_t readers;
   };
-  CHECK(reason("  %1 = exp %x : f32[64,256]\n  %2 = reduce.sum %1 dims=[1] : f32[64,1]\n  %3 = reduce.sum %2 "
-               "dims=[0] : f32[1,1]\n  return %3\n") == "the two reductions run over different extents");
-  CHECK(reason("  %1 = exp %x : f32[64,256]\n  %2 = flip %1 dims=[1] : f32[64,256]\n  %3 = mul %1, %2 : "
-               "f32[64,256]\n  return %3\n") == "its readers want different elements at the same time");
+  const Case cases[] = {
+      {"%1 = exp %x : f32[64,256]\n %2 = reduce.sum %1 dims=[1] : f32[64,1]\n %3 = reduce.sum %2 dims=[0] : f32[1,1]\n return %3",
+       "the two reductions run over different extents", "", 1},
+      {"%1 = exp %x : f32[64,256]\n %2 = flip %1 dims=[1] : f32[64,256]\n %3 = mul %1, %2 : f32[64,256]\n return %3",
+       "its readers want different elements at the same time", "dim 1", 1},
+      {"%1 = exp %x : f32[64,256]\n %2 = slice %1 starts=[0,0] steps=[1,1] sizes=[64,1] : f32[64,1]\n %3 = permute %2 [1,0] : f32[1,64]\n"
+       " %4 = expand %3 [256,64] : f32[256,64]\n %5 = permute %x [1,0] : f32[256,64]\n %6 = mul %4, %5 : f32[256,64]\n return %6",
+       "computing it again for every element of its broadcast costs more than a load", "axis of 256", 1},
+      {"%1 = scan.sum %x dim=1 : f32[64,256]\n %2 = scan.sum %1 dim=0 : f32[64,256]\n return %2",
+       "the two scans run along different dims", "dim 1", 1},
+      {"%1 = scan.sum %x dim=1 : f32[64,256]\n %2 = reduce.sum %1 dims=[1] : f32[64,1]\n return %2",
+       "a scan stands beside no reduction or contraction: it walks its lines in order", "", 1},
+      {"%1 = exp %x : f32[64,256]\n %2 = pad %1, %c lo=[0,1] hi=[0,1] : f32[64,258]\n return %2",
+       "its reader loads it under a guard", "", 1},
+      {"%1 = reduce.sum %x dims=[1] : f32[64,1]\n %2 = reduce.max %x dims=[0] : f32[1,256]\n return %1, %2",
+       "its readers reduce different dims", "", 2},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.body);
+    const Fused r = fuse_text(std::string("graph @g(%x: f32[64,256]) {\n %c = const 0.0 : f32[]\n ") + c.body + "\n}\n");
+    CHECK(r.kernels.size() == 2);
+    REQUIRE(!r.refusals.empty());
+    CHECK(r.refusals[0].reason == c.reason);
+    CHECK(r.refusals[0].where == c.where);
+    CHECK(r.refusals[0].readers.size() == c.readers);
+  }
+}
+
+TEST_CASE("a GPU's products are calls of its library, and so nothing joins them") {
+  FusionOptions options;
+  options.target = ir::GpuTarget{};
+  const ir::Graph graph = ir::parse_graph(
+      "graph @g(%a: f32[8,32], %b: f32[32,16]) {\n  %1 = dot %a, %b : f32[8,16]\n  %2 = neg %1 : f32[8,16]\n  return %2\n}\n");
+  const FusionResult result = fuse(graph.outputs, options);
+  REQUIRE(result.kernels.size() == 2);
+  CHECK(result.kernels[0].routine->op() == ir::Op::Dot);
+  CHECK(result.refusals.at(0).reason == "a routine of the library computes it");
+
+  std::get<ir::GpuTarget>(options.target).library = {};
+  std::string message;
+  try {
+    fuse(graph.outputs, options);
+  } catch (const ir::IrError& error) {
+    message = error.what();
+  }
+  CHECK(message == "nothing on a GPU computes 'dot': the device has no schedule for this kind of kernel");
 }
 
 TEST_CASE("unfused, every computing node is a kernel of its own, views are none") {

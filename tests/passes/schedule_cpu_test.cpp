@@ -11,7 +11,7 @@ namespace tenon::passes {
 namespace {
 
 std::string lower(const std::string& kernel) {
-  Lowered lowered = lower_cpu(ir::parse_kernel(kernel), {128});
+  Lowered lowered = passes::lower(ir::parse_kernel(kernel), ir::CpuTarget{128});
   ir::verify(lowered.tree);
   return ir::print(lowered.tree);
 }
@@ -144,7 +144,7 @@ TEST_CASE("rows that share an operand are taken together: it is loaded once for 
                                " parallel, r: 256 inner\n  map i r : %0 = load x[256*i + r] : f32\n"
                                "  map i r : %1 = load v[" + shared + "] : f32\n  map i r : %2 = mul %0, %1 : f32\n"
                                "  reduce i|r : %3 = reduce.sum %2 lanes : f32\n  map i : store y[i], %3\n}\n";
-    const std::string tree = ir::print(lower_cpu(ir::parse_kernel(kernel), {512}).tree);
+    const std::string tree = ir::print(passes::lower(ir::parse_kernel(kernel), ir::CpuTarget{512}).tree);
     auto count = [&](const std::string& what) {
       int n = 0;
       for (size_t at = tree.find(what); at != std::string::npos; at = tree.find(what, at + 1)) ++n;
@@ -161,11 +161,11 @@ TEST_CASE("rows that share an operand are taken together: it is loaded once for 
 TEST_CASE("rows of more than a cache holds are asked for ahead, an operand that all share is not") {
   const auto prefetches = [](const std::string& rows) {
     const std::string tree = ir::print(
-        lower_cpu(ir::parse_kernel("kernel @k(x: f32 in[1000000], v: f32 in[1000], y: f32 out[1000]) {\n  axes i: " + rows +
+        passes::lower(ir::parse_kernel("kernel @k(x: f32 in[1000000], v: f32 in[1000], y: f32 out[1000]) {\n  axes i: " + rows +
                                    " parallel, r: 1000 inner\n  map i r : %0 = load x[1000*i + r] : f32\n"
                                    "  map i r : %1 = load v[r] : f32\n  map i r : %2 = mul %0, %1 : f32\n"
                                    "  reduce i|r : %3 = reduce.sum %2 lanes : f32\n  map i : store y[i], %3\n}\n"),
-                  {512})
+                  ir::CpuTarget{512})
             .tree);
     return std::pair(tree.find("prefetch x[") != std::string::npos, tree.find("prefetch v[") != std::string::npos);
   };
@@ -175,8 +175,8 @@ TEST_CASE("rows of more than a cache holds are asked for ahead, an operand that 
 
 TEST_CASE("rows of a few elements have the lanes across rows, if there are rows enough") {
   auto lowered = [](const std::string& axes, const std::string& load, const std::string& rest) {
-    return lower_cpu(ir::parse_kernel("kernel @k(x: f32 in[100000], y: f32 out[100000]) {\n  axes " + axes + "\n" + load + rest + "}\n"),
-                     {512});
+    return passes::lower(ir::parse_kernel("kernel @k(x: f32 in[100000], y: f32 out[100000]) {\n  axes " + axes + "\n" + load + rest + "}\n"),
+                     ir::CpuTarget{512});
   };
   auto sum = [&](const std::string& rows, const std::string& n) {
     return lowered("i: " + rows + " parallel, r: " + n + " inner", "  map i r : %0 = load x[" + n + "*i + r] : f32\n",
@@ -197,7 +197,7 @@ TEST_CASE("rows of a few elements have the lanes across rows, if there are rows 
 
 TEST_CASE("lanes are those of most of the work; a contraction's those of its sums") {
   auto lanes = [](const std::string& body) {
-    return lower_cpu(ir::parse_kernel("kernel @k(x: f32 in[900], z: f64 in[900], y: f32 out[900], w: f64 out[900]) {\n" + body + "}\n"), {512})
+    return passes::lower(ir::parse_kernel("kernel @k(x: f32 in[900], z: f64 in[900], y: f32 out[900], w: f64 out[900]) {\n" + body + "}\n"), ir::CpuTarget{512})
         .tree.lanes;
   };
   CHECK(lanes("  axes i: 900 parallel\n  map i : %0 = load z[i] : f64\n  map i : store w[i], %0\n") == 8);
@@ -278,10 +278,10 @@ TEST_CASE("columns: each lane a result, rows in order") {
 TEST_CASE("another size is the same tree, so no compiler runs; a scalar kind of access is another") {
   auto key = [](const std::string& n) {
     return ir::print(
-        lower_cpu(
+        passes::lower(
             ir::parse_kernel("kernel @k(x: f32 in[" + n + "], y: f32 out[" + n + "]) {\n  axes i: " + n +
                              " parallel\n  map i : %0 = load x[i] : f32\n  map i : store y[i], %0\n}\n"),
-            {256})
+            ir::CpuTarget{256})
             .tree,
         false);
   };

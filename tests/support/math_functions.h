@@ -124,7 +124,7 @@ class MathKernel {
  public:
   MathKernel(ir::Op op, ir::DType dtype, int64_t count)
       : kernel_(passes::run_kernel_passes(make(op, dtype, count))),
-        lowered_(passes::lower_cpu(kernel_, {codegen::llvm_backend::host_vector_bits()})),
+        lowered_(passes::lower(kernel_, ir::CpuTarget{codegen::llvm_backend::host_vector_bits()})),
         code_(codegen::llvm_backend::load_object(codegen::llvm_backend::compile_object(lowered_.tree),
                                                  static_cast<int>(lowered_.tree.phases.size()))) {}
 

@@ -23,7 +23,7 @@
 #include <array>
 #include <map>
 
-#include "passes/schedule/cpu/schedule.h"
+#include "passes/schedule/cpu/context.h"
 
 namespace tenon::passes::cpu {
 
@@ -117,7 +117,7 @@ constexpr int kRowsAtOnce = 8;
 class Columns {
  public:
   explicit Columns(Context& c)
-      : c_(c), nest_(c.nest), b_(c.builder), tiles_(c), plan_(plan_loops(c.kernel)) {
+      : c_(c), nest_(c.nest), b_(c.builder), tiles_(c), plan_(c.loops()) {
     inner_ = c.axes(AxisKind::Inner);
     count_ = c.product(inner_);
     blocks_ = (count_ + kColumnBlock - 1) / kColumnBlock;
@@ -354,7 +354,7 @@ class Columns {
       bytes += c_.bytes_read(v);
     }
     const auto plain = [&](Value v) { return nest_.varies(v) && nest_.instr(v).op != Op::ArgMax && nest_.instr(v).op != Op::ArgMin; };
-    return bytes >= kBeyondCache && std::all_of(reductions(0).begin(), reductions(0).end(), plain);
+    return c_.beyond_cache(bytes) && std::all_of(reductions(0).begin(), reductions(0).end(), plain);
   }
 
   void run_phase(const std::vector<Accumulator>& partials) {
@@ -465,7 +465,7 @@ class Columns {
   Nest& nest_;
   ir::TreeBuilder& b_;
   ColumnTiles tiles_;
-  ReduceLoops plan_;
+  const ReduceLoops& plan_;
   bool split_ = false;
   std::vector<int> inner_;
   int64_t count_, blocks_;  // elements and blocks of a column

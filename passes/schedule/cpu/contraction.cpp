@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <array>
 
-#include "passes/schedule/cpu/schedule.h"
+#include "passes/schedule/cpu/context.h"
 
 namespace tenon::passes::cpu {
 
@@ -31,8 +31,6 @@ constexpr size_t kShortEpilogue = 8;  // instructions
 // About the rows that one parallel iteration takes, and so uses a packed panel: few where there are few columns to
 // share out.
 constexpr int64_t kFewRows = 48, kManyRows = 240, kManyVectors = 16;
-constexpr int64_t kLargeBytes = 256 << 10;  // a right operand beyond this is packed: its rows lie far apart
-constexpr int64_t kPanelBytes = 512 << 10;  // a panel of more than two vectors fits the second cache
 constexpr int kLeastRows = 6;               // fewer rows to a tile would wait for the panel's loads
 constexpr int kLeastInstructions = 20;      // about as many could be issued while the loads of a small tile are waited for
 
@@ -54,7 +52,6 @@ class Contraction {
   }
 
   void lower() {
-    c_.out.schedule = "contraction";
     int64_t columns = column_ < 0 ? 1 : c_.extent(column_), rows = row_ < 0 ? 1 : c_.extent(row_);
     int64_t tile = int64_t{vectors_} * nest_.lanes();
     int64_t column_tiles = (columns + tile - 1) / tile;
@@ -89,6 +86,11 @@ class Contraction {
   }
 
  private:
+  // A right operand of more is packed: its rows lie far apart.
+  int64_t large_bytes() const { return c_.target.l2_bytes / 4; }
+  // A panel of more than two vectors has no more: it fits the second cache.
+  int64_t panel_bytes() const { return c_.target.l2_bytes / 2; }
+
   bool depends(Value v, int axis) const {
     const ir::Instr& in = nest_.instr(v);
     if (in.index.depends_on(axis)) return true;
@@ -122,12 +124,12 @@ class Contraction {
   // tile stay one.
   void choose_tile() {
     const int64_t rows = c_.extent(row_);
-    const int accumulators = c_.vector_registers * 3 / 4, widest = vectors_ == 1 ? 1 : accumulators / kLeastRows;
+    const int accumulators = c_.target.vector_registers() * 3 / 4, widest = vectors_ == 1 ? 1 : accumulators / kLeastRows;
     int64_t least = INT64_MAX;
     for (int vectors = vectors_; vectors <= widest; ++vectors) {
       const int most = accumulators / std::max(vectors, 2);
       const int64_t panel = c_.extent(k_) * vectors * c_.lanes * ir::item_size(nest_.instr(right_).dtype);
-      if (vectors > 2 && ((rows > most && rows <= accumulators / 2) || panel > kPanelBytes)) break;
+      if (vectors > 2 && ((rows > most && rows <= accumulators / 2) || panel > panel_bytes())) break;
       std::vector<int> tile_rows{static_cast<int>(std::min<int64_t>(rows, most))};
       if (rows > most) tile_rows.insert(tile_rows.end(), {most / 3, 1});
       const int64_t tile = int64_t{vectors} * c_.lanes, columns = c_.extent(column_), rest = columns % tile;
@@ -205,7 +207,7 @@ class Contraction {
     ir::Index::Stride across = right.index.stride(column_), along = right.index.stride(k_);
     int64_t bytes = c_.extent(k_) * c_.extent(column_) * ir::item_size(right.dtype);
     // Guards (a padded image) are settled once, not for each row.
-    bool in_place = across.ok && (across.value == 0 || (across.value == 1 && bytes <= kLargeBytes));
+    bool in_place = across.ok && (across.value == 0 || (across.value == 1 && bytes <= large_bytes()));
     if (in_place && right.guards.empty()) return -1;
     int64_t tile = int64_t{vectors} * nest_.lanes();
     const bool along_k = along.ok && along.value == 1;

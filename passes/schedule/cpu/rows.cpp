@@ -13,7 +13,7 @@
 #include <bit>
 #include <map>
 
-#include "passes/schedule/cpu/schedule.h"
+#include "passes/schedule/cpu/context.h"
 
 namespace tenon::passes::cpu {
 
@@ -32,7 +32,7 @@ constexpr size_t kShortBody = 8;      // instructions of a loop that is worth un
 
 class Rows {
  public:
-  explicit Rows(Context& c) : c_(c), nest_(c.nest), b_(c.builder), plan_(plan_loops(c.kernel)) {
+  explicit Rows(Context& c) : c_(c), nest_(c.nest), b_(c.builder), plan_(c.loops()) {
     rows_ = c.axes(AxisKind::Parallel);
     std::vector<int> inner = c.axes(AxisKind::Inner);
     lane_ = inner.back();
@@ -45,7 +45,7 @@ class Rows {
     nest_.set_lane_axis(lane_, std::min(c.lanes, group_));
     for (const auto& full : plan_.full) {
       for (Value v : full) {
-        if (nest_.instr(v).op == Op::Load && c.bytes_read(v) >= kBeyondCache) nest_.prefetch(v, kAhead);
+        if (nest_.instr(v).op == Op::Load && c.beyond_cache(c.bytes_read(v))) nest_.prefetch(v, kAhead);
       }
     }
     blocks_along_ = length_ >= kLaneBlock ? (length_ + kLaneBlock - 1) / kLaneBlock : 1;
@@ -57,7 +57,6 @@ class Rows {
   }
 
   void lower_rows() {
-    c_.out.schedule = "rows";
     for (auto& [v, buffer] : carry_) buffer = local("kept", nest_.instr(v).dtype, count_ * length_);
     double ns = c_.ns_per_element * static_cast<double>(count_ * length_) + 20;
     if (epilogue_pays()) return rows_by_blocks(ns);
@@ -70,7 +69,6 @@ class Rows {
   }
 
   void lower_split() {
-    c_.out.schedule = "split";
     int64_t rows = c_.product(rows_);
     for (auto& [v, buffer] : carry_) buffer = global("kept", nest_.instr(v).dtype, rows * count_ * length_);
     for (int l = 0; l < plan_.loops; ++l) {
@@ -190,7 +188,7 @@ class Rows {
       shared = shared || !apart[static_cast<size_t>(v)];
     }
     const int accumulators = group_ / nest_.lanes() * static_cast<int>(plan_.reductions[0].size());
-    const int most = std::min(kMostTogether, c_.vector_registers / 2 / std::max(accumulators, 1));
+    const int most = std::min(kMostTogether, c_.target.vector_registers() / 2 / std::max(accumulators, 1));
     return shared && c_.extent(rows_.back()) >= most ? most : 1;
   }
 
@@ -527,7 +525,7 @@ class Rows {
   Context& c_;
   Nest& nest_;
   ir::TreeBuilder& b_;
-  ReduceLoops plan_;
+  const ReduceLoops& plan_;
   std::vector<int> rows_, outer_;
   int lane_;
   int64_t length_, count_;  // extents of the lane axis and of the outer inner axes
@@ -540,6 +538,10 @@ class Rows {
 };
 
 }  // namespace
+
+bool splits_rows(const ir::Kernel& kernel) {
+  return kernel.extent_of(AxisKind::Parallel) < 16 && kernel.extent_of(AxisKind::Inner) >= 16 * ir::kLaneBlock;
+}
 
 void lower_rows(Context& c) { Rows(c).lower_rows(); }
 void lower_split(Context& c) { Rows(c).lower_split(); }

@@ -10,7 +10,7 @@
 //       y[s, tile] = acc }                             for v in chunk { y[v] = kept1[v] * 2 } vectors
 #include <map>
 
-#include "passes/schedule/cpu/schedule.h"
+#include "passes/schedule/cpu/context.h"
 
 namespace tenon::passes::cpu {
 
@@ -54,13 +54,12 @@ class Lines {
         nest_(c.nest),
         b_(c.builder),
         serial_(static_cast<int>(c.kernel.axes.size()) - 1),
-        plan_(plan_loops(c.kernel)),
+        plan_(c.loops()),
         along_(varying_along(c.kernel, serial_)) {
     nest_.set_lane_axis(serial_, c.lanes);
   }
 
   void lower() {
-    c_.out.schedule = "scan lines";
     const int64_t length = c_.extent(serial_);
     keep_values();
     const std::vector<int> parallel = c_.axes(ir::AxisKind::Parallel);
@@ -149,7 +148,7 @@ class Lines {
   Nest& nest_;
   ir::TreeBuilder& b_;
   int serial_;
-  ReduceLoops plan_;
+  const ReduceLoops& plan_;
   std::vector<bool> along_;  // by instruction: differs along the line
   std::map<Value, int32_t> kept_;
   std::map<Value, ValueId> registers_;
@@ -161,7 +160,6 @@ class Lines {
 void lower_scan_lines(Context& c) { Lines(c).lower(); }
 
 void lower_scan_columns(Context& c) {
-  c.out.schedule = "scan columns";
   Nest& nest = c.nest;
   ColumnTiles tiles(c);
   const int serial = static_cast<int>(c.kernel.axes.size()) - 1;

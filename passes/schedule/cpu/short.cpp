@@ -13,7 +13,7 @@
 #include <bit>
 #include <optional>
 
-#include "passes/schedule/cpu/schedule.h"
+#include "passes/schedule/cpu/context.h"
 
 namespace tenon::passes::cpu {
 
@@ -161,7 +161,6 @@ class ShortSchedule {
   }
 
   void lower() {
-    c_.out.schedule = "short rows";
     int64_t extent = c_.extent(rows_.lane);
     bool chunked = outer_.empty() || extent > 2 * kChunkRows;
     int64_t chunks = chunked ? (extent + kChunkRows - 1) / kChunkRows : 1;
@@ -323,6 +322,6 @@ class ShortSchedule {
 
 }  // namespace
 
-void lower_short_rows(Context& c, const ShortRows& rows) { ShortSchedule(c, rows).lower(); }
+void lower_short_rows(Context& c) { ShortSchedule(c, *short_rows(c.kernel)).lower(); }
 
 }  // namespace tenon::passes::cpu

@@ -27,15 +27,15 @@ constexpr int64_t kSplitBlocks = 4;        // shorter columns are not worth a se
 
 class ColumnLowering {
  public:
-  ColumnLowering(const ir::Kernel& kernel, const GpuTarget& target)
+  ColumnLowering(const ir::Kernel& kernel, const ir::GpuTarget& target)
       : kernel_(kernel),
         columns_(kernel.extent_of(ir::AxisKind::Parallel)),
         elements_(kernel.extent_of(ir::AxisKind::Inner)),
         blocks_(ceil_div(elements_, ir::kColumnBlock)),
         split_(columns_ < kManyColumns && blocks_ >= kSplitBlocks),
         context_(kernel, split_ ? "split" : "columns", target.threads),
-        parallel_(axes_of(kernel, ir::AxisKind::Parallel)),
-        inner_(axes_of(kernel, ir::AxisKind::Inner)),
+        parallel_(ir::axes_of(kernel, ir::AxisKind::Parallel)),
+        inner_(ir::axes_of(kernel, ir::AxisKind::Inner)),
         passes_(plan_passes(kernel, false)) {}
 
   Lowered run() {
@@ -224,7 +224,7 @@ class ColumnLowering {
 
 }  // namespace
 
-Lowered lower_columns(const ir::Kernel& kernel, const GpuTarget& target) {
+Lowered lower_columns(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   return ColumnLowering(kernel, target).run();
 }
 

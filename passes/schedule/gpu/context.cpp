@@ -16,14 +16,6 @@ void refuse(const ir::Kernel& kernel, const std::string& reason) {
   throw ir::IrError("no GPU schedule takes kernel '" + kernel.name + "': " + reason);
 }
 
-std::vector<int> axes_of(const ir::Kernel& kernel, ir::AxisKind kind) {
-  std::vector<int> axes;
-  for (size_t i = 0; i < kernel.axes.size(); ++i) {
-    if (kernel.axes[i].kind == kind) axes.push_back(static_cast<int>(i));
-  }
-  return axes;
-}
-
 bool depends_on(const ir::Instr& instr, int axis) {
   return instr.index.depends_on(axis) ||
          std::any_of(instr.guards.begin(), instr.guards.end(),
@@ -69,7 +61,7 @@ Context::Context(const ir::Kernel& kernel, std::string schedule, int threads) : 
   for (const ir::Axis& axis : kernel.axes) points *= axis.extent;
   out.schedule = std::move(schedule);
   out.tree.name = kernel.name;
-  out.tree.target = ir::Target::Cuda;
+  out.tree.target = ir::TargetKind::Cuda;
   out.tree.threads = threads;
   out.tree.index_type = index_type(kernel, points);
   for (const ir::KernelBuffer& buffer : kernel.buffers) {

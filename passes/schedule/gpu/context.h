@@ -117,17 +117,16 @@ class Context {
 // I32 if every index of the kernel, and `points` plus one grid's overhang, provably fits.
 ir::DType index_type(const ir::Kernel& kernel, int64_t points);
 bool depends_on(const ir::Instr& instr, int axis);  // by its own index and guards
-std::vector<int> axes_of(const ir::Kernel& kernel, ir::AxisKind kind);
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 [[noreturn]] void refuse(const ir::Kernel& kernel, const std::string& reason);
 
-Lowered lower_pointwise(const ir::Kernel& kernel, const GpuTarget& target);
+Lowered lower_pointwise(const ir::Kernel& kernel, const ir::GpuTarget& target);
 // The axis along which some load is contiguous although the stores are contiguous along the innermost one; -1
 // if none.
-int transposed_axis(const ir::Kernel& kernel, const GpuTarget& target);
-Lowered lower_transpose(const ir::Kernel& kernel, const GpuTarget& target, int axis);
-Lowered lower_rows(const ir::Kernel& kernel, const GpuTarget& target);
-Lowered lower_columns(const ir::Kernel& kernel, const GpuTarget& target);
-Lowered lower_scan(const ir::Kernel& kernel, const GpuTarget& target);
+int transposed_axis(const ir::Kernel& kernel, const ir::GpuTarget& target);
+Lowered lower_transpose(const ir::Kernel& kernel, const ir::GpuTarget& target);
+Lowered lower_rows(const ir::Kernel& kernel, const ir::GpuTarget& target);
+Lowered lower_columns(const ir::Kernel& kernel, const ir::GpuTarget& target);
+Lowered lower_scan(const ir::Kernel& kernel, const ir::GpuTarget& target);
 
 }  // namespace tenon::passes::gpu

@@ -39,7 +39,7 @@ struct RowShape {
 
   explicit RowShape(const ir::Kernel& kernel) {
     rows = kernel.extent_of(ir::AxisKind::Parallel);
-    const std::vector<int> axes = axes_of(kernel, ir::AxisKind::Inner);
+    const std::vector<int> axes = ir::axes_of(kernel, ir::AxisKind::Inner);
     inner = axes.empty() ? 1 : kernel.axes[static_cast<size_t>(axes.back())].extent;
     outer = 1;
     for (size_t i = 0; i + 1 < axes.size(); ++i) outer *= kernel.axes[static_cast<size_t>(axes[i])].extent;
@@ -52,13 +52,13 @@ struct RowShape {
 
 class RowLowering {
  public:
-  RowLowering(const ir::Kernel& kernel, const GpuTarget& target)
+  RowLowering(const ir::Kernel& kernel, const ir::GpuTarget& target)
       : kernel_(kernel),
         shape_(kernel),
         split_(is_split(shape_)),
         context_(kernel, split_ ? "split" : "rows", target.threads),
         warps_(target.threads / kWarp) {
-    outer_axes_ = axes_of(kernel, ir::AxisKind::Inner);
+    outer_axes_ = ir::axes_of(kernel, ir::AxisKind::Inner);
     if (outer_axes_.empty()) refuse(kernel, "a reduction without inner axes");
     lane_axis_ = outer_axes_.back();
     outer_axes_.pop_back();
@@ -83,7 +83,7 @@ class RowLowering {
 
   void plan();
   void bind_warp();
-  void bind_row(ValueId row) { context_.bind_flat(axes_of(kernel_, ir::AxisKind::Parallel), row); }
+  void bind_row(ValueId row) { context_.bind_flat(ir::axes_of(kernel_, ir::AxisKind::Parallel), row); }
   void short_program();
   void long_program();
   void split_program();
@@ -441,7 +441,7 @@ void RowLowering::split_rows(size_t p) {
 
 }  // namespace
 
-Lowered lower_rows(const ir::Kernel& kernel, const GpuTarget& target) {
+Lowered lower_rows(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   return RowLowering(kernel, target).run();
 }
 

@@ -10,14 +10,14 @@ namespace tenon::passes::gpu {
 using ir::Value;
 using ir::ValueId;
 
-Lowered lower_scan(const ir::Kernel& kernel, const GpuTarget& target) {
+Lowered lower_scan(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   Context context(kernel, "scan", target.threads);
-  const int serial = axes_of(kernel, ir::AxisKind::Serial).front();
+  const int serial = ir::axes_of(kernel, ir::AxisKind::Serial).front();
   const int64_t lines = kernel.extent_of(ir::AxisKind::Parallel);
   context.begin_phase("lines", ceil_div(lines, target.threads));
   const ValueId line = context.item();
   context.begin_if(context.less(line, context.size(SizeRole::Points, 0, lines)));
-  const std::vector<int> parallel = axes_of(kernel, ir::AxisKind::Parallel);
+  const std::vector<int> parallel = ir::axes_of(kernel, ir::AxisKind::Parallel);
   if (!parallel.empty()) context.bind_flat(parallel, line);
 
   std::vector<Value> full;

@@ -1,4 +1,4 @@
-// The CPU schedules, one function each. Private to passes/schedule/cpu/.
+// The CPU schedules, one function each, and what they share. Private to passes/schedule/.
 #pragma once
 
 #include <optional>
@@ -8,22 +8,42 @@
 
 namespace tenon::passes::cpu {
 
+// How the reductions of a kernel follow each other, or its scans, chunk by chunk. Loop l runs over the inner
+// axes; the reductions in it need only results of loops before it. A value at full level is computed in the
+// first loop that needs it; if later loops need it too it is carried there through memory, unless it is only a
+// load, which is done again.
+struct ReduceLoops {
+  int loops = 0;
+  std::vector<int> available;  // by instruction: how many loops must be over before it is known
+  std::vector<std::vector<ir::Value>>
+      full;  // by loop: full-level instructions and stores computed in it, in order
+  std::vector<std::vector<ir::Value>> reductions;  // by loop; or scans
+  std::vector<std::vector<ir::Value>> carried_in;  // by loop: values read back
+  std::vector<ir::Value> carried;                  // all values that are kept
+  std::vector<std::vector<ir::Value>> rows;  // by loops over (0 .. loops): row-level instructions and stores
+  // The row-level values that loop l makes known and that something after the next loop's beginning needs.
+  std::vector<ir::Value> values_after(const ir::Kernel& kernel, int l) const;
+};
+ReduceLoops plan_loops(const ir::Kernel& kernel);
+
 // What every schedule works on: the kernel with merged axes, the result, a builder into it and a nest.
 struct Context {
   const ir::Kernel& kernel;
   Lowered& out;
+  const ir::CpuTarget& target;
   ir::TreeBuilder builder;
   Nest nest;
   int lanes;              // of every vector, whatever its dtype
-  int vector_registers;
   double ns_per_element;  // estimated, of one evaluation of every instruction, vectorised
 
-  Context(const ir::Kernel& k, Lowered& lowered, const CpuTarget& target);
+  Context(const ir::Kernel& k, Lowered& lowered, const ir::CpuTarget& machine);
 
   int64_t extent(int axis) const { return kernel.axes[static_cast<size_t>(axis)].extent; }
-  std::vector<int> axes(ir::AxisKind kind) const;
+  std::vector<int> axes(ir::AxisKind kind) const { return ir::axes_of(kernel, kind); }
+  const ReduceLoops& loops();  // planned once
   int64_t product(std::span<const int> axes) const;
   int64_t bytes_read(ir::Value load) const;  // of its operand, each once
+  bool beyond_cache(int64_t bytes) const { return bytes >= 2 * target.l2_bytes; }  // so they come from memory
   // Opens a phase of `count` iterations, each costing `ns`, and a scope for it.
   ir::ValueId begin_phase(std::string name, int64_t count, double ns);
   void end_phase();
@@ -36,10 +56,13 @@ struct Context {
                      const std::function<void()>& whole, const std::function<void()>& rest);
   // linear = quotient * divisor + remainder; gives both
   std::pair<ir::ValueId, ir::ValueId> divide(ir::ValueId linear, ir::ValueId divisor);
+
+ private:
+  std::optional<ReduceLoops> loops_;
 };
 
-constexpr int64_t kBeyondCache = 2 << 20;  // bytes: more than this comes from memory, or the last cache
-constexpr int64_t kAhead = 1024;           // bytes ahead of a load that comes from there
+constexpr int64_t kAhead = 1024;      // bytes ahead of a load that comes from beyond the cache
+constexpr int64_t kColumnsKept = 64;  // columns of a tile whose values are kept from one reduction to the next
 
 // The parallel axis along which most accessed bytes are contiguous; -1 if there is no parallel axis.
 int best_lane_axis(const ir::Kernel& kernel);
@@ -55,8 +78,17 @@ struct ShortRows {
 };
 std::optional<ShortRows> short_rows(const ir::Kernel& kernel);  // nothing where another schedule is better
 
+// (out, in) buffers where every read of `in` is at the index at which `out` is written, not after that in time.
+std::vector<std::pair<int, int>> in_place_pairs(Context& c);
+
+// Few long rows: blocks of them in parallel rather than rows.
+bool splits_rows(const ir::Kernel& kernel);
+
 void lower_pointwise(Context& c);
-void lower_short_rows(Context& c, const ShortRows& rows);
+// A second parallel axis along which some access is contiguous though it is not along the best one; -1 if none pays.
+int transposed_axis(const ir::Kernel& kernel);
+void lower_transpose(Context& c);
+void lower_short_rows(Context& c);
 void lower_rows(Context& c);     // Lanes reductions, one parallel iteration a row
 void lower_split(Context& c);    // Lanes reductions of few long rows: blocks in parallel, then the rest
 void lower_columns(Context& c);  // Columns reductions, vectorised across results
@@ -101,24 +133,6 @@ class ColumnTiles {
   ir::ValueId line_ = -1, part_ = -1, mask_ = -1;
   std::vector<ir::ValueId> columns_;
 };
-
-// How the reductions of a kernel follow each other, or its scans, chunk by chunk. Loop l runs over the inner
-// axes; the reductions in it need only results of loops before it. A value at full level is computed in the
-// first loop that needs it; if later loops need it too it is carried there through memory, unless it is only a
-// load, which is done again.
-struct ReduceLoops {
-  int loops = 0;
-  std::vector<int> available;  // by instruction: how many loops must be over before it is known
-  std::vector<std::vector<ir::Value>>
-      full;  // by loop: full-level instructions and stores computed in it, in order
-  std::vector<std::vector<ir::Value>> reductions;  // by loop; or scans
-  std::vector<std::vector<ir::Value>> carried_in;  // by loop: values read back
-  std::vector<ir::Value> carried;                  // all values that are kept
-  std::vector<std::vector<ir::Value>> rows;  // by loops over (0 .. loops): row-level instructions and stores
-  // The row-level values that loop l makes known and that something after the next loop's beginning needs.
-  std::vector<ir::Value> values_after(const ir::Kernel& kernel, int l) const;
-};
-ReduceLoops plan_loops(const ir::Kernel& kernel);
 
 // An accumulator: one register, or two for argmax and argmin (value, index).
 struct Accumulator {

@@ -2,7 +2,7 @@
 // The order in which schedules call it is that of ir::ReduceTree.
 #include <limits>
 
-#include "passes/schedule/cpu/schedule.h"
+#include "passes/schedule/cpu/context.h"
 
 namespace tenon::passes::cpu {
 

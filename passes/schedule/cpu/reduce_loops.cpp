@@ -8,7 +8,7 @@
 //   store %3 / %4      loop 2
 #include <algorithm>
 
-#include "passes/schedule/cpu/schedule.h"
+#include "passes/schedule/cpu/context.h"
 
 namespace tenon::passes::cpu {
 
@@ -95,6 +95,35 @@ std::vector<Value> ReduceLoops::values_after(const ir::Kernel& kernel, int l) co
   values.insert(values.end(), after.begin(), after.end());
   std::erase_if(values, [&](Value v) { return kernel.instrs[static_cast<size_t>(v)].op == Op::Store || !needed(v); });
   return values;
+}
+
+std::vector<std::pair<int, int>> in_place_pairs(Context& c) {
+  const ir::Kernel& kernel = c.kernel;
+  const ReduceLoops& plan = c.loops();
+  std::vector<std::pair<int, int>> pairs;
+  for (size_t s = 0; s < kernel.instrs.size(); ++s) {
+    const ir::Instr& store = kernel.instrs[s];
+    if (store.op != Op::Store || !store.guards.empty() || store.scale != 0) continue;
+    // What is updated starts as its base, not as another input.
+    if (kernel.buffers[static_cast<size_t>(store.slot)].role != ir::Role::Out) continue;
+    // A store before the last loop could be read again by a later one.
+    if ((kernel.has(ir::AxisKind::Inner) || kernel.has(ir::AxisKind::Serial)) &&
+        (store.level != ir::Level::Full || plan.available[s] != plan.loops - 1))
+      continue;
+    for (size_t b = 0; b < kernel.buffers.size(); ++b) {
+      const ir::KernelBuffer& in = kernel.buffers[b];
+      const ir::KernelBuffer& out = kernel.buffers[static_cast<size_t>(store.slot)];
+      if (in.role != ir::Role::In || in.numel != out.numel ||
+          ir::item_size(in.dtype) != ir::item_size(out.dtype))
+        continue;
+      bool same = std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const ir::Instr& i) {
+        return i.op != Op::Load || i.slot != static_cast<int>(b) ||
+               (i.index == store.index && i.guards.empty() && i.scale == 0 && i.level == store.level);
+      });
+      if (same) pairs.emplace_back(store.slot, static_cast<int>(b));
+    }
+  }
+  return pairs;
 }
 
 }  // namespace tenon::passes::cpu

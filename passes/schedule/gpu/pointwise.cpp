@@ -1,4 +1,4 @@
-// Kernel -> loop tree for a GPU: chooses a schedule and lowers maps, that is kernels without reductions.
+// Maps on a GPU.
 //
 //   pointwise   256 threads a block; a thread takes one element, or four neighbours where every store, and
 //               whatever load can, moves them as one aligned vector:
@@ -6,21 +6,17 @@
 //                   %v = load x[4*item] : f32x4; for l in 0..4 unroll { ... }; store y[4*item] : f32x4 }
 //   transpose   some load is contiguous along another axis than the stores: 32x32 tiles pass through shared
 //               memory, so that both sides of the tile are read and written in rows.
-//
-// Reductions are in rows.cpp and columns.cpp.
 #include <algorithm>
 #include <cstdlib>
-#include <optional>
 
 #include "passes/schedule/gpu/context.h"
 #include "passes/schedule/nest.h"
 
-namespace tenon::passes {
+namespace tenon::passes::gpu {
 
 using ir::Op;
 using ir::ValueId;
 
-namespace gpu {
 namespace {
 
 constexpr int64_t kVector = 4;
@@ -130,7 +126,7 @@ void vector_body(Context& context, int axis) {
 
 }  // namespace
 
-Lowered lower_pointwise(const ir::Kernel& kernel, const GpuTarget& target) {
+Lowered lower_pointwise(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   Context context(kernel, "pointwise", target.threads);
   const int inner = innermost(kernel);
   const int64_t width = vectorizable(kernel, inner) ? kVector : 1;
@@ -140,7 +136,7 @@ Lowered lower_pointwise(const ir::Kernel& kernel, const GpuTarget& target) {
   const ValueId item = context.item();
   if (items % target.threads != 0)
     context.begin_if(context.less(item, context.size(SizeRole::Points, 0, items)));
-  const std::vector<int> axes = axes_of(kernel, ir::AxisKind::Parallel);
+  const std::vector<int> axes = ir::axes_of(kernel, ir::AxisKind::Parallel);
   if (width == 1) {
     context.bind_flat(axes, item);
     scalar_body(context);
@@ -167,7 +163,7 @@ bool transposed(const ir::Instr& instr, int inner, int axis) {
 
 }  // namespace
 
-int transposed_axis(const ir::Kernel& kernel, const GpuTarget& target) {
+int transposed_axis(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   const int inner = innermost(kernel);
   const auto long_enough = [&](int axis) {
     return kernel.axes[static_cast<size_t>(axis)].extent >= kMinTransposed;
@@ -181,7 +177,7 @@ int transposed_axis(const ir::Kernel& kernel, const GpuTarget& target) {
     for (const ir::Instr& instr : kernel.instrs) {
       if (transposed(instr, inner, axis)) bytes += kTile * (kTile + 1) * ir::item_size(instr.dtype);
     }
-    if (long_enough(axis) && bytes > 0 && bytes <= target.max_shared_bytes) return axis;
+    if (long_enough(axis) && bytes > 0 && bytes <= target.shared_bytes) return axis;
   }
   return -1;
 }
@@ -215,10 +211,10 @@ struct Tile {
 
 }  // namespace
 
-Lowered lower_transpose(const ir::Kernel& kernel, const GpuTarget& target, int axis) {
+Lowered lower_transpose(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   Context context(kernel, "transpose", target.threads);
-  const int inner = innermost(kernel);
-  std::vector<int> batch = axes_of(kernel, ir::AxisKind::Parallel);
+  const int inner = innermost(kernel), axis = transposed_axis(kernel, target);
+  std::vector<int> batch = ir::axes_of(kernel, ir::AxisKind::Parallel);
   std::erase_if(batch, [&](int id) { return id == axis || id == inner; });
   const int64_t inner_tiles = ceil_div(kernel.axes[static_cast<size_t>(inner)].extent, kTile);
   const int64_t axis_tiles = ceil_div(kernel.axes[static_cast<size_t>(axis)].extent, kTile);
@@ -276,31 +272,4 @@ Lowered lower_transpose(const ir::Kernel& kernel, const GpuTarget& target, int a
   return std::move(context.out);
 }
 
-}  // namespace gpu
-
-Lowered lower_gpu(const ir::Kernel& kernel, const GpuTarget& target) {
-  if (target.threads <= 0 || target.threads % gpu::kWarp != 0) {
-    throw ir::IrError("a GPU block must be a whole number of warps");
-  }
-  std::optional<ir::ReduceTree> tree;
-  for (const ir::Instr& instr : kernel.instrs) {
-    if (instr.op == Op::Contract || instr.level == ir::Level::Contract) {
-      gpu::refuse(kernel, "contractions go to the matrix library");
-    }
-    if (!ir::is_reduce(instr.op)) continue;
-    if (tree && *tree != instr.tree) gpu::refuse(kernel, "its reductions use different trees");
-    tree = instr.tree;
-  }
-  if (kernel.has(ir::AxisKind::Serial)) return gpu::lower_scan(kernel, target);
-  if (tree) {
-    return *tree == ir::ReduceTree::Lanes ? gpu::lower_rows(kernel, target)
-                                          : gpu::lower_columns(kernel, target);
-  }
-  if (target.threads == gpu::kWarp * 8) {
-    const int axis = gpu::transposed_axis(kernel, target);
-    if (axis >= 0) return gpu::lower_transpose(kernel, target, axis);
-  }
-  return gpu::lower_pointwise(kernel, target);
-}
-
-}  // namespace tenon::passes
+}  // namespace tenon::passes::gpu

@@ -1,0 +1,41 @@
+// What a schedule may ask of the machine that it writes a loop tree for. The host's is read from the machine;
+// another machine's is stated.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+#include "ir/ops.h"
+#include "ir/small_vector.h"
+
+namespace tenon::ir {
+
+enum class TargetKind : uint8_t { Cpu, Cuda };
+
+struct CpuTarget {
+  int vector_bits = 256;        // 128, 256 or 512
+  int64_t l2_bytes = 1 << 20;   // the second cache, a core's own
+  int cores = 1;                // that work on one launch
+  int vector_registers() const { return vector_bits == 512 ? 32 : 16; }
+  bool operator==(const CpuTarget&) const = default;
+};
+
+struct GpuTarget {
+  int threads = 256;                // of a block: whole warps
+  int64_t shared_bytes = 48 << 10;  // that a block may have
+  int warp = 32;                    // threads that run in step
+  int multiprocessors = 1;
+  // Operations that a library computes better there than generated code: no kernel takes them in.
+  SmallVector<Op, 2> library = {Op::Dot};
+};
+
+using Target = std::variant<CpuTarget, GpuTarget>;
+inline TargetKind kind(const Target& target) {
+  return std::holds_alternative<CpuTarget>(target) ? TargetKind::Cpu : TargetKind::Cuda;
+}
+std::string_view name(TargetKind kind);  // "CPU", "GPU"
+
+// Throws IrError, with what is wrong, if there can be no such machine.
+void check(const Target& target);
+
+}  // namespace tenon::ir

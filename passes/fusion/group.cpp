@@ -1,0 +1,132 @@
+// The iteration space of a group: its axes, and the maps over them.
+#include "passes/fusion/group.h"
+
+#include <algorithm>
+
+namespace tenon::passes::fusion {
+
+using ir::AxisKind;
+using ir::Index;
+using ir::Node;
+
+int Group::add_axis(int64_t extent, AxisKind kind) {
+  axes.push_back({extent, kind});
+  return static_cast<int>(axes.size()) - 1;
+}
+
+Map Group::add_axes_of(const ir::Dims& shape) {
+  Map map;
+  for (int64_t extent : shape) map.push_back(extent == 1 ? Index() : Index::axis(add_axis(extent, AxisKind::Parallel), extent));
+  return map;
+}
+
+void Group::add(Node* node, Map map, bool stored) {
+  index_.emplace(node, members.size());
+  members.push_back({node, std::move(map), stored});
+}
+
+const Member* Group::find(const Node* node) const {
+  const auto it = index_.find(node);
+  return it == index_.end() ? nullptr : &members[it->second];
+}
+
+int Group::buffer_count() const {
+  int count = 0;
+  for (const Member& m : members) {
+    count += m.stored ? 1 : 0;
+    for (const Node* input : m.node->inputs()) count += find(input) == nullptr && input->op() != ir::Op::Const ? 1 : 0;
+  }
+  return count;
+}
+
+std::vector<int> Group::points() const {
+  std::vector<int> result;
+  for (size_t a = 0; a < axes.size(); ++a) {
+    if (axes[a].kind != AxisKind::Contract) result.push_back(static_cast<int>(a));
+  }
+  return result;
+}
+
+std::vector<int> Group::parallel() const {
+  std::vector<int> result;
+  for (size_t a = 0; a < axes.size(); ++a) {
+    if (axes[a].kind == AxisKind::Parallel) result.push_back(static_cast<int>(a));
+  }
+  return result;
+}
+
+bool Group::runs_through(int axis) const {
+  const AxisKind kind = axes[static_cast<size_t>(axis)].kind;
+  return kind == AxisKind::Inner || kind == AxisKind::Serial;
+}
+
+bool Group::is_permutation(const Node& node, const Map& map, const std::vector<int>& by) const {
+  std::vector<bool> seen(axes.size(), false);
+  size_t count = 0;
+  for (size_t d = 0; d < map.size(); ++d) {
+    if (node.shape()[d] == 1) continue;
+    const std::vector<int> used = map[d].axes();
+    if (used.size() != 1 || !(map[d] == axis(used[0])) || seen[static_cast<size_t>(used[0])]) return false;
+    if (extent(used[0]) != node.shape()[d]) return false;
+    seen[static_cast<size_t>(used[0])] = true;
+    ++count;
+  }
+  for (int a : by) {
+    if (extent(a) == 1) continue;
+    if (!seen[static_cast<size_t>(a)]) return false;
+    --count;
+  }
+  return count == 0;
+}
+
+bool Group::covers(const Node& node, const Map& map) const {
+  return is_permutation(node, map, points()) || is_permutation(node, map, parallel());
+}
+
+int Group::dim_of(const Map& map, int id) const {
+  for (size_t d = 0; d < map.size(); ++d) {
+    if (map[d] == axis(id)) return static_cast<int>(d);
+  }
+  return -1;
+}
+
+void Group::reduce_along(ir::ReduceTree tree, std::vector<int> along) {
+  for (int a : along) axes[static_cast<size_t>(a)].kind = AxisKind::Inner;
+  reduction = Reduction{tree, std::move(along)};
+}
+
+void Group::scan_along(int axis) {
+  axes[static_cast<size_t>(axis)].kind = AxisKind::Serial;
+  scan = Scan{axis};
+}
+
+void Group::contract(int64_t extent) { contraction = Contraction{{add_axis(extent, AxisKind::Contract)}}; }
+
+void Group::merge_axes(const std::vector<int>& run) {
+  std::vector<int64_t> extents;
+  int64_t product = 1;
+  for (int a : run) {
+    extents.push_back(extent(a));
+    product *= extents.back();
+  }
+  const std::vector<Index> parts = ir::unflatten(Index::axis(run.back(), product), extents);
+  rewrite_maps([&](int id, int64_t size) {
+    const auto it = std::find(run.begin(), run.end(), id);
+    return it == run.end() ? Index::axis(id, size) : parts[static_cast<size_t>(it - run.begin())];
+  });
+  for (int a : run) axes[static_cast<size_t>(a)].extent = 1;
+  axes[static_cast<size_t>(run.back())].extent = product;
+}
+
+void Group::rewrite_maps(const std::function<Index(int, int64_t)>& f) {
+  for (Member& m : members) {
+    for (Index& index : m.map) index = index.substitute(f);
+  }
+  for (auto& [node, requests] : asked) {
+    for (Request& r : requests) {
+      for (Index& index : r.map) index = index.substitute(f);
+    }
+  }
+}
+
+}  // namespace tenon::passes::fusion

@@ -1,0 +1,253 @@
+// Whether a node joins the group of its readers. What maps can express is decided here; whether a schedule takes what
+// comes out, the table of schedules says (passes/schedule/schedule.h).
+#include <algorithm>
+#include <optional>
+
+#include "passes/fusion/walk.h"
+
+namespace tenon::passes::fusion {
+
+using ir::Node;
+using ir::Op;
+
+namespace {
+
+std::string dim_text(size_t dim) { return "dim " + std::to_string(dim); }
+
+class Join {
+ public:
+  Join(Groups& groups, Node* node) : groups_(groups), node_(node), state_(groups.state(node)), limits_(groups.options().limits) {}
+
+  bool run(bool stored) {
+    if (!is_asked_in_one_way() || !fits_limits()) return false;
+    const bool joins = ir::is_reduce(node_->op())                                ? is_empty_reduce(*node_) || joins_reduction()
+                       : ir::is_scan(node_->op()) && !is_empty_scan(*node_)      ? joins_scan()
+                       : node_->op() == Op::Dot && !is_empty_reduce(*node_)      ? joins_contraction()
+                                                                                 : joins_map();
+    if (!joins) return false;
+    Map map = into().asked.at(node_).front().map;  // joining a reduction may have merged axes
+    if (stored && !into().covers(*node_, map)) return refuse("it is stored, and its reader does not need all of it");
+    const auto operand = [](const Request& r) { return r.access != Access::Value; };
+    const auto as = std::find_if(state_.requests.begin(), state_.requests.end(), operand);
+    groups_.place(group_, node_, std::move(map), stored, as == state_.requests.end() ? Access::Value : as->access);
+    return true;
+  }
+
+ private:
+  Group& into() { return groups_.group(group_); }
+  const Map& map() const { return state_.requests.front().map; }
+
+  bool refuse(std::string_view reason, std::string where = {}) { return groups_.refuse(node_, reason, std::move(where)); }
+
+  // --- the readers agree
+
+  bool is_asked_in_one_way() {
+    Form call;
+    call.call = node_->op();
+    const bool cat = node_->op() == Op::Cat;
+    if (cat ? copies_parts(*node_, limits_) : accepts(call, groups_.options().target).accepted)
+      return refuse(cat ? "its parts are laid side by side in memory" : "a routine of the library computes it");
+    if (state_.whole) return refuse("its reader wants all of it in memory");
+    const Request& first = state_.requests.front();
+    for (const Request& r : state_.requests) {
+      if (r.access == Access::Guarded) return refuse("its reader loads it under a guard");
+      if (r.access == Access::Picked) return refuse("its reader picks elements of it by position");
+      if (r.access == Access::Window && node_->op() != Op::Pad)
+        return refuse("overlapping windows of its reader would compute it more than once");
+      if (r.group != first.group) return refuse("its readers are in different kernels");
+      if (!(r.map == first.map)) return refuse("its readers want different elements at the same time", differing_dim(r.map));
+    }
+    group_ = first.group;
+    return true;
+  }
+
+  std::string differing_dim(const Map& other) const {
+    size_t d = 0;
+    while (map()[d] == other[d]) ++d;
+    return dim_text(d);
+  }
+
+  bool fits_limits() {
+    if (static_cast<int>(into().members.size()) >= limits_.max_instrs) return refuse("the kernel has max_instrs instructions");
+    if (into().cost + ir::info(node_->op()).cost > limits_.max_cost) return refuse("the kernel has reached max_cost");
+    if (into().buffer_count() + static_cast<int>(node_->inputs().size()) > limits_.max_buffers)
+      return refuse("the kernel has max_buffers buffers");
+    return true;
+  }
+
+  // --- a schedule accepts it
+
+  // The group's form with the node in it: `add` says what the node brings.
+  template <typename Add>
+  bool accepted(const Add& add) {
+    Form form = into().form;
+    add(form);
+    const Form::Operand operand = node_->op() == Op::Pad ? Form::Operand::GuardedLoad : Form::Operand::Computed;
+    for (const Request& r : state_.requests) {
+      if (r.access == Access::Left) form.left = std::max(form.left, operand);
+      if (r.access == Access::Right) form.right = std::max(form.right, operand);
+    }
+    const Acceptance acceptance = accepts(form, groups_.options().target);
+    if (!acceptance.accepted) return refuse(acceptance.reason);
+    into().form = form;
+    return true;
+  }
+
+  // The first dim of the node that no axis alone runs through.
+  std::string viewed_dim() {
+    for (size_t d = 0; d < map().size(); ++d) {
+      const std::vector<int> used = map()[d].axes();
+      if (node_->shape()[d] > 1 && (used.size() != 1 || !(map()[d] == into().axis(used[0])))) return dim_text(d);
+    }
+    return {};
+  }
+
+  bool joins_contraction() {
+    if (!into().is_permutation(*node_, map(), into().points()))
+      return refuse("the contraction's result is read through a view", viewed_dim());
+    const bool fits = accepted([&](Form& form) {
+      ++form.contractions;
+      form.contract_axes = 1;
+      form.product_columns = node_->shape().back();
+    });
+    if (fits) into().contract(node_->inputs()[0]->shape().back());
+    return fits;
+  }
+
+  // A scan runs over the points of its readers, whose kernel then goes along the scanned axis in order.
+  bool joins_scan() {
+    if (writes_over()) return false;
+    if (!into().is_permutation(*node_, map(), into().points())) return refuse("the scan's result is read through a view", viewed_dim());
+    const auto dim = static_cast<size_t>(node_->ints()[0]);
+    const int axis = map()[dim].axes()[0];
+    if (into().scan && into().scan->axis != axis) return refuse("the two scans run along different dims", dim_text(dim));
+    if (!accepted([](Form& form) { ++form.scans; })) return false;
+    into().scan_along(axis);
+    return true;
+  }
+
+  // Whether the group reads what it writes: then each element stands for itself.
+  bool writes_over() {
+    if (!into().update || into().update->reads != BaseReads::SamePlace) return false;
+    refuse("its reader writes over what it reads");
+    return true;
+  }
+
+  // --- reductions
+
+  bool joins_reduction() {
+    if (writes_over()) return false;
+    const ReduceShape shape = reduce_shape(*node_);
+    if (into().reductions() >= limits_.max_reductions) return refuse("the kernel has max_reductions reductions");
+    if (into().reduction) return joins_reductions(shape);
+    std::vector<int> left_out, kept;  // axes of the readers that the reduction's result does not vary along, or does
+    for (int a : into().points()) (depends_on(map(), a) ? kept : left_out).push_back(a);
+    if (!into().is_permutation(*node_, map(), kept)) return refuse("the reduction's result is read through a view", viewed_dim());
+    if (left_out.empty()) {  // its readers are an epilogue over the rows
+      if (!accepted([&](Form& form) { ++count_of(form, shape.tree); })) return false;
+      for (int64_t extent : shape.extents) left_out.push_back(into().add_axis(extent, ir::AxisKind::Inner));
+      into().reduce_along(shape.tree, std::move(left_out));
+      return true;
+    }
+    const std::optional<std::vector<std::vector<int>>> runs = runs_of(left_out, shape.extents);
+    if (!runs) return refuse("the reduced axes are not axes of its reader");
+    if (!accepted([&](Form& form) {
+          ++count_of(form, shape.tree);
+          form.kept_bytes = std::max(form.kept_bytes, kept_bytes(left_out));
+        }))
+      return false;
+    std::vector<int> along;
+    for (const std::vector<int>& run : *runs) {
+      if (run.size() > 1) into().merge_axes(run);
+      along.push_back(run.back());
+    }
+    into().reduce_along(shape.tree, std::move(along));
+    return true;
+  }
+
+  // Beside other reductions of the same rows.
+  bool joins_reductions(const ReduceShape& shape) {
+    const std::vector<int>& inner = into().reduction->axes;
+    const bool same = std::equal(inner.begin(), inner.end(), shape.extents.begin(), shape.extents.end(),
+                                 [&](int axis, int64_t extent) { return into().extent(axis) == extent; });
+    if (into().reduction->tree == shape.tree) {  // else they are not accepted
+      if (!same) return refuse("the two reductions run over different extents");
+      if (!into().is_permutation(*node_, map(), into().parallel()))
+        return refuse("the reduction has other rows than its reader's kernel", viewed_dim());
+    }
+    return accepted([&](Form& form) {
+      ++count_of(form, shape.tree);
+      form.kept_bytes = std::max(form.kept_bytes, kept_bytes(inner));
+    });
+  }
+
+  static int& count_of(Form& form, ir::ReduceTree tree) { return tree == ir::ReduceTree::Lanes ? form.lanes : form.columns; }
+
+  // What is computed before the reduction and needed after it is kept for the row. Values that are only loads are read
+  // again instead.
+  int64_t kept_bytes(const std::vector<int>& inner) {
+    const Node* operand = node_->inputs()[0];
+    while (is_view(operand->op())) operand = operand->inputs()[0];
+    const bool follows = std::any_of(into().members.begin(), into().members.end(), [&](const Member& m) {
+      return std::any_of(inner.begin(), inner.end(), [&](int a) { return depends_on(m.map, a); });
+    });
+    if (!follows || operand->op() == Op::Input) return 0;
+    int64_t bytes = 8;
+    for (int a : inner) bytes *= into().extent(a);
+    return bytes;
+  }
+
+  // The axes `axes` of the group cut into one run for each extent of a reduction; nothing if they do not match.
+  std::optional<std::vector<std::vector<int>>> runs_of(const std::vector<int>& axes, const std::vector<int64_t>& extents) {
+    std::vector<std::vector<int>> runs;
+    size_t next = 0;
+    for (int64_t extent : extents) {
+      std::vector<int> run;
+      int64_t product = 1;
+      while (product < extent && next < axes.size()) {
+        product *= into().extent(axes[next]);
+        run.push_back(axes[next++]);
+      }
+      if (product != extent || run.empty()) return {};
+      runs.push_back(std::move(run));
+    }
+    if (next != axes.size()) return {};
+    return runs;
+  }
+
+  // --- maps
+
+  // Whether computing the node, once for each point of the axes that its map leaves out, is not wasteful.
+  bool joins_map() {
+    const Group& g = into();
+    int left_out = -1;
+    // A value that leaves out only the innermost axes is computed outside the loops over them.
+    bool prefix = true;
+    for (int a : g.points()) {
+      const bool used = depends_on(map(), a);
+      if (!used && left_out < 0) left_out = a;
+      if (used && left_out >= 0) prefix = false;
+    }
+    const bool ordered = g.reduction || g.scan;
+    const auto in_loop = [&](int a) { return g.runs_through(a) && depends_on(map(), a); };
+    const std::vector<int> points = g.points();
+    const bool rows = ordered && std::none_of(points.begin(), points.end(), in_loop) && g.is_permutation(*node_, map(), g.parallel());
+    if (!prefix && !rows && ir::info(node_->op()).cost > limits_.max_recompute_cost) {
+      return refuse("computing it again for every element of its broadcast costs more than a load",
+                    "axis of " + std::to_string(g.extent(left_out)));
+    }
+    return accepted([](Form&) {});
+  }
+
+  Groups& groups_;
+  Node* node_;
+  const NodeState& state_;
+  const FusionLimits& limits_;
+  int group_ = -1;
+};
+
+}  // namespace
+
+bool try_join(Groups& groups, Node* node, bool stored) { return Join(groups, node).run(stored); }
+
+}  // namespace tenon::passes::fusion

@@ -1,0 +1,106 @@
+// Where a node's operands are read: the one place that says it for each op. Private to passes/fusion/.
+#pragma once
+
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/index.h"
+#include "ir/kernel.h"
+#include "passes/fusion/fusion.h"
+
+namespace tenon::passes::fusion {
+
+class Group;
+
+// The position of a node's element in terms of a group's axes, one expression a dim.
+using Map = std::vector<ir::Index>;
+
+// What may stand where an operand is read.
+enum class Access : uint8_t {
+  Value,    // its value, computed in place or loaded
+  Guarded,  // a load under a guard
+  Picked,   // a load at a computed position
+  Window,   // of overlapping windows: a load, or that of a Pad
+  Left,     // operand of a contraction: what the schedule accepts
+  Right,
+  Whole,    // its buffer, anywhere in it
+};
+
+struct Read {
+  ir::Node* operand;
+  Map map;  // of the operand's element; nothing for a buffer that is read anywhere
+  Access access = Access::Value;
+  std::vector<ir::Guard> guards = {};  // in the group's axes: where the element is there
+};
+// The operands of `node`, computed in group g at `map`, in their order; of a routine's the buffers. Views of an operand
+// are not looked through. Constants that are arguments of a routine are left out.
+std::vector<Read> reads(const Group& g, const ir::Node& node, const Map& map);
+
+// The map of input number `input` of a pure view node, given the map of the view.
+Map through_view(const ir::Node& view, const Map& map);
+inline bool is_view(ir::Op op) { return ir::is_movement(op) && op != ir::Op::Pad && op != ir::Op::Cat; }
+// Whether a Strided view has an element of its operand in more than one place.
+bool overlaps(const ir::Node& strided);
+
+// The reduced dims of a reduction as its tree sees them: dims of size 1 do not count, adjacent reduced dims
+// are one. The tree is therefore a function of the logical shape alone.
+struct ReduceShape {
+  std::vector<std::vector<int>> runs;  // each run: adjacent reduced dims of the input, outermost first
+  std::vector<int64_t> extents;        // of the runs; {1} if every reduced dim has size 1
+  ir::ReduceTree tree;
+};
+ReduceShape reduce_shape(const ir::Node& reduce);
+// A reduction or contraction over no elements: a constant, the identity.
+inline bool is_empty_reduce(const ir::Node& node) {
+  return (ir::is_reduce(node.op()) || node.op() == ir::Op::Dot) && node.inputs()[0]->numel() == 0;
+}
+// A scan along a dim of size 1 is its operand.
+inline bool is_empty_scan(const ir::Node& scan) { return scan.shape()[static_cast<size_t>(scan.ints()[0])] == 1; }
+
+// An Update that writes something; one that writes nothing is its base.
+inline bool is_update(const ir::Node& node) {
+  return node.op() == ir::Op::Update && node.inputs()[1]->numel() > 0;
+}
+// Where in its base an Update stores the value's element at `map`.
+ir::Index update_place(const ir::Node& update, const Map& map);
+
+// The node whose buffer holds the elements of a routine's operand: a reshape has those of its source.
+inline ir::Node* buffer_behind(ir::Node* operand) {
+  while (operand->op() == ir::Op::Reshape) operand = operand->inputs()[0];
+  return operand;
+}
+// A scatter reads its index through an expand, so that one index serves a whole row; unless another operand is that
+// node too.
+inline bool reads_through(const ir::Node& routine, const ir::Node* operand) {
+  const auto& inputs = routine.inputs();
+  return ir::is_scatter(routine.op()) && operand == inputs[1] && operand->op() == ir::Op::Expand &&
+         inputs[0] != operand && inputs[2] != operand;
+}
+inline ir::Node* routine_operand(const ir::Node& routine, ir::Node* operand) {
+  return reads_through(routine, operand) ? operand->inputs()[0] : operand;
+}
+
+// Where a part of a Cat lies: its element at the coordinates c is at offset + sum(c_d * strides_d) of `buffer`. Views
+// are looked through as long as neighbours stay near each other, else the part itself is a buffer. A Const is in no
+// buffer: it stands for one element.
+struct PartSource {
+  ir::Node* buffer;
+  int64_t offset;
+  ir::Dims strides;
+};
+PartSource part_source(ir::Node* part);
+// The node whose buffer a routine reads for this operand.
+ir::Node* routine_source(const ir::Node& routine, ir::Node* operand);
+// Whether a Cat is better copied together than read by guarded loads.
+bool copies_parts(const ir::Node& cat, const FusionLimits& limits);
+
+// Where a Gather reads: the element at `flat`, a function of x's coordinates (axis d for dim d) that goes along the
+// gathered one in equal steps. Views of x are looked through as far as that holds, else x itself is a buffer.
+struct GatherSource {
+  ir::Node* buffer;
+  ir::Index flat;
+  bool through_views;  // false: the buffer is that of x
+};
+GatherSource gather_source(const ir::Node& gather);
+
+}  // namespace tenon::passes::fusion

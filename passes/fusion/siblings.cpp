@@ -1,0 +1,153 @@
+// Groups that read the same elements of a node over the same space become one kernel: one read instead of two.
+//
+//   %1 = exp %x                    kernel exp: x -> %1
+//   %2 = reduce.sum %x dims=[1]    kernel sum: x -> %2      one kernel: x -> %1, %2
+#include <algorithm>
+
+#include "passes/fusion/walk.h"
+
+namespace tenon::passes::fusion {
+
+using ir::Index;
+using ir::Node;
+
+namespace {
+
+// Two groups, each with a request for the elements of one node.
+class Pair {
+ public:
+  Pair(Groups& groups, const Node* node, Request x, Request y)
+      : groups_(groups), node_(node), x_(std::move(x)), y_(std::move(y)), a_(groups.group(x_.group)), b_(groups.group(y_.group)) {}
+
+  // Why they cannot be one; null if they can.
+  const char* reason_apart() const {
+    if (x_.access != Access::Value || y_.access != Access::Value) return "one of its readers takes it only from memory";
+    if (a_.contraction || b_.contraction) return "a contraction has an order of its own";
+    if (a_.update || b_.update) return "one of its readers writes into a buffer that exists";
+    if (a_.scan.has_value() != b_.scan.has_value()) return "one of its readers walks its lines in order, the other does not";
+    if (!a_.is_permutation(*node_, x_.map, a_.points()) || !b_.is_permutation(*node_, y_.map, b_.points()))
+      return "its readers run over different points";
+    if (a_.scan && a_.dim_of(x_.map, a_.scan->axis) != b_.dim_of(y_.map, b_.scan->axis)) return "its readers scan different dims";
+    if (const char* reason = reductions_apart()) return reason;
+    if (!accepts(merged_form(), groups_.options().target).accepted) return "no schedule takes what its readers would be together";
+    if (groups_.depends(x_.group, y_.group) || groups_.depends(y_.group, x_.group)) return "one of its readers needs the other's result";
+    return nullptr;
+  }
+
+  bool within_limits() const {
+    const FusionLimits& limits = groups_.options().limits;
+    return a_.members.size() + b_.members.size() <= static_cast<size_t>(limits.max_instrs) &&
+           a_.cost + b_.cost <= limits.max_cost && a_.reductions() + b_.reductions() <= limits.max_reductions &&
+           a_.buffer_count() + b_.buffer_count() <= limits.max_buffers;
+  }
+
+  // The second becomes part of the first.
+  void merge() {
+    // Axis of b -> axis of a: those that index the same dim of the shared node.
+    std::vector<int> to(b_.axes.size(), -1);
+    for (size_t d = 0; d < y_.map.size(); ++d) {
+      if (!(y_.map[d] == Index())) to[static_cast<size_t>(y_.map[d].axes()[0])] = x_.map[d].axes()[0];
+    }
+    b_.rewrite_maps([&](int axis, int64_t extent) { return Index::axis(to[static_cast<size_t>(axis)], extent); });
+    a_.form = merged_form();
+    if (!a_.reduction && b_.reduction) {
+      std::vector<int> along;
+      for (int axis : b_.reduction->axes) along.push_back(to[static_cast<size_t>(axis)]);
+      a_.reduce_along(b_.reduction->tree, std::move(along));
+    }
+    for (Member& m : b_.members) a_.add(m.node, std::move(m.map), m.stored);
+    a_.reads.insert(a_.reads.end(), b_.reads.begin(), b_.reads.end());
+    for (auto& [node, requests] : b_.asked) take_requests(node, requests);
+    a_.cost += b_.cost;
+    groups_.retire(y_.group, x_.group);
+  }
+
+ private:
+  // Inner axes must be the same dims of the node where both have them.
+  const char* reductions_apart() const {
+    if (a_.reduction && b_.reduction) {
+      if (a_.reduction->axes.size() != b_.reduction->axes.size()) return "its readers reduce different dims";
+      for (size_t i = 0; i < a_.reduction->axes.size(); ++i) {
+        if (a_.dim_of(x_.map, a_.reduction->axes[i]) != b_.dim_of(y_.map, b_.reduction->axes[i]))
+          return "its readers reduce different dims";
+      }
+    } else if (a_.reduction || b_.reduction) {
+      // A map joins a reduction over its own space only if nothing in it depends on other rows.
+      const Group& map = a_.reduction ? b_ : a_;
+      for (const Member& m : map.members) {
+        if (!map.is_permutation(*m.node, m.map, map.points())) return "one of its readers reads across the rows that the other reduces";
+      }
+    }
+    return nullptr;
+  }
+
+  Form merged_form() const {
+    Form form = a_.form;
+    form.lanes += b_.form.lanes;
+    form.columns += b_.form.columns;
+    form.scans += b_.form.scans;
+    form.kept_bytes = std::max(form.kept_bytes, b_.form.kept_bytes);
+    return form;
+  }
+
+  void take_requests(const Node* node, std::vector<Request>& requests) {
+    std::vector<Request>& asked = a_.asked[node];
+    for (Request& r : requests) {
+      const bool known = std::any_of(asked.begin(), asked.end(), [&](const Request& k) {
+        return k.map == r.map && k.access == r.access;
+      });
+      if (known) continue;
+      r.group = x_.group;
+      asked.push_back(std::move(r));
+    }
+  }
+
+  Groups& groups_;
+  const Node* node_;
+  const Request x_, y_;
+  Group &a_, &b_;
+};
+
+enum class Fit : uint8_t { Merged, Apart, Full };
+
+// Merges `from` into `into` by the first requests that allow it. `why` becomes the reason if none does.
+Fit try_merge(Groups& groups, const Node* node, int into, int from, const char** why) {
+  for (const Request& x : groups.group(into).asked.at(node)) {
+    for (const Request& y : groups.group(from).asked.at(node)) {
+      Pair pair(groups, node, x, y);
+      *why = pair.reason_apart();
+      if (*why) continue;
+      if (pair.within_limits()) {
+        pair.merge();
+        return Fit::Merged;
+      }
+      *why = "together its readers would pass a limit";
+      return groups.group(into).members.size() > groups.group(from).members.size() ? Fit::Full : Fit::Apart;
+    }
+  }
+  return Fit::Apart;
+}
+
+}  // namespace
+
+// Each reader goes to the first group that takes it, of those that still take some.
+void merge_siblings(Groups& groups, const Node* node) {
+  const NodeState& s = groups.state(node);
+  if (s.readers.size() < 2) return;
+  std::vector<int> open;
+  for (int g : groups.readers(s)) {
+    Fit fit = Fit::Apart;
+    const char* why = nullptr;
+    const int first = open.empty() ? -1 : open.front();
+    for (size_t i = 0; i < open.size() && fit != Fit::Merged; ++i) {
+      fit = try_merge(groups, node, open[i], g, &why);
+      if (fit == Fit::Full) open.erase(open.begin() + static_cast<std::ptrdiff_t>(i--));
+    }
+    if (fit == Fit::Merged) continue;
+    if (why) groups.refuse(node, {groups.group(first).asked.at(node)[0].consumer, groups.group(g).asked.at(node)[0].consumer}, why);
+    open.push_back(g);
+    if (open.size() > static_cast<size_t>(groups.options().limits.max_siblings)) open.erase(open.begin());
+  }
+}
+
+}  // namespace tenon::passes::fusion

@@ -1,0 +1,191 @@
+// Maps on a CPU.
+//
+//   pointwise, contiguous: a phase over chunks         transpose: a phase over tiles of 32 x 64, so that a
+//   of 4096 elements                                   cache line read along the other axis is used up
+//     for v in chunk step 4 vectors { ... }            before it leaves the cache
+//     for v in rest step 1 vector, masked { ... }
+#include <algorithm>
+#include <tuple>
+
+#include "passes/schedule/cpu/context.h"
+
+namespace tenon::passes::cpu {
+
+using ir::AxisKind;
+using ir::DType;
+using ir::Op;
+using ir::Value;
+using ir::ValueId;
+
+namespace {
+
+constexpr int64_t kChunk = 4096;                     // elements of a contiguous run that one iteration takes
+constexpr int64_t kTileOuter = 32, kTileInner = 64;  // transposed tiles
+constexpr int64_t kTileStride = 40;                  // of a staged tile: not a multiple of many cache sets
+
+std::vector<Value> all_instrs(const ir::Kernel& kernel) {
+  std::vector<Value> result;
+  for (size_t v = 0; v < kernel.instrs.size(); ++v) result.push_back(static_cast<Value>(v));
+  return result;
+}
+
+// Emits what does not vary along the lanes, then prepares the rest for the loop.
+std::vector<Value> hoist(Nest& nest, const std::vector<Value>& instrs) {
+  std::vector<Value> inner;
+  for (Value v : instrs) {
+    const ir::Instr& in = nest.instr(v);
+    if (in.op == Op::Const || in.op == Op::Scalar) continue;
+    if (nest.varies(v) || nest.lanes() == 1) {
+      inner.push_back(v);
+    } else {
+      nest.emit(v);
+    }
+  }
+  nest.prepare(inner);
+  return inner;
+}
+
+void emit_all(Nest& nest, const std::vector<Value>& instrs) {
+  for (Value v : instrs) nest.emit(v);
+}
+
+// A transposed operand of a tile: read along its own contiguous axis into a local buffer [lane][other], from
+// which the tile's vectors then gather. Reading it in place would hit the same cache sets again and again for
+// wide rows.
+struct Staged {
+  Value load;
+  int32_t buffer;
+};
+
+void stage(Context& c, const std::vector<Staged>& staged, int lane_axis, int other, ValueId column,
+           ValueId column_end, ValueId row, ValueId row_end) {
+  Nest& nest = c.nest;
+  if (staged.empty()) return;
+  nest.set_lane_axis(other, c.lanes);
+  ValueId at = c.builder.begin_for(column, column_end, 1);
+  nest.push();
+  nest.bind(lane_axis, at);
+  ValueId base = c.mul(c.sub(at, column), nest.literal(kTileStride));
+  for (const Staged& s : staged) {
+    nest.push();
+    nest.prepare({&s.load, 1});
+    vector_loop(nest, other, row, row_end, 1, [&] {
+      nest.emit(s.load);
+      c.builder.store(s.buffer, c.add(base, c.sub(nest.axis_value(other), row)), nest.get(s.load),
+                      nest.mask());
+    });
+    nest.pop();
+  }
+  nest.pop();
+  c.builder.end_for();
+  nest.set_lane_axis(lane_axis, c.lanes);
+}
+
+}  // namespace
+
+int transposed_axis(const ir::Kernel& kernel) {
+  const int lane_axis = best_lane_axis(kernel);
+  if (lane_axis < 0) return -1;
+  for (int a : ir::axes_of(kernel, AxisKind::Parallel)) {
+    const auto extent = [&](int axis) { return kernel.axes[static_cast<size_t>(axis)].extent; };
+    if (a == lane_axis || extent(a) < 8 || extent(lane_axis) < 8) continue;
+    for (const ir::Instr& in : kernel.instrs) {
+      if ((in.op != Op::Load && in.op != Op::Store) || in.scale != 0) continue;
+      ir::Index::Stride along = in.index.stride(a), across = in.index.stride(lane_axis);
+      if (along.ok && along.value == 1 && !(across.ok && (across.value == 0 || across.value == 1))) return a;
+    }
+  }
+  return -1;
+}
+
+void lower_transpose(Context& c) {
+  Nest& nest = c.nest;
+  const int lane_axis = best_lane_axis(c.kernel), other = transposed_axis(c.kernel);
+  nest.set_lane_axis(lane_axis, c.lanes);
+  std::vector<int> outer;
+  for (int a : c.axes(AxisKind::Parallel)) {
+    if (a != lane_axis && a != other) outer.push_back(a);
+  }
+  std::vector<Staged> staged;
+  std::vector<Value> direct;
+  for (Value v : all_instrs(c.kernel)) {
+    const ir::Instr& in = nest.instr(v);
+    ir::Index::Stride along = in.index.stride(other), across = in.index.stride(lane_axis);
+    if (in.op == Op::Load && in.guards.empty() && in.scale == 0 && along.ok && along.value == 1 && across.ok &&
+        across.value != 0) {
+      staged.push_back({v, c.builder.add_buffer({"tile" + std::to_string(staged.size()), in.dtype,
+                                                 ir::Space::Local, -1, kTileInner * kTileStride})});
+    } else {
+      direct.push_back(v);
+    }
+  }
+  int64_t rows = (c.extent(other) + kTileOuter - 1) / kTileOuter,
+          columns = (c.extent(lane_axis) + kTileInner - 1) / kTileInner;
+  ValueId t = c.begin_phase("tiles", c.product(outer) * rows * columns,
+                            2 * c.ns_per_element * kTileOuter * kTileInner);
+  auto [row_tile, column_tile] = c.divide(t, nest.size(columns));
+  if (!outer.empty()) {
+    auto [o, r] = c.divide(row_tile, nest.size(rows));
+    nest.bind_linear(outer, o);
+    row_tile = r;
+  }
+  ValueId row = c.mul(row_tile, nest.literal(kTileOuter)),
+          column = c.mul(column_tile, nest.literal(kTileInner));
+  ValueId row_end = c.minimum(c.add(row, nest.literal(kTileOuter)), nest.size(c.extent(other)));
+  ValueId column_end = c.minimum(c.add(column, nest.literal(kTileInner)), nest.size(c.extent(lane_axis)));
+  stage(c, staged, lane_axis, other, column, column_end, row, row_end);
+  ValueId at = c.builder.begin_for(row, row_end, 1);
+  nest.push();
+  nest.bind(other, at);
+  std::vector<Value> inner = hoist(nest, direct);
+  ValueId in_tile = c.sub(at, row);
+  vector_loop(nest, lane_axis, column, column_end, 1, [&] {
+    ValueId position =
+        c.add(c.mul(c.sub(nest.axis_value(lane_axis), column), nest.literal(kTileStride)), in_tile);
+    for (const Staged& s : staged) {
+      nest.set(s.load, c.builder.load_strided(s.buffer, position, nest.literal(kTileStride), nest.lanes(),
+                                              nest.mask()));
+    }
+    emit_all(nest, inner);
+  });
+  nest.pop();
+  c.builder.end_for();
+  c.end_phase();
+}
+
+void lower_pointwise(Context& c) {
+  Nest& nest = c.nest;
+  int lane_axis = best_lane_axis(c.kernel);
+  if (lane_axis < 0) {  // a single element
+    c.begin_phase("once", 1, c.ns_per_element * c.lanes);
+    emit_all(nest, all_instrs(c.kernel));
+    c.end_phase();
+    return;
+  }
+  nest.set_lane_axis(lane_axis, c.lanes);
+  std::vector<int> outer;
+  for (int a : c.axes(AxisKind::Parallel)) {
+    if (a != lane_axis) outer.push_back(a);
+  }
+  int64_t extent = c.extent(lane_axis);
+  bool chunked = outer.empty() || extent > 2 * kChunk;
+  int64_t chunks = chunked ? (extent + kChunk - 1) / kChunk : 1;
+  ValueId t =
+      c.begin_phase("elements", c.product(outer) * chunks,
+                    c.ns_per_element * static_cast<double>(std::min(extent, chunked ? kChunk : extent)));
+  ValueId begin = nest.literal(0), end = nest.size(extent), chunk = t;
+  if (!outer.empty()) {
+    ValueId row = t;
+    if (chunked) std::tie(row, chunk) = c.divide(t, nest.size(chunks));
+    nest.bind_linear(outer, row);
+  }
+  if (chunked) {
+    begin = c.mul(chunk, nest.literal(kChunk));
+    end = c.minimum(c.add(begin, nest.literal(kChunk)), end);
+  }
+  std::vector<Value> inner = hoist(nest, all_instrs(c.kernel));
+  vector_loop(nest, lane_axis, begin, end, unroll_for(inner.size()), [&] { emit_all(nest, inner); });
+  c.end_phase();
+}
+
+}  // namespace tenon::passes::cpu

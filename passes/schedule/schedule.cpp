@@ -1,0 +1,206 @@
+// The table of schedules, and who takes what.
+#include "passes/schedule/schedule.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "passes/schedule/cpu/context.h"
+#include "passes/schedule/gpu/context.h"
+
+namespace tenon::passes {
+namespace {
+
+using ir::CpuTarget;
+using ir::GpuTarget;
+using ir::Op;
+using ir::Target;
+using ir::TargetKind;
+using Answer = Schedule::Answer;
+
+constexpr Answer kTakes{Schedule::Fit::Takes}, kOtherKind{Schedule::Fit::OtherKind};
+constexpr Answer refuses(std::string_view reason) { return {Schedule::Fit::Refuses, reason}; }
+
+// --- what each kind of schedule accepts
+
+Answer takes_maps(const Form& form, const Target&) {
+  return form.lanes + form.columns + form.scans + form.contractions == 0 ? kTakes : kOtherKind;
+}
+
+Answer takes_scans(const Form& form, const Target&) {
+  if (form.scans == 0) return kOtherKind;
+  if (form.lanes + form.columns + form.contractions > 0)
+    return refuses("a scan stands beside no reduction or contraction: it walks its lines in order");
+  return kTakes;
+}
+
+Answer takes_reductions(const Form& form, int wanted, int others) {
+  if (wanted == 0 || form.scans + form.contractions > 0) return kOtherKind;
+  if (others > 0) return refuses("reductions that combine in different orders run in different loops");
+  return kTakes;
+}
+
+// A row of values has a quarter of the second cache, beside what is read and written.
+Answer keeps(const Form& form, const Target& target, int64_t rows) {
+  const auto* cpu = std::get_if<CpuTarget>(&target);
+  if (cpu && form.kept_bytes * rows > cpu->l2_bytes / 4)
+    return refuses("the values of a row that would be kept from one reduction to the next are too many for the cache");
+  return kTakes;
+}
+
+Answer takes_lanes(const Form& form, const Target& target) {
+  const Answer answer = takes_reductions(form, form.lanes, form.columns);
+  return answer.fit == Schedule::Fit::Takes ? keeps(form, target, 1) : answer;
+}
+
+Answer takes_columns(const Form& form, const Target& target) {
+  const Answer answer = takes_reductions(form, form.columns, form.lanes);
+  return answer.fit == Schedule::Fit::Takes ? keeps(form, target, cpu::kColumnsKept) : answer;
+}
+
+Answer takes_contraction(const Form& form, const Target& target) {
+  if (form.contractions == 0) return kOtherKind;
+  if (ir::kind(target) == TargetKind::Cuda) return refuses("contractions go to the matrix library");
+  if (form.contractions > 1 || form.scans + form.lanes + form.columns > 0)
+    return refuses("a contraction stands alone: no reduction, scan or other contraction beside it");
+  if (form.contract_axes > 1) return refuses("a contraction runs along one axis");
+  if (form.left != Form::Operand::Loaded)
+    return refuses("the left operand of a contraction is read in its innermost loop: from memory");
+  // The right operand is packed once a tile of several columns, guards and all.
+  if (form.right == Form::Operand::Computed || (form.right == Form::Operand::GuardedLoad && form.product_columns == 1))
+    return refuses("the right operand of a contraction is read for every row: from memory");
+  return kTakes;
+}
+
+// --- what the library computes
+
+template <Op... ops>
+Answer calls(const Form& form, const Target&) {
+  return ((form.call == ops) || ...) ? kTakes : kOtherKind;
+}
+
+Answer calls_class(const Form& form, ir::OpClass cls) {
+  if (!form.call || *form.call == Op::Gather || *form.call == Op::Update) return kOtherKind;
+  return ir::info(*form.call).cls == cls ? kTakes : kOtherKind;
+}
+Answer calls_sorting(const Form& form, const Target&) { return calls_class(form, ir::OpClass::Sort); }
+Answer calls_indexed(const Form& form, const Target&) { return calls_class(form, ir::OpClass::Indexed); }
+
+Answer calls_products(const Form& form, const Target& target) {
+  const auto& library = std::get<GpuTarget>(target).library;
+  return form.call && std::find(library.begin(), library.end(), *form.call) != library.end() ? kTakes : kOtherKind;
+}
+
+// --- how each is called
+
+template <void (*run)(cpu::Context&)>
+void on_cpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
+  cpu::Context context(kernel, lowered, std::get<CpuTarget>(target));
+  run(context);
+  lowered.donations = cpu::in_place_pairs(context);
+}
+
+template <Lowered (*run)(const ir::Kernel&, const GpuTarget&)>
+void on_gpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
+  const auto& gpu = std::get<GpuTarget>(target);
+  lowered = run(kernel, gpu);
+  int64_t shared = 0;
+  for (const ir::TreeBuffer& buffer : lowered.tree.buffers) {
+    if (buffer.space == ir::Space::Shared) shared += buffer.count * ir::item_size(buffer.dtype);
+  }
+  if (shared > gpu.shared_bytes)
+    gpu::refuse(kernel, "a block would need " + std::to_string(shared) + " bytes of shared memory, and may have " +
+                            std::to_string(gpu.shared_bytes));
+}
+
+template <bool (*suits)(const ir::Kernel&)>
+bool suits_kernel(const ir::Kernel& kernel, const Target&) {
+  return suits(kernel);
+}
+
+bool rows_are_short(const ir::Kernel& kernel) { return cpu::short_rows(kernel).has_value(); }
+bool is_transposed(const ir::Kernel& kernel) { return cpu::transposed_axis(kernel) >= 0; }
+bool is_transposed_on_gpu(const ir::Kernel& kernel, const Target& target) {
+  const auto& gpu = std::get<GpuTarget>(target);
+  return gpu.threads == 8 * gpu.warp && gpu::transposed_axis(kernel, gpu) >= 0;
+}
+
+constexpr TargetKind kCpu = TargetKind::Cpu, kGpu = TargetKind::Cuda;
+
+// In the order in which they are asked.
+constexpr Schedule kSchedules[] = {
+    {"contraction", kCpu, takes_contraction, nullptr, on_cpu<cpu::lower_contraction>},
+    {"scan lines", kCpu, takes_scans, suits_kernel<cpu::scans_along_lines>, on_cpu<cpu::lower_scan_lines>},
+    {"scan columns", kCpu, takes_scans, nullptr, on_cpu<cpu::lower_scan_columns>},
+    {"short rows", kCpu, takes_maps, suits_kernel<rows_are_short>, on_cpu<cpu::lower_short_rows>},
+    {"short rows", kCpu, takes_lanes, suits_kernel<rows_are_short>, on_cpu<cpu::lower_short_rows>},
+    {"transpose", kCpu, takes_maps, suits_kernel<is_transposed>, on_cpu<cpu::lower_transpose>},
+    {"pointwise", kCpu, takes_maps, nullptr, on_cpu<cpu::lower_pointwise>},
+    {"columns", kCpu, takes_columns, nullptr, on_cpu<cpu::lower_columns>},
+    {"split", kCpu, takes_lanes, suits_kernel<cpu::splits_rows>, on_cpu<cpu::lower_split>},
+    {"rows", kCpu, takes_lanes, nullptr, on_cpu<cpu::lower_rows>},
+    {"sort", kCpu, calls_sorting, nullptr, nullptr},
+    {"indexed", kCpu, calls_indexed, nullptr, nullptr},
+    {"join", kCpu, calls<Op::Cat>, nullptr, nullptr},
+
+    {"scan", kGpu, takes_scans, nullptr, on_gpu<gpu::lower_scan>},
+    {"rows", kGpu, takes_lanes, nullptr, on_gpu<gpu::lower_rows>},
+    {"columns", kGpu, takes_columns, nullptr, on_gpu<gpu::lower_columns>},
+    {"transpose", kGpu, takes_maps, is_transposed_on_gpu, on_gpu<gpu::lower_transpose>},
+    {"pointwise", kGpu, takes_maps, nullptr, on_gpu<gpu::lower_pointwise>},
+    {"sort", kGpu, calls_sorting, nullptr, nullptr},
+    {"indexed", kGpu, calls_indexed, nullptr, nullptr},
+    {"join", kGpu, calls<Op::Cat>, nullptr, nullptr},
+    {"product", kGpu, calls_products, nullptr, nullptr},
+};
+
+}  // namespace
+
+std::span<const Schedule> schedules() { return kSchedules; }
+
+Form form_of(const ir::Kernel& kernel) {
+  Form form;
+  form.contract_axes = static_cast<int>(ir::axes_of(kernel, ir::AxisKind::Contract).size());
+  for (const ir::Instr& in : kernel.instrs) {
+    if (ir::is_reduce(in.op)) ++(in.tree == ir::ReduceTree::Lanes ? form.lanes : form.columns);
+    if (ir::is_scan(in.op)) ++form.scans;
+    if (in.op == Op::Contract) ++form.contractions;
+  }
+  return form;
+}
+
+Acceptance accepts(const Form& form, const Target& target) {
+  std::string_view reason = form.call ? "the library has no such operation" : "the device has no schedule for this kind of kernel";
+  bool found_reason = false;
+  for (const Schedule& s : kSchedules) {
+    if (s.device != ir::kind(target) || form.call.has_value() != (s.lower == nullptr)) continue;
+    const Answer answer = s.accepts(form, target);
+    if (answer.fit == Schedule::Fit::Takes) return {true, s.name, {}};
+    if (answer.fit == Schedule::Fit::OtherKind || std::exchange(found_reason, true)) continue;
+    reason = answer.reason;
+  }
+  return {false, {}, reason};
+}
+
+Lowered lower(const ir::Kernel& kernel, const Target& target) {
+  const auto fail = [&](const std::string& reason) {
+    throw ir::IrError("no " + std::string(ir::name(ir::kind(target))) + " schedule takes kernel '" + kernel.name + "': " + reason);
+  };
+  try {
+    ir::check(target);
+  } catch (const ir::IrError& error) {
+    fail(error.what());
+  }
+  const Form form = form_of(kernel);
+  for (const Schedule& s : kSchedules) {
+    if (s.device != ir::kind(target) || !s.lower) continue;
+    if (s.accepts(form, target).fit != Schedule::Fit::Takes || (s.suits && !s.suits(kernel, target))) continue;
+    Lowered lowered;
+    lowered.schedule = s.name;
+    s.lower(kernel, target, lowered);
+    return lowered;
+  }
+  fail(std::string(accepts(form, target).reason));
+  return {};
+}
+
+}  // namespace tenon::passes
