@@ -141,7 +141,7 @@ ElementBits movement(const Node& node, std::span<const ElementBits* const> opera
 
 struct Candidate {
   Constant value;
-  int64_t index;  // INT64_MAX: none yet
+  int64_t index;
 };
 
 // The first of the greatest (or least), where nan beats every number: a total order, so no tree matters.
@@ -155,22 +155,21 @@ Candidate better(Op op, const Candidate& a, const Candidate& b) {
     const Constant args[] = {l, r};
     return evaluate(test, args, DType::Bool).bits != 0;
   };
-  const Op beats = op == Op::ArgMax ? Op::Gt : Op::Lt;
+  const Op beats = combining_op(op);
   if (holds(beats, a.value, b.value)) return a;
   return holds(beats, b.value, a.value) ? b : first();
 }
 
 uint64_t reduce_arg(const Node& node, ReduceTree tree, const Dims& extents, auto element) {
   const DType dtype = operand_type(node);
-  const Candidate none{reduce_identity(node.op() == Op::ArgMax ? Op::ReduceMax : Op::ReduceMin, dtype),
-                       INT64_MAX};
+  const Candidate none{combine_start(node.op(), dtype), kNoPosition};
   const Candidate best = reduce_in_order(
       tree, extents, none,
       [&](int64_t i) {
         return Candidate{element(i), i};
       },
       [&](const Candidate& a, const Candidate& b) { return better(node.op(), a, b); });
-  return best.index == INT64_MAX ? 0 : static_cast<uint64_t>(best.index);
+  return best.index == kNoPosition ? 0 : static_cast<uint64_t>(best.index);
 }
 
 uint64_t reduce_values(const Node& node, ReduceTree tree, const Dims& extents, auto element) {
@@ -319,7 +318,7 @@ ElementBits scan(const Node& node, const ElementBits& x) {
   ElementBits result = x;
   const DType wide = accumulator_type(node.dtype());
   for_each_line(node, static_cast<size_t>(node.ints()[0]), [&](size_t first, size_t stride, size_t count) {
-    Constant sum = scan_start(node.op(), wide);
+    Constant sum = combine_start(node.op(), wide);
     for (size_t i = first; i < first + count * stride; i += stride) {
       const Constant args[] = {sum, cast({node.dtype(), x[i]}, wide)};
       sum = evaluate(combining_op(node.op()), args, wide);

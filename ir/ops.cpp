@@ -5,6 +5,7 @@
 #include <math.h>  // lgamma_r, which unlike std::lgamma writes no global
 
 #include <bit>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -253,15 +254,27 @@ Constant evaluate(Op op, std::span<const Constant> args, DType to) {
   return constant(dtype, static_cast<double>(float_value<float>(op, args)));
 }
 
-Constant reduce_identity(Op reduction, DType dtype) {
-  switch (reduction) {
-    case Op::Prod: return constant(dtype, 1.0);
-    case Op::All: return {dtype, 1};
-    case Op::ReduceMax:
-    case Op::ReduceMin: break;
-    default: return {dtype, 0};
-  }
-  const bool lowest = reduction == Op::ReduceMax;
+namespace {
+
+enum class Start : uint8_t { Zero, MinusZero, One, Lowest, Greatest };
+struct Combination {
+  Op op, combine;
+  Start start;
+};
+constexpr Combination kCombinations[] = {
+#define COMBINE(Name, Combining, From) {Op::Name, Op::Combining, Start::From},
+#include "ir/combine.def"
+#undef COMBINE
+};
+
+const Combination& combination(Op op) {
+  const auto found = std::find_if(std::begin(kCombinations), std::end(kCombinations), [&](const Combination& c) { return c.op == op; });
+  if (found == std::end(kCombinations)) throw IrError(std::string(info(op).text) + ": combines nothing");
+  return *found;
+}
+
+// The least (or greatest) value of a type.
+Constant extreme(DType dtype, bool lowest) {
   if (is_float(dtype)) return constant(dtype, lowest ? -HUGE_VAL : HUGE_VAL);
   if (dtype == DType::Bool) return {dtype, !lowest};
   const int width = 8 * item_size(dtype);
@@ -270,33 +283,23 @@ Constant reduce_identity(Op reduction, DType dtype) {
   return {dtype, lowest ? sign : sign - 1};
 }
 
-Constant scan_start(Op scan, DType dtype) {
-  switch (scan) {
-    case Op::ScanSum: return is_float(dtype) ? constant(dtype, -0.0) : reduce_identity(Op::Sum, dtype);
-    case Op::ScanProd: return reduce_identity(Op::Prod, dtype);
-    case Op::ScanMax: return reduce_identity(Op::ReduceMax, dtype);
-    default: return reduce_identity(Op::ReduceMin, dtype);
+}  // namespace
+
+Op combining_op(Op op) { return combination(op).combine; }
+
+Constant combine_start(Op op, DType dtype) {
+  switch (combination(op).start) {
+    case Start::Zero: return {dtype, 0};
+    case Start::MinusZero: return is_float(dtype) ? constant(dtype, -0.0) : Constant{dtype, 0};
+    case Start::One: return constant(dtype, 1.0);
+    case Start::Lowest: return extreme(dtype, true);
+    default: return extreme(dtype, false);
   }
 }
 
-Op combining_op(Op op) {
-  switch (op) {
-    case Op::Sum:
-    case Op::ScanSum:
-    case Op::ScatterAdd: return Op::Add;
-    case Op::Prod:
-    case Op::ScanProd:
-    case Op::ScatterMul: return Op::Mul;
-    case Op::ReduceMax:
-    case Op::ScanMax:
-    case Op::ScatterMax: return Op::Max;
-    case Op::ReduceMin:
-    case Op::ScanMin:
-    case Op::ScatterMin: return Op::Min;
-    case Op::Any: return Op::Or;
-    case Op::All: return Op::And;
-    default: throw IrError(std::string(info(op).text) + ": combines nothing");
-  }
+Constant reduce_identity(Op reduction, DType dtype) {
+  const bool position = reduction == Op::ArgMax || reduction == Op::ArgMin;
+  return position || reduction == Op::Dot ? Constant{dtype, 0} : combine_start(reduction, dtype);
 }
 
 }  // namespace tenon::ir

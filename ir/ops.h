@@ -1,6 +1,7 @@
 // The operation table as C++: one enum for all levels, and one row of facts for each operation.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -51,14 +52,13 @@ inline bool in_domain(Op op, DType dtype) {
 // double. Operand dtypes must satisfy the op's type rule; `to` is the result dtype of Cast and Bitcast.
 Constant evaluate(Op op, std::span<const Constant> args, DType to);
 
-// How two values combine in a reduction, a scan or a scatter: add for a sum, max for a maximum, ...
+// Of a reduction, a scan or a scatter, by ir/combine.def: the operation on two values, and the value to begin with.
 Op combining_op(Op op);
+Constant combine_start(Op op, DType dtype);
+// The position of an argmax or argmin that has met no element yet.
+inline constexpr int64_t kNoPosition = INT64_MAX;
 
-// What a reduction starts from: sum 0, prod 1, max -inf or the lowest, min inf or the highest, any false, all
-// true; 0 for the index of an argmax or argmin over nothing.
+// The result of a reduction or contraction over nothing: what it begins with; 0 for a position.
 Constant reduce_identity(Op reduction, DType dtype);
-
-// What a scan combines its first element with, which leaves it as it is: the identity, but -0.0 for a sum.
-Constant scan_start(Op scan, DType dtype);
 
 }  // namespace tenon::ir

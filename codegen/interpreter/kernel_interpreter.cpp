@@ -248,7 +248,7 @@ class Interpreter {
     const Window& w = window(Level::Full);
     const uint64_t* x = operand(instr.args[0], Level::Full, 0);
     const ir::DType wide = ir::is_half(instr.dtype) ? ir::DType::F32 : instr.dtype;
-    if (w.begin == 0) sums.assign(static_cast<size_t>(w.rows), ir::scan_start(instr.op, wide).bits);
+    if (w.begin == 0) sums.assign(static_cast<size_t>(w.rows), ir::combine_start(instr.op, wide).bits);
     for (size_t i = 0; i < out.size(); ++i) {
       uint64_t& sum = sums[i / static_cast<size_t>(w.columns)];
       const ir::Constant args[] = {{wide, sum}, ir::cast({instr.dtype, x[i]}, wide)};

@@ -9,7 +9,7 @@
 //   return div %e, %s                row. One group, one kernel.
 #include "passes/fusion/fusion.h"
 
-#include "passes/fusion/walk.h"
+#include "passes/fusion/groups.h"
 
 namespace tenon::passes {
 namespace fusion {

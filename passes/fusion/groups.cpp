@@ -3,7 +3,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "passes/fusion/walk.h"
+#include "passes/fusion/groups.h"
 
 namespace tenon::passes::fusion {
 

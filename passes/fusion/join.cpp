@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "passes/fusion/walk.h"
+#include "passes/fusion/groups.h"
 
 namespace tenon::passes::fusion {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "passes/fusion/walk.h"
+#include "passes/fusion/groups.h"
 
 namespace tenon::passes::fusion {
 

@@ -4,7 +4,7 @@
 //   %2 = reduce.sum %x dims=[1]    kernel sum: x -> %2      one kernel: x -> %1, %2
 #include <algorithm>
 
-#include "passes/fusion/walk.h"
+#include "passes/fusion/groups.h"
 
 namespace tenon::passes::fusion {
 

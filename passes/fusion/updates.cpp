@@ -2,7 +2,7 @@
 // other places of x is computed before, by a kernel of its own.
 #include <algorithm>
 
-#include "passes/fusion/walk.h"
+#include "passes/fusion/groups.h"
 
 namespace tenon::passes::fusion {
 

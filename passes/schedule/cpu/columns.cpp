@@ -267,10 +267,10 @@ class Columns {
 
   void lower_split(bool in_runs) {
     for (int l = 0; l < plan_.loops; ++l) {
-      std::vector<Accumulator> partials;  // buffers, by reduction
+      std::vector<AccumulatorBuffers> partials;  // by reduction
       for (Value v : reductions(l)) {
-        partials.push_back({global("part", reducer(v).dtype(), blocks_), -1});
-        if (reducer(v).has_index()) partials.back().index = global("part_index", ir::DType::I64, blocks_);
+        const std::string name = "part" + std::to_string(c_.out.tree.buffers.size());
+        partials.push_back(reducer(v).buffers(name, ir::Space::Global, nest_.size_slot(blocks_ * tiles_.tiles() * tiles_.width()), 0));
       }
       in_runs ? run_phase(partials) : loop_phase(l, partials);
       if (!partials.empty()) fold_phase(l, partials);
@@ -289,7 +289,7 @@ class Columns {
     return reductions(l).empty() ? 1 : static_cast<int>(std::clamp<size_t>(kBusyInstrs / (instrs * width), 1, kMostTogether));
   }
 
-  void loop_phase(int l, const std::vector<Accumulator>& partials) {
+  void loop_phase(int l, const std::vector<AccumulatorBuffers>& partials) {
     const int together = blocks_together(l);
     std::vector<int> axes = inner_;
     axes.push_back(tiles_.lane());
@@ -310,7 +310,7 @@ class Columns {
     nest_.set_sub_axes(std::array{tiles_.lane()});
   }
 
-  void blocks_of_loop(int l, int subs, ValueId first, int together, const std::vector<Accumulator>& partials) {
+  void blocks_of_loop(int l, int subs, ValueId first, int together, const std::vector<AccumulatorBuffers>& partials) {
     nest_.push();
     for (int q = subs; q < together * subs; ++q) {
       nest_.set_sub(q % subs);
@@ -326,10 +326,10 @@ class Columns {
     ValueId end = c_.minimum(c_.add(begin, nest_.literal(kColumnBlock)), nest_.size(count_));
     rows(l, subs, begin, end, together, columns);
     for (const Column& column : columns) {
-      const Accumulator sum = reducer(column.reduction).read(column.registers), to = partials[column.number];
+      Reducer reduce = reducer(column.reduction);
+      const Accumulator sum = reduce.read(column.registers);
       ValueId at = global_place(c_.add(first, nest_.literal(column.sub / subs)), column.sub % subs);
-      b_.store(to.value, at, sum.value);
-      if (sum.index >= 0) b_.store(to.index, at, sum.index);
+      reduce.store(partials[column.number], at, sum);
     }
     tiles_.set_copies(1);
     nest_.pop();
@@ -357,7 +357,7 @@ class Columns {
     return c_.beyond_cache(bytes) && std::all_of(reductions(0).begin(), reductions(0).end(), plain);
   }
 
-  void run_phase(const std::vector<Accumulator>& partials) {
+  void run_phase(const std::vector<AccumulatorBuffers>& partials) {
     const int64_t columns = c_.extent(tiles_.lane()), runs = (columns + kRun - 1) / kRun;
     const int64_t lines = tiles_.tiles() / tiles_.tiles_of_line();
     ValueId t = c_.begin_phase("loop0", lines * runs * blocks_, c_.ns_per_element * static_cast<double>(kColumnBlock * kRun));
@@ -415,7 +415,7 @@ class Columns {
     c_.end_phase();
   }
 
-  void fold_phase(int l, const std::vector<Accumulator>& partials) {
+  void fold_phase(int l, const std::vector<AccumulatorBuffers>& partials) {
     const double ns = static_cast<double>(blocks_ * tiles_.width()) / nest_.lanes() + 50;
     tiles_.run("fold" + std::to_string(l), ns, [&](int subs) {
       recall(l, subs);
@@ -427,11 +427,8 @@ class Columns {
       std::vector<Column> totals = open(l, subs);
       ValueId block = b_.begin_for(nest_.literal(0), nest_.size(blocks_), 1);
       for (const Column& column : totals) {
-        const Accumulator from = partials[column.number];
         ValueId at = global_place(block, column.sub);
-        Accumulator element{b_.load(from.value, at, width(column.reduction)), -1};
-        if (from.index >= 0) element.index = b_.load(from.index, at, width(column.reduction));
-        combine(column, element);
+        combine(column, reducer(column.reduction).load(partials[column.number], at, width(column.reduction)));
       }
       b_.end_for();
       give_results(totals);

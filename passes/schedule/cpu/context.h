@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "passes/schedule/nest.h"
+#include "passes/schedule/reducer.h"
 #include "passes/schedule/schedule.h"
 
 namespace tenon::passes::cpu {
@@ -132,33 +133,6 @@ class ColumnTiles {
   int64_t width_, tiles_;
   ir::ValueId line_ = -1, part_ = -1, mask_ = -1;
   std::vector<ir::ValueId> columns_;
-};
-
-// An accumulator: one register, or two for argmax and argmin (value, index).
-struct Accumulator {
-  ir::ValueId value = -1;
-  ir::ValueId index = -1;
-};
-// The arithmetic of reductions on registers of any width. `x` of argmax is (value, position).
-class Reducer {
- public:
-  Reducer(ir::TreeBuilder& builder, const ir::Instr& reduction, ir::DType operand)
-      : b_(builder), op_(reduction.op), dtype_(operand) {}
-  bool has_index() const { return op_ == ir::Op::ArgMax || op_ == ir::Op::ArgMin; }
-  ir::DType dtype() const { return dtype_; }
-  Accumulator identity(int lanes);
-  Accumulator combine(Accumulator a, Accumulator b);
-  Accumulator select(ir::ValueId mask, Accumulator a, Accumulator b);
-  Accumulator open(Accumulator init);  // registers starting as init
-  Accumulator read(Accumulator registers);
-  void write(Accumulator registers, Accumulator value);
-  Accumulator fold(std::vector<Accumulator> parts);  // by halves: parts, then lanes; to a scalar
-  ir::ValueId result(Accumulator a) { return has_index() ? a.index : a.value; }
-
- private:
-  ir::TreeBuilder& b_;
-  ir::Op op_;
-  ir::DType dtype_;
 };
 
 }  // namespace tenon::passes::cpu

@@ -72,7 +72,7 @@ class Rows {
     int64_t rows = c_.product(rows_);
     for (auto& [v, buffer] : carry_) buffer = global("kept", nest_.instr(v).dtype, rows * count_ * length_);
     for (int l = 0; l < plan_.loops; ++l) {
-      std::vector<std::pair<int32_t, int32_t>> partials = loop_phase(l, rows);
+      std::vector<AccumulatorBuffers> partials = loop_phase(l, rows);
       if (!partials.empty()) fold_phase(l, rows, partials);
     }
   }
@@ -402,7 +402,7 @@ class Rows {
   }
 
   // A row's block values, `blocks_` of them from `base` on, reduced as one row of 64 lanes.
-  Accumulator fold_partials(Value reduction, std::pair<int32_t, int32_t> partial, ValueId base) {
+  Accumulator fold_partials(Value reduction, AccumulatorBuffers partial, ValueId base) {
     Reducer reduce = reducer(reduction);
     int lanes = nest_.lanes(), vectors = static_cast<int>(kReduceLanes) / lanes;
     std::vector<Accumulator> registers;
@@ -412,8 +412,7 @@ class Rows {
     for (int q = 0; q < vectors; ++q) {
       ValueId position = c_.add(at, nest_.literal(int64_t{q} * lanes));
       ValueId mask = nest_.tail_mask(position, end), from = c_.add(base, position);
-      Accumulator element{b_.load(partial.first, from, lanes, mask), -1};
-      if (reduce.has_index()) element.index = b_.load(partial.second, from, lanes, mask);
+      const Accumulator element = reduce.load(partial, from, lanes, mask);
       Accumulator& a = registers[static_cast<size_t>(q)];
       Accumulator before = reduce.read(a);
       reduce.write(a, reduce.select(mask, reduce.combine(before, element), before));
@@ -424,22 +423,22 @@ class Rows {
     return reduce.fold(std::move(parts));
   }
 
-  void store_partials(const std::vector<Accumulator>& blocks,
-                      const std::vector<std::pair<int32_t, int32_t>>& partials, ValueId at) {
-    for (size_t r = 0; r < blocks.size(); ++r) {
-      b_.store(partials[r].first, at, blocks[r].value);
-      if (blocks[r].index >= 0) b_.store(partials[r].second, at, blocks[r].index);
+  void store_partials(int l, const std::vector<Accumulator>& blocks, const std::vector<AccumulatorBuffers>& partials, ValueId at) {
+    size_t row = 0;
+    for (Value v : plan_.reductions[static_cast<size_t>(l)]) {
+      each(v, [&] {
+        reducer(v).store(partials[row], at, blocks[row]);
+        ++row;
+      });
     }
   }
 
-  template <typename Make>
-  std::vector<std::pair<int32_t, int32_t>> partial_buffers(int l, int64_t count, const Make& make) {
-    std::vector<std::pair<int32_t, int32_t>> result;
+  std::vector<AccumulatorBuffers> partial_buffers(int l, ir::Space space, int64_t count) {
+    std::vector<AccumulatorBuffers> result;
     for (Value v : plan_.reductions[static_cast<size_t>(l)]) {
       each(v, [&] {
-        Reducer reduce = reducer(v);
-        int32_t values = make("part", reduce.dtype(), count);
-        result.emplace_back(values, reduce.has_index() ? make("part_index", DType::I64, count) : -1);
+        const std::string name = "part" + std::to_string(c_.out.tree.buffers.size());
+        result.push_back(reducer(v).buffers(name, space, nest_.size_slot(count), 0));
       });
     }
     return result;
@@ -453,10 +452,9 @@ class Rows {
     if (blocks_ == 1) {
       results = reduce_block(l, block_range(zero), zero);
     } else {
-      auto partials = partial_buffers(
-          l, blocks_, [&](const char* name, DType t, int64_t n) { return local(name, t, n); });
+      auto partials = partial_buffers(l, ir::Space::Local, blocks_);
       ValueId block = b_.begin_for(zero, nest_.size(blocks_), 1);
-      store_partials(reduce_block(l, block_range(block), zero), partials, block);
+      store_partials(l, reduce_block(l, block_range(block), zero), partials, block);
       b_.end_for();
       for (Value v : reductions) {
         each(v, [&] { results.push_back(fold_partials(v, partials[results.size()], zero)); });
@@ -479,9 +477,8 @@ class Rows {
     }
   }
 
-  std::vector<std::pair<int32_t, int32_t>> loop_phase(int l, int64_t rows) {
-    auto partials = partial_buffers(l, rows * blocks_,
-                                    [&](const char* name, DType t, int64_t n) { return global(name, t, n); });
+  std::vector<AccumulatorBuffers> loop_phase(int l, int64_t rows) {
+    auto partials = partial_buffers(l, ir::Space::Global, rows * blocks_);
     double ns = c_.ns_per_element * static_cast<double>(kLaneBlock) + 20;
     ValueId t = c_.begin_phase("loop" + std::to_string(l), rows * blocks_, ns);
     auto [row, block] = c_.divide(t, nest_.size(blocks_));
@@ -492,13 +489,13 @@ class Rows {
     if (plan_.reductions[static_cast<size_t>(l)].empty()) {
       map_loop(l, block_range(block), row_base);
     } else {
-      store_partials(reduce_block(l, block_range(block), row_base), partials, t);
+      store_partials(l, reduce_block(l, block_range(block), row_base), partials, t);
     }
     c_.end_phase();
     return partials;
   }
 
-  void fold_phase(int l, int64_t rows, const std::vector<std::pair<int32_t, int32_t>>& partials) {
+  void fold_phase(int l, int64_t rows, const std::vector<AccumulatorBuffers>& partials) {
     const std::vector<Value>& reductions = plan_.reductions[static_cast<size_t>(l)];
     ValueId row = c_.begin_phase("fold" + std::to_string(l), rows, static_cast<double>(blocks_) * 0.5 + 50);
     nest_.bind_linear(rows_, row);

@@ -32,7 +32,7 @@ ValueId take(Context& c, Value scan, ValueId registers, ValueId element) {
 
 ValueId open_register(Context& c, Value scan, int lanes) {
   const ir::Instr& in = c.nest.instr(scan);
-  return c.builder.var(c.builder.constant(ir::scan_start(in.op, in.dtype), lanes));
+  return c.builder.var(c.builder.constant(ir::combine_start(in.op, in.dtype), lanes));
 }
 
 // Instructions at row level, and those at full level; constants and arguments are made where they are used.

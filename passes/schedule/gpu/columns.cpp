@@ -48,7 +48,7 @@ class ColumnLowering {
   }
 
  private:
-  using Registers = std::vector<State>;  // mutable registers of each reduction of a pass
+  using Registers = std::vector<Accumulator>;  // mutable registers of each reduction of a pass
 
   // A phase with a thread for each of `count` items; the thread's item is known inside.
   template <typename Body>
@@ -66,28 +66,22 @@ class ColumnLowering {
   Registers start(const Pass& pass) {
     Registers registers;
     for (Value v : pass.reductions) {
-      State state;
-      for (ValueId part : reducer(context_, v).identity()) state.push_back(context_.b.var(part));
-      registers.push_back(state);
+      Reducer reduce = reducer(context_, v);
+      registers.push_back(reduce.open(reduce.identity()));
     }
     return registers;
   }
 
-  State read(const State& registers) {
-    State state;
-    for (ValueId part : registers) state.push_back(context_.b.get(part));
-    return state;
-  }
-
-  void combine(Value reduction, const State& registers, const State& next) {
-    const State state = reducer(context_, reduction).combine(read(registers), next);
-    for (size_t i = 0; i < state.size(); ++i) context_.b.set(registers[i], state[i]);
+  void combine(Value reduction, Accumulator registers, Accumulator next) {
+    Reducer reduce = reducer(context_, reduction);
+    reduce.write(registers, reduce.combine(reduce.read(registers), next));
   }
 
   void finish(const Pass& pass, const Registers& totals) {
     for (size_t r = 0; r < pass.reductions.size(); ++r) {
       const Value v = pass.reductions[r];
-      context_.bind(v, reducer(context_, v).result(read(totals[r])));
+      Reducer reduce = reducer(context_, v);
+      context_.bind(v, reduce.result(reduce.read(totals[r])));
     }
   }
 
@@ -114,10 +108,10 @@ class ColumnLowering {
     context_.lower(pass.full_values);
     for (size_t r = 0; r < pass.reductions.size(); ++r) {
       const Value v = pass.reductions[r];
-      State next{context_.value(kernel_.instrs[static_cast<size_t>(v)].args[0])};
-      if (reducer(context_, v).has_position()) {
+      Accumulator next{context_.value(kernel_.instrs[static_cast<size_t>(v)].args[0]), -1};
+      if (reducer(context_, v).has_index()) {
         const bool wide = context_.b.type(position).dtype == ir::DType::I64;
-        next.push_back(wide ? position : context_.b.op(Op::Cast, {position}, ir::DType::I64));
+        next.index = wide ? position : context_.b.op(Op::Cast, {position}, ir::DType::I64);
       }
       combine(v, sums[r], next);
     }
@@ -137,7 +131,7 @@ class ColumnLowering {
         const ValueId begin = context_.begin_for(context_.number(0), element_count(), ir::kColumnBlock);
         const Registers sums = block(pass, begin);
         for (size_t r = 0; r < pass.reductions.size(); ++r)
-          combine(pass.reductions[r], totals[r], read(sums[r]));
+          combine(pass.reductions[r], totals[r], reducer(context_, pass.reductions[r]).read(sums[r]));
         context_.end_for();
         finish(pass, totals);
       }
@@ -151,7 +145,7 @@ class ColumnLowering {
       for (Value v : pass.reductions) {
         const std::string number = std::to_string(v);
         partials_[v] =
-            state_buffer(context_, reducer(context_, v), "blocks" + number, ir::Space::Global, all, 0);
+            reducer(context_, v).buffers("blocks" + number, ir::Space::Global, all, 0);
         results_[v] = context_.b.add_buffer(
             {"result" + number, kernel_.instrs[static_cast<size_t>(v)].dtype, ir::Space::Global, each, 0});
       }
@@ -183,7 +177,8 @@ class ColumnLowering {
       const ValueId number = context_.div(item, columns);
       const Registers sums = block(pass, context_.mul(number, context_.number(ir::kColumnBlock)));
       for (size_t r = 0; r < pass.reductions.size(); ++r) {
-        partials_.at(pass.reductions[r]).store(context_, item, read(sums[r]));
+        Reducer reduce = reducer(context_, pass.reductions[r]);
+        reduce.store(partials_.at(pass.reductions[r]), item, reduce.read(sums[r]));
       }
     });
   }
@@ -199,7 +194,7 @@ class ColumnLowering {
       const ValueId place = context_.add(row, column);
       for (size_t r = 0; r < pass.reductions.size(); ++r) {
         const Value v = pass.reductions[r];
-        combine(v, totals[r], partials_.at(v).load(context_, place));
+        combine(v, totals[r], reducer(context_, v).load(partials_.at(v), place));
       }
       context_.end_for();
       finish(pass, totals);
@@ -218,7 +213,7 @@ class ColumnLowering {
   Context context_;
   std::vector<int> parallel_, inner_;
   std::vector<Pass> passes_;
-  std::map<Value, StateBuffer> partials_;  // split: block values
+  std::map<Value, AccumulatorBuffers> partials_;  // split: block values
   std::map<Value, int32_t> results_;       // split: one value a column
 };
 

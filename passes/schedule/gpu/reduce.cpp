@@ -1,4 +1,4 @@
-// Passes and reduction states of the GPU schedules; see reduce.h.
+// Passes of the GPU schedules over a row; see reduce.h.
 #include "passes/schedule/gpu/reduce.h"
 
 #include <algorithm>
@@ -114,107 +114,10 @@ std::vector<Pass> plan_passes(const ir::Kernel& kernel, bool keep) {
   return passes;
 }
 
-// --- states
-
 Reducer reducer(Context& context, Value reduction) {
   const ir::Instr& instr = at(context.kernel, reduction);
-  return {context, instr.op, at(context.kernel, instr.args[0]).dtype};
-}
-
-SmallVector<DType, 2> Reducer::types() const {
-  SmallVector<DType, 2> types{dtype};
-  if (has_position()) types.push_back(DType::I64);
-  return types;
-}
-
-namespace {
-
-// The least (or greatest) value of a type: -inf and inf, the ends of an integer's range, false and true.
-ir::Constant extreme(DType dtype, bool greatest) {
-  if (ir::is_float(dtype)) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    return ir::constant(dtype, greatest ? infinity : -infinity);
-  }
-  if (dtype == DType::Bool) return ir::constant(dtype, static_cast<int64_t>(greatest));
-  if (!ir::is_signed(dtype)) return ir::constant(dtype, static_cast<int64_t>(greatest ? 255 : 0));
-  const int64_t high = std::numeric_limits<int64_t>::max() >> (64 - 8 * ir::item_size(dtype));
-  return ir::constant(dtype, greatest ? high : -high - 1);
-}
-
-}  // namespace
-
-State Reducer::identity() const {
-  switch (op) {
-    case Op::Sum:
-    case Op::Any: return {context.constant(ir::constant(dtype, int64_t{0}))};
-    case Op::Prod:
-    case Op::All: return {context.constant(ir::constant(dtype, int64_t{1}))};
-    case Op::ReduceMax: return {context.constant(extreme(dtype, false))};
-    case Op::ReduceMin: return {context.constant(extreme(dtype, true))};
-    case Op::ArgMax:
-    case Op::ArgMin:
-      return {context.constant(extreme(dtype, op == Op::ArgMin)),
-              context.constant(ir::constant(DType::I64, int64_t{-1}))};
-    default: refuse(context.kernel, "'" + std::string(ir::info(op).text) + "' is not a reduction");
-  }
-}
-
-namespace {
-
-// The better of two candidates: nan before any number, then the larger (argmin: the smaller), then the
-// earlier.
-State combine_positions(const Reducer& reducer, const State& a, const State& b) {
-  ir::TreeBuilder& tree = reducer.context.b;
-  const auto both = [&](ValueId x, ValueId y) { return tree.op(Op::And, {x, y}); };
-  const auto either = [&](ValueId x, ValueId y) { return tree.op(Op::Or, {x, y}); };
-  const ValueId none = reducer.context.constant(ir::constant(DType::I64, int64_t{-1}));
-  ValueId better = tree.op(reducer.op == Op::ArgMax ? Op::Gt : Op::Lt, {b[0], a[0]});
-  ValueId equal = tree.op(Op::Eq, {b[0], a[0]});
-  if (ir::is_float(reducer.dtype)) {
-    const ValueId a_nan = tree.op(Op::Ne, {a[0], a[0]}), b_nan = tree.op(Op::Ne, {b[0], b[0]});
-    better = either(better, both(b_nan, tree.op(Op::Not, {a_nan})));
-    equal = either(equal, both(a_nan, b_nan));
-  }
-  better = either(better, both(equal, tree.op(Op::Lt, {b[1], a[1]})));
-  better = either(tree.op(Op::Eq, {a[1], none}), both(tree.op(Op::Ne, {b[1], none}), better));
-  return {tree.op(Op::Where, {better, b[0], a[0]}), tree.op(Op::Where, {better, b[1], a[1]})};
-}
-
-}  // namespace
-
-State Reducer::combine(const State& a, const State& b) const {
-  if (has_position()) return combine_positions(*this, a, b);
-  const auto step = [&] {
-    switch (op) {
-      case Op::Sum: return Op::Add;
-      case Op::Prod: return Op::Mul;
-      case Op::ReduceMax: return Op::Max;
-      case Op::ReduceMin: return Op::Min;
-      case Op::Any: return Op::Or;
-      default: return Op::And;
-    }
-  };
-  return {context.b.op(step(), {a[0], b[0]})};
-}
-
-StateBuffer state_buffer(Context& context, const Reducer& reducer, const std::string& name, ir::Space space,
-                         int32_t size_param, int64_t count) {
-  StateBuffer made;
-  for (DType dtype : reducer.types()) {
-    const std::string part = made.buffers.empty() ? name : name + "_at";
-    made.buffers.push_back(context.b.add_buffer({part, dtype, space, size_param, count}));
-  }
-  return made;
-}
-
-State StateBuffer::load(Context& context, ValueId index) const {
-  State state;
-  for (int32_t buffer : buffers) state.push_back(context.b.load(buffer, index, 1));
-  return state;
-}
-
-void StateBuffer::store(Context& context, ValueId index, const State& state) const {
-  for (size_t i = 0; i < buffers.size(); ++i) context.b.store(buffers[i], index, state[i]);
+  return {context.b, instr, at(context.kernel, instr.args[0]).dtype,
+          [&context](ir::Constant value, int) { return context.constant(value); }};
 }
 
 }  // namespace tenon::passes::gpu

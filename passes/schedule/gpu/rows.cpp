@@ -100,9 +100,9 @@ class RowLowering {
   void lanes(const Pass& pass, ValueId begin, ValueId end, bool ragged, const Element& element);
   void accumulate(const Pass& pass, ValueId block);
   void element(const Pass& pass, ValueId half);
-  State fold(const Reducer& reducer, const StateBuffer& accumulators);
-  void fold_partials(Value reduction, const StateBuffer& partials, ValueId base, ValueId count);
-  void finish(Value reduction, State state);
+  Accumulator fold(Reducer reducer, const AccumulatorBuffers& accumulators);
+  void fold_partials(Value reduction, const AccumulatorBuffers& partials, ValueId base, ValueId count);
+  void finish(Value reduction, Accumulator state);
   ValueId position();
 
   const ir::Kernel& kernel_;
@@ -116,8 +116,8 @@ class RowLowering {
   bool in_registers_ = false;
   int64_t slots_ = 0;              // registers a thread for each kept value
   std::map<Value, int32_t> kept_;  // buffers of kept values
-  std::map<Value, StateBuffer> accumulators_;
-  std::map<Value, StateBuffer> partials_;  // long: shared, split: global
+  std::map<Value, AccumulatorBuffers> accumulators_;
+  std::map<Value, AccumulatorBuffers> partials_;  // long: shared, split: global
   std::map<Value, int32_t> results_;       // split: one value a row
   ValueId lane_ = -1, warp_ = -1, slot_ = -1;
 };
@@ -140,8 +140,7 @@ void RowLowering::plan() {
                                  ir::Space::Local, -1, slots_});
     }
     for (Value v : pass.reductions) {
-      accumulators_[v] = state_buffer(context_, reducer(context_, v), "acc" + std::to_string(v),
-                                      ir::Space::Local, -1, kLanes / kWarp);
+      accumulators_[v] = reducer(context_, v).buffers("acc" + std::to_string(v), ir::Space::Local, -1, kLanes / kWarp);
     }
   }
 }
@@ -238,19 +237,20 @@ void RowLowering::element(const Pass& pass, ValueId half) {
   context_.lower(pass.full_values);
   for (Value v : pass.kept) context_.b.store(kept_.at(v), slot_, context_.value(v));
   for (Value v : pass.reductions) {
-    const Reducer reduce = reducer(context_, v);
-    State next{context_.value(kernel_.instrs[static_cast<size_t>(v)].args[0])};
-    if (reduce.has_position()) next.push_back(position());
-    const StateBuffer& accumulator = accumulators_.at(v);
-    accumulator.store(context_, half, reduce.combine(accumulator.load(context_, half), next));
+    Reducer reduce = reducer(context_, v);
+    Accumulator next{context_.value(kernel_.instrs[static_cast<size_t>(v)].args[0]), -1};
+    if (reduce.has_index()) next.index = position();
+    const AccumulatorBuffers& accumulator = accumulators_.at(v);
+    reduce.store(accumulator, half, reduce.combine(reduce.load(accumulator, half), next));
   }
 }
 
 void RowLowering::start(const Pass& pass) {
   for (Value v : pass.reductions) {
-    const State identity = reducer(context_, v).identity();
+    Reducer reduce = reducer(context_, v);
+    const Accumulator identity = reduce.identity();
     for (int64_t half = 0; half < kLanes / kWarp; ++half) {
-      accumulators_.at(v).store(context_, context_.number(half), identity);
+      reduce.store(accumulators_.at(v), context_.number(half), identity);
     }
   }
 }
@@ -263,40 +263,41 @@ void RowLowering::accumulate(const Pass& pass, ValueId block) {
 // --- folding
 
 // 64 -> 32 inside each thread, then 16, 8, 4, 2, 1 by shuffles; thread 0 has the value.
-State RowLowering::fold(const Reducer& reducer, const StateBuffer& accumulators) {
-  const State low = accumulators.load(context_, context_.number(0));
-  State state = reducer.combine(low, accumulators.load(context_, context_.number(1)));
+Accumulator RowLowering::fold(Reducer reducer, const AccumulatorBuffers& accumulators) {
+  const Accumulator low = reducer.load(accumulators, context_.number(0));
+  Accumulator state = reducer.combine(low, reducer.load(accumulators, context_.number(1)));
   for (int64_t distance = kWarp / 2; distance >= 1; distance /= 2) {
     const ValueId offset = context_.constant(ir::constant(ir::DType::I32, distance));
-    State other;
-    for (ValueId part : state)
-      other.push_back(context_.b.let(Op::ShuffleDown, {part, offset}, context_.b.type(part)));
-    state = reducer.combine(state, other);
+    const auto shuffled = [&](ValueId part) {
+      return part < 0 ? part : context_.b.let(Op::ShuffleDown, {part, offset}, context_.b.type(part));
+    };
+    const ValueId value = shuffled(state.value);
+    state = reducer.combine(state, {value, shuffled(state.index)});
   }
   return state;
 }
 
 // Every thread of the warp gets thread 0's value.
-void RowLowering::finish(Value reduction, State state) {
+void RowLowering::finish(Value reduction, Accumulator state) {
   const ValueId result = reducer(context_, reduction).result(state);
   const ValueId first = context_.constant(ir::constant(ir::DType::I32, int64_t{0}));
   context_.bind(reduction, context_.b.let(Op::Shuffle, {result, first}, context_.b.type(result)));
 }
 
 // Folds the block values partials[base .. base + count) as one row of 64 lanes.
-void RowLowering::fold_partials(Value reduction, const StateBuffer& partials, ValueId base, ValueId count) {
-  const Reducer reduce = reducer(context_, reduction);
-  const StateBuffer& accumulator = accumulators_.at(reduction);
+void RowLowering::fold_partials(Value reduction, const AccumulatorBuffers& partials, ValueId base, ValueId count) {
+  Reducer reduce = reducer(context_, reduction);
+  const AccumulatorBuffers& accumulator = accumulators_.at(reduction);
   const ValueId zero = context_.number(0);
   for (int64_t half = 0; half < kLanes / kWarp; ++half) {
-    accumulator.store(context_, context_.number(half), reduce.identity());
+    reduce.store(accumulator, context_.number(half), reduce.identity());
   }
   const ValueId step = context_.begin_for(zero, count, kLanes);
   const ValueId half = context_.begin_for(zero, context_.number(kLanes / kWarp), 1, true);
   const ValueId block = context_.add(step, context_.add(context_.mul(half, context_.number(kWarp)), lane_));
   context_.begin_if(context_.less(block, count));
-  const State next = partials.load(context_, base < 0 ? block : context_.add(base, block));
-  accumulator.store(context_, half, reduce.combine(accumulator.load(context_, half), next));
+  const Accumulator next = reduce.load(partials, base < 0 ? block : context_.add(base, block));
+  reduce.store(accumulator, half, reduce.combine(reduce.load(accumulator, half), next));
   context_.end_if();
   context_.end_for();
   context_.end_for();
@@ -337,8 +338,7 @@ void RowLowering::long_program() {
   while (room < shape_.blocks) room *= 4;
   for (const Pass& pass : passes_) {
     for (Value v : pass.reductions) {
-      partials_[v] = state_buffer(context_, reducer(context_, v), "blocks" + std::to_string(v),
-                                  ir::Space::Shared, -1, room);
+      partials_[v] = reducer(context_, v).buffers("blocks" + std::to_string(v), ir::Space::Shared, -1, room);
     }
   }
   context_.begin_phase("rows", shape_.rows);
@@ -363,9 +363,10 @@ void RowLowering::long_program() {
 // Folds the accumulators of one block; thread 0 of the warp writes its value to partials[place].
 void RowLowering::store_partials(const Pass& pass, ValueId place) {
   for (Value v : pass.reductions) {
-    const State state = fold(reducer(context_, v), accumulators_.at(v));
+    Reducer reduce = reducer(context_, v);
+    const Accumulator state = fold(reduce, accumulators_.at(v));
     context_.begin_if(context_.b.op(Op::Eq, {lane_, context_.number(0)}));
-    partials_.at(v).store(context_, place, state);
+    reduce.store(partials_.at(v), place, state);
     context_.end_if();
   }
 }
@@ -384,8 +385,8 @@ void RowLowering::split_program() {
   const int32_t rows = context_.size_slot(SizeRole::Scratch, 1, shape_.rows);
   for (const Pass& pass : passes_) {
     for (Value v : pass.reductions) {
-      const Reducer reduce = reducer(context_, v);
-      partials_[v] = state_buffer(context_, reduce, "blocks" + std::to_string(v), ir::Space::Global, all, 0);
+      Reducer reduce = reducer(context_, v);
+      partials_[v] = reduce.buffers("blocks" + std::to_string(v), ir::Space::Global, all, 0);
       results_[v] =
           context_.b.add_buffer({"result" + std::to_string(v), kernel_.instrs[static_cast<size_t>(v)].dtype,
                                  ir::Space::Global, rows, 0});

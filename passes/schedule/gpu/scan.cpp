@@ -32,7 +32,7 @@ Lowered lower_scan(const ir::Kernel& kernel, const ir::GpuTarget& target) {
     full.push_back(v);
     context.hoist(instr);
     if (ir::is_scan(instr.op))
-      registers[v] = context.b.var(context.constant(ir::scan_start(instr.op, instr.dtype)));
+      registers[v] = context.b.var(context.constant(ir::combine_start(instr.op, instr.dtype)));
   }
   const ValueId at = context.begin_for(context.number(0), context.extent(serial), 1);
   context.bind_axis(serial, at);

@@ -1,10 +1,6 @@
-// The arithmetic of reductions on registers: identities, combining two accumulators, folding lanes by halves.
-// The order in which schedules call it is that of ir::ReduceTree.
-#include <limits>
+#include "passes/schedule/reducer.h"
 
-#include "passes/schedule/cpu/context.h"
-
-namespace tenon::passes::cpu {
+namespace tenon::passes {
 
 using ir::DType;
 using ir::Op;
@@ -12,25 +8,16 @@ using ir::ValueId;
 using ir::VType;
 
 Accumulator Reducer::identity(int lanes) {
-  Op extreme = op_ == Op::ArgMax ? Op::ReduceMax : op_ == Op::ArgMin ? Op::ReduceMin : op_;
-  Accumulator result{b_.constant(ir::reduce_identity(extreme, dtype_), lanes), -1};
-  if (has_index())
-    result.index = b_.constant(ir::constant(DType::I64, std::numeric_limits<int64_t>::max()), lanes);
+  Accumulator result{constant(ir::combine_start(op_, dtype_), lanes), -1};
+  if (has_index()) result.index = constant(ir::constant(DType::I64, ir::kNoPosition), lanes);
   return result;
 }
 
 Accumulator Reducer::combine(Accumulator a, Accumulator b) {
-  switch (op_) {
-    case Op::Sum: return {b_.op(Op::Add, {a.value, b.value}), -1};
-    case Op::Prod: return {b_.op(Op::Mul, {a.value, b.value}), -1};
-    case Op::ReduceMax: return {b_.op(Op::Max, {a.value, b.value}), -1};
-    case Op::ReduceMin: return {b_.op(Op::Min, {a.value, b.value}), -1};
-    case Op::Any: return {b_.op(Op::Or, {a.value, b.value}), -1};
-    case Op::All: return {b_.op(Op::And, {a.value, b.value}), -1};
-    default: break;
-  }
+  const Op op = ir::combining_op(op_);
+  if (!has_index()) return {b_.op(op, {a.value, b.value}), -1};
   // b wins if it is better, or the first nan, or equal and earlier.
-  ValueId wins = b_.op(op_ == Op::ArgMax ? Op::Gt : Op::Lt, {b.value, a.value});
+  ValueId wins = b_.op(op, {b.value, a.value});
   ValueId same = b_.op(Op::Eq, {a.value, b.value});
   if (ir::is_float(dtype_)) {
     ValueId a_nan = b_.op(Op::Ne, {a.value, a.value}), b_nan = b_.op(Op::Ne, {b.value, b.value});
@@ -78,4 +65,19 @@ Accumulator Reducer::fold(std::vector<Accumulator> parts) {
   return a;
 }
 
-}  // namespace tenon::passes::cpu
+AccumulatorBuffers Reducer::buffers(const std::string& name, ir::Space space, int32_t size, int64_t count) {
+  AccumulatorBuffers made{b_.add_buffer({name, dtype_, space, size, count}), -1};
+  if (has_index()) made.index = b_.add_buffer({name + "_at", DType::I64, space, size, count});
+  return made;
+}
+
+Accumulator Reducer::load(AccumulatorBuffers from, ValueId at, int lanes, ValueId mask) {
+  return {b_.load(from.value, at, lanes, mask), has_index() ? b_.load(from.index, at, lanes, mask) : -1};
+}
+
+void Reducer::store(AccumulatorBuffers to, ValueId at, Accumulator value) {
+  b_.store(to.value, at, value.value);
+  if (has_index()) b_.store(to.index, at, value.index);
+}
+
+}  // namespace tenon::passes
