@@ -2,6 +2,7 @@
 #include "passes/fusion/group.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tenon::passes::fusion {
 
@@ -21,22 +22,22 @@ Map Group::add_axes_of(const ir::Dims& shape) {
 }
 
 void Group::add(Node* node, Map map, bool stored) {
-  index_.emplace(node, members.size());
+  for (const Node* input : node->inputs()) {
+    if (input->op() == ir::Op::Const) continue;
+    Known& known = known_[input];
+    if (known.member >= 0) continue;
+    ++known.uses;
+    ++buffers_;
+  }
+  Known& known = known_[node];
+  known.member = static_cast<int>(members.size());
+  buffers_ += (stored ? 1 : 0) - std::exchange(known.uses, 0);
   members.push_back({node, std::move(map), stored});
 }
 
 const Member* Group::find(const Node* node) const {
-  const auto it = index_.find(node);
-  return it == index_.end() ? nullptr : &members[it->second];
-}
-
-int Group::buffer_count() const {
-  int count = 0;
-  for (const Member& m : members) {
-    count += m.stored ? 1 : 0;
-    for (const Node* input : m.node->inputs()) count += find(input) == nullptr && input->op() != ir::Op::Const ? 1 : 0;
-  }
-  return count;
+  const auto it = known_.find(node);
+  return it == known_.end() || it->second.member < 0 ? nullptr : &members[static_cast<size_t>(it->second.member)];
 }
 
 std::vector<int> Group::points() const {

@@ -77,7 +77,7 @@ class Group {
   Map add_axes_of(const ir::Dims& shape);
   void add(ir::Node* node, Map map, bool stored);
   const Member* find(const ir::Node* node) const;
-  int buffer_count() const;
+  int buffer_count() const { return buffers_; }  // read or written, at most
 
   std::vector<int> points() const;    // all axes but those of the contraction
   std::vector<int> parallel() const;  // axes
@@ -96,7 +96,12 @@ class Group {
   void rewrite_maps(const std::function<ir::Index(int axis, int64_t extent)>& f);
 
  private:
-  std::unordered_map<const ir::Node*, size_t> index_;  // node -> members
+  struct Known {
+    int member = -1;  // its number among the members
+    int uses = 0;     // by members, as long as it is none itself
+  };
+  std::unordered_map<const ir::Node*, Known> known_;
+  int buffers_ = 0;
 };
 
 inline bool depends_on(const Map& map, int axis) {

@@ -139,7 +139,7 @@ Map through_view(const ir::Node& view, const Map& map) {
   switch (view.op()) {
     case Op::Reshape: return ir::unflatten(ir::flatten(map, view.shape()), x.shape());
     case Op::Permute: {
-      Map result(rank);
+      Map result(rank, Index());
       for (size_t d = 0; d < rank; ++d) result[static_cast<size_t>(ints[d])] = map[d];
       return result;
     }

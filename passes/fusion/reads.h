@@ -6,6 +6,7 @@
 #include "ir/graph.h"
 #include "ir/index.h"
 #include "ir/kernel.h"
+#include "ir/small_vector.h"
 #include "passes/fusion/fusion.h"
 
 namespace tenon::passes::fusion {
@@ -13,7 +14,7 @@ namespace tenon::passes::fusion {
 class Group;
 
 // The position of a node's element in terms of a group's axes, one expression a dim.
-using Map = std::vector<ir::Index>;
+using Map = SmallVector<ir::Index, 4>;
 
 // What may stand where an operand is read.
 enum class Access : uint8_t {

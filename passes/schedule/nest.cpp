@@ -197,6 +197,7 @@ int Nest::index_number(const Index& index) {
   for (size_t i = 0; i < indices_.size(); ++i) {
     if (indices_[i] == index) return static_cast<int>(i);
   }
+  if (index.terms().size() > kMostTerms) throw ir::IrError("schedule: an index of kernel '" + kernel_.name + "' has too many terms");
   indices_.push_back(index);
   return static_cast<int>(indices_.size()) - 1;
 }
@@ -208,7 +209,7 @@ int64_t Nest::term_key(int number, size_t term, DType type) const {
 int64_t Nest::partial_key(const Index& index, int sub) { return int64_t{index_number(index)} * kSubs + sub; }
 
 int32_t Nest::coefficient_slot(int number, size_t term, int64_t value) {
-  auto [it, fresh] = slots_.try_emplace(int64_t{number} * 64 + static_cast<int64_t>(term), -1);
+  auto [it, fresh] = slots_.try_emplace(int64_t{number} * kSlots + static_cast<int64_t>(term), -1);
   if (fresh) it->second = size_slot(value);
   return it->second;
 }
@@ -248,7 +249,7 @@ Nest::Partial Nest::partial(const Index& index) {
     result.apart = result.apart || along;
   }
   if ((result.terms & kConstantTerm) == 0 && index.constant_part() != 0) {
-    add(builder_.size(coefficient_slot(number, 63, index.constant_part())));
+    add(builder_.size(coefficient_slot(number, kConstantPart, index.constant_part())));
   }
   result.terms |= kConstantTerm;
   return result;
@@ -329,7 +330,7 @@ ValueId Nest::vector_index(const Index& index, bool literals, DType type) {
     }
     add(along ? sum : scalar, x);
   }
-  if (index.constant_part() != 0) add(scalar, number_value(63, index.constant_part()));
+  if (index.constant_part() != 0) add(scalar, number_value(kConstantPart, index.constant_part()));
   if (scalar >= 0) add(sum, splat_index(cast(scalar, type)));
   return sum < 0 ? splat_index(cast(literal(0), type)) : sum;
 }
@@ -378,7 +379,7 @@ ValueId Nest::both(ValueId a, ValueId b) {
 
 // One of the numbers of instruction v that are no coefficients: its parameter, the same however often it is used.
 ValueId Nest::bound(Value v, int number, int64_t value) {
-  auto [it, fresh] = slots_.try_emplace(int64_t{1} << 40 | int64_t{v} * 64 | number, -1);
+  auto [it, fresh] = slots_.try_emplace(int64_t{1} << 40 | int64_t{v} * kSlots | number, -1);
   if (fresh) it->second = size_slot(value);
   return builder_.size(it->second);
 }
@@ -434,7 +435,7 @@ ValueId Nest::places(const Instr& in) {
 
 // A parameter, as other strides are.
 ValueId Nest::scale_of(const Instr& in) {
-  return builder_.size(coefficient_slot(index_number(Index(in.scale)), 61, in.scale));
+  return builder_.size(coefficient_slot(index_number(Index(in.scale)), kScale, in.scale));
 }
 
 ValueId Nest::load_at(Value v, ValueId mask) {
@@ -453,7 +454,7 @@ ValueId Nest::load_at(Value v, ValueId mask) {
     const ValueId loaded = builder_.load(in.slot, first, lanes_);
     return builder_.let(Op::Reverse, {loaded}, VType{in.dtype, static_cast<int16_t>(lanes_)});
   }
-  ValueId step = builder_.size(coefficient_slot(index_number(in.index), 62, stride.value));
+  ValueId step = builder_.size(coefficient_slot(index_number(in.index), kLaneStride, stride.value));
   return builder_.load_strided(in.slot, place(in), step, lanes_, mask);
 }
 
@@ -546,7 +547,7 @@ void Nest::load_along(Value v, const std::vector<int>& guards, ValueId otherwise
       builder_.set(loaded, load_at(v, mask));
     } else {
       const ValueId at = place(in);
-      const ValueId numel = bound(v, 63, kernel_.buffers[static_cast<size_t>(in.slot)].numel);
+      const ValueId numel = bound(v, kNumel, kernel_.buffers[static_cast<size_t>(in.slot)].numel);
       const ValueId last = builder_.op(Op::Add, {at, literal(lanes_)});
       const ValueId in_buffer = builder_.op(
           Op::And, {builder_.op(Op::Ge, {at, literal(0)}), builder_.op(Op::Le, {last, numel})});
@@ -615,7 +616,7 @@ void Nest::store(Value v) {
   } else if (stride.value == 1) {
     builder_.store(in.slot, place(in), value, mask);
   } else {
-    ValueId step = builder_.size(coefficient_slot(index_number(in.index), 62, stride.value));
+    ValueId step = builder_.size(coefficient_slot(index_number(in.index), kLaneStride, stride.value));
     builder_.store_strided(in.slot, place(in), step, value, mask);
   }
 }
@@ -641,7 +642,7 @@ void Nest::emit(Value v) {
       }
       ValueId step = stride.value == 1
                          ? literal(1)
-                         : builder_.size(coefficient_slot(index_number(in.index), 62, stride.value));
+                         : builder_.size(coefficient_slot(index_number(in.index), kLaneStride, stride.value));
       result =
           builder_.let(Op::Ramp, {address(in.index), step}, VType{DType::I64, static_cast<int16_t>(lanes_)});
       break;

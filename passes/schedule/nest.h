@@ -89,6 +89,10 @@ class Nest {
     std::unordered_map<int64_t, ir::ValueId> lane_terms;  // compound terms, one value a lane; by term_key
   };
   static constexpr int kSubs = 64, kNoSub = kSubs - 1;
+  // The size parameters of one index: its terms' coefficients by number, then these. Those of a load or store: the bounds
+  // of its guards, then the size of its buffer.
+  static constexpr int kSlots = 64, kScale = 61, kLaneStride = 62, kConstantPart = 63, kNumel = 63;
+  static constexpr size_t kMostTerms = kScale;
 
   int64_t key(ir::Value v) const { return int64_t{v} * kSubs + (apart(v) ? sub_ : 0); }
   bool is_sub_axis(int axis) const;
@@ -144,7 +148,7 @@ class Nest {
   std::vector<Scope> scopes_;
   std::vector<ir::Index> indices_;              // numbered index expressions
   std::map<std::pair<ir::DType, int>, int32_t> edges_;  // scratch for a vector on the edge of a buffer
-  std::unordered_map<int64_t, int32_t> slots_;  // coefficient parameters: number * 64 + term
+  std::unordered_map<int64_t, int32_t> slots_;  // coefficient parameters: number * kSlots + term
 };
 
 // Runs body(position, mask) over [begin, end) of the lane axis: `unroll` vectors a step, then single masked
