@@ -85,7 +85,7 @@ class Node {
   // Readers of the node keep it. Must not run concurrently with a traversal that can reach this node.
   void materialise(std::shared_ptr<Payload> payload);
 
-  // Scratch for one traversal at a time, under the caller's lock (see Marks in the passes).
+  // Scratch for one traversal at a time, under the caller's lock.
   uint64_t mark = 0;
   int32_t mark_value = 0;
 

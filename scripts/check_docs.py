@@ -6,7 +6,7 @@ the comment
 
 on the line before it, it must be what `tenon-opt ARGUMENTS` prints for the block @NAME of that page (or of this one if
 PAGE is left out). A block of any language after <!-- the end of FILE --> must be just that. Links between pages must lead
-somewhere.
+somewhere, and the files that pages and comments name must exist.
 
 Usage: check_docs.py TENON_OPT [--update]     --update writes what tenon-opt prints into the pages
 """
@@ -19,6 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(?:^<!-- tenon-opt (?P<args>[^<\n]*)< *(?P<page>[\w.]*)#(?P<name>[\w.]+) -->\n)?"
                    r"^```(?P<level>graph|kernel|looptree)\n(?P<text>.*?)^```$", re.M | re.S)
 QUOTE = re.compile(r"^<!-- the end of (?P<file>\S+) -->\n```\w*\n(?P<text>.*?)^```$", re.M | re.S)
+FLOORS = "ir|passes|codegen|compiler|runtime|frontend"
+FILE_NAME = re.compile(rf"(?<![\w/<\"])((?:{FLOORS}|tests|docs|scripts|tools|examples|bench)/[\w/]+\.(?:h|cpp|def|py|md|sh))\b")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 
 
@@ -69,6 +71,14 @@ def check_page(program, page, update):
             yield f"{page.relative_to(ROOT)}:{line}: the link {link[1]} leads nowhere"
 
 
+def check_names(file):
+    """The files that a page or a source names and that are not there; a new one's in an example begins with my_."""
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        for name in FILE_NAME.findall(line):
+            if not (ROOT / name).exists() and "/my_" not in name:
+                yield f"{file.relative_to(ROOT)}:{number}: there is no {name}"
+
+
 def main():
     arguments = [a for a in sys.argv[1:] if a != "--update"]
     if len(arguments) != 1:
@@ -76,6 +86,8 @@ def main():
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     blocks = sum(len(BLOCK.findall(page.read_text())) for page in pages)
     faults = [f for page in pages for f in check_page(arguments[0], page, "--update" in sys.argv)]
+    sources = [f for floor in FLOORS.split("|") for f in sorted((ROOT / floor).rglob("*")) if f.suffix in {".h", ".cpp", ".def"}]
+    faults += [f for file in [*pages, *sources] for f in check_names(file)]
     print("\n".join(faults) if faults else f"check_docs: {blocks} blocks of IR on {len(pages)} pages are what tenon-opt prints")
     sys.exit(1 if faults or not blocks else 0)
 
