@@ -22,18 +22,20 @@
 
 #include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/impl.h"
+#include "ir/recipe.h"
 #include "tenon/autograd.h"
 
 namespace tenon {
 
 class GradFn;
+class Recording;
 
-// From an operation to the operand that it read.
+// From an operation to an operand that requires grad.
 struct Edge {
   std::shared_ptr<GradFn> fn;  // that made the operand; null if it is a leaf
   int64_t output_nr = 0;       // which of the fn's outputs
   Tensor leaf;                 // defined if the operand is a leaf
-  NodeRef value;               // the operand as it was read
+  size_t operand = 0;          // its number in the recipe
 };
 
 class GradFn final : public autograd::Node {
@@ -42,8 +44,15 @@ class GradFn final : public autograd::Node {
   ~GradFn() override;  // iterative: a history may be a million operations long
   std::string name() const override { return name_; }
 
-  std::vector<Edge> edges;       // of the operands that require grad
-  std::vector<NodeRef> outputs;  // by output_nr
+  std::vector<Edge> edges;
+  int64_t output_count = 0;
+  // How the outputs, by output_nr, were computed from the operands: all of the scope's tensors in their order. An output
+  // that is one of the leaves, or an operand that is not used, has no derivative that the operations tell: the values
+  // were computed on the host, or the bits were read as another type. No outputs at all: nothing is known.
+  ir::Recipe recipe;
+  // By operand: its value when it was read, if a derivative reads it. A pending value stays pending: this neither makes
+  // it an output of an evaluation nor keeps what lies between operands and outputs, which a replay computes again.
+  std::vector<NodeRef> saved;
 
  private:
   const char* name_;
@@ -86,21 +95,20 @@ class GradScope {
     if (!(tracked(operands) || ...) || current_ || !GradMode::is_enabled()) return;
     begin(name);
     (add(operands), ...);
+    start();
   }
-  ~GradScope() noexcept(false) {  // the values of views are made here; running out of memory is the caller's
-    if (fn_) end();
+  ~GradScope() noexcept(false) {  // running out of memory is the caller's
+    if (recording_) end();
   }
   GradScope(const GradScope&) = delete;
   GradScope& operator=(const GradScope&) = delete;
 
-  void several_views() { origin_ = ViewOrigin::Several; }  // the results are chunks of one tensor
+  void several_views();  // the results are chunks of one tensor
 
-  // The outermost scope with an operand that requires grad; null elsewhere and while grad mode is off.
-  static GradScope* current() { return current_ && GradMode::is_enabled() ? current_ : nullptr; }
-
-  void made(const Tensor& result) { results_.push_back(result); }  // record and make_view say so
-  bool has_made(const Tensor& x) const;
-  void wrote(const Tensor& self);
+  // What the outermost scope with an operand that requires grad notes; null elsewhere.
+  static Recording* open() { return current_; }
+  // As open; null also while grad mode is off.
+  static Recording* current() { return current_ && GradMode::is_enabled() ? current_ : nullptr; }
 
  private:
   static bool tracked(const Tensor& x) { return requires_grad(x); }
@@ -116,24 +124,27 @@ class GradScope {
     for (const Tensor& x : list) add(x);
   }
   void begin(const char* name);
+  void start();
   void end();
 
   CallScope call_;
-  [[gnu::tls_model("initial-exec")]] static constinit thread_local GradScope* current_;
-  std::shared_ptr<GradFn> fn_;   // null: this scope does nothing
-  std::vector<Tensor> results_;  // those that outlive the scope are its outputs
-  ViewOrigin origin_ = ViewOrigin::Single;
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local Recording* current_;
+  std::shared_ptr<Recording> recording_;  // null: this scope does nothing
 };
 
 // Throws if autograd forbids a write to self: a leaf that requires grad, a view of one, one of several views.
 // `recording`: does what is written require grad?
 void check_writable(const Tensor& self, bool recording = GradScope::current() != nullptr);
-// self was written by the operation of the current scope: it and the tensor that it shows get its history.
-void written(const Tensor& self);
+// self was written by the operation of the current scope: it and the tensor that it shows get its history. `value` is
+// what self shows now, if there is a node for that alone.
+void written(const Tensor& self, const NodeRef& value = {});
 // self was written with this result of an operation and takes over its history.
 void written_as(const Tensor& self, const Tensor& result);
 // What make_view owes to autograd: the base of the view, and a GradFn where no scope gives one.
 void adopt_view(const Tensor& source, const Tensor& view);
+
+// The recipe behind a tensor, as the text of a graph; empty if there is none. For a debugger, and for tests.
+std::string recipe_text(const Tensor& x);
 
 // Forgets the gradients of these tensors, or fills them with zeros.
 void zero_grads(TensorList tensors, bool set_to_none);
