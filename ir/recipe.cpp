@@ -8,7 +8,7 @@ namespace {
 
 // Which inputs' values the derivative of a step reads, given which inputs are tracked. Stands in for the table of
 // gradient rules, and may only say too much.
-bool reads_value(Op op, size_t input, const std::vector<bool>& tracked) {
+bool reads_value(Op op, size_t input, const Recipe::Flags& tracked) {
   if (is_movement(op) || is_reduce(op)) return op != Op::Sum && is_reduce(op);
   switch (op) {
     case Op::Add:
@@ -39,17 +39,16 @@ bool is_flat(Op op) {
 
 // --- recipes
 
-std::vector<bool> Recipe::values_read(const std::vector<bool>& tracked) const {
-  std::vector<bool> depends(steps_.size()), read(steps_.size());
+Recipe::Flags Recipe::values_read(const Flags& tracked) const {
+  Flags depends(steps_.size(), 0), read(steps_.size(), 0), from;
   for (size_t i = 0; i < operands_.size(); ++i) {
     if (operands_[i] != kUnused && tracked[i]) depends[operands_[i]] = true;
   }
-  std::vector<bool> from;
   for (size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
     from.clear();
     for (int64_t input : inputs(step)) from.push_back(depends[static_cast<size_t>(input)]);
-    const bool any = std::find(from.begin(), from.end(), true) != from.end();
+    const bool any = std::find(from.begin(), from.end(), 1) != from.end();
     if (!any || !is_float(step.dtype) || is_flat(step.op)) continue;
     depends[i] = true;
     for (size_t k = 0; k < from.size(); ++k) {
@@ -60,7 +59,7 @@ std::vector<bool> Recipe::values_read(const std::vector<bool>& tracked) const {
     if (!read[i]) continue;
     for (int64_t input : inputs(steps_[i])) read[static_cast<size_t>(input)] = true;
   }
-  std::vector<bool> result;
+  Flags result;
   for (uint32_t step : operands_) result.push_back(step != kUnused && read[step]);
   return result;
 }
@@ -68,7 +67,7 @@ std::vector<bool> Recipe::values_read(const std::vector<bool>& tracked) const {
 void Recipe::cast_output(size_t output, DType to) {
   const Step source = steps_[outputs_[output]];
   if (source.dtype == to) return;
-  const size_t first = numbers_.size();
+  const auto first = static_cast<uint32_t>(numbers_.size());
   const Dims dims(shape(source));
   numbers_.insert(numbers_.end(), dims.begin(), dims.end());
   numbers_.push_back(outputs_[output]);
@@ -136,9 +135,30 @@ constinit thread_local Tape* Tape::current = nullptr;
 
 uint32_t Tape::add(Entry entry) {
   const auto number = static_cast<uint32_t>(entries_.size());
-  if (entry.node) numbers_[entry.node.get()] = number;
+  if (number == kFew) {
+    for (uint32_t i = 0; i < number; ++i) numbers_[nodes_[i]] = i;
+  }
+  if (number >= kFew) numbers_[entry.node.get()] = number;
+  nodes_.push_back(entry.node.get());
   entries_.push_back(std::move(entry));
   return number;
+}
+
+void Tape::clear() {
+  if (entries_.size() > kFew) numbers_ = {};
+  entries_.clear();
+  nodes_.clear();
+  operands_.clear();
+}
+
+// Every node has one entry.
+uint32_t Tape::find(const NodeRef& node) {
+  if (entries_.size() > kFew) {
+    const uint32_t* number = numbers_.find(node.get());
+    return number ? *number : kUnknown;
+  }
+  const auto at = std::find(nodes_.begin(), nodes_.end(), node.get());
+  return at == nodes_.end() ? kUnknown : static_cast<uint32_t>(at - nodes_.begin());
 }
 
 bool Tape::operand(const NodeRef& node) {
@@ -149,7 +169,7 @@ bool Tape::operand(const NodeRef& node) {
 
 // Whoever asks first for a node that no step made gets a leaf.
 uint32_t Tape::number_of(const NodeRef& node) {
-  if (const uint32_t* number = numbers_.find(node.get())) return *number;
+  if (const uint32_t number = find(node); number != kUnknown) return number;
   const bool stands_for_itself = node->op() == Op::Const || node->op() == Op::Iota;
   Entry leaf{.node = node, .op = stands_for_itself ? node->op() : Op::Input, .dtype = node->dtype()};
   if (leaf.op == Op::Const) leaf.ints.push_back(static_cast<int64_t>(node->bits()));
@@ -158,8 +178,8 @@ uint32_t Tape::number_of(const NodeRef& node) {
 }
 
 bool Tape::is_leaf(const NodeRef& node) {
-  const uint32_t* number = numbers_.find(node.get());
-  return number && entries_[*number].op == Op::Input && !entries_[*number].is_operand;
+  const uint32_t number = find(node);
+  return number != kUnknown && entries_[number].op == Op::Input && !entries_[number].is_operand;
 }
 
 void Tape::same(const NodeRef& copy, const NodeRef& original) {
@@ -182,22 +202,21 @@ uint32_t Tape::resolved(uint32_t entry) const {
 // The rules of fold.cpp hold for every value of their operands, so a result that steps of this tape explain is the same
 // function of the tape's operands. One that they do not explain was found behind an operand.
 bool Tape::tells_apart(std::span<const NodeRef> inputs, const NodeRef& made) {
-  const uint32_t* known = numbers_.find(made.get());
-  if (!known || made->op() == Op::Const || std::find(inputs.begin(), inputs.end(), made) != inputs.end()) return true;
+  const uint32_t known = find(made);
+  if (known == kUnknown || made->op() == Op::Const || std::find(inputs.begin(), inputs.end(), made) != inputs.end()) return true;
   constexpr size_t kMost = 256;  // steps looked at: more than a rule looks through
   std::vector<uint32_t> reached;
   const auto reach = [&](uint32_t entry) {
     if (std::find(reached.begin(), reached.end(), entry) == reached.end()) reached.push_back(entry);
   };
   for (const NodeRef& input : inputs) reach(number_of(input));
-  known = numbers_.find(made.get());
   const auto explained = [&](uint32_t entry) {
     const Op op = entries_[entry].op;
     return op == Op::Const || op == Op::Iota || std::find(reached.begin(), reached.end(), entry) != reached.end();
   };
-  const auto& needed = entries_[*known].inputs;
+  const auto needed = entries_[known].inputs;
   for (size_t i = 0;; ++i) {
-    if (explained(*known) || (!needed.empty() && std::all_of(needed.begin(), needed.end(), explained))) return true;
+    if (explained(known) || (!needed.empty() && std::all_of(needed.begin(), needed.end(), explained))) return true;
     if (i == reached.size() || i == kMost) return false;
     for (uint32_t input : entries_[reached[i]].inputs) reach(input);
   }
@@ -211,49 +230,47 @@ void Tape::note(Op op, std::span<const NodeRef> inputs, std::span<const int64_t>
   add(std::move(entry));
 }
 
-void Tape::append(const Entry& entry, const std::vector<uint32_t>& step_of, Recipe& recipe) const {
+void Tape::append(const Entry& entry) {
   const Dims& shape = entry.node->shape();
-  auto& numbers = recipe.numbers_;
-  recipe.steps_.push_back({entry.op, entry.dtype, entry.node->device(), static_cast<uint32_t>(shape.size()),
-                           static_cast<uint32_t>(entry.ints.size()), static_cast<uint32_t>(entry.inputs.size()),
-                           numbers.size()});
+  auto& numbers = step_numbers_;
+  steps_.push_back({entry.op, entry.dtype, entry.node->device(), static_cast<uint32_t>(shape.size()),
+                    static_cast<uint32_t>(entry.ints.size()), static_cast<uint32_t>(entry.inputs.size()),
+                    static_cast<uint32_t>(numbers.size())});
   numbers.insert(numbers.end(), shape.begin(), shape.end());
   numbers.insert(numbers.end(), entry.ints.begin(), entry.ints.end());
-  for (uint32_t input : entry.inputs) numbers.push_back(step_of[resolved(input)]);
+  for (uint32_t input : entry.inputs) numbers.push_back(step_of_[resolved(input)]);
 }
 
 Recipe Tape::cut(std::span<const NodeRef> outputs) {
   Recipe recipe;
   for (const NodeRef& output : outputs) recipe.outputs_.push_back(resolved(number_of(output)));
-  struct Visit {
-    uint32_t entry;
-    size_t next;  // the input to look at next
-  };
-  std::vector<Visit> stack;
-  std::vector<uint32_t> step_of(entries_.size(), kUnknown);
-  std::vector<bool> seen(entries_.size());
+  steps_.clear();
+  step_numbers_.clear();
+  step_of_.assign(entries_.size(), kUnknown);
   const auto visit = [&](uint32_t entry) {
-    if (!seen[entry]) stack.push_back({entry, 0});
-    seen[entry] = true;
+    if (step_of_[entry] != kUnknown) return;
+    step_of_[entry] = kOnStack;
+    stack_.push_back({entry, 0});
   };
   for (uint32_t& output : recipe.outputs_) {
     visit(output);
-    while (!stack.empty()) {
-      const Visit top = stack.back();
-      const Entry& entry = entries_[top.entry];
-      if (top.next < entry.inputs.size()) {
-        ++stack.back().next;
-        visit(resolved(entry.inputs[top.next]));
+    while (!stack_.empty()) {
+      const uint32_t number = stack_.back().entry, next = stack_.back().next++;
+      const Entry& entry = entries_[number];
+      if (next < entry.inputs.size()) {
+        visit(resolved(entry.inputs[next]));
         continue;
       }
-      step_of[top.entry] = static_cast<uint32_t>(recipe.steps_.size());
-      append(entry, step_of, recipe);
-      if (entry.op == Op::Input && !entry.is_operand) recipe.leaves_.push_back({step_of[top.entry], entry.node});
-      stack.pop_back();
+      step_of_[number] = static_cast<uint32_t>(steps_.size());
+      append(entry);
+      if (entry.op == Op::Input && !entry.is_operand) recipe.leaves_.push_back({step_of_[number], entry.node});
+      stack_.pop_back();
     }
-    output = step_of[output];
+    output = step_of_[output];
   }
-  for (uint32_t operand : operands_) recipe.operands_.push_back(operand == kUnknown ? kUnknown : step_of[operand]);
+  recipe.steps_.assign(steps_.begin(), steps_.end());  // no larger than they must be
+  recipe.numbers_.assign(step_numbers_.begin(), step_numbers_.end());
+  for (uint32_t operand : operands_) recipe.operands_.push_back(operand == kUnknown ? kUnknown : step_of_[operand]);
   return recipe;
 }
 

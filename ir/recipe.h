@@ -26,24 +26,26 @@ class Recipe {
     DType dtype;
     DeviceTag device;
     uint32_t rank, int_count, input_count;
-    size_t first;  // of its shape, ints and inputs, one behind the other, in the recipe's numbers
+    uint32_t first;  // of its shape, ints and inputs, one behind the other, in the recipe's numbers
   };
   struct Leaf {
     uint32_t step;
     NodeRef value;
   };
+  using Numbers = SmallVector<uint32_t, 4>;
   static constexpr uint32_t kUnused = UINT32_MAX;
 
   const std::vector<Step>& steps() const { return steps_; }
   std::span<const int64_t> shape(const Step& s) const { return part(s.first, s.rank); }
   std::span<const int64_t> ints(const Step& s) const { return part(s.first + s.rank, s.int_count); }  // Const: its bits
   std::span<const int64_t> inputs(const Step& s) const { return part(s.first + s.rank + s.int_count, s.input_count); }
-  const std::vector<uint32_t>& operands() const { return operands_; }  // their steps; kUnused if no output depends on one
+  const Numbers& operands() const { return operands_; }  // their steps; kUnused if no output depends on one
   const std::vector<Leaf>& leaves() const { return leaves_; }
-  const std::vector<uint32_t>& outputs() const { return outputs_; }  // their steps
+  const Numbers& outputs() const { return outputs_; }  // their steps
 
-  // By operand: does a derivative with respect to one of the tracked operands (by number) read its value?
-  std::vector<bool> values_read(const std::vector<bool>& tracked) const;
+  // By operand: does a derivative with respect to one of the tracked operands read its value?
+  using Flags = SmallVector<uint8_t, 32>;
+  Flags values_read(const Flags& tracked) const;
 
   void cast_output(size_t output, DType to);  // the output is what it was, in another dtype
   void replace_leaf(size_t leaf, NodeRef value) { leaves_[leaf].value = std::move(value); }
@@ -54,7 +56,7 @@ class Recipe {
 
   std::vector<Step> steps_;
   std::vector<int64_t> numbers_;
-  std::vector<uint32_t> operands_, outputs_;
+  Numbers operands_, outputs_;
   std::vector<Leaf> leaves_;
 };
 
@@ -73,7 +75,7 @@ class Tape {
   // The next operand. False if the node is known already and cannot be told apart: then no step reads this operand.
   bool operand(const NodeRef& node);
   void unused_operand() { operands_.push_back(kUnknown); }
-  bool knows(const NodeRef& node) { return numbers_.contains(node.get()); }
+  bool knows(const NodeRef& node) { return find(node) != kUnknown; }
   bool is_leaf(const NodeRef& node);  // read by a step, but neither an operand nor made by a step
   void same(const NodeRef& copy, const NodeRef& original);  // one value in two nodes, the second one known
   void define(const NodeRef& leaf, const NodeRef& made);    // a leaf turns out to be what steps made
@@ -84,9 +86,11 @@ class Tape {
   void note(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType dtype, const NodeRef& made);
 
   Recipe cut(std::span<const NodeRef> outputs);  // what the outputs need
+  void clear();                                  // and keeps its memory for the next use
 
  private:
-  static constexpr uint32_t kUnknown = UINT32_MAX;
+  static constexpr uint32_t kUnknown = UINT32_MAX, kOnStack = UINT32_MAX - 1;
+  static constexpr size_t kFew = 24;  // nodes that are found by looking at each
   struct Entry {
     NodeRef node;
     Op op;  // Input: an operand or a leaf
@@ -97,14 +101,25 @@ class Tape {
     SmallVector<uint32_t, 3> inputs = {};
   };
 
+  uint32_t find(const NodeRef& node);
   uint32_t number_of(const NodeRef& node);
   uint32_t resolved(uint32_t entry) const;
   uint32_t add(Entry entry);
-  void append(const Entry& entry, const std::vector<uint32_t>& step_of, Recipe& recipe) const;
+  void append(const Entry& entry);
 
   std::vector<Entry> entries_;
-  NodeMap<uint32_t> numbers_;
-  std::vector<uint32_t> operands_;
+  std::vector<const Node*> nodes_;  // of the entries
+  NodeMap<uint32_t> numbers_;       // where to find them if they are more than a few
+  Recipe::Numbers operands_;
+  // While it cuts:
+  struct Visit {
+    uint32_t entry;
+    uint32_t next;  // the input to look at next
+  };
+  std::vector<Visit> stack_;
+  std::vector<uint32_t> step_of_;  // by entry
+  std::vector<Recipe::Step> steps_;
+  std::vector<int64_t> step_numbers_;
 };
 
 // No step is noted while one of these lives.

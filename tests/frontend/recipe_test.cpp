@@ -10,7 +10,7 @@
 #include "frontend/golden.h"
 #include "frontend/python/compare.h"
 #include "frontend/python/python.h"
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/recording.h"
 #include "runtime/options.h"
 
 using namespace tenon;
@@ -39,7 +39,7 @@ Tensor again(const Tensor& x, const std::vector<Tensor>& operands) {
 }
 
 // Does the output depend on the operand, by the steps?
-bool uses(const Tensor& x, size_t operand) { return recipe_of(x).operands().at(operand) != ir::Recipe::kUnused; }
+bool uses(const Tensor& x, size_t operand) { return recipe_of(x).operands()[operand] != ir::Recipe::kUnused; }
 
 std::string body(const Tensor& x) {
   const std::string text = recipe_text(x);

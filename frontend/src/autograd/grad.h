@@ -22,41 +22,12 @@
 
 #include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/impl.h"
-#include "ir/recipe.h"
 #include "tenon/autograd.h"
 
 namespace tenon {
 
 class GradFn;
 class Recording;
-
-// From an operation to an operand that requires grad.
-struct Edge {
-  std::shared_ptr<GradFn> fn;  // that made the operand; null if it is a leaf
-  int64_t output_nr = 0;       // which of the fn's outputs
-  Tensor leaf;                 // defined if the operand is a leaf
-  size_t operand = 0;          // its number in the recipe
-};
-
-class GradFn final : public autograd::Node {
- public:
-  explicit GradFn(const char* name) : name_(name) {}
-  ~GradFn() override;  // iterative: a history may be a million operations long
-  std::string name() const override { return name_; }
-
-  std::vector<Edge> edges;
-  int64_t output_count = 0;
-  // How the outputs, by output_nr, were computed from the operands: all of the scope's tensors in their order. An output
-  // that is one of the leaves, or an operand that is not used, has no derivative that the operations tell: the values
-  // were computed on the host, or the bits were read as another type. No outputs at all: nothing is known.
-  ir::Recipe recipe;
-  // By operand: its value when it was read, if a derivative reads it. A pending value stays pending: this neither makes
-  // it an output of an evaluation nor keeps what lies between operands and outputs, which a replay computes again.
-  std::vector<NodeRef> saved;
-
- private:
-  const char* name_;
-};
 
 // How a view came to be decides whether it may be written in place: Several is one output of chunk, split or
 // unbind, NoGrad was made of a tracked tensor while grad mode was off.
@@ -98,7 +69,7 @@ class GradScope {
     start();
   }
   ~GradScope() noexcept(false) {  // running out of memory is the caller's
-    if (recording_) end();
+    if (taken_.recording) end();
   }
   GradScope(const GradScope&) = delete;
   GradScope& operator=(const GradScope&) = delete;
@@ -129,7 +100,15 @@ class GradScope {
 
   CallScope call_;
   [[gnu::tls_model("initial-exec")]] static constinit thread_local Recording* current_;
-  std::shared_ptr<Recording> recording_;  // null: this scope does nothing
+  // Gives back what begin took, also if an operand throws.
+  struct Taken {
+    ~Taken() {
+      if (recording) give_back(recording);
+    }
+    Recording* recording = nullptr;
+  };
+  static void give_back(Recording* recording);
+  Taken taken_;  // none: this scope does nothing
 };
 
 // Throws if autograd forbids a write to self: a leaf that requires grad, a view of one, one of several views.

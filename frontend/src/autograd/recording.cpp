@@ -41,13 +41,19 @@ NodeRef laid_out(const TensorImpl& t, const NodeRef& elements, const NodeRef& me
   return strided_write(memory, ir::slice(elements, starts, steps, sizes), ref(sizes), ref(t.strides()), offset);
 }
 
-// The elements of a view of the tensor's storage. What lies outside the tensor is `outside`, of the storage's shape.
-NodeRef view_of(const TensorImpl& t, const NodeRef& elements, const TensorImpl& view, const NodeRef& outside) {
-  const int64_t first = view.offset() - t.offset();
-  const bool inside = first >= 0 && first + extent(view) <= extent(t);
-  const NodeRef memory = inside ? laid_out(t, elements, zeros(t.dtype(), Dims{extent(t)}), 0)
-                                : laid_out(t, elements, outside, t.offset());
-  return strided_view(memory, ref(view.sizes()), ref(view.strides()), inside ? first : view.offset());
+// The elements of a view of the tensor's storage. What lies outside the tensor is `outside`, of the storage's shape; zeros
+// if there is none. Null if the bits of one of them are read as another type.
+NodeRef view_of(const TensorImpl& t, const NodeRef& elements, const TensorImpl& view, NodeRef outside = {}) {
+  const int64_t first = view.offset() - t.offset(), reach = extent(t);
+  if (t.dtype() != view.dtype()) return {};
+  if (first >= 0 && first + extent(view) <= reach) {
+    const NodeRef memory = t.contiguous() ? elements : laid_out(t, elements, zeros(t.dtype(), Dims{reach}), 0);
+    return strided_view(memory, ref(view.sizes()), ref(view.strides()), first);
+  }
+  const NodeRef memory = t.storage().value();
+  if (memory->dtype() != t.dtype()) return {};
+  if (!outside) outside = zeros(t.dtype(), memory->shape());
+  return strided_view(laid_out(t, elements, outside, t.offset()), ref(view.sizes()), ref(view.strides()), view.offset());
 }
 
 // A recipe written down by hand: its operands are placeholders like these tensors.
@@ -92,10 +98,7 @@ void attach_to_base(const Tensor& view) {
   const TensorImpl& base = impl(t.base);
   auto fn = std::make_shared<GradFn>("AsStridedBackward0");
   fn->edges.push_back(edge_to(t.base, 0));
-  fn->recipe = recipe_of({&base}, [&](const std::vector<NodeRef>& in) {
-    if (t.dtype() != base.dtype()) return NodeRef();
-    return view_of(base, in[0], t, zeros(base.dtype(), base.storage().value()->shape()));
-  });
+  fn->recipe = recipe_of({&base}, [&](const std::vector<NodeRef>& in) { return view_of(base, in[0], t); });
   fn->saved.resize(1);
   attach(view, std::move(fn), ViewOrigin::Single);
 }
@@ -128,20 +131,44 @@ bool GradScope::tracked(TensorList list) {
   }
   return false;
 }
-void GradScope::begin(const char* name) { recording_ = std::make_shared<Recording>(name); }
+namespace {
+// Of this thread: the one recording that is not in use keeps its memory for the next scope.
+struct Spare {
+  ~Spare() {
+    delete recording;
+    recording = nullptr;
+    ended = true;
+  }
+  Recording* recording = nullptr;
+  bool ended = false;  // a scope may be opened while the thread ends
+};
+thread_local Spare spare;
+}  // namespace
+
+void GradScope::begin(const char* name) {
+  taken_.recording = spare.recording ? std::exchange(spare.recording, nullptr) : new Recording;
+  taken_.recording->begin(name);
+}
+void GradScope::give_back(Recording* recording) {
+  recording->clear();
+  if (spare.recording || spare.ended)
+    delete recording;
+  else
+    spare.recording = recording;
+}
 void GradScope::add(const Tensor& x) {
-  if (x.defined()) recording_->add_operand(x);
+  if (x.defined()) taken_.recording->add_operand(x);
 }
 void GradScope::start() {
-  current_ = recording_.get();
-  recording_->start();
+  current_ = taken_.recording;
+  taken_.recording->start();
 }
 void GradScope::end() {
   current_ = nullptr;
-  recording_->finish();
+  taken_.recording->finish();
 }
 void GradScope::several_views() {
-  if (recording_) recording_->several_views();
+  if (taken_.recording) taken_.recording->several_views();
 }
 
 void written(const Tensor& self, const NodeRef& value) {
@@ -197,8 +224,8 @@ NodeRef Recording::find_stand_in(const TensorImpl& t) const {
 void Recording::viewed(const Tensor& source, const Tensor& view) {
   if (stand_ins_.empty()) return;
   const TensorImpl &t = impl(source), &shown = impl(view);
-  if (NodeRef node = find_stand_in(t); node && t.dtype() == shown.dtype())
-    read_through(shown, view_of(t, node, shown, zeros(t.dtype(), t.storage().value()->shape())));
+  const NodeRef node = find_stand_in(t);
+  if (NodeRef part = node ? view_of(t, node, shown) : NodeRef()) read_through(shown, std::move(part));
 }
 
 // --- from the start to the end
@@ -210,9 +237,23 @@ void Recording::start() {
 
 void Recording::listen(bool on) { ir::Tape::current = on ? &tape_ : nullptr; }
 
-Recording::~Recording() {
+void Recording::begin(const char* name) {
+  fn_ = std::make_shared<GradFn>(name);
+  origin_ = ViewOrigin::Single;
+  full_ = false;
+  exceptions_ = std::uncaught_exceptions();
+}
+
+void Recording::clear() {
   if (reading_ == this) reading_ = nullptr;
   if (ir::Tape::current == &tape_) ir::Tape::current = nullptr;
+  tape_.clear();
+  operands_.clear();
+  stand_ins_.clear();
+  results_.clear();
+  outputs_.clear();
+  stored_.clear();
+  fn_ = nullptr;
 }
 
 bool Recording::has_made(const Tensor& x) const {
@@ -241,12 +282,13 @@ NodeRef Recording::output_of(const Tensor& result) {
   const Operand* operand = shown_by(view);
   if (!operand || !(operand->storage == view.storage().value()) || operand->storage == operand->read)
     return view.node();
-  NodeRef outside = zeros(operand->storage->dtype(), operand->storage->shape());
+  NodeRef outside;
   if (fn_->name() == "AsStridedBackward0") {
     const ir::PausedTape paused;
     outside = ir::make_node(Op::Reshape, {&operand->storage, 1}, operand->storage->shape(), {}, ir::Folding::Off);
   }
-  return view_of(*operand->tensor, operand->read, view, outside);
+  const NodeRef part = view_of(*operand->tensor, operand->read, view, outside);
+  return part ? part : view.node();
 }
 
 // Views that the operation itself made of an operand that is a view read the storage's value. Of that it wants only what
@@ -262,9 +304,9 @@ void Recording::define_storages() {
 }
 
 void Recording::keep_values() {
-  std::vector<bool> tracked;
+  ir::Recipe::Flags tracked;
   for (const Operand& operand : operands_) tracked.push_back(operand.tracked);
-  const std::vector<bool> read = fn_->recipe.values_read(tracked);
+  const ir::Recipe::Flags read = fn_->recipe.values_read(tracked);
   fn_->saved.resize(operands_.size());
   for (size_t i = 0; i < operands_.size(); ++i) {
     if (read[i]) fn_->saved[i] = operands_[i].value;

@@ -8,13 +8,42 @@
 #include <exception>
 
 #include "frontend/src/autograd/grad.h"
+#include "ir/recipe.h"
 
 namespace tenon {
 
+// From an operation to an operand that requires grad.
+struct Edge {
+  std::shared_ptr<GradFn> fn;  // that made the operand; null if it is a leaf
+  int64_t output_nr = 0;       // which of the fn's outputs
+  Tensor leaf;                 // defined if the operand is a leaf
+  size_t operand = 0;          // its number in the recipe
+};
+
+class GradFn final : public autograd::Node {
+ public:
+  explicit GradFn(const char* name) : name_(name) {}
+  ~GradFn() override;  // iterative: a history may be a million operations long
+  std::string name() const override { return name_; }
+
+  std::vector<Edge> edges;
+  int64_t output_count = 0;
+  // How the outputs, by output_nr, were computed from the operands: all of the scope's tensors in their order. An output
+  // that is one of the leaves, or an operand that is not used, has no derivative that the operations tell: the values
+  // were computed on the host, or the bits were read as another type. No outputs at all: nothing is known.
+  ir::Recipe recipe;
+  // By operand: its value when it was read, if a derivative reads it. A pending value stays pending: this neither makes
+  // it an output of an evaluation nor keeps what lies between operands and outputs, which a replay computes again.
+  std::vector<NodeRef> saved;
+
+ private:
+  const char* name_;
+};
+
 class Recording {
  public:
-  explicit Recording(const char* name) : fn_(std::make_shared<GradFn>(name)) {}
-  ~Recording();
+  void begin(const char* name);
+  void clear();  // and keeps its memory for the next scope
 
   void add_operand(const Tensor& x);
   void start();
@@ -62,7 +91,7 @@ class Recording {
   std::vector<NodeRef> stored_;   // what their storages hold
   ViewOrigin origin_ = ViewOrigin::Single;
   bool full_ = false;  // a cap on pending work was passed
-  const int exceptions_ = std::uncaught_exceptions();
+  int exceptions_ = 0;  // that were on their way when it began
 
   [[gnu::tls_model("initial-exec")]] static constinit thread_local const Recording* reading_;  // that has stand-ins
 };
