@@ -9,6 +9,7 @@
 #include "ir/fork.h"
 #include "ir/graph_infer.h"
 #include "ir/graph_map.h"
+#include "ir/recipe.h"
 
 namespace tenon::ir {
 namespace {
@@ -279,22 +280,33 @@ NodeRef make_iota(std::span<const int64_t> shape, int64_t dim, DeviceTag device)
   return table.find_or_create({Op::Iota, DType::I64, device, 0, {}, {&dim, 1}, dims, count});
 }
 
+namespace {
+// The simplest node that gives the same bits; call with the lock held.
+NodeRef folded(NodeTable& table, const Key& key, const NodeType& type) {
+  if (NodeRef simpler = fold(key.op, key.inputs, key.ints, type)) return simpler;
+  // One order for operands that commute: the older first, a constant last.
+  const auto rank = [](const NodeRef& node) { return std::pair(node->op() == Op::Const, node->id()); };
+  if (!has_trait(key.op, TraitCommutes) || rank(key.inputs[0]) <= rank(key.inputs[1])) return table.find_or_create(key);
+  const NodeRef swapped[2] = {key.inputs[1], key.inputs[0]};
+  Key other = key;
+  other.inputs = swapped;
+  return table.find_or_create(other);
+}
+}  // namespace
+
 NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType to,
                   Folding folding) {
   const NodeType type = infer(op, inputs, ints, to);
   NodeTable& table = NodeTable::get();
   const std::scoped_lock lock(table.mutex);
-  const DeviceTag device = inputs[0]->device();
-  if (folding == Folding::On) {
-    if (NodeRef simpler = fold(op, inputs, ints, type)) return simpler;
-    // One order for operands that commute: the older first, a constant last.
-    const auto rank = [](const NodeRef& node) { return std::pair(node->op() == Op::Const, node->id()); };
-    if (has_trait(op, TraitCommutes) && rank(inputs[1]) < rank(inputs[0])) {
-      const NodeRef swapped[2] = {inputs[1], inputs[0]};
-      return table.find_or_create({op, type.dtype, device, 0, swapped, ints, type.shape, type.numel});
-    }
+  const Key key{op, type.dtype, inputs[0]->device(), 0, inputs, ints, type.shape, type.numel};
+  const PausedTape tape;  // what a rule makes is no step
+  NodeRef node = folding == Folding::On ? folded(table, key, type) : table.find_or_create(key);
+  if (tape.get()) {
+    if (!tape.get()->tells_apart(inputs, node)) node = table.find_or_create(key);
+    tape.get()->note(op, inputs, ints, type.dtype, node);
   }
-  return table.find_or_create({op, type.dtype, device, 0, inputs, ints, type.shape, type.numel});
+  return node;
 }
 
 NodeRef unary(Op op, const NodeRef& x) { return make_node(op, {&x, 1}); }

@@ -1,56 +1,19 @@
-// The bookkeeping of autograd: grad mode, scopes, histories of results, views and written tensors.
-#include "frontend/src/autograd/grad.h"
+// The bookkeeping of autograd: grad mode, the histories of tensors, what may be written, and the methods that ask.
+#include "frontend/src/autograd/recording.h"
 
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 
 namespace tenon {
 namespace {
-
 thread_local bool grad_mode = true;
-
-// Orders writes against the views made before and after them.
-std::atomic<uint64_t> clock_ticks{0};
-
-Edge edge_to(const Tensor& x) {
-  const History& history = *history_of(x);
-  return {history.fn, history.output_nr, history.fn ? Tensor() : x, node_of(x)};
-}
-
-void attach(const Tensor& x, std::shared_ptr<GradFn> fn, ViewOrigin origin) {
-  History& history = own_history(x);
-  history.requires_grad = false;
-  history.origin = origin;
-  history.output_nr = static_cast<int64_t>(fn->outputs.size());
-  history.time = clock_ticks.load(std::memory_order_relaxed);
-  fn->outputs.push_back(node_of(x));
-  history.fn = std::move(fn);
-}
-
-// The view as a function of what its base has become.
-void attach_to_base(const Tensor& view) {
-  auto fn = std::make_shared<GradFn>("AsStridedBackward0");
-  fn->edges.push_back(edge_to(impl(view).base));
-  attach(view, std::move(fn), ViewOrigin::Single);
-}
-
-// The function made what was written to self; the tensor that self shows comes of it as well.
-void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn) {
-  clock_ticks.fetch_add(1, std::memory_order_relaxed);
-  const Tensor& base = impl(self).base;
-  if (!base.defined()) return attach(self, fn, ViewOrigin::Single);
-  auto copy_slices = std::make_shared<GradFn>("CopySlices");
-  if (requires_grad(base)) copy_slices->edges.push_back(edge_to(base));
-  copy_slices->edges.push_back({fn, static_cast<int64_t>(fn->outputs.size()), Tensor(), node_of(self)});
-  fn->outputs.push_back(node_of(self));
-  attach(base, std::move(copy_slices), ViewOrigin::Single);
-  attach_to_base(self);
-}
-
 }  // namespace
 
 bool GradMode::is_enabled() { return grad_mode; }
-void GradMode::set_enabled(bool enabled) { grad_mode = enabled; }
+void GradMode::set_enabled(bool enabled) {
+  grad_mode = enabled;
+  if (Recording* recording = GradScope::open()) recording->listen(enabled);
+}
 
 // --- histories
 
@@ -84,41 +47,6 @@ History* history_of(const Tensor& x) {
   return t.history.get();
 }
 
-// --- scopes
-
-constinit thread_local GradScope* GradScope::current_ = nullptr;
-
-bool GradScope::tracked(TensorList list) {
-  for (const Tensor& x : list) {
-    if (requires_grad(x)) return true;
-  }
-  return false;
-}
-
-void GradScope::begin(const char* name) {
-  fn_ = std::make_shared<GradFn>(name);
-  current_ = this;
-}
-
-void GradScope::add(const Tensor& x) {
-  if (requires_grad(x)) fn_->edges.push_back(edge_to(x));
-}
-
-bool GradScope::has_made(const Tensor& x) const {
-  for (const Tensor& result : results_) {
-    if (result.is_same(x)) return true;
-  }
-  return false;
-}
-
-void GradScope::end() {
-  current_ = nullptr;
-  for (const Tensor& result : results_) {
-    const bool intermediate = impl(result).has_one_handle();
-    if (!intermediate && result.is_floating_point()) attach(result, fn_, origin_);
-  }
-}
-
 // --- writes and views
 
 void check_writable(const Tensor& self, bool recording) {
@@ -146,20 +74,14 @@ void check_writable(const Tensor& self, bool recording) {
         "a leaf Variable that requires grad is being used in an in-place operation.");
 }
 
-void written(const Tensor& self) {
-  if (GradScope* scope = GradScope::current()) scope->wrote(self);
-}
-
-void GradScope::wrote(const Tensor& self) {
-  if (self.is_floating_point() && !has_made(self)) attach_write(self, fn_);
-}
-
 void written_as(const Tensor& self, const Tensor& result) {
   if (GradScope::current() || !GradMode::is_enabled() || !self.is_floating_point()) return;
   const History* history = history_of(result);
   if (!history || !history->fn) return;
   const std::shared_ptr<GradFn> fn = history->fn;
-  fn->outputs.pop_back();  // self takes the place of the result
+  --fn->output_count;  // self takes the place of the result
+  const auto output = static_cast<size_t>(fn->output_count);
+  if (output < fn->recipe.outputs().size()) fn->recipe.cast_output(output, impl(self).dtype());
   attach_write(self, fn);
 }
 
@@ -172,20 +94,21 @@ void set_base(const Tensor& view, const Tensor& source) {
 }  // namespace
 
 void adopt_view(const Tensor& source, const Tensor& view) {
-  if (GradScope* scope = GradScope::current()) {
+  if (Recording* recording = GradScope::current()) {
     // What the operation itself made is not the user's: its view stands for itself.
-    if (!scope->has_made(source)) set_base(view, source);
-    return scope->made(view);
+    if (!recording->has_made(source)) set_base(view, source);
+    recording->viewed(source, view);
+    return recording->made(view);
   }
   set_base(view, source);
   if (!requires_grad(source)) return;
   if (GradMode::is_enabled()) {
-    GradScope scope("AsStridedBackward0", source);
-    scope.made(view);
+    const GradScope scope("AsStridedBackward0", source);
+    GradScope::current()->made(view);
   } else {
     History& history = own_history(view);
     history.origin = ViewOrigin::NoGrad;
-    history.time = clock_ticks.load(std::memory_order_relaxed);
+    history.time = autograd_time();
   }
 }
 
@@ -280,6 +203,12 @@ bool Tensor::is_view() const { return impl(*this).base.defined(); }
 const Tensor& Tensor::_base() const {
   check(is_view(), "Can't get base of non-view Variable");
   return impl(*this).base;
+}
+
+std::string recipe_text(const Tensor& x) {
+  const History* history = history_of(x);
+  if (!history || !history->fn || history->fn->recipe.outputs().empty()) return "";
+  return ir::print(ir::as_graph(history->fn->recipe, history->fn->name()));
 }
 
 void zero_grads(TensorList tensors, bool set_to_none) {

@@ -27,27 +27,7 @@
 namespace tenon {
 
 class GradFn;
-
-// From an operation to the operand that it read.
-struct Edge {
-  std::shared_ptr<GradFn> fn;  // that made the operand; null if it is a leaf
-  int64_t output_nr = 0;       // which of the fn's outputs
-  Tensor leaf;                 // defined if the operand is a leaf
-  NodeRef value;               // the operand as it was read
-};
-
-class GradFn final : public autograd::Node {
- public:
-  explicit GradFn(const char* name) : name_(name) {}
-  ~GradFn() override;  // iterative: a history may be a million operations long
-  std::string name() const override { return name_; }
-
-  std::vector<Edge> edges;       // of the operands that require grad
-  std::vector<NodeRef> outputs;  // by output_nr
-
- private:
-  const char* name_;
-};
+class Recording;
 
 // How a view came to be decides whether it may be written in place: Several is one output of chunk, split or
 // unbind, NoGrad was made of a tracked tensor while grad mode was off.
@@ -86,21 +66,20 @@ class GradScope {
     if (!(tracked(operands) || ...) || current_ || !GradMode::is_enabled()) return;
     begin(name);
     (add(operands), ...);
+    start();
   }
-  ~GradScope() noexcept(false) {  // the values of views are made here; running out of memory is the caller's
-    if (fn_) end();
+  ~GradScope() noexcept(false) {  // running out of memory is the caller's
+    if (taken_.recording) end();
   }
   GradScope(const GradScope&) = delete;
   GradScope& operator=(const GradScope&) = delete;
 
-  void several_views() { origin_ = ViewOrigin::Several; }  // the results are chunks of one tensor
+  void several_views();  // the results are chunks of one tensor
 
-  // The outermost scope with an operand that requires grad; null elsewhere and while grad mode is off.
-  static GradScope* current() { return current_ && GradMode::is_enabled() ? current_ : nullptr; }
-
-  void made(const Tensor& result) { results_.push_back(result); }  // record and make_view say so
-  bool has_made(const Tensor& x) const;
-  void wrote(const Tensor& self);
+  // What the outermost scope with an operand that requires grad notes; null elsewhere.
+  static Recording* open() { return current_; }
+  // As open; null also while grad mode is off.
+  static Recording* current() { return current_ && GradMode::is_enabled() ? current_ : nullptr; }
 
  private:
   static bool tracked(const Tensor& x) { return requires_grad(x); }
@@ -116,24 +95,35 @@ class GradScope {
     for (const Tensor& x : list) add(x);
   }
   void begin(const char* name);
+  void start();
   void end();
 
   CallScope call_;
-  [[gnu::tls_model("initial-exec")]] static constinit thread_local GradScope* current_;
-  std::shared_ptr<GradFn> fn_;   // null: this scope does nothing
-  std::vector<Tensor> results_;  // those that outlive the scope are its outputs
-  ViewOrigin origin_ = ViewOrigin::Single;
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local Recording* current_;
+  // Gives back what begin took, also if an operand throws.
+  struct Taken {
+    ~Taken() {
+      if (recording) give_back(recording);
+    }
+    Recording* recording = nullptr;
+  };
+  static void give_back(Recording* recording);
+  Taken taken_;  // none: this scope does nothing
 };
 
 // Throws if autograd forbids a write to self: a leaf that requires grad, a view of one, one of several views.
 // `recording`: does what is written require grad?
 void check_writable(const Tensor& self, bool recording = GradScope::current() != nullptr);
-// self was written by the operation of the current scope: it and the tensor that it shows get its history.
-void written(const Tensor& self);
+// self was written by the operation of the current scope: it and the tensor that it shows get its history. `value` is
+// what self shows now, if there is a node for that alone.
+void written(const Tensor& self, const NodeRef& value = {});
 // self was written with this result of an operation and takes over its history.
 void written_as(const Tensor& self, const Tensor& result);
 // What make_view owes to autograd: the base of the view, and a GradFn where no scope gives one.
 void adopt_view(const Tensor& source, const Tensor& view);
+
+// The recipe behind a tensor, as the text of a graph; empty if there is none. For a debugger, and for tests.
+std::string recipe_text(const Tensor& x);
 
 // Forgets the gradients of these tensors, or fills them with zeros.
 void zero_grads(TensorList tensors, bool set_to_none);

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <new>
 
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/recording.h"
 #include "frontend/src/tensor/outside.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/fork.h"
@@ -303,6 +303,7 @@ void TensorImpl::separate_versions() { own_versions_ = std::make_shared<std::ato
 // Made anew at each call: a node kept here would keep the storage's old value alive after a write. As long as
 // somebody reads the view, its node is found again in the table of nodes.
 NodeRef TensorImpl::node() const {
+  if (NodeRef operand = operand_stand_in(*this)) return operand;
   NodeRef base = storage_->value();
   if (base->reads_volatile() && copied_when_read(*this)) return snapshot(*this, *runtime::buffer_of(*base));
   if (base->dtype() != dtype_) base = retyped(base, dtype_);
@@ -320,6 +321,14 @@ NodeRef unexposed(NodeRef node) {
   return buffer && buffer->exposed ? copy_of(*node, *buffer) : node;
 }
 
+// What a storage takes of an operation's result.
+NodeRef storable(NodeRef node) {
+  const ir::PausedTape tape;  // the copies are no steps
+  NodeRef taken = settled(unexposed(node));
+  if (tape.get() && !(taken == node)) tape.get()->same(taken, node);
+  return taken;
+}
+
 // Counts one more recorded operation; true if it is time to evaluate.
 bool past_caps(const ir::Node& node) {
   if (node.is_leaf()) return false;
@@ -328,14 +337,20 @@ bool past_caps(const ir::Node& node) {
          pending.bytes >= caps().bytes.load(std::memory_order_relaxed);
 }
 
+// No cap evaluates inside an operation that gradients need: its scope does at its end.
+bool evaluated_later() {
+  if (Recording* recording = GradScope::open()) return recording->evaluate_at_end(), true;
+  return false;
+}
+
 }  // namespace
 
 Tensor record(NodeRef node) {
-  node = settled(unexposed(std::move(node)));
+  node = storable(std::move(node));
   const bool full = past_caps(*node);
   Tensor result(new TensorImpl(std::move(node)), false);
-  if (GradScope* scope = GradScope::current()) scope->made(result);
-  if (full) eval(result);
+  if (Recording* recording = GradScope::current()) recording->made(result);
+  if (full && !evaluated_later()) eval(result);
   return result;
 }
 
@@ -493,10 +508,10 @@ void write_exposed(const TensorImpl& t, NodeRef value) {
 
 // The storage takes a new value. It is counted as work unless it is the operation itself that was written.
 void set_written(Storage& storage, NodeRef base, const NodeRef& operation) {
-  base = settled(std::move(base));
+  base = storable(std::move(base));
   const bool full = !(base == operation) && past_caps(*base);
   storage.set_value(std::move(base));
-  if (full) storage.realise();
+  if (full && !evaluated_later()) storage.realise();
 }
 
 }  // namespace
@@ -515,9 +530,9 @@ void write(const Tensor& self, NodeRef value) {
   refuse_repeated_places(t);
   if (t.numel() == 0) {
   } else if (storage.exposed()) {
-    write_exposed(t, std::move(value));
+    write_exposed(t, value);
   } else {
-    value = settled(unexposed(std::move(value)));
+    value = storable(std::move(value));
     NodeRef base = storage.value();
     const DType stored = base->dtype();
     const Dims shape = base->shape();
@@ -528,7 +543,7 @@ void write(const Tensor& self, NodeRef value) {
     set_written(storage, ir::reshape(base, shape), value);
   }
   t.bump_version();
-  written(self);
+  written(self, value);
 }
 
 void write_places(const Tensor& self, const NodeRef& places, const NodeRef& values, Op op) {
@@ -548,6 +563,7 @@ void write_places(const Tensor& self, const NodeRef& places, const NodeRef& valu
 
 void evaluate_nodes(std::span<const NodeRef> nodes) {
   pending = {};
+  const ir::PausedTape paused;
   try {
     runtime::evaluate(nodes);
   } catch (const runtime::OutOfMemory& e) {

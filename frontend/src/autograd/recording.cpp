@@ -1,0 +1,337 @@
+// Scopes, and the recipes that they leave behind.
+#include "frontend/src/autograd/recording.h"
+
+#include <algorithm>
+
+#include "frontend/src/tensor/outside.h"
+
+namespace tenon {
+
+constinit thread_local Recording* GradScope::current_ = nullptr;
+constinit thread_local const Recording* Recording::reading_ = nullptr;
+
+namespace {
+
+// Orders writes against the views made before and after them.
+std::atomic<uint64_t> clock_ticks{0};
+
+Edge edge_to(const Tensor& x, size_t operand) {
+  const History& history = *history_of(x);
+  return {history.fn, history.output_nr, history.fn ? Tensor() : x, operand};
+}
+
+// --- views as functions of the tensors that they show
+
+// How many elements lie from the first one that the tensor shows to the last.
+int64_t extent(const TensorImpl& t) {
+  int64_t last = 0;
+  for (size_t d = 0; d < t.sizes().size(); ++d) last += (t.sizes()[d] - 1) * t.strides()[d];
+  return t.numel() == 0 ? 0 : last + 1;
+}
+
+NodeRef zeros(DType dtype, const Dims& shape) { return ir::make_const(ir::constant(dtype, int64_t{0}), shape); }
+
+// `memory` with the tensor's elements at its places. Of elements at one place the first counts.
+NodeRef laid_out(const TensorImpl& t, const NodeRef& elements, const NodeRef& memory, int64_t offset) {
+  Dims sizes = t.sizes();
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (t.strides()[d] == 0 && sizes[d] > 1) sizes[d] = 1;
+  }
+  const Dims starts(sizes.size(), 0), steps(sizes.size(), 1);
+  return strided_write(memory, ir::slice(elements, starts, steps, sizes), ref(sizes), ref(t.strides()), offset);
+}
+
+// The elements of a view of the tensor's storage. What lies outside the tensor is `outside`, of the storage's shape; zeros
+// if there is none. Null if the bits of one of them are read as another type.
+NodeRef view_of(const TensorImpl& t, const NodeRef& elements, const TensorImpl& view, NodeRef outside = {}) {
+  const int64_t first = view.offset() - t.offset(), reach = extent(t);
+  if (t.dtype() != view.dtype()) return {};
+  if (first >= 0 && first + extent(view) <= reach) {
+    const NodeRef memory = t.contiguous() ? elements : laid_out(t, elements, zeros(t.dtype(), Dims{reach}), 0);
+    return strided_view(memory, ref(view.sizes()), ref(view.strides()), first);
+  }
+  const NodeRef memory = t.storage().value();
+  if (memory->dtype() != t.dtype()) return {};
+  if (!outside) outside = zeros(t.dtype(), memory->shape());
+  return strided_view(laid_out(t, elements, outside, t.offset()), ref(view.sizes()), ref(view.strides()), view.offset());
+}
+
+// A recipe written down by hand: its operands are placeholders like these tensors.
+template <typename Formula>
+ir::Recipe recipe_of(std::initializer_list<const TensorImpl*> operands, Formula formula) {
+  const ir::PausedTape paused;
+  ir::Tape tape;
+  std::vector<NodeRef> placeholders;
+  for (const TensorImpl* t : operands) {
+    placeholders.push_back(ir::make_input(t->dtype(), t->sizes()));
+    tape.operand(placeholders.back());
+  }
+  ir::Tape::current = &tape;
+  NodeRef output;
+  try {
+    output = formula(placeholders);
+  } catch (...) {
+    ir::Tape::current = nullptr;
+    throw;
+  }
+  ir::Tape::current = nullptr;
+  return output ? tape.cut({&output, 1}) : ir::Recipe();
+}
+
+}  // namespace
+
+// --- histories
+
+uint64_t autograd_time() { return clock_ticks.load(std::memory_order_relaxed); }
+
+void attach(const Tensor& x, std::shared_ptr<GradFn> fn, ViewOrigin origin) {
+  History& history = own_history(x);
+  history.requires_grad = false;
+  history.origin = origin;
+  history.output_nr = fn->output_count++;
+  history.time = autograd_time();
+  history.fn = std::move(fn);
+}
+
+void attach_to_base(const Tensor& view) {
+  const TensorImpl& t = impl(view);
+  const TensorImpl& base = impl(t.base);
+  auto fn = std::make_shared<GradFn>("AsStridedBackward0");
+  fn->edges.push_back(edge_to(t.base, 0));
+  fn->recipe = recipe_of({&base}, [&](const std::vector<NodeRef>& in) { return view_of(base, in[0], t); });
+  fn->saved.resize(1);
+  attach(view, std::move(fn), ViewOrigin::Single);
+}
+
+void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn) {
+  clock_ticks.fetch_add(1, std::memory_order_relaxed);
+  const TensorImpl& t = impl(self);
+  if (!t.base.defined()) return attach(self, fn, ViewOrigin::Single);
+  const TensorImpl& base = impl(t.base);
+  auto copy_slices = std::make_shared<GradFn>("CopySlices");
+  if (requires_grad(t.base)) copy_slices->edges.push_back(edge_to(t.base, 0));
+  copy_slices->edges.push_back({fn, fn->output_count++, Tensor(), 1});
+  copy_slices->recipe = recipe_of({&base, &t}, [&](const std::vector<NodeRef>& in) {
+    const NodeRef memory = base.storage().value();
+    if (t.dtype() != base.dtype() || memory->dtype() != base.dtype()) return NodeRef();
+    const NodeRef before = laid_out(base, in[0], zeros(base.dtype(), memory->shape()), base.offset());
+    const NodeRef after = strided_write(before, in[1], ref(t.sizes()), ref(t.strides()), t.offset());
+    return strided_view(after, ref(base.sizes()), ref(base.strides()), base.offset());
+  });
+  copy_slices->saved.resize(2);
+  attach(t.base, std::move(copy_slices), ViewOrigin::Single);
+  attach_to_base(self);
+}
+
+// --- scopes
+
+bool GradScope::tracked(TensorList list) {
+  for (const Tensor& x : list) {
+    if (requires_grad(x)) return true;
+  }
+  return false;
+}
+namespace {
+// Of this thread: the one recording that is not in use keeps its memory for the next scope.
+struct Spare {
+  ~Spare() {
+    delete recording;
+    recording = nullptr;
+    ended = true;
+  }
+  Recording* recording = nullptr;
+  bool ended = false;  // a scope may be opened while the thread ends
+};
+thread_local Spare spare;
+}  // namespace
+
+void GradScope::begin(const char* name) {
+  taken_.recording = spare.recording ? std::exchange(spare.recording, nullptr) : new Recording;
+  taken_.recording->begin(name);
+}
+void GradScope::give_back(Recording* recording) {
+  recording->clear();
+  if (spare.recording || spare.ended)
+    delete recording;
+  else
+    spare.recording = recording;
+}
+void GradScope::add(const Tensor& x) {
+  if (x.defined()) taken_.recording->add_operand(x);
+}
+void GradScope::start() {
+  current_ = taken_.recording;
+  taken_.recording->start();
+}
+void GradScope::end() {
+  current_ = nullptr;
+  taken_.recording->finish();
+}
+void GradScope::several_views() {
+  if (taken_.recording) taken_.recording->several_views();
+}
+
+void written(const Tensor& self, const NodeRef& value) {
+  if (Recording* recording = GradScope::current()) recording->wrote(self, value);
+}
+
+// --- operands
+
+// A tensor that requires grad is no constant, whose value the rules of the graph would use.
+void Recording::add_operand(const Tensor& x) {
+  const TensorImpl& t = impl(x);
+  Operand operand{&t, t.storage().value(), {}, {}, requires_grad(x)};
+  if (operand.tracked) fn_->edges.push_back(edge_to(x, operands_.size()));
+  if (operand.tracked && operand.storage->op() == Op::Const) {
+    t.storage().realise();
+    operand.storage = t.storage().value();
+  }
+  operand.read = operand.value = t.node();
+  const bool copied = operand.storage->reads_volatile() && copied_when_read(t);
+  const auto same = [&](const Operand& other) { return other.tensor == &t; };
+  if (operand.value->op() == Op::Const || std::any_of(operands_.begin(), operands_.end(), same)) {
+    tape_.unused_operand();  // a constant is a step; what is read twice is the first of both
+  } else {
+    const bool apart = !is_told_apart(operand);
+    while (apart && (operand.read == operand.value || tape_.knows(operand.read)))
+      operand.read = ir::make_node(Op::Reshape, {&operand.read, 1}, t.sizes(), {}, ir::Folding::Off);
+    if (apart || copied) read_through(t, operand.read);
+    if (!tape_.operand(operand.read)) tape_.unused_operand();
+  }
+  operands_.push_back(std::move(operand));
+}
+
+// From the operands before it: by its node, and by the storage to which its views go.
+bool Recording::is_told_apart(const Operand& operand) const {
+  for (const Operand& other : operands_) {
+    const bool meet = other.value == operand.value || &other.tensor->storage() == &operand.tensor->storage();
+    if (meet && (other.tracked || operand.tracked)) return false;
+  }
+  return true;
+}
+
+void Recording::read_through(const TensorImpl& t, NodeRef node) {
+  stand_ins_.push_back({&t, std::move(node), t.version()});
+}
+
+NodeRef Recording::find_stand_in(const TensorImpl& t) const {
+  for (const StandIn& s : stand_ins_) {
+    if (s.tensor == &t) return s.version == t.version() ? s.node : NodeRef();
+  }
+  return {};
+}
+
+void Recording::viewed(const Tensor& source, const Tensor& view) {
+  if (stand_ins_.empty()) return;
+  const TensorImpl &t = impl(source), &shown = impl(view);
+  const NodeRef node = find_stand_in(t);
+  if (NodeRef part = node ? view_of(t, node, shown) : NodeRef()) read_through(shown, std::move(part));
+}
+
+// --- from the start to the end
+
+void Recording::start() {
+  if (!stand_ins_.empty()) reading_ = this;
+  ir::Tape::current = &tape_;
+}
+
+void Recording::listen(bool on) { ir::Tape::current = on ? &tape_ : nullptr; }
+
+void Recording::begin(const char* name) {
+  fn_ = std::make_shared<GradFn>(name);
+  origin_ = ViewOrigin::Single;
+  full_ = false;
+  exceptions_ = std::uncaught_exceptions();
+}
+
+void Recording::clear() {
+  if (reading_ == this) reading_ = nullptr;
+  if (ir::Tape::current == &tape_) ir::Tape::current = nullptr;
+  tape_.clear();
+  operands_.clear();
+  stand_ins_.clear();
+  results_.clear();
+  outputs_.clear();
+  stored_.clear();
+  fn_ = nullptr;
+}
+
+bool Recording::has_made(const Tensor& x) const {
+  return std::any_of(results_.rbegin(), results_.rend(), [&](const Tensor& result) { return result.is_same(x); });
+}
+
+void Recording::wrote(const Tensor& self, const NodeRef& value) {
+  if (!self.is_floating_point() || has_made(self)) return;
+  outputs_.push_back(value ? value : node_of(self));
+  stored_.push_back(impl(self).storage().value());
+  attach_write(self, fn_);
+}
+
+// The tracked operand of which a result is a view.
+const Recording::Operand* Recording::shown_by(const TensorImpl& view) const {
+  for (const Operand& operand : operands_) {
+    const TensorImpl& t = *operand.tensor;
+    if (operand.tracked && &t.storage() == &view.storage() && t.dtype() == view.dtype()) return &operand;
+  }
+  return nullptr;
+}
+
+// As a function of the operand and not of its whole storage. Only as_strided shows what its operand does not.
+NodeRef Recording::output_of(const Tensor& result) {
+  const TensorImpl& view = impl(result);
+  const Operand* operand = shown_by(view);
+  if (!operand || !(operand->storage == view.storage().value()) || operand->storage == operand->read)
+    return view.node();
+  NodeRef outside;
+  if (fn_->name() == "AsStridedBackward0") {
+    const ir::PausedTape paused;
+    outside = ir::make_node(Op::Reshape, {&operand->storage, 1}, operand->storage->shape(), {}, ir::Folding::Off);
+  }
+  const NodeRef part = view_of(*operand->tensor, operand->read, view, outside);
+  return part ? part : view.node();
+}
+
+// Views that the operation itself made of an operand that is a view read the storage's value. Of that it wants only what
+// the operand shows.
+void Recording::define_storages() {
+  for (const Operand& operand : operands_) {
+    const NodeRef& memory = operand.storage;
+    if (!operand.tracked || memory == operand.read || !tape_.is_leaf(memory)) continue;
+    if (memory->dtype() != operand.tensor->dtype()) continue;
+    const NodeRef zero = zeros(memory->dtype(), memory->shape());
+    tape_.define(memory, laid_out(*operand.tensor, operand.read, zero, operand.tensor->offset()));
+  }
+}
+
+void Recording::keep_values() {
+  ir::Recipe::Flags tracked;
+  for (const Operand& operand : operands_) tracked.push_back(operand.tracked);
+  const ir::Recipe::Flags read = fn_->recipe.values_read(tracked);
+  fn_->saved.resize(operands_.size());
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    if (read[i]) fn_->saved[i] = operands_[i].value;
+  }
+}
+
+void Recording::finish() {
+  if (std::uncaught_exceptions() > exceptions_) return;
+  for (const Tensor& result : results_) {
+    const bool intermediate = impl(result).has_one_handle();
+    if (intermediate || !result.is_floating_point()) continue;
+    outputs_.push_back(output_of(result));
+    stored_.push_back(impl(result).storage().value());
+    attach(result, fn_, origin_);
+  }
+  define_storages();
+  fn_->recipe = tape_.cut(outputs_);
+  keep_values();
+  reading_ = nullptr;
+  ir::Tape::current = nullptr;
+  if (!full_) return;
+  if (stored_.empty() && !results_.empty()) stored_.push_back(node_of(results_.back()));
+  results_.clear();  // what only the operation holds is not stored
+  std::erase_if(stored_, [](const NodeRef& node) { return node->is_leaf(); });
+  if (!stored_.empty()) evaluate_nodes(stored_);
+}
+
+}  // namespace tenon

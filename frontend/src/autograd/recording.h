@@ -1,0 +1,110 @@
+// What a GradScope notes while its operation runs: operands, steps, results; and the GradFn with its recipe that it
+// leaves behind. A scope in which no operand requires grad has none.
+//
+// Tensors are told apart, not their nodes: in x * x.detach() both operands have the same node, and only one of them a
+// gradient. Such an operand is read through a node of its own, a reshape to its own shape.
+#pragma once
+
+#include <exception>
+
+#include "frontend/src/autograd/grad.h"
+#include "ir/recipe.h"
+
+namespace tenon {
+
+// From an operation to an operand that requires grad.
+struct Edge {
+  std::shared_ptr<GradFn> fn;  // that made the operand; null if it is a leaf
+  int64_t output_nr = 0;       // which of the fn's outputs
+  Tensor leaf;                 // defined if the operand is a leaf
+  size_t operand = 0;          // its number in the recipe
+};
+
+class GradFn final : public autograd::Node {
+ public:
+  explicit GradFn(const char* name) : name_(name) {}
+  ~GradFn() override;  // iterative: a history may be a million operations long
+  std::string name() const override { return name_; }
+
+  std::vector<Edge> edges;
+  int64_t output_count = 0;
+  // How the outputs, by output_nr, were computed from the operands: all of the scope's tensors in their order. An output
+  // that is one of the leaves, or an operand that is not used, has no derivative that the operations tell: the values
+  // were computed on the host, or the bits were read as another type. No outputs at all: nothing is known.
+  ir::Recipe recipe;
+  // By operand: its value when it was read, if a derivative reads it. A pending value stays pending: this neither makes
+  // it an output of an evaluation nor keeps what lies between operands and outputs, which a replay computes again.
+  std::vector<NodeRef> saved;
+
+ private:
+  const char* name_;
+};
+
+class Recording {
+ public:
+  void begin(const char* name);
+  void clear();  // and keeps its memory for the next scope
+
+  void add_operand(const Tensor& x);
+  void start();
+  void listen(bool on);  // while grad mode is off, what is made is a leaf of the recipe
+  void finish();
+
+  void several_views() { origin_ = ViewOrigin::Several; }
+  void made(const Tensor& result) { results_.push_back(result); }
+  bool has_made(const Tensor& x) const;
+  void viewed(const Tensor& source, const Tensor& view);
+  void wrote(const Tensor& self, const NodeRef& value);
+  void evaluate_at_end() { full_ = true; }
+
+  // The node by which this operation reads the tensor; null if that is the tensor's own. The innermost function of
+  // every read, so it looks at one pointer if there are none.
+  static NodeRef stand_in(const TensorImpl& t) { return reading_ ? reading_->find_stand_in(t) : NodeRef(); }
+
+ private:
+  struct Operand {
+    const TensorImpl* tensor;
+    NodeRef storage;  // the storage's value
+    NodeRef value;    // its own elements
+    NodeRef read;     // the same by the node that this operation reads
+    bool tracked;
+  };
+  struct StandIn {
+    const TensorImpl* tensor;
+    NodeRef node;
+    int64_t version;  // a write ends it
+  };
+  NodeRef find_stand_in(const TensorImpl& t) const;
+  void read_through(const TensorImpl& t, NodeRef node);
+  bool is_told_apart(const Operand& operand) const;
+  const Operand* shown_by(const TensorImpl& view) const;
+  NodeRef output_of(const Tensor& result);
+  void define_storages();
+  void keep_values();
+
+  std::shared_ptr<GradFn> fn_;
+  ir::Tape tape_;
+  std::vector<Operand> operands_;
+  std::vector<StandIn> stand_ins_;
+  std::vector<Tensor> results_;  // those that outlive the scope are its outputs
+  std::vector<NodeRef> outputs_;  // by output_nr, as the recipe computes them
+  std::vector<NodeRef> stored_;   // what their storages hold
+  ViewOrigin origin_ = ViewOrigin::Single;
+  bool full_ = false;  // a cap on pending work was passed
+  int exceptions_ = 0;  // that were on their way when it began
+
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local const Recording* reading_;  // that has stand-ins
+};
+
+inline NodeRef operand_stand_in(const TensorImpl& t) { return Recording::stand_in(t); }
+
+// The time by which writes and views are ordered.
+uint64_t autograd_time();
+
+void attach(const Tensor& x, std::shared_ptr<GradFn> fn, ViewOrigin origin);
+// The view gets a function of what its base has become.
+void attach_to_base(const Tensor& view);
+// The function made what was written to self; the tensor that self shows comes of it as well.
+void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn);
+
+}  // namespace tenon

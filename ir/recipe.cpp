@@ -1,0 +1,277 @@
+// Noting steps, cutting out those that outputs need, and recording them again.
+#include "ir/recipe.h"
+
+#include <algorithm>
+
+namespace tenon::ir {
+namespace {
+
+// Which inputs' values the derivative of a step reads, given which inputs are tracked. Stands in for the table of
+// gradient rules, and may only say too much.
+bool reads_value(Op op, size_t input, const Recipe::Flags& tracked) {
+  if (is_movement(op) || is_reduce(op)) return op != Op::Sum && is_reduce(op);
+  switch (op) {
+    case Op::Add:
+    case Op::Sub:
+    case Op::Neg:
+    case Op::Cast:
+    case Op::ScanSum:
+    case Op::Update: return false;
+    case Op::Mul:
+    case Op::Dot: return tracked[1 - input];
+    case Op::Div: return input == 1 || tracked[1];
+    case Op::Where: return input == 0;
+    case Op::Gather:
+    case Op::Scatter:
+    case Op::ScatterAdd:
+    case Op::Compress:
+    case Op::ScatterMask: return input == 1;
+    default: return true;
+  }
+}
+
+// Its derivative is zero wherever it has one.
+bool is_flat(Op op) {
+  return op == Op::Floor || op == Op::Ceil || op == Op::Trunc || op == Op::Round || op == Op::Sign;
+}
+
+}  // namespace
+
+// --- recipes
+
+Recipe::Flags Recipe::values_read(const Flags& tracked) const {
+  Flags depends(steps_.size(), 0), read(steps_.size(), 0), from;
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    if (operands_[i] != kUnused && tracked[i]) depends[operands_[i]] = true;
+  }
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    from.clear();
+    for (int64_t input : inputs(step)) from.push_back(depends[static_cast<size_t>(input)]);
+    const bool any = std::find(from.begin(), from.end(), 1) != from.end();
+    if (!any || !is_float(step.dtype) || is_flat(step.op)) continue;
+    depends[i] = true;
+    for (size_t k = 0; k < from.size(); ++k) {
+      if (reads_value(step.op, k, from)) read[static_cast<size_t>(inputs(step)[k])] = true;
+    }
+  }
+  for (size_t i = steps_.size(); i-- > 0;) {  // a value in the middle is computed from its inputs
+    if (!read[i]) continue;
+    for (int64_t input : inputs(steps_[i])) read[static_cast<size_t>(input)] = true;
+  }
+  Flags result;
+  for (uint32_t step : operands_) result.push_back(step != kUnused && read[step]);
+  return result;
+}
+
+void Recipe::cast_output(size_t output, DType to) {
+  const Step source = steps_[outputs_[output]];
+  if (source.dtype == to) return;
+  const auto first = static_cast<uint32_t>(numbers_.size());
+  const Dims dims(shape(source));
+  numbers_.insert(numbers_.end(), dims.begin(), dims.end());
+  numbers_.push_back(outputs_[output]);
+  outputs_[output] = static_cast<uint32_t>(steps_.size());
+  steps_.push_back({Op::Cast, to, source.device, source.rank, 0, 1, first});
+}
+
+std::vector<NodeRef> replay(const Recipe& recipe, std::span<const NodeRef> operands, Folding folding) {
+  std::vector<NodeRef> made(recipe.steps().size());
+  for (size_t i = 0; i < recipe.operands().size(); ++i) {
+    const uint32_t number = recipe.operands()[i];
+    if (number == Recipe::kUnused) continue;
+    const Recipe::Step& step = recipe.steps()[number];
+    const bool fits = i < operands.size() && operands[i] && operands[i]->dtype() == step.dtype &&
+                      std::ranges::equal(operands[i]->shape(), recipe.shape(step));
+    if (!fits) throw IrError("the recipe's operand " + std::to_string(i) + " is missing or has another type");
+    made[number] = operands[i];
+  }
+  for (const Recipe::Leaf& leaf : recipe.leaves()) made[leaf.step] = leaf.value;
+  std::vector<NodeRef> inputs;
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (made[i]) continue;
+    const Recipe::Step& step = recipe.steps()[i];
+    inputs.clear();
+    for (int64_t input : recipe.inputs(step)) inputs.push_back(made[static_cast<size_t>(input)]);
+    if (step.op == Op::Const)
+      made[i] = make_const({step.dtype, static_cast<uint64_t>(recipe.ints(step)[0])}, recipe.shape(step), step.device);
+    else if (step.op == Op::Iota)
+      made[i] = make_iota(recipe.shape(step), recipe.ints(step)[0], step.device);
+    else
+      made[i] = make_node(step.op, inputs, recipe.ints(step), step.dtype, folding);
+  }
+  std::vector<NodeRef> outputs;
+  for (uint32_t output : recipe.outputs()) outputs.push_back(made[output]);
+  return outputs;
+}
+
+Graph as_graph(const Recipe& recipe, std::string name) {
+  Recipe shown = recipe;  // whose leaves are placeholders as well
+  std::vector<NodeRef> operands;
+  std::vector<std::pair<NodeRef, std::string>> inputs;
+  const auto placeholder = [&](uint32_t number, const char* letter, size_t i) {
+    const Recipe::Step& step = recipe.steps()[number];
+    inputs.emplace_back(make_input(step.dtype, recipe.shape(step), nullptr, step.device), letter + std::to_string(i));
+    return inputs.back().first;
+  };
+  for (size_t i = 0; i < recipe.operands().size(); ++i) {
+    const uint32_t number = recipe.operands()[i];
+    operands.push_back(number == Recipe::kUnused ? NodeRef() : placeholder(number, "a", i));
+  }
+  for (size_t i = 0; i < shown.leaves().size(); ++i) shown.replace_leaf(i, placeholder(shown.leaves()[i].step, "l", i));
+  Graph graph = Graph::of(replay(shown, operands, Folding::Off), std::move(name));
+  graph.inputs.clear();
+  for (const auto& [node, given] : inputs) {
+    graph.inputs.push_back(node);
+    const auto at = std::find(graph.nodes.begin(), graph.nodes.end(), node) - graph.nodes.begin();
+    graph.names[static_cast<size_t>(at)] = given;
+  }
+  return graph;
+}
+
+// --- tapes
+
+constinit thread_local Tape* Tape::current = nullptr;
+
+uint32_t Tape::add(Entry entry) {
+  const auto number = static_cast<uint32_t>(entries_.size());
+  if (number == kFew) {
+    for (uint32_t i = 0; i < number; ++i) numbers_[nodes_[i]] = i;
+  }
+  if (number >= kFew) numbers_[entry.node.get()] = number;
+  nodes_.push_back(entry.node.get());
+  entries_.push_back(std::move(entry));
+  return number;
+}
+
+void Tape::clear() {
+  if (entries_.size() > kFew) numbers_ = {};
+  entries_.clear();
+  nodes_.clear();
+  operands_.clear();
+}
+
+// Every node has one entry.
+uint32_t Tape::find(const NodeRef& node) {
+  if (entries_.size() > kFew) {
+    const uint32_t* number = numbers_.find(node.get());
+    return number ? *number : kUnknown;
+  }
+  const auto at = std::find(nodes_.begin(), nodes_.end(), node.get());
+  return at == nodes_.end() ? kUnknown : static_cast<uint32_t>(at - nodes_.begin());
+}
+
+bool Tape::operand(const NodeRef& node) {
+  if (knows(node)) return false;
+  operands_.push_back(add({.node = node, .op = Op::Input, .dtype = node->dtype(), .is_operand = true}));
+  return true;
+}
+
+// Whoever asks first for a node that no step made gets a leaf.
+uint32_t Tape::number_of(const NodeRef& node) {
+  if (const uint32_t number = find(node); number != kUnknown) return number;
+  const bool stands_for_itself = node->op() == Op::Const || node->op() == Op::Iota;
+  Entry leaf{.node = node, .op = stands_for_itself ? node->op() : Op::Input, .dtype = node->dtype()};
+  if (leaf.op == Op::Const) leaf.ints.push_back(static_cast<int64_t>(node->bits()));
+  if (leaf.op == Op::Iota) leaf.ints = node->ints();
+  return add(std::move(leaf));
+}
+
+bool Tape::is_leaf(const NodeRef& node) {
+  const uint32_t number = find(node);
+  return number != kUnknown && entries_[number].op == Op::Input && !entries_[number].is_operand;
+}
+
+void Tape::same(const NodeRef& copy, const NodeRef& original) {
+  const uint32_t number = number_of(original);
+  if (knows(copy)) return;
+  Entry entry{.node = copy, .op = Op::Input, .dtype = copy->dtype(), .same_as = number};
+  add(std::move(entry));
+}
+
+void Tape::define(const NodeRef& leaf, const NodeRef& made) {
+  const uint32_t number = number_of(made);
+  entries_[number_of(leaf)].same_as = number;
+}
+
+uint32_t Tape::resolved(uint32_t entry) const {
+  while (entries_[entry].same_as != kUnknown) entry = entries_[entry].same_as;
+  return entry;
+}
+
+// The rules of fold.cpp hold for every value of their operands, so a result that steps of this tape explain is the same
+// function of the tape's operands. One that they do not explain was found behind an operand.
+bool Tape::tells_apart(std::span<const NodeRef> inputs, const NodeRef& made) {
+  const uint32_t known = find(made);
+  if (known == kUnknown || made->op() == Op::Const || std::find(inputs.begin(), inputs.end(), made) != inputs.end()) return true;
+  constexpr size_t kMost = 256;  // steps looked at: more than a rule looks through
+  std::vector<uint32_t> reached;
+  const auto reach = [&](uint32_t entry) {
+    if (std::find(reached.begin(), reached.end(), entry) == reached.end()) reached.push_back(entry);
+  };
+  for (const NodeRef& input : inputs) reach(number_of(input));
+  const auto explained = [&](uint32_t entry) {
+    const Op op = entries_[entry].op;
+    return op == Op::Const || op == Op::Iota || std::find(reached.begin(), reached.end(), entry) != reached.end();
+  };
+  const auto needed = entries_[known].inputs;
+  for (size_t i = 0;; ++i) {
+    if (explained(known) || (!needed.empty() && std::all_of(needed.begin(), needed.end(), explained))) return true;
+    if (i == reached.size() || i == kMost) return false;
+    for (uint32_t input : entries_[reached[i]].inputs) reach(input);
+  }
+}
+
+void Tape::note(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType dtype,
+                const NodeRef& made) {
+  if (made->op() == Op::Const || knows(made)) return;  // constants stand for themselves
+  Entry entry{.node = made, .op = op, .dtype = dtype, .ints = Dims(ints)};
+  for (const NodeRef& input : inputs) entry.inputs.push_back(number_of(input));
+  add(std::move(entry));
+}
+
+void Tape::append(const Entry& entry) {
+  const Dims& shape = entry.node->shape();
+  auto& numbers = step_numbers_;
+  steps_.push_back({entry.op, entry.dtype, entry.node->device(), static_cast<uint32_t>(shape.size()),
+                    static_cast<uint32_t>(entry.ints.size()), static_cast<uint32_t>(entry.inputs.size()),
+                    static_cast<uint32_t>(numbers.size())});
+  numbers.insert(numbers.end(), shape.begin(), shape.end());
+  numbers.insert(numbers.end(), entry.ints.begin(), entry.ints.end());
+  for (uint32_t input : entry.inputs) numbers.push_back(step_of_[resolved(input)]);
+}
+
+Recipe Tape::cut(std::span<const NodeRef> outputs) {
+  Recipe recipe;
+  for (const NodeRef& output : outputs) recipe.outputs_.push_back(resolved(number_of(output)));
+  steps_.clear();
+  step_numbers_.clear();
+  step_of_.assign(entries_.size(), kUnknown);
+  const auto visit = [&](uint32_t entry) {
+    if (step_of_[entry] != kUnknown) return;
+    step_of_[entry] = kOnStack;
+    stack_.push_back({entry, 0});
+  };
+  for (uint32_t& output : recipe.outputs_) {
+    visit(output);
+    while (!stack_.empty()) {
+      const uint32_t number = stack_.back().entry, next = stack_.back().next++;
+      const Entry& entry = entries_[number];
+      if (next < entry.inputs.size()) {
+        visit(resolved(entry.inputs[next]));
+        continue;
+      }
+      step_of_[number] = static_cast<uint32_t>(steps_.size());
+      append(entry);
+      if (entry.op == Op::Input && !entry.is_operand) recipe.leaves_.push_back({step_of_[number], entry.node});
+      stack_.pop_back();
+    }
+    output = step_of_[output];
+  }
+  recipe.steps_.assign(steps_.begin(), steps_.end());  // no larger than they must be
+  recipe.numbers_.assign(step_numbers_.begin(), step_numbers_.end());
+  for (uint32_t operand : operands_) recipe.operands_.push_back(operand == kUnknown ? kUnknown : step_of_[operand]);
+  return recipe;
+}
+
+}  // namespace tenon::ir
