@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "codegen/llvm/jit.h"
-
 namespace tenon::runtime {
 namespace {
 
@@ -233,14 +231,6 @@ compiler::Settings compiler_settings(const Options& options, passes::PassObserve
   settings.verify = options.verify;
   settings.observer = std::move(observer);
   return settings;
-}
-
-passes::CpuTarget cpu_target(const Options& options) {
-  passes::CpuTarget target;
-  namespace llvm_backend = codegen::llvm_backend;
-  if (llvm_backend::available()) target.vector_bits = llvm_backend::host_vector_bits();
-  if (options.vector_bits > 0) target.vector_bits = options.vector_bits;
-  return target;
 }
 
 }  // namespace tenon::runtime
