@@ -284,7 +284,7 @@ NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_
   const NodeType type = infer(op, inputs, ints, to);
   NodeTable& table = NodeTable::get();
   const std::scoped_lock lock(table.mutex);
-  const DeviceTag device = inputs[0]->device();
+  const DeviceTag device = infer_device(op, inputs, ints);
   if (folding == Folding::On) {
     if (NodeRef simpler = fold(op, inputs, ints, type)) return simpler;
     // One order for operands that commute: the older first, a constant last.

@@ -16,6 +16,8 @@ namespace {
 constexpr int kFirstCuda = 1, kFirstPrivate = kFirstCuda + kMostCudaDevices, kTags = kFirstPrivate + kMostPrivateDevices;
 static_assert(kTags == 128, "a tag is 0 to 127");
 
+std::atomic<bool> others{false};
+
 // By tag. Never destroyed: tensors in static objects have memory of devices.
 struct Registry {
   std::array<std::atomic<Device*>, kTags> devices{};
@@ -67,6 +69,8 @@ Device& device_of(ir::DeviceTag tag) {
 }
 Device& device_of(const ir::Node& node) { return device_of(node.device()); }
 
+bool only_host() { return !others.load(std::memory_order_acquire); }
+
 std::vector<Device*> all_devices() {
   std::vector<Device*> found;
   for (const auto& device : registry().devices) {
@@ -79,6 +83,7 @@ Device& register_device(std::unique_ptr<Device> device) {
   Device* none = nullptr;
   if (!registry().devices[static_cast<size_t>(device->tag())].compare_exchange_strong(none, device.get()))
     throw std::runtime_error("device " + name_of(device->tag()) + " is registered already");
+  others.store(true, std::memory_order_release);
   device->configure(options());
   return *device.release();
 }

@@ -162,6 +162,7 @@ Device* find_device(ir::DeviceTag tag);   // null if there is none
 Device& device_of(ir::DeviceTag tag);     // throws std::runtime_error if there is none
 Device& device_of(const ir::Node& node);
 std::vector<Device*> all_devices();       // the host first
+bool only_host();                         // no other device is registered
 // It stays for the life of the process. Throws std::runtime_error if there is one already.
 Device& register_device(std::unique_ptr<Device> device);
 

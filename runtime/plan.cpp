@@ -123,9 +123,12 @@ class Builder {
     return it->second;
   }
 
+  static bool is_copy(const FusedKernel& fused) { return fused.routine && fused.routine->op() == Op::Copy; }
+
   // All of a kernel lies on one device.
   static Device& kernel_device(const FusedKernel& fused) {
     const ir::DeviceTag tag = fused.outputs.at(0)->device();
+    if (is_copy(fused)) return device_of(tag);
     const auto elsewhere = [&](const Node* node) { return node->device() != tag; };
     if (std::any_of(fused.inputs.begin(), fused.inputs.end(), elsewhere) ||
         std::any_of(fused.outputs.begin(), fused.outputs.end(), elsewhere))
@@ -163,7 +166,11 @@ class Builder {
         }
       }
     }
-    if (fused.routine) {
+    if (is_copy(fused)) {
+      const Node& from = *fused.inputs.at(0);
+      facts->schedule = "copy";
+      step.work = CopyStep{&device_of(from), static_cast<size_t>(bytes_of(*fused.routine))};
+    } else if (fused.routine) {
       const bool interpreted = options_.backend == Options::Backend::Interpreter;
       facts->schedule = interpreted ? "interpreter" : "routine";
       step.work = RoutineStep{fused.routine, fused.parts, std::move(in_memory), interpreted};

@@ -44,10 +44,14 @@ struct RoutineStep {
   std::vector<LibraryCall::InMemory> in_memory;
   bool interpreted;
 };
+struct CopyStep {  // of argument 0, on another device, to argument 1
+  Device* from;
+  size_t bytes;
+};
 
 struct Step {
   Device* device = nullptr;
-  std::variant<CompiledStep, InterpretedStep, RoutineStep> work;
+  std::variant<CompiledStep, InterpretedStep, RoutineStep, CopyStep> work;
   // Places, in argument order; -1: has no elements; -2-k: scalar k, in memory.
   std::vector<int32_t> buffers;
   // Where argument `argument` is updated: what it starts with is copied there unless it lies there already. It begins at

@@ -168,7 +168,16 @@ class Run {
         argument = static_cast<std::byte*>(argument) + begin.bytes;
       }
     }
-    start(step);
+    try {
+      start(step);
+    } catch (const OutOfMemory&) {
+      throw;
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& e) {
+      if (step.device->is_host()) throw;
+      throw std::runtime_error("kernel '" + step.facts->name + "' failed on " + name_of(step.device->tag()) + ": " + e.what());
+    }
     auto end = Profiler::Clock::now();
     double us = std::chrono::duration<double, std::micro>(end - begin).count();
     record_launch(step.facts, us, std::exchange(step.cache, CacheState::Memory),
@@ -186,6 +195,8 @@ class Run {
       step.device->call_library({routine->node, routine->parts, name, arguments_, scalars_, routine->in_memory,
                                  routine->interpreted},
                                 Stream::Main);
+    } else if (const auto* copy = std::get_if<CopyStep>(&step.work)) {
+      if (copy->bytes > 0) copy_between(*step.device, arguments_[1], *copy->from, arguments_[0], copy->bytes);
     } else {
       step.device->interpret({std::get<InterpretedStep>(step.work).kernel, name, arguments_, scalars_}, Stream::Main);
     }

@@ -14,7 +14,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<int64_t> lengths_of(const Tensor& x, const char* name) {
   check(isIntegralType(x.scalar_type(), false), name, " must be integral");
-  const Tensor dense = reshape(x.to(kLong), {-1}).contiguous();
+  const Tensor dense = reshape(x.to(kLong), {-1}).contiguous().cpu();
   const auto* values = dense.const_data_ptr<int64_t>();
   return {values, values + dense.numel()};
 }

@@ -12,8 +12,8 @@ namespace tenon {
 namespace {
 
 Expr gather(const Expr& x, const Expr& index, int64_t dim) { return {ir::gather(x.node, index.node, dim)}; }
-Expr iota(int64_t size) { return {ir::make_iota(Dims{size}, 0)}; }
-Expr zeros(DType type, int64_t size) { return {ir::make_const(ir::constant(type, int64_t{0}), Dims{size})}; }
+Expr iota(int64_t size) { return {iota_node(Dims{size}, 0)}; }
+Expr zeros(DType type, int64_t size) { return {constant_node(ir::constant(type, int64_t{0}), Dims{size})}; }
 Tensor empty_result() { return record(zeros(DType::I64, 0).node); }
 
 // The first of each run of equal rows, where `differs` says that row i is another than row i - 1 (true for
@@ -35,7 +35,7 @@ Runs runs_of(const Tensor& differs, const NodeRef& order, bool wants_inverse, bo
                   : ir::scatter(Op::Scatter, zeros(DType::I64, rows).node, order, number_of_run.node, 0));
   }
   if (wants_counts) {
-    const NodeRef end = ir::make_const(ir::constant(DType::I64, rows), Dims{runs > 0 ? 1 : 0});
+    const NodeRef end = constant_node(ir::constant(DType::I64, rows), Dims{runs > 0 ? 1 : 0});
     const Tensor starts = record(result.starts);
     const Tensor next = runs > 0 ? cat({starts.slice(0, 1), record(end)}) : starts;
     result.counts = next - starts;
@@ -49,7 +49,7 @@ Tensor row_differs(const Tensor& rows) {
   if (count == 0) return record(zeros(DType::Bool, 0).node);
   const Tensor same_as_before = (rows.slice(0, 1) == rows.slice(0, 0, -1)).all(1);
   return cat(
-      {record(ir::make_const(ir::constant(DType::Bool, int64_t{1}), Dims{1})), same_as_before.logical_not()});
+      {record(constant_node(ir::constant(DType::Bool, int64_t{1}), Dims{1})), same_as_before.logical_not()});
 }
 
 // The order that sorts the rows of a matrix lexicographically: stable sorts from the last column to the
@@ -102,7 +102,7 @@ std::tuple<Tensor, Tensor, Tensor> unique_elements(const Tensor& x, bool sorts, 
 // `lines` [n, size], `values` [n, m].
 Expr search(const Expr& lines, const Expr& values, bool right) {
   const int64_t size = lines.shape()[1];
-  Expr low = number({ir::make_const({DType::I64, 0}, dims_of(values.shape()))}, 0.0);
+  Expr low = number({constant_node({DType::I64, 0}, dims_of(values.shape()))}, 0.0);
   const auto end = static_cast<double>(size);
   for (int64_t length = size, half; length > 0; length = half) {
     half = length / 2;
@@ -199,7 +199,7 @@ Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t mi
   const DType type = !given(weights) ? DType::I64 : weights->scalar_type() == kFloat ? DType::F32 : DType::F64;
   const Expr base = zeros(type, size);
   const NodeRef amount = given(weights) ? ir::cast(node_of(*weights), type)
-                                 : ir::make_const(ir::constant(type, int64_t{1}), Dims{self.numel()});
+                                 : constant_node(ir::constant(type, int64_t{1}), Dims{self.numel()});
   return record(ir::scatter(Op::ScatterAdd, base.node, ir::cast(node_of(self), DType::I64), amount, 0));
 }
 

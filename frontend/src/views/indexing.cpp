@@ -287,7 +287,7 @@ Choice choice_of(const Subscript& s) {
 }
 
 NodeRef number(int64_t value, const Dims& shape) {
-  return ir::make_const(ir::constant(DType::I64, value), shape);
+  return constant_node(ir::constant(DType::I64, value), shape);
 }
 NodeRef plus(const NodeRef& a, const NodeRef& b) { return a ? ir::binary(Op::Add, a, b) : b; }
 NodeRef times(const NodeRef& a, int64_t b) { return ir::binary(Op::Mul, a, number(b, a->shape())); }
@@ -358,7 +358,7 @@ Tensor selected_where(const Subscript& s) {
   const Counted mask = counted_mask(s);
   const Dims shape = shape_where(s, mask.count);
   if (mask.count == 0)
-    return record(ir::make_const(ir::constant(ir_type(s.view.scalar_type()), int64_t{0}), shape));
+    return record(constant_node(ir::constant(ir_type(s.view.scalar_type()), int64_t{0}), shape));
   return record(ir::reshape(rows_where(mask, node_of(s.view)), shape));
 }
 
@@ -372,7 +372,7 @@ Tensor selected(const Subscript& s) {
   checked_numel(ref(shape));
   if (ir::element_count(shape) == 0) {
     const DType type = ir_type(s.view.scalar_type());
-    return record(ir::make_const(ir::constant(type, int64_t{0}), result_shape(s.view, c)));
+    return record(constant_node(ir::constant(type, int64_t{0}), result_shape(s.view, c)));
   }
   const Matrix m = selected_rows(s.view, c);
   const NodeRef taken = ir::gather(m.node, row_index(s.view, c, m.columns), 0);
@@ -427,7 +427,7 @@ NodeRef storage_places(const Tensor& view, const Choice& c, const Dims& shape) {
   for (size_t i = selected; i < c.order.size(); ++i) {
     size_t dim = i - selected;  // in the result
     if (dim >= at(c.first)) dim += c.shape.size();
-    place = plus(place, times(ir::make_iota(shape, static_cast<int64_t>(dim)), view.stride(c.order[i])));
+    place = plus(place, times(iota_node(shape, static_cast<int64_t>(dim)), view.stride(c.order[i])));
   }
   Dims padded = c.shape;  // the dims of the choice, with those after them
   padded.resize(shape.size() - at(c.first), 1);
