@@ -124,7 +124,15 @@ void copy_between(Device& to_device, void* to, Device& from_device, const void* 
 }
 
 void copy_to_host(void* to, const Buffer& from, size_t offset, size_t bytes) {
-  copy_between(host_device(), to, from.device(), static_cast<const std::byte*>(from.data()) + offset, bytes);
+  try {
+    copy_between(host_device(), to, from.device(), static_cast<const std::byte*>(from.data()) + offset, bytes);
+  } catch (const LateFailure&) {
+    throw;
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const std::runtime_error& e) {
+    throw std::runtime_error("the copy from " + name_of(from.device().tag()) + " to the host failed: " + e.what());
+  }
 }
 
 }  // namespace tenon::runtime

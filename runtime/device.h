@@ -9,8 +9,8 @@
 //   memory    allocate and release are in the order of their stream too: a block that is released may be handed out
 //             again to work that comes later in that stream.
 //   failure   A call throws std::runtime_error, or OutOfMemory, and has then done nothing. What fails later, on the
-//             device, is thrown by the next synchronise or copy_to_host that waits for it, with the kernel named; after that
-//             the device works on.
+//             device, is thrown as a LateFailure by the next synchronise or copy_to_host that waits for it; after that the
+//             device works on.
 //
 // Every function may be called from any thread, calls for one stream from one thread at a time.
 #pragma once
@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,11 @@ DeviceId id_of(ir::DeviceTag tag);
 std::string name_of(ir::DeviceTag tag);  // "cpu", "cuda:1", "privateuseone:0"
 
 enum class Stream : uint8_t { Main, Transfer };
+
+// Of work that was handed in before; names its kernel.
+struct LateFailure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 // A point in a stream. Null: is past.
 struct EventState {
@@ -168,7 +174,7 @@ Device& register_device(std::unique_ptr<Device> device);
 
 // Between any two devices, in the order of their main streams; through the host if they know no other way.
 void copy_between(Device& to_device, void* to, Device& from_device, const void* from, size_t bytes);
-// To the host's memory, after all work in the main stream.
+// To the host's memory, after all work in the main stream. What fails says that it was the copy.
 void copy_to_host(void* to, const Buffer& from, size_t offset, size_t bytes);
 
 }  // namespace tenon::runtime

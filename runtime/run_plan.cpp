@@ -170,19 +170,32 @@ class Run {
     }
     try {
       start(step);
-    } catch (const OutOfMemory&) {
-      throw;
-    } catch (const Error&) {
-      throw;
-    } catch (const std::exception& e) {
-      if (step.device->is_host()) throw;
-      throw std::runtime_error("kernel '" + step.facts->name + "' failed on " + name_of(step.device->tag()) + ": " + e.what());
+    } catch (...) {
+      name_failure(step);
     }
     auto end = Profiler::Clock::now();
     double us = std::chrono::duration<double, std::micro>(end - begin).count();
     record_launch(step.facts, us, std::exchange(step.cache, CacheState::Memory),
                   std::exchange(step.compile_ms, 0.0), copied);
     if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end, step.facts, copied);
+  }
+
+  // Within a handler: what a device says, with the kernel's name; errors of the program's and of the host as they are.
+  [[noreturn]] static void name_failure(const Step& step) {
+    const auto* copy = std::get_if<CopyStep>(&step.work);
+    const Device& device = copy && step.device->is_host() ? *copy->from : *step.device;
+    try {
+      throw;
+    } catch (const OutOfMemory&) {
+      throw;
+    } catch (const Error&) {
+      throw;
+    } catch (const LateFailure&) {
+      throw;
+    } catch (const std::runtime_error& e) {
+      if (device.is_host()) throw;
+      throw std::runtime_error("kernel '" + step.facts->name + "' failed on " + name_of(device.tag()) + ": " + e.what());
+    }
   }
 
   // What a step does, on the arguments that are laid out.

@@ -337,6 +337,7 @@ Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Delet
   std::shared_ptr<Deleter> owner(deleter);
   const ScalarType type = options.dtype();
   check_options(options, type);
+  check<NotImplementedError>(options.device().is_cpu(), who, ": memory of ", options.device(), " is not adopted");
   const int64_t count = checked_numel(sizes);
   check(data != nullptr || count == 0, who, ": data is null");
   check(reinterpret_cast<uintptr_t>(data) % element_bytes(type) == 0, who,

@@ -96,4 +96,16 @@ std::shared_ptr<runtime::Buffer> device_elements(const void* data, size_t bytes,
   });
 }
 
+std::shared_ptr<runtime::Buffer> copy_on_device(const runtime::Buffer& buffer) {
+  return with_public_errors([&] {
+    auto copy = runtime::Buffer::allocate(buffer.bytes(), buffer.device());
+    copy_elements(*copy, buffer);
+    return copy;
+  });
+}
+
+void copy_elements(const runtime::Buffer& to, const runtime::Buffer& from) {
+  with_public_errors([&] { runtime::copy_between(to.device(), to.data(), from.device(), from.data(), from.bytes()); });
+}
+
 }  // namespace tenon

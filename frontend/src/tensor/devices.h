@@ -34,5 +34,8 @@ HostElements host_elements(std::shared_ptr<runtime::Buffer> buffer, size_t begin
 
 // A buffer of a device with these bytes of the host. Error, OutOfMemoryError.
 std::shared_ptr<runtime::Buffer> device_elements(const void* data, size_t bytes, ir::DeviceTag device);
+std::shared_ptr<runtime::Buffer> copy_on_device(const runtime::Buffer& buffer);  // another on the same device
+// All bytes of one buffer to another of the same size. Error.
+void copy_elements(const runtime::Buffer& to, const runtime::Buffer& from);
 
 }  // namespace tenon

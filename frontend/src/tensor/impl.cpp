@@ -182,12 +182,11 @@ bool Storage::shows(const std::shared_ptr<runtime::Buffer>& buffer) const {
 
 std::shared_ptr<runtime::Buffer> Storage::expose() {
   auto buffer = realise();
-  check<NotImplementedError>(buffer->device().is_host(), "the address of a tensor on ", device_with(value()->device()),
-                             " is not given away to be written; use cpu()");
   if (buffer->exposed) return buffer;
   buffer = own();
   buffer->exposed = true;
-  set_value(volatile_input(*value(), buffer));
+  // What the host cannot reach is read when it is computed: whoever writes it there orders that himself.
+  if (buffer->device().is_host()) set_value(volatile_input(*value(), buffer));
   return buffer;
 }
 
@@ -501,6 +500,15 @@ void write_exposed(const TensorImpl& t, NodeRef value) {
   scatter_elements(t, static_cast<const unsigned char*>(elements->data()), first);
 }
 
+// The same on another device: all of the new value is computed, and copied there.
+void replace_exposed(Storage& storage, NodeRef value) {
+  const auto target = runtime::buffer_of(*storage.value());
+  Storage computed(unexposed(std::move(value)));
+  const auto elements = computed.realise();
+  storage.spare_readers();
+  copy_elements(*target, *elements);
+}
+
 // The storage takes a new value. It is counted as work unless it is the operation itself that was written.
 void set_written(Storage& storage, NodeRef base, const NodeRef& operation) {
   base = settled(std::move(base));
@@ -524,7 +532,7 @@ void write(const Tensor& self, NodeRef value) {
   check_writable(self);
   refuse_repeated_places(t);
   if (t.numel() == 0) {
-  } else if (storage.exposed()) {
+  } else if (t.device() == runtime::kHostTag && storage.exposed()) {
     write_exposed(t, std::move(value));
   } else {
     value = settled(unexposed(std::move(value)));
@@ -535,7 +543,8 @@ void write(const Tensor& self, NodeRef value) {
     base = strided_write(retyped(base, t.dtype()), value, ref(t.sizes()), ref(t.strides()), t.offset());
     base = retyped(base, stored);
     if (base->numel() != count) base = ir::slice(base, Dims{0}, Dims{1}, Dims{count});
-    set_written(storage, ir::reshape(base, shape), value);
+    base = ir::reshape(base, shape);
+    storage.exposed() ? replace_exposed(storage, std::move(base)) : set_written(storage, std::move(base), value);
   }
   t.bump_version();
   written(self);

@@ -60,7 +60,7 @@ class Storage {
   // As realise, for an address that is only read: the memory outlives every write to this storage.
   std::shared_ptr<runtime::Buffer> show();
   // As own, for an address that is given away. From the first time on the memory stays where it is, and is
-  // volatile: see outside.h. Error if it is not the host's.
+  // volatile: see outside.h.
   std::shared_ptr<runtime::Buffer> expose();
   bool exposed() const;
   // Nobody outside writes exposed memory any more: reading it may wait.

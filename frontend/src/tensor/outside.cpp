@@ -90,12 +90,7 @@ NodeRef with_buffer(const ir::Node& like, std::shared_ptr<runtime::Buffer> buffe
 }
 
 NodeRef copy_of(const ir::Node& node, const runtime::Buffer& buffer) {
-  runtime::Device& device = buffer.device();
-  if (!device.is_host()) {
-    auto own = runtime::Buffer::allocate(byte_count(node), device);
-    runtime::copy_between(device, own->data(), device, buffer.data(), byte_count(node));
-    return with_buffer(node, std::move(own));
-  }
+  if (node.device() != runtime::kHostTag) return with_buffer(node, copy_on_device(buffer));
   auto own = allocate_buffer(byte_count(node));
   if (byte_count(node) > 0) std::memcpy(own->data(), buffer.data(), byte_count(node));
   return with_buffer(node, std::move(own));

@@ -178,7 +178,10 @@ class SubscriptReader {
   }
 
   void select(const Tensor& index, int64_t count) {
-    selections_.push_back({index, dim_, count, position_});
+    const ir::DeviceTag own = impl(x_).device(), given = impl(index).device();
+    check(given == own || index.is_cpu(), "indices should be either on cpu or on the same device as the indexed tensor (",
+          x_.device(), ")");
+    selections_.push_back({given == own ? index : index.to(x_.device()), dim_, count, position_});
     dim_ += count;
   }
 
@@ -497,6 +500,11 @@ Tensor& itself(const Tensor& self) { return const_cast<Tensor&>(self); }
 
 Tensor& put_any(const Tensor& self, ArrayRef<TensorIndex> indices, const Tensor& value, bool accumulate) {
   check(indices.size() > 0, "Passing an empty index list to Tensor::index_put_() is not valid syntax");
+  if (impl(value).device() != impl(self).device()) {  // as copy_ takes it; beside index tensors only one number
+    const bool selects = std::any_of(indices.begin(), indices.end(), [](const TensorIndex& i) { return i.is_tensor(); });
+    if (selects) check_same_device(self, value);
+    return put_any(self, indices, value.to(self.device()), accumulate);
+  }
   if (indices.size() == 1 && indices[0].is_boolean() && !accumulate) {
     if (indices[0].boolean()) set_view(self.unsqueeze(0), value);
     return itself(self);
