@@ -89,6 +89,37 @@ TEST_CASE("one graph may go to a device and back") {
   CHECK(same_bits(y, ((x * 2).exp() + 1).log() - 3));
 }
 
+TEST_CASE("the key of a graph tells devices apart, and one plan serves each") {
+  const Tensor x = tenon::randn({40}), a = x.to(late(0)), b = x.to(late(1));
+  tenon::eval({a, b});
+  const auto run = [](const Tensor& t) {
+    const int64_t before = tenon::counters().plans_built;
+    tenon::eval({t * 3 - 1});
+    return tenon::counters().plans_built - before;
+  };
+  CHECK(run(a) == 1);
+  CHECK(run(b) == 1);
+  CHECK(run(x) == 1);
+  for (int round = 0; round < 3; ++round) {
+    CHECK(run(a) + run(b) + run(x) == 0);
+    CHECK(same_bits(b * 3 - 1, x * 3 - 1));
+  }
+}
+
+TEST_CASE("reports name the copies between devices") {
+  const Tensor x = tenon::randn({40}), y = (x * 2).to(late()) + 1;
+  const std::string plan = tenon::explain({y});
+  CHECK(plan.find("@copy") != std::string::npos);
+  CHECK(tenon::dump({y}, tenon::Stage::Graph).find("device=64 : f32[40]@64") != std::string::npos);
+  CHECK(tenon::dump({y}, tenon::Stage::LLVM).find("define") != std::string::npos);
+  tenon::clear_kernel_history();
+  CHECK(same_bits(y, x * 2 + 1));
+  bool copied = false;
+  for (const tenon::KernelRecord& r : tenon::kernel_history()) copied |= r.name == "copy" && r.schedule == "copy";
+  CHECK(copied);
+  CHECK(tenon::explain({y}).find("already computed") == 0);
+}
+
 TEST_CASE("elements are read on the host through a copy") {
   const Tensor x = tenon::arange(6, tenon::kFloat).reshape({2, 3}), there = x.to(late());
   CHECK(there[1][2].item<float>() == 5);
@@ -194,6 +225,17 @@ TEST_CASE("no order of streams and no delay changes a number") {
     const Tensor b = x.to(a.device());
     CHECK(same_bits(((a + 1) * b).sum(0), expected));
   }
+}
+
+TEST_CASE("memory is not given away while another device copies from it") {
+  const Tensor x = tenon::randn({60});
+  Tensor a = x.to(late(0)) * 2;
+  tenon::eval({a});
+  const Tensor b = a.to(late(1));
+  tenon::eval({b});
+  a = Tensor();
+  LateDevice::get(0).synchronise();  // the release of a has run
+  CHECK(same_bits(b, x * 2));
 }
 
 TEST_CASE("a fault at any call is an exception, and nothing is lost") {

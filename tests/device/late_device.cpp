@@ -80,7 +80,7 @@ struct LateEvent final : EventState {
 
 class Implementation final : public LateDevice {
  public:
-  explicit Implementation(int index) : LateDevice(DeviceId{DeviceKind::PrivateUse1, index}) {}
+  explicit Implementation(int index) : LateDevice(DeviceId{DeviceKind::PrivateUse1, index}) { all().push_back(this); }
 
   DeviceInfo info() const override { return host_device().info(); }
   passes::Target target(const Options& options) const override { return host_device().target(options); }
@@ -296,17 +296,26 @@ class Implementation final : public LateDevice {
   void run(int stream, int64_t place) {
     const Opened open;
     while (streams_[static_cast<size_t>(stream)].done < place) {
+      Implementation& device = *all()[random_() % all().size()];
       const auto other = static_cast<int>(random_() % (2 * kStreams));
-      if (other < kStreams && other != stream) {
-        const Queue& queue = streams_[static_cast<size_t>(other)];
-        const Event after = queue.work.empty() ? Event() : queue.work.front().after;
-        if (!queue.work.empty() && (!after || is_past(static_cast<const LateEvent&>(*after)))) {
-          step(other);
-          continue;
-        }
+      if (other < kStreams && device.may_step(other)) {
+        device.step(other);
+      } else {
+        step(stream);
       }
-      step(stream);
     }
+  }
+
+  bool may_step(int stream) const {
+    const Queue& queue = streams_[static_cast<size_t>(stream)];
+    if (queue.work.empty()) return false;
+    const Event& after = queue.work.front().after;
+    return !after || is_past(static_cast<const LateEvent&>(*after));
+  }
+
+  static std::vector<Implementation*>& all() {
+    static auto* devices = new std::vector<Implementation*>;
+    return *devices;
   }
 
   void throw_parked() {
