@@ -299,7 +299,7 @@ NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_
   const NodeType type = infer(op, inputs, ints, to);
   NodeTable& table = NodeTable::get();
   const std::scoped_lock lock(table.mutex);
-  const Key key{op, type.dtype, inputs[0]->device(), 0, inputs, ints, type.shape, type.numel};
+  const Key key{op, type.dtype, infer_device(op, inputs, ints), 0, inputs, ints, type.shape, type.numel};
   const PausedTape tape;  // what a rule makes is no step
   NodeRef node = folding == Folding::On ? folded(table, key, type) : table.find_or_create(key);
   if (tape.get()) {

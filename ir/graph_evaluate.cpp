@@ -433,6 +433,7 @@ ElementBits evaluate_node(const Node& node, std::span<const ElementBits* const> 
   if (node.op() == Op::Nonzero) return nonzero(node, *operands[0]);
   if (node.op() == Op::Compress) return compress(node, *operands[0], *operands[1]);
   if (node.op() == Op::ScatterMask) return scatter_mask(node, *operands[0], *operands[1], *operands[2]);
+  if (node.op() == Op::Copy) return *operands[0];
   if (node.op() == Op::Dot) return contraction(node, *operands[0], *operands[1]);
   throw IrError(std::string(info(node.op()).text) + ": has no value of its own");
 }

@@ -300,6 +300,10 @@ Dims infer_shape(Op op, const OpInfo& row, std::span<const NodeRef> inputs, std:
       require(inputs[2]->rank() == 2 && inputs[2]->shape()[1] == x.shape()[1] && inputs[2]->shape()[0] <= x.shape()[0],
               op, "the value's rows are not the base's");
       return x.shape();
+    case Op::Copy:
+      require(ints.size() == 1 && ints[0] >= 0 && ints[0] <= INT8_MAX, op, "takes a device, 0 to 127");
+      require(ints[0] != x.device(), op, "the operand is on that device");
+      return x.shape();
     case Op::Dot: require(ints.empty(), op, "takes no attributes"); return dot_shape(x, *inputs[1]);
     default: fail(op, "not an op on tensors");
   }

@@ -21,6 +21,10 @@ NodeType infer(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> 
 // others). Returns the number of elements.
 int64_t check_leaf(Op op, std::span<const int64_t> shape, int64_t iota_dim);
 
+// Where the result of an op on these operands lies: with them, but for a copy.
+inline DeviceTag infer_device(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
+  return op == Op::Copy ? static_cast<DeviceTag>(ints[0]) : inputs[0]->device();
+}
 // "f32[128,64]", with "@1" behind it on device 1.
 std::string type_text(DType dtype, std::span<const int64_t> shape, DeviceTag device = 0);
 std::string type_text(const Node& node);

@@ -48,6 +48,7 @@ Attributes attributes_of(Op op) {
   static constexpr std::string_view slice[] = {"starts=", "steps=", "sizes="}, pad[] = {"lo=", "hi="};
   static constexpr std::string_view places[] = {"sizes=", "strides="}, strides[] = {"strides="};
   static constexpr std::string_view sort[] = {"dim=", "descending=", "first=", "count="}, count[] = {"count="};
+  static constexpr std::string_view device[] = {"device="};
   if (is_reduce(op)) return {dims, {}};
   if (is_scan(op) || is_scatter(op)) return {{}, dim};
   switch (op) {
@@ -66,6 +67,7 @@ Attributes attributes_of(Op op) {
     case Op::SortPart: return {{}, sort};
     case Op::Nonzero:
     case Op::Compress: return {{}, count};
+    case Op::Copy: return {{}, device};
     default: return {};
   }
 }
@@ -412,7 +414,7 @@ void verify_node(const Node& node, NodeMap<bool>& defined) {
     throw IrError("has type " + type_text(node) + ", should have " + type_text(type.dtype, type.shape));
   }
   if (type.numel != node.numel()) throw IrError("counts its elements wrongly");
-  if (!operands.empty() && operands[0]->device() != node.device())
+  if (!operands.empty() && infer_device(node.op(), operands, node.ints()) != node.device())
     throw IrError("is on another device than its operands");
 }
 

@@ -7,13 +7,10 @@
 //     %0 = update %x, %v strides=[1] offset=448    ->      %0 = update %w, %v strides=[1] offset=0
 #include "runtime/analysis.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <thread>
 #include <unordered_set>
 
-#include "codegen/llvm/jit.h"
+#include "runtime/device.h"
 
 namespace tenon::runtime {
 namespace {
@@ -231,25 +228,11 @@ Analysis analyse(const GraphKey& key, const compiler::Settings& settings) {
 
 compiler::Settings compiler_settings(const Options& options) {
   compiler::Settings settings;
-  settings.fusion.target = cpu_target(options);
+  for (Device* device : all_devices()) settings.fusion.targets[device->tag()] = device->target(options);
   settings.simplify = options.simplify;
   settings.fusion.enabled = options.fusion;
   settings.verify = options.verify;
   return settings;
-}
-
-ir::CpuTarget cpu_target(const Options& options) {
-  static const ir::CpuTarget host = [] {
-    ir::CpuTarget target;
-    if (codegen::llvm_backend::available()) target.vector_bits = codegen::llvm_backend::host_vector_bits();
-    if (const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0) target.l2_bytes = bytes;
-    target.cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    return target;
-  }();
-  ir::CpuTarget target = host;
-  if (options.vector_bits > 0) target.vector_bits = options.vector_bits;
-  if (options.threads > 0) target.cores = options.threads;
-  return target;
 }
 
 }  // namespace tenon::runtime

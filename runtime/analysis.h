@@ -48,6 +48,5 @@ ir::Node* stored_for(ir::Node* held);
 Analysis analyse(const GraphKey& key, const compiler::Settings& settings);
 
 compiler::Settings compiler_settings(const Options& options);
-ir::CpuTarget cpu_target(const Options& options);
 
 }  // namespace tenon::runtime

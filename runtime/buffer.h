@@ -10,15 +10,20 @@
 
 namespace tenon::runtime {
 
+class Device;
+
 class Buffer final : public ir::Payload {
  public:
-  // From the caching allocator; contents undefined, 64-byte aligned. Throws OutOfMemory. bytes may be 0.
+  // Of the host, or of a device, in the order of its main stream; contents undefined, 64-byte aligned. Throws
+  // OutOfMemory. bytes may be 0.
   static std::shared_ptr<Buffer> allocate(size_t bytes);
-  // Memory owned by somebody else; `deleter` runs when the last reference is gone.
+  static std::shared_ptr<Buffer> allocate(size_t bytes, Device& device);
+  // The host's memory owned by somebody else; `deleter` runs when the last reference is gone.
   static std::shared_ptr<Buffer> adopt(void* data, size_t bytes, std::function<void(void*)> deleter);
   ~Buffer() override;
 
-  void* data() const { return data_; }
+  void* data() const { return data_; }  // an address of the device: only the host's is for the host to read
+  Device& device() const { return *device_; }
   size_t bytes() const { return bytes_; }
   bool adopted() const { return adopted_; }  // then the runtime never takes it over for an output
 
@@ -26,7 +31,8 @@ class Buffer final : public ir::Payload {
   std::atomic<bool> exposed{false};  // the frontend gave its address away: others may write it
 
  private:
-  Buffer() = default;
+  explicit Buffer(Device& device) : device_(&device) {}
+  Device* device_;
   void* data_ = nullptr;
   size_t bytes_ = 0;
   bool adopted_ = false;
@@ -40,7 +46,7 @@ struct OutOfMemory : std::runtime_error {
 // The buffer of a materialised node; null if it is still pending.
 std::shared_ptr<Buffer> buffer_of(const ir::Node& node);
 
-// What the caching allocator holds, in bytes unless it says a count. Adopted memory is not in it.
+// What a caching allocator holds, in bytes unless it says a count. Adopted memory is not in it.
 struct MemoryStats {
   int64_t allocated = 0;  // in live buffers, rounded up to their size classes
   int64_t cached = 0;     // freed, kept for reuse
@@ -51,8 +57,8 @@ struct MemoryStats {
   int64_t allocations = 0;   // count, since the start
   int64_t cache_hits = 0;    // count of those that reused a freed block
 };
-MemoryStats memory_stats();
+MemoryStats memory_stats();  // of the host
 void reset_peak_memory_stats();
-void empty_memory_cache();  // gives all freed blocks back to the system
+void empty_memory_cache();  // gives all freed blocks of all devices back to the system
 
 }  // namespace tenon::runtime

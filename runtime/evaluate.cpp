@@ -6,15 +6,14 @@
 #include <unordered_map>
 
 #include "ir/fork.h"
-#include "runtime/allocator.h"
 #include "runtime/analysis.h"
 #include "runtime/batches.h"
+#include "runtime/device.h"
 #include "runtime/evaluation.h"
 #include "runtime/hash.h"
 #include "runtime/past_plans.h"
 #include "runtime/plan.h"
 #include "runtime/profiler.h"
-#include "runtime/thread_pool.h"
 
 namespace tenon::runtime {
 namespace {
@@ -84,8 +83,7 @@ struct Evaluator {
     if (generation == options_generation) return;
     options = runtime::options();
     options_generation = generation;
-    int threads = options.threads > 0 ? options.threads : ThreadPool::usable_cpus();
-    ThreadPool::global().resize(threads);
+    for (Device* device : all_devices()) device->configure(options);
   }
 
   Leftovers evaluate(std::span<const ir::NodeRef> roots) {
@@ -107,7 +105,7 @@ struct Evaluator {
 
   // What the key has been read from.
   Leftovers evaluate_key() {
-    if (!options.plan_cache) return run_plan(*build(), key, options);
+    if (!options.plan_cache) return run_plan(*build(), key);
     Hash128 hash = hash128(key.words.data(), key.words.size() * sizeof(uint64_t));
     Plan* plan = plans.find(key.words, hash);
     if (plan) {
@@ -115,7 +113,7 @@ struct Evaluator {
     } else {
       plan = plans.insert(build(), hash);
     }
-    return run_plan(*plan, key, options);
+    return run_plan(*plan, key);
   }
 
   std::unique_ptr<Plan> build() {

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "runtime/device.h"
+
 namespace tenon::runtime {
 namespace {
 
@@ -215,9 +217,8 @@ void GraphKey::check_leaf(const Node& node) const {
   if (inputs_have_data_ && node.op() == Op::Input && !node.payload()) {
     throw std::runtime_error("evaluate: the graph has an input without data");
   }
-  if (node.device() != 0) {
-    throw std::runtime_error("evaluate: device " + std::to_string(node.device()) + " is not available");
-  }
+  if (node.device() != kHostTag && !find_device(node.device()))
+    throw std::runtime_error("evaluate: device " + name_of(node.device()) + " is not available");
 }
 
 int32_t GraphKey::number(const Node* node) const { return node->mark == epoch_ ? node->mark_value : -1; }

@@ -43,7 +43,7 @@ struct GraphKey {
 
   // Fills all of it; the vectors keep their memory from one call to the next. `salt` is the first word: the
   // options that change code. `find_windows`: otherwise there are none. Call under the evaluation lock (it uses Node::mark). Throws std::runtime_error
-  // for an input without data or a device that is not a CPU.
+  // for an input without data or a device that is not there.
   void read(std::span<const ir::NodeRef> roots, uint64_t salt, bool inputs_have_data = true,
             bool find_windows = true);
   int32_t number(

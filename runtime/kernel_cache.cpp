@@ -5,31 +5,24 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "codegen/llvm/jit.h"
 #include "ir/fork.h"
 #include "runtime/code_version.h"
 #include "runtime/history.h"
 #include "runtime/profiler.h"
-#include "runtime/thread_pool.h"
 
 namespace tenon::runtime {
 namespace {
 
-namespace llvm_backend = codegen::llvm_backend;
-
-// Tree text first, then what else the bits of the object depend on.
-std::string key_of(const ir::LoopTree& tree) {
-  static const std::string environment = "\ntenon " + code_version() + "\nllvm " + llvm_backend::version() +
-                                         "\ncpu " + llvm_backend::host_cpu() + "\nfeatures " +
-                                         llvm_backend::host_features() + "\n";
-  return ir::print(tree, false) + environment;
+// What the bits of the code depend on beside the tree.
+std::string environment_of(const Device& device) {
+  return "\ntenon " + code_version() + "\n" + device.code_version() + "\n";
 }
 
-// A tree's form: each of its numbers, and the length of each list before it; no names.
+// A tree's form on a device: each of its numbers, and the length of each list before it; no names.
 class Form {
  public:
-  explicit Form(const ir::LoopTree& tree) {
-    put(tree.target, tree.lanes, tree.threads, tree.index_type, tree.size_count);
+  Form(const ir::LoopTree& tree, const Device& device) {
+    put(device.tag(), tree.target, tree.lanes, tree.threads, tree.index_type, tree.size_count);
     put(tree.buffers.size());
     for (const ir::TreeBuffer& b : tree.buffers) put(b.dtype, b.space, b.size_param, b.count);
     list(tree.scalars);
@@ -80,12 +73,12 @@ double milliseconds_since(std::chrono::steady_clock::time_point begin) {
 
 // From the disk, else from the compiler.
 void make(Missing& m, DiskCache* disk) {
-  int phases = static_cast<int>(m.tree->phases.size());
+  Device& device = *m.kernel->device;
   if (disk) {
     ProfileSpan span("disk", m.tree->name.c_str());
     if (std::optional<std::string> object = disk->load(m.kernel->key)) {
       try {
-        m.kernel->executable = llvm_backend::load_object(*object, phases);
+        m.kernel->code = device.load(*object, *m.tree);
         m.cache = CacheState::Disk;
         return;
       } catch (const std::runtime_error&) {
@@ -96,8 +89,8 @@ void make(Missing& m, DiskCache* disk) {
   ProfileSpan span("compile", m.tree->name.c_str());
   auto begin = std::chrono::steady_clock::now();
   try {
-    std::string object = llvm_backend::compile_object(*m.tree);
-    m.kernel->executable = llvm_backend::load_object(object, phases);
+    std::string object = device.compile(*m.tree);
+    m.kernel->code = device.load(object, *m.tree);
     m.kernel->compile_ms = milliseconds_since(begin);
     if (disk) disk->store(m.kernel->key, object);
   } catch (const std::bad_alloc&) {
@@ -119,9 +112,10 @@ std::mutex& KernelCache::global_mutex() { return global().mutex_; }
 [[maybe_unused]] const bool held_over_fork =
     ir::hold_over_fork(ir::ForkOrder::Kernels, ir::fork_lock<KernelCache::global_mutex>());
 
-std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> trees,
+std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> trees, Device& device,
                                           const Options& options) {
   std::lock_guard lock(mutex_);
+  std::string environment;  // made when it is needed
   std::vector<FoundKernel> found(trees.size());
   std::vector<Missing> missing;
   std::vector<int64_t> waits_for(trees.size(), -1);  // position in `missing`
@@ -133,17 +127,18 @@ std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> t
   };
   std::vector<std::string> forms;
   for (size_t i = 0; i < trees.size(); ++i) {
-    forms.push_back(Form(*trees[i]).take());
+    forms.push_back(Form(*trees[i], device).take());
     if (auto known = forms_.find(forms.back()); known != forms_.end()) {
       found[i].kernel = known->second;
       count(Count::MemoryHits);
       continue;
     }
-    std::string key = key_of(*trees[i]);
+    if (environment.empty()) environment = environment_of(device);
+    std::string key = ir::print(*trees[i], false) + environment;
     Hash128 hash = hash128(key.data(), key.size());
     auto [begin, end] = kernels_.equal_range(hash.low);
     for (auto it = begin; it != end && !found[i].kernel; ++it) {
-      if (it->second->key == key) found[i].kernel = it->second;
+      if (it->second->device == &device && it->second->key == key) found[i].kernel = it->second;
     }
     if (found[i].kernel) {
       forms_.emplace(std::move(forms.back()), found[i].kernel);
@@ -156,23 +151,21 @@ std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> t
     auto fresh = std::make_shared<CompiledKernel>();
     fresh->key = std::move(key);
     fresh->hash = hash;
+    fresh->device = &device;
     missing.push_back({trees[i], std::move(fresh)});
   }
 
   DiskCache* disk = missing.empty() ? nullptr : disk_for(options);
   std::exception_ptr error;
   try {
-    ThreadPool::global().parallel_for(static_cast<int64_t>(missing.size()), 1,
-                                      [&](int64_t begin, int64_t end, int) {
-                                        for (int64_t i = begin; i < end; ++i)
-                                          make(missing[static_cast<size_t>(i)], disk);
-                                      });
+    host_device().in_parallel(static_cast<int64_t>(missing.size()),
+                              [&](int64_t i) { make(missing[static_cast<size_t>(i)], disk); });
   } catch (...) {
     error = std::current_exception();
   }
   drop_unused();
   for (const Missing& m : missing) {
-    if (!m.kernel->executable) continue;
+    if (!m.kernel->code) continue;
     kernels_.emplace(m.kernel->hash.low, m.kernel);
     count(m.cache == CacheState::Disk ? Count::DiskHits : Count::Compiled);
   }

@@ -1,4 +1,4 @@
-// Machine code for loop trees: in memory, behind it on disk, behind that the compiler. The key is the text of
+// Code for loop trees, of any device: in memory, behind it on disk, behind that the compiler. The key is the text of
 // the tree without its name, and everything else that decides what the code is. Hashes only find candidates;
 // keys are compared. Printing is dear, so a tree that was seen before is found by its form: all that the text
 // would tell, as bytes.
@@ -12,8 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "codegen/executable.h"
 #include "ir/looptree.h"
+#include "runtime/device.h"
 #include "runtime/disk_cache.h"
 #include "runtime/evaluate.h"
 #include "runtime/hash.h"
@@ -24,7 +24,8 @@ namespace tenon::runtime {
 struct CompiledKernel {
   std::string key;
   Hash128 hash;
-  std::unique_ptr<codegen::Executable> executable;
+  Device* device = nullptr;
+  std::shared_ptr<const Code> code;
   double compile_ms = 0;  // by this process
 };
 
@@ -38,9 +39,9 @@ class KernelCache {
   static KernelCache& global();
   static std::mutex& global_mutex();
 
-  // One for each tree, in order. Those that are nowhere compile at the same time on the pool. Throws
+  // One for each tree, in order, as code of the device. Those that are nowhere compile at the same time. Throws
   // std::runtime_error that names the kernel if one cannot be compiled; the others stay cached.
-  std::vector<FoundKernel> get(std::span<const ir::LoopTree* const> trees, const Options& options);
+  std::vector<FoundKernel> get(std::span<const ir::LoopTree* const> trees, Device& device, const Options& options);
   void clear();  // memory only; kernels in use live on
   size_t size() const;
 

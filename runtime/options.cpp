@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "ir/fork.h"
-#include "runtime/allocator.h"
+#include "runtime/device.h"
 
 namespace tenon::runtime {
 namespace {
@@ -180,7 +180,7 @@ void set_options(const Options& o) {
     s.current = o;
   }
   s.generation.fetch_add(1, std::memory_order_release);
-  Allocator::global().set_limit(o.memory_limit_mb << 20);
+  for (Device* device : all_devices()) device->set_memory_limit(o.memory_limit_mb << 20);
 }
 
 uint64_t options_generation() { return state().generation.load(std::memory_order_acquire); }

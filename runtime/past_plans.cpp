@@ -12,7 +12,7 @@ void PastPlans::add(int plan, const GraphKey& key, const std::vector<PlanOutput>
   Graph graph{plan, {}, {}, 0};
   graph.nodes.reserve(key.nodes.size());
   for (const ir::Node* node : key.nodes) {
-    Node copy{node->op(), node->dtype(), node->bits(), {}, node->ints(), {}};
+    Node copy{node->op(), node->dtype(), node->device(), node->bits(), {}, node->ints(), {}};
     for (const ir::Node* input : node->inputs()) copy.inputs.push_back(key.number(input));
     if (node->is_leaf()) copy.shape = node->shape();
     graph.nodes.push_back(std::move(copy));
@@ -37,9 +37,9 @@ std::optional<PastPlans::Found> PastPlans::find(int plan) const {
     std::vector<ir::NodeRef> inputs;
     for (const int32_t input : n.inputs) inputs.push_back(nodes[static_cast<size_t>(input)]);
     switch (n.op) {
-      case ir::Op::Input: nodes.push_back(ir::make_input(n.dtype, n.shape)); break;
-      case ir::Op::Const: nodes.push_back(ir::make_const({n.dtype, n.bits}, n.shape)); break;
-      case ir::Op::Iota: nodes.push_back(ir::make_iota(n.shape, n.ints[0])); break;
+      case ir::Op::Input: nodes.push_back(ir::make_input(n.dtype, n.shape, nullptr, n.device)); break;
+      case ir::Op::Const: nodes.push_back(ir::make_const({n.dtype, n.bits}, n.shape, n.device)); break;
+      case ir::Op::Iota: nodes.push_back(ir::make_iota(n.shape, n.ints[0], n.device)); break;
       default: nodes.push_back(ir::make_node(n.op, inputs, n.ints, n.dtype, ir::Folding::Off));
     }
   }

@@ -30,6 +30,7 @@ class PastPlans {
   struct Node {
     ir::Op op;
     ir::DType dtype;
+    ir::DeviceTag device;
     uint64_t bits;
     SmallVector<int32_t, 3> inputs;
     ir::Dims ints, shape;  // the shape of a leaf

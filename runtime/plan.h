@@ -3,11 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <variant>
 #include <vector>
 
 #include "compiler/memory_plan.h"
 #include "ir/kernel.h"
 #include "passes/fusion/fusion.h"
+#include "runtime/device.h"
 #include "runtime/graph_key.h"
 #include "runtime/history.h"
 #include "runtime/kernel_cache.h"
@@ -20,11 +22,36 @@ struct ScalarSource {
   uint64_t bits;  // this literal
 };
 
-struct Step {
+// What a step does: one of these.
+struct CompiledStep {
   std::shared_ptr<const CompiledKernel> kernel;
-  std::shared_ptr<const ir::Kernel> interpreted;  // instead of machine code
-  ir::NodeRef routine;                            // instead of both: a node over placeholders
-  std::shared_ptr<const std::vector<passes::JoinPart>> parts;  // of a routine that is a Cat
+  std::vector<int64_t> sizes;
+  std::vector<Phase> phases;
+  size_t local_bytes = 0;  // scratch of each worker
+  // Where argument `argument` begins behind the first element of its place.
+  struct Begin {
+    int32_t argument;
+    int64_t bytes;
+  };
+  std::vector<Begin> begins;
+};
+struct InterpretedStep {
+  std::shared_ptr<const ir::Kernel> kernel;
+};
+struct RoutineStep {
+  ir::NodeRef node;  // over placeholders
+  std::shared_ptr<const std::vector<passes::JoinPart>> parts;  // of a Cat
+  std::vector<LibraryCall::InMemory> in_memory;
+  bool interpreted;
+};
+struct CopyStep {  // of argument 0, on another device, to argument 1
+  Device* from;
+  size_t bytes;
+};
+
+struct Step {
+  Device* device = nullptr;
+  std::variant<CompiledStep, InterpretedStep, RoutineStep, CopyStep> work;
   // Places, in argument order; -1: has no elements; -2-k: scalar k, in memory.
   std::vector<int32_t> buffers;
   // Where argument `argument` is updated: what it starts with is copied there unless it lies there already. It begins at
@@ -40,27 +67,15 @@ struct Step {
     int32_t argument, origin, item_size;
   };
   std::vector<Window> windows;
-  // Where argument `argument` of machine code begins behind the first element of its place.
-  struct Begin {
-    int32_t argument;
-    int64_t bytes;
-  };
-  std::vector<Begin> begins;
   std::vector<ScalarSource> scalars;
-  std::vector<int64_t> sizes;
-  struct Phase {
-    int64_t count;
-    double ns;  // of one iteration, estimated
-  };
-  std::vector<Phase> phases;
-  size_t local_bytes = 0;  // scratch of each worker
   KernelFacts facts;
   CacheState cache = CacheState::Memory;  // of the next launch: anything else happens once
   double compile_ms = 0;
 };
 
 struct PlanOutput {
-  int32_t node;  // number in the key
+  int32_t node;    // number in the key
+  Device* device;  // where it lies
   size_t bytes;
   int32_t same_as = -1;  // shares the buffer of this earlier output
   int32_t alias = -1;    // is this input node after all (everything around it cancelled out)
@@ -74,7 +89,11 @@ struct Plan {
   std::vector<compiler::Place> places;  // of inputs the index is the node number
   std::vector<Step> steps;
   std::vector<PlanOutput> outputs;
-  int64_t arena_bytes = 0;
+  struct Arena {
+    Device* device;
+    int64_t bytes;
+  };
+  std::vector<Arena> arenas;  // of intermediates: Place::index says which
   bool donates = false;
 };
 
@@ -86,8 +105,8 @@ std::unique_ptr<Plan> build_plan(int number, const GraphKey& key, const Options&
 using Leftovers = std::vector<std::shared_ptr<ir::Payload>>;
 
 // Runs the plan on the graph of `key` and materialises its outputs; launches nothing unless all memory is
-// there. Throws OutOfMemory, or std::runtime_error from a kernel on the interpreter; then every node is still
+// there. Throws OutOfMemory, or std::runtime_error from a device; then every node is still
 // pending. Call under the evaluation lock.
-Leftovers run_plan(Plan& plan, const GraphKey& key, const Options& options);
+Leftovers run_plan(Plan& plan, const GraphKey& key);
 
 }  // namespace tenon::runtime

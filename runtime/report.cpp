@@ -4,8 +4,8 @@
 #include <stdexcept>
 
 #include "codegen/cuda/emit.h"
-#include "codegen/llvm/jit.h"
 #include "ir/graph_infer.h"
+#include "runtime/device.h"
 #include "runtime/dump.h"
 #include "runtime/evaluate.h"
 #include "runtime/evaluation.h"
@@ -16,7 +16,6 @@
 namespace tenon::runtime {
 namespace {
 
-namespace llvm_backend = codegen::llvm_backend;
 using passes::FusedKernel;
 
 constexpr const char* kStageNames[] = {"graph", "fused",    "kernel", "looptree",
@@ -28,24 +27,21 @@ std::string fused_text(const Analysis& a) {
   return text;
 }
 
-// Whose kernels a stage shows: a GPU's are fused for it.
-ir::Target target_of(Stage stage, const Options& options) {
-  if (stage == Stage::CUDA) return ir::GpuTarget{};
-  return cpu_target(options);
-}
-
+// A GPU's kernels are fused for it.
 compiler::Settings settings_of(Stage stage, const Options& options) {
   compiler::Settings settings = compiler_settings(options);
-  settings.fusion.target = target_of(stage, options);
+  if (stage == Stage::CUDA) settings.fusion.targets = {{kHostTag, ir::GpuTarget{}}};
   return settings;
 }
 
 std::string kernel_text(const FusedKernel& fused, Stage stage, const Options& options) {
   if (fused.routine || stage == Stage::Kernel) return passes::print(fused);
-  const ir::LoopTree tree = compiler::compile_kernel(fused.kernel, target_of(stage, options), {}).tree;
+  Device& device = device_of(*fused.outputs.at(0));
+  const ir::Target target = stage == Stage::CUDA ? ir::Target(ir::GpuTarget{}) : device.target(options);
+  const ir::LoopTree tree = compiler::compile_kernel(fused.kernel, target, {}).tree;
   if (stage == Stage::CUDA) return codegen::cuda::emit(tree);
   if (stage == Stage::LoopTree) return ir::print(tree);
-  return stage == Stage::LLVM ? llvm_backend::emit_ir(tree) : llvm_backend::emit_assembly(tree);
+  return stage == Stage::LLVM ? device.intermediate_text(tree) : device.assembly_text(tree);
 }
 
 std::string kernel_names(const Analysis& a) {
@@ -62,7 +58,7 @@ std::string stage_text(const GraphKey& key, const Analysis& a, Stage stage, cons
   if (stage == Stage::PTX)
     return "PTX is made by NVRTC, which this build does not load; the CUDA stage has the source.\n";
   bool needs_llvm = stage == Stage::LLVM || stage == Stage::Assembly;
-  if (needs_llvm && !llvm_backend::available()) return "This build has no LLVM.\n";
+  if (needs_llvm && host_device().info().compiler.empty()) return "This build has no LLVM.\n";
   std::string text;
   for (const FusedKernel& fused : a.fusion.kernels) {
     if (fused.kernel.name.find(wanted) == std::string::npos) continue;
@@ -98,9 +94,10 @@ std::string readable_flops(int64_t flops) {
 
 std::string schedule_name(const FusedKernel& fused, const Options& options) {
   if (fused.routine && options.backend != Options::Backend::Interpreter) return "routine";
-  if (options.backend == Options::Backend::Interpreter || !llvm_backend::available()) return "interpreter";
+  Device& device = device_of(*fused.outputs.at(0));
+  if (!device.compiles(options)) return "interpreter";
   try {
-    return compiler::compile_kernel(fused.kernel, cpu_target(options), {}).schedule;
+    return compiler::compile_kernel(fused.kernel, device.target(options), {}).schedule;
   } catch (const ir::IrError& e) {
     return std::string("none (") + e.what() + ")";
   }

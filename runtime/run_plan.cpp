@@ -3,15 +3,9 @@
 // the arena.
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
-#include <new>
 
-#include "codegen/interpreter/interpreter.h"
 #include "runtime/plan.h"
 #include "runtime/profiler.h"
-#include "runtime/routines.h"
-#include "runtime/thread_pool.h"
 
 namespace tenon::runtime {
 namespace {
@@ -21,57 +15,10 @@ using ir::NodeRef;
 using compiler::Place;
 using compiler::ValueKind;
 
-constexpr double kChunkShare = 0.4;  // of the least work worth splitting: what a chunk should take
-constexpr int64_t kChunksPerThread = 8;
-
-// This thread's scratch for Local buffers; it only grows.
-void* local_scratch(size_t bytes) {
-  // Without a destructor, since destructors of the thread's other objects may evaluate after it.
-  struct Scratch {
-    void* data;
-    size_t bytes;
-  };
-  constinit thread_local Scratch scratch{};
-  struct Owner {
-    ~Owner() {
-      std::free(scratch.data);
-      scratch = {};
-    }
-  };
-  thread_local Owner owner;
-  if (scratch.bytes < bytes) {
-    static_cast<void>(&owner);
-    constexpr size_t align = codegen::kLocalAlign;
-    size_t rounded = (bytes + align - 1) / align * align;
-    void* fresh = std::aligned_alloc(align, rounded);
-    if (!fresh) throw OutOfMemoryError("out of host memory");
-    std::free(scratch.data);
-    scratch = {fresh, rounded};
-  }
-  return scratch.data;
-}
-
-// On all threads, if it is much.
-void copy_bytes(void* to, const void* from, size_t bytes) {
-  constexpr int64_t kPiece = 1 << 20;
-  if (bytes == 0) return;
-  const auto count = static_cast<int64_t>(bytes);
-  if (count < 2 * kPiece) {
-    std::memcpy(to, from, bytes);
-    return;
-  }
-  ThreadPool::global().parallel_for(count, kPiece, [&](int64_t begin, int64_t end, int) {
-    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
-                static_cast<size_t>(end - begin));
-  });
-}
-
 // The buffers of one run, and scratch vectors that keep their memory between runs.
 class Run {
  public:
-  Leftovers operator()(Plan& plan, const GraphKey& key, const Options& options) {
-    interprets_ = options.backend == Options::Backend::Interpreter;
-    inline_ns_ = static_cast<double>(options.inline_us) * 1e3;
+  Leftovers operator()(Plan& plan, const GraphKey& key) {
     plan_ = &plan;
     key_ = &key;
     Leftovers leftovers;
@@ -108,25 +55,30 @@ class Run {
       } else if (o.donor >= 0 && donates(o.donor)) {
         buffers_.push_back(buffer_of(*node(o.donor)));
       } else {
-        buffers_.push_back(Buffer::allocate(o.bytes));
+        buffers_.push_back(Buffer::allocate(o.bytes, *o.device));
       }
     }
-    if (plan_->arena_bytes > 0) arena_ = Buffer::allocate(static_cast<size_t>(plan_->arena_bytes));
+    for (const Plan::Arena& arena : plan_->arenas)
+      arenas_.push_back(arena.bytes > 0 ? Buffer::allocate(static_cast<size_t>(arena.bytes), *arena.device) : nullptr);
+  }
+
+  static void copy_bytes(Device& device, void* to, const void* from, size_t bytes) {
+    if (bytes > 0) device.copy(to, from, bytes, Stream::Main);
   }
 
   // An output must not change when outsiders write memory that they know of.
   static std::shared_ptr<Buffer> unshared(std::shared_ptr<Buffer> buffer) {
     if (!buffer->exposed) return buffer;
-    auto copy = Buffer::allocate(buffer->bytes());
-    copy_bytes(copy->data(), buffer->data(), buffer->bytes());
+    auto copy = Buffer::allocate(buffer->bytes(), buffer->device());
+    copy_bytes(copy->device(), copy->data(), buffer->data(), buffer->bytes());
     return copy;
   }
 
   std::shared_ptr<Buffer> window_copy(const PlanOutput& o) const {
     const Node& input = *node(o.alias);
-    auto copy = Buffer::allocate(o.bytes);
+    auto copy = Buffer::allocate(o.bytes, *o.device);
     const auto* from = static_cast<const std::byte*>(static_cast<const Buffer&>(*input.payload()).data());
-    copy_bytes(copy->data(), from + origin(o.origin) * ir::item_size(input.dtype()), o.bytes);
+    copy_bytes(*o.device, copy->data(), from + origin(o.origin) * ir::item_size(input.dtype()), o.bytes);
     return copy;
   }
 
@@ -152,7 +104,7 @@ class Run {
           pointers_.push_back(static_cast<std::byte*>(buffers_[static_cast<size_t>(p.index)]->data()) + p.offset);
           break;
         case ValueKind::Temporary:
-          pointers_.push_back(static_cast<std::byte*>(arena_->data()) + p.offset);
+          pointers_.push_back(static_cast<std::byte*>(arenas_[static_cast<size_t>(p.index)]->data()) + p.offset);
           break;
       }
     }
@@ -203,27 +155,23 @@ class Run {
       const auto* from = static_cast<const std::byte*>(pointers_[static_cast<size_t>(base.place)]);
       if (base.origin >= 0) from += origin(base.origin) * base.item_size;
       if (to == from) continue;
-      copy_bytes(to, from, base.bytes);
+      copy_bytes(*step.device, to, from, base.bytes);
       copied += 2 * static_cast<int64_t>(base.bytes);
     }
     for (const Step::Window& window : step.windows) {
       void*& argument = arguments_[static_cast<size_t>(window.argument)];
       argument = static_cast<std::byte*>(argument) + origin(window.origin) * window.item_size;
     }
-    for (const Step::Begin& begin : step.begins) {
-      void*& argument = arguments_[static_cast<size_t>(begin.argument)];
-      argument = static_cast<std::byte*>(argument) + begin.bytes;
-    }
-    if (step.routine) {
-      if (interprets_) {
-        codegen::interpret(*step.routine, arguments_.data());
-      } else {
-        run_routine(*step.routine, step.parts.get(), arguments_.data());
+    if (const auto* work = std::get_if<CompiledStep>(&step.work)) {
+      for (const CompiledStep::Begin& begin : work->begins) {
+        void*& argument = arguments_[static_cast<size_t>(begin.argument)];
+        argument = static_cast<std::byte*>(argument) + begin.bytes;
       }
-    } else if (step.interpreted) {
-      codegen::interpret(*step.interpreted, arguments_.data(), scalars_.data());
-    } else {
-      for (size_t p = 0; p < step.phases.size(); ++p) run_phase(step, p);
+    }
+    try {
+      start(step);
+    } catch (...) {
+      name_failure(step);
     }
     auto end = Profiler::Clock::now();
     double us = std::chrono::duration<double, std::micro>(end - begin).count();
@@ -232,42 +180,52 @@ class Run {
     if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end, step.facts, copied);
   }
 
-  void run_phase(const Step& step, size_t index) {
-    const Step::Phase& phase = step.phases[index];
-    codegen::PhaseFunction function = step.kernel->executable->phases[index];
-    ThreadPool& pool = ThreadPool::global();
-    double total = phase.ns * static_cast<double>(phase.count);
-    if (total < inline_ns_ || pool.threads() == 1) {
-      function(arguments_.data(), step.sizes.data(), scalars_.data(), 0, phase.count,
-               local_scratch(step.local_bytes));
-      return;
+  // Within a handler: what a device says, with the kernel's name; errors of the program's and of the host as they are.
+  [[noreturn]] static void name_failure(const Step& step) {
+    const auto* copy = std::get_if<CopyStep>(&step.work);
+    const Device& device = copy && step.device->is_host() ? *copy->from : *step.device;
+    try {
+      throw;
+    } catch (const OutOfMemory&) {
+      throw;
+    } catch (const Error&) {
+      throw;
+    } catch (const LateFailure&) {
+      throw;
+    } catch (const std::runtime_error& e) {
+      if (device.is_host()) throw;
+      throw std::runtime_error("kernel '" + step.facts->name + "' failed on " + name_of(device.tag()) + ": " + e.what());
     }
-    double chunk_ns = kChunkShare * inline_ns_;
-    auto worth = static_cast<int64_t>(std::min(chunk_ns / std::max(phase.ns, 1e-3), 1e9)) + 1;
-    int64_t grain = std::max(worth, phase.count / (kChunksPerThread * pool.threads()));
-    const bool profiled = Profiler::global().enabled();
-    pool.parallel_for(phase.count, grain, [&](int64_t begin, int64_t end, int worker) {
-      const auto started = profiled ? Profiler::Clock::now() : Profiler::Clock::time_point{};
-      function(arguments_.data(), step.sizes.data(), scalars_.data(), begin, end,
-               local_scratch(step.local_bytes));
-      if (profiled && worker > 0)  // the caller's chunks are inside its launch
-        Profiler::global().add("worker", step.facts->name, started, Profiler::Clock::now());
-    });
+  }
+
+  // What a step does, on the arguments that are laid out.
+  void start(const Step& step) {
+    const std::string& name = step.facts->name;
+    if (const auto* work = std::get_if<CompiledStep>(&step.work)) {
+      step.device->launch({work->kernel->code, name, arguments_, work->sizes, scalars_, work->phases, work->local_bytes},
+                          Stream::Main);
+    } else if (const auto* routine = std::get_if<RoutineStep>(&step.work)) {
+      step.device->call_library({routine->node, routine->parts, name, arguments_, scalars_, routine->in_memory,
+                                 routine->interpreted},
+                                Stream::Main);
+    } else if (const auto* copy = std::get_if<CopyStep>(&step.work)) {
+      if (copy->bytes > 0) copy_between(*step.device, arguments_[1], *copy->from, arguments_[0], copy->bytes);
+    } else {
+      step.device->interpret({std::get<InterpretedStep>(step.work).kernel, name, arguments_, scalars_}, Stream::Main);
+    }
   }
 
   void clear() {
     nodes_.clear();
     buffers_.clear();
-    arena_.reset();
+    arenas_.clear();
   }
 
-  double inline_ns_ = 0;
-  bool interprets_ = false;
   Plan* plan_ = nullptr;
   const GraphKey* key_ = nullptr;
   std::vector<NodeRef> nodes_;                    // of the outputs: a handle may go while we run
   std::vector<std::shared_ptr<Buffer>> buffers_;  // parallel to them
-  std::shared_ptr<Buffer> arena_;
+  std::vector<std::shared_ptr<Buffer>> arenas_;   // parallel to the plan's
   std::vector<void*> pointers_;   // by place
   std::vector<void*> arguments_;  // of the current launch
   std::vector<uint64_t> scalars_;
@@ -277,9 +235,9 @@ class Run {
 
 }  // namespace
 
-Leftovers run_plan(Plan& plan, const GraphKey& key, const Options& options) {
+Leftovers run_plan(Plan& plan, const GraphKey& key) {
   static auto* run = new Run;  // under the evaluation lock
-  return (*run)(plan, key, options);
+  return (*run)(plan, key);
 }
 
 }  // namespace tenon::runtime

@@ -4,6 +4,8 @@ exits 1, or says how many files it read.
 
   floors    a file includes its own floor and floors below: frontend -> runtime -> compiler -> codegen -> passes -> ir
   rooms     inside a floor a file includes its own room and rooms before it (ROOMS below; what stands in one line is one room)
+  devices   runtime/ names no device: only runtime/device.cpp, which registers it, includes runtime/cpu; no floor above looks
+            into it either, and llvm_backend is named only there and where it is defined
   public    frontend/include/tenon/* includes <tenon/...> and the standard library only, and neither iostream nor regex
   LLVM      <llvm/...> only under codegen/llvm
   CUDA      driver, NVRTC and cuBLAS declarations only under runtime/cuda and codegen/cuda, and no toolkit header anywhere
@@ -22,6 +24,10 @@ ROOMS = {  # by floor, from the lowest
                  ["frontend/src/random/"], ["frontend/src/nn/"], ["frontend/src/io/"]],
 }
 PUBLIC = "frontend/include/tenon/"
+DEVICE_ROOMS = ("runtime/cpu/", "runtime/cuda/")
+REGISTRY = "runtime/device.cpp"
+HOST_HEADERS = {"runtime/cpu/vectorised.h"}  # for loops of the host's own
+HOST_COMPILER = re.compile(r"\bllvm_backend\b")
 SOURCES = {".h", ".cpp", ".def", ".inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CUDA_HEADER = re.compile(r"^(cuda|cuda_runtime|cuda_runtime_api|nvrtc|cublas|cublas_v2|cuda_fp16|cuda_bf16)\.h$|^cuda/")
@@ -67,6 +73,9 @@ def check_include(path, name, angle):
     own, target = floor_of(path), target_floor(path, name, angle)
     if target is not None and target > own:
         yield f"{FLOORS[own]} includes {name} of {FLOORS[target]}, a floor above it"
+    if name.startswith(DEVICE_ROOMS) and name not in HOST_HEADERS and path != REGISTRY:
+        if not path.startswith(name[:name.rindex("/") + 1]):
+            yield f"{name} is of a device; others see runtime/device.h"
     room, other = room_of(path), None if angle else room_of(name)
     if room is not None and other is not None and other > room:
         yield f"{name} is of a room behind this one: see ROOMS"
@@ -91,7 +100,10 @@ def check_file(path, text):
         if include:
             for reason in check_include(path, include[2], include[1] == "<"):
                 yield number, reason
-        elif not cuda_allowed:
+            continue
+        if HOST_COMPILER.search(COMMENT_OR_STRING.sub("", line)) and not path.startswith(("codegen/llvm/", "runtime/cpu/")):
+            yield number, "llvm_backend is the CPU's compiler; others ask runtime/device.h"
+        if not cuda_allowed:
             name = CUDA_NAME.search(COMMENT_OR_STRING.sub("", line))
             if name:
                 yield number, f"{name[0].rstrip('( ')} belongs under runtime/cuda or codegen/cuda"
@@ -115,6 +127,9 @@ CLEAN = {
     "ir/graph.cpp": '#include "ir/graph.h"\n#include <vector>\n// CUdevice in a comment\n',
     "codegen/llvm/jit.cpp": '#include <llvm/IR/Module.h>\n#include "ir/graph.h"\n',
     "runtime/cuda/driver.h": "using CUdevice = int;\n",
+    "runtime/device.cpp": '#include "runtime/cpu/cpu_device.h"\n',
+    "runtime/cpu/cpu_device.cpp": '#include "runtime/cpu/thread_pool.h"\n#include "runtime/device.h"\nusing llvm_backend::emit;\n',
+    "frontend/src/random/fill.cpp": '#include "runtime/cpu/vectorised.h"\n',
     "frontend/include/tenon/tensor.h": "#include <tenon/error.h>\n#include <cstdint>\n#include <ostream>\n",
     "passes/fusion/fusion.cpp": '#include "passes/fusion/group.h"\n#include "passes/schedule/schedule.h"\n',
     "frontend/src/tensor/tensor.cpp": '#include <tenon/tensor.h>\n#include "runtime/evaluate.h"\n#include "local.h"\n',
@@ -126,6 +141,10 @@ FAULTY = {
     "frontend/src/views/up.cpp": ('#include "frontend/src/nn/loss.h"\n', "a room behind"),
     "runtime/up.cpp": ("#include <tenon/tensor.h>\n", "a floor above"),
     "runtime/llvm.cpp": ("#include <llvm/IR/Module.h>\n", "LLVM's"),
+    "runtime/plan.cpp": ('#include "runtime/cpu/thread_pool.h"\n', "of a device"),
+    "runtime/cpu/other.cpp": ('#include "runtime/cuda/driver.h"\n', "of a device"),
+    "frontend/src/io/pool.cpp": ('#include "runtime/cpu/thread_pool.h"\n', "of a device"),
+    "runtime/report.cpp": ("codegen::llvm_backend::emit_ir(tree);\n", "CPU's compiler"),
     "codegen/llvm.cpp": ('#include "llvm-c/Core.h"\n', "LLVM's"),
     "runtime/gpu.cpp": ("CUdevice device;\n", "belongs under"),
     "runtime/launch.cpp": ("  cuLaunchKernel(f);\n", "belongs under"),

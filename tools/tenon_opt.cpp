@@ -136,7 +136,7 @@ Kernels fuse(const ir::Graph& graph, const Request& request) {
   compiler::Settings settings;
   settings.simplify = false;  // --pass says which
   settings.fusion.enabled = !request.no_fusion;
-  settings.fusion.target = target_of(request);
+  settings.fusion.targets = {{0, target_of(request)}};
   compiler::Program program = compiler::compile_graph(graph.outputs, {}, settings);
   Kernels kernels;
   for (passes::FusedKernel& fused : program.fusion.kernels) {

@@ -29,7 +29,7 @@ void start_call(Groups& groups, Node* node) {
 }
 
 void start_group(Groups& groups, Node* node) {
-  const ir::Target& target = groups.options().target;
+  const ir::Target& target = groups.options().target_of(node->device());
   Form call;
   call.call = node->op();
   if (!is_empty_reduce(*node) && accepts(call, target).accepted) return start_call(groups, node);
@@ -87,6 +87,12 @@ void visit(Groups& groups, Node* node) {
 
 }  // namespace
 }  // namespace fusion
+
+const ir::Target& FusionOptions::target_of(ir::DeviceTag device) const {
+  static const ir::Target unknown;
+  const auto it = targets.find(device);
+  return it == targets.end() ? unknown : it->second;
+}
 
 std::string print(const FusedKernel& fused) {
   if (!fused.routine) return ir::print(fused.kernel);

@@ -9,6 +9,7 @@
 //   fusion.cpp    the walk                                     order.cpp, build.cpp   the kernels, in order
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,7 +35,8 @@ struct FusionLimits {
 struct FusionOptions {
   bool enabled = true;  // off: every non-view node is a kernel of its own
   FusionLimits limits;
-  ir::Target target;
+  std::map<ir::DeviceTag, ir::Target> targets;  // of the devices; those that are not here are as a CpuTarget says by default
+  const ir::Target& target_of(ir::DeviceTag device) const;
 };
 
 // One part of a Cat that a routine lays beside the others: the elements that are to move. Neighbouring dims that are

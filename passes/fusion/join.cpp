@@ -45,7 +45,7 @@ class Join {
     Form call;
     call.call = node_->op();
     const bool cat = node_->op() == Op::Cat;
-    if (cat ? copies_parts(*node_, limits_) : accepts(call, groups_.options().target).accepted)
+    if (cat ? copies_parts(*node_, limits_) : accepts(call, groups_.options().target_of(node_->device())).accepted)
       return refuse(cat ? "its parts are laid side by side in memory" : "a routine of the library computes it");
     if (state_.whole) return refuse("its reader wants all of it in memory");
     const Request& first = state_.requests.front();
@@ -87,7 +87,7 @@ class Join {
       if (r.access == Access::Left) form.left = std::max(form.left, operand);
       if (r.access == Access::Right) form.right = std::max(form.right, operand);
     }
-    const Acceptance acceptance = accepts(form, groups_.options().target);
+    const Acceptance acceptance = accepts(form, groups_.options().target_of(node_->device()));
     if (!acceptance.accepted) return refuse(acceptance.reason);
     into().form = form;
     return true;

@@ -29,7 +29,7 @@ class Pair {
       return "its readers run over different points";
     if (a_.scan && a_.dim_of(x_.map, a_.scan->axis) != b_.dim_of(y_.map, b_.scan->axis)) return "its readers scan different dims";
     if (const char* reason = reductions_apart()) return reason;
-    if (!accepts(merged_form(), groups_.options().target).accepted) return "no schedule takes what its readers would be together";
+    if (!accepts(merged_form(), groups_.options().target_of(node_->device())).accepted) return "no schedule takes what its readers would be together";
     if (groups_.depends(x_.group, y_.group) || groups_.depends(y_.group, x_.group)) return "one of its readers needs the other's result";
     return nullptr;
   }

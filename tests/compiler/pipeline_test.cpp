@@ -133,7 +133,7 @@ TEST_CASE("pipeline: whatever fusion makes of a random graph is accepted by its 
     for (const ir::Target& target : {ir::Target(ir::CpuTarget{128}), ir::Target(ir::CpuTarget{512}), ir::Target(ir::GpuTarget{})}) {
       compiler::Settings settings;
       settings.fusion.enabled = seed % 4 != 0;
-      settings.fusion.target = target;
+      settings.fusion.targets = {{0, target}};
       const compiler::Program program = compiler::compile_graph(graph.outputs, constants_of(graph), settings);
       for (const passes::FusedKernel& fused : program.fusion.kernels) {
         if (fused.routine) {

@@ -3,7 +3,11 @@
 // programs; one that fails is printed with the tensor that differs.
 //
 //   alias_fuzz [PROGRAMS] [SEED] [the one PROGRAM to repeat]
+//
+// TENON_TEST_DEVICE=late: on the device of tests/device/, whose memory the host cannot touch.
 #include <tenon/tenon.h>
+
+#include "device/late_device.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -20,6 +24,16 @@ using indexing::TensorIndex;
 namespace {
 
 using Ints = std::vector<int64_t>;
+
+// Where the tensors lie.
+const Device& place() {
+  static const Device device = [] {
+    if (!std::getenv("TENON_TEST_DEVICE")) return Device(kCPU);
+    tenon::test::LateDevice::get();
+    return Device("privateuseone:0");
+  }();
+  return device;
+}
 
 // --- the model
 
@@ -206,7 +220,7 @@ class Program {
   }
 
   void compare(const Variable& v) {
-    const Tensor copy = v.tensor.contiguous().clone();
+    const Tensor copy = v.tensor.contiguous().clone().cpu();
     Model got{std::make_shared<Memory>(), v.model.type, v.model.sizes, row_major(v.model.sizes), 0};
     const auto* data = static_cast<const uint8_t*>(copy.data_ptr());
     got.memory->bytes.assign(data, data + copy.nbytes());
@@ -251,13 +265,13 @@ class Program {
     for (int64_t i = 0; i < count; ++i) values.push_back(kind == 0 ? start : start + i);
     const auto element = std::string(", k") + toString(type);
     if (kind == 0)
-      return add(full(sizes, start, type), fresh(type, sizes, values),
+      return add(full(sizes, start, type).to(place()), fresh(type, sizes, values),
                  "full(" + text(sizes) + ", " + std::to_string(start) + element + ")");
     const std::string range = std::to_string(start) + ", " + std::to_string(start + count);
     if (kind == 1)  // pending
-      return add(arange(start, start + count, type).reshape(sizes), fresh(type, sizes, values),
+      return add(arange(start, start + count, TensorOptions(type).device(place())).reshape(sizes), fresh(type, sizes, values),
                  "arange(" + range + element + ").reshape(" + text(sizes) + ")");
-    Tensor evaluated = tensor(values, type).reshape(sizes);
+    Tensor evaluated = tensor(values, TensorOptions(type).device(place())).reshape(sizes);
     add(evaluated, fresh(type, sizes, values),
         "tensor(range(" + range + ")" + element + ").reshape(" + text(sizes) + ")");
   }
@@ -541,6 +555,7 @@ class Program {
     if (!chance(3) || v.model.numel() == 0) return;
     say(v.name, ".data_ptr();");
     const auto* first = static_cast<const uint8_t*>(v.tensor.data_ptr());
+    if (!v.tensor.is_cpu()) return compare(v);
     const int64_t size = elementSize(v.model.type);
     v.model.each([&](int64_t place) {
       const uint8_t* expected = v.model.memory->bytes.data() + place * size;

@@ -32,9 +32,11 @@ const char* const kEverything =
   %14 = cat %x, %12 dim=1 : f32[4,12]
   %15 = dot %x, %9 : f32[4,4]
   %16 = exp %far : f16[3]@1
-  %17 = reshape %w [1,1] : i32[1,1]
-  %18 = reshape %17 [] : i32[]
-  return %16, %15, %18, %mask
+  %17 = copy %16 device=0 : f16[3]
+  %18 = copy %x device=64 : f32[4,6]@64
+  %19 = reshape %w [1,1] : i32[1,1]
+  %20 = reshape %19 [] : i32[]
+  return %16, %15, %20, %mask
 }
 )";
 
@@ -104,6 +106,9 @@ TEST_CASE("errors name file, line and column") {
         "a.ir:2:39: lists of different length");
   CHECK(error_in_line("%y = reshape %x [99999999999999999999] : f32[2,3]") ==
         "a.ir:2:20: expected an integer");
+  CHECK(error_in_line("%y = copy %x device=0 : f32[2,3]") == "a.ir:2:8: copy: the operand is on that device");
+  CHECK(error_in_line("%y = copy %x device=128 : f32[2,3]") == "a.ir:2:8: copy: takes a device, 0 to 127");
+  CHECK(error_in_line("%y = copy %x device=1 : f32[2,3]") == "a.ir:2:27: the type is f32[2,3]@1");
   CHECK(error_in_line("%y = neg %x") == "a.ir:3:3: expected ':'");
 }
 

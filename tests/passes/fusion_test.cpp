@@ -406,7 +406,7 @@ TEST_CASE("what stays apart says why: who, for whom, and along which axis") {
 
 TEST_CASE("a GPU's products are calls of its library, and so nothing joins them") {
   FusionOptions options;
-  options.target = ir::GpuTarget{};
+  options.targets = {{0, ir::GpuTarget{}}};
   const ir::Graph graph = ir::parse_graph(
       "graph @g(%a: f32[8,32], %b: f32[32,16]) {\n  %1 = dot %a, %b : f32[8,16]\n  %2 = neg %1 : f32[8,16]\n  return %2\n}\n");
   const FusionResult result = fuse(graph.outputs, options);
@@ -414,7 +414,7 @@ TEST_CASE("a GPU's products are calls of its library, and so nothing joins them"
   CHECK(result.kernels[0].routine->op() == ir::Op::Dot);
   CHECK(result.refusals.at(0).reason == "a routine of the library computes it");
 
-  std::get<ir::GpuTarget>(options.target).library = {};
+  std::get<ir::GpuTarget>(options.targets.at(0)).library = {};
   std::string message;
   try {
     fuse(graph.outputs, options);

@@ -1,5 +1,5 @@
 // The caching allocator: alignment, size classes, reuse, statistics, bounds, and what happens without memory.
-#include "runtime/allocator.h"
+#include "runtime/cpu/allocator.h"
 
 #include <doctest/doctest.h>
 

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <thread>
 
-#include "runtime/allocator.h"
+#include "runtime/cpu/allocator.h"
 #include "runtime/evaluation_support.h"
 #include "runtime/temp_directory.h"
-#include "runtime/thread_pool.h"
+#include "runtime/cpu/thread_pool.h"
 #include "support/random_graph.h"
 
 using namespace tenon;

@@ -1,6 +1,6 @@
 // The thread pool: every index once, errors, nesting, concurrent callers, resizing, sleeping and waking,
 // fork.
-#include "runtime/thread_pool.h"
+#include "runtime/cpu/thread_pool.h"
 
 #include <doctest/doctest.h>
 #include <sched.h>

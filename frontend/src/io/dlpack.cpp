@@ -89,6 +89,7 @@ void* first_element(const DLTensor& source, ScalarType type) {
 }  // namespace
 
 DLManagedTensor* toDLPack(const Tensor& tensor) {
+  check<NotImplementedError>(tensor.is_cpu(), "DLPack: tensors on ", tensor.device(), " are not exported; use cpu()");
   auto exported = std::make_unique<Exported>();
   exported->tensor = tensor;
   exported->shape = tensor.sizes().vec();

@@ -59,7 +59,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Operand& weight, 
           weight.size(0) - 1, ", but got ", *padding_idx);
     padding = *padding_idx < 0 ? *padding_idx + weight.size(0) : *padding_idx;
   }
-  const TensorOptions longs(kLong);
+  const TensorOptions longs = TensorOptions(kLong).device(indices.device());
   const ScalarType type = promoteTypes(indices.scalar_type(), offsets.scalar_type());  // of counts and places
   const Tensor starts = offsets.to(kLong).slice(0, 0, bags).contiguous();
   const Tensor bag = bags == 0 ? zeros(0, longs)
@@ -93,7 +93,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Operand& weight, 
   Tensor sums = index_add(empty_bags, 0, bag, addends);
   if (how == BagMode::Mean) sums = sums / clamp_min(sizes, 1).unsqueeze(1).to(weight.scalar_type());
   const Tensor counts = sizes.to(type);
-  return {sums, bag.to(type), counts, how == BagMode::Mean ? counts : zeros(bags, type)};
+  return {sums, bag.to(type), counts, how == BagMode::Mean ? counts : zeros(bags, longs.dtype(type))};
 }
 
 Tensor embedding_renorm(const Operand& weight, const Operand& indices, double max_norm, double norm_type) {

@@ -249,7 +249,7 @@ Dims transposed_size(const Call& c) {
 NodeRef transposed(const Call& c) {
   const Dims size = transposed_size(c);
   if (c.input.numel() == 0 || c.weight.numel() == 0 || std::ranges::find(size, 0) != size.end())
-    return with_bias(ir::make_const(ir::constant(ir_type(c.input.scalar_type()), int64_t{0}), size),
+    return with_bias(constant_node(ir::constant(ir_type(c.input.scalar_type()), int64_t{0}), size),
                      c.bias_node(), 1);
   Phases p;
   Windows windows;

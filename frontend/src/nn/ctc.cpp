@@ -14,7 +14,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<int64_t> lengths_of(const Tensor& x, const char* name) {
   check(isIntegralType(x.scalar_type(), false), name, " must be integral");
-  const Tensor dense = reshape(x.to(kLong), {-1}).contiguous();
+  const Tensor dense = reshape(x.to(kLong), {-1}).contiguous().cpu();
   const auto* values = dense.const_data_ptr<int64_t>();
   return {values, values + dense.numel()};
 }
@@ -46,7 +46,7 @@ Tensor ctc_negative_log_likelihood(const Tensor& log_probs, const Tensor& labels
                                    int64_t blank) {
   const int64_t steps = log_probs.size(0), batch = log_probs.size(1), longest = labels.size(1);
   const int64_t states = 2 * longest + 1;
-  const Tensor blanks = full({batch, 1}, blank, kLong);
+  const Tensor blanks = full({batch, 1}, blank, labels.options());
   const Tensor state_labels =
       longest == 0
           ? blanks
@@ -57,8 +57,8 @@ Tensor ctc_negative_log_likelihood(const Tensor& log_probs, const Tensor& labels
   const Tensor never = full({}, -kInfinity, options);
   const Tensor before_last = constant_pad_nd(state_labels, {2, -2}, blank);
   const Tensor skips = state_labels != before_last;
-  const Tensor starts = arange(states, kLong) < 2;
-  const Tensor input_lengths = tensor(inputs, kLong).unsqueeze(1);
+  const Tensor starts = arange(states, labels.options()) < 2;
+  const Tensor input_lengths = tensor(inputs, labels.options()).unsqueeze(1);
 
   Tensor alpha = where(starts, probability.select(0, 0), never);
   for (int64_t t = 1; t < steps; ++t) {

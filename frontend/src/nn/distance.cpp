@@ -144,7 +144,7 @@ Tensor one_hot(const Operand& x, int64_t num_classes) {
   }
   shape.push_back(num_classes);
   checked_numel(ref(shape));
-  const Expr classes{ir::make_iota(shape, x.dim())};
+  const Expr classes{iota_node(shape, x.dim())};
   return record_as(classes == broadcast(Expr{node_of(unsqueeze(x, -1))}, ref(shape)), kLong);
 }
 
@@ -202,7 +202,7 @@ Tensor scaled_dot_product_attention(const Operand& query, const Operand& key, co
   Tensor scores = mul(matmul(query, key.mT()), factor);
   if (is_causal) {
     const Dims shape{query.size(-2), key.size(-2)};
-    const Expr row{ir::make_iota(shape, 0)}, column{ir::make_iota(shape, 1)};
+    const Expr row{iota_node(shape, 0)}, column{iota_node(shape, 1)};
     scores = masked_fill(scores, record((column > row).node), -kInfinity);
   } else if (given(attn_mask)) {
     scores = attn_mask->scalar_type() == kBool ? masked_fill(scores, logical_not(*attn_mask), -kInfinity)

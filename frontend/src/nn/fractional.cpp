@@ -11,7 +11,7 @@ namespace {
 
 // Where the windows of one dim begin, [N, C, output]: evenly, shifted by the sample, the last at the end.
 Tensor window_starts(const Tensor& sample, int64_t input, int64_t output, int64_t kernel) {
-  const TensorOptions longs(kLong);
+  const TensorOptions longs = TensorOptions(kLong).device(sample.device());
   const Tensor last = full({1}, input - kernel, longs).expand({sample.size(0), sample.size(1), 1});
   if (output <= 1) return last;
   const Tensor alpha = full({}, input - kernel, sample.options()) / static_cast<double>(output - 1);
@@ -82,7 +82,7 @@ Tensor window_places(const Pooling& pooling, const Tensor& samples) {
       spread.push_back(e == d ? pooling.output[d] : 1);
       spread.push_back(e == d ? k : 1);
     }
-    const Tensor along = reshape((starts.unsqueeze(-1) + arange(k, kLong)) * stride, spread);
+    const Tensor along = reshape((starts.unsqueeze(-1) + arange(k, starts.options())) * stride, spread);
     places = places.defined() ? places + along : along;
     stride *= pooling.size(d);
     window *= k;

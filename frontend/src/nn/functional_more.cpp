@@ -88,7 +88,7 @@ Tensor embedding_bag(const Tensor& input, const Tensor& weight, const EmbeddingB
   }
   Tensor indices = input;
   if (input.dim() == 2) {
-    offsets = arange(input.size(0), kLong) * input.size(1);
+    offsets = arange(input.size(0), input.options().dtype(kLong)) * input.size(1);
     indices = reshape(input, {-1});
     if (weights.defined()) weights = reshape(weights, {-1});
   }

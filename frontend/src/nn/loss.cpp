@@ -189,7 +189,7 @@ NodeRef sum_over(const Expr& x, const Dims& dims) {
   if (x.node->numel() == 0) {
     Dims shape = x.node->shape();
     for (int64_t d : dims) shape[static_cast<size_t>(d)] = 1;
-    return ir::make_const(ir::constant(x.dtype(), int64_t{0}), shape);
+    return constant_node(ir::constant(x.dtype(), int64_t{0}), shape);
   }
   return ir::reduce(Op::Sum, x.node, dims);
 }
@@ -222,7 +222,7 @@ Expr class_weights(const MaybeTensor& weight, size_t axis, const Expr& like) {
 Classes classes_of(const Expr& logs, ScalarType type, const Tensor& target, const MaybeTensor& weight,
                    int64_t ignore_index, size_t axis) {
   Dims shape = logs.node->shape();
-  const Expr index{ir::make_iota(shape, static_cast<int64_t>(axis))};
+  const Expr index{iota_node(shape, static_cast<int64_t>(axis))};
   Dims with_class = dims_of(target.sizes());
   with_class.insert(axis, 1);
   const Expr wanted =

@@ -59,7 +59,7 @@ Tensor rrelu(const Operand& self, const Scalar& lower, const Scalar& upper, bool
   const Tensor kept = self;  // or a temporary is computed for the count and for the result
   const Tensor below = self <= 0;
   const auto count = sum(below).item<int64_t>();
-  const Tensor slopes = empty({count}, kDouble).uniform_(lower.toDouble(), upper.toDouble(), generator);
+  const Tensor slopes = empty({count}, TensorOptions(kDouble).device(self.device())).uniform_(lower.toDouble(), upper.toDouble(), generator);
   const Tensor factor = masked_scatter(ones_like(self), below, slopes.to(self.scalar_type()));
   return self * factor;
 }
@@ -85,7 +85,7 @@ Tensor multilabel_margin_loss(const Operand& self, const Operand& target, int64_
           "argument #2 'target' is out of range");
   const Tensor counts = cumprod((labels >= 0).to(kLong), 1) > 0;  // up to the first -1
   const Tensor label = clamp(labels, Scalar(0), Scalar(classes - 1));
-  const Tensor picked = logical_and(counts.unsqueeze(2), label.unsqueeze(2) == arange(classes, kLong));
+  const Tensor picked = logical_and(counts.unsqueeze(2), label.unsqueeze(2) == arange(classes, label.options()));
   const Tensor is_label = any(picked, 1);                                       // [N, classes]
   const Tensor margin = 1 - gather(x, 1, label).unsqueeze(2) + x.unsqueeze(1);  // [N, labels, classes]
   const Tensor matters = logical_and(counts.unsqueeze(2), logical_not(is_label).unsqueeze(1));

@@ -89,7 +89,7 @@ Tensor pad_inside(const Tensor& x, IntArrayRef pad, Mode mode) {
     shape[shape.size() - 1 - i] += pad[2 * i] + pad[2 * i + 1];
   }
   if (checked_numel(ref(shape)) == 0)
-    return record(ir::make_const(ir::constant(ir_type(x.scalar_type()), int64_t{0}), shape));
+    return record(constant_node(ir::constant(ir_type(x.scalar_type()), int64_t{0}), shape));
   NodeRef y = node_of(x);
   for (size_t i = 0; i < pairs; ++i) {
     const size_t dim = shape.size() - 1 - i;
@@ -229,10 +229,10 @@ Tensor col2im(const Operand& x, IntArrayRef output_size, IntArrayRef kernel_size
   for (int64_t size : {channels, output_size[0], output_size[1]}) shape.push_back(size);
   const ScalarType type = x.scalar_type();
   if (checked_numel(ref(shape)) == 0)
-    return record(ir::make_const(ir::constant(ir_type(type), int64_t{0}), shape));
+    return record(constant_node(ir::constant(ir_type(type), int64_t{0}), shape));
   const NodeRef planes = ir::reshape(formula_operand(x, type).node,
                                      Dims{batch, channels, c.kernel[0], c.kernel[1], w[0].count, w[1].count});
-  const NodeRef zero = ir::make_const(ir::constant(planes->dtype(), int64_t{0}), Dims{});
+  const NodeRef zero = constant_node(ir::constant(planes->dtype(), int64_t{0}), Dims{});
   Expr sum{};
   for (int64_t i = 0; i < area; ++i) {
     const int64_t at[] = {i / c.kernel[1], i % c.kernel[1]};
@@ -258,7 +258,7 @@ Tensor col2im(const Operand& x, IntArrayRef output_size, IntArrayRef kernel_size
     sum = sum.node ? sum + Expr{plane} : Expr{plane};
   }
   if (!sum.node)
-    return record(ir::make_const(ir::constant(ir_type(type), int64_t{0}), shape));  // all windows lie outside
+    return record(constant_node(ir::constant(ir_type(type), int64_t{0}), shape));  // all windows lie outside
   return record_as({ir::reshape(sum.node, shape)}, type);
 }
 

@@ -98,7 +98,7 @@ Dims result_shape(const Pool& p, const Windows& windows) {
 }
 
 // The index along a dim of `shape`, as int64.
-Expr position(const Dims& shape, size_t dim) { return {ir::make_iota(shape, static_cast<int64_t>(dim))}; }
+Expr position(const Dims& shape, size_t dim) { return {iota_node(shape, static_cast<int64_t>(dim))}; }
 
 Expr integer(const Expr& like, int64_t value) { return number(like, Scalar(value)); }
 
@@ -144,7 +144,7 @@ Tensor max_values(const Pool& p) {
   const Windows windows = windows_of(p);
   const Dims shape = result_shape(p, windows);
   if (ir::element_count(shape) == 0)
-    return record(ir::make_const(lowest(ir_type(p.input.scalar_type())), shape));
+    return record(constant_node(lowest(ir_type(p.input.scalar_type())), shape));
   const NodeRef best =
       ir::reduce(Op::ReduceMax, flat_windows(p, windows), Dims{static_cast<int64_t>(p.lead())});
   return record(ir::reshape(best, shape));
@@ -154,7 +154,7 @@ Tensor max_indices(const Pool& p) {
   const Windows windows = windows_of(p);
   const Dims shape = result_shape(p, windows);
   if (ir::element_count(shape) == 0)
-    return record(ir::make_const(ir::constant(DType::I64, int64_t{0}), shape));
+    return record(constant_node(ir::constant(DType::I64, int64_t{0}), shape));
   const NodeRef place =
       ir::reduce(Op::ArgMax, flat_windows(p, windows), Dims{static_cast<int64_t>(p.lead())});
   return record(plane_index({ir::reshape(place, shape)}, windows, p.lead()).node);
@@ -164,8 +164,8 @@ Tensor max_indices(const Pool& p) {
 
 // How many positions of window i along a dim count: those within the input, or within the padded input.
 Expr counted(const Window& w, const Dims& shape, size_t dim, bool include_pad) {
-  const Expr first = position(shape, dim) * integer({ir::make_iota(shape, 0)}, w.stride) -
-                     integer({ir::make_iota(shape, 0)}, w.low);
+  const Expr first = position(shape, dim) * integer({iota_node(shape, 0)}, w.stride) -
+                     integer({iota_node(shape, 0)}, w.low);
   const Expr end =
       apply(Op::Min, first + integer(first, w.kernel), integer(first, w.size + (include_pad ? w.high : 0)));
   return end - (include_pad ? first : apply(Op::Max, first, integer(first, 0)));
@@ -183,7 +183,7 @@ Tensor average(const Pool& p, bool count_include_pad, optional<int64_t> divisor)
   const Windows windows = windows_of(p);
   const Dims shape = result_shape(p, windows);
   if (ir::element_count(shape) == 0)
-    return record(ir::make_const(ir::constant(ir_type(type), int64_t{0}), shape));
+    return record(constant_node(ir::constant(ir_type(type), int64_t{0}), shape));
   const NodeRef x = formula_operand(p.input, type).node;
   Dims window_dims;
   for (size_t d = 0; d < p.dims; ++d) window_dims.push_back(static_cast<int64_t>(p.lead() + d));
@@ -303,7 +303,7 @@ Tensor adaptive_average(const Adaptive& a) {
   Dims result(span_of({a.input.sizes().data(), a.lead()}));
   result.append(a.output.data(), a.output.size());
   if (checked_numel(ref(result)) == 0)
-    return record(ir::make_const(ir::constant(ir_type(type), int64_t{0}), result));
+    return record(constant_node(ir::constant(ir_type(type), int64_t{0}), result));
   NodeRef sum = formula_operand(a.input, type).node;
   for (size_t d = 0; d < a.dims(); ++d) {
     const Gathered g = gather_windows(sum, a.lead() + d, a.output[d]);
@@ -329,20 +329,20 @@ std::tuple<Tensor, Tensor> adaptive_maximum(const Adaptive& a) {
   const ir::Constant low = lowest(ir_type(a.input.scalar_type())),
                      zero = ir::constant(DType::I64, int64_t{0});
   if (checked_numel(ref(result)) == 0)
-    return {record(ir::make_const(low, result)), record(ir::make_const(zero, result))};
+    return {record(constant_node(low, result)), record(constant_node(zero, result))};
   NodeRef best = node_of(a.input);
-  NodeRef index = ir::make_iota(best->shape(), static_cast<int64_t>(a.lead() + a.dims() - 1));
+  NodeRef index = iota_node(best->shape(), static_cast<int64_t>(a.lead() + a.dims() - 1));
   int64_t plane = a.in(a.dims() - 1);
   for (size_t d = a.dims(); d-- > 0;) {
     const size_t dim = a.lead() + d;
     if (d + 1 < a.dims()) {  // the rows above
-      const Expr row{ir::make_iota(index->shape(), static_cast<int64_t>(dim))};
+      const Expr row{iota_node(index->shape(), static_cast<int64_t>(dim))};
       index = (Expr{index} + row * integer(row, plane)).node;
       plane *= a.in(d);
     }
     const Gathered g = gather_windows(best, dim, a.output[d]);
     const Gathered from = gather_windows(index, dim, a.output[d]);
-    const Expr masked = select(g.inside, g.values, {ir::make_const(low, g.values.node->shape())});
+    const Expr masked = select(g.inside, g.values, {constant_node(low, g.values.node->shape())});
     const NodeRef place = ir::reduce(Op::ArgMax, masked.node, Dims{static_cast<int64_t>(dim + 1)});
     best = reduce_dim(Op::ReduceMax, masked, dim + 1);
     index = without_dim(ir::gather(from.values.node, place, static_cast<int64_t>(dim + 1)), dim + 1);

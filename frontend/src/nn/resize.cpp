@@ -24,7 +24,7 @@ struct Axis {
   double scale;
 
   Expr index(const Dims& shape, DType type) const {
-    return cast(Expr{ir::make_iota(shape, static_cast<int64_t>(dim))}, type);
+    return cast(Expr{iota_node(shape, static_cast<int64_t>(dim))}, type);
   }
 };
 
@@ -132,7 +132,7 @@ Tensor resize_planes(const Tensor& x, IntArrayRef size, ResizeMode mode, bool al
                              "\"compute_indices_weights_linear\" not implemented for '", x.scalar_type(),
                              "'");
   if (checked_numel(ref(shape)) == 0)
-    return record(ir::make_const(ir::constant(ir_type(x.scalar_type()), int64_t{0}), shape));
+    return record(constant_node(ir::constant(ir_type(x.scalar_type()), int64_t{0}), shape));
   NodeRef y = gathers_only ? node_of(x) : formula_operand(x, x.scalar_type()).node;
   for (size_t d = dims; d-- > 0;) {
     Axis axis{lead + d, in[d], size[d], static_cast<double>(in[d]) / static_cast<double>(size[d])};

@@ -17,7 +17,7 @@
 namespace tenon {
 namespace {
 
-Expr position(const Dims& shape, int64_t dim) { return {ir::make_iota(shape, dim)}; }
+Expr position(const Dims& shape, int64_t dim) { return {iota_node(shape, dim)}; }
 Expr plus(const Expr& x, int64_t value) { return x + number(x, Scalar(value)); }
 
 constexpr int64_t kFar = int64_t{1} << 60;  // beyond every diagonal

@@ -141,7 +141,7 @@ std::tuple<Tensor, Tensor> histogram_between(const Tensor& x, const Tensor& edge
   const Tensor inside = logical_and(ge(values, select(edges, 0, 0)), le(values, select(edges, 0, -1)));
   const Tensor bin = bins > 0 ? where(inside, place, bins) : zeros_like(place);
   const Tensor amount = given(weight) ? reshape(*weight, {-1}) : ones_like(values);
-  Tensor counts = narrow(index_add(zeros({bins + 1}, type), 0, bin, amount), 0, 0, bins);
+  Tensor counts = narrow(index_add(zeros({bins + 1}, x.options().dtype(type)), 0, bin, amount), 0, 0, bins);
   if (density) counts = div(counts, mul(sum(counts), diff(edges)));
   return {counts.clone(), edges};
 }
@@ -176,7 +176,7 @@ std::tuple<Tensor, Tensor> histogram(const Operand& self, int64_t bins, optional
         "] is not finite");
   if (lo == hi) lo -= 0.5, hi += 0.5;
   check(self.is_floating_point(), "\"histogram_cpu\" not implemented for '", self.scalar_type(), "'");
-  return histogram_between(self, linspace(lo, hi, bins + 1, self.scalar_type()), weight, density);
+  return histogram_between(self, linspace(lo, hi, bins + 1, self.options()), weight, density);
 }
 
 Tensor nonzero_static(const Operand& self, int64_t size, int64_t fill_value) {
@@ -404,8 +404,8 @@ Tensor vander(const Operand& x, optional<int64_t> N, bool increasing) {
   const int64_t columns = N.value_or(x.size(0));
   check(columns >= 0, "N must be non-negative.");
   const ScalarType type = promoteTypes(x.scalar_type(), kLong);
-  if (columns == 0) return zeros({x.size(0), 0}, type);
-  const Tensor first = ones({x.size(0), 1}, type);
+  if (columns == 0) return zeros({x.size(0), 0}, x.options().dtype(type));
+  const Tensor first = ones({x.size(0), 1}, x.options().dtype(type));
   const Tensor factors = cat({first, expand(unsqueeze(x.to(type), 1), {x.size(0), columns - 1})}, 1);
   const Tensor powers = cumprod(factors, 1);
   return increasing ? powers : flip(powers, 1);

@@ -489,7 +489,7 @@ NodeRef condition_node(const Tensor& condition) {
 NodeRef value_node(const Tensor& value, ScalarType type) { return operand(value, type).node; }
 NodeRef value_node(const Scalar& value, ScalarType type) {  // the 16-bit types alone take any number
   const bool any = ir::is_half(ir_type(type));
-  return ir::make_const(any ? wrapped(value, ir_type(type)) : element_of(value, type), Dims{});
+  return constant_node(any ? wrapped(value, ir_type(type)) : element_of(value, type), Dims{});
 }
 
 template <typename A, typename B>

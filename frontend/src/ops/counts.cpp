@@ -12,9 +12,11 @@ namespace tenon {
 namespace {
 
 Expr gather(const Expr& x, const Expr& index, int64_t dim) { return {ir::gather(x.node, index.node, dim)}; }
-Expr iota(int64_t size) { return {ir::make_iota(Dims{size}, 0)}; }
-Expr zeros(DType type, int64_t size) { return {ir::make_const(ir::constant(type, int64_t{0}), Dims{size})}; }
-Tensor empty_result() { return record(zeros(DType::I64, 0).node); }
+Expr iota(int64_t size, ir::DeviceTag device) { return {ir::make_iota(Dims{size}, 0, device)}; }
+Expr zeros(DType type, int64_t size, ir::DeviceTag device) {
+  return {ir::make_const(ir::constant(type, int64_t{0}), Dims{size}, device)};
+}
+Tensor empty_result(ir::DeviceTag device) { return record(zeros(DType::I64, 0, device).node); }
 
 // The first of each run of equal rows, where `differs` says that row i is another than row i - 1 (true for
 // row 0). inverse[order[i]] is the run of row i.
@@ -25,17 +27,18 @@ struct Runs {
 
 Runs runs_of(const Tensor& differs, const NodeRef& order, bool wants_inverse, bool wants_counts) {
   const int64_t rows = differs.numel();
-  Runs result{true_positions(differs), empty_result(), empty_result()};
+  const ir::DeviceTag device = impl(differs).device();
+  Runs result{true_positions(differs), empty_result(device), empty_result(device)};
   const int64_t runs = result.starts->numel();
   if (wants_inverse) {
     const NodeRef run = ir::scan(Op::ScanSum, ir::cast(node_of(differs), DType::I64), 0);
     const Expr number_of_run = Expr{run} - 1.0;
     result.inverse = record(
         rows == 0 ? number_of_run.node
-                  : ir::scatter(Op::Scatter, zeros(DType::I64, rows).node, order, number_of_run.node, 0));
+                  : ir::scatter(Op::Scatter, zeros(DType::I64, rows, device).node, order, number_of_run.node, 0));
   }
   if (wants_counts) {
-    const NodeRef end = ir::make_const(ir::constant(DType::I64, rows), Dims{runs > 0 ? 1 : 0});
+    const NodeRef end = ir::make_const(ir::constant(DType::I64, rows), Dims{runs > 0 ? 1 : 0}, device);
     const Tensor starts = record(result.starts);
     const Tensor next = runs > 0 ? cat({starts.slice(0, 1), record(end)}) : starts;
     result.counts = next - starts;
@@ -45,17 +48,18 @@ Runs runs_of(const Tensor& differs, const NodeRef& order, bool wants_inverse, bo
 
 // Is each row of a matrix another than the row before?
 Tensor row_differs(const Tensor& rows) {
+  const ir::DeviceTag device = impl(rows).device();
   const int64_t count = rows.size(0);
-  if (count == 0) return record(zeros(DType::Bool, 0).node);
+  if (count == 0) return record(zeros(DType::Bool, 0, device).node);
   const Tensor same_as_before = (rows.slice(0, 1) == rows.slice(0, 0, -1)).all(1);
   return cat(
-      {record(ir::make_const(ir::constant(DType::Bool, int64_t{1}), Dims{1})), same_as_before.logical_not()});
+      {record(ir::make_const(ir::constant(DType::Bool, int64_t{1}), Dims{1}, device)), same_as_before.logical_not()});
 }
 
 // The order that sorts the rows of a matrix lexicographically: stable sorts from the last column to the
 // first.
 NodeRef row_order(const Tensor& rows) {
-  NodeRef order = iota(rows.size(0)).node;
+  NodeRef order = iota(rows.size(0), impl(rows).device()).node;
   for (int64_t column = rows.size(1); column-- > 0;) {
     const NodeRef keys = ir::gather(node_of(rows.select(1, column)), order, 0);
     order = ir::gather(order, ir::sort(keys, 0, false), 0);
@@ -77,9 +81,10 @@ std::tuple<Tensor, Tensor, Tensor> unique_rows(const Tensor& x, int64_t dim, boo
   const int64_t count = front.dim() > 0 ? front.size(0) : 1;
   check(count == 0 || x.numel() > 0,
         "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
-  if (count == 0) return {x, empty_result(), empty_result()};
+  const ir::DeviceTag device = impl(x).device();
+  if (count == 0) return {x, empty_result(device), empty_result(device)};
   const Tensor rows = front.reshape({count, -1});
-  const NodeRef order = sorts ? row_order(rows) : iota(count).node;
+  const NodeRef order = sorts ? row_order(rows) : iota(count, device).node;
   const Tensor in_order = sorts ? rows_at(rows, order) : rows;
   const Runs runs = runs_of(row_differs(in_order), order, inverse, counts);
   std::vector<int64_t> shape(front.sizes().begin(), front.sizes().end());
@@ -102,7 +107,7 @@ std::tuple<Tensor, Tensor, Tensor> unique_elements(const Tensor& x, bool sorts, 
 // `lines` [n, size], `values` [n, m].
 Expr search(const Expr& lines, const Expr& values, bool right) {
   const int64_t size = lines.shape()[1];
-  Expr low = number({ir::make_const({DType::I64, 0}, dims_of(values.shape()))}, 0.0);
+  Expr low = number({ir::make_const({DType::I64, 0}, dims_of(values.shape()), values.node->device())}, 0.0);
   const auto end = static_cast<double>(size);
   for (int64_t length = size, half; length > 0; length = half) {
     half = length / 2;
@@ -159,7 +164,7 @@ Tensor place_in(const Tensor& sequence, const Tensor& values, bool out_int32, bo
 }
 
 Tensor as_value(const Scalar& value, const Tensor& like) {
-  return full({}, value, TensorOptions(like.scalar_type()));
+  return full({}, value, TensorOptions(like.scalar_type()).device(like.device()));
 }
 
 }  // namespace
@@ -197,9 +202,9 @@ Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t mi
   const int64_t size = std::max(greatest + 1, minlength);
   checked_numel({size});
   const DType type = !given(weights) ? DType::I64 : weights->scalar_type() == kFloat ? DType::F32 : DType::F64;
-  const Expr base = zeros(type, size);
+  const Expr base = zeros(type, size, impl(self).device());
   const NodeRef amount = given(weights) ? ir::cast(node_of(*weights), type)
-                                 : ir::make_const(ir::constant(type, int64_t{1}), Dims{self.numel()});
+                                 : constant_node(ir::constant(type, int64_t{1}), Dims{self.numel()});
   return record(ir::scatter(Op::ScatterAdd, base.node, ir::cast(node_of(self), DType::I64), amount, 0));
 }
 
@@ -227,7 +232,7 @@ Tensor histc(const Operand& self, int64_t bins, const Scalar& min, const Scalar&
   const Expr place = select(inside, smaller(larger(bin, 0.0), last), number(bin, outside));
   const Expr one = number(x, 1.0);
   const NodeRef counts =
-      ir::scatter(Op::ScatterAdd, zeros(x.dtype(), bins + 1).node, place.node, one.node, 0);
+      ir::scatter(Op::ScatterAdd, zeros(x.dtype(), bins + 1, x.node->device()).node, place.node, one.node, 0);
   return record_as({ir::slice(counts, Dims{0}, Dims{1}, Dims{bins})}, type);
 }
 

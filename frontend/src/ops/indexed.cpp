@@ -90,7 +90,7 @@ Tensor scattered(Op op, const char* name, const Tensor& self, int64_t dim, const
   check(longer < 0, "Expected index ", index.sizes(), " to be no larger than self ", self.sizes(),
         " apart from dimension ", dim);
   const Expr splat =
-      number({ir::make_const({ir_type(self.scalar_type()), 0}, at_least_1d(index.sizes()))}, value);
+      number({constant_node({ir_type(self.scalar_type()), 0}, at_least_1d(index.sizes()))}, value);
   return record_in_shape(ir::scatter(op, at_least_1d(self), full_index(index, self, dim), splat.node, dim),
                          self.sizes());
 }
@@ -225,8 +225,8 @@ NodeRef with_rows_where(const Counted& mask, const NodeRef& x, const NodeRef& va
 NodeRef true_positions(const Tensor& mask) {
   const Counted counted = count_true(mask);
   const Dims flat{mask.numel()}, result{counted.count};
-  if (counted.count == 0) return ir::make_const(ir::constant(DType::I64, int64_t{0}), result);
-  if (counted.count == mask.numel()) return ir::make_iota(result, 0);
+  if (counted.count == 0) return constant_node(ir::constant(DType::I64, int64_t{0}), result);
+  if (counted.count == mask.numel()) return iota_node(result, 0);
   return ir::reshape(ir::nonzero(ir::reshape(counted.mask, flat), counted.count), result);
 }
 
@@ -257,7 +257,7 @@ Tensor index_select(const Operand& self, int64_t dim, const Operand& index) {
         index.numel(), " value(s)");
   const NodeRef places = line_index(index, self, dim, IndexUse::Line);
   const NodeRef result = places->numel() == 0
-                             ? ir::make_const({ir_type(self.scalar_type()), 0}, places->shape())
+                             ? constant_node({ir_type(self.scalar_type()), 0}, places->shape())
                              : ir::gather(at_least_1d(self), places, dim);
   return self.dim() == 0 ? record_in_shape(result, {}) : record(result);
 }
@@ -412,7 +412,7 @@ Tensor filled_lines(const Tensor& self, int64_t dim, const Tensor& index, const 
 Tensor index_fill(const Operand& self, int64_t dim, const Operand& index, const Scalar& value) {
   const CallScope call("index_fill", self, index, value);
   GradScope scope("IndexFillBackward0", self);
-  return filled_lines(self, dim, index, ir::make_const(element_of(value, self.scalar_type()), Dims{}));
+  return filled_lines(self, dim, index, constant_node(element_of(value, self.scalar_type()), Dims{}));
 }
 Tensor index_fill(const Operand& self, int64_t dim, const Operand& index, const Operand& value) {
   const CallScope call("index_fill", self, index, value);

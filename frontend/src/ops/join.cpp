@@ -82,7 +82,7 @@ Tensor cat(TensorList tensors, int64_t dim) {
   for (const Tensor& x : tensors) {
     if (!is_legacy_empty(impl(x).sizes())) nothing[at(dim)] += x.size(dim);
   }
-  return record(ir::make_const(ir::constant(ir_type(promotion.result()), int64_t{0}), nothing));
+  return record(constant_node(ir::constant(ir_type(promotion.result()), int64_t{0}), nothing));
 }
 Tensor concat(TensorList tensors, int64_t dim) { return cat(tensors, dim); }
 
@@ -175,7 +175,7 @@ Tensor detail::repeat(const Operand& self, IntArrayRef repeats) {
     result.push_back(repeated);
   }
   if (checked_numel(ref(result)) == 0)
-    return record(ir::make_const(ir::constant(ir_type(self.scalar_type()), int64_t{0}), result));
+    return record(constant_node(ir::constant(ir_type(self.scalar_type()), int64_t{0}), result));
   return record(ir::reshape(ir::expand(ir::reshape(node_of(self), spread), expanded), result));
 }
 
@@ -254,8 +254,8 @@ Tensor constant_pad_nd(const Operand& x, IntArrayRef pad, const Scalar& value) {
   }
   checked_numel(ref(result));
   const ir::Constant fill = element_of(value, x.scalar_type());
-  if (cropped.numel() == 0) return record(ir::make_const(fill, result));
-  return record(ir::pad(node_of(cropped), ir::make_const(fill, Dims{}), lo, hi));
+  if (cropped.numel() == 0) return record(constant_node(fill, result));
+  return record(ir::pad(node_of(cropped), constant_node(fill, Dims{}), lo, hi));
 }
 
 }  // namespace tenon

@@ -200,7 +200,7 @@ Tensor linalg_vander(const Operand& x, optional<int64_t> N) {
   shape.push_back(columns - 1);
   const Tensor factors = expand(unsqueeze(line.to(type), -1), ref(shape));
   shape.back() = 1;
-  return cat({ones(ref(shape), type), cumprod(factors, -1)}, -1);
+  return cat({ones(ref(shape), x.options().dtype(type)), cumprod(factors, -1)}, -1);
 }
 
 }  // namespace tenon

@@ -37,7 +37,7 @@ void refuse_bool(const Tensor& a, const char* kernel) {
 }
 
 NodeRef zeros_node(DType type, const Dims& shape) {
-  return ir::make_const(ir::constant(type, int64_t{0}), shape);
+  return constant_node(ir::constant(type, int64_t{0}), shape);
 }
 
 NodeRef swap_last_dims(const NodeRef& x) {

@@ -22,7 +22,7 @@ Tensor record_like(const Expr& x, const Tensor& like, ScalarType type) {
 
 Expr scan(Op op, const Expr& x, int64_t dim) { return {ir::scan(op, x.node, dim)}; }
 Expr gather(const Expr& x, const Expr& index, int64_t dim) { return {ir::gather(x.node, index.node, dim)}; }
-Expr iota_like(const Expr& x, int64_t dim) { return {ir::make_iota(span_of(x.shape()), dim)}; }
+Expr iota_like(const Expr& x, int64_t dim) { return {iota_node(span_of(x.shape()), dim)}; }
 Expr is_nan(const Expr& x) { return x != x; }
 
 // Sums and products of float32 run in float64 as in PyTorch, those of the 16-bit floats in float32.
@@ -69,7 +69,7 @@ Sorted sorted_part(const Tensor& self, int64_t dim, bool descending, int64_t fir
   dim = wrap_dim(dim, self.dim());
   const int64_t size = x.shape()[static_cast<size_t>(dim)];
   const Expr index{ir::sort_part(x.node, dim, descending, first, count)};
-  if (index.node->numel() == 0) return {{ir::make_const({x.dtype(), 0}, index.node->shape())}, index, dim, size};
+  if (index.node->numel() == 0) return {{constant_node({x.dtype(), 0}, index.node->shape())}, index, dim, size};
   return {gather(x, index, dim), index, dim, size};
 }
 
@@ -137,7 +137,7 @@ Tensor median_of_all(const Tensor& self, bool ignore_nan) {
                                   ? ir::constant(type, std::numeric_limits<double>::quiet_NaN())
                               : type == DType::Bool ? ir::constant(type, int64_t{1})
                                                     : ir::reduce_identity(Op::ReduceMax, type);
-    return record(ir::make_const(none, Dims{}));
+    return record(constant_node(none, Dims{}));
   }
   check<NotImplementedError>(self.scalar_type() != kBool, "\"median_cpu\" not implemented for 'Bool'");
   return std::get<0>(median_of_lines(self.reshape({-1}), 0, false, ignore_nan));
@@ -190,7 +190,7 @@ Tensor quantile_at(const Tensor& self, double q, optional<int64_t> dim, bool kee
     if (how == "nearest") rank = std::nearbyint(rank);
     const double below = std::floor(rank);
     const Sorted s = sorted_part(x, d, false, static_cast<int64_t>(below), std::ceil(rank) > below ? 2 : 1);
-    value = quantile_of_lines(s, {ir::make_const(ir::constant(DType::F64, rank - below), line_shape(s))}, how);
+    value = quantile_of_lines(s, {constant_node(ir::constant(DType::F64, rank - below), line_shape(s))}, how);
     spoiled = reduce(Op::Any, is_nan(line), Dims{d});
   }
   const Expr result = select(spoiled, number(value, std::numeric_limits<double>::quiet_NaN()), value);
@@ -202,7 +202,7 @@ Tensor quantile_at_each(const Tensor& self, const Tensor& q, optional<int64_t> d
                         std::string_view how, bool ignore_nan) {
   check(q.dim() < 2, "quantile() q must be a scalar or 1D tensor");
   check(q.scalar_type() == self.scalar_type(), "quantile() q tensor must be same dtype as the input tensor");
-  const Tensor values = q.to(kDouble).contiguous();
+  const Tensor values = q.to(kDouble).contiguous().cpu();
   const double* data = values.const_data_ptr<double>();
   const std::vector<double> places(data, data + values.numel());
   check_quantile(self, how, places);
@@ -245,7 +245,7 @@ Tensor logcumsumexp(const Operand& self, int64_t dim) {
     const Expr x{node_of(result)};
     Dims before(x.shape().size(), 0);
     before[static_cast<size_t>(dim)] = reach;
-    const NodeRef none = number({ir::make_const({x.dtype(), 0}, Dims{})}, -HUGE_VAL).node;
+    const NodeRef none = number({constant_node({x.dtype(), 0}, Dims{})}, -HUGE_VAL).node;
     const NodeRef earlier = slice_of_line(x, dim, 0, size - reach).node;
     result = logaddexp(result, record(ir::pad(earlier, none, before, Dims(before.size(), 0))));
   }
@@ -327,7 +327,7 @@ std::tuple<Tensor, Tensor> mode(const Operand& self, int64_t dim, bool keepdim) 
   Dims starts(place.shape().size(), 0), after = starts;
   after[static_cast<size_t>(dim)] = 1;
   const Expr padded{ir::pad(slice_of_line(s.values, dim, 0, s.size - 1).node,
-                            ir::make_const({s.values.dtype(), 0}, Dims{}), after, starts)};
+                            constant_node({s.values.dtype(), 0}, Dims{}), after, starts)};
   const Expr begins = (place == 0.0) | (s.values != padded);
   const Expr run_start = scan(Op::ScanMax, select(begins, place, number(place, 0.0)), dim);
   return element_of_lines(s, reduce(Op::ArgMax, place - run_start, Dims{dim}), self, keepdim);

@@ -20,7 +20,7 @@ Expr reduced(Op op, const Expr& x, const Dims& dims) {
   for (int64_t d : dims) shape[static_cast<size_t>(d)] = 1;
   checked_numel(ref(shape));  // without the empty dim the others may be too much
   const bool one = op == Op::Prod || op == Op::All;
-  return {ir::make_const(ir::constant(x.dtype(), int64_t{one}), shape)};
+  return {constant_node(ir::constant(x.dtype(), int64_t{one}), shape)};
 }
 
 Expr without_dims(const Expr& x, const Dims& dims) {
@@ -77,7 +77,7 @@ Tensor arg_extreme(Op op, const Tensor& x, optional<int64_t> dim, bool keepdim, 
   const int64_t rank = x.dim();
   const Dims dims = dim ? Dims{wrap_dim(*dim, rank)} : wrap_dims(nullopt, rank);
   require_elements(x, dims, dim.has_value(), name, "");
-  if (rank == 0) return record(ir::make_const(ir::constant(DType::I64, int64_t{0}), Dims{}));
+  if (rank == 0) return record(constant_node(ir::constant(DType::I64, int64_t{0}), Dims{}));
   if (dim) return finish(reduced(op, {node_of(x)}, dims), dims, keepdim, kLong);
   const NodeRef index = ir::reduce(op, ir::reshape(node_of(x), Dims{x.numel()}), Dims{0});
   return record(ir::reshape(index, Dims(keepdim ? static_cast<size_t>(rank) : 0, 1)));
@@ -86,7 +86,7 @@ Tensor arg_extreme(Op op, const Tensor& x, optional<int64_t> dim, bool keepdim, 
 std::tuple<Tensor, Tensor> extreme_with_index(Op op, Op arg, const Tensor& x, int64_t dim, bool keepdim,
                                               const char* name) {
   dim = wrap_dim(dim, x.dim());
-  if (x.dim() == 0) return {clone(x), record(ir::make_const(ir::constant(DType::I64, int64_t{0}), Dims{}))};
+  if (x.dim() == 0) return {clone(x), record(constant_node(ir::constant(DType::I64, int64_t{0}), Dims{}))};
   const Dims dims{dim};
   require_elements(x, dims, true, name, "");
   const Expr v{node_of(x)};

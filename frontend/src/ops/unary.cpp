@@ -34,7 +34,7 @@ Tensor rounding_op(Op op, const Tensor& x, const char* kernel) {
 }
 
 Tensor same_everywhere(const Tensor& like, bool value) {
-  return record(ir::make_const(ir::constant(DType::Bool, int64_t{value}), span_of(like.sizes())), like);
+  return record(constant_node(ir::constant(DType::Bool, int64_t{value}), span_of(like.sizes())), like);
 }
 
 // The activations of this file are defined on floats alone.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/vectorised.h"
+#include "runtime/cpu/vectorised.h"
 
 namespace tenon {
 namespace {

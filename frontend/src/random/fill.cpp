@@ -8,7 +8,7 @@
 #include <numbers>
 #include <utility>
 
-#include "runtime/vectorised.h"
+#include "runtime/cpu/vectorised.h"
 #include "tenon/types.h"
 
 namespace tenon {

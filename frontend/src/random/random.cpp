@@ -52,7 +52,7 @@ Dims permuted(const Dims& dims, const std::vector<size_t>& order) {
   return result;
 }
 
-// draw(engine, elements) fills a buffer for the tensor.
+// draw(engine, elements) fills a buffer of the host for the tensor.
 template <typename Draw>
 std::shared_ptr<runtime::Buffer> filled(const Tensor& self, const MaybeGenerator& generator, Draw draw) {
   auto buffer = allocate_buffer(static_cast<size_t>(self.nbytes()));
@@ -67,7 +67,8 @@ Tensor fresh(const Tensor& result, const MaybeGenerator& generator, Draw draw) {
   if (result.numel() == 0) return result;
   Storage& storage = impl(result).storage();
   storage.set_value(
-      ir::make_input(impl(result).dtype(), storage.value()->shape(), filled(result, generator, draw)));
+      on_device(ir::make_input(impl(result).dtype(), storage.value()->shape(), filled(result, generator, draw)),
+                impl(result).device()));
   return result;
 }
 
@@ -78,7 +79,8 @@ Tensor& in_place(const char* name, const Tensor& self, const MaybeGenerator& gen
     const GradScope scope(name, self);
     const TensorImpl& t = impl(self);
     const std::vector<size_t> order = memory_order(t.sizes(), t.strides());
-    const NodeRef node = ir::make_input(t.dtype(), permuted(t.sizes(), order), filled(self, generator, draw));
+    const NodeRef drawn = ir::make_input(t.dtype(), permuted(t.sizes(), order), filled(self, generator, draw));
+    const NodeRef node = on_device(drawn, t.device());
     Dims back(order.size(), 0);
     for (size_t i = 0; i < order.size(); ++i) back[order[i]] = static_cast<int64_t>(i);
     write(self, ir::permute(node, back));

@@ -1,6 +1,7 @@
 // What an Error says besides its message: the call, and with TENON_TRACE=1 the stack.
 #include "frontend/src/tensor/call.h"
 
+#include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/stack_trace.h"
 #include "frontend/src/tensor/text.h"
 #include "runtime/options.h"
@@ -83,6 +84,22 @@ bool CallScope::begins_with_tensor() {
   const Operand& first = outermost_->operands_[0];
   const bool tensors = first.kind == Kind::Tensor || first.kind == Kind::Tensors;
   return tensors && first.count > 0 && static_cast<const Tensor*>(first.data)->defined();
+}
+
+int8_t CallScope::device() {
+  if (!outermost_) return 0;
+  for (size_t i = 0; i < outermost_->count_; ++i) {
+    const Operand& o = outermost_->operands_[i];
+    if (o.kind == Kind::Number) continue;
+    if (o.kind == Kind::MaybeTensor && !*static_cast<const optional<Tensor>*>(o.data)) continue;
+    const Tensor* x = o.kind == Kind::MaybeTensor ? &**static_cast<const optional<Tensor>*>(o.data)
+                                                  : static_cast<const Tensor*>(o.data);
+    for (uint32_t k = 0; k < o.count; ++k) {
+      const TensorImpl* t = x[k].unsafe_impl();
+      if (t && t->device() != 0) return t->device();
+    }
+  }
+  return 0;
 }
 
 }  // namespace tenon

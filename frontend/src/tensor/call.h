@@ -34,6 +34,8 @@ class CallScope {
   static std::string description();
   // Whether an operation is being called and its first operand is a tensor, or a list that begins with one.
   static bool begins_with_tensor();
+  // Of the first operand that is a tensor elsewhere than on the host; the host's if there is none.
+  static int8_t device();
 
  private:
   enum class Kind : uint8_t { Tensor, MaybeTensor, Tensors, Number };

@@ -23,6 +23,8 @@ void check_options(const TensorOptions& options, ScalarType type) {
 }
 
 Tensor finish(Tensor result, const TensorOptions& options) {
+  const ir::DeviceTag device = options.has_device() ? tag_of(options.device()) : call_device();
+  if (device != impl(result).device()) result = result.to(device_with(device));
   if (options.requires_grad()) result.requires_grad_();
   return result;
 }
@@ -207,7 +209,8 @@ Tensor full_like(const Tensor& self, const Scalar& value, const TensorOptions& o
   const CallScope call("full_like", self, value);
   const ScalarType type = like_type(self, options);
   check_options(options, type);
-  return finish(record(ir::make_const(element_of(value, type), span_of(self.sizes())), self), options);
+  return finish(record(ir::make_const(element_of(value, type), span_of(self.sizes())), self),
+                options.has_device() ? options : options.device(self.device()));
 }
 
 Tensor eye(int64_t n, const TensorOptions& options) { return eye(n, n, options); }
@@ -334,6 +337,7 @@ Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Delet
   std::shared_ptr<Deleter> owner(deleter);
   const ScalarType type = options.dtype();
   check_options(options, type);
+  check<NotImplementedError>(options.device().is_cpu(), who, ": memory of ", options.device(), " is not adopted");
   const int64_t count = checked_numel(sizes);
   check(data != nullptr || count == 0, who, ": data is null");
   check(reinterpret_cast<uintptr_t>(data) % element_bytes(type) == 0, who,

@@ -1,8 +1,41 @@
-// Devices that a program may ask for and that are not there.
+// Devices of tensors: their tags in the graph, numbers and copies on the right one, and elements that the host reads.
 #pragma once
+
+#include <memory>
+#include <span>
+
+#include "ir/graph.h"
+#include "runtime/buffer.h"
+#include "tenon/tensor.h"
 
 namespace tenon {
 
 [[noreturn]] void no_cuda();  // Error that says what was looked for
+
+ir::DeviceTag tag_of(const Device& device);     // an index of -1 is 0; Error if no tensor can live there
+const Device& device_with(ir::DeviceTag tag);
+
+// The device of the tensors that the program's call was given (see CallScope), else the host's: where the numbers and
+// positions lie that an operation adds of its own.
+ir::DeviceTag call_device();
+ir::NodeRef constant_node(ir::Constant value, std::span<const int64_t> shape);
+ir::NodeRef iota_node(std::span<const int64_t> shape, int64_t dim);
+
+// The value in the memory of a device: itself if it lies there.
+ir::NodeRef on_device(const ir::NodeRef& node, ir::DeviceTag device);
+
+// Bytes [begin, end) of a buffer in the host's memory, at the same distance from data(): itself if it lies there, else a
+// copy. The one door from a device's memory to code of the frontend that reads elements. Error, OutOfMemoryError.
+struct HostElements {
+  std::shared_ptr<runtime::Buffer> owner;
+  const unsigned char* data;  // of byte `begin`
+};
+HostElements host_elements(std::shared_ptr<runtime::Buffer> buffer, size_t begin, size_t end);
+
+// A buffer of a device with these bytes of the host. Error, OutOfMemoryError.
+std::shared_ptr<runtime::Buffer> device_elements(const void* data, size_t bytes, ir::DeviceTag device);
+std::shared_ptr<runtime::Buffer> copy_on_device(const runtime::Buffer& buffer);  // another on the same device
+// All bytes of one buffer to another of the same size. Error.
+void copy_elements(const runtime::Buffer& to, const runtime::Buffer& from);
 
 }  // namespace tenon

@@ -4,12 +4,24 @@
 #include <algorithm>
 
 #include "frontend/src/tensor/text.h"
+#include "runtime/device.h"
 
 namespace tenon {
 
-Expr operand(const Tensor& tensor, ScalarType type) { return {ir::cast(node_of(tensor), ir_type(type))}; }
+namespace {
+// As in PyTorch, one number of the host goes with tensors on any device.
+bool goes_anywhere(const TensorImpl& t) { return t.device() == runtime::kHostTag && t.sizes().empty(); }
+NodeRef operand_node(const Tensor& tensor) {
+  const NodeRef node = node_of(tensor);
+  if (!node->shape().empty() || !goes_anywhere(impl(tensor))) [[likely]]
+    return node;
+  return on_device(node, call_device());
+}
+}  // namespace
+
+Expr operand(const Tensor& tensor, ScalarType type) { return {ir::cast(operand_node(tensor), ir_type(type))}; }
 Expr formula_operand(const Tensor& tensor, ScalarType type) {
-  return {ir::cast(node_of(tensor), formula_type(ir_type(type)))};
+  return {ir::cast(operand_node(tensor), formula_type(ir_type(type)))};
 }
 
 Expr bound_number(const Expr& like, const Scalar& value, Bound which) {
@@ -67,6 +79,10 @@ void refuse_bool_difference(bool a, bool b) {
 }
 
 void check_same_device(const Tensor& a, const Tensor& b) {
+  const TensorImpl *x = a.unsafe_impl(), *y = b.unsafe_impl();
+  if (x && y && x->device() == y->device()) [[likely]]
+    return;
+  if (x && y && (goes_anywhere(*x) || goes_anywhere(*y))) return;
   const Device first = a.device(), second = b.device();
   check(first == second, "Expected all tensors to be on the same device, but found at least two devices, ", first,
         " and ", second, "!");

@@ -102,6 +102,7 @@ Tensor map_formula(const Tensor& x, ScalarType type, F f) {
 // Common shape of operands that broadcast, or PyTorch's Error about the first dim from the end that does not
 // fit.
 Dims broadcast_shape(IntArrayRef a, IntArrayRef b);
+// Error, unless one of them is a number (0-dim) of the host, which `operand` moves to the call's device.
 void check_same_device(const Tensor& a, const Tensor& b);
 // Which operands of a difference are bools: none may be.
 void refuse_bool_difference(bool a, bool b);

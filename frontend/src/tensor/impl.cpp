@@ -9,6 +9,7 @@
 #include "frontend/src/tensor/outside.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/fork.h"
+#include "runtime/device.h"
 #include "runtime/evaluate.h"
 #include "runtime/options.h"
 
@@ -146,6 +147,7 @@ std::shared_ptr<runtime::Buffer> Storage::realise() {
   if (node->numel() == 0 || node->op() == Op::Const) {
     auto buffer = allocate_buffer(byte_count(*node));
     if (node->numel() > 0) fill(buffer->data(), node->numel(), ir::item_size(node->dtype()), node->bits());
+    if (node->device() != runtime::kHostTag) buffer = device_elements(buffer->data(), buffer->bytes(), node->device());
     set_value(with_buffer(*node, buffer));
     return buffer;
   }
@@ -183,7 +185,8 @@ std::shared_ptr<runtime::Buffer> Storage::expose() {
   if (buffer->exposed) return buffer;
   buffer = own();
   buffer->exposed = true;
-  set_value(volatile_input(*value(), buffer));
+  // What the host cannot reach is read when it is computed: whoever writes it there orders that himself.
+  if (buffer->device().is_host()) set_value(volatile_input(*value(), buffer));
   return buffer;
 }
 
@@ -214,15 +217,19 @@ void Storage::grow(int64_t bytes) {
   if (wanted <= node->numel()) return;
   const auto buffer = runtime::buffer_of(*node);
   check(!buffer || !buffer->adopted(), "Trying to resize storage that is not resizable");
-  const NodeRef zero = ir::make_const(ir::constant(node->dtype(), int64_t{0}), Dims{});
-  if (node->numel() == 0) return set_value(ir::make_const({node->dtype(), 0}, Dims{wanted}));
+  const NodeRef zero = ir::make_const(ir::constant(node->dtype(), int64_t{0}), Dims{}, node->device());
+  if (node->numel() == 0) return set_value(ir::make_const({node->dtype(), 0}, Dims{wanted}, node->device()));
   set_value(ir::pad(ir::reshape(node, Dims{node->numel()}), zero, Dims{0}, Dims{wanted - node->numel()}));
 }
 
 // --- tensors
 
 TensorImpl::TensorImpl(NodeRef value)
-    : storage_(nullptr), sizes_(value->shape()), numel_(value->numel()), dtype_(value->dtype()) {
+    : storage_(nullptr),
+      sizes_(value->shape()),
+      numel_(value->numel()),
+      dtype_(value->dtype()),
+      device_(value->device()) {
   strides_ = ir::contiguous_strides(sizes_);
   storage_ = new Storage(std::move(value));
 }
@@ -234,6 +241,7 @@ TensorImpl::TensorImpl(const TensorImpl& source, IntArrayRef sizes, IntArrayRef 
       offset_(offset),
       numel_(ir::element_count(sizes_)),
       dtype_(source.dtype_),
+      device_(source.device_),
       contiguous_(row_major(sizes_, strides_)),
       own_versions_(source.own_versions_) {
   storage_->refs_.fetch_add(1, std::memory_order_relaxed);
@@ -285,6 +293,7 @@ void TensorImpl::share(const TensorImpl& source) {
   leave_storage(wanted(handles_.load(std::memory_order_relaxed)) > 0);
   storage_ = source.storage_;
   dtype_ = source.dtype_;
+  device_ = source.device_;
   own_versions_ = source.own_versions_;
   reshape(ref(source.sizes_), ref(source.strides_), source.offset_);
 }
@@ -506,6 +515,15 @@ void write_exposed(const TensorImpl& t, NodeRef value) {
   scatter_elements(t, static_cast<const unsigned char*>(elements->data()), first);
 }
 
+// The same on another device: all of the new value is computed, and copied there.
+void replace_exposed(Storage& storage, NodeRef value) {
+  const auto target = runtime::buffer_of(*storage.value());
+  Storage computed(unexposed(std::move(value)));
+  const auto elements = computed.realise();
+  storage.spare_readers();
+  copy_elements(*target, *elements);
+}
+
 // The storage takes a new value. It is counted as work unless it is the operation itself that was written.
 void set_written(Storage& storage, NodeRef base, const NodeRef& operation) {
   base = storable(std::move(base));
@@ -529,7 +547,7 @@ void write(const Tensor& self, NodeRef value) {
   check_writable(self);
   refuse_repeated_places(t);
   if (t.numel() == 0) {
-  } else if (storage.exposed()) {
+  } else if (t.device() == runtime::kHostTag && storage.exposed()) {
     write_exposed(t, value);
   } else {
     value = storable(std::move(value));
@@ -540,7 +558,8 @@ void write(const Tensor& self, NodeRef value) {
     base = strided_write(retyped(base, t.dtype()), value, ref(t.sizes()), ref(t.strides()), t.offset());
     base = retyped(base, stored);
     if (base->numel() != count) base = ir::slice(base, Dims{0}, Dims{1}, Dims{count});
-    set_written(storage, ir::reshape(base, shape), value);
+    base = ir::reshape(base, shape);
+    storage.exposed() ? replace_exposed(storage, std::move(base)) : set_written(storage, std::move(base), value);
   }
   t.bump_version();
   written(self, value);
@@ -603,15 +622,22 @@ std::shared_ptr<runtime::Buffer> allocate_buffer(size_t bytes) {
 }
 
 Tensor tensor_from_buffer(DType dtype, IntArrayRef sizes, std::shared_ptr<runtime::Buffer> buffer) {
-  return Tensor(new TensorImpl(ir::make_input(dtype, span_of(sizes), std::move(buffer))), false);
+  const NodeRef node = ir::make_input(dtype, span_of(sizes), std::move(buffer));
+  return Tensor(new TensorImpl(on_device(node, call_device())), false);
 }
 
 HostView host_view(const Tensor& tensor) {
   TensorImpl& t = impl(tensor);
   auto buffer = t.storage().realise();
-  const auto* base = static_cast<const unsigned char*>(buffer->data());
-  const int64_t skip = t.numel() == 0 ? 0 : t.offset() * ir::item_size(t.dtype());
-  return {std::move(buffer), base + skip, t.sizes(), t.strides(), t.dtype()};
+  int64_t begin = 0, end = 0;  // of what it shows, in elements
+  if (t.numel() > 0) {
+    begin = t.offset();
+    end = begin + 1;
+    for (size_t d = 0; d < t.sizes().size(); ++d) end += (t.sizes()[d] - 1) * t.strides()[d];
+  }
+  const int64_t item = ir::item_size(t.dtype());
+  HostElements elements = host_elements(std::move(buffer), at(begin * item), at(end * item));
+  return {std::move(elements.owner), elements.data, t.sizes(), t.strides(), t.dtype()};
 }
 
 ir::Constant HostView::element(int64_t offset) const {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 
+#include "frontend/src/tensor/devices.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/graph.h"
 #include "runtime/buffer.h"
@@ -100,6 +101,7 @@ class TensorImpl {
   int64_t offset() const { return offset_; }
   int64_t numel() const { return numel_; }
   DType dtype() const { return dtype_; }
+  ir::DeviceTag device() const { return device_; }
   bool contiguous() const { return contiguous_; }
   int64_t version() const { return versions().load(std::memory_order_relaxed); }
   void bump_version() { versions().fetch_add(1, std::memory_order_relaxed); }
@@ -129,6 +131,7 @@ class TensorImpl {
   Dims sizes_, strides_;
   int64_t offset_ = 0, numel_;
   DType dtype_;
+  ir::DeviceTag device_;  // of its storage
   bool contiguous_ = true;
   std::shared_ptr<std::atomic<int64_t>> own_versions_;  // null: the storage's
 
@@ -186,7 +189,7 @@ void gather_elements(const TensorImpl& t, const unsigned char* memory, unsigned 
 void evaluate_nodes(std::span<const NodeRef> nodes);
 void set_pending_caps(int64_t nodes, int64_t bytes);
 
-// The elements of an evaluated tensor in host memory.
+// The elements of an evaluated tensor in host memory; of a tensor elsewhere, a copy (host_elements).
 struct HostView {
   std::shared_ptr<runtime::Buffer> owner;
   const unsigned char* data;  // the first element
@@ -196,9 +199,9 @@ struct HostView {
   ir::Constant element(int64_t offset) const;  // offset in elements
 };
 HostView host_view(const Tensor& tensor);
-std::shared_ptr<runtime::Buffer> allocate_buffer(size_t bytes);  // throws OutOfMemoryError
+std::shared_ptr<runtime::Buffer> allocate_buffer(size_t bytes);  // of the host; throws OutOfMemoryError
 
-// A new tensor with the elements in `bytes`, row-major.
+// A new tensor with the elements in the host's `buffer`, row-major; on the device of the call (call_device).
 Tensor tensor_from_buffer(DType dtype, IntArrayRef sizes, std::shared_ptr<runtime::Buffer> buffer);
 
 }  // namespace tenon

@@ -189,7 +189,7 @@ Tensor& Tensor::copy_(const Operand& src, bool) const {
   check(ref(shape) == sizes(), "output with shape ", sizes(), " doesn't match the broadcast shape ",
         ref(shape));
   GradScope scope("CopyBackwards", *this, src);
-  write(*this, broadcast(operand(src, scalar_type()).node, sizes()));
+  write(*this, broadcast(on_device(operand(src, scalar_type()).node, impl(*this).device()), sizes()));
   return itself(*this);
 }
 
@@ -199,7 +199,7 @@ Tensor& Tensor::fill_(const Scalar& value) const {
   // One element of a 16-bit type takes any number, as in PyTorch.
   const bool any = numel() == 1 && ir::is_half(ir_type(scalar_type()));
   write_splat(*this,
-              ir::make_const(any ? wrapped(value, ir_type(scalar_type())) : element_of(value, scalar_type()),
+              constant_node(any ? wrapped(value, ir_type(scalar_type())) : element_of(value, scalar_type()),
                              Dims{}));
   return itself(*this);
 }
@@ -208,12 +208,12 @@ Tensor& Tensor::fill_(const Operand& value) const {
   check(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
         " dimensions.");
   GradScope scope("FillBackward1", *this, value);
-  write_splat(*this, node_of(value));
+  write_splat(*this, on_device(node_of(value), impl(*this).device()));
   return itself(*this);
 }
 Tensor& Tensor::zero_() const {
   GradScope scope("ZeroBackward0", *this);
-  write_splat(*this, ir::make_const(ir::constant(ir_type(scalar_type()), int64_t{0}), Dims{}));
+  write_splat(*this, constant_node(ir::constant(ir_type(scalar_type()), int64_t{0}), Dims{}));
   return itself(*this);
 }
 Tensor& Tensor::fill_diagonal_(const Scalar& value, bool wrap) const {

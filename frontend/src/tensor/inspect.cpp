@@ -7,13 +7,12 @@
 #include <cstring>
 #include <utility>
 
-#include "codegen/llvm/jit.h"
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
+#include "runtime/device.h"
 #include "runtime/evaluate.h"
 #include "runtime/options.h"
 #include "runtime/profiler.h"
-#include "runtime/thread_pool.h"
 
 namespace tenon {
 namespace {
@@ -57,13 +56,13 @@ const char* version() { return TENON_VERSION; }
 std::string info() {
   const Config c = get_config();
   auto on = [](bool value) { return value ? "on" : "off"; };
-  namespace llvm = codegen::llvm_backend;
-  std::string backend = !llvm::available() ? "interpreter (this build has no LLVM)"
-                        : c.interpreter    ? "interpreter (LLVM " + llvm::version() + " is there)"
-                                           : "llvm " + llvm::version() + " for " + llvm::host_cpu();
+  const runtime::DeviceInfo host = runtime::host_device().info();
+  std::string backend = host.compiler.empty() ? "interpreter (this build has no LLVM)"
+                        : c.interpreter       ? "interpreter (LLVM " + host.compiler_version + " is there)"
+                                              : host.compiler + " " + host.compiler_version + " for " + host.name;
   return text("tenon ", version(), "\nbackend: ", backend, "\nthreads: ", get_num_threads(),
               c.threads == 0 ? " (one for each usable CPU)" : "", "\nvector bits: ",
-              c.vector_bits == 0 ? std::to_string(llvm::host_vector_bits()) + " (the host's)"
+              c.vector_bits == 0 ? std::to_string(host.vector_bits) + " (the host's)"
                                  : std::to_string(c.vector_bits),
               "\nfusion: ", on(c.fusion), ", simplify: ", on(c.simplify), ", plan cache: ", on(c.plan_cache),
               ", donation: ", on(c.donation), ", disk cache: ", on(c.disk_cache),
@@ -184,7 +183,7 @@ void set_config(const Config& c) {
 
 int get_num_threads() {
   const int threads = runtime::options().threads;
-  return threads > 0 ? threads : runtime::ThreadPool::usable_cpus();
+  return threads > 0 ? threads : runtime::host_device().workers();
 }
 void set_num_threads(int threads) {
   check(threads > 0, "set_num_threads expects a positive integer");
@@ -197,7 +196,7 @@ namespace {
 std::atomic<int> interop_threads{0};
 }
 int get_num_interop_threads() {
-  return interop_threads > 0 ? interop_threads.load() : runtime::ThreadPool::usable_cpus();
+  return interop_threads > 0 ? interop_threads.load() : runtime::host_device().workers();
 }
 void set_num_interop_threads(int threads) {
   check(threads > 0, "Expected positive number of threads");

@@ -118,13 +118,13 @@ Tensor& gather_out(Tensor& out, const Operand& self, int64_t dim, const Operand&
 }
 Tensor& arange_out(Tensor& out, const Scalar& start, const Scalar& end, const Scalar& step) {
   const CallScope call("arange_out", out, start, end, step);
-  return put_out(out, arange(start, end, step, out.dtype()));
+  return put_out(out, arange(start, end, step, out.options()));
 }
-Tensor& zeros_out(Tensor& out, IntArrayRef size) { return put_out(out, zeros(size, out.dtype())); }
-Tensor& ones_out(Tensor& out, IntArrayRef size) { return put_out(out, ones(size, out.dtype())); }
+Tensor& zeros_out(Tensor& out, IntArrayRef size) { return put_out(out, zeros(size, out.options())); }
+Tensor& ones_out(Tensor& out, IntArrayRef size) { return put_out(out, ones(size, out.options())); }
 Tensor& full_out(Tensor& out, IntArrayRef size, const Scalar& fill_value) {
   const CallScope call("full_out", out, fill_value);
-  return put_out(out, full(size, fill_value, out.dtype()));
+  return put_out(out, full(size, fill_value, out.options()));
 }
 
 }  // namespace tenon

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ir/graph_map.h"
+#include "runtime/device.h"
 
 namespace tenon {
 namespace {
@@ -89,6 +90,7 @@ NodeRef with_buffer(const ir::Node& like, std::shared_ptr<runtime::Buffer> buffe
 }
 
 NodeRef copy_of(const ir::Node& node, const runtime::Buffer& buffer) {
+  if (node.device() != runtime::kHostTag) return with_buffer(node, copy_on_device(buffer));
   auto own = allocate_buffer(byte_count(node));
   if (byte_count(node) > 0) std::memcpy(own->data(), buffer.data(), byte_count(node));
   return with_buffer(node, std::move(own));
@@ -107,7 +109,7 @@ NodeRef snapshot(const TensorImpl& t, const runtime::Buffer& buffer) {
 NodeRef settled(NodeRef value) {
   if (!value->reads_volatile()) return value;
   if (value->op() == Op::Input) return copy_of(*value, *runtime::buffer_of(*value));
-  if (value->numel() == 0) return ir::make_const({value->dtype(), 0}, value->shape());
+  if (value->numel() == 0) return ir::make_const({value->dtype(), 0}, value->shape(), value->device());
   const std::vector<ir::Node*> order = volatile_nodes(value);
   const std::vector<ir::Node*> parts = parts_read(order);
   size_t bytes = 0;

@@ -43,7 +43,7 @@ ScalarType float_type(ScalarType t) {
 
 Tensor number_operand(const Scalar& value, const Tensor& other) {
   const ScalarType own = value.isFloatingPoint() ? get_default_dtype_as_scalartype() : value.type();
-  return full({}, value, TensorOptions(other.dim() == 0 ? promoted(value, other) : own));
+  return full({}, value, TensorOptions(other.dim() == 0 ? promoted(value, other) : own).device(other.device()));
 }
 
 ScalarType result_type(const Operand& tensor, const Operand& other) { return promoted(tensor, other); }

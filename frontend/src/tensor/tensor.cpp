@@ -35,22 +35,14 @@ int64_t Tensor::storage_offset() const { return impl(*this).offset(); }
 int64_t Tensor::numel() const { return impl(*this).numel(); }
 bool Tensor::is_contiguous() const { return impl(*this).contiguous(); }
 ScalarType Tensor::scalar_type() const { return tenon::scalar_type(impl(*this).dtype()); }
-namespace {
-const Device& cpu_device() {  // one made at each call would be written in two bytes and read as one word: that waits
-  static const Device cpu(kCPU);
-  return cpu;
-}
-[[maybe_unused]] const bool made_before_fork = ir::make_before_fork([] { cpu_device(); });
-}  // namespace
-
 Device Tensor::device() const {
   if (!defined() && CallScope::begins_with_tensor()) refuse_undefined(0, "self");
   check(defined(), "tensor does not have a device");
-  return cpu_device();
+  return device_with(impl(*this).device());
 }
 int64_t Tensor::get_device() const {
-  impl(*this);
-  return -1;
+  const Device& device = device_with(impl(*this).device());
+  return device.is_cpu() ? -1 : device.index();
 }
 TensorOptions Tensor::options() const { return TensorOptions(scalar_type()).device(device()); }
 bool Tensor::is_alias_of(const Tensor& other) const {
@@ -124,6 +116,7 @@ const Tensor& Tensor::promise_unchanged() const {
 void Tensor::check_accessor(size_t dims, bool narrow) const {
   check(dims > 0 && static_cast<int64_t>(dims) == dim(), "TensorAccessor expected ", dims,
         " dims but tensor has ", dim());
+  check(is_cpu(), "an accessor reads the host's memory, but the tensor is on ", device(), "; use cpu()");
   if (!narrow) return;
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   int64_t last = 0;  // overlapping or spread elements: the count alone does not bound an index
@@ -141,9 +134,10 @@ Tensor detail::to(const Operand& self, ScalarType dtype, bool, bool copy) {
 }
 Tensor detail::to(const Operand& self, Device device, bool, bool copy) {
   const CallScope call("to", self);
-  impl(self);
-  check_device(device);
-  return copy ? tenon::clone(self) : Tensor(self);
+  const ir::DeviceTag from = impl(self).device(), to = tag_of(device);
+  if (from == to) return copy ? tenon::clone(self) : Tensor(self);
+  GradScope scope("ToCopyBackward0", self);
+  return record(on_device(node_of(self), to), self);
 }
 Tensor detail::to(const Operand& self, Device device, ScalarType dtype, bool non_blocking, bool copy) {
   const CallScope call("to", self);

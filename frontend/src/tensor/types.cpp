@@ -7,7 +7,6 @@
 #include <cmath>
 #include <ostream>
 
-#include "frontend/src/tensor/devices.h"
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
 
@@ -217,11 +216,6 @@ std::string repr(const Device& device) {
   const std::string type = DeviceTypeName(device.type(), true);
   if (!device.has_index()) return "device(type='" + type + "')";
   return "device(type='" + type + "', index=" + std::to_string(static_cast<int>(device.index())) + ")";
-}
-
-void check_device(const Device& device) {
-  if (device.is_cuda()) no_cuda();
-  check(device.is_cpu(), "tensors of Tenon live on cpu and cuda devices, but got device ", device);
 }
 
 // --- dims

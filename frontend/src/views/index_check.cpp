@@ -158,7 +158,7 @@ NodeRef checked_index(const Tensor& index, int64_t size, IndexUse use, int64_t d
   const NodeRef places = ir::cast(node_of(own), DType::I64);
   if (!negative) return places;
   const auto splat = [&](int64_t value) {
-    return ir::make_const(ir::constant(DType::I64, value), places->shape());
+    return constant_node(ir::constant(DType::I64, value), places->shape());
   };
   return ir::where(ir::binary(Op::Lt, places, splat(0)), ir::binary(Op::Add, places, splat(size)), places);
 }

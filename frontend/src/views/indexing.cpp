@@ -178,7 +178,10 @@ class SubscriptReader {
   }
 
   void select(const Tensor& index, int64_t count) {
-    selections_.push_back({index, dim_, count, position_});
+    const ir::DeviceTag own = impl(x_).device(), given = impl(index).device();
+    check(given == own || index.is_cpu(), "indices should be either on cpu or on the same device as the indexed tensor (",
+          x_.device(), ")");
+    selections_.push_back({given == own ? index : index.to(x_.device()), dim_, count, position_});
     dim_ += count;
   }
 
@@ -287,7 +290,7 @@ Choice choice_of(const Subscript& s) {
 }
 
 NodeRef number(int64_t value, const Dims& shape) {
-  return ir::make_const(ir::constant(DType::I64, value), shape);
+  return constant_node(ir::constant(DType::I64, value), shape);
 }
 NodeRef plus(const NodeRef& a, const NodeRef& b) { return a ? ir::binary(Op::Add, a, b) : b; }
 NodeRef times(const NodeRef& a, int64_t b) { return ir::binary(Op::Mul, a, number(b, a->shape())); }
@@ -358,7 +361,7 @@ Tensor selected_where(const Subscript& s) {
   const Counted mask = counted_mask(s);
   const Dims shape = shape_where(s, mask.count);
   if (mask.count == 0)
-    return record(ir::make_const(ir::constant(ir_type(s.view.scalar_type()), int64_t{0}), shape));
+    return record(constant_node(ir::constant(ir_type(s.view.scalar_type()), int64_t{0}), shape));
   return record(ir::reshape(rows_where(mask, node_of(s.view)), shape));
 }
 
@@ -372,7 +375,7 @@ Tensor selected(const Subscript& s) {
   checked_numel(ref(shape));
   if (ir::element_count(shape) == 0) {
     const DType type = ir_type(s.view.scalar_type());
-    return record(ir::make_const(ir::constant(type, int64_t{0}), result_shape(s.view, c)));
+    return record(constant_node(ir::constant(type, int64_t{0}), result_shape(s.view, c)));
   }
   const Matrix m = selected_rows(s.view, c);
   const NodeRef taken = ir::gather(m.node, row_index(s.view, c, m.columns), 0);
@@ -427,7 +430,7 @@ NodeRef storage_places(const Tensor& view, const Choice& c, const Dims& shape) {
   for (size_t i = selected; i < c.order.size(); ++i) {
     size_t dim = i - selected;  // in the result
     if (dim >= at(c.first)) dim += c.shape.size();
-    place = plus(place, times(ir::make_iota(shape, static_cast<int64_t>(dim)), view.stride(c.order[i])));
+    place = plus(place, times(iota_node(shape, static_cast<int64_t>(dim)), view.stride(c.order[i])));
   }
   Dims padded = c.shape;  // the dims of the choice, with those after them
   padded.resize(shape.size() - at(c.first), 1);
@@ -497,6 +500,11 @@ Tensor& itself(const Tensor& self) { return const_cast<Tensor&>(self); }
 
 Tensor& put_any(const Tensor& self, ArrayRef<TensorIndex> indices, const Tensor& value, bool accumulate) {
   check(indices.size() > 0, "Passing an empty index list to Tensor::index_put_() is not valid syntax");
+  if (impl(value).device() != impl(self).device()) {  // as copy_ takes it; beside index tensors only one number
+    const bool selects = std::any_of(indices.begin(), indices.end(), [](const TensorIndex& i) { return i.is_tensor(); });
+    if (selects) check_same_device(self, value);
+    return put_any(self, indices, value.to(self.device()), accumulate);
+  }
   if (indices.size() == 1 && indices[0].is_boolean() && !accumulate) {
     if (indices[0].boolean()) set_view(self.unsqueeze(0), value);
     return itself(self);

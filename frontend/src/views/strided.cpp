@@ -132,10 +132,10 @@ struct MemoryOrder {
 // Each place is its own: the last write to it wins, as in a loop over the view.
 NodeRef scattered_write(const NodeRef& base, const NodeRef& value, IntArrayRef strides, int64_t offset) {
   const Dims& shape = value->shape();
-  NodeRef place = ir::make_const(ir::constant(DType::I64, offset), shape);
+  NodeRef place = ir::make_const(ir::constant(DType::I64, offset), shape, base->device());
   for (size_t d = 0; d < shape.size(); ++d) {
-    const NodeRef stride = ir::make_const(ir::constant(DType::I64, strides[d]), shape);
-    const NodeRef along = ir::make_iota(shape, static_cast<int64_t>(d));
+    const NodeRef stride = ir::make_const(ir::constant(DType::I64, strides[d]), shape, base->device());
+    const NodeRef along = ir::make_iota(shape, static_cast<int64_t>(d), base->device());
     place = ir::binary(Op::Add, place, ir::binary(Op::Mul, along, stride));
   }
   const Dims flat{value->numel()};
@@ -148,7 +148,7 @@ NodeRef scattered_write(const NodeRef& base, const NodeRef& value, IntArrayRef s
 
 NodeRef strided_view(const NodeRef& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   const Dims result = dims_of(sizes);
-  if (ir::element_count(result) == 0) return ir::make_const(ir::constant(base->dtype(), int64_t{0}), result);
+  if (ir::element_count(result) == 0) return ir::make_const(ir::constant(base->dtype(), int64_t{0}), result, base->device());
   const ViewDims dims = memory_dims(sizes, strides);
   const NodeRef elements = elements_in_memory_order(base, dims, offset);
   const MemoryOrder order(dims, sizes, strides);
@@ -195,7 +195,7 @@ NodeRef same_size(const NodeRef& node, DType to) {
 }
 
 NodeRef number_like(const NodeRef& node, int64_t value) {
-  return ir::make_const(ir::constant(node->dtype(), value), node->shape());
+  return ir::make_const(ir::constant(node->dtype(), value), node->shape(), node->device());
 }
 
 // [n] of a wide integer -> [n * ratio] of a narrow one, the low bits first.
@@ -203,7 +203,7 @@ NodeRef split_bits(const NodeRef& wide, DType narrow) {
   const int64_t ratio = ir::item_size(wide->dtype()) / ir::item_size(narrow);
   const Dims shape{wide->numel(), ratio};
   const NodeRef each = ir::expand(ir::reshape(wide, Dims{wide->numel(), 1}), shape);
-  const NodeRef part = ir::cast(ir::make_iota(shape, 1), wide->dtype());
+  const NodeRef part = ir::cast(ir::make_iota(shape, 1, wide->device()), wide->dtype());
   const NodeRef bits = ir::binary(Op::Mul, part, number_like(part, 8 * ir::item_size(narrow)));
   return ir::reshape(ir::cast(ir::binary(Op::Shr, each, bits), narrow), Dims{wide->numel() * ratio});
 }
@@ -213,7 +213,7 @@ NodeRef join_bits(const NodeRef& narrow, DType wide) {
   const int bits = 8 * ir::item_size(narrow->dtype());
   const int64_t ratio = ir::item_size(wide) / ir::item_size(narrow->dtype());
   const int64_t count = (narrow->numel() + ratio - 1) / ratio;
-  const NodeRef zero = ir::make_const(ir::constant(narrow->dtype(), int64_t{0}), Dims{});
+  const NodeRef zero = ir::make_const(ir::constant(narrow->dtype(), int64_t{0}), Dims{}, narrow->device());
   const NodeRef padded = ir::pad(narrow, zero, Dims{0}, Dims{count * ratio - narrow->numel()});
   const NodeRef parts = ir::reshape(padded, Dims{count, ratio});
   NodeRef result;

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include "runtime/routines.h"
-#include "runtime/thread_pool.h"
+#include "runtime/cpu/routines.h"
+#include "runtime/cpu/thread_pool.h"
 
 namespace tenon::runtime {
 namespace {

@@ -1,5 +1,5 @@
-// The caching allocator, and the Buffers that are made of its blocks.
-#include "runtime/allocator.h"
+// The caching allocator of the host's memory.
+#include "runtime/cpu/allocator.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -229,39 +229,5 @@ void Allocator::fail(size_t bytes) const {
 }
 
 // --- buffers
-
-std::shared_ptr<Buffer> Buffer::allocate(size_t bytes) {
-  std::shared_ptr<Buffer> buffer(new Buffer);
-  // No bytes, no block, but a pointer that may be passed around.
-  alignas(kAlign) static std::byte nothing[kAlign];
-  buffer->data_ = bytes == 0 ? nothing : Allocator::global().allocate(bytes);
-  buffer->bytes_ = bytes;
-  return buffer;
-}
-
-std::shared_ptr<Buffer> Buffer::adopt(void* data, size_t bytes, std::function<void(void*)> deleter) {
-  std::shared_ptr<Buffer> buffer(new Buffer);
-  buffer->data_ = data;
-  buffer->bytes_ = bytes;
-  buffer->adopted_ = true;
-  buffer->deleter_ = std::move(deleter);
-  return buffer;
-}
-
-Buffer::~Buffer() {
-  if (adopted_) {
-    if (deleter_) deleter_(data_);
-  } else if (bytes_ > 0 && data_) {
-    Allocator::global().release(data_, bytes_);
-  }
-}
-
-std::shared_ptr<Buffer> buffer_of(const ir::Node& node) {
-  return std::static_pointer_cast<Buffer>(node.payload());
-}
-
-MemoryStats memory_stats() { return Allocator::global().stats(); }
-void reset_peak_memory_stats() { Allocator::global().reset_peak(); }
-void empty_memory_cache() { Allocator::global().empty_cache(); }
 
 }  // namespace tenon::runtime

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/routines.h"
-#include "runtime/thread_pool.h"
+#include "runtime/cpu/routines.h"
+#include "runtime/cpu/thread_pool.h"
 
 namespace tenon::runtime {
 namespace {

@@ -1,4 +1,4 @@
-// The caching allocator behind Buffer. A freed block stays here, by size class, until it is wanted again:
+// The caching allocator behind the host's Buffers. A freed block stays here, by size class, until it is wanted again:
 // fresh pages cost a kernel three times its run time. Blocks of 2 MB and more lie on 2 MB boundaries, so that
 // huge pages back them.
 //

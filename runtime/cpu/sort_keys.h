@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "ir/types.h"
-#include "runtime/vectorised.h"
+#include "runtime/cpu/vectorised.h"
 
 namespace tenon::runtime {
 

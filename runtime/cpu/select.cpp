@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "runtime/buffer.h"
-#include "runtime/routines.h"
-#include "runtime/sort_keys.h"
-#include "runtime/thread_pool.h"
+#include "runtime/cpu/routines.h"
+#include "runtime/cpu/sort_keys.h"
+#include "runtime/cpu/thread_pool.h"
 
 namespace tenon::runtime {
 namespace {

@@ -1,5 +1,5 @@
 // Which routine computes which operation.
-#include "runtime/routines.h"
+#include "runtime/cpu/routines.h"
 
 #include "codegen/interpreter/interpreter.h"
 

@@ -14,8 +14,8 @@
 #include <array>
 #include <cstring>
 
-#include "runtime/routines.h"
-#include "runtime/thread_pool.h"
+#include "runtime/cpu/routines.h"
+#include "runtime/cpu/thread_pool.h"
 
 namespace tenon::runtime {
 namespace {

@@ -1,5 +1,5 @@
 // The thread pool: hand-out of chunks, the gate, spinning and sleeping.
-#include "runtime/thread_pool.h"
+#include "runtime/cpu/thread_pool.h"
 
 #include <pthread.h>
 #include <sched.h>

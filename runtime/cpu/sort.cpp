@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "runtime/buffer.h"
-#include "runtime/routines.h"
-#include "runtime/sort_keys.h"
-#include "runtime/thread_pool.h"
+#include "runtime/cpu/routines.h"
+#include "runtime/cpu/sort_keys.h"
+#include "runtime/cpu/thread_pool.h"
 
 namespace tenon::runtime {
 namespace {

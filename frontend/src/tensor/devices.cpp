@@ -1,0 +1,111 @@
+// Between devices as programs name them and as the graph does.
+#include "frontend/src/tensor/devices.h"
+
+#include <vector>
+
+#include "frontend/src/tensor/call.h"
+#include "frontend/src/tensor/impl.h"
+#include "ir/fork.h"
+#include "runtime/device.h"
+
+namespace tenon {
+namespace {
+
+using runtime::DeviceId;
+using runtime::DeviceKind;
+static_assert(static_cast<int>(kCPU) == static_cast<int>(DeviceKind::Cpu) &&
+                  static_cast<int>(kCUDA) == static_cast<int>(DeviceKind::Cuda) &&
+                  static_cast<int>(kPrivateUse1) == static_cast<int>(DeviceKind::PrivateUse1),
+              "the two lists are one");
+
+// By tag. One made at each call would be written in two bytes and read as one word: that waits.
+const std::vector<Device>& devices() {
+  static const auto* all = [] {
+    auto* made = new std::vector<Device>{Device(kCPU)};
+    for (int tag = 1; tag <= INT8_MAX; ++tag) {
+      const DeviceId id = runtime::id_of(static_cast<ir::DeviceTag>(tag));
+      made->emplace_back(static_cast<DeviceType>(id.kind), static_cast<DeviceIndex>(id.index));
+    }
+    return made;
+  }();
+  return *all;
+}
+[[maybe_unused]] const bool made_before_fork = ir::make_before_fork([] { devices(); });
+
+// Runs it with the errors of the public API.
+template <typename F>
+auto with_public_errors(F&& f) {
+  try {
+    return f();
+  } catch (const runtime::OutOfMemory& e) {
+    throw OutOfMemoryError(e.what());
+  } catch (const Error&) {
+    throw;
+  } catch (const std::runtime_error& e) {
+    throw Error(e.what());
+  }
+}
+
+}  // namespace
+
+const Device& device_with(ir::DeviceTag tag) { return devices()[static_cast<size_t>(tag)]; }
+
+ir::DeviceTag tag_of(const Device& device) {
+  if (device.is_cpu()) return runtime::kHostTag;
+  const int index = device.has_index() ? device.index() : 0;
+  const bool named = device.is_cuda() || device.type() == kPrivateUse1;
+  const int most = device.is_cuda() ? runtime::kMostCudaDevices : runtime::kMostPrivateDevices;
+  if (named && index < most) {
+    const ir::DeviceTag tag = runtime::tag_of({static_cast<DeviceKind>(device.type()), index});
+    if (runtime::find_device(tag)) return tag;
+  }
+  if (device.is_cuda()) no_cuda();
+  throw Error(text("tensors of Tenon live on cpu and cuda devices, but got device ", device));
+}
+
+void check_device(const Device& device) { tag_of(device); }
+
+ir::DeviceTag call_device() { return runtime::only_host() ? runtime::kHostTag : CallScope::device(); }
+NodeRef constant_node(ir::Constant value, std::span<const int64_t> shape) {
+  return ir::make_const(value, shape, call_device());
+}
+NodeRef iota_node(std::span<const int64_t> shape, int64_t dim) { return ir::make_iota(shape, dim, call_device()); }
+
+NodeRef on_device(const NodeRef& node, ir::DeviceTag device) {
+  if (node->device() == device) return node;
+  if (node->op() == Op::Const) return ir::make_const({node->dtype(), node->bits()}, node->shape(), device);
+  if (node->op() == Op::Iota) return ir::make_iota(node->shape(), node->ints()[0], device);
+  return ir::make_node(Op::Copy, {&node, 1}, Dims{device});
+}
+
+HostElements host_elements(std::shared_ptr<runtime::Buffer> buffer, size_t begin, size_t end) {
+  const auto* data = static_cast<const unsigned char*>(buffer->data()) + begin;
+  if (buffer->device().is_host()) return {std::move(buffer), data};
+  auto copy = allocate_buffer(end - begin);
+  with_public_errors([&] { runtime::copy_to_host(copy->data(), *buffer, begin, end - begin); });
+  data = static_cast<const unsigned char*>(copy->data());
+  return {std::move(copy), data};
+}
+
+std::shared_ptr<runtime::Buffer> device_elements(const void* data, size_t bytes, ir::DeviceTag device) {
+  return with_public_errors([&] {
+    runtime::Device& to = runtime::device_of(device);
+    auto buffer = runtime::Buffer::allocate(bytes, to);
+    runtime::copy_between(to, buffer->data(), runtime::host_device(), data, bytes);
+    return buffer;
+  });
+}
+
+std::shared_ptr<runtime::Buffer> copy_on_device(const runtime::Buffer& buffer) {
+  return with_public_errors([&] {
+    auto copy = runtime::Buffer::allocate(buffer.bytes(), buffer.device());
+    copy_elements(*copy, buffer);
+    return copy;
+  });
+}
+
+void copy_elements(const runtime::Buffer& to, const runtime::Buffer& from) {
+  with_public_errors([&] { runtime::copy_between(to.device(), to.data(), from.device(), from.data(), from.bytes()); });
+}
+
+}  // namespace tenon

@@ -1,0 +1,46 @@
+// Buffers: blocks of a device's memory, given back when the last reference is gone.
+#include "runtime/buffer.h"
+
+#include "runtime/device.h"
+
+namespace tenon::runtime {
+
+std::shared_ptr<Buffer> Buffer::allocate(size_t bytes) { return allocate(bytes, host_device()); }
+
+std::shared_ptr<Buffer> Buffer::allocate(size_t bytes, Device& device) {
+  std::shared_ptr<Buffer> buffer(new Buffer(device));
+  // No bytes, no block, but a pointer that may be passed around.
+  alignas(64) static std::byte nothing[64];
+  buffer->data_ = bytes == 0 ? nothing : device.allocate(bytes, Stream::Main);
+  buffer->bytes_ = bytes;
+  return buffer;
+}
+
+std::shared_ptr<Buffer> Buffer::adopt(void* data, size_t bytes, std::function<void(void*)> deleter) {
+  std::shared_ptr<Buffer> buffer(new Buffer(host_device()));
+  buffer->data_ = data;
+  buffer->bytes_ = bytes;
+  buffer->adopted_ = true;
+  buffer->deleter_ = std::move(deleter);
+  return buffer;
+}
+
+Buffer::~Buffer() {
+  if (adopted_) {
+    if (deleter_) deleter_(data_);
+  } else if (bytes_ > 0 && data_) {
+    device_->release(data_, bytes_, Stream::Main);
+  }
+}
+
+std::shared_ptr<Buffer> buffer_of(const ir::Node& node) {
+  return std::static_pointer_cast<Buffer>(node.payload());
+}
+
+MemoryStats memory_stats() { return host_device().memory_stats(); }
+void reset_peak_memory_stats() { host_device().reset_peak_memory_stats(); }
+void empty_memory_cache() {
+  for (Device* device : all_devices()) device->empty_cache();
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,191 @@
+// Launches, copies and code on the CPU.
+#include "runtime/cpu/cpu_device.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "codegen/executable.h"
+#include "codegen/interpreter/interpreter.h"
+#include "codegen/llvm/jit.h"
+#include "runtime/cpu/allocator.h"
+#include "runtime/cpu/routines.h"
+#include "runtime/cpu/thread_pool.h"
+#include "runtime/profiler.h"
+
+namespace tenon::runtime {
+namespace {
+
+namespace llvm_backend = codegen::llvm_backend;
+
+constexpr double kChunkShare = 0.4;  // of the least work worth splitting: what a chunk should take
+constexpr int64_t kChunksPerThread = 8;
+
+// This thread's scratch for Local buffers; it only grows.
+void* local_scratch(size_t bytes) {
+  // Without a destructor, since destructors of the thread's other objects may evaluate after it.
+  struct Scratch {
+    void* data;
+    size_t bytes;
+  };
+  constinit thread_local Scratch scratch{};
+  struct Owner {
+    ~Owner() {
+      std::free(scratch.data);
+      scratch = {};
+    }
+  };
+  thread_local Owner owner;
+  if (scratch.bytes < bytes) {
+    static_cast<void>(&owner);
+    constexpr size_t align = codegen::kLocalAlign;
+    size_t rounded = (bytes + align - 1) / align * align;
+    void* fresh = std::aligned_alloc(align, rounded);
+    if (!fresh) throw OutOfMemoryError("out of host memory");
+    std::free(scratch.data);
+    scratch = {fresh, rounded};
+  }
+  return scratch.data;
+}
+
+// On all threads, if it is much.
+void copy_bytes(void* to, const void* from, size_t bytes) {
+  constexpr int64_t kPiece = 1 << 20;
+  if (bytes == 0) return;
+  const auto count = static_cast<int64_t>(bytes);
+  if (count < 2 * kPiece) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  ThreadPool::global().parallel_for(count, kPiece, [&](int64_t begin, int64_t end, int) {
+    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
+                static_cast<size_t>(end - begin));
+  });
+}
+
+struct CpuCode final : Code {
+  explicit CpuCode(std::unique_ptr<codegen::Executable> made) : executable(std::move(made)) {}
+  std::unique_ptr<codegen::Executable> executable;
+};
+
+ir::CpuTarget host_target() {
+  ir::CpuTarget target;
+  if (llvm_backend::available()) target.vector_bits = llvm_backend::host_vector_bits();
+  if (const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0) target.l2_bytes = bytes;
+  target.cores = ThreadPool::usable_cpus();
+  return target;
+}
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice() : Device(DeviceId{}) {}
+
+  DeviceInfo info() const override {
+    DeviceInfo info;
+    info.name = llvm_backend::host_cpu();
+    if (llvm_backend::available()) {
+      info.compiler = "llvm";
+      info.compiler_version = llvm_backend::version();
+    }
+    info.vector_bits = llvm_backend::host_vector_bits();
+    return info;
+  }
+  int workers() const override { return ThreadPool::usable_cpus(); }
+  ir::Target target(const Options& options) const override {
+    static const ir::CpuTarget host = host_target();
+    ir::CpuTarget target = host;
+    if (options.vector_bits > 0) target.vector_bits = options.vector_bits;
+    if (options.threads > 0) target.cores = options.threads;
+    return target;
+  }
+  bool is_host() const override { return true; }
+  void configure(const Options& options) override {
+    inline_ns_.store(static_cast<double>(options.inline_us) * 1e3, std::memory_order_relaxed);
+    ThreadPool::global().resize(options.threads > 0 ? options.threads : ThreadPool::usable_cpus());
+  }
+
+  Event record(Stream) override { return {}; }
+  void wait(Stream, const Event&) override {}
+  void synchronise(const Event&) override {}
+  void synchronise() override {}
+
+  void* allocate(size_t bytes, Stream) override { return Allocator::global().allocate(bytes); }
+  void release(void* block, size_t bytes, Stream) noexcept override { Allocator::global().release(block, bytes); }
+  MemoryStats memory_stats() const override { return Allocator::global().stats(); }
+  void reset_peak_memory_stats() override { Allocator::global().reset_peak(); }
+  void empty_cache() noexcept override { Allocator::global().empty_cache(); }
+  void set_memory_limit(int64_t bytes) override { Allocator::global().set_limit(bytes); }
+
+  void copy_from_host(void* to, const void* from, size_t bytes, Stream) override { copy_bytes(to, from, bytes); }
+  void copy_to_host(void* to, const void* from, size_t bytes, Stream) override { copy_bytes(to, from, bytes); }
+  void copy(void* to, const void* from, size_t bytes, Stream) override { copy_bytes(to, from, bytes); }
+
+  bool compiles(const Options& options) const override {
+    return options.backend != Options::Backend::Interpreter && llvm_backend::available();
+  }
+  std::string code_version() const override {
+    static const std::string version = "llvm " + llvm_backend::version() + "\ncpu " + llvm_backend::host_cpu() +
+                                       "\nfeatures " + llvm_backend::host_features();
+    return version;
+  }
+  std::string compile(const ir::LoopTree& tree) override { return llvm_backend::compile_object(tree); }
+  std::unique_ptr<Code> load(const std::string& bytes, const ir::LoopTree& tree) override {
+    return std::make_unique<CpuCode>(llvm_backend::load_object(bytes, static_cast<int>(tree.phases.size())));
+  }
+  std::string intermediate_text(const ir::LoopTree& tree) override { return llvm_backend::emit_ir(tree); }
+  std::string assembly_text(const ir::LoopTree& tree) override { return llvm_backend::emit_assembly(tree); }
+
+  void launch(const Launch& launch, Stream) override {
+    const auto& functions = static_cast<const CpuCode&>(*launch.code).executable->phases;
+    for (size_t p = 0; p < launch.phases.size(); ++p) run_phase(launch, launch.phases[p], functions[p]);
+  }
+  void interpret(const Interpretation& work, Stream) override {
+    codegen::interpret(*work.kernel, work.buffers.data(), work.scalars.data());
+  }
+  void call_library(const LibraryCall& call, Stream) override {
+    if (call.interpreted) {
+      codegen::interpret(*call.node, call.buffers.data());
+    } else {
+      run_routine(*call.node, call.parts.get(), call.buffers.data());
+    }
+  }
+
+  void in_parallel(int64_t count, const std::function<void(int64_t)>& body) override {
+    ThreadPool::global().parallel_for(count, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) body(i);
+    });
+  }
+
+ private:
+  void run_phase(const Launch& launch, const Phase& phase, codegen::PhaseFunction function) const {
+    ThreadPool& pool = ThreadPool::global();
+    const double inline_ns = inline_ns_.load(std::memory_order_relaxed);
+    const double total = phase.ns * static_cast<double>(phase.count);
+    void* const* buffers = launch.buffers.data();
+    if (total < inline_ns || pool.threads() == 1) {
+      function(buffers, launch.sizes.data(), launch.scalars.data(), 0, phase.count, local_scratch(launch.local_bytes));
+      return;
+    }
+    const double chunk_ns = kChunkShare * inline_ns;
+    const auto worth = static_cast<int64_t>(std::min(chunk_ns / std::max(phase.ns, 1e-3), 1e9)) + 1;
+    const int64_t grain = std::max(worth, phase.count / (kChunksPerThread * pool.threads()));
+    const bool profiled = Profiler::global().enabled();
+    pool.parallel_for(phase.count, grain, [&](int64_t begin, int64_t end, int worker) {
+      const auto started = profiled ? Profiler::Clock::now() : Profiler::Clock::time_point{};
+      function(buffers, launch.sizes.data(), launch.scalars.data(), begin, end, local_scratch(launch.local_bytes));
+      if (profiled && worker > 0)  // the caller's chunks are inside its launch
+        Profiler::global().add("worker", launch.name, started, Profiler::Clock::now());
+    });
+  }
+
+  std::atomic<double> inline_ns_{12e3};
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_cpu_device() { return std::make_unique<CpuDevice>(); }
+
+}  // namespace tenon::runtime

@@ -1,0 +1,154 @@
+// The golden operators on the late device: the values of PyTorch, and the CPU's bits.
+#include <tenon/tenon.h>
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <set>
+#include <sstream>
+
+#include "device/late_device.h"
+#include "frontend/golden.h"
+#include "frontend/python/compare.h"
+#include "frontend/python/python.h"
+
+using golden::load;
+using golden::read;
+using nlohmann::json;
+using tenon::ScalarType;
+using tenon::Tensor;
+
+namespace {
+
+Tensor packed(const json& entry, std::string& blob) {
+  static const std::vector<std::string> names = {"bool",  "uint8",   "int8",     "int16",   "int32",
+                                                 "int64", "float16", "bfloat16", "float32", "float64"};
+  const std::vector<int64_t> shape = entry["shape"];
+  const auto type = std::find(names.begin(), names.end(), entry["dtype"].get<std::string>()) - names.begin();
+  return tenon::from_blob(blob.data() + entry["at"].get<size_t>(), shape, static_cast<ScalarType>(type)).clone();
+}
+
+std::string bits(const Tensor& x) {
+  const Tensor dense = x.cpu().contiguous();
+  return {static_cast<const char*>(dense.const_data_ptr()), static_cast<size_t>(dense.nbytes())};
+}
+
+}  // namespace
+
+// They make a tensor on the host and mix it with those on the device, which PyTorch refuses too.
+const std::set<std::string> kMixed = {"maximum_self_kink", "minimum_self_kink", "attention_causal_float32"};
+
+namespace {
+
+std::string printed(const Tensor& x) {
+  std::ostringstream out;
+  out << x;
+  return out.str();
+}
+// Without layout, since the device's name breaks lines elsewhere.
+std::string words(std::string text) {
+  const std::string device = ",device='privateuseone:0'";
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+  const size_t at = text.find(device);
+  return at == std::string::npos ? text : text.erase(at, device.size());
+}
+
+}  // namespace
+
+TEST_CASE("golden: tensors of a device print as those of the host") {
+  const tenon::Device there("privateuseone:0");
+  tenon::test::LateDevice::get();
+  int count = 0;
+  for (const json& c : load("repr.json")) {
+    const std::string code = c["code"];
+    CAPTURE(code);
+    std::vector<Tensor> values;
+    try {
+      values = python::flat(python::run(code));
+    } catch (const std::exception&) {
+      continue;  // is no tensor
+    }
+    for (const Tensor& value : values) {
+      const Tensor x = value.detach();
+      const std::string text = printed(x.to(there));
+      CHECK(words(text) == words(printed(x)));
+      CHECK(text.find("device='privateuseone:0'") != std::string::npos);
+      ++count;
+    }
+  }
+  CHECK(count > 50);
+}
+
+TEST_CASE("golden: views of a device alias as those of the host") {
+  const tenon::Device there("privateuseone:0");
+  int count = 0;
+  for (const json& c : load("views.json")) {
+    const std::string code = c["code"];
+    CAPTURE(code);
+    const Tensor host = tenon::arange(24.).reshape({2, 3, 4}), moved = host.to(there);
+    std::vector<Tensor> a, b;
+    try {
+      a = python::flat(python::run(code, {{"x", host}}));
+    } catch (const std::exception&) {
+      continue;  // not expressible
+    }
+    try {
+      b = python::flat(python::run(code, {{"x", moved}}));
+    } catch (const tenon::Error& e) {  // what mixes in a tensor of the host is refused, as in PyTorch; so is x.numpy()
+      CHECK((code.find("t.") != std::string::npos || code.find("numpy") != std::string::npos));
+      CHECK((std::string(e.what()).find("device") != std::string::npos || code.find("numpy") != std::string::npos));
+      continue;
+    }
+    REQUIRE(a.size() == b.size());
+    const auto start = [](const Tensor& x) { return static_cast<const char*>(x.data_ptr()) - x.storage_offset() * x.itemsize(); };
+    for (size_t i = 0; i < a.size(); ++i) {
+      CHECK((b[i].device() == there || code.find("cpu") != std::string::npos));
+      CHECK(a[i].sizes() == b[i].sizes());
+      CHECK(a[i].strides() == b[i].strides());
+      CHECK(a[i].storage_offset() == b[i].storage_offset());
+      if (a[i].numel() > 0 && !b[i].is_cpu()) CHECK((start(host) == start(a[i])) == (start(moved) == start(b[i])));
+      ++count;
+    }
+  }
+  CHECK(count > 50);
+}
+
+TEST_CASE("golden: operators on a device") {
+  tenon::test::LateDevice& device = tenon::test::LateDevice::get();
+  const tenon::Device there("privateuseone:0");
+  const json cases = load("ops.json");
+  std::string blob = read("ops.bin");
+  size_t equal = 0, stayed = 0;
+  for (size_t k = 0; k < cases.size(); ++k) {
+    const json& c = cases[k];
+    const std::string name = c["name"], expression = c["expr"];
+    CAPTURE(name);
+    CAPTURE(expression);
+    device.shuffle(k);
+    python::Variables here, moved;
+    for (size_t i = 0; i < c["inputs"].size(); ++i) {
+      const Tensor x = packed(c["inputs"][i], blob);
+      here["x" + std::to_string(i)] = x.clone();
+      moved["x" + std::to_string(i)] = x.to(there);
+    }
+    try {
+      const std::vector<Tensor> want = python::flat(python::run(expression, here)),
+                                got = python::flat(python::run(expression, moved));
+      REQUIRE(got.size() == want.size());
+      bool right = true;
+      for (size_t i = 0; i < got.size(); ++i) {
+        const bool same = got[i].sizes() == want[i].sizes() && got[i].dtype() == want[i].dtype() && bits(got[i]) == bits(want[i]);
+        CHECK_MESSAGE(same, "the bits differ");
+        right &= same;
+        stayed += got[i].device() == there;
+      }
+      equal += right;
+      CHECK_FALSE(kMixed.contains(name));
+    } catch (const std::exception& e) {
+      if (kMixed.contains(name)) continue;
+      FAIL_CHECK(std::string(e.what()));
+    }
+  }
+  MESSAGE(equal << " of " << cases.size() << " cases have the CPU's bits; " << stayed << " results lie on the device");
+  CHECK(equal == cases.size() - kMixed.size());
+}
