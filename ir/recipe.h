@@ -87,6 +87,7 @@ class Tape {
 
   Recipe cut(std::span<const NodeRef> outputs);  // what the outputs need
   void clear();                                  // and keeps its memory for the next use
+  bool is_large() const { return entries_.capacity() > 4096; }  // so that its memory is better given back
 
  private:
   static constexpr uint32_t kUnknown = UINT32_MAX, kOnStack = UINT32_MAX - 1;

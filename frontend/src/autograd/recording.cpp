@@ -151,7 +151,7 @@ void GradScope::begin(const char* name) {
 }
 void GradScope::give_back(Recording* recording) {
   recording->clear();
-  if (spare.recording || spare.ended)
+  if (spare.recording || spare.ended || recording->is_large())
     delete recording;
   else
     spare.recording = recording;

@@ -44,6 +44,7 @@ class Recording {
  public:
   void begin(const char* name);
   void clear();  // and keeps its memory for the next scope
+  bool is_large() const { return tape_.is_large(); }
 
   void add_operand(const Tensor& x);
   void start();
