@@ -391,6 +391,16 @@ TEST_CASE("cuda: a C compiler finds what tcc finds") {
   compare(kernel_text("chain"), "pointwise", true, {}, CudaSimulator::Compiler::Cc);
 }
 
+TEST_CASE("cuda: a reduction or scan whose result nobody needs leaves its axis behind") {
+  for (const std::string kind : {"r: 300 inner", "s: 300 serial"}) {
+    const std::string level = kind.substr(0, 1);
+    compare(ir::parse_kernel("kernel @left(x: f32 in[1200], y: f32 out[1200]) {\n  axes i: 4 parallel, " + kind + "\n  map i " + level +
+                             " : %0 = load x[300*i + " + level + "] : f32\n  map i " + level + " : %1 = neg %0 : f32\n  map i " + level +
+                             " : store y[300*i + " + level + "], %1\n}\n"),
+            level == "r" ? "rows" : "scan");
+  }
+}
+
 TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
   const test::Nvrtc nvrtc;
   if (!nvrtc.available()) {

@@ -130,6 +130,17 @@ void check(const std::string& text) {
   }
 }
 
+TEST_CASE("a reduction, scan or product whose result nobody needs leaves its axis behind") {
+  // Which element of one is gathered does not matter.
+  const std::string gather = "  %z = const 0 : i64[8,1,31]\n  %p = min %n, %z : i64[8,1,31]\n"
+                             "  %g = gather %x, %p dim=1 : f32[8,1,31]\n  %r = neg %g : f32[8,1,31]\n  return %r\n}\n";
+  const std::string head = "graph @g(%x: f32[8,1,31], %y: i64[8,1,31]) {\n";
+  check(head + "  %0 = reduce.min %y dims=[0,2] : i64[1,1,1]\n  %n = expand %0 [8,1,31] : i64[8,1,31]\n" + gather);
+  check(head + "  %0 = reduce.min %y dims=[0] : i64[1,1,31]\n  %n = expand %0 [8,1,31] : i64[8,1,31]\n" + gather);
+  check(head + "  %n = scan.sum %y dim=2 : i64[8,1,31]\n" + gather);
+  check("graph @g(%x: f32[8,1,31], %y: i64[8,1,5], %w: i64[8,5,31]) {\n  %n = dot %y, %w : i64[8,1,31]\n" + gather);
+}
+
 TEST_CASE("scans: along lines longer than a chunk, across them, of every width, beside each other") {
   const char* types[] = {"f32", "i64", "f16", "u8"};
   size_t next = 0;
