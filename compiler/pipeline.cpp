@@ -6,10 +6,8 @@
 //   return %2              return %2
 #include "compiler/pipeline.h"
 
-#include <unordered_map>
-
 #include "compiler/round_trip.h"
-#include "passes/graph/rebuild_graph.h"
+#include "passes/graph/substitution.h"
 
 namespace tenon::compiler {
 namespace {
@@ -41,40 +39,24 @@ class Disguise {
   explicit Disguise(std::span<Node* const> constants) {
     for (Node* constant : constants) {
       NodeRef input = ir::make_input(constant->dtype(), constant->shape(), nullptr, constant->device());
-      constant_of_.emplace(input.get(), NodeRef(constant));
-      input_of_.emplace(constant, std::move(input));
+      show_.replace(input.get(), NodeRef(constant));
+      hide_.replace(constant, std::move(input));
     }
   }
-  ir::Graph hide(const ir::Graph& graph) const { return replaced(graph, input_of_); }
-  ir::Graph show(const ir::Graph& graph) const { return replaced(graph, constant_of_); }
+  ir::Graph hide(const ir::Graph& graph) const { return replaced(graph, hide_); }
+  ir::Graph show(const ir::Graph& graph) const { return replaced(graph, show_); }
 
  private:
-  using Nodes = std::unordered_map<const Node*, NodeRef>;
-
-  // The fill of a pad stays a constant: it is a part of the code.
-  static ir::Graph replaced(const ir::Graph& graph, Nodes changed) {
-    if (changed.empty()) return graph;
-    const auto now = [&](Node* node) {
-      const auto it = changed.find(node);
-      return it == changed.end() ? NodeRef(node) : it->second;
-    };
-    std::vector<NodeRef> operands;
+  static ir::Graph replaced(const ir::Graph& graph, passes::Substitution substitution) {
+    if (substitution.empty()) return graph;
     for (const NodeRef& node : graph.nodes) {
       if (node->is_leaf()) continue;
-      operands.clear();
-      for (Node* operand : node->inputs()) {
-        const bool fill = node->op() == Op::Pad && !operands.empty();
-        operands.push_back(fill ? NodeRef(operand) : now(operand));
-      }
-      NodeRef made = passes::remake_as_is(*node, operands);
-      if (made != node) changed[node.get()] = std::move(made);
+      substitution.rebuild(node.get(), node->op() == Op::Pad ? 1 : -1);  // the fill of a pad is a part of the code
     }
-    std::vector<NodeRef> outputs;
-    for (const NodeRef& output : graph.outputs) outputs.push_back(now(output.get()));
-    return ir::Graph::of(outputs, graph.name);
+    return ir::Graph::of(substitution.of(graph.outputs), graph.name);
   }
 
-  Nodes input_of_, constant_of_;
+  passes::Substitution hide_, show_;
 };
 
 // A reshape has its source's elements in the same order: where it is wanted, its source's memory serves.
@@ -105,7 +87,7 @@ std::vector<StepInfo> steps() {
 
 Program compile_graph(const std::vector<NodeRef>& outputs, std::span<Node* const> hidden, const Settings& settings) {
   const passes::PassObserver observer = observer_of(settings);
-  const Disguise constants(hidden);
+  const Disguise constants(settings.simplify ? hidden : std::span<Node* const>());
   Program program{ir::Graph::of(outputs), {}};
   const auto step = [&](std::string_view name, const auto& run) {
     ir::Graph made = run(program.graph);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "passes/graph/substitution.h"
 #include "runtime/device.h"
 
 namespace tenon::runtime {
@@ -18,6 +19,7 @@ namespace {
 using ir::Node;
 using ir::NodeRef;
 using ir::Op;
+using passes::Substitution;
 
 bool is_view(const Node& node) {
   return ir::is_movement(node.op()) && node.op() != Op::Pad && node.op() != Op::Cat;
@@ -36,36 +38,6 @@ std::vector<NodeRef> choose_outputs(const GraphKey& key) {
   }
   return outputs;
 }
-
-// Rebuilds the nodes (operands first) with some leaves replaced. Nothing folds, so nothing else changes.
-class Substitution {
- public:
-  void replace(const Node* leaf, NodeRef by) { changed_[leaf] = std::move(by); }
-
-  void rebuild(Node* node) {
-    std::vector<NodeRef> inputs;
-    bool changed = false;
-    for (Node* input : node->inputs()) {
-      inputs.push_back(of(input));
-      changed = changed || inputs.back().get() != input;
-    }
-    if (changed)
-      changed_[node] = ir::make_node(node->op(), inputs, node->ints(), node->dtype(), ir::Folding::Off);
-  }
-
-  NodeRef of(Node* node) const {
-    auto it = changed_.find(node);
-    return it == changed_.end() ? NodeRef(node) : it->second;
-  }
-  std::vector<NodeRef> of(const std::vector<NodeRef>& nodes) const {
-    std::vector<NodeRef> result;
-    for (const NodeRef& node : nodes) result.push_back(of(node.get()));
-    return result;
-  }
-
- private:
-  std::unordered_map<const Node*, NodeRef> changed_;
-};
 
 // Puts inputs of their own in the place of windows, and updates of such in that of updates.
 class WindowInputs {

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "runtime/analysis.h"
-#include "runtime/evaluate.h"
 
 namespace tenon::runtime {
 
