@@ -10,27 +10,24 @@
 //
 // "@1" behind a type is the device if it is not 0. "//" starts a comment. Names made of digits are not kept:
 // the printer numbers the nodes that have no name.
-#include <charconv>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "ir/graph.h"
 #include "ir/graph_infer.h"
 #include "ir/graph_map.h"
+#include "ir/lexer.h"
 
 namespace tenon::ir {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name_char(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.';
-}
 
 // A name that the printer keeps: letters, digits, '_' and '.', but not digits alone.
 bool is_given_name(std::string_view name) {
   bool only_digits = true;
   for (char c : name) {
-    if (!is_name_char(c)) return false;
+    if (!is_word_char(c, true)) return false;
     only_digits &= is_digit(c);
   }
   return !only_digits;
@@ -157,10 +154,9 @@ class Printer {
 
 // --- parsing
 
-class Parser {
+class Parser : Lexer {
  public:
-  Parser(std::string_view text, Folding folding, std::string_view file)
-      : text_(text), folding_(folding), file_(file) {}
+  Parser(std::string_view text, Folding folding, std::string_view file) : Lexer(text, file, "//", true), folding_(folding) {}
 
   Graph parse() {
     expect("graph");
@@ -168,7 +164,7 @@ class Parser {
     graph_.name = std::string(word("a graph name"));
     parse_parameters();
     expect("{");
-    while (!accept_keyword("return")) parse_line();
+    while (!accept("return")) parse_line();
     if (peek() == '%') {
       do graph_.outputs.push_back(operand());
       while (accept(","));
@@ -179,61 +175,6 @@ class Parser {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& reason) { fail_at(at_, reason); }
-  [[noreturn]] void fail_at(size_t position, const std::string& reason) {
-    size_t line = 1, start = 0;
-    for (size_t i = 0; i < position; ++i) {
-      if (text_[i] == '\n') ++line, start = i + 1;
-    }
-    throw IrError(std::string(file_) + ":" + std::to_string(line) + ":" +
-                  std::to_string(position - start + 1) + ": " + reason);
-  }
-
-  void skip_space() {
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (text_.substr(at_, 2) == "//") {
-        at_ = std::min(text_.find('\n', at_), text_.size());
-      } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-        ++at_;
-      } else {
-        return;
-      }
-    }
-  }
-  char peek() {
-    skip_space();
-    return at_ < text_.size() ? text_[at_] : '\0';
-  }
-  bool accept(std::string_view token) {
-    skip_space();
-    if (text_.substr(at_, token.size()) != token) return false;
-    at_ += token.size();
-    return true;
-  }
-  bool accept_keyword(std::string_view keyword) {
-    skip_space();
-    const size_t end = at_ + keyword.size();
-    return !(end < text_.size() && is_name_char(text_[end])) && accept(keyword);
-  }
-  void expect(std::string_view token) {
-    if (!accept(token)) fail("expected '" + std::string(token) + "'");
-  }
-  std::string_view word(const char* what) {
-    skip_space();
-    const size_t start = at_;
-    while (at_ < text_.size() && is_name_char(text_[at_])) ++at_;
-    if (start == at_) fail(std::string("expected ") + what);
-    return text_.substr(start, at_ - start);
-  }
-  int64_t integer() {
-    skip_space();
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-    if (error != std::errc{}) fail("expected an integer");
-    at_ = static_cast<size_t>(end - text_.data());
-    return value;
-  }
   void append_list(Dims& values) {
     expect("[");
     if (accept("]")) return;
@@ -377,10 +318,7 @@ class Parser {
     return make_const(*value, t.shape, t.device);
   }
 
-  std::string_view text_;
   Folding folding_;
-  std::string_view file_;
-  size_t at_ = 0;
   Graph graph_;
   std::unordered_map<std::string_view, NodeRef> values_;
   std::unordered_set<const Node*> known_;

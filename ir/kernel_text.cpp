@@ -14,6 +14,7 @@
 
 #include "ir/kernel.h"
 #include "ir/kernel_rules.h"
+#include "ir/lexer.h"
 
 namespace tenon::ir {
 namespace {
@@ -122,9 +123,9 @@ class Printer {
 };
 
 // --- parsing ----------------------------------------------------------------------------------------------
-class Parser {
+class Parser : Lexer {
  public:
-  Parser(std::string_view text, std::string_view file) : text_(text), file_(file) {}
+  Parser(std::string_view text, std::string_view file) : Lexer(text, file, "//", false) {}
 
   Kernel parse() {
     expect("kernel");
@@ -137,7 +138,7 @@ class Parser {
       expect(")");
     }
     expect("{");
-    if (accept_word("axes")) {
+    if (accept("axes")) {
       do axis();
       while (accept(","));
     }
@@ -149,15 +150,6 @@ class Parser {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& reason) const { fail_at(at_, reason); }
-  [[noreturn]] void fail_at(size_t at, const std::string& reason) const {
-    size_t line =
-        1 + static_cast<size_t>(std::count(text_.begin(), text_.begin() + static_cast<long>(at), '\n'));
-    size_t begin = at == 0 ? std::string_view::npos : text_.rfind('\n', at - 1);
-    size_t column = at - (begin == std::string_view::npos ? 0 : begin + 1) + 1;
-    throw IrError(std::string(file_) + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " +
-                  reason);
-  }
   // Runs a check, giving the position of the current statement to what it throws.
   template <typename Check>
   void at_error(Check check) {
@@ -170,55 +162,6 @@ class Parser {
     fail_at(statement_, reason);
   }
 
-  void skip_space() {
-    while (at_ < text_.size()) {
-      if (std::isspace(static_cast<unsigned char>(text_[at_]))) {
-        ++at_;
-      } else if (text_.substr(at_, 2) == "//") {
-        at_ = std::min(text_.find('\n', at_), text_.size());
-      } else {
-        return;
-      }
-    }
-  }
-  bool accept(std::string_view token) {
-    skip_space();
-    if (text_.substr(at_, token.size()) != token) return false;
-    at_ += token.size();
-    return true;
-  }
-  void expect(std::string_view token) {
-    if (!accept(token)) fail("expected " + std::string(token));
-  }
-  static bool is_word_char(char c, bool dots) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (dots && c == '.');
-  }
-  // The next word without taking it; empty if there is none.
-  std::string_view peek_word(bool dots = false) {
-    skip_space();
-    size_t end = at_;
-    while (end < text_.size() && is_word_char(text_[end], dots)) ++end;
-    return text_.substr(at_, end - at_);
-  }
-  std::string_view word(const char* what, bool dots = false) {
-    std::string_view w = peek_word(dots);
-    if (w.empty()) fail(std::string("expected ") + what);
-    at_ += w.size();
-    return w;
-  }
-  bool accept_word(std::string_view w) {
-    if (peek_word() != w) return false;
-    at_ += w.size();
-    return true;
-  }
-  int64_t integer() {
-    skip_space();
-    int64_t value = 0;
-    auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-    if (error != std::errc()) fail("expected an integer");
-    at_ = static_cast<size_t>(end - text_.data());
-    return value;
-  }
   template <size_t N>
   size_t choice(const std::string_view (&names)[N], const char* what) {
     skip_space();
@@ -241,7 +184,7 @@ class Parser {
     std::string name(word("a parameter name"));
     expect(":");
     DType type = dtype();
-    if (accept_word("scalar")) {
+    if (accept("scalar")) {
       kernel_.add_scalar(name, type);
       return;
     }
@@ -367,7 +310,7 @@ class Parser {
       case Op::Load: {
         const Value position = access(instr);
         guards(instr);
-        if (accept_word("else")) instr.args.push_back(value());
+        if (accept("else")) instr.args.push_back(value());
         if (position >= 0) instr.args.push_back(position);
         break;
       }
@@ -411,7 +354,7 @@ class Parser {
     return position;
   }
   void guards(Instr& instr) {
-    if (!accept_word("if")) return;
+    if (!accept("if")) return;
     do {
       Guard g;
       g.lo = integer();
@@ -420,7 +363,7 @@ class Parser {
       expect("<");
       g.hi = integer();
       instr.guards.push_back(g);
-    } while (accept_word("and"));
+    } while (accept("and"));
   }
   void literal(Instr& instr) {
     skip_space();
@@ -436,8 +379,6 @@ class Parser {
     instr.bits = c->bits;
   }
 
-  std::string_view text_, file_;
-  size_t at_ = 0;
   size_t statement_ = 0;  // where an error without a position of its own belongs
   Kernel kernel_;
   std::unordered_map<std::string, Value> values_;

@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "ir/lexer.h"
 #include "ir/looptree_check.h"
 
 namespace tenon::ir {
@@ -138,9 +139,9 @@ class Printer {
 
 constexpr size_t kMaxOneOfMany = 64;
 
-class Parser {
+class Parser : Lexer {
  public:
-  Parser(std::string_view text, std::string_view file) : text_(text), file_(file), checker_(tree_) {}
+  Parser(std::string_view text, std::string_view file) : Lexer(text, file, "#", true), checker_(tree_) {}
 
   LoopTree run() {
     try {
@@ -151,56 +152,15 @@ class Parser {
       skip_space();
       if (at_ != text_.size()) fail("text after the end");
     } catch (const IrError& error) {
-      locate(error.what());
+      fail_at(start_, error.what());
     }
     return std::move(tree_);
   }
 
  private:
-  // --- characters and words ---
-  [[noreturn]] void locate(const std::string& reason) const {
-    size_t line = 1, column = 1;
-    for (char c : text_.substr(0, start_)) {
-      column = c == '\n' ? 1 : column + 1;
-      line += c == '\n';
-    }
-    throw IrError(std::string(file_) + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " +
-                  reason);
-  }
-  [[noreturn]] void fail(const std::string& reason) const { throw IrError(reason); }
+  // Errors are reported at the token last looked at, or the statement: run() adds the place.
+  [[noreturn]] void fail(const std::string& reason) const override { throw IrError(reason); }
 
-  void skip_space() {
-    while (at_ < text_.size()) {
-      if (text_[at_] == '#') {
-        while (at_ < text_.size() && text_[at_] != '\n') ++at_;
-      } else if (std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) {
-        ++at_;
-      } else {
-        break;
-      }
-    }
-    start_ = at_;
-  }
-  static bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-  }
-  bool accept(std::string_view token) {
-    skip_space();
-    if (!text_.substr(at_).starts_with(token)) return false;
-    const size_t end = at_ + token.size();
-    if (is_word(token.back()) && token != ".." && end < text_.size() && is_word(text_[end])) return false;
-    at_ = end;
-    return true;
-  }
-  void expect(std::string_view token) {
-    if (!accept(token)) fail("expected '" + std::string(token) + "'");
-  }
-  std::string_view word(const char* what) {
-    skip_space();
-    while (at_ < text_.size() && is_word(text_[at_])) ++at_;
-    if (at_ == start_) fail(std::string("expected ") + what);
-    return text_.substr(start_, at_ - start_);
-  }
   int64_t number(int64_t limit = INT32_MAX) {
     skip_space();
     int64_t value = 0;
@@ -472,9 +432,6 @@ class Parser {
     stmt.bits = value->bits;
   }
 
-  const std::string_view text_, file_;
-  size_t at_ = 0;
-  size_t start_ = 0;  // first character of the token last looked at: where an error is reported
   LoopTree tree_;
   TreeChecker checker_;
   std::unordered_map<int64_t, ValueId>

@@ -126,8 +126,8 @@ TEST_CASE("kernel: errors in text name their place") {
   CHECK(error_of(head + "  map i : %0 = const 1.x : f32\n}") == "t:3:22: 1.x is no f32");
   CHECK(error_of(head + "  map i : %0 = const 1.0 : f32\n  map i : %0 = const 2.0 : f32\n}") ==
         "t:4:16: %0 is defined twice");
-  CHECK(error_of(head + "  map i : %0 = load x[i]") == "t:3:25: expected :");
-  CHECK(error_of("") == "t:1:1: expected kernel");
+  CHECK(error_of(head + "  map i : %0 = load x[i]") == "t:3:25: expected ':'");
+  CHECK(error_of("") == "t:1:1: expected 'kernel'");
 }
 
 TEST_CASE("kernel: what is not well formed is refused with a reason") {
