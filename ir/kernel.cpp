@@ -200,7 +200,7 @@ Value identity_of(Op op, std::span<const Value> args, const std::optional<Consta
 const Instr& KernelBuilder::at(Value v) const {
   if (v < 0 || static_cast<size_t>(v) >= kernel_.instrs.size())
     throw IrError("an operand is no instruction of the kernel");
-  const Instr& instr = kernel_.instrs[static_cast<size_t>(v)];
+  const Instr& instr = kernel_.instr(v);
   if (instr.op == Op::Store) throw IrError("a store has no value");
   return instr;
 }
@@ -221,7 +221,7 @@ Value KernelBuilder::append(Instr instr) {
   // Only inputs keep their values while the kernel runs; what a point updates is not loaded after its store.
   auto shareable = [&](const Instr& i) {
     if (i.op != Op::Load) return is_pure(i);
-    Role role = kernel_.buffers[static_cast<size_t>(i.slot)].role;
+    Role role = kernel_.buffer(i.slot).role;
     return role == Role::In || role == Role::InOut;
   };
   for (; indexed_ < kernel_.instrs.size(); ++indexed_) {
@@ -231,7 +231,7 @@ Value KernelBuilder::append(Instr instr) {
   if (shareable(instr)) {
     auto [begin, end] = seen_.equal_range(hash_of(instr));
     for (auto it = begin; it != end; ++it) {
-      if (same(kernel_.instrs[static_cast<size_t>(it->second)], instr)) return it->second;
+      if (same(kernel_.instr(it->second), instr)) return it->second;
     }
   }
   kernel_.instrs.push_back(std::move(instr));
@@ -281,7 +281,7 @@ Value KernelBuilder::load(int buffer, Index index, Position position, Level leve
                           Value otherwise) {
   if (buffer < 0 || static_cast<size_t>(buffer) >= kernel_.buffers.size())
     throw IrError("load: there is no such buffer");
-  DType dtype = kernel_.buffers[static_cast<size_t>(buffer)].dtype;
+  DType dtype = kernel_.buffer(buffer).dtype;
   if (guards.empty() != (otherwise < 0))
     throw IrError("load: guards and a value for elsewhere come together");
   if (otherwise >= 0 && at(otherwise).dtype != dtype)
@@ -348,7 +348,7 @@ void KernelBuilder::store(int buffer, Index index, Position position, Value valu
                           std::vector<Guard> guards) {
   if (buffer < 0 || static_cast<size_t>(buffer) >= kernel_.buffers.size())
     throw IrError("store: there is no such buffer");
-  const KernelBuffer& target = kernel_.buffers[static_cast<size_t>(buffer)];
+  const KernelBuffer& target = kernel_.buffer(buffer);
   if (target.role == Role::In) throw IrError("store: " + target.name + " is an input");
   if (at(value).dtype != target.dtype)
     throw IrError("store: " + target.name + " has another dtype than the value");

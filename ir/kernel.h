@@ -110,8 +110,14 @@ struct Kernel {
   std::vector<KernelScalar> scalars;
   std::vector<Instr> instrs;
 
+  const Instr& instr(Value v) const { return instrs[static_cast<size_t>(v)]; }
+  Instr& instr(Value v) { return instrs[static_cast<size_t>(v)]; }
+  const KernelBuffer& buffer(int slot) const { return buffers[static_cast<size_t>(slot)]; }
+  KernelBuffer& buffer(int slot) { return buffers[static_cast<size_t>(slot)]; }
+  int64_t extent(int axis) const { return axes[static_cast<size_t>(axis)].extent; }
+
   int add_axis(std::string name, int64_t extent, AxisKind kind);
-  Index axis(int id) const { return Index::axis(id, axes[static_cast<size_t>(id)].extent); }
+  Index axis(int id) const { return Index::axis(id, extent(id)); }
   int add_buffer(std::string name, DType dtype, Role role, int64_t numel);
   int add_scalar(std::string name, DType dtype);
   int64_t extent_of(AxisKind kind) const;  // product; 1 if there is none

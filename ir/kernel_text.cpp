@@ -301,7 +301,7 @@ class Parser : Lexer {
         const Value position = access(instr);
         expect(",");
         instr.args.push_back(value());
-        instr.dtype = kernel_.buffers[static_cast<size_t>(instr.slot)].dtype;
+        instr.dtype = kernel_.buffer(instr.slot).dtype;
         guards(instr);
         if (position >= 0) instr.args.push_back(position);
         return;

@@ -41,7 +41,7 @@ class InstrChecker {
   void require(bool holds, const char* reason) const {
     if (!holds) fail(reason);
   }
-  const Instr& arg(size_t i) const { return kernel_.instrs[static_cast<size_t>(instr_.args[i])]; }
+  const Instr& arg(size_t i) const { return kernel_.instr(instr_.args[i]); }
 
   // Operands come first, and those at another level are reached by a reduction only.
   void check_args() const {
@@ -72,7 +72,7 @@ class InstrChecker {
   void check_index(const Index& index) const {
     check_within(level_of(kernel_, index), "an index");
     index.substitute([&](int axis, int64_t extent) {
-      require(kernel_.axes[static_cast<size_t>(axis)].extent == extent,
+      require(kernel_.extent(axis) == extent,
               "an index has another extent for an axis");
       return Index::axis(axis, extent);
     });
@@ -89,7 +89,7 @@ class InstrChecker {
   void check_access() const {
     require(instr_.slot >= 0 && static_cast<size_t>(instr_.slot) < kernel_.buffers.size(),
             "there is no such buffer");
-    const KernelBuffer& buffer = kernel_.buffers[static_cast<size_t>(instr_.slot)];
+    const KernelBuffer& buffer = kernel_.buffer(instr_.slot);
     if (buffer.dtype != instr_.dtype) fail(buffer.name + " is " + std::string(name(buffer.dtype)));
     check_index(instr_.index);
     for (const Guard& g : instr_.guards) check_index(g.value);
@@ -119,7 +119,7 @@ class InstrChecker {
     require(operands() == 1, "takes one value");
     require(arg(0).dtype == instr_.dtype, "the value has another dtype");
     check_access();
-    require(kernel_.buffers[static_cast<size_t>(instr_.slot)].role != Role::In, "the buffer is an input");
+    require(kernel_.buffer(instr_.slot).role != Role::In, "the buffer is an input");
     require(instr_.level != Level::Contract, "a contract-level value is for contractions only");
   }
   void check_constant() const {
@@ -185,7 +185,7 @@ namespace {
 void check_updates(const Kernel& kernel) {
   for (size_t i = 0; i < kernel.instrs.size(); ++i) {
     const Instr& load = kernel.instrs[i];
-    if (load.op != Op::Load || kernel.buffers[static_cast<size_t>(load.slot)].role != Role::InOut) continue;
+    if (load.op != Op::Load || kernel.buffer(load.slot).role != Role::InOut) continue;
     bool same_place = false;
     for (size_t j = 0; j < kernel.instrs.size(); ++j) {
       const Instr& store = kernel.instrs[j];
@@ -194,7 +194,7 @@ void check_updates(const Kernel& kernel) {
                    store.guards.empty() && store.scale == load.scale && store.position() == load.position();
       if (!same_place) break;
     }
-    const std::string& buffer = kernel.buffers[static_cast<size_t>(load.slot)].name;
+    const std::string& buffer = kernel.buffer(load.slot).name;
     if (!same_place) throw IrError(buffer + " is loaded at another place than it is stored at later");
     if (kernel.has(AxisKind::Inner)) throw IrError(buffer + " is loaded beside a reduction");
   }

@@ -216,7 +216,6 @@ const OpInfo kOpTable[] = {
    cost,                                                       \
    static_cast<uint8_t>(traits)},
 #include "ir/ops.def"
-#undef OP
 };
 
 const int kOpCount = static_cast<int>(sizeof kOpTable / sizeof kOpTable[0]);
@@ -263,8 +262,7 @@ struct Combination {
 };
 constexpr Combination kCombinations[] = {
 #define COMBINE(Name, Combining, From) {Op::Name, Op::Combining, Start::From},
-#include "ir/combine.def"
-#undef COMBINE
+#include "ir/ops.def"
 };
 
 const Combination& combination(Op op) {

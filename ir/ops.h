@@ -12,7 +12,6 @@ namespace tenon::ir {
 enum class Op : uint8_t {
 #define OP(Name, text, cls, arity, rule, domain, cost, traits) Name,
 #include "ir/ops.def"
-#undef OP
 };
 
 enum class OpClass : uint8_t { Leaf, Elementwise, Reduce, Movement, Contraction, Indexed, Scan, Sort, Memory, Lane };
@@ -52,7 +51,7 @@ inline bool in_domain(Op op, DType dtype) {
 // double. Operand dtypes must satisfy the op's type rule; `to` is the result dtype of Cast and Bitcast.
 Constant evaluate(Op op, std::span<const Constant> args, DType to);
 
-// Of a reduction, a scan or a scatter, by ir/combine.def: the operation on two values, and the value to begin with.
+// Of a reduction, a scan or a scatter, by ir/ops.def: the operation on two values, and the value to begin with.
 Op combining_op(Op op);
 Constant combine_start(Op op, DType dtype);
 // The position of an argmax or argmin that has met no element yet.

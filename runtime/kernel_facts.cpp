@@ -20,12 +20,12 @@ int64_t places(const ir::Kernel& kernel, const ir::Instr& access) {
     for (int a : from[i]->index.axes()) {
       if (seen[static_cast<size_t>(a)]) continue;
       seen[static_cast<size_t>(a)] = true;
-      count *= kernel.axes[static_cast<size_t>(a)].extent;
+      count *= kernel.extent(a);
     }
     const bool computed = i == 0 && access.scale != 0;
     const size_t first = computed ? access.args.size() - 1 : i == 0 ? access.args.size() : 0;
     for (size_t k = first; k < from[i]->args.size(); ++k)
-      from.push_back(&kernel.instrs[static_cast<size_t>(from[i]->args[k])]);
+      from.push_back(&kernel.instr(from[i]->args[k]));
   }
   return count;
 }

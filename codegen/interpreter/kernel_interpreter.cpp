@@ -71,7 +71,7 @@ class Interpreter {
     bool valid = false;
   };
 
-  const Instr& at(ir::Value v) const { return kernel_.instrs[static_cast<size_t>(v)]; }
+  const Instr& at(ir::Value v) const { return kernel_.instr(v); }
   Space& space(Level level) { return spaces_[static_cast<size_t>(level)]; }
   Window& window(Level level) { return windows_[static_cast<size_t>(level)]; }
 
@@ -81,7 +81,7 @@ class Interpreter {
     std::vector<bool> stored(kernel_.buffers.size());
     for (const Instr& i : kernel_.instrs) {
       if (i.op == Op::Store) stored[static_cast<size_t>(i.slot)] = true;
-      if (i.op != Op::Load || kernel_.buffers[static_cast<size_t>(i.slot)].role == ir::Role::InOut) continue;
+      if (i.op != Op::Load || kernel_.buffer(i.slot).role == ir::Role::InOut) continue;
       if (stored[static_cast<size_t>(i.slot)]) {
         throw ir::IrError("interpret: kernel @" + kernel_.name + " loads what it stores");
       }
@@ -306,7 +306,7 @@ class Interpreter {
   }
 
   std::byte* element(const Instr& instr, int64_t index) const {
-    const ir::KernelBuffer& buffer = kernel_.buffers[static_cast<size_t>(instr.slot)];
+    const ir::KernelBuffer& buffer = kernel_.buffer(instr.slot);
     if (index < 0 || index >= buffer.numel) {
       throw ir::IrError("interpret: kernel @" + kernel_.name + " reaches element " + std::to_string(index) +
                         " of " + buffer.name + ", which has " + std::to_string(buffer.numel));

@@ -11,8 +11,8 @@ using ir::Index;
 // Writes every index of the kernel in terms of a merged axis `a` (extent A*B) in place of a and b. False if
 // some index that was affine in them would need div or mod, or if its bounds could not be told as well as before.
 bool merge(ir::Kernel& kernel, int a, int b) {
-  int64_t extent_b = kernel.axes[static_cast<size_t>(b)].extent;
-  Index merged = Index::axis(a, kernel.axes[static_cast<size_t>(a)].extent * extent_b);
+  int64_t extent_b = kernel.extent(b);
+  Index merged = Index::axis(a, kernel.extent(a) * extent_b);
   Index outer = floor_div(merged, extent_b), inner = floor_mod(merged, extent_b);
   auto rewrite = [&](const Index& index) {
     return index.substitute([&](int axis, int64_t extent) {

@@ -110,7 +110,7 @@ void Nest::bind_linear(std::span<const int> axes, ValueId linear) {
       bind(axes[0], linear);
       return;
     }
-    ValueId extent = size(kernel_.axes[static_cast<size_t>(axes[i])].extent);
+    ValueId extent = size(kernel_.extent(axes[i]));
     ValueId quotient = builder_.quotient(linear, extent);
     bind(axes[i], builder_.op(Op::Sub, {linear, builder_.op(Op::Mul, {quotient, extent})}));
     linear = quotient;
@@ -126,7 +126,7 @@ ValueId Nest::linear_index(std::span<const int> axes) {
             ? at
             : builder_.op(
                   Op::Add,
-                  {builder_.op(Op::Mul, {result, size(kernel_.axes[static_cast<size_t>(a)].extent)}), at});
+                  {builder_.op(Op::Mul, {result, size(kernel_.extent(a))}), at});
   }
   return result < 0 ? literal(0) : result;
 }
@@ -547,7 +547,7 @@ void Nest::load_along(Value v, const std::vector<int>& guards, ValueId otherwise
       builder_.set(loaded, load_at(v, mask));
     } else {
       const ValueId at = place(in);
-      const ValueId numel = bound(v, kNumel, kernel_.buffers[static_cast<size_t>(in.slot)].numel);
+      const ValueId numel = bound(v, kNumel, kernel_.buffer(in.slot).numel);
       const ValueId last = builder_.op(Op::Add, {at, literal(lanes_)});
       const ValueId in_buffer = builder_.op(
           Op::And, {builder_.op(Op::Ge, {at, literal(0)}), builder_.op(Op::Le, {last, numel})});

@@ -29,7 +29,7 @@ class Nest {
 
   ir::TreeBuilder& b() { return builder_; }
   const ir::Kernel& kernel() const { return kernel_; }
-  const ir::Instr& instr(ir::Value v) const { return kernel_.instrs[static_cast<size_t>(v)]; }
+  const ir::Instr& instr(ir::Value v) const { return kernel_.instr(v); }
 
   // --- sizes: numbers that are parameters of the tree
   int32_t size_slot(int64_t value);  // a fresh parameter with this value

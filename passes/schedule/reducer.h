@@ -1,4 +1,4 @@
-// The arithmetic of reductions in loop trees, for schedules of all devices. What a reduction is, ir/combine.def says; the
+// The arithmetic of reductions in loop trees, for schedules of all devices. What a reduction is, ir/ops.def says; the
 // order in which schedules combine is that of ir::ReduceTree.
 #pragma once
 

@@ -41,11 +41,11 @@ WorkBySize vector_work(const ir::Kernel& kernel) {
     const ir::Instr& in = kernel.instrs[v];
     if (ir::is_reduce(in.op)) {
       bool has_index = in.op == Op::ArgMax || in.op == Op::ArgMin;
-      add(ir::item_size(kernel.instrs[static_cast<size_t>(in.args[0])].dtype), has_index ? 6 : 1);
+      add(ir::item_size(kernel.instr(in.args[0]).dtype), has_index ? 6 : 1);
       if (has_index) add(8, 3);
     } else if (axis < 0 || varies[v]) {
       int size = ir::item_size(in.dtype);
-      for (Value a : in.args) size = std::max(size, ir::item_size(kernel.instrs[static_cast<size_t>(a)].dtype));
+      for (Value a : in.args) size = std::max(size, ir::item_size(kernel.instr(a).dtype));
       add(size, std::max<int>(1, ir::info(in.op).cost));
     }
   }
@@ -171,8 +171,8 @@ bool scans_along_lines(const ir::Kernel& kernel) {
   constexpr int64_t kShortLine = 32, kManyLines = 64;
   int serial = static_cast<int>(kernel.axes.size()) - 1, across = best_lane_axis(kernel);
   if (across < 0) return true;
-  int64_t lines = kernel.axes[static_cast<size_t>(across)].extent;
-  if (kernel.axes[static_cast<size_t>(serial)].extent < kShortLine && lines >= kManyLines) return false;
+  int64_t lines = kernel.extent(across);
+  if (kernel.extent(serial) < kShortLine && lines >= kManyLines) return false;
   return contiguous_bytes(kernel, serial) > contiguous_bytes(kernel, across);
 }
 

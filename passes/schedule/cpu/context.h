@@ -39,7 +39,7 @@ struct Context {
 
   Context(const ir::Kernel& k, Lowered& lowered, const ir::CpuTarget& machine);
 
-  int64_t extent(int axis) const { return kernel.axes[static_cast<size_t>(axis)].extent; }
+  int64_t extent(int axis) const { return kernel.extent(axis); }
   std::vector<int> axes(ir::AxisKind kind) const { return ir::axes_of(kernel, kind); }
   const ReduceLoops& loops();  // planned once
   int64_t product(std::span<const int> axes) const;

@@ -87,7 +87,7 @@ int transposed_axis(const ir::Kernel& kernel) {
   const int lane_axis = best_lane_axis(kernel);
   if (lane_axis < 0) return -1;
   for (int a : ir::axes_of(kernel, AxisKind::Parallel)) {
-    const auto extent = [&](int axis) { return kernel.axes[static_cast<size_t>(axis)].extent; };
+    const auto extent = [&](int axis) { return kernel.extent(axis); };
     if (a == lane_axis || extent(a) < 8 || extent(lane_axis) < 8) continue;
     for (const ir::Instr& in : kernel.instrs) {
       if ((in.op != Op::Load && in.op != Op::Store) || in.scale != 0) continue;

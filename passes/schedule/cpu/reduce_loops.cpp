@@ -21,7 +21,7 @@ namespace {
 
 // Cheaper to do again than to keep: a load, and the widening of one.
 bool reloads(const ir::Kernel& kernel, Value v) {
-  const Instr& in = kernel.instrs[static_cast<size_t>(v)];
+  const Instr& in = kernel.instr(v);
   if (in.op == Op::Cast) return reloads(kernel, in.args[0]);
   return in.op == Op::Load || in.op == Op::IndexOf;
 }
@@ -93,7 +93,7 @@ std::vector<Value> ReduceLoops::values_after(const ir::Kernel& kernel, int l) co
   std::vector<Value> values = reductions[static_cast<size_t>(l)];
   const std::vector<Value>& after = rows[static_cast<size_t>(l) + 1];
   values.insert(values.end(), after.begin(), after.end());
-  std::erase_if(values, [&](Value v) { return kernel.instrs[static_cast<size_t>(v)].op == Op::Store || !needed(v); });
+  std::erase_if(values, [&](Value v) { return kernel.instr(v).op == Op::Store || !needed(v); });
   return values;
 }
 
@@ -105,14 +105,14 @@ std::vector<std::pair<int, int>> in_place_pairs(Context& c) {
     const ir::Instr& store = kernel.instrs[s];
     if (store.op != Op::Store || !store.guards.empty() || store.scale != 0) continue;
     // What is updated starts as its base, not as another input.
-    if (kernel.buffers[static_cast<size_t>(store.slot)].role != ir::Role::Out) continue;
+    if (kernel.buffer(store.slot).role != ir::Role::Out) continue;
     // A store before the last loop could be read again by a later one.
     if ((kernel.has(ir::AxisKind::Inner) || kernel.has(ir::AxisKind::Serial)) &&
         (store.level != ir::Level::Full || plan.available[s] != plan.loops - 1))
       continue;
     for (size_t b = 0; b < kernel.buffers.size(); ++b) {
       const ir::KernelBuffer& in = kernel.buffers[b];
-      const ir::KernelBuffer& out = kernel.buffers[static_cast<size_t>(store.slot)];
+      const ir::KernelBuffer& out = kernel.buffer(store.slot);
       if (in.role != ir::Role::In || in.numel != out.numel ||
           ir::item_size(in.dtype) != ir::item_size(out.dtype))
         continue;

@@ -48,7 +48,7 @@ std::optional<Block> block_of(const ir::Kernel& kernel, const ir::Instr& in, con
     if (!along.ok) return {};
     std::vector<int64_t> next;
     for (int64_t offset : offsets) {
-      for (int64_t i = 0; i < kernel.axes[static_cast<size_t>(a)].extent; ++i) next.push_back(offset + along.value * i);
+      for (int64_t i = 0; i < kernel.extent(a); ++i) next.push_back(offset + along.value * i);
     }
     offsets = std::move(next);
   }
@@ -99,7 +99,7 @@ size_t unrolled(const ir::Kernel& kernel, const ShortRows& rows) {
 // The best axis for the lanes, given the axes that rows run along.
 std::optional<ShortRows> across(const ir::Kernel& kernel, std::vector<int> axes) {
   ShortRows rows{std::move(axes), -1, 1};
-  for (int a : rows.axes) rows.count *= kernel.axes[static_cast<size_t>(a)].extent;
+  for (int a : rows.axes) rows.count *= kernel.extent(a);
   if (rows.count > kLongestRow || unrolled(kernel, rows) > kMostInstrs) return {};
   std::optional<ShortRows> best;
   Worth best_worth;

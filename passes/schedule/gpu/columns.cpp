@@ -108,7 +108,7 @@ class ColumnLowering {
     context_.lower(pass.full_values);
     for (size_t r = 0; r < pass.reductions.size(); ++r) {
       const Value v = pass.reductions[r];
-      Accumulator next{context_.value(kernel_.instrs[static_cast<size_t>(v)].args[0]), -1};
+      Accumulator next{context_.value(kernel_.instr(v).args[0]), -1};
       if (reducer(context_, v).has_index()) {
         const bool wide = context_.b.type(position).dtype == ir::DType::I64;
         next.index = wide ? position : context_.b.op(Op::Cast, {position}, ir::DType::I64);
@@ -147,7 +147,7 @@ class ColumnLowering {
         partials_[v] =
             reducer(context_, v).buffers("blocks" + number, ir::Space::Global, all, 0);
         results_[v] = context_.b.add_buffer(
-            {"result" + number, kernel_.instrs[static_cast<size_t>(v)].dtype, ir::Space::Global, each, 0});
+            {"result" + number, kernel_.instr(v).dtype, ir::Space::Global, each, 0});
       }
     }
     for (size_t p = 0; p < passes_.size(); ++p) {

@@ -92,7 +92,7 @@ ValueId Context::size(SizeRole role, int id, int64_t value) {
 }
 
 ValueId Context::extent(int axis) {
-  return size(SizeRole::Extent, axis, kernel.axes[static_cast<size_t>(axis)].extent);
+  return size(SizeRole::Extent, axis, kernel.extent(axis));
 }
 
 ValueId Context::constant(ir::Constant c) {
@@ -155,12 +155,12 @@ void Context::end_if() {
 void Context::bind_axis(int axis, ValueId value) { scopes_.back().axes[axis] = value; }
 
 void Context::bind_flat(std::vector<int> axes, ValueId flat) {
-  std::erase_if(axes, [&](int axis) { return kernel.axes[static_cast<size_t>(axis)].extent == 1; });
+  std::erase_if(axes, [&](int axis) { return kernel.extent(axis) == 1; });
   std::vector<Index> coordinates;
   std::vector<int64_t> shape;
   for (int axis : axes) {
     coordinates.push_back(kernel.axis(axis));
-    shape.push_back(kernel.axes[static_cast<size_t>(axis)].extent);
+    shape.push_back(kernel.extent(axis));
   }
   scopes_.back().indices[ir::flatten(coordinates, shape)] = flat;
   for (size_t i = axes.size(); i-- > 0;) {
@@ -314,7 +314,7 @@ ValueId Context::place(const ir::Instr& instr) {
 }
 
 void Context::lower(ir::Value v) {
-  const ir::Instr& instr = kernel.instrs[static_cast<size_t>(v)];
+  const ir::Instr& instr = kernel.instr(v);
   switch (instr.op) {
     case Op::Const: bind(v, constant({instr.dtype, instr.bits})); return;
     case Op::Scalar: bind(v, b.scalar(instr.slot)); return;

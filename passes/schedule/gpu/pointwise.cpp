@@ -57,13 +57,13 @@ std::vector<bool> varying(const ir::Kernel& kernel, int axis) {
 int innermost(const ir::Kernel& kernel) {
   int axis = static_cast<int>(kernel.axes.size()) - 1;
   for (int i = axis; i >= 0; --i) {
-    if (kernel.axes[static_cast<size_t>(i)].extent != 1) return i;
+    if (kernel.extent(i) != 1) return i;
   }
   return axis;
 }
 
 bool vectorizable(const ir::Kernel& kernel, int axis) {
-  if (axis < 0 || kernel.axes[static_cast<size_t>(axis)].extent % kVector != 0) return false;
+  if (axis < 0 || kernel.extent(axis) % kVector != 0) return false;
   const std::vector<bool> varies = varying(kernel, axis);
   return std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const ir::Instr& instr) {
     return instr.op != Op::Store || moves_as_vector(instr, axis, varies);
@@ -166,7 +166,7 @@ bool transposed(const ir::Instr& instr, int inner, int axis) {
 int transposed_axis(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   const int inner = innermost(kernel);
   const auto long_enough = [&](int axis) {
-    return kernel.axes[static_cast<size_t>(axis)].extent >= kMinTransposed;
+    return kernel.extent(axis) >= kMinTransposed;
   };
   if (inner < 0 || !long_enough(inner)) return -1;
   for (const ir::Instr& instr : kernel.instrs) {
@@ -198,8 +198,8 @@ struct Tile {
     const ValueId down = context.add(down_start, step);
     context.bind_axis(axis, context.add(axis_start, by_axis ? across : down));
     context.bind_axis(inner, context.add(inner_start, by_axis ? down : across));
-    const bool ragged_axis = context.kernel.axes[static_cast<size_t>(axis)].extent % kTile != 0;
-    const bool ragged_inner = context.kernel.axes[static_cast<size_t>(inner)].extent % kTile != 0;
+    const bool ragged_axis = context.kernel.extent(axis) % kTile != 0;
+    const bool ragged_inner = context.kernel.extent(inner) % kTile != 0;
     if (ragged_axis) context.begin_if(context.less(context.axis(axis), context.extent(axis)));
     if (ragged_inner) context.begin_if(context.less(context.axis(inner), context.extent(inner)));
     body(down);
@@ -216,10 +216,10 @@ Lowered lower_transpose(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   const int inner = innermost(kernel), axis = transposed_axis(kernel, target);
   std::vector<int> batch = ir::axes_of(kernel, ir::AxisKind::Parallel);
   std::erase_if(batch, [&](int id) { return id == axis || id == inner; });
-  const int64_t inner_tiles = ceil_div(kernel.axes[static_cast<size_t>(inner)].extent, kTile);
-  const int64_t axis_tiles = ceil_div(kernel.axes[static_cast<size_t>(axis)].extent, kTile);
+  const int64_t inner_tiles = ceil_div(kernel.extent(inner), kTile);
+  const int64_t axis_tiles = ceil_div(kernel.extent(axis), kTile);
   int64_t blocks = inner_tiles * axis_tiles;
-  for (int id : batch) blocks *= kernel.axes[static_cast<size_t>(id)].extent;
+  for (int id : batch) blocks *= kernel.extent(id);
 
   std::vector<int32_t> tiles(kernel.instrs.size(), -1);
   for (size_t v = 0; v < kernel.instrs.size(); ++v) {

@@ -17,7 +17,7 @@ namespace {
 constexpr int kCheap = 4;  // add-equivalents: what costs no more is computed again rather than kept
 constexpr int kDear = 1 << 20;
 
-const ir::Instr& at(const ir::Kernel& kernel, Value v) { return kernel.instrs[static_cast<size_t>(v)]; }
+const ir::Instr& at(const ir::Kernel& kernel, Value v) { return kernel.instr(v); }
 
 // For each value, what it costs to compute from one load: chains of cheap ops on a single element value.
 std::vector<int> costs_from_load(const ir::Kernel& kernel) {

@@ -40,9 +40,9 @@ struct RowShape {
   explicit RowShape(const ir::Kernel& kernel) {
     rows = kernel.extent_of(ir::AxisKind::Parallel);
     const std::vector<int> axes = ir::axes_of(kernel, ir::AxisKind::Inner);
-    inner = axes.empty() ? 1 : kernel.axes[static_cast<size_t>(axes.back())].extent;
+    inner = axes.empty() ? 1 : kernel.extent(axes.back());
     outer = 1;
-    for (size_t i = 0; i + 1 < axes.size(); ++i) outer *= kernel.axes[static_cast<size_t>(axes[i])].extent;
+    for (size_t i = 0; i + 1 < axes.size(); ++i) outer *= kernel.extent(axes[i]);
     chunked = inner >= ir::kLaneBlock;
     chunks = chunked ? ceil_div(inner, ir::kLaneBlock) : 1;
     outer_per_block = chunked ? 1 : std::max<int64_t>(1, ir::kLaneBlock / std::max<int64_t>(1, inner));
@@ -136,7 +136,7 @@ void RowLowering::plan() {
   for (const Pass& pass : passes_) {
     for (Value v : pass.kept) {
       kept_[v] =
-          context_.b.add_buffer({"kept" + std::to_string(v), kernel_.instrs[static_cast<size_t>(v)].dtype,
+          context_.b.add_buffer({"kept" + std::to_string(v), kernel_.instr(v).dtype,
                                  ir::Space::Local, -1, slots_});
     }
     for (Value v : pass.reductions) {
@@ -222,7 +222,7 @@ ValueId RowLowering::position() {
   std::vector<int> axes = outer_axes_;
   axes.push_back(lane_axis_);
   for (int axis : axes) {
-    if (kernel_.axes[static_cast<size_t>(axis)].extent == 1) continue;
+    if (kernel_.extent(axis) == 1) continue;
     const ValueId x = context_.axis(axis);
     flat = flat < 0 ? x : context_.add(context_.mul(flat, context_.extent(axis)), x);
   }
@@ -238,7 +238,7 @@ void RowLowering::element(const Pass& pass, ValueId half) {
   for (Value v : pass.kept) context_.b.store(kept_.at(v), slot_, context_.value(v));
   for (Value v : pass.reductions) {
     Reducer reduce = reducer(context_, v);
-    Accumulator next{context_.value(kernel_.instrs[static_cast<size_t>(v)].args[0]), -1};
+    Accumulator next{context_.value(kernel_.instr(v).args[0]), -1};
     if (reduce.has_index()) next.index = position();
     const AccumulatorBuffers& accumulator = accumulators_.at(v);
     reduce.store(accumulator, half, reduce.combine(reduce.load(accumulator, half), next));
@@ -388,7 +388,7 @@ void RowLowering::split_program() {
       Reducer reduce = reducer(context_, v);
       partials_[v] = reduce.buffers("blocks" + std::to_string(v), ir::Space::Global, all, 0);
       results_[v] =
-          context_.b.add_buffer({"result" + std::to_string(v), kernel_.instrs[static_cast<size_t>(v)].dtype,
+          context_.b.add_buffer({"result" + std::to_string(v), kernel_.instr(v).dtype,
                                  ir::Space::Global, rows, 0});
     }
   }

@@ -37,7 +37,7 @@ Lowered lower_scan(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   const ValueId at = context.begin_for(context.number(0), context.extent(serial), 1);
   context.bind_axis(serial, at);
   for (Value v : full) {
-    const ir::Instr& instr = kernel.instrs[static_cast<size_t>(v)];
+    const ir::Instr& instr = kernel.instr(v);
     if (!ir::is_scan(instr.op)) {
       context.lower(v);
       continue;
