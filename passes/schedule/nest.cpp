@@ -29,6 +29,12 @@ int32_t Nest::size_slot(int64_t value) {
   return slot;
 }
 
+ValueId Nest::extent(int axis) {
+  auto [it, fresh] = extents_.try_emplace(axis, -1);
+  if (fresh) it->second = size_slot(kernel_.extent(axis));
+  return builder_.size(it->second);
+}
+
 std::vector<bool> varying_along(const ir::Kernel& kernel, int axis) {
   std::vector<bool> varies(kernel.instrs.size(), false);
   if (axis < 0) return varies;
@@ -88,12 +94,12 @@ void Nest::bind(int axis, ValueId index) {
   scopes_.back().axes[axis * kSubs + sub] = index;
 }
 
-ValueId Nest::find_axis(int axis) const {
+const ValueId* Nest::find_bound(int axis) const {
   int k = axis * kSubs + (is_sub_axis(axis) ? sub_ : 0);
   for (size_t s = scopes_.size(); s-- > 0;) {
-    if (auto it = scopes_[s].axes.find(k); it != scopes_[s].axes.end()) return it->second;
+    if (auto it = scopes_[s].axes.find(k); it != scopes_[s].axes.end()) return &it->second;
   }
-  return -1;
+  return nullptr;
 }
 
 ValueId Nest::axis_value(int axis) const {
@@ -105,28 +111,51 @@ ValueId Nest::axis_value(int axis) const {
 }
 
 void Nest::bind_linear(std::span<const int> axes, ValueId linear) {
-  for (size_t i = axes.size(); i-- > 0;) {
-    if (i == 0) {
-      bind(axes[0], linear);
-      return;
+  std::vector<int> long_axes;
+  for (int a : axes) {
+    if (kernel_.extent(a) != 1) long_axes.push_back(a);
+    else bind(a, literal(0));
+  }
+  if (long_axes.size() > 1) {
+    std::vector<Index> points;
+    std::vector<int64_t> shape;
+    for (int a : long_axes) {
+      points.push_back(kernel_.axis(a));
+      shape.push_back(kernel_.extent(a));
     }
-    ValueId extent = size(kernel_.extent(axes[i]));
-    ValueId quotient = builder_.quotient(linear, extent);
-    bind(axes[i], builder_.op(Op::Sub, {linear, builder_.op(Op::Mul, {quotient, extent})}));
+    scopes_.back().linear.emplace_back(ir::flatten(points, shape), linear);
+  }
+  for (size_t i = long_axes.size(); i-- > 1;) {
+    const ValueId length = extent(long_axes[i]), quotient = builder_.quotient(linear, length);
+    bind(long_axes[i], builder_.op(Op::Sub, {linear, builder_.op(Op::Mul, {quotient, length})}));
     linear = quotient;
   }
+  if (!long_axes.empty()) bind(long_axes[0], linear);
+}
+
+// Axes that have been bound anew since then hide it.
+ValueId Nest::find_linear(const Index& index) const {
+  for (size_t s = scopes_.size(); s-- > 0;) {
+    for (const auto& [known, value] : scopes_[s].linear) {
+      if (known != index) continue;
+      const std::vector<int> axes = index.axes();
+      const bool current = std::all_of(axes.begin(), axes.end(), [&](int a) {
+        const ValueId* bound = find_bound(a);
+        const auto here = scopes_[s].axes.find(a * kSubs + (is_sub_axis(a) ? sub_ : 0));
+        return here != scopes_[s].axes.end() && bound == &here->second;
+      });
+      if (current) return value;
+    }
+  }
+  return -1;
 }
 
 ValueId Nest::linear_index(std::span<const int> axes) {
   ValueId result = -1;
   for (int a : axes) {
-    ValueId at = axis_value(a);
-    result =
-        result < 0
-            ? at
-            : builder_.op(
-                  Op::Add,
-                  {builder_.op(Op::Mul, {result, size(kernel_.extent(a))}), at});
+    if (kernel_.extent(a) == 1) continue;
+    const ValueId at = axis_value(a);
+    result = result < 0 ? at : builder_.op(Op::Add, {builder_.op(Op::Mul, {result, extent(a)}), at});
   }
   return result < 0 ? literal(0) : result;
 }
@@ -256,8 +285,11 @@ Nest::Partial Nest::partial(const Index& index) {
 }
 
 ValueId Nest::address(const Index& index) {
+  if (const ValueId linear = find_linear(index); linear >= 0) return linear;
   Partial p = partial(index);
-  return p.value < 0 ? literal(0) : p.value;
+  if (p.value < 0) p.value = literal(0);
+  scopes_.back().partials[partial_key(index, p.apart ? sub_ : kNoSub)] = p;
+  return p.value;
 }
 
 ValueId Nest::floor_div_literal(ValueId x, int64_t d) {
@@ -281,7 +313,7 @@ ValueId Nest::term_value(const Index::Term& term, bool vector) {
   Index shifted = inner + shift * period;
   ValueId x = vector ? vector_index(shifted, true) : literal_index(shifted);
   VType type = builder_.type(x);
-  auto constant = [&](int64_t c) { return builder_.constant(ir::constant(DType::I64, c), type.lanes); };
+  auto constant = [&](int64_t c) { return builder_.constant(ir::constant(type.dtype, c), type.lanes); };
   if (term.modulus != 0) {
     ValueId quotient = floor_div_literal(x, term.modulus);
     x = builder_.op(Op::Sub, {x, builder_.op(Op::Mul, {quotient, constant(term.modulus)})});
@@ -301,7 +333,7 @@ ValueId Nest::literal_index(const Index& index) {
   return sum;
 }
 
-ValueId Nest::cast(ValueId x, DType type) { return type == DType::I64 ? x : builder_.op(Op::Cast, {x}, type); }
+ValueId Nest::cast(ValueId x, DType type) { return builder_.type(x).dtype == type ? x : builder_.op(Op::Cast, {x}, type); }
 
 ValueId Nest::splat_index(ValueId x) { return builder_.splat(x, lanes_); }
 
@@ -417,12 +449,13 @@ ValueId Nest::place(const Instr& in) {
 
 // Of a position that is the same for all lanes; computed once in the scope that needs it first.
 ValueId Nest::scaled_position(const Instr& in) {
-  if (in.scale == 1) return get(in.position());
+  const ValueId position = cast(get(in.position()), index_type());
+  if (in.scale == 1) return position;
   int64_t k = key(in.position()) << 24 | index_number(Index(in.scale));
   for (size_t s = scopes_.size(); s-- > 0;) {
     if (auto it = scopes_[s].positions.find(k); it != scopes_[s].positions.end()) return it->second;
   }
-  return scopes_.back().positions[k] = builder_.op(Op::Mul, {get(in.position()), scale_of(in)});
+  return scopes_.back().positions[k] = builder_.op(Op::Mul, {position, scale_of(in)});
 }
 
 ValueId Nest::places(const Instr& in) {
@@ -474,6 +507,7 @@ ValueId Nest::load(Value v) {
   const ValueId together = uniform_condition(v);
   if (together < 0 && guards.along.empty()) return vector ? load_at(v, mask_) : builder_.load(in.slot, place(in), 1);
   const ValueId otherwise = vector ? this->vector(in.args[0]) : get(in.args[0]);
+  if (!vector) return builder_.op(Op::Where, {together, builder_.load(in.slot, place(in), 1, together), otherwise});
   const ValueId result = builder_.var(otherwise);
   if (vector) {
     for (Value a : in.args) {  // what is made once is made out here, where all that follows sees it
@@ -632,7 +666,7 @@ void Nest::emit(Value v) {
     case Op::Load: result = load(v); break;
     case Op::IndexOf: {
       if (!along) {
-        result = address(in.index);
+        result = cast(address(in.index), DType::I64);
         break;
       }
       Index::Stride stride = in.index.stride(lane_axis_);
@@ -654,34 +688,6 @@ void Nest::emit(Value v) {
     }
   }
   set(v, result);
-}
-
-void vector_loop(Nest& nest, int axis, ValueId begin, ValueId end, int unroll,
-                 const std::function<void()>& body) {
-  ir::TreeBuilder& b = nest.b();
-  int64_t step = int64_t{unroll} * nest.lanes();
-  ValueId main_end = end;
-  if (step > 1) {
-    ValueId whole = b.op(Op::And, {b.op(Op::Sub, {end, begin}), nest.literal(-step)});
-    main_end = b.op(Op::Add, {begin, whole});
-  }
-  ValueId at = b.begin_for(begin, main_end, step);
-  for (int u = 0; u < unroll; ++u) {
-    nest.push();
-    nest.bind(axis, u == 0 ? at : b.op(Op::Add, {at, nest.literal(int64_t{u} * nest.lanes())}));
-    body();
-    nest.pop();
-  }
-  b.end_for();
-  if (step == 1) return;
-  at = b.begin_for(main_end, end, nest.lanes());
-  nest.push();
-  nest.bind(axis, at);
-  nest.set_mask(nest.tail_mask(at, end));
-  body();
-  nest.set_mask(-1);
-  nest.pop();
-  b.end_for();
 }
 
 }  // namespace tenon::passes

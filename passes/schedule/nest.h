@@ -1,7 +1,7 @@
-// What every CPU schedule shares: turning kernel instructions into loop-tree statements inside some loops. A
-// Nest knows which value each axis has in the current scope, computes addresses from it (each part of a sum
-// in the outermost scope where it is known), and emits an instruction as a scalar, or as a vector if it
-// varies along the lane axis.
+// What the schedules of all devices share: turning kernel instructions into loop-tree statements inside some loops.
+// A Nest knows which value each axis has in the current scope, computes addresses from it (each part of a sum
+// in the outermost scope where it is known, and once there), and emits an instruction as a scalar, or as a vector
+// if it varies along the lane axis. A GPU's threads take single elements, so its schedules set no lane axis.
 //
 //   kernel:     %0 = load x[1024*i + j] : f32            axes i bound to %r, j bound to %c and vectorised
 //   loop tree:  %4 = mul %r, s2    (in the scope of %r)
@@ -34,12 +34,14 @@ class Nest {
   // --- sizes: numbers that are parameters of the tree
   int32_t size_slot(int64_t value);  // a fresh parameter with this value
   ir::ValueId size(int64_t value) { return builder_.size(size_slot(value)); }
+  ir::ValueId extent(int axis);      // the axis's own parameter
   ir::ValueId literal(int64_t value) { return builder_.index_constant(value); }
 
   // --- vectors
   // From here on values that vary along `axis` are vectors of `lanes` elements at consecutive positions.
   void set_lane_axis(int axis, int lanes);
   int lanes() const { return lanes_; }
+  int lanes(ir::Value v) const { return varies(v) ? lanes_ : 1; }
   bool varies(ir::Value v) const { return varies_[static_cast<size_t>(v)]; }
   // Several vectors side by side keep their values apart by a sub-vector number. They are at different positions along
   // the lane axis (unrolled columns), or along the axes given here (unrolled short axes).
@@ -57,7 +59,8 @@ class Nest {
   void push();
   void pop();
   void bind(int axis, ir::ValueId index);  // in the innermost scope; the lane axis: of lane 0
-  // Splits a linear index into the axes, row-major, and binds them; extents become size parameters.
+  // Splits a linear index into the axes, row-major, and binds them; extents become size parameters. The outermost takes
+  // the whole quotient. What is indexed by just these axes as they lie is addressed by `linear` itself.
   void bind_linear(std::span<const int> axes, ir::ValueId linear);
   ir::ValueId axis_value(int axis) const;
   // Computes in this scope what the coming inner scope needs of these instructions but does not vary there:
@@ -71,7 +74,9 @@ class Nest {
   ir::ValueId vector(ir::Value v);                      // splat if scalar
   void emit(ir::Value v);                               // computes it (or stores) here
   ir::ValueId linear_index(std::span<const int> axes);  // row-major position in the product of bound axes
-  ir::ValueId position_of(ir::Value v) { return address(instr(v).index); }  // of a load or store; of lane 0
+  ir::ValueId position(ir::ValueId index) { return cast(index, ir::DType::I64); }  // as a value of the kernel
+  ir::ValueId position_of(ir::Value v) { return place(instr(v)); }  // of a load or store; of lane 0
+  ir::ValueId inside(ir::Value v) { return uniform_condition(v); }  // what its guards say of all lanes; -1 if nothing
 
  private:
   struct Partial {
@@ -85,6 +90,7 @@ class Nest {
     std::unordered_map<int64_t, Partial> partials;  // by partial_key
     std::unordered_map<int64_t, ir::ValueId> positions;  // scaled computed positions, by value and scale
     std::unordered_map<int, ir::ValueId> axes;      // axis * kSubs + sub
+    std::vector<std::pair<ir::Index, ir::ValueId>> linear;  // positions among several axes, as they were bound
     std::unordered_map<int64_t, ir::ValueId> conditions;  // of guards that are the same for all lanes
     std::unordered_map<int64_t, ir::ValueId> lane_terms;  // compound terms, one value a lane; by term_key
   };
@@ -101,13 +107,19 @@ class Nest {
   int64_t term_key(int number, size_t term, ir::DType type) const;  // of an index, for this lane axis and sub-vector
   int32_t coefficient_slot(int number, size_t term, int64_t value);
   Partial partial(const ir::Index& index);            // extended as far as the bound axes allow
-  ir::ValueId find_axis(int axis) const;              // -1 if not bound
+  const ir::ValueId* find_bound(int axis) const;
+  ir::ValueId find_axis(int axis) const {             // -1 if not bound
+    const ir::ValueId* bound = find_bound(axis);
+    return bound ? *bound : -1;
+  }
+  ir::ValueId find_linear(const ir::Index& index) const;  // -1 if it is no linear index of bound axes
   ir::ValueId address(const ir::Index& index);        // scalar; lane axis at lane 0
   ir::ValueId literal_index(const ir::Index& index);  // scalar, numbers as literals (inside compound terms)
   ir::ValueId vector_index(const ir::Index& index, bool literals, ir::DType type = ir::DType::I64);
   ir::ValueId term_value(const ir::Index::Term& term, bool vector);
   ir::ValueId floor_div_literal(ir::ValueId x, int64_t d);
   ir::ValueId cast(ir::ValueId x, ir::DType type);  // of an index: I64 or I32
+  ir::DType index_type() { return builder_.tree().index_type; }
   ir::ValueId splat_index(ir::ValueId x);
   ir::ValueId condition(ir::Value v, const std::vector<int>& guards, bool vector);  // -1 if there is none
   struct Guards {
@@ -149,11 +161,7 @@ class Nest {
   std::vector<ir::Index> indices_;              // numbered index expressions
   std::map<std::pair<ir::DType, int>, int32_t> edges_;  // scratch for a vector on the edge of a buffer
   std::unordered_map<int64_t, int32_t> slots_;  // coefficient parameters: number * kSlots + term
+  std::unordered_map<int, int32_t> extents_;    // extent parameters: by axis
 };
-
-// Runs body(position, mask) over [begin, end) of the lane axis: `unroll` vectors a step, then single masked
-// vectors. The body is called in a scope of its own with the lane axis bound.
-void vector_loop(Nest& nest, int axis, ir::ValueId begin, ir::ValueId end, int unroll,
-                 const std::function<void()>& body);
 
 }  // namespace tenon::passes

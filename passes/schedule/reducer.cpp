@@ -8,8 +8,8 @@ using ir::ValueId;
 using ir::VType;
 
 Accumulator Reducer::identity(int lanes) {
-  Accumulator result{constant(ir::combine_start(op_, dtype_), lanes), -1};
-  if (has_index()) result.index = constant(ir::constant(DType::I64, ir::kNoPosition), lanes);
+  Accumulator result{b_.constant(ir::combine_start(op_, dtype_), lanes), -1};
+  if (has_index()) result.index = b_.constant(ir::constant(DType::I64, ir::kNoPosition), lanes);
   return result;
 }
 

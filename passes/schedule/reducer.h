@@ -2,7 +2,6 @@
 // order in which schedules combine is that of ir::ReduceTree.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,10 +22,8 @@ struct AccumulatorBuffers {
 // On registers of any width.
 class Reducer {
  public:
-  using MakeConstant = std::function<ir::ValueId(ir::Constant, int lanes)>;
-
-  Reducer(ir::TreeBuilder& builder, const ir::Instr& reduction, ir::DType operand, MakeConstant constant = {})
-      : b_(builder), op_(reduction.op), dtype_(operand), constant_(std::move(constant)) {}
+  Reducer(ir::TreeBuilder& builder, const ir::Instr& reduction, ir::DType operand)
+      : b_(builder), op_(reduction.op), dtype_(operand) {}
   bool has_index() const { return op_ == ir::Op::ArgMax || op_ == ir::Op::ArgMin; }
   ir::DType dtype() const { return dtype_; }
   ir::ValueId result(Accumulator a) const { return has_index() ? a.index : a.value; }
@@ -46,12 +43,9 @@ class Reducer {
   void store(AccumulatorBuffers to, ir::ValueId at, Accumulator value);
 
  private:
-  ir::ValueId constant(ir::Constant value, int lanes) { return constant_ ? constant_(value, lanes) : b_.constant(value, lanes); }
-
   ir::TreeBuilder& b_;
   ir::Op op_;
   ir::DType dtype_;
-  MakeConstant constant_;
 };
 
 }  // namespace tenon::passes

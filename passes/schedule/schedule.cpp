@@ -99,17 +99,17 @@ void on_cpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
   lowered.donations = cpu::in_place_pairs(context);
 }
 
-template <Lowered (*run)(const ir::Kernel&, const GpuTarget&)>
+template <void (*run)(gpu::Context&)>
 void on_gpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
-  const auto& gpu = std::get<GpuTarget>(target);
-  lowered = run(kernel, gpu);
+  gpu::Context context(kernel, lowered, std::get<GpuTarget>(target));
+  run(context);
   int64_t shared = 0;
   for (const ir::TreeBuffer& buffer : lowered.tree.buffers) {
     if (buffer.space == ir::Space::Shared) shared += buffer.count * ir::item_size(buffer.dtype);
   }
-  if (shared > gpu.shared_bytes)
-    gpu::refuse(kernel, "a block would need " + std::to_string(shared) + " bytes of shared memory, and may have " +
-                            std::to_string(gpu.shared_bytes));
+  if (shared > context.target.shared_bytes)
+    throw ir::IrError("no GPU schedule takes kernel '" + kernel.name + "': a block would need " + std::to_string(shared) +
+                      " bytes of shared memory, and may have " + std::to_string(context.target.shared_bytes));
 }
 
 template <bool (*suits)(const ir::Kernel&)>

@@ -92,47 +92,45 @@ TEST_CASE("rows: lanes, a masked tail, and the fold by halves") {
     %1 = size s1 : i64
     %2 = mul %0, %1 : i64
     %3 = const 0 : i64
-    %4 = const 0 : i64
-    %5 = size s2 : i64
-    %6 = const 0.0 : f32x4
-    var %7 = %6
-    %8 = const 0 : i64
-    %9 = sub %5, %4 : i64
-    %10 = const -4 : i64
-    %11 = and %9, %10 : i64
-    %12 = add %4, %11 : i64
-    for %13 in %4..%12 step 4 {
-      %14 = add %2, %13 : i64
-      %15 = load x[%14] : f32x4
-      %16 = get %7 : f32x4
-      %17 = add %16, %15 : f32x4
-      set %7, %17
+    %4 = size s2 : i64
+    %5 = const 0.0 : f32x4
+    var %6 = %5
+    %7 = sub %4, %3 : i64
+    %8 = const -4 : i64
+    %9 = and %7, %8 : i64
+    %10 = add %3, %9 : i64
+    for %11 in %3..%10 step 4 {
+      %12 = add %2, %11 : i64
+      %13 = load x[%12] : f32x4
+      %14 = get %6 : f32x4
+      %15 = add %14, %13 : f32x4
+      set %6, %15
     }
-    for %18 in %12..%5 step 4 {
-      %19 = sub %5, %18 : i64
-      %20 = const 4 : i64
-      %21 = min %19, %20 : i64
-      %22 = cast %21 : i32
-      %23 = const 0 : i32
-      %24 = const 1 : i32
-      %25 = ramp %23, %24 : i32x4
-      %26 = splat %22 : i32x4
-      %27 = lt %25, %26 : boolx4
-      %28 = add %2, %18 : i64
-      %29 = load x[%28] mask %27 : f32x4
-      %30 = get %7 : f32x4
-      %31 = add %30, %29 : f32x4
-      %32 = where %27, %31, %30 : f32x4
-      set %7, %32
+    for %16 in %10..%4 step 4 {
+      %17 = sub %4, %16 : i64
+      %18 = const 4 : i64
+      %19 = min %17, %18 : i64
+      %20 = cast %19 : i32
+      %21 = const 0 : i32
+      %22 = const 1 : i32
+      %23 = ramp %21, %22 : i32x4
+      %24 = splat %20 : i32x4
+      %25 = lt %23, %24 : boolx4
+      %26 = add %2, %16 : i64
+      %27 = load x[%26] mask %25 : f32x4
+      %28 = get %6 : f32x4
+      %29 = add %28, %27 : f32x4
+      %30 = where %25, %29, %28 : f32x4
+      set %6, %30
     }
-    %33 = get %7 : f32x4
-    %34 = high %33 : f32x2
-    %35 = low %33 : f32x2
-    %36 = add %35, %34 : f32x2
-    %37 = high %36 : f32
-    %38 = low %36 : f32
-    %39 = add %38, %37 : f32
-    store y[%0], %39
+    %31 = get %6 : f32x4
+    %32 = high %31 : f32x2
+    %33 = low %31 : f32x2
+    %34 = add %33, %32 : f32x2
+    %35 = high %34 : f32
+    %36 = low %34 : f32
+    %37 = add %36, %35 : f32
+    store y[%0], %37
   }
 }
 )");

@@ -48,34 +48,39 @@ const char* kTransposed = R"(kernel @t(x: f32 in[1200], y: f32 out[1200]) {
 TEST_CASE("gpu schedule: four elements a thread where vectors are aligned") {
   const passes::Lowered lowered = lower(pointwise("6", "8", "48"));
   CHECK(lowered.schedule == "pointwise");
-  CHECK(lowered.sizes == std::vector<int64_t>{1, 12, 8});  // blocks, threads that work, columns
+  CHECK(lowered.sizes == std::vector<int64_t>{1, 12, 2, 8});  // blocks, threads that work, columns
   CHECK(ir::print(lowered.tree) == R"(looptree @k cuda threads=256 index=i32 {
-  params x: f32 in, b: f32 in, y: f32 out, lanes3: f32 local[4], sizes 3
+  params x: f32 in, b: f32 in, y: f32 out, lanes3: f32 local[4], sizes 4
   phase map: parallel %0 in 0..s0 {
-    %1 = const 256 : i32
-    %2 = mul %0, %1 : i32
-    %3 = thread : i32
-    %4 = add %2, %3 : i32
+    %1 = thread : i32
+    %2 = const 256 : i32
+    %3 = mul %0, %2 : i32
+    %4 = add %3, %1 : i32
     %5 = size s1 : i32
     %6 = lt %4, %5 : bool
     if %6 {
-      %7 = const 4 : i32
-      %8 = mul %4, %7 : i32
-      %9 = size s2 : i32
-      %10 = rem %8, %9 : i32
-      %11 = quotient %8, %9 : i32
-      %12 = const 0 : i32
-      %13 = load x[%8] : f32x4
-      %14 = load b[%10] : f32x4
-      for %15 in %12..%7 step 1 unroll {
-        %16 = add %10, %15 : i32
-        %17 = extract %13, %15 : f32
-        %18 = extract %14, %15 : f32
-        %19 = mul %17, %18 : f32
-        store lanes3[%15], %19
+      %7 = size s2 : i32
+      %8 = quotient %4, %7 : i32
+      %9 = mul %8, %7 : i32
+      %10 = sub %4, %9 : i32
+      %11 = const 4 : i32
+      %12 = mul %10, %11 : i32
+      %13 = const 0 : i32
+      %14 = size s3 : i32
+      %15 = mul %8, %14 : i32
+      %16 = add %15, %12 : i32
+      %17 = load x[%16] : f32x4
+      %18 = load b[%12] : f32x4
+      %19 = const 4 : i32
+      for %20 in %13..%19 step 1 unroll {
+        %21 = add %12, %20 : i32
+        %22 = extract %17, %20 : f32
+        %23 = extract %18, %20 : f32
+        %24 = mul %22, %23 : f32
+        store lanes3[%20], %24
       }
-      %20 = load lanes3[%12] : f32x4
-      store y[%8], %20
+      %25 = load lanes3[%13] : f32x4
+      store y[%16], %25
     }
   }
 }
@@ -87,20 +92,21 @@ TEST_CASE("gpu schedule: one element a thread where they are not") {
   CHECK(ir::print(lowered.tree) == R"(looptree @k cuda threads=256 index=i32 {
   params x: f32 in, b: f32 in, y: f32 out, sizes 3
   phase map: parallel %0 in 0..s0 {
-    %1 = const 256 : i32
-    %2 = mul %0, %1 : i32
-    %3 = thread : i32
-    %4 = add %2, %3 : i32
+    %1 = thread : i32
+    %2 = const 256 : i32
+    %3 = mul %0, %2 : i32
+    %4 = add %3, %1 : i32
     %5 = size s1 : i32
     %6 = lt %4, %5 : bool
     if %6 {
       %7 = size s2 : i32
-      %8 = rem %4, %7 : i32
-      %9 = quotient %4, %7 : i32
-      %10 = load x[%4] : f32
-      %11 = load b[%8] : f32
-      %12 = mul %10, %11 : f32
-      store y[%4], %12
+      %8 = quotient %4, %7 : i32
+      %9 = mul %8, %7 : i32
+      %10 = sub %4, %9 : i32
+      %11 = load x[%4] : f32
+      %12 = load b[%10] : f32
+      %13 = mul %11, %12 : f32
+      store y[%4], %13
     }
   }
 }
@@ -113,60 +119,79 @@ TEST_CASE("gpu schedule: a warp takes a row and keeps it in registers") {
   CHECK(ir::print(lowered.tree) == R"(looptree @k cuda threads=256 index=i32 {
   params x: f32 in, y: f32 out, kept0: f32 local[2], acc1: f32 local[2], sizes 3
   phase rows: parallel %0 in 0..s0 {
-    %1 = const 32 : i32
-    %2 = thread : i32
-    %3 = rem %2, %1 : i32
-    %4 = quotient %2, %1 : i32
-    %5 = const 8 : i32
-    %6 = mul %0, %5 : i32
-    %7 = add %6, %4 : i32
-    %8 = const 0.0 : f32
-    %9 = const 0 : i32
-    store acc1[%9], %8
-    %10 = const 1 : i32
-    store acc1[%10], %8
-    %11 = size s1 : i32
-    %12 = const 2 : i32
-    %13 = size s2 : i32
-    %14 = mul %7, %13 : i32
-    for %15 in %9..%12 step 2 unroll {
-      for %16 in %9..%12 step 1 unroll {
-        %17 = add %15, %16 : i32
-        %18 = mul %17, %1 : i32
-        %19 = add %18, %3 : i32
-        %20 = add %14, %19 : i32
-        %21 = load x[%20] : f32
-        store kept0[%17], %21
-        %22 = load acc1[%16] : f32
-        %23 = add %22, %21 : f32
-        store acc1[%16], %23
+    %1 = thread : i32
+    %2 = const 32 : i32
+    %3 = quotient %1, %2 : i32
+    %4 = mul %3, %2 : i32
+    %5 = sub %1, %4 : i32
+    %6 = const 8 : i32
+    %7 = mul %0, %6 : i32
+    %8 = add %7, %3 : i32
+    %9 = const 0.0 : f32
+    %10 = const 0 : i32
+    store acc1[%10], %9
+    %11 = const 1 : i32
+    store acc1[%11], %9
+    %12 = const 0 : i32
+    %13 = size s1 : i32
+    %14 = size s2 : i32
+    %15 = mul %8, %14 : i32
+    %16 = const 0 : i32
+    %17 = const 32 : i32
+    %18 = const 2 : i32
+    for %19 in %16..%18 step 2 unroll {
+      %20 = const 2 : i32
+      for %21 in %16..%20 step 1 unroll {
+        %22 = add %19, %21 : i32
+        %23 = mul %22, %17 : i32
+        %24 = add %23, %5 : i32
+        %25 = add %15, %24 : i32
+        %26 = load x[%25] : f32
+        store kept0[%22], %26
+        %27 = load acc1[%21] : f32
+        %28 = add %27, %26 : f32
+        store acc1[%21], %28
       }
     }
-    %24 = load acc1[%9] : f32
-    %25 = load acc1[%10] : f32
-    %26 = add %24, %25 : f32
-    %27 = const 16 : i32
-    %28 = shuffle_down %26, %27 : f32
-    %29 = add %26, %28 : f32
-    %30 = shuffle_down %29, %5 : f32
-    %31 = add %29, %30 : f32
-    %32 = const 4 : i32
-    %33 = shuffle_down %31, %32 : f32
-    %34 = add %31, %33 : f32
-    %35 = shuffle_down %34, %12 : f32
-    %36 = add %34, %35 : f32
-    %37 = shuffle_down %36, %10 : f32
-    %38 = add %36, %37 : f32
-    %39 = shuffle %38, %9 : f32
-    for %40 in %9..%12 step 2 unroll {
-      for %41 in %9..%12 step 1 unroll {
-        %42 = add %40, %41 : i32
-        %43 = mul %42, %1 : i32
-        %44 = add %43, %3 : i32
-        %45 = load kept0[%42] : f32
-        %46 = div %45, %39 : f32
-        %47 = add %14, %44 : i32
-        store y[%47], %46
+    %29 = const 0 : i32
+    %30 = load acc1[%29] : f32
+    %31 = const 1 : i32
+    %32 = load acc1[%31] : f32
+    %33 = add %30, %32 : f32
+    %34 = const 16 : i32
+    %35 = shuffle_down %33, %34 : f32
+    %36 = add %33, %35 : f32
+    %37 = const 8 : i32
+    %38 = shuffle_down %36, %37 : f32
+    %39 = add %36, %38 : f32
+    %40 = const 4 : i32
+    %41 = shuffle_down %39, %40 : f32
+    %42 = add %39, %41 : f32
+    %43 = const 2 : i32
+    %44 = shuffle_down %42, %43 : f32
+    %45 = add %42, %44 : f32
+    %46 = const 1 : i32
+    %47 = shuffle_down %45, %46 : f32
+    %48 = add %45, %47 : f32
+    %49 = const 0 : i32
+    %50 = shuffle %48, %49 : f32
+    %51 = const 0 : i32
+    %52 = size s1 : i32
+    %53 = size s2 : i32
+    %54 = mul %8, %53 : i32
+    %55 = const 0 : i32
+    %56 = const 32 : i32
+    %57 = const 2 : i32
+    for %58 in %55..%57 step 2 unroll {
+      %59 = const 2 : i32
+      for %60 in %55..%59 step 1 unroll {
+        %61 = add %58, %60 : i32
+        %62 = mul %61, %56 : i32
+        %63 = add %62, %5 : i32
+        %64 = load kept0[%61] : f32
+        %65 = div %64, %50 : f32
+        %66 = add %54, %63 : i32
+        store y[%66], %65
       }
     }
   }
@@ -180,59 +205,63 @@ TEST_CASE("gpu schedule: a transposed load goes through a tile in shared memory"
   CHECK(ir::print(lowered.tree) == R"(looptree @t cuda threads=256 index=i32 {
   params x: f32 in, y: f32 out, tile0: f32 shared[1056], sizes 7
   phase tiles: parallel %0 in 0..s0 {
-    %1 = size s1 : i32
-    %2 = size s2 : i32
-    %3 = const 32 : i32
-    %4 = quotient %0, %1 : i32
-    %5 = quotient %4, %2 : i32
-    %6 = rem %4, %2 : i32
-    %7 = mul %6, %3 : i32
-    %8 = rem %0, %1 : i32
-    %9 = mul %8, %3 : i32
-    %10 = thread : i32
-    %11 = rem %10, %3 : i32
-    %12 = quotient %10, %3 : i32
-    %13 = const 33 : i32
-    %14 = const 0 : i32
-    for %15 in %14..%3 step 8 unroll {
-      %16 = add %12, %15 : i32
-      %17 = add %7, %11 : i32
-      %18 = add %9, %16 : i32
-      %19 = size s3 : i32
-      %20 = lt %17, %19 : bool
-      if %20 {
-        %21 = size s4 : i32
-        %22 = lt %18, %21 : bool
-        if %22 {
-          %23 = mul %16, %13 : i32
-          %24 = add %23, %11 : i32
-          %25 = size s5 : i32
-          %26 = mul %18, %25 : i32
-          %27 = add %17, %26 : i32
-          %28 = load x[%27] : f32
-          store tile0[%24], %28
+    %1 = thread : i32
+    %2 = size s1 : i32
+    %3 = quotient %0, %2 : i32
+    %4 = mul %3, %2 : i32
+    %5 = sub %0, %4 : i32
+    %6 = size s2 : i32
+    %7 = quotient %3, %6 : i32
+    %8 = mul %7, %6 : i32
+    %9 = sub %3, %8 : i32
+    %10 = const 32 : i32
+    %11 = const 33 : i32
+    %12 = mul %9, %10 : i32
+    %13 = mul %5, %10 : i32
+    %14 = quotient %1, %10 : i32
+    %15 = mul %14, %10 : i32
+    %16 = sub %1, %15 : i32
+    %17 = const 0 : i32
+    for %18 in %17..%10 step 8 unroll {
+      %19 = add %14, %18 : i32
+      %20 = add %12, %16 : i32
+      %21 = add %13, %19 : i32
+      %22 = mul %19, %11 : i32
+      %23 = add %22, %16 : i32
+      %24 = size s3 : i32
+      %25 = lt %20, %24 : bool
+      if %25 {
+        %26 = size s4 : i32
+        %27 = lt %21, %26 : bool
+        if %27 {
+          %28 = size s5 : i32
+          %29 = mul %21, %28 : i32
+          %30 = add %20, %29 : i32
+          %31 = load x[%30] : f32
+          store tile0[%23], %31
         }
       }
     }
     barrier
-    for %29 in %14..%3 step 8 unroll {
-      %30 = add %12, %29 : i32
-      %31 = add %7, %30 : i32
-      %32 = add %9, %11 : i32
-      %33 = size s3 : i32
-      %34 = lt %31, %33 : bool
-      if %34 {
-        %35 = size s4 : i32
-        %36 = lt %32, %35 : bool
-        if %36 {
-          %37 = mul %11, %13 : i32
-          %38 = add %37, %30 : i32
-          %39 = load tile0[%38] : f32
-          %40 = neg %39 : f32
-          %41 = size s6 : i32
-          %42 = mul %31, %41 : i32
-          %43 = add %42, %32 : i32
-          store y[%43], %40
+    %32 = const 0 : i32
+    for %33 in %32..%10 step 8 unroll {
+      %34 = add %14, %33 : i32
+      %35 = add %12, %34 : i32
+      %36 = add %13, %16 : i32
+      %37 = mul %16, %11 : i32
+      %38 = add %37, %34 : i32
+      %39 = size s3 : i32
+      %40 = lt %35, %39 : bool
+      if %40 {
+        %41 = size s4 : i32
+        %42 = lt %36, %41 : bool
+        if %42 {
+          %43 = load tile0[%38] : f32
+          %44 = neg %43 : f32
+          %45 = size s6 : i32
+          %46 = mul %35, %45 : i32
+          %47 = add %46, %36 : i32
+          store y[%47], %44
         }
       }
     }

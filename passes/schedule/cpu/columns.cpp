@@ -21,9 +21,9 @@
 //     for r in 0..256 step 8 { for c in run { partial[block, c] += x[256 block + r, c]; ... += x[256 block + r + 7, c] } }
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include "passes/schedule/cpu/context.h"
+#include "passes/schedule/staged.h"
 
 namespace tenon::passes::cpu {
 
@@ -61,7 +61,6 @@ ColumnTiles::ColumnTiles(Context& c) : c_(c), lane_(best_lane_axis(c.kernel)) {
 
 void ColumnTiles::run(std::string phase, double ns, const std::function<void(int vectors)>& body, int64_t parts) {
   Nest& nest = c_.nest;
-  ir::TreeBuilder& b = c_.builder;
   int64_t columns = c_.extent(lane_);
   ValueId tile = c_.begin_phase(std::move(phase), tiles() * parts, ns);
   if (parts > 1) std::tie(tile, part_) = c_.divide(tile, nest.size(parts));
@@ -69,22 +68,20 @@ void ColumnTiles::run(std::string phase, double ns, const std::function<void(int
     std::tie(line_, tile) = c_.divide(tile, nest.size(tiles_));
     nest.bind_linear(outer_, line_);
   }
-  ValueId begin = c_.mul(tile, nest.literal(width_)), end = nest.size(columns);
+  ValueId begin = c_.mul(tile, c_.literal(width_)), end = nest.extent(lane_);
   c_.whole_or_rest(
       begin, end, columns, width_,
       [&] {
-        nest.push();
-        for (int q = 0; q < vectors_; ++q) bind(q, c_.add(begin, nest.literal(int64_t{q} * nest.lanes())), -1);
-        body(vectors_);
-        nest.pop();
+        c_.in_scope([&] {
+          for (int q = 0; q < vectors_; ++q) bind(q, c_.add(begin, c_.literal(int64_t{q} * nest.lanes())), -1);
+          body(vectors_);
+        });
       },
       [&] {
-        ValueId at = b.begin_for(begin, end, nest.lanes());
-        nest.push();
-        bind(0, at, nest.tail_mask(at, end));
-        body(1);
-        nest.pop();
-        b.end_for();
+        c_.loop(begin, end, nest.lanes(), [&](ValueId at) {
+          bind(0, at, nest.tail_mask(at, end));
+          body(1);
+        });
       });
   c_.end_phase();
 }
@@ -92,6 +89,7 @@ void ColumnTiles::run(std::string phase, double ns, const std::function<void(int
 void ColumnTiles::bind(int sub, ValueId position, ValueId mask) {
   c_.nest.set_sub(sub);
   c_.nest.bind(lane_, position);
+  c_.nest.set_sub(0);
   columns_[static_cast<size_t>(sub)] = position;
   mask_ = mask;
 }
@@ -114,13 +112,12 @@ constexpr size_t kBusyInstrs = 16, kMostTogether = 4;  // side by side
 constexpr int64_t kRun = 1024;             // columns
 constexpr int kRowsAtOnce = 8;
 
-class Columns {
+class Columns : Staged {
  public:
-  explicit Columns(Context& c)
-      : c_(c), nest_(c.nest), b_(c.builder), tiles_(c), plan_(c.loops()) {
+  explicit Columns(Context& c) : Staged(c, c.loops()), c_(c), tiles_(c) {
     inner_ = c.axes(AxisKind::Inner);
     count_ = c.product(inner_);
-    blocks_ = (count_ + kColumnBlock - 1) / kColumnBlock;
+    blocks_ = ceil_div(count_, kColumnBlock);
   }
 
   void lower() {
@@ -128,11 +125,18 @@ class Columns {
     split_ = in_runs || (tiles_.tiles() < kFewTiles && blocks_ >= kManyBlocks);
     c_.out.schedule = in_runs ? "columns in runs" : split_ ? "columns split" : "columns";
     for (Value v : plan_.carried) {
-      carry_[v] = split_ ? global("kept", nest_.instr(v).dtype, count_)
-                        : buffer("kept", nest_.instr(v).dtype, ir::Space::Local, count_ * tiles_.width());
+      carry_[v] = c_.buffer("kept", nest_.instr(v).dtype, split_ ? ir::Space::Global : ir::Space::Local,
+                            split_ ? global_count(count_) : count_ * tiles_.width());
     }
     if (split_) return lower_split(in_runs);
-    tiles_.run("columns", ns_of(count_), [&](int vectors) { all_loops(vectors); });
+    tiles_.run("columns", ns_of(count_), [&](int vectors) {
+      vectors_ = vectors;
+      for (int l = 0; l < plan_.loops; ++l) {
+        emit_rows(l);
+        loop(l);
+      }
+      emit_rows(plan_.loops);
+    });
   }
 
  private:
@@ -144,82 +148,65 @@ class Columns {
     Accumulator registers;
   };
 
-  const std::vector<Value>& reductions(int l) const { return plan_.reductions[static_cast<size_t>(l)]; }
-  Reducer reducer(Value reduction) {
-    const ir::Instr& in = nest_.instr(reduction);
-    return Reducer(b_, in, nest_.instr(in.args[0]).dtype);
-  }
-  int width(Value v) const { return tiles_.lanes(v); }
+  void each(Value v, const std::function<void(int)>& f) override { tiles_.each(v, vectors_, f); }
   double ns_of(int64_t rows) const { return c_.ns_per_element * static_cast<double>(rows * tiles_.width()) + 20; }
-  int32_t buffer(const char* name, ir::DType dtype, ir::Space space, int64_t count) {
-    return b_.add_buffer({name + std::to_string(c_.out.tree.buffers.size()), dtype, space, nest_.size_slot(count), 0});
-  }
   // Where vector q of a row lies among rows as wide as a tile.
   ValueId place(ValueId row, int q) {
-    return c_.add(c_.mul(row, nest_.literal(tiles_.width())), nest_.literal(int64_t{q} * nest_.lanes()));
+    return c_.add(c_.mul(row, c_.literal(tiles_.width())), c_.literal(int64_t{q} * nest_.lanes()));
   }
   // For the phases to come: so many rows for all columns, those of a line filled up to whole tiles.
-  int32_t global(const char* name, ir::DType dtype, int64_t count) {
-    return buffer(name, dtype, ir::Space::Global, count * tiles_.tiles() * tiles_.width());
-  }
+  int64_t global_count(int64_t rows) const { return rows * tiles_.tiles() * tiles_.width(); }
   ValueId global_place(ValueId row, ValueId line, ValueId column) {
     const int64_t columns = tiles_.tiles_of_line() * tiles_.width(), lines = tiles_.tiles() / tiles_.tiles_of_line();
     if (line >= 0) row = c_.add(c_.mul(row, nest_.size(lines)), line);
     return c_.add(c_.mul(row, nest_.size(columns)), column);
   }
   ValueId global_place(ValueId row, int q) { return global_place(row, tiles_.line(), tiles_.column(q)); }
-
-  void emit_rows(int available, int subs, bool stores = true) {
-    for (Value v : plan_.rows[static_cast<size_t>(available)]) {
-      if (stores || nest_.instr(v).op != Op::Store) tiles_.each(v, subs, [&](int) { nest_.emit(v); });
-    }
+  Place only_row() {
+    return [this](int q) { return global_place(c_.literal(0), q % vectors_); };
   }
 
-  void all_loops(int subs) {
-    for (int l = 0; l < plan_.loops; ++l) {
-      emit_rows(l, subs);
-      loop(l, subs);
-    }
-    emit_rows(plan_.loops, subs);
+  void emit_rows(int available) {
+    emit_values(available);
+    emit_stores(available);
   }
 
-  void loop(int l, int subs) {
-    std::vector<Column> totals = open(l, subs);
-    ValueId begin = nest_.literal(0), end = nest_.size(count_);
+  void loop(int l) {
+    std::vector<Column> totals = open(l);
+    ValueId begin = c_.literal(0), end = nest_.size(count_);
     if (blocks_ == 1 || totals.empty()) {
-      rows(l, subs, begin, end, 1, totals);
+      rows(l, begin, end, 1, totals);
     } else {
-      ValueId block = b_.begin_for(begin, end, kColumnBlock);
-      nest_.push();
-      std::vector<Column> sums = open(l, subs);
-      rows(l, subs, block, c_.minimum(c_.add(block, nest_.literal(kColumnBlock)), end), 1, sums);
-      for (size_t i = 0; i < sums.size(); ++i) {
-        combine(totals[i], reducer(sums[i].reduction).read(sums[i].registers));
-      }
-      nest_.pop();
-      b_.end_for();
+      c_.loop(begin, end, kColumnBlock, [&](ValueId block) {
+        std::vector<Column> sums = open(l);
+        rows(l, block, c_.minimum(c_.add(block, c_.literal(kColumnBlock)), end), 1, sums);
+        for (size_t i = 0; i < sums.size(); ++i) {
+          combine(totals[i], c_.reducer(sums[i].reduction).read(sums[i].registers));
+        }
+      });
     }
     give_results(totals);
   }
 
   // The loop's reductions, each sub-vector at the identity.
-  std::vector<Column> open(int l, int subs) {
+  std::vector<Column> open(int l) {
     std::vector<Column> columns;
     for (size_t r = 0; r < reductions(l).size(); ++r) {
       const Value v = reductions(l)[r];
-      tiles_.each(v, subs, [&](int q) { columns.push_back({v, r, q, reducer(v).open(reducer(v).identity(width(v)))}); });
+      Reducer reduce = c_.reducer(v);
+      each(v, [&](int q) { columns.push_back({v, r, q, reduce.open(reduce.identity(nest_.lanes(v)))}); });
     }
     return columns;
   }
 
   void combine(const Column& column, Accumulator element) {
-    Reducer reduce = reducer(column.reduction);
+    Reducer reduce = c_.reducer(column.reduction);
     reduce.write(column.registers, reduce.combine(reduce.read(column.registers), element));
   }
 
   void give_results(const std::vector<Column>& columns) {
     for (const Column& column : columns) {
-      Reducer reduce = reducer(column.reduction);
+      Reducer reduce = c_.reducer(column.reduction);
       nest_.set_sub(column.sub);
       nest_.set(column.reduction, reduce.result(reduce.read(column.registers)));
     }
@@ -228,39 +215,30 @@ class Columns {
 
   // Loop l for the rows begin .. end; also for the same rows of the `together` - 1 blocks that follow, whose sub-vectors
   // come after this one's.
-  void rows(int l, int subs, ValueId begin, ValueId end, int together, const std::vector<Column>& columns) {
-    for (Value v : plan_.full[static_cast<size_t>(l)]) tiles_.each(v, subs, [&](int) { nest_.prepare({&v, 1}); });
-    ValueId at = b_.begin_for(begin, end, 1);
-    nest_.push();
-    std::vector<ValueId> row;  // by block
-    for (int block = 0; block < together; ++block) {
-      row.push_back(block == 0 ? at : c_.add(at, nest_.literal(block * kColumnBlock)));
-      for (int q = 0; q < subs; ++q) {
-        nest_.set_sub(block * subs + q);
-        nest_.bind_linear(inner_, row.back());
+  void rows(int l, ValueId begin, ValueId end, int together, const std::vector<Column>& columns) {
+    for (Value v : full(l)) each(v, [&](int) { nest_.prepare({&v, 1}); });
+    c_.loop(begin, end, 1, [&](ValueId at) {
+      std::vector<ValueId> row;  // by block
+      for (int block = 0; block < together; ++block) {
+        row.push_back(block == 0 ? at : c_.add(at, c_.literal(block * kColumnBlock)));
+        for (int q = 0; q < vectors_; ++q) {
+          nest_.set_sub(block * vectors_ + q);
+          nest_.bind_linear(inner_, row.back());
+        }
       }
-    }
-    const auto row_of = [&](int q) { return row[static_cast<size_t>(q / subs)]; };
-    const auto kept_at = [&](int q) { return split_ ? global_place(row_of(q), q % subs) : place(row_of(q), q % subs); };
-    for (Value v : plan_.carried_in[static_cast<size_t>(l)]) {
-      tiles_.each(v, subs, [&](int q) { nest_.set(v, b_.load(carry_.at(v), kept_at(q), width(v))); });
-    }
-    for (Value v : plan_.full[static_cast<size_t>(l)]) {
-      tiles_.each(v, subs, [&](int q) {
-        nest_.emit(v);
-        if (auto it = carry_.find(v); it != carry_.end()) b_.store(it->second, kept_at(q), nest_.get(v));
+      const auto row_of = [&](int q) { return row[static_cast<size_t>(q / vectors_)]; };
+      point(l, full(l), [&](int q) {
+        return split_ ? global_place(row_of(q), q % vectors_) : place(row_of(q), q % vectors_);
       });
-    }
-    for (const Column& column : columns) {
-      nest_.set_sub(column.sub);
-      const Value operand = nest_.instr(column.reduction).args[0];
-      Accumulator element{width(column.reduction) > 1 ? nest_.vector(operand) : nest_.get(operand), -1};
-      if (reducer(column.reduction).has_index()) element.index = b_.splat(row_of(column.sub), width(column.reduction));
-      combine(column, element);
-    }
-    nest_.set_sub(0);
-    nest_.pop();
-    b_.end_for();
+      for (const Column& column : columns) {
+        nest_.set_sub(column.sub);
+        const Value v = column.reduction, operand = nest_.instr(v).args[0];
+        Accumulator element{nest_.varies(v) ? nest_.vector(operand) : nest_.get(operand), -1};
+        if (c_.reducer(v).has_index()) element.index = b_.splat(row_of(column.sub), nest_.lanes(v));
+        combine(column, element);
+      }
+      nest_.set_sub(0);
+    });
   }
 
   // --- split
@@ -268,10 +246,7 @@ class Columns {
   void lower_split(bool in_runs) {
     for (int l = 0; l < plan_.loops; ++l) {
       std::vector<AccumulatorBuffers> partials;  // by reduction
-      for (Value v : reductions(l)) {
-        const std::string name = "part" + std::to_string(c_.out.tree.buffers.size());
-        partials.push_back(reducer(v).buffers(name, ir::Space::Global, nest_.size_slot(blocks_ * tiles_.tiles() * tiles_.width()), 0));
-      }
+      for (Value v : reductions(l)) partials.push_back(c_.partials(v, ir::Space::Global, global_count(blocks_)));
       in_runs ? run_phase(partials) : loop_phase(l, partials);
       if (!partials.empty()) fold_phase(l, partials);
     }
@@ -280,10 +255,10 @@ class Columns {
   // Each sum waits for the one before. Unless a row gives the processor enough to do meanwhile, several blocks are summed
   // side by side.
   int blocks_together(int l) {
-    size_t instrs = plan_.full[static_cast<size_t>(l)].size();
+    size_t instrs = full(l).size();
     for (Value v : reductions(l)) {
       if (!nest_.varies(v)) return 1;  // one sum for all columns is one for all sub-vectors
-      instrs += reducer(v).has_index() ? 4 : 1;
+      instrs += c_.reducer(v).has_index() ? 4 : 1;
     }
     const auto width = static_cast<size_t>(tiles_.width() / nest_.lanes());
     return reductions(l).empty() ? 1 : static_cast<int>(std::clamp<size_t>(kBusyInstrs / (instrs * width), 1, kMostTogether));
@@ -294,45 +269,44 @@ class Columns {
     std::vector<int> axes = inner_;
     axes.push_back(tiles_.lane());
     nest_.set_sub_axes(axes);
-    const auto body = [&](int subs) {
-      ValueId first = c_.mul(tiles_.part(), nest_.literal(together)), end = c_.add(first, nest_.literal(together));
-      if (together > 1) {
-        b_.begin_if(b_.op(Op::Le, {c_.mul(end, nest_.literal(kColumnBlock)), nest_.size(count_)}));
-        blocks_of_loop(l, subs, first, together, partials);
-        b_.begin_else();
-      }
-      ValueId block = b_.begin_for(first, c_.minimum(end, nest_.size(blocks_)), 1);
-      blocks_of_loop(l, subs, block, 1, partials);
-      b_.end_for();
-      if (together > 1) b_.end_if();
+    const auto body = [&](int vectors) {
+      vectors_ = vectors;
+      ValueId first = c_.mul(tiles_.part(), c_.literal(together)), end = c_.add(first, c_.literal(together));
+      const auto one_by_one = [&] {
+        c_.loop(first, c_.minimum(end, nest_.size(blocks_)), 1, [&](ValueId block) { blocks_of_loop(l, block, 1, partials); });
+      };
+      if (together == 1) return one_by_one();
+      b_.begin_if(b_.op(Op::Le, {c_.mul(end, c_.literal(kColumnBlock)), nest_.size(count_)}));
+      c_.in_scope([&] { blocks_of_loop(l, first, together, partials); });
+      b_.begin_else();
+      one_by_one();
+      b_.end_if();
     };
-    tiles_.run("loop" + std::to_string(l), ns_of(together * kColumnBlock), body, (blocks_ + together - 1) / together);
+    tiles_.run("loop" + std::to_string(l), ns_of(together * kColumnBlock), body, ceil_div(blocks_, together));
     nest_.set_sub_axes(std::array{tiles_.lane()});
   }
 
-  void blocks_of_loop(int l, int subs, ValueId first, int together, const std::vector<AccumulatorBuffers>& partials) {
-    nest_.push();
-    for (int q = subs; q < together * subs; ++q) {
-      nest_.set_sub(q % subs);
+  void blocks_of_loop(int l, ValueId first, int together, const std::vector<AccumulatorBuffers>& partials) {
+    for (int q = vectors_; q < together * vectors_; ++q) {
+      nest_.set_sub(q % vectors_);
       ValueId column = nest_.axis_value(tiles_.lane());
       nest_.set_sub(q);
       nest_.bind(tiles_.lane(), column);
     }
     nest_.set_sub(0);
     tiles_.set_copies(together);
-    recall(l, subs);
-    std::vector<Column> columns = open(l, subs);
-    ValueId begin = c_.mul(first, nest_.literal(kColumnBlock));
-    ValueId end = c_.minimum(c_.add(begin, nest_.literal(kColumnBlock)), nest_.size(count_));
-    rows(l, subs, begin, end, together, columns);
+    recall(l, only_row());
+    std::vector<Column> columns = open(l);
+    ValueId begin = c_.mul(first, c_.literal(kColumnBlock));
+    ValueId end = c_.minimum(c_.add(begin, c_.literal(kColumnBlock)), nest_.size(count_));
+    rows(l, begin, end, together, columns);
     for (const Column& column : columns) {
-      Reducer reduce = reducer(column.reduction);
+      Reducer reduce = c_.reducer(column.reduction);
       const Accumulator sum = reduce.read(column.registers);
-      ValueId at = global_place(c_.add(first, nest_.literal(column.sub / subs)), column.sub % subs);
+      ValueId at = global_place(c_.add(first, c_.literal(column.sub / vectors_)), column.sub % vectors_);
       reduce.store(partials[column.number], at, sum);
     }
     tiles_.set_copies(1);
-    nest_.pop();
   }
 
   // --- split, in runs
@@ -358,8 +332,7 @@ class Columns {
   }
 
   void run_phase(const std::vector<AccumulatorBuffers>& partials) {
-    const int64_t columns = c_.extent(tiles_.lane()), runs = (columns + kRun - 1) / kRun;
-    const int64_t lines = tiles_.tiles() / tiles_.tiles_of_line();
+    const int64_t runs = ceil_div(c_.extent(tiles_.lane()), kRun), lines = tiles_.tiles() / tiles_.tiles_of_line();
     ValueId t = c_.begin_phase("loop0", lines * runs * blocks_, c_.ns_per_element * static_cast<double>(kColumnBlock * kRun));
     auto [run, block] = c_.divide(t, nest_.size(blocks_));
     ValueId line = -1;
@@ -367,11 +340,11 @@ class Columns {
       std::tie(line, run) = c_.divide(run, nest_.size(runs));
       nest_.bind_linear(tiles_.outer(), line);
     }
-    ValueId begin = c_.mul(run, nest_.literal(kRun)), end = c_.minimum(c_.add(begin, nest_.literal(kRun)), nest_.size(columns));
-    ValueId base = global_place(block, line, nest_.literal(0));
+    ValueId begin = c_.mul(run, c_.literal(kRun)), end = c_.minimum(c_.add(begin, c_.literal(kRun)), nest_.extent(tiles_.lane()));
+    ValueId base = global_place(block, line, c_.literal(0));
 
     const auto each_vector = [&](const std::function<Accumulator(Value, Accumulator)>& next) {
-      vector_loop(nest_, tiles_.lane(), begin, end, 1, [&] {
+      c_.vector_loop(tiles_.lane(), begin, end, 1, [&] {
         ValueId at = c_.add(base, nest_.axis_value(tiles_.lane()));
         for (size_t r = 0; r < reductions(0).size(); ++r) {
           const Accumulator sum{b_.load(partials[r].value, at, nest_.lanes(), nest_.mask()), -1};
@@ -379,35 +352,34 @@ class Columns {
         }
       });
     };
-    each_vector([&](Value v, Accumulator) { return reducer(v).identity(nest_.lanes()); });
-    ValueId first = c_.mul(block, nest_.literal(kColumnBlock));
-    ValueId last = c_.minimum(c_.add(first, nest_.literal(kColumnBlock)), nest_.size(count_));
-    ValueId whole = c_.add(first, b_.op(Op::And, {c_.sub(last, first), nest_.literal(-kRowsAtOnce)}));
+    each_vector([&](Value v, Accumulator) { return c_.reducer(v).identity(nest_.lanes()); });
+    ValueId first = c_.mul(block, c_.literal(kColumnBlock));
+    ValueId last = c_.minimum(c_.add(first, c_.literal(kColumnBlock)), nest_.size(count_));
+    ValueId whole = c_.add(first, b_.op(Op::And, {c_.sub(last, first), c_.literal(-kRowsAtOnce)}));
     nest_.set_sub_axes(inner_);
-    const auto rows_of_run = [&](ValueId from, ValueId to, int at_once) {
-      ValueId r = b_.begin_for(from, to, at_once);
-      nest_.push();
-      for (int j = 0; j < at_once; ++j) {
-        nest_.set_sub(j);
-        nest_.bind_linear(inner_, j == 0 ? r : c_.add(r, nest_.literal(j)));
-        for (Value u : plan_.full[0]) {
-          if (!nest_.varies(u) && !nest_.known(u)) nest_.emit(u);
-        }
-        nest_.prepare(plan_.full[0]);
+    const auto emit_unknown = [&](bool varying) {
+      for (Value u : full(0)) {
+        if ((varying || !nest_.varies(u)) && !nest_.known(u)) nest_.emit(u);
       }
-      each_vector([&](Value v, Accumulator sum) {
+    };
+    const auto rows_of_run = [&](ValueId from, ValueId to, int at_once) {
+      c_.loop(from, to, at_once, [&](ValueId r) {
         for (int j = 0; j < at_once; ++j) {
           nest_.set_sub(j);
-          for (Value u : plan_.full[0]) {
-            if (!nest_.known(u)) nest_.emit(u);
-          }
-          sum = reducer(v).combine(sum, {nest_.vector(nest_.instr(v).args[0]), -1});
+          nest_.bind_linear(inner_, j == 0 ? r : c_.add(r, c_.literal(j)));
+          emit_unknown(false);
+          nest_.prepare(full(0));
         }
-        nest_.set_sub(0);
-        return sum;
+        each_vector([&](Value v, Accumulator sum) {
+          for (int j = 0; j < at_once; ++j) {
+            nest_.set_sub(j);
+            emit_unknown(true);
+            sum = c_.reducer(v).combine(sum, {nest_.vector(nest_.instr(v).args[0]), -1});
+          }
+          nest_.set_sub(0);
+          return sum;
+        });
       });
-      nest_.pop();
-      b_.end_for();
     };
     rows_of_run(first, whole, kRowsAtOnce);
     if (count_ % kRowsAtOnce != 0) rows_of_run(whole, last, 1);
@@ -417,57 +389,29 @@ class Columns {
 
   void fold_phase(int l, const std::vector<AccumulatorBuffers>& partials) {
     const double ns = static_cast<double>(blocks_ * tiles_.width()) / nest_.lanes() + 50;
-    tiles_.run("fold" + std::to_string(l), ns, [&](int subs) {
-      recall(l, subs);
-      if (l == 0) {
-        for (Value v : plan_.rows[0]) {
-          if (nest_.instr(v).op == Op::Store) tiles_.each(v, subs, [&](int) { nest_.emit(v); });
+    tiles_.run("fold" + std::to_string(l), ns, [&](int vectors) {
+      vectors_ = vectors;
+      recall(l, only_row());
+      std::vector<Column> totals = open(l);
+      c_.loop(c_.literal(0), nest_.size(blocks_), 1, [&](ValueId block) {
+        for (const Column& column : totals) {
+          ValueId at = global_place(block, column.sub);
+          combine(column, c_.reducer(column.reduction).load(partials[column.number], at, nest_.lanes(column.reduction)));
         }
-      }
-      std::vector<Column> totals = open(l, subs);
-      ValueId block = b_.begin_for(nest_.literal(0), nest_.size(blocks_), 1);
-      for (const Column& column : totals) {
-        ValueId at = global_place(block, column.sub);
-        combine(column, reducer(column.reduction).load(partials[column.number], at, width(column.reduction)));
-      }
-      b_.end_for();
+      });
       give_results(totals);
-      emit_rows(l + 1, subs);
-      remember(l, subs);
+      emit_values(l + 1);
+      stores_after(l, [&](int available) { emit_stores(available); });
+      remember(l, only_row(), global_count(1));
     });
   }
 
-  // The columns' values known before loop l: those that depend on no reduction are computed again, the others were left
-  // in memory by the fold phases.
-  void recall(int l, int subs) {
-    emit_rows(0, subs, false);
-    for (auto& [v, buffer] : column_value_) {
-      if (plan_.available[static_cast<size_t>(v)] > l) continue;
-      tiles_.each(v, subs, [&](int q) { nest_.set(v, b_.load(buffer, global_place(nest_.literal(0), q % subs), width(v))); });
-    }
-  }
-
-  // In every instance of a fold phase's body, which stands for whole tiles and for single vectors.
-  void remember(int l, int subs) {
-    for (Value v : plan_.values_after(c_.kernel, l)) {
-      auto it = std::find_if(column_value_.begin(), column_value_.end(), [&](const auto& known) { return known.first == v; });
-      if (it == column_value_.end()) {
-        it = column_value_.emplace(it, v, global("column", nest_.instr(v).dtype, 1));
-      }
-      tiles_.each(v, subs, [&](int q) { b_.store(it->second, global_place(nest_.literal(0), q), nest_.get(v)); });
-    }
-  }
-
   Context& c_;
-  Nest& nest_;
-  ir::TreeBuilder& b_;
   ColumnTiles tiles_;
-  const ReduceLoops& plan_;
+  int vectors_ = 1;  // of the current body
   bool split_ = false;
   std::vector<int> inner_;
   int64_t count_, blocks_;  // elements and blocks of a column
-  std::map<Value, int32_t> carry_;
-  std::vector<std::pair<Value, int32_t>> column_value_;  // split: value -> its buffer, of a row for each tile
 };
 
 }  // namespace

@@ -72,34 +72,27 @@ int bytes_of_lane(const ir::Kernel& kernel) {
 int unroll_for(size_t instrs) { return instrs <= 16 ? 4 : instrs <= 48 ? 2 : 1; }
 
 Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::CpuTarget& machine)
-    : kernel(k), out(lowered), target(machine), builder(lowered.tree), nest(k, builder, lowered.sizes) {
+    : passes::Context(k, lowered, ir::TargetKind::Cpu, ir::DType::I64), target(machine) {
   lanes = std::clamp(target.vector_bits / (8 * bytes_of_lane(k)), 1, 64);
+  out.tree.lanes = lanes;
   double bytes = 0, work = 0;
   for (const ir::Instr& in : k.instrs) {
     work += ir::info(in.op).cost;
     if (in.op == Op::Load || in.op == Op::Store) bytes += ir::item_size(in.dtype);
   }
   ns_per_element = std::max(work / (2.5 * lanes), bytes * kNsPerByte);
-  ir::LoopTree& tree = lowered.tree;
-  tree.name = k.name;
-  tree.target = ir::TargetKind::Cpu;
-  tree.lanes = lanes;
-  for (const ir::KernelBuffer& buffer : k.buffers) {
-    builder.add_buffer(
-        {buffer.name, buffer.dtype, buffer.role == ir::Role::In ? ir::Space::In : ir::Space::Out, -1, 0});
-  }
-  for (const ir::KernelScalar& scalar : k.scalars) tree.scalars.push_back(scalar.dtype);
+}
+
+// Cheaper to do again than to keep: a load, and the widening of one.
+static bool reloads(const ir::Kernel& kernel, Value v) {
+  const ir::Instr& in = kernel.instr(v);
+  if (in.op == Op::Cast) return reloads(kernel, in.args[0]);
+  return in.op == Op::Load || in.op == Op::IndexOf;
 }
 
 const ReduceLoops& Context::loops() {
-  if (!loops_) loops_ = plan_loops(kernel);
+  if (!loops_) loops_ = plan_loops(kernel, [&](Value v) { return !reloads(kernel, v); });
   return *loops_;
-}
-
-int64_t Context::product(std::span<const int> of) const {
-  int64_t result = 1;
-  for (int a : of) result *= extent(a);
-  return result;
 }
 
 int64_t Context::bytes_read(Value load) const {
@@ -109,18 +102,6 @@ int64_t Context::bytes_read(Value load) const {
     if (in.index.depends_on(static_cast<int>(a))) bytes *= kernel.axes[a].extent;
   }
   return bytes;
-}
-
-ValueId Context::begin_phase(std::string name, int64_t count, double ns) {
-  builder.begin_phase(std::move(name), nest.size_slot(count));
-  out.phase_cost.push_back(ns);
-  nest.push();
-  return builder.phase_index();
-}
-
-void Context::end_phase() {
-  nest.pop();
-  builder.end_phase();
 }
 
 void Context::whole_or_rest(ValueId begin, ValueId end, int64_t extent, int64_t tile,
@@ -134,9 +115,46 @@ void Context::whole_or_rest(ValueId begin, ValueId end, int64_t extent, int64_t 
   builder.end_if();
 }
 
-std::pair<ValueId, ValueId> Context::divide(ValueId linear, ValueId divisor) {
-  ValueId quotient = builder.quotient(linear, divisor);
-  return {quotient, sub(linear, mul(quotient, divisor))};
+void Context::vector_loop(int axis, ValueId begin, ValueId end, int unroll, const std::function<void()>& body) {
+  const int64_t step = int64_t{unroll} * nest.lanes();
+  ValueId main_end = end;
+  if (step > 1) main_end = add(begin, builder.op(Op::And, {sub(end, begin), literal(-step)}));
+  ValueId at = builder.begin_for(begin, main_end, step);
+  for (int u = 0; u < unroll; ++u) {
+    in_scope([&] {
+      nest.bind(axis, u == 0 ? at : add(at, literal(int64_t{u} * nest.lanes())));
+      body();
+    });
+  }
+  builder.end_for();
+  if (step > 1) masked_loop(axis, main_end, end, body);
+}
+
+void Context::run_phase(std::string name, std::span<const int> outer, int axis, int64_t chunk, double ns,
+                        const std::function<void(ValueId, ValueId)>& body) {
+  const int64_t length = extent(axis), chunks = outer.empty() || length > 2 * chunk ? ceil_div(length, chunk) : 1;
+  const bool whole = chunks == 1 && !outer.empty();
+  ValueId number = begin_phase(std::move(name), product(outer) * chunks, ns * static_cast<double>(whole ? length : std::min(length, chunk)));
+  ValueId begin = literal(0), end = nest.extent(axis), point = number;
+  if (!outer.empty()) {
+    if (!whole) std::tie(point, number) = divide(number, nest.size(chunks));
+    nest.bind_linear(outer, point);
+  }
+  if (!whole) {
+    begin = mul(number, literal(chunk));
+    end = minimum(add(begin, literal(chunk)), end);
+  }
+  body(begin, end);
+  end_phase();
+}
+
+void Context::masked_loop(int axis, ValueId begin, ValueId end, const std::function<void()>& body) {
+  loop(begin, end, nest.lanes(), [&](ValueId at) {
+    nest.bind(axis, at);
+    nest.set_mask(nest.tail_mask(at, end));
+    body();
+    nest.set_mask(-1);
+  });
 }
 
 namespace {
@@ -174,6 +192,35 @@ bool scans_along_lines(const ir::Kernel& kernel) {
   int64_t lines = kernel.extent(across);
   if (kernel.extent(serial) < kShortLine && lines >= kManyLines) return false;
   return contiguous_bytes(kernel, serial) > contiguous_bytes(kernel, across);
+}
+
+std::vector<std::pair<int, int>> in_place_pairs(Context& c) {
+  const ir::Kernel& kernel = c.kernel;
+  const ReduceLoops& plan = c.loops();
+  std::vector<std::pair<int, int>> pairs;
+  for (size_t s = 0; s < kernel.instrs.size(); ++s) {
+    const ir::Instr& store = kernel.instrs[s];
+    if (store.op != Op::Store || !store.guards.empty() || store.scale != 0) continue;
+    // What is updated starts as its base, not as another input.
+    if (kernel.buffer(store.slot).role != ir::Role::Out) continue;
+    // A store before the last loop could be read again by a later one.
+    if ((kernel.has(ir::AxisKind::Inner) || kernel.has(ir::AxisKind::Serial)) &&
+        (store.level != ir::Level::Full || plan.available[s] != plan.loops - 1))
+      continue;
+    for (size_t b = 0; b < kernel.buffers.size(); ++b) {
+      const ir::KernelBuffer& in = kernel.buffers[b];
+      const ir::KernelBuffer& out = kernel.buffer(store.slot);
+      if (in.role != ir::Role::In || in.numel != out.numel ||
+          ir::item_size(in.dtype) != ir::item_size(out.dtype))
+        continue;
+      bool same = std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const ir::Instr& i) {
+        return i.op != Op::Load || i.slot != static_cast<int>(b) ||
+               (i.index == store.index && i.guards.empty() && i.scale == 0 && i.level == store.level);
+      });
+      if (same) pairs.emplace_back(store.slot, static_cast<int>(b));
+    }
+  }
+  return pairs;
 }
 
 }  // namespace tenon::passes::cpu

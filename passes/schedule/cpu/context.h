@@ -1,62 +1,36 @@
 // The CPU schedules, one function each, and what they share. Private to passes/schedule/.
 #pragma once
 
+#include <functional>
 #include <optional>
 
-#include "passes/schedule/nest.h"
-#include "passes/schedule/reducer.h"
-#include "passes/schedule/schedule.h"
+#include "passes/schedule/context.h"
+#include "passes/schedule/loops.h"
 
 namespace tenon::passes::cpu {
 
-// How the reductions of a kernel follow each other, or its scans, chunk by chunk. Loop l runs over the inner
-// axes; the reductions in it need only results of loops before it. A value at full level is computed in the
-// first loop that needs it; if later loops need it too it is carried there through memory, unless it is only a
-// load, which is done again.
-struct ReduceLoops {
-  int loops = 0;
-  std::vector<int> available;  // by instruction: how many loops must be over before it is known
-  std::vector<std::vector<ir::Value>>
-      full;  // by loop: full-level instructions and stores computed in it, in order
-  std::vector<std::vector<ir::Value>> reductions;  // by loop; or scans
-  std::vector<std::vector<ir::Value>> carried_in;  // by loop: values read back
-  std::vector<ir::Value> carried;                  // all values that are kept
-  std::vector<std::vector<ir::Value>> rows;  // by loops over (0 .. loops): row-level instructions and stores
-  // The row-level values that loop l makes known and that something after the next loop's beginning needs.
-  std::vector<ir::Value> values_after(const ir::Kernel& kernel, int l) const;
-};
-ReduceLoops plan_loops(const ir::Kernel& kernel);
-
-// What every schedule works on: the kernel with merged axes, the result, a builder into it and a nest.
-struct Context {
-  const ir::Kernel& kernel;
-  Lowered& out;
+struct Context : passes::Context {
   const ir::CpuTarget& target;
-  ir::TreeBuilder builder;
-  Nest nest;
   int lanes;              // of every vector, whatever its dtype
   double ns_per_element;  // estimated, of one evaluation of every instruction, vectorised
 
-  Context(const ir::Kernel& k, Lowered& lowered, const ir::CpuTarget& machine);
+  Context(const ir::Kernel& kernel, Lowered& out, const ir::CpuTarget& target);
 
-  int64_t extent(int axis) const { return kernel.extent(axis); }
-  std::vector<int> axes(ir::AxisKind kind) const { return ir::axes_of(kernel, kind); }
   const ReduceLoops& loops();  // planned once
-  int64_t product(std::span<const int> axes) const;
   int64_t bytes_read(ir::Value load) const;  // of its operand, each once
   bool beyond_cache(int64_t bytes) const { return bytes >= 2 * target.l2_bytes; }  // so they come from memory
-  // Opens a phase of `count` iterations, each costing `ns`, and a scope for it.
-  ir::ValueId begin_phase(std::string name, int64_t count, double ns);
-  void end_phase();
-  ir::ValueId minimum(ir::ValueId a, ir::ValueId b) { return builder.op(ir::Op::Min, {a, b}); }
-  ir::ValueId add(ir::ValueId a, ir::ValueId b) { return builder.op(ir::Op::Add, {a, b}); }
-  ir::ValueId sub(ir::ValueId a, ir::ValueId b) { return builder.op(ir::Op::Sub, {a, b}); }
-  ir::ValueId mul(ir::ValueId a, ir::ValueId b) { return builder.op(ir::Op::Mul, {a, b}); }
   // whole() where a tile at `begin` lies before `end`, the extent's, else rest(); no branch where all tiles are of one kind.
   void whole_or_rest(ir::ValueId begin, ir::ValueId end, int64_t extent, int64_t tile,
                      const std::function<void()>& whole, const std::function<void()>& rest);
-  // linear = quotient * divisor + remainder; gives both
-  std::pair<ir::ValueId, ir::ValueId> divide(ir::ValueId linear, ir::ValueId divisor);
+  // Runs body over [begin, end) of the lane axis: `unroll` vectors a step, then single masked vectors; in a scope of its
+  // own with the lane axis bound and the mask set.
+  void vector_loop(int axis, ir::ValueId begin, ir::ValueId end, int unroll, const std::function<void()>& body);
+  // The masked vectors alone.
+  void masked_loop(int axis, ir::ValueId begin, ir::ValueId end, const std::function<void()>& body);
+  // A phase over an axis and the `outer` ones: body(begin, end) for a run of it, the whole axis or chunks of so many
+  // elements, each costing `ns`.
+  void run_phase(std::string name, std::span<const int> outer, int axis, int64_t chunk, double ns,
+                 const std::function<void(ir::ValueId begin, ir::ValueId end)>& body);
 
  private:
   std::optional<ReduceLoops> loops_;
@@ -121,7 +95,6 @@ class ColumnTiles {
   void set_copies(int copies) { copies_ = copies; }
   // f(q) for each sub-vector if v varies from one to the next, else once, with sub-vector and mask set.
   void each(ir::Value v, int vectors, const std::function<void(int q)>& f);
-  int lanes(ir::Value v) const { return c_.nest.varies(v) ? c_.nest.lanes() : 1; }
 
  private:
   void bind(int sub, ir::ValueId position, ir::ValueId mask);

@@ -71,15 +71,14 @@ class Contraction {
     row_begin_ = c_.mul(panel, step);
     row_end_ = c_.minimum(c_.add(row_begin_, step), nest_.size(rows));
     prologue();
-    ValueId begin = c_.mul(column_tile, nest_.literal(tile)), end = nest_.size(columns);
+    ValueId begin = c_.mul(column_tile, c_.literal(tile)), end = nest_.size(columns);
     if (column_ < 0) {
       rows_of_tile(begin, 1, -1);
     } else {
       c_.whole_or_rest(begin, end, columns, tile, [&] { rows_of_tile(begin, vectors_, -1); },
                        [&] {
-                         ValueId at = b_.begin_for(begin, end, nest_.lanes());
-                         rows_of_tile(at, 1, nest_.tail_mask(at, end));
-                         b_.end_for();
+                         c_.loop(begin, end, nest_.lanes(),
+                                 [&](ValueId at) { rows_of_tile(at, 1, nest_.tail_mask(at, end)); });
                        });
     }
     c_.end_phase();
@@ -174,7 +173,7 @@ class Contraction {
     for (int q = 0; q < vectors; ++q) {
       nest_.set_sub(q);
       if (column_ >= 0)
-        nest_.bind(column_, q == 0 ? begin : c_.add(begin, nest_.literal(int64_t{q} * nest_.lanes())));
+        nest_.bind(column_, q == 0 ? begin : c_.add(begin, c_.literal(int64_t{q} * nest_.lanes())));
     }
     nest_.set_sub(0);
   }
@@ -190,7 +189,7 @@ class Contraction {
     for (int rows : mask < 0 ? tile_rows_ : rows_of_rest(tile_rows_)) {
       ValueId end = row_end_;
       if (rows > 1) {
-        ValueId step = nest_.literal(rows);
+        ValueId step = c_.literal(rows);
         end = c_.add(at, c_.mul(b_.quotient(c_.sub(row_end_, at), step), step));
       }
       row_group(at, end, rows, vectors, panel);
@@ -228,20 +227,17 @@ class Contraction {
       nest_.prepare({&right_, 1});
     }
     nest_.set_sub(0);
-    ValueId k = b_.begin_for(nest_.literal(0), nest_.size(c_.extent(k_)), 1);
-    nest_.push();
-    nest_.bind(k_, k);
-    for (int q = 0; q < vectors; ++q) {
-      nest_.set_sub(q);
-      nest_.set_mask(mask_);
-      nest_.emit(right_);
-      b_.store(panel, c_.add(c_.mul(k, nest_.literal(tile)), nest_.literal(int64_t{q} * nest_.lanes())),
-               nest_.vector(right_));
-    }
-    nest_.set_mask(-1);
-    nest_.set_sub(0);
-    nest_.pop();
-    b_.end_for();
+    c_.loop(c_.literal(0), nest_.extent(k_), 1, [&](ValueId k) {
+      nest_.bind(k_, k);
+      for (int q = 0; q < vectors; ++q) {
+        nest_.set_sub(q);
+        nest_.set_mask(mask_);
+        nest_.emit(right_);
+        b_.store(panel, c_.add(c_.mul(k, c_.literal(tile)), c_.literal(int64_t{q} * nest_.lanes())), nest_.vector(right_));
+      }
+      nest_.set_mask(-1);
+      nest_.set_sub(0);
+    });
   }
 
   // The operand is contiguous along k: as many columns as there are lanes are read in order and turned in registers.
@@ -250,18 +246,18 @@ class Contraction {
     const int lanes = nest_.lanes();
     nest_.set_lane_axis(k_, lanes);
     nest_.set_sub_axes(std::array{column_});
-    ValueId block = b_.begin_for(nest_.literal(0), nest_.literal(tile), lanes);
+    ValueId block = b_.begin_for(c_.literal(0), c_.literal(tile), lanes);
     nest_.push();
     ValueId first = c_.add(tile_begin_, block);
-    ValueId last = c_.sub(nest_.size(c_.extent(column_)), nest_.literal(1));
+    ValueId last = c_.sub(nest_.extent(column_), c_.literal(1));
     for (int j = 0; j < lanes; ++j) {
-      ValueId column = c_.add(first, nest_.literal(j));
+      ValueId column = c_.add(first, c_.literal(j));
       nest_.set_sub(j);
       nest_.bind(column_, mask_ < 0 ? column : c_.minimum(column, last));
     }
     // One loop, masked throughout, and a block turned by halves: whole vectors apart, and each row of the block woven
     // from all columns, would be eight times the code.
-    ValueId end = nest_.size(c_.extent(k_)), k = b_.begin_for(nest_.literal(0), end, lanes);
+    ValueId end = nest_.extent(k_), k = b_.begin_for(c_.literal(0), end, lanes);
     nest_.push();
     nest_.bind(k_, k);
     nest_.set_mask(nest_.tail_mask(k, end));
@@ -283,7 +279,7 @@ class Contraction {
       }
     }
     for (int i = 0; i < lanes; ++i) {
-      ValueId at = c_.mul(c_.add(k, nest_.literal(i)), nest_.literal(tile));
+      ValueId at = c_.mul(c_.add(k, c_.literal(i)), c_.literal(tile));
       b_.store(panel, c_.add(at, block), rows[static_cast<size_t>(i)]);
     }
     nest_.pop();
@@ -305,13 +301,11 @@ class Contraction {
         row.push_back(b_.var(b_.constant(ir::constant(dtype, int64_t{0}), width)));
     }
     std::vector<ValueId> row_at;
-    for (int r = 0; r < rows; ++r) row_at.push_back(r == 0 ? at : c_.add(at, nest_.literal(r)));
-    ValueId k = b_.begin_for(nest_.literal(0), nest_.size(c_.extent(k_)), 1);
-    nest_.push();
-    nest_.bind(k_, k);
-    multiply(row_at, vectors, panel, k, registers);
-    nest_.pop();
-    b_.end_for();
+    for (int r = 0; r < rows; ++r) row_at.push_back(r == 0 ? at : c_.add(at, c_.literal(r)));
+    c_.loop(c_.literal(0), nest_.extent(k_), 1, [&](ValueId k) {
+      nest_.bind(k_, k);
+      multiply(row_at, vectors, panel, k, registers);
+    });
     finish(row_at, vectors, registers);
     nest_.pop();
     b_.end_for();
@@ -328,44 +322,34 @@ class Contraction {
       return;
     }
     const auto place = [&](ValueId r, int q) {
-      return c_.add(c_.mul(r, nest_.literal(int64_t{vectors} * width)), nest_.literal(int64_t{q} * width));
+      return c_.add(c_.mul(r, c_.literal(int64_t{vectors} * width)), c_.literal(int64_t{q} * width));
     };
     const auto count = static_cast<int64_t>(row_at.size());
     int32_t products = b_.add_buffer({"products" + std::to_string(c_.out.tree.buffers.size()),
                                       nest_.instr(contract_).dtype, ir::Space::Local, -1, count * vectors * width});
     for (size_t r = 0; r < row_at.size(); ++r) {
       for (int q = 0; q < vectors; ++q) {
-        b_.store(products, place(nest_.literal(static_cast<int64_t>(r)), q), b_.get(registers[r][static_cast<size_t>(q)]));
+        b_.store(products, place(c_.literal(static_cast<int64_t>(r)), q), b_.get(registers[r][static_cast<size_t>(q)]));
       }
     }
-    ValueId r = b_.begin_for(nest_.literal(0), nest_.size(count), 1);  // a literal would be unrolled again
-    epilogue(c_.add(row_at[0], r), vectors, [&](int q) { return b_.load(products, place(r, q), width); });
-    b_.end_for();
+    c_.loop(c_.literal(0), nest_.size(count), 1, [&](ValueId r) {  // a literal would be unrolled again
+      epilogue(c_.add(row_at[0], r), vectors, [&](int q) { return b_.load(products, place(r, q), width); });
+    });
   }
 
   void multiply(const std::vector<ValueId>& row_at, int vectors, int32_t panel, ValueId k,
                 const std::vector<std::vector<ValueId>>& registers) {
+    const ValueId tile = c_.literal(int64_t{vectors} * nest_.lanes());
+    std::vector<ValueId> right(static_cast<size_t>(vectors));  // the rows share it
     for (size_t r = 0; r < row_at.size(); ++r) {
       nest_.push();
       if (row_ >= 0) nest_.bind(row_, row_at[r]);
       for (int q = 0; q < vectors; ++q) {
         nest_.set_sub(q);
         nest_.set_mask(mask_);
-        ValueId x = operand(left_, r), y;
-        if (panel >= 0) {
-          int64_t tile = int64_t{vectors} * nest_.lanes();
-          y = r == 0
-                  ? b_.load(panel,
-                            c_.add(c_.mul(k, nest_.literal(tile)), nest_.literal(int64_t{q} * nest_.lanes())),
-                            nest_.lanes())
-                  : right_now_[static_cast<size_t>(q)];
-        } else {
-          y = r > 0 ? right_now_[static_cast<size_t>(q)] : operand(right_, r);
-        }
-        if (r == 0) {
-          right_now_.resize(static_cast<size_t>(vectors));
-          right_now_[static_cast<size_t>(q)] = y;
-        }
+        const ValueId x = operand(left_);
+        if (r == 0) right[static_cast<size_t>(q)] = panel < 0 ? operand(right_) : b_.load(panel, c_.add(c_.mul(k, tile), c_.literal(int64_t{q} * nest_.lanes())), nest_.lanes());
+        const ValueId y = right[static_cast<size_t>(q)];
         nest_.set_mask(-1);
         ValueId acc = registers[r][static_cast<size_t>(q)];
         b_.set(acc, multiply_add(swapped_ ? y : x, swapped_ ? x : y, b_.get(acc)));
@@ -381,7 +365,7 @@ class Contraction {
   }
 
   // An operand at the bound k, row and columns: what it is computed from (loads and casts) comes first.
-  ValueId operand(Value v, size_t) {
+  ValueId operand(Value v) {
     std::vector<Value> order;
     collect(v, order);
     for (Value u : order) {
@@ -422,7 +406,6 @@ class Contraction {
   int vectors_;
   std::vector<int> tile_rows_{1};  // the rows of a register tile; then of those that take what is left over
   ValueId row_begin_ = -1, row_end_ = -1, tile_begin_ = -1, mask_ = -1;
-  std::vector<ValueId> right_now_;  // the right operand's vectors at this k, shared by the rows
 };
 
 }  // namespace

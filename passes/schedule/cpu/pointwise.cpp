@@ -52,32 +52,27 @@ void emit_all(Nest& nest, const std::vector<Value>& instrs) {
 // A transposed operand of a tile: read along its own contiguous axis into a local buffer [lane][other], from
 // which the tile's vectors then gather. Reading it in place would hit the same cache sets again and again for
 // wide rows.
-struct Staged {
+struct StagedLoad {
   Value load;
   int32_t buffer;
 };
 
-void stage(Context& c, const std::vector<Staged>& staged, int lane_axis, int other, ValueId column,
+void stage(Context& c, const std::vector<StagedLoad>& staged, int lane_axis, int other, ValueId column,
            ValueId column_end, ValueId row, ValueId row_end) {
   Nest& nest = c.nest;
   if (staged.empty()) return;
   nest.set_lane_axis(other, c.lanes);
-  ValueId at = c.builder.begin_for(column, column_end, 1);
-  nest.push();
-  nest.bind(lane_axis, at);
-  ValueId base = c.mul(c.sub(at, column), nest.literal(kTileStride));
-  for (const Staged& s : staged) {
-    nest.push();
-    nest.prepare({&s.load, 1});
-    vector_loop(nest, other, row, row_end, 1, [&] {
-      nest.emit(s.load);
-      c.builder.store(s.buffer, c.add(base, c.sub(nest.axis_value(other), row)), nest.get(s.load),
-                      nest.mask());
-    });
-    nest.pop();
-  }
-  nest.pop();
-  c.builder.end_for();
+  c.loop(column, column_end, 1, [&](ValueId at) {
+    nest.bind(lane_axis, at);
+    ValueId base = c.mul(c.sub(at, column), c.literal(kTileStride));
+    for (const StagedLoad& s : staged) {
+      nest.prepare({&s.load, 1});
+      c.vector_loop(other, row, row_end, 1, [&] {
+        nest.emit(s.load);
+        c.builder.store(s.buffer, c.add(base, c.sub(nest.axis_value(other), row)), nest.get(s.load), nest.mask());
+      });
+    }
+  });
   nest.set_lane_axis(lane_axis, c.lanes);
 }
 
@@ -106,7 +101,7 @@ void lower_transpose(Context& c) {
   for (int a : c.axes(AxisKind::Parallel)) {
     if (a != lane_axis && a != other) outer.push_back(a);
   }
-  std::vector<Staged> staged;
+  std::vector<StagedLoad> staged;
   std::vector<Value> direct;
   for (Value v : all_instrs(c.kernel)) {
     const ir::Instr& in = nest.instr(v);
@@ -129,27 +124,23 @@ void lower_transpose(Context& c) {
     nest.bind_linear(outer, o);
     row_tile = r;
   }
-  ValueId row = c.mul(row_tile, nest.literal(kTileOuter)),
-          column = c.mul(column_tile, nest.literal(kTileInner));
-  ValueId row_end = c.minimum(c.add(row, nest.literal(kTileOuter)), nest.size(c.extent(other)));
-  ValueId column_end = c.minimum(c.add(column, nest.literal(kTileInner)), nest.size(c.extent(lane_axis)));
+  ValueId row = c.mul(row_tile, c.literal(kTileOuter)),
+          column = c.mul(column_tile, c.literal(kTileInner));
+  ValueId row_end = c.minimum(c.add(row, c.literal(kTileOuter)), nest.size(c.extent(other)));
+  ValueId column_end = c.minimum(c.add(column, c.literal(kTileInner)), nest.size(c.extent(lane_axis)));
   stage(c, staged, lane_axis, other, column, column_end, row, row_end);
-  ValueId at = c.builder.begin_for(row, row_end, 1);
-  nest.push();
-  nest.bind(other, at);
-  std::vector<Value> inner = hoist(nest, direct);
-  ValueId in_tile = c.sub(at, row);
-  vector_loop(nest, lane_axis, column, column_end, 1, [&] {
-    ValueId position =
-        c.add(c.mul(c.sub(nest.axis_value(lane_axis), column), nest.literal(kTileStride)), in_tile);
-    for (const Staged& s : staged) {
-      nest.set(s.load, c.builder.load_strided(s.buffer, position, nest.literal(kTileStride), nest.lanes(),
-                                              nest.mask()));
-    }
-    emit_all(nest, inner);
+  c.loop(row, row_end, 1, [&](ValueId at) {
+    nest.bind(other, at);
+    std::vector<Value> inner = hoist(nest, direct);
+    ValueId in_tile = c.sub(at, row);
+    c.vector_loop(lane_axis, column, column_end, 1, [&] {
+      ValueId position = c.add(c.mul(c.sub(nest.axis_value(lane_axis), column), c.literal(kTileStride)), in_tile);
+      for (const StagedLoad& s : staged) {
+        nest.set(s.load, c.builder.load_strided(s.buffer, position, c.literal(kTileStride), nest.lanes(), nest.mask()));
+      }
+      emit_all(nest, inner);
+    });
   });
-  nest.pop();
-  c.builder.end_for();
   c.end_phase();
 }
 
@@ -167,25 +158,10 @@ void lower_pointwise(Context& c) {
   for (int a : c.axes(AxisKind::Parallel)) {
     if (a != lane_axis) outer.push_back(a);
   }
-  int64_t extent = c.extent(lane_axis);
-  bool chunked = outer.empty() || extent > 2 * kChunk;
-  int64_t chunks = chunked ? (extent + kChunk - 1) / kChunk : 1;
-  ValueId t =
-      c.begin_phase("elements", c.product(outer) * chunks,
-                    c.ns_per_element * static_cast<double>(std::min(extent, chunked ? kChunk : extent)));
-  ValueId begin = nest.literal(0), end = nest.size(extent), chunk = t;
-  if (!outer.empty()) {
-    ValueId row = t;
-    if (chunked) std::tie(row, chunk) = c.divide(t, nest.size(chunks));
-    nest.bind_linear(outer, row);
-  }
-  if (chunked) {
-    begin = c.mul(chunk, nest.literal(kChunk));
-    end = c.minimum(c.add(begin, nest.literal(kChunk)), end);
-  }
-  std::vector<Value> inner = hoist(nest, all_instrs(c.kernel));
-  vector_loop(nest, lane_axis, begin, end, unroll_for(inner.size()), [&] { emit_all(nest, inner); });
-  c.end_phase();
+  c.run_phase("elements", outer, lane_axis, kChunk, c.ns_per_element, [&](ValueId begin, ValueId end) {
+    std::vector<Value> inner = hoist(nest, all_instrs(c.kernel));
+    c.vector_loop(lane_axis, begin, end, unroll_for(inner.size()), [&] { emit_all(nest, inner); });
+  });
 }
 
 }  // namespace tenon::passes::cpu

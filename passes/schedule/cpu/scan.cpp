@@ -80,16 +80,17 @@ class Lines {
       if (ir::is_scan(nest_.instr(v).op)) registers_[v] = open_register(c_, v, 1);
     }
     nest_.prepare(inner);
-    ValueId end = nest_.size(length);
-    begin_ = b_.begin_for(nest_.literal(0), end, kScanChunk);
-    end_ = c_.minimum(c_.add(begin_, nest_.literal(kScanChunk)), end);
-    for (int l = 0; l < plan_.loops; ++l) {
-      nest_.push();
-      vector_loop(l);
-      scan_loop(l);
-      nest_.pop();
-    }
-    b_.end_for();
+    ValueId end = nest_.extent(serial_);
+    c_.loop(c_.literal(0), end, kScanChunk, [&](ValueId begin) {
+      begin_ = begin;
+      end_ = c_.minimum(c_.add(begin, c_.literal(kScanChunk)), end);
+      for (int l = 0; l < plan_.loops; ++l) {
+        c_.in_scope([&] {
+          vector_loop(l);
+          scan_loop(l);
+        });
+      }
+    });
     c_.end_phase();
   }
 
@@ -117,7 +118,7 @@ class Lines {
       if (along(v)) inner.push_back(v);
     }
     if (inner.empty()) return;
-    passes::vector_loop(nest_, serial_, begin_, end_, unroll_for(inner.size()), [&] {
+    c_.vector_loop(serial_, begin_, end_, unroll_for(inner.size()), [&] {
       ValueId position = kept_position(nest_.axis_value(serial_));
       for (Value v : plan_.carried_in[static_cast<size_t>(l)]) {
         if (along(v)) nest_.set(v, b_.load(kept_.at(v), position, nest_.lanes(), nest_.mask()));
@@ -133,15 +134,15 @@ class Lines {
   void scan_loop(int l) {
     const std::vector<Value>& scans = plan_.reductions[static_cast<size_t>(l)];
     if (scans.empty()) return;
-    ValueId at = b_.begin_for(begin_, end_, 1);
-    ValueId position = kept_position(at);
-    for (Value v : scans) {
-      Value operand = nest_.instr(v).args[0];
-      ValueId element = along(operand) ? b_.load(kept_.at(operand), position, 1) : nest_.get(operand);
-      ValueId next = take(c_, v, registers_.at(v), element);
-      if (auto it = kept_.find(v); it != kept_.end()) b_.store(it->second, position, next);
-    }
-    b_.end_for();
+    c_.loop(begin_, end_, 1, [&](ValueId at) {
+      ValueId position = kept_position(at);
+      for (Value v : scans) {
+        Value operand = nest_.instr(v).args[0];
+        ValueId element = along(operand) ? b_.load(kept_.at(operand), position, 1) : nest_.get(operand);
+        ValueId next = take(c_, v, registers_.at(v), element);
+        if (auto it = kept_.find(v); it != kept_.end()) b_.store(it->second, position, next);
+      }
+    });
   }
 
   Context& c_;
@@ -171,22 +172,20 @@ void lower_scan_columns(Context& c) {
     for (Value v : levels.row) tiles.each(v, vectors, [&](int) { nest.emit(v); });
     for (Value v : levels.full) {
       if (ir::is_scan(nest.instr(v).op))
-        tiles.each(v, vectors, [&](int q) { registers[{v, q}] = open_register(c, v, tiles.lanes(v)); });
+        tiles.each(v, vectors, [&](int q) { registers[{v, q}] = open_register(c, v, nest.lanes(v)); });
       tiles.each(v, vectors, [&](int) { nest.prepare({&v, 1}); });
     }
-    ValueId at = c.builder.begin_for(nest.literal(0), nest.size(length), 1);
-    nest.push();
-    nest.bind(serial, at);
-    for (Value v : levels.full) {
-      tiles.each(v, vectors, [&](int q) {
-        if (!ir::is_scan(nest.instr(v).op)) return nest.emit(v);
-        Value operand = nest.instr(v).args[0];
-        ValueId element = nest.varies(v) ? nest.vector(operand) : nest.get(operand);
-        nest.set(v, take(c, v, registers.at({v, q}), element));
-      });
-    }
-    nest.pop();
-    c.builder.end_for();
+    c.loop(c.literal(0), nest.extent(serial), 1, [&](ValueId at) {
+      nest.bind(serial, at);
+      for (Value v : levels.full) {
+        tiles.each(v, vectors, [&](int q) {
+          if (!ir::is_scan(nest.instr(v).op)) return nest.emit(v);
+          Value operand = nest.instr(v).args[0];
+          ValueId element = nest.varies(v) ? nest.vector(operand) : nest.get(operand);
+          nest.set(v, take(c, v, registers.at({v, q}), element));
+        });
+      }
+    });
   });
 }
 

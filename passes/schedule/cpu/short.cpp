@@ -149,54 +149,26 @@ class ShortSchedule {
     nest_.set_lane_axis(rows.lane, c.lanes);
     nest_.set_sub_axes(rows.axes);
     length_ = rows.axes.empty() ? 1 : c.extent(rows.axes.back());
-    size_t count = c.kernel.instrs.size();
-    stage_.assign(count, 0);
-    for (size_t v = 0; v < count; ++v) {
-      const ir::Instr& in = c.kernel.instrs[v];
-      for (Value a : in.args) stage_[v] = std::max(stage_[v], stage_[static_cast<size_t>(a)]);
-      if (ir::is_reduce(in.op)) ++stage_[v];
-      stages_ = std::max(stages_, stage_[v] + 1);
-      blocks_.push_back(block_of(c.kernel, in, rows));
-    }
+    for (const ir::Instr& in : c.kernel.instrs) blocks_.push_back(block_of(c.kernel, in, rows));
   }
 
   void lower() {
-    int64_t extent = c_.extent(rows_.lane);
-    bool chunked = outer_.empty() || extent > 2 * kChunkRows;
-    int64_t chunks = chunked ? (extent + kChunkRows - 1) / kChunkRows : 1;
-    double rows = static_cast<double>(std::min(extent, chunked ? kChunkRows : extent));
-    ValueId t = c_.begin_phase("short_rows", c_.product(outer_) * chunks,
-                               c_.ns_per_element * rows * static_cast<double>(rows_.count));
-    ValueId begin = nest_.literal(0), end = nest_.size(extent), chunk = t;
-    if (!outer_.empty()) {
-      ValueId outer = t;
-      if (chunked) std::tie(outer, chunk) = c_.divide(t, nest_.size(chunks));
-      nest_.bind_linear(outer_, outer);
-    }
-    if (chunked) {
-      begin = c_.mul(chunk, nest_.literal(kChunkRows));
-      end = c_.minimum(c_.add(begin, nest_.literal(kChunkRows)), end);
-    }
-    bind_points();
-    stages(false);
-    for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {
-      if (nest_.varies(v)) each(v, [&](int) { nest_.prepare({&v, 1}); });
-    }
-    end_ = end;
-    size_t size = unrolled(c_.kernel, rows_);
-    if (size <= kMaskedThroughout) {
-      vector_loop(nest_, rows_.lane, begin, end, unroll_for(size), [&] { stages(true); });
-    } else {
-      ValueId at = b_.begin_for(begin, end, nest_.lanes());
-      nest_.push();
-      nest_.bind(rows_.lane, at);
-      nest_.set_mask(nest_.tail_mask(at, end));
-      stages(true);
-      nest_.set_mask(-1);
-      nest_.pop();
-      b_.end_for();
-    }
-    c_.end_phase();
+    const double ns = c_.ns_per_element * static_cast<double>(rows_.count);
+    c_.run_phase("short_rows", outer_, rows_.lane, kChunkRows, ns, [&](ValueId begin, ValueId end) {
+      bind_points();
+      stages(false);
+      for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {
+        if (nest_.varies(v)) each(v, [&](int) { nest_.prepare({&v, 1}); });
+      }
+      end_ = end;
+      const size_t size = unrolled(c_.kernel, rows_);
+      const auto body = [&] { stages(true); };
+      if (size <= kMaskedThroughout) {
+        c_.vector_loop(rows_.lane, begin, end, unroll_for(size), body);
+      } else {
+        c_.masked_loop(rows_.lane, begin, end, body);
+      }
+    });
   }
 
  private:
@@ -207,7 +179,7 @@ class ShortSchedule {
       int64_t rest = i;
       for (size_t a = rows_.axes.size(); a-- > 0;) {
         int64_t extent = c_.extent(rows_.axes[a]);
-        nest_.bind(rows_.axes[a], nest_.literal(rest % extent));
+        nest_.bind(rows_.axes[a], c_.literal(rest % extent));
         rest /= extent;
       }
     }
@@ -226,12 +198,13 @@ class ShortSchedule {
   // Everything that changes from row to row, or all the rest. A stage ends with the reductions that the next needs;
   // within it one point of the rows after the other, so that few values are alive.
   void stages(bool varying) {
-    for (int s = 0; s < stages_; ++s) {
+    const std::vector<int>& stage = c_.loops().available;  // reductions one after another that a value needs
+    for (int s = 0; s <= c_.loops().loops; ++s) {
       std::vector<Value> once, reads, points, writes;
       for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {
         const ir::Instr& in = nest_.instr(v);
         bool store = in.op == Op::Store;
-        if (stage_[static_cast<size_t>(v)] != s || in.op == Op::Const || in.op == Op::Scalar || ir::is_reduce(in.op) ||
+        if (stage[static_cast<size_t>(v)] != s || in.op == Op::Const || in.op == Op::Scalar || ir::is_reduce(in.op) ||
             (nest_.varies(v) || store) != varying)
           continue;
         bool block = nest_.varies(v) && blocks_[static_cast<size_t>(v)].has_value();
@@ -246,7 +219,7 @@ class ShortSchedule {
       nest_.set_sub(0);
       for (Value v : writes) write_block(v);
       for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {
-        if (ir::is_reduce(nest_.instr(v).op) && stage_[static_cast<size_t>(v)] == s + 1 && nest_.varies(v) == varying)
+        if (ir::is_reduce(nest_.instr(v).op) && stage[static_cast<size_t>(v)] == s + 1 && nest_.varies(v) == varying)
           reduce(v);
       }
     }
@@ -257,11 +230,11 @@ class ShortSchedule {
     std::vector<std::pair<ValueId, ValueId>> result;
     ValueId first = nest_.position_of(v), left = -1;
     if (nest_.mask() >= 0)
-      left = c_.mul(c_.sub(end_, nest_.axis_value(rows_.lane)), nest_.literal(rows_.count));
+      left = c_.mul(c_.sub(end_, nest_.axis_value(rows_.lane)), c_.literal(rows_.count));
     for (int64_t k = 0; k < rows_.count; ++k) {
       int64_t within = k * nest_.lanes(), offset = blocks_[static_cast<size_t>(v)]->first + within;
-      ValueId at = offset == 0 ? first : c_.add(first, nest_.literal(offset));
-      result.emplace_back(at, left < 0 ? -1 : nest_.tail_mask(nest_.literal(within), left));
+      ValueId at = offset == 0 ? first : c_.add(first, c_.literal(offset));
+      result.emplace_back(at, left < 0 ? -1 : nest_.tail_mask(c_.literal(within), left));
     }
     return result;
   }
@@ -290,7 +263,7 @@ class ShortSchedule {
   void reduce(Value v) {
     const ir::Instr& in = nest_.instr(v);
     Value operand = in.args[0];
-    Reducer reducer(b_, in, nest_.instr(operand).dtype);
+    Reducer reducer = c_.reducer(v);
     int lanes = nest_.varies(v) ? nest_.lanes() : 1;
     std::vector<Accumulator> parts(static_cast<size_t>(length_), reducer.identity(lanes));
     for (int64_t i = 0; i < rows_.count; ++i) {
@@ -315,8 +288,6 @@ class ShortSchedule {
   std::vector<int> outer_;
   int64_t length_;
   ValueId end_ = -1;
-  std::vector<int> stage_;  // by instruction: how many reductions one after another it needs
-  int stages_ = 0;
   std::vector<std::optional<Block>> blocks_;  // by instruction
 };
 

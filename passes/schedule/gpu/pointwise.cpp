@@ -8,13 +8,15 @@
 //               memory, so that both sides of the tile are read and written in rows.
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <tuple>
 
 #include "passes/schedule/gpu/context.h"
-#include "passes/schedule/nest.h"
 
 namespace tenon::passes::gpu {
 
 using ir::Op;
+using ir::Value;
 using ir::ValueId;
 
 namespace {
@@ -41,18 +43,6 @@ bool moves_as_vector(const ir::Instr& instr, int axis, const std::vector<bool>& 
   return start.divisor() % kVector == 0;
 }
 
-// For each instruction: does its value change along `axis`?
-std::vector<bool> varying(const ir::Kernel& kernel, int axis) {
-  std::vector<bool> varies(kernel.instrs.size(), false);
-  for (size_t v = 0; v < kernel.instrs.size(); ++v) {
-    const ir::Instr& instr = kernel.instrs[v];
-    varies[v] = depends_on(instr, axis) ||
-                std::any_of(instr.args.begin(), instr.args.end(),
-                            [&](ir::Value arg) { return varies[static_cast<size_t>(arg)]; });
-  }
-  return varies;
-}
-
 // The innermost axis with more than one element; the last one if there is none.
 int innermost(const ir::Kernel& kernel) {
   int axis = static_cast<int>(kernel.axes.size()) - 1;
@@ -64,89 +54,86 @@ int innermost(const ir::Kernel& kernel) {
 
 bool vectorizable(const ir::Kernel& kernel, int axis) {
   if (axis < 0 || kernel.extent(axis) % kVector != 0) return false;
-  const std::vector<bool> varies = varying(kernel, axis);
+  const std::vector<bool> varies = varying_along(kernel, axis);
   return std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const ir::Instr& instr) {
     return instr.op != Op::Store || moves_as_vector(instr, axis, varies);
   });
 }
 
-int64_t point_count(const ir::Kernel& kernel) {
-  int64_t points = 1;
-  for (const ir::Axis& axis : kernel.axes) points *= axis.extent;
-  return points;
-}
-
-// Every instruction once, for one element a thread.
-void scalar_body(Context& context) {
-  for (size_t v = 0; v < context.kernel.instrs.size(); ++v) context.lower(static_cast<ir::Value>(v));
-}
-
 // Four elements a thread: whatever does not vary along the axis, and the vector loads, before the loop over
 // lanes; the vector stores, from small arrays, after it.
-void vector_body(Context& context, int axis) {
-  const ir::Kernel& kernel = context.kernel;
-  const ValueId first = context.axis(axis);  // of the four elements
-  const std::vector<bool> varies = varying(kernel, axis);
-  const ValueId zero = context.number(0);
-  std::vector<ValueId> vectors(kernel.instrs.size(), -1);
-  std::vector<int32_t> results(kernel.instrs.size(), -1);
-  for (size_t v = 0; v < kernel.instrs.size(); ++v) {
-    const ir::Instr& instr = kernel.instrs[v];
-    if (!varies[v]) {
-      if (instr.op != Op::Store) context.lower(static_cast<ir::Value>(v));
-    } else if (instr.op == Op::Load && moves_as_vector(instr, axis, varies)) {
-      vectors[v] = context.b.load(instr.slot, context.place(instr), kVector);
-    } else if (instr.op == Op::Store) {
-      results[v] = context.b.add_buffer({"lanes" + std::to_string(context.out.tree.buffers.size()),
-                                         instr.dtype, ir::Space::Local, -1, kVector});
+void vector_body(Context& c, int axis, ValueId first) {
+  const ir::Kernel& kernel = c.kernel;
+  const std::vector<bool> varies = varying_along(kernel, axis);
+  const ValueId zero = c.literal(0);
+  struct Vector {
+    ValueId place, loaded;
+    int32_t lanes;  // of a store: their buffer
+  };
+  std::map<Value, Vector> vectors;
+  std::vector<Value> single;
+  for (Value v = 0; v < static_cast<Value>(kernel.instrs.size()); ++v) {
+    const ir::Instr& instr = kernel.instr(v);
+    if (instr.op == Op::Store || (instr.op == Op::Load && varies[static_cast<size_t>(v)] && moves_as_vector(instr, axis, varies))) {
+      vectors[v] = {};
+    } else if (varies[static_cast<size_t>(v)]) {
+      single.push_back(v);
+    } else {
+      c.nest.emit(v);
     }
   }
-  const ValueId lane = context.begin_for(zero, context.number(kVector), 1, true);
-  context.bind_axis(axis, context.add(first, lane));
-  for (size_t v = 0; v < kernel.instrs.size(); ++v) {
-    const ir::Instr& instr = kernel.instrs[v];
-    if (vectors[v] >= 0) {
-      context.bind(static_cast<ir::Value>(v),
-                   context.b.let(Op::Extract, {vectors[v], lane}, {instr.dtype, 1}));
-    } else if (instr.op == Op::Store) {
-      if (results[v] < 0) refuse(kernel, "a store does not vary along the innermost axis");
-      context.b.store(results[v], lane, context.value(instr.args[0]));
-    } else if (varies[v]) {
-      context.lower(static_cast<ir::Value>(v));
+  c.in_scope([&] {
+    c.nest.bind(axis, first);
+    for (auto& [v, vector] : vectors) {
+      const ir::Instr& instr = kernel.instr(v);
+      vector.place = c.nest.position_of(v);
+      if (instr.op == Op::Load) {
+        vector.loaded = c.builder.load(instr.slot, vector.place, kVector);
+      } else {
+        vector.lanes = c.builder.add_buffer({"lanes" + std::to_string(c.out.tree.buffers.size()), instr.dtype, ir::Space::Local, -1, kVector});
+      }
     }
-  }
-  context.end_for();
-  for (size_t v = 0; v < kernel.instrs.size(); ++v) {
-    if (results[v] < 0) continue;
-    const ir::Instr& instr = kernel.instrs[v];
-    const ValueId vector = context.b.load(results[v], zero, kVector);
-    context.b.store(instr.slot, context.place(instr), vector);
+  });
+  c.nest.prepare(single);
+  c.loop(zero, c.literal(kVector), 1, [&](ValueId lane) {
+    c.nest.bind(axis, c.add(first, lane));
+    for (const auto& [v, vector] : vectors) {
+      const ir::Instr& instr = kernel.instr(v);
+      if (instr.op == Op::Load) c.nest.set(v, c.builder.let(Op::Extract, {vector.loaded, lane}, {instr.dtype, 1}));
+    }
+    for (Value v : single) c.nest.emit(v);
+    for (const auto& [v, vector] : vectors) {
+      const ir::Instr& instr = kernel.instr(v);
+      if (instr.op == Op::Store) c.builder.store(vector.lanes, lane, c.nest.get(instr.args[0]));
+    }
+  }, true);
+  for (const auto& [v, vector] : vectors) {
+    const ir::Instr& instr = kernel.instr(v);
+    if (instr.op == Op::Store) c.builder.store(instr.slot, vector.place, c.builder.load(vector.lanes, zero, kVector));
   }
 }
 
 }  // namespace
 
-Lowered lower_pointwise(const ir::Kernel& kernel, const ir::GpuTarget& target) {
-  Context context(kernel, "pointwise", target.threads);
-  const int inner = innermost(kernel);
-  const int64_t width = vectorizable(kernel, inner) ? kVector : 1;
-  const int64_t items = point_count(kernel) / width;
-
-  context.begin_phase("map", ceil_div(items, target.threads));
-  const ValueId item = context.item();
-  if (items % target.threads != 0)
-    context.begin_if(context.less(item, context.size(SizeRole::Points, 0, items)));
-  const std::vector<int> axes = ir::axes_of(kernel, ir::AxisKind::Parallel);
-  if (width == 1) {
-    context.bind_flat(axes, item);
-    scalar_body(context);
-  } else {
-    context.bind_flat(axes, context.mul(item, context.number(kVector)));
-    vector_body(context, inner);
-  }
-  if (items % target.threads != 0) context.end_if();
-  context.end_phase();
-  return std::move(context.out);
+void lower_pointwise(Context& c) {
+  std::vector<int> axes = c.axes(ir::AxisKind::Parallel);
+  const int inner = innermost(c.kernel);
+  const bool vectors = vectorizable(c.kernel, inner);
+  c.each_item("map", c.product(axes) / (vectors ? kVector : 1), [&](ValueId item) {
+    if (!vectors) {
+      c.nest.bind_linear(axes, item);
+      for (Value v = 0; v < static_cast<Value>(c.kernel.instrs.size()); ++v) c.nest.emit(v);
+      return;
+    }
+    std::erase_if(axes, [&](int axis) { return axis == inner || c.extent(axis) == 1; });
+    ValueId four = item;
+    if (!axes.empty()) {
+      ValueId outer;
+      std::tie(outer, four) = c.divide(item, c.nest.size(c.extent(inner) / kVector));
+      c.nest.bind_linear(axes, outer);
+    }
+    vector_body(c, inner, c.mul(four, c.literal(kVector)));
+  });
 }
 
 // --- transpose
@@ -182,94 +169,61 @@ int transposed_axis(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   return -1;
 }
 
-namespace {
-
-// One 32x32 tile of the plane (axis, inner). `across` runs over threads side by side, `down` over the eight
-// rows of threads and four steps.
-struct Tile {
-  Context& context;
-  int axis, inner;
-  ValueId axis_start, inner_start, across, down_start;
-
-  // Calls body(down) for this thread's four elements; `by_axis` says which axis runs across.
-  template <typename Body>
-  void each(bool by_axis, const Body& body) {
-    const ValueId step = context.begin_for(context.number(0), context.number(kTile), kTileRows, true);
-    const ValueId down = context.add(down_start, step);
-    context.bind_axis(axis, context.add(axis_start, by_axis ? across : down));
-    context.bind_axis(inner, context.add(inner_start, by_axis ? down : across));
-    const bool ragged_axis = context.kernel.extent(axis) % kTile != 0;
-    const bool ragged_inner = context.kernel.extent(inner) % kTile != 0;
-    if (ragged_axis) context.begin_if(context.less(context.axis(axis), context.extent(axis)));
-    if (ragged_inner) context.begin_if(context.less(context.axis(inner), context.extent(inner)));
-    body(down);
-    if (ragged_inner) context.end_if();
-    if (ragged_axis) context.end_if();
-    context.end_for();
-  }
-};
-
-}  // namespace
-
-Lowered lower_transpose(const ir::Kernel& kernel, const ir::GpuTarget& target) {
-  Context context(kernel, "transpose", target.threads);
-  const int inner = innermost(kernel), axis = transposed_axis(kernel, target);
-  std::vector<int> batch = ir::axes_of(kernel, ir::AxisKind::Parallel);
+void lower_transpose(Context& c) {
+  const ir::Kernel& kernel = c.kernel;
+  const int inner = innermost(kernel), axis = transposed_axis(kernel, c.target);
+  std::vector<int> batch = c.axes(ir::AxisKind::Parallel);
   std::erase_if(batch, [&](int id) { return id == axis || id == inner; });
-  const int64_t inner_tiles = ceil_div(kernel.extent(inner), kTile);
-  const int64_t axis_tiles = ceil_div(kernel.extent(axis), kTile);
-  int64_t blocks = inner_tiles * axis_tiles;
-  for (int id : batch) blocks *= kernel.extent(id);
+  const int64_t inner_tiles = ceil_div(c.extent(inner), kTile), axis_tiles = ceil_div(c.extent(axis), kTile);
 
-  std::vector<int32_t> tiles(kernel.instrs.size(), -1);
-  for (size_t v = 0; v < kernel.instrs.size(); ++v) {
-    if (!transposed(kernel.instrs[v], inner, axis)) continue;
-    tiles[v] = context.b.add_buffer(
-        {"tile" + std::to_string(v), kernel.instrs[v].dtype, ir::Space::Shared, -1, kTile * (kTile + 1)});
+  std::map<Value, int32_t> tiles;
+  for (Value v = 0; v < static_cast<Value>(kernel.instrs.size()); ++v) {
+    if (!transposed(kernel.instr(v), inner, axis)) continue;
+    tiles[v] = c.builder.add_buffer({"tile" + std::to_string(v), kernel.instr(v).dtype, ir::Space::Shared, -1, kTile * (kTile + 1)});
   }
 
-  context.begin_phase("tiles", blocks);
-  const ValueId block = context.b.phase_index();
-  const ValueId inner_count = context.size(SizeRole::Tiles, inner, inner_tiles);
-  const ValueId axis_count = context.size(SizeRole::Tiles, axis, axis_tiles);
-  const ValueId width = context.number(kTile);
-  const ValueId rest = context.div(block, inner_count);
-  context.bind_flat(batch, context.div(rest, axis_count));
-  Tile tile{context,
-            axis,
-            inner,
-            context.mul(context.rem(rest, axis_count), width),
-            context.mul(context.rem(block, inner_count), width),
-            context.rem(context.thread(), width),
-            context.div(context.thread(), width)};
-  const ValueId pitch = context.number(kTile + 1);
+  const ValueId block = c.begin_phase("tiles", inner_tiles * axis_tiles * c.product(batch));
+  auto [rest, inner_tile] = c.divide(block, c.nest.size(inner_tiles));
+  auto [point, axis_tile] = c.divide(rest, c.nest.size(axis_tiles));
+  c.nest.bind_linear(batch, point);
+  const ValueId width = c.literal(kTile), pitch = c.literal(kTile + 1);
+  const ValueId axis_start = c.mul(axis_tile, width), inner_start = c.mul(inner_tile, width);
+  auto [first_down, across] = c.divide(c.thread(), width);
 
-  tile.each(true, [&](ValueId down) {
-    const ValueId place = context.add(context.mul(down, pitch), tile.across);
-    for (size_t v = 0; v < kernel.instrs.size(); ++v) {
-      if (tiles[v] < 0) continue;
-      const ir::Instr& instr = kernel.instrs[v];
-      const ValueId loaded = context.b.load(instr.slot, context.index(instr.index), 1, context.guard(instr));
-      context.b.store(tiles[v], place, loaded);
+  // body(place) for this thread's four elements of the tile, `down` in the eight rows of threads and four steps;
+  // by_axis says which axis runs across.
+  const auto each = [&, first_down = first_down, across = across](bool by_axis, const auto& body) {
+    c.loop(c.literal(0), width, kTileRows, [&](ValueId step) {
+      const ValueId down = c.add(first_down, step);
+      const ValueId at_axis = c.add(axis_start, by_axis ? across : down), at_inner = c.add(inner_start, by_axis ? down : across);
+      c.nest.bind(axis, at_axis);
+      c.nest.bind(inner, at_inner);
+      const ValueId whole = by_axis ? c.add(c.mul(down, pitch), across) : c.add(c.mul(across, pitch), down);
+      const auto before_end = [&](int a, ValueId at) { return c.extent(a) % kTile == 0 ? -1 : c.less(at, c.nest.extent(a)); };
+      c.when(before_end(axis, at_axis), [&] { c.when(before_end(inner, at_inner), [&] { body(whole); }); });
+    }, true);
+  };
+  each(true, [&](ValueId place) {
+    for (const auto& [v, tile] : tiles) {
+      c.builder.store(tile, place, c.builder.load(kernel.instr(v).slot, c.nest.position_of(v), 1, c.nest.inside(v)));
     }
   });
-  context.b.barrier();
-  tile.each(false, [&](ValueId down) {
-    const ValueId place = context.add(context.mul(tile.across, pitch), down);
-    for (size_t v = 0; v < kernel.instrs.size(); ++v) {
-      const ir::Instr& instr = kernel.instrs[v];
-      if (tiles[v] < 0) {
-        context.lower(static_cast<ir::Value>(v));
+  c.builder.barrier();
+  each(false, [&](ValueId place) {
+    for (Value v = 0; v < static_cast<Value>(kernel.instrs.size()); ++v) {
+      const auto tile = tiles.find(v);
+      if (tile == tiles.end()) {
+        c.nest.emit(v);
         continue;
       }
-      ValueId element = context.b.load(tiles[v], place, 1);
-      const ValueId mask = context.guard(instr);
-      if (mask >= 0) element = context.b.op(Op::Where, {mask, element, context.value(instr.args[0])});
-      context.bind(static_cast<ir::Value>(v), element);
+      ValueId element = c.builder.load(tile->second, place, 1);
+      if (const ValueId inside = c.nest.inside(v); inside >= 0) {
+        element = c.builder.op(Op::Where, {inside, element, c.nest.get(kernel.instr(v).args[0])});
+      }
+      c.nest.set(v, element);
     }
   });
-  context.end_phase();
-  return std::move(context.out);
+  c.end_phase();
 }
 
 }  // namespace tenon::passes::gpu

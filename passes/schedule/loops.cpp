@@ -1,34 +1,16 @@
-// In which loop over the inner axes each instruction of a reducing kernel runs, and what is kept between
-// loops.
-//
-//   %0 = load x        loop 0 and 1 (a load is done again)
-//   %1 = max %0        loop 0
-//   %3 = exp(%0 - %1)  loop 1, carried to loop 2
-//   %4 = sum %3        loop 1
-//   store %3 / %4      loop 2
+// Which loop computes what, backwards from what needs it; see loops.h.
+#include "passes/schedule/loops.h"
+
 #include <algorithm>
 
-#include "passes/schedule/cpu/context.h"
-
-namespace tenon::passes::cpu {
+namespace tenon::passes {
 
 using ir::Instr;
 using ir::Level;
 using ir::Op;
 using ir::Value;
 
-namespace {
-
-// Cheaper to do again than to keep: a load, and the widening of one.
-bool reloads(const ir::Kernel& kernel, Value v) {
-  const Instr& in = kernel.instr(v);
-  if (in.op == Op::Cast) return reloads(kernel, in.args[0]);
-  return in.op == Op::Load || in.op == Op::IndexOf;
-}
-
-}  // namespace
-
-ReduceLoops plan_loops(const ir::Kernel& kernel) {
+ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(Value)>& keep) {
   ReduceLoops plan;
   size_t count = kernel.instrs.size();
   plan.available.assign(count, 0);
@@ -56,7 +38,7 @@ ReduceLoops plan_loops(const ir::Kernel& kernel) {
     if (in.level != Level::Full) continue;
     if (in.op == Op::Store) needed[v] = uint64_t{1} << plan.available[v];
     uint64_t first = needed[v] & (~needed[v] + 1);
-    computed[v] = reloads(kernel, static_cast<Value>(v)) ? needed[v] : first;
+    computed[v] = first == needed[v] || keep(static_cast<Value>(v)) ? first : needed[v];
     for (Value a : in.args) needed[static_cast<size_t>(a)] |= computed[v];
   }
   for (size_t v = 0; v < count; ++v) {
@@ -97,33 +79,4 @@ std::vector<Value> ReduceLoops::values_after(const ir::Kernel& kernel, int l) co
   return values;
 }
 
-std::vector<std::pair<int, int>> in_place_pairs(Context& c) {
-  const ir::Kernel& kernel = c.kernel;
-  const ReduceLoops& plan = c.loops();
-  std::vector<std::pair<int, int>> pairs;
-  for (size_t s = 0; s < kernel.instrs.size(); ++s) {
-    const ir::Instr& store = kernel.instrs[s];
-    if (store.op != Op::Store || !store.guards.empty() || store.scale != 0) continue;
-    // What is updated starts as its base, not as another input.
-    if (kernel.buffer(store.slot).role != ir::Role::Out) continue;
-    // A store before the last loop could be read again by a later one.
-    if ((kernel.has(ir::AxisKind::Inner) || kernel.has(ir::AxisKind::Serial)) &&
-        (store.level != ir::Level::Full || plan.available[s] != plan.loops - 1))
-      continue;
-    for (size_t b = 0; b < kernel.buffers.size(); ++b) {
-      const ir::KernelBuffer& in = kernel.buffers[b];
-      const ir::KernelBuffer& out = kernel.buffer(store.slot);
-      if (in.role != ir::Role::In || in.numel != out.numel ||
-          ir::item_size(in.dtype) != ir::item_size(out.dtype))
-        continue;
-      bool same = std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const ir::Instr& i) {
-        return i.op != Op::Load || i.slot != static_cast<int>(b) ||
-               (i.index == store.index && i.guards.empty() && i.scale == 0 && i.level == store.level);
-      });
-      if (same) pairs.emplace_back(store.slot, static_cast<int>(b));
-    }
-  }
-  return pairs;
-}
-
-}  // namespace tenon::passes::cpu
+}  // namespace tenon::passes

@@ -1,0 +1,70 @@
+// What a schedule of any device works on: the kernel, the result, a builder into it and a nest. A schedule says which
+// loop or thread takes which axis; loops and branches are opened here, so that each has a scope of the nest.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "passes/schedule/nest.h"
+#include "passes/schedule/reducer.h"
+#include "passes/schedule/schedule.h"
+
+namespace tenon::passes {
+
+class Context {
+ public:
+  // Starts the tree: its name, target, buffers and scalars.
+  Context(const ir::Kernel& kernel, Lowered& out, ir::TargetKind target, ir::DType index_type);
+
+  const ir::Kernel& kernel;
+  Lowered& out;
+  ir::TreeBuilder builder;
+  Nest nest;
+
+  int64_t extent(int axis) const { return kernel.extent(axis); }
+  std::vector<int> axes(ir::AxisKind kind) const { return ir::axes_of(kernel, kind); }
+  int64_t product(std::span<const int> axes) const;
+  Reducer reducer(ir::Value reduction);
+  // A buffer of `count` elements, which is a size parameter; its name gets a number.
+  int32_t buffer(const std::string& name, ir::DType dtype, ir::Space space, int64_t count);
+  AccumulatorBuffers partials(ir::Value reduction, ir::Space space, int64_t count);
+
+  // Index arithmetic.
+  ir::ValueId literal(int64_t value) { return builder.index_constant(value); }
+  ir::ValueId add(ir::ValueId x, ir::ValueId y) { return builder.op(ir::Op::Add, {x, y}); }
+  ir::ValueId sub(ir::ValueId x, ir::ValueId y) { return builder.op(ir::Op::Sub, {x, y}); }
+  ir::ValueId mul(ir::ValueId x, ir::ValueId y) { return builder.op(ir::Op::Mul, {x, y}); }
+  ir::ValueId minimum(ir::ValueId x, ir::ValueId y) { return builder.op(ir::Op::Min, {x, y}); }
+  ir::ValueId less(ir::ValueId x, ir::ValueId y) { return builder.op(ir::Op::Lt, {x, y}); }
+  // linear = quotient * divisor + remainder; gives both
+  std::pair<ir::ValueId, ir::ValueId> divide(ir::ValueId linear, ir::ValueId divisor);
+
+  // Opens a phase of `count` iterations, each costing `ns`, and a scope for it; gives the iteration's number.
+  ir::ValueId begin_phase(std::string name, int64_t count, double ns = 0);
+  void end_phase();
+
+  // body(position), in a scope of its own.
+  template <typename Body>
+  void loop(ir::ValueId begin, ir::ValueId end, int64_t step, const Body& body, bool unroll = false) {
+    const ir::ValueId position = builder.begin_for(begin, end, step, unroll);
+    in_scope([&] { body(position); });
+    builder.end_for();
+  }
+  // body() in a scope of its own, under the condition unless that is -1.
+  template <typename Body>
+  void when(ir::ValueId condition, const Body& body) {
+    if (condition >= 0) builder.begin_if(condition);
+    in_scope(body);
+    if (condition >= 0) builder.end_if();
+  }
+  template <typename Body>
+  void in_scope(const Body& body) {
+    nest.push();
+    body();
+    nest.pop();
+  }
+};
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace tenon::passes

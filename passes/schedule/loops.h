@@ -1,0 +1,34 @@
+// How the reductions of a kernel follow each other, or its scans, chunk by chunk. Loop l runs over the inner axes; the
+// reductions in it need only results of loops before it. A value at full level that several loops need is computed in
+// the first and carried to the others through memory if it is worth keeping, else computed again in each.
+//
+//   %0 = load x        loop 0 and 1 (a load is done again)
+//   %1 = max %0        loop 0
+//   %3 = exp(%0 - %1)  loop 1, carried to loop 2
+//   %4 = sum %3        loop 1
+//   store %3 / %4      loop 2
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ir/kernel.h"
+
+namespace tenon::passes {
+
+struct ReduceLoops {
+  int loops = 0;
+  std::vector<int> available;  // by instruction: how many loops must be over before it is known
+  std::vector<std::vector<ir::Value>> full;  // by loop: full-level instructions and stores computed in it, in order
+  std::vector<std::vector<ir::Value>> reductions;  // by loop; or scans
+  std::vector<std::vector<ir::Value>> carried_in;  // by loop: values read back
+  std::vector<ir::Value> carried;                  // all values that are kept
+  std::vector<std::vector<ir::Value>> rows;  // by loops over (0 .. loops): row-level instructions and stores
+  // The row-level values that loop l makes known and that something after the next loop's beginning needs.
+  std::vector<ir::Value> values_after(const ir::Kernel& kernel, int l) const;
+};
+
+// `keep`: what is worth keeping.
+ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(ir::Value)>& keep);
+
+}  // namespace tenon::passes

@@ -1,0 +1,84 @@
+// The reductions of a kernel, loop after loop, for schedules of all devices: what is the same wherever a loop runs and
+// whoever takes its elements. A schedule derives from Staged, or from RowStages for the Lanes tree, opens the loops or
+// threads, and asks here for what stands in them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "passes/schedule/context.h"
+#include "passes/schedule/loops.h"
+
+namespace tenon::passes {
+
+class Staged {
+ protected:
+  Staged(Context& context, const ReduceLoops& plan) : c_(context), nest_(context.nest), b_(context.builder), plan_(plan) {}
+  virtual ~Staged() = default;
+
+  // f(q) for each of several values side by side if v differs from one to the next, else once.
+  virtual void each(ir::Value v, const std::function<void(int q)>& f) = 0;
+
+  const std::vector<ir::Value>& full(int l) const { return plan_.full[static_cast<size_t>(l)]; }
+  const std::vector<ir::Value>& reductions(int l) const { return plan_.reductions[static_cast<size_t>(l)]; }
+
+  // What is known of a row when so many loops are over: values not known yet, and stores.
+  void emit_values(int available);
+  void emit_stores(int available);
+  bool has_stores(int available) const;
+
+  // The instructions of loop l for one element, or a vector of them: carried values in, `instrs`, carried values out.
+  // `place` says where carried values lie.
+  using Place = std::function<ir::ValueId(int q)>;
+  void point(int l, std::span<const ir::Value> instrs, const Place& place);
+  std::map<ir::Value, int32_t> carry_;  // values that are carried -> their buffers
+
+  // Loops in phases of their own: what is known of a row goes to the phases that follow through memory. What depends on no
+  // reduction is computed again.
+  void recall(int l, const Place& place);    // the row's values known before loop l
+  void remember(int l, const Place& place, int64_t count);  // those that loop l made known, in buffers of `count`
+  // The first phase that folds also stores what waits for no reduction.
+  template <typename Store>
+  void stores_after(int l, const Store& store) {
+    if (l == 0) store(0);
+    store(l + 1);
+  }
+
+  Context& c_;
+  Nest& nest_;
+  ir::TreeBuilder& b_;
+  const ReduceLoops& plan_;
+
+ private:
+  std::vector<std::pair<ir::Value, int32_t>> remembered_;
+};
+
+// Reductions of the Lanes tree: the innermost axis runs along the lanes, its blocks are those of ir/reduce_tree.h.
+class RowStages : protected Staged {
+ protected:
+  RowStages(Context& context, const ReduceLoops& plan);
+
+  struct Range {
+    ir::ValueId outer_begin, outer_end, begin, end;  // of the other inner axes (-1: there are none), and of the lanes
+  };
+  Range whole_row();
+  Range block_range(ir::ValueId block);  // the whole row if there is only one
+  // body(base) for each point of the other inner axes in the range, in a scope of its own; `base` is the position of the
+  // point's first element in the row, -1 if that is 0. What does not vary along the lanes is computed there; inner_ is
+  // the rest.
+  void for_outer(int l, const Range& range, const std::function<void(ir::ValueId base)>& body);
+  ir::ValueId at(ir::ValueId base, ir::ValueId position) { return base < 0 ? position : c_.add(base, position); }
+  // The emission of scalars of a point, and what is prepared for the loop over the lanes.
+  virtual void prepare(const std::vector<ir::Value>& values) { nest_.prepare(values); }
+
+  std::vector<int> rows_, outer_;  // parallel axes; inner axes but the lanes'
+  int lane_;
+  int64_t length_, count_;  // extents of the lane axis and of the other inner axes
+  int64_t blocks_along_, rows_per_block_, blocks_;
+  std::vector<ir::Value> inner_;
+};
+
+}  // namespace tenon::passes
