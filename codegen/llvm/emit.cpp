@@ -17,7 +17,10 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
+#include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "codegen/executable.h"
@@ -113,6 +116,8 @@ class PhaseEmitter {
 
   void load_parameters() {
     sizes_.clear();
+    sums_.clear();
+    pointers_.clear();
     scalars_.clear();
     buffers_.clear();
     for (int32_t i = 0; i < tree_.size_count; ++i) {
@@ -241,7 +246,24 @@ class PhaseEmitter {
       index = b_.CreateAdd(splat(index, count), distance);
     }
     Type* item = memory_type({tree_.buffers[static_cast<size_t>(stmt.buffer)].dtype, 1});
-    return b_.CreateGEP(item, buffers_[static_cast<size_t>(stmt.buffer)], index);
+    Value* pointer = buffers_[static_cast<size_t>(stmt.buffer)];
+    if (const auto sum = sums_.find(stmt.args[0]); sum != sums_.end() && index == value(stmt.args[0])) {
+      auto* known = ::llvm::dyn_cast<::llvm::Instruction>(value(sum->second.first));
+      if (known && known->getParent() != entry_) {  // there the buffers may come after it
+        pointer = pointer_at(stmt.buffer, item, known);
+        index = value(sum->second.second);
+      }
+    }
+    return b_.CreateGEP(item, pointer, index);
+  }
+
+  // A buffer from an index on, computed where the index is: outside the loops that do not change it.
+  Value* pointer_at(int32_t buffer, Type* item, ::llvm::Instruction* index) {
+    Value*& pointer = pointers_[{buffer, index}];
+    if (pointer) return pointer;
+    ::llvm::IRBuilder<>::InsertPointGuard guard(b_);
+    b_.SetInsertPoint(index->getParent(), *index->getInsertionPointAfterDef());
+    return pointer = b_.CreateGEP(item, buffers_[static_cast<size_t>(buffer)], index);
   }
 
   // Calls body(lane, address) for each lane of an unmasked strided access. One by one: half the time of a
@@ -249,11 +271,13 @@ class PhaseEmitter {
   // limit).
   template <typename Body>
   void each_lane(const Stmt& stmt, Type* item, int count, Body body) {
-    Value* index = value(stmt.args[0]);
+    Value* pointer = address(stmt, 1);
+    Value* stride = value(stmt.args[1]);
+    const auto times = [&](uint64_t n) { return b_.CreateMul(stride, integer(stride->getType(), n)); };
     for (int lane = 0; lane < count; ++lane) {
-      if (lane > 0) index = b_.CreateAdd(index, value(stmt.args[1]));
-      body(static_cast<uint64_t>(lane),
-           b_.CreateGEP(item, buffers_[static_cast<size_t>(stmt.buffer)], index));
+      const auto within = static_cast<uint64_t>(lane % 4);  // of four neighbours, which share a pointer
+      if (lane > 0 && within == 0) pointer = b_.CreateGEP(item, pointer, times(4));
+      body(static_cast<uint64_t>(lane), within == 0 ? pointer : b_.CreateGEP(item, pointer, times(within)));
     }
   }
 
@@ -400,6 +424,7 @@ class PhaseEmitter {
 
   Value* emit_let(const Stmt& stmt) {
     const VType to = vtype(stmt.result);
+    if (stmt.op == Op::Add && to == VType{DType::I64, 1}) sums_[stmt.result] = std::minmax(stmt.args[0], stmt.args[1]);
     switch (stmt.op) {
       case Op::Const: return constant(stmt);
       case Op::Scalar: return scalars_[static_cast<size_t>(stmt.slot)];
@@ -698,6 +723,8 @@ class PhaseEmitter {
   ::llvm::Function* function_ = nullptr;
   BasicBlock* entry_ = nullptr;
   std::vector<Value*> sizes_, scalars_, buffers_;
+  std::unordered_map<ValueId, std::pair<ValueId, ValueId>> sums_;  // of indices: the operand that was known first, and the other
+  std::map<std::pair<int32_t, Value*>, Value*> pointers_;          // by buffer and index
   std::vector<Value*> values_;                     // by ValueId; a register's alloca
   std::vector<std::optional<int64_t>> constants_;  // by ValueId: integer constants, for loops to be unrolled
 };

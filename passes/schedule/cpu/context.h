@@ -68,6 +68,17 @@ void lower_rows(Context& c);     // Lanes reductions, one parallel iteration a r
 void lower_split(Context& c);    // Lanes reductions of few long rows: blocks in parallel, then the rest
 void lower_columns(Context& c);  // Columns reductions, vectorised across results
 void lower_contraction(Context& c);
+
+// A tile of an operand: all positions along the axis `rows`, and `vectors` vectors from `begin` on along the axis
+// `columns`, the nest's lane axis, where they are bound as sub-vectors 0, 1, ...; `mask` of the columns, -1 if all are live.
+struct PackedTile {
+  int columns, rows;
+  ir::ValueId begin;
+  int vectors;
+  ir::ValueId mask;
+};
+// Copies what `load` reads of the tile into a local buffer, row after row, each `vectors` vectors. Gives the buffer.
+int32_t pack(Context& c, ir::Value load, const PackedTile& tile);
 void lower_scan_lines(Context& c);    // scans of contiguous lines
 void lower_scan_columns(Context& c);  // scans of neighbouring lines, vectorised across them
 

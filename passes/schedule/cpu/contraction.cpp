@@ -180,183 +180,119 @@ class Contraction {
 
   // All rows of the panel for one tile of columns.
   void rows_of_tile(ValueId begin, int vectors, ValueId mask) {
-    nest_.push();
-    mask_ = mask;
-    tile_begin_ = begin;
-    bind_columns(begin, vectors);
-    int32_t panel = pack(vectors);
-    ValueId at = row_begin_;
-    for (int rows : mask < 0 ? tile_rows_ : rows_of_rest(tile_rows_)) {
-      ValueId end = row_end_;
-      if (rows > 1) {
-        ValueId step = c_.literal(rows);
-        end = c_.add(at, c_.mul(b_.quotient(c_.sub(row_end_, at), step), step));
+    c_.in_scope([&] {
+      mask_ = mask;
+      nest_.set_sub_axes(std::array{column_});
+      bind_columns(begin, vectors);
+      const int32_t panel = packs() ? pack(c_, right_, {column_, k_, begin, vectors, mask}) : -1;
+      std::vector<int> tile_axes{column_};
+      if (row_ >= 0) tile_axes.push_back(row_);
+      nest_.set_sub_axes(tile_axes);
+      ValueId at = row_begin_;
+      for (int rows : mask < 0 ? tile_rows_ : rows_of_rest(tile_rows_)) {
+        ValueId end = row_end_;
+        if (rows > 1) {
+          ValueId step = c_.literal(rows);
+          end = c_.add(at, c_.mul(b_.quotient(c_.sub(row_end_, at), step), step));
+        }
+        row_group(at, end, rows, vectors, panel);
+        at = end;
       }
-      row_group(at, end, rows, vectors, panel);
-      at = end;
-    }
-    nest_.pop();
+    });
   }
 
-  // Copies the right operand's columns of this tile, for every k, into a panel with contiguous rows. -1: read
-  // in place.
-  int32_t pack(int vectors) {
+  // Whether the right operand is copied into a panel: its rows lie far apart, or its columns do. Guards (a padded image)
+  // are settled once, not for each row.
+  bool packs() const {
     const ir::Instr& right = nest_.instr(right_);
-    if (column_ < 0 || right.op != Op::Load || tile_rows_[0] == 1) return -1;
-    ir::Index::Stride across = right.index.stride(column_), along = right.index.stride(k_);
-    int64_t bytes = c_.extent(k_) * c_.extent(column_) * ir::item_size(right.dtype);
-    // Guards (a padded image) are settled once, not for each row.
-    bool in_place = across.ok && (across.value == 0 || (across.value == 1 && bytes <= large_bytes()));
-    if (in_place && right.guards.empty()) return -1;
-    int64_t tile = int64_t{vectors} * nest_.lanes();
-    const bool along_k = along.ok && along.value == 1;
-    const int64_t length = along_k ? c_.extent(k_) + nest_.lanes() - 1 : c_.extent(k_);
-    int32_t panel = b_.add_buffer({"panel" + std::to_string(c_.out.tree.buffers.size()), right.dtype,
-                                   ir::Space::Local, nest_.size_slot(length * tile), 0});
-    if (along_k) {
-      pack_along_k(panel, tile);
-    } else {
-      pack_along_columns(panel, vectors, tile);
-    }
-    return panel;
+    if (column_ < 0 || right.op != Op::Load || tile_rows_[0] == 1) return false;
+    const ir::Index::Stride across = right.index.stride(column_);
+    const int64_t bytes = c_.extent(k_) * c_.extent(column_) * ir::item_size(right.dtype);
+    const bool in_place = across.ok && (across.value == 0 || (across.value == 1 && bytes <= large_bytes()));
+    return !in_place || !right.guards.empty();
   }
 
-  void pack_along_columns(int32_t panel, int vectors, int64_t tile) {
+  // Rows begin..end, `rows` at a time, each with `vectors` accumulators. Vector q of row r is a sub-vector of the nest.
+  void row_group(ValueId begin, ValueId end, int rows, int vectors, int32_t panel) {
+    c_.loop(begin, end, rows, [&](ValueId at) {
+      const int width = column_ < 0 ? 1 : nest_.lanes();
+      const ir::Constant zero = ir::constant(nest_.instr(contract_).dtype, int64_t{0});
+      std::vector<std::vector<ValueId>> registers(static_cast<size_t>(rows));
+      for (auto& row : registers) {
+        for (int q = 0; q < vectors; ++q) row.push_back(b_.var(b_.constant(zero, width)));
+      }
+      for (int r = 0; r < rows; ++r) bind_row(r, r == 0 ? at : c_.add(at, c_.literal(r)), vectors);
+      for (int sub = 0; sub < rows * vectors; ++sub) {
+        nest_.set_sub(sub);
+        if (sub % vectors == 0) nest_.prepare(chain(left_));
+        if (sub < vectors && panel < 0) nest_.prepare(chain(right_));
+      }
+      c_.loop(c_.literal(0), nest_.extent(k_), 1, [&](ValueId k) {
+        nest_.bind(k_, k);
+        multiply(vectors, panel, k, registers);
+      });
+      finish(at, vectors, registers);
+    });
+  }
+
+  // Row r of the tile: its sub-vectors have the columns of the first row's.
+  void bind_row(int r, ValueId row, int vectors) {
     for (int q = 0; q < vectors; ++q) {
       nest_.set_sub(q);
-      nest_.prepare({&right_, 1});
+      const ValueId column = column_ < 0 ? -1 : nest_.axis_value(column_);
+      nest_.set_sub(r * vectors + q);
+      if (row_ >= 0) nest_.bind(row_, row);
+      if (r > 0 && column_ >= 0) nest_.bind(column_, column);
     }
     nest_.set_sub(0);
-    c_.loop(c_.literal(0), nest_.extent(k_), 1, [&](ValueId k) {
-      nest_.bind(k_, k);
-      for (int q = 0; q < vectors; ++q) {
-        nest_.set_sub(q);
-        nest_.set_mask(mask_);
-        nest_.emit(right_);
-        b_.store(panel, c_.add(c_.mul(k, c_.literal(tile)), c_.literal(int64_t{q} * nest_.lanes())), nest_.vector(right_));
-      }
-      nest_.set_mask(-1);
-      nest_.set_sub(0);
-    });
-  }
-
-  // The operand is contiguous along k: as many columns as there are lanes are read in order and turned in registers.
-  // Past the last column it is read again, past the last k the panel has room: neither is asked for.
-  void pack_along_k(int32_t panel, int64_t tile) {
-    const int lanes = nest_.lanes();
-    nest_.set_lane_axis(k_, lanes);
-    nest_.set_sub_axes(std::array{column_});
-    ValueId block = b_.begin_for(c_.literal(0), c_.literal(tile), lanes);
-    nest_.push();
-    ValueId first = c_.add(tile_begin_, block);
-    ValueId last = c_.sub(nest_.extent(column_), c_.literal(1));
-    for (int j = 0; j < lanes; ++j) {
-      ValueId column = c_.add(first, c_.literal(j));
-      nest_.set_sub(j);
-      nest_.bind(column_, mask_ < 0 ? column : c_.minimum(column, last));
-    }
-    // One loop, masked throughout, and a block turned by halves: whole vectors apart, and each row of the block woven
-    // from all columns, would be eight times the code.
-    ValueId end = nest_.extent(k_), k = b_.begin_for(c_.literal(0), end, lanes);
-    nest_.push();
-    nest_.bind(k_, k);
-    nest_.set_mask(nest_.tail_mask(k, end));
-    std::vector<ValueId> rows;
-    for (int j = 0; j < lanes; ++j) {
-      nest_.set_sub(j);
-      nest_.emit(right_);
-      rows.push_back(nest_.get(right_));
-    }
-    nest_.set_sub(0);
-    nest_.set_mask(-1);
-    for (int turned = 1; turned < lanes; turned *= 2) {
-      const std::vector<ValueId> before = rows;
-      const size_t half = before.size() / 2;
-      for (size_t i = 0; i < half; ++i) {
-        const ValueId pair[] = {before[i], before[i + half]};
-        rows[2 * i] = b_.weave(pair, 0);
-        rows[2 * i + 1] = b_.weave(pair, 1);
-      }
-    }
-    for (int i = 0; i < lanes; ++i) {
-      ValueId at = c_.mul(c_.add(k, c_.literal(i)), c_.literal(tile));
-      b_.store(panel, c_.add(at, block), rows[static_cast<size_t>(i)]);
-    }
-    nest_.pop();
-    b_.end_for();
-    nest_.pop();
-    b_.end_for();
-    nest_.set_lane_axis(column_, lanes);
-  }
-
-  // Rows begin..end, `rows` at a time, each with `vectors` accumulators.
-  void row_group(ValueId begin, ValueId end, int rows, int vectors, int32_t panel) {
-    ValueId at = b_.begin_for(begin, end, rows);
-    nest_.push();
-    std::vector<std::vector<ValueId>> registers(static_cast<size_t>(rows));
-    int width = column_ < 0 ? 1 : nest_.lanes();
-    ir::DType dtype = nest_.instr(contract_).dtype;
-    for (auto& row : registers) {
-      for (int q = 0; q < vectors; ++q)
-        row.push_back(b_.var(b_.constant(ir::constant(dtype, int64_t{0}), width)));
-    }
-    std::vector<ValueId> row_at;
-    for (int r = 0; r < rows; ++r) row_at.push_back(r == 0 ? at : c_.add(at, c_.literal(r)));
-    c_.loop(c_.literal(0), nest_.extent(k_), 1, [&](ValueId k) {
-      nest_.bind(k_, k);
-      multiply(row_at, vectors, panel, k, registers);
-    });
-    finish(row_at, vectors, registers);
-    nest_.pop();
-    b_.end_for();
   }
 
   // The epilogue of a group of rows: a short one on each register in its place, so that nothing is stored in
   // between; a long one (GELU) once, in a loop over the rows, for the registers would not hold a dozen of them.
-  void finish(const std::vector<ValueId>& row_at, int vectors, const std::vector<std::vector<ValueId>>& registers) {
+  void finish(ValueId first_row, int vectors, const std::vector<std::vector<ValueId>>& registers) {
     const int width = column_ < 0 ? 1 : nest_.lanes();
-    if (row_at.size() == 1 || epilogue_.size() <= kShortEpilogue) {
-      for (size_t r = 0; r < row_at.size(); ++r) {
-        epilogue(row_at[r], vectors, [&](int q) { return b_.get(registers[r][static_cast<size_t>(q)]); });
+    const auto rows = static_cast<int>(registers.size());
+    if (rows == 1 || epilogue_.size() <= kShortEpilogue) {
+      for (int r = 0; r < rows; ++r) {
+        epilogue(r, vectors, [&](int q) { return b_.get(registers[static_cast<size_t>(r)][static_cast<size_t>(q)]); });
       }
       return;
     }
     const auto place = [&](ValueId r, int q) {
       return c_.add(c_.mul(r, c_.literal(int64_t{vectors} * width)), c_.literal(int64_t{q} * width));
     };
-    const auto count = static_cast<int64_t>(row_at.size());
     int32_t products = b_.add_buffer({"products" + std::to_string(c_.out.tree.buffers.size()),
-                                      nest_.instr(contract_).dtype, ir::Space::Local, -1, count * vectors * width});
-    for (size_t r = 0; r < row_at.size(); ++r) {
+                                      nest_.instr(contract_).dtype, ir::Space::Local, -1, int64_t{rows} * vectors * width});
+    for (int r = 0; r < rows; ++r) {
       for (int q = 0; q < vectors; ++q) {
-        b_.store(products, place(c_.literal(static_cast<int64_t>(r)), q), b_.get(registers[r][static_cast<size_t>(q)]));
+        b_.store(products, place(c_.literal(r), q), b_.get(registers[static_cast<size_t>(r)][static_cast<size_t>(q)]));
       }
     }
-    c_.loop(c_.literal(0), nest_.size(count), 1, [&](ValueId r) {  // a literal would be unrolled again
-      epilogue(c_.add(row_at[0], r), vectors, [&](int q) { return b_.load(products, place(r, q), width); });
+    c_.loop(c_.literal(0), nest_.size(rows), 1, [&](ValueId r) {  // a literal would be unrolled again
+      bind_row(0, c_.add(first_row, r), vectors);
+      epilogue(0, vectors, [&](int q) { return b_.load(products, place(r, q), width); });
     });
   }
 
-  void multiply(const std::vector<ValueId>& row_at, int vectors, int32_t panel, ValueId k,
-                const std::vector<std::vector<ValueId>>& registers) {
+  void multiply(int vectors, int32_t panel, ValueId k, const std::vector<std::vector<ValueId>>& registers) {
     const ValueId tile = c_.literal(int64_t{vectors} * nest_.lanes());
-    std::vector<ValueId> right(static_cast<size_t>(vectors));  // the rows share it
-    for (size_t r = 0; r < row_at.size(); ++r) {
-      nest_.push();
-      if (row_ >= 0) nest_.bind(row_, row_at[r]);
-      for (int q = 0; q < vectors; ++q) {
-        nest_.set_sub(q);
+    std::vector<ValueId> right;  // the rows share it
+    int sub = 0;
+    for (const std::vector<ValueId>& row : registers) {
+      ValueId x = -1;  // the vectors share it
+      for (size_t q = 0; q < row.size(); ++q, ++sub) {
+        nest_.set_sub(sub);
         nest_.set_mask(mask_);
-        const ValueId x = operand(left_);
-        if (r == 0) right[static_cast<size_t>(q)] = panel < 0 ? operand(right_) : b_.load(panel, c_.add(c_.mul(k, tile), c_.literal(int64_t{q} * nest_.lanes())), nest_.lanes());
-        const ValueId y = right[static_cast<size_t>(q)];
+        if (q == 0 || nest_.varies(left_)) x = operand(left_);
+        if (right.size() == q) {
+          const auto at = [&] { return c_.add(c_.mul(k, tile), c_.literal(static_cast<int64_t>(q) * nest_.lanes())); };
+          right.push_back(panel < 0 ? operand(right_) : b_.load(panel, at(), nest_.lanes()));
+        }
         nest_.set_mask(-1);
-        ValueId acc = registers[r][static_cast<size_t>(q)];
-        b_.set(acc, multiply_add(swapped_ ? y : x, swapped_ ? x : y, b_.get(acc)));
+        b_.set(row[q], swapped_ ? multiply_add(right[q], x, b_.get(row[q])) : multiply_add(x, right[q], b_.get(row[q])));
       }
-      nest_.set_sub(0);
-      nest_.pop();
     }
+    nest_.set_sub(0);
   }
 
   ValueId multiply_add(ValueId x, ValueId y, ValueId acc) {
@@ -364,35 +300,37 @@ class Contraction {
     return b_.op(Op::Add, {b_.op(Op::Mul, {x, y}), acc});
   }
 
-  // An operand at the bound k, row and columns: what it is computed from (loads and casts) comes first.
+  // An operand at the bound k, row and columns.
   ValueId operand(Value v) {
-    std::vector<Value> order;
-    collect(v, order);
-    for (Value u : order) {
+    for (Value u : chain(v)) {
       if (!nest_.known(u)) nest_.emit(u);
     }
     return column_ < 0 ? nest_.get(v) : nest_.vector(v);
   }
-  void collect(Value v, std::vector<Value>& order) {
-    for (Value a : nest_.instr(v).args) collect(a, order);
-    if (std::find(order.begin(), order.end(), v) == order.end()) order.push_back(v);
+  // What it is computed from (loads and casts) comes first.
+  std::vector<Value> chain(Value v) const {
+    std::vector<Value> order;
+    for (Value a : nest_.instr(v).args) {
+      for (Value u : chain(a)) order.push_back(u);
+    }
+    order.push_back(v);
+    return order;
   }
 
   template <class Product>
-  void epilogue(ValueId row, int vectors, const Product& product) {
-    nest_.push();
-    if (row_ >= 0) nest_.bind(row_, row);
-    for (int q = 0; q < vectors; ++q) {
-      nest_.set_sub(q);
-      nest_.set(contract_, product(q));
-      nest_.set_mask(mask_);
-      for (Value v : epilogue_) {
-        if (nest_.instr(v).op == Op::Store || nest_.varies(v) || q == 0) nest_.emit(v);
+  void epilogue(int r, int vectors, const Product& product) {
+    c_.in_scope([&] {
+      for (int q = 0; q < vectors; ++q) {
+        nest_.set_sub(r * vectors + q);
+        nest_.set(contract_, product(q));
+        nest_.set_mask(mask_);
+        for (Value v : epilogue_) {
+          if (nest_.instr(v).op == Op::Store || !nest_.known(v)) nest_.emit(v);
+        }
+        nest_.set_mask(-1);
       }
-      nest_.set_mask(-1);
-    }
-    nest_.set_sub(0);
-    nest_.pop();
+      nest_.set_sub(0);
+    });
   }
 
   Context& c_;
@@ -405,7 +343,7 @@ class Contraction {
   std::vector<Value> epilogue_;
   int vectors_;
   std::vector<int> tile_rows_{1};  // the rows of a register tile; then of those that take what is left over
-  ValueId row_begin_ = -1, row_end_ = -1, tile_begin_ = -1, mask_ = -1;
+  ValueId row_begin_ = -1, row_end_ = -1, mask_ = -1;
 };
 
 }  // namespace

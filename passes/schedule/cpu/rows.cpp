@@ -61,6 +61,8 @@ class Rows : RowStages {
   }
 
  private:
+  using Registers = std::vector<std::vector<Accumulator>>;  // by reduction and row, then by vector
+
   void keep(ir::Space space, int64_t count) {
     for (Value v : plan_.carried) carry_[v] = c_.buffer("kept", nest_.instr(v).dtype, space, count);
   }
@@ -227,18 +229,74 @@ class Rows : RowStages {
   // the loop, and for each row of it.
   std::vector<Accumulator> reduce_block(int l, const Range& range, ValueId row_base) {
     const int vectors = group_ / nest_.lanes();
-    std::vector<std::vector<Accumulator>> registers;
+    Registers registers;
     for (Value v : reductions(l)) each(v, [&](int) { registers.push_back(open(v, vectors)); });
     for_outer(l, range, [&](ValueId base) {
-      ValueId kept = kept_base(row_base, base);
-      if (length_ % group_ == 0) return lane_group(l, range.begin, range.end, kept, base, registers, false);
-      ValueId whole = c_.add(range.begin, b_.op(Op::And, {c_.sub(range.end, range.begin), c_.literal(-group_)}));
-      lane_group(l, range.begin, whole, kept, base, registers, false);
-      lane_group(l, whole, range.end, kept, base, registers, true);
+      ValueId kept = kept_base(row_base, base), whole = range.end;
+      if (length_ % group_ != 0) {
+        whole = c_.add(range.begin, b_.op(Op::And, {c_.sub(range.end, range.begin), c_.literal(-group_)}));
+      }
+      const auto group = [&](ValueId first, bool masked) {
+        for (int q = 0; q < vectors; ++q) {
+          c_.in_scope([&] {
+            ValueId position = q == 0 ? first : c_.add(first, c_.literal(int64_t{q} * nest_.lanes()));
+            nest_.bind(lane_, position);
+            nest_.set_mask(masked ? nest_.tail_mask(position, range.end) : -1);
+            elements(l, kept);
+            accumulate(l, registers, q, at(base, position));
+            nest_.set_mask(-1);
+          });
+        }
+      };
+      c_.loop(range.begin, whole, group_, [&](ValueId first) { group(first, false); });
+      if (length_ % group_ == 0) return;
+      if (vectors == 1 || inner_.size() <= kShortBody) {
+        c_.loop(whole, range.end, group_, [&](ValueId first) { group(first, true); });
+      } else {
+        rest_of_block(l, whole, range.end, kept, base, registers);
+      }
     });
     std::vector<Accumulator> results;
     for (Value v : reductions(l)) each(v, [&](int) { results.push_back(fold(v, registers[results.size()])); });
     return results;
+  }
+
+  // The last elements, less than a group: a loop over single vectors with the registers in memory meanwhile, so that the
+  // instructions stand once.
+  void rest_of_block(int l, ValueId begin, ValueId end, ValueId kept, ValueId base, const Registers& registers) {
+    std::vector<AccumulatorBuffers> buffers;
+    const auto each_register = [&](const auto& f) {
+      size_t row = 0;
+      for (Value v : reductions(l)) {
+        each(v, [&](int) {
+          Reducer reduce = c_.reducer(v);
+          if (buffers.size() == row) {
+            buffers.push_back(reduce.buffers("rest" + std::to_string(c_.out.tree.buffers.size()), ir::Space::Local, -1, group_));
+          }
+          f(reduce, buffers[row], row);
+          ++row;
+        });
+      }
+    };
+    const auto place = [&](size_t q) { return c_.literal(static_cast<int64_t>(q) * nest_.lanes()); };
+    each_register([&](Reducer& reduce, AccumulatorBuffers buffer, size_t row) {
+      for (size_t q = 0; q < registers[row].size(); ++q) reduce.store(buffer, place(q), reduce.read(registers[row][q]));
+    });
+    c_.masked_loop(lane_, begin, end, [&] {
+      const ValueId position = nest_.axis_value(lane_), in_group = c_.sub(position, begin);
+      elements(l, kept);
+      Registers current;
+      each_register([&](Reducer& reduce, AccumulatorBuffers buffer, size_t) {
+        current.push_back({reduce.open(reduce.load(buffer, in_group, nest_.lanes()))});
+      });
+      accumulate(l, current, 0, at(base, position));
+      each_register([&](Reducer& reduce, AccumulatorBuffers buffer, size_t row) {
+        reduce.store(buffer, in_group, reduce.read(current[row][0]));
+      });
+    });
+    each_register([&](Reducer& reduce, AccumulatorBuffers buffer, size_t row) {
+      for (size_t q = 0; q < registers[row].size(); ++q) reduce.write(registers[row][q], reduce.load(buffer, place(q), nest_.lanes()));
+    });
   }
 
   std::vector<Accumulator> open(Value reduction, int vectors) {
@@ -254,30 +312,17 @@ class Rows : RowStages {
     return reduce.fold(std::move(parts));
   }
 
-  void lane_group(int l, ValueId begin, ValueId end, ValueId kept, ValueId base,
-                  const std::vector<std::vector<Accumulator>>& registers, bool masked) {
-    ValueId first = b_.begin_for(begin, end, group_);
-    for (int q = 0; q < group_ / nest_.lanes(); ++q) {
-      c_.in_scope([&] {
-        ValueId position = q == 0 ? first : c_.add(first, c_.literal(int64_t{q} * nest_.lanes()));
-        nest_.bind(lane_, position);
-        nest_.set_mask(masked ? nest_.tail_mask(position, end) : -1);
-        elements(l, kept);
-        size_t row = 0;
-        for (Value v : reductions(l)) {
-          each(v, [&](int) { accumulate(v, registers[row++][static_cast<size_t>(q)], at(base, position)); });
-        }
-        nest_.set_mask(-1);
+  // The current elements into register q of each reduction of the loop, and of each row.
+  void accumulate(int l, const Registers& registers, int q, ValueId position) {
+    size_t row = 0;
+    for (Value v : reductions(l)) {
+      each(v, [&](int) {
+        Reducer reduce = c_.reducer(v);
+        Accumulator element{nest_.vector(nest_.instr(v).args[0]), -1};
+        if (reduce.has_index()) element.index = lane_positions(position);
+        take(reduce, registers[row++][static_cast<size_t>(q)], element, nest_.mask());
       });
     }
-    b_.end_for();
-  }
-
-  void accumulate(Value reduction, Accumulator registers, ValueId position) {
-    Reducer reduce = c_.reducer(reduction);
-    Accumulator element{nest_.vector(nest_.instr(reduction).args[0]), -1};
-    if (reduce.has_index()) element.index = lane_positions(position);
-    take(reduce, registers, element, nest_.mask());
   }
 
   // Lanes that the mask leaves out stay as they are.

@@ -1,0 +1,99 @@
+// Packing: an operand's tile is copied into a panel with contiguous rows.
+//
+//   x[k, columns], contiguous along the columns      x[columns, k], contiguous along k: as many columns as there are
+//     for k { panel[k] = x[k, columns] }             lanes are read in order and turned in registers
+#include <array>
+
+#include "passes/schedule/cpu/context.h"
+
+namespace tenon::passes::cpu {
+
+using ir::Value;
+using ir::ValueId;
+
+namespace {
+
+void along_columns(Context& c, Value load, const PackedTile& tile, int32_t panel) {
+  Nest& nest = c.nest;
+  const auto each_vector = [&](const auto& body) {
+    for (int q = 0; q < tile.vectors; ++q) {
+      nest.set_sub(q);
+      body(q);
+    }
+    nest.set_sub(0);
+  };
+  each_vector([&](int) { nest.prepare({&load, 1}); });
+  c.loop(c.literal(0), nest.extent(tile.rows), 1, [&](ValueId row) {
+    nest.bind(tile.rows, row);
+    const ValueId first = c.mul(row, c.literal(int64_t{tile.vectors} * nest.lanes()));
+    nest.set_mask(tile.mask);
+    each_vector([&](int q) {
+      nest.emit(load);
+      c.builder.store(panel, c.add(first, c.literal(int64_t{q} * nest.lanes())), nest.vector(load));
+    });
+    nest.set_mask(-1);
+  });
+}
+
+// Turns as many vectors as there are lanes by halves: rows become columns.
+void turn(ir::TreeBuilder& b, std::vector<ValueId>& rows) {
+  for (size_t turned = 1; turned < rows.size(); turned *= 2) {
+    const std::vector<ValueId> before = rows;
+    const size_t half = before.size() / 2;
+    for (size_t i = 0; i < half; ++i) {
+      const ValueId pair[] = {before[i], before[i + half]};
+      rows[2 * i] = b.weave(pair, 0);
+      rows[2 * i + 1] = b.weave(pair, 1);
+    }
+  }
+}
+
+// Past the last column it is read again, past the last row the panel has room: neither is asked for. One loop, masked
+// throughout, and a block turned by halves: whole vectors apart, and each row of the block woven from all columns, would be
+// eight times the code.
+void along_rows(Context& c, Value load, const PackedTile& tile, int32_t panel) {
+  Nest& nest = c.nest;
+  const int lanes = nest.lanes();
+  const int64_t width = int64_t{tile.vectors} * lanes;
+  nest.set_lane_axis(tile.rows, lanes);
+  nest.set_sub_axes(std::array{tile.columns});
+  c.loop(c.literal(0), c.literal(width), lanes, [&](ValueId block) {
+    const ValueId first = c.add(tile.begin, block), last = c.sub(nest.extent(tile.columns), c.literal(1));
+    for (int j = 0; j < lanes; ++j) {
+      const ValueId column = c.add(first, c.literal(j));
+      nest.set_sub(j);
+      nest.bind(tile.columns, tile.mask < 0 ? column : c.minimum(column, last));
+      nest.prepare({&load, 1});
+    }
+    nest.set_sub(0);
+    c.masked_loop(tile.rows, c.literal(0), nest.extent(tile.rows), [&] {
+      std::vector<ValueId> vectors;
+      for (int j = 0; j < lanes; ++j) {
+        nest.set_sub(j);
+        nest.emit(load);
+        vectors.push_back(nest.get(load));
+      }
+      nest.set_sub(0);
+      turn(c.builder, vectors);
+      for (int i = 0; i < lanes; ++i) {
+        const ValueId row = c.add(nest.axis_value(tile.rows), c.literal(i));
+        c.builder.store(panel, c.add(c.mul(row, c.literal(width)), block), vectors[static_cast<size_t>(i)]);
+      }
+    });
+  });
+  nest.set_lane_axis(tile.columns, lanes);
+}
+
+}  // namespace
+
+int32_t pack(Context& c, Value load, const PackedTile& tile) {
+  const ir::Instr& in = c.nest.instr(load);
+  const ir::Index::Stride along = in.index.stride(tile.rows);
+  const bool turned = along.ok && along.value == 1;
+  const int64_t rows = c.extent(tile.rows) + (turned ? c.nest.lanes() - 1 : 0);
+  const int32_t panel = c.buffer("panel", in.dtype, ir::Space::Local, rows * tile.vectors * c.nest.lanes());
+  turned ? along_rows(c, load, tile, panel) : along_columns(c, load, tile, panel);
+  return panel;
+}
+
+}  // namespace tenon::passes::cpu
