@@ -1,0 +1,296 @@
+// Nest: loads and stores. Contiguous, reversed, strided and gathered vectors, guards and masks; see nest.h.
+#include <algorithm>
+#include <limits>
+
+#include "passes/schedule/nest.h"
+
+namespace tenon::passes {
+
+using ir::DType;
+using ir::Index;
+using ir::Instr;
+using ir::Op;
+using ir::Value;
+using ir::ValueId;
+using ir::VType;
+
+namespace {
+
+// In which one value of a guard a lane is computed: half as wide where it and its limits fit.
+DType guard_type(const ir::Guard& guard) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const ir::Bounds reach = guard.value.bounds();
+  return reach.lo > -kMost && reach.hi < kMost && guard.lo > -kMost && guard.hi < kMost ? DType::I32 : DType::I64;
+}
+
+}  // namespace
+
+// Guards that are the same for all that comes are asked here, once.
+void Nest::prepare_guards(Value v) {
+  const Guards guards = split(v);
+  bool known_here = !guards.together.empty();
+  for (int number : guards.together) {
+    for (int a : instr(v).guards[static_cast<size_t>(number)].value.axes()) known_here = known_here && find_axis(a) >= 0;
+  }
+  if (known_here) scopes_.back().conditions[condition_key(v, guards.together)] = condition(v, guards.together, false);
+  for (int number : guards.along) {
+    const Index& value = instr(v).guards[static_cast<size_t>(number)].value;
+    Partial known_part = partial(value);
+    scopes_.back().partials[partial_key(value, known_part.apart ? sub_ : kNoSub)] = known_part;
+    prepare_lanes(value, guard_type(instr(v).guards[static_cast<size_t>(number)]));
+  }
+}
+
+ValueId Nest::both(ValueId a, ValueId b) {
+  if (a < 0) return b;
+  if (b < 0) return a;
+  return builder_.op(Op::And, {a, b});
+}
+
+// One of the numbers of instruction v that are no coefficients: its parameter, the same however often it is used.
+ValueId Nest::bound(Value v, int number, int64_t value) {
+  auto [it, fresh] = slots_.try_emplace(int64_t{1} << 40 | int64_t{v} * kSlots | number, -1);
+  if (fresh) it->second = size_slot(value);
+  return builder_.size(it->second);
+}
+
+ValueId Nest::condition(Value v, const std::vector<int>& guards, bool vector) {
+  ValueId result = -1;
+  for (int number : guards) {
+    const ir::Guard& g = instr(v).guards[static_cast<size_t>(number)];
+    bool along = vector && lane_axis_ >= 0 && g.value.depends_on(lane_axis_);
+    const DType type = along ? guard_type(g) : DType::I64;
+    ValueId x = along ? vector_index(g.value, false, type) : address(g.value);
+    ValueId lo = literal(g.lo), hi = bound(v, number, g.hi);
+    if (along) {
+      lo = splat_index(cast(lo, type));
+      hi = splat_index(cast(hi, type));
+    }
+    ValueId inside = both(g.value.bounds().lo >= g.lo ? -1 : builder_.op(Op::Ge, {x, lo}),
+                          g.value.bounds().hi < g.hi ? -1 : builder_.op(Op::Lt, {x, hi}));
+    if (inside >= 0 && vector && !along) inside = builder_.splat(inside, lanes_);
+    result = both(result, inside);
+  }
+  return result;
+}
+
+ir::Index::Stride Nest::lane_stride(const Instr& in) const {
+  if (in.scale != 0 && varies(in.position())) return {false, 0};
+  return lane_axis_ >= 0 ? in.index.stride(lane_axis_) : Index::Stride{true, 0};
+}
+
+ValueId Nest::place(const Instr& in) {
+  ValueId at = address(in.index);
+  if (in.scale == 0) return at;
+  return builder_.op(Op::Add, {at, scaled_position(in)});
+}
+
+// Of a position that is the same for all lanes; computed once in the scope that needs it first.
+ValueId Nest::scaled_position(const Instr& in) {
+  const ValueId position = cast(get(in.position()), index_type());
+  if (in.scale == 1) return position;
+  int64_t k = key(in.position()) << 24 | index_number(Index(in.scale));
+  for (size_t s = scopes_.size(); s-- > 0;) {
+    if (auto it = scopes_[s].positions.find(k); it != scopes_[s].positions.end()) return it->second;
+  }
+  return scopes_.back().positions[k] = builder_.op(Op::Mul, {position, scale_of(in)});
+}
+
+ValueId Nest::places(const Instr& in) {
+  ValueId at = vector_index(in.index, false);
+  if (in.scale == 0) return at;
+  ValueId scaled = vector(in.position());
+  if (in.scale != 1) scaled = builder_.op(Op::Mul, {scaled, splat_index(scale_of(in))});
+  return builder_.op(Op::Add, {at, scaled});
+}
+
+// A parameter, as other strides are.
+ValueId Nest::scale_of(const Instr& in) {
+  return builder_.size(coefficient_slot(index_number(Index(in.scale)), kScale, in.scale));
+}
+
+ValueId Nest::load_at(Value v, ValueId mask) {
+  const Instr& in = instr(v);
+  Index::Stride stride = lane_stride(in);
+  if (!stride.ok) return builder_.gather(in.slot, places(in), mask);
+  if (stride.value == 1) {
+    const ValueId at = place(in);
+    if (const auto ahead = ahead_.find(v); ahead != ahead_.end()) {
+      builder_.prefetch(in.slot, builder_.op(Op::Add, {at, literal(ahead->second / ir::item_size(in.dtype))}));
+    }
+    return builder_.load(in.slot, at, lanes_, mask);
+  }
+  if (stride.value == -1 && mask < 0) {
+    const ValueId first = builder_.op(Op::Sub, {place(in), literal(lanes_ - 1)});
+    const ValueId loaded = builder_.load(in.slot, first, lanes_);
+    return builder_.let(Op::Reverse, {loaded}, VType{in.dtype, static_cast<int16_t>(lanes_)});
+  }
+  ValueId step = builder_.size(coefficient_slot(index_number(in.index), kLaneStride, stride.value));
+  return builder_.load_strided(in.slot, place(in), step, lanes_, mask);
+}
+
+// A guarded load addresses nothing outside its buffer, in no lane, masked or not: a processor takes hundreds of times as
+// long over a masked load of memory that is not there. What the guards say of all lanes alike is a branch, and of
+// guards that vary along the lanes each vector is asked whether it is inside, outside or on the border:
+//
+//   %v = otherwise                                   # pad, cat: rows of 32 in a buffer of 4096
+//   if first >= 0 and first + 15 < 32   %v = load x[%at]
+//   else if first + 15 >= 0 and first < 32           # on the border
+//     if %at >= 0 and %at + 16 <= 4096  %v = where(inside, load x[%at] mask inside, otherwise)
+//     else for l in 0..16               edge[l] = load x[clamp(%at + l)]; then the same with edge
+ValueId Nest::load(Value v) {
+  const Instr& in = instr(v);
+  const bool vector = varies(v);
+  const Guards guards = split(v);
+  const ValueId together = uniform_condition(v);
+  if (together < 0 && guards.along.empty()) return vector ? load_at(v, mask_) : builder_.load(in.slot, place(in), 1);
+  const ValueId otherwise = vector ? this->vector(in.args[0]) : get(in.args[0]);
+  if (!vector) return builder_.op(Op::Where, {together, builder_.load(in.slot, place(in), 1, together), otherwise});
+  const ValueId result = builder_.var(otherwise);
+  if (vector) {
+    for (Value a : in.args) {  // what is made once is made out here, where all that follows sees it
+      if (!varies(a)) get(a);
+    }
+    if (in.scale != 0 && !varies(in.position())) scaled_position(in);
+  }
+  when(together, [&] {
+    if (guards.along.empty()) {
+      builder_.set(result, vector ? load_at(v, mask_) : builder_.load(in.slot, place(in), 1));
+    } else {
+      load_along(v, guards.along, otherwise, result);
+    }
+  });
+  return builder_.get(result);
+}
+
+void Nest::when(ValueId condition, const std::function<void()>& body, const std::function<void()>& orelse) {
+  if (condition < 0) return body();
+  builder_.begin_if(condition);
+  push();
+  body();
+  pop();
+  if (orelse) {
+    builder_.begin_else();
+    push();
+    orelse();
+    pop();
+  }
+  builder_.end_if();
+}
+
+Nest::Guards Nest::split(Value v) const {
+  Guards result;
+  const std::vector<ir::Guard>& guards = instr(v).guards;
+  for (size_t i = 0; i < guards.size(); ++i) {
+    const bool along = lane_axis_ >= 0 && guards[i].value.depends_on(lane_axis_);
+    (along ? result.along : result.together).push_back(static_cast<int>(i));
+  }
+  return result;
+}
+
+// Of the guards that do not vary along the lanes; -1 if there is none to ask.
+ValueId Nest::uniform_condition(Value v) {
+  const Guards guards = split(v);
+  const int64_t k = condition_key(v, guards.together);
+  for (size_t s = scopes_.size(); s-- > 0;) {
+    if (auto it = scopes_[s].conditions.find(k); it != scopes_[s].conditions.end()) return it->second;
+  }
+  return condition(v, guards.together, false);
+}
+
+// Guards are told apart by what varies along the lanes now, and by the sub-vector if they depend on where it is.
+int64_t Nest::condition_key(Value v, const std::vector<int>& together) const {
+  const bool apart = std::any_of(together.begin(), together.end(), [&](int number) {
+    const Index& value = instr(v).guards[static_cast<size_t>(number)].value;
+    return std::any_of(sub_axes_.begin(), sub_axes_.end(), [&](int a) { return a >= 0 && value.depends_on(a); });
+  });
+  return (int64_t{v} * kSubs + (apart ? sub_ : kNoSub)) << 8 | (lane_axis_ + 1);
+}
+
+void Nest::load_along(Value v, const std::vector<int>& guards, ValueId otherwise, ValueId result) {
+  const Instr& in = instr(v);
+  const auto masked = [&] {
+    const ValueId inside = condition(v, guards, true);
+    if (inside < 0) return builder_.set(result, load_at(v, mask_));
+    const ValueId mask = both(mask_, inside);
+    const Index::Stride stride = lane_stride(in);
+    const ValueId loaded = builder_.var(otherwise);
+    if (!stride.ok || stride.value != 1) {  // lane by lane
+      builder_.set(loaded, load_at(v, mask));
+    } else {
+      const ValueId at = place(in);
+      const ValueId numel = bound(v, kNumel, kernel_.buffer(in.slot).numel);
+      const ValueId last = builder_.op(Op::Add, {at, literal(lanes_)});
+      const ValueId in_buffer = builder_.op(
+          Op::And, {builder_.op(Op::Ge, {at, literal(0)}), builder_.op(Op::Le, {last, numel})});
+      when(in_buffer, [&] { builder_.set(loaded, builder_.load(in.slot, at, lanes_, mask)); },
+           [&] { builder_.set(loaded, load_clamped(in, at, numel)); });
+    }
+    builder_.set(result, builder_.op(Op::Where, {inside, builder_.get(loaded), otherwise}));
+  };
+  ValueId all = -1, some = -1;
+  for (int number : guards) {
+    const ir::Guard& g = in.guards[static_cast<size_t>(number)];
+    const Index::Stride stride = g.value.stride(lane_axis_);
+    if (!stride.ok) return masked();
+    // Of the lanes, which see values in equal steps, the first and the last decide.
+    ValueId low = address(g.value);
+    ValueId high = builder_.op(Op::Add, {low, literal(stride.value * (lanes_ - 1))});
+    if (stride.value < 0) std::swap(low, high);
+    const ValueId lo = literal(g.lo), hi = bound(v, number, g.hi);
+    if (g.value.bounds().lo < g.lo) {
+      all = both(all, builder_.op(Op::Ge, {low, lo}));
+      some = both(some, builder_.op(Op::Ge, {high, lo}));
+    }
+    if (g.value.bounds().hi >= g.hi) {
+      all = both(all, builder_.op(Op::Lt, {high, hi}));
+      some = both(some, builder_.op(Op::Lt, {low, hi}));
+    }
+  }
+  when(all, [&] { builder_.set(result, load_at(v, mask_)); }, [&] { when(some, masked); });
+}
+
+// Neighbours from `at` on, some of which are not in the buffer: there its first or last element.
+ValueId Nest::load_clamped(const Instr& in, ValueId at, ValueId numel) {
+  auto [it, fresh] = edges_.try_emplace({in.dtype, lanes_}, -1);
+  if (fresh) {
+    const std::string name = "edge" + std::to_string(edges_.size() - 1);
+    it->second = builder_.add_buffer({name, in.dtype, ir::Space::Local, -1, lanes_});
+  }
+  const ValueId last = builder_.op(Op::Sub, {numel, literal(1)});
+  const ValueId lane = builder_.begin_for(literal(0), literal(lanes_), 1);
+  const ValueId place = builder_.op(Op::Add, {at, lane});
+  const ValueId inside = builder_.op(Op::Max, {builder_.op(Op::Min, {place, last}), literal(0)});
+  builder_.store(it->second, lane, builder_.load(in.slot, inside, 1));
+  builder_.end_for();
+  return builder_.load(it->second, literal(0), lanes_);
+}
+
+void Nest::store(Value v) {
+  const Instr& in = instr(v);
+  bool along = lane_axis_ >= 0 && (in.index.depends_on(lane_axis_) ||
+                                   (in.scale != 0 && varies(in.position())));
+  Guards guards = split(v);
+  std::vector<int> all = guards.together;
+  all.insert(all.end(), guards.along.begin(), guards.along.end());
+  ValueId inside = condition(v, all, along);
+  if (!along) {
+    ValueId value = get(in.args[0]), at = place(in);
+    if (inside >= 0) builder_.begin_if(inside);
+    builder_.store(in.slot, at, value);
+    if (inside >= 0) builder_.end_if();
+    return;
+  }
+  ValueId value = vector(in.args[0]), mask = both(mask_, inside);
+  Index::Stride stride = lane_stride(in);
+  if (!stride.ok) {
+    builder_.scatter(in.slot, places(in), value, mask);
+  } else if (stride.value == 1) {
+    builder_.store(in.slot, place(in), value, mask);
+  } else {
+    ValueId step = builder_.size(coefficient_slot(index_number(in.index), kLaneStride, stride.value));
+    builder_.store_strided(in.slot, place(in), step, value, mask);
+  }
+}
+
+}  // namespace tenon::passes
