@@ -8,215 +8,23 @@
 #include "ir/index.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
-#include <limits>
-#include <mutex>
 #include <numeric>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "ir/fork.h"
-#include "ir/types.h"
+#include "ir/index_table.h"
 
 namespace tenon::ir {
-
-using Term = Index::Term;
-using detail::IndexRep;
-
-// One interned expression; its terms follow it in memory. The constant is 0 except inside of compound terms.
-struct detail::IndexRep {
-  int64_t constant;
-  Bounds bounds;
-  int64_t divisor;
-  uint64_t hash;
-  uint64_t axis_mask;  // bit i: depends on axis i; bit 63: on some axis >= 63
-  size_t count;
-
-  const Term* begin() const { return reinterpret_cast<const Term*>(this + 1); }
-  const Term* end() const { return begin() + count; }
-  std::span<const Term> terms() const { return {begin(), count}; }
-  static Index make(const IndexRep* terms, int64_t constant) { return Index(Index::Interned{terms, constant}); }
-};
-static_assert(sizeof(IndexRep) % alignof(Term) == 0, "terms follow the header directly");
-
 namespace {
 
-constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
-constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+using namespace detail;
 
-// --- checked and floor arithmetic ----------------------------------------------------------------------
-[[noreturn]] void overflow() { throw IrError("index arithmetic overflows 64 bits"); }
-
-int64_t add(int64_t a, int64_t b) {
-  int64_t sum;
-  if (__builtin_add_overflow(a, b, &sum)) overflow();
-  return sum;
-}
-int64_t mul(int64_t a, int64_t b) {
-  int64_t product;
-  if (__builtin_mul_overflow(a, b, &product)) overflow();
-  return product;
-}
-int64_t saturate(__int128 x) { return x < kMin ? kMin : x > kMax ? kMax : static_cast<int64_t>(x); }
-int64_t divide_down(int64_t a, int64_t d) { return a / d - (a % d < 0); }
-int64_t remainder_down(int64_t a, int64_t m) { return a % m + (a % m < 0 ? m : 0); }
-int64_t magnitude(int64_t a) { return a < 0 ? (a == kMin ? kMax : -a) : a; }
 bool bounded(Bounds b) { return b.lo != kMin && b.hi != kMax; }
 
 // k such that d*k <= e < d*(k+1) for every value of e, if there is one.
 bool one_period(Bounds b, int64_t d, int64_t& k) {
   k = divide_down(b.lo, d);
   return bounded(b) && divide_down(b.hi, d) == k;
-}
-
-// --- terms ---------------------------------------------------------------------------------------------
-bool is_axis(const Term& t) { return t.axis >= 0; }
-bool same_base(const Term& a, const Term& b) {
-  return a.axis == b.axis && a.extent == b.extent && a.inner == b.inner && a.modulus == b.modulus &&
-         a.divisor == b.divisor;
-}
-
-int compare(const IndexRep* a, const IndexRep* b);
-
-template <typename T>
-int three_way(T a, T b) {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-// Canonical order: axes by number, then compound terms by structure (never by address: texts must be
-// reproducible).
-int compare_base(const Term& a, const Term& b) {
-  if (is_axis(a) != is_axis(b)) return is_axis(a) ? -1 : 1;
-  if (int c = three_way(a.axis, b.axis)) return c;
-  if (int c = three_way(a.extent, b.extent)) return c;
-  if (is_axis(a)) return 0;
-  if (int c = compare(a.inner, b.inner)) return c;
-  if (int c = three_way(a.modulus, b.modulus)) return c;
-  return three_way(a.divisor, b.divisor);
-}
-
-int compare(const IndexRep* a, const IndexRep* b) {
-  if (a == b) return 0;
-  if (int c = three_way(a->count, b->count)) return c;
-  for (size_t i = 0; i < a->count; ++i) {
-    if (int c = compare_base(a->begin()[i], b->begin()[i])) return c;
-    if (int c = three_way(a->begin()[i].coefficient, b->begin()[i].coefficient)) return c;
-  }
-  return three_way(a->constant, b->constant);
-}
-
-Bounds bounds_of(const Term& t) {  // without the coefficient
-  if (is_axis(t)) return {0, t.extent - 1};
-  if (t.modulus == 0) {
-    Bounds b = t.inner->bounds;
-    return {b.lo == kMin ? kMin : divide_down(b.lo, t.divisor),
-            b.hi == kMax ? kMax : divide_down(b.hi, t.divisor)};
-  }
-  int64_t step =
-      std::gcd(t.inner->divisor, t.modulus);  // x mod m is a multiple of gcd(g, m) if x is one of g
-  return {0, (t.modulus - step) / t.divisor};
-}
-
-int64_t divisor_of(const Term& t) {  // of the term without its coefficient
-  if (is_axis(t)) return 1;
-  int64_t step = t.modulus == 0 ? t.inner->divisor : std::gcd(t.inner->divisor, t.modulus);
-  return step % t.divisor == 0 ? step / t.divisor : 1;
-}
-
-// --- interning -----------------------------------------------------------------------------------------
-uint64_t mix(uint64_t h, uint64_t x) {
-  h = (h ^ x) * 0x9E3779B97F4A7C15u;
-  return h ^ (h >> 29);
-}
-
-struct Key {
-  int64_t constant;
-  std::span<const Term> terms;
-  uint64_t hash;
-};
-
-struct KeyHash {
-  using is_transparent = void;
-  size_t operator()(const Key& k) const { return k.hash; }
-  size_t operator()(const IndexRep* r) const { return r->hash; }
-};
-
-struct KeyEqual {
-  using is_transparent = void;
-  bool operator()(const IndexRep* a, const IndexRep* b) const { return a == b; }
-  bool operator()(const Key& k, const IndexRep* r) const {
-    return k.hash == r->hash && k.constant == r->constant &&
-           std::equal(k.terms.begin(), k.terms.end(), r->begin(), r->end(), [](const Term& a, const Term& b) {
-             return a.coefficient == b.coefficient && same_base(a, b);
-           });
-  }
-  bool operator()(const IndexRep* r, const Key& k) const { return (*this)(k, r); }
-};
-
-uint64_t hash_of(int64_t constant, std::span<const Term> terms) {
-  uint64_t h = mix(0x7E40, static_cast<uint64_t>(constant));
-  for (const Term& t : terms) {
-    h = mix(h, static_cast<uint64_t>(t.coefficient));
-    h = mix(h, static_cast<uint64_t>(t.axis));
-    h = mix(h, static_cast<uint64_t>(is_axis(t) ? t.extent : 0));
-    if (is_axis(t)) continue;
-    h = mix(h, t.inner->hash);
-    h = mix(mix(h, static_cast<uint64_t>(t.modulus)), static_cast<uint64_t>(t.divisor));
-  }
-  return h;
-}
-
-IndexRep* allocate(const Key& key) {
-  void* memory = std::malloc(sizeof(IndexRep) + key.terms.size() * sizeof(Term));
-  if (!memory) throw OutOfMemoryError("out of host memory");
-  __int128 lo = key.constant, hi = key.constant;
-  auto* rep = new (memory) IndexRep{key.constant, {}, magnitude(key.constant), key.hash, 0, key.terms.size()};
-  std::uninitialized_copy(key.terms.begin(), key.terms.end(), const_cast<Term*>(rep->begin()));
-  bool no_lo = false, no_hi = false;
-  for (const Term& t : key.terms) {
-    Bounds b = bounds_of(t);
-    bool flip = t.coefficient < 0;
-    no_lo |= flip ? b.hi == kMax : b.lo == kMin;
-    no_hi |= flip ? b.lo == kMin : b.hi == kMax;
-    lo += static_cast<__int128>(t.coefficient) * (flip ? b.hi : b.lo);
-    hi += static_cast<__int128>(t.coefficient) * (flip ? b.lo : b.hi);
-    __int128 step = static_cast<__int128>(magnitude(t.coefficient)) * divisor_of(t);
-    rep->divisor =
-        std::gcd(rep->divisor, step > kMax ? magnitude(t.coefficient) : static_cast<int64_t>(step));
-    rep->axis_mask |= is_axis(t) ? uint64_t{1} << std::min(t.axis, 63) : t.inner->axis_mask;
-  }
-  rep->bounds = {no_lo ? kMin : saturate(lo), no_hi ? kMax : saturate(hi)};
-  return rep;
-}
-
-// The table of all expressions, in shards so that threads seldom meet. Never freed: an Index is a bare
-// pointer.
-struct Shard {
-  std::mutex mutex;
-  std::unordered_set<const IndexRep*, KeyHash, KeyEqual> reps;
-};
-std::array<Shard, 16>& shards() {
-  static auto& all = *new std::array<Shard, 16>;
-  return all;
-}
-template <auto call>
-void for_each_shard() {
-  for (Shard& shard : shards()) call(shard.mutex);
-}
-[[maybe_unused]] const bool held_over_fork =
-    hold_over_fork(ForkOrder::Indices, {for_each_shard<[](std::mutex& m) { m.lock(); }>,
-                                        for_each_shard<[](std::mutex& m) { m.unlock(); }>,
-                                        for_each_shard<[](std::mutex& m) { std::construct_at(&m); }>});
-
-const IndexRep* intern_rep(int64_t constant, std::span<const Term> terms) {
-  Key key{constant, terms, hash_of(constant, terms)};
-  Shard& shard = shards()[key.hash >> 60];
-  std::lock_guard lock(shard.mutex);
-  if (auto it = shard.reps.find(key); it != shard.reps.end()) return *it;
-  const IndexRep* rep = allocate(key);
-  shard.reps.insert(rep);
-  return rep;
 }
 
 Index intern(int64_t constant, std::span<const Term> terms) {

@@ -37,10 +37,10 @@ struct Window {
   int64_t points() const { return rows * columns; }
 };
 
-class Interpreter {
+// The spaces of a kernel's levels, and the window of each that is held now.
+class Windows {
  public:
-  Interpreter(const ir::Kernel& kernel, void* const* buffers, const uint64_t* scalars)
-      : kernel_(kernel), buffers_(buffers), scalars_(scalars), values_(kernel.instrs.size()) {
+  explicit Windows(const ir::Kernel& kernel) : axes_(kernel.axes.size()) {
     for (AxisKind kind : {AxisKind::Parallel, AxisKind::Inner, AxisKind::Contract}) {
       Space& space = spaces_[static_cast<size_t>(kind)];
       space.points = kernel.extent_of(kind);
@@ -53,6 +53,72 @@ class Interpreter {
         space.extents.push_back(kernel.axes[a].extent);
       }
     }
+  }
+
+  const Space& space(Level level) const { return spaces_[static_cast<size_t>(level)]; }
+  const Window& at(Level level) const { return windows_[static_cast<size_t>(level)]; }
+
+  // Rows from `first_row` on, and in each of them the columns from `begin` on.
+  void open(Level level, int64_t first_row, int64_t rows, int64_t begin, int64_t columns) {
+    Window& w = windows_[static_cast<size_t>(level)];
+    w.rows = rows;
+    w.begin = begin;
+    w.columns = columns;
+    w.coordinates.resize(axes_);
+    count_up(w, space(Level::Row), first_row, 0, columns);
+    if (level != Level::Row) count_up(w, space(level), begin, columns, 1);
+  }
+
+  // The values of an index over a level's window.
+  std::vector<int64_t>& values(const Index& e, Level level, std::vector<int64_t>& out) const {
+    const Window& w = at(level);
+    out.assign(static_cast<size_t>(w.points()), e.constant_part());
+    for (const Index::Term& t : e.terms()) {
+      std::vector<int64_t> inner;
+      if (t.axis < 0) {
+        values(t.inner_index(), level, inner);
+        for (int64_t& x : inner) x = run_of_digits(x, t.modulus, t.divisor);
+      }
+      const std::vector<int64_t>& base = t.axis < 0 ? inner : w.coordinates[static_cast<size_t>(t.axis)];
+      for (size_t point = 0; point < out.size(); ++point) out[point] += t.coefficient * base[point];
+    }
+    return out;
+  }
+
+ private:
+  static int64_t run_of_digits(int64_t x, int64_t modulus, int64_t divisor) {
+    if (modulus != 0) x = x % modulus + (x % modulus < 0 ? modulus : 0);
+    return x / divisor - (x % divisor < 0);
+  }
+  // Coordinates along the axes of `s`: the flat position starts at `first`, goes up after every `repeat`
+  // points and, unless `period` is 0, starts again after every `period` points.
+  static void count_up(Window& w, const Space& s, int64_t first, int64_t period, int64_t repeat) {
+    int64_t stride = 1;
+    for (size_t a = s.axes.size(); a-- > 0;) {
+      std::vector<int64_t>& c = w.coordinates[static_cast<size_t>(s.axes[a])];
+      c.resize(static_cast<size_t>(w.points()));
+      int64_t digit = first / stride % s.extents[a], left = stride - first % stride, start = digit,
+              start_left = left;
+      for (int64_t point = 0; point < w.points(); ++point) {
+        if (period != 0 && point % period == 0) digit = start, left = start_left;
+        c[static_cast<size_t>(point)] = digit;
+        if ((point + 1) % repeat != 0 || --left != 0) continue;
+        left = stride;
+        digit = digit + 1 == s.extents[a] ? 0 : digit + 1;
+      }
+      stride *= s.extents[a];
+    }
+  }
+
+  size_t axes_;
+  Space spaces_[3];    // by AxisKind: parallel, inner, contract
+  Window windows_[3];  // by Level: row, full, contract
+};
+
+class Interpreter {
+ public:
+  Interpreter(const ir::Kernel& kernel, void* const* buffers, const uint64_t* scalars)
+      : kernel_(kernel), buffers_(buffers), scalars_(scalars), windows_(kernel), values_(kernel.instrs.size()) {
     check_loads();
   }
 
@@ -72,8 +138,8 @@ class Interpreter {
   };
 
   const Instr& at(ir::Value v) const { return kernel_.instr(v); }
-  Space& space(Level level) { return spaces_[static_cast<size_t>(level)]; }
-  Window& window(Level level) { return windows_[static_cast<size_t>(level)]; }
+  const Space& space(Level level) const { return windows_.space(level); }
+  const Window& window(Level level) const { return windows_.at(level); }
 
   // Stores wait for the end of a block, so nothing may read what this kernel writes, except through memory
   // that an output took over, and what a point updates.
@@ -131,37 +197,11 @@ class Interpreter {
   }
 
   void open_window(Level level, int64_t rows, int64_t begin, int64_t columns) {
-    Window& w = window(level);
-    w.rows = rows;
-    w.begin = begin;
-    w.columns = columns;
-    w.coordinates.resize(kernel_.axes.size());
-    count_up(w, space(Level::Row), first_row_, 0, columns);
-    if (level != Level::Row) count_up(w, space(level), begin, columns, 1);
+    windows_.open(level, first_row_, rows, begin, columns);
     for (size_t i = 0; i < kernel_.instrs.size(); ++i) {
       if (kernel_.instrs[i].level == level) values_[i].valid = false;
     }
   }
-  // Coordinates along the axes of `s`: the flat position starts at `first`, goes up after every `repeat`
-  // points and, unless `period` is 0, starts again after every `period` points.
-  static void count_up(Window& w, const Space& s, int64_t first, int64_t period, int64_t repeat) {
-    int64_t stride = 1;
-    for (size_t a = s.axes.size(); a-- > 0;) {
-      std::vector<int64_t>& c = w.coordinates[static_cast<size_t>(s.axes[a])];
-      c.resize(static_cast<size_t>(w.points()));
-      int64_t digit = first / stride % s.extents[a], left = stride - first % stride, start = digit,
-              start_left = left;
-      for (int64_t point = 0; point < w.points(); ++point) {
-        if (period != 0 && point % period == 0) digit = start, left = start_left;
-        c[static_cast<size_t>(point)] = digit;
-        if ((point + 1) % repeat != 0 || --left != 0) continue;
-        left = stride;
-        digit = digit + 1 == s.extents[a] ? 0 : digit + 1;
-      }
-      stride *= s.extents[a];
-    }
-  }
-
   // --- values ---------------------------------------------------------------------------------------------
   // Computes `i` in its level's window, with the values of that level that it needs, operands first.
   void compute(size_t i) {
@@ -207,7 +247,7 @@ class Interpreter {
       case Op::Const: std::fill(out.begin(), out.end(), instr.bits); break;
       case Op::Scalar: std::fill(out.begin(), out.end(), scalars_[instr.slot]); break;
       case Op::IndexOf: {
-        const std::vector<int64_t>& index = index_values(instr.index, instr.level, index_);
+        const std::vector<int64_t>& index = windows_.values(instr.index, instr.level, index_);
         std::copy(index.begin(), index.end(), out.begin());
         break;
       }
@@ -275,31 +315,11 @@ class Interpreter {
   }
 
   // --- memory ---------------------------------------------------------------------------------------------
-  // The values of an index over a level's window.
-  std::vector<int64_t>& index_values(const Index& e, Level level, std::vector<int64_t>& out) {
-    const Window& w = window(level);
-    out.assign(static_cast<size_t>(w.points()), e.constant_part());
-    for (const Index::Term& t : e.terms()) {
-      std::vector<int64_t> inner;
-      if (t.axis < 0) {
-        index_values(t.inner_index(), level, inner);
-        for (int64_t& x : inner) x = run_of_digits(x, t.modulus, t.divisor);
-      }
-      const std::vector<int64_t>& base = t.axis < 0 ? inner : w.coordinates[static_cast<size_t>(t.axis)];
-      for (size_t point = 0; point < out.size(); ++point) out[point] += t.coefficient * base[point];
-    }
-    return out;
-  }
-  static int64_t run_of_digits(int64_t x, int64_t modulus, int64_t divisor) {
-    if (modulus != 0) x = x % modulus + (x % modulus < 0 ? modulus : 0);
-    return x / divisor - (x % divisor < 0);
-  }
-
   // Which points pass every guard; empty if there are none to pass.
   const std::vector<uint8_t>& passing(const Instr& instr) {
     passing_.assign(instr.guards.empty() ? 0 : static_cast<size_t>(window(instr.level).points()), 1);
     for (const ir::Guard& g : instr.guards) {
-      index_values(g.value, instr.level, index_);
+      windows_.values(g.value, instr.level, index_);
       for (size_t p = 0; p < passing_.size(); ++p) passing_[p] &= g.lo <= index_[p] && index_[p] < g.hi;
     }
     return passing_;
@@ -320,7 +340,7 @@ class Interpreter {
     // The operand first: computing it uses the scratch below.
     const uint64_t* position = instr.scale == 0 ? nullptr : operand(instr.position(), instr.level, 1);
     const std::vector<uint8_t>& pass = passing(instr);
-    index_values(instr.index, instr.level, index_);
+    windows_.values(instr.index, instr.level, index_);
     if (position) {
       const auto scale = static_cast<uint64_t>(instr.scale);
       for (size_t p = 0; p < index_.size(); ++p)
@@ -360,8 +380,7 @@ class Interpreter {
   const ir::Kernel& kernel_;
   void* const* buffers_;
   const uint64_t* scalars_;
-  Space spaces_[3];    // by AxisKind: parallel, inner, contract
-  Window windows_[3];  // by Level: row, full, contract
+  Windows windows_;
   int64_t first_row_ = 0;
   std::vector<Array> values_;
   std::map<size_t, std::vector<uint64_t>> sums_;  // of each scan, by row

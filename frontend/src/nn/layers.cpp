@@ -5,61 +5,17 @@
 #include <cmath>
 #include <ostream>
 
-#include "frontend/src/nn/recurrent.h"
+#include "frontend/src/nn/layer_text.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/autograd.h"
 #include "tenon/creation.h"
 #include "tenon/nn/init.h"
-#include "tenon/print.h"
 #include "tenon/random.h"
 
 namespace tenon::nn {
 namespace {
 
 namespace F = functional;
-
-// --- the two ways to print: Python's, and that of LibTorch's C++
-
-bool as_libtorch() { return get_print_style() == PrintStyle::LibTorch; }
-
-// The name of a layer.
-std::string own(const char* name) { return std::string(as_libtorch() ? "torch::nn::" : "") + name; }
-
-const char* shown(bool value) {
-  return as_libtorch() ? (value ? "true" : "false") : (value ? "True" : "False");
-}
-
-std::string listed(IntArrayRef values, const char* brackets) {
-  std::string result(1, brackets[0]);
-  for (size_t i = 0; i < values.size(); ++i) result += (i ? ", " : "") + std::to_string(values[i]);
-  return result + brackets[1];
-}
-
-// A list: (2, 3) and (2,), or [2, 3].
-std::string shown(IntArrayRef values) {
-  if (as_libtorch()) return listed(values, "[]");
-  return values.size() == 1 ? "(" + std::to_string(values[0]) + ",)" : listed(values, "()");
-}
-// One number for each dim: a list, but LibTorch writes that of one dim without brackets.
-std::string shown_dims(IntArrayRef values) {
-  return as_libtorch() && values.size() == 1 ? std::to_string(values[0]) : shown(values);
-}
-// In Python as a user gave it: one number if all are the same.
-std::string shown_as_given(IntArrayRef values) {
-  const bool same = std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values[0]; });
-  return same && !as_libtorch() ? std::to_string(values[0]) : shown_dims(values);
-}
-// The same of an adaptive pool; what is -1 keeps the input's size.
-std::string shown_output(IntArrayRef values) {
-  std::string result = shown_as_given(values);
-  for (size_t i; (i = result.find("-1")) != std::string::npos;) result.replace(i, 2, "None");
-  return result;
-}
-
-// Python's shortest text of a float: 0.5, 1.0, 1e-05; or a stream's: 0.5, 1, 1e-05.
-std::string shown(double value) {
-  return as_libtorch() ? text(value) : format(tensor(value, TensorOptions(kDouble)));
-}
 
 template <typename Options>
 std::string shown_inplace(const Options& options) {
@@ -82,16 +38,13 @@ void reset_linear(Tensor& weight, Tensor& bias) {
   init::uniform_(bias, -bound, bound);
 }
 
-Tensor uninitialised(IntArrayRef sizes) { return empty(sizes, TensorOptions()); }
-
 }  // namespace
 
 // --- linear maps
-// --------------------------------------------------------------------------------------------------
 
 LinearImpl::LinearImpl(const LinearOptions& given) : options(given) {
-  weight = register_parameter("weight", uninitialised({options.out_features(), options.in_features()}));
-  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_features()}) : Tensor(), options.bias());
+  weight = register_parameter("weight", empty({options.out_features(), options.in_features()}));
+  bias = register_parameter("bias", options.bias() ? empty({options.out_features()}) : Tensor(), options.bias());
   reset_parameters();
 }
 void LinearImpl::reset_parameters() { reset_linear(weight, bias); }
@@ -103,8 +56,8 @@ void LinearImpl::pretty_print(std::ostream& out) const {
 
 BilinearImpl::BilinearImpl(const BilinearOptions& given) : options(given) {
   weight = register_parameter(
-      "weight", uninitialised({options.out_features(), options.in1_features(), options.in2_features()}));
-  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_features()}) : Tensor(), options.bias());
+      "weight", empty({options.out_features(), options.in1_features(), options.in2_features()}));
+  bias = register_parameter("bias", options.bias() ? empty({options.out_features()}) : Tensor(), options.bias());
   reset_parameters();
 }
 void BilinearImpl::reset_parameters() {
@@ -130,7 +83,6 @@ void UnflattenImpl::pretty_print(std::ostream& out) const {
 }
 
 // --- convolution
-// --------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -191,9 +143,9 @@ ConvNdImpl<D>::ConvNdImpl(const ConvOptions<D>& given)
   check<ValueError>(!padding || std::string_view(padding) != "same" || is(options.stride(), 1),
                     "padding='same' is not supported for strided convolutions");
   weight =
-      register_parameter("weight", uninitialised(weight_sizes<D>(options, options.out_channels(),
+      register_parameter("weight", tenon::empty(weight_sizes<D>(options, options.out_channels(),
                                                                  options.in_channels() / options.groups())));
-  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_channels()}) : Tensor(), options.bias());
+  bias = register_parameter("bias", options.bias() ? empty({options.out_channels()}) : Tensor(), options.bias());
   reset_parameters();
 }
 template <size_t D>
@@ -239,9 +191,9 @@ ConvTransposeNdImpl<D>::ConvTransposeNdImpl(const ConvTransposeOptions<D>& given
     : options(given) {
   check_groups(options);
   weight =
-      register_parameter("weight", uninitialised(weight_sizes<D>(options, options.in_channels(),
+      register_parameter("weight", tenon::empty(weight_sizes<D>(options, options.in_channels(),
                                                                  options.out_channels() / options.groups())));
-  bias = register_parameter("bias", options.bias() ? uninitialised({options.out_channels()}) : Tensor(), options.bias());
+  bias = register_parameter("bias", options.bias() ? empty({options.out_channels()}) : Tensor(), options.bias());
   reset_parameters();
 }
 template <size_t D>
@@ -277,7 +229,6 @@ template class ConvTransposeNdImpl<2>;
 template class ConvTransposeNdImpl<3>;
 
 // --- pooling
-// ------------------------------------------------------------------------------------------------------
 
 #define TENON_LAYER(D)                                                                                       \
   Tensor MaxPool##D##dImpl::forward(const Operand& input) const { return F::max_pool##D##d(input, options); } \
@@ -311,7 +262,6 @@ TENON_LAYER(3)
 #undef TENON_LAYER
 
 // --- activations
-// --------------------------------------------------------------------------------------------------
 
 // The call, and what stands between the brackets when printed.
 #define TENON_LAYER(Name, call, ...)                                     \
@@ -353,7 +303,6 @@ PReLUImpl::PReLUImpl(const PReLUOptions& given) : options(given) {
 }
 
 // --- dropout
-// ------------------------------------------------------------------------------------------------------
 
 #define TENON_LAYER(Name, function)                                                                    \
   Name##Impl::Name##Impl(const DropoutOptions& given) : options(given) {                               \
@@ -376,7 +325,6 @@ TENON_LAYER(AlphaDropout, alpha_dropout)
 #undef TENON_LAYER
 
 // --- normalisation
-// ------------------------------------------------------------------------------------------------
 
 BatchNormBase::BatchNormBase(const BatchNormOptions& given) : options(given) {
   const int64_t features = options.num_features();
@@ -462,10 +410,9 @@ void GroupNormImpl::pretty_print(std::ostream& out) const {
 }
 
 // --- embedding
-// ----------------------------------------------------------------------------------------------------
 
 EmbeddingImpl::EmbeddingImpl(const EmbeddingOptions& given) : options(given) {
-  weight = register_parameter("weight", uninitialised({options.num_embeddings(), options.embedding_dim()}));
+  weight = register_parameter("weight", empty({options.num_embeddings(), options.embedding_dim()}));
   init::normal_(weight);
   if (!options.padding_idx()) return;
   const int64_t row = *options.padding_idx();
@@ -485,169 +432,7 @@ void EmbeddingImpl::pretty_print(std::ostream& out) const {
   out << ')';
 }
 
-// --- recurrent networks
-// -------------------------------------------------------------------------------------------
-
-namespace {
-
-std::string parameter_name(const char* kind, int64_t layer, int64_t direction) {
-  return text(kind, "_l", layer, direction ? "_reverse" : "");
-}
-
-Tensor zero_state(const Tensor& input, const RecurrentOptions& o) {
-  const int64_t directions = o.bidirectional() ? 2 : 1;
-  const int64_t batch = input.size(o.batch_first() ? 0 : 1);
-  return zeros({o.num_layers() * directions, batch, o.hidden_size()}, input.options());
-}
-
-}  // namespace
-
-RecurrentBase::RecurrentBase(const RecurrentOptions& given, int64_t gates)
-    : options_base(given), gates_(gates) {
-  const RecurrentOptions& o = options_base;
-  check<ValueError>(o.num_layers() > 0, "num_layers must be greater than zero");
-  check<ValueError>(o.dropout() >= 0 && o.dropout() <= 1,
-                    "dropout should be a number in range [0, 1] representing the "
-                    "probability of an element being zeroed");
-  if (o.dropout() > 0 && o.num_layers() == 1)
-    warn_user(text(
-        "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
-        "greater than 1, but got dropout=",
-        o.dropout(), " and num_layers=", o.num_layers()));
-  const int64_t directions = o.bidirectional() ? 2 : 1, rows = gates * o.hidden_size();
-  for (int64_t layer = 0; layer < o.num_layers(); ++layer) {
-    const int64_t in = layer == 0 ? o.input_size() : o.hidden_size() * directions;
-    for (int64_t d = 0; d < directions; ++d) {
-      register_parameter(parameter_name("weight_ih", layer, d), uninitialised({rows, in}));
-      register_parameter(parameter_name("weight_hh", layer, d), uninitialised({rows, o.hidden_size()}));
-      if (!o.bias()) continue;
-      register_parameter(parameter_name("bias_ih", layer, d), uninitialised({rows}));
-      register_parameter(parameter_name("bias_hh", layer, d), uninitialised({rows}));
-    }
-  }
-  reset_parameters();
-}
-
-void RecurrentBase::reset_parameters() {
-  const double bound =
-      options_base.hidden_size() > 0 ? 1 / std::sqrt(static_cast<double>(options_base.hidden_size())) : 0;
-  for (const Tensor& parameter : parameters()) init::uniform_(parameter, -bound, bound);
-}
-
-Tensor RecurrentBase::run(const Tensor& input, States& states) const {
-  const RecurrentOptions& o = options_base;
-  check(input.dim() == 3, printed_name(), ": Expected input to be 3D, got ", input.dim(), "D instead");
-  check(input.size(2) == o.input_size(), "input.size(-1) must be equal to input_size. Expected ",
-        o.input_size(), ", got ", input.size(2));
-  check(input.size(o.batch_first() ? 1 : 0) > 0, "Expected sequence length to be larger than 0 in RNN");
-  return tenon::run({parameters(), o.num_layers(), o.bias(), o.bidirectional(), o.batch_first(), o.dropout(), is_training()}, input,
-                    states, [&](const Tensor& x, const Tensor& h, const States& current) { return step(x, h, current); });
-}
-
-void RecurrentBase::pretty_print(std::ostream& out) const {
-  const RecurrentOptions& o = options_base;
-  if (as_libtorch()) {
-    out << printed_name() << "(input_size=" << o.input_size() << ", hidden_size=" << o.hidden_size()
-        << ", num_layers=" << o.num_layers() << ", bias=" << shown(o.bias())
-        << ", batch_first=" << shown(o.batch_first()) << ", dropout=" << shown(o.dropout())
-        << ", bidirectional=" << shown(o.bidirectional()) << ')';
-    return;
-  }
-  out << printed_name() << '(' << o.input_size() << ", " << o.hidden_size();
-  if (o.num_layers() != 1) out << ", num_layers=" << o.num_layers();
-  if (!o.bias()) out << ", bias=" << shown(false);
-  if (o.batch_first()) out << ", batch_first=True";
-  if (o.dropout() != 0) out << ", dropout=" << shown(o.dropout());
-  if (o.bidirectional()) out << ", bidirectional=True";
-  out << ')';
-}
-
-RecurrentBase::States RNNImpl::step(const Tensor& from_input, const Tensor& from_state,
-                                    const States& states) const {
-  return (options.nonlinearity() == Tag::Tanh ? rnn_tanh_step : rnn_relu_step)(from_input, from_state, states);
-}
-std::tuple<Tensor, Tensor> RNNImpl::forward(const Operand& input, Tensor hx) const {
-  States states{hx.defined() ? hx : zero_state(input, options)};
-  Tensor output = run(input, states);
-  return {output, states[0]};
-}
-
-RecurrentBase::States LSTMImpl::step(const Tensor& from_input, const Tensor& from_state,
-                                     const States& states) const {
-  return lstm_step(from_input, from_state, states);
-}
-std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(
-    const Operand& input, optional<std::tuple<Tensor, Tensor>> hx) const {
-  States states;
-  if (hx)
-    states = {std::get<0>(*hx), std::get<1>(*hx)};
-  else
-    states = {zero_state(input, options), zero_state(input, options)};
-  Tensor output = run(input, states);
-  return {output, {states[0], states[1]}};
-}
-
-RecurrentBase::States GRUImpl::step(const Tensor& from_input, const Tensor& from_state,
-                                    const States& states) const {
-  return gru_step(from_input, from_state, states);
-}
-std::tuple<Tensor, Tensor> GRUImpl::forward(const Operand& input, Tensor hx) const {
-  States states{hx.defined() ? hx : zero_state(input, options)};
-  Tensor output = run(input, states);
-  return {output, states[0]};
-}
-
-// --- attention
-// ----------------------------------------------------------------------------------------------------
-
-MultiheadAttentionImpl::MultiheadAttentionImpl(const MultiheadAttentionOptions& given) : options(given) {
-  const int64_t size = options.embed_dim();
-  check(options.num_heads() > 0 && size % options.num_heads() == 0,
-        "embed_dim must be divisible by num_heads");
-  in_proj_weight = register_parameter("in_proj_weight", uninitialised({3 * size, size}));
-  in_proj_bias = register_parameter("in_proj_bias", options.bias() ? uninitialised({3 * size}) : Tensor(), options.bias());
-  out_proj = register_module("out_proj", Linear(LinearOptions(size, size).bias(options.bias())));
-  init::xavier_uniform_(in_proj_weight);
-  if (!options.bias()) return;
-  init::zeros_(in_proj_bias);
-  init::zeros_(out_proj->bias);
-}
-
-std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Operand& query, const Operand& key,
-                                                           const Operand& value,
-                                                           const Operand& key_padding_mask, bool need_weights,
-                                                           const Operand& attn_mask,
-                                                           bool average_attn_weights) const {
-  const int64_t size = options.embed_dim(), heads = options.num_heads(), depth = size / heads;
-  check(query.dim() == 3 && key.dim() == 3 && value.dim() == 3,
-        "MultiheadAttention: query, key and value are [length, batch, features]");
-  check(query.size(2) == size, "was expecting embedding dimension of ", size, ", but got ", query.size(2));
-  check(key.sizes() == value.sizes(), "key shape ", key.sizes(), " does not match value shape ",
-        value.sizes());
-  const int64_t length = query.size(0), batch = query.size(1), sources = key.size(0);
-  const std::vector<Tensor> weights = in_proj_weight.chunk(3, 0);
-  const auto heads_of = [&](const Tensor& x, size_t part) {  // [batch, heads, length, depth]
-    const Tensor bias = options.bias() ? in_proj_bias.chunk(3, 0)[part] : Tensor();
-    return F::linear(x, weights[part], bias).reshape({x.size(0), batch, heads, depth}).permute({1, 2, 0, 3});
-  };
-  const Tensor q = heads_of(query, 0) / std::sqrt(static_cast<double>(depth));
-  Tensor scores = matmul(q, heads_of(key, 1).transpose(2, 3));
-  const double minus_infinity = -HUGE_VAL;
-  if (attn_mask.defined()) {
-    const Tensor mask = attn_mask.dim() == 3 ? attn_mask.reshape({batch, heads, length, sources}) : Tensor(attn_mask);
-    scores = mask.scalar_type() == kBool ? scores.masked_fill(mask, minus_infinity) : scores + mask;
-  }
-  if (key_padding_mask.defined())
-    scores = scores.masked_fill(key_padding_mask.reshape({batch, 1, 1, sources}), minus_infinity);
-  const Tensor attention = softmax(scores, -1);
-  const Tensor kept = dropout(attention, options.dropout(), is_training() && options.dropout() > 0);
-  const Tensor mixed = matmul(kept, heads_of(value, 2)).permute({2, 0, 1, 3}).reshape({length, batch, size});
-  if (!need_weights) return {out_proj(mixed), Tensor()};
-  return {out_proj(mixed), average_attn_weights ? attention.mean({1}) : attention};
-}
-
 // --- losses
-// -------------------------------------------------------------------------------------------------------
 
 #define TENON_LAYER(Name, function)                                             \
   Tensor Name##Impl::forward(const Operand& input, const Operand& target) const { \

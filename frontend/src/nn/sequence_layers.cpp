@@ -1,0 +1,171 @@
+// The layers of sequences: recurrent networks and attention.
+#include <cmath>
+#include <ostream>
+
+#include "frontend/src/nn/layer_text.h"
+#include "frontend/src/nn/recurrent.h"
+#include "frontend/src/tensor/text.h"
+#include "tenon/creation.h"
+#include "tenon/nn/init.h"
+#include "tenon/nn/layers.h"
+#include "tenon/random.h"
+
+namespace tenon::nn {
+namespace {
+
+std::string parameter_name(const char* kind, int64_t layer, int64_t direction) {
+  return text(kind, "_l", layer, direction ? "_reverse" : "");
+}
+
+Tensor zero_state(const Tensor& input, const RecurrentOptions& o) {
+  const int64_t directions = o.bidirectional() ? 2 : 1;
+  const int64_t batch = input.size(o.batch_first() ? 0 : 1);
+  return zeros({o.num_layers() * directions, batch, o.hidden_size()}, input.options());
+}
+
+}  // namespace
+
+RecurrentBase::RecurrentBase(const RecurrentOptions& given, int64_t gates)
+    : options_base(given), gates_(gates) {
+  const RecurrentOptions& o = options_base;
+  check<ValueError>(o.num_layers() > 0, "num_layers must be greater than zero");
+  check<ValueError>(o.dropout() >= 0 && o.dropout() <= 1,
+                    "dropout should be a number in range [0, 1] representing the "
+                    "probability of an element being zeroed");
+  if (o.dropout() > 0 && o.num_layers() == 1)
+    warn_user(text(
+        "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+        "greater than 1, but got dropout=",
+        o.dropout(), " and num_layers=", o.num_layers()));
+  const int64_t directions = o.bidirectional() ? 2 : 1, rows = gates * o.hidden_size();
+  for (int64_t layer = 0; layer < o.num_layers(); ++layer) {
+    const int64_t in = layer == 0 ? o.input_size() : o.hidden_size() * directions;
+    for (int64_t d = 0; d < directions; ++d) {
+      register_parameter(parameter_name("weight_ih", layer, d), empty({rows, in}));
+      register_parameter(parameter_name("weight_hh", layer, d), empty({rows, o.hidden_size()}));
+      if (!o.bias()) continue;
+      register_parameter(parameter_name("bias_ih", layer, d), empty({rows}));
+      register_parameter(parameter_name("bias_hh", layer, d), empty({rows}));
+    }
+  }
+  reset_parameters();
+}
+
+void RecurrentBase::reset_parameters() {
+  const double bound =
+      options_base.hidden_size() > 0 ? 1 / std::sqrt(static_cast<double>(options_base.hidden_size())) : 0;
+  for (const Tensor& parameter : parameters()) init::uniform_(parameter, -bound, bound);
+}
+
+Tensor RecurrentBase::run(const Tensor& input, States& states) const {
+  const RecurrentOptions& o = options_base;
+  check(input.dim() == 3, printed_name(), ": Expected input to be 3D, got ", input.dim(), "D instead");
+  check(input.size(2) == o.input_size(), "input.size(-1) must be equal to input_size. Expected ",
+        o.input_size(), ", got ", input.size(2));
+  check(input.size(o.batch_first() ? 1 : 0) > 0, "Expected sequence length to be larger than 0 in RNN");
+  return tenon::run({parameters(), o.num_layers(), o.bias(), o.bidirectional(), o.batch_first(), o.dropout(), is_training()}, input,
+                    states, [&](const Tensor& x, const Tensor& h, const States& current) { return step(x, h, current); });
+}
+
+void RecurrentBase::pretty_print(std::ostream& out) const {
+  const RecurrentOptions& o = options_base;
+  if (as_libtorch()) {
+    out << printed_name() << "(input_size=" << o.input_size() << ", hidden_size=" << o.hidden_size()
+        << ", num_layers=" << o.num_layers() << ", bias=" << shown(o.bias())
+        << ", batch_first=" << shown(o.batch_first()) << ", dropout=" << shown(o.dropout())
+        << ", bidirectional=" << shown(o.bidirectional()) << ')';
+    return;
+  }
+  out << printed_name() << '(' << o.input_size() << ", " << o.hidden_size();
+  if (o.num_layers() != 1) out << ", num_layers=" << o.num_layers();
+  if (!o.bias()) out << ", bias=" << shown(false);
+  if (o.batch_first()) out << ", batch_first=True";
+  if (o.dropout() != 0) out << ", dropout=" << shown(o.dropout());
+  if (o.bidirectional()) out << ", bidirectional=True";
+  out << ')';
+}
+
+RecurrentBase::States RNNImpl::step(const Tensor& from_input, const Tensor& from_state,
+                                    const States& states) const {
+  return (options.nonlinearity() == Tag::Tanh ? rnn_tanh_step : rnn_relu_step)(from_input, from_state, states);
+}
+std::tuple<Tensor, Tensor> RNNImpl::forward(const Operand& input, Tensor hx) const {
+  States states{hx.defined() ? hx : zero_state(input, options)};
+  Tensor output = run(input, states);
+  return {output, states[0]};
+}
+
+RecurrentBase::States LSTMImpl::step(const Tensor& from_input, const Tensor& from_state,
+                                     const States& states) const {
+  return lstm_step(from_input, from_state, states);
+}
+std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(
+    const Operand& input, optional<std::tuple<Tensor, Tensor>> hx) const {
+  States states;
+  if (hx)
+    states = {std::get<0>(*hx), std::get<1>(*hx)};
+  else
+    states = {zero_state(input, options), zero_state(input, options)};
+  Tensor output = run(input, states);
+  return {output, {states[0], states[1]}};
+}
+
+RecurrentBase::States GRUImpl::step(const Tensor& from_input, const Tensor& from_state,
+                                    const States& states) const {
+  return gru_step(from_input, from_state, states);
+}
+std::tuple<Tensor, Tensor> GRUImpl::forward(const Operand& input, Tensor hx) const {
+  States states{hx.defined() ? hx : zero_state(input, options)};
+  Tensor output = run(input, states);
+  return {output, states[0]};
+}
+
+// --- attention
+
+MultiheadAttentionImpl::MultiheadAttentionImpl(const MultiheadAttentionOptions& given) : options(given) {
+  const int64_t size = options.embed_dim();
+  check(options.num_heads() > 0 && size % options.num_heads() == 0,
+        "embed_dim must be divisible by num_heads");
+  in_proj_weight = register_parameter("in_proj_weight", empty({3 * size, size}));
+  in_proj_bias = register_parameter("in_proj_bias", options.bias() ? empty({3 * size}) : Tensor(), options.bias());
+  out_proj = register_module("out_proj", Linear(LinearOptions(size, size).bias(options.bias())));
+  init::xavier_uniform_(in_proj_weight);
+  if (!options.bias()) return;
+  init::zeros_(in_proj_bias);
+  init::zeros_(out_proj->bias);
+}
+
+std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Operand& query, const Operand& key,
+                                                           const Operand& value,
+                                                           const Operand& key_padding_mask, bool need_weights,
+                                                           const Operand& attn_mask,
+                                                           bool average_attn_weights) const {
+  const int64_t size = options.embed_dim(), heads = options.num_heads(), depth = size / heads;
+  check(query.dim() == 3 && key.dim() == 3 && value.dim() == 3,
+        "MultiheadAttention: query, key and value are [length, batch, features]");
+  check(query.size(2) == size, "was expecting embedding dimension of ", size, ", but got ", query.size(2));
+  check(key.sizes() == value.sizes(), "key shape ", key.sizes(), " does not match value shape ",
+        value.sizes());
+  const int64_t length = query.size(0), batch = query.size(1), sources = key.size(0);
+  const std::vector<Tensor> weights = in_proj_weight.chunk(3, 0);
+  const auto heads_of = [&](const Tensor& x, size_t part) {  // [batch, heads, length, depth]
+    const Tensor bias = options.bias() ? in_proj_bias.chunk(3, 0)[part] : Tensor();
+    return functional::linear(x, weights[part], bias).reshape({x.size(0), batch, heads, depth}).permute({1, 2, 0, 3});
+  };
+  const Tensor q = heads_of(query, 0) / std::sqrt(static_cast<double>(depth));
+  Tensor scores = matmul(q, heads_of(key, 1).transpose(2, 3));
+  const double minus_infinity = -HUGE_VAL;
+  if (attn_mask.defined()) {
+    const Tensor mask = attn_mask.dim() == 3 ? attn_mask.reshape({batch, heads, length, sources}) : Tensor(attn_mask);
+    scores = mask.scalar_type() == kBool ? scores.masked_fill(mask, minus_infinity) : scores + mask;
+  }
+  if (key_padding_mask.defined())
+    scores = scores.masked_fill(key_padding_mask.reshape({batch, 1, 1, sources}), minus_infinity);
+  const Tensor attention = softmax(scores, -1);
+  const Tensor kept = dropout(attention, options.dropout(), is_training() && options.dropout() > 0);
+  const Tensor mixed = matmul(kept, heads_of(value, 2)).permute({2, 0, 1, 3}).reshape({length, batch, size});
+  if (!need_weights) return {out_proj(mixed), Tensor()};
+  return {out_proj(mixed), average_attn_weights ? attention.mean({1}) : attention};
+}
+
+}  // namespace tenon::nn

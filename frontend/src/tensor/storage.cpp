@@ -1,0 +1,177 @@
+// Storages: who claims a value, who may write its memory, and what outsiders know of it.
+#include <cstring>
+
+#include "frontend/src/tensor/impl.h"
+#include "frontend/src/tensor/outside.h"
+#include "ir/fork.h"
+#include "runtime/device.h"
+#include "runtime/evaluate.h"
+
+namespace tenon {
+namespace {
+
+// Storages share a few locks, which are held for a handful of instructions: a fork must find them all.
+struct alignas(64) StorageLock {
+  std::atomic_flag flag;
+};
+constinit StorageLock storage_locks[64];
+class Locked {
+ public:
+  explicit Locked(const void* storage)
+      : flag_(storage_locks[reinterpret_cast<uintptr_t>(storage) / 64 % std::size(storage_locks)].flag) {
+    take(flag_);
+  }
+  ~Locked() { flag_.clear(std::memory_order_release); }
+  static void take(std::atomic_flag& flag) {
+    while (flag.test_and_set(std::memory_order_acquire)) {
+      while (flag.test(std::memory_order_relaxed)) {
+      }
+    }
+  }
+
+ private:
+  std::atomic_flag& flag_;
+};
+template <auto call>
+void for_each_storage_lock() {
+  for (StorageLock& lock : storage_locks) call(lock.flag);
+}
+void clear(std::atomic_flag& flag) { flag.clear(std::memory_order_release); }
+[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(
+    ir::ForkOrder::Storages, {for_each_storage_lock<Locked::take>, for_each_storage_lock<clear>, for_each_storage_lock<clear>});
+
+// A constant costs nothing to make again, so holding one must not turn it into an output of other
+// evaluations.
+bool counts_holders(const NodeRef& node) { return node && node->op() != Op::Const; }
+void hold(const NodeRef& node) {
+  if (counts_holders(node)) node->holders.fetch_add(1, std::memory_order_relaxed);
+}
+void let_go(const NodeRef& node) {
+  if (counts_holders(node)) node->holders.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void fill(void* data, int64_t count, int size, uint64_t bits) {
+  auto* out = static_cast<unsigned char*>(data);
+  if (bits == 0) {
+    std::memset(out, 0, static_cast<size_t>(count) * static_cast<size_t>(size));
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) std::memcpy(out + i * size, &bits, static_cast<size_t>(size));
+}
+
+NodeRef volatile_input(const ir::Node& like, std::shared_ptr<runtime::Buffer> buffer) {
+  return ir::make_volatile_input(like.dtype(), like.shape(), std::move(buffer), like.device());
+}
+
+}  // namespace
+
+Storage::Storage(NodeRef value) : value_(std::move(value)) { hold(value_); }
+Storage::~Storage() {
+  if (claims_ > 0) let_go(value_);
+}
+
+void Storage::claim() {
+  Locked guard(this);
+  if (claims_++ == 0) hold(value_);
+}
+void Storage::unclaim() {
+  Locked guard(this);
+  if (--claims_ == 0) let_go(value_);
+}
+
+NodeRef Storage::value() const {
+  Locked guard(this);
+  return value_;
+}
+
+void Storage::set_value(NodeRef value) {  // the old one dies after the lock is open
+  Locked guard(this);
+  if (claims_ > 0) {
+    hold(value);
+    let_go(value_);
+  }
+  std::swap(value, value_);
+}
+
+std::shared_ptr<runtime::Buffer> Storage::realise() {
+  NodeRef node = value();
+  if (auto buffer = runtime::buffer_of(*node)) return buffer;
+  if (node->numel() == 0 || node->op() == Op::Const) {
+    auto buffer = allocate_buffer(byte_count(*node));
+    if (node->numel() > 0) fill(buffer->data(), node->numel(), ir::item_size(node->dtype()), node->bits());
+    if (node->device() != runtime::kHostTag) buffer = device_elements(buffer->data(), buffer->bytes(), node->device());
+    set_value(with_buffer(*node, buffer));
+    return buffer;
+  }
+  evaluate_nodes({&node, 1});
+  return runtime::buffer_of(*node);
+}
+
+std::shared_ptr<runtime::Buffer> Storage::own() {
+  auto buffer = realise();
+  NodeRef node = value();
+  const long known = shows(buffer) ? 3 : 2;  // the node's, `buffer` and perhaps the one that was shown
+  const bool shared_node = node->references() > 2;  // by others than this storage and `node`
+  const bool shared_buffer = node->payload().use_count() > known;
+  if (!shared_node && !shared_buffer) return buffer;
+  node = copy_of(*node, *buffer);  // pending readers and other tensors keep the old memory
+  buffer = runtime::buffer_of(*node);
+  set_value(std::move(node));
+  return buffer;
+}
+
+std::shared_ptr<runtime::Buffer> Storage::show() {
+  auto buffer = realise(), old = buffer;  // which dies outside the lock
+  Locked guard(this);
+  std::swap(shown_, old);
+  return buffer;
+}
+
+bool Storage::shows(const std::shared_ptr<runtime::Buffer>& buffer) const {
+  Locked guard(this);
+  return shown_ == buffer;
+}
+
+std::shared_ptr<runtime::Buffer> Storage::expose() {
+  auto buffer = realise();
+  if (buffer->exposed) return buffer;
+  buffer = own();
+  buffer->exposed = true;
+  // What the host cannot reach is read when it is computed: whoever writes it there orders that himself.
+  if (buffer->device().is_host()) set_value(volatile_input(*value(), buffer));
+  return buffer;
+}
+
+void Storage::trust() {
+  const NodeRef node = value();
+  if (node->reads_volatile()) set_value(with_buffer(*node, runtime::buffer_of(*node)));
+}
+
+bool Storage::exposed() const {
+  const auto buffer = runtime::buffer_of(*value());
+  return buffer && buffer->exposed;
+}
+
+std::shared_ptr<runtime::Buffer> Storage::spare_readers() {
+  NodeRef node = value();
+  auto buffer = runtime::buffer_of(*node);
+  if (node->references() > 2) {  // others than this storage and `node`
+    const bool is_volatile = node->reads_volatile();
+    runtime::rebind(*node, runtime::buffer_of(*copy_of(*node, *buffer)));
+    set_value(is_volatile ? volatile_input(*node, buffer) : with_buffer(*node, buffer));
+  }
+  return buffer;
+}
+
+void Storage::grow(int64_t bytes) {
+  const NodeRef node = value();
+  const int64_t item = ir::item_size(node->dtype()), wanted = (bytes + item - 1) / item;
+  if (wanted <= node->numel()) return;
+  const auto buffer = runtime::buffer_of(*node);
+  check(!buffer || !buffer->adopted(), "Trying to resize storage that is not resizable");
+  const NodeRef zero = ir::make_const(ir::constant(node->dtype(), int64_t{0}), Dims{}, node->device());
+  if (node->numel() == 0) return set_value(ir::make_const({node->dtype(), 0}, Dims{wanted}, node->device()));
+  set_value(ir::pad(ir::reshape(node, Dims{node->numel()}), zero, Dims{0}, Dims{wanted - node->numel()}));
+}
+
+}  // namespace tenon

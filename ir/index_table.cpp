@@ -1,0 +1,151 @@
+// The table of all index expressions: the order of their terms, what is known of their values, their hashes.
+#include "ir/index_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <unordered_set>
+
+#include "ir/fork.h"
+
+namespace tenon::ir::detail {
+namespace {
+
+template <typename T>
+int three_way(T a, T b) {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+int compare(const IndexRep* a, const IndexRep* b) {
+  if (a == b) return 0;
+  if (int c = three_way(a->count, b->count)) return c;
+  for (size_t i = 0; i < a->count; ++i) {
+    if (int c = compare_base(a->begin()[i], b->begin()[i])) return c;
+    if (int c = three_way(a->begin()[i].coefficient, b->begin()[i].coefficient)) return c;
+  }
+  return three_way(a->constant, b->constant);
+}
+
+int64_t divisor_of(const Term& t) {  // of the term without its coefficient
+  if (is_axis(t)) return 1;
+  int64_t step = t.modulus == 0 ? t.inner->divisor : std::gcd(t.inner->divisor, t.modulus);
+  return step % t.divisor == 0 ? step / t.divisor : 1;
+}
+
+struct Key {
+  int64_t constant;
+  std::span<const Term> terms;
+  uint64_t hash;
+};
+
+struct KeyHash {
+  using is_transparent = void;
+  size_t operator()(const Key& k) const { return k.hash; }
+  size_t operator()(const IndexRep* r) const { return r->hash; }
+};
+
+struct KeyEqual {
+  using is_transparent = void;
+  bool operator()(const IndexRep* a, const IndexRep* b) const { return a == b; }
+  bool operator()(const Key& k, const IndexRep* r) const {
+    return k.hash == r->hash && k.constant == r->constant &&
+           std::equal(k.terms.begin(), k.terms.end(), r->begin(), r->end(), [](const Term& a, const Term& b) {
+             return a.coefficient == b.coefficient && same_base(a, b);
+           });
+  }
+  bool operator()(const IndexRep* r, const Key& k) const { return (*this)(k, r); }
+};
+
+uint64_t hash_of(int64_t constant, std::span<const Term> terms) {
+  uint64_t h = mix(0x7E40, static_cast<uint64_t>(constant));
+  for (const Term& t : terms) {
+    h = mix(h, static_cast<uint64_t>(t.coefficient));
+    h = mix(h, static_cast<uint64_t>(t.axis));
+    h = mix(h, static_cast<uint64_t>(is_axis(t) ? t.extent : 0));
+    if (is_axis(t)) continue;
+    h = mix(h, t.inner->hash);
+    h = mix(mix(h, static_cast<uint64_t>(t.modulus)), static_cast<uint64_t>(t.divisor));
+  }
+  return h;
+}
+
+IndexRep* allocate(const Key& key) {
+  void* memory = std::malloc(sizeof(IndexRep) + key.terms.size() * sizeof(Term));
+  if (!memory) throw OutOfMemoryError("out of host memory");
+  __int128 lo = key.constant, hi = key.constant;
+  auto* rep = new (memory) IndexRep{key.constant, {}, magnitude(key.constant), key.hash, 0, key.terms.size()};
+  std::uninitialized_copy(key.terms.begin(), key.terms.end(), const_cast<Term*>(rep->begin()));
+  bool no_lo = false, no_hi = false;
+  for (const Term& t : key.terms) {
+    Bounds b = bounds_of(t);
+    bool flip = t.coefficient < 0;
+    no_lo |= flip ? b.hi == kMax : b.lo == kMin;
+    no_hi |= flip ? b.lo == kMin : b.hi == kMax;
+    lo += static_cast<__int128>(t.coefficient) * (flip ? b.hi : b.lo);
+    hi += static_cast<__int128>(t.coefficient) * (flip ? b.lo : b.hi);
+    __int128 step = static_cast<__int128>(magnitude(t.coefficient)) * divisor_of(t);
+    rep->divisor =
+        std::gcd(rep->divisor, step > kMax ? magnitude(t.coefficient) : static_cast<int64_t>(step));
+    rep->axis_mask |= is_axis(t) ? uint64_t{1} << std::min(t.axis, 63) : t.inner->axis_mask;
+  }
+  rep->bounds = {no_lo ? kMin : saturate(lo), no_hi ? kMax : saturate(hi)};
+  return rep;
+}
+
+// The table of all expressions, in shards so that threads seldom meet. Never freed: an Index is a bare
+// pointer.
+struct Shard {
+  std::mutex mutex;
+  std::unordered_set<const IndexRep*, KeyHash, KeyEqual> reps;
+};
+std::array<Shard, 16>& shards() {
+  static auto& all = *new std::array<Shard, 16>;
+  return all;
+}
+template <auto call>
+void for_each_shard() {
+  for (Shard& shard : shards()) call(shard.mutex);
+}
+[[maybe_unused]] const bool held_over_fork =
+    hold_over_fork(ForkOrder::Indices, {for_each_shard<[](std::mutex& m) { m.lock(); }>,
+                                        for_each_shard<[](std::mutex& m) { m.unlock(); }>,
+                                        for_each_shard<[](std::mutex& m) { std::construct_at(&m); }>});
+
+}  // namespace
+
+int compare_base(const Term& a, const Term& b) {
+  if (is_axis(a) != is_axis(b)) return is_axis(a) ? -1 : 1;
+  if (int c = three_way(a.axis, b.axis)) return c;
+  if (int c = three_way(a.extent, b.extent)) return c;
+  if (is_axis(a)) return 0;
+  if (int c = compare(a.inner, b.inner)) return c;
+  if (int c = three_way(a.modulus, b.modulus)) return c;
+  return three_way(a.divisor, b.divisor);
+}
+
+Bounds bounds_of(const Term& t) {
+  if (is_axis(t)) return {0, t.extent - 1};
+  if (t.modulus == 0) {
+    Bounds b = t.inner->bounds;
+    return {b.lo == kMin ? kMin : divide_down(b.lo, t.divisor),
+            b.hi == kMax ? kMax : divide_down(b.hi, t.divisor)};
+  }
+  int64_t step =
+      std::gcd(t.inner->divisor, t.modulus);  // x mod m is a multiple of gcd(g, m) if x is one of g
+  return {0, (t.modulus - step) / t.divisor};
+}
+
+const IndexRep* intern_rep(int64_t constant, std::span<const Term> terms) {
+  Key key{constant, terms, hash_of(constant, terms)};
+  Shard& shard = shards()[key.hash >> 60];
+  std::lock_guard lock(shard.mutex);
+  if (auto it = shard.reps.find(key); it != shard.reps.end()) return *it;
+  const IndexRep* rep = allocate(key);
+  shard.reps.insert(rep);
+  return rep;
+}
+
+}  // namespace tenon::ir::detail
