@@ -196,6 +196,7 @@ class Reader:
         scope = re.sub(r"^tenon(::)?", "", scope)
         signature = re.sub(r" const ?& ?$| && ?$| const$| noexcept$| override$", "", signature)
         signature = signature.replace("const Operand& ", "const Tensor& ").replace("Self", "Tensor")
+        signature = signature.replace("detail::no_tensor()", "nullopt")
         self.last = {"header": header, "section": self.section.get(header, ""), "scope": scope, "name": name,
                      "signature": signature, "comment": " ".join(self.comment)}
         self.found.append(self.last)

@@ -57,8 +57,14 @@ Tensor sum_to_size(const Operand& self, IntArrayRef size);  // the inverse of ex
 // --- statistics
 Tensor nanmean(const Operand& self, OptionalIntArrayRef dim = nullopt, bool keepdim = false,
                optional<ScalarType> dtype = nullopt);
-// Rows are variables, columns observations: a [variables, variables] matrix. cov is in tensor.h.
-Tensor corrcoef(const Operand& self);
+// Rows are variables, columns observations, weighted by counts (fweights, integers) and by importance: a
+// [variables, variables] matrix.
+Tensor cov(const Operand& self, int64_t correction = 1, const optional<Tensor>& fweights = detail::no_tensor(),
+           const optional<Tensor>& aweights = detail::no_tensor());
+Tensor corrcoef(const Operand& self);  // cov over both standard deviations
+// Each element minus the one before, n times over.
+Tensor diff(const Operand& self, int64_t n = 1, int64_t dim = -1, const optional<Tensor>& prepend = detail::no_tensor(),
+            const optional<Tensor>& append = detail::no_tensor());
 // The area under y at points dx apart, or at x.
 Tensor trapezoid(const Operand& y, const Scalar& dx = 1, int64_t dim = -1);
 Tensor trapezoid(const Operand& y, const Operand& x, int64_t dim = -1);

@@ -1,4 +1,4 @@
-// What programs that come from NumPy look for: joining columns, sets, histograms, integrals and slopes, choices
+// What programs that come from NumPy look for: joining columns, sets, integrals and slopes, choices
 // and grids. Included by tensor.h, which has the methods.
 #pragma once
 

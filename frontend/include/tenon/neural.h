@@ -122,13 +122,15 @@ Tensor instance_norm(const Operand& input, const MaybeTensor& weight, const Mayb
 Tensor group_norm(const Operand& input, int64_t num_groups, const MaybeTensor& weight = {},
                   const MaybeTensor& bias = {}, double eps = 1e-5, bool cudnn_enabled = true);
 
+// Over the last dims, whose shape is `normalized_shape`.
+Tensor layer_norm(const Operand& input, IntArrayRef normalized_shape, const MaybeTensor& weight = {},
+                  const MaybeTensor& bias = {}, double eps = 1e-5);
 // Divided by the root of the mean square over the last dims; eps is the type's unless given.
 Tensor rms_norm(const Operand& input, IntArrayRef normalized_shape, const MaybeTensor& weight = {},
                 optional<double> eps = nullopt);
 
 // --- activations with operands
 Tensor glu(const Operand& self, int64_t dim = -1);
-Tensor prelu(const Operand& self, const Operand& weight);
 // Slopes below 0 are drawn between lower and upper, or lie in the middle if not training. Drawing evaluates self.
 Tensor rrelu(const Operand& self, const Scalar& lower = 0.125, const Scalar& upper = 1.0 / 3, bool training = false,
              optional<Generator> generator = nullopt);
@@ -210,6 +212,7 @@ Tensor pdist(const Operand& self,
              double p = 2);  // the distances of the rows of one matrix, those of cdist above the diagonal
 
 // --- products
+Tensor linear(const Operand& input, const Operand& weight, const MaybeTensor& bias = {});  // x @ w.t() + b
 Tensor bilinear(const Operand& input1, const Operand& input2, const Operand& weight,
                 const MaybeTensor& bias = {});
 // softmax(query @ key.mT * scale + mask) @ value; a bool mask says what takes part.

@@ -74,6 +74,7 @@ Tensor nan_to_num(const Operand& self, optional<double> nan = nullopt, optional<
 Tensor logit(const Operand& self, optional<double> eps = nullopt);
 
 Tensor leaky_relu(const Operand& self, const Scalar& negative_slope = 0.01);
+Tensor prelu(const Operand& self, const Operand& weight);
 Tensor elu(const Operand& self, const Scalar& alpha = 1, const Scalar& scale = 1,
            const Scalar& input_scale = 1);
 Tensor celu(const Operand& self, const Scalar& alpha = 1.0);

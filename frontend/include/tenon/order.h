@@ -61,7 +61,23 @@ std::tuple<Tensor, Tensor, Tensor> unique_dim(const Operand& self, int64_t dim, 
 // Counts in equal bins from min to max, of the data if both are 0; what lies outside is not counted.
 Tensor histc(const Operand& self, int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0);
 
-// --- places in sorted boundaries: as searchsorted (tensor.h)
+// Counts (or sums of weights, or densities) in bins, and the bins' edges. `bins`: edges, ascending; or how many
+// between the two ends of `range`, which are the data's unless given.
+std::tuple<Tensor, Tensor> histogram(const Operand& self, const Operand& bins,
+                                     const optional<Tensor>& weight = detail::no_tensor(), bool density = false);
+std::tuple<Tensor, Tensor> histogram(const Operand& self, int64_t bins = 100,
+                                     optional<ArrayRef<double>> range = nullopt,
+                                     const optional<Tensor>& weight = detail::no_tensor(), bool density = false);
+// How often each of 0, 1, ... occurs in a 1-d tensor of non-negative integers, which is evaluated at the call.
+Tensor bincount(const Operand& self, const optional<Tensor>& weights = detail::no_tensor(), int64_t minlength = 0);
+
+// --- places in a sorted sequence: the first that keeps the order (right: the last)
+Tensor searchsorted(const Operand& sorted_sequence, const Operand& self, bool out_int32 = false,
+                    bool right = false, optional<std::string_view> side = nullopt,
+                    const optional<Tensor>& sorter = detail::no_tensor());
+Tensor searchsorted(const Operand& sorted_sequence, const Scalar& self, bool out_int32 = false,
+                    bool right = false, optional<std::string_view> side = nullopt,
+                    const optional<Tensor>& sorter = detail::no_tensor());
 Tensor bucketize(const Operand& self, const Operand& boundaries, bool out_int32 = false, bool right = false);
 Tensor bucketize(const Scalar& self, const Operand& boundaries, bool out_int32 = false, bool right = false);
 

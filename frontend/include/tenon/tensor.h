@@ -46,16 +46,6 @@ Tensor subscript(const Operand& self, const Operand& index);
 Tensor invert(const Operand& self);
 Tensor index_put(const Operand& self, ArrayRef<indexing::TensorIndex> indices, const Operand& value, bool accumulate);
 }  // namespace detail
-Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t minlength);
-Tensor prelu(const Operand& self, const Operand& weight);
-Tensor diff(const Operand& self, int64_t n, int64_t dim, const optional<Tensor>& prepend,
-            const optional<Tensor>& append);
-Tensor cov(const Operand& self, int64_t correction, const optional<Tensor>& fweights,
-           const optional<Tensor>& aweights);
-std::tuple<Tensor, Tensor> histogram(const Operand& self, const Operand& bins, const optional<Tensor>& weight,
-                                     bool density);
-std::tuple<Tensor, Tensor> histogram(const Operand& self, int64_t bins, optional<ArrayRef<double>> range,
-                                     const optional<Tensor>& weight, bool density);
 
 // Element access to evaluated memory: a.size(i), a[i][j]. Valid while the tensor lives.
 // T may be const.
@@ -510,38 +500,6 @@ Tensor operator%(const Scalar& a, const Operand& b);
 inline Tensor operator&(const Scalar& a, const Operand& b) { return tenon::bitwise_and(b, a); }
 inline Tensor operator|(const Scalar& a, const Operand& b) { return tenon::bitwise_or(b, a); }
 inline Tensor operator^(const Scalar& a, const Operand& b) { return tenon::bitwise_xor(b, a); }
-
-// Over the last dims, whose shape is `normalized_shape`.
-Tensor layer_norm(const Operand& input, IntArrayRef normalized_shape, const optional<Tensor>& weight = nullopt,
-                  const optional<Tensor>& bias = nullopt, double eps = 1e-5);
-Tensor linear(const Operand& input, const Operand& weight,
-              const optional<Tensor>& bias = nullopt);  // x @ w.t() + b
-
-Tensor diff(const Operand& self, int64_t n = 1, int64_t dim = -1, const optional<Tensor>& prepend = nullopt,
-            const optional<Tensor>& append = nullopt);
-// Rows are variables, columns observations, weighted by counts (fweights, integers) and by importance: a
-// [variables, variables] matrix.
-Tensor cov(const Operand& self, int64_t correction = 1, const optional<Tensor>& fweights = nullopt,
-           const optional<Tensor>& aweights = nullopt);
-
-// Counts (or sums of weights, or densities) in bins, and the bins' edges. `bins`: edges, ascending; or how many
-// between the two ends of `range`, which are the data's unless given.
-std::tuple<Tensor, Tensor> histogram(const Operand& self, const Operand& bins,
-                                     const optional<Tensor>& weight = nullopt, bool density = false);
-std::tuple<Tensor, Tensor> histogram(const Operand& self, int64_t bins = 100,
-                                     optional<ArrayRef<double>> range = nullopt,
-                                     const optional<Tensor>& weight = nullopt, bool density = false);
-
-// How often each of 0, 1, ... occurs in a 1-d tensor of non-negative integers, which is evaluated at the call.
-Tensor bincount(const Operand& self, const optional<Tensor>& weights = nullopt, int64_t minlength = 0);
-
-// --- places in a sorted sequence: the first that keeps the order (right: the last)
-Tensor searchsorted(const Operand& sorted_sequence, const Operand& self, bool out_int32 = false,
-                    bool right = false, optional<std::string_view> side = nullopt,
-                    const optional<Tensor>& sorter = nullopt);
-Tensor searchsorted(const Operand& sorted_sequence, const Scalar& self, bool out_int32 = false,
-                    bool right = false, optional<std::string_view> side = nullopt,
-                    const optional<Tensor>& sorter = nullopt);
 
 // Evaluates all of them together, in one graph.
 void eval(TensorList tensors);

@@ -272,6 +272,12 @@ class TensorOptions {
   optional<Layout> layout_;
 };
 std::ostream& operator<<(std::ostream& out, const TensorOptions& options);  // TensorOptions(dtype=float (default), ...)
+
+class Tensor;
+namespace detail {
+const optional<Tensor>& no_tensor();  // nullopt, as a default argument where Tensor is not complete yet
+}
+
 inline TensorOptions dtype(ScalarType type) { return TensorOptions(type); }
 inline TensorOptions device(Device where) { return TensorOptions(where); }
 inline TensorOptions layout(Layout layout) { return TensorOptions(layout); }

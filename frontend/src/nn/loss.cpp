@@ -10,6 +10,7 @@
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/views/index_check.h"
+#include "tenon/creation.h"
 #include "tenon/neural.h"
 
 namespace tenon {
@@ -462,6 +463,35 @@ Tensor triplet_margin_loss(const Operand& anchor, const Operand& positive, const
   Tensor far = pairwise_distance(anchor, negative, p, eps);
   if (swap) far = minimum(far, pairwise_distance(positive, negative, p, eps));
   return reduced(clamp_min(margin + near - far, 0), reduction);
+}
+
+Tensor multilabel_margin_loss(const Operand& self, const Operand& target, int64_t reduction) {
+  GradScope scope("MultilabelMarginLossBackward0", self);
+  check(self.dim() <= 2 && (self.dim() == 0 || self.size(-1) != 0),
+        "Expected non-empty vector or matrix with optional 0-dim batch size, but got: ", self.sizes());
+  check(
+      self.dim() == 2 ? target.sizes() == self.sizes() : target.dim() <= 1 && target.numel() == self.numel(),
+      "inconsistent target size: ", target.sizes(), " for input of size: ", self.sizes());
+  check(target.scalar_type() == kLong, "expected scalar type Long but found ", target.scalar_type());
+  check(self.is_floating_point(), "\"multilabel_margin_loss_forward_out_frame\" not implemented for '",
+        self.scalar_type(), "'");
+  const int64_t classes = self.dim() == 0 ? 1 : self.size(-1);
+  const Tensor x = reshape(self, {-1, classes}), labels = reshape(target, {-1, classes});
+  if (target.numel() > 0)
+    check(target.min().item<int64_t>() >= -1 && target.max().item<int64_t>() < classes,
+          "argument #2 'target' is out of range");
+  const Tensor counts = cumprod((labels >= 0).to(kLong), 1) > 0;  // up to the first -1
+  const Tensor label = clamp(labels, Scalar(0), Scalar(classes - 1));
+  const Tensor picked = logical_and(counts.unsqueeze(2), label.unsqueeze(2) == arange(classes, label.options()));
+  const Tensor is_label = any(picked, 1);                                       // [N, classes]
+  const Tensor margin = 1 - gather(x, 1, label).unsqueeze(2) + x.unsqueeze(1);  // [N, labels, classes]
+  const Tensor matters = logical_and(counts.unsqueeze(2), logical_not(is_label).unsqueeze(1));
+  const Tensor losses =
+      sum(where(matters, relu(margin), zeros({}, x.options().requires_grad(false))), {1, 2}) /
+      static_cast<double>(classes);
+  if (reduction == Reduction::Mean) return mean(losses);
+  if (reduction == Reduction::Sum) return sum(losses);
+  return self.dim() == 2 ? losses : reshape(losses, {});
 }
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Normalisation by batch, group, instance and neighbouring channels.
+// Normalisation by batch, group, instance, layer and neighbouring channels.
 //
 //   y = (x - mean) * (1 / sqrt(variance + eps)) * weight + bias      mean and variance over some of the dims
 #include "frontend/src/autograd/grad.h"
@@ -151,6 +151,69 @@ Tensor group_norm(const Operand& x, int64_t num_groups, const MaybeTensor& weigh
   const Moments m = moments(rows, Dims{2});
   const Expr y{ir::reshape(normalised(rows, m.mean, m.variance, eps).node, v.node->shape())};
   return record_as(scaled(y, weight, bias), x.scalar_type());
+}
+
+Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional<Tensor>& weight,
+                  const optional<Tensor>& bias, double eps) {
+  const CallScope call("layer_norm", x, weight, bias);
+  GradScope scope("NativeLayerNormBackward0", x, weight, bias);
+  const int64_t kept = x.dim() - static_cast<int64_t>(normalized_shape.size());
+  bool fits = kept >= 0 && !normalized_shape.empty();
+  for (size_t d = 0; fits && d < normalized_shape.size(); ++d) {
+    fits = x.size(kept + static_cast<int64_t>(d)) == normalized_shape[d];
+  }
+  if (!fits) {
+    std::string wanted = "[*";
+    for (int64_t size : normalized_shape) wanted += ", " + std::to_string(size);
+    throw Error(text("Given normalized_shape=", normalized_shape, ", expected input with shape ", wanted,
+                     "], but got input of size", x.sizes()));
+  }
+  for (const auto* affine : {&weight, &bias}) {
+    check(!given(*affine) || (*affine)->sizes() == normalized_shape, "Expected ",
+          affine == &weight ? "weight" : "bias", " to be of same shape as normalized_shape, but got ",
+          affine == &weight ? "weight" : "bias", " of shape ",
+          given(*affine) ? (*affine)->sizes() : IntArrayRef(),
+          " and normalized_shape = ", normalized_shape);
+  }
+  Dims dims;
+  for (int64_t d = kept; d < x.dim(); ++d) dims.push_back(d);
+  check<NotImplementedError>(x.is_floating_point(), "std and var only support floating point and complex dtypes");
+  const Expr v = formula_operand(x, x.scalar_type());
+  if (x.numel() == 0) return record_as(v, x.scalar_type());
+  const Moments m = moments(v, dims);
+  Expr y = normalised(v, m.mean, m.variance, eps);
+  if (given(weight)) y = y * broadcast(formula_operand(*weight, x.scalar_type()), v.shape());
+  if (given(bias)) y = y + broadcast(formula_operand(*bias, x.scalar_type()), v.shape());
+  return record_as(y, x.scalar_type());
+}
+
+Tensor rms_norm(const Operand& input, IntArrayRef normalized_shape, const MaybeTensor& weight,
+                optional<double> eps) {
+  GradScope scope("FusedRmsNormBackward0", input, weight);
+  check(!normalized_shape.empty(),
+        "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
+        "got "
+        "normalized_shape = ",
+        normalized_shape);
+  check(!given(weight) || weight->sizes() == normalized_shape,
+        "Expected weight to be of same shape as normalized_shape, but got weight of shape ",
+        given(weight) ? weight->sizes() : IntArrayRef(), " and normalized_shape = ", normalized_shape);
+  const size_t rank = input.sizes().size(), count = normalized_shape.size();
+  if (rank < count || !(input.sizes().slice(rank - count) == normalized_shape)) {
+    std::string shape;
+    for (int64_t size : normalized_shape) shape += text(size, ", ");
+    throw Error(text("Given normalized_shape=", normalized_shape, ", expected input with shape [*",
+                     shape.substr(0, shape.size() - 2), "], but got input of size", input.sizes()));
+  }
+  const ScalarType type = input.scalar_type();
+  check(isFloatingType(type), "\"rms_norm\" not implemented for '", type, "'");
+  const double epsilons[] = {0x1p-10, 0x1p-7, 0x1p-23, 0x1p-52};
+  const double epsilon = eps.value_or(epsilons[static_cast<int>(type) - static_cast<int>(kHalf)]);
+  std::vector<int64_t> dims;
+  for (size_t d = rank - count; d < rank; ++d) dims.push_back(static_cast<int64_t>(d));
+  const Tensor x = type == kHalf || type == kBFloat16 ? input.to(kFloat) : Tensor(input);
+  const Tensor normed = x * rsqrt(mean(square(x), dims, true) + epsilon);
+  return (given(weight) ? normed * *weight : normed).to(type);
 }
 
 // x / (k + alpha * the mean of the squares of `size` neighbouring channels) ** beta

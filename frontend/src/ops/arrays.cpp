@@ -1,4 +1,4 @@
-// Joining columns, sets, histograms, integrals and slopes, choices and grids: composed of other operations.
+// Joining columns, sets, integrals and slopes, choices and grids: composed of other operations.
 #include "tenon/arrays.h"
 
 #include <algorithm>
@@ -104,79 +104,6 @@ Tensor isin(const Operand& elements, const Scalar& test_element, bool, bool inve
 }
 Tensor isin(const Scalar& element, const Operand& test_elements, bool, bool invert) {
   return is_in(number_operand(element, test_elements), test_elements, invert);
-}
-
-namespace {
-
-std::tuple<Tensor, Tensor> histogram_between(const Tensor& x, const Tensor& edges,
-                                             const optional<Tensor>& weight, bool density) {
-  const ScalarType type = x.scalar_type();
-  check(edges.dim() == 1, "torch.histogramdd: bins tensor should have one dimension, but got ", edges.dim(),
-        " dimensions in the bins tensor for dimension 0");
-  check(edges.numel() > 0,
-        "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the "
-        "bins tensor for dimension 0");
-  check(edges.numel() > 1, "torch.histogram(): bins must be > 0, but got 0 for dimension 0");
-  check(edges.scalar_type() == type,
-        "torch.histogramdd: input tensor and bins tensors should have the same dtype, but "
-        "got input with dtype ",
-        x.dtype(), " and bins for dimension 0 with dtype ", edges.dtype());
-  if (given(weight)) {
-    check(weight->scalar_type() == type,
-          "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the "
-          "same "
-          "dtype, but got input(",
-          x.dtype(), "), and weight(", weight->dtype(), ")");
-    check(weight->sizes() == x.sizes(),
-          "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
-          "excluding its innermost dimension, but got input with shape [",
-          x.numel(), ", 1] and weight with shape ", weight->sizes());
-  }
-  check(type == kFloat || type == kDouble, "\"histogram_cpu\" not implemented for '", type, "'");
-  const Tensor values = reshape(x, {-1}).contiguous();
-  const int64_t bins = edges.numel() - 1;
-  // What lies outside is counted in one bin more, which is dropped; the last edge belongs to the last bin.
-  const Tensor place =
-      clamp(sub(bucketize(values, edges, false, true), 1), 0, std::max<int64_t>(bins - 1, 0));
-  const Tensor inside = logical_and(ge(values, select(edges, 0, 0)), le(values, select(edges, 0, -1)));
-  const Tensor bin = bins > 0 ? where(inside, place, bins) : zeros_like(place);
-  const Tensor amount = given(weight) ? reshape(*weight, {-1}) : ones_like(values);
-  Tensor counts = narrow(index_add(zeros({bins + 1}, x.options().dtype(type)), 0, bin, amount), 0, 0, bins);
-  if (density) counts = div(counts, mul(sum(counts), diff(edges)));
-  return {counts.clone(), edges};
-}
-
-}  // namespace
-
-std::tuple<Tensor, Tensor> histogram(const Operand& self, const Operand& bins, const optional<Tensor>& weight,
-                                     bool density) {
-  GradScope scope("HistogramBackward0", self);
-  return histogram_between(self, bins, weight, density);
-}
-std::tuple<Tensor, Tensor> histogram(const Operand& self, int64_t bins, optional<ArrayRef<double>> range,
-                                     const optional<Tensor>& weight, bool density) {
-  GradScope scope("HistogramBackward0", self);
-  check(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
-  double lo = 0, hi = 1;
-  if (range) {
-    check(range->size() == 2,
-          "torch.histogramdd(): for a 1-dimensional histogram range should have 2 elements, but got ",
-          range->size());
-    lo = (*range)[0];
-    hi = (*range)[1];
-    check(!(lo > hi), "torch.histogramdd: min should not exceed max, but got min ", lo, " max ", hi,
-          " for dimension 0");
-  } else if (self.numel() > 0) {
-    check(self.is_floating_point(), "\"histogramdd\" not implemented for '", self.scalar_type(), "'");
-    const Tensor kept = self;  // or a temporary is computed for each
-    lo = self.min().item<double>();
-    hi = self.max().item<double>();
-  }
-  check(std::isfinite(lo) && std::isfinite(hi), "torch.histogramdd: dimension 0's range [", lo, ", ", hi,
-        "] is not finite");
-  if (lo == hi) lo -= 0.5, hi += 0.5;
-  check(self.is_floating_point(), "\"histogram_cpu\" not implemented for '", self.scalar_type(), "'");
-  return histogram_between(self, linspace(lo, hi, bins + 1, self.options()), weight, density);
 }
 
 Tensor nonzero_static(const Operand& self, int64_t size, int64_t fill_value) {

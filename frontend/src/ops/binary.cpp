@@ -6,7 +6,6 @@
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
 #include "runtime/buffer.h"
-#include "tenon/creation.h"
 
 namespace tenon {
 namespace {

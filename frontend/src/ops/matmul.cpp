@@ -1,5 +1,7 @@
 // Matrix products. Everything becomes one dot over [B..., M, K] x [B..., K, N], or, with a vector, a product
 // and a sum.
+#include "frontend/src/ops/matmul.h"
+
 #include <algorithm>
 
 #include "frontend/src/autograd/grad.h"
@@ -22,18 +24,6 @@ void check_matrix_types(const Tensor& a, const Tensor& b) {
   check_same_device(a, b);
   check(a.scalar_type() == b.scalar_type(), "expected m1 and m2 to have the same dtype, but got: ", a.dtype(),
         " != ", b.dtype());
-}
-
-// What PyTorch calls addmm checks the type of what is added before the product.
-void check_addmm(const Tensor& added, const Tensor& a, const Tensor& b) {
-  check(added.scalar_type() == b.scalar_type(), "self and mat2 must have the same dtype, but got ",
-        added.scalar_type(), " and ", b.scalar_type());
-  check(a.scalar_type() == b.scalar_type(), "mat1 and mat2 must have the same dtype, but got ",
-        a.scalar_type(), " and ", b.scalar_type());
-}
-
-void refuse_bool(const Tensor& a, const char* kernel) {
-  check<NotImplementedError>(a.scalar_type() != kBool, '"', kernel, "\" not implemented for 'Bool'");
 }
 
 NodeRef zeros_node(DType type, const Dims& shape) {
@@ -125,12 +115,6 @@ NodeRef product_of_matrices(const Tensor& a, const Tensor& b, Right right = Righ
   return product_node(impl(a), impl(b), node_of(a), node_of(b), right);
 }
 
-// All dims but the last as one. Its size is counted: among no elements -1 could be anything.
-Tensor as_rows(const Tensor& a) {
-  const IntArrayRef sizes = a.sizes();
-  return reshape(a, {checked_numel({sizes.data(), sizes.size() - 1}), sizes.back()});
-}
-
 // Both at least 2-d: batch dims broadcast.
 Tensor batched(const Tensor& a, const Tensor& b) {
   const size_t ra = a.sizes().size(), rb = b.sizes().size();
@@ -158,6 +142,24 @@ Tensor scale_and_add(const Tensor& base, const Tensor& product, const Scalar& be
 }
 
 }  // namespace
+
+Tensor as_rows(const Tensor& a) {
+  const IntArrayRef sizes = a.sizes();
+  return reshape(a, {checked_numel({sizes.data(), sizes.size() - 1}), sizes.back()});
+}
+
+void check_addmm(const Tensor& added, const Tensor& a, const Tensor& b) {
+  check(added.scalar_type() == b.scalar_type(), "self and mat2 must have the same dtype, but got ",
+        added.scalar_type(), " and ", b.scalar_type());
+  check(a.scalar_type() == b.scalar_type(), "mat1 and mat2 must have the same dtype, but got ",
+        a.scalar_type(), " and ", b.scalar_type());
+}
+
+NodeRef product_with_transpose(const Tensor& a, const Tensor& b, const Tensor& added) {
+  check_matrices("addmm", a, b, Right::Transposed);
+  check_addmm(added, a, b);
+  return product_of_matrices(a, b, Right::Transposed);
+}
 
 Tensor mm(const Operand& a, const Operand& b) {
   GradScope scope("MmBackward0", a, b);
@@ -264,36 +266,6 @@ Tensor addr(const Operand& self, const Operand& a, const Operand& b, const Scala
   check(a.dim() == 1 && b.dim() == 1, "addr: Expected 1-D argument vec1 and vec2, but got ", a.dim(),
         "-D and ", b.dim(), "-D");
   return scale_and_add(self, outer(a, b), beta, alpha);
-}
-
-Tensor linear(const Operand& input, const Operand& weight, const optional<Tensor>& bias) {
-  const CallScope call("linear", input, weight, bias);
-  check(weight.dim() <= 2, "linear(): weight must be at most 2-dimensional, got ", weight.dim(), "D");
-  if (!given(bias)) return matmul(input, t(weight));
-  const int64_t rank = input.dim();
-  const char* const name = rank == 2 ? "AddmmBackward0" : rank == 3 ? "ViewBackward0" : "AddBackward0";
-  if (rank == 0 || weight.dim() < 2) {
-    Tensor turned = t(weight);
-    check_addmm(*bias, input, weight);
-    GradScope scope(name, input, weight, bias);
-    return add(matmul(input, std::move(turned)), *bias);
-  }
-  GradScope scope(name, input, weight, bias);
-  Tensor reshaped;
-  if (rank != 2) reshaped = rank == 1 ? unsqueeze(input, 0) : as_rows(input);
-  const Tensor& rows = rank == 2 ? static_cast<const Tensor&>(input) : reshaped;
-  check_matrices("addmm", rows, weight, Right::Transposed);
-  check_addmm(*bias, input, weight);
-  NodeRef product = product_of_matrices(rows, weight, Right::Transposed);
-  if (rank != 2) {
-    Dims shape = dims_of(input.sizes());
-    shape.back() = weight.size(0);
-    product = ir::reshape(product, shape);
-  }
-  check_same_device(input, *bias);
-  if (bias->dim() > 1) return add(record(std::move(product)), *bias);  // its memory may decide how the result lies
-  const Dims shape = broadcast_shape(ref(product->shape()), bias->sizes());
-  return record(ir::binary(Op::Add, broadcast(product, ref(shape)), broadcast(node_of(*bias), ref(shape))));
 }
 
 }  // namespace tenon

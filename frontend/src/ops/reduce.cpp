@@ -1,4 +1,4 @@
-// Reductions, and what is composed of them: statistics, norms, softmax, layer norm.
+// Reductions, and what is composed of them: statistics, norms, logsumexp.
 #include <cmath>
 #include <limits>
 
@@ -151,25 +151,6 @@ Expr p_norm(const Expr& x, double p, const Dims& dims) {
   if (p == 0) return reduced(Op::Sum, cast(x != 0.0, x.dtype()), dims);
   const Expr sum = reduced(Op::Sum, apply(Op::Pow, abs(x), number(x, p)), dims);
   return apply(Op::Pow, sum, number(sum, 1 / p));
-}
-
-// The rows' maxima, over the shape of x.
-Expr row_max(const Expr& x, const Dims& dims) {
-  return broadcast(reduced(Op::ReduceMax, x, dims), x.shape());
-}
-
-template <typename F>
-Tensor softmax_like(const Tensor& self, int64_t dim, optional<ScalarType> dtype, const char* prefix, F f) {
-  const Tensor x = dtype ? self.to(*dtype) : self;
-  dim = wrap_dim(dim, x.dim());
-  const bool last = dim == x.dim() - 1 || x.dim() == 0;
-  check<NotImplementedError>(x.is_floating_point() || x.numel() == 0, '"', prefix,
-                             last ? "softmax_lastdim_kernel_impl" : "softmax_kernel_impl",
-                             "\" not implemented for '", x.scalar_type(), "'");
-  if (x.numel() == 0) return clone(x);
-  const Dims dims = x.dim() ? Dims{dim} : Dims{};
-  const Expr v = formula_operand(x, x.scalar_type());
-  return record_as(f(v - row_max(v, dims), dims), x.scalar_type());
 }
 
 }  // namespace
@@ -381,52 +362,6 @@ Tensor logsumexp(const Operand& x, IntArrayRef dim, bool keepdim) {
       select(abs(top) == kInfinity, number(top, 0.0), top);  // an infinite maximum shifts nothing
   const Expr sum = reduced(Op::Sum, exp(v - broadcast(shift, v.shape())), dims);
   return finish(log(sum) + shift, dims, keepdim, type);
-}
-
-Tensor softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
-  GradScope scope("SoftmaxBackward0", x);
-  return softmax_like(x, dim, dtype, "", [](const Expr& shifted, const Dims& dims) {
-    const Expr e = exp(shifted);
-    return e / broadcast(reduced(Op::Sum, e, dims), e.shape());
-  });
-}
-Tensor log_softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
-  GradScope scope("LogSoftmaxBackward0", x);
-  return softmax_like(x, dim, dtype, "log_", [](const Expr& shifted, const Dims& dims) {
-    return shifted - broadcast(log(reduced(Op::Sum, exp(shifted), dims)), shifted.shape());
-  });
-}
-
-Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional<Tensor>& weight,
-                  const optional<Tensor>& bias, double eps) {
-  const CallScope call("layer_norm", x, weight, bias);
-  GradScope scope("NativeLayerNormBackward0", x, weight, bias);
-  const int64_t kept = x.dim() - static_cast<int64_t>(normalized_shape.size());
-  bool fits = kept >= 0 && !normalized_shape.empty();
-  for (size_t d = 0; fits && d < normalized_shape.size(); ++d) {
-    fits = x.size(kept + static_cast<int64_t>(d)) == normalized_shape[d];
-  }
-  if (!fits) {
-    std::string wanted = "[*";
-    for (int64_t size : normalized_shape) wanted += ", " + std::to_string(size);
-    throw Error(text("Given normalized_shape=", normalized_shape, ", expected input with shape ", wanted,
-                     "], but got input of size", x.sizes()));
-  }
-  for (const auto* affine : {&weight, &bias}) {
-    check(!given(*affine) || (*affine)->sizes() == normalized_shape, "Expected ",
-          affine == &weight ? "weight" : "bias", " to be of same shape as normalized_shape, but got ",
-          affine == &weight ? "weight" : "bias", " of shape ",
-          given(*affine) ? (*affine)->sizes() : IntArrayRef(),
-          " and normalized_shape = ", normalized_shape);
-  }
-  Dims dims;
-  for (int64_t d = kept; d < x.dim(); ++d) dims.push_back(d);
-  const Moments m = moments(x, dims, 0);
-  const Expr v = formula_operand(x, x.scalar_type());
-  Expr y = (v - broadcast(m.mean, v.shape())) * broadcast(1.0 / sqrt(m.variance + eps), v.shape());
-  if (given(weight)) y = y * broadcast(formula_operand(*weight, x.scalar_type()), v.shape());
-  if (given(bias)) y = y + broadcast(formula_operand(*bias, x.scalar_type()), v.shape());
-  return record_as(y, x.scalar_type());
 }
 
 }  // namespace tenon

@@ -33,11 +33,6 @@ Expr choose(const Expr& condition, const Expr& yes, double no) {
 }
 bool is_single(const Expr& x) { return x.dtype() == DType::F32; }
 
-// Integers in the default float type.
-template <typename F>
-Tensor float_formula(const Tensor& x, F f) {
-  return map_formula(x, float_type(x.scalar_type()), f);
-}
 template <typename F>
 Tensor double_formula(const Tensor& x, F f) {  // float32 too is computed in float64
   const ScalarType type = float_type(x.scalar_type());

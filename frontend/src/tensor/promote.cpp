@@ -41,6 +41,10 @@ ScalarType float_type(ScalarType t) {
   return type;
 }
 
+void refuse_bool(const Tensor& x, const char* kernel) {
+  check<NotImplementedError>(x.scalar_type() != kBool, '"', kernel, "\" not implemented for 'Bool'");
+}
+
 Tensor number_operand(const Scalar& value, const Tensor& other) {
   const ScalarType own = value.isFloatingPoint() ? get_default_dtype_as_scalartype() : value.type();
   return full({}, value, TensorOptions(other.dim() == 0 ? promoted(value, other) : own).device(other.device()));

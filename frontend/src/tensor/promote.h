@@ -2,7 +2,7 @@
 // category (bool < integer < float) is higher.
 #pragma once
 
-#include "frontend/src/tensor/impl.h"
+#include "frontend/src/tensor/expr.h"
 
 namespace tenon {
 
@@ -27,6 +27,13 @@ ScalarType promoted(const Operands&... operands) {
 
 // That of a function whose result is a float. Error if the default type is none.
 ScalarType float_type(ScalarType t);
+// f over the elements of one tensor, whose result is a float whatever comes in.
+template <typename F>
+Tensor float_formula(const Tensor& x, F f) {
+  return map_formula(x, float_type(x.scalar_type()), f);
+}
+// NotImplementedError: "abs_cpu" not implemented for 'Bool'.
+void refuse_bool(const Tensor& x, const char* kernel);
 // A number as a 0-dim tensor, for an operation that has no form with a number there; beside `other` it promotes as the
 // number does.
 Tensor number_operand(const Scalar& value, const Tensor& other);

@@ -10,6 +10,11 @@
 
 namespace tenon {
 
+const optional<Tensor>& detail::no_tensor() {
+  static const auto* const none = new optional<Tensor>;
+  return *none;
+}
+
 void refuse_undefined(int argument, const char* name) {
   std::string what = "Expected a proper Tensor but got None (or an undefined Tensor in C++)";
   // An operand after the first, met where its number is not known: the line of the call shows which.

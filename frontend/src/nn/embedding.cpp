@@ -1,6 +1,8 @@
-// Bags of embeddings, and rows of a table held to a norm.
+// Embeddings, bags of them, rows of a table held to a norm; and classes as one-hot vectors.
 #include <limits>
 
+#include "frontend/src/autograd/grad.h"
+#include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/views/index_check.h"
 #include "tenon/arrays.h"
@@ -9,6 +11,47 @@
 #include "tenon/neural.h"
 
 namespace tenon {
+
+Tensor embedding(const Operand& weight, const Operand& indices, int64_t, bool, bool) {
+  const CallScope call("embedding", weight, indices);
+  GradScope scope("EmbeddingBackward0", weight);
+  check(weight.dim() == 2, "'weight' must be 2-D");
+  check(indices.scalar_type() == kLong || indices.scalar_type() == kInt,
+        "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but "
+        "got torch.",
+        indices.scalar_type(), "Tensor instead (while checking arguments for embedding)");
+  Dims shape = dims_of(indices.sizes());
+  shape.push_back(weight.size(1));
+  return reshape(index_select(weight, 0, reshape(indices, {indices.numel()})), ref(shape));
+}
+
+Tensor one_hot(const Operand& x, int64_t num_classes) {
+  const CallScope call("one_hot", x);
+  check(x.scalar_type() == kLong, "one_hot is only applicable to index tensor of type LongTensor.");
+  Dims shape = dims_of(x.sizes());
+  if (x.numel() == 0) {
+    check(num_classes > 0, "Can not infer total number of classes from empty tensor.");
+    shape.push_back(num_classes);
+    return zeros(ref(shape), kLong);
+  }
+  const NoGradGuard no_grad;
+  const Tensor kept = x;  // or a temporary is computed for the check and for the result
+  const auto [least, greatest] = aminmax(x);
+  check(least.item<int64_t>() >= 0, "Class values must be non-negative.");
+  if (num_classes == -1) {
+    num_classes = greatest.item<int64_t>() + 1;
+  } else {
+    check(num_classes > 0, "num_classes should be positive");
+    check(num_classes > greatest.item<int64_t>(), "Class values must be smaller than num_classes.");
+  }
+  shape.push_back(num_classes);
+  checked_numel(ref(shape));
+  const Expr classes{iota_node(shape, x.dim())};
+  return record_as(classes == broadcast(Expr{node_of(unsqueeze(x, -1))}, ref(shape)), kLong);
+}
+
+// --- bags
+
 namespace {
 
 enum class BagMode : int64_t { Sum, Mean, Max };
