@@ -25,6 +25,12 @@ has_llvm() {  # 19 or newer, with its CMake package
   return 1
 }
 
+has_filecheck() {
+  local dir
+  for dir in /usr/lib/llvm-{19,20,21,22}/bin; do [ -x "$dir/FileCheck" ] && return 0; done
+  command -v FileCheck
+}
+
 # Debian package, then the command that tells whether what it brings is there. The library and the examples need the first
 # list, everything else (the tests, and tenon-opt with its tests) the second too.
 BUILD_NEEDS=(
@@ -45,6 +51,7 @@ TEST_NEEDS=(
   "pkg-config           command -v pkg-config"
   "binutils             command -v nm"
   "tcc                  command -v tcc"
+  "llvm-19-tools        has_filecheck"
   "mkdocs               command -v mkdocs"
 )
 
@@ -67,7 +74,7 @@ This system has no apt-get, and these are missing (Debian names): $missing
 Install with your package manager, then run this script again:
   a C++20 compiler (GCC 12 or newer), CMake 3.24 or newer, Ninja,
   LLVM 19.1 or newer with headers and CMake files (set LLVM_DIR if it is in an unusual place), zstd, zlib, minizip,
-  xxHash and nlohmann-json headers; for the tests also CLI11 and doctest headers, Python 3, pkg-config, binutils and tcc.
+  xxHash and nlohmann-json headers; for the tests also CLI11 and doctest headers, Python 3, pkg-config, binutils, tcc and LLVM's FileCheck.
 TEXT
     exit 1
   fi
