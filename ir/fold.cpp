@@ -141,7 +141,7 @@ NodeRef where_of_bools(O o) {
 
 int64_t reduced_count(O o) {
   int64_t count = 1;
-  for (int64_t dim : o.ints) count *= o.in[0]->shape()[static_cast<size_t>(dim)];
+  for (int64_t dim : o.ints) count *= o.in[0]->shape()[dim];
   return count;
 }
 
@@ -159,7 +159,7 @@ NodeRef reduce_of_none_or_one(O o) {
 NodeRef permute_chain(O o) {
   if (o.in[0]->op() != Op::Permute) return {};
   Dims dims;
-  for (int64_t dim : o.ints) dims.push_back(o.in[0]->ints()[static_cast<size_t>(dim)]);
+  for (int64_t dim : o.ints) dims.push_back(o.in[0]->ints()[dim]);
   return permute(operand(o.in[0]), dims);
 }
 
@@ -191,7 +191,7 @@ NodeRef slice_chain(O o) {
 NodeRef flip_needed_dims(O o) {
   Dims needed;
   for (int64_t dim : o.ints) {
-    if (o.type.shape[static_cast<size_t>(dim)] > 1) needed.push_back(dim);
+    if (o.type.shape[dim] > 1) needed.push_back(dim);
   }
   if (needed.empty()) return o.in[0];
   return needed.size() < o.ints.size() ? flip(o.in[0], needed) : NodeRef();
@@ -234,7 +234,7 @@ NodeRef pad_of_splat(O o) {
 
 // Parts without elements say nothing.
 NodeRef cat_without_empty_parts(O o) {
-  const auto has_elements = [&](const NodeRef& part) { return part->shape()[static_cast<size_t>(o.ints[0])] != 0; };
+  const auto has_elements = [&](const NodeRef& part) { return part->shape()[o.ints[0]] != 0; };
   if (std::all_of(o.in.begin(), o.in.end(), has_elements)) return {};
   std::vector<NodeRef> parts;
   std::copy_if(o.in.begin(), o.in.end(), std::back_inserter(parts), has_elements);

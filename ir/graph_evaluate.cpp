@@ -34,7 +34,7 @@ DType operand_type(const Node& node, size_t i = 0) { return node.inputs()[i]->dt
 DType accumulator_type(DType dtype) { return is_half(dtype) ? DType::F32 : dtype; }
 
 ElementBits elementwise(const Node& node, std::span<const ElementBits* const> operands) {
-  ElementBits result(static_cast<size_t>(node.numel()));
+  ElementBits result(node.numel());
   Constant args[3] = {};
   for (size_t flat = 0; flat < result.size(); ++flat) {
     for (size_t i = 0; i < operands.size(); ++i) args[i] = {operand_type(node, i), (*operands[i])[flat]};
@@ -48,12 +48,12 @@ ElementBits elementwise(const Node& node, std::span<const ElementBits* const> op
 // result[index] = x[sum of map(index)[i] * stride_i of x]
 template <typename Map>
 ElementBits move_elements(const Node& node, const ElementBits& x, Map map) {
-  ElementBits result(static_cast<size_t>(node.numel()));
+  ElementBits result(node.numel());
   const Dims strides = contiguous_strides(node.inputs()[0]->shape());
   Dims source(strides.size(), 0);
   for_each_index(node.shape(), [&](int64_t flat, const Dims& index) {
     for (size_t i = 0; i < index.size(); ++i) map(i, index[i], source);
-    result[static_cast<size_t>(flat)] = x[static_cast<size_t>(position(source, strides))];
+    result[flat] = x[position(source, strides)];
   });
   return result;
 }
@@ -71,20 +71,20 @@ void place(ElementBits& result, const Dims& shape, const ElementBits& part, cons
   const Dims strides = contiguous_strides(shape);
   const int64_t base = position(offset, strides);
   for_each_index(part_shape, [&](int64_t flat, const Dims& index) {
-    result[static_cast<size_t>(base + position(index, strides))] = part[static_cast<size_t>(flat)];
+    result[base + position(index, strides)] = part[flat];
   });
 }
 
 ElementBits pad(const Node& node, const ElementBits& x, uint64_t value) {
-  ElementBits result(static_cast<size_t>(node.numel()), value);
+  ElementBits result(node.numel(), value);
   const Dims lo(std::span<const int64_t>(node.ints()).first(node.shape().size()));
   place(result, node.shape(), x, node.inputs()[0]->shape(), lo);
   return result;
 }
 
 ElementBits cat(const Node& node, std::span<const ElementBits* const> parts) {
-  ElementBits result(static_cast<size_t>(node.numel()));
-  const auto dim = static_cast<size_t>(node.ints()[0]);
+  ElementBits result(node.numel());
+  const size_t dim = node.ints()[0];
   Dims offset(node.shape().size(), 0);
   for (size_t i = 0; i < parts.size(); ++i) {
     const Dims& shape = node.inputs()[i]->shape();
@@ -99,12 +99,12 @@ template <typename F>
 void for_each_place(const Dims& sizes, std::span<const int64_t> strides_and_offset, F f) {
   const Dims strides(strides_and_offset.first(sizes.size()));
   for_each_index(sizes, [&](int64_t flat, const Dims& index) {
-    f(static_cast<size_t>(flat), static_cast<size_t>(strides_and_offset.back() + position(index, strides)));
+    f(flat, strides_and_offset.back() + position(index, strides));
   });
 }
 
 ElementBits strided(const Node& node, const ElementBits& x) {
-  ElementBits result(static_cast<size_t>(node.numel()));
+  ElementBits result(node.numel());
   const std::span<const int64_t> ints = node.ints();
   for_each_place(node.shape(), ints.subspan(node.shape().size()),
                  [&](size_t i, size_t place) { result[i] = x[place]; });
@@ -120,7 +120,7 @@ ElementBits movement(const Node& node, std::span<const ElementBits* const> opera
     case Op::Reshape: return x;
     case Op::Permute:
       return move_elements(
-          node, x, [&](size_t i, int64_t at, Dims& source) { source[static_cast<size_t>(ints[i])] = at; });
+          node, x, [&](size_t i, int64_t at, Dims& source) { source[ints[i]] = at; });
     case Op::Expand:
       return move_elements(node, x,
                            [&](size_t i, int64_t at, Dims& source) { source[i] = from[i] == 1 ? 0 : at; });
@@ -189,9 +189,9 @@ ElementBits reduction(const Node& node, const ElementBits& x) {
   const Dims strides = contiguous_strides(shape);
   Dims extents, extent_strides;
   for (int64_t dim : node.ints()) {
-    if (shape[static_cast<size_t>(dim)] == 1) continue;
-    extents.push_back(shape[static_cast<size_t>(dim)]);
-    extent_strides.push_back(strides[static_cast<size_t>(dim)]);
+    if (shape[dim] == 1) continue;
+    extents.push_back(shape[dim]);
+    extent_strides.push_back(strides[dim]);
   }
   std::vector<int64_t> offsets;  // of the elements of one reduction, in row-major order of the reduced dims
   for_each_index(extents,
@@ -200,13 +200,13 @@ ElementBits reduction(const Node& node, const ElementBits& x) {
   const ReduceTree tree = reduce_tree(shape, node.ints());
   const Dims runs = reduce_extents(shape, node.ints());
   const bool wants_index = node.op() == Op::ArgMax || node.op() == Op::ArgMin;
-  ElementBits result(static_cast<size_t>(node.numel()));
+  ElementBits result(node.numel());
   for_each_index(node.shape(), [&](int64_t flat, const Dims& index) {
     const int64_t base = position(index, strides);
     const auto element = [&](int64_t i) {
-      return Constant{operand_type(node), x[static_cast<size_t>(base + offsets[static_cast<size_t>(i)])]};
+      return Constant{operand_type(node), x[base + offsets[i]]};
     };
-    result[static_cast<size_t>(flat)] =
+    result[flat] =
         wants_index ? reduce_arg(node, tree, runs, element) : reduce_values(node, tree, runs, element);
   });
   return result;
@@ -225,22 +225,22 @@ ElementBits update(const Node& node, const ElementBits& base, const ElementBits&
 template <typename F>
 void for_each_indexed(const Node& node, const ElementBits& indices, F f) {
   const Dims& shape = node.inputs()[0]->shape();
-  const auto dim = static_cast<size_t>(node.ints()[0]);
+  const size_t dim = node.ints()[0];
   const Dims strides = contiguous_strides(shape);
   for_each_index(node.inputs()[1]->shape(), [&](int64_t flat, const Dims& index) {
-    const auto at = static_cast<int64_t>(indices[static_cast<size_t>(flat)]);
+    const int64_t at = indices[flat];
     if (at < 0 || at >= shape[dim]) {
       throw IrError(std::string(info(node.op()).text) + ": index " + std::to_string(at) +
                     " is out of range for size " + std::to_string(shape[dim]));
     }
     Dims source = index;
     source[dim] = at;
-    f(static_cast<size_t>(flat), static_cast<size_t>(position(source, strides)));
+    f(flat, position(source, strides));
   });
 }
 
 ElementBits gather(const Node& node, const ElementBits& x, const ElementBits& indices) {
-  ElementBits result(static_cast<size_t>(node.numel()));
+  ElementBits result(node.numel());
   for_each_indexed(node, indices, [&](size_t i, size_t place) { result[i] = x[place]; });
   return result;
 }
@@ -276,13 +276,13 @@ ElementBits nonzero(const Node& node, const ElementBits& mask) {
   ElementBits result;
   for_each_true(node, mask, node.ints()[0], [&](size_t flat) {
     for (size_t d = 0; d < shape.size(); ++d)
-      result.push_back(flat / static_cast<size_t>(strides[d]) % static_cast<size_t>(shape[d]));
+      result.push_back(flat / strides[d] % shape[d]);
   });
   return result;
 }
 
 ElementBits compress(const Node& node, const ElementBits& x, const ElementBits& mask) {
-  const auto columns = static_cast<size_t>(node.shape()[1]);
+  const size_t columns = node.shape()[1];
   ElementBits result;
   for_each_true(node, mask, node.ints()[0], [&](size_t row) {
     for (size_t c = 0; c < columns; ++c) result.push_back(x[row * columns + c]);
@@ -291,7 +291,7 @@ ElementBits compress(const Node& node, const ElementBits& x, const ElementBits& 
 }
 
 ElementBits scatter_mask(const Node& node, const ElementBits& base, const ElementBits& mask, const ElementBits& value) {
-  const auto columns = static_cast<size_t>(node.shape()[1]);
+  const size_t columns = node.shape()[1];
   ElementBits result = base;
   size_t next = 0;
   for_each_true(node, mask, node.inputs()[2]->shape()[0], [&](size_t row) {
@@ -309,15 +309,14 @@ void for_each_line(const Node& node, size_t dim, F f) {
   Dims others = node.shape();
   others[dim] = std::min<int64_t>(others[dim], 1);
   for_each_index(others, [&](int64_t, const Dims& index) {
-    f(static_cast<size_t>(position(index, strides)), static_cast<size_t>(strides[dim]),
-      static_cast<size_t>(node.shape()[dim]));
+    f(position(index, strides), strides[dim], node.shape()[dim]);
   });
 }
 
 ElementBits scan(const Node& node, const ElementBits& x) {
   ElementBits result = x;
   const DType wide = accumulator_type(node.dtype());
-  for_each_line(node, static_cast<size_t>(node.ints()[0]), [&](size_t first, size_t stride, size_t count) {
+  for_each_line(node, node.ints()[0], [&](size_t first, size_t stride, size_t count) {
     Constant sum = combine_start(node.op(), wide);
     for (size_t i = first; i < first + count * stride; i += stride) {
       const Constant args[] = {sum, cast({node.dtype(), x[i]}, wide)};
@@ -340,11 +339,11 @@ ElementBits sort(const Node& node, const ElementBits& x) {
     return evaluate(Op::Lt, args, DType::Bool).bits != 0;
   };
   const Node& operand = *node.inputs()[0];
-  const auto dim = static_cast<size_t>(node.ints()[0]);
+  const size_t dim = node.ints()[0];
   const bool part = node.op() == Op::SortPart;
   const auto begin = static_cast<size_t>(part ? node.ints()[2] : 0);
-  const auto wanted = static_cast<size_t>(node.shape()[dim]);
-  ElementBits result(static_cast<size_t>(node.numel()));
+  const size_t wanted = node.shape()[dim];
+  ElementBits result(node.numel());
   for_each_line(operand, dim, [&](size_t first, size_t stride, size_t count) {
     ElementBits order(count);
     std::iota(order.begin(), order.end(), uint64_t{0});
@@ -372,11 +371,10 @@ Constant multiply_add(const Constant& a, const Constant& b, const Constant& sum)
 
 ElementBits contraction(const Node& node, const ElementBits& a, const ElementBits& b) {
   const size_t rank = node.shape().size();
-  const auto rows = static_cast<size_t>(node.shape()[rank - 2]),
-             columns = static_cast<size_t>(node.shape()[rank - 1]);
-  const auto depth = static_cast<size_t>(node.inputs()[0]->shape()[rank - 1]);
+  const size_t rows = node.shape()[rank - 2], columns = node.shape()[rank - 1];
+  const size_t depth = node.inputs()[0]->shape()[rank - 1];
   const DType dtype = node.dtype(), wide = accumulator_type(dtype);
-  ElementBits result(static_cast<size_t>(node.numel()));
+  ElementBits result(node.numel());
   for (size_t flat = 0; flat < result.size(); ++flat) {
     const size_t batch = flat / (rows * columns), m = flat / columns % rows, n = flat % columns;
     Constant sum{wide, 0};
@@ -391,9 +389,9 @@ ElementBits contraction(const Node& node, const ElementBits& a, const ElementBit
 }
 
 ElementBits iota(const Node& node) {
-  ElementBits result(static_cast<size_t>(node.numel()));
+  ElementBits result(node.numel());
   for_each_index(node.shape(), [&](int64_t flat, const Dims& index) {
-    result[static_cast<size_t>(flat)] = static_cast<uint64_t>(index[static_cast<size_t>(node.ints()[0])]);
+    result[flat] = static_cast<uint64_t>(index[node.ints()[0]]);
   });
   return result;
 }

@@ -89,7 +89,7 @@ void check_dim_list(Op op, std::span<const int64_t> dims, int rank) {
 Dims reduce_shape(Op op, const Node& x, std::span<const int64_t> dims) {
   check_dim_list(op, dims, x.rank());
   Dims shape = x.shape();
-  for (int64_t dim : dims) shape[static_cast<size_t>(dim)] = 1;
+  for (int64_t dim : dims) shape[dim] = 1;
   return shape;
 }
 
@@ -97,9 +97,9 @@ Dims permute_shape(const Node& x, std::span<const int64_t> dims) {
   require(dims.size() == x.shape().size(), Op::Permute, "needs one dim for each of the operand's");
   Dims shape, seen(dims.size(), 0);
   for (int64_t dim : dims) {
-    require(dim >= 0 && dim < x.rank() && !seen[static_cast<size_t>(dim)], Op::Permute, "not a permutation");
-    seen[static_cast<size_t>(dim)] = 1;
-    shape.push_back(x.shape()[static_cast<size_t>(dim)]);
+    require(dim >= 0 && dim < x.rank() && !seen[dim], Op::Permute, "not a permutation");
+    seen[dim] = 1;
+    shape.push_back(x.shape()[dim]);
   }
   return shape;
 }
@@ -113,7 +113,7 @@ Dims expand_shape(const Node& x, std::span<const int64_t> shape) {
 }
 
 Dims slice_shape(const Node& x, std::span<const int64_t> ints) {
-  const auto rank = static_cast<size_t>(x.rank());
+  const size_t rank = x.rank();
   require(ints.size() == 3 * rank, Op::Slice, "needs a start, a step and a size for each dim");
   for (size_t i = 0; i < rank; ++i) {
     const int64_t extent = x.shape()[i], start = ints[i], step = ints[rank + i], size = ints[2 * rank + i];
@@ -127,7 +127,7 @@ Dims slice_shape(const Node& x, std::span<const int64_t> ints) {
 
 Dims pad_shape(std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
   const Node& x = *inputs[0];
-  const auto rank = static_cast<size_t>(x.rank());
+  const size_t rank = x.rank();
   require(inputs[1]->op() == Op::Const, Op::Pad, "the value is not a const");
   require(ints.size() == 2 * rank, Op::Pad, "needs two amounts for each dim");
   Dims shape = x.shape();
@@ -142,7 +142,7 @@ Dims pad_shape(std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
 
 Dims cat_shape(std::span<const NodeRef> parts, std::span<const int64_t> ints) {
   require(ints.size() == 1 && ints[0] >= 0 && ints[0] < parts[0]->rank(), Op::Cat, "the dim is out of range");
-  const auto dim = static_cast<size_t>(ints[0]);
+  const size_t dim = ints[0];
   Dims shape = parts[0]->shape();
   for (const NodeRef& part : parts.subspan(1)) {
     require(part->rank() == parts[0]->rank(), Op::Cat, "parts of different rank");
@@ -188,12 +188,12 @@ Dims update_shape(const Node& base, const Node& value, std::span<const int64_t> 
   for (size_t i = 0; i < rank; ++i) {
     if (value.shape()[i] > 1) dims.push_back(static_cast<int64_t>(i));
   }
-  if (dims.size() > 1) std::ranges::sort(dims, {}, [&](int64_t dim) { return ints[static_cast<size_t>(dim)]; });
+  if (dims.size() > 1) std::ranges::sort(dims, {}, [&](int64_t dim) { return ints[dim]; });
   int64_t reach = 0;
   for (int64_t dim : dims) {
-    const int64_t stride = ints[static_cast<size_t>(dim)];
+    const int64_t stride = ints[dim];
     require(stride > reach, Op::Update, "writes a place twice");
-    reach += (value.shape()[static_cast<size_t>(dim)] - 1) * stride;
+    reach += (value.shape()[dim] - 1) * stride;
   }
   return base.shape();
 }
@@ -238,7 +238,7 @@ Dims sort_shape(Op op, const Node& x, std::span<const int64_t> ints) {
   check_dim(op, ints, x);
   Dims shape = x.shape();
   if (!part) return shape;
-  int64_t& size = shape[static_cast<size_t>(ints[0])];
+  int64_t& size = shape[ints[0]];
   require(ints[2] >= 0 && ints[3] >= 0 && ints[2] <= size && ints[3] <= size - ints[2], op, "the places are out of range");
   size = ints[3];
   return shape;
@@ -325,7 +325,7 @@ NodeType infer(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> 
 int64_t check_leaf(Op op, std::span<const int64_t> shape, int64_t iota_dim) {
   const int64_t count = checked_count(op, shape);
   if (op == Op::Iota)
-    require(iota_dim >= 0 && iota_dim < static_cast<int64_t>(shape.size()), op, "the dim is out of range");
+    require(iota_dim >= 0 && iota_dim < std::ssize(shape), op, "the dim is out of range");
   return count;
 }
 

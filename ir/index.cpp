@@ -291,7 +291,7 @@ int64_t evaluate_rep(const IndexRep* e, std::span<const int64_t> axis_values) {
   for (const Term& t : e->terms()) {
     int64_t base;
     if (is_axis(t)) {
-      base = axis_values[static_cast<size_t>(t.axis)];
+      base = axis_values[t.axis];
     } else {
       base = evaluate_rep(t.inner, axis_values);
       if (t.modulus != 0) base = remainder_down(base, t.modulus);

@@ -70,7 +70,7 @@ Level level_of(const Kernel& kernel, const Index& index) {
   for (int a : index.axes()) {
     if (static_cast<size_t>(a) >= kernel.axes.size())
       throw IrError("an index uses an axis that the kernel lacks");
-    AxisKind kind = kernel.axes[static_cast<size_t>(a)].kind;
+    AxisKind kind = kernel.axes[a].kind;
     if (kind == AxisKind::Inner || kind == AxisKind::Serial) level = join(level, Level::Full);
     if (kind == AxisKind::Contract) level = join(level, Level::Contract);
   }
@@ -263,7 +263,7 @@ Value KernelBuilder::constant(Constant c) {
 Value KernelBuilder::scalar(int slot) {
   if (slot < 0 || static_cast<size_t>(slot) >= kernel_.scalars.size())
     throw IrError("there is no such scalar");
-  Instr instr = make(Op::Scalar, kernel_.scalars[static_cast<size_t>(slot)].dtype, Level::Row);
+  Instr instr = make(Op::Scalar, kernel_.scalars[slot].dtype, Level::Row);
   instr.slot = slot;
   return append(std::move(instr));
 }

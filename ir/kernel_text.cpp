@@ -71,9 +71,9 @@ class Printer {
     return text;
   }
   std::string index(const Index& e) const {
-    return e.print([&](int axis) { return kernel_.axes.at(static_cast<size_t>(axis)).name; });
+    return e.print([&](int axis) { return kernel_.axes.at(axis).name; });
   }
-  std::string value(Value v) const { return "%" + std::to_string(numbers_.at(static_cast<size_t>(v))); }
+  std::string value(Value v) const { return "%" + std::to_string(numbers_.at(v)); }
   std::string values(const Instr& i) const {
     std::string text;
     for (Value v : i.args) text += (text.empty() ? " " : ", ") + value(v);
@@ -87,7 +87,7 @@ class Printer {
       if (i.scale != 1) place += std::to_string(i.scale) + "*";
       place += value(i.position());
     }
-    return " " + kernel_.buffers.at(static_cast<size_t>(i.slot)).name + "[" + place + "]";
+    return " " + kernel_.buffers.at(i.slot).name + "[" + place + "]";
   }
   std::string guards(const Instr& i) const {
     std::string text;
@@ -106,7 +106,7 @@ class Printer {
     } else if (i.op == Op::Const) {
       text += " " + ir::print(Constant{i.dtype, i.bits});
     } else if (i.op == Op::Scalar) {
-      text += " " + kernel_.scalars.at(static_cast<size_t>(i.slot)).name;
+      text += " " + kernel_.scalars.at(i.slot).name;
     } else if (i.op == Op::IndexOf) {
       text += " " + index(i.index);
     } else {

@@ -131,7 +131,7 @@ class InstrChecker {
     require(instr_.args.empty(), "takes no operand");
     require(instr_.slot >= 0 && static_cast<size_t>(instr_.slot) < kernel_.scalars.size(),
             "there is no such scalar");
-    require(kernel_.scalars[static_cast<size_t>(instr_.slot)].dtype == instr_.dtype,
+    require(kernel_.scalars[instr_.slot].dtype == instr_.dtype,
             "the scalar has another dtype");
   }
   void check_index_of() const {

@@ -91,7 +91,7 @@ ValueId TreeBuilder::size(int32_t slot) {
 ValueId TreeBuilder::scalar(int32_t slot) {
   Stmt stmt{.kind = StmtKind::Let, .op = Op::Scalar};
   stmt.slot = slot;
-  stmt.result = fresh({tree_.scalars.at(static_cast<size_t>(slot)), 1});
+  stmt.result = fresh({tree_.scalars.at(slot), 1});
   return append(std::move(stmt)).result;
 }
 
@@ -139,13 +139,13 @@ Stmt access(StmtKind kind, int32_t buffer, std::initializer_list<ValueId> args, 
 
 ValueId TreeBuilder::load(int32_t buffer, ValueId index, int lanes, ValueId mask) {
   Stmt stmt = access(StmtKind::Load, buffer, {index}, mask, false);
-  stmt.result = fresh({tree_.buffers.at(static_cast<size_t>(buffer)).dtype, static_cast<int16_t>(lanes)});
+  stmt.result = fresh({tree_.buffers.at(buffer).dtype, static_cast<int16_t>(lanes)});
   return append(std::move(stmt)).result;
 }
 
 ValueId TreeBuilder::load_strided(int32_t buffer, ValueId index, ValueId stride, int lanes, ValueId mask) {
   Stmt stmt = access(StmtKind::Load, buffer, {index, stride}, mask, true);
-  stmt.result = fresh({tree_.buffers.at(static_cast<size_t>(buffer)).dtype, static_cast<int16_t>(lanes)});
+  stmt.result = fresh({tree_.buffers.at(buffer).dtype, static_cast<int16_t>(lanes)});
   return append(std::move(stmt)).result;
 }
 

@@ -161,7 +161,7 @@ class TreeBuilder {
   void set(ValueId var, ValueId value);
   void barrier();
 
-  VType type(ValueId v) const { return tree_.values[static_cast<size_t>(v)]; }
+  VType type(ValueId v) const { return tree_.values[v]; }
   LoopTree& tree() { return tree_; }
 
  private:

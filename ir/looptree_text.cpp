@@ -33,15 +33,15 @@ class Printer {
 
  private:
   std::string buffer_name(int32_t i) const {
-    return names_ ? tree_.buffers[static_cast<size_t>(i)].name : "b" + std::to_string(i);
+    return names_ ? tree_.buffers[i].name : "b" + std::to_string(i);
   }
   std::string define(ValueId v) {
-    numbers_[static_cast<size_t>(v)] = next_++;
+    numbers_[v] = next_++;
     return use(v);
   }
-  std::string use(ValueId v) const { return "%" + std::to_string(numbers_[static_cast<size_t>(v)]); }
+  std::string use(ValueId v) const { return "%" + std::to_string(numbers_[v]); }
   std::string type(ValueId v) const {
-    const VType t = tree_.values[static_cast<size_t>(v)];
+    const VType t = tree_.values[v];
     return std::string(name(t.dtype)) + (t.lanes == 1 ? "" : "x" + std::to_string(t.lanes));
   }
 
@@ -85,7 +85,7 @@ class Printer {
   }
 
   std::string right_side(const Stmt& stmt) const {
-    const VType type = tree_.values[static_cast<size_t>(stmt.result)];
+    const VType type = tree_.values[stmt.result];
     if (stmt.kind == StmtKind::Size) return "size s" + std::to_string(stmt.slot);
     if (stmt.kind == StmtKind::Load) return "load" + place(stmt);
     if (stmt.op == Op::Const) return "const " + print(Constant{type.dtype, stmt.bits});
@@ -214,7 +214,7 @@ class Parser : Lexer {
     }
     return {dtype(text), lanes};
   }
-  VType type_of(ValueId v) const { return tree_.values[static_cast<size_t>(v)]; }
+  VType type_of(ValueId v) const { return tree_.values[v]; }
 
   // --- the tree ---
   void header() {

@@ -48,11 +48,11 @@ void TreeChecker::check_header() const {
 void TreeChecker::define(ValueId v, Kind kind) {
   require(v >= 0 && static_cast<size_t>(v) < tree_.values.size(), "a result has no type");
   if (kinds_.size() < tree_.values.size()) kinds_.resize(tree_.values.size(), Kind::Undefined);
-  require(kinds_[static_cast<size_t>(v)] == Kind::Undefined, "a value is defined twice");
-  const int lanes = tree_.values[static_cast<size_t>(v)].lanes;
+  require(kinds_[v] == Kind::Undefined, "a value is defined twice");
+  const int lanes = tree_.values[v].lanes;
   require(lanes >= 1 && lanes <= 1024 && (lanes & (lanes - 1)) == 0,
           "lanes must be a power of two, at most 1024");
-  kinds_[static_cast<size_t>(v)] = kind;
+  kinds_[v] = kind;
   defined_.push_back(v);
 }
 
@@ -71,7 +71,7 @@ VType TreeChecker::scalar_use(ValueId v) const {
 
 VType TreeChecker::result(const Stmt& stmt) const {
   require(stmt.result >= 0 && static_cast<size_t>(stmt.result) < tree_.values.size(), "a result has no type");
-  return tree_.values[static_cast<size_t>(stmt.result)];
+  return tree_.values[stmt.result];
 }
 
 void TreeChecker::arity(const Stmt& stmt, size_t count) const {
@@ -82,7 +82,7 @@ void TreeChecker::begin_phase(const Phase& phase) {
   require(is_identifier(phase.name), "a phase's name is not an identifier");
   require(phase.extent >= 0 && phase.extent < tree_.size_count, "the phase's size parameter does not exist");
   define(phase.index, Kind::Value);
-  require(tree_.values[static_cast<size_t>(phase.index)] == VType{tree_.index_type, 1},
+  require(tree_.values[phase.index] == VType{tree_.index_type, 1},
           "the phase's index must be a scalar of the index type");
 }
 
@@ -94,7 +94,7 @@ void TreeChecker::open_block(ValueId loop_variable) {
 
 void TreeChecker::close_block() {
   for (size_t i = blocks_.back(); i < defined_.size(); ++i) {
-    kinds_[static_cast<size_t>(defined_[i])] = Kind::Undefined;
+    kinds_[defined_[i]] = Kind::Undefined;
   }
   defined_.resize(blocks_.back());
   blocks_.pop_back();
@@ -112,7 +112,7 @@ void TreeChecker::check_let(const Stmt& stmt) const {
       arity(stmt, 0);
       require(stmt.slot >= 0 && static_cast<size_t>(stmt.slot) < tree_.scalars.size(),
               "no such scalar parameter");
-      return require(type == VType{tree_.scalars[static_cast<size_t>(stmt.slot)], 1},
+      return require(type == VType{tree_.scalars[stmt.slot], 1},
                      "type of the scalar differs");
     case Op::Get:
       arity(stmt, 1);
@@ -170,7 +170,7 @@ void TreeChecker::check_buffer(const Stmt& stmt) const {
 void TreeChecker::check_access(const Stmt& stmt) const {
   const bool load = stmt.kind == StmtKind::Load;
   check_buffer(stmt);
-  const TreeBuffer& buffer = tree_.buffers[static_cast<size_t>(stmt.buffer)];
+  const TreeBuffer& buffer = tree_.buffers[stmt.buffer];
   arity(stmt, (stmt.strided ? 2u : 1u) + (load ? 0u : 1u));
   const VType type = load ? result(stmt) : use(stmt.args.back());
   require(load || buffer.space != Space::In, "a store into an input");

@@ -47,17 +47,17 @@ Recipe::Flags Recipe::values_read(const Flags& tracked) const {
   for (size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
     from.clear();
-    for (int64_t input : inputs(step)) from.push_back(depends[static_cast<size_t>(input)]);
+    for (int64_t input : inputs(step)) from.push_back(depends[input]);
     const bool any = std::find(from.begin(), from.end(), 1) != from.end();
     if (!any || !is_float(step.dtype) || is_flat(step.op)) continue;
     depends[i] = true;
     for (size_t k = 0; k < from.size(); ++k) {
-      if (reads_value(step.op, k, from)) read[static_cast<size_t>(inputs(step)[k])] = true;
+      if (reads_value(step.op, k, from)) read[inputs(step)[k]] = true;
     }
   }
   for (size_t i = steps_.size(); i-- > 0;) {  // a value in the middle is computed from its inputs
     if (!read[i]) continue;
-    for (int64_t input : inputs(steps_[i])) read[static_cast<size_t>(input)] = true;
+    for (int64_t input : inputs(steps_[i])) read[input] = true;
   }
   Flags result;
   for (uint32_t step : operands_) result.push_back(step != kUnused && read[step]);
@@ -92,7 +92,7 @@ std::vector<NodeRef> replay(const Recipe& recipe, std::span<const NodeRef> opera
     if (made[i]) continue;
     const Recipe::Step& step = recipe.steps()[i];
     inputs.clear();
-    for (int64_t input : recipe.inputs(step)) inputs.push_back(made[static_cast<size_t>(input)]);
+    for (int64_t input : recipe.inputs(step)) inputs.push_back(made[input]);
     if (step.op == Op::Const)
       made[i] = make_const({step.dtype, static_cast<uint64_t>(recipe.ints(step)[0])}, recipe.shape(step), step.device);
     else if (step.op == Op::Iota)
@@ -124,7 +124,7 @@ Graph as_graph(const Recipe& recipe, std::string name) {
   for (const auto& [node, given] : inputs) {
     graph.inputs.push_back(node);
     const auto at = std::find(graph.nodes.begin(), graph.nodes.end(), node) - graph.nodes.begin();
-    graph.names[static_cast<size_t>(at)] = given;
+    graph.names[at] = given;
   }
   return graph;
 }

@@ -17,7 +17,7 @@ class ReduceLanes {
  public:
   ReduceLanes(const Acc& identity, Combine& combine) : combine_(combine) { lanes_.fill(identity); }
   void add(int64_t position, const Acc& value) {
-    Acc& lane = lanes_[static_cast<size_t>(position % kReduceLanes)];
+    Acc& lane = lanes_[position % kReduceLanes];
     lane = combine_(lane, value);
   }
   Acc fold() {

@@ -27,14 +27,14 @@ ir::ElementBits input_bits(const ir::Node& node, const HostTensor& tensor) {
 
 // Elements are read and written as little-endian integers of their size.
 uint64_t read_bits(const void* data, ir::DType dtype, size_t flat) {
-  const auto size = static_cast<size_t>(ir::item_size(dtype));
+  const size_t size = ir::item_size(dtype);
   uint64_t bits = 0;
   std::memcpy(&bits, static_cast<const std::byte*>(data) + flat * size, size);
   return bits;
 }
 
 void write_bits(void* data, ir::DType dtype, size_t flat, uint64_t bits) {
-  const auto size = static_cast<size_t>(ir::item_size(dtype));
+  const size_t size = ir::item_size(dtype);
   std::memcpy(static_cast<std::byte*>(data) + flat * size, &bits, size);
 }
 

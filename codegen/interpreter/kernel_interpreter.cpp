@@ -79,7 +79,7 @@ class Windows {
         values(t.inner_index(), level, inner);
         for (int64_t& x : inner) x = run_of_digits(x, t.modulus, t.divisor);
       }
-      const std::vector<int64_t>& base = t.axis < 0 ? inner : w.coordinates[static_cast<size_t>(t.axis)];
+      const std::vector<int64_t>& base = t.axis < 0 ? inner : w.coordinates[t.axis];
       for (size_t point = 0; point < out.size(); ++point) out[point] += t.coefficient * base[point];
     }
     return out;
@@ -95,13 +95,13 @@ class Windows {
   static void count_up(Window& w, const Space& s, int64_t first, int64_t period, int64_t repeat) {
     int64_t stride = 1;
     for (size_t a = s.axes.size(); a-- > 0;) {
-      std::vector<int64_t>& c = w.coordinates[static_cast<size_t>(s.axes[a])];
-      c.resize(static_cast<size_t>(w.points()));
+      std::vector<int64_t>& c = w.coordinates[s.axes[a]];
+      c.resize(w.points());
       int64_t digit = first / stride % s.extents[a], left = stride - first % stride, start = digit,
               start_left = left;
       for (int64_t point = 0; point < w.points(); ++point) {
         if (period != 0 && point % period == 0) digit = start, left = start_left;
-        c[static_cast<size_t>(point)] = digit;
+        c[point] = digit;
         if ((point + 1) % repeat != 0 || --left != 0) continue;
         left = stride;
         digit = digit + 1 == s.extents[a] ? 0 : digit + 1;
@@ -146,9 +146,9 @@ class Interpreter {
   void check_loads() const {
     std::vector<bool> stored(kernel_.buffers.size());
     for (const Instr& i : kernel_.instrs) {
-      if (i.op == Op::Store) stored[static_cast<size_t>(i.slot)] = true;
+      if (i.op == Op::Store) stored[i.slot] = true;
       if (i.op != Op::Load || kernel_.buffer(i.slot).role == ir::Role::InOut) continue;
-      if (stored[static_cast<size_t>(i.slot)]) {
+      if (stored[i.slot]) {
         throw ir::IrError("interpret: kernel @" + kernel_.name + " loads what it stores");
       }
     }
@@ -215,7 +215,7 @@ class Interpreter {
       size_t before = pending_.size();
       for (ir::Value arg : n.args) {
         bool here = at(arg).level == instr.level && !ir::is_reduce(n.op) && n.op != Op::Contract;
-        if (here && !values_[static_cast<size_t>(arg)].valid) pending_.push_back(static_cast<size_t>(arg));
+        if (here && !values_[arg].valid) pending_.push_back(static_cast<size_t>(arg));
       }
       if (pending_.size() != before) continue;
       pending_.pop_back();
@@ -227,13 +227,13 @@ class Interpreter {
   // operand's position, which has a scratch array for that.
   const uint64_t* operand(ir::Value v, Level level, size_t place) {
     compute(static_cast<size_t>(v));
-    const std::vector<uint64_t>& bits = values_[static_cast<size_t>(v)].bits;
+    const std::vector<uint64_t>& bits = values_[v].bits;
     const Window& w = window(level);
     if (at(v).level == level || w.columns == 1) return bits.data();
     std::vector<uint64_t>& spread = spread_[place];
-    spread.resize(static_cast<size_t>(w.points()));
+    spread.resize(w.points());
     for (int64_t row = 0; row < w.rows; ++row) {
-      std::fill_n(spread.begin() + row * w.columns, w.columns, bits[static_cast<size_t>(row)]);
+      std::fill_n(spread.begin() + row * w.columns, w.columns, bits[row]);
     }
     return spread.data();
   }
@@ -242,7 +242,7 @@ class Interpreter {
     const Instr& instr = kernel_.instrs[i];
     const int64_t points = window(instr.level).points();
     std::vector<uint64_t> out = std::move(values_[i].bits);
-    out.resize(static_cast<size_t>(points));
+    out.resize(points);
     switch (instr.op) {
       case Op::Const: std::fill(out.begin(), out.end(), instr.bits); break;
       case Op::Scalar: std::fill(out.begin(), out.end(), scalars_[instr.slot]); break;
@@ -272,7 +272,7 @@ class Interpreter {
   void reduce(const Instr& instr, std::vector<uint64_t>& out) {
     const Space& inner = space(Level::Full);
     for (int64_t row = 0; row < window(Level::Row).rows; ++row) {
-      out[static_cast<size_t>(row)] =
+      out[row] =
           reduce_row(instr.op, instr.tree, at(instr.args[0]).dtype, inner.extents, [&](int64_t begin) {
             const int64_t start = begin / kChunk * kChunk;
             move_window(Level::Full, start);
@@ -373,7 +373,7 @@ class Interpreter {
   void store(const Instr& instr) {
     if (instr.scale != 0) compute(static_cast<size_t>(instr.position()));  // before the value takes its scratch
     const uint64_t* value = operand(instr.args[0], instr.level, 0);
-    const auto size = static_cast<size_t>(ir::item_size(instr.dtype));
+    const size_t size = ir::item_size(instr.dtype);
     for_each_access(instr, [&](size_t p, std::byte* to) { std::memcpy(to, &value[p], size); });
   }
 

@@ -27,7 +27,7 @@ void sweep(const test::UnaryFunction& f, const test::MathKernel& kernel, std::at
   std::vector<float> x(kBlock), z(kBlock);
   for (int64_t block; (block = next++) < (int64_t{1} << 32) / kBlock;) {
     for (int64_t i = 0; i < kBlock; ++i)
-      x[static_cast<size_t>(i)] = std::bit_cast<float>(static_cast<uint32_t>(block * kBlock + i));
+      x[i] = std::bit_cast<float>(static_cast<uint32_t>(block * kBlock + i));
     kernel.run({x.data(), z.data()});
     for (size_t i = 0; i < x.size(); ++i) {
       const double want = f.reference(static_cast<double>(x[i]));

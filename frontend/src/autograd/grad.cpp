@@ -80,7 +80,7 @@ void written_as(const Tensor& self, const Tensor& result) {
   if (!history || !history->fn) return;
   const std::shared_ptr<GradFn> fn = history->fn;
   --fn->output_count;  // self takes the place of the result
-  const auto output = static_cast<size_t>(fn->output_count);
+  const size_t output = fn->output_count;
   if (output < fn->recipe.outputs().size()) fn->recipe.cast_output(output, impl(self).dtype());
   attach_write(self, fn);
 }

@@ -88,7 +88,7 @@ class Column {
     if (content_ == Content::Texts && field.kind != Kind::Missing) field = whole(Kind::Text, 0);
     if (const char* reason = join(field.kind)) return reason;
     if (field.kind == Kind::Text)
-      field.integer = texts_.try_emplace(std::move(text), static_cast<int64_t>(texts_.size())).first->second;
+      field.integer = texts_.try_emplace(std::move(text), std::ssize(texts_)).first->second;
     fields_.push_back(field);
     return nullptr;
   }
@@ -133,10 +133,10 @@ class Column {
   std::vector<int64_t> integers() const {
     std::vector<int64_t> rank(texts_.size()), result;
     int64_t next = 0;
-    for (const auto& [text, number] : texts_) rank[static_cast<size_t>(number)] = next++;
+    for (const auto& [text, number] : texts_) rank[number] = next++;
     for (const Field& f : fields_) {
       result.push_back(f.kind == Kind::Missing ? -1
-                       : f.kind == Kind::Text  ? rank[static_cast<size_t>(f.integer)]
+                       : f.kind == Kind::Text  ? rank[f.integer]
                                                : f.integer);
     }
     return result;

@@ -170,7 +170,7 @@ void swap_bytes(unsigned char* data, size_t count, size_t size) {
 Tensor read_npy(Source& in) {
   const Header header = read_header(in);
   const ScalarType type = type_of(in.name(), header.descr);
-  const auto size = static_cast<size_t>(elementSize(type));
+  const size_t size = elementSize(type);
   int64_t count = 1;
   for (int64_t s : header.shape) {
     check(!__builtin_mul_overflow(count, s, &count) && count < int64_t{1} << 58, in.name(),

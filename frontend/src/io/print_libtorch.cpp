@@ -92,7 +92,7 @@ class LibTorchPrinter {
     const size_t outer = sizes.size() - 2;
     const int64_t columns = sizes.back(), block = sizes[outer] * columns;
     std::vector<int64_t> place(outer, 0);
-    for (int64_t count = static_cast<int64_t>(values.size()) / block, n = 0; n < count; ++n) {
+    for (int64_t count = std::ssize(values) / block, n = 0; n < count; ++n) {
       out_ << (n ? "\n(" : "(");
       int64_t index = 0;
       for (size_t d = 0; d < outer; ++d) {
@@ -108,7 +108,7 @@ class LibTorchPrinter {
  private:
   void rows(std::span<const double> values, int64_t columns, int64_t first, int64_t end, const Format& format,
             const std::string& margin) {
-    const int64_t count = static_cast<int64_t>(values.size()) / columns;
+    const int64_t count = std::ssize(values) / columns;
     for (int64_t row = 0; row < count; ++row) {
       if (row) out_ << margin;
       for (int64_t c = first; c < end; ++c)

@@ -190,7 +190,7 @@ NodeRef phase_weights(const Call& c, const Phases& p) {
   const int64_t groups = c.groups, in = w->shape()[0] / groups, out = w->shape()[1];
   Dims split{groups, in, out}, mirror, order{0}, result{groups * out, in};
   for (size_t d = 0; d < c.dims(); ++d) {
-    mirror.push_back(static_cast<int64_t>(split.size()));
+    mirror.push_back(std::ssize(split));
     for (int64_t s : {p.taps[d], p.stride[d]}) split.push_back(s);
     order.push_back(4 + 2 * static_cast<int64_t>(d));
     result[0] *= p.stride[d];
@@ -212,7 +212,7 @@ NodeRef phase_bias(const Call& c, int64_t phases) {
 
 // [N, G * phases * O/G, count...] -> [N, O, size...]: phases become neighbours, and the ends are cut off.
 NodeRef interleaved(const NodeRef& y, const Call& c, const Phases& p, const Dims& size) {
-  const auto dims = static_cast<int64_t>(c.dims());
+  const int64_t dims = c.dims();
   Dims split{y->shape()[0], c.groups}, order{0, 1, 2 + dims}, joined{size[0], size[1]};
   Dims starts{0, 0}, steps(size.size(), 1);
   for (int64_t s : p.stride) split.push_back(s);

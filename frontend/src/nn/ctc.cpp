@@ -21,7 +21,7 @@ std::vector<int64_t> lengths_of(const Tensor& x, const char* name) {
 
 // The labels of each sequence as rows of one matrix; `targets` has them so, or one behind the other.
 Tensor label_rows(const Tensor& targets, const std::vector<int64_t>& lengths, int64_t longest) {
-  const auto batch = static_cast<int64_t>(lengths.size());
+  const int64_t batch = lengths.size();
   if (targets.dim() == 2) return targets.to(kLong).slice(1, 0, longest);
   std::vector<int64_t> places;
   int64_t start = 0;
@@ -89,8 +89,8 @@ Tensor ctc_loss(const Operand& log_probs, const Operand& targets, IntArrayRef in
   check(probs.scalar_type() == kFloat || probs.scalar_type() == kDouble,
         "\"ctc_loss_cpu\" not implemented for '", probs.scalar_type(), "'");
   check(blank >= 0 && blank < classes, "blank must be in label range");
-  check(static_cast<int64_t>(input_lengths.size()) == batch, "input_lengths must be of size batch_size");
-  check(static_cast<int64_t>(target_lengths.size()) == batch, "target_lengths must be of size batch_size");
+  check(std::ssize(input_lengths) == batch, "input_lengths must be of size batch_size");
+  check(std::ssize(target_lengths) == batch, "target_lengths must be of size batch_size");
   int64_t longest = 0, total = 0;
   for (size_t i = 0; i < target_lengths.size(); ++i) {
     check(input_lengths[i] >= 0, "Expected input_lengths to have value at least 0, but got value ",

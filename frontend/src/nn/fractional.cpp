@@ -30,7 +30,7 @@ struct Pooling {
 
 Pooling checked_pooling(const char* who, const Tensor& self, IntArrayRef kernel, IntArrayRef output,
                         size_t dims) {
-  const auto rank = static_cast<int64_t>(dims);
+  const int64_t rank = dims;
   const char* const names[] = {"time", "height", "width"};
   check(kernel.size() == dims || kernel.size() == 1, who,
         ": kernel_size must either be a single Int or tuple of Ints");
@@ -56,7 +56,7 @@ Pooling checked_pooling(const char* who, const Tensor& self, IntArrayRef kernel,
 
 void check_samples(const Pooling& pooling, const Tensor& samples) {
   const Tensor& x = pooling.x;
-  const auto dims = static_cast<int64_t>(pooling.dims());
+  const int64_t dims = pooling.dims();
   check(samples.scalar_type() == x.scalar_type(), "Expect _random_samples to have the same dtype as input");
   check(samples.dim() == 3, "Expect _random_samples to have 3 dimensions, got ", samples.dim());
   check(samples.size(0) >= x.size(0), "Expect _random_samples.size(0) no less then input batch size.");

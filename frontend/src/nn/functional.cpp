@@ -126,7 +126,7 @@ Tensor unpooled(const Tensor& x, const Tensor& indices, const Options& o,
         x.sizes(), ") but got indices tensor with shape: ", indices.sizes());
   check(indices.scalar_type() == kLong,
         "elements in indices should be type int64 but got: ", indices.scalar_type());
-  constexpr auto dims = static_cast<int64_t>(D);
+  constexpr int64_t dims = D;
   check(x.dim() == dims + 1 || x.dim() == dims + 2, "Input to max_unpooling", D, "d should be a ", D + 1,
         "d or ", D + 2, "d Tensor, but got a tensor with dim ", x.dim());
   std::vector<int64_t> shape(x.sizes().begin(), x.sizes().end() - D);

@@ -27,7 +27,7 @@ Tensor affine_grid(const Tensor& theta, IntArrayRef size, bool align_corners) {
         "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine "
         "transforms, respectively. Got size ",
         size);
-  const auto dims = static_cast<int64_t>(size.size()) - 2;
+  const auto dims = std::ssize(size) - 2;
   check(theta.dim() == 3 && theta.size(-2) == dims && theta.size(-1) == dims + 1, "Expected a batch of ",
         dims, "D affine matrices of shape Nx", dims, "x", dims + 1, " for size ", size, ". Got ",
         theta.sizes(), ".");
@@ -111,7 +111,7 @@ struct FractionalPlan {
 // The output's size and the samples, computed or drawn where they are not given.
 template <size_t D>
 FractionalPlan fractional_plan(const Tensor& x, const FractionalMaxPoolOptions<D>& o) {
-  const auto dims = static_cast<int64_t>(D);
+  const int64_t dims = D;
   check(o.output_size() || o.output_ratio(), "fractional_max_pool", D,
         "d requires specifying either an output_size or an "
         "output_ratio");

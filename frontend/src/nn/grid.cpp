@@ -39,7 +39,7 @@ void check_grid(const Tensor& input, const Tensor& grid) {
 // -1 ... 1 to the numbers of pixels: their centres, or with align_corners the outermost centres, are at the
 // ends.
 Tensor pixel(const Tensor& coordinate, int64_t size, bool align_corners) {
-  const auto n = static_cast<double>(size);
+  const double n = size;
   return align_corners ? (coordinate + 1) / 2 * (n - 1) : ((coordinate + 1) * n - 1) / 2;
 }
 
@@ -199,7 +199,7 @@ Tensor affine_grid_generator(const Operand& theta, IntArrayRef size, bool align_
   check(size.size() == 4 || size.size() == 5,
         "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.");
   const TensorOptions options = theta.options().requires_grad(false);
-  const int64_t dims = static_cast<int64_t>(size.size()) - 2, batch = size[0];
+  const int64_t dims = std::ssize(size) - 2, batch = size[0];
   std::vector<int64_t> shape(size.begin() + 2, size.end());
   std::vector<Tensor> columns;  // x, y, z and 1 of every point
   for (int64_t axis = 0; axis < dims; ++axis) {

@@ -189,7 +189,7 @@ struct Classes {
 NodeRef sum_over(const Expr& x, const Dims& dims) {
   if (x.node->numel() == 0) {
     Dims shape = x.node->shape();
-    for (int64_t d : dims) shape[static_cast<size_t>(d)] = 1;
+    for (int64_t d : dims) shape[d] = 1;
     return constant_node(ir::constant(x.dtype(), int64_t{0}), shape);
   }
   return ir::reduce(Op::Sum, x.node, dims);
@@ -269,7 +269,7 @@ void check_targets(const Tensor& target, int64_t classes, int64_t ignore_index) 
 // What nll_loss and nll_loss2d check, with the errors in their order.
 void check_classes(const Tensor& x, const Tensor& target, const MaybeTensor& weight, int64_t ignore_index,
                    size_t axis) {
-  const int64_t classes = x.size(static_cast<int64_t>(axis));
+  const int64_t classes = x.size(axis);
   check(!given(weight) || (weight->dim() == 1 && weight->numel() == classes),
         "weight tensor should be defined either for all ", classes,
         " classes or no classes but got weight tensor of shape: ",
@@ -324,7 +324,7 @@ Tensor index_loss(const Tensor& x, const Tensor& target, const MaybeTensor& weig
 Tensor probability_loss(const Tensor& x, const Tensor& target, const MaybeTensor& weight, int64_t reduction,
                         double smoothing) {
   const size_t axis = x.dim() == 1 ? 0 : 1;
-  const int64_t classes = x.size(static_cast<int64_t>(axis));
+  const int64_t classes = x.size(axis);
   check(target.is_floating_point(), "Expected floating point type for target with class probabilities, got ",
         target.scalar_type());
   check(!given(weight) || (weight->dim() == 1 && weight->numel() == classes),

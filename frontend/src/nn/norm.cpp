@@ -16,7 +16,7 @@ struct Moments {
 
 Moments moments(const Expr& x, const Dims& dims) {
   double count = 1;
-  for (int64_t d : dims) count *= static_cast<double>(x.node->shape()[static_cast<size_t>(d)]);
+  for (int64_t d : dims) count *= static_cast<double>(x.node->shape()[d]);
   const Expr mean = reduce(Op::Sum, x, dims) / count;
   const Expr centred = x - broadcast(mean, x.shape());
   return {mean, reduce(Op::Sum, centred * centred, dims) / count};
@@ -157,7 +157,7 @@ Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional
                   const optional<Tensor>& bias, double eps) {
   const CallScope call("layer_norm", x, weight, bias);
   GradScope scope("NativeLayerNormBackward0", x, weight, bias);
-  const int64_t kept = x.dim() - static_cast<int64_t>(normalized_shape.size());
+  const int64_t kept = x.dim() - std::ssize(normalized_shape);
   bool fits = kept >= 0 && !normalized_shape.empty();
   for (size_t d = 0; fits && d < normalized_shape.size(); ++d) {
     fits = x.size(kept + static_cast<int64_t>(d)) == normalized_shape[d];

@@ -38,7 +38,7 @@ Tensor remembered(std::vector<Tensor>& tensors, size_t i, const Tensor& like, do
 template <typename Options>
 void adam_step(Tensor& p, const Tensor& grad, int64_t step, std::vector<Tensor>& tensors, const Options& o) {
   const auto [beta1, beta2] = o.betas();
-  const auto t = static_cast<double>(step);
+  const double t = step;
   const double correction1 = 1 - std::pow(beta1, t), correction2 = 1 - std::pow(beta2, t);
   enum { Mean, Square, Largest };
   const Tensor mean = remembered(tensors, Mean, p), square = remembered(tensors, Square, p);

@@ -102,7 +102,7 @@ Tensor pad_inside(const Tensor& x, IntArrayRef pad, Mode mode) {
 }
 
 Tensor pad_planes(const Tensor& x, IntArrayRef padding, int64_t dims, Mode mode) {
-  check(static_cast<int64_t>(padding.size()) == 2 * dims, "padding size is expected to be ", 2 * dims,
+  check(std::ssize(padding) == 2 * dims, "padding size is expected to be ", 2 * dims,
         ", but got: ", padding.size());
   check(x.dim() == dims + 1 || x.dim() == dims + 2, "Expected ", dims + 1, "D or ", dims + 2,
         "D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ",
@@ -130,7 +130,7 @@ Tensor pad(const Operand& x, IntArrayRef pad, std::string_view mode, optional<do
   const CallScope call("pad", x);
   if (mode == "constant") return constant_pad_nd(x, pad, value.value_or(0.0));
   check(!value || *value == 0, "Padding mode \"", mode, "\" doesn't take in value argument");
-  const int64_t pairs = static_cast<int64_t>(pad.size()) / 2;
+  const int64_t pairs = std::ssize(pad) / 2;
   check(pad.size() % 2 == 0, "Padding length must be divisible by 2");
   const bool fits = pairs >= 1 && pairs <= 3 && (x.dim() == pairs + 1 || x.dim() == pairs + 2);
   check(fits, "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");

@@ -40,7 +40,7 @@ Tensor run_layer(const Tensor& sequence, const Tensor* weights, bool bias, bool 
   for (int64_t i = 0; i < steps; ++i) {
     const int64_t t = backwards ? steps - 1 - i : i;
     states = step(from_input.select(0, t), linear(states[0], weights[1], maybe(3)), states);
-    outputs[static_cast<size_t>(t)] = states[0];
+    outputs[t] = states[0];
   }
   return stack(outputs);
 }

@@ -299,7 +299,7 @@ Tensor repeat_interleave(const Operand& x, const Operand& repeats, optional<int6
 
 Tensor sum_to_size(const Operand& x, IntArrayRef size) {
   const CallScope call("sum_to_size", x);
-  const int64_t lead = x.dim() - static_cast<int64_t>(size.size());
+  const int64_t lead = x.dim() - std::ssize(size);
   bool fits = lead >= 0;
   Dims dims;
   for (int64_t d = 0; fits && d < x.dim(); ++d) {

@@ -72,7 +72,7 @@ int64_t ellipsis_dims(const Equation& equation, TensorList tensors) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Labels& labels = equation.operands[i];
     const bool has = std::find(labels.begin(), labels.end(), kEllipsis) != labels.end();
-    const int64_t named = static_cast<int64_t>(labels.size()) - has, rank = tensors[i].dim();
+    const int64_t named = std::ssize(labels) - has, rank = tensors[i].dim();
     check(has || named == rank, "einsum(): the number of subscripts in the equation (", named,
           ") does not match the number of dimensions (", rank, ") for operand ", i,
           " and no ellipsis was given");
@@ -131,7 +131,7 @@ Tensor arranged(const Tensor& x, const Labels& labels, const DimLayout& layout, 
   Dims sizes(at(layout.rank), 1), strides(at(layout.rank), 0);
   std::vector<bool> seen(at(layout.rank));
   const int64_t covered =
-      x.dim() - static_cast<int64_t>(labels.size()) + 1;  // by the ellipsis, if there is one
+      x.dim() - std::ssize(labels) + 1;  // by the ellipsis, if there is one
   int64_t dim = 0;
   for (int label : labels) {
     const int64_t count = label == kEllipsis ? covered : 1;

@@ -100,7 +100,7 @@ Tensor stack(TensorList tensors, int64_t dim) {
   if (dim == tensors[0].dim() || tensors[0].numel() == 0)
     return cat(each(tensors, [&](const Tensor& x) { return unsqueeze(x, dim); }), dim);
   Dims result = first;
-  result.insert(at(dim), static_cast<int64_t>(tensors.size()));
+  result.insert(at(dim), std::ssize(tensors));
   return record(ir::reshape(node_of(cat(tensors, dim)), result));
 }
 
@@ -160,7 +160,7 @@ Tensor detail::contiguous(const Operand& self) {
 
 Tensor detail::repeat(const Operand& self, IntArrayRef repeats) {
   GradScope scope("RepeatBackward0", self);
-  check(static_cast<int64_t>(repeats.size()) >= self.dim(),
+  check(std::ssize(repeats) >= self.dim(),
         "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
   const size_t added = repeats.size() - at(self.dim());
   Dims spread, expanded, result;  // [1, a, 1, b] -> [n, a, m, b] -> [n*a, m*b]
@@ -181,7 +181,7 @@ Tensor detail::repeat(const Operand& self, IntArrayRef repeats) {
 
 Tensor tile(const Operand& x, IntArrayRef dims) {
   const CallScope call("tile", x);
-  Dims repeats(at(std::max<int64_t>(0, x.dim() - static_cast<int64_t>(dims.size()))), 1);
+  Dims repeats(at(std::max<int64_t>(0, x.dim() - std::ssize(dims))), 1);
   repeats.append(dims.data(), dims.size());
   return x.repeat(ref(repeats));
 }
@@ -229,7 +229,7 @@ Tensor constant_pad_nd(const Operand& x, IntArrayRef pad, const Scalar& value) {
   GradScope scope("ConstantPadNdBackward0", x);
   check(pad.size() % 2 == 0, "Padding length must be divisible by 2");
   check(
-      static_cast<int64_t>(pad.size()) <= 2 * x.dim(),
+      std::ssize(pad) <= 2 * x.dim(),
       "Padding length should be less than or equal to two times the input dimension but got padding length ",
       pad.size(), " and input of dimension ", x.dim());
   const size_t rank = at(x.dim());
@@ -238,7 +238,7 @@ Tensor constant_pad_nd(const Operand& x, IntArrayRef pad, const Scalar& value) {
   for (size_t d = 0; d < rank; ++d) {
     const size_t pair = 2 * (rank - 1 - d);
     const int64_t before = pair < pad.size() ? pad[pair] : 0, after = pair < pad.size() ? pad[pair + 1] : 0;
-    const int64_t size = x.size(static_cast<int64_t>(d));
+    const int64_t size = x.size(d);
     constexpr int64_t most = int64_t{1} << 60;  // keeps the sums below from overflowing
     check(std::max(before, after) < most && std::min(before, after) > -most, "padding ", before, " and ",
           after, " of dimension ", d, " is too large");

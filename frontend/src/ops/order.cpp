@@ -58,7 +58,7 @@ struct Sorted {
 
 Sorted sorted(const Expr& x, int64_t dim, bool descending) {
   const Expr index{ir::sort(x.node, dim, descending)};
-  return {gather(x, index, dim), index, dim, x.shape()[static_cast<size_t>(dim)]};
+  return {gather(x, index, dim), index, dim, x.shape()[dim]};
 }
 Sorted sorted(const Tensor& self, int64_t dim, bool descending = false) {
   return sorted(line_of(self), wrap_dim(dim, self.dim()), descending);
@@ -67,7 +67,7 @@ Sorted sorted(const Tensor& self, int64_t dim, bool descending = false) {
 Sorted sorted_part(const Tensor& self, int64_t dim, bool descending, int64_t first, int64_t count) {
   const Expr x = line_of(self);
   dim = wrap_dim(dim, self.dim());
-  const int64_t size = x.shape()[static_cast<size_t>(dim)];
+  const int64_t size = x.shape()[dim];
   const Expr index{ir::sort_part(x.node, dim, descending, first, count)};
   if (index.node->numel() == 0) return {{constant_node({x.dtype(), 0}, index.node->shape())}, index, dim, size};
   return {gather(x, index, dim), index, dim, size};
@@ -76,14 +76,14 @@ Sorted sorted_part(const Tensor& self, int64_t dim, bool descending, int64_t fir
 // The shape of one element of each line.
 Dims line_shape(const Sorted& s) {
   Dims shape = dims_of(s.values.shape());
-  shape[static_cast<size_t>(s.dim)] = 1;
+  shape[s.dim] = 1;
   return shape;
 }
 Expr slice_of_line(const Expr& x, int64_t dim, int64_t start, int64_t size) {
   const size_t rank = x.shape().size();
   Dims starts(rank, 0), steps(rank, 1), sizes = dims_of(x.shape());
-  starts[static_cast<size_t>(dim)] = start;
-  sizes[static_cast<size_t>(dim)] = size;
+  starts[dim] = start;
+  sizes[dim] = size;
   return {ir::slice(x.node, starts, steps, sizes)};
 }
 
@@ -113,7 +113,7 @@ Expr middle_of_numbers(const Sorted& s) {
 // The lower middle of each line; its first nan if there is one.
 std::tuple<Tensor, Tensor> middle_of_lines(const Tensor& self, int64_t dim, bool keepdim) {
   const Expr x = line_of(self);
-  const Sorted s = sorted_part(self, dim, false, (x.shape()[static_cast<size_t>(dim)] - 1) / 2, 1);
+  const Sorted s = sorted_part(self, dim, false, (x.shape()[dim] - 1) / 2, 1);
   Expr place = s.index;
   if (self.is_floating_point())
     place = select(reduce(Op::Any, is_nan(x), Dims{dim}), reduce(Op::ArgMax, x, Dims{dim}), place);
@@ -186,7 +186,7 @@ Tensor quantile_at(const Tensor& self, double q, optional<int64_t> dim, bool kee
     spoiled = nans == double(s.size);
   } else {  // the two elements beside the place are enough
     const Expr line = line_of(x);
-    double rank = static_cast<double>(line.shape()[static_cast<size_t>(d)] - 1) * q;
+    double rank = static_cast<double>(line.shape()[d] - 1) * q;
     if (how == "nearest") rank = std::nearbyint(rank);
     const double below = std::floor(rank);
     const Sorted s = sorted_part(x, d, false, static_cast<int64_t>(below), std::ceil(rank) > below ? 2 : 1);
@@ -244,7 +244,7 @@ Tensor logcumsumexp(const Operand& self, int64_t dim) {
   for (int64_t reach = 1; reach < size; reach *= 2) {
     const Expr x{node_of(result)};
     Dims before(x.shape().size(), 0);
-    before[static_cast<size_t>(dim)] = reach;
+    before[dim] = reach;
     const NodeRef none = number({constant_node({x.dtype(), 0}, Dims{})}, -HUGE_VAL).node;
     const NodeRef earlier = slice_of_line(x, dim, 0, size - reach).node;
     result = logaddexp(result, record(ir::pad(earlier, none, before, Dims(before.size(), 0))));
@@ -325,7 +325,7 @@ std::tuple<Tensor, Tensor> mode(const Operand& self, int64_t dim, bool keepdim) 
   const Sorted s = sorted(self, dim);
   const Expr place = iota_like(s.values, dim);
   Dims starts(place.shape().size(), 0), after = starts;
-  after[static_cast<size_t>(dim)] = 1;
+  after[dim] = 1;
   const Expr padded{ir::pad(slice_of_line(s.values, dim, 0, s.size - 1).node,
                             constant_node({s.values.dtype(), 0}, Dims{}), after, starts)};
   const Expr begins = (place == 0.0) | (s.values != padded);

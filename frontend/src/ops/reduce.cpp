@@ -17,7 +17,7 @@ Expr reduced(Op op, const Expr& x, const Dims& dims) {
   if (dims.empty()) return x;
   if (x.node->numel() > 0) return reduce(op, x, dims);
   Dims shape = x.node->shape();
-  for (int64_t d : dims) shape[static_cast<size_t>(d)] = 1;
+  for (int64_t d : dims) shape[d] = 1;
   checked_numel(ref(shape));  // without the empty dim the others may be too much
   const bool one = op == Op::Prod || op == Op::All;
   return {constant_node(ir::constant(x.dtype(), int64_t{one}), shape)};
@@ -106,7 +106,7 @@ struct Moments {
 Moments moments(const Tensor& x, const Dims& dims, double correction, const char* name = "std and var") {
   check<NotImplementedError>(x.is_floating_point(), name, " only support floating point and complex dtypes");
   const Expr v = formula_operand(x, x.scalar_type());
-  const auto count = static_cast<double>(count_of(x, dims));
+  const double count = count_of(x, dims);
   const Expr mean = reduced(Op::Sum, v, dims) / count;
   const Expr centred = v - broadcast(mean, v.shape());
   return {mean, reduced(Op::Sum, centred * centred, dims) / std::max(0.0, count - correction)};

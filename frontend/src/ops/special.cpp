@@ -153,7 +153,7 @@ Expr cotangent_derivative(const Expr& x, int64_t n) {
 
 // (-1)^(n+1) n! zeta(n + 1, x); to the left of 0 reflected, where zeta would need -x more terms.
 Expr polygamma_of(int64_t n, const Expr& x) {
-  const auto order = static_cast<double>(n);
+  const double order = n;
   const double factorial = std::tgamma(order + 1), sign = n % 2 ? 1 : -1;
   const Expr s = number(x, order + 1);
   const Expr left = x < 0.0;

@@ -84,7 +84,7 @@ void largest_first(std::vector<Score>& scores, int64_t k) {
   auto larger = [](const Score& a, const Score& b) {
     return (std::isnan(a.value) && !std::isnan(b.value)) || a.value > b.value;
   };
-  if (k * 64 <= static_cast<int64_t>(scores.size())) {
+  if (k * 64 <= std::ssize(scores)) {
     std::partial_sort(scores.begin(), scores.begin() + k, scores.end(), larger);
   } else {
     std::nth_element(scores.begin(), scores.begin() + (k - 1), scores.end(), larger);
@@ -100,9 +100,9 @@ void sample_without_replacement(const Tensor& self, Rows rows, int64_t samples,
   const auto* values = reinterpret_cast<const double*>(view.data);
   std::vector<Score> scores(static_cast<size_t>(rows.categories));
   for (int64_t row = 0; row < rows.count; ++row, values += rows.categories) {
-    for (int64_t j = 0; j < rows.categories; ++j) scores[static_cast<size_t>(j)] = {values[j], j};
+    for (int64_t j = 0; j < rows.categories; ++j) scores[j] = {values[j], j};
     largest_first(scores, samples);
-    for (int64_t i = 0; i < samples; ++i) *out++ = scores[static_cast<size_t>(i)].index;
+    for (int64_t i = 0; i < samples; ++i) *out++ = scores[i].index;
   }
 }
 

@@ -147,7 +147,7 @@ Bounds integer_bounds(ScalarType type) {
   const int bits = static_cast<int>(8 * elementSize(type));
   if (type == kBool) return {0, 1};
   if (type == kByte) return {0, 255};
-  const auto most = static_cast<int64_t>(~uint64_t{0} >> (65 - bits));
+  const int64_t most = ~uint64_t{0} >> (65 - bits);
   return {-most - 1, most};
 }
 

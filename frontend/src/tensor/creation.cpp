@@ -72,7 +72,7 @@ struct Box {
 
 Box measured(const TensorData& data) {
   if (!data.is_list()) return {{}, data.type()};
-  const auto count = static_cast<int64_t>(data.count());
+  const int64_t count = data.count();
   if (!data.items()) return {{count}, data.is_range() ? data.type() : kFloat};
   const Box first = measured(data.items()[0]);
   for (size_t i = 1; i < data.count(); ++i) {
@@ -247,7 +247,7 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
         "upper bound and lower bound inconsistent with step sign");
   const double length = std::ceil((last - first) / by);
   check(length < 0x1p58, "invalid size, possible overflow?");
-  const auto count = static_cast<int64_t>(length);
+  const int64_t count = length;
   if (count == 0) return zeros({0}, options.dtype(type));
   if (integers) return finish(integer_range(start.toLong(), step.toLong(), count, type), options);
   const Expr i = index_along(Dims{count}, 0, DType::F64);

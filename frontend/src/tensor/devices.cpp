@@ -48,7 +48,7 @@ auto with_public_errors(F&& f) {
 
 }  // namespace
 
-const Device& device_with(ir::DeviceTag tag) { return devices()[static_cast<size_t>(tag)]; }
+const Device& device_with(ir::DeviceTag tag) { return devices()[tag]; }
 
 ir::DeviceTag tag_of(const Device& device) {
   if (device.is_cpu()) return runtime::kHostTag;

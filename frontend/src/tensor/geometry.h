@@ -13,7 +13,7 @@ struct Geometry {
 
   explicit Geometry(const Tensor& x)
       : sizes(impl(x).sizes()), strides(impl(x).strides()), offset(impl(x).offset()) {}
-  int64_t rank() const { return static_cast<int64_t>(sizes.size()); }
+  int64_t rank() const { return std::ssize(sizes); }
   void erase(int64_t dim) {
     sizes.erase(at(dim));
     strides.erase(at(dim));

@@ -293,7 +293,7 @@ Tensor record_in_order_of(NodeRef node, std::span<const TensorImpl* const> opera
   Dims strides = shape;
   int64_t step = 1;
   for (size_t i = order.size(); i-- > 0;) {
-    const auto d = static_cast<size_t>(order[i]);
+    const size_t d = order[i];
     strides[d] = step;
     step *= shape[d];
   }
@@ -322,8 +322,8 @@ void refuse_repeated_places(const TensorImpl& t) {
 // each(row-major byte offset, byte offset in memory, bytes) of everything that a tensor shows.
 template <typename Each>
 void for_each_place(const TensorImpl& t, Each each) {
-  const auto size = static_cast<size_t>(ir::item_size(t.dtype()));
-  const auto step = static_cast<int64_t>(size);
+  const size_t size = ir::item_size(t.dtype());
+  const int64_t step = size;
   if (t.contiguous()) {
     if (t.numel() > 0) each(int64_t{0}, int64_t{0}, size * at(t.numel()));
     return;
@@ -477,7 +477,7 @@ HostView host_view(const Tensor& tensor) {
 }
 
 ir::Constant HostView::element(int64_t offset) const {
-  const auto size = static_cast<size_t>(ir::item_size(dtype));
+  const size_t size = ir::item_size(dtype);
   ir::Constant c{dtype, 0};
   std::memcpy(&c.bits, data + offset * static_cast<int64_t>(size), size);
   return c;

@@ -17,7 +17,7 @@ Tensor inverse_deviation(const Tensor& x, IntArrayRef dims, double eps) {
 Tensor resized(const Tensor& x, IntArrayRef size, int64_t dims, nn::InterpolateMode mode,
                optional<bool> align_corners) {
   check(x.dim() == dims + 2, "It is expected input_size equals to ", dims + 2, ", but got size ", x.dim());
-  check(static_cast<int64_t>(size.size()) == dims, "It is expected output_size equals to ", dims,
+  check(std::ssize(size) == dims, "It is expected output_size equals to ", dims,
         ", but got size ", size.size());
   return nn::functional::interpolate(
       x, nn::functional::InterpolateFuncOptions().size(size.vec()).mode(mode).align_corners(align_corners));

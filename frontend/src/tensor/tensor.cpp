@@ -29,12 +29,12 @@ IntArrayRef Tensor::strides() const { return ref(impl(*this).strides()); }
 int64_t Tensor::size(int64_t dim) const {
   const Dims& sizes = impl(*this).sizes();
   check<IndexError>(!sizes.empty(), "Dimension specified as ", dim, " but tensor has no dimensions");
-  return sizes[static_cast<size_t>(wrap_dim(dim, static_cast<int64_t>(sizes.size())))];
+  return sizes[wrap_dim(dim, std::ssize(sizes))];
 }
 int64_t Tensor::stride(int64_t dim) const {
   const Dims& strides = impl(*this).strides();
   check<IndexError>(!strides.empty(), "Dimension specified as ", dim, " but tensor has no dimensions");
-  return strides[static_cast<size_t>(wrap_dim(dim, static_cast<int64_t>(strides.size())))];
+  return strides[wrap_dim(dim, std::ssize(strides))];
 }
 int64_t Tensor::storage_offset() const { return impl(*this).offset(); }
 int64_t Tensor::numel() const { return impl(*this).numel(); }

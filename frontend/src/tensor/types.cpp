@@ -229,14 +229,14 @@ Dims wrap_dims(OptionalIntArrayRef dims, int64_t rank) {
   std::vector<bool> seen(static_cast<size_t>(rank > 0 ? rank : 1), !dims.has_value() || dims.value().empty());
   if (dims.has_value()) {
     for (int64_t dim : dims.value()) {
-      const auto d = static_cast<size_t>(wrap_dim(dim, rank));
+      const size_t d = wrap_dim(dim, rank);
       check(!seen[d], "dim ", d, " appears multiple times in the list of dims");
       seen[d] = true;
     }
   }
   Dims result;
   for (int64_t d = 0; d < rank; ++d) {
-    if (seen[static_cast<size_t>(d)]) result.push_back(d);
+    if (seen[d]) result.push_back(d);
   }
   return result;
 }

@@ -68,9 +68,9 @@ optional<Range> range_of(const ir::Node& node, int depth) {
     return Range{value, value};
   }
   if (op == Op::Iota)
-    return Range{0, std::max<int64_t>(node.shape()[static_cast<size_t>(node.ints()[0])], 1) - 1};
+    return Range{0, std::max<int64_t>(node.shape()[node.ints()[0]], 1) - 1};
   if (op == Op::Sort || op == Op::SortPart)
-    return Range{0, std::max<int64_t>(node.inputs()[0]->shape()[static_cast<size_t>(node.ints()[0])], 1) - 1};
+    return Range{0, std::max<int64_t>(node.inputs()[0]->shape()[node.ints()[0]], 1) - 1};
   if (op == Op::Nonzero) {
     int64_t longest = 1;
     for (int64_t size : node.inputs()[0]->shape()) longest = std::max(longest, size);
@@ -78,7 +78,7 @@ optional<Range> range_of(const ir::Node& node, int depth) {
   }
   if (op == Op::ArgMax || op == Op::ArgMin) {
     int64_t count = 1;
-    for (int64_t dim : node.ints()) count *= node.inputs()[0]->shape()[static_cast<size_t>(dim)];
+    for (int64_t dim : node.ints()) count *= node.inputs()[0]->shape()[dim];
     return Range{0, std::max<int64_t>(count, 1) - 1};
   }
   if (op == Op::Gather) return range_of_all(node, 0, 1, depth);

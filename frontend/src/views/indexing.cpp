@@ -447,7 +447,7 @@ NodeRef storage_places(const Tensor& view, const Choice& c, const Dims& shape) {
 }
 
 void check_fits(const Tensor& value, const Dims& shape) {
-  bool fits = value.dim() <= static_cast<int64_t>(shape.size());
+  bool fits = value.dim() <= std::ssize(shape);
   for (int64_t d = 1; fits && d <= value.dim(); ++d)
     fits = value.size(-d) == 1 || value.size(-d) == shape[shape.size() - at(d)];
   check(fits, "shape mismatch: value tensor of shape ", value.sizes(),

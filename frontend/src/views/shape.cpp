@@ -41,10 +41,10 @@ optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const Dims& 
     return sizes == shape ? strides : ir::contiguous_strides(shape);
   }
   Dims result(shape.size(), 1);
-  int64_t next = static_cast<int64_t>(shape.size()) - 1;
+  int64_t next = std::ssize(shape) - 1;
   int64_t run_stride = strides.empty() ? 1 : strides.back();
   int64_t run = 1, placed = 1;
-  for (int64_t d = static_cast<int64_t>(sizes.size()) - 1; d >= 0; --d) {
+  for (int64_t d = std::ssize(sizes) - 1; d >= 0; --d) {
     run *= sizes[at(d)];
     const bool ends = d == 0 || (sizes[at(d - 1)] != 1 && strides[at(d - 1)] != run * run_stride);
     if (!ends) continue;
@@ -140,7 +140,7 @@ Tensor ravel(const Operand& x) {
 Tensor permute(const Operand& x, IntArrayRef dims) {
   GradScope scope("PermuteBackward0", x);
   const Geometry from(x);
-  check(static_cast<int64_t>(dims.size()) == from.rank(),
+  check(std::ssize(dims) == from.rank(),
         "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
         "desired ordering "
         "of dimensions i.e. input.dim() = ",
@@ -263,7 +263,7 @@ Tensor detail::H(const Operand& self) {
 Tensor expand(const Operand& x, IntArrayRef size) {
   GradScope scope("ExpandBackward0", x);
   Geometry g(x);
-  const int64_t added = static_cast<int64_t>(size.size()) - g.rank();
+  const int64_t added = std::ssize(size) - g.rank();
   if (added < 0) {
     throw Error(text("expand(torch.", x.scalar_type(), "Tensor{", x.sizes(), "}, size=", size,
                      "): the number of sizes provided (", size.size(),

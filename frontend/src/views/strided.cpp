@@ -124,7 +124,7 @@ struct MemoryOrder {
         if (sizes[d] == 1 || strides[d] == 0) dims.push_back(static_cast<int64_t>(d));
       }
     }
-    for (size_t i = 0; i < dims.size(); ++i) place[static_cast<size_t>(dims[i])] = static_cast<int64_t>(i);
+    for (size_t i = 0; i < dims.size(); ++i) place[dims[i]] = static_cast<int64_t>(i);
   }
   bool is_that_of_the_view() const { return std::is_sorted(dims.begin(), dims.end()); }
 };
@@ -154,7 +154,7 @@ NodeRef strided_view(const NodeRef& base, IntArrayRef sizes, IntArrayRef strides
   const MemoryOrder order(dims, sizes, strides);
   Dims memory_shape;
   for (int64_t d : order.dims) {
-    const auto at = static_cast<size_t>(d);
+    const size_t at = d;
     memory_shape.push_back(strides[at] == 0 ? 1 : sizes[at]);
   }
   // Two permutations would cancel here; but what a storage holds is computed once, what lies before it need
