@@ -123,39 +123,12 @@ Pair two_product(Expr a, Expr b) {
 namespace {
 
 Expr expand(Op op, const Expr* x) {
-  switch (op) {
-    case Op::Sign: return sign(x[0]);
-    case Op::Exp: return exp(x[0]);
-    case Op::Exp2: return exp2(x[0]);
-    case Op::Expm1: return expm1(x[0]);
-    case Op::Log: return log(x[0]);
-    case Op::Log2: return log2(x[0]);
-    case Op::Log10: return log10(x[0]);
-    case Op::Log1p: return log1p(x[0]);
-    case Op::Sin: return sin(x[0]);
-    case Op::Cos: return cos(x[0]);
-    case Op::Tan: return tan(x[0]);
-    case Op::Asin: return asin(x[0]);
-    case Op::Acos: return acos(x[0]);
-    case Op::Atan: return atan(x[0]);
-    case Op::Sinh: return sinh(x[0]);
-    case Op::Cosh: return cosh(x[0]);
-    case Op::Tanh: return tanh(x[0]);
-    case Op::Asinh: return asinh(x[0]);
-    case Op::Acosh: return acosh(x[0]);
-    case Op::Atanh: return atanh(x[0]);
-    case Op::Erf: return erf(x[0]);
-    case Op::Erfc: return erfc(x[0]);
-    case Op::Gelu: return gelu(x[0]);
-    case Op::Erfinv: return erfinv(x[0]);
-    case Op::Lgamma: return lgamma(x[0]);
-    case Op::Rem: return rem(x[0], x[1]);
-    case Op::Pow: return pow(x[0], x[1]);
-    case Op::Atan2: return atan2(x[0], x[1]);
-    case Op::Hypot: return hypot(x[0], x[1]);
-    case Op::CopySign: return with_sign_of(x[0], x[1]);
-    default: throw ir::IrError("no expansion of " + std::string(ir::info(op).text));
+  for (const auto& list : {exp_formulas(), log_formulas(), trig_formulas(), special_formulas(), power_formulas()}) {
+    for (const Formula& formula : list) {
+      if (formula.op == op) return formula(x);
+    }
   }
+  throw ir::IrError("no expansion of " + std::string(ir::info(op).text));
 }
 
 }  // namespace

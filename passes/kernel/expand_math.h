@@ -1,5 +1,5 @@
 // A small expression language over KernelBuilder, in which the elementary functions of expand_math_*.cpp read
-// as formulas, and the list of those functions. Private to passes/expand_math*.cpp.
+// as formulas, and the lists of those functions. Private to passes/expand_math*.cpp.
 //
 // All of them are straight-line: every branch of an algorithm is computed and the answer is selected, so that
 // they vectorise. Each is written for f32 or f64 arguments; coefficients are minimax fits rounded to the type
@@ -7,6 +7,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 
 #include "ir/kernel.h"
 
@@ -109,13 +110,19 @@ Expr in_double(F f, Args... x) {
 }
 inline bool is_single(Expr x) { return x.dtype() == DType::F32; }
 
+// What an operation is replaced by. Each file has a list of its own; others see only what their formulas need.
+struct Formula {
+  constexpr Formula(Op op, Expr (*of)(Expr)) : op(op), of_one(of) {}
+  constexpr Formula(Op op, Expr (*of)(Expr, Expr)) : op(op), of_two(of) {}
+  Expr operator()(const Expr* x) const { return of_one ? of_one(x[0]) : of_two(x[0], x[1]); }
+  Op op;
+  Expr (*of_one)(Expr) = nullptr;
+  Expr (*of_two)(Expr, Expr) = nullptr;
+};
+
 // --- expand_math_exp.cpp ---
+std::span<const Formula> exp_formulas();
 Expr exp(Expr x);
-Expr exp2(Expr x);
-Expr expm1(Expr x);
-Expr sinh(Expr x);
-Expr cosh(Expr x);
-Expr tanh(Expr x);
 // exp(x) as fraction * 2^n with fraction = hi + lo in about [0.7, 1.5]; for f64 only.
 struct ScaledExp {
   Pair fraction;
@@ -130,37 +137,20 @@ Expr times_exp_of_half_square(Expr factor, Expr a, Expr up);
 Expr exp_short(Expr x);  // f64 argument, relative error 2^-42: for results that become f32
 
 // --- expand_math_log.cpp ---
+std::span<const Formula> log_formulas();
 Expr log(Expr x);
-Expr log2(Expr x);
-Expr log10(Expr x);
-Expr log1p(Expr x);
 Expr log1p(Pair x);      // f64, of an unevaluated sum > 0
 Pair log_pair(Expr x);   // f64, 0 < x < inf, relative error 2^-65
 Expr log_short(Expr x);  // f64, relative error 2^-42
-Expr asinh(Expr x);
-Expr acosh(Expr x);
-Expr atanh(Expr x);
 
 // --- expand_math_trig.cpp ---
+std::span<const Formula> trig_formulas();
 Expr sin(Expr x);
-Expr cos(Expr x);
-Expr tan(Expr x);
-Expr asin(Expr x);
-Expr acos(Expr x);
-Expr atan(Expr x);
-Expr atan2(Expr y, Expr x);
 
 // --- expand_math_special.cpp ---
-Expr erf(Expr x);
-Expr erfc(Expr x);
-Expr gelu(Expr x);  // x erfc(-x / sqrt(2)) / 2, without the rounding of that argument
-Expr erfinv(Expr x);
-Expr lgamma(Expr x);
+std::span<const Formula> special_formulas();
 
 // --- expand_math_power.cpp ---
-Expr pow(Expr x, Expr y);  // floats and integers
-Expr hypot(Expr x, Expr y);
-Expr rem(Expr x, Expr y);  // floats and integers
-Expr sign(Expr x);
+std::span<const Formula> power_formulas();
 
 }  // namespace tenon::passes::math

@@ -114,7 +114,7 @@ Expr exp_short(Expr x) {
 }
 
 // x = n + r exactly; 2^r by its own polynomial.
-Expr exp2(Expr x) {
+static Expr exp2(Expr x) {
   const bool single = is_single(x);
   const Expr clamped = single ? min(max(x, -151.0), 129.0) : min(max(x, -1076.0), 1025.0);
   const double shift = shifter_constant(x);
@@ -131,7 +131,7 @@ Expr exp2(Expr x) {
 
 // exp(x) - 1 = 2^n (r + r^2 P) + (2^n - 1), where 2^n r + (2^n - 1) is kept as a pair: it cancels for n = -1
 // and 1. All is halved until the end, for 2^n may overflow where the result does not.
-Expr expm1(Expr x) {
+static Expr expm1(Expr x) {
   const Expr clamped = is_single(x) ? min(max(x, -20.0), 89.0) : min(max(x, -40.0), 710.0);
   const Reduced t = reduce(clamped);
   const Pair r = fast_two_sum(t.high, t.low);
@@ -146,7 +146,7 @@ Expr expm1(Expr x) {
 }
 
 // Where |x| < 1 an odd polynomial; beyond, e/2 - 1/(2e) with e/2 from a scaling that cannot overflow early.
-Expr sinh(Expr x) {
+static Expr sinh(Expr x) {
   if (is_single(x)) return in_double([](Expr d) { return sinh(d); }, x);
   const Expr z = x * x, a = abs(x);
   const Expr small = fma(x * z,
@@ -161,7 +161,7 @@ Expr sinh(Expr x) {
   return select(a < 1.0, small, with_sign_of(big, x));
 }
 
-Expr cosh(Expr x) {
+static Expr cosh(Expr x) {
   if (is_single(x)) return in_double([](Expr d) { return cosh(d); }, x);
   const ScaledExp e = exp_parts({abs(x), constant(x, 0.0)});
   const Expr half = scale_by(e.fraction.hi, e.shifter - 1.0);
@@ -170,7 +170,7 @@ Expr cosh(Expr x) {
 }
 
 // An odd polynomial near 0, else 1 - 2 / (exp(2|x|) + 1).
-Expr tanh(Expr x) {
+static Expr tanh(Expr x) {
   const Expr z = x * x, a = abs(x);
   const bool single = is_single(x);
   const Expr tail =
@@ -183,6 +183,12 @@ Expr tanh(Expr x) {
   // Past 20 the result is 1 in either type.
   const Expr big = 1.0 - 2.0 / (exp_normal({min(a, 20.0) * 2.0, constant(a, -0.0)}) + 1.0);
   return with_sign_of(select(a < (single ? 0.7 : 0.6), small, big), x);
+}
+
+std::span<const Formula> exp_formulas() {
+  static constexpr Formula list[] = {{Op::Exp, exp}, {Op::Exp2, exp2}, {Op::Expm1, expm1}, {Op::Sinh, sinh},
+                                     {Op::Cosh, cosh}, {Op::Tanh, tanh}};
+  return list;
 }
 
 }  // namespace tenon::passes::math

@@ -76,14 +76,14 @@ Expr log(Expr x) {
   return with_log_limits(x, join(t.k, t.f, constant(x, 0.0)));
 }
 
-Expr log2(Expr x) {
+static Expr log2(Expr x) {
   const Split t = split(x);
   const Pair fraction = scaled_log(t.f, real_for(x, {1.4426950408889634, 2.0355273740931033e-17}));
   const Pair sum = fast_two_sum(t.k, fraction.hi);
   return with_log_limits(x, sum.hi + (sum.lo + fraction.lo));
 }
 
-Expr log10(Expr x) {
+static Expr log10(Expr x) {
   const Split t = split(x);
   const Real log10_of_2 = real_for(x, {0.3010299956639812, -2.8037281277851704e-18});
   const Pair fraction = scaled_log(t.f, real_for(x, {0.4342944819032518, 1.098319650216765e-17}));
@@ -105,7 +105,7 @@ Expr log1p(Pair x) {
   return join(small_to_float(k) + select_constant(huge, x.hi, 100.0, 0.0), f.hi, low);
 }
 
-Expr log1p(Expr x) {
+static Expr log1p(Expr x) {
   const Expr bounded = select(x < kInfinity, log1p(Pair{x, constant(x, 0.0)}), x);
   const Expr limit = select(equal(x, -1.0), constant(x, -kInfinity), kNan);
   return select(abs(x) < (is_single(x) ? 0x1p-26 : 0x1p-54), x, select(x > -1.0, bounded, limit));
@@ -147,7 +147,7 @@ Expr log_short(Expr x) {
 
 // log(a + sqrt(a^2 + 1)) = log1p(a + a^2 / (1 + sqrt(a^2 + 1))); log(1 + (a - 1)) + ln2 for large a, where
 // a^2 may overflow.
-Expr asinh(Expr x) {
+static Expr asinh(Expr x) {
   if (is_single(x)) return in_double([](Expr d) { return asinh(d); }, x);
   const Expr a = abs(x), big = a > 0x1p30;
   const Expr square = a * a;
@@ -159,7 +159,7 @@ Expr asinh(Expr x) {
 }
 
 // With t = x - 1: log1p(t + sqrt(t (t + 2))), the root as a pair; log(1 + (x - 1)) + ln2 for large x.
-Expr acosh(Expr x) {
+static Expr acosh(Expr x) {
   if (is_single(x)) return in_double([](Expr d) { return acosh(d); }, x);
   const Expr big = x > 0x1p30, t = x - 1.0;
   const Pair factor =
@@ -175,7 +175,7 @@ Expr acosh(Expr x) {
 }
 
 // log1p(2a / (1 - a)) / 2, the quotient as a pair.
-Expr atanh(Expr x) {
+static Expr atanh(Expr x) {
   if (is_single(x)) return in_double([](Expr d) { return atanh(d); }, x);
   const Expr a = abs(x), twice = a + a;
   const Pair divisor = fast_two_sum(constant(x, 1.0), -a);
@@ -185,6 +185,12 @@ Expr atanh(Expr x) {
   const Expr inside = select(a < 0x1p-28, x, with_sign_of(y, x));
   const Expr limit = with_sign_of(select(equal(a, 1.0), constant(x, kInfinity), kNan), x);
   return select(a < 1.0, inside, limit);
+}
+
+std::span<const Formula> log_formulas() {
+  static constexpr Formula list[] = {{Op::Log, log}, {Op::Log2, log2}, {Op::Log10, log10}, {Op::Log1p, log1p},
+                                     {Op::Asinh, asinh}, {Op::Acosh, acosh}, {Op::Atanh, atanh}};
+  return list;
 }
 
 }  // namespace tenon::passes::math

@@ -129,30 +129,36 @@ Expr hypot_double(Expr x, Expr y) {
 
 }  // namespace
 
-Expr pow(Expr x, Expr y) {
+static Expr pow(Expr x, Expr y) {
   if (ir::is_int(x.dtype())) return pow_integer(x, y);
   if (!is_single(x)) return pow_double(x, y, false);
   return in_double([](Expr a, Expr b) { return pow_double(a, b, true); }, x, y);
 }
 
 // f32: the squares are exact in f64. An infinity wins over nan.
-Expr hypot(Expr x, Expr y) {
+static Expr hypot(Expr x, Expr y) {
   const Expr length = is_single(x) ? in_double([](Expr a, Expr b) { return sqrt(fma(a, a, b * b)); }, x, y)
                                    : hypot_double(x, y);
   return select(equal(abs(x), kInfinity) | equal(abs(y), kInfinity), kInfinity, length);
 }
 
 // Integers: what truncating division leaves; 0 for a zero divisor.
-Expr rem(Expr x, Expr y) {
+static Expr rem(Expr x, Expr y) {
   if (!ir::is_int(x.dtype())) return rem_float(x, y);
   const Expr zero = equal(y, 0.0), quotient = x / y, left = x - quotient * y;
   return select(zero, 0.0, left);
 }
 
 // 0 for both zeros and for nan.
-Expr sign(Expr x) {
+static Expr sign(Expr x) {
   if (!ir::is_signed(x.dtype())) return select_constant(x > 0.0, x, 1.0, 0.0);
   return select(x > 0.0, 1.0, select_constant(x < 0.0, x, -1.0, 0.0));
+}
+
+std::span<const Formula> power_formulas() {
+  static constexpr Formula list[] = {{Op::Pow, pow}, {Op::Hypot, hypot}, {Op::Rem, rem}, {Op::Sign, sign},
+                                     {Op::CopySign, with_sign_of}};
+  return list;
 }
 
 }  // namespace tenon::passes::math

@@ -44,7 +44,7 @@ Expr erfc_beyond(Pair a, Term factor = 1.0) {
 }  // namespace
 
 // f32: x + x P(x^2) up to 0.92, beyond it 1 - exp(Q(|x|)), Q a fit of log erfc; past 4 the result is 1.
-Expr erf(Expr x) {
+static Expr erf(Expr x) {
   const Expr a = abs(x);
   if (!is_single(x)) {
     return select(a < 1.0, x + erf_tail_double(x), with_sign_of(1.0 - erfc_beyond({a, constant(a, 0.0)}), x));
@@ -83,7 +83,7 @@ Expr erfc_single(Expr x) {
 
 }  // namespace
 
-Expr erfc(Expr x) {
+static Expr erfc(Expr x) {
   if (is_single(x)) return erfc_single(x);
   const Expr a = abs(x), far = erfc_beyond({a, constant(a, 0.0)});
   const Expr near = 1.0 - (x + erf_tail_double(x));
@@ -119,7 +119,8 @@ Expr gelu_double(Expr x) {
 
 }  // namespace
 
-Expr gelu(Expr x) { return is_single(x) ? gelu_single(x) : gelu_double(x); }
+// x erfc(-x / sqrt(2)) / 2, without the rounding of that argument.
+static Expr gelu(Expr x) { return is_single(x) ? gelu_single(x) : gelu_double(x); }
 
 namespace {
 
@@ -227,14 +228,20 @@ Expr lgamma_double(Expr x) {
 
 }  // namespace
 
-Expr erfinv(Expr x) {
+static Expr erfinv(Expr x) {
   if (!is_single(x)) return erfinv_double(x, false);
   return in_double([](Expr d) { return erfinv_double(d, true); }, x);
 }
 
 // f32 needs all of the double's digits near the roots left of 0.
-Expr lgamma(Expr x) {
+static Expr lgamma(Expr x) {
   return is_single(x) ? in_double([](Expr d) { return lgamma_double(d); }, x) : lgamma_double(x);
+}
+
+std::span<const Formula> special_formulas() {
+  static constexpr Formula list[] = {{Op::Erf, erf}, {Op::Erfc, erfc}, {Op::Gelu, gelu}, {Op::Erfinv, erfinv},
+                                     {Op::Lgamma, lgamma}};
+  return list;
 }
 
 }  // namespace tenon::passes::math

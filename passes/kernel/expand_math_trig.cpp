@@ -155,11 +155,11 @@ Expr sine(Expr x, double shift) {
 
 Expr sin(Expr x) { return select(abs(x) < (is_single(x) ? 0x1p-12 : 0x1p-27), x, sine(x, 0.0)); }
 
-Expr cos(Expr x) { return sine(x, 1.0); }
+static Expr cos(Expr x) { return sine(x, 1.0); }
 
 // sin / cos, or -cos / sin in odd quarters; in f64 for both types, for f64 with the quotient's error put
 // right.
-Expr tan(Expr x) {
+static Expr tan(Expr x) {
   const bool single = is_single(x);
   const Turn turn = single ? quarter_turns_single(cast(x, DType::F64)) : quarter_turns_double(x);
   const Pair s = sin_polynomial(turn.r), c = cos_polynomial(turn.r);
@@ -306,9 +306,15 @@ Expr either(F f, Expr x, Args... rest) {
 
 }  // namespace
 
-Expr asin(Expr x) { return either(asin_double, x); }
-Expr acos(Expr x) { return either(acos_double, x); }
-Expr atan(Expr x) { return either(atan_double, x); }
-Expr atan2(Expr y, Expr x) { return either(atan2_double, y, x); }
+static Expr asin(Expr x) { return either(asin_double, x); }
+static Expr acos(Expr x) { return either(acos_double, x); }
+static Expr atan(Expr x) { return either(atan_double, x); }
+static Expr atan2(Expr y, Expr x) { return either(atan2_double, y, x); }
+
+std::span<const Formula> trig_formulas() {
+  static constexpr Formula list[] = {{Op::Sin, sin}, {Op::Cos, cos}, {Op::Tan, tan}, {Op::Asin, asin}, {Op::Acos, acos},
+                                     {Op::Atan, atan}, {Op::Atan2, atan2}};
+  return list;
+}
 
 }  // namespace tenon::passes::math
