@@ -87,6 +87,128 @@ std::string literal(ir::Constant c) {
   return value < 0 ? "(" + std::to_string(value) + ending + ")" : std::to_string(value) + ending;
 }
 
+// --- operations, of operands as text
+
+std::string symbol(Op op) {
+  switch (op) {
+    case Op::Add: return "+";
+    case Op::Sub: return "-";
+    case Op::Mul: return "*";
+    case Op::Div:
+    case Op::Quotient: return "/";
+    case Op::Rem: return "%";
+    case Op::And: return "&";
+    case Op::Or: return "|";
+    case Op::Xor: return "^";
+    case Op::Eq: return "==";
+    case Op::Ne: return "!=";
+    case Op::Lt: return "<";
+    case Op::Le: return "<=";
+    case Op::Gt: return ">";
+    case Op::Ge: return ">=";
+    default: fail("no operator for " + std::string(ir::info(op).text));
+  }
+}
+
+std::string boolean(Op op, const std::vector<std::string>& x) {
+  switch (op) {
+    case Op::Not: return "!" + x[0];
+    case Op::Max: return x[0] + " | " + x[1];
+    case Op::Min: return x[0] + " & " + x[1];
+    default: return x[0] + " " + symbol(op) + " " + x[1];
+  }
+}
+
+std::string call(const std::string& function, const std::vector<std::string>& x) {
+  std::string text = function + "(";
+  for (size_t i = 0; i < x.size(); ++i) text += (i ? ", " : "") + x[i];
+  return text + ")";
+}
+
+std::string floating(Op op, DType type, const std::vector<std::string>& x) {
+  const auto c_function = [&](const std::string& name) {
+    return call(type == DType::F32 ? name + "f" : name, x);
+  };
+  switch (op) {
+    case Op::Neg: return "-" + x[0];
+    case Op::Abs: return c_function("fabs");
+    case Op::Floor: return c_function("floor");
+    case Op::Ceil: return c_function("ceil");
+    case Op::Trunc: return c_function("trunc");
+    case Op::Round: return c_function("rint");
+    case Op::Sqrt: return c_function("sqrt");
+    case Op::Fma: return c_function("fma");
+    case Op::Max: return call("tenon_max_" + suffix(type), x);
+    case Op::Min: return call("tenon_min_" + suffix(type), x);
+    case Op::Rem: fail("rem on floats: expand-math comes first");
+    default: return x[0] + " " + symbol(op) + " " + x[1];
+  }
+}
+
+std::string choice(const std::vector<std::string>& x) {
+  return " ? " + x[0] + " : " + x[1];
+}
+
+std::string integer(Op op, DType type, const std::vector<std::string>& x) {
+  switch (op) {
+    case Op::Neg:
+    case Op::Abs:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Div:
+    case Op::Rem:
+    case Op::Gcd:
+    case Op::Shl:
+    case Op::Shr: return call("tenon_" + std::string(ir::info(op).text) + "_" + suffix(type), x);
+    case Op::Not: return "(" + register_type(type) + ")~" + x[0];
+    case Op::Max: return x[0] + " > " + x[1] + choice(x);
+    case Op::Min: return x[0] + " < " + x[1] + choice(x);
+    default:
+      return "(" + register_type(type) + ")(" + x[0] + " " + symbol(op) + " " +
+             x[1] + ")";
+  }
+}
+
+// `type`: of the last operand.
+std::string elementwise(Op op, DType type, const std::vector<std::string>& x) {
+  if (op == Op::Where) return x[0] + " ? " + x[1] + " : " + x[2];
+  if (ir::is_half(type)) fail("arithmetic on 16-bit floats: expand-half comes first");
+  if (ir::info(op).rule == ir::TypeRule::Compare) return x[0] + " " + symbol(op) + " " + x[1];
+  if (type == DType::Bool) return boolean(op, x);
+  return ir::is_float(type) ? floating(op, type, x) : integer(op, type, x);
+}
+
+std::string cast(std::string x, DType from, DType to) {
+  if (from == to) return x;
+  if (ir::is_half(from)) {
+    x = "tenon_" + std::string(ir::name(from)) + "_to_f32(" + x + ")";
+    return from == to || to == DType::F32 ? x : cast(x, DType::F32, to);
+  }
+  if (to == DType::Bool) return x + " != 0";
+  if (ir::is_half(to)) {
+    const std::string single = from == DType::F32 ? x : "(float)" + x;
+    return "tenon_f32_to_" + std::string(ir::name(to)) + "(" + single + ")";
+  }
+  if (!ir::is_float(from) || ir::is_float(to)) return "(" + register_type(to) + ")" + x;
+  const std::string function =
+      "tenon_" + std::string(ir::name(from)) + (to == DType::I64 ? "_to_i64(" : "_to_i32(");
+  const std::string whole = function + x + ")";
+  return to == DType::I64 || to == DType::I32 ? whole : "(" + register_type(to) + ")" + whole;
+}
+
+std::string bitcast(const std::string& x, DType from, DType to) {
+  if (to == DType::F32 || to == DType::F64) {
+    if (from == to) return x;
+    return "tenon_" + std::string(ir::name(to)) +
+           (to == DType::F32 ? "_from_bits((unsigned)" : "_from_bits((unsigned long long)") + x + ")";
+  }
+  if (from == DType::F32 || from == DType::F64) {
+    return "(" + register_type(to) + ")tenon_" + std::string(ir::name(from)) + "_bits(" + x + ")";
+  }
+  return "(" + register_type(to) + ")" + x;
+}
+
 class PhasePrinter {
  public:
   PhasePrinter(const ir::LoopTree& tree, const std::vector<std::string>& buffers)
@@ -300,7 +422,9 @@ class PhasePrinter {
     if (is_index_arithmetic(stmt)) {
       return define_index(v, "v", arg(0) + " " + symbol(stmt.op) + " " + arg(1));
     }
-    define(v, elementwise(stmt));
+    std::vector<std::string> x;
+    for (ValueId arg_of : stmt.args) x.push_back(name(arg_of));
+    define(v, elementwise(stmt.op, dtype(stmt.args.back()), x));
   }
 
   // Sums, products and quotients of loop variables, sizes and constants: the schedule has proved that they
@@ -314,129 +438,6 @@ class PhasePrinter {
       if (!index_[static_cast<size_t>(arg)]) return false;
     }
     return true;
-  }
-
-  static std::string symbol(Op op) {
-    switch (op) {
-      case Op::Add: return "+";
-      case Op::Sub: return "-";
-      case Op::Mul: return "*";
-      case Op::Div:
-      case Op::Quotient: return "/";
-      case Op::Rem: return "%";
-      case Op::And: return "&";
-      case Op::Or: return "|";
-      case Op::Xor: return "^";
-      case Op::Eq: return "==";
-      case Op::Ne: return "!=";
-      case Op::Lt: return "<";
-      case Op::Le: return "<=";
-      case Op::Gt: return ">";
-      case Op::Ge: return ">=";
-      default: fail("no operator for " + std::string(ir::info(op).text));
-    }
-  }
-
-  std::string elementwise(const Stmt& stmt) const {
-    const auto arg = [&](size_t i) { return name(stmt.args[i]); };
-    const DType type = dtype(stmt.args.back());
-    if (stmt.op == Op::Where) return arg(0) + " ? " + arg(1) + " : " + arg(2);
-    if (ir::is_half(type)) fail("arithmetic on 16-bit floats: expand-half comes first");
-    if (ir::info(stmt.op).rule == ir::TypeRule::Compare) return arg(0) + " " + symbol(stmt.op) + " " + arg(1);
-    if (type == DType::Bool) return boolean(stmt);
-    return ir::is_float(type) ? floating(stmt, type) : integer(stmt, type);
-  }
-
-  std::string boolean(const Stmt& stmt) const {
-    switch (stmt.op) {
-      case Op::Not: return "!" + name(stmt.args[0]);
-      case Op::Max: return name(stmt.args[0]) + " | " + name(stmt.args[1]);
-      case Op::Min: return name(stmt.args[0]) + " & " + name(stmt.args[1]);
-      default: return name(stmt.args[0]) + " " + symbol(stmt.op) + " " + name(stmt.args[1]);
-    }
-  }
-
-  std::string call(const std::string& function, const Stmt& stmt) const {
-    std::string text = function + "(";
-    for (size_t i = 0; i < stmt.args.size(); ++i) text += (i ? ", " : "") + name(stmt.args[i]);
-    return text + ")";
-  }
-
-  std::string floating(const Stmt& stmt, DType type) const {
-    const auto c_function = [&](const std::string& name) {
-      return call(type == DType::F32 ? name + "f" : name, stmt);
-    };
-    switch (stmt.op) {
-      case Op::Neg: return "-" + name(stmt.args[0]);
-      case Op::Abs: return c_function("fabs");
-      case Op::Floor: return c_function("floor");
-      case Op::Ceil: return c_function("ceil");
-      case Op::Trunc: return c_function("trunc");
-      case Op::Round: return c_function("rint");
-      case Op::Sqrt: return c_function("sqrt");
-      case Op::Fma: return c_function("fma");
-      case Op::Max: return call("tenon_max_" + suffix(type), stmt);
-      case Op::Min: return call("tenon_min_" + suffix(type), stmt);
-      case Op::Rem: fail("rem on floats: expand-math comes first");
-      default: return name(stmt.args[0]) + " " + symbol(stmt.op) + " " + name(stmt.args[1]);
-    }
-  }
-
-  std::string integer(const Stmt& stmt, DType type) const {
-    switch (stmt.op) {
-      case Op::Neg:
-      case Op::Abs:
-      case Op::Add:
-      case Op::Sub:
-      case Op::Mul:
-      case Op::Div:
-      case Op::Rem:
-      case Op::Gcd:
-      case Op::Shl:
-      case Op::Shr: return call("tenon_" + std::string(ir::info(stmt.op).text) + "_" + suffix(type), stmt);
-      case Op::Not: return "(" + register_type(type) + ")~" + name(stmt.args[0]);
-      case Op::Max: return name(stmt.args[0]) + " > " + name(stmt.args[1]) + choice(stmt);
-      case Op::Min: return name(stmt.args[0]) + " < " + name(stmt.args[1]) + choice(stmt);
-      default:
-        return "(" + register_type(type) + ")(" + name(stmt.args[0]) + " " + symbol(stmt.op) + " " +
-               name(stmt.args[1]) + ")";
-    }
-  }
-
-  std::string choice(const Stmt& stmt) const {
-    return " ? " + name(stmt.args[0]) + " : " + name(stmt.args[1]);
-  }
-
-  // --- conversions
-
-  static std::string cast(std::string x, DType from, DType to) {
-    if (from == to) return x;
-    if (ir::is_half(from)) {
-      x = "tenon_" + std::string(ir::name(from)) + "_to_f32(" + x + ")";
-      return from == to || to == DType::F32 ? x : cast(x, DType::F32, to);
-    }
-    if (to == DType::Bool) return x + " != 0";
-    if (ir::is_half(to)) {
-      const std::string single = from == DType::F32 ? x : "(float)" + x;
-      return "tenon_f32_to_" + std::string(ir::name(to)) + "(" + single + ")";
-    }
-    if (!ir::is_float(from) || ir::is_float(to)) return "(" + register_type(to) + ")" + x;
-    const std::string function =
-        "tenon_" + std::string(ir::name(from)) + (to == DType::I64 ? "_to_i64(" : "_to_i32(");
-    const std::string whole = function + x + ")";
-    return to == DType::I64 || to == DType::I32 ? whole : "(" + register_type(to) + ")" + whole;
-  }
-
-  static std::string bitcast(const std::string& x, DType from, DType to) {
-    if (to == DType::F32 || to == DType::F64) {
-      if (from == to) return x;
-      return "tenon_" + std::string(ir::name(to)) +
-             (to == DType::F32 ? "_from_bits((unsigned)" : "_from_bits((unsigned long long)") + x + ")";
-    }
-    if (from == DType::F32 || from == DType::F64) {
-      return "(" + register_type(to) + ")tenon_" + std::string(ir::name(from)) + "_bits(" + x + ")";
-    }
-    return "(" + register_type(to) + ")" + x;
   }
 
   const ir::LoopTree& tree_;

@@ -1,4 +1,4 @@
-// Elementwise operations in LLVM IR; see arithmetic.h.
+// Elementwise operations and moves between lanes in LLVM IR; see arithmetic.h.
 #ifdef TENON_HAVE_LLVM
 #include "codegen/llvm/arithmetic.h"
 
@@ -296,6 +296,31 @@ class Arithmetic {
   const bool f16c_;
 };
 
+// --- lanes
+
+static int lane_count(Value* x) {
+  auto* vector = ::llvm::dyn_cast<::llvm::FixedVectorType>(x->getType());
+  return vector ? static_cast<int>(vector->getNumElements()) : 1;
+}
+
+// Lane l of the result is lane `lane(l)` of vector `vector(l)`: a two-source shuffle for each vector but the first.
+template <typename Vector, typename Lane>
+Value* pick(::llvm::IRBuilder<>& b, const std::vector<Value*>& from, Vector vector, Lane lane) {
+  const int count = lane_count(from[0]);
+  if (count == 1) return from[static_cast<size_t>(vector(0))];
+  Value* result = nullptr;
+  for (int v = 1; v < static_cast<int>(from.size()); ++v) {
+    std::vector<int> picked;
+    for (int l = 0; l < count; ++l) {
+      const int source = vector(l);
+      const int before = result ? l : source == 0 ? lane(l) : -1;
+      picked.push_back(source == v ? count + lane(l) : source < v ? before : -1);
+    }
+    result = b.CreateShuffleVector(result ? result : from[0], from[static_cast<size_t>(v)], picked);
+  }
+  return result ? result : from[0];
+}
+
 }  // namespace
 
 Type* element_type(::llvm::LLVMContext& context, DType t) {
@@ -316,6 +341,51 @@ Type* element_type(::llvm::LLVMContext& context, DType t) {
 
 Value* emit_elementwise(::llvm::IRBuilder<>& b, bool f16c, Op op, std::vector<Value*> operands, DType from, DType to) {
   return Arithmetic(b, f16c).elementwise(op, std::move(operands), from, to);
+}
+
+Value* emit_lane_numbers(Type* element, int count) {
+  std::vector<::llvm::Constant*> numbers;
+  for (int i = 0; i < count; ++i)
+    numbers.push_back(::llvm::ConstantInt::get(element, static_cast<uint64_t>(i)));
+  return ::llvm::ConstantVector::get(numbers);
+}
+
+Value* emit_half(::llvm::IRBuilder<>& b, Value* x, int count, int first) {
+  if (count == 1) return b.CreateExtractElement(x, static_cast<uint64_t>(first));
+  std::vector<int> picked;
+  for (int i = 0; i < count; ++i) picked.push_back(first + i);
+  return b.CreateShuffleVector(x, picked);
+}
+
+// Halves of even numbers first, which is log n shuffles a vector instead of n; equal ones are shared later.
+Value* emit_deal(::llvm::IRBuilder<>& b, std::vector<Value*> from, int which) {
+  const int count = lane_count(from[0]);
+  for (; from.size() % 2 == 0; which /= 2) {
+    for (size_t i = 0; i < from.size() / 2; ++i) {
+      const int odd = which % 2;
+      from[i] = pick(b, {from[2 * i], from[2 * i + 1]}, [&](int l) { return (2 * l + odd) / count; },
+                     [&](int l) { return (2 * l + odd) % count; });
+    }
+    from.resize(from.size() / 2);
+  }
+  const int n = static_cast<int>(from.size());
+  return pick(b, from, [&](int l) { return (n * l + which) / count; },
+              [&](int l) { return (n * l + which) % count; });
+}
+
+Value* emit_weave(::llvm::IRBuilder<>& b, const std::vector<Value*>& from, int which) {
+  const int count = lane_count(from[0]), n = static_cast<int>(from.size()), first = which * count;
+  if (n % 2 != 0 || count == 1) {
+    return pick(b, from, [&](int l) { return (first + l) % n; }, [&](int l) { return (first + l) / n; });
+  }
+  std::vector<Value*> even, odd;
+  for (size_t i = 0; i < from.size(); i += 2) {
+    even.push_back(from[i]);
+    odd.push_back(from[i + 1]);
+  }
+  const int half = which % 2 * count / 2;
+  return pick(b, {emit_weave(b, even, which / 2), emit_weave(b, odd, which / 2)}, [](int l) { return l % 2; },
+              [&](int l) { return half + l / 2; });
 }
 
 }  // namespace tenon::codegen::llvm_backend

@@ -1,4 +1,4 @@
-// Elementwise operations in LLVM IR, on scalars and vectors. Private to codegen/llvm/.
+// Elementwise operations and moves between lanes in LLVM IR, on scalars and vectors. Private to codegen/llvm/.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -16,5 +16,11 @@ namespace tenon::codegen::llvm_backend {
 // integer arithmetic. Throws IrError for what the type has no such operation.
 ::llvm::Value* emit_elementwise(::llvm::IRBuilder<>& b, bool f16c, ir::Op op, std::vector<::llvm::Value*> operands,
                                 ir::DType from, ir::DType to);
+
+::llvm::Value* emit_lane_numbers(::llvm::Type* element, int count);  // 0, 1, ...
+::llvm::Value* emit_half(::llvm::IRBuilder<>& b, ::llvm::Value* x, int count, int first);  // `count` lanes from `first` on
+// What TreeBuilder::deal and weave say.
+::llvm::Value* emit_deal(::llvm::IRBuilder<>& b, std::vector<::llvm::Value*> from, int which);
+::llvm::Value* emit_weave(::llvm::IRBuilder<>& b, const std::vector<::llvm::Value*>& from, int which);
 
 }  // namespace tenon::codegen::llvm_backend

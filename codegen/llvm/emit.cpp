@@ -43,6 +43,48 @@ using ::llvm::Value;
 // A constant loop is copied out only up to this many rounds; beyond, the hint is ignored.
 constexpr uint64_t kMaxUnroll = 64;
 
+// What a phase is given, once it is loaded: slices of the local scratch are buffers too.
+struct Parameters {
+  std::vector<Value*> sizes, scalars, buffers;
+};
+
+Value* parameter(::llvm::IRBuilder<>& b, ::llvm::Function* function, unsigned argument, size_t i, Type* type) {
+  Type* cell = argument == 0 ? type : b.getInt64Ty();
+  return b.CreateLoad(cell, b.CreateConstInBoundsGEP1_64(cell, function->getArg(argument), i));
+}
+
+Value* from_raw(::llvm::IRBuilder<>& b, Value* bits, DType t) {
+  if (t == DType::Bool) return b.CreateICmpNE(bits, b.getInt64(0));
+  Value* narrow = b.CreateTrunc(bits, b.getIntNTy(static_cast<unsigned>(8 * ir::item_size(t))));
+  return b.CreateBitCast(narrow, element_type(b.getContext(), t));
+}
+
+Parameters load_parameters(::llvm::IRBuilder<>& b, ::llvm::Function* function, const ir::LoopTree& tree) {
+  Parameters result;
+  for (int32_t i = 0; i < tree.size_count; ++i) {
+    result.sizes.push_back(parameter(b, function, 1, static_cast<size_t>(i), b.getInt64Ty()));
+  }
+  for (size_t i = 0; i < tree.scalars.size(); ++i) {
+    result.scalars.push_back(from_raw(b, parameter(b, function, 2, i, b.getInt64Ty()), tree.scalars[i]));
+  }
+  size_t argument = 0;
+  Value* local = function->getArg(5);
+  for (const ir::TreeBuffer& buffer : tree.buffers) {
+    if (buffer.space != ir::Space::Local) {
+      result.buffers.push_back(parameter(b, function, 0, argument++, b.getPtrTy()));
+      continue;
+    }
+    result.buffers.push_back(local);
+    Value* count = buffer.size_param >= 0 ? result.sizes[static_cast<size_t>(buffer.size_param)]
+                                          : b.getInt64(static_cast<uint64_t>(buffer.count));
+    Value* bytes = b.CreateMul(count, b.getInt64(static_cast<uint64_t>(ir::item_size(buffer.dtype))));
+    bytes = b.CreateAdd(bytes, b.getInt64(kLocalAlign - 1));
+    bytes = b.CreateAnd(bytes, b.getInt64(~uint64_t{kLocalAlign - 1}));
+    local = b.CreateGEP(b.getInt8Ty(), local, bytes);
+  }
+  return result;
+}
+
 class PhaseEmitter {
  public:
   PhaseEmitter(const ir::LoopTree& tree, ::llvm::Module& module, bool f16c)
@@ -64,7 +106,9 @@ class PhaseEmitter {
     function_->addFnAttr("min-legal-vector-width", "512");
     entry_ = block("entry");
     b_.SetInsertPoint(entry_);
-    load_parameters();
+    parameters_ = load_parameters(b_, function_, tree_);
+    sums_.clear();
+    pointers_.clear();
     count_loop(function_->getArg(3), function_->getArg(4), 1, [&](Value* i) {
       set_value(phase.index, b_.CreateTrunc(i, type_of(phase.index)));
       statements(phase.body);
@@ -89,47 +133,6 @@ class PhaseEmitter {
   static Value* integer(Type* type, uint64_t bits) { return ::llvm::ConstantInt::get(type, bits, false); }
   Value* splat(Value* x, int count) {
     return count == 1 ? x : b_.CreateVectorSplat(static_cast<unsigned>(count), x);
-  }
-
-  // --- entry: buffers, sizes, scalars, slices of the local scratch ---
-  Value* parameter(unsigned argument, size_t i, Type* type) {
-    Type* cell = argument == 0 ? type : b_.getInt64Ty();
-    return b_.CreateLoad(cell, b_.CreateConstInBoundsGEP1_64(cell, function_->getArg(argument), i));
-  }
-
-  void load_parameters() {
-    sizes_.clear();
-    sums_.clear();
-    pointers_.clear();
-    scalars_.clear();
-    buffers_.clear();
-    for (int32_t i = 0; i < tree_.size_count; ++i) {
-      sizes_.push_back(parameter(1, static_cast<size_t>(i), b_.getInt64Ty()));
-    }
-    for (size_t i = 0; i < tree_.scalars.size(); ++i) {
-      scalars_.push_back(from_raw(parameter(2, i, b_.getInt64Ty()), tree_.scalars[i]));
-    }
-    size_t argument = 0;
-    Value* local = function_->getArg(5);
-    for (const ir::TreeBuffer& buffer : tree_.buffers) {
-      if (buffer.space != ir::Space::Local) {
-        buffers_.push_back(parameter(0, argument++, b_.getPtrTy()));
-        continue;
-      }
-      buffers_.push_back(local);
-      Value* count = buffer.size_param >= 0 ? sizes_[static_cast<size_t>(buffer.size_param)]
-                                            : b_.getInt64(static_cast<uint64_t>(buffer.count));
-      Value* bytes = b_.CreateMul(count, b_.getInt64(static_cast<uint64_t>(ir::item_size(buffer.dtype))));
-      bytes = b_.CreateAdd(bytes, b_.getInt64(kLocalAlign - 1));
-      bytes = b_.CreateAnd(bytes, b_.getInt64(~uint64_t{kLocalAlign - 1}));
-      local = b_.CreateGEP(b_.getInt8Ty(), local, bytes);
-    }
-  }
-
-  Value* from_raw(Value* bits, DType t) {
-    if (t == DType::Bool) return b_.CreateICmpNE(bits, b_.getInt64(0));
-    Value* narrow = b_.CreateTrunc(bits, b_.getIntNTy(static_cast<unsigned>(8 * ir::item_size(t))));
-    return b_.CreateBitCast(narrow, element(t));
   }
 
   // --- control ---
@@ -204,7 +207,7 @@ class PhaseEmitter {
       case StmtKind::Let: return set_value(stmt.result, emit_let(stmt));
       case StmtKind::Size:
         return set_value(stmt.result,
-                         b_.CreateTrunc(sizes_[static_cast<size_t>(stmt.slot)], type_of(stmt.result)));
+                         b_.CreateTrunc(parameters_.sizes[static_cast<size_t>(stmt.slot)], type_of(stmt.result)));
       case StmtKind::Load: return set_value(stmt.result, emit_load(stmt));
       case StmtKind::Store: return emit_store(stmt);
       case StmtKind::For: return emit_for(stmt);
@@ -225,11 +228,11 @@ class PhaseEmitter {
     Value* index = value(stmt.args[0]);
     if (stmt.strided && count > 1) {
       Value* distance =
-          b_.CreateMul(splat(value(stmt.args[1]), count), lane_numbers(index->getType(), count));
+          b_.CreateMul(splat(value(stmt.args[1]), count), emit_lane_numbers(index->getType(), count));
       index = b_.CreateAdd(splat(index, count), distance);
     }
     Type* item = memory_type({tree_.buffers[static_cast<size_t>(stmt.buffer)].dtype, 1});
-    Value* pointer = buffers_[static_cast<size_t>(stmt.buffer)];
+    Value* pointer = parameters_.buffers[static_cast<size_t>(stmt.buffer)];
     if (const auto sum = sums_.find(stmt.args[0]); sum != sums_.end() && index == value(stmt.args[0])) {
       auto* known = ::llvm::dyn_cast<::llvm::Instruction>(value(sum->second.first));
       if (known && known->getParent() != entry_) {  // there the buffers may come after it
@@ -246,7 +249,7 @@ class PhaseEmitter {
     if (pointer) return pointer;
     ::llvm::IRBuilder<>::InsertPointGuard guard(b_);
     b_.SetInsertPoint(index->getParent(), *index->getInsertionPointAfterDef());
-    return pointer = b_.CreateGEP(item, buffers_[static_cast<size_t>(buffer)], index);
+    return pointer = b_.CreateGEP(item, parameters_.buffers[static_cast<size_t>(buffer)], index);
   }
 
   // Calls body(lane, address) for each lane of an unmasked strided access. One by one: half the time of a
@@ -320,80 +323,11 @@ class PhaseEmitter {
     }
   }
 
-  // --- lanes ---
-  Value* lane_numbers(Type* element, int count) {
-    std::vector<::llvm::Constant*> numbers;
-    for (int i = 0; i < count; ++i)
-      numbers.push_back(::llvm::ConstantInt::get(element, static_cast<uint64_t>(i)));
-    return ::llvm::ConstantVector::get(numbers);
-  }
-
-  Value* half_of_lanes(Value* x, int count, int first) {
-    if (count == 1) return b_.CreateExtractElement(x, static_cast<uint64_t>(first));
-    std::vector<int> picked;
-    for (int i = 0; i < count; ++i) picked.push_back(first + i);
-    return b_.CreateShuffleVector(x, picked);
-  }
-
   std::vector<Value*> operands(const Stmt& stmt) const {
     std::vector<Value*> result;
     for (ValueId arg : stmt.args) result.push_back(value(arg));
     return result;
   }
-  static int lane_count(Value* x) {
-    auto* vector = ::llvm::dyn_cast<::llvm::FixedVectorType>(x->getType());
-    return vector ? static_cast<int>(vector->getNumElements()) : 1;
-  }
-
-  // Lane l of the result is lane `lane(l)` of vector `vector(l)`: a two-source shuffle for each vector but the first.
-  template <typename Vector, typename Lane>
-  Value* pick(const std::vector<Value*>& from, Vector vector, Lane lane) {
-    const int count = lane_count(from[0]);
-    if (count == 1) return from[static_cast<size_t>(vector(0))];
-    Value* result = nullptr;
-    for (int v = 1; v < static_cast<int>(from.size()); ++v) {
-      std::vector<int> picked;
-      for (int l = 0; l < count; ++l) {
-        const int source = vector(l);
-        const int before = result ? l : source == 0 ? lane(l) : -1;
-        picked.push_back(source == v ? count + lane(l) : source < v ? before : -1);
-      }
-      result = b_.CreateShuffleVector(result ? result : from[0], from[static_cast<size_t>(v)], picked);
-    }
-    return result ? result : from[0];
-  }
-
-  // Halves of even numbers first, which is log n shuffles a vector instead of n; equal ones are shared later.
-  Value* deal(std::vector<Value*> from, int which) {
-    const int count = lane_count(from[0]);
-    for (; from.size() % 2 == 0; which /= 2) {
-      for (size_t i = 0; i < from.size() / 2; ++i) {
-        const int odd = which % 2;
-        from[i] = pick({from[2 * i], from[2 * i + 1]}, [&](int l) { return (2 * l + odd) / count; },
-                       [&](int l) { return (2 * l + odd) % count; });
-      }
-      from.resize(from.size() / 2);
-    }
-    const int n = static_cast<int>(from.size());
-    return pick(from, [&](int l) { return (n * l + which) / count; },
-                [&](int l) { return (n * l + which) % count; });
-  }
-
-  Value* weave(const std::vector<Value*>& from, int which) {
-    const int count = lane_count(from[0]), n = static_cast<int>(from.size()), first = which * count;
-    if (n % 2 != 0 || count == 1) {
-      return pick(from, [&](int l) { return (first + l) % n; }, [&](int l) { return (first + l) / n; });
-    }
-    std::vector<Value*> even, odd;
-    for (size_t i = 0; i < from.size(); i += 2) {
-      even.push_back(from[i]);
-      odd.push_back(from[i + 1]);
-    }
-    const int half = which % 2 * count / 2;
-    return pick({weave(even, which / 2), weave(odd, which / 2)}, [](int l) { return l % 2; },
-                [&](int l) { return half + l / 2; });
-  }
-
   Value* constant(const Stmt& stmt) {
     const VType t = vtype(stmt.result);
     const auto bits = ::llvm::APInt(t.dtype == DType::F64 ? 64 : 32, stmt.bits);
@@ -410,7 +344,7 @@ class PhaseEmitter {
     if (stmt.op == Op::Add && to == VType{DType::I64, 1}) sums_[stmt.result] = std::minmax(stmt.args[0], stmt.args[1]);
     switch (stmt.op) {
       case Op::Const: return constant(stmt);
-      case Op::Scalar: return scalars_[static_cast<size_t>(stmt.slot)];
+      case Op::Scalar: return parameters_.scalars[static_cast<size_t>(stmt.slot)];
       case Op::Get: return b_.CreateLoad(type(to), value(stmt.args[0]));
       case Op::Splat: return splat(value(stmt.args[0]), to.lanes);
       case Op::Ramp: {
@@ -418,14 +352,14 @@ class PhaseEmitter {
         if (to.lanes == 1) return base;
         Value* step = splat(value(stmt.args[1]), to.lanes);
         return b_.CreateAdd(splat(base, to.lanes),
-                            b_.CreateMul(step, lane_numbers(base->getType(), to.lanes)));
+                            b_.CreateMul(step, emit_lane_numbers(base->getType(), to.lanes)));
       }
       case Op::Quotient: return b_.CreateUDiv(value(stmt.args[0]), value(stmt.args[1]));
-      case Op::Low: return half_of_lanes(value(stmt.args[0]), to.lanes, 0);
-      case Op::High: return half_of_lanes(value(stmt.args[0]), to.lanes, to.lanes);
+      case Op::Low: return emit_half(b_, value(stmt.args[0]), to.lanes, 0);
+      case Op::High: return emit_half(b_, value(stmt.args[0]), to.lanes, to.lanes);
       case Op::Reverse: return to.lanes == 1 ? value(stmt.args[0]) : b_.CreateVectorReverse(value(stmt.args[0]));
-      case Op::Deal: return deal(operands(stmt), stmt.slot);
-      case Op::Weave: return weave(operands(stmt), stmt.slot);
+      case Op::Deal: return emit_deal(b_, operands(stmt), stmt.slot);
+      case Op::Weave: return emit_weave(b_, operands(stmt), stmt.slot);
       case Op::Extract:
         if (vtype(stmt.args[0]).lanes == 1) return value(stmt.args[0]);
         return b_.CreateExtractElement(value(stmt.args[0]), value(stmt.args[1]));
@@ -440,7 +374,7 @@ class PhaseEmitter {
   const bool f16c_;
   ::llvm::Function* function_ = nullptr;
   BasicBlock* entry_ = nullptr;
-  std::vector<Value*> sizes_, scalars_, buffers_;
+  Parameters parameters_;
   std::unordered_map<ValueId, std::pair<ValueId, ValueId>> sums_;  // of indices: the operand that was known first, and the other
   std::map<std::pair<int32_t, Value*>, Value*> pointers_;          // by buffer and index
   std::vector<Value*> values_;                     // by ValueId; a register's alloca

@@ -28,6 +28,10 @@ class Staged {
   // What is known of a row when so many loops are over: values not known yet, and stores.
   void emit_values(int available);
   void emit_stores(int available);
+  void emit_rows(int available) {
+    emit_values(available);
+    emit_stores(available);
+  }
   bool has_stores(int available) const;
 
   // The instructions of loop l for one element, or a vector of them: carried values in, `instrs`, carried values out.

@@ -166,11 +166,6 @@ class Columns : Staged {
     return [this](int q) { return global_place(c_.literal(0), q % vectors_); };
   }
 
-  void emit_rows(int available) {
-    emit_values(available);
-    emit_stores(available);
-  }
-
   void loop(int l) {
     std::vector<Column> totals = open(l);
     ValueId begin = c_.literal(0), end = nest_.size(count_);

@@ -34,6 +34,48 @@ constexpr int64_t kFewRows = 48, kManyRows = 240, kManyVectors = 16;
 constexpr int kLeastRows = 6;               // fewer rows to a tile would wait for the panel's loads
 constexpr int kLeastInstructions = 20;      // about as many could be issued while the loads of a small tile are waited for
 
+struct RegisterTile {
+  int vectors;
+  std::vector<int> rows;  // of the tile; then of those that take what is left over
+};
+
+// The columns left over are few: less code for them.
+std::vector<int> rows_of_rest(const std::vector<int>& tile_rows) {
+  return tile_rows.size() == 1 ? tile_rows : std::vector<int>{std::min(tile_rows[0], kLeastRows), 1};
+}
+
+// Of one k, for all rows.
+int64_t instructions_of(int64_t rows, const std::vector<int>& tile_rows, int vectors) {
+  int64_t count = 0;
+  for (int tile : tile_rows) {
+    count += rows / tile * std::max(tile * vectors + tile + vectors + 3, kLeastInstructions);
+    rows %= tile;
+  }
+  return count;
+}
+
+// The tile for which all tiles take the fewest instructions. Rows that fit one tile stay one. `column_bytes`: of one column
+// of the right operand; a panel of more than two vectors has no more than fits the second cache.
+RegisterTile choose_tile(const Context& c, int64_t rows, int64_t columns, int64_t column_bytes) {
+  const int accumulators = c.target.vector_registers() * 3 / 4, least_vectors = columns > c.lanes ? 2 : 1;
+  const int widest = least_vectors == 1 ? 1 : accumulators / kLeastRows;
+  RegisterTile best;
+  int64_t least = INT64_MAX;
+  for (int vectors = least_vectors; vectors <= widest; ++vectors) {
+    const int most = accumulators / std::max(vectors, 2);
+    const int64_t tile = int64_t{vectors} * c.lanes, panel = column_bytes * tile, rest = columns % tile;
+    if (vectors > 2 && ((rows > most && rows <= accumulators / 2) || panel > c.target.l2_bytes / 2)) break;
+    std::vector<int> tile_rows{static_cast<int>(std::min<int64_t>(rows, most))};
+    if (rows > most) tile_rows.insert(tile_rows.end(), {most / 3, 1});
+    const int64_t instructions = columns / tile * instructions_of(rows, tile_rows, vectors) +
+                                 ceil_div(rest, c.lanes) * instructions_of(rows, rows_of_rest(tile_rows), 1);
+    if (instructions >= least) continue;
+    least = instructions;
+    best = {vectors, tile_rows};
+  }
+  return best;
+}
+
 class Contraction {
  public:
   explicit Contraction(Context& c) : c_(c), nest_(c.nest), b_(c.builder) {
@@ -45,22 +87,23 @@ class Contraction {
     right_ = nest_.instr(contract_).args[1];
     choose_axes();
     nest_.set_lane_axis(column_, column_ < 0 ? 1 : c.lanes);
-    vectors_ = column_ >= 0 && c.extent(column_) > c.lanes ? 2 : 1;
+    tile_.vectors = column_ >= 0 && c.extent(column_) > c.lanes ? 2 : 1;
     // Several rows pay only if the right operand does not change from row to row and the left not along the
     // lanes.
-    if (row_ >= 0 && !depends(right_, row_) && !nest_.varies(left_)) choose_tile();
+    if (row_ >= 0 && !depends(right_, row_) && !nest_.varies(left_)) {
+      tile_ = choose_tile(c, c.extent(row_), c.extent(column_), c.extent(k_) * ir::item_size(nest_.instr(right_).dtype));
+    }
   }
 
   void lower() {
     int64_t columns = column_ < 0 ? 1 : c_.extent(column_), rows = row_ < 0 ? 1 : c_.extent(row_);
-    int64_t tile = int64_t{vectors_} * nest_.lanes();
+    int64_t tile = int64_t{tile_.vectors} * nest_.lanes();
     int64_t column_tiles = (columns + tile - 1) / tile;
     // Panels of equal size: each packs its columns again.
     const int64_t about = columns >= kManyVectors * nest_.lanes() ? kManyRows : kFewRows;
     int64_t panels = std::max<int64_t>((rows + about / 2) / about, 1);
-    const auto parts = [](int64_t count, int64_t size) { return (count + size - 1) / size; };
-    const int64_t panel_rows = std::max<int64_t>(parts(parts(rows, panels), tile_rows_[0]), 1) * tile_rows_[0];
-    panels = parts(rows, panel_rows);
+    const int64_t panel_rows = std::max<int64_t>(ceil_div(ceil_div(rows, panels), tile_.rows[0]), 1) * tile_.rows[0];
+    panels = ceil_div(rows, panel_rows);
     double ns =
         static_cast<double>(std::min(rows, panel_rows) * tile * c_.extent(k_)) / (8.0 * nest_.lanes()) + 50;
     ValueId t = c_.begin_phase("tiles", c_.product(batch_) * column_tiles * panels, ns);
@@ -75,7 +118,7 @@ class Contraction {
     if (column_ < 0) {
       rows_of_tile(begin, 1, -1);
     } else {
-      c_.whole_or_rest(begin, end, columns, tile, [&] { rows_of_tile(begin, vectors_, -1); },
+      c_.whole_or_rest(begin, end, columns, tile, [&] { rows_of_tile(begin, tile_.vectors, -1); },
                        [&] {
                          c_.loop(begin, end, nest_.lanes(),
                                  [&](ValueId at) { rows_of_tile(at, 1, nest_.tail_mask(at, end)); });
@@ -87,8 +130,6 @@ class Contraction {
  private:
   // A right operand of more is packed: its rows lie far apart.
   int64_t large_bytes() const { return c_.target.l2_bytes / 4; }
-  // A panel of more than two vectors has no more: it fits the second cache.
-  int64_t panel_bytes() const { return c_.target.l2_bytes / 2; }
 
   bool depends(Value v, int axis) const {
     const ir::Instr& in = nest_.instr(v);
@@ -117,43 +158,6 @@ class Contraction {
     for (int a : c_.axes(AxisKind::Parallel)) {
       if (a != column_ && a != row_) batch_.push_back(a);
     }
-  }
-
-  // The vectors and rows of a register tile: those for which all tiles take the fewest instructions. Rows that fit one
-  // tile stay one.
-  void choose_tile() {
-    const int64_t rows = c_.extent(row_);
-    const int accumulators = c_.target.vector_registers() * 3 / 4, widest = vectors_ == 1 ? 1 : accumulators / kLeastRows;
-    int64_t least = INT64_MAX;
-    for (int vectors = vectors_; vectors <= widest; ++vectors) {
-      const int most = accumulators / std::max(vectors, 2);
-      const int64_t panel = c_.extent(k_) * vectors * c_.lanes * ir::item_size(nest_.instr(right_).dtype);
-      if (vectors > 2 && ((rows > most && rows <= accumulators / 2) || panel > panel_bytes())) break;
-      std::vector<int> tile_rows{static_cast<int>(std::min<int64_t>(rows, most))};
-      if (rows > most) tile_rows.insert(tile_rows.end(), {most / 3, 1});
-      const int64_t tile = int64_t{vectors} * c_.lanes, columns = c_.extent(column_), rest = columns % tile;
-      const int64_t instructions = columns / tile * instructions_of(tile_rows, vectors) +
-                                   (rest + c_.lanes - 1) / c_.lanes * instructions_of(rows_of_rest(tile_rows), 1);
-      if (instructions >= least) continue;
-      least = instructions;
-      vectors_ = vectors;
-      tile_rows_ = tile_rows;
-    }
-  }
-
-  // Of one k, for all rows.
-  int64_t instructions_of(const std::vector<int>& tile_rows, int vectors) const {
-    int64_t left = c_.extent(row_), count = 0;
-    for (int rows : tile_rows) {
-      count += left / rows * std::max(rows * vectors + rows + vectors + 3, kLeastInstructions);
-      left %= rows;
-    }
-    return count;
-  }
-
-  // The columns left over are few: less code for them.
-  static std::vector<int> rows_of_rest(const std::vector<int>& tile_rows) {
-    return tile_rows.size() == 1 ? tile_rows : std::vector<int>{std::min(tile_rows[0], kLeastRows), 1};
   }
 
   // Values that depend on neither rows nor columns; notes what the products go through afterwards.
@@ -189,7 +193,7 @@ class Contraction {
       if (row_ >= 0) tile_axes.push_back(row_);
       nest_.set_sub_axes(tile_axes);
       ValueId at = row_begin_;
-      for (int rows : mask < 0 ? tile_rows_ : rows_of_rest(tile_rows_)) {
+      for (int rows : mask < 0 ? tile_.rows : rows_of_rest(tile_.rows)) {
         ValueId end = row_end_;
         if (rows > 1) {
           ValueId step = c_.literal(rows);
@@ -205,7 +209,7 @@ class Contraction {
   // are settled once, not for each row.
   bool packs() const {
     const ir::Instr& right = nest_.instr(right_);
-    if (column_ < 0 || right.op != Op::Load || tile_rows_[0] == 1) return false;
+    if (column_ < 0 || right.op != Op::Load || tile_.rows[0] == 1) return false;
     const ir::Index::Stride across = right.index.stride(column_);
     const int64_t bytes = c_.extent(k_) * c_.extent(column_) * ir::item_size(right.dtype);
     const bool in_place = across.ok && (across.value == 0 || (across.value == 1 && bytes <= large_bytes()));
@@ -341,8 +345,7 @@ class Contraction {
   int k_, row_ = -1, column_ = -1;
   std::vector<int> batch_;
   std::vector<Value> epilogue_;
-  int vectors_;
-  std::vector<int> tile_rows_{1};  // the rows of a register tile; then of those that take what is left over
+  RegisterTile tile_{1, {1}};
   ValueId row_begin_ = -1, row_end_ = -1, mask_ = -1;
 };
 

@@ -28,9 +28,12 @@ namespace {
 constexpr int kMostTogether = 4;      // rows side by side
 constexpr size_t kShortBody = 8;      // instructions of a loop that is worth unrolling so
 
-class Rows : RowStages {
- public:
-  explicit Rows(Context& c) : RowStages(c, c.loops()), c_(c) {
+// The loops over rows and blocks of rows, 64 lanes at a time.
+class LaneLoops : protected RowStages {
+ protected:
+  using Registers = std::vector<std::vector<Accumulator>>;  // by reduction and row, then by vector
+
+  explicit LaneLoops(Context& c) : RowStages(c, c.loops()), c_(c) {
     // Lanes without elements do not change a result, so short rows use only as many as they have elements.
     group_ = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::min(length_, kReduceLanes))));
     nest_.set_lane_axis(lane_, std::min(c.lanes, group_));
@@ -39,156 +42,6 @@ class Rows : RowStages {
         if (nest_.instr(v).op == Op::Load && c.beyond_cache(c.bytes_read(v))) nest_.prefetch(v, kAhead);
       }
     }
-  }
-
-  void lower_rows() {
-    keep(ir::Space::Local, count_ * length_);
-    double ns = c_.ns_per_element * static_cast<double>(count_ * length_) + 20;
-    if (epilogue_pays()) return rows_by_blocks(ns);
-    if (int together = rows_together(); together > 1) return rows_side_by_side(together, ns);
-    nest_.bind_linear(rows_, c_.begin_phase("rows", c_.product(rows_), ns));
-    whole_rows();
-    c_.end_phase();
-  }
-
-  void lower_split() {
-    int64_t rows = c_.product(rows_);
-    keep(ir::Space::Global, rows * count_ * length_);
-    for (int l = 0; l < plan_.loops; ++l) {
-      std::vector<AccumulatorBuffers> partials = loop_phase(l, rows);
-      if (!partials.empty()) fold_phase(l, rows, partials);
-    }
-  }
-
- private:
-  using Registers = std::vector<std::vector<Accumulator>>;  // by reduction and row, then by vector
-
-  void keep(ir::Space space, int64_t count) {
-    for (Value v : plan_.carried) carry_[v] = c_.buffer("kept", nest_.instr(v).dtype, space, count);
-  }
-
-  void emit_rows(int available) {
-    emit_values(available);
-    emit_stores(available);
-  }
-
-  void loops_of_row() {
-    for (int l = 0; l < plan_.loops; ++l) {
-      emit_rows(l);
-      prepare(full(l));
-      reductions(l).empty() ? map_loop(l, whole_row(), -1) : reduce_row(l);
-    }
-  }
-  void whole_rows() {
-    loops_of_row();
-    emit_rows(plan_.loops);
-  }
-
-  // --- rows by blocks: what follows a row's last loop is done for as many rows at once as a vector has lanes
-
-  // Whether it is a good part of the work and there are rows enough.
-  bool epilogue_pays() const {
-    double epilogue = 0, loops = 0;
-    for (Value v : plan_.rows[static_cast<size_t>(plan_.loops)]) epilogue += ir::info(nest_.instr(v).op).cost;
-    for (const auto& full : plan_.full) {
-      for (Value v : full) loops += std::max<int>(1, ir::info(nest_.instr(v).op).cost);
-    }
-    return !rows_.empty() && c_.extent(rows_.back()) >= 4 * c_.lanes && epilogue >= 6 &&
-           epilogue * 10 * c_.lanes > loops * static_cast<double>(count_ * length_);
-  }
-
-  void rows_by_blocks(double ns) {
-    const int across = rows_.back(), lanes = c_.lanes;
-    ValueId begin = group_phase(lanes, ns);
-    ValueId end = c_.minimum(c_.add(begin, c_.literal(lanes)), nest_.extent(across));
-    std::vector<std::pair<Value, int32_t>> results = results_for_epilogue();
-    c_.loop(begin, end, 1, [&](ValueId at) {
-      nest_.bind(across, at);
-      loops_of_row();
-      for (auto& [v, buffer] : results) b_.store(buffer, c_.sub(at, begin), nest_.get(v));
-    });
-    nest_.set_lane_axis(across, lanes);
-    c_.in_scope([&] {
-      nest_.bind(across, begin);
-      nest_.set_mask(nest_.tail_mask(begin, end));
-      for (auto& [v, buffer] : results) nest_.set(v, b_.load(buffer, c_.literal(0), nest_.lanes(v)));
-      emit_values(0);
-      emit_rows(plan_.loops);
-      nest_.set_mask(-1);
-    });
-    c_.end_phase();
-  }
-
-  // The rows' values that the epilogue reads, each with a buffer for a block of rows; what depends on no reduction is
-  // computed again.
-  std::vector<std::pair<Value, int32_t>> results_for_epilogue() {
-    std::vector<std::pair<Value, int32_t>> results;
-    const std::vector<Value>& epilogue = plan_.rows[static_cast<size_t>(plan_.loops)];
-    auto add = [&](Value v) {
-      bool computed = ir::is_reduce(nest_.instr(v).op) || plan_.available[static_cast<size_t>(v)] < plan_.loops;
-      if (plan_.available[static_cast<size_t>(v)] == 0 || !computed) return;
-      for (auto& [known, buffer] : results) {
-        if (known == v) return;
-      }
-      results.emplace_back(v, c_.buffer("result", nest_.instr(v).dtype, ir::Space::Local, c_.lanes));
-    };
-    for (Value v : epilogue) {
-      for (Value a : nest_.instr(v).args) add(a);
-    }
-    return results;
-  }
-
-  // --- rows side by side: each is a sub-vector of the nest
-
-  // How many rows pay: as many as leave half the registers free, where all is read as it lies and something is shared.
-  // Not with a masked loop as well: four times that code takes longer to compile than it saves.
-  int rows_together() const {
-    if (rows_.empty() || plan_.loops != 1 || plan_.full[0].size() > kShortBody || length_ % group_ != 0) return 1;
-    const std::vector<bool> apart = varying_along(c_.kernel, rows_.back());
-    bool shared = false;
-    for (Value v : plan_.full[0]) {
-      const ir::Instr& in = nest_.instr(v);
-      if (in.op != Op::Load || !nest_.varies(v)) continue;
-      const ir::Index::Stride stride = in.index.stride(lane_);
-      if (!stride.ok || stride.value != 1 || in.scale != 0) return 1;
-      shared = shared || !apart[static_cast<size_t>(v)];
-    }
-    const int accumulators = group_ / nest_.lanes() * static_cast<int>(plan_.reductions[0].size());
-    const int most = std::min(kMostTogether, c_.target.vector_registers() / 2 / std::max(accumulators, 1));
-    return shared && c_.extent(rows_.back()) >= most ? most : 1;
-  }
-
-  void rows_side_by_side(int together, double ns) {
-    const int across = rows_.back();
-    nest_.set_sub_axes({&across, 1});
-    ValueId begin = group_phase(together, ns), end = nest_.extent(across);
-    const auto rows = [&](ValueId first, int count) {
-      c_.in_scope([&] {
-        together_ = count;
-        for (int j = 0; j < count; ++j) {
-          nest_.set_sub(j);
-          nest_.bind(across, j == 0 ? first : c_.add(first, c_.literal(j)));
-        }
-        nest_.set_sub(0);
-        whole_rows();
-      });
-    };
-    c_.whole_or_rest(
-        begin, end, c_.extent(across), together, [&] { rows(begin, together); },
-        [&] { c_.loop(begin, end, 1, [&](ValueId at) { rows(at, 1); }); });
-    c_.end_phase();
-  }
-
-  // A phase of groups of rows that are neighbours along the last parallel axis; gives a group's first.
-  ValueId group_phase(int rows, double ns) {
-    const std::vector<int> outer(rows_.begin(), rows_.end() - 1);
-    const int64_t groups = ceil_div(c_.extent(rows_.back()), rows);
-    ValueId group = c_.begin_phase("rows", c_.product(outer) * groups, ns * rows), row = -1;
-    if (!outer.empty()) {
-      std::tie(row, group) = c_.divide(group, nest_.size(groups));
-      nest_.bind_linear(outer, row);
-    }
-    return c_.mul(group, c_.literal(rows));
   }
 
   void each(Value v, const std::function<void(int)>& f) override {
@@ -205,8 +58,6 @@ class Rows : RowStages {
     }
     nest_.set_sub(0);
   }
-
-  // --- loops
 
   // The elements of loop l at the bound position of the lane axis.
   void elements(int l, ValueId kept) {
@@ -386,6 +237,158 @@ class Rows : RowStages {
     for (Value v : reductions(l)) each(v, [&](int) { nest_.set(v, c_.reducer(v).result(results[row++])); });
   }
 
+  Context& c_;
+  int group_;         // virtual lanes in use
+  int together_ = 1;  // rows side by side in the current scope, each a sub-vector of the nest
+};
+
+class Rows : LaneLoops {
+ public:
+  explicit Rows(Context& c) : LaneLoops(c) {}
+
+  void lower_rows() {
+    keep(ir::Space::Local, count_ * length_);
+    double ns = c_.ns_per_element * static_cast<double>(count_ * length_) + 20;
+    if (epilogue_pays()) return rows_by_blocks(ns);
+    if (int together = rows_together(); together > 1) return rows_side_by_side(together, ns);
+    nest_.bind_linear(rows_, c_.begin_phase("rows", c_.product(rows_), ns));
+    whole_rows();
+    c_.end_phase();
+  }
+
+  void lower_split() {
+    int64_t rows = c_.product(rows_);
+    keep(ir::Space::Global, rows * count_ * length_);
+    for (int l = 0; l < plan_.loops; ++l) {
+      std::vector<AccumulatorBuffers> partials = loop_phase(l, rows);
+      if (!partials.empty()) fold_phase(l, rows, partials);
+    }
+  }
+
+ private:
+  void keep(ir::Space space, int64_t count) {
+    for (Value v : plan_.carried) carry_[v] = c_.buffer("kept", nest_.instr(v).dtype, space, count);
+  }
+
+  void loops_of_row() {
+    for (int l = 0; l < plan_.loops; ++l) {
+      emit_rows(l);
+      prepare(full(l));
+      reductions(l).empty() ? map_loop(l, whole_row(), -1) : reduce_row(l);
+    }
+  }
+  void whole_rows() {
+    loops_of_row();
+    emit_rows(plan_.loops);
+  }
+
+  // --- rows by blocks: what follows a row's last loop is done for as many rows at once as a vector has lanes
+
+  // Whether it is a good part of the work and there are rows enough.
+  bool epilogue_pays() const {
+    double epilogue = 0, loops = 0;
+    for (Value v : plan_.rows[static_cast<size_t>(plan_.loops)]) epilogue += ir::info(nest_.instr(v).op).cost;
+    for (const auto& full : plan_.full) {
+      for (Value v : full) loops += std::max<int>(1, ir::info(nest_.instr(v).op).cost);
+    }
+    return !rows_.empty() && c_.extent(rows_.back()) >= 4 * c_.lanes && epilogue >= 6 &&
+           epilogue * 10 * c_.lanes > loops * static_cast<double>(count_ * length_);
+  }
+
+  void rows_by_blocks(double ns) {
+    const int across = rows_.back(), lanes = c_.lanes;
+    ValueId begin = group_phase(lanes, ns);
+    ValueId end = c_.minimum(c_.add(begin, c_.literal(lanes)), nest_.extent(across));
+    std::vector<std::pair<Value, int32_t>> results = results_for_epilogue();
+    c_.loop(begin, end, 1, [&](ValueId at) {
+      nest_.bind(across, at);
+      loops_of_row();
+      for (auto& [v, buffer] : results) b_.store(buffer, c_.sub(at, begin), nest_.get(v));
+    });
+    nest_.set_lane_axis(across, lanes);
+    c_.in_scope([&] {
+      nest_.bind(across, begin);
+      nest_.set_mask(nest_.tail_mask(begin, end));
+      for (auto& [v, buffer] : results) nest_.set(v, b_.load(buffer, c_.literal(0), nest_.lanes(v)));
+      emit_values(0);
+      emit_rows(plan_.loops);
+      nest_.set_mask(-1);
+    });
+    c_.end_phase();
+  }
+
+  // The rows' values that the epilogue reads, each with a buffer for a block of rows; what depends on no reduction is
+  // computed again.
+  std::vector<std::pair<Value, int32_t>> results_for_epilogue() {
+    std::vector<std::pair<Value, int32_t>> results;
+    const std::vector<Value>& epilogue = plan_.rows[static_cast<size_t>(plan_.loops)];
+    auto add = [&](Value v) {
+      bool computed = ir::is_reduce(nest_.instr(v).op) || plan_.available[static_cast<size_t>(v)] < plan_.loops;
+      if (plan_.available[static_cast<size_t>(v)] == 0 || !computed) return;
+      for (auto& [known, buffer] : results) {
+        if (known == v) return;
+      }
+      results.emplace_back(v, c_.buffer("result", nest_.instr(v).dtype, ir::Space::Local, c_.lanes));
+    };
+    for (Value v : epilogue) {
+      for (Value a : nest_.instr(v).args) add(a);
+    }
+    return results;
+  }
+
+  // --- rows side by side: each is a sub-vector of the nest
+
+  // How many rows pay: as many as leave half the registers free, where all is read as it lies and something is shared.
+  // Not with a masked loop as well: four times that code takes longer to compile than it saves.
+  int rows_together() const {
+    if (rows_.empty() || plan_.loops != 1 || plan_.full[0].size() > kShortBody || length_ % group_ != 0) return 1;
+    const std::vector<bool> apart = varying_along(c_.kernel, rows_.back());
+    bool shared = false;
+    for (Value v : plan_.full[0]) {
+      const ir::Instr& in = nest_.instr(v);
+      if (in.op != Op::Load || !nest_.varies(v)) continue;
+      const ir::Index::Stride stride = in.index.stride(lane_);
+      if (!stride.ok || stride.value != 1 || in.scale != 0) return 1;
+      shared = shared || !apart[static_cast<size_t>(v)];
+    }
+    const int accumulators = group_ / nest_.lanes() * static_cast<int>(plan_.reductions[0].size());
+    const int most = std::min(kMostTogether, c_.target.vector_registers() / 2 / std::max(accumulators, 1));
+    return shared && c_.extent(rows_.back()) >= most ? most : 1;
+  }
+
+  void rows_side_by_side(int together, double ns) {
+    const int across = rows_.back();
+    nest_.set_sub_axes({&across, 1});
+    ValueId begin = group_phase(together, ns), end = nest_.extent(across);
+    const auto rows = [&](ValueId first, int count) {
+      c_.in_scope([&] {
+        together_ = count;
+        for (int j = 0; j < count; ++j) {
+          nest_.set_sub(j);
+          nest_.bind(across, j == 0 ? first : c_.add(first, c_.literal(j)));
+        }
+        nest_.set_sub(0);
+        whole_rows();
+      });
+    };
+    c_.whole_or_rest(
+        begin, end, c_.extent(across), together, [&] { rows(begin, together); },
+        [&] { c_.loop(begin, end, 1, [&](ValueId at) { rows(at, 1); }); });
+    c_.end_phase();
+  }
+
+  // A phase of groups of rows that are neighbours along the last parallel axis; gives a group's first.
+  ValueId group_phase(int rows, double ns) {
+    const std::vector<int> outer(rows_.begin(), rows_.end() - 1);
+    const int64_t groups = ceil_div(c_.extent(rows_.back()), rows);
+    ValueId group = c_.begin_phase("rows", c_.product(outer) * groups, ns * rows), row = -1;
+    if (!outer.empty()) {
+      std::tie(row, group) = c_.divide(group, nest_.size(groups));
+      nest_.bind_linear(outer, row);
+    }
+    return c_.mul(group, c_.literal(rows));
+  }
+
   // --- split
 
   std::vector<AccumulatorBuffers> loop_phase(int l, int64_t rows) {
@@ -421,10 +424,6 @@ class Rows : RowStages {
     remember(l, place, rows);
     c_.end_phase();
   }
-
-  Context& c_;
-  int group_;         // virtual lanes in use
-  int together_ = 1;  // rows side by side in the current scope
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ class Columns : Staged {
     }
     each_column("columns", [&](ValueId) {
       for (int l = 0; l < plan_.loops; ++l) {
-        emit_row(l);
+        emit_rows(l);
         const Registers totals = open(l);
         nest_.prepare(full(l));
         c_.loop(c_.literal(0), nest_.size(elements_), ir::kColumnBlock, [&](ValueId begin) {
@@ -46,7 +46,7 @@ class Columns : Staged {
         });
         finish(l, totals);
       }
-      emit_row(plan_.loops);
+      emit_rows(plan_.loops);
     });
   }
 
@@ -54,10 +54,6 @@ class Columns : Staged {
   using Registers = std::vector<Accumulator>;  // mutable registers of each reduction of a loop
 
   void each(Value, const std::function<void(int)>& f) override { f(0); }
-  void emit_row(int available) {
-    emit_values(available);
-    emit_stores(available);
-  }
 
   // A phase with a thread for each column: body(column).
   template <typename Body>
