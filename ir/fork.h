@@ -1,6 +1,6 @@
 // fork() copies one thread, and every lock as it stands: what another thread holds at that moment nobody in the child will ever
 // release. So the forking thread first takes all global locks of the library, in the order in which they nest; the parent
-// releases them, the child makes them anew. A fork thus waits for a running evaluation, and the child finds every
+// releases them, the child makes them anew. A fork thus waits for the evaluations that compute, and the child finds every
 // structure whole.
 #pragma once
 

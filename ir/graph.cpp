@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 
 #include "ir/fold.h"
 #include "ir/fork.h"
@@ -92,7 +93,7 @@ struct NodeTable {
   }
 
   static bool equal(const Node& node, const Key& key) {
-    if (node.op_ != key.op || node.dtype_ != key.dtype || node.device_ != key.device ||
+    if (node.op() != key.op || node.dtype_ != key.dtype || node.device_ != key.device ||
         node.bits_ != key.bits || node.inputs_.size() != key.inputs.size() ||
         node.ints_.size() != key.ints.size()) {
       return false;
@@ -124,7 +125,7 @@ struct NodeTable {
   Node* create(const Key& key) {
     auto* node = new (allocate()) Node;
     node->refs_.store(1, std::memory_order_relaxed);
-    node->op_ = key.op;
+    node->op_.store(key.op, std::memory_order_relaxed);
     node->dtype_ = key.dtype;
     node->device_ = key.device;
     node->id_ = next_id++;
@@ -136,7 +137,7 @@ struct NodeTable {
     Node** operand = node->inputs_.data();
     for (const NodeRef& input : key.inputs) {
       input->refs_.fetch_add(1, std::memory_order_relaxed);
-      node->volatile_ |= input->volatile_;
+      if (input->reads_volatile()) mark_volatile(*node);
       *operand++ = input.get();
     }
     ++live;
@@ -152,13 +153,17 @@ struct NodeTable {
     }
     Node* node = create(key);
     node->hash_ = hash;
-    node->interned_ = true;
-    slots[at] = {hash, node};
-    if (2 * ++count > slots.size()) resize(2 * slots.size());
+    insert(node, at);
     return adopt(node);
   }
 
-  static void mark_volatile(Node& node) { node.volatile_ = true; }
+  void insert(Node* node, size_t at) {
+    node->interned_ = true;
+    slots[at] = {node->hash_, node};
+    if (2 * ++count > slots.size()) resize(2 * slots.size());
+  }
+
+  static void mark_volatile(Node& node) { node.volatile_.store(true, std::memory_order_relaxed); }
 
   void resize(size_t size) {
     std::vector<Slot> old(size);
@@ -215,30 +220,73 @@ struct NodeTable {
     }
   }
 
+  // Call with the lock held.
+  void give_back(Node& node, Definition definition) {
+    node.op_.store(definition.op_, std::memory_order_relaxed);
+    node.volatile_.store(definition.volatile_, std::memory_order_relaxed);
+    node.bits_ = definition.bits_;
+    node.ints_ = std::move(definition.ints_);
+    node.inputs_ = std::move(definition.inputs_);
+    if (!definition.interned_) return;
+    // An equal node may have been made meanwhile; both can be found then.
+    size_t at = node.hash_ & (slots.size() - 1);
+    while (slots[at].node) at = (at + 1) & (slots.size() - 1);
+    insert(&node, at);
+  }
+
+  static void store(Node& node, std::shared_ptr<Payload> payload) {
+    node.payload_ = std::move(payload);
+    node.stored_.store(node.payload_ != nullptr, std::memory_order_release);
+  }
+
   void materialise(Node& node, std::shared_ptr<Payload> payload) {
-    SmallVector<Node*, 3> operands;
-    {
-      const std::scoped_lock lock(mutex);
-      erase(&node);
-      node.op_ = Op::Input;
-      node.volatile_ = false;
-      node.bits_ = 0;
-      node.ints_.clear();
-      std::swap(node.payload_, payload);
-      operands = std::move(node.inputs_);
-    }
-    for (Node* operand : operands) adopt(operand);  // and drops it
+    std::optional<Definition> before;  // it and the old payload die outside the lock
+    std::shared_ptr<Payload> old;
+    const std::scoped_lock lock(mutex);
+    before.emplace(node);
+    old = std::move(node.payload_);
+    store(node, std::move(payload));
   }
 };
 
 [[maybe_unused]] const bool held_over_fork = hold_over_fork(
     ForkOrder::Nodes, fork_lock<[]() -> std::recursive_mutex& { return NodeTable::get().mutex; }>());
 
+constinit const std::shared_ptr<Payload> Node::kNoPayload;
+
 void NodeRef::destroy(Node* node) { NodeTable::destroy(node); }
 
 void Node::materialise(std::shared_ptr<Payload> payload) {
   NodeTable::get().materialise(*this, std::move(payload));
 }
+
+void Node::store(std::shared_ptr<Payload> payload) { NodeTable::store(*this, std::move(payload)); }
+
+void Node::give_back(Definition definition) {
+  NodeTable& table = NodeTable::get();
+  const std::scoped_lock lock(table.mutex);
+  table.give_back(*this, std::move(definition));
+}
+
+Definition::Definition(Node& node) {
+  NodeTable& table = NodeTable::get();
+  const std::scoped_lock lock(table.mutex);
+  op_ = node.op();
+  volatile_ = node.reads_volatile();
+  interned_ = node.interned_;
+  bits_ = std::exchange(node.bits_, 0);
+  ints_ = std::move(node.ints_);
+  inputs_ = std::move(node.inputs_);
+  table.erase(&node);
+  node.op_.store(Op::Input, std::memory_order_relaxed);
+  node.volatile_.store(false, std::memory_order_relaxed);
+}
+
+Definition::~Definition() {
+  for (Node* input : inputs_) NodeTable::adopt(input);  // and drops it
+}
+
+std::unique_lock<std::recursive_mutex> hold_graph() { return std::unique_lock(NodeTable::get().mutex); }
 
 int64_t live_node_count() {
   NodeTable& table = NodeTable::get();
@@ -253,7 +301,7 @@ NodeRef make_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<
   NodeTable& table = NodeTable::get();
   const std::scoped_lock lock(table.mutex);
   NodeRef node = NodeTable::adopt(table.create({Op::Input, dtype, device, 0, {}, {}, dims, count}));
-  if (payload) table.materialise(*node, std::move(payload));
+  if (payload) NodeTable::store(*node, std::move(payload));
   return node;
 }
 

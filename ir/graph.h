@@ -16,6 +16,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,9 +59,28 @@ struct Payload {
   virtual ~Payload() = default;
 };
 
+// What a node computes, taken from it while an evaluation computes that, in two steps: other threads may record on the node
+// meanwhile, and see an Input without a payload, so no rule looks through it at operands whose memory is being reused. Then
+// the node gets its payload (Node::store), or its definition back.
+class Definition {
+ public:
+  explicit Definition(Node& node);
+  Definition(Definition&&) noexcept = default;
+  Definition& operator=(Definition&&) = delete;
+  ~Definition();  // drops them, iteratively
+
+ private:
+  friend struct NodeTable;
+  Op op_;
+  bool volatile_, interned_;
+  uint64_t bits_;
+  Dims ints_;
+  SmallVector<Node*, 3> inputs_;
+};
+
 class Node {
  public:
-  Op op() const { return op_; }
+  Op op() const { return op_.load(std::memory_order_relaxed); }
   DType dtype() const { return dtype_; }
   DeviceTag device() const { return device_; }
   const Dims& shape() const { return shape_; }
@@ -72,11 +92,13 @@ class Node {
   uint64_t id() const { return id_; }  // creation order; operands have smaller ids
   bool is_leaf() const { return inputs_.empty(); }
   // An Input of volatile memory, or computed from one: what this node gives depends on when it is computed.
-  bool reads_volatile() const { return volatile_; }
+  bool reads_volatile() const { return volatile_.load(std::memory_order_relaxed); }
   uint32_t references() const { return refs_.load(std::memory_order_relaxed); }  // NodeRefs and readers
 
-  // The tensor behind an Input; null for a placeholder in IR text and for every other op.
-  const std::shared_ptr<Payload>& payload() const { return payload_; }
+  // The tensor behind an Input; null for a placeholder in IR text, for what is being computed, and for every other op.
+  const std::shared_ptr<Payload>& payload() const {
+    return stored_.load(std::memory_order_acquire) ? payload_ : kNoPayload;
+  }
 
   // How many user handles hold this node. A held node inside an evaluated expression becomes an extra output.
   std::atomic<int32_t> holders{0};
@@ -85,21 +107,27 @@ class Node {
   // Readers of the node keep it. Must not run concurrently with a traversal that can reach this node.
   void materialise(std::shared_ptr<Payload> payload);
 
+  void store(std::shared_ptr<Payload> payload);  // in a node whose definition was taken
+  void give_back(Definition definition);
+
   // Scratch for one traversal at a time, under the caller's lock.
   uint64_t mark = 0;
   int32_t mark_value = 0;
 
  private:
   friend class NodeRef;
+  friend class Definition;
   friend struct NodeTable;
   Node() = default;
 
+  static const std::shared_ptr<Payload> kNoPayload;
   std::atomic<uint32_t> refs_{0};
-  Op op_ = Op::Input;
+  std::atomic<Op> op_{Op::Input};  // it and the next two are read without a lock, while the node may be given a value
   DType dtype_ = DType::F32;
   DeviceTag device_ = 0;
   bool interned_ = false;
-  bool volatile_ = false;
+  std::atomic<bool> volatile_{false};
+  std::atomic<bool> stored_{false};  // payload_ is there to be read
   uint64_t hash_ = 0;
   uint64_t id_ = 0;
   uint64_t bits_ = 0;
@@ -162,6 +190,9 @@ NodeRef nonzero(const NodeRef& mask, int64_t count);
 NodeRef compress(const NodeRef& x, const NodeRef& mask, int64_t count);
 NodeRef scatter_mask(const NodeRef& base, const NodeRef& mask, const NodeRef& value);
 NodeRef dot(const NodeRef& a, const NodeRef& b);
+
+// While it lives no other thread makes, folds or frees a node, or gives one its value.
+[[nodiscard]] std::unique_lock<std::recursive_mutex> hold_graph();
 
 int64_t live_node_count();  // nodes alive in the process, for leak tests
 

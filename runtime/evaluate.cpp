@@ -1,8 +1,10 @@
-// evaluate(): one lock, one walk for the key, then a plan from the cache or a new one, then a run.
+// evaluate(): under a lock one walk for the key, then a plan from the cache or a new one; without the lock its run.
 #include "runtime/evaluate.h"
 
-#include <cstring>
+#include <algorithm>
 #include <list>
+#include <memory>
+#include <mutex>
 #include <unordered_map>
 
 #include "ir/fork.h"
@@ -14,6 +16,7 @@
 #include "runtime/past_plans.h"
 #include "runtime/plan.h"
 #include "runtime/profiler.h"
+#include "runtime/run.h"
 
 namespace tenon::runtime {
 namespace {
@@ -24,14 +27,14 @@ constexpr size_t kMostKeyWords = size_t{16} << 20;  // of all plans together: 12
 // Finished plans, least recently used last. The hash finds, the whole key decides.
 class PlanCache {
  public:
-  Plan* find(const std::vector<uint64_t>& key, const Hash128& hash) {
+  std::shared_ptr<Plan> find(const std::vector<uint64_t>& key, const Hash128& hash) {
     auto it = entries_.find(hash);
     if (it == entries_.end() || (*it->second)->key != key) return nullptr;
     order_.splice(order_.begin(), order_, it->second);
-    return it->second->get();
+    return *it->second;
   }
 
-  Plan* insert(std::unique_ptr<Plan> plan, const Hash128& hash) {
+  std::shared_ptr<Plan> insert(std::shared_ptr<Plan> plan, const Hash128& hash) {
     if (auto it = entries_.find(hash); it != entries_.end()) drop(it->second, hash);
     words_ += plan->key.size();
     order_.push_front(std::move(plan));
@@ -40,7 +43,7 @@ class PlanCache {
       const std::vector<uint64_t>& oldest = order_.back()->key;
       drop(std::prev(order_.end()), hash128(oldest.data(), oldest.size() * sizeof(uint64_t)));
     }
-    return order_.front().get();
+    return order_.front();
   }
 
   void clear() {
@@ -50,7 +53,7 @@ class PlanCache {
   }
 
  private:
-  using Position = std::list<std::unique_ptr<Plan>>::iterator;
+  using Position = std::list<std::shared_ptr<Plan>>::iterator;
 
   void drop(Position at, const Hash128& hash) {
     words_ -= (*at)->key.size();
@@ -58,72 +61,152 @@ class PlanCache {
     order_.erase(at);
   }
 
-  std::list<std::unique_ptr<Plan>> order_;
+  std::list<std::shared_ptr<Plan>> order_;
   std::unordered_map<Hash128, Position, HashOfHash> entries_;
   size_t words_ = 0;
 };
 
-// Everything that the evaluation lock guards.
-struct Evaluator {
+using Batches = std::vector<std::vector<ir::NodeRef>>;
+enum class Cut : uint8_t { IfLarge, Never };
+
+class Evaluator {
+ public:
   EvaluationMutex mutex;
-  PlanCache plans;
-  GraphKey key;
-  PastPlans past;
-  int next_plan = 0;
-  Options options;
-  uint64_t options_generation = 0;
+  PastPlans past;  // it guards them too
 
   static Evaluator& get() {
     static auto* e = new Evaluator;  // never destroyed: static tensors may evaluate at exit
     return *e;
   }
 
+  // Computes the roots; or nothing, and returns the batches into which such a large graph is cut.
+  Batches evaluate(std::span<const ir::NodeRef> roots, Cut cut) {
+    Batches batches;
+    if (Run* run = begin(roots, cut, batches)) {
+      compute(*run);
+      run->clear();
+    }
+    return batches;
+  }
+
+  void rebind(ir::Node& node, std::shared_ptr<Buffer> buffer) {
+    const std::lock_guard lock(mutex);
+    const auto reads = [&](const auto& run) { return run->reads(&node); };
+    while (std::any_of(runs_.begin(), runs_.end(), reads)) mutex.wait_for_end();
+    node.materialise(std::move(buffer));
+  }
+
+  void clear_plans() {
+    const std::lock_guard lock(mutex);
+    plans_.clear();
+    for (const auto& run : runs_) {
+      if (!run->take()) continue;
+      run->take_plan();
+      run->clear();
+    }
+  }
+
+ private:
+  // Null if there is nothing to compute, or in batches. Then, or if it throws, nothing has changed.
+  Run* begin(std::span<const ir::NodeRef> roots, Cut cut, Batches& batches) {
+    const std::lock_guard lock(mutex);
+    Run& run = free_run();
+    try {
+      if (read(run.key, roots)) {
+        if (cut == Cut::IfLarge) batches = batches_of(run.key, options_.batch);
+        if (batches.empty()) {
+          start(run);
+          return &run;
+        }
+      }
+    } catch (...) {
+      run.clear();
+      throw;
+    }
+    run.clear();
+    return nullptr;
+  }
+
+  Run& free_run() {
+    for (const auto& run : runs_) {
+      if (run->take()) return *run;
+    }
+    runs_.push_back(std::make_unique<Run>());
+    runs_.back()->take();
+    return *runs_.back();
+  }
+
+  // The key of the graph, as soon as no other thread computes a part of it. False if all of it is computed.
+  bool read(GraphKey& key, std::span<const ir::NodeRef> roots) {
+    while (true) {
+      refresh_options();
+      key.read(roots, key_salt(options_), options_.windows);
+      if (!key.missing) return key.pending;
+      if (std::none_of(runs_.begin(), runs_.end(), [&](const auto& run) { return run->computes(key.missing); }))
+        throw std::runtime_error("evaluate: the graph has an input without data");
+      mutex.wait_for_end();
+    }
+  }
+
+  void start(Run& run) {
+    run.start(plan_for(run));
+    mutex.begin();
+  }
+
+  std::shared_ptr<Plan> plan_for(Run& run) {
+    const GraphKey& key = run.key;
+    if (!options_.plan_cache) return build(key);
+    std::shared_ptr<Plan> plan = run.take_plan();  // a loop finds its plan here, without a hash
+    if (!plan || plan->key != key.words) {
+      const Hash128 hash = hash128(key.words.data(), key.words.size() * sizeof(uint64_t));
+      plan = plans_.find(key.words, hash);
+      if (!plan) return plans_.insert(build(key), hash);
+    }
+    count(Count::PlanHits);
+    return plan;
+  }
+
+  void compute(Run& run) {
+    try {
+      run.compute(options_);
+    } catch (...) {
+      end(run, &Run::undo);
+      run.clear();
+      throw;
+    }
+    end(run, &Run::finish);
+  }
+
+  void end(Run& run, void (Run::*how)()) {
+    mutex.lock_to_end();
+    (run.*how)();
+    mutex.end();
+    mutex.unlock();
+  }
+
   void refresh_options() {
     uint64_t generation = runtime::options_generation();
-    if (generation == options_generation) return;
-    options = runtime::options();
-    options_generation = generation;
-    for (Device* device : all_devices()) device->configure(options);
+    if (generation == options_generation_) return;
+    mutex.wait_for_all();
+    options_ = runtime::options();
+    options_generation_ = generation;
+    for (Device* device : all_devices()) device->configure(options_);
   }
 
-  Leftovers evaluate(std::span<const ir::NodeRef> roots) {
-    refresh_options();
-    ProfileSpan span("evaluate", "evaluate");
-    key.read(roots, key_salt(options), true, options.windows);
-    if (!key.pending) return {};
-    auto batches = batches_of(key, options.batch);
-    if (batches.empty()) return evaluate_key();
-    Leftovers leftovers;
-    for (std::vector<ir::NodeRef>& batch : batches) {
-      key.read(batch, key_salt(options), true, options.windows);
-      Leftovers more = evaluate_key();
-      leftovers.insert(leftovers.end(), more.begin(), more.end());
-      batch.clear();  // so that later batches may take over what nobody needs any more
-    }
-    return leftovers;
-  }
-
-  // What the key has been read from.
-  Leftovers evaluate_key() {
-    if (!options.plan_cache) return run_plan(*build(), key);
-    Hash128 hash = hash128(key.words.data(), key.words.size() * sizeof(uint64_t));
-    Plan* plan = plans.find(key.words, hash);
-    if (plan) {
-      count(Count::PlanHits);
-    } else {
-      plan = plans.insert(build(), hash);
-    }
-    return run_plan(*plan, key);
-  }
-
-  std::unique_ptr<Plan> build() {
+  std::shared_ptr<Plan> build(const GraphKey& key) {
     count(Count::PlansBuilt);
-    const int number = next_plan++;
-    if (options.dump != 0) dump_new_plan(number, key, options);
-    std::unique_ptr<Plan> plan = build_plan(number, key, options);
+    const int number = next_plan_++;
+    if (options_.dump != 0) dump_new_plan(number, key, options_);
+    std::shared_ptr<Plan> plan = build_plan(number, key, options_);
     past.add(number, key, plan->outputs);
     return plan;
   }
+
+  PlanCache plans_;
+  std::vector<std::unique_ptr<Run>> runs_;  // as many as there have been at the same time
+  int next_plan_ = 0;
+  Options options_;  // change while nothing runs
+  uint64_t options_generation_ = 0;
 };
 
 }  // namespace
@@ -142,21 +225,18 @@ uint64_t key_salt(const Options& o) {
 }
 
 void evaluate(std::span<const ir::NodeRef> roots) {
-  Leftovers leftovers;  // outlives the lock
-  std::lock_guard lock(evaluation_mutex());
-  leftovers = Evaluator::get().evaluate(roots);
+  ProfileSpan span("evaluate", "evaluate");
+  Evaluator& evaluator = Evaluator::get();
+  for (std::vector<ir::NodeRef>& batch : evaluator.evaluate(roots, Cut::IfLarge)) {
+    evaluator.evaluate(batch, Cut::Never);
+    batch.clear();  // so that later batches may take over what nobody needs any more
+  }
 }
 
-void rebind(ir::Node& node, std::shared_ptr<Buffer> buffer) {
-  std::lock_guard lock(evaluation_mutex());
-  node.materialise(std::move(buffer));
-}
+void rebind(ir::Node& node, std::shared_ptr<Buffer> buffer) { Evaluator::get().rebind(node, std::move(buffer)); }
 
 void clear_caches() {
-  {
-    std::lock_guard lock(evaluation_mutex());
-    Evaluator::get().plans.clear();
-  }
+  Evaluator::get().clear_plans();
   KernelCache::global().clear();
   empty_memory_cache();
 }

@@ -14,12 +14,13 @@
 namespace tenon::runtime {
 
 // After it, every root is an Input with a Buffer payload, and so is every held node that was computed on the
-// way. Thread-safe. Throws OutOfMemory or std::runtime_error (with the kernel named) and then leaves the
+// way. Thread-safe: graphs that share no pending node are computed at the same time; what another thread is computing is
+// waited for. Throws OutOfMemory or std::runtime_error (with the kernel named) and then leaves the
 // graph pending; of a very large one (batches.h) what it has not computed yet.
 // A root that is a Const or Iota becomes an Input for every graph that shares it.
 void evaluate(std::span<const ir::NodeRef> roots);
 
-// Gives an evaluated node other memory with the same contents. Not while an evaluation runs.
+// Gives an evaluated node other memory with the same contents. Waits for evaluations that read it.
 void rebind(ir::Node& node, std::shared_ptr<Buffer> buffer);
 
 // The same plan as text, without running: what `dump` and `explain` of the public API print. For roots that are all

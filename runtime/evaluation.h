@@ -2,13 +2,15 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <mutex>
 
 #include "runtime/options.h"
 
 namespace tenon::runtime {
 
-// A mutex that lets a waiting fork go first: threads that evaluate in a loop would keep it out.
+// The lock under which graphs are walked and nodes lose and get their values, and the evaluations that compute meanwhile
+// without it. It lets a waiting fork go first: threads that evaluate in a loop would keep it out.
 class EvaluationMutex {
  public:
   void lock() {
@@ -16,9 +18,30 @@ class EvaluationMutex {
     mutex_.lock();
   }
   void unlock() { mutex_.unlock(); }
+
+  // All of these with the lock held.
+  void begin() { ++running_; }  // an evaluation computes from here on
+  void end() {                  // it has stored what it computed
+    --running_;
+    if (waiting_ > 0) ended_.notify_all();
+  }
+  void wait_for_end() {  // of some evaluation; the lock is open meanwhile
+    std::unique_lock lock(mutex_, std::adopt_lock);
+    ++waiting_;
+    ended_.wait(lock);
+    --waiting_;
+    lock.release();
+  }
+  void wait_for_all() {  // until none computes
+    while (running_ > 0) wait_for_end();
+  }
+
+  void lock_to_end() { mutex_.lock(); }  // an evaluation that computes: a fork waits for it
+
   void lock_for_fork() {
     ++forks_;
     mutex_.lock();
+    wait_for_all();
   }
   void unlock_after_fork() {
     mutex_.unlock();
@@ -27,6 +50,8 @@ class EvaluationMutex {
 
  private:
   std::mutex mutex_;
+  std::condition_variable ended_;
+  int running_ = 0, waiting_ = 0;
   std::atomic<int> forks_{0};  // waiting, or going on
 };
 EvaluationMutex& evaluation_mutex();

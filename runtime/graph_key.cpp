@@ -61,8 +61,7 @@ int64_t window_span(const Node& node) {
   return span;
 }
 
-void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool inputs_have_data,
-                    bool find_windows) {
+void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find_windows) {
   nodes.clear();
   roots.clear();
   words.clear();
@@ -71,7 +70,7 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool inpu
   candidates_.clear();
   stack_.clear();
   pending = false;
-  inputs_have_data_ = inputs_have_data;
+  missing = nullptr;
   epoch_ = next_epoch();
   words.push_back(salt);
   for (const ir::NodeRef& root : given) {
@@ -109,26 +108,27 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool inpu
 void GraphKey::finish(Node* node) {
   node->mark_value = static_cast<int32_t>(nodes.size());
   nodes.push_back(node);
+  const Op op = node->op();
   bool leaf = node->is_leaf();
   if (leaf) check_leaf(*node);
 
   uint64_t flags = 0;
   if (!leaf && node->holders.load(std::memory_order_relaxed) > 0) flags |= kHeld;
-  bool with_bits = node->op() == Op::Const && changes_code(node->dtype(), node->bits());
+  bool with_bits = op == Op::Const && changes_code(node->dtype(), node->bits());
   if (with_bits) flags |= kBitsFollow;
-  if (is_window(*node)) return push_window(*node);
+  if ((op == Op::Slice || op == Op::Strided) && is_window(*node)) return push_window(*node);
   const ir::Dims& ints = node->ints();
-  words.push_back(static_cast<uint64_t>(node->op()) | static_cast<uint64_t>(node->dtype()) << 8 |
+  words.push_back(static_cast<uint64_t>(op) | static_cast<uint64_t>(node->dtype()) << 8 |
                   uint64_t{static_cast<uint8_t>(node->device())} << 16 | flags << 24);
   words.push_back(node->inputs().size() | (leaf ? node->shape().size() : ints.size()) << 32);
   for (const Node* input : node->inputs()) words.push_back(static_cast<uint64_t>(input->mark_value));
   for (int64_t value : ints) words.push_back(static_cast<uint64_t>(value));
-  if (node->op() == Op::Update) candidates_.push_back({node->mark_value, words.size() - 1});
+  if (op == Op::Update) candidates_.push_back({node->mark_value, words.size() - 1});
   if (leaf) {
     for (int64_t extent : node->shape()) words.push_back(static_cast<uint64_t>(extent));
   }
   if (with_bits) words.push_back(node->bits());
-  if (node->op() == Op::Pad) words.push_back(node->inputs()[1]->bits());
+  if (op == Op::Pad) words.push_back(node->inputs()[1]->bits());
 }
 
 void GraphKey::push_window(const Node& node) {
@@ -213,10 +213,8 @@ void GraphKey::settle_windows() {
   }
 }
 
-void GraphKey::check_leaf(const Node& node) const {
-  if (inputs_have_data_ && node.op() == Op::Input && !node.payload()) {
-    throw std::runtime_error("evaluate: the graph has an input without data");
-  }
+void GraphKey::check_leaf(const Node& node) {
+  if (node.op() == Op::Input && !node.payload()) missing = &node;
   if (node.device() != kHostTag && !find_device(node.device()))
     throw std::runtime_error("evaluate: device " + name_of(node.device()) + " is not available");
 }

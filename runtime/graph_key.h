@@ -40,12 +40,12 @@ struct GraphKey {
   std::vector<Window> windows;   // operands first
   std::vector<int64_t> origins;  // in elements of the buffers; not in the key
   bool pending = false;          // some root still has to be computed
+  const ir::Node* missing = nullptr;  // an input without data: a placeholder, or a value that is being computed
 
   // Fills all of it; the vectors keep their memory from one call to the next. `salt` is the first word: the
   // options that change code. `find_windows`: otherwise there are none. Call under the evaluation lock (it uses Node::mark). Throws std::runtime_error
-  // for an input without data or a device that is not there.
-  void read(std::span<const ir::NodeRef> roots, uint64_t salt, bool inputs_have_data = true,
-            bool find_windows = true);
+  // for a device that is not there.
+  void read(std::span<const ir::NodeRef> roots, uint64_t salt, bool find_windows = true);
   int32_t number(
       const ir::Node* node) const;  // of a node in `nodes`; -1 for others; until the next read of any key
 
@@ -68,7 +68,7 @@ struct GraphKey {
   };
   void finish(ir::Node* node);
   void push_window(const ir::Node& node);
-  void check_leaf(const ir::Node& node) const;
+  void check_leaf(const ir::Node& node);
   void settle_windows();
   void note_uses(const ir::Node& node);
   bool moves(const ir::Node& node, const ir::Node& buffer);
@@ -78,7 +78,6 @@ struct GraphKey {
   std::vector<Candidate> candidates_;
   std::vector<Use> uses_;
   uint64_t epoch_ = 0;
-  bool inputs_have_data_ = true;
 };
 
 inline constexpr int32_t kMostOrigins = 6;  // of windows of one input

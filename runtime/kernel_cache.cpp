@@ -114,7 +114,7 @@ std::mutex& KernelCache::global_mutex() { return global().mutex_; }
 
 std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> trees, Device& device,
                                           const Options& options) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   std::string environment;  // made when it is needed
   std::vector<FoundKernel> found(trees.size());
   std::vector<Missing> missing;
@@ -155,13 +155,17 @@ std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> t
     missing.push_back({trees[i], std::move(fresh)});
   }
 
-  DiskCache* disk = missing.empty() ? nullptr : disk_for(options);
   std::exception_ptr error;
-  try {
-    host_device().in_parallel(static_cast<int64_t>(missing.size()),
-                              [&](int64_t i) { make(missing[static_cast<size_t>(i)], disk); });
-  } catch (...) {
-    error = std::current_exception();
+  if (!missing.empty()) {
+    const std::shared_ptr<DiskCache> disk = disk_for(options);
+    lock.unlock();  // two threads may compile the same kernel then: both are kept
+    try {
+      host_device().in_parallel(static_cast<int64_t>(missing.size()),
+                                [&](int64_t i) { make(missing[static_cast<size_t>(i)], disk.get()); });
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
   }
   drop_unused();
   for (const Missing& m : missing) {
@@ -183,15 +187,15 @@ std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> t
   return found;
 }
 
-DiskCache* KernelCache::disk_for(const Options& options) {
+std::shared_ptr<DiskCache> KernelCache::disk_for(const Options& options) {
   if (!options.disk_cache) return nullptr;
   std::string directory = DiskCache::default_directory(options.cache_dir);
   if (!disk_ || directory != disk_directory_ || options.cache_max_mb != disk_max_mb_) {
     disk_directory_ = directory;
     disk_max_mb_ = options.cache_max_mb;
-    disk_ = std::make_unique<DiskCache>(DiskCache::config_for(directory, options.cache_max_mb << 20));
+    disk_ = std::make_shared<DiskCache>(DiskCache::config_for(directory, options.cache_max_mb << 20));
   }
-  return disk_.get();
+  return disk_;
 }
 
 // A program with ever new shapes of code must not grow for ever.

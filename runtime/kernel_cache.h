@@ -39,7 +39,8 @@ class KernelCache {
   static KernelCache& global();
   static std::mutex& global_mutex();
 
-  // One for each tree, in order, as code of the device. Those that are nowhere compile at the same time. Throws
+  // One for each tree, in order, as code of the device. Those that are nowhere compile at the same time, while other
+  // threads may use the cache. Throws
   // std::runtime_error that names the kernel if one cannot be compiled; the others stay cached.
   std::vector<FoundKernel> get(std::span<const ir::LoopTree* const> trees, Device& device, const Options& options);
   void clear();  // memory only; kernels in use live on
@@ -48,7 +49,7 @@ class KernelCache {
  private:
   static constexpr size_t kMostKernels = 4096;
 
-  DiskCache* disk_for(const Options& options);  // null if it is switched off
+  std::shared_ptr<DiskCache> disk_for(const Options& options);  // null if it is switched off
   void drop_unused();
 
   mutable std::mutex mutex_;
@@ -57,7 +58,7 @@ class KernelCache {
     size_t operator()(const std::string& form) const { return hash128(form.data(), form.size()).low; }
   };
   std::unordered_map<std::string, std::shared_ptr<const CompiledKernel>, HashOfForm> forms_;
-  std::unique_ptr<DiskCache> disk_;
+  std::shared_ptr<DiskCache> disk_;
   std::string disk_directory_;
   int64_t disk_max_mb_ = -1;
 };

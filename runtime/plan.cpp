@@ -1,16 +1,17 @@
-// Building a plan: analysis, schedules, code, lifetimes, places.
+// Building a plan: analysis, outputs, a step for each kernel, lifetimes, places.
 #include "runtime/plan.h"
 
 #include <algorithm>
 #include <set>
 #include <stdexcept>
+#include <utility>
 #include <unordered_map>
 
 #include "codegen/executable.h"
-#include "ir/kernel_equal.h"
 #include "runtime/analysis.h"
 #include "runtime/dump.h"
 #include "runtime/kernel_facts.h"
+#include "runtime/plan_places.h"
 #include "runtime/profiler.h"
 
 namespace tenon::runtime {
@@ -19,8 +20,6 @@ namespace {
 using ir::Node;
 using ir::Op;
 using passes::FusedKernel;
-using compiler::InPlace;
-using compiler::MemoryPlan;
 using compiler::PlannedValue;
 using compiler::ValueKind;
 
@@ -38,14 +37,13 @@ class Builder {
     for (size_t i = 0; i < key.nodes.size(); ++i) number_.emplace(key.nodes[i], static_cast<int32_t>(i));
   }
 
-  std::unique_ptr<Plan> run() {
+  std::shared_ptr<Plan> run() {
     {
       ProfileSpan span("plan", "passes and fusion");
       analysis_ = analyse(key_, settings_);
     }
     list_outputs();
     for (const FusedKernel& fused : analysis_.fusion.kernels) add_step(fused);
-    find_code();
     place();
     plan_->key = key_.words;
     if (logs_) write_dump(options_.dump_dir, plan_->number, "passes", log_.text());
@@ -72,9 +70,10 @@ class Builder {
   }
 
   int32_t new_value(PlannedValue value, Device& device) {
-    values_.push_back(value);
-    devices_.push_back(&device);
-    return static_cast<int32_t>(values_.size()) - 1;
+    planned_.values.push_back(value);
+    planned_.devices.push_back(&device);
+    plan_->on_host = plan_->on_host && device.is_host();
+    return static_cast<int32_t>(planned_.values.size()) - 1;
   }
 
   static int64_t bytes_of(const Node& node) { return node.numel() * ir::item_size(node.dtype()); }
@@ -91,6 +90,7 @@ class Builder {
         output.alias = window ? window->input : number_of(result);
         if (window && window->part) {
           output.origin = window->origin;
+          output.item_size = ir::item_size(result->dtype());
         } else {
           aliased_.insert(output.alias);
         }
@@ -110,7 +110,7 @@ class Builder {
       if (node->op() != Op::Input) throw std::runtime_error("evaluate: a kernel reads what no kernel writes");
       it->second = new_value({ValueKind::Input, number_of(node), bytes_of(*node), -1, 0}, device_of(*node));
     }
-    values_[static_cast<size_t>(it->second)].end = static_cast<int32_t>(plan_->steps.size());
+    planned_.values[static_cast<size_t>(it->second)].end = static_cast<int32_t>(plan_->steps.size());
     return it->second;
   }
 
@@ -118,7 +118,7 @@ class Builder {
     auto step = static_cast<int32_t>(plan_->steps.size());
     auto [it, fresh] = value_of_.emplace(node, -1);
     if (fresh) it->second = new_value({ValueKind::Temporary, 0, bytes_of(*node), step, step}, device_of(*node));
-    PlannedValue& value = values_[static_cast<size_t>(it->second)];
+    PlannedValue& value = planned_.values[static_cast<size_t>(it->second)];
     value.begin = value.end = step;
     return it->second;
   }
@@ -180,11 +180,9 @@ class Builder {
       step.work = InterpretedStep{
           std::make_shared<ir::Kernel>(compiler::basic_kernel(fused.kernel, settings_of(fused.kernel)))};
     } else {
-      add_lowered(fused, step);
-      facts->schedule = trees_[compiled_.back().second].lowered.schedule;
+      add_lowered(fused, step, facts);
     }
-    step.facts = facts;
-    facts_.push_back(std::move(facts));
+    step.facts = std::move(facts);
     plan_->steps.push_back(std::move(step));
   }
 
@@ -213,8 +211,8 @@ class Builder {
       if (step.buffers[p] < 0 || part.dims.size() > 1 || part.from != 0) continue;
       const bool block = part.dims.empty() || (part.dims[0].from == 1 && part.dims[0].to == 1);
       const int64_t bytes = (part.dims.empty() ? 1 : part.dims[0].extent) * item;
-      if (!block || bytes != values_[static_cast<size_t>(step.buffers[p])].bytes) continue;
-      in_place_.push_back({number, step.buffers[p], step.buffers.back(), false, true, part.to * item});
+      if (!block || bytes != planned_.values[static_cast<size_t>(step.buffers[p])].bytes) continue;
+      planned_.in_place.push_back({number, step.buffers[p], step.buffers.back(), false, true, part.to * item});
     }
   }
 
@@ -223,7 +221,7 @@ class Builder {
     if (!ir::writes_over(routine.op())) return;
     const std::vector<int32_t>& b = step.buffers;
     if (b[0] == b[1] || b[0] == b[2]) return;
-    in_place_.push_back({static_cast<int32_t>(plan_->steps.size()), b[0], b[3], true});
+    planned_.in_place.push_back({static_cast<int32_t>(plan_->steps.size()), b[0], b[3], true});
   }
 
   // Result and base share their memory, unless the kernel reads the base at other places too.
@@ -233,7 +231,7 @@ class Builder {
     const bool apart = std::find(fused.inputs.begin(), fused.inputs.end(), base) != fused.inputs.end();
     const Analysis::Window *whole = analysis_.window(first_base(base)), *own = analysis_.window(base);
     const bool is_part = own && own->part;  // the result is of its size: a copy of those elements
-    if (!apart && !is_part) in_place_.push_back({number, from, to, true});
+    if (!apart && !is_part) planned_.in_place.push_back({number, from, to, true});
     step.bases.push_back({static_cast<int32_t>(step.buffers.size()), from, static_cast<size_t>(bytes_of(*base)),
                           is_part ? own->origin : -1, ir::item_size(base->dtype())});
     if (whole && !whole->part) add_window(step, *base, *whole);
@@ -241,7 +239,7 @@ class Builder {
   }
 
   // What the loop tree adds to a step: sizes, phases, scratch, and buffers that may share their memory.
-  void add_lowered(const FusedKernel& fused, Step& step) {
+  void add_lowered(const FusedKernel& fused, Step& step, const std::shared_ptr<KernelRecord>& facts) {
     CompiledStep& work = step.work.emplace<CompiledStep>();
     const compiler::Settings settings = settings_of(fused.kernel);
     ir::Kernel kernel = fused.kernel;
@@ -250,13 +248,14 @@ class Builder {
       if (begins[b] == 0) continue;
       work.begins.push_back({static_cast<int32_t>(b), begins[b] * ir::item_size(kernel.buffers[b].dtype)});
     }
-    const size_t tree = lower_once(std::move(kernel), *step.device, settings);
-    const passes::Lowered& lowered = trees_[tree].lowered;
+    const size_t tree = plan_->code.lower(std::move(kernel), *step.device, options_, settings);
+    const passes::Lowered& lowered = plan_->code.lowered(tree);
+    facts->schedule = lowered.schedule;
     auto number = static_cast<int32_t>(plan_->steps.size());
     for (auto [to, from] : lowered.donations) {
       const int32_t reads = step.buffers[static_cast<size_t>(from)];
       if (begins[static_cast<size_t>(from)] != 0 || read_through_window(step, reads)) continue;
-      in_place_.push_back({number, reads, step.buffers[static_cast<size_t>(to)]});
+      planned_.in_place.push_back({number, reads, step.buffers[static_cast<size_t>(to)]});
     }
     for (const ir::TreeBuffer& b : lowered.tree.buffers) {
       int64_t count = b.size_param >= 0 ? lowered.sizes[static_cast<size_t>(b.size_param)] : b.count;
@@ -273,26 +272,7 @@ class Builder {
           {lowered.sizes[static_cast<size_t>(lowered.tree.phases[p].extent)], lowered.phase_cost.at(p)});
     }
     work.sizes = lowered.sizes;
-    compiled_.push_back({plan_->steps.size(), tree});
-  }
-
-  // Kernels that do the same to other buffers have one tree; a graph of thousands of equal roots has few kernels.
-  size_t lower_once(ir::Kernel kernel, Device& device, const compiler::Settings& settings) {
-    const uint64_t hash = ir::hash_of_work(kernel);
-    for (auto [it, end] = tree_of_.equal_range(hash); it != end; ++it) {
-      const Tree& tree = trees_[it->second];
-      if (tree.device == &device && ir::same_work(tree.kernel, kernel)) return it->second;
-    }
-    passes::Lowered lowered;
-    try {
-      ProfileSpan span("plan", "schedule");
-      lowered = compiler::lower_kernel(kernel, device.target(options_), settings);
-    } catch (const ir::IrError& e) {
-      throw std::runtime_error("kernel '" + kernel.name + "' could not be scheduled: " + e.what());
-    }
-    tree_of_.emplace(hash, trees_.size());
-    trees_.push_back({std::move(kernel), &device, std::move(lowered)});
-    return trees_.size() - 1;
+    plan_->code.add_step(plan_->steps.size(), tree, facts);
   }
 
   // A kernel that sees a part of an input does not know at which places of the whole it lies.
@@ -302,72 +282,13 @@ class Builder {
     });
   }
 
-  void find_code() {
-    std::vector<FoundKernel> found(trees_.size());
-    std::set<Device*> done;
-    for (const Tree& first : trees_) {
-      if (!done.insert(first.device).second) continue;
-      std::vector<const ir::LoopTree*> trees;
-      std::vector<size_t> numbers;
-      for (size_t t = 0; t < trees_.size(); ++t) {
-        if (trees_[t].device != first.device) continue;
-        trees.push_back(&trees_[t].lowered.tree);
-        numbers.push_back(t);
-      }
-      std::vector<FoundKernel> of_device = KernelCache::global().get(trees, *first.device, options_);
-      for (size_t i = 0; i < numbers.size(); ++i) found[numbers[i]] = std::move(of_device[i]);
-    }
-    std::vector<bool> taken(trees_.size(), false);
-    for (auto [number, tree] : compiled_) {
-      Step& step = plan_->steps[number];
-      const auto& kernel = std::get<CompiledStep>(step.work).kernel = found[tree].kernel;
-      step.cache = taken[tree] ? CacheState::Memory : found[tree].cache;
-      step.compile_ms = step.cache == CacheState::Compiled ? kernel->compile_ms : 0;
-      facts_[number]->hash = kernel->hash.low;
-      if (taken[tree]) count(Count::MemoryHits);
-      taken[tree] = true;
-    }
-  }
-
   void place() {
     // An input that is also an output as it stands must keep its contents.
-    std::erase_if(in_place_, [&](const InPlace& p) {
-      const PlannedValue& from = values_[static_cast<size_t>(p.from)];
+    std::erase_if(planned_.in_place, [&](const compiler::InPlace& p) {
+      const PlannedValue& from = planned_.values[static_cast<size_t>(p.from)];
       return from.kind == ValueKind::Input && (!options_.donation || aliased_.count(from.index) != 0);
     });
-    plan_->places.resize(values_.size());
-    std::vector<Device*> devices = devices_;
-    std::sort(devices.begin(), devices.end(), [](Device* a, Device* b) { return a->tag() < b->tag(); });
-    devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
-    for (Device* device : devices) place_on(*device);
-  }
-
-  // Each device's values by themselves: none shares memory with one elsewhere.
-  void place_on(Device& device) {
-    std::vector<int32_t> all, own(values_.size(), -1);  // own number -> number, and back
-    std::vector<PlannedValue> values;
-    for (size_t v = 0; v < values_.size(); ++v) {
-      if (devices_[v] != &device) continue;
-      own[v] = static_cast<int32_t>(all.size());
-      all.push_back(static_cast<int32_t>(v));
-      values.push_back(values_[v]);
-    }
-    std::vector<InPlace> in_place;
-    for (InPlace p : in_place_) {
-      p.from = own[static_cast<size_t>(p.from)];
-      p.to = own[static_cast<size_t>(p.to)];
-      if (p.from >= 0 && p.to >= 0) in_place.push_back(p);
-    }
-    MemoryPlan memory = compiler::plan_memory(values, in_place, settings_);
-    const auto arena = static_cast<int32_t>(plan_->arenas.size());
-    for (size_t v = 0; v < all.size(); ++v) {
-      if (memory.places[v].base == ValueKind::Temporary) memory.places[v].index = arena;
-      plan_->places[static_cast<size_t>(all[v])] = memory.places[v];
-    }
-    plan_->arenas.push_back({&device, memory.arena_bytes});
-    for (const MemoryPlan::Donation& d : memory.donations)
-      plan_->outputs[static_cast<size_t>(d.output)].donor = d.input;
-    plan_->donates = plan_->donates || !memory.donations.empty();
+    place_values(*plan_, planned_, settings_);
   }
 
   const GraphKey& key_;
@@ -377,27 +298,26 @@ class Builder {
   StepLog log_;
   std::unordered_map<const Node*, int32_t> number_;
   Analysis analysis_;
-  std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();
-  std::vector<PlannedValue> values_;
-  std::vector<Device*> devices_;  // of the values
+  std::shared_ptr<Plan> plan_ = std::make_shared<Plan>();
+  PlannedValues planned_;
   std::unordered_map<const Node*, int32_t> value_of_;
   std::unordered_map<const Node*, const Node*> first_base_;
   std::set<int32_t> aliased_;  // inputs that are outputs too
-  std::vector<InPlace> in_place_;
-  struct Tree {
-    ir::Kernel kernel;  // that it was made from
-    Device* device;
-    passes::Lowered lowered;
-  };
-  std::vector<Tree> trees_;
-  std::unordered_multimap<uint64_t, size_t> tree_of_;   // by the hash of the kernel
-  std::vector<std::pair<size_t, size_t>> compiled_;  // the steps that have trees, and theirs
-  std::vector<std::shared_ptr<KernelRecord>> facts_;
 };
 
 }  // namespace
 
-std::unique_ptr<Plan> build_plan(int number, const GraphKey& key, const Options& options) {
+bool Plan::find_code(const Options& options) {
+  if (found_.load(std::memory_order_acquire)) return false;
+  const std::lock_guard lock(finding_);
+  if (found_.load(std::memory_order_relaxed)) return false;
+  code.find(steps, options);
+  code = {};
+  found_.store(true, std::memory_order_release);
+  return true;
+}
+
+std::shared_ptr<Plan> build_plan(int number, const GraphKey& key, const Options& options) {
   ProfileSpan span("plan", "build plan");
   return Builder(number, key, options).run();
 }

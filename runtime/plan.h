@@ -2,7 +2,9 @@
 // number in the key and keeps none alive, so that it serves the next graph of the same form.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <variant>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "runtime/history.h"
 #include "runtime/kernel_cache.h"
 #include "runtime/options.h"
+#include "runtime/plan_code.h"
 
 namespace tenon::runtime {
 
@@ -24,7 +27,7 @@ struct ScalarSource {
 
 // What a step does: one of these.
 struct CompiledStep {
-  std::shared_ptr<const CompiledKernel> kernel;
+  std::shared_ptr<const CompiledKernel> kernel;  // once the plan's code is found
   std::vector<int64_t> sizes;
   std::vector<Phase> phases;
   size_t local_bytes = 0;  // scratch of each worker
@@ -69,7 +72,7 @@ struct Step {
   std::vector<Window> windows;
   std::vector<ScalarSource> scalars;
   KernelFacts facts;
-  CacheState cache = CacheState::Memory;  // of the next launch: anything else happens once
+  CacheState cache = CacheState::Memory;  // of the first run; later ones find it in memory
   double compile_ms = 0;
 };
 
@@ -80,9 +83,11 @@ struct PlanOutput {
   int32_t same_as = -1;  // shares the buffer of this earlier output
   int32_t alias = -1;    // is this input node after all (everything around it cancelled out)
   int32_t origin = -1;   // then: is a copy of its elements from this origin of the key on
+  int32_t item_size = 0;  // of those
   int32_t donor = -1;    // the input node whose buffer it takes over, if nobody else wants that
 };
 
+// Several threads may run one plan at the same time: but for the code nothing in it changes once it is built.
 struct Plan {
   int number = 0;  // in the order in which plans are built; those of TENON_DUMP's files
   std::vector<uint64_t> key;
@@ -94,19 +99,20 @@ struct Plan {
     int64_t bytes;
   };
   std::vector<Arena> arenas;  // of intermediates: Place::index says which
-  bool donates = false;
+  bool on_host = true;  // all of it: its work is done when its calls return
+
+  // Finds or compiles the code of the steps, if no run has done so. True if this call did. Throws std::runtime_error, naming
+  // the kernel; the next run tries again.
+  bool find_code(const Options& options);
+
+  PlanCode code;  // what is to be found; empty afterwards
+
+ private:
+  std::mutex finding_;
+  std::atomic<bool> found_{false};
 };
 
-// Runs the passes and finds or compiles the kernels. Throws std::runtime_error, naming the kernel where there
-// is one.
-std::unique_ptr<Plan> build_plan(int number, const GraphKey& key, const Options& options);
-
-// Adopted buffers that were inputs. Their deleters are outside code: drop these when no lock is held.
-using Leftovers = std::vector<std::shared_ptr<ir::Payload>>;
-
-// Runs the plan on the graph of `key` and materialises its outputs; launches nothing unless all memory is
-// there. Throws OutOfMemory, or std::runtime_error from a device; then every node is still
-// pending. Call under the evaluation lock.
-Leftovers run_plan(Plan& plan, const GraphKey& key);
+// Runs the passes and schedules the kernels. Throws std::runtime_error, naming the kernel where there is one.
+std::shared_ptr<Plan> build_plan(int number, const GraphKey& key, const Options& options);
 
 }  // namespace tenon::runtime

@@ -159,7 +159,7 @@ std::string with_analysis(std::span<const ir::NodeRef> roots, Stage stage, F&& f
   const std::lock_guard lock(evaluation_mutex());
   const auto report = [&](std::span<const ir::NodeRef> given, int plan, size_t asked) {
     GraphKey key;
-    key.read(given, key_salt(o), false, o.windows);
+    key.read(given, key_salt(o), o.windows);
     const Analysis a = analyse(key, settings_of(stage, o));
     if (plan < 0) return f(Subject{key, a, o, asked_outputs(key, a), {}});
     return f(Subject{key, a, o, asked,

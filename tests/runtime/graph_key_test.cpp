@@ -98,7 +98,7 @@ TEST_CASE("graph key: two random graphs share a key only if they print the same"
     shape.operations = 1 + static_cast<int>(seed % 5);
     ir::Graph graph = random_graph(seed, shape);
     GraphKey key;
-    key.read(graph.outputs, 0, false);
+    key.read(graph.outputs, 0);
     bool new_key = keys.insert(key.words).second;
     bool new_text = texts.insert(ir::print(ir::Graph::of(graph.outputs))).second;
     if (new_key) CHECK(new_text);

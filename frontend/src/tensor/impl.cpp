@@ -441,7 +441,8 @@ void eval(TensorList tensors) {
   std::vector<NodeRef> nodes;
   for (const Tensor& tensor : tensors) {
     NodeRef value = impl(tensor).storage().value();
-    if (!value->is_leaf() && value->numel() > 0) nodes.push_back(std::move(value));
+    const bool done = value->op() == Op::Const || value->op() == Op::Iota || runtime::buffer_of(*value);
+    if (!done && value->numel() > 0) nodes.push_back(std::move(value));
   }
   if (nodes.empty())
     pending = {};

@@ -140,7 +140,10 @@ Scan scan(const Tensor& index, int64_t lo, int64_t hi) {
 
 }  // namespace
 
-optional<std::pair<int64_t, int64_t>> known_range(const ir::Node& node) { return range_of(node, 0); }
+optional<std::pair<int64_t, int64_t>> known_range(const ir::Node& node) {
+  const auto held = ir::hold_graph();  // another thread may just compute what it looks at
+  return range_of(node, 0);
+}
 
 NodeRef checked_index(const Tensor& index, int64_t size, IndexUse use, int64_t dim) {
   const bool wraps = use == IndexUse::Subscript || use == IndexUse::Fill || use == IndexUse::Take;

@@ -93,6 +93,8 @@ bool nest(const ViewDims& dims) {
 // What a view shows of a base that was just written at the very same places, if that costs nothing to keep.
 NodeRef written_there(const NodeRef& base, const Places& places, int64_t offset) {
   if (base->op() != Op::Update) return {};
+  const auto held = ir::hold_graph();  // another thread may just compute the base
+  if (base->op() != Op::Update) return {};
   const NodeRef value(base->inputs()[1]);
   Dims ints = places.strides;
   ints.push_back(offset);

@@ -1,0 +1,63 @@
+// Lowering each kernel once, and finding the code of all trees of a device in one call.
+#include "runtime/plan_code.h"
+
+#include <set>
+#include <stdexcept>
+
+#include "ir/kernel_equal.h"
+#include "runtime/kernel_cache.h"
+#include "runtime/plan.h"
+#include "runtime/profiler.h"
+
+namespace tenon::runtime {
+
+size_t PlanCode::lower(ir::Kernel kernel, Device& device, const Options& options, const compiler::Settings& settings) {
+  const uint64_t hash = ir::hash_of_work(kernel);
+  for (auto [it, end] = tree_of_.equal_range(hash); it != end; ++it) {
+    const Tree& tree = trees_[it->second];
+    if (tree.device == &device && ir::same_work(tree.kernel, kernel)) return it->second;
+  }
+  passes::Lowered lowered;
+  try {
+    ProfileSpan span("plan", "schedule");
+    lowered = compiler::lower_kernel(kernel, device.target(options), settings);
+  } catch (const ir::IrError& e) {
+    throw std::runtime_error("kernel '" + kernel.name + "' could not be scheduled: " + e.what());
+  }
+  tree_of_.emplace(hash, trees_.size());
+  trees_.push_back({std::move(kernel), &device, std::move(lowered)});
+  return trees_.size() - 1;
+}
+
+void PlanCode::add_step(size_t step, size_t tree, std::shared_ptr<KernelRecord> facts) {
+  steps_.push_back({step, tree, std::move(facts)});
+}
+
+void PlanCode::find(std::vector<Step>& steps, const Options& options) const {
+  std::vector<FoundKernel> found(trees_.size());
+  std::set<Device*> done;
+  for (const Tree& first : trees_) {
+    if (!done.insert(first.device).second) continue;
+    std::vector<const ir::LoopTree*> trees;
+    std::vector<size_t> numbers;
+    for (size_t t = 0; t < trees_.size(); ++t) {
+      if (trees_[t].device != first.device) continue;
+      trees.push_back(&trees_[t].lowered.tree);
+      numbers.push_back(t);
+    }
+    std::vector<FoundKernel> of_device = KernelCache::global().get(trees, *first.device, options);
+    for (size_t i = 0; i < numbers.size(); ++i) found[numbers[i]] = std::move(of_device[i]);
+  }
+  std::vector<bool> taken(trees_.size(), false);
+  for (const StepTree& s : steps_) {
+    Step& step = steps[s.step];
+    const auto& kernel = std::get<CompiledStep>(step.work).kernel = found[s.tree].kernel;
+    step.cache = taken[s.tree] ? CacheState::Memory : found[s.tree].cache;
+    step.compile_ms = step.cache == CacheState::Compiled ? kernel->compile_ms : 0;
+    s.facts->hash = kernel->hash.low;
+    if (taken[s.tree]) count(Count::MemoryHits);
+    taken[s.tree] = true;
+  }
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,47 @@
+// The loop trees of a plan's kernels, and their code. The trees are made with the plan; the code is looked up or compiled by
+// the plan's first run, which holds no lock of evaluations. Kernels that do the same to other buffers have one tree: a
+// graph of thousands of equal roots has few kernels.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "compiler/pipeline.h"
+#include "runtime/device.h"
+#include "runtime/evaluate.h"
+#include "runtime/options.h"
+
+namespace tenon::runtime {
+
+struct Step;
+
+class PlanCode {
+ public:
+  // The number of the kernel's tree. Throws std::runtime_error, naming the kernel.
+  size_t lower(ir::Kernel kernel, Device& device, const Options& options, const compiler::Settings& settings);
+  const passes::Lowered& lowered(size_t tree) const { return trees_[tree].lowered; }
+  // That the next step to be found has this tree; `facts` learn the hash of its code.
+  void add_step(size_t step, size_t tree, std::shared_ptr<KernelRecord> facts);
+  bool empty() const { return steps_.empty(); }
+
+  // Fills in the code of the plan's steps. Throws std::runtime_error, naming the kernel, and may then be tried again.
+  void find(std::vector<Step>& steps, const Options& options) const;
+
+ private:
+  struct Tree {
+    ir::Kernel kernel;  // that it was made from
+    Device* device;
+    passes::Lowered lowered;
+  };
+  struct StepTree {
+    size_t step, tree;
+    std::shared_ptr<KernelRecord> facts;
+  };
+  std::vector<Tree> trees_;
+  std::unordered_multimap<uint64_t, size_t> tree_of_;  // by the hash of the kernel
+  std::vector<StepTree> steps_;
+};
+
+}  // namespace tenon::runtime

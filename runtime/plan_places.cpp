@@ -1,0 +1,50 @@
+// One memory plan for each device: no value shares memory with one that lies elsewhere.
+#include "runtime/plan_places.h"
+
+#include <algorithm>
+
+namespace tenon::runtime {
+namespace {
+
+using compiler::InPlace;
+using compiler::MemoryPlan;
+using compiler::PlannedValue;
+using compiler::ValueKind;
+
+void place_on(Device& device, Plan& plan, const PlannedValues& planned, const compiler::Settings& settings) {
+  std::vector<int32_t> all, own(planned.values.size(), -1);  // own number -> number, and back
+  std::vector<PlannedValue> values;
+  for (size_t v = 0; v < planned.values.size(); ++v) {
+    if (planned.devices[v] != &device) continue;
+    own[v] = static_cast<int32_t>(all.size());
+    all.push_back(static_cast<int32_t>(v));
+    values.push_back(planned.values[v]);
+  }
+  std::vector<InPlace> in_place;
+  for (InPlace p : planned.in_place) {
+    p.from = own[static_cast<size_t>(p.from)];
+    p.to = own[static_cast<size_t>(p.to)];
+    if (p.from >= 0 && p.to >= 0) in_place.push_back(p);
+  }
+  MemoryPlan memory = compiler::plan_memory(values, in_place, settings);
+  const auto arena = static_cast<int32_t>(plan.arenas.size());
+  for (size_t v = 0; v < all.size(); ++v) {
+    if (memory.places[v].base == ValueKind::Temporary) memory.places[v].index = arena;
+    plan.places[static_cast<size_t>(all[v])] = memory.places[v];
+  }
+  plan.arenas.push_back({&device, memory.arena_bytes});
+  for (const MemoryPlan::Donation& d : memory.donations)
+    plan.outputs[static_cast<size_t>(d.output)].donor = d.input;
+}
+
+}  // namespace
+
+void place_values(Plan& plan, const PlannedValues& planned, const compiler::Settings& settings) {
+  plan.places.resize(planned.values.size());
+  std::vector<Device*> devices = planned.devices;
+  std::sort(devices.begin(), devices.end(), [](Device* a, Device* b) { return a->tag() < b->tag(); });
+  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+  for (Device* device : devices) place_on(*device, plan, planned, settings);
+}
+
+}  // namespace tenon::runtime

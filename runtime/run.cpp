@@ -1,0 +1,259 @@
+// Running a plan: memory first, then the steps one after another, then the nodes are given their buffers.
+#include "runtime/run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+
+#include "runtime/profiler.h"
+
+namespace tenon::runtime {
+namespace {
+
+using compiler::Place;
+using compiler::ValueKind;
+using ir::Node;
+
+// Calls for one stream come from one thread at a time, so runs on devices that work later hand in one after another.
+std::mutex& hand_in_mutex() {
+  static auto* const mutex = new std::mutex;
+  return *mutex;
+}
+
+void copy_bytes(Device& device, void* to, const void* from, size_t bytes) {
+  if (bytes > 0) device.copy(to, from, bytes, Stream::Main);
+}
+
+// An output must not change when outsiders write memory that they know of.
+std::shared_ptr<Buffer> unshared(std::shared_ptr<Buffer> buffer) {
+  if (!buffer->exposed) return buffer;
+  auto copy = Buffer::allocate(buffer->bytes(), buffer->device());
+  copy_bytes(copy->device(), copy->data(), buffer->data(), buffer->bytes());
+  return copy;
+}
+
+// Within a handler: what a device says, with the kernel's name; errors of the program's and of the host as they are.
+[[noreturn]] void name_failure(const Step& step) {
+  const auto* copy = std::get_if<CopyStep>(&step.work);
+  const Device& device = copy && step.device->is_host() ? *copy->from : *step.device;
+  try {
+    throw;
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error&) {
+    throw;
+  } catch (const LateFailure&) {
+    throw;
+  } catch (const std::runtime_error& e) {
+    if (device.is_host()) throw;
+    throw std::runtime_error("kernel '" + step.facts->name + "' failed on " + name_of(device.tag()) + ": " + e.what());
+  }
+}
+
+}  // namespace
+
+bool Run::take() {
+  if (taken_.load(std::memory_order_acquire)) return false;
+  taken_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+void Run::start(std::shared_ptr<Plan> plan) {
+  plan_ = std::move(plan);
+  const size_t count = plan_->outputs.size();
+  nodes_.reserve(count);
+  definitions_.reserve(count);
+  sources_.reserve(count);
+  const auto held = ir::hold_graph();  // nobody gets hold of an input between the look at who has it and the end of all ways to it
+  lives_on_.clear();
+  for (const PlanOutput& output : plan_->outputs) sources_.push_back(source(output));
+  read_inputs();
+  for (const PlanOutput& output : plan_->outputs) {
+    nodes_.emplace_back(node(output.node));
+    definitions_.emplace_back(*nodes_.back());
+  }
+  computing_ = true;
+}
+
+void Run::compute(const Options& options) {
+  first_ = plan_->find_code(options);
+  std::unique_lock<std::mutex> hand_in;
+  if (!plan_->on_host) hand_in = std::unique_lock(hand_in_mutex());
+  allocate();
+  bind_places();
+  uint64_t* scalars = scalars_.data();
+  for (const Step& step : plan_->steps) {
+    launch(step, scalars);
+    scalars += step.scalars.size();
+  }
+}
+
+void Run::finish() {
+  for (size_t k = 0; k < nodes_.size(); ++k) {
+    if (plan_->outputs[k].alias < 0) buffers_[k]->plan = plan_->number;
+    nodes_[k]->store(std::move(buffers_[k]));
+  }
+  computing_ = false;
+}
+
+void Run::undo() {
+  for (size_t k = 0; k < nodes_.size(); ++k) nodes_[k]->give_back(std::move(definitions_[k]));
+  computing_ = false;
+}
+
+void Run::clear() {
+  buffers_.clear();
+  sources_.clear();
+  arenas_.clear();
+  inputs_.clear();
+  definitions_.clear();
+  nodes_.clear();
+  taken_.store(false, std::memory_order_release);
+}
+
+bool Run::computes(const Node* node) const {
+  return computing_ && std::any_of(nodes_.begin(), nodes_.end(), [&](const ir::NodeRef& n) { return n.get() == node; });
+}
+
+bool Run::reads(const Node* node) const {
+  return computing_ && std::find(key.nodes.begin(), key.nodes.end(), node) != key.nodes.end();
+}
+
+void Run::read_inputs() {
+  for (const Place& place : plan_->places) {
+    if (place.base == ValueKind::Input) inputs_.push_back(buffer(place.index));
+  }
+  scalars_.clear();
+  for (const Step& step : plan_->steps) {
+    for (const ScalarSource& s : step.scalars) scalars_.push_back(s.node >= 0 ? node(s.node)->bits() : s.bits);
+  }
+}
+
+// A node is dying if materialising the outputs frees it: whoever refers to it is an output or a dying node
+// of this graph. An input may give its memory away if all its readers are such and nobody else has a hold
+// on its buffer.
+void Run::find_dying() {
+  size_t count = key.nodes.size();
+  readers_.assign(count, 0);
+  is_output_.assign(count, false);
+  lives_on_.assign(count, false);
+  for (const PlanOutput& o : plan_->outputs) is_output_[static_cast<size_t>(o.node)] = true;
+  for (const Node* n : key.nodes) {
+    for (const Node* input : n->inputs()) ++readers_[static_cast<size_t>(key.number(input))];
+  }
+  for (size_t i = count; i-- > 0;) {  // readers come after their operands
+    const Node* n = key.nodes[i];
+    lives_on_[i] =
+        lives_on_[i] || n->references() != readers_[i] || n->holders.load(std::memory_order_relaxed) > 0;
+    if (!lives_on_[i] || is_output_[i]) continue;
+    for (const Node* input : n->inputs()) lives_on_[static_cast<size_t>(key.number(input))] = true;
+  }
+}
+
+std::shared_ptr<Buffer> Run::source(const PlanOutput& output) {
+  if (output.alias >= 0) return buffer(output.alias);
+  if (output.donor < 0) return nullptr;
+  const Node& donor = *node(output.donor);
+  const auto& memory = static_cast<const Buffer&>(*donor.payload());
+  const bool held = donor.holders.load(std::memory_order_relaxed) > 0 || donor.payload().use_count() > 1;
+  if (held || memory.adopted() || memory.exposed) return nullptr;
+  if (lives_on_.empty()) find_dying();
+  return lives_on_[static_cast<size_t>(output.donor)] ? nullptr : buffer(output.donor);
+}
+
+void Run::allocate() {
+  for (size_t k = 0; k < nodes_.size(); ++k) {
+    const PlanOutput& o = plan_->outputs[k];
+    if (o.origin >= 0) {
+      buffers_.push_back(Buffer::allocate(o.bytes, *o.device));
+      const auto* from = static_cast<const std::byte*>(sources_[k]->data()) + origin(o.origin) * o.item_size;
+      copy_bytes(*o.device, buffers_.back()->data(), from, o.bytes);
+    } else if (o.alias >= 0) {
+      buffers_.push_back(unshared(sources_[k]));
+    } else if (o.same_as >= 0) {
+      buffers_.push_back(buffers_[static_cast<size_t>(o.same_as)]);
+    } else {
+      buffers_.push_back(sources_[k] ? sources_[k] : Buffer::allocate(o.bytes, *o.device));
+    }
+  }
+  for (const Plan::Arena& arena : plan_->arenas)
+    arenas_.push_back(arena.bytes > 0 ? Buffer::allocate(static_cast<size_t>(arena.bytes), *arena.device) : nullptr);
+}
+
+void Run::bind_places() {
+  pointers_.clear();
+  auto input = inputs_.begin();
+  for (const Place& p : plan_->places) {
+    void* first = nullptr;
+    switch (p.base) {
+      case ValueKind::Input: first = (*input++)->data(); break;
+      case ValueKind::Output: first = buffers_[static_cast<size_t>(p.index)]->data(); break;
+      case ValueKind::Temporary: first = arenas_[static_cast<size_t>(p.index)]->data(); break;
+    }
+    pointers_.push_back(static_cast<std::byte*>(first) + p.offset);
+  }
+}
+
+void* Run::argument(int32_t place, uint64_t* scalars) {
+  if (place >= 0) return pointers_[static_cast<size_t>(place)];
+  return place == -1 ? nullptr : &scalars[-2 - place];
+}
+
+int64_t Run::lay_out(const Step& step, uint64_t* scalars) {
+  arguments_.clear();
+  for (int32_t place : step.buffers) arguments_.push_back(argument(place, scalars));
+  int64_t copied = 0;
+  for (const Step::Base& base : step.bases) {
+    void* to = arguments_[static_cast<size_t>(base.argument)];
+    const auto* from = static_cast<const std::byte*>(pointers_[static_cast<size_t>(base.place)]);
+    if (base.origin >= 0) from += origin(base.origin) * base.item_size;
+    if (to == from) continue;
+    copy_bytes(*step.device, to, from, base.bytes);
+    copied += 2 * static_cast<int64_t>(base.bytes);
+  }
+  for (const Step::Window& window : step.windows) {
+    void*& argument = arguments_[static_cast<size_t>(window.argument)];
+    argument = static_cast<std::byte*>(argument) + origin(window.origin) * window.item_size;
+  }
+  if (const auto* work = std::get_if<CompiledStep>(&step.work)) {
+    for (const CompiledStep::Begin& begin : work->begins) {
+      void*& argument = arguments_[static_cast<size_t>(begin.argument)];
+      argument = static_cast<std::byte*>(argument) + begin.bytes;
+    }
+  }
+  return copied;
+}
+
+void Run::launch(const Step& step, uint64_t* scalars) {
+  auto begin = Profiler::Clock::now();
+  const int64_t copied = lay_out(step, scalars);
+  try {
+    start_step(step, scalars);
+  } catch (...) {
+    name_failure(step);
+  }
+  auto end = Profiler::Clock::now();
+  double us = std::chrono::duration<double, std::micro>(end - begin).count();
+  record_launch(step.facts, us, first_ ? step.cache : CacheState::Memory, first_ ? step.compile_ms : 0, copied);
+  if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end, step.facts, copied);
+}
+
+// What a step does, on the arguments that are laid out.
+void Run::start_step(const Step& step, uint64_t* first) {
+  const std::string& name = step.facts->name;
+  const std::span<const uint64_t> scalars(first, step.scalars.size());
+  if (const auto* work = std::get_if<CompiledStep>(&step.work)) {
+    step.device->launch({work->kernel->code, name, arguments_, work->sizes, scalars, work->phases, work->local_bytes},
+                        Stream::Main);
+  } else if (const auto* routine = std::get_if<RoutineStep>(&step.work)) {
+    step.device->call_library({routine->node, routine->parts, name, arguments_, scalars, routine->in_memory,
+                               routine->interpreted},
+                              Stream::Main);
+  } else if (const auto* copy = std::get_if<CopyStep>(&step.work)) {
+    if (copy->bytes > 0) copy_between(*step.device, arguments_[1], *copy->from, arguments_[0], copy->bytes);
+  } else {
+    step.device->interpret({std::get<InterpretedStep>(step.work).kernel, name, arguments_, scalars}, Stream::Main);
+  }
+}
+
+}  // namespace tenon::runtime
