@@ -2,8 +2,21 @@
 #include "runtime/buffer.h"
 
 #include "runtime/device.h"
+#include "runtime/kept_arenas.h"
 
 namespace tenon::runtime {
+namespace {
+
+void* allocate_block(size_t bytes, Device& device) {
+  try {
+    return device.allocate(bytes, Stream::Main);
+  } catch (const OutOfMemory&) {
+    if (!KeptArenas::global().drop_all()) throw;
+  }
+  return device.allocate(bytes, Stream::Main);
+}
+
+}  // namespace
 
 std::shared_ptr<Buffer> Buffer::allocate(size_t bytes) { return allocate(bytes, host_device()); }
 
@@ -11,7 +24,7 @@ std::shared_ptr<Buffer> Buffer::allocate(size_t bytes, Device& device) {
   std::shared_ptr<Buffer> buffer(new Buffer(device));
   // No bytes, no block, but a pointer that may be passed around.
   alignas(64) static std::byte nothing[64];
-  buffer->data_ = bytes == 0 ? nothing : device.allocate(bytes, Stream::Main);
+  buffer->data_ = bytes == 0 ? nothing : allocate_block(bytes, device);
   buffer->bytes_ = bytes;
   return buffer;
 }
@@ -40,6 +53,7 @@ std::shared_ptr<Buffer> buffer_of(const ir::Node& node) {
 MemoryStats memory_stats() { return host_device().memory_stats(); }
 void reset_peak_memory_stats() { host_device().reset_peak_memory_stats(); }
 void empty_memory_cache() {
+  KeptArenas::global().drop_all();
   for (Device* device : all_devices()) device->empty_cache();
 }
 

@@ -105,9 +105,15 @@ struct Plan {
   // the kernel; the next run tries again.
   bool find_code(const Options& options);
 
+  // From its next run on the plan's arenas stay at their addresses, as long as nobody wants their memory (kept_arenas.h).
+  void keep_arenas() { keeps_arenas_.store(true, std::memory_order_relaxed); }
+  bool keeps_arenas() const { return keeps_arenas_.load(std::memory_order_relaxed); }
+  ~Plan();
+
   PlanCode code;  // what is to be found; empty afterwards
 
  private:
+  std::atomic<bool> keeps_arenas_{false};
   std::mutex finding_;
   std::atomic<bool> found_{false};
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <utility>
 
 #include "runtime/profiler.h"
 
@@ -79,7 +80,8 @@ void Run::compute(const Options& options) {
   first_ = plan_->find_code(options);
   std::unique_lock<std::mutex> hand_in;
   if (!plan_->on_host) hand_in = std::unique_lock(hand_in_mutex());
-  allocate();
+  allocate_outputs();
+  allocate_arenas();
   bind_places();
   uint64_t* scalars = scalars_.data();
   for (const Step& step : plan_->steps) {
@@ -104,6 +106,10 @@ void Run::undo() {
 void Run::clear() {
   buffers_.clear();
   sources_.clear();
+  if (std::exchange(has_kept_arenas_, false)) {
+    if (arenas_.size() < plan_->arenas.size()) arenas_.clear();  // there was not enough memory
+    KeptArenas::global().give_back(*plan_, std::move(arenas_));
+  }
   arenas_.clear();
   inputs_.clear();
   definitions_.clear();
@@ -161,7 +167,7 @@ std::shared_ptr<Buffer> Run::source(const PlanOutput& output) {
   return lives_on_[static_cast<size_t>(output.donor)] ? nullptr : buffer(output.donor);
 }
 
-void Run::allocate() {
+void Run::allocate_outputs() {
   for (size_t k = 0; k < nodes_.size(); ++k) {
     const PlanOutput& o = plan_->outputs[k];
     if (o.origin >= 0) {
@@ -176,6 +182,11 @@ void Run::allocate() {
       buffers_.push_back(sources_[k] ? sources_[k] : Buffer::allocate(o.bytes, *o.device));
     }
   }
+}
+
+void Run::allocate_arenas() {
+  has_kept_arenas_ = plan_->keeps_arenas() && KeptArenas::global().take(*plan_, arenas_);
+  if (!arenas_.empty()) return;
   for (const Plan::Arena& arena : plan_->arenas)
     arenas_.push_back(arena.bytes > 0 ? Buffer::allocate(static_cast<size_t>(arena.bytes), *arena.device) : nullptr);
 }

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/kept_arenas.h"
 #include "runtime/plan.h"
 
 namespace tenon::runtime {
@@ -43,7 +44,8 @@ class Run {
   void read_inputs();
   std::shared_ptr<Buffer> source(const PlanOutput& output);
   void find_dying();
-  void allocate();
+  void allocate_outputs();
+  void allocate_arenas();
   void bind_places();
   void* argument(int32_t place, uint64_t* scalars);
   int64_t lay_out(const Step& step, uint64_t* scalars);  // the arguments; returns the bytes that it moved
@@ -60,7 +62,8 @@ class Run {
   std::vector<std::shared_ptr<Buffer>> sources_;  // parallel to them: what an output is, is a copy of, or takes over
   std::vector<std::shared_ptr<Buffer>> buffers_;  // parallel to them
   std::vector<std::shared_ptr<Buffer>> inputs_;   // in the order of the plan's places
-  std::vector<std::shared_ptr<Buffer>> arenas_;   // parallel to the plan's
+  Arenas arenas_;  // parallel to the plan's
+  bool has_kept_arenas_ = false;  // they are those that the plan keeps
   std::vector<void*> pointers_;    // by place
   std::vector<void*> arguments_;   // of the current launch
   std::vector<uint64_t> scalars_;  // of all steps: a constant that another evaluation stores loses its bits
