@@ -10,48 +10,16 @@
 #include <vector>
 
 #include "device/late_device.h"
+#include "frontend/function_cases.h"
 #include "frontend/golden.h"
 
 namespace {
 
 using namespace tenon;
-namespace F = tenon::nn::functional;
-using Row = std::vector<Tensor>;
-
-struct Case {
-  const char *inputs, *expression;
-  std::function<Row(const Row&)> run;
-};
-
-void append(Row& out, const Tensor& x) { out.push_back(x); }
-void append(Row& out, const std::vector<Tensor>& list) { out.insert(out.end(), list.begin(), list.end()); }
-template <typename... T>
-void append(Row& out, const std::tuple<T...>& parts) {
-  std::apply([&](const auto&... part) { (append(out, part), ...); }, parts);
-}
-
-#define CASE_BODY(set, ulps, ...)                                                                         \
-  {#set, #__VA_ARGS__, [](const Row& in) {                                                                \
-     [[maybe_unused]] const auto at = [&](size_t i) { return i < in.size() ? in[i].clone() : Tensor(); }; \
-     [[maybe_unused]] const Tensor a = at(0), b = at(1), c = at(2), d = at(3);                            \
-     Row out;                                                                                             \
-     append(out, __VA_ARGS__);                                                                            \
-     return out;                                                                                          \
-   }},
-#define CASE(set, ulps, ...) CASE_BODY(set, ulps, __VA_ARGS__)
-#define CASE_AS(set, ulps, python, ...) CASE_BODY(set, ulps, __VA_ARGS__)
-const Case kCases[] = {
-#include "frontend/functions_1_values.inc"
-#include "frontend/functions_2_arrays.inc"
-#include "frontend/functions_3_neural.inc"
-};
-#undef CASE
-#undef CASE_AS
-#undef CASE_BODY
-
-const std::map<std::string, ScalarType> kTypes = {
-    {"bool", kBool},  {"uint8", kByte},   {"int8", kChar},         {"int16", kShort},   {"int32", kInt},
-    {"int64", kLong}, {"float16", kHalf}, {"bfloat16", kBFloat16}, {"float32", kFloat}, {"float64", kDouble}};
+using functions::Case;
+using functions::kCases;
+using functions::kTypes;
+using functions::Row;
 
 Tensor unpack(const nlohmann::json& entry, std::string& blob) {
   const auto shape = entry.at("shape").get<std::vector<int64_t>>();

@@ -53,7 +53,10 @@ Tensor where(const Operand& condition, const Operand& a, const Scalar& b) {
   GradScope scope("WhereBackward0", a);
   return where_any(condition, a, b);
 }
-Tensor where(const Operand& condition, const Scalar& a, const Scalar& b) { return where_any(condition, a, b); }
+Tensor where(const Operand& condition, const Scalar& a, const Scalar& b) {
+  const CallScope call("where", condition, a, b);
+  return where_any(condition, a, b);
+}
 
 Tensor masked_fill(const Operand& self, const Operand& mask, const Scalar& value) {
   const CallScope call("masked_fill", self, mask, value);
