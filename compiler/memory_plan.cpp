@@ -47,7 +47,7 @@ class Planner {
     for (size_t v = values_.size(); v-- > 0;) {
       if (successor_[v].value < 0) continue;
       const Successor last = last_of(static_cast<int32_t>(v));
-      plan_.places[v] = plan_.places[static_cast<size_t>(last.value)];
+      plan_.places[v] = plan_.places[last.value];
       plan_.places[v].offset += last.offset;
     }
     return std::move(plan_);
@@ -63,11 +63,11 @@ class Planner {
   // The last value of a chain stands for all of it: alive from the first one's begin on.
   void join_chains(const std::vector<InPlace>& in_place) {
     for (const InPlace& p : in_place) {
-      PlannedValue &from = values_[static_cast<size_t>(p.from)], &to = values_[static_cast<size_t>(p.to)];
+      PlannedValue &from = values_[p.from], &to = values_[p.to];
       const bool joins = (p.part || (p.update && from.bytes == to.bytes)) && from.end == p.step &&
-                         from.kind == ValueKind::Temporary && successor_[static_cast<size_t>(p.from)].value < 0;
+                         from.kind == ValueKind::Temporary && successor_[p.from].value < 0;
       if (!joins) continue;
-      successor_[static_cast<size_t>(p.from)] = {p.to, p.offset};
+      successor_[p.from] = {p.to, p.offset};
       to.begin = std::min(to.begin, from.begin);
     }
     for (InPlace p : in_place) {
@@ -82,13 +82,13 @@ class Planner {
 
   Successor last_of(int32_t v) {
     Successor last{v, 0};
-    while (successor_[static_cast<size_t>(last.value)].value >= 0) {
-      const Successor& next = successor_[static_cast<size_t>(last.value)];
+    while (successor_[last.value].value >= 0) {
+      const Successor& next = successor_[last.value];
       last = {next.value, last.offset + next.offset};
     }
     int64_t left = last.offset;
     while (v != last.value) {  // shorter ways for the next time
-      Successor& next = successor_[static_cast<size_t>(v)];
+      Successor& next = successor_[v];
       v = next.value;
       left -= std::exchange(next, Successor{last.value, left}).offset;
     }
@@ -108,7 +108,7 @@ class Planner {
     return result;
   }
 
-  const PlannedValue& at(int32_t v) const { return values_[static_cast<size_t>(v)]; }
+  const PlannedValue& at(int32_t v) const { return values_[v]; }
 
   // The pairs that write `to`.
   std::span<const InPlace> pairs_into(int32_t to) const {
@@ -126,10 +126,10 @@ class Planner {
 
   void donate(const InPlace& pair) {
     const PlannedValue &from = at(pair.from), &to = at(pair.to);
-    bool taken = donated_[static_cast<size_t>(pair.from)] || donated_[static_cast<size_t>(pair.to)];
+    bool taken = donated_[pair.from] || donated_[pair.to];
     if (from.kind != ValueKind::Input || to.kind != ValueKind::Output || taken) return;
     if (from.end != pair.step || from.bytes != to.bytes || from.bytes == 0) return;
-    donated_[static_cast<size_t>(pair.from)] = donated_[static_cast<size_t>(pair.to)] = true;
+    donated_[pair.from] = donated_[pair.to] = true;
     plan_.donations.push_back({from.index, to.index});
   }
 
@@ -137,10 +137,10 @@ class Planner {
   bool take_over(int32_t v) {
     for (const InPlace& p : pairs_into(v)) {
       if (at(p.from).kind != ValueKind::Temporary || !may_replace(p.from, v)) continue;
-      const Place& place = plan_.places[static_cast<size_t>(p.from)];
-      if (place.base != ValueKind::Temporary || replaced_[static_cast<size_t>(p.from)]) continue;
-      replaced_[static_cast<size_t>(p.from)] = true;  // the place stays taken
-      plan_.places[static_cast<size_t>(v)] = place;
+      const Place& place = plan_.places[p.from];
+      if (place.base != ValueKind::Temporary || replaced_[p.from]) continue;
+      replaced_[p.from] = true;  // the place stays taken
+      plan_.places[v] = place;
       arena_ends_.push({at(v).end, v});
       return true;
     }
@@ -154,10 +154,10 @@ class Planner {
     for (int tried = 0; candidate != outputs_.end() && tried < kMostHosts; ++candidate, ++tried) {
       const int32_t o = *candidate;
       const bool free_in_time = at(o).begin > at(v).end || may_replace(v, o);
-      const bool crowded = guest_end_[static_cast<size_t>(o)] >= at(v).begin;
-      if (!free_in_time || crowded || donated_[static_cast<size_t>(o)]) continue;
-      guest_end_[static_cast<size_t>(o)] = at(v).end;
-      plan_.places[static_cast<size_t>(v)] = {ValueKind::Output, at(o).index, 0};
+      const bool crowded = guest_end_[o] >= at(v).begin;
+      if (!free_in_time || crowded || donated_[o]) continue;
+      guest_end_[o] = at(v).end;
+      plan_.places[v] = {ValueKind::Output, at(o).index, 0};
       return true;
     }
     return false;
@@ -168,8 +168,8 @@ class Planner {
     while (!arena_ends_.empty() && arena_ends_.top().first < begin) {
       const int32_t v = arena_ends_.top().second;
       arena_ends_.pop();
-      if (replaced_[static_cast<size_t>(v)]) continue;  // whoever took over is there
-      int64_t first = plan_.places[static_cast<size_t>(v)].offset, last = first + aligned(at(v).bytes);
+      if (replaced_[v]) continue;  // whoever took over is there
+      int64_t first = plan_.places[v].offset, last = first + aligned(at(v).bytes);
       auto next = gaps_.lower_bound(first);
       if (next != gaps_.end() && next->first == last) {
         last = next->second;
@@ -194,7 +194,7 @@ class Planner {
       gaps_.erase(gap);
       if (offset + size < end) gaps_.emplace(offset + size, end);
     }
-    plan_.places[static_cast<size_t>(v)] = {ValueKind::Temporary, 0, offset};
+    plan_.places[v] = {ValueKind::Temporary, 0, offset};
     plan_.arena_bytes = std::max(plan_.arena_bytes, offset + size);
     arena_ends_.push({at(v).end, v});
   }

@@ -31,7 +31,7 @@ std::vector<NodeRef> choose_outputs(const GraphKey& key) {
   auto choose = [&](Node* node) {
     if (node && node->op() != Op::Input && chosen.insert(node).second) outputs.emplace_back(node);
   };
-  for (int32_t root : key.roots) choose(key.nodes[static_cast<size_t>(root)]);
+  for (int32_t root : key.roots) choose(key.nodes[root]);
   for (Node* node : key.nodes) {
     const bool held = !node->is_leaf() && node->holders.load(std::memory_order_relaxed) > 0;
     if (held && !chosen.contains(node)) choose(stored_for(node));
@@ -45,7 +45,7 @@ class WindowInputs {
   WindowInputs(const GraphKey& key, Substitution& substitution, Analysis& analysis)
       : key_(key), substitution_(substitution), analysis_(analysis), by_origin_(key.origins.size()) {
     for (const GraphKey::Window& w : key.windows) {
-      Shared& shared = by_origin_[static_cast<size_t>(w.origin)];
+      Shared& shared = by_origin_[w.origin];
       const Node& node = node_of(w);
       ++shared.windows;
       if (node.op() == Op::Update) shared.written = true;
@@ -75,7 +75,7 @@ class WindowInputs {
   };
 
   const Node& node_of(const GraphKey::Window& window) const {
-    return *key_.nodes[static_cast<size_t>(window.node)];
+    return *key_.nodes[window.node];
   }
 
   NodeRef new_input(const Node& like, const ir::Dims& shape, int32_t origin, bool part) {
@@ -86,7 +86,7 @@ class WindowInputs {
 
   // All that lies behind an origin, in one dim. What is written is as large as the input, so that it can take its place.
   const NodeRef& flat_input(const Node& input, int32_t origin) {
-    Shared& shared = by_origin_[static_cast<size_t>(origin)];
+    Shared& shared = by_origin_[origin];
     if (!shared.input) {
       const int64_t count = shared.written ? input.numel() : shared.count;
       shared.input = new_input(input, ir::Dims{count}, origin, !shared.written);
@@ -97,7 +97,7 @@ class WindowInputs {
   void part(const Node& node, const GraphKey::Window& window) {
     const Node& input = *node.inputs()[0];
     const ir::Dims strides = window_strides(node);
-    const Shared& shared = by_origin_[static_cast<size_t>(window.origin)];
+    const Shared& shared = by_origin_[window.origin];
     if (shared.windows == 1 && !shared.written && window_span(node) == node.numel() && row_major(node.shape(), strides))
       return substitution_.replace(&node, new_input(input, node.shape(), window.origin, true));
     ir::Dims ints = node.shape();
@@ -161,7 +161,7 @@ void note_shapes(const GraphKey& key, Analysis& a) {
     if (as) a.shapes[input] = as->shape();
   }
   for (const auto& [input, window] : a.windows) {
-    if (!window.part) a.shapes[input] = key.nodes[static_cast<size_t>(window.input)]->shape();
+    if (!window.part) a.shapes[input] = key.nodes[window.input]->shape();
   }
   for (size_t k = 0; k < a.outputs.size(); ++k) {
     const NodeRef& made = a.graph.outputs[k];

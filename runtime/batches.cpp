@@ -48,7 +48,7 @@ class Batches {
       is_value_[number(node)] = true;
       values_.push_back(node);
     };
-    for (int32_t root : key_.roots) value(key_.nodes[static_cast<size_t>(root)]);
+    for (int32_t root : key_.roots) value(key_.nodes[root]);
     for (Node* node : key_.nodes) {
       if (!node->is_leaf() && node->holders.load(std::memory_order_relaxed) > 0 && stored_for(node) == node) value(node);
       if (node->op() != Op::Cat || node->inputs().size() < least_) continue;
@@ -73,7 +73,7 @@ class Batches {
   void add_value(Node* node) {
     if (!node || is_value_[number(node)]) return;
     is_value_[number(node)] = true;
-    result_[static_cast<size_t>(batch(node))].emplace_back(node);
+    result_[batch(node)].emplace_back(node);
   }
 
   size_t number(const Node* node) const { return static_cast<size_t>(key_.number(node)); }

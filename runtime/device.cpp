@@ -60,7 +60,7 @@ std::string name_of(ir::DeviceTag tag) {
 Device& host_device() { return *registry().devices[kHostTag].load(std::memory_order_relaxed); }
 
 Device* find_device(ir::DeviceTag tag) {
-  return tag < 0 ? nullptr : registry().devices[static_cast<size_t>(tag)].load(std::memory_order_acquire);
+  return tag < 0 ? nullptr : registry().devices[tag].load(std::memory_order_acquire);
 }
 
 Device& device_of(ir::DeviceTag tag) {
@@ -81,7 +81,7 @@ std::vector<Device*> all_devices() {
 
 Device& register_device(std::unique_ptr<Device> device) {
   Device* none = nullptr;
-  if (!registry().devices[static_cast<size_t>(device->tag())].compare_exchange_strong(none, device.get()))
+  if (!registry().devices[device->tag()].compare_exchange_strong(none, device.get()))
     throw std::runtime_error("device " + name_of(device->tag()) + " is registered already");
   others.store(true, std::memory_order_release);
   device->configure(options());

@@ -111,7 +111,7 @@ class Drawing {
         for (const Node* input : n->inputs()) read_from(boxes_[k], static_cast<int>(k), input);
       }
       for (auto& [from, views] : boxes_[k].reads) {
-        boxes_[k].layer = std::max(boxes_[k].layer, boxes_[static_cast<size_t>(from)].layer + 1);
+        boxes_[k].layer = std::max(boxes_[k].layer, boxes_[from].layer + 1);
       }
     }
   }
@@ -203,7 +203,7 @@ class Drawing {
     std::string text = head;
     for (const Box& box : boxes_) {
       for (const auto& [from, label] : box.reads)
-        text += arrow(boxes_[static_cast<size_t>(from)], box, label);
+        text += arrow(boxes_[from], box, label);
     }
     for (const Box& box : boxes_) text += draw(box);
     return text + "</svg>\n";

@@ -10,7 +10,7 @@ namespace tenon::runtime {
 
 std::string graph_text(const GraphKey& key) {
   std::vector<ir::NodeRef> roots;
-  for (int32_t root : key.roots) roots.emplace_back(key.nodes[static_cast<size_t>(root)]);
+  for (int32_t root : key.roots) roots.emplace_back(key.nodes[root]);
   return ir::print(ir::Graph::of(roots));
 }
 

@@ -173,7 +173,7 @@ bool GraphKey::moves(const Node& node, const Node& buffer) {
   const Use& used = use(&buffer);
   const bool writes = node.op() == Op::Update;
   if (!writes && window_span(node) == buffer.numel()) return false;
-  if (writes || used.written) return used.chain >= 0 && !uses_[static_cast<size_t>(used.chain)].whole;
+  if (writes || used.written) return used.chain >= 0 && !uses_[used.chain].whole;
   return buffer.op() == Op::Input && (used.windows <= kMostOrigins || !used.whole);
 }
 
@@ -186,29 +186,29 @@ void GraphKey::settle_windows() {
   for (const Node* node : nodes) {
     const Use& used = use(node);
     if (node->op() == Op::Update && used.written && used.chain >= 0 && (used.whole || used.windows > 0))
-      uses_[static_cast<size_t>(used.chain)].whole = true;
+      uses_[used.chain].whole = true;
   }
   for (const Candidate& c : candidates_) {
-    const Node* node = nodes[static_cast<size_t>(c.node)];
+    const Node* node = nodes[c.node];
     const Node* buffer = node->inputs()[0];
     if (!moves(*node, *buffer)) continue;
     const int64_t offset = window_offset(*node);
     Use& used = use(buffer);
     const bool alone = !used.written && used.windows <= kMostOrigins;
-    int32_t& shared = used.chain >= 0 ? uses_[static_cast<size_t>(used.chain)].origin : used.origin;
+    int32_t& shared = used.chain >= 0 ? uses_[used.chain].origin : used.origin;
     int32_t origin = alone ? -1 : shared;
     if (origin < 0) {
       origin = static_cast<int32_t>(origins.size());
       origins.push_back(offset);
       if (!alone) shared = origin;
     }
-    int64_t& start = origins[static_cast<size_t>(origin)];
+    int64_t& start = origins[origin];
     start = std::min(start, offset);
     windows.push_back({c.node, origin, static_cast<int64_t>(c.word)});
   }
   for (Window& window : windows) {
-    uint64_t& word = words[static_cast<size_t>(window.offset)];
-    window.offset = static_cast<int64_t>(word) - origins[static_cast<size_t>(window.origin)];
+    uint64_t& word = words[window.offset];
+    window.offset = static_cast<int64_t>(word) - origins[window.origin];
     word = static_cast<uint64_t>(window.offset);
   }
 }

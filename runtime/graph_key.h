@@ -72,7 +72,7 @@ struct GraphKey {
   void settle_windows();
   void note_uses(const ir::Node& node);
   bool moves(const ir::Node& node, const ir::Node& buffer);
-  Use& use(const ir::Node* node) { return uses_[static_cast<size_t>(node->mark_value)]; }
+  Use& use(const ir::Node* node) { return uses_[node->mark_value]; }
 
   std::vector<Visit> stack_;
   std::vector<Candidate> candidates_;

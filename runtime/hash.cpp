@@ -15,8 +15,8 @@ std::string Hash128::hex() const {
   constexpr char digits[] = "0123456789abcdef";
   std::string text(32, '0');
   for (int i = 0; i < 16; ++i) {
-    text[static_cast<size_t>(15 - i)] = digits[(high >> (4 * i)) & 15];
-    text[static_cast<size_t>(31 - i)] = digits[(low >> (4 * i)) & 15];
+    text[15 - i] = digits[(high >> (4 * i)) & 15];
+    text[31 - i] = digits[(low >> (4 * i)) & 15];
   }
   return text;
 }

@@ -161,7 +161,7 @@ std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> t
     lock.unlock();  // two threads may compile the same kernel then: both are kept
     try {
       host_device().in_parallel(static_cast<int64_t>(missing.size()),
-                                [&](int64_t i) { make(missing[static_cast<size_t>(i)], disk.get()); });
+                                [&](int64_t i) { make(missing[i], disk.get()); });
     } catch (...) {
       error = std::current_exception();
     }

@@ -18,8 +18,8 @@ int64_t places(const ir::Kernel& kernel, const ir::Instr& access) {
   std::vector<const ir::Instr*> from{&access};
   for (size_t i = 0; i < from.size(); ++i) {
     for (int a : from[i]->index.axes()) {
-      if (seen[static_cast<size_t>(a)]) continue;
-      seen[static_cast<size_t>(a)] = true;
+      if (seen[a]) continue;
+      seen[a] = true;
       count *= kernel.extent(a);
     }
     const bool computed = i == 0 && access.scale != 0;

@@ -35,7 +35,7 @@ std::optional<PastPlans::Found> PastPlans::find(int plan) const {
   std::vector<ir::NodeRef> nodes;
   for (const Node& n : graph->nodes) {
     std::vector<ir::NodeRef> inputs;
-    for (const int32_t input : n.inputs) inputs.push_back(nodes[static_cast<size_t>(input)]);
+    for (const int32_t input : n.inputs) inputs.push_back(nodes[input]);
     switch (n.op) {
       case ir::Op::Input: nodes.push_back(ir::make_input(n.dtype, n.shape, nullptr, n.device)); break;
       case ir::Op::Const: nodes.push_back(ir::make_const({n.dtype, n.bits}, n.shape, n.device)); break;
@@ -44,7 +44,7 @@ std::optional<PastPlans::Found> PastPlans::find(int plan) const {
     }
   }
   Found found{{}, graph->asked};
-  for (const int32_t output : graph->outputs) found.outputs.push_back(nodes[static_cast<size_t>(output)]);
+  for (const int32_t output : graph->outputs) found.outputs.push_back(nodes[output]);
   return found;
 }
 

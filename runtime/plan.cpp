@@ -105,13 +105,13 @@ class Builder {
   }
 
   int32_t input_value(const Node* node) {
-    if (const Analysis::Window* window = analysis_.window(node)) node = key_.nodes[static_cast<size_t>(window->input)];
+    if (const Analysis::Window* window = analysis_.window(node)) node = key_.nodes[window->input];
     auto [it, fresh] = value_of_.emplace(node, -1);
     if (fresh) {
       if (node->op() != Op::Input) throw std::runtime_error("evaluate: a kernel reads what no kernel writes");
       it->second = new_value({ValueKind::Input, number_of(node), bytes_of(*node), -1, 0}, device_of(*node));
     }
-    planned_.values[static_cast<size_t>(it->second)].end = static_cast<int32_t>(plan_->steps.size());
+    planned_.values[it->second].end = static_cast<int32_t>(plan_->steps.size());
     return it->second;
   }
 
@@ -119,7 +119,7 @@ class Builder {
     auto step = static_cast<int32_t>(plan_->steps.size());
     auto [it, fresh] = value_of_.emplace(node, -1);
     if (fresh) it->second = new_value({ValueKind::Temporary, 0, bytes_of(*node), step, step}, device_of(*node));
-    PlannedValue& value = planned_.values[static_cast<size_t>(it->second)];
+    PlannedValue& value = planned_.values[it->second];
     value.begin = value.end = step;
     return it->second;
   }
@@ -212,7 +212,7 @@ class Builder {
       if (step.buffers[p] < 0 || part.dims.size() > 1 || part.from != 0) continue;
       const bool block = part.dims.empty() || (part.dims[0].from == 1 && part.dims[0].to == 1);
       const int64_t bytes = (part.dims.empty() ? 1 : part.dims[0].extent) * item;
-      if (!block || bytes != planned_.values[static_cast<size_t>(step.buffers[p])].bytes) continue;
+      if (!block || bytes != planned_.values[step.buffers[p]].bytes) continue;
       planned_.in_place.push_back({number, step.buffers[p], step.buffers.back(), false, true, part.to * item});
     }
   }
@@ -254,12 +254,12 @@ class Builder {
     facts->schedule = lowered.schedule;
     auto number = static_cast<int32_t>(plan_->steps.size());
     for (auto [to, from] : lowered.donations) {
-      const int32_t reads = step.buffers[static_cast<size_t>(from)];
-      if (begins[static_cast<size_t>(from)] != 0 || read_through_window(step, reads)) continue;
-      planned_.in_place.push_back({number, reads, step.buffers[static_cast<size_t>(to)]});
+      const int32_t reads = step.buffers[from];
+      if (begins[from] != 0 || read_through_window(step, reads)) continue;
+      planned_.in_place.push_back({number, reads, step.buffers[to]});
     }
     for (const ir::TreeBuffer& b : lowered.tree.buffers) {
-      int64_t count = b.size_param >= 0 ? lowered.sizes[static_cast<size_t>(b.size_param)] : b.count;
+      int64_t count = b.size_param >= 0 ? lowered.sizes[b.size_param] : b.count;
       int64_t bytes = count * ir::item_size(b.dtype);
       if (b.space == ir::Space::Global) {
         step.buffers.push_back(new_value({ValueKind::Temporary, 0, bytes, number, number}, *step.device));
@@ -270,7 +270,7 @@ class Builder {
     }
     for (size_t p = 0; p < lowered.tree.phases.size(); ++p) {
       work.phases.push_back(
-          {lowered.sizes[static_cast<size_t>(lowered.tree.phases[p].extent)], lowered.phase_cost.at(p)});
+          {lowered.sizes[lowered.tree.phases[p].extent], lowered.phase_cost.at(p)});
     }
     work.sizes = lowered.sizes;
     plan_->code.add_step(plan_->steps.size(), tree, facts);
@@ -279,14 +279,14 @@ class Builder {
   // A kernel that sees a part of an input does not know at which places of the whole it lies.
   static bool read_through_window(const Step& step, int32_t value) {
     return std::any_of(step.windows.begin(), step.windows.end(), [&](const Step::Window& w) {
-      return step.buffers[static_cast<size_t>(w.argument)] == value;
+      return step.buffers[w.argument] == value;
     });
   }
 
   void place() {
     // An input that is also an output as it stands must keep its contents.
     std::erase_if(planned_.in_place, [&](const compiler::InPlace& p) {
-      const PlannedValue& from = planned_.values[static_cast<size_t>(p.from)];
+      const PlannedValue& from = planned_.values[p.from];
       return from.kind == ValueKind::Input && (!options_.donation || aliased_.count(from.index) != 0);
     });
     place_values(*plan_, planned_, settings_);

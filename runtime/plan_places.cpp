@@ -22,19 +22,19 @@ void place_on(Device& device, Plan& plan, const PlannedValues& planned, const co
   }
   std::vector<InPlace> in_place;
   for (InPlace p : planned.in_place) {
-    p.from = own[static_cast<size_t>(p.from)];
-    p.to = own[static_cast<size_t>(p.to)];
+    p.from = own[p.from];
+    p.to = own[p.to];
     if (p.from >= 0 && p.to >= 0) in_place.push_back(p);
   }
   MemoryPlan memory = compiler::plan_memory(values, in_place, settings);
   const auto arena = static_cast<int32_t>(plan.arenas.size());
   for (size_t v = 0; v < all.size(); ++v) {
     if (memory.places[v].base == ValueKind::Temporary) memory.places[v].index = arena;
-    plan.places[static_cast<size_t>(all[v])] = memory.places[v];
+    plan.places[all[v]] = memory.places[v];
   }
   plan.arenas.push_back({&device, memory.arena_bytes});
   for (const MemoryPlan::Donation& d : memory.donations)
-    plan.outputs[static_cast<size_t>(d.output)].donor = d.input;
+    plan.outputs[d.output].donor = d.input;
 }
 
 }  // namespace

@@ -143,16 +143,16 @@ void Run::find_dying() {
   readers_.assign(count, 0);
   is_output_.assign(count, false);
   lives_on_.assign(count, false);
-  for (const PlanOutput& o : plan_->outputs) is_output_[static_cast<size_t>(o.node)] = true;
+  for (const PlanOutput& o : plan_->outputs) is_output_[o.node] = true;
   for (const Node* n : key.nodes) {
-    for (const Node* input : n->inputs()) ++readers_[static_cast<size_t>(key.number(input))];
+    for (const Node* input : n->inputs()) ++readers_[key.number(input)];
   }
   for (size_t i = count; i-- > 0;) {  // readers come after their operands
     const Node* n = key.nodes[i];
     lives_on_[i] =
         lives_on_[i] || n->references() != readers_[i] || n->holders.load(std::memory_order_relaxed) > 0;
     if (!lives_on_[i] || is_output_[i]) continue;
-    for (const Node* input : n->inputs()) lives_on_[static_cast<size_t>(key.number(input))] = true;
+    for (const Node* input : n->inputs()) lives_on_[key.number(input)] = true;
   }
 }
 
@@ -164,7 +164,7 @@ std::shared_ptr<Buffer> Run::source(const PlanOutput& output) {
   const bool held = donor.holders.load(std::memory_order_relaxed) > 0 || donor.payload().use_count() > 1;
   if (held || memory.adopted() || memory.exposed) return nullptr;
   if (lives_on_.empty()) find_dying();
-  return lives_on_[static_cast<size_t>(output.donor)] ? nullptr : buffer(output.donor);
+  return lives_on_[output.donor] ? nullptr : buffer(output.donor);
 }
 
 void Run::allocate_outputs() {
@@ -177,7 +177,7 @@ void Run::allocate_outputs() {
     } else if (o.alias >= 0) {
       buffers_.push_back(unshared(sources_[k]));
     } else if (o.same_as >= 0) {
-      buffers_.push_back(buffers_[static_cast<size_t>(o.same_as)]);
+      buffers_.push_back(buffers_[o.same_as]);
     } else {
       buffers_.push_back(sources_[k] ? sources_[k] : Buffer::allocate(o.bytes, *o.device));
     }
@@ -198,15 +198,15 @@ void Run::bind_places() {
     void* first = nullptr;
     switch (p.base) {
       case ValueKind::Input: first = (*input++)->data(); break;
-      case ValueKind::Output: first = buffers_[static_cast<size_t>(p.index)]->data(); break;
-      case ValueKind::Temporary: first = arenas_[static_cast<size_t>(p.index)]->data(); break;
+      case ValueKind::Output: first = buffers_[p.index]->data(); break;
+      case ValueKind::Temporary: first = arenas_[p.index]->data(); break;
     }
     pointers_.push_back(static_cast<std::byte*>(first) + p.offset);
   }
 }
 
 void* Run::argument(int32_t place, uint64_t* scalars) {
-  if (place >= 0) return pointers_[static_cast<size_t>(place)];
+  if (place >= 0) return pointers_[place];
   return place == -1 ? nullptr : &scalars[-2 - place];
 }
 
@@ -215,20 +215,20 @@ int64_t Run::lay_out(const Step& step, uint64_t* scalars) {
   for (int32_t place : step.buffers) arguments_.push_back(argument(place, scalars));
   int64_t copied = 0;
   for (const Step::Base& base : step.bases) {
-    void* to = arguments_[static_cast<size_t>(base.argument)];
-    const auto* from = static_cast<const std::byte*>(pointers_[static_cast<size_t>(base.place)]);
+    void* to = arguments_[base.argument];
+    const auto* from = static_cast<const std::byte*>(pointers_[base.place]);
     if (base.origin >= 0) from += origin(base.origin) * base.item_size;
     if (to == from) continue;
     copy_bytes(*step.device, to, from, base.bytes);
     copied += 2 * static_cast<int64_t>(base.bytes);
   }
   for (const Step::Window& window : step.windows) {
-    void*& argument = arguments_[static_cast<size_t>(window.argument)];
+    void*& argument = arguments_[window.argument];
     argument = static_cast<std::byte*>(argument) + origin(window.origin) * window.item_size;
   }
   if (const auto* work = std::get_if<CompiledStep>(&step.work)) {
     for (const CompiledStep::Begin& begin : work->begins) {
-      void*& argument = arguments_[static_cast<size_t>(begin.argument)];
+      void*& argument = arguments_[begin.argument];
       argument = static_cast<std::byte*>(argument) + begin.bytes;
     }
   }

@@ -38,9 +38,9 @@ class Run {
   std::shared_ptr<Plan> take_plan() { return std::move(plan_); }  // that it had last; of one that is not started
 
  private:
-  ir::Node* node(int32_t number) const { return key.nodes[static_cast<size_t>(number)]; }
+  ir::Node* node(int32_t number) const { return key.nodes[number]; }
   std::shared_ptr<Buffer> buffer(int32_t number) const { return buffer_of(*node(number)); }
-  int64_t origin(int32_t number) const { return key.origins[static_cast<size_t>(number)]; }
+  int64_t origin(int32_t number) const { return key.origins[number]; }
   void read_inputs();
   std::shared_ptr<Buffer> source(const PlanOutput& output);
   void find_dying();

@@ -224,17 +224,17 @@ class PhasePrinter {
   }
 
  private:
-  DType dtype(ValueId v) const { return tree_.values[static_cast<size_t>(v)].dtype; }
-  int lanes(ValueId v) const { return tree_.values[static_cast<size_t>(v)].lanes; }
-  const std::string& name(ValueId v) const { return names_[static_cast<size_t>(v)]; }
-  const ir::TreeBuffer& buffer(int32_t i) const { return tree_.buffers[static_cast<size_t>(i)]; }
+  DType dtype(ValueId v) const { return tree_.values[v].dtype; }
+  int lanes(ValueId v) const { return tree_.values[v].lanes; }
+  const std::string& name(ValueId v) const { return names_[v]; }
+  const ir::TreeBuffer& buffer(int32_t i) const { return tree_.buffers[i]; }
 
   void line(const std::string& text) {
     out_ += std::string(static_cast<size_t>(indent_) * 2, ' ') + text + "\n";
   }
 
   const std::string& fresh(ValueId v, const char* prefix) {
-    return names_[static_cast<size_t>(v)] = prefix + std::to_string(next_++);
+    return names_[v] = prefix + std::to_string(next_++);
   }
 
   void define(ValueId v, const std::string& text) {
@@ -243,7 +243,7 @@ class PhasePrinter {
   }
 
   void define_index(ValueId v, const char* prefix, const std::string& text) {
-    index_[static_cast<size_t>(v)] = true;
+    index_[v] = true;
     line("const " + register_type(dtype(v)) + " " + fresh(v, prefix) + " = " + text + ";");
   }
 
@@ -281,7 +281,7 @@ class PhasePrinter {
     int64_t offset = 0;
     for (int32_t i : used_) {
       const ir::TreeBuffer& b = buffer(i);
-      const std::string name = buffers_[static_cast<size_t>(i)], type = memory_type(b.dtype);
+      const std::string name = buffers_[i], type = memory_type(b.dtype);
       if (b.space != Space::Local && b.space != Space::Shared) continue;
       if (b.size_param >= 0) fail("'" + b.name + "' must have a constant size");
       if (b.space == Space::Local) {
@@ -308,8 +308,8 @@ class PhasePrinter {
     switch (stmt.kind) {
       case StmtKind::Let: return let(stmt);
       case StmtKind::Size:
-        names_[static_cast<size_t>(stmt.result)] = "s" + std::to_string(stmt.slot);
-        index_[static_cast<size_t>(stmt.result)] = true;
+        names_[stmt.result] = "s" + std::to_string(stmt.slot);
+        index_[stmt.result] = true;
         return;
       case StmtKind::Load: return load(stmt);
       case StmtKind::Store: return store(stmt);
@@ -342,7 +342,7 @@ class PhasePrinter {
     const std::string begin = name(stmt.args[0]), end = name(stmt.args[1]);
     const std::string i = fresh(stmt.result, "i");
     const std::string step = stmt.step == 1 ? "++" + i : i + " += " + std::to_string(stmt.step);
-    index_[static_cast<size_t>(stmt.result)] = true;
+    index_[stmt.result] = true;
     if (stmt.unroll) line("TENON_UNROLL");
     line("for (" + register_type(dtype(stmt.result)) + " " + i + " = " + begin + "; " + i + " < " + end +
          "; " + step + ") {");
@@ -355,7 +355,7 @@ class PhasePrinter {
   std::string element(const Stmt& stmt) const {
     std::string index = name(stmt.args[0]);
     if (lanes(stmt.args[0]) != 1 || (stmt.strided && lanes_of(stmt) != 1)) fail("a gather of several lanes");
-    return buffers_[static_cast<size_t>(stmt.buffer)] + "[" + index + "]";
+    return buffers_[stmt.buffer] + "[" + index + "]";
   }
 
   int lanes_of(const Stmt& stmt) const {
@@ -399,10 +399,10 @@ class PhasePrinter {
     const auto arg = [&](size_t i) { return name(stmt.args[i]); };
     switch (stmt.op) {
       case Op::Const:
-        index_[static_cast<size_t>(v)] = dtype(v) == DType::I32 || dtype(v) == DType::I64;
-        names_[static_cast<size_t>(v)] = literal({scalar(v), stmt.bits});
+        index_[v] = dtype(v) == DType::I32 || dtype(v) == DType::I64;
+        names_[v] = literal({scalar(v), stmt.bits});
         return;
-      case Op::Scalar: names_[static_cast<size_t>(v)] = "a" + std::to_string(stmt.slot); return;
+      case Op::Scalar: names_[v] = "a" + std::to_string(stmt.slot); return;
       case Op::ThreadId: return define_index(v, "v", "(" + register_type(dtype(v)) + ")TENON_THREAD");
       case Op::Get: return define(v, arg(0));
       case Op::Extract: {
@@ -435,7 +435,7 @@ class PhasePrinter {
       return false;
     }
     for (ValueId arg : stmt.args) {
-      if (!index_[static_cast<size_t>(arg)]) return false;
+      if (!index_[arg]) return false;
     }
     return true;
   }

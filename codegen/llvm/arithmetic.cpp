@@ -307,7 +307,7 @@ static int lane_count(Value* x) {
 template <typename Vector, typename Lane>
 Value* pick(::llvm::IRBuilder<>& b, const std::vector<Value*>& from, Vector vector, Lane lane) {
   const int count = lane_count(from[0]);
-  if (count == 1) return from[static_cast<size_t>(vector(0))];
+  if (count == 1) return from[vector(0)];
   Value* result = nullptr;
   for (int v = 1; v < static_cast<int>(from.size()); ++v) {
     std::vector<int> picked;
@@ -316,7 +316,7 @@ Value* pick(::llvm::IRBuilder<>& b, const std::vector<Value*>& from, Vector vect
       const int before = result ? l : source == 0 ? lane(l) : -1;
       picked.push_back(source == v ? count + lane(l) : source < v ? before : -1);
     }
-    result = b.CreateShuffleVector(result ? result : from[0], from[static_cast<size_t>(v)], picked);
+    result = b.CreateShuffleVector(result ? result : from[0], from[v], picked);
   }
   return result ? result : from[0];
 }

@@ -75,7 +75,7 @@ Parameters load_parameters(::llvm::IRBuilder<>& b, ::llvm::Function* function, c
       continue;
     }
     result.buffers.push_back(local);
-    Value* count = buffer.size_param >= 0 ? result.sizes[static_cast<size_t>(buffer.size_param)]
+    Value* count = buffer.size_param >= 0 ? result.sizes[buffer.size_param]
                                           : b.getInt64(static_cast<uint64_t>(buffer.count));
     Value* bytes = b.CreateMul(count, b.getInt64(static_cast<uint64_t>(ir::item_size(buffer.dtype))));
     bytes = b.CreateAdd(bytes, b.getInt64(kLocalAlign - 1));
@@ -125,11 +125,11 @@ class PhaseEmitter {
     return count == 1 ? element : ::llvm::FixedVectorType::get(element, static_cast<unsigned>(count));
   }
   Type* type(VType t) { return lanes(element(t.dtype), t.lanes); }
-  VType vtype(ValueId v) const { return tree_.values[static_cast<size_t>(v)]; }
+  VType vtype(ValueId v) const { return tree_.values[v]; }
   Type* type_of(ValueId v) { return type(vtype(v)); }
   Type* memory_type(VType t) { return t.dtype == DType::Bool ? lanes(b_.getInt8Ty(), t.lanes) : type(t); }
-  Value* value(ValueId v) const { return values_[static_cast<size_t>(v)]; }
-  void set_value(ValueId v, Value* to) { values_[static_cast<size_t>(v)] = to; }
+  Value* value(ValueId v) const { return values_[v]; }
+  void set_value(ValueId v, Value* to) { values_[v] = to; }
   static Value* integer(Type* type, uint64_t bits) { return ::llvm::ConstantInt::get(type, bits, false); }
   Value* splat(Value* x, int count) {
     return count == 1 ? x : b_.CreateVectorSplat(static_cast<unsigned>(count), x);
@@ -155,8 +155,8 @@ class PhaseEmitter {
 
   // Rounds of a loop between constants; 0 if they are not constant or too many to copy out.
   uint64_t constant_rounds(const Stmt& loop) const {
-    const std::optional<int64_t> begin = constants_[static_cast<size_t>(loop.args[0])];
-    const std::optional<int64_t> end = constants_[static_cast<size_t>(loop.args[1])];
+    const std::optional<int64_t> begin = constants_[loop.args[0]];
+    const std::optional<int64_t> end = constants_[loop.args[1]];
     if (!begin || !end || *begin >= *end) return 0;
     const uint64_t distance = static_cast<uint64_t>(*end) - static_cast<uint64_t>(*begin);
     const uint64_t rounds = (distance - 1) / static_cast<uint64_t>(loop.step) + 1;
@@ -207,7 +207,7 @@ class PhaseEmitter {
       case StmtKind::Let: return set_value(stmt.result, emit_let(stmt));
       case StmtKind::Size:
         return set_value(stmt.result,
-                         b_.CreateTrunc(parameters_.sizes[static_cast<size_t>(stmt.slot)], type_of(stmt.result)));
+                         b_.CreateTrunc(parameters_.sizes[stmt.slot], type_of(stmt.result)));
       case StmtKind::Load: return set_value(stmt.result, emit_load(stmt));
       case StmtKind::Store: return emit_store(stmt);
       case StmtKind::For: return emit_for(stmt);
@@ -231,8 +231,8 @@ class PhaseEmitter {
           b_.CreateMul(splat(value(stmt.args[1]), count), emit_lane_numbers(index->getType(), count));
       index = b_.CreateAdd(splat(index, count), distance);
     }
-    Type* item = memory_type({tree_.buffers[static_cast<size_t>(stmt.buffer)].dtype, 1});
-    Value* pointer = parameters_.buffers[static_cast<size_t>(stmt.buffer)];
+    Type* item = memory_type({tree_.buffers[stmt.buffer].dtype, 1});
+    Value* pointer = parameters_.buffers[stmt.buffer];
     if (const auto sum = sums_.find(stmt.args[0]); sum != sums_.end() && index == value(stmt.args[0])) {
       auto* known = ::llvm::dyn_cast<::llvm::Instruction>(value(sum->second.first));
       if (known && known->getParent() != entry_) {  // there the buffers may come after it
@@ -249,7 +249,7 @@ class PhaseEmitter {
     if (pointer) return pointer;
     ::llvm::IRBuilder<>::InsertPointGuard guard(b_);
     b_.SetInsertPoint(index->getParent(), *index->getInsertionPointAfterDef());
-    return pointer = b_.CreateGEP(item, parameters_.buffers[static_cast<size_t>(buffer)], index);
+    return pointer = b_.CreateGEP(item, parameters_.buffers[buffer], index);
   }
 
   // Calls body(lane, address) for each lane of an unmasked strided access. One by one: half the time of a
@@ -335,7 +335,7 @@ class PhaseEmitter {
     if (t.dtype == DType::F64) return ::llvm::ConstantFP::get(type(t), {::llvm::APFloat::IEEEdouble(), bits});
     const unsigned width = element(t.dtype)->getIntegerBitWidth();
     const ::llvm::APInt whole = ::llvm::APInt(64, stmt.bits).trunc(width);
-    if (t.lanes == 1) constants_[static_cast<size_t>(stmt.result)] = whole.getSExtValue();
+    if (t.lanes == 1) constants_[stmt.result] = whole.getSExtValue();
     return ::llvm::ConstantInt::get(type(t), whole);
   }
 
@@ -344,7 +344,7 @@ class PhaseEmitter {
     if (stmt.op == Op::Add && to == VType{DType::I64, 1}) sums_[stmt.result] = std::minmax(stmt.args[0], stmt.args[1]);
     switch (stmt.op) {
       case Op::Const: return constant(stmt);
-      case Op::Scalar: return parameters_.scalars[static_cast<size_t>(stmt.slot)];
+      case Op::Scalar: return parameters_.scalars[stmt.slot];
       case Op::Get: return b_.CreateLoad(type(to), value(stmt.args[0]));
       case Op::Splat: return splat(value(stmt.args[0]), to.lanes);
       case Op::Ramp: {

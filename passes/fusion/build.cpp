@@ -59,12 +59,12 @@ class Build {
     ir::Kernel& kernel = result_.kernel;
     for (size_t i = 0; i < axes.size(); ++i) {
       const std::string text = axes.size() == 1 ? name : name + std::to_string(i);
-      axis_[static_cast<size_t>(axes[i])] = kernel.axis(kernel.add_axis(text, group_.extent(axes[i]), kind));
+      axis_[axes[i]] = kernel.axis(kernel.add_axis(text, group_.extent(axes[i]), kind));
     }
   }
 
   Index renumber(const Index& index) const {
-    return index.substitute([&](int axis, int64_t) { return axis_[static_cast<size_t>(axis)]; });
+    return index.substitute([&](int axis, int64_t) { return axis_[axis]; });
   }
   Map renumber(const Map& map) const {
     Map result;
@@ -86,7 +86,7 @@ class Build {
 
   Level level_of(const Index& index) const {
     for (int a : index.axes()) {
-      AxisKind kind = result_.kernel.axes[static_cast<size_t>(a)].kind;
+      AxisKind kind = result_.kernel.axes[a].kind;
       if (kind == AxisKind::Inner || kind == AxisKind::Serial) return Level::Full;
       if (kind == AxisKind::Contract) return Level::Contract;
     }
@@ -134,7 +134,7 @@ class Build {
     if (auto it = value_.find(node); it != value_.end()) return it->second;
     if (node->op() == Op::Const) return guarded(scalar(node), guards, otherwise);
     if (node->op() == Op::Iota) {
-      Index index = renumber(map[static_cast<size_t>(node->ints()[0])]);
+      Index index = renumber(map[node->ints()[0]]);
       return guarded(builder_.index(index, level_of(index)), guards, otherwise);
     }
     if (is_empty_reduce(*node))
@@ -212,7 +212,7 @@ class Build {
     const auto dim = static_cast<int>(m.node->ints()[0]);
     const GatherSource source = gather_source(*m.node);
     Index start = source.flat.substitute(
-        [&](int d, int64_t) { return d == dim ? Index() : m.map[static_cast<size_t>(d)]; });
+        [&](int d, int64_t) { return d == dim ? Index() : m.map[d]; });
     start = renumber(start);
     return builder_.load(input_buffer(source.buffer), start, {position, source.flat.stride(dim).value},
                          level_of(start));

@@ -43,7 +43,7 @@ void start_group(Groups& groups, Node* node) {
     fresh.reduce_along(shape.tree, std::move(along));
     ++(shape.tree == ir::ReduceTree::Lanes ? fresh.form.lanes : fresh.form.columns);
   } else if (ir::is_scan(node->op()) && !is_empty_scan(*node)) {
-    fresh.scan_along(map[static_cast<size_t>(node->ints()[0])].axes()[0]);
+    fresh.scan_along(map[node->ints()[0]].axes()[0]);
     ++fresh.form.scans;
   } else if (node->op() == Op::Dot && !is_empty_reduce(*node)) {
     fresh.contract(node->inputs()[0]->shape().back());

@@ -37,7 +37,7 @@ void Group::add(Node* node, Map map, bool stored) {
 
 const Member* Group::find(const Node* node) const {
   const auto it = known_.find(node);
-  return it == known_.end() || it->second.member < 0 ? nullptr : &members[static_cast<size_t>(it->second.member)];
+  return it == known_.end() || it->second.member < 0 ? nullptr : &members[it->second.member];
 }
 
 std::vector<int> Group::points() const {
@@ -57,7 +57,7 @@ std::vector<int> Group::parallel() const {
 }
 
 bool Group::runs_through(int axis) const {
-  const AxisKind kind = axes[static_cast<size_t>(axis)].kind;
+  const AxisKind kind = axes[axis].kind;
   return kind == AxisKind::Inner || kind == AxisKind::Serial;
 }
 
@@ -67,14 +67,14 @@ bool Group::is_permutation(const Node& node, const Map& map, const std::vector<i
   for (size_t d = 0; d < map.size(); ++d) {
     if (node.shape()[d] == 1) continue;
     const std::vector<int> used = map[d].axes();
-    if (used.size() != 1 || !(map[d] == axis(used[0])) || seen[static_cast<size_t>(used[0])]) return false;
+    if (used.size() != 1 || !(map[d] == axis(used[0])) || seen[used[0]]) return false;
     if (extent(used[0]) != node.shape()[d]) return false;
-    seen[static_cast<size_t>(used[0])] = true;
+    seen[used[0]] = true;
     ++count;
   }
   for (int a : by) {
     if (extent(a) == 1) continue;
-    if (!seen[static_cast<size_t>(a)]) return false;
+    if (!seen[a]) return false;
     --count;
   }
   return count == 0;
@@ -92,12 +92,12 @@ int Group::dim_of(const Map& map, int id) const {
 }
 
 void Group::reduce_along(ir::ReduceTree tree, std::vector<int> along) {
-  for (int a : along) axes[static_cast<size_t>(a)].kind = AxisKind::Inner;
+  for (int a : along) axes[a].kind = AxisKind::Inner;
   reduction = Reduction{tree, std::move(along)};
 }
 
 void Group::scan_along(int axis) {
-  axes[static_cast<size_t>(axis)].kind = AxisKind::Serial;
+  axes[axis].kind = AxisKind::Serial;
   scan = Scan{axis};
 }
 
@@ -113,10 +113,10 @@ void Group::merge_axes(const std::vector<int>& run) {
   const std::vector<Index> parts = ir::unflatten(Index::axis(run.back(), product), extents);
   rewrite_maps([&](int id, int64_t size) {
     const auto it = std::find(run.begin(), run.end(), id);
-    return it == run.end() ? Index::axis(id, size) : parts[static_cast<size_t>(it - run.begin())];
+    return it == run.end() ? Index::axis(id, size) : parts[it - run.begin()];
   });
-  for (int a : run) axes[static_cast<size_t>(a)].extent = 1;
-  axes[static_cast<size_t>(run.back())].extent = product;
+  for (int a : run) axes[a].extent = 1;
+  axes[run.back()].extent = product;
 }
 
 void Group::rewrite_maps(const std::function<Index(int, int64_t)>& f) {

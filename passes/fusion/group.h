@@ -70,7 +70,7 @@ class Group {
   int cost = 0;
 
   int reductions() const { return form.lanes + form.columns; }
-  int64_t extent(int axis) const { return axes[static_cast<size_t>(axis)].extent; }
+  int64_t extent(int axis) const { return axes[axis].extent; }
   ir::Index axis(int id) const { return ir::Index::axis(id, extent(id)); }
   int add_axis(int64_t extent, ir::AxisKind kind);
   // An axis for each dim of more than one element; the map of the root.

@@ -25,14 +25,14 @@ int Groups::add_group() {
 
 void Groups::retire(int g, int into) {
   group(g) = Group{};
-  merged_into_[static_cast<size_t>(g)] = into;
+  merged_into_[g] = into;
 }
 
 int Groups::living(int g) const {
   if (g < 0 || alive(g)) return g;
   int last = g;
-  while (!alive(last)) last = merged_into_[static_cast<size_t>(last)];
-  while (g != last) g = std::exchange(merged_into_[static_cast<size_t>(g)], last);  // shorter ways for the next time
+  while (!alive(last)) last = merged_into_[last];
+  while (g != last) g = std::exchange(merged_into_[g], last);  // shorter ways for the next time
   return last;
 }
 
@@ -111,8 +111,8 @@ bool Groups::depends(int from, int to) const {
     const int g = stack.back();
     stack.pop_back();
     if (g == to) return true;
-    if (seen[static_cast<size_t>(g)]) continue;
-    seen[static_cast<size_t>(g)] = true;
+    if (seen[g]) continue;
+    seen[g] = true;
     for (int source : sources(g)) stack.push_back(source);
   }
   return false;

@@ -25,10 +25,10 @@ class Groups {
   const FusionOptions& options() const { return options_; }
   const std::vector<ir::Node*>& order() const { return order_; }  // operands first
   size_t size() const { return groups_.size(); }
-  Group& group(int g) { return groups_[static_cast<size_t>(g)]; }
-  const Group& group(int g) const { return groups_[static_cast<size_t>(g)]; }
+  Group& group(int g) { return groups_[g]; }
+  const Group& group(int g) const { return groups_[g]; }
   int add_group();
-  bool alive(int g) const { return merged_into_[static_cast<size_t>(g)] < 0; }
+  bool alive(int g) const { return merged_into_[g] < 0; }
   void retire(int g, int into);  // its contents have become part of `into`
   NodeState& state(const ir::Node* node) { return state_[*position_.find(node)]; }
   const NodeState& state(const ir::Node* node) const { return state_[*position_.find(node)]; }

@@ -29,44 +29,44 @@ std::vector<int> readers_first(const Groups& groups, const std::vector<int>& ord
   std::vector<std::vector<int>> delays(groups.size());  // the updates that wait for this reader
   for (size_t i = 0; i < order.size(); ++i) {
     const int g = order[i];
-    rank[static_cast<size_t>(g)] = static_cast<int>(i);
+    rank[g] = static_cast<int>(i);
     std::vector<const Node*> loaded = groups.group(g).reads;
     std::erase_if(loaded, [&](const Node* node) { return groups.owner(node) == g; });
     std::sort(loaded.begin(), loaded.end());
     loaded.erase(std::unique(loaded.begin(), loaded.end()), loaded.end());
     for (const Node* node : loaded) {
       if (const int owner = groups.owner(node); owner >= 0) {
-        followers[static_cast<size_t>(owner)].push_back(g);
-        ++waits[static_cast<size_t>(g)];
+        followers[owner].push_back(g);
+        ++waits[g];
       }
       auto found = updates.find(node);
       if (found == updates.end()) continue;
       for (int update : found->second) {
         if (update == g) continue;
-        delays[static_cast<size_t>(g)].push_back(update);
-        ++readers_left[static_cast<size_t>(update)];
+        delays[g].push_back(update);
+        ++readers_left[update];
       }
     }
   }
   const auto ready = [&](int g) {
-    return std::pair(readers_left[static_cast<size_t>(g)] > 0, rank[static_cast<size_t>(g)]);
+    return std::pair(readers_left[g] > 0, rank[g]);
   };
   std::set<std::pair<std::pair<bool, int>, int>> queue;  // those that wait for readers last
   for (int g : order) {
-    if (waits[static_cast<size_t>(g)] == 0) queue.insert({ready(g), g});
+    if (waits[g] == 0) queue.insert({ready(g), g});
   }
   std::vector<int> result;
   while (!queue.empty()) {
     const int g = queue.begin()->second;
     queue.erase(queue.begin());
     result.push_back(g);
-    for (int update : delays[static_cast<size_t>(g)]) {
+    for (int update : delays[g]) {
       const bool queued = queue.erase({ready(update), update}) > 0;
-      --readers_left[static_cast<size_t>(update)];
+      --readers_left[update];
       if (queued) queue.insert({ready(update), update});
     }
-    for (int f : followers[static_cast<size_t>(g)]) {
-      if (--waits[static_cast<size_t>(f)] == 0) queue.insert({ready(f), f});
+    for (int f : followers[g]) {
+      if (--waits[f] == 0) queue.insert({ready(f), f});
     }
   }
   return result;
@@ -81,7 +81,7 @@ std::vector<int> by_dependence(const Groups& groups) {
     while (!stack.empty()) {
       auto [g, leaving] = stack.back();
       stack.pop_back();
-      char& m = mark[static_cast<size_t>(g)];
+      char& m = mark[g];
       if (leaving) {
         m = 2;
         result.push_back(g);
@@ -92,8 +92,8 @@ std::vector<int> by_dependence(const Groups& groups) {
       m = 1;
       stack.push_back({g, true});
       for (int d : groups.sources(g)) {
-        if (mark[static_cast<size_t>(d)] == 1) throw ir::IrError("fusion: two kernels depend on each other");
-        if (mark[static_cast<size_t>(d)] == 0) stack.push_back({d, false});
+        if (mark[d] == 1) throw ir::IrError("fusion: two kernels depend on each other");
+        if (mark[d] == 0) stack.push_back({d, false});
       }
     }
   }

@@ -22,9 +22,9 @@ std::vector<Read> reads_of_reduction(const Group& g, const Node& node, const Map
   const ReduceShape shape = reduce_shape(node);
   for (size_t run = 0; run < shape.runs.size(); ++run) {
     std::vector<int64_t> extents;
-    for (int d : shape.runs[run]) extents.push_back(node.inputs()[0]->shape()[static_cast<size_t>(d)]);
+    for (int d : shape.runs[run]) extents.push_back(node.inputs()[0]->shape()[d]);
     const std::vector<Index> parts = ir::unflatten(g.axis(g.reduction->axes[run]), extents);
-    for (size_t i = 0; i < parts.size(); ++i) from[static_cast<size_t>(shape.runs[run][i])] = parts[i];
+    for (size_t i = 0; i < parts.size(); ++i) from[shape.runs[run][i]] = parts[i];
   }
   return {{node.inputs()[0], std::move(from)}};
 }
@@ -69,7 +69,7 @@ std::vector<Read> reads_of_gather(const Node& node, const Map& map) {
   Read from{source.buffer, {}, Access::Whole};
   if (source.through_views) {
     from = {node.inputs()[0], map, Access::Picked};
-    from.map[static_cast<size_t>(node.ints()[0])] = Index();
+    from.map[node.ints()[0]] = Index();
   }
   return {std::move(from), {node.inputs()[1], map}};
 }
@@ -120,10 +120,10 @@ ReduceShape reduce_shape(const ir::Node& reduce) {
   size_t next = 0;
   int64_t product = 1;
   for (int64_t d : reduce.ints()) {
-    if (shape[static_cast<size_t>(d)] == 1) continue;
+    if (shape[d] == 1) continue;
     if (product == 1) result.runs.emplace_back();
     result.runs.back().push_back(static_cast<int>(d));
-    product *= shape[static_cast<size_t>(d)];
+    product *= shape[d];
     if (product == result.extents[next]) {
       product = 1;
       ++next;
@@ -140,7 +140,7 @@ Map through_view(const ir::Node& view, const Map& map) {
     case Op::Reshape: return ir::unflatten(ir::flatten(map, view.shape()), x.shape());
     case Op::Permute: {
       Map result(rank, Index());
-      for (size_t d = 0; d < rank; ++d) result[static_cast<size_t>(ints[d])] = map[d];
+      for (size_t d = 0; d < rank; ++d) result[ints[d]] = map[d];
       return result;
     }
     case Op::Expand: {
@@ -163,8 +163,8 @@ Map through_view(const ir::Node& view, const Map& map) {
     default: {  // Flip
       Map result = map;
       for (int64_t d : ints)
-        result[static_cast<size_t>(d)] =
-            Index(x.shape()[static_cast<size_t>(d)] - 1) - map[static_cast<size_t>(d)];
+        result[d] =
+            Index(x.shape()[d] - 1) - map[d];
       return result;
     }
   }
@@ -246,7 +246,7 @@ ir::Node* routine_source(const ir::Node& routine, ir::Node* operand) {
 bool copies_parts(const ir::Node& cat, const FusionLimits& limits) {
   if (cat.inputs().size() > static_cast<size_t>(limits.max_guarded_parts)) return true;
   for (int64_t d = 0; d < cat.ints()[0]; ++d) {
-    if (cat.shape()[static_cast<size_t>(d)] != 1) return false;
+    if (cat.shape()[d] != 1) return false;
   }
   return std::none_of(cat.inputs().begin(), cat.inputs().end(), [](ir::Node* part) {
     while (is_view(part->op())) part = part->inputs()[0];

@@ -56,7 +56,7 @@ inline bool is_empty_reduce(const ir::Node& node) {
   return (ir::is_reduce(node.op()) || node.op() == ir::Op::Dot) && node.inputs()[0]->numel() == 0;
 }
 // A scan along a dim of size 1 is its operand.
-inline bool is_empty_scan(const ir::Node& scan) { return scan.shape()[static_cast<size_t>(scan.ints()[0])] == 1; }
+inline bool is_empty_scan(const ir::Node& scan) { return scan.shape()[scan.ints()[0]] == 1; }
 
 // An Update that writes something; one that writes nothing is its base.
 inline bool is_update(const ir::Node& node) {

@@ -46,13 +46,13 @@ class Pair {
     // Axis of b -> axis of a: those that index the same dim of the shared node.
     std::vector<int> to(b_.axes.size(), -1);
     for (size_t d = 0; d < y_.map.size(); ++d) {
-      if (!(y_.map[d] == Index())) to[static_cast<size_t>(y_.map[d].axes()[0])] = x_.map[d].axes()[0];
+      if (!(y_.map[d] == Index())) to[y_.map[d].axes()[0]] = x_.map[d].axes()[0];
     }
-    b_.rewrite_maps([&](int axis, int64_t extent) { return Index::axis(to[static_cast<size_t>(axis)], extent); });
+    b_.rewrite_maps([&](int axis, int64_t extent) { return Index::axis(to[axis], extent); });
     a_.form = merged_form();
     if (!a_.reduction && b_.reduction) {
       std::vector<int> along;
-      for (int axis : b_.reduction->axes) along.push_back(to[static_cast<size_t>(axis)]);
+      for (int axis : b_.reduction->axes) along.push_back(to[axis]);
       a_.reduce_along(b_.reduction->tree, std::move(along));
     }
     for (Member& m : b_.members) a_.add(m.node, std::move(m.map), m.stored);

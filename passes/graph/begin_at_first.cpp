@@ -33,7 +33,7 @@ std::vector<int64_t> begin_at_first(ir::Kernel& kernel) {
     }
   }
   for (ir::Instr& in : kernel.instrs) {
-    if (accesses(in) && first[static_cast<size_t>(in.slot)] != 0) in.index = in.index - first[static_cast<size_t>(in.slot)];
+    if (accesses(in) && first[in.slot] != 0) in.index = in.index - first[in.slot];
   }
   return first;
 }

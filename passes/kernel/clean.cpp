@@ -21,7 +21,7 @@ std::vector<bool> live_instrs(const ir::Kernel& kernel) {
     const ir::Instr& instr = kernel.instrs[i];
     if (instr.op == ir::Op::Store) live[i] = true;
     if (!live[i]) continue;
-    for (ir::Value arg : instr.args) live[static_cast<size_t>(arg)] = true;
+    for (ir::Value arg : instr.args) live[arg] = true;
   }
   return live;
 }
@@ -33,7 +33,7 @@ void drop_dead(ir::Kernel& kernel) {
   for (size_t i = 0; i < kernel.instrs.size(); ++i) {
     if (!live[i]) continue;
     ir::Instr& instr = kernel.instrs[i];
-    for (ir::Value& arg : instr.args) arg = moved[static_cast<size_t>(arg)];
+    for (ir::Value& arg : instr.args) arg = moved[arg];
     moved[i] = static_cast<ir::Value>(kept);
     if (kept != i) kernel.instrs[kept] = std::move(instr);
     ++kept;

@@ -67,12 +67,12 @@ std::vector<Expr> digit_window(Expr like, Expr skip) {
     for (int i = 0; i < kept; ++i) {
       const auto from = static_cast<size_t>(i + step);
       if (from < digits.size())
-        digits[static_cast<size_t>(i)] = select(shift, digits[from], digits[static_cast<size_t>(i)]);
+        digits[i] = select(shift, digits[from], digits[i]);
     }
     digits.erase(digits.begin() + kept, digits.end());
   }
   for (int i = 0; i < kWindow; ++i) {
-    digits[static_cast<size_t>(i)] = digits[static_cast<size_t>(i)] * std::ldexp(1.0, -kDigitBits * (i + 1));
+    digits[i] = digits[i] * std::ldexp(1.0, -kDigitBits * (i + 1));
   }
   return digits;
 }

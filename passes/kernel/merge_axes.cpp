@@ -37,8 +37,8 @@ bool merge(ir::Kernel& kernel, int a, int b) {
     }
   }
   kernel.instrs = std::move(instrs);
-  kernel.axes[static_cast<size_t>(a)].extent *= extent_b;
-  kernel.axes[static_cast<size_t>(b)].extent = 1;
+  kernel.axes[a].extent *= extent_b;
+  kernel.axes[b].extent = 1;
   return true;
 }
 
@@ -57,7 +57,7 @@ void renumber(ir::Kernel& kernel) {
   if (axes.size() == kernel.axes.size()) return;
   auto rewrite = [&](Index& index) {
     if (index.is_constant()) return;
-    index = index.substitute([&](int axis, int64_t) { return to[static_cast<size_t>(axis)]; });
+    index = index.substitute([&](int axis, int64_t) { return to[axis]; });
   };
   for (ir::Instr& in : kernel.instrs) {
     rewrite(in.index);

@@ -45,7 +45,7 @@ ir::Kernel rewrite_kernel(const ir::Kernel& kernel, const RewriteInstr& rewrite)
   for (size_t i = 0; i < kernel.instrs.size(); ++i) {
     const ir::Instr& instr = kernel.instrs[i];
     SmallVector<ir::Value, 3> args;
-    for (ir::Value arg : instr.args) args.push_back(replacement[static_cast<size_t>(arg)]);
+    for (ir::Value arg : instr.args) args.push_back(replacement[arg]);
     const std::span<const ir::Value> span(args.begin(), args.size());
     const ir::Value rewritten = rewrite(builder, instr, span);
     replacement[i] = rewritten != kKeep ? rewritten : copy_instr(builder, instr, span);

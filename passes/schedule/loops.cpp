@@ -17,7 +17,7 @@ ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(Value)
   for (size_t v = 0; v < count; ++v) {
     const Instr& in = kernel.instrs[v];
     int available = 0;
-    for (Value a : in.args) available = std::max(available, plan.available[static_cast<size_t>(a)]);
+    for (Value a : in.args) available = std::max(available, plan.available[a]);
     if (ir::is_reduce(in.op) || ir::is_scan(in.op)) ++available;
     plan.available[v] = available;
     plan.loops = std::max(plan.loops, available + (in.op == Op::Store && in.level == Level::Full ? 1 : 0));
@@ -32,14 +32,14 @@ ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(Value)
   for (size_t v = count; v-- > 0;) {
     const Instr& in = kernel.instrs[v];
     if (ir::is_reduce(in.op) || ir::is_scan(in.op)) {
-      needed[static_cast<size_t>(in.args[0])] |= uint64_t{1} << (plan.available[v] - 1);
+      needed[in.args[0]] |= uint64_t{1} << (plan.available[v] - 1);
       continue;
     }
     if (in.level != Level::Full) continue;
     if (in.op == Op::Store) needed[v] = uint64_t{1} << plan.available[v];
     uint64_t first = needed[v] & (~needed[v] + 1);
     computed[v] = first == needed[v] || keep(static_cast<Value>(v)) ? first : needed[v];
-    for (Value a : in.args) needed[static_cast<size_t>(a)] |= computed[v];
+    for (Value a : in.args) needed[a] |= computed[v];
   }
   for (size_t v = 0; v < count; ++v) {
     const Instr& in = kernel.instrs[v];
@@ -50,7 +50,7 @@ ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(Value)
     if (ir::is_reduce(in.op)) continue;
     if (in.level != Level::Full) {
       if (in.op != Op::Const && in.op != Op::Scalar)
-        plan.rows[static_cast<size_t>(plan.available[v])].push_back(value);
+        plan.rows[plan.available[v]].push_back(value);
     } else {
       uint64_t carried = needed[v] & ~computed[v];
       if (carried != 0) plan.carried.push_back(value);
@@ -72,7 +72,7 @@ std::vector<Value> ReduceLoops::values_after(const ir::Kernel& kernel, int l) co
     }
     return false;
   };
-  std::vector<Value> values = reductions[static_cast<size_t>(l)];
+  std::vector<Value> values = reductions[l];
   const std::vector<Value>& after = rows[static_cast<size_t>(l) + 1];
   values.insert(values.end(), after.begin(), after.end());
   std::erase_if(values, [&](Value v) { return kernel.instr(v).op == Op::Store || !needed(v); });

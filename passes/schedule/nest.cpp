@@ -23,7 +23,7 @@ Nest::Nest(const ir::Kernel& kernel, ir::TreeBuilder& builder, std::vector<int64
 int32_t Nest::size_slot(int64_t value) {
   int32_t slot = builder_.new_size();
   sizes_.resize(static_cast<size_t>(slot) + 1, 0);
-  sizes_[static_cast<size_t>(slot)] = value;
+  sizes_[slot] = value;
   return slot;
 }
 
@@ -36,14 +36,14 @@ ValueId Nest::extent(int axis) {
 std::vector<bool> varying_along(const ir::Kernel& kernel, int axis) {
   std::vector<bool> varies(kernel.instrs.size(), false);
   if (axis < 0) return varies;
-  const bool reduced = kernel.axes[static_cast<size_t>(axis)].kind != ir::AxisKind::Parallel;
+  const bool reduced = kernel.axes[axis].kind != ir::AxisKind::Parallel;
   for (size_t v = 0; v < kernel.instrs.size(); ++v) {
     const Instr& in = kernel.instrs[v];
     bool along = in.index.depends_on(axis) ||
-                 (ir::is_scan(in.op) && kernel.axes[static_cast<size_t>(axis)].kind == ir::AxisKind::Serial);
+                 (ir::is_scan(in.op) && kernel.axes[axis].kind == ir::AxisKind::Serial);
     for (const ir::Guard& g : in.guards) along = along || g.value.depends_on(axis);
     if (!reduced || !(ir::is_reduce(in.op) || in.op == Op::Contract)) {
-      for (Value a : in.args) along = along || varies[static_cast<size_t>(a)];
+      for (Value a : in.args) along = along || varies[a];
     }
     varies[v] = along;
   }
@@ -103,7 +103,7 @@ const ValueId* Nest::find_bound(int axis) const {
 ValueId Nest::axis_value(int axis) const {
   ValueId value = find_axis(axis);
   if (value < 0)
-    throw ir::IrError("schedule: axis " + kernel_.axes[static_cast<size_t>(axis)].name +
+    throw ir::IrError("schedule: axis " + kernel_.axes[axis].name +
                       " is used outside its loop");
   return value;
 }

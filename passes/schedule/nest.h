@@ -42,12 +42,12 @@ class Nest {
   void set_lane_axis(int axis, int lanes);
   int lanes() const { return lanes_; }
   int lanes(ir::Value v) const { return varies(v) ? lanes_ : 1; }
-  bool varies(ir::Value v) const { return varies_[static_cast<size_t>(v)]; }
+  bool varies(ir::Value v) const { return varies_[v]; }
   // Several vectors side by side keep their values apart by a sub-vector number. They are at different positions along
   // the lane axis (unrolled columns), or along the axes given here (unrolled short axes).
   void set_sub_axes(std::span<const int> axes);
   void set_sub(int sub) { sub_ = sub; }
-  bool apart(ir::Value v) const { return apart_[static_cast<size_t>(v)]; }  // each sub-vector has its own
+  bool apart(ir::Value v) const { return apart_[v]; }  // each sub-vector has its own
   // Loads of v also ask for what lies `bytes` further on; for what comes from memory in several streams at once.
   void prefetch(ir::Value v, int64_t bytes) { ahead_[v] = bytes; }
   void set_mask(ir::ValueId mask) { mask_ = mask; }  // -1: every lane is live

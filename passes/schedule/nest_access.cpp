@@ -30,14 +30,14 @@ void Nest::prepare_guards(Value v) {
   const Guards guards = split(v);
   bool known_here = !guards.together.empty();
   for (int number : guards.together) {
-    for (int a : instr(v).guards[static_cast<size_t>(number)].value.axes()) known_here = known_here && find_axis(a) >= 0;
+    for (int a : instr(v).guards[number].value.axes()) known_here = known_here && find_axis(a) >= 0;
   }
   if (known_here) scopes_.back().conditions[condition_key(v, guards.together)] = condition(v, guards.together, false);
   for (int number : guards.along) {
-    const Index& value = instr(v).guards[static_cast<size_t>(number)].value;
+    const Index& value = instr(v).guards[number].value;
     Partial known_part = partial(value);
     scopes_.back().partials[partial_key(value, known_part.apart ? sub_ : kNoSub)] = known_part;
-    prepare_lanes(value, guard_type(instr(v).guards[static_cast<size_t>(number)]));
+    prepare_lanes(value, guard_type(instr(v).guards[number]));
   }
 }
 
@@ -57,7 +57,7 @@ ValueId Nest::bound(Value v, int number, int64_t value) {
 ValueId Nest::condition(Value v, const std::vector<int>& guards, bool vector) {
   ValueId result = -1;
   for (int number : guards) {
-    const ir::Guard& g = instr(v).guards[static_cast<size_t>(number)];
+    const ir::Guard& g = instr(v).guards[number];
     bool along = vector && lane_axis_ >= 0 && g.value.depends_on(lane_axis_);
     const DType type = along ? guard_type(g) : DType::I64;
     ValueId x = along ? vector_index(g.value, false, type) : address(g.value);
@@ -201,7 +201,7 @@ ValueId Nest::uniform_condition(Value v) {
 // Guards are told apart by what varies along the lanes now, and by the sub-vector if they depend on where it is.
 int64_t Nest::condition_key(Value v, const std::vector<int>& together) const {
   const bool apart = std::any_of(together.begin(), together.end(), [&](int number) {
-    const Index& value = instr(v).guards[static_cast<size_t>(number)].value;
+    const Index& value = instr(v).guards[number].value;
     return std::any_of(sub_axes_.begin(), sub_axes_.end(), [&](int a) { return a >= 0 && value.depends_on(a); });
   });
   return (int64_t{v} * kSubs + (apart ? sub_ : kNoSub)) << 8 | (lane_axis_ + 1);
@@ -230,7 +230,7 @@ void Nest::load_along(Value v, const std::vector<int>& guards, ValueId otherwise
   };
   ValueId all = -1, some = -1;
   for (int number : guards) {
-    const ir::Guard& g = in.guards[static_cast<size_t>(number)];
+    const ir::Guard& g = in.guards[number];
     const Index::Stride stride = g.value.stride(lane_axis_);
     if (!stride.ok) return masked();
     // Of the lanes, which see values in equal steps, the first and the last decide.

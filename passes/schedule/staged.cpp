@@ -10,25 +10,25 @@ using ir::Value;
 using ir::ValueId;
 
 void Staged::emit_values(int available) {
-  for (Value v : plan_.rows[static_cast<size_t>(available)]) {
+  for (Value v : plan_.rows[available]) {
     if (nest_.instr(v).op != Op::Store && !nest_.known(v)) each(v, [&](int) { nest_.emit(v); });
   }
 }
 
 void Staged::emit_stores(int available) {
-  for (Value v : plan_.rows[static_cast<size_t>(available)]) {
+  for (Value v : plan_.rows[available]) {
     if (nest_.instr(v).op == Op::Store) each(v, [&](int) { nest_.emit(v); });
   }
 }
 
 bool Staged::has_stores(int available) const {
-  const std::vector<Value>& rows = plan_.rows[static_cast<size_t>(available)];
+  const std::vector<Value>& rows = plan_.rows[available];
   return std::any_of(rows.begin(), rows.end(), [&](Value v) { return nest_.instr(v).op == Op::Store; });
 }
 
 void Staged::point(int l, std::span<const Value> instrs, const Place& place) {
   const auto mask = [&](Value v) { return nest_.varies(v) ? nest_.mask() : -1; };
-  for (Value v : plan_.carried_in[static_cast<size_t>(l)]) {
+  for (Value v : plan_.carried_in[l]) {
     each(v, [&](int q) { nest_.set(v, b_.load(carry_.at(v), place(q), nest_.lanes(v), mask(v))); });
   }
   for (Value v : instrs) each(v, [&](int) { nest_.emit(v); });
@@ -42,7 +42,7 @@ void Staged::point(int l, std::span<const Value> instrs, const Place& place) {
 void Staged::recall(int l, const Place& place) {
   emit_values(0);
   for (const auto& [v, buffer] : remembered_) {
-    if (plan_.available[static_cast<size_t>(v)] > l) continue;
+    if (plan_.available[v] > l) continue;
     each(v, [&](int q) { nest_.set(v, b_.load(buffer, place(q), nest_.lanes(v))); });
   }
 }
@@ -97,12 +97,12 @@ void RowStages::for_outer(int l, const Range& range, const std::function<void(Va
     inner_.clear();
     // What is computed from a value that is read back stays with it, though it may not vary.
     std::vector<bool> late(c_.kernel.instrs.size(), false);
-    for (Value v : plan_.carried_in[static_cast<size_t>(l)]) late[static_cast<size_t>(v)] = true;
+    for (Value v : plan_.carried_in[l]) late[v] = true;
     for (Value v : full(l)) {
       const ir::Instr& in = nest_.instr(v);
-      late[static_cast<size_t>(v)] =
-          std::any_of(in.args.begin(), in.args.end(), [&](Value a) { return late[static_cast<size_t>(a)]; });
-      if (nest_.varies(v) || nest_.lanes() == 1 || late[static_cast<size_t>(v)]) {
+      late[v] =
+          std::any_of(in.args.begin(), in.args.end(), [&](Value a) { return late[a]; });
+      if (nest_.varies(v) || nest_.lanes() == 1 || late[v]) {
         inner_.push_back(v);
       } else {
         each(v, [&](int) { nest_.emit(v); });

@@ -22,8 +22,8 @@ class Staged {
   // f(q) for each of several values side by side if v differs from one to the next, else once.
   virtual void each(ir::Value v, const std::function<void(int q)>& f) = 0;
 
-  const std::vector<ir::Value>& full(int l) const { return plan_.full[static_cast<size_t>(l)]; }
-  const std::vector<ir::Value>& reductions(int l) const { return plan_.reductions[static_cast<size_t>(l)]; }
+  const std::vector<ir::Value>& full(int l) const { return plan_.full[l]; }
+  const std::vector<ir::Value>& reductions(int l) const { return plan_.reductions[l]; }
 
   // What is known of a row when so many loops are over: values not known yet, and stores.
   void emit_values(int available);

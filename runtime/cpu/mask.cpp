@@ -115,7 +115,7 @@ void each_block(const ir::Node& node, const uint8_t* mask, int64_t size, int64_t
   const std::vector<int64_t> starts = block_starts(node, mask, size, count);
   ThreadPool::global().parallel_for(static_cast<int64_t>(starts.size()) - 1, 4, [&](int64_t first, int64_t end, int) {
     for (int64_t b = first; b < end; ++b) {
-      const int64_t start = starts[static_cast<size_t>(b)], inside = starts[static_cast<size_t>(b) + 1] - start;
+      const int64_t start = starts[b], inside = starts[static_cast<size_t>(b) + 1] - start;
       if (inside > 0) f(b * kBlock, std::min(size, (b + 1) * kBlock), start, inside);
     }
   });

@@ -8,7 +8,7 @@ namespace tenon::runtime {
 using ir::Op;
 
 Lines lines_of(const ir::Dims& shape, int64_t dim) {
-  Lines lines{shape[static_cast<size_t>(dim)], 1, 1};
+  Lines lines{shape[dim], 1, 1};
   for (size_t d = 0; d < shape.size(); ++d) {
     if (static_cast<int64_t>(d) < dim) lines.outer *= shape[d];
     if (static_cast<int64_t>(d) > dim) lines.stride *= shape[d];

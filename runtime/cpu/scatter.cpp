@@ -30,7 +30,7 @@ const ir::Node& stored_index(const ir::Node& node) {
 }
 
 void check_indices(const ir::Node& node, const int64_t* index) {
-  const int64_t size = node.shape()[static_cast<size_t>(node.ints()[0])];
+  const int64_t size = node.shape()[node.ints()[0]];
   const int64_t count = stored_index(node).numel();
   std::atomic<int64_t> bad{0};
   std::atomic<bool> found{false};

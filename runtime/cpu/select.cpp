@@ -289,7 +289,7 @@ class Selector {
     if (!keeps()) return by_digits(line, bits, pieces);
     std::vector<Kept<Key, Place>> parts(static_cast<size_t>(pieces), {ranks_.first + ranks_.count, by_});
     each_piece(pieces, [&](int64_t p, int64_t begin, int64_t end) {
-      parts[static_cast<size_t>(p)].add(bits + begin, end - begin, begin);
+      parts[p].add(bits + begin, end - begin, begin);
     });
     Kept<Key, Place>& all = parts[0];
     for (size_t p = 1; p < parts.size(); ++p)
@@ -341,7 +341,7 @@ class Selector {
     constexpr int shift = std::max(0, kBits - kDigitBits);
     std::vector<Counts> counts(static_cast<size_t>(pieces), Counts(kCounts, 0));
     each_piece(pieces, [&](int64_t p, int64_t begin, int64_t end) {
-      Counts &mine = counts[static_cast<size_t>(p)], odd(kCounts, 0);
+      Counts &mine = counts[p], odd(kCounts, 0);
       Key keys[kKeys];
       for (int64_t i = begin; i < end; i += kKeys) {
         const int64_t some = std::min(kKeys, end - i);
@@ -368,7 +368,7 @@ class Selector {
     Array<Element> memory(2 * span.inside);
     Element* taken = memory.data();
     each_piece(pieces, [&](int64_t p, int64_t begin, int64_t end) {
-      Element* to = taken + starts[static_cast<size_t>(p)];
+      Element* to = taken + starts[p];
       Key keys[kKeys];
       Element found[kKeys];
       for (int64_t i = begin; i < end; i += kKeys) {

@@ -115,16 +115,16 @@ class Sorter {
     each_piece([&](int64_t, int64_t begin, int64_t end) { read(line, begin, end, s.from); });
     for (size_t byte = 0; byte < sizeof(Key); ++byte) {
       each_piece([&](int64_t p, int64_t begin, int64_t end) {
-        Starts& mine = starts[static_cast<size_t>(p)];
+        Starts& mine = starts[p];
         mine.fill(0);
         for (int64_t i = begin; i < end; ++i) ++mine[digit(s.from[i].key, byte)];
       });
       int64_t next = 0;
       for (size_t d = 0; d < kDigits; ++d) {
-        for (int64_t p = 0; p < pieces; ++p) next += std::exchange(starts[static_cast<size_t>(p)][d], next);
+        for (int64_t p = 0; p < pieces; ++p) next += std::exchange(starts[p][d], next);
       }
       each_piece([&](int64_t p, int64_t begin, int64_t end) {
-        move_by_digit(s.from + begin, end - begin, byte, starts[static_cast<size_t>(p)].data(), s.to);
+        move_by_digit(s.from + begin, end - begin, byte, starts[p].data(), s.to);
       });
       std::swap(s.from, s.to);
     }

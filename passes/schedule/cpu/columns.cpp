@@ -90,7 +90,7 @@ void ColumnTiles::bind(int sub, ValueId position, ValueId mask) {
   c_.nest.set_sub(sub);
   c_.nest.bind(lane_, position);
   c_.nest.set_sub(0);
-  columns_[static_cast<size_t>(sub)] = position;
+  columns_[sub] = position;
   mask_ = mask;
 }
 
@@ -221,7 +221,7 @@ class Columns : Staged {
           nest_.bind_linear(inner_, row.back());
         }
       }
-      const auto row_of = [&](int q) { return row[static_cast<size_t>(q / vectors_)]; };
+      const auto row_of = [&](int q) { return row[q / vectors_]; };
       point(l, full(l), [&](int q) {
         return split_ ? global_place(row_of(q), q % vectors_) : place(row_of(q), q % vectors_);
       });

@@ -33,7 +33,7 @@ using WorkBySize = std::array<double, 4>;
 WorkBySize vector_work(const ir::Kernel& kernel) {
   WorkBySize work{};
   auto add = [&](int item_size, double cost) {
-    work[static_cast<size_t>(std::countr_zero(static_cast<unsigned>(item_size)))] += cost;
+    work[std::countr_zero(static_cast<unsigned>(item_size))] += cost;
   };
   int axis = expected_lane_axis(kernel);
   std::vector<bool> varies = varying_along(kernel, axis);
@@ -61,10 +61,10 @@ int bytes_of_lane(const ir::Kernel& kernel) {
   }
   WorkBySize work = vector_work(kernel);
   int widest = 3;
-  while (widest > 0 && work[static_cast<size_t>(widest)] == 0) --widest;
+  while (widest > 0 && work[widest] == 0) --widest;
   double narrower = 0;
-  for (int s = 0; s < widest; ++s) narrower += work[static_cast<size_t>(s)];
-  return work[static_cast<size_t>(widest)] <= narrower ? 1 << (widest - 1) : 1 << widest;
+  for (int s = 0; s < widest; ++s) narrower += work[s];
+  return work[widest] <= narrower ? 1 << (widest - 1) : 1 << widest;
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ class ColumnTiles {
   // Where the phase is: the point of the other axes, row-major, -1 if there are none; the first column of vector q; the
   // tile's part.
   ir::ValueId line() const { return line_; }
-  ir::ValueId column(int q) const { return columns_[static_cast<size_t>(q)]; }
+  ir::ValueId column(int q) const { return columns_[q]; }
   ir::ValueId part() const { return part_; }
   // So many sub-vectors of each vector, at different positions along the inner axes; from 1 on while 1 is set.
   void set_copies(int copies) { copies_ = copies; }

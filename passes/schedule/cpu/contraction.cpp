@@ -258,7 +258,7 @@ class Contraction {
     const auto rows = static_cast<int>(registers.size());
     if (rows == 1 || epilogue_.size() <= kShortEpilogue) {
       for (int r = 0; r < rows; ++r) {
-        epilogue(r, vectors, [&](int q) { return b_.get(registers[static_cast<size_t>(r)][static_cast<size_t>(q)]); });
+        epilogue(r, vectors, [&](int q) { return b_.get(registers[r][q]); });
       }
       return;
     }
@@ -269,7 +269,7 @@ class Contraction {
                                       nest_.instr(contract_).dtype, ir::Space::Local, -1, int64_t{rows} * vectors * width});
     for (int r = 0; r < rows; ++r) {
       for (int q = 0; q < vectors; ++q) {
-        b_.store(products, place(c_.literal(r), q), b_.get(registers[static_cast<size_t>(r)][static_cast<size_t>(q)]));
+        b_.store(products, place(c_.literal(r), q), b_.get(registers[r][q]));
       }
     }
     c_.loop(c_.literal(0), nest_.size(rows), 1, [&](ValueId r) {  // a literal would be unrolled again

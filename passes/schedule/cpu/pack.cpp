@@ -77,7 +77,7 @@ void along_rows(Context& c, Value load, const PackedTile& tile, int32_t panel) {
       turn(c.builder, vectors);
       for (int i = 0; i < lanes; ++i) {
         const ValueId row = c.add(nest.axis_value(tile.rows), c.literal(i));
-        c.builder.store(panel, c.add(c.mul(row, c.literal(width)), block), vectors[static_cast<size_t>(i)]);
+        c.builder.store(panel, c.add(c.mul(row, c.literal(width)), block), vectors[i]);
       }
     });
   });

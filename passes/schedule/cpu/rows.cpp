@@ -171,7 +171,7 @@ class LaneLoops : protected RowStages {
         Reducer reduce = c_.reducer(v);
         Accumulator element{nest_.vector(nest_.instr(v).args[0]), -1};
         if (reduce.has_index()) element.index = lane_positions(position);
-        take(reduce, registers[row++][static_cast<size_t>(q)], element, nest_.mask());
+        take(reduce, registers[row++][q], element, nest_.mask());
       });
     }
   }
@@ -287,7 +287,7 @@ class Rows : LaneLoops {
   // Whether it is a good part of the work and there are rows enough.
   bool epilogue_pays() const {
     double epilogue = 0, loops = 0;
-    for (Value v : plan_.rows[static_cast<size_t>(plan_.loops)]) epilogue += ir::info(nest_.instr(v).op).cost;
+    for (Value v : plan_.rows[plan_.loops]) epilogue += ir::info(nest_.instr(v).op).cost;
     for (const auto& full : plan_.full) {
       for (Value v : full) loops += std::max<int>(1, ir::info(nest_.instr(v).op).cost);
     }
@@ -321,10 +321,10 @@ class Rows : LaneLoops {
   // computed again.
   std::vector<std::pair<Value, int32_t>> results_for_epilogue() {
     std::vector<std::pair<Value, int32_t>> results;
-    const std::vector<Value>& epilogue = plan_.rows[static_cast<size_t>(plan_.loops)];
+    const std::vector<Value>& epilogue = plan_.rows[plan_.loops];
     auto add = [&](Value v) {
-      bool computed = ir::is_reduce(nest_.instr(v).op) || plan_.available[static_cast<size_t>(v)] < plan_.loops;
-      if (plan_.available[static_cast<size_t>(v)] == 0 || !computed) return;
+      bool computed = ir::is_reduce(nest_.instr(v).op) || plan_.available[v] < plan_.loops;
+      if (plan_.available[v] == 0 || !computed) return;
       for (auto& [known, buffer] : results) {
         if (known == v) return;
       }
@@ -349,7 +349,7 @@ class Rows : LaneLoops {
       if (in.op != Op::Load || !nest_.varies(v)) continue;
       const ir::Index::Stride stride = in.index.stride(lane_);
       if (!stride.ok || stride.value != 1 || in.scale != 0) return 1;
-      shared = shared || !apart[static_cast<size_t>(v)];
+      shared = shared || !apart[v];
     }
     const int accumulators = group_ / nest_.lanes() * static_cast<int>(plan_.reductions[0].size());
     const int most = std::min(kMostTogether, c_.target.vector_registers() / 2 / std::max(accumulators, 1));

@@ -95,7 +95,7 @@ class Lines {
   }
 
  private:
-  bool along(Value v) const { return along_[static_cast<size_t>(v)]; }
+  bool along(Value v) const { return along_[v]; }
 
   // A buffer for each value that a scan takes or gives, or that a later loop needs.
   void keep_values() {
@@ -114,13 +114,13 @@ class Lines {
 
   void vector_loop(int l) {
     std::vector<Value> inner;
-    for (Value v : plan_.full[static_cast<size_t>(l)]) {
+    for (Value v : plan_.full[l]) {
       if (along(v)) inner.push_back(v);
     }
     if (inner.empty()) return;
     c_.vector_loop(serial_, begin_, end_, unroll_for(inner.size()), [&] {
       ValueId position = kept_position(nest_.axis_value(serial_));
-      for (Value v : plan_.carried_in[static_cast<size_t>(l)]) {
+      for (Value v : plan_.carried_in[l]) {
         if (along(v)) nest_.set(v, b_.load(kept_.at(v), position, nest_.lanes(), nest_.mask()));
       }
       for (Value v : inner) {
@@ -132,7 +132,7 @@ class Lines {
   }
 
   void scan_loop(int l) {
-    const std::vector<Value>& scans = plan_.reductions[static_cast<size_t>(l)];
+    const std::vector<Value>& scans = plan_.reductions[l];
     if (scans.empty()) return;
     c_.loop(begin_, end_, 1, [&](ValueId at) {
       ValueId position = kept_position(at);

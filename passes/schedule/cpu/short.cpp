@@ -56,8 +56,8 @@ std::optional<Block> block_of(const ir::Kernel& kernel, const ir::Instr& in, con
   std::vector<bool> seen(offsets.size(), false);
   for (int64_t offset : offsets) {
     int64_t place = offset - block.first;
-    if (place >= rows.count || (in.op == Op::Store && seen[static_cast<size_t>(place)])) return {};
-    seen[static_cast<size_t>(place)] = true;
+    if (place >= rows.count || (in.op == Op::Store && seen[place])) return {};
+    seen[place] = true;
     block.which.push_back(static_cast<int>(place));
   }
   // A place that nobody asks for may lie behind the end of the buffer.
@@ -204,10 +204,10 @@ class ShortSchedule {
       for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {
         const ir::Instr& in = nest_.instr(v);
         bool store = in.op == Op::Store;
-        if (stage[static_cast<size_t>(v)] != s || in.op == Op::Const || in.op == Op::Scalar || ir::is_reduce(in.op) ||
+        if (stage[v] != s || in.op == Op::Const || in.op == Op::Scalar || ir::is_reduce(in.op) ||
             (nest_.varies(v) || store) != varying)
           continue;
-        bool block = nest_.varies(v) && blocks_[static_cast<size_t>(v)].has_value();
+        bool block = nest_.varies(v) && blocks_[v].has_value();
         (block ? store ? writes : reads : nest_.apart(v) ? points : once).push_back(v);
       }
       for (Value v : reads) read_block(v);  // the elements of a block need nothing that is computed
@@ -219,7 +219,7 @@ class ShortSchedule {
       nest_.set_sub(0);
       for (Value v : writes) write_block(v);
       for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {
-        if (ir::is_reduce(nest_.instr(v).op) && stage[static_cast<size_t>(v)] == s + 1 && nest_.varies(v) == varying)
+        if (ir::is_reduce(nest_.instr(v).op) && stage[v] == s + 1 && nest_.varies(v) == varying)
           reduce(v);
       }
     }
@@ -232,14 +232,14 @@ class ShortSchedule {
     if (nest_.mask() >= 0)
       left = c_.mul(c_.sub(end_, nest_.axis_value(rows_.lane)), c_.literal(rows_.count));
     for (int64_t k = 0; k < rows_.count; ++k) {
-      int64_t within = k * nest_.lanes(), offset = blocks_[static_cast<size_t>(v)]->first + within;
+      int64_t within = k * nest_.lanes(), offset = blocks_[v]->first + within;
       ValueId at = offset == 0 ? first : c_.add(first, c_.literal(offset));
       result.emplace_back(at, left < 0 ? -1 : nest_.tail_mask(c_.literal(within), left));
     }
     return result;
   }
 
-  int which(Value v, int point) const { return blocks_[static_cast<size_t>(v)]->which[static_cast<size_t>(point)]; }
+  int which(Value v, int point) const { return blocks_[v]->which[point]; }
 
   void read_block(Value v) {
     std::vector<ValueId> vectors;
@@ -251,7 +251,7 @@ class ShortSchedule {
     std::vector<ValueId> values(static_cast<size_t>(rows_.count));
     for (int i = 0; i < static_cast<int>(rows_.count); ++i) {
       nest_.set_sub(i);
-      values[static_cast<size_t>(which(v, i))] = nest_.vector(nest_.instr(v).args[0]);
+      values[which(v, i)] = nest_.vector(nest_.instr(v).args[0]);
     }
     nest_.set_sub(0);
     int k = 0;
@@ -270,7 +270,7 @@ class ShortSchedule {
       nest_.set_sub(static_cast<int>(i));
       Accumulator element{lanes > 1 ? nest_.vector(operand) : nest_.get(operand), -1};
       if (reducer.has_index()) element.index = b_.constant(ir::constant(ir::DType::I64, i), lanes);
-      Accumulator& part = parts[static_cast<size_t>(i % length_)];
+      Accumulator& part = parts[i % length_];
       part = reducer.combine(part, element);
     }
     nest_.set_sub(0);

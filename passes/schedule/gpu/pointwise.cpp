@@ -36,7 +36,7 @@ bool contiguous(const ir::Instr& instr, int axis) {
 // `varies`: which values change along the axis.
 bool moves_as_vector(const ir::Instr& instr, int axis, const std::vector<bool>& varies) {
   if (!instr.guards.empty() || !contiguous(instr, axis)) return false;
-  if (instr.scale != 0 && (instr.scale % kVector != 0 || varies[static_cast<size_t>(instr.position())]))
+  if (instr.scale != 0 && (instr.scale % kVector != 0 || varies[instr.position()]))
     return false;
   const ir::Index start = instr.index.substitute(
       [&](int id, int64_t extent) { return id == axis ? ir::Index(0) : ir::Index::axis(id, extent); });
@@ -74,9 +74,9 @@ void vector_body(Context& c, int axis, ValueId first) {
   std::vector<Value> single;
   for (Value v = 0; v < static_cast<Value>(kernel.instrs.size()); ++v) {
     const ir::Instr& instr = kernel.instr(v);
-    if (instr.op == Op::Store || (instr.op == Op::Load && varies[static_cast<size_t>(v)] && moves_as_vector(instr, axis, varies))) {
+    if (instr.op == Op::Store || (instr.op == Op::Load && varies[v] && moves_as_vector(instr, axis, varies))) {
       vectors[v] = {};
-    } else if (varies[static_cast<size_t>(v)]) {
+    } else if (varies[v]) {
       single.push_back(v);
     } else {
       c.nest.emit(v);

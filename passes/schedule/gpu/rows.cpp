@@ -49,7 +49,7 @@ std::vector<int> costs_from_load(const ir::Kernel& kernel) {
     for (Value arg : instr.args) {
       if (kernel.instr(arg).level != ir::Level::Full) continue;
       ++full_operands;
-      costs[v] = std::min(kDear, costs[v] + costs[static_cast<size_t>(arg)]);
+      costs[v] = std::min(kDear, costs[v] + costs[arg]);
     }
     if (full_operands > 1) costs[v] = kDear;
   }
@@ -62,7 +62,7 @@ bool plan(Context& c) {
   const int64_t length = c.extent(c.axes(ir::AxisKind::Inner).back());
   if (c.product(c.axes(ir::AxisKind::Inner)) == length && length <= kMaxRegisterRow) {
     const std::vector<int> costs = costs_from_load(c.kernel);
-    c.loops = plan_loops(c.kernel, [&](Value v) { return c.kernel.instr(v).op == Op::Load || costs[static_cast<size_t>(v)] > kCheap; });
+    c.loops = plan_loops(c.kernel, [&](Value v) { return c.kernel.instr(v).op == Op::Load || costs[v] > kCheap; });
     if (c.loops.carried.size() <= kMaxKept) return true;
   }
   c.loops = plan_loops(c.kernel, [](Value) { return false; });
