@@ -88,8 +88,24 @@ void Nest::push() { scopes_.emplace_back(); }
 void Nest::pop() { scopes_.pop_back(); }
 
 void Nest::bind(int axis, ValueId index) {
+  if (find_bound(axis) && in_an_address(axis))
+    throw ir::IrError("schedule: axis " + kernel_.axes[axis].name + " of " + kernel_.name + " is bound again after it was used");
   int sub = is_sub_axis(axis) ? sub_ : 0;
   scopes_.back().axes[axis * kSubs + sub] = index;
+}
+
+bool Nest::in_an_address(int axis) const {
+  for (const Scope& scope : scopes_) {
+    for (const auto& [key, known] : scope.partials) {
+      if (key % kSubs != sub_ && key % kSubs != kNoSub) continue;
+      std::span<const Index::Term> terms = indices_[key / kSubs].terms();
+      for (size_t t = 0; t < terms.size(); ++t) {
+        const bool along = terms[t].axis >= 0 ? terms[t].axis == axis : terms[t].inner_index().depends_on(axis);
+        if (along && (known.terms >> t & 1) != 0) return true;
+      }
+    }
+  }
+  return false;
 }
 
 const ValueId* Nest::find_bound(int axis) const {
@@ -121,7 +137,8 @@ void Nest::bind_linear(std::span<const int> axes, ValueId linear) {
       points.push_back(kernel_.axis(a));
       shape.push_back(kernel_.extent(a));
     }
-    scopes_.back().linear.emplace_back(ir::flatten(points, shape), linear);
+    const bool apart = std::any_of(long_axes.begin(), long_axes.end(), [&](int a) { return is_sub_axis(a); });
+    scopes_.back().linear.push_back({ir::flatten(points, shape), linear, apart ? sub_ : kNoSub});
   }
   for (size_t i = long_axes.size(); i-- > 1;) {
     const ValueId length = extent(long_axes[i]), quotient = builder_.quotient(linear, length);
@@ -134,8 +151,8 @@ void Nest::bind_linear(std::span<const int> axes, ValueId linear) {
 // Axes that have been bound anew since then hide it.
 ValueId Nest::find_linear(const Index& index) const {
   for (size_t s = scopes_.size(); s-- > 0;) {
-    for (const auto& [known, value] : scopes_[s].linear) {
-      if (known != index) continue;
+    for (const auto& [known, value, sub] : scopes_[s].linear) {
+      if (known != index || (sub != sub_ && sub != kNoSub)) continue;
       const std::vector<int> axes = index.axes();
       const bool current = std::all_of(axes.begin(), axes.end(), [&](int a) {
         const ValueId* bound = find_bound(a);

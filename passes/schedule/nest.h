@@ -58,7 +58,8 @@ class Nest {
   // --- scopes
   void push();
   void pop();
-  void bind(int axis, ir::ValueId index);  // in the innermost scope; the lane axis: of lane 0
+  // In the innermost scope; the lane axis: of lane 0. Throws if an axis is bound anew of which an address knows the old value.
+  void bind(int axis, ir::ValueId index);
   // Splits a linear index into the axes, row-major, and binds them; extents become size parameters. The outermost takes
   // the whole quotient. What is indexed by just these axes as they lie is addressed by `linear` itself.
   void bind_linear(std::span<const int> axes, ir::ValueId linear);
@@ -79,10 +80,17 @@ class Nest {
   ir::ValueId inside(ir::Value v) { return uniform_condition(v); }  // what its guards say of all lanes; -1 if nothing
 
  private:
+  static constexpr int kSubs = 128, kNoSub = kSubs - 1;
   struct Partial {
     ir::ValueId value = -1;   // -1: zero so far
     uint64_t terms = 0;       // bit i: term i is in; bit 63: the constant is in
     bool apart = false;       // a term along a sub axis is in: holds for one sub-vector
+  };
+  // The position among several axes, as they were bound.
+  struct Linear {
+    ir::Index index;
+    ir::ValueId value;
+    int sub;  // kNoSub: for all sub-vectors
   };
   struct Scope {
     std::unordered_map<int64_t, ir::ValueId> values;  // key(v)
@@ -90,11 +98,10 @@ class Nest {
     std::unordered_map<int64_t, Partial> partials;  // by partial_key
     std::unordered_map<int64_t, ir::ValueId> positions;  // scaled computed positions, by value and scale
     std::unordered_map<int, ir::ValueId> axes;      // axis * kSubs + sub
-    std::vector<std::pair<ir::Index, ir::ValueId>> linear;  // positions among several axes, as they were bound
+    std::vector<Linear> linear;
     std::unordered_map<int64_t, ir::ValueId> conditions;  // of guards that are the same for all lanes
     std::unordered_map<int64_t, ir::ValueId> lane_terms;  // compound terms, one value a lane; by term_key
   };
-  static constexpr int kSubs = 64, kNoSub = kSubs - 1;
   // The size parameters of one index: its terms' coefficients by number, then these. Those of a load or store: the bounds
   // of its guards, then the size of its buffer.
   static constexpr int kSlots = 64, kScale = 61, kLaneStride = 62, kConstantPart = 63, kNumel = 63;
@@ -102,6 +109,7 @@ class Nest {
 
   int64_t key(ir::Value v) const { return int64_t{v} * kSubs + (apart(v) ? sub_ : 0); }
   bool is_sub_axis(int axis) const;
+  bool in_an_address(int axis) const;  // of the current sub-vector
   int index_number(const ir::Index& index);
   int64_t partial_key(const ir::Index& index, int sub);
   int64_t term_key(int number, size_t term, ir::DType type) const;  // of an index, for this lane axis and sub-vector

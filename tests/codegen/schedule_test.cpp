@@ -311,6 +311,23 @@ TEST_CASE("columns that come from memory: whole runs and some left over, rows le
   check(reduce_text("reduce.max", "i64", "2,260,601", "1", "2,1,601", "i64"));
 }
 
+// The operand of the product is read again after it, in a loop over the rows of a tile.
+TEST_CASE("a contraction whose long epilogue reads its left operand") {
+  check(
+      "graph @g(%x: f32[50,1], %b: f32[9,70]) {\n  %0 = expand %x [50,9] : f32[50,9]\n  %1 = dot %0, %b : f32[50,70]\n"
+      "  %2 = expand %x [50,70] : f32[50,70]\n  %3 = mul %1, %2 : f32[50,70]\n  %4 = tanh %3 : f32[50,70]\n"
+      "  %5 = sub %4, %2 : f32[50,70]\n  return %5\n}\n");
+}
+
+// A weight whose place is the point of both reduced dims as it stands; blocks side by side each have a point of their own.
+TEST_CASE("columns over two dims with a weight for each point") {
+  for (const char* n : {"64", "59"}) {
+    const std::string s = std::string(n) + ",3,96,32";
+    check("graph @g(%x: f32[" + s + "], %w: f32[" + n + ",1,96,1]) {\n  %0 = expand %w [" + s + "] : f32[" + s +
+          "]\n  %1 = mul %x, %0 : f32[" + s + "]\n  %2 = reduce.sum %1 dims=[0,2] : f32[1,3,1,32]\n  return %2\n}\n");
+  }
+}
+
 TEST_CASE("columns of several blocks: constants in two loops, sums that are the same for all columns") {
   for (const char* n : {"256", "257", "700", "4100"}) {
     const std::string s = std::string(n) + ",7", x = ": f32[" + s + "]\n", m = ": f32[1,7]\n";

@@ -273,8 +273,8 @@ class Contraction {
       }
     }
     c_.loop(c_.literal(0), nest_.size(rows), 1, [&](ValueId r) {  // a literal would be unrolled again
-      bind_row(0, c_.add(first_row, r), vectors);
-      epilogue(0, vectors, [&](int q) { return b_.load(products, place(r, q), width); });
+      bind_row(rows, c_.add(first_row, r), vectors);  // sub-vectors of its own: the tile's know other rows' addresses
+      epilogue(rows, vectors, [&](int q) { return b_.load(products, place(r, q), width); });
     });
   }
 
