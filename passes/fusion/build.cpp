@@ -8,14 +8,6 @@
 namespace tenon::passes::fusion {
 namespace {
 
-using ir::AxisKind;
-using ir::Guard;
-using ir::Index;
-using ir::Level;
-using ir::Node;
-using ir::Op;
-using ir::Value;
-
 class Build {
  public:
   explicit Build(const Group& group) : group_(group), builder_(result_.kernel) {}
@@ -153,8 +145,8 @@ class Build {
     for (const Guard& g : guards) {
       Value at = builder_.index(g.value, level_of(g.value));
       Value inside = builder_.op(
-          Op::And, {builder_.op(Op::Ge, {at, builder_.constant(ir::constant(ir::DType::I64, g.lo))}),
-                    builder_.op(Op::Lt, {at, builder_.constant(ir::constant(ir::DType::I64, g.hi))})});
+          Op::And, {builder_.op(Op::Ge, {at, builder_.constant(ir::constant(DType::I64, g.lo))}),
+                    builder_.op(Op::Lt, {at, builder_.constant(ir::constant(DType::I64, g.hi))})});
       value = builder_.op(Op::Where, {inside, value, otherwise});
     }
     return value;
@@ -262,7 +254,7 @@ class Build {
   std::vector<int> in_slot_;
   std::unordered_map<const Node*, Value> value_;
   Node* updated_ = nullptr;  // the node behind the buffer that is updated
-  ir::Index place_;                // where
+  Index place_;              // where
   int update_slot_ = -1;
 };
 

@@ -15,9 +15,6 @@ namespace tenon::passes {
 namespace fusion {
 namespace {
 
-using ir::Node;
-using ir::Op;
-
 // One node, computed by a call of the library.
 void start_call(Groups& groups, Node* node) {
   const int g = groups.add_group();

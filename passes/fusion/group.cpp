@@ -6,10 +6,6 @@
 
 namespace tenon::passes::fusion {
 
-using ir::AxisKind;
-using ir::Index;
-using ir::Node;
-
 int Group::add_axis(int64_t extent, AxisKind kind) {
   axes.push_back({extent, kind});
   return static_cast<int>(axes.size()) - 1;
@@ -23,7 +19,7 @@ Map Group::add_axes_of(const ir::Dims& shape) {
 
 void Group::add(Node* node, Map map, bool stored) {
   for (const Node* input : node->inputs()) {
-    if (input->op() == ir::Op::Const) continue;
+    if (input->op() == Op::Const) continue;
     Known& known = known_[input];
     if (known.member >= 0) continue;
     ++known.uses;

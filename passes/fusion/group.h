@@ -19,20 +19,20 @@ namespace tenon::passes::fusion {
 
 struct GroupAxis {
   int64_t extent;
-  ir::AxisKind kind;
+  AxisKind kind;
 };
 
 // A wish of a group for the elements of a node at a map.
 struct Request {
   int group;
   Map map;
-  const ir::Node* consumer;
+  const Node* consumer;
   Access access;
 };
 
 // A node computed in the group, at one map; `stored` if its value leaves the kernel.
 struct Member {
-  ir::Node* node;
+  Node* node;
   Map map;
   bool stored;
 };
@@ -59,8 +59,8 @@ class Group {
  public:
   std::vector<GroupAxis> axes;  // creation order: the root's dims, then inner or contract axes
   std::vector<Member> members;  // consumers first, as the walk meets them
-  std::unordered_map<const ir::Node*, std::vector<Request>> asked;  // by node, in the order of asking
-  std::vector<const ir::Node*> reads;  // whose elements are asked for, views looked through, or that are read whole
+  std::unordered_map<const Node*, std::vector<Request>> asked;  // by node, in the order of asking
+  std::vector<const Node*> reads;  // whose elements are asked for, views looked through, or that are read whole
   std::optional<Reduction> reduction;
   std::optional<Scan> scan;
   std::optional<Contraction> contraction;
@@ -71,21 +71,21 @@ class Group {
 
   int reductions() const { return form.lanes + form.columns; }
   int64_t extent(int axis) const { return axes[axis].extent; }
-  ir::Index axis(int id) const { return ir::Index::axis(id, extent(id)); }
-  int add_axis(int64_t extent, ir::AxisKind kind);
+  Index axis(int id) const { return Index::axis(id, extent(id)); }
+  int add_axis(int64_t extent, AxisKind kind);
   // An axis for each dim of more than one element; the map of the root.
   Map add_axes_of(const ir::Dims& shape);
-  void add(ir::Node* node, Map map, bool stored);
-  const Member* find(const ir::Node* node) const;
+  void add(Node* node, Map map, bool stored);
+  const Member* find(const Node* node) const;
   int buffer_count() const { return buffers_; }  // read or written, at most
 
   std::vector<int> points() const;    // all axes but those of the contraction
   std::vector<int> parallel() const;  // axes
   bool runs_through(int axis) const;  // a reduction or scan does, in order
   // Whether the map runs through the whole node by exactly these axes, each once.
-  bool is_permutation(const ir::Node& node, const Map& map, const std::vector<int>& by) const;
+  bool is_permutation(const Node& node, const Map& map, const std::vector<int>& by) const;
   // Whether a stored value at `map` is written exactly once for each element: at full or at row level.
-  bool covers(const ir::Node& node, const Map& map) const;
+  bool covers(const Node& node, const Map& map) const;
   int dim_of(const Map& map, int axis) const;  // the dim that the axis alone runs through; -1 if there is none
 
   void reduce_along(ir::ReduceTree tree, std::vector<int> along);  // they become inner axes
@@ -93,19 +93,19 @@ class Group {
   void contract(int64_t extent);
   // Replaces several axes by their row-major product, which takes the id of the last of them.
   void merge_axes(const std::vector<int>& run);
-  void rewrite_maps(const std::function<ir::Index(int axis, int64_t extent)>& f);
+  void rewrite_maps(const std::function<Index(int axis, int64_t extent)>& f);
 
  private:
   struct Known {
     int member = -1;  // its number among the members
     int uses = 0;     // by members, as long as it is none itself
   };
-  std::unordered_map<const ir::Node*, Known> known_;
+  std::unordered_map<const Node*, Known> known_;
   int buffers_ = 0;
 };
 
 inline bool depends_on(const Map& map, int axis) {
-  for (const ir::Index& index : map) {
+  for (const Index& index : map) {
     if (index.depends_on(axis)) return true;
   }
   return false;

@@ -7,9 +7,6 @@
 
 namespace tenon::passes::fusion {
 
-using ir::Node;
-using ir::Op;
-
 Groups::Groups(const std::vector<ir::NodeRef>& outputs, const FusionOptions& options) : options_(options) {
   order_ = ir::topological_order(outputs);
   state_.resize(order_.size());

@@ -23,40 +23,40 @@ class Groups {
   Groups(const std::vector<ir::NodeRef>& outputs, const FusionOptions& options);
 
   const FusionOptions& options() const { return options_; }
-  const std::vector<ir::Node*>& order() const { return order_; }  // operands first
+  const std::vector<Node*>& order() const { return order_; }  // operands first
   size_t size() const { return groups_.size(); }
   Group& group(int g) { return groups_[g]; }
   const Group& group(int g) const { return groups_[g]; }
   int add_group();
   bool alive(int g) const { return merged_into_[g] < 0; }
   void retire(int g, int into);  // its contents have become part of `into`
-  NodeState& state(const ir::Node* node) { return state_[*position_.find(node)]; }
-  const NodeState& state(const ir::Node* node) const { return state_[*position_.find(node)]; }
+  NodeState& state(const Node* node) { return state_[*position_.find(node)]; }
+  const NodeState& state(const Node* node) const { return state_[*position_.find(node)]; }
 
   int living(int g) const;  // the group that group g has become part of, by and by; -1 of -1
-  int owner(const ir::Node* node) const { return living(state(node).owner); }  // -1 if none computes it
+  int owner(const Node* node) const { return living(state(node).owner); }  // -1 if none computes it
   std::vector<int> readers(const NodeState& s) const;  // the living groups that have asked for the node, each once
-  void collect_requests(const ir::Node* node);
+  void collect_requests(const Node* node);
 
-  void read_whole(int g, const ir::Node* node);
+  void read_whole(int g, const Node* node);
   // Makes `node` a member of group g at `map` and asks for its operands. `as`: what it stands for in its reader.
-  void place(int g, ir::Node* node, Map map, bool stored, Access as = Access::Value);
-  void ask(ir::Node* node, int g, Map map, const ir::Node* consumer, Access access);
+  void place(int g, Node* node, Map map, bool stored, Access as = Access::Value);
+  void ask(Node* node, int g, Map map, const Node* consumer, Access access);
   // Asks for the operand of a view. What overlapping windows read is not computed again for each of them.
-  void request_through(const ir::Node& view, const Request& r);
+  void request_through(const Node& view, const Request& r);
 
   // Whether group `from` reads, directly or through others, something that group `to` computes.
   bool depends(int from, int to) const;
   std::vector<int> sources(int g) const;  // the groups whose buffers group g loads
 
   // Notes why two nodes are not in one kernel; false. `where`: the axis or dim that it is about, if it is about one.
-  bool refuse(const ir::Node* producer, std::vector<const ir::Node*> readers, std::string_view reason, std::string where = {});
-  bool refuse(const ir::Node* producer, std::string_view reason, std::string where = {});  // by all its readers
+  bool refuse(const Node* producer, std::vector<const Node*> readers, std::string_view reason, std::string where = {});
+  bool refuse(const Node* producer, std::string_view reason, std::string where = {});  // by all its readers
   std::vector<Refusal> take_refusals() { return std::move(refusals_); }
 
  private:
   const FusionOptions& options_;
-  std::vector<ir::Node*> order_;
+  std::vector<Node*> order_;
   ir::NodeMap<size_t> position_;
   std::vector<NodeState> state_;
   std::deque<Group> groups_;
@@ -65,12 +65,12 @@ class Groups {
 };
 
 // updates.cpp: a group whose root is an Update.
-void start_update(Groups& groups, ir::Node* node);
+void start_update(Groups& groups, Node* node);
 // join.cpp: the node becomes a member of its readers' group if they agree on group and map and a schedule accepts what
 // comes out; false, with the reason noted, if not.
-bool try_join(Groups& groups, ir::Node* node, bool stored);
+bool try_join(Groups& groups, Node* node, bool stored);
 // siblings.cpp: groups that read the same elements of `node` over the same space become one kernel.
-void merge_siblings(Groups& groups, const ir::Node* node);
+void merge_siblings(Groups& groups, const Node* node);
 // order.cpp: the living groups, each behind those that it reads.
 std::vector<int> order(const Groups& groups);
 

@@ -7,9 +7,6 @@
 
 namespace tenon::passes::fusion {
 
-using ir::Node;
-using ir::Op;
-
 namespace {
 
 std::string dim_text(size_t dim) { return "dim " + std::to_string(dim); }
@@ -145,7 +142,7 @@ class Join {
     if (!into().is_permutation(*node_, map(), kept)) return refuse("the reduction's result is read through a view", viewed_dim());
     if (left_out.empty()) {  // its readers are an epilogue over the rows
       if (!accepted([&](Form& form) { ++count_of(form, shape.tree); })) return false;
-      for (int64_t extent : shape.extents) left_out.push_back(into().add_axis(extent, ir::AxisKind::Inner));
+      for (int64_t extent : shape.extents) left_out.push_back(into().add_axis(extent, AxisKind::Inner));
       into().reduce_along(shape.tree, std::move(left_out));
       return true;
     }

@@ -6,8 +6,6 @@
 
 namespace tenon::passes::fusion {
 
-using ir::Node;
-
 namespace {
 
 // Whether the group's result is its base with something replaced.

@@ -10,10 +10,6 @@
 
 namespace tenon::passes::fusion {
 
-using ir::Index;
-using ir::Node;
-using ir::Op;
-
 namespace {
 
 // The kept dims from the map, the reduced ones along the inner axes.
@@ -111,7 +107,7 @@ std::vector<Read> reads(const Group& g, const Node& node, const Map& map) {
   return operands;
 }
 
-ReduceShape reduce_shape(const ir::Node& reduce) {
+ReduceShape reduce_shape(const Node& reduce) {
   const ir::Dims& shape = reduce.inputs()[0]->shape();
   ReduceShape result;
   result.tree = ir::reduce_tree(shape, reduce.ints());
@@ -132,8 +128,8 @@ ReduceShape reduce_shape(const ir::Node& reduce) {
   return result;
 }
 
-Map through_view(const ir::Node& view, const Map& map) {
-  const ir::Node& x = *view.inputs()[0];
+Map through_view(const Node& view, const Map& map) {
+  const Node& x = *view.inputs()[0];
   const ir::Dims& ints = view.ints();
   size_t rank = map.size();
   switch (view.op()) {
@@ -170,20 +166,20 @@ Map through_view(const ir::Node& view, const Map& map) {
   }
 }
 
-Index update_place(const ir::Node& update, const Map& map) {
+Index update_place(const Node& update, const Map& map) {
   Index place = update.ints().back();
   for (size_t d = 0; d < map.size(); ++d) place = place + map[d] * update.ints()[d];
   return place;
 }
 
-GatherSource gather_source(const ir::Node& gather) {
-  ir::Node* x = gather.inputs()[0];
+GatherSource gather_source(const Node& gather) {
+  Node* x = gather.inputs()[0];
   const auto dim = static_cast<int>(gather.ints()[0]);
   Map map;
   for (size_t d = 0; d < x->shape().size(); ++d)
     map.push_back(Index::axis(static_cast<int>(d), x->shape()[d]));
   const Index whole = ir::flatten(map, x->shape());
-  ir::Node* node = x;
+  Node* node = x;
   while (is_view(node->op())) {
     map = through_view(*node, map);
     node = node->inputs()[0];
@@ -200,13 +196,13 @@ namespace {
 constexpr int64_t kNearStep = 16;
 
 // The part as a view of the buffer behind it, if that is near enough to a copy of runs.
-std::optional<PartSource> seen_through(ir::Node* part) {
+std::optional<PartSource> seen_through(Node* part) {
   Map map;
   for (size_t d = 0; d < part->shape().size(); ++d) {
     const int64_t extent = part->shape()[d];
     map.push_back(extent == 1 ? Index() : Index::axis(static_cast<int>(d), extent));
   }
-  ir::Node* node = part;
+  Node* node = part;
   while (is_view(node->op())) {
     map = through_view(*node, map);
     node = node->inputs()[0];
@@ -229,8 +225,8 @@ std::optional<PartSource> seen_through(ir::Node* part) {
 
 }  // namespace
 
-PartSource part_source(ir::Node* part) {
-  ir::Node* buffer = buffer_behind(part);
+PartSource part_source(Node* part) {
+  Node* buffer = buffer_behind(part);
   if (is_view(buffer->op())) {
     if (std::optional<PartSource> source = seen_through(part)) return *std::move(source);
   }
@@ -238,23 +234,23 @@ PartSource part_source(ir::Node* part) {
   return {buffer, 0, ir::contiguous_strides(part->shape())};
 }
 
-ir::Node* routine_source(const ir::Node& routine, ir::Node* operand) {
+Node* routine_source(const Node& routine, Node* operand) {
   return routine.op() == Op::Cat ? part_source(operand).buffer : buffer_behind(routine_operand(routine, operand));
 }
 
 // Parts that are yet to be computed may be written where they belong if each is one block of the result.
-bool copies_parts(const ir::Node& cat, const FusionLimits& limits) {
+bool copies_parts(const Node& cat, const FusionLimits& limits) {
   if (cat.inputs().size() > static_cast<size_t>(limits.max_guarded_parts)) return true;
   for (int64_t d = 0; d < cat.ints()[0]; ++d) {
     if (cat.shape()[d] != 1) return false;
   }
-  return std::none_of(cat.inputs().begin(), cat.inputs().end(), [](ir::Node* part) {
+  return std::none_of(cat.inputs().begin(), cat.inputs().end(), [](Node* part) {
     while (is_view(part->op())) part = part->inputs()[0];
     return part->is_leaf();
   });
 }
 
-bool overlaps(const ir::Node& strided) {
+bool overlaps(const Node& strided) {
   const size_t rank = strided.shape().size();
   std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
   for (size_t d = 0; d < rank; ++d) {

@@ -11,10 +11,12 @@
 
 namespace tenon::passes::fusion {
 
+using ir::AxisKind, ir::DType, ir::Guard, ir::Index, ir::Level, ir::Node, ir::Op, ir::Value;  // the words of the walk
+
 class Group;
 
 // The position of a node's element in terms of a group's axes, one expression a dim.
-using Map = SmallVector<ir::Index, 4>;
+using Map = SmallVector<Index, 4>;
 
 // What may stand where an operand is read.
 enum class Access : uint8_t {
@@ -28,20 +30,20 @@ enum class Access : uint8_t {
 };
 
 struct Read {
-  ir::Node* operand;
+  Node* operand;
   Map map;  // of the operand's element; nothing for a buffer that is read anywhere
   Access access = Access::Value;
-  std::vector<ir::Guard> guards = {};  // in the group's axes: where the element is there
+  std::vector<Guard> guards = {};  // in the group's axes: where the element is there
 };
 // The operands of `node`, computed in group g at `map`, in their order; of a routine's the buffers. Views of an operand
 // are not looked through. Constants that are arguments of a routine are left out.
-std::vector<Read> reads(const Group& g, const ir::Node& node, const Map& map);
+std::vector<Read> reads(const Group& g, const Node& node, const Map& map);
 
 // The map of input number `input` of a pure view node, given the map of the view.
-Map through_view(const ir::Node& view, const Map& map);
-inline bool is_view(ir::Op op) { return ir::is_movement(op) && op != ir::Op::Pad && op != ir::Op::Cat; }
+Map through_view(const Node& view, const Map& map);
+inline bool is_view(Op op) { return ir::is_movement(op) && op != Op::Pad && op != Op::Cat; }
 // Whether a Strided view has an element of its operand in more than one place.
-bool overlaps(const ir::Node& strided);
+bool overlaps(const Node& strided);
 
 // The reduced dims of a reduction as its tree sees them: dims of size 1 do not count, adjacent reduced dims
 // are one. The tree is therefore a function of the logical shape alone.
@@ -50,34 +52,34 @@ struct ReduceShape {
   std::vector<int64_t> extents;        // of the runs; {1} if every reduced dim has size 1
   ir::ReduceTree tree;
 };
-ReduceShape reduce_shape(const ir::Node& reduce);
+ReduceShape reduce_shape(const Node& reduce);
 // A reduction or contraction over no elements: a constant, the identity.
-inline bool is_empty_reduce(const ir::Node& node) {
-  return (ir::is_reduce(node.op()) || node.op() == ir::Op::Dot) && node.inputs()[0]->numel() == 0;
+inline bool is_empty_reduce(const Node& node) {
+  return (ir::is_reduce(node.op()) || node.op() == Op::Dot) && node.inputs()[0]->numel() == 0;
 }
 // A scan along a dim of size 1 is its operand.
-inline bool is_empty_scan(const ir::Node& scan) { return scan.shape()[scan.ints()[0]] == 1; }
+inline bool is_empty_scan(const Node& scan) { return scan.shape()[scan.ints()[0]] == 1; }
 
 // An Update that writes something; one that writes nothing is its base.
-inline bool is_update(const ir::Node& node) {
-  return node.op() == ir::Op::Update && node.inputs()[1]->numel() > 0;
+inline bool is_update(const Node& node) {
+  return node.op() == Op::Update && node.inputs()[1]->numel() > 0;
 }
 // Where in its base an Update stores the value's element at `map`.
-ir::Index update_place(const ir::Node& update, const Map& map);
+Index update_place(const Node& update, const Map& map);
 
 // The node whose buffer holds the elements of a routine's operand: a reshape has those of its source.
-inline ir::Node* buffer_behind(ir::Node* operand) {
-  while (operand->op() == ir::Op::Reshape) operand = operand->inputs()[0];
+inline Node* buffer_behind(Node* operand) {
+  while (operand->op() == Op::Reshape) operand = operand->inputs()[0];
   return operand;
 }
 // A scatter reads its index through an expand, so that one index serves a whole row; unless another operand is that
 // node too.
-inline bool reads_through(const ir::Node& routine, const ir::Node* operand) {
+inline bool reads_through(const Node& routine, const Node* operand) {
   const auto& inputs = routine.inputs();
-  return ir::is_scatter(routine.op()) && operand == inputs[1] && operand->op() == ir::Op::Expand &&
+  return ir::is_scatter(routine.op()) && operand == inputs[1] && operand->op() == Op::Expand &&
          inputs[0] != operand && inputs[2] != operand;
 }
-inline ir::Node* routine_operand(const ir::Node& routine, ir::Node* operand) {
+inline Node* routine_operand(const Node& routine, Node* operand) {
   return reads_through(routine, operand) ? operand->inputs()[0] : operand;
 }
 
@@ -85,23 +87,23 @@ inline ir::Node* routine_operand(const ir::Node& routine, ir::Node* operand) {
 // are looked through as long as neighbours stay near each other, else the part itself is a buffer. A Const is in no
 // buffer: it stands for one element.
 struct PartSource {
-  ir::Node* buffer;
+  Node* buffer;
   int64_t offset;
   ir::Dims strides;
 };
-PartSource part_source(ir::Node* part);
+PartSource part_source(Node* part);
 // The node whose buffer a routine reads for this operand.
-ir::Node* routine_source(const ir::Node& routine, ir::Node* operand);
+Node* routine_source(const Node& routine, Node* operand);
 // Whether a Cat is better copied together than read by guarded loads.
-bool copies_parts(const ir::Node& cat, const FusionLimits& limits);
+bool copies_parts(const Node& cat, const FusionLimits& limits);
 
 // Where a Gather reads: the element at `flat`, a function of x's coordinates (axis d for dim d) that goes along the
 // gathered one in equal steps. Views of x are looked through as far as that holds, else x itself is a buffer.
 struct GatherSource {
-  ir::Node* buffer;
-  ir::Index flat;
+  Node* buffer;
+  Index flat;
   bool through_views;  // false: the buffer is that of x
 };
-GatherSource gather_source(const ir::Node& gather);
+GatherSource gather_source(const Node& gather);
 
 }  // namespace tenon::passes::fusion

@@ -8,9 +8,6 @@
 
 namespace tenon::passes::fusion {
 
-using ir::Index;
-using ir::Node;
-
 namespace {
 
 // Two groups, each with a request for the elements of one node.

@@ -6,13 +6,11 @@
 
 namespace tenon::passes::fusion {
 
-using ir::Node;
-
 namespace {
 
 // How the elements of `value` at `map` depend on the buffer of `base`, of which `place` is the place that they will be
 // stored at. A large expression counts as reading elsewhere.
-BaseReads reads_of_base(Node* value, const Map& map, const Node* base, const ir::Index& place) {
+BaseReads reads_of_base(Node* value, const Map& map, const Node* base, const Index& place) {
   constexpr size_t kMost = 256;
   struct Visit {
     const Node* node;

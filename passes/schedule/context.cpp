@@ -3,16 +3,14 @@
 
 namespace tenon::passes {
 
-using ir::ValueId;
-
-Context::Context(const ir::Kernel& k, Lowered& lowered, ir::TargetKind target, ir::DType index_type)
+Context::Context(const ir::Kernel& k, Lowered& lowered, ir::TargetKind target, DType index_type)
     : kernel(k), out(lowered), builder(lowered.tree), nest(k, builder, lowered.sizes) {
   ir::LoopTree& tree = lowered.tree;
   tree.name = k.name;
   tree.target = target;
   tree.index_type = index_type;
   for (const ir::KernelBuffer& buffer : k.buffers) {
-    builder.add_buffer({buffer.name, buffer.dtype, buffer.role == ir::Role::In ? ir::Space::In : ir::Space::Out, -1, 0});
+    builder.add_buffer({buffer.name, buffer.dtype, buffer.role == ir::Role::In ? Space::In : Space::Out, -1, 0});
   }
   for (const ir::KernelScalar& scalar : k.scalars) tree.scalars.push_back(scalar.dtype);
 }
@@ -23,16 +21,16 @@ int64_t Context::product(std::span<const int> of) const {
   return result;
 }
 
-Reducer Context::reducer(ir::Value reduction) {
-  const ir::Instr& in = kernel.instr(reduction);
+Reducer Context::reducer(Value reduction) {
+  const Instr& in = kernel.instr(reduction);
   return {builder, in, kernel.instr(in.args[0]).dtype};
 }
 
-int32_t Context::buffer(const std::string& name, ir::DType dtype, ir::Space space, int64_t count) {
+int32_t Context::buffer(const std::string& name, DType dtype, Space space, int64_t count) {
   return builder.add_buffer({name + std::to_string(out.tree.buffers.size()), dtype, space, nest.size_slot(count), 0});
 }
 
-AccumulatorBuffers Context::partials(ir::Value reduction, ir::Space space, int64_t count) {
+AccumulatorBuffers Context::partials(Value reduction, Space space, int64_t count) {
   return reducer(reduction).buffers("part" + std::to_string(out.tree.buffers.size()), space, nest.size_slot(count), 0);
 }
 

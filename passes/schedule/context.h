@@ -14,7 +14,7 @@ namespace tenon::passes {
 class Context {
  public:
   // Starts the tree: its name, target, buffers and scalars.
-  Context(const ir::Kernel& kernel, Lowered& out, ir::TargetKind target, ir::DType index_type);
+  Context(const ir::Kernel& kernel, Lowered& out, ir::TargetKind target, DType index_type);
 
   const ir::Kernel& kernel;
   Lowered& out;
@@ -22,37 +22,37 @@ class Context {
   Nest nest;
 
   int64_t extent(int axis) const { return kernel.extent(axis); }
-  std::vector<int> axes(ir::AxisKind kind) const { return ir::axes_of(kernel, kind); }
+  std::vector<int> axes(AxisKind kind) const { return ir::axes_of(kernel, kind); }
   int64_t product(std::span<const int> axes) const;
-  Reducer reducer(ir::Value reduction);
+  Reducer reducer(Value reduction);
   // A buffer of `count` elements, which is a size parameter; its name gets a number.
-  int32_t buffer(const std::string& name, ir::DType dtype, ir::Space space, int64_t count);
-  AccumulatorBuffers partials(ir::Value reduction, ir::Space space, int64_t count);
+  int32_t buffer(const std::string& name, DType dtype, Space space, int64_t count);
+  AccumulatorBuffers partials(Value reduction, Space space, int64_t count);
 
   // Index arithmetic.
-  ir::ValueId literal(int64_t value) { return builder.index_constant(value); }
-  ir::ValueId add(ir::ValueId x, ir::ValueId y) { return builder.op(ir::Op::Add, {x, y}); }
-  ir::ValueId sub(ir::ValueId x, ir::ValueId y) { return builder.op(ir::Op::Sub, {x, y}); }
-  ir::ValueId mul(ir::ValueId x, ir::ValueId y) { return builder.op(ir::Op::Mul, {x, y}); }
-  ir::ValueId minimum(ir::ValueId x, ir::ValueId y) { return builder.op(ir::Op::Min, {x, y}); }
-  ir::ValueId less(ir::ValueId x, ir::ValueId y) { return builder.op(ir::Op::Lt, {x, y}); }
+  ValueId literal(int64_t value) { return builder.index_constant(value); }
+  ValueId add(ValueId x, ValueId y) { return builder.op(Op::Add, {x, y}); }
+  ValueId sub(ValueId x, ValueId y) { return builder.op(Op::Sub, {x, y}); }
+  ValueId mul(ValueId x, ValueId y) { return builder.op(Op::Mul, {x, y}); }
+  ValueId minimum(ValueId x, ValueId y) { return builder.op(Op::Min, {x, y}); }
+  ValueId less(ValueId x, ValueId y) { return builder.op(Op::Lt, {x, y}); }
   // linear = quotient * divisor + remainder; gives both
-  std::pair<ir::ValueId, ir::ValueId> divide(ir::ValueId linear, ir::ValueId divisor);
+  std::pair<ValueId, ValueId> divide(ValueId linear, ValueId divisor);
 
   // Opens a phase of `count` iterations, each costing `ns`, and a scope for it; gives the iteration's number.
-  ir::ValueId begin_phase(std::string name, int64_t count, double ns = 0);
+  ValueId begin_phase(std::string name, int64_t count, double ns = 0);
   void end_phase();
 
   // body(position), in a scope of its own.
   template <typename Body>
-  void loop(ir::ValueId begin, ir::ValueId end, int64_t step, const Body& body, bool unroll = false) {
-    const ir::ValueId position = builder.begin_for(begin, end, step, unroll);
+  void loop(ValueId begin, ValueId end, int64_t step, const Body& body, bool unroll = false) {
+    const ValueId position = builder.begin_for(begin, end, step, unroll);
     in_scope([&] { body(position); });
     builder.end_for();
   }
   // body() in a scope of its own, under the condition unless that is -1.
   template <typename Body>
-  void when(ir::ValueId condition, const Body& body) {
+  void when(ValueId condition, const Body& body) {
     if (condition >= 0) builder.begin_if(condition);
     in_scope(body);
     if (condition >= 0) builder.end_if();

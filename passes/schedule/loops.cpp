@@ -5,11 +5,6 @@
 
 namespace tenon::passes {
 
-using ir::Instr;
-using ir::Level;
-using ir::Op;
-using ir::Value;
-
 ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(Value)>& keep) {
   ReduceLoops plan;
   size_t count = kernel.instrs.size();

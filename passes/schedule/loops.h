@@ -12,23 +12,23 @@
 #include <functional>
 #include <vector>
 
-#include "ir/kernel.h"
+#include "passes/schedule/words.h"
 
 namespace tenon::passes {
 
 struct ReduceLoops {
   int loops = 0;
   std::vector<int> available;  // by instruction: how many loops must be over before it is known
-  std::vector<std::vector<ir::Value>> full;  // by loop: full-level instructions and stores computed in it, in order
-  std::vector<std::vector<ir::Value>> reductions;  // by loop; or scans
-  std::vector<std::vector<ir::Value>> carried_in;  // by loop: values read back
-  std::vector<ir::Value> carried;                  // all values that are kept
-  std::vector<std::vector<ir::Value>> rows;  // by loops over (0 .. loops): row-level instructions and stores
+  std::vector<std::vector<Value>> full;  // by loop: full-level instructions and stores computed in it, in order
+  std::vector<std::vector<Value>> reductions;  // by loop; or scans
+  std::vector<std::vector<Value>> carried_in;  // by loop: values read back
+  std::vector<Value> carried;                  // all values that are kept
+  std::vector<std::vector<Value>> rows;  // by loops over (0 .. loops): row-level instructions and stores
   // The row-level values that loop l makes known and that something after the next loop's beginning needs.
-  std::vector<ir::Value> values_after(const ir::Kernel& kernel, int l) const;
+  std::vector<Value> values_after(const ir::Kernel& kernel, int l) const;
 };
 
 // `keep`: what is worth keeping.
-ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(ir::Value)>& keep);
+ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(Value)>& keep);
 
 }  // namespace tenon::passes

@@ -5,14 +5,6 @@
 
 namespace tenon::passes {
 
-using ir::DType;
-using ir::Index;
-using ir::Instr;
-using ir::Op;
-using ir::Value;
-using ir::ValueId;
-using ir::VType;
-
 namespace {
 constexpr uint64_t kConstantTerm = uint64_t{1} << 63;
 }
@@ -36,11 +28,11 @@ ValueId Nest::extent(int axis) {
 std::vector<bool> varying_along(const ir::Kernel& kernel, int axis) {
   std::vector<bool> varies(kernel.instrs.size(), false);
   if (axis < 0) return varies;
-  const bool reduced = kernel.axes[axis].kind != ir::AxisKind::Parallel;
+  const bool reduced = kernel.axes[axis].kind != AxisKind::Parallel;
   for (size_t v = 0; v < kernel.instrs.size(); ++v) {
     const Instr& in = kernel.instrs[v];
     bool along = in.index.depends_on(axis) ||
-                 (ir::is_scan(in.op) && kernel.axes[axis].kind == ir::AxisKind::Serial);
+                 (ir::is_scan(in.op) && kernel.axes[axis].kind == AxisKind::Serial);
     for (const ir::Guard& g : in.guards) along = along || g.value.depends_on(axis);
     if (!reduced || !(ir::is_reduce(in.op) || in.op == Op::Contract)) {
       for (Value a : in.args) along = along || varies[a];

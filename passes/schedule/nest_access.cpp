@@ -6,14 +6,6 @@
 
 namespace tenon::passes {
 
-using ir::DType;
-using ir::Index;
-using ir::Instr;
-using ir::Op;
-using ir::Value;
-using ir::ValueId;
-using ir::VType;
-
 namespace {
 
 // In which one value of a guard a lane is computed: half as wide where it and its limits fit.
@@ -74,7 +66,7 @@ ValueId Nest::condition(Value v, const std::vector<int>& guards, bool vector) {
   return result;
 }
 
-ir::Index::Stride Nest::lane_stride(const Instr& in) const {
+Index::Stride Nest::lane_stride(const Instr& in) const {
   if (in.scale != 0 && varies(in.position())) return {false, 0};
   return lane_axis_ >= 0 ? in.index.stride(lane_axis_) : Index::Stride{true, 0};
 }
@@ -255,7 +247,7 @@ ValueId Nest::load_clamped(const Instr& in, ValueId at, ValueId numel) {
   auto [it, fresh] = edges_.try_emplace({in.dtype, lanes_}, -1);
   if (fresh) {
     const std::string name = "edge" + std::to_string(edges_.size() - 1);
-    it->second = builder_.add_buffer({name, in.dtype, ir::Space::Local, -1, lanes_});
+    it->second = builder_.add_buffer({name, in.dtype, Space::Local, -1, lanes_});
   }
   const ValueId last = builder_.op(Op::Sub, {numel, literal(1)});
   const ValueId lane = builder_.begin_for(literal(0), literal(lanes_), 1);

@@ -2,11 +2,6 @@
 
 namespace tenon::passes {
 
-using ir::DType;
-using ir::Op;
-using ir::ValueId;
-using ir::VType;
-
 Accumulator Reducer::identity(int lanes) {
   Accumulator result{b_.constant(ir::combine_start(op_, dtype_), lanes), -1};
   if (has_index()) result.index = b_.constant(ir::constant(DType::I64, ir::kNoPosition), lanes);
@@ -65,7 +60,7 @@ Accumulator Reducer::fold(std::vector<Accumulator> parts) {
   return a;
 }
 
-AccumulatorBuffers Reducer::buffers(const std::string& name, ir::Space space, int32_t size, int64_t count) {
+AccumulatorBuffers Reducer::buffers(const std::string& name, Space space, int32_t size, int64_t count) {
   AccumulatorBuffers made{b_.add_buffer({name, dtype_, space, size, count}), -1};
   if (has_index()) made.index = b_.add_buffer({name + "_at", DType::I64, space, size, count});
   return made;

@@ -5,14 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "ir/kernel.h"
-#include "ir/looptree.h"
+#include "passes/schedule/words.h"
 
 namespace tenon::passes {
 
 // An accumulator: one register, or two for argmax and argmin (value, position).
 struct Accumulator {
-  ir::ValueId value = -1, index = -1;
+  ValueId value = -1, index = -1;
 };
 // Where accumulators lie in memory.
 struct AccumulatorBuffers {
@@ -22,15 +21,15 @@ struct AccumulatorBuffers {
 // On registers of any width.
 class Reducer {
  public:
-  Reducer(ir::TreeBuilder& builder, const ir::Instr& reduction, ir::DType operand)
+  Reducer(ir::TreeBuilder& builder, const Instr& reduction, DType operand)
       : b_(builder), op_(reduction.op), dtype_(operand) {}
-  bool has_index() const { return op_ == ir::Op::ArgMax || op_ == ir::Op::ArgMin; }
-  ir::DType dtype() const { return dtype_; }
-  ir::ValueId result(Accumulator a) const { return has_index() ? a.index : a.value; }
+  bool has_index() const { return op_ == Op::ArgMax || op_ == Op::ArgMin; }
+  DType dtype() const { return dtype_; }
+  ValueId result(Accumulator a) const { return has_index() ? a.index : a.value; }
 
   Accumulator identity(int lanes = 1);
   Accumulator combine(Accumulator a, Accumulator b);
-  Accumulator select(ir::ValueId mask, Accumulator a, Accumulator b);
+  Accumulator select(ValueId mask, Accumulator a, Accumulator b);
   Accumulator fold(std::vector<Accumulator> parts);  // by halves: parts, then lanes; to a scalar
 
   Accumulator open(Accumulator init);  // registers starting as init
@@ -38,14 +37,14 @@ class Reducer {
   void write(Accumulator registers, Accumulator value);
 
   // Buffers of `count` elements, or of as many as size parameter `size` says.
-  AccumulatorBuffers buffers(const std::string& name, ir::Space space, int32_t size, int64_t count);
-  Accumulator load(AccumulatorBuffers from, ir::ValueId at, int lanes = 1, ir::ValueId mask = -1);
-  void store(AccumulatorBuffers to, ir::ValueId at, Accumulator value);
+  AccumulatorBuffers buffers(const std::string& name, Space space, int32_t size, int64_t count);
+  Accumulator load(AccumulatorBuffers from, ValueId at, int lanes = 1, ValueId mask = -1);
+  void store(AccumulatorBuffers to, ValueId at, Accumulator value);
 
  private:
   ir::TreeBuilder& b_;
-  ir::Op op_;
-  ir::DType dtype_;
+  Op op_;
+  DType dtype_;
 };
 
 }  // namespace tenon::passes

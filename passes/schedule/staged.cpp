@@ -5,10 +5,6 @@
 
 namespace tenon::passes {
 
-using ir::Op;
-using ir::Value;
-using ir::ValueId;
-
 void Staged::emit_values(int available) {
   for (Value v : plan_.rows[available]) {
     if (nest_.instr(v).op != Op::Store && !nest_.known(v)) each(v, [&](int) { nest_.emit(v); });
@@ -52,15 +48,15 @@ void Staged::remember(int l, const Place& place, int64_t count) {
   for (Value v : plan_.values_after(c_.kernel, l)) {
     auto it = std::find_if(remembered_.begin(), remembered_.end(), [&](const auto& known) { return known.first == v; });
     if (it == remembered_.end()) {
-      it = remembered_.emplace(it, v, c_.buffer("row", nest_.instr(v).dtype, ir::Space::Global, count));
+      it = remembered_.emplace(it, v, c_.buffer("row", nest_.instr(v).dtype, Space::Global, count));
     }
     each(v, [&](int q) { b_.store(it->second, place(q), nest_.get(v)); });
   }
 }
 
 RowStages::RowStages(Context& context, const ReduceLoops& plan) : Staged(context, plan) {
-  rows_ = c_.axes(ir::AxisKind::Parallel);
-  outer_ = c_.axes(ir::AxisKind::Inner);
+  rows_ = c_.axes(AxisKind::Parallel);
+  outer_ = c_.axes(AxisKind::Inner);
   lane_ = outer_.back();
   outer_.pop_back();
   length_ = c_.extent(lane_);
@@ -99,7 +95,7 @@ void RowStages::for_outer(int l, const Range& range, const std::function<void(Va
     std::vector<bool> late(c_.kernel.instrs.size(), false);
     for (Value v : plan_.carried_in[l]) late[v] = true;
     for (Value v : full(l)) {
-      const ir::Instr& in = nest_.instr(v);
+      const Instr& in = nest_.instr(v);
       late[v] =
           std::any_of(in.args.begin(), in.args.end(), [&](Value a) { return late[a]; });
       if (nest_.varies(v) || nest_.lanes() == 1 || late[v]) {

@@ -20,10 +20,10 @@ class Staged {
   virtual ~Staged() = default;
 
   // f(q) for each of several values side by side if v differs from one to the next, else once.
-  virtual void each(ir::Value v, const std::function<void(int q)>& f) = 0;
+  virtual void each(Value v, const std::function<void(int q)>& f) = 0;
 
-  const std::vector<ir::Value>& full(int l) const { return plan_.full[l]; }
-  const std::vector<ir::Value>& reductions(int l) const { return plan_.reductions[l]; }
+  const std::vector<Value>& full(int l) const { return plan_.full[l]; }
+  const std::vector<Value>& reductions(int l) const { return plan_.reductions[l]; }
 
   // What is known of a row when so many loops are over: values not known yet, and stores.
   void emit_values(int available);
@@ -36,9 +36,9 @@ class Staged {
 
   // The instructions of loop l for one element, or a vector of them: carried values in, `instrs`, carried values out.
   // `place` says where carried values lie.
-  using Place = std::function<ir::ValueId(int q)>;
-  void point(int l, std::span<const ir::Value> instrs, const Place& place);
-  std::map<ir::Value, int32_t> carry_;  // values that are carried -> their buffers
+  using Place = std::function<ValueId(int q)>;
+  void point(int l, std::span<const Value> instrs, const Place& place);
+  std::map<Value, int32_t> carry_;  // values that are carried -> their buffers
 
   // Loops in phases of their own: what is known of a row goes to the phases that follow through memory. What depends on no
   // reduction is computed again.
@@ -57,7 +57,7 @@ class Staged {
   const ReduceLoops& plan_;
 
  private:
-  std::vector<std::pair<ir::Value, int32_t>> remembered_;
+  std::vector<std::pair<Value, int32_t>> remembered_;
 };
 
 // Reductions of the Lanes tree: the innermost axis runs along the lanes, its blocks are those of ir/reduce_tree.h.
@@ -66,23 +66,23 @@ class RowStages : protected Staged {
   RowStages(Context& context, const ReduceLoops& plan);
 
   struct Range {
-    ir::ValueId outer_begin, outer_end, begin, end;  // of the other inner axes (-1: there are none), and of the lanes
+    ValueId outer_begin, outer_end, begin, end;  // of the other inner axes (-1: there are none), and of the lanes
   };
   Range whole_row();
-  Range block_range(ir::ValueId block);  // the whole row if there is only one
+  Range block_range(ValueId block);  // the whole row if there is only one
   // body(base) for each point of the other inner axes in the range, in a scope of its own; `base` is the position of the
   // point's first element in the row, -1 if that is 0. What does not vary along the lanes is computed there; inner_ is
   // the rest.
-  void for_outer(int l, const Range& range, const std::function<void(ir::ValueId base)>& body);
-  ir::ValueId at(ir::ValueId base, ir::ValueId position) { return base < 0 ? position : c_.add(base, position); }
+  void for_outer(int l, const Range& range, const std::function<void(ValueId base)>& body);
+  ValueId at(ValueId base, ValueId position) { return base < 0 ? position : c_.add(base, position); }
   // The emission of scalars of a point, and what is prepared for the loop over the lanes.
-  virtual void prepare(const std::vector<ir::Value>& values) { nest_.prepare(values); }
+  virtual void prepare(const std::vector<Value>& values) { nest_.prepare(values); }
 
   std::vector<int> rows_, outer_;  // parallel axes; inner axes but the lanes'
   int lane_;
   int64_t length_, count_;  // extents of the lane axis and of the other inner axes
   int64_t blocks_along_, rows_per_block_, blocks_;
-  std::vector<ir::Value> inner_;
+  std::vector<Value> inner_;
 };
 
 }  // namespace tenon::passes

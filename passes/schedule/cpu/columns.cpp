@@ -27,11 +27,7 @@
 
 namespace tenon::passes::cpu {
 
-using ir::AxisKind;
 using ir::kColumnBlock;
-using ir::Op;
-using ir::Value;
-using ir::ValueId;
 
 namespace {
 
@@ -125,7 +121,7 @@ class Columns : Staged {
     split_ = in_runs || (tiles_.tiles() < kFewTiles && blocks_ >= kManyBlocks);
     c_.out.schedule = in_runs ? "columns in runs" : split_ ? "columns split" : "columns";
     for (Value v : plan_.carried) {
-      carry_[v] = c_.buffer("kept", nest_.instr(v).dtype, split_ ? ir::Space::Global : ir::Space::Local,
+      carry_[v] = c_.buffer("kept", nest_.instr(v).dtype, split_ ? Space::Global : Space::Local,
                             split_ ? global_count(count_) : count_ * tiles_.width());
     }
     if (split_) return lower_split(in_runs);
@@ -241,7 +237,7 @@ class Columns : Staged {
   void lower_split(bool in_runs) {
     for (int l = 0; l < plan_.loops; ++l) {
       std::vector<AccumulatorBuffers> partials;  // by reduction
-      for (Value v : reductions(l)) partials.push_back(c_.partials(v, ir::Space::Global, global_count(blocks_)));
+      for (Value v : reductions(l)) partials.push_back(c_.partials(v, Space::Global, global_count(blocks_)));
       in_runs ? run_phase(partials) : loop_phase(l, partials);
       if (!partials.empty()) fold_phase(l, partials);
     }
@@ -311,14 +307,14 @@ class Columns : Staged {
     if (plan_.loops != 1 || tiles_.width() < 16 * nest_.lanes() || c_.extent(tiles_.lane()) < kRun / 2) return false;
     int64_t bytes = 0;
     for (Value v : plan_.full[0]) {
-      const ir::Instr& in = nest_.instr(v);
+      const Instr& in = nest_.instr(v);
       if (in.op == Op::Store) return false;
       for (Value a : in.args) {
-        const ir::Instr& arg = nest_.instr(a);
-        if (arg.level != ir::Level::Full && arg.op != Op::Const && arg.op != Op::Scalar) return false;
+        const Instr& arg = nest_.instr(a);
+        if (arg.level != Level::Full && arg.op != Op::Const && arg.op != Op::Scalar) return false;
       }
       if (in.op != Op::Load || !nest_.varies(v)) continue;
-      const ir::Index::Stride stride = in.index.stride(tiles_.lane());
+      const Index::Stride stride = in.index.stride(tiles_.lane());
       if (!stride.ok || stride.value != 1 || in.scale != 0 || !in.guards.empty()) return false;
       bytes += c_.bytes_read(v);
     }

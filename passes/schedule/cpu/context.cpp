@@ -8,11 +8,6 @@
 
 namespace tenon::passes::cpu {
 
-using ir::AxisKind;
-using ir::Op;
-using ir::Value;
-using ir::ValueId;
-
 namespace {
 constexpr double kNsPerByte = 0.08;
 
@@ -21,7 +16,7 @@ int expected_lane_axis(const ir::Kernel& kernel) {
   if (kernel.has(AxisKind::Contract)) return -1;
   if (std::optional<ShortRows> rows = short_rows(kernel)) return rows->lane;
   if (kernel.has(AxisKind::Serial) && scans_along_lines(kernel)) return static_cast<int>(kernel.axes.size()) - 1;
-  bool lanes = std::any_of(kernel.instrs.begin(), kernel.instrs.end(), [](const ir::Instr& in) {
+  bool lanes = std::any_of(kernel.instrs.begin(), kernel.instrs.end(), [](const Instr& in) {
     return ir::is_reduce(in.op) && in.tree == ir::ReduceTree::Lanes;
   });
   return lanes ? static_cast<int>(kernel.axes.size()) - 1 : best_lane_axis(kernel);
@@ -38,7 +33,7 @@ WorkBySize vector_work(const ir::Kernel& kernel) {
   int axis = expected_lane_axis(kernel);
   std::vector<bool> varies = varying_along(kernel, axis);
   for (size_t v = 0; v < kernel.instrs.size(); ++v) {
-    const ir::Instr& in = kernel.instrs[v];
+    const Instr& in = kernel.instrs[v];
     if (ir::is_reduce(in.op)) {
       bool has_index = in.op == Op::ArgMax || in.op == Op::ArgMin;
       add(ir::item_size(kernel.instr(in.args[0]).dtype), has_index ? 6 : 1);
@@ -56,7 +51,7 @@ WorkBySize vector_work(const ir::Kernel& kernel) {
 // widest element's; or half of that where no more than half of the work is as wide: such values then lie in two
 // vectors each.
 int bytes_of_lane(const ir::Kernel& kernel) {
-  for (const ir::Instr& in : kernel.instrs) {
+  for (const Instr& in : kernel.instrs) {
     if (in.op == Op::Contract) return ir::item_size(in.dtype);
   }
   WorkBySize work = vector_work(kernel);
@@ -72,11 +67,11 @@ int bytes_of_lane(const ir::Kernel& kernel) {
 int unroll_for(size_t instrs) { return instrs <= 16 ? 4 : instrs <= 48 ? 2 : 1; }
 
 Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::CpuTarget& machine)
-    : passes::Context(k, lowered, ir::TargetKind::Cpu, ir::DType::I64), target(machine) {
+    : passes::Context(k, lowered, ir::TargetKind::Cpu, DType::I64), target(machine) {
   lanes = std::clamp(target.vector_bits / (8 * bytes_of_lane(k)), 1, 64);
   out.tree.lanes = lanes;
   double bytes = 0, work = 0;
-  for (const ir::Instr& in : k.instrs) {
+  for (const Instr& in : k.instrs) {
     work += ir::info(in.op).cost;
     if (in.op == Op::Load || in.op == Op::Store) bytes += ir::item_size(in.dtype);
   }
@@ -85,7 +80,7 @@ Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::CpuTarget& mac
 
 // Cheaper to do again than to keep: a load, and the widening of one.
 static bool reloads(const ir::Kernel& kernel, Value v) {
-  const ir::Instr& in = kernel.instr(v);
+  const Instr& in = kernel.instr(v);
   if (in.op == Op::Cast) return reloads(kernel, in.args[0]);
   return in.op == Op::Load || in.op == Op::IndexOf;
 }
@@ -96,7 +91,7 @@ const ReduceLoops& Context::loops() {
 }
 
 int64_t Context::bytes_read(Value load) const {
-  const ir::Instr& in = nest.instr(load);
+  const Instr& in = nest.instr(load);
   int64_t bytes = ir::item_size(in.dtype);
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
     if (in.index.depends_on(static_cast<int>(a))) bytes *= kernel.axes[a].extent;
@@ -162,9 +157,9 @@ namespace {
 // Bytes accessed with stride 1 along the axis, an element of the kernel; stores count double.
 int64_t contiguous_bytes(const ir::Kernel& kernel, int axis) {
   int64_t bytes = 0;
-  for (const ir::Instr& in : kernel.instrs) {
+  for (const Instr& in : kernel.instrs) {
     if (in.op != Op::Load && in.op != Op::Store) continue;
-    ir::Index::Stride stride = in.index.stride(axis);
+    Index::Stride stride = in.index.stride(axis);
     if (stride.ok && stride.value == 1) bytes += ir::item_size(in.dtype) * (in.op == Op::Store ? 2 : 1);
   }
   return bytes;
@@ -199,13 +194,13 @@ std::vector<std::pair<int, int>> in_place_pairs(Context& c) {
   const ReduceLoops& plan = c.loops();
   std::vector<std::pair<int, int>> pairs;
   for (size_t s = 0; s < kernel.instrs.size(); ++s) {
-    const ir::Instr& store = kernel.instrs[s];
+    const Instr& store = kernel.instrs[s];
     if (store.op != Op::Store || !store.guards.empty() || store.scale != 0) continue;
     // What is updated starts as its base, not as another input.
     if (kernel.buffer(store.slot).role != ir::Role::Out) continue;
     // A store before the last loop could be read again by a later one.
-    if ((kernel.has(ir::AxisKind::Inner) || kernel.has(ir::AxisKind::Serial)) &&
-        (store.level != ir::Level::Full || plan.available[s] != plan.loops - 1))
+    if ((kernel.has(AxisKind::Inner) || kernel.has(AxisKind::Serial)) &&
+        (store.level != Level::Full || plan.available[s] != plan.loops - 1))
       continue;
     for (size_t b = 0; b < kernel.buffers.size(); ++b) {
       const ir::KernelBuffer& in = kernel.buffers[b];
@@ -213,7 +208,7 @@ std::vector<std::pair<int, int>> in_place_pairs(Context& c) {
       if (in.role != ir::Role::In || in.numel != out.numel ||
           ir::item_size(in.dtype) != ir::item_size(out.dtype))
         continue;
-      bool same = std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const ir::Instr& i) {
+      bool same = std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const Instr& i) {
         return i.op != Op::Load || i.slot != static_cast<int>(b) ||
                (i.index == store.index && i.guards.empty() && i.scale == 0 && i.level == store.level);
       });

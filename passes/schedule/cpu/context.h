@@ -17,20 +17,20 @@ struct Context : passes::Context {
   Context(const ir::Kernel& kernel, Lowered& out, const ir::CpuTarget& target);
 
   const ReduceLoops& loops();  // planned once
-  int64_t bytes_read(ir::Value load) const;  // of its operand, each once
+  int64_t bytes_read(Value load) const;  // of its operand, each once
   bool beyond_cache(int64_t bytes) const { return bytes >= 2 * target.l2_bytes; }  // so they come from memory
   // whole() where a tile at `begin` lies before `end`, the extent's, else rest(); no branch where all tiles are of one kind.
-  void whole_or_rest(ir::ValueId begin, ir::ValueId end, int64_t extent, int64_t tile,
+  void whole_or_rest(ValueId begin, ValueId end, int64_t extent, int64_t tile,
                      const std::function<void()>& whole, const std::function<void()>& rest);
   // Runs body over [begin, end) of the lane axis: `unroll` vectors a step, then single masked vectors; in a scope of its
   // own with the lane axis bound and the mask set.
-  void vector_loop(int axis, ir::ValueId begin, ir::ValueId end, int unroll, const std::function<void()>& body);
+  void vector_loop(int axis, ValueId begin, ValueId end, int unroll, const std::function<void()>& body);
   // The masked vectors alone.
-  void masked_loop(int axis, ir::ValueId begin, ir::ValueId end, const std::function<void()>& body);
+  void masked_loop(int axis, ValueId begin, ValueId end, const std::function<void()>& body);
   // A phase over an axis and the `outer` ones: body(begin, end) for a run of it, the whole axis or chunks of so many
   // elements, each costing `ns`.
   void run_phase(std::string name, std::span<const int> outer, int axis, int64_t chunk, double ns,
-                 const std::function<void(ir::ValueId begin, ir::ValueId end)>& body);
+                 const std::function<void(ValueId begin, ValueId end)>& body);
 
  private:
   std::optional<ReduceLoops> loops_;
@@ -73,12 +73,12 @@ void lower_contraction(Context& c);
 // `columns`, the nest's lane axis, where they are bound as sub-vectors 0, 1, ...; `mask` of the columns, -1 if all are live.
 struct PackedTile {
   int columns, rows;
-  ir::ValueId begin;
+  ValueId begin;
   int vectors;
-  ir::ValueId mask;
+  ValueId mask;
 };
 // Copies what `load` reads of the tile into a local buffer, row after row, each `vectors` vectors. Gives the buffer.
-int32_t pack(Context& c, ir::Value load, const PackedTile& tile);
+int32_t pack(Context& c, Value load, const PackedTile& tile);
 void lower_scan_lines(Context& c);    // scans of contiguous lines
 void lower_scan_columns(Context& c);  // scans of neighbouring lines, vectorised across them
 
@@ -99,24 +99,24 @@ class ColumnTiles {
   int64_t tiles_of_line() const { return tiles_; }
   // Where the phase is: the point of the other axes, row-major, -1 if there are none; the first column of vector q; the
   // tile's part.
-  ir::ValueId line() const { return line_; }
-  ir::ValueId column(int q) const { return columns_[q]; }
-  ir::ValueId part() const { return part_; }
+  ValueId line() const { return line_; }
+  ValueId column(int q) const { return columns_[q]; }
+  ValueId part() const { return part_; }
   // So many sub-vectors of each vector, at different positions along the inner axes; from 1 on while 1 is set.
   void set_copies(int copies) { copies_ = copies; }
   // f(q) for each sub-vector if v varies from one to the next, else once, with sub-vector and mask set.
-  void each(ir::Value v, int vectors, const std::function<void(int q)>& f);
+  void each(Value v, int vectors, const std::function<void(int q)>& f);
 
  private:
-  void bind(int sub, ir::ValueId position, ir::ValueId mask);
+  void bind(int sub, ValueId position, ValueId mask);
 
   Context& c_;
   int lane_;
   std::vector<int> outer_;
   int vectors_, copies_ = 1;
   int64_t width_, tiles_;
-  ir::ValueId line_ = -1, part_ = -1, mask_ = -1;
-  std::vector<ir::ValueId> columns_;
+  ValueId line_ = -1, part_ = -1, mask_ = -1;
+  std::vector<ValueId> columns_;
 };
 
 }  // namespace tenon::passes::cpu

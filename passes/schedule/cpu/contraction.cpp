@@ -19,12 +19,6 @@
 
 namespace tenon::passes::cpu {
 
-using ir::AxisKind;
-using ir::Level;
-using ir::Op;
-using ir::Value;
-using ir::ValueId;
-
 namespace {
 
 constexpr size_t kShortEpilogue = 8;  // instructions
@@ -132,7 +126,7 @@ class Contraction {
   int64_t large_bytes() const { return c_.target.l2_bytes / 4; }
 
   bool depends(Value v, int axis) const {
-    const ir::Instr& in = nest_.instr(v);
+    const Instr& in = nest_.instr(v);
     if (in.index.depends_on(axis)) return true;
     for (const ir::Guard& g : in.guards) {
       if (g.value.depends_on(axis)) return true;
@@ -164,7 +158,7 @@ class Contraction {
   void prologue() {
     for (size_t i = 0; i < c_.kernel.instrs.size(); ++i) {
       const auto v = static_cast<Value>(i);
-      const ir::Instr& in = nest_.instr(v);
+      const Instr& in = nest_.instr(v);
       if (in.op == Op::Const || in.op == Op::Scalar) {
         nest_.emit(v);
       } else if (in.level != Level::Contract && in.op != Op::Contract) {
@@ -208,9 +202,9 @@ class Contraction {
   // Whether the right operand is copied into a panel: its rows lie far apart, or its columns do. Guards (a padded image)
   // are settled once, not for each row.
   bool packs() const {
-    const ir::Instr& right = nest_.instr(right_);
+    const Instr& right = nest_.instr(right_);
     if (column_ < 0 || right.op != Op::Load || tile_.rows[0] == 1) return false;
-    const ir::Index::Stride across = right.index.stride(column_);
+    const Index::Stride across = right.index.stride(column_);
     const int64_t bytes = c_.extent(k_) * c_.extent(column_) * ir::item_size(right.dtype);
     const bool in_place = across.ok && (across.value == 0 || (across.value == 1 && bytes <= large_bytes()));
     return !in_place || !right.guards.empty();
@@ -266,7 +260,7 @@ class Contraction {
       return c_.add(c_.mul(r, c_.literal(int64_t{vectors} * width)), c_.literal(int64_t{q} * width));
     };
     int32_t products = b_.add_buffer({"products" + std::to_string(c_.out.tree.buffers.size()),
-                                      nest_.instr(contract_).dtype, ir::Space::Local, -1, int64_t{rows} * vectors * width});
+                                      nest_.instr(contract_).dtype, Space::Local, -1, int64_t{rows} * vectors * width});
     for (int r = 0; r < rows; ++r) {
       for (int q = 0; q < vectors; ++q) {
         b_.store(products, place(c_.literal(r), q), b_.get(registers[r][q]));

@@ -8,9 +8,6 @@
 
 namespace tenon::passes::cpu {
 
-using ir::Value;
-using ir::ValueId;
-
 namespace {
 
 void along_columns(Context& c, Value load, const PackedTile& tile, int32_t panel) {
@@ -87,11 +84,11 @@ void along_rows(Context& c, Value load, const PackedTile& tile, int32_t panel) {
 }  // namespace
 
 int32_t pack(Context& c, Value load, const PackedTile& tile) {
-  const ir::Instr& in = c.nest.instr(load);
-  const ir::Index::Stride along = in.index.stride(tile.rows);
+  const Instr& in = c.nest.instr(load);
+  const Index::Stride along = in.index.stride(tile.rows);
   const bool turned = along.ok && along.value == 1;
   const int64_t rows = c.extent(tile.rows) + (turned ? c.nest.lanes() - 1 : 0);
-  const int32_t panel = c.buffer("panel", in.dtype, ir::Space::Local, rows * tile.vectors * c.nest.lanes());
+  const int32_t panel = c.buffer("panel", in.dtype, Space::Local, rows * tile.vectors * c.nest.lanes());
   turned ? along_rows(c, load, tile, panel) : along_columns(c, load, tile, panel);
   return panel;
 }

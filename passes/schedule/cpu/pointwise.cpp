@@ -11,12 +11,6 @@
 
 namespace tenon::passes::cpu {
 
-using ir::AxisKind;
-using ir::DType;
-using ir::Op;
-using ir::Value;
-using ir::ValueId;
-
 namespace {
 
 constexpr int64_t kChunk = 4096;                     // elements of a contiguous run that one iteration takes
@@ -33,7 +27,7 @@ std::vector<Value> all_instrs(const ir::Kernel& kernel) {
 std::vector<Value> hoist(Nest& nest, const std::vector<Value>& instrs) {
   std::vector<Value> inner;
   for (Value v : instrs) {
-    const ir::Instr& in = nest.instr(v);
+    const Instr& in = nest.instr(v);
     if (in.op == Op::Const || in.op == Op::Scalar) continue;
     if (nest.varies(v) || nest.lanes() == 1) {
       inner.push_back(v);
@@ -84,9 +78,9 @@ int transposed_axis(const ir::Kernel& kernel) {
   for (int a : ir::axes_of(kernel, AxisKind::Parallel)) {
     const auto extent = [&](int axis) { return kernel.extent(axis); };
     if (a == lane_axis || extent(a) < 8 || extent(lane_axis) < 8) continue;
-    for (const ir::Instr& in : kernel.instrs) {
+    for (const Instr& in : kernel.instrs) {
       if ((in.op != Op::Load && in.op != Op::Store) || in.scale != 0) continue;
-      ir::Index::Stride along = in.index.stride(a), across = in.index.stride(lane_axis);
+      Index::Stride along = in.index.stride(a), across = in.index.stride(lane_axis);
       if (along.ok && along.value == 1 && !(across.ok && (across.value == 0 || across.value == 1))) return a;
     }
   }
@@ -104,12 +98,12 @@ void lower_transpose(Context& c) {
   std::vector<StagedLoad> staged;
   std::vector<Value> direct;
   for (Value v : all_instrs(c.kernel)) {
-    const ir::Instr& in = nest.instr(v);
-    ir::Index::Stride along = in.index.stride(other), across = in.index.stride(lane_axis);
+    const Instr& in = nest.instr(v);
+    Index::Stride along = in.index.stride(other), across = in.index.stride(lane_axis);
     if (in.op == Op::Load && in.guards.empty() && in.scale == 0 && along.ok && along.value == 1 && across.ok &&
         across.value != 0) {
       staged.push_back({v, c.builder.add_buffer({"tile" + std::to_string(staged.size()), in.dtype,
-                                                 ir::Space::Local, -1, kTileInner * kTileStride})});
+                                                 Space::Local, -1, kTileInner * kTileStride})});
     } else {
       direct.push_back(v);
     }

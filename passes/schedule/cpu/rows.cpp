@@ -17,11 +17,7 @@
 
 namespace tenon::passes::cpu {
 
-using ir::AxisKind;
 using ir::kReduceLanes;
-using ir::Op;
-using ir::Value;
-using ir::ValueId;
 
 namespace {
 
@@ -122,7 +118,7 @@ class LaneLoops : protected RowStages {
         each(v, [&](int) {
           Reducer reduce = c_.reducer(v);
           if (buffers.size() == row) {
-            buffers.push_back(reduce.buffers("rest" + std::to_string(c_.out.tree.buffers.size()), ir::Space::Local, -1, group_));
+            buffers.push_back(reduce.buffers("rest" + std::to_string(c_.out.tree.buffers.size()), Space::Local, -1, group_));
           }
           f(reduce, buffers[row], row);
           ++row;
@@ -184,7 +180,7 @@ class LaneLoops : protected RowStages {
 
   ValueId lane_positions(ValueId position) {
     if (nest_.lanes() == 1) return position;
-    return b_.let(Op::Ramp, {position, c_.literal(1)}, ir::VType{ir::DType::I64, static_cast<int16_t>(nest_.lanes())});
+    return b_.let(Op::Ramp, {position, c_.literal(1)}, VType{DType::I64, static_cast<int16_t>(nest_.lanes())});
   }
 
   // A row's block values, `blocks_` of them from `base` on, reduced as one row of 64 lanes.
@@ -213,7 +209,7 @@ class LaneLoops : protected RowStages {
     }
   }
 
-  std::vector<AccumulatorBuffers> partial_buffers(int l, ir::Space space, int64_t count) {
+  std::vector<AccumulatorBuffers> partial_buffers(int l, Space space, int64_t count) {
     std::vector<AccumulatorBuffers> result;
     for (Value v : reductions(l)) each(v, [&](int) { result.push_back(c_.partials(v, space, count)); });
     return result;
@@ -225,7 +221,7 @@ class LaneLoops : protected RowStages {
     if (blocks_ <= 1) {
       results = reduce_block(l, whole_row(), -1);
     } else {
-      auto partials = partial_buffers(l, ir::Space::Local, blocks_);
+      auto partials = partial_buffers(l, Space::Local, blocks_);
       c_.loop(c_.literal(0), nest_.size(blocks_), 1, [&](ValueId block) {
         store_partials(l, reduce_block(l, block_range(block), -1), partials, block);
       });
@@ -247,7 +243,7 @@ class Rows : LaneLoops {
   explicit Rows(Context& c) : LaneLoops(c) {}
 
   void lower_rows() {
-    keep(ir::Space::Local, count_ * length_);
+    keep(Space::Local, count_ * length_);
     double ns = c_.ns_per_element * static_cast<double>(count_ * length_) + 20;
     if (epilogue_pays()) return rows_by_blocks(ns);
     if (int together = rows_together(); together > 1) return rows_side_by_side(together, ns);
@@ -258,7 +254,7 @@ class Rows : LaneLoops {
 
   void lower_split() {
     int64_t rows = c_.product(rows_);
-    keep(ir::Space::Global, rows * count_ * length_);
+    keep(Space::Global, rows * count_ * length_);
     for (int l = 0; l < plan_.loops; ++l) {
       std::vector<AccumulatorBuffers> partials = loop_phase(l, rows);
       if (!partials.empty()) fold_phase(l, rows, partials);
@@ -266,7 +262,7 @@ class Rows : LaneLoops {
   }
 
  private:
-  void keep(ir::Space space, int64_t count) {
+  void keep(Space space, int64_t count) {
     for (Value v : plan_.carried) carry_[v] = c_.buffer("kept", nest_.instr(v).dtype, space, count);
   }
 
@@ -328,7 +324,7 @@ class Rows : LaneLoops {
       for (auto& [known, buffer] : results) {
         if (known == v) return;
       }
-      results.emplace_back(v, c_.buffer("result", nest_.instr(v).dtype, ir::Space::Local, c_.lanes));
+      results.emplace_back(v, c_.buffer("result", nest_.instr(v).dtype, Space::Local, c_.lanes));
     };
     for (Value v : epilogue) {
       for (Value a : nest_.instr(v).args) add(a);
@@ -345,9 +341,9 @@ class Rows : LaneLoops {
     const std::vector<bool> apart = varying_along(c_.kernel, rows_.back());
     bool shared = false;
     for (Value v : plan_.full[0]) {
-      const ir::Instr& in = nest_.instr(v);
+      const Instr& in = nest_.instr(v);
       if (in.op != Op::Load || !nest_.varies(v)) continue;
-      const ir::Index::Stride stride = in.index.stride(lane_);
+      const Index::Stride stride = in.index.stride(lane_);
       if (!stride.ok || stride.value != 1 || in.scale != 0) return 1;
       shared = shared || !apart[v];
     }
@@ -392,7 +388,7 @@ class Rows : LaneLoops {
   // --- split
 
   std::vector<AccumulatorBuffers> loop_phase(int l, int64_t rows) {
-    auto partials = partial_buffers(l, ir::Space::Global, rows * blocks_);
+    auto partials = partial_buffers(l, Space::Global, rows * blocks_);
     double ns = c_.ns_per_element * static_cast<double>(ir::kLaneBlock) + 20;
     ValueId t = c_.begin_phase("loop" + std::to_string(l), rows * blocks_, ns);
     auto [row, block] = c_.divide(t, nest_.size(blocks_));

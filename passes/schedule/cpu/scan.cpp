@@ -14,11 +14,6 @@
 
 namespace tenon::passes::cpu {
 
-using ir::Level;
-using ir::Op;
-using ir::Value;
-using ir::ValueId;
-
 namespace {
 
 constexpr int64_t kScanChunk = 1024;  // elements of a line whose values are kept between the loops
@@ -31,7 +26,7 @@ ValueId take(Context& c, Value scan, ValueId registers, ValueId element) {
 }
 
 ValueId open_register(Context& c, Value scan, int lanes) {
-  const ir::Instr& in = c.nest.instr(scan);
+  const Instr& in = c.nest.instr(scan);
   return c.builder.var(c.builder.constant(ir::combine_start(in.op, in.dtype), lanes));
 }
 
@@ -40,7 +35,7 @@ struct Levels {
   std::vector<Value> row, full;
   explicit Levels(const ir::Kernel& kernel) {
     for (size_t v = 0; v < kernel.instrs.size(); ++v) {
-      const ir::Instr& in = kernel.instrs[v];
+      const Instr& in = kernel.instrs[v];
       if (in.op == Op::Const || in.op == Op::Scalar) continue;
       (in.level == Level::Row ? row : full).push_back(static_cast<Value>(v));
     }
@@ -62,7 +57,7 @@ class Lines {
   void lower() {
     const int64_t length = c_.extent(serial_);
     keep_values();
-    const std::vector<int> parallel = c_.axes(ir::AxisKind::Parallel);
+    const std::vector<int> parallel = c_.axes(AxisKind::Parallel);
     ValueId line = c_.begin_phase("lines", c_.product(parallel),
                                   (c_.ns_per_element + 1) * static_cast<double>(length) + 20);
     nest_.bind_linear(parallel, line);
@@ -102,7 +97,7 @@ class Lines {
     auto keep = [&](Value v) {
       if (!along(v) || kept_.count(v) != 0) return;
       kept_[v] = b_.add_buffer({"kept" + std::to_string(c_.out.tree.buffers.size()), nest_.instr(v).dtype,
-                                ir::Space::Local, -1, kScanChunk});
+                                Space::Local, -1, kScanChunk});
     };
     for (Value v : plan_.carried) keep(v);
     for (const std::vector<Value>& scans : plan_.reductions) {

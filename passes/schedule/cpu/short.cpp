@@ -17,11 +17,6 @@
 
 namespace tenon::passes::cpu {
 
-using ir::AxisKind;
-using ir::Op;
-using ir::Value;
-using ir::ValueId;
-
 namespace {
 
 constexpr int64_t kLongestRow = 16;
@@ -36,15 +31,15 @@ struct Block {
   std::vector<int> which;  // by point of the row: its place in the block
 };
 
-bool is_access(const ir::Instr& in) { return in.op == Op::Load || in.op == Op::Store; }
+bool is_access(const Instr& in) { return in.op == Op::Load || in.op == Op::Store; }
 
-std::optional<Block> block_of(const ir::Kernel& kernel, const ir::Instr& in, const ShortRows& rows) {
+std::optional<Block> block_of(const ir::Kernel& kernel, const Instr& in, const ShortRows& rows) {
   if (!is_access(in) || !in.guards.empty() || in.scale != 0) return {};
-  ir::Index::Stride across = in.index.stride(rows.lane);
+  Index::Stride across = in.index.stride(rows.lane);
   if (!across.ok || across.value != rows.count) return {};
   std::vector<int64_t> offsets{0};
   for (int a : rows.axes) {
-    ir::Index::Stride along = in.index.stride(a);
+    Index::Stride along = in.index.stride(a);
     if (!along.ok) return {};
     std::vector<int64_t> next;
     for (int64_t offset : offsets) {
@@ -73,9 +68,9 @@ struct Worth {
 };
 Worth worth(const ir::Kernel& kernel, const ShortRows& rows) {
   Worth result;
-  for (const ir::Instr& in : kernel.instrs) {
+  for (const Instr& in : kernel.instrs) {
     if (!is_access(in)) continue;
-    ir::Index::Stride across = in.index.stride(rows.lane);
+    Index::Stride across = in.index.stride(rows.lane);
     bool block = block_of(kernel, in, rows).has_value();
     bool as_it_lies = block || (across.ok && across.value == 1 && in.scale == 0);
     result.blocks = result.blocks || block;
@@ -125,7 +120,7 @@ std::optional<ShortRows> short_rows(const ir::Kernel& kernel) {
     if (kernel.axes[a].kind == AxisKind::Inner) inner.push_back(static_cast<int>(a));
   }
   if (!inner.empty()) {
-    for (const ir::Instr& in : kernel.instrs) {
+    for (const Instr& in : kernel.instrs) {
       if (ir::is_reduce(in.op) && in.tree == ir::ReduceTree::Columns) return {};
     }
     return across(kernel, inner);
@@ -149,7 +144,7 @@ class ShortSchedule {
     nest_.set_lane_axis(rows.lane, c.lanes);
     nest_.set_sub_axes(rows.axes);
     length_ = rows.axes.empty() ? 1 : c.extent(rows.axes.back());
-    for (const ir::Instr& in : c.kernel.instrs) blocks_.push_back(block_of(c.kernel, in, rows));
+    for (const Instr& in : c.kernel.instrs) blocks_.push_back(block_of(c.kernel, in, rows));
   }
 
   void lower() {
@@ -202,7 +197,7 @@ class ShortSchedule {
     for (int s = 0; s <= c_.loops().loops; ++s) {
       std::vector<Value> once, reads, points, writes;
       for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {
-        const ir::Instr& in = nest_.instr(v);
+        const Instr& in = nest_.instr(v);
         bool store = in.op == Op::Store;
         if (stage[v] != s || in.op == Op::Const || in.op == Op::Scalar || ir::is_reduce(in.op) ||
             (nest_.varies(v) || store) != varying)
@@ -261,7 +256,7 @@ class ShortSchedule {
   // The tree of a row that has at most an element for each of its 64 lanes, or several in order where outer axes
   // are reduced too; lanes without elements change nothing.
   void reduce(Value v) {
-    const ir::Instr& in = nest_.instr(v);
+    const Instr& in = nest_.instr(v);
     Value operand = in.args[0];
     Reducer reducer = c_.reducer(v);
     int lanes = nest_.varies(v) ? nest_.lanes() : 1;
@@ -269,7 +264,7 @@ class ShortSchedule {
     for (int64_t i = 0; i < rows_.count; ++i) {
       nest_.set_sub(static_cast<int>(i));
       Accumulator element{lanes > 1 ? nest_.vector(operand) : nest_.get(operand), -1};
-      if (reducer.has_index()) element.index = b_.constant(ir::constant(ir::DType::I64, i), lanes);
+      if (reducer.has_index()) element.index = b_.constant(ir::constant(DType::I64, i), lanes);
       Accumulator& part = parts[i % length_];
       part = reducer.combine(part, element);
     }

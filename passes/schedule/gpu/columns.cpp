@@ -17,10 +17,6 @@
 
 namespace tenon::passes::gpu {
 
-using ir::Op;
-using ir::Value;
-using ir::ValueId;
-
 namespace {
 
 constexpr int64_t kManyColumns = 1 << 14;  // that fill a GPU with a thread each
@@ -28,7 +24,7 @@ constexpr int64_t kSplitBlocks = 4;        // shorter columns are not worth a se
 
 class Columns : Staged {
  public:
-  explicit Columns(Context& c) : Staged(c, c.loops), c_(c), columns_(c.product(c.axes(ir::AxisKind::Parallel))), elements_(c.product(c.axes(ir::AxisKind::Inner))) {}
+  explicit Columns(Context& c) : Staged(c, c.loops), c_(c), columns_(c.product(c.axes(AxisKind::Parallel))), elements_(c.product(c.axes(AxisKind::Inner))) {}
 
   void lower() {
     if (columns_ < kManyColumns && blocks_ >= kSplitBlocks) {
@@ -59,7 +55,7 @@ class Columns : Staged {
   template <typename Body>
   void each_column(std::string name, const Body& body) {
     c_.each_item(std::move(name), columns_, [&](ValueId column) {
-      nest_.bind_linear(c_.axes(ir::AxisKind::Parallel), column);
+      nest_.bind_linear(c_.axes(AxisKind::Parallel), column);
       body(column);
     });
   }
@@ -90,7 +86,7 @@ class Columns : Staged {
     const Registers sums = open(l);
     const ValueId end = c_.minimum(nest_.size(elements_), c_.add(begin, c_.literal(ir::kColumnBlock)));
     c_.loop(begin, end, 1, [&](ValueId position) {
-      nest_.bind_linear(c_.axes(ir::AxisKind::Inner), position);
+      nest_.bind_linear(c_.axes(AxisKind::Inner), position);
       point(l, full(l), {});
       for (size_t r = 0; r < sums.size(); ++r) {
         const Value v = reductions(l)[r];
@@ -105,7 +101,7 @@ class Columns : Staged {
   void split_program() {
     for (int l = 0; l < plan_.loops; ++l) {
       std::vector<AccumulatorBuffers> partials;  // block values, by reduction
-      for (Value v : reductions(l)) partials.push_back(c_.partials(v, ir::Space::Global, columns_ * blocks_));
+      for (Value v : reductions(l)) partials.push_back(c_.partials(v, Space::Global, columns_ * blocks_));
       split_blocks(l, partials);
       if (!partials.empty()) split_columns(l, partials);
     }
@@ -114,7 +110,7 @@ class Columns : Staged {
   void split_blocks(int l, const std::vector<AccumulatorBuffers>& partials) {
     c_.each_item("blocks" + std::to_string(l), columns_ * blocks_, [&](ValueId item) {
       auto [number, column] = c_.divide(item, nest_.size(columns_));
-      nest_.bind_linear(c_.axes(ir::AxisKind::Parallel), column);
+      nest_.bind_linear(c_.axes(AxisKind::Parallel), column);
       recall(l, [column = column](int) { return column; });
       nest_.prepare(full(l));
       const Registers sums = block(l, c_.mul(number, c_.literal(ir::kColumnBlock)));

@@ -7,9 +7,6 @@
 
 namespace tenon::passes::gpu {
 
-using ir::DType;
-using ir::Index;
-
 namespace {
 
 // The largest magnitude that any partial sum of the index can take.
@@ -31,7 +28,7 @@ DType index_type(const ir::Kernel& kernel) {
   double largest = 1;
   for (const ir::Axis& axis : kernel.axes) largest *= static_cast<double>(axis.extent);
   for (const ir::KernelBuffer& buffer : kernel.buffers) largest = std::max(largest, static_cast<double>(buffer.numel));
-  for (const ir::Instr& instr : kernel.instrs) {
+  for (const Instr& instr : kernel.instrs) {
     largest = std::max(largest, magnitude(instr.index));
     for (const ir::Guard& guard : instr.guards) {
       largest = std::max({largest, magnitude(guard.value), std::abs(static_cast<double>(guard.lo)),
@@ -48,9 +45,9 @@ Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::GpuTarget& mac
   out.tree.threads = target.threads;
 }
 
-ir::ValueId Context::begin_phase(std::string name, int64_t blocks) {
-  const ir::ValueId block = passes::Context::begin_phase(std::move(name), blocks);
-  thread_ = builder.let(ir::Op::ThreadId, {}, {out.tree.index_type, 1});
+ValueId Context::begin_phase(std::string name, int64_t blocks) {
+  const ValueId block = passes::Context::begin_phase(std::move(name), blocks);
+  thread_ = builder.let(Op::ThreadId, {}, {out.tree.index_type, 1});
   return block;
 }
 

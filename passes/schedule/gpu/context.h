@@ -15,29 +15,29 @@ struct Context : passes::Context {
   Context(const ir::Kernel& kernel, Lowered& out, const ir::GpuTarget& target);
 
   // A phase of so many blocks of threads; gives the block's number.
-  ir::ValueId begin_phase(std::string name, int64_t blocks);
-  ir::ValueId thread() const { return thread_; }  // in its block
+  ValueId begin_phase(std::string name, int64_t blocks);
+  ValueId thread() const { return thread_; }  // in its block
   // A phase with a thread for each of `count` items: body(item).
   template <typename Body>
   void each_item(std::string name, int64_t count, const Body& body) {
-    const ir::ValueId block = begin_phase(std::move(name), ceil_div(count, target.threads));
-    const ir::ValueId item = add(mul(block, literal(target.threads)), thread_);
+    const ValueId block = begin_phase(std::move(name), ceil_div(count, target.threads));
+    const ValueId item = add(mul(block, literal(target.threads)), thread_);
     when(below(item, count, target.threads), [&] { body(item); });
     end_phase();
   }
   // Whether item < count, where `together` of them start at once; -1 if that is certain.
-  ir::ValueId below(ir::ValueId item, int64_t count, int64_t together) {
+  ValueId below(ValueId item, int64_t count, int64_t together) {
     return count % together == 0 ? -1 : less(item, nest.size(count));
   }
   // Emits in order what is not known yet.
-  void emit(const std::vector<ir::Value>& values) {
-    for (ir::Value v : values) {
+  void emit(const std::vector<Value>& values) {
+    for (Value v : values) {
       if (!nest.known(v)) nest.emit(v);
     }
   }
 
  private:
-  ir::ValueId thread_ = -1;
+  ValueId thread_ = -1;
 };
 
 void lower_pointwise(Context& c);

@@ -15,10 +15,6 @@
 
 namespace tenon::passes::gpu {
 
-using ir::Op;
-using ir::Value;
-using ir::ValueId;
-
 namespace {
 
 constexpr int64_t kVector = 4;
@@ -27,19 +23,19 @@ constexpr int64_t kTileRows = 8;        // rows of a tile that 256 threads take 
 constexpr int64_t kMinTransposed = 16;  // shorter axes would leave most of a tile empty
 
 // Whether neighbours along `axis` are neighbours in memory.
-bool contiguous(const ir::Instr& instr, int axis) {
-  const ir::Index::Stride stride = instr.index.stride(axis);
+bool contiguous(const Instr& instr, int axis) {
+  const Index::Stride stride = instr.index.stride(axis);
   return stride.ok && stride.value == 1;
 }
 
 // Whether four elements at a multiple of four along `axis` can move as one aligned vector, without a guard.
 // `varies`: which values change along the axis.
-bool moves_as_vector(const ir::Instr& instr, int axis, const std::vector<bool>& varies) {
+bool moves_as_vector(const Instr& instr, int axis, const std::vector<bool>& varies) {
   if (!instr.guards.empty() || !contiguous(instr, axis)) return false;
   if (instr.scale != 0 && (instr.scale % kVector != 0 || varies[instr.position()]))
     return false;
-  const ir::Index start = instr.index.substitute(
-      [&](int id, int64_t extent) { return id == axis ? ir::Index(0) : ir::Index::axis(id, extent); });
+  const Index start = instr.index.substitute(
+      [&](int id, int64_t extent) { return id == axis ? Index(0) : Index::axis(id, extent); });
   return start.divisor() % kVector == 0;
 }
 
@@ -55,7 +51,7 @@ int innermost(const ir::Kernel& kernel) {
 bool vectorizable(const ir::Kernel& kernel, int axis) {
   if (axis < 0 || kernel.extent(axis) % kVector != 0) return false;
   const std::vector<bool> varies = varying_along(kernel, axis);
-  return std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const ir::Instr& instr) {
+  return std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const Instr& instr) {
     return instr.op != Op::Store || moves_as_vector(instr, axis, varies);
   });
 }
@@ -73,7 +69,7 @@ void vector_body(Context& c, int axis, ValueId first) {
   std::map<Value, Vector> vectors;
   std::vector<Value> single;
   for (Value v = 0; v < static_cast<Value>(kernel.instrs.size()); ++v) {
-    const ir::Instr& instr = kernel.instr(v);
+    const Instr& instr = kernel.instr(v);
     if (instr.op == Op::Store || (instr.op == Op::Load && varies[v] && moves_as_vector(instr, axis, varies))) {
       vectors[v] = {};
     } else if (varies[v]) {
@@ -85,12 +81,12 @@ void vector_body(Context& c, int axis, ValueId first) {
   c.in_scope([&] {
     c.nest.bind(axis, first);
     for (auto& [v, vector] : vectors) {
-      const ir::Instr& instr = kernel.instr(v);
+      const Instr& instr = kernel.instr(v);
       vector.place = c.nest.position_of(v);
       if (instr.op == Op::Load) {
         vector.loaded = c.builder.load(instr.slot, vector.place, kVector);
       } else {
-        vector.lanes = c.builder.add_buffer({"lanes" + std::to_string(c.out.tree.buffers.size()), instr.dtype, ir::Space::Local, -1, kVector});
+        vector.lanes = c.builder.add_buffer({"lanes" + std::to_string(c.out.tree.buffers.size()), instr.dtype, Space::Local, -1, kVector});
       }
     }
   });
@@ -98,17 +94,17 @@ void vector_body(Context& c, int axis, ValueId first) {
   c.loop(zero, c.literal(kVector), 1, [&](ValueId lane) {
     c.nest.bind(axis, c.add(first, lane));
     for (const auto& [v, vector] : vectors) {
-      const ir::Instr& instr = kernel.instr(v);
+      const Instr& instr = kernel.instr(v);
       if (instr.op == Op::Load) c.nest.set(v, c.builder.let(Op::Extract, {vector.loaded, lane}, {instr.dtype, 1}));
     }
     for (Value v : single) c.nest.emit(v);
     for (const auto& [v, vector] : vectors) {
-      const ir::Instr& instr = kernel.instr(v);
+      const Instr& instr = kernel.instr(v);
       if (instr.op == Op::Store) c.builder.store(vector.lanes, lane, c.nest.get(instr.args[0]));
     }
   }, true);
   for (const auto& [v, vector] : vectors) {
-    const ir::Instr& instr = kernel.instr(v);
+    const Instr& instr = kernel.instr(v);
     if (instr.op == Op::Store) c.builder.store(instr.slot, vector.place, c.builder.load(vector.lanes, zero, kVector));
   }
 }
@@ -116,7 +112,7 @@ void vector_body(Context& c, int axis, ValueId first) {
 }  // namespace
 
 void lower_pointwise(Context& c) {
-  std::vector<int> axes = c.axes(ir::AxisKind::Parallel);
+  std::vector<int> axes = c.axes(AxisKind::Parallel);
   const int inner = innermost(c.kernel);
   const bool vectors = vectorizable(c.kernel, inner);
   c.each_item("map", c.product(axes) / (vectors ? kVector : 1), [&](ValueId item) {
@@ -142,9 +138,9 @@ namespace {
 
 // A load worth turning around: its neighbours along the stores' axis lie far apart, those along `axis` side
 // by side.
-bool transposed(const ir::Instr& instr, int inner, int axis) {
+bool transposed(const Instr& instr, int inner, int axis) {
   if (instr.op != Op::Load || instr.scale != 0 || !contiguous(instr, axis)) return false;
-  const ir::Index::Stride stride = instr.index.stride(inner);
+  const Index::Stride stride = instr.index.stride(inner);
   return stride.ok && std::abs(stride.value) >= kMinTransposed;
 }
 
@@ -156,12 +152,12 @@ int transposed_axis(const ir::Kernel& kernel, const ir::GpuTarget& target) {
     return kernel.extent(axis) >= kMinTransposed;
   };
   if (inner < 0 || !long_enough(inner)) return -1;
-  for (const ir::Instr& instr : kernel.instrs) {
+  for (const Instr& instr : kernel.instrs) {
     if (instr.op == Op::Store && !contiguous(instr, inner)) return -1;
   }
   for (int axis = inner - 1; axis >= 0; --axis) {
     int64_t bytes = 0;
-    for (const ir::Instr& instr : kernel.instrs) {
+    for (const Instr& instr : kernel.instrs) {
       if (transposed(instr, inner, axis)) bytes += kTile * (kTile + 1) * ir::item_size(instr.dtype);
     }
     if (long_enough(axis) && bytes > 0 && bytes <= target.shared_bytes) return axis;
@@ -172,14 +168,14 @@ int transposed_axis(const ir::Kernel& kernel, const ir::GpuTarget& target) {
 void lower_transpose(Context& c) {
   const ir::Kernel& kernel = c.kernel;
   const int inner = innermost(kernel), axis = transposed_axis(kernel, c.target);
-  std::vector<int> batch = c.axes(ir::AxisKind::Parallel);
+  std::vector<int> batch = c.axes(AxisKind::Parallel);
   std::erase_if(batch, [&](int id) { return id == axis || id == inner; });
   const int64_t inner_tiles = ceil_div(c.extent(inner), kTile), axis_tiles = ceil_div(c.extent(axis), kTile);
 
   std::map<Value, int32_t> tiles;
   for (Value v = 0; v < static_cast<Value>(kernel.instrs.size()); ++v) {
     if (!transposed(kernel.instr(v), inner, axis)) continue;
-    tiles[v] = c.builder.add_buffer({"tile" + std::to_string(v), kernel.instr(v).dtype, ir::Space::Shared, -1, kTile * (kTile + 1)});
+    tiles[v] = c.builder.add_buffer({"tile" + std::to_string(v), kernel.instr(v).dtype, Space::Shared, -1, kTile * (kTile + 1)});
   }
 
   const ValueId block = c.begin_phase("tiles", inner_tiles * axis_tiles * c.product(batch));

@@ -21,10 +21,6 @@
 
 namespace tenon::passes::gpu {
 
-using ir::Op;
-using ir::Value;
-using ir::ValueId;
-
 namespace {
 
 constexpr int64_t kLanes = ir::kReduceLanes, kWarp = 32;
@@ -42,12 +38,12 @@ constexpr int kDear = 1 << 20;
 std::vector<int> costs_from_load(const ir::Kernel& kernel) {
   std::vector<int> costs(kernel.instrs.size(), 0);
   for (size_t v = 0; v < costs.size(); ++v) {
-    const ir::Instr& instr = kernel.instrs[v];
-    if (instr.level != ir::Level::Full || !ir::is_elementwise(instr.op)) continue;
+    const Instr& instr = kernel.instrs[v];
+    if (instr.level != Level::Full || !ir::is_elementwise(instr.op)) continue;
     int full_operands = 0;
     costs[v] = ir::info(instr.op).cost;
     for (Value arg : instr.args) {
-      if (kernel.instr(arg).level != ir::Level::Full) continue;
+      if (kernel.instr(arg).level != Level::Full) continue;
       ++full_operands;
       costs[v] = std::min(kDear, costs[v] + costs[arg]);
     }
@@ -59,8 +55,8 @@ std::vector<int> costs_from_load(const ir::Kernel& kernel) {
 // What later passes over a row need again stays in registers if the row is short, without outer axes that would multiply
 // them, and if it is not too much; else each pass starts from the loads. Gives whether it stays.
 bool plan(Context& c) {
-  const int64_t length = c.extent(c.axes(ir::AxisKind::Inner).back());
-  if (c.product(c.axes(ir::AxisKind::Inner)) == length && length <= kMaxRegisterRow) {
+  const int64_t length = c.extent(c.axes(AxisKind::Inner).back());
+  if (c.product(c.axes(AxisKind::Inner)) == length && length <= kMaxRegisterRow) {
     const std::vector<int> costs = costs_from_load(c.kernel);
     c.loops = plan_loops(c.kernel, [&](Value v) { return c.kernel.instr(v).op == Op::Load || costs[v] > kCheap; });
     if (c.loops.carried.size() <= kMaxKept) return true;
@@ -75,10 +71,10 @@ class Rows : RowStages {
       : RowStages(c, c.loops), c_(c), warps_(c.target.threads / kWarp), row_count_(c.product(rows_)), in_registers_(in_registers) {
     while (slots_ * kWarp < length_) slots_ *= 2;
     for (Value v : plan_.carried) {
-      carry_[v] = b_.add_buffer({"kept" + std::to_string(v), nest_.instr(v).dtype, ir::Space::Local, -1, slots_});
+      carry_[v] = b_.add_buffer({"kept" + std::to_string(v), nest_.instr(v).dtype, Space::Local, -1, slots_});
     }
     for (const std::vector<Value>& loop : plan_.reductions) {
-      for (Value v : loop) accumulators_[v] = c_.reducer(v).buffers("acc" + std::to_string(v), ir::Space::Local, -1, kAccumulators);
+      for (Value v : loop) accumulators_[v] = c_.reducer(v).buffers("acc" + std::to_string(v), Space::Local, -1, kAccumulators);
     }
   }
 
@@ -172,7 +168,7 @@ class Rows : RowStages {
     const Accumulator low = reduce.load(accumulators, c_.literal(0));
     Accumulator state = reduce.combine(low, reduce.load(accumulators, c_.literal(1)));
     for (int64_t distance = kWarp / 2; distance >= 1; distance /= 2) {
-      const ValueId offset = b_.constant(ir::constant(ir::DType::I32, distance));
+      const ValueId offset = b_.constant(ir::constant(DType::I32, distance));
       const auto shuffled = [&](ValueId part) {
         return part < 0 ? part : b_.let(Op::ShuffleDown, {part, offset}, b_.type(part));
       };
@@ -185,7 +181,7 @@ class Rows : RowStages {
   // Every thread of the warp gets thread 0's value.
   void finish(Value reduction) {
     const ValueId result = c_.reducer(reduction).result(fold(reduction));
-    const ValueId first = b_.constant(ir::constant(ir::DType::I32, int64_t{0}));
+    const ValueId first = b_.constant(ir::constant(DType::I32, int64_t{0}));
     nest_.set(reduction, b_.let(Op::Shuffle, {result, first}, b_.type(result)));
   }
 
@@ -239,7 +235,7 @@ class Rows : RowStages {
     int64_t room = warps_;  // a size class: part of the code
     while (room < blocks_) room *= 4;
     for (const auto& [v, accumulator] : accumulators_) {
-      partials_[v] = c_.reducer(v).buffers("blocks" + std::to_string(v), ir::Space::Shared, -1, room);
+      partials_[v] = c_.reducer(v).buffers("blocks" + std::to_string(v), Space::Shared, -1, room);
     }
     nest_.bind_linear(rows_, c_.begin_phase("rows", row_count_));
     bind_warp();
@@ -259,7 +255,7 @@ class Rows : RowStages {
   }
 
   void split_program() {
-    for (const auto& [v, accumulator] : accumulators_) partials_[v] = c_.partials(v, ir::Space::Global, row_count_ * blocks_);
+    for (const auto& [v, accumulator] : accumulators_) partials_[v] = c_.partials(v, Space::Global, row_count_ * blocks_);
     for (int l = 0; l < plan_.loops; ++l) {
       split_blocks(l);
       if (!reductions(l).empty()) split_rows(l);

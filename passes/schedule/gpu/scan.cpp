@@ -9,19 +9,16 @@
 
 namespace tenon::passes::gpu {
 
-using ir::Value;
-using ir::ValueId;
-
 void lower_scan(Context& c) {
-  const int serial = c.axes(ir::AxisKind::Serial).front();
-  c.each_item("lines", c.product(c.axes(ir::AxisKind::Parallel)), [&](ValueId line) {
-    c.nest.bind_linear(c.axes(ir::AxisKind::Parallel), line);
+  const int serial = c.axes(AxisKind::Serial).front();
+  c.each_item("lines", c.product(c.axes(AxisKind::Parallel)), [&](ValueId line) {
+    c.nest.bind_linear(c.axes(AxisKind::Parallel), line);
     std::vector<Value> full;
     std::map<Value, ValueId> registers;
     for (size_t i = 0; i < c.kernel.instrs.size(); ++i) {
-      const ir::Instr& instr = c.kernel.instrs[i];
+      const Instr& instr = c.kernel.instrs[i];
       const auto v = static_cast<Value>(i);
-      if (instr.level == ir::Level::Row) {
+      if (instr.level == Level::Row) {
         c.nest.emit(v);
         continue;
       }
@@ -32,7 +29,7 @@ void lower_scan(Context& c) {
     c.loop(c.literal(0), c.nest.extent(serial), 1, [&](ValueId at) {
       c.nest.bind(serial, at);
       for (Value v : full) {
-        const ir::Instr& instr = c.kernel.instr(v);
+        const Instr& instr = c.kernel.instr(v);
         if (!ir::is_scan(instr.op)) {
           c.nest.emit(v);
           continue;

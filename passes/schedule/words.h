@@ -1,0 +1,11 @@
+// The IR's names that every schedule is written in. Private to passes/schedule/.
+#pragma once
+
+#include "ir/kernel.h"
+#include "ir/looptree.h"
+
+namespace tenon::passes {
+
+using ir::AxisKind, ir::DType, ir::Index, ir::Instr, ir::Level, ir::Op, ir::Space, ir::Value, ir::ValueId, ir::VType;
+
+}  // namespace tenon::passes
