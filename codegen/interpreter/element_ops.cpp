@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "codegen/interpreter/reduce_tree.h"
+#include "ir/reduce_tree.h"
 
 namespace tenon::codegen {
 namespace {
@@ -57,29 +57,17 @@ constexpr bool is_real = std::is_floating_point_v<T>;
 
 // Integers wrap: computed unsigned in 64 bits, cut to the type.
 template <typename T, typename F>
-T wrapping(T a, T b, F f) {
+T arithmetic(F f, T a, T b) {
+  if constexpr (is_real<T>) return f(a, b);
   return static_cast<T>(f(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
 }
 template <typename T>
 T plus(T a, T b) {
-  if constexpr (is_real<T>)
-    return a + b;
-  else
-    return wrapping(a, b, std::plus<>());
-}
-template <typename T>
-T minus(T a, T b) {
-  if constexpr (is_real<T>)
-    return a - b;
-  else
-    return wrapping(a, b, std::minus<>());
+  return arithmetic(std::plus<>(), a, b);
 }
 template <typename T>
 T times(T a, T b) {
-  if constexpr (is_real<T>)
-    return a * b;
-  else
-    return wrapping(a, b, std::multiplies<>());
+  return arithmetic(std::multiplies<>(), a, b);
 }
 template <typename T>
 bool is_nan(T a) {
@@ -98,14 +86,14 @@ T smaller(T a, T b) {
 template <typename T, typename F>
 bool binary(std::span<const uint64_t* const> args, uint64_t* out, int64_t count, F f) {
   const uint64_t *a = args[0], *b = args[1];
-  for (int64_t i = 0; i < count; ++i) out[i] = to_bits(f(from_bits<T>(a[i]), from_bits<T>(b[i])));
-  return true;
-}
-
-template <typename T, typename F>
-bool compare(std::span<const uint64_t* const> args, uint64_t* out, int64_t count, F f) {
-  const uint64_t *a = args[0], *b = args[1];
-  for (int64_t i = 0; i < count; ++i) out[i] = f(from_bits<T>(a[i]), from_bits<T>(b[i]));
+  for (int64_t i = 0; i < count; ++i) {
+    const auto result = f(from_bits<T>(a[i]), from_bits<T>(b[i]));
+    if constexpr (std::is_same_v<decltype(result), const bool>) {
+      out[i] = result;
+    } else {
+      out[i] = to_bits<T>(result);
+    }
+  }
   return true;
 }
 
@@ -123,53 +111,39 @@ template <typename T>
 bool apply_common(Op op, std::span<const uint64_t* const> args, uint64_t* out, int64_t count) {
   switch (op) {
     case Op::Add: return binary<T>(args, out, count, plus<T>);
-    case Op::Sub: return binary<T>(args, out, count, minus<T>);
+    case Op::Sub: return binary<T>(args, out, count, [](T a, T b) { return arithmetic(std::minus<>(), a, b); });
     case Op::Mul: return binary<T>(args, out, count, times<T>);
     case Op::Max: return binary<T>(args, out, count, larger<T>);
     case Op::Min: return binary<T>(args, out, count, smaller<T>);
-    case Op::Eq: return compare<T>(args, out, count, std::equal_to<T>());
-    case Op::Ne: return compare<T>(args, out, count, std::not_equal_to<T>());
-    case Op::Lt: return compare<T>(args, out, count, std::less<T>());
-    case Op::Le: return compare<T>(args, out, count, std::less_equal<T>());
-    case Op::Gt: return compare<T>(args, out, count, std::greater<T>());
-    case Op::Ge: return compare<T>(args, out, count, std::greater_equal<T>());
+    case Op::Eq: return binary<T>(args, out, count, std::equal_to<T>());
+    case Op::Ne: return binary<T>(args, out, count, std::not_equal_to<T>());
+    case Op::Lt: return binary<T>(args, out, count, std::less<T>());
+    case Op::Le: return binary<T>(args, out, count, std::less_equal<T>());
+    case Op::Gt: return binary<T>(args, out, count, std::greater<T>());
+    case Op::Ge: return binary<T>(args, out, count, std::greater_equal<T>());
     default: break;
   }
   if constexpr (is_real<T>) {
     if (op == Op::Div) return binary<T>(args, out, count, std::divides<T>());
     if (op == Op::Fma) return fused_multiply_add<T>(args, out, count);
   } else {
-    if (op == Op::And) return binary<T>(args, out, count, [](T a, T b) { return static_cast<T>(a & b); });
-    if (op == Op::Or) return binary<T>(args, out, count, [](T a, T b) { return static_cast<T>(a | b); });
-    if (op == Op::Xor) return binary<T>(args, out, count, [](T a, T b) { return static_cast<T>(a ^ b); });
+    if (op == Op::And) return binary<T>(args, out, count, std::bit_and<T>());
+    if (op == Op::Or) return binary<T>(args, out, count, std::bit_or<T>());
+    if (op == Op::Xor) return binary<T>(args, out, count, std::bit_xor<T>());
   }
   return false;
 }
 
 // --- reductions
 template <typename T>
-T identity(Op op, DType dtype) {
-  using Limits = std::numeric_limits<T>;
-  switch (op) {
-    case Op::Prod:
-    case Op::All: return T{1};
-    case Op::ReduceMax:
-    case Op::ArgMax: return is_real<T> ? -Limits::infinity() : Limits::lowest();
-    case Op::ReduceMin:
-    case Op::ArgMin: return is_real<T> ? Limits::infinity() : dtype == DType::Bool ? T{1} : Limits::max();
-    default: return T{0};
-  }
-}
-
-template <typename T>
 T combine(Op op, T a, T b) {
   switch (op) {
-    case Op::Sum: return plus(a, b);
-    case Op::Prod: return times(a, b);
-    case Op::ReduceMax: return larger(a, b);
-    case Op::ReduceMin: return smaller(a, b);
-    case Op::Any: return static_cast<T>(a != T{0} || b != T{0});
-    case Op::All: return static_cast<T>(a != T{0} && b != T{0});
+    case Op::Add: return plus(a, b);
+    case Op::Mul: return times(a, b);
+    case Op::Max: return larger(a, b);
+    case Op::Min: return smaller(a, b);
+    case Op::Or: return static_cast<T>(a != T{0} || b != T{0});
+    case Op::And: return static_cast<T>(a != T{0} && b != T{0});
     default: throw ir::IrError(std::string(ir::info(op).text) + ": is no reduction of values");
   }
 }
@@ -187,7 +161,7 @@ Positioned<T> better(Op op, Positioned<T> a, Positioned<T> b) {
   if (a.at < 0 || b.at < 0) return a.at < 0 ? b : a;
   if (is_nan(a.value) != is_nan(b.value)) return is_nan(a.value) ? a : b;
   if (a.value == b.value || is_nan(a.value)) return a.at < b.at ? a : b;
-  return (op == Op::ArgMax ? a.value > b.value : a.value < b.value) ? a : b;
+  return (op == Op::Gt ? a.value > b.value : a.value < b.value) ? a : b;
 }
 
 // Hands out the elements of a source one by one.
@@ -210,25 +184,20 @@ class Reader {
   int64_t begin_ = 0, end_ = 0;
 };
 
-// `load` turns bits into the accumulator's type.
+// `load` turns bits into the accumulator's type. Gives the bits of the result.
 template <typename T, typename Load>
-T reduce_values(Op op, ir::ReduceTree tree, DType dtype, std::span<const int64_t> extents, Reader& read,
-                Load load) {
-  return reduce_in_order(
-      tree, extents, identity<T>(op, dtype), [&](int64_t at) { return load(read(at)); },
-      [op](T a, T b) { return combine(op, a, b); });
-}
-
-template <typename T, typename Load>
-int64_t reduce_position(Op op, ir::ReduceTree tree, DType dtype, std::span<const int64_t> extents,
-                        Reader& read, Load load) {
-  Positioned<T> best = reduce_in_order(
-      tree, extents, Positioned<T>{identity<T>(op, dtype), -1},
-      [&](int64_t at) {
-        return Positioned<T>{load(read(at)), at};
-      },
-      [op](const Positioned<T>& a, const Positioned<T>& b) { return better(op, a, b); });
-  return std::max<int64_t>(best.at, 0);
+uint64_t reduce_as(Op op, ir::ReduceTree tree, DType dtype, std::span<const int64_t> extents, Reader& read, Load load) {
+  const T start = from_bits<T>(ir::combine_start(op, dtype).bits);
+  const Op with = ir::combining_op(op);
+  if (op != Op::ArgMax && op != Op::ArgMin) {
+    return to_bits(ir::reduce_in_order(
+        tree, extents, start, [&](int64_t at) { return load(read(at)); }, [with](T a, T b) { return combine(with, a, b); }));
+  }
+  using Found = Positioned<T>;
+  const Found best = ir::reduce_in_order(
+      tree, extents, Found{start, -1}, [&](int64_t at) { return Found{load(read(at)), at}; },
+      [with](const Found& a, const Found& b) { return better(with, a, b); });
+  return to_bits(std::max<int64_t>(best.at, 0));
 }
 
 float widen(DType half, uint64_t bits) {
@@ -275,16 +244,13 @@ void apply(Op op, DType operand, DType result, std::span<const uint64_t* const> 
 uint64_t reduce_row(Op op, ir::ReduceTree tree, DType operand, std::span<const int64_t> extents,
                     const ElementSource& source) {
   Reader read(source);
-  bool position = op == Op::ArgMax || op == Op::ArgMin;
   if (ir::is_half(operand)) {
-    auto load = [operand](uint64_t bits) { return widen(operand, bits); };
-    if (position) return to_bits(reduce_position<float>(op, tree, DType::F32, extents, read, load));
-    return narrow(operand, reduce_values<float>(op, tree, DType::F32, extents, read, load));
+    const uint64_t wide = reduce_as<float>(op, tree, DType::F32, extents, read, [=](uint64_t bits) { return widen(operand, bits); });
+    return op == Op::ArgMax || op == Op::ArgMin ? wide : narrow(operand, from_bits<float>(wide));
   }
   return with_type(operand, [&](auto zero) {
     using T = decltype(zero);
-    if (position) return to_bits(reduce_position<T>(op, tree, operand, extents, read, from_bits<T>));
-    return to_bits(reduce_values<T>(op, tree, operand, extents, read, from_bits<T>));
+    return reduce_as<T>(op, tree, operand, extents, read, from_bits<T>);
   });
 }
 

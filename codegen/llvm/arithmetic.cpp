@@ -29,13 +29,8 @@ class Arithmetic {
     }
     if (from == DType::Bool) return bool_op(op, x[0], x[1]);
     if (ir::is_int(from)) return int_op(op, x[0], x[1], from);
-    if (!ir::is_half(from)) return float_op(op, x[0], x[1], x[2]);
-    const uint64_t sign = 0x8000;
-    if (op == Op::Neg) return b_.CreateXor(x[0], integer(x[0]->getType(), sign));
-    if (op == Op::Abs) return b_.CreateAnd(x[0], integer(x[0]->getType(), sign - 1));
-    for (Value*& operand : x) operand = operand ? widen(operand, from) : nullptr;
-    Value* result = float_op(op, x[0], x[1], x[2]);
-    return to == DType::Bool ? result : narrow(result, from);
+    if (ir::is_half(from)) refuse(op);  // expand-half comes first
+    return float_op(op, x[0], x[1], x[2]);
   }
 
  private:

@@ -40,9 +40,6 @@ using ::llvm::BasicBlock;
 using ::llvm::Type;
 using ::llvm::Value;
 
-// A constant loop is copied out only up to this many rounds; beyond, the hint is ignored.
-constexpr uint64_t kMaxUnroll = 64;
-
 // What a phase is given, once it is loaded: slices of the local scratch are buffers too.
 struct Parameters {
   std::vector<Value*> sizes, scalars, buffers;
@@ -92,8 +89,7 @@ class PhaseEmitter {
         module_(module),
         b_(module.getContext()),
         f16c_(f16c),
-        values_(tree.values.size()),
-        constants_(tree.values.size()) {}
+        values_(tree.values.size()) {}
 
   void run(const ir::Phase& phase, int number) {
     Type* pointer = b_.getPtrTy();
@@ -153,24 +149,8 @@ class PhaseEmitter {
     b_.SetInsertPoint(after);
   }
 
-  // Rounds of a loop between constants; 0 if they are not constant or too many to copy out.
-  uint64_t constant_rounds(const Stmt& loop) const {
-    const std::optional<int64_t> begin = constants_[loop.args[0]];
-    const std::optional<int64_t> end = constants_[loop.args[1]];
-    if (!begin || !end || *begin >= *end) return 0;
-    const uint64_t distance = static_cast<uint64_t>(*end) - static_cast<uint64_t>(*begin);
-    const uint64_t rounds = (distance - 1) / static_cast<uint64_t>(loop.step) + 1;
-    return rounds <= kMaxUnroll ? rounds : 0;
-  }
-
+  // To copy rounds out is a schedule's work: the hint is for compilers that do it themselves.
   void emit_for(const Stmt& loop) {
-    const uint64_t rounds = loop.unroll ? constant_rounds(loop) : 0;
-    for (uint64_t round = 0; round < rounds; ++round) {
-      Value* offset = integer(type_of(loop.result), round * static_cast<uint64_t>(loop.step));
-      set_value(loop.result, b_.CreateAdd(value(loop.args[0]), offset));
-      statements(loop.body);
-    }
-    if (rounds > 0) return;
     count_loop(value(loop.args[0]), value(loop.args[1]), loop.step, [&](Value* i) {
       set_value(loop.result, i);
       statements(loop.body);
@@ -333,10 +313,7 @@ class PhaseEmitter {
     const auto bits = ::llvm::APInt(t.dtype == DType::F64 ? 64 : 32, stmt.bits);
     if (t.dtype == DType::F32) return ::llvm::ConstantFP::get(type(t), {::llvm::APFloat::IEEEsingle(), bits});
     if (t.dtype == DType::F64) return ::llvm::ConstantFP::get(type(t), {::llvm::APFloat::IEEEdouble(), bits});
-    const unsigned width = element(t.dtype)->getIntegerBitWidth();
-    const ::llvm::APInt whole = ::llvm::APInt(64, stmt.bits).trunc(width);
-    if (t.lanes == 1) constants_[stmt.result] = whole.getSExtValue();
-    return ::llvm::ConstantInt::get(type(t), whole);
+    return ::llvm::ConstantInt::get(type(t), ::llvm::APInt(64, stmt.bits).trunc(element(t.dtype)->getIntegerBitWidth()));
   }
 
   Value* emit_let(const Stmt& stmt) {
@@ -378,7 +355,6 @@ class PhaseEmitter {
   std::unordered_map<ValueId, std::pair<ValueId, ValueId>> sums_;  // of indices: the operand that was known first, and the other
   std::map<std::pair<int32_t, Value*>, Value*> pointers_;          // by buffer and index
   std::vector<Value*> values_;                     // by ValueId; a register's alloca
-  std::vector<std::optional<int64_t>> constants_;  // by ValueId: integer constants, for loops to be unrolled
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// From LLVM module to callable code: a short pass list, the host's code generator, one checked and sealed
-// object a tree, and ORC to link objects into the process. Takes loop trees or sealed objects; gives objects
+// From LLVM module to callable code: a short pass list, the host's code generator, one checked
+// object a tree, and ORC to link objects into the process. Takes loop trees or objects; gives objects
 // and Executables.
 #ifdef TENON_HAVE_LLVM
 #include "codegen/llvm/jit.h"
@@ -26,7 +26,6 @@
 #include <llvm/Object/ObjectFile.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
-#include <llvm/Support/xxhash.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
@@ -204,33 +203,6 @@ void check_symbols(const std::string& object) {
   }
 }
 
-// --- sealing: object | magic | hash of all before it. A damaged object is known before LLVM or the CPU reads
-// it. ------
-constexpr char kMagic[8] = {'T', 'E', 'N', 'O', 'N', 'O', 'B', 'J'};
-constexpr size_t kSealSize = sizeof kMagic + sizeof(uint64_t);
-
-uint64_t hash_of(std::string_view bytes) {
-  return ::llvm::xxh3_64bits({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-}
-
-std::string seal(std::string object) {
-  object.append(kMagic, sizeof kMagic);
-  const uint64_t hash = hash_of(object);
-  return object.append(reinterpret_cast<const char*>(&hash), sizeof hash);
-}
-
-std::string_view unseal(std::string_view object) {
-  uint64_t hash = 0;
-  if (object.size() > kSealSize) {
-    std::memcpy(&hash, object.data() + object.size() - sizeof hash, sizeof hash);
-    const std::string_view sealed = object.substr(0, object.size() - sizeof hash);
-    if (sealed.ends_with(std::string_view(kMagic, sizeof kMagic)) && hash == hash_of(sealed)) {
-      return sealed.substr(0, sealed.size() - sizeof kMagic);
-    }
-  }
-  throw std::runtime_error("not an object of Tenon's, or a damaged one");
-}
-
 // --- linking
 
 template <typename T>
@@ -344,13 +316,13 @@ std::string compile_object(const ir::LoopTree& tree, const std::string& cpu) {
   compilation.optimise();
   std::string object = compilation.generate(::llvm::CodeGenFileType::ObjectFile);
   check_symbols(object);
-  return seal(std::move(object));
+  return object;
 }
 
 std::unique_ptr<Executable> load_object(const std::string& object, int phase_count) {
   const Use use;
   initialise();
-  return std::make_unique<LinkedExecutable>(unseal(object), phase_count);
+  return std::make_unique<LinkedExecutable>(object, phase_count);
 }
 
 std::string emit_ir(const ir::LoopTree& tree) {

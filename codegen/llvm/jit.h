@@ -19,7 +19,8 @@ int host_vector_bits();           // 128, 256 or 512
 // from several threads at once. Throws IrError on a malformed tree, or if LLVM rejects the module. `cpu` names another
 // CPU than the host, without the host's features ("x86-64-v3"): the same bits come out on every one.
 std::string compile_object(const ir::LoopTree& tree, const std::string& cpu = {});
-// Links an object into this process. Throws std::runtime_error if it is not one of ours, or damaged.
+// Links what compile_object gave into this process; whoever keeps it in a file answers for its bytes (runtime/disk_cache.h).
+// Throws std::runtime_error if it is no object, or has no such phases.
 std::unique_ptr<Executable> load_object(const std::string& object, int phase_count);
 
 std::string emit_ir(const ir::LoopTree& tree);        // as emitted, before LLVM's passes

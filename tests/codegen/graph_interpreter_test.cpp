@@ -5,7 +5,7 @@
 #include <string>
 
 #include "codegen/interpreter/interpreter.h"
-#include "codegen/interpreter/reduce_tree.h"
+#include "ir/reduce_tree.h"
 #include "ir/graph_evaluate.h"
 
 using namespace tenon;
@@ -111,7 +111,7 @@ TEST_CASE("sums follow the lanes, blocks and columns of kernel.h") {
     const auto sum = [](float a, float b) { return a + b; };
     const auto at = [&](int64_t i) { return x[static_cast<size_t>(i)]; };
     const ir::Dims extents{static_cast<int64_t>(n)};
-    CHECK(codegen::reduce_in_order(ir::ReduceTree::Lanes, extents, 0.0f, at, sum) == expected);
+    CHECK(ir::reduce_in_order(ir::ReduceTree::Lanes, extents, 0.0f, at, sum) == expected);
 
     float columns = 0;
     for (size_t begin = 0; begin < n; begin += 256) {
@@ -119,7 +119,7 @@ TEST_CASE("sums follow the lanes, blocks and columns of kernel.h") {
       for (size_t i = begin; i < std::min(n, begin + 256); ++i) block += x[i];
       columns += block;
     }
-    CHECK(codegen::reduce_in_order(ir::ReduceTree::Columns, extents, 0.0f, at, sum) == columns);
+    CHECK(ir::reduce_in_order(ir::ReduceTree::Columns, extents, 0.0f, at, sum) == columns);
   }
   // Short rows share a block: 4096 / 100 = 40 rows of 100, each element in lane i mod 64 of its row.
   std::vector<float> x(9300), lane(64, 0.0f), blocks;
@@ -131,7 +131,7 @@ TEST_CASE("sums follow the lanes, blocks and columns of kernel.h") {
     lane.assign(64, 0.0f);
   }
   const ir::Dims extents{3, 31, 100};
-  const float total = codegen::reduce_in_order(
+  const float total = ir::reduce_in_order(
       ir::ReduceTree::Lanes, extents, 0.0f, [&](int64_t i) { return x[static_cast<size_t>(i)]; },
       [](float a, float b) { return a + b; });
   CHECK(total == lanes_of(blocks, 0, blocks.size()));
