@@ -39,6 +39,13 @@ std::pair<ValueId, ValueId> Context::divide(ValueId linear, ValueId divisor) {
   return {quotient, sub(linear, mul(quotient, divisor))};
 }
 
+std::pair<ValueId, ValueId> Context::bind_outer(std::span<const int> outer, ValueId linear, int64_t count) {
+  if (outer.empty()) return {-1, linear};
+  const auto result = divide(linear, nest.size(count));
+  nest.bind_linear(outer, result.first);
+  return result;
+}
+
 ValueId Context::begin_phase(std::string name, int64_t count, double ns) {
   builder.begin_phase(std::move(name), nest.size_slot(count));
   out.phase_cost.push_back(ns);

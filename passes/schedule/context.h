@@ -39,6 +39,10 @@ class Context {
   // linear = quotient * divisor + remainder; gives both
   std::pair<ValueId, ValueId> divide(ValueId linear, ValueId divisor);
 
+  // Of a linear index over the `outer` axes and a last number below `count`: binds the axes; gives their row-major point, -1
+  // if there are none, and the number.
+  std::pair<ValueId, ValueId> bind_outer(std::span<const int> outer, ValueId linear, int64_t count);
+
   // Opens a phase of `count` iterations, each costing `ns`, and a scope for it; gives the iteration's number.
   ValueId begin_phase(std::string name, int64_t count, double ns = 0);
   void end_phase();

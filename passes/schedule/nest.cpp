@@ -100,20 +100,9 @@ bool Nest::in_an_address(int axis) const {
   return false;
 }
 
-const ValueId* Nest::find_bound(int axis) const {
-  int k = axis * kSubs + (is_sub_axis(axis) ? sub_ : 0);
-  for (size_t s = scopes_.size(); s-- > 0;) {
-    if (auto it = scopes_[s].axes.find(k); it != scopes_[s].axes.end()) return &it->second;
-  }
-  return nullptr;
-}
-
 ValueId Nest::axis_value(int axis) const {
-  ValueId value = find_axis(axis);
-  if (value < 0)
-    throw ir::IrError("schedule: axis " + kernel_.axes[axis].name +
-                      " is used outside its loop");
-  return value;
+  if (const ValueId* value = find_bound(axis)) return *value;
+  throw ir::IrError("schedule: axis " + kernel_.axes[axis].name + " is used outside its loop");
 }
 
 void Nest::bind_linear(std::span<const int> axes, ValueId linear) {
@@ -193,7 +182,7 @@ void Nest::prepare_lanes(const Index& index, DType type) {
     if (term.axis >= 0) continue;
     const std::vector<int> axes = term.inner_index().axes();
     const bool along = std::find(axes.begin(), axes.end(), lane_axis_) != axes.end();
-    const bool bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return find_axis(a) >= 0; });
+    const bool bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return find_bound(a) != nullptr; });
     if (along && bound) {
       scopes_.back().lane_terms[term_key(index_number(index), t, type)] = cast(term_value(term, true), type);
     }
@@ -244,11 +233,11 @@ Nest::Partial Nest::partial(const Index& index) {
     bool bound, along;
     if (terms[t].axis >= 0) {
       along = is_sub_axis(terms[t].axis);
-      bound = find_axis(terms[t].axis) >= 0;
+      bound = find_bound(terms[t].axis) != nullptr;
     } else {
       std::vector<int> axes = terms[t].inner_index().axes();
       along = std::any_of(axes.begin(), axes.end(), [&](int a) { return is_sub_axis(a); });
-      bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return find_axis(a) >= 0; });
+      bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return find_bound(a) != nullptr; });
     }
     if (!bound) continue;
     ValueId x = term_value(terms[t], false);
@@ -329,13 +318,8 @@ ValueId Nest::vector_index(const Index& index, bool literals, DType type) {
   for (size_t t = 0; t < terms.size(); ++t) {
     const Index::Term& term = terms[t];
     bool along = term.axis >= 0 ? term.axis == lane_axis_ : term.inner_index().depends_on(lane_axis_);
-    ValueId x = -1;
-    if (along && !literals) {
-      for (size_t s = scopes_.size(); s-- > 0 && x < 0;) {
-        if (auto it = scopes_[s].lane_terms.find(term_key(number, t, type)); it != scopes_[s].lane_terms.end()) x = it->second;
-      }
-    }
-    if (x < 0) x = along ? cast(term_value(term, true), type) : term_value(term, false);
+    const ValueId* known = along && !literals ? find(&Scope::lane_terms, term_key(number, t, type)) : nullptr;
+    ValueId x = known ? *known : along ? cast(term_value(term, true), type) : term_value(term, false);
     if (term.coefficient != 1) {
       ValueId c = number_value(t, term.coefficient);
       x = builder_.op(Op::Mul, {x, along ? splat_index(cast(c, type)) : c});
@@ -351,17 +335,10 @@ ValueId Nest::vector_index(const Index& index, bool literals, DType type) {
 
 void Nest::set(Value v, ValueId value) { scopes_.back().values[key(v)] = value; }
 
-bool Nest::known(Value v) const {
-  for (const Scope& scope : scopes_) {
-    if (scope.values.count(key(v)) != 0) return true;
-  }
-  return false;
-}
+bool Nest::known(Value v) const { return find(&Scope::values, key(v)) != nullptr; }
 
 ValueId Nest::get(Value v) {
-  for (size_t s = scopes_.size(); s-- > 0;) {
-    if (auto it = scopes_[s].values.find(key(v)); it != scopes_[s].values.end()) return it->second;
-  }
+  if (const ValueId* value = find(&Scope::values, key(v))) return *value;
   Op op = instr(v).op;
   if (op != Op::Const && op != Op::Scalar) {
     throw ir::IrError("schedule: %" + std::to_string(v) + " of " + kernel_.name +
@@ -373,9 +350,7 @@ ValueId Nest::get(Value v) {
 
 ValueId Nest::vector(Value v) {
   if (varies(v)) return get(v);
-  for (size_t s = scopes_.size(); s-- > 0;) {
-    if (auto it = scopes_[s].splats.find(key(v)); it != scopes_[s].splats.end()) return it->second;
-  }
+  if (const ValueId* splat = find(&Scope::splats, key(v))) return *splat;
   const Instr& in = instr(v);
   ValueId wide =
       in.op == Op::Const ? builder_.constant({in.dtype, in.bits}, lanes_) : builder_.splat(get(v), lanes_);

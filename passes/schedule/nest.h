@@ -106,6 +106,15 @@ class Nest {
   static constexpr int kSlots = 64, kScale = 61, kLaneStride = 62, kConstantPart = 63, kNumel = 63;
   static constexpr size_t kMostTerms = kScale;
 
+  // The innermost scope's; null if there is none.
+  template <typename Map>
+  const typename Map::mapped_type* find(Map Scope::*known, const typename Map::key_type& key) const {
+    for (size_t s = scopes_.size(); s-- > 0;) {
+      const Map& map = scopes_[s].*known;
+      if (const auto it = map.find(key); it != map.end()) return &it->second;
+    }
+    return nullptr;
+  }
   int64_t key(Value v) const { return int64_t{v} * kSubs + (apart(v) ? sub_ : 0); }
   bool is_sub_axis(int axis) const;
   bool in_an_address(int axis) const;  // of the current sub-vector
@@ -114,11 +123,7 @@ class Nest {
   int64_t term_key(int number, size_t term, DType type) const;  // of an index, for this lane axis and sub-vector
   int32_t coefficient_slot(int number, size_t term, int64_t value);
   Partial partial(const Index& index);            // extended as far as the bound axes allow
-  const ValueId* find_bound(int axis) const;
-  ValueId find_axis(int axis) const {             // -1 if not bound
-    const ValueId* bound = find_bound(axis);
-    return bound ? *bound : -1;
-  }
+  const ValueId* find_bound(int axis) const { return find(&Scope::axes, axis * kSubs + (is_sub_axis(axis) ? sub_ : 0)); }
   ValueId find_linear(const Index& index) const;  // -1 if it is no linear index of bound axes
   ValueId address(const Index& index);        // scalar; lane axis at lane 0
   ValueId literal_index(const Index& index);  // scalar, numbers as literals (inside compound terms)

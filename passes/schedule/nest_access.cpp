@@ -22,7 +22,7 @@ void Nest::prepare_guards(Value v) {
   const Guards guards = split(v);
   bool known_here = !guards.together.empty();
   for (int number : guards.together) {
-    for (int a : instr(v).guards[number].value.axes()) known_here = known_here && find_axis(a) >= 0;
+    for (int a : instr(v).guards[number].value.axes()) known_here = known_here && find_bound(a) != nullptr;
   }
   if (known_here) scopes_.back().conditions[condition_key(v, guards.together)] = condition(v, guards.together, false);
   for (int number : guards.along) {
@@ -82,9 +82,7 @@ ValueId Nest::scaled_position(const Instr& in) {
   const ValueId position = cast(get(in.position()), index_type());
   if (in.scale == 1) return position;
   int64_t k = key(in.position()) << 24 | index_number(Index(in.scale));
-  for (size_t s = scopes_.size(); s-- > 0;) {
-    if (auto it = scopes_[s].positions.find(k); it != scopes_[s].positions.end()) return it->second;
-  }
+  if (const ValueId* known = find(&Scope::positions, k)) return *known;
   return scopes_.back().positions[k] = builder_.op(Op::Mul, {position, scale_of(in)});
 }
 
@@ -183,10 +181,7 @@ Nest::Guards Nest::split(Value v) const {
 // Of the guards that do not vary along the lanes; -1 if there is none to ask.
 ValueId Nest::uniform_condition(Value v) {
   const Guards guards = split(v);
-  const int64_t k = condition_key(v, guards.together);
-  for (size_t s = scopes_.size(); s-- > 0;) {
-    if (auto it = scopes_[s].conditions.find(k); it != scopes_[s].conditions.end()) return it->second;
-  }
+  if (const ValueId* known = find(&Scope::conditions, condition_key(v, guards.together))) return *known;
   return condition(v, guards.together, false);
 }
 

@@ -43,6 +43,12 @@ void Reducer::write(Accumulator registers, Accumulator value) {
   if (has_index()) b_.set(registers.index, value.index);
 }
 
+Accumulator Reducer::take(Accumulator registers, Accumulator element) {
+  const Accumulator after = combine(read(registers), element);
+  write(registers, after);
+  return after;
+}
+
 Accumulator Reducer::fold(std::vector<Accumulator> parts) {
   while (parts.size() > 1) {
     size_t half = parts.size() / 2;

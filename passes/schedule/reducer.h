@@ -35,6 +35,7 @@ class Reducer {
   Accumulator open(Accumulator init);  // registers starting as init
   Accumulator read(Accumulator registers);
   void write(Accumulator registers, Accumulator value);
+  Accumulator take(Accumulator registers, Accumulator element);  // combines it into them; gives what they hold then
 
   // Buffers of `count` elements, or of as many as size parameter `size` says.
   AccumulatorBuffers buffers(const std::string& name, Space space, int32_t size, int64_t count);

@@ -54,6 +54,97 @@ void Staged::remember(int l, const Place& place, int64_t count) {
   }
 }
 
+// --- columns
+
+ColumnStages::ColumnStages(Context& context, const ReduceLoops& plan)
+    : Staged(context, plan), inner_(c_.axes(AxisKind::Inner)), count_(c_.product(inner_)), blocks_(ceil_div(count_, ir::kColumnBlock)) {}
+
+std::vector<ColumnStages::Column> ColumnStages::open(int l) {
+  std::vector<Column> columns;
+  for (size_t r = 0; r < reductions(l).size(); ++r) {
+    const Value v = reductions(l)[r];
+    Reducer reduce = c_.reducer(v);
+    each(v, [&](int q) { columns.push_back({v, r, q, reduce.open(reduce.identity(nest_.lanes(v)))}); });
+  }
+  return columns;
+}
+
+void ColumnStages::give_results(const std::vector<Column>& columns) {
+  for (const Column& column : columns) {
+    Reducer reduce = c_.reducer(column.reduction);
+    nest_.set_sub(column.sub);
+    nest_.set(column.reduction, reduce.result(reduce.read(column.registers)));
+  }
+  nest_.set_sub(0);
+}
+
+void ColumnStages::all_loops() {
+  for (int l = 0; l < plan_.loops; ++l) {
+    emit_rows(l);
+    const std::vector<Column> totals = open(l);
+    const ValueId begin = c_.literal(0), end = nest_.size(count_);
+    if (blocks_ == 1 || totals.empty()) {
+      elements(l, begin, end, 1, totals);
+    } else {
+      c_.loop(begin, end, ir::kColumnBlock, [&](ValueId block) {
+        const std::vector<Column> sums = open(l);
+        elements(l, block, block_end(block), 1, sums);
+        for (size_t i = 0; i < sums.size(); ++i) combine(totals[i], c_.reducer(sums[i].reduction).read(sums[i].registers));
+      });
+    }
+    give_results(totals);
+  }
+  emit_rows(plan_.loops);
+}
+
+void ColumnStages::elements(int l, ValueId begin, ValueId end, int together, const std::vector<Column>& columns) {
+  for (Value v : full(l)) each(v, [&](int) { nest_.prepare({&v, 1}); });
+  c_.loop(begin, end, 1, [&](ValueId at) {
+    std::vector<ValueId> element;  // by block
+    for (int block = 0; block < together; ++block) {
+      element.push_back(block == 0 ? at : c_.add(at, c_.literal(block * ir::kColumnBlock)));
+      for (int q = 0; q < vectors_; ++q) {
+        nest_.set_sub(block * vectors_ + q);
+        nest_.bind_linear(inner_, element.back());
+      }
+    }
+    point(l, full(l), [&](int q) { return carried_place(element[q / vectors_], q % vectors_); });
+    for (const Column& column : columns) {
+      nest_.set_sub(column.sub);
+      const Value v = column.reduction, operand = nest_.instr(v).args[0];
+      Accumulator next{nest_.varies(v) ? nest_.vector(operand) : nest_.get(operand), -1};
+      if (c_.reducer(v).has_index()) next.index = b_.splat(nest_.position(element[column.sub / vectors_]), nest_.lanes(v));
+      combine(column, next);
+    }
+    nest_.set_sub(0);
+  });
+}
+
+std::vector<AccumulatorBuffers> ColumnStages::partial_buffers(int l, int64_t count) {
+  std::vector<AccumulatorBuffers> partials;
+  for (Value v : reductions(l)) partials.push_back(c_.partials(v, Space::Global, count));
+  return partials;
+}
+
+void ColumnStages::fold_blocks(int l, const std::vector<AccumulatorBuffers>& partials, const BlockPlace& block_place,
+                               const Place& place, int64_t count) {
+  recall(l, place);
+  const std::vector<Column> totals = open(l);
+  c_.loop(c_.literal(0), nest_.size(blocks_), 1, [&](ValueId block) {
+    std::map<int, ValueId> places;
+    for (const Column& column : totals) {
+      const auto [at, fresh] = places.try_emplace(column.sub, -1);
+      if (fresh) at->second = block_place(block, column.sub);
+      combine(column, c_.reducer(column.reduction).load(partials[column.number], at->second, nest_.lanes(column.reduction)));
+    }
+  });
+  give_results(totals);
+  emit_after(l);
+  remember(l, place, count);
+}
+
+// --- rows
+
 RowStages::RowStages(Context& context, const ReduceLoops& plan) : Staged(context, plan) {
   rows_ = c_.axes(AxisKind::Parallel);
   outer_ = c_.axes(AxisKind::Inner);
@@ -111,6 +202,39 @@ void RowStages::for_outer(int l, const Range& range, const std::function<void(Va
   c_.loop(range.outer_begin, range.outer_end, 1, [&](ValueId outer) {
     nest_.bind_linear(outer_, outer);
     one(c_.mul(outer, nest_.extent(lane_)));
+  });
+}
+
+// --- scans
+
+void walk_lines(Context& c, const EachSub& each) {
+  Nest& nest = c.nest;
+  std::vector<Value> full;
+  std::map<std::pair<Value, int>, Accumulator> registers;
+  for (Value v = 0; v < static_cast<Value>(c.kernel.instrs.size()); ++v) {
+    const Instr& in = nest.instr(v);
+    if (in.op == Op::Const || in.op == Op::Scalar) continue;
+    if (in.level == Level::Row) {
+      each(v, [&](int) { nest.emit(v); });
+      continue;
+    }
+    full.push_back(v);
+    each(v, [&](int q) {
+      if (ir::is_scan(in.op)) registers[{v, q}] = c.reducer(v).open(c.reducer(v).identity(nest.lanes(v)));
+      nest.prepare({&v, 1});
+    });
+  }
+  const int serial = c.axes(AxisKind::Serial).front();
+  c.loop(c.literal(0), nest.extent(serial), 1, [&](ValueId at) {
+    nest.bind(serial, at);
+    for (Value v : full) {
+      each(v, [&](int q) {
+        if (!ir::is_scan(nest.instr(v).op)) return nest.emit(v);
+        const Value operand = nest.instr(v).args[0];
+        const ValueId element = nest.varies(v) ? nest.vector(operand) : nest.get(operand);
+        nest.set(v, c.reducer(v).take(registers.at({v, q}), {element, -1}).value);
+      });
+    }
   });
 }
 

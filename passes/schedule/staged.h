@@ -1,5 +1,5 @@
-// The reductions of a kernel, loop after loop, for schedules of all devices: what is the same wherever a loop runs and
-// whoever takes its elements. A schedule derives from Staged, or from RowStages for the Lanes tree, opens the loops or
+// The reductions and scans of a kernel, loop after loop, for schedules of all devices: what is the same wherever a loop runs and
+// whoever takes its elements. A schedule derives from Staged, RowStages (the Lanes tree) or ColumnStages, opens the loops or
 // threads, and asks here for what stands in them.
 #pragma once
 
@@ -45,10 +45,10 @@ class Staged {
   void recall(int l, const Place& place);    // the row's values known before loop l
   void remember(int l, const Place& place, int64_t count);  // those that loop l made known, in buffers of `count`
   // The first phase that folds also stores what waits for no reduction.
-  template <typename Store>
-  void stores_after(int l, const Store& store) {
-    if (l == 0) store(0);
-    store(l + 1);
+  void emit_after(int l) {
+    emit_values(l + 1);
+    if (l == 0) emit_stores(0);
+    emit_stores(l + 1);
   }
 
   Context& c_;
@@ -58,6 +58,44 @@ class Staged {
 
  private:
   std::vector<std::pair<Value, int32_t>> remembered_;
+};
+
+// Reductions of the Columns tree: each sub-vector is a result of its own, and the inner axes are one loop in order. Blocks
+// of ir::kColumnBlock elements are combined apart, then one after another.
+class ColumnStages : protected Staged {
+ protected:
+  ColumnStages(Context& context, const ReduceLoops& plan);
+
+  // A reduction's registers for one sub-vector.
+  struct Column {
+    Value reduction;
+    size_t number;  // among the loop's reductions
+    int sub;
+    Accumulator registers;
+  };
+  std::vector<Column> open(int l);  // the loop's reductions, each sub-vector at the identity
+  void combine(const Column& column, Accumulator element) { c_.reducer(column.reduction).take(column.registers, element); }
+  void give_results(const std::vector<Column>& columns);
+
+  // All loops with what stands between them, in one phase.
+  void all_loops();
+  // Loop l for the elements begin .. end of a column; also for the same ones of the `together` - 1 blocks that follow, whose
+  // sub-vectors come after this one's.
+  void elements(int l, ValueId begin, ValueId end, int together, const std::vector<Column>& columns);
+  // Where the value of sub-vector q at this element is carried.
+  virtual ValueId carried_place(ValueId element, int) { return element; }
+  ValueId block_begin(ValueId block) { return c_.mul(block, c_.literal(ir::kColumnBlock)); }
+  ValueId block_end(ValueId begin) { return c_.minimum(c_.add(begin, c_.literal(ir::kColumnBlock)), nest_.size(count_)); }
+
+  // Blocks in a phase of their own leave their values in memory, by reduction; in a second one they are combined in order.
+  std::vector<AccumulatorBuffers> partial_buffers(int l, int64_t count);
+  using BlockPlace = std::function<ValueId(ValueId block, int q)>;  // where the value of sub-vector q lies
+  void fold_blocks(int l, const std::vector<AccumulatorBuffers>& partials, const BlockPlace& block_place, const Place& place,
+                   int64_t count);
+
+  int vectors_ = 1;  // side by side in the current body
+  std::vector<int> inner_;
+  int64_t count_, blocks_;  // elements and blocks of a column
 };
 
 // Reductions of the Lanes tree: the innermost axis runs along the lanes, its blocks are those of ir/reduce_tree.h.
@@ -84,5 +122,9 @@ class RowStages : protected Staged {
   int64_t blocks_along_, rows_per_block_, blocks_;
   std::vector<Value> inner_;
 };
+
+// Scans in the order of their axis, which is bound here, for lines side by side; `each` as in Staged.
+using EachSub = std::function<void(Value v, const std::function<void(int q)>& f)>;
+void walk_lines(Context& c, const EachSub& each);
 
 }  // namespace tenon::passes

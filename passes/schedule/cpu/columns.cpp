@@ -48,7 +48,7 @@ ColumnTiles::ColumnTiles(Context& c) : c_(c), lane_(best_lane_axis(c.kernel)) {
   for (int a : c.axes(AxisKind::Parallel)) {
     if (a != lane_) outer_.push_back(a);
   }
-  c.nest.set_lane_axis(lane_, c.lanes);
+  c.set_lanes(lane_);
   vectors_ = columns_at_once(c, c.extent(lane_));
   width_ = int64_t{vectors_} * c.lanes;
   columns_.resize(static_cast<size_t>(vectors_));
@@ -60,10 +60,7 @@ void ColumnTiles::run(std::string phase, double ns, const std::function<void(int
   int64_t columns = c_.extent(lane_);
   ValueId tile = c_.begin_phase(std::move(phase), tiles() * parts, ns);
   if (parts > 1) std::tie(tile, part_) = c_.divide(tile, nest.size(parts));
-  if (!outer_.empty()) {
-    std::tie(line_, tile) = c_.divide(tile, nest.size(tiles_));
-    nest.bind_linear(outer_, line_);
-  }
+  std::tie(line_, tile) = c_.bind_outer(outer_, tile, tiles_);
   ValueId begin = c_.mul(tile, c_.literal(width_)), end = nest.extent(lane_);
   c_.whole_or_rest(
       begin, end, columns, width_,
@@ -108,13 +105,9 @@ constexpr size_t kBusyInstrs = 16, kMostTogether = 4;  // side by side
 constexpr int64_t kRun = 1024;             // columns
 constexpr int kRowsAtOnce = 8;
 
-class Columns : Staged {
+class Columns : ColumnStages {
  public:
-  explicit Columns(Context& c) : Staged(c, c.loops()), c_(c), tiles_(c) {
-    inner_ = c.axes(AxisKind::Inner);
-    count_ = c.product(inner_);
-    blocks_ = ceil_div(count_, kColumnBlock);
-  }
+  explicit Columns(Context& c) : ColumnStages(c, c.loops()), c_(c), tiles_(c) {}
 
   void lower() {
     const bool in_runs = comes_from_memory();
@@ -127,27 +120,16 @@ class Columns : Staged {
     if (split_) return lower_split(in_runs);
     tiles_.run("columns", ns_of(count_), [&](int vectors) {
       vectors_ = vectors;
-      for (int l = 0; l < plan_.loops; ++l) {
-        emit_rows(l);
-        loop(l);
-      }
-      emit_rows(plan_.loops);
+      all_loops();
     });
   }
 
  private:
-  // A reduction's registers for one sub-vector.
-  struct Column {
-    Value reduction;
-    size_t number;  // among the loop's reductions
-    int sub;
-    Accumulator registers;
-  };
-
   void each(Value v, const std::function<void(int)>& f) override { tiles_.each(v, vectors_, f); }
   double ns_of(int64_t rows) const { return c_.ns_per_element * static_cast<double>(rows * tiles_.width()) + 20; }
-  // Where vector q of a row lies among rows as wide as a tile.
-  ValueId place(ValueId row, int q) {
+  // Among rows as wide as a tile.
+  ValueId carried_place(ValueId row, int q) override {
+    if (split_) return global_place(row, q);
     return c_.add(c_.mul(row, c_.literal(tiles_.width())), c_.literal(int64_t{q} * nest_.lanes()));
   }
   // For the phases to come: so many rows for all columns, those of a line filled up to whole tiles.
@@ -162,82 +144,11 @@ class Columns : Staged {
     return [this](int q) { return global_place(c_.literal(0), q % vectors_); };
   }
 
-  void loop(int l) {
-    std::vector<Column> totals = open(l);
-    ValueId begin = c_.literal(0), end = nest_.size(count_);
-    if (blocks_ == 1 || totals.empty()) {
-      rows(l, begin, end, 1, totals);
-    } else {
-      c_.loop(begin, end, kColumnBlock, [&](ValueId block) {
-        std::vector<Column> sums = open(l);
-        rows(l, block, c_.minimum(c_.add(block, c_.literal(kColumnBlock)), end), 1, sums);
-        for (size_t i = 0; i < sums.size(); ++i) {
-          combine(totals[i], c_.reducer(sums[i].reduction).read(sums[i].registers));
-        }
-      });
-    }
-    give_results(totals);
-  }
-
-  // The loop's reductions, each sub-vector at the identity.
-  std::vector<Column> open(int l) {
-    std::vector<Column> columns;
-    for (size_t r = 0; r < reductions(l).size(); ++r) {
-      const Value v = reductions(l)[r];
-      Reducer reduce = c_.reducer(v);
-      each(v, [&](int q) { columns.push_back({v, r, q, reduce.open(reduce.identity(nest_.lanes(v)))}); });
-    }
-    return columns;
-  }
-
-  void combine(const Column& column, Accumulator element) {
-    Reducer reduce = c_.reducer(column.reduction);
-    reduce.write(column.registers, reduce.combine(reduce.read(column.registers), element));
-  }
-
-  void give_results(const std::vector<Column>& columns) {
-    for (const Column& column : columns) {
-      Reducer reduce = c_.reducer(column.reduction);
-      nest_.set_sub(column.sub);
-      nest_.set(column.reduction, reduce.result(reduce.read(column.registers)));
-    }
-    nest_.set_sub(0);
-  }
-
-  // Loop l for the rows begin .. end; also for the same rows of the `together` - 1 blocks that follow, whose sub-vectors
-  // come after this one's.
-  void rows(int l, ValueId begin, ValueId end, int together, const std::vector<Column>& columns) {
-    for (Value v : full(l)) each(v, [&](int) { nest_.prepare({&v, 1}); });
-    c_.loop(begin, end, 1, [&](ValueId at) {
-      std::vector<ValueId> row;  // by block
-      for (int block = 0; block < together; ++block) {
-        row.push_back(block == 0 ? at : c_.add(at, c_.literal(block * kColumnBlock)));
-        for (int q = 0; q < vectors_; ++q) {
-          nest_.set_sub(block * vectors_ + q);
-          nest_.bind_linear(inner_, row.back());
-        }
-      }
-      const auto row_of = [&](int q) { return row[q / vectors_]; };
-      point(l, full(l), [&](int q) {
-        return split_ ? global_place(row_of(q), q % vectors_) : place(row_of(q), q % vectors_);
-      });
-      for (const Column& column : columns) {
-        nest_.set_sub(column.sub);
-        const Value v = column.reduction, operand = nest_.instr(v).args[0];
-        Accumulator element{nest_.varies(v) ? nest_.vector(operand) : nest_.get(operand), -1};
-        if (c_.reducer(v).has_index()) element.index = b_.splat(row_of(column.sub), nest_.lanes(v));
-        combine(column, element);
-      }
-      nest_.set_sub(0);
-    });
-  }
-
   // --- split
 
   void lower_split(bool in_runs) {
     for (int l = 0; l < plan_.loops; ++l) {
-      std::vector<AccumulatorBuffers> partials;  // by reduction
-      for (Value v : reductions(l)) partials.push_back(c_.partials(v, Space::Global, global_count(blocks_)));
+      const std::vector<AccumulatorBuffers> partials = partial_buffers(l, global_count(blocks_));
       in_runs ? run_phase(partials) : loop_phase(l, partials);
       if (!partials.empty()) fold_phase(l, partials);
     }
@@ -287,10 +198,9 @@ class Columns : Staged {
     nest_.set_sub(0);
     tiles_.set_copies(together);
     recall(l, only_row());
-    std::vector<Column> columns = open(l);
-    ValueId begin = c_.mul(first, c_.literal(kColumnBlock));
-    ValueId end = c_.minimum(c_.add(begin, c_.literal(kColumnBlock)), nest_.size(count_));
-    rows(l, begin, end, together, columns);
+    const std::vector<Column> columns = open(l);
+    const ValueId begin = block_begin(first);
+    elements(l, begin, block_end(begin), together, columns);
     for (const Column& column : columns) {
       Reducer reduce = c_.reducer(column.reduction);
       const Accumulator sum = reduce.read(column.registers);
@@ -325,12 +235,8 @@ class Columns : Staged {
   void run_phase(const std::vector<AccumulatorBuffers>& partials) {
     const int64_t runs = ceil_div(c_.extent(tiles_.lane()), kRun), lines = tiles_.tiles() / tiles_.tiles_of_line();
     ValueId t = c_.begin_phase("loop0", lines * runs * blocks_, c_.ns_per_element * static_cast<double>(kColumnBlock * kRun));
-    auto [run, block] = c_.divide(t, nest_.size(blocks_));
-    ValueId line = -1;
-    if (!tiles_.outer().empty()) {
-      std::tie(line, run) = c_.divide(run, nest_.size(runs));
-      nest_.bind_linear(tiles_.outer(), line);
-    }
+    auto [runs_before, block] = c_.divide(t, nest_.size(blocks_));
+    auto [line, run] = c_.bind_outer(tiles_.outer(), runs_before, runs);
     ValueId begin = c_.mul(run, c_.literal(kRun)), end = c_.minimum(c_.add(begin, c_.literal(kRun)), nest_.extent(tiles_.lane()));
     ValueId base = global_place(block, line, c_.literal(0));
 
@@ -344,8 +250,7 @@ class Columns : Staged {
       });
     };
     each_vector([&](Value v, Accumulator) { return c_.reducer(v).identity(nest_.lanes()); });
-    ValueId first = c_.mul(block, c_.literal(kColumnBlock));
-    ValueId last = c_.minimum(c_.add(first, c_.literal(kColumnBlock)), nest_.size(count_));
+    const ValueId first = block_begin(block), last = block_end(first);
     ValueId whole = c_.add(first, b_.op(Op::And, {c_.sub(last, first), c_.literal(-kRowsAtOnce)}));
     nest_.set_sub_axes(inner_);
     const auto emit_unknown = [&](bool varying) {
@@ -382,27 +287,13 @@ class Columns : Staged {
     const double ns = static_cast<double>(blocks_ * tiles_.width()) / nest_.lanes() + 50;
     tiles_.run("fold" + std::to_string(l), ns, [&](int vectors) {
       vectors_ = vectors;
-      recall(l, only_row());
-      std::vector<Column> totals = open(l);
-      c_.loop(c_.literal(0), nest_.size(blocks_), 1, [&](ValueId block) {
-        for (const Column& column : totals) {
-          ValueId at = global_place(block, column.sub);
-          combine(column, c_.reducer(column.reduction).load(partials[column.number], at, nest_.lanes(column.reduction)));
-        }
-      });
-      give_results(totals);
-      emit_values(l + 1);
-      stores_after(l, [&](int available) { emit_stores(available); });
-      remember(l, only_row(), global_count(1));
+      fold_blocks(l, partials, [&](ValueId block, int q) { return global_place(block, q); }, only_row(), global_count(1));
     });
   }
 
   Context& c_;
   ColumnTiles tiles_;
-  int vectors_ = 1;  // of the current body
   bool split_ = false;
-  std::vector<int> inner_;
-  int64_t count_, blocks_;  // elements and blocks of a column
 };
 
 }  // namespace

@@ -11,26 +11,14 @@ namespace tenon::passes::cpu {
 namespace {
 constexpr double kNsPerByte = 0.08;
 
-// The axis that will run along the lanes; -1 if that is not known yet.
-int expected_lane_axis(const ir::Kernel& kernel) {
-  if (kernel.has(AxisKind::Contract)) return -1;
-  if (std::optional<ShortRows> rows = short_rows(kernel)) return rows->lane;
-  if (kernel.has(AxisKind::Serial) && scans_along_lines(kernel)) return static_cast<int>(kernel.axes.size()) - 1;
-  bool lanes = std::any_of(kernel.instrs.begin(), kernel.instrs.end(), [](const Instr& in) {
-    return ir::is_reduce(in.op) && in.tree == ir::ReduceTree::Lanes;
-  });
-  return lanes ? static_cast<int>(kernel.axes.size()) - 1 : best_lane_axis(kernel);
-}
-
 // What vectors do, by the bytes of an element: [0] of 1 byte, [1] of 2, [2] of 4, [3] of 8.
 using WorkBySize = std::array<double, 4>;
 
-WorkBySize vector_work(const ir::Kernel& kernel) {
+WorkBySize vector_work(const ir::Kernel& kernel, int axis) {
   WorkBySize work{};
   auto add = [&](int item_size, double cost) {
     work[std::countr_zero(static_cast<unsigned>(item_size))] += cost;
   };
-  int axis = expected_lane_axis(kernel);
   std::vector<bool> varies = varying_along(kernel, axis);
   for (size_t v = 0; v < kernel.instrs.size(); ++v) {
     const Instr& in = kernel.instrs[v];
@@ -50,11 +38,11 @@ WorkBySize vector_work(const ir::Kernel& kernel) {
 // Bytes that each lane has of a vector. A contraction's are those of the sums that it keeps in registers. Else the
 // widest element's; or half of that where no more than half of the work is as wide: such values then lie in two
 // vectors each.
-int bytes_of_lane(const ir::Kernel& kernel) {
+int bytes_of_lane(const ir::Kernel& kernel, int axis) {
   for (const Instr& in : kernel.instrs) {
     if (in.op == Op::Contract) return ir::item_size(in.dtype);
   }
-  WorkBySize work = vector_work(kernel);
+  WorkBySize work = vector_work(kernel, axis);
   int widest = 3;
   while (widest > 0 && work[widest] == 0) --widest;
   double narrower = 0;
@@ -67,11 +55,14 @@ int bytes_of_lane(const ir::Kernel& kernel) {
 int unroll_for(size_t instrs) { return instrs <= 16 ? 4 : instrs <= 48 ? 2 : 1; }
 
 Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::CpuTarget& machine)
-    : passes::Context(k, lowered, ir::TargetKind::Cpu, DType::I64), target(machine) {
-  lanes = std::clamp(target.vector_bits / (8 * bytes_of_lane(k)), 1, 64);
+    : passes::Context(k, lowered, ir::TargetKind::Cpu, DType::I64), target(machine) {}
+
+void Context::set_lanes(int axis) {
+  lanes = std::clamp(target.vector_bits / (8 * bytes_of_lane(kernel, axis)), 1, 64);
   out.tree.lanes = lanes;
+  nest.set_lane_axis(axis, axis < 0 ? 1 : lanes);
   double bytes = 0, work = 0;
-  for (const Instr& in : k.instrs) {
+  for (const Instr& in : kernel.instrs) {
     work += ir::info(in.op).cost;
     if (in.op == Op::Load || in.op == Op::Store) bytes += ir::item_size(in.dtype);
   }

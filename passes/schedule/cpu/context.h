@@ -11,10 +11,12 @@ namespace tenon::passes::cpu {
 
 struct Context : passes::Context {
   const ir::CpuTarget& target;
-  int lanes;              // of every vector, whatever its dtype
-  double ns_per_element;  // estimated, of one evaluation of every instruction, vectorised
+  int lanes = 1;              // of every vector, whatever its dtype
+  double ns_per_element = 0;  // estimated, of one evaluation of every instruction, vectorised
 
   Context(const ir::Kernel& kernel, Lowered& out, const ir::CpuTarget& target);
+  // Comes first: lanes run along this axis, as many as the dtypes of what varies along it want. -1: along none.
+  void set_lanes(int axis);
 
   const ReduceLoops& loops();  // planned once
   int64_t bytes_read(Value load) const;  // of its operand, each once

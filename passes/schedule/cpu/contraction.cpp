@@ -80,7 +80,7 @@ class Contraction {
     left_ = nest_.instr(contract_).args[0];
     right_ = nest_.instr(contract_).args[1];
     choose_axes();
-    nest_.set_lane_axis(column_, column_ < 0 ? 1 : c.lanes);
+    c.set_lanes(column_);
     tile_.vectors = column_ >= 0 && c.extent(column_) > c.lanes ? 2 : 1;
     // Several rows pay only if the right operand does not change from row to row and the left not along the
     // lanes.

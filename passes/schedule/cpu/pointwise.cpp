@@ -90,7 +90,7 @@ int transposed_axis(const ir::Kernel& kernel) {
 void lower_transpose(Context& c) {
   Nest& nest = c.nest;
   const int lane_axis = best_lane_axis(c.kernel), other = transposed_axis(c.kernel);
-  nest.set_lane_axis(lane_axis, c.lanes);
+  c.set_lanes(lane_axis);
   std::vector<int> outer;
   for (int a : c.axes(AxisKind::Parallel)) {
     if (a != lane_axis && a != other) outer.push_back(a);
@@ -112,13 +112,8 @@ void lower_transpose(Context& c) {
           columns = (c.extent(lane_axis) + kTileInner - 1) / kTileInner;
   ValueId t = c.begin_phase("tiles", c.product(outer) * rows * columns,
                             2 * c.ns_per_element * kTileOuter * kTileInner);
-  auto [row_tile, column_tile] = c.divide(t, nest.size(columns));
-  if (!outer.empty()) {
-    auto [o, r] = c.divide(row_tile, nest.size(rows));
-    nest.bind_linear(outer, o);
-    row_tile = r;
-  }
-  ValueId row = c.mul(row_tile, c.literal(kTileOuter)),
+  auto [row_tiles, column_tile] = c.divide(t, nest.size(columns));
+  ValueId row = c.mul(c.bind_outer(outer, row_tiles, rows).second, c.literal(kTileOuter)),
           column = c.mul(column_tile, c.literal(kTileInner));
   ValueId row_end = c.minimum(c.add(row, c.literal(kTileOuter)), nest.size(c.extent(other)));
   ValueId column_end = c.minimum(c.add(column, c.literal(kTileInner)), nest.size(c.extent(lane_axis)));
@@ -141,13 +136,13 @@ void lower_transpose(Context& c) {
 void lower_pointwise(Context& c) {
   Nest& nest = c.nest;
   int lane_axis = best_lane_axis(c.kernel);
+  c.set_lanes(lane_axis);
   if (lane_axis < 0) {  // a single element
     c.begin_phase("once", 1, c.ns_per_element * c.lanes);
     emit_all(nest, all_instrs(c.kernel));
     c.end_phase();
     return;
   }
-  nest.set_lane_axis(lane_axis, c.lanes);
   std::vector<int> outer;
   for (int a : c.axes(AxisKind::Parallel)) {
     if (a != lane_axis) outer.push_back(a);

@@ -32,6 +32,7 @@ class LaneLoops : protected RowStages {
   explicit LaneLoops(Context& c) : RowStages(c, c.loops()), c_(c) {
     // Lanes without elements do not change a result, so short rows use only as many as they have elements.
     group_ = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::min(length_, kReduceLanes))));
+    c.set_lanes(lane_);
     nest_.set_lane_axis(lane_, std::min(c.lanes, group_));
     for (const auto& full : plan_.full) {
       for (Value v : full) {
@@ -377,12 +378,8 @@ class Rows : LaneLoops {
   ValueId group_phase(int rows, double ns) {
     const std::vector<int> outer(rows_.begin(), rows_.end() - 1);
     const int64_t groups = ceil_div(c_.extent(rows_.back()), rows);
-    ValueId group = c_.begin_phase("rows", c_.product(outer) * groups, ns * rows), row = -1;
-    if (!outer.empty()) {
-      std::tie(row, group) = c_.divide(group, nest_.size(groups));
-      nest_.bind_linear(outer, row);
-    }
-    return c_.mul(group, c_.literal(rows));
+    const ValueId number = c_.begin_phase("rows", c_.product(outer) * groups, ns * rows);
+    return c_.mul(c_.bind_outer(outer, number, groups).second, c_.literal(rows));
   }
 
   // --- split
@@ -415,8 +412,7 @@ class Rows : LaneLoops {
       const Value v = reductions(l)[r];
       nest_.set(v, c_.reducer(v).result(fold_partials(v, partials[r], base)));
     }
-    emit_values(l + 1);
-    stores_after(l, [&](int available) { emit_stores(available); });
+    emit_after(l);
     remember(l, place, rows);
     c_.end_phase();
   }

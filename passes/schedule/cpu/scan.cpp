@@ -11,36 +11,13 @@
 #include <map>
 
 #include "passes/schedule/cpu/context.h"
+#include "passes/schedule/staged.h"
 
 namespace tenon::passes::cpu {
 
 namespace {
 
 constexpr int64_t kScanChunk = 1024;  // elements of a line whose values are kept between the loops
-
-// What a scan does at each step: its register takes the next element.
-ValueId take(Context& c, Value scan, ValueId registers, ValueId element) {
-  ValueId next = c.builder.op(ir::combining_op(c.nest.instr(scan).op), {c.builder.get(registers), element});
-  c.builder.set(registers, next);
-  return next;
-}
-
-ValueId open_register(Context& c, Value scan, int lanes) {
-  const Instr& in = c.nest.instr(scan);
-  return c.builder.var(c.builder.constant(ir::combine_start(in.op, in.dtype), lanes));
-}
-
-// Instructions at row level, and those at full level; constants and arguments are made where they are used.
-struct Levels {
-  std::vector<Value> row, full;
-  explicit Levels(const ir::Kernel& kernel) {
-    for (size_t v = 0; v < kernel.instrs.size(); ++v) {
-      const Instr& in = kernel.instrs[v];
-      if (in.op == Op::Const || in.op == Op::Scalar) continue;
-      (in.level == Level::Row ? row : full).push_back(static_cast<Value>(v));
-    }
-  }
-};
 
 class Lines {
  public:
@@ -51,7 +28,7 @@ class Lines {
         serial_(static_cast<int>(c.kernel.axes.size()) - 1),
         plan_(c.loops()),
         along_(varying_along(c.kernel, serial_)) {
-    nest_.set_lane_axis(serial_, c.lanes);
+    c.set_lanes(serial_);
   }
 
   void lower() {
@@ -61,18 +38,12 @@ class Lines {
     ValueId line = c_.begin_phase("lines", c_.product(parallel),
                                   (c_.ns_per_element + 1) * static_cast<double>(length) + 20);
     nest_.bind_linear(parallel, line);
-    const Levels levels(c_.kernel);
-    for (Value v : levels.row) nest_.emit(v);
     std::vector<Value> inner;
-    for (Value v : levels.full) {
-      if (along(v)) {
-        inner.push_back(v);
-      } else {
-        nest_.emit(v);
-      }
-    }
-    for (Value v : inner) {
-      if (ir::is_scan(nest_.instr(v).op)) registers_[v] = open_register(c_, v, 1);
+    for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {
+      const Instr& in = nest_.instr(v);
+      if (in.op == Op::Const || in.op == Op::Scalar) continue;
+      along(v) ? inner.push_back(v) : nest_.emit(v);
+      if (ir::is_scan(in.op)) registers_[v] = c_.reducer(v).open(c_.reducer(v).identity());
     }
     nest_.prepare(inner);
     ValueId end = nest_.extent(serial_);
@@ -134,7 +105,7 @@ class Lines {
       for (Value v : scans) {
         Value operand = nest_.instr(v).args[0];
         ValueId element = along(operand) ? b_.load(kept_.at(operand), position, 1) : nest_.get(operand);
-        ValueId next = take(c_, v, registers_.at(v), element);
+        const ValueId next = c_.reducer(v).take(registers_.at(v), {element, -1}).value;
         if (auto it = kept_.find(v); it != kept_.end()) b_.store(it->second, position, next);
       }
     });
@@ -147,7 +118,7 @@ class Lines {
   const ReduceLoops& plan_;
   std::vector<bool> along_;  // by instruction: differs along the line
   std::map<Value, int32_t> kept_;
-  std::map<Value, ValueId> registers_;
+  std::map<Value, Accumulator> registers_;
   ValueId begin_ = -1, end_ = -1;  // of the chunk
 };
 
@@ -156,31 +127,10 @@ class Lines {
 void lower_scan_lines(Context& c) { Lines(c).lower(); }
 
 void lower_scan_columns(Context& c) {
-  Nest& nest = c.nest;
   ColumnTiles tiles(c);
-  const int serial = static_cast<int>(c.kernel.axes.size()) - 1;
-  const int64_t length = c.extent(serial);
-  const Levels levels(c.kernel);
-  double ns = c.ns_per_element * static_cast<double>(length * tiles.width()) + 20;
+  const double ns = c.ns_per_element * static_cast<double>(c.extent(c.axes(AxisKind::Serial).front()) * tiles.width()) + 20;
   tiles.run("columns", ns, [&](int vectors) {
-    std::map<std::pair<Value, int>, ValueId> registers;
-    for (Value v : levels.row) tiles.each(v, vectors, [&](int) { nest.emit(v); });
-    for (Value v : levels.full) {
-      if (ir::is_scan(nest.instr(v).op))
-        tiles.each(v, vectors, [&](int q) { registers[{v, q}] = open_register(c, v, nest.lanes(v)); });
-      tiles.each(v, vectors, [&](int) { nest.prepare({&v, 1}); });
-    }
-    c.loop(c.literal(0), nest.extent(serial), 1, [&](ValueId at) {
-      nest.bind(serial, at);
-      for (Value v : levels.full) {
-        tiles.each(v, vectors, [&](int q) {
-          if (!ir::is_scan(nest.instr(v).op)) return nest.emit(v);
-          Value operand = nest.instr(v).args[0];
-          ValueId element = nest.varies(v) ? nest.vector(operand) : nest.get(operand);
-          nest.set(v, take(c, v, registers.at({v, q}), element));
-        });
-      }
-    });
+    walk_lines(c, [&](Value v, const std::function<void(int)>& f) { tiles.each(v, vectors, f); });
   });
 }
 

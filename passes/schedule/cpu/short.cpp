@@ -141,7 +141,7 @@ class ShortSchedule {
     for (int a : c.axes(AxisKind::Parallel)) {
       if (a != rows.lane && std::find(rows.axes.begin(), rows.axes.end(), a) == rows.axes.end()) outer_.push_back(a);
     }
-    nest_.set_lane_axis(rows.lane, c.lanes);
+    c.set_lanes(rows.lane);
     nest_.set_sub_axes(rows.axes);
     length_ = rows.axes.empty() ? 1 : c.extent(rows.axes.back());
     for (const Instr& in : c.kernel.instrs) blocks_.push_back(block_of(c.kernel, in, rows));

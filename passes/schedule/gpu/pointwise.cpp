@@ -122,12 +122,7 @@ void lower_pointwise(Context& c) {
       return;
     }
     std::erase_if(axes, [&](int axis) { return axis == inner || c.extent(axis) == 1; });
-    ValueId four = item;
-    if (!axes.empty()) {
-      ValueId outer;
-      std::tie(outer, four) = c.divide(item, c.nest.size(c.extent(inner) / kVector));
-      c.nest.bind_linear(axes, outer);
-    }
+    const ValueId four = c.bind_outer(axes, item, c.extent(inner) / kVector).second;
     vector_body(c, inner, c.mul(four, c.literal(kVector)));
   });
 }

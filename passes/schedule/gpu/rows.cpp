@@ -287,8 +287,8 @@ class Rows : RowStages {
       for (Value v : reductions(l)) fold_partials(v, base, blocks);
       emit_values(l + 1);
       only(lane_in_warp_, [&] {
+        emit_after(l);
         remember(l, place, row_count_);
-        stores_after(l, [&](int available) { emit_stores(available); });
       });
     });
   }
