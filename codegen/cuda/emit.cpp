@@ -450,23 +450,16 @@ class PhasePrinter {
   int next_ = 0;
 };
 
-// Buffer names as identifiers that meet neither each other, nor a keyword, nor the names of values.
+// Buffer names as identifiers that meet neither each other, nor a keyword, nor the names of values: the schedules' own, like
+// x0, are kept; no keyword ends in a digit, and values are v, i, r, s or a with a number.
 std::vector<std::string> buffer_names(const ir::LoopTree& tree) {
-  static const std::set<std::string> keywords = {
-      "auto",     "bool",     "break",     "case",     "char",     "class", "const",    "continue",
-      "default",  "delete",   "do",        "double",   "else",     "enum",  "extern",   "float",
-      "for",      "goto",     "if",        "inline",   "int",      "long",  "new",      "not",
-      "or",       "and",      "private",   "public",   "return",   "short", "signed",   "sizeof",
-      "static",   "struct",   "switch",    "template", "this",     "true",  "false",    "typedef",
-      "union",    "unsigned", "using",     "void",     "volatile", "while", "operator", "register",
-      "restrict", "asm",      "namespace", "try",      "catch",    "throw", "xor"};
-  std::set<std::string> taken = keywords;
+  std::set<std::string> taken;
   std::vector<std::string> names;
   for (const ir::TreeBuffer& buffer : tree.buffers) {
     std::string name = identifier(buffer.name);
-    const bool like_value = std::string("virsa").find(name[0]) != std::string::npos && name.size() > 1 &&
+    const bool like_value = std::string("virsa").find(name[0]) != std::string::npos &&
                             name.find_first_not_of("0123456789", 1) == std::string::npos;
-    if (like_value) name += "_";
+    if (like_value || !std::isdigit(static_cast<unsigned char>(name.back()))) name += "_";
     while (!taken.insert(name).second) name += "_";
     names.push_back(name);
   }

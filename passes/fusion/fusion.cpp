@@ -38,15 +38,12 @@ void start_group(Groups& groups, Node* node) {
     std::vector<int> along;
     for (int64_t extent : shape.extents) along.push_back(fresh.add_axis(extent, ir::AxisKind::Inner));
     fresh.reduce_along(shape.tree, std::move(along));
-    ++(shape.tree == ir::ReduceTree::Lanes ? fresh.form.lanes : fresh.form.columns);
   } else if (ir::is_scan(node->op()) && !is_empty_scan(*node)) {
     fresh.scan_along(map[node->ints()[0]].axes()[0]);
-    ++fresh.form.scans;
   } else if (node->op() == Op::Dot && !is_empty_reduce(*node)) {
     fresh.contract(node->inputs()[0]->shape().back());
-    fresh.form.contractions = fresh.form.contract_axes = 1;
-    fresh.form.product_columns = node->shape().back();
   }
+  add_to(fresh.form, *node);
   if (const Acceptance acceptance = accepts(fresh.form, target); !acceptance.accepted) {
     throw ir::IrError("nothing on a " + std::string(ir::name(ir::kind(target))) + " computes '" +
                       std::string(ir::info(node->op()).text) + "': " + std::string(acceptance.reason));

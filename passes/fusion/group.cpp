@@ -126,4 +126,15 @@ void Group::rewrite_maps(const std::function<Index(int, int64_t)>& f) {
   }
 }
 
+void add_to(Form& form, const Node& node) {
+  if (is_empty_reduce(node)) return;
+  if (ir::is_reduce(node.op())) ++(reduce_shape(node).tree == ir::ReduceTree::Lanes ? form.lanes : form.columns);
+  if (ir::is_scan(node.op()) && !is_empty_scan(node)) ++form.scans;
+  if (node.op() == Op::Dot) {
+    ++form.contractions;
+    form.contract_axes = 1;
+    form.product_columns = node.shape().back();
+  }
+}
+
 }  // namespace tenon::passes::fusion

@@ -111,6 +111,9 @@ inline bool depends_on(const Map& map, int axis) {
   return false;
 }
 
+// What the node brings to the form of its group.
+void add_to(Form& form, const Node& node);
+
 // Builds the kernel of a finished group.
 FusedKernel build_kernel(const Group& group);
 

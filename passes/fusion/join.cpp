@@ -74,11 +74,11 @@ class Join {
 
   // --- a schedule accepts it
 
-  // The group's form with the node in it: `add` says what the node brings.
-  template <typename Add>
-  bool accepted(const Add& add) {
+  // The group's form with the node in it, and with values of so many bytes kept for a row.
+  bool accepted(int64_t kept_bytes = 0) {
     Form form = into().form;
-    add(form);
+    add_to(form, *node_);
+    form.kept_bytes = std::max(form.kept_bytes, kept_bytes);
     const Form::Operand operand = node_->op() == Op::Pad ? Form::Operand::GuardedLoad : Form::Operand::Computed;
     for (const Request& r : state_.requests) {
       if (r.access == Access::Left) form.left = std::max(form.left, operand);
@@ -102,13 +102,9 @@ class Join {
   bool joins_contraction() {
     if (!into().is_permutation(*node_, map(), into().points()))
       return refuse("the contraction's result is read through a view", viewed_dim());
-    const bool fits = accepted([&](Form& form) {
-      ++form.contractions;
-      form.contract_axes = 1;
-      form.product_columns = node_->shape().back();
-    });
-    if (fits) into().contract(node_->inputs()[0]->shape().back());
-    return fits;
+    if (!accepted()) return false;
+    into().contract(node_->inputs()[0]->shape().back());
+    return true;
   }
 
   // A scan runs over the points of its readers, whose kernel then goes along the scanned axis in order.
@@ -118,7 +114,7 @@ class Join {
     const auto dim = static_cast<size_t>(node_->ints()[0]);
     const int axis = map()[dim].axes()[0];
     if (into().scan && into().scan->axis != axis) return refuse("the two scans run along different dims", dim_text(dim));
-    if (!accepted([](Form& form) { ++form.scans; })) return false;
+    if (!accepted()) return false;
     into().scan_along(axis);
     return true;
   }
@@ -141,18 +137,14 @@ class Join {
     for (int a : into().points()) (depends_on(map(), a) ? kept : left_out).push_back(a);
     if (!into().is_permutation(*node_, map(), kept)) return refuse("the reduction's result is read through a view", viewed_dim());
     if (left_out.empty()) {  // its readers are an epilogue over the rows
-      if (!accepted([&](Form& form) { ++count_of(form, shape.tree); })) return false;
+      if (!accepted()) return false;
       for (int64_t extent : shape.extents) left_out.push_back(into().add_axis(extent, AxisKind::Inner));
       into().reduce_along(shape.tree, std::move(left_out));
       return true;
     }
     const std::optional<std::vector<std::vector<int>>> runs = runs_of(left_out, shape.extents);
     if (!runs) return refuse("the reduced axes are not axes of its reader");
-    if (!accepted([&](Form& form) {
-          ++count_of(form, shape.tree);
-          form.kept_bytes = std::max(form.kept_bytes, kept_bytes(left_out));
-        }))
-      return false;
+    if (!accepted(kept_bytes(left_out))) return false;
     std::vector<int> along;
     for (const std::vector<int>& run : *runs) {
       if (run.size() > 1) into().merge_axes(run);
@@ -172,13 +164,8 @@ class Join {
       if (!into().is_permutation(*node_, map(), into().parallel()))
         return refuse("the reduction has other rows than its reader's kernel", viewed_dim());
     }
-    return accepted([&](Form& form) {
-      ++count_of(form, shape.tree);
-      form.kept_bytes = std::max(form.kept_bytes, kept_bytes(inner));
-    });
+    return accepted(kept_bytes(inner));
   }
-
-  static int& count_of(Form& form, ir::ReduceTree tree) { return tree == ir::ReduceTree::Lanes ? form.lanes : form.columns; }
 
   // What is computed before the reduction and needed after it is kept for the row. Values that are only loads are read
   // again instead.
@@ -233,7 +220,7 @@ class Join {
       return refuse("computing it again for every element of its broadcast costs more than a load",
                     "axis of " + std::to_string(g.extent(left_out)));
     }
-    return accepted([](Form&) {});
+    return accepted();
   }
 
   Groups& groups_;

@@ -33,44 +33,6 @@ Expr apply(Op op, std::initializer_list<Expr> args, DType to) {
   return {builder, builder->op(op, std::span<const ir::Value>(values.begin(), values.size()), to)};
 }
 
-Expr operator+(Expr a, Term b) { return apply(Op::Add, {a, b.in(a)}); }
-Expr operator+(double a, Expr b) { return apply(Op::Add, {constant(b, a), b}); }
-Expr operator-(Expr a, Term b) { return apply(Op::Sub, {a, b.in(a)}); }
-Expr operator-(double a, Expr b) { return apply(Op::Sub, {constant(b, a), b}); }
-Expr operator*(Expr a, Term b) { return apply(Op::Mul, {a, b.in(a)}); }
-Expr operator*(double a, Expr b) { return apply(Op::Mul, {constant(b, a), b}); }
-Expr operator/(Expr a, Term b) { return apply(Op::Div, {a, b.in(a)}); }
-Expr operator/(double a, Expr b) { return apply(Op::Div, {constant(b, a), b}); }
-Expr operator-(Expr a) { return apply(Op::Neg, {a}); }
-Expr operator&(Expr a, Term b) { return apply(Op::And, {a, b.in(a)}); }
-Expr operator|(Expr a, Term b) { return apply(Op::Or, {a, b.in(a)}); }
-Expr operator^(Expr a, Term b) { return apply(Op::Xor, {a, b.in(a)}); }
-Expr operator<<(Expr a, int count) { return apply(Op::Shl, {a, constant(a, count)}); }
-Expr operator>>(Expr a, int count) { return apply(Op::Shr, {a, constant(a, count)}); }
-Expr operator<(Expr a, Term b) { return apply(Op::Lt, {a, b.in(a)}); }
-Expr operator<=(Expr a, Term b) { return apply(Op::Le, {a, b.in(a)}); }
-Expr operator>(Expr a, Term b) { return apply(Op::Gt, {a, b.in(a)}); }
-Expr operator>=(Expr a, Term b) { return apply(Op::Ge, {a, b.in(a)}); }
-Expr equal(Expr a, Term b) { return apply(Op::Eq, {a, b.in(a)}); }
-Expr unequal(Expr a, Term b) { return apply(Op::Ne, {a, b.in(a)}); }
-Expr fma(Expr a, Term b, Term c) { return apply(Op::Fma, {a, b.in(a), c.in(a)}); }
-Expr sqrt(Expr x) { return apply(Op::Sqrt, {x}); }
-Expr abs(Expr x) { return apply(Op::Abs, {x}); }
-Expr floor(Expr x) { return apply(Op::Floor, {x}); }
-Expr trunc(Expr x) { return apply(Op::Trunc, {x}); }
-Expr round(Expr x) { return apply(Op::Round, {x}); }
-Expr min(Expr a, Term b) { return apply(Op::Min, {a, b.in(a)}); }
-Expr max(Expr a, Term b) { return apply(Op::Max, {a, b.in(a)}); }
-Expr cast(Expr x, DType to) { return x.dtype() == to ? x : apply(Op::Cast, {x}, to); }
-Expr bitcast(Expr x, DType to) { return apply(Op::Bitcast, {x}, to); }
-Expr select(Expr condition, Expr yes, Term no) { return apply(Op::Where, {condition, yes, no.in(yes)}); }
-Expr select(Expr condition, double yes, Expr no) {
-  return apply(Op::Where, {condition, constant(no, yes), no});
-}
-Expr select_constant(Expr condition, Expr like, double yes, double no) {
-  return select(condition, constant(like, yes), no);
-}
-
 Real real_for(Expr like, Real number) {
   const auto high = static_cast<double>(static_cast<float>(number.hi));
   return is_single(like) ? Real{high, number.hi - high} : number;

@@ -37,39 +37,44 @@ Expr constant(Expr like, double x);
 Expr bits_constant(Expr like, DType dtype, uint64_t bits);
 Expr apply(Op op, std::initializer_list<Expr> args, DType to = DType::F32);
 
-Expr operator+(Expr a, Term b);
-Expr operator+(double a, Expr b);
-Expr operator-(Expr a, Term b);
-Expr operator-(double a, Expr b);
-Expr operator*(Expr a, Term b);
-Expr operator*(double a, Expr b);
-Expr operator/(Expr a, Term b);
-Expr operator/(double a, Expr b);
-Expr operator-(Expr a);
-Expr operator&(Expr a, Term b);
-Expr operator|(Expr a, Term b);
-Expr operator^(Expr a, Term b);
-Expr operator<<(Expr a, int count);
-Expr operator>>(Expr a, int count);
-Expr operator<(Expr a, Term b);
-Expr operator<=(Expr a, Term b);
-Expr operator>(Expr a, Term b);
-Expr operator>=(Expr a, Term b);
-Expr equal(Expr a, Term b);
-Expr unequal(Expr a, Term b);
-Expr fma(Expr a, Term b, Term c);  // a*b + c, rounded once
-Expr sqrt(Expr x);
-Expr abs(Expr x);
-Expr floor(Expr x);
-Expr trunc(Expr x);
-Expr round(Expr x);        // half to even
-Expr min(Expr a, Term b);  // nan wins
-Expr max(Expr a, Term b);
-Expr cast(Expr x, DType to);
-Expr bitcast(Expr x, DType to);
-Expr select(Expr condition, Expr yes, Term no);
-Expr select(Expr condition, double yes, Expr no);
-Expr select_constant(Expr condition, Expr like, double yes, double no);  // two numbers of like's dtype
+inline Expr operator+(Expr a, Term b) { return apply(Op::Add, {a, b.in(a)}); }
+inline Expr operator+(double a, Expr b) { return apply(Op::Add, {constant(b, a), b}); }
+inline Expr operator-(Expr a, Term b) { return apply(Op::Sub, {a, b.in(a)}); }
+inline Expr operator-(double a, Expr b) { return apply(Op::Sub, {constant(b, a), b}); }
+inline Expr operator*(Expr a, Term b) { return apply(Op::Mul, {a, b.in(a)}); }
+inline Expr operator*(double a, Expr b) { return apply(Op::Mul, {constant(b, a), b}); }
+inline Expr operator/(Expr a, Term b) { return apply(Op::Div, {a, b.in(a)}); }
+inline Expr operator/(double a, Expr b) { return apply(Op::Div, {constant(b, a), b}); }
+inline Expr operator-(Expr a) { return apply(Op::Neg, {a}); }
+inline Expr operator&(Expr a, Term b) { return apply(Op::And, {a, b.in(a)}); }
+inline Expr operator|(Expr a, Term b) { return apply(Op::Or, {a, b.in(a)}); }
+inline Expr operator^(Expr a, Term b) { return apply(Op::Xor, {a, b.in(a)}); }
+inline Expr operator<<(Expr a, int count) { return apply(Op::Shl, {a, constant(a, count)}); }
+inline Expr operator>>(Expr a, int count) { return apply(Op::Shr, {a, constant(a, count)}); }
+inline Expr operator<(Expr a, Term b) { return apply(Op::Lt, {a, b.in(a)}); }
+inline Expr operator<=(Expr a, Term b) { return apply(Op::Le, {a, b.in(a)}); }
+inline Expr operator>(Expr a, Term b) { return apply(Op::Gt, {a, b.in(a)}); }
+inline Expr operator>=(Expr a, Term b) { return apply(Op::Ge, {a, b.in(a)}); }
+inline Expr equal(Expr a, Term b) { return apply(Op::Eq, {a, b.in(a)}); }
+inline Expr unequal(Expr a, Term b) { return apply(Op::Ne, {a, b.in(a)}); }
+inline Expr fma(Expr a, Term b, Term c) { return apply(Op::Fma, {a, b.in(a), c.in(a)}); }  // a*b + c, rounded once
+inline Expr sqrt(Expr x) { return apply(Op::Sqrt, {x}); }
+inline Expr abs(Expr x) { return apply(Op::Abs, {x}); }
+inline Expr floor(Expr x) { return apply(Op::Floor, {x}); }
+inline Expr trunc(Expr x) { return apply(Op::Trunc, {x}); }
+inline Expr round(Expr x) { return apply(Op::Round, {x}); }  // half to even
+inline Expr min(Expr a, Term b) { return apply(Op::Min, {a, b.in(a)}); }  // nan wins
+inline Expr max(Expr a, Term b) { return apply(Op::Max, {a, b.in(a)}); }
+inline Expr cast(Expr x, DType to) { return x.dtype() == to ? x : apply(Op::Cast, {x}, to); }
+inline Expr bitcast(Expr x, DType to) { return apply(Op::Bitcast, {x}, to); }
+inline Expr select(Expr condition, Expr yes, Term no) { return apply(Op::Where, {condition, yes, no.in(yes)}); }
+inline Expr select(Expr condition, double yes, Expr no) {
+  return apply(Op::Where, {condition, constant(no, yes), no});
+}
+// Two numbers of like's dtype.
+inline Expr select_constant(Expr condition, Expr like, double yes, double no) {
+  return select(condition, constant(like, yes), no);
+}
 
 // A real number as the sum of two constants of `like`'s dtype, given as the sum of two doubles.
 struct Real {

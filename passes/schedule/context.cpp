@@ -1,6 +1,8 @@
 // The beginning of every tree, and phases; see context.h.
 #include "passes/schedule/context.h"
 
+#include <algorithm>
+
 namespace tenon::passes {
 
 Context::Context(const ir::Kernel& k, Lowered& lowered, ir::TargetKind target, DType index_type)
@@ -13,6 +15,12 @@ Context::Context(const ir::Kernel& k, Lowered& lowered, ir::TargetKind target, D
     builder.add_buffer({buffer.name, buffer.dtype, buffer.role == ir::Role::In ? Space::In : Space::Out, -1, 0});
   }
   for (const ir::KernelScalar& scalar : k.scalars) tree.scalars.push_back(scalar.dtype);
+}
+
+std::vector<int> Context::parallel_but(std::initializer_list<int> others) const {
+  std::vector<int> result = axes(AxisKind::Parallel);
+  std::erase_if(result, [&](int a) { return std::find(others.begin(), others.end(), a) != others.end(); });
+  return result;
 }
 
 int64_t Context::product(std::span<const int> of) const {

@@ -23,6 +23,7 @@ class Context {
 
   int64_t extent(int axis) const { return kernel.extent(axis); }
   std::vector<int> axes(AxisKind kind) const { return ir::axes_of(kernel, kind); }
+  std::vector<int> parallel_but(std::initializer_list<int> others) const;  // the parallel axes without these
   int64_t product(std::span<const int> axes) const;
   Reducer reducer(Value reduction);
   // A buffer of `count` elements, which is a size parameter; its name gets a number.

@@ -146,16 +146,6 @@ ValueId Nest::find_linear(const Index& index) const {
   return -1;
 }
 
-ValueId Nest::linear_index(std::span<const int> axes) {
-  ValueId result = -1;
-  for (int a : axes) {
-    if (kernel_.extent(a) == 1) continue;
-    const ValueId at = axis_value(a);
-    result = result < 0 ? at : builder_.op(Op::Add, {builder_.op(Op::Mul, {result, extent(a)}), at});
-  }
-  return result < 0 ? literal(0) : result;
-}
-
 void Nest::prepare(std::span<const Value> instrs) {
   for (Value v : instrs) {
     const Instr& in = instr(v);

@@ -26,8 +26,6 @@ class Nest {
  public:
   Nest(const ir::Kernel& kernel, ir::TreeBuilder& builder, std::vector<int64_t>& sizes);
 
-  ir::TreeBuilder& b() { return builder_; }
-  const ir::Kernel& kernel() const { return kernel_; }
   const Instr& instr(Value v) const { return kernel_.instr(v); }
 
   // --- sizes: numbers that are parameters of the tree
@@ -73,7 +71,6 @@ class Nest {
   ValueId get(Value v);                         // as it is: scalar, or vector if it varies
   ValueId vector(Value v);                      // splat if scalar
   void emit(Value v);                               // computes it (or stores) here
-  ValueId linear_index(std::span<const int> axes);  // row-major position in the product of bound axes
   ValueId position(ValueId index) { return cast(index, DType::I64); }  // as a value of the kernel
   ValueId position_of(Value v) { return place(instr(v)); }  // of a load or store; of lane 0
   ValueId inside(Value v) { return uniform_condition(v); }  // what its guards say of all lanes; -1 if nothing

@@ -24,7 +24,6 @@ class Reducer {
   Reducer(ir::TreeBuilder& builder, const Instr& reduction, DType operand)
       : b_(builder), op_(reduction.op), dtype_(operand) {}
   bool has_index() const { return op_ == Op::ArgMax || op_ == Op::ArgMin; }
-  DType dtype() const { return dtype_; }
   ValueId result(Accumulator a) const { return has_index() ? a.index : a.value; }
 
   Accumulator identity(int lanes = 1);

@@ -44,15 +44,12 @@ int columns_at_once(const Context& c, int64_t columns) {
 
 }  // namespace
 
-ColumnTiles::ColumnTiles(Context& c) : c_(c), lane_(best_lane_axis(c.kernel)) {
-  for (int a : c.axes(AxisKind::Parallel)) {
-    if (a != lane_) outer_.push_back(a);
-  }
+ColumnTiles::ColumnTiles(Context& c) : c_(c), lane_(best_lane_axis(c.kernel)), outer_(c.parallel_but({lane_})) {
   c.set_lanes(lane_);
   vectors_ = columns_at_once(c, c.extent(lane_));
   width_ = int64_t{vectors_} * c.lanes;
   columns_.resize(static_cast<size_t>(vectors_));
-  tiles_ = (c.extent(lane_) + width_ - 1) / width_;
+  tiles_ = ceil_div(c.extent(lane_), width_);
 }
 
 void ColumnTiles::run(std::string phase, double ns, const std::function<void(int vectors)>& body, int64_t parts) {

@@ -92,7 +92,7 @@ class Contraction {
   void lower() {
     int64_t columns = column_ < 0 ? 1 : c_.extent(column_), rows = row_ < 0 ? 1 : c_.extent(row_);
     int64_t tile = int64_t{tile_.vectors} * nest_.lanes();
-    int64_t column_tiles = (columns + tile - 1) / tile;
+    int64_t column_tiles = ceil_div(columns, tile);
     // Panels of equal size: each packs its columns again.
     const int64_t about = columns >= kManyVectors * nest_.lanes() ? kManyRows : kFewRows;
     int64_t panels = std::max<int64_t>((rows + about / 2) / about, 1);
@@ -149,9 +149,7 @@ class Contraction {
       std::swap(left_, right_);
       swapped_ = true;
     }
-    for (int a : c_.axes(AxisKind::Parallel)) {
-      if (a != column_ && a != row_) batch_.push_back(a);
-    }
+    batch_ = c_.parallel_but({column_, row_});
   }
 
   // Values that depend on neither rows nor columns; notes what the products go through afterwards.

@@ -91,10 +91,7 @@ void lower_transpose(Context& c) {
   Nest& nest = c.nest;
   const int lane_axis = best_lane_axis(c.kernel), other = transposed_axis(c.kernel);
   c.set_lanes(lane_axis);
-  std::vector<int> outer;
-  for (int a : c.axes(AxisKind::Parallel)) {
-    if (a != lane_axis && a != other) outer.push_back(a);
-  }
+  const std::vector<int> outer = c.parallel_but({lane_axis, other});
   std::vector<StagedLoad> staged;
   std::vector<Value> direct;
   for (Value v : all_instrs(c.kernel)) {
@@ -108,8 +105,7 @@ void lower_transpose(Context& c) {
       direct.push_back(v);
     }
   }
-  int64_t rows = (c.extent(other) + kTileOuter - 1) / kTileOuter,
-          columns = (c.extent(lane_axis) + kTileInner - 1) / kTileInner;
+  const int64_t rows = ceil_div(c.extent(other), kTileOuter), columns = ceil_div(c.extent(lane_axis), kTileInner);
   ValueId t = c.begin_phase("tiles", c.product(outer) * rows * columns,
                             2 * c.ns_per_element * kTileOuter * kTileInner);
   auto [row_tiles, column_tile] = c.divide(t, nest.size(columns));
@@ -143,11 +139,7 @@ void lower_pointwise(Context& c) {
     c.end_phase();
     return;
   }
-  std::vector<int> outer;
-  for (int a : c.axes(AxisKind::Parallel)) {
-    if (a != lane_axis) outer.push_back(a);
-  }
-  c.run_phase("elements", outer, lane_axis, kChunk, c.ns_per_element, [&](ValueId begin, ValueId end) {
+  c.run_phase("elements", c.parallel_but({lane_axis}), lane_axis, kChunk, c.ns_per_element, [&](ValueId begin, ValueId end) {
     std::vector<Value> inner = hoist(nest, all_instrs(c.kernel));
     c.vector_loop(lane_axis, begin, end, unroll_for(inner.size()), [&] { emit_all(nest, inner); });
   });

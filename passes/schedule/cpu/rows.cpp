@@ -48,6 +48,11 @@ class LaneLoops : protected RowStages {
     }
     nest_.set_sub(0);
   }
+  // f(v, n) for each reduction of loop l and each row of it, numbered.
+  void each_result(int l, const std::function<void(Value v, size_t n)>& f) {
+    size_t n = 0;
+    for (Value v : reductions(l)) each(v, [&](int) { f(v, n++); });
+  }
   void prepare(const std::vector<Value>& values) override {
     for (int j = 0; j < together_; ++j) {
       nest_.set_sub(j);
@@ -78,7 +83,7 @@ class LaneLoops : protected RowStages {
   std::vector<Accumulator> reduce_block(int l, const Range& range, ValueId row_base) {
     const int vectors = group_ / nest_.lanes();
     Registers registers;
-    for (Value v : reductions(l)) each(v, [&](int) { registers.push_back(open(v, vectors)); });
+    each_result(l, [&](Value v, size_t) { registers.push_back(open(v, vectors)); });
     for_outer(l, range, [&](ValueId base) {
       ValueId kept = kept_base(row_base, base), whole = range.end;
       if (length_ % group_ != 0) {
@@ -105,7 +110,7 @@ class LaneLoops : protected RowStages {
       }
     });
     std::vector<Accumulator> results;
-    for (Value v : reductions(l)) each(v, [&](int) { results.push_back(fold(v, registers[results.size()])); });
+    each_result(l, [&](Value v, size_t n) { results.push_back(fold(v, registers[n])); });
     return results;
   }
 
@@ -113,37 +118,29 @@ class LaneLoops : protected RowStages {
   // instructions stand once.
   void rest_of_block(int l, ValueId begin, ValueId end, ValueId kept, ValueId base, const Registers& registers) {
     std::vector<AccumulatorBuffers> buffers;
-    const auto each_register = [&](const auto& f) {
-      size_t row = 0;
-      for (Value v : reductions(l)) {
-        each(v, [&](int) {
-          Reducer reduce = c_.reducer(v);
-          if (buffers.size() == row) {
-            buffers.push_back(reduce.buffers("rest" + std::to_string(c_.out.tree.buffers.size()), Space::Local, -1, group_));
-          }
-          f(reduce, buffers[row], row);
-          ++row;
-        });
-      }
-    };
     const auto place = [&](size_t q) { return c_.literal(static_cast<int64_t>(q) * nest_.lanes()); };
-    each_register([&](Reducer& reduce, AccumulatorBuffers buffer, size_t row) {
-      for (size_t q = 0; q < registers[row].size(); ++q) reduce.store(buffer, place(q), reduce.read(registers[row][q]));
+    each_result(l, [&](Value v, size_t n) {
+      Reducer reduce = c_.reducer(v);
+      buffers.push_back(reduce.buffers("rest" + std::to_string(c_.out.tree.buffers.size()), Space::Local, -1, group_));
+      for (size_t q = 0; q < registers[n].size(); ++q) reduce.store(buffers[n], place(q), reduce.read(registers[n][q]));
     });
     c_.masked_loop(lane_, begin, end, [&] {
       const ValueId position = nest_.axis_value(lane_), in_group = c_.sub(position, begin);
       elements(l, kept);
       Registers current;
-      each_register([&](Reducer& reduce, AccumulatorBuffers buffer, size_t) {
-        current.push_back({reduce.open(reduce.load(buffer, in_group, nest_.lanes()))});
+      each_result(l, [&](Value v, size_t n) {
+        Reducer reduce = c_.reducer(v);
+        current.push_back({reduce.open(reduce.load(buffers[n], in_group, nest_.lanes()))});
       });
       accumulate(l, current, 0, at(base, position));
-      each_register([&](Reducer& reduce, AccumulatorBuffers buffer, size_t row) {
-        reduce.store(buffer, in_group, reduce.read(current[row][0]));
+      each_result(l, [&](Value v, size_t n) {
+        Reducer reduce = c_.reducer(v);
+        reduce.store(buffers[n], in_group, reduce.read(current[n][0]));
       });
     });
-    each_register([&](Reducer& reduce, AccumulatorBuffers buffer, size_t row) {
-      for (size_t q = 0; q < registers[row].size(); ++q) reduce.write(registers[row][q], reduce.load(buffer, place(q), nest_.lanes()));
+    each_result(l, [&](Value v, size_t n) {
+      Reducer reduce = c_.reducer(v);
+      for (size_t q = 0; q < registers[n].size(); ++q) reduce.write(registers[n][q], reduce.load(buffers[n], place(q), nest_.lanes()));
     });
   }
 
@@ -162,15 +159,12 @@ class LaneLoops : protected RowStages {
 
   // The current elements into register q of each reduction of the loop, and of each row.
   void accumulate(int l, const Registers& registers, int q, ValueId position) {
-    size_t row = 0;
-    for (Value v : reductions(l)) {
-      each(v, [&](int) {
-        Reducer reduce = c_.reducer(v);
-        Accumulator element{nest_.vector(nest_.instr(v).args[0]), -1};
-        if (reduce.has_index()) element.index = lane_positions(position);
-        take(reduce, registers[row++][q], element, nest_.mask());
-      });
-    }
+    each_result(l, [&](Value v, size_t n) {
+      Reducer reduce = c_.reducer(v);
+      Accumulator element{nest_.vector(nest_.instr(v).args[0]), -1};
+      if (reduce.has_index()) element.index = lane_positions(position);
+      take(reduce, registers[n][q], element, nest_.mask());
+    });
   }
 
   // Lanes that the mask leaves out stay as they are.
@@ -201,18 +195,12 @@ class LaneLoops : protected RowStages {
   }
 
   void store_partials(int l, const std::vector<Accumulator>& blocks, const std::vector<AccumulatorBuffers>& partials, ValueId place) {
-    size_t row = 0;
-    for (Value v : reductions(l)) {
-      each(v, [&](int) {
-        c_.reducer(v).store(partials[row], place, blocks[row]);
-        ++row;
-      });
-    }
+    each_result(l, [&](Value v, size_t n) { c_.reducer(v).store(partials[n], place, blocks[n]); });
   }
 
   std::vector<AccumulatorBuffers> partial_buffers(int l, Space space, int64_t count) {
     std::vector<AccumulatorBuffers> result;
-    for (Value v : reductions(l)) each(v, [&](int) { result.push_back(c_.partials(v, space, count)); });
+    each_result(l, [&](Value v, size_t) { result.push_back(c_.partials(v, space, count)); });
     return result;
   }
 
@@ -226,12 +214,9 @@ class LaneLoops : protected RowStages {
       c_.loop(c_.literal(0), nest_.size(blocks_), 1, [&](ValueId block) {
         store_partials(l, reduce_block(l, block_range(block), -1), partials, block);
       });
-      for (Value v : reductions(l)) {
-        each(v, [&](int) { results.push_back(fold_partials(v, partials[results.size()], -1)); });
-      }
+      each_result(l, [&](Value v, size_t n) { results.push_back(fold_partials(v, partials[n], -1)); });
     }
-    size_t row = 0;
-    for (Value v : reductions(l)) each(v, [&](int) { nest_.set(v, c_.reducer(v).result(results[row++])); });
+    each_result(l, [&](Value v, size_t n) { nest_.set(v, c_.reducer(v).result(results[n])); });
   }
 
   Context& c_;
@@ -408,10 +393,7 @@ class Rows : LaneLoops {
     nest_.bind_linear(rows_, row);
     recall(l, place);
     ValueId base = c_.mul(row, nest_.size(blocks_));
-    for (size_t r = 0; r < reductions(l).size(); ++r) {
-      const Value v = reductions(l)[r];
-      nest_.set(v, c_.reducer(v).result(fold_partials(v, partials[r], base)));
-    }
+    each_result(l, [&](Value v, size_t n) { nest_.set(v, c_.reducer(v).result(fold_partials(v, partials[n], base))); });
     emit_after(l);
     remember(l, place, rows);
     c_.end_phase();

@@ -29,12 +29,6 @@ struct Context : passes::Context {
   ValueId below(ValueId item, int64_t count, int64_t together) {
     return count % together == 0 ? -1 : less(item, nest.size(count));
   }
-  // Emits in order what is not known yet.
-  void emit(const std::vector<Value>& values) {
-    for (Value v : values) {
-      if (!nest.known(v)) nest.emit(v);
-    }
-  }
 
  private:
   ValueId thread_ = -1;

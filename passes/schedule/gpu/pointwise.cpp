@@ -163,8 +163,7 @@ int transposed_axis(const ir::Kernel& kernel, const ir::GpuTarget& target) {
 void lower_transpose(Context& c) {
   const ir::Kernel& kernel = c.kernel;
   const int inner = innermost(kernel), axis = transposed_axis(kernel, c.target);
-  std::vector<int> batch = c.axes(AxisKind::Parallel);
-  std::erase_if(batch, [&](int id) { return id == axis || id == inner; });
+  const std::vector<int> batch = c.parallel_but({axis, inner});
   const int64_t inner_tiles = ceil_div(c.extent(inner), kTile), axis_tiles = ceil_div(c.extent(axis), kTile);
 
   std::map<Value, int32_t> tiles;
