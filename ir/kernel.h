@@ -47,6 +47,7 @@ struct KernelBuffer {
   DType dtype;
   Role role;
   int64_t numel;
+  bool constant = false;  // of an In buffer: what it holds has stayed the same for some launches, and is likely to
 };
 
 struct KernelScalar {

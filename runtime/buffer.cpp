@@ -3,6 +3,7 @@
 
 #include "runtime/device.h"
 #include "runtime/kept_arenas.h"
+#include "runtime/packed_copies.h"
 
 namespace tenon::runtime {
 namespace {
@@ -11,7 +12,8 @@ void* allocate_block(size_t bytes, Device& device) {
   try {
     return device.allocate(bytes, Stream::Main);
   } catch (const OutOfMemory&) {
-    if (!KeptArenas::global().drop_all()) throw;
+    const bool arenas = KeptArenas::global().drop_all(), copies = PackedCopies::global().drop_all();
+    if (!arenas && !copies) throw;
   }
   return device.allocate(bytes, Stream::Main);
 }
@@ -38,7 +40,12 @@ std::shared_ptr<Buffer> Buffer::adopt(void* data, size_t bytes, std::function<vo
   return buffer;
 }
 
+void Buffer::written() {
+  if (packings_.exchange(0, std::memory_order_relaxed) >= kPackings) PackedCopies::global().drop(*this);
+}
+
 Buffer::~Buffer() {
+  written();
   if (adopted_) {
     if (deleter_) deleter_(data_);
   } else if (bytes_ > 0 && data_) {
@@ -54,6 +61,7 @@ MemoryStats memory_stats() { return host_device().memory_stats(); }
 void reset_peak_memory_stats() { host_device().reset_peak_memory_stats(); }
 void empty_memory_cache() {
   KeptArenas::global().drop_all();
+  PackedCopies::global().drop_all();
   for (Device* device : all_devices()) device->empty_cache();
 }
 

@@ -13,7 +13,7 @@ namespace {
 using ir::Node;
 using ir::Op;
 
-enum Flag : uint64_t { kHeld = 1, kBitsFollow = 2 };
+enum Flag : uint64_t { kHeld = 1, kBitsFollow = 2, kConstant = 4 };
 
 // Marks of the runtime have the top bit set, so that they never meet the counters of other traversals.
 uint64_t next_epoch() {
@@ -67,6 +67,7 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find
   words.clear();
   windows.clear();
   origins.clear();
+  constants.clear();
   candidates_.clear();
   stack_.clear();
   pending = false;
@@ -116,6 +117,10 @@ void GraphKey::finish(Node* node) {
   if (!leaf && node->holders.load(std::memory_order_relaxed) > 0) flags |= kHeld;
   bool with_bits = op == Op::Const && changes_code(node->dtype(), node->bits());
   if (with_bits) flags |= kBitsFollow;
+  if (op == Op::Input && node->payload() && static_cast<const Buffer&>(*node->payload()).constant()) {
+    flags |= kConstant;
+    constants.push_back(node->mark_value);
+  }
   if ((op == Op::Slice || op == Op::Strided) && is_window(*node)) return push_window(*node);
   const ir::Dims& ints = node->ints();
   words.push_back(static_cast<uint64_t>(op) | static_cast<uint64_t>(node->dtype()) << 8 |

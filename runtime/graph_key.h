@@ -3,6 +3,8 @@
 // values of constants, unless a pass could turn them into other code (0, 1, -1 and the fill of a pad), and
 // where a window of an input begins.
 //
+// Whether an input counts as constant is in the key: kernels then keep packed copies of it.
+//
 //   for each node   op 0..7 | dtype 8..15 | device 16..23 | flags 24..31
 //                   inputs 0..31 | ints (leaf: rank) 32..63
 //                   input numbers, ints, the shape of a leaf,
@@ -39,7 +41,8 @@ struct GraphKey {
   };
   std::vector<Window> windows;   // operands first
   std::vector<int64_t> origins;  // in elements of the buffers; not in the key
-  bool pending = false;          // some root still has to be computed
+  std::vector<int32_t> constants;  // inputs that are likely to stay as they are, in order (Buffer::constant)
+  bool pending = false;            // some root still has to be computed
   const ir::Node* missing = nullptr;  // an input without data: a placeholder, or a value that is being computed
 
   // Fills all of it; the vectors keep their memory from one call to the next. `salt` is the first word: the

@@ -249,6 +249,9 @@ class Builder {
       if (begins[b] == 0) continue;
       work.begins.push_back({static_cast<int32_t>(b), begins[b] * ir::item_size(kernel.buffers[b].dtype)});
     }
+    for (size_t b = 0; b < kernel.buffers.size(); ++b) {
+      kernel.buffers[b].constant = kernel.buffers[b].role == ir::Role::In && begins[b] == 0 && is_constant(step, step.buffers[b]);
+    }
     const size_t tree = plan_->code.lower(std::move(kernel), *step.device, options_, settings);
     const passes::Lowered& lowered = plan_->code.lowered(tree);
     facts->schedule = lowered.schedule;
@@ -258,10 +261,17 @@ class Builder {
       if (begins[from] != 0 || read_through_window(step, reads)) continue;
       planned_.in_place.push_back({number, reads, step.buffers[to]});
     }
-    for (const ir::TreeBuffer& b : lowered.tree.buffers) {
+    if (lowered.packing && step.device->is_host())
+      work.packing = {lowered.packing->source, -1, lowered.packing->phase, 0, lowered.packing->layout};
+    for (size_t i = 0; i < lowered.tree.buffers.size(); ++i) {
+      const ir::TreeBuffer& b = lowered.tree.buffers[i];
       int64_t count = b.size_param >= 0 ? lowered.sizes[b.size_param] : b.count;
       int64_t bytes = count * ir::item_size(b.dtype);
-      if (b.space == ir::Space::Global) {
+      if (work.packing && lowered.packing->copy == static_cast<int32_t>(i)) {
+        work.packing->copy = static_cast<int32_t>(step.buffers.size());
+        work.packing->bytes = static_cast<size_t>(bytes);
+        step.buffers.push_back(-1);  // a packed copy, which has memory of its own
+      } else if (b.space == ir::Space::Global) {
         step.buffers.push_back(new_value({ValueKind::Temporary, 0, bytes, number, number}, *step.device));
       } else if (b.space == ir::Space::Local) {
         constexpr int64_t align = codegen::kLocalAlign;
@@ -274,6 +284,12 @@ class Builder {
     }
     work.sizes = lowered.sizes;
     plan_->code.add_step(plan_->steps.size(), tree, facts);
+  }
+
+  // Whether all of the value is an input that counts as constant.
+  bool is_constant(const Step& step, int32_t value) const {
+    return value >= 0 && step.device->is_host() && planned_.values[value].kind == ValueKind::Input && !read_through_window(step, value) &&
+           std::binary_search(key_.constants.begin(), key_.constants.end(), planned_.values[value].index);
   }
 
   // A kernel that sees a part of an input does not know at which places of the whole it lies.

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -37,6 +38,14 @@ struct CompiledStep {
     int64_t bytes;
   };
   std::vector<Begin> begins;
+  // What it packs at each launch; of a constant in a phase of its own, which a launch with a packed copy leaves out.
+  struct Packing {
+    int32_t source, copy;  // arguments; the copy is -1 where the source counts as no constant: that is a matter of the kernel
+    size_t phase;
+    size_t bytes;  // of the copy
+    std::vector<int64_t> layout;
+  };
+  std::optional<Packing> packing;
 };
 struct InterpretedStep {
   std::shared_ptr<const ir::Kernel> kernel;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/packed_copies.h"
 #include "runtime/profiler.h"
 
 namespace tenon::runtime {
@@ -164,7 +165,10 @@ std::shared_ptr<Buffer> Run::source(const PlanOutput& output) {
   const bool held = donor.holders.load(std::memory_order_relaxed) > 0 || donor.payload().use_count() > 1;
   if (held || memory.adopted() || memory.exposed) return nullptr;
   if (lives_on_.empty()) find_dying();
-  return lives_on_[output.donor] ? nullptr : buffer(output.donor);
+  if (lives_on_[output.donor]) return nullptr;
+  std::shared_ptr<Buffer> taken = buffer(output.donor);
+  taken->written();
+  return taken;
 }
 
 void Run::allocate_outputs() {
@@ -193,11 +197,13 @@ void Run::allocate_arenas() {
 
 void Run::bind_places() {
   pointers_.clear();
+  owners_.clear();
   auto input = inputs_.begin();
   for (const Place& p : plan_->places) {
     void* first = nullptr;
+    owners_.push_back(p.base == ValueKind::Input ? (input++)->get() : nullptr);
     switch (p.base) {
-      case ValueKind::Input: first = (*input++)->data(); break;
+      case ValueKind::Input: first = owners_.back()->data(); break;
       case ValueKind::Output: first = buffers_[p.index]->data(); break;
       case ValueKind::Temporary: first = arenas_[p.index]->data(); break;
     }
@@ -249,13 +255,34 @@ void Run::launch(const Step& step, uint64_t* scalars) {
   if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end, step.facts, copied);
 }
 
+// A packed copy takes the place of what the kernel would pack: found, or made by this launch and kept.
+void Run::start_compiled(const Step& step, const CompiledStep& work, std::span<const uint64_t> scalars) {
+  std::span<const Phase> phases = work.phases;
+  Buffer* source = work.packing ? owners_[step.buffers[work.packing->source]] : nullptr;
+  std::shared_ptr<Buffer> copy;
+  if (source && work.packing->copy < 0) {
+    source->note_packing();
+  } else if (source) {
+    copy = PackedCopies::global().find(*source, work.packing->layout);
+    if (copy) {
+      phases_.assign(phases.begin(), phases.end());
+      phases_[work.packing->phase].count = 0;
+      phases = phases_;
+    } else {
+      copy = Buffer::allocate(work.packing->bytes, *step.device);
+    }
+    arguments_[work.packing->copy] = copy->data();
+  }
+  step.device->launch({work.kernel->code, step.facts->name, arguments_, work.sizes, scalars, phases, work.local_bytes}, Stream::Main);
+  if (copy && phases.data() != phases_.data()) PackedCopies::global().keep(*source, work.packing->layout, copy);
+}
+
 // What a step does, on the arguments that are laid out.
 void Run::start_step(const Step& step, uint64_t* first) {
   const std::string& name = step.facts->name;
   const std::span<const uint64_t> scalars(first, step.scalars.size());
   if (const auto* work = std::get_if<CompiledStep>(&step.work)) {
-    step.device->launch({work->kernel->code, name, arguments_, work->sizes, scalars, work->phases, work->local_bytes},
-                        Stream::Main);
+    start_compiled(step, *work, scalars);
   } else if (const auto* routine = std::get_if<RoutineStep>(&step.work)) {
     step.device->call_library({routine->node, routine->parts, name, arguments_, scalars, routine->in_memory,
                                routine->interpreted},

@@ -51,6 +51,7 @@ class Run {
   int64_t lay_out(const Step& step, uint64_t* scalars);  // the arguments; returns the bytes that it moved
   void launch(const Step& step, uint64_t* scalars);
   void start_step(const Step& step, uint64_t* scalars);
+  void start_compiled(const Step& step, const CompiledStep& work, std::span<const uint64_t> scalars);
 
   std::atomic<bool> taken_{false};
   bool computing_ = false;      // from start to finish or undo
@@ -65,7 +66,9 @@ class Run {
   Arenas arenas_;  // parallel to the plan's
   bool has_kept_arenas_ = false;  // they are those that the plan keeps
   std::vector<void*> pointers_;    // by place
+  std::vector<Buffer*> owners_;    // by place: of inputs
   std::vector<void*> arguments_;   // of the current launch
+  std::vector<Phase> phases_;      // of the current launch, where it leaves some out
   std::vector<uint64_t> scalars_;  // of all steps: a constant that another evaluation stores loses its bits
   std::vector<uint32_t> readers_;  // by node number
   std::vector<bool> is_output_, lives_on_;

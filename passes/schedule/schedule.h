@@ -26,6 +26,16 @@ struct Lowered {
   // (out, in) buffers of the kernel that may be the same memory: every element of `in` is read only at the
   // place and before the time where `out` writes it.
   std::vector<std::pair<int, int>> donations;
+  // An operand that is copied into another layout, `source` of the kernel's buffers, in a phase of its own that does nothing
+  // else: into the tree's Global buffer `copy`, where `layout` says what lies where. Of an operand that is not constant
+  // it is -1: then there is no such phase, and each iteration that needs a part packs it.
+  struct Packing {
+    int source;
+    int32_t copy = -1;
+    size_t phase = 0;
+    std::vector<int64_t> layout;
+  };
+  std::optional<Packing> packing;
 };
 
 // What decides whether a schedule accepts a kernel. Fusion knows it of a group before there is a kernel.

@@ -79,8 +79,15 @@ struct PackedTile {
   int vectors;
   ValueId mask;
 };
-// Copies what `load` reads of the tile into a local buffer, row after row, each `vectors` vectors. Gives the buffer.
-int32_t pack(Context& c, Value load, const PackedTile& tile);
+// Where its rows go: row r from base + r * pitch on. Rows behind the last may be written too: packed_rows says how many.
+struct Panel {
+  int32_t buffer = -1;
+  ValueId base = -1;  // -1: 0
+  int64_t pitch = 0;
+  ValueId at(Context& c, ValueId row, int64_t column) const;
+};
+int64_t packed_rows(const Context& c, Value load, int axis);
+void pack(Context& c, Value load, const PackedTile& tile, const Panel& panel);  // what `load` reads of the tile
 void lower_scan_lines(Context& c);    // scans of contiguous lines
 void lower_scan_columns(Context& c);  // scans of neighbouring lines, vectorised across them
 

@@ -9,6 +9,12 @@
 //       acc[6][4 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue; store }
 //     the same for the rows left over, 2 at a time, then one by one; up to 12 rows in all are one tile
 //
+// A constant b that few rows use is packed as a whole, in a phase of its own, so that the copy can be kept from launch to
+// launch:
+//
+//   phase pack: parallel column tile               pack b[., columns] -> packed[tile][k][columns]
+//   phase tiles: ...                               as above, from there
+//
 // Accumulators take three quarters of the vector registers, as 6 rows of 4 vectors, 8 of 3 or 12 of 2; with 16 registers
 // as 6 of 2. Wide tiles splat fewer elements for each multiplication (6 of 4: 155 GFLOP/s, 12 of 2: 125, of 179), narrow
 // ones keep a long panel in the cache and leave fewer columns over.
@@ -25,6 +31,7 @@ constexpr size_t kShortEpilogue = 8;  // instructions
 // About the rows that one parallel iteration takes, and so uses a packed panel: few where there are few columns to
 // share out.
 constexpr int64_t kFewRows = 48, kManyRows = 240, kManyVectors = 16;
+constexpr int64_t kRowsOfCopy = 128;        // with more, packing costs little beside the product
 constexpr int kLeastRows = 6;               // fewer rows to a tile would wait for the panel's loads
 constexpr int kLeastInstructions = 20;      // about as many could be issued while the loads of a small tile are waited for
 
@@ -98,8 +105,9 @@ class Contraction {
     int64_t panels = std::max<int64_t>((rows + about / 2) / about, 1);
     const int64_t panel_rows = std::max<int64_t>(ceil_div(ceil_div(rows, panels), tile_.rows[0]), 1) * tile_.rows[0];
     panels = ceil_div(rows, panel_rows);
-    double ns =
-        static_cast<double>(std::min(rows, panel_rows) * tile * c_.extent(k_)) / (8.0 * nest_.lanes()) + 50;
+    const auto cost = [&](int64_t work) { return static_cast<double>(work * tile * c_.extent(k_)) / (8.0 * nest_.lanes()) + 50; };
+    if (packs() && rows <= kRowsOfCopy && copies_whole()) pack_whole(column_tiles, cost(4));
+    const double ns = cost(std::min(rows, panel_rows));
     ValueId t = c_.begin_phase("tiles", c_.product(batch_) * column_tiles * panels, ns);
     auto [rest, column_tile] = c_.divide(t, nest_.size(column_tiles));
     auto [batch, panel] = c_.divide(rest, nest_.size(panels));
@@ -108,16 +116,7 @@ class Contraction {
     row_begin_ = c_.mul(panel, step);
     row_end_ = c_.minimum(c_.add(row_begin_, step), nest_.size(rows));
     prologue();
-    ValueId begin = c_.mul(column_tile, c_.literal(tile)), end = nest_.size(columns);
-    if (column_ < 0) {
-      rows_of_tile(begin, 1, -1);
-    } else {
-      c_.whole_or_rest(begin, end, columns, tile, [&] { rows_of_tile(begin, tile_.vectors, -1); },
-                       [&] {
-                         c_.loop(begin, end, nest_.lanes(),
-                                 [&](ValueId at) { rows_of_tile(at, 1, nest_.tail_mask(at, end)); });
-                       });
-    }
+    columns_of_tile(column_tile, [&](const PackedTile& columns) { rows_of_tile(columns); });
     c_.end_phase();
   }
 
@@ -174,27 +173,74 @@ class Contraction {
     nest_.set_sub(0);
   }
 
+  // The columns of tile `number`, all vectors of them or, of the last tile, vector by vector: body(columns).
+  template <class Body>
+  void columns_of_tile(ValueId number, const Body& body) {
+    const int64_t width = int64_t{tile_.vectors} * nest_.lanes(), columns = column_ < 0 ? 1 : c_.extent(column_);
+    const ValueId begin = c_.mul(number, c_.literal(width)), end = nest_.size(columns);
+    const auto bound = [&](ValueId first, int vectors, ValueId mask) {
+      c_.in_scope([&] {
+        nest_.set_sub_axes(std::array{column_});
+        bind_columns(first, vectors);
+        if (region_ > 0) packed_.base = c_.add(c_.mul(number, nest_.size(region_)), c_.sub(first, begin));
+        body(PackedTile{column_, k_, first, vectors, mask});
+      });
+    };
+    if (column_ < 0) return bound(begin, 1, -1);
+    c_.whole_or_rest(begin, end, columns, width, [&] { bound(begin, tile_.vectors, -1); },
+                     [&] { c_.loop(begin, end, nest_.lanes(), [&](ValueId at) { bound(at, 1, nest_.tail_mask(at, end)); }); });
+  }
+
+  // Whether a copy of the whole right operand is worth keeping if it is constant, and it is.
+  bool copies_whole() {
+    const Instr& right = nest_.instr(right_);
+    const Index::Stride along = right.index.stride(k_), across = right.index.stride(column_);
+    const std::vector<int> axes = right.index.axes();
+    const bool whole = std::all_of(axes.begin(), axes.end(), [&](int a) { return a == k_ || a == column_; });
+    if (!whole || !along.ok || !across.ok || right.scale != 0 || !right.guards.empty()) return false;
+    region_ = packed_rows(c_, right_, k_) * tile_.vectors * nest_.lanes();
+    c_.out.packing = Lowered::Packing{right.slot, -1, 0,
+                                      {static_cast<int64_t>(right.dtype), c_.extent(k_), c_.extent(column_), along.value, across.value,
+                                       right.index.constant_part(), nest_.lanes(), tile_.vectors}};
+    if (!c_.kernel.buffer(right.slot).constant) region_ = 0;
+    return region_ > 0;
+  }
+
+  void pack_whole(int64_t tiles, double ns) {
+    packed_ = {c_.buffer("packed", nest_.instr(right_).dtype, Space::Global, tiles * region_), -1, int64_t{tile_.vectors} * nest_.lanes()};
+    c_.out.packing->copy = packed_.buffer;
+    columns_of_tile(c_.begin_phase("pack", tiles, ns), [&](const PackedTile& columns) { pack(c_, right_, columns, packed_); });
+    c_.end_phase();
+  }
+
+  // Where the right operand of a tile is read: packed, or in place.
+  Panel panel_of(const PackedTile& columns) {
+    if (region_ > 0) return packed_;
+    if (!packs()) return {};
+    const int64_t width = int64_t{columns.vectors} * nest_.lanes();
+    const Panel panel{c_.buffer("panel", nest_.instr(right_).dtype, Space::Local, packed_rows(c_, right_, k_) * width), -1, width};
+    pack(c_, right_, columns, panel);
+    return panel;
+  }
+
   // All rows of the panel for one tile of columns.
-  void rows_of_tile(ValueId begin, int vectors, ValueId mask) {
-    c_.in_scope([&] {
-      mask_ = mask;
-      nest_.set_sub_axes(std::array{column_});
-      bind_columns(begin, vectors);
-      const int32_t panel = packs() ? pack(c_, right_, {column_, k_, begin, vectors, mask}) : -1;
-      std::vector<int> tile_axes{column_};
-      if (row_ >= 0) tile_axes.push_back(row_);
-      nest_.set_sub_axes(tile_axes);
-      ValueId at = row_begin_;
-      for (int rows : mask < 0 ? tile_.rows : rows_of_rest(tile_.rows)) {
-        ValueId end = row_end_;
-        if (rows > 1) {
-          ValueId step = c_.literal(rows);
-          end = c_.add(at, c_.mul(b_.quotient(c_.sub(row_end_, at), step), step));
-        }
-        row_group(at, end, rows, vectors, panel);
-        at = end;
+  void rows_of_tile(const PackedTile& columns) {
+    mask_ = columns.mask;
+    const int vectors = columns.vectors;
+    const Panel panel = panel_of(columns);
+    std::vector<int> tile_axes{column_};
+    if (row_ >= 0) tile_axes.push_back(row_);
+    nest_.set_sub_axes(tile_axes);
+    ValueId at = row_begin_;
+    for (int rows : mask_ < 0 ? tile_.rows : rows_of_rest(tile_.rows)) {
+      ValueId end = row_end_;
+      if (rows > 1) {
+        ValueId step = c_.literal(rows);
+        end = c_.add(at, c_.mul(b_.quotient(c_.sub(row_end_, at), step), step));
       }
-    });
+      row_group(at, end, rows, vectors, panel);
+      at = end;
+    }
   }
 
   // Whether the right operand is copied into a panel: its rows lie far apart, or its columns do. Guards (a padded image)
@@ -209,7 +255,7 @@ class Contraction {
   }
 
   // Rows begin..end, `rows` at a time, each with `vectors` accumulators. Vector q of row r is a sub-vector of the nest.
-  void row_group(ValueId begin, ValueId end, int rows, int vectors, int32_t panel) {
+  void row_group(ValueId begin, ValueId end, int rows, int vectors, const Panel& panel) {
     c_.loop(begin, end, rows, [&](ValueId at) {
       const int width = column_ < 0 ? 1 : nest_.lanes();
       const ir::Constant zero = ir::constant(nest_.instr(contract_).dtype, int64_t{0});
@@ -221,11 +267,11 @@ class Contraction {
       for (int sub = 0; sub < rows * vectors; ++sub) {
         nest_.set_sub(sub);
         if (sub % vectors == 0) nest_.prepare(chain(left_));
-        if (sub < vectors && panel < 0) nest_.prepare(chain(right_));
+        if (sub < vectors && panel.buffer < 0) nest_.prepare(chain(right_));
       }
       c_.loop(c_.literal(0), nest_.extent(k_), 1, [&](ValueId k) {
         nest_.bind(k_, k);
-        multiply(vectors, panel, k, registers);
+        multiply(panel, k, registers);
       });
       finish(at, vectors, registers);
     });
@@ -270,8 +316,7 @@ class Contraction {
     });
   }
 
-  void multiply(int vectors, int32_t panel, ValueId k, const std::vector<std::vector<ValueId>>& registers) {
-    const ValueId tile = c_.literal(int64_t{vectors} * nest_.lanes());
+  void multiply(const Panel& panel, ValueId k, const std::vector<std::vector<ValueId>>& registers) {
     std::vector<ValueId> right;  // the rows share it
     int sub = 0;
     for (const std::vector<ValueId>& row : registers) {
@@ -281,8 +326,8 @@ class Contraction {
         nest_.set_mask(mask_);
         if (q == 0 || nest_.varies(left_)) x = operand(left_);
         if (right.size() == q) {
-          const auto at = [&] { return c_.add(c_.mul(k, tile), c_.literal(static_cast<int64_t>(q) * nest_.lanes())); };
-          right.push_back(panel < 0 ? operand(right_) : b_.load(panel, at(), nest_.lanes()));
+          const auto at = [&] { return panel.at(c_, k, static_cast<int64_t>(q) * nest_.lanes()); };
+          right.push_back(panel.buffer < 0 ? operand(right_) : b_.load(panel.buffer, at(), nest_.lanes()));
         }
         nest_.set_mask(-1);
         b_.set(row[q], swapped_ ? multiply_add(right[q], x, b_.get(row[q])) : multiply_add(x, right[q], b_.get(row[q])));
@@ -338,6 +383,8 @@ class Contraction {
   std::vector<int> batch_;
   std::vector<Value> epilogue_;
   RegisterTile tile_{1, {1}};
+  Panel packed_;        // the whole right operand, from the current columns on
+  int64_t region_ = 0;  // its elements for a tile of columns; 0: it is not packed as a whole
   ValueId row_begin_ = -1, row_end_ = -1, mask_ = -1;
 };
 

@@ -10,7 +10,7 @@ namespace tenon::passes::cpu {
 
 namespace {
 
-void along_columns(Context& c, Value load, const PackedTile& tile, int32_t panel) {
+void along_columns(Context& c, Value load, const PackedTile& tile, const Panel& panel) {
   Nest& nest = c.nest;
   const auto each_vector = [&](const auto& body) {
     for (int q = 0; q < tile.vectors; ++q) {
@@ -22,11 +22,10 @@ void along_columns(Context& c, Value load, const PackedTile& tile, int32_t panel
   each_vector([&](int) { nest.prepare({&load, 1}); });
   c.loop(c.literal(0), nest.extent(tile.rows), 1, [&](ValueId row) {
     nest.bind(tile.rows, row);
-    const ValueId first = c.mul(row, c.literal(int64_t{tile.vectors} * nest.lanes()));
     nest.set_mask(tile.mask);
     each_vector([&](int q) {
       nest.emit(load);
-      c.builder.store(panel, c.add(first, c.literal(int64_t{q} * nest.lanes())), nest.vector(load));
+      c.builder.store(panel.buffer, panel.at(c, row, int64_t{q} * nest.lanes()), nest.vector(load));
     });
     nest.set_mask(-1);
   });
@@ -48,7 +47,7 @@ void turn(ir::TreeBuilder& b, std::vector<ValueId>& rows) {
 // Past the last column it is read again, past the last row the panel has room: neither is asked for. One loop, masked
 // throughout, and a block turned by halves: whole vectors apart, and each row of the block woven from all columns, would be
 // eight times the code.
-void along_rows(Context& c, Value load, const PackedTile& tile, int32_t panel) {
+void along_rows(Context& c, Value load, const PackedTile& tile, const Panel& panel) {
   Nest& nest = c.nest;
   const int lanes = nest.lanes();
   const int64_t width = int64_t{tile.vectors} * lanes;
@@ -74,23 +73,31 @@ void along_rows(Context& c, Value load, const PackedTile& tile, int32_t panel) {
       turn(c.builder, vectors);
       for (int i = 0; i < lanes; ++i) {
         const ValueId row = c.add(nest.axis_value(tile.rows), c.literal(i));
-        c.builder.store(panel, c.add(c.mul(row, c.literal(width)), block), vectors[i]);
+        c.builder.store(panel.buffer, c.add(panel.at(c, row, 0), block), vectors[i]);
       }
     });
   });
   nest.set_lane_axis(tile.columns, lanes);
 }
 
+bool is_turned(const Context& c, Value load, int axis) {
+  const Index::Stride along = c.nest.instr(load).index.stride(axis);
+  return along.ok && along.value == 1;
+}
+
 }  // namespace
 
-int32_t pack(Context& c, Value load, const PackedTile& tile) {
-  const Instr& in = c.nest.instr(load);
-  const Index::Stride along = in.index.stride(tile.rows);
-  const bool turned = along.ok && along.value == 1;
-  const int64_t rows = c.extent(tile.rows) + (turned ? c.nest.lanes() - 1 : 0);
-  const int32_t panel = c.buffer("panel", in.dtype, Space::Local, rows * tile.vectors * c.nest.lanes());
-  turned ? along_rows(c, load, tile, panel) : along_columns(c, load, tile, panel);
-  return panel;
+ValueId Panel::at(Context& c, ValueId row, int64_t column) const {
+  const ValueId within = c.add(c.mul(row, c.literal(pitch)), c.literal(column));
+  return base < 0 ? within : c.add(base, within);
+}
+
+int64_t packed_rows(const Context& c, Value load, int axis) {
+  return c.extent(axis) + (is_turned(c, load, axis) ? c.nest.lanes() - 1 : 0);
+}
+
+void pack(Context& c, Value load, const PackedTile& tile, const Panel& panel) {
+  is_turned(c, load, tile.rows) ? along_rows(c, load, tile, panel) : along_columns(c, load, tile, panel);
 }
 
 }  // namespace tenon::passes::cpu
