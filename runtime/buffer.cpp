@@ -41,7 +41,7 @@ std::shared_ptr<Buffer> Buffer::adopt(void* data, size_t bytes, std::function<vo
 }
 
 void Buffer::written() {
-  if (packings_.exchange(0, std::memory_order_relaxed) >= kPackings) PackedCopies::global().drop(*this);
+  if (packed_.exchange(0, std::memory_order_relaxed) >= kWorthACopy) PackedCopies::global().drop(*this);
 }
 
 Buffer::~Buffer() {

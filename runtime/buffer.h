@@ -30,9 +30,10 @@ class Buffer final : public ir::Payload {
   int plan = -1;  // the number of the plan that computed it; read and written under the evaluation lock
   std::atomic<bool> exposed{false};  // the frontend gave its address away: others may write it
 
-  // Packed copies (packed_copies.h): how often kernels have made one since the buffer was written.
-  void note_packing() { packings_.fetch_add(1, std::memory_order_relaxed); }
-  bool constant() const { return packings_.load(std::memory_order_relaxed) >= kPackings && !exposed && !adopted_; }
+  // Packed copies (packed_copies.h). The buffer counts as constant once kernels have packed kWorthACopy bytes of it since it
+  // was written: that takes as long as it takes to compile a kernel that keeps a copy.
+  void note_packing() { packed_.fetch_add(static_cast<int64_t>(bytes_), std::memory_order_relaxed); }
+  bool constant() const { return packed_.load(std::memory_order_relaxed) >= kWorthACopy && !exposed && !adopted_; }
   void written();  // call it before the elements change; the buffer has no packed copies afterwards
 
  private:
@@ -41,8 +42,8 @@ class Buffer final : public ir::Payload {
   void* data_ = nullptr;
   size_t bytes_ = 0;
   bool adopted_ = false;
-  static constexpr int kPackings = 3;
-  std::atomic<int> packings_{0};
+  static constexpr int64_t kWorthACopy = 16 << 20;
+  std::atomic<int64_t> packed_{0};
   std::function<void(void*)> deleter_;  // of adopted memory; may be empty
 };
 

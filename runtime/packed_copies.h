@@ -3,7 +3,7 @@
 // written, and all of them go when somebody wants memory back (empty_memory_cache, an allocation that fails); it counts as
 // allocated memory and as a live buffer. Only buffers of the host have copies, for there a launch is over when it returns.
 //
-// A buffer counts as constant once kernels have packed it some times since it was written (Buffer::constant). That is
+// A buffer counts as constant once kernels have packed it often since it was written (Buffer::constant). That is
 // part of a graph's key: its plan then has a kernel whose packing is a phase of its own, which a launch leaves out if
 // there is a copy.
 #pragma once

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "codegen/exit.h"
+#include "ir/exit.h"
 #include "ir/fork.h"
 #include "runtime/options.h"
 
@@ -100,7 +100,7 @@ Profiler::Profiler() : state_(new State) {}
 Profiler& Profiler::global() {
   static Profiler* profiler = [] {
     auto* p = new Profiler;  // never destroyed: spans may end in static destructors
-    codegen::at_exit(write_at_exit);
+    ir::at_exit(write_at_exit);
     const std::string file = options().profile;
     if (!file.empty() && !p->start(file))
       std::fprintf(stderr, "tenon: TENON_PROFILE=%s cannot be written to; nothing is recorded\n", file.c_str());

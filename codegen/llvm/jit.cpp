@@ -41,7 +41,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "codegen/exit.h"
+#include "ir/exit.h"
 #include "codegen/llvm/emit.h"
 
 namespace tenon::codegen::llvm_backend {
@@ -79,7 +79,7 @@ class Use {
   Use() : lock_(state().mutex) {
     if (state().over) throw std::runtime_error("LLVM has ended, since the process is exiting");
   }
-  ~Use() { at_exit(end); }
+  ~Use() { ir::at_exit(end); }
 
  private:
   struct State {

@@ -55,13 +55,6 @@ class Context {
     in_scope([&] { body(position); });
     builder.end_for();
   }
-  // body() in a scope of its own, under the condition unless that is -1.
-  template <typename Body>
-  void when(ValueId condition, const Body& body) {
-    if (condition >= 0) builder.begin_if(condition);
-    in_scope(body);
-    if (condition >= 0) builder.end_if();
-  }
   template <typename Body>
   void in_scope(const Body& body) {
     nest.push();

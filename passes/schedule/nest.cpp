@@ -42,6 +42,15 @@ std::vector<bool> varying_along(const ir::Kernel& kernel, int axis) {
   return varies;
 }
 
+std::vector<bool> varying_along(const ir::Kernel& kernel, std::span<const int> axes) {
+  std::vector<bool> result(kernel.instrs.size(), false);
+  for (int axis : axes) {
+    const std::vector<bool> varies = varying_along(kernel, axis);
+    std::transform(result.begin(), result.end(), varies.begin(), result.begin(), std::logical_or<>());
+  }
+  return result;
+}
+
 // --- vectors
 
 void Nest::set_lane_axis(int axis, int lanes) {
@@ -54,11 +63,7 @@ void Nest::set_lane_axis(int axis, int lanes) {
 
 void Nest::set_sub_axes(std::span<const int> axes) {
   sub_axes_.assign(axes.begin(), axes.end());
-  apart_.assign(kernel_.instrs.size(), false);
-  for (int axis : axes) {
-    std::vector<bool> varies = varying_along(kernel_, axis);
-    for (size_t v = 0; v < varies.size(); ++v) apart_[v] = apart_[v] || varies[v];
-  }
+  apart_ = varying_along(kernel_, axes);
 }
 
 bool Nest::is_sub_axis(int axis) const {

@@ -21,6 +21,7 @@ namespace tenon::passes {
 // For each instruction of the kernel: whether its value changes along the axis (none if it is -1). A reduction along
 // the axis itself ends in a scalar; one along other axes has a result for each point.
 std::vector<bool> varying_along(const ir::Kernel& kernel, int axis);
+std::vector<bool> varying_along(const ir::Kernel& kernel, std::span<const int> axes);  // any of them
 
 class Nest {
  public:
@@ -55,6 +56,8 @@ class Nest {
   // --- scopes
   void push();
   void pop();
+  // The bodies under an if, each in a scope of its own; the first one alone where the condition is -1.
+  void when(ValueId condition, const std::function<void()>& body, const std::function<void()>& orelse = {});
   // In the innermost scope; the lane axis: of lane 0. Throws if an axis is bound anew of which an address knows the old value.
   void bind(int axis, ValueId index);
   // Splits a linear index into the axes, row-major, and binds them; extents become size parameters. The outermost takes
@@ -140,8 +143,6 @@ class Nest {
   int64_t condition_key(Value v, const std::vector<int>& together) const;
   void prepare_guards(Value v);
   void prepare_lanes(const Index& index, DType type);  // its compound terms that are known here
-  // Runs the bodies under an if, each in a scope of its own; without an if where the condition is -1.
-  void when(ValueId condition, const std::function<void()>& body, const std::function<void()>& orelse = {});
   ValueId load(Value v);
   void load_along(Value v, const std::vector<int>& guards, ValueId otherwise, ValueId result);
   ValueId load_clamped(const Instr& instr, ValueId at, ValueId numel);

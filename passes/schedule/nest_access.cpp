@@ -137,33 +137,28 @@ ValueId Nest::load(Value v) {
   const ValueId otherwise = vector ? this->vector(in.args[0]) : get(in.args[0]);
   if (!vector) return builder_.op(Op::Where, {together, builder_.load(in.slot, place(in), 1, together), otherwise});
   const ValueId result = builder_.var(otherwise);
-  if (vector) {
-    for (Value a : in.args) {  // what is made once is made out here, where all that follows sees it
-      if (!varies(a)) get(a);
-    }
-    if (in.scale != 0 && !varies(in.position())) scaled_position(in);
+  for (Value a : in.args) {  // what is made once is made out here, where all that follows sees it
+    if (!varies(a)) get(a);
   }
+  if (in.scale != 0 && !varies(in.position())) scaled_position(in);
   when(together, [&] {
-    if (guards.along.empty()) {
-      builder_.set(result, vector ? load_at(v, mask_) : builder_.load(in.slot, place(in), 1));
-    } else {
-      load_along(v, guards.along, otherwise, result);
-    }
+    guards.along.empty() ? builder_.set(result, load_at(v, mask_)) : load_along(v, guards.along, otherwise, result);
   });
   return builder_.get(result);
 }
 
 void Nest::when(ValueId condition, const std::function<void()>& body, const std::function<void()>& orelse) {
-  if (condition < 0) return body();
+  const auto in_scope = [&](const auto& part) {
+    push();
+    part();
+    pop();
+  };
+  if (condition < 0) return in_scope(body);
   builder_.begin_if(condition);
-  push();
-  body();
-  pop();
+  in_scope(body);
   if (orelse) {
     builder_.begin_else();
-    push();
-    orelse();
-    pop();
+    in_scope(orelse);
   }
   builder_.end_if();
 }

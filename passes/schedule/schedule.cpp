@@ -78,12 +78,11 @@ Answer calls(const Form& form, const Target&) {
   return ((form.call == ops) || ...) ? kTakes : kOtherKind;
 }
 
-Answer calls_class(const Form& form, ir::OpClass cls) {
+template <ir::OpClass cls>
+Answer calls_class(const Form& form, const Target&) {
   if (!form.call || *form.call == Op::Gather || *form.call == Op::Update) return kOtherKind;
   return ir::info(*form.call).cls == cls ? kTakes : kOtherKind;
 }
-Answer calls_sorting(const Form& form, const Target&) { return calls_class(form, ir::OpClass::Sort); }
-Answer calls_indexed(const Form& form, const Target&) { return calls_class(form, ir::OpClass::Indexed); }
 
 Answer calls_products(const Form& form, const Target& target) {
   const auto& library = std::get<GpuTarget>(target).library;
@@ -138,8 +137,8 @@ constexpr Schedule kSchedules[] = {
     {"columns", kCpu, takes_columns, nullptr, on_cpu<cpu::lower_columns>},
     {"split", kCpu, takes_lanes, suits_kernel<cpu::splits_rows>, on_cpu<cpu::lower_split>},
     {"rows", kCpu, takes_lanes, nullptr, on_cpu<cpu::lower_rows>},
-    {"sort", kCpu, calls_sorting, nullptr, nullptr},
-    {"indexed", kCpu, calls_indexed, nullptr, nullptr},
+    {"sort", kCpu, calls_class<ir::OpClass::Sort>, nullptr, nullptr},
+    {"indexed", kCpu, calls_class<ir::OpClass::Indexed>, nullptr, nullptr},
     {"join", kCpu, calls<Op::Cat>, nullptr, nullptr},
 
     {"scan", kGpu, takes_scans, nullptr, on_gpu<gpu::lower_scan>},
@@ -147,8 +146,8 @@ constexpr Schedule kSchedules[] = {
     {"columns", kGpu, takes_columns, nullptr, on_gpu<gpu::lower_columns>},
     {"transpose", kGpu, takes_maps, is_transposed_on_gpu, on_gpu<gpu::lower_transpose>},
     {"pointwise", kGpu, takes_maps, nullptr, on_gpu<gpu::lower_pointwise>},
-    {"sort", kGpu, calls_sorting, nullptr, nullptr},
-    {"indexed", kGpu, calls_indexed, nullptr, nullptr},
+    {"sort", kGpu, calls_class<ir::OpClass::Sort>, nullptr, nullptr},
+    {"indexed", kGpu, calls_class<ir::OpClass::Indexed>, nullptr, nullptr},
     {"join", kGpu, calls<Op::Cat>, nullptr, nullptr},
     {"product", kGpu, calls_products, nullptr, nullptr},
 };

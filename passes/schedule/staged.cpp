@@ -25,7 +25,9 @@ bool Staged::has_stores(int available) const {
 void Staged::point(int l, std::span<const Value> instrs, const Place& place) {
   const auto mask = [&](Value v) { return nest_.varies(v) ? nest_.mask() : -1; };
   for (Value v : plan_.carried_in[l]) {
-    each(v, [&](int q) { nest_.set(v, b_.load(carry_.at(v), place(q), nest_.lanes(v), mask(v))); });
+    const auto carried = carry_.find(v);
+    if (carried == carry_.end()) continue;  // known all along
+    each(v, [&](int q) { nest_.set(v, b_.load(carried->second, place(q), nest_.lanes(v), mask(v))); });
   }
   for (Value v : instrs) each(v, [&](int) { nest_.emit(v); });
   for (Value v : full(l)) {

@@ -62,10 +62,8 @@ void ColumnTiles::run(std::string phase, double ns, const std::function<void(int
   c_.whole_or_rest(
       begin, end, columns, width_,
       [&] {
-        c_.in_scope([&] {
-          for (int q = 0; q < vectors_; ++q) bind(q, c_.add(begin, c_.literal(int64_t{q} * nest.lanes())), -1);
-          body(vectors_);
-        });
+        for (int q = 0; q < vectors_; ++q) bind(q, c_.add(begin, c_.literal(int64_t{q} * nest.lanes())), -1);
+        body(vectors_);
       },
       [&] {
         c_.loop(begin, end, nest.lanes(), [&](ValueId at) {
@@ -175,11 +173,8 @@ class Columns : ColumnStages {
         c_.loop(first, c_.minimum(end, nest_.size(blocks_)), 1, [&](ValueId block) { blocks_of_loop(l, block, 1, partials); });
       };
       if (together == 1) return one_by_one();
-      b_.begin_if(b_.op(Op::Le, {c_.mul(end, c_.literal(kColumnBlock)), nest_.size(count_)}));
-      c_.in_scope([&] { blocks_of_loop(l, first, together, partials); });
-      b_.begin_else();
-      one_by_one();
-      b_.end_if();
+      nest_.when(b_.op(Op::Le, {c_.mul(end, c_.literal(kColumnBlock)), nest_.size(count_)}),
+                 [&] { blocks_of_loop(l, first, together, partials); }, one_by_one);
     };
     tiles_.run("loop" + std::to_string(l), ns_of(together * kColumnBlock), body, ceil_div(blocks_, together));
     nest_.set_sub_axes(std::array{tiles_.lane()});

@@ -92,13 +92,9 @@ int64_t Context::bytes_read(Value load) const {
 
 void Context::whole_or_rest(ValueId begin, ValueId end, int64_t extent, int64_t tile,
                             const std::function<void()>& whole, const std::function<void()>& rest) {
-  if (extent % tile == 0) return whole();
-  if (extent < tile) return rest();
-  builder.begin_if(builder.op(Op::Le, {add(begin, nest.literal(tile)), end}));
-  whole();
-  builder.begin_else();
-  rest();
-  builder.end_if();
+  if (extent % tile == 0) return in_scope(whole);
+  if (extent < tile) return in_scope(rest);
+  nest.when(builder.op(Op::Le, {add(begin, nest.literal(tile)), end}), whole, rest);
 }
 
 void Context::vector_loop(int axis, ValueId begin, ValueId end, int unroll, const std::function<void()>& body) {

@@ -78,15 +78,17 @@ struct PackedTile {
   ValueId begin;
   int vectors;
   ValueId mask;
+  ValueId row_begin = -1, row_end = -1;  // -1: all rows
 };
-// Where its rows go: row r from base + r * pitch on. Rows behind the last may be written too: packed_rows says how many.
+// Where its rows go: row r, counted from the first, from base + r * pitch on. Up to packed_slack rows behind the last are
+// written too.
 struct Panel {
   int32_t buffer = -1;
   ValueId base = -1;  // -1: 0
   int64_t pitch = 0;
   ValueId at(Context& c, ValueId row, int64_t column) const;
 };
-int64_t packed_rows(const Context& c, Value load, int axis);
+int64_t packed_slack(const Context& c, Value load, int rows);
 void pack(Context& c, Value load, const PackedTile& tile, const Panel& panel);  // what `load` reads of the tile
 void lower_scan_lines(Context& c);    // scans of contiguous lines
 void lower_scan_columns(Context& c);  // scans of neighbouring lines, vectorised across them

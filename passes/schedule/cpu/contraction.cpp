@@ -198,7 +198,7 @@ class Contraction {
     const std::vector<int> axes = right.index.axes();
     const bool whole = std::all_of(axes.begin(), axes.end(), [&](int a) { return a == k_ || a == column_; });
     if (!whole || !along.ok || !across.ok || right.scale != 0 || !right.guards.empty()) return false;
-    region_ = packed_rows(c_, right_, k_) * tile_.vectors * nest_.lanes();
+    region_ = (c_.extent(k_) + packed_slack(c_, right_, k_)) * tile_.vectors * nest_.lanes();
     c_.out.packing = Lowered::Packing{right.slot, -1, 0,
                                       {static_cast<int64_t>(right.dtype), c_.extent(k_), c_.extent(column_), along.value, across.value,
                                        right.index.constant_part(), nest_.lanes(), tile_.vectors}};
@@ -218,7 +218,7 @@ class Contraction {
     if (region_ > 0) return packed_;
     if (!packs()) return {};
     const int64_t width = int64_t{columns.vectors} * nest_.lanes();
-    const Panel panel{c_.buffer("panel", nest_.instr(right_).dtype, Space::Local, packed_rows(c_, right_, k_) * width), -1, width};
+    const Panel panel{c_.buffer("panel", nest_.instr(right_).dtype, Space::Local, (c_.extent(k_) + packed_slack(c_, right_, k_)) * width), -1, width};
     pack(c_, right_, columns, panel);
     return panel;
   }

@@ -2,6 +2,7 @@
 //
 //   x[k, columns], contiguous along the columns      x[columns, k], contiguous along k: as many columns as there are
 //     for k { panel[k] = x[k, columns] }             lanes are read in order and turned in registers
+#include <algorithm>
 #include <array>
 
 #include "passes/schedule/cpu/context.h"
@@ -44,16 +45,18 @@ void turn(ir::TreeBuilder& b, std::vector<ValueId>& rows) {
   }
 }
 
+constexpr int kTurned = 16;  // rows and columns that are turned at once, at most: more is ever more code
+
 // Past the last column it is read again, past the last row the panel has room: neither is asked for. One loop, masked
 // throughout, and a block turned by halves: whole vectors apart, and each row of the block woven from all columns, would be
 // eight times the code.
 void along_rows(Context& c, Value load, const PackedTile& tile, const Panel& panel) {
   Nest& nest = c.nest;
-  const int lanes = nest.lanes();
-  const int64_t width = int64_t{tile.vectors} * lanes;
+  const int lanes_of_columns = nest.lanes(), lanes = std::min(lanes_of_columns, kTurned);
   nest.set_lane_axis(tile.rows, lanes);
   nest.set_sub_axes(std::array{tile.columns});
-  c.loop(c.literal(0), c.literal(width), lanes, [&](ValueId block) {
+  const ValueId width = c.literal(int64_t{tile.vectors} * lanes_of_columns), left = c.sub(nest.extent(tile.columns), tile.begin);
+  c.loop(c.literal(0), tile.mask < 0 ? width : c.minimum(width, left), lanes, [&](ValueId block) {
     const ValueId first = c.add(tile.begin, block), last = c.sub(nest.extent(tile.columns), c.literal(1));
     for (int j = 0; j < lanes; ++j) {
       const ValueId column = c.add(first, c.literal(j));
@@ -62,7 +65,8 @@ void along_rows(Context& c, Value load, const PackedTile& tile, const Panel& pan
       nest.prepare({&load, 1});
     }
     nest.set_sub(0);
-    c.masked_loop(tile.rows, c.literal(0), nest.extent(tile.rows), [&] {
+    const ValueId begin = tile.row_begin, end = begin < 0 ? nest.extent(tile.rows) : tile.row_end;
+    c.masked_loop(tile.rows, begin < 0 ? c.literal(0) : begin, end, [&] {
       std::vector<ValueId> vectors;
       for (int j = 0; j < lanes; ++j) {
         nest.set_sub(j);
@@ -72,12 +76,12 @@ void along_rows(Context& c, Value load, const PackedTile& tile, const Panel& pan
       nest.set_sub(0);
       turn(c.builder, vectors);
       for (int i = 0; i < lanes; ++i) {
-        const ValueId row = c.add(nest.axis_value(tile.rows), c.literal(i));
+        const ValueId position = c.add(nest.axis_value(tile.rows), c.literal(i)), row = begin < 0 ? position : c.sub(position, begin);
         c.builder.store(panel.buffer, c.add(panel.at(c, row, 0), block), vectors[i]);
       }
     });
   });
-  nest.set_lane_axis(tile.columns, lanes);
+  nest.set_lane_axis(tile.columns, lanes_of_columns);
 }
 
 bool is_turned(const Context& c, Value load, int axis) {
@@ -92,9 +96,7 @@ ValueId Panel::at(Context& c, ValueId row, int64_t column) const {
   return base < 0 ? within : c.add(base, within);
 }
 
-int64_t packed_rows(const Context& c, Value load, int axis) {
-  return c.extent(axis) + (is_turned(c, load, axis) ? c.nest.lanes() - 1 : 0);
-}
+int64_t packed_slack(const Context& c, Value load, int rows) { return is_turned(c, load, rows) ? std::min(c.lanes, kTurned) - 1 : 0; }
 
 void pack(Context& c, Value load, const PackedTile& tile, const Panel& panel) {
   is_turned(c, load, tile.rows) ? along_rows(c, load, tile, panel) : along_columns(c, load, tile, panel);

@@ -5,7 +5,7 @@
 //     for v in chunk step 4 vectors { ... }            before it leaves the cache
 //     for v in rest step 1 vector, masked { ... }
 #include <algorithm>
-#include <tuple>
+#include <map>
 
 #include "passes/schedule/cpu/context.h"
 
@@ -15,7 +15,6 @@ namespace {
 
 constexpr int64_t kChunk = 4096;                     // elements of a contiguous run that one iteration takes
 constexpr int64_t kTileOuter = 32, kTileInner = 64;  // transposed tiles
-constexpr int64_t kTileStride = 40;                  // of a staged tile: not a multiple of many cache sets
 
 std::vector<Value> all_instrs(const ir::Kernel& kernel) {
   std::vector<Value> result;
@@ -43,33 +42,6 @@ void emit_all(Nest& nest, const std::vector<Value>& instrs) {
   for (Value v : instrs) nest.emit(v);
 }
 
-// A transposed operand of a tile: read along its own contiguous axis into a local buffer [lane][other], from
-// which the tile's vectors then gather. Reading it in place would hit the same cache sets again and again for
-// wide rows.
-struct StagedLoad {
-  Value load;
-  int32_t buffer;
-};
-
-void stage(Context& c, const std::vector<StagedLoad>& staged, int lane_axis, int other, ValueId column,
-           ValueId column_end, ValueId row, ValueId row_end) {
-  Nest& nest = c.nest;
-  if (staged.empty()) return;
-  nest.set_lane_axis(other, c.lanes);
-  c.loop(column, column_end, 1, [&](ValueId at) {
-    nest.bind(lane_axis, at);
-    ValueId base = c.mul(c.sub(at, column), c.literal(kTileStride));
-    for (const StagedLoad& s : staged) {
-      nest.prepare({&s.load, 1});
-      c.vector_loop(other, row, row_end, 1, [&] {
-        nest.emit(s.load);
-        c.builder.store(s.buffer, c.add(base, c.sub(nest.axis_value(other), row)), nest.get(s.load), nest.mask());
-      });
-    }
-  });
-  nest.set_lane_axis(lane_axis, c.lanes);
-}
-
 }  // namespace
 
 int transposed_axis(const ir::Kernel& kernel) {
@@ -92,15 +64,15 @@ void lower_transpose(Context& c) {
   const int lane_axis = best_lane_axis(c.kernel), other = transposed_axis(c.kernel);
   c.set_lanes(lane_axis);
   const std::vector<int> outer = c.parallel_but({lane_axis, other});
-  std::vector<StagedLoad> staged;
+  std::map<Value, Panel> packed;  // read in place, they would hit the same cache sets again and again for wide rows
   std::vector<Value> direct;
   for (Value v : all_instrs(c.kernel)) {
     const Instr& in = nest.instr(v);
-    Index::Stride along = in.index.stride(other), across = in.index.stride(lane_axis);
-    if (in.op == Op::Load && in.guards.empty() && in.scale == 0 && along.ok && along.value == 1 && across.ok &&
-        across.value != 0) {
-      staged.push_back({v, c.builder.add_buffer({"tile" + std::to_string(staged.size()), in.dtype,
-                                                 Space::Local, -1, kTileInner * kTileStride})});
+    const Index::Stride along = in.index.stride(other), across = in.index.stride(lane_axis);
+    if (in.op == Op::Load && in.guards.empty() && in.scale == 0 && along.ok && along.value == 1 && across.ok && across.value != 0) {
+      const int64_t pitch = kTileInner + 64 / ir::item_size(in.dtype);  // a cache line more: not a multiple of many cache sets
+      const int64_t count = (kTileOuter + packed_slack(c, v, other)) * pitch;
+      packed[v] = {c.builder.add_buffer({"tile" + std::to_string(packed.size()), in.dtype, Space::Local, -1, count}), -1, pitch};
     } else {
       direct.push_back(v);
     }
@@ -113,15 +85,17 @@ void lower_transpose(Context& c) {
           column = c.mul(column_tile, c.literal(kTileInner));
   ValueId row_end = c.minimum(c.add(row, c.literal(kTileOuter)), nest.size(c.extent(other)));
   ValueId column_end = c.minimum(c.add(column, c.literal(kTileInner)), nest.size(c.extent(lane_axis)));
-  stage(c, staged, lane_axis, other, column, column_end, row, row_end);
+  PackedTile tile{lane_axis, other, column, static_cast<int>(kTileInner) / nest.lanes(), nest.tail_mask(column, column_end)};
+  tile.row_begin = row;
+  tile.row_end = row_end;
+  for (const auto& [load, panel] : packed) pack(c, load, tile, panel);
   c.loop(row, row_end, 1, [&](ValueId at) {
     nest.bind(other, at);
-    std::vector<Value> inner = hoist(nest, direct);
-    ValueId in_tile = c.sub(at, row);
+    const std::vector<Value> inner = hoist(nest, direct);
     c.vector_loop(lane_axis, column, column_end, 1, [&] {
-      ValueId position = c.add(c.mul(c.sub(nest.axis_value(lane_axis), column), c.literal(kTileStride)), in_tile);
-      for (const StagedLoad& s : staged) {
-        nest.set(s.load, c.builder.load_strided(s.buffer, position, c.literal(kTileStride), nest.lanes(), nest.mask()));
+      for (const auto& [load, panel] : packed) {
+        const ValueId place = c.add(panel.at(c, c.sub(at, row), 0), c.sub(nest.axis_value(lane_axis), column));
+        nest.set(load, c.builder.load(panel.buffer, place, nest.lanes(), nest.mask()));
       }
       emit_all(nest, inner);
     });

@@ -19,17 +19,9 @@ namespace {
 
 constexpr int64_t kScanChunk = 1024;  // elements of a line whose values are kept between the loops
 
-class Lines {
+class Lines : Staged {
  public:
-  explicit Lines(Context& c)
-      : c_(c),
-        nest_(c.nest),
-        b_(c.builder),
-        serial_(static_cast<int>(c.kernel.axes.size()) - 1),
-        plan_(c.loops()),
-        along_(varying_along(c.kernel, serial_)) {
-    c.set_lanes(serial_);
-  }
+  explicit Lines(Context& c) : Staged(c, c.loops()), c_(c), serial_(static_cast<int>(c.kernel.axes.size()) - 1) { c.set_lanes(serial_); }
 
   void lower() {
     const int64_t length = c_.extent(serial_);
@@ -42,7 +34,7 @@ class Lines {
     for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {
       const Instr& in = nest_.instr(v);
       if (in.op == Op::Const || in.op == Op::Scalar) continue;
-      along(v) ? inner.push_back(v) : nest_.emit(v);
+      nest_.varies(v) ? inner.push_back(v) : nest_.emit(v);
       if (ir::is_scan(in.op)) registers_[v] = c_.reducer(v).open(c_.reducer(v).identity());
     }
     nest_.prepare(inner);
@@ -61,13 +53,13 @@ class Lines {
   }
 
  private:
-  bool along(Value v) const { return along_[v]; }
+  void each(Value, const std::function<void(int)>& f) override { f(0); }
 
   // A buffer for each value that a scan takes or gives, or that a later loop needs.
   void keep_values() {
     auto keep = [&](Value v) {
-      if (!along(v) || kept_.count(v) != 0) return;
-      kept_[v] = b_.add_buffer({"kept" + std::to_string(c_.out.tree.buffers.size()), nest_.instr(v).dtype,
+      if (!nest_.varies(v) || carry_.count(v) != 0) return;
+      carry_[v] = b_.add_buffer({"kept" + std::to_string(c_.out.tree.buffers.size()), nest_.instr(v).dtype,
                                 Space::Local, -1, kScanChunk});
     };
     for (Value v : plan_.carried) keep(v);
@@ -76,24 +68,15 @@ class Lines {
     }
   }
 
-  ValueId kept_position(ValueId at) { return c_.sub(at, begin_); }
-
   void vector_loop(int l) {
     std::vector<Value> inner;
-    for (Value v : plan_.full[l]) {
-      if (along(v)) inner.push_back(v);
+    for (Value v : full(l)) {
+      if (nest_.varies(v)) inner.push_back(v);
     }
     if (inner.empty()) return;
     c_.vector_loop(serial_, begin_, end_, unroll_for(inner.size()), [&] {
-      ValueId position = kept_position(nest_.axis_value(serial_));
-      for (Value v : plan_.carried_in[l]) {
-        if (along(v)) nest_.set(v, b_.load(kept_.at(v), position, nest_.lanes(), nest_.mask()));
-      }
-      for (Value v : inner) {
-        nest_.emit(v);
-        if (auto it = kept_.find(v); it != kept_.end())
-          b_.store(it->second, position, nest_.get(v), nest_.mask());
-      }
+      const ValueId position = c_.sub(nest_.axis_value(serial_), begin_);
+      point(l, inner, [&](int) { return position; });
     });
   }
 
@@ -101,23 +84,18 @@ class Lines {
     const std::vector<Value>& scans = plan_.reductions[l];
     if (scans.empty()) return;
     c_.loop(begin_, end_, 1, [&](ValueId at) {
-      ValueId position = kept_position(at);
+      const ValueId position = c_.sub(at, begin_);
       for (Value v : scans) {
         Value operand = nest_.instr(v).args[0];
-        ValueId element = along(operand) ? b_.load(kept_.at(operand), position, 1) : nest_.get(operand);
+        ValueId element = nest_.varies(operand) ? b_.load(carry_.at(operand), position, 1) : nest_.get(operand);
         const ValueId next = c_.reducer(v).take(registers_.at(v), {element, -1}).value;
-        if (auto it = kept_.find(v); it != kept_.end()) b_.store(it->second, position, next);
+        if (auto it = carry_.find(v); it != carry_.end()) b_.store(it->second, position, next);
       }
     });
   }
 
   Context& c_;
-  Nest& nest_;
-  ir::TreeBuilder& b_;
   int serial_;
-  const ReduceLoops& plan_;
-  std::vector<bool> along_;  // by instruction: differs along the line
-  std::map<Value, int32_t> kept_;
   std::map<Value, Accumulator> registers_;
   ValueId begin_ = -1, end_ = -1;  // of the chunk
 };

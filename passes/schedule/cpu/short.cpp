@@ -81,13 +81,8 @@ Worth worth(const ir::Kernel& kernel, const ShortRows& rows) {
 }
 
 size_t unrolled(const ir::Kernel& kernel, const ShortRows& rows) {
-  std::vector<bool> apart(kernel.instrs.size(), false);
-  for (int a : rows.axes) {
-    std::vector<bool> along = varying_along(kernel, a);
-    for (size_t v = 0; v < along.size(); ++v) apart[v] = apart[v] || along[v];
-  }
   size_t result = 0;
-  for (bool each : apart) result += each ? static_cast<size_t>(rows.count) : 1;
+  for (bool each : varying_along(kernel, rows.axes)) result += each ? static_cast<size_t>(rows.count) : 1;
   return result;
 }
 

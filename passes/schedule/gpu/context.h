@@ -22,7 +22,7 @@ struct Context : passes::Context {
   void each_item(std::string name, int64_t count, const Body& body) {
     const ValueId block = begin_phase(std::move(name), ceil_div(count, target.threads));
     const ValueId item = add(mul(block, literal(target.threads)), thread_);
-    when(below(item, count, target.threads), [&] { body(item); });
+    nest.when(below(item, count, target.threads), [&] { body(item); });
     end_phase();
   }
   // Whether item < count, where `together` of them start at once; -1 if that is certain.

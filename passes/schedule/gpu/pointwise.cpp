@@ -190,7 +190,7 @@ void lower_transpose(Context& c) {
       c.nest.bind(inner, at_inner);
       const ValueId whole = by_axis ? c.add(c.mul(down, pitch), across) : c.add(c.mul(across, pitch), down);
       const auto before_end = [&](int a, ValueId at) { return c.extent(a) % kTile == 0 ? -1 : c.less(at, c.nest.extent(a)); };
-      c.when(before_end(axis, at_axis), [&] { c.when(before_end(inner, at_inner), [&] { body(whole); }); });
+      c.nest.when(before_end(axis, at_axis), [&] { c.nest.when(before_end(inner, at_inner), [&] { body(whole); }); });
     }, true);
   };
   each(true, [&](ValueId place) {

@@ -100,7 +100,7 @@ class Rows : RowStages {
     const ValueId block = c_.begin_phase(std::move(name), ceil_div(row_count_, warps_));
     bind_warp();
     const ValueId row = c_.add(c_.mul(block, c_.literal(warps_)), warp_);
-    c_.when(c_.below(row, row_count_, warps_), [&] {
+    nest_.when(c_.below(row, row_count_, warps_), [&] {
       nest_.bind_linear(rows_, row);
       body(row);
     });
@@ -120,7 +120,7 @@ class Rows : RowStages {
         const ValueId position = in_registers_ ? c_.add(c_.mul(slot_, width), lane_in_warp_)
                                                : c_.add(step, c_.add(c_.mul(half, width), lane_in_warp_));
         nest_.bind(lane_, position);
-        c_.when(ragged ? c_.less(position, end) : -1, [&] { element(half, position); });
+        nest_.when(ragged ? c_.less(position, end) : -1, [&] { element(half, position); });
       }, true);
     };
     if (in_registers_) {
@@ -191,7 +191,7 @@ class Rows : RowStages {
     c_.loop(c_.literal(0), count, kLanes, [&](ValueId step) {
       c_.loop(c_.literal(0), c_.literal(kAccumulators), 1, [&](ValueId half) {
         const ValueId block = c_.add(step, c_.add(c_.mul(half, c_.literal(kWarp)), lane_in_warp_));
-        c_.when(c_.less(block, count), [&] {
+        nest_.when(c_.less(block, count), [&] {
           take(reduction, half, c_.reducer(reduction).load(partials_.at(reduction), at(base, block)));
         });
       }, true);
@@ -212,7 +212,7 @@ class Rows : RowStages {
   // body() by the thread with this number 0.
   template <typename Body>
   void only(ValueId number, const Body& body) {
-    c_.when(b_.op(Op::Eq, {number, c_.literal(0)}), body);
+    nest_.when(b_.op(Op::Eq, {number, c_.literal(0)}), body);
   }
   // All threads compute the values of a row, one stores them.
   void emit_row(int available, ValueId number) {
@@ -269,7 +269,7 @@ class Rows : RowStages {
     auto [row, team] = c_.divide(number, nest_.size(teams));
     bind_warp();
     const ValueId block = c_.add(c_.mul(team, c_.literal(warps_)), warp_), blocks = nest_.size(blocks_);
-    c_.when(c_.less(block, blocks), [&, row = row] {
+    nest_.when(c_.less(block, blocks), [&, row = row] {
       nest_.bind_linear(rows_, row);
       recall(l, [row](int) { return row; });
       accumulate(l, block);

@@ -1,5 +1,5 @@
 // What becomes of static objects at exit.
-#include "codegen/exit.h"
+#include "ir/exit.h"
 
 extern "C" {
 // The C++ runtime's, by the names that --wrap=__cxa_atexit gives the two ends.
@@ -14,11 +14,11 @@ int __wrap___cxa_atexit(void (*destroy)(void*), void* object, void* library) {
   return destroy == _ZNSt8ios_base4InitD1Ev ? __real___cxa_atexit(destroy, object, library) : 0;
 }
 
-namespace tenon::codegen {
+namespace tenon::ir {
 
 void at_exit(void (*handler)()) {
   __real___cxa_atexit([](void* f) { reinterpret_cast<void (*)()>(f)(); }, reinterpret_cast<void*>(handler),
                       &__dso_handle);
 }
 
-}  // namespace tenon::codegen
+}  // namespace tenon::ir

@@ -3,8 +3,8 @@
 // registration of a static's destructor to exit.cpp, which drops it: --wrap in CMakeLists.txt.)
 #pragma once
 
-namespace tenon::codegen {
+namespace tenon::ir {
 
 void at_exit(void (*handler)());  // as std::atexit, which would be dropped too
 
-}  // namespace tenon::codegen
+}  // namespace tenon::ir
