@@ -46,6 +46,14 @@ uint64_t hash_of(const Key& key) {
 
 }  // namespace
 
+// A definition that a stored node keeps, in a list by number.
+struct Node::Kept {
+  Node* node;
+  uint64_t number;
+  Definition definition;
+  Kept *before, *after;
+};
+
 // All nodes of the process that can be shared, by hash: open addressing with linear probing. One recursive
 // lock covers making, folding and materialising, so a rule never reads a node that is just losing its
 // operands.
@@ -73,6 +81,7 @@ struct NodeTable {
   int64_t live = 0;
   Spare* spare = nullptr;
   int spare_count = 0;
+  Node::Kept *first_kept = nullptr, *last_kept = nullptr;
 
   static NodeTable& get() {
     static auto* const table = new NodeTable;  // outlives every static tensor
@@ -193,6 +202,13 @@ struct NodeTable {
     if (--count * 16 < slots.size() && slots.size() > kLeastSlots) resize(slots.size() / 2);
   }
 
+  // Drops these references; the nodes that nobody else refers to go to the list.
+  static void drop(const SmallVector<Node*, 3>& inputs, Node*& doomed) {
+    for (Node* input : inputs) {
+      if (input->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) input->link_ = std::exchange(doomed, input);
+    }
+  }
+
   // Frees the nodes of a list and whatever only they kept alive. Payloads die outside the lock: they may free
   // buffers.
   static void destroy(Node* doomed) {
@@ -205,10 +221,11 @@ struct NodeTable {
           Node* node = std::exchange(doomed, doomed->link_);
           table.erase(node);
           --table.live;
-          for (Node* input : node->inputs_) {
-            if (input->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-              input->link_ = std::exchange(doomed, input);
-            }
+          drop(node->inputs_, doomed);
+          if (node->kept_) {
+            const std::unique_ptr<Node::Kept> kept(table.unlink(*node));
+            drop(kept->definition.inputs_, doomed);
+            kept->definition.inputs_.clear();
           }
           if (node->payload_)
             node->link_ = std::exchange(dead, node);
@@ -234,10 +251,32 @@ struct NodeTable {
     insert(&node, at);
   }
 
+  // All of these with the lock held.
+  void keep(Node& node, Definition definition, uint64_t number) {
+    Node::Kept* before = last_kept;  // numbers come nearly in order
+    while (before && before->number > number) before = before->before;
+    Node::Kept* after = before ? before->after : first_kept;
+    node.kept_ = new Node::Kept{&node, number, std::move(definition), before, after};
+    (before ? before->after : first_kept) = node.kept_;
+    (after ? after->before : last_kept) = node.kept_;
+  }
+  Node::Kept* unlink(Node& node) {
+    Node::Kept* kept = std::exchange(node.kept_, nullptr);
+    (kept->before ? kept->before->after : first_kept) = kept->after;
+    (kept->after ? kept->after->before : last_kept) = kept->before;
+    return kept;
+  }
+  // The first that is kept, if its number is up to `last`.
+  std::unique_ptr<Node::Kept> next_kept(uint64_t last) {
+    if (!first_kept || first_kept->number > last) return nullptr;
+    return std::unique_ptr<Node::Kept>(unlink(*first_kept->node));
+  }
+
   static void store(Node& node, std::shared_ptr<Payload> payload) {
     node.payload_ = std::move(payload);
-    node.stored_.store(node.payload_ != nullptr, std::memory_order_release);
+    set_stored(node, node.payload_ != nullptr);
   }
+  static void set_stored(Node& node, bool stored) { node.stored_.store(stored, std::memory_order_release); }
 
   void materialise(Node& node, std::shared_ptr<Payload> payload) {
     std::optional<Definition> before;  // it and the old payload die outside the lock
@@ -266,6 +305,31 @@ void Node::give_back(Definition definition) {
   NodeTable& table = NodeTable::get();
   const std::scoped_lock lock(table.mutex);
   table.give_back(*this, std::move(definition));
+}
+
+void Node::keep(Definition definition, uint64_t number) {
+  NodeTable& table = NodeTable::get();
+  const std::scoped_lock lock(table.mutex);
+  table.keep(*this, std::move(definition), number);
+}
+
+std::vector<Definition> take_kept_definitions(uint64_t last) {
+  return give_back_kept_definitions(last, [](const Node&) { return true; });
+}
+
+std::vector<Definition> give_back_kept_definitions(uint64_t last, const std::function<bool(const Node&)>& stays) {
+  std::vector<Definition> taken;
+  NodeTable& table = NodeTable::get();
+  const std::scoped_lock lock(table.mutex);
+  while (const auto kept = table.next_kept(last)) {
+    if (stays(*kept->node)) {
+      taken.push_back(std::move(kept->definition));
+    } else {
+      NodeTable::set_stored(*kept->node, false);  // the payload stays until the next one: others may just be reading it
+      table.give_back(*kept->node, std::move(kept->definition));
+    }
+  }
+  return taken;
 }
 
 Definition::Definition(Node& node) {

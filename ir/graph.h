@@ -15,6 +15,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -78,6 +79,12 @@ class Definition {
   SmallVector<Node*, 3> inputs_;
 };
 
+// Those that nodes keep under numbers up to `last`, taken from them; they are to die while no lock is held.
+[[nodiscard]] std::vector<Definition> take_kept_definitions(uint64_t last);
+// The same ones go back to their nodes, which are pending then, but for nodes that `stays` names: these lose them.
+// Must not run concurrently with a traversal or an evaluation.
+[[nodiscard]] std::vector<Definition> give_back_kept_definitions(uint64_t last, const std::function<bool(const Node&)>& stays);
+
 class Node {
  public:
   Op op() const { return op_.load(std::memory_order_relaxed); }
@@ -109,6 +116,9 @@ class Node {
 
   void store(std::shared_ptr<Payload> payload);  // in a node whose definition was taken
   void give_back(Definition definition);
+  // Of a stored node: the definition stays with it under this number, as long as the node lives, until it is forgotten or
+  // given back (below).
+  void keep(Definition definition, uint64_t number);
 
   // Scratch for one traversal at a time, under the caller's lock.
   uint64_t mark = 0;
@@ -119,6 +129,8 @@ class Node {
   friend class Definition;
   friend struct NodeTable;
   Node() = default;
+
+  struct Kept;
 
   static const std::shared_ptr<Payload> kNoPayload;
   std::atomic<uint32_t> refs_{0};
@@ -137,6 +149,7 @@ class Node {
   SmallVector<Node*, 3> inputs_;
   std::shared_ptr<Payload> payload_;
   Node* link_ = nullptr;  // the next of a list of nodes about to be freed
+  Kept* kept_ = nullptr;  // its definition, if that is kept
 };
 
 inline NodeRef::NodeRef(Node* node) : node_(node) {

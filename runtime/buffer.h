@@ -28,6 +28,7 @@ class Buffer final : public ir::Payload {
   bool adopted() const { return adopted_; }  // then the runtime never takes it over for an output
 
   int plan = -1;  // the number of the plan that computed it; read and written under the evaluation lock
+  std::atomic<uint64_t> written{0};  // the number of the work that wrote it last (late_work.h); 0: that was done at once
   std::atomic<bool> exposed{false};  // the frontend gave its address away: others may write it
 
   // Packed copies (packed_copies.h). The buffer counts as constant once kernels have packed kWorthACopy bytes of it since it

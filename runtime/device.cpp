@@ -109,7 +109,11 @@ void copy_between(Device& to_device, void* to, Device& from_device, const void* 
     return order(to_device, Stream::Transfer, Stream::Main);
   }
   order(from_device, Stream::Main, Stream::Transfer);
-  if (to_device.is_host()) return from_device.copy_to_host(to, from, bytes, Stream::Transfer);
+  if (to_device.is_host()) {
+    from_device.copy_to_host(to, from, bytes, Stream::Transfer);
+    for (Device* device : all_devices()) device->throw_failure();
+    return;
+  }
   if (to_device.id().kind == from_device.id().kind) {
     to_device.wait(Stream::Transfer, from_device.record(Stream::Main));
     order(to_device, Stream::Main, Stream::Transfer);
@@ -121,18 +125,6 @@ void copy_between(Device& to_device, void* to, Device& from_device, const void* 
   const auto staged = std::make_unique_for_overwrite<std::byte[]>(bytes);
   from_device.copy_to_host(staged.get(), from, bytes, Stream::Transfer);
   copy_between(to_device, to, host_device(), staged.get(), bytes);
-}
-
-void copy_to_host(void* to, const Buffer& from, size_t offset, size_t bytes) {
-  try {
-    copy_between(host_device(), to, from.device(), static_cast<const std::byte*>(from.data()) + offset, bytes);
-  } catch (const LateFailure&) {
-    throw;
-  } catch (const OutOfMemory&) {
-    throw;
-  } catch (const std::runtime_error& e) {
-    throw std::runtime_error("the copy from " + name_of(from.device().tag()) + " to the host failed: " + e.what());
-  }
 }
 
 }  // namespace tenon::runtime

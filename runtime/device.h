@@ -9,8 +9,8 @@
 //   memory    allocate and release are in the order of their stream too: a block that is released may be handed out
 //             again to work that comes later in that stream.
 //   failure   A call throws std::runtime_error, or OutOfMemory, and has then done nothing. What fails later, on the
-//             device, is thrown as a LateFailure by the next synchronise or copy_to_host that waits for it; after that the
-//             device works on.
+//             device, is thrown as a LateFailure by the next synchronise or copy_to_host that waits for it, or by the next
+//             throw_failure; after that the device works on. late_work.h says what becomes of the values.
 //
 // Every function may be called from any thread, calls for one stream from one thread at a time.
 #pragma once
@@ -127,6 +127,9 @@ class Device {
   virtual void wait(Stream stream, const Event& event) = 0;  // later work in it starts after the event, of any device of the kind
   virtual void synchronise(const Event& event) = 0;         // the host waits
   virtual void synchronise() = 0;                           // for all work of all streams
+  // Neither waits. One that does its work within its calls has no more to say.
+  virtual bool is_past(const Event&) { return true; }
+  virtual void throw_failure() {}  // the LateFailure of work that is past, if there was one
 
   // --- memory
   virtual void* allocate(size_t bytes, Stream stream) = 0;  // bytes > 0; 64-byte aligned; throws OutOfMemory
@@ -172,9 +175,8 @@ bool only_host();                         // no other device is registered
 // It stays for the life of the process. Throws std::runtime_error if there is one already.
 Device& register_device(std::unique_ptr<Device> device);
 
-// Between any two devices, in the order of their main streams; through the host if they know no other way.
+// Between any two devices, in the order of their main streams; through the host if they know no other way. To the host: throws
+// a LateFailure if any device has failed by then, since what was copied may come from there.
 void copy_between(Device& to_device, void* to, Device& from_device, const void* from, size_t bytes);
-// To the host's memory, after all work in the main stream. What fails says that it was the copy.
-void copy_to_host(void* to, const Buffer& from, size_t offset, size_t bytes);
 
 }  // namespace tenon::runtime

@@ -13,6 +13,7 @@
 #include "runtime/device.h"
 #include "runtime/evaluation.h"
 #include "runtime/hash.h"
+#include "runtime/late_work.h"
 #include "runtime/past_plans.h"
 #include "runtime/plan.h"
 #include "runtime/profiler.h"
@@ -81,12 +82,23 @@ class Evaluator {
 
   // Computes the roots; or nothing, and returns the batches into which such a large graph is cut.
   Batches evaluate(std::span<const ir::NodeRef> roots, Cut cut) {
-    Batches batches;
-    if (Run* run = begin(roots, cut, batches)) {
-      compute(*run);
-      run->clear();
+    if (only_host()) return try_to_evaluate(roots, cut);
+    look_at_devices();
+    try {
+      return try_to_evaluate(roots, cut);
+    } catch (const OutOfMemory&) {
+      if (!LateWork::global().waits()) throw;
     }
-    return batches;
+    synchronise();  // inputs of what is not done have their memory still
+    return try_to_evaluate(roots, cut);
+  }
+
+  void recover() {
+    if (!LateWork::global().has_failed()) return;
+    std::vector<ir::Definition> gone;  // when the lock is open
+    const std::lock_guard lock(mutex);
+    mutex.wait_for_all();
+    gone = LateWork::global().recover();
   }
 
   void rebind(ir::Node& node, std::shared_ptr<Buffer> buffer) {
@@ -107,6 +119,15 @@ class Evaluator {
   }
 
  private:
+  Batches try_to_evaluate(std::span<const ir::NodeRef> roots, Cut cut) {
+    Batches batches;
+    if (Run* run = begin(roots, cut, batches)) {
+      compute(*run);
+      run->clear();
+    }
+    return batches;
+  }
+
   // Null if there is nothing to compute, or in batches. Then, or if it throws, nothing has changed.
   Run* begin(std::span<const ir::NodeRef> roots, Cut cut, Batches& batches) {
     const std::lock_guard lock(mutex);
@@ -172,6 +193,7 @@ class Evaluator {
     } catch (...) {
       end(run, &Run::undo);
       run.clear();
+      if (!only_host()) recover();
       throw;
     }
     end(run, &Run::finish);
@@ -232,6 +254,8 @@ void evaluate(std::span<const ir::NodeRef> roots) {
     batch.clear();  // so that later batches may take over what nobody needs any more
   }
 }
+
+void recover() { Evaluator::get().recover(); }
 
 void rebind(ir::Node& node, std::shared_ptr<Buffer> buffer) { Evaluator::get().rebind(node, std::move(buffer)); }
 

@@ -56,6 +56,9 @@ class EvaluationMutex {
 };
 EvaluationMutex& evaluation_mutex();
 
+// After a LateFailure: values that were not computed are pending again (late_work.h). For callers that hold no lock and compute nothing.
+void recover();
+
 // The options that change what a plan does, as the first word of its key.
 uint64_t key_salt(const Options& options);
 

@@ -2,7 +2,8 @@
 // launches which were recorded with them stay valid. Kept memory counts as allocated, since nobody else can have it, and as
 // a live buffer. It is idle between runs, so it goes whenever somebody wants memory back: empty_memory_cache, an
 // allocation that fails, the end of the plan. A plan asks for it (Plan::keep_arenas): blocks for each of thousands of
-// cached plans would cost more than the addresses are worth.
+// cached plans would cost more than the addresses are worth. No plan of the CPU asks. A device that records launches and
+// replays them (a CUDA graph) asks for the plan that it records.
 #pragma once
 
 #include <memory>

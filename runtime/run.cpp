@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
 #include <utility>
 
 #include "runtime/packed_copies.h"
@@ -15,12 +14,6 @@ namespace {
 using compiler::Place;
 using compiler::ValueKind;
 using ir::Node;
-
-// Calls for one stream come from one thread at a time, so runs on devices that work later hand in one after another.
-std::mutex& hand_in_mutex() {
-  static auto* const mutex = new std::mutex;
-  return *mutex;
-}
 
 void copy_bytes(Device& device, void* to, const void* from, size_t bytes) {
   if (bytes > 0) device.copy(to, from, bytes, Stream::Main);
@@ -79,8 +72,28 @@ void Run::start(std::shared_ptr<Plan> plan) {
 
 void Run::compute(const Options& options) {
   first_ = plan_->find_code(options);
-  std::unique_lock<std::mutex> hand_in;
-  if (!plan_->on_host) hand_in = std::unique_lock(hand_in_mutex());
+  number_ = 0;
+  launched_ = 0;
+  try {
+    if (plan_->on_host) return hand_in();
+    LateWork& late = LateWork::global();
+    late.alone([&] {
+      number_ = late.begin();
+      hand_in();
+      for (const Plan::Arena& arena : plan_->arenas) late.end(number_, *arena.device);
+      for (size_t k = 0; k < buffers_.size(); ++k) {
+        const bool is_another = plan_->outputs[k].alias >= 0 && buffers_[k] == sources_[k];
+        if (!is_another && !buffers_[k]->device().is_host()) buffers_[k]->written = number_;
+      }
+    });
+  } catch (const std::exception& e) {
+    lose_overwritten(e.what());
+    throw;
+  }
+}
+
+void Run::hand_in() {
+  for (const auto& input : inputs_) LateWork::global().check(*input);
   allocate_outputs();
   allocate_arenas();
   bind_places();
@@ -88,15 +101,51 @@ void Run::compute(const Options& options) {
   for (const Step& step : plan_->steps) {
     launch(step, scalars);
     scalars += step.scalars.size();
+    ++launched_;
+  }
+}
+
+// Whether the steps so far, or the copies of bases for the next one, have written to an output.
+bool Run::wrote(size_t output) const {
+  const auto lies_there = [&](int32_t place) {
+    if (place < 0) return false;
+    const Place& p = plan_->places[place];
+    return p.base == ValueKind::Output && p.index == static_cast<int32_t>(output);
+  };
+  const size_t count = plan_->steps.size();
+  for (size_t s = 0; s < std::min(launched_ + 1, count); ++s) {
+    const Step& step = plan_->steps[s];
+    if (s == launched_ && step.bases.empty()) return false;
+    if (std::any_of(step.buffers.begin(), step.buffers.end(), lies_there)) return true;
+  }
+  return false;
+}
+
+// After a failure in the middle: an input is no longer what it was if an output that took over its memory is written.
+void Run::lose_overwritten(const std::string& why) {
+  for (size_t k = 0; k < buffers_.size(); ++k) {
+    if (plan_->outputs[k].donor >= 0 && sources_[k] && wrote(k)) LateWork::global().lose(*sources_[k], why);
   }
 }
 
 void Run::finish() {
   for (size_t k = 0; k < nodes_.size(); ++k) {
     if (plan_->outputs[k].alias < 0) buffers_[k]->plan = plan_->number;
+    const bool may_fail = !buffers_[k]->device().is_host() && number_ != 0;
     nodes_[k]->store(std::move(buffers_[k]));
+    if (may_fail) keep_definition(k);
   }
   computing_ = false;
+}
+
+// An input that gave its memory away keeps an empty buffer of this run instead: were it to be read again, it is lost.
+void Run::keep_definition(size_t output) {
+  nodes_[output]->keep(std::move(definitions_[output]), number_);
+  const PlanOutput& o = plan_->outputs[output];
+  if (o.donor < 0 || !sources_[output]) return;
+  auto nothing = Buffer::allocate(0, *o.device);
+  nothing->written = number_;
+  node(o.donor)->store(std::move(nothing));
 }
 
 void Run::undo() {

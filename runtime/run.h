@@ -5,7 +5,8 @@
 //            memory of an input. From here on other threads may record on the outputs; who evaluates such a graph waits.
 //   compute  code, memory, steps. It touches no node: another run may give a value to one that lies in the middle of this
 //            graph, after which nothing but the run's own references keeps what is read alive, and from being taken over.
-//   finish   the outputs have their buffers;   or, after an exception, undo: they are pending again
+//   finish   the outputs have their buffers;   or, after an exception, undo: they are pending again. On a device that works
+//            later they keep their definitions until the work is done (late_work.h).
 //   clear    what only the definitions kept alive dies: the owners of adopted memory are outside code, so no lock is held
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "runtime/kept_arenas.h"
+#include "runtime/late_work.h"
 #include "runtime/plan.h"
 
 namespace tenon::runtime {
@@ -42,6 +44,10 @@ class Run {
   std::shared_ptr<Buffer> buffer(int32_t number) const { return buffer_of(*node(number)); }
   int64_t origin(int32_t number) const { return key.origins[number]; }
   void read_inputs();
+  void hand_in();
+  void keep_definition(size_t output);
+  bool wrote(size_t output) const;
+  void lose_overwritten(const std::string& why);
   std::shared_ptr<Buffer> source(const PlanOutput& output);
   void find_dying();
   void allocate_outputs();
@@ -57,6 +63,8 @@ class Run {
   bool computing_ = false;      // from start to finish or undo
   std::shared_ptr<Plan> plan_;  // kept when it is cleared: the next run is likely to have it too
   bool first_ = false;  // it found the plan's code
+  uint64_t number_ = 0;  // of its work on devices that work later; 0: there is none
+  size_t launched_ = 0;  // steps so far
   // All vectors keep their memory from one run to the next: a training step takes this path each time round.
   std::vector<ir::NodeRef> nodes_;            // of the outputs
   std::vector<ir::Definition> definitions_;   // parallel to them

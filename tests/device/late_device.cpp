@@ -14,56 +14,58 @@ namespace {
 
 using namespace tenon::runtime;
 
-// The memory of all these devices: one range of addresses, of which each block takes the next.
-class Arena {
+// The memory of all these devices. Blocks have addresses in a range that nobody can touch; what they hold lies at a distance from
+// there, which only work of a device knows. Each block takes the next addresses.
+class Memory {
  public:
-  static Arena& get() {
-    static auto* arena = new Arena;
-    return *arena;
+  static Memory& get() {
+    static auto* memory = new Memory;
+    return *memory;
   }
   void* take(size_t bytes) {
     const std::lock_guard lock(mutex_);
     const size_t rounded = (bytes + 63) / 64 * 64;
     if (used_ + rounded > kBytes) throw OutOfMemory("the test device has given all its addresses");
-    void* block = base_ + used_;
+    void* block = given_ + used_;
+    count(block, bytes, 1);
     used_ += rounded;
-    if (open_ > 0) allow();
     return block;
   }
-  void open() {
-    const std::lock_guard lock(mutex_);
-    if (open_++ == 0) allow();
+  // Where the contents of an address lie, for work of a device; other addresses are the host's.
+  template <typename T>
+  T* at(T* address) const {
+    auto* byte = reinterpret_cast<std::byte*>(const_cast<std::remove_const_t<T>*>(address));
+    return byte < given_ || byte >= given_ + kBytes ? address : reinterpret_cast<T*>(held_ + (byte - given_));
   }
-  void close() {
+  // Pages of which all blocks are gone go back to the system.
+  void forget(void* block, size_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (--open_ == 0) mprotect(base_, kBytes, PROT_NONE);
-  }
-  static void forget(void* block, size_t bytes) {  // while it is open
-    constexpr uintptr_t kPage = 4096;
-    const auto begin = reinterpret_cast<uintptr_t>(block), end = begin + bytes;
-    const uintptr_t first = (begin + kPage - 1) / kPage * kPage, last = end / kPage * kPage;
-    if (bytes >= 64 * kPage) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
-    else std::memset(block, 0xff, bytes);
+    std::memset(at(static_cast<std::byte*>(block)), 0xff, bytes);
+    count(block, bytes, -1);
   }
 
  private:
-  static constexpr size_t kBytes = size_t{64} << 30;
-  Arena() {
-    void* range = mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  static constexpr size_t kBytes = size_t{64} << 30, kChunk = size_t{1} << 20;
+
+  Memory() : given_(map(PROT_NONE)), held_(map(PROT_READ | PROT_WRITE)) {}
+  static std::byte* map(int access) {
+    void* range = mmap(nullptr, kBytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range == MAP_FAILED) throw std::runtime_error("no addresses for the test device");
-    base_ = static_cast<std::byte*>(range);
+    return static_cast<std::byte*>(range);
   }
-  void allow() { mprotect(base_, kBytes, PROT_READ | PROT_WRITE); }
+  // One block more or less in each chunk that it touches.
+  void count(const void* block, size_t bytes, int change) {
+    const auto begin = static_cast<size_t>(static_cast<const std::byte*>(block) - given_);
+    for (size_t chunk = begin / kChunk; chunk <= (begin + bytes - 1) / kChunk; ++chunk) {
+      blocks_[chunk] += change;
+      if (blocks_[chunk] == 0 && (chunk + 1) * kChunk <= used_) madvise(held_ + chunk * kChunk, kChunk, MADV_DONTNEED);
+    }
+  }
 
   std::mutex mutex_;
-  std::byte* base_;
+  std::byte *given_, *held_;
   size_t used_ = 0;
-  int open_ = 0;
-};
-
-struct Opened {
-  Opened() { Arena::get().open(); }
-  ~Opened() { Arena::get().close(); }
+  std::vector<int> blocks_ = std::vector<int>(kBytes / kChunk);
 };
 
 struct LateCode final : Code {
@@ -109,13 +111,22 @@ class Implementation final : public LateDevice {
     throw_parked();
   }
 
+  bool is_past(const Event& event) override {
+    const Locked lock(*this);
+    return !event || is_past(static_cast<const LateEvent&>(*event));
+  }
+  void throw_failure() override {
+    const Locked lock(*this);
+    throw_parked();
+  }
+
   void* allocate(size_t bytes, Stream stream) override {
     const Locked lock(*this);
     if (refuses(DeviceCall::Allocate) == Refusal::Now) {
       throw OutOfMemory("the test device is out of memory. Tried to allocate " + std::to_string(bytes) + " bytes");
     }
-    void* block = Arena::get().take(bytes);
-    hand_in(stream, {"allocate", [block, bytes] { std::memset(block, 0xff, bytes); }, {}});
+    void* block = Memory::get().take(bytes);
+    hand_in(stream, {"allocate", [block, bytes] { std::memset(Memory::get().at(block), 0xff, bytes); }, {}});
     stats_.allocated += static_cast<int64_t>(bytes);
     stats_.peak_allocated = std::max(stats_.peak_allocated, stats_.allocated);
     ++stats_.live_buffers;
@@ -124,7 +135,7 @@ class Implementation final : public LateDevice {
   }
   void release(void* block, size_t bytes, Stream stream) noexcept override {
     const Locked lock(*this);
-    hand_in(stream, {"release", [block, bytes] { Arena::forget(block, bytes); }, {}});
+    hand_in(stream, {"release", [block, bytes] { Memory::get().forget(block, bytes); }, {}});
     stats_.allocated -= static_cast<int64_t>(bytes);
     --stats_.live_buffers;
   }
@@ -137,16 +148,16 @@ class Implementation final : public LateDevice {
 
   void copy_from_host(void* to, const void* from, size_t bytes, Stream stream) override {
     std::string kept(static_cast<const char*>(from), bytes);
-    take(DeviceCall::CopyIn, stream, "copy", [to, kept = std::move(kept)] { std::memcpy(to, kept.data(), kept.size()); });
+    take(DeviceCall::CopyIn, stream, "copy", [to, kept = std::move(kept)] { std::memcpy(Memory::get().at(to), kept.data(), kept.size()); });
   }
   void copy_to_host(void* to, const void* from, size_t bytes, Stream stream) override {
     const Locked lock(*this);
-    take(DeviceCall::CopyOut, stream, "copy", [=] { std::memcpy(to, from, bytes); });
+    take(DeviceCall::CopyOut, stream, "copy", [=] { copy_now(to, from, bytes); });
     run(static_cast<int>(stream), of(stream).end());
     throw_parked();
   }
   void copy(void* to, const void* from, size_t bytes, Stream stream) override {
-    take(DeviceCall::Copy, stream, "copy", [=] { std::memcpy(to, from, bytes); });
+    take(DeviceCall::Copy, stream, "copy", [=] { copy_now(to, from, bytes); });
   }
   bool copy_from_peer(Device&, void* to, const void* from, size_t bytes, Stream stream) override {
     copy(to, from, bytes, stream);
@@ -154,7 +165,7 @@ class Implementation final : public LateDevice {
   }
 
   bool compiles(const Options& options) const override { return host_device().compiles(options); }
-  std::string code_version() const override { return "late\n" + host_device().code_version(); }
+  std::string code_version() const override { return host_device().code_version(); }
   std::string compile(const ir::LoopTree& tree) override {
     if (refuses(DeviceCall::Compile) == Refusal::Now) throw std::runtime_error("the test device does not compile");
     return host_device().compile(tree);
@@ -168,20 +179,20 @@ class Implementation final : public LateDevice {
 
   void launch(const Launch& l, Stream stream) override {
     take(DeviceCall::Launch, stream, l.name,
-         [code = std::static_pointer_cast<const LateCode>(l.code)->cpu, name = l.name, buffers = kept(l.buffers),
+         [code = std::static_pointer_cast<const LateCode>(l.code)->cpu, name = l.name, buffers = found(l.buffers),
           sizes = kept(l.sizes), scalars = kept(l.scalars), phases = kept(l.phases), local = l.local_bytes] {
            host_device().launch({code, name, buffers, sizes, scalars, phases, local}, Stream::Main);
          });
   }
   void interpret(const Interpretation& i, Stream stream) override {
     take(DeviceCall::Interpret, stream, i.name,
-         [kernel = i.kernel, name = i.name, buffers = kept(i.buffers), scalars = kept(i.scalars)] {
+         [kernel = i.kernel, name = i.name, buffers = found(i.buffers), scalars = kept(i.scalars)] {
            host_device().interpret({kernel, name, buffers, scalars}, Stream::Main);
          });
   }
   void call_library(const LibraryCall& c, Stream stream) override {
     take(DeviceCall::Library, stream, c.name,
-         [node = c.node, parts = c.parts, name = c.name, buffers = kept(c.buffers), scalars = kept(c.scalars),
+         [node = c.node, parts = c.parts, name = c.name, buffers = found(c.buffers), scalars = kept(c.scalars),
           in_memory = kept(c.in_memory), interpreted = c.interpreted]() mutable {
            for (const LibraryCall::InMemory& m : in_memory)
              buffers[static_cast<size_t>(m.buffer)] = &scalars[static_cast<size_t>(m.scalar)];
@@ -241,6 +252,14 @@ class Implementation final : public LateDevice {
   static std::vector<std::remove_const_t<T>> kept(std::span<T> list) {
     return {list.begin(), list.end()};
   }
+  static std::vector<void*> found(std::span<void* const> buffers) {
+    std::vector<void*> list;
+    for (void* buffer : buffers) list.push_back(Memory::get().at(buffer));
+    return list;
+  }
+  static void copy_now(void* to, const void* from, size_t bytes) {
+    std::memcpy(Memory::get().at(to), Memory::get().at(from), bytes);
+  }
   Queue& of(Stream stream) { return streams_[static_cast<size_t>(stream)]; }
 
   void hand_in(Stream stream, Work work) {
@@ -283,7 +302,6 @@ class Implementation final : public LateDevice {
     ++queue.done;
     if (!work.body) return;
     try {
-      const Opened open;
       work.body();
     } catch (const std::exception& e) {
       if (!parked_)
@@ -294,7 +312,6 @@ class Implementation final : public LateDevice {
 
   // Until the first `place` pieces of the stream are done; now and then others that may run by now.
   void run(int stream, int64_t place) {
-    const Opened open;
     while (streams_[static_cast<size_t>(stream)].done < place) {
       Implementation& device = *all()[random_() % all().size()];
       const auto other = static_cast<int>(random_() % (2 * kStreams));

@@ -1,8 +1,8 @@
 // A device for tests that does everything as late as is legal, in memory that the host cannot touch. It runs the CPU's code,
 // so its results are the CPU's bits; what it shows is whether the library asks for what it needs:
 //
-//   memory    pages without access but while the device works: a read by the host ends the test. New memory is 0xff
-//             (nan), released memory too, and no address is used twice.
+//   memory    addresses without access: a read by the host ends the test. The device finds what they hold elsewhere. New
+//             memory is 0xff (nan), released memory too, and no address is used twice.
 //   work      waits in its stream until somebody waits for it: synchronise, an event, copy_to_host. Then that stream runs, and
 //             by chance (from the seed) work of other streams that is legal by now. A missing event gives wrong numbers.
 //   arguments are copied at the call, as a device does.

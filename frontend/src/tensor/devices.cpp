@@ -7,6 +7,7 @@
 #include "frontend/src/tensor/impl.h"
 #include "ir/fork.h"
 #include "runtime/device.h"
+#include "runtime/late_work.h"
 
 namespace tenon {
 namespace {
@@ -91,7 +92,7 @@ std::shared_ptr<runtime::Buffer> device_elements(const void* data, size_t bytes,
   return with_public_errors([&] {
     runtime::Device& to = runtime::device_of(device);
     auto buffer = runtime::Buffer::allocate(bytes, to);
-    runtime::copy_between(to, buffer->data(), runtime::host_device(), data, bytes);
+    runtime::copy_from_host(*buffer, data);
     return buffer;
   });
 }
@@ -104,8 +105,8 @@ std::shared_ptr<runtime::Buffer> copy_on_device(const runtime::Buffer& buffer) {
   });
 }
 
-void copy_elements(const runtime::Buffer& to, const runtime::Buffer& from) {
-  with_public_errors([&] { runtime::copy_between(to.device(), to.data(), from.device(), from.data(), from.bytes()); });
+void copy_elements(runtime::Buffer& to, const runtime::Buffer& from) {
+  with_public_errors([&] { runtime::copy_all(to, from); });
 }
 
 }  // namespace tenon

@@ -36,6 +36,6 @@ HostElements host_elements(std::shared_ptr<runtime::Buffer> buffer, size_t begin
 std::shared_ptr<runtime::Buffer> device_elements(const void* data, size_t bytes, ir::DeviceTag device);
 std::shared_ptr<runtime::Buffer> copy_on_device(const runtime::Buffer& buffer);  // another on the same device
 // All bytes of one buffer to another of the same size. Error.
-void copy_elements(const runtime::Buffer& to, const runtime::Buffer& from);
+void copy_elements(runtime::Buffer& to, const runtime::Buffer& from);
 
 }  // namespace tenon

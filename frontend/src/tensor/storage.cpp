@@ -103,8 +103,10 @@ std::shared_ptr<runtime::Buffer> Storage::realise() {
     set_value(with_buffer(*node, buffer));
     return buffer;
   }
-  evaluate_nodes({&node, 1});
-  return runtime::buffer_of(*node);
+  while (true) {
+    evaluate_nodes({&node, 1});
+    if (auto buffer = runtime::buffer_of(*node)) return buffer;  // else another thread has just met a device's late failure
+  }
 }
 
 std::shared_ptr<runtime::Buffer> Storage::own() {
