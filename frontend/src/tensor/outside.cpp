@@ -18,20 +18,21 @@ bool is_part(const ir::Node& node) {
 }
 
 // The volatile nodes beneath a value, operands first. Only those of the operation at hand: what was recorded
-// before is settled.
-std::vector<ir::Node*> volatile_nodes(const NodeRef& root) {
+// before is settled. While the graph is held: a thread that records the same operation has the same nodes, and may just
+// be computing them.
+std::vector<NodeRef> volatile_nodes(const NodeRef& root) {
   struct Visit {
     ir::Node* node;
     size_t next;
   };
-  std::vector<ir::Node*> order;
+  std::vector<NodeRef> order;
   std::vector<Visit> stack{{root.get(), 0}};
   ir::NodeMap<char> seen;
   seen.insert(root.get());
   while (!stack.empty()) {
     Visit& visit = stack.back();
     if (visit.next == visit.node->inputs().size()) {
-      order.push_back(visit.node);
+      order.emplace_back(visit.node);
       stack.pop_back();
       continue;
     }
@@ -41,46 +42,48 @@ std::vector<ir::Node*> volatile_nodes(const NodeRef& root) {
   return order;
 }
 
-// Where the operation touches the memory: the largest parts of inputs that other nodes read.
-std::vector<ir::Node*> parts_read(const std::vector<ir::Node*>& order) {
-  std::vector<ir::Node*> parts;
+// Where the operation touches the memory: the largest parts of inputs that other nodes read. While the graph is held.
+std::vector<NodeRef> parts_read(const std::vector<NodeRef>& order) {
+  std::vector<NodeRef> parts;
   ir::NodeMap<bool> is_read;
-  for (ir::Node* node : order) {
-    is_read[node] = node->op() == Op::Input || (is_part(*node) && is_read[node->inputs()[0]]);
+  for (const NodeRef& node : order) {
+    is_read[node.get()] = node->op() == Op::Input || (is_part(*node) && is_read[node->inputs()[0]]);
   }
   ir::NodeMap<char> taken;
-  for (const ir::Node* node : order) {
-    if (is_read[node]) continue;
+  for (const NodeRef& node : order) {
+    if (is_read[node.get()]) continue;
     for (ir::Node* operand : node->inputs()) {
-      if (operand->reads_volatile() && is_read[operand] && taken.insert(operand).second) parts.push_back(operand);
+      if (operand->reads_volatile() && is_read[operand] && taken.insert(operand).second) parts.emplace_back(operand);
     }
   }
   return parts;
 }
 
-// The value over copies of these parts.
-NodeRef over_copies(const std::vector<ir::Node*>& order, const std::vector<ir::Node*>& parts) {
+// The value over copies of these parts. What another thread has taken to compute it meanwhile stays as it is.
+NodeRef over_copies(const std::vector<NodeRef>& order, const std::vector<NodeRef>& parts) {
   std::vector<NodeRef> moved;
   ir::NodeMap<NodeRef> fresh;
-  for (ir::Node* part : parts) {
-    if (part->op() == Op::Input)
-      fresh[part] = copy_of(*part, *runtime::buffer_of(*part));
+  for (const NodeRef& part : parts) {
+    if (part->reads_volatile() && part->op() == Op::Input)
+      fresh[part.get()] = copy_of(*part, *runtime::buffer_of(*part));
     else
-      moved.emplace_back(part);
+      moved.push_back(part);
   }
   if (!moved.empty()) evaluate_nodes(moved);
   // New inputs for them too: the nodes above are found again in the table as long as somebody holds them.
   for (const NodeRef& part : moved) fresh[part.get()] = with_buffer(*part, runtime::buffer_of(*part));
-  for (ir::Node* node : order) {
-    if (fresh.contains(node) || !node->reads_volatile() || node->op() == Op::Input) continue;
+  const auto held = ir::hold_graph();
+  for (const NodeRef& node : order) {
+    if (fresh.contains(node.get()) || !node->reads_volatile() || node->op() == Op::Input) continue;
     std::vector<NodeRef> operands;
     for (ir::Node* operand : node->inputs()) {
       const NodeRef* copy = fresh.find(operand);
       operands.push_back(copy ? *copy : NodeRef(operand));
     }
-    fresh[node] = ir::make_node(node->op(), operands, node->ints(), node->dtype());
+    fresh[node.get()] = ir::make_node(node->op(), operands, node->ints(), node->dtype());
   }
-  return fresh[order.back()];
+  const NodeRef* value = fresh.find(order.back().get());
+  return value ? *value : order.back();
 }
 
 }  // namespace
@@ -108,12 +111,18 @@ NodeRef snapshot(const TensorImpl& t, const runtime::Buffer& buffer) {
 
 NodeRef settled(NodeRef value) {
   if (!value->reads_volatile()) return value;
-  if (value->op() == Op::Input) return copy_of(*value, *runtime::buffer_of(*value));
+  std::vector<NodeRef> order, parts;
+  {
+    const auto held = ir::hold_graph();
+    if (!value->reads_volatile()) return value;
+    order = volatile_nodes(value);
+    parts = parts_read(order);
+  }
+  if (order.size() == 1 && order[0]->reads_volatile() && order[0]->op() == Op::Input)
+    return copy_of(*value, *runtime::buffer_of(*value));
   if (value->numel() == 0) return ir::make_const({value->dtype(), 0}, value->shape(), value->device());
-  const std::vector<ir::Node*> order = volatile_nodes(value);
-  const std::vector<ir::Node*> parts = parts_read(order);
   size_t bytes = 0;
-  for (const ir::Node* part : parts) bytes += byte_count(*part);
+  for (const NodeRef& part : parts) bytes += byte_count(*part);
   if (!parts.empty() && bytes < byte_count(*value)) return over_copies(order, parts);
   evaluate_nodes({&value, 1});
   return value;
