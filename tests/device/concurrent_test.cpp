@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -141,6 +142,27 @@ struct Thread {
   }
 };
 
+// Computes a node in a thread that stands still in its first launch, until `finish`.
+class StoppedEvaluation {
+ public:
+  StoppedEvaluation(Hooks& hooks, const NodeRef& node) {
+    hooks.device.before = [this] {
+      started_.open();
+      static_cast<void>(go_on_.wait());
+    };
+    thread_.emplace([&node] { compute(node); });
+    REQUIRE(started_.wait());
+  }
+  void finish() {
+    go_on_.open();
+    thread_->thread.join();
+  }
+
+ private:
+  Gate started_, go_on_;
+  std::optional<Thread> thread_;
+};
+
 void settle() { std::this_thread::sleep_for(std::chrono::milliseconds(30)); }  // for others to go wrong in
 
 }  // namespace
@@ -212,14 +234,9 @@ TEST_CASE("a long evaluation and a long compilation stop nobody else") {
 TEST_CASE("what another thread is computing is waited for, and computed once") {
   Hooks hooks;
   const NodeRef y = plus(there(), 1), z = times(y, 2);
-  Gate started, go_on, asked;
-  hooks.device.before = [&] {
-    started.open();
-    static_cast<void>(go_on.wait());
-  };
+  Gate asked;
   std::atomic<bool> done{false};
-  Thread one([&] { compute(y); });
-  REQUIRE(started.wait());
+  StoppedEvaluation one(hooks, y);
   CHECK(y->op() == Op::Input);  // and nobody can look at what it is computed from
   CHECK_FALSE(buffer_of(*y));
   Thread two([&] {
@@ -231,8 +248,7 @@ TEST_CASE("what another thread is computing is waited for, and computed once") {
   settle();
   CHECK_FALSE(done);
   CHECK(hooks.device.launches == 1);
-  go_on.open();
-  one.thread.join();
+  one.finish();
   two.thread.join();
   CHECK(hooks.device.launches == 2);
   CHECK(element(y, 4) == ramp(4) + 1);
@@ -344,25 +360,39 @@ TEST_CASE("a failure leaves the values pending; who waited computes them") {
   }
 }
 
+TEST_CASE("a failure after an input gave its memory away is no wrong number later") {
+  for (const int failing : {1, 2}) {
+    Hooks hooks;
+    const NodeRef y = plus(there(), 4), z = ir::reduce(Op::Sum, times(there(1), 3), Shape{0});
+    hooks.device.before = [&] {
+      if (hooks.device.launches == failing) throw std::runtime_error("the test's fault");
+    };
+    const std::vector<NodeRef> roots{y, z};
+    CHECK_THROWS_WITH(runtime::evaluate(roots), "the test's fault");
+    hooks.device.before = {};
+    for (int again = 0; again < 2; ++again) {
+      if (failing == 1) {
+        runtime::evaluate(roots);
+        CHECK(element(y, 1) == ramp(1) + 4);
+      } else {
+        CHECK_THROWS_WITH(runtime::evaluate(roots), "a value that is read here is lost: the test's fault");
+      }
+    }
+  }
+}
+
 TEST_CASE("memory is not put in the place of an input that is being read") {
   Hooks hooks;
   const NodeRef x = there(), y = plus(x, 3), copy = there();
-  Gate started, go_on;
-  hooks.device.before = [&] {
-    started.open();
-    static_cast<void>(go_on.wait());
-  };
   std::atomic<bool> done{false};
-  Thread one([&] { compute(y); });
-  REQUIRE(started.wait());
+  StoppedEvaluation one(hooks, y);
   Thread two([&] {
     rebind(*x, buffer_of(*copy));
     done = true;
   });
   settle();
   CHECK_FALSE(done);
-  go_on.open();
-  one.thread.join();
+  one.finish();
   two.thread.join();
   CHECK(buffer_of(*x) == buffer_of(*copy));
   CHECK(element(y, 4) == ramp(4) + 3);
@@ -371,13 +401,7 @@ TEST_CASE("memory is not put in the place of an input that is being read") {
 TEST_CASE("options change between evaluations") {
   Hooks hooks;
   const NodeRef y = plus(there(), 6);
-  Gate started, go_on;
-  hooks.device.before = [&] {
-    started.open();
-    static_cast<void>(go_on.wait());
-  };
-  Thread one([&] { compute(y); });
-  REQUIRE(started.wait());
+  StoppedEvaluation one(hooks, y);
   Thread two([&] {
     const WithOptions other([](Options& o) { o.threads = 1; });
     const NodeRef x = input_of(kShape, ramp), small = ir::binary(Op::Add, x, x);
@@ -385,8 +409,7 @@ TEST_CASE("options change between evaluations") {
     CHECK(element(small, 3) == 2 * ramp(3));
   });
   settle();
-  go_on.open();
-  one.thread.join();
+  one.finish();
   two.thread.join();
   CHECK(element(y, 4) == ramp(4) + 6);
 }
@@ -394,15 +417,9 @@ TEST_CASE("options change between evaluations") {
 TEST_CASE("a fork waits for what is being computed") {
   Hooks hooks;
   const NodeRef y = plus(there(), 5);
-  Gate started, go_on;
-  hooks.device.before = [&] {
-    started.open();
-    static_cast<void>(go_on.wait());
-  };
   std::atomic<bool> forked{false};
   int status = -1;
-  Thread one([&] { compute(y); });
-  REQUIRE(started.wait());
+  StoppedEvaluation one(hooks, y);
   Thread two([&] {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -416,8 +433,7 @@ TEST_CASE("a fork waits for what is being computed") {
   });
   settle();
   CHECK_FALSE(forked);
-  go_on.open();
-  one.thread.join();
+  one.finish();
   two.thread.join();
   CHECK(status == 0);
 }
