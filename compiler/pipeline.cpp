@@ -107,8 +107,9 @@ Program compile_graph(const std::vector<NodeRef>& outputs, std::span<Node* const
   return program;
 }
 
-std::vector<int64_t> begin_kernel(ir::Kernel& kernel, const Settings& settings) {
-  std::vector<int64_t> begins = passes::begin_at_first(kernel);
+std::vector<int64_t> begin_kernel(ir::Kernel& kernel, const ir::Target& target, const Settings& settings) {
+  const bool anywhere = ir::kind(target) == ir::TargetKind::Cpu;
+  std::vector<int64_t> begins = anywhere ? passes::begin_at_first(kernel) : std::vector<int64_t>(kernel.buffers.size());
   if (const passes::PassObserver observer = observer_of(settings)) observer(kBegin.name, [&] { return ir::print(kernel); });
   return begins;
 }
@@ -126,7 +127,7 @@ passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target,
 }
 
 passes::Lowered compile_kernel(ir::Kernel kernel, const ir::Target& target, const Settings& settings) {
-  begin_kernel(kernel, settings);
+  begin_kernel(kernel, target, settings);
   return lower_kernel(kernel, target, settings);
 }
 

@@ -53,8 +53,8 @@ Program compile_graph(const std::vector<ir::NodeRef>& outputs, std::span<ir::Nod
 passes::Lowered compile_kernel(ir::Kernel kernel, const ir::Target& target, const Settings& settings);
 
 // The same in two halves, since kernels that differ before the first are often equal after it: rows of one tensor. Gives
-// for each buffer the element at which it begins now.
-std::vector<int64_t> begin_kernel(ir::Kernel& kernel, const Settings& settings);
+// for each buffer the element at which it begins now. On a GPU that stays the first: there vectors must be aligned.
+std::vector<int64_t> begin_kernel(ir::Kernel& kernel, const ir::Target& target, const Settings& settings);
 passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings);
 
 // All but the schedule: what an interpreter runs.

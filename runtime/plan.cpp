@@ -244,7 +244,7 @@ class Builder {
     CompiledStep& work = step.work.emplace<CompiledStep>();
     const compiler::Settings settings = settings_of(fused.kernel);
     ir::Kernel kernel = fused.kernel;
-    const std::vector<int64_t> begins = compiler::begin_kernel(kernel, settings);
+    const std::vector<int64_t> begins = compiler::begin_kernel(kernel, step.device->target(options_), settings);
     for (size_t b = 0; b < begins.size(); ++b) {
       if (begins[b] == 0) continue;
       work.begins.push_back({static_cast<int32_t>(b), begins[b] * ir::item_size(kernel.buffers[b].dtype)});

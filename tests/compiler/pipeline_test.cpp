@@ -126,6 +126,24 @@ TEST_CASE("pipeline: a target that cannot be is refused, with the kernel's name"
   CHECK(passes::lower(transposed, no_shared).schedule == "pointwise");  // needs no shared memory
 }
 
+TEST_CASE("pipeline: a row that is no multiple of four into its buffer is read by vectors on a CPU, and by elements on a GPU") {
+  for (const char* offset : {"8", "5"}) {
+    const ir::Graph graph = graph_of(("graph @g(%x: f32[100]) {\n  %0 = strided %x sizes=[64] strides=[1] offset=" + std::string(offset) +
+                                      " : f32[64]\n  %1 = neg %0 : f32[64]\n  return %1\n}\n").c_str());
+    const auto loads_vectors = [&](const ir::Target& target) {
+      compiler::Settings settings;
+      settings.fusion.targets = {{0, target}};
+      const compiler::Program program = compiler::compile_graph(graph.outputs, {}, settings);
+      const std::string tree = ir::print(compiler::compile_kernel(program.fusion.kernels.at(0).kernel, target, settings).tree);
+      const size_t load = tree.find("load x0[");
+      REQUIRE(load != std::string::npos);
+      return tree.substr(load, tree.find('\n', load) - load).find("x4") != std::string::npos;
+    };
+    CHECK(loads_vectors(ir::CpuTarget{128}));
+    CHECK(loads_vectors(ir::GpuTarget{}) == (std::string(offset) == "8"));
+  }
+}
+
 TEST_CASE("pipeline: whatever fusion makes of a random graph is accepted by its target, and what is accepted lowers") {
   for (uint64_t seed = 0; seed < static_cast<uint64_t>(test::fuzz_cases(200)); ++seed) {
     CAPTURE(seed);
