@@ -40,14 +40,21 @@ class Frame {
 
  private:
   void choose() {
-    switch (random_.below(8)) {
+    switch (random_.below(12)) {
       case 0: dims = {large(), small()}; break;
       case 1:
-      case 2: tall(); break;
-      case 3: dims = {small(), large()}; break;  // long rows
+      case 2:
+      case 11: tall(); break;
+      case 3: dims = {small(), large()}; break;
+      case 7: rows(random_.between(60, 300), medium()); break;
+      case 9: rows(random_.between(3, 300), 64 * random_.between(1, 4)); break;
+      case 8:
+        random_.chance(50) ? rows(random_.between(2, 4), random_.between(3000, 17'000)) : rows(1, random_.between(65'000, 70'000));
+        break;
       case 4: dims = {small(), medium(), medium()}; break;
       case 5: dims = {medium(), medium()}; break;
-      case 6: wide(); break;
+      case 6:
+      case 10: wide(); break;
       default: dims = {small(), small(), medium(), small()}; break;
     }
     fit_budget();
@@ -57,13 +64,19 @@ class Frame {
     }
   }
 
+  // Many that are reduced, or a few of several blocks.
+  void rows(int64_t count, int64_t length) {
+    dims = {count, length};
+    reduced = {1};
+  }
+
   // A few columns of more rows than 16 blocks have, along two dims.
   void tall() {
     const int64_t rows = random_.between(13, 70);
     dims = {rows, random_.between(4096, 5000) / rows + 1, std::min<int64_t>(small(), options_.max_numel / 4000)};
     reduced = {0, 1};
     if (random_.chance(70)) {
-      dims.insert(1, random_.between(1, 3));
+      dims.insert(1, random_.between(2, 3));
       reduced = {0, 2};
     }
   }
@@ -72,7 +85,7 @@ class Frame {
   void wide() {
     const int64_t rows = random_.chance(50) ? random_.between(2, 40) : random_.between(200, 300);
     dims = {rows, std::min(large(), std::max<int64_t>(520, 2 * options_.max_numel / rows))};
-    if (rows < 20 && random_.chance(40)) dims.insert(0, random_.between(2, 3));
+    if (rows <= 40 && random_.chance(50)) dims.insert(0, random_.between(2, 3));
     reduced = {static_cast<int64_t>(dims.size()) - 2};
   }
 
@@ -224,7 +237,7 @@ class Generator {
 
   ir::Graph generate() {
     for (int64_t left = random_.between(1, 3); left > 0; --left) add(random_.chance(40) ? operands_.input(frame_) : leaf());
-    if (!reduced_.empty()) random_.chance(50) ? weighted_sum() : reduction();
+    if (!reduced_.empty()) random_.chance(65) ? weighted_sum() : reduction();
     for (int64_t left = random_.between(2, 12); left > 0; --left) step();
     std::vector<NodeRef> outputs{pool_.back()};
     for (int64_t left = random_.between(0, 2); left > 0; --left) outputs.push_back(any());
@@ -246,12 +259,11 @@ class Generator {
 
   // Mostly a recent one.
   NodeRef any() {
-    const auto count = static_cast<int64_t>(pool_.size());
-    return pool_[static_cast<size_t>(random_.chance(60) ? random_.between(std::max<int64_t>(0, count - 3), count - 1) : random_.below(count))];
+    const int64_t count = std::ssize(pool_), recent = std::max<int64_t>(0, count - 3);
+    return pool_[static_cast<size_t>(random_.between(random_.chance(60) ? recent : 0, count - 1))];
   }
   NodeRef any_whole() { return spread(any()); }
   NodeRef spread(const NodeRef& x) { return x->shape() == frame_ ? x : ir::expand(x, frame_); }
-
   NodeRef number(double value, const Dims& shape) { return operands_.number(value, shape); }
   NodeRef leaf(const Dims& shape) { return operands_.any(shape); }
   NodeRef number_for(const NodeRef& x) { return number(ir::is_float(type_) ? random_.unit() * 2 - 0.75 : 3, x->shape()); }
@@ -304,7 +316,7 @@ class Generator {
 
   NodeRef binary(const NodeRef& x) {
     static constexpr Op ops[] = {Op::Add, Op::Add, Op::Sub, Op::Sub, Op::Mul, Op::Mul, Op::Mul, Op::Max, Op::Min, Op::Div};
-    NodeRef y = random_.chance(15) ? number_for(x) : random_.chance(45) ? leaf() : any();
+    NodeRef y = random_.chance(15) ? number_for(x) : random_.chance(45) ? leaf() : random_.chance(30) ? leaf(x->shape()) : any();
     if (y->shape() != x->shape()) y = spread(y);
     const NodeRef whole = y->shape() == x->shape() ? x : spread(x);
     if (random_.chance(10)) return ir::where(ir::binary(random_.chance(50) ? Op::Lt : Op::Ge, whole, y), y, whole);
@@ -330,21 +342,22 @@ class Generator {
     switch (random_.below(10)) {
       case 0: r = ir::cast(ir::reduce(random_.chance(50) ? Op::ArgMax : Op::ArgMin, x, dims), type_); break;
       case 1: r = ir::reduce(random_.chance(50) ? Op::ReduceMax : Op::ReduceMin, x, dims); break;
-      case 5:
-      case 6:
-      case 2: r = ir::reduce(Op::Sum, ir::binary(Op::Mul, x, random_.chance(60) ? spread(leaf()) : any_whole()), dims); break;
       case 3: return floats ? variance(x, dims) : add(ir::reduce(Op::Prod, x, dims));
       case 4: return floats && options_.transcendental ? softmax(x, dims) : add(ir::reduce(Op::Sum, x, dims));
-      default: r = ir::reduce(Op::Sum, x, dims); break;
+      case 5:
+      case 6: r = ir::reduce(Op::Sum, x, dims); break;
+      default: r = ir::reduce(Op::Sum, ir::binary(Op::Mul, x, random_.chance(60) ? spread(leaf()) : any_whole()), dims); break;
     }
     add(floats ? ir::binary(Op::Mul, r, number(0.02, r->shape())) : r);
+    if (random_.chance(25)) add(unary(unary(binary(r))));  // a chain behind the reduction
     if (random_.chance(50)) add(ir::binary(random_.chance(50) ? Op::Sub : Op::Mul, x, spread(pool_.back())));
   }
 
   // Of what comes from memory, each point with a weight.
   void weighted_sum() {
-    const NodeRef x = spread(random_.chance(70) ? operands_.input(frame_) : leaf());
-    add(ir::reduce(Op::Sum, ir::binary(Op::Mul, x, spread(leaf_along_reduced(true))), reduced_));
+    const NodeRef x = spread(random_.chance(80) ? operands_.input(frame_) : leaf());
+    const NodeRef weighted = ir::binary(Op::Mul, x, spread(leaf_along_reduced(true)));
+    add(ir::reduce(random_.chance(80) ? Op::Sum : Op::ReduceMax, weighted, reduced_));
   }
 
   NodeRef mean(const NodeRef& x, const Dims& dims) {
@@ -437,13 +450,14 @@ class Generator {
       for (size_t d = 0; fits && d < frame_.size(); ++d) fits = node->shape()[d] == 1 || node->shape()[d] == frame_[d];
       if (fits) pool_.push_back(std::move(node));
     }
+    const auto known = static_cast<int64_t>(pool_.size());
     add(std::move(result));
     reduced_.clear();
-    static constexpr int64_t lengths[] = {0, 1, 2, 4, 8};
+    static constexpr int64_t lengths[] = {0, 1, 3, 8, 10};
+    static constexpr Op ops[] = {Op::Add, Op::Sub, Op::Mul, Op::Max};
     for (int64_t left = random_.pick(lengths); left > 0; --left) {
-      static constexpr Op ops[] = {Op::Add, Op::Sub, Op::Mul, Op::Max};
-      const NodeRef x = spread(pool_.back()), other = spread(pool_[static_cast<size_t>(random_.below(static_cast<int64_t>(pool_.size())))]);
-      add(random_.chance(30) ? ir::binary(random_.pick(ops), x, other) : elementwise());
+      const bool again = known > 0 && random_.chance(40);
+      add(again ? ir::binary(random_.pick(ops), spread(pool_.back()), spread(pool_[static_cast<size_t>(random_.below(known))])) : elementwise());
     }
   }
 
@@ -451,7 +465,7 @@ class Generator {
     make_matrices();
     const size_t r = frame_.size() - 2, c = r + 1;
     const int64_t m = frame_[r], k = frame_[c], batches = ir::element_count(frame_) / (m * k);
-    const int64_t n = std::max<int64_t>(1, std::min({random_.chance(30)   ? k
+    const int64_t n = std::max<int64_t>(1, std::min({random_.chance(40)   ? k
                                                      : random_.chance(20) ? m
                                                      : random_.chance(50) ? small_size(random_)
                                                                           : medium_size(random_),
