@@ -40,12 +40,12 @@ std::shared_ptr<Buffer> Buffer::adopt(void* data, size_t bytes, std::function<vo
   return buffer;
 }
 
-void Buffer::written() {
+void Buffer::drop_packed() {
   if (packed_.exchange(0, std::memory_order_relaxed) >= kWorthACopy) PackedCopies::global().drop(*this);
 }
 
 Buffer::~Buffer() {
-  written();
+  drop_packed();
   if (adopted_) {
     if (deleter_) deleter_(data_);
   } else if (bytes_ > 0 && data_) {

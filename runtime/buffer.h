@@ -35,7 +35,7 @@ class Buffer final : public ir::Payload {
   // was written: that takes as long as it takes to compile a kernel that keeps a copy.
   void note_packing() { packed_.fetch_add(static_cast<int64_t>(bytes_), std::memory_order_relaxed); }
   bool constant() const { return packed_.load(std::memory_order_relaxed) >= kWorthACopy && !exposed && !adopted_; }
-  void written();  // call it before the elements change; the buffer has no packed copies afterwards
+  void drop_packed();  // before the elements change: afterwards the buffer has no packed copies and is not constant
 
  private:
   explicit Buffer(Device& device) : device_(&device) {}

@@ -43,6 +43,11 @@ void PackedCopies::drop(const Buffer& source) {
   for (const Copy& copy : gone) bytes_ -= copy.buffer->bytes();
 }
 
+size_t PackedCopies::bytes() {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
 bool PackedCopies::drop_all() {
   decltype(copies_) gone;
   const std::lock_guard lock(mutex_);

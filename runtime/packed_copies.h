@@ -31,6 +31,7 @@ class PackedCopies {
   void keep(const Buffer& source, const Layout& layout, const std::shared_ptr<Buffer>& copy);
   void drop(const Buffer& source);
   bool drop_all();  // false if there were none
+  size_t bytes();   // of all copies
 
   static constexpr size_t kMostBytes = size_t{256} << 20;
 

@@ -216,7 +216,7 @@ std::shared_ptr<Buffer> Run::source(const PlanOutput& output) {
   if (lives_on_.empty()) find_dying();
   if (lives_on_[output.donor]) return nullptr;
   std::shared_ptr<Buffer> taken = buffer(output.donor);
-  taken->written();
+  taken->drop_packed();
   return taken;
 }
 

@@ -139,7 +139,7 @@ std::shared_ptr<runtime::Buffer> Storage::expose() {
   if (buffer->exposed) return buffer;
   buffer = own();
   buffer->exposed = true;
-  buffer->written();
+  buffer->drop_packed();
   // What the host cannot reach is read when it is computed: whoever writes it there orders that himself.
   if (buffer->device().is_host()) set_value(volatile_input(*value(), buffer));
   return buffer;
