@@ -71,13 +71,13 @@ void lower_split(Context& c);    // Lanes reductions of few long rows: blocks in
 void lower_columns(Context& c);  // Columns reductions, vectorised across results
 void lower_contraction(Context& c);
 
-// A tile of an operand: all positions along the axis `rows`, and `vectors` vectors from `begin` on along the axis
-// `columns`, the nest's lane axis, where they are bound as sub-vectors 0, 1, ...; `mask` of the columns, -1 if all are live.
+// A tile of an operand: positions along the axis `rows`, and `vectors` vectors from `begin` on along the axis `columns`, the
+// nest's lane axis, where they are bound as sub-vectors 0, 1, ...
 struct PackedTile {
   int columns, rows;
   ValueId begin;
   int vectors;
-  ValueId mask;
+  ValueId end = -1, mask = -1;  // of the columns, where the tile may reach beyond them
   ValueId row_begin = -1, row_end = -1;  // -1: all rows
 };
 // Where its rows go: row r, counted from the first, from base + r * pitch on. Up to packed_slack rows behind the last are

@@ -183,7 +183,7 @@ class Contraction {
         nest_.set_sub_axes(std::array{column_});
         bind_columns(first, vectors);
         if (region_ > 0) packed_.base = c_.add(c_.mul(number, nest_.size(region_)), c_.sub(first, begin));
-        body(PackedTile{column_, k_, first, vectors, mask});
+        body(PackedTile{column_, k_, first, vectors, mask < 0 ? -1 : end, mask});
       });
     };
     if (column_ < 0) return bound(begin, 1, -1);

@@ -55,13 +55,13 @@ void along_rows(Context& c, Value load, const PackedTile& tile, const Panel& pan
   const int lanes_of_columns = nest.lanes(), lanes = std::min(lanes_of_columns, kTurned);
   nest.set_lane_axis(tile.rows, lanes);
   nest.set_sub_axes(std::array{tile.columns});
-  const ValueId width = c.literal(int64_t{tile.vectors} * lanes_of_columns), left = c.sub(nest.extent(tile.columns), tile.begin);
-  c.loop(c.literal(0), tile.mask < 0 ? width : c.minimum(width, left), lanes, [&](ValueId block) {
-    const ValueId first = c.add(tile.begin, block), last = c.sub(nest.extent(tile.columns), c.literal(1));
+  const ValueId width = c.literal(int64_t{tile.vectors} * lanes_of_columns), reach = tile.end < 0 ? width : c.minimum(width, c.sub(tile.end, tile.begin));
+  c.loop(c.literal(0), reach, lanes, [&](ValueId block) {
+    const ValueId first = c.add(tile.begin, block), last = tile.end < 0 ? -1 : c.sub(tile.end, c.literal(1));
     for (int j = 0; j < lanes; ++j) {
       const ValueId column = c.add(first, c.literal(j));
       nest.set_sub(j);
-      nest.bind(tile.columns, tile.mask < 0 ? column : c.minimum(column, last));
+      nest.bind(tile.columns, last < 0 ? column : c.minimum(column, last));
       nest.prepare({&load, 1});
     }
     nest.set_sub(0);

@@ -85,7 +85,7 @@ void lower_transpose(Context& c) {
           column = c.mul(column_tile, c.literal(kTileInner));
   ValueId row_end = c.minimum(c.add(row, c.literal(kTileOuter)), nest.size(c.extent(other)));
   ValueId column_end = c.minimum(c.add(column, c.literal(kTileInner)), nest.size(c.extent(lane_axis)));
-  PackedTile tile{lane_axis, other, column, static_cast<int>(kTileInner) / nest.lanes(), nest.tail_mask(column, column_end)};
+  PackedTile tile{lane_axis, other, column, static_cast<int>(kTileInner) / nest.lanes(), column_end};
   tile.row_begin = row;
   tile.row_end = row_end;
   for (const auto& [load, panel] : packed) pack(c, load, tile, panel);
