@@ -41,7 +41,8 @@ std::shared_ptr<Buffer> Buffer::adopt(void* data, size_t bytes, std::function<vo
 }
 
 void Buffer::drop_packed() {
-  if (packed_.exchange(0, std::memory_order_relaxed) >= kWorthACopy) PackedCopies::global().drop(*this);
+  packed_ = 0;
+  if (has_copies_.exchange(false)) PackedCopies::global().drop(*this);
 }
 
 Buffer::~Buffer() {

@@ -35,6 +35,7 @@ class Buffer final : public ir::Payload {
   // was written: that takes as long as it takes to compile a kernel that keeps a copy.
   void note_packing() { packed_.fetch_add(static_cast<int64_t>(bytes_), std::memory_order_relaxed); }
   bool constant() const { return packed_.load(std::memory_order_relaxed) >= kWorthACopy && !exposed && !adopted_; }
+  void note_copy() { has_copies_ = true; }
   void drop_packed();  // before the elements change: afterwards the buffer has no packed copies and is not constant
 
  private:
@@ -45,6 +46,7 @@ class Buffer final : public ir::Payload {
   bool adopted_ = false;
   static constexpr int64_t kWorthACopy = 16 << 20;
   std::atomic<int64_t> packed_{0};
+  std::atomic<bool> has_copies_{false};
   std::function<void(void*)> deleter_;  // of adopted memory; may be empty
 };
 

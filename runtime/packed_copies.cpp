@@ -24,11 +24,12 @@ std::shared_ptr<Buffer> PackedCopies::find(const Buffer& source, const Layout& l
   return copy == known->second.end() ? nullptr : copy->buffer;
 }
 
-void PackedCopies::keep(const Buffer& source, const Layout& layout, const std::shared_ptr<Buffer>& copy) {
+void PackedCopies::keep(Buffer& source, const Layout& layout, const std::shared_ptr<Buffer>& copy) {
   const std::lock_guard lock(mutex_);
   if (bytes_ + copy->bytes() > kMostBytes) return;
   std::vector<Copy>& copies = copies_[&source];
   if (std::ranges::find(copies, layout, &Copy::layout) != copies.end()) return;  // another thread was faster
+  source.note_copy();
   copies.push_back({layout, copy});
   bytes_ += copy->bytes();
 }

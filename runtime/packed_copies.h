@@ -28,7 +28,7 @@ class PackedCopies {
 
   std::shared_ptr<Buffer> find(const Buffer& source, const Layout& layout);  // null if there is none
   // Not if all copies together would pass kMostBytes.
-  void keep(const Buffer& source, const Layout& layout, const std::shared_ptr<Buffer>& copy);
+  void keep(Buffer& source, const Layout& layout, const std::shared_ptr<Buffer>& copy);
   void drop(const Buffer& source);
   bool drop_all();  // false if there were none
   size_t bytes();   // of all copies

@@ -304,6 +304,14 @@ void Run::launch(const Step& step, uint64_t* scalars) {
   if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end, step.facts, copied);
 }
 
+// Whether an output of this run lies, or will lie, where the input does.
+bool Run::is_taken_over(const Buffer& input) const {
+  for (size_t k = 0; k < sources_.size(); ++k) {
+    if (plan_->outputs[k].donor >= 0 && sources_[k].get() == &input) return true;
+  }
+  return false;
+}
+
 // A packed copy takes the place of what the kernel would pack: found, or made by this launch and kept.
 void Run::start_compiled(const Step& step, const CompiledStep& work, std::span<const uint64_t> scalars) {
   std::span<const Phase> phases = work.phases;
@@ -323,7 +331,8 @@ void Run::start_compiled(const Step& step, const CompiledStep& work, std::span<c
     arguments_[work.packing->copy] = copy->data();
   }
   step.device->launch({work.kernel->code, step.facts->name, arguments_, work.sizes, scalars, phases, work.local_bytes}, Stream::Main);
-  if (copy && phases.data() != phases_.data()) PackedCopies::global().keep(*source, work.packing->layout, copy);
+  const bool is_new = copy && phases.data() != phases_.data();
+  if (is_new && !is_taken_over(*source)) PackedCopies::global().keep(*source, work.packing->layout, copy);
 }
 
 // What a step does, on the arguments that are laid out.

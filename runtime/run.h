@@ -57,6 +57,7 @@ class Run {
   int64_t lay_out(const Step& step, uint64_t* scalars);  // the arguments; returns the bytes that it moved
   void launch(const Step& step, uint64_t* scalars);
   void start_step(const Step& step, uint64_t* scalars);
+  bool is_taken_over(const Buffer& input) const;
   void start_compiled(const Step& step, const CompiledStep& work, std::span<const uint64_t> scalars);
 
   std::atomic<bool> taken_{false};

@@ -76,6 +76,14 @@ TEST_CASE("packed copies: whoever writes the constant ends them") {
     CHECK(same_bits(product_often(x, w), product * 2));
     CHECK(copies() > before);
   }
+  SUBCASE("in the evaluation that reads it") {
+    Tensor w = weights();
+    const Tensor product = product_often(x, w), read = x.mm(w.t());
+    w.mul_(2);
+    eval(read, w);
+    CHECK(same_bits(read, product));
+    CHECK(same_bits(product_often(x, w), product * 2));
+  }
   SUBCASE("one row of it") {
     Tensor w = weights();
     product_often(x, w);
