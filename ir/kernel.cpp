@@ -27,28 +27,42 @@ int Kernel::add_scalar(std::string name, DType dtype) {
   return static_cast<int>(scalars.size()) - 1;
 }
 
-int64_t Kernel::extent_of(AxisKind kind) const {
-  int64_t points = 1;
-  bool too_many = false;
-  for (const Axis& a : axes) {
-    if (a.kind != kind) continue;
-    if (a.extent == 0) return 0;
-    too_many |= __builtin_mul_overflow(points, a.extent, &points);
-  }
-  if (too_many) throw IrError("the axes of kernel " + name + " have more than 2^63 points");
-  return points;
-}
+namespace {
 
-std::vector<int> axes_of(const Kernel& kernel, AxisKind kind) {
+template <typename Of>
+std::vector<int> axes_where(const Kernel& kernel, Of of) {
   std::vector<int> result;
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
-    if (kernel.axes[a].kind == kind) result.push_back(static_cast<int>(a));
+    if (of(kernel.axes[a])) result.push_back(static_cast<int>(a));
   }
   return result;
 }
 
+int64_t extent_of_axes(const Kernel& kernel, const std::vector<int>& axes) {
+  if (std::any_of(axes.begin(), axes.end(), [&](int a) { return kernel.extent(a) == 0; })) return 0;
+  int64_t points = 1;
+  for (int a : axes) {
+    if (__builtin_mul_overflow(points, kernel.extent(a), &points))
+      throw IrError("the axes of kernel " + kernel.name + " have more than 2^63 points");
+  }
+  return points;
+}
+
+}  // namespace
+
+std::vector<int> axes_of(const Kernel& kernel, AxisKind kind) {
+  return axes_where(kernel, [&](const Axis& a) { return a.kind == kind; });
+}
+std::vector<int> axes_of(const Kernel& kernel, Level level) {
+  return axes_where(kernel, [&](const Axis& a) { return level_of(a.kind) == level; });
+}
+int64_t Kernel::extent_of(AxisKind kind) const { return extent_of_axes(*this, axes_of(*this, kind)); }
+int64_t Kernel::extent_of(Level level) const { return extent_of_axes(*this, axes_of(*this, level)); }
 bool Kernel::has(AxisKind kind) const {
   return std::any_of(axes.begin(), axes.end(), [&](const Axis& a) { return a.kind == kind; });
+}
+bool Kernel::has(Level level) const {
+  return std::any_of(axes.begin(), axes.end(), [&](const Axis& a) { return level_of(a.kind) == level; });
 }
 
 // --- rules ---------------------------------------------------------------------------------------------
@@ -70,9 +84,7 @@ Level level_of(const Kernel& kernel, const Index& index) {
   for (int a : index.axes()) {
     if (static_cast<size_t>(a) >= kernel.axes.size())
       throw IrError("an index uses an axis that the kernel lacks");
-    AxisKind kind = kernel.axes[a].kind;
-    if (kind == AxisKind::Inner || kind == AxisKind::Serial) level = join(level, Level::Full);
-    if (kind == AxisKind::Contract) level = join(level, Level::Contract);
+    level = join(level, level_of(kernel.axes[a].kind));
   }
   return level;
 }

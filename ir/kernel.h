@@ -17,8 +17,10 @@
 // inner axes and by its kind (see ReduceTree); every schedule, emitter and interpreter follows it to the bit.
 #pragma once
 
+#include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -27,10 +29,20 @@
 
 namespace tenon::ir {
 
+// Where an instruction runs. Row: once for each point of the parallel axes. Full: for each point of parallel
+// x inner or of parallel x serial. Contract: for each point of parallel x contract (operands of Op::Contract,
+// which itself is Row).
+enum class Level : uint8_t { Row, Full, Contract };
+
 // Parallel: each value is a separate output element or row. Inner: the axes that the kernel's reductions run
 // over; full-level maps run over them too. Contract: the k of a contraction; only its operands depend on it.
 // Serial: the one axis along which the kernel's scans run, from first to last; full-level maps run over it too.
 enum class AxisKind : uint8_t { Parallel, Inner, Contract, Serial };
+// Of each kind: its word in text, and the level whose maps run over such axes.
+inline constexpr std::string_view kAxisWords[] = {"parallel", "inner", "contract", "serial"};
+inline constexpr Level kAxisLevels[] = {Level::Row, Level::Full, Level::Contract, Level::Full};
+static_assert(std::size(kAxisWords) == std::size(kAxisLevels));
+constexpr Level level_of(AxisKind kind) { return kAxisLevels[static_cast<size_t>(kind)]; }
 
 struct Axis {
   std::string name;
@@ -54,11 +66,6 @@ struct KernelScalar {
   std::string name;
   DType dtype;
 };
-
-// Where an instruction runs. Row: once for each point of the parallel axes. Full: for each point of parallel
-// x inner or of parallel x serial. Contract: for each point of parallel x contract (operands of Op::Contract,
-// which itself is Row).
-enum class Level : uint8_t { Row, Full, Contract };
 
 // The order in which a reduction combines its elements, a function of the inner extents alone. Let the inner
 // axes be o_1 .. o_p (outer) and, for Lanes, the last inner axis i.
@@ -122,9 +129,12 @@ struct Kernel {
   int add_buffer(std::string name, DType dtype, Role role, int64_t numel);
   int add_scalar(std::string name, DType dtype);
   int64_t extent_of(AxisKind kind) const;  // product; 1 if there is none
+  int64_t extent_of(Level level) const;    // of all kinds of this level; Row: of the parallel axes
   bool has(AxisKind kind) const;
+  bool has(Level level) const;
 };
 std::vector<int> axes_of(const Kernel& kernel, AxisKind kind);  // in order
+std::vector<int> axes_of(const Kernel& kernel, Level level);
 
 // Appends instructions; checks operand types against the op table; gives the level of a value as the highest
 // of its operands' unless told otherwise. Equal pure instructions are shared; constants fold through

@@ -21,13 +21,19 @@ namespace {
 
 // --- printing ---------------------------------------------------------------------------------------------
 constexpr std::string_view kRoles[] = {"in", "out", "inout", "scratch"};
-constexpr std::string_view kKinds[] = {"parallel", "inner", "contract", "serial"};
 constexpr std::string_view kTrees[] = {"lanes", "columns"};
 
-std::string axis_names(const Kernel& kernel, AxisKind kind) {
+// "parallel, inner, contract or serial"
+std::string alternatives(std::span<const std::string_view> words) {
+  std::string text(words[0]);
+  for (size_t i = 1; i < words.size(); ++i) text += (i + 1 < words.size() ? ", " : " or ") + std::string(words[i]);
+  return text;
+}
+
+std::string axis_names(const Kernel& kernel, Level level) {
   std::string text;
   for (const Axis& a : kernel.axes) {
-    if (a.kind == kind) text += (text.empty() ? "" : " ") + a.name;
+    if (level_of(a.kind) == level) text += (text.empty() ? "" : " ") + a.name;
   }
   return text;
 }
@@ -66,7 +72,7 @@ class Printer {
     std::string text;
     for (const Axis& a : kernel_.axes) {
       text += (text.empty() ? "" : ", ") + a.name + ": " + std::to_string(a.extent) + " " +
-              std::string(kKinds[static_cast<int>(a.kind)]);
+              std::string(kAxisWords[static_cast<int>(a.kind)]);
     }
     return text;
   }
@@ -199,7 +205,7 @@ class Parser : Lexer {
     expect(":");
     int64_t extent = integer();
     kernel_.axes.push_back(
-        {name, extent, static_cast<AxisKind>(choice(kKinds, "parallel, inner, contract or serial"))});
+        {name, extent, static_cast<AxisKind>(choice(kAxisWords, alternatives(kAxisWords).c_str()))});
   }
 
   template <typename List>
@@ -388,9 +394,9 @@ class Parser : Lexer {
 }  // namespace
 
 std::string stage_text(const Kernel& kernel, const Instr& instr) {
-  std::string parallel = axis_names(kernel, AxisKind::Parallel);
-  std::string inner = axis_names(kernel, AxisKind::Inner) + axis_names(kernel, AxisKind::Serial);
-  std::string contract = axis_names(kernel, AxisKind::Contract);
+  std::string parallel = axis_names(kernel, Level::Row);
+  std::string inner = axis_names(kernel, Level::Full);
+  std::string contract = axis_names(kernel, Level::Contract);
   auto beside = [](std::string left, const std::string& right) {
     return right.empty() ? left : left + " " + right;
   };

@@ -79,10 +79,8 @@ class InstrChecker {
   }
   bool runs() const {  // at least once
     for (const Axis& a : kernel_.axes) {
-      bool over = a.kind == AxisKind::Parallel ||
-                  ((a.kind == AxisKind::Inner || a.kind == AxisKind::Serial) && instr_.level == Level::Full) ||
-                  (a.kind == AxisKind::Contract && instr_.level == Level::Contract);
-      if (over && a.extent == 0) return false;
+      const Level level = level_of(a.kind);
+      if ((level == Level::Row || level == instr_.level) && a.extent == 0) return false;
     }
     return true;
   }
@@ -157,19 +155,18 @@ class InstrChecker {
 void check_header(const Kernel& kernel) {
   std::unordered_set<std::string> axes, parameters;
   bool after_parallel = false;
-  int serial = 0;
+  int serial = 0, others = 0;  // beside the parallel axes
   for (const Axis& a : kernel.axes) {
     check_name(a.name, axes);
     if (a.extent < 0) throw IrError("axis " + a.name + " has a negative extent");
     if (a.kind == AxisKind::Parallel && after_parallel)
       throw IrError("axis " + a.name + ": parallel axes come first");
     after_parallel |= a.kind != AxisKind::Parallel;
-    serial += a.kind == AxisKind::Serial ? 1 : 0;
+    if (a.kind == AxisKind::Serial) ++serial;
+    if (a.kind != AxisKind::Parallel) ++others;
   }
-  for (AxisKind kind : {AxisKind::Parallel, AxisKind::Inner, AxisKind::Contract, AxisKind::Serial})
-    kernel.extent_of(kind);
-  if (serial > 1 || (serial == 1 && (kernel.has(AxisKind::Inner) || kernel.has(AxisKind::Contract))))
-    throw IrError("a serial axis stands alone beside the parallel ones");
+  for (Level level : {Level::Row, Level::Full, Level::Contract}) kernel.extent_of(level);
+  if (serial > 0 && others > 1) throw IrError("a serial axis stands alone beside the parallel ones");
   for (const KernelBuffer& b : kernel.buffers) {
     check_name(b.name, parameters);
     if (b.numel < 0) throw IrError("buffer " + b.name + " has a negative size");

@@ -31,11 +31,8 @@ int64_t places(const ir::Kernel& kernel, const ir::Instr& access) {
 }
 
 int64_t iterations(const ir::Kernel& kernel, ir::Level level) {
-  int64_t count = kernel.extent_of(ir::AxisKind::Parallel);
-  if (level == ir::Level::Full)
-    count *= kernel.extent_of(ir::AxisKind::Inner) * kernel.extent_of(ir::AxisKind::Serial);
-  if (level == ir::Level::Contract) count *= kernel.extent_of(ir::AxisKind::Contract);
-  return count;
+  const int64_t rows = kernel.extent_of(ir::Level::Row);
+  return level == ir::Level::Row ? rows : rows * kernel.extent_of(level);
 }
 
 }  // namespace

@@ -16,7 +16,6 @@
 namespace tenon::codegen {
 namespace {
 
-using ir::AxisKind;
 using ir::Index;
 using ir::Instr;
 using ir::Level;
@@ -24,7 +23,7 @@ using ir::Op;
 
 constexpr int64_t kChunk = 2048;  // points of a level that are held at once
 
-struct Space {  // the axes of one kind
+struct Space {  // the axes of one level
   std::vector<int> axes;
   std::vector<int64_t> extents;
   int64_t points = 1;
@@ -41,17 +40,11 @@ struct Window {
 class Windows {
  public:
   explicit Windows(const ir::Kernel& kernel) : axes_(kernel.axes.size()) {
-    for (AxisKind kind : {AxisKind::Parallel, AxisKind::Inner, AxisKind::Contract}) {
-      Space& space = spaces_[static_cast<size_t>(kind)];
-      space.points = kernel.extent_of(kind);
-      // A serial axis is walked as an inner one is; only scans know the difference.
-      if (kind == AxisKind::Inner) space.points *= kernel.extent_of(AxisKind::Serial);
-      for (size_t a = 0; a < kernel.axes.size(); ++a) {
-        const AxisKind walked = kernel.axes[a].kind == AxisKind::Serial ? AxisKind::Inner : kernel.axes[a].kind;
-        if (walked != kind) continue;
-        space.axes.push_back(static_cast<int>(a));
-        space.extents.push_back(kernel.axes[a].extent);
-      }
+    for (Level level : {Level::Row, Level::Full, Level::Contract}) {
+      Space& space = spaces_[static_cast<size_t>(level)];
+      space.axes = ir::axes_of(kernel, level);
+      space.points = kernel.extent_of(level);
+      for (int a : space.axes) space.extents.push_back(kernel.extent(a));
     }
   }
 
@@ -111,7 +104,7 @@ class Windows {
   }
 
   size_t axes_;
-  Space spaces_[3];    // by AxisKind: parallel, inner, contract
+  Space spaces_[3];    // by Level: row, full, contract
   Window windows_[3];  // by Level: row, full, contract
 };
 

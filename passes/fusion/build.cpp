@@ -78,9 +78,8 @@ class Build {
 
   Level level_of(const Index& index) const {
     for (int a : index.axes()) {
-      AxisKind kind = result_.kernel.axes[a].kind;
-      if (kind == AxisKind::Inner || kind == AxisKind::Serial) return Level::Full;
-      if (kind == AxisKind::Contract) return Level::Contract;
+      const Level level = ir::level_of(result_.kernel.axes[a].kind);
+      if (level != Level::Row) return level;
     }
     return Level::Row;
   }

@@ -53,8 +53,7 @@ std::vector<int> Group::parallel() const {
 }
 
 bool Group::runs_through(int axis) const {
-  const AxisKind kind = axes[axis].kind;
-  return kind == AxisKind::Inner || kind == AxisKind::Serial;
+  return ir::level_of(axes[axis].kind) == ir::Level::Full;
 }
 
 bool Group::is_permutation(const Node& node, const Map& map, const std::vector<int>& by) const {

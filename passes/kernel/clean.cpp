@@ -54,11 +54,8 @@ ir::Kernel clean(const ir::Kernel& kernel) {
   // A load or an index may stand at a higher level than it needs. In an empty space it stays there, never
   // run.
   auto lower = [&](ir::KernelBuilder& builder, const ir::Instr& instr, std::span<const ir::Value> args) {
-    auto empty = [&](ir::AxisKind kind) { return kernel.extent_of(kind) == 0; };
-    const bool never = instr.level == ir::Level::Full ? empty(ir::AxisKind::Inner) || empty(ir::AxisKind::Serial)
-                                                      : empty(ir::AxisKind::Contract);
     bool movable = instr.op == ir::Op::Load || instr.op == ir::Op::IndexOf;
-    if (!movable || instr.level == ir::Level::Row || never) return kKeep;
+    if (!movable || instr.level == ir::Level::Row || kernel.extent_of(instr.level) == 0) return kKeep;
     ir::Instr lowest = instr;
     lowest.level = ir::Level::Row;
     return copy_instr(builder, lowest, args);

@@ -186,7 +186,7 @@ std::vector<std::pair<int, int>> in_place_pairs(Context& c) {
     // What is updated starts as its base, not as another input.
     if (kernel.buffer(store.slot).role != ir::Role::Out) continue;
     // A store before the last loop could be read again by a later one.
-    if ((kernel.has(AxisKind::Inner) || kernel.has(AxisKind::Serial)) &&
+    if (kernel.has(Level::Full) &&
         (store.level != Level::Full || plan.available[s] != plan.loops - 1))
       continue;
     for (size_t b = 0; b < kernel.buffers.size(); ++b) {

@@ -77,6 +77,23 @@ RegisterTile choose_tile(const Context& c, int64_t rows, int64_t columns, int64_
   return best;
 }
 
+bool depends(const ir::Kernel& kernel, Value v, int axis) {
+  const Instr& in = kernel.instr(v);
+  const auto on = [&](const ir::Guard& g) { return g.value.depends_on(axis); };
+  return in.index.depends_on(axis) || std::any_of(in.guards.begin(), in.guards.end(), on) ||
+         std::any_of(in.args.begin(), in.args.end(), [&](Value a) { return depends(kernel, a, axis); });
+}
+
+// A value behind what it is computed from (loads and casts).
+std::vector<Value> chain(const ir::Kernel& kernel, Value v) {
+  std::vector<Value> order;
+  for (Value a : kernel.instr(v).args) {
+    for (Value u : chain(kernel, a)) order.push_back(u);
+  }
+  order.push_back(v);
+  return order;
+}
+
 class Contraction {
  public:
   explicit Contraction(Context& c) : c_(c), nest_(c.nest), b_(c.builder) {
@@ -91,7 +108,7 @@ class Contraction {
     tile_.vectors = column_ >= 0 && c.extent(column_) > c.lanes ? 2 : 1;
     // Several rows pay only if the right operand does not change from row to row and the left not along the
     // lanes.
-    if (row_ >= 0 && !depends(right_, row_) && !nest_.varies(left_)) {
+    if (row_ >= 0 && !depends(c_.kernel, right_, row_) && !nest_.varies(left_)) {
       tile_ = choose_tile(c, c.extent(row_), c.extent(column_), c.extent(k_) * ir::item_size(nest_.instr(right_).dtype));
     }
   }
@@ -124,20 +141,11 @@ class Contraction {
   // A right operand of more is packed: its rows lie far apart.
   int64_t large_bytes() const { return c_.target.l2_bytes / 4; }
 
-  bool depends(Value v, int axis) const {
-    const Instr& in = nest_.instr(v);
-    if (in.index.depends_on(axis)) return true;
-    for (const ir::Guard& g : in.guards) {
-      if (g.value.depends_on(axis)) return true;
-    }
-    return std::any_of(in.args.begin(), in.args.end(), [&](Value a) { return depends(a, axis); });
-  }
-
   // The column axis is one along which the left operand does not change, the row axis one along which the
   // right does not; the last ones win. Everything else is batch.
   void choose_axes() {
     for (int a : c_.axes(AxisKind::Parallel)) {
-      bool left = depends(left_, a), right = depends(right_, a);
+      bool left = depends(c_.kernel, left_, a), right = depends(c_.kernel, right_, a);
       if (right && !left) column_ = a;
       if (left && !right) row_ = a;
     }
@@ -266,8 +274,8 @@ class Contraction {
       for (int r = 0; r < rows; ++r) bind_row(r, r == 0 ? at : c_.add(at, c_.literal(r)), vectors);
       for (int sub = 0; sub < rows * vectors; ++sub) {
         nest_.set_sub(sub);
-        if (sub % vectors == 0) nest_.prepare(chain(left_));
-        if (sub < vectors && panel.buffer < 0) nest_.prepare(chain(right_));
+        if (sub % vectors == 0) nest_.prepare(chain(c_.kernel, left_));
+        if (sub < vectors && panel.buffer < 0) nest_.prepare(chain(c_.kernel, right_));
       }
       c_.loop(c_.literal(0), nest_.extent(k_), 1, [&](ValueId k) {
         nest_.bind(k_, k);
@@ -343,21 +351,11 @@ class Contraction {
 
   // An operand at the bound k, row and columns.
   ValueId operand(Value v) {
-    for (Value u : chain(v)) {
+    for (Value u : chain(c_.kernel, v)) {
       if (!nest_.known(u)) nest_.emit(u);
     }
     return column_ < 0 ? nest_.get(v) : nest_.vector(v);
   }
-  // What it is computed from (loads and casts) comes first.
-  std::vector<Value> chain(Value v) const {
-    std::vector<Value> order;
-    for (Value a : nest_.instr(v).args) {
-      for (Value u : chain(a)) order.push_back(u);
-    }
-    order.push_back(v);
-    return order;
-  }
-
   template <class Product>
   void epilogue(int r, int vectors, const Product& product) {
     c_.in_scope([&] {
