@@ -1,6 +1,8 @@
 // Buffers: blocks of a device's memory, given back when the last reference is gone.
 #include "runtime/buffer.h"
 
+#include <algorithm>
+
 #include "runtime/device.h"
 #include "runtime/kept_arenas.h"
 #include "runtime/packed_copies.h"
@@ -40,10 +42,14 @@ std::shared_ptr<Buffer> Buffer::adopt(void* data, size_t bytes, std::function<vo
   return buffer;
 }
 
-void Buffer::drop_packed() {
-  packed_ = 0;
-  if (has_copies_.exchange(false)) PackedCopies::global().drop(*this);
+void Buffer::forget_packed(int64_t packed) {
+  const int64_t worth = worth_a_copy_.load(std::memory_order_relaxed);
+  if (packed_.exchange(packed, std::memory_order_relaxed) < worth) return;
+  PackedCopies::global().drop(*this);
+  worth_a_copy_.store(std::min(2 * worth, kNever), std::memory_order_relaxed);
 }
+void Buffer::drop_packed() { forget_packed(0); }
+void Buffer::refuse_packed() { forget_packed(kNoRoom); }
 
 Buffer::~Buffer() {
   drop_packed();

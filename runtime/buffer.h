@@ -31,12 +31,13 @@ class Buffer final : public ir::Payload {
   std::atomic<uint64_t> written{0};  // the number of the work that wrote it last (late_work.h); 0: that was done at once
   std::atomic<bool> exposed{false};  // the frontend gave its address away: others may write it
 
-  // Packed copies (packed_copies.h). The buffer counts as constant once kernels have packed kWorthACopy bytes of it since it
-  // was written: that takes as long as it takes to compile a kernel that keeps a copy.
+  // Packed copies (packed_copies.h). The buffer counts as constant once kernels have packed so many bytes of it since it
+  // was written: that takes as long as it takes to compile a kernel that keeps a copy. Each time that it is written after all
+  // it takes twice as many.
   void note_packing() { packed_.fetch_add(static_cast<int64_t>(bytes_), std::memory_order_relaxed); }
-  bool constant() const { return packed_.load(std::memory_order_relaxed) >= kWorthACopy && !exposed && !adopted_; }
-  void note_copy() { has_copies_ = true; }
-  void drop_packed();  // before the elements change: afterwards the buffer has no packed copies and is not constant
+  bool constant() const { return packed_.load(std::memory_order_relaxed) >= worth_a_copy_.load(std::memory_order_relaxed) && !exposed && !adopted_; }
+  void drop_packed();  // where the elements change: afterwards the buffer has no packed copies and is not constant
+  void refuse_packed();  // there is no room for a copy: not constant until the elements change
 
  private:
   explicit Buffer(Device& device) : device_(&device) {}
@@ -44,9 +45,10 @@ class Buffer final : public ir::Payload {
   void* data_ = nullptr;
   size_t bytes_ = 0;
   bool adopted_ = false;
-  static constexpr int64_t kWorthACopy = 16 << 20;
+  void forget_packed(int64_t packed);
+  static constexpr int64_t kWorthACopy = 16 << 20, kNever = INT64_MAX / 4, kNoRoom = INT64_MIN / 2;
+  std::atomic<int64_t> worth_a_copy_{kWorthACopy};
   std::atomic<int64_t> packed_{0};
-  std::atomic<bool> has_copies_{false};
   std::function<void(void*)> deleter_;  // of adopted memory; may be empty
 };
 

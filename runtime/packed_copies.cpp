@@ -24,14 +24,15 @@ std::shared_ptr<Buffer> PackedCopies::find(const Buffer& source, const Layout& l
   return copy == known->second.end() ? nullptr : copy->buffer;
 }
 
-void PackedCopies::keep(Buffer& source, const Layout& layout, const std::shared_ptr<Buffer>& copy) {
+bool PackedCopies::keep(const Buffer& source, const Layout& layout, const std::shared_ptr<Buffer>& copy) {
   const std::lock_guard lock(mutex_);
-  if (bytes_ + copy->bytes() > kMostBytes) return;
+  if (!source.constant()) return true;  // it was written, or is known outside, since the plan was chosen: nobody would drop this
+  if (bytes_ + copy->bytes() > kMostBytes) return false;
   std::vector<Copy>& copies = copies_[&source];
-  if (std::ranges::find(copies, layout, &Copy::layout) != copies.end()) return;  // another thread was faster
-  source.note_copy();
+  if (std::ranges::find(copies, layout, &Copy::layout) != copies.end()) return true;  // another thread was faster
   copies.push_back({layout, copy});
   bytes_ += copy->bytes();
+  return true;
 }
 
 void PackedCopies::drop(const Buffer& source) {

@@ -27,8 +27,8 @@ class PackedCopies {
   static std::mutex& global_mutex();
 
   std::shared_ptr<Buffer> find(const Buffer& source, const Layout& layout);  // null if there is none
-  // Not if all copies together would pass kMostBytes.
-  void keep(Buffer& source, const Layout& layout, const std::shared_ptr<Buffer>& copy);
+  // Not if the source has ceased to count as constant. False if there is no room: all copies together would pass kMostBytes.
+  bool keep(const Buffer& source, const Layout& layout, const std::shared_ptr<Buffer>& copy);
   void drop(const Buffer& source);
   bool drop_all();  // false if there were none
   size_t bytes();   // of all copies

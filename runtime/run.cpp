@@ -128,7 +128,15 @@ void Run::lose_overwritten(const std::string& why) {
   }
 }
 
+// At the end: steps that read an input may just have made copies of it before another step wrote its memory.
+void Run::drop_overwritten_copies() {
+  for (size_t k = 0; k < sources_.size(); ++k) {
+    if (plan_->outputs[k].donor >= 0 && sources_[k]) sources_[k]->drop_packed();
+  }
+}
+
 void Run::finish() {
+  drop_overwritten_copies();
   for (size_t k = 0; k < nodes_.size(); ++k) {
     if (plan_->outputs[k].alias < 0) buffers_[k]->plan = plan_->number;
     const bool may_fail = !buffers_[k]->device().is_host() && number_ != 0;
@@ -149,6 +157,7 @@ void Run::keep_definition(size_t output) {
 }
 
 void Run::undo() {
+  drop_overwritten_copies();
   for (size_t k = 0; k < nodes_.size(); ++k) nodes_[k]->give_back(std::move(definitions_[k]));
   computing_ = false;
 }
@@ -214,10 +223,7 @@ std::shared_ptr<Buffer> Run::source(const PlanOutput& output) {
   const bool held = donor.holders.load(std::memory_order_relaxed) > 0 || donor.payload().use_count() > 1;
   if (held || memory.adopted() || memory.exposed) return nullptr;
   if (lives_on_.empty()) find_dying();
-  if (lives_on_[output.donor]) return nullptr;
-  std::shared_ptr<Buffer> taken = buffer(output.donor);
-  taken->drop_packed();
-  return taken;
+  return lives_on_[output.donor] ? nullptr : buffer(output.donor);
 }
 
 void Run::allocate_outputs() {
@@ -304,14 +310,6 @@ void Run::launch(const Step& step, uint64_t* scalars) {
   if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end, step.facts, copied);
 }
 
-// Whether an output of this run lies, or will lie, where the input does.
-bool Run::is_taken_over(const Buffer& input) const {
-  for (size_t k = 0; k < sources_.size(); ++k) {
-    if (plan_->outputs[k].donor >= 0 && sources_[k].get() == &input) return true;
-  }
-  return false;
-}
-
 // A packed copy takes the place of what the kernel would pack: found, or made by this launch and kept.
 void Run::start_compiled(const Step& step, const CompiledStep& work, std::span<const uint64_t> scalars) {
   std::span<const Phase> phases = work.phases;
@@ -331,8 +329,8 @@ void Run::start_compiled(const Step& step, const CompiledStep& work, std::span<c
     arguments_[work.packing->copy] = copy->data();
   }
   step.device->launch({work.kernel->code, step.facts->name, arguments_, work.sizes, scalars, phases, work.local_bytes}, Stream::Main);
-  const bool is_new = copy && phases.data() != phases_.data();
-  if (is_new && !is_taken_over(*source)) PackedCopies::global().keep(*source, work.packing->layout, copy);
+  if (!copy || phases.data() == phases_.data()) return;
+  if (!PackedCopies::global().keep(*source, work.packing->layout, copy)) source->refuse_packed();
 }
 
 // What a step does, on the arguments that are laid out.

@@ -48,6 +48,7 @@ class Run {
   void keep_definition(size_t output);
   bool wrote(size_t output) const;
   void lose_overwritten(const std::string& why);
+  void drop_overwritten_copies();
   std::shared_ptr<Buffer> source(const PlanOutput& output);
   void find_dying();
   void allocate_outputs();
@@ -57,7 +58,6 @@ class Run {
   int64_t lay_out(const Step& step, uint64_t* scalars);  // the arguments; returns the bytes that it moved
   void launch(const Step& step, uint64_t* scalars);
   void start_step(const Step& step, uint64_t* scalars);
-  bool is_taken_over(const Buffer& input) const;
   void start_compiled(const Step& step, const CompiledStep& work, std::span<const uint64_t> scalars);
 
   std::atomic<bool> taken_{false};

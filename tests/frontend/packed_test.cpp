@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "frontend/src/tensor/impl.h"
 #include "runtime/packed_copies.h"
 
 using namespace tenon;
@@ -22,7 +23,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 // Products until `w` counts as constant and has a copy.
 Tensor product_often(const Tensor& x, const Tensor& w) {
   Tensor result;
-  for (int round = 0; round < 16; ++round) {
+  for (int round = 0; round < 40; ++round) {
     result = x.mm(w.t());
     eval(result);
   }
@@ -90,6 +91,18 @@ TEST_CASE("packed copies: whoever writes the constant ends them") {
     w[3].zero_();
     CHECK(x.mm(w.t()).select(1, 3).abs().sum().item<float>() == 0);
   }
+  SUBCASE("in the plan that reads it") {
+    Tensor w = weights();
+    product_often(x, w);
+    for (int step = 0; step < 3; ++step) {
+      CAPTURE(step);
+      w.sub_(x.mm(w.t()).t().mm(x) * 1e-3f);
+      eval(w);
+      CHECK(copies() == before);
+      const Tensor product = x.mm(w.clone().t());
+      CHECK(same_bits(product_often(x, w), product));
+    }
+  }
   SUBCASE("by its address") {
     Tensor w = weights();
     product_often(x, w);
@@ -116,6 +129,22 @@ TEST_CASE("packed copies: memory that is wanted back is given back") {
   runtime::empty_memory_cache();
   CHECK(copies() == 0);
   CHECK(same_bits(product_often(x, w), product));
+}
+
+TEST_CASE("packed copies: a constant for whose copy there is no room is packed by the tile again") {
+  const Tensor x = randn({8, 4096});
+  std::vector<Tensor> w;
+  for (int i = 0; i < 4; ++i) w.push_back(weights(4096, 4096));  // of 64 MB
+  for (const Tensor& one : w) product_often(x, one);
+  CHECK(copies() <= runtime::PackedCopies::kMostBytes);
+  const auto constant = [](const Tensor& t) { return runtime::buffer_of(*impl(t).storage().value())->constant(); };
+  CHECK(constant(w.front()));
+  CHECK(!constant(w.back()));
+  CHECK(same_bits(x.mm(w.back().t()), x.mm(w.back().clone().t())));
+  w.front() = Tensor();
+  w.back().mul_(2);  // begins anew: now there is room
+  product_often(x, w.back());
+  CHECK(constant(w.back()));
 }
 
 TEST_CASE("packed copies: random programs give the bits of fresh operands") {
