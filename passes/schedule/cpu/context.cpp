@@ -47,7 +47,7 @@ int bytes_of_lane(const ir::Kernel& kernel, int axis) {
   while (widest > 0 && work[widest] == 0) --widest;
   double narrower = 0;
   for (int s = 0; s < widest; ++s) narrower += work[s];
-  return work[widest] <= narrower ? 1 << (widest - 1) : 1 << widest;
+  return widest > 0 && work[widest] <= narrower ? 1 << (widest - 1) : 1 << widest;
 }
 
 }  // namespace
