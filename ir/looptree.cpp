@@ -2,6 +2,7 @@
 // checks operands against the op table as they arrive. Takes calls from a schedule, gives a LoopTree.
 #include "ir/looptree.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -231,5 +232,42 @@ void TreeBuilder::set(ValueId var, ValueId value) {
 }
 
 void TreeBuilder::barrier() { append({.kind = StmtKind::Barrier}); }
+
+// --- indices
+
+namespace {
+
+void find_indices(const LoopTree& tree, const std::vector<Stmt>& list, std::vector<bool>& index) {
+  const auto is_index = [&](const Stmt& stmt) {
+    if (stmt.kind == StmtKind::Size || stmt.kind == StmtKind::For) return true;
+    if (stmt.kind != StmtKind::Let) return false;
+    const VType type = tree.values[stmt.result];
+    switch (stmt.op) {
+      case Op::ThreadId: return true;
+      case Op::Const: return type == VType{DType::I32, 1} || type == VType{DType::I64, 1};
+      case Op::Add:
+      case Op::Sub:
+      case Op::Mul:
+      case Op::Quotient: return std::all_of(stmt.args.begin(), stmt.args.end(), [&](ValueId a) { return index[a]; });
+      default: return false;
+    }
+  };
+  for (const Stmt& stmt : list) {
+    if (stmt.result >= 0) index[stmt.result] = is_index(stmt);
+    find_indices(tree, stmt.body, index);
+    find_indices(tree, stmt.orelse, index);
+  }
+}
+
+}  // namespace
+
+std::vector<bool> index_values(const LoopTree& tree) {
+  std::vector<bool> index(tree.values.size(), false);
+  for (const Phase& phase : tree.phases) {
+    index[phase.index] = true;
+    find_indices(tree, phase.body, index);
+  }
+  return index;
+}
 
 }  // namespace tenon::ir

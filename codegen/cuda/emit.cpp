@@ -212,13 +212,13 @@ std::string bitcast(const std::string& x, DType from, DType to) {
 class PhasePrinter {
  public:
   PhasePrinter(const ir::LoopTree& tree, const std::vector<std::string>& buffers)
-      : tree_(tree), buffers_(buffers), names_(tree.values.size()), index_(tree.values.size(), false) {}
+      : tree_(tree), buffers_(buffers), names_(tree.values.size()), index_(ir::index_values(tree)) {}
 
   std::string run(const ir::Phase& phase) {
     mark_used(phase.body);
     signature(phase);
     declare_memory();
-    define_index(phase.index, "v", "(" + register_type(tree_.index_type) + ")TENON_BLOCK");
+    define(phase.index, "(" + register_type(tree_.index_type) + ")TENON_BLOCK");
     block(phase.body);
     return out_ + "}\n";
   }
@@ -240,11 +240,6 @@ class PhasePrinter {
   void define(ValueId v, const std::string& text) {
     const std::string type = lanes(v) == 1 ? register_type(dtype(v)) : "tenon_" + vector_name(dtype(v));
     line("const " + type + " " + fresh(v, "v") + " = " + text + ";");
-  }
-
-  void define_index(ValueId v, const char* prefix, const std::string& text) {
-    index_[v] = true;
-    line("const " + register_type(dtype(v)) + " " + fresh(v, prefix) + " = " + text + ";");
   }
 
   void mark_used(const std::vector<Stmt>& stmts) {
@@ -309,7 +304,6 @@ class PhasePrinter {
       case StmtKind::Let: return let(stmt);
       case StmtKind::Size:
         names_[stmt.result] = "s" + std::to_string(stmt.slot);
-        index_[stmt.result] = true;
         return;
       case StmtKind::Load: return load(stmt);
       case StmtKind::Store: return store(stmt);
@@ -342,7 +336,6 @@ class PhasePrinter {
     const std::string begin = name(stmt.args[0]), end = name(stmt.args[1]);
     const std::string i = fresh(stmt.result, "i");
     const std::string step = stmt.step == 1 ? "++" + i : i + " += " + std::to_string(stmt.step);
-    index_[stmt.result] = true;
     if (stmt.unroll) line("TENON_UNROLL");
     line("for (" + register_type(dtype(stmt.result)) + " " + i + " = " + begin + "; " + i + " < " + end +
          "; " + step + ") {");
@@ -399,11 +392,10 @@ class PhasePrinter {
     const auto arg = [&](size_t i) { return name(stmt.args[i]); };
     switch (stmt.op) {
       case Op::Const:
-        index_[v] = dtype(v) == DType::I32 || dtype(v) == DType::I64;
         names_[v] = literal({scalar(v), stmt.bits});
         return;
       case Op::Scalar: names_[v] = "a" + std::to_string(stmt.slot); return;
-      case Op::ThreadId: return define_index(v, "v", "(" + register_type(dtype(v)) + ")TENON_THREAD");
+      case Op::ThreadId: return define(v, "(" + register_type(dtype(v)) + ")TENON_THREAD");
       case Op::Get: return define(v, arg(0));
       case Op::Extract: {
         const bool boolean = dtype(v) == DType::Bool;
@@ -419,31 +411,16 @@ class PhasePrinter {
       default: break;
     }
     scalar(v);
-    if (is_index_arithmetic(stmt)) {
-      return define_index(v, "v", arg(0) + " " + symbol(stmt.op) + " " + arg(1));
-    }
+    if (index_[v]) return define(v, arg(0) + " " + symbol(stmt.op) + " " + arg(1));  // stays within its type
     std::vector<std::string> x;
     for (ValueId arg_of : stmt.args) x.push_back(name(arg_of));
     define(v, elementwise(stmt.op, dtype(stmt.args.back()), x));
   }
 
-  // Sums, products and quotients of loop variables, sizes and constants: the schedule has proved that they
-  // fit their type, so plain operators say it. Data wraps around.
-  bool is_index_arithmetic(const Stmt& stmt) const {
-    if (stmt.op == Op::Quotient) return true;
-    if (stmt.op != Op::Add && stmt.op != Op::Sub && stmt.op != Op::Mul) {
-      return false;
-    }
-    for (ValueId arg : stmt.args) {
-      if (!index_[arg]) return false;
-    }
-    return true;
-  }
-
   const ir::LoopTree& tree_;
   const std::vector<std::string>& buffers_;  // their names in the text
   std::vector<std::string> names_;           // of each value; literals and parameters stand for themselves
-  std::vector<bool> index_;                  // made of loop variables, sizes and constants only
+  std::vector<bool> index_;                  // ir::index_values
   std::set<int32_t> used_;                   // buffers this phase touches
   std::string out_;
   int indent_ = 1;

@@ -10,29 +10,22 @@
 #include <cstring>
 #include <sstream>
 
-#include "device/late_device.h"
+#include "device/late_tensors.h"
 #include "runtime/device.h"
 
 using tenon::Device;
 using tenon::Tensor;
 using tenon::test::DeviceCall;
+using tenon::test::late;
 using tenon::test::LateDevice;
+using tenon::test::same_bits;
 
 namespace {
 
-Device late(int index = 0) {
-  LateDevice::get(index);
-  return Device("privateuseone:" + std::to_string(index));
-}
 std::string printed(const Tensor& x) {
   std::ostringstream out;
   out << x;
   return out.str();
-}
-bool same_bits(const Tensor& a, const Tensor& b) {
-  const Tensor x = a.cpu().contiguous(), y = b.cpu().contiguous();
-  return x.dtype() == y.dtype() && x.sizes() == y.sizes() &&
-         (x.numel() == 0 || std::memcmp(x.const_data_ptr(), y.const_data_ptr(), static_cast<size_t>(x.nbytes())) == 0);
 }
 
 }  // namespace

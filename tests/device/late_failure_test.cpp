@@ -10,25 +10,18 @@
 #include <sstream>
 #include <thread>
 
-#include "device/late_device.h"
+#include "device/late_tensors.h"
 #include "runtime/late_work.h"
 
 using tenon::Device;
 using tenon::Tensor;
 using tenon::test::DeviceCall;
+using tenon::test::late;
 using tenon::test::LateDevice;
+using tenon::test::same_bits;
 
 namespace {
 
-Device late(int index = 0) {
-  LateDevice::get(index);
-  return Device("privateuseone:" + std::to_string(index));
-}
-bool same_bits(const Tensor& a, const Tensor& b) {
-  const Tensor x = a.cpu().contiguous(), y = b.cpu().contiguous();
-  return x.dtype() == y.dtype() && x.sizes() == y.sizes() &&
-         std::memcmp(x.const_data_ptr(), y.const_data_ptr(), static_cast<size_t>(x.nbytes())) == 0;
-}
 // A tensor of the device that nothing can happen to any more.
 Tensor settled(Tensor x) {
   tenon::eval({x});

@@ -176,8 +176,7 @@ NodeRef storable(NodeRef node) {
 
 // Counts one more recorded operation; true if it is time to evaluate.
 bool past_caps(const ir::Node& node) {
-  // By its operation: another thread that evaluates the same node takes its operands meanwhile.
-  if (ir::info(node.op()).cls == ir::OpClass::Leaf) return false;
+  if (node.is_leaf()) return false;
   pending.bytes += static_cast<int64_t>(byte_count(node));
   return ++pending.operations >= caps().nodes.load(std::memory_order_relaxed) ||
          pending.bytes >= caps().bytes.load(std::memory_order_relaxed);
