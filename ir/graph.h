@@ -110,6 +110,9 @@ class Node {
 
   // How many user handles hold this node. A held node inside an evaluated expression becomes an extra output.
   std::atomic<int32_t> holders{0};
+  // How many gradients still to come read its value. Where it is computed, so much is stored that they need not compute it
+  // again at any cost.
+  std::atomic<int32_t> wanted{0};
 
   // Turns a computed node into an Input that owns `payload`, in place, dropping its operands (iteratively).
   // Readers of the node keep it. Must not run concurrently with a traversal that can reach this node.

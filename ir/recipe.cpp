@@ -4,65 +4,8 @@
 #include <algorithm>
 
 namespace tenon::ir {
-namespace {
-
-// Which inputs' values the derivative of a step reads, given which inputs are tracked. Stands in for the table of
-// gradient rules, and may only say too much.
-bool reads_value(Op op, size_t input, const Recipe::Flags& tracked) {
-  if (is_movement(op) || is_reduce(op)) return op != Op::Sum && is_reduce(op);
-  switch (op) {
-    case Op::Add:
-    case Op::Sub:
-    case Op::Neg:
-    case Op::Cast:
-    case Op::ScanSum:
-    case Op::Update: return false;
-    case Op::Mul:
-    case Op::Dot: return tracked[1 - input];
-    case Op::Div: return input == 1 || tracked[1];
-    case Op::Where: return input == 0;
-    case Op::Gather:
-    case Op::Scatter:
-    case Op::ScatterAdd:
-    case Op::Compress:
-    case Op::ScatterMask: return input == 1;
-    default: return true;
-  }
-}
-
-// Its derivative is zero wherever it has one.
-bool is_flat(Op op) {
-  return op == Op::Floor || op == Op::Ceil || op == Op::Trunc || op == Op::Round || op == Op::Sign;
-}
-
-}  // namespace
 
 // --- recipes
-
-Recipe::Flags Recipe::values_read(const Flags& tracked) const {
-  Flags depends(steps_.size(), 0), read(steps_.size(), 0), from;
-  for (size_t i = 0; i < operands_.size(); ++i) {
-    if (operands_[i] != kUnused && tracked[i]) depends[operands_[i]] = true;
-  }
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    const Step& step = steps_[i];
-    from.clear();
-    for (int64_t input : inputs(step)) from.push_back(depends[input]);
-    const bool any = std::find(from.begin(), from.end(), 1) != from.end();
-    if (!any || !is_float(step.dtype) || is_flat(step.op)) continue;
-    depends[i] = true;
-    for (size_t k = 0; k < from.size(); ++k) {
-      if (reads_value(step.op, k, from)) read[inputs(step)[k]] = true;
-    }
-  }
-  for (size_t i = steps_.size(); i-- > 0;) {  // a value in the middle is computed from its inputs
-    if (!read[i]) continue;
-    for (int64_t input : inputs(steps_[i])) read[input] = true;
-  }
-  Flags result;
-  for (uint32_t step : operands_) result.push_back(step != kUnused && read[step]);
-  return result;
-}
 
 void Recipe::cast_output(size_t output, DType to) {
   const Step source = steps_[outputs_[output]];
@@ -245,6 +188,7 @@ Recipe Tape::cut(std::span<const NodeRef> outputs) {
   Recipe recipe;
   for (const NodeRef& output : outputs) recipe.outputs_.push_back(resolved(number_of(output)));
   steps_.clear();
+  made_.clear();
   step_numbers_.clear();
   step_of_.assign(entries_.size(), kUnknown);
   const auto visit = [&](uint32_t entry) {
@@ -262,6 +206,7 @@ Recipe Tape::cut(std::span<const NodeRef> outputs) {
         continue;
       }
       step_of_[number] = static_cast<uint32_t>(steps_.size());
+      made_.push_back(number);
       append(entry);
       if (entry.op == Op::Input && !entry.is_operand) recipe.leaves_.push_back({step_of_[number], entry.node});
       stack_.pop_back();

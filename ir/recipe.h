@@ -43,9 +43,7 @@ class Recipe {
   const std::vector<Leaf>& leaves() const { return leaves_; }
   const Numbers& outputs() const { return outputs_; }  // their steps
 
-  // By operand: does a derivative with respect to one of the tracked operands read its value?
-  using Flags = SmallVector<uint8_t, 32>;
-  Flags values_read(const Flags& tracked) const;
+  using Flags = SmallVector<uint8_t, 32>;  // by operand
 
   void cast_output(size_t output, DType to);  // the output is what it was, in another dtype
   void replace_leaf(size_t leaf, NodeRef value) { leaves_[leaf].value = std::move(value); }
@@ -86,6 +84,7 @@ class Tape {
   void note(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType dtype, const NodeRef& made);
 
   Recipe cut(std::span<const NodeRef> outputs);  // what the outputs need
+  const NodeRef& made(uint32_t step) const { return entries_[made_[step]].node; }  // of the recipe that was cut
   void clear();                                  // and keeps its memory for the next use
   bool is_large() const { return entries_.capacity() > 4096; }  // so that its memory is better given back
 
@@ -119,6 +118,7 @@ class Tape {
   };
   std::vector<Visit> stack_;
   std::vector<uint32_t> step_of_;  // by entry
+  std::vector<uint32_t> made_;     // by step: its entry
   std::vector<Recipe::Step> steps_;
   std::vector<int64_t> step_numbers_;
 };

@@ -1,10 +1,10 @@
 // Runs golden operator cases against the library:
 //
-//   oracle_ops --dir FOLDER [--only REGEX] [--unfused] [--interpreter] [--threads N] [--list-unmapped]
+//   oracle_ops --dir FOLDER [--grad] [--only REGEX] [--unfused] [--interpreter] [--threads N] [--list-unmapped]
 //
 // FOLDER holds manifest.json and .npy files: each case names a Python expression, or statements that set
-// `out`, over inputs x0, x1, ..., and the outputs to expect with their tolerances. Prints each failure and "N
-// of M"; the exit status is 1 if a case fails. A case that no function is mapped to fails; --list-unmapped
+// `out`, over inputs x0, x1, ..., and the outputs to expect with their tolerances. With --grad the cases that have
+// gradients, and these are compared too. Prints each failure and "N of M"; the exit status is 1 if a case fails. A case that no function is mapped to fails; --list-unmapped
 // prints those alone, by function.
 #include <tenon/tenon.h>
 
@@ -80,15 +80,45 @@ struct Outcome {
   std::string unmapped;  // what has no counterpart, if that is why
 };
 
-Outcome run_case(const json& c, const std::string& dir) {
+// What is wrong with the gradients of the outputs; empty if nothing.
+template <typename Read>
+std::string wrong_gradient(const json& c, const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs, Read read) {
+  std::vector<Tensor> weighted, weights, asked;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (c["grad_outputs"][i].is_null() || !outputs[i].requires_grad()) continue;
+    weighted.push_back(outputs[i]);
+    weights.push_back(read("grad_outputs", i, outputs[i].scalar_type()));
+  }
+  for (const Tensor& x : inputs) {
+    if (x.requires_grad()) asked.push_back(x);
+  }
+  if (weighted.empty()) return "no output requires grad";
+  const std::vector<Tensor> got = tenon::autograd::grad(weighted, asked, weights, false, false, true);
+  for (size_t i = 0, k = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].requires_grad()) continue;
+    const Tensor& grad = got[k++];
+    const Tensor expected = read("grads", i, inputs[i].scalar_type());
+    const std::string wrong =
+        python::difference(grad.defined() ? grad : tenon::zeros_like(inputs[i]), expected, c["rtol"], c["atol"], false);
+    if (!wrong.empty()) return "gradient of input " + std::to_string(i) + ": " + wrong;
+  }
+  return {};
+}
+
+Outcome run_case(const json& c, const std::string& dir, bool with_grad) {
   const std::string name = c["name"];
   auto read = [&](const char* files, const char* types, size_t i) {
     return read_npy(dir + "/" + c[files][i].get<std::string>(), type_of(c[types][i]));
   };
   try {
     python::Variables variables;
-    for (size_t i = 0; i < c["inputs"].size(); ++i)
-      variables["x" + std::to_string(i)] = read("inputs", "input_dtypes", i);
+    std::vector<Tensor> inputs;
+    for (size_t i = 0; i < c["inputs"].size(); ++i) {
+      Tensor x = read("inputs", "input_dtypes", i);
+      if (with_grad && !c["grads"][i].is_null()) x.requires_grad_();
+      inputs.push_back(x);
+      variables["x" + std::to_string(i)] = x.requires_grad() ? x.clone() : x;  // so that it may be written
+    }
     const std::vector<Tensor> got = python::flat(python::run(c["expr"], variables));
     if (got.size() != c["outputs"].size()) return {"a tuple of " + std::to_string(got.size()), ""};
     for (size_t i = 0; i < got.size(); ++i) {
@@ -96,7 +126,10 @@ Outcome run_case(const json& c, const std::string& dir) {
                                              c["atol"], name.find("_signzero") != std::string::npos);
       if (!wrong.empty()) return {"output " + std::to_string(i) + ": " + wrong, ""};
     }
-    return {};
+    if (!with_grad) return {};
+    return {wrong_gradient(c, got, inputs, [&](const char* files, size_t i, ScalarType type) {
+              return read_npy(dir + "/" + c[files][i].get<std::string>(), type);
+            }), ""};
   } catch (const python::Unsupported& e) {
     return {std::string("not mapped: ") + e.what(), e.what()};
   } catch (const std::exception& e) {
@@ -107,7 +140,7 @@ Outcome run_case(const json& c, const std::string& dir) {
 struct Arguments {
   std::string dir;
   std::optional<std::regex> only;
-  bool list_unmapped = false;
+  bool list_unmapped = false, grad = false;
 };
 
 Arguments parse_arguments(int argc, char** argv) {
@@ -129,6 +162,8 @@ Arguments parse_arguments(int argc, char** argv) {
       config.interpreter = true;
     else if (option == "--threads")
       config.threads = std::stoi(value());
+    else if (option == "--grad")
+      a.grad = true;
     else if (option == "--list-unmapped")
       a.list_unmapped = true;
     else
@@ -148,8 +183,10 @@ int run(const Arguments& a) {
   for (const json& c : manifest["cases"]) {
     const std::string name = c["name"];
     if (a.only && !std::regex_search(name, *a.only)) continue;
+    const bool has_grads = c.contains("grads") && std::ranges::any_of(c["grads"], [](const json& g) { return !g.is_null(); });
+    if (a.grad && !has_grads) continue;
     ++total;
-    const Outcome outcome = run_case(c, a.dir);
+    const Outcome outcome = run_case(c, a.dir, a.grad);
     passed += outcome.wrong.empty();
     if (!outcome.unmapped.empty()) unmapped[outcome.unmapped].push_back(name);
     if (!outcome.wrong.empty() && !a.list_unmapped)

@@ -1,5 +1,7 @@
-// Whether operations are recorded for gradients, and the record of one operation as the user sees it.
+// Gradients: the backward pass, whether operations are recorded for it, and the record of one operation.
 //
+//   loss.backward();                   // fills the .grad of every leaf that requires grad
+//   auto dx = autograd::grad({y}, {x}, {}, true, true)[0];       // of which a gradient can be taken again
 //   NoGradGuard no_grad;               // until the end of the block nothing is recorded
 //   y.grad_fn()->name()                // "MulBackward0"
 #pragma once
@@ -8,8 +10,13 @@
 
 #include <memory>
 #include <string>
+#include <vector>
+
+#include "tenon/array_ref.h"
 
 namespace tenon {
+
+class Tensor;
 
 namespace autograd {
 // How a tensor was made from tensors that require grad.
@@ -17,6 +24,37 @@ class Node {
  public:
   virtual ~Node() = default;
   virtual std::string name() const = 0;  // PyTorch's: "MulBackward0"
+};
+
+// Adds to the .grad of all leaves behind the tensors, or of `inputs` alone, the gradient of their sum; each is weighted by
+// its tensor of `grad_tensors` if there are any, and otherwise has one element. Afterwards the saved values are released,
+// unless retain_graph. With create_graph the gradients can be differentiated again.
+void backward(ArrayRef<Tensor> tensors, ArrayRef<Tensor> grad_tensors = {}, optional<bool> retain_graph = nullopt,
+              bool create_graph = false, ArrayRef<Tensor> inputs = {});
+// The same gradients, returned instead. Error for an input that no output depends on; with allow_unused it gets an
+// undefined tensor.
+std::vector<Tensor> grad(ArrayRef<Tensor> outputs, ArrayRef<Tensor> inputs, ArrayRef<Tensor> grad_outputs = {},
+                         optional<bool> retain_graph = nullopt, bool create_graph = false, bool allow_unused = false);
+
+// While it is on, operations remember the stack on which they were recorded, the backward pass looks at each gradient for
+// nan, and a failing one names the operation of the forward pass with that stack. Slow.
+struct AnomalyMode {
+  static bool is_enabled();
+  static bool should_check_nan();
+  static void set_enabled(bool enabled, bool check_nan = true);
+};
+class DetectAnomalyGuard {
+ public:
+  explicit DetectAnomalyGuard(bool check_nan = true)
+      : enabled_(AnomalyMode::is_enabled()), check_nan_(AnomalyMode::should_check_nan()) {
+    AnomalyMode::set_enabled(true, check_nan);
+  }
+  ~DetectAnomalyGuard() { AnomalyMode::set_enabled(enabled_, check_nan_); }
+  DetectAnomalyGuard(const DetectAnomalyGuard&) = delete;
+  DetectAnomalyGuard& operator=(const DetectAnomalyGuard&) = delete;
+
+ private:
+  bool enabled_, check_nan_;
 };
 }  // namespace autograd
 

@@ -2,6 +2,7 @@
 // the handle. Methods that mirror functions stand in tensor_methods.h; the rest are documented here.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -238,15 +239,20 @@ class Tensor : public TensorMethods<Tensor> {
   void retain_grad() const;
   const Tensor& grad() const;  // undefined until there is one
   Tensor& mutable_grad() const;
-  // Not there yet: a call does not compile and says so.
-  template <typename Absent = void>
-  void backward(const Tensor& = {}, optional<bool> = nullopt, bool = false, optional<TensorList> = nullopt) const {
-    static_assert(!std::is_void_v<Absent>, "Tenon computes no gradients yet: there is no Tensor::backward()");
-  }
+  // autograd::backward of this tensor.
+  void backward(const Tensor& gradient = {}, optional<bool> retain_graph = nullopt, bool create_graph = false,
+                optional<TensorList> inputs = nullopt) const;
+  // `hook(gradient)` is called when this tensor's gradient is complete, and may return another in its place. Returns a
+  // number for remove_hook.
   template <typename Hook>
-  unsigned register_hook(Hook&&) const {
-    static_assert(std::is_void_v<Hook>, "Tenon computes no gradients yet: there is no Tensor::register_hook()");
-    return 0;
+  unsigned register_hook(Hook hook) const {
+    return add_hook(hook_of(std::move(hook)));
+  }
+  void remove_hook(unsigned number) const;
+  // Of a leaf: `hook(leaf)` is called when the gradient has been added to its grad.
+  template <typename Hook>
+  unsigned register_post_accumulate_grad_hook(Hook hook) const {
+    return add_accumulated_hook(hook_of(std::move(hook)));
   }
 #include "tenon/absent_methods.h"
   Tensor detach() const;  // the same memory as a leaf without grad
@@ -415,6 +421,19 @@ class Tensor : public TensorMethods<Tensor> {
 
  private:
   friend class Operand;
+  template <typename Hook>
+  static std::function<Tensor(const Tensor&)> hook_of(Hook hook) {
+    return [hook = std::move(hook)](const Tensor& grad) mutable -> Tensor {
+      if constexpr (std::is_void_v<std::invoke_result_t<Hook&, Tensor>>) {
+        hook(grad);
+        return {};
+      } else {
+        return hook(grad);
+      }
+    };
+  }
+  unsigned add_hook(std::function<Tensor(const Tensor&)> hook) const;
+  unsigned add_accumulated_hook(std::function<Tensor(const Tensor&)> hook) const;
   void take_back() {
     if (!given_up_) return;
     given_up_ = false;
@@ -513,25 +532,6 @@ std::string repr(const Tensor& tensor);  // Python's: tensor([1., 2.], dtype=ten
 std::string repr(ScalarType type);       // tenon.float16
 std::string repr(const Device& device);  // device(type='cuda', index=0)
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);  // repr
-
-// Not there yet: a call does not compile and says so.
-namespace autograd {
-template <typename Absent = void>
-std::vector<Tensor> grad(const std::vector<Tensor>&, const std::vector<Tensor>&, const std::vector<Tensor>& = {},
-                         optional<bool> = nullopt, bool = false, bool = false) {
-  static_assert(!std::is_void_v<Absent>, "Tenon computes no gradients yet: there is no autograd::grad()");
-  return {};
-}
-template <typename Absent = void>
-void backward(const std::vector<Tensor>&, const std::vector<Tensor>& = {}, optional<bool> = nullopt, bool = false,
-              const std::vector<Tensor>& = {}) {
-  static_assert(!std::is_void_v<Absent>, "Tenon computes no gradients yet: there is no autograd::backward()");
-}
-template <typename Derived>
-struct Function {
-  static_assert(std::is_void_v<Derived>, "Tenon computes no gradients yet: there is no autograd::Function");
-};
-}  // namespace autograd
 
 }  // namespace tenon
 

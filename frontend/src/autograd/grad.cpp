@@ -17,19 +17,8 @@ void GradMode::set_enabled(bool enabled) {
 
 // --- histories
 
-GradFn::~GradFn() {
-  std::vector<std::shared_ptr<GradFn>> dying;
-  auto take_last_references = [&](GradFn& fn) {
-    for (Edge& edge : fn.edges) {
-      if (edge.fn && edge.fn.use_count() == 1) dying.push_back(std::move(edge.fn));
-    }
-  };
-  take_last_references(*this);
-  while (!dying.empty()) {
-    const std::shared_ptr<GradFn> last = std::move(dying.back());
-    dying.pop_back();
-    take_last_references(*last);
-  }
+History::~History() {
+  if (fn) fn->forget(this);
 }
 
 History& own_history(const Tensor& x) {
@@ -150,7 +139,10 @@ bool Tensor::retains_grad() const {
 }
 void Tensor::retain_grad() const {
   check(requires_grad(), "can't retain_grad on Tensor that has requires_grad=False");
-  if (!is_leaf()) own_history(*this).retains_grad = true;
+  History& history = own_history(*this);
+  if (!history.fn || history.retains_grad) return;
+  history.retains_grad = true;
+  history.fn->retain(history.output_nr, &history);
 }
 namespace {
 constinit const Tensor none;
@@ -183,6 +175,7 @@ Tensor& Tensor::detach_() {
       "detach_() cannot be called on these gradients. To fix this error, please refer to the "
       "Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution.");
   if (t.history) {
+    if (t.history->fn) t.history->fn->forget(t.history.get());
     t.history->fn = nullptr;
     t.history->output_nr = 0;
     t.history->requires_grad = t.history->retains_grad = false;

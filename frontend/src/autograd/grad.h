@@ -18,6 +18,7 @@
 // before the checks of the arguments.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "frontend/src/tensor/call.h"
@@ -26,8 +27,25 @@
 
 namespace tenon {
 
+class GradCall;
 class GradFn;
 class Recording;
+
+// A gradient rule that stands for the recipe's: see GradScope::rule.
+using GradRule = std::function<void(GradCall&)>;
+// What a rule of its own reads: operands by number, outputs.
+enum Reads : uint32_t { kReadsNothing = 0, kReadsOutput = 1u << 31 };
+constexpr uint32_t reads_operand(size_t i) { return 1u << i; }
+
+// What the user wants to be called with a gradient, in order; each may return another one for it.
+struct TensorHooks {
+  struct Hook {
+    unsigned number;
+    std::function<Tensor(const Tensor&)> call;
+  };
+  std::vector<Hook> list;
+  unsigned next = 0;
+};
 
 // How a view came to be decides whether it may be written in place: Several is one output of chunk, split or
 // unbind, NoGrad was made of a tracked tensor while grad mode was off.
@@ -35,6 +53,11 @@ enum class ViewOrigin : uint8_t { Single, Several, NoGrad };
 
 // What a tensor knows of its gradient. Only tensors that have something to say have one.
 struct History {
+  History() = default;
+  ~History();
+  History(const History&) = delete;
+  History& operator=(const History&) = delete;
+
   bool requires_grad = false;  // of a leaf
   bool retains_grad = false;
   ViewOrigin origin = ViewOrigin::Single;
@@ -43,6 +66,8 @@ struct History {
   uint64_t time =
       0;  // of the write or view that this history comes from; a later write to its base outdates it
   Tensor grad;
+  std::unique_ptr<TensorHooks> hooks;              // of a leaf
+  std::unique_ptr<TensorHooks> accumulated_hooks;  // of a leaf, called when its grad is complete
 
   bool tracked() const { return requires_grad || fn != nullptr; }
 };
@@ -76,6 +101,15 @@ class GradScope {
 
   void several_views();  // the results are chunks of one tensor
 
+  // The operation has a gradient rule of its own, where PyTorch's convention or numbers are not those of the composition.
+  // `reads`: reads_operand(i) and kReadsOutput. The rule holds what else it needs: numbers, and Kept values.
+  //
+  //   scope.rule(kReadsOutput, [](GradCall& call) { call.give(0, call.grad() * (call.output() > 0)); });
+  template <typename Rule>
+  void rule(uint32_t reads, Rule rule) {
+    if (taken_.recording) set_rule(reads, std::move(rule));
+  }
+
   // What the outermost scope with an operand that requires grad notes; null elsewhere.
   static Recording* open() { return current_; }
   // As open; null also while grad mode is off.
@@ -97,6 +131,7 @@ class GradScope {
   void begin(const char* name);
   void start();
   void end();
+  void set_rule(uint32_t reads, GradRule rule);
 
   CallScope call_;
   [[gnu::tls_model("initial-exec")]] static constinit thread_local Recording* current_;

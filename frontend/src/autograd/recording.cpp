@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontend/src/tensor/outside.h"
+#include "ir/gradient.h"
 
 namespace tenon {
 
@@ -90,6 +91,10 @@ void attach(const Tensor& x, std::shared_ptr<GradFn> fn, ViewOrigin origin) {
   history.origin = origin;
   history.output_nr = fn->output_count++;
   history.time = autograd_time();
+  if (history.retains_grad) {
+    if (history.fn) history.fn->forget(&history);
+    fn->retain(history.output_nr, &history);
+  }
   history.fn = std::move(fn);
 }
 
@@ -99,7 +104,6 @@ void attach_to_base(const Tensor& view) {
   auto fn = std::make_shared<GradFn>("AsStridedBackward0");
   fn->edges.push_back(edge_to(t.base, 0));
   fn->recipe = recipe_of({&base}, [&](const std::vector<NodeRef>& in) { return view_of(base, in[0], t); });
-  fn->saved.resize(1);
   attach(view, std::move(fn), ViewOrigin::Single);
 }
 
@@ -118,7 +122,6 @@ void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn) {
     const NodeRef after = strided_write(before, in[1], ref(t.sizes()), ref(t.strides()), t.offset());
     return strided_view(after, ref(base.sizes()), ref(base.strides()), base.offset());
   });
-  copy_slices->saved.resize(2);
   attach(t.base, std::move(copy_slices), ViewOrigin::Single);
   attach_to_base(self);
 }
@@ -167,6 +170,7 @@ void GradScope::end() {
   current_ = nullptr;
   taken_.recording->finish();
 }
+void GradScope::set_rule(uint32_t reads, GradRule rule) { taken_.recording->set_rule(reads, std::move(rule)); }
 void GradScope::several_views() {
   if (taken_.recording) taken_.recording->several_views();
 }
@@ -180,7 +184,7 @@ void written(const Tensor& self, const NodeRef& value) {
 // A tensor that requires grad is no constant, whose value the rules of the graph would use.
 void Recording::add_operand(const Tensor& x) {
   const TensorImpl& t = impl(x);
-  Operand operand{&t, t.storage().value(), {}, {}, requires_grad(x)};
+  Operand operand{&t, t.storage().value(), {}, {}, requires_grad(x), t.version()};
   if (operand.tracked) fn_->edges.push_back(edge_to(x, operands_.size()));
   if (operand.tracked && operand.storage->op() == Op::Const) {
     t.storage().realise();
@@ -242,6 +246,7 @@ void Recording::begin(const char* name) {
   origin_ = ViewOrigin::Single;
   full_ = false;
   exceptions_ = std::uncaught_exceptions();
+  rule_reads_ = 0;
 }
 
 void Recording::clear() {
@@ -252,7 +257,6 @@ void Recording::clear() {
   stand_ins_.clear();
   results_.clear();
   outputs_.clear();
-  stored_.clear();
   fn_ = nullptr;
 }
 
@@ -262,8 +266,7 @@ bool Recording::has_made(const Tensor& x) const {
 
 void Recording::wrote(const Tensor& self, const NodeRef& value) {
   if (!self.is_floating_point() || has_made(self)) return;
-  outputs_.push_back(value ? value : node_of(self));
-  stored_.push_back(impl(self).storage().value());
+  outputs_.push_back({value ? value : node_of(self), impl(self).storage().value(), &impl(self)});
   attach_write(self, fn_);
 }
 
@@ -303,13 +306,45 @@ void Recording::define_storages() {
   }
 }
 
+void Recording::set_rule(uint32_t reads, GradRule rule) {
+  fn_->rule = std::move(rule);
+  rule_reads_ = reads;
+}
+
+// What the operation itself wrote, it keeps as it was: a write later on harms nothing.
+void Recording::keep_operand(size_t i) {
+  const Operand& operand = operands_[i];
+  VersionWatch watch;
+  if (operand.tensor->version() == operand.version) watch = VersionWatch(*operand.tensor, operand.version);
+  fn_->saved.push_back({SavedValue::Of::Operand, static_cast<uint32_t>(i), KeptValue(operand.value), std::move(watch)});
+}
+
+void Recording::keep_output(size_t k) {
+  const Output& output = outputs_[k];
+  fn_->saved.push_back({SavedValue::Of::Output, static_cast<uint32_t>(k), KeptValue(output.value), VersionWatch(*output.tensor)});
+}
+
 void Recording::keep_values() {
+  const ir::Recipe& recipe = fn_->recipe;
+  if (fn_->rule) {
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      if (rule_reads_ & reads_operand(i)) keep_operand(i);
+    }
+    for (size_t k = 0; k < outputs_.size() && (rule_reads_ & kReadsOutput); ++k) keep_output(k);
+    return;
+  }
   ir::Recipe::Flags tracked;
   for (const Operand& operand : operands_) tracked.push_back(operand.tracked);
-  const ir::Recipe::Flags read = fn_->recipe.values_read(tracked);
-  fn_->saved.resize(operands_.size());
-  for (size_t i = 0; i < operands_.size(); ++i) {
-    if (read[i]) fn_->saved[i] = operands_[i].value;
+  for (uint32_t step : ir::steps_to_keep(recipe, tracked)) {
+    const auto in = std::find(recipe.operands().begin(), recipe.operands().end(), step);
+    const auto out = std::find(recipe.outputs().begin(), recipe.outputs().end(), step);
+    if (in != recipe.operands().end()) {
+      keep_operand(static_cast<size_t>(in - recipe.operands().begin()));
+    } else if (out != recipe.outputs().end()) {
+      keep_output(static_cast<size_t>(out - recipe.outputs().begin()));
+    } else {
+      fn_->saved.push_back({SavedValue::Of::Step, step, KeptValue(tape_.made(step)), VersionWatch()});
+    }
   }
 }
 
@@ -318,20 +353,24 @@ void Recording::finish() {
   for (const Tensor& result : results_) {
     const bool intermediate = impl(result).has_one_handle();
     if (intermediate || !result.is_floating_point()) continue;
-    outputs_.push_back(output_of(result));
-    stored_.push_back(impl(result).storage().value());
+    outputs_.push_back({output_of(result), impl(result).storage().value(), &impl(result)});
     attach(result, fn_, origin_);
   }
   define_storages();
-  fn_->recipe = tape_.cut(outputs_);
+  std::vector<NodeRef> values, stored;
+  for (const Output& output : outputs_) {
+    values.push_back(output.value);
+    stored.push_back(output.stored);
+  }
+  fn_->recipe = tape_.cut(values);
   keep_values();
   reading_ = nullptr;
   ir::Tape::current = nullptr;
   if (!full_) return;
-  if (stored_.empty() && !results_.empty()) stored_.push_back(node_of(results_.back()));
+  if (stored.empty() && !results_.empty()) stored.push_back(node_of(results_.back()));
   results_.clear();  // what only the operation holds is not stored
-  std::erase_if(stored_, [](const NodeRef& node) { return node->is_leaf(); });
-  if (!stored_.empty()) evaluate_nodes(stored_);
+  std::erase_if(stored, [](const NodeRef& node) { return node->is_leaf(); });
+  if (!stored.empty()) evaluate_nodes(stored);
 }
 
 }  // namespace tenon

@@ -7,38 +7,9 @@
 
 #include <exception>
 
-#include "frontend/src/autograd/grad.h"
-#include "ir/recipe.h"
+#include "frontend/src/autograd/grad_fn.h"
 
 namespace tenon {
-
-// From an operation to an operand that requires grad.
-struct Edge {
-  std::shared_ptr<GradFn> fn;  // that made the operand; null if it is a leaf
-  int64_t output_nr = 0;       // which of the fn's outputs
-  Tensor leaf;                 // defined if the operand is a leaf
-  size_t operand = 0;          // its number in the recipe
-};
-
-class GradFn final : public autograd::Node {
- public:
-  explicit GradFn(const char* name) : name_(name) {}
-  ~GradFn() override;  // iterative: a history may be a million operations long
-  std::string name() const override { return name_; }
-
-  std::vector<Edge> edges;
-  int64_t output_count = 0;
-  // How the outputs, by output_nr, were computed from the operands: all of the scope's tensors in their order. An output
-  // that is one of the leaves, or an operand that is not used, has no derivative that the operations tell: the values
-  // were computed on the host, or the bits were read as another type. No outputs at all: nothing is known.
-  ir::Recipe recipe;
-  // By operand: its value when it was read, if a derivative reads it. A pending value stays pending: this neither makes
-  // it an output of an evaluation nor keeps what lies between operands and outputs, which a replay computes again.
-  std::vector<NodeRef> saved;
-
- private:
-  const char* name_;
-};
 
 class Recording {
  public:
@@ -57,6 +28,7 @@ class Recording {
   void viewed(const Tensor& source, const Tensor& view);
   void wrote(const Tensor& self, const NodeRef& value);
   void evaluate_at_end() { full_ = true; }
+  void set_rule(uint32_t reads, GradRule rule);
 
   // The node by which this operation reads the tensor; null if that is the tensor's own. The innermost function of
   // every read, so it looks at one pointer if there are none.
@@ -69,6 +41,12 @@ class Recording {
     NodeRef value;    // its own elements
     NodeRef read;     // the same by the node that this operation reads
     bool tracked;
+    int64_t version;
+  };
+  struct Output {
+    NodeRef value;  // as the recipe computes it
+    NodeRef stored;  // what its storage holds
+    const TensorImpl* tensor;
   };
   struct StandIn {
     const TensorImpl* tensor;
@@ -81,6 +59,8 @@ class Recording {
   const Operand* shown_by(const TensorImpl& view) const;
   NodeRef output_of(const Tensor& result);
   void define_storages();
+  void keep_operand(size_t i);
+  void keep_output(size_t k);
   void keep_values();
 
   std::shared_ptr<GradFn> fn_;
@@ -88,8 +68,8 @@ class Recording {
   std::vector<Operand> operands_;
   std::vector<StandIn> stand_ins_;
   std::vector<Tensor> results_;  // those that outlive the scope are its outputs
-  std::vector<NodeRef> outputs_;  // by output_nr, as the recipe computes them
-  std::vector<NodeRef> stored_;   // what their storages hold
+  std::vector<Output> outputs_;  // by output_nr
+  uint32_t rule_reads_ = 0;
   ViewOrigin origin_ = ViewOrigin::Single;
   bool full_ = false;  // a cap on pending work was passed
   int exceptions_ = 0;  // that were on their way when it began

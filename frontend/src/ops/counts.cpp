@@ -107,7 +107,7 @@ std::tuple<Tensor, Tensor, Tensor> unique_elements(const Tensor& x, bool sorts, 
 // `lines` [n, size], `values` [n, m].
 Expr search(const Expr& lines, const Expr& values, bool right) {
   const int64_t size = lines.shape()[1];
-  Expr low = number({ir::make_const({DType::I64, 0}, dims_of(values.shape()), values.node->device())}, 0.0);
+  Expr low = number({ir::make_const({DType::I64, 0}, dims_of(ref(values.shape())), values.node->device())}, 0.0);
   const double end = size;
   for (int64_t length = size, half; length > 0; length = half) {
     half = length / 2;

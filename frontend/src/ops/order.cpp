@@ -22,7 +22,7 @@ Tensor record_like(const Expr& x, const Tensor& like, ScalarType type) {
 
 Expr scan(Op op, const Expr& x, int64_t dim) { return {ir::scan(op, x.node, dim)}; }
 Expr gather(const Expr& x, const Expr& index, int64_t dim) { return {ir::gather(x.node, index.node, dim)}; }
-Expr iota_like(const Expr& x, int64_t dim) { return {iota_node(span_of(x.shape()), dim)}; }
+Expr iota_like(const Expr& x, int64_t dim) { return {iota_node(x.shape(), dim)}; }
 Expr is_nan(const Expr& x) { return x != x; }
 
 // Sums and products of float32 run in float64 as in PyTorch, those of the 16-bit floats in float32.
@@ -75,20 +75,20 @@ Sorted sorted_part(const Tensor& self, int64_t dim, bool descending, int64_t fir
 
 // The shape of one element of each line.
 Dims line_shape(const Sorted& s) {
-  Dims shape = dims_of(s.values.shape());
+  Dims shape = s.values.shape();
   shape[s.dim] = 1;
   return shape;
 }
 Expr slice_of_line(const Expr& x, int64_t dim, int64_t start, int64_t size) {
   const size_t rank = x.shape().size();
-  Dims starts(rank, 0), steps(rank, 1), sizes = dims_of(x.shape());
+  Dims starts(rank, 0), steps(rank, 1), sizes = x.shape();
   starts[dim] = start;
   sizes[dim] = size;
   return {ir::slice(x.node, starts, steps, sizes)};
 }
 
 Tensor finish_line(const Expr& x, const Tensor& self, int64_t dim, bool keepdim, ScalarType type) {
-  Dims shape = dims_of(x.shape());
+  Dims shape = x.shape();
   if (self.dim() == 0)
     shape.clear();
   else if (!keepdim)

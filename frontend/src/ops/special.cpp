@@ -12,6 +12,7 @@
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
+#include "ir/gamma.h"
 #include "tenon/creation.h"
 #include "tenon/elementary.h"
 
@@ -23,13 +24,8 @@ using std::numbers::pi;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-Expr sin(const Expr& x) { return apply(Op::Sin, x); }
-Expr cos(const Expr& x) { return apply(Op::Cos, x); }
 Expr choose(const Expr& condition, double yes, const Expr& no) {
   return select(condition, number(no, yes), no);
-}
-Expr choose(const Expr& condition, const Expr& yes, double no) {
-  return select(condition, yes, number(yes, no));
 }
 bool is_single(const Expr& x) { return x.dtype() == DType::F32; }
 
@@ -60,25 +56,6 @@ Expr chebyshev(const Expr& x, std::span<const double> c) {
 Expr centred(const Expr& x) { return x - apply(Op::Round, x); }
 
 // --- gamma and its derivatives
-
-Expr digamma_of(const Expr& x) {
-  const Expr left = x < 0.0;
-  Expr y = select(left, 1.0 - x, x), result = number(x, 0.0);
-  for (int i = 0; i < 10; ++i) {  // up to 10, one by one
-    const Expr small = y < 10.0;
-    result = select(small, result - 1.0 / y, result);
-    y = select(small, y + 1.0, y);
-  }
-  const double series[] = {8.33333333333333333333e-2,  -2.10927960927960927961e-2, 7.57575757575757575758e-3,
-                           -4.16666666666666666667e-3, 3.96825396825396825397e-3,  -8.33333333333333333333e-3,
-                           8.33333333333333333333e-2};
-  const Expr z = 1.0 / (y * y);
-  const Expr tail = choose(y < 1e17, z * polynomial(z, series), 0.0);
-  result = select(y == 10.0, result + 2.25175258906672110764, result + log(y) - 0.5 / y - tail);
-  const Expr reflected = result - pi / apply(Op::Tan, pi * centred(x));
-  result = select(left, choose(x == trunc(x), kNan, reflected), result);
-  return select(x == 0.0, copysign(number(x, kInfinity), -x), result);
-}
 
 Expr trigamma_of(const Expr& x) {
   const Expr left = x < 0.5;
@@ -366,7 +343,7 @@ Tensor pair_formula(const Tensor& a, const Tensor& b, bool in_double, F f) {
 
 Tensor digamma(const Operand& x) {
   GradScope scope("DigammaBackward0", x);
-  return float_formula(x, digamma_of);
+  return float_formula(x, ir::digamma);
 }
 Tensor polygamma(int64_t n, const Operand& x) {
   GradScope scope("PolygammaBackward0", x);

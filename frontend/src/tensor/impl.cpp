@@ -94,7 +94,11 @@ TensorImpl::~TensorImpl() { leave_storage(wanted(handles_.load(std::memory_order
 
 void TensorImpl::leave_storage(bool claiming) {
   if (claiming && storage_->refs_.load(std::memory_order_relaxed) > 1) storage_->unclaim();
-  if (storage_->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete storage_;
+  storage_->leave();
+}
+
+void Storage::leave() {
+  if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
 void TensorImpl::retain() {
@@ -155,6 +159,25 @@ NodeRef TensorImpl::node() const {
   if (contiguous_ && offset_ == 0 && sizes_ == base->shape()) return base;
   return strided_view(base, ref(sizes_), ref(strides_), offset_);
 }
+
+// --- versions
+
+VersionWatch::VersionWatch(const TensorImpl& t, int64_t version)
+    : storage_(&t.storage()), own_(t.own_versions_), expected_(version) {
+  storage_->refs_.fetch_add(1, std::memory_order_relaxed);
+}
+VersionWatch::VersionWatch(VersionWatch&& other) noexcept
+    : storage_(std::exchange(other.storage_, nullptr)), own_(std::move(other.own_)), expected_(other.expected_) {}
+VersionWatch& VersionWatch::operator=(VersionWatch&& other) noexcept {
+  std::swap(storage_, other.storage_);
+  std::swap(own_, other.own_);
+  std::swap(expected_, other.expected_);
+  return *this;
+}
+VersionWatch::~VersionWatch() {
+  if (storage_) storage_->leave();
+}
+int64_t VersionWatch::current() const { return (own_ ? *own_ : storage_->version_).load(std::memory_order_relaxed); }
 
 namespace {
 

@@ -76,6 +76,8 @@ class Storage {
 
  private:
   friend class TensorImpl;
+  friend class VersionWatch;
+  void leave();  // of one of those who refer to it
   bool shows(const std::shared_ptr<runtime::Buffer>& buffer) const;
 
   std::atomic<int32_t> refs_{1};
@@ -135,7 +137,28 @@ class TensorImpl {
   bool contiguous_ = true;
   std::shared_ptr<std::atomic<int64_t>> own_versions_;  // null: the storage's
 
+  friend class VersionWatch;
   std::atomic<int64_t>& versions() const { return own_versions_ ? *own_versions_ : storage_->version_; }
+};
+
+// Whether a tensor was written since. Does not claim its value.
+class VersionWatch {
+ public:
+  VersionWatch() = default;  // of nothing: never written
+  explicit VersionWatch(const TensorImpl& t) : VersionWatch(t, t.version()) {}
+  VersionWatch(const TensorImpl& t, int64_t version);
+  VersionWatch(VersionWatch&& other) noexcept;
+  VersionWatch& operator=(VersionWatch&& other) noexcept;
+  ~VersionWatch();
+
+  int64_t expected() const { return expected_; }
+  int64_t current() const;
+  bool written() const { return storage_ && current() != expected_; }
+
+ private:
+  Storage* storage_ = nullptr;
+  std::shared_ptr<std::atomic<int64_t>> own_;
+  int64_t expected_ = 0;
 };
 
 // The implementation behind a tensor, or an Error if it is undefined.

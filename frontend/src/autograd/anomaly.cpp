@@ -1,0 +1,47 @@
+#include "frontend/src/autograd/anomaly.h"
+
+#include <exception>
+
+#include "frontend/src/tensor/stack_trace.h"
+#include "frontend/src/tensor/text.h"
+#include "tenon/warning.h"
+
+namespace tenon {
+namespace {
+std::atomic<bool> detects{false}, looks_for_nan{true};
+}  // namespace
+
+namespace autograd {
+bool AnomalyMode::is_enabled() { return detects; }
+bool AnomalyMode::should_check_nan() { return looks_for_nan; }
+void AnomalyMode::set_enabled(bool enabled, bool check_nan) {
+  detects = enabled;
+  looks_for_nan = check_nan;
+}
+}  // namespace autograd
+
+std::string trace_of_forward() { return detects ? stack_trace() : std::string(); }
+
+AnomalyScope::AnomalyScope(const GradFn& fn) : fn_(fn), exceptions_(std::uncaught_exceptions()) {}
+
+AnomalyScope::~AnomalyScope() {
+  if (!detects || std::uncaught_exceptions() == exceptions_) return;
+  if (fn_.forward_trace.empty()) {
+    warn_user(text("Error detected in ", fn_.name(), ". No forward pass information available. Enable detect anomaly during "
+                   "forward pass for more information."));
+  } else {
+    warn_user(text("Error detected in ", fn_.name(), ". Traceback of forward call that caused the error:\n", fn_.forward_trace));
+  }
+}
+
+void AnomalyScope::check(const std::vector<Tensor>& gradients) const {
+  if (!detects || !looks_for_nan) return;
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i].defined()) continue;
+    const NoGradGuard no_grad;
+    tenon::check(!gradients[i].isnan().any().item<bool>(), "Function '", fn_.name(), "' returned nan values in its ", i,
+                 "th output.");
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,23 @@
+// Anomaly mode: the backward pass looks at each gradient for nan, and errors name the forward operation.
+#pragma once
+
+#include "frontend/src/autograd/grad_fn.h"
+
+namespace tenon {
+
+// Around the backward pass of one operation; does nothing while anomaly mode is off.
+class AnomalyScope {
+ public:
+  explicit AnomalyScope(const GradFn& fn);
+  ~AnomalyScope();
+  void check(const std::vector<Tensor>& gradients) const;  // Error for a nan
+
+ private:
+  const GradFn& fn_;
+  int exceptions_;
+};
+
+// The stack of the operation that is recorded now, if anomaly mode is on.
+std::string trace_of_forward();
+
+}  // namespace tenon

@@ -1,0 +1,318 @@
+// The backward pass: from the given tensors along the edges, each GradFn once, when all gradients of its outputs are there.
+// Of those that are ready, the one that was recorded last goes first.
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+
+#include "frontend/src/autograd/anomaly.h"
+#include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/tensor/text.h"
+#include "tenon/creation.h"
+#include "tenon/print.h"
+
+namespace tenon {
+namespace {
+
+// Where a gradient goes: one output of a GradFn, or a leaf.
+struct Target {
+  GradFn* fn = nullptr;
+  int64_t output_nr = 0;
+  const TensorImpl* leaf = nullptr;
+
+  const void* key() const { return fn ? static_cast<const void*>(fn) : leaf; }
+};
+Target target_of(const Edge& edge) {
+  return edge.fn ? Target{edge.fn.get(), edge.output_nr, nullptr} : Target{nullptr, 0, edge.leaf.unsafe_impl()};
+}
+
+struct Options {
+  bool retain_graph, create_graph, accumulate;
+};
+
+Tensor run_hooks(const TensorHooks* hooks, Tensor grad) {
+  if (!hooks) return grad;
+  const auto list = hooks->list;  // a hook may remove itself
+  for (const TensorHooks::Hook& hook : list) {
+    const Tensor replaced = hook.call(grad);
+    if (!replaced.defined()) continue;
+    check(replaced.sizes() == grad.sizes(), "hook '", hook.number, "' has changed the size of value");
+    check(replaced.scalar_type() == grad.scalar_type(), "hook '", hook.number, "' has changed the type of value");
+    grad = replaced;
+  }
+  return grad;
+}
+
+// The gradient becomes, or is added to, the leaf's grad.
+void accumulate(const Tensor& leaf, const Tensor& grad, bool create_graph) {
+  History& history = own_history(leaf);
+  Tensor& sum = history.grad;
+  if (!sum.defined()) {
+    sum = create_graph ? grad : Tensor(new TensorImpl(node_of(grad)), false);  // its own: the user's may be written
+  } else if (create_graph) {
+    sum = sum + grad;
+  } else {
+    sum.add_(grad);
+  }
+  if (history.accumulated_hooks) run_hooks(history.accumulated_hooks.get(), leaf);
+}
+
+class BackwardPass {
+ public:
+  explicit BackwardPass(Options options) : options_(options) {}
+
+  void root(const Tensor& tensor, Tensor grad) {
+    const History& history = *history_of(tensor);
+    const Target target = history.fn ? Target{history.fn.get(), history.output_nr, nullptr}
+                                     : Target{nullptr, 0, tensor.unsafe_impl()};
+    const size_t at = find(target, history.fn, history.fn ? Tensor() : tensor);
+    roots_.emplace_back(at, target.output_nr, std::move(grad));
+  }
+
+  // Only gradients that these need are computed; they are taken in the end.
+  void capture(const Tensor& input) {
+    const History& history = *history_of(input);
+    const Target target = history.fn ? Target{history.fn.get(), history.output_nr, nullptr}
+                                     : Target{nullptr, 0, input.unsafe_impl()};
+    captures_.push_back({target, Tensor(), false});
+  }
+  struct Capture {
+    Target target;
+    Tensor grad;
+    bool reached;
+  };
+  std::vector<Capture>& captures() { return captures_; }
+
+  void run() {
+    count_dependencies();
+    if (!captures_.empty()) find_needed();
+    for (auto& [at, output_nr, grad] : roots_) add(states_[at], output_nr, std::move(grad));
+    for (size_t i = 0; i < states_.size(); ++i) {
+      if (states_[i].dependencies == 0) ready_.push({order(i), i});
+    }
+    while (!ready_.empty()) {
+      const size_t at = ready_.top().second;
+      ready_.pop();
+      State state = std::move(states_[at]);
+      if (state.fn) visit(state);
+      else arrive(state);
+    }
+  }
+
+ private:
+  struct State {
+    std::shared_ptr<GradFn> fn;  // or
+    Tensor leaf;
+    int64_t dependencies = 0;  // gradients still to come
+    bool needed = true;
+    std::vector<Tensor> grads;  // by output
+  };
+
+  size_t find(const Target& target, const std::shared_ptr<GradFn>& fn, const Tensor& leaf) {
+    const auto [at, fresh] = index_.emplace(target.key(), states_.size());
+    if (fresh) states_.push_back({fn, leaf, 0, true, {}});
+    return at->second;
+  }
+  size_t find(const Edge& edge) { return find(target_of(edge), edge.fn, edge.leaf); }
+
+  uint64_t order(size_t i) const { return states_[i].fn ? states_[i].fn->sequence : UINT64_MAX; }
+
+  void count_dependencies() {
+    for (size_t i = 0; i < states_.size(); ++i) {  // grows meanwhile
+      const std::shared_ptr<GradFn> fn = states_[i].fn;
+      if (!fn) continue;
+      for (const Edge& edge : fn->edges) ++states_[find(edge)].dependencies;
+    }
+  }
+
+  // A function is needed if an edge leads towards a captured gradient. Functions were recorded after those that their edges
+  // lead to.
+  void find_needed() {
+    std::vector<size_t> by_sequence(states_.size());
+    for (size_t i = 0; i < by_sequence.size(); ++i) by_sequence[i] = i;
+    const auto place = [&](size_t i) { return states_[i].fn ? states_[i].fn->sequence + 1 : 0; };
+    std::ranges::sort(by_sequence, {}, place);
+    const auto captured = [&](const Edge& edge) {
+      const Target t = target_of(edge);
+      return std::ranges::any_of(captures_, [&](const Capture& c) {
+        return c.target.key() == t.key() && c.target.output_nr == t.output_nr;
+      });
+    };
+    for (size_t i : by_sequence) {
+      State& state = states_[i];
+      state.needed = !state.fn;
+      if (!state.fn) continue;
+      for (const Edge& edge : state.fn->edges) {
+        const State& to = states_[find(edge)];
+        if (captured(edge) || (to.fn && to.needed)) state.needed = true;
+      }
+    }
+  }
+
+  void add(State& state, int64_t output_nr, Tensor grad) {
+    if (!grad.defined()) return;
+    const auto slot = static_cast<size_t>(output_nr);
+    if (state.grads.size() <= slot) state.grads.resize(slot + 1);
+    state.grads[slot] = state.grads[slot].defined() ? state.grads[slot] + grad : std::move(grad);
+  }
+
+  void take_captures(const void* key, const std::vector<Tensor>& grads) {
+    for (Capture& c : captures_) {
+      if (c.target.key() != key) continue;
+      const auto slot = static_cast<size_t>(c.target.output_nr);
+      if (slot < grads.size() && grads[slot].defined()) c.grad = grads[slot];
+      c.reached = c.grad.defined();
+    }
+  }
+
+  void visit(State& state) {
+    GradFn& fn = *state.fn;
+    for (size_t k = 0; k < state.grads.size(); ++k) {
+      if (!state.grads[k].defined()) continue;
+      const auto output = static_cast<int64_t>(k);
+      state.grads[k] = run_hooks(fn.find_hooks(output), state.grads[k]);
+      for (const auto& [output_nr, history] : fn.retaining()) {
+        if (output_nr == output && options_.accumulate) history->grad = state.grads[k];
+      }
+    }
+    take_captures(&fn, state.grads);
+    const bool any = std::ranges::any_of(state.grads, [](const Tensor& g) { return g.defined(); });
+    std::vector<Tensor> passed(fn.edges.size());
+    if (any && state.needed) {
+      const AnomalyScope anomaly(fn);
+      passed = fn.backward(state.grads, options_.create_graph);
+      anomaly.check(passed);
+    }
+    if (!options_.retain_graph && state.needed) fn.release();
+    state.grads.clear();
+    for (size_t i = 0; i < passed.size(); ++i) {
+      const size_t at = find(fn.edges[i]);
+      add(states_[at], fn.edges[i].output_nr, std::move(passed[i]));
+      if (--states_[at].dependencies == 0) ready_.push({order(at), at});
+    }
+  }
+
+  void arrive(State& state) {
+    if (state.grads.empty()) return;
+    const History& history = own_history(state.leaf);
+    const std::vector<Tensor> total = {run_hooks(history.hooks.get(), state.grads[0])};
+    take_captures(state.leaf.unsafe_impl(), total);
+    const bool asked = captures_.empty() || std::ranges::any_of(captures_, [&](const Capture& c) {
+      return c.target.leaf == state.leaf.unsafe_impl();
+    });
+    if (options_.accumulate && asked) accumulate(state.leaf, total[0], options_.create_graph);
+  }
+
+  const Options options_;
+  std::vector<State> states_;
+  std::unordered_map<const void*, size_t> index_;
+  std::vector<std::tuple<size_t, int64_t, Tensor>> roots_;
+  std::vector<Capture> captures_;
+  std::priority_queue<std::pair<uint64_t, size_t>> ready_;
+};
+
+void check_gradient(const Tensor& tensor, const Tensor& grad, size_t i) {
+  check(grad.sizes() == tensor.sizes(), "Mismatch in shape: grad_output[", i, "] has a shape of ", text("torch.Size(", grad.sizes(), ")"),
+        " and output[", i, "] has a shape of ", text("torch.Size(", tensor.sizes(), ")"), ".");
+  check(grad.is_floating_point(), "For complex Tensors, both grad_output and output are required to have the same dtype.");
+}
+
+// The gradients to begin with: the given ones, or ones.
+void add_roots(BackwardPass& pass, TensorList tensors, TensorList grads, bool create_graph) {
+  check(grads.empty() || grads.size() == tensors.size(), "got ", tensors.size(), " tensors and ", grads.size(), " gradients");
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& tensor = tensors[i];
+    check(requires_grad(tensor), "element ", i, " of tensors does not require grad and does not have a grad_fn");
+    Tensor grad = grads.empty() ? Tensor() : grads[i];
+    if (grad.defined()) {
+      check_gradient(tensor, grad, i);
+      if (!create_graph) grad = grad.detach();
+    } else {
+      check(tensor.numel() == 1, "grad can be implicitly created only for scalar outputs");
+      grad = ones_like(tensor);
+    }
+    pass.root(tensor, std::move(grad));
+  }
+}
+
+}  // namespace
+
+namespace autograd {
+
+void backward(TensorList tensors, TensorList grad_tensors, optional<bool> retain_graph, bool create_graph, TensorList inputs) {
+  const CallScope call("backward", tensors);
+  BackwardPass pass({retain_graph.value_or(create_graph), create_graph, true});
+  const AutoGradMode mode(create_graph);
+  add_roots(pass, tensors, grad_tensors, create_graph);
+  for (const Tensor& input : inputs) {
+    check(requires_grad(input), "One of the differentiated Tensors does not require grad");
+    pass.capture(input);
+  }
+  pass.run();
+  for (size_t i = 0; i < inputs.size(); ++i) {  // leaves have got theirs on the way
+    const BackwardPass::Capture& c = pass.captures()[i];
+    if (c.reached && !inputs[i].is_leaf()) accumulate(inputs[i], c.grad, create_graph);
+  }
+}
+
+std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grad_outputs, optional<bool> retain_graph,
+                         bool create_graph, bool allow_unused) {
+  const CallScope call("grad", outputs);
+  check<ValueError>(!inputs.empty(), "grad requires non-empty inputs.");
+  BackwardPass pass({retain_graph.value_or(create_graph), create_graph, false});
+  const AutoGradMode mode(create_graph);
+  add_roots(pass, outputs, grad_outputs, create_graph);
+  for (const Tensor& input : inputs) {
+    check(requires_grad(input), "One of the differentiated Tensors does not require grad");
+    pass.capture(input);
+  }
+  pass.run();
+  std::vector<Tensor> result;
+  for (BackwardPass::Capture& c : pass.captures()) {
+    check(c.reached || allow_unused, "The differentiated Tensor at index ", result.size(),
+          " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
+    result.push_back(std::move(c.grad));
+  }
+  return result;
+}
+
+}  // namespace autograd
+
+// --- methods of Tensor
+
+void Tensor::backward(const Tensor& gradient, optional<bool> retain_graph, bool create_graph,
+                      optional<TensorList> inputs) const {
+  check_defined(*this);
+  check(!inputs || !inputs->empty(), "`inputs` argument to `backward()` cannot be empty.");
+  const Tensor self = *this;
+  autograd::backward({&self, 1}, gradient.defined() ? TensorList(&gradient, 1) : TensorList(), retain_graph, create_graph,
+                     inputs.value_or(TensorList()));
+}
+
+namespace {
+unsigned added(TensorHooks& hooks, std::function<Tensor(const Tensor&)> call) {
+  hooks.list.push_back({hooks.next, std::move(call)});
+  return hooks.next++;
+}
+}  // namespace
+
+unsigned Tensor::add_hook(std::function<Tensor(const Tensor&)> hook) const {
+  check(requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
+  History& history = *history_of(*this);
+  if (history.fn) return added(history.fn->hooks_of(history.output_nr), std::move(hook));
+  if (!history.hooks) history.hooks = std::make_unique<TensorHooks>();
+  return added(*history.hooks, std::move(hook));
+}
+void Tensor::remove_hook(unsigned number) const {
+  const History* history = history_of(*this);
+  TensorHooks* hooks = !history ? nullptr : history->fn ? history->fn->find_hooks(history->output_nr) : history->hooks.get();
+  const size_t removed = hooks ? std::erase_if(hooks->list, [&](const auto& hook) { return hook.number == number; }) : 0;
+  check(removed == 1, "Invalid index, no hook at position ", number);
+}
+unsigned Tensor::add_accumulated_hook(std::function<Tensor(const Tensor&)> hook) const {
+  check(requires_grad() && is_leaf(), "post accumulate grad hooks cannot be registered on non-leaf tensors");
+  History& history = own_history(*this);
+  if (!history.accumulated_hooks) history.accumulated_hooks = std::make_unique<TensorHooks>();
+  return added(*history.accumulated_hooks, std::move(hook));
+}
+
+}  // namespace tenon

@@ -1,0 +1,204 @@
+// The backward pass of one operation.
+#include "frontend/src/autograd/grad_fn.h"
+
+#include <algorithm>
+
+#include "frontend/src/autograd/anomaly.h"
+#include "frontend/src/autograd/recording.h"
+#include "frontend/src/tensor/text.h"
+#include "ir/gradient.h"
+#include "tenon/creation.h"
+#include "tenon/print.h"
+
+namespace tenon {
+namespace {
+
+std::atomic<uint64_t> recorded{0};
+
+Tensor tensor_of(const NodeRef& node) { return node ? record(node) : Tensor(); }
+
+NodeRef zeros_of(const ir::Recipe& recipe, size_t output) {
+  const ir::Recipe::Step& step = recipe.steps()[recipe.outputs()[output]];
+  return ir::make_const(ir::constant(step.dtype, 0.0), recipe.shape(step), step.device);
+}
+
+}  // namespace
+
+Tensor KeptValue::tensor() const { return Tensor(new TensorImpl(node_), false); }
+
+GradFn::GradFn(std::string_view name)
+    : sequence(recorded.fetch_add(1, std::memory_order_relaxed)), forward_trace(trace_of_forward()), name_(name) {}
+
+GradFn::~GradFn() {
+  std::vector<std::shared_ptr<GradFn>> dying;
+  auto take_last_references = [&](GradFn& fn) {
+    for (Edge& edge : fn.edges) {
+      if (edge.fn && edge.fn.use_count() == 1) dying.push_back(std::move(edge.fn));
+    }
+  };
+  take_last_references(*this);
+  while (!dying.empty()) {
+    const std::shared_ptr<GradFn> last = std::move(dying.back());
+    dying.pop_back();
+    take_last_references(*last);
+  }
+}
+
+void GradFn::release() {
+  if (saved.empty() && !rule) return;
+  released_ = !saved.empty();
+  saved.clear();
+  rule = nullptr;
+}
+
+void GradFn::forget(const History* history) {
+  std::erase_if(retaining_, [&](const auto& entry) { return entry.second == history; });
+}
+TensorHooks* GradFn::find_hooks(int64_t output_nr) {
+  const auto at = std::ranges::find(hooks_, output_nr, [](const auto& entry) { return entry.first; });
+  return at == hooks_.end() ? nullptr : at->second.get();
+}
+TensorHooks& GradFn::hooks_of(int64_t output_nr) {
+  if (TensorHooks* hooks = find_hooks(output_nr)) return *hooks;
+  return *hooks_.emplace_back(output_nr, std::make_unique<TensorHooks>()).second;
+}
+
+void GradFn::check_saved() const {
+  check(!released_,
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+        "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+        "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+        "after calling backward.");
+  for (const SavedValue& s : saved) {
+    if (!s.version.written()) continue;
+    const auto made_by = [](const std::string& name, int64_t output) {
+      return text(", which is output ", output, " of ", name.substr(0, name.find("Backward")), ",");
+    };
+    std::string maker;
+    if (s.of == SavedValue::Of::Output) maker = made_by(name(), s.number);
+    for (const Edge& edge : edges) {
+      if (s.of == SavedValue::Of::Operand && edge.operand == s.number && edge.fn)
+        maker = made_by(edge.fn->name(), edge.output_nr);
+    }
+    const ir::Node& node = *s.value.node();
+    check(false, "one of the variables needed for gradient computation has been modified by an inplace operation: [",
+          Tensor(s.value.tensor()).toString(), " ", ref(node.shape()), "]", maker, " is at version ", s.version.current(),
+          "; expected version ", s.version.expected(),
+          " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+          "autograd::set_detect_anomaly(true).");
+  }
+}
+
+// The saved value as a tensor that gradients of gradients lead to.
+Tensor GradFn::with_history(const SavedValue& s) {
+  if (s.of == SavedValue::Of::Output) {
+    Tensor x = s.value.tensor();
+    own_history(x).fn = shared_from_this();
+    own_history(x).output_nr = s.number;
+    return x;
+  }
+  for (const Edge& edge : edges) {
+    if (edge.operand != s.number) continue;
+    if (!edge.fn) return edge.leaf;
+    Tensor x = s.value.tensor();
+    own_history(x).fn = edge.fn;
+    own_history(x).output_nr = edge.output_nr;
+    return x;
+  }
+  return s.value.tensor();
+}
+
+std::vector<Tensor> GradFn::backward(const std::vector<Tensor>& grads, bool create_graph) {
+  check_saved();
+  if (rule) return by_rule(grads, create_graph);
+  return create_graph ? by_recipe_again(grads) : by_recipe(grads);
+}
+
+std::vector<Tensor> GradFn::by_rule(const std::vector<Tensor>& grads, bool create_graph) {
+  std::vector<Tensor> values;
+  for (const SavedValue& s : saved) values.push_back(create_graph ? with_history(s) : s.value.tensor());
+  GradCall call(*this, grads, std::move(values));
+  const GradRule applied = rule;  // a hook may release it
+  applied(call);
+  return call.take();
+}
+
+namespace {
+
+// The tracked operands of a recipe.
+ir::Recipe::Flags tracked_operands(const GradFn& fn) {
+  ir::Recipe::Flags tracked(fn.recipe.operands().size(), 0);
+  for (const Edge& edge : fn.edges) {
+    if (edge.operand < tracked.size()) tracked[edge.operand] = 1;
+  }
+  return tracked;
+}
+
+std::vector<Tensor> gradients_of(const GradFn& fn, std::vector<NodeRef> values, const std::vector<Tensor>& grads) {
+  std::vector<NodeRef> given;
+  for (size_t k = 0; k < fn.recipe.outputs().size(); ++k)
+    given.push_back(k < grads.size() && grads[k].defined() ? node_of(grads[k]) : NodeRef());
+  const std::vector<NodeRef> nodes = ir::differentiate(fn.recipe, std::move(values), given, tracked_operands(fn));
+  std::vector<Tensor> result;
+  for (const Edge& edge : fn.edges) result.push_back(edge.operand < nodes.size() ? tensor_of(nodes[edge.operand]) : Tensor());
+  return result;
+}
+
+uint32_t step_of(const ir::Recipe& recipe, const SavedValue& s) {
+  switch (s.of) {
+    case SavedValue::Of::Operand: return recipe.operands()[s.number];
+    case SavedValue::Of::Output: return recipe.outputs()[s.number];
+    case SavedValue::Of::Step: return s.number;
+  }
+  return ir::Recipe::kUnused;
+}
+
+}  // namespace
+
+std::vector<Tensor> GradFn::by_recipe(const std::vector<Tensor>& grads) {
+  std::vector<NodeRef> values(recipe.steps().size());
+  for (const SavedValue& s : saved) values[step_of(recipe, s)] = s.value.node();
+  return gradients_of(*this, std::move(values), grads);
+}
+
+// As an operation of its own, on the gradients and on what it reads. What lies between operands and outputs is computed from
+// the operands, so that it is differentiated too.
+std::vector<Tensor> GradFn::by_recipe_again(const std::vector<Tensor>& grads) {
+  std::vector<Tensor> operands = grads;
+  std::vector<uint32_t> steps;
+  for (const SavedValue& s : saved) {
+    if (s.of == SavedValue::Of::Step) continue;
+    operands.push_back(with_history(s));
+    steps.push_back(step_of(recipe, s));
+  }
+  const GradScope scope(name_.data(), TensorList(operands));
+  std::vector<NodeRef> values(recipe.steps().size());
+  for (size_t i = 0; i < steps.size(); ++i) values[steps[i]] = node_of(operands[grads.size() + i]);
+  return gradients_of(*this, std::move(values), grads);
+}
+
+// --- rules of their own
+
+Tensor GradCall::grad(size_t output) const {
+  if (output < grads_.size() && grads_[output].defined()) return grads_[output];
+  return Tensor(new TensorImpl(zeros_of(fn_.recipe, output)), false);
+}
+
+bool GradCall::wants(size_t operand) const {
+  return std::ranges::any_of(fn_.edges, [&](const Edge& edge) { return edge.operand == operand; });
+}
+
+void GradCall::give(size_t operand, const Tensor& gradient) {
+  for (size_t i = 0; i < given_.size(); ++i) {
+    if (fn_.edges[i].operand == operand) given_[i] = gradient;
+  }
+}
+
+Tensor GradCall::find(SavedValue::Of of, size_t number) const {
+  for (size_t i = 0; i < saved_.size(); ++i) {
+    if (fn_.saved[i].of == of && fn_.saved[i].number == number) return saved_[i];
+  }
+  throw ir::IrError(text("the gradient rule of ", fn_.name(), " reads a value that it did not ask for"));
+}
+
+}  // namespace tenon

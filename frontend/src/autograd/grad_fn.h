@@ -1,0 +1,114 @@
+// GradFn: what an operation leaves behind for the backward pass. Where the gradients of its operands go (edges), how its
+// results were computed (the recipe, or a rule of its own), and the values that this needs.
+#pragma once
+
+#include "frontend/src/autograd/grad.h"
+#include "ir/recipe.h"
+
+namespace tenon {
+
+// From an operation to an operand that requires grad.
+struct Edge {
+  std::shared_ptr<GradFn> fn;  // that made the operand; null if it is a leaf
+  int64_t output_nr = 0;       // which of the fn's outputs
+  Tensor leaf;                 // defined if the operand is a leaf
+  size_t operand = 0;          // its number in the operation
+};
+
+// A value that gradients will read. While one of these lives, an evaluation that computes the value on its way stores it, or
+// what it is cheaply computed from.
+class KeptValue {
+ public:
+  explicit KeptValue(NodeRef node) : node_(std::move(node)) { count(1); }
+  KeptValue(KeptValue&& other) noexcept : node_(std::move(other.node_)) {}
+  KeptValue(const KeptValue& other) : KeptValue(other.node_) {}
+  KeptValue& operator=(KeptValue other) noexcept {
+    std::swap(node_, other.node_);
+    return *this;
+  }
+  ~KeptValue() { count(-1); }
+  const NodeRef& node() const { return node_; }
+  Tensor tensor() const;  // a new one
+
+ private:
+  void count(int32_t by) {
+    if (node_) node_->wanted.fetch_add(by, std::memory_order_relaxed);
+  }
+  NodeRef node_;
+};
+
+struct SavedValue {
+  enum class Of : uint8_t { Operand, Output, Step };
+  Of of;
+  uint32_t number;  // of the operand, the output, or the step of the recipe
+  KeptValue value;
+  VersionWatch version;  // a write to an operand or output is an error
+};
+
+class GradFn final : public autograd::Node, public std::enable_shared_from_this<GradFn> {
+ public:
+  explicit GradFn(std::string_view name);
+  ~GradFn() override;  // iterative: a history may be a million operations long
+  std::string name() const override { return std::string(name_); }
+
+  // The gradients of the operands, by edge; undefined for none. `grads`: by output, undefined for none. With `create_graph`
+  // the gradients have a history themselves. Error if something saved was written meanwhile or is released.
+  std::vector<Tensor> backward(const std::vector<Tensor>& grads, bool create_graph);
+  void release();  // the saved values, for good
+
+  std::vector<Edge> edges;
+  int64_t output_count = 0;
+  const uint64_t sequence;  // of all that were recorded, in order
+  const std::string forward_trace;  // the stack, if anomaly mode was on
+
+  // How the outputs, by output_nr, were computed from the operands: all of the scope's tensors in their order. An output
+  // that is one of the leaves, or an operand that is not used, has no derivative that the operations tell: the values
+  // were computed on the host, or the bits were read as another type. No outputs at all: nothing is known.
+  ir::Recipe recipe;
+  GradRule rule;  // in the recipe's place
+  std::vector<SavedValue> saved;
+
+  // Tensors whose .grad is to be the gradient of the output that they are, and hooks on it.
+  void retain(int64_t output_nr, History* history) { retaining_.emplace_back(output_nr, history); }
+  void forget(const History* history);
+  TensorHooks& hooks_of(int64_t output_nr);
+  TensorHooks* find_hooks(int64_t output_nr);
+  const std::vector<std::pair<int64_t, History*>>& retaining() const { return retaining_; }
+
+ private:
+  friend class GradCall;
+  void check_saved() const;
+  Tensor with_history(const SavedValue& saved);
+  std::vector<Tensor> by_rule(const std::vector<Tensor>& grads, bool create_graph);
+  std::vector<Tensor> by_recipe(const std::vector<Tensor>& grads);
+  std::vector<Tensor> by_recipe_again(const std::vector<Tensor>& grads);
+
+  std::string_view name_;
+  bool released_ = false;
+  std::vector<std::pair<int64_t, std::unique_ptr<TensorHooks>>> hooks_;
+  std::vector<std::pair<int64_t, History*>> retaining_;
+};
+
+// What a gradient rule of its own is called with.
+class GradCall {
+ public:
+  GradCall(GradFn& fn, const std::vector<Tensor>& grads, std::vector<Tensor> saved)
+      : fn_(fn), grads_(grads), saved_(std::move(saved)), given_(fn.edges.size()) {}
+
+  Tensor grad(size_t output = 0) const;  // zeros if there is none
+  Tensor operand(size_t i) const { return find(SavedValue::Of::Operand, i); }
+  Tensor output(size_t k = 0) const { return find(SavedValue::Of::Output, k); }
+  bool wants(size_t operand) const;
+  void give(size_t operand, const Tensor& gradient);  // ignored if nobody wants it
+
+  std::vector<Tensor> take() { return std::move(given_); }
+
+ private:
+  Tensor find(SavedValue::Of of, size_t number) const;
+  GradFn& fn_;
+  const std::vector<Tensor>& grads_;
+  std::vector<Tensor> saved_;  // as fn.saved
+  std::vector<Tensor> given_;  // by edge
+};
+
+}  // namespace tenon

@@ -1,0 +1,23 @@
+// Reverse-mode differentiation of recipes, by the table of rules in gradients.def. Each rule emits ordinary nodes, so
+// gradients fuse, print and can be differentiated again.
+#pragma once
+
+#include "ir/recipe.h"
+
+namespace tenon::ir {
+
+// Whether computing the operation again costs more than reading its result back: everything but elementwise operations
+// and movement.
+inline bool is_dear(Op op) { return !is_elementwise(op) && !is_movement(op) && info(op).cls != OpClass::Leaf; }
+
+// The steps whose values to keep for later gradients: operands, outputs, and dear steps in between; what is cheap is
+// computed from those again. With these operands alone all of it could be computed again.
+std::vector<uint32_t> steps_to_keep(const Recipe& recipe, const Recipe::Flags& tracked);
+
+// The gradients of the operands that are tracked; null if no output depends on one. `values`: by step, the known ones,
+// null for others: at least those of steps_to_keep. `gradients`: of the outputs, null for none. Throws IrError if an operation
+// in between has no rule.
+std::vector<NodeRef> differentiate(const Recipe& recipe, std::vector<NodeRef> values, std::span<const NodeRef> gradients,
+                                   const Recipe::Flags& tracked);
+
+}  // namespace tenon::ir
