@@ -226,12 +226,16 @@ Expr product_of_others(const GradStep& s) {
   return {permute(reshaped(others, permuted_shape).node, back)};
 }
 
+Expr positions(const Expr& like, int64_t dim) { return {make_iota(like.shape(), dim, like.node->device())}; }
+
 Expr shared_by_ties(const GradStep& s) {
+  if (s.recipe.first_of_ties() && s.ints.size() == 1) {
+    const Expr first = {reduce(s.step.op == Op::ReduceMax ? Op::ArgMax : Op::ArgMin, s.x.node, s.ints)};
+    return select(positions(s.x, s.ints[0]) == expanded(first, s), expanded(s.g, s), zero_input(s));
+  }
   const Expr winners = cast(s.x == expanded(s.r, s), s.g.dtype());
   return winners * expanded(s.g / reduce(Op::Sum, winners, Dims(s.ints)), s);
 }
-
-Expr positions(const Expr& like, int64_t dim) { return {make_iota(like.shape(), dim, like.node->device())}; }
 
 // With x_i in the place of one, products that leave one element out are products of the rest: the gradient of x_i is
 //

@@ -6,10 +6,6 @@
 
 namespace tenon::ir {
 
-// Whether computing the operation again costs more than reading its result back: everything but elementwise operations
-// and movement.
-inline bool is_dear(Op op) { return !is_elementwise(op) && !is_movement(op) && info(op).cls != OpClass::Leaf; }
-
 // The steps whose values to keep for later gradients: operands, outputs, and dear steps in between; what is cheap is
 // computed from those again. With these operands alone all of it could be computed again.
 std::vector<uint32_t> steps_to_keep(const Recipe& recipe, const Recipe::Flags& tracked);

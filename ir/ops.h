@@ -41,6 +41,8 @@ inline bool is_scatter(Op op) { return op >= Op::Scatter && op <= Op::ScatterMin
 // Whether the result is operand 0 with something replaced.
 inline bool writes_over(Op op) { return op == Op::Update || op == Op::ScatterMask || is_scatter(op); }
 inline bool is_scan(Op op) { return info(op).cls == OpClass::Scan; }
+// Whether doing it again costs more than reading its result back: everything but elementwise operations and movement.
+inline bool is_dear(Op op) { return !is_elementwise(op) && !is_movement(op) && info(op).cls != OpClass::Leaf; }
 inline bool has_trait(Op op, Trait trait) { return (info(op).traits & trait) != 0; }
 inline bool in_domain(Op op, DType dtype) {
   const uint8_t domain = is_float(dtype) ? DomainFloat : dtype == DType::Bool ? DomainBool : DomainInt;

@@ -45,6 +45,10 @@ class Recipe {
 
   using Flags = SmallVector<uint8_t, 32>;  // by operand
 
+  // Of equal maxima and minima along one dim, does the first one take the whole gradient? Otherwise they share it.
+  bool first_of_ties() const { return first_of_ties_; }
+  void set_first_of_ties() { first_of_ties_ = true; }
+
   void cast_output(size_t output, DType to);  // the output is what it was, in another dtype
   void replace_leaf(size_t leaf, NodeRef value) { leaves_[leaf].value = std::move(value); }
 
@@ -56,6 +60,7 @@ class Recipe {
   std::vector<int64_t> numbers_;
   Numbers operands_, outputs_;
   std::vector<Leaf> leaves_;
+  bool first_of_ties_ = false;
 };
 
 // Records the steps again, over these values, and gives the outputs. Those of unused operands may be null. Throws

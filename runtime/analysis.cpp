@@ -36,6 +36,7 @@ std::vector<NodeRef> choose_outputs(const GraphKey& key) {
     const bool held = !node->is_leaf() && node->holders.load(std::memory_order_relaxed) > 0;
     if (held && !chosen.contains(node)) choose(stored_for(node));
   }
+  for (int32_t kept : key.kept) choose(key.nodes[kept]);
   return outputs;
 }
 

@@ -13,6 +13,7 @@ namespace {
 using ir::Node;
 using ir::Op;
 
+constexpr uint64_t kKeptFollow = ~uint64_t{0};
 enum Flag : uint64_t { kHeld = 1, kBitsFollow = 2, kConstant = 4 };
 
 // Marks of the runtime have the top bit set, so that they never meet the counters of other traversals.
@@ -68,6 +69,8 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find
   windows.clear();
   origins.clear();
   constants.clear();
+  kept.clear();
+  any_wanted_ = false;
   candidates_.clear();
   stack_.clear();
   pending = false;
@@ -103,6 +106,7 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find
     roots.push_back(root->mark_value);
   }
   for (int32_t root : roots) words.push_back(static_cast<uint64_t>(root));
+  if (any_wanted_) find_kept();
   if (find_windows && !candidates_.empty()) settle_windows();
 }
 
@@ -111,6 +115,7 @@ void GraphKey::finish(Node* node) {
   nodes.push_back(node);
   const Op op = node->op();
   bool leaf = node->is_leaf();
+  any_wanted_ = any_wanted_ || (!leaf && node->wanted.load(std::memory_order_relaxed) > 0);
   if (leaf) check_leaf(*node);
 
   uint64_t flags = 0;
@@ -146,6 +151,28 @@ void GraphKey::push_window(const Node& node) {
   for (int64_t stride : window_strides(node)) words.push_back(static_cast<uint64_t>(stride));
   candidates_.push_back({node.mark_value, words.size()});
   words.push_back(static_cast<uint64_t>(window_offset(node)));
+}
+
+// --- gradients
+
+// From the readers to what they read: what is stored anyway costs nothing, what is cheap hands the question on.
+void GraphKey::find_kept() {
+  wanted_.assign(nodes.size(), false);
+  std::vector<bool>& wanted = wanted_;
+  for (size_t i = nodes.size(); i-- > 0;) {
+    const Node& node = *nodes[i];
+    if (node.is_leaf()) continue;
+    if (!wanted[i] && node.wanted.load(std::memory_order_relaxed) == 0) continue;
+    const bool root = std::find(roots.begin(), roots.end(), static_cast<int32_t>(i)) != roots.end();
+    if (root || node.holders.load(std::memory_order_relaxed) > 0) continue;
+    if (ir::is_dear(node.op())) {
+      kept.push_back(static_cast<int32_t>(i));
+      continue;
+    }
+    for (const Node* input : node.inputs()) wanted[input->mark_value] = true;
+  }
+  words.push_back(kKeptFollow);
+  for (int32_t node : kept) words.push_back(static_cast<uint64_t>(node));
 }
 
 // --- windows

@@ -3,7 +3,8 @@
 // values of constants, unless a pass could turn them into other code (0, 1, -1 and the fill of a pad), and
 // where a window of an input begins.
 //
-// Whether an input counts as constant is in the key: kernels then keep packed copies of it.
+// Whether an input counts as constant is in the key: kernels then keep packed copies of it. So is what gradients still to
+// come will read (Node::wanted), or, where that is cheap to compute again, the dear values behind it.
 //
 //   for each node   op 0..7 | dtype 8..15 | device 16..23 | flags 24..31
 //                   inputs 0..31 | ints (leaf: rank) 32..63
@@ -41,6 +42,7 @@ struct GraphKey {
   };
   std::vector<Window> windows;   // operands first
   std::vector<int64_t> origins;  // in elements of the buffers; not in the key
+  std::vector<int32_t> kept;       // computed on the way, and stored for gradients
   std::vector<int32_t> constants;  // inputs that are likely to stay as they are, in order (Buffer::constant)
   bool pending = false;            // some root still has to be computed
   const ir::Node* missing = nullptr;  // an input without data: a placeholder, or a value that is being computed
@@ -73,6 +75,7 @@ struct GraphKey {
   void push_window(const ir::Node& node);
   void check_leaf(const ir::Node& node);
   void settle_windows();
+  void find_kept();
   void note_uses(const ir::Node& node);
   bool moves(const ir::Node& node, const ir::Node& buffer);
   Use& use(const ir::Node* node) { return uses_[node->mark_value]; }
@@ -80,6 +83,8 @@ struct GraphKey {
   std::vector<Visit> stack_;
   std::vector<Candidate> candidates_;
   std::vector<Use> uses_;
+  std::vector<bool> wanted_;
+  bool any_wanted_ = false;
   uint64_t epoch_ = 0;
 };
 

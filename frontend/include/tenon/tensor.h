@@ -2,7 +2,6 @@
 // the handle. Methods that mirror functions stand in tensor_methods.h; the rest are documented here.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "tenon/arrays.h"
 #include "tenon/autograd.h"
 #include "tenon/elementary.h"
+#include "tenon/function.h"
 #include "tenon/generator.h"
 #include "tenon/indexed.h"
 #include "tenon/ops.h"
@@ -422,7 +422,7 @@ class Tensor : public TensorMethods<Tensor> {
  private:
   friend class Operand;
   template <typename Hook>
-  static std::function<Tensor(const Tensor&)> hook_of(Hook hook) {
+  static Function<Tensor(const Tensor&)> hook_of(Hook hook) {
     return [hook = std::move(hook)](const Tensor& grad) mutable -> Tensor {
       if constexpr (std::is_void_v<std::invoke_result_t<Hook&, Tensor>>) {
         hook(grad);
@@ -432,8 +432,8 @@ class Tensor : public TensorMethods<Tensor> {
       }
     };
   }
-  unsigned add_hook(std::function<Tensor(const Tensor&)> hook) const;
-  unsigned add_accumulated_hook(std::function<Tensor(const Tensor&)> hook) const;
+  unsigned add_hook(Function<Tensor(const Tensor&)> hook) const;
+  unsigned add_accumulated_hook(Function<Tensor(const Tensor&)> hook) const;
   void take_back() {
     if (!given_up_) return;
     given_up_ = false;

@@ -289,13 +289,13 @@ void Tensor::backward(const Tensor& gradient, optional<bool> retain_graph, bool 
 }
 
 namespace {
-unsigned added(TensorHooks& hooks, std::function<Tensor(const Tensor&)> call) {
+unsigned added(TensorHooks& hooks, Function<Tensor(const Tensor&)> call) {
   hooks.list.push_back({hooks.next, std::move(call)});
   return hooks.next++;
 }
 }  // namespace
 
-unsigned Tensor::add_hook(std::function<Tensor(const Tensor&)> hook) const {
+unsigned Tensor::add_hook(Function<Tensor(const Tensor&)> hook) const {
   check(requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
   History& history = *history_of(*this);
   if (history.fn) return added(history.fn->hooks_of(history.output_nr), std::move(hook));
@@ -308,7 +308,7 @@ void Tensor::remove_hook(unsigned number) const {
   const size_t removed = hooks ? std::erase_if(hooks->list, [&](const auto& hook) { return hook.number == number; }) : 0;
   check(removed == 1, "Invalid index, no hook at position ", number);
 }
-unsigned Tensor::add_accumulated_hook(std::function<Tensor(const Tensor&)> hook) const {
+unsigned Tensor::add_accumulated_hook(Function<Tensor(const Tensor&)> hook) const {
   check(requires_grad() && is_leaf(), "post accumulate grad hooks cannot be registered on non-leaf tensors");
   History& history = own_history(*this);
   if (!history.accumulated_hooks) history.accumulated_hooks = std::make_unique<TensorHooks>();

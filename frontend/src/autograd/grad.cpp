@@ -69,6 +69,11 @@ void written_as(const Tensor& self, const Tensor& result) {
   if (!history || !history->fn) return;
   const std::shared_ptr<GradFn> fn = history->fn;
   --fn->output_count;  // self takes the place of the result
+  for (SavedValue& s : fn->saved) {
+    // What the operation itself wrote it has kept as it was; its result is self from now on.
+    if (s.version.is_of(impl(self))) s.version = VersionWatch();
+    if (s.of == SavedValue::Of::Output) s.version = VersionWatch(impl(self));
+  }
   const size_t output = fn->output_count;
   if (output < fn->recipe.outputs().size()) fn->recipe.cast_output(output, impl(self).dtype());
   attach_write(self, fn);

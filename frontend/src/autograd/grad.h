@@ -41,7 +41,7 @@ constexpr uint32_t reads_operand(size_t i) { return 1u << i; }
 struct TensorHooks {
   struct Hook {
     unsigned number;
-    std::function<Tensor(const Tensor&)> call;
+    Function<Tensor(const Tensor&)> call;
   };
   std::vector<Hook> list;
   unsigned next = 0;
@@ -100,6 +100,7 @@ class GradScope {
   GradScope& operator=(const GradScope&) = delete;
 
   void several_views();  // the results are chunks of one tensor
+  void first_of_ties();  // see ir::Recipe
 
   // The operation has a gradient rule of its own, where PyTorch's convention or numbers are not those of the composition.
   // `reads`: reads_operand(i) and kReadsOutput. The rule holds what else it needs: numbers, and Kept values.

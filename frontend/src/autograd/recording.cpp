@@ -171,6 +171,9 @@ void GradScope::end() {
   taken_.recording->finish();
 }
 void GradScope::set_rule(uint32_t reads, GradRule rule) { taken_.recording->set_rule(reads, std::move(rule)); }
+void GradScope::first_of_ties() {
+  if (taken_.recording) taken_.recording->first_of_ties();
+}
 void GradScope::several_views() {
   if (taken_.recording) taken_.recording->several_views();
 }
@@ -247,6 +250,7 @@ void Recording::begin(const char* name) {
   full_ = false;
   exceptions_ = std::uncaught_exceptions();
   rule_reads_ = 0;
+  first_of_ties_ = false;
 }
 
 void Recording::clear() {
@@ -363,6 +367,7 @@ void Recording::finish() {
     stored.push_back(output.stored);
   }
   fn_->recipe = tape_.cut(values);
+  if (first_of_ties_) fn_->recipe.set_first_of_ties();
   keep_values();
   reading_ = nullptr;
   ir::Tape::current = nullptr;

@@ -23,6 +23,7 @@ class Recording {
   void finish();
 
   void several_views() { origin_ = ViewOrigin::Several; }
+  void first_of_ties() { first_of_ties_ = true; }
   void made(const Tensor& result) { results_.push_back(result); }
   bool has_made(const Tensor& x) const;
   void viewed(const Tensor& source, const Tensor& view);
@@ -70,6 +71,7 @@ class Recording {
   std::vector<Tensor> results_;  // those that outlive the scope are its outputs
   std::vector<Output> outputs_;  // by output_nr
   uint32_t rule_reads_ = 0;
+  bool first_of_ties_ = false;
   ViewOrigin origin_ = ViewOrigin::Single;
   bool full_ = false;  // a cap on pending work was passed
   int exceptions_ = 0;  // that were on their way when it began

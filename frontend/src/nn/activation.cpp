@@ -1,7 +1,7 @@
 // Activations: of each element, of two halves, with slopes, and softmax along a dim.
 #include <numbers>
 
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/grad_fn.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -21,10 +21,19 @@ Tensor activation(const Tensor& x, const char* kernel, F f) {
 
 Expr clamped(const Expr& x, double lo, double hi) { return smaller(hi, larger(lo, x)); }
 
+GradRule elu_rule(double alpha, double scale, double input_scale) {
+  return [=](GradCall& c) {
+    const Tensor x = c.operand(0), g = c.grad();
+    const Tensor low = exp(x.clamp_max(0) * input_scale) * (alpha * scale * input_scale);
+    c.give(0, g * where(x <= 0, low, scale));
+  };
+}
+
 }  // namespace
 
 Tensor sigmoid(const Operand& x) {
   GradScope scope("SigmoidBackward0", x);
+  scope.rule(kReadsOutput, [](GradCall& c) { c.give(0, c.grad() * (1 - c.output()) * c.output()); });
   return float_formula(x, [](const Expr& v) { return 1.0 / (1.0 + exp(-v)); });
 }
 Tensor logit(const Operand& x, optional<double> eps) {
@@ -36,6 +45,7 @@ Tensor logit(const Operand& x, optional<double> eps) {
 }
 Tensor relu(const Operand& x) {
   GradScope scope("ReluBackward0", x);
+  scope.rule(kReadsOutput, [](GradCall& c) { c.give(0, where(c.output() <= 0, 0, c.grad())); });
   check<NotImplementedError>(x.scalar_type() != kBool, "Boolean inputs not supported for relu");
   return record(larger(0.0, Expr{node_of(x)}).node, x);  // in this order -0. and nan stay as they are
 }
@@ -49,6 +59,7 @@ Tensor leaky_relu(const Operand& x, const Scalar& negative_slope) {
 Tensor elu(const Operand& x, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
   const CallScope call("elu", x, alpha, scale, input_scale);
   GradScope scope("EluBackward0", x);
+  scope.rule(reads_operand(0), elu_rule(alpha.toDouble(), scale.toDouble(), input_scale.toDouble()));
   return activation(x, "elu_cpu", [&](const Expr& v) {
     const Expr low =
         expm1(v * number(v, input_scale)) * number(v, Scalar(alpha.toDouble() * scale.toDouble()));
@@ -58,6 +69,7 @@ Tensor elu(const Operand& x, const Scalar& alpha, const Scalar& scale, const Sca
 Tensor celu(const Operand& x, const Scalar& alpha) {
   const CallScope call("celu", x, alpha);
   GradScope scope("CeluBackward0", x);
+  scope.rule(reads_operand(0), elu_rule(alpha.toDouble(), 1, 1.0 / alpha.toFloat()));  // PyTorch rounds it to float32
   check(alpha.toDouble() != 0, "ZeroDivisionError: alpha cannot be 0 for CELU");
   return elu(x, alpha, 1.0, 1.0 / alpha.toDouble());
 }
@@ -77,15 +89,27 @@ Tensor gelu(const Operand& x, std::string_view approximate) {
 }
 Tensor silu(const Operand& x) {
   GradScope scope("SiluBackward0", x);
+  scope.rule(reads_operand(0), [](GradCall& c) {
+    const Tensor x = c.operand(0), s = sigmoid(x);
+    c.give(0, c.grad() * (s * (1 + x * (1 - s))));
+  });
   return activation(x, "silu_cpu", [](const Expr& v) { return v / (1.0 + exp(-v)); });
 }
 Tensor mish(const Operand& x) {
   GradScope scope("MishBackward0", x);
+  scope.rule(reads_operand(0), [](GradCall& c) {
+    const Tensor x = c.operand(0), t = tanh(softplus(x));
+    c.give(0, c.grad() * (t + x * sigmoid(x) * (1 - t * t)));
+  });
   return activation(x, "mish_cpu", [](const Expr& v) { return v * tanh(log1p(exp(v))); });
 }
 Tensor softplus(const Operand& x, const Scalar& beta, const Scalar& threshold) {
   const CallScope call("softplus", x, beta, threshold);
   GradScope scope("SoftplusBackward0", x);
+  scope.rule(reads_operand(0), [beta, threshold](GradCall& c) {
+    const Tensor scaled = c.operand(0) * beta;
+    c.give(0, c.grad() * where(scaled > threshold, 1, sigmoid(scaled)));
+  });
   return activation(x, "softplus_cpu", [&](const Expr& v) {
     const Expr scaled = v * number(v, beta);
     return select(apply(Op::Gt, scaled, number(v, threshold)), v, log1p(exp(scaled)) / number(v, beta));
@@ -99,6 +123,10 @@ Tensor log_sigmoid(const Operand& x) {
 Tensor hardtanh(const Operand& x, const Scalar& min_val, const Scalar& max_val) {
   const CallScope call("hardtanh", x, min_val, max_val);
   GradScope scope("HardtanhBackward0", x);
+  scope.rule(reads_operand(0), [min_val, max_val](GradCall& c) {
+    const Tensor x = c.operand(0);
+    c.give(0, where((x <= min_val).logical_or(x >= max_val), 0, c.grad()));
+  });
   check<NotImplementedError>(x.scalar_type() != kBool, "Bool inputs not supported for hardtanh");
   const Expr v{node_of(x)}, low = bound_number(v, min_val, Bound::Min),
                             high = bound_number(v, max_val, Bound::Max);
@@ -106,10 +134,18 @@ Tensor hardtanh(const Operand& x, const Scalar& min_val, const Scalar& max_val) 
 }
 Tensor hardsigmoid(const Operand& x) {
   GradScope scope("HardsigmoidBackward0", x);
+  scope.rule(reads_operand(0), [](GradCall& c) {
+    const Tensor x = c.operand(0);
+    c.give(0, where((x > -3).logical_and(x < 3), c.grad() * double{1.0f / 6.0f}, 0));
+  });
   return activation(x, "hardsigmoid_cpu", [](const Expr& v) { return clamped(v + 3.0, 0.0, 6.0) / 6.0; });
 }
 Tensor hardswish(const Operand& x) {
   GradScope scope("HardswishBackward0", x);
+  scope.rule(reads_operand(0), [](GradCall& c) {
+    const Tensor x = c.operand(0);
+    c.give(0, where(x <= -3, 0, where(x < 3, c.grad() * (x / 3 + 0.5), c.grad())));
+  });
   return activation(x, "hardswish_cpu", [](const Expr& v) { return v * clamped(v + 3.0, 0.0, 6.0) / 6.0; });
 }
 Tensor softsign(const Operand& x) {
@@ -238,6 +274,10 @@ Tensor softmax_like(const Tensor& self, int64_t dim, optional<ScalarType> dtype,
 
 Tensor softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
   GradScope scope("SoftmaxBackward0", x);
+  scope.rule(kReadsOutput, [dim, type = x.scalar_type()](GradCall& c) {
+    const Tensor weighted = c.grad() * c.output();
+    c.give(0, (weighted - c.output() * weighted.sum(dim, true)).to(type));
+  });
   return softmax_like(x, dim, dtype, "", [](const Expr& shifted, const Dims& dims) {
     const Expr e = exp(shifted);
     return e / broadcast(reduced(Op::Sum, e, dims), e.shape());
@@ -245,6 +285,9 @@ Tensor softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
 }
 Tensor log_softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
   GradScope scope("LogSoftmaxBackward0", x);
+  scope.rule(kReadsOutput, [dim, type = x.scalar_type()](GradCall& c) {
+    c.give(0, (c.grad() - exp(c.output()) * c.grad().sum(dim, true)).to(type));
+  });
   return softmax_like(x, dim, dtype, "log_", [](const Expr& shifted, const Dims& dims) {
     return shifted - broadcast(log(reduced(Op::Sum, exp(shifted), dims)), shifted.shape());
   });

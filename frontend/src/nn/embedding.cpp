@@ -1,7 +1,7 @@
 // Embeddings, bags of them, rows of a table held to a norm; and classes as one-hot vectors.
 #include <limits>
 
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/grad_fn.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/views/index_check.h"
@@ -12,14 +12,35 @@
 
 namespace tenon {
 
-Tensor embedding(const Operand& weight, const Operand& indices, int64_t, bool, bool) {
+namespace {
+
+// The rows that were read get the gradients of their copies; that of the padding none.
+GradRule embedding_rule(int64_t padding_idx, bool scale_grad_by_freq, Dims shape) {
+  return [=](GradCall& c) {
+    const Tensor index = c.operand(1).reshape({-1}).to(kLong);
+    Tensor rows = c.grad().reshape({index.numel(), shape[1]});
+    if (padding_idx >= 0) rows = where((index == padding_idx).unsqueeze(1), 0, rows);
+    const Tensor none = zeros(ref(shape), rows.options());
+    if (scale_grad_by_freq) {
+      const Tensor counts = zeros({shape[0]}, rows.options()).index_add(0, index, ones_like(index).to(rows.scalar_type()));
+      rows = rows / counts.index_select(0, index).unsqueeze(1);
+    }
+    c.give(0, none.index_add(0, index, rows));
+  };
+}
+
+}  // namespace
+
+Tensor embedding(const Operand& weight, const Operand& indices, int64_t padding_idx, bool scale_grad_by_freq, bool) {
   const CallScope call("embedding", weight, indices);
-  GradScope scope("EmbeddingBackward0", weight);
+  GradScope scope("EmbeddingBackward0", weight, indices);
   check(weight.dim() == 2, "'weight' must be 2-D");
   check(indices.scalar_type() == kLong || indices.scalar_type() == kInt,
         "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but "
         "got torch.",
         indices.scalar_type(), "Tensor instead (while checking arguments for embedding)");
+  if (padding_idx >= 0 || scale_grad_by_freq)
+    scope.rule(reads_operand(1), embedding_rule(padding_idx, scale_grad_by_freq, dims_of(weight.sizes())));
   Dims shape = dims_of(indices.sizes());
   shape.push_back(weight.size(1));
   return reshape(index_select(weight, 0, reshape(indices, {indices.numel()})), ref(shape));

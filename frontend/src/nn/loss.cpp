@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/grad_fn.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -116,6 +116,14 @@ Tensor binary_cross_entropy(const Operand& x, const Operand& target, const Maybe
           "all elements of input should be between 0 and 1");
   }
   GradScope scope("BinaryCrossEntropyBackward0", x, target, weight);
+  scope.rule(reads_operand(0) | reads_operand(1) | reads_operand(2), [reduction, weighted = given(weight)](GradCall& c) {
+    const Tensor x = c.operand(0), t = c.operand(1);
+    Tensor g = c.grad();
+    if (reduction == Reduction::Mean) g = g / static_cast<double>(x.numel());
+    if (weighted) g = g * c.operand(2);
+    if (c.wants(0)) c.give(0, g * (x - t) / clamp_min((1 - x) * x, 1e-12));
+    if (c.wants(1)) c.give(1, g * (log1p(-x) - log(x)));
+  });
   const auto f = [](const Expr& p, const Expr& t) {  // logarithms are cut off at -100
     return (t - 1.0) * larger(-100.0, log1p(-p)) - t * larger(-100.0, log(p));
   };

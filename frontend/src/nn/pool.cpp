@@ -357,6 +357,7 @@ std::tuple<Tensor, Tensor> adaptive_maximum(const Adaptive& a) {
                         IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {                    \
     const CallScope call("max_pool" #dims, self);                                                       \
     GradScope scope("MaxPool" #count "DWithIndicesBackward0", self);                                    \
+    scope.first_of_ties();                                                                              \
     return max_values(                                                                                  \
         make_pool("max_pool" #dims, self, count, kernel_size, stride, padding, dilation, ceil_mode));   \
   }                                                                                                     \
@@ -364,6 +365,7 @@ std::tuple<Tensor, Tensor> adaptive_maximum(const Adaptive& a) {
                                                            IntArrayRef stride, IntArrayRef padding,     \
                                                            IntArrayRef dilation, bool ceil_mode) {      \
     GradScope scope("MaxPool" #count "DWithIndicesBackward0", self);                                    \
+    scope.first_of_ties();                                                                              \
     const Pool p =                                                                                      \
         make_pool("max_pool" #dims, self, count, kernel_size, stride, padding, dilation, ceil_mode);    \
     return {max_values(p), max_indices(p)};                                                             \
@@ -373,7 +375,8 @@ std::tuple<Tensor, Tensor> adaptive_maximum(const Adaptive& a) {
     return adaptive_average(make_adaptive("adaptive_avg_pool" #dims, self, count, output_size));        \
   }                                                                                                     \
   std::tuple<Tensor, Tensor> adaptive_max_pool##dims(const Operand& self, IntArrayRef output_size) {     \
-    GradScope scope("AdaptiveMaxPool" #count "DBackward0", self);                                       \
+    GradScope scope("AdaptiveMaxPool" #count "DBackward0", self);                                           \
+    scope.first_of_ties();                                                                              \
     return adaptive_maximum(make_adaptive("adaptive_max_pool" #dims, self, count, output_size));        \
   }
 TENON_DEFINE(1d, 1)

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/grad_fn.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -37,6 +37,12 @@ Expr without_dims(const Expr& x, const Dims& dims) {
 
 Tensor finish(const Expr& x, const Dims& dims, bool keepdim, ScalarType type) {
   return record_as(keepdim ? x : without_dims(x, dims), type);
+}
+
+// What a reduction gave, with the reduced dims again.
+Tensor with_dims(Tensor x, const Dims& dims) {
+  for (int64_t d : dims) x = x.unsqueeze(d);
+  return x;
 }
 
 int64_t count_of(const Tensor& x, const Dims& dims) {
@@ -129,6 +135,13 @@ Tensor variance(const Tensor& x, OptionalIntArrayRef dim, double correction, boo
 Tensor deviation(const Tensor& x, OptionalIntArrayRef dim, double correction, bool keepdim) {
   GradScope scope("StdBackward0", x);
   const Dims dims = wrap_dims(dim, x.dim());
+  scope.rule(reads_operand(0) | kReadsOutput, [dims, correction, keepdim](GradCall& c) {
+    const auto kept = [&](const Tensor& y) { return keepdim ? y : with_dims(y, dims); };
+    const Tensor x = c.operand(0), r = kept(c.output());
+    const auto count = static_cast<double>(count_of(x, dims));
+    const Tensor centred = x - x.mean(ref(dims), true);
+    c.give(0, where(r == 0, 0, kept(c.grad()) / (r * (count - correction))) * centred);
+  });
   warn_unless_free(x, dims, correction, "std");
   return finish(sqrt(moments(x, dims, correction).variance), dims, keepdim, x.scalar_type());
 }
@@ -141,6 +154,20 @@ std::tuple<Tensor, Tensor> with_mean(const Tensor& x, OptionalIntArrayRef dim, b
   const Moments m = moments(x, dims, unbiased ? 1 : 0, root ? "std_mean" : "var_mean");
   return {finish(root ? sqrt(m.variance) : m.variance, dims, keepdim, x.scalar_type()),
           finish(m.mean, dims, keepdim, x.scalar_type())};
+}
+
+// Zero where the norm is.
+GradRule norm_rule(double p, const Dims& dims, bool keepdim) {
+  return [=](GradCall& c) {
+    const auto kept = [&](const Tensor& y) { return keepdim ? y : with_dims(y, dims); };
+    const Tensor x = c.operand(0), r = kept(c.output()), g = kept(c.grad());
+    if (p == 2) return c.give(0, x * where(r == 0, 0, g / r));
+    if (p < 2) {
+      const Tensor powers = p < 1 ? where(x == 0, 0, pow(abs(x), p - 1)) : pow(abs(x), p - 1);
+      return c.give(0, sgn(x) * powers * (g * pow(r, 1 - p)));
+    }
+    c.give(0, x * pow(abs(x), p - 2) * where(r == 0, 0, g / pow(r, p - 1)));
+  };
 }
 
 Expr p_norm(const Expr& x, double p, const Dims& dims) {
@@ -294,10 +321,12 @@ Tensor amin(const Operand& x, IntArrayRef dim, bool keepdim) {
 }
 std::tuple<Tensor, Tensor> max(const Operand& x, int64_t dim, bool keepdim) {
   GradScope scope("MaxBackward0", x);
+  scope.first_of_ties();
   return extreme_with_index(Op::ReduceMax, Op::ArgMax, x, dim, keepdim, "max");
 }
 std::tuple<Tensor, Tensor> min(const Operand& x, int64_t dim, bool keepdim) {
   GradScope scope("MinBackward0", x);
+  scope.first_of_ties();
   return extreme_with_index(Op::ReduceMin, Op::ArgMin, x, dim, keepdim, "min");
 }
 std::tuple<Tensor, Tensor> aminmax(const Operand& x, optional<int64_t> dim, bool keepdim) {
@@ -346,13 +375,20 @@ Tensor norm(const Operand& x, const optional<Scalar>& p, IntArrayRef dim, bool k
                              "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
                              x.scalar_type());
   const Dims dims = wrap_dims(dim, x.dim());
+  const double power = p ? p->toDouble() : 2;
+  if (std::isfinite(power) && power != 0 && power != 1)
+    scope.rule(reads_operand(0) | kReadsOutput, norm_rule(power, dims, keepdim));
   const Expr v = formula_operand(x, x.scalar_type());
-  return finish(p_norm(v, p ? p->toDouble() : 2, dims), dims, keepdim, x.scalar_type());
+  return finish(p_norm(v, power, dims), dims, keepdim, x.scalar_type());
 }
 Tensor norm(const Operand& x, const Scalar& p) { return norm(x, p, {}, false); }
 
 Tensor logsumexp(const Operand& x, IntArrayRef dim, bool keepdim) {
   GradScope scope("LogsumexpBackward0", x);
+  scope.rule(reads_operand(0) | kReadsOutput, [dims = wrap_dims(dim, x.dim()), keepdim](GradCall& c) {
+    const auto kept = [&](const Tensor& y) { return keepdim ? y : with_dims(y, dims); };
+    c.give(0, kept(c.grad()) * exp(c.operand(0) - kept(c.output())));
+  });
   const ScalarType type = float_type(x.scalar_type());
   const Dims dims = wrap_dims(dim, x.dim());
   const Expr v = formula_operand(x, type);

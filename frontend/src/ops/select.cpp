@@ -1,5 +1,5 @@
 // Elementwise choices: between two tensors by a condition, and of what lies within bounds.
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/grad_fn.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -91,10 +91,21 @@ Expr between(const Expr& x, const optional<Scalar>& min, const optional<Scalar>&
   return v;
 }
 
+// Zero at the bounds.
+GradRule between_rule(const optional<Scalar>& min, const optional<Scalar>& max) {
+  return [=](GradCall& c) {
+    Tensor g = c.grad();
+    if (min) g = where(c.operand(0) > *min, g, 0);
+    if (max) g = where(c.operand(0) < *max, g, 0);
+    c.give(0, g);
+  };
+}
+
 }  // namespace
 
 Tensor clamp(const Operand& x, const optional<Scalar>& min, const optional<Scalar>& max) {
   GradScope scope("ClampBackward1", x);
+  scope.rule(reads_operand(0), between_rule(min, max));
   check(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
   Promotion promotion;
   promotion.add(x);
@@ -130,6 +141,7 @@ Tensor clamp(const Operand& x, const optional<Tensor>& min, const optional<Tenso
 Tensor clamp_min(const Operand& x, const Scalar& min) {
   const CallScope call("clamp_min", x, min);
   GradScope scope("ClampMinBackward0", x);
+  scope.rule(reads_operand(0), between_rule(min, nullopt));
   return clamp(x, optional<Scalar>(min), nullopt);
 }
 Tensor clamp_min(const Operand& x, const Operand& min) {
@@ -139,6 +151,7 @@ Tensor clamp_min(const Operand& x, const Operand& min) {
 Tensor clamp_max(const Operand& x, const Scalar& max) {
   const CallScope call("clamp_max", x, max);
   GradScope scope("ClampMaxBackward0", x);
+  scope.rule(reads_operand(0), between_rule(nullopt, max));
   return clamp(x, optional<Scalar>(), optional<Scalar>(max));
 }
 Tensor clamp_max(const Operand& x, const Operand& max) {

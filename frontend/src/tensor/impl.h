@@ -153,6 +153,7 @@ class VersionWatch {
 
   int64_t expected() const { return expected_; }
   int64_t current() const;
+  bool is_of(const TensorImpl& t) const { return storage_ == &t.storage(); }
   bool written() const { return storage_ && current() != expected_; }
 
  private:
