@@ -19,14 +19,7 @@ refuses() {
   fi
 }
 
-refuses 'x.backward();' 'Tenon computes no gradients yet: there is no Tensor::backward()'
-refuses 'x.backward({}, true);' 'there is no Tensor::backward()'
-refuses 'x.backward(y, true, false);' 'there is no Tensor::backward()'
-refuses 'x.register_hook([](Tensor g) { return g; });' 'there is no Tensor::register_hook()'
-refuses 'auto g = autograd::grad({x}, {y});' 'there is no autograd::grad()'
-refuses 'auto g = autograd::grad({x}, {y}, {}, true, true);' 'there is no autograd::grad()'
-refuses 'autograd::backward({x}, {y});' 'there is no autograd::backward()'
-refuses 'struct Mine : autograd::Function<Mine> {};' 'there is no autograd::Function'
+refuses 'struct Mine : autograd::Function<Mine> {};' 'Tenon has no autograd::Function yet'
 refuses 'sgd.param_groups()[0];' 'one group of parameters'
 refuses 'stft(x, 400);' 'stft: Tenon has no complex numbers and no Fourier transforms yet'
 refuses 'fft::rfft(x);' 'rfft: Tenon has no complex numbers and no Fourier transforms yet'

@@ -3,7 +3,7 @@
 
 usage: make_programs.py [OUT.txt]        (needs torch; OUT: tests/data/programs.txt)
 
-Each function here is one program there, line by line; where Tenon has no gradients yet, the C++ forms them by hand.
+Each function here is one program there, line by line; where they train, the C++ forms the gradients by hand.
 """
 import os
 import sys

@@ -3,7 +3,7 @@
 
 usage: pack_oracle.py ORACLE_DIR [OUT_DIR]     (OUT_DIR: tests/data)
 
-ops.json + ops.bin   operator cases: expression, inputs, outputs, tolerances; elements lie in ops.bin, little endian
+ops.json + ops.bin   operator cases: expression, inputs, outputs, gradients, tolerances; elements lie in ops.bin, little endian
 errors.json          failing calls and their messages
 repr.json            expressions and their printed form
 promotion.json       result types
@@ -41,9 +41,15 @@ def pack_ops(oracle, out):
         return entry
 
     for case in manifest["cases"]:
+        gradients = {}
+        if any(case.get("grads") or []):  # null: not asked
+            given = [o and put(o, t) for o, t in zip(case["grad_outputs"], case["output_dtypes"])]
+            wanted = [g and put(g, t) for g, t in zip(case["grads"], case["input_dtypes"])]
+            gradients = {"grad_outputs": given, "grads": wanted}
         cases.append({"name": case["name"], "expr": case["expr"], "rtol": case["rtol"], "atol": case["atol"],
                       "inputs": [put(n, t) for n, t in zip(case["inputs"], case["input_dtypes"])],
-                      "outputs": [put(n, t) for n, t in zip(case["outputs"], case["output_dtypes"])]})
+                      "outputs": [put(n, t) for n, t in zip(case["outputs"], case["output_dtypes"])],
+                      **gradients})
     with open(os.path.join(out, "ops.json"), "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
     with open(os.path.join(out, "ops.bin"), "wb") as f:

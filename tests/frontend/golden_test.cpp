@@ -68,6 +68,47 @@ TEST_CASE("golden: operators give PyTorch's values") {
   CHECK(covered == 1231);
 }
 
+TEST_CASE("golden: gradients are PyTorch's") {
+  const json cases = load("ops.json");
+  std::string blob = read("ops.bin");
+  size_t compared = 0;
+  for (const json& c : cases) {
+    if (!c.contains("grads")) continue;
+    const std::string name = c["name"], expression = c["expr"];
+    CAPTURE(name);
+    CAPTURE(expression);
+    python::Variables variables;
+    std::vector<Tensor> inputs, expected, outputs, weights;
+    for (size_t i = 0; i < c["inputs"].size(); ++i) {
+      const Tensor x = packed(c["inputs"][i], blob);
+      const std::string variable = "x" + std::to_string(i);
+      variables[variable] = x;
+      if (c["grads"][i].is_null()) continue;
+      inputs.push_back(x.requires_grad_());
+      expected.push_back(packed(c["grads"][i], blob));
+      variables[variable] = x.clone();  // may be written
+    }
+    try {
+      const std::vector<Tensor> got = flat(python::run(expression, variables));
+      for (size_t i = 0; i < got.size(); ++i) {
+        if (c["grad_outputs"][i].is_null() || !got[i].requires_grad()) continue;
+        outputs.push_back(got[i]);
+        weights.push_back(packed(c["grad_outputs"][i], blob));
+      }
+      const std::vector<Tensor> gradients = tenon::autograd::grad(outputs, inputs, weights, false, false, true);
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        const Tensor gradient = gradients[i].defined() ? gradients[i] : tenon::zeros_like(inputs[i]);
+        const std::string wrong = difference(gradient, expected[i], c["rtol"], c["atol"], false);
+        CHECK_MESSAGE(wrong.empty(), wrong);
+      }
+      ++compared;
+    } catch (const std::exception& e) {
+      FAIL_CHECK(std::string(e.what()));
+    }
+  }
+  CHECK(compared == 800);
+}
+
 namespace {
 
 const std::map<std::string, std::string> kBinary = {{"add", "a + b"},

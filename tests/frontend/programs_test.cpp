@@ -1,6 +1,6 @@
 // Programs as users of LibTorch write them, with another include: what they print, held to what the same
-// programs print in PyTorch (scripts/make_programs.py, tests/data/programs.txt). Tenon has no gradients yet:
-// where a program needs one, it forms it by hand.
+// programs print in PyTorch (scripts/make_programs.py, tests/data/programs.txt). Where they train, they form the
+// gradients by hand.
 #include <tenon/compat.h>
 
 #include <doctest/doctest.h>

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tenon/array_ref.h"
@@ -35,6 +36,12 @@ void backward(ArrayRef<Tensor> tensors, ArrayRef<Tensor> grad_tensors = {}, opti
 // undefined tensor.
 std::vector<Tensor> grad(ArrayRef<Tensor> outputs, ArrayRef<Tensor> inputs, ArrayRef<Tensor> grad_outputs = {},
                          optional<bool> retain_graph = nullopt, bool create_graph = false, bool allow_unused = false);
+
+// Not there yet: deriving from it does not compile and says so.
+template <typename Derived>
+struct Function {
+  static_assert(std::is_void_v<Derived>, "Tenon has no autograd::Function yet");
+};
 
 // While it is on, operations remember the stack on which they were recorded, the backward pass looks at each gradient for
 // nan, and a failing one names the operation of the forward pass with that stack. Slow.
