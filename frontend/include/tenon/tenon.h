@@ -29,6 +29,8 @@
 #include "tenon/print.h"          // IWYU pragma: export
 #include "tenon/random.h"         // IWYU pragma: export
 #include "tenon/rows.h"           // IWYU pragma: export
+#include "tenon/scheduler.h"      // IWYU pragma: export
+#include "tenon/serialize.h"      // IWYU pragma: export
 #include "tenon/special.h"        // IWYU pragma: export
 #include "tenon/tensor.h"         // IWYU pragma: export
 #include "tenon/warning.h"        // IWYU pragma: export
