@@ -99,7 +99,7 @@ SCHEDULES = {
     "LambdaLR": schedule(lambda o: S.LambdaLR(o, lambda epoch: 1 / (1 + epoch))),
     "OneCycleLR": schedule(lambda o: S.OneCycleLR(o, 2.0, total_steps=24), momentum=True),
     "OneCycleLR linear": schedule(lambda o: S.OneCycleLR(o, [2.0, 3.0], total_steps=24, anneal_strategy="linear", three_phase=True), momentum=True),
-    "ReduceLROnPlateau": schedule(lambda o: S.ReduceLROnPlateau(o, factor=0.5, patience=2, cooldown=1, min_lr=0.2), metrics=METRICS),
+    "ReduceLROnPlateau": schedule(lambda o: S.ReduceLROnPlateau(o, factor=0.5, patience=2, cooldown=1, min_lr=0.25), metrics=METRICS),
 }
 
 torch.set_num_threads(1)

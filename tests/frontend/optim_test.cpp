@@ -251,7 +251,7 @@ TEST_CASE("schedulers give PyTorch's rates") {
     return OneCycleLR(o, OneCycleLROptions({2.0, 3.0}, 24).anneal_strategy(OneCycleLROptions::linear).three_phase(true));
   });
   held("ReduceLROnPlateau", [](SGD& o) {
-    return ReduceLROnPlateau(o, ReduceLROnPlateau::min, 0.5, 2, 1e-4, ReduceLROnPlateau::rel, 1, {0.2f, 0.2f});
+    return ReduceLROnPlateau(o, ReduceLROnPlateau::min, 0.5, 2, 1e-4, ReduceLROnPlateau::rel, 1, {0.25f, 0.25f});
   });
   Tensor p = zeros({1}, requires_grad());
   SGD sgd({p}, 1.0);
