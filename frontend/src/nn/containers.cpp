@@ -180,7 +180,7 @@ void print_parameters(std::ostream& out, const std::string& name, bool in_list,
     if (libtorch) {
       out << item->scalar_type() << " of size " << item->sizes();
     } else {
-      out << (in_list ? repr(item->scalar_type()) : text("torch.", item->scalar_type(), "Tensor")) << " of size ";
+      out << (in_list ? repr(item->scalar_type()) : text("tenon.", item->scalar_type(), "Tensor")) << " of size ";
       for (int64_t i = 0; i < item->dim(); ++i) out << (i ? "x" : "") << item->size(i);
     }
     out << "]\n";
