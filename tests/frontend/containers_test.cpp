@@ -119,7 +119,7 @@ TEST_CASE("ModuleList and ModuleDict") {
   CHECK(dict->at<nn::LinearImpl>("l").options.out_features() == 3);
   CHECK(error_of([&] { dict["x"]; }) == "Key 'x' is not defined");
   CHECK(error_of([&] { dict->pop("x"); }) == "Key 'x' is not defined");
-  dict->update(nn::ModuleDictImpl::Pairs{{"r", nn::Tanh().ptr()}, {"t", nn::ELU().ptr()}});
+  dict->update({{"r", nn::Tanh().ptr()}, {"t", nn::ELU().ptr()}});
   CHECK(printed(dict) == "ModuleDict(\n  (l): Linear(in_features=2, out_features=3, bias=True)\n  (r): Tanh()\n  (t): ELU(alpha=1.0)\n)");
   CHECK(dict->pop("l") != nullptr);
   CHECK(dict->size() == 2);

@@ -127,7 +127,7 @@ class ReduceLROnPlateauScheduler {
  public:
   enum SchedulerMode { min, max };
   enum ThresholdMode { rel, abs };
-  ReduceLROnPlateauScheduler(Optimizer& optimizer, SchedulerMode mode = min, float factor = 0.1, int patience = 10,
+  ReduceLROnPlateauScheduler(Optimizer& optimizer, SchedulerMode mode = min, float factor = 0.1f, int patience = 10,
                              double threshold = 1e-4, ThresholdMode threshold_mode = rel, int cooldown = 0,
                              const std::vector<float>& min_lr = {}, double eps = 1e-8, bool verbose = false);
   void step(float metric);

@@ -321,10 +321,9 @@ class ModuleDictImpl : public Module {
   using Pairs = std::vector<std::pair<std::string, std::shared_ptr<Module>>>;
   ModuleDictImpl() = default;
   explicit ModuleDictImpl(const Items& modules) { update(modules); }
-  explicit ModuleDictImpl(const Pairs& modules) { update(modules); }
+  explicit ModuleDictImpl(const Pairs& modules);
   // A name that is there already gets the new module.
   void update(const Items& modules);
-  void update(const Pairs& modules);
   void insert(const std::string& name, std::shared_ptr<Module> module);
   std::shared_ptr<Module> pop(const std::string& name);
   std::shared_ptr<Module> operator[](const std::string& name) const;  // Error if there is none
