@@ -2,6 +2,15 @@
 //
 //   io::load_safetensors("resnet.safetensors", *model);    // by name; errors name every key that does not fit
 //   save(model, "model.safetensors");                      // LibTorch's save and load, in the safetensors format
+//
+// and whole trainings, which go on bit for bit where they stopped:
+//
+//   io::Checkpoint checkpoint("run.safetensors");
+//   checkpoint.add("model", *model).add("optimizer", optimizer).add("schedule", schedule).add("epoch", epoch);
+//   checkpoint.load_if_there();
+//   for (; epoch < 100;) { train(); ++epoch; checkpoint.save(); }
+//
+// Every file is written whole or not at all: under another name in the same folder, then renamed.
 #pragma once
 
 #include <concepts>
@@ -10,6 +19,9 @@
 
 #include "tenon/io.h"
 #include "tenon/nn/module.h"
+#include "tenon/optim.h"
+#include "tenon/scheduler.h"
+#include "tenon/serialize.h"
 
 namespace tenon {
 
@@ -20,6 +32,45 @@ template <std::derived_from<nn::Module> Module>  // a module, and not what brace
 void save_safetensors(const std::string& path, const Module& module, const Metadata& metadata = {}) {
   save_safetensors(path, NamedTensors(module.state_dict()), metadata);
 }
+
+// What belongs to a training, by name; all of it must outlive the checkpoint. The state of the default generator always
+// belongs to it.
+class Checkpoint {
+ public:
+  explicit Checkpoint(std::string path);
+  ~Checkpoint();
+  Checkpoint(Checkpoint&&) noexcept;
+
+  Checkpoint& add(const std::string& name, nn::Module& module);
+  Checkpoint& add(const std::string& name, optim::Optimizer& optimizer);
+  Checkpoint& add(const std::string& name, optim::LRScheduler& scheduler);
+  Checkpoint& add(const std::string& name, optim::ReduceLROnPlateauScheduler& scheduler);
+  Checkpoint& add(const std::string& name, Tensor& tensor);
+  Checkpoint& add(const std::string& name, int64_t& number);
+  Checkpoint& add(const std::string& name, double& number);
+  Checkpoint& add(const std::string& name, std::string& text);
+
+  void save() const;
+  // All of it or, after an Error that names the file and the key, nothing.
+  void load();
+  bool load_if_there();  // false if there is no such file
+  const std::string& path() const { return path_; }
+
+ private:
+  // save writes into an archive. load checks what an archive holds, and gives what puts it into its place.
+  struct Part {
+    std::string name;
+    Function<void(tenon::serialize::OutputArchive&)> save;
+    Function<Function<void()>(tenon::serialize::InputArchive&)> load;
+  };
+  Checkpoint& add(Part part);
+  template <typename T>
+  Checkpoint& add_saved(const std::string& name, T& object);
+  template <typename T>
+  Checkpoint& add_value(const std::string& name, T& value);
+  std::string path_;
+  std::vector<Part> parts_;
+};
 }  // namespace io
 
 // A module, a tensor or a list of tensors in a safetensors file (not LibTorch's archive).
@@ -29,6 +80,8 @@ void save(const Tensor& tensor, const std::string& path);
 void load(Tensor& tensor, const std::string& path);
 void save(const std::vector<Tensor>& tensors, const std::string& path);
 void load(std::vector<Tensor>& tensors, const std::string& path);
+void save(const optim::Optimizer& optimizer, const std::string& path);
+void load(optim::Optimizer& optimizer, const std::string& path);
 
 // What holds a module: nn::Linear, shared_ptr<Net>.
 template <typename Holder>

@@ -18,6 +18,7 @@ template <typename Result, typename... Args>
 class Function<Result(Args...)> {
  public:
   Function() = default;
+  Function(std::nullptr_t) {}
   template <typename F>
   requires(!std::is_same_v<F, Function> && std::is_invocable_r_v<Result, F&, Args...>) Function(F f)
       : state_(std::make_shared<F>(std::move(f))), call_([](void* state, Args... args) -> Result {

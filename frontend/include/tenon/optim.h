@@ -1,46 +1,135 @@
-// Optimizers in LibTorch's shape: parameters, options, step(). The step closes the training graph: it evaluates
-// parameters and states together, so that the plan of one step serves the next. Tenon computes no gradients yet:
-// they are set by hand.
+// Optimizers in LibTorch's spelling: groups of parameters, each with its options; a state for each parameter; step(). The step
+// closes the training graph: it evaluates parameters and states together, so that the plan of one step serves the next.
 //
 //   optim::Adam optimizer(model->parameters(), optim::AdamOptions(1e-3).weight_decay(1e-2));
-//   weight.mutable_grad() = x.t().mm(prediction - y);  optimizer.step();
+//   optimizer.zero_grad();  loss.backward();  optimizer.step();
 #pragma once
 
 #include <iosfwd>
+#include <map>
 #include <memory>
 #include <tuple>
 #include <vector>
 
+#include "tenon/function.h"
 #include "tenon/nn/options.h"
+
+namespace tenon::serialize {
+class InputArchive;
+class OutputArchive;
+}  // namespace tenon::serialize
 
 namespace tenon::optim {
 
-struct SGDOptions {
+// What an algorithm remembers of one parameter. Programs may derive their own.
+class OptimizerParamState {
+ public:
+  OptimizerParamState() = default;
+  OptimizerParamState(const OptimizerParamState&) = default;
+  OptimizerParamState& operator=(const OptimizerParamState&) = default;
+  virtual ~OptimizerParamState();
+  virtual std::unique_ptr<OptimizerParamState> clone() const;
+  virtual void serialize(tenon::serialize::InputArchive& archive);
+  virtual void serialize(tenon::serialize::OutputArchive& archive) const;
+  // What a step changes; step() evaluates them together with the parameters.
+  virtual std::vector<Tensor> tensors() const { return {}; }
+};
+template <typename Derived>
+class OptimizerCloneableParamState : public OptimizerParamState {
+  std::unique_ptr<OptimizerParamState> clone() const override {
+    return std::make_unique<Derived>(static_cast<const Derived&>(*this));
+  }
+};
+
+class OptimizerOptions {
+ public:
+  OptimizerOptions() = default;
+  OptimizerOptions(const OptimizerOptions&) = default;
+  OptimizerOptions& operator=(const OptimizerOptions&) = default;
+  virtual ~OptimizerOptions();
+  virtual std::unique_ptr<OptimizerOptions> clone() const;
+  virtual void serialize(tenon::serialize::InputArchive& archive);
+  virtual void serialize(tenon::serialize::OutputArchive& archive) const;
+  virtual double get_lr() const;
+  virtual void set_lr(double lr);
+  // Takes over the fields of a new group's options that were left as their constructor made them.
+  virtual void inherit(const OptimizerOptions&) {}
+};
+template <typename Derived>
+class OptimizerCloneableOptions : public OptimizerOptions {
+ public:
+  std::unique_ptr<OptimizerOptions> clone() const override {
+    return std::make_unique<Derived>(static_cast<const Derived&>(*this));
+  }
+};
+
+#define TENON_OPTIMIZER_OPTIONS(Name)                                         \
+ public:                                                                      \
+  void serialize(tenon::serialize::InputArchive& archive) override;           \
+  void serialize(tenon::serialize::OutputArchive& archive) const override;    \
+  double get_lr() const override { return lr_; }                              \
+  void set_lr(double lr) override { lr_ = lr; }                               \
+  void inherit(const OptimizerOptions& defaults) override;                    \
+  friend bool operator==(const Name& a, const Name& b);
+#define TENON_OPTIMIZER_STATE(Name)                                           \
+ public:                                                                      \
+  void serialize(tenon::serialize::InputArchive& archive) override;           \
+  void serialize(tenon::serialize::OutputArchive& archive) const override;    \
+  std::vector<Tensor> tensors() const override;                               \
+  friend bool operator==(const Name& a, const Name& b);  // the same tensors, not equal ones
+
+struct SGDOptions : OptimizerCloneableOptions<SGDOptions> {
   SGDOptions(double lr) : lr_(lr) {}
   TENON_ARG(double, lr);
   TENON_ARG(double, momentum) = 0;
   TENON_ARG(double, dampening) = 0;
   TENON_ARG(double, weight_decay) = 0;
   TENON_ARG(bool, nesterov) = false;
+  TENON_OPTIMIZER_OPTIONS(SGDOptions)
 };
+struct SGDParamState : OptimizerCloneableParamState<SGDParamState> {
+  TENON_ARG(Tensor, momentum_buffer);
+  TENON_OPTIMIZER_STATE(SGDParamState)
+};
+
 using Betas = std::tuple<double, double>;
-struct AdamOptions {
+struct AdamOptions : OptimizerCloneableOptions<AdamOptions> {
+  using betas_t = Betas;
   AdamOptions(double lr = 1e-3) : lr_(lr) {}
   TENON_ARG(double, lr);
   TENON_ARG(Betas, betas) = std::make_tuple(0.9, 0.999);
   TENON_ARG(double, eps) = 1e-8;
   TENON_ARG(double, weight_decay) = 0;
   TENON_ARG(bool, amsgrad) = false;
+  TENON_OPTIMIZER_OPTIONS(AdamOptions)
 };
-struct AdamWOptions {
+struct AdamParamState : OptimizerCloneableParamState<AdamParamState> {
+  TENON_ARG(int64_t, step) = 0;
+  TENON_ARG(Tensor, exp_avg);
+  TENON_ARG(Tensor, exp_avg_sq);
+  TENON_ARG(Tensor, max_exp_avg_sq);
+  TENON_OPTIMIZER_STATE(AdamParamState)
+};
+
+struct AdamWOptions : OptimizerCloneableOptions<AdamWOptions> {
+  using betas_t = Betas;
   AdamWOptions(double lr = 1e-3) : lr_(lr) {}
   TENON_ARG(double, lr);
   TENON_ARG(Betas, betas) = std::make_tuple(0.9, 0.999);
   TENON_ARG(double, eps) = 1e-8;
   TENON_ARG(double, weight_decay) = 1e-2;
   TENON_ARG(bool, amsgrad) = false;
+  TENON_OPTIMIZER_OPTIONS(AdamWOptions)
 };
-struct RMSpropOptions {
+struct AdamWParamState : OptimizerCloneableParamState<AdamWParamState> {
+  TENON_ARG(int64_t, step) = 0;
+  TENON_ARG(Tensor, exp_avg);
+  TENON_ARG(Tensor, exp_avg_sq);
+  TENON_ARG(Tensor, max_exp_avg_sq);
+  TENON_OPTIMIZER_STATE(AdamWParamState)
+};
+
+struct RMSpropOptions : OptimizerCloneableOptions<RMSpropOptions> {
   RMSpropOptions(double lr = 1e-2) : lr_(lr) {}
   TENON_ARG(double, lr);
   TENON_ARG(double, alpha) = 0.99;
@@ -48,72 +137,160 @@ struct RMSpropOptions {
   TENON_ARG(double, weight_decay) = 0;
   TENON_ARG(double, momentum) = 0;
   TENON_ARG(bool, centered) = false;
+  TENON_OPTIMIZER_OPTIONS(RMSpropOptions)
 };
-struct AdagradOptions {
+struct RMSpropParamState : OptimizerCloneableParamState<RMSpropParamState> {
+  TENON_ARG(int64_t, step) = 0;
+  TENON_ARG(Tensor, square_avg);
+  TENON_ARG(Tensor, momentum_buffer);
+  TENON_ARG(Tensor, grad_avg);
+  TENON_OPTIMIZER_STATE(RMSpropParamState)
+};
+
+struct AdagradOptions : OptimizerCloneableOptions<AdagradOptions> {
   AdagradOptions(double lr = 1e-2) : lr_(lr) {}
   TENON_ARG(double, lr);
   TENON_ARG(double, lr_decay) = 0;
   TENON_ARG(double, weight_decay) = 0;
   TENON_ARG(double, initial_accumulator_value) = 0;
   TENON_ARG(double, eps) = 1e-10;
+  TENON_OPTIMIZER_OPTIONS(AdagradOptions)
+};
+struct AdagradParamState : OptimizerCloneableParamState<AdagradParamState> {
+  TENON_ARG(Tensor, sum);
+  TENON_ARG(int64_t, step) = 0;
+  TENON_OPTIMIZER_STATE(AdagradParamState)
+};
+
+struct LBFGSOptions : OptimizerCloneableOptions<LBFGSOptions> {
+  LBFGSOptions(double lr = 1) : lr_(lr) {}
+  TENON_ARG(double, lr);
+  TENON_ARG(int64_t, max_iter) = 20;
+  TENON_ARG(optional<int64_t>, max_eval) = nullopt;  // 5/4 of max_iter
+  TENON_ARG(double, tolerance_grad) = 1e-7;
+  TENON_ARG(double, tolerance_change) = 1e-9;
+  TENON_ARG(int64_t, history_size) = 100;
+  TENON_ARG(optional<std::string>, line_search_fn) = nullopt;  // "strong_wolfe"
+  TENON_OPTIMIZER_OPTIONS(LBFGSOptions)
+};
+struct LBFGSParamState : OptimizerCloneableParamState<LBFGSParamState> {
+  TENON_ARG(int64_t, func_evals) = 0;
+  TENON_ARG(int64_t, n_iter) = 0;
+  TENON_ARG(double, t) = 0;
+  TENON_ARG(double, prev_loss) = 0;
+  TENON_ARG(Tensor, d);
+  TENON_ARG(Tensor, H_diag);
+  TENON_ARG(Tensor, prev_flat_grad);
+  TENON_ARG(std::vector<Tensor>, old_dirs);
+  TENON_ARG(std::vector<Tensor>, old_stps);
+  TENON_ARG(std::vector<Tensor>, ro);
+  TENON_OPTIMIZER_STATE(LBFGSParamState)
+};
+
+// Parameters that share options. Without options of their own they get the optimizer's.
+class OptimizerParamGroup {
+ public:
+  OptimizerParamGroup(std::vector<Tensor> params) : params_(std::move(params)) {}
+  OptimizerParamGroup(std::vector<Tensor> params, std::unique_ptr<OptimizerOptions> options)
+      : params_(std::move(params)), options_(std::move(options)) {}
+  OptimizerParamGroup(const OptimizerParamGroup& other);
+  OptimizerParamGroup(OptimizerParamGroup&&) = default;
+  OptimizerParamGroup& operator=(const OptimizerParamGroup&) = delete;
+  OptimizerParamGroup& operator=(OptimizerParamGroup&&) = default;
+
+  std::vector<Tensor>& params() { return params_; }
+  const std::vector<Tensor>& params() const { return params_; }
+  bool has_options() const { return options_ != nullptr; }
+  OptimizerOptions& options();  // Error if there are none
+  const OptimizerOptions& options() const;
+  void set_options(std::unique_ptr<OptimizerOptions> options) { options_ = std::move(options); }
+
+ private:
+  std::vector<Tensor> params_;
+  std::unique_ptr<OptimizerOptions> options_;
 };
 
 class Optimizer {
  public:
+  using LossClosure = Function<Tensor()>;
+  // By a parameter's unsafeGetTensorImpl().
+  using States = std::map<void*, std::unique_ptr<OptimizerParamState>>;
+
+  Optimizer(const std::vector<OptimizerParamGroup>& param_groups, std::unique_ptr<OptimizerOptions> defaults);
+  Optimizer(std::vector<Tensor> parameters, std::unique_ptr<OptimizerOptions> defaults);
   virtual ~Optimizer();
+  Optimizer(Optimizer&&) = default;
+  Optimizer& operator=(Optimizer&&) = default;
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // One update of every parameter that has a gradient. If none has, a warning says so, once for each optimizer.
-  void step();
-  // Not there: a call does not compile and says so.
-  template <typename Absent = void>
-  std::vector<Tensor>& param_groups() {
-    static_assert(!std::is_void_v<Absent>,
-                  "Tenon's optimizers have one group of parameters: see parameters() and options()");
-    return parameters_;
-  }
+  // One update of every parameter that has a gradient. The closure computes the loss and the gradients anew; it may be called
+  // several times. The first loss is the result, undefined without a closure.
+  virtual Tensor step(LossClosure closure = nullptr) = 0;
   void zero_grad(bool set_to_none = true);
-  std::vector<Tensor>& parameters() { return parameters_; }
-  const std::vector<Tensor>& parameters() const { return parameters_; }
-  virtual void pretty_print(std::ostream& out) const = 0;  // Python's
+  // ValueError if a parameter is not a leaf, or belongs to a group already. Options that the new group leaves as their
+  // constructor made them are those of the optimizer.
+  void add_param_group(const OptimizerParamGroup& param_group);
+  void add_parameters(const std::vector<Tensor>& parameters);  // to the first group
+  std::vector<OptimizerParamGroup>& param_groups() { return param_groups_; }
+  const std::vector<OptimizerParamGroup>& param_groups() const { return param_groups_; }
+  std::vector<Tensor>& parameters();  // of the first group
+  const std::vector<Tensor>& parameters() const;
+  size_t size() const;  // how many parameters
+  OptimizerOptions& defaults() { return *defaults_; }
+  const OptimizerOptions& defaults() const { return *defaults_; }
+  States& state() { return state_; }
+  const States& state() const { return state_; }
+
+  // The options of all groups and the states of all parameters, in the order of the groups.
+  virtual void save(tenon::serialize::OutputArchive& archive) const;
+  // Error if there are other groups, or groups of other sizes; then nothing changes.
+  virtual void load(tenon::serialize::InputArchive& archive);
+  virtual void pretty_print(std::ostream& out) const;  // Python's
 
  protected:
-  // ValueError if there are none, or one is not a leaf.
-  explicit Optimizer(std::vector<Tensor> parameters);
+  using Update =
+      Function<void(Tensor& parameter, Tensor grad, const OptimizerOptions& options, OptimizerParamState& state)>;
+  // A step that updates each parameter by itself.
+  Tensor step_each(const LossClosure& closure, const Update& update);
+  // A state to begin with. An optimizer without it cannot be loaded.
+  virtual std::unique_ptr<OptimizerParamState> make_state() const;
+  virtual void print_options(std::ostream& out, const OptimizerOptions& options) const;
+  virtual const char* printed_name() const { return "Optimizer"; }
 
-  // What an algorithm remembers of one parameter; `tensors` by a number of its own, undefined at first.
-  struct State {
-    int64_t step = 0;
-    std::vector<Tensor> tensors;
-  };
-  virtual void update(Tensor& parameter, Tensor grad, State& state) = 0;
+  std::vector<OptimizerParamGroup> param_groups_;
+  States state_;
+  std::unique_ptr<OptimizerOptions> defaults_;
 
  private:
-  std::vector<Tensor> parameters_;
-  std::vector<State> states_;  // parallel
-  bool warned_ = false;        // that there are no gradients
+  bool warned_ = false;  // that there are no gradients
 };
 std::ostream& operator<<(std::ostream& out, const Optimizer& optimizer);
+tenon::serialize::OutputArchive& operator<<(tenon::serialize::OutputArchive& archive, const Optimizer& optimizer);
+tenon::serialize::InputArchive& operator>>(tenon::serialize::InputArchive& archive, Optimizer& optimizer);
 
-#define TENON_OPTIMIZER(Name, default_options)                                                \
-  class Name : public Optimizer {                                                             \
-   public:                                                                                    \
-    explicit Name(std::vector<Tensor> parameters, Name##Options options default_options);     \
-    Name##Options& options() { return options_; } /* a change counts from the next step on */ \
-    void pretty_print(std::ostream& out) const override;                                      \
-                                                                                              \
-   protected:                                                                                 \
-    void update(Tensor& parameter, Tensor grad, State& state) override;                       \
-                                                                                              \
-   private:                                                                                   \
-    Name##Options options_;                                                                   \
+// options() are those of the first group: a change counts from the next step on.
+#define TENON_OPTIMIZER(Name, default_options)                                                            \
+  class Name : public Optimizer {                                                                         \
+   public:                                                                                                \
+    explicit Name(const std::vector<OptimizerParamGroup>& groups, Name##Options defaults default_options); \
+    explicit Name(std::vector<Tensor> parameters, Name##Options defaults default_options);                 \
+    Tensor step(LossClosure closure = nullptr) override;                                                  \
+    Name##Options& options() { return static_cast<Name##Options&>(param_groups_[0].options()); }          \
+                                                                                                          \
+   protected:                                                                                             \
+    std::unique_ptr<OptimizerParamState> make_state() const override;                                     \
+    void print_options(std::ostream& out, const OptimizerOptions& options) const override;                \
+    const char* printed_name() const override { return #Name; }                                           \
   };
 TENON_OPTIMIZER(SGD, )
 TENON_OPTIMIZER(Adam, = {})
 TENON_OPTIMIZER(AdamW, = {})
 TENON_OPTIMIZER(RMSprop, = {})
 TENON_OPTIMIZER(Adagrad, = {})
+TENON_OPTIMIZER(LBFGS, = {})  // one group; step needs a closure
 #undef TENON_OPTIMIZER
+#undef TENON_OPTIMIZER_OPTIONS
+#undef TENON_OPTIMIZER_STATE
 
 }  // namespace tenon::optim

@@ -18,6 +18,7 @@
 #include "tenon/io.h"             // IWYU pragma: export
 #include "tenon/linalg.h"         // IWYU pragma: export
 #include "tenon/neural.h"         // IWYU pragma: export
+#include "tenon/nn/containers.h"  // IWYU pragma: export
 #include "tenon/nn/functional.h"  // IWYU pragma: export
 #include "tenon/nn/init.h"        // IWYU pragma: export
 #include "tenon/nn/layers.h"      // IWYU pragma: export
@@ -27,9 +28,13 @@
 #include "tenon/ordered_dict.h"   // IWYU pragma: export
 #include "tenon/out.h"            // IWYU pragma: export
 #include "tenon/print.h"          // IWYU pragma: export
+#include "tenon/progress.h"       // IWYU pragma: export
 #include "tenon/random.h"         // IWYU pragma: export
 #include "tenon/rows.h"           // IWYU pragma: export
+#include "tenon/scheduler.h"      // IWYU pragma: export
+#include "tenon/serialize.h"      // IWYU pragma: export
 #include "tenon/special.h"        // IWYU pragma: export
 #include "tenon/tensor.h"         // IWYU pragma: export
+#include "tenon/tensorboard.h"    // IWYU pragma: export
 #include "tenon/warning.h"        // IWYU pragma: export
 #include "tenon/windows.h"        // IWYU pragma: export

@@ -412,6 +412,7 @@ class Tensor : public TensorMethods<Tensor> {
     if (impl_ && add_reference) detail::retain(impl_);
   }
   TensorImpl* unsafe_impl() const { return impl_; }
+  TensorImpl* unsafeGetTensorImpl() const { return impl_; }  // LibTorch's name
   // Says that nobody will ask this handle for its value, which it goes on to have: see Operand.
   void give_up() const {
     if (!impl_ || given_up_) return;

@@ -1,12 +1,19 @@
 // Weights of modules from and to files; rows of tensors.
 #include "tenon/checkpoint.h"
 
+#include <unistd.h>
+
 #include "frontend/src/tensor/text.h"
+#include "tenon/generator.h"
 #include "tenon/rows.h"
 
 namespace tenon {
 
 namespace io {
+
+using serialize::InputArchive;
+using serialize::OutputArchive;
+using Commit = Function<void()>;
 
 NamedTensors::NamedTensors(const OrderedDict<std::string, Tensor>& tensors) {
   for (const auto& item : tensors) insert(item.key(), item.value());
@@ -21,8 +28,149 @@ void load_safetensors(const std::string& path, nn::Module& module, Metadata* met
   module.load_state_dict(load_safetensors(path, metadata));
 }
 
+// --- trainings
+
+Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
+  add(Part{"generator",
+           [](OutputArchive& archive) { archive.write("state", get_rng_state()); },
+           [](InputArchive& archive) -> Commit {
+             Tensor state;
+             archive.read("state", state);
+             Generator trial = default_generator().clone();
+             trial.set_state(state);  // throws if it is none
+             return [state] { set_rng_state(state); };
+           }});
+}
+Checkpoint::~Checkpoint() = default;
+Checkpoint::Checkpoint(Checkpoint&&) noexcept = default;
+
+Checkpoint& Checkpoint::add(Part part) {
+  check<ValueError>(!part.name.empty() && part.name.find('.') == std::string::npos, "Checkpoint: '", part.name,
+                    "' is no name: it is empty or has a dot");
+  for (const Part& other : parts_) check<ValueError>(other.name != part.name, "Checkpoint: '", part.name, "' appears twice");
+  parts_.push_back(std::move(part));
+  return *this;
+}
+
+Checkpoint& Checkpoint::add(const std::string& name, nn::Module& module) {
+  return add(Part{name,
+                  [&module](OutputArchive& archive) {
+                    for (const auto& item : module.state_dict()) archive.write(item.key(), item.value());
+                    archive.write("training", IValue(module.is_training()));
+                  },
+                  [&module](InputArchive& archive) -> Commit {
+                    OrderedDict<std::string, Tensor> state;
+                    for (const auto& item : module.state_dict()) {
+                      Tensor found;
+                      archive.read(item.key(), found);
+                      check(found.sizes() == item->sizes(), archive.where(item.key()), ": has shape ", found.sizes(),
+                            ", and the module's is ", item->sizes());
+                      state.insert(item.key(), found);
+                    }
+                    IValue training;
+                    archive.read("training", training);
+                    return [&module, state, on = training.toBool()] {
+                      module.load_state_dict(state);
+                      module.train(on);
+                    };
+                  }});
+}
+
+// What has save and load of its own. To load is tried first, and taken back: a later part may be missing.
+template <typename T>
+Checkpoint& Checkpoint::add_saved(const std::string& name, T& object) {
+  return add(Part{name, [&object](OutputArchive& archive) { object.save(archive); },
+                  [&object](InputArchive& archive) -> Commit {
+                    OutputArchive before;
+                    object.save(before);
+                    object.load(archive);
+                    InputArchive back(before);
+                    object.load(back);
+                    return [&object, archive]() mutable { object.load(archive); };
+                  }});
+}
+Checkpoint& Checkpoint::add(const std::string& name, optim::Optimizer& optimizer) { return add_saved(name, optimizer); }
+Checkpoint& Checkpoint::add(const std::string& name, optim::LRScheduler& scheduler) { return add_saved(name, scheduler); }
+Checkpoint& Checkpoint::add(const std::string& name, optim::ReduceLROnPlateauScheduler& scheduler) {
+  return add_saved(name, scheduler);
+}
+
+Checkpoint& Checkpoint::add(const std::string& name, Tensor& tensor) {
+  return add(Part{name, [&tensor](OutputArchive& archive) { archive.write("tensor", tensor); },
+                  [&tensor](InputArchive& archive) -> Commit {
+                    Tensor found;
+                    archive.read("tensor", found);
+                    return [&tensor, found] {
+                      const NoGradGuard no_grad;
+                      if (tensor.defined())
+                        tensor.set_data(found.to(tensor.device()));
+                      else
+                        tensor = found;
+                    };
+                  }});
+}
+
+namespace {
+void convert(const IValue& from, int64_t& value) { value = from.toInt(); }
+void convert(const IValue& from, double& value) { value = from.toDouble(); }
+void convert(const IValue& from, std::string& value) { value = from.toStringRef(); }
+}  // namespace
+
+template <typename T>
+Checkpoint& Checkpoint::add_value(const std::string& name, T& value) {
+  return add(Part{name, [&value](OutputArchive& archive) { archive.write("value", IValue(value)); },
+                  [&value](InputArchive& archive) -> Commit {
+                    IValue found;
+                    archive.read("value", found);
+                    T converted{};
+                    convert(found, converted);
+                    return [&value, converted] { value = converted; };
+                  }});
+}
+Checkpoint& Checkpoint::add(const std::string& name, int64_t& number) { return add_value(name, number); }
+Checkpoint& Checkpoint::add(const std::string& name, double& number) { return add_value(name, number); }
+Checkpoint& Checkpoint::add(const std::string& name, std::string& text) { return add_value(name, text); }
+
+void Checkpoint::save() const {
+  OutputArchive archive;
+  for (const Part& part : parts_) {
+    OutputArchive nested;
+    part.save(nested);
+    archive.write(part.name, nested);
+  }
+  archive.save_to(path_);
+}
+
+void Checkpoint::load() {
+  InputArchive archive;
+  archive.load_from(path_);
+  std::vector<Commit> commits;
+  for (const Part& part : parts_) {
+    InputArchive nested;
+    check(archive.try_read(part.name, nested), path_, ": this checkpoint has no '", part.name, "'");
+    commits.push_back(part.load(nested));
+  }
+  for (const Commit& commit : commits) commit();
+}
+
+bool Checkpoint::load_if_there() {
+  if (::access(path_.c_str(), F_OK) != 0) return false;
+  load();
+  return true;
+}
+
 }  // namespace io
 
+void save(const optim::Optimizer& optimizer, const std::string& path) {
+  serialize::OutputArchive archive;
+  optimizer.save(archive);
+  archive.save_to(path);
+}
+void load(optim::Optimizer& optimizer, const std::string& path) {
+  serialize::InputArchive archive;
+  archive.load_from(path);
+  optimizer.load(archive);
+}
 void save(const nn::Module& module, const std::string& path) { io::save_safetensors(path, module); }
 void load(nn::Module& module, const std::string& path) { io::load_safetensors(path, module); }
 void save(const Tensor& tensor, const std::string& path) { save(std::vector<Tensor>{tensor}, path); }

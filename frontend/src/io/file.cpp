@@ -5,8 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
@@ -76,12 +79,48 @@ size_t FileSource::read_some(void* out, size_t bytes) {
   }
 }
 
-OutputFile::OutputFile(const std::string& path)
-    : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+namespace {
+
+// Where a path leads, symbolic links followed; the path itself if there is nothing.
+std::string behind_links(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
+  return real ? real.get() : path;
+}
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// A name of this process's own beside the target, ".NAME.PID.NUMBER"; what another process of that number left is passed over.
+int open_beside(const std::string& target, std::string& name) {
+  static std::atomic<unsigned> number{0};
+  const size_t slash = target.rfind('/') + 1;  // 0 without one
+  while (true) {
+    name = text(target.substr(0, slash), '.', target.substr(slash), '.', ::getpid(), '.', number++);
+    const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0 || errno != EEXIST) return descriptor;
+  }
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const std::string& path) : path_(path), target_(behind_links(path)), place_(target_) {
+  struct stat old {};
+  const bool there = ::stat(target_.c_str(), &old) == 0;
+  if (there && !S_ISREG(old.st_mode)) {
+    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail();
+    return;
+  }
+  descriptor_ = open_beside(target_, place_);
   if (descriptor_ < 0) fail();
+  if (there) ::fchmod(descriptor_, old.st_mode & 07777);  // where a file system has no rights it keeps its own
 }
 OutputFile::~OutputFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  if (place_ != target_) ::unlink(place_.c_str());
 }
 void OutputFile::fail() const { throw Error(path_ + ": cannot write: " + std::strerror(errno)); }
 
@@ -97,7 +136,19 @@ void OutputFile::write(const void* data, size_t bytes) {
 }
 
 void OutputFile::close() {
-  if (::close(std::exchange(descriptor_, -1)) != 0) fail();
+  if (place_ == target_) {
+    if (::close(std::exchange(descriptor_, -1)) != 0) fail();
+    return;
+  }
+  if (::fsync(descriptor_) != 0) fail();  // before the name: else a crash could leave the name without the bytes
+  if (::rename(place_.c_str(), target_.c_str()) != 0) fail();
+  const int closed = ::close(std::exchange(descriptor_, -1));
+  const int folder = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) {
+    ::fsync(folder);  // not every file system has it for folders
+    ::close(folder);
+  }
+  if (closed != 0) fail();
 }
 
 std::string shown(std::string_view text) {

@@ -66,20 +66,28 @@ class FileSource final : public Source {  // Error if the path is not a readable
   int descriptor_;
 };
 
-// A file that is written from its start. Every failure is an Error "PATH: cannot write: reason".
+// A file that is written whole or not at all: under a name of its own in the same folder, ".NAME.PID.NUMBER", then it is on the disk and
+// takes the name. Who stops or dies before leaves the old file as it was. What is no regular file (/dev/null, a pipe) is
+// written as it is. Every failure is an Error "PATH: cannot write: reason".
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile();
+  ~OutputFile();  // without close() nothing is left
   void write(const void* data, size_t bytes);
-  void close();  // reports what was only noticed now
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  void close();  // the file is there now
+
+  // Where the bytes go meanwhile, for who opens files by name.
+  const std::string& place() const { return place_; }
 
  private:
   [[noreturn]] void fail() const;
   const std::string path_;
-  int descriptor_;
+  std::string target_;  // the path behind symbolic links
+  std::string place_;   // the private name, or target_ if it is no regular file
+  int descriptor_ = -1;
 };
 
 // Text from a file as part of a message: control characters as in C++, cut after 80 bytes.

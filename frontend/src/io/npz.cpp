@@ -170,11 +170,11 @@ NamedTensors read_opened(Source& in, unzFile opened) {
 
 // --- writing
 
-// An archive that is written from its start. Every failure is an Error "PATH: cannot write: reason".
+// An archive that is written whole or not at all. Every failure is an Error "PATH: cannot write: reason".
 class OutputArchive {
  public:
   explicit OutputArchive(const std::string& path)
-      : path_(path), archive_(zipOpen64(path.c_str(), APPEND_STATUS_CREATE)) {
+      : path_(path), file_(path), archive_(zipOpen64(file_.place().c_str(), APPEND_STATUS_CREATE)) {
     if (archive_ == nullptr) fail();
   }
   OutputArchive(const OutputArchive&) = delete;
@@ -202,7 +202,10 @@ class OutputArchive {
     }
   }
   void end_entry() { check_code(zipCloseFileInZip(archive_)); }
-  void close() { check_code(zipClose(std::exchange(archive_, nullptr), nullptr)); }
+  void close() {
+    check_code(zipClose(std::exchange(archive_, nullptr), nullptr));
+    file_.close();
+  }
 
  private:
   void check_code(int code) const {
@@ -210,6 +213,7 @@ class OutputArchive {
   }
   [[noreturn]] void fail() const { throw Error(path_ + ": cannot write: " + reason(UNZ_ERRNO)); }
   const std::string path_;
+  OutputFile file_;
   zipFile archive_;
 };
 

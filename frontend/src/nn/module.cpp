@@ -10,11 +10,13 @@
 #include <unordered_set>
 
 #include "frontend/src/autograd/grad.h"
+#include "frontend/src/nn/module_text.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/fork.h"
 #include "tenon/creation.h"
 #include "tenon/nn/module.h"
 #include "tenon/print.h"
+#include "tenon/serialize.h"
 
 namespace tenon::nn {
 namespace {
@@ -87,6 +89,11 @@ std::string indented(const std::string& text) {
 }
 
 }  // namespace
+
+std::string class_name(const std::type_info& type) {
+  const TypeNames& names = names_of(type);
+  return get_print_style() == PrintStyle::LibTorch ? names.libtorch : names.full;
+}
 
 const std::string& Module::name() const {
   if (!name_.empty()) return name_;
@@ -287,6 +294,76 @@ void Module::unregister_module(const std::string& name) {
   children_.erase(name);
 }
 
+// --- copies and archives
+
+void Module::take_values(const Module& other, const optional<Device>& device) {
+  const NoGradGuard no_grad;
+  const auto check_count = [](size_t own, size_t wanted, const char* what, const char* how) {
+    check(own == wanted, "The cloned module does not have the same number of ", what,
+          " as the original module after calling reset(). Are you sure you called register_", how,
+          "() inside reset() and not the constructor?");
+  };
+  check_count(parameters_.size(), other.parameters_.size(), "parameters", "parameter");
+  check_count(buffers_.size(), other.buffers_.size(), "buffers", "buffer");
+  check_count(children_.size(), other.children_.size(), "child modules", "module");
+  const auto copy = [&](OrderedDict<std::string, Tensor>& own, const OrderedDict<std::string, Tensor>& values) {
+    for (const auto& item : values) {
+      if (!item->defined()) continue;
+      const bool moves = device && item->device() != *device;
+      own[item.key()].set_data(moves ? item->to(*device) : item->clone());
+      if (own[item.key()].is_leaf()) own[item.key()].set_requires_grad(item->requires_grad());
+    }
+  };
+  copy(parameters_, other.parameters_);
+  copy(buffers_, other.buffers_);
+  for (const auto& child : other.children_) {
+    if (child.value()) children_[child.key()]->take_values(*child.value(), device);
+  }
+  training_ = other.training_;
+}
+
+void Module::save(tenon::serialize::OutputArchive& archive) const {
+  for (const auto* tensors : {&parameters_, &buffers_}) {
+    for (const auto& item : *tensors) {
+      if (item->defined()) archive.write(item.key(), *item, tensors == &buffers_);
+    }
+  }
+  for (const auto& child : children_) {
+    if (!child.value() || !child.value()->is_serializable()) continue;
+    tenon::serialize::OutputArchive nested;
+    child.value()->save(nested);
+    archive.write(child.key(), nested);
+  }
+}
+
+void Module::load(tenon::serialize::InputArchive& archive) {
+  for (auto* tensors : {&parameters_, &buffers_}) {
+    for (auto& item : *tensors) {
+      if (!item->defined()) continue;
+      Tensor found;
+      archive.read(item.key(), found, tensors == &buffers_);
+      check(found.sizes() == item->sizes(), archive.where(item.key()), ": has shape ", found.sizes(),
+            ", and the module's is ", item->sizes());
+      const NoGradGuard no_grad;
+      item->copy_(found);
+    }
+  }
+  for (const auto& child : children_) {
+    if (!child.value() || !child.value()->is_serializable()) continue;
+    tenon::serialize::InputArchive nested;
+    if (archive.try_read(child.key(), nested))
+      child.value()->load(nested);
+    else  // one without tensors left nothing
+      check(child.value()->state_dict().is_empty(), "No such serialized submodule: ", archive.where(child.key()));
+  }
+}
+tenon::serialize::OutputArchive& operator<<(tenon::serialize::OutputArchive& archive, const Module& module) {
+  return module.save(archive), archive;
+}
+tenon::serialize::InputArchive& operator>>(tenon::serialize::InputArchive& archive, Module& module) {
+  return module.load(archive), archive;
+}
+
 // --- printing
 // ---------------------------------------------------------------------------------------------------------
 
@@ -302,48 +379,10 @@ void Module::pretty_print(std::ostream& out) const {
   }
   out << (children_.is_empty() ? ")" : "\n)");
 }
-void SequentialImpl::pretty_print(std::ostream& out) const { Module::pretty_print(out); }
 
 std::ostream& operator<<(std::ostream& out, const Module& module) {
   module.pretty_print(out);
   return out;
-}
-
-// --- containers
-// -------------------------------------------------------------------------------------------------------
-
-void AnyModule::refuse(const std::type_info& wanted) const {
-  throw Error(text("Attempted to cast module of type ", names_of(typeid(*module_)).full, " to type ", names_of(wanted).full));
-}
-
-SequentialImpl::SequentialImpl() = default;
-SequentialImpl::~SequentialImpl() = default;
-Sequential::Sequential() : ModuleHolder(std::make_shared<SequentialImpl>()) {}
-void SequentialImpl::push_back(AnyModule module) {
-  push_back(std::to_string(modules_.size()), std::move(module));
-}
-void SequentialImpl::push_back(std::string name, AnyModule module) {
-  register_module(std::move(name), module.ptr());
-  modules_.push_back(std::move(module));
-}
-Tensor SequentialImpl::forward(const Operand& input) const {
-  check(!modules_.empty(), "Cannot call forward() on an empty Sequential");
-  Tensor x = input;
-  for (const AnyModule& module : modules_) x = module.forward(x);
-  return x;
-}
-const AnyModule& SequentialImpl::child(size_t index) const {
-  check<IndexError>(index < modules_.size(), "index ", index, " is out of range");
-  return modules_[index];
-}
-
-ModuleList::ModuleList() : ModuleHolder(std::make_shared<ModuleListImpl>()) {}
-void ModuleListImpl::push_back(std::shared_ptr<Module> module) {
-  register_module(std::to_string(size()), std::move(module));
-}
-std::shared_ptr<Module> ModuleListImpl::ptr(size_t index) const {
-  check<IndexError>(index < size(), "index ", index, " is out of range");
-  return children_.items()[index].value();
 }
 
 }  // namespace tenon::nn

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <ostream>
+#include <unordered_set>
 
 #include "frontend/src/autograd/grad.h"
 #include "frontend/src/tensor/text.h"
@@ -28,25 +29,24 @@ void check_betas(const Betas& betas) {
                       number(values[i]));
 }
 
-Tensor remembered(std::vector<Tensor>& tensors, size_t i, const Tensor& like, double start = 0) {
-  if (tensors.size() <= i) tensors.resize(i + 1);
-  if (!tensors[i].defined()) tensors[i] = full_like(like, start);
-  return tensors[i];
+// What is remembered under this field; zeros or `start` at first.
+Tensor& remembered(Tensor& field, const Tensor& like, double start = 0) {
+  if (!field.defined()) field = full_like(like, start);
+  return field;
 }
 
 // The common part of Adam and AdamW.
-template <typename Options>
-void adam_step(Tensor& p, const Tensor& grad, int64_t step, std::vector<Tensor>& tensors, const Options& o) {
+template <typename Options, typename State>
+void adam_step(Tensor& p, const Tensor& grad, const Options& o, State& state) {
   const auto [beta1, beta2] = o.betas();
-  const double t = step;
+  const double t = ++state.step();
   const double correction1 = 1 - std::pow(beta1, t), correction2 = 1 - std::pow(beta2, t);
-  enum { Mean, Square, Largest };
-  const Tensor mean = remembered(tensors, Mean, p), square = remembered(tensors, Square, p);
+  const Tensor mean = remembered(state.exp_avg(), p), square = remembered(state.exp_avg_sq(), p);
   mean.mul_(beta1).add_(grad, 1 - beta1);
   square.mul_(beta2).addcmul_(grad, grad, 1 - beta2);
   Tensor bound = square;
   if (o.amsgrad()) {
-    bound = remembered(tensors, Largest, p);
+    bound = remembered(state.max_exp_avg_sq(), p);
     bound.copy_(maximum(bound, square));
   }
   const Tensor denominator = bound.sqrt().div(std::sqrt(correction2)).add(o.eps());
@@ -63,176 +63,264 @@ void check_adam(const Options& o) {
 
 template <typename Options>
 void print_adam(std::ostream& out, const Options& o, bool decoupled) {
-  out << "Parameter Group 0\n    amsgrad: " << truth(o.amsgrad()) << "\n    betas: ("
+  out << "    amsgrad: " << truth(o.amsgrad()) << "\n    betas: ("
       << number(std::get<0>(o.betas())) << ", " << number(std::get<1>(o.betas()))
       << ")\n    capturable: False\n    decoupled_weight_decay: " << truth(decoupled)
       << "\n    differentiable: False\n    eps: " << number(o.eps()) << "\n    foreach: None\n    fused: None\n    lr: "
-      << number(o.lr()) << "\n    maximize: False\n    weight_decay: " << number_or_zero(o.weight_decay()) << "\n)";
+      << number(o.lr()) << "\n    maximize: False\n    weight_decay: " << number_or_zero(o.weight_decay());
+}
+
+using Group = OptimizerParamGroup;
+std::vector<Group> one_group(std::vector<Tensor> parameters) {
+  std::vector<Group> groups;
+  groups.emplace_back(std::move(parameters));
+  return groups;
+}
+
+void check_group(const Group& group) {
+  for (const Tensor& p : group.params())
+    check<ValueError>(p.is_leaf() || p.retains_grad(), "can't optimize a non-leaf Tensor");
 }
 
 }  // namespace
 
-Optimizer::Optimizer(std::vector<Tensor> parameters)
-    : parameters_(std::move(parameters)), states_(parameters_.size()) {
-  check<ValueError>(!parameters_.empty(), "optimizer got an empty parameter list");
-  for (const Tensor& p : parameters_)
-    check<ValueError>(p.is_leaf() || p.retains_grad(), "can't optimize a non-leaf Tensor");
+OptimizerParamGroup::OptimizerParamGroup(const OptimizerParamGroup& other)
+    : params_(other.params_), options_(other.options_ ? other.options_->clone() : nullptr) {}
+OptimizerOptions& OptimizerParamGroup::options() {
+  check(has_options(), "the parameter group has no options: set_options() gives it some");
+  return *options_;
 }
+const OptimizerOptions& OptimizerParamGroup::options() const {
+  return const_cast<OptimizerParamGroup*>(this)->options();
+}
+
+// --- any optimizer
+
+Optimizer::Optimizer(const std::vector<Group>& param_groups, std::unique_ptr<OptimizerOptions> defaults)
+    : defaults_(std::move(defaults)) {
+  check<ValueError>(!param_groups.empty() && (param_groups.size() > 1 || !param_groups[0].params().empty()),
+                    "optimizer got an empty parameter list");
+  for (const Group& group : param_groups) add_param_group(group);
+}
+Optimizer::Optimizer(std::vector<Tensor> parameters, std::unique_ptr<OptimizerOptions> defaults)
+    : Optimizer(one_group(std::move(parameters)), std::move(defaults)) {}
 Optimizer::~Optimizer() = default;
 
-void Optimizer::step() {
+void Optimizer::add_param_group(const Group& group) {
+  check_group(group);
+  std::unordered_set<const void*> known, own;
+  for (const Group& other : param_groups_) {
+    for (const Tensor& p : other.params()) known.insert(p.unsafe_impl());
+  }
+  bool repeated = false;
+  for (const Tensor& p : group.params()) {
+    check<ValueError>(!known.contains(p.unsafe_impl()), "some parameters appear in more than one parameter group");
+    repeated |= !own.insert(p.unsafe_impl()).second;
+  }
+  if (repeated)
+    warn_user("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+              "github.com/pytorch/pytorch/issues/40967 for more information");
+  Group added = group;
+  if (added.has_options())
+    added.options().inherit(*defaults_);
+  else
+    added.set_options(defaults_->clone());
+  param_groups_.push_back(std::move(added));
+}
+void Optimizer::add_parameters(const std::vector<Tensor>& parameters) {
+  check_group(parameters);
+  std::vector<Tensor>& first = param_groups_[0].params();
+  first.insert(first.end(), parameters.begin(), parameters.end());
+}
+std::vector<Tensor>& Optimizer::parameters() { return param_groups_[0].params(); }
+const std::vector<Tensor>& Optimizer::parameters() const { return param_groups_[0].params(); }
+size_t Optimizer::size() const {
+  size_t count = 0;
+  for (const Group& group : param_groups_) count += group.params().size();
+  return count;
+}
+void Optimizer::zero_grad(bool set_to_none) {
+  for (const Group& group : param_groups_) zero_grads(group.params(), set_to_none);
+}
+std::unique_ptr<OptimizerParamState> Optimizer::make_state() const { return nullptr; }
+
+Tensor Optimizer::step_each(const LossClosure& closure, const Update& update) {
+  Tensor loss;
+  if (closure) {
+    const AutoGradMode with_grad(true);
+    loss = closure();
+  }
   const NoGradGuard no_grad;
   std::vector<Tensor> changed;
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    const Tensor grad = parameters_[i].grad();
-    if (!grad.defined()) continue;
-    ++states_[i].step;
-    update(parameters_[i], grad, states_[i]);
-    changed.push_back(parameters_[i]);
-    for (const Tensor& t : states_[i].tensors) {
-      if (t.defined()) changed.push_back(t);
+  for (Group& group : param_groups_) {
+    for (Tensor& p : group.params()) {
+      const Tensor grad = p.grad();
+      if (!grad.defined()) continue;
+      std::unique_ptr<OptimizerParamState>& state = state_[p.unsafe_impl()];
+      if (!state) state = make_state();
+      check(state != nullptr, printed_name(), " updates parameters but makes no states: override make_state()");
+      update(p, grad, group.options(), *state);
+      changed.push_back(p);
+      for (const Tensor& t : state->tensors()) changed.push_back(t);
     }
   }
   if (changed.empty() && !warned_) {
-    warn_user("Optimizer::step(): no parameter has a gradient, so nothing changes. Tenon computes none yet: set "
-              "parameter.mutable_grad().");
+    warn_user("Optimizer::step(): no parameter has a gradient, so nothing changes: call backward() first.");
     warned_ = true;
   }
+  if (loss.defined()) changed.push_back(loss);
   tenon::eval(TensorList(changed));
+  return loss;
 }
 
-void Optimizer::zero_grad(bool set_to_none) { zero_grads(parameters_, set_to_none); }
-
+void Optimizer::print_options(std::ostream&, const OptimizerOptions&) const {}
+void Optimizer::pretty_print(std::ostream& out) const {
+  out << printed_name() << " (\n";
+  for (size_t i = 0; i < param_groups_.size(); ++i) {
+    out << (i ? "\n" : "") << "Parameter Group " << i << "\n";
+    print_options(out, param_groups_[i].options());
+    out << "\n";
+  }
+  out << ')';
+}
 std::ostream& operator<<(std::ostream& out, const Optimizer& optimizer) {
   optimizer.pretty_print(out);
   return out;
 }
 
-// --- SGD
-// ----------------------------------------------------------------------------------------------------------
+// What is the same for all that update each parameter by itself.
+#define TENON_OPTIMIZER(Name)                                                                                     \
+  Name::Name(const std::vector<Group>& groups, Name##Options defaults)                                            \
+      : Optimizer(groups, std::make_unique<Name##Options>(defaults)) {                                            \
+    check_options(defaults);                                                                                      \
+  }                                                                                                               \
+  Name::Name(std::vector<Tensor> parameters, Name##Options defaults)                                              \
+      : Name(one_group(std::move(parameters)), std::move(defaults)) {}                                            \
+  Tensor Name::step(LossClosure closure) {                                                                        \
+    return step_each(closure, [](Tensor& p, Tensor grad, const OptimizerOptions& options, OptimizerParamState& state) { \
+      update(p, std::move(grad), static_cast<const Name##Options&>(options), static_cast<Name##ParamState&>(state)); \
+    });                                                                                                           \
+  }                                                                                                               \
+  std::unique_ptr<OptimizerParamState> Name::make_state() const { return std::make_unique<Name##ParamState>(); }  \
+  void Name::print_options(std::ostream& out, const OptimizerOptions& options) const {                            \
+    print(out, static_cast<const Name##Options&>(options));                                                       \
+  }
 
-SGD::SGD(std::vector<Tensor> parameters, SGDOptions options)
-    : Optimizer(std::move(parameters)), options_(options) {
-  check_at_least_zero(options_.lr(), "learning rate");
-  check_at_least_zero(options_.momentum(), "momentum value");
-  check_at_least_zero(options_.weight_decay(), "weight_decay value");
-  check<ValueError>(!options_.nesterov() || (options_.momentum() > 0 && options_.dampening() == 0),
+// --- SGD
+
+namespace {
+void check_options(const SGDOptions& o) {
+  check_at_least_zero(o.lr(), "learning rate");
+  check_at_least_zero(o.momentum(), "momentum value");
+  check_at_least_zero(o.weight_decay(), "weight_decay value");
+  check<ValueError>(!o.nesterov() || (o.momentum() > 0 && o.dampening() == 0),
                     "Nesterov momentum requires a momentum and zero dampening");
 }
-void SGD::update(Tensor& p, Tensor grad, State& state) {
-  if (options_.weight_decay() != 0) grad = grad.add(p, options_.weight_decay());
-  if (options_.momentum() != 0) {
-    if (state.tensors.empty())
-      state.tensors.push_back(grad.clone());
+void update(Tensor& p, Tensor grad, const SGDOptions& o, SGDParamState& state) {
+  if (o.weight_decay() != 0) grad = grad.add(p, o.weight_decay());
+  if (o.momentum() != 0) {
+    Tensor& buffer = state.momentum_buffer();
+    if (!buffer.defined())
+      buffer = grad.clone();
     else
-      state.tensors[0].mul_(options_.momentum()).add_(grad, 1 - options_.dampening());
-    grad = options_.nesterov() ? grad.add(state.tensors[0], options_.momentum()) : state.tensors[0];
+      buffer.mul_(o.momentum()).add_(grad, 1 - o.dampening());
+    grad = o.nesterov() ? grad.add(buffer, o.momentum()) : buffer;
   }
-  p.add_(grad, -options_.lr());
+  p.add_(grad, -o.lr());
 }
-void SGD::pretty_print(std::ostream& out) const {
-  out << "SGD (\nParameter Group 0\n    dampening: " << number_or_zero(options_.dampening())
-      << "\n    differentiable: False\n    foreach: None\n    fused: None\n    lr: " << number(options_.lr())
-      << "\n    maximize: False\n"
-      << "    momentum: " << number_or_zero(options_.momentum())
-      << "\n    nesterov: " << truth(options_.nesterov())
-      << "\n    weight_decay: " << number_or_zero(options_.weight_decay()) << "\n)";
+void print(std::ostream& out, const SGDOptions& o) {
+  out << "    dampening: " << number_or_zero(o.dampening())
+      << "\n    differentiable: False\n    foreach: None\n    fused: None\n    lr: " << number(o.lr())
+      << "\n    maximize: False\n    momentum: " << number_or_zero(o.momentum())
+      << "\n    nesterov: " << truth(o.nesterov()) << "\n    weight_decay: " << number_or_zero(o.weight_decay());
 }
+}  // namespace
+TENON_OPTIMIZER(SGD)
 
 // --- Adam
-// ---------------------------------------------------------------------------------------------------------
 
-Adam::Adam(std::vector<Tensor> parameters, AdamOptions options)
-    : Optimizer(std::move(parameters)), options_(options) {
-  check_adam(options_);
+namespace {
+void check_options(const AdamOptions& o) { check_adam(o); }
+void update(Tensor& p, Tensor grad, const AdamOptions& o, AdamParamState& state) {
+  if (o.weight_decay() != 0) grad = grad.add(p, o.weight_decay());
+  adam_step(p, grad, o, state);
 }
-void Adam::update(Tensor& p, Tensor grad, State& state) {
-  if (options_.weight_decay() != 0) grad = grad.add(p, options_.weight_decay());
-  adam_step(p, grad, state.step, state.tensors, options_);
-}
-void Adam::pretty_print(std::ostream& out) const {
-  out << "Adam (\n";
-  print_adam(out, options_, false);
-}
+void print(std::ostream& out, const AdamOptions& o) { print_adam(out, o, false); }
 
-AdamW::AdamW(std::vector<Tensor> parameters, AdamWOptions options)
-    : Optimizer(std::move(parameters)), options_(options) {
-  check_adam(options_);
+void check_options(const AdamWOptions& o) { check_adam(o); }
+void update(Tensor& p, Tensor grad, const AdamWOptions& o, AdamWParamState& state) {
+  if (o.weight_decay() != 0) p.mul_(1 - o.lr() * o.weight_decay());
+  adam_step(p, grad, o, state);
 }
-void AdamW::update(Tensor& p, Tensor grad, State& state) {
-  if (options_.weight_decay() != 0) p.mul_(1 - options_.lr() * options_.weight_decay());
-  adam_step(p, grad, state.step, state.tensors, options_);
-}
-void AdamW::pretty_print(std::ostream& out) const {
-  out << "AdamW (\n";
-  print_adam(out, options_, true);
-}
+void print(std::ostream& out, const AdamWOptions& o) { print_adam(out, o, true); }
+}  // namespace
+TENON_OPTIMIZER(Adam)
+TENON_OPTIMIZER(AdamW)
 
 // --- RMSprop
-// ------------------------------------------------------------------------------------------------------
 
-RMSprop::RMSprop(std::vector<Tensor> parameters, RMSpropOptions options)
-    : Optimizer(std::move(parameters)), options_(options) {
-  check_at_least_zero(options_.lr(), "learning rate");
-  check_at_least_zero(options_.eps(), "epsilon value");
-  check_at_least_zero(options_.momentum(), "momentum value");
-  check_at_least_zero(options_.weight_decay(), "weight_decay value");
-  check_at_least_zero(options_.alpha(), "alpha value");
+namespace {
+void check_options(const RMSpropOptions& o) {
+  check_at_least_zero(o.lr(), "learning rate");
+  check_at_least_zero(o.eps(), "epsilon value");
+  check_at_least_zero(o.momentum(), "momentum value");
+  check_at_least_zero(o.weight_decay(), "weight_decay value");
+  check_at_least_zero(o.alpha(), "alpha value");
 }
-void RMSprop::update(Tensor& p, Tensor grad, State& state) {
-  const double alpha = options_.alpha();
-  enum { Square, Mean, Momentum };
-  if (options_.weight_decay() != 0) grad = grad.add(p, options_.weight_decay());
-  Tensor square = remembered(state.tensors, Square, p);
-  square.mul_(alpha).addcmul_(grad, grad, 1 - alpha);
+void update(Tensor& p, Tensor grad, const RMSpropOptions& o, RMSpropParamState& state) {
+  ++state.step();
+  if (o.weight_decay() != 0) grad = grad.add(p, o.weight_decay());
+  const Tensor square = remembered(state.square_avg(), p);
+  square.mul_(o.alpha()).addcmul_(grad, grad, 1 - o.alpha());
   Tensor average = square;
-  if (options_.centered()) {
-    Tensor mean = remembered(state.tensors, Mean, p);
-    mean.mul_(alpha).add_(grad, 1 - alpha);
+  if (o.centered()) {
+    const Tensor mean = remembered(state.grad_avg(), p);
+    mean.mul_(o.alpha()).add_(grad, 1 - o.alpha());
     average = square.addcmul(mean, mean, -1);
   }
-  average = average.sqrt().add(options_.eps());
-  if (options_.momentum() > 0) {
-    Tensor velocity = remembered(state.tensors, Momentum, p);
-    velocity.mul_(options_.momentum()).addcdiv_(grad, average);
-    p.add_(velocity, -options_.lr());
+  average = average.sqrt().add(o.eps());
+  if (o.momentum() > 0) {
+    const Tensor velocity = remembered(state.momentum_buffer(), p);
+    velocity.mul_(o.momentum()).addcdiv_(grad, average);
+    p.add_(velocity, -o.lr());
   } else {
-    p.addcdiv_(grad, average, -options_.lr());
+    p.addcdiv_(grad, average, -o.lr());
   }
 }
-void RMSprop::pretty_print(std::ostream& out) const {
-  out << "RMSprop (\nParameter Group 0\n    alpha: " << number(options_.alpha())
-      << "\n    capturable: False\n    centered: " << truth(options_.centered())
-      << "\n    differentiable: False\n    eps: " << number(options_.eps())
-      << "\n    foreach: None\n    lr: " << number(options_.lr())
-      << "\n    maximize: False\n    momentum: " << number_or_zero(options_.momentum())
-      << "\n    weight_decay: " << number_or_zero(options_.weight_decay()) << "\n)";
+void print(std::ostream& out, const RMSpropOptions& o) {
+  out << "    alpha: " << number(o.alpha()) << "\n    capturable: False\n    centered: " << truth(o.centered())
+      << "\n    differentiable: False\n    eps: " << number(o.eps()) << "\n    foreach: None\n    lr: " << number(o.lr())
+      << "\n    maximize: False\n    momentum: " << number_or_zero(o.momentum())
+      << "\n    weight_decay: " << number_or_zero(o.weight_decay());
 }
+}  // namespace
+TENON_OPTIMIZER(RMSprop)
 
 // --- Adagrad
-// ------------------------------------------------------------------------------------------------------
 
-Adagrad::Adagrad(std::vector<Tensor> parameters, AdagradOptions options)
-    : Optimizer(std::move(parameters)), options_(options) {
-  check_at_least_zero(options_.lr(), "learning rate");
-  check_at_least_zero(options_.lr_decay(), "lr_decay value");
-  check_at_least_zero(options_.weight_decay(), "weight_decay value");
-  check_at_least_zero(options_.initial_accumulator_value(), "initial_accumulator_value value");
-  check_at_least_zero(options_.eps(), "epsilon value");
+namespace {
+void check_options(const AdagradOptions& o) {
+  check_at_least_zero(o.lr(), "learning rate");
+  check_at_least_zero(o.lr_decay(), "lr_decay value");
+  check_at_least_zero(o.weight_decay(), "weight_decay value");
+  check_at_least_zero(o.initial_accumulator_value(), "initial_accumulator_value value");
+  check_at_least_zero(o.eps(), "epsilon value");
 }
-void Adagrad::update(Tensor& p, Tensor grad, State& state) {
-  if (options_.weight_decay() != 0) grad = grad.add(p, options_.weight_decay());
-  const double rate = options_.lr() / (1 + static_cast<double>(state.step - 1) * options_.lr_decay());
-  Tensor sum = remembered(state.tensors, 0, p, options_.initial_accumulator_value());
+void update(Tensor& p, Tensor grad, const AdagradOptions& o, AdagradParamState& state) {
+  const double rate = o.lr() / (1 + static_cast<double>(state.step()++) * o.lr_decay());
+  if (o.weight_decay() != 0) grad = grad.add(p, o.weight_decay());
+  const Tensor sum = remembered(state.sum(), p, o.initial_accumulator_value());
   sum.addcmul_(grad, grad);
-  p.addcdiv_(grad, sum.sqrt().add(options_.eps()), -rate);
+  p.addcdiv_(grad, sum.sqrt().add(o.eps()), -rate);
 }
-void Adagrad::pretty_print(std::ostream& out) const {
-  out << "Adagrad (\nParameter Group 0\n    differentiable: False\n    eps: " << number(options_.eps())
-      << "\n    foreach: None\n    fused: None\n    initial_accumulator_value: "
-      << number_or_zero(options_.initial_accumulator_value()) << "\n    lr: " << number(options_.lr())
-      << "\n    lr_decay: " << number_or_zero(options_.lr_decay())
-      << "\n    maximize: False\n    weight_decay: " << number_or_zero(options_.weight_decay()) << "\n)";
+void print(std::ostream& out, const AdagradOptions& o) {
+  out << "    differentiable: False\n    eps: " << number(o.eps()) << "\n    foreach: None\n    fused: None\n    "
+      << "initial_accumulator_value: " << number_or_zero(o.initial_accumulator_value()) << "\n    lr: " << number(o.lr())
+      << "\n    lr_decay: " << number_or_zero(o.lr_decay())
+      << "\n    maximize: False\n    weight_decay: " << number_or_zero(o.weight_decay());
 }
+}  // namespace
+TENON_OPTIMIZER(Adagrad)
+#undef TENON_OPTIMIZER
 
 }  // namespace tenon::optim

@@ -66,6 +66,7 @@ class FunctionalImpl : public Module {
       : function_([function = std::move(function), ... args = std::decay_t<Args>(std::forward<Args>(args))](
                       const Tensor& x) mutable -> Tensor { return function(x, args...); }) {}
   Tensor forward(Tensor input) const { return function_(std::move(input)); }
+  bool is_serializable() const override { return false; }
   void pretty_print(std::ostream& out) const override;
 
  private:

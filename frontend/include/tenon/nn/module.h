@@ -1,5 +1,5 @@
-// Modules: objects with parameters, buffers and submodules, registered by name. LibTorch's Module, its
-// holders and Sequential.
+// Modules: objects with parameters, buffers and submodules, registered by name. LibTorch's Module and its holders;
+// containers of modules are in tenon/nn/containers.h.
 //
 //   struct NetImpl : nn::Module {
 //     NetImpl() { fc = register_module("fc", nn::Linear(4, 8)); }
@@ -18,6 +18,11 @@
 #include "tenon/function.h"
 #include "tenon/ordered_dict.h"
 #include "tenon/tensor.h"
+
+namespace tenon::serialize {
+class InputArchive;
+class OutputArchive;
+}  // namespace tenon::serialize
 
 namespace tenon::nn {
 
@@ -100,6 +105,14 @@ class Module : public std::enable_shared_from_this<Module> {
   }
   void unregister_module(const std::string& name);
 
+  // A module of the same class with tensors of its own, on that device if one is given. The layers can; a program's class
+  // derives from Cloneable, else it is an Error.
+  virtual std::shared_ptr<Module> clone(const optional<Device>& device = nullopt) const;
+  // Parameters, buffers and submodules by name. load: an Error names the file and the key that is missing or has another shape.
+  virtual void save(tenon::serialize::OutputArchive& archive) const;
+  virtual void load(tenon::serialize::InputArchive& archive);
+  virtual bool is_serializable() const { return true; }
+
   // One line for a module without children: "Linear(in_features=4, out_features=8, bias=True)".
   virtual void pretty_print(std::ostream& out) const;
   std::string printed_name() const;  // as given, or that of the type without namespaces and "Impl"
@@ -119,6 +132,8 @@ class Module : public std::enable_shared_from_this<Module> {
  protected:
   OrderedDict<std::string, Tensor> parameters_, buffers_;
   OrderedDict<std::string, std::shared_ptr<Module>> children_;
+  // Copies of the values of another module of the same class become this one's, its submodules' too, and its mode.
+  void take_values(const Module& other, const optional<Device>& device);
 
  private:
   void add_child(std::string name, std::shared_ptr<Module> module);
@@ -132,6 +147,26 @@ class Module : public std::enable_shared_from_this<Module> {
   bool training_ = true;
 };
 std::ostream& operator<<(std::ostream& out, const Module& module);
+tenon::serialize::OutputArchive& operator<<(tenon::serialize::OutputArchive& archive, const Module& module);
+tenon::serialize::InputArchive& operator>>(tenon::serialize::InputArchive& archive, Module& module);
+
+// A module of a program that can be cloned: reset() registers all that it has, and the constructor calls it.
+template <typename Derived>
+class Cloneable : public Module {
+ public:
+  using Module::Module;
+  virtual void reset() = 0;
+  std::shared_ptr<Module> clone(const optional<Device>& device = nullopt) const override {
+    auto copy = std::make_shared<Derived>(static_cast<const Derived&>(*this));
+    Cloneable& bare = *copy;
+    bare.parameters_.clear();
+    bare.buffers_.clear();
+    bare.children_.clear();
+    bare.reset();
+    bare.take_values(*this, device);
+    return copy;
+  }
+};
 
 // A module behind a shared pointer: copies are the same module. `Linear(4, 8)` makes one, `Linear(nullptr)`
 // is empty, a call is forward().
@@ -185,102 +220,5 @@ std::ostream& operator<<(std::ostream& out, const ModuleHolder<M>& holder) {
 #define TENON_MODULE(Name) TENON_MODULE_IMPL(Name, Name##Impl)
 #define TORCH_MODULE_IMPL(Name, Impl) TENON_MODULE_IMPL(Name, Impl)
 #define TORCH_MODULE(Name) TENON_MODULE(Name)
-
-// Any module that takes one tensor and gives one.
-class AnyModule {
- public:
-  template <typename M>
-  requires std::is_base_of_v<Module, M> AnyModule(std::shared_ptr<M> module)
-      : module_(module), forward_([m = module.get()](const Tensor& x) -> Tensor { return m->forward(x); }) {}
-  template <typename M>
-  AnyModule(const ModuleHolder<M>& holder) : AnyModule(holder.ptr()) {}
-  Tensor forward(const Operand& x) const { return forward_(x); }
-  const std::shared_ptr<Module>& ptr() const { return module_; }
-  // As a module of that class, an Error if it is of another.
-  template <typename M>
-  M& get() const {
-    static_assert(std::is_base_of_v<Module, M>, "the class of a module is asked for: LinearImpl, not Linear");
-    if (auto* module = module_->template as<M>()) return *module;
-    refuse(typeid(M));
-  }
-  template <typename M>
-  std::shared_ptr<M> ptr() const {
-    return {module_, &get<M>()};
-  }
-
- private:
-  [[noreturn]] void refuse(const std::type_info& wanted) const;
-
-  std::shared_ptr<Module> module_;
-  Function<Tensor(const Tensor&)> forward_;
-};
-
-// Modules one after another, named "0", "1", ... or by the caller.
-class SequentialImpl : public Module {
- public:
-  SequentialImpl();
-  ~SequentialImpl() override;
-  template <typename... Modules>
-  requires(sizeof...(Modules) > 0) explicit SequentialImpl(Modules&&... modules) {
-    (push_back(std::forward<Modules>(modules)), ...);
-  }
-  template <typename M>
-  requires std::is_base_of_v<Module, std::remove_cvref_t<M>>
-  void push_back(M&& module) { push_back(std::make_shared<std::remove_cvref_t<M>>(std::forward<M>(module))); }
-  void push_back(AnyModule module);
-  void push_back(std::string name, AnyModule module);
-  Tensor forward(const Operand& input) const;
-  size_t size() const { return modules_.size(); }
-  bool is_empty() const { return modules_.empty(); }
-  std::shared_ptr<Module> ptr(size_t index) const { return child(index).ptr(); }  // IndexError past the end
-  const std::shared_ptr<Module> operator[](size_t index) const { return ptr(index); }
-  // As a module of that class: at<LinearImpl>(0). An Error if it is of another.
-  template <typename M>
-  std::shared_ptr<M> ptr(size_t index) const {
-    return child(index).template ptr<M>();
-  }
-  template <typename M>
-  M& at(size_t index) {
-    return child(index).template get<M>();
-  }
-  template <typename M>
-  const M& at(size_t index) const {
-    return child(index).template get<M>();
-  }
-  void pretty_print(std::ostream& out) const override;
-
- private:
-  const AnyModule& child(size_t index) const;
-
-  std::vector<AnyModule> modules_;
-};
-class Sequential : public ModuleHolder<SequentialImpl> {
- public:
-  Sequential();
-  using ModuleHolder<SequentialImpl>::ModuleHolder;
-};
-
-// Modules in a list, for the owner to call.
-class ModuleListImpl : public Module {
- public:
-  ModuleListImpl() = default;
-  template <typename... Modules>
-  requires(sizeof...(Modules) > 0) explicit ModuleListImpl(const Modules&... modules) {
-    (push_back(modules), ...);
-  }
-  void push_back(std::shared_ptr<Module> module);
-  template <typename M>
-  void push_back(const ModuleHolder<M>& holder) {
-    push_back(std::static_pointer_cast<Module>(holder.ptr()));
-  }
-  size_t size() const { return children_.size(); }
-  std::shared_ptr<Module> ptr(size_t index) const;
-  const std::shared_ptr<Module> operator[](size_t index) const { return ptr(index); }
-};
-class ModuleList : public ModuleHolder<ModuleListImpl> {
- public:
-  ModuleList();
-  using ModuleHolder<ModuleListImpl>::ModuleHolder;
-};
 
 }  // namespace tenon::nn

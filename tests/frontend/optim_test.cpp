@@ -1,0 +1,361 @@
+// Optimizers and schedulers: PyTorch's numbers and texts, groups, closures, what a step costs, what is kept of them.
+#include <doctest/doctest.h>
+#include <tenon/tenon.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "values.h"
+
+namespace tenon {
+namespace {
+
+using nlohmann::json;
+using optim::OptimizerParamGroup;
+using test::error_of;
+using test::values;
+
+const json& golden() {
+  static const json data = json::parse(std::ifstream(TENON_TEST_DATA "/training.json"));
+  return data;
+}
+
+int64_t count(const std::vector<int64_t>& shape) {
+  int64_t result = 1;
+  for (const int64_t size : shape) result *= size;
+  return result;
+}
+// The numbers of scripts/make_training_golden.py.
+Tensor eighths(const std::vector<int64_t>& shape, int64_t factor, int64_t offset, int64_t modulus) {
+  return ((arange(count(shape), kFloat) * factor + offset).remainder(modulus) - (modulus - 1) / 2).div(8).view(shape).clone();
+}
+Tensor parameter(const std::vector<int64_t>& shape, int64_t j) {
+  return eighths(shape, 5, j * 3, 13).set_requires_grad(true);
+}
+Tensor gradient(const std::vector<int64_t>& shape, int64_t j, int64_t k) { return eighths(shape, 7, k * 13 + j * 5, 11); }
+
+template <typename Options>
+void set(Options& o, const json& fields) {
+  for (const auto& [name, value] : fields.items()) {
+    if (name == "lr") o.lr(value);
+    if constexpr (requires { o.weight_decay(0.0); })
+      if (name == "weight_decay") o.weight_decay(value);
+    if constexpr (requires { o.momentum(0.0); })
+      if (name == "momentum") o.momentum(value);
+    if constexpr (requires { o.dampening(0.0); })
+      if (name == "dampening") o.dampening(value);
+    if constexpr (requires { o.nesterov(true); })
+      if (name == "nesterov") o.nesterov(value);
+    if constexpr (requires { o.betas(optim::Betas()); })
+      if (name == "betas") o.betas({value[0], value[1]});
+    if constexpr (requires { o.eps(0.0); })
+      if (name == "eps") o.eps(value);
+    if constexpr (requires { o.amsgrad(true); })
+      if (name == "amsgrad") o.amsgrad(value);
+    if constexpr (requires { o.alpha(0.0); })
+      if (name == "alpha") o.alpha(value);
+    if constexpr (requires { o.centered(true); })
+      if (name == "centered") o.centered(value);
+    if constexpr (requires { o.lr_decay(0.0); })
+      if (name == "lr_decay") o.lr_decay(value);
+    if constexpr (requires { o.initial_accumulator_value(0.0); })
+      if (name == "initial_accumulator_value") o.initial_accumulator_value(value);
+  }
+}
+
+template <typename O, typename Options>
+std::unique_ptr<optim::Optimizer> make(const std::vector<Tensor>& p, Options defaults, const json& c) {
+  Options second = defaults;
+  set(defaults, c["defaults"]);
+  set(second, c["second"]);
+  std::vector<OptimizerParamGroup> groups;
+  groups.emplace_back(std::vector<Tensor>{p[0], p[1]});
+  groups.emplace_back(std::vector<Tensor>{p[2], p[3]}, std::make_unique<Options>(second));
+  return std::make_unique<O>(groups, defaults);
+}
+std::unique_ptr<optim::Optimizer> make(const std::vector<Tensor>& p, const json& c) {
+  const std::string name = c["name"];
+  if (name == "SGD") return make<optim::SGD>(p, optim::SGDOptions(1e-3), c);
+  if (name == "Adam") return make<optim::Adam>(p, optim::AdamOptions(), c);
+  if (name == "AdamW") return make<optim::AdamW>(p, optim::AdamWOptions(), c);
+  if (name == "RMSprop") return make<optim::RMSprop>(p, optim::RMSpropOptions(), c);
+  return make<optim::Adagrad>(p, optim::AdagradOptions(), c);
+}
+
+std::vector<Tensor> parameters() {
+  std::vector<Tensor> result;
+  for (const auto& shape : golden()["shapes"]) result.push_back(parameter(shape, static_cast<int64_t>(result.size())));
+  return result;
+}
+void one_step(optim::Optimizer& optimizer, const std::vector<Tensor>& p, int64_t k) {
+  for (size_t j = 0; j < p.size(); ++j)
+    p[j].mutable_grad() = j == 1 && k == 2 ? Tensor() : gradient(p[j].sizes().vec(), static_cast<int64_t>(j), k);
+  if (k == 4) {
+    optim::OptimizerOptions& second = optimizer.param_groups()[1].options();
+    second.set_lr(second.get_lr() * 0.5);
+  }
+  optimizer.step();
+}
+
+template <typename F>
+std::string warnings_of(F f) {
+  struct Collect : WarningHandler {
+    std::string texts;
+    void process(const Warning& warning) override { texts += warning.msg() + "\n"; }
+  } handler;
+  const WarningUtils::WarningHandlerGuard guard(&handler);
+  f();
+  return handler.texts;
+}
+
+}  // namespace
+
+TEST_CASE("optimizers with two groups give PyTorch's parameters and text") {
+  for (const json& c : golden()["optimizers"]) {
+    CAPTURE(c["name"]);
+    CAPTURE(c["defaults"].dump());
+    const std::vector<Tensor> p = parameters();
+    const auto optimizer = make(p, c);
+    for (int64_t k = 0; k < golden()["steps"]; ++k) one_step(*optimizer, p, k);
+    for (size_t j = 0; j < p.size(); ++j) {
+      const std::vector<double> got = values(p[j]), want = c["parameters"][j];
+      for (size_t i = 0; i < want.size(); ++i) CHECK(got[i] == doctest::Approx(want[i]).epsilon(2e-6));
+    }
+    std::ostringstream out;
+    out << *optimizer;
+    CHECK(out.str() == c["text"].get<std::string>());
+  }
+}
+
+TEST_CASE("groups: options are inherited, repeated and derived tensors are refused") {
+  Tensor a = ones({2}, requires_grad()), b = ones({2}, requires_grad()), c = ones({2}, requires_grad());
+  std::vector<OptimizerParamGroup> groups;
+  groups.emplace_back(std::vector<Tensor>{a});
+  groups.emplace_back(std::vector<Tensor>{b}, std::make_unique<optim::SGDOptions>(0.5));
+  groups.emplace_back(std::vector<Tensor>{c}, std::make_unique<optim::SGDOptions>(optim::SGDOptions(1e-3).momentum(0.2)));
+  optim::SGD sgd(groups, optim::SGDOptions(0.1).momentum(0.9).weight_decay(0.01));
+  const auto options = [&](size_t i) -> auto& {
+    return static_cast<optim::SGDOptions&>(sgd.param_groups()[i].options());
+  };
+  CHECK(options(0) == static_cast<optim::SGDOptions&>(sgd.defaults()));
+  CHECK(options(1) == optim::SGDOptions(0.5).momentum(0.9).weight_decay(0.01));
+  CHECK(options(2) == optim::SGDOptions(0.1).momentum(0.2).weight_decay(0.01));
+  CHECK(sgd.size() == 3);
+  CHECK(sgd.parameters().size() == 1);
+  CHECK(error_of([&] { sgd.add_param_group({std::vector<Tensor>{a}}); }) ==
+        "some parameters appear in more than one parameter group");
+  CHECK(error_of([&] { sgd.add_param_group({std::vector<Tensor>{a * 2}}); }) == "can't optimize a non-leaf Tensor");
+  CHECK(sgd.param_groups().size() == 3);
+  Tensor d = ones({2}, requires_grad());
+  CHECK(warnings_of([&] { sgd.add_param_group({std::vector<Tensor>{d, d}}); }).find("duplicate parameters") !=
+        std::string::npos);
+  CHECK(error_of([] { optim::SGD(std::vector<Tensor>{}, 0.1); }) == "optimizer got an empty parameter list");
+  CHECK(error_of([] { optim::OptimizerOptions().get_lr(); }) ==
+        "double get_lr() has not been overridden and implemented in subclass of torch::optim::OptimizerOptions, you must "
+        "override it in your subclass.");
+  CHECK(!OptimizerParamGroup(std::vector<Tensor>{a}).has_options());
+}
+
+TEST_CASE("states are found by the parameter") {
+  Tensor p = ones({3}, requires_grad());
+  optim::Adam adam({p}, optim::AdamOptions(0.1));
+  CHECK(adam.state().empty());
+  p.mutable_grad() = ones({3});
+  adam.step();
+  auto& state = static_cast<optim::AdamParamState&>(*adam.state().at(p.unsafeGetTensorImpl()));
+  CHECK(state.step() == 1);
+  CHECK(values(state.exp_avg())[0] == doctest::Approx(0.1));
+  CHECK(!state.max_exp_avg_sq().defined());
+}
+
+TEST_CASE("a closure is called with gradients on, and its loss is the result") {
+  Tensor p = full({3}, 2.0).set_requires_grad(true);
+  optim::SGD sgd({p}, 0.25);
+  int calls = 0;
+  const auto closure = [&] {
+    ++calls;
+    CHECK(GradMode::is_enabled());
+    const NoGradGuard no_grad;
+    p.mutable_grad() = p * 2;
+    return p.square().sum();
+  };
+  const NoGradGuard no_grad;
+  CHECK(sgd.step(closure).item<double>() == 12);
+  CHECK(values(p) == std::vector<double>{1, 1, 1});
+  CHECK(!sgd.step().defined());
+  CHECK(calls == 1);
+  // A gradient of another shape is the error of the update, and changes nothing.
+  p.mutable_grad() = ones({4});
+  CHECK(error_of([&] { sgd.step(); }).find("The size of tensor a (3) must match the size of tensor b (4)") == 0);
+  CHECK(values(p) == std::vector<double>{0, 0, 0});
+}
+
+TEST_CASE("a program's own optimizer") {
+  struct Options : optim::OptimizerCloneableOptions<Options> {
+    TENON_ARG(double, lr) = 0.5;
+  };
+  struct Sign : optim::Optimizer {
+    explicit Sign(std::vector<Tensor> p) : Optimizer(std::move(p), std::make_unique<Options>()) {}
+    Tensor step(LossClosure closure = nullptr) override {
+      const NoGradGuard no_grad;
+      for (auto& group : param_groups()) {
+        for (auto& p : group.params()) p.add_(p.grad().sign(), -static_cast<Options&>(group.options()).lr());
+      }
+      return closure ? closure() : Tensor();
+    }
+  };
+  Tensor p = zeros({2}, requires_grad());
+  Sign sign({p});
+  p.mutable_grad() = tensor({3.0f, -2.0f});
+  sign.step();
+  CHECK(values(p) == std::vector<double>{-0.5, 0.5});
+  sign.zero_grad();
+  CHECK(!p.grad().defined());
+}
+
+TEST_CASE("schedulers give PyTorch's rates") {
+  using namespace optim;
+  const auto held = [&](const std::string& name, auto make, size_t late = 0) {
+    CAPTURE(name);
+    Tensor a = zeros({1}, requires_grad()), b = zeros({1}, requires_grad());
+    std::vector<OptimizerParamGroup> groups;
+    groups.emplace_back(std::vector<Tensor>{a});
+    groups.emplace_back(std::vector<Tensor>{b}, std::make_unique<SGDOptions>(0.5));
+    SGD sgd(groups, SGDOptions(1.0).momentum(0.9));
+    auto scheduler = make(sgd);
+    if constexpr (requires { scheduler.step(); })
+      for (size_t i = 0; i < late; ++i) scheduler.step();
+    const json& metrics = golden()["metrics"];
+    size_t i = 0;
+    for (const json& row : golden()["schedules"][name]) {
+      auto& first = static_cast<SGDOptions&>(sgd.param_groups()[0].options());
+      CHECK(first.lr() == doctest::Approx(row[0].get<double>()).epsilon(1e-14));
+      CHECK(sgd.param_groups()[1].options().get_lr() == doctest::Approx(row[1].get<double>()).epsilon(1e-14));
+      if (row.size() > 2) CHECK(first.momentum() == doctest::Approx(row[2].get<double>()).epsilon(1e-14));
+      if constexpr (requires { scheduler.step(1.0f); })
+        scheduler.step(metrics[i % metrics.size()]);
+      else
+        scheduler.step();
+      ++i;
+    }
+  };
+  held("StepLR", [](SGD& o) { return StepLR(o, 3, 0.5); }, 1);
+  held("MultiStepLR", [](SGD& o) { return MultiStepLR(o, {2, 5, 5, 11}, 0.3); });
+  held("ExponentialLR", [](SGD& o) { return ExponentialLR(o, 0.9); });
+  held("CosineAnnealingLR", [](SGD& o) { return CosineAnnealingLR(o, 7, 0.01); });
+  held("LambdaLR", [](SGD& o) { return LambdaLR(o, [](int64_t epoch) { return 1.0 / static_cast<double>(1 + epoch); }); });
+  held("OneCycleLR", [](SGD& o) { return OneCycleLR(o, OneCycleLROptions(2.0, 24)); });
+  held("OneCycleLR linear", [](SGD& o) {
+    return OneCycleLR(o, OneCycleLROptions({2.0, 3.0}, 24).anneal_strategy(OneCycleLROptions::linear).three_phase(true));
+  });
+  held("ReduceLROnPlateau", [](SGD& o) {
+    return ReduceLROnPlateau(o, ReduceLROnPlateau::min, 0.5, 2, 1e-4, ReduceLROnPlateau::rel, 1, {0.25f, 0.25f});
+  });
+  Tensor p = zeros({1}, requires_grad());
+  SGD sgd({p}, 1.0);
+  CHECK(error_of([&] { ReduceLROnPlateau(sgd, ReduceLROnPlateau::min, 1.5); }) == "Factor should be < 1.0.");
+  OneCycleLR cycle(sgd, OneCycleLROptions(1.0, 2));
+  cycle.step();
+  cycle.step();
+  CHECK(error_of([&] { cycle.step(); }) == "Tried to step 3 times. The specified number of total steps is 2");
+}
+
+TEST_CASE("LBFGS walks through Rosenbrock's valley as PyTorch's does") {
+  for (const json& c : golden()["lbfgs"]) {
+    CAPTURE(c.dump());
+    const int64_t size = c["size"];
+    Tensor x = full({size}, 0.5, kDouble);
+    x.index_put_({0}, -1.5);
+    x.index_put_({1}, 2.0);
+    x.set_requires_grad(true);
+    optim::LBFGSOptions options(c["line_search"].is_null() ? 0.002 : 1);
+    options.max_iter(4).history_size(5);
+    if (!c["line_search"].is_null()) options.line_search_fn("strong_wolfe");
+    optim::LBFGS optimizer({x}, options);
+    int calls = 0;
+    const auto closure = [&] {
+      ++calls;
+      const NoGradGuard no_grad;
+      const Tensor left = x.slice(0, 0, size - 1), right = x.slice(0, 1), rest = right - left.square();
+      Tensor grad = zeros_like(x);
+      grad.slice(0, 0, size - 1).add_(-400 * left * rest - 2 * (1 - left));
+      grad.slice(0, 1).add_(200 * rest);
+      x.mutable_grad() = grad;
+      return (100 * rest.square() + (1 - left).square()).sum();
+    };
+    for (const json& place : c["places"]) {
+      CHECK(optimizer.step(closure).item<double>() == doctest::Approx(place[0].get<double>()).epsilon(1e-7));
+      CHECK(calls == place[1].get<int>());
+      for (int64_t i = 0; i < size; ++i)
+        CHECK(x[i].item<double>() == doctest::Approx(place[static_cast<size_t>(i) + 2].get<double>()).epsilon(1e-7));
+    }
+  }
+  Tensor a = zeros({1}, requires_grad());
+  CHECK(error_of([&] { optim::LBFGS({a}).step(); }) == "LBFGS requires a closure function");
+}
+
+TEST_CASE("after the third step a step finds its plan, whatever the rate, the count and the batch") {
+  for (const json& c : golden()["optimizers"]) {
+    CAPTURE(c["name"]);
+    CAPTURE(c["defaults"].dump());
+    const std::vector<Tensor> p = parameters();
+    const auto optimizer = make(p, c);
+    optim::CosineAnnealingLR schedule(*optimizer, 50, 1e-4);
+    std::vector<Tensor> gradients(4);
+    for (size_t j = 0; j < p.size(); ++j) gradients[j] = gradient(p[j].sizes().vec(), 0, 0);
+    eval(gradients);
+    Counters at_three;
+    for (int step = 0; step < 100; ++step) {
+      if (step == 3) at_three = counters();
+      for (size_t j = 0; j < p.size(); ++j) p[j].mutable_grad() = gradients[j] * (0.3 + step);
+      optimizer->step();
+      schedule.step();
+    }
+    const Counters end = counters();
+    CHECK(end.plans_built == at_three.plans_built);
+    CHECK(end.kernels_compiled == at_three.kernels_compiled);
+    CHECK(end.disk_hits == at_three.disk_hits);
+    CHECK(end.plan_hits - at_three.plan_hits == 97);  // a step is one graph
+  }
+}
+
+TEST_CASE("an optimizer and a scheduler that were loaded go on as if nothing had happened") {
+  for (const json& c : golden()["optimizers"]) {
+    CAPTURE(c["name"]);
+    const std::vector<Tensor> p = parameters(), q = parameters();
+    const auto first = make(p, c), second = make(q, c);
+    optim::ExponentialLR one(*first, 0.7), two(*second, 0.7);
+    for (int64_t k = 0; k < 3; ++k) {
+      one_step(*first, p, k);
+      one.step();
+    }
+    serialize::OutputArchive out, of_scheduler;
+    out << *first;
+    one.save(of_scheduler);
+    serialize::InputArchive in(out), in_scheduler(of_scheduler);
+    in >> *second;
+    two.load(in_scheduler);
+    const NoGradGuard no_grad;
+    for (size_t j = 0; j < p.size(); ++j) q[j].copy_(p[j]);
+    for (int64_t k = 3; k < 6; ++k) {
+      one_step(*first, p, k);
+      one_step(*second, q, k);
+      one.step();
+      two.step();
+    }
+    for (size_t j = 0; j < p.size(); ++j) CHECK(equal(p[j], q[j]));
+    CHECK(one.get_last_lr() == two.get_last_lr());
+  }
+  Tensor a = zeros({1}, requires_grad()), b = zeros({1}, requires_grad());
+  optim::Adam one({a}), two({a, b});
+  serialize::OutputArchive out;
+  out << one;
+  serialize::InputArchive in(out);
+  CHECK(error_of([&] { in >> two; }) ==
+        "'group.0.params': loaded state dict contains a parameter group that doesn't match the size of optimizer's group: 1 "
+        "parameters, and the optimizer's has 2");
+}
+
+}  // namespace tenon
