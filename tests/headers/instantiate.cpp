@@ -178,7 +178,7 @@ Tensor loaders(const Tensor& x) {
   auto halve = [](Tensor t) { return t / 2; };
   auto random = data::make_data_loader(Squares().map(Normalize<>({0.5}, {0.25})).map(Stack<>()),
                                        data::DataLoaderOptions(4));
-  auto lambda = data::make_data_loader(Squares().map(TensorLambda<decltype(halve)>(halve)).map(Stack<>()));
+  auto lambda = data::make_data_loader(Squares().map(TensorLambda<>(halve)).map(Stack<>()));
   auto ordered = data::make_data_loader<data::samplers::SequentialSampler>(
       data::datasets::PairDataset(x, x).map(Stack<>()), data::DataLoaderOptions(8).drop_last(true));
   auto seeded = data::make_data_loader(data::datasets::TensorDataset(x).map(Stack<data::TensorExample>()),
