@@ -1,5 +1,5 @@
-// Elements that lie in the host's memory: what datasets and transforms copy and compute at once, sample by sample, where a
-// recorded operation would cost more than the work.
+// Elements that lie in the host's memory: what datasets and transforms copy and compute at once, sample by
+// sample, where a recorded operation would cost more than the work.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,8 @@ namespace tenon::data {
 // Whether the elements can be read without an evaluation, and nothing would be learnt through them.
 bool lies_on_host(const Tensor& tensor);
 
-// Row-major elements of a tensor in the host's memory; evaluates what is pending, and copies what is strided or elsewhere.
+// Row-major elements of a tensor in the host's memory; evaluates what is pending, and copies what is strided
+// or elsewhere.
 struct HostElementsOf {
   explicit HostElementsOf(const Tensor& tensor);
   template <typename T>

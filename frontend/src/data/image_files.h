@@ -6,8 +6,8 @@
 
 namespace tenon::data::datasets::detail {
 
-// An IDX file of bytes with so many dims: [samples] labels below `classes`, or [samples, height, width] pixels. Compressed by gzip
-// if its first bytes say so.
+// An IDX file of bytes with so many dims: [samples] labels below `classes`, or [samples, height, width]
+// pixels. Compressed by gzip if its first bytes say so.
 Tensor read_idx(io::Source& source, int dims, int classes);
 // Records of CIFAR; pixels and targets of all of them are appended.
 struct CifarRecords {

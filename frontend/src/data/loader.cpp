@@ -48,7 +48,8 @@ FullDataLoaderOptions::FullDataLoaderOptions(const DataLoaderOptions& options)
       enforce_ordering(options.enforce_ordering()),
       drop_last(options.drop_last()) {
   check<ValueError>(batch_size > 0, "batch_size should be a positive integer value, but got batch_size=0");
-  check<ValueError>(workers == 0 || max_jobs > 0, "max_jobs should be a positive integer value, but got max_jobs=0");
+  check<ValueError>(workers == 0 || max_jobs > 0,
+                    "max_jobs should be a positive integer value, but got max_jobs=0");
   check<ValueError>(!timeout || timeout->count() >= 0, "timeout option should be non-negative");
 }
 
@@ -118,7 +119,8 @@ void BatchMaker::State::work(size_t worker) {
 
 BatchMaker::BatchMaker(const FullDataLoaderOptions& options) : state_(std::make_shared<State>(options)) {
   try {
-    for (size_t i = 0; i < options.workers; ++i) state_->threads.emplace_back([s = state_.get(), i] { s->work(i); });
+    for (size_t i = 0; i < options.workers; ++i)
+      state_->threads.emplace_back([s = state_.get(), i] { s->work(i); });
   } catch (const std::system_error& e) {
     join();
     throw Error(text("cannot start ", options.workers, " DataLoader workers: ", e.what()));
@@ -162,7 +164,8 @@ std::unique_ptr<BatchJob> BatchMaker::pop() {
     s.batch_came.wait(lock, ready);
   else
     check(s.batch_came.wait_for(lock, *s.timeout, ready),
-          "Timeout in DataLoader queue while waiting for next batch (timeout was ", s.timeout->count(), " ms)");
+          "Timeout in DataLoader queue while waiting for next batch (timeout was ", s.timeout->count(),
+          " ms)");
   const auto found = s.next_done();
   std::unique_ptr<BatchJob> job = std::move(found->job);
   s.done.erase(found);

@@ -48,7 +48,8 @@ io::NamedTensors IndexSampler::state() const {
 
 void IndexSampler::set_state(const io::NamedTensors& state) {
   const Tensor &index = state.at("index"), &indices = state.at("indices");
-  check(index.scalar_type() == kLong && index.numel() == 1 && indices.scalar_type() == kLong && indices.dim() == 1,
+  check(index.scalar_type() == kLong && index.numel() == 1 && indices.scalar_type() == kLong &&
+            indices.dim() == 1,
         "the state of a sampler is an int64 number 'index' and a list of int64 'indices'");
   const int64_t position = index.item<int64_t>();
   check(position >= 0 && position <= indices.size(0), "the index of a sampler's state, ", position,
@@ -83,8 +84,8 @@ void SeededSampler::reset(optional<size_t> new_size) {
   position_ = 0;
 }
 
-WeightedRandomSampler::WeightedRandomSampler(std::vector<double> weights, size_t num_samples, bool replacement,
-                                             optional<Generator> generator)
+WeightedRandomSampler::WeightedRandomSampler(std::vector<double> weights, size_t num_samples,
+                                             bool replacement, optional<Generator> generator)
     : weights_(tensor(weights, TensorOptions(kDouble))),
       count_(num_samples),
       replacement_(replacement),
@@ -116,7 +117,8 @@ void DistributedSampler::start(optional<size_t> new_size, bool shuffle) {
   order_.assign(first, first + static_cast<std::ptrdiff_t>(local));
   position_ = 0;
 }
-DistributedRandomSampler::DistributedRandomSampler(size_t size, size_t num_replicas, size_t rank, bool allow_duplicates)
+DistributedRandomSampler::DistributedRandomSampler(size_t size, size_t num_replicas, size_t rank,
+                                                   bool allow_duplicates)
     : DistributedSampler(size, num_replicas, rank, allow_duplicates) {
   start(nullopt, true);
 }

@@ -1,5 +1,5 @@
-// Stacking and normalising. A batch of samples that lie in memory is made by copying: recorded, its graph would hold each
-// sample as a window at a place of its own, so that every batch would need a new plan.
+// Stacking and normalising. A batch of samples that lie in memory is made by copying: recorded, its graph
+// would hold each sample as a window at a place of its own, so that every batch would need a new plan.
 #include "tenon/data/transforms.h"
 
 #include <algorithm>

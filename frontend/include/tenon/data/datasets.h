@@ -5,8 +5,8 @@
 //     optional<size_t> size() const override { return 100; }
 //   };
 //
-// A loader with workers gives each of them a copy of the dataset, whose tensors are the same; what must be one for all is a
-// shared dataset (make_shared_dataset) that locks what it changes.
+// A loader with workers gives each of them a copy of the dataset, whose tensors are the same; what must be
+// one for all is a shared dataset (make_shared_dataset) that locks what it changes.
 #pragma once
 
 #include <memory>
@@ -70,8 +70,8 @@ class Dataset : public BatchDataset<Self, std::vector<SingleExample>> {
 template <typename Self, typename Batch = std::vector<Example<>>>
 using StreamDataset = BatchDataset<Self, Batch, size_t>;
 
-// Knows by itself how far an epoch has come: get_batch gives nullopt at its end, reset() starts the next. All workers of a
-// loader ask the one dataset, which therefore locks.
+// Knows by itself how far an epoch has come: get_batch gives nullopt at its end, reset() starts the next. All
+// workers of a loader ask the one dataset, which therefore locks.
 template <typename Self, typename Batch = std::vector<Example<>>, typename BatchRequest = size_t>
 class StatefulDataset : public BatchDataset<Self, optional<Batch>, BatchRequest> {
  public:
@@ -92,9 +92,10 @@ struct Mapped<optional<Batch>, Transform> {
 
 // A dataset whose batches go through a transform.
 template <typename Source, typename AppliedTransform>
-class MapDataset : public BatchDataset<MapDataset<Source, AppliedTransform>,
-                                       typename detail::Mapped<typename Source::BatchType, AppliedTransform>::type,
-                                       typename Source::BatchRequestType> {
+class MapDataset
+    : public BatchDataset<MapDataset<Source, AppliedTransform>,
+                          typename detail::Mapped<typename Source::BatchType, AppliedTransform>::type,
+                          typename Source::BatchRequestType> {
  public:
   using DatasetType = Source;
   using TransformType = AppliedTransform;
@@ -151,7 +152,8 @@ SharedBatchDataset<Underlying> make_shared_dataset(Arguments&&... arguments) {
 }
 
 namespace detail {
-// tensor[index]; a row that lies in the host's memory is copied, so that what is made of it has the same plan for every row.
+// tensor[index]; a row that lies in the host's memory is copied, so that what is made of it has the same plan
+// for every row.
 Tensor row_of(const Tensor& tensor, size_t index);
 }  // namespace detail
 
@@ -181,7 +183,8 @@ class PairDataset : public Dataset<PairDataset> {
 template <typename Source>
 class Subset : public Dataset<Subset<Source>, typename Source::ExampleType> {
  public:
-  Subset(Source dataset, std::vector<size_t> indices) : dataset_(std::move(dataset)), indices_(std::move(indices)) {}
+  Subset(Source dataset, std::vector<size_t> indices)
+      : dataset_(std::move(dataset)), indices_(std::move(indices)) {}
   typename Source::ExampleType get(size_t index) override {
     if (index >= indices_.size()) throw IndexError("list index out of range");
     return dataset_.get(indices_[index]);

@@ -1,4 +1,5 @@
-// Images with labels from files. Readers check what a file says against what it holds; their Errors name the file and the byte.
+// Images with labels from files. Readers check what a file says against what it holds; their Errors name the
+// file and the byte.
 #pragma once
 
 #include <string>
@@ -15,9 +16,11 @@ namespace detail {
 struct LabelledImages {
   Tensor pixels, targets;  // uint8 [samples, channels, height, width], int64 [samples]
 };
-// Files in the IDX format, plain or compressed by gzip: in `root`, or in the places where torchvision keeps `name`.
+// Files in the IDX format, plain or compressed by gzip: in `root`, or in the places where torchvision keeps
+// `name`.
 LabelledImages read_mnist(const std::string& root, const char* name, Mode mode);
-// CIFAR's binary files, records of `labels` bytes and 3 x 32 x 32 pixels; the last label counts, and is below `classes`.
+// CIFAR's binary files, records of `labels` bytes and 3 x 32 x 32 pixels; the last label counts, and is below
+// `classes`.
 LabelledImages read_cifar(const std::string& root, Mode mode, int labels, int classes);
 Example<> sample_of(const LabelledImages& images, size_t index);  // IndexError
 }  // namespace detail
@@ -42,21 +45,24 @@ class ImageDataset : public Dataset<Self> {
   Mode mode_;
 };
 
-// Handwritten digits, 28 x 28: train-images-idx3-ubyte, ... or these with .gz, in `root` or in root/MNIST/raw.
+// Handwritten digits, 28 x 28: train-images-idx3-ubyte, ... or these with .gz, in `root` or in
+// root/MNIST/raw.
 class MNIST : public ImageDataset<MNIST> {
  public:
   explicit MNIST(const std::string& root, Mode mode = Mode::kTrain)
       : ImageDataset(detail::read_mnist(root, "MNIST", mode), mode) {}
 };
-// Zalando's articles of clothing, in MNIST's format. Without a root, where Debian's package dataset-fashion-mnist has them.
+// Zalando's articles of clothing, in MNIST's format. Without a root, where Debian's package
+// dataset-fashion-mnist has them.
 class FashionMNIST : public ImageDataset<FashionMNIST> {
  public:
-  explicit FashionMNIST(const std::string& root = "/usr/share/datasets/fashion-mnist", Mode mode = Mode::kTrain)
+  explicit FashionMNIST(const std::string& root = "/usr/share/datasets/fashion-mnist",
+                        Mode mode = Mode::kTrain)
       : ImageDataset(detail::read_mnist(root, "FashionMNIST", mode), mode) {}
   explicit FashionMNIST(Mode mode) : FashionMNIST("/usr/share/datasets/fashion-mnist", mode) {}
 };
-// Photos, 3 x 32 x 32, of 10 classes: data_batch_1.bin, ... and test_batch.bin, in `root` or in root/cifar-10-batches-bin. As
-// many training files as there are.
+// Photos, 3 x 32 x 32, of 10 classes: data_batch_1.bin, ... and test_batch.bin, in `root` or in
+// root/cifar-10-batches-bin. As many training files as there are.
 class CIFAR10 : public ImageDataset<CIFAR10> {
  public:
   explicit CIFAR10(const std::string& root, Mode mode = Mode::kTrain)
@@ -69,8 +75,8 @@ class CIFAR100 : public ImageDataset<CIFAR100> {
       : ImageDataset(detail::read_cifar(root, mode, 2, 100), mode) {}
 };
 
-// Photos in folders, one for each class: root/cat/1.jpg, root/dog/a/2.png, ... Classes and files are in the order of their
-// names. Samples are uint8 [3, height, width]; files are read when their sample is asked for.
+// Photos in folders, one for each class: root/cat/1.jpg, root/dog/a/2.png, ... Classes and files are in the
+// order of their names. Samples are uint8 [3, height, width]; files are read when their sample is asked for.
 class ImageFolder : public Dataset<ImageFolder> {
  public:
   explicit ImageFolder(const std::string& root);  // Error if there is no class, or a class has no image

@@ -4,10 +4,10 @@
 //       std::move(set), data::DataLoaderOptions().batch_size(64).workers(2));
 //   for (auto& batch : *loader) { batch.data; batch.target; }
 //
-// The batches are the same for any number of workers, also where datasets and transforms draw random numbers: while a batch
-// is made, the default generator of the thread that makes it is a stream of that batch's own. The stream's seed comes from
-// where the program's default generator stands when the epoch begins (nothing is drawn from it), from the number of the
-// epoch and from the number of the batch.
+// The batches are the same for any number of workers, also where datasets and transforms draw random numbers:
+// while a batch is made, the default generator of the thread that makes it is a stream of that batch's own.
+// The stream's seed comes from where the program's default generator stands when the epoch begins (nothing is
+// drawn from it), from the number of the epoch and from the number of the batch.
 #pragma once
 
 #include <exception>
@@ -30,14 +30,15 @@ struct DataLoaderOptions {
   DataLoaderOptions() = default;
   DataLoaderOptions(size_t batch_size) : batch_size_(batch_size) {}
   TENON_ARG(size_t, batch_size) = 1;
-  TENON_ARG(size_t, workers) = 0;  // threads; 0: the thread that asks for a batch makes it
+  TENON_ARG(size_t, workers) = 0;                   // threads; 0: the thread that asks for a batch makes it
   TENON_ARG(optional<size_t>, max_jobs) = nullopt;  // batches that are made ahead; 2 * workers by itself
   TENON_ARG(optional<std::chrono::milliseconds>, timeout) = nullopt;  // to wait for a batch, then Error
   TENON_ARG(bool, enforce_ordering) = true;  // else batches come as they become ready
   TENON_ARG(bool, drop_last) = false;        // a last batch that is smaller
 };
 struct FullDataLoaderOptions {
-  explicit FullDataLoaderOptions(const DataLoaderOptions& options);  // ValueError if nothing could ever be loaded
+  explicit FullDataLoaderOptions(
+      const DataLoaderOptions& options);  // ValueError if nothing could ever be loaded
   size_t batch_size, workers, max_jobs;
   optional<std::chrono::milliseconds> timeout;
   bool enforce_ordering, drop_last;
@@ -61,8 +62,8 @@ class BatchJob {
   std::exception_ptr error;   // of make or finish, if a worker met one
 };
 
-// Makes batches on threads of its own, and hands them out in the order in which they were asked for, or as they become ready.
-// All but the making happens in the program's thread.
+// Makes batches on threads of its own, and hands them out in the order in which they were asked for, or as
+// they become ready. All but the making happens in the program's thread.
 class BatchMaker {
  public:
   explicit BatchMaker(const FullDataLoaderOptions& options);  // starts the threads
@@ -172,8 +173,8 @@ class Iterator {
   std::shared_ptr<detail::Pass<Loader>> pass_;  // null: past the end
 };
 
-// What loaders share. One pass at a time: begin() starts an epoch, and is an Error while an iterator of a pass that has not
-// ended lives and workers have batches for it.
+// What loaders share. One pass at a time: begin() starts an epoch, and is an Error while an iterator of a
+// pass that has not ended lives and workers have batches for it.
 template <typename Dataset, typename Batch, typename BatchRequest>
 class DataLoaderBase {
  public:
@@ -289,9 +290,10 @@ class StatelessDataLoader
 
 // Of a dataset that knows by itself what comes next.
 template <typename Dataset>
-class StatefulDataLoader
-    : public DataLoaderBase<Dataset, typename Dataset::BatchType::value_type, typename Dataset::BatchRequestType> {
-  using Base = DataLoaderBase<Dataset, typename Dataset::BatchType::value_type, typename Dataset::BatchRequestType>;
+class StatefulDataLoader : public DataLoaderBase<Dataset, typename Dataset::BatchType::value_type,
+                                                 typename Dataset::BatchRequestType> {
+  using Base =
+      DataLoaderBase<Dataset, typename Dataset::BatchType::value_type, typename Dataset::BatchRequestType>;
 
  public:
   StatefulDataLoader(Dataset dataset, const DataLoaderOptions& options)
@@ -300,24 +302,35 @@ class StatefulDataLoader
 
  private:
   void reset() override { this->datasets_[0]->reset(); }
-  optional<typename Dataset::BatchRequestType> get_batch_request() override { return this->options_.batch_size; }
+  optional<typename Dataset::BatchRequestType> get_batch_request() override {
+    return this->options_.batch_size;
+  }
 };
 
-template <typename Dataset, typename Sampler>
-requires(!Dataset::is_stateful && requires(Sampler sampler) { sampler.next(size_t{1}); })  // not a batch size or options
+template <typename T>
+concept IsSampler = requires(T sampler) {  // and not a batch size or options
+  sampler.next(size_t{1});
+};
+template <typename T>
+concept IsStateful = T::is_stateful;
+template <typename T>
+concept IsStateless = !T::is_stateful;
+
+template <IsStateless Dataset, IsSampler Sampler>
 std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset, Sampler sampler,
                                                                         DataLoaderOptions options = {}) {
-  return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset), std::move(sampler), options);
+  return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset), std::move(sampler),
+                                                                 options);
 }
-template <typename Sampler = samplers::RandomSampler, typename Dataset>
-requires(!Dataset::is_stateful && std::is_constructible_v<Sampler, size_t>)
-std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset, DataLoaderOptions options = {}) {
+// With a sampler for the dataset's size.
+template <IsSampler Sampler = samplers::RandomSampler, IsStateless Dataset>
+std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset,
+                                                                        DataLoaderOptions options = {}) {
   const optional<size_t> size = dataset.size();
   if (!size) throw Error("Expected the dataset to be sized in order to construct the Sampler");
   return make_data_loader(std::move(dataset), Sampler(*size), options);
 }
-template <typename Dataset>
-requires Dataset::is_stateful
+template <IsStateful Dataset>
 std::unique_ptr<StatefulDataLoader<Dataset>> make_data_loader(Dataset dataset, DataLoaderOptions options = {}) {
   return std::make_unique<StatefulDataLoader<Dataset>>(std::move(dataset), options);
 }

@@ -15,7 +15,8 @@ class Sampler {
  public:
   using BatchRequestType = BatchRequest;
   virtual ~Sampler() = default;
-  virtual void reset(optional<size_t> new_size = nullopt) = 0;  // starts an epoch; another size from now on, if given
+  virtual void reset(
+      optional<size_t> new_size = nullopt) = 0;  // starts an epoch; another size from now on, if given
   // At most `batch_size` further samples; nullopt when the epoch is over.
   virtual optional<BatchRequest> next(size_t batch_size) = 0;
 };
@@ -25,8 +26,8 @@ class IndexSampler : public Sampler<> {
  public:
   optional<std::vector<size_t>> next(size_t batch_size) override;
   size_t index() const noexcept { return position_; }
-  // The order and the position as tensors, to be kept and given back in the middle of an epoch. set_state: Error if they are
-  // not those of a sampler.
+  // The order and the position as tensors, to be kept and given back in the middle of an epoch. set_state:
+  // Error if they are not those of a sampler.
   io::NamedTensors state() const;
   void set_state(const io::NamedTensors& state);
 
@@ -65,7 +66,8 @@ class WeightedRandomSampler : public IndexSampler {
  public:
   WeightedRandomSampler(std::vector<double> weights, size_t num_samples, bool replacement = true,
                         optional<Generator> generator = nullopt);
-  void reset(optional<size_t> new_size = nullopt) override;  // Error if a size is given: it is that of the weights
+  void reset(
+      optional<size_t> new_size = nullopt) override;  // Error if a size is given: it is that of the weights
 
  private:
   Tensor weights_;
@@ -74,8 +76,9 @@ class WeightedRandomSampler : public IndexSampler {
   optional<Generator> generator_;
 };
 
-// The share of one of several processes: block number `rank` of num_replicas. All shares are equally long: where the size
-// does not divide, the first samples come twice, or the last are left out if duplicates are not allowed.
+// The share of one of several processes: block number `rank` of num_replicas. All shares are equally long:
+// where the size does not divide, the first samples come twice, or the last are left out if duplicates are
+// not allowed.
 class DistributedSampler : public IndexSampler {
  public:
   void set_epoch(size_t epoch) { epoch_ = epoch; }
@@ -91,12 +94,14 @@ class DistributedSampler : public IndexSampler {
 // LibTorch's shuffle, which depends on the epoch alone: all processes have the same.
 class DistributedRandomSampler : public DistributedSampler {
  public:
-  explicit DistributedRandomSampler(size_t size, size_t num_replicas = 1, size_t rank = 0, bool allow_duplicates = true);
+  explicit DistributedRandomSampler(size_t size, size_t num_replicas = 1, size_t rank = 0,
+                                    bool allow_duplicates = true);
   void reset(optional<size_t> new_size = nullopt) override { start(new_size, true); }
 };
 class DistributedSequentialSampler : public DistributedSampler {
  public:
-  explicit DistributedSequentialSampler(size_t size, size_t num_replicas = 1, size_t rank = 0, bool allow_duplicates = true);
+  explicit DistributedSequentialSampler(size_t size, size_t num_replicas = 1, size_t rank = 0,
+                                        bool allow_duplicates = true);
   void reset(optional<size_t> new_size = nullopt) override { start(new_size, false); }
 };
 

@@ -1,4 +1,5 @@
-// Parts of a dataset: random_split as PyTorch has it, train_test_split as scikit-learn has it, in their orders for a seed.
+// Parts of a dataset: random_split as PyTorch has it, train_test_split as scikit-learn has it, in their
+// orders for a seed.
 #pragma once
 
 #include <initializer_list>
@@ -13,8 +14,8 @@
 
 namespace tenon::data {
 
-// The sizes of parts: {80, 20}, or the fractions {0.8, 0.2}, which are rounded down; what is left goes to the first parts,
-// one each.
+// The sizes of parts: {80, 20}, or the fractions {0.8, 0.2}, which are rounded down; what is left goes to the
+// first parts, one each.
 class SplitLengths {
  public:
   template <typename T>
@@ -39,22 +40,28 @@ class SplitLengths {
 // Disjoint random parts of 0..size-1 of these lengths, drawn as one randperm.
 std::vector<std::vector<int64_t>> random_split(int64_t size, const SplitLengths& lengths,
                                                const optional<Generator>& generator = nullopt);
-// The same parts of a dataset.
-template <typename Source>
-requires requires(Source dataset) { dataset.get(size_t{}); }
+// The same parts of a dataset that has samples by index.
+template <typename T>
+concept HasSamples = requires(T dataset) {
+  dataset.get(size_t{});
+};
+template <HasSamples Source>
 std::vector<datasets::Subset<Source>> random_split(const Source& dataset, const SplitLengths& lengths,
                                                    const optional<Generator>& generator = nullopt) {
   std::vector<datasets::Subset<Source>> parts;
-  for (const std::vector<int64_t>& part : random_split(static_cast<int64_t>(dataset.size().value()), lengths, generator))
+  for (const std::vector<int64_t>& part :
+       random_split(static_cast<int64_t>(dataset.size().value()), lengths, generator))
     parts.emplace_back(dataset, std::vector<size_t>(part.begin(), part.end()));
   return parts;
 }
 
-// Sizes are fractions (0.25) or counts (30). Without sizes a quarter is the test; with one of them the other is the rest.
+// Sizes are fractions (0.25) or counts (30). Without sizes a quarter is the test; with one of them the other
+// is the rest.
 struct TrainTestSplitOptions {
   TENON_ARG(optional<Scalar>, test_size) = nullopt;
   TENON_ARG(optional<Scalar>, train_size) = nullopt;
-  TENON_ARG(optional<uint32_t>, random_state) = nullopt;  // the seed; without one it is drawn from the default generator
+  TENON_ARG(optional<uint32_t>,
+            random_state) = nullopt;  // the seed; without one it is drawn from the default generator
   TENON_ARG(bool, shuffle) = true;
   TENON_ARG(Tensor, stratify);  // classes, one for each sample: both parts have them in equal shares
 

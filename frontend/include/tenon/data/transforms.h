@@ -1,5 +1,5 @@
-// What happens to the samples of a batch on their way to the program: dataset.map(transform). A transform is anything
-// with `Output apply_batch(Input batch)`; the classes here are LibTorch's ways of writing one.
+// What happens to the samples of a batch on their way to the program: dataset.map(transform). A transform is
+// anything with `Output apply_batch(Input batch)`; the classes here are LibTorch's ways of writing one.
 //
 //   auto set = std::move(dataset)
 //                  .map(transforms::Lambda<Example<>>([](Example<> e) { return e; }))   // sample by sample
@@ -19,14 +19,15 @@ namespace tenon::data {
 
 namespace detail {
 
-// A function object of any type; a copy of this has a copy of it. (std::function, without the time that <functional> takes to
-// parse.)
+// A function object of any type; a copy of this has a copy of it. (std::function, without the time that
+// <functional> takes to parse.)
 template <typename Output, typename Input>
 class Function {
  public:
   template <typename F>
   requires(!std::is_same_v<std::remove_cvref_t<F>, Function> && std::is_invocable_r_v<Output, F&, Input>)
-  Function(F function) : held_(std::make_unique<Holder<F>>(std::move(function))) {}
+      Function(F function)
+      : held_(std::make_unique<Holder<F>>(std::move(function))) {}
   Function(const Function& other) : held_(other.held_->copy()) {}
   Function(Function&&) noexcept = default;
   Function& operator=(Function other) noexcept {
@@ -53,7 +54,8 @@ class Function {
 
 // stack(tensors): elements that lie in the host's memory are copied at once, anything else is recorded.
 Tensor stacked(const std::vector<Tensor>& tensors);
-// (input - mean) / stddev; mean and stddev are [channels or 1, 1, 1]. The same with elements in the host's memory.
+// (input - mean) / stddev; mean and stddev are [channels or 1, 1, 1]. The same with elements in the host's
+// memory.
 Tensor normalized(const Tensor& input, const Tensor& mean, const Tensor& stddev);
 
 }  // namespace detail
@@ -151,7 +153,8 @@ class TensorLambda : public TensorTransform<Target> {
 template <typename Target = Tensor>
 struct Normalize : TensorTransform<Target> {
   // One number for each channel, or one for all.
-  Normalize(ArrayRef<double> mean_, ArrayRef<double> stddev_) : mean(column(mean_)), stddev(column(stddev_)) {}
+  Normalize(ArrayRef<double> mean_, ArrayRef<double> stddev_)
+      : mean(column(mean_)), stddev(column(stddev_)) {}
   Tensor operator()(Tensor input) override { return detail::normalized(input, mean, stddev); }
   Tensor mean, stddev;
 

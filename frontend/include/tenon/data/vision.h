@@ -1,5 +1,5 @@
-// torchvision's transforms of images [channels, height, width], with PyTorch's random draws from the default generator. They
-// work at once, on the host's memory; what comes from elsewhere is fetched.
+// torchvision's transforms of images [channels, height, width], with PyTorch's random draws from the default
+// generator. They work at once, on the host's memory; what comes from elsewhere is fetched.
 //
 //   namespace vision = data::transforms::vision;
 //   const vision::Compose augment(vision::RandomCrop(32, 4), vision::RandomHorizontalFlip(), vision::ToTensor(),
@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <initializer_list>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -21,9 +22,11 @@ enum class Interpolation : uint8_t { Nearest, Bilinear };
 
 // --- functions
 
-// Bytes as floats: float32, divided by 255; floats stay. ValueError unless the first dim can be channels (1 to 4).
+// Bytes as floats: float32, divided by 255; floats stay. ValueError unless the first dim can be channels (1
+// to 4).
 Tensor to_tensor(const Tensor& image);
-// (image - mean) / stddev, one number for each channel or one for all. TypeError unless the image is of floats.
+// (image - mean) / stddev, one number for each channel or one for all. TypeError unless the image is of
+// floats.
 Tensor normalize(const Tensor& image, ArrayRef<double> mean, ArrayRef<double> stddev);
 Tensor hflip(const Tensor& image);
 Tensor vflip(const Tensor& image);
@@ -32,8 +35,8 @@ Tensor crop(const Tensor& image, int64_t top, int64_t left, int64_t height, int6
 Tensor center_crop(const Tensor& image, IntArrayRef size);  // {height, width}, or one number for both
 // By {all}, {left and right, top and bottom} or {left, top, right, bottom}; a border below 0 cuts off.
 Tensor pad(const Tensor& image, IntArrayRef padding, double fill = 0);
-// To {height, width}, or so that the shorter edge is `size` long. uint8 or float32. With antialias a smaller image is a
-// weighted mean of all of the larger one; bytes are rounded.
+// To {height, width}, or so that the shorter edge is `size` long. uint8 or float32. With antialias a smaller
+// image is a weighted mean of all of the larger one; bytes are rounded.
 Tensor resize(const Tensor& image, IntArrayRef size, Interpolation interpolation = Interpolation::Bilinear,
               bool antialias = true);
 
@@ -66,9 +69,12 @@ class Normalize : public ImageTransform {
 
 class Resize : public ImageTransform {
  public:
-  explicit Resize(IntArrayRef size, Interpolation interpolation = Interpolation::Bilinear, bool antialias = true)
+  explicit Resize(IntArrayRef size, Interpolation interpolation = Interpolation::Bilinear,
+                  bool antialias = true)
       : size_(size.vec()), interpolation_(interpolation), antialias_(antialias) {}
-  Tensor operator()(const Tensor& image) const override { return resize(image, size_, interpolation_, antialias_); }
+  Tensor operator()(const Tensor& image) const override {
+    return resize(image, size_, interpolation_, antialias_);
+  }
 
  private:
   std::vector<int64_t> size_;
@@ -88,6 +94,7 @@ class CenterCrop : public ImageTransform {
 class Pad : public ImageTransform {
  public:
   explicit Pad(IntArrayRef padding, double fill = 0) : padding_(padding.vec()), fill_(fill) {}
+  explicit Pad(std::initializer_list<int64_t> padding, double fill = 0) : Pad(IntArrayRef(padding), fill) {}
   Tensor operator()(const Tensor& image) const override { return pad(image, padding_, fill_); }
 
  private:
@@ -95,11 +102,14 @@ class Pad : public ImageTransform {
   double fill_;
 };
 
-// A window at a random place, of the padded image. Draws the row and the column, unless the window is all of it.
+// A window at a random place, of the padded image. Draws the row and the column, unless the window is all of
+// it.
 class RandomCrop : public ImageTransform {
  public:
   explicit RandomCrop(IntArrayRef size, IntArrayRef padding = {}, double fill = 0)
       : size_(size.vec()), padding_(padding.vec()), fill_(fill) {}
+  explicit RandomCrop(std::initializer_list<int64_t> size, IntArrayRef padding = {}, double fill = 0)
+      : RandomCrop(IntArrayRef(size), padding, fill) {}
   Tensor operator()(const Tensor& image) const override;  // ValueError if the image is smaller
 
  private:
@@ -131,7 +141,11 @@ class RandomResizedCrop : public ImageTransform {
   explicit RandomResizedCrop(IntArrayRef size, std::array<double, 2> scale = {0.08, 1.0},
                              std::array<double, 2> ratio = {3.0 / 4.0, 4.0 / 3.0},
                              Interpolation interpolation = Interpolation::Bilinear, bool antialias = true)
-      : size_(size.vec()), scale_(scale), ratio_(ratio), interpolation_(interpolation), antialias_(antialias) {}
+      : size_(size.vec()),
+        scale_(scale),
+        ratio_(ratio),
+        interpolation_(interpolation),
+        antialias_(antialias) {}
   Tensor operator()(const Tensor& image) const override;
 
  private:
