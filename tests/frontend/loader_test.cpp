@@ -323,6 +323,30 @@ TEST_CASE("data: what a worker makes is computed when the program gets it") {
   CHECK(row == 16);
 }
 
+TEST_CASE("data: workers evaluate while an evaluation of the program runs") {
+  std::atomic<int> computing{0}, inside{0};
+  auto set = TensorDataset(rand({2000, 8}))
+                 .map(data::transforms::Lambda<TensorExample>([&](TensorExample e) {
+                   const int before = computing;
+                   e.data = e.data.exp();
+                   eval(e.data);
+                   if (before > 0 && before == computing) ++inside;
+                   return e;
+                 }))
+                 .map(Stack<TensorExample>());
+  auto loader = data::make_data_loader(std::move(set), DataLoaderOptions(1).workers(2).max_jobs(2000));
+  const auto at = loader->begin();
+  const Tensor w = rand({400, 400});
+  for (int step = 1; step < 200 && inside == 0; ++step) {
+    Tensor y = w;
+    for (int i = 0; i < 20; ++i) y = y.mm(w) * 1e-3;
+    computing = step;
+    eval(y);
+    computing = 0;
+  }
+  CHECK(inside > 0);
+}
+
 TEST_CASE("data: batches of random rows are copied, and build no plan each") {
   const Tensor x = rand({200, 5}), y = arange(200);
   auto loader = data::make_data_loader(
