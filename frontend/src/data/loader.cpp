@@ -16,6 +16,7 @@
 #include "frontend/src/random/generator.h"
 #include "frontend/src/tensor/text.h"
 #include "runtime/background.h"
+#include "tenon/data/chunk.h"
 
 namespace tenon::data {
 namespace {
@@ -57,6 +58,24 @@ WorkerException::WorkerException(std::exception_ptr original)
     : Error(message_of(original)), original_exception(std::move(original)), message(msg()) {}
 
 namespace detail {
+
+uint64_t seed_of_epoch(uint64_t epoch) {
+  const Generator program = default_generator().clone();
+  return scrambled(LockedEngine(program)->word64() + epoch);
+}
+
+struct WorkerScope::Impl {
+  explicit Impl(uint64_t seed)
+      : stream(make_generator<CPUGeneratorImpl>(scrambled(seed))),
+        scope(stream),
+        before(std::exchange(runtime::in_background, true)) {}
+  ~Impl() { runtime::in_background = before; }
+  const Generator stream;
+  const DefaultGeneratorScope scope;
+  const bool before;
+};
+WorkerScope::WorkerScope(uint64_t seed) : impl_(std::make_unique<Impl>(seed)) {}
+WorkerScope::~WorkerScope() = default;
 
 struct BatchMaker::State {
   struct Task {
@@ -138,8 +157,7 @@ void BatchMaker::start_epoch() {
     s.done.swap(unseen);
   }
   s.next_in = s.next_out = 0;
-  Generator program = default_generator().clone();
-  s.epoch_seed = scrambled(LockedEngine(program)->word64() + s.epoch++);
+  s.epoch_seed = seed_of_epoch(s.epoch++);
 }
 
 void BatchMaker::push(std::unique_ptr<BatchJob> job) {
