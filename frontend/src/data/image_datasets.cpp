@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "frontend/src/data/host.h"
+#include "frontend/src/data/elements.h"
 #include "frontend/src/data/image_files.h"
 #include "frontend/src/io/gzip.h"
 #include "tenon/creation.h"

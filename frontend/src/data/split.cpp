@@ -7,7 +7,7 @@
 #include <functional>
 #include <numeric>
 
-#include "frontend/src/data/host.h"
+#include "frontend/src/data/elements.h"
 #include "frontend/src/random/engine.h"
 #include "frontend/src/random/generator.h"
 #include "tenon/creation.h"

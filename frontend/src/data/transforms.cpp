@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "frontend/src/data/host.h"
+#include "frontend/src/data/elements.h"
 
 namespace tenon::data {
 

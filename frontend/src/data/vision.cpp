@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "frontend/src/data/host.h"
+#include "frontend/src/data/elements.h"
 #include "tenon/creation.h"
 #include "tenon/data/transforms.h"
 #include "tenon/ops.h"

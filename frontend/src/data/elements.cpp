@@ -1,5 +1,5 @@
 // Reading and making tensors in the host's memory.
-#include "frontend/src/data/host.h"
+#include "frontend/src/data/elements.h"
 
 namespace tenon::data {
 
