@@ -37,8 +37,8 @@ struct DataLoaderOptions {
   TENON_ARG(bool, drop_last) = false;        // a last batch that is smaller
 };
 struct FullDataLoaderOptions {
-  explicit FullDataLoaderOptions(
-      const DataLoaderOptions& options);  // ValueError if nothing could ever be loaded
+  // ValueError if nothing could ever be loaded.
+  explicit FullDataLoaderOptions(const DataLoaderOptions& options);
   size_t batch_size, workers, max_jobs;
   optional<std::chrono::milliseconds> timeout;
   bool enforce_ordering, drop_last;
@@ -123,12 +123,12 @@ void compute(const std::vector<Tensor>& tensors);  // those that are defined, in
 // One pass over a loader, which its iterators share.
 template <typename Loader>
 struct Pass {
-  Loader* loader;  // null when the loader is gone
+  Loader* loader;  // null when the loader is gone, or in another pass
   optional<typename Loader::BatchType> batch = nullopt;
   bool begun = false;
 
   void fetch() {
-    if (!loader) throw Error("The DataLoader of this iterator is gone");
+    if (!loader) throw Error("The DataLoader of this iterator is gone or has begun again");
     batch = loader->next();
     begun = true;
   }
