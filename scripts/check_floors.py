@@ -21,7 +21,7 @@ FLOORS = ["ir", "passes", "codegen", "compiler", "runtime", "frontend"]  # lowes
 ROOMS = {  # by floor, from the lowest
     "passes": [["passes/schedule/"], ["passes/kernel/"], ["passes/graph/"], ["passes/fusion/"]],
     "frontend": [["frontend/src/tensor/", "frontend/src/autograd/"], ["frontend/src/views/"], ["frontend/src/ops/"],
-                 ["frontend/src/random/"], ["frontend/src/nn/"], ["frontend/src/io/"]],
+                 ["frontend/src/random/"], ["frontend/src/nn/"], ["frontend/src/io/"], ["frontend/src/data/"]],
 }
 PUBLIC = "frontend/include/tenon/"
 DEVICE_ROOMS = ("runtime/cpu/", "runtime/cuda/")

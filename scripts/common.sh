@@ -43,6 +43,8 @@ BUILD_NEEDS=(
   "libxxhash-dev        has_header xxhash.h"
   "nlohmann-json3-dev   has_header nlohmann/json.hpp"
   "libminizip-dev       has_header minizip/unzip.h"
+  "libpng-dev           has_header png.h"
+  "libturbojpeg0-dev    has_header turbojpeg.h"
 )
 TEST_NEEDS=(
   "libcli11-dev         has_header CLI/CLI.hpp"
@@ -74,7 +76,7 @@ This system has no apt-get, and these are missing (Debian names): $missing
 Install with your package manager, then run this script again:
   a C++20 compiler (GCC 12 or newer), CMake 3.24 or newer, Ninja,
   LLVM 19.1 or newer with headers and CMake files (set LLVM_DIR if it is in an unusual place), zstd, zlib, minizip,
-  xxHash and nlohmann-json headers; for the tests also CLI11 and doctest headers, Python 3, pkg-config, binutils, tcc and LLVM's FileCheck.
+  libpng, libturbojpeg, xxHash and nlohmann-json headers; for the tests also CLI11 and doctest headers, Python 3, pkg-config, binutils, tcc and LLVM's FileCheck.
 TEXT
     exit 1
   fi

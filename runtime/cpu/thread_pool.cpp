@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/background.h"
 #include "runtime/options.h"
 #include "runtime/profiler.h"
 
@@ -106,7 +107,7 @@ void ThreadPool::stop() {
 }
 
 void ThreadPool::run(int64_t count, int64_t grain, Call call, const void* context) {
-  if (inside_job || busy_.exchange(true, std::memory_order_acquire)) {
+  if (inside_job || in_background || busy_.exchange(true, std::memory_order_acquire)) {
     call(context, 0, count, 0);
     return;
   }

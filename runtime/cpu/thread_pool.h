@@ -1,6 +1,6 @@
 // The process's worker threads. One job at a time: the caller works too, takes worker number 0, and returns
-// when every index is done. Small, nested and concurrent jobs run inline on their caller, so any thread may
-// call at any time.
+// when every index is done. Small, nested and concurrent jobs, and those of background threads (runtime/background.h), run
+// inline on their caller, so any thread may call at any time.
 //
 //   gate   bit 31: a job is open; bits 0..15: workers that are inside it
 //   A worker that wakes late finds the gate shut and goes back to sleep, so nobody waits for sleepers.

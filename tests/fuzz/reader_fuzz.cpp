@@ -1,4 +1,4 @@
-// Feeds damaged input to every reader of foreign data: npy, npz, safetensors, CSV, DLPack. A reader may
+// Feeds damaged input to every reader of foreign data: npy, npz, safetensors, CSV, IDX, CIFAR, PNG, JPEG, DLPack. A reader may
 // accept it or throw tenon::Error with a message of one line; it may not crash, hang, leak, allocate more
 // than its input can justify, or throw anything else. The same arguments give the same inputs.
 //
@@ -19,7 +19,11 @@
 #include <random>
 #include <set>
 
+#include <zlib.h>
+
+#include "frontend/src/data/image_files.h"
 #include "frontend/src/io/file.h"
+#include "frontend/src/io/image_bytes.h"
 #include "frontend/src/tensor/impl.h"
 
 namespace {
@@ -198,6 +202,32 @@ void read_csv(const std::string& bytes) {
   for (const Tensor& column : csv.columns) touch(column);
 }
 
+void read_idx(const std::string& bytes) {  // as images or as labels
+  io::MemorySource in(kName, bytes);
+  touch(data::datasets::detail::read_idx(in, bytes.size() % 3 ? 3 : 1, 10));
+}
+void read_cifar(const std::string& bytes) {
+  io::MemorySource in(kName, bytes);
+  data::datasets::detail::CifarRecords records;
+  data::datasets::detail::read_cifar_file(in, 1 + bytes.size() % 2, 10, records);
+}
+void read_image(const std::string& bytes) {
+  touch(io::decode_image_bytes(kName, bytes, static_cast<io::ImageMode>(bytes.size() % 5)));
+}
+
+// The checksums of a PNG's chunks, most of the time.
+void repair_png(std::string& bytes) {
+  if (bytes.size() % 8 == 0) return;
+  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+  for (size_t at = 8; at + 12 <= bytes.size();) {
+    const size_t length = size_t{data[at]} << 24 | size_t{data[at + 1]} << 16 | size_t{data[at + 2]} << 8 | data[at + 3];
+    if (length > bytes.size() - at - 12) return;
+    const uLong sum = ::crc32(0, data + at + 4, static_cast<uInt>(length + 4));
+    for (size_t i = 0; i < 4; ++i) bytes[at + 8 + length + i] = static_cast<char>(sum >> (24 - 8 * i));
+    at += 12 + length;
+  }
+}
+
 struct FileReader {
   const char* name;
   void (*read)(const std::string& bytes);
@@ -218,13 +248,25 @@ std::string written(F write) {
   return bytes;
 }
 
+std::string compressed(const std::string& bytes) {  // by gzip
+  return written([&](const std::string& path) {
+    gzFile file = ::gzopen(path.c_str(), "wb");
+    ::gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
+    ::gzclose(file);
+  });
+}
+
 std::vector<FileReader> file_readers() {
   const Tensor f = arange(12).to(kFloat).reshape({3, 4}), b = tensor({true, false, true}),
                h = ones({2, 1, 2}, kHalf);
   std::vector<FileReader> readers = {{"npy", read_npy, repair_npy, 64, {}},
                                      {"npz", read_npz, repair_nothing, 1100, {}},
                                      {"safetensors", read_safetensors, repair_safetensors, 64, {}},
-                                     {"csv", read_csv, repair_nothing, 64, {}}};
+                                     {"csv", read_csv, repair_nothing, 64, {}},
+                                     {"idx", read_idx, repair_nothing, 1100, {}},
+                                     {"cifar", read_cifar, repair_nothing, 64, {}},
+                                     {"png", read_image, repair_png, 8 * 1032 * 8, {}},
+                                     {"jpeg", read_image, repair_nothing, 1024 * 7, {}}};
   for (const Tensor& t : {f, b, h, tensor(7), zeros({0, 3})}) {
     readers[0].seeds.push_back(written([&](const std::string& path) { io::save_npy(path, t); }));
   }
@@ -251,6 +293,15 @@ std::vector<FileReader> file_readers() {
   readers[3].seeds = {"a,b,c,d\n1,2.5,x,true\n-4,,\"y \"\"q\"\"\nz\",False\n6,1e3,x,\n",
                       "a;b\r\n1;nan\r\n2;9223372036854775808\r\n", "1,2\r3,4\r\r5,6",
                       "one\nred\n\"green\"\nNA\n"};
+  const std::string labels("\0\0\x8\1\0\0\0\3\1\2\3", 11), images("\0\0\x8\3\0\0\0\1\0\0\0\2\0\0\0\3abcdef", 22);
+  readers[4].seeds = {labels, images, compressed(labels), compressed(images)};
+  readers[5].seeds = {std::string(3073, '\1'), std::string(2 * 3074, '\2')};
+  for (int64_t channels : {1, 3, 4}) {
+    const Tensor image = arange(channels * 63).reshape({channels, 7, 9}).to(kByte);
+    readers[6].seeds.push_back(written([&](const std::string& path) { io::write_png(image, path); }));
+    if (channels == 4) continue;
+    readers[7].seeds.push_back(written([&](const std::string& path) { io::write_jpeg(image, path); }));
+  }
   return readers;
 }
 

@@ -178,12 +178,28 @@ Tensor loaders(const Tensor& x) {
   auto halve = [](Tensor t) { return t / 2; };
   auto random = data::make_data_loader(Squares().map(Normalize<>({0.5}, {0.25})).map(Stack<>()),
                                        data::DataLoaderOptions(4));
-  auto lambda = data::make_data_loader(Squares().map(TensorLambda<decltype(halve)>(halve)).map(Stack<>()));
+  auto lambda = data::make_data_loader(Squares().map(TensorLambda<>(halve)).map(Stack<>()));
   auto ordered = data::make_data_loader<data::samplers::SequentialSampler>(
       data::datasets::PairDataset(x, x).map(Stack<>()), data::DataLoaderOptions(8).drop_last(true));
   auto seeded = data::make_data_loader(data::datasets::TensorDataset(x).map(Stack<data::TensorExample>()),
                                        data::samplers::SeededSampler(16));
-  return total(*random) + total(*lambda) + total(*ordered) + total(*seeded);
+  using tenon::data::transforms::Lambda, tenon::data::transforms::Collate;
+  namespace vision = data::transforms::vision;
+  auto parts = data::random_split(Squares(), {0.5, 0.5});
+  auto threaded = data::make_data_loader(
+      parts[0].map(Lambda<data::Example<>>([](data::Example<> e) { return e; })).map(Stack<>()),
+      data::DataLoaderOptions(4).workers(2).max_jobs(3).timeout(std::chrono::seconds(9)));
+  auto collated = data::make_data_loader<data::samplers::DistributedRandomSampler>(
+      data::datasets::make_shared_dataset<Squares>().map(
+          Collate<data::Example<>>([](std::vector<data::Example<>> all) { return all.back(); })),
+      5);
+  auto images = data::make_data_loader(
+      data::datasets::PairDataset(x.reshape({1, 1, 4, 4}), x.slice(0, 0, 1))
+          .map(vision::Compose(vision::Resize(3), vision::Pad({1, 1}), vision::RandomCrop({2, 2}), vision::Normalize({0.5}, {2.0})))
+          .map(Stack<>()));
+  const auto [train, test, y_train, y_test] = data::train_test_split(x, x, 0.25);
+  return total(*random) + total(*lambda) + total(*ordered) + total(*seeded) + total(*threaded) + total(*collated) +
+         total(*images) + train.sum() + test.sum() + y_train.sum() + y_test.sum();
 }
 
 }  // namespace

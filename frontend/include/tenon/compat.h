@@ -17,9 +17,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "tenon/native.h"     // IWYU pragma: export
-#include "tenon/out_forms.h"  // IWYU pragma: export
-#include "tenon/tenon.h"      // IWYU pragma: export
+#include "tenon/data/chunk.h"  // IWYU pragma: export
+#include "tenon/native.h"      // IWYU pragma: export
+#include "tenon/out_forms.h"   // IWYU pragma: export
+#include "tenon/tenon.h"       // IWYU pragma: export
 
 namespace tenon {
 

@@ -12,6 +12,7 @@
 #include "tenon/dlpack.h"         // IWYU pragma: export
 #include "tenon/elementary.h"     // IWYU pragma: export
 #include "tenon/error.h"          // IWYU pragma: export
+#include "tenon/image.h"          // IWYU pragma: export
 #include "tenon/indexing.h"       // IWYU pragma: export
 #include "tenon/inplace.h"        // IWYU pragma: export
 #include "tenon/inspect.h"        // IWYU pragma: export

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <random>
 #include <set>
+#include <utility>
 
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
@@ -53,6 +54,8 @@ RandomEngine engine_of(const StateLayout& state) {
   if (state.float_normal_is_valid) engine.held_float_normal = state.float_normal;
   return engine;
 }
+
+thread_local const Generator* threads_own = nullptr;  // the default generator of a thread that has one of its own
 
 uint64_t unforeseeable() {
   std::random_device device;
@@ -104,6 +107,7 @@ void release(GeneratorImpl* impl) noexcept {
 Generator createCPUGenerator(uint64_t seed) { return Generator(new GeneratorImpl(RandomEngine(seed))); }
 
 const Generator& getDefaultCPUGenerator() {
+  if (threads_own) return *threads_own;
   static const Generator generator = createCPUGenerator(unforeseeable());
   return generator;
 }
@@ -116,6 +120,10 @@ const Generator& checked(const Generator& generator) {
   return generator;
 }
 }  // namespace
+
+DefaultGeneratorScope::DefaultGeneratorScope(const Generator& generator)
+    : before_(std::exchange(threads_own, &generator)) {}
+DefaultGeneratorScope::~DefaultGeneratorScope() { threads_own = before_; }
 
 LockedEngine::LockedEngine(const Generator& generator)
     : generator_(checked(generator)), guard_(generator_.unsafe_impl()->engine_mutex) {}

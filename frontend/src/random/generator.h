@@ -35,4 +35,16 @@ class LockedEngine {
   std::lock_guard<std::mutex> guard_;
 };
 
+// While this lives, `generator`, which must outlive it, is the default generator of the thread.
+class DefaultGeneratorScope {
+ public:
+  explicit DefaultGeneratorScope(const Generator& generator);
+  ~DefaultGeneratorScope();
+  DefaultGeneratorScope(const DefaultGeneratorScope&) = delete;
+  DefaultGeneratorScope& operator=(const DefaultGeneratorScope&) = delete;
+
+ private:
+  const Generator* const before_;
+};
+
 }  // namespace tenon

@@ -257,7 +257,7 @@ void add_optimizers(Table& t) {
 
 class Loader : public Object {
  public:
-  using Batches = data::DataLoader<
+  using Batches = data::StatelessDataLoader<
       data::datasets::MapDataset<data::datasets::TensorDataset, data::transforms::Stack<data::TensorExample>>,
       data::samplers::SeededSampler>;
   explicit Loader(std::unique_ptr<Batches> batches) : batches_(std::move(batches)) {}
