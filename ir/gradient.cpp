@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numbers>
 
 #include "ir/gamma.h"
@@ -45,6 +46,12 @@ Expr bell(const Expr& x) { return exp(-(x * x)) * (2 * std::numbers::inv_sqrtpi)
 Expr normal_distribution(const Expr& x) { return 0.5 * apply(Op::Erfc, x * -(std::numbers::sqrt2 / 2)); }
 Expr normal_density(const Expr& x) {
   return exp(-0.5 * (x * x)) * (std::numbers::inv_sqrtpi * std::numbers::sqrt2 / 2);
+}
+
+// x^2 + y^2 as a divisor: infinity where it is 0, so that nothing comes of it.
+Expr square_sum(const Expr& x, const Expr& y) {
+  const Expr sum = x * x + y * y;
+  return select(sum == 0.0, number(sum, std::numeric_limits<double>::infinity()), sum);
 }
 
 // --- movement
@@ -320,6 +327,15 @@ Expr turned(const Expr& x) {
   for (int64_t d = 0; d < x.node->rank(); ++d) order.push_back(d);
   std::swap(order[order.size() - 2], order[order.size() - 1]);
   return {permute(x.node, order)};
+}
+
+// Of x * w^T, as in a linear layer, the gradient is asked for w: then the product that gives w's gradient as it lies is taken,
+// and turned as w was.
+Expr right_of_dot(const GradStep& s) {
+  const Recipe::Step& right = s.recipe.steps()[static_cast<size_t>(s.recipe.inputs(s.step)[1])];
+  const std::span<const int64_t> order = s.recipe.ints(right);
+  const bool is_turned = right.op == Op::Permute && order[order.size() - 1] < order[order.size() - 2];
+  return is_turned ? turned({dot(turned(s.g).node, s.x.node)}) : Expr{dot(turned(s.x).node, s.g.node)};
 }
 
 // --- the table

@@ -31,8 +31,16 @@ class NodeMap {
     return slot.node ? &slot.value : nullptr;
   }
   const T* find(const Node* node) const { return const_cast<NodeMap*>(this)->find(node); }
+  const T& at(const Node* node) const { return *find(node); }  // of a node that is there
   bool contains(const Node* node) const { return find(node) != nullptr; }
   size_t size() const { return count_; }
+  // In no order that means anything.
+  template <typename F>  // f(node, value)
+  void for_each(F f) {
+    for (Slot& slot : slots_) {
+      if (slot.node) f(slot.node, slot.value);
+    }
+  }
 
  private:
   struct Slot {

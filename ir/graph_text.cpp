@@ -336,8 +336,8 @@ Graph parse_graph(std::string_view text, Folding folding, std::string_view file)
 
 namespace {
 
-void verify_node(const Node& node, NodeMap<bool>& defined) {
-  std::vector<NodeRef> operands;
+void verify_node(const Node& node, const NodeMap<bool>& defined, std::vector<NodeRef>& operands) {
+  operands.clear();
   for (Node* input : node.inputs()) {
     if (!defined.contains(input)) throw IrError("an operand is not defined before it");
     operands.emplace_back(input);
@@ -366,17 +366,19 @@ void verify(const Graph& graph) {
     if (!input || input->op() != Op::Input) fail("a parameter is not an input");
     if (!inputs.insert(input.get()).second) fail("a parameter is listed twice");
   }
+  std::vector<NodeRef> operands;
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const NodeRef& node = graph.nodes[i];
-    const std::string who =
-        "node " + std::to_string(i) + (graph.names[i].empty() ? "" : " %" + graph.names[i]) + ": ";
-    if (!node) fail(who + "is missing");
-    if (node->op() == Op::Input && !inputs.contains(node.get())) fail(who + "is an input but no parameter");
-    if (!defined.insert(node.get()).second) fail(who + "stands twice in the list of nodes");
+    const auto fail_at_node = [&](const std::string& reason) {
+      fail("node " + std::to_string(i) + (graph.names[i].empty() ? "" : " %" + graph.names[i]) + ": " + reason);
+    };
+    if (!node) fail_at_node("is missing");
+    if (node->op() == Op::Input && !inputs.contains(node.get())) fail_at_node("is an input but no parameter");
+    if (!defined.insert(node.get()).second) fail_at_node("stands twice in the list of nodes");
     try {
-      verify_node(*node, defined);
+      verify_node(*node, defined, operands);
     } catch (const IrError& error) {
-      fail(who + error.what());
+      fail_at_node(error.what());
     }
   }
   for (const NodeRef& input : graph.inputs) {

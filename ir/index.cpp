@@ -8,6 +8,7 @@
 #include "ir/index.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <unordered_map>
 
@@ -258,7 +259,7 @@ bool Sum::recombine() {
 }
 
 // Every axis of `e`, also those in compound terms.
-void collect_axes(const IndexRep* e, std::vector<const IndexRep*>& seen, std::vector<int>& axes) {
+void collect_axes(const IndexRep* e, std::vector<const IndexRep*>& seen, Axes& axes) {
   if (std::find(seen.begin(), seen.end(), e) != seen.end()) return;
   seen.push_back(e);
   for (const Term& t : e->terms()) {
@@ -282,7 +283,7 @@ Index substitute_rep(const IndexRep* e, const AxisMap& f, std::unordered_map<con
     sum.add_scaled(replaced, t.coefficient);
   }
   Index result = sum.finish();
-  done.emplace(e, result);
+  if (!std::ranges::all_of(e->terms(), is_axis)) done.emplace(e, result);
   return result;
 }
 
@@ -358,19 +359,23 @@ uint64_t Index::hash() const { return mix(rep_->hash, static_cast<uint64_t>(cons
 
 bool Index::is_affine() const { return std::all_of(rep_->begin(), rep_->end(), is_axis); }
 
-std::vector<int> Index::axes() const {
-  std::vector<int> axes;
+Axes Index::axes() const {
+  Axes axes;
+  if (rep_->axis_mask >> kLastAxisBit == 0) {
+    for (uint64_t left = rep_->axis_mask; left != 0; left &= left - 1) axes.push_back(std::countr_zero(left));
+    return axes;
+  }
   std::vector<const IndexRep*> seen;
   collect_axes(rep_, seen, axes);
   std::sort(axes.begin(), axes.end());
-  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+  axes.resize(static_cast<size_t>(std::unique(axes.begin(), axes.end()) - axes.begin()));
   return axes;
 }
 
 bool Index::depends_on(int axis) const {
-  if (axis < 0 || !(rep_->axis_mask >> std::min(axis, 63) & 1)) return false;
-  if (axis < 63) return true;
-  std::vector<int> all = axes();
+  if (axis < 0 || !(rep_->axis_mask >> std::min(axis, kLastAxisBit) & 1)) return false;
+  if (axis < kLastAxisBit) return true;
+  const Axes all = axes();
   return std::binary_search(all.begin(), all.end(), axis);
 }
 
@@ -419,9 +424,9 @@ Index flatten(std::span<const Index> indices, std::span<const int64_t> shape) {
 }
 
 // `flat` lies within the shape, so the outermost dim needs no mod; a dim of size 1 (or 0) has index 0.
-std::vector<Index> unflatten(const Index& flat, std::span<const int64_t> shape) {
+SmallVector<Index, 4> unflatten(const Index& flat, std::span<const int64_t> shape) {
   Dims strides = contiguous_strides(shape);
-  std::vector<Index> indices(shape.size());
+  SmallVector<Index, 4> indices(shape.size(), Index());
   bool outermost = true;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] <= 1) continue;

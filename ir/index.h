@@ -14,11 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "ir/small_vector.h"
 #include "ir/types.h"
 
 namespace tenon::ir {
 
 class Index;
+using Axes = SmallVector<int, 8>;  // ids
 
 struct Bounds {
   int64_t lo, hi;  // inclusive
@@ -60,7 +62,7 @@ class Index {
 
   bool is_affine() const;           // every term is a plain axis
   bool depends_on(int axis) const;  // also inside compound terms
-  std::vector<int> axes() const;    // those it depends on, ascending
+  Axes axes() const;                // those it depends on, ascending
   // c such that value(axis + 1) - value(axis) == c wherever both are in range; not ok when it varies.
   struct Stride {
     bool ok;
@@ -106,6 +108,6 @@ Index parse_index(std::string_view text, const std::function<Index(std::string_v
 
 // Row-major flat position of `indices` in `shape`, and back: the two halves of every reshape.
 Index flatten(std::span<const Index> indices, std::span<const int64_t> shape);
-std::vector<Index> unflatten(const Index& flat, std::span<const int64_t> shape);
+SmallVector<Index, 4> unflatten(const Index& flat, std::span<const int64_t> shape);
 
 }  // namespace tenon::ir

@@ -89,7 +89,7 @@ IndexRep* allocate(const Key& key) {
     __int128 step = static_cast<__int128>(magnitude(t.coefficient)) * divisor_of(t);
     rep->divisor =
         std::gcd(rep->divisor, step > kMax ? magnitude(t.coefficient) : static_cast<int64_t>(step));
-    rep->axis_mask |= is_axis(t) ? uint64_t{1} << std::min(t.axis, 63) : t.inner->axis_mask;
+    rep->axis_mask |= is_axis(t) ? uint64_t{1} << std::min(t.axis, kLastAxisBit) : t.inner->axis_mask;
   }
   rep->bounds = {no_lo ? kMin : saturate(lo), no_hi ? kMax : saturate(hi)};
   return rep;

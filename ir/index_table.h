@@ -12,13 +12,15 @@ namespace tenon::ir::detail {
 
 using Term = Index::Term;
 
+inline constexpr int kLastAxisBit = 63;
+
 // One interned expression; its terms follow it in memory. The constant is 0 except inside of compound terms.
 struct IndexRep {
   int64_t constant;
   Bounds bounds;
   int64_t divisor;
   uint64_t hash;
-  uint64_t axis_mask;  // bit i: depends on axis i; bit 63: on some axis >= 63
+  uint64_t axis_mask;  // bit i: depends on axis i; the last bit: on that or a later one
   size_t count;
 
   const Term* begin() const { return reinterpret_cast<const Term*>(this + 1); }

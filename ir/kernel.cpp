@@ -38,13 +38,16 @@ std::vector<int> axes_where(const Kernel& kernel, Of of) {
   return result;
 }
 
-int64_t extent_of_axes(const Kernel& kernel, const std::vector<int>& axes) {
-  if (std::any_of(axes.begin(), axes.end(), [&](int a) { return kernel.extent(a) == 0; })) return 0;
+template <typename Of>
+int64_t extent_where(const Kernel& kernel, Of of) {
   int64_t points = 1;
-  for (int a : axes) {
-    if (__builtin_mul_overflow(points, kernel.extent(a), &points))
-      throw IrError("the axes of kernel " + kernel.name + " have more than 2^63 points");
+  bool overflows = false;
+  for (const Axis& a : kernel.axes) {
+    if (!of(a)) continue;
+    if (a.extent == 0) return 0;
+    overflows |= __builtin_mul_overflow(points, a.extent, &points);
   }
+  if (overflows) throw IrError("the axes of kernel " + kernel.name + " have more than 2^63 points");
   return points;
 }
 
@@ -56,8 +59,12 @@ std::vector<int> axes_of(const Kernel& kernel, AxisKind kind) {
 std::vector<int> axes_of(const Kernel& kernel, Level level) {
   return axes_where(kernel, [&](const Axis& a) { return level_of(a.kind) == level; });
 }
-int64_t Kernel::extent_of(AxisKind kind) const { return extent_of_axes(*this, axes_of(*this, kind)); }
-int64_t Kernel::extent_of(Level level) const { return extent_of_axes(*this, axes_of(*this, level)); }
+int64_t Kernel::extent_of(AxisKind kind) const {
+  return extent_where(*this, [&](const Axis& a) { return a.kind == kind; });
+}
+int64_t Kernel::extent_of(Level level) const {
+  return extent_where(*this, [&](const Axis& a) { return level_of(a.kind) == level; });
+}
 bool Kernel::has(AxisKind kind) const {
   return std::any_of(axes.begin(), axes.end(), [&](const Axis& a) { return a.kind == kind; });
 }
@@ -238,13 +245,11 @@ Value KernelBuilder::append(Instr instr) {
   };
   for (; indexed_ < kernel_.instrs.size(); ++indexed_) {
     const Instr& known = kernel_.instrs[indexed_];
-    if (shareable(known)) seen_.emplace(hash_of(known), static_cast<Value>(indexed_));
+    if (shareable(known)) seen_.add(hash_of(known), static_cast<Value>(indexed_));
   }
   if (shareable(instr)) {
-    auto [begin, end] = seen_.equal_range(hash_of(instr));
-    for (auto it = begin; it != end; ++it) {
-      if (same(kernel_.instr(it->second), instr)) return it->second;
-    }
+    const Value known = seen_.find(hash_of(instr), [&](Value v) { return same(kernel_.instr(v), instr); });
+    if (known >= 0) return known;
   }
   kernel_.instrs.push_back(std::move(instr));
   return static_cast<Value>(kernel_.instrs.size()) - 1;

@@ -21,9 +21,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "ir/hashed_numbers.h"
 #include "ir/index.h"
 #include "ir/ops.h"
 
@@ -181,8 +181,8 @@ class KernelBuilder {
   Level highest(std::span<const Value> args) const;
 
   Kernel& kernel_;
-  std::unordered_multimap<uint64_t, Value> seen_;  // pure instructions by hash
-  size_t indexed_ = 0;                             // instructions that are in `seen_`
+  HashedNumbers seen_;  // pure instructions
+  size_t indexed_ = 0;   // instructions that are in `seen_`
 };
 
 std::string print(const Kernel& kernel);

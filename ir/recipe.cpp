@@ -133,8 +133,18 @@ void Tape::same(const NodeRef& copy, const NodeRef& original) {
 }
 
 void Tape::define(const NodeRef& leaf, const NodeRef& made) {
-  const uint32_t number = number_of(made);
-  entries_[number_of(leaf)].same_as = number;
+  const uint32_t number = number_of(made), known = number_of(leaf);
+  if (number != known) {
+    entries_[known].same_as = number;
+    return;
+  }
+  // The steps that make it are the very operation behind the leaf's node.
+  SmallVector<uint32_t, 3> inputs;
+  for (Node* input : leaf->inputs()) inputs.push_back(number_of(NodeRef(input)));
+  Entry& entry = entries_[known];
+  entry.op = leaf->op();
+  entry.ints = Dims(leaf->ints());
+  entry.inputs = inputs;
 }
 
 uint32_t Tape::resolved(uint32_t entry) const {

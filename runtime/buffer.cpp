@@ -44,6 +44,7 @@ std::shared_ptr<Buffer> Buffer::adopt(void* data, size_t bytes, std::function<vo
 
 void Buffer::forget_packed(int64_t packed) {
   const int64_t worth = worth_a_copy_.load(std::memory_order_relaxed);
+  if (packed_.load(std::memory_order_relaxed) == packed) return;  // mostly: nothing was ever packed
   if (packed_.exchange(packed, std::memory_order_relaxed) < worth) return;
   PackedCopies::global().drop(*this);
   worth_a_copy_.store(std::min(2 * worth, kNever), std::memory_order_relaxed);

@@ -200,6 +200,20 @@ void GraphKey::note_uses(const Node& node) {
   }
 }
 
+// Passes may turn a value into another one with as many elements: `min %a, %a` into %a. If %a is of a chain and this value is
+// updated, that update would follow the chain without having its origin. Then the chain stays where it is.
+void GraphKey::join_chain(const Node& node) {
+  Use& used = use(&node);
+  used.like = used.chain;
+  for (const Node* input : node.inputs()) {
+    const int32_t like = use(input).like;
+    if (like < 0 || input->numel() != node.numel()) continue;
+    if (used.like < 0) used.like = like;
+    else if (used.like != like) uses_[like].whole = true;
+  }
+  if (node.op() == Op::Update && used.chain < 0 && use(node.inputs()[0]).like >= 0) uses_[use(node.inputs()[0]).like].whole = true;
+}
+
 // Whether the offset of a window of `buffer`, or of an update of it, is counted from an origin.
 bool GraphKey::moves(const Node& node, const Node& buffer) {
   const Use& used = use(&buffer);
@@ -214,6 +228,7 @@ bool GraphKey::moves(const Node& node, const Node& buffer) {
 void GraphKey::settle_windows() {
   uses_.assign(nodes.size(), {});
   for (const Node* node : nodes) note_uses(*node);
+  for (const Node* node : nodes) join_chain(*node);
   // An update in the middle of a chain that something else reads too: then all of the chain stays where it is.
   for (const Node* node : nodes) {
     const Use& used = use(node);

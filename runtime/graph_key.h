@@ -65,6 +65,7 @@ struct GraphKey {
     bool written = false;  // an update replaces a part of it
     int32_t windows = 0;   // Slice and Strided views of it
     int32_t chain = -1;    // of an input and the updates that follow it: the input
+    int32_t like = -1;     // the chain one of whose values this may turn out to be
     int32_t origin = -1;   // of its windows, if they share one
   };
   struct Candidate {
@@ -77,6 +78,7 @@ struct GraphKey {
   void settle_windows();
   void find_kept();
   void note_uses(const ir::Node& node);
+  void join_chain(const ir::Node& node);
   bool moves(const ir::Node& node, const ir::Node& buffer);
   Use& use(const ir::Node* node) { return uses_[node->mark_value]; }
 

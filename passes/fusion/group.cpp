@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/graph_evaluate.h"
+
 namespace tenon::passes::fusion {
 
 int Group::add_axis(int64_t extent, AxisKind kind) {
@@ -32,20 +34,20 @@ void Group::add(Node* node, Map map, bool stored) {
 }
 
 const Member* Group::find(const Node* node) const {
-  const auto it = known_.find(node);
-  return it == known_.end() || it->second.member < 0 ? nullptr : &members[it->second.member];
+  const Known* known = known_.find(node);
+  return !known || known->member < 0 ? nullptr : &members[known->member];
 }
 
-std::vector<int> Group::points() const {
-  std::vector<int> result;
+ir::Axes Group::points() const {
+  ir::Axes result;
   for (size_t a = 0; a < axes.size(); ++a) {
     if (axes[a].kind != AxisKind::Contract) result.push_back(static_cast<int>(a));
   }
   return result;
 }
 
-std::vector<int> Group::parallel() const {
-  std::vector<int> result;
+ir::Axes Group::parallel() const {
+  ir::Axes result;
   for (size_t a = 0; a < axes.size(); ++a) {
     if (axes[a].kind == AxisKind::Parallel) result.push_back(static_cast<int>(a));
   }
@@ -56,12 +58,12 @@ bool Group::runs_through(int axis) const {
   return ir::level_of(axes[axis].kind) == ir::Level::Full;
 }
 
-bool Group::is_permutation(const Node& node, const Map& map, const std::vector<int>& by) const {
-  std::vector<bool> seen(axes.size(), false);
+bool Group::is_permutation(const Node& node, const Map& map, std::span<const int> by) const {
+  SmallVector<bool, 16> seen(axes.size(), false);
   size_t count = 0;
   for (size_t d = 0; d < map.size(); ++d) {
     if (node.shape()[d] == 1) continue;
-    const std::vector<int> used = map[d].axes();
+    const ir::Axes used = map[d].axes();
     if (used.size() != 1 || !(map[d] == axis(used[0])) || seen[used[0]]) return false;
     if (extent(used[0]) != node.shape()[d]) return false;
     seen[used[0]] = true;
@@ -105,7 +107,7 @@ void Group::merge_axes(const std::vector<int>& run) {
     extents.push_back(extent(a));
     product *= extents.back();
   }
-  const std::vector<Index> parts = ir::unflatten(Index::axis(run.back(), product), extents);
+  const auto parts = ir::unflatten(Index::axis(run.back(), product), extents);
   rewrite_maps([&](int id, int64_t size) {
     const auto it = std::find(run.begin(), run.end(), id);
     return it == run.end() ? Index::axis(id, size) : parts[it - run.begin()];
@@ -118,21 +120,23 @@ void Group::rewrite_maps(const std::function<Index(int, int64_t)>& f) {
   for (Member& m : members) {
     for (Index& index : m.map) index = index.substitute(f);
   }
-  for (auto& [node, requests] : asked) {
+  asked.for_each([&](const Node*, std::vector<Request>& requests) {
     for (Request& r : requests) {
       for (Index& index : r.map) index = index.substitute(f);
     }
-  }
+  });
 }
 
 void add_to(Form& form, const Node& node) {
   if (is_empty_reduce(node)) return;
-  if (ir::is_reduce(node.op())) ++(reduce_shape(node).tree == ir::ReduceTree::Lanes ? form.lanes : form.columns);
+  if (ir::is_reduce(node.op())) {
+    const ir::ReduceTree tree = ir::reduce_tree(node.inputs()[0]->shape(), node.ints());
+    ++(tree == ir::ReduceTree::Lanes ? form.lanes : form.columns);
+  }
   if (ir::is_scan(node.op()) && !is_empty_scan(node)) ++form.scans;
   if (node.op() == Op::Dot) {
     ++form.contractions;
     form.contract_axes = 1;
-    form.product_columns = node.shape().back();
   }
 }
 

@@ -6,10 +6,10 @@
 
 #include <functional>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/graph_map.h"
 #include "ir/index.h"
 #include "ir/kernel.h"
 #include "passes/fusion/reads.h"
@@ -59,7 +59,7 @@ class Group {
  public:
   std::vector<GroupAxis> axes;  // creation order: the root's dims, then inner or contract axes
   std::vector<Member> members;  // consumers first, as the walk meets them
-  std::unordered_map<const Node*, std::vector<Request>> asked;  // by node, in the order of asking
+  ir::NodeMap<std::vector<Request>> asked;  // by node, in the order of asking
   std::vector<const Node*> reads;  // whose elements are asked for, views looked through, or that are read whole
   std::optional<Reduction> reduction;
   std::optional<Scan> scan;
@@ -79,11 +79,11 @@ class Group {
   const Member* find(const Node* node) const;
   int buffer_count() const { return buffers_; }  // read or written, at most
 
-  std::vector<int> points() const;    // all axes but those of the contraction
-  std::vector<int> parallel() const;  // axes
+  ir::Axes points() const;    // all axes but those of the contraction
+  ir::Axes parallel() const;
   bool runs_through(int axis) const;  // a reduction or scan does, in order
   // Whether the map runs through the whole node by exactly these axes, each once.
-  bool is_permutation(const Node& node, const Map& map, const std::vector<int>& by) const;
+  bool is_permutation(const Node& node, const Map& map, std::span<const int> by) const;
   // Whether a stored value at `map` is written exactly once for each element: at full or at row level.
   bool covers(const Node& node, const Map& map) const;
   int dim_of(const Map& map, int axis) const;  // the dim that the axis alone runs through; -1 if there is none
@@ -100,7 +100,7 @@ class Group {
     int member = -1;  // its number among the members
     int uses = 0;     // by members, as long as it is none itself
   };
-  std::unordered_map<const Node*, Known> known_;
+  ir::NodeMap<Known> known_;
   int buffers_ = 0;
 };
 

@@ -1,6 +1,5 @@
 // The groups and what has been asked of whom.
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "passes/fusion/groups.h"
@@ -33,11 +32,17 @@ int Groups::living(int g) const {
   return last;
 }
 
-std::vector<int> Groups::readers(const NodeState& s) const {
-  std::vector<int> result;
-  for (int g : s.readers) result.push_back(living(g));
-  std::unordered_set<int> seen;
-  if (result.size() > 1) std::erase_if(result, [&](int g) { return !seen.insert(g).second; });
+void Groups::begin_walk() const {
+  met_.resize(groups_.size());
+  ++walk_;
+}
+
+SmallVector<int, 8> Groups::readers(const NodeState& s) const {
+  SmallVector<int, 8> result;
+  begin_walk();
+  for (int g : s.readers) {
+    if (meet(living(g))) result.push_back(living(g));
+  }
   return result;
 }
 
@@ -92,25 +97,14 @@ void Groups::request_through(const Node& view, const Request& r) {
   ask(view.inputs()[0], r.group, through_view(view, r.map), r.consumer, access);
 }
 
-std::vector<int> Groups::sources(int g) const {
-  std::vector<int> result;
-  for (const Node* node : group(g).reads) {
-    const int source = owner(node);
-    if (source >= 0 && source != g) result.push_back(source);
-  }
-  return result;
-}
-
 bool Groups::depends(int from, int to) const {
-  std::vector<int> stack{from};
-  std::vector<bool> seen(groups_.size(), false);
-  while (!stack.empty()) {
-    const int g = stack.back();
-    stack.pop_back();
+  begin_walk();
+  stack_.assign(1, from);
+  while (!stack_.empty()) {
+    const int g = stack_.back();
+    stack_.pop_back();
     if (g == to) return true;
-    if (seen[g]) continue;
-    seen[g] = true;
-    for (int source : sources(g)) stack.push_back(source);
+    if (meet(g)) for_each_source(g, [&](int source) { stack_.push_back(source); });
   }
   return false;
 }

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/graph_map.h"
@@ -35,7 +36,7 @@ class Groups {
 
   int living(int g) const;  // the group that group g has become part of, by and by; -1 of -1
   int owner(const Node* node) const { return living(state(node).owner); }  // -1 if none computes it
-  std::vector<int> readers(const NodeState& s) const;  // the living groups that have asked for the node, each once
+  SmallVector<int, 8> readers(const NodeState& s) const;  // the living groups that have asked for the node, each once
   void collect_requests(const Node* node);
 
   void read_whole(int g, const Node* node);
@@ -47,7 +48,13 @@ class Groups {
 
   // Whether group `from` reads, directly or through others, something that group `to` computes.
   bool depends(int from, int to) const;
-  std::vector<int> sources(int g) const;  // the groups whose buffers group g loads
+  template <typename F>
+  void for_each_source(int g, F f) const {  // the groups whose buffers group g loads; some more than once
+    for (const Node* node : group(g).reads) {
+      const int source = owner(node);
+      if (source >= 0 && source != g) f(source);
+    }
+  }
 
   // Notes why two nodes are not in one kernel; false. `where`: the axis or dim that it is about, if it is about one.
   bool refuse(const Node* producer, std::vector<const Node*> readers, std::string_view reason, std::string where = {});
@@ -55,12 +62,19 @@ class Groups {
   std::vector<Refusal> take_refusals() { return std::move(refusals_); }
 
  private:
+  void begin_walk() const;
+  bool meet(int g) const { return std::exchange(met_[g], walk_) != walk_; }  // for the first time
+
   const FusionOptions& options_;
   std::vector<Node*> order_;
   ir::NodeMap<size_t> position_;
   std::vector<NodeState> state_;
   std::deque<Group> groups_;
   mutable std::vector<int> merged_into_;  // by group; -1 while it lives
+  // Of the walk at hand: which groups it has met, those at whose mark its number stands.
+  mutable std::vector<uint64_t> met_;
+  mutable uint64_t walk_ = 0;
+  mutable std::vector<int> stack_;
   std::vector<Refusal> refusals_;
 };
 

@@ -79,10 +79,9 @@ class Join {
     Form form = into().form;
     add_to(form, *node_);
     form.kept_bytes = std::max(form.kept_bytes, kept_bytes);
-    const Form::Operand operand = node_->op() == Op::Pad ? Form::Operand::GuardedLoad : Form::Operand::Computed;
     for (const Request& r : state_.requests) {
-      if (r.access == Access::Left) form.left = std::max(form.left, operand);
-      if (r.access == Access::Right) form.right = std::max(form.right, operand);
+      if (r.access == Access::Left) form.left = Form::Operand::Computed;
+      if (r.access == Access::Right) form.right = Form::Operand::Computed;
     }
     const Acceptance acceptance = accepts(form, groups_.options().target_of(node_->device()));
     if (!acceptance.accepted) return refuse(acceptance.reason);
@@ -93,7 +92,7 @@ class Join {
   // The first dim of the node that no axis alone runs through.
   std::string viewed_dim() {
     for (size_t d = 0; d < map().size(); ++d) {
-      const std::vector<int> used = map()[d].axes();
+      const ir::Axes used = map()[d].axes();
       if (node_->shape()[d] > 1 && (used.size() != 1 || !(map()[d] == into().axis(used[0])))) return dim_text(d);
     }
     return {};
@@ -214,7 +213,7 @@ class Join {
     }
     const bool ordered = g.reduction || g.scan;
     const auto in_loop = [&](int a) { return g.runs_through(a) && depends_on(map(), a); };
-    const std::vector<int> points = g.points();
+    const ir::Axes points = g.points();
     const bool rows = ordered && std::none_of(points.begin(), points.end(), in_loop) && g.is_permutation(*node_, map(), g.parallel());
     if (!prefix && !rows && ir::info(node_->op()).cost > limits_.max_recompute_cost) {
       return refuse("computing it again for every element of its broadcast costs more than a load",

@@ -89,10 +89,10 @@ std::vector<int> by_dependence(const Groups& groups) {
       if (m == 1) throw ir::IrError("fusion: two kernels depend on each other");
       m = 1;
       stack.push_back({g, true});
-      for (int d : groups.sources(g)) {
+      groups.for_each_source(g, [&](int d) {
         if (mark[d] == 1) throw ir::IrError("fusion: two kernels depend on each other");
         if (mark[d] == 0) stack.push_back({d, false});
-      }
+      });
     }
   }
   return result;

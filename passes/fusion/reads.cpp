@@ -19,7 +19,7 @@ std::vector<Read> reads_of_reduction(const Group& g, const Node& node, const Map
   for (size_t run = 0; run < shape.runs.size(); ++run) {
     std::vector<int64_t> extents;
     for (int d : shape.runs[run]) extents.push_back(node.inputs()[0]->shape()[d]);
-    const std::vector<Index> parts = ir::unflatten(g.axis(g.reduction->axes[run]), extents);
+    const auto parts = ir::unflatten(g.axis(g.reduction->axes[run]), extents);
     for (size_t i = 0; i < parts.size(); ++i) from[shape.runs[run][i]] = parts[i];
   }
   return {{node.inputs()[0], std::move(from)}};

@@ -54,7 +54,7 @@ class Pair {
     }
     for (Member& m : b_.members) a_.add(m.node, std::move(m.map), m.stored);
     a_.reads.insert(a_.reads.end(), b_.reads.begin(), b_.reads.end());
-    for (auto& [node, requests] : b_.asked) take_requests(node, requests);
+    b_.asked.for_each([&](const Node* node, std::vector<Request>& requests) { take_requests(node, requests); });
     a_.cost += b_.cost;
     groups_.retire(y_.group, x_.group);
   }

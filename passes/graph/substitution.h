@@ -3,9 +3,9 @@
 //   substitution.replace(%c, %hidden)        %1 = mul %x, %c   ->   %1 = mul %x, %hidden
 #pragma once
 
-#include <unordered_map>
 #include <vector>
 
+#include "ir/graph_map.h"
 #include "passes/graph/rebuild_graph.h"
 
 namespace tenon::passes {
@@ -13,7 +13,7 @@ namespace tenon::passes {
 class Substitution {
  public:
   void replace(const ir::Node* node, ir::NodeRef by) { changed_[node] = std::move(by); }
-  bool empty() const { return changed_.empty(); }
+  bool empty() const { return changed_.size() == 0; }
 
   // Call it for the nodes in order, operands first. The first `operands` of the node get their new versions, -1: all.
   void rebuild(ir::Node* node, int operands = -1) {
@@ -27,8 +27,8 @@ class Substitution {
   }
 
   ir::NodeRef of(ir::Node* node) const {
-    const auto it = changed_.find(node);
-    return it == changed_.end() ? ir::NodeRef(node) : it->second;
+    const ir::NodeRef* by = changed_.find(node);
+    return by ? *by : ir::NodeRef(node);
   }
   std::vector<ir::NodeRef> of(const std::vector<ir::NodeRef>& nodes) const {
     std::vector<ir::NodeRef> result;
@@ -37,7 +37,7 @@ class Substitution {
   }
 
  private:
-  std::unordered_map<const ir::Node*, ir::NodeRef> changed_;
+  ir::NodeMap<ir::NodeRef> changed_;
   std::vector<ir::NodeRef> operands_;  // of the node at hand
 };
 

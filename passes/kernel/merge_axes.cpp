@@ -1,6 +1,8 @@
 // Merges adjacent parallel axes that every index runs through as one.
 //
 //   axes i: 4096 parallel, j: 1024 parallel   load x[1024*i + j]    ->    axes i: 4194304 parallel   load x[i]
+#include <algorithm>
+
 #include "passes/passes.h"
 
 namespace tenon::passes {
@@ -8,8 +10,13 @@ namespace {
 
 using ir::Index;
 
+// How many terms are a div or a mod.
+std::ptrdiff_t compound_terms(const Index& index) {
+  return std::ranges::count_if(index.terms(), [](const Index::Term& t) { return t.axis < 0; });
+}
+
 // Writes every index of the kernel in terms of a merged axis `a` (extent A*B) in place of a and b. False if
-// some index that was affine in them would need div or mod, or if its bounds could not be told as well as before.
+// some index would need another div or mod, or if its bounds could not be told as well as before.
 bool merge(ir::Kernel& kernel, int a, int b) {
   int64_t extent_b = kernel.extent(b);
   Index merged = Index::axis(a, kernel.extent(a) * extent_b);
@@ -21,7 +28,7 @@ bool merge(ir::Kernel& kernel, int a, int b) {
   };
   auto stays_simple = [](const Index& before, const Index& after) {
     const ir::Bounds was = before.bounds(), is = after.bounds();
-    return after.terms().size() <= before.terms().size() && (!before.is_affine() || after.is_affine()) &&
+    return after.terms().size() <= before.terms().size() && compound_terms(after) <= compound_terms(before) &&
            is.lo >= was.lo && is.hi <= was.hi;
   };
   std::vector<ir::Instr> instrs = kernel.instrs;

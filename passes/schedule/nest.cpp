@@ -139,7 +139,7 @@ ValueId Nest::find_linear(const Index& index) const {
   for (size_t s = scopes_.size(); s-- > 0;) {
     for (const auto& [known, value, sub] : scopes_[s].linear) {
       if (known != index || (sub != sub_ && sub != kNoSub)) continue;
-      const std::vector<int> axes = index.axes();
+      const ir::Axes axes = index.axes();
       const bool current = std::all_of(axes.begin(), axes.end(), [&](int a) {
         const ValueId* bound = find_bound(a);
         const auto here = scopes_[s].axes.find(a * kSubs + (is_sub_axis(a) ? sub_ : 0));
@@ -175,7 +175,7 @@ void Nest::prepare_lanes(const Index& index, DType type) {
   for (size_t t = 0; t < index.terms().size(); ++t) {
     const Index::Term& term = index.terms()[t];
     if (term.axis >= 0) continue;
-    const std::vector<int> axes = term.inner_index().axes();
+    const ir::Axes axes = term.inner_index().axes();
     const bool along = std::find(axes.begin(), axes.end(), lane_axis_) != axes.end();
     const bool bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return find_bound(a) != nullptr; });
     if (along && bound) {
@@ -218,9 +218,8 @@ Nest::Partial Nest::partial(const Index& index) {
     result = it->second;
     break;
   }
-  auto add = [&](ValueId x) {
-    result.value = result.value < 0 ? x : builder_.op(Op::Add, {result.value, x});
-  };
+  ValueId fresh = -1;  // a sum of its own: addresses that differ in what was known share it
+  auto add = [&](ValueId x) { fresh = fresh < 0 ? x : builder_.op(Op::Add, {fresh, x}); };
   std::span<const Index::Term> terms = index.terms();
   for (size_t t = 0; t < terms.size(); ++t) {
     uint64_t bit = uint64_t{1} << t;
@@ -230,7 +229,7 @@ Nest::Partial Nest::partial(const Index& index) {
       along = is_sub_axis(terms[t].axis);
       bound = find_bound(terms[t].axis) != nullptr;
     } else {
-      std::vector<int> axes = terms[t].inner_index().axes();
+      ir::Axes axes = terms[t].inner_index().axes();
       along = std::any_of(axes.begin(), axes.end(), [&](int a) { return is_sub_axis(a); });
       bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return find_bound(a) != nullptr; });
     }
@@ -245,6 +244,7 @@ Nest::Partial Nest::partial(const Index& index) {
     add(builder_.size(coefficient_slot(number, kConstantPart, index.constant_part())));
   }
   result.terms |= kConstantTerm;
+  if (fresh >= 0) result.value = result.value < 0 ? fresh : builder_.op(Op::Add, {result.value, fresh});
   return result;
 }
 

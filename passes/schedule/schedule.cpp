@@ -65,9 +65,8 @@ Answer takes_contraction(const Form& form, const Target& target) {
   if (form.contract_axes > 1) return refuses("a contraction runs along one axis");
   if (form.left != Form::Operand::Loaded)
     return refuses("the left operand of a contraction is read in its innermost loop: from memory");
-  // The right operand is packed once a tile of several columns, guards and all.
-  if (form.right == Form::Operand::Computed || (form.right == Form::Operand::GuardedLoad && form.product_columns == 1))
-    return refuses("the right operand of a contraction is read for every row: from memory");
+  // Also what a pad adds: a window is read at each of its taps, and would ask about the border each time.
+  if (form.right != Form::Operand::Loaded) return refuses("the right operand of a contraction is read for every row: from memory");
   return kTakes;
 }
 

@@ -41,15 +41,14 @@ struct Lowered {
 // What decides whether a schedule accepts a kernel. Fusion knows it of a group before there is a kernel.
 struct Form {
   // How an operand of a contraction comes about, point by point of the contraction.
-  enum class Operand : uint8_t { Loaded, GuardedLoad, Computed };
+  enum class Operand : uint8_t { Loaded, Computed };
 
   std::optional<ir::Op> call;  // one operation on whole buffers: a call of the library, no kernel
   int lanes = 0, columns = 0;  // reductions of each tree
   int scans = 0, contractions = 0;
   int contract_axes = 0;
   Operand left = Operand::Loaded, right = Operand::Loaded;
-  int64_t product_columns = 1;  // of the contraction's result
-  int64_t kept_bytes = 0;       // of a row: values that are computed before a reduction and needed after it
+  int64_t kept_bytes = 0;  // of a row: values that are computed before a reduction and needed after it
 };
 // Of a kernel that exists: what decides whether it can be lowered, not what it costs (operands, kept_bytes).
 Form form_of(const ir::Kernel& kernel);

@@ -229,10 +229,6 @@ TEST_CASE("no lane of a guarded load leaves its buffer: pads and windows over th
     check("graph @w(%x: f32[3," + w + "]) {\n  %c = const 0.0 : f32[]\n  %0 = pad %x, %c lo=[1,2] hi=[1,2] : f32[5," +
           padded + "]\n  %1 = strided %0 sizes=[3,5,3," + w + "] strides=[" + padded + ",1," + padded +
           ",1] offset=0 : f32[3,5,3," + w + "]\n  %2 = reduce.sum %1 dims=[0,1] : f32[1,1,3," + w + "]\n  return %2\n}");
-    check("graph @c(%x: f32[3," + w + "], %k: f32[8,15]) {\n  %c = const 0.0 : f32[]\n  %0 = pad %x, %c lo=[1,2] hi=[1,2] : f32[5," +
-          padded + "]\n  %1 = strided %0 sizes=[3,5,3," + w + "] strides=[" + padded + ",1," + padded +
-          ",1] offset=0 : f32[3,5,3," + w + "]\n  %2 = reshape %1 [15," + std::to_string(3 * width) + "] : f32[15," +
-          std::to_string(3 * width) + "]\n  %3 = dot %k, %2 : f32[8," + std::to_string(3 * width) + "]\n  return %3\n}");
     check("graph @s(%x: f32[3," + w + "]) {\n  %c = const 1.5 : f32[]\n  %0 = pad %x, %c lo=[0,3] hi=[0,1] : f32[3," +
           padded + "]\n  %1 = scan.sum %0 dim=1 : f32[3," + padded + "]\n  return %1\n}");
   }

@@ -33,7 +33,7 @@ std::string shapes(std::span<const Index> indices) {
 
 // The indices into `from` of a tensor reshaped to the shape that `axes` run over.
 std::vector<Index> reshape(std::span<const Index> axes, std::vector<int64_t> to, std::vector<int64_t> from) {
-  return unflatten(flatten(axes, to), from);
+  return unflatten(flatten(axes, to), from).vec();
 }
 
 std::vector<Index> axes_of(std::vector<int64_t> shape) {

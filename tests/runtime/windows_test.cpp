@@ -140,6 +140,32 @@ TEST_CASE("windows: a row written or read and written stays in its memory") {
   }
 }
 
+// Operations that passes remove, between two updates: the second is not counted from the first one's origin.
+TEST_CASE("windows: an update of what turns out to be an updated buffer writes where it says") {
+  using Between = NodeRef (*)(const NodeRef&);
+  static const auto make = [](Op op, std::initializer_list<NodeRef> operands, std::span<const int64_t> ints) {
+    return ir::make_node(op, std::span(operands.begin(), operands.size()), ints, {}, ir::Folding::Off);
+  };
+  const Between betweens[] = {
+      [](const NodeRef& x) { return make(Op::Min, {x, x}, {}); },
+      [](const NodeRef& x) { return make(Op::Mul, {scalar(1.0, x->shape()), x}, {}); },
+      [](const NodeRef& x) { return make(Op::Neg, {make(Op::Neg, {x}, {})}, {}); },
+      [](const NodeRef& x) { return make(Op::Reshape, {make(Op::Reshape, {x}, Shape{kRows * kColumns})}, x->shape()); },
+  };
+  for (const Between between : betweens) {
+    for (int64_t i : {0, 3, 17}) {
+      WithOptions options;
+      const NodeRef x = matrix();
+      const NodeRef y = with_row(between(with_row(x, i, scalar(-1.0, Shape{kColumns}))), 20, scalar(-2.0, Shape{kColumns}));
+      evaluate({y});
+      for (int64_t k = 0; k < kRows * kColumns; ++k) {
+        const int64_t row = k / kColumns;
+        CHECK(element(y, k) == (row == 20 ? -2.0 : row == i ? -1.0 : static_cast<double>(k)));
+      }
+    }
+  }
+}
+
 TEST_CASE("windows: an input that dies is not written over while a part of it is read") {
   WithOptions options;
   for (int64_t i : {3, 0, 39}) {

@@ -226,7 +226,7 @@ void refuse_dim(int64_t dim, int64_t limit) {
 }
 
 Dims wrap_dims(OptionalIntArrayRef dims, int64_t rank) {
-  std::vector<bool> seen(static_cast<size_t>(rank > 0 ? rank : 1), !dims.has_value() || dims.value().empty());
+  SmallVector<bool, 16> seen(static_cast<size_t>(rank > 0 ? rank : 1), !dims.has_value() || dims.value().empty());
   if (dims.has_value()) {
     for (int64_t dim : dims.value()) {
       const size_t d = wrap_dim(dim, rank);

@@ -63,13 +63,13 @@ RegisterTile choose_tile(const Context& c, int64_t rows, int64_t columns, int64_
   RegisterTile best;
   int64_t least = INT64_MAX;
   for (int vectors = least_vectors; vectors <= widest; ++vectors) {
-    const int most = accumulators / std::max(vectors, 2);
+    const int most = vectors == 1 ? accumulators * 2 / 3 : accumulators / vectors;
     const int64_t tile = int64_t{vectors} * c.lanes, panel = column_bytes * tile, rest = columns % tile;
     if (vectors > 2 && ((rows > most && rows <= accumulators / 2) || panel > c.target.l2_bytes / 2)) break;
     std::vector<int> tile_rows{static_cast<int>(std::min<int64_t>(rows, most))};
     if (rows > most) tile_rows.insert(tile_rows.end(), {most / 3, 1});
     const int64_t instructions = columns / tile * instructions_of(rows, tile_rows, vectors) +
-                                 ceil_div(rest, c.lanes) * instructions_of(rows, rows_of_rest(tile_rows), 1);
+                                 ceil_div(rest, c.lanes) * instructions_of(rows, columns < tile ? tile_rows : rows_of_rest(tile_rows), 1);
     if (instructions >= least) continue;
     least = instructions;
     best = {vectors, tile_rows};
@@ -203,7 +203,7 @@ class Contraction {
   bool copies_whole() {
     const Instr& right = nest_.instr(right_);
     const Index::Stride along = right.index.stride(k_), across = right.index.stride(column_);
-    const std::vector<int> axes = right.index.axes();
+    const ir::Axes axes = right.index.axes();
     const bool whole = std::all_of(axes.begin(), axes.end(), [&](int a) { return a == k_ || a == column_; });
     if (!whole || !along.ok || !across.ok || right.scale != 0 || !right.guards.empty()) return false;
     region_ = (c_.extent(k_) + packed_slack(c_, right_, k_)) * tile_.vectors * nest_.lanes();
@@ -240,7 +240,7 @@ class Contraction {
     if (row_ >= 0) tile_axes.push_back(row_);
     nest_.set_sub_axes(tile_axes);
     ValueId at = row_begin_;
-    for (int rows : mask_ < 0 ? tile_.rows : rows_of_rest(tile_.rows)) {
+    for (int rows : mask_ < 0 || fewer_than_tile() ? tile_.rows : rows_of_rest(tile_.rows)) {
       ValueId end = row_end_;
       if (rows > 1) {
         ValueId step = c_.literal(rows);
@@ -251,8 +251,11 @@ class Contraction {
     }
   }
 
-  // Whether the right operand is copied into a panel: its rows lie far apart, or its columns do. Guards (a padded image)
-  // are settled once, not for each row.
+  // Then all columns are left over, and those are what the code is for.
+  bool fewer_than_tile() const { return c_.extent(column_) < int64_t{tile_.vectors} * nest_.lanes(); }
+
+  // Whether the right operand is copied into a panel: its rows lie far apart, or its columns do. Guards (of blocks laid side
+  // by side) are settled once, not for each row.
   bool packs() const {
     const Instr& right = nest_.instr(right_);
     if (column_ < 0 || right.op != Op::Load || tile_.rows[0] == 1) return false;
