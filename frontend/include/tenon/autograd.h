@@ -10,7 +10,6 @@
 
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "tenon/array_ref.h"
@@ -20,6 +19,10 @@ namespace tenon {
 class Tensor;
 
 namespace autograd {
+using Variable = Tensor;
+using variable_list = std::vector<Variable>;
+using tensor_list = std::vector<Tensor>;
+
 // How a tensor was made from tensors that require grad.
 class Node {
  public:
@@ -36,12 +39,6 @@ void backward(ArrayRef<Tensor> tensors, ArrayRef<Tensor> grad_tensors = {}, opti
 // undefined tensor.
 std::vector<Tensor> grad(ArrayRef<Tensor> outputs, ArrayRef<Tensor> inputs, ArrayRef<Tensor> grad_outputs = {},
                          optional<bool> retain_graph = nullopt, bool create_graph = false, bool allow_unused = false);
-
-// Not there yet: deriving from it does not compile and says so.
-template <typename Derived>
-struct Function {
-  static_assert(std::is_void_v<Derived>, "Tenon has no autograd::Function yet");
-};
 
 // While it is on, operations remember the stack on which they were recorded, the backward pass looks at each gradient for
 // nan, and a failing one names the operation of the forward pass with that stack. Slow.
@@ -87,9 +84,20 @@ struct NoGradGuard : AutoGradMode {
 };
 using no_grad = NoGradGuard;
 
-// As NoGradGuard. Tensors made under it are ordinary ones.
-struct InferenceMode : AutoGradMode {
-  explicit InferenceMode(bool enabled = true) : AutoGradMode(!enabled && GradMode::is_enabled()) {}
+// As NoGradGuard, and tensors made until the end of the block are inference tensors: they have no versions, are never saved
+// for a backward pass and may not be written outside such a block. InferenceMode(false) is an ordinary block within one.
+class InferenceMode {
+ public:
+  explicit InferenceMode(bool enabled = true) : before_(is_enabled()), grad_(!enabled) { set_enabled(enabled); }
+  ~InferenceMode() { set_enabled(before_); }
+  InferenceMode(const InferenceMode&) = delete;
+  InferenceMode& operator=(const InferenceMode&) = delete;
+  static bool is_enabled();
+
+ private:
+  static void set_enabled(bool enabled);
+  bool before_;
+  AutoGradMode grad_;
 };
 
 }  // namespace tenon

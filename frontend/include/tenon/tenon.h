@@ -8,10 +8,12 @@
 #include "tenon/checkpoint.h"     // IWYU pragma: export
 #include "tenon/creation.h"       // IWYU pragma: export
 #include "tenon/cuda.h"           // IWYU pragma: export
+#include "tenon/custom_function.h"  // IWYU pragma: export
 #include "tenon/data.h"           // IWYU pragma: export
 #include "tenon/dlpack.h"         // IWYU pragma: export
 #include "tenon/elementary.h"     // IWYU pragma: export
 #include "tenon/error.h"          // IWYU pragma: export
+#include "tenon/functional_gradients.h"  // IWYU pragma: export
 #include "tenon/image.h"          // IWYU pragma: export
 #include "tenon/indexing.h"       // IWYU pragma: export
 #include "tenon/inplace.h"        // IWYU pragma: export

@@ -232,6 +232,7 @@ class Tensor : public TensorMethods<Tensor> {
   bool requires_grad() const;
   const Tensor& requires_grad_(bool requires_grad = true) const;  // of a leaf
   const Tensor& set_requires_grad(bool requires_grad) const;
+  bool is_inference() const;                        // made under InferenceMode
   bool is_leaf() const;                             // not the result of an operation on what requires grad
   std::shared_ptr<autograd::Node> grad_fn() const;  // null for a leaf
   int64_t output_nr() const;                        // which result of its grad_fn
@@ -360,7 +361,7 @@ class Tensor : public TensorMethods<Tensor> {
   const Tensor& resize_(IntArrayRef size) const;
   const Tensor& resize_as_(const Tensor& other) const { return resize_(other.sizes()); }
   Tensor& set_(const Tensor& source) const;  // shows the memory of the source from now on
-  int64_t _version() const;                  // how often this memory was written
+  int64_t _version() const;                  // how often this memory was written; Error for an inference tensor
   // --- new tensors of its dtype and device, unless the options say otherwise
   Tensor new_empty(IntArrayRef size, const TensorOptions& options = {}) const;
   Tensor new_empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& options = {}) const;

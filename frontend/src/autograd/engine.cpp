@@ -1,7 +1,9 @@
 // The backward pass: from the given tensors along the edges, each GradFn once, when all gradients of its outputs are there.
 // Of those that are ready, the one that was recorded last goes first.
 #include <algorithm>
+#include <mutex>
 #include <queue>
+#include <thread>
 #include <unordered_map>
 
 #include "frontend/src/autograd/anomaly.h"
@@ -231,6 +233,7 @@ void add_roots(BackwardPass& pass, TensorList tensors, TensorList grads, bool cr
       grad = ones_like(tensor);
     }
     pass.root(tensor, std::move(grad));
+    note_root(tensor);
   }
 }
 
@@ -276,6 +279,48 @@ std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grad_
 }
 
 }  // namespace autograd
+
+// --- roots that are not evaluated yet
+
+namespace {
+struct Roots {
+  std::mutex mutex;
+  std::unordered_map<const TensorImpl*, std::thread::id> threads;
+};
+Roots& roots() {
+  static Roots& all = *new Roots;  // tensors die after main
+  return all;
+}
+}  // namespace
+
+void note_root(const Tensor& x) {
+  History& history = own_history(x);
+  if (history.pending_root || node_of(x)->is_leaf()) return;
+  const std::lock_guard lock(roots().mutex);
+  roots().threads.emplace(&impl(x), std::this_thread::get_id());
+  history.pending_root = true;
+}
+
+void forget_root(const TensorImpl& x) {
+  const std::lock_guard lock(roots().mutex);
+  roots().threads.erase(&x);
+}
+
+// A tensor whose last handle goes away meanwhile waits in forget_root for the lock.
+std::vector<Tensor> take_roots() {
+  std::vector<Tensor> taken;
+  const std::lock_guard lock(roots().mutex);
+  std::erase_if(roots().threads, [&](const auto& entry) {
+    const auto& [root, thread] = entry;
+    if (thread != std::this_thread::get_id()) return false;
+    root->history->pending_root = false;
+    const NodeRef value = root->storage().value();
+    const bool held = value->holders.load(std::memory_order_relaxed) > 0;
+    if (held && !value->is_leaf()) taken.emplace_back(new TensorImpl(value), false);
+    return true;
+  });
+  return taken;
+}
 
 // --- methods of Tensor
 

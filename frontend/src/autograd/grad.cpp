@@ -9,6 +9,11 @@ namespace {
 thread_local bool grad_mode = true;
 }  // namespace
 
+constinit thread_local bool inference_mode = false;
+bool InferenceMode::is_enabled() { return inference_mode; }
+void InferenceMode::set_enabled(bool enabled) { inference_mode = enabled; }
+bool Tensor::is_inference() const { return impl(*this).inference(); }
+
 bool GradMode::is_enabled() { return grad_mode; }
 void GradMode::set_enabled(bool enabled) {
   grad_mode = enabled;
@@ -39,6 +44,9 @@ History* history_of(const Tensor& x) {
 // --- writes and views
 
 void check_writable(const Tensor& self, bool recording) {
+  check(!impl(self).inference() || InferenceMode::is_enabled(),
+        "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before "
+        "doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
   if (!GradMode::is_enabled()) return;
   const bool tracked = requires_grad(self);
   if (!tracked && !recording) return;
@@ -56,6 +64,12 @@ void check_writable(const Tensor& self, bool recording) {
         "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
         "both the view and the inplace either both inside the no_grad block (if you don't want the inplace "
         "to be tracked) or both outside (if you want the inplace to be tracked).");
+    check(history->origin != ViewOrigin::CustomFunction, "Output ", history->output_nr, " of ",
+          history->fn ? history->fn->name() : "",
+          " is a view and is being modified inplace. This view was created inside a custom Function (or because an input was "
+          "returned as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the "
+          "custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of "
+          "the custom Function.");
     check(!tracked || !base.is_leaf(),
           "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   }
@@ -119,6 +133,8 @@ const Tensor& Tensor::requires_grad_(bool requires_grad) const {
       "a subgraph that doesn't require differentiation use var_no_grad = var.detach().");
   check(!requires_grad || is_floating_point(),
         "Only Tensors of floating point and complex dtype can require gradients");
+  check(!requires_grad || !is_inference() || InferenceMode::is_enabled(),
+        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   if (is_leaf()) own_history(*this).requires_grad = requires_grad;
   return *this;
 }

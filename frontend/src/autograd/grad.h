@@ -48,8 +48,9 @@ struct TensorHooks {
 };
 
 // How a view came to be decides whether it may be written in place: Several is one output of chunk, split or
-// unbind, NoGrad was made of a tracked tensor while grad mode was off.
-enum class ViewOrigin : uint8_t { Single, Several, NoGrad };
+// unbind, NoGrad was made of a tracked tensor while grad mode was off, CustomFunction is the result of an
+// autograd::Function.
+enum class ViewOrigin : uint8_t { Single, Several, NoGrad, CustomFunction };
 
 // What a tensor knows of its gradient. Only tensors that have something to say have one.
 struct History {
@@ -60,6 +61,7 @@ struct History {
 
   bool requires_grad = false;  // of a leaf
   bool retains_grad = false;
+  bool pending_root = false;  // see note_root
   ViewOrigin origin = ViewOrigin::Single;
   std::shared_ptr<GradFn> fn;  // null for a leaf
   int64_t output_nr = 0;
@@ -103,7 +105,7 @@ class GradScope {
   void first_of_ties();  // see ir::Recipe
 
   // The operation has a gradient rule of its own, where PyTorch's convention or numbers are not those of the composition.
-  // `reads`: reads_operand(i) and kReadsOutput. The rule holds what else it needs: numbers, and Kept values.
+  // `reads`: reads_operand(i) and kReadsOutput. The rule holds what else it needs: numbers.
   //
   //   scope.rule(kReadsOutput, [](GradCall& call) { call.give(0, call.grad() * (call.output() > 0)); });
   template <typename Rule>
@@ -157,6 +159,12 @@ void written(const Tensor& self, const NodeRef& value = {});
 void written_as(const Tensor& self, const Tensor& result);
 // What make_view owes to autograd: the base of the view, and a GradFn where no scope gives one.
 void adopt_view(const Tensor& source, const Tensor& view);
+
+// A tensor on which backward() was called and that has no value yet: the next step of an optimizer on this thread evaluates
+// it with the parameters, if somebody still holds it.
+void note_root(const Tensor& x);
+void forget_root(const TensorImpl& x);
+std::vector<Tensor> take_roots();
 
 // The recipe behind a tensor, as the text of a graph; empty if there is none. For a debugger, and for tests.
 std::string recipe_text(const Tensor& x);

@@ -45,8 +45,8 @@ GradFn::~GradFn() {
 }
 
 void GradFn::release() {
-  if (saved.empty() && !rule) return;
-  released_ = !saved.empty();
+  if (saved.empty()) return;
+  released_ = true;
   saved.clear();
   rule = nullptr;
 }

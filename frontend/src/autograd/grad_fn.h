@@ -96,6 +96,8 @@ class GradCall {
       : fn_(fn), grads_(grads), saved_(std::move(saved)), given_(fn.edges.size()) {}
 
   Tensor grad(size_t output = 0) const;  // zeros if there is none
+  Tensor given(size_t output) const { return output < grads_.size() ? grads_[output] : Tensor(); }  // undefined if there is none
+  const std::vector<Tensor>& saved() const { return saved_; }
   Tensor operand(size_t i) const { return find(SavedValue::Of::Operand, i); }
   Tensor output(size_t k = 0) const { return find(SavedValue::Of::Output, k); }
   bool wants(size_t operand) const;

@@ -16,11 +16,6 @@ namespace {
 // Orders writes against the views made before and after them.
 std::atomic<uint64_t> clock_ticks{0};
 
-Edge edge_to(const Tensor& x, size_t operand) {
-  const History& history = *history_of(x);
-  return {history.fn, history.output_nr, history.fn ? Tensor() : x, operand};
-}
-
 // --- views as functions of the tensors that they show
 
 // How many elements lie from the first one that the tensor shows to the last.
@@ -82,6 +77,11 @@ ir::Recipe recipe_of(std::initializer_list<const TensorImpl*> operands, Formula 
 }  // namespace
 
 // --- histories
+
+Edge edge_to(const Tensor& x, size_t operand) {
+  const History& history = *history_of(x);
+  return {history.fn, history.output_nr, history.fn ? Tensor() : x, operand};
+}
 
 uint64_t autograd_time() { return clock_ticks.load(std::memory_order_relaxed); }
 
@@ -318,6 +318,8 @@ void Recording::set_rule(uint32_t reads, GradRule rule) {
 // What the operation itself wrote, it keeps as it was: a write later on harms nothing.
 void Recording::keep_operand(size_t i) {
   const Operand& operand = operands_[i];
+  check(!operand.tensor->inference(), "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
+        "normal tensor and use it in autograd.");
   VersionWatch watch;
   if (operand.tensor->version() == operand.version) watch = VersionWatch(*operand.tensor, operand.version);
   fn_->saved.push_back({SavedValue::Of::Operand, static_cast<uint32_t>(i), KeptValue(operand.value), std::move(watch)});

@@ -84,6 +84,7 @@ inline NodeRef operand_stand_in(const TensorImpl& t) { return Recording::stand_i
 // The time by which writes and views are ordered.
 uint64_t autograd_time();
 
+Edge edge_to(const Tensor& x, size_t operand);  // of a tensor that requires grad
 void attach(const Tensor& x, std::shared_ptr<GradFn> fn, ViewOrigin origin);
 // The view gets a function of what its base has become.
 void attach_to_base(const Tensor& view);

@@ -1,13 +1,13 @@
 // Convolution: windows of the padded input, a strided reading, times the weights. No column matrix is made.
 //
-//   %w = strided (pad %x)  : [N, C, kh, kw, oh, ow]
-//   %y = dot [N, G, O/G, K] x [N, G, K, oh * ow]          K = C/G * kh * kw
+//   %w = strided (pad %x)                                 : [N, C, kh, kw, oh, ow]
+//   %y = dot [N, G, oh, O/G, K] x [N, G, oh, K, ow]          K = C/G * kh * kw
 //
-// A transposed convolution is one of stride 1 with mirrored weights, whose channels are the pixels between
-// two inputs. Depthwise ones multiply and add along the planes.
+// The gradient of the input is the transposed convolution, that of the weights a contraction over samples and positions. A
+// transposed convolution is one of stride 1 with mirrored weights, whose channels are the pixels between two inputs. Depthwise ones multiply and add along the planes.
 #include <algorithm>
 
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/grad_fn.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/views/window.h"
@@ -107,16 +107,29 @@ Windows windows_of(const Call& c) {
   return windows;
 }
 
-// y plus one number for each channel; the channels are dim 1, or dims 1 and 2 where they are grouped. Here,
-// before y takes its final shape, the sum is part of the product's kernel.
-NodeRef with_bias(const NodeRef& y, const NodeRef& bias, size_t last) {
+// y plus one number for each channel; those are the dims of y that `channels` lists. Here, before y takes its final
+// shape, the sum is part of the product's kernel.
+NodeRef with_bias(const NodeRef& y, const NodeRef& bias, const Dims& channels) {
   if (!bias) return y;
-  Dims channels(y->shape().size(), 1);
-  for (size_t d = 1; d <= last; ++d) channels[d] = y->shape()[d];
-  return (Expr{y} + broadcast(Expr{ir::reshape(bias, channels)}, ref(y->shape()))).node;
+  Dims shape(y->shape().size(), 1);
+  for (int64_t d : channels) shape[d] = y->shape()[d];
+  return (Expr{y} + broadcast(Expr{ir::reshape(bias, shape)}, ref(y->shape()))).node;
 }
 
-// [O, C/G, kernel...] times the windows of x [N, C, spatial...].
+// A filter or two for each channel: a tile of a product would have hardly a row.
+bool is_depthwise(const Dims& weight, int64_t groups) { return weight[1] == 1 && weight[0] / groups < 4; }
+
+// Windows whose positions run on as the input does, row by row: a product takes the rows one by one, and reads a row of
+// each tap where it lies. Short rows go together.
+bool by_rows(const Windows& windows) {
+  constexpr int64_t kLeastRow = 6;
+  const bool plain = std::ranges::all_of(windows, [](const Window& w) { return w.kernel == 1 && w.stride == 1 && w.count == w.size; });
+  return windows.size() > 1 && !plain && windows.back().stride == 1 && windows.back().count >= kLeastRow;
+}
+
+// [O, C/G, kernel...] times the windows of x [N, C, spatial...]. Where a product is taken by rows, R of length L,
+//
+//   [N, G, R, O/G, K] x [N, G, R, K, L]          elsewhere R = 1
 NodeRef product(const NodeRef& x, const NodeRef& weight, const NodeRef& bias, const Windows& windows,
                 int64_t groups) {
   const int64_t batch = x->shape()[0], outs = weight->shape()[0];
@@ -125,11 +138,10 @@ NodeRef product(const NodeRef& x, const NodeRef& weight, const NodeRef& bias, co
   checked_numel(ref(shape));
   const ir::Constant zero = ir::constant(x->dtype(), int64_t{0});
   if (ir::element_count(shape) == 0) return ir::make_const(zero, shape, x->device());
-  if (weight->numel() == 0) return with_bias(ir::make_const(zero, shape, x->device()), bias, 1);
+  if (weight->numel() == 0) return with_bias(ir::make_const(zero, shape, x->device()), bias, Dims{1});
   const NodeRef seen = sliding_windows(x, windows, zero);
   const int64_t positions = ir::element_count(shape) / (batch * outs), k = weight->numel() / outs;
-  // Depthwise: a tile of a product would have hardly a row.
-  if (weight->shape()[1] == 1 && outs / groups < 4) {
+  if (is_depthwise(weight->shape(), groups)) {
     Dims view{batch, groups, 1, k};
     for (const Window& w : windows) view.push_back(w.count);
     Dims full = view;
@@ -138,17 +150,41 @@ NodeRef product(const NodeRef& x, const NodeRef& weight, const NodeRef& bias, co
     factors.resize(view.size(), 1);
     const Expr products = broadcast(Expr{ir::reshape(seen, view)}, ref(full)) *
                           broadcast(Expr{ir::reshape(weight, factors)}, ref(full));
-    return with_bias(ir::reshape(ir::reduce(Op::Sum, products.node, Dims{3}), shape), bias, 1);
+    return with_bias(ir::reshape(ir::reduce(Op::Sum, products.node, Dims{3}), shape), bias, Dims{1});
   }
-  Dims left{batch, outs, k}, right{batch, k, positions};
-  if (groups > 1) {
-    left = {batch, groups, outs / groups, k};
-    right = {batch, groups, k, positions};
+  const int64_t length = by_rows(windows) ? windows.back().count : positions, rows = positions / length;
+  const NodeRef taps = ir::permute(ir::reshape(seen, Dims{batch, groups, k, rows, length}), Dims{0, 1, 3, 2, 4});
+  const NodeRef filters = ir::reshape(weight, Dims{1, groups, 1, outs / groups, k});
+  const NodeRef y = ir::dot(ir::expand(filters, Dims{batch, groups, rows, outs / groups, k}), taps);
+  return ir::reshape(ir::permute(with_bias(y, bias, Dims{1, 3}), Dims{0, 1, 3, 2, 4}), shape);
+}
+
+// The gradient of the weights, [O, C/G, kernel...], of which x [N, C, spatial...] saw the windows and g [N, O, counts...] is
+// the gradient of what they gave. One contraction over samples and positions; S samples at a time, whose products are added:
+//
+//   [N/S, G, K, S * P] x [N/S, G, S * P, O/G]
+NodeRef weight_product(const NodeRef& x, const NodeRef& g, const Dims& weight, const Windows& windows, int64_t groups) {
+  constexpr int64_t kLeastLength = 512;  // of a sum
+  const int64_t batch = x->shape()[0], outs = weight[0], k = ir::element_count(weight) / std::max<int64_t>(outs, 1);
+  const ir::Constant zero = ir::constant(x->dtype(), int64_t{0});
+  if (x->numel() == 0 || g->numel() == 0 || k == 0) return ir::make_const(zero, weight, x->device());
+  const int64_t positions = g->numel() / (batch * outs);
+  const NodeRef seen = sliding_windows(x, windows, zero);
+  if (is_depthwise(weight, groups)) {
+    const Dims full{batch, groups, outs / groups, k, positions};
+    const Expr products = broadcast(Expr{ir::reshape(seen, Dims{batch, groups, 1, k, positions})}, ref(full)) *
+                          broadcast(Expr{ir::reshape(g, Dims{batch, groups, outs / groups, 1, positions})}, ref(full));
+    return ir::reshape(ir::reduce(Op::Sum, products.node, Dims{0, 4}), weight);
   }
-  Dims shared = left;  // the weights of all samples
-  shared[0] = 1;
-  const NodeRef y = ir::dot(broadcast(ir::reshape(weight, shared), ref(left)), ir::reshape(seen, right));
-  return ir::reshape(with_bias(y, bias, groups > 1 ? 2 : 1), shape);
+  int64_t samples = 1;  // S
+  while (samples < batch && (samples * positions < kLeastLength || batch % samples != 0)) ++samples;
+  const int64_t chunks = batch / samples, length = samples * positions;
+  const NodeRef taps = ir::permute(ir::reshape(seen, Dims{chunks, samples, groups, k, positions}), Dims{0, 2, 3, 1, 4});
+  const NodeRef grads = ir::permute(ir::reshape(g, Dims{chunks, samples, groups, outs / groups, positions}), Dims{0, 2, 1, 4, 3});
+  const NodeRef products = ir::dot(ir::reshape(taps, Dims{chunks, groups, k, length}),
+                                   ir::reshape(grads, Dims{chunks, groups, length, outs / groups}));
+  const NodeRef sum = ir::reshape(ir::reduce(Op::Sum, products, Dims{0}), Dims{groups, k, outs / groups});
+  return ir::reshape(ir::permute(sum, Dims{0, 2, 1}), weight);
 }
 
 // [C, O/G, kernel...] with zeros between the positions of the kernel, and behind them up to `sizes`.
@@ -246,11 +282,11 @@ Dims transposed_size(const Call& c) {
   return size;
 }
 
-NodeRef transposed(const Call& c) {
-  const Dims size = transposed_size(c);
+// `size`: of the result.
+NodeRef transposed(const Call& c, const Dims& size) {
   if (c.input.numel() == 0 || c.weight.numel() == 0 || std::ranges::find(size, 0) != size.end())
     return with_bias(constant_node(ir::constant(ir_type(c.input.scalar_type()), int64_t{0}), size),
-                     c.bias_node(), 1);
+                     c.bias_node(), Dims{1});
   Phases p;
   Windows windows;
   int64_t phases = 1;
@@ -274,26 +310,77 @@ NodeRef transposed(const Call& c) {
   return interleaved(y, c, p, size);
 }
 
-Tensor convolve(Call c) {
+Tensor convolve(const Call& c) {
   check_types(c);
   check_parameters(c);
   check_channels(c);
   return record(c.transposed
-                    ? transposed(c)
+                    ? transposed(c, transposed_size(c))
                     : product(node_of(c.input), node_of(c.weight), c.bias_node(), windows_of(c), c.groups));
 }
 
+// The windows that a convolution of x with these weights sees, given the sizes of its result.
+Windows windows_over(const Tensor& x, const Call& c, const Tensor& result) {
+  Windows windows;
+  for (size_t d = 0; d < c.dims(); ++d)
+    windows.push_back({x.sizes()[2 + d], c.kernel(d), c.stride[d], c.low[d], c.high[d], c.dilation[d], result.sizes()[2 + d]});
+  return windows;
+}
+
+// The gradient of the input of a convolution is g through the transposed one, and the other way round.
+Tensor input_gradient(const Tensor& g, Call c, const Tensor& input) {
+  GradScope scope("ConvolutionBackwardBackward0", g, c.weight);
+  c.input = g;
+  c.bias = nullopt;
+  c.transposed = !c.transposed;
+  return record(c.transposed ? transposed(c, dims_of(input.sizes()))
+                             : product(node_of(g), node_of(c.weight), {}, windows_over(g, c, input), c.groups));
+}
+
+Tensor weight_gradient(const Tensor& g, const Tensor& input, const Call& c) {
+  GradScope scope("ConvolutionBackwardBackward0", g, input);
+  const Tensor &x = c.transposed ? g : input, &result = c.transposed ? input : g;
+  return record(weight_product(node_of(x), node_of(result), dims_of(c.weight.sizes()), windows_over(x, c, result), c.groups));
+}
+
+// The gradients of a convolution, each one contraction.
+struct ConvolutionRule {
+  Call call;  // without its tensors
+
+  explicit ConvolutionRule(const Call& c) : call(c) {
+    call.input = call.weight = Tensor();
+    call.bias = nullopt;
+  }
+  void operator()(GradCall& grads) const {
+    const bool batched = std::ssize(call.stride) + 2 == grads.operand(0).dim();
+    const auto in_batch = [&](const Tensor& x) { return batched ? x : unsqueeze(x, 0); };
+    const Tensor g = in_batch(grads.grad()), input = in_batch(grads.operand(0));
+    Call c = call;
+    c.weight = grads.operand(1);
+    if (grads.wants(0)) {
+      const Tensor result = input_gradient(g, c, input);
+      grads.give(0, batched ? result : squeeze(result, 0));
+    }
+    if (grads.wants(1)) grads.give(1, weight_gradient(g, input, c));
+    if (!grads.wants(2)) return;
+    Dims all_but_channels{0};
+    for (size_t d = 0; d < c.dims(); ++d) all_but_channels.push_back(static_cast<int64_t>(2 + d));
+    grads.give(2, g.sum(ref(all_but_channels)));
+  }
+};
+
 // One sample is a batch of one.
-Tensor with_batch(Call c, const char* name) {
+Tensor with_batch(Call c, const char* name, GradScope& scope) {
   const int64_t dims = static_cast<int64_t>(c.dims());
   const int64_t rank = c.input.dim();
   check(rank == dims + 1 || rank == dims + 2, "Expected ", dims + 1, "D (unbatched) or ", dims + 2,
         "D (batched) input to ", name, ", but got input of size: ", c.input.sizes());
   check(c.weight.dim() == dims + 2, "Expected ", dims + 2, "-dimensional weight for ", name,
         ", but got weight of size: ", c.weight.sizes());
-  if (rank == dims + 2) return convolve(std::move(c));
+  scope.rule(reads_operand(0) | reads_operand(1), ConvolutionRule(c));
+  if (rank == dims + 2) return convolve(c);
   c.input = unsqueeze(c.input, 0);
-  return squeeze(convolve(std::move(c)), 0);
+  return squeeze(convolve(c), 0);
 }
 
 Tensor forward(size_t dims, const char* name, const Operand& input, const Operand& weight,
@@ -304,7 +391,7 @@ Tensor forward(size_t dims, const char* name, const Operand& input, const Operan
   const Dims pad = parameter(padding, dims, "padding");
   return with_batch({input, weight, bias, parameter(stride, dims, "stride"), pad, pad,
                      parameter(dilation, dims, "dilation"), Dims(dims, 0), groups, false},
-                    name);
+                    name, scope);
 }
 
 Tensor forward(size_t dims, const char* name, const Operand& input, const Operand& weight,
@@ -341,7 +428,7 @@ Tensor forward(size_t dims, const char* name, const Operand& input, const Operan
           "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
           "input be created");
   }
-  return with_batch(std::move(c), name);
+  return with_batch(std::move(c), name, scope);
 }
 
 Tensor backward(size_t dims, const char* name, const Tensor& input, const Tensor& weight,
@@ -353,7 +440,7 @@ Tensor backward(size_t dims, const char* name, const Tensor& input, const Tensor
   return with_batch({input, weight, bias, parameter(stride, dims, "stride"), pad, pad,
                      parameter(dilation, dims, "dilation"), parameter(output_padding, dims, "output_padding"),
                      groups, true},
-                    name);
+                    name, scope);
 }
 
 constexpr size_t dims_in(std::string_view name) { return at(name[name.size() - 2] - '0'); }  // of "conv2d"

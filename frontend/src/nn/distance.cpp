@@ -35,6 +35,15 @@ Tensor pairwise_distance(const Operand& x1, const Operand& x2, double p, double 
   return norm(sub(x1, x2) + eps, Scalar(p), rank - 1, keepdim);
 }
 
+namespace {
+// The norms of the last dim. Where one is 0, so is its gradient.
+Tensor distance(const Tensor& apart, double p) {
+  if (p != 2 || !GradScope::current()) return norm(apart, Scalar(p), -1);
+  const Tensor squares = sum(square(apart), -1), zero = squares == 0;
+  return where(zero, squares, sqrt(where(zero, ones_like(squares), squares)));
+}
+}  // namespace
+
 Tensor cdist(const Operand& x1, const Operand& x2, double p, optional<int64_t> compute_mode) {
   GradScope scope("CdistBackward0", x1, x2);
   check(x1.dim() >= 2, "cdist only supports at least 2D tensors, X1 got: ", x1.dim(), "D");
@@ -56,7 +65,7 @@ Tensor cdist(const Operand& x1, const Operand& x2, double p, optional<int64_t> c
     for (int64_t rows : {x1.size(-2), x2.size(-2)}) shape.push_back(rows);
     return zeros(ref(shape), x1.options());
   }
-  return norm(sub(unsqueeze(x1, -2), unsqueeze(x2, -3)), Scalar(p), -1);
+  return distance(sub(unsqueeze(x1, -2), unsqueeze(x2, -3)), p);
 }
 
 Tensor pdist(const Operand& x, double p) {

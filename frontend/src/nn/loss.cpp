@@ -84,7 +84,8 @@ Tensor smooth_l1_loss(const Operand& x, const Operand& target, int64_t reduction
   GradScope scope("SmoothL1LossBackward0", x, target);
   const auto f = [&](const Expr& a, const Expr& b) {
     const Expr z = abs(a - b);
-    return select(z < beta, 0.5 * z * z / beta, z - 0.5 * beta);
+    const Expr near = select(z >= beta, number(z, 0), z);  // or the square's gradient at infinity would be nan
+    return select(z >= beta, z - 0.5 * beta, 0.5 * near * near / beta);
   };
   return reduced(formula(x, target, f), reduction);
 }
@@ -96,7 +97,8 @@ Tensor huber_loss(const Operand& x, const Operand& target, int64_t reduction, do
   GradScope scope("HuberLossBackward0", x, target);
   const auto f = [&](const Expr& a, const Expr& b) {
     const Expr z = abs(a - b);
-    return select(z <= delta, 0.5 * z * z, delta * (z - 0.5 * delta));
+    const Expr near = select(z > delta, number(z, 0), z);
+    return select(z > delta, delta * (z - 0.5 * delta), 0.5 * near * near);
   };
   return reduced(formula(x, target, f).to(x.scalar_type()), reduction);
 }

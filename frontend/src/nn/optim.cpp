@@ -168,7 +168,7 @@ Tensor Optimizer::step_each(const LossClosure& closure, const Update& update) {
     warn_user("Optimizer::step(): no parameter has a gradient, so nothing changes: call backward() first.");
     warned_ = true;
   }
-  if (loss.defined()) changed.push_back(loss);
+  for (Tensor& root : take_roots()) changed.push_back(std::move(root));
   tenon::eval(TensorList(changed));
   return loss;
 }

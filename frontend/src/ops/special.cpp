@@ -7,7 +7,7 @@
 #include <numbers>
 #include <span>
 
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/grad_fn.h"
 #include "frontend/src/ops/special_tables.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
@@ -343,10 +343,12 @@ Tensor pair_formula(const Tensor& a, const Tensor& b, bool in_double, F f) {
 
 Tensor digamma(const Operand& x) {
   GradScope scope("DigammaBackward0", x);
+  scope.rule(reads_operand(0), [](GradCall& c) { c.give(0, c.grad() * polygamma(1, c.operand(0))); });
   return float_formula(x, ir::digamma);
 }
 Tensor polygamma(int64_t n, const Operand& x) {
   GradScope scope("PolygammaBackward0", x);
+  scope.rule(reads_operand(0), [n](GradCall& c) { c.give(0, c.grad() * polygamma(n + 1, c.operand(0))); });
   check(n >= 0, "polygamma(n, x) does not support negative n.");
   if (n == 0) return digamma(x);
   if (n == 1) return float_formula(x, trigamma_of);
@@ -363,10 +365,15 @@ Tensor mvlgamma(const Operand& x, int64_t p) {
 }
 Tensor i0(const Operand& x) {
   GradScope scope("I0Backward0", x);
+  scope.rule(reads_operand(0), [](GradCall& c) { c.give(0, c.grad() * special::i1(c.operand(0))); });
   return float_formula(x, i0_of);
 }
 Tensor sinc(const Operand& x) {
   GradScope scope("SincBackward0", x);
+  scope.rule(reads_operand(0), [](GradCall& c) {
+    const Tensor v = c.operand(0), product = pi * v;
+    c.give(0, c.grad() * where(product * product == 0, 0, (product * cos(product) - sin(product)) / (product * v)));
+  });
   return float_formula(x, [](const Expr& v) {
     const Expr product = pi * v;
     return choose(v == 0.0, 1.0, sin(product) / product);

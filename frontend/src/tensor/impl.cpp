@@ -79,6 +79,7 @@ TensorImpl::TensorImpl(const TensorImpl& source, IntArrayRef sizes, IntArrayRef 
       dtype_(source.dtype_),
       device_(source.device_),
       contiguous_(row_major(sizes_, strides_)),
+      inference_(source.inference_),
       own_versions_(source.own_versions_) {
   storage_->refs_.fetch_add(1, std::memory_order_relaxed);
   storage_->claim();
@@ -90,7 +91,10 @@ TensorImpl::TensorImpl(const TensorImpl& source, DType dtype, IntArrayRef sizes,
   dtype_ = dtype;
 }
 
-TensorImpl::~TensorImpl() { leave_storage(wanted(handles_.load(std::memory_order_relaxed)) > 0); }
+TensorImpl::~TensorImpl() {
+  if (history && history->pending_root) forget_root(*this);
+  leave_storage(wanted(handles_.load(std::memory_order_relaxed)) > 0);
+}
 
 void TensorImpl::leave_storage(bool claiming) {
   if (claiming && storage_->refs_.load(std::memory_order_relaxed) > 1) storage_->unclaim();
@@ -134,6 +138,7 @@ void TensorImpl::share(const TensorImpl& source) {
   storage_ = source.storage_;
   dtype_ = source.dtype_;
   device_ = source.device_;
+  inference_ = source.inference_;
   own_versions_ = source.own_versions_;
   reshape(ref(source.sizes_), ref(source.strides_), source.offset_);
 }

@@ -15,6 +15,7 @@
 #include "frontend/src/tensor/devices.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/graph.h"
+#include "ir/spare_memory.h"
 #include "runtime/buffer.h"
 #include "tenon/tensor.h"
 
@@ -42,9 +43,14 @@ inline Dims dims_of(IntArrayRef a) { return Dims(span_of(a)); }
 
 struct History;
 
+// Of this thread: whether new storages are those of inference tensors.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local bool inference_mode;
+
 // A value that several tensors may alias. Thread-safe.
 class Storage {
  public:
+  static void* operator new(size_t) { return ir::SpareMemory<Storage>::take(); }
+  static void operator delete(void* memory) { ir::SpareMemory<Storage>::give_back(memory); }
   explicit Storage(NodeRef value);
   ~Storage();
   Storage(const Storage&) = delete;
@@ -90,6 +96,8 @@ class Storage {
 
 class TensorImpl {
  public:
+  static void* operator new(size_t) { return ir::SpareMemory<TensorImpl>::take(); }
+  static void operator delete(void* memory) { ir::SpareMemory<TensorImpl>::give_back(memory); }
   explicit TensorImpl(NodeRef value);  // the whole of a new storage
   TensorImpl(const TensorImpl& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset);  // a view
   TensorImpl(const TensorImpl& source, DType dtype, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
@@ -105,6 +113,7 @@ class TensorImpl {
   DType dtype() const { return dtype_; }
   ir::DeviceTag device() const { return device_; }
   bool contiguous() const { return contiguous_; }
+  bool inference() const { return inference_; }  // see InferenceMode
   int64_t version() const { return versions().load(std::memory_order_relaxed); }
   void bump_version() { versions().fetch_add(1, std::memory_order_relaxed); }
 
@@ -135,6 +144,7 @@ class TensorImpl {
   DType dtype_;
   ir::DeviceTag device_;  // of its storage
   bool contiguous_ = true;
+  bool inference_ = inference_mode;
   std::shared_ptr<std::atomic<int64_t>> own_versions_;  // null: the storage's
 
   friend class VersionWatch;

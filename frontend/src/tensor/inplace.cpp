@@ -337,6 +337,9 @@ Tensor& Tensor::set_(const Tensor& source) const {
   return itself(*this);
 }
 
-int64_t Tensor::_version() const { return impl(*this).version(); }
+int64_t Tensor::_version() const {
+  check(!is_inference(), "Inference tensors do not track version counter.");
+  return impl(*this).version();
+}
 
 }  // namespace tenon
