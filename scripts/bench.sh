@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds and runs every benchmark and prints one table; the rows also go to build/release/bench.json, one object a line.
 # Usage: bench.sh [NAME...]   (elementwise, softmax, reduce, matmul, compile, record, small)
-# bench_first_use has a driver of its own, beside PyTorch and NumPy: bench/first_use.py.
+# bench_first_use and bench_train have drivers of their own, beside PyTorch and NumPy: bench/first_use.py, bench/train.py.
 # bench_many has no targets yet: it prints what graphs of many roots and operands cost.
 # Installs what the comparisons need: NumPy and OpenBLAS.
 source "$(dirname "$0")/common.sh"

@@ -41,7 +41,7 @@ cmake -G Ninja -S "$folder" -B "$folder/build" -DTENON_LLVM=OFF >"$folder/log" 2
 command=$(grep '"command".*host.cpp' "$folder/build/compile_commands.json")
 ! grep -qE -- '-Wall|-Werror|-ffp-contract|-fno-' <<<"$command" || fail "Tenon's flags reach the host: $command"
 targets=$(ninja -C "$folder/build" -t targets all)
-! grep -E '^(tenon/)?(bin/)?(test_|bench_|tenon-opt|iris_predict|hello|ulp_sweep)' <<<"$targets" || fail "programs of Tenon's are built"
+! grep -E '^(tenon/)?(bin/)?(test_|bench_|tenon-opt|iris_|cifar_train|mnist_mlp|hello|ulp_sweep)' <<<"$targets" || fail "programs of Tenon's are built"
 [ "$(ctest --test-dir "$folder/build" -N | grep -c 'Test *#')" = 0 ] || fail "tests of Tenon's reach the host"
 ! grep -riq 'tenon' "$folder/build/tenon/cmake_install.cmake" 2>/dev/null ||
   [ "$(grep -c 'file(INSTALL' "$folder/build/tenon/cmake_install.cmake")" = 0 ] || fail "Tenon is installed with the host"

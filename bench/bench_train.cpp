@@ -1,0 +1,148 @@
+// Training steps, as train.py asks for them. A row is trained by a line with its name on standard input, for a tenth of a second
+// or one step; the answer is the seconds of a step, the time to prepare not counted, and at the row's first line "NAME check LOSS"
+// before it, the loss of a fixed number of steps. "memory" answers the most bytes that this process has had. `bench_train iris`
+// instead trains the tutorial's 100 epochs from the CSV file and ends: what a user waits for.
+#include <sys/resource.h>
+#include <tenon/tenon.h>
+
+#include <functional>
+#include <iostream>
+#include <map>
+#include <string>
+
+#include "bench/harness.h"
+
+namespace {
+
+using namespace tenon;
+using Step = std::function<Tensor()>;
+
+// Forward pass, loss, gradients and update, on one batch.
+Step training(nn::Sequential net, const Tensor& x, const Tensor& y) {
+  eval(x, y);
+  auto optimizer = std::make_shared<optim::Adam>(net->parameters());
+  return [=]() mutable {
+    const Tensor loss = nn::functional::cross_entropy(net->forward(x), y);
+    optimizer->zero_grad();
+    loss.backward();
+    optimizer->step();
+    return loss.detach();
+  };
+}
+
+Step mlp(int64_t batch) {
+  manual_seed(0);
+  nn::Sequential net{nn::Linear(784, 512), nn::ReLU(), nn::Linear(512, 512), nn::ReLU(), nn::Linear(512, 10)};
+  manual_seed(1);
+  const Tensor x = rand({batch, 784});
+  return training(net, x, randint(0, 10, {batch}));
+}
+
+Step conv_net(int64_t batch) {
+  manual_seed(0);
+  nn::MaxPool2d pool(nn::MaxPool2dOptions(2).stride(2));
+  nn::Sequential net{nn::Conv2d(3, 6, 5), nn::ReLU(), pool, nn::Conv2d(nn::Conv2dOptions(6, 16, 5).padding(3)),
+                     nn::ReLU(), nn::Conv2d(16, 16, 5), nn::ReLU(), pool, nn::Conv2d(16, 16, 3), nn::ReLU(), pool,
+                     nn::Flatten(), nn::Linear(64, 120), nn::ReLU(), nn::Linear(120, 84), nn::ReLU(), nn::Linear(84, 10)};
+  manual_seed(1);
+  const Tensor x = (rand({batch, 3, 32, 32}) - 0.5) / 0.5;
+  return training(net, x, randint(0, 10, {batch}));
+}
+
+nn::Sequential iris_net() {
+  manual_seed(32);
+  return nn::Sequential{nn::Linear(4, 8), nn::ReLU(), nn::Linear(8, 9), nn::ReLU(), nn::Linear(9, 3)};
+}
+
+std::pair<Tensor, Tensor> iris_rows() {
+  const io::Csv csv = io::read_csv(BENCH_FOLDER "/../examples/data/iris.csv");
+  const auto [x, x_test, y, y_test] = data::train_test_split(
+      csv.drop({"target"}).matrix().to(kFloat), csv["target"].to(kLong), data::TrainTestSplitOptions(0.2).random_state(33));
+  return {x, y};
+}
+
+Step adam(int64_t count) {
+  manual_seed(0);
+  auto parameter = std::make_shared<Tensor>(rand({count}).set_requires_grad(true));
+  parameter->mutable_grad() = rand({count}) - 0.5;
+  eval(*parameter, parameter->grad());
+  auto optimizer = std::make_shared<optim::Adam>(std::vector<Tensor>{*parameter});
+  return [=] {
+    optimizer->step();
+    return parameter->detach().slice(0, 0, 8).sum();
+  };
+}
+
+struct Row {
+  const char* name;
+  int checked;  // steps before the loss that is compared
+  std::function<Step()> prepare;
+};
+const Row kRows[] = {
+    {"iris_epoch", 10,
+     [] {
+       const auto [x, y] = iris_rows();
+       return training(iris_net(), x, y);
+     }},
+    {"mlp_64", 5, [] { return mlp(64); }},
+    {"cnn_64", 5, [] { return conv_net(64); }},
+    {"cnn_256", 5, [] { return conv_net(256); }},
+    {"adam_1e7", 3, [] { return adam(10'000'000); }},
+};
+
+double seconds_of_one(const Step& step) {
+  int runs = 0;
+  const double start = bench::now();
+  do {
+    step().item<double>();
+    ++runs;
+  } while (bench::now() - start < 0.1);
+  return (bench::now() - start) / runs;
+}
+
+void train_iris() {
+  const auto [x, y] = iris_rows();
+  nn::Sequential net = iris_net();
+  optim::Adam optimizer(net->parameters(), 0.01);
+  double last = 0;
+  for (int epoch = 0; epoch < 100; ++epoch) {
+    const Tensor loss = nn::functional::cross_entropy(net->forward(x), y);
+    optimizer.zero_grad();
+    loss.backward();
+    optimizer.step();
+    last = loss.item<double>();
+  }
+  std::cout << last << "\n";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "iris") {
+    train_iris();
+    return 0;
+  }
+  std::map<std::string, Step> prepared;
+  for (std::string line; std::getline(std::cin, line) && line != "stop";) {
+    if (line == "memory") {
+      rusage usage;
+      getrusage(RUSAGE_SELF, &usage);
+      std::cout << usage.ru_maxrss * 1024.0 << std::endl;
+      continue;
+    }
+    Step& step = prepared[line];
+    if (!step) {
+      for (const Row& row : kRows) {
+        if (line != row.name) continue;
+        step = row.prepare();
+        for (int i = 1; i < row.checked; ++i) step().item<double>();
+        std::cout << line << " check " << step().item<double>() << std::endl;
+      }
+      if (!step) {
+        std::cerr << "no row named " << line << "\n";
+        return 1;
+      }
+    }
+    std::cout << seconds_of_one(step) << std::endl;
+  }
+}
