@@ -63,7 +63,7 @@ inline Expr pow(const Expr& a, const Expr& b) { return apply(Op::Pow, a, b); }
 inline Expr select(const Expr& condition, const Expr& a, const Expr& b) {
   return {where(condition.node, a.node, b.node)};
 }
-inline Expr cast(const Expr& x, DType to) { return {cast(x.node, to)}; }
+inline Expr cast(Expr x, DType to) { return {cast(std::move(x.node), to)}; }
 inline Expr reduce(Op op, const Expr& x, const Dims& dims) { return {reduce(op, x.node, dims)}; }
 
 }  // namespace tenon::ir

@@ -433,21 +433,24 @@ NodeRef where(const NodeRef& condition, const NodeRef& a, const NodeRef& b) {
   return make_node(Op::Where, inputs);
 }
 
-NodeRef cast(const NodeRef& x, DType to) {
-  return x->dtype() == to ? x : make_node(Op::Cast, {&x, 1}, {}, to);  // the usual case, without making a key
+// These three often change nothing: then the reference goes through them, without a key and without counting.
+NodeRef cast(NodeRef x, DType to) {
+  if (x->dtype() == to) return x;
+  return make_node(Op::Cast, {&x, 1}, {}, to);
+}
+
+NodeRef reshape(NodeRef x, std::span<const int64_t> shape) {
+  if (std::ranges::equal(x->shape(), shape)) return x;
+  return make_node(Op::Reshape, {&x, 1}, shape);
+}
+
+NodeRef expand(NodeRef x, std::span<const int64_t> shape) {
+  if (std::ranges::equal(x->shape(), shape)) return x;
+  return make_node(Op::Expand, {&x, 1}, shape);
 }
 
 NodeRef reduce(Op op, const NodeRef& x, std::span<const int64_t> dims) {
   return make_node(op, {&x, 1}, dims);
-}
-
-// These two often change nothing, which is seen here without making a key.
-NodeRef reshape(const NodeRef& x, std::span<const int64_t> shape) {
-  return std::ranges::equal(x->shape(), shape) ? x : make_node(Op::Reshape, {&x, 1}, shape);
-}
-
-NodeRef expand(const NodeRef& x, std::span<const int64_t> shape) {
-  return std::ranges::equal(x->shape(), shape) ? x : make_node(Op::Expand, {&x, 1}, shape);
 }
 
 NodeRef permute(const NodeRef& x, std::span<const int64_t> dims) {

@@ -185,11 +185,11 @@ NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_
 NodeRef unary(Op op, const NodeRef& x);
 NodeRef binary(Op op, const NodeRef& a, const NodeRef& b);
 NodeRef where(const NodeRef& condition, const NodeRef& a, const NodeRef& b);
-NodeRef cast(const NodeRef& x, DType to);
+NodeRef cast(NodeRef x, DType to);
 NodeRef reduce(Op op, const NodeRef& x, std::span<const int64_t> dims);  // keeps the dims with size 1
-NodeRef reshape(const NodeRef& x, std::span<const int64_t> shape);
+NodeRef reshape(NodeRef x, std::span<const int64_t> shape);
 NodeRef permute(const NodeRef& x, std::span<const int64_t> dims);
-NodeRef expand(const NodeRef& x, std::span<const int64_t> shape);
+NodeRef expand(NodeRef x, std::span<const int64_t> shape);
 NodeRef slice(const NodeRef& x, std::span<const int64_t> starts, std::span<const int64_t> steps,
               std::span<const int64_t> sizes);
 NodeRef flip(const NodeRef& x, std::span<const int64_t> dims);

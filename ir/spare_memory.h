@@ -13,6 +13,14 @@
 
 namespace tenon::ir {
 
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kAddressSanitizer = true;
+#elif defined(__has_feature)
+inline constexpr bool kAddressSanitizer = __has_feature(address_sanitizer);
+#else
+inline constexpr bool kAddressSanitizer = false;
+#endif
+
 template <typename T>
 class SpareMemory {
  public:
@@ -26,18 +34,12 @@ class SpareMemory {
   static void give_back(void* memory) {
     if (!kReuses || spare_.count >= kMost) return ::operator delete(memory);
     if (!spare_.freed_at_end) free_at_end();
-    if (spare_.count >= kMost) return ::operator delete(memory);
-    if (!spare_.freed_at_end) free_at_end();
     spare_.first = new (memory) Place{spare_.first};
     ++spare_.count;
   }
 
  private:
-#if defined(__SANITIZE_ADDRESS__)
-  static constexpr bool kReuses = false;  // it is to see every use after the end
-#else
-  static constexpr bool kReuses = true;
-#endif
+  static constexpr bool kReuses = !kAddressSanitizer;  // it is to see every use after the end
   static constexpr uint32_t kMost = 64;
 
   struct Place {

@@ -24,8 +24,9 @@ Pair operands(const Tensor& a, const Tensor& b, ScalarType type) {
   return {broadcast(pair.a, ref(shape)), broadcast(pair.b, ref(shape))};
 }
 Pair operands(const Tensor& a, const Scalar& b, ScalarType type) {
-  const Expr x = operand(a, type);
-  return {x, constant_like(x, wrapped(b, x.dtype()))};
+  Expr x = operand(a, type);
+  const Expr number = constant_like(x, wrapped(b, x.dtype()));
+  return {std::move(x), number};
 }
 Pair operands(const Scalar& a, const Tensor& b, ScalarType type) {
   const Expr y = operand(b, type);
@@ -35,9 +36,9 @@ Pair operands(const Scalar& a, const Tensor& b, ScalarType type) {
 // f(a, b) in one type, computed as PyTorch computes that type.
 template <typename A, typename B, typename F>
 Tensor formula(const A& a, const B& b, ScalarType type, F f) {
-  const Pair p = operands(a, b, type);
+  Pair p = operands(a, b, type);
   const DType inner = formula_type(ir_type(type));
-  return record_as(f(cast(p.a, inner), cast(p.b, inner)), type, a, b);
+  return record_as(f(cast(std::move(p.a), inner), cast(std::move(p.b), inner)), type, a, b);
 }
 
 // Where a 16-bit type is multiplied or divided by a number, or by a 0-dim tensor of another type, that is

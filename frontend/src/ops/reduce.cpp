@@ -35,8 +35,8 @@ Expr without_dims(const Expr& x, const Dims& dims) {
   return {ir::reshape(x.node, shape)};
 }
 
-Tensor finish(const Expr& x, const Dims& dims, bool keepdim, ScalarType type) {
-  return record_as(keepdim ? x : without_dims(x, dims), type);
+Tensor finish(Expr x, const Dims& dims, bool keepdim, ScalarType type) {
+  return record_as(keepdim ? std::move(x) : without_dims(x, dims), type);
 }
 
 // What a reduction gave, with the reduced dims again.

@@ -12,7 +12,7 @@ namespace {
 // As in PyTorch, one number of the host goes with tensors on any device.
 bool goes_anywhere(const TensorImpl& t) { return t.device() == runtime::kHostTag && t.sizes().empty(); }
 NodeRef operand_node(const Tensor& tensor) {
-  const NodeRef node = node_of(tensor);
+  NodeRef node = node_of(tensor);
   if (!node->shape().empty() || !goes_anywhere(impl(tensor))) [[likely]]
     return node;
   return on_device(node, call_device());

@@ -35,8 +35,8 @@ constexpr DType formula_type(DType t) { return ir::is_half(t) ? DType::F32 : t; 
 Expr operand(const Tensor& tensor, ScalarType type);
 Expr formula_operand(const Tensor& tensor, ScalarType type);
 template <typename... Operands>
-Tensor record_as(const Expr& x, ScalarType type, const Operands&... operands) {
-  return record(ir::cast(x.node, ir_type(type)), operands...);
+Tensor record_as(Expr x, ScalarType type, const Operands&... operands) {
+  return record(ir::cast(std::move(x.node), ir_type(type)), operands...);
 }
 
 // f over the elements of one tensor. Float formulas turn integers into the default float type.

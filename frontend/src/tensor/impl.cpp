@@ -197,8 +197,9 @@ NodeRef unexposed(NodeRef node) {
 // What a storage takes of an operation's result.
 NodeRef storable(NodeRef node) {
   const ir::PausedTape tape;  // the copies are no steps
+  if (!tape.get()) return settled(unexposed(std::move(node)));
   NodeRef taken = settled(unexposed(node));
-  if (tape.get() && !(taken == node)) tape.get()->same(taken, node);
+  if (!(taken == node)) tape.get()->same(taken, node);
   return taken;
 }
 
