@@ -4,7 +4,8 @@
 //   %y = dot [N, G, oh, O/G, K] x [N, G, oh, K, ow]          K = C/G * kh * kw
 //
 // The gradient of the input is the transposed convolution, that of the weights a contraction over samples and positions. A
-// transposed convolution is one of stride 1 with mirrored weights, whose channels are the pixels between two inputs. Depthwise ones multiply and add along the planes.
+// transposed convolution is one of stride 1 with mirrored weights, whose channels are the pixels between two inputs.
+// Depthwise ones multiply and add along the planes.
 #include <algorithm>
 
 #include "frontend/src/autograd/grad_fn.h"
@@ -123,7 +124,8 @@ bool is_depthwise(const Dims& weight, int64_t groups) { return weight[1] == 1 &&
 // each tap where it lies. Short rows go together.
 bool by_rows(const Windows& windows) {
   constexpr int64_t kLeastRow = 6;
-  const bool plain = std::ranges::all_of(windows, [](const Window& w) { return w.kernel == 1 && w.stride == 1 && w.count == w.size; });
+  const auto is_plain = [](const Window& w) { return w.kernel == 1 && w.stride == 1 && w.count == w.size; };
+  const bool plain = std::ranges::all_of(windows, is_plain);
   return windows.size() > 1 && !plain && windows.back().stride == 1 && windows.back().count >= kLeastRow;
 }
 

@@ -42,8 +42,8 @@ void adam_step(Tensor& p, const Tensor& grad, const Options& o, State& state) {
   const double t = ++state.step();
   const double correction1 = 1 - std::pow(beta1, t), correction2 = 1 - std::pow(beta2, t);
   const Tensor mean = remembered(state.exp_avg(), p), square = remembered(state.exp_avg_sq(), p);
-  mean.mul_(beta1).add_(grad, 1 - beta1);
-  square.mul_(beta2).addcmul_(grad, grad, 1 - beta2);
+  mean.copy_(mean.mul(beta1).add(grad, 1 - beta1));
+  square.copy_(square.mul(beta2).addcmul(grad, grad, 1 - beta2));
   Tensor bound = square;
   if (o.amsgrad()) {
     bound = remembered(state.max_exp_avg_sq(), p);

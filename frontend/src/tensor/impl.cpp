@@ -420,10 +420,14 @@ void write(const Tensor& self, NodeRef value) {
     const DType stored = base->dtype();
     const Dims shape = base->shape();
     const int64_t count = base->numel();
-    base = strided_write(retyped(base, t.dtype()), value, ref(t.sizes()), ref(t.strides()), t.offset());
-    base = retyped(base, stored);
-    if (base->numel() != count) base = ir::slice(base, Dims{0}, Dims{1}, Dims{count});
-    base = ir::reshape(base, shape);
+    if (t.contiguous() && t.numel() == count && t.dtype() == stored) {
+      base = value;  // all of it
+    } else {
+      base = strided_write(retyped(base, t.dtype()), value, ref(t.sizes()), ref(t.strides()), t.offset());
+      base = retyped(base, stored);
+      if (base->numel() != count) base = ir::slice(base, Dims{0}, Dims{1}, Dims{count});
+    }
+    base = ir::reshape(std::move(base), shape);
     storage.exposed() ? replace_exposed(storage, std::move(base)) : set_written(storage, std::move(base), value);
   }
   t.bump_version();

@@ -151,8 +151,9 @@ void Storage::trust() {
 }
 
 bool Storage::exposed() const {
-  const auto buffer = runtime::buffer_of(*value());
-  return buffer && buffer->exposed;
+  Locked guard(this);
+  const auto& payload = value_->payload();
+  return payload && static_cast<const runtime::Buffer&>(*payload).exposed;
 }
 
 std::shared_ptr<runtime::Buffer> Storage::spare_readers() {
