@@ -221,16 +221,25 @@ std::vector<Tensors> hessian_of(Call func, ArrayRef<Tensor> given, const Form& f
   return jacobian_of(first, given, form.create_graph, form.strict);
 }
 
+// What the products with a Hessian are made of.
+struct FirstOrder {
+  Tensors inputs, v, outputs, jacobian;
+};
+FirstOrder first_order(Call func, ArrayRef<Tensor> given, ArrayRef<Tensor> given_v, const Form& form, const char* name) {
+  Tensors inputs = prepared(given, form.create_graph, true);
+  Tensors v = prepared_v(given_v, inputs, form.inputs_are_list, form.create_graph, kVLikeInput);
+  Tensors outputs = func(inputs);
+  check_outputs(outputs, form.strict);
+  check_single(outputs, form.outputs_are_list, name);
+  Tensors jacobian = gradients(outputs, inputs, {}, true);
+  check_jacobian(jacobian, form.strict);
+  return {std::move(inputs), std::move(v), std::move(outputs), std::move(jacobian)};
+}
+
 Pair vhp_of(Call func, ArrayRef<Tensor> given, ArrayRef<Tensor> given_v, const Form& form) {
   const bool mode = form.create_graph || GradMode::is_enabled();
   const AutoGradMode on(true);
-  const Tensors inputs = prepared(given, form.create_graph, true);
-  const Tensors v = prepared_v(given_v, inputs, form.inputs_are_list, form.create_graph, kVLikeInput);
-  const Tensors outputs = func(inputs);
-  check_outputs(outputs, form.strict);
-  check_single(outputs, form.outputs_are_list, "vhp");
-  const Tensors jacobian = gradients(outputs, inputs, {}, true);
-  check_jacobian(jacobian, form.strict);
+  const auto [inputs, v, outputs, jacobian] = first_order(func, given, given_v, form, "vhp");
   const AutoGradMode before(mode);
   const Tensors result =
       filled(gradients(jacobian, inputs, v, form.create_graph), inputs, form.strict, form.create_graph, kDoubleBack);
@@ -240,13 +249,7 @@ Pair vhp_of(Call func, ArrayRef<Tensor> given, ArrayRef<Tensor> given_v, const F
 Pair hvp_of(Call func, ArrayRef<Tensor> given, ArrayRef<Tensor> given_v, const Form& form) {
   const bool mode = form.create_graph || GradMode::is_enabled();
   const AutoGradMode on(true);
-  const Tensors inputs = prepared(given, form.create_graph, true);
-  const Tensors v = prepared_v(given_v, inputs, form.inputs_are_list, form.create_graph, kVLikeInput);
-  const Tensors outputs = func(inputs);
-  check_outputs(outputs, form.strict);
-  check_single(outputs, form.outputs_are_list, "hvp");
-  const Tensors jacobian = gradients(outputs, inputs, {}, true);
-  check_jacobian(jacobian, form.strict);
+  const auto [inputs, v, outputs, jacobian] = first_order(func, given, given_v, form, "hvp");
   const Tensors weights = zeros_to_differentiate(inputs);
   const Tensors products = gradients(jacobian, inputs, weights, true);
   check_hessian(jacobian, form.strict);
