@@ -33,6 +33,7 @@
 #include "tenon/print.h"          // IWYU pragma: export
 #include "tenon/progress.h"       // IWYU pragma: export
 #include "tenon/random.h"         // IWYU pragma: export
+#include "tenon/recompute.h"      // IWYU pragma: export
 #include "tenon/rows.h"           // IWYU pragma: export
 #include "tenon/scheduler.h"      // IWYU pragma: export
 #include "tenon/serialize.h"      // IWYU pragma: export

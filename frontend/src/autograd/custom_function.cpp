@@ -10,6 +10,7 @@
 #include <typeindex>
 
 #include "frontend/src/autograd/recording.h"
+#include "frontend/src/autograd/segment.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/algebra.h"
 #include "tenon/print.h"
@@ -173,7 +174,9 @@ void FunctionCall::State::save(const Tensor& x, const variable_list& outputs) {
     of = SavedValue::Of::Operand;
     number = inputs[input_of(x)].argument;
   }
-  fn->saved.push_back({of, static_cast<uint32_t>(number), KeptValue(node_of(x)), VersionWatch(impl(x))});
+  const bool tracked = of == SavedValue::Of::Operand && requires_grad(x);
+  KeptValue value = kept_value(node_of(x), tracked, tracked ? history_of(x)->fn.get() : nullptr);
+  fn->saved.push_back({of, static_cast<uint32_t>(number), std::move(value), VersionWatch(impl(x))});
 }
 
 // --- the backward pass of the call

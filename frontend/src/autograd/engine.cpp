@@ -44,8 +44,8 @@ Tensor run_hooks(const TensorHooks* hooks, Tensor grad) {
   return grad;
 }
 
-// The gradient becomes, or is added to, the leaf's grad.
-void accumulate(const Tensor& leaf, const Tensor& grad, bool create_graph) {
+// The gradient becomes, or is added to, the leaf's grad, which it returns.
+Tensor accumulate(const Tensor& leaf, const Tensor& grad, bool create_graph) {
   History& history = own_history(leaf);
   Tensor& sum = history.grad;
   if (!sum.defined()) {
@@ -56,6 +56,7 @@ void accumulate(const Tensor& leaf, const Tensor& grad, bool create_graph) {
     sum.add_(grad);
   }
   if (history.accumulated_hooks) run_hooks(history.accumulated_hooks.get(), leaf);
+  return history.grad;
 }
 
 class BackwardPass {
@@ -68,6 +69,7 @@ class BackwardPass {
                                      : Target{nullptr, 0, tensor.unsafe_impl()};
     const size_t at = find(target, history.fn, history.fn ? Tensor() : tensor);
     roots_.emplace_back(at, target.output_nr, std::move(grad));
+    fresh_.push_back(tensor);
   }
 
   // Only gradients that these need are computed; they are taken in the end.
@@ -86,6 +88,7 @@ class BackwardPass {
 
   void run() {
     count_dependencies();
+    recomputes_ ? evaluate_fresh() : fresh_.clear();
     if (!captures_.empty()) find_needed();
     for (auto& [at, output_nr, grad] : roots_) add(states_[at], output_nr, std::move(grad));
     for (size_t i = 0; i < states_.size(); ++i) {
@@ -122,8 +125,28 @@ class BackwardPass {
     for (size_t i = 0; i < states_.size(); ++i) {  // grows meanwhile
       const std::shared_ptr<GradFn> fn = states_[i].fn;
       if (!fn) continue;
+      recomputes_ = recomputes_ || fn->segment;
       for (const Edge& edge : fn->edges) ++states_[find(edge)].dependencies;
     }
+  }
+
+  // Before values of a segment are computed again, all others are done with: the forward pass at the start, and then one
+  // segment's gradients before the next one's.
+  void enter(const Segment* segment, const std::vector<Tensor>& grads) {
+    if (!segment || segment == segment_) return;
+    segment_ = segment;
+    fresh_.insert(fresh_.end(), grads.begin(), grads.end());
+    for (size_t at : touched_) {
+      for (const Tensor& grad : states_[at].grads) fresh_.push_back(grad);
+    }
+    for (const Capture& c : captures_) fresh_.push_back(c.grad);
+    evaluate_fresh();
+  }
+  void evaluate_fresh() {
+    std::erase_if(fresh_, [](const Tensor& x) { return !x.defined(); });
+    eval(fresh_);
+    fresh_.clear();
+    touched_.clear();
   }
 
   // A function is needed if an edge leads towards a captured gradient. Functions were recorded after those that their edges
@@ -152,6 +175,7 @@ class BackwardPass {
 
   void add(State& state, int64_t output_nr, Tensor grad) {
     if (!grad.defined()) return;
+    if (recomputes_) touched_.push_back(static_cast<size_t>(&state - states_.data()));
     const auto slot = static_cast<size_t>(output_nr);
     if (state.grads.size() <= slot) state.grads.resize(slot + 1);
     state.grads[slot] = state.grads[slot].defined() ? state.grads[slot] + grad : std::move(grad);
@@ -180,6 +204,7 @@ class BackwardPass {
     const bool any = std::ranges::any_of(state.grads, [](const Tensor& g) { return g.defined(); });
     std::vector<Tensor> passed(fn.edges.size());
     if (any && state.needed) {
+      enter(fn.segment.get(), state.grads);
       const AnomalyScope anomaly(fn);
       passed = fn.backward(state.grads, options_.create_graph);
       anomaly.check(passed);
@@ -201,7 +226,9 @@ class BackwardPass {
     const bool asked = captures_.empty() || std::ranges::any_of(captures_, [&](const Capture& c) {
       return c.target.leaf == state.leaf.unsafe_impl();
     });
-    if (options_.accumulate && asked) accumulate(state.leaf, total[0], options_.create_graph);
+    if (!options_.accumulate || !asked) return;
+    const Tensor grad = accumulate(state.leaf, total[0], options_.create_graph);
+    if (recomputes_) fresh_.push_back(grad);
   }
 
   const Options options_;
@@ -209,6 +236,11 @@ class BackwardPass {
   std::unordered_map<const void*, size_t> index_;
   std::vector<std::tuple<size_t, int64_t, Tensor>> roots_;
   std::vector<Capture> captures_;
+  // Of a pass over segments:
+  bool recomputes_ = false;
+  const Segment* segment_ = nullptr;
+  std::vector<Tensor> fresh_;    // not evaluated since a segment was entered
+  std::vector<size_t> touched_;  // states with gradients like that
   std::priority_queue<std::pair<uint64_t, size_t>> ready_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "frontend/src/autograd/anomaly.h"
 #include "frontend/src/autograd/recording.h"
+#include "frontend/src/autograd/segment.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/gradient.h"
 #include "tenon/creation.h"
@@ -27,7 +28,8 @@ NodeRef zeros_of(const ir::Recipe& recipe, size_t output) {
 Tensor KeptValue::tensor() const { return Tensor(new TensorImpl(node_), false); }
 
 GradFn::GradFn(std::string_view name)
-    : sequence(recorded.fetch_add(1, std::memory_order_relaxed)), forward_trace(trace_of_forward()), name_(name) {}
+    : sequence(recorded.fetch_add(1, std::memory_order_relaxed)), forward_trace(trace_of_forward()),
+      segment(Segment::current()), name_(name) {}
 
 GradFn::~GradFn() {
   std::vector<std::shared_ptr<GradFn>> dying;
@@ -45,6 +47,7 @@ GradFn::~GradFn() {
 }
 
 void GradFn::release() {
+  segment = nullptr;
   if (saved.empty()) return;
   released_ = true;
   saved.clear();

@@ -7,6 +7,8 @@
 
 namespace tenon {
 
+class Segment;
+
 // From an operation to an operand that requires grad.
 struct Edge {
   std::shared_ptr<GradFn> fn;  // that made the operand; null if it is a leaf
@@ -19,11 +21,13 @@ struct Edge {
 // what it is cheaply computed from.
 class KeptValue {
  public:
-  explicit KeptValue(NodeRef node) : node_(std::move(node)) { count(1); }
-  KeptValue(KeptValue&& other) noexcept : node_(std::move(other.node_)) {}
-  KeptValue(const KeptValue& other) : KeptValue(other.node_) {}
+  enum class As : uint8_t { Wanted, Recomputed };  // of the latter no evaluation takes notice
+  explicit KeptValue(NodeRef node, As as = As::Wanted) : node_(std::move(node)), as_(as) { count(1); }
+  KeptValue(KeptValue&& other) noexcept : node_(std::move(other.node_)), as_(other.as_) {}
+  KeptValue(const KeptValue& other) : KeptValue(other.node_, other.as_) {}
   KeptValue& operator=(KeptValue other) noexcept {
     std::swap(node_, other.node_);
+    std::swap(as_, other.as_);
     return *this;
   }
   ~KeptValue() { count(-1); }
@@ -32,9 +36,10 @@ class KeptValue {
 
  private:
   void count(int32_t by) {
-    if (node_) node_->wanted.fetch_add(by, std::memory_order_relaxed);
+    if (node_ && as_ == As::Wanted) node_->wanted.fetch_add(by, std::memory_order_relaxed);
   }
   NodeRef node_;
+  As as_;
 };
 
 struct SavedValue {
@@ -67,6 +72,7 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   ir::Recipe recipe;
   GradRule rule;  // in the recipe's place
   std::vector<SavedValue> saved;
+  std::shared_ptr<Segment> segment;  // in which it was recorded, if the saved values are to be computed again
 
   // Tensors whose .grad is to be the gradient of the output that they are, and hooks on it.
   void retain(int64_t output_nr, History* history) { retaining_.emplace_back(output_nr, history); }

@@ -1,5 +1,6 @@
 // Scopes, and the recipes that they leave behind.
 #include "frontend/src/autograd/recording.h"
+#include "frontend/src/autograd/segment.h"
 
 #include <algorithm>
 
@@ -322,12 +323,15 @@ void Recording::keep_operand(size_t i) {
         "normal tensor and use it in autograd.");
   VersionWatch watch;
   if (operand.tensor->version() == operand.version) watch = VersionWatch(*operand.tensor, operand.version);
-  fn_->saved.push_back({SavedValue::Of::Operand, static_cast<uint32_t>(i), KeptValue(operand.value), std::move(watch)});
+  const auto edge = std::ranges::find(fn_->edges, i, &Edge::operand);
+  const GradFn* maker = edge == fn_->edges.end() ? nullptr : edge->fn.get();
+  fn_->saved.push_back({SavedValue::Of::Operand, static_cast<uint32_t>(i),
+                        kept_value(operand.value, operand.tracked, maker), std::move(watch)});
 }
 
 void Recording::keep_output(size_t k) {
   const Output& output = outputs_[k];
-  fn_->saved.push_back({SavedValue::Of::Output, static_cast<uint32_t>(k), KeptValue(output.value), VersionWatch(*output.tensor)});
+  fn_->saved.push_back({SavedValue::Of::Output, static_cast<uint32_t>(k), kept_value(output.value), VersionWatch(*output.tensor)});
 }
 
 void Recording::keep_values() {
@@ -349,7 +353,7 @@ void Recording::keep_values() {
     } else if (out != recipe.outputs().end()) {
       keep_output(static_cast<size_t>(out - recipe.outputs().begin()));
     } else {
-      fn_->saved.push_back({SavedValue::Of::Step, step, KeptValue(tape_.made(step)), VersionWatch()});
+      fn_->saved.push_back({SavedValue::Of::Step, step, kept_value(tape_.made(step)), VersionWatch()});
     }
   }
 }
