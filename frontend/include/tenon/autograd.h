@@ -10,6 +10,8 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tenon/array_ref.h"
@@ -23,11 +25,75 @@ using Variable = Tensor;
 using variable_list = std::vector<Variable>;
 using tensor_list = std::vector<Tensor>;
 
+// From an operation to what made one of its operands.
+class Node;
+struct Edge {
+  std::shared_ptr<Node> function;  // null: no gradient goes there
+  uint32_t input_nr = 0;           // which result of the function the operand is
+  bool is_valid() const { return function != nullptr; }
+};
+using edge_list = std::vector<Edge>;
+
+// Called before an operation's backward pass with the gradients of its results, undefined for none; returns those to use.
+struct FunctionPreHook {
+  virtual ~FunctionPreHook() = default;
+  virtual variable_list operator()(const variable_list& grads) = 0;
+};
+// Called after it with the gradients of the operands, which it returns or replaces, and those of the results.
+struct FunctionPostHook {
+  virtual ~FunctionPostHook() = default;
+  virtual variable_list operator()(const variable_list& outputs, const variable_list& inputs) = 0;
+};
+
 // How a tensor was made from tensors that require grad.
 class Node {
  public:
-  virtual ~Node() = default;
+  Node();
+  virtual ~Node();
   virtual std::string name() const = 0;  // PyTorch's: "MulBackward0"
+  // By operand, as far as these are tensors. A leaf's function is an AccumulateGrad, one and the same
+  // while somebody holds it or a graph in which it was asked for.
+  virtual edge_list next_edges() const = 0;
+  Edge next_edge(size_t index) const { return next_edges().at(index); }
+  virtual uint32_t num_inputs() const = 0;  // gradients that the backward pass takes: results of the operation
+  uint32_t num_outputs() const { return static_cast<uint32_t>(next_edges().size()); }
+  virtual uint64_t sequence_nr() const = 0;  // what was recorded later has a larger one
+
+  // In the order in which they were added. An object, or a function with its arguments.
+  uintptr_t add_pre_hook(std::unique_ptr<FunctionPreHook> hook);
+  uintptr_t add_post_hook(std::unique_ptr<FunctionPostHook> hook);
+  template <typename F>
+  requires(std::is_invocable_v<F&, const variable_list&>) uintptr_t add_pre_hook(F hook) {
+    struct Hook final : FunctionPreHook {
+      explicit Hook(F call) : call(std::move(call)) {}
+      variable_list operator()(const variable_list& grads) override { return call(grads); }
+      F call;
+    };
+    return add_pre_hook(std::make_unique<Hook>(std::move(hook)));
+  }
+  template <typename F>
+  requires(std::is_invocable_v<F&, const variable_list&, const variable_list&>) uintptr_t add_post_hook(F hook) {
+    struct Hook final : FunctionPostHook {
+      explicit Hook(F call) : call(std::move(call)) {}
+      variable_list operator()(const variable_list& outputs, const variable_list& inputs) override { return call(outputs, inputs); }
+      F call;
+    };
+    return add_post_hook(std::make_unique<Hook>(std::move(hook)));
+  }
+  bool del_pre_hook(uintptr_t key);  // false if there is none
+  bool del_post_hook(uintptr_t key);
+
+  struct Hooks;  // for Tenon's own sources
+  Hooks* hooks() const { return hooks_.get(); }
+
+ private:
+  std::unique_ptr<Hooks> hooks_;
+};
+
+// The end of an edge to a leaf: adds the gradient to the leaf's grad.
+class AccumulateGrad : public Node {
+ public:
+  virtual const Tensor& variable() const = 0;
 };
 
 // Adds to the .grad of all leaves behind the tensors, or of `inputs` alone, the gradient of their sum; each is weighted by

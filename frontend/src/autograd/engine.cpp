@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "frontend/src/autograd/anomaly.h"
-#include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/autograd/node.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 #include "tenon/print.h"
@@ -206,8 +206,10 @@ class BackwardPass {
     if (any && state.needed) {
       enter(fn.segment.get(), state.grads);
       const AnomalyScope anomaly(fn);
+      run_pre_hooks(fn, state.grads);
       passed = fn.backward(state.grads, options_.create_graph);
       anomaly.check(passed);
+      if (fn.hooks()) hook_operands(fn, passed, state.grads);
     }
     if (!options_.retain_graph && state.needed) fn.release();
     state.grads.clear();
@@ -218,17 +220,31 @@ class BackwardPass {
     }
   }
 
+  // Hooks are given gradients by operand, and not by edge.
+  static void hook_operands(const GradFn& fn, std::vector<Tensor>& passed, std::vector<Tensor>& grads) {
+    std::vector<Tensor> outputs(fn.num_outputs());
+    for (size_t i = 0; i < passed.size(); ++i) outputs[fn.edges[i].operand] = passed[i];
+    grads.resize(std::max<size_t>(grads.size(), fn.num_inputs()));
+    run_post_hooks(fn, outputs, grads);
+    for (size_t i = 0; i < passed.size(); ++i) passed[i] = outputs[fn.edges[i].operand];
+  }
+
   void arrive(State& state) {
     if (state.grads.empty()) return;
     const History& history = own_history(state.leaf);
-    const std::vector<Tensor> total = {run_hooks(history.hooks.get(), state.grads[0])};
+    std::vector<Tensor> total = {run_hooks(history.hooks.get(), state.grads[0])};
     take_captures(state.leaf.unsafe_impl(), total);
     const bool asked = captures_.empty() || std::ranges::any_of(captures_, [&](const Capture& c) {
       return c.target.leaf == state.leaf.unsafe_impl();
     });
     if (!options_.accumulate || !asked) return;
+    const std::shared_ptr<autograd::AccumulateGrad> node = history.accumulator.lock();
+    if (node) run_pre_hooks(*node, total);
+    if (!total[0].defined()) return;
     const Tensor grad = accumulate(state.leaf, total[0], options_.create_graph);
     if (recomputes_) fresh_.push_back(grad);
+    std::vector<Tensor> none;
+    if (node) run_post_hooks(*node, none, total);
   }
 
   const Options options_;

@@ -69,6 +69,7 @@ struct History {
       0;  // of the write or view that this history comes from; a later write to its base outdates it
   Tensor grad;
   std::unique_ptr<TensorHooks> hooks;              // of a leaf
+  std::weak_ptr<autograd::AccumulateGrad> accumulator;  // of a leaf, while somebody looks at it
   std::unique_ptr<TensorHooks> accumulated_hooks;  // of a leaf, called when its grad is complete
 
   bool tracked() const { return requires_grad || fn != nullptr; }

@@ -15,6 +15,7 @@ struct Edge {
   int64_t output_nr = 0;       // which of the fn's outputs
   Tensor leaf;                 // defined if the operand is a leaf
   size_t operand = 0;          // its number in the operation
+  mutable std::shared_ptr<autograd::AccumulateGrad> accumulator = {};  // of the leaf, once somebody has asked: with its hooks
 };
 
 // A value that gradients will read. While one of these lives, an evaluation that computes the value on its way stores it, or
@@ -55,6 +56,9 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   explicit GradFn(std::string_view name);
   ~GradFn() override;  // iterative: a history may be a million operations long
   std::string name() const override { return std::string(name_); }
+  autograd::edge_list next_edges() const override;
+  uint32_t num_inputs() const override { return static_cast<uint32_t>(output_count); }
+  uint64_t sequence_nr() const override { return sequence; }
 
   // The gradients of the operands, by edge; undefined for none. `grads`: by output, undefined for none. With `create_graph`
   // the gradients have a history themselves. Error if something saved was written meanwhile or is released.
