@@ -30,3 +30,11 @@ TEST_CASE("digamma's gradient is the trigamma function") {
   CHECK(autograd::gradgradcheck([](const Tensor& v) { return v.digamma(); }, x));
   CHECK(autograd::gradgradcheck([](const Tensor& v) { return polygamma(2, v); }, x, {}, 1e-6, 1e-4));
 }
+
+TEST_CASE("a quotient may be written before the backward pass") {
+  const Tensor x = tensor({1., 2.}, TensorOptions(kDouble)).requires_grad_();
+  Tensor y = 3 / x;
+  y.mul_(2);
+  y.sum().backward();
+  CHECK(allclose(x.grad(), -6 / x.detach().square()));
+}

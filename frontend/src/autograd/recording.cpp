@@ -209,10 +209,12 @@ void Recording::add_operand(const Tensor& x) {
   operands_.push_back(std::move(operand));
 }
 
-// From the operands before it: by its node, and by the storage to which its views go.
+// From the operands before it: by its node, and by the storage to which its views go, or that storage's value: a copy has the
+// value of what it was copied from.
 bool Recording::is_told_apart(const Operand& operand) const {
   for (const Operand& other : operands_) {
-    const bool meet = other.value == operand.value || &other.tensor->storage() == &operand.tensor->storage();
+    const bool meet = other.value == operand.value || other.storage == operand.storage ||
+                      &other.tensor->storage() == &operand.tensor->storage();
     if (meet && (other.tracked || operand.tracked)) return false;
   }
   return true;
