@@ -42,6 +42,18 @@ double last(const Tensor& x) { return x.flatten()[-1].item<double>(); }
 
 }  // namespace
 
+TEST_CASE("outside: threads that ask for an address at the same time get the same one") {
+  for (int round = 0; round < 200; ++round) {
+    const Tensor x = arange(round + 1).to(kFloat) * 1;
+    if (round % 2) eval(x);
+    std::vector<void*> addresses(4);
+    std::vector<std::thread> threads;
+    for (void*& address : addresses) threads.emplace_back([&] { address = x.data_ptr(); });
+    for (std::thread& thread : threads) thread.join();
+    for (void* address : addresses) CHECK(address == x.data_ptr());
+  }
+}
+
 TEST_CASE("outside memory: an operation does not see what is written after its call") {
   struct Case {
     const char* name;

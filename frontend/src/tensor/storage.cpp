@@ -1,5 +1,6 @@
 // Storages: who claims a value, who may write its memory, and what outsiders know of it.
 #include <cstring>
+#include <mutex>
 
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/outside.h"
@@ -37,6 +38,10 @@ void for_each_storage_lock() {
   for (StorageLock& lock : storage_locks) call(lock.flag);
 }
 void clear(std::atomic_flag& flag) { flag.clear(std::memory_order_release); }
+// Held while a storage gives its address away for the first time: two threads that ask at once get the same one.
+constinit std::mutex address_mutex;
+[[maybe_unused]] const bool address_held_over_fork =
+    ir::hold_over_fork(ir::ForkOrder::Addresses, ir::fork_lock<[]() -> std::mutex& { return address_mutex; }>());
 [[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(
     ir::ForkOrder::Storages, {for_each_storage_lock<Locked::take>, for_each_storage_lock<clear>, for_each_storage_lock<clear>});
 
@@ -137,6 +142,9 @@ bool Storage::shows(const std::shared_ptr<runtime::Buffer>& buffer) const {
 std::shared_ptr<runtime::Buffer> Storage::expose() {
   auto buffer = realise();
   if (buffer->exposed) return buffer;
+  const std::lock_guard lock(address_mutex);
+  buffer = realise();
+  if (buffer->exposed) return buffer;  // another thread was faster
   buffer = own();
   buffer->exposed = true;
   buffer->drop_packed();
