@@ -65,7 +65,7 @@ class Node {
   template <typename F>
   requires(std::is_invocable_v<F&, const variable_list&>) uintptr_t add_pre_hook(F hook) {
     struct Hook final : FunctionPreHook {
-      explicit Hook(F call) : call(std::move(call)) {}
+      explicit Hook(F function) : call(std::move(function)) {}
       variable_list operator()(const variable_list& grads) override { return call(grads); }
       F call;
     };
@@ -74,7 +74,7 @@ class Node {
   template <typename F>
   requires(std::is_invocable_v<F&, const variable_list&, const variable_list&>) uintptr_t add_post_hook(F hook) {
     struct Hook final : FunctionPostHook {
-      explicit Hook(F call) : call(std::move(call)) {}
+      explicit Hook(F function) : call(std::move(function)) {}
       variable_list operator()(const variable_list& outputs, const variable_list& inputs) override { return call(outputs, inputs); }
       F call;
     };
