@@ -35,7 +35,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstring>
+#include <map>
 #include <mutex>
 #include <shared_mutex>
 #include <stdexcept>
@@ -124,6 +124,40 @@ std::unique_ptr<TargetMachine> make_target_machine(const std::string& cpu) {
   return machine;
 }
 
+// A target machine for one compilation, which threads do not share. Machines are kept for the next one: a machine, with what it
+// knows of a CPU's features, takes as long to make as a tenth of a small kernel.
+class LentMachine {
+ public:
+  explicit LentMachine(const std::string& cpu) : cpu_(cpu) {
+    const std::lock_guard lock(pool().mutex);
+    std::vector<std::unique_ptr<TargetMachine>>& idle = pool().idle[cpu_];
+    if (idle.empty()) {
+      machine_ = make_target_machine(cpu);
+    } else {
+      machine_ = std::move(idle.back());
+      idle.pop_back();
+    }
+  }
+  ~LentMachine() {
+    const std::lock_guard lock(pool().mutex);
+    pool().idle[cpu_].push_back(std::move(machine_));
+  }
+  TargetMachine* operator->() const { return machine_.get(); }
+
+ private:
+  struct Pool {
+    std::mutex mutex;
+    std::map<std::string, std::vector<std::unique_ptr<TargetMachine>>> idle;  // by CPU
+  };
+  static Pool& pool() {
+    static auto* const pool = new Pool;  // never destroyed, like LLVM's own tables
+    return *pool;
+  }
+
+  const std::string cpu_;
+  std::unique_ptr<TargetMachine> machine_;
+};
+
 // Loop strength reduction takes a third to a half of a compilation and finds nothing more: a schedule computes each part of
 // an address outside the loops that do not change it, and the emitter makes pointers of these parts.
 class WithoutStrengthReduction final : public ::llvm::OptPassGate {
@@ -132,14 +166,14 @@ class WithoutStrengthReduction final : public ::llvm::OptPassGate {
   bool isEnabled() const override { return true; }
 };
 
-// One compilation: its own context and target machine, so that threads share nothing.
+// One compilation: its own context and machine, so that threads share nothing.
 struct Compilation {
   WithoutStrengthReduction gate;
   ::llvm::LLVMContext context;
-  std::unique_ptr<TargetMachine> machine;
+  LentMachine machine;
   std::unique_ptr<::llvm::Module> module;
 
-  Compilation(const ir::LoopTree& tree, const std::string& cpu) : machine(make_target_machine(cpu)) {
+  Compilation(const ir::LoopTree& tree, const std::string& cpu) : machine(cpu) {
     context.setOptPassGate(gate);
     const ::llvm::MCSubtargetInfo& features = *machine->getMCSubtargetInfo();
     const bool x86 = machine->getTargetTriple().isX86();

@@ -401,6 +401,31 @@ TEST_CASE("mean and variance together, with an epilogue") {
   }
 }
 
+TEST_CASE("long bodies, which stand once: masked throughout, sums in memory") {
+  for (const char* dtype : {"f32", "f64", "u8"}) {
+    // `pairs` times x = x * y + y, then a sum over `dim` of shape, or none.
+    const auto chain = [&](const std::string& shape, int pairs, int dim, const std::string& result) {
+      const std::string type = std::string(" : ") + dtype + "[" + shape + "]\n";
+      std::string text = "graph @g(%x: " + (dtype + ("[" + shape)) + "], %y: " + dtype + "[" + shape + "]) {\n", last = "%x";
+      for (int i = 0; i < pairs; ++i) {
+        const std::string product = "%p" + std::to_string(i), sum = "%s" + std::to_string(i);
+        text += "  " + product + " = mul " + last + ", %y" + type + "  " + sum + " = add " + product + ", %y" + type;
+        last = sum;
+      }
+      if (dim >= 0) text += "  %r = reduce.sum " + last + " dims=[" + std::to_string(dim) + "] : " + dtype + "[" + result + "]\n";
+      check(text + "  return " + (dim >= 0 ? "%r" : last) + "\n}\n");
+    };
+    for (int pairs : {30, 90}) {  // of bodies that stand twice, and once
+      chain("3,70", pairs, -1, "");
+      chain("5,150", pairs, 1, "5,1");
+      chain("3,64", pairs, 1, "3,1");
+      chain("2,9000", pairs, 1, "2,1");
+      chain("70,37", pairs, 0, "1,37");
+      chain("70,32", pairs, 0, "1,32");
+    }
+  }
+}
+
 TEST_CASE("contractions: plain, transposed operands, batches, epilogues, one row, one column") {
   auto dot = [](const std::string& a, const std::string& b, const std::string& o,
                 const std::string& t = "f32") {
@@ -416,7 +441,7 @@ TEST_CASE("contractions: plain, transposed operands, batches, epilogues, one row
   dot("1,40", "40,1", "1,1");
   dot("50,300", "300,300", "50,300");
   // Tiles of two, three and four vectors, whole and with columns and rows left over.
-  for (const char* rows : {"5", "7", "12", "31"}) {
+  for (const char* rows : {"5", "7", "12", "24", "31"}) {
     for (const char* columns : {"33", "48", "64", "112"}) {
       dot(rows + std::string(",9"), std::string("9,") + columns, rows + std::string(",") + columns);
     }

@@ -80,6 +80,43 @@ TEST_CASE("lanes are those of most of the work; a contraction's those of its sum
               "%4 = mul %3, %3 : f64\n  map i j : store w[30*i + j], %4\n") == 16);
 }
 
+TEST_CASE("a long body stands once where loads have masks; rows that fill the tiles of a product leave none over") {
+  const auto count = [](const std::string& text, const std::string& what) {
+    int n = 0;
+    for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+    return n;
+  };
+  const auto bodies = [&](int instrs, int bits, const std::string& end) {
+    std::string text = "kernel @k(x: f32 in[90000], y: f32 out[90000]) {\n  axes i: 300 parallel, j: 300 " + end +
+                       "\n  map i j : %0 = load x[300*i + j] : f32\n";
+    const auto value = [](int v) { return "%" + std::to_string(v); };
+    for (int v = 1; v <= instrs; ++v) text += "  map i j : " + value(v) + " = mul " + value(v - 1) + ", " + value(v - 1) + " : f32\n";
+    if (end == "parallel") {
+      text += "  map i j : store y[300*i + j], " + value(instrs) + "\n}\n";
+    } else {
+      text += "  reduce i|j : " + value(instrs + 1) + " = reduce.sum " + value(instrs) + " lanes : f32\n  map i : store y[i], " + value(instrs + 1) + "\n}\n";
+    }
+    return count(ir::print(passes::lower(ir::parse_kernel(text), ir::CpuTarget{bits}).tree), "load x[");
+  };
+  CHECK(bodies(40, 512, "parallel") == 3);  // two a step, then masked ones
+  CHECK(bodies(60, 512, "parallel") == 2);
+  CHECK(bodies(160, 512, "parallel") == 1);
+  CHECK(bodies(160, 256, "parallel") == 1);
+  CHECK(bodies(160, 128, "parallel") == 2);  // a masked load is a branch for each lane
+  CHECK(bodies(100, 512, "inner") == 5);    // four registers of 16 lanes, then masked ones
+  CHECK(bodies(160, 512, "inner") == 1);
+
+  const auto products = [&](const std::string& rows) {
+    const std::string text = "kernel @k(x: f32 in[90000], z: f32 in[90000], y: f32 out[90000]) {\n  axes i: " + rows +
+                             " parallel, j: 96 parallel, k: 30 contract\n  contract i j|k : %0 = load x[30*i + k] : f32\n"
+                             "  contract i j|k : %1 = load z[96*k + j] : f32\n  reduce i j|k : %2 = contract %0, %1 : f32\n"
+                             "  map i j : store y[96*i + j], %2\n}\n";
+    return count(ir::print(passes::lower(ir::parse_kernel(text), ir::CpuTarget{512}).tree), "load x[");
+  };
+  CHECK(products("64") == 8);
+  CHECK(products("67") == 8 + 2 + 1);
+}
+
 TEST_CASE("another size is the same tree, so no compiler runs; a scalar kind of access is another") {
   auto key = [](const std::string& n) {
     return ir::print(

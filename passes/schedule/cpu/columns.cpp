@@ -59,18 +59,25 @@ void ColumnTiles::run(std::string phase, double ns, const std::function<void(int
   if (parts > 1) std::tie(tile, part_) = c_.divide(tile, nest.size(parts));
   std::tie(line_, tile) = c_.bind_outer(outer_, tile, tiles_);
   ValueId begin = c_.mul(tile, c_.literal(width_)), end = nest.extent(lane_);
-  c_.whole_or_rest(
-      begin, end, columns, width_,
-      [&] {
-        for (int q = 0; q < vectors_; ++q) bind(q, c_.add(begin, c_.literal(int64_t{q} * nest.lanes())), -1);
-        body(vectors_);
-      },
-      [&] {
-        c_.loop(begin, end, nest.lanes(), [&](ValueId at) {
-          bind(0, at, nest.tail_mask(at, end));
-          body(1);
-        });
-      });
+  const auto whole = [&] {
+    for (int q = 0; q < vectors_; ++q) bind(q, c_.add(begin, c_.literal(int64_t{q} * nest.lanes())), -1);
+    body(vectors_);
+  };
+  const auto rest = [&] {
+    c_.loop(begin, end, nest.lanes(), [&](ValueId at) {
+      bind(0, at, nest.tail_mask(at, end));
+      body(1);
+    });
+  };
+  const auto one_masked = [&] {
+    bind(0, begin, nest.tail_mask(begin, end));
+    body(1);
+  };
+  if (vectors_ == 1 && columns % width_ != 0 && c_.unroll_for(c_.kernel.instrs.size()) == 0) {
+    c_.in_scope(one_masked);
+  } else {
+    c_.whole_or_rest(begin, end, columns, width_, whole, rest);
+  }
   c_.end_phase();
 }
 

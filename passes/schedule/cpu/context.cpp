@@ -52,8 +52,6 @@ int bytes_of_lane(const ir::Kernel& kernel, int axis) {
 
 }  // namespace
 
-int unroll_for(size_t instrs) { return instrs <= 16 ? 4 : instrs <= 48 ? 2 : 1; }
-
 Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::CpuTarget& machine)
     : passes::Context(k, lowered, ir::TargetKind::Cpu, DType::I64), target(machine) {}
 
@@ -97,7 +95,17 @@ void Context::whole_or_rest(ValueId begin, ValueId end, int64_t extent, int64_t 
   nest.when(builder.op(Op::Le, {add(begin, nest.literal(tile)), end}), whole, rest);
 }
 
+int Context::unroll_for(size_t instrs) const {
+  if (instrs <= 16) return 4;
+  if (instrs <= 48) return 2;
+  const bool masks = std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const Instr& in) {
+    return (in.op != Op::Load && in.op != Op::Store) || target.masks(ir::item_size(in.dtype));
+  });
+  return instrs > kLongBody && masks ? 0 : 1;
+}
+
 void Context::vector_loop(int axis, ValueId begin, ValueId end, int unroll, const std::function<void()>& body) {
+  if (unroll == 0) return masked_loop(axis, begin, end, body);
   const int64_t step = int64_t{unroll} * nest.lanes();
   ValueId main_end = end;
   if (step > 1) main_end = add(begin, builder.op(Op::And, {sub(end, begin), literal(-step)}));

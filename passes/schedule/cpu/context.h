@@ -25,8 +25,10 @@ struct Context : passes::Context {
   void whole_or_rest(ValueId begin, ValueId end, int64_t extent, int64_t tile,
                      const std::function<void()>& whole, const std::function<void()>& rest);
   // Runs body over [begin, end) of the lane axis: `unroll` vectors a step, then single masked vectors; in a scope of its
-  // own with the lane axis bound and the mask set.
+  // own with the lane axis bound and the mask set. `unroll` 0: the masked vectors alone, the body stands once.
   void vector_loop(int axis, ValueId begin, ValueId end, int unroll, const std::function<void()>& body);
+  // For the vector loop over a body: so many vectors that about as many instructions are in flight as the machine takes.
+  int unroll_for(size_t instrs) const;
   // The masked vectors alone.
   void masked_loop(int axis, ValueId begin, ValueId end, const std::function<void()>& body);
   // A phase over an axis and the `outer` ones: body(begin, end) for a run of it, the whole axis or chunks of so many
@@ -38,14 +40,12 @@ struct Context : passes::Context {
   std::optional<ReduceLoops> loops_;
 };
 
+constexpr size_t kLongBody = 150;     // instructions: of a longer body, compiling a second copy takes longer than it is worth
 constexpr int64_t kAhead = 1024;      // bytes ahead of a load that comes from beyond the cache
 constexpr int64_t kColumnsKept = 64;  // columns of a tile whose values are kept from one reduction to the next
 
 // The parallel axis along which most accessed bytes are contiguous; -1 if there is no parallel axis.
 int best_lane_axis(const ir::Kernel& kernel);
-
-// Unrolls a loop so that about this many instructions are in flight.
-int unroll_for(size_t instrs);
 
 // Rows of a few elements that vectors run across: `axes` along a row, `count` elements in it.
 struct ShortRows {

@@ -247,6 +247,7 @@ class Contraction {
         end = c_.add(at, c_.mul(b_.quotient(c_.sub(row_end_, at), step), step));
       }
       row_group(at, end, rows, vectors, panel);
+      if (rows > 1 && rows == tile_.rows[0] && c_.extent(row_) % rows == 0) break;  // panels are whole tiles: no rows are left over
       at = end;
     }
   }

@@ -115,7 +115,7 @@ void lower_pointwise(Context& c) {
   }
   c.run_phase("elements", c.parallel_but({lane_axis}), lane_axis, kChunk, c.ns_per_element, [&](ValueId begin, ValueId end) {
     std::vector<Value> inner = hoist(nest, all_instrs(c.kernel));
-    c.vector_loop(lane_axis, begin, end, unroll_for(inner.size()), [&] { emit_all(nest, inner); });
+    c.vector_loop(lane_axis, begin, end, c.unroll_for(inner.size()), [&] { emit_all(nest, inner); });
   });
 }
 

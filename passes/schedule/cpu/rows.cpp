@@ -69,7 +69,7 @@ class LaneLoops : protected RowStages {
   void map_loop(int l, const Range& range, ValueId row_base) {
     for_outer(l, range, [&](ValueId base) {
       ValueId kept = kept_base(row_base, base);
-      c_.vector_loop(lane_, range.begin, range.end, unroll_for(inner_.size()), [&] { elements(l, kept); });
+      c_.vector_loop(lane_, range.begin, range.end, c_.unroll_for(inner_.size()), [&] { elements(l, kept); });
     });
   }
 
@@ -86,6 +86,7 @@ class LaneLoops : protected RowStages {
     each_result(l, [&](Value v, size_t) { registers.push_back(open(v, vectors)); });
     for_outer(l, range, [&](ValueId base) {
       ValueId kept = kept_base(row_base, base), whole = range.end;
+      if (vectors > 1 && inner_.size() > kLongBody) return in_memory(l, range.begin, range.end, kept, base, registers);
       if (length_ % group_ != 0) {
         whole = c_.add(range.begin, b_.op(Op::And, {c_.sub(range.end, range.begin), c_.literal(-group_)}));
       }
@@ -106,7 +107,7 @@ class LaneLoops : protected RowStages {
       if (vectors == 1 || inner_.size() <= kShortBody) {
         c_.loop(whole, range.end, group_, [&](ValueId first) { group(first, true); });
       } else {
-        rest_of_block(l, whole, range.end, kept, base, registers);
+        in_memory(l, whole, range.end, kept, base, registers);
       }
     });
     std::vector<Accumulator> results;
@@ -114,18 +115,18 @@ class LaneLoops : protected RowStages {
     return results;
   }
 
-  // The last elements, less than a group: a loop over single vectors with the registers in memory meanwhile, so that the
-  // instructions stand once.
-  void rest_of_block(int l, ValueId begin, ValueId end, ValueId kept, ValueId base, const Registers& registers) {
+  // Elements from the first of a group on: a loop over single masked vectors with the registers in memory meanwhile, so that
+  // the instructions stand once.
+  void in_memory(int l, ValueId begin, ValueId end, ValueId kept, ValueId base, const Registers& registers) {
     std::vector<AccumulatorBuffers> buffers;
     const auto place = [&](size_t q) { return c_.literal(static_cast<int64_t>(q) * nest_.lanes()); };
     each_result(l, [&](Value v, size_t n) {
       Reducer reduce = c_.reducer(v);
-      buffers.push_back(reduce.buffers("rest" + std::to_string(c_.out.tree.buffers.size()), Space::Local, -1, group_));
+      buffers.push_back(reduce.buffers("sums" + std::to_string(c_.out.tree.buffers.size()), Space::Local, -1, group_));
       for (size_t q = 0; q < registers[n].size(); ++q) reduce.store(buffers[n], place(q), reduce.read(registers[n][q]));
     });
     c_.masked_loop(lane_, begin, end, [&] {
-      const ValueId position = nest_.axis_value(lane_), in_group = c_.sub(position, begin);
+      const ValueId position = nest_.axis_value(lane_), in_group = b_.op(Op::And, {c_.sub(position, begin), c_.literal(group_ - 1)});
       elements(l, kept);
       Registers current;
       each_result(l, [&](Value v, size_t n) {

@@ -74,7 +74,7 @@ class Lines : Staged {
       if (nest_.varies(v)) inner.push_back(v);
     }
     if (inner.empty()) return;
-    c_.vector_loop(serial_, begin_, end_, unroll_for(inner.size()), [&] {
+    c_.vector_loop(serial_, begin_, end_, c_.unroll_for(inner.size()), [&] {
       const ValueId position = c_.sub(nest_.axis_value(serial_), begin_);
       point(l, inner, [&](int) { return position; });
     });

@@ -23,7 +23,6 @@ constexpr int64_t kLongestRow = 16;
 constexpr int64_t kFewestRows = 16;
 constexpr int64_t kChunkRows = 1024;       // rows that one parallel iteration takes
 constexpr size_t kMostInstrs = 1500;       // unrolled; beyond, compiling takes longer than it is worth
-constexpr size_t kMaskedThroughout = 120;  // unrolled instructions from which there is no loop without masks
 
 // Where the elements of a row lie from its first one on, if the rows lie one behind the other.
 struct Block {
@@ -152,12 +151,7 @@ class ShortSchedule {
       }
       end_ = end;
       const size_t size = unrolled(c_.kernel, rows_);
-      const auto body = [&] { stages(true); };
-      if (size <= kMaskedThroughout) {
-        c_.vector_loop(rows_.lane, begin, end, unroll_for(size), body);
-      } else {
-        c_.masked_loop(rows_.lane, begin, end, body);
-      }
+      c_.vector_loop(rows_.lane, begin, end, c_.unroll_for(size), [&] { stages(true); });
     });
   }
 
