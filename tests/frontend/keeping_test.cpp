@@ -121,6 +121,8 @@ TEST_CASE("archives hold tensors, values and archives, also in a file") {
   CHECK(error_of([&] { nested.read("weight", none); }) == file + ": No such serialized tensor 'inner.weight'");
   CHECK(error_of([&] { in.read("none", nested); }) == file + ": No such serialized submodule: 'none'");
   CHECK(error_of([&] { n.toDouble(); }) == "expected a float, but the value is -3");
+  CHECK(IValue::from_text("[0.9, 1, inf ]").toDoubleVector() == std::vector<double>{0.9, 1, INFINITY});  // as Python's json
+  for (const char* text : {"[0.9 1]", "[,]", "[1", "nul", ""}) CHECK(error_of([&] { IValue::from_text(text); }) != "no error");
 }
 
 TEST_CASE("modules and optimizers are saved and loaded, by name") {

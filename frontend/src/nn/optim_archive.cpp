@@ -28,7 +28,7 @@ void write(OutputArchive& out, const std::string& key, T value) { out.write(key,
 
 void convert(const IValue& from, bool& value) { value = from.toBool(); }
 void convert(const IValue& from, int64_t& value) { value = from.toInt(); }
-void convert(const IValue& from, double& value) { value = from.toDouble(); }
+void convert(const IValue& from, double& value) { value = from.isInt() ? static_cast<double>(from.toInt()) : from.toDouble(); }
 void convert(const IValue& from, std::string& value) { value = from.toStringRef(); }
 void convert(const IValue& from, Betas& value) {
   const std::vector<double>& list = from.toDoubleVector();
