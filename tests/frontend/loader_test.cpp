@@ -418,16 +418,6 @@ TEST_CASE("data: samplers") {
   RandomSampler random(7);
   Indices order = rest(random, 7)[0];
   CHECK(equal(tensor(std::vector<int64_t>(order.begin(), order.end()), TensorOptions(kLong)), first));
-  random.reset();
-  order = *random.next(5);
-  const io::NamedTensors state = random.state();
-  const auto left = rest(random, 5);
-  RandomSampler restored(2);
-  restored.set_state(state);
-  CHECK(restored.index() == 5);
-  CHECK(rest(restored, 5) == left);
-  CHECK_THROWS_AS(restored.set_state({{"index", tensor(int64_t{9})}, {"indices", arange(3)}}), Error);
-
   data::samplers::StreamSampler stream(5);
   CHECK(stream.next(3)->size() == 3);
   CHECK(*stream.next(3) == 2);
