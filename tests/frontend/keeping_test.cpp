@@ -11,6 +11,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <thread>
 
@@ -205,6 +206,178 @@ TEST_CASE("a checkpoint is loaded all or not at all") {
   CHECK(error_of([&] { wrong.add("a.b", number); }) == "Checkpoint: 'a.b' is no name: it is empty or has a dot");
   fs::resize_file(file, fs::file_size(file) - 3);
   CHECK(error_of([&] { one.checkpoint.load(); }).find(file + ": safetensors: ") == 0);
+}
+
+namespace {
+
+// A module whose child reads something of its own, and so may fail when its parent has loaded half of it.
+struct CountedImpl : nn::Module {
+  CountedImpl() { fc = register_module("fc", nn::Linear(2, 2)); }
+  void save(serialize::OutputArchive& archive) const override {
+    nn::Module::save(archive);
+    archive.write("count", IValue(count));
+  }
+  void load(serialize::InputArchive& archive) override {
+    nn::Module::load(archive);
+    IValue found;
+    archive.read("count", found);
+    count = found.toInt();
+  }
+  nn::Linear fc{nullptr};
+  int64_t count = 1;
+};
+TENON_MODULE(Counted);
+struct WholeImpl : nn::Module {
+  WholeImpl() {
+    first = register_module("first", nn::Linear(3, 2));
+    norm = register_module("norm", nn::BatchNorm1d(2));
+    counted = register_module("counted", Counted());
+    last = register_module("last", nn::Linear(2, 4));
+  }
+  nn::Linear first{nullptr}, last{nullptr};
+  nn::BatchNorm1d norm{nullptr};
+  Counted counted{nullptr};
+};
+TENON_MODULE(Whole);
+
+// What a module and its optimizer are, as one list.
+std::vector<Tensor> state_of(const Whole& net, optim::Optimizer& optimizer) {
+  std::vector<Tensor> state;
+  for (const auto& item : net->state_dict()) state.push_back(item->clone());
+  for (const Tensor& p : net->parameters()) {
+    const auto found = optimizer.state().find(p.unsafeGetTensorImpl());
+    if (found == optimizer.state().end()) continue;
+    for (const Tensor& tensor : found->second->tensors()) state.push_back(tensor.clone());
+  }
+  return state;
+}
+
+// A file's tensors and values, one of them changed, and what the error says then.
+struct Fault {
+  std::string what, error;
+  std::function<void(io::NamedTensors& tensors, io::Metadata& values)> change;
+};
+template <typename Items, typename Change>
+Items changed(const Items& items, const std::string& name, Change change) {
+  Items result;
+  for (const auto& [key, value] : items) {
+    if constexpr (std::is_same_v<Items, io::NamedTensors>) {
+      if (key != name) result.insert(key, value);
+      else if (const auto other = change(value)) result.insert(key, *other);
+    } else {
+      if (key != name) result.emplace_back(key, value);
+      else if (const auto other = change(value)) result.emplace_back(key, *other);
+    }
+  }
+  return result;
+}
+Fault without(const std::string& name) {
+  return {name, name.starts_with("generator") ? "no 'generator'" : name.substr(name.rfind('.') + 1), [name](io::NamedTensors& tensors, io::Metadata& values) {
+            tensors = changed(tensors, name, [](const Tensor&) { return optional<Tensor>(); });
+            values = changed(values, name, [](const std::string&) { return optional<std::string>(); });
+          }};
+}
+Fault reshaped(const std::string& name) {
+  return {name, name.starts_with("generator") ? "state" : "shape", [name](io::NamedTensors& tensors, io::Metadata&) {
+            tensors = changed(tensors, name, [](const Tensor& x) { return optional<Tensor>(stack({x, x})); });
+          }};
+}
+Fault valued(const std::string& name, const char* value, const char* error) {
+  return {name, error, [name, value](io::NamedTensors&, io::Metadata& values) {
+            values = changed(values, name, [value](const std::string&) { return optional<std::string>(value); });
+          }};
+}
+
+}  // namespace
+
+TEST_CASE("what cannot be loaded changes nothing: modules, optimizers, checkpoints with one fault, and cut off anywhere") {
+  const Folder folder;
+  const std::string file = folder / "a.safetensors", bad = folder / "bad.safetensors";
+  manual_seed(1);
+  const auto make = [] {
+    Whole net;
+    auto adam = std::make_unique<optim::Adam>(net->parameters(), optim::AdamOptions(0.01).amsgrad(true));
+    for (const Tensor& p : net->parameters()) p.mutable_grad() = randn(p.sizes());
+    adam->step();
+    return std::make_pair(net, std::move(adam));
+  };
+  auto [net, adam] = make();
+  auto [other, other_adam] = make();
+  other->counted->count = 5;
+  struct Kind {
+    const char* what;
+    std::function<void()> save;
+    std::function<void(const std::string&)> load;
+    std::vector<Fault> faults;
+  };
+  const Kind kinds[] = {
+      {"archive of a module",
+       [&] {
+         serialize::OutputArchive archive;
+         other->save(archive);
+         archive.save_to(file);
+       },
+       [&](const std::string& path) {
+         serialize::InputArchive archive;
+         archive.load_from(path);
+         net->load(archive);
+       },
+       {reshaped("last.bias"), without("last.weight"), without("norm.running_var"), reshaped("counted.fc.weight"),
+        without("counted.count"), valued("counted.count", "0.5", "expected a whole number"), valued("counted.count", "five", "'counted.count': 'five'")}},
+      {"module by name", [&] { save(other, file); }, [&](const std::string& path) { load(net, path); },
+       {reshaped("last.bias"), without("last.weight"), reshaped("norm.num_batches_tracked")}},
+      {"optimizer", [&] { save(*other_adam, file); }, [&](const std::string& path) { load(*adam, path); },
+       {reshaped("state.7.exp_avg"), reshaped("state.0.max_exp_avg_sq"), without("state.7.step"), without("group.0.lr"),
+        without("groups"), valued("group.0.params", "3", "3 parameters, and the optimizer's has 8"),
+        valued("group.0.betas", "[0.9]", "'group.0.betas': expected two numbers"), valued("group.0.amsgrad", "1", "expected a bool")}},
+      {"checkpoint",
+       [&] {
+         io::Checkpoint checkpoint(file);
+         checkpoint.add("net", *other).add("adam", *other_adam).save();
+       },
+       [&](const std::string& path) {
+         io::Checkpoint checkpoint(path);
+         checkpoint.add("net", *net).add("adam", *adam).load();
+       },
+       {reshaped("net.last.bias"), without("net.first.weight"), reshaped("adam.state.7.exp_avg"), without("adam.state.7.step"),
+        without("generator.state"), reshaped("generator.state")}}};
+  const Tensor generator = get_rng_state();
+  const std::vector<Tensor> before = state_of(net, *adam);
+  eval(before);
+  const auto check_unchanged = [&] {
+    const std::vector<Tensor> after = state_of(net, *adam);
+    REQUIRE(after.size() == before.size());
+    for (size_t i = 0; i < after.size(); ++i) CHECK(equal(after[i], before[i]));
+    CHECK(adam->options().lr() == 0.01);
+    CHECK(equal(get_rng_state(), generator));
+  };
+  for (const Kind& kind : kinds) {
+    CAPTURE(std::string(kind.what));
+    kind.save();
+    io::Metadata values;
+    const io::NamedTensors tensors = io::load_safetensors(file, &values);
+    for (const Fault& fault : kind.faults) {
+      CAPTURE(fault.what);
+      io::NamedTensors some = tensors;
+      io::Metadata others = values;
+      fault.change(some, others);
+      io::save_safetensors(bad, some, others);
+      const std::string error = error_of([&] { kind.load(bad); });
+      CAPTURE(error);
+      CHECK(error.find(fault.error) != std::string::npos);
+      check_unchanged();
+    }
+    for (uintmax_t size = 0; size < fs::file_size(file); size += 97) {
+      fs::copy_file(file, bad, fs::copy_options::overwrite_existing);
+      fs::resize_file(bad, size);
+      CHECK(error_of([&] { kind.load(bad); }).starts_with(bad + ": "));
+    }
+    check_unchanged();
+  }
+  kinds[0].save();  // and a good one does
+  kinds[0].load(file);
+  CHECK(net->counted->count == 5);
+  CHECK(equal(net->last->bias, other->last->bias));
 }
 
 TEST_CASE("what replaces a file keeps its rights, and follows a link") {
