@@ -324,26 +324,31 @@ TEST_CASE("data: what a worker makes is computed when the program gets it") {
 }
 
 TEST_CASE("data: workers evaluate while an evaluation of the program runs") {
-  std::atomic<int> computing{0}, inside{0};
+  std::atomic<int> computing{0}, inside{0};  // the step that the program evaluates, or 0
+  std::atomic<bool> enough{false};
   auto set = TensorDataset(rand({2000, 8}))
                  .map(data::transforms::Lambda<TensorExample>([&](TensorExample e) {
-                   const int before = computing;
+                   int during = 0;
+                   while (!enough && (during = computing) == 0) std::this_thread::sleep_for(10us);
                    e.data = e.data.exp();
                    eval(e.data);
-                   if (before > 0 && before == computing) ++inside;
+                   if (during > 0 && during == computing) ++inside;
                    return e;
                  }))
                  .map(Stack<TensorExample>());
   auto loader = data::make_data_loader(std::move(set), DataLoaderOptions(1).workers(2).max_jobs(2000));
   const auto at = loader->begin();
   const Tensor w = rand({400, 400});
-  for (int step = 1; step < 200 && inside == 0; ++step) {
+  // If workers waited for the step none would ever be inside; as they do not, one is as soon as the system lets it run.
+  const auto deadline = std::chrono::steady_clock::now() + 60s;
+  for (int step = 1; inside == 0 && std::chrono::steady_clock::now() < deadline; ++step) {
     Tensor y = w;
     for (int i = 0; i < 20; ++i) y = y.mm(w) * 1e-3;
     computing = step;
     eval(y);
     computing = 0;
   }
+  enough = true;
   CHECK(inside > 0);
 }
 
