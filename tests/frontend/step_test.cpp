@@ -109,14 +109,13 @@ TEST_CASE("a shorter last batch is compiled at most once") {
     const auto epoch = [&] {
       for (const int64_t batch : {32, 32, 32, 24}) training.step(batch);
     };
+    const Counters start = counters();
     epoch();
     const Counters first = counters();
-    epoch();
-    const Counters second = counters();
-    CHECK(second.plans_built - first.plans_built <= 1);
+    CHECK(first.plans_built - start.plans_built <= 3);  // the first step, the others, the short one
     for (int i = 0; i < 5; ++i) epoch();
-    CHECK(counters().plans_built == second.plans_built);
-    CHECK(counters().kernels_compiled == second.kernels_compiled);
+    CHECK(counters().plans_built == first.plans_built);
+    CHECK(counters().kernels_compiled == first.kernels_compiled);
   }
 }
 
