@@ -421,8 +421,20 @@ TEST_CASE("data: samplers") {
   const Tensor first = randperm(7), second = randperm(7);
   manual_seed(3);
   RandomSampler random(7);
-  Indices order = rest(random, 7)[0];
-  CHECK(equal(tensor(std::vector<int64_t>(order.begin(), order.end()), TensorOptions(kLong)), first));
+  for (const Tensor& expected : {first, second}) {  // one when it is made, one when the first epoch begins
+    const Indices order = rest(random, 7)[0];
+    CHECK(equal(tensor(std::vector<int64_t>(order.begin(), order.end()), TensorOptions(kLong)), expected));
+    random.reset();
+  }
+  // torch.manual_seed(5), two epochs of DataLoader(range(11), batch_size=4, shuffle=True), torch.rand(1), in PyTorch 2.15
+  manual_seed(5);
+  data::samplers::SeededSampler seeded(11);
+  seeded.reset();
+  CHECK(rest(seeded, 4) == std::vector<Indices>{{4, 3, 1, 10}, {5, 2, 9, 7}, {0, 6, 8}});
+  seeded.reset();
+  CHECK(rest(seeded, 4) == std::vector<Indices>{{4, 8, 7, 3}, {10, 1, 6, 0}, {5, 2, 9}});
+  CHECK(rand({1}).item<float>() == 0.0332646369934082f);
+
   data::samplers::StreamSampler stream(5);
   CHECK(stream.next(3)->size() == 3);
   CHECK(*stream.next(3) == 2);
