@@ -23,8 +23,8 @@ try:
     from PIL import Image
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 except ImportError as missing:
-    other = os.environ.get("TENON_TEST_PYTHON")
-    if other and pathlib.Path(other).resolve() != pathlib.Path(sys.executable).resolve():
+    other = os.environ.pop("TENON_TEST_PYTHON", None)
+    if other:
         os.execv(other, [other, *sys.argv])
     print(f"skipped: {missing}")
     sys.exit(0)

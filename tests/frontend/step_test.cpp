@@ -127,13 +127,14 @@ TEST_CASE("2,000 steps with a batch drawn anew for each stay within a fixed memo
   const int64_t allocated = memory_stats().allocated;
   int64_t reserved = 0;
   for (int i = 0; i < 2000; ++i) {
-    training.step(64 + static_cast<int64_t>(random() % 129));
+    training.step(17 + static_cast<int64_t>(random() % 176));
     if (i == 1000) reserved = memory_stats().reserved;
   }
   training.step(128);
   const Counters end = counters();
-  CHECK(end.plans_built - start.plans_built <= 129);  // one for each size
-  CHECK(end.kernels_compiled + end.disk_hits - start.kernels_compiled - start.disk_hits <= 12);
+  CHECK(end.plans_built - start.plans_built <= 176);  // one for each size
+  const int64_t found = end.kernels_compiled + end.disk_hits - start.kernels_compiled - start.disk_hits;
+  CHECK(found <= 8);  // sums of few rows; below 17 samples each size has products of its own
   CHECK(memory_stats().allocated == allocated);
   CHECK(memory_stats().reserved <= reserved + reserved / 16);
 }
