@@ -426,32 +426,43 @@ TEST_CASE("a full disk leaves the old file, and nothing else") {
 }
 
 TEST_CASE("a save that is killed leaves the old file or the new one, whole") {
-  const Folder folder;
-  const std::string file = folder / "a.safetensors";
   constexpr int64_t kSize = 50000;
-  const auto save_number = [&](int64_t k) { save(full({kSize}, static_cast<double>(k), kDouble), file); };
-  save_number(0);
-  std::mt19937 random(5);
-  int grown = 0;
-  double last = 0;
-  for (int round = 0; round < 100; ++round) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      for (int64_t k = static_cast<int64_t>(last) + 1;; ++k) save_number(k);
+  for (const bool whole_training : {false, true}) {
+    CAPTURE(whole_training);
+    const Folder folder;
+    const std::string file = folder / "a.safetensors";
+    int64_t number = 0;
+    Tensor tensor;
+    io::Checkpoint checkpoint(file);
+    checkpoint.add("number", number).add("tensor", tensor);
+    const auto save_number = [&](int64_t k) {
+      number = k;
+      tensor = full({kSize}, static_cast<double>(k), kDouble);
+      whole_training ? checkpoint.save() : save(tensor, file);
+    };
+    save_number(0);
+    std::mt19937 random(5);
+    int grown = 0;
+    double last = 0;
+    for (int round = 0; round < 100; ++round) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        for (int64_t k = static_cast<int64_t>(last) + 1;; ++k) save_number(k);
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 12000));
+      ::kill(child, SIGKILL);
+      ::waitpid(child, nullptr, 0);
+      whole_training ? checkpoint.load() : load(tensor, file);
+      REQUIRE(tensor.numel() == kSize);
+      const double first = tensor[0].item<double>();
+      REQUIRE(tensor.eq(first).all().item<bool>());
+      REQUIRE(first >= last);
+      if (whole_training) REQUIRE(static_cast<double>(number) == first);
+      grown += first > last;
+      last = first;
     }
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 12000));
-    ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
-    Tensor found;
-    load(found, file);
-    REQUIRE(found.numel() == kSize);
-    const double first = found[0].item<double>();
-    REQUIRE(found.eq(first).all().item<bool>());
-    REQUIRE(first >= last);
-    grown += first > last;
-    last = first;
+    CHECK(grown > 10);  // some were killed late enough
   }
-  CHECK(grown > 10);  // some were killed late enough
 }
 
 }  // namespace tenon
