@@ -71,6 +71,7 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find
   constants.clear();
   kept.clear();
   any_wanted_ = false;
+  wanted_.clear();
   candidates_.clear();
   stack_.clear();
   pending = false;
@@ -155,24 +156,39 @@ void GraphKey::push_window(const Node& node) {
 
 // --- gradients
 
+bool GraphKey::is_wanted(size_t i) const {
+  const Node& node = *nodes[i];
+  if (node.is_leaf()) return false;
+  if (!wanted_[i] && node.wanted.load(std::memory_order_relaxed) == 0) return false;
+  const bool root = std::find(roots.begin(), roots.end(), static_cast<int32_t>(i)) != roots.end();
+  return !root && node.holders.load(std::memory_order_relaxed) == 0;
+}
+
 // From the readers to what they read: what is stored anyway costs nothing, what is cheap hands the question on.
 void GraphKey::find_kept() {
   wanted_.assign(nodes.size(), false);
-  std::vector<bool>& wanted = wanted_;
   for (size_t i = nodes.size(); i-- > 0;) {
+    if (!is_wanted(i)) continue;
     const Node& node = *nodes[i];
-    if (node.is_leaf()) continue;
-    if (!wanted[i] && node.wanted.load(std::memory_order_relaxed) == 0) continue;
-    const bool root = std::find(roots.begin(), roots.end(), static_cast<int32_t>(i)) != roots.end();
-    if (root || node.holders.load(std::memory_order_relaxed) > 0) continue;
     if (ir::is_dear(node.op())) {
       kept.push_back(static_cast<int32_t>(i));
       continue;
     }
-    for (const Node* input : node.inputs()) wanted[input->mark_value] = true;
+    for (const Node* input : node.inputs()) wanted_[input->mark_value] = true;
   }
   words.push_back(kKeptFollow);
   for (int32_t node : kept) words.push_back(static_cast<uint64_t>(node));
+}
+
+std::vector<int32_t> GraphKey::computed_again() const {
+  std::vector<int32_t> again;
+  if (wanted_.empty()) return again;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Op op = nodes[i]->op();
+    const bool view = ir::is_movement(op) && op != Op::Pad && op != Op::Cat;
+    if (is_wanted(i) && !ir::is_dear(op) && !view) again.push_back(static_cast<int32_t>(i));
+  }
+  return again;
 }
 
 // --- windows

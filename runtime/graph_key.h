@@ -51,6 +51,9 @@ struct GraphKey {
   // options that change code. `find_windows`: otherwise there are none. Call under the evaluation lock (it uses Node::mark). Throws std::runtime_error
   // for a device that is not there.
   void read(std::span<const ir::NodeRef> roots, uint64_t salt, bool find_windows = true);
+  // What gradients will compute again behind this evaluation: cheap values that they read, and those that these are made of, up
+  // to what is kept or stored anyway. Views are no work, and not among them.
+  std::vector<int32_t> computed_again() const;
   int32_t number(
       const ir::Node* node) const;  // of a node in `nodes`; -1 for others; until the next read of any key
 
@@ -77,6 +80,7 @@ struct GraphKey {
   void check_leaf(const ir::Node& node);
   void settle_windows();
   void find_kept();
+  bool is_wanted(size_t i) const;  // by gradients, and not stored anyway
   void note_uses(const ir::Node& node);
   void join_chain(const ir::Node& node);
   bool moves(const ir::Node& node, const ir::Node& buffer);
@@ -85,7 +89,7 @@ struct GraphKey {
   std::vector<Visit> stack_;
   std::vector<Candidate> candidates_;
   std::vector<Use> uses_;
-  std::vector<bool> wanted_;
+  std::vector<bool> wanted_;  // by what is computed again; empty without gradients
   bool any_wanted_ = false;
   uint64_t epoch_ = 0;
 };

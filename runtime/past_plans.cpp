@@ -9,7 +9,7 @@ namespace tenon::runtime {
 
 void PastPlans::add(int plan, const GraphKey& key, const std::vector<PlanOutput>& outputs) {
   if (key.nodes.size() > kMostNodes) return;
-  Graph graph{plan, {}, {}, 0};
+  Graph graph{plan, {}, {}, 0, key.kept, key.computed_again()};
   graph.nodes.reserve(key.nodes.size());
   for (const ir::Node* node : key.nodes) {
     Node copy{node->op(), node->dtype(), node->device(), node->bits(), {}, node->ints(), {}};
@@ -43,9 +43,12 @@ std::optional<PastPlans::Found> PastPlans::find(int plan) const {
       default: nodes.push_back(ir::make_node(n.op, inputs, n.ints, n.dtype, ir::Folding::Off));
     }
   }
-  Found found{{}, graph->asked};
-  for (const int32_t output : graph->outputs) found.outputs.push_back(nodes[output]);
-  return found;
+  const auto all = [&](const std::vector<int32_t>& numbers) {
+    std::vector<ir::NodeRef> result;
+    for (const int32_t number : numbers) result.push_back(nodes[number]);
+    return result;
+  };
+  return Found{all(graph->outputs), graph->asked, all(graph->kept), all(graph->computed_again)};
 }
 
 }  // namespace tenon::runtime

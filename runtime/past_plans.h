@@ -22,7 +22,8 @@ class PastPlans {
 
   struct Found {
     std::vector<ir::NodeRef> outputs;  // over placeholders
-    size_t asked = 0;                  // the first so many; the others are stored because the program holds them
+    size_t asked = 0;  // the first so many; the others are stored because the program holds them, or kept for gradients
+    std::vector<ir::NodeRef> kept, computed_again;  // as GraphKey has them
   };
   std::optional<Found> find(int plan) const;
 
@@ -40,6 +41,7 @@ class PastPlans {
     std::vector<Node> nodes;  // operands first
     std::vector<int32_t> outputs;
     size_t asked;
+    std::vector<int32_t> kept, computed_again;
   };
   std::deque<Graph> graphs_;  // by plan
   size_t nodes_ = 0;

@@ -128,8 +128,9 @@ struct Subject {
   const GraphKey& key;
   const Analysis& analysis;
   const Options& options;
-  size_t asked;      // of the outputs, the first so many; the others are held by the program
+  size_t asked;      // of the outputs, the first so many; the others are held by the program, or kept for gradients
   std::string head;  // what there is to say before
+  std::vector<ir::NodeRef> kept, computed_again;  // for gradients still to come (GraphKey)
 };
 
 // The plans that computed these roots; empty if one of them is pending, or no plan computed any.
@@ -151,27 +152,38 @@ size_t asked_outputs(const GraphKey& key, const Analysis& a) {
   return static_cast<size_t>(std::count_if(a.outputs.begin(), a.outputs.end(), is_root));
 }
 
+std::vector<ir::NodeRef> nodes_of(const GraphKey& key, const std::vector<int32_t>& numbers) {
+  std::vector<ir::NodeRef> nodes;
+  for (const int32_t number : numbers) nodes.emplace_back(key.nodes[number]);
+  return nodes;
+}
+
 // The pieces of all reports: reads the graph under the lock and analyses it; f makes the text. Values that are computed
 // are explained by the graphs of their plans, one after another.
 template <typename F>
 std::string with_analysis(std::span<const ir::NodeRef> roots, Stage stage, F&& f) {
   const Options o = options();
   const std::lock_guard lock(evaluation_mutex());
-  const auto report = [&](std::span<const ir::NodeRef> given, int plan, size_t asked) {
+  const auto pending = [&] {
     GraphKey key;
-    key.read(given, key_salt(o), o.windows);
+    key.read(roots, key_salt(o), o.windows);
     const Analysis a = analyse(key, settings_of(stage, o));
-    if (plan < 0) return f(Subject{key, a, o, asked_outputs(key, a), {}});
-    return f(Subject{key, a, o, asked,
-                     "already computed by plan " + std::to_string(plan) + ", kernels " + kernel_names(a) + "\n"});
+    return f(Subject{key, a, o, asked_outputs(key, a), {}, nodes_of(key, key.kept), nodes_of(key, key.computed_again())});
+  };
+  const auto computed = [&](const PastPlans::Found& past, int plan) {
+    GraphKey key;
+    key.read(past.outputs, key_salt(o), o.windows);
+    const Analysis a = analyse(key, settings_of(stage, o));
+    return f(Subject{key, a, o, past.asked, "already computed by plan " + std::to_string(plan) + ", kernels " + kernel_names(a) + "\n",
+                     past.kept, past.computed_again});
   };
   std::string text;
   for (const int plan : plans_of(roots)) {
     const auto past = past_plans().find(plan);
-    text += past ? report(past->outputs, plan, past->asked)
+    text += past ? computed(*past, plan)
                  : "// already computed by plan " + std::to_string(plan) + ", whose graph is not kept any more\n";
   }
-  return text.empty() ? report(roots, -1, 0) : text;
+  return text.empty() ? pending() : text;
 }
 
 }  // namespace
@@ -197,18 +209,31 @@ bool is_shown(const ir::Node* node, std::span<const ir::NodeRef> roots) {
 }
 }  // namespace
 
+namespace {
+// What is stored beside what was asked for, and what gradients will find of this evaluation.
+std::string stored_text(const Subject& s) {
+  const std::vector<ir::NodeRef>& outputs = s.analysis.outputs;
+  const auto is_kept = [&](const ir::NodeRef& node) { return std::find(s.kept.begin(), s.kept.end(), node) != s.kept.end(); };
+  std::string text;
+  for (size_t k = s.asked; k < outputs.size(); ++k) {
+    if (!is_kept(outputs[k]) && !is_shown(outputs[k].get(), {outputs.data(), s.asked}))
+      text += "stored because the program holds it: " + node_text(*outputs[k]) + "\n";
+  }
+  for (const ir::NodeRef& node : s.kept) text += "kept for gradients: " + node_text(*node) + "\n";
+  for (const ir::NodeRef& node : s.computed_again) text += "computed again for gradients: " + node_text(*node) + "\n";
+  return text;
+}
+}  // namespace
+
 std::string explain(std::span<const ir::NodeRef> roots) {
   return with_analysis(roots, Stage::Fused, [](const Subject& s) {
-    const auto& [key, a, o, asked, head] = s;
-    std::string text = head + "graph: " + std::to_string(key.nodes.size()) + " nodes, " +
+    const Analysis& a = s.analysis;
+    std::string text = s.head + "graph: " + std::to_string(s.key.nodes.size()) + " nodes, " +
                        std::to_string(a.graph.nodes.size()) + " after the passes; " +
                        std::to_string(a.graph.outputs.size()) + " outputs, " +
                        std::to_string(a.fusion.kernels.size()) + " kernels\n";
-    for (size_t k = 0; k < a.fusion.kernels.size(); ++k) text += explain_kernel(k, a.fusion.kernels[k], o);
-    for (size_t k = asked; k < a.outputs.size(); ++k) {
-      if (!is_shown(a.outputs[k].get(), {a.outputs.data(), asked}))
-        text += "stored because the program holds it: " + node_text(*a.outputs[k]) + "\n";
-    }
+    for (size_t k = 0; k < a.fusion.kernels.size(); ++k) text += explain_kernel(k, a.fusion.kernels[k], s.options);
+    text += stored_text(s);
     if (!a.fusion.refusals.empty()) text += "not fused:\n";
     for (const passes::Refusal& r : a.fusion.refusals) {
       text += "  " + node_text(*r.producer) + " -> ";

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -473,4 +474,40 @@ TEST_CASE("accessors: packed, const, and their checks") {
   CHECK_THROWS_WITH_AS((wide.packed_accessor32<uint8_t, 1>()),
                        "numel needs to be smaller than int32_t max; otherwise, please use packed_accessor64",
                        Error);
+}
+
+// --- what PyTorch wrote (scripts/check_readers.py --write), which reads in turn what Tenon writes
+
+TEST_CASE("safetensors: every type as PyTorch writes it") {
+  const io::NamedTensors all = io::load_safetensors(data_file("torch_types.safetensors"));
+  CHECK(all.size() == 15);
+  for (ScalarType type : {kBool, kUInt8, kInt8, kInt16, kInt32, kInt64, kHalf, kBFloat16, kFloat, kDouble})
+    CHECK(same(all[toString(type)], (arange(6) - (type == kUInt8 ? 0 : 2)).to(type).reshape({2, 3})));
+  CHECK(same(all["transposed"], arange(6, kFloat).reshape({2, 3}).t()));
+  CHECK(same(all["sliced"], arange(3, 19, 4)));
+  CHECK(same(all["scalar"], tensor(2.5f)));
+  CHECK(all["none"].sizes() == IntArrayRef({3, 0}));
+  const Tensor odd = all["läyer \"1\""];
+  CHECK((odd[0].item<float>() == INFINITY && std::signbit(odd[1].item<float>()) && std::isnan(odd[2].item<float>())));
+}
+
+TEST_CASE("a training that PyTorch began goes on: network and Adam from its files") {
+  const io::NamedTensors later = io::load_safetensors(data_file("torch_later.safetensors"));
+  nn::Sequential net{nn::Linear(nn::LinearOptions(4, 8).bias(false)), nn::BatchNorm1d(8), nn::ReLU(), nn::Linear(8, 3)};
+  load(net, data_file("torch_net.safetensors"));
+  optim::Adam adam(net->parameters(), 0.5);
+  load(adam, data_file("torch_adam.safetensors"));
+  CHECK(adam.options().lr() == 0.01);
+  CHECK(static_cast<optim::AdamParamState&>(*adam.state().at(net->parameters()[0].unsafeGetTensorImpl())).step() == 5);
+  for (int step = 0; step < 5; ++step) {
+    adam.zero_grad();
+    nn::functional::cross_entropy(net->forward(later["x"]), later["y"]).backward();
+    adam.step();
+  }
+  net->eval();
+  for (const auto& item : net->state_dict()) {
+    CAPTURE(item.key());
+    CHECK(allclose(item.value(), later[item.key()], 2e-5, 2e-6));
+  }
+  CHECK(allclose(net->forward(later["x"]), later["logits"], 2e-5, 2e-6));
 }

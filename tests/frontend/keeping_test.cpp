@@ -11,6 +11,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <thread>
 
@@ -121,6 +122,8 @@ TEST_CASE("archives hold tensors, values and archives, also in a file") {
   CHECK(error_of([&] { nested.read("weight", none); }) == file + ": No such serialized tensor 'inner.weight'");
   CHECK(error_of([&] { in.read("none", nested); }) == file + ": No such serialized submodule: 'none'");
   CHECK(error_of([&] { n.toDouble(); }) == "expected a float, but the value is -3");
+  CHECK(IValue::from_text("[0.9, 1, inf ]").toDoubleVector() == std::vector<double>{0.9, 1, INFINITY});  // as Python's json
+  for (const char* text : {"[0.9 1]", "[,]", "[1", "nul", ""}) CHECK(error_of([&] { IValue::from_text(text); }) != "no error");
 }
 
 TEST_CASE("modules and optimizers are saved and loaded, by name") {
@@ -205,6 +208,178 @@ TEST_CASE("a checkpoint is loaded all or not at all") {
   CHECK(error_of([&] { one.checkpoint.load(); }).find(file + ": safetensors: ") == 0);
 }
 
+namespace {
+
+// A module whose child reads something of its own, and so may fail when its parent has loaded half of it.
+struct CountedImpl : nn::Module {
+  CountedImpl() { fc = register_module("fc", nn::Linear(2, 2)); }
+  void save(serialize::OutputArchive& archive) const override {
+    nn::Module::save(archive);
+    archive.write("count", IValue(count));
+  }
+  void load(serialize::InputArchive& archive) override {
+    nn::Module::load(archive);
+    IValue found;
+    archive.read("count", found);
+    count = found.toInt();
+  }
+  nn::Linear fc{nullptr};
+  int64_t count = 1;
+};
+TENON_MODULE(Counted);
+struct WholeImpl : nn::Module {
+  WholeImpl() {
+    first = register_module("first", nn::Linear(3, 2));
+    norm = register_module("norm", nn::BatchNorm1d(2));
+    counted = register_module("counted", Counted());
+    last = register_module("last", nn::Linear(2, 4));
+  }
+  nn::Linear first{nullptr}, last{nullptr};
+  nn::BatchNorm1d norm{nullptr};
+  Counted counted{nullptr};
+};
+TENON_MODULE(Whole);
+
+// What a module and its optimizer are, as one list.
+std::vector<Tensor> state_of(const Whole& net, optim::Optimizer& optimizer) {
+  std::vector<Tensor> state;
+  for (const auto& item : net->state_dict()) state.push_back(item->clone());
+  for (const Tensor& p : net->parameters()) {
+    const auto found = optimizer.state().find(p.unsafeGetTensorImpl());
+    if (found == optimizer.state().end()) continue;
+    for (const Tensor& tensor : found->second->tensors()) state.push_back(tensor.clone());
+  }
+  return state;
+}
+
+// A file's tensors and values, one of them changed, and what the error says then.
+struct Fault {
+  std::string what, error;
+  std::function<void(io::NamedTensors& tensors, io::Metadata& values)> change;
+};
+template <typename Items, typename Change>
+Items changed(const Items& items, const std::string& name, Change change) {
+  Items result;
+  for (const auto& [key, value] : items) {
+    if constexpr (std::is_same_v<Items, io::NamedTensors>) {
+      if (key != name) result.insert(key, value);
+      else if (const auto other = change(value)) result.insert(key, *other);
+    } else {
+      if (key != name) result.emplace_back(key, value);
+      else if (const auto other = change(value)) result.emplace_back(key, *other);
+    }
+  }
+  return result;
+}
+Fault without(const std::string& name) {
+  return {name, name.starts_with("generator") ? "no 'generator'" : name.substr(name.rfind('.') + 1), [name](io::NamedTensors& tensors, io::Metadata& values) {
+            tensors = changed(tensors, name, [](const Tensor&) { return optional<Tensor>(); });
+            values = changed(values, name, [](const std::string&) { return optional<std::string>(); });
+          }};
+}
+Fault reshaped(const std::string& name) {
+  return {name, name.starts_with("generator") ? "state" : "shape", [name](io::NamedTensors& tensors, io::Metadata&) {
+            tensors = changed(tensors, name, [](const Tensor& x) { return optional<Tensor>(stack({x, x})); });
+          }};
+}
+Fault valued(const std::string& name, const char* value, const char* error) {
+  return {name, error, [name, value](io::NamedTensors&, io::Metadata& values) {
+            values = changed(values, name, [value](const std::string&) { return optional<std::string>(value); });
+          }};
+}
+
+}  // namespace
+
+TEST_CASE("what cannot be loaded changes nothing: modules, optimizers, checkpoints with one fault, and cut off anywhere") {
+  const Folder folder;
+  const std::string file = folder / "a.safetensors", bad = folder / "bad.safetensors";
+  manual_seed(1);
+  const auto make = [] {
+    Whole net;
+    auto adam = std::make_unique<optim::Adam>(net->parameters(), optim::AdamOptions(0.01).amsgrad(true));
+    for (const Tensor& p : net->parameters()) p.mutable_grad() = randn(p.sizes());
+    adam->step();
+    return std::make_pair(net, std::move(adam));
+  };
+  auto [net, adam] = make();
+  auto [other, other_adam] = make();
+  other->counted->count = 5;
+  struct Kind {
+    const char* what;
+    std::function<void()> save;
+    std::function<void(const std::string&)> load;
+    std::vector<Fault> faults;
+  };
+  const Kind kinds[] = {
+      {"archive of a module",
+       [&] {
+         serialize::OutputArchive archive;
+         other->save(archive);
+         archive.save_to(file);
+       },
+       [&](const std::string& path) {
+         serialize::InputArchive archive;
+         archive.load_from(path);
+         net->load(archive);
+       },
+       {reshaped("last.bias"), without("last.weight"), without("norm.running_var"), reshaped("counted.fc.weight"),
+        without("counted.count"), valued("counted.count", "0.5", "expected a whole number"), valued("counted.count", "five", "'counted.count': 'five'")}},
+      {"module by name", [&] { save(other, file); }, [&](const std::string& path) { load(net, path); },
+       {reshaped("last.bias"), without("last.weight"), reshaped("norm.num_batches_tracked")}},
+      {"optimizer", [&] { save(*other_adam, file); }, [&](const std::string& path) { load(*adam, path); },
+       {reshaped("state.7.exp_avg"), reshaped("state.0.max_exp_avg_sq"), without("state.7.step"), without("group.0.lr"),
+        without("groups"), valued("group.0.params", "3", "3 parameters, and the optimizer's has 8"),
+        valued("group.0.betas", "[0.9]", "'group.0.betas': expected two numbers"), valued("group.0.amsgrad", "1", "expected a bool")}},
+      {"checkpoint",
+       [&] {
+         io::Checkpoint checkpoint(file);
+         checkpoint.add("net", *other).add("adam", *other_adam).save();
+       },
+       [&](const std::string& path) {
+         io::Checkpoint checkpoint(path);
+         checkpoint.add("net", *net).add("adam", *adam).load();
+       },
+       {reshaped("net.last.bias"), without("net.first.weight"), reshaped("adam.state.7.exp_avg"), without("adam.state.7.step"),
+        without("generator.state"), reshaped("generator.state")}}};
+  const Tensor generator = get_rng_state();
+  const std::vector<Tensor> before = state_of(net, *adam);
+  eval(before);
+  const auto check_unchanged = [&] {
+    const std::vector<Tensor> after = state_of(net, *adam);
+    REQUIRE(after.size() == before.size());
+    for (size_t i = 0; i < after.size(); ++i) CHECK(equal(after[i], before[i]));
+    CHECK(adam->options().lr() == 0.01);
+    CHECK(equal(get_rng_state(), generator));
+  };
+  for (const Kind& kind : kinds) {
+    CAPTURE(std::string(kind.what));
+    kind.save();
+    io::Metadata values;
+    const io::NamedTensors tensors = io::load_safetensors(file, &values);
+    for (const Fault& fault : kind.faults) {
+      CAPTURE(fault.what);
+      io::NamedTensors some = tensors;
+      io::Metadata others = values;
+      fault.change(some, others);
+      io::save_safetensors(bad, some, others);
+      const std::string error = error_of([&] { kind.load(bad); });
+      CAPTURE(error);
+      CHECK(error.find(fault.error) != std::string::npos);
+      check_unchanged();
+    }
+    for (uintmax_t size = 0; size < fs::file_size(file); size += 97) {
+      fs::copy_file(file, bad, fs::copy_options::overwrite_existing);
+      fs::resize_file(bad, size);
+      CHECK(error_of([&] { kind.load(bad); }).starts_with(bad + ": "));
+    }
+    check_unchanged();
+  }
+  kinds[0].save();  // and a good one does
+  kinds[0].load(file);
+  CHECK(net->counted->count == 5);
+  CHECK(equal(net->last->bias, other->last->bias));
+}
+
 TEST_CASE("what replaces a file keeps its rights, and follows a link") {
   const Folder folder;
   const std::string file = folder / "a.npy", link = folder / "link.npy";
@@ -251,32 +426,43 @@ TEST_CASE("a full disk leaves the old file, and nothing else") {
 }
 
 TEST_CASE("a save that is killed leaves the old file or the new one, whole") {
-  const Folder folder;
-  const std::string file = folder / "a.safetensors";
   constexpr int64_t kSize = 50000;
-  const auto save_number = [&](int64_t k) { save(full({kSize}, static_cast<double>(k), kDouble), file); };
-  save_number(0);
-  std::mt19937 random(5);
-  int grown = 0;
-  double last = 0;
-  for (int round = 0; round < 100; ++round) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      for (int64_t k = static_cast<int64_t>(last) + 1;; ++k) save_number(k);
+  for (const bool whole_training : {false, true}) {
+    CAPTURE(whole_training);
+    const Folder folder;
+    const std::string file = folder / "a.safetensors";
+    int64_t number = 0;
+    Tensor tensor;
+    io::Checkpoint checkpoint(file);
+    checkpoint.add("number", number).add("tensor", tensor);
+    const auto save_number = [&](int64_t k) {
+      number = k;
+      tensor = full({kSize}, static_cast<double>(k), kDouble);
+      whole_training ? checkpoint.save() : save(tensor, file);
+    };
+    save_number(0);
+    std::mt19937 random(5);
+    int grown = 0;
+    double last = 0;
+    for (int round = 0; round < 100; ++round) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        for (int64_t k = static_cast<int64_t>(last) + 1;; ++k) save_number(k);
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 12000));
+      ::kill(child, SIGKILL);
+      ::waitpid(child, nullptr, 0);
+      whole_training ? checkpoint.load() : load(tensor, file);
+      REQUIRE(tensor.numel() == kSize);
+      const double first = tensor[0].item<double>();
+      REQUIRE(tensor.eq(first).all().item<bool>());
+      REQUIRE(first >= last);
+      if (whole_training) REQUIRE(static_cast<double>(number) == first);
+      grown += first > last;
+      last = first;
     }
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 12000));
-    ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
-    Tensor found;
-    load(found, file);
-    REQUIRE(found.numel() == kSize);
-    const double first = found[0].item<double>();
-    REQUIRE(found.eq(first).all().item<bool>());
-    REQUIRE(first >= last);
-    grown += first > last;
-    last = first;
+    CHECK(grown > 10);  // some were killed late enough
   }
-  CHECK(grown > 10);  // some were killed late enough
 }
 
 }  // namespace tenon

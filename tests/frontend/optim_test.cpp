@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -190,6 +191,57 @@ TEST_CASE("a closure is called with gradients on, and its loss is the result") {
   p.mutable_grad() = ones({4});
   CHECK(error_of([&] { sgd.step(); }).find("The size of tensor a (3) must match the size of tensor b (4)") == 0);
   CHECK(values(p) == std::vector<double>{0, 0, 0});
+}
+
+TEST_CASE("closures that go wrong: PyTorch's errors, and a step after them goes on") {
+  struct Case {
+    const char* what;
+    std::function<Tensor(Tensor& w, int call)> loss;  // by the number of the call
+    const char* error;
+  };
+  const Case cases[] = {  // of LibTorch 2.15
+      {"an input of another shape", [](Tensor& w, int call) { return (w * ones({3 + call})).square().sum(); },
+       "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 0"},
+      {"a loss that is no number", [](Tensor& w, int call) { return call == 0 ? w.square().sum() : w.square(); },
+       "grad can be implicitly created only for scalar outputs"},
+      {"a loss without a history", [](Tensor& w, int call) { return call == 0 ? w.square().sum() : w.detach().sum(); },
+       "element 0 of tensors does not require grad and does not have a grad_fn"},
+      {"an error of the program's own",
+       [](Tensor& w, int call) { return call == 0 ? w.square().sum() : throw Error("the data are gone"); }, "the data are gone"}};
+  for (const Case& c : cases) {
+    CAPTURE(std::string(c.what));
+    Tensor w = ones({3}, requires_grad());
+    optim::LBFGS lbfgs({w});
+    int calls = 0;
+    bool right = false;
+    const auto closure = [&] {
+      lbfgs.zero_grad();
+      const Tensor loss = right ? w.square().sum() : c.loss(w, calls++);
+      loss.backward();
+      return loss;
+    };
+    CHECK(error_of([&] { lbfgs.step(closure); }) == c.error);
+    CHECK(calls == 2);
+    for (const double value : values(w)) CHECK(value == doctest::Approx(2.0 / 3));  // where the first call had brought it, as in LibTorch
+    right = true;
+    lbfgs.step(closure);
+    CHECK(w.abs().max().item<double>() < 1e-5);
+  }
+  // The parameter itself gets another shape: the error is that of the update, and the step after it is right.
+  Tensor w = ones({3}, requires_grad());
+  optim::SGD sgd({w}, 0.5);
+  w.mutable_grad() = ones({3});
+  sgd.step();
+  CHECK(error_of([&] {
+          sgd.step([&] {
+            w.set_data(ones({4}));
+            return w.sum();
+          });
+        }) == "The size of tensor a (4) must match the size of tensor b (3) at non-singleton dimension 0");
+  w.set_data(full({3}, 2.0));
+  w.mutable_grad() = ones({3});
+  sgd.step();
+  CHECK(values(w)[0] == 1.5);
 }
 
 TEST_CASE("a program's own optimizer") {

@@ -1,10 +1,13 @@
 // Watching a training: event files, read back by a reader of the test's own and byte for byte; the progress bar; curves.
 #include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <tenon/tenon.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -162,6 +165,34 @@ TEST_CASE("event files: scalars, histograms, images, texts and graphs") {
   CHECK(error_of([&] { writer.add_image("bad", zeros({2, 3, 3})); }) ==
         "add_image: 'bad' has shape [2, 3, 3], and an image has [C, H, W] with 1, 3 or 4 channels");
   CHECK(error_of([] { tensorboard::SummaryWriter("/proc/none/here"); }).find("/proc/none/here: cannot make the folder: ") == 0);
+}
+
+TEST_CASE("event files: a full disk is an error, and no event is lost when there is space again") {
+  const Folder folder;
+  constexpr int kEvents = 5000;  // more than is kept back before it is written
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    tensorboard::SummaryWriter writer(folder.path.string());
+    rlimit limit{};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    const rlim_t most = limit.rlim_cur;
+    limit.rlim_cur = 30001;  // in the middle of a record
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    int failed = 0;
+    for (int i = 1; i <= kEvents; ++i)
+      failed += error_of([&] { writer.add_scalar("loss", i, i); }) == writer.path() + ": cannot write: File too large";
+    limit.rlim_cur = most;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    writer.close();
+    ::_exit(failed > 0 ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
+  const std::vector<std::string> all = records(read_file(fs::directory_iterator(folder.path)->path()));
+  REQUIRE(all.size() == kEvents + 1);
+  for (int i = 1; i <= kEvents; ++i) CHECK(one(fields(all[static_cast<size_t>(i)]), 2) == std::to_string(i));
 }
 
 TEST_CASE("the checksum is the one of the standard") { CHECK(crc32c("123456789") == 0xe3069283u); }

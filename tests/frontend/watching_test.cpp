@@ -10,6 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "values.h"
 
@@ -84,6 +85,57 @@ TEST_CASE("explain names each value that is stored only because the program hold
   Tensor free = x.exp();
   free = free.sum(1);
   CHECK_FALSE(has(explain(free), "stored because"));
+}
+
+TEST_CASE("explain lists what is kept for gradients and what they compute again, after a look before backward and without one") {
+  manual_seed(0);
+  nn::Linear first(8, 6), second(6, 3);
+  const Tensor x = rand({4, 8}), y = randint(0, 3, {4});
+  eval(x, y, first->weight, first->bias, second->weight, second->bias);
+  const auto lines = [](const std::string& text, const std::string& with) {
+    std::multiset<std::string> found;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with(with)) found.insert(line.substr(with.size()));
+    }
+    return found;
+  };
+  const std::string kept = "kept for gradients: ", again = "computed again for gradients: ", held = "stored because";
+  const auto recorded = [&] { return nn::functional::cross_entropy(second(relu(first(x))), y); };
+  // The second product's operand is relu of the first one plus the bias: only the product is dear.
+  {
+    const Tensor loss = recorded();
+    const std::string before = explain(loss);  // what a look would do
+    CAPTURE(before);
+    CHECK(lines(before, kept).contains("dot f32[4,6]"));
+    CHECK(lines(before, kept).contains("dot f32[4,3]"));
+    CHECK(lines(before, again).contains("max f32[4,6]"));
+    for (const std::string& line : lines(before, again)) CHECK_FALSE((has(line, "dot") || has(line, "reduce")));
+    CHECK(lines(before, held).empty());
+    (void)loss.item<float>();
+    const std::string after = explain(loss);
+    CHECK(has(after, "already computed by plan "));
+    CHECK(lines(after, kept) == lines(before, kept));
+    CHECK(lines(after, again) == lines(before, again));
+    CHECK(lines(after, held).empty());
+    clear_kernel_history();
+    loss.backward();
+    eval(first->weight.grad(), second->weight.grad());
+    size_t products = 0;
+    for (const KernelRecord& launch : kernel_history()) products += launch.schedule == "contraction";
+    CHECK(products == 3);  // of the gradients alone
+  }
+  first->zero_grad(), second->zero_grad();
+  {
+    const Tensor loss = recorded();
+    loss.backward();  // nobody looked: what was saved is released
+    const std::string text = explain(TensorList({loss, first->weight.grad(), second->weight.grad()}));
+    CHECK(lines(text, kept).empty());
+    CHECK(lines(text, again).empty());
+  }
+  const NoGradGuard no_grad;
+  CHECK(lines(explain(recorded()), kept).empty());
+  CHECK(lines(explain(recorded()), again).empty());
 }
 
 TEST_CASE("dump takes the kernels with a name") {

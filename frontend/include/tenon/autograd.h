@@ -113,6 +113,7 @@ struct AnomalyMode {
   static bool should_check_nan();
   static void set_enabled(bool enabled, bool check_nan = true);
 };
+inline void set_detect_anomaly(bool mode, bool check_nan = true) { AnomalyMode::set_enabled(mode, check_nan); }
 class DetectAnomalyGuard {
  public:
   explicit DetectAnomalyGuard(bool check_nan = true)

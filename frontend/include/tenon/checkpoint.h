@@ -33,6 +33,14 @@ void save_safetensors(const std::string& path, const Module& module, const Metad
   save_safetensors(path, NamedTensors(module.state_dict()), metadata);
 }
 
+// Optimizers, schedulers, samplers, loaders, and what a program has of that kind.
+template <typename T>
+concept Savable = !std::derived_from<T, nn::Module> &&
+                  requires(T& object, const T& constant, serialize::OutputArchive& out, serialize::InputArchive& in) {
+                    constant.save(out);
+                    object.load(in);
+                  };
+
 // What belongs to a training, by name; all of it must outlive the checkpoint. The state of the default generator always
 // belongs to it.
 class Checkpoint {
@@ -42,9 +50,11 @@ class Checkpoint {
   Checkpoint(Checkpoint&&) noexcept;
 
   Checkpoint& add(const std::string& name, nn::Module& module);
-  Checkpoint& add(const std::string& name, optim::Optimizer& optimizer);
-  Checkpoint& add(const std::string& name, optim::LRScheduler& scheduler);
-  Checkpoint& add(const std::string& name, optim::ReduceLROnPlateauScheduler& scheduler);
+  template <Savable T>
+  Checkpoint& add(const std::string& name, T& object) {
+    return add_saved(name, [&object](serialize::OutputArchive& archive) { object.save(archive); },
+                     [&object](serialize::InputArchive& archive) { object.load(archive); });
+  }
   Checkpoint& add(const std::string& name, Tensor& tensor);
   Checkpoint& add(const std::string& name, int64_t& number);
   Checkpoint& add(const std::string& name, double& number);
@@ -57,15 +67,16 @@ class Checkpoint {
   const std::string& path() const { return path_; }
 
  private:
+  using Save = Function<void(serialize::OutputArchive&)>;
+  using Load = Function<void(serialize::InputArchive&)>;
   // save writes into an archive. load checks what an archive holds, and gives what puts it into its place.
   struct Part {
     std::string name;
-    Function<void(tenon::serialize::OutputArchive&)> save;
-    Function<Function<void()>(tenon::serialize::InputArchive&)> load;
+    Save save;
+    Function<Function<void()>(serialize::InputArchive&)> load;
   };
   Checkpoint& add(Part part);
-  template <typename T>
-  Checkpoint& add_saved(const std::string& name, T& object);
+  Checkpoint& add_saved(const std::string& name, Save save, Load load);
   template <typename T>
   Checkpoint& add_value(const std::string& name, T& value);
   std::string path_;

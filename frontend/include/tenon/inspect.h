@@ -15,8 +15,8 @@ enum class Stage : uint8_t { Graph, Fused, Kernel, LoopTree, LLVM, Assembly, CUD
 // What evaluating these would do, as text; nothing runs. For tensors that are computed: the plan that computed them.
 // `kernel`: of the stages below Fused only the kernels with this in their name.
 std::string dump(TensorList tensors, Stage stage, std::string_view kernel = {});
-// Kernels, what each fused, bytes, flops, what is stored only because the program holds it, why neighbours were not
-// fused.
+// Kernels, what each fused, bytes, flops, what is stored only because the program holds it, what is kept for gradients
+// still to come and what they will compute again, why neighbours were not fused.
 std::string explain(TensorList tensors);
 std::string draw_svg(TensorList tensors);  // the graph with kernels as boxes
 inline std::string dump(const Tensor& tensor, Stage stage, std::string_view kernel = {}) {

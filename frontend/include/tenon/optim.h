@@ -244,7 +244,7 @@ class Optimizer {
 
   // The options of all groups and the states of all parameters, in the order of the groups.
   virtual void save(tenon::serialize::OutputArchive& archive) const;
-  // Error if there are other groups, or groups of other sizes; then nothing changes.
+  // Error if there are other groups, groups of other sizes or states of other shapes; then nothing changes.
   virtual void load(tenon::serialize::InputArchive& archive);
   virtual void pretty_print(std::ostream& out) const;  // Python's
 

@@ -20,17 +20,18 @@ void AnomalyMode::set_enabled(bool enabled, bool check_nan) {
 }
 }  // namespace autograd
 
-std::string trace_of_forward() { return detects ? stack_trace() : std::string(); }
+std::vector<void*> stack_of_forward() { return detects ? call_stack() : std::vector<void*>(); }
 
 AnomalyScope::AnomalyScope(const GradFn& fn) : fn_(fn), exceptions_(std::uncaught_exceptions()) {}
 
 AnomalyScope::~AnomalyScope() {
   if (!detects || std::uncaught_exceptions() == exceptions_) return;
-  if (fn_.forward_trace.empty()) {
+  if (fn_.forward_stack.empty()) {
     warn_user(text("Error detected in ", fn_.name(), ". No forward pass information available. Enable detect anomaly during "
                    "forward pass for more information."));
   } else {
-    warn_user(text("Error detected in ", fn_.name(), ". Traceback of forward call that caused the error:\n", fn_.forward_trace));
+    warn_user(text("Error detected in ", fn_.name(), ". Traceback of forward call that caused the error:",
+                   text_of_stack(fn_.forward_stack)));
   }
 }
 
@@ -39,8 +40,8 @@ void AnomalyScope::check(const std::vector<Tensor>& gradients) const {
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].defined()) continue;
     const NoGradGuard no_grad;
-    tenon::check(!gradients[i].isnan().any().item<bool>(), "Function '", fn_.name(), "' returned nan values in its ", i,
-                 "th output.");
+    tenon::check(!gradients[i].isnan().any().item<bool>(), "Function '", fn_.name(), "' returned nan values in its ",
+                 fn_.edges[i].operand, "th output.");
   }
 }
 

@@ -10,14 +10,14 @@ class AnomalyScope {
  public:
   explicit AnomalyScope(const GradFn& fn);
   ~AnomalyScope();
-  void check(const std::vector<Tensor>& gradients) const;  // Error for a nan
+  void check(const std::vector<Tensor>& gradients) const;  // by edge; Error for a nan
 
  private:
   const GradFn& fn_;
   int exceptions_;
 };
 
-// The stack of the operation that is recorded now, if anomaly mode is on.
-std::string trace_of_forward();
+// The calls on which an operation is recorded now, if anomaly mode is on.
+std::vector<void*> stack_of_forward();
 
 }  // namespace tenon

@@ -28,7 +28,7 @@ NodeRef zeros_of(const ir::Recipe& recipe, size_t output) {
 Tensor KeptValue::tensor() const { return Tensor(new TensorImpl(node_), false); }
 
 GradFn::GradFn(std::string_view name)
-    : sequence(recorded.fetch_add(1, std::memory_order_relaxed)), forward_trace(trace_of_forward()),
+    : sequence(recorded.fetch_add(1, std::memory_order_relaxed)), forward_stack(stack_of_forward()),
       segment(Segment::current()), name_(name) {}
 
 GradFn::~GradFn() {
@@ -87,8 +87,12 @@ void GradFn::check_saved() const {
     check(false, "one of the variables needed for gradient computation has been modified by an inplace operation: [",
           Tensor(s.value.tensor()).toString(), " ", ref(node.shape()), "]", maker, " is at version ", s.version.current(),
           "; expected version ", s.version.expected(),
-          " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-          "autograd::set_detect_anomaly(true).");
+          " instead. Hint: ",
+          autograd::AnomalyMode::is_enabled()
+              ? "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
+                "changed in there or anywhere later. Good luck!"
+              : "enable anomaly detection to find the operation that failed to compute its gradient, with "
+                "autograd::set_detect_anomaly(true).");
   }
 }
 

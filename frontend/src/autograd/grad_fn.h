@@ -68,7 +68,7 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   std::vector<Edge> edges;
   int64_t output_count = 0;
   const uint64_t sequence;  // of all that were recorded, in order
-  const std::string forward_trace;  // the stack, if anomaly mode was on
+  const std::vector<void*> forward_stack;  // the calls on which it was recorded, if anomaly mode was on
 
   // How the outputs, by output_nr, were computed from the operands: all of the scope's tensors in their order. An output
   // that is one of the leaves, or an operand that is not used, has no derivative that the operations tell: the values

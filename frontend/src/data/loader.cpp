@@ -64,6 +64,27 @@ uint64_t seed_of_epoch(uint64_t epoch) {
   return scrambled(LockedEngine(program)->word64() + epoch);
 }
 
+// --- where a loader stands
+
+void LoaderPlace::save(serialize::OutputArchive& archive) const {
+  const auto write = [&](const char* key, uint64_t number) { archive.write(key, IValue(static_cast<int64_t>(number))); };
+  archive.write("within", IValue(within));
+  write("epochs", epochs);
+  write("seed", seed);
+  write("handed_out", within ? handed_out : 0);
+}
+LoaderPlace LoaderPlace::load(serialize::InputArchive& archive) {
+  const auto read = [&](const char* key) {
+    IValue value;
+    archive.read(key, value);
+    return value;
+  };
+  const int64_t handed_out = read("handed_out").toInt();
+  check(handed_out >= 0, archive.where("handed_out"), ": ", handed_out, " is negative");
+  return {read("within").toBool(), static_cast<uint64_t>(read("epochs").toInt()), static_cast<uint64_t>(read("seed").toInt()),
+          static_cast<uint64_t>(handed_out)};
+}
+
 struct WorkerScope::Impl {
   explicit Impl(uint64_t seed)
       : stream(make_generator<CPUGeneratorImpl>(scrambled(seed))),
@@ -146,7 +167,11 @@ BatchMaker::BatchMaker(const FullDataLoaderOptions& options) : state_(std::make_
   }
 }
 
-void BatchMaker::start_epoch() {
+LoaderPlace BatchMaker::place() const {
+  return {false, state_->epoch, state_->epoch_seed, state_->next_out};
+}
+
+void BatchMaker::start_epoch(const LoaderPlace& from) {
   State& s = *state_;
   s.check_process();
   std::deque<State::Task> dropped, unseen;  // which die outside the lock
@@ -156,8 +181,10 @@ void BatchMaker::start_epoch() {
     s.batch_came.wait(lock, [&] { return s.running == 0; });
     s.done.swap(unseen);
   }
-  s.next_in = s.next_out = 0;
-  s.epoch_seed = seed_of_epoch(s.epoch++);
+  const bool goes_on = from.within;
+  s.epoch = from.epochs;
+  s.next_in = s.next_out = goes_on ? from.handed_out : 0;
+  s.epoch_seed = goes_on ? from.seed : seed_of_epoch(s.epoch++);
 }
 
 void BatchMaker::push(std::unique_ptr<BatchJob> job) {

@@ -8,6 +8,7 @@
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 #include "tenon/random.h"
+#include "tenon/serialize.h"
 
 namespace tenon::data::samplers {
 namespace {
@@ -27,6 +28,19 @@ std::vector<size_t> shuffled(size_t size, const optional<Generator>& generator) 
   return indices_of(randperm(static_cast<int64_t>(size), generator));
 }
 
+// Numbers in an archive are int64 tensors, as LibTorch's samplers write them.
+void write_number(serialize::OutputArchive& archive, const char* key, size_t number) {
+  archive.write(key, tensor(static_cast<int64_t>(number)), true);
+}
+size_t read_number(serialize::InputArchive& archive, const char* key) {
+  Tensor found;
+  archive.read(key, found, true);
+  check(found.scalar_type() == kLong && found.numel() == 1, archive.where(key), ": expected one int64 number");
+  const auto number = found.item<int64_t>();
+  check(number >= 0, archive.where(key), ": ", number, " is negative");
+  return static_cast<size_t>(number);
+}
+
 uint64_t drawn_seed() {
   return static_cast<uint64_t>(empty({}, TensorOptions(kLong)).random_().item<int64_t>());
 }
@@ -41,21 +55,20 @@ optional<std::vector<size_t>> IndexSampler::next(size_t batch_size) {
   return std::vector<size_t>(first, first + static_cast<std::ptrdiff_t>(count));
 }
 
-io::NamedTensors IndexSampler::state() const {
-  return {{"index", tensor(static_cast<int64_t>(position_))},
-          {"indices", tensor(std::vector<int64_t>(order_.begin(), order_.end()), TensorOptions(kLong))}};
+void IndexSampler::save(serialize::OutputArchive& archive) const {
+  write_number(archive, "index", position_);
+  archive.write("indices", tensor(std::vector<int64_t>(order_.begin(), order_.end()), TensorOptions(kLong)), true);
 }
 
-void IndexSampler::set_state(const io::NamedTensors& state) {
-  const Tensor &index = state.at("index"), &indices = state.at("indices");
-  check(index.scalar_type() == kLong && index.numel() == 1 && indices.scalar_type() == kLong &&
-            indices.dim() == 1,
-        "the state of a sampler is an int64 number 'index' and a list of int64 'indices'");
-  const int64_t position = index.item<int64_t>();
-  check(position >= 0 && position <= indices.size(0), "the index of a sampler's state, ", position,
-        ", is not among its ", indices.size(0), " indices");
+void IndexSampler::load(serialize::InputArchive& archive) {
+  const size_t position = read_number(archive, "index");
+  Tensor indices;
+  archive.read("indices", indices, true);
+  check(indices.scalar_type() == kLong && indices.dim() == 1, archive.where("indices"), ": expected a list of int64");
+  check(position <= static_cast<size_t>(indices.numel()), archive.where("index"), ": ", position, " is not among the ",
+        indices.numel(), " indices");
   order_ = indices_of(indices.contiguous());
-  position_ = static_cast<size_t>(position);
+  position_ = position;
 }
 
 SequentialSampler::SequentialSampler(size_t size) { order_ = in_order(size); }
@@ -99,6 +112,18 @@ void WeightedRandomSampler::reset(optional<size_t> new_size) {
   position_ = 0;
 }
 
+void WeightedRandomSampler::save(serialize::OutputArchive& archive) const {
+  IndexSampler::save(archive);
+  if (generator_) archive.write("generator", generator_->get_state(), true);
+}
+void WeightedRandomSampler::load(serialize::InputArchive& archive) {
+  Tensor state;
+  if (generator_) archive.read("generator", state, true);
+  if (generator_) Generator(generator_->clone()).set_state(state);  // throws if it is none
+  IndexSampler::load(archive);
+  if (generator_) generator_->set_state(state);
+}
+
 DistributedSampler::DistributedSampler(size_t size, size_t num_replicas, size_t rank, bool allow_duplicates)
     : size_(size), num_replicas_(num_replicas), rank_(rank), allow_duplicates_(allow_duplicates) {
   check<ValueError>(rank < num_replicas, "Invalid rank ", rank, ", rank should be in the interval [0, ",
@@ -116,6 +141,15 @@ void DistributedSampler::start(optional<size_t> new_size, bool shuffle) {
   const auto first = all.begin() + static_cast<std::ptrdiff_t>(rank_ * local);
   order_.assign(first, first + static_cast<std::ptrdiff_t>(local));
   position_ = 0;
+}
+void DistributedSampler::save(serialize::OutputArchive& archive) const {
+  IndexSampler::save(archive);
+  write_number(archive, "epoch", epoch_);
+}
+void DistributedSampler::load(serialize::InputArchive& archive) {
+  const size_t epoch = read_number(archive, "epoch");
+  IndexSampler::load(archive);
+  epoch_ = epoch;
 }
 DistributedRandomSampler::DistributedRandomSampler(size_t size, size_t num_replicas, size_t rank,
                                                    bool allow_duplicates)
@@ -137,6 +171,15 @@ optional<BatchSize> StreamSampler::next(size_t batch_size) {
   if (count == 0) return nullopt;
   retrieved_ += count;
   return BatchSize(count);
+}
+void StreamSampler::save(serialize::OutputArchive& archive) const {
+  write_number(archive, "examples_retrieved_so_far", retrieved_);
+}
+void StreamSampler::load(serialize::InputArchive& archive) {
+  const size_t retrieved = read_number(archive, "examples_retrieved_so_far");
+  check(retrieved <= epoch_size_, archive.where("examples_retrieved_so_far"), ": ", retrieved, " is more than an epoch's ",
+        epoch_size_);
+  retrieved_ = retrieved;
 }
 
 }  // namespace tenon::data::samplers

@@ -27,12 +27,17 @@ bool parse(std::string_view text, Number& value) {
   return result.ec == std::errc() && result.ptr == text.data() + text.size();
 }
 
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = std::min(text.find_first_not_of(' '), text.size());
+  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
 bool parse_list(std::string_view text, std::vector<double>& values) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return false;
   text = text.substr(1, text.size() - 2);
   while (!text.empty()) {
     const size_t comma = std::min(text.find(','), text.size());
-    if (!parse(text.substr(0, comma), values.emplace_back())) return false;
+    if (!parse(trimmed(text.substr(0, comma)), values.emplace_back())) return false;
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return true;

@@ -77,22 +77,15 @@ Checkpoint& Checkpoint::add(const std::string& name, nn::Module& module) {
 }
 
 // What has save and load of its own. To load is tried first, and taken back: a later part may be missing.
-template <typename T>
-Checkpoint& Checkpoint::add_saved(const std::string& name, T& object) {
-  return add(Part{name, [&object](OutputArchive& archive) { object.save(archive); },
-                  [&object](InputArchive& archive) -> Commit {
+Checkpoint& Checkpoint::add_saved(const std::string& name, Save save, Load load) {
+  return add(Part{name, save, [save, load](InputArchive& archive) -> Commit {
                     OutputArchive before;
-                    object.save(before);
-                    object.load(archive);
+                    save(before);
+                    load(archive);
                     InputArchive back(before);
-                    object.load(back);
-                    return [&object, archive]() mutable { object.load(archive); };
+                    load(back);
+                    return [load, archive]() mutable { load(archive); };
                   }});
-}
-Checkpoint& Checkpoint::add(const std::string& name, optim::Optimizer& optimizer) { return add_saved(name, optimizer); }
-Checkpoint& Checkpoint::add(const std::string& name, optim::LRScheduler& scheduler) { return add_saved(name, scheduler); }
-Checkpoint& Checkpoint::add(const std::string& name, optim::ReduceLROnPlateauScheduler& scheduler) {
-  return add_saved(name, scheduler);
 }
 
 Checkpoint& Checkpoint::add(const std::string& name, Tensor& tensor) {

@@ -336,7 +336,43 @@ void Module::save(tenon::serialize::OutputArchive& archive) const {
   }
 }
 
+namespace {
+// Puts the values of tensors back, unless everything went well. A module's children may have a load() of their own, which nobody
+// can try beforehand.
+class Undo {
+ public:
+  explicit Undo(std::vector<Tensor> tensors) : tensors_(std::move(tensors)) {
+    for (const Tensor& tensor : tensors_) values_.push_back(tensor.detach().clone());
+  }
+  Undo(const Undo&) = delete;
+  Undo& operator=(const Undo&) = delete;
+  ~Undo() {
+    const NoGradGuard no_grad;
+    for (size_t i = 0; i < values_.size(); ++i) {
+      try {
+        if (tensors_[i].sizes() == values_[i].sizes())
+          tensors_[i].copy_(values_[i]);
+        else
+          tensors_[i].set_data(values_[i]);
+      } catch (const Error&) {  // no memory: the others are put back all the same
+      }
+    }
+  }
+  void keep() { values_.clear(); }  // all went well
+
+ private:
+  std::vector<Tensor> tensors_, values_;
+};
+
+std::vector<Tensor> all_tensors(const Module& module) {
+  std::vector<Tensor> tensors = module.parameters();
+  for (const Tensor& buffer : module.buffers()) tensors.push_back(buffer);
+  return tensors;
+}
+}  // namespace
+
 void Module::load(tenon::serialize::InputArchive& archive) {
+  Undo undo(all_tensors(*this));
   for (auto* tensors : {&parameters_, &buffers_}) {
     for (auto& item : *tensors) {
       if (!item->defined()) continue;
@@ -356,6 +392,7 @@ void Module::load(tenon::serialize::InputArchive& archive) {
     else  // one without tensors left nothing
       check(child.value()->state_dict().is_empty(), "No such serialized submodule: ", archive.where(child.key()));
   }
+  undo.keep();
 }
 tenon::serialize::OutputArchive& operator<<(tenon::serialize::OutputArchive& archive, const Module& module) {
   return module.save(archive), archive;

@@ -28,7 +28,7 @@ void write(OutputArchive& out, const std::string& key, T value) { out.write(key,
 
 void convert(const IValue& from, bool& value) { value = from.toBool(); }
 void convert(const IValue& from, int64_t& value) { value = from.toInt(); }
-void convert(const IValue& from, double& value) { value = from.toDouble(); }
+void convert(const IValue& from, double& value) { value = from.isInt() ? static_cast<double>(from.toInt()) : from.toDouble(); }
 void convert(const IValue& from, std::string& value) { value = from.toStringRef(); }
 void convert(const IValue& from, Betas& value) {
   const std::vector<double>& list = from.toDoubleVector();
@@ -207,6 +207,18 @@ void Optimizer::save(OutputArchive& archive) const {
 }
 
 namespace {
+// States that lie as their parameter does. LBFGS has vectors over all parameters, and a program's own may have anything.
+template <typename... States>
+bool is_one_of(const OptimizerParamState& state) {
+  return (dynamic_cast<const States*>(&state) || ...);
+}
+void check_shapes(const OptimizerParamState& state, const Tensor& parameter, const InputArchive& archive) {
+  if (!is_one_of<SGDParamState, AdamParamState, AdamWParamState, RMSpropParamState, AdagradParamState>(state)) return;
+  for (const Tensor& tensor : state.tensors())
+    check<ValueError>(tensor.sizes() == parameter.sizes(), archive.where(""), ": a tensor has shape ", tensor.sizes(),
+                      ", and the parameter's is ", parameter.sizes());
+}
+
 int64_t count(InputArchive& archive, const std::string& key) {
   int64_t result = 0;
   read(archive, key, result);
@@ -238,6 +250,7 @@ void Optimizer::load(InputArchive& archive) {
       std::unique_ptr<OptimizerParamState> state = make_state();
       check(state != nullptr, of_state.where(""), ": this optimizer cannot make states to load");
       state->serialize(of_state);
+      check_shapes(*state, parameter, of_state);
       for (const Tensor& tensor : state->tensors()) tensor.set_data(tensor.to(parameter.device()));
       states[parameter.unsafe_impl()] = std::move(state);
     }

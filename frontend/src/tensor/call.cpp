@@ -46,7 +46,7 @@ std::string described(TensorList list) {
 
 detail::ErrorPlace place_of_error() {
   const std::string call = CallScope::description();
-  return {call.empty() ? call : "\n  in " + call, runtime::options().trace ? stack_trace() : std::string()};
+  return {call.empty() ? call : "\n  in " + call, runtime::options().trace ? text_of_stack(call_stack()) : std::string()};
 }
 
 const bool installed = [] {

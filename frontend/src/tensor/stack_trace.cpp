@@ -8,6 +8,7 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -92,11 +93,15 @@ void ask_addr2line(const std::string& module, const std::vector<Frame*>& frames)
 
 }  // namespace
 
-std::string stack_trace() {
+std::vector<void*> call_stack() {
   void* addresses[kMostFrames];
   const int count = backtrace(addresses, kMostFrames);
+  return std::vector<void*>(addresses + std::min(count, kOwnFrames), addresses + count);
+}
+
+std::string text_of_stack(const std::vector<void*>& addresses) {
   std::vector<Frame> frames;
-  for (int i = kOwnFrames; i < count; ++i) frames.push_back(frame_at(addresses[i]));
+  for (const void* address : addresses) frames.push_back(frame_at(address));
   std::map<std::string, std::vector<Frame*>> by_module;
   for (Frame& frame : frames) {
     if (!frame.module.empty()) by_module[frame.module].push_back(&frame);

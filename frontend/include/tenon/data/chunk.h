@@ -104,7 +104,8 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
           std::to_string(options_.batch_size()));
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return samples_.size() >= batch_size || running_ == 0; });
-    if (samples_.empty()) return nullopt;
+    ended_ = samples_.empty();
+    if (ended_) return nullopt;
     if (samples_.front().error) {
       const std::exception_ptr error = samples_.front().error;
       samples_.pop_front();
@@ -114,6 +115,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
     while (batch.size() < batch_size && !samples_.empty() && !samples_.front().error) {
       batch.push_back(std::move(*samples_.front().sample));
       samples_.pop_front();
+      ++given_;
     }
     changed_.notify_all();
     return batch;
@@ -123,17 +125,46 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   void reset() override {
     stop();
     reader_.reset();
-    chunk_sampler_.reset(reader_.chunk_count());
+    if (!goes_on_) {
+      chunk_sampler_.reset(reader_.chunk_count());
+      seed_ = data::detail::seed_of_epoch(epoch_++);
+      given_ = 0;
+    }
+    goes_on_ = false;
+    at_start_.emplace(chunk_sampler_);
     samples_.clear();
     taken_ = added_ = 0;
-    stopping_ = false;
+    skipped_ = given_;
+    stopping_ = ended_ = false;
     begun_ = true;
-    seed_ = data::detail::seed_of_epoch(epoch_++);
     running_ = options_.preloader_count();
     for (size_t i = 0; i < options_.preloader_count(); ++i) threads_.emplace_back([this] { preload(); });
   }
   optional<size_t> size() const override { return nullopt; }
   ChunkSampler& chunk_sampler() { return chunk_sampler_; }
+
+  // Where in its epoch it stands: the next reset() of a dataset that was loaded goes on there, with the sample behind the last
+  // one that get_batch gave. The chunks before are read again, since nobody knows how many samples they have.
+  void save(serialize::OutputArchive& archive) const override {
+    const std::lock_guard guard(mutex_);
+    const bool within = goes_on_ || (begun_ && !ended_);
+    data::detail::LoaderPlace{within, epoch_, seed_, given_}.save(archive);
+    serialize::OutputArchive nested;
+    (within && !goes_on_ ? *at_start_ : chunk_sampler_).save(nested);
+    archive.write("chunk_sampler", nested);
+  }
+  void load(serialize::InputArchive& archive) override {
+    const auto place = data::detail::LoaderPlace::load(archive);
+    serialize::InputArchive nested;
+    archive.read("chunk_sampler", nested);
+    stop();
+    chunk_sampler_.load(nested);
+    begun_ = false;
+    goes_on_ = place.within;
+    epoch_ = place.epochs;
+    seed_ = place.seed;
+    given_ = place.handed_out;
+  }
 
  private:
   struct Item {  // a sample, or what went wrong instead of a chunk
@@ -193,7 +224,12 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
     if (samples.empty()) return;
     example_sampler_.reset(samples.size());
     const auto order = example_sampler_.next(samples.size());
-    for (size_t i : order.value()) samples_.push_back({std::move(samples.at(i)), nullptr});
+    for (size_t i : order.value()) {
+      if (skipped_ > 0)
+        --skipped_;
+      else
+        samples_.push_back({std::move(samples.at(i)), nullptr});
+    }
   }
 
   ChunkReader reader_;
@@ -202,10 +238,13 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   const ChunkDatasetOptions options_;
   std::function<void(UnwrappedBatchType&)> prepare_;
   std::vector<std::thread> threads_;
+  optional<ChunkSampler> at_start_;  // of the epoch
   uint64_t epoch_ = 0, seed_ = 0;
-  bool begun_ = false;
+  bool begun_ = false, goes_on_ = false;  // goes_on_: was loaded in the middle of an epoch, and not reset since
   // Under the mutex, as are the samplers:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  uint64_t given_ = 0, skipped_ = 0;  // samples of this epoch: handed out; still to be passed over
+  bool ended_ = false;
   std::condition_variable changed_;
   std::deque<Item> samples_;
   size_t taken_ = 0, added_ = 0, running_ = 0;  // chunks; threads

@@ -15,6 +15,12 @@
 #include <vector>
 
 #include "tenon/data/example.h"
+#include "tenon/error.h"
+
+namespace tenon::serialize {
+class InputArchive;
+class OutputArchive;
+}  // namespace tenon::serialize
 
 namespace tenon::data::datasets {
 
@@ -76,7 +82,19 @@ template <typename Self, typename Batch = std::vector<Example<>>, typename Batch
 class StatefulDataset : public BatchDataset<Self, optional<Batch>, BatchRequest> {
  public:
   virtual void reset() = 0;
+  // How far its epoch has come. One that overrides neither cannot be kept.
+  virtual void save(serialize::OutputArchive&) const { throw Error("this dataset has no save() of its own"); }
+  virtual void load(serialize::InputArchive&) { throw Error("this dataset has no load() of its own"); }
 };
+template <typename Self, typename Batch, typename BatchRequest>
+serialize::OutputArchive& operator<<(serialize::OutputArchive& archive,
+                                     const StatefulDataset<Self, Batch, BatchRequest>& dataset) {
+  return dataset.save(archive), archive;
+}
+template <typename Self, typename Batch, typename BatchRequest>
+serialize::InputArchive& operator>>(serialize::InputArchive& archive, StatefulDataset<Self, Batch, BatchRequest>& dataset) {
+  return dataset.load(archive), archive;
+}
 
 namespace detail {
 // What a transform makes of a dataset's batch; of an optional batch, an optional.

@@ -23,6 +23,7 @@
 #include "tenon/data/datasets.h"
 #include "tenon/data/samplers.h"
 #include "tenon/nn/options.h"
+#include "tenon/serialize.h"
 
 namespace tenon::data {
 
@@ -53,6 +54,16 @@ struct WorkerException : Error {
 
 namespace detail {
 
+// Where a loader stands, as the program sees it: what was made ahead does not count.
+struct LoaderPlace {
+  bool within = false;  // an epoch has begun and an iterator is in it
+  uint64_t epochs = 0;  // begun so far
+  uint64_t seed = 0, handed_out = 0;  // of the epoch: what the seeds of its batches are made of; batches so far
+
+  void save(serialize::OutputArchive& archive) const;
+  static LoaderPlace load(serialize::InputArchive& archive);
+};
+
 // One batch: asked for by the program's thread, made by whichever thread makes it.
 class BatchJob {
  public:
@@ -71,7 +82,9 @@ class BatchMaker {
   BatchMaker& operator=(const BatchMaker&) = delete;
   ~BatchMaker() { join(); }
 
-  void start_epoch();  // drops what is left of the last one, when the jobs that run are done
+  // Drops what is left of the last one, when the jobs that run are done. From a place within an epoch that epoch goes on.
+  void start_epoch(const LoaderPlace& from);
+  LoaderPlace place() const;
   void push(std::unique_ptr<BatchJob> job);
   // The next batch, or what went wrong with it; null if none is asked for any more. Error after the timeout.
   std::unique_ptr<BatchJob> pop();
@@ -194,8 +207,10 @@ class DataLoaderBase {
     if (last && maker_.in_flight() > 0)
       throw Error("Attempted to get a new DataLoader iterator while another iterator is not yet exhausted");
     if (last) last->loader = nullptr;
-    maker_.start_epoch();
-    reset();
+    const detail::LoaderPlace from = loaded_ ? *loaded_ : maker_.place();
+    maker_.start_epoch(from);
+    if (!from.within) reset();
+    loaded_.reset();
     for (size_t i = 0; i < options_.max_jobs && ask(); ++i) {
     }
     const auto pass = std::make_shared<detail::Pass<DataLoaderBase>>(detail::Pass<DataLoaderBase>{this});
@@ -207,6 +222,15 @@ class DataLoaderBase {
   const FullDataLoaderOptions& options() const noexcept { return options_; }
 
  protected:
+  detail::LoaderPlace place() const {
+    if (loaded_) return *loaded_;
+    detail::LoaderPlace here = maker_.place();
+    const auto pass = pass_.lock();
+    here.within = pass && (!pass->begun || pass->batch);
+    return here;
+  }
+  void go_to(const detail::LoaderPlace& place) { loaded_ = place; }  // with the next begin()
+  bool iterates() const { return pass_.lock() != nullptr; }
   // A dataset for each worker, or one for all.
   DataLoaderBase(std::vector<std::shared_ptr<Dataset>> datasets, const FullDataLoaderOptions& options)
       : datasets_(std::move(datasets)), options_(options), maker_(options_) {}
@@ -257,6 +281,7 @@ class DataLoaderBase {
   }
 
   std::weak_ptr<detail::Pass<DataLoaderBase>> pass_;
+  optional<detail::LoaderPlace> loaded_;  // and not gone to
   detail::BatchMaker maker_;  // dies first: its threads use the datasets
 };
 
@@ -272,6 +297,36 @@ class StatelessDataLoader
         sampler_(std::move(sampler)) {}
   ~StatelessDataLoader() override { this->join(); }
 
+  // Where the program stands in the order of the batches: what workers have made ahead does not count. A loader that was
+  // loaded goes on there with its next begin(): with the next batch of that epoch, if an iterator was in it, and with the same
+  // random numbers. The seed of the next epoch comes from the default generator, whose state is kept elsewhere
+  // (io::Checkpoint has both). Error in the middle of an epoch whose workers need not keep the order, and to load while an iterator lives.
+  void save(serialize::OutputArchive& archive) const {
+    const detail::LoaderPlace place = this->place();
+    place.save(archive);
+    serialize::OutputArchive nested;
+    if (place.within && this->options_.workers > 0 && !this->options_.enforce_ordering)
+      throw Error("a loader without enforce_ordering cannot be kept in the middle of an epoch");
+    if constexpr (std::is_copy_constructible_v<Sampler>) {
+      Sampler here = place.within && start_ ? *start_ : sampler_;
+      for (uint64_t i = first_; place.within && i < place.handed_out; ++i) here.next(this->options_.batch_size);
+      here.save(nested);
+    } else {
+      if (place.within) throw Error("a loader whose sampler cannot be copied cannot be kept in the middle of an epoch");
+      sampler_.save(nested);
+    }
+    archive.write("sampler", nested);
+  }
+  void load(serialize::InputArchive& archive) {
+    if (this->iterates()) throw Error("a loader cannot be loaded while one of its iterators lives");
+    const detail::LoaderPlace place = detail::LoaderPlace::load(archive);
+    serialize::InputArchive nested;
+    archive.read("sampler", nested);
+    sampler_.load(nested);
+    note_start(place.handed_out);
+    this->go_to(place);
+  }
+
  private:
   static std::vector<std::shared_ptr<Dataset>> copies(Dataset dataset, size_t workers) {
     std::vector<std::shared_ptr<Dataset>> all;
@@ -279,13 +334,22 @@ class StatelessDataLoader
     all.push_back(std::make_shared<Dataset>(std::move(dataset)));
     return all;
   }
-  void reset() override { sampler_.reset(); }
+  void reset() override {
+    sampler_.reset();
+    note_start(0);
+  }
+  void note_start(uint64_t batch) {
+    first_ = batch;
+    if constexpr (std::is_copy_constructible_v<Sampler>) start_.emplace(sampler_);
+  }
   optional<typename Sampler::BatchRequestType> get_batch_request() override {
     auto request = sampler_.next(this->options_.batch_size);
     if (request && this->options_.drop_last && request->size() < this->options_.batch_size) return nullopt;
     return request;
   }
   Sampler sampler_;
+  optional<Sampler> start_;  // as it was when the epoch began or was loaded
+  uint64_t first_ = 0;       // the batch that it was to ask for then
 };
 
 // Of a dataset that knows by itself what comes next.

@@ -4,8 +4,12 @@
 #include <vector>
 
 #include "tenon/generator.h"
-#include "tenon/io.h"
 #include "tenon/tensor.h"
+
+namespace tenon::serialize {
+class InputArchive;
+class OutputArchive;
+}  // namespace tenon::serialize
 
 namespace tenon::data::samplers {
 
@@ -19,17 +23,28 @@ class Sampler {
       optional<size_t> new_size = nullopt) = 0;  // starts an epoch; another size from now on, if given
   // At most `batch_size` further samples; nullopt when the epoch is over.
   virtual optional<BatchRequest> next(size_t batch_size) = 0;
+  // Where in its epoch it stands: a sampler that was loaded goes on with the same batches. load throws an Error, and changes
+  // nothing, if the archive has no such place. A sampler that overrides neither cannot be kept.
+  virtual void save(serialize::OutputArchive&) const { throw Error("this sampler has no save() of its own"); }
+  virtual void load(serialize::InputArchive&) { throw Error("this sampler has no load() of its own"); }
 };
+template <typename BatchRequest>
+serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const Sampler<BatchRequest>& sampler) {
+  return sampler.save(archive), archive;
+}
+template <typename BatchRequest>
+serialize::InputArchive& operator>>(serialize::InputArchive& archive, Sampler<BatchRequest>& sampler) {
+  return sampler.load(archive), archive;
+}
 
 // The part that samplers of indices share: an order, and how far it has been handed out.
 class IndexSampler : public Sampler<> {
  public:
   optional<std::vector<size_t>> next(size_t batch_size) override;
   size_t index() const noexcept { return position_; }
-  // The order and the position as tensors, to be kept and given back in the middle of an epoch. set_state:
-  // Error if they are not those of a sampler.
-  io::NamedTensors state() const;
-  void set_state(const io::NamedTensors& state);
+  // The tensors "indices", the order of the epoch, and "index", the position in it.
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
 
  protected:
   std::vector<size_t> order_;
@@ -68,6 +83,9 @@ class WeightedRandomSampler : public IndexSampler {
                         optional<Generator> generator = nullopt);
   void reset(
       optional<size_t> new_size = nullopt) override;  // Error if a size is given: it is that of the weights
+  // Also the state of its generator, if it has one of its own.
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
 
  private:
   Tensor weights_;
@@ -83,6 +101,8 @@ class DistributedSampler : public IndexSampler {
  public:
   void set_epoch(size_t epoch) { epoch_ = epoch; }
   size_t epoch() const { return epoch_; }
+  void save(serialize::OutputArchive& archive) const override;  // the epoch too
+  void load(serialize::InputArchive& archive) override;
 
  protected:
   DistributedSampler(size_t size, size_t num_replicas, size_t rank, bool allow_duplicates);
@@ -124,6 +144,8 @@ class StreamSampler : public Sampler<BatchSize> {
   explicit StreamSampler(size_t epoch_size) : epoch_size_(epoch_size) {}
   void reset(optional<size_t> new_size = nullopt) override;
   optional<BatchSize> next(size_t batch_size) override;
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
 
  private:
   size_t retrieved_ = 0, epoch_size_;

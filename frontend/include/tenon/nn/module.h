@@ -108,7 +108,7 @@ class Module : public std::enable_shared_from_this<Module> {
   // A module of the same class with tensors of its own, on that device if one is given. The layers can; a program's class
   // derives from Cloneable, else it is an Error.
   virtual std::shared_ptr<Module> clone(const optional<Device>& device = nullopt) const;
-  // Parameters, buffers and submodules by name. load: an Error names the file and the key that is missing or has another shape.
+  // Parameters, buffers and submodules by name. load: all or, after an Error that names the file and the key, none of them.
   virtual void save(tenon::serialize::OutputArchive& archive) const;
   virtual void load(tenon::serialize::InputArchive& archive);
   virtual bool is_serializable() const { return true; }
