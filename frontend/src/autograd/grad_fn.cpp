@@ -143,7 +143,8 @@ std::vector<Tensor> gradients_of(const GradFn& fn, std::vector<NodeRef> values, 
     given.push_back(k < grads.size() && grads[k].defined() ? node_of(grads[k]) : NodeRef());
   const std::vector<NodeRef> nodes = ir::differentiate(fn.recipe, std::move(values), given, tracked_operands(fn));
   std::vector<Tensor> result;
-  for (const Edge& edge : fn.edges) result.push_back(edge.operand < nodes.size() ? tensor_of(nodes[edge.operand]) : Tensor());
+  for (const Edge& edge : fn.edges)
+    result.push_back(tensor_of(edge.operand < nodes.size() && nodes[edge.operand] ? nodes[edge.operand] : edge.zeros));
   return result;
 }
 

@@ -15,6 +15,7 @@ struct Edge {
   int64_t output_nr = 0;       // which of the fn's outputs
   Tensor leaf;                 // defined if the operand is a leaf
   size_t operand = 0;          // its number in the operation
+  NodeRef zeros = {};          // its gradient, if the results do not depend on it: overwritten, say
   mutable std::shared_ptr<autograd::AccumulateGrad> accumulator = {};  // of the leaf, once somebody has asked: with its hooks
 };
 

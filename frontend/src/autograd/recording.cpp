@@ -26,7 +26,9 @@ int64_t extent(const TensorImpl& t) {
   return t.numel() == 0 ? 0 : last + 1;
 }
 
-NodeRef zeros(DType dtype, const Dims& shape) { return ir::make_const(ir::constant(dtype, int64_t{0}), shape); }
+NodeRef zeros(DType dtype, const Dims& shape, ir::DeviceTag device) {
+  return ir::make_const(ir::constant(dtype, int64_t{0}), shape, device);
+}
 
 // `memory` with the tensor's elements at its places. Of elements at one place the first counts.
 NodeRef laid_out(const TensorImpl& t, const NodeRef& elements, const NodeRef& memory, int64_t offset) {
@@ -44,12 +46,12 @@ NodeRef view_of(const TensorImpl& t, const NodeRef& elements, const TensorImpl& 
   const int64_t first = view.offset() - t.offset(), reach = extent(t);
   if (t.dtype() != view.dtype()) return {};
   if (first >= 0 && first + extent(view) <= reach) {
-    const NodeRef memory = t.contiguous() ? elements : laid_out(t, elements, zeros(t.dtype(), Dims{reach}), 0);
+    const NodeRef memory = t.contiguous() ? elements : laid_out(t, elements, zeros(t.dtype(), Dims{reach}, t.device()), 0);
     return strided_view(memory, ref(view.sizes()), ref(view.strides()), first);
   }
   const NodeRef memory = t.storage().value();
   if (memory->dtype() != t.dtype()) return {};
-  if (!outside) outside = zeros(t.dtype(), memory->shape());
+  if (!outside) outside = zeros(t.dtype(), memory->shape(), t.device());
   return strided_view(laid_out(t, elements, outside, t.offset()), ref(view.sizes()), ref(view.strides()), view.offset());
 }
 
@@ -60,7 +62,7 @@ ir::Recipe recipe_of(std::initializer_list<const TensorImpl*> operands, Formula 
   ir::Tape tape;
   std::vector<NodeRef> placeholders;
   for (const TensorImpl* t : operands) {
-    placeholders.push_back(ir::make_input(t->dtype(), t->sizes()));
+    placeholders.push_back(ir::make_input(t->dtype(), t->sizes(), nullptr, t->device()));
     tape.operand(placeholders.back());
   }
   ir::Tape::current = &tape;
@@ -119,10 +121,13 @@ void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn) {
   copy_slices->recipe = recipe_of({&base, &t}, [&](const std::vector<NodeRef>& in) {
     const NodeRef memory = base.storage().value();
     if (t.dtype() != base.dtype() || memory->dtype() != base.dtype()) return NodeRef();
-    const NodeRef before = laid_out(base, in[0], zeros(base.dtype(), memory->shape()), base.offset());
+    const NodeRef before = laid_out(base, in[0], zeros(base.dtype(), memory->shape(), base.device()), base.offset());
     const NodeRef after = strided_write(before, in[1], ref(t.sizes()), ref(t.strides()), t.offset());
     return strided_view(after, ref(base.sizes()), ref(base.strides()), base.offset());
   });
+  const ir::Recipe& recipe = copy_slices->recipe;
+  if (copy_slices->edges.size() == 2 && !recipe.outputs().empty() && recipe.operands()[0] == ir::Recipe::kUnused)
+    copy_slices->edges[0].zeros = zeros(base.dtype(), base.sizes(), base.device());
   attach(t.base, std::move(copy_slices), ViewOrigin::Single);
   attach_to_base(self);
 }
@@ -188,23 +193,22 @@ void written(const Tensor& self, const NodeRef& value) {
 // A tensor that requires grad is no constant, whose value the rules of the graph would use.
 void Recording::add_operand(const Tensor& x) {
   const TensorImpl& t = impl(x);
-  Operand operand{&t, t.storage().value(), {}, {}, requires_grad(x), t.version()};
+  Operand operand{&t, t.storage().value(), {}, {}, requires_grad(x), false, false, t.version()};
   if (operand.tracked) fn_->edges.push_back(edge_to(x, operands_.size()));
   if (operand.tracked && operand.storage->op() == Op::Const) {
     t.storage().realise();
     operand.storage = t.storage().value();
   }
   operand.read = operand.value = t.node();
-  const bool copied = operand.storage->reads_volatile() && copied_when_read(t);
-  const auto same = [&](const Operand& other) { return other.tensor == &t; };
-  if (operand.value->op() == Op::Const || std::any_of(operands_.begin(), operands_.end(), same)) {
+  operand.repeated = std::ranges::find(operands_, &t, &Operand::tensor) != operands_.end();
+  if (operand.value->op() == Op::Const || operand.repeated) {
     tape_.unused_operand();  // a constant is a step; what is read twice is the first of both
   } else {
-    const bool apart = !is_told_apart(operand);
-    while (apart && (operand.read == operand.value || tape_.knows(operand.read)))
-      operand.read = ir::make_node(Op::Reshape, {&operand.read, 1}, t.sizes(), {}, ir::Folding::Off);
-    if (apart || copied) read_through(t, operand.read);
+    operand.apart = !is_told_apart(operand);
+    apart_ = apart_ || operand.apart;
+    if (operand.apart) operand.read = ir::make_node(Op::Reshape, {&operand.read, 1}, t.sizes(), {}, ir::Folding::Apart);
     if (!tape_.operand(operand.read)) tape_.unused_operand();
+    if (!operand.apart) tape_.leaf(operand.storage);
   }
   operands_.push_back(std::move(operand));
 }
@@ -213,8 +217,8 @@ void Recording::add_operand(const Tensor& x) {
 // value of what it was copied from.
 bool Recording::is_told_apart(const Operand& operand) const {
   for (const Operand& other : operands_) {
-    const bool meet = other.value == operand.value || other.storage == operand.storage ||
-                      &other.tensor->storage() == &operand.tensor->storage();
+    const bool meet = other.value == operand.value || other.storage == operand.storage || other.value == operand.storage ||
+                      other.storage == operand.value || &other.tensor->storage() == &operand.tensor->storage();
     if (meet && (other.tracked || operand.tracked)) return false;
   }
   return true;
@@ -224,7 +228,22 @@ void Recording::read_through(const TensorImpl& t, NodeRef node) {
   stand_ins_.push_back({&t, std::move(node), t.version()});
 }
 
+NodeRef Recording::find_read(const TensorImpl& t) const {
+  const size_t count = operands_.size();
+  for (size_t i = 0; i < count; ++i) {
+    const size_t at = (last_read_ + i) % count;
+    const Operand& operand = operands_[at];
+    if (operand.tensor != &t) continue;
+    last_read_ = at;
+    return operand.version == t.version() ? operand.read : NodeRef();
+  }
+  return stand_ins_.empty() ? NodeRef() : find_stand_in(t);
+}
+
 NodeRef Recording::find_stand_in(const TensorImpl& t) const {
+  for (const Operand& operand : operands_) {
+    if (operand.apart && operand.tensor == &t) return operand.version == t.version() ? operand.read : NodeRef();
+  }
   for (const StandIn& s : stand_ins_) {
     if (s.tensor == &t) return s.version == t.version() ? s.node : NodeRef();
   }
@@ -232,7 +251,7 @@ NodeRef Recording::find_stand_in(const TensorImpl& t) const {
 }
 
 void Recording::viewed(const Tensor& source, const Tensor& view) {
-  if (stand_ins_.empty()) return;
+  if (!apart_) return;
   const TensorImpl &t = impl(source), &shown = impl(view);
   const NodeRef node = find_stand_in(t);
   if (NodeRef part = node ? view_of(t, node, shown) : NodeRef()) read_through(shown, std::move(part));
@@ -241,7 +260,7 @@ void Recording::viewed(const Tensor& source, const Tensor& view) {
 // --- from the start to the end
 
 void Recording::start() {
-  if (!stand_ins_.empty()) reading_ = this;
+  reading_ = this;
   ir::Tape::current = &tape_;
 }
 
@@ -253,7 +272,8 @@ void Recording::begin(const char* name) {
   full_ = false;
   exceptions_ = std::uncaught_exceptions();
   rule_reads_ = 0;
-  first_of_ties_ = false;
+  first_of_ties_ = apart_ = false;
+  last_read_ = 0;
 }
 
 void Recording::clear() {
@@ -306,9 +326,11 @@ NodeRef Recording::output_of(const Tensor& result) {
 void Recording::define_storages() {
   for (const Operand& operand : operands_) {
     const NodeRef& memory = operand.storage;
-    if (!operand.tracked || memory == operand.read || !tape_.is_leaf(memory)) continue;
+    if (!operand.tracked || operand.apart || memory == operand.read) continue;
+    const bool is_output = std::ranges::find(outputs_, memory, &Output::value) != outputs_.end();
+    if (!is_output && !tape_.reads_leaf(memory)) continue;
     if (memory->dtype() != operand.tensor->dtype()) continue;
-    const NodeRef zero = zeros(memory->dtype(), memory->shape());
+    const NodeRef zero = zeros(memory->dtype(), memory->shape(), memory->device());
     tape_.define(memory, laid_out(*operand.tensor, operand.read, zero, operand.tensor->offset()));
   }
 }
@@ -360,6 +382,20 @@ void Recording::keep_values() {
   }
 }
 
+// An operand of which the outputs are no function, since they overwrite it, has zeros for a gradient. But if the values of an
+// output come from the host, nothing is known; and the base of a view that was written has its zeros from CopySlices.
+void Recording::find_unused() {
+  const ir::Recipe& recipe = fn_->recipe;
+  const auto is_leaf = [&](const ir::Recipe::Leaf& leaf) { return std::ranges::find(recipe.outputs(), leaf.step) != recipe.outputs().end(); };
+  for (Edge& edge : fn_->edges) {
+    const Operand& operand = operands_[edge.operand];
+    const TensorImpl& t = *operand.tensor;
+    if (recipe.operands()[edge.operand] != ir::Recipe::kUnused || operand.repeated) continue;
+    const bool written_view = t.base.defined() && t.version() != operand.version;
+    if (!written_view && std::ranges::none_of(recipe.leaves(), is_leaf)) edge.zeros = zeros(t.dtype(), t.sizes(), t.device());
+  }
+}
+
 void Recording::finish() {
   if (std::uncaught_exceptions() > exceptions_) return;
   for (const Tensor& result : results_) {
@@ -376,6 +412,7 @@ void Recording::finish() {
   }
   fn_->recipe = tape_.cut(values);
   if (first_of_ties_) fn_->recipe.set_first_of_ties();
+  if (!fn_->rule) find_unused();
   keep_values();
   reading_ = nullptr;
   ir::Tape::current = nullptr;
