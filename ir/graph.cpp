@@ -430,7 +430,7 @@ NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_
 NodeRef make_equal(const NodeRef& equal, Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
   if (!Tape::current) return equal;
   const Tape::Request request{op, inputs, ints, equal->dtype()};
-  if (!Tape::current->may_stand_for(request, equal)) return make_node(op, inputs, ints, equal->dtype());
+  if (equal->op() == Op::Const || !Tape::current->may_stand_for(request, equal)) return make_node(op, inputs, ints, equal->dtype());
   Tape::current->note(request, equal);
   return equal;
 }

@@ -141,23 +141,28 @@ uint32_t Tape::resolved(uint32_t entry) const {
 }
 
 bool Tape::may_stand_for(const Request& request, const NodeRef& made) {
+  const bool is_const = made->op() == Op::Const;
   uint32_t known = find(made);
-  if (known == kUnknown || made->op() == Op::Const) return true;
-  known = resolved(known);
+  if (known == kUnknown && !is_const) return true;
   SmallVector<uint32_t, 3> inputs;
   for (const NodeRef& input : request.inputs) inputs.push_back(resolved(number_of(input)));
+  if (is_const) {
+    const auto is_step = [&](uint32_t input) { return entries_[input].op != Op::Const; };
+    return std::ranges::none_of(inputs, is_step) || over_placeholders(request, kUnknown) == made;
+  }
+  known = resolved(known);
   const Entry& entry = entries_[known];
   const auto same = [&](uint32_t a, uint32_t b) { return a == resolved(b); };
   if (entry.op == request.op && entry.dtype == request.dtype && std::ranges::equal(entry.ints, request.ints) &&
       std::ranges::equal(inputs, entry.inputs, same))
     return true;
   const bool moves_nothing = is_movement(request.op) && inputs.size() == 1 && inputs[0] == known;
-  return moves_nothing || equal_over_placeholders(request, known);
+  return moves_nothing || static_cast<bool>(over_placeholders(request, known));
 }
 
 // The rules of fold.cpp hold for every value of their operands. So what folds to one node over operands behind which there is
-// nothing to see is one function.
-bool Tape::equal_over_placeholders(const Request& request, uint32_t known) {
+// nothing to see is one function: the request's node over such placeholders, if that is the known entry's too; null if not.
+NodeRef Tape::over_placeholders(const Request& request, uint32_t known) {
   constexpr size_t kMost = 256;  // steps looked at: more than a rule looks through
   std::vector<uint32_t> reached;
   const auto reach = [&](uint32_t number) {
@@ -171,11 +176,13 @@ bool Tape::equal_over_placeholders(const Request& request, uint32_t known) {
   };
   for (const NodeRef& input : request.inputs) reach(number_of(input));
   reach_inputs(0);
-  const bool is_step = entries_[known].op != Op::Input;
-  if (!is_step && std::ranges::find(reached, known) == reached.end()) return false;
-  reach(known);
-  reach_inputs(reached.size() - 1);
-  if (reached.size() > kMost) return false;
+  if (known != kUnknown) {
+    const bool is_step = entries_[known].op != Op::Input;
+    if (!is_step && std::ranges::find(reached, known) == reached.end()) return {};
+    reach(known);
+    reach_inputs(reached.size() - 1);
+  }
+  if (reached.size() > kMost) return {};
   std::ranges::sort(reached);  // inputs come first
 
   const PausedTape paused;
@@ -187,14 +194,15 @@ bool Tape::equal_over_placeholders(const Request& request, uint32_t known) {
     const Entry& entry = entries_[reached[i]];
     std::vector<NodeRef> inputs;
     for (uint32_t input : entry.inputs) inputs.push_back(placeholder(input));
-    if (std::ranges::find(inputs, NodeRef()) != inputs.end()) return false;
+    if (std::ranges::find(inputs, NodeRef()) != inputs.end()) return {};
     if (entry.op == Op::Const || entry.op == Op::Iota) placeholders[i] = entry.node;
     else if (entry.op == Op::Input) placeholders[i] = make_input(entry.dtype, entry.node->shape(), nullptr, entry.node->device());
     else placeholders[i] = make_node(entry.op, inputs, entry.ints, entry.dtype);
   }
   std::vector<NodeRef> inputs;
   for (const NodeRef& input : request.inputs) inputs.push_back(placeholder(number_of(input)));
-  return make_node(request.op, inputs, request.ints, request.dtype) == placeholder(known);
+  NodeRef node = make_node(request.op, inputs, request.ints, request.dtype);
+  return known == kUnknown || node == placeholder(known) ? node : NodeRef();
 }
 
 void Tape::note(const Request& request, const NodeRef& made) {

@@ -98,3 +98,28 @@ TEST_CASE("what was overwritten has zeros for a gradient, and its history is sti
     CHECK_THROWS_WITH_AS(y.sum().backward(), doctest::Contains("modified by an inplace operation"), Error);
   }
 }
+
+TEST_CASE("a view that was filled while nothing was recorded is no constant") {
+  const Tensor x = tensor({1., 2., 3.}).requires_grad_();
+  const Tensor part = x.slice(0, 1, 3);
+  {
+    const NoGradGuard no_grad;
+    part.fill_(0.5);
+  }
+  CHECK(equal(autograd::grad({(part * part).sum()}, {x})[0], tensor({0., 1., 1.})));
+  CHECK(equal(autograd::grad({part[0]}, {x})[0], tensor({0., 1., 0.})));
+}
+
+TEST_CASE("a condition belongs to what the backward pass reads and releases") {
+  const Tensor x = tensor({1., -2.}).requires_grad_(), above = x > 0;
+  Tensor y = where(above, x, 0);
+  y.sum().backward();
+  CHECK_THROWS_WITH_AS(y.sum().backward(), doctest::Contains("a second time"), Error);
+  y = where(above, x, 0);
+  above.zero_();
+  CHECK_THROWS_WITH_AS(y.sum().backward(), doctest::Contains("modified by an inplace operation"), Error);
+  const Tensor half = full({2}, 0.5);
+  y = x / half;
+  half.fill_(2);
+  CHECK_THROWS_WITH_AS(y.sum().backward(), doctest::Contains("modified by an inplace operation"), Error);
+}

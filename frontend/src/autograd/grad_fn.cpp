@@ -48,8 +48,9 @@ GradFn::~GradFn() {
 
 void GradFn::release() {
   segment = nullptr;
-  if (saved.empty()) return;
+  if (saved.empty() && watched.empty() && !reads_leaves) return;
   released_ = true;
+  watched.clear();
   saved.clear();
   rule = nullptr;
 }
@@ -72,24 +73,25 @@ void GradFn::check_saved() const {
         "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
         "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
         "after calling backward.");
-  for (const SavedValue& s : saved) {
-    if (!s.version.written()) continue;
-    const auto made_by = [](const std::string& name, int64_t output) {
-      return text(", which is output ", output, " of ", name.substr(0, name.find("Backward")), ",");
-    };
-    std::string maker;
-    if (s.of == SavedValue::Of::Output) maker = made_by(name(), s.number);
-    for (const Edge& edge : edges) {
-      if (s.of == SavedValue::Of::Operand && edge.operand == s.number && edge.fn)
-        maker = made_by(edge.fn->name(), edge.output_nr);
-    }
-    const ir::Node& node = *s.value.node();
-    check(false, "one of the variables needed for gradient computation has been modified by an inplace operation: [",
-          Tensor(s.value.tensor()).toString(), " ", ref(node.shape()), "]", maker, " is at version ", s.version.current(),
-          "; expected version ", s.version.expected(),
-          " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-          "autograd::set_detect_anomaly(true).");
+  for (const SavedValue& s : saved) check_version(s.of, s.number, s.version, s.value.node());
+  for (const WatchedValue& w : watched) check_version(w.of, w.number, w.version, w.like);
+}
+
+void GradFn::check_version(SavedValue::Of of, uint32_t number, const VersionWatch& version, const NodeRef& like) const {
+  if (!version.written()) return;
+  const auto made_by = [](const std::string& name, int64_t output) {
+    return text(", which is output ", output, " of ", name.substr(0, name.find("Backward")), ",");
+  };
+  std::string maker;
+  if (of == SavedValue::Of::Output) maker = made_by(name(), number);
+  for (const Edge& edge : edges) {
+    if (of == SavedValue::Of::Operand && edge.operand == number && edge.fn) maker = made_by(edge.fn->name(), edge.output_nr);
   }
+  check(false, "one of the variables needed for gradient computation has been modified by an inplace operation: [",
+        Tensor(new TensorImpl(like), false).toString(), " ", ref(like->shape()), "]", maker, " is at version ", version.current(),
+        "; expected version ", version.expected(),
+        " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "autograd::set_detect_anomaly(true).");
 }
 
 // The saved value as a tensor that gradients of gradients lead to.
@@ -153,6 +155,7 @@ uint32_t step_of(const ir::Recipe& recipe, const SavedValue& s) {
     case SavedValue::Of::Operand: return recipe.operands()[s.number];
     case SavedValue::Of::Output: return recipe.outputs()[s.number];
     case SavedValue::Of::Step: return s.number;
+    case SavedValue::Of::Index: break;
   }
   return ir::Recipe::kUnused;
 }

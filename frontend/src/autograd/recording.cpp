@@ -55,6 +55,9 @@ NodeRef view_of(const TensorImpl& t, const NodeRef& elements, const TensorImpl& 
   return strided_view(laid_out(t, elements, outside, t.offset()), ref(view.sizes()), ref(view.strides()), view.offset());
 }
 
+// The same value in a node of its own.
+NodeRef apart(const NodeRef& node) { return ir::make_node(Op::Reshape, {&node, 1}, node->shape(), {}, ir::Folding::Apart); }
+
 // A recipe written down by hand: its operands are placeholders like these tensors.
 template <typename Formula>
 ir::Recipe recipe_of(std::initializer_list<const TensorImpl*> operands, Formula formula) {
@@ -177,6 +180,8 @@ void GradScope::end() {
   taken_.recording->finish();
 }
 void GradScope::set_rule(uint32_t reads, GradRule rule) { taken_.recording->set_rule(reads, std::move(rule)); }
+void GradScope::set_saves(uint32_t reads) { taken_.recording->set_saves(reads); }
+void GradScope::saves_index(const Tensor& x) { taken_.recording->saves_index(x); }
 void GradScope::first_of_ties() {
   if (taken_.recording) taken_.recording->first_of_ties();
 }
@@ -199,14 +204,16 @@ void Recording::add_operand(const Tensor& x) {
     t.storage().realise();
     operand.storage = t.storage().value();
   }
-  operand.read = operand.value = t.node();
+  operand.value = t.node();
+  if (operand.tracked && operand.value->op() == Op::Const) operand.value = apart(operand.value);  // a view of what was filled
+  operand.read = operand.value;
   operand.repeated = std::ranges::find(operands_, &t, &Operand::tensor) != operands_.end();
   if (operand.value->op() == Op::Const || operand.repeated) {
     tape_.unused_operand();  // a constant is a step; what is read twice is the first of both
   } else {
     operand.apart = !is_told_apart(operand);
     apart_ = apart_ || operand.apart;
-    if (operand.apart) operand.read = ir::make_node(Op::Reshape, {&operand.read, 1}, t.sizes(), {}, ir::Folding::Apart);
+    if (operand.apart) operand.read = apart(operand.value);
     if (!tape_.operand(operand.read)) tape_.unused_operand();
     if (!operand.apart) tape_.leaf(operand.storage);
   }
@@ -272,6 +279,7 @@ void Recording::begin(const char* name) {
   full_ = false;
   exceptions_ = std::uncaught_exceptions();
   rule_reads_ = 0;
+  saves_ = nullopt;
   first_of_ties_ = apart_ = false;
   last_read_ = 0;
 }
@@ -340,6 +348,41 @@ void Recording::set_rule(uint32_t reads, GradRule rule) {
   rule_reads_ = reads;
 }
 
+void Recording::watch(SavedValue::Of of, size_t number, const TensorImpl& t, int64_t version) {
+  fn_->watched.push_back({of, static_cast<uint32_t>(number), zeros(t.dtype(), t.sizes(), t.device()), VersionWatch(t, version)});
+}
+
+void Recording::saves_index(const Tensor& x) {
+  if (x.defined()) watch(SavedValue::Of::Index, fn_->watched.size(), impl(x), impl(x).version());
+}
+
+// A constant that is read may be an operand's.
+void Recording::watch_constants(DType dtype, uint64_t bits) {
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    const Operand& operand = operands_[i];
+    const ir::Node& value = *operand.value;
+    const bool reads = value.op() == Op::Const && value.dtype() == dtype && value.bits() == bits;
+    if (reads && operand.tensor->version() == operand.version) watch(SavedValue::Of::Operand, i, *operand.tensor, operand.version);
+  }
+}
+
+// What PyTorch saves is watched, in the place of what is kept here.
+void Recording::watch_saved() {
+  for (SavedValue& s : fn_->saved) s.version = VersionWatch();
+  std::erase_if(fn_->watched, [](const WatchedValue& w) { return w.of == SavedValue::Of::Operand; });
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    const Operand& operand = operands_[i];
+    const bool same = operand.tensor->version() == operand.version;
+    if (same && (*saves_ & reads_operand(i))) watch(SavedValue::Of::Operand, i, *operand.tensor, operand.version);
+  }
+  for (size_t k = 0; k < outputs_.size() && (*saves_ & kReadsOutput); ++k)
+    watch(SavedValue::Of::Output, k, *outputs_[k].tensor, outputs_[k].tensor->version());
+  for (size_t k = 0; k < results_.size() && (*saves_ & kReadsIndices); ++k) {
+    const TensorImpl& t = impl(results_[k]);
+    if (!results_[k].is_floating_point() && !t.has_one_handle()) watch(SavedValue::Of::Index, k, t, t.version());
+  }
+}
+
 // What the operation itself wrote, it keeps as it was: a write later on harms nothing.
 void Recording::keep_operand(size_t i) {
   const Operand& operand = operands_[i];
@@ -376,6 +419,10 @@ void Recording::keep_values() {
       keep_operand(static_cast<size_t>(in - recipe.operands().begin()));
     } else if (out != recipe.outputs().end()) {
       keep_output(static_cast<size_t>(out - recipe.outputs().begin()));
+    } else if (recipe.steps()[step].op == Op::Input) {
+      fn_->reads_leaves = true;  // which the recipe holds
+    } else if (recipe.steps()[step].op == Op::Const) {
+      watch_constants(recipe.steps()[step].dtype, static_cast<uint64_t>(recipe.ints(recipe.steps()[step])[0]));
     } else {
       fn_->saved.push_back({SavedValue::Of::Step, step, kept_value(tape_.made(step)), VersionWatch()});
     }
@@ -386,7 +433,9 @@ void Recording::keep_values() {
 // output come from the host, nothing is known; and the base of a view that was written has its zeros from CopySlices.
 void Recording::find_unused() {
   const ir::Recipe& recipe = fn_->recipe;
-  const auto is_leaf = [&](const ir::Recipe::Leaf& leaf) { return std::ranges::find(recipe.outputs(), leaf.step) != recipe.outputs().end(); };
+  const auto is_leaf = [&](const ir::Recipe::Leaf& leaf) {
+    return std::ranges::find(recipe.outputs(), leaf.step) != recipe.outputs().end();
+  };
   for (Edge& edge : fn_->edges) {
     const Operand& operand = operands_[edge.operand];
     const TensorImpl& t = *operand.tensor;
@@ -414,6 +463,7 @@ void Recording::finish() {
   if (first_of_ties_) fn_->recipe.set_first_of_ties();
   if (!fn_->rule) find_unused();
   keep_values();
+  if (saves_) watch_saved();
   reading_ = nullptr;
   ir::Tape::current = nullptr;
   if (!full_) return;

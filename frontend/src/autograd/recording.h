@@ -31,6 +31,8 @@ class Recording {
   void wrote(const Tensor& self, const NodeRef& value);
   void evaluate_at_end() { full_ = true; }
   void set_rule(uint32_t reads, GradRule rule);
+  void set_saves(uint32_t reads) { saves_ = reads; }
+  void saves_index(const Tensor& x);
 
   // The node by which this operation reads an operand, or a view of one that is told apart; null for other tensors, and after
   // a write. The innermost function of every read, so it looks at one pointer if there is no operation.
@@ -66,6 +68,9 @@ class Recording {
   void keep_operand(size_t i);
   void keep_output(size_t k);
   void keep_values();
+  void watch(SavedValue::Of of, size_t number, const TensorImpl& t, int64_t version);
+  void watch_constants(DType dtype, uint64_t bits);
+  void watch_saved();
 
   std::shared_ptr<GradFn> fn_;
   ir::Tape tape_;
@@ -75,6 +80,7 @@ class Recording {
   std::vector<Tensor> results_;  // those that outlive the scope are its outputs
   std::vector<Output> outputs_;  // by output_nr
   uint32_t rule_reads_ = 0;
+  optional<uint32_t> saves_;
   bool first_of_ties_ = false;
   bool apart_ = false;  // is any operand told apart?
   ViewOrigin origin_ = ViewOrigin::Single;
