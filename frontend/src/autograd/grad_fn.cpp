@@ -73,12 +73,15 @@ void GradFn::check_saved() const {
         "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
         "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
         "after calling backward.");
-  for (const SavedValue& s : saved) check_version(s.of, s.number, s.version, s.value.node());
-  for (const WatchedValue& w : watched) check_version(w.of, w.number, w.version, w.like);
+  for (const SavedValue& s : saved) {
+    if (s.version.written()) refuse_written(s.of, s.number, s.version, s.value.node());
+  }
+  for (const WatchedValue& w : watched) {
+    if (w.version.written()) refuse_written(w.of, w.number, w.version, ir::make_const({w.dtype, 0}, w.shape, w.device));
+  }
 }
 
-void GradFn::check_version(SavedValue::Of of, uint32_t number, const VersionWatch& version, const NodeRef& like) const {
-  if (!version.written()) return;
+void GradFn::refuse_written(SavedValue::Of of, uint32_t number, const VersionWatch& version, const NodeRef& like) const {
   const auto made_by = [](const std::string& name, int64_t output) {
     return text(", which is output ", output, " of ", name.substr(0, name.find("Backward")), ",");
   };
@@ -145,8 +148,11 @@ std::vector<Tensor> gradients_of(const GradFn& fn, std::vector<NodeRef> values, 
     given.push_back(k < grads.size() && grads[k].defined() ? node_of(grads[k]) : NodeRef());
   const std::vector<NodeRef> nodes = ir::differentiate(fn.recipe, std::move(values), given, tracked_operands(fn));
   std::vector<Tensor> result;
-  for (const Edge& edge : fn.edges)
-    result.push_back(tensor_of(edge.operand < nodes.size() && nodes[edge.operand] ? nodes[edge.operand] : edge.zeros));
+  for (const Edge& edge : fn.edges) {
+    const bool known = edge.operand < nodes.size() && nodes[edge.operand];
+    const NodeRef& gradient = known ? nodes[edge.operand] : edge.zeros;
+    result.push_back(tensor_of(gradient));
+  }
   return result;
 }
 

@@ -56,7 +56,9 @@ struct SavedValue {
 struct WatchedValue {
   SavedValue::Of of;
   uint32_t number;
-  NodeRef like;  // zeros of its type and shape
+  DType dtype;
+  ir::DeviceTag device;
+  Dims shape;
   VersionWatch version;
 };
 
@@ -99,7 +101,7 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
  private:
   friend class GradCall;
   void check_saved() const;
-  void check_version(SavedValue::Of of, uint32_t number, const VersionWatch& version, const NodeRef& like) const;
+  void refuse_written(SavedValue::Of of, uint32_t number, const VersionWatch& version, const NodeRef& like) const;
   Tensor with_history(const SavedValue& saved);
   std::vector<Tensor> by_rule(const std::vector<Tensor>& grads, bool create_graph);
   std::vector<Tensor> by_recipe(const std::vector<Tensor>& grads);

@@ -207,9 +207,11 @@ void Recording::add_operand(const Tensor& x) {
   operand.value = t.node();
   if (operand.tracked && operand.value->op() == Op::Const) operand.value = apart(operand.value);  // a view of what was filled
   operand.read = operand.value;
-  operand.repeated = std::ranges::find(operands_, &t, &Operand::tensor) != operands_.end();
+  const auto first = std::ranges::find(operands_, &t, &Operand::tensor);
+  operand.repeated = first != operands_.end();
+  if (operand.repeated) operand.read = first->read;  // what is read twice is the first of both
   if (operand.value->op() == Op::Const || operand.repeated) {
-    tape_.unused_operand();  // a constant is a step; what is read twice is the first of both
+    tape_.unused_operand();  // a constant is a step
   } else {
     operand.apart = !is_told_apart(operand);
     apart_ = apart_ || operand.apart;
@@ -223,9 +225,11 @@ void Recording::add_operand(const Tensor& x) {
 // From the operands before it: by its node, and by the storage to which its views go, or that storage's value: a copy has the
 // value of what it was copied from.
 bool Recording::is_told_apart(const Operand& operand) const {
+  const bool whole = operand.value == operand.storage;
   for (const Operand& other : operands_) {
-    const bool meet = other.value == operand.value || other.storage == operand.storage || other.value == operand.storage ||
-                      other.storage == operand.value || &other.tensor->storage() == &operand.tensor->storage();
+    const bool meet = other.value == operand.value || other.storage == operand.storage ||
+                      (!whole && (other.value == operand.storage || other.storage == operand.value)) ||
+                      &other.tensor->storage() == &operand.tensor->storage();
     if (meet && (other.tracked || operand.tracked)) return false;
   }
   return true;
@@ -237,11 +241,11 @@ void Recording::read_through(const TensorImpl& t, NodeRef node) {
 
 NodeRef Recording::find_read(const TensorImpl& t) const {
   const size_t count = operands_.size();
-  for (size_t i = 0; i < count; ++i) {
-    const size_t at = (last_read_ + i) % count;
+  for (size_t i = 0, at = next_read_; i < count; ++i, ++at) {
+    if (at >= count) at = 0;
     const Operand& operand = operands_[at];
     if (operand.tensor != &t) continue;
-    last_read_ = at;
+    next_read_ = at + 1;
     return operand.version == t.version() ? operand.read : NodeRef();
   }
   return stand_ins_.empty() ? NodeRef() : find_stand_in(t);
@@ -281,7 +285,7 @@ void Recording::begin(const char* name) {
   rule_reads_ = 0;
   saves_ = nullopt;
   first_of_ties_ = apart_ = false;
-  last_read_ = 0;
+  next_read_ = 0;
 }
 
 void Recording::clear() {
@@ -349,7 +353,7 @@ void Recording::set_rule(uint32_t reads, GradRule rule) {
 }
 
 void Recording::watch(SavedValue::Of of, size_t number, const TensorImpl& t, int64_t version) {
-  fn_->watched.push_back({of, static_cast<uint32_t>(number), zeros(t.dtype(), t.sizes(), t.device()), VersionWatch(t, version)});
+  fn_->watched.push_back({of, static_cast<uint32_t>(number), t.dtype(), t.device(), t.sizes(), VersionWatch(t, version)});
 }
 
 void Recording::saves_index(const Tensor& x) {
@@ -368,16 +372,24 @@ void Recording::watch_constants(DType dtype, uint64_t bits) {
 
 // What PyTorch saves is watched, in the place of what is kept here.
 void Recording::watch_saved() {
-  for (SavedValue& s : fn_->saved) s.version = VersionWatch();
+  const uint32_t reads = *saves_;
+  uint32_t kept = 0;
+  for (SavedValue& s : fn_->saved) {
+    if (s.of == SavedValue::Of::Step) continue;
+    const uint32_t bit = s.of == SavedValue::Of::Operand ? reads_operand(s.number) : kReadsOutput;
+    if (reads & bit) kept |= bit;
+    else s.version = VersionWatch();
+  }
   std::erase_if(fn_->watched, [](const WatchedValue& w) { return w.of == SavedValue::Of::Operand; });
-  for (size_t i = 0; i < operands_.size(); ++i) {
+  const uint32_t missing = reads & ~kept;
+  for (size_t i = 0; i < operands_.size() && missing; ++i) {
     const Operand& operand = operands_[i];
     const bool same = operand.tensor->version() == operand.version;
-    if (same && (*saves_ & reads_operand(i))) watch(SavedValue::Of::Operand, i, *operand.tensor, operand.version);
+    if (same && (missing & reads_operand(i))) watch(SavedValue::Of::Operand, i, *operand.tensor, operand.version);
   }
-  for (size_t k = 0; k < outputs_.size() && (*saves_ & kReadsOutput); ++k)
+  for (size_t k = 0; k < outputs_.size() && (missing & kReadsOutput); ++k)
     watch(SavedValue::Of::Output, k, *outputs_[k].tensor, outputs_[k].tensor->version());
-  for (size_t k = 0; k < results_.size() && (*saves_ & kReadsIndices); ++k) {
+  for (size_t k = 0; k < results_.size() && (missing & kReadsIndices); ++k) {
     const TensorImpl& t = impl(results_[k]);
     if (!results_[k].is_floating_point() && !t.has_one_handle()) watch(SavedValue::Of::Index, k, t, t.version());
   }

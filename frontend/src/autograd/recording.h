@@ -75,7 +75,7 @@ class Recording {
   std::shared_ptr<GradFn> fn_;
   ir::Tape tape_;
   std::vector<Operand> operands_;
-  mutable size_t last_read_ = 0;  // of the operands: they are read in order, and may be many
+  mutable size_t next_read_ = 0;  // of the operands, most likely: there may be many
   std::vector<StandIn> stand_ins_;  // for views of operands that are told apart
   std::vector<Tensor> results_;  // those that outlive the scope are its outputs
   std::vector<Output> outputs_;  // by output_nr

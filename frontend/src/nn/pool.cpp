@@ -356,8 +356,8 @@ std::tuple<Tensor, Tensor> adaptive_maximum(const Adaptive& a) {
   Tensor max_pool##dims(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride,                \
                         IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {                    \
     const CallScope call("max_pool" #dims, self);                                                       \
-    GradScope scope("MaxPool" #count "DWithIndicesBackward0", self); \
-    scope.saves(reads_operand(0) | kReadsIndices);                   \
+    GradScope scope("MaxPool" #count "DWithIndicesBackward0", self);                                    \
+    scope.saves(reads_operand(0) | kReadsIndices);                                                      \
     scope.first_of_ties();                                                                              \
     return max_values(                                                                                  \
         make_pool("max_pool" #dims, self, count, kernel_size, stride, padding, dilation, ceil_mode));   \
@@ -365,21 +365,21 @@ std::tuple<Tensor, Tensor> adaptive_maximum(const Adaptive& a) {
   std::tuple<Tensor, Tensor> max_pool##dims##_with_indices(const Operand& self, IntArrayRef kernel_size, \
                                                            IntArrayRef stride, IntArrayRef padding,     \
                                                            IntArrayRef dilation, bool ceil_mode) {      \
-    GradScope scope("MaxPool" #count "DWithIndicesBackward0", self); \
-    scope.saves(reads_operand(0) | kReadsIndices);                   \
+    GradScope scope("MaxPool" #count "DWithIndicesBackward0", self);                                    \
+    scope.saves(reads_operand(0) | kReadsIndices);                                                      \
     scope.first_of_ties();                                                                              \
     const Pool p =                                                                                      \
         make_pool("max_pool" #dims, self, count, kernel_size, stride, padding, dilation, ceil_mode);    \
     return {max_values(p), max_indices(p)};                                                             \
   }                                                                                                     \
   Tensor adaptive_avg_pool##dims(const Operand& self, IntArrayRef output_size) {                         \
-    GradScope scope("AdaptiveAvgPool" #count "DBackward0", self); \
-    scope.saves(reads_operand(0));                                \
+    GradScope scope("AdaptiveAvgPool" #count "DBackward0", self);                                        \
+    scope.saves(reads_operand(0));                                                                       \
     return adaptive_average(make_adaptive("adaptive_avg_pool" #dims, self, count, output_size));        \
   }                                                                                                     \
   std::tuple<Tensor, Tensor> adaptive_max_pool##dims(const Operand& self, IntArrayRef output_size) {     \
-    GradScope scope("AdaptiveMaxPool" #count "DBackward0", self); \
-    scope.saves(reads_operand(0) | kReadsIndices);                \
+    GradScope scope("AdaptiveMaxPool" #count "DBackward0", self);                                        \
+    scope.saves(reads_operand(0) | kReadsIndices);                                                       \
     scope.first_of_ties();                                                                              \
     return adaptive_maximum(make_adaptive("adaptive_max_pool" #dims, self, count, output_size));        \
   }
