@@ -123,3 +123,12 @@ TEST_CASE("a condition belongs to what the backward pass reads and releases") {
   half.fill_(2);
   CHECK_THROWS_WITH_AS(y.sum().backward(), doctest::Contains("modified by an inplace operation"), Error);
 }
+
+TEST_CASE("a graph of a million operations is differentiated and dies without recursion") {
+  const Tensor x = tensor({1., 2.}).requires_grad_();
+  Tensor y = x;
+  for (int i = 0; i < 1'000'000; ++i) y = i % 2 ? y * 0.5 : y + y;  // two edges to one function
+  y.sum().backward();
+  CHECK(equal(x.grad(), ones({2})));
+  CHECK(equal(y.detach(), x.detach()));
+}

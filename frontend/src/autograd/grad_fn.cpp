@@ -34,8 +34,9 @@ GradFn::GradFn(std::string_view name)
 GradFn::~GradFn() {
   std::vector<std::shared_ptr<GradFn>> dying;
   auto take_last_references = [&](GradFn& fn) {
-    for (Edge& edge : fn.edges) {
-      if (edge.fn && edge.fn.use_count() == 1) dying.push_back(std::move(edge.fn));
+    for (Edge& edge : fn.edges) {  // of two edges to one function the second has the last reference
+      std::shared_ptr<GradFn> to = std::move(edge.fn);
+      if (to && to.use_count() == 1) dying.push_back(std::move(to));
     }
   };
   take_last_references(*this);
