@@ -428,10 +428,11 @@ std::vector<uint32_t> steps_to_keep(const Recipe& recipe, const Recipe::Flags& t
   for (size_t i = 0; i < count; ++i) {
     if (depends[i]) mark_read(recipe, i, depends, read);
   }
-  for (uint32_t operand : recipe.operands()) {
-    if (operand != Recipe::kUnused) end[operand] = 1;
-  }
   for (uint32_t output : recipe.outputs()) end[output] = 1;
+  for (size_t i = 0; i < count; ++i) {
+    const Op op = recipe.steps()[i].op;
+    if (op == Op::Input || op == Op::Const) end[i] = 1;
+  }
   std::vector<uint32_t> result;
   for (size_t i = count; i-- > 0;) {
     const Recipe::Step& step = recipe.steps()[i];

@@ -413,12 +413,26 @@ NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_
   const std::scoped_lock lock(table.mutex);
   const Key key{op, type.dtype, infer_device(op, inputs, ints), 0, inputs, ints, type.shape, type.numel};
   const PausedTape tape;  // what a rule makes is no step
-  NodeRef node = folding == Folding::On ? folded(table, key, type) : table.find_or_create(key);
-  if (tape.get()) {
-    if (!tape.get()->tells_apart(inputs, node)) node = table.find_or_create(key);
-    tape.get()->note(op, inputs, ints, type.dtype, node);
+  NodeRef node = folding == Folding::On    ? folded(table, key, type)
+                 : folding == Folding::Off ? table.find_or_create(key)
+                                           : NodeTable::adopt(table.create(key));
+  if (Tape* noting = tape.get()) {
+    const Tape::Request request{op, inputs, ints, type.dtype};
+    if (!noting->may_stand_for(request, node)) {
+      node = table.find_or_create(key);
+      if (!noting->may_stand_for(request, node)) node = NodeTable::adopt(table.create(key));
+    }
+    noting->note(request, node);
   }
   return node;
+}
+
+NodeRef make_equal(const NodeRef& equal, Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
+  if (!Tape::current) return equal;
+  const Tape::Request request{op, inputs, ints, equal->dtype()};
+  if (equal->op() == Op::Const || !Tape::current->may_stand_for(request, equal)) return make_node(op, inputs, ints, equal->dtype());
+  Tape::current->note(request, equal);
+  return equal;
 }
 
 NodeRef unary(Op op, const NodeRef& x) { return make_node(op, {&x, 1}); }

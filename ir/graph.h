@@ -167,8 +167,8 @@ inline NodeRef::~NodeRef() {
 // All throw IrError if the operation is malformed (the frontend has checked the user's call with PyTorch's
 // words).
 
-// Off: neither identities nor constants fold; equal nodes are still shared.
-enum class Folding : uint8_t { On, Off };
+// Off: neither identities nor constants fold; equal nodes are still shared. Apart: not even those.
+enum class Folding : uint8_t { On, Off, Apart };
 
 NodeRef make_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload = nullptr,
                    DeviceTag device = 0);  // never shared with another input
@@ -180,6 +180,8 @@ NodeRef make_iota(std::span<const int64_t> shape, int64_t dim, DeviceTag device 
 // Any other graph op. `ints` as in ops.def; `to` is the result dtype of Cast and Bitcast.
 NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints = {},
                   DType to = DType::F32, Folding folding = Folding::On);
+// The same operation where it is known already that `equal` has its bits: that node, unless the tape must tell the two apart.
+NodeRef make_equal(const NodeRef& equal, Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints);
 
 // Conveniences over make_node.
 NodeRef unary(Op op, const NodeRef& x);

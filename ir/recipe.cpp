@@ -120,9 +120,10 @@ uint32_t Tape::number_of(const NodeRef& node) {
   return add(std::move(leaf));
 }
 
-bool Tape::is_leaf(const NodeRef& node) {
+bool Tape::reads_leaf(const NodeRef& node) {
   const uint32_t number = find(node);
-  return number != kUnknown && entries_[number].op == Op::Input && !entries_[number].is_operand;
+  if (number == kUnknown || entries_[number].op != Op::Input || entries_[number].is_operand) return false;
+  return entries_[number].is_read && entries_[number].same_as == kUnknown;
 }
 
 void Tape::same(const NodeRef& copy, const NodeRef& original) {
@@ -132,54 +133,85 @@ void Tape::same(const NodeRef& copy, const NodeRef& original) {
   add(std::move(entry));
 }
 
-void Tape::define(const NodeRef& leaf, const NodeRef& made) {
-  const uint32_t number = number_of(made), known = number_of(leaf);
-  if (number != known) {
-    entries_[known].same_as = number;
-    return;
-  }
-  // The steps that make it are the very operation behind the leaf's node.
-  SmallVector<uint32_t, 3> inputs;
-  for (Node* input : leaf->inputs()) inputs.push_back(number_of(NodeRef(input)));
-  Entry& entry = entries_[known];
-  entry.op = leaf->op();
-  entry.ints = Dims(leaf->ints());
-  entry.inputs = inputs;
-}
+void Tape::define(const NodeRef& leaf, const NodeRef& made) { entries_[number_of(leaf)].same_as = number_of(made); }
 
 uint32_t Tape::resolved(uint32_t entry) const {
   while (entries_[entry].same_as != kUnknown) entry = entries_[entry].same_as;
   return entry;
 }
 
-// The rules of fold.cpp hold for every value of their operands, so a result that steps of this tape explain is the same
-// function of the tape's operands. One that they do not explain was found behind an operand.
-bool Tape::tells_apart(std::span<const NodeRef> inputs, const NodeRef& made) {
-  const uint32_t known = find(made);
-  if (known == kUnknown || made->op() == Op::Const || std::find(inputs.begin(), inputs.end(), made) != inputs.end()) return true;
-  constexpr size_t kMost = 256;  // steps looked at: more than a rule looks through
-  std::vector<uint32_t> reached;
-  const auto reach = [&](uint32_t entry) {
-    if (std::find(reached.begin(), reached.end(), entry) == reached.end()) reached.push_back(entry);
-  };
-  for (const NodeRef& input : inputs) reach(number_of(input));
-  const auto explained = [&](uint32_t entry) {
-    const Op op = entries_[entry].op;
-    return op == Op::Const || op == Op::Iota || std::find(reached.begin(), reached.end(), entry) != reached.end();
-  };
-  const auto needed = entries_[known].inputs;
-  for (size_t i = 0;; ++i) {
-    if (explained(known) || (!needed.empty() && std::all_of(needed.begin(), needed.end(), explained))) return true;
-    if (i == reached.size() || i == kMost) return false;
-    for (uint32_t input : entries_[reached[i]].inputs) reach(input);
+bool Tape::may_stand_for(const Request& request, const NodeRef& made) {
+  const bool is_const = made->op() == Op::Const;
+  uint32_t known = find(made);
+  if (known == kUnknown && !is_const) return true;
+  SmallVector<uint32_t, 3> inputs;
+  for (const NodeRef& input : request.inputs) inputs.push_back(resolved(number_of(input)));
+  if (is_const) {
+    const auto is_step = [&](uint32_t input) { return entries_[input].op != Op::Const; };
+    return std::ranges::none_of(inputs, is_step) || over_placeholders(request, kUnknown) == made;
   }
+  known = resolved(known);
+  const Entry& entry = entries_[known];
+  const auto same = [&](uint32_t a, uint32_t b) { return a == resolved(b); };
+  if (entry.op == request.op && entry.dtype == request.dtype && std::ranges::equal(entry.ints, request.ints) &&
+      std::ranges::equal(inputs, entry.inputs, same))
+    return true;
+  const bool moves_nothing = is_movement(request.op) && inputs.size() == 1 && inputs[0] == known;
+  return moves_nothing || static_cast<bool>(over_placeholders(request, known));
 }
 
-void Tape::note(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType dtype,
-                const NodeRef& made) {
+// The rules of fold.cpp hold for every value of their operands. So what folds to one node over operands behind which there is
+// nothing to see is one function: the request's node over such placeholders, if that is the known entry's too; null if not.
+NodeRef Tape::over_placeholders(const Request& request, uint32_t known) {
+  constexpr size_t kMost = 256;  // steps looked at: more than a rule looks through
+  std::vector<uint32_t> reached;
+  const auto reach = [&](uint32_t number) {
+    number = resolved(number);
+    if (std::ranges::find(reached, number) == reached.end()) reached.push_back(number);
+  };
+  const auto reach_inputs = [&](size_t from) {
+    for (size_t i = from; i < reached.size() && reached.size() <= kMost; ++i) {
+      for (uint32_t input : entries_[reached[i]].inputs) reach(input);
+    }
+  };
+  for (const NodeRef& input : request.inputs) reach(number_of(input));
+  reach_inputs(0);
+  if (known != kUnknown) {
+    const bool is_step = entries_[known].op != Op::Input;
+    if (!is_step && std::ranges::find(reached, known) == reached.end()) return {};
+    reach(known);
+    reach_inputs(reached.size() - 1);
+  }
+  if (reached.size() > kMost) return {};
+  std::ranges::sort(reached);  // inputs come first
+
+  const PausedTape paused;
+  std::vector<NodeRef> placeholders(reached.size());
+  const auto placeholder = [&](uint32_t number) {
+    return placeholders[static_cast<size_t>(std::ranges::lower_bound(reached, resolved(number)) - reached.begin())];
+  };
+  for (size_t i = 0; i < reached.size(); ++i) {
+    const Entry& entry = entries_[reached[i]];
+    std::vector<NodeRef> inputs;
+    for (uint32_t input : entry.inputs) inputs.push_back(placeholder(input));
+    if (std::ranges::find(inputs, NodeRef()) != inputs.end()) return {};
+    if (entry.op == Op::Const || entry.op == Op::Iota) placeholders[i] = entry.node;
+    else if (entry.op == Op::Input) placeholders[i] = make_input(entry.dtype, entry.node->shape(), nullptr, entry.node->device());
+    else placeholders[i] = make_node(entry.op, inputs, entry.ints, entry.dtype);
+  }
+  std::vector<NodeRef> inputs;
+  for (const NodeRef& input : request.inputs) inputs.push_back(placeholder(number_of(input)));
+  NodeRef node = make_node(request.op, inputs, request.ints, request.dtype);
+  return known == kUnknown || node == placeholder(known) ? node : NodeRef();
+}
+
+void Tape::note(const Request& request, const NodeRef& made) {
   if (made->op() == Op::Const || knows(made)) return;  // constants stand for themselves
-  Entry entry{.node = made, .op = op, .dtype = dtype, .ints = Dims(ints)};
-  for (const NodeRef& input : inputs) entry.inputs.push_back(number_of(input));
+  Entry entry{.node = made, .op = request.op, .dtype = request.dtype, .ints = Dims(request.ints)};
+  for (const NodeRef& input : request.inputs) {
+    entry.inputs.push_back(number_of(input));
+    entries_[entry.inputs.back()].is_read = true;
+  }
   add(std::move(entry));
 }
 

@@ -10,7 +10,8 @@
 //   }
 //
 // A Tape notes what make_node is asked for, before it folds: a fold may look through an operand at what made it
-// (-(-x) is x), and a derivative must not.
+// (-(-x) is x), and a derivative must not. It knows operands and steps by their nodes. Equal nodes are one node, so where a
+// step's would be that of an operand, or of a step that is another function of the operands, the step gets a node of its own.
 #pragma once
 
 #include "ir/graph.h"
@@ -75,18 +76,27 @@ class Tape {
  public:
   [[gnu::tls_model("initial-exec")]] static constinit thread_local Tape* current;
 
+  // What make_node was asked for.
+  struct Request {
+    Op op;
+    std::span<const NodeRef> inputs;
+    std::span<const int64_t> ints;
+    DType dtype;
+  };
+
   // The next operand. False if the node is known already and cannot be told apart: then no step reads this operand.
   bool operand(const NodeRef& node);
   void unused_operand() { operands_.push_back(kUnknown); }
   bool knows(const NodeRef& node) { return find(node) != kUnknown; }
-  bool is_leaf(const NodeRef& node);  // read by a step, but neither an operand nor made by a step
+  void leaf(const NodeRef& node) { number_of(node); }  // is none of the steps to come
+  bool reads_leaf(const NodeRef& node);                // does a step?
   void same(const NodeRef& copy, const NodeRef& original);  // one value in two nodes, the second one known
   void define(const NodeRef& leaf, const NodeRef& made);    // a leaf turns out to be what steps made
 
-  // Of what make_node was asked for and made. `tells_apart`: may the made node stand for the step, or is it known as
-  // another value that is equal only because of what lies behind an operand?
-  bool tells_apart(std::span<const NodeRef> inputs, const NodeRef& made);
-  void note(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType dtype, const NodeRef& made);
+  // May the made node stand for the step, or is it known as another function of the operands, with the same value only
+  // because of what lies behind them?
+  bool may_stand_for(const Request& request, const NodeRef& made);
+  void note(const Request& request, const NodeRef& made);
 
   Recipe cut(std::span<const NodeRef> outputs);  // what the outputs need
   const NodeRef& made(uint32_t step) const { return entries_[made_[step]].node; }  // of the recipe that was cut
@@ -100,7 +110,7 @@ class Tape {
     NodeRef node;
     Op op;  // Input: an operand or a leaf
     DType dtype;
-    bool is_operand = false;
+    bool is_operand = false, is_read = false;
     uint32_t same_as = kUnknown;  // of a defined leaf
     Dims ints = {};
     SmallVector<uint32_t, 3> inputs = {};
@@ -110,6 +120,7 @@ class Tape {
   uint32_t number_of(const NodeRef& node);
   uint32_t resolved(uint32_t entry) const;
   uint32_t add(Entry entry);
+  NodeRef over_placeholders(const Request& request, uint32_t known);
   void append(const Entry& entry);
 
   std::vector<Entry> entries_;

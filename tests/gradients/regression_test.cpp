@@ -38,3 +38,97 @@ TEST_CASE("a quotient may be written before the backward pass") {
   y.sum().backward();
   CHECK(allclose(x.grad(), -6 / x.detach().square()));
 }
+
+// Equal nodes are one node; an operation reads its operands all the same.
+TEST_CASE("a view and a copy of one value that meet in an operation keep their gradients apart") {
+  const Tensor x = tensor({{1., 2., 3.}, {4., 5., 6.}}, TensorOptions(kDouble)).requires_grad_();
+  const Tensor a = x.t(), b = a.clone();
+  const std::vector<Tensor> g = autograd::grad({(a / b).sum()}, {b, x}, {}, true);
+  CHECK(allclose(g[0], -1 / a.detach()));
+  CHECK(allclose(g[1], zeros_like(x.detach())));
+  const std::vector<Tensor> h = autograd::grad({(b - 2 * a).sum()}, {b, x});
+  CHECK(allclose(h[0], ones_like(a.detach())));
+  CHECK(allclose(h[1], -ones_like(x.detach())));
+}
+
+TEST_CASE("a pending operand that folds into an operation on a transposed one has a gradient") {
+  const Tensor x = rand({2, 3}).requires_grad_(), b = rand({3, 2}).requires_grad_();
+  const Tensor minus = -b;  // x.t() + (-b) is x.t() - b
+  const std::vector<Tensor> g = autograd::grad({(x.t() + minus).sum()}, {x, b, minus});
+  CHECK(allclose(g[0], ones({2, 3})));
+  CHECK(allclose(g[1], -ones({3, 2})));
+  CHECK(allclose(g[2], ones({3, 2})));
+}
+
+TEST_CASE("a view of what was just written there is a function of its base") {
+  const Tensor w = rand({3}).requires_grad_(), rows = zeros({2, 3});
+  rows[0].copy_(w);
+  const Tensor row = rows[0];
+  row.square().sum().backward();
+  CHECK(allclose(w.grad(), 2 * w.detach()));
+}
+
+TEST_CASE("what is idempotent has its own gradient the second time too") {
+  const Tensor x = tensor({0., 1.5, -1.5}).requires_grad_();
+  const Tensor size = x.abs(), whole = x.floor();
+  CHECK(equal(autograd::grad({size.abs().sum()}, {size})[0], tensor({0., 1., 1.})));
+  CHECK(equal(autograd::grad({whole.floor().sum()}, {whole})[0], zeros({3})));
+  CHECK(equal(autograd::grad({whole.round().sum()}, {whole})[0], zeros({3})));
+}
+
+TEST_CASE("what was overwritten has zeros for a gradient, and its history is still checked") {
+  const Tensor x = tensor({1., 2.}).requires_grad_();
+  const auto gradient_after = [&](const auto& write) {
+    x.mutable_grad() = Tensor();
+    Tensor y = x * 2;
+    write(y);
+    y.sum().backward();
+    return x.grad();
+  };
+  const Tensor w = tensor({3., 4.}).requires_grad_(), none = zeros({2});
+  CHECK(equal(gradient_after([](Tensor& y) { y.zero_(); }), none));
+  CHECK(equal(gradient_after([](Tensor& y) { y.fill_(2); }), none));
+  CHECK(equal(gradient_after([&](Tensor& y) { y.copy_(w); }), none));
+  CHECK(equal(gradient_after([](Tensor& y) { y.view({2, 1}).zero_(); }), none));
+  CHECK(equal(gradient_after([](Tensor& y) { y[0].zero_(); }), tensor({0., 2.})));
+  CHECK(equal(w.grad(), ones({2})));
+  for (const bool through_a_view : {false, true}) {
+    Tensor y = x.exp();
+    (through_a_view ? y.view({2, 1}) : y).zero_();
+    CHECK_THROWS_WITH_AS(y.sum().backward(), doctest::Contains("modified by an inplace operation"), Error);
+  }
+}
+
+TEST_CASE("a view that was filled while nothing was recorded is no constant") {
+  const Tensor x = tensor({1., 2., 3.}).requires_grad_();
+  const Tensor part = x.slice(0, 1, 3);
+  {
+    const NoGradGuard no_grad;
+    part.fill_(0.5);
+  }
+  CHECK(equal(autograd::grad({(part * part).sum()}, {x})[0], tensor({0., 1., 1.})));
+  CHECK(equal(autograd::grad({part[0]}, {x})[0], tensor({0., 1., 0.})));
+}
+
+TEST_CASE("a condition belongs to what the backward pass reads and releases") {
+  const Tensor x = tensor({1., -2.}).requires_grad_(), above = x > 0;
+  Tensor y = where(above, x, 0);
+  y.sum().backward();
+  CHECK_THROWS_WITH_AS(y.sum().backward(), doctest::Contains("a second time"), Error);
+  y = where(above, x, 0);
+  above.zero_();
+  CHECK_THROWS_WITH_AS(y.sum().backward(), doctest::Contains("modified by an inplace operation"), Error);
+  const Tensor half = full({2}, 0.5);
+  y = x / half;
+  half.fill_(2);
+  CHECK_THROWS_WITH_AS(y.sum().backward(), doctest::Contains("modified by an inplace operation"), Error);
+}
+
+TEST_CASE("a graph of a million operations is differentiated and dies without recursion") {
+  const Tensor x = tensor({1., 2.}).requires_grad_();
+  Tensor y = x;
+  for (int i = 0; i < 1'000'000; ++i) y = i % 2 ? y * 0.5 : y + y;  // two edges to one function
+  y.sum().backward();
+  CHECK(equal(x.grad(), ones({2})));
+  CHECK(equal(y.detach(), x.detach()));
+}

@@ -30,7 +30,7 @@ void Program::create_constant() {
   const bool same = chance(30);
   if (same) values.assign(values.size(), 0.5);
   const TensorOptions options = TensorOptions(kDouble).device(place_);
-  add(same ? tenon::full(sizes, 0.5, options) : tenon::tensor(values, TensorOptions(kDouble)).reshape(sizes).to(place_),
+  add(same ? tenon::full(sizes, 0.5, options) : tenon::tensor(values, TensorOptions(kDouble)).reshape(sizes).clone().to(place_),
       constant(sizes, values), same ? "full of 0.5" : "constant");
 }
 

@@ -88,6 +88,10 @@ void written_as(const Tensor& self, const Tensor& result) {
     if (s.version.is_of(impl(self))) s.version = VersionWatch();
     if (s.of == SavedValue::Of::Output) s.version = VersionWatch(impl(self));
   }
+  for (WatchedValue& w : fn->watched) {
+    if (w.version.is_of(impl(self))) w.version = VersionWatch();
+    if (w.of == SavedValue::Of::Output) w.version = VersionWatch(impl(self));
+  }
   const size_t output = fn->output_count;
   if (output < fn->recipe.outputs().size()) fn->recipe.cast_output(output, impl(self).dtype());
   attach_write(self, fn);

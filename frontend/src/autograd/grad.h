@@ -33,9 +33,9 @@ class Recording;
 
 // A gradient rule that stands for the recipe's: see GradScope::rule.
 using GradRule = std::function<void(GradCall&)>;
-// What a rule of its own reads: operands by number, outputs.
-enum Reads : uint32_t { kReadsNothing = 0, kReadsOutput = 1u << 31 };
-constexpr uint32_t reads_operand(size_t i) { return 1u << i; }
+// What a rule of its own reads: operands by number, outputs. Indices: results that are no floats.
+enum Reads : uint32_t { kReadsNothing = 0, kReadsIndices = 1u << 30, kReadsOutput = 1u << 31 };
+constexpr uint32_t reads_operand(size_t i) { return i < 30 ? 1u << i : 0; }
 
 // What the user wants to be called with a gradient, in order; each may return another one for it.
 struct TensorHooks {
@@ -114,6 +114,15 @@ class GradScope {
     if (taken_.recording) set_rule(reads, std::move(rule));
   }
 
+  // PyTorch's rule reads this, and these indices or masks that are no operands, where the one here reads something else: a write
+  // to them is refused before the backward pass, and a write to nothing else. Here what is read is kept anyway.
+  template <typename... Indices>
+  void saves(uint32_t reads, const Indices&... indices) {
+    if (!taken_.recording) return;
+    set_saves(reads);
+    (saves_index(indices), ...);
+  }
+
   // What the outermost scope with an operand that requires grad notes; null elsewhere.
   static Recording* open() { return current_; }
   // As open; null also while grad mode is off.
@@ -136,6 +145,8 @@ class GradScope {
   void start();
   void end();
   void set_rule(uint32_t reads, GradRule rule);
+  void set_saves(uint32_t reads);
+  void saves_index(const Tensor& x);
 
   CallScope call_;
   [[gnu::tls_model("initial-exec")]] static constinit thread_local Recording* current_;

@@ -34,8 +34,9 @@ GradFn::GradFn(std::string_view name)
 GradFn::~GradFn() {
   std::vector<std::shared_ptr<GradFn>> dying;
   auto take_last_references = [&](GradFn& fn) {
-    for (Edge& edge : fn.edges) {
-      if (edge.fn && edge.fn.use_count() == 1) dying.push_back(std::move(edge.fn));
+    for (Edge& edge : fn.edges) {  // of two edges to one function the second has the last reference
+      std::shared_ptr<GradFn> to = std::move(edge.fn);
+      if (to && to.use_count() == 1) dying.push_back(std::move(to));
     }
   };
   take_last_references(*this);
@@ -48,8 +49,9 @@ GradFn::~GradFn() {
 
 void GradFn::release() {
   segment = nullptr;
-  if (saved.empty()) return;
+  if (saved.empty() && watched.empty() && !reads_leaves) return;
   released_ = true;
+  watched.clear();
   saved.clear();
   rule = nullptr;
 }
@@ -73,27 +75,31 @@ void GradFn::check_saved() const {
         "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
         "after calling backward.");
   for (const SavedValue& s : saved) {
-    if (!s.version.written()) continue;
-    const auto made_by = [](const std::string& name, int64_t output) {
-      return text(", which is output ", output, " of ", name.substr(0, name.find("Backward")), ",");
-    };
-    std::string maker;
-    if (s.of == SavedValue::Of::Output) maker = made_by(name(), s.number);
-    for (const Edge& edge : edges) {
-      if (s.of == SavedValue::Of::Operand && edge.operand == s.number && edge.fn)
-        maker = made_by(edge.fn->name(), edge.output_nr);
-    }
-    const ir::Node& node = *s.value.node();
-    check(false, "one of the variables needed for gradient computation has been modified by an inplace operation: [",
-          Tensor(s.value.tensor()).toString(), " ", ref(node.shape()), "]", maker, " is at version ", s.version.current(),
-          "; expected version ", s.version.expected(),
-          " instead. Hint: ",
-          autograd::AnomalyMode::is_enabled()
-              ? "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
-                "changed in there or anywhere later. Good luck!"
-              : "enable anomaly detection to find the operation that failed to compute its gradient, with "
-                "autograd::set_detect_anomaly(true).");
+    if (s.version.written()) refuse_written(s.of, s.number, s.version, s.value.node());
   }
+  for (const WatchedValue& w : watched) {
+    if (w.version.written()) refuse_written(w.of, w.number, w.version, ir::make_const({w.dtype, 0}, w.shape, w.device));
+  }
+}
+
+void GradFn::refuse_written(SavedValue::Of of, uint32_t number, const VersionWatch& version, const NodeRef& like) const {
+  const auto made_by = [](const std::string& name, int64_t output) {
+    return text(", which is output ", output, " of ", name.substr(0, name.find("Backward")), ",");
+  };
+  std::string maker;
+  if (of == SavedValue::Of::Output) maker = made_by(name(), number);
+  for (const Edge& edge : edges) {
+    if (of == SavedValue::Of::Operand && edge.operand == number && edge.fn) maker = made_by(edge.fn->name(), edge.output_nr);
+  }
+  check(false, "one of the variables needed for gradient computation has been modified by an inplace operation: [",
+        Tensor(new TensorImpl(like), false).toString(), " ", ref(like->shape()), "]", maker, " is at version ", version.current(),
+        "; expected version ", version.expected(),
+        " instead. Hint: ",
+        autograd::AnomalyMode::is_enabled()
+            ? "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
+              "changed in there or anywhere later. Good luck!"
+            : "enable anomaly detection to find the operation that failed to compute its gradient, with "
+              "autograd::set_detect_anomaly(true).");
 }
 
 // The saved value as a tensor that gradients of gradients lead to.
@@ -147,7 +153,11 @@ std::vector<Tensor> gradients_of(const GradFn& fn, std::vector<NodeRef> values, 
     given.push_back(k < grads.size() && grads[k].defined() ? node_of(grads[k]) : NodeRef());
   const std::vector<NodeRef> nodes = ir::differentiate(fn.recipe, std::move(values), given, tracked_operands(fn));
   std::vector<Tensor> result;
-  for (const Edge& edge : fn.edges) result.push_back(edge.operand < nodes.size() ? tensor_of(nodes[edge.operand]) : Tensor());
+  for (const Edge& edge : fn.edges) {
+    const bool known = edge.operand < nodes.size() && nodes[edge.operand];
+    const NodeRef& gradient = known ? nodes[edge.operand] : edge.zeros;
+    result.push_back(tensor_of(gradient));
+  }
   return result;
 }
 
@@ -156,6 +166,7 @@ uint32_t step_of(const ir::Recipe& recipe, const SavedValue& s) {
     case SavedValue::Of::Operand: return recipe.operands()[s.number];
     case SavedValue::Of::Output: return recipe.outputs()[s.number];
     case SavedValue::Of::Step: return s.number;
+    case SavedValue::Of::Index: break;
   }
   return ir::Recipe::kUnused;
 }

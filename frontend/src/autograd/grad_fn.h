@@ -15,6 +15,7 @@ struct Edge {
   int64_t output_nr = 0;       // which of the fn's outputs
   Tensor leaf;                 // defined if the operand is a leaf
   size_t operand = 0;          // its number in the operation
+  NodeRef zeros = {};          // its gradient, if the results do not depend on it: overwritten, say
   mutable std::shared_ptr<autograd::AccumulateGrad> accumulator = {};  // of the leaf, once somebody has asked: with its hooks
 };
 
@@ -44,11 +45,21 @@ class KeptValue {
 };
 
 struct SavedValue {
-  enum class Of : uint8_t { Operand, Output, Step };
+  enum class Of : uint8_t { Operand, Output, Step, Index };
   Of of;
   uint32_t number;  // of the operand, the output, or the step of the recipe
   KeptValue value;
   VersionWatch version;  // a write to an operand or output is an error
+};
+
+// What PyTorch's operation saves and this one does not read.
+struct WatchedValue {
+  SavedValue::Of of;
+  uint32_t number;
+  DType dtype;
+  ir::DeviceTag device;
+  Dims shape;
+  VersionWatch version;
 };
 
 class GradFn final : public autograd::Node, public std::enable_shared_from_this<GradFn> {
@@ -76,6 +87,8 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   ir::Recipe recipe;
   GradRule rule;  // in the recipe's place
   std::vector<SavedValue> saved;
+  std::vector<WatchedValue> watched;  // beside the saved ones
+  bool reads_leaves = false;          // of the recipe
   std::shared_ptr<Segment> segment;  // in which it was recorded, if the saved values are to be computed again
 
   // Tensors whose .grad is to be the gradient of the output that they are, and hooks on it.
@@ -88,6 +101,7 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
  private:
   friend class GradCall;
   void check_saved() const;
+  void refuse_written(SavedValue::Of of, uint32_t number, const VersionWatch& version, const NodeRef& like) const;
   Tensor with_history(const SavedValue& saved);
   std::vector<Tensor> by_rule(const std::vector<Tensor>& grads, bool create_graph);
   std::vector<Tensor> by_recipe(const std::vector<Tensor>& grads);

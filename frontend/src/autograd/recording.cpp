@@ -26,7 +26,9 @@ int64_t extent(const TensorImpl& t) {
   return t.numel() == 0 ? 0 : last + 1;
 }
 
-NodeRef zeros(DType dtype, const Dims& shape) { return ir::make_const(ir::constant(dtype, int64_t{0}), shape); }
+NodeRef zeros(DType dtype, const Dims& shape, ir::DeviceTag device) {
+  return ir::make_const(ir::constant(dtype, int64_t{0}), shape, device);
+}
 
 // `memory` with the tensor's elements at its places. Of elements at one place the first counts.
 NodeRef laid_out(const TensorImpl& t, const NodeRef& elements, const NodeRef& memory, int64_t offset) {
@@ -44,14 +46,17 @@ NodeRef view_of(const TensorImpl& t, const NodeRef& elements, const TensorImpl& 
   const int64_t first = view.offset() - t.offset(), reach = extent(t);
   if (t.dtype() != view.dtype()) return {};
   if (first >= 0 && first + extent(view) <= reach) {
-    const NodeRef memory = t.contiguous() ? elements : laid_out(t, elements, zeros(t.dtype(), Dims{reach}), 0);
+    const NodeRef memory = t.contiguous() ? elements : laid_out(t, elements, zeros(t.dtype(), Dims{reach}, t.device()), 0);
     return strided_view(memory, ref(view.sizes()), ref(view.strides()), first);
   }
   const NodeRef memory = t.storage().value();
   if (memory->dtype() != t.dtype()) return {};
-  if (!outside) outside = zeros(t.dtype(), memory->shape());
+  if (!outside) outside = zeros(t.dtype(), memory->shape(), t.device());
   return strided_view(laid_out(t, elements, outside, t.offset()), ref(view.sizes()), ref(view.strides()), view.offset());
 }
+
+// The same value in a node of its own.
+NodeRef apart(const NodeRef& node) { return ir::make_node(Op::Reshape, {&node, 1}, node->shape(), {}, ir::Folding::Apart); }
 
 // A recipe written down by hand: its operands are placeholders like these tensors.
 template <typename Formula>
@@ -60,7 +65,7 @@ ir::Recipe recipe_of(std::initializer_list<const TensorImpl*> operands, Formula 
   ir::Tape tape;
   std::vector<NodeRef> placeholders;
   for (const TensorImpl* t : operands) {
-    placeholders.push_back(ir::make_input(t->dtype(), t->sizes()));
+    placeholders.push_back(ir::make_input(t->dtype(), t->sizes(), nullptr, t->device()));
     tape.operand(placeholders.back());
   }
   ir::Tape::current = &tape;
@@ -119,10 +124,13 @@ void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn) {
   copy_slices->recipe = recipe_of({&base, &t}, [&](const std::vector<NodeRef>& in) {
     const NodeRef memory = base.storage().value();
     if (t.dtype() != base.dtype() || memory->dtype() != base.dtype()) return NodeRef();
-    const NodeRef before = laid_out(base, in[0], zeros(base.dtype(), memory->shape()), base.offset());
+    const NodeRef before = laid_out(base, in[0], zeros(base.dtype(), memory->shape(), base.device()), base.offset());
     const NodeRef after = strided_write(before, in[1], ref(t.sizes()), ref(t.strides()), t.offset());
     return strided_view(after, ref(base.sizes()), ref(base.strides()), base.offset());
   });
+  const ir::Recipe& recipe = copy_slices->recipe;
+  if (copy_slices->edges.size() == 2 && !recipe.outputs().empty() && recipe.operands()[0] == ir::Recipe::kUnused)
+    copy_slices->edges[0].zeros = zeros(base.dtype(), base.sizes(), base.device());
   attach(t.base, std::move(copy_slices), ViewOrigin::Single);
   attach_to_base(self);
 }
@@ -172,6 +180,8 @@ void GradScope::end() {
   taken_.recording->finish();
 }
 void GradScope::set_rule(uint32_t reads, GradRule rule) { taken_.recording->set_rule(reads, std::move(rule)); }
+void GradScope::set_saves(uint32_t reads) { taken_.recording->set_saves(reads); }
+void GradScope::saves_index(const Tensor& x) { taken_.recording->saves_index(x); }
 void GradScope::first_of_ties() {
   if (taken_.recording) taken_.recording->first_of_ties();
 }
@@ -188,23 +198,26 @@ void written(const Tensor& self, const NodeRef& value) {
 // A tensor that requires grad is no constant, whose value the rules of the graph would use.
 void Recording::add_operand(const Tensor& x) {
   const TensorImpl& t = impl(x);
-  Operand operand{&t, t.storage().value(), {}, {}, requires_grad(x), t.version()};
+  Operand operand{&t, t.storage().value(), {}, {}, requires_grad(x), false, false, t.version()};
   if (operand.tracked) fn_->edges.push_back(edge_to(x, operands_.size()));
   if (operand.tracked && operand.storage->op() == Op::Const) {
     t.storage().realise();
     operand.storage = t.storage().value();
   }
-  operand.read = operand.value = t.node();
-  const bool copied = operand.storage->reads_volatile() && copied_when_read(t);
-  const auto same = [&](const Operand& other) { return other.tensor == &t; };
-  if (operand.value->op() == Op::Const || std::any_of(operands_.begin(), operands_.end(), same)) {
-    tape_.unused_operand();  // a constant is a step; what is read twice is the first of both
+  operand.value = t.node();
+  if (operand.tracked && operand.value->op() == Op::Const) operand.value = apart(operand.value);  // a view of what was filled
+  operand.read = operand.value;
+  const auto first = std::ranges::find(operands_, &t, &Operand::tensor);
+  operand.repeated = first != operands_.end();
+  if (operand.repeated) operand.read = first->read;  // what is read twice is the first of both
+  if (operand.value->op() == Op::Const || operand.repeated) {
+    tape_.unused_operand();  // a constant is a step
   } else {
-    const bool apart = !is_told_apart(operand);
-    while (apart && (operand.read == operand.value || tape_.knows(operand.read)))
-      operand.read = ir::make_node(Op::Reshape, {&operand.read, 1}, t.sizes(), {}, ir::Folding::Off);
-    if (apart || copied) read_through(t, operand.read);
+    operand.apart = !is_told_apart(operand);
+    apart_ = apart_ || operand.apart;
+    if (operand.apart) operand.read = apart(operand.value);
     if (!tape_.operand(operand.read)) tape_.unused_operand();
+    if (!operand.apart) tape_.leaf(operand.storage);
   }
   operands_.push_back(std::move(operand));
 }
@@ -212,8 +225,10 @@ void Recording::add_operand(const Tensor& x) {
 // From the operands before it: by its node, and by the storage to which its views go, or that storage's value: a copy has the
 // value of what it was copied from.
 bool Recording::is_told_apart(const Operand& operand) const {
+  const bool whole = operand.value == operand.storage;
   for (const Operand& other : operands_) {
     const bool meet = other.value == operand.value || other.storage == operand.storage ||
+                      (!whole && (other.value == operand.storage || other.storage == operand.value)) ||
                       &other.tensor->storage() == &operand.tensor->storage();
     if (meet && (other.tracked || operand.tracked)) return false;
   }
@@ -224,7 +239,22 @@ void Recording::read_through(const TensorImpl& t, NodeRef node) {
   stand_ins_.push_back({&t, std::move(node), t.version()});
 }
 
+NodeRef Recording::find_read(const TensorImpl& t) const {
+  const size_t count = operands_.size();
+  for (size_t i = 0, at = next_read_; i < count; ++i, ++at) {
+    if (at >= count) at = 0;
+    const Operand& operand = operands_[at];
+    if (operand.tensor != &t) continue;
+    next_read_ = at + 1;
+    return operand.version == t.version() ? operand.read : NodeRef();
+  }
+  return stand_ins_.empty() ? NodeRef() : find_stand_in(t);
+}
+
 NodeRef Recording::find_stand_in(const TensorImpl& t) const {
+  for (const Operand& operand : operands_) {
+    if (operand.apart && operand.tensor == &t) return operand.version == t.version() ? operand.read : NodeRef();
+  }
   for (const StandIn& s : stand_ins_) {
     if (s.tensor == &t) return s.version == t.version() ? s.node : NodeRef();
   }
@@ -232,7 +262,7 @@ NodeRef Recording::find_stand_in(const TensorImpl& t) const {
 }
 
 void Recording::viewed(const Tensor& source, const Tensor& view) {
-  if (stand_ins_.empty()) return;
+  if (!apart_) return;
   const TensorImpl &t = impl(source), &shown = impl(view);
   const NodeRef node = find_stand_in(t);
   if (NodeRef part = node ? view_of(t, node, shown) : NodeRef()) read_through(shown, std::move(part));
@@ -241,7 +271,7 @@ void Recording::viewed(const Tensor& source, const Tensor& view) {
 // --- from the start to the end
 
 void Recording::start() {
-  if (!stand_ins_.empty()) reading_ = this;
+  reading_ = this;
   ir::Tape::current = &tape_;
 }
 
@@ -253,7 +283,9 @@ void Recording::begin(const char* name) {
   full_ = false;
   exceptions_ = std::uncaught_exceptions();
   rule_reads_ = 0;
-  first_of_ties_ = false;
+  saves_ = nullopt;
+  first_of_ties_ = apart_ = false;
+  next_read_ = 0;
 }
 
 void Recording::clear() {
@@ -306,9 +338,11 @@ NodeRef Recording::output_of(const Tensor& result) {
 void Recording::define_storages() {
   for (const Operand& operand : operands_) {
     const NodeRef& memory = operand.storage;
-    if (!operand.tracked || memory == operand.read || !tape_.is_leaf(memory)) continue;
+    if (!operand.tracked || operand.apart || memory == operand.read) continue;
+    const bool is_output = std::ranges::find(outputs_, memory, &Output::value) != outputs_.end();
+    if (!is_output && !tape_.reads_leaf(memory)) continue;
     if (memory->dtype() != operand.tensor->dtype()) continue;
-    const NodeRef zero = zeros(memory->dtype(), memory->shape());
+    const NodeRef zero = zeros(memory->dtype(), memory->shape(), memory->device());
     tape_.define(memory, laid_out(*operand.tensor, operand.read, zero, operand.tensor->offset()));
   }
 }
@@ -316,6 +350,49 @@ void Recording::define_storages() {
 void Recording::set_rule(uint32_t reads, GradRule rule) {
   fn_->rule = std::move(rule);
   rule_reads_ = reads;
+}
+
+void Recording::watch(SavedValue::Of of, size_t number, const TensorImpl& t, int64_t version) {
+  fn_->watched.push_back({of, static_cast<uint32_t>(number), t.dtype(), t.device(), t.sizes(), VersionWatch(t, version)});
+}
+
+void Recording::saves_index(const Tensor& x) {
+  if (x.defined()) watch(SavedValue::Of::Index, fn_->watched.size(), impl(x), impl(x).version());
+}
+
+// A constant that is read may be an operand's.
+void Recording::watch_constants(DType dtype, uint64_t bits) {
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    const Operand& operand = operands_[i];
+    const ir::Node& value = *operand.value;
+    const bool reads = value.op() == Op::Const && value.dtype() == dtype && value.bits() == bits;
+    if (reads && operand.tensor->version() == operand.version) watch(SavedValue::Of::Operand, i, *operand.tensor, operand.version);
+  }
+}
+
+// What PyTorch saves is watched, in the place of what is kept here.
+void Recording::watch_saved() {
+  const uint32_t reads = *saves_;
+  uint32_t kept = 0;
+  for (SavedValue& s : fn_->saved) {
+    if (s.of == SavedValue::Of::Step) continue;
+    const uint32_t bit = s.of == SavedValue::Of::Operand ? reads_operand(s.number) : kReadsOutput;
+    if (reads & bit) kept |= bit;
+    else s.version = VersionWatch();
+  }
+  std::erase_if(fn_->watched, [](const WatchedValue& w) { return w.of == SavedValue::Of::Operand; });
+  const uint32_t missing = reads & ~kept;
+  for (size_t i = 0; i < operands_.size() && missing; ++i) {
+    const Operand& operand = operands_[i];
+    const bool same = operand.tensor->version() == operand.version;
+    if (same && (missing & reads_operand(i))) watch(SavedValue::Of::Operand, i, *operand.tensor, operand.version);
+  }
+  for (size_t k = 0; k < outputs_.size() && (missing & kReadsOutput); ++k)
+    watch(SavedValue::Of::Output, k, *outputs_[k].tensor, outputs_[k].tensor->version());
+  for (size_t k = 0; k < results_.size() && (missing & kReadsIndices); ++k) {
+    const TensorImpl& t = impl(results_[k]);
+    if (!results_[k].is_floating_point() && !t.has_one_handle()) watch(SavedValue::Of::Index, k, t, t.version());
+  }
 }
 
 // What the operation itself wrote, it keeps as it was: a write later on harms nothing.
@@ -354,9 +431,29 @@ void Recording::keep_values() {
       keep_operand(static_cast<size_t>(in - recipe.operands().begin()));
     } else if (out != recipe.outputs().end()) {
       keep_output(static_cast<size_t>(out - recipe.outputs().begin()));
+    } else if (recipe.steps()[step].op == Op::Input) {
+      fn_->reads_leaves = true;  // which the recipe holds
+    } else if (recipe.steps()[step].op == Op::Const) {
+      watch_constants(recipe.steps()[step].dtype, static_cast<uint64_t>(recipe.ints(recipe.steps()[step])[0]));
     } else {
       fn_->saved.push_back({SavedValue::Of::Step, step, kept_value(tape_.made(step)), VersionWatch()});
     }
+  }
+}
+
+// An operand of which the outputs are no function, since they overwrite it, has zeros for a gradient. But if the values of an
+// output come from the host, nothing is known; and the base of a view that was written has its zeros from CopySlices.
+void Recording::find_unused() {
+  const ir::Recipe& recipe = fn_->recipe;
+  const auto is_leaf = [&](const ir::Recipe::Leaf& leaf) {
+    return std::ranges::find(recipe.outputs(), leaf.step) != recipe.outputs().end();
+  };
+  for (Edge& edge : fn_->edges) {
+    const Operand& operand = operands_[edge.operand];
+    const TensorImpl& t = *operand.tensor;
+    if (recipe.operands()[edge.operand] != ir::Recipe::kUnused || operand.repeated) continue;
+    const bool written_view = t.base.defined() && t.version() != operand.version;
+    if (!written_view && std::ranges::none_of(recipe.leaves(), is_leaf)) edge.zeros = zeros(t.dtype(), t.sizes(), t.device());
   }
 }
 
@@ -376,7 +473,9 @@ void Recording::finish() {
   }
   fn_->recipe = tape_.cut(values);
   if (first_of_ties_) fn_->recipe.set_first_of_ties();
+  if (!fn_->rule) find_unused();
   keep_values();
+  if (saves_) watch_saved();
   reading_ = nullptr;
   ir::Tape::current = nullptr;
   if (!full_) return;

@@ -1,8 +1,9 @@
 // What a GradScope notes while its operation runs: operands, steps, results; and the GradFn with its recipe that it
 // leaves behind. A scope in which no operand requires grad has none.
 //
-// Tensors are told apart, not their nodes: in x * x.detach() both operands have the same node, and only one of them a
-// gradient. Such an operand is read through a node of its own, a reshape to its own shape.
+// Tensors are told apart, not their nodes: an operation that reads an operand gets that operand's node, whatever its storage
+// holds. In x * x.detach() both operands have the same node, and only one of them a gradient. Such an operand is read through
+// a node of its own, a reshape to its own shape, and so are its views.
 #pragma once
 
 #include <exception>
@@ -30,10 +31,12 @@ class Recording {
   void wrote(const Tensor& self, const NodeRef& value);
   void evaluate_at_end() { full_ = true; }
   void set_rule(uint32_t reads, GradRule rule);
+  void set_saves(uint32_t reads) { saves_ = reads; }
+  void saves_index(const Tensor& x);
 
-  // The node by which this operation reads the tensor; null if that is the tensor's own. The innermost function of
-  // every read, so it looks at one pointer if there are none.
-  static NodeRef stand_in(const TensorImpl& t) { return reading_ ? reading_->find_stand_in(t) : NodeRef(); }
+  // The node by which this operation reads an operand, or a view of one that is told apart; null for other tensors, and after
+  // a write. The innermost function of every read, so it looks at one pointer if there is no operation.
+  static NodeRef read(const TensorImpl& t) { return reading_ ? reading_->find_read(t) : NodeRef(); }
 
  private:
   struct Operand {
@@ -41,7 +44,7 @@ class Recording {
     NodeRef storage;  // the storage's value
     NodeRef value;    // its own elements
     NodeRef read;     // the same by the node that this operation reads
-    bool tracked;
+    bool tracked, apart, repeated;
     int64_t version;
   };
   struct Output {
@@ -54,32 +57,40 @@ class Recording {
     NodeRef node;
     int64_t version;  // a write ends it
   };
+  NodeRef find_read(const TensorImpl& t) const;
   NodeRef find_stand_in(const TensorImpl& t) const;
   void read_through(const TensorImpl& t, NodeRef node);
   bool is_told_apart(const Operand& operand) const;
   const Operand* shown_by(const TensorImpl& view) const;
   NodeRef output_of(const Tensor& result);
   void define_storages();
+  void find_unused();
   void keep_operand(size_t i);
   void keep_output(size_t k);
   void keep_values();
+  void watch(SavedValue::Of of, size_t number, const TensorImpl& t, int64_t version);
+  void watch_constants(DType dtype, uint64_t bits);
+  void watch_saved();
 
   std::shared_ptr<GradFn> fn_;
   ir::Tape tape_;
   std::vector<Operand> operands_;
-  std::vector<StandIn> stand_ins_;
+  mutable size_t next_read_ = 0;  // of the operands, most likely: there may be many
+  std::vector<StandIn> stand_ins_;  // for views of operands that are told apart
   std::vector<Tensor> results_;  // those that outlive the scope are its outputs
   std::vector<Output> outputs_;  // by output_nr
   uint32_t rule_reads_ = 0;
+  optional<uint32_t> saves_;
   bool first_of_ties_ = false;
+  bool apart_ = false;  // is any operand told apart?
   ViewOrigin origin_ = ViewOrigin::Single;
   bool full_ = false;  // a cap on pending work was passed
   int exceptions_ = 0;  // that were on their way when it began
 
-  [[gnu::tls_model("initial-exec")]] static constinit thread_local const Recording* reading_;  // that has stand-ins
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local const Recording* reading_;  // that runs
 };
 
-inline NodeRef operand_stand_in(const TensorImpl& t) { return Recording::stand_in(t); }
+inline NodeRef read_by_operation(const TensorImpl& t) { return Recording::read(t); }
 
 // The time by which writes and views are ordered.
 uint64_t autograd_time();

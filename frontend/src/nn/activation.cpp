@@ -161,6 +161,7 @@ Tensor softsign(const Operand& x) {
 }
 Tensor tanhshrink(const Operand& x) {
   GradScope scope("SubBackward0", x);
+  scope.saves(kReadsNothing);  // the tangent
   refuse_bool_difference(x.scalar_type() == kBool, false);
   return float_formula(x, [](const Expr& v) { return v - tanh(v); });
 }

@@ -46,6 +46,7 @@ Tensor distance(const Tensor& apart, double p) {
 
 Tensor cdist(const Operand& x1, const Operand& x2, double p, optional<int64_t> compute_mode) {
   GradScope scope("CdistBackward0", x1, x2);
+  scope.saves(reads_operand(0) | reads_operand(1) | kReadsOutput);
   check(x1.dim() >= 2, "cdist only supports at least 2D tensors, X1 got: ", x1.dim(), "D");
   check(x2.dim() >= 2, "cdist only supports at least 2D tensors, X2 got: ", x2.dim(), "D");
   check(x1.size(-1) == x2.size(-1), "X1 and X2 must have the same number of columns. X1: ", x1.size(-1),

@@ -74,6 +74,7 @@ Tensor l1_loss(const Operand& x, const Operand& target, int64_t reduction) {
                   : reduction == Reduction::Sum ? "SumBackward0"
                                                 : "AbsBackward0",
                   x, target);
+  scope.saves(kReadsNothing);  // the difference
   return reduced(abs(sub(x, target)), reduction);
 }
 Tensor smooth_l1_loss(const Operand& x, const Operand& target, int64_t reduction, double beta) {
@@ -358,6 +359,7 @@ Tensor nll_loss(const Operand& x, const Operand& target, const MaybeTensor& weig
                 int64_t ignore_index) {
   const CallScope call("nll_loss", x, target, weight);
   GradScope scope("NllLossBackward0", x, weight);
+  scope.saves(reads_operand(0) | reads_operand(1), target);
   const Tensor classes = target_of(x, target);
   check_rows(x, classes);
   return index_loss(x, classes, weight, reduction, ignore_index);
@@ -366,6 +368,7 @@ Tensor nll_loss2d(const Operand& x, const Operand& target, const MaybeTensor& we
                   int64_t ignore_index) {
   const CallScope call("nll_loss2d", x, target, weight);
   GradScope scope("NllLoss2DBackward0", x, weight);
+  scope.saves(reads_operand(0) | reads_operand(1), target);
   check(
       target.dim() == 3,
       "only batches of spatial targets supported (3D tensors) but got targets of dimension: ", target.dim());
@@ -377,6 +380,7 @@ Tensor nll_loss_nd(const Operand& x, const Operand& target, const MaybeTensor& w
                    int64_t ignore_index) {
   const CallScope call("nll_loss_nd", x, target, weight);
   GradScope scope(x.dim() <= 2 ? "NllLossBackward0" : "NllLoss2DBackward0", x, weight);
+  scope.saves(reads_operand(0) | reads_operand(1), target);
   return index_loss(x, target, weight, reduction, ignore_index);
 }
 
@@ -384,6 +388,8 @@ Tensor cross_entropy_loss(const Operand& x, const Operand& target, const MaybeTe
                           int64_t ignore_index, double label_smoothing) {
   const CallScope call("cross_entropy", x, target, weight);
   GradScope scope(x.dim() <= 2 ? "NllLossBackward0" : "NllLoss2DBackward0", x, target, weight);
+  const bool by_probability = x.sizes() == target.sizes();
+  scope.saves(by_probability ? kReadsNothing : reads_operand(1) | reads_operand(2));  // and logarithms of its own
   check(label_smoothing >= 0.0 && label_smoothing <= 1.0,
         "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
   check_same_device(x, target);

@@ -157,6 +157,7 @@ Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional
                   const optional<Tensor>& bias, double eps) {
   const CallScope call("layer_norm", x, weight, bias);
   GradScope scope("NativeLayerNormBackward0", x, weight, bias);
+  scope.saves(reads_operand(0) | reads_operand(1) | reads_operand(2));
   const int64_t kept = x.dim() - std::ssize(normalized_shape);
   bool fits = kept >= 0 && !normalized_shape.empty();
   for (size_t d = 0; fits && d < normalized_shape.size(); ++d) {

@@ -114,11 +114,13 @@ Tensor pad_planes(const Tensor& x, IntArrayRef padding, int64_t dims, Mode mode)
 
 #define TENON_DEFINE(dims)                                                   \
   Tensor reflection_pad##dims##d(const Operand& self, IntArrayRef padding) {  \
-    GradScope scope("ReflectionPad" #dims "DBackward0", self);               \
+    GradScope scope("ReflectionPad" #dims "DBackward0", self);                \
+    scope.saves(reads_operand(0));                                            \
     return pad_planes(self, padding, dims, Mode::Reflect);                   \
   }                                                                          \
   Tensor replication_pad##dims##d(const Operand& self, IntArrayRef padding) { \
-    GradScope scope("ReplicationPad" #dims "DBackward0", self);              \
+    GradScope scope("ReplicationPad" #dims "DBackward0", self);               \
+    scope.saves(reads_operand(0));                                            \
     return pad_planes(self, padding, dims, Mode::Replicate);                 \
   }
 TENON_DEFINE(1)

@@ -357,6 +357,7 @@ std::tuple<Tensor, Tensor> adaptive_maximum(const Adaptive& a) {
                         IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {                    \
     const CallScope call("max_pool" #dims, self);                                                       \
     GradScope scope("MaxPool" #count "DWithIndicesBackward0", self);                                    \
+    scope.saves(reads_operand(0) | kReadsIndices);                                                      \
     scope.first_of_ties();                                                                              \
     return max_values(                                                                                  \
         make_pool("max_pool" #dims, self, count, kernel_size, stride, padding, dilation, ceil_mode));   \
@@ -365,17 +366,20 @@ std::tuple<Tensor, Tensor> adaptive_maximum(const Adaptive& a) {
                                                            IntArrayRef stride, IntArrayRef padding,     \
                                                            IntArrayRef dilation, bool ceil_mode) {      \
     GradScope scope("MaxPool" #count "DWithIndicesBackward0", self);                                    \
+    scope.saves(reads_operand(0) | kReadsIndices);                                                      \
     scope.first_of_ties();                                                                              \
     const Pool p =                                                                                      \
         make_pool("max_pool" #dims, self, count, kernel_size, stride, padding, dilation, ceil_mode);    \
     return {max_values(p), max_indices(p)};                                                             \
   }                                                                                                     \
   Tensor adaptive_avg_pool##dims(const Operand& self, IntArrayRef output_size) {                         \
-    GradScope scope("AdaptiveAvgPool" #count "DBackward0", self);                                       \
+    GradScope scope("AdaptiveAvgPool" #count "DBackward0", self);                                        \
+    scope.saves(reads_operand(0));                                                                       \
     return adaptive_average(make_adaptive("adaptive_avg_pool" #dims, self, count, output_size));        \
   }                                                                                                     \
   std::tuple<Tensor, Tensor> adaptive_max_pool##dims(const Operand& self, IntArrayRef output_size) {     \
-    GradScope scope("AdaptiveMaxPool" #count "DBackward0", self);                                           \
+    GradScope scope("AdaptiveMaxPool" #count "DBackward0", self);                                        \
+    scope.saves(reads_operand(0) | kReadsIndices);                                                       \
     scope.first_of_ties();                                                                              \
     return adaptive_maximum(make_adaptive("adaptive_max_pool" #dims, self, count, output_size));        \
   }
@@ -387,12 +391,14 @@ TENON_DEFINE(3d, 3)
 Tensor avg_pool1d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
                   bool ceil_mode, bool count_include_pad) {
   GradScope scope("AvgPool1DBackward0", self);
+  scope.saves(reads_operand(0));
   return average(make_pool("avg_pool1d", self, 1, kernel_size, stride, padding, 1, ceil_mode),
                  count_include_pad, nullopt);
 }
 Tensor avg_pool2d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
                   bool ceil_mode, bool count_include_pad, optional<int64_t> divisor_override) {
   GradScope scope("AvgPool2DBackward0", self);
+  scope.saves(reads_operand(0));
   check(!divisor_override || *divisor_override != 0, "divisor must be not zero");
   return average(make_pool("avg_pool2d", self, 2, kernel_size, stride, padding, 1, ceil_mode),
                  count_include_pad, divisor_override);
@@ -400,6 +406,7 @@ Tensor avg_pool2d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stri
 Tensor avg_pool3d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
                   bool ceil_mode, bool count_include_pad, optional<int64_t> divisor_override) {
   GradScope scope("AvgPool3DBackward0", self);
+  scope.saves(reads_operand(0));
   check(!divisor_override || *divisor_override != 0, "divisor must be not zero");
   return average(make_pool("avg_pool3d", self, 3, kernel_size, stride, padding, 1, ceil_mode),
                  count_include_pad, divisor_override);

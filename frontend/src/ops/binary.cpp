@@ -369,6 +369,7 @@ Tensor div(const Operand& a, const Scalar& b, optional<std::string_view> mode) {
 }
 Tensor operator/(const Scalar& a, const Operand& b) {
   GradScope scope("MulBackward0", b);
+  scope.saves(kReadsNothing);  // the reciprocal
   return true_divide_any(a, b);
 }
 Tensor operator%(const Scalar& a, const Operand& b) {
@@ -378,20 +379,24 @@ Tensor operator%(const Scalar& a, const Operand& b) {
 
 Tensor maximum(const Operand& a, const Operand& b) {
   GradScope scope("MaximumBackward0", a, b);
+  scope.saves(reads_operand(0) | reads_operand(1));
   return first_extreme(Op::Max, a, b);
 }
 Tensor minimum(const Operand& a, const Operand& b) {
   GradScope scope("MinimumBackward0", a, b);
+  scope.saves(reads_operand(0) | reads_operand(1));
   return first_extreme(Op::Min, a, b);
 }
 Tensor max(const Operand& a, const Operand& b) { return maximum(a, b); }
 Tensor min(const Operand& a, const Operand& b) { return minimum(a, b); }
 Tensor fmax(const Operand& a, const Operand& b) {
   GradScope scope("FmaxBackward0", a, b);
+  scope.saves(reads_operand(0) | reads_operand(1));
   return ignoring_nan(Op::Max, a, b);
 }
 Tensor fmin(const Operand& a, const Operand& b) {
   GradScope scope("FminBackward0", a, b);
+  scope.saves(reads_operand(0) | reads_operand(1));
   return ignoring_nan(Op::Min, a, b);
 }
 Tensor atan2(const Operand& a, const Operand& b) {
@@ -435,6 +440,7 @@ Tensor logaddexp2(const Operand& a, const Operand& b) {
 Tensor pow(const Operand& x, const Scalar& exponent) {
   const CallScope call("pow", x, exponent);
   GradScope scope("PowBackward0", x);
+  scope.saves(reads_operand(0));
   const ScalarType type = promoted(x, exponent);
   const bool integers = !isFloatingType(type), single = type == kFloat || type == kDouble;
   check(!integers || exponent.toLong() >= 0, "Integers to negative integer powers are not allowed.");

@@ -236,6 +236,7 @@ NodeRef true_positions(const Tensor& mask) {
 Tensor gather(const Operand& self, int64_t dim, const Operand& index, bool) {
   const CallScope call("gather", self, index);
   GradScope scope("GatherBackward0", self);
+  scope.saves(reads_operand(0), index);
   dim = wrap_dim(dim, self.dim());
   check_full_index("gather", index);
   check_rank(index, self, "input");
@@ -249,6 +250,7 @@ Tensor gather(const Operand& self, int64_t dim, const Operand& index, bool) {
 Tensor index_select(const Operand& self, int64_t dim, const Operand& index) {
   const CallScope call("index_select", self, index);
   GradScope scope("IndexSelectBackward0", self);
+  scope.saves(kReadsNothing, index);
   dim = wrap_dim(dim, self.dim());
   check(index.scalar_type() == kLong || index.scalar_type() == kInt,
         "index_select(): Expected dtype int32 or int64 for index");
@@ -265,6 +267,7 @@ Tensor index_select(const Operand& self, int64_t dim, const Operand& index) {
 Tensor take(const Operand& self, const Operand& index) {
   const CallScope call("take", self, index);
   GradScope scope("TakeBackward0", self);
+  scope.saves(reads_operand(0), index);
   check(index.scalar_type() == kLong, "take(): Expected a long tensor for index, but got ",
         index.scalar_type());
   check<IndexError>(self.numel() > 0 || index.numel() == 0, "take(): tried to take from an empty tensor");
@@ -295,6 +298,7 @@ Tensor take_along_dim(const Operand& self, const Operand& indices, optional<int6
 Tensor masked_select(const Operand& self, const Operand& mask) {
   const CallScope call("masked_select", self, mask);
   GradScope scope("MaskedSelectBackward0", self);
+  scope.saves(reads_operand(0), mask);
   check(mask.scalar_type() == kBool || mask.scalar_type() == kByte,
         "masked_select: expected BoolTensor for mask");
   const Dims shape = broadcast_shape(self.sizes(), mask.sizes());
@@ -323,11 +327,13 @@ std::vector<Tensor> where(const Operand& condition) { return nonzero_numpy(condi
 Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Operand& src) {
   const CallScope call("scatter", self, index, src);
   GradScope scope("ScatterBackward0", self, src);
+  scope.saves(kReadsNothing, index);
   return scattered(Op::Scatter, "scatter", self, dim, index, src);
 }
 Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Scalar& value) {
   const CallScope call("scatter", self, index, value);
   GradScope scope("ScatterBackward1", self);
+  scope.saves(kReadsNothing, index);
   return scattered(Op::Scatter, "scatter", self, dim, index, value);
 }
 Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Operand& src,
@@ -350,6 +356,7 @@ Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Sca
 Tensor scatter_add(const Operand& self, int64_t dim, const Operand& index, const Operand& src) {
   const CallScope call("scatter_add", self, index, src);
   GradScope scope("ScatterAddBackward0", self, src);
+  scope.saves(kReadsNothing, index);
   return scattered(self.scalar_type() == kBool ? Op::ScatterMax : Op::ScatterAdd, "scatter", self, dim, index,
                    src);
 }
@@ -381,6 +388,7 @@ Tensor index_add(const Operand& self, int64_t dim, const Operand& index, const O
                  const Scalar& alpha) {
   const CallScope call("index_add", self, index, source, alpha);
   GradScope scope("IndexAddBackward0", self, source);
+  scope.saves(reads_operand(1), index);
   dim = wrap_dim(dim, self.dim());
   check_added(self, dim, index, source);
   const Tensor scaled = alpha == Scalar(1) ? Tensor(source) : mul(source, alpha).to(source.scalar_type());
@@ -392,6 +400,7 @@ Tensor index_add(const Operand& self, int64_t dim, const Operand& index, const O
 Tensor index_copy(const Operand& self, int64_t dim, const Operand& index, const Operand& source) {
   const CallScope call("index_copy", self, index, source);
   GradScope scope("IndexCopyBackward0", self, source);
+  scope.saves(reads_operand(1), index);
   dim = wrap_dim(dim, self.dim());
   check_copied(self, dim, index, source);
   return write_lines(Op::Scatter, IndexUse::Copy, self, dim, index, at_least_1d(source));
@@ -412,11 +421,13 @@ Tensor filled_lines(const Tensor& self, int64_t dim, const Tensor& index, const 
 Tensor index_fill(const Operand& self, int64_t dim, const Operand& index, const Scalar& value) {
   const CallScope call("index_fill", self, index, value);
   GradScope scope("IndexFillBackward0", self);
+  scope.saves(kReadsNothing, index);
   return filled_lines(self, dim, index, constant_node(element_of(value, self.scalar_type()), Dims{}));
 }
 Tensor index_fill(const Operand& self, int64_t dim, const Operand& index, const Operand& value) {
   const CallScope call("index_fill", self, index, value);
   GradScope scope("IndexFillBackward1", self, value);
+  scope.saves(kReadsNothing, index);
   check(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
         value.dim(), " dimension(s).");
   return filled_lines(self, dim, index, node_of(value));
@@ -425,6 +436,7 @@ Tensor index_fill(const Operand& self, int64_t dim, const Operand& index, const 
 Tensor put(const Operand& self, const Operand& index, const Operand& source, bool accumulate) {
   const CallScope call("put", self, index, source);
   GradScope scope("PutBackward0", self, source);
+  scope.saves(kReadsNothing, index);
   check(index.scalar_type() == kLong, "put_(): Expected a long tensor for index, but got ",
         index.scalar_type());
   check(self.scalar_type() == source.scalar_type(),
@@ -442,6 +454,7 @@ Tensor put(const Operand& self, const Operand& index, const Operand& source, boo
 Tensor masked_scatter(const Operand& self, const Operand& mask, const Operand& source) {
   const CallScope call("masked_scatter", self, mask, source);
   GradScope scope("MaskedScatterBackward0", self, source);
+  scope.saves(kReadsNothing, mask);
   check(self.scalar_type() == source.scalar_type(),
         "masked_scatter: expected self and source to have same dtypes but got ", self.scalar_type(), " and ",
         source.scalar_type());

@@ -221,14 +221,17 @@ Tensor cumsum(const Operand& self, int64_t dim, optional<ScalarType> dtype) {
 }
 Tensor cumprod(const Operand& self, int64_t dim, optional<ScalarType> dtype) {
   GradScope scope("CumprodBackward0", self);
+  scope.saves(reads_operand(0) | kReadsOutput);
   return running(Op::ScanProd, self, dim, dtype);
 }
 std::tuple<Tensor, Tensor> cummax(const Operand& self, int64_t dim) {
   GradScope scope("CummaxBackward0", self);
+  scope.saves(reads_operand(0) | kReadsIndices);
   return running_extreme(Op::ScanMax, self, dim);
 }
 std::tuple<Tensor, Tensor> cummin(const Operand& self, int64_t dim) {
   GradScope scope("CumminBackward0", self);
+  scope.saves(reads_operand(0) | kReadsIndices);
   return running_extreme(Op::ScanMin, self, dim);
 }
 
@@ -236,6 +239,7 @@ std::tuple<Tensor, Tensor> cummin(const Operand& self, int64_t dim) {
 // leaves the range of the type, as it would if all were taken relative to one maximum.
 Tensor logcumsumexp(const Operand& self, int64_t dim) {
   GradScope scope("LogcumsumexpBackward0", self);
+  scope.saves(reads_operand(0) | kReadsOutput);
   dim = wrap_dim(dim, self.dim());
   check(self.is_floating_point(), "logcumsumexp(): Expected a floating point tensor, but got ",
         self.scalar_type());
@@ -256,6 +260,7 @@ Tensor logcumsumexp(const Operand& self, int64_t dim) {
 
 std::tuple<Tensor, Tensor> sort(const Operand& self, int64_t dim, bool descending) {
   GradScope scope("SortBackward0", self);
+  scope.saves(kReadsIndices);
   const Sorted s = sorted(self, dim, descending);
   return {record_like(s.values, self, self.scalar_type()), record_like(s.index, self, kLong)};
 }
@@ -277,6 +282,7 @@ std::tuple<Tensor, Tensor> topk(const Operand& self, int64_t k, int64_t dim, boo
   const Scalar count(k);
   const CallScope call("topk", self, count);
   GradScope scope("TopkBackward0", self);
+  scope.saves(kReadsIndices);
   const int64_t d = wrap_dim(dim, self.dim());
   check(k >= 0 && k <= (self.dim() > 0 ? self.size(d) : 1), "selected index k out of range");
   check<NotImplementedError>(self.scalar_type() != kBool, "topk does not support bool dtypes on CPU");
@@ -289,6 +295,7 @@ std::tuple<Tensor, Tensor> topk(const Operand& self, int64_t k, int64_t dim, boo
 
 std::tuple<Tensor, Tensor> kthvalue(const Operand& self, int64_t k, int64_t dim, bool keepdim) {
   GradScope scope("KthvalueBackward0", self);
+  scope.saves(kReadsIndices);
   const int64_t d = wrap_dim(dim, self.dim());
   check<IndexError>(self.dim() == 0 || self.size(d) > 0, "kthvalue(): Expected reduction dim ", d,
                     " to have non-zero size.");
@@ -300,18 +307,22 @@ std::tuple<Tensor, Tensor> kthvalue(const Operand& self, int64_t k, int64_t dim,
 
 Tensor median(const Operand& self) {
   GradScope scope("MedianBackward0", self);
+  scope.saves(reads_operand(0) | kReadsOutput);
   return median_of_all(self, false);
 }
 std::tuple<Tensor, Tensor> median(const Operand& self, int64_t dim, bool keepdim) {
   GradScope scope("MedianBackward1", self);
+  scope.saves(kReadsIndices);
   return median_of_lines(self, dim, keepdim, false);
 }
 Tensor nanmedian(const Operand& self) {
   GradScope scope("NanmedianBackward0", self);
+  scope.saves(reads_operand(0) | kReadsOutput);
   return median_of_all(self, true);
 }
 std::tuple<Tensor, Tensor> nanmedian(const Operand& self, int64_t dim, bool keepdim) {
   GradScope scope("NanmedianBackward1", self);
+  scope.saves(kReadsIndices);
   return median_of_lines(self, dim, keepdim, true);
 }
 
@@ -319,6 +330,7 @@ std::tuple<Tensor, Tensor> nanmedian(const Operand& self, int64_t dim, bool keep
 // index there is that of the value's last occurrence.
 std::tuple<Tensor, Tensor> mode(const Operand& self, int64_t dim, bool keepdim) {
   GradScope scope("ModeBackward0", self);
+  scope.saves(kReadsIndices);
   dim = wrap_dim(dim, self.dim());
   check<IndexError>(self.dim() == 0 || self.size(dim) > 0, "mode(): Expected reduction dim ", dim,
                     " to have non-zero size.");

@@ -208,10 +208,12 @@ Tensor prod_over(const Tensor& x, const Dims& dims, bool keepdim, optional<Scala
 }  // namespace
 Tensor prod(const Operand& x, optional<ScalarType> dtype) {
   GradScope scope("ProdBackward0", x);
+  scope.saves(reads_operand(0) | kReadsOutput);
   return prod_over(x, wrap_dims(nullopt, x.dim()), false, dtype);
 }
 Tensor prod(const Operand& x, int64_t dim, bool keepdim, optional<ScalarType> dtype) {
   GradScope scope("ProdBackward1", x);
+  scope.saves(reads_operand(0) | kReadsOutput);
   return prod_over(x, x.dim() ? Dims{wrap_dim(dim, x.dim())} : wrap_dims(dim, 0), keepdim, dtype);
 }
 
@@ -305,27 +307,33 @@ std::tuple<Tensor, Tensor> std_mean(const Operand& x, int dim) { return std_mean
 
 Tensor max(const Operand& x) {
   GradScope scope("MaxBackward1", x);
+  scope.saves(reads_operand(0) | kReadsOutput);
   return extreme(Op::ReduceMax, x, nullopt, false, "max");
 }
 Tensor min(const Operand& x) {
   GradScope scope("MinBackward1", x);
+  scope.saves(reads_operand(0) | kReadsOutput);
   return extreme(Op::ReduceMin, x, nullopt, false, "min");
 }
 Tensor amax(const Operand& x, IntArrayRef dim, bool keepdim) {
   GradScope scope("AmaxBackward0", x);
+  scope.saves(reads_operand(0) | kReadsOutput);
   return extreme(Op::ReduceMax, x, dim, keepdim, "amax");
 }
 Tensor amin(const Operand& x, IntArrayRef dim, bool keepdim) {
   GradScope scope("AminBackward0", x);
+  scope.saves(reads_operand(0) | kReadsOutput);
   return extreme(Op::ReduceMin, x, dim, keepdim, "amin");
 }
 std::tuple<Tensor, Tensor> max(const Operand& x, int64_t dim, bool keepdim) {
   GradScope scope("MaxBackward0", x);
+  scope.saves(kReadsIndices);
   scope.first_of_ties();
   return extreme_with_index(Op::ReduceMax, Op::ArgMax, x, dim, keepdim, "max");
 }
 std::tuple<Tensor, Tensor> min(const Operand& x, int64_t dim, bool keepdim) {
   GradScope scope("MinBackward0", x);
+  scope.saves(kReadsIndices);
   scope.first_of_ties();
   return extreme_with_index(Op::ReduceMin, Op::ArgMin, x, dim, keepdim, "min");
 }

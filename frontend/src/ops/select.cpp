@@ -39,6 +39,7 @@ Tensor where_any(const Tensor& condition, const A& a, const B& b) {
 Tensor where(const Operand& condition, const Operand& a, const Operand& b) {
   const CallScope call("where", condition, a, b);
   GradScope scope("WhereBackward0", a, b);
+  scope.saves(kReadsNothing, condition);
   check_same_device(condition, a);
   check_same_device(a, b);
   return where_any(condition, a, b);
@@ -46,11 +47,13 @@ Tensor where(const Operand& condition, const Operand& a, const Operand& b) {
 Tensor where(const Operand& condition, const Scalar& a, const Operand& b) {
   const CallScope call("where", condition, a, b);
   GradScope scope("WhereBackward0", b);
+  scope.saves(kReadsNothing, condition);
   return where_any(condition, a, b);
 }
 Tensor where(const Operand& condition, const Operand& a, const Scalar& b) {
   const CallScope call("where", condition, a, b);
   GradScope scope("WhereBackward0", a);
+  scope.saves(kReadsNothing, condition);
   return where_any(condition, a, b);
 }
 Tensor where(const Operand& condition, const Scalar& a, const Scalar& b) {
@@ -61,11 +64,13 @@ Tensor where(const Operand& condition, const Scalar& a, const Scalar& b) {
 Tensor masked_fill(const Operand& self, const Operand& mask, const Scalar& value) {
   const CallScope call("masked_fill", self, mask, value);
   GradScope scope("MaskedFillBackward0", self);
+  scope.saves(kReadsNothing, mask);
   return masked_fill(self, mask, scalar_tensor(value, self.options()));
 }
 Tensor masked_fill(const Operand& self, const Operand& mask, const Operand& value) {
   const CallScope call("masked_fill", self, mask, value);
   GradScope scope("MaskedFillBackward1", self, value);
+  scope.saves(kReadsNothing, mask);
   check(mask.scalar_type() == kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
         mask.dtype());
   check(value.dim() == 0, "masked_fill only supports a 0-dimensional value tensor, but got tensor with ",

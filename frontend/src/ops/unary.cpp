@@ -78,10 +78,12 @@ Tensor sqrt(const Operand& x) {
 }
 Tensor rsqrt(const Operand& x) {
   GradScope scope("RsqrtBackward0", x);
+  scope.saves(kReadsOutput);
   return float_formula(x, [](const Expr& v) { return 1.0 / sqrt(v); });
 }
 Tensor reciprocal(const Operand& x) {
   GradScope scope("ReciprocalBackward0", x);
+  scope.saves(kReadsOutput);
   return float_formula(x, [](const Expr& v) { return 1.0 / v; });
 }
 Tensor deg2rad(const Operand& x) {

@@ -157,7 +157,7 @@ void TensorImpl::separate_versions() { own_versions_ = std::make_shared<std::ato
 // Made anew at each call: a node kept here would keep the storage's old value alive after a write. As long as
 // somebody reads the view, its node is found again in the table of nodes.
 NodeRef TensorImpl::node() const {
-  if (NodeRef operand = operand_stand_in(*this)) return operand;
+  if (NodeRef operand = read_by_operation(*this)) return operand;
   NodeRef base = storage_->value();
   if (base->reads_volatile() && copied_when_read(*this)) return snapshot(*this, *runtime::buffer_of(*base));
   if (base->dtype() != dtype_) base = retyped(base, dtype_);
@@ -312,13 +312,22 @@ class Permuter {
   int visited_ = 0;
 };
 
+NodeRef permuted(const NodeRef& node, const Dims& order, std::span<const TensorImpl* const> operands) {
+  NodeRef formula;
+  {
+    const ir::PausedTape paused;
+    formula = Permuter(order, operands)(node);
+  }
+  return ir::make_equal(formula, Op::Permute, {&node, 1}, order);
+}
+
 }  // namespace
 
 Tensor record_in_order_of(NodeRef node, std::span<const TensorImpl* const> operands) {
   const Dims shape = node->shape();
   const Dims order = order_in_memory(operands, shape);
   if (node->numel() == 0 || std::is_sorted(order.begin(), order.end())) return record(std::move(node));
-  Tensor result = record(Permuter(order, operands)(node));
+  Tensor result = record(permuted(node, order, operands));
   Dims strides = shape;
   int64_t step = 1;
   for (size_t i = order.size(); i-- > 0;) {
@@ -327,6 +336,10 @@ Tensor record_in_order_of(NodeRef node, std::span<const TensorImpl* const> opera
     step *= shape[d];
   }
   impl(result).reshape(ref(shape), ref(strides), 0);
+  if (ir::Tape* tape = ir::Tape::current) {
+    const ir::PausedTape paused;
+    tape->same(impl(result).node(), node);  // turned back
+  }
   return result;
 }
 

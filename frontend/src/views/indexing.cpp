@@ -365,8 +365,16 @@ Tensor selected_where(const Subscript& s) {
   return record(ir::reshape(rows_where(mask, node_of(s.view)), shape));
 }
 
+// PyTorch saves indices; of masks it makes indices of its own.
+void save_indices(GradScope& scope, const Subscript& s) {
+  for (const Selection& selection : s.selections) {
+    if (!is_mask(selection.index)) scope.saves(kReadsNothing, selection.index);
+  }
+}
+
 Tensor selected(const Subscript& s) {
   GradScope scope("IndexBackward0", s.view);
+  save_indices(scope, s);
   if (is_leading_mask(s)) return selected_where(s);
   const Choice c = choice_of(s);
   Dims shape = c.shape;
@@ -525,6 +533,7 @@ Tensor& put_any(const Tensor& self, ArrayRef<TensorIndex> indices, const Tensor&
         "Index put requires the source and destination dtypes match, got ", self.scalar_type(),
         " for the destination and ", value.scalar_type(), " for the source.");
   GradScope scope("IndexPutBackward0", s.view, value);
+  save_indices(scope, s);
   put(s, without_leading_ones(value), accumulate);
   return itself(self);
 }

@@ -106,7 +106,12 @@ NodeRef elements_in_memory_order(const NodeRef& base, const ViewDims& dims, int6
   const ViewDims runs = merged(dims);
   const Places places = places_of(runs);
   if (offset == 0 && runs.size() == 1 && runs[0].stride == 1 && runs[0].size == base->numel()) return base;
-  if (NodeRef value = written_there(base, places, offset)) return value;
+  if (const NodeRef value = written_there(base, places, offset)) {
+    Dims ints = places.sizes;
+    for (const int64_t stride : places.strides) ints.push_back(stride);
+    ints.push_back(offset);
+    return ir::make_equal(value, Op::Strided, {&base, 1}, ints);
+  }
   if (NodeRef slice = slice_of_base(base, dims, offset)) return slice;
   return ir::strided(base, places.sizes, places.strides, offset);
 }
