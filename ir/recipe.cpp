@@ -157,7 +157,22 @@ bool Tape::may_stand_for(const Request& request, const NodeRef& made) {
       std::ranges::equal(inputs, entry.inputs, same))
     return true;
   const bool moves_nothing = is_movement(request.op) && inputs.size() == 1 && inputs[0] == known;
-  return moves_nothing || static_cast<bool>(over_placeholders(request, known));
+  return moves_nothing || is_identity(request, known) || static_cast<bool>(over_placeholders(request, known));
+}
+
+// Whether the request gives this input whatever its value is, as x * 1 does.
+bool Tape::is_identity(const Request& request, uint32_t known) {
+  const Entry& entry = entries_[known];
+  const PausedTape paused;
+  NodeRef placeholder;
+  std::vector<NodeRef> inputs;
+  for (const NodeRef& input : request.inputs) {
+    const uint32_t number = resolved(find(input));
+    if (number != known && entries_[number].op != Op::Const) return false;
+    if (number == known && !placeholder) placeholder = make_input(entry.dtype, entry.node->shape(), nullptr, entry.node->device());
+    inputs.push_back(number == known ? placeholder : input);
+  }
+  return placeholder && make_node(request.op, inputs, request.ints, request.dtype) == placeholder;
 }
 
 // The rules of fold.cpp hold for every value of their operands. So what folds to one node over operands behind which there is

@@ -120,6 +120,7 @@ class Tape {
   uint32_t number_of(const NodeRef& node);
   uint32_t resolved(uint32_t entry) const;
   uint32_t add(Entry entry);
+  bool is_identity(const Request& request, uint32_t known);
   NodeRef over_placeholders(const Request& request, uint32_t known);
   void append(const Entry& entry);
 

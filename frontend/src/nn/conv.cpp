@@ -121,12 +121,12 @@ NodeRef with_bias(const NodeRef& y, const NodeRef& bias, const Dims& channels) {
 bool is_depthwise(const Dims& weight, int64_t groups) { return weight[1] == 1 && weight[0] / groups < 4; }
 
 // Windows whose positions run on as the input does, row by row: a product takes the rows one by one, and reads a row of
-// each tap where it lies. Short rows go together.
-bool by_rows(const Windows& windows) {
-  constexpr int64_t kLeastRow = 6;
+// each tap where it lies. Short rows go together, and those that many filters see: copying them costs little beside that.
+bool by_rows(const Windows& windows, int64_t filters) {
+  constexpr int64_t kLeastRow = 6, kManyFilters = 24;
   const auto is_plain = [](const Window& w) { return w.kernel == 1 && w.stride == 1 && w.count == w.size; };
   const bool plain = std::ranges::all_of(windows, is_plain);
-  return windows.size() > 1 && !plain && windows.back().stride == 1 && windows.back().count >= kLeastRow;
+  return windows.size() > 1 && !plain && windows.back().stride == 1 && windows.back().count >= kLeastRow && filters < kManyFilters;
 }
 
 // [O, C/G, kernel...] times the windows of x [N, C, spatial...]. Where a product is taken by rows, R of length L,
@@ -154,7 +154,7 @@ NodeRef product(const NodeRef& x, const NodeRef& weight, const NodeRef& bias, co
                           broadcast(Expr{ir::reshape(weight, factors)}, ref(full));
     return with_bias(ir::reshape(ir::reduce(Op::Sum, products.node, Dims{3}), shape), bias, Dims{1});
   }
-  const int64_t length = by_rows(windows) ? windows.back().count : positions, rows = positions / length;
+  const int64_t length = by_rows(windows, outs / groups) ? windows.back().count : positions, rows = positions / length;
   const NodeRef taps = ir::permute(ir::reshape(seen, Dims{batch, groups, k, rows, length}), Dims{0, 1, 3, 2, 4});
   const NodeRef filters = ir::reshape(weight, Dims{1, groups, 1, outs / groups, k});
   const NodeRef y = ir::dot(ir::expand(filters, Dims{batch, groups, rows, outs / groups, k}), taps);
