@@ -217,7 +217,7 @@ int64_t live_node_count();  // nodes alive in the process, for leak tests
 
 // --- whole graphs
 // `nodes` holds every node in topological order, operands first: the reachable ones and, for a graph parsed
-// with Folding::Off, dead ones too. `inputs` are the Input nodes in the order of the printed parameters.
+// with Folding::Apart, equal and dead ones too. `inputs` are the Input nodes in the order of the printed parameters.
 struct Graph {
   std::string name = "graph";
   std::vector<NodeRef> inputs;
@@ -230,7 +230,7 @@ struct Graph {
 };
 
 std::string print(const Graph& graph);
-Graph parse_graph(std::string_view text, Folding folding = Folding::Off, std::string_view file = "<text>");
+Graph parse_graph(std::string_view text, Folding folding = Folding::Apart, std::string_view file = "<text>");
 void verify(const Graph& graph);  // throws IrError naming the node and the rule broken
 
 // Topological order of everything reachable from the roots, operands first, deterministic; iterative.

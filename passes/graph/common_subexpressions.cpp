@@ -1,5 +1,5 @@
-// Finds operations that are equal but written differently. Nodes written alike are one node from the start,
-// so what is left is the order of operands: those that commute are put in order of age, and a > b is b < a.
+// Equal operations become one. Those of a program are one node from the start, but for nodes that are kept apart for their
+// gradients and the order of operands: those that commute are put in order of age, and a > b is b < a.
 //
 //   %0 = add %x, %y : f32[4]
 //   %1 = add %y, %x : f32[4]              ->     %0 = add %x, %y : f32[4]
@@ -25,7 +25,7 @@ ir::Graph common_subexpressions(const ir::Graph& graph) {
     const bool mirrored = node.op() == ir::Op::Gt || node.op() == ir::Op::Ge;
     const bool commutes = ir::has_trait(node.op(), ir::TraitCommutes);
     if (!mirrored && !(commutes && goes_first(*operands[1], *operands[0])))
-      return remake_as_is(node, operands);
+      return ir::make_node(node.op(), operands, node.ints(), node.dtype(), ir::Folding::Off);
     const ir::NodeRef swapped[] = {operands[1], operands[0]};
     const ir::Op op = node.op() == ir::Op::Gt ? ir::Op::Lt : node.op() == ir::Op::Ge ? ir::Op::Le : node.op();
     return ir::make_node(op, swapped, {}, node.dtype(), ir::Folding::Off);

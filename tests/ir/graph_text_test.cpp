@@ -61,11 +61,13 @@ TEST_CASE("a text with every kind of op prints as it was written, dead nodes inc
   CHECK(print(graph) == kEverything);
 }
 
-TEST_CASE("comments and layout are free; numbers are given anew; equal lines become one") {
-  const Graph graph = parse_graph(
-      "// a comment\ngraph @g ( %7 : f32 [ 2 ] ) { %9=neg %7:f32[2] // another\n%5 = neg %7 : f32[2]\n"
-      "%a = add %9 , %5 : f32[2] return %a,%a }");
-  CHECK(print(graph) ==
+TEST_CASE("comments and layout are free; numbers are given anew; equal lines stay apart unless asked") {
+  const std::string text = "// a comment\ngraph @g ( %7 : f32 [ 2 ] ) { %9=neg %7:f32[2] // another\n%5 = neg %7 : f32[2]\n"
+                           "%a = add %9 , %5 : f32[2] return %a,%a }";
+  CHECK(print(parse_graph(text)) ==
+        "graph @g(%x0: f32[2]) {\n  %0 = neg %x0 : f32[2]\n  %1 = neg %x0 : f32[2]\n  %a = add %0, %1 : f32[2]\n"
+        "  return %a, %a\n}\n");
+  CHECK(print(parse_graph(text, Folding::Off)) ==
         "graph @g(%x0: f32[2]) {\n  %0 = neg %x0 : f32[2]\n  %a = add %0, %0 : f32[2]\n  return %a, %a\n}\n");
 }
 
