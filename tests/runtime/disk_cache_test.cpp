@@ -311,7 +311,7 @@ TEST_CASE("disk cache: a hit touches the time at most once a day") {
   c.store("k", "v");
   set_age(c.path_of("k"), 3600);
   CHECK(c.load("k"));
-  CHECK(age(c.path_of("k")) >= 3600);
+  CHECK(age(c.path_of("k")) > 1800);  // the clocks of files and of programs differ by a tick
   set_age(c.path_of("k"), 2 * 86400);
   CHECK(c.load("k"));
   CHECK(age(c.path_of("k")) < 60);
