@@ -193,12 +193,26 @@ std::vector<int32_t> GraphKey::computed_again() const {
 
 // --- windows
 
+// Which values are read by Cats alone, from the readers to what they read.
+void GraphKey::find_apart() {
+  std::vector<bool> read(nodes.size(), false), joined(nodes.size(), false);
+  for (int32_t root : roots) read[root] = true;
+  for (size_t i = nodes.size(); i-- > 0;) {
+    const Op op = nodes[i]->op();
+    for (const Node* input : nodes[i]->inputs()) {
+      const bool is_part = op == Op::Cat || (op == Op::Reshape && !read[i]);
+      (is_part ? joined : read)[input->mark_value] = true;
+    }
+    uses_[i].apart = joined[i] && !read[i];
+  }
+}
+
 // Notes how the node uses its operands; those come before it.
 void GraphKey::note_uses(const Node& node) {
   const auto& inputs = node.inputs();
   size_t first = 0;
   if (is_window(node) && window_span(node) < inputs[0]->numel()) {
-    ++use(inputs[0]).windows;
+    if (!use(&node).apart) ++use(inputs[0]).windows;
     first = 1;
   } else if (node.op() == Op::Update) {
     Use& base = use(inputs[0]);
@@ -236,13 +250,14 @@ bool GraphKey::moves(const Node& node, const Node& buffer) {
   const bool writes = node.op() == Op::Update;
   if (!writes && window_span(node) == buffer.numel()) return false;
   if (writes || used.written) return used.chain >= 0 && !uses_[used.chain].whole;
-  return buffer.op() == Op::Input && (used.windows <= kMostOrigins || !used.whole);
+  return buffer.op() == Op::Input && (use(&node).apart || used.windows <= kMostOrigins || !used.whole);
 }
 
 // Tells which windows have an origin, and writes their offsets from there into the key. All that is decided here hangs
 // on what the key has already.
 void GraphKey::settle_windows() {
   uses_.assign(nodes.size(), {});
+  find_apart();
   for (const Node* node : nodes) note_uses(*node);
   for (const Node* node : nodes) join_chain(*node);
   // An update in the middle of a chain that something else reads too: then all of the chain stays where it is.
@@ -257,7 +272,7 @@ void GraphKey::settle_windows() {
     if (!moves(*node, *buffer)) continue;
     const int64_t offset = window_offset(*node);
     Use& used = use(buffer);
-    const bool alone = !used.written && used.windows <= kMostOrigins;
+    const bool alone = !used.written && (use(node).apart || used.windows <= kMostOrigins);
     int32_t& shared = used.chain >= 0 ? uses_[used.chain].origin : used.origin;
     int32_t origin = alone ? -1 : shared;
     if (origin < 0) {

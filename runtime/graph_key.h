@@ -17,7 +17,8 @@
 // offset from an origin, and takes the origin as an argument, so that a loop over the rows of a tensor has one plan:
 //
 //   x[i:i+20] and x[j:j+20], nothing is written     two origins, offsets 0: i and j are independent
-//   more than kMostOrigins windows of x             one origin, the first of them: a stencil, whose distances are fixed
+//   parts of a Cat, and nothing else                an origin each, however many: samples drawn from a set and stacked
+//   more than kMostOrigins other windows of x       one origin, the first of them: a stencil, whose distances are fixed
 //   x[i] = f(x[i-1])                                one origin, i-1, and offsets 0 and 1: what is written where it is
 //                                                   read is another plan
 //   x[i] = f(x), or more windows than that beside x   no origin: the offsets are in the key as they are
@@ -66,7 +67,8 @@ struct GraphKey {
   struct Use {
     bool whole = false;    // all of it is read, or in a way that windows do not know
     bool written = false;  // an update replaces a part of it
-    int32_t windows = 0;   // Slice and Strided views of it
+    bool apart = false;    // it is only read as a part of a Cat, perhaps reshaped
+    int32_t windows = 0;   // Slice and Strided views of it, but for those that are apart
     int32_t chain = -1;    // of an input and the updates that follow it: the input
     int32_t like = -1;     // the chain one of whose values this may turn out to be
     int32_t origin = -1;   // of its windows, if they share one
@@ -81,6 +83,7 @@ struct GraphKey {
   void settle_windows();
   void find_kept();
   bool is_wanted(size_t i) const;  // by gradients, and not stored anyway
+  void find_apart();
   void note_uses(const ir::Node& node);
   void join_chain(const ir::Node& node);
   bool moves(const ir::Node& node, const ir::Node& buffer);

@@ -79,6 +79,26 @@ const Form kForms[] = {
        return total;
      },
      false},
+    {"many rows side by side, read by nothing else",
+     [](const NodeRef& x, int64_t i, int64_t j) {
+       std::vector<NodeRef> parts;
+       for (int64_t k = 0; k < 8; ++k) parts.push_back(ir::reshape(row(x, (i + k * (1 + j % 4)) % kRows), Shape{1, kColumns}));
+       const NodeRef all = ir::reshape(sum(x), Shape{1, kColumns});
+       return ir::binary(Op::Add, twice(ir::cat(parts, 0)), ir::expand(all, Shape{8, kColumns}));
+     },
+     true},
+    {"many rows side by side and added",
+     [](const NodeRef& x, int64_t i, int64_t j) {
+       std::vector<NodeRef> parts;
+       NodeRef total = row(x, i);
+       for (int64_t k = 0; k < 8; ++k) {
+         const NodeRef part = rows(x, i + k * (1 + (j - i + kRows) % 4), 1);
+         parts.push_back(part);
+         total = ir::binary(Op::Sub, total, ir::reshape(part, Shape{kColumns}));
+       }
+       return ir::binary(Op::Sub, ir::cat(parts, 0), ir::expand(ir::reshape(total, Shape{1, kColumns}), Shape{8, kColumns}));
+     },
+     false},
 };
 
 NodeRef copy_of(const NodeRef& x) { return input_of(value_of(*x)); }
