@@ -26,6 +26,8 @@
 #include "tenon/nn/init.h"        // IWYU pragma: export
 #include "tenon/nn/layers.h"      // IWYU pragma: export
 #include "tenon/nn/module.h"      // IWYU pragma: export
+#include "tenon/nn/transformer.h"  // IWYU pragma: export
+#include "tenon/nn/utils.h"       // IWYU pragma: export
 #include "tenon/ops.h"            // IWYU pragma: export
 #include "tenon/optim.h"          // IWYU pragma: export
 #include "tenon/ordered_dict.h"   // IWYU pragma: export

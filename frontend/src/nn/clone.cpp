@@ -5,6 +5,7 @@
 #include "frontend/src/nn/module_text.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/nn/layers.h"
+#include "tenon/nn/transformer.h"
 
 namespace tenon::nn {
 namespace {
@@ -26,6 +27,7 @@ std::shared_ptr<Module> make(const Module& like) {
   X(AvgPool2d) X(AvgPool3d) X(AdaptiveAvgPool1d) X(AdaptiveAvgPool2d) X(AdaptiveAvgPool3d) X(AdaptiveMaxPool1d)        \
   X(AdaptiveMaxPool2d) X(AdaptiveMaxPool3d) X(Dropout) X(Dropout2d) X(Dropout3d) X(AlphaDropout) X(BatchNorm1d)        \
   X(BatchNorm2d) X(BatchNorm3d) X(LayerNorm) X(GroupNorm) X(Embedding) X(RNN) X(LSTM) X(GRU) X(MultiheadAttention)     \
+  X(TransformerEncoderLayer) X(TransformerDecoderLayer)                                                                \
   X(CELU) X(ELU) X(GELU) X(GLU) X(Hardshrink) X(Hardsigmoid) X(Hardswish) X(Hardtanh) X(LeakyReLU) X(LogSigmoid)       \
   X(LogSoftmax) X(Mish) X(PReLU) X(ReLU) X(ReLU6) X(SELU) X(SiLU) X(Sigmoid) X(Softmax) X(Softmin) X(Softplus)         \
   X(Softshrink) X(Softsign) X(Tanh) X(Tanhshrink) X(BCELoss) X(BCEWithLogitsLoss) X(CrossEntropyLoss) X(HuberLoss)     \
