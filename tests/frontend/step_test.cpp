@@ -22,6 +22,14 @@ nn::Sequential make_cnn() {
                         nn::Linear(64, 120), nn::ReLU(), nn::Linear(120, 84), nn::ReLU(), nn::Linear(84, 10)};
 }
 
+// That of the CIFAR-10 tutorial.
+nn::Sequential make_tutorial_cnn() {
+  manual_seed(0);
+  nn::MaxPool2d pool(nn::MaxPool2dOptions(2).stride(2));
+  return nn::Sequential{nn::Conv2d(3, 6, 5), nn::ReLU(), pool, nn::Conv2d(6, 16, 5), nn::ReLU(), pool, nn::Flatten(),
+                        nn::Linear(400, 120), nn::ReLU(), nn::Linear(120, 84), nn::ReLU(), nn::Linear(84, 10)};
+}
+
 struct Training {
   explicit Training(nn::Sequential n, std::vector<int64_t> sample, int64_t c)
       : net(std::move(n)), sizes(std::move(sample)), classes(c), adam(net->parameters(), 0.01) {}
@@ -99,6 +107,58 @@ TEST_CASE("a step of the tutorial's convolutional network: kernels and bytes, th
     MESSAGE("CNN step: ", cost.launches, " kernels, ", cost.bytes, " bytes");
     CHECK(cost.launches <= 57);
     CHECK(cost.bytes <= (look ? 25000000 : 21000000));
+  }
+}
+
+// What the updates of all parameters add to the launches that loss and gradients take.
+int64_t launches_of_updates(nn::Sequential net, optim::Optimizer& optimizer, const Tensor& x, const Tensor& y) {
+  int64_t launches[2];
+  for (int i = 0; i < 3; ++i) {
+    for (const bool update : {false, true}) {
+      const Counters before = counters();
+      const Tensor loss = nn::functional::cross_entropy(net->forward(x), y);
+      optimizer.zero_grad();
+      loss.backward();
+      if (update) {
+        optimizer.step();
+      } else {
+        std::vector<Tensor> results{loss};
+        for (const Tensor& parameter : net->parameters()) results.push_back(parameter.grad());
+        eval(results);
+      }
+      launches[update] = counters().launches - before.launches;
+    }
+  }
+  return launches[1] - launches[0];
+}
+
+TEST_CASE("updates of parameters run in the kernels of their gradients; two at most are kernels of their own") {
+  struct Case {
+    std::string name;
+    std::unique_ptr<optim::Optimizer> (*make)(std::vector<Tensor>);
+  };
+  const Case cases[] = {
+      {"SGD", [](std::vector<Tensor> p) -> std::unique_ptr<optim::Optimizer> { return std::make_unique<optim::SGD>(p, 0.1); }},
+      {"momentum",
+       [](std::vector<Tensor> p) -> std::unique_ptr<optim::Optimizer> {
+         return std::make_unique<optim::SGD>(p, optim::SGDOptions(0.1).momentum(0.9).weight_decay(1e-4));
+       }},
+      {"Adam", [](std::vector<Tensor> p) -> std::unique_ptr<optim::Optimizer> { return std::make_unique<optim::Adam>(p, 0.01); }},
+      {"AdamW", [](std::vector<Tensor> p) -> std::unique_ptr<optim::Optimizer> { return std::make_unique<optim::AdamW>(p, 0.01); }},
+      {"RMSprop", [](std::vector<Tensor> p) -> std::unique_ptr<optim::Optimizer> { return std::make_unique<optim::RMSprop>(p, 0.01); }},
+      {"Adagrad", [](std::vector<Tensor> p) -> std::unique_ptr<optim::Optimizer> { return std::make_unique<optim::Adagrad>(p, 0.01); }},
+  };
+  for (const Case& c : cases) {
+    for (const bool conv : {false, true}) {
+      CAPTURE(c.name);
+      CAPTURE(conv);
+      const nn::Sequential net = conv ? make_tutorial_cnn() : make_mlp();
+      const auto optimizer = c.make(net->parameters());
+      const Tensor x = conv ? rand({16, 3, 32, 32}) : rand({120, 4});
+      const int64_t launches = launches_of_updates(net, *optimizer, x, randint(0, conv ? 10 : 3, {x.size(0)}));
+      MESSAGE(launches);
+      CHECK(launches <= 2);
+    }
   }
 }
 
