@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "frontend/src/autograd/grad.h"
+#include "frontend/src/tensor/formula.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 #include "tenon/print.h"
@@ -35,22 +36,33 @@ Tensor& remembered(Tensor& field, const Tensor& like, double start = 0) {
   return field;
 }
 
-// The common part of Adam and AdamW.
+// The common part of Adam and AdamW. Tensors: the parameter, its gradient, exp_avg, exp_avg_sq and, of amsgrad, max_exp_avg_sq.
+// Numbers: beta1, 1 - beta1, beta2, 1 - beta2, the root of the bias correction, eps, minus the step size, weight decay.
+constexpr uint32_t kDecays = 1, kDecoupled = 2, kAmsgrad = 4;  // of the form
+void adam_formula(uint32_t form, std::span<const Tensor> tensors, std::span<const double> n) {
+  const Tensor &p = tensors[0], &mean = tensors[2], &square = tensors[3];
+  if (form & kDecoupled) p.mul_(n[7]);
+  const Tensor grad = form & kDecays ? tensors[1].add(p, n[7]) : tensors[1];
+  mean.copy_(mean.mul(n[0]).add(grad, n[1]));
+  square.copy_(square.mul(n[2]).addcmul(grad, grad, n[3]));
+  Tensor bound = square;
+  if (form & kAmsgrad) {
+    bound = tensors[4];
+    bound.copy_(maximum(bound, square));
+  }
+  p.addcdiv_(mean, bound.sqrt().div(n[4]).add(n[5]), n[6]);
+}
+
+// `decay`: the number of weight decay in this form.
 template <typename Options, typename State>
-void adam_step(Tensor& p, const Tensor& grad, const Options& o, State& state) {
+void adam_step(Tensor& p, const Tensor& grad, const Options& o, State& state, uint32_t form, double decay) {
   const auto [beta1, beta2] = o.betas();
   const double t = ++state.step();
   const double correction1 = 1 - std::pow(beta1, t), correction2 = 1 - std::pow(beta2, t);
-  const Tensor mean = remembered(state.exp_avg(), p), square = remembered(state.exp_avg_sq(), p);
-  mean.copy_(mean.mul(beta1).add(grad, 1 - beta1));
-  square.copy_(square.mul(beta2).addcmul(grad, grad, 1 - beta2));
-  Tensor bound = square;
-  if (o.amsgrad()) {
-    bound = remembered(state.max_exp_avg_sq(), p);
-    bound.copy_(maximum(bound, square));
-  }
-  const Tensor denominator = bound.sqrt().div(std::sqrt(correction2)).add(o.eps());
-  p.addcdiv_(mean, denominator, -o.lr() / correction1);
+  const double numbers[] = {beta1, 1 - beta1, beta2, 1 - beta2, std::sqrt(correction2), o.eps(), -o.lr() / correction1, decay};
+  Tensor tensors[5] = {p, grad, remembered(state.exp_avg(), p), remembered(state.exp_avg_sq(), p)};
+  if (o.amsgrad()) tensors[4] = remembered(state.max_exp_avg_sq(), p);
+  apply_formula(adam_formula, form | (o.amsgrad() ? kAmsgrad : 0), {tensors, o.amsgrad() ? size_t{5} : size_t{4}}, numbers);
 }
 
 template <typename Options>
@@ -242,15 +254,13 @@ TENON_OPTIMIZER(SGD)
 namespace {
 void check_options(const AdamOptions& o) { check_adam(o); }
 void update(Tensor& p, Tensor grad, const AdamOptions& o, AdamParamState& state) {
-  if (o.weight_decay() != 0) grad = grad.add(p, o.weight_decay());
-  adam_step(p, grad, o, state);
+  adam_step(p, grad, o, state, o.weight_decay() != 0 ? kDecays : 0, o.weight_decay());
 }
 void print(std::ostream& out, const AdamOptions& o) { print_adam(out, o, false); }
 
 void check_options(const AdamWOptions& o) { check_adam(o); }
 void update(Tensor& p, Tensor grad, const AdamWOptions& o, AdamWParamState& state) {
-  if (o.weight_decay() != 0) p.mul_(1 - o.lr() * o.weight_decay());
-  adam_step(p, grad, o, state);
+  adam_step(p, grad, o, state, o.weight_decay() != 0 ? kDecoupled : 0, 1 - o.lr() * o.weight_decay());
 }
 void print(std::ostream& out, const AdamWOptions& o) { print_adam(out, o, true); }
 }  // namespace
