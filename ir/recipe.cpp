@@ -18,6 +18,28 @@ void Recipe::cast_output(size_t output, DType to) {
   steps_.push_back({Op::Cast, to, source.device, source.rank, 0, 1, first});
 }
 
+uint64_t Recipe::hash() const {
+  uint64_t hash = steps_.size() << 1 | static_cast<uint64_t>(first_of_ties_);
+  const auto add = [&](uint64_t value) {
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 32;
+  };
+  for (const Step& s : steps_) {
+    add(static_cast<uint64_t>(s.op) | static_cast<uint64_t>(s.dtype) << 8 | uint64_t{static_cast<uint8_t>(s.device)} << 16 |
+        uint64_t{s.rank} << 24 | uint64_t{s.int_count} << 40);
+  }
+  for (int64_t number : numbers_) add(static_cast<uint64_t>(number));
+  for (uint32_t operand : operands_) add(operand);
+  for (uint32_t output : outputs_) add(output);
+  return hash;
+}
+
+bool Recipe::has_steps_of(const Recipe& other) const {
+  return first_of_ties_ == other.first_of_ties_ && steps_ == other.steps_ && numbers_ == other.numbers_ &&
+         operands_ == other.operands_ && outputs_ == other.outputs_ &&
+         std::ranges::equal(leaves_, other.leaves_, {}, &Leaf::step, &Leaf::step);
+}
+
 std::vector<NodeRef> replay(const Recipe& recipe, std::span<const NodeRef> operands, Folding folding) {
   std::vector<NodeRef> made(recipe.steps().size());
   for (size_t i = 0; i < recipe.operands().size(); ++i) {

@@ -28,6 +28,7 @@ class Recipe {
     DeviceTag device;
     uint32_t rank, int_count, input_count;
     uint32_t first;  // of its shape, ints and inputs, one behind the other, in the recipe's numbers
+    bool operator==(const Step&) const = default;
   };
   struct Leaf {
     uint32_t step;
@@ -49,6 +50,10 @@ class Recipe {
   // Of equal maxima and minima along one dim, does the first one take the whole gradient? Otherwise they share it.
   bool first_of_ties() const { return first_of_ties_; }
   void set_first_of_ties() { first_of_ties_ = true; }
+
+  // Of all but the values of leaves.
+  uint64_t hash() const;
+  bool has_steps_of(const Recipe& other) const;
 
   void cast_output(size_t output, DType to);  // the output is what it was, in another dtype
   void replace_leaf(size_t leaf, NodeRef value) { leaves_[leaf].value = std::move(value); }
