@@ -2,6 +2,8 @@
 #include "runtime/graph_key.h"
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -21,6 +23,24 @@ uint64_t next_epoch() {
   static uint64_t epoch = uint64_t{1} << 63;
   return ++epoch;
 }
+
+// Appends to a vector without asking at each word whether there is room.
+class Words {
+ public:
+  Words(std::vector<uint64_t>& words, size_t most) : words_(words), at_(kept_) {
+    if (most > std::size(kept_)) at_ = (more_ = std::make_unique<uint64_t[]>(most)).get();
+    first_ = at_;
+  }
+  ~Words() { words_.insert(words_.end(), first_, at_); }
+  void add(uint64_t word) { *at_++ = word; }
+  size_t size() const { return words_.size() + static_cast<size_t>(at_ - first_); }
+
+ private:
+  std::vector<uint64_t>& words_;
+  uint64_t kept_[32];
+  std::unique_ptr<uint64_t[]> more_;
+  uint64_t *at_, *first_;
+};
 
 }  // namespace
 
@@ -128,18 +148,20 @@ void GraphKey::finish(Node* node) {
     constants.push_back(node->mark_value);
   }
   if ((op == Op::Slice || op == Op::Strided) && is_window(*node)) return push_window(*node);
+  const auto& inputs = node->inputs();
   const ir::Dims& ints = node->ints();
-  words.push_back(static_cast<uint64_t>(op) | static_cast<uint64_t>(node->dtype()) << 8 |
-                  uint64_t{static_cast<uint8_t>(node->device())} << 16 | flags << 24);
-  words.push_back(node->inputs().size() | (leaf ? node->shape().size() : ints.size()) << 32);
-  for (const Node* input : node->inputs()) words.push_back(static_cast<uint64_t>(input->mark_value));
-  for (int64_t value : ints) words.push_back(static_cast<uint64_t>(value));
-  if (op == Op::Update) candidates_.push_back({node->mark_value, words.size() - 1});
+  Words words_of_node(words, 4 + inputs.size() + ints.size() + node->shape().size());
+  words_of_node.add(static_cast<uint64_t>(op) | static_cast<uint64_t>(node->dtype()) << 8 |
+                    uint64_t{static_cast<uint8_t>(node->device())} << 16 | flags << 24);
+  words_of_node.add(inputs.size() | (leaf ? node->shape().size() : ints.size()) << 32);
+  for (const Node* input : inputs) words_of_node.add(static_cast<uint64_t>(input->mark_value));
+  for (int64_t value : ints) words_of_node.add(static_cast<uint64_t>(value));
+  if (op == Op::Update) candidates_.push_back({node->mark_value, words_of_node.size() - 1});
   if (leaf) {
-    for (int64_t extent : node->shape()) words.push_back(static_cast<uint64_t>(extent));
+    for (int64_t extent : node->shape()) words_of_node.add(static_cast<uint64_t>(extent));
   }
-  if (with_bits) words.push_back(node->bits());
-  if (op == Op::Pad) words.push_back(node->inputs()[1]->bits());
+  if (with_bits) words_of_node.add(node->bits());
+  if (op == Op::Pad) words_of_node.add(inputs[1]->bits());
 }
 
 void GraphKey::push_window(const Node& node) {
