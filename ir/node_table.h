@@ -80,6 +80,7 @@ struct NodeTable {
   int64_t live = 0;
   Spare* spare = nullptr;
   int spare_count = 0;
+  uint64_t fresh_from = UINT64_MAX;  // nodes from this id on are known to nobody else yet
   Node::Kept *first_kept = nullptr, *last_kept = nullptr;
 
   static NodeTable& get() {
@@ -102,6 +103,31 @@ struct NodeTable {
 
   // The end of a reference that was adopted from somebody who still owns it.
   static void forget(NodeRef& ref) { ref.node_ = nullptr; }
+
+  // While one of these lives, under the lock, nodes that are made are known to this thread alone: counting their references takes
+  // no locked instruction.
+  class Fresh {
+   public:
+    explicit Fresh(NodeTable& table) : table_(table) { table.fresh_from = table.next_id; }
+    ~Fresh() { table_.fresh_from = UINT64_MAX; }
+    Fresh(const Fresh&) = delete;
+    Fresh& operator=(const Fresh&) = delete;
+    // Drops the reference, if the node is fresh and has others.
+    void let_go(NodeRef& ref) const {
+      if (ref->id_ < table_.fresh_from || ref->references() == 1) return;
+      ref->refs_.store(ref->references() - 1, std::memory_order_relaxed);
+      forget(ref);
+    }
+
+   private:
+    NodeTable& table_;
+  };
+  void count_up(Node& node) const {
+    if (node.id_ >= fresh_from)
+      node.refs_.store(node.references() + 1, std::memory_order_relaxed);
+    else
+      node.refs_.fetch_add(1, std::memory_order_relaxed);
+  }
 
   static bool equal(const Node& node, const NodeKey& key) {
     if (node.op() != key.op || node.dtype_ != key.dtype || node.device_ != key.device ||
@@ -147,7 +173,7 @@ struct NodeTable {
     node->inputs_.resize(key.inputs.size());
     Node** operand = node->inputs_.data();
     for (const NodeRef& input : key.inputs) {
-      input->refs_.fetch_add(1, std::memory_order_relaxed);
+      count_up(*input);
       if (input->reads_volatile()) mark_volatile(*node);
       *operand++ = input.get();
     }
@@ -210,10 +236,13 @@ struct NodeTable {
     if (--count * 16 < slots.size() && slots.size() > kLeastSlots) resize(slots.size() / 2);
   }
 
-  // Drops these references; the nodes that nobody else refers to go to the list.
+  // Drops these references; the nodes that nobody else refers to go to the list. Call with the lock held.
   static void drop(const SmallVector<Node*, 3>& inputs, Node*& doomed) {
     for (Node* input : inputs) {
-      if (input->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) input->link_ = std::exchange(doomed, input);
+      // Of the last one nobody else can make another: the table does under the lock alone.
+      const bool last = input->refs_.load(std::memory_order_acquire) == 1;
+      if (last) input->refs_.store(0, std::memory_order_relaxed);
+      if (last || input->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) input->link_ = std::exchange(doomed, input);
     }
   }
 
@@ -241,7 +270,17 @@ struct NodeTable {
             table.free(node);
         }
       }
-      while (dead) delete std::exchange(dead, dead->link_);
+      if (dead) table.free_stored(dead);
+    }
+  }
+
+  // Nodes of a list that have payloads; call without the lock.
+  void free_stored(Node* dead) {
+    for (Node* node = dead; node; node = node->link_) node->payload_ = nullptr;
+    const std::scoped_lock lock(mutex);
+    while (dead) {
+      Node* node = std::exchange(dead, dead->link_);
+      free(node);
     }
   }
 

@@ -2,7 +2,12 @@
 #include "ir/template.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <memory>
+#include <new>
 
+#include "ir/fold.h"
 #include "ir/graph_map.h"
 #include "ir/node_table.h"
 #include "ir/recipe.h"
@@ -25,6 +30,7 @@ Template::Template(std::span<const NodeRef> operands, std::span<const NodeRef> o
     Step step{node->op(), node->dtype(), node->device(), has_trait(node->op(), TraitCommutes), -1, node->bits(), node->numel(),
               node->shape(), node->ints(), {}};
     for (const Node* input : node->inputs()) step.inputs.push_back(numbers.at(input));
+    most_inputs_ = std::max(most_inputs_, step.inputs.size());
     numbers[node] = static_cast<uint32_t>(operand_count_ + steps_.size());
     steps_.push_back(std::move(step));
   }
@@ -52,23 +58,43 @@ bool Template::find_numbers(const Template& other, std::span<const double> numbe
 
 namespace {
 
-// References that others own, as a key wants them.
+// References that others own, as a key wants them: they are not counted.
 class Borrowed {
  public:
-  ~Borrowed() { clear(); }
-  void clear() {
-    for (NodeRef& ref : refs_) NodeTable::forget(ref);
-    refs_.clear();
+  explicit Borrowed(size_t most) {
+    if (most > std::size(few_)) refs_ = (many_ = std::make_unique<Place[]>(most)).get();
   }
-  void add(const NodeRef& owned) { refs_.push_back(NodeTable::adopt(owned.get())); }
-  std::span<NodeRef> refs() { return refs_; }
+  void clear() { count_ = 0; }
+  void add(const NodeRef& owned) { new (&refs_[count_++].ref) NodeRef(NodeTable::adopt(owned.get())); }
+  std::span<NodeRef> refs() { return {&refs_->ref, count_}; }
 
  private:
-  std::vector<NodeRef> refs_;
+  union Place {
+    Place() {}
+    ~Place() {}  // ends no reference
+    NodeRef ref;
+  };
+  static_assert(sizeof(Place) == sizeof(NodeRef));
+  Place few_[4];
+  std::unique_ptr<Place[]> many_;
+  Place* refs_ = few_;
+  size_t count_ = 0;
 };
 
-bool reads(const Node& node, std::span<const NodeRef> inputs) {
-  return std::ranges::is_permutation(node.inputs(), inputs, {}, {}, &NodeRef::get);
+// Whether the rules make nothing special of such a number.
+bool is_plain(double value) {
+  int exponent;
+  return std::isfinite(value) && value != 0 && std::fabs(std::frexp(value, &exponent)) != 0.5;
+}
+
+// Two operands that are one node, and were two in the template.
+bool any_joined(std::span<const NodeRef> nodes, const SmallVector<uint32_t, 3>& inputs) {
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      if (nodes[i] == nodes[k] && inputs[i] != inputs[k]) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -77,29 +103,37 @@ void Template::make(std::span<const NodeRef> operands, std::span<const double> n
   std::vector<NodeRef> made;  // they and what only they keep die when the lock is open
   made.reserve(operand_count_ + steps_.size());
   made.assign(operands.begin(), operands.end());
-  SmallVector<uint8_t, 64> known(operand_count_, 0);  // whether rules see in it what they saw in the template's
-  Borrowed inputs;
+  SmallVector<uint8_t, 64> known;  // whether rules see in it what they saw in the template's
+  for (const NodeRef& operand : operands) known.push_back(!rules_look_at(operand->op()));
+  Borrowed inputs(most_inputs_);
   NodeTable& table = NodeTable::get();
   const std::scoped_lock lock(table.mutex);
+  const NodeTable::Fresh fresh(table);
   for (const Step& step : steps_) {
     inputs.clear();
-    bool all_known = step.number < 0;
+    bool all_known = true;
     for (uint32_t input : step.inputs) {
       inputs.add(made[input]);
       all_known = all_known && known[input];
     }
-    const uint64_t bits = step.number < 0 ? step.bits : constant(step.dtype, numbers[static_cast<size_t>(step.number)]).bits;
+    uint64_t bits = step.bits;
+    if (step.number >= 0) {
+      bits = constant(step.dtype, numbers[static_cast<size_t>(step.number)]).bits;
+      all_known = is_plain(to_double({step.dtype, bits}));
+    }
+    all_known = all_known && !any_joined(inputs.refs(), step.inputs);
     const NodeKey key{step.op, step.dtype, step.device, bits, inputs.refs(), step.ints, step.shape, step.numel};
     if (all_known || step.inputs.empty()) {
       if (step.commutes && !NodeTable::in_order(inputs.refs())) std::swap(inputs.refs()[0], inputs.refs()[1]);
       made.push_back(table.find_or_create(key));
-      known.push_back(all_known);
     } else {
       made.push_back(folded(table, key, {step.dtype, step.shape, step.numel}));
-      known.push_back(made.back()->op() == step.op && reads(*made.back(), inputs.refs()));
     }
+    known.push_back(all_known);
   }
+  outputs.reserve(outputs.size() + outputs_.size());
   for (uint32_t output : outputs_) outputs.push_back(output == kUndefined ? NodeRef() : made[output]);
+  for (NodeRef& node : made) fresh.let_go(node);
 }
 
 }  // namespace tenon::ir

@@ -41,7 +41,7 @@ class Template {
   static bool same_form(const Step& a, const Step& b);
 
   static constexpr uint32_t kUndefined = UINT32_MAX;
-  size_t operand_count_;
+  size_t operand_count_, most_inputs_ = 0;
   std::vector<Step> steps_;
   std::vector<uint32_t> outputs_;
   bool closed_ = true;
