@@ -445,6 +445,12 @@ TEST_CASE("optim: a step from a template is the step operation by operation, bit
     check_templates<optim::Adam>(AdamOptions().betas({0.0, 0.5}).eps(1.0), 1, type);
     check_templates<optim::AdamW>(AdamWOptions().weight_decay(0.1), 2, type);
     check_templates<optim::AdamW>(AdamWOptions().weight_decay(0).amsgrad(true), 1, type);
+    check_templates<optim::SGD>(optim::SGDOptions(0.1).weight_decay(0.1), 1, type);
+    check_templates<optim::SGD>(optim::SGDOptions(0.1).momentum(0.9).dampening(0.5), 1, type);
+    check_templates<optim::SGD>(optim::SGDOptions(0.1).momentum(0.9).nesterov(true), 1, type);
+    check_templates<optim::RMSprop>(optim::RMSpropOptions().eps(0.1).weight_decay(0.1), 1, type);
+    check_templates<optim::RMSprop>(optim::RMSpropOptions().eps(0.1).centered(true).momentum(0.5), 1, type);
+    check_templates<optim::Adagrad>(optim::AdagradOptions().eps(0.1).lr_decay(0.1).weight_decay(0.1), 1, type);
   }
 }
 
