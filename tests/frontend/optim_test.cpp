@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "values.h"
 
@@ -451,6 +452,30 @@ TEST_CASE("optim: a step from a template is the step operation by operation, bit
     check_templates<optim::RMSprop>(optim::RMSpropOptions().eps(0.1).weight_decay(0.1), 1, type);
     check_templates<optim::RMSprop>(optim::RMSpropOptions().eps(0.1).centered(true).momentum(0.5), 1, type);
     check_templates<optim::Adagrad>(optim::AdagradOptions().eps(0.1).lr_decay(0.1).weight_decay(0.1), 1, type);
+  }
+}
+
+TEST_CASE("optim: threads that train side by side have the bits of one that trains alone") {
+  constexpr int64_t kThreads = 4, kSteps = 40;
+  // Each with gradients of its own formula, so that templates are made, found and used by all of them at once.
+  const auto train = [](int64_t j) {
+    Tensor w = parameter({4, 3}, j), b = parameter({3}, j);
+    optim::Adam adam({w, b}, 0.05);
+    const Tensor x = gradient({5, 4}, j, 1);
+    for (int64_t k = 0; k < kSteps; ++k) {
+      adam.zero_grad();
+      (x.matmul(w) + b).sigmoid().square().sum().backward();
+      adam.step();
+    }
+    return std::vector<Tensor>{w, b};
+  };
+  std::vector<std::vector<Tensor>> together(kThreads);
+  std::vector<std::thread> threads;
+  for (int64_t j = 0; j < kThreads; ++j) threads.emplace_back([&, j] { together[static_cast<size_t>(j)] = train(j); });
+  for (std::thread& thread : threads) thread.join();
+  for (int64_t j = 0; j < kThreads; ++j) {
+    const std::vector<Tensor> alone = train(j);
+    for (size_t i = 0; i < alone.size(); ++i) CHECK(equal(alone[i], together[static_cast<size_t>(j)][i]));
   }
 }
 
