@@ -2,7 +2,9 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <optional>
 
+#include "ir/fold.h"
 #include "ir/template.h"
 
 namespace tenon::ir {
@@ -63,6 +65,49 @@ TEST_CASE("template: the nodes are those that make_node gives, over operands and
     }
   }
   CHECK(compared == 8 * 8 * 4 * 6);
+}
+
+namespace {
+
+// Of `op` on one node in one place and inputs in the others; nothing if the operation does not take them so.
+std::optional<bool> folds(Op op, const NodeRef& node, size_t place, const Nodes& others) {
+  Nodes inputs = others;
+  inputs[place] = node;
+  try {
+    return static_cast<bool>(fold(op, inputs, {}, infer(op, inputs, {}, DType::F32)));
+  } catch (const IrError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("template: no rule looks at operands that are said to be looked at by none") {
+  int compared = 0;
+  for (const DType type : {DType::F32, DType::I32, DType::Bool}) {
+    const Nodes inputs = {make_input(type, Dims{4}), make_input(type, Dims{4}), make_input(type, Dims{4})};
+    for (int made = 0; made < kOpCount; ++made) {
+      const Op maker = static_cast<Op>(made);
+      if (rules_look_at(maker) || !is_elementwise(maker)) continue;
+      NodeRef node;
+      try {
+        node = make_node(maker, std::span(inputs).first(static_cast<size_t>(info(maker).arity)));
+      } catch (const IrError&) {
+        continue;
+      }
+      for (int reader = 0; reader < kOpCount; ++reader) {
+        const Op op = static_cast<Op>(reader);
+        if (!is_elementwise(op)) continue;
+        const auto arity = static_cast<size_t>(info(op).arity);
+        const Nodes others(arity, make_input(node->dtype(), Dims{4}));
+        for (size_t place = 0; place < arity; ++place) {
+          CHECK(folds(op, node, place, others) == folds(op, make_input(node->dtype(), Dims{4}), place, others));
+          ++compared;
+        }
+      }
+    }
+  }
+  CHECK(compared > 3000);
 }
 
 TEST_CASE("template: what no operand and no number explains is refused") {
