@@ -434,4 +434,27 @@ NodeRef fold(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> in
   return {};
 }
 
+bool rules_look_at(Op op) {
+  switch (op) {
+    case Op::Const:
+    case Op::Neg:
+    case Op::Abs:
+    case Op::Floor:
+    case Op::Ceil:
+    case Op::Trunc:
+    case Op::Round:
+    case Op::Not:
+    case Op::Cast:
+    case Op::Bitcast:
+    case Op::Eq:
+    case Op::Ne:
+    case Op::Lt:
+    case Op::Le:
+    case Op::Gt:
+    case Op::Ge:
+    case Op::Update: return true;
+    default: return is_movement(op);
+  }
+}
+
 }  // namespace tenon::ir

@@ -16,6 +16,27 @@ void Recipe::cast_output(size_t output, DType to) {
   numbers_.push_back(outputs_[output]);
   outputs_[output] = static_cast<uint32_t>(steps_.size());
   steps_.push_back({Op::Cast, to, source.device, source.rank, 0, 1, first});
+  find_hash();
+}
+
+void Recipe::find_hash() {
+  hash_ = steps_.size();
+  const auto add = [&](uint64_t value) {
+    hash_ = (hash_ ^ value) * 0x9E3779B97F4A7C15u;
+    hash_ ^= hash_ >> 32;
+  };
+  for (const Step& s : steps_) {
+    add(static_cast<uint64_t>(s.op) | static_cast<uint64_t>(s.dtype) << 8 | uint64_t{static_cast<uint8_t>(s.device)} << 16 |
+        uint64_t{s.rank} << 24 | uint64_t{s.int_count} << 40);
+  }
+  for (int64_t number : numbers_) add(static_cast<uint64_t>(number));
+  for (uint32_t output : outputs_) add(output);
+}
+
+bool Recipe::has_steps_of(const Recipe& other) const {
+  return first_of_ties_ == other.first_of_ties_ && steps_ == other.steps_ && numbers_ == other.numbers_ &&
+         operands_ == other.operands_ && outputs_ == other.outputs_ &&
+         std::ranges::equal(leaves_, other.leaves_, {}, &Leaf::step, &Leaf::step);
 }
 
 std::vector<NodeRef> replay(const Recipe& recipe, std::span<const NodeRef> operands, Folding folding) {
@@ -273,6 +294,7 @@ Recipe Tape::cut(std::span<const NodeRef> outputs) {
   recipe.steps_.assign(steps_.begin(), steps_.end());  // no larger than they must be
   recipe.numbers_.assign(step_numbers_.begin(), step_numbers_.end());
   for (uint32_t operand : operands_) recipe.operands_.push_back(operand == kUnknown ? kUnknown : step_of_[operand]);
+  recipe.find_hash();
   return recipe;
 }
 

@@ -28,6 +28,7 @@ class Recipe {
     DeviceTag device;
     uint32_t rank, int_count, input_count;
     uint32_t first;  // of its shape, ints and inputs, one behind the other, in the recipe's numbers
+    bool operator==(const Step&) const = default;
   };
   struct Leaf {
     uint32_t step;
@@ -50,11 +51,16 @@ class Recipe {
   bool first_of_ties() const { return first_of_ties_; }
   void set_first_of_ties() { first_of_ties_ = true; }
 
+  // Of the steps, not of the values of leaves.
+  uint64_t hash() const { return hash_; }
+  bool has_steps_of(const Recipe& other) const;
+
   void cast_output(size_t output, DType to);  // the output is what it was, in another dtype
   void replace_leaf(size_t leaf, NodeRef value) { leaves_[leaf].value = std::move(value); }
 
  private:
   friend class Tape;
+  void find_hash();
   std::span<const int64_t> part(size_t first, size_t count) const { return std::span(numbers_).subspan(first, count); }
 
   std::vector<Step> steps_;
@@ -62,6 +68,7 @@ class Recipe {
   Numbers operands_, outputs_;
   std::vector<Leaf> leaves_;
   bool first_of_ties_ = false;
+  uint64_t hash_ = 0;
 };
 
 // Records the steps again, over these values, and gives the outputs. Those of unused operands may be null. Throws

@@ -65,7 +65,6 @@ int64_t window_span(const Node& node) {
 void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find_windows) {
   nodes.clear();
   roots.clear();
-  words.clear();
   windows.clear();
   origins.clear();
   constants.clear();
@@ -77,7 +76,9 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find
   pending = false;
   missing = nullptr;
   epoch_ = next_epoch();
-  words.push_back(salt);
+  used_ = 0;
+  *room_for(1) = salt;
+  used_ = 1;
   for (const ir::NodeRef& root : given) {
     if (!root) throw std::runtime_error("evaluate: an undefined tensor");
     pending = pending || root->op() != Op::Input || !root->payload();
@@ -106,6 +107,7 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find
     }
     roots.push_back(root->mark_value);
   }
+  words.resize(used_);
   for (int32_t root : roots) words.push_back(static_cast<uint64_t>(root));
   if (any_wanted_) find_kept();
   if (find_windows && !candidates_.empty()) settle_windows();
@@ -128,30 +130,42 @@ void GraphKey::finish(Node* node) {
     constants.push_back(node->mark_value);
   }
   if ((op == Op::Slice || op == Op::Strided) && is_window(*node)) return push_window(*node);
+  const auto& inputs = node->inputs();
   const ir::Dims& ints = node->ints();
-  words.push_back(static_cast<uint64_t>(op) | static_cast<uint64_t>(node->dtype()) << 8 |
-                  uint64_t{static_cast<uint8_t>(node->device())} << 16 | flags << 24);
-  words.push_back(node->inputs().size() | (leaf ? node->shape().size() : ints.size()) << 32);
-  for (const Node* input : node->inputs()) words.push_back(static_cast<uint64_t>(input->mark_value));
-  for (int64_t value : ints) words.push_back(static_cast<uint64_t>(value));
-  if (op == Op::Update) candidates_.push_back({node->mark_value, words.size() - 1});
+  const auto head = static_cast<uint64_t>(op) | static_cast<uint64_t>(node->dtype()) << 8 |
+                    uint64_t{static_cast<uint8_t>(node->device())} << 16 | flags << 24;
+  uint64_t* word = room_for(4 + inputs.size() + ints.size() + node->shape().size());
+  *word++ = head;
+  *word++ = inputs.size() | (leaf ? node->shape().size() : ints.size()) << 32;
+  for (const Node* input : inputs) *word++ = static_cast<uint64_t>(input->mark_value);
+  for (int64_t value : ints) *word++ = static_cast<uint64_t>(value);
+  if (op == Op::Update) candidates_.push_back({node->mark_value, static_cast<size_t>(word - words.data()) - 1});
   if (leaf) {
-    for (int64_t extent : node->shape()) words.push_back(static_cast<uint64_t>(extent));
+    for (int64_t extent : node->shape()) *word++ = static_cast<uint64_t>(extent);
   }
-  if (with_bits) words.push_back(node->bits());
-  if (op == Op::Pad) words.push_back(node->inputs()[1]->bits());
+  if (with_bits) *word++ = node->bits();
+  if (op == Op::Pad) *word++ = inputs[1]->bits();
+  used_ = static_cast<size_t>(word - words.data());
+}
+
+// The words of the last key are written over, so that there is mostly room: until all nodes have theirs, `used_` of them count.
+uint64_t* GraphKey::room_for(size_t most) {
+  if (used_ + most > words.size()) words.resize(2 * (used_ + most));
+  return words.data() + used_;
 }
 
 void GraphKey::push_window(const Node& node) {
   const bool held = node.holders.load(std::memory_order_relaxed) > 0;
-  words.push_back(static_cast<uint64_t>(Op::Strided) | static_cast<uint64_t>(node.dtype()) << 8 |
-                  uint64_t{static_cast<uint8_t>(node.device())} << 16 | (held ? uint64_t{kHeld} : 0) << 24);
-  words.push_back(1 | (2 * node.shape().size() + 1) << 32);
-  words.push_back(static_cast<uint64_t>(node.inputs()[0]->mark_value));
-  for (int64_t size : node.shape()) words.push_back(static_cast<uint64_t>(size));
-  for (int64_t stride : window_strides(node)) words.push_back(static_cast<uint64_t>(stride));
-  candidates_.push_back({node.mark_value, words.size()});
-  words.push_back(static_cast<uint64_t>(window_offset(node)));
+  uint64_t* word = room_for(4 + 2 * node.shape().size());
+  *word++ = static_cast<uint64_t>(Op::Strided) | static_cast<uint64_t>(node.dtype()) << 8 |
+            uint64_t{static_cast<uint8_t>(node.device())} << 16 | (held ? uint64_t{kHeld} : 0) << 24;
+  *word++ = 1 | (2 * node.shape().size() + 1) << 32;
+  *word++ = static_cast<uint64_t>(node.inputs()[0]->mark_value);
+  for (int64_t size : node.shape()) *word++ = static_cast<uint64_t>(size);
+  for (int64_t stride : window_strides(node)) *word++ = static_cast<uint64_t>(stride);
+  candidates_.push_back({node.mark_value, static_cast<size_t>(word - words.data())});
+  *word++ = static_cast<uint64_t>(window_offset(node));
+  used_ = static_cast<size_t>(word - words.data());
 }
 
 // --- gradients

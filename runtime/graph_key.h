@@ -78,6 +78,7 @@ struct GraphKey {
     size_t word;  // where its offset stands in the key
   };
   void finish(ir::Node* node);
+  uint64_t* room_for(size_t most);
   void push_window(const ir::Node& node);
   void check_leaf(const ir::Node& node);
   void settle_windows();
@@ -90,6 +91,7 @@ struct GraphKey {
   Use& use(const ir::Node* node) { return uses_[node->mark_value]; }
 
   std::vector<Visit> stack_;
+  size_t used_ = 0;  // words, while the nodes are walked
   std::vector<Candidate> candidates_;
   std::vector<Use> uses_;
   std::vector<bool> wanted_;  // by what is computed again; empty without gradients

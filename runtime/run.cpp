@@ -98,8 +98,9 @@ void Run::hand_in() {
   allocate_arenas();
   bind_places();
   uint64_t* scalars = scalars_.data();
+  Profiler::Clock::time_point time = Profiler::Clock::now();
   for (const Step& step : plan_->steps) {
-    launch(step, scalars);
+    time = launch(step, scalars, time);
     scalars += step.scalars.size();
     ++launched_;
   }
@@ -198,20 +199,19 @@ void Run::read_inputs() {
 // of this graph. An input may give its memory away if all its readers are such and nobody else has a hold
 // on its buffer.
 void Run::find_dying() {
-  size_t count = key.nodes.size();
+  const size_t count = key.nodes.size();
   readers_.assign(count, 0);
-  is_output_.assign(count, false);
-  lives_on_.assign(count, false);
-  for (const PlanOutput& o : plan_->outputs) is_output_[o.node] = true;
+  lives_on_.assign(count, 0);
+  is_output_.assign(count, 0);
+  for (const PlanOutput& o : plan_->outputs) is_output_[o.node] = 1;
   for (const Node* n : key.nodes) {
-    for (const Node* input : n->inputs()) ++readers_[key.number(input)];
+    for (const Node* input : n->inputs()) ++readers_[input->mark_value];  // its number: the key has just been read
   }
   for (size_t i = count; i-- > 0;) {  // readers come after their operands
     const Node* n = key.nodes[i];
-    lives_on_[i] =
-        lives_on_[i] || n->references() != readers_[i] || n->holders.load(std::memory_order_relaxed) > 0;
-    if (!lives_on_[i] || is_output_[i]) continue;
-    for (const Node* input : n->inputs()) lives_on_[key.number(input)] = true;
+    if (lives_on_[i] == 0) lives_on_[i] = n->references() != readers_[i] || n->holders.load(std::memory_order_relaxed) > 0;
+    if (lives_on_[i] == 0 || is_output_[i] != 0) continue;
+    for (const Node* input : n->inputs()) lives_on_[input->mark_value] = 1;
   }
 }
 
@@ -223,7 +223,7 @@ std::shared_ptr<Buffer> Run::source(const PlanOutput& output) {
   const bool held = donor.holders.load(std::memory_order_relaxed) > 0 || donor.payload().use_count() > 1;
   if (held || memory.adopted() || memory.exposed) return nullptr;
   if (lives_on_.empty()) find_dying();
-  return lives_on_[output.donor] ? nullptr : buffer(output.donor);
+  return lives_on_[output.donor] != 0 ? nullptr : buffer(output.donor);
 }
 
 void Run::allocate_outputs() {
@@ -296,8 +296,7 @@ int64_t Run::lay_out(const Step& step, uint64_t* scalars) {
   return copied;
 }
 
-void Run::launch(const Step& step, uint64_t* scalars) {
-  auto begin = Profiler::Clock::now();
+Profiler::Clock::time_point Run::launch(const Step& step, uint64_t* scalars, Profiler::Clock::time_point begin) {
   const int64_t copied = lay_out(step, scalars);
   try {
     start_step(step, scalars);
@@ -308,6 +307,7 @@ void Run::launch(const Step& step, uint64_t* scalars) {
   double us = std::chrono::duration<double, std::micro>(end - begin).count();
   record_launch(step.facts, us, first_ ? step.cache : CacheState::Memory, first_ ? step.compile_ms : 0, copied);
   if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end, step.facts, copied);
+  return end;
 }
 
 // A packed copy takes the place of what the kernel would pack: found, or made by this launch and kept.

@@ -17,6 +17,7 @@
 #include "runtime/kept_arenas.h"
 #include "runtime/late_work.h"
 #include "runtime/plan.h"
+#include "runtime/profiler.h"
 
 namespace tenon::runtime {
 
@@ -56,7 +57,8 @@ class Run {
   void bind_places();
   void* argument(int32_t place, uint64_t* scalars);
   int64_t lay_out(const Step& step, uint64_t* scalars);  // the arguments; returns the bytes that it moved
-  void launch(const Step& step, uint64_t* scalars);
+  // Returns when it ended, which is when the next one begins.
+  Profiler::Clock::time_point launch(const Step& step, uint64_t* scalars, Profiler::Clock::time_point begin);
   void start_step(const Step& step, uint64_t* scalars);
   void start_compiled(const Step& step, const CompiledStep& work, std::span<const uint64_t> scalars);
 
@@ -80,7 +82,7 @@ class Run {
   std::vector<Phase> phases_;      // of the current launch, where it leaves some out
   std::vector<uint64_t> scalars_;  // of all steps: a constant that another evaluation stores loses its bits
   std::vector<uint32_t> readers_;  // by node number
-  std::vector<bool> is_output_, lives_on_;
+  std::vector<uint8_t> is_output_, lives_on_;  // likewise
 };
 
 }  // namespace tenon::runtime

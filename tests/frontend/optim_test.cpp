@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "values.h"
 
@@ -408,6 +409,96 @@ TEST_CASE("an optimizer and a scheduler that were loaded go on as if nothing had
   CHECK(error_of([&] { in >> two; }) ==
         "'group.0.params': loaded state dict contains a parameter group that doesn't match the size of optimizer's group: 1 "
         "parameters, and the optimizer's has 2");
+}
+
+namespace {
+
+// Steps of a parameter that is a tensor of its own, and of one that shows a part of another: the former's are made from a template from
+// the third on, the latter's are recorded operation by operation. By each step so many writes to both.
+template <typename Optimizer, typename Options>
+void check_templates(const Options& options, int64_t writes, ScalarType type) {
+  const Tensor start = eighths({3, 4}, 5, 3, 13).to(type);
+  Tensor whole = start.clone().set_requires_grad(true);
+  Tensor memory = zeros({2, 3, 4}, type);
+  memory[1].copy_(start);
+  Tensor part = memory.detach()[1].detach().set_requires_grad(true);
+  Optimizer one({whole}, options), two({part}, options);
+  for (int64_t k = 0; k < 6; ++k) {
+    for (Tensor* p : {&whole, &part}) p->mutable_grad() = gradient({3, 4}, 1, k).to(type);
+    for (optim::Optimizer* o : {static_cast<optim::Optimizer*>(&one), static_cast<optim::Optimizer*>(&two)})
+      o->param_groups()[0].options().set_lr(std::vector<double>{0.1, 0.2, 1.0, 0.0, 0.25, 0.3}[static_cast<size_t>(k)]);
+    const int64_t of_whole = whole._version(), of_part = part._version();
+    one.step();
+    two.step();
+    CHECK(allclose(whole, part, 0, 0, true));  // of halves eps may be 0
+    CHECK(whole._version() - of_whole == writes);
+    CHECK(part._version() - of_part == writes);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("optim: a step from a template is the step operation by operation, bits and versions") {
+  for (const ScalarType type : {kFloat, kDouble, kHalf}) {
+    using optim::AdamOptions, optim::AdamWOptions;
+    check_templates<optim::Adam>(AdamOptions(), 1, type);
+    check_templates<optim::Adam>(AdamOptions().weight_decay(0.1).amsgrad(true), 1, type);
+    check_templates<optim::Adam>(AdamOptions().betas({0.0, 0.5}).eps(1.0), 1, type);
+    check_templates<optim::AdamW>(AdamWOptions().weight_decay(0.1), 2, type);
+    check_templates<optim::AdamW>(AdamWOptions().weight_decay(0).amsgrad(true), 1, type);
+    check_templates<optim::SGD>(optim::SGDOptions(0.1).weight_decay(0.1), 1, type);
+    check_templates<optim::SGD>(optim::SGDOptions(0.1).momentum(0.9).dampening(0.5), 1, type);
+    check_templates<optim::SGD>(optim::SGDOptions(0.1).momentum(0.9).nesterov(true), 1, type);
+    check_templates<optim::RMSprop>(optim::RMSpropOptions().eps(0.1).weight_decay(0.1), 1, type);
+    check_templates<optim::RMSprop>(optim::RMSpropOptions().eps(0.1).centered(true).momentum(0.5), 1, type);
+    check_templates<optim::Adagrad>(optim::AdagradOptions().eps(0.1).lr_decay(0.1).weight_decay(0.1), 1, type);
+  }
+}
+
+TEST_CASE("optim: threads that train side by side have the bits of one that trains alone") {
+  constexpr int64_t kThreads = 4, kSteps = 40;
+  // Each with gradients of its own formula, so that templates are made, found and used by all of them at once.
+  const auto train = [](int64_t j) {
+    Tensor w = parameter({4, 3}, j), b = parameter({3}, j);
+    optim::Adam adam({w, b}, 0.05);
+    const Tensor x = gradient({5, 4}, j, 1);
+    for (int64_t k = 0; k < kSteps; ++k) {
+      adam.zero_grad();
+      (x.matmul(w) + b).sigmoid().square().sum().backward();
+      adam.step();
+    }
+    return std::vector<Tensor>{w, b};
+  };
+  std::vector<std::vector<Tensor>> together(kThreads);
+  std::vector<std::thread> threads;
+  for (int64_t j = 0; j < kThreads; ++j) threads.emplace_back([&, j] { together[static_cast<size_t>(j)] = train(j); });
+  for (std::thread& thread : threads) thread.join();
+  for (int64_t j = 0; j < kThreads; ++j) {
+    const std::vector<Tensor> alone = train(j);
+    for (size_t i = 0; i < alone.size(); ++i) CHECK(equal(alone[i], together[static_cast<size_t>(j)][i]));
+  }
+}
+
+TEST_CASE("optim: pending work is counted whether a step is recorded or made from a template") {
+  Config config = get_config();
+  const int64_t before = config.max_pending_nodes;
+  config.max_pending_nodes = 20;
+  set_config(config);
+  std::vector<Tensor> parameters;
+  for (int64_t j = 0; j < 4; ++j) parameters.push_back(parameter({3, 4}, j));
+  optim::Adam adam(parameters);
+  int64_t evaluations[4];
+  for (int64_t& count : evaluations) {
+    for (Tensor& p : parameters) p.mutable_grad() = gradient({3, 4}, 1, 2);
+    eval(parameters[0].grad());
+    const Counters start = counters();
+    adam.step();
+    const Counters end = counters();
+    count = end.plans_built + end.plan_hits - start.plans_built - start.plan_hits;
+  }
+  CHECK(evaluations[3] > 1);
+  config.max_pending_nodes = before;
+  set_config(config);
 }
 
 }  // namespace tenon

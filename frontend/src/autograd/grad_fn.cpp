@@ -7,7 +7,7 @@
 #include "frontend/src/autograd/recording.h"
 #include "frontend/src/autograd/segment.h"
 #include "frontend/src/tensor/text.h"
-#include "ir/gradient.h"
+#include "ir/known_gradients.h"
 #include "tenon/creation.h"
 #include "tenon/print.h"
 
@@ -151,7 +151,7 @@ std::vector<Tensor> gradients_of(const GradFn& fn, std::vector<NodeRef> values, 
   std::vector<NodeRef> given;
   for (size_t k = 0; k < fn.recipe.outputs().size(); ++k)
     given.push_back(k < grads.size() && grads[k].defined() ? node_of(grads[k]) : NodeRef());
-  const std::vector<NodeRef> nodes = ir::differentiate(fn.recipe, std::move(values), given, tracked_operands(fn));
+  const std::vector<NodeRef> nodes = ir::known_gradients(fn.recipe, std::move(values), given, tracked_operands(fn));
   std::vector<Tensor> result;
   for (const Edge& edge : fn.edges) {
     const bool known = edge.operand < nodes.size() && nodes[edge.operand];

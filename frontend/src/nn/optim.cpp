@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "frontend/src/autograd/grad.h"
+#include "frontend/src/tensor/formula.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 #include "tenon/print.h"
@@ -35,22 +36,33 @@ Tensor& remembered(Tensor& field, const Tensor& like, double start = 0) {
   return field;
 }
 
-// The common part of Adam and AdamW.
+// The common part of Adam and AdamW. Tensors: the parameter, its gradient, exp_avg, exp_avg_sq and, of amsgrad, max_exp_avg_sq.
+// Numbers: beta1, 1 - beta1, beta2, 1 - beta2, the root of the bias correction, eps, minus the step size, weight decay.
+constexpr uint32_t kDecays = 1, kDecoupled = 2, kAmsgrad = 4;  // of the form
+void adam_formula(uint32_t form, std::span<const Tensor> tensors, std::span<const double> n) {
+  const Tensor &p = tensors[0], &mean = tensors[2], &square = tensors[3];
+  if (form & kDecoupled) p.mul_(n[7]);
+  const Tensor grad = form & kDecays ? tensors[1].add(p, n[7]) : tensors[1];
+  mean.copy_(mean.mul(n[0]).add(grad, n[1]));
+  square.copy_(square.mul(n[2]).addcmul(grad, grad, n[3]));
+  Tensor bound = square;
+  if (form & kAmsgrad) {
+    bound = tensors[4];
+    bound.copy_(maximum(bound, square));
+  }
+  p.addcdiv_(mean, bound.sqrt().div(n[4]).add(n[5]), n[6]);
+}
+
+// `decay`: the number of weight decay in this form.
 template <typename Options, typename State>
-void adam_step(Tensor& p, const Tensor& grad, const Options& o, State& state) {
+void adam_step(Tensor& p, const Tensor& grad, const Options& o, State& state, uint32_t form, double decay) {
   const auto [beta1, beta2] = o.betas();
   const double t = ++state.step();
   const double correction1 = 1 - std::pow(beta1, t), correction2 = 1 - std::pow(beta2, t);
-  const Tensor mean = remembered(state.exp_avg(), p), square = remembered(state.exp_avg_sq(), p);
-  mean.copy_(mean.mul(beta1).add(grad, 1 - beta1));
-  square.copy_(square.mul(beta2).addcmul(grad, grad, 1 - beta2));
-  Tensor bound = square;
-  if (o.amsgrad()) {
-    bound = remembered(state.max_exp_avg_sq(), p);
-    bound.copy_(maximum(bound, square));
-  }
-  const Tensor denominator = bound.sqrt().div(std::sqrt(correction2)).add(o.eps());
-  p.addcdiv_(mean, denominator, -o.lr() / correction1);
+  const double numbers[] = {beta1, 1 - beta1, beta2, 1 - beta2, std::sqrt(correction2), o.eps(), -o.lr() / correction1, decay};
+  Tensor tensors[5] = {p, grad, remembered(state.exp_avg(), p), remembered(state.exp_avg_sq(), p)};
+  if (o.amsgrad()) tensors[4] = remembered(state.max_exp_avg_sq(), p);
+  apply_formula(adam_formula, form | (o.amsgrad() ? kAmsgrad : 0), {tensors, o.amsgrad() ? size_t{5} : size_t{4}}, numbers);
 }
 
 template <typename Options>
@@ -216,17 +228,31 @@ void check_options(const SGDOptions& o) {
   check<ValueError>(!o.nesterov() || (o.momentum() > 0 && o.dampening() == 0),
                     "Nesterov momentum requires a momentum and zero dampening");
 }
-void update(Tensor& p, Tensor grad, const SGDOptions& o, SGDParamState& state) {
-  if (o.weight_decay() != 0) grad = grad.add(p, o.weight_decay());
-  if (o.momentum() != 0) {
-    Tensor& buffer = state.momentum_buffer();
-    if (!buffer.defined())
-      buffer = grad.clone();
+// Tensors: the parameter, its gradient and, with momentum, its buffer. Numbers: weight decay, momentum, 1 - dampening, minus lr.
+enum SGDForm : uint32_t { kSGDDecays = 1, kMomentum = 2, kStarts = 4, kNesterov = 8 };
+void sgd_formula(uint32_t form, std::span<const Tensor> tensors, std::span<const double> n) {
+  const Tensor& p = tensors[0];
+  Tensor grad = form & kSGDDecays ? tensors[1].add(p, n[0]) : tensors[1];
+  if (form & kMomentum) {
+    const Tensor& buffer = tensors[2];
+    if (form & kStarts)
+      buffer.copy_(grad);
     else
-      buffer.mul_(o.momentum()).add_(grad, 1 - o.dampening());
-    grad = o.nesterov() ? grad.add(buffer, o.momentum()) : buffer;
+      buffer.mul_(n[1]).add_(grad, n[2]);
+    grad = form & kNesterov ? grad.add(buffer, n[1]) : buffer;
   }
-  p.add_(grad, -o.lr());
+  p.add_(grad, n[3]);
+}
+void update(Tensor& p, Tensor grad, const SGDOptions& o, SGDParamState& state) {
+  const bool momentum = o.momentum() != 0;
+  uint32_t form = 0;
+  if (o.weight_decay() != 0) form |= kSGDDecays;
+  if (momentum) form |= kMomentum;
+  if (momentum && !state.momentum_buffer().defined()) form |= kStarts;
+  if (o.nesterov()) form |= kNesterov;
+  const Tensor tensors[] = {p, grad, momentum ? remembered(state.momentum_buffer(), grad) : Tensor()};
+  const double numbers[] = {o.weight_decay(), o.momentum(), 1 - o.dampening(), -o.lr()};
+  apply_formula(sgd_formula, form, {tensors, momentum ? size_t{3} : size_t{2}}, numbers);
 }
 void print(std::ostream& out, const SGDOptions& o) {
   out << "    dampening: " << number_or_zero(o.dampening())
@@ -242,15 +268,13 @@ TENON_OPTIMIZER(SGD)
 namespace {
 void check_options(const AdamOptions& o) { check_adam(o); }
 void update(Tensor& p, Tensor grad, const AdamOptions& o, AdamParamState& state) {
-  if (o.weight_decay() != 0) grad = grad.add(p, o.weight_decay());
-  adam_step(p, grad, o, state);
+  adam_step(p, grad, o, state, o.weight_decay() != 0 ? kDecays : 0, o.weight_decay());
 }
 void print(std::ostream& out, const AdamOptions& o) { print_adam(out, o, false); }
 
 void check_options(const AdamWOptions& o) { check_adam(o); }
 void update(Tensor& p, Tensor grad, const AdamWOptions& o, AdamWParamState& state) {
-  if (o.weight_decay() != 0) p.mul_(1 - o.lr() * o.weight_decay());
-  adam_step(p, grad, o, state);
+  adam_step(p, grad, o, state, o.weight_decay() != 0 ? kDecoupled : 0, 1 - o.lr() * o.weight_decay());
 }
 void print(std::ostream& out, const AdamWOptions& o) { print_adam(out, o, true); }
 }  // namespace
@@ -267,25 +291,44 @@ void check_options(const RMSpropOptions& o) {
   check_at_least_zero(o.weight_decay(), "weight_decay value");
   check_at_least_zero(o.alpha(), "alpha value");
 }
-void update(Tensor& p, Tensor grad, const RMSpropOptions& o, RMSpropParamState& state) {
-  ++state.step();
-  if (o.weight_decay() != 0) grad = grad.add(p, o.weight_decay());
-  const Tensor square = remembered(state.square_avg(), p);
-  square.mul_(o.alpha()).addcmul_(grad, grad, 1 - o.alpha());
+// Tensors: the parameter, its gradient, square_avg and, where the form has them, grad_avg and momentum_buffer. Numbers: weight
+// decay, alpha, 1 - alpha, eps, momentum, minus lr.
+enum RMSpropForm : uint32_t { kRMSpropDecays = 1, kCentered = 2, kWithVelocity = 4 };
+void rmsprop_formula(uint32_t form, std::span<const Tensor> tensors, std::span<const double> n) {
+  const Tensor &p = tensors[0], &square = tensors[2];
+  const Tensor grad = form & kRMSpropDecays ? tensors[1].add(p, n[0]) : tensors[1];
+  square.mul_(n[1]).addcmul_(grad, grad, n[2]);
   Tensor average = square;
-  if (o.centered()) {
-    const Tensor mean = remembered(state.grad_avg(), p);
-    mean.mul_(o.alpha()).add_(grad, 1 - o.alpha());
+  if (form & kCentered) {
+    const Tensor& mean = tensors[3];
+    mean.mul_(n[1]).add_(grad, n[2]);
     average = square.addcmul(mean, mean, -1);
   }
-  average = average.sqrt().add(o.eps());
-  if (o.momentum() > 0) {
-    const Tensor velocity = remembered(state.momentum_buffer(), p);
-    velocity.mul_(o.momentum()).addcdiv_(grad, average);
-    p.add_(velocity, -o.lr());
+  average = average.sqrt().add(n[3]);
+  if (form & kWithVelocity) {
+    const Tensor& velocity = tensors.back();
+    velocity.mul_(n[4]).addcdiv_(grad, average);
+    p.add_(velocity, n[5]);
   } else {
-    p.addcdiv_(grad, average, -o.lr());
+    p.addcdiv_(grad, average, n[5]);
   }
+}
+void update(Tensor& p, Tensor grad, const RMSpropOptions& o, RMSpropParamState& state) {
+  ++state.step();
+  uint32_t form = 0;
+  Tensor tensors[5] = {p, grad, remembered(state.square_avg(), p)};
+  size_t count = 3;
+  if (o.weight_decay() != 0) form |= kRMSpropDecays;
+  if (o.centered()) {
+    form |= kCentered;
+    tensors[count++] = remembered(state.grad_avg(), p);
+  }
+  if (o.momentum() > 0) {
+    form |= kWithVelocity;
+    tensors[count++] = remembered(state.momentum_buffer(), p);
+  }
+  const double numbers[] = {o.weight_decay(), o.alpha(), 1 - o.alpha(), o.eps(), o.momentum(), -o.lr()};
+  apply_formula(rmsprop_formula, form, {tensors, count}, numbers);
 }
 void print(std::ostream& out, const RMSpropOptions& o) {
   out << "    alpha: " << number(o.alpha()) << "\n    capturable: False\n    centered: " << truth(o.centered())
@@ -306,12 +349,18 @@ void check_options(const AdagradOptions& o) {
   check_at_least_zero(o.initial_accumulator_value(), "initial_accumulator_value value");
   check_at_least_zero(o.eps(), "epsilon value");
 }
+// Tensors: the parameter, its gradient, sum. Numbers: weight decay, eps, minus the rate. Form: 1 if there is weight decay.
+void adagrad_formula(uint32_t form, std::span<const Tensor> tensors, std::span<const double> n) {
+  const Tensor &p = tensors[0], &sum = tensors[2];
+  const Tensor grad = form ? tensors[1].add(p, n[0]) : tensors[1];
+  sum.addcmul_(grad, grad);
+  p.addcdiv_(grad, sum.sqrt().add(n[1]), n[2]);
+}
 void update(Tensor& p, Tensor grad, const AdagradOptions& o, AdagradParamState& state) {
   const double rate = o.lr() / (1 + static_cast<double>(state.step()++) * o.lr_decay());
-  if (o.weight_decay() != 0) grad = grad.add(p, o.weight_decay());
-  const Tensor sum = remembered(state.sum(), p, o.initial_accumulator_value());
-  sum.addcmul_(grad, grad);
-  p.addcdiv_(grad, sum.sqrt().add(o.eps()), -rate);
+  const Tensor tensors[] = {p, grad, remembered(state.sum(), p, o.initial_accumulator_value())};
+  const double numbers[] = {o.weight_decay(), o.eps(), -rate};
+  apply_formula(adagrad_formula, o.weight_decay() != 0, tensors, numbers);
 }
 void print(std::ostream& out, const AdagradOptions& o) {
   out << "    differentiable: False\n    eps: " << number(o.eps()) << "\n    foreach: None\n    fused: None\n    "

@@ -7,6 +7,7 @@
 
 #include "frontend/src/autograd/recording.h"
 #include "frontend/src/tensor/outside.h"
+#include "frontend/src/tensor/pending.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/fork.h"
 #include "runtime/device.h"
@@ -165,6 +166,23 @@ NodeRef TensorImpl::node() const {
   return strided_view(base, ref(sizes_), ref(strides_), offset_);
 }
 
+// --- pending work
+
+bool count_work(int64_t operations, int64_t bytes) {
+  pending.operations += operations;
+  pending.bytes += bytes;
+  return pending.operations >= caps().nodes.load(std::memory_order_relaxed) ||
+         pending.bytes >= caps().bytes.load(std::memory_order_relaxed);
+}
+
+namespace {
+constexpr int64_t kFarBelow = INT64_MIN / 2;
+}
+UncountedWork::UncountedWork() : operations_(pending.operations), bytes_(pending.bytes) { pending = {kFarBelow, kFarBelow}; }
+UncountedWork::~UncountedWork() { pending = {operations_, bytes_}; }
+int64_t UncountedWork::operations() const { return pending.operations - kFarBelow; }
+int64_t UncountedWork::bytes() const { return pending.bytes - kFarBelow; }
+
 // --- versions
 
 VersionWatch::VersionWatch(const TensorImpl& t, int64_t version)
@@ -204,12 +222,7 @@ NodeRef storable(NodeRef node) {
 }
 
 // Counts one more recorded operation; true if it is time to evaluate.
-bool past_caps(const ir::Node& node) {
-  if (node.is_leaf()) return false;
-  pending.bytes += static_cast<int64_t>(byte_count(node));
-  return ++pending.operations >= caps().nodes.load(std::memory_order_relaxed) ||
-         pending.bytes >= caps().bytes.load(std::memory_order_relaxed);
-}
+bool past_caps(const ir::Node& node) { return !node.is_leaf() && count_work(1, static_cast<int64_t>(byte_count(node))); }
 
 // No cap evaluates inside an operation that gradients need: its scope does at its end.
 bool evaluated_later() {

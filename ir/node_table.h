@@ -1,0 +1,341 @@
+// The table of nodes, within the ir floor: who makes nodes with their types known already, as a Template does, needs no more than this.
+// A node lives as long as somebody refers to it; the table finds a live node by what it computes, and holds no reference of
+// its own.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/graph_infer.h"
+
+namespace tenon::ir {
+
+// What makes two nodes equal. The shape follows from the rest except for a leaf.
+struct NodeKey {
+  Op op;
+  DType dtype;
+  DeviceTag device;
+  uint64_t bits;
+  std::span<const NodeRef> inputs;
+  std::span<const int64_t> ints;
+  const Dims& shape;
+  int64_t numel;
+};
+
+inline uint64_t mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+  return hash ^ hash >> 32;
+}
+
+inline uint64_t hash_of(const NodeKey& key) {
+  uint64_t hash = mix(static_cast<uint64_t>(key.op) << 16 | static_cast<uint64_t>(key.dtype) << 8 |
+                          static_cast<uint8_t>(key.device),
+                      key.bits);
+  for (const NodeRef& input : key.inputs) hash = mix(hash, input->id());
+  for (int64_t value : key.ints) hash = mix(hash, static_cast<uint64_t>(value));
+  if (key.inputs.empty()) {
+    for (int64_t size : key.shape) hash = mix(hash, static_cast<uint64_t>(size));
+  }
+  return hash;
+}
+
+// A definition that a stored node keeps, in a list by number.
+struct Node::Kept {
+  Node* node;
+  uint64_t number;
+  Definition definition;
+  Kept *before, *after;
+};
+
+// All nodes of the process that can be shared, by hash: open addressing with linear probing. One recursive
+// lock covers making, folding and materialising, so a rule never reads a node that is just losing its
+// operands.
+//
+// A node whose count has reached zero may still stand in the table until its last owner gets the lock.
+// `acquire` never revives it; an equal node is then made afresh, and `erase` goes by identity.
+struct NodeTable {
+  struct Slot {
+    uint64_t hash;
+    Node* node;
+  };
+  static constexpr size_t kLeastSlots = 1024;
+  static constexpr int kBatch = 256;  // nodes freed under one hold of the lock
+  static constexpr int kMostSpare = 1024;
+
+  // Memory of a node that died, kept for the next: a small expression makes and frees a handful each time round.
+  struct Spare {
+    Spare* next;
+  };
+
+  std::recursive_mutex mutex;
+  std::vector<Slot> slots = std::vector<Slot>(kLeastSlots);
+  size_t count = 0;
+  uint64_t next_id = 1;
+  int64_t live = 0;
+  Spare* spare = nullptr;
+  int spare_count = 0;
+  uint64_t fresh_from = UINT64_MAX;  // nodes from this id on are known to nobody else yet
+  Node::Kept *first_kept = nullptr, *last_kept = nullptr;
+
+  static NodeTable& get() {
+    static auto* const table = new NodeTable;  // outlives every static tensor
+    return *table;
+  }
+
+  static bool acquire(Node* node) {
+    uint32_t refs = node->refs_.load(std::memory_order_relaxed);
+    while (refs && !node->refs_.compare_exchange_weak(refs, refs + 1, std::memory_order_relaxed)) {
+    }
+    return refs != 0;
+  }
+
+  static NodeRef adopt(Node* node) {
+    NodeRef ref;
+    ref.node_ = node;
+    return ref;
+  }
+
+  // The end of a reference that was adopted from somebody who still owns it.
+  static void forget(NodeRef& ref) { ref.node_ = nullptr; }
+
+  // While one of these lives, under the lock, nodes that are made are known to this thread alone: counting their references takes
+  // no locked instruction.
+  class Fresh {
+   public:
+    explicit Fresh(NodeTable& table) : table_(table) { table.fresh_from = table.next_id; }
+    ~Fresh() { table_.fresh_from = UINT64_MAX; }
+    Fresh(const Fresh&) = delete;
+    Fresh& operator=(const Fresh&) = delete;
+    // Drops the reference, if the node is fresh and has others.
+    void let_go(NodeRef& ref) const {
+      if (ref->id_ < table_.fresh_from || ref->references() == 1) return;
+      ref->refs_.store(ref->references() - 1, std::memory_order_relaxed);
+      forget(ref);
+    }
+
+   private:
+    NodeTable& table_;
+  };
+  void count_up(Node& node) const {
+    if (node.id_ >= fresh_from)
+      node.refs_.store(node.references() + 1, std::memory_order_relaxed);
+    else
+      node.refs_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  static bool equal(const Node& node, const NodeKey& key) {
+    if (node.op() != key.op || node.dtype_ != key.dtype || node.device_ != key.device ||
+        node.bits_ != key.bits || node.inputs_.size() != key.inputs.size() ||
+        node.ints_.size() != key.ints.size()) {
+      return false;
+    }
+    for (size_t i = 0; i < key.inputs.size(); ++i) {
+      if (node.inputs_[i] != key.inputs[i].get()) return false;
+    }
+    for (size_t i = 0; i < key.ints.size(); ++i) {
+      if (node.ints_[i] != key.ints[i]) return false;
+    }
+    return !key.inputs.empty() || node.shape_ == key.shape;
+  }
+
+  void* allocate() {
+    if (!spare) return ::operator new(sizeof(Node));
+    --spare_count;
+    return std::exchange(spare, spare->next);
+  }
+
+  // Call with the lock held; a payload must be gone, since its end may take long.
+  void free(Node* node) {
+    if (spare_count == kMostSpare) return delete node;
+    node->~Node();
+    spare = new (node) Spare{spare};
+    ++spare_count;
+  }
+
+  // A new node with one reference. Call with the lock held.
+  Node* create(const NodeKey& key) {
+    auto* node = new (allocate()) Node;
+    node->refs_.store(1, std::memory_order_relaxed);
+    node->op_.store(key.op, std::memory_order_relaxed);
+    node->dtype_ = key.dtype;
+    node->device_ = key.device;
+    node->id_ = next_id++;
+    node->bits_ = key.bits;
+    node->numel_ = key.numel;
+    node->shape_ = key.shape;
+    node->ints_.append(key.ints.data(), key.ints.size());
+    node->inputs_.resize(key.inputs.size());
+    Node** operand = node->inputs_.data();
+    for (const NodeRef& input : key.inputs) {
+      count_up(*input);
+      if (input->reads_volatile()) mark_volatile(*node);
+      *operand++ = input.get();
+    }
+    ++live;
+    return node;
+  }
+
+  NodeRef find_or_create(const NodeKey& key) {
+    const uint64_t hash = hash_of(key);
+    size_t at = hash & (slots.size() - 1);
+    for (; slots[at].node; at = (at + 1) & (slots.size() - 1)) {
+      if (slots[at].hash == hash && equal(*slots[at].node, key) && acquire(slots[at].node))
+        return adopt(slots[at].node);
+    }
+    Node* node = create(key);
+    node->hash_ = hash;
+    insert(node, at);
+    return adopt(node);
+  }
+
+  // One order for operands that commute: the older first, a constant last.
+  static bool in_order(std::span<const NodeRef> inputs) {
+    const auto rank = [](const NodeRef& node) { return std::pair(node->op() == Op::Const, node->id()); };
+    return rank(inputs[0]) <= rank(inputs[1]);
+  }
+
+  void insert(Node* node, size_t at) {
+    node->interned_ = true;
+    slots[at] = {node->hash_, node};
+    if (2 * ++count > slots.size()) resize(2 * slots.size());
+  }
+
+  static void mark_volatile(Node& node) { node.volatile_.store(true, std::memory_order_relaxed); }
+
+  void resize(size_t size) {
+    std::vector<Slot> old(size);
+    std::swap(old, slots);
+    for (const Slot& slot : old) {
+      if (!slot.node) continue;
+      size_t at = slot.hash & (size - 1);
+      while (slots[at].node) at = (at + 1) & (size - 1);
+      slots[at] = slot;
+    }
+  }
+
+  void erase(Node* node) {
+    if (!node->interned_) return;
+    node->interned_ = false;
+    const size_t mask = slots.size() - 1;
+    size_t hole = node->hash_ & mask;
+    while (slots[hole].node != node) hole = (hole + 1) & mask;
+    // Close the gap: an entry after it moves up if its probing passes the hole on the way from its home.
+    for (size_t at = (hole + 1) & mask; slots[at].node; at = (at + 1) & mask) {
+      if (((at - slots[at].hash) & mask) >= ((at - hole) & mask)) {
+        slots[hole] = slots[at];
+        hole = at;
+      }
+    }
+    slots[hole] = {};
+    if (--count * 16 < slots.size() && slots.size() > kLeastSlots) resize(slots.size() / 2);
+  }
+
+  // Drops these references; the nodes that nobody else refers to go to the list. Call with the lock held.
+  static void drop(const SmallVector<Node*, 3>& inputs, Node*& doomed) {
+    for (Node* input : inputs) {
+      // Of the last one nobody else can make another: the table does under the lock alone.
+      const bool last = input->refs_.load(std::memory_order_acquire) == 1;
+      if (last) input->refs_.store(0, std::memory_order_relaxed);
+      if (last || input->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) input->link_ = std::exchange(doomed, input);
+    }
+  }
+
+  // Frees the nodes of a list and whatever only they kept alive. Payloads die outside the lock: they may free
+  // buffers.
+  static void destroy(Node* doomed) {
+    NodeTable& table = get();
+    while (doomed) {
+      Node* dead = nullptr;
+      {
+        const std::scoped_lock lock(table.mutex);
+        for (int i = 0; i < kBatch && doomed; ++i) {
+          Node* node = std::exchange(doomed, doomed->link_);
+          table.erase(node);
+          --table.live;
+          drop(node->inputs_, doomed);
+          if (node->kept_) {
+            const std::unique_ptr<Node::Kept> kept(table.unlink(*node));
+            drop(kept->definition.inputs_, doomed);
+            kept->definition.inputs_.clear();
+          }
+          if (node->payload_)
+            node->link_ = std::exchange(dead, node);
+          else
+            table.free(node);
+        }
+      }
+      if (dead) table.free_stored(dead);
+    }
+  }
+
+  // Nodes of a list that have payloads; call without the lock.
+  void free_stored(Node* dead) {
+    for (Node* node = dead; node; node = node->link_) node->payload_ = nullptr;
+    const std::scoped_lock lock(mutex);
+    while (dead) {
+      Node* node = std::exchange(dead, dead->link_);
+      free(node);
+    }
+  }
+
+  // Call with the lock held.
+  void give_back(Node& node, Definition definition) {
+    node.op_.store(definition.op_, std::memory_order_relaxed);
+    node.volatile_.store(definition.volatile_, std::memory_order_relaxed);
+    node.bits_ = definition.bits_;
+    node.ints_ = std::move(definition.ints_);
+    node.inputs_ = std::move(definition.inputs_);
+    if (!definition.interned_) return;
+    // An equal node may have been made meanwhile; both can be found then.
+    size_t at = node.hash_ & (slots.size() - 1);
+    while (slots[at].node) at = (at + 1) & (slots.size() - 1);
+    insert(&node, at);
+  }
+
+  // All of these with the lock held.
+  void keep(Node& node, Definition definition, uint64_t number) {
+    Node::Kept* before = last_kept;  // numbers come nearly in order
+    while (before && before->number > number) before = before->before;
+    Node::Kept* after = before ? before->after : first_kept;
+    node.kept_ = new Node::Kept{&node, number, std::move(definition), before, after};
+    (before ? before->after : first_kept) = node.kept_;
+    (after ? after->before : last_kept) = node.kept_;
+  }
+  Node::Kept* unlink(Node& node) {
+    Node::Kept* kept = std::exchange(node.kept_, nullptr);
+    (kept->before ? kept->before->after : first_kept) = kept->after;
+    (kept->after ? kept->after->before : last_kept) = kept->before;
+    return kept;
+  }
+  // The first that is kept, if its number is up to `last`.
+  std::unique_ptr<Node::Kept> next_kept(uint64_t last) {
+    if (!first_kept || first_kept->number > last) return nullptr;
+    return std::unique_ptr<Node::Kept>(unlink(*first_kept->node));
+  }
+
+  static void store(Node& node, std::shared_ptr<Payload> payload) {
+    node.payload_ = std::move(payload);
+    set_stored(node, node.payload_ != nullptr);
+  }
+  static void set_stored(Node& node, bool stored) { node.stored_.store(stored, std::memory_order_release); }
+
+  void materialise(Node& node, std::shared_ptr<Payload> payload) {
+    std::optional<Definition> before;  // it and the old payload die outside the lock
+    std::shared_ptr<Payload> old;
+    const std::scoped_lock lock(mutex);
+    before.emplace(node);
+    old = std::move(node.payload_);
+    store(node, std::move(payload));
+  }
+};
+
+// The simplest node that gives the same bits as the operation, its operands in order if they commute; call with the lock held.
+NodeRef folded(NodeTable& table, const NodeKey& key, const NodeType& type);
+
+}  // namespace tenon::ir
