@@ -20,7 +20,8 @@ namespace tenon::passes::cpu {
 namespace {
 
 constexpr int64_t kLongestRow = 16;
-constexpr int64_t kFewestRows = 16;
+// Rows fewer than lanes leave some idle, but are the same code as many: worth it where that is not much code.
+constexpr int64_t fewest_rows(int64_t length) { return length <= 4 ? 2 : 16; }
 constexpr int64_t kChunkRows = 1024;       // rows that one parallel iteration takes
 constexpr size_t kMostInstrs = 1500;       // unrolled; beyond, compiling takes longer than it is worth
 
@@ -94,7 +95,7 @@ std::optional<ShortRows> across(const ir::Kernel& kernel, std::vector<int> axes)
   Worth best_worth;
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
     rows.lane = static_cast<int>(a);
-    if (kernel.axes[a].kind != AxisKind::Parallel || kernel.axes[a].extent < kFewestRows) continue;
+    if (kernel.axes[a].kind != AxisKind::Parallel || kernel.axes[a].extent < fewest_rows(rows.count)) continue;
     if (std::find(rows.axes.begin(), rows.axes.end(), rows.lane) != rows.axes.end()) continue;
     Worth w = worth(kernel, rows);
     if (w.bytes <= 0 || (best && w.bytes < best_worth.bytes)) continue;
