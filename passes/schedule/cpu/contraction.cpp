@@ -70,7 +70,7 @@ std::vector<int> rows_of_rest(int registers, int vectors) {
 int64_t instructions_of(int64_t rows, const std::vector<int>& tile_rows, int vectors) {
   int64_t count = 0;
   for (int tile : tile_rows) {
-    const int64_t tiles = std::max<int64_t>(rows + tile_rows.back() - 1, 0) / tile;
+    const int64_t tiles = std::max<int64_t>(rows + (tile == tile_rows[0] ? 0 : tile_rows.back() - 1), 0) / tile;
     count += tiles * std::max(tile * vectors + tile + vectors + 3, kLeastInstructions);
     rows -= tiles * tile;
   }
@@ -280,15 +280,16 @@ class Contraction {
     nest_.set_sub_axes(std::array{column_, line_, row_});
     const bool rest = columns.vectors < tile_.vectors || (columns.mask >= 0 && c_.extent(column_) > int64_t{tile_.vectors} * nest_.lanes());
     const std::vector<int> rows = rest && tiled_ ? rows_of_rest(accumulators(c_), columns.vectors) : tile_.rows;
-    // As many of each as the rows that are left and those that the last ones may add fill.
+    // Whole tiles first; of the smaller ones as many as the rows that are left and those that the last ones may add fill.
     ValueId at = row_begin_;
     for (int tile : rows) {
+      const bool whole = tile == rows[0] && rows.size() > 1;
       ValueId end = row_end_;
       if (tile != rows.back()) {
-        const ValueId filled = c_.add(c_.sub(row_end_, at), c_.literal(rows.back() - 1)), step = c_.literal(tile);
+        const ValueId filled = c_.add(c_.sub(row_end_, at), c_.literal(whole ? 0 : rows.back() - 1)), step = c_.literal(tile);
         end = c_.add(at, c_.mul(b_.quotient(filled, step), step));
       }
-      row_group(at, end, tile, panel);
+      row_group(at, end, tile, whole || tile == 1, panel);
       at = end;
     }
   }
@@ -308,7 +309,7 @@ class Contraction {
 
   // Rows begin..end, `rows` at a time, each with its accumulators. Vector q of row r is a sub-vector of the nest. Behind the last
   // row of all it is computed again: no more addresses, and no mask.
-  void row_group(ValueId begin, ValueId end, int rows, const Panel& panel) {
+  void row_group(ValueId begin, ValueId end, int rows, bool whole, const Panel& panel) {
     const int vectors = accumulators_of_row();
     c_.loop(begin, end, rows, [&](ValueId at) {
       const int width = column_ < 0 ? 1 : nest_.lanes();
@@ -317,8 +318,11 @@ class Contraction {
       for (auto& row : registers) {
         for (int q = 0; q < vectors; ++q) row.push_back(b_.var(b_.constant(zero, width)));
       }
-      const ValueId last = rows == 1 ? -1 : c_.sub(row_end_, c_.literal(1));
-      for (int r = 0; r < rows; ++r) bind_row(r, r == 0 ? at : c_.minimum(c_.add(at, c_.literal(r)), last));
+      const ValueId last = whole ? -1 : c_.sub(row_end_, c_.literal(1));
+      for (int r = 0; r < rows; ++r) {
+        const ValueId row = r == 0 ? at : c_.add(at, c_.literal(r));
+        bind_row(r, whole ? row : c_.minimum(row, last));
+      }
       for (int sub = 0; sub < rows * vectors; ++sub) {
         nest_.set_sub(sub);
         if (sub % vectors == 0) nest_.prepare(chain(c_.kernel, left_));
@@ -328,7 +332,7 @@ class Contraction {
         nest_.bind(k_, k);
         multiply(panel, k, registers);
       });
-      finish(at, registers);
+      whole && (rows == 1 || epilogue_.size() <= kShortEpilogue) ? at_once(registers) : row_by_row(at, registers);
     });
   }
 
@@ -346,20 +350,13 @@ class Contraction {
     nest_.set_sub(0);
   }
 
-  // The epilogue of a group of rows. A short one on each register in its place, so that nothing is stored in between, if all
-  // rows are there; else, and a long one (GELU), in a loop over the rows, for the registers would not hold a dozen of them.
-  void finish(ValueId first_row, const std::vector<std::vector<ValueId>>& registers) {
-    const auto rows = static_cast<int>(registers.size());
-    const auto at_once = [&] {
-      for (int r = 0; r < rows; ++r) epilogue(r, [&](int q) { return b_.get(registers[r][q]); });
-    };
-    if (rows == 1) return at_once();
-    if (epilogue_.size() > kShortEpilogue) return row_by_row(first_row, registers);
-    const ValueId all = b_.op(Op::Le, {c_.add(first_row, c_.literal(rows)), row_end_});
-    nest_.when(all, at_once, [&] { row_by_row(first_row, registers); });
+  // The epilogue of a group of rows: a short one on each register in its place, so that nothing is stored in between.
+  void at_once(const std::vector<std::vector<ValueId>>& registers) {
+    for (size_t r = 0; r < registers.size(); ++r) epilogue(static_cast<int>(r), [&](int q) { return b_.get(registers[r][q]); });
   }
 
-  // From memory, as many as there are.
+  // Of as many rows as there are, and a long one (GELU), in a loop over the rows from memory: the registers would not hold a
+  // dozen of them.
   void row_by_row(ValueId first_row, const std::vector<std::vector<ValueId>>& registers) {
     const int width = column_ < 0 ? 1 : nest_.lanes(), vectors = accumulators_of_row();
     const auto rows = static_cast<int>(registers.size());
