@@ -95,6 +95,16 @@ class Machine {
         case Op::High: result[l] = of(s.args[0])[l + lanes]; break;
         case Op::Reverse: result[l] = of(s.args[0])[lanes - 1 - l]; break;
         case Op::Extract: result[l] = of(s.args[0])[of(s.args[1])[0]]; break;
+        case Op::Deal: {  // every n-th element of n vectors one behind the other
+          const size_t place = static_cast<size_t>(s.slot) + l * s.args.size();
+          result[l] = of(s.args[place / lanes])[place % lanes];
+          break;
+        }
+        case Op::Weave: {  // back
+          const size_t place = static_cast<size_t>(s.slot) * lanes + l;
+          result[l] = of(s.args[place % s.args.size()])[place / s.args.size()];
+          break;
+        }
         default: {
           std::vector<ir::Constant> args;
           for (ValueId a : s.args) args.push_back({type(a).dtype, of(a)[l]});

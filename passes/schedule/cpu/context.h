@@ -77,7 +77,7 @@ struct PackedTile {
   int columns, rows;
   ValueId begin;
   int vectors;
-  ValueId end = -1, mask = -1;  // of the columns, where the tile may reach beyond them
+  ValueId end = -1, mask = -1;  // of the columns, where the tile may reach beyond them; the mask is the last vector's
   ValueId row_begin = -1, row_end = -1;  // -1: all rows
 };
 // Where its rows go: row r, counted from the first, from base + r * pitch on. Up to packed_slack rows behind the last are

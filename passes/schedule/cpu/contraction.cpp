@@ -7,7 +7,15 @@
 //                                                     along k is turned in registers), or large
 //     for i in panel step 6 {
 //       acc[6][4 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue; store }
-//     the same for the rows left over, 2 at a time, then one by one; up to 12 rows in all are one tile
+//     the same for the rows left over, 2 at a time
+//
+// How many rows there are is no part of the code: a tile that reaches past the last row has that row several times, and stores
+// it once. The columns left over at the end are one narrower tile, its last vector masked.
+//
+// Where columns are few and b, read in place, changes along an axis y that a does not change along (rows of an image under a
+// convolution), the vectors of a tile lie at neighbouring y:
+//
+//     acc[6][2 y][2 vectors]; for k { acc += splat(a[i, k]) * b[k, y, columns] }
 //
 // A constant b that few rows use is packed as a whole, in a phase of its own, so that the copy can be kept from launch to
 // launch:
@@ -20,6 +28,7 @@
 // ones keep a long panel in the cache and leave fewer columns over.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "passes/schedule/cpu/context.h"
 
@@ -34,45 +43,65 @@ constexpr int64_t kFewRows = 48, kManyRows = 240, kManyVectors = 16;
 constexpr int64_t kRowsOfCopy = 128;        // with more, packing costs little beside the product
 constexpr int kLeastRows = 6;               // fewer rows to a tile would wait for the panel's loads
 constexpr int kLeastInstructions = 20;      // about as many could be issued while the loads of a small tile are waited for
+constexpr int kLeastTiled = 3;              // rows: of fewer the last ones are computed twice
+constexpr int kRowsOfRest = 8;              // of a tile of the columns left over, at most
 
 struct RegisterTile {
-  int vectors;
-  std::vector<int> rows;  // of the tile; then of those that take what is left over
+  int vectors = 1;             // of columns
+  int lines = 1;               // neighbours along the axis of lines, `vectors` of each
+  std::vector<int> rows = {1};  // of the tile; then of those that take what is left over
 };
 
+int accumulators(const Context& c) { return c.target.vector_registers() * 3 / 4; }
+
+// Rows of a tile that keeps so many vectors of each in registers, and of those that take the rows left over.
+std::vector<int> rows_of_tile(int registers, int vectors) {
+  const int most = vectors == 1 ? registers * 2 / 3 : registers / vectors;
+  std::vector<int> rows{most};
+  while (rows.size() < 3 && rows.back() > kLeastTiled) rows.push_back(rows.back() / 2);
+  return rows;
+}
 // The columns left over are few: less code for them.
-std::vector<int> rows_of_rest(const std::vector<int>& tile_rows) {
-  return tile_rows.size() == 1 ? tile_rows : std::vector<int>{std::min(tile_rows[0], kLeastRows), 1};
+std::vector<int> rows_of_rest(int registers, int vectors) {
+  return {std::min(rows_of_tile(registers, vectors)[0], kRowsOfRest)};
 }
 
 // Of one k, for all rows.
 int64_t instructions_of(int64_t rows, const std::vector<int>& tile_rows, int vectors) {
   int64_t count = 0;
   for (int tile : tile_rows) {
-    count += rows / tile * std::max(tile * vectors + tile + vectors + 3, kLeastInstructions);
-    rows %= tile;
+    const int64_t tiles = std::max<int64_t>(rows + (tile == tile_rows[0] ? 0 : tile_rows.back() - 1), 0) / tile;
+    count += tiles * std::max(tile * vectors + tile + vectors + 3, kLeastInstructions);
+    rows -= tiles * tile;
   }
   return count;
 }
 
-// The tile for which all tiles take the fewest instructions. Rows that fit one tile stay one. `column_bytes`: of one column
-// of the right operand; a panel of more than two vectors has no more than fits the second cache.
-RegisterTile choose_tile(const Context& c, int64_t rows, int64_t columns, int64_t column_bytes) {
-  const int accumulators = c.target.vector_registers() * 3 / 4, least_vectors = columns > c.lanes ? 2 : 1;
-  const int widest = least_vectors == 1 ? 1 : accumulators / kLeastRows;
+// The tile for which all tiles take the fewest instructions. `column_bytes`: of one column of the right operand; a panel of
+// more than two vectors has no more than fits the second cache. Of `lines` neighbouring lines that it may take together it
+// takes an even share.
+RegisterTile choose_tile(const Context& c, int64_t rows, int64_t columns, int64_t column_bytes, int64_t lines) {
+  const int registers = accumulators(c), widest = registers / kLeastRows;
+  const auto vectors_in = [&](int64_t width) { return static_cast<int>(std::min<int64_t>(ceil_div(width, c.lanes), widest)); };
   RegisterTile best;
-  int64_t least = INT64_MAX;
-  for (int vectors = least_vectors; vectors <= widest; ++vectors) {
-    const int most = vectors == 1 ? accumulators * 2 / 3 : accumulators / vectors;
-    const int64_t tile = int64_t{vectors} * c.lanes, panel = column_bytes * tile, rest = columns % tile;
-    if (vectors > 2 && ((rows > most && rows <= accumulators / 2) || panel > c.target.l2_bytes / 2)) break;
-    std::vector<int> tile_rows{static_cast<int>(std::min<int64_t>(rows, most))};
-    if (rows > most) tile_rows.insert(tile_rows.end(), {most / 3, 1});
-    const int64_t instructions = columns / tile * instructions_of(rows, tile_rows, vectors) +
-                                 ceil_div(rest, c.lanes) * instructions_of(rows, columns < tile ? tile_rows : rows_of_rest(tile_rows), 1);
-    if (instructions >= least) continue;
-    least = instructions;
-    best = {vectors, tile_rows};
+  double least = 0;
+  for (int vectors = std::min(vectors_in(columns), 2); vectors <= vectors_in(columns); ++vectors) {
+    const int64_t tile = int64_t{vectors} * c.lanes, rest = columns % tile;
+    if (vectors > 2 && column_bytes * tile > c.target.l2_bytes / 2) break;
+    for (int together = 1; together * vectors <= widest && (together == 1 || columns <= tile); ++together) {
+      if (lines % together != 0) continue;
+      const std::vector<int> tile_rows = rows_of_tile(registers, together * vectors);
+      const int rest_vectors = vectors_in(rest);
+      int64_t instructions = ceil_div(columns, tile) * instructions_of(rows, tile_rows, together * vectors);
+      if (columns > tile && rest > 0) {
+        instructions = columns / tile * instructions_of(rows, tile_rows, vectors) +
+                       instructions_of(rows, rows_of_rest(registers, rest_vectors), rest_vectors);
+      }
+      const double of_line = static_cast<double>(instructions) / together;
+      if (least > 0 && of_line >= least) continue;
+      least = of_line;
+      best = {vectors, together, tile_rows};
+    }
   }
   return best;
 }
@@ -108,9 +137,12 @@ class Contraction {
     tile_.vectors = column_ >= 0 && c.extent(column_) > c.lanes ? 2 : 1;
     // Several rows pay only if the right operand does not change from row to row and the left not along the
     // lanes.
-    if (row_ >= 0 && !depends(c_.kernel, right_, row_) && !nest_.varies(left_)) {
-      tile_ = choose_tile(c, c.extent(row_), c.extent(column_), c.extent(k_) * ir::item_size(nest_.instr(right_).dtype));
+    tiled_ = row_ >= 0 && !depends(c_.kernel, right_, row_) && !nest_.varies(left_);
+    if (tiled_) {
+      const int64_t lines = line_ < 0 || packs() ? 1 : c.extent(line_);
+      tile_ = choose_tile(c, c.extent(row_), c.extent(column_), c.extent(k_) * ir::item_size(nest_.instr(right_).dtype), lines);
     }
+    tile_.lines > 1 ? std::erase(batch_, line_) : line_ = -1;
   }
 
   void lower() {
@@ -122,18 +154,24 @@ class Contraction {
     int64_t panels = std::max<int64_t>((rows + about / 2) / about, 1);
     const int64_t panel_rows = std::max<int64_t>(ceil_div(ceil_div(rows, panels), tile_.rows[0]), 1) * tile_.rows[0];
     panels = ceil_div(rows, panel_rows);
-    const auto cost = [&](int64_t work) { return static_cast<double>(work * tile * c_.extent(k_)) / (8.0 * nest_.lanes()) + 50; };
+    const auto cost = [&](int64_t work) { return static_cast<double>(work * tile * tile_.lines * c_.extent(k_)) / (6.0 * nest_.lanes()) + 50; };
     if (packs() && rows <= kRowsOfCopy && copies_whole()) pack_whole(column_tiles, cost(4));
     const double ns = cost(std::min(rows, panel_rows));
-    ValueId t = c_.begin_phase("tiles", c_.product(batch_) * column_tiles * panels, ns);
+    const int64_t lines = line_ < 0 ? 1 : c_.extent(line_) / tile_.lines;
+    ValueId t = c_.begin_phase("tiles", c_.product(batch_) * lines * column_tiles * panels, ns);
     auto [rest, column_tile] = c_.divide(t, nest_.size(column_tiles));
     auto [batch, panel] = c_.divide(rest, nest_.size(panels));
+    if (line_ >= 0) {
+      const auto [outer, group] = c_.divide(batch, nest_.size(lines));
+      first_line_ = c_.mul(group, c_.literal(tile_.lines));
+      batch = outer;
+    }
     nest_.bind_linear(batch_, batch);
     ValueId step = nest_.size(panel_rows);
     row_begin_ = c_.mul(panel, step);
     row_end_ = c_.minimum(c_.add(row_begin_, step), nest_.size(rows));
     prologue();
-    columns_of_tile(column_tile, [&](const PackedTile& columns) { rows_of_tile(columns); });
+    columns_of_tile(column_tile, [&](const PackedTile& columns) { rows_of_panel(columns); });
     c_.end_phase();
   }
 
@@ -142,11 +180,11 @@ class Contraction {
   int64_t large_bytes() const { return c_.target.l2_bytes / 4; }
 
   // The column axis is one along which the left operand does not change, the row axis one along which the
-  // right does not; the last ones win. Everything else is batch.
+  // right does not; the last ones win, and the last but one for columns is that of lines. Everything else is batch.
   void choose_axes() {
     for (int a : c_.axes(AxisKind::Parallel)) {
       bool left = depends(c_.kernel, left_, a), right = depends(c_.kernel, right_, a);
-      if (right && !left) column_ = a;
+      if (right && !left) line_ = std::exchange(column_, a);
       if (left && !right) row_ = a;
     }
     if (column_ < 0) {
@@ -172,31 +210,34 @@ class Contraction {
     }
   }
 
+  // `vectors` of columns for each line.
   void bind_columns(ValueId begin, int vectors) {
-    for (int q = 0; q < vectors; ++q) {
+    for (int q = 0; q < vectors * tile_.lines; ++q) {
       nest_.set_sub(q);
-      if (column_ >= 0)
-        nest_.bind(column_, q == 0 ? begin : c_.add(begin, c_.literal(int64_t{q} * nest_.lanes())));
+      if (line_ >= 0) nest_.bind(line_, c_.add(first_line_, c_.literal(q / vectors)));
+      if (column_ >= 0) nest_.bind(column_, c_.add(begin, c_.literal(int64_t{q % vectors} * nest_.lanes())));
     }
     nest_.set_sub(0);
   }
 
-  // The columns of tile `number`, all vectors of them or, of the last tile, vector by vector: body(columns).
+  // The columns of tile `number`, or those that are left over for it, the last vector masked: body(columns).
   template <class Body>
   void columns_of_tile(ValueId number, const Body& body) {
     const int64_t width = int64_t{tile_.vectors} * nest_.lanes(), columns = column_ < 0 ? 1 : c_.extent(column_);
     const ValueId begin = c_.mul(number, c_.literal(width)), end = nest_.size(columns);
-    const auto bound = [&](ValueId first, int vectors, ValueId mask) {
+    const auto bound = [&](int vectors, bool whole) {
       c_.in_scope([&] {
-        nest_.set_sub_axes(std::array{column_});
-        bind_columns(first, vectors);
-        if (region_ > 0) packed_.base = c_.add(c_.mul(number, nest_.size(region_)), c_.sub(first, begin));
-        body(PackedTile{column_, k_, first, vectors, mask < 0 ? -1 : end, mask});
+        nest_.set_sub_axes(std::array{column_, line_});
+        bind_columns(begin, vectors);
+        if (region_ > 0) packed_.base = c_.mul(number, nest_.size(region_));
+        const ValueId last = whole ? -1 : nest_.tail_mask(c_.add(begin, c_.literal(int64_t{vectors - 1} * nest_.lanes())), end);
+        body(PackedTile{column_, k_, begin, vectors, whole ? -1 : end, last});
       });
     };
-    if (column_ < 0) return bound(begin, 1, -1);
-    c_.whole_or_rest(begin, end, columns, width, [&] { bound(begin, tile_.vectors, -1); },
-                     [&] { c_.loop(begin, end, nest_.lanes(), [&](ValueId at) { bound(at, 1, nest_.tail_mask(at, end)); }); });
+    const int64_t left_over = columns % width;
+    if (column_ < 0) return bound(1, true);
+    c_.whole_or_rest(begin, end, columns, width, [&] { bound(tile_.vectors, true); },
+                     [&] { bound(static_cast<int>(ceil_div(left_over, nest_.lanes())), left_over % nest_.lanes() == 0); });
   }
 
   // Whether a copy of the whole right operand is worth keeping if it is constant, and it is.
@@ -232,42 +273,44 @@ class Contraction {
   }
 
   // All rows of the panel for one tile of columns.
-  void rows_of_tile(const PackedTile& columns) {
+  void rows_of_panel(const PackedTile& columns) {
     mask_ = columns.mask;
-    const int vectors = columns.vectors;
+    vectors_ = columns.vectors;
     const Panel panel = panel_of(columns);
-    std::vector<int> tile_axes{column_};
-    if (row_ >= 0) tile_axes.push_back(row_);
-    nest_.set_sub_axes(tile_axes);
+    nest_.set_sub_axes(std::array{column_, line_, row_});
+    const bool rest = columns.vectors < tile_.vectors || (columns.mask >= 0 && c_.extent(column_) > int64_t{tile_.vectors} * nest_.lanes());
+    const std::vector<int> rows = rest && tiled_ ? rows_of_rest(accumulators(c_), columns.vectors) : tile_.rows;
+    // Whole tiles first; of the smaller ones as many as the rows that are left and those that the last ones may add fill.
     ValueId at = row_begin_;
-    for (int rows : mask_ < 0 || fewer_than_tile() ? tile_.rows : rows_of_rest(tile_.rows)) {
+    for (int tile : rows) {
+      const bool whole = tile == rows[0] && rows.size() > 1;
       ValueId end = row_end_;
-      if (rows > 1) {
-        ValueId step = c_.literal(rows);
-        end = c_.add(at, c_.mul(b_.quotient(c_.sub(row_end_, at), step), step));
+      if (tile != rows.back()) {
+        const ValueId filled = c_.add(c_.sub(row_end_, at), c_.literal(whole ? 0 : rows.back() - 1)), step = c_.literal(tile);
+        end = c_.add(at, c_.mul(b_.quotient(filled, step), step));
       }
-      row_group(at, end, rows, vectors, panel);
-      if (rows > 1 && rows == tile_.rows[0] && c_.extent(row_) % rows == 0) break;  // panels are whole tiles: no rows are left over
+      row_group(at, end, tile, whole || tile == 1, panel);
       at = end;
     }
   }
-
-  // Then all columns are left over, and those are what the code is for.
-  bool fewer_than_tile() const { return c_.extent(column_) < int64_t{tile_.vectors} * nest_.lanes(); }
 
   // Whether the right operand is copied into a panel: its rows lie far apart, or its columns do. Guards (of blocks laid side
   // by side) are settled once, not for each row.
   bool packs() const {
     const Instr& right = nest_.instr(right_);
-    if (column_ < 0 || right.op != Op::Load || tile_.rows[0] == 1) return false;
+    if (!tiled_ || column_ < 0 || right.op != Op::Load) return false;
     const Index::Stride across = right.index.stride(column_);
     const int64_t bytes = c_.extent(k_) * c_.extent(column_) * ir::item_size(right.dtype);
     const bool in_place = across.ok && (across.value == 0 || (across.value == 1 && bytes <= large_bytes()));
     return !in_place || !right.guards.empty();
   }
 
-  // Rows begin..end, `rows` at a time, each with `vectors` accumulators. Vector q of row r is a sub-vector of the nest.
-  void row_group(ValueId begin, ValueId end, int rows, int vectors, const Panel& panel) {
+  int accumulators_of_row() const { return vectors_ * tile_.lines; }
+
+  // Rows begin..end, `rows` at a time, each with its accumulators. Vector q of row r is a sub-vector of the nest. Behind the last
+  // row of all it is computed again: no more addresses, and no mask.
+  void row_group(ValueId begin, ValueId end, int rows, bool whole, const Panel& panel) {
+    const int vectors = accumulators_of_row();
     c_.loop(begin, end, rows, [&](ValueId at) {
       const int width = column_ < 0 ? 1 : nest_.lanes();
       const ir::Constant zero = ir::constant(nest_.instr(contract_).dtype, int64_t{0});
@@ -275,7 +318,11 @@ class Contraction {
       for (auto& row : registers) {
         for (int q = 0; q < vectors; ++q) row.push_back(b_.var(b_.constant(zero, width)));
       }
-      for (int r = 0; r < rows; ++r) bind_row(r, r == 0 ? at : c_.add(at, c_.literal(r)), vectors);
+      const ValueId last = whole ? -1 : c_.sub(row_end_, c_.literal(1));
+      for (int r = 0; r < rows; ++r) {
+        const ValueId row = r == 0 ? at : c_.add(at, c_.literal(r));
+        bind_row(r, whole ? row : c_.minimum(row, last));
+      }
       for (int sub = 0; sub < rows * vectors; ++sub) {
         nest_.set_sub(sub);
         if (sub % vectors == 0) nest_.prepare(chain(c_.kernel, left_));
@@ -285,33 +332,34 @@ class Contraction {
         nest_.bind(k_, k);
         multiply(panel, k, registers);
       });
-      finish(at, vectors, registers);
+      whole && (rows == 1 || epilogue_.size() <= kShortEpilogue) ? at_once(registers) : row_by_row(at, registers);
     });
   }
 
-  // Row r of the tile: its sub-vectors have the columns of the first row's.
-  void bind_row(int r, ValueId row, int vectors) {
+  // Row r of the tile: its sub-vectors have the lines and columns of the first row's.
+  void bind_row(int r, ValueId row) {
+    const int vectors = accumulators_of_row();
     for (int q = 0; q < vectors; ++q) {
       nest_.set_sub(q);
-      const ValueId column = column_ < 0 ? -1 : nest_.axis_value(column_);
+      const ValueId column = column_ < 0 ? -1 : nest_.axis_value(column_), line = line_ < 0 ? -1 : nest_.axis_value(line_);
       nest_.set_sub(r * vectors + q);
       if (row_ >= 0) nest_.bind(row_, row);
       if (r > 0 && column_ >= 0) nest_.bind(column_, column);
+      if (r > 0 && line_ >= 0) nest_.bind(line_, line);
     }
     nest_.set_sub(0);
   }
 
-  // The epilogue of a group of rows: a short one on each register in its place, so that nothing is stored in
-  // between; a long one (GELU) once, in a loop over the rows, for the registers would not hold a dozen of them.
-  void finish(ValueId first_row, int vectors, const std::vector<std::vector<ValueId>>& registers) {
-    const int width = column_ < 0 ? 1 : nest_.lanes();
+  // The epilogue of a group of rows: a short one on each register in its place, so that nothing is stored in between.
+  void at_once(const std::vector<std::vector<ValueId>>& registers) {
+    for (size_t r = 0; r < registers.size(); ++r) epilogue(static_cast<int>(r), [&](int q) { return b_.get(registers[r][q]); });
+  }
+
+  // Of as many rows as there are, and a long one (GELU), in a loop over the rows from memory: the registers would not hold a
+  // dozen of them.
+  void row_by_row(ValueId first_row, const std::vector<std::vector<ValueId>>& registers) {
+    const int width = column_ < 0 ? 1 : nest_.lanes(), vectors = accumulators_of_row();
     const auto rows = static_cast<int>(registers.size());
-    if (rows == 1 || epilogue_.size() <= kShortEpilogue) {
-      for (int r = 0; r < rows; ++r) {
-        epilogue(r, vectors, [&](int q) { return b_.get(registers[r][q]); });
-      }
-      return;
-    }
     const auto place = [&](ValueId r, int q) {
       return c_.add(c_.mul(r, c_.literal(int64_t{vectors} * width)), c_.literal(int64_t{q} * width));
     };
@@ -322,11 +370,15 @@ class Contraction {
         b_.store(products, place(c_.literal(r), q), b_.get(registers[r][q]));
       }
     }
-    c_.loop(c_.literal(0), nest_.size(rows), 1, [&](ValueId r) {  // a literal would be unrolled again
-      bind_row(rows, c_.add(first_row, r), vectors);  // sub-vectors of its own: the tile's know other rows' addresses
-      epilogue(rows, vectors, [&](int q) { return b_.load(products, place(r, q), width); });
+    const ValueId present = c_.minimum(nest_.size(rows), c_.sub(row_end_, first_row));
+    c_.loop(c_.literal(0), present, 1, [&](ValueId r) {
+      bind_row(rows, c_.add(first_row, r));  // sub-vectors of its own: the tile's know other rows' addresses
+      epilogue(rows, [&](int q) { return b_.load(products, place(r, q), width); });
     });
   }
+
+  // Of vector q of a row: the last vector of columns may reach past the end.
+  ValueId mask_of(size_t q) const { return (static_cast<int>(q) + 1) % vectors_ == 0 ? mask_ : -1; }
 
   void multiply(const Panel& panel, ValueId k, const std::vector<std::vector<ValueId>>& registers) {
     std::vector<ValueId> right;  // the rows share it
@@ -335,7 +387,7 @@ class Contraction {
       ValueId x = -1;  // the vectors share it
       for (size_t q = 0; q < row.size(); ++q, ++sub) {
         nest_.set_sub(sub);
-        nest_.set_mask(mask_);
+        nest_.set_mask(mask_of(q));
         if (q == 0 || nest_.varies(left_)) x = operand(left_);
         if (right.size() == q) {
           const auto at = [&] { return panel.at(c_, k, static_cast<int64_t>(q) * nest_.lanes()); };
@@ -361,12 +413,13 @@ class Contraction {
     return column_ < 0 ? nest_.get(v) : nest_.vector(v);
   }
   template <class Product>
-  void epilogue(int r, int vectors, const Product& product) {
+  void epilogue(int r, const Product& product) {
+    const int vectors = accumulators_of_row();
     c_.in_scope([&] {
       for (int q = 0; q < vectors; ++q) {
         nest_.set_sub(r * vectors + q);
         nest_.set(contract_, product(q));
-        nest_.set_mask(mask_);
+        nest_.set_mask(mask_of(q));
         for (Value v : epilogue_) {
           if (nest_.instr(v).op == Op::Store || !nest_.known(v)) nest_.emit(v);
         }
@@ -381,13 +434,15 @@ class Contraction {
   ir::TreeBuilder& b_;
   Value contract_ = -1, left_, right_;
   bool swapped_ = false;  // left_ and right_ are the contraction's second and first operand
-  int k_, row_ = -1, column_ = -1;
+  int k_, row_ = -1, column_ = -1, line_ = -1;  // the axis of lines: -1 if a tile takes one
+  bool tiled_ = false;  // several rows to a tile
   std::vector<int> batch_;
   std::vector<Value> epilogue_;
-  RegisterTile tile_{1, {1}};
+  RegisterTile tile_;
+  int vectors_ = 1;     // of the current columns
   Panel packed_;        // the whole right operand, from the current columns on
   int64_t region_ = 0;  // its elements for a tile of columns; 0: it is not packed as a whole
-  ValueId row_begin_ = -1, row_end_ = -1, mask_ = -1;
+  ValueId first_line_ = -1, row_begin_ = -1, row_end_ = -1, mask_ = -1;
 };
 
 }  // namespace

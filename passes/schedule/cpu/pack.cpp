@@ -23,8 +23,8 @@ void along_columns(Context& c, Value load, const PackedTile& tile, const Panel& 
   each_vector([&](int) { nest.prepare({&load, 1}); });
   c.loop(c.literal(0), nest.extent(tile.rows), 1, [&](ValueId row) {
     nest.bind(tile.rows, row);
-    nest.set_mask(tile.mask);
     each_vector([&](int q) {
+      nest.set_mask(q + 1 == tile.vectors ? tile.mask : -1);
       nest.emit(load);
       c.builder.store(panel.buffer, panel.at(c, row, int64_t{q} * nest.lanes()), nest.vector(load));
     });

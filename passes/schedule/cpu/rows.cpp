@@ -30,8 +30,10 @@ class LaneLoops : protected RowStages {
   using Registers = std::vector<std::vector<Accumulator>>;  // by reduction and row, then by vector
 
   explicit LaneLoops(Context& c) : RowStages(c, c.loops()), c_(c) {
-    // Lanes without elements do not change a result, so short rows use only as many as they have elements.
-    group_ = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::min(length_, kReduceLanes))));
+    // Lanes without elements do not change a result, so short rows use only as many as they have elements. A single row has
+    // little to gain by that, and is often as long as a batch is large: it is the same code for all lengths.
+    const int64_t lanes = c.product(rows_) == 1 ? kReduceLanes : std::min(length_, kReduceLanes);
+    group_ = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(lanes)));
     c.set_lanes(lane_);
     nest_.set_lane_axis(lane_, std::min(c.lanes, group_));
     for (const auto& full : plan_.full) {

@@ -20,7 +20,8 @@ namespace tenon::passes::cpu {
 namespace {
 
 constexpr int64_t kLongestRow = 16;
-constexpr int64_t kFewestRows = 16;
+// Rows fewer than lanes leave some idle, but are the same code as many: worth it where that is not much code.
+constexpr int64_t fewest_rows(int64_t length) { return length <= 4 ? 2 : 16; }
 constexpr int64_t kChunkRows = 1024;       // rows that one parallel iteration takes
 constexpr size_t kMostInstrs = 1500;       // unrolled; beyond, compiling takes longer than it is worth
 
@@ -94,7 +95,7 @@ std::optional<ShortRows> across(const ir::Kernel& kernel, std::vector<int> axes)
   Worth best_worth;
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
     rows.lane = static_cast<int>(a);
-    if (kernel.axes[a].kind != AxisKind::Parallel || kernel.axes[a].extent < kFewestRows) continue;
+    if (kernel.axes[a].kind != AxisKind::Parallel || kernel.axes[a].extent < fewest_rows(rows.count)) continue;
     if (std::find(rows.axes.begin(), rows.axes.end(), rows.lane) != rows.axes.end()) continue;
     Worth w = worth(kernel, rows);
     if (w.bytes <= 0 || (best && w.bytes < best_worth.bytes)) continue;
@@ -209,16 +210,20 @@ class ShortSchedule {
     }
   }
 
-  // Position and mask of each vector of the block that the current rows make.
-  std::vector<std::pair<ValueId, ValueId>> pieces(Value v) {
-    std::vector<std::pair<ValueId, ValueId>> result;
+  // Of each vector of the block that the current rows make. One of which no lane is left is not asked for: it may lie in memory
+  // that is not there, and a processor takes long to find out.
+  struct Piece {
+    ValueId at, mask, some;  // some: whether a lane is left; -1: it is
+  };
+  std::vector<Piece> pieces(Value v) {
+    std::vector<Piece> result;
     ValueId first = nest_.position_of(v), left = -1;
     if (nest_.mask() >= 0)
       left = c_.mul(c_.sub(end_, nest_.axis_value(rows_.lane)), c_.literal(rows_.count));
     for (int64_t k = 0; k < rows_.count; ++k) {
       int64_t within = k * nest_.lanes(), offset = blocks_[v]->first + within;
       ValueId at = offset == 0 ? first : c_.add(first, c_.literal(offset));
-      result.emplace_back(at, left < 0 ? -1 : nest_.tail_mask(c_.literal(within), left));
+      result.push_back({at, left < 0 ? -1 : nest_.tail_mask(c_.literal(within), left), left < 0 || k == 0 ? -1 : c_.less(c_.literal(within), left)});
     }
     return result;
   }
@@ -227,7 +232,16 @@ class ShortSchedule {
 
   void read_block(Value v) {
     std::vector<ValueId> vectors;
-    for (auto [at, mask] : pieces(v)) vectors.push_back(b_.load(nest_.instr(v).slot, at, nest_.lanes(), mask));
+    for (const Piece& piece : pieces(v)) {
+      const auto load = [&] { return b_.load(nest_.instr(v).slot, piece.at, nest_.lanes(), piece.mask); };
+      if (piece.some < 0) {
+        vectors.push_back(load());
+        continue;
+      }
+      const ValueId vector = b_.var(b_.constant(ir::constant(nest_.instr(v).dtype, int64_t{0}), nest_.lanes()));
+      nest_.when(piece.some, [&] { b_.set(vector, load()); });
+      vectors.push_back(b_.get(vector));
+    }
     each(v, [&](int i) { nest_.set(v, b_.deal(vectors, which(v, i))); });
   }
 
@@ -239,7 +253,10 @@ class ShortSchedule {
     }
     nest_.set_sub(0);
     int k = 0;
-    for (auto [at, mask] : pieces(v)) b_.store(nest_.instr(v).slot, at, b_.weave(values, k++), mask);
+    for (const Piece& piece : pieces(v)) {
+      const ValueId woven = b_.weave(values, k++);
+      nest_.when(piece.some, [&] { b_.store(nest_.instr(v).slot, piece.at, woven, piece.mask); });
+    }
   }
 
   // The tree of a row that has at most an element for each of its 64 lanes, or several in order where outer axes
