@@ -9,8 +9,8 @@
 //       acc[6][4 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue; store }
 //     the same for the rows left over, 2 at a time
 //
-// How many rows there are is no part of the code: a tile that reaches past the last row has that row several times, and stores
-// it once. The columns left over at the end are one narrower tile, its last vector masked.
+// Of the number of rows the code has only whether they fill the tiles: a tile that reaches past the last row has that row several
+// times, and stores it once. The columns left over at the end are one narrower tile, its last vector masked.
 //
 // Where columns are few and b, read in place, changes along an axis y that a does not change along (rows of an image under a
 // convolution), the vectors of a tile lie at neighbouring y:
@@ -290,6 +290,7 @@ class Contraction {
         end = c_.add(at, c_.mul(b_.quotient(filled, step), step));
       }
       row_group(at, end, tile, whole || tile == 1, panel);
+      if (whole && c_.extent(row_) % tile == 0) break;  // panels are whole tiles: no rows are left over
       at = end;
     }
   }
