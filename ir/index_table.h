@@ -6,6 +6,7 @@
 #include <span>
 
 #include "ir/index.h"
+#include "ir/mix.h"
 #include "ir/types.h"
 
 namespace tenon::ir::detail {
@@ -42,11 +43,6 @@ inline bool is_axis(const Term& t) { return t.axis >= 0; }
 inline bool same_base(const Term& a, const Term& b) {
   return a.axis == b.axis && a.extent == b.extent && a.inner == b.inner && a.modulus == b.modulus &&
          a.divisor == b.divisor;
-}
-
-inline uint64_t mix(uint64_t h, uint64_t x) {
-  h = (h ^ x) * 0x9E3779B97F4A7C15u;
-  return h ^ (h >> 29);
 }
 
 // --- checked and floor arithmetic

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ir/kernel_rules.h"
+#include "ir/mix.h"
 
 namespace tenon::ir {
 
@@ -125,21 +126,18 @@ DType kernel_result_type(Op op, std::span<const DType> args, DType to) {
 
 uint64_t hash_of(const Instr& instr) {
   uint64_t h = static_cast<uint64_t>(instr.op);
-  auto mix = [&](uint64_t x) {
-    h = (h ^ x) * 0x9E3779B97F4A7C15u;
-    h ^= h >> 31;
-  };
-  mix(static_cast<uint64_t>(instr.dtype) << 16 | static_cast<uint64_t>(instr.level) << 8 |
+  const auto add = [&](uint64_t x) { h = mix(h, x); };
+  add(static_cast<uint64_t>(instr.dtype) << 16 | static_cast<uint64_t>(instr.level) << 8 |
       static_cast<uint64_t>(instr.tree));
-  mix(static_cast<uint64_t>(instr.slot));
-  mix(instr.bits);
-  mix(static_cast<uint64_t>(instr.scale));
-  mix(instr.index.hash());
-  for (Value a : instr.args) mix(static_cast<uint64_t>(a));
+  add(static_cast<uint64_t>(instr.slot));
+  add(instr.bits);
+  add(static_cast<uint64_t>(instr.scale));
+  add(instr.index.hash());
+  for (Value a : instr.args) add(static_cast<uint64_t>(a));
   for (const Guard& g : instr.guards) {
-    mix(g.value.hash());
-    mix(static_cast<uint64_t>(g.lo));
-    mix(static_cast<uint64_t>(g.hi));
+    add(g.value.hash());
+    add(static_cast<uint64_t>(g.lo));
+    add(static_cast<uint64_t>(g.hi));
   }
   return h;
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "ir/mix.h"
+
 namespace tenon::ir {
 namespace {
 
@@ -28,10 +30,7 @@ bool same(const Instr& a, const Instr& b) {
 
 struct Hash {
   uint64_t value = 0;
-  void add(uint64_t word) {
-    value = (value ^ word) * 0x9E3779B97F4A7C15u;
-    value ^= value >> 32;
-  }
+  void add(uint64_t word) { value = mix(value, word); }
 };
 
 }  // namespace

@@ -7,15 +7,11 @@
 #include <optional>
 #include <unordered_map>
 
+#include "ir/mix.h"
 #include "ir/template.h"
 
 namespace tenon::ir {
 namespace {
-
-uint64_t mixed(uint64_t hash, uint64_t value) {
-  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-  return hash ^ hash >> 32;
-}
 
 using Flags = Recipe::Flags;
 
@@ -64,7 +60,7 @@ class Book {
 
   static uint64_t hash_of(const Recipe& recipe, const Flags& tracked) {
     uint64_t hash = recipe.hash();
-    for (uint8_t flag : tracked) hash = mixed(hash, flag);
+    for (uint8_t flag : tracked) hash = mix(hash, flag);
     return hash;
   }
 

@@ -13,6 +13,7 @@
 
 #include "ir/graph.h"
 #include "ir/graph_infer.h"
+#include "ir/mix.h"
 
 namespace tenon::ir {
 
@@ -27,11 +28,6 @@ struct NodeKey {
   const Dims& shape;
   int64_t numel;
 };
-
-inline uint64_t mix(uint64_t hash, uint64_t value) {
-  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-  return hash ^ hash >> 32;
-}
 
 inline uint64_t hash_of(const NodeKey& key) {
   uint64_t hash = mix(static_cast<uint64_t>(key.op) << 16 | static_cast<uint64_t>(key.dtype) << 8 |

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ir/mix.h"
+
 namespace tenon::ir {
 
 // --- recipes
@@ -21,10 +23,7 @@ void Recipe::cast_output(size_t output, DType to) {
 
 void Recipe::find_hash() {
   hash_ = steps_.size();
-  const auto add = [&](uint64_t value) {
-    hash_ = (hash_ ^ value) * 0x9E3779B97F4A7C15u;
-    hash_ ^= hash_ >> 32;
-  };
+  const auto add = [&](uint64_t value) { hash_ = mix(hash_, value); };
   for (const Step& s : steps_) {
     add(static_cast<uint64_t>(s.op) | static_cast<uint64_t>(s.dtype) << 8 | uint64_t{static_cast<uint8_t>(s.device)} << 16 |
         uint64_t{s.rank} << 24 | uint64_t{s.int_count} << 40);

@@ -10,6 +10,7 @@
 #include "frontend/src/autograd/recording.h"
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/pending.h"
+#include "ir/mix.h"
 #include "ir/template.h"
 
 namespace tenon {
@@ -31,10 +32,7 @@ using Key = SmallVector<uint64_t, 24>;
 struct HashOfKey {
   size_t operator()(const Key& key) const {
     uint64_t hash = key.size();
-    for (uint64_t word : key) {
-      hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
-      hash ^= hash >> 32;
-    }
+    for (uint64_t word : key) hash = ir::mix(hash, word);
     return hash;
   }
 };

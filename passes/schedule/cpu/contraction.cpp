@@ -9,7 +9,7 @@
 //       acc[6][4 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue; store }
 //     the same for the rows left over, 2 at a time
 //
-// Of the number of rows the code has only whether they fill the tiles: a tile that reaches past the last row has that row several
+// Of the number of rows the code has only what tile suits them and whether they fill it: a tile that reaches past the last row has that row several
 // times, and stores it once. The columns left over at the end are one narrower tile, its last vector masked.
 //
 // Where columns are few and b, read in place, changes along an axis y that a does not change along (rows of an image under a
