@@ -9,36 +9,42 @@ namespace tenon::ir {
 
 // --- recipes
 
-void Recipe::cast_output(size_t output, DType to) {
-  const Step source = steps_[outputs_[output]];
-  if (source.dtype == to) return;
-  const auto first = static_cast<uint32_t>(numbers_.size());
-  const Dims dims(shape(source));
-  numbers_.insert(numbers_.end(), dims.begin(), dims.end());
-  numbers_.push_back(outputs_[output]);
-  outputs_[output] = static_cast<uint32_t>(steps_.size());
-  steps_.push_back({Op::Cast, to, source.device, source.rank, 0, 1, first});
-  find_hash();
+const std::shared_ptr<const Recipe::Body>& Recipe::nothing() {
+  static const auto* const body = new std::shared_ptr<const Body>(std::make_shared<Body>());  // outlives every static tensor
+  return *body;
 }
 
-void Recipe::find_hash() {
-  hash_ = steps_.size();
-  const auto add = [&](uint64_t value) { hash_ = mix(hash_, value); };
-  for (const Step& s : steps_) {
+void Recipe::cast_output(size_t output, DType to) {
+  const Step source = steps()[outputs()[output]];
+  if (source.dtype == to) return;
+  auto body = std::make_shared<Body>(*body_);
+  auto& numbers = body->numbers;
+  const auto first = static_cast<uint32_t>(numbers.size());
+  const Dims dims(shape(source));
+  numbers.insert(numbers.end(), dims.begin(), dims.end());
+  numbers.push_back(body->outputs[output]);
+  body->outputs[output] = static_cast<uint32_t>(body->steps.size());
+  body->steps.push_back({Op::Cast, to, source.device, source.rank, 0, 1, first});
+  body->find_hash();
+  body_ = std::move(body);
+}
+
+void Recipe::Body::find_hash() {
+  hash = mix(steps.size(), first_of_ties);
+  const auto add = [&](uint64_t value) { hash = mix(hash, value); };
+  for (const Step& s : steps) {
     add(static_cast<uint64_t>(s.op) | static_cast<uint64_t>(s.dtype) << 8 | uint64_t{static_cast<uint8_t>(s.device)} << 16 |
         uint64_t{s.rank} << 24 | uint64_t{s.int_count} << 40);
   }
-  for (int64_t number : numbers_) add(static_cast<uint64_t>(number));
-  for (uint32_t output : outputs_) add(output);
+  for (int64_t number : numbers) add(static_cast<uint64_t>(number));
+  for (uint32_t output : outputs) add(output);
 }
 
 bool Recipe::has_steps_of(const Recipe& other) const {
-  return first_of_ties_ == other.first_of_ties_ && steps_ == other.steps_ && numbers_ == other.numbers_ &&
-         operands_ == other.operands_ && outputs_ == other.outputs_ &&
-         std::ranges::equal(leaves_, other.leaves_, {}, &Leaf::step, &Leaf::step);
+  return (body_ == other.body_ || *body_ == *other.body_) && std::ranges::equal(leaves_, other.leaves_, {}, &Leaf::step, &Leaf::step);
 }
 
-std::vector<NodeRef> replay(const Recipe& recipe, std::span<const NodeRef> operands, Folding folding) {
+std::vector<NodeRef> replay(const Recipe& recipe, std::span<const NodeRef> operands, Folding folding, std::vector<NodeRef>* steps) {
   std::vector<NodeRef> made(recipe.steps().size());
   for (size_t i = 0; i < recipe.operands().size(); ++i) {
     const uint32_t number = recipe.operands()[i];
@@ -65,6 +71,7 @@ std::vector<NodeRef> replay(const Recipe& recipe, std::span<const NodeRef> opera
   }
   std::vector<NodeRef> outputs;
   for (uint32_t output : recipe.outputs()) outputs.push_back(made[output]);
+  if (steps) *steps = std::move(made);
   return outputs;
 }
 
@@ -261,9 +268,11 @@ void Tape::append(const Entry& entry) {
   for (uint32_t input : entry.inputs) numbers.push_back(step_of_[resolved(input)]);
 }
 
-Recipe Tape::cut(std::span<const NodeRef> outputs) {
+Recipe Tape::cut(std::span<const NodeRef> outputs, bool first_of_ties) {
   Recipe recipe;
-  for (const NodeRef& output : outputs) recipe.outputs_.push_back(resolved(number_of(output)));
+  const auto body = std::make_shared<Recipe::Body>();
+  body->first_of_ties = first_of_ties;
+  for (const NodeRef& output : outputs) body->outputs.push_back(resolved(number_of(output)));
   steps_.clear();
   made_.clear();
   step_numbers_.clear();
@@ -273,7 +282,7 @@ Recipe Tape::cut(std::span<const NodeRef> outputs) {
     step_of_[entry] = kOnStack;
     stack_.push_back({entry, 0});
   };
-  for (uint32_t& output : recipe.outputs_) {
+  for (uint32_t& output : body->outputs) {
     visit(output);
     while (!stack_.empty()) {
       const uint32_t number = stack_.back().entry, next = stack_.back().next++;
@@ -290,10 +299,11 @@ Recipe Tape::cut(std::span<const NodeRef> outputs) {
     }
     output = step_of_[output];
   }
-  recipe.steps_.assign(steps_.begin(), steps_.end());  // no larger than they must be
-  recipe.numbers_.assign(step_numbers_.begin(), step_numbers_.end());
-  for (uint32_t operand : operands_) recipe.operands_.push_back(operand == kUnknown ? kUnknown : step_of_[operand]);
-  recipe.find_hash();
+  body->steps.assign(steps_.begin(), steps_.end());  // no larger than they must be
+  body->numbers.assign(step_numbers_.begin(), step_numbers_.end());
+  for (uint32_t operand : operands_) body->operands.push_back(operand == kUnknown ? kUnknown : step_of_[operand]);
+  body->find_hash();
+  recipe.body_ = body;
   return recipe;
 }
 

@@ -14,12 +14,15 @@
 // step's would be that of an operand, or of a step that is another function of the operands, the step gets a node of its own.
 #pragma once
 
+#include <memory>
+
 #include "ir/graph.h"
 #include "ir/graph_map.h"
 
 namespace tenon::ir {
 
-// Of its nodes it holds the leaves alone: values that are neither operands nor constants, such as the draws of a dropout.
+// Of its nodes it holds the leaves alone: values that are neither operands nor constants, such as the draws of a dropout. Copies
+// share all else.
 class Recipe {
  public:
   struct Step {
@@ -37,22 +40,21 @@ class Recipe {
   using Numbers = SmallVector<uint32_t, 4>;
   static constexpr uint32_t kUnused = UINT32_MAX;
 
-  const std::vector<Step>& steps() const { return steps_; }
+  const std::vector<Step>& steps() const { return body_->steps; }
   std::span<const int64_t> shape(const Step& s) const { return part(s.first, s.rank); }
   std::span<const int64_t> ints(const Step& s) const { return part(s.first + s.rank, s.int_count); }  // Const: its bits
   std::span<const int64_t> inputs(const Step& s) const { return part(s.first + s.rank + s.int_count, s.input_count); }
-  const Numbers& operands() const { return operands_; }  // their steps; kUnused if no output depends on one
+  const Numbers& operands() const { return body_->operands; }  // their steps; kUnused if no output depends on one
   const std::vector<Leaf>& leaves() const { return leaves_; }
-  const Numbers& outputs() const { return outputs_; }  // their steps
+  const Numbers& outputs() const { return body_->outputs; }  // their steps
 
   using Flags = SmallVector<uint8_t, 32>;  // by operand
 
   // Of equal maxima and minima along one dim, does the first one take the whole gradient? Otherwise they share it.
-  bool first_of_ties() const { return first_of_ties_; }
-  void set_first_of_ties() { first_of_ties_ = true; }
+  bool first_of_ties() const { return body_->first_of_ties; }
 
   // Of the steps, not of the values of leaves.
-  uint64_t hash() const { return hash_; }
+  uint64_t hash() const { return body_->hash; }
   bool has_steps_of(const Recipe& other) const;
 
   void cast_output(size_t output, DType to);  // the output is what it was, in another dtype
@@ -60,20 +62,27 @@ class Recipe {
 
  private:
   friend class Tape;
-  void find_hash();
-  std::span<const int64_t> part(size_t first, size_t count) const { return std::span(numbers_).subspan(first, count); }
+  struct Body {
+    std::vector<Step> steps;
+    std::vector<int64_t> numbers;
+    Numbers operands, outputs;
+    bool first_of_ties = false;
+    uint64_t hash = 0;
 
-  std::vector<Step> steps_;
-  std::vector<int64_t> numbers_;
-  Numbers operands_, outputs_;
+    void find_hash();
+    bool operator==(const Body&) const = default;
+  };
+  static const std::shared_ptr<const Body>& nothing();
+  std::span<const int64_t> part(size_t first, size_t count) const { return std::span(body_->numbers).subspan(first, count); }
+
+  std::shared_ptr<const Body> body_ = nothing();
   std::vector<Leaf> leaves_;
-  bool first_of_ties_ = false;
-  uint64_t hash_ = 0;
 };
 
-// Records the steps again, over these values, and gives the outputs. Those of unused operands may be null. Throws
-// IrError if a value is missing or has another dtype or shape than its operand had.
-std::vector<NodeRef> replay(const Recipe& recipe, std::span<const NodeRef> operands, Folding folding = Folding::On);
+// Records the steps again, over these values, and gives the outputs and, if asked for, each step's node. Values of unused operands
+// may be null. Throws IrError if a value is missing or has another dtype or shape than its operand had.
+std::vector<NodeRef> replay(const Recipe& recipe, std::span<const NodeRef> operands, Folding folding = Folding::On,
+                            std::vector<NodeRef>* steps = nullptr);
 
 // Inputs are the operands, named a0, a1, ... by their numbers, and then the leaves, l0, l1, ...
 Graph as_graph(const Recipe& recipe, std::string name);
@@ -105,7 +114,7 @@ class Tape {
   bool may_stand_for(const Request& request, const NodeRef& made);
   void note(const Request& request, const NodeRef& made);
 
-  Recipe cut(std::span<const NodeRef> outputs);  // what the outputs need
+  Recipe cut(std::span<const NodeRef> outputs, bool first_of_ties = false);  // what the outputs need
   const NodeRef& made(uint32_t step) const { return entries_[made_[step]].node; }  // of the recipe that was cut
   void clear();                                  // and keeps its memory for the next use
   bool is_large() const { return entries_.capacity() > 4096; }  // so that its memory is better given back

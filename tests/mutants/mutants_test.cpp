@@ -84,8 +84,7 @@ struct Recorded {
     Tape::current = &tape;
     output = c.make(inputs);
     Tape::current = nullptr;
-    recipe = tape.cut({&output, 1});
-    if (c.first_of_ties) recipe.set_first_of_ties();
+    recipe = tape.cut({&output, 1}, c.first_of_ties);
   }
   Tape tape;
   Nodes inputs;

@@ -471,8 +471,7 @@ void Recording::finish() {
     values.push_back(output.value);
     stored.push_back(output.stored);
   }
-  fn_->recipe = tape_.cut(values);
-  if (first_of_ties_) fn_->recipe.set_first_of_ties();
+  fn_->recipe = tape_.cut(values, first_of_ties_);
   if (!fn_->rule) find_unused();
   keep_values();
   if (saves_) watch_saved();

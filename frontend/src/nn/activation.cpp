@@ -1,7 +1,7 @@
 // Activations: of each element, of two halves, with slopes, and softmax along a dim.
 #include <numbers>
 
-#include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/autograd/known_call.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -49,11 +49,17 @@ Tensor logit(const Operand& x, optional<double> eps) {
     return log(p / (1.0 - p));
   });
 }
-Tensor relu(const Operand& x) {
+namespace {
+Tensor recorded_relu(const Tensor& x) {
   GradScope scope("ReluBackward0", x);
   scope.rule(kReadsOutput, [](GradCall& c) { c.give(0, where(c.output() <= 0, 0, c.grad())); });
   check<NotImplementedError>(x.scalar_type() != kBool, "Boolean inputs not supported for relu");
   return record(larger(0.0, Expr{node_of(x)}).node, x);  // in this order -0. and nan stay as they are
+}
+}  // namespace
+Tensor relu(const Operand& x) {
+  KnownCall known("relu", {}, x);
+  return known.is_known() ? known.make() : known.keep(recorded_relu(x));
 }
 Tensor relu6(const Operand& x) { return hardtanh(x, 0, 6); }
 Tensor leaky_relu(const Operand& x, const Scalar& negative_slope) {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/known_call.h"
 #include "frontend/src/ops/matmul.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
@@ -11,32 +11,41 @@
 
 namespace tenon {
 
-Tensor linear(const Operand& input, const Operand& weight, const optional<Tensor>& bias) {
-  const CallScope call("linear", input, weight, bias);
-  check(weight.dim() <= 2, "linear(): weight must be at most 2-dimensional, got ", weight.dim(), "D");
-  if (!given(bias)) return matmul(input, t(weight));
+namespace {
+
+// With a bias, and a weight that is a matrix.
+Tensor recorded_linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   const int64_t rank = input.dim();
-  const char* const name = rank == 2 ? "AddmmBackward0" : rank == 3 ? "ViewBackward0" : "AddBackward0";
-  if (rank == 0 || weight.dim() < 2) {
-    Tensor turned = t(weight);
-    check_addmm(*bias, input, weight);
-    GradScope scope(name, input, weight, bias);
-    return add(matmul(input, std::move(turned)), *bias);
-  }
-  GradScope scope(name, input, weight, bias);
+  GradScope scope(rank == 2 ? "AddmmBackward0" : rank == 3 ? "ViewBackward0" : "AddBackward0", input, weight, bias);
   Tensor reshaped;
   if (rank != 2) reshaped = rank == 1 ? unsqueeze(input, 0) : as_rows(input);
-  const Tensor& rows = rank == 2 ? static_cast<const Tensor&>(input) : reshaped;
-  NodeRef product = product_with_transpose(rows, weight, *bias);
+  const Tensor& rows = rank == 2 ? input : reshaped;
+  NodeRef product = product_with_transpose(rows, weight, bias);
   if (rank != 2) {
     Dims shape = dims_of(input.sizes());
     shape.back() = weight.size(0);
     product = ir::reshape(product, shape);
   }
-  check_same_device(input, *bias);
-  if (bias->dim() > 1) return add(record(std::move(product)), *bias);  // its memory may decide how the result lies
-  const Dims shape = broadcast_shape(ref(product->shape()), bias->sizes());
-  return record(ir::binary(Op::Add, broadcast(product, ref(shape)), broadcast(node_of(*bias), ref(shape))));
+  check_same_device(input, bias);
+  if (bias.dim() > 1) return add(record(std::move(product)), bias);  // its memory may decide how the result lies
+  const Dims shape = broadcast_shape(ref(product->shape()), bias.sizes());
+  return record(ir::binary(Op::Add, broadcast(product, ref(shape)), broadcast(node_of(bias), ref(shape))));
+}
+
+}  // namespace
+
+Tensor linear(const Operand& input, const Operand& weight, const optional<Tensor>& bias) {
+  const CallScope call("linear", input, weight, bias);
+  KnownCall known("linear", {}, input, weight, bias);
+  if (known.is_known()) return known.make();
+  check(weight.dim() <= 2, "linear(): weight must be at most 2-dimensional, got ", weight.dim(), "D");
+  if (!given(bias)) return matmul(input, t(weight));
+  if (input.dim() > 0 && weight.dim() == 2) return known.keep(recorded_linear(input, weight, *bias));
+  const char* const name = input.dim() == 2 ? "AddmmBackward0" : input.dim() == 3 ? "ViewBackward0" : "AddBackward0";
+  Tensor turned = t(weight);
+  check_addmm(*bias, input, weight);
+  GradScope scope(name, input, weight, bias);
+  return add(matmul(input, std::move(turned)), *bias);
 }
 
 Tensor bilinear(const Operand& x1, const Operand& x2, const Operand& weight, const MaybeTensor& bias) {

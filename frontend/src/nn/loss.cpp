@@ -2,10 +2,11 @@
 // with the targets, so that the softmax and the loss of a row are one pass over it:
 //
 //   loss[n] = -sum over c of where(c == target[n], weight[c] * log_softmax(x)[n, c], 0)
+#include <bit>
 #include <cmath>
 #include <numbers>
 
-#include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/autograd/known_call.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -384,16 +385,17 @@ Tensor nll_loss_nd(const Operand& x, const Operand& target, const MaybeTensor& w
   return index_loss(x, target, weight, reduction, ignore_index);
 }
 
-Tensor cross_entropy_loss(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction,
-                          int64_t ignore_index, double label_smoothing) {
-  const CallScope call("cross_entropy", x, target, weight);
+namespace {
+
+Tensor recorded_cross_entropy(const Tensor& x, const Tensor& target, const MaybeTensor& weight, int64_t reduction, int64_t ignore_index,
+                              double label_smoothing) {
   GradScope scope(x.dim() <= 2 ? "NllLossBackward0" : "NllLoss2DBackward0", x, target, weight);
   const bool by_probability = x.sizes() == target.sizes();
   scope.saves(by_probability ? kReadsNothing : reads_operand(1) | reads_operand(2));  // and logarithms of its own
   check(label_smoothing >= 0.0 && label_smoothing <= 1.0,
         "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
   check_same_device(x, target);
-  if (x.sizes() == target.sizes()) {
+  if (by_probability) {
     check(ignore_index < 0, "ignore_index is not supported for floating point target");
     return probability_loss(x, target, weight, reduction, label_smoothing);
   }
@@ -404,6 +406,18 @@ Tensor cross_entropy_loss(const Operand& x, const Operand& target, const MaybeTe
   const Expr values = formula_operand(logs, x.scalar_type());
   return pick_loss(classes_of(values, x.scalar_type(), classes, weight, ignore_index, axis), reduction,
                    label_smoothing);
+}
+
+}  // namespace
+
+Tensor cross_entropy_loss(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction,
+                          int64_t ignore_index, double label_smoothing) {
+  const CallScope call("cross_entropy", x, target, weight);
+  KnownCall known("cross_entropy", {static_cast<uint64_t>(reduction), static_cast<uint64_t>(ignore_index),
+                                    std::bit_cast<uint64_t>(label_smoothing)}, x, target, weight);
+  if (!known.is_known()) return known.keep(recorded_cross_entropy(x, target, weight, reduction, ignore_index, label_smoothing));
+  if (x.sizes() != target.sizes()) check_targets(target, x.size(x.dim() == 1 ? 0 : 1), ignore_index);
+  return known.make();
 }
 
 Tensor multi_margin_loss(const Operand& x, const Operand& target, const Scalar& p, const Scalar& margin,

@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "frontend/src/autograd/recording.h"
-#include "frontend/src/tensor/impl.h"
+#include "frontend/src/tensor/known.h"
 #include "frontend/src/tensor/pending.h"
-#include "ir/mix.h"
 #include "ir/template.h"
 
 namespace tenon {
@@ -27,55 +25,18 @@ struct Recorded {
   int64_t operations, bytes;  // of what it records
 };
 
-// The formula, its form, and of each tensor dtype, device and shape.
-using Key = SmallVector<uint64_t, 24>;
-struct HashOfKey {
-  size_t operator()(const Key& key) const {
-    uint64_t hash = key.size();
-    for (uint64_t word : key) hash = ir::mix(hash, word);
-    return hash;
-  }
-};
-
-Key key_of(Formula formula, uint32_t form, std::span<const Tensor> tensors) {
-  Key key;
-  key.push_back(reinterpret_cast<uintptr_t>(formula));
-  key.push_back(uint64_t{form} << 32 | tensors.size());
-  for (const Tensor& tensor : tensors) {
-    const TensorImpl& t = impl(tensor);
-    key.push_back(static_cast<uint64_t>(t.dtype()) | uint64_t{static_cast<uint8_t>(t.device())} << 8 | t.sizes().size() << 16);
-    for (int64_t size : t.sizes()) key.push_back(static_cast<uint64_t>(size));
-  }
+CallKey key_of(Formula formula, uint32_t form, std::span<const Tensor> tensors) {
+  CallKey key;
+  key.add(reinterpret_cast<const void*>(formula));
+  key.add(uint64_t{form} << 32 | tensors.size());
+  for (const Tensor& tensor : tensors) key.add(impl(tensor));
   return key;
 }
 
-// By key, under the lock of the graph. Null: it was applied once, or what it records is no matter of the tensors' types.
-class Book {
- public:
-  struct Entry {
-    bool recorded = false;
-    std::shared_ptr<const Recorded> formula;
-  };
-  static Book& get() {
-    static auto* const book = new Book;  // outlives every static optimizer
-    return *book;
-  }
-  // The entry, and whether this is the first time that it is asked for.
-  std::pair<Entry, bool> find(const Key& key) {
-    const auto held = ir::hold_graph();
-    if (entries_.size() >= kMost) entries_.clear();
-    const auto [at, fresh] = entries_.try_emplace(key);
-    return {at->second, fresh};
-  }
-  void keep(const Key& key, std::shared_ptr<const Recorded> formula) {
-    const auto held = ir::hold_graph();
-    entries_[key] = {true, std::move(formula)};
-  }
-
- private:
-  static constexpr size_t kMost = 4096;
-  std::unordered_map<Key, Entry, HashOfKey> entries_;
-};
+CallBook<Recorded>& book() {
+  static auto* const book = new CallBook<Recorded>;  // outlives every static optimizer
+  return *book;
+}
 
 // --- recording
 
@@ -115,9 +76,8 @@ std::shared_ptr<const Recorded> record_formula(Formula formula, uint32_t form, s
 
 // --- applying
 
-// Whether each tensor is all of a storage of its own, whose value may be replaced at any time, and the numbers are such as every float
-// type has. All else is recorded as it comes.
-bool is_plain(std::span<const Tensor> tensors, std::span<const double> numbers) {
+// Whether the tensors are plain and the numbers such as every float type has. All else is recorded as it comes.
+bool may_repeat(std::span<const Tensor> tensors, std::span<const double> numbers) {
   if (ir::Tape::current || GradScope::open()) return false;
   constexpr double kLargest = 6e4;
   for (double number : numbers) {
@@ -125,7 +85,7 @@ bool is_plain(std::span<const Tensor> tensors, std::span<const double> numbers) 
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
     const TensorImpl& t = impl(tensors[i]);
-    if (!t.contiguous() || t.offset() != 0 || t.base.defined() || t.inference() || t.numel() == 0) return false;
+    if (!is_plain(t)) return false;
     for (size_t k = 0; k < i; ++k) {
       if (&impl(tensors[k]).storage() == &t.storage()) return false;
     }
@@ -133,13 +93,11 @@ bool is_plain(std::span<const Tensor> tensors, std::span<const double> numbers) 
   return true;
 }
 
-// Their values; false if one is not what the tensor shows, or is memory that others may write.
+// Their values; false if one has none.
 bool read_values(std::span<const Tensor> tensors, std::vector<NodeRef>& values) {
   for (const Tensor& tensor : tensors) {
-    const TensorImpl& t = impl(tensor);
-    values.push_back(t.storage().value());
-    const ir::Node& value = *values.back();
-    if (value.dtype() != t.dtype() || !(value.shape() == t.sizes()) || value.reads_volatile()) return false;
+    values.push_back(plain_value(impl(tensor)));
+    if (!values.back()) return false;
   }
   return true;
 }
@@ -149,13 +107,13 @@ bool read_values(std::span<const Tensor> tensors, std::vector<NodeRef>& values) 
 void apply_formula(Formula formula, uint32_t form, std::span<const Tensor> tensors, std::span<const double> numbers) {
   std::vector<NodeRef> values;
   values.reserve(2 * tensors.size());
-  if (!is_plain(tensors, numbers) || !read_values(tensors, values)) return formula(form, tensors, numbers);
-  const Key key = key_of(formula, form, tensors);
-  auto [entry, first] = Book::get().find(key);
+  if (!may_repeat(tensors, numbers) || !read_values(tensors, values)) return formula(form, tensors, numbers);
+  const CallKey key = key_of(formula, form, tensors);
+  auto [entry, first] = book().find(key);
   if (first) return formula(form, tensors, numbers);
-  if (!entry.recorded) Book::get().keep(key, entry.formula = record_formula(formula, form, tensors, numbers.size()));
-  if (!entry.formula) return formula(form, tensors, numbers);
-  const Recorded& recorded = *entry.formula;
+  if (!entry.noted) book().note(key, entry.known = record_formula(formula, form, tensors, numbers.size()));
+  if (!entry.known) return formula(form, tensors, numbers);
+  const Recorded& recorded = *entry.known;
   std::vector<NodeRef> results;
   recorded.graph.make(values, numbers, results);
   for (size_t k = 0; k < results.size(); ++k) {

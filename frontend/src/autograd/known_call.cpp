@@ -1,0 +1,136 @@
+// Noting a call when it comes again, and making it without recording.
+#include "frontend/src/autograd/known_call.h"
+
+#include <algorithm>
+
+#include "frontend/src/autograd/recording.h"
+#include "frontend/src/autograd/segment.h"
+#include "frontend/src/tensor/pending.h"
+
+namespace tenon {
+
+CallBook<KnownCall::Known>& KnownCall::book() {
+  static auto* const book = new CallBook<Known>;  // outlives every static tensor
+  return *book;
+}
+
+bool KnownCall::may_repeat() {
+  return GradMode::is_enabled() && !ir::Tape::current && !Segment::current() && !inference_mode;
+}
+
+// False if the call is to be recorded: the tensor is no plain one, its value is a constant, which is no operand of a recipe, or it
+// meets another operand, from which a recording tells it apart.
+bool KnownCall::add(const Tensor& x) {
+  if (!x.defined()) return key_.add(uint64_t{0}), true;
+  const TensorImpl& t = impl(x);
+  if (!is_plain(t)) return false;
+  NodeRef value = plain_value(t);
+  if (!value || value->op() == Op::Const) return false;
+  for (size_t i = 0; i < count_; ++i) {
+    if (values_[i] == value || &impl(*tensors_[i]).storage() == &t.storage()) return false;
+  }
+  tensors_[count_] = &x;
+  tracked_[count_] = requires_grad(x);
+  key_.add(t, tracked_[count_] ? 2 : 1);
+  values_[count_++] = std::move(value);
+  return true;
+}
+
+void KnownCall::find(bool plain) {
+  if (!plain) return;
+  const auto [entry, first] = book().find(key_);
+  entry_ = entry;
+  again_ = !first && !entry.noted;
+}
+
+// --- noting
+
+uint32_t KnownCall::watched_by(const VersionWatch& version, const Tensor& result) const {
+  for (uint32_t i = 0; i < count_; ++i) {
+    if (version.is_of(impl(*tensors_[i]))) return i;
+  }
+  return version.is_of(impl(result)) ? Known::kResult : Known::kNone;
+}
+
+bool KnownCall::has_edges_of_operands(const GradFn& fn) const {
+  size_t next = 0;
+  for (size_t i = 0; i < count_; ++i) {
+    if (!tracked_[i]) continue;
+    const Edge edge = edge_to(*tensors_[i], i);
+    if (next == fn.edges.size()) return false;
+    const Edge& other = fn.edges[next++];
+    if (edge.fn != other.fn || edge.output_nr != other.output_nr || !edge.leaf.is_same(other.leaf) || other.operand != i) return false;
+  }
+  return next == fn.edges.size();
+}
+
+// Null if the call cannot be made from its recipe: it has leaves, or is no operation of its own.
+std::shared_ptr<const KnownCall::Known> KnownCall::noted(const Tensor& result) const {
+  const History* history = history_of(result);
+  const GradFn* fn = history ? history->fn.get() : nullptr;
+  if (!fn || fn->output_count != 1 || fn->recipe.outputs().size() != 1 || !fn->recipe.leaves().empty()) return nullptr;
+  if (!is_plain(impl(result)) || fn->recipe.operands().size() != count_ || !has_edges_of_operands(*fn)) return nullptr;
+  std::vector<NodeRef> placeholders, steps, zeros;
+  for (size_t i = 0; i < count_; ++i)
+    placeholders.push_back(ir::make_input(values_[i]->dtype(), values_[i]->shape(), nullptr, values_[i]->device()));
+  std::vector<NodeRef> outputs = ir::replay(fn->recipe, placeholders, ir::Folding::On, &steps);
+  std::vector<Known::Value> saved, watched;
+  for (const SavedValue& s : fn->saved) {
+    saved.push_back({s.of, s.number, watched_by(s.version, result)});
+    if (s.of == SavedValue::Of::Step) outputs.push_back(steps[s.number]);
+  }
+  for (const WatchedValue& w : fn->watched) {
+    watched.push_back({w.of, w.number, watched_by(w.version, result)});
+    if (watched.back().tensor == Known::kNone) return nullptr;  // a tensor that only the operation knows
+  }
+  for (const Edge& edge : fn->edges) zeros.push_back(edge.zeros);
+  return std::make_shared<const Known>(Known{fn->literal_name(), ir::Template(placeholders, outputs), fn->recipe, fn->rule,
+                                             std::move(zeros), std::move(saved), std::move(watched)});
+}
+
+Tensor KnownCall::keep(Tensor result) const {
+  if (again_) book().note(key_, noted(result));
+  return result;
+}
+
+// --- making
+
+Tensor KnownCall::make() const {
+  const Known& known = *entry_.known;
+  auto fn = std::make_shared<GradFn>(known.name);
+  fn->edges.reserve(known.zeros.size());
+  for (size_t i = 0; i < count_; ++i) {
+    if (!tracked_[i]) continue;
+    fn->edges.push_back(edge_to(*tensors_[i], i));
+    fn->edges.back().zeros = known.zeros[fn->edges.size() - 1];
+  }
+  fn->recipe = known.recipe;
+  fn->rule = known.rule;
+  std::vector<NodeRef> made;
+  known.graph.make({values_, count_}, {}, made);
+  Tensor result;
+  int64_t bytes;
+  {
+    const UncountedWork work;  // or a cap might evaluate it before its GradFn says what is to be kept
+    result = record(made[0]);
+    bytes = work.bytes();
+  }
+  const auto watched = [&](const Known::Value& v) -> const TensorImpl& {
+    return impl(v.tensor == Known::kResult ? result : *tensors_[v.tensor]);
+  };
+  size_t steps = 0;
+  fn->saved.reserve(known.saved.size());
+  for (const Known::Value& v : known.saved) {
+    const NodeRef& value = v.of == SavedValue::Of::Operand ? values_[v.number] : made[v.of == SavedValue::Of::Step ? ++steps : 0];
+    fn->saved.push_back({v.of, v.number, KeptValue(value), v.tensor == Known::kNone ? VersionWatch() : VersionWatch(watched(v))});
+  }
+  for (const Known::Value& v : known.watched) {
+    const TensorImpl& t = watched(v);
+    fn->watched.push_back({v.of, v.number, t.dtype(), t.device(), t.sizes(), VersionWatch(t)});
+  }
+  attach(result, std::move(fn), ViewOrigin::Single);
+  if (count_work(1, bytes)) eval(result);
+  return result;
+}
+
+}  // namespace tenon

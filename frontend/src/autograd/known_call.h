@@ -1,0 +1,77 @@
+// Layers and losses that are called again as in the step before: on tensors of the same types, of which the same require grad. From
+// the third time on such a call is not recorded operation by operation. Its graph is made from a template (ir/template.h), and its
+// GradFn shares the recipe of the second call.
+//
+//   Tensor relu(const Operand& x) {
+//     KnownCall call("relu", {}, x);
+//     if (call.is_known()) return call.make();
+//     return call.keep(recorded_relu(x));      // opens a GradScope
+//   }
+//
+// So the result may depend on nothing else: not on elements, nor on random numbers. What must be checked of elements is
+// checked before. Without gradients, or for views and within other operations, each call is recorded as it comes.
+#pragma once
+
+#include <initializer_list>
+
+#include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/tensor/known.h"
+#include "ir/template.h"
+
+namespace tenon {
+
+class KnownCall {
+ public:
+  // The name is one literal for each operation; options are what the result depends on beside the types of the operands. These are
+  // those of its GradScope, tensors and optional tensors, and outlive the call.
+  template <typename... Operands>
+  KnownCall(const char* name, std::initializer_list<uint64_t> options, const Operands&... operands) {
+    static_assert(sizeof...(operands) <= kMost);
+    if (GradScope::open() || !(tracked(operands) || ...) || !may_repeat()) return;
+    key_.add(name);
+    for (uint64_t option : options) key_.add(option);
+    find((add(operands) && ...));
+  }
+
+  bool is_known() const { return entry_.known != nullptr; }
+  Tensor make() const;
+  Tensor keep(Tensor result) const;  // of the recorded call; returns it
+
+ private:
+  static constexpr size_t kMost = 4;
+  struct Known {
+    struct Value {
+      SavedValue::Of of;
+      uint32_t number;
+      uint32_t tensor;  // which is watched for writes: an operand, kResult or kNone
+    };
+    static constexpr uint32_t kResult = UINT32_MAX, kNone = UINT32_MAX - 1;
+    std::string_view name;
+    ir::Template graph;  // gives the result, and then the saved steps
+    ir::Recipe recipe;
+    GradRule rule;
+    std::vector<NodeRef> zeros;  // by edge
+    std::vector<Value> saved, watched;
+  };
+
+  static bool tracked(const Tensor& x) { return requires_grad(x); }
+  static bool tracked(const optional<Tensor>& x) { return x && requires_grad(*x); }
+  static bool may_repeat();
+  static CallBook<Known>& book();
+  bool add(const Tensor& x);
+  bool add(const optional<Tensor>& x) { return x ? add(*x) : add(Tensor()); }
+  void find(bool plain);
+  bool has_edges_of_operands(const GradFn& fn) const;
+  uint32_t watched_by(const VersionWatch& version, const Tensor& result) const;
+  std::shared_ptr<const Known> noted(const Tensor& result) const;
+
+  CallKey key_;
+  size_t count_ = 0;
+  const Tensor* tensors_[kMost];  // those that are defined, in order
+  bool tracked_[kMost];
+  NodeRef values_[kMost];
+  CallBook<Known>::Entry entry_;
+  bool again_ = false;  // it is the second time
+};
+
+}  // namespace tenon
