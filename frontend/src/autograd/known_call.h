@@ -3,13 +3,15 @@
 // GradFn shares the recipe of the second call.
 //
 //   Tensor relu(const Operand& x) {
-//     KnownCall call("relu", {}, x);
-//     if (call.is_known()) return call.make();
-//     return call.keep(recorded_relu(x));      // opens a GradScope
+//     const auto recorded = [&] {
+//       GradScope scope("ReluBackward0", x);
+//       return record(...);
+//     };
+//     return known_call("relu", {}, recorded, x);
 //   }
 //
-// So the result may depend on nothing else: not on elements, nor on random numbers. What must be checked of elements is
-// checked before. Without gradients, or for views and within other operations, each call is recorded as it comes.
+// So the result may depend on nothing else: not on elements, nor on random numbers; and a rule of its own holds numbers alone.
+// What must be checked of elements is checked before. Without gradients, or for views and within other operations, each call is recorded as it comes.
 #pragma once
 
 #include <initializer_list>
@@ -73,5 +75,12 @@ class KnownCall {
   CallBook<Known>::Entry entry_;
   bool again_ = false;  // it is the second time
 };
+
+// recorded(), or what it would give.
+template <typename Recorded, typename... Operands>
+Tensor known_call(const char* name, std::initializer_list<uint64_t> options, Recorded recorded, const Operands&... operands) {
+  const KnownCall call(name, options, operands...);
+  return call.is_known() ? call.make() : call.keep(recorded());
+}
 
 }  // namespace tenon

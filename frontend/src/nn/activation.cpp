@@ -32,9 +32,12 @@ GradRule elu_rule(double alpha, double scale, double input_scale) {
 }  // namespace
 
 Tensor sigmoid(const Operand& x) {
-  GradScope scope("SigmoidBackward0", x);
-  scope.rule(kReadsOutput, [](GradCall& c) { c.give(0, c.grad() * (1 - c.output()) * c.output()); });
-  return float_formula(x, [](const Expr& v) { return 1.0 / (1.0 + exp(-v)); });
+  const auto recorded = [&] {
+    GradScope scope("SigmoidBackward0", x);
+    scope.rule(kReadsOutput, [](GradCall& c) { c.give(0, c.grad() * (1 - c.output()) * c.output()); });
+    return float_formula(x, [](const Expr& v) { return 1.0 / (1.0 + exp(-v)); });
+  };
+  return known_call("sigmoid", {}, recorded, x);
 }
 Tensor logit(const Operand& x, optional<double> eps) {
   GradScope scope("LogitBackward0", x);
@@ -49,17 +52,14 @@ Tensor logit(const Operand& x, optional<double> eps) {
     return log(p / (1.0 - p));
   });
 }
-namespace {
-Tensor recorded_relu(const Tensor& x) {
-  GradScope scope("ReluBackward0", x);
-  scope.rule(kReadsOutput, [](GradCall& c) { c.give(0, where(c.output() <= 0, 0, c.grad())); });
-  check<NotImplementedError>(x.scalar_type() != kBool, "Boolean inputs not supported for relu");
-  return record(larger(0.0, Expr{node_of(x)}).node, x);  // in this order -0. and nan stay as they are
-}
-}  // namespace
 Tensor relu(const Operand& x) {
-  KnownCall known("relu", {}, x);
-  return known.is_known() ? known.make() : known.keep(recorded_relu(x));
+  const auto recorded = [&] {
+    GradScope scope("ReluBackward0", x);
+    scope.rule(kReadsOutput, [](GradCall& c) { c.give(0, where(c.output() <= 0, 0, c.grad())); });
+    check<NotImplementedError>(x.scalar_type() != kBool, "Boolean inputs not supported for relu");
+    return record(larger(0.0, Expr{node_of(x)}).node, x);  // in this order -0. and nan stay as they are
+  };
+  return known_call("relu", {}, recorded, x);
 }
 Tensor relu6(const Operand& x) { return hardtanh(x, 0, 6); }
 Tensor leaky_relu(const Operand& x, const Scalar& negative_slope) {
@@ -283,27 +283,35 @@ Tensor softmax_like(const Tensor& self, int64_t dim, optional<ScalarType> dtype,
   return record_as(f(v - broadcast(reduced(Op::ReduceMax, v, dims), v.shape()), dims), x.scalar_type());
 }
 
+uint64_t type_or_none(optional<ScalarType> type) { return type ? 1 + static_cast<uint64_t>(*type) : 0; }
+
 }  // namespace
 
 Tensor softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
-  GradScope scope("SoftmaxBackward0", x);
-  scope.rule(kReadsOutput, [dim, type = x.scalar_type()](GradCall& c) {
-    const Tensor weighted = c.grad() * c.output();
-    c.give(0, (weighted - c.output() * weighted.sum(dim, true)).to(type));
-  });
-  return softmax_like(x, dim, dtype, "", [](const Expr& shifted, const Dims& dims) {
-    const Expr e = exp(shifted);
-    return e / broadcast(reduced(Op::Sum, e, dims), e.shape());
-  });
+  const auto recorded = [&] {
+    GradScope scope("SoftmaxBackward0", x);
+    scope.rule(kReadsOutput, [dim, type = x.scalar_type()](GradCall& c) {
+      const Tensor weighted = c.grad() * c.output();
+      c.give(0, (weighted - c.output() * weighted.sum(dim, true)).to(type));
+    });
+    return softmax_like(x, dim, dtype, "", [](const Expr& shifted, const Dims& dims) {
+      const Expr e = exp(shifted);
+      return e / broadcast(reduced(Op::Sum, e, dims), e.shape());
+    });
+  };
+  return known_call("softmax", {static_cast<uint64_t>(dim), type_or_none(dtype)}, recorded, x);
 }
 Tensor log_softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
-  GradScope scope("LogSoftmaxBackward0", x);
-  scope.rule(kReadsOutput, [dim, type = x.scalar_type()](GradCall& c) {
-    c.give(0, (c.grad() - exp(c.output()) * c.grad().sum(dim, true)).to(type));
-  });
-  return softmax_like(x, dim, dtype, "log_", [](const Expr& shifted, const Dims& dims) {
-    return shifted - broadcast(log(reduced(Op::Sum, exp(shifted), dims)), shifted.shape());
-  });
+  const auto recorded = [&] {
+    GradScope scope("LogSoftmaxBackward0", x);
+    scope.rule(kReadsOutput, [dim, type = x.scalar_type()](GradCall& c) {
+      c.give(0, (c.grad() - exp(c.output()) * c.grad().sum(dim, true)).to(type));
+    });
+    return softmax_like(x, dim, dtype, "log_", [](const Expr& shifted, const Dims& dims) {
+      return shifted - broadcast(log(reduced(Op::Sum, exp(shifted), dims)), shifted.shape());
+    });
+  };
+  return known_call("log_softmax", {static_cast<uint64_t>(dim), type_or_none(dtype)}, recorded, x);
 }
 
 }  // namespace tenon

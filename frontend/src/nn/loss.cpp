@@ -65,9 +65,12 @@ void require_float(const Tensor& x, const char* kernel) {
 Tensor mse_loss(const Operand& x, const Operand& target, int64_t reduction) {
   const CallScope call("mse_loss", x, target);
   require_float(x, target, "mse_cpu");
-  GradScope scope("MseLossBackward0", x, target);
-  return reduced(formula(x, target, [](const Expr& a, const Expr& b) { return (a - b) * (a - b); }),
-                 reduction);
+  const auto recorded = [&] {
+    GradScope scope("MseLossBackward0", x, target);
+    return reduced(formula(x, target, [](const Expr& a, const Expr& b) { return (a - b) * (a - b); }),
+                   reduction);
+  };
+  return known_call("mse_loss", {static_cast<uint64_t>(reduction)}, recorded, x, target);
 }
 Tensor l1_loss(const Operand& x, const Operand& target, int64_t reduction) {
   const CallScope call("l1_loss", x, target);

@@ -1,7 +1,7 @@
 // Elementwise functions of two and three operands: arithmetic, comparisons, logic, bits, closeness.
 #include <cmath>
 
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/known_call.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -286,8 +286,11 @@ Tensor log_add(const Tensor& a, const Tensor& b, Grow grow, Tail tail) {
 #define TENON_BOTH(name, tensor_grad, number_grad, call) \
   Tensor name(const Operand& a, const Operand& b) {      \
     const CallScope place(#name, a, b);                  \
-    GradScope scope(tensor_grad, a, b);                  \
-    return call;                                         \
+    const auto recorded = [&] {                          \
+      GradScope scope(tensor_grad, a, b);                \
+      return call;                                       \
+    };                                                   \
+    return known_call(#name, {}, recorded, a, b);        \
   }                                                      \
   Tensor name(const Operand& a, const Scalar& b) {       \
     const CallScope place(#name, a, b);                  \
@@ -335,8 +338,11 @@ TENON_BOTH(bitwise_right_shift, shift_any(Op::Shr, "rshift_cpu", a, b))
 
 Tensor add(const Operand& a, const Operand& b, const Scalar& alpha) {
   const CallScope call("add", a, b, alpha);
-  GradScope scope("AddBackward0", a, b);
-  return add_any(a, b, alpha);
+  const auto recorded = [&] {
+    GradScope scope("AddBackward0", a, b);
+    return add_any(a, b, alpha);
+  };
+  return alpha == Scalar(1) ? known_call("add", {}, recorded, a, b) : recorded();
 }
 Tensor add(const Operand& a, const Scalar& b, const Scalar& alpha) {
   const CallScope call("add", a, b, alpha);
@@ -345,8 +351,11 @@ Tensor add(const Operand& a, const Scalar& b, const Scalar& alpha) {
 }
 Tensor sub(const Operand& a, const Operand& b, const Scalar& alpha) {
   const CallScope call("sub", a, b, alpha);
-  GradScope scope("SubBackward0", a, b);
-  return sub_any(a, b, alpha);
+  const auto recorded = [&] {
+    GradScope scope("SubBackward0", a, b);
+    return sub_any(a, b, alpha);
+  };
+  return alpha == Scalar(1) ? known_call("sub", {}, recorded, a, b) : recorded();
 }
 Tensor sub(const Operand& a, const Scalar& b, const Scalar& alpha) {
   const CallScope call("sub", a, b, alpha);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/known_call.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -162,9 +162,12 @@ NodeRef product_with_transpose(const Tensor& a, const Tensor& b, const Tensor& a
 }
 
 Tensor mm(const Operand& a, const Operand& b) {
-  GradScope scope("MmBackward0", a, b);
-  check_matrices("mm", a, b);
-  return record(product_of_matrices(a, b));
+  const auto recorded = [&] {
+    GradScope scope("MmBackward0", a, b);
+    check_matrices("mm", a, b);
+    return record(product_of_matrices(a, b));
+  };
+  return known_call("mm", {}, recorded, a, b);
 }
 
 Tensor mv(const Operand& a, const Operand& b) {

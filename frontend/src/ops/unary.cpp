@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/known_call.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -97,10 +97,13 @@ Tensor rad2deg(const Operand& x) {
 
 // --- functions with an op of their own
 
-#define TENON_FLOAT_OP(name, op)         \
-  Tensor name(const Operand& x) {         \
-    GradScope scope(#op "Backward0", x); \
-    return float_op(Op::op, x);          \
+#define TENON_FLOAT_OP(name, op)              \
+  Tensor name(const Operand& x) {              \
+    const auto recorded = [&] {                \
+      GradScope scope(#op "Backward0", x);     \
+      return float_op(Op::op, x);              \
+    };                                         \
+    return known_call(#name, {}, recorded, x); \
   }
 TENON_FLOAT_OP(exp, Exp)
 TENON_FLOAT_OP(exp2, Exp2)
