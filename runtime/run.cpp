@@ -203,15 +203,19 @@ void Run::find_dying() {
   readers_.assign(count, 0);
   lives_on_.assign(count, 0);
   is_output_.assign(count, 0);
-  for (const PlanOutput& o : plan_->outputs) is_output_[o.node] = 1;
-  for (const Node* n : key.nodes) {
-    for (const Node* input : n->inputs()) ++readers_[input->mark_value];  // its number: the key has just been read
+  uint32_t* const readers = readers_.data();
+  uint8_t *const lives_on = lives_on_.data(), *const is_output = is_output_.data();
+  Node* const* const nodes = key.nodes.data();
+  for (const PlanOutput& o : plan_->outputs) is_output[o.node] = 1;
+  for (size_t i = 0; i < count; ++i) {
+    const std::span<Node* const> inputs(nodes[i]->inputs().data(), nodes[i]->inputs().size());
+    for (const Node* input : inputs) ++readers[input->mark_value];  // its number: the key has just been read
   }
   for (size_t i = count; i-- > 0;) {  // readers come after their operands
-    const Node* n = key.nodes[i];
-    if (lives_on_[i] == 0) lives_on_[i] = n->references() != readers_[i] || n->holders.load(std::memory_order_relaxed) > 0;
-    if (lives_on_[i] == 0 || is_output_[i] != 0) continue;
-    for (const Node* input : n->inputs()) lives_on_[input->mark_value] = 1;
+    const Node* n = nodes[i];
+    if (lives_on[i] == 0) lives_on[i] = n->references() != readers[i] || n->holders.load(std::memory_order_relaxed) > 0;
+    if (lives_on[i] == 0 || is_output[i] != 0) continue;
+    for (const Node* input : n->inputs()) lives_on[input->mark_value] = 1;
   }
 }
 
