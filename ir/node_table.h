@@ -285,6 +285,18 @@ struct NodeTable {
     }
   }
 
+  // Of definitions. Call without the lock.
+  static void drop(std::span<Definition> definitions) {
+    Node* doomed = nullptr;
+    for (Definition& definition : definitions) {
+      for (Node* input : definition.inputs_) {
+        if (input->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) input->link_ = std::exchange(doomed, input);
+      }
+      definition.inputs_.clear();
+    }
+    if (doomed) destroy(doomed);
+  }
+
   // Frees the nodes of a list and whatever only they kept alive. Payloads die outside the lock: they may free
   // buffers.
   static void destroy(Node* doomed) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "ir/definitions.h"
 #include "runtime/packed_copies.h"
 #include "runtime/profiler.h"
 
@@ -97,13 +98,21 @@ void Run::hand_in() {
   allocate_outputs();
   allocate_arenas();
   bind_places();
+  launches_.clear();
+  launches_.reserve(plan_->steps.size());
   uint64_t* scalars = scalars_.data();
   Profiler::Clock::time_point time = Profiler::Clock::now();
-  for (const Step& step : plan_->steps) {
-    time = launch(step, scalars, time);
-    scalars += step.scalars.size();
-    ++launched_;
+  try {
+    for (const Step& step : plan_->steps) {
+      time = launch(step, scalars, time);
+      scalars += step.scalars.size();
+      ++launched_;
+    }
+  } catch (...) {
+    record_launches(launches_);
+    throw;
   }
+  record_launches(launches_);
 }
 
 // Whether the steps so far, or the copies of bases for the next one, have written to an output.
@@ -172,7 +181,7 @@ void Run::clear() {
   }
   arenas_.clear();
   inputs_.clear();
-  definitions_.clear();
+  ir::drop(definitions_);
   nodes_.clear();
   taken_.store(false, std::memory_order_release);
 }
@@ -309,7 +318,7 @@ Profiler::Clock::time_point Run::launch(const Step& step, uint64_t* scalars, Pro
   }
   auto end = Profiler::Clock::now();
   double us = std::chrono::duration<double, std::micro>(end - begin).count();
-  record_launch(step.facts, us, first_ ? step.cache : CacheState::Memory, first_ ? step.compile_ms : 0, copied);
+  launches_.push_back({&step.facts, us, first_ ? step.compile_ms : 0, first_ ? step.cache : CacheState::Memory, copied});
   if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end, step.facts, copied);
   return end;
 }
