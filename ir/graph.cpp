@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "ir/definitions.h"
 #include "ir/fold.h"
 #include "ir/fork.h"
 #include "ir/graph_infer.h"
@@ -73,7 +74,12 @@ Definition::Definition(Node& node) {
 }
 
 Definition::~Definition() {
-  for (Node* input : inputs_) NodeTable::adopt(input);  // and drops it
+  if (!inputs_.empty()) NodeTable::drop({this, 1});
+}
+
+void drop(std::vector<Definition>& definitions) {
+  NodeTable::drop(definitions);
+  definitions.clear();
 }
 
 std::unique_lock<std::recursive_mutex> hold_graph() { return std::unique_lock(NodeTable::get().mutex); }

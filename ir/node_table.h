@@ -29,16 +29,22 @@ struct NodeKey {
   int64_t numel;
 };
 
-inline uint64_t hash_of(const NodeKey& key) {
-  uint64_t hash = mix(static_cast<uint64_t>(key.op) << 16 | static_cast<uint64_t>(key.dtype) << 8 |
-                          static_cast<uint8_t>(key.device),
-                      key.bits);
-  for (const NodeRef& input : key.inputs) hash = mix(hash, input->id());
+inline uint64_t seed_of(Op op, DType dtype, DeviceTag device, uint64_t bits) {
+  return mix(static_cast<uint64_t>(op) << 16 | static_cast<uint64_t>(dtype) << 8 | static_cast<uint8_t>(device), bits);
+}
+
+template <typename Inputs>
+uint64_t hash_of(uint64_t seed, const NodeKey& key, const Inputs& inputs) {
+  uint64_t hash = seed;
+  for (const auto& input : inputs) hash = mix(hash, input->id());
   for (int64_t value : key.ints) hash = mix(hash, static_cast<uint64_t>(value));
-  if (key.inputs.empty()) {
+  if (inputs.empty()) {
     for (int64_t size : key.shape) hash = mix(hash, static_cast<uint64_t>(size));
   }
   return hash;
+}
+inline uint64_t hash_of(const NodeKey& key) {
+  return hash_of(seed_of(key.op, key.dtype, key.device, key.bits), key, key.inputs);
 }
 
 // A definition that a stored node keeps, in a list by number.
@@ -108,36 +114,35 @@ struct NodeTable {
     ~Fresh() { table_.fresh_from = UINT64_MAX; }
     Fresh(const Fresh&) = delete;
     Fresh& operator=(const Fresh&) = delete;
-    // Drops the reference, if the node is fresh and has others.
-    void let_go(NodeRef& ref) const {
-      if (ref->id_ < table_.fresh_from || ref->references() == 1) return;
-      ref->refs_.store(ref->references() - 1, std::memory_order_relaxed);
-      forget(ref);
-    }
 
    private:
     NodeTable& table_;
   };
-  void count_up(Node& node) const {
+  void count_up(Node& node, uint32_t by = 1) const {
     if (node.id_ >= fresh_from)
-      node.refs_.store(node.references() + 1, std::memory_order_relaxed);
+      node.refs_.store(node.references() + by, std::memory_order_relaxed);
     else
-      node.refs_.fetch_add(1, std::memory_order_relaxed);
+      node.refs_.fetch_add(by, std::memory_order_relaxed);
   }
+  // Of a node that somebody else refers to as well.
+  static void count_down(Node& node, uint32_t by = 1) { node.refs_.fetch_sub(by, std::memory_order_relaxed); }
 
-  static bool equal(const Node& node, const NodeKey& key) {
+  static Node* node_of(const NodeRef& ref) { return ref.node_; }
+  static Node* node_of(Node* node) { return node; }
+  template <typename Inputs>
+  static bool equal(const Node& node, const NodeKey& key, const Inputs& inputs) {
     if (node.op() != key.op || node.dtype_ != key.dtype || node.device_ != key.device ||
-        node.bits_ != key.bits || node.inputs_.size() != key.inputs.size() ||
+        node.bits_ != key.bits || node.inputs_.size() != inputs.size() ||
         node.ints_.size() != key.ints.size()) {
       return false;
     }
-    for (size_t i = 0; i < key.inputs.size(); ++i) {
-      if (node.inputs_[i] != key.inputs[i].get()) return false;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (node.inputs_[i] != node_of(inputs[i])) return false;
     }
     for (size_t i = 0; i < key.ints.size(); ++i) {
       if (node.ints_[i] != key.ints[i]) return false;
     }
-    return !key.inputs.empty() || node.shape_ == key.shape;
+    return !inputs.empty() || node.shape_ == key.shape;
   }
 
   void* allocate() {
@@ -156,8 +161,21 @@ struct NodeTable {
 
   // A new node with one reference. Call with the lock held.
   Node* create(const NodeKey& key) {
+    Node* node = create_leaf(key, 1);
+    node->inputs_.resize(key.inputs.size());
+    Node** operand = node->inputs_.data();
+    for (const NodeRef& input : key.inputs) {
+      count_up(*input);
+      if (input->reads_volatile()) mark_volatile(*node);
+      *operand++ = input.get();
+    }
+    return node;
+  }
+
+  // With so many references, whatever they will be; without the operands.
+  Node* create_leaf(const NodeKey& key, uint32_t references) {
     auto* node = new (allocate()) Node;
-    node->refs_.store(1, std::memory_order_relaxed);
+    node->refs_.store(references, std::memory_order_relaxed);
     node->op_.store(key.op, std::memory_order_relaxed);
     node->dtype_ = key.dtype;
     node->device_ = key.device;
@@ -166,13 +184,6 @@ struct NodeTable {
     node->numel_ = key.numel;
     node->shape_ = key.shape;
     node->ints_.append(key.ints.data(), key.ints.size());
-    node->inputs_.resize(key.inputs.size());
-    Node** operand = node->inputs_.data();
-    for (const NodeRef& input : key.inputs) {
-      count_up(*input);
-      if (input->reads_volatile()) mark_volatile(*node);
-      *operand++ = input.get();
-    }
     ++live;
     return node;
   }
@@ -181,7 +192,7 @@ struct NodeTable {
     const uint64_t hash = hash_of(key);
     size_t at = hash & (slots.size() - 1);
     for (; slots[at].node; at = (at + 1) & (slots.size() - 1)) {
-      if (slots[at].hash == hash && equal(*slots[at].node, key) && acquire(slots[at].node))
+      if (slots[at].hash == hash && equal(*slots[at].node, key, key.inputs) && acquire(slots[at].node))
         return adopt(slots[at].node);
     }
     Node* node = create(key);
@@ -190,10 +201,42 @@ struct NodeTable {
     return adopt(node);
   }
 
+  // The same where operands are counted in advance: of the node each reference that there will be, `references` in all, and of its
+  // operands the node's own. The inputs of the key are left out.
+  Node* find_or_create_counted(const NodeKey& key, std::span<Node* const> inputs, uint64_t seed, uint32_t references) {
+    const uint64_t hash = hash_of(seed, key, inputs);
+    size_t at = hash & (slots.size() - 1);
+    for (; slots[at].node; at = (at + 1) & (slots.size() - 1)) {
+      Node* node = slots[at].node;
+      if (slots[at].hash != hash || !equal(*node, key, inputs) || !acquire(node)) continue;
+      count_up(*node, references - 1);
+      for (Node* input : inputs) count_down(*input);  // which that node refers to already
+      return node;
+    }
+    Node* node = create_leaf(key, references);
+    node->inputs_.resize(inputs.size());
+    Node** operand = node->inputs_.data();
+    for (Node* input : inputs) {
+      if (input->reads_volatile()) mark_volatile(*node);
+      *operand++ = input;
+    }
+    node->hash_ = hash;
+    insert(node, at);
+    return node;
+  }
+
   // One order for operands that commute: the older first, a constant last.
-  static bool in_order(std::span<const NodeRef> inputs) {
-    const auto rank = [](const NodeRef& node) { return std::pair(node->op() == Op::Const, node->id()); };
-    return rank(inputs[0]) <= rank(inputs[1]);
+  static bool in_order(std::span<const NodeRef> inputs) { return in_order(*inputs[0], *inputs[1]); }
+  static bool in_order(const Node& first, const Node& second) {
+    const auto rank = [](const Node& node) { return std::pair(node.op() == Op::Const, node.id()); };
+    return rank(first) <= rank(second);
+  }
+
+  // Room for so many more.
+  void reserve(size_t more) {
+    size_t size = slots.size();
+    while (2 * (count + more) > size) size *= 2;
+    if (size > slots.size()) resize(size);
   }
 
   void insert(Node* node, size_t at) {
@@ -240,6 +283,18 @@ struct NodeTable {
       if (last) input->refs_.store(0, std::memory_order_relaxed);
       if (last || input->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) input->link_ = std::exchange(doomed, input);
     }
+  }
+
+  // Of definitions. Call without the lock.
+  static void drop(std::span<Definition> definitions) {
+    Node* doomed = nullptr;
+    for (Definition& definition : definitions) {
+      for (Node* input : definition.inputs_) {
+        if (input->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) input->link_ = std::exchange(doomed, input);
+      }
+      definition.inputs_.clear();
+    }
+    if (doomed) destroy(doomed);
   }
 
   // Frees the nodes of a list and whatever only they kept alive. Payloads die outside the lock: they may free

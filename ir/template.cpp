@@ -2,10 +2,8 @@
 #include "ir/template.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <iterator>
-#include <memory>
-#include <new>
 
 #include "ir/fold.h"
 #include "ir/graph_map.h"
@@ -27,14 +25,24 @@ Template::Template(std::span<const NodeRef> operands, std::span<const NodeRef> o
   for (const Node* node : nodes) {
     if (numbers.contains(node)) continue;
     closed_ = closed_ && node->op() != Op::Input;
-    Step step{node->op(), node->dtype(), node->device(), has_trait(node->op(), TraitCommutes), -1, node->bits(), node->numel(),
-              node->shape(), node->ints(), {}};
+    Step step{node->op(), node->dtype(), node->device(), has_trait(node->op(), TraitCommutes), -1, -1, node->bits(),
+              seed_of(node->op(), node->dtype(), node->device(), node->bits()), node->numel(), node->shape(), node->ints(), {}};
+    if (step.op == Op::Const) {
+      step.constant = static_cast<int32_t>(constants_.size());
+      constants_.push_back({NodeRef(), 0, true});
+    }
     for (const Node* input : node->inputs()) step.inputs.push_back(numbers.at(input));
-    most_inputs_ = std::max(most_inputs_, step.inputs.size());
     numbers[node] = static_cast<uint32_t>(operand_count_ + steps_.size());
     steps_.push_back(std::move(step));
   }
   for (const NodeRef& output : outputs) outputs_.push_back(output ? numbers.at(output.get()) : kUndefined);
+  uses_.assign(operand_count_ + steps_.size(), 0);
+  for (const Step& step : steps_) {
+    for (uint32_t input : step.inputs) ++uses_[input];
+  }
+  for (uint32_t output : outputs_) {
+    if (output != kUndefined) ++uses_[output];
+  }
 }
 
 bool Template::same_form(const Step& a, const Step& b) {
@@ -58,37 +66,11 @@ bool Template::find_numbers(const Template& other, std::span<const double> numbe
 
 namespace {
 
-// References that others own, as a key wants them: they are not counted.
-class Borrowed {
- public:
-  explicit Borrowed(size_t most) {
-    if (most > std::size(few_)) refs_ = (many_ = std::make_unique<Place[]>(most)).get();
-  }
-  void clear() { count_ = 0; }
-  void add(const NodeRef& owned) { new (&refs_[count_++].ref) NodeRef(NodeTable::adopt(owned.get())); }
-  std::span<NodeRef> refs() { return {&refs_->ref, count_}; }
-
- private:
-  union Place {
-    Place() {}
-    ~Place() {}  // ends no reference
-    NodeRef ref;
-  };
-  static_assert(sizeof(Place) == sizeof(NodeRef));
-  Place few_[4];
-  std::unique_ptr<Place[]> many_;
-  Place* refs_ = few_;
-  size_t count_ = 0;
-};
-
-// Whether the rules make nothing special of such a number.
-bool is_plain(double value) {
-  int exponent;
-  return std::isfinite(value) && value != 0 && std::fabs(std::frexp(value, &exponent)) != 0.5;
-}
+// Whether the rules make nothing special of such a number: it is no power of two, nor any of the others that have no fraction.
+bool is_plain(double value) { return std::isnormal(value) && (std::bit_cast<uint64_t>(value) << 12) != 0; }
 
 // Two operands that are one node, and were two in the template.
-bool any_joined(std::span<const NodeRef> nodes, const SmallVector<uint32_t, 3>& inputs) {
+bool any_joined(std::span<Node* const> nodes, const SmallVector<uint32_t, 3>& inputs) {
   for (size_t i = 1; i < nodes.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
       if (nodes[i] == nodes[k] && inputs[i] != inputs[k]) return true;
@@ -99,41 +81,109 @@ bool any_joined(std::span<const NodeRef> nodes, const SmallVector<uint32_t, 3>& 
 
 }  // namespace
 
-void Template::make(std::span<const NodeRef> operands, std::span<const double> numbers, std::vector<NodeRef>& outputs) const {
-  std::vector<NodeRef> made;  // they and what only they keep die when the lock is open
-  made.reserve(operand_count_ + steps_.size());
-  made.assign(operands.begin(), operands.end());
-  SmallVector<uint8_t, 64> known;  // whether rules see in it what they saw in the template's
-  for (const NodeRef& operand : operands) known.push_back(!rules_look_at(operand->op()));
-  Borrowed inputs(most_inputs_);
-  NodeTable& table = NodeTable::get();
-  const std::scoped_lock lock(table.mutex);
-  const NodeTable::Fresh fresh(table);
-  for (const Step& step : steps_) {
-    inputs.clear();
+// All references that there will be to a node, and to an operand, are counted at once. Under the lock of the table.
+class Template::Making {
+ public:
+  Making(const Template& graph, NodeTable& table, std::span<const NodeRef> operands, std::vector<NodeRef>& late)
+      : graph_(graph), table_(table), late_(late) {
+    const size_t count = graph.uses_.size();
+    table.reserve(graph.steps_.size());
+    nodes_.resize(count);
+    flags_.resize(count);
+    made_ = nodes_.data();
+    known_ = flags_.data();
+    for (; count_ < operands.size(); ++count_) {
+      made_[count_] = operands[count_].get();
+      known_[count_] = !rules_look_at(made_[count_]->op());
+      if (graph.uses_[count_] > 0) table.count_up(*made_[count_], graph.uses_[count_]);
+    }
+  }
+
+  void make(const Step& step, std::span<const double> numbers) {
+    if (step.constant >= 0) return make_constant(step, numbers);
+    inputs_.clear();
     bool all_known = true;
     for (uint32_t input : step.inputs) {
-      inputs.add(made[input]);
-      all_known = all_known && known[input];
+      inputs_.push_back(made_[input]);
+      all_known &= known_[input] != 0;
     }
-    uint64_t bits = step.bits;
-    if (step.number >= 0) {
-      bits = constant(step.dtype, numbers[static_cast<size_t>(step.number)]).bits;
-      all_known = is_plain(to_double({step.dtype, bits}));
-    }
-    all_known = all_known && !any_joined(inputs.refs(), step.inputs);
-    const NodeKey key{step.op, step.dtype, step.device, bits, inputs.refs(), step.ints, step.shape, step.numel};
-    if (all_known || step.inputs.empty()) {
-      if (step.commutes && !NodeTable::in_order(inputs.refs())) std::swap(inputs.refs()[0], inputs.refs()[1]);
-      made.push_back(table.find_or_create(key));
+    const NodeKey key{step.op, step.dtype, step.device, step.bits, {}, step.ints, step.shape, step.numel};
+    if (all_known && !any_joined(inputs_, step.inputs)) {
+      if (step.commutes && !NodeTable::in_order(*inputs_[0], *inputs_[1])) std::swap(inputs_[0], inputs_[1]);
+      made_[count_] = table_.find_or_create_counted(key, inputs_, step.seed, graph_.uses_[count_]);
+      known_[count_++] = true;
     } else {
-      made.push_back(folded(table, key, {step.dtype, step.shape, step.numel}));
+      made_[count_] = ask_rules(key);
+      known_[count_] = !rules_look_at(step.op) && !rules_look_at(made_[count_]->op());
+      ++count_;
     }
-    known.push_back(all_known);
   }
+
+  NodeRef output(uint32_t number) const { return number == kUndefined ? NodeRef() : NodeTable::adopt(made_[number]); }
+
+  // After an exception: nobody comes for what was counted for the steps from here on, nor for the outputs.
+  void give_up() {
+    const auto drop = [&](uint32_t number) {
+      if (number < count_) late_.push_back(NodeTable::adopt(made_[number]));
+    };
+    for (size_t s = count_ - graph_.operand_count_; s < graph_.steps_.size(); ++s) std::ranges::for_each(graph_.steps_[s].inputs, drop);
+    std::ranges::for_each(graph_.outputs_, drop);
+  }
+
+ private:
+  // The one that was made last, if it is that.
+  void make_constant(const Step& step, std::span<const double> numbers) {
+    LastConstant& last = graph_.constants_[static_cast<size_t>(step.constant)];
+    const double number = step.number >= 0 ? numbers[static_cast<size_t>(step.number)] : 0;
+    if (!last.node || std::bit_cast<uint64_t>(number) != std::bit_cast<uint64_t>(last.number)) {
+      const Constant value = step.number >= 0 ? constant(step.dtype, number) : Constant{step.dtype, step.bits};
+      const NodeKey key{step.op, step.dtype, step.device, value.bits, {}, {}, step.shape, step.numel};
+      late_.push_back(table_.find_or_create(key));
+      std::swap(last.node, late_.back());
+      last.number = number;
+      last.plain = step.number < 0 || is_plain(to_double(value));
+    }
+    made_[count_] = last.node.get();
+    table_.count_up(*made_[count_], graph_.uses_[count_]);
+    known_[count_++] = last.plain;
+  }
+
+  Node* ask_rules(NodeKey key) {
+    late_.reserve(late_.size() + inputs_.size() + 1);
+    const std::vector<NodeRef> inputs(inputs_.begin(), inputs_.end());
+    key.inputs = inputs;
+    NodeRef node = folded(table_, key, {key.dtype, key.shape, key.numel});
+    table_.count_up(*node, graph_.uses_[count_]);
+    late_.push_back(node);
+    for (Node* input : inputs_) late_.push_back(NodeTable::adopt(input));
+    return node.get();
+  }
+
+  const Template& graph_;
+  NodeTable& table_;
+  Node** made_;      // the operands and the steps so far
+  uint8_t* known_;   // parallel to them: whether rules see in it what they saw in the template's
+  size_t count_ = 0;
+  SmallVector<Node*, 48> nodes_;
+  SmallVector<uint8_t, 48> flags_;
+  SmallVector<Node*, 4> inputs_;  // of the step
+  std::vector<NodeRef>& late_;    // references to be dropped when the lock is open
+};
+
+void Template::make(std::span<const NodeRef> operands, std::span<const double> numbers, std::vector<NodeRef>& outputs) const {
   outputs.reserve(outputs.size() + outputs_.size());
-  for (uint32_t output : outputs_) outputs.push_back(output == kUndefined ? NodeRef() : made[output]);
-  for (NodeRef& node : made) fresh.let_go(node);
+  NodeTable& table = NodeTable::get();
+  std::vector<NodeRef> late;  // they and what only they keep die when the lock is open
+  const std::scoped_lock lock(table.mutex);
+  const NodeTable::Fresh fresh(table);
+  Making making(*this, table, operands, late);
+  try {
+    for (const Step& step : steps_) making.make(step, numbers);
+  } catch (...) {
+    making.give_up();
+    throw;
+  }
+  for (uint32_t output : outputs_) outputs.push_back(making.output(output));
 }
 
 }  // namespace tenon::ir

@@ -32,18 +32,28 @@ class Template {
     DType dtype;
     DeviceTag device;
     bool commutes;
-    int32_t number = -1;  // Const: of which number, if it is one
-    uint64_t bits;
+    int32_t number;    // Const: of which number, if it is one; or -1
+    int32_t constant;  // Const: which of the constants; or -1
+    uint64_t bits, seed;  // seed: what the hash of the node begins with
     int64_t numel;
     Dims shape, ints;
     SmallVector<uint32_t, 3> inputs;  // the operands come first, then the steps
   };
+  // Numbers mostly stay as they are from one time to the next, so the last constant is kept.
+  struct LastConstant {
+    NodeRef node;
+    double number;  // that it was made of, if it is of one
+    bool plain;     // the rules make nothing special of it, or of the number that stood there when this was recorded: the same
+  };
+  class Making;
   static bool same_form(const Step& a, const Step& b);
 
   static constexpr uint32_t kUndefined = UINT32_MAX;
-  size_t operand_count_, most_inputs_ = 0;
+  size_t operand_count_;
   std::vector<Step> steps_;
+  mutable std::vector<LastConstant> constants_;  // under the lock of the table
   std::vector<uint32_t> outputs_;
+  std::vector<uint32_t> uses_;  // of each operand, then of each step: how often it is read or an output
   bool closed_ = true;
 };
 

@@ -2,6 +2,7 @@
 #include "runtime/graph_key.h"
 
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 #include <string>
 
@@ -26,6 +27,10 @@ uint64_t next_epoch() {
 
 bool changes_code(ir::DType dtype, uint64_t bits) {
   if (bits == 0 || dtype == ir::DType::Bool) return true;
+  if (dtype == ir::DType::F32) {
+    const float value = std::bit_cast<float>(static_cast<uint32_t>(bits));
+    return value == 0 || value == 1 || value == -1;
+  }
   double value = ir::to_double({dtype, bits});
   return value == 0 || value == 1 || value == -1;
 }
@@ -82,28 +87,17 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find
   for (const ir::NodeRef& root : given) {
     if (!root) throw std::runtime_error("evaluate: an undefined tensor");
     pending = pending || root->op() != Op::Input || !root->payload();
-    if (root->mark != epoch_) {
-      root->mark = epoch_;
-      root->mark_value = -1;
-      stack_.push_back({root.get(), 0});
-    }
+    if (root->mark != epoch_) visit(root.get());
     while (!stack_.empty()) {
       Visit& visit = stack_.back();
-      if (visit.next == visit.node->inputs().size()) {
+      if (visit.next == visit.end) {
         Node* node = visit.node;
         stack_.pop_back();
         finish(node);
         continue;
       }
-      Node* operand = visit.node->inputs()[visit.next++];
-      if (operand->mark == epoch_) continue;
-      operand->mark = epoch_;
-      operand->mark_value = -1;
-      if (operand->is_leaf()) {
-        finish(operand);
-      } else {
-        stack_.push_back({operand, 0});
-      }
+      Node* operand = *visit.next++;
+      if (operand->mark != epoch_) this->visit(operand);
     }
     roots.push_back(root->mark_value);
   }
@@ -113,52 +107,66 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find
   if (find_windows && !candidates_.empty()) settle_windows();
 }
 
+// A leaf is finished at once, another node after its operands.
+void GraphKey::visit(Node* node) {
+  node->mark = epoch_;
+  node->mark_value = -1;
+  if (node->is_leaf()) return finish_leaf(node);
+  const auto& inputs = node->inputs();
+  stack_.push_back({node, inputs.begin(), inputs.end()});
+}
+
+uint64_t GraphKey::head_of(const Node& node, Op op, uint64_t flags) {
+  return static_cast<uint64_t>(op) | static_cast<uint64_t>(node.dtype()) << 8 | uint64_t{static_cast<uint8_t>(node.device())} << 16 |
+         flags << 24;
+}
+
 void GraphKey::finish(Node* node) {
   node->mark_value = static_cast<int32_t>(nodes.size());
   nodes.push_back(node);
   const Op op = node->op();
-  bool leaf = node->is_leaf();
-  any_wanted_ = any_wanted_ || (!leaf && node->wanted.load(std::memory_order_relaxed) > 0);
-  if (leaf) check_leaf(*node);
-
-  uint64_t flags = 0;
-  if (!leaf && node->holders.load(std::memory_order_relaxed) > 0) flags |= kHeld;
-  bool with_bits = op == Op::Const && changes_code(node->dtype(), node->bits());
-  if (with_bits) flags |= kBitsFollow;
-  if (op == Op::Input && node->payload() && static_cast<const Buffer&>(*node->payload()).constant()) {
-    flags |= kConstant;
-    constants.push_back(node->mark_value);
-  }
+  any_wanted_ = any_wanted_ || node->wanted.load(std::memory_order_relaxed) > 0;
   if ((op == Op::Slice || op == Op::Strided) && is_window(*node)) return push_window(*node);
-  const auto& inputs = node->inputs();
-  const ir::Dims& ints = node->ints();
-  const auto head = static_cast<uint64_t>(op) | static_cast<uint64_t>(node->dtype()) << 8 |
-                    uint64_t{static_cast<uint8_t>(node->device())} << 16 | flags << 24;
-  uint64_t* word = room_for(4 + inputs.size() + ints.size() + node->shape().size());
-  *word++ = head;
-  *word++ = inputs.size() | (leaf ? node->shape().size() : ints.size()) << 32;
+  const uint64_t flags = node->holders.load(std::memory_order_relaxed) > 0 ? uint64_t{kHeld} : 0;
+  const std::span<Node* const> inputs(node->inputs().data(), node->inputs().size());
+  const std::span<const int64_t> ints = node->ints();
+  uint64_t* word = room_for(4 + inputs.size() + ints.size());
+  *word++ = head_of(*node, op, flags);
+  *word++ = inputs.size() | ints.size() << 32;
   for (const Node* input : inputs) *word++ = static_cast<uint64_t>(input->mark_value);
   for (int64_t value : ints) *word++ = static_cast<uint64_t>(value);
   if (op == Op::Update) candidates_.push_back({node->mark_value, static_cast<size_t>(word - words.data()) - 1});
-  if (leaf) {
-    for (int64_t extent : node->shape()) *word++ = static_cast<uint64_t>(extent);
-  }
-  if (with_bits) *word++ = node->bits();
   if (op == Op::Pad) *word++ = inputs[1]->bits();
   used_ = static_cast<size_t>(word - words.data());
 }
 
-// The words of the last key are written over, so that there is mostly room: until all nodes have theirs, `used_` of them count.
-uint64_t* GraphKey::room_for(size_t most) {
-  if (used_ + most > words.size()) words.resize(2 * (used_ + most));
-  return words.data() + used_;
+void GraphKey::finish_leaf(Node* node) {
+  node->mark_value = static_cast<int32_t>(nodes.size());
+  nodes.push_back(node);
+  const Op op = node->op();
+  check_leaf(*node);
+  uint64_t flags = 0;
+  if (op == Op::Const && changes_code(node->dtype(), node->bits())) flags |= kBitsFollow;
+  if (op == Op::Input && node->payload() && static_cast<const Buffer&>(*node->payload()).constant()) {
+    flags |= kConstant;
+    constants.push_back(node->mark_value);
+  }
+  const std::span<const int64_t> ints = node->ints(), shape = node->shape();
+  uint64_t* word = room_for(4 + ints.size() + shape.size());
+  *word++ = head_of(*node, op, flags);
+  *word++ = shape.size() << 32;
+  for (int64_t value : ints) *word++ = static_cast<uint64_t>(value);
+  for (int64_t extent : shape) *word++ = static_cast<uint64_t>(extent);
+  if (flags & kBitsFollow) *word++ = node->bits();
+  used_ = static_cast<size_t>(word - words.data());
 }
+
+void GraphKey::grow(size_t most) { words.resize(2 * (used_ + most)); }
 
 void GraphKey::push_window(const Node& node) {
   const bool held = node.holders.load(std::memory_order_relaxed) > 0;
   uint64_t* word = room_for(4 + 2 * node.shape().size());
-  *word++ = static_cast<uint64_t>(Op::Strided) | static_cast<uint64_t>(node.dtype()) << 8 |
-            uint64_t{static_cast<uint8_t>(node.device())} << 16 | (held ? uint64_t{kHeld} : 0) << 24;
+  *word++ = head_of(node, Op::Strided, held ? uint64_t{kHeld} : 0);
   *word++ = 1 | (2 * node.shape().size() + 1) << 32;
   *word++ = static_cast<uint64_t>(node.inputs()[0]->mark_value);
   for (int64_t size : node.shape()) *word++ = static_cast<uint64_t>(size);

@@ -61,7 +61,7 @@ struct GraphKey {
  private:
   struct Visit {
     ir::Node* node;
-    uint32_t next;
+    ir::Node* const *next, *const *end;  // operands
   };
   // How a node is used; the windows that move with one origin.
   struct Use {
@@ -77,8 +77,16 @@ struct GraphKey {
     int32_t node;
     size_t word;  // where its offset stands in the key
   };
+  void visit(ir::Node* node);
   void finish(ir::Node* node);
-  uint64_t* room_for(size_t most);
+  void finish_leaf(ir::Node* node);
+  static uint64_t head_of(const ir::Node& node, ir::Op op, uint64_t flags);
+  // The words of the last key are written over, so that there is mostly room: until all nodes have theirs, `used_` of them count.
+  uint64_t* room_for(size_t most) {
+    if (used_ + most > words.size()) grow(most);
+    return words.data() + used_;
+  }
+  void grow(size_t most);
   void push_window(const ir::Node& node);
   void check_leaf(const ir::Node& node);
   void settle_windows();

@@ -39,16 +39,21 @@ int64_t value(Count what) { return counts[static_cast<size_t>(what)].load(std::m
 
 }  // namespace
 
-void record_launch(const KernelFacts& facts, double run_us, CacheState cache, double compile_ms,
-                   int64_t copied) {
-  count(Count::Launches);
+void record_launches(std::span<const LaunchRecord> launches) {
+  count(Count::Launches, static_cast<int64_t>(launches.size()));
   Ring& r = ring();
   std::lock_guard lock(r.mutex);
-  Launch launch{facts, run_us, compile_ms, cache, copied};
-  if (r.launches.size() < kHistoryLimit) {
-    r.launches.push_back(std::move(launch));
-  } else {
-    r.launches[r.next] = std::move(launch);
+  for (const LaunchRecord& l : launches) {
+    if (r.launches.size() < kHistoryLimit) {
+      r.launches.push_back({*l.facts, l.run_us, l.compile_ms, l.cache, l.copied});
+      continue;
+    }
+    Launch& oldest = r.launches[r.next];
+    if (oldest.facts != *l.facts) oldest.facts = *l.facts;
+    oldest.run_us = l.run_us;
+    oldest.compile_ms = l.compile_ms;
+    oldest.cache = l.cache;
+    oldest.copied = l.copied;
     r.next = (r.next + 1) % kHistoryLimit;
   }
 }

@@ -1,8 +1,9 @@
-// The last launches, and the counters. Recording a launch copies a pointer and two numbers; the names are put
+// The last launches, and the counters. Recording a launch copies a pointer and a few numbers; the names are put
 // together when somebody asks.
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "runtime/evaluate.h"
 
@@ -12,9 +13,13 @@ namespace tenon::runtime {
 // out.
 using KernelFacts = std::shared_ptr<const KernelRecord>;
 
-// `copied`: bytes moved for this launch beside those of the facts.
-void record_launch(const KernelFacts& facts, double run_us, CacheState cache, double compile_ms,
-                   int64_t copied = 0);
+struct LaunchRecord {
+  const KernelFacts* facts;
+  double run_us, compile_ms;
+  CacheState cache;
+  int64_t copied;  // bytes moved for this launch beside those of the facts
+};
+void record_launches(std::span<const LaunchRecord> launches);  // of one run, in order
 
 enum class Count : uint8_t { PlansBuilt, PlanHits, Compiled, MemoryHits, DiskHits, Launches };
 void count(Count what, int64_t by = 1);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "ir/definitions.h"
 #include "runtime/packed_copies.h"
 #include "runtime/profiler.h"
 
@@ -97,13 +98,21 @@ void Run::hand_in() {
   allocate_outputs();
   allocate_arenas();
   bind_places();
+  launches_.clear();
+  launches_.reserve(plan_->steps.size());
   uint64_t* scalars = scalars_.data();
   Profiler::Clock::time_point time = Profiler::Clock::now();
-  for (const Step& step : plan_->steps) {
-    time = launch(step, scalars, time);
-    scalars += step.scalars.size();
-    ++launched_;
+  try {
+    for (const Step& step : plan_->steps) {
+      time = launch(step, scalars, time);
+      scalars += step.scalars.size();
+      ++launched_;
+    }
+  } catch (...) {
+    record_launches(launches_);
+    throw;
   }
+  record_launches(launches_);
 }
 
 // Whether the steps so far, or the copies of bases for the next one, have written to an output.
@@ -172,7 +181,7 @@ void Run::clear() {
   }
   arenas_.clear();
   inputs_.clear();
-  definitions_.clear();
+  ir::drop(definitions_);
   nodes_.clear();
   taken_.store(false, std::memory_order_release);
 }
@@ -203,15 +212,19 @@ void Run::find_dying() {
   readers_.assign(count, 0);
   lives_on_.assign(count, 0);
   is_output_.assign(count, 0);
-  for (const PlanOutput& o : plan_->outputs) is_output_[o.node] = 1;
-  for (const Node* n : key.nodes) {
-    for (const Node* input : n->inputs()) ++readers_[input->mark_value];  // its number: the key has just been read
+  uint32_t* const readers = readers_.data();
+  uint8_t *const lives_on = lives_on_.data(), *const is_output = is_output_.data();
+  Node* const* const nodes = key.nodes.data();
+  for (const PlanOutput& o : plan_->outputs) is_output[o.node] = 1;
+  for (size_t i = 0; i < count; ++i) {
+    const std::span<Node* const> inputs(nodes[i]->inputs().data(), nodes[i]->inputs().size());
+    for (const Node* input : inputs) ++readers[input->mark_value];  // its number: the key has just been read
   }
   for (size_t i = count; i-- > 0;) {  // readers come after their operands
-    const Node* n = key.nodes[i];
-    if (lives_on_[i] == 0) lives_on_[i] = n->references() != readers_[i] || n->holders.load(std::memory_order_relaxed) > 0;
-    if (lives_on_[i] == 0 || is_output_[i] != 0) continue;
-    for (const Node* input : n->inputs()) lives_on_[input->mark_value] = 1;
+    const Node* n = nodes[i];
+    if (lives_on[i] == 0) lives_on[i] = n->references() != readers[i] || n->holders.load(std::memory_order_relaxed) > 0;
+    if (lives_on[i] == 0 || is_output[i] != 0) continue;
+    for (const Node* input : n->inputs()) lives_on[input->mark_value] = 1;
   }
 }
 
@@ -305,7 +318,7 @@ Profiler::Clock::time_point Run::launch(const Step& step, uint64_t* scalars, Pro
   }
   auto end = Profiler::Clock::now();
   double us = std::chrono::duration<double, std::micro>(end - begin).count();
-  record_launch(step.facts, us, first_ ? step.cache : CacheState::Memory, first_ ? step.compile_ms : 0, copied);
+  launches_.push_back({&step.facts, us, first_ ? step.compile_ms : 0, first_ ? step.cache : CacheState::Memory, copied});
   if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end, step.facts, copied);
   return end;
 }

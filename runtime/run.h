@@ -79,6 +79,7 @@ class Run {
   std::vector<void*> pointers_;    // by place
   std::vector<Buffer*> owners_;    // by place: of inputs
   std::vector<void*> arguments_;   // of the current launch
+  std::vector<LaunchRecord> launches_;  // so far
   std::vector<Phase> phases_;      // of the current launch, where it leaves some out
   std::vector<uint64_t> scalars_;  // of all steps: a constant that another evaluation stores loses its bits
   std::vector<uint32_t> readers_;  // by node number

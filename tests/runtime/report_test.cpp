@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -128,10 +129,13 @@ TEST_CASE("TENON_DUMP: one file a stage for each new plan") {
 
 TEST_CASE("history: the last launches, oldest first") {
   clear_kernel_history();
-  auto facts = std::make_shared<KernelRecord>();
-  facts->name = "k";
-  for (size_t i = 0; i < kHistoryLimit + 10; ++i)
-    record_launch(facts, static_cast<double>(i), CacheState::Memory, 0);
+  KernelRecord record;
+  record.name = "k";
+  const KernelFacts facts = std::make_shared<const KernelRecord>(record);
+  for (size_t i = 0; i < kHistoryLimit + 10; i += 2) {
+    const auto us = static_cast<double>(i);
+    record_launches(std::array{LaunchRecord{&facts, us, 0, CacheState::Memory, 0}, LaunchRecord{&facts, us + 1, 0, CacheState::Memory, 0}});
+  }
   std::vector<KernelRecord> records = kernel_history();
   REQUIRE(records.size() == kHistoryLimit);
   CHECK(records.front().run_us == 10);
