@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,10 @@ struct KernelPass {
   ir::Kernel (*run)(const ir::Kernel&);
 };
 std::span<const KernelPass> kernel_passes();
+
+// Asked by a schedule: the kernel with parallel axes that an index divides (l / 2, l mod 2) split into parts (l = 2*i + j),
+// wherever it then divides less; nothing if there is none. Maps walk the same points, in another order.
+std::optional<ir::Kernel> split_axes(const ir::Kernel& kernel);
 
 // Called with each stage's name and text provider when a dump is wanted.
 using PassObserver = std::function<void(std::string_view pass, const std::function<std::string()>& text)>;

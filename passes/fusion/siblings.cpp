@@ -3,6 +3,7 @@
 //   %1 = exp %x                    kernel exp: x -> %1
 //   %2 = reduce.sum %x dims=[1]    kernel sum: x -> %2      one kernel: x -> %1, %2
 #include <algorithm>
+#include <optional>
 
 #include "passes/fusion/groups.h"
 
@@ -14,7 +15,7 @@ namespace {
 class Pair {
  public:
   Pair(Groups& groups, const Node* node, Request x, Request y)
-      : groups_(groups), node_(node), x_(std::move(x)), y_(std::move(y)), a_(groups.group(x_.group)), b_(groups.group(y_.group)) {}
+      : groups_(groups), node_(node), x_(std::move(x)), y_(std::move(y)), a_(groups.group(x_.group)), b_(groups.group(y_.group)), to_(matched_axes()) {}
 
   // Why they cannot be one; null if they can.
   const char* reason_apart() const {
@@ -22,9 +23,8 @@ class Pair {
     if (a_.contraction || b_.contraction) return "a contraction has an order of its own";
     if (a_.update || b_.update) return "one of its readers writes into a buffer that exists";
     if (a_.scan.has_value() != b_.scan.has_value()) return "one of its readers walks its lines in order, the other does not";
-    if (!a_.is_permutation(*node_, x_.map, a_.points()) || !b_.is_permutation(*node_, y_.map, b_.points()))
-      return "its readers run over different points";
-    if (a_.scan && a_.dim_of(x_.map, a_.scan->axis) != b_.dim_of(y_.map, b_.scan->axis)) return "its readers scan different dims";
+    if (!to_) return "its readers run over different points";
+    if (a_.scan && !is_one(a_.scan->axis, b_.scan->axis)) return "its readers scan different dims";
     if (const char* reason = reductions_apart()) return reason;
     if (!accepts(merged_form(), groups_.options().target_of(node_->device())).accepted) return "no schedule takes what its readers would be together";
     if (groups_.depends(x_.group, y_.group) || groups_.depends(y_.group, x_.group)) return "one of its readers needs the other's result";
@@ -40,16 +40,11 @@ class Pair {
 
   // The second becomes part of the first.
   void merge() {
-    // Axis of b -> axis of a: those that index the same dim of the shared node.
-    std::vector<int> to(b_.axes.size(), -1);
-    for (size_t d = 0; d < y_.map.size(); ++d) {
-      if (!(y_.map[d] == Index())) to[y_.map[d].axes()[0]] = x_.map[d].axes()[0];
-    }
-    b_.rewrite_maps([&](int axis, int64_t extent) { return Index::axis(to[axis], extent); });
+    b_.rewrite_maps([&](int axis, int64_t extent) { return Index::axis((*to_)[axis], extent); });
     a_.form = merged_form();
     if (!a_.reduction && b_.reduction) {
       std::vector<int> along;
-      for (int axis : b_.reduction->axes) along.push_back(to[axis]);
+      for (int axis : b_.reduction->axes) along.push_back((*to_)[axis]);
       a_.reduce_along(b_.reduction->tree, std::move(along));
     }
     for (Member& m : b_.members) a_.add(m.node, std::move(m.map), m.stored);
@@ -60,13 +55,47 @@ class Pair {
   }
 
  private:
+  // Axis of b -> axis of a (-1: of a single point): those that index the same dim of the shared node; or, where both ask for the
+  // elements of windows, the axes in their order if they then ask for the same. Nothing if the spaces are not one.
+  std::optional<std::vector<int>> matched_axes() const {
+    std::vector<int> to(b_.axes.size(), -1);
+    if (a_.is_permutation(*node_, x_.map, a_.points()) && b_.is_permutation(*node_, y_.map, b_.points())) {
+      for (size_t d = 0; d < y_.map.size(); ++d) {
+        if (!(y_.map[d] == Index())) to[y_.map[d].axes()[0]] = x_.map[d].axes()[0];
+      }
+      return to;
+    }
+    size_t next = 0;
+    const auto skip_single = [&] {
+      while (next < a_.axes.size() && a_.axes[next].extent == 1) ++next;
+    };
+    for (size_t i = 0; i < b_.axes.size(); ++i) {
+      if (b_.axes[i].extent == 1) continue;
+      skip_single();
+      if (next == a_.axes.size() || a_.axes[next].extent != b_.axes[i].extent || a_.axes[next].kind != b_.axes[i].kind) return {};
+      to[i] = static_cast<int>(next++);
+    }
+    skip_single();
+    const auto renamed = [&](const Index& index) {
+      return index.substitute([&](int axis, int64_t extent) { return Index::axis(to[axis], extent); });
+    };
+    const bool same = std::equal(x_.map.begin(), x_.map.end(), y_.map.begin(), y_.map.end(),
+                                 [&](const Index& x, const Index& y) { return x == renamed(y); });
+    if (!same || next < a_.axes.size()) return {};
+    return to;
+  }
+
+  bool is_one(int axis_of_a, int axis_of_b) const {
+    const int axis = (*to_)[axis_of_b];
+    return axis < 0 ? a_.axes[axis_of_a].extent == 1 : axis == axis_of_a;
+  }
+
   // Inner axes must be the same dims of the node where both have them.
   const char* reductions_apart() const {
     if (a_.reduction && b_.reduction) {
       if (a_.reduction->axes.size() != b_.reduction->axes.size()) return "its readers reduce different dims";
       for (size_t i = 0; i < a_.reduction->axes.size(); ++i) {
-        if (a_.dim_of(x_.map, a_.reduction->axes[i]) != b_.dim_of(y_.map, b_.reduction->axes[i]))
-          return "its readers reduce different dims";
+        if (!is_one(a_.reduction->axes[i], b_.reduction->axes[i])) return "its readers reduce different dims";
       }
     } else if (a_.reduction || b_.reduction) {
       // A map joins a reduction over its own space only if nothing in it depends on other rows.
@@ -103,6 +132,7 @@ class Pair {
   const Node* node_;
   const Request x_, y_;
   Group &a_, &b_;
+  const std::optional<std::vector<int>> to_;
 };
 
 enum class Fit : uint8_t { Merged, Apart, Full };

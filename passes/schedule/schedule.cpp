@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "passes/passes.h"
 #include "passes/schedule/cpu/context.h"
 #include "passes/schedule/gpu/context.h"
 
@@ -97,6 +98,10 @@ void on_cpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
   lowered.donations = cpu::in_place_pairs(context);
 }
 
+void split_on_cpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
+  on_cpu<cpu::lower_short_rows>(*split_axes(kernel), target, lowered);
+}
+
 template <void (*run)(gpu::Context&)>
 void on_gpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
   gpu::Context context(kernel, lowered, std::get<GpuTarget>(target));
@@ -116,6 +121,12 @@ bool suits_kernel(const ir::Kernel& kernel, const Target&) {
 }
 
 bool rows_are_short(const ir::Kernel& kernel) { return cpu::short_rows(kernel).has_value(); }
+bool splits_into_short_rows(const ir::Kernel& kernel) {
+  constexpr int64_t kFewestLanes = 6;  // with fewer rows to a line a gather along it is faster
+  const std::optional<ir::Kernel> split = split_axes(kernel);
+  const std::optional<cpu::ShortRows> rows = split ? cpu::short_rows(*split) : std::nullopt;
+  return rows && split->extent(rows->lane) >= kFewestLanes;
+}
 bool is_transposed(const ir::Kernel& kernel) { return cpu::transposed_axis(kernel) >= 0; }
 bool is_transposed_on_gpu(const ir::Kernel& kernel, const Target& target) {
   const auto& gpu = std::get<GpuTarget>(target);
@@ -129,6 +140,7 @@ constexpr Schedule kSchedules[] = {
     {"contraction", kCpu, takes_contraction, nullptr, on_cpu<cpu::lower_contraction>},
     {"scan lines", kCpu, takes_scans, suits_kernel<cpu::scans_along_lines>, on_cpu<cpu::lower_scan_lines>},
     {"scan columns", kCpu, takes_scans, nullptr, on_cpu<cpu::lower_scan_columns>},
+    {"short rows", kCpu, takes_maps, suits_kernel<splits_into_short_rows>, split_on_cpu},
     {"short rows", kCpu, takes_maps, suits_kernel<rows_are_short>, on_cpu<cpu::lower_short_rows>},
     {"short rows", kCpu, takes_lanes, suits_kernel<rows_are_short>, on_cpu<cpu::lower_short_rows>},
     {"transpose", kCpu, takes_maps, suits_kernel<is_transposed>, on_cpu<cpu::lower_transpose>},
