@@ -61,6 +61,18 @@ std::vector<int> rows_of_tile(int registers, int vectors) {
   while (rows.size() < 3 && rows.back() > kLeastTiled) rows.push_back(rows.back() / 2);
   return rows;
 }
+// The choices for a tile: as many rows as the registers hold; for several lines, where rows are a convolution's channels, also as
+// many as divide them, so that none is computed twice.
+std::vector<std::vector<int>> tiles_of_rows(int64_t rows, int registers, int vectors, int lines) {
+  std::vector<std::vector<int>> result{rows_of_tile(registers, vectors * lines)};
+  if (lines == 1 || rows % result[0][0] == 0) return result;
+  for (int even = result[0][0] - 1; even >= kLeastTiled; --even) {
+    if (rows % even != 0) continue;
+    result.push_back({even, kLeastTiled});
+    break;
+  }
+  return result;
+}
 // The columns left over are few: less code for them.
 std::vector<int> rows_of_rest(int registers, int vectors) {
   return {std::min(rows_of_tile(registers, vectors)[0], kRowsOfRest)};
@@ -90,17 +102,18 @@ RegisterTile choose_tile(const Context& c, int64_t rows, int64_t columns, int64_
     if (vectors > 2 && column_bytes * tile > c.target.l2_bytes / 2) break;
     for (int together = 1; together * vectors <= widest && (together == 1 || columns <= tile); ++together) {
       if (lines % together != 0) continue;
-      const std::vector<int> tile_rows = rows_of_tile(registers, together * vectors);
-      const int rest_vectors = vectors_in(rest);
-      int64_t instructions = ceil_div(columns, tile) * instructions_of(rows, tile_rows, together * vectors);
-      if (columns > tile && rest > 0) {
-        instructions = columns / tile * instructions_of(rows, tile_rows, vectors) +
-                       instructions_of(rows, rows_of_rest(registers, rest_vectors), rest_vectors);
+      for (const std::vector<int>& tile_rows : tiles_of_rows(rows, registers, vectors, together)) {
+        const int rest_vectors = vectors_in(rest);
+        int64_t instructions = ceil_div(columns, tile) * instructions_of(rows, tile_rows, together * vectors);
+        if (columns > tile && rest > 0) {
+          instructions = columns / tile * instructions_of(rows, tile_rows, vectors) +
+                         instructions_of(rows, rows_of_rest(registers, rest_vectors), rest_vectors);
+        }
+        const double of_line = static_cast<double>(instructions) / together;
+        if (least > 0 && of_line >= least) continue;
+        least = of_line;
+        best = {vectors, together, tile_rows};
       }
-      const double of_line = static_cast<double>(instructions) / together;
-      if (least > 0 && of_line >= least) continue;
-      least = of_line;
-      best = {vectors, together, tile_rows};
     }
   }
   return best;
