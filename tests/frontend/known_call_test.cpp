@@ -201,3 +201,14 @@ TEST_CASE("a known call checks the elements that it must, and sees what its oper
   const bool promotes = (half * b).scalar_type() == kFloat;
   CHECK(promotes);
 }
+
+TEST_CASE("a product with ones and a quotient by ones save them") {
+  const Tensor x = rand({4}).requires_grad_(), one = ones({4});
+  for (const Tensor& y : {x * one, one * x, x / one}) {
+    y.sum().backward();
+    CHECK_THROWS_AS(y.sum().backward(), Error);
+  }
+  const Tensor written = ones({4}), y = x * written;
+  written.add_(1);
+  CHECK_THROWS_AS(y.sum().backward(), Error);
+}

@@ -280,32 +280,42 @@ Tensor log_add(const Tensor& a, const Tensor& b, Grow grow, Tail tail) {
   });
 }
 
+// What gradients are made of, also if it is a constant 1, which no recipe reads: of each factor the other one; the divisor, and for its
+// own gradient the dividend.
+void save_factors(GradScope& scope, const Tensor& a, const Tensor& b) {
+  scope.saves((requires_grad(b) ? reads_operand(0) : kReadsNothing) | (requires_grad(a) ? reads_operand(1) : kReadsNothing));
+}
+void save_quotient(GradScope& scope, const Tensor& b) {
+  scope.saves((requires_grad(b) ? reads_operand(0) : kReadsNothing) | reads_operand(1));
+}
+
 }  // namespace
 
 // The names are those of the forms with a tensor and with a number.
-#define TENON_BOTH(name, tensor_grad, number_grad, call) \
-  Tensor name(const Operand& a, const Operand& b) {      \
-    const CallScope place(#name, a, b);                  \
-    const auto recorded = [&] {                          \
-      GradScope scope(tensor_grad, a, b);                \
-      return call;                                       \
-    };                                                   \
-    return known_call(#name, {}, recorded, a, b);        \
-  }                                                      \
-  Tensor name(const Operand& a, const Scalar& b) {       \
-    const CallScope place(#name, a, b);                  \
-    GradScope scope(number_grad, a);                     \
-    return call;                                         \
+#define TENON_BOTH(name, tensor_grad, number_grad, saved, call) \
+  Tensor name(const Operand& a, const Operand& b) {             \
+    const CallScope place(#name, a, b);                         \
+    const auto recorded = [&] {                                 \
+      GradScope scope(tensor_grad, a, b);                       \
+      saved;                                                    \
+      return call;                                              \
+    };                                                          \
+    return known_call(#name, {}, recorded, a, b);               \
+  }                                                             \
+  Tensor name(const Operand& a, const Scalar& b) {              \
+    const CallScope place(#name, a, b);                         \
+    GradScope scope(number_grad, a);                            \
+    return call;                                                \
   }
-TENON_BOTH(mul, "MulBackward0", "MulBackward0", mul_any(a, b))
-TENON_BOTH(multiply, "MulBackward0", "MulBackward0", mul_any(a, b))
-TENON_BOTH(div, "DivBackward0", "DivBackward0", true_divide_any(a, b))
-TENON_BOTH(true_divide, "DivBackward0", "DivBackward0", true_divide_any(a, b))
-TENON_BOTH(remainder, "RemainderBackward1", "RemainderBackward0", remainder_any(a, b))
-TENON_BOTH(fmod, "FmodBackward1", "FmodBackward0", fmod_any(a, b))
-TENON_BOTH(floor_divide, "NotImplemented", "NotImplemented", floor_divide_any(a, b))
-TENON_BOTH(copysign, "CopysignBackward0", "CopysignBackward1", copysign_any(a, b))
-TENON_BOTH(xlogy, "XlogyBackward0", "XlogyBackward2", xlogy_any(a, b))
+TENON_BOTH(mul, "MulBackward0", "MulBackward0", save_factors(scope, a, b), mul_any(a, b))
+TENON_BOTH(multiply, "MulBackward0", "MulBackward0", save_factors(scope, a, b), mul_any(a, b))
+TENON_BOTH(div, "DivBackward0", "DivBackward0", save_quotient(scope, b), true_divide_any(a, b))
+TENON_BOTH(true_divide, "DivBackward0", "DivBackward0", save_quotient(scope, b), true_divide_any(a, b))
+TENON_BOTH(remainder, "RemainderBackward1", "RemainderBackward0", , remainder_any(a, b))
+TENON_BOTH(fmod, "FmodBackward1", "FmodBackward0", , fmod_any(a, b))
+TENON_BOTH(floor_divide, "NotImplemented", "NotImplemented", , floor_divide_any(a, b))
+TENON_BOTH(copysign, "CopysignBackward0", "CopysignBackward1", , copysign_any(a, b))
+TENON_BOTH(xlogy, "XlogyBackward0", "XlogyBackward2", , xlogy_any(a, b))
 #undef TENON_BOTH
 
 // Without a gradient.
