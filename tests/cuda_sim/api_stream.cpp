@@ -93,6 +93,7 @@ TENON_SIM_API int cuStreamWaitEvent(void* handle, Event* event, unsigned flags) 
     if (!stream || !find(d.events, event)) return kInvalidHandle;
     if (flags != 0) return kInvalidValue;
     if (event->capture) {  // the stream joins the capture
+      if (std::find(d.captures.begin(), d.captures.end(), event->capture) == d.captures.end()) return kCapturedEvent;
       if (stream->legacy) return kCaptureImplicit;
       if (stream->capture && stream->capture != event->capture) return kCaptureMerge;
       stream->capture = event->capture;

@@ -15,6 +15,8 @@ long tenon_sim_calls(const char* function);
 // How many live: allocations, pinned (ranges), streams, events, modules, graphs, graph_execs, contexts (retained), bytes
 // (of device memory); -1 for other words.
 long tenon_sim_live(const char* what);
+// A setting from here on: eager, strict (of blocks allocated from here on), memory_mb, arch. 0 for other words.
+int tenon_sim_set(const char* setting, long value);
 void tenon_sim_seed(unsigned long long seed);
 long tenon_sim_launches();  // kernels that have run
 // The text of the last error that ended a device's work ("" if none); returns its length.

@@ -140,6 +140,18 @@ TENON_SIM_API long tenon_sim_live(const char* what) {
   return static_cast<long>(count);
 }
 
+TENON_SIM_API int tenon_sim_set(const char* setting, long value) {
+  Driver& d = driver();
+  const std::lock_guard lock(d.mutex);
+  const auto is = [&](const char* name) { return std::strcmp(setting, name) == 0; };
+  if (is("eager")) d.queue.set_eager(value != 0);
+  else if (is("strict")) d.memory.set_strict(value != 0);
+  else if (is("memory_mb")) d.settings.memory = static_cast<size_t>(value) << 20;
+  else if (is("arch")) d.settings.arch = static_cast<int>(value);
+  else return 0;
+  return 1;
+}
+
 TENON_SIM_API void tenon_sim_seed(unsigned long long seed) {
   const std::lock_guard lock(driver().mutex);
   driver().queue.seed(seed);

@@ -28,6 +28,7 @@ class DeviceMemory {
   };
 
   explicit DeviceMemory(bool strict);
+  void set_strict(bool strict) { strict_ = strict; }
 
   DevicePointer allocate(int device, size_t bytes);  // 0 if the host has no more
   bool free(DevicePointer address);                  // false if it is no block's

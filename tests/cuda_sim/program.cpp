@@ -190,6 +190,9 @@ std::shared_ptr<const Program> Program::load(const std::string& text, Compiler c
     const auto* bytes = symbol<const unsigned*>(program->library_, "tenon_sim_parameters_" + number);
     kernel.parameter_bytes.assign(bytes + 1, bytes + 1 + bytes[0]);
     const auto* ends = symbol<const unsigned*>(program->library_, "tenon_sim_shared_" + number);
+    for (const unsigned size : kernel.parameter_bytes) {
+      if (size > sizeof(uint64_t)) throw std::runtime_error("a parameter of " + std::to_string(size) + " bytes");
+    }
     for (unsigned i = 0; i < ends[0]; ++i) kernel.shared_bytes = std::max(kernel.shared_bytes, ends[1 + i]);
     program->kernels_.push_back(std::move(kernel));
   }

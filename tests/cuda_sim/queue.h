@@ -89,7 +89,7 @@ class Queue {
   void progress();                    // a little, as time passing would
   void drop(int device);              // after an error that ends the device's work
   void seed(uint64_t value) { random_.seed(value); }
-  uint64_t draw() { return random_(); }
+  void set_eager(bool eager) { eager_ = eager; }
 
   Stream* create(int device);
   bool is_stream(const void* handle) const;  // one that the program holds
