@@ -115,8 +115,6 @@ enum CublasAlgorithm : int { kGemmDefault = -1 };
   X(stream_create, cuStreamCreate, CUresult, (CUstream*, unsigned)) \
   X(stream_synchronize, cuStreamSynchronize, CUresult, (CUstream)) \
   X(stream_wait, cuStreamWaitEvent, CUresult, (CUstream, CUevent, unsigned)) \
-  X(stream_begin_capture, cuStreamBeginCapture_v2, CUresult, (CUstream, int)) \
-  X(stream_end_capture, cuStreamEndCapture, CUresult, (CUstream, CUgraph*)) \
   X(event_create, cuEventCreate, CUresult, (CUevent*, unsigned)) \
   X(event_destroy, cuEventDestroy_v2, CUresult, (CUevent)) \
   X(event_record, cuEventRecord, CUresult, (CUevent, CUstream)) \
@@ -128,7 +126,12 @@ enum CublasAlgorithm : int { kGemmDefault = -1 };
   X(module_function, cuModuleGetFunction, CUresult, (CUfunction*, CUmodule, const char*)) \
   X(function_set, cuFuncSetAttribute, CUresult, (CUfunction, int, int)) \
   X(launch, cuLaunchKernel, CUresult, \
-    (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**)) \
+    (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**))
+
+// --- CUDA graphs, which the driver library has too
+#define TENON_CUDA_GRAPHS(X) \
+  X(stream_begin_capture, cuStreamBeginCapture_v2, CUresult, (CUstream, int)) \
+  X(stream_end_capture, cuStreamEndCapture, CUresult, (CUstream, CUgraph*)) \
   X(graph_create, cuGraphCreate, CUresult, (CUgraph*, unsigned)) \
   X(graph_add_kernel, cuGraphAddKernelNode_v2, CUresult, (CUgraphNode*, CUgraph, const CUgraphNode*, size_t, const KernelNodeParams*)) \
   X(graph_add_child, cuGraphAddChildGraphNode, CUresult, (CUgraphNode*, CUgraph, const CUgraphNode*, size_t, CUgraph)) \
@@ -170,6 +173,9 @@ enum CublasAlgorithm : int { kGemmDefault = -1 };
 #define TENON_POINTER(name, symbol, result, parameters) result(*name) parameters = nullptr;
 struct Driver {
   TENON_CUDA_DRIVER(TENON_POINTER)
+};
+struct Graphs {
+  TENON_CUDA_GRAPHS(TENON_POINTER)
 };
 struct Nvrtc {
   TENON_NVRTC(TENON_POINTER)

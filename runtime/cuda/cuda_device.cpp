@@ -281,6 +281,11 @@ void Implementation::describe() {
   }
   target_.shared_bytes = properties_.shared_memory_per_block;
   target_.multiprocessors = properties_.multiprocessors;
+  target_.compute = 10 * properties_.major + properties_.minor;
+  if (properties_.clock_khz > 0) target_.gigahertz = properties_.clock_khz * 1e-6;
+  // Two transfers a clock over the memory's bus.
+  const double bus_bytes = context_.attribute(kMemoryBusWidth) / 8.0, memory_khz = context_.attribute(kMemoryClockRate);
+  if (bus_bytes * memory_khz > 0) target_.gigabytes_per_second = 2 * memory_khz * bus_bytes * 1e-6;
   if (!cublas_is_there()) target_.library = {};
 }
 

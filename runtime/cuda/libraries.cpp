@@ -125,6 +125,10 @@ const char* resolve(void* handle, Driver& functions, void*& first) {
   TENON_CUDA_DRIVER(TENON_RESOLVE)
   return nullptr;
 }
+const char* resolve(void* handle, Graphs& functions, void*& first) {
+  TENON_CUDA_GRAPHS(TENON_RESOLVE)
+  return nullptr;
+}
 const char* resolve(void* handle, Nvrtc& functions, void*& first) {
   TENON_NVRTC(TENON_RESOLVE)
   return nullptr;
@@ -166,6 +170,7 @@ const Wanted& wanted_cublas() {
 }
 
 const Loaded<Driver>& loaded_driver() { return load<Driver>(wanted_driver()); }
+const Loaded<Graphs>& loaded_graphs() { return load<Graphs>(wanted_driver()); }
 const Loaded<Nvrtc>& loaded_nvrtc() { return load<Nvrtc>(wanted_nvrtc()); }
 const Loaded<Cublas>& loaded_cublas() { return load<Cublas>(wanted_cublas()); }
 
@@ -176,6 +181,7 @@ std::string Library::why() const {
 }
 
 const Driver* driver() { return loaded_driver().get(); }
+const Graphs* graphs() { return loaded_graphs().get(); }
 const Nvrtc* nvrtc() { return loaded_nvrtc().get(); }
 const Cublas* cublas() { return loaded_cublas().get(); }
 const Library& driver_library() { return loaded_driver().library; }

@@ -24,6 +24,7 @@ struct Library {
 
 // Null if the library is missing or lacks a function.
 const Driver* driver();
+const Graphs* graphs();  // of the driver
 const Nvrtc* nvrtc();
 const Cublas* cublas();
 

@@ -64,6 +64,10 @@ Function pick(Function);
 
 using Functions = ours::Driver;
 TENON_CUDA_DRIVER(TENON_CHECK)
+namespace of_graphs {
+using Functions = ours::Graphs;
+TENON_CUDA_GRAPHS(TENON_CHECK)
+}  // namespace of_graphs
 namespace of_nvrtc {
 using Functions = ours::Nvrtc;
 TENON_NVRTC(TENON_CHECK)
