@@ -13,7 +13,7 @@ const char* prelude() {
 #define TENON_DEVICE static __device__ __forceinline__
 #define TENON_RESTRICT __restrict__
 #define TENON_UNROLL _Pragma("unroll")
-#define TENON_SHARED(type, name, count, offset) __shared__ type name[count]
+#define TENON_SHARED(type, name, count, offset) __shared__ __align__(16) type name[count]
 #define TENON_BARRIER() __syncthreads()
 #define TENON_THREAD threadIdx.x
 #define TENON_BLOCK blockIdx.x
