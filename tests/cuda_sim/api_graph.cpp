@@ -20,7 +20,8 @@ std::shared_ptr<std::vector<Node>> copy(const Graph& graph) {
 // Places of nodes given by handle; false if one is not of the graph.
 bool find_places(const Graph& graph, const Node* const* handles, size_t count, std::vector<size_t>& places) {
   for (size_t i = 0; i < count; ++i) {
-    const auto found = std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return &node == handles[i]; });
+    const auto found =
+        std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return &node == handles[i]; });
     if (found == graph.nodes.end()) return false;
     places.push_back(static_cast<size_t>(found - graph.nodes.begin()));
   }
@@ -91,8 +92,7 @@ TENON_SIM_API int cuStreamBeginCapture_v2(void* handle, int mode) {
     if (stream->legacy || stream->capture) return kCaptureUnsupported;
     auto graph = std::make_unique<Graph>();
     graph->device = stream->device;
-    stream->capture =
-        std::make_shared<Capture>(Capture{stream, mode, std::this_thread::get_id(), false, std::move(graph)});
+    stream->capture = std::make_shared<Capture>(Capture{stream, mode, std::this_thread::get_id(), false, std::move(graph)});
     d.captures.push_back(stream->capture);
     return kSuccess;
   });
@@ -158,7 +158,8 @@ TENON_SIM_API int cuGraphAddKernelNode_v2(const Node** node, Graph* handle, cons
 }
 
 // Holds a copy of the other graph.
-TENON_SIM_API int cuGraphAddChildGraphNode(const Node** node, Graph* handle, const Node* const* after, size_t count, Graph* child) {
+TENON_SIM_API int cuGraphAddChildGraphNode(const Node** node, Graph* handle, const Node* const* after, size_t count,
+                                           Graph* child) {
   return gate("cuGraphAddChildGraphNode", Need::Context, [&](Driver& d) -> int {
     Graph* const graph = find(d.graphs, handle);
     if (!graph || !find(d.graphs, child)) return kInvalidValue;
@@ -219,8 +220,18 @@ TENON_SIM_API int cuGraphKernelNodeGetParams_v2(const Node* node, KernelParamete
     std::vector<void*>& addresses = graph->parameters[node];
     addresses.clear();
     for (const uint64_t& parameter : call.parameters) addresses.push_back(const_cast<uint64_t*>(&parameter));
-    *launch = {const_cast<Function*>(call.function.get()), call.blocks, 1, 1, call.threads, 1, 1, call.shared, addresses.data(),
-               nullptr, nullptr, nullptr};
+    *launch = {const_cast<Function*>(call.function.get()),
+               call.blocks,
+               1,
+               1,
+               call.threads,
+               1,
+               1,
+               call.shared,
+               addresses.data(),
+               nullptr,
+               nullptr,
+               nullptr};
     return kSuccess;
   });
 }

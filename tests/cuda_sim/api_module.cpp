@@ -11,12 +11,12 @@ namespace {
 
 constexpr unsigned kStaticShared = 48 << 10;
 
-unsigned most_shared(const Driver& d) { return d.settings.arch == 75 ? 64u << 10 : d.settings.arch == 80 ? 163u << 10 : 227u << 10; }
+unsigned most_shared(const Driver& d) {
+  return d.settings.arch == 75 ? 64u << 10 : d.settings.arch == 80 ? 163u << 10 : 227u << 10;
+}
 
 // A cubin runs on its own generation from its minor version on, PTX on any that is not older.
-bool runs_on(const Image& image, int arch) {
-  return image.arch <= arch && (image.ptx || image.arch / 10 == arch / 10);
-}
+bool runs_on(const Image& image, int arch) { return image.arch <= arch && (image.ptx || image.arch / 10 == arch / 10); }
 
 int load(Driver& d, const char* bytes, std::shared_ptr<Module>& module) {
   const std::optional<Image> image = unpack(bytes);
@@ -114,9 +114,12 @@ TENON_SIM_API int cuFuncGetAttribute(int* value, int number, Function* handle) {
     switch (number) {
       case 0: *value = static_cast<int>(function->kernel->max_threads); return kSuccess;
       case 1: *value = is_static ? static_cast<int>(function->kernel->shared_bytes) : 0; return kSuccess;
-      case 2: case 3: case 7: *value = 0; return kSuccess;  // constant and local memory, cache mode
-      case 4: *value = 32; return kSuccess;                 // registers: pretended
-      case 5: case 6: *value = d.settings.arch; return kSuccess;
+      case 2:
+      case 3:
+      case 7: *value = 0; return kSuccess;   // constant and local memory, cache mode
+      case 4: *value = 32; return kSuccess;  // registers: pretended
+      case 5:
+      case 6: *value = d.settings.arch; return kSuccess;
       case 8: *value = function->max_dynamic_shared; return kSuccess;
       case 9: *value = -1; return kSuccess;
       default: return kInvalidValue;
@@ -157,9 +160,9 @@ TENON_SIM_API int cuLaunchKernel(Function* handle, unsigned grid_x, unsigned gri
     Stream* const stream = find_stream(d, stream_handle);
     if (!stream) return kInvalidHandle;
     Work work;
-    const int code = make_kernel(
-        d, {handle, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, parameters, extra, nullptr, nullptr}, stream->device,
-        work);
+    const int code =
+        make_kernel(d, {handle, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, parameters, extra, nullptr, nullptr},
+                    stream->device, work);
     return code ? code : submit(d, *stream, std::move(work));
   });
 }

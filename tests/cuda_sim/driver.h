@@ -74,7 +74,7 @@ struct Event {
 
 struct Graph {
   int device;
-  std::deque<Node> nodes;  // each node's address is its handle
+  std::deque<Node> nodes;                                // each node's address is its handle
   std::map<const Node*, std::vector<void*>> parameters;  // where cuGraphKernelNodeGetParams points to
 };
 

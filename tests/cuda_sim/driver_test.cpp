@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <csignal>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
@@ -32,6 +32,13 @@ std::vector<float> count_up(size_t n) {
 std::vector<float> scaled(std::vector<float> values, float by) {
   for (float& value : values) value *= by;
   return values;
+}
+
+// The status of this program with another environment.
+int again(const std::string& setting, const std::string& test_case) {
+  char self[512] = {};
+  REQUIRE(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+  return std::system((setting + " '" + self + "' --test-case='" + test_case + "' >/dev/null").c_str());
 }
 
 }  // namespace
@@ -75,7 +82,8 @@ TEST_CASE("driver: a kernel on copied data, in every order of work") {
       tenon_sim_set("strict", strict);
       const std::vector<float> values = count_up(n);
       const Buffer x(values), y(n);
-      CHECK(scale.launch(nullptr, static_cast<unsigned>((n + 255) / 256), 256, x.address, y.address, static_cast<int>(n), 3.0f) == 0);
+      CHECK(scale.launch(nullptr, static_cast<unsigned>((n + 255) / 256), 256, x.address, y.address, static_cast<int>(n), 3.0f) ==
+            0);
       CHECK(y.read() == scaled(values, 3));
     }
   }
@@ -374,7 +382,8 @@ TEST_CASE("driver: images that are cut, forged or for another device are refused
   forged[forged.size() / 2] ^= 1;
   CHECK(load(forged) == 200);
   CHECK(load("") == 200);
-  CHECK(load("\x7f" "ELF no such thing") == 200);
+  CHECK(load("\x7f"
+             "ELF no such thing") == 200);
   tenon_sim_set("arch", 75);
   CHECK(load(good.image) == 209);
   CHECK(load(good.ptx) == 218);
@@ -396,7 +405,8 @@ TEST_CASE("driver: a module may not go before its work is done") {
 
 TEST_CASE("driver: launches beyond the limits are refused at the call") {
   const Context context;
-  const Kernel scale(kScale), tile("TENON_KERNEL void k(float* x) {\n  TENON_SHARED(float, big, 20000, 0);\n  big[TENON_THREAD] = x[0];\n}\n");
+  const Kernel scale(kScale),
+      tile("TENON_KERNEL void k(float* x) {\n  TENON_SHARED(float, big, 20000, 0);\n  big[TENON_THREAD] = x[0];\n}\n");
   const Buffer x(256);
   CHECK(scale.launch(nullptr, 0, 256, x.address, x.address, 0, 1.0f) == 1);
   CHECK(scale.launch(nullptr, 1, 257, x.address, x.address, 0, 1.0f) == 701);
@@ -404,7 +414,9 @@ TEST_CASE("driver: launches beyond the limits are refused at the call") {
   CHECK(cuLaunchKernel(scale.function, 1, 1, 1, 256, 1, 1, 0, nullptr, nullptr, nullptr) == 1);
   // 80000 bytes of shared memory: only as dynamic memory that was opted into
   void* parameters[] = {const_cast<Address*>(&x.address)};
-  const auto launch = [&](unsigned shared) { return cuLaunchKernel(tile.function, 1, 1, 1, 64, 1, 1, shared, nullptr, parameters, nullptr); };
+  const auto launch = [&](unsigned shared) {
+    return cuLaunchKernel(tile.function, 1, 1, 1, 64, 1, 1, shared, nullptr, parameters, nullptr);
+  };
   CHECK(launch(0) == 701);
   CHECK(launch(80000) == 1);
   CHECK(cuFuncSetAttribute(tile.function, 8, 80000) == 0);
@@ -430,6 +442,25 @@ TEST_CASE("nvrtc: a text that is wrong, with its messages; archs") {
   int major = 0, minor = 0;
   CHECK(nvrtcVersion(&major, &minor) == 0);
   CHECK(major == 13);
+}
+
+// Where the real one is: it compiles the text first, and its words are the log.
+TEST_CASE("nvrtc: the real one, if asked for, has its say") {
+  const char* const real = std::getenv("TENON_SIM_REAL_NVRTC");
+  if (!real) {  // once more in a child
+    const char* const installed = "/usr/local/cuda/lib64/libnvrtc.so";
+    if (access(installed, R_OK) == 0) CHECK(again("TENON_SIM_REAL_NVRTC=" + std::string(installed), "nvrtc: the real one*") == 0);
+    return;
+  }
+  const Compiled good(kScale);
+  CHECK(good.code == 0);
+  CHECK(contains(good.log, "Used "));  // registers
+  CHECK(Compiled("TENON_KERNEL void k(float* x) {\n  float y[2000];\n  for (int i = 0; i < 2000; ++i) y[i] = x[i];\n"
+                 "  for (int i = 0; i < 2000; ++i) x[i] = y[(int)x[i]];\n}\n")
+            .code == 0);                                                                     // local memory, but no spill
+  const Compiled wrong("TENON_KERNEL void k(int* p) {\n  float* q = p;\n  q[0] = 0;\n}\n");  // C allows this
+  CHECK(wrong.code == 6);
+  CHECK(contains(wrong.log, "cannot be used to initialize"));
 }
 
 TEST_CASE("driver: two devices: copies between them, and access only to a peer") {
@@ -465,9 +496,7 @@ TEST_CASE("driver: without a device" * doctest::skip(std::getenv("TENON_SIM_DEVI
     CHECK(cuDeviceGetCount(&count) == 3);
     return;
   }
-  char self[512] = {};
-  REQUIRE(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
-  CHECK(std::system(("TENON_SIM_DEVICES=0 '" + std::string(self) + "' --test-case='driver: without a device' >/dev/null").c_str()) == 0);
+  CHECK(again("TENON_SIM_DEVICES=0", "driver: without a device") == 0);
 }
 
 TEST_CASE("driver: how long elementwise work takes") {

@@ -79,9 +79,9 @@ class Engine {
 
   void run_block(unsigned block);
   void prepare_shared();
-  void body();                         // of every fiber: runs threads that nobody has begun
+  void body();  // of every fiber: runs threads that nobody has begun
   void run_thread(unsigned thread);
-  void leave();                        // to a fiber that can go on, else back to run_block
+  void leave();  // to a fiber that can go on, else back to run_block
   Fiber* idle_fiber();
   void wake(unsigned begin, unsigned end);
   void at_barrier(int line);

@@ -36,7 +36,9 @@ Outcome run(const std::string& text, float* x, float* y, unsigned threads, Order
                      .seed = 7});
 }
 
-std::string kernel(const std::string& body) { return "TENON_KERNEL void TENON_LAUNCH(256) k(float* x, float* y) {\n" + body + "}\n"; }
+std::string kernel(const std::string& body) {
+  return "TENON_KERNEL void TENON_LAUNCH(256) k(float* x, float* y) {\n" + body + "}\n";
+}
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -84,6 +86,18 @@ TEST_CASE("engine: shuffles within each warp, also one of few threads") {
   CHECK(contains(outcome.text, "a lane that does not exist"));
 }
 
+TEST_CASE("engine: a ballot gives each lane a bit, and lanes may not mix warp operations") {
+  std::vector<float> x(64), y(64);
+  Outcome outcome =
+      run(kernel("  y[TENON_THREAD] = (float)(tenon_machine.ballot(TENON_THREAD % 4 == 0) >> 8);\n"), x.data(), y.data(), 40);
+  CHECK(outcome.kind == Outcome::Fine);
+  CHECK(y[0] == static_cast<float>(0x111111));
+  CHECK(y[39] == 0);  // the last warp has eight lanes
+  outcome = run(kernel("  y[0] = TENON_THREAD < 9 ? (float)tenon_machine.ballot(1) : tenon_shuffle_f32(1.0f, 0);\n"), x.data(),
+                y.data(), 32);
+  CHECK(contains(outcome.text, "different warp operations"));
+}
+
 TEST_CASE("engine: what not every thread reaches is a finding, with block and thread") {
   std::vector<float> x(256, 0), y(256);
   Outcome outcome = run(kernel("  if (TENON_THREAD < 40) TENON_BARRIER();\n"), x.data(), y.data(), 64);
@@ -92,13 +106,15 @@ TEST_CASE("engine: what not every thread reaches is a finding, with block and th
   CHECK(contains(outcome.text, "thread 40 has ended"));
   CHECK(contains(outcome.text, "block 0"));
 
-  outcome = run(kernel("  if (TENON_THREAD < 40) {\n    TENON_BARRIER();\n  } else {\n    TENON_BARRIER();\n  }\n"), x.data(), y.data(), 64);
+  outcome = run(kernel("  if (TENON_THREAD < 40) {\n    TENON_BARRIER();\n  } else {\n    TENON_BARRIER();\n  }\n"), x.data(),
+                y.data(), 64);
   CHECK(contains(outcome.text, "wait at the barriers of lines"));
 
   outcome = run(kernel("  if (TENON_THREAD % 2 == 0) y[0] = tenon_shuffle_f32(1.0f, 0);\n"), x.data(), y.data(), 64);
   CHECK(contains(outcome.text, "waits at a shuffle"));
 
-  outcome = run(kernel("  if (TENON_THREAD < 32) y[0] = tenon_shuffle_f32(1.0f, 0);\n  TENON_BARRIER();\n"), x.data(), y.data(), 64);
+  outcome =
+      run(kernel("  if (TENON_THREAD < 32) y[0] = tenon_shuffle_f32(1.0f, 0);\n  TENON_BARRIER();\n"), x.data(), y.data(), 64);
   CHECK(outcome.kind == Outcome::Fine);  // a whole warp may go its own way
 }
 
@@ -113,7 +129,8 @@ TEST_CASE("engine: a misaligned vector, and addresses that are nobody's") {
   CHECK(outcome.kind == Outcome::IllegalAddress);
   CHECK(contains(outcome.text, "thread 2"));
 
-  const std::string beyond = "  TENON_SHARED(float, a, 16, 0);\n  TENON_SHARED(float, b, 16, 64);\n  b[TENON_THREAD + %] = x[0];\n";
+  const std::string beyond =
+      "  TENON_SHARED(float, a, 16, 0);\n  TENON_SHARED(float, b, 16, 64);\n  b[TENON_THREAD + %] = x[0];\n";
   const auto with = [&](const char* offset) { return kernel(std::string(beyond).replace(beyond.find('%'), 1, offset)); };
   CHECK(run(with("13"), x, y, 3).kind == Outcome::Fine);
   CHECK(run(with("14"), x, y, 3).kind == Outcome::IllegalAddress);  // thread 2 writes element 16

@@ -173,13 +173,20 @@ TEST_CASE("graph: what a capture does not allow ends it") {
     CHECK(cuStreamEndCapture(captured.handle, &graph.handle) == 901);
     CHECK(graph.handle == nullptr);
   };
-  broken_by(stream, [&] { return cuStreamSynchronize(stream.handle); }, 900);
-  broken_by(stream, [&] { return cuStreamQuery(stream.handle); }, 900);
-  broken_by(stream, [&] { return cuCtxSynchronize(); }, 900);
-  broken_by(stream, [&] { return cuMemAlloc_v2(&address, 16); }, 900);
-  broken_by(stream, [&] { return cuMemcpyDtoHAsync_v2(&value, x.address, 4, stream.handle); }, 900);
-  broken_by(stream, [&] { return cuStreamWaitEvent(stream.handle, outside.handle, 0); }, 905);
-  broken_by(blocking, [&] { return add.launch(nullptr, 1, 32, x.address, y.address, 1.0f); }, 906);
+  broken_by(
+      stream, [&] { return cuStreamSynchronize(stream.handle); }, 900);
+  broken_by(
+      stream, [&] { return cuStreamQuery(stream.handle); }, 900);
+  broken_by(
+      stream, [&] { return cuCtxSynchronize(); }, 900);
+  broken_by(
+      stream, [&] { return cuMemAlloc_v2(&address, 16); }, 900);
+  broken_by(
+      stream, [&] { return cuMemcpyDtoHAsync_v2(&value, x.address, 4, stream.handle); }, 900);
+  broken_by(
+      stream, [&] { return cuStreamWaitEvent(stream.handle, outside.handle, 0); }, 905);
+  broken_by(
+      blocking, [&] { return add.launch(nullptr, 1, 32, x.address, y.address, 1.0f); }, 906);
   Graph graph;
   CHECK(cuStreamEndCapture(stream.handle, &graph.handle) == 1);
   CHECK(cuStreamBeginCapture_v2(nullptr, 0) == 900);

@@ -36,6 +36,7 @@ class Program {
 
  private:
   Program() = default;
+  static std::shared_ptr<const Program> compile_and_find(const std::string& text, Compiler compiler);
   void* library_ = nullptr;
   Machine* machine_ = nullptr;
   std::vector<Kernel> kernels_;

@@ -162,7 +162,8 @@ void Queue::perform_kernel(const KernelCall& call, int device) {
   if (!call.function->module->loaded) {
     return driver_.fail(device, kLaunchFailed, "kernel " + kernel.name + ": its module was unloaded before it ran");
   }
-  if (const int code = driver_.fault_due("kernel")) return driver_.fail(device, code, "kernel " + kernel.name + ": a fault asked for");
+  if (const int code = driver_.fault_due("kernel"))
+    return driver_.fail(device, code, "kernel " + kernel.name + ": a fault asked for");
   std::vector<uint64_t> parameters = call.parameters;
   std::vector<void*> arguments;
   for (uint64_t& parameter : parameters) arguments.push_back(&parameter);

@@ -41,11 +41,11 @@ enum class WorkKind { Kernel = 0, Copy = 1, Set = 2, Host = 3, Graph = 4, Empty 
 
 struct Work {
   WorkKind kind = WorkKind::Empty;
-  std::string name;             // for messages
-  KernelCall kernel;            // of Kernel
-  std::function<void()> body;   // of Copy, Set and Host
+  std::string name;            // for messages
+  KernelCall kernel;           // of Kernel
+  std::function<void()> body;  // of Copy, Set and Host
   std::shared_ptr<const std::vector<Node>> graph;
-  bool all_devices = false;     // touches memory of other devices, as a copy between two does
+  bool all_devices = false;  // touches memory of other devices, as a copy between two does
 };
 
 struct Node {
@@ -66,7 +66,7 @@ using Ticket = std::shared_ptr<Operation>;
 
 struct Stream {
   int device = 0;
-  bool legacy = false;    // the default stream: waits for all blocking ones, and they for it
+  bool legacy = false;  // the default stream: waits for all blocking ones, and they for it
   bool blocking = true;
   bool destroyed = false;
   int priority = 0;
@@ -86,15 +86,15 @@ class Queue {
   void finish(const Ticket& ticket);  // does work until this is done
   void finish(const Stream& stream);
   void finish_device(int device);
-  void progress();                    // a little, as time passing would
-  void drop(int device);              // after an error that ends the device's work
+  void progress();        // a little, as time passing would
+  void drop(int device);  // after an error that ends the device's work
   void seed(uint64_t value) { random_.seed(value); }
   void set_eager(bool eager) { eager_ = eager; }
 
   Stream* create(int device);
   bool is_stream(const void* handle) const;  // one that the program holds
   void destroy(Stream* stream);
-  size_t count() const;                      // of those that the program holds
+  size_t count() const;  // of those that the program holds
   const std::vector<std::unique_ptr<Stream>>& streams() const { return streams_; }
 
  private:
