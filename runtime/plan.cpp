@@ -24,6 +24,8 @@ using passes::FusedKernel;
 using compiler::PlannedValue;
 using compiler::ValueKind;
 
+constexpr int64_t kAlignment = 16;  // bytes, of what a device's kernels move at once
+
 class Builder {
  public:
   Builder(int number, const GraphKey& key, const Options& options)
@@ -213,6 +215,7 @@ class Builder {
       const bool block = part.dims.empty() || (part.dims[0].from == 1 && part.dims[0].to == 1);
       const int64_t bytes = (part.dims.empty() ? 1 : part.dims[0].extent) * item;
       if (!block || bytes != planned_.values[step.buffers[p]].bytes) continue;
+      if (!step.device->is_host() && part.to * item % kAlignment != 0) continue;  // who writes it may move vectors
       planned_.in_place.push_back({number, step.buffers[p], step.buffers.back(), false, true, part.to * item});
     }
   }
@@ -251,6 +254,7 @@ class Builder {
     }
     for (size_t b = 0; b < kernel.buffers.size(); ++b) {
       kernel.buffers[b].constant = kernel.buffers[b].role == ir::Role::In && begins[b] == 0 && is_constant(step, step.buffers[b]);
+      kernel.buffers[b].unaligned = !step.device->is_host() && begins_in_the_middle(step, b);
     }
     const size_t tree = plan_->code.lower(std::move(kernel), *step.device, options_, settings);
     const passes::Lowered& lowered = plan_->code.lowered(tree);
@@ -290,6 +294,11 @@ class Builder {
   bool is_constant(const Step& step, int32_t value) const {
     return value >= 0 && step.device->is_host() && planned_.values[value].kind == ValueKind::Input && !read_through_window(step, value) &&
            std::binary_search(key_.constants.begin(), key_.constants.end(), planned_.values[value].index);
+  }
+
+  static bool begins_in_the_middle(const Step& step, size_t argument) {
+    return std::any_of(step.windows.begin(), step.windows.end(),
+                       [&](const Step::Window& w) { return w.argument == static_cast<int32_t>(argument); });
   }
 
   // A kernel that sees a part of an input does not know at which places of the whole it lies.
