@@ -1,10 +1,15 @@
 // What the simulated driver exports beside the real one's functions, for tests; found with dlsym in the library that
 // TENON_CUDA_DRIVER names.
 //
-// Settings in the environment, read once: TENON_SIM_DEVICES (1), TENON_SIM_MEMORY_MB of a device (4096), TENON_SIM_ARCH
-// (75, 80 or 90), TENON_SIM_SEED of the order of work (1), TENON_SIM_EAGER=1 does work when it is called for,
-// TENON_SIM_STRICT=1 ends blocks of memory at their guard page, TENON_SIM_REAL_NVRTC names a real libnvrtc that compiles
-// every text too.
+// Settings in the environment, read once:
+//   TENON_SIM_DEVICES=n       how many there are (1; 0 too)
+//   TENON_SIM_MEMORY_MB=n     memory of each (4096)
+//   TENON_SIM_ARCH=n          what they pretend to be: 75, 80 or 90 (90)
+//   TENON_SIM_SEED=n          draws the order of work, blocks and threads (1)
+//   TENON_SIM_EAGER=1         does work when it is called for, not as late as is allowed
+//   TENON_SIM_STRICT=1        ends blocks of memory at their guard page, at an address that 16 divides
+//   TENON_SIM_COMPILER=cc     compiles kernels with cc also where tcc is
+//   TENON_SIM_REAL_NVRTC=file a real libnvrtc compiles every text first; spills are an error then
 #pragma once
 
 extern "C" {

@@ -18,7 +18,8 @@
 
 namespace tenon::cuda_sim {
 
-enum class Order { Forward, Backward, Random };  // in which the threads of a block run where nothing orders them
+// In which blocks run, and the threads of a block where nothing orders them.
+enum class Order { Forward, Backward, Random };
 
 // As in the C branch of codegen/cuda/prelude.cpp, where each kernel finds its thread and its shared memory.
 struct Machine {

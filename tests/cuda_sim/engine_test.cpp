@@ -57,6 +57,24 @@ TEST_CASE("engine: threads without a barrier, in every order and with both compi
   }
 }
 
+TEST_CASE("engine: each block runs once, in every order, so what counts on their order shows") {
+  const std::string text = kernel("  x[0] += 1.0f;\n  y[TENON_BLOCK] = x[0];\n");  // what place this block has
+  for (const unsigned blocks : {1u, 2u, 12u, 97u}) {
+    for (const Order order : kOrders) {
+      float x = 0;
+      std::vector<float> y(blocks);
+      CHECK(run(text, &x, y.data(), 1, order, blocks).kind == Outcome::Fine);
+      std::vector<float> places(blocks);
+      std::iota(places.begin(), places.end(), 1.0f);
+      if (order == Order::Forward || blocks == 1) CHECK(y == places);
+      if (order == Order::Backward && blocks > 1) CHECK(y != places);
+      if (order == Order::Random && blocks > 2) CHECK(y != places);
+      std::sort(y.begin(), y.end());
+      CHECK(y == places);
+    }
+  }
+}
+
 TEST_CASE("engine: a barrier between writes and reads of shared memory") {
   const std::string begin = "  TENON_SHARED(float, tile, 100, 0);\n  const int i = TENON_THREAD;\n  tile[i] = x[i];\n";
   const std::string end = "  y[i] = tile[99 - i];\n";
