@@ -370,7 +370,7 @@ TENON_SIM_API int cuCtxGetDevice(int* device) {
 TENON_SIM_API int cuCtxSynchronize() {
   return gate("cuCtxSynchronize", Need::Context, [&](Driver& d) -> int {
     if (d.disturbs_capture()) return kCaptureUnsupported;
-    d.queue.finish_device(current()->ordinal);
+    d.queue.wait_device(current()->ordinal);
     return current()->error;
   });
 }

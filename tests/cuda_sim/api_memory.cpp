@@ -47,7 +47,7 @@ int copy_to_host(Driver& d, void* to, DevicePointer from, size_t bytes, Stream& 
   Ticket ticket;
   if (const int code = submit(d, stream, std::move(work), &ticket)) return code;
   if (pinned) return kSuccess;
-  d.queue.finish(ticket);
+  d.queue.wait(ticket);
   return current()->error;
 }
 

@@ -23,15 +23,22 @@ Settings::Settings()
       arch(static_cast<int>(number("TENON_SIM_ARCH", 90))),
       seed(static_cast<uint64_t>(number("TENON_SIM_SEED", 1))),
       eager(number("TENON_SIM_EAGER", 0) != 0),
-      strict(number("TENON_SIM_STRICT", 0) != 0) {}
+      strict(number("TENON_SIM_STRICT", 0) != 0),
+      races(number("TENON_SIM_RACES", 0) != 0) {}
 
 Driver::Driver() {
+  watch(settings.races);
   for (int ordinal = 0; ordinal < settings.devices; ++ordinal) {
     Device& device = devices.emplace_back();
     device.ordinal = ordinal;
     device.default_stream = queue.create(ordinal);
     device.default_stream->legacy = true;
   }
+}
+
+void Driver::watch(bool watched) {
+  memory.watch(watched);
+  queue.watch(watched);
 }
 
 void Driver::fail(int device, int code, const std::string& text) {
@@ -149,6 +156,8 @@ TENON_SIM_API int tenon_sim_set(const char* setting, long value) {
     d.queue.set_eager(value != 0);
   else if (is("strict"))
     d.memory.set_strict(value != 0);
+  else if (is("races"))
+    d.watch(value != 0);
   else if (is("memory_mb"))
     d.settings.memory = static_cast<size_t>(value) << 20;
   else if (is("arch"))

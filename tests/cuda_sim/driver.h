@@ -115,7 +115,7 @@ struct Settings {
   size_t memory = size_t{4} << 30;
   int arch = 90;
   uint64_t seed = 1;
-  bool eager = false, strict = false;
+  bool eager = false, strict = false, races = false;
   Settings();
 };
 
@@ -142,6 +142,7 @@ struct Driver {
   std::string finding;  // the last one
 
   Driver();
+  void watch(bool watched);  // accesses of memory that nothing orders
   // What work of a device found: ends the device's work.
   void fail(int device, int code, const std::string& text);
   // The code of a fault asked for and due, else 0.

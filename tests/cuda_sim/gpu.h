@@ -120,7 +120,7 @@ class Context {
   }
   ~Context() {
     tenon_sim_heal();
-    for (const char* setting : {"eager", "strict"}) tenon_sim_set(setting, 0);
+    for (const char* setting : {"eager", "strict", "races"}) tenon_sim_set(setting, 0);
     tenon_sim_set("memory_mb", 4096);
     tenon_sim_set("arch", 90);
     cuCtxPopCurrent_v2(nullptr);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cuda_sim/program.h"
+#include "cuda_sim/races.h"
 
 namespace tenon::cuda_sim {
 
@@ -58,8 +59,11 @@ struct Stream;
 struct Operation {
   Work work;
   Stream* stream;
+  unsigned stream_number = 0;                     // the stream may be gone
   std::vector<std::shared_ptr<Operation>> after;  // and after all before it in its stream
   bool running = false, done = false;
+  uint64_t place = 0;  // in its stream, from 1
+  Clock before;        // what comes before it, where accesses are watched
   std::chrono::steady_clock::time_point finished;
 };
 using Ticket = std::shared_ptr<Operation>;
@@ -71,6 +75,9 @@ struct Stream {
   bool destroyed = false;
   int priority = 0;
   unsigned flags = 0;
+  unsigned number = 0;  // of this stream among all there have been
+  uint64_t count = 0;   // of its work
+  Clock clock;          // its last work, and what came before that
   std::deque<Ticket> pending;
   Ticket last;
   std::shared_ptr<Capture> capture;
@@ -84,12 +91,17 @@ class Queue {
 
   Ticket add(Stream& stream, Work work, std::vector<Ticket> after = {});
   void finish(const Ticket& ticket);  // does work until this is done
-  void finish(const Stream& stream);
   void finish_device(int device);
-  void progress();        // a little, as time passing would
-  void drop(int device);  // after an error that ends the device's work
+  // The same for a host that waits: what it calls for from then on comes after that.
+  void wait(const Ticket& ticket);
+  void wait(const Stream& stream);
+  void wait_device(int device);
+  void seen_done(const Operation& operation);  // by the host
+  void progress();                             // a little, as time passing would
+  void drop(int device);                       // after an error that ends the device's work
   void seed(uint64_t value) { random_.seed(value); }
   void set_eager(bool eager) { eager_ = eager; }
+  void watch(bool watched) { watched_ = watched; }  // accesses of memory
 
   Stream* create(int device);
   bool is_stream(const void* handle) const;  // one that the program holds
@@ -103,15 +115,19 @@ class Queue {
   Operation* any_ready();
   static bool ready(const Operation& operation);
   void execute(Operation& operation);
-  void perform(const Work& work, int device);
-  void perform_kernel(const KernelCall& call, int device);
-  void perform_graph(const std::vector<Node>& nodes, int device);
+  void perform(const Work& work, const Operation& operation);
+  void perform_kernel(const KernelCall& call, const Operation& operation);
+  void perform_graph(const std::vector<Node>& nodes, const Operation& operation);
+  // Closes the memory that work has touched; fails if that was wrong.
+  void close_memory(const std::string& name, const Operation& operation);
   void perform_host(const Work& work);
   void forget_empty();
 
   Driver& driver_;
   std::mt19937_64 random_;
-  bool eager_;
+  bool eager_, watched_ = false;
+  unsigned streams_made_ = 0;
+  Clock host_;  // what the host has waited for
   std::vector<std::unique_ptr<Stream>> streams_;
 };
 
