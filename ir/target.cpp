@@ -23,6 +23,8 @@ void check_gpu(const GpuTarget& t) {
           "a whole number of warps, at most 1024");
   require(t.shared_bytes >= 0, "shared_bytes", t.shared_bytes, "0 or more");
   require(t.multiprocessors > 0, "multiprocessors", t.multiprocessors, "positive");
+  require(t.compute >= 10, "compute", t.compute, "a compute capability times ten");
+  if (!(t.gigahertz > 0 && t.gigabytes_per_second > 0)) throw IrError("target: its clock and its memory have a speed");
 }
 
 }  // namespace

@@ -22,13 +22,19 @@ struct CpuTarget {
   bool operator==(const CpuTarget&) const = default;
 };
 
+// By default an accelerator of the middle: what a program that has none prints code for.
 struct GpuTarget {
   int threads = 256;                // of a block: whole warps
-  int64_t shared_bytes = 48 << 10;  // that a block may have
+  int64_t shared_bytes = 48 << 10;  // that a block may have, declared in its text
   int warp = 32;                    // threads that run in step
-  int multiprocessors = 1;
-  // Operations that a library computes better there than generated code: no kernel takes them in.
+  int multiprocessors = 108;        // that share out the blocks of a launch
+  int compute = 80;                 // compute capability: ten times the major number plus the minor
+  double gigahertz = 1.4;           // of a multiprocessor's clock
+  double gigabytes_per_second = 1500;  // of its memory
+  // Operations that a library computes there: large ones it computes better than generated code, and no kernel takes them in.
+  // Empty if the library is missing; then everything is generated.
   SmallVector<Op, 2> library = {Op::Dot};
+  bool operator==(const GpuTarget&) const = default;
 };
 
 using Target = std::variant<CpuTarget, GpuTarget>;

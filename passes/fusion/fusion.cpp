@@ -27,9 +27,7 @@ void start_call(Groups& groups, Node* node) {
 
 void start_group(Groups& groups, Node* node) {
   const ir::Target& target = groups.options().target_of(node->device());
-  Form call;
-  call.call = node->op();
-  if (!is_empty_reduce(*node) && accepts(call, target).accepted) return start_call(groups, node);
+  if (!is_empty_reduce(*node) && accepts(form_of_call(*node, false), target).accepted) return start_call(groups, node);
   const int g = groups.add_group();
   Group& fresh = groups.group(g);
   Map map = fresh.add_axes_of(node->shape());

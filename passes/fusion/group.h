@@ -114,6 +114,9 @@ inline bool depends_on(const Map& map, int axis) {
 // What the node brings to the form of its group.
 void add_to(Form& form, const Node& node);
 
+// The node as a call of the library. `followed`: a kernel of the node's own would take in what reads it.
+Form form_of_call(const Node& node, bool followed);
+
 // Builds the kernel of a finished group.
 FusedKernel build_kernel(const Group& group);
 

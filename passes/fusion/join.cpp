@@ -39,10 +39,8 @@ class Join {
   // --- the readers agree
 
   bool is_asked_in_one_way() {
-    Form call;
-    call.call = node_->op();
     const bool cat = node_->op() == Op::Cat;
-    if (cat ? copies_parts(*node_, limits_) : accepts(call, groups_.options().target_of(node_->device())).accepted)
+    if (cat ? copies_parts(*node_, limits_) : accepts(form_of_call(*node_, could_be_followed()), groups_.options().target_of(node_->device())).accepted)
       return refuse(cat ? "its parts are laid side by side in memory" : "a routine of the library computes it");
     if (state_.whole) return refuse("its reader wants all of it in memory");
     const Request& first = state_.requests.front();
@@ -56,6 +54,20 @@ class Join {
     }
     group_ = first.group;
     return true;
+  }
+
+  // Whether the readers of a product can be its epilogue.
+  bool could_be_followed() const {
+    const Request& first = state_.requests.front();
+    const Group& reader = groups_.group(first.group);
+    if (node_->op() != Op::Dot || state_.whole || reader.routine) return false;
+    const bool alike = std::all_of(state_.requests.begin(), state_.requests.end(), [&](const Request& r) {
+      return r.group == first.group && r.map == first.map && r.access == Access::Value;
+    });
+    if (!alike || !reader.is_permutation(*node_, first.map, reader.points())) return false;
+    Form form = reader.form;
+    add_to(form, *node_);
+    return accepts(form, groups_.options().target_of(node_->device())).accepted;
   }
 
   std::string differing_dim(const Map& other) const {
@@ -83,6 +95,8 @@ class Join {
       if (r.access == Access::Left) form.left = Form::Operand::Computed;
       if (r.access == Access::Right) form.right = Form::Operand::Computed;
     }
+    const auto of_contraction = [](const Request& r) { return r.access == Access::Left || r.access == Access::Right; };
+    if (std::any_of(state_.requests.begin(), state_.requests.end(), of_contraction)) form.operand_cost += ir::info(node_->op()).cost;
     const Acceptance acceptance = accepts(form, groups_.options().target_of(node_->device()));
     if (!acceptance.accepted) return refuse(acceptance.reason);
     into().form = form;

@@ -8,6 +8,7 @@
 #include "passes/schedule/cpu/context.h"
 #include "passes/schedule/gpu/call.h"
 #include "passes/schedule/gpu/context.h"
+#include "passes/schedule/gpu/tiles.h"
 
 namespace tenon::passes {
 namespace {
@@ -59,12 +60,19 @@ Answer takes_columns(const Form& form, const Target& target) {
   return answer.fit == Schedule::Fit::Takes ? keeps(form, target, cpu::kColumnsKept) : answer;
 }
 
+// A GPU's contraction evaluates its operands as it stages them, once for each tile of the other side.
+Answer takes_staged(const Form& form) {
+  constexpr int kStagedCost = 12;
+  if (form.operand_cost > kStagedCost) return refuses("the operand of a contraction is computed again for every tile: that costs more than a load");
+  return kTakes;
+}
+
 Answer takes_contraction(const Form& form, const Target& target) {
   if (form.contractions == 0) return kOtherKind;
-  if (ir::kind(target) == TargetKind::Cuda) return refuses("contractions go to the matrix library");
   if (form.contractions > 1 || form.scans + form.lanes + form.columns > 0)
     return refuses("a contraction stands alone: no reduction, scan or other contraction beside it");
   if (form.contract_axes > 1) return refuses("a contraction runs along one axis");
+  if (ir::kind(target) == TargetKind::Cuda) return takes_staged(form);
   if (form.left != Form::Operand::Loaded)
     return refuses("the left operand of a contraction is read in its innermost loop: from memory");
   // Also what a pad adds: a window is read at each of its taps, and would ask about the border each time.
@@ -88,8 +96,10 @@ Answer calls_class(const Form& form, const Target&) {
 Answer calls_scatters(const Form& form, const Target&) { return form.call && ir::is_scatter(*form.call) ? kTakes : kOtherKind; }
 
 Answer calls_products(const Form& form, const Target& target) {
-  const auto& library = std::get<GpuTarget>(target).library;
-  return form.call && std::find(library.begin(), library.end(), *form.call) != library.end() ? kTakes : kOtherKind;
+  const auto& gpu = std::get<GpuTarget>(target);
+  if (!form.call || std::find(gpu.library.begin(), gpu.library.end(), *form.call) == gpu.library.end()) return kOtherKind;
+  if (form.product && !gpu::library_is_faster(*form.product, gpu)) return refuses("a kernel of its own is faster than a call of the library");
+  return kTakes;
 }
 
 // --- how each is called
@@ -166,6 +176,7 @@ constexpr Schedule kSchedules[] = {
     {"indexed", kCpu, calls_class<ir::OpClass::Indexed>, nullptr, nullptr},
     {"join", kCpu, calls<Op::Cat>, nullptr, nullptr},
 
+    {"contraction", kGpu, takes_contraction, nullptr, on_gpu<gpu::lower_contraction>},
     {"scan", kGpu, takes_scans, nullptr, on_gpu<gpu::lower_scan>},
     {"rows", kGpu, takes_lanes, nullptr, on_gpu<gpu::lower_rows>},
     {"columns", kGpu, takes_columns, nullptr, on_gpu<gpu::lower_columns>},

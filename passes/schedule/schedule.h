@@ -45,10 +45,20 @@ struct Form {
   enum class Operand : uint8_t { Loaded, Computed };
 
   std::optional<ir::Op> call;  // one operation on whole buffers: a call of the library, no kernel
+  // Of such a product (Op::Dot): its extents, and what is left to other kernels that one of its own would take in: its
+  // epilogue, the views that its operands are.
+  struct Product {
+    ir::DType dtype = ir::DType::F32;
+    int64_t batch = 1, rows = 1, columns = 1, depth = 1;
+    int other_launches = 0;
+    int64_t other_bytes = 0;  // that they read and write
+  };
+  std::optional<Product> product;
   int lanes = 0, columns = 0;  // reductions of each tree
   int scans = 0, contractions = 0;
   int contract_axes = 0;
   Operand left = Operand::Loaded, right = Operand::Loaded;
+  int operand_cost = 0;    // of what computes them, in add-equivalents an element
   int64_t kept_bytes = 0;  // of a row: values that are computed before a reduction and needed after it
 };
 // Of a kernel that exists: what decides whether it can be lowered, not what it costs (operands, kept_bytes).

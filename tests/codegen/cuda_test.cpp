@@ -114,10 +114,11 @@ CudaSimulator::Compiler fastest_compiler() {
 
 // Runs a kernel on the simulator and the interpreter and compares all outputs bit for bit.
 void compare(const ir::Kernel& given, const std::string& schedule, bool special = false,
-             const std::vector<double>& scalars = {}, CudaSimulator::Compiler compiler = fastest_compiler()) {
+             const std::vector<double>& scalars = {}, CudaSimulator::Compiler compiler = fastest_compiler(),
+             const ir::GpuTarget& target = {}) {
   const ir::Kernel kernel = passes::run_kernel_passes(given);
   CAPTURE(ir::print(given));
-  const passes::Lowered lowered = passes::lower(kernel, ir::GpuTarget{});
+  const passes::Lowered lowered = passes::lower(kernel, target);
   CHECK(lowered.schedule == schedule);
   REQUIRE_NOTHROW(ir::verify(lowered.tree));
   CAPTURE(ir::print(lowered.tree));
@@ -175,9 +176,38 @@ void compare(const ir::Kernel& given, const std::string& schedule, bool special 
 }
 
 void compare(const std::string& text, const std::string& schedule, bool special = false,
-             const std::vector<double>& scalars = {}, CudaSimulator::Compiler compiler = fastest_compiler()) {
-  compare(ir::parse_kernel(text), schedule, special, scalars, compiler);
+             const std::vector<double>& scalars = {}, CudaSimulator::Compiler compiler = fastest_compiler(),
+             const ir::GpuTarget& target = {}) {
+  compare(ir::parse_kernel(text), schedule, special, scalars, compiler, target);
 }
+
+// max(a x b + bias, 0), the operands as they lie or transposed.
+struct Product {
+  int64_t batch, rows, columns, depth;
+  const char* dtype = "f32";
+  bool left_transposed = false, right_transposed = false;
+
+  std::string text() const {
+    const auto number = [](int64_t n) { return std::to_string(n); };
+    const std::string m = number(rows), n = number(columns), k = number(depth), type = dtype;
+    const auto at = [&](int64_t area, const std::string& down, int64_t pitch, const std::string& across) {
+      return number(area) + "*b + " + number(pitch) + "*" + down + " + " + across;
+    };
+    const std::string a = left_transposed ? at(rows * depth, "k", rows, "i") : at(rows * depth, "i", depth, "k");
+    const std::string b = right_transposed ? at(columns * depth, "j", depth, "k") : at(columns * depth, "k", columns, "j");
+    return "kernel @product(a: " + type + " in[" + number(batch * rows * depth) + "], b: " + type + " in[" + number(batch * columns * depth) +
+           "], c: " + type + " in[" + n + "], y: " + type + " out[" + number(batch * rows * columns) + "]) {\n  axes b: " + number(batch) +
+           " parallel, i: " + m + " parallel, j: " + n + " parallel, k: " + k + " contract\n" +  //
+           "  contract b i j|k : %0 = load a[" + a + "] : " + type + "\n" +                     //
+           "  contract b i j|k : %1 = load b[" + b + "] : " + type + "\n" +                     //
+           "  reduce b i j|k : %2 = contract %0, %1 : " + type + "\n" +                         //
+           "  map b i j : %3 = load c[j] : " + type + "\n" +                                    //
+           "  map b i j : %4 = add %2, %3 : " + type + "\n" +                                   //
+           "  map b i j : %5 = const 0" + (ir::is_float(*ir::dtype_from_name(type)) ? ".0 : " : " : ") + type + "\n" +  //
+           "  map b i j : %6 = max %4, %5 : " + type + "\n" +                                   //
+           "  map b i j : store y[" + at(rows * columns, "i", columns, "j") + "], %6\n}\n";
+  }
+};
 
 // One kernel with every basic operation, cast and bitcast on one type, each with an output of its own.
 ir::Kernel every_operation(DType dtype) {
@@ -308,6 +338,32 @@ TEST_CASE("cuda: scans of many lines and of one") {
       "kernel @scan(x: i64 in[70], y: i64 out[70]) {\n  axes s: 70 serial\n"
       "  map s   : %0 = load x[s] : i64\n  scan |s : %1 = scan.sum %0 : i64\n  map s   : store y[s], %1\n}\n",
       "scan");
+}
+
+TEST_CASE("cuda: products of every shape class, on one multiprocessor and on many") {
+  const Product products[] = {
+      {1, 1, 1, 5},        {1, 1, 300, 40},     {1, 300, 1, 40},   {1, 2, 300, 40},  {1, 300, 3, 40},  {700, 3, 4, 7},    {2, 33, 65, 17},
+      {1, 64, 64, 64},     {1, 100, 130, 35},   {1, 128, 128, 24}, {1, 257, 5, 33},  {1, 6, 300, 75},  {1, 16, 400, 147}, {1, 400, 16, 147},
+      {1, 20, 20, 300},    {1, 40, 150, 9},     {3, 150, 40, 31},  {1, 16, 60, 200}, {1, 60, 16, 200}, {1, 130, 60, 16},  {1, 60, 130, 16},
+  };
+  for (const int processors : {1, 100}) {
+    ir::GpuTarget target;
+    target.multiprocessors = processors;
+    for (Product product : products) {
+      for (const int transposed : {0, 1, 2}) {
+        product.left_transposed = transposed == 1;
+        product.right_transposed = transposed == 2;
+        compare(product.text(), "contraction", false, {}, fastest_compiler(), target);
+      }
+    }
+  }
+}
+
+TEST_CASE("cuda: products of every type") {
+  for (const char* dtype : {"f64", "f16", "bf16", "i8", "u8", "i16", "i32", "i64"}) {
+    compare(Product{2, 33, 70, 21, dtype, false, true}.text(), "contraction", true);
+    compare(Product{50, 3, 2, 9, dtype}.text(), "contraction", true);
+  }
 }
 
 TEST_CASE("cuda: every reduction, along rows and along columns") {

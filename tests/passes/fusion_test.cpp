@@ -285,24 +285,41 @@ TEST_CASE("what stays apart says why: who, for whom, and along which axis") {
   }
 }
 
-TEST_CASE("a GPU's products are calls of its library, and so nothing joins them") {
+TEST_CASE("a GPU's large products are calls of its library, and so nothing joins them; others are kernels with their readers") {
   FusionOptions options;
-  options.targets = {{0, ir::GpuTarget{}}};
-  const ir::Graph graph = ir::parse_graph(
-      "graph @g(%a: f32[8,32], %b: f32[32,16]) {\n  %1 = dot %a, %b : f32[8,16]\n  %2 = neg %1 : f32[8,16]\n  return %2\n}\n");
-  const FusionResult result = fuse(graph.outputs, options);
-  REQUIRE(result.kernels.size() == 2);
-  CHECK(result.kernels[0].routine->op() == ir::Op::Dot);
-  CHECK(result.refusals.at(0).reason == "a routine of the library computes it");
+  ir::GpuTarget& target = std::get<ir::GpuTarget>(options.targets[0] = ir::GpuTarget{});
+  const auto product = [&](int64_t n, const std::string& type, const std::string& reader) {
+    const std::string square = type + "[" + std::to_string(n) + "," + std::to_string(n) + "]";
+    const ir::Graph graph = ir::parse_graph("graph @g(%a: " + square + ", %b: " + square + ") {\n  %1 = dot %a, %b : " + square + "\n  %2 = " +
+                                            reader + " %1 : " + square + "\n  return %2\n}\n");
+    return fuse(graph.outputs, options);
+  };
+  const FusionResult large = product(4096, "f32", "neg");
+  REQUIRE(large.kernels.size() == 2);
+  CHECK(large.kernels[0].routine->op() == ir::Op::Dot);
+  CHECK(large.refusals.at(0).reason == "a routine of the library computes it");
+  CHECK(product(64, "f32", "neg").kernels.size() == 1);
+  CHECK(product(4096, "i32", "neg").kernels.size() == 1);
+  // Tensor cores are worth a launch more, sooner.
+  CHECK(product(1024, "f16", "neg").kernels.size() == 2);
+  // A library that is not there computes nothing.
+  target.library = {};
+  CHECK(product(4096, "f32", "neg").kernels.size() == 1);
+  CHECK(!product(4096, "f32", "neg").kernels[0].routine);
+}
 
-  std::get<ir::GpuTarget>(options.targets.at(0)).library = {};
-  std::string message;
-  try {
-    fuse(graph.outputs, options);
-  } catch (const ir::IrError& error) {
-    message = error.what();
-  }
-  CHECK(message == "nothing on a GPU computes 'dot': the device has no schedule for this kind of kernel");
+TEST_CASE("a GPU's contraction computes cheap operands as it stages them, and dear ones not") {
+  FusionOptions options;
+  options.targets[0] = ir::GpuTarget{};
+  const auto kernels = [&](const std::string& left) {
+    const ir::Graph graph = ir::parse_graph("graph @g(%a: f32[64,32], %b: f32[32,48]) {\n  %1 = " + left +
+                                            " %a : f32[64,32]\n  %2 = dot %1, %b : f32[64,48]\n  return %2\n}\n");
+    return fuse(graph.outputs, options);
+  };
+  CHECK(kernels("neg").kernels.size() == 1);
+  const FusionResult dear = kernels("tanh");
+  CHECK(dear.kernels.size() == 2);
+  CHECK(dear.refusals.at(0).reason == "the operand of a contraction is computed again for every tile: that costs more than a load");
 }
 
 TEST_CASE("an output that others read is one more output of the kernel that computes it") {

@@ -72,15 +72,13 @@ TEST_CASE("gpu schedule: addresses beyond 2^31 take 64-bit indices") {
 }
 
 TEST_CASE("gpu schedule: what it does not take, it names") {
-  const char* contraction = R"(kernel @mm(a: f32 in[6], b: f32 in[6], y: f32 out[4]) {
-  axes i: 2 parallel, j: 2 parallel, k: 3 contract
-  contract i j|k : %0 = load a[3*i + k] : f32
-  contract i j|k : %1 = load b[2*k + j] : f32
-  reduce i j|k : %2 = contract %0, %1 : f32
+  const char* contraction = R"(kernel @mm(a: f32 in[12], b: f32 in[12], y: f32 out[4]) {
+  axes i: 2 parallel, j: 2 parallel, k: 3 contract, l: 2 contract
+  contract i j|k l : %0 = load a[6*i + 2*k + l] : f32
+  contract i j|k l : %1 = load b[4*k + 2*l + j] : f32
+  reduce i j|k l : %2 = contract %0, %1 : f32
   map i j : store y[2*i + j], %2
 }
 )";
-  CHECK_THROWS_WITH_AS(lower(contraction),
-                       "no GPU schedule takes kernel 'mm': the device has no schedule for this kind of kernel",
-                       ir::IrError);
+  CHECK_THROWS_WITH_AS(lower(contraction), "no GPU schedule takes kernel 'mm': a contraction runs along one axis", ir::IrError);
 }

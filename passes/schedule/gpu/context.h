@@ -42,5 +42,6 @@ void lower_transpose(Context& c);
 void lower_rows(Context& c);
 void lower_columns(Context& c);
 void lower_scan(Context& c);
+void lower_contraction(Context& c);
 
 }  // namespace tenon::passes::gpu
