@@ -411,7 +411,7 @@ class PhasePrinter {
       default: break;
     }
     scalar(v);
-    if (index_[v]) return define(v, arg(0) + " " + symbol(stmt.op) + " " + arg(1));  // stays within its type
+    if (index_[v] && stmt.op != Op::Min) return define(v, arg(0) + " " + symbol(stmt.op) + " " + arg(1));  // stays within its type
     std::vector<std::string> x;
     for (ValueId arg_of : stmt.args) x.push_back(name(arg_of));
     define(v, elementwise(stmt.op, dtype(stmt.args.back()), x));

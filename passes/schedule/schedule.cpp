@@ -62,6 +62,7 @@ Answer takes_columns(const Form& form, const Target& target) {
 // A GPU's contraction evaluates its operands as it stages them, once for each tile of the other side.
 Answer takes_staged(const Form& form) {
   constexpr int kStagedCost = 12;
+  if (std::max(form.left, form.right) == Form::Operand::Picked) return refuses("a contraction reads at fixed places only");
   if (form.operand_cost > kStagedCost) return refuses("the operand of a contraction is computed again for every tile: that costs more than a load");
   return kTakes;
 }
