@@ -267,7 +267,7 @@ class PhasePrinter {
     out_ += "// kernel " + tree_.name + ", phase " + phase.name + ": s" + std::to_string(phase.extent) +
             " blocks of " + std::to_string(tree_.threads) + " threads\n";
     std::string text = "TENON_KERNEL void TENON_LAUNCH(" + std::to_string(tree_.threads) + ") " +
-                       identifier(tree_.name) + "_" + identifier(phase.name) + "(";
+                       function_name(tree_.name, phase) + "(";
     for (size_t i = 0; i < parameters.size(); ++i) text += (i ? ", " : "") + parameters[i];
     out_ += text + ") {\n";
   }
@@ -444,6 +444,8 @@ std::vector<std::string> buffer_names(const ir::LoopTree& tree) {
 }
 
 }  // namespace
+
+std::string function_name(const std::string& tree, const ir::Phase& phase) { return identifier(tree) + "_" + identifier(phase.name); }
 
 std::string emit_kernels(const ir::LoopTree& tree) {
   if (tree.target != ir::TargetKind::Cuda) fail("'" + tree.name + "' is a loop tree for a CPU");

@@ -12,5 +12,6 @@ const char* prelude();
 // Prelude and kernels, ready for NVRTC. Functions are named `<tree.name>_<phase name>`.
 std::string emit(const ir::LoopTree& tree);
 std::string emit_kernels(const ir::LoopTree& tree);   // without the prelude
+std::string function_name(const std::string& tree, const ir::Phase& phase);
 
 }  // namespace tenon::codegen::cuda

@@ -26,18 +26,20 @@ typedef bool tenon_bool;
 #define TENON_RESTRICT restrict
 #define TENON_UNROLL
 #define TENON_SHARED(type, name, count, offset) type* const name = (type*)(tenon_machine.shared + (offset))
-#define TENON_BARRIER() tenon_machine.barrier()
+#define TENON_BARRIER() tenon_machine.barrier(__LINE__)
 #define TENON_THREAD tenon_machine.thread
 #define TENON_BLOCK tenon_machine.block
 #define TENON_CHECK_ALIGNED(pointer, bytes) \
   if ((unsigned long long)(pointer) % (bytes) != 0) tenon_machine.fault("a vector access is not aligned")
 typedef _Bool tenon_bool;
-// What a simulator provides. `shuffle` gives the bits that thread `source` of the warp passes to the same call.
+// What a simulator provides. `shuffle` gives the bits that thread `source` of the warp passes to the same call, `ballot`
+// a bit of each lane's predicate; `fault` does not return.
 struct {
   unsigned thread, block;
   char* shared;
-  void (*barrier)(void);
+  void (*barrier)(int line);
   unsigned long long (*shuffle)(unsigned long long bits, int source);
+  unsigned (*ballot)(int predicate);
   void (*fault)(const char* reason);
 } tenon_machine;
 float fabsf(float), floorf(float), ceilf(float), truncf(float), rintf(float), sqrtf(float), fmaf(float, float, float);

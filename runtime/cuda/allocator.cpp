@@ -1,0 +1,173 @@
+#include "runtime/cuda/allocator.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace tenon::runtime::cuda {
+namespace {
+
+constexpr size_t kUnit = 512, kPiece = size_t{2} << 20, kMostCut = size_t{256} << 10, kLarge = size_t{32} << 20;
+constexpr size_t kLargest = size_t{1} << 60;  // beyond it no class arithmetic overflows, and no device has it
+
+size_t class_bytes(size_t bytes) {
+  if (bytes >= kLarge) return (bytes + kPiece - 1) / kPiece * kPiece;
+  const size_t units = (bytes + kUnit - 1) / kUnit;
+  if (units <= 8) return units * kUnit;
+  const size_t shift = static_cast<size_t>(std::bit_width(units - 1)) - 4;
+  return (((units - 1) >> shift) + 1) << shift << 9;
+}
+static_assert(kUnit == size_t{1} << 9);
+
+bool is_on(const char* variable, bool otherwise) {
+  const char* value = std::getenv(variable);
+  return value && *value ? std::strcmp(value, "0") != 0 : otherwise;
+}
+
+std::string readable(int64_t bytes) {
+  constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB"};
+  auto value = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
+  char text[48];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.2f %s", value, units[unit]);
+  return text;
+}
+
+}  // namespace
+
+Allocator::Allocator(Context& context, int index, std::vector<CUstream> streams)
+    : context_(context), index_(index), streams_(std::move(streams)), caches_(is_on("TENON_CUDA_CACHE", true)),
+      poisons_(is_on("TENON_CUDA_POISON", false)) {}
+
+void* Allocator::allocate(size_t bytes, Stream stream) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > kLargest) fail(bytes);
+  const size_t size = caches_ ? class_bytes(bytes) : bytes;
+  const Block block = take(size, stream);
+  if (block.address == 0) fail(bytes);
+  live_.emplace(block.address, block);
+  stats_.allocated += static_cast<int64_t>(size);
+  stats_.peak_allocated = std::max(stats_.peak_allocated, stats_.allocated);
+  stats_.peak_reserved = std::max(stats_.peak_reserved, stats_.reserved);
+  ++stats_.allocations;
+  ++stats_.live_buffers;
+  if (poisons_)
+    context_.check(context_.api().fill_bytes(block.address, 0xff, bytes, streams_[static_cast<size_t>(stream)]), "cuMemsetD8Async");
+  return reinterpret_cast<void*>(block.address);
+}
+
+Allocator::Block Allocator::take(size_t size, Stream stream) {
+  std::vector<Block>& cached = free_[static_cast<size_t>(stream)][size];
+  if (!cached.empty()) {
+    const Block block = cached.back();
+    cached.pop_back();
+    ++stats_.cache_hits;
+    return block;
+  }
+  if (limit_ > 0 && stats_.allocated + static_cast<int64_t>(size) > limit_) return {};
+  const Block block = take_fresh(size);
+  if (block.address != 0) return block;
+  free_cached();
+  return take_fresh(size);
+}
+
+Allocator::Block Allocator::take_fresh(size_t size) {
+  if (limit_ > 0 && stats_.reserved + static_cast<int64_t>(size) > limit_) free_cached();
+  if (caches_ && size <= kMostCut) return cut(size);
+  return {from_driver(size), false};
+}
+
+// From the piece at hand; what is left of an old one that is too short is given up to smaller classes.
+Allocator::Block Allocator::cut(size_t size) {
+  if (piece_left_ < size) {
+    const CUdeviceptr fresh = from_driver(kPiece);
+    if (fresh == 0) return {};
+    for (; piece_left_ >= kUnit; piece_left_ -= kUnit, piece_ += kUnit) free_[0][kUnit].push_back({piece_, true});
+    piece_ = fresh;
+    piece_left_ = kPiece;
+  }
+  const CUdeviceptr address = piece_;
+  piece_ += size;
+  piece_left_ -= size;
+  return {address, true};
+}
+
+CUdeviceptr Allocator::from_driver(size_t size) {
+  CUdeviceptr address = 0;
+  const CUresult result = context_.api().memory_allocate(&address, size);
+  if (result == kErrorOutOfMemory) return 0;
+  context_.check(result, "cuMemAlloc");
+  stats_.reserved += static_cast<int64_t>(size);
+  return address;
+}
+
+void Allocator::release(void* memory, size_t bytes, Stream stream) noexcept {
+  const std::lock_guard lock(mutex_);
+  const size_t size = caches_ ? class_bytes(bytes) : bytes;
+  const auto found = live_.find(reinterpret_cast<CUdeviceptr>(memory));
+  if (found == live_.end()) return;
+  const Block block = found->second;
+  live_.erase(found);
+  stats_.allocated -= static_cast<int64_t>(size);
+  --stats_.live_buffers;
+  if (caches_) {
+    free_[static_cast<size_t>(stream)][size].push_back(block);
+    return;
+  }
+  context_.api().memory_free(block.address);  // waits for the device; one that is lost has freed it already
+  stats_.reserved -= static_cast<int64_t>(size);
+}
+
+// The driver waits for the device before it takes memory back. Cut blocks stay: their pieces are shared.
+void Allocator::free_cached() noexcept {
+  for (FreeLists& lists : free_) {
+    for (auto& [size, blocks] : lists) {
+      const auto whole = std::partition(blocks.begin(), blocks.end(), [](const Block& b) { return b.cut; });
+      for (auto block = whole; block != blocks.end(); ++block) {
+        context_.api().memory_free(block->address);
+        stats_.reserved -= static_cast<int64_t>(size);
+      }
+      blocks.erase(whole, blocks.end());
+    }
+  }
+}
+
+void Allocator::empty_cache() noexcept {
+  const std::lock_guard lock(mutex_);
+  free_cached();
+}
+
+MemoryStats Allocator::stats() const {
+  const std::lock_guard lock(mutex_);
+  MemoryStats stats = stats_;
+  stats.cached = stats.reserved - stats.allocated;
+  return stats;
+}
+
+void Allocator::reset_peak() {
+  const std::lock_guard lock(mutex_);
+  stats_.peak_allocated = stats_.allocated;
+  stats_.peak_reserved = stats_.reserved;
+}
+
+void Allocator::set_limit(int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  limit_ = bytes;
+}
+
+void Allocator::fail(size_t bytes) {
+  size_t free = 0, total = 0;
+  context_.api().memory_info(&free, &total);
+  std::string text = "CUDA out of memory. Tried to allocate " + readable(static_cast<int64_t>(std::min(bytes, kLargest))) + ". GPU " +
+                     std::to_string(index_) + " has a total capacity of " + readable(static_cast<int64_t>(total)) + " of which " +
+                     readable(static_cast<int64_t>(free)) + " is free. Of the allocated memory " + readable(stats_.allocated) +
+                     " is allocated by Tenon, and " + readable(stats_.reserved - stats_.allocated) +
+                     " is reserved by Tenon but unallocated.";
+  if (limit_ > 0) text += " The limit that was set is " + readable(limit_) + ".";
+  throw OutOfMemory(text);
+}
+
+}  // namespace tenon::runtime::cuda

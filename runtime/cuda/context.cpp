@@ -1,0 +1,99 @@
+#include "runtime/cuda/context.h"
+
+#include <algorithm>
+
+#include "runtime/buffer.h"
+#include "runtime/cuda/libraries.h"
+
+namespace tenon::runtime::cuda {
+namespace {
+
+// Errors after which a context answers nothing but the same error.
+bool ends_context(CUresult result) {
+  switch (result) {
+    case kErrorIllegalAddress:
+    case kErrorLaunchTimeout:
+    case kErrorContextIsDestroyed:
+    case kErrorAssert:
+    case kErrorHardwareStack:
+    case kErrorIllegalInstruction:
+    case kErrorMisalignedAddress:
+    case kErrorInvalidAddressSpace:
+    case kErrorInvalidPc:
+    case kErrorLaunchFailed:
+    case kErrorEcc:
+    case kErrorUnknown: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+std::string error_text(CUresult result) {
+  const char* text = nullptr;
+  if (const Driver* api = driver(); !api || api->error_string(result, &text) != kSuccess || !text)
+    return "error " + std::to_string(result);
+  return text;
+}
+
+Context::Context(int index) : index_(index), api_(*driver()) {
+  check(api_.device_get(&device_, index), "cuDeviceGet");
+  check(api_.context_retain(&handle_, device_), "cuDevicePrimaryCtxRetain");
+}
+
+int Context::attribute(DeviceAttribute which) const {
+  int value = 0;
+  return api_.device_attribute(&value, which, device_) == kSuccess ? value : 0;
+}
+
+void Context::check(CUresult result, const char* call) {
+  if (result == kSuccess) return;
+  if (result == kErrorOutOfMemory) throw OutOfMemory(std::string("CUDA error: out of memory (") + call + ")");
+  if (ends_context(result)) lose(result, call);
+  throw std::runtime_error("CUDA error: " + error_text(result) + " (" + call + ")");
+}
+
+void Context::lose(CUresult result, const char* call) {
+  const std::lock_guard lock(mutex_);
+  if (!lost_) {
+    std::string names;
+    for (const std::string& name : running_) names += (names.empty() ? "'" : ", '") + name + "'";
+    if (more_were_running_) names = "..., " + names;
+    why_lost_ = "CUDA error: " + error_text(result) + " (seen by " + call + "); cuda:" + std::to_string(index_) + " is lost with all that lies on it";
+    if (!names.empty()) why_lost_ += ". It happened in one of the kernels launched last: " + names;
+    lost_.store(true, std::memory_order_release);
+  }
+  throw DeviceLost(why_lost_);
+}
+
+void Context::throw_if_lost() const {
+  if (!is_lost()) return;
+  const std::lock_guard lock(mutex_);
+  throw std::runtime_error(why_lost_);
+}
+
+void Context::note_launch(const std::string& kernel) {
+  const std::lock_guard lock(mutex_);
+  if (!running_.empty() && running_.back() == kernel) return;
+  if (running_.size() == kMostNames) {
+    running_.erase(running_.begin());
+    more_were_running_ = true;
+  }
+  running_.push_back(kernel);
+}
+
+void Context::forget_launches() {
+  const std::lock_guard lock(mutex_);
+  running_.clear();
+  more_were_running_ = false;
+}
+
+Context::Current::Current(const Context& context) : context_(context) {
+  context_.api_.context_get(&before_);
+  if (before_ != context_.handle_) context_.api_.context_set(context_.handle_);
+}
+Context::Current::~Current() {
+  if (before_ != context_.handle_) context_.api_.context_set(before_);
+}
+
+}  // namespace tenon::runtime::cuda

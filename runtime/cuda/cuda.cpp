@@ -1,0 +1,183 @@
+// The registry's CUDA devices, and what is known of them.
+#include "runtime/cuda/cuda.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "runtime/cuda/compiler.h"
+#include "runtime/cuda/context.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/libraries.h"
+
+namespace tenon::runtime::cuda {
+namespace {
+
+// The devices, or why there are none. Made at the first question, and never destroyed.
+struct Devices {
+  std::vector<CudaDevice*> all;
+  std::string why_none;
+  std::vector<std::string> refused;  // a line for each GPU that cannot be used
+};
+
+Devices find_devices() {
+  Devices found;
+  const Driver* api = driver();
+  if (!api) {
+    found.why_none = "Found no NVIDIA driver on your system: " + driver_library().why();
+    return found;
+  }
+  if (const CUresult result = api->init(0); result != kSuccess) {
+    found.why_none = result == kErrorNoDevice ? "No CUDA GPUs are available: the driver " + driver_library().file + " is there, and sees none"
+                                              : "the driver " + driver_library().file + " does not start: " + error_text(result);
+    return found;
+  }
+  int count = 0;
+  if (const CUresult result = api->device_count(&count); result != kSuccess || count == 0) {
+    found.why_none = "No CUDA GPUs are available: the driver " + driver_library().file + " is there, and sees none";
+    return found;
+  }
+  if (!nvrtc()) {
+    found.why_none = "there is a GPU, but not the compiler for it, NVRTC: " + nvrtc_library().why();
+    return found;
+  }
+  for (int i = 0; i < std::min(count, kMostCudaDevices); ++i) {
+    try {
+      found.all.push_back(static_cast<CudaDevice*>(&register_device(make_cuda_device(i))));
+    } catch (const std::exception& e) {
+      found.refused.push_back("cuda:" + std::to_string(i) + ": " + e.what());
+      break;  // indices stay those of the driver
+    }
+  }
+  if (found.all.empty()) found.why_none = found.refused.front();
+  return found;
+}
+
+const Devices& devices() {
+  static const auto* found = new Devices(find_devices());
+  return *found;
+}
+
+CudaDevice& device(int index) {
+  const Devices& found = devices();
+  if (found.all.empty()) throw std::runtime_error(found.why_none);
+  if (index < 0 || static_cast<size_t>(index) >= found.all.size())
+    throw std::runtime_error("CUDA error: invalid device ordinal");
+  return *found.all[static_cast<size_t>(index)];
+}
+
+void add(std::string& text, const char* what, const Library& library) {
+  text += std::string("  ") + what + ": " + (library.found() ? library.file : "not found") + "\n";
+  if (library.found()) return;
+  for (const std::string& line : library.tried) text += "    tried " + line + "\n";
+}
+
+// Blocks of pinned memory: address -> bytes.
+struct Pinned {
+  std::mutex mutex;
+  std::map<const std::byte*, size_t> blocks;
+  static Pinned& all() {
+    static auto* made = new Pinned;
+    return *made;
+  }
+};
+
+}  // namespace
+
+int device_count() noexcept {
+  try {
+    return static_cast<int>(devices().all.size());
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+bool available() noexcept { return device_count() > 0; }
+std::string why_unavailable() { return devices().why_none; }
+
+std::string report() {
+  const Devices& found = devices();
+  std::string text = found.all.empty() ? "cuda: not available: " + found.why_none + "\n" : "cuda: " + std::to_string(found.all.size()) + (found.all.size() == 1 ? " device\n" : " devices\n");
+  for (size_t i = 0; i < found.all.size(); ++i) {
+    const Properties p = found.all[i]->properties();
+    text += "  cuda:" + std::to_string(i) + ": " + p.name + ", compute capability " + std::to_string(p.major) + "." + std::to_string(p.minor) +
+            ", " + std::to_string(p.multiprocessors) + " multiprocessors, " + std::to_string(p.total_memory >> 20) + " MB\n";
+  }
+  for (const std::string& line : found.refused) text += "  " + line + "\n";
+  add(text, "driver", driver_library());
+  if (!driver_library().found()) return text;
+  int version = 0;
+  driver()->driver_version(&version);
+  text += "    for CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10) + "\n";
+  add(text, "NVRTC", nvrtc_library());
+  if (nvrtc()) text += "    version " + compiler_version() + "\n";
+  if (found.all.empty()) return text;
+  const std::string products = found.all.front()->library_version();
+  if (!products.empty()) return text + "  cuBLAS: " + cublas_library().file + "\n    version " + products + "\n";
+  return text + "  cuBLAS: " + (cublas_is_there() ? "there, not loaded before the first large matrix product" : "not found: products are generated") + "\n";
+}
+
+Properties properties(int index) { return device(index).properties(); }
+std::pair<int64_t, int64_t> memory_info(int index) { return device(index).memory_info(); }
+void synchronize(int index) { device(index).synchronise(); }
+void allow_tf32(bool allow) {
+  for (CudaDevice* d : devices().all) d->allow_tf32(allow);
+}
+
+void* allocate_pinned(size_t bytes) {
+  device(0);
+  void* block = nullptr;
+  if (driver()->host_allocate(&block, std::max<size_t>(bytes, 1), kHostAllocPortable) != kSuccess)
+    throw OutOfMemory("CUDA out of memory: no " + std::to_string(bytes) + " bytes of pinned host memory");
+  Pinned& pinned = Pinned::all();
+  const std::lock_guard lock(pinned.mutex);
+  pinned.blocks.emplace(static_cast<const std::byte*>(block), bytes);
+  return block;
+}
+
+void free_pinned(void* block) noexcept {
+  if (!block) return;
+  Pinned& pinned = Pinned::all();
+  {
+    const std::lock_guard lock(pinned.mutex);
+    pinned.blocks.erase(static_cast<const std::byte*>(block));
+  }
+  driver()->host_free(block);
+}
+
+bool is_pinned(const void* address) noexcept {
+  Pinned& pinned = Pinned::all();
+  const std::lock_guard lock(pinned.mutex);
+  const auto* byte = static_cast<const std::byte*>(address);
+  auto after = pinned.blocks.upper_bound(byte);
+  if (after == pinned.blocks.begin()) return false;
+  const auto& [begin, bytes] = *std::prev(after);
+  return byte < begin + std::max<size_t>(bytes, 1);
+}
+
+struct TimingEvent::State {
+  CudaDevice* device = nullptr;
+  Event event;
+};
+
+TimingEvent::TimingEvent() : state_(std::make_unique<State>()) {}
+TimingEvent::~TimingEvent() = default;
+TimingEvent::TimingEvent(TimingEvent&&) noexcept = default;
+TimingEvent& TimingEvent::operator=(TimingEvent&&) noexcept = default;
+
+void TimingEvent::record(int index) {
+  CudaDevice& on = device(index);
+  *state_ = {&on, on.record_timed()};
+}
+bool TimingEvent::query() const { return !state_->device || state_->device->is_past(state_->event); }
+void TimingEvent::synchronize() const {
+  if (state_->device) state_->device->synchronise(state_->event);
+}
+float TimingEvent::elapsed_ms(const TimingEvent& end) const {
+  if (!state_->device || !end.state_->device) throw std::runtime_error("Both events must be recorded before calculating elapsed time.");
+  if (state_->device != end.state_->device) throw std::runtime_error("Both events must be recorded on the same device.");
+  return state_->device->elapsed_ms(state_->event, end.state_->event);
+}
+
+}  // namespace tenon::runtime::cuda

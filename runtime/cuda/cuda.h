@@ -1,0 +1,57 @@
+// What the frontend asks of CUDA beside runtime/device.h. The first question loads the driver and NVRTC and registers a device
+// for each GPU; a process that asks nothing loads nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace tenon::runtime::cuda {
+
+struct Properties {
+  std::string name;
+  int major = 0, minor = 0;  // compute capability
+  int64_t total_memory = 0;  // bytes
+  int multiprocessors = 0;
+  int max_threads_per_block = 0;
+  int64_t shared_memory_per_block = 0;  // bytes, without opting in
+  int warp_size = 0;
+  int clock_khz = 0;
+  std::string uuid_hex;
+};
+
+int device_count() noexcept;  // 0 if something is missing
+bool available() noexcept;
+std::string why_unavailable();  // one sentence: what was looked for, and what failed
+std::string report();           // several lines: what was tried, found, versions
+
+Properties properties(int index);                    // throws std::runtime_error if there is no such device, like all that follow
+std::pair<int64_t, int64_t> memory_info(int index);  // free, total bytes
+void synchronize(int index);                         // waits for all work of the device
+void allow_tf32(bool allow);  // of all devices: float32 products may round their operands to 10 bits of mantissa; off at first
+
+// Host memory that a device reads and writes without a copy in between, on any device. Throws OutOfMemory.
+void* allocate_pinned(size_t bytes);
+void free_pinned(void* block) noexcept;
+bool is_pinned(const void* address) noexcept;  // whether it lies in such a block
+
+// A point in the work of a device's main stream that knows its time.
+class TimingEvent {
+ public:
+  TimingEvent();
+  ~TimingEvent();
+  TimingEvent(TimingEvent&&) noexcept;
+  TimingEvent& operator=(TimingEvent&&) noexcept;
+
+  void record(int index);  // after all work so far
+  bool query() const;      // whether it is past; one that was never recorded is
+  void synchronize() const;
+  float elapsed_ms(const TimingEvent& end) const;  // both recorded on one device and past, else std::runtime_error
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tenon::runtime::cuda

@@ -1,0 +1,393 @@
+// A GPU: work goes to two streams of its own, and calls return at once.
+//
+//   text     loop tree -> CUDA C (codegen/cuda) -> NVRTC -> a module; a phase of the tree is a function and a launch
+//   library  products by cuBLAS; what neither it nor a generated kernel computes runs on the host, on copies
+//   failure  context.h
+#include "runtime/cuda/cuda_device.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+#include "codegen/cuda/emit.h"
+#include "runtime/cuda/allocator.h"
+#include "runtime/cuda/compiler.h"
+#include "runtime/cuda/context.h"
+#include "runtime/cuda/libraries.h"
+#include "runtime/cuda/products.h"
+
+namespace tenon::runtime::cuda {
+
+namespace {
+
+// A child of fork() has the parent's memory, but not its GPU.
+std::atomic<bool> is_child{false};
+void note_forks() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { is_child.store(true, std::memory_order_relaxed); });
+  static_cast<void>(registered);
+}
+
+constexpr int64_t kMostBlocks = 2147483647;  // of a grid
+constexpr int kStreams = 2;
+
+CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
+// Trees that differ in their name alone share their code, so the functions in it are not called by it.
+const std::string kFunctions = "tenon";
+std::string text_of(const ir::LoopTree& tree) {
+  ir::LoopTree unnamed = tree;
+  unnamed.name = kFunctions;
+  return codegen::cuda::emit(unnamed);
+}
+
+}  // namespace
+
+// Events are made anew from the context's spare ones: making one costs more than recording it.
+class EventPool {
+ public:
+  explicit EventPool(Context& context) : context_(context) {}
+  CUevent take(bool timed) {
+    const std::lock_guard lock(mutex_);
+    std::vector<CUevent>& spare = spare_[timed];
+    if (!spare.empty()) {
+      CUevent event = spare.back();
+      spare.pop_back();
+      return event;
+    }
+    CUevent event = nullptr;
+    context_.check(context_.api().event_create(&event, timed ? kEventDefault : kEventDisableTiming), "cuEventCreate");
+    return event;
+  }
+  void give_back(CUevent event, bool timed) {
+    const std::lock_guard lock(mutex_);
+    spare_[timed].push_back(event);
+  }
+
+ private:
+  Context& context_;
+  std::mutex mutex_;
+  std::vector<CUevent> spare_[2];
+};
+
+struct CudaEvent final : EventState {
+  CudaEvent(EventPool& from, bool is_timed) : pool(from), timed(is_timed), event(from.take(is_timed)) {}
+  ~CudaEvent() override { pool.give_back(event, timed); }
+  EventPool& pool;
+  bool timed;
+  CUevent event;
+};
+
+namespace {
+
+struct CudaCode final : Code {
+  CudaCode(Context& in, CUmodule made) : context(in), module(made) {}
+  // Launches of it may still run: whoever drops code has no launch left to make, but does not wait.
+  ~CudaCode() override {
+    if (context.is_lost()) return;
+    const Context::Current current(context);
+    for (CUstream stream : streams) context.api().stream_synchronize(stream);
+    context.api().module_unload(module);
+  }
+  Context& context;
+  CUmodule module;
+  std::vector<CUstream> streams;
+  std::vector<CUfunction> functions;  // by phase
+  unsigned threads = 0;               // of a block
+  unsigned shared_bytes = 0;          // that a launch asks for
+  size_t buffers = 0, sizes = 0, scalars = 0;
+};
+
+class Implementation final : public CudaDevice {
+ public:
+  explicit Implementation(int index)
+      : CudaDevice(DeviceId{DeviceKind::Cuda, index}), context_(index), streams_(make_streams()), events_(context_),
+        allocator_(context_, index, streams_), products_(context_, streams_[0]),
+        architecture_(architecture_for(10 * context_.attribute(kComputeCapabilityMajor) + context_.attribute(kComputeCapabilityMinor))) {
+    note_forks();
+    describe();
+  }
+
+  DeviceInfo info() const override { return {properties_.name, "nvrtc", compiler_version(), 0}; }
+  Properties properties() const override { return properties_; }
+  ir::Target target(const Options&) const override { return target_; }
+
+  // --- streams and events
+  Event record(Stream stream) override {
+    const Entered entered(*this);
+    auto event = std::make_shared<CudaEvent>(events_, false);
+    check(api().event_record(event->event, of(stream)), "cuEventRecord");
+    return event;
+  }
+  void wait(Stream stream, const Event& event) override {
+    if (!event) return;
+    const Entered entered(*this);
+    check(api().stream_wait(of(stream), raw(event), 0), "cuStreamWaitEvent");
+  }
+  void synchronise(const Event& event) override {
+    if (!event) return;
+    const Entered entered(*this);
+    check(api().event_synchronize(raw(event)), "cuEventSynchronize");
+  }
+  void synchronise() override {
+    const Entered entered(*this);
+    for (CUstream stream : streams_) check(api().stream_synchronize(stream), "cuStreamSynchronize");
+    context_.forget_launches();
+  }
+  bool is_past(const Event& event) override {
+    if (!event || context_.is_lost()) return true;
+    const Entered entered(*this);
+    const CUresult result = api().event_query(raw(event));
+    if (result == kErrorNotReady) return false;
+    check(result, "cuEventQuery");
+    return true;
+  }
+
+  Event record_timed() override {
+    const Entered entered(*this);
+    auto event = std::make_shared<CudaEvent>(events_, true);
+    check(api().event_record(event->event, of(Stream::Main)), "cuEventRecord");
+    return event;
+  }
+  float elapsed_ms(const Event& begin, const Event& end) override {
+    const Entered entered(*this);
+    float ms = 0;
+    check(api().event_elapsed(&ms, raw(begin), raw(end)), "cuEventElapsedTime");
+    return ms;
+  }
+
+  // --- memory
+  void* allocate(size_t bytes, Stream stream) override {
+    const Entered entered(*this);
+    return allocator_.allocate(bytes, stream);
+  }
+  void release(void* block, size_t bytes, Stream stream) noexcept override {
+    if (is_child.load(std::memory_order_relaxed)) return;
+    const Context::Current current(context_);
+    allocator_.release(block, bytes, stream);
+  }
+  MemoryStats memory_stats() const override { return allocator_.stats(); }
+  void reset_peak_memory_stats() override { allocator_.reset_peak(); }
+  void empty_cache() noexcept override {
+    const Context::Current current(context_);
+    allocator_.empty_cache();
+  }
+  std::pair<int64_t, int64_t> memory_info() override {
+    const Entered entered(*this);
+    size_t free = 0, total = 0;
+    check(api().memory_info(&free, &total), "cuMemGetInfo");
+    return {static_cast<int64_t>(free), static_cast<int64_t>(total)};
+  }
+
+  // --- copies. Of pageable memory the driver reads all before its call returns; pinned memory it reads later.
+  void copy_from_host(void* to, const void* from, size_t bytes, Stream stream) override {
+    const Entered entered(*this);
+    check(api().copy_in(address(to), from, bytes, of(stream)), "cuMemcpyHtoDAsync");
+    if (is_pinned(from)) check(api().stream_synchronize(of(stream)), "cuStreamSynchronize");
+  }
+  void copy_to_host(void* to, const void* from, size_t bytes, Stream stream) override {
+    const Entered entered(*this);
+    check(api().copy_out(to, address(from), bytes, of(stream)), "cuMemcpyDtoHAsync");
+    check(api().stream_synchronize(of(stream)), "cuStreamSynchronize");
+  }
+  void copy(void* to, const void* from, size_t bytes, Stream stream) override {
+    const Entered entered(*this);
+    check(api().copy_within(address(to), address(from), bytes, of(stream)), "cuMemcpyDtoDAsync");
+  }
+  bool copy_from_peer(Device& other, void* to, const void* from, size_t bytes, Stream stream) override {
+    const Entered entered(*this);
+    auto& peer = static_cast<Implementation&>(other);
+    check(api().copy_peer(address(to), context_.handle(), address(from), peer.context_.handle(), bytes, of(stream)), "cuMemcpyPeerAsync");
+    return true;
+  }
+
+  // --- code
+  bool compiles(const Options& options) const override { return options.backend != Options::Backend::Interpreter; }
+  std::string code_version() const override { return "nvrtc " + compiler_version() + "\narch " + architecture_.text(); }
+  std::string compile(const ir::LoopTree& tree) override { return cuda::compile(text_of(tree), architecture_); }
+  std::unique_ptr<Code> load(const std::string& bytes, const ir::LoopTree& tree) override;
+  std::string intermediate_text(const ir::LoopTree& tree) override { return codegen::cuda::emit(tree); }
+  std::string assembly_text(const ir::LoopTree& tree) override { return compile_to_ptx(codegen::cuda::emit(tree), architecture_); }
+
+  void launch(const Launch& launch, Stream stream) override;
+  void interpret(const Interpretation& work, Stream stream) override;
+  void call_library(const LibraryCall& call, Stream stream) override;
+
+  void allow_tf32(bool allow) override { products_.allow_tf32(allow); }
+  std::string library_version() override { return products_.version(); }
+
+ private:
+  // What every call begins with: this process may use the GPU, it is not lost, its context is current.
+  struct Entered {
+    explicit Entered(const Implementation& device) : current((device.check_usable(), device.context_)) {}
+    Context::Current current;
+  };
+  void check_usable() const {
+    if (is_child.load(std::memory_order_relaxed))
+      throw std::runtime_error("Cannot re-initialize CUDA in forked subprocess: start a new process instead");
+    context_.throw_if_lost();
+  }
+
+  const Driver& api() const { return context_.api(); }
+  void check(CUresult result, const char* call) { context_.check(result, call); }
+  CUstream of(Stream stream) const { return streams_[static_cast<size_t>(stream)]; }
+  static CUevent raw(const Event& event) { return static_cast<const CudaEvent&>(*event).event; }
+
+  std::vector<CUstream> make_streams() {
+    const Context::Current current(context_);
+    std::vector<CUstream> streams(kStreams);
+    for (CUstream& stream : streams) check(api().stream_create(&stream, kStreamNonBlocking), "cuStreamCreate");
+    return streams;
+  }
+  void describe();
+  void run_on_host(std::span<void* const> buffers, std::span<const size_t> bytes, std::span<const uint8_t> is_written, Stream stream,
+                   const std::function<void(std::span<void* const>)>& work);
+
+  Context context_;
+  std::vector<CUstream> streams_;  // Main, Transfer
+  EventPool events_;
+  Allocator allocator_;
+  Products products_;
+  Architecture architecture_;
+  Properties properties_;
+  ir::GpuTarget target_;
+};
+
+void Implementation::describe() {
+  const Context::Current current(context_);
+  char name[256] = {};
+  check(api().device_name(name, sizeof name - 1, context_.device()), "cuDeviceGetName");
+  size_t memory = 0;
+  check(api().device_memory(&memory, context_.device()), "cuDeviceTotalMem");
+  properties_ = {name,
+                 context_.attribute(kComputeCapabilityMajor),
+                 context_.attribute(kComputeCapabilityMinor),
+                 static_cast<int64_t>(memory),
+                 context_.attribute(kMultiprocessorCount),
+                 context_.attribute(kMaxThreadsPerBlock),
+                 context_.attribute(kMaxSharedPerBlock),
+                 context_.attribute(kWarpSize),
+                 context_.attribute(kClockRate),
+                 {}};
+  CUuuid uuid{};
+  if (api().device_uuid(&uuid, context_.device()) == kSuccess) {
+    constexpr char digits[] = "0123456789abcdef";
+    for (const char byte : uuid.bytes) {
+      properties_.uuid_hex += digits[static_cast<unsigned char>(byte) >> 4];
+      properties_.uuid_hex += digits[byte & 15];
+    }
+  }
+  target_.shared_bytes = properties_.shared_memory_per_block;
+  target_.multiprocessors = properties_.multiprocessors;
+  target_.compute = 10 * properties_.major + properties_.minor;
+  if (properties_.clock_khz > 0) target_.gigahertz = properties_.clock_khz * 1e-6;
+  // Two transfers a clock over the memory's bus.
+  const double bus_bytes = context_.attribute(kMemoryBusWidth) / 8.0, memory_khz = context_.attribute(kMemoryClockRate);
+  if (bus_bytes * memory_khz > 0) target_.gigabytes_per_second = 2 * memory_khz * bus_bytes * 1e-6;
+  if (!cublas_is_there()) target_.library = {};
+}
+
+std::unique_ptr<Code> Implementation::load(const std::string& bytes, const ir::LoopTree& tree) {
+  const Entered entered(*this);
+  CUmodule module = nullptr;
+  check(api().module_load(&module, bytes.data(), 0, nullptr, nullptr), "cuModuleLoadDataEx");
+  auto code = std::make_unique<CudaCode>(context_, module);
+  code->streams = streams_;
+  code->threads = static_cast<unsigned>(tree.threads);
+  code->sizes = static_cast<size_t>(tree.size_count);
+  code->scalars = tree.scalars.size();
+  for (const ir::TreeBuffer& b : tree.buffers) code->buffers += b.space != ir::Space::Local && b.space != ir::Space::Shared;
+  for (const ir::Phase& phase : tree.phases) {
+    CUfunction& function = code->functions.emplace_back();
+    check(api().module_function(&function, module, codegen::cuda::function_name(kFunctions, phase).c_str()), "cuModuleGetFunction");
+  }
+  return code;
+}
+
+// A function's parameters are the buffers, sizes and scalars, each read at the address given here: the host is
+// little-endian, so that a narrower parameter is the first bytes of its word.
+void Implementation::launch(const Launch& launch, Stream stream) {
+  const Entered entered(*this);
+  const auto& code = static_cast<const CudaCode&>(*launch.code);
+  std::vector<void*> parameters;
+  parameters.reserve(code.buffers + code.sizes + code.scalars);
+  for (void* const& buffer : launch.buffers.first(code.buffers)) parameters.push_back(const_cast<void**>(&buffer));
+  for (const int64_t& size : launch.sizes.first(code.sizes)) parameters.push_back(const_cast<int64_t*>(&size));
+  for (const uint64_t& scalar : launch.scalars.first(code.scalars)) parameters.push_back(const_cast<uint64_t*>(&scalar));
+  context_.note_launch(launch.name);
+  for (size_t p = 0; p < launch.phases.size(); ++p) {
+    const int64_t blocks = launch.phases[p].count;
+    if (blocks == 0) continue;
+    if (blocks > kMostBlocks) throw std::runtime_error("a launch of more than 2147483647 blocks");
+    check(api().launch(code.functions[p], static_cast<unsigned>(blocks), 1, 1, code.threads, 1, 1, code.shared_bytes, of(stream),
+                       parameters.data(), nullptr),
+          "cuLaunchKernel");
+  }
+}
+
+// Copies of the buffers on the host, work on them, and what it wrote back. It waits for the stream.
+void Implementation::run_on_host(std::span<void* const> buffers, std::span<const size_t> bytes, std::span<const uint8_t> is_written,
+                                 Stream stream, const std::function<void(std::span<void* const>)>& work) {
+  std::vector<std::vector<uint64_t>> copies(buffers.size());
+  std::vector<void*> on_host(buffers.begin(), buffers.end());
+  for (size_t b = 0; b < buffers.size(); ++b) {
+    if (!buffers[b] || bytes[b] == 0) continue;
+    copies[b].resize((bytes[b] + 7) / 8);
+    on_host[b] = copies[b].data();
+    copy_to_host(on_host[b], buffers[b], bytes[b], stream);
+  }
+  work(on_host);
+  for (size_t b = 0; b < buffers.size(); ++b) {
+    if (is_written[b] != 0 && bytes[b] > 0) copy_from_host(buffers[b], on_host[b], bytes[b], stream);
+  }
+}
+
+void Implementation::interpret(const Interpretation& work, Stream stream) {
+  std::vector<size_t> bytes;
+  std::vector<uint8_t> is_written;
+  for (const ir::KernelBuffer& b : work.kernel->buffers) {
+    bytes.push_back(static_cast<size_t>(b.numel * ir::item_size(b.dtype)));
+    is_written.push_back(b.role != ir::Role::In);
+  }
+  run_on_host(work.buffers, bytes, is_written, stream, [&](std::span<void* const> buffers) {
+    host_device().interpret({work.kernel, work.name, buffers, work.scalars}, Stream::Main);
+  });
+}
+
+// The bytes of a placeholder's buffer, below the views that an operand is.
+size_t bytes_behind(const ir::Node& operand) {
+  const ir::Node* node = &operand;
+  while (ir::is_movement(node->op()) && !node->inputs().empty()) node = node->inputs()[0];
+  return static_cast<size_t>(node->numel() * ir::item_size(node->dtype()));
+}
+
+void Implementation::call_library(const LibraryCall& call, Stream stream) {
+  const ir::Node& node = *call.node;
+  if (node.op() == ir::Op::Dot && !call.interpreted && Products::takes(node.dtype())) {
+    const Entered entered(*this);
+    context_.note_launch(call.name);
+    return products_.run(node, call.buffers[0], call.buffers[1], call.buffers[2]);
+  }
+  std::vector<uint64_t> scalars(call.scalars.begin(), call.scalars.end());
+  std::vector<void*> given(call.buffers.begin(), call.buffers.end());
+  std::vector<size_t> bytes;
+  for (const ir::Node* operand : node.inputs()) bytes.push_back(bytes_behind(*operand));
+  bytes.push_back(static_cast<size_t>(node.numel() * ir::item_size(node.dtype())));
+  for (const LibraryCall::InMemory& m : call.in_memory) bytes[static_cast<size_t>(m.buffer)] = 0;
+  // The result may lie on the base, and a part of a Cat in it: one copy then, with the elements that are there.
+  std::vector<uint8_t> is_written(bytes.size(), 0);
+  is_written.back() = 1;
+  run_on_host(given, bytes, is_written, stream, [&](std::span<void* const> on_host) {
+    std::vector<void*> buffers(on_host.begin(), on_host.end());
+    for (const LibraryCall::InMemory& m : call.in_memory) buffers[static_cast<size_t>(m.buffer)] = &scalars[static_cast<size_t>(m.scalar)];
+    host_device().call_library({call.node, call.parts, call.name, buffers, scalars, call.in_memory, call.interpreted}, Stream::Main);
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<CudaDevice> make_cuda_device(int index) { return std::make_unique<Implementation>(index); }
+
+}  // namespace tenon::runtime::cuda

@@ -1,0 +1,86 @@
+#include "runtime/cuda/products.h"
+
+#include <limits>
+
+#include "runtime/cuda/libraries.h"
+
+namespace tenon::runtime::cuda {
+namespace {
+
+void check(int status, const char* call) {
+  if (status == kCublasSuccess) return;
+  throw std::runtime_error(std::string(call) + ": " + cublas()->status_string(status));
+}
+
+CudaDataType data_type(ir::DType dtype) {
+  switch (dtype) {
+    case ir::DType::F32: return kCuda32F;
+    case ir::DType::F64: return kCuda64F;
+    case ir::DType::F16: return kCuda16F;
+    case ir::DType::BF16: return kCuda16BF;
+    default: throw std::runtime_error("cuBLAS has no products of " + std::string(ir::name(dtype)));
+  }
+}
+
+struct Sizes {
+  int m, n, k, batch;
+};
+
+Sizes sizes_of(const ir::Node& dot) {
+  const ir::Dims &a = dot.inputs()[0]->shape(), &c = dot.shape();
+  const size_t rank = c.size();
+  int64_t batch = 1;
+  for (size_t d = 0; d + 2 < rank; ++d) batch *= c[d];
+  for (const int64_t size : {c[rank - 2], c[rank - 1], a[rank - 1], batch}) {
+    if (size > std::numeric_limits<int>::max()) throw std::runtime_error("cuBLAS takes no matrix of more than 2^31 - 1 rows or columns");
+  }
+  return {static_cast<int>(c[rank - 2]), static_cast<int>(c[rank - 1]), static_cast<int>(a[rank - 1]), static_cast<int>(batch)};
+}
+
+}  // namespace
+
+bool Products::takes(ir::DType dtype) {
+  return dtype == ir::DType::F32 || dtype == ir::DType::F64 || dtype == ir::DType::F16 || dtype == ir::DType::BF16;
+}
+
+cublasHandle_t Products::handle() {
+  if (handle_) return handle_;
+  const Cublas* api = cublas();
+  if (!api) throw std::runtime_error("cuBLAS is missing: " + cublas_library().why());
+  cublasHandle_t fresh = nullptr;
+  check(api->create(&fresh), "cublasCreate");
+  check(api->set_stream(fresh, stream_), "cublasSetStream");
+  check(api->set_math_mode(fresh, kCublasDefaultMath), "cublasSetMathMode");
+  return handle_ = fresh;  // never destroyed: it lives as long as its device
+}
+
+std::string Products::version() {
+  const std::lock_guard lock(mutex_);
+  int version = 0;
+  if (!handle_ || cublas()->get_version(handle_, &version) != kCublasSuccess) return {};
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100);
+}
+
+void Products::allow_tf32(bool allow) {
+  const std::lock_guard lock(mutex_);
+  tf32_ = allow;
+}
+
+// cuBLAS counts columns first, so it sees each of our matrices transposed: C^T = B^T A^T.
+void Products::run(const ir::Node& dot, const void* a, const void* b, void* result) {
+  const std::lock_guard lock(mutex_);
+  const cublasHandle_t made = handle();
+  const auto [m, n, k, batch] = sizes_of(dot);
+  const CudaDataType type = data_type(dot.dtype());
+  const bool wide = type == kCuda64F;
+  const double one64 = 1, zero64 = 0;
+  const float one32 = 1, zero32 = 0;
+  const void *one = wide ? static_cast<const void*>(&one64) : &one32, *zero = wide ? static_cast<const void*>(&zero64) : &zero32;
+  const int compute = wide ? kCompute64F : type == kCuda32F && tf32_ ? kCompute32FFastTf32 : kCompute32F;
+  const auto area = [](int rows, int columns) { return static_cast<long long>(rows) * columns; };
+  check(cublas()->gemm(made, kCublasOpN, kCublasOpN, n, m, k, one, b, type, n, area(k, n), a, type, k, area(m, k), zero, result, type,
+                       n, area(m, n), batch, compute, kGemmDefault),
+        "cublasGemmStridedBatchedEx");
+}
+
+}  // namespace tenon::runtime::cuda

@@ -1,0 +1,154 @@
+// The driver's functions on modules, functions and launches.
+#include <algorithm>
+#include <cstring>
+
+#include "cuda_sim/driver.h"
+#include "cuda_sim/image.h"
+
+using namespace tenon::cuda_sim;
+
+namespace {
+
+constexpr unsigned kStaticShared = 48 << 10;
+
+unsigned most_shared(const Driver& d) { return d.settings.arch == 75 ? 64u << 10 : d.settings.arch == 80 ? 163u << 10 : 227u << 10; }
+
+// A cubin runs on its own generation from its minor version on, PTX on any that is not older.
+bool runs_on(const Image& image, int arch) {
+  return image.arch <= arch && (image.ptx || image.arch / 10 == arch / 10);
+}
+
+int load(Driver& d, const char* bytes, std::shared_ptr<Module>& module) {
+  const std::optional<Image> image = unpack(bytes);
+  if (!image) return kInvalidImage;
+  if (!runs_on(*image, d.settings.arch)) return image->ptx ? kInvalidPtx : kNoBinaryForGpu;
+  try {
+    module = std::make_shared<Module>(Module{current()->ordinal, Program::load(image->text), true});
+  } catch (const std::exception&) {
+    return kInvalidImage;
+  }
+  return kSuccess;
+}
+
+// Limits of a launch; what breaks them fails at the call.
+int check_launch(const Driver& d, const Function& function, unsigned threads, unsigned shared) {
+  const Kernel& kernel = *function.kernel;
+  if (threads > kernel.max_threads) return kOutOfResources;
+  if (shared > static_cast<unsigned>(function.max_dynamic_shared) || shared > most_shared(d)) return kInvalidValue;
+  // The text does not say whether an array is static or part of what the launch brings: one of both must hold all.
+  if (kernel.shared_bytes > std::max(shared, kStaticShared)) return kOutOfResources;
+  return kSuccess;
+}
+
+}  // namespace
+
+TENON_SIM_API int cuModuleLoadDataEx(Module** handle, const void* bytes, unsigned, int*, void**) {
+  return gate("cuModuleLoadDataEx", Need::Context, [&](Driver& d) -> int {
+    if (!handle || !bytes) return kInvalidValue;
+    if (d.disturbs_capture()) return kCaptureUnsupported;
+    std::shared_ptr<Module> module;
+    if (const int code = load(d, static_cast<const char*>(bytes), module)) return code;
+    *handle = module.get();
+    d.modules[*handle] = std::move(module);
+    return kSuccess;
+  });
+}
+
+// Work of it that is still queued will be a finding.
+TENON_SIM_API int cuModuleUnload(Module* handle) {
+  return gate("cuModuleUnload", Need::Context, [&](Driver& d) -> int {
+    Module* const module = find(d.modules, handle);
+    if (!module) return kInvalidHandle;
+    module->loaded = false;
+    std::erase_if(d.functions, [&](const auto& entry) { return entry.second->module.get() == module; });
+    d.modules.erase(handle);
+    return kSuccess;
+  });
+}
+
+TENON_SIM_API int cuModuleGetFunction(Function** handle, Module* module, const char* name) {
+  return gate("cuModuleGetFunction", Need::Context, [&](Driver& d) -> int {
+    if (!handle || !name) return kInvalidValue;
+    const auto found = d.modules.find(module);
+    if (found == d.modules.end()) return kInvalidHandle;
+    const Kernel* const kernel = found->second->program->find(name);
+    if (!kernel) return kNotFound;
+    for (const auto& [known, function] : d.functions) {
+      if (function->module.get() == module && function->kernel == kernel) {
+        *handle = function.get();
+        return kSuccess;
+      }
+    }
+    auto function = std::make_shared<Function>(Function{found->second, kernel});
+    *handle = function.get();
+    d.functions[*handle] = std::move(function);
+    return kSuccess;
+  });
+}
+
+TENON_SIM_API int cuFuncGetAttribute(int* value, int number, Function* handle) {
+  return gate("cuFuncGetAttribute", Need::Context, [&](Driver& d) -> int {
+    const Function* const function = find(d.functions, handle);
+    if (!value) return kInvalidValue;
+    if (!function) return kInvalidHandle;
+    const bool is_static = function->kernel->shared_bytes <= kStaticShared;
+    switch (number) {
+      case 0: *value = static_cast<int>(function->kernel->max_threads); return kSuccess;
+      case 1: *value = is_static ? static_cast<int>(function->kernel->shared_bytes) : 0; return kSuccess;
+      case 2: case 3: case 7: *value = 0; return kSuccess;  // constant and local memory, cache mode
+      case 4: *value = 32; return kSuccess;                 // registers: pretended
+      case 5: case 6: *value = d.settings.arch; return kSuccess;
+      case 8: *value = function->max_dynamic_shared; return kSuccess;
+      case 9: *value = -1; return kSuccess;
+      default: return kInvalidValue;
+    }
+  });
+}
+
+TENON_SIM_API int cuFuncSetAttribute(Function* handle, int number, int value) {
+  return gate("cuFuncSetAttribute", Need::Context, [&](Driver& d) -> int {
+    Function* const function = find(d.functions, handle);
+    if (!function) return kInvalidHandle;
+    if (number == 9) return value >= -1 && value <= 100 ? kSuccess : kInvalidValue;
+    if (number != 8 || value < 0 || static_cast<unsigned>(value) > most_shared(d)) return kInvalidValue;
+    function->max_dynamic_shared = value;
+    return kSuccess;
+  });
+}
+
+TENON_SIM_API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function* handle, int threads, size_t shared) {
+  return gate("cuOccupancyMaxActiveBlocksPerMultiprocessor", Need::Context, [&](Driver& d) -> int {
+    const Function* const function = find(d.functions, handle);
+    if (!blocks || threads <= 0) return kInvalidValue;
+    if (!function) return kInvalidHandle;
+    const bool old = d.settings.arch == 75;
+    const size_t room = old ? 64 << 10 : d.settings.arch == 80 ? 164 << 10 : 228 << 10;
+    const size_t each = std::max<size_t>(shared, function->kernel->shared_bytes) + (old ? 0 : 1 << 10);
+    const int by_threads = (old ? 1024 : 2048) / ((threads + 31) / 32 * 32);
+    const int by_shared = each == 0 ? 32 : static_cast<int>(room / each);
+    *blocks = std::min({by_threads, by_shared, old ? 16 : 32});
+    return kSuccess;
+  });
+}
+
+TENON_SIM_API int cuLaunchKernel(Function* handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                                 unsigned block_y, unsigned block_z, unsigned shared, void* stream_handle, void** parameters,
+                                 void** extra) {
+  return gate("cuLaunchKernel", Need::Context, [&](Driver& d) -> int {
+    Stream* const stream = find_stream(d, stream_handle);
+    const auto found = d.functions.find(handle);
+    if (!stream || found == d.functions.end()) return kInvalidHandle;
+    const Function& function = *found->second;
+    if (function.module->device != stream->device) return kInvalidContext;
+    if (grid_x == 0 || grid_x > 0x7fffffffu || block_x == 0 || block_x > Engine::kMaxThreads) return kInvalidValue;
+    if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || extra) return kNotSupported;  // Tenon's are in one dimension
+    if (const int code = check_launch(d, function, block_x, shared)) return code;
+    const std::vector<unsigned>& bytes = function.kernel->parameter_bytes;
+    if (!parameters && !bytes.empty()) return kInvalidValue;
+    Work work;
+    work.kind = WorkKind::Kernel;
+    work.kernel = {found->second, grid_x, block_x, shared, std::vector<uint64_t>(bytes.size())};
+    for (size_t i = 0; i < bytes.size(); ++i) std::memcpy(&work.kernel.parameters[i], parameters[i], bytes[i]);
+    return submit(d, *stream, std::move(work));
+  });
+}

@@ -1,0 +1,280 @@
+// The scheduler of fibers, the meaning of barriers and warp operations, and what becomes of a bad address.
+#include "cuda_sim/engine.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+namespace tenon::cuda_sim {
+
+namespace {
+
+thread_local Engine* running = nullptr;
+
+constexpr size_t kSharedRoom = 256 << 10, kPage = 4096;
+
+std::string hex(const void* address) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%p", address);
+  return text;
+}
+
+// The handler of bad addresses, in place while some engine runs, so that a fault of the host's own goes its usual way.
+struct SignalGuard {
+  static inline std::mutex mutex;
+  static inline int engines = 0;
+  static inline struct sigaction before_segv, before_bus;
+
+  static void handle(int signal, siginfo_t* info, void*) {
+    if (Engine::on_fault(info->si_addr)) return;
+    sigaction(signal, signal == SIGBUS ? &before_bus : &before_segv, nullptr);  // the access comes again, to the usual handler
+  }
+  SignalGuard() {
+    const std::lock_guard lock(mutex);
+    if (engines++ > 0) return;
+    struct sigaction action = {};
+    action.sa_sigaction = handle;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;  // a fault leaves the handler by a switch to another stack
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGSEGV, &action, &before_segv);
+    sigaction(SIGBUS, &action, &before_bus);
+  }
+  ~SignalGuard() {
+    const std::lock_guard lock(mutex);
+    if (--engines > 0) return;
+    sigaction(SIGSEGV, &before_segv, nullptr);
+    sigaction(SIGBUS, &before_bus, nullptr);
+  }
+};
+
+}  // namespace
+
+Engine::Engine() {
+  void* memory = mmap(nullptr, kSharedRoom + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  shared_end_ = static_cast<char*>(memory) + kSharedRoom;
+  mprotect(shared_end_, kPage, PROT_NONE);
+}
+
+Engine::~Engine() { munmap(shared_end_ - kSharedRoom, kSharedRoom + kPage); }
+
+Outcome Engine::run(const Launch& launch) {
+  if (launch.threads == 0 || launch.threads > kMaxThreads || launch.shared_bytes > kMaxShared) {
+    return {Outcome::Finding, "a block of " + std::to_string(launch.threads) + " threads and " +
+                                  std::to_string(launch.shared_bytes) + " bytes of shared memory"};
+  }
+  launch_ = launch;
+  outcome_ = {};
+  random_.seed(launch.seed);
+  threads_.resize(launch.threads);
+  warp_waiting_.resize((launch.threads + kWarp - 1) / kWarp);
+  order_.resize(launch.threads);
+  std::iota(order_.begin(), order_.end(), 0u);
+  if (launch.order == Order::Backward) std::reverse(order_.begin(), order_.end());
+  if (launch.machine) {
+    launch.machine->barrier = [](int line) { running->at_barrier(line); };
+    launch.machine->shuffle = [](unsigned long long bits, int source) {
+      return running->at_warp_operation(State::AtShuffle, bits, source);
+    };
+    launch.machine->ballot = [](int predicate) {
+      return static_cast<unsigned>(running->at_warp_operation(State::AtBallot, predicate != 0, 0));
+    };
+    launch.machine->fault = [](const char* reason) { running->fail(Outcome::Finding, reason); };
+  } else {
+    launch_.machine = &idle_machine_;
+  }
+  const SignalGuard guard;
+  Engine* const outer = std::exchange(running, this);
+  for (unsigned block = 0; block < launch.blocks && outcome_.kind == Outcome::Fine; ++block) run_block(block);
+  running = outer;
+  return outcome_;
+}
+
+Outcome Engine::run(const std::function<void()>& work) {
+  void* arguments[] = {const_cast<std::function<void()>*>(&work)};
+  return run(Launch{.kernel = [](void** a) { (*static_cast<std::function<void()>*>(a[0]))(); },
+                    .machine = nullptr,
+                    .arguments = arguments,
+                    .blocks = 1,
+                    .threads = 1});
+}
+
+void Engine::run_block(unsigned block) {
+  launch_.machine->block = block;
+  if (launch_.shared_bytes > 0) prepare_shared();
+  if (launch_.order == Order::Random) std::shuffle(order_.begin(), order_.end(), random_);
+  for (Thread& thread : threads_) thread.state = State::Fresh;
+  std::fill(warp_waiting_.begin(), warp_waiting_.end(), 0u);
+  ready_.clear();
+  ready_begin_ = fresh_ = done_ = waiting_ = 0;
+
+  on_ = idle_fiber();
+  Fiber::change(scheduler_, *on_);
+
+  const bool failed = outcome_.kind != Outcome::Fine;
+  if (!failed && done_ < threads_.size()) outcome_ = {Outcome::Finding, deadlock() + " (block " + std::to_string(block) + ")"};
+  if (outcome_.kind == Outcome::Fine) return;
+  idle_.clear();  // whatever the fibers were in the middle of is given up
+  for (const auto& fiber : fibers_) {
+    fiber->restart();
+    idle_.push_back(fiber.get());
+  }
+}
+
+// Ends at the guard page, so that the first element too far is a fault, and starts as nan.
+void Engine::prepare_shared() {
+  const size_t bytes = (launch_.shared_bytes + 15) / 16 * 16;
+  launch_.machine->shared = shared_end_ - bytes;
+  std::memset(shared_end_ - bytes, 0xff, bytes);
+}
+
+Fiber* Engine::idle_fiber() {
+  if (idle_.empty()) {
+    fibers_.push_back(std::make_unique<Fiber>([] { running->body(); }));
+    return fibers_.back().get();
+  }
+  Fiber* const fiber = idle_.back();
+  idle_.pop_back();
+  return fiber;
+}
+
+void Engine::body() {
+  for (;;) {
+    while (fresh_ < order_.size()) run_thread(order_[fresh_++]);
+    idle_.push_back(on_);
+    leave();
+  }
+}
+
+void Engine::run_thread(unsigned thread) {
+  current_ = launch_.machine->thread = thread;
+  threads_[thread].fiber = on_;
+  launch_.kernel(launch_.arguments);
+  threads_[current_].state = State::Done;
+  ++done_;
+}
+
+void Engine::leave() {
+  Fiber* const from = on_;
+  if (fresh_ < order_.size()) {
+    on_ = idle_fiber();
+  } else if (ready_begin_ < ready_.size()) {
+    current_ = launch_.machine->thread = ready_[ready_begin_++];
+    on_ = threads_[current_].fiber;
+  } else {
+    on_ = &scheduler_;
+  }
+  if (on_ != from) Fiber::change(*from, *on_);
+}
+
+// Lets threads begin..end-1 go on, in the order of the launch.
+void Engine::wake(unsigned begin, unsigned end) {
+  if (ready_begin_ == ready_.size()) {
+    ready_.clear();
+    ready_begin_ = 0;
+  }
+  const size_t first = ready_.size();
+  for (unsigned i = begin; i < end; ++i) {
+    const unsigned thread = launch_.order == Order::Backward ? begin + end - 1 - i : i;
+    threads_[thread].state = State::Ready;
+    ready_.push_back(thread);
+  }
+  if (launch_.order == Order::Random) std::shuffle(ready_.begin() + static_cast<std::ptrdiff_t>(first), ready_.end(), random_);
+}
+
+void Engine::at_barrier(int line) {
+  Thread& self = threads_[current_];
+  self.state = State::AtBarrier;
+  self.line = line;
+  const auto count = static_cast<unsigned>(threads_.size());
+  if (++waiting_ == count) {
+    for (const Thread& thread : threads_) {
+      if (thread.line != line) {
+        fail(Outcome::Finding, "threads of a block wait at the barriers of lines " + std::to_string(thread.line) + " and " +
+                                   std::to_string(line) + " at the same time");
+      }
+    }
+    waiting_ = 0;
+    wake(0, count);
+  }
+  leave();
+}
+
+unsigned long long Engine::at_warp_operation(State kind, unsigned long long bits, int source) {
+  Thread& self = threads_[current_];
+  self.state = kind;
+  self.bits = bits;
+  self.source = source;
+  const unsigned begin = current_ / kWarp * kWarp;
+  const unsigned end = std::min(begin + kWarp, static_cast<unsigned>(threads_.size()));
+  if (++warp_waiting_[begin / kWarp] == end - begin) exchange(begin, end);
+  leave();
+  return self.bits;
+}
+
+// All lanes of a warp have arrived: each gets what the operation gives it.
+void Engine::exchange(unsigned begin, unsigned end) {
+  unsigned long long bits[kWarp], ballot = 0;
+  for (unsigned t = begin; t < end; ++t) {
+    if (threads_[t].state != threads_[begin].state) fail(Outcome::Finding, "lanes of a warp are at different warp operations");
+    bits[t - begin] = threads_[t].bits;
+    ballot |= (threads_[t].bits & 1) << (t - begin);
+  }
+  const bool shuffle = threads_[begin].state == State::AtShuffle;
+  for (unsigned t = begin; t < end; ++t) {
+    const unsigned source = static_cast<unsigned>(threads_[t].source) % kWarp;
+    if (shuffle && source >= end - begin) fail(Outcome::Finding, "a shuffle reads a lane that does not exist");
+    threads_[t].bits = shuffle ? bits[source] : ballot;
+  }
+  warp_waiting_[begin / kWarp] = 0;
+  wake(begin, end);
+}
+
+void Engine::fail(Outcome::Kind kind, const std::string& reason) {
+  std::string where;
+  if (launch_.machine != &idle_machine_) {
+    where = ", block " + std::to_string(launch_.machine->block) + ", thread " + std::to_string(current_);
+  }
+  outcome_ = {kind, reason + where};
+  Fiber* const from = on_;
+  on_ = &scheduler_;
+  Fiber::change(*from, scheduler_);
+  __builtin_unreachable();
+}
+
+bool Engine::on_fault(void* address) {
+  if (!running || running->on_ == &running->scheduler_) return false;
+  if (running->touch && running->touch(address)) return true;
+  running->fail(Outcome::IllegalAddress, "illegal address " + hex(address));
+}
+
+std::string Engine::name_of(State state) {
+  switch (state) {
+    case State::AtBarrier: return "waits at a barrier";
+    case State::AtShuffle: return "waits at a shuffle";
+    case State::AtBallot: return "waits at a ballot";
+    case State::Done: return "has ended";
+    default: return "runs";
+  }
+}
+
+std::string Engine::deadlock() const {
+  const auto waits = [](const Thread& t) { return t.state != State::Done; };
+  const auto waiting = std::find_if(threads_.begin(), threads_.end(), waits);
+  const auto other = std::find_if(threads_.begin(), threads_.end(), [&](const Thread& t) { return t.state != waiting->state; });
+  std::string text = "not every thread reaches a barrier or warp operation: thread " +
+                     std::to_string(waiting - threads_.begin()) + " " + name_of(waiting->state);
+  if (waiting->state == State::AtBarrier) text += " (line " + std::to_string(waiting->line) + ")";
+  if (other != threads_.end()) text += ", thread " + std::to_string(other - threads_.begin()) + " " + name_of(other->state);
+  return text;
+}
+
+}  // namespace tenon::cuda_sim

@@ -1,0 +1,111 @@
+// Runs kernels that were compiled as C: every thread of a block is a fiber, and barriers, warp operations and shared
+// memory have the meaning they have on a GPU. What hardware leaves undefined is a finding with block and thread: a barrier
+// or warp operation that not every thread reaches, a misaligned vector, an address that is nobody's.
+//
+// A thread that never waits costs a call: it runs on the stack of the thread before it, and only a thread that waits keeps
+// its stack for itself, so a kernel without barriers is a plain loop over threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cuda_sim/fiber.h"
+
+namespace tenon::cuda_sim {
+
+enum class Order { Forward, Backward, Random };  // in which the threads of a block run where nothing orders them
+
+// As in the C branch of codegen/cuda/prelude.cpp, where each kernel finds its thread and its shared memory.
+struct Machine {
+  unsigned thread, block;
+  char* shared;
+  void (*barrier)(int line);
+  unsigned long long (*shuffle)(unsigned long long bits, int source);
+  unsigned (*ballot)(int predicate);
+  void (*fault)(const char* reason);
+};
+
+struct Launch {
+  void (*kernel)(void** arguments);
+  Machine* machine;
+  void** arguments;
+  unsigned blocks, threads;
+  size_t shared_bytes = 0;
+  Order order = Order::Forward;
+  uint64_t seed = 0;  // of a random order
+};
+
+struct Outcome {
+  enum Kind { Fine, Finding, IllegalAddress } kind = Fine;
+  std::string text;
+};
+
+class Engine {
+ public:
+  static constexpr unsigned kMaxThreads = 1024, kWarp = 32;
+  static constexpr size_t kMaxShared = 227 << 10;
+
+  Engine();
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  Outcome run(const Launch& launch);
+  // Any other code that touches device memory, such as a copy. Where it touches what is nobody's, it is left where it
+  // stands: it must hold nothing that a destructor frees.
+  Outcome run(const std::function<void()>& work);
+
+  // For the signal handler: true if the access may be tried again, false if no engine runs here. Does not return if one
+  // does and the address is nobody's.
+  static bool on_fault(void* address);
+
+  // Asked on a fault before it counts as one: true if the address can be used now.
+  std::function<bool(void* address)> touch;
+
+ private:
+  enum class State { Fresh, Ready, AtBarrier, AtShuffle, AtBallot, Done };
+  struct Thread {
+    State state;
+    int line;    // of the barrier it waits at
+    int source;  // lane of a shuffle
+    unsigned long long bits;
+    Fiber* fiber;
+  };
+
+  void run_block(unsigned block);
+  void prepare_shared();
+  void body();                         // of every fiber: runs threads that nobody has begun
+  void run_thread(unsigned thread);
+  void leave();                        // to a fiber that can go on, else back to run_block
+  Fiber* idle_fiber();
+  void wake(unsigned begin, unsigned end);
+  void at_barrier(int line);
+  unsigned long long at_warp_operation(State kind, unsigned long long bits, int source);
+  void exchange(unsigned begin, unsigned end);
+  [[noreturn]] void fail(Outcome::Kind kind, const std::string& reason);
+  std::string deadlock() const;
+  static std::string name_of(State state);
+
+  Launch launch_{};
+  Machine idle_machine_{};
+  Outcome outcome_;
+  Fiber scheduler_;
+  Fiber* on_ = nullptr;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Fiber*> idle_;
+  std::vector<Thread> threads_;
+  std::vector<unsigned> warp_waiting_;
+  std::vector<unsigned> order_;
+  std::vector<unsigned> ready_;  // threads that wait no longer, from ready_begin_
+  size_t ready_begin_ = 0, fresh_ = 0, done_ = 0, waiting_ = 0;
+  unsigned current_ = 0;
+  char* shared_end_ = nullptr;  // a guard page follows
+  std::mt19937_64 random_;
+};
+
+}  // namespace tenon::cuda_sim

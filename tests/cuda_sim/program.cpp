@@ -1,0 +1,208 @@
+// Compiles a text with tcc or cc into a shared library and finds its kernels: each line that starts with TENON_KERNEL
+// declares one. For each, C code is appended that a launch needs:
+//
+//   TENON_KERNEL void TENON_LAUNCH(256) sum_rows(const float* TENON_RESTRICT x, int s0) {
+//     TENON_SHARED(float, tile, 64, 0);
+// ->
+//   void tenon_sim_call_0(void** p) { sum_rows(*(void**)p[0], *(int*)p[1]); }
+//   unsigned tenon_sim_parameters_0[] = {2, sizeof(void*), sizeof(int)};
+//   unsigned tenon_sim_shared_0[] = {1, (64) * sizeof(float) + (0)};
+#include "cuda_sim/program.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+
+extern char** environ;
+
+namespace tenon::cuda_sim {
+
+namespace {
+
+// Runs a command; its output goes to `log`. The exit status, or -1.
+int execute(const std::vector<std::string>& words, const std::string& log) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  pid_t child = 0;
+  const int failed = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  int status = 0;
+  if (failed || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
+  return WEXITSTATUS(status);
+}
+
+std::string trim(const std::string& text) {
+  const size_t begin = text.find_first_not_of(" \t\n"), end = text.find_last_not_of(" \t\n");
+  return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
+}
+
+std::vector<std::string> split(const std::string& text) {  // at commas
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) parts.push_back(trim(part));
+  return parts;
+}
+
+struct Declaration {
+  std::string name;
+  unsigned max_threads = Engine::kMaxThreads;
+  std::vector<std::string> types, shared;  // of the parameters; the bytes up to each shared array's end
+};
+
+std::string parameter_type(const std::string& parameter) {
+  if (parameter.find('*') != std::string::npos) return "void*";
+  const size_t name = parameter.find_last_of(" \t");
+  if (name == std::string::npos) throw std::runtime_error("no type in the parameter '" + parameter + "'");
+  return trim(parameter.substr(0, name));
+}
+
+// `text` begins behind TENON_KERNEL and ends with the kernel.
+Declaration parse_kernel(const std::string& text) {
+  static const std::string kBounds = "TENON_LAUNCH(", kShared = "TENON_SHARED(";
+  Declaration kernel;
+  std::string head = text.substr(0, text.find('{'));
+  if (const size_t bounds = head.find(kBounds); bounds != std::string::npos) {
+    kernel.max_threads = static_cast<unsigned>(std::stoul(head.substr(bounds + kBounds.size())));
+    head = head.substr(head.find(')', bounds) + 1);
+  }
+  const size_t open = head.find('('), close = head.rfind(')');
+  if (open == std::string::npos || close == std::string::npos) throw std::runtime_error("no parameters: " + head);
+  const std::string before = trim(head.substr(0, open));
+  kernel.name = before.substr(before.find_last_of(" \t\n") + 1);
+  for (const std::string& parameter : split(head.substr(open + 1, close - open - 1))) {
+    if (parameter != "void") kernel.types.push_back(parameter_type(parameter));
+  }
+  for (size_t at = text.find(kShared); at != std::string::npos; at = text.find(kShared, at + 1)) {
+    const size_t begin = at + kShared.size();
+    const auto parts = split(text.substr(begin, text.find(");", begin) - begin));  // type, name, count, offset
+    if (parts.size() == 4) kernel.shared.push_back("(" + parts[2] + ") * sizeof(" + parts[0] + ") + (" + parts[3] + ")");
+  }
+  return kernel;
+}
+
+std::vector<Declaration> declarations(const std::string& text) {
+  static const std::string kMark = "\nTENON_KERNEL";
+  std::vector<Declaration> kernels;
+  for (size_t at = text.find(kMark); at != std::string::npos;) {
+    const size_t next = text.find(kMark, at + 1);
+    kernels.push_back(parse_kernel(text.substr(at + kMark.size(), next - at - kMark.size())));
+    at = next;
+  }
+  return kernels;
+}
+
+std::string array(const std::string& name, const std::vector<std::string>& elements) {
+  std::string text = "unsigned " + name + "[] = {" + std::to_string(elements.size());
+  for (const std::string& element : elements) text += ", " + element;
+  return text + "};\n";
+}
+
+std::string appendix(const std::vector<Declaration>& kernels) {
+  std::string text = "\n";
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    std::string arguments;
+    std::vector<std::string> sizes;
+    for (size_t i = 0; i < kernels[k].types.size(); ++i) {
+      arguments += (i ? ", *(" : "*(") + kernels[k].types[i] + "*)p[" + std::to_string(i) + "]";
+      sizes.push_back("sizeof(" + kernels[k].types[i] + ")");
+    }
+    const std::string number = std::to_string(k);
+    text += "void tenon_sim_call_" + number + "(void** p) { " + kernels[k].name + "(" + arguments + "); }\n";
+    text += array("tenon_sim_parameters_" + number, sizes) + array("tenon_sim_shared_" + number, kernels[k].shared);
+  }
+  return text;
+}
+
+std::string read(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// Compiles and opens; nothing stays on disk.
+void* compile(const std::string& text, Compiler compiler) {
+  std::string folder = std::filesystem::temp_directory_path() / "tenon_sim_XXXXXX";
+  if (!mkdtemp(folder.data())) throw std::runtime_error("no temporary folder");
+  const std::string source = folder + "/kernel.c", object = folder + "/kernel.so", log = folder + "/log";
+  std::ofstream(source) << text;
+  std::vector<std::string> command = {"tcc", "-shared", "-Wimplicit-function-declaration"};
+  if (compiler == Compiler::Cc) {
+    command = {"cc", "-std=c99", "-O1", "-w", "-Werror=implicit-function-declaration", "-fPIC", "-shared", "-ffp-contract=off",
+               "-fno-strict-aliasing"};
+  }
+  for (const std::string& word : {std::string("-o"), object, source, std::string("-lm")}) command.push_back(word);
+  const bool compiled = execute(command, log) == 0;
+  std::string messages = read(log);
+  const bool undeclared = messages.find("implicit declaration") != std::string::npos;  // to tcc a warning, to C++ an error
+  void* const library = compiled && !undeclared ? dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  if (compiled && !undeclared && !library) messages += dlerror();
+  std::filesystem::remove_all(folder);
+  if (!library) throw std::runtime_error(messages.empty() ? "the compiler did not run" : messages);
+  return library;
+}
+
+template <typename T>
+T symbol(void* library, const std::string& name) {
+  void* const address = dlsym(library, name.c_str());
+  if (!address) throw std::runtime_error("the program has no " + name);
+  return reinterpret_cast<T>(address);
+}
+
+}  // namespace
+
+bool available(Compiler compiler) {
+  static const bool tcc = execute({"tcc", "-v"}, "/dev/null") == 0, cc = execute({"cc", "--version"}, "/dev/null") == 0;
+  return compiler == Compiler::Tcc ? tcc : cc;
+}
+
+Compiler fastest_compiler() { return available(Compiler::Tcc) ? Compiler::Tcc : Compiler::Cc; }
+
+std::shared_ptr<const Program> Program::load(const std::string& text, Compiler compiler) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& known = *new std::map<std::pair<Compiler, std::string>, std::shared_ptr<const Program>>;  // outlives late users
+  const std::lock_guard lock(mutex);
+  if (known.size() > 1000) known.clear();
+  std::shared_ptr<const Program>& entry = known[{compiler, text}];
+  if (entry) return entry;
+  const std::vector<Declaration> kernels = declarations(text);
+  const std::shared_ptr<Program> program(new Program);
+  program->library_ = compile(text + appendix(kernels), compiler);
+  program->machine_ = symbol<Machine*>(program->library_, "tenon_machine");
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    const std::string number = std::to_string(k);
+    Kernel kernel{kernels[k].name, symbol<void (*)(void**)>(program->library_, "tenon_sim_call_" + number), {},
+                  kernels[k].max_threads, 0};
+    const auto* bytes = symbol<const unsigned*>(program->library_, "tenon_sim_parameters_" + number);
+    kernel.parameter_bytes.assign(bytes + 1, bytes + 1 + bytes[0]);
+    const auto* ends = symbol<const unsigned*>(program->library_, "tenon_sim_shared_" + number);
+    for (unsigned i = 0; i < ends[0]; ++i) kernel.shared_bytes = std::max(kernel.shared_bytes, ends[1 + i]);
+    program->kernels_.push_back(std::move(kernel));
+  }
+  return entry = program;
+}
+
+Program::~Program() {
+  if (library_) dlclose(library_);
+}
+
+const Kernel* Program::find(const std::string& name) const {
+  const auto found = std::find_if(kernels_.begin(), kernels_.end(), [&](const Kernel& k) { return k.name == name; });
+  return found == kernels_.end() ? nullptr : &*found;
+}
+
+}  // namespace tenon::cuda_sim

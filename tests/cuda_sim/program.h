@@ -1,0 +1,44 @@
+// Generated text, compiled as C and loaded: its kernels, each callable with an array of its parameters' addresses.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cuda_sim/engine.h"
+
+namespace tenon::cuda_sim {
+
+enum class Compiler { Tcc, Cc };
+bool available(Compiler compiler);
+Compiler fastest_compiler();  // tcc compiles a kernel in 5 ms, cc in 60
+
+struct Kernel {
+  std::string name;
+  void (*call)(void** arguments);
+  std::vector<unsigned> parameter_bytes;
+  unsigned max_threads;   // of TENON_LAUNCH; 1024 without it
+  unsigned shared_bytes;  // of all its TENON_SHARED arrays
+};
+
+class Program {
+ public:
+  // Throws std::runtime_error with the compiler's messages. The same text is compiled once in a process.
+  static std::shared_ptr<const Program> load(const std::string& text, Compiler compiler = fastest_compiler());
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  const Kernel* find(const std::string& name) const;  // null if there is none
+  const std::vector<Kernel>& kernels() const { return kernels_; }
+  Machine* machine() const { return machine_; }
+
+ private:
+  Program() = default;
+  void* library_ = nullptr;
+  Machine* machine_ = nullptr;
+  std::vector<Kernel> kernels_;
+};
+
+}  // namespace tenon::cuda_sim
