@@ -49,6 +49,7 @@ struct TreeBuffer {
   Space space;
   int32_t size_param = -1;  // Global, Local: number of elements is sizes[size_param] ...
   int64_t count = 0;        // ... or this constant if size_param < 0
+  bool aliased = false;     // In, Out: another argument may be the same memory
 };
 
 using ValueId = int32_t;

@@ -106,7 +106,7 @@ template <void (*run)(cpu::Context&)>
 void on_cpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
   cpu::Context context(kernel, lowered, std::get<CpuTarget>(target));
   run(context);
-  lowered.donations = cpu::in_place_pairs(context);
+  lowered.donations = in_place_pairs(kernel, context.loops());
 }
 
 void split_on_cpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
@@ -124,6 +124,15 @@ void on_gpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
   if (shared > context.target.shared_bytes)
     throw ir::IrError("no GPU schedule takes kernel '" + kernel.name + "': a block would need " + std::to_string(shared) +
                       " bytes of shared memory, and may have " + std::to_string(context.target.shared_bytes));
+}
+
+// Each thread reads its own elements before it writes them. The text must then not promise that no two buffers overlap.
+void map_on_gpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
+  on_gpu<gpu::lower_pointwise>(kernel, target, lowered);
+  lowered.donations = in_place_pairs(kernel, plan_loops(kernel, [](ir::Value) { return false; }));
+  for (const auto& [out, in] : lowered.donations) {
+    for (int buffer : {out, in}) lowered.tree.buffers[static_cast<size_t>(buffer)].aliased = true;
+  }
 }
 
 template <bool (*suits)(const ir::Kernel&)>
@@ -168,7 +177,7 @@ constexpr Schedule kSchedules[] = {
     {"rows", kGpu, takes_lanes, nullptr, on_gpu<gpu::lower_rows>},
     {"columns", kGpu, takes_columns, nullptr, on_gpu<gpu::lower_columns>},
     {"transpose", kGpu, takes_maps, is_transposed_on_gpu, on_gpu<gpu::lower_transpose>},
-    {"pointwise", kGpu, takes_maps, nullptr, on_gpu<gpu::lower_pointwise>},
+    {"pointwise", kGpu, takes_maps, nullptr, map_on_gpu},
     {"sort", kGpu, calls_class<ir::OpClass::Sort>, nullptr, nullptr},
     {"indexed", kGpu, calls_class<ir::OpClass::Indexed>, nullptr, nullptr},
     {"join", kGpu, calls<Op::Cat>, nullptr, nullptr},

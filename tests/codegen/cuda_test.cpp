@@ -296,9 +296,10 @@ TEST_CASE("cuda: the kernels of the tutorial give the interpreter's bits") {
 }
 
 TEST_CASE("cuda: rows of every length class") {
-  for (const int64_t columns : {1, 31, 32, 33, 63, 64, 65, 512, 1000, 1024, 1025, 4095, 4096}) {
+  for (const int64_t columns : {1, 2, 3, 7, 8, 10, 16, 17, 31, 32, 33, 63, 64, 65, 512, 1000, 1024, 1025, 4095, 4096}) {
     CAPTURE(columns);
-    compare(kernel_text("softmax", matrix(columns < 100 ? 9 : 2, columns)), "rows");
+    compare(kernel_text("softmax", matrix(columns < 20 ? 300 : columns < 100 ? 9 : 2, columns)), "rows");
+    compare(kernel_text("layer_norm", matrix(columns < 20 ? 128 : 2, columns)), "rows", false, {static_cast<double>(columns), 1e-5});
   }
   compare(kernel_text("softmax", matrix(3, 4097)), "rows");
   compare(kernel_text("softmax", matrix(2, 20000)), "rows");
@@ -376,12 +377,14 @@ TEST_CASE("cuda: every reduction, along rows and along columns") {
   for (const auto& [op, dtype] : reductions) {
     const std::string result = std::string(op).starts_with("arg") ? "i64" : dtype;
     for (const char* tree : {"lanes", "columns"}) {
-      const std::string text = std::string("kernel @reduce(x: ") + dtype + " in[3150], y: " + result +
-                               " out[7]) {\n  axes r: 7 parallel, c: 450 inner\n" +  //
-                               "  map r c : %0 = load x[450*r + c] : " + dtype + "\n" +
-                               "  reduce r|c : %1 = reduce." + op + " %0 " + tree + " : " + result + "\n" +
-                               "  map r : store y[r], %1\n}\n";
-      compare(text, tree == std::string("lanes") ? "rows" : "columns", true);
+      for (const auto& [rows, columns] : {std::pair{"7", "450"}, {"315", "10"}}) {
+        const std::string text = std::string("kernel @reduce(x: ") + dtype + " in[3150], y: " + result + " out[" + rows + "]) {\n  axes r: " + rows +
+                                 " parallel, c: " + columns + " inner\n" +  //
+                                 "  map r c : %0 = load x[" + columns + "*r + c] : " + dtype + "\n" +
+                                 "  reduce r|c : %1 = reduce." + op + " %0 " + tree + " : " + result + "\n" +
+                                 "  map r : store y[r], %1\n}\n";
+        compare(text, tree == std::string("lanes") ? "rows" : "columns", true);
+      }
     }
   }
 }
