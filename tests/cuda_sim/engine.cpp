@@ -100,7 +100,7 @@ Outcome Engine::run(const Launch& launch) {
     launch.machine->ballot = [](int predicate) {
       return static_cast<unsigned>(running->at_warp_operation(State::AtBallot, predicate != 0, 0));
     };
-    launch.machine->fault = [](const char* reason) { running->fail(Outcome::Finding, reason); };
+    launch.machine->fault = [](const char* reason) { running->fail(Outcome::Misaligned, reason); };
   } else {
     launch_.machine = &idle_machine_;
   }

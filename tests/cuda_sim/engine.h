@@ -42,7 +42,7 @@ struct Launch {
 };
 
 struct Outcome {
-  enum Kind { Fine, Finding, IllegalAddress } kind = Fine;
+  enum Kind { Fine, Finding, Misaligned, IllegalAddress } kind = Fine;
   std::string text;
 };
 
