@@ -56,9 +56,10 @@ DType word_of(int64_t bytes) { return bytes == 1 ? DType::U8 : bytes == 2 ? DTyp
 class Join {
  public:
   Join(Context& c, const Call& call) : c_(c), parts_(*call.parts) {
+    for (const ir::KernelBuffer& buffer : call.kernel.buffers) aligned_ = aligned_ && !buffer.unaligned;
     int64_t bytes = ir::item_size(call.node.dtype()), elements = 1;
     const auto fits_twice = [&](const JoinPart& part) { return in_words(part, 2 * elements); };
-    while (bytes < 4 && std::all_of(parts_.begin(), parts_.end(), fits_twice)) {
+    while (aligned_ && bytes < 4 && std::all_of(parts_.begin(), parts_.end(), fits_twice)) {
       bytes *= 2;
       elements *= 2;
     }
@@ -91,13 +92,13 @@ class Join {
 
  private:
   // What a thread takes at a time.
-  static JoinPart items_of(const JoinPart& part) {
-    if (!in_vectors(part)) return part;
+  JoinPart items_of(const JoinPart& part) const {
+    if (!moves_vectors(part)) return part;
     JoinPart items = part;
     items.dims.back() = {part.dims.back().extent / kVector, part.dims.back().from * kVector, kVector};
     return items;
   }
-  static Points points_of(const JoinPart& part) {
+  Points points_of(const JoinPart& part) const {
     Points points(2);
     for (const JoinPart::Dim& dim : items_of(part).dims) points.dim(dim.extent, {dim.from, dim.to});
     return points;
@@ -110,7 +111,7 @@ class Join {
     c_.nest.when(c_.below(item, points.count(), c_.target.threads), [&] {
       const std::vector<ValueId> places = points.places(c_, item);
       const ValueId to = moved(places[1], part.to);
-      const int lanes = in_vectors(part) ? kVector : 1;
+      const int lanes = moves_vectors(part) ? kVector : 1;
       const ValueId value = part.constant ? filled(c_.builder.scalar(source), lanes)
                                           : c_.builder.load(source, moved(places[0], part.from), lanes);
       c_.builder.store(result_, to, value);
@@ -128,7 +129,10 @@ class Join {
   }
 
   Context& c_;
+  bool moves_vectors(const JoinPart& part) const { return aligned_ && in_vectors(part); }
+
   std::vector<JoinPart> parts_;
+  bool aligned_ = true;  // every buffer begins where a vector may
   int32_t result_, lanes_ = -1;
 };
 
