@@ -316,14 +316,13 @@ class Builder {
     Step step;
     step.device = &kernel_device(fused);
     const std::shared_ptr<KernelRecord> facts = record_of(fused);
-    ir::Kernel kernel = fused.kernel;
     const size_t first = ir::writes_over(fused.routine->op()) ? 1 : 0;
-    kernel.buffers.erase(kernel.buffers.begin(), kernel.buffers.begin() + static_cast<ptrdiff_t>(first));
     for (size_t i = first; i < fused.inputs.size(); ++i) add_operand(step, *fused.inputs[i]);
     const Node *base = first ? fused.inputs[0] : nullptr, *result = fused.outputs[0];
     const int32_t from = base ? input_value(base) : -1, to = output_value(result);
     if (base) add_base(fused, step, from, to);
     step.buffers.push_back(to);
+    const ir::Kernel kernel = compiler::call_kernel(fused);
     lower_call(fused, {kernel, *fused.routine}, plan_->steps.size(), step, facts);
     step.facts = facts;
     plan_->steps.push_back(std::move(step));
