@@ -24,6 +24,8 @@ using passes::FusedKernel;
 using compiler::PlannedValue;
 using compiler::ValueKind;
 
+constexpr int64_t kAlignment = 16;  // bytes, of what a device's kernels move at once
+
 class Builder {
  public:
   Builder(int number, const GraphKey& key, const Options& options)
@@ -215,16 +217,15 @@ class Builder {
       offer_part(fused, p, plan_->steps.size(), step.buffers[p], step.buffers.back());
   }
 
-  // A part that is one block of the result may be written there at once; on a GPU where vectors are aligned too.
+  // A part that is one block of the result may be written there at once.
   void offer_part(const FusedKernel& fused, size_t p, size_t step, int32_t value, int32_t result) {
-    constexpr int64_t kVectorBytes = 16;
     const passes::JoinPart& part = (*fused.parts)[p];
     if (value < 0 || part.dims.size() > 1 || part.from != 0) return;
     const int64_t item = ir::item_size(fused.routine->dtype()), offset = part.to * item;
     const bool block = part.dims.empty() || (part.dims[0].from == 1 && part.dims[0].to == 1);
     const int64_t bytes = (part.dims.empty() ? 1 : part.dims[0].extent) * item;
     if (!block || bytes != planned_.values[value].bytes) return;
-    if (!planned_.devices[value]->is_host() && offset % kVectorBytes != 0) return;
+    if (!planned_.devices[value]->is_host() && offset % kAlignment != 0) return;  // who writes it may move vectors
     planned_.in_place.push_back({static_cast<int32_t>(step), value, result, false, true, offset});
   }
 
@@ -262,6 +263,7 @@ class Builder {
     }
     for (size_t b = 0; b < kernel.buffers.size(); ++b) {
       kernel.buffers[b].constant = kernel.buffers[b].role == ir::Role::In && begins[b] == 0 && is_constant(step, step.buffers[b]);
+      kernel.buffers[b].unaligned = !step.device->is_host() && begins_in_the_middle(step, b);
     }
     const size_t tree = plan_->code.lower(std::move(kernel), *step.device, options_, settings);
     const passes::Lowered& lowered = plan_->code.lowered(tree);
@@ -322,15 +324,15 @@ class Builder {
     const int32_t from = base ? input_value(base) : -1, to = output_value(result);
     if (base) add_base(fused, step, from, to);
     step.buffers.push_back(to);
-    const ir::Kernel kernel = compiler::call_kernel(fused);
-    lower_call(fused, {kernel, *fused.routine}, plan_->steps.size(), step, facts);
+    lower_call(fused, compiler::call_kernel(fused), nullptr, plan_->steps.size(), step, facts);
     step.facts = facts;
     plan_->steps.push_back(std::move(step));
   }
 
-  void lower_call(const FusedKernel& fused, const passes::Call& call, size_t number, Step& step,
+  void lower_call(const FusedKernel& fused, ir::Kernel kernel, const std::vector<passes::JoinPart>* parts, size_t number, Step& step,
                   const std::shared_ptr<KernelRecord>& facts) {
-    const size_t tree = plan_->code.lower(call, *step.device, options_, settings_of(fused));
+    for (size_t b = 0; b < kernel.buffers.size(); ++b) kernel.buffers[b].unaligned = begins_in_the_middle(step, b);
+    const size_t tree = plan_->code.lower(passes::Call{kernel, *fused.routine, parts}, *step.device, options_, settings_of(fused));
     add_tree(number, step, step.work.emplace<CompiledStep>(), tree, facts);
   }
 
@@ -406,7 +408,7 @@ class Builder {
     }
     kernel.buffers.push_back(fused.kernel.buffers.back());
     step.buffers.push_back(join.result);
-    lower_call(fused, {kernel, *fused.routine, &parts}, join.step, step, join.facts);
+    lower_call(fused, std::move(kernel), &parts, join.step, step, join.facts);
   }
 
   bool lies_there(const passes::JoinPart& part, int32_t value, int32_t result, int64_t item) const {
@@ -419,6 +421,11 @@ class Builder {
   bool is_constant(const Step& step, int32_t value) const {
     return value >= 0 && step.device->is_host() && planned_.values[value].kind == ValueKind::Input && !read_through_window(step, value) &&
            std::binary_search(key_.constants.begin(), key_.constants.end(), planned_.values[value].index);
+  }
+
+  static bool begins_in_the_middle(const Step& step, size_t argument) {
+    return std::any_of(step.windows.begin(), step.windows.end(),
+                       [&](const Step::Window& w) { return w.argument == static_cast<int32_t>(argument); });
   }
 
   // A kernel that sees a part of an input does not know at which places of the whole it lies.
