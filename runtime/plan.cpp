@@ -403,6 +403,7 @@ class Builder {
       parts.push_back(part);
     }
     if (parts.empty()) {
+      join.facts->schedule = "in place";
       step.work = CopyStep{step.device, 0};
       return;
     }
