@@ -223,16 +223,15 @@ class Builder {
       offer_part(fused, p, plan_->steps.size(), step.buffers[p], step.buffers.back());
   }
 
-  // A part that is one block of the result may be written there at once; on a GPU where vectors are aligned too.
+  // A part that is one block of the result may be written there at once.
   void offer_part(const FusedKernel& fused, size_t p, size_t step, int32_t value, int32_t result) {
-    constexpr int64_t kVectorBytes = 16;
     const passes::JoinPart& part = (*fused.parts)[p];
     if (value < 0 || part.dims.size() > 1 || part.from != 0) return;
     const int64_t item = ir::item_size(fused.routine->dtype()), offset = part.to * item;
     const bool block = part.dims.empty() || (part.dims[0].from == 1 && part.dims[0].to == 1);
     const int64_t bytes = (part.dims.empty() ? 1 : part.dims[0].extent) * item;
     if (!block || bytes != planned_.values[value].bytes) return;
-    if (!planned_.devices[value]->is_host() && offset % kVectorBytes != 0) return;
+    if (!planned_.devices[value]->is_host() && offset % kAlignment != 0) return;  // who writes it may move vectors
     planned_.in_place.push_back({static_cast<int32_t>(step), value, result, false, true, offset});
   }
 
@@ -325,23 +324,21 @@ class Builder {
     Step step;
     step.device = &kernel_device(fused);
     const std::shared_ptr<KernelRecord> facts = record_of(fused);
-    ir::Kernel kernel = fused.kernel;
     const size_t first = ir::writes_over(fused.routine->op()) ? 1 : 0;
-    kernel.buffers.erase(kernel.buffers.begin(), kernel.buffers.begin() + static_cast<ptrdiff_t>(first));
     for (size_t i = first; i < fused.inputs.size(); ++i) add_operand(step, *fused.inputs[i]);
     const Node *base = first ? fused.inputs[0] : nullptr, *result = fused.outputs[0];
     const int32_t from = base ? input_value(base) : -1, to = output_value(result);
     if (base) add_base(fused, step, from, to);
     step.buffers.push_back(to);
-    note_unaligned(kernel, step);
-    lower_call(fused, {kernel, *fused.routine}, plan_->steps.size(), step, facts);
+    lower_call(fused, compiler::call_kernel(fused), nullptr, plan_->steps.size(), step, facts);
     step.facts = facts;
     plan_->steps.push_back(std::move(step));
   }
 
-  void lower_call(const FusedKernel& fused, const passes::Call& call, size_t number, Step& step,
+  void lower_call(const FusedKernel& fused, ir::Kernel kernel, const std::vector<passes::JoinPart>* parts, size_t number, Step& step,
                   const std::shared_ptr<KernelRecord>& facts) {
-    const size_t tree = plan_->code.lower(call, *step.device, options_, settings_of(fused));
+    note_unaligned(kernel, step);
+    const size_t tree = plan_->code.lower(passes::Call{kernel, *fused.routine, parts}, *step.device, options_, settings_of(fused));
     add_tree(number, step, step.work.emplace<CompiledStep>(), tree, facts);
   }
 
@@ -412,13 +409,13 @@ class Builder {
       parts.push_back(part);
     }
     if (parts.empty()) {
+      join.facts->schedule = "in place";
       step.work = CopyStep{step.device, 0};
       return;
     }
     kernel.buffers.push_back(fused.kernel.buffers.back());
     step.buffers.push_back(join.result);
-    note_unaligned(kernel, step);
-    lower_call(fused, {kernel, *fused.routine, &parts}, join.step, step, join.facts);
+    lower_call(fused, std::move(kernel), &parts, join.step, step, join.facts);
   }
 
   bool lies_there(const passes::JoinPart& part, int32_t value, int32_t result, int64_t item) const {
