@@ -72,7 +72,13 @@ void mistakes() {
   });
 }
 
+void wait(Device device) {
+  if (device.is_cuda()) cuda::synchronize(device.index());
+}
+
+// Bytes in use when all work is done.
 int64_t allocated(Device device) {
+  wait(device);
   return device.is_cuda() ? cuda::memory_allocated(device.index()) : memory_stats().allocated;
 }
 
@@ -86,7 +92,7 @@ void memory(Device device) {
     std::cout << "reserved: " << cuda::memory_reserved() << ", the most in use so far: " << cuda::max_memory_allocated() << '\n';
   }
   constexpr int64_t kElements = 1 << 20;
-  const Tensor x = ones({kElements}).to(device) * 2, y = ones({kElements}, device);
+  const Tensor x = rand({kElements}, device), y = rand({kElements}, device);
   eval({x, y});
   const int64_t start = allocated(device);
   x.add_(y);
@@ -99,9 +105,6 @@ void memory(Device device) {
 
 double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-void wait(Device device) {
-  if (device.is_cuda()) cuda::synchronize(device.index());
 }
 
 // Of one product, the best of several; the first compiles and is not counted.

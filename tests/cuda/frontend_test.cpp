@@ -39,6 +39,10 @@ TEST_CASE("cuda: what there is") {
   CHECK(p.major >= 7);
   CHECK(p.warp_size == 32);
   CHECK(p.multi_processor_count > 0);
+  CHECK(tenon::cuda::getDeviceProperties()->name == p.name);
+  CHECK(tenon::cuda::getDeviceProperties(0)->multiProcessorCount == p.multi_processor_count);
+  CHECK(tenon::cuda::CUDACachingAllocator::getDeviceStats(0).allocated_bytes[0].current == tenon::cuda::memory_allocated());
+  CHECK_THROWS_WITH_AS(tenon::cuda::CUDAGraph().capture_begin(), doctest::Contains("by itself"), tenon::Error);
   const auto [free, total] = tenon::cuda::mem_get_info();
   CHECK(free > 0);
   CHECK(total >= free);

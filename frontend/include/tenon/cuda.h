@@ -6,6 +6,7 @@
 // was looked for. A device of -1 is the thread's current one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <memory>
@@ -49,7 +50,16 @@ inline void device_synchronize() { synchronize(); }
 void allow_tf32(bool allow);
 bool allows_tf32();
 
-// --- memory, in bytes; nothing is loaded for these
+// LibTorch's form of the properties, with the names of CUDA's own struct.
+struct DeviceProp {
+  std::string name;
+  size_t totalGlobalMem, sharedMemPerBlock;  // bytes
+  int major, minor, multiProcessorCount, maxThreadsPerBlock, warpSize, clockRate;
+};
+const DeviceProp* getDeviceProperties(int64_t device = -1);  // stays
+inline const DeviceProp* getCurrentDeviceProperties() { return getDeviceProperties(); }
+
+// --- memory, in bytes. Only mem_get_info loads the libraries
 int64_t memory_allocated(int64_t device = -1);  // that computed tensors use
 int64_t max_memory_allocated(int64_t device = -1);
 int64_t memory_reserved(int64_t device = -1);  // taken from the device
@@ -60,6 +70,19 @@ void reset_peak_memory_stats(int64_t device = -1);
 inline void reset_max_memory_allocated(int64_t device = -1) { reset_peak_memory_stats(device); }
 std::pair<int64_t, int64_t> mem_get_info(int64_t device = -1);  // free, in all
 void empty_cache();  // freed memory goes back to the devices
+
+// LibTorch's form. Of the many figures there: all blocks together, now and at most.
+namespace CUDACachingAllocator {
+struct Stat {
+  int64_t current = 0, peak = 0;
+};
+struct DeviceStats {
+  Stat allocated_bytes[1], reserved_bytes[1];  // [0]: of all pools
+};
+DeviceStats getDeviceStats(DeviceIndex device);
+inline void resetPeakStats(DeviceIndex device) { reset_peak_memory_stats(device); }
+inline void emptyCache() { empty_cache(); }
+}  // namespace CUDACachingAllocator
 
 // --- random numbers of a device (see generator.h); a seed for a device that is not there yet waits for it
 void manual_seed(uint64_t seed);      // of the current device
@@ -118,6 +141,18 @@ class CUDAEvent {
   std::shared_ptr<State> state_;
   DeviceIndex device_ = -1;
   bool timed_ = false;
+};
+
+// --- graphs
+// Work that repeats becomes a CUDA graph by itself: the second time the same computation is built its plan is found, and a plan
+// that comes again is captured. There is nothing to capture by hand, and each call here is an Error that says so: call the
+// function that would be captured, in place of replay().
+class CUDAGraph {
+ public:
+  void capture_begin();
+  void capture_end();
+  void replay();
+  void reset() {}
 };
 
 }  // namespace cuda

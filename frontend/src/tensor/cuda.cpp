@@ -11,6 +11,7 @@
 #include "ir/fork.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/device.h"
+#include "runtime/late_work.h"
 
 namespace tenon {
 
@@ -84,6 +85,16 @@ void set_device(int64_t device) {
   if (device >= 0) current = index_of(device);
 }
 
+namespace {
+// 73696d75-6c61-7465-6420-677075202030
+std::string dashed(std::string uuid) {
+  for (const size_t place : {size_t{20}, size_t{16}, size_t{12}, size_t{8}}) {
+    if (place < uuid.size()) uuid.insert(place, "-");
+  }
+  return uuid;
+}
+}  // namespace
+
 DeviceProperties get_device_properties(int64_t device) {
   const int index = index_of(device);
   return with_public_errors([&] {
@@ -97,7 +108,7 @@ DeviceProperties get_device_properties(int64_t device) {
                             p.shared_memory_per_block,
                             p.warp_size,
                             p.clock_khz,
-                            p.uuid_hex};
+                            dashed(p.uuid_hex)};
   });
 }
 std::string get_device_name(int64_t device) { return get_device_properties(device).name; }
@@ -111,9 +122,24 @@ std::ostream& operator<<(std::ostream& out, const DeviceProperties& p) {
              << ", uuid=" << p.uuid << ")";
 }
 
-void synchronize(int64_t device) {
+// Made once a device, never destroyed: programs keep the pointer.
+const DeviceProp* getDeviceProperties(int64_t device) {
+  static std::array<std::atomic<DeviceProp*>, runtime::kMostCudaDevices> known{};
   const int index = index_of(device);
-  with_public_errors([&] { found(index).synchronise(); });
+  std::atomic<DeviceProp*>& slot = known[static_cast<size_t>(index)];
+  if (DeviceProp* there = slot.load(std::memory_order_acquire)) return there;
+  const DeviceProperties p = get_device_properties(index);
+  auto made = std::make_unique<DeviceProp>(DeviceProp{
+      p.name, static_cast<size_t>(p.total_memory), static_cast<size_t>(p.shared_memory_per_block), p.major, p.minor,
+      p.multi_processor_count, p.max_threads_per_block, p.warp_size, p.clock_rate});
+  DeviceProp* none = nullptr;
+  return slot.compare_exchange_strong(none, made.get()) ? made.release() : none;
+}
+
+void synchronize(int64_t device) {
+  index_of(device);
+  // Of all devices: what they kept in case that work had to be done again goes with it.
+  with_public_errors([] { runtime::synchronise(); });
 }
 void allow_tf32(bool allow) {
   tf32 = allow;
@@ -139,6 +165,24 @@ void empty_cache() {
     if (device->id().kind == runtime::DeviceKind::Cuda) device->empty_cache();
   }
 }
+
+CUDACachingAllocator::DeviceStats CUDACachingAllocator::getDeviceStats(DeviceIndex device) {
+  const runtime::MemoryStats s = stats(device);
+  return {{{s.allocated, s.peak_allocated}}, {{s.reserved, s.peak_reserved}}};
+}
+
+// --- graphs
+
+namespace {
+[[noreturn]] void refuse_capture() {
+  throw Error(
+      "CUDAGraph: nothing is captured by hand. Work that repeats becomes a CUDA graph by itself: call the function that would be "
+      "captured, in place of replay()");
+}
+}  // namespace
+void CUDAGraph::capture_begin() { refuse_capture(); }
+void CUDAGraph::capture_end() { refuse_capture(); }
+void CUDAGraph::replay() { refuse_capture(); }
 
 // --- streams
 

@@ -125,7 +125,8 @@ const Tensor& Tensor::promise_unchanged() const {
 void Tensor::check_accessor(size_t dims, bool narrow) const {
   check(dims > 0 && static_cast<int64_t>(dims) == dim(), "TensorAccessor expected ", dims,
         " dims but tensor has ", dim());
-  check(is_cpu(), "an accessor reads the host's memory, but the tensor is on ", device(), "; use cpu()");
+  check(is_cpu(), "can't read the memory of a ", device(), " device type tensor through an accessor. Use Tensor.cpu() to copy the "
+        "tensor to host memory first.");
   if (!narrow) return;
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   int64_t last = 0;  // overlapping or spread elements: the count alone does not bound an index
