@@ -118,12 +118,23 @@ ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings) {
   return passes::run_kernel_passes(kernel, observer_of(settings));
 }
 
-passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings) {
-  passes::Lowered lowered = passes::lower(basic_kernel(kernel, settings), target);
+namespace {
+
+passes::Lowered observed(passes::Lowered lowered, const Settings& settings) {
   if (const passes::PassObserver observer = observer_of(settings)) {
     observer(kSchedule.name, [&] { return ir::print(lowered.tree); });
   }
   return lowered;
+}
+
+}  // namespace
+
+passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings) {
+  return observed(passes::lower(basic_kernel(kernel, settings), target), settings);
+}
+
+passes::Lowered lower_call(const passes::Call& call, const ir::Target& target, const Settings& settings) {
+  return observed(passes::lower_call(call, target), settings);
 }
 
 passes::Lowered compile_kernel(ir::Kernel kernel, const ir::Target& target, const Settings& settings) {

@@ -57,6 +57,9 @@ passes::Lowered compile_kernel(ir::Kernel kernel, const ir::Target& target, cons
 std::vector<int64_t> begin_kernel(ir::Kernel& kernel, const ir::Target& target, const Settings& settings);
 passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings);
 
+// The same of a call.
+passes::Lowered lower_call(const passes::Call& call, const ir::Target& target, const Settings& settings);
+
 // All but the schedule: what an interpreter runs.
 ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings);
 

@@ -276,7 +276,7 @@ ir::NodeRef over_placeholder(Node* operand, const Node* buffer) {
 }
 
 JoinPart join_part(const ir::Dims& shape, const PartSource& source, const ir::Dims& strides, int64_t to) {
-  JoinPart part{source.offset, to, {}};
+  JoinPart part{source.offset, to, {}, source.buffer->op() == Op::Const};
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] == 1) continue;
     const JoinPart::Dim dim{shape[d], source.strides[d], strides[d]};
@@ -327,7 +327,8 @@ FusedKernel build_routine(Node* node) {
                              operand->numel());
     result.inputs.push_back(buffer_behind(operand));
     placeholders.push_back(ir::make_input(operand->dtype(), operand->shape(), nullptr, operand->device()));
-    if (reads_through(*node, input)) placeholders.back() = ir::expand(placeholders.back(), input->shape());
+    if (reads_through(*node, input))
+      placeholders.back() = ir::make_node(input->op(), {{placeholders.back()}}, input->ints(), input->dtype(), ir::Folding::Off);
   }
   result.kernel.add_buffer("y0", node->dtype(), ir::Role::Out, node->numel());
   result.outputs = result.fused = {node};

@@ -1,4 +1,4 @@
-// The cases of functions_*.inc on the late device: the CPU's bits.
+// The cases of functions_*.inc on the tested device: the CPU's bits.
 #include <doctest/doctest.h>
 #include <tenon/tenon.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "device/late_device.h"
+#include "device/tested_device.h"
 #include "frontend/function_cases.h"
 #include "frontend/golden.h"
 
@@ -34,10 +34,9 @@ std::string outcome(const Case& c, const Row& in) {
     eval(got);
     std::string text;
     for (const Tensor& x : got) {
-      const Tensor dense = x.cpu().contiguous();
       std::ostringstream type;
       type << x.dtype() << x.sizes() << x.strides();
-      text += type.str() + std::string(static_cast<const char*>(dense.const_data_ptr()), static_cast<size_t>(dense.nbytes()));
+      text += type.str() + test::bits_of(x);
     }
     return text;
   } catch (const Error& e) {
@@ -48,7 +47,7 @@ std::string outcome(const Case& c, const Row& in) {
 }  // namespace
 
 TEST_CASE("golden: functions on a device") {
-  test::LateDevice& device = test::LateDevice::get();
+  const Device place = test::tested_device();
   const auto data = golden::load("functions.json");
   std::string blob = golden::read("functions.bin");
   size_t equal = 0, all = 0;
@@ -59,10 +58,10 @@ TEST_CASE("golden: functions on a device") {
       Row here, there;
       for (const auto& entry : row) {
         here.push_back(unpack(entry, blob));
-        there.push_back(here.back().to(Device("privateuseone:0")));
+        there.push_back(here.back().to(place));
       }
       eval(there);
-      device.shuffle(all++);
+      test::shuffle(all++);
       const std::string want = outcome(c, here), got = outcome(c, there);
       equal += got == want;
       CHECK_MESSAGE(got == want, (got.starts_with("error") ? got : "the bits differ"));

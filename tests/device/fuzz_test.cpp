@@ -1,11 +1,11 @@
-// Random graphs on the late device, in several orders of its streams: the bits that the host gives.
+// Random graphs on the tested device, in several orders of its streams: the bits that the host gives.
 //
 //   TENON_FUZZ_COUNT=2000 TENON_FUZZ_SEED=1 test_device -tc='fuzz*'
 #include <doctest/doctest.h>
 
 #include <cstdlib>
 
-#include "device/late_device.h"
+#include "device/tested_device.h"
 #include "runtime/evaluation_support.h"
 #include "runtime/late_work.h"
 #include "support/random_graph.h"
@@ -25,7 +25,7 @@ int64_t from_environment(const char* name, int64_t otherwise) {
 }
 
 // The outputs of the graph on a device, over these inputs.
-std::vector<NodeRef> on(Device& device, const ir::Graph& graph, const std::vector<HostTensor>& inputs) {
+std::vector<NodeRef> on(runtime::Device& device, const ir::Graph& graph, const std::vector<HostTensor>& inputs) {
   std::unordered_map<const ir::Node*, NodeRef> made;
   for (size_t i = 0; i < inputs.size(); ++i) {
     auto buffer = Buffer::allocate(inputs[i].data.size(), device);
@@ -56,7 +56,7 @@ std::vector<NodeRef> on(Device& device, const ir::Graph& graph, const std::vecto
 }
 
 // A graph of its own for each run: what hangs on constants alone is shared, and is stored where it stands.
-std::vector<HostTensor> values_on(Device& device, uint64_t seed) {
+std::vector<HostTensor> values_on(runtime::Device& device, uint64_t seed) {
   RandomGraphOptions shape;
   shape.transcendental = seed % 4 == 0;
   const ir::Graph graph = random_graph(seed, shape);
@@ -76,14 +76,14 @@ std::vector<HostTensor> values_on(Device& device, uint64_t seed) {
 
 TEST_CASE("fuzz: random graphs on a device give the CPU's bits in every order of streams") {
   const WithOptions options([](Options& o) { o.disk_cache = true; });  // where the device finds what the host compiled
-  LateDevice& device = LateDevice::get();
+  runtime::Device& device = tested_runtime_device();
   const int64_t count = from_environment("TENON_FUZZ_COUNT", fuzz_cases(60));
   const auto first = static_cast<uint64_t>(from_environment("TENON_FUZZ_SEED", 1));
   int64_t bad = 0;
   for (uint64_t seed = first; seed < first + static_cast<uint64_t>(count); ++seed) {
     const std::vector<HostTensor> want = values_on(host_device(), seed);
     for (uint64_t order = 0; order < kOrders; ++order) {
-      device.shuffle(seed * kOrders + order);
+      test::shuffle(seed * kOrders + order);
       const std::vector<HostTensor> got = values_on(device, seed);
       bool same = got.size() == want.size();
       for (size_t k = 0; same && k < got.size(); ++k) same = same_elements(got[k], want[k]);

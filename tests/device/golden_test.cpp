@@ -1,4 +1,4 @@
-// The golden operators on the late device: the values of PyTorch, and the CPU's bits.
+// The golden operators on the tested device: the values of PyTorch, and the CPU's bits.
 #include <tenon/tenon.h>
 
 #include <doctest/doctest.h>
@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "device/late_device.h"
+#include "device/tested_device.h"
 #include "frontend/golden.h"
 #include "frontend/python/compare.h"
 #include "frontend/python/python.h"
@@ -17,6 +17,7 @@ using golden::read;
 using nlohmann::json;
 using tenon::ScalarType;
 using tenon::Tensor;
+using tenon::test::bits_of;
 
 namespace {
 
@@ -26,11 +27,6 @@ Tensor packed(const json& entry, std::string& blob) {
   const std::vector<int64_t> shape = entry["shape"];
   const auto type = std::find(names.begin(), names.end(), entry["dtype"].get<std::string>()) - names.begin();
   return tenon::from_blob(blob.data() + entry["at"].get<size_t>(), shape, static_cast<ScalarType>(type)).clone();
-}
-
-std::string bits(const Tensor& x) {
-  const Tensor dense = x.cpu().contiguous();
-  return {static_cast<const char*>(dense.const_data_ptr()), static_cast<size_t>(dense.nbytes())};
 }
 
 }  // namespace
@@ -47,7 +43,7 @@ std::string printed(const Tensor& x) {
 }
 // Without layout, since the device's name breaks lines elsewhere.
 std::string words(std::string text) {
-  const std::string device = ",device='privateuseone:0'";
+  const std::string device = ",device='" + tenon::test::tested_name() + "'";
   std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
   for (size_t at = text.find(device); at != std::string::npos; at = text.find(device)) text.erase(at, device.size());
   return text;
@@ -56,8 +52,7 @@ std::string words(std::string text) {
 }  // namespace
 
 TEST_CASE("golden: tensors of a device print as those of the host") {
-  const tenon::Device there("privateuseone:0");
-  tenon::test::LateDevice::get();
+  const tenon::Device there = tenon::test::tested_device();
   int count = 0;
   for (const json& c : load("repr.json")) {
     const std::string code = c["code"];
@@ -72,7 +67,7 @@ TEST_CASE("golden: tensors of a device print as those of the host") {
       const Tensor x = value.detach();
       const std::string text = printed(x.to(there));
       CHECK(words(text) == words(printed(x)));
-      CHECK(text.find("device='privateuseone:0'") != std::string::npos);
+      CHECK(text.find("device='" + tenon::test::tested_name() + "'") != std::string::npos);
       ++count;
     }
   }
@@ -89,7 +84,7 @@ std::string moved(std::string code) {
     for (size_t at = code.find(call); at != std::string::npos; at = code.find(call, at + 1)) {
       size_t end = at + call.size();
       for (int depth = 1; depth > 0; ++end) depth += code[end] == '(' ? 1 : code[end] == ')' ? -1 : 0;
-      code.insert(end - 1, ", device='privateuseone:0'");
+      code.insert(end - 1, ", device='" + tenon::test::tested_name() + "'");
     }
   }
   return code;
@@ -106,7 +101,7 @@ std::string outcome(const std::string& code) {
     } catch (const std::exception&) {
       return words(python::repr(value));  // is no tensor
     }
-    for (const Tensor& x : tensors) text += tenon::toString(x.scalar_type()) + printed(x.detach().cpu()) + bits(x.detach());
+    for (const Tensor& x : tensors) text += tenon::toString(x.scalar_type()) + printed(x.detach().cpu()) + bits_of(x);
     return text;
   } catch (const tenon::Error& e) {
     return "error: " + e.msg();
@@ -116,13 +111,12 @@ std::string outcome(const std::string& code) {
 }  // namespace
 
 TEST_CASE("golden: corner cases on a device have the CPU's bits") {
-  tenon::test::LateDevice& device = tenon::test::LateDevice::get();
   int equal = 0, all = 0;
   for (const json& c : load("semantics.json")) {
     const std::string code = c["code"], there = moved(code);
     CAPTURE(there);
     CHECK(there != code);
-    device.shuffle(static_cast<uint64_t>(all++));
+    tenon::test::shuffle(static_cast<uint64_t>(all++));
     const std::string want = outcome(code), got = outcome(there);
     equal += got == want;
     CHECK_MESSAGE(got == want, (got.starts_with("error") ? got : "the bits differ"));
@@ -131,7 +125,7 @@ TEST_CASE("golden: corner cases on a device have the CPU's bits") {
 }
 
 TEST_CASE("golden: views of a device alias as those of the host") {
-  const tenon::Device there("privateuseone:0");
+  const tenon::Device there = tenon::test::tested_device();
   int count = 0;
   for (const json& c : load("views.json")) {
     const std::string code = c["code"];
@@ -165,8 +159,7 @@ TEST_CASE("golden: views of a device alias as those of the host") {
 }
 
 TEST_CASE("golden: operators on a device") {
-  tenon::test::LateDevice& device = tenon::test::LateDevice::get();
-  const tenon::Device there("privateuseone:0");
+  const tenon::Device there = tenon::test::tested_device();
   const json cases = load("ops.json");
   std::string blob = read("ops.bin");
   size_t equal = 0, stayed = 0;
@@ -175,7 +168,7 @@ TEST_CASE("golden: operators on a device") {
     const std::string name = c["name"], expression = c["expr"];
     CAPTURE(name);
     CAPTURE(expression);
-    device.shuffle(k);
+    tenon::test::shuffle(k);
     python::Variables here, moved;
     for (size_t i = 0; i < c["inputs"].size(); ++i) {
       const Tensor x = packed(c["inputs"][i], blob);
@@ -188,7 +181,7 @@ TEST_CASE("golden: operators on a device") {
       REQUIRE(got.size() == want.size());
       bool right = true;
       for (size_t i = 0; i < got.size(); ++i) {
-        const bool same = got[i].sizes() == want[i].sizes() && got[i].dtype() == want[i].dtype() && bits(got[i]) == bits(want[i]);
+        const bool same = got[i].sizes() == want[i].sizes() && got[i].dtype() == want[i].dtype() && bits_of(got[i]) == bits_of(want[i]);
         CHECK_MESSAGE(same, "the bits differ");
         right &= same;
         stayed += got[i].device() == there;

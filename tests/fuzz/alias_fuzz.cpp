@@ -4,10 +4,10 @@
 //
 //   alias_fuzz [PROGRAMS] [SEED] [the one PROGRAM to repeat]
 //
-// TENON_TEST_DEVICE=late: on the device of tests/device/, whose memory the host cannot touch.
+// TENON_TEST_DEVICE=late or cuda: on a device whose memory the host cannot touch (tests/device/tested_device.h).
 #include <tenon/tenon.h>
 
-#include "device/late_device.h"
+#include "device/tested_device.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -27,11 +27,7 @@ using Ints = std::vector<int64_t>;
 
 // Where the tensors lie.
 const Device& place() {
-  static const Device device = [] {
-    if (!std::getenv("TENON_TEST_DEVICE")) return Device(kCPU);
-    tenon::test::LateDevice::get();
-    return Device("privateuseone:0");
-  }();
+  static const Device device = std::getenv("TENON_TEST_DEVICE") ? tenon::test::tested_device() : Device(kCPU);
   return device;
 }
 

@@ -1,13 +1,13 @@
 // Random graphs and random training programs against the eager model of tape.h. One that fails is printed.
 //
 //   TENON_FUZZ_COUNT=5000 TENON_FUZZ_SEED=1 test_gradients -tc='tape*'
-//   TENON_TEST_DEVICE=late: on the device of tests/device, whose memory the host cannot touch.
+//   TENON_TEST_DEVICE=late or cuda: on a device whose memory the host cannot touch (tests/device/tested_device.h).
 #include <doctest/doctest.h>
 
 #include <cstdlib>
 #include <cstring>
 
-#include "device/late_device.h"
+#include "device/tested_device.h"
 #include "gradients/tape_program.h"
 
 using tape::Program;
@@ -25,11 +25,6 @@ int64_t cases(int64_t usual) {
 }
 uint64_t first_seed() { return static_cast<uint64_t>(from_environment("TENON_FUZZ_SEED", 1)); }
 
-tenon::Device late_device() {
-  tenon::test::LateDevice::get();
-  return tenon::Device("privateuseone:0");
-}
-
 using Run = void (Program::*)();
 
 // Empty if all is well, else what is not, with the program.
@@ -43,7 +38,7 @@ std::string outcome(Program& program, Run run) {
 }
 
 void compare_programs(Run run, int64_t count) {
-  const tenon::Device place = std::getenv("TENON_TEST_DEVICE") ? late_device() : tenon::Device(tenon::kCPU);
+  const tenon::Device place = std::getenv("TENON_TEST_DEVICE") ? tenon::test::tested_device() : tenon::Device(tenon::kCPU);
   tape::Tally all;
   int failures = 0;
   for (int64_t i = 0; i < count && failures < 3; ++i) {
