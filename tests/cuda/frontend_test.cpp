@@ -3,12 +3,16 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <string>
+
+#include "frontend/src/random/philox.h"
 
 using tenon::Device;
 using tenon::kCUDA;
@@ -122,6 +126,28 @@ TEST_CASE("cuda: random numbers are PyTorch's") {
   CHECK(close(tenon::randn({4}, kCUDA), tenon::tensor({-0.9247, -0.4253, -2.6438, 0.1452}), 1e-4));
   const Tensor kept = tenon::dropout(tenon::ones({1000}, kCUDA), 0.25, true);
   CHECK(std::abs(kept.mean().item<float>() - 1) < 0.1);
+}
+
+TEST_CASE("cuda: words of a draw are those of PyTorch's threads, whatever launch computes them") {
+  const tenon::cuda::DeviceProperties p = tenon::cuda::get_device_properties();
+  const bool large = p.major == 8 ? p.minor == 0 : p.major >= 9 && p.major < 12;  // 2048 threads a multiprocessor
+  if (!large) return;
+  const int64_t most = 2048ll * p.multi_processor_count;
+  for (const int64_t count : {int64_t{1}, int64_t{1000}, most + 1000}) {
+    CAPTURE(count);
+    tenon::cuda::manual_seed(0xfedcba9876543210ull);
+    tenon::rand({1}, kCUDA);  // offset 4
+    const Tensor x = tenon::empty({count}, tenon::TensorOptions(tenon::kInt).device(kCUDA)).random_().cpu();
+    const int32_t* got = x.const_data_ptr<int32_t>();
+    const int64_t threads = std::min((count + 255) / 256 * 256, most);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const std::array<uint32_t, 4> counter{1, 0, static_cast<uint32_t>(i % threads), 0};
+      const uint32_t word = tenon::philox_block(counter, 0xfedcba9876543210ull)[static_cast<size_t>(i / threads)];
+      wrong += static_cast<uint32_t>(got[i]) != (word & 0x7fffffffu);
+    }
+    CHECK(wrong == 0);
+  }
 }
 
 TEST_CASE("cuda: a network trains as on the CPU") {
