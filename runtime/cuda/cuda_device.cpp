@@ -181,6 +181,18 @@ class Implementation final : public CudaDevice {
     check(api().memory_info(&free, &total), "cuMemGetInfo");
     return {static_cast<int64_t>(free), static_cast<int64_t>(total)};
   }
+  void* allocate_pinned(size_t bytes) override {
+    const Entered entered(*this);
+    void* block = nullptr;
+    return api().host_allocate(&block, bytes, kHostAllocPortable) == kSuccess ? block : nullptr;
+  }
+  void free_pinned(void* block) noexcept override {
+    try {
+      const Entered entered(*this);
+      api().host_free(block);
+    } catch (const std::exception&) {  // the device is lost, and its memory with it
+    }
+  }
 
   // --- copies. Of pageable memory the driver reads all before its call returns; pinned memory it reads later.
   void copy_from_host(void* to, const void* from, size_t bytes, Stream stream) override {
