@@ -133,6 +133,17 @@ passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target,
   return observed(passes::lower(basic_kernel(kernel, settings), target), settings);
 }
 
+ir::Kernel call_kernel(const passes::FusedKernel& fused) {
+  ir::Kernel kernel;
+  kernel.name = fused.kernel.name;
+  const std::vector<ir::KernelBuffer>& buffers = fused.kernel.buffers;
+  for (size_t b = ir::writes_over(fused.routine->op()) ? 1 : 0; b < buffers.size(); ++b) {
+    const bool constant = fused.parts && b < fused.parts->size() && (*fused.parts)[b].constant;
+    constant ? static_cast<void>(kernel.add_scalar("a" + std::to_string(b), buffers[b].dtype)) : kernel.buffers.push_back(buffers[b]);
+  }
+  return kernel;
+}
+
 passes::Lowered lower_call(const passes::Call& call, const ir::Target& target, const Settings& settings) {
   return observed(passes::lower_call(call, target), settings);
 }

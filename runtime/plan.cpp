@@ -47,11 +47,19 @@ class Builder {
     for (const FusedKernel& fused : analysis_.fusion.kernels) add_step(fused);
     place();
     plan_->key = key_.words;
+    plan_->device = only_device();
     if (logs_) write_dump(options_.dump_dir, plan_->number, "passes", log_.text());
     return std::move(plan_);
   }
 
  private:
+  Device* only_device() const {
+    Device* only = plan_->steps.empty() ? nullptr : plan_->steps.front().device;
+    const auto is_elsewhere = [&](const Step& step) { return step.device != only || std::holds_alternative<CopyStep>(step.work); };
+    if (!only || only->is_host() || std::any_of(plan_->steps.begin(), plan_->steps.end(), is_elsewhere)) return nullptr;
+    return only;
+  }
+
   // Of one kernel's steps: only kernels that are asked for are in the log.
   compiler::Settings settings_of(const FusedKernel& fused) {
     compiler::Settings settings = settings_;
@@ -215,16 +223,15 @@ class Builder {
       offer_part(fused, p, plan_->steps.size(), step.buffers[p], step.buffers.back());
   }
 
-  // A part that is one block of the result may be written there at once; on a GPU where vectors are aligned too.
+  // A part that is one block of the result may be written there at once.
   void offer_part(const FusedKernel& fused, size_t p, size_t step, int32_t value, int32_t result) {
-    constexpr int64_t kVectorBytes = 16;
     const passes::JoinPart& part = (*fused.parts)[p];
     if (value < 0 || part.dims.size() > 1 || part.from != 0) return;
     const int64_t item = ir::item_size(fused.routine->dtype()), offset = part.to * item;
     const bool block = part.dims.empty() || (part.dims[0].from == 1 && part.dims[0].to == 1);
     const int64_t bytes = (part.dims.empty() ? 1 : part.dims[0].extent) * item;
     if (!block || bytes != planned_.values[value].bytes) return;
-    if (!planned_.devices[value]->is_host() && offset % kVectorBytes != 0) return;
+    if (!planned_.devices[value]->is_host() && offset % kAlignment != 0) return;  // who writes it may move vectors
     planned_.in_place.push_back({static_cast<int32_t>(step), value, result, false, true, offset});
   }
 
@@ -262,8 +269,8 @@ class Builder {
     }
     for (size_t b = 0; b < kernel.buffers.size(); ++b) {
       kernel.buffers[b].constant = kernel.buffers[b].role == ir::Role::In && begins[b] == 0 && is_constant(step, step.buffers[b]);
-      kernel.buffers[b].unaligned = !step.device->is_host() && begins_in_the_middle(step, b);
     }
+    note_unaligned(kernel, step);
     const size_t tree = plan_->code.lower(std::move(kernel), *step.device, options_, settings);
     const passes::Lowered& lowered = plan_->code.lowered(tree);
     auto number = static_cast<int32_t>(plan_->steps.size());
@@ -317,22 +324,21 @@ class Builder {
     Step step;
     step.device = &kernel_device(fused);
     const std::shared_ptr<KernelRecord> facts = record_of(fused);
-    ir::Kernel kernel = fused.kernel;
     const size_t first = ir::writes_over(fused.routine->op()) ? 1 : 0;
-    kernel.buffers.erase(kernel.buffers.begin(), kernel.buffers.begin() + static_cast<ptrdiff_t>(first));
     for (size_t i = first; i < fused.inputs.size(); ++i) add_operand(step, *fused.inputs[i]);
     const Node *base = first ? fused.inputs[0] : nullptr, *result = fused.outputs[0];
     const int32_t from = base ? input_value(base) : -1, to = output_value(result);
     if (base) add_base(fused, step, from, to);
     step.buffers.push_back(to);
-    lower_call(fused, {kernel, *fused.routine}, plan_->steps.size(), step, facts);
+    lower_call(fused, compiler::call_kernel(fused), nullptr, plan_->steps.size(), step, facts);
     step.facts = facts;
     plan_->steps.push_back(std::move(step));
   }
 
-  void lower_call(const FusedKernel& fused, const passes::Call& call, size_t number, Step& step,
+  void lower_call(const FusedKernel& fused, ir::Kernel kernel, const std::vector<passes::JoinPart>* parts, size_t number, Step& step,
                   const std::shared_ptr<KernelRecord>& facts) {
-    const size_t tree = plan_->code.lower(call, *step.device, options_, settings_of(fused));
+    note_unaligned(kernel, step);
+    const size_t tree = plan_->code.lower(passes::Call{kernel, *fused.routine, parts}, *step.device, options_, settings_of(fused));
     add_tree(number, step, step.work.emplace<CompiledStep>(), tree, facts);
   }
 
@@ -403,12 +409,13 @@ class Builder {
       parts.push_back(part);
     }
     if (parts.empty()) {
+      join.facts->schedule = "in place";
       step.work = CopyStep{step.device, 0};
       return;
     }
     kernel.buffers.push_back(fused.kernel.buffers.back());
     step.buffers.push_back(join.result);
-    lower_call(fused, {kernel, *fused.routine, &parts}, join.step, step, join.facts);
+    lower_call(fused, std::move(kernel), &parts, join.step, step, join.facts);
   }
 
   bool lies_there(const passes::JoinPart& part, int32_t value, int32_t result, int64_t item) const {
@@ -423,9 +430,10 @@ class Builder {
            std::binary_search(key_.constants.begin(), key_.constants.end(), planned_.values[value].index);
   }
 
-  static bool begins_in_the_middle(const Step& step, size_t argument) {
-    return std::any_of(step.windows.begin(), step.windows.end(),
-                       [&](const Step::Window& w) { return w.argument == static_cast<int32_t>(argument); });
+  // Argument by argument: what a window begins lies anywhere.
+  static void note_unaligned(ir::Kernel& kernel, const Step& step) {
+    if (step.device->is_host()) return;
+    for (const Step::Window& window : step.windows) kernel.buffers.at(static_cast<size_t>(window.argument)).unaligned = true;
   }
 
   // A kernel that sees a part of an input does not know at which places of the whole it lies.

@@ -11,9 +11,9 @@
 
 #include "codegen/cuda/emit.h"
 #include "codegen/interpreter/interpreter.h"
+#include "compiler/pipeline.h"
 #include "ir/graph.h"
 #include "passes/fusion/fusion.h"
-#include "passes/schedule/schedule.h"
 #include "support/cuda_sim.h"
 #include "support/nvrtc.h"
 
@@ -98,23 +98,8 @@ passes::FusedKernel call_of(const ir::NodeRef& node) {
   return std::move(result.kernels.back());
 }
 
-// As the plan makes it: the buffers that the tree takes.
 passes::Lowered lowered_call(const passes::FusedKernel& fused) {
-  ir::Kernel kernel = fused.kernel;
-  if (ir::writes_over(fused.routine->op())) kernel.buffers.erase(kernel.buffers.begin());
-  if (fused.parts) {
-    kernel.buffers.clear();
-    for (size_t p = 0; p < fused.parts->size(); ++p) {
-      const ir::KernelBuffer& buffer = fused.kernel.buffers[p];
-      if ((*fused.parts)[p].constant) {
-        kernel.add_scalar("a" + std::to_string(p), buffer.dtype);
-      } else {
-        kernel.buffers.push_back(buffer);
-      }
-    }
-    kernel.buffers.push_back(fused.kernel.buffers.back());
-  }
-  return passes::lower_call({kernel, *fused.routine, fused.parts.get()}, ir::GpuTarget{});
+  return compiler::lower_call({compiler::call_kernel(fused), *fused.routine, fused.parts.get()}, ir::GpuTarget{}, {});
 }
 
 std::vector<void*> with_scratch(const passes::Lowered& lowered, std::vector<void*> buffers, std::vector<Memory>& scratch) {
@@ -165,7 +150,7 @@ void compare(const ir::NodeRef& node, const std::vector<Element>& elements = {})
   codegen::interpret(routine, all.data());
 
   CudaSimulator simulator(lowered.tree);
-  for (const auto order : {CudaSimulator::Order::Forward, CudaSimulator::Order::Backward}) {
+  for (const auto order : {CudaSimulator::Order::Forward, CudaSimulator::Order::Backward, CudaSimulator::Order::Random}) {
     Memory got(expected.bytes());
     const bool updates = ir::writes_over(routine.op());
     if (updates) std::memcpy(got.data(), operands[0].data(), got.bytes());
@@ -176,7 +161,7 @@ void compare(const ir::NodeRef& node, const std::vector<Element>& elements = {})
     buffers.push_back(got.data());
     std::vector<Memory> scratch;
     buffers = with_scratch(lowered, std::move(buffers), scratch);
-    REQUIRE_NOTHROW(simulator.run(buffers, lowered.sizes, constants, order));
+    REQUIRE_NOTHROW(simulator.run(buffers, lowered.sizes, constants, order, 5));
     CHECK(same_elements(got.data(), expected.data(), node->dtype(), count));
     CHECK(got.intact());
     for (Memory& memory : scratch) CHECK(memory.intact());

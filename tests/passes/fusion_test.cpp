@@ -310,6 +310,20 @@ TEST_CASE("a GPU's large products are calls of its library, and so nothing joins
   CHECK(!product(2048, "f32", "neg").kernels[0].routine);
 }
 
+TEST_CASE("a GPU's library reads a transposed operand where it lies") {
+  FusionOptions options;
+  options.targets[0] = ir::GpuTarget{};
+  const auto kernels = [&](const char* permuted, const char* shape) {
+    const ir::Graph graph = ir::parse_graph(std::string("graph @g(%a: f32[2,2048,2048], %w: f32") + shape + ") {\n  %1 = permute %w " + permuted +
+                                            " : f32[2,2048,2048]\n  %2 = dot %a, %1 : f32[2,2048,2048]\n  return %2\n}\n");
+    return fuse(graph.outputs, options).kernels;
+  };
+  const std::vector<FusedKernel> turned = kernels("[0,2,1]", "[2,2048,2048]");
+  REQUIRE(turned.size() == 1);
+  CHECK(turned[0].routine->inputs()[1]->op() == ir::Op::Permute);
+  CHECK(kernels("[1,0,2]", "[2048,2,2048]").size() == 2);  // the matrices themselves lie apart
+}
+
 TEST_CASE("a GPU's contraction computes cheap operands as it stages them, and dear ones not") {
   FusionOptions options;
   options.targets[0] = ir::GpuTarget{};

@@ -69,6 +69,16 @@ TEST_CASE("gpu schedule: accesses, the reduction's tree and the number of rows c
   CHECK(lower(rows("9", "200", "1800", "reduce.sum %0 columns")).schedule == "columns");
 }
 
+TEST_CASE("gpu schedule: a map may write over what it reads at the same place, and its text says so") {
+  const passes::Lowered map = lower(pointwise("6", "8", "48"));
+  CHECK(map.donations == std::vector<std::pair<int, int>>{{2, 0}});
+  CHECK(map.tree.buffers[0].aliased);
+  CHECK(!map.tree.buffers[1].aliased);
+  CHECK(map.tree.buffers[2].aliased);
+  CHECK(ir::print(ir::parse_looptree(ir::print(map.tree))) == ir::print(map.tree));
+  CHECK(lower(kTransposed).donations.empty());
+}
+
 TEST_CASE("gpu schedule: addresses beyond 2^31 take 64-bit indices") {
   CHECK(lower(pointwise("6", "8", "48")).tree.index_type == ir::DType::I32);
   CHECK(lower(pointwise("65536", "65536", "4294967296")).tree.index_type == ir::DType::I64);

@@ -52,6 +52,7 @@ struct SortedLines {
   int64_t lines, count;
   DType key;
   int64_t first, wanted;  // ranks that are asked for
+  bool side_by_side;      // neighbours in memory belong to neighbouring lines
   std::function<ValueId(ValueId line, ValueId at)> read;                                      // a key
   std::function<void(ValueId line, ValueId rank, ValueId key, ValueId place)> write;  // the rank less `first`
   int64_t elements() const;  // at most so many in scratch

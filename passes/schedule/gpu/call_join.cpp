@@ -39,8 +39,8 @@ JoinPart divided(JoinPart part, int64_t elements) {
   return part;
 }
 
-// Whether four neighbours move as a vector. Those of a constant need no memory of their own.
-bool in_vectors(const JoinPart& part) {
+// Whether four neighbours are a vector where they lie. Those of a constant need no memory of their own.
+bool fits_vectors(const JoinPart& part) {
   JoinPart stored = part;
   if (part.constant) {
     stored.constant = false;
@@ -57,8 +57,10 @@ class Join {
  public:
   Join(Context& c, const Call& call) : c_(c), parts_(*call.parts) {
     int64_t bytes = ir::item_size(call.node.dtype()), elements = 1;
+    const std::vector<ir::KernelBuffer>& buffers = c.kernel.buffers;
+    const bool aligned = std::none_of(buffers.begin(), buffers.end(), [](const ir::KernelBuffer& buffer) { return buffer.unaligned; });
     const auto fits_twice = [&](const JoinPart& part) { return in_words(part, 2 * elements); };
-    while (bytes < 4 && std::all_of(parts_.begin(), parts_.end(), fits_twice)) {
+    while (aligned && bytes < 4 && std::all_of(parts_.begin(), parts_.end(), fits_twice)) {
       bytes *= 2;
       elements *= 2;
     }
@@ -69,48 +71,56 @@ class Join {
   }
 
   void lower() {
-    int64_t blocks = 0;
-    for (const JoinPart& part : parts_) blocks += blocks_of(part);
-    const ValueId block = c_.begin_phase("parts", blocks);
+    struct Work {
+      const JoinPart& part;
+      int32_t source;  // buffer or scalar
+      bool vectors;
+      Points points;
+      int64_t end;  // of its blocks
+    };
+    std::vector<Work> works;
     int32_t buffer = 0, scalar = 0;
-    int64_t first = 0;
+    int64_t blocks = 0;
     for (const JoinPart& part : parts_) {
-      const int64_t end = first + blocks_of(part);
+      const int32_t source = part.constant ? scalar++ : buffer++;
+      const bool vectors = fits_vectors(part) && (part.constant || !c_.kernel.buffer(source).unaligned);
+      const Points points = points_of(part, vectors);
+      blocks += ceil_div(points.count(), c_.target.threads);
+      works.push_back({part, source, vectors, points, blocks});
+    }
+    const ValueId block = c_.begin_phase("parts", blocks);
+    int64_t first = 0;
+    for (const Work& work : works) {
       const ValueId begin = first == 0 ? -1 : c_.nest.size(first);
-      ValueId own = end == blocks ? -1 : c_.less(block, c_.nest.size(end));
+      ValueId own = work.end == blocks ? -1 : c_.less(block, c_.nest.size(work.end));
       if (begin >= 0) {
         const ValueId after = c_.builder.op(Op::Ge, {block, begin});
         own = own < 0 ? after : c_.builder.op(Op::And, {after, own});
       }
-      const int32_t source = part.constant ? scalar++ : buffer++;
-      c_.nest.when(own, [&] { copy(part, source, begin < 0 ? block : c_.sub(block, begin)); });
-      first = end;
+      c_.nest.when(own, [&] { copy(work.part, work.points, work.vectors, work.source, begin < 0 ? block : c_.sub(block, begin)); });
+      first = work.end;
     }
     c_.end_phase();
   }
 
  private:
   // What a thread takes at a time.
-  static JoinPart items_of(const JoinPart& part) {
-    if (!in_vectors(part)) return part;
-    JoinPart items = part;
-    items.dims.back() = {part.dims.back().extent / kVector, part.dims.back().from * kVector, kVector};
-    return items;
-  }
-  static Points points_of(const JoinPart& part) {
+  static Points points_of(const JoinPart& part, bool vectors) {
     Points points(2);
-    for (const JoinPart::Dim& dim : items_of(part).dims) points.dim(dim.extent, {dim.from, dim.to});
+    for (size_t d = 0; d < part.dims.size(); ++d) {
+      const JoinPart::Dim& dim = part.dims[d];
+      const int64_t at_once = vectors && d + 1 == part.dims.size() ? kVector : 1;
+      points.dim(dim.extent / at_once, {dim.from * at_once, dim.to * at_once});
+    }
     return points;
   }
-  int64_t blocks_of(const JoinPart& part) const { return ceil_div(points_of(part).count(), c_.target.threads); }
 
-  void copy(const JoinPart& part, int32_t source, ValueId block) {
-    const Points points = points_of(part);
+  void copy(const JoinPart& part, const Points& points, bool vectors, int32_t source, ValueId block) {
     const ValueId item = c_.add(c_.mul(block, c_.literal(c_.target.threads)), c_.thread());
     c_.nest.when(c_.below(item, points.count(), c_.target.threads), [&] {
       const std::vector<ValueId> places = points.places(c_, item);
       const ValueId to = moved(places[1], part.to);
-      const int lanes = in_vectors(part) ? kVector : 1;
+      const int lanes = vectors ? kVector : 1;
       const ValueId value = part.constant ? filled(c_.builder.scalar(source), lanes)
                                           : c_.builder.load(source, moved(places[0], part.from), lanes);
       c_.builder.store(result_, to, value);

@@ -128,7 +128,7 @@ class Mask {
   }
 
   void copy_rows() {
-    const int lanes = columns_ % kVector == 0 ? kVector : 1;
+    const int lanes = columns_ % kVector == 0 && !c_.kernel.buffer(source()).unaligned ? kVector : 1;
     const int64_t words = columns_ / lanes;
     c_.each_item("rows", count_ * words, [&](ValueId item) {
       const auto [rank, word] = c_.divide(item, c_.nest.size(words));

@@ -93,7 +93,7 @@ class Scatter {
   // Of an index out of range the key is greater than any other.
   void sort_index(const Points& lines) {
     const bool narrow = node_.shape()[dim_] < std::numeric_limits<int32_t>::max();
-    SortedLines sorted{lines.count(), shape_[dim_], narrow ? DType::I32 : DType::I64, 0, shape_[dim_], {}, {}};
+    SortedLines sorted{lines.count(), shape_[dim_], narrow ? DType::I32 : DType::I64, 0, shape_[dim_], index_[dim_] > 1, {}, {}};
     widen_index(c_, sorted.elements());
     const int64_t most = narrow ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int64_t>::max();
     sorted.read = [&](ValueId line, ValueId at) {

@@ -76,6 +76,14 @@ class Sorter {
     return slot;
   }
 
+  // Threads go through the slots of a tile as neighbours lie in memory: along the lines, or across them.
+  ValueId slot_of(ValueId i) {
+    const int64_t lines = runs_ == 1 ? tile_ / run_ : 1;
+    if (!l_.side_by_side || lines == 1) return i;
+    const auto [at, line] = c_.divide(i, c_.nest.size(lines));
+    return c_.add(c_.mul(line, c_.nest.size(run_)), at);
+  }
+
   // body(i) for i of 0..count that are this thread's.
   template <typename Body>
   void share(int64_t count, const Body& body) {
@@ -87,7 +95,7 @@ class Sorter {
 
   void sort_tiles() {
     const ValueId block = c_.begin_phase("tiles", runs_ == 1 ? ceil_div(l_.lines, tile_ / run_) : l_.lines * runs_);
-    share(tile_, [&](ValueId s) { fill(block, s); });
+    share(tile_, [&](ValueId i) { fill(block, slot_of(i)); });
     const ValueId levels = c_.nest.size(std::bit_width(static_cast<uint64_t>(run_)) - 1);
     c_.loop(c_.literal(0), levels, 1, [&](ValueId t) {
       c_.loop(c_.literal(0), c_.add(t, c_.literal(1)), 1, [&](ValueId u) {
@@ -96,7 +104,7 @@ class Sorter {
       });
     });
     b_.barrier();
-    share(tile_, [&](ValueId s) { take(block, s); });
+    share(tile_, [&](ValueId i) { take(block, slot_of(i)); });
     c_.end_phase();
   }
 
@@ -251,7 +259,7 @@ void call_sort(Context& c, const Call& call) {
   int64_t stride = 1;
   for (size_t d = dim + 1; d < x.shape().size(); ++d) stride *= x.shape()[d];
   const int64_t count = x.shape()[dim], wanted = node.shape()[dim];
-  SortedLines lines{x.numel() / count, count, key_type(x.dtype()), part ? node.ints()[2] : 0, wanted, {}, {}};
+  SortedLines lines{x.numel() / count, count, key_type(x.dtype()), part ? node.ints()[2] : 0, wanted, stride > 1, {}, {}};
   widen_index(c, lines.elements());
   // Element `at` of a line, where each line has `length`.
   const auto place = [&c, stride](ValueId line, ValueId at, int64_t length) {

@@ -4,11 +4,13 @@
 //   tiles     a block of threads takes a tile of the product, each thread a small one in registers. Slices of k of both
 //             operands pass through shared memory; what they are computed from (views, windows and their border, casts,
 //             an activation) is evaluated as they are staged, once a tile.
-//               for k0 in 0..K step depth {
-//                 left[k][row] = a[row, k0 + k]; right[k][column] = b[k0 + k, column]     # each thread some elements
-//                 barrier
-//                 for k { x[8] = left[k][..]; y[8] = right[k][..]; acc[i][j] = fma(x[i], y[j], acc[i][j]) }
-//                 barrier
+//               for k0 in -depth..K step depth {
+//                 if k0 >= 0 { left[k][row] = x; right[k][column] = y; barrier }              # each thread some elements
+//                 if k0 + depth < K { x = a[row, k0 + depth + k]; y = b[k0 + depth + k, column] }   # on their way meanwhile
+//                 if k0 >= 0 {
+//                   for k { u[8] = left[k][..]; v[8] = right[k][..]; acc[i][j] = fma(u[i], v[j], acc[i][j]) }
+//                   barrier
+//                 }
 //               }
 //               epilogue of acc[i][j]; store
 //   outputs   a thread takes one output and reads its operands from memory: tiny products, of which any tile would be
@@ -44,7 +46,7 @@ struct Side {
   int32_t shared = -1, registers = -1;
   ValueId begin = -1, last = -1, first = -1;  // the block's first row, the last of all; the thread's first one, in the tile
   ValueId depth = -1;                       // the first k that it stages, in the slice
-  std::vector<ValueId> places = {};         // in shared memory, of the elements that it stages
+  std::vector<ValueId> taken = {}, places = {};  // the elements that it stages: their registers, and where in shared memory
 };
 
 // How near neighbours along the axis lie: 2 side by side, 1 in runs (the last axis of several that a number counts).
@@ -202,7 +204,20 @@ class Contraction {
     c_.in_scope([&] {
       begin_staging(left_);
       begin_staging(right_);
-      c_.loop(c_.literal(0), nest_.extent(k_), t.depth, [&](ValueId k) { slice(k); });
+      const ValueId depth = nest_.extent(k_);
+      c_.loop(c_.literal(-t.depth), depth, t.depth, [&](ValueId k) {
+        const ValueId begun = b_.op(Op::Ge, {k, c_.literal(0)}), next = c_.add(k, c_.literal(t.depth));
+        nest_.when(begun, [&] {
+          give(left_);
+          give(right_);
+          b_.barrier();
+        });
+        nest_.when(c_.less(next, depth), [&] {
+          take(left_, next);
+          take(right_, next);
+        });
+        nest_.when(begun, [&] { multiply_slice(k); });
+      });
     });
     epilogue();
     c_.end_phase();
@@ -251,6 +266,7 @@ class Contraction {
       const ValueId row = side.along_depth && e > 0 ? c_.add(first, ahead) : first;
       const ValueId k = side.along_depth || e == 0 ? side.depth : c_.add(side.depth, ahead);
       side.places.push_back(c_.add(c_.mul(k, pitch), row));
+      side.taken.push_back(b_.var(b_.constant(ir::constant(nest_.instr(side.operand).dtype, int64_t{0}))));
       if (side.along_depth || e == 0) bind_within(side, c_.add(side.begin, row));
       emit(side.hoisted);
       nest_.prepare(side.chain);
@@ -263,11 +279,8 @@ class Contraction {
     nest_.bind_linear(side.axes, row);
   }
 
-  void slice(ValueId k) {
+  void multiply_slice(ValueId k) {
     const Tile& t = *tile_;
-    stage(left_, k);
-    stage(right_, k);
-    b_.barrier();
     // A few k together, then those left over one by one.
     const int together = t.thread_rows * t.thread_columns > kManySums ? 4 : 8;
     const bool ragged = depth_ % t.depth != 0;
@@ -279,9 +292,19 @@ class Contraction {
     b_.barrier();
   }
 
-  void stage(const Side& side, ValueId slice_begin) {
-    const ValueId all = elements(side) < threads() ? c_.less(c_.thread(), c_.literal(elements(side))) : -1;
-    nest_.when(all, [&] {
+  // Whether this thread stages anything; -1 if each does.
+  ValueId stages(const Side& side) { return c_.below(c_.thread(), elements(side), threads()); }
+
+  // What the thread has taken, to shared memory.
+  void give(const Side& side) {
+    nest_.when(stages(side), [&] {
+      for (size_t e = 0; e < side.places.size(); ++e) b_.store(side.shared, side.places[e], b_.get(side.taken[e]));
+    });
+  }
+
+  // The elements of a slice that the thread stages, to registers.
+  void take(const Side& side, ValueId slice_begin) {
+    nest_.when(stages(side), [&] {
       const int step = threads() / (side.along_depth ? tile_->depth : side.width);
       const ValueId first = c_.add(slice_begin, side.depth);
       each_staged(side, [&](int e) {
@@ -291,7 +314,7 @@ class Contraction {
           nest_.bind(k_, k);
         }
         emit(side.chain);
-        b_.store(side.shared, side.places[static_cast<size_t>(e)], nest_.get(side.operand));
+        b_.set(side.taken[static_cast<size_t>(e)], nest_.get(side.operand));
       });
     });
   }
