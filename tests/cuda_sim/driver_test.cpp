@@ -508,7 +508,8 @@ TEST_CASE("nvrtc: the real one, if asked for, has its say") {
   CHECK(contains(wrong.log, "cannot be used to initialize"));
 }
 
-TEST_CASE("driver: two devices: copies between them, and access only to a peer") {
+TEST_CASE("driver: two devices: copies between them, and access only to a peer" *
+          doctest::skip(std::getenv("TENON_SIM_DEVICES") == nullptr)) {
   const Context first(0);
   const Buffer x(count_up(256));
   const Context second(1);
