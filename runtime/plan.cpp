@@ -24,6 +24,8 @@ using passes::FusedKernel;
 using compiler::PlannedValue;
 using compiler::ValueKind;
 
+constexpr int64_t kAlignment = 16;  // bytes, of what a device's kernels move at once
+
 class Builder {
  public:
   Builder(int number, const GraphKey& key, const Options& options)
