@@ -112,9 +112,16 @@ struct Gemm {
   bool tf32;
 };
 
+// The thread sanitizer is not ready when a resolver of clones runs.
+#if defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
+#define TENON_SIM_CLONES
+#else
+#define TENON_SIM_CLONES __attribute__((target_clones("arch=haswell", "default")))
+#endif
+
 // One column of C += a * b over k: the compiler makes vectors of it.
 template <typename T>
-__attribute__((target_clones("arch=haswell", "default"))) void add_column(T* sums, const T* a, T b, int64_t m) {
+TENON_SIM_CLONES void add_column(T* sums, const T* a, T b, int64_t m) {
   for (int64_t i = 0; i < m; ++i) sums[i] = std::fma(a[i], b, sums[i]);
 }
 

@@ -40,6 +40,7 @@ enum Code : int {  // the driver's
   kPeerAccessNotEnabled = 705,
   kHostMemoryAlreadyRegistered = 712,
   kHostMemoryNotRegistered = 713,
+  kMisalignedAddress = 716,
   kLaunchFailed = 719,
   kNotPermitted = 800,
   kNotSupported = 801,

@@ -3,12 +3,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 #include "cuda_sim/gpu.h"
 
@@ -365,6 +367,49 @@ TEST_CASE("driver: functions of the host run in their place, and may not call th
   CHECK(seen.value == 510);
   CHECK(seen.code == 800);
   cuMemFreeHost(pinned);
+}
+
+TEST_CASE("driver: a misaligned vector is error 716") {
+  const Context context;
+  const Kernel kernel("TENON_KERNEL void k(const float* x, float* y) {\n  y[0] = tenon_load_f32x4(x).lane[0];\n}\n");
+  const Buffer x(8), y(1);
+  REQUIRE(kernel.launch(nullptr, 1, 1, x.address + 4, y.address) == 0);
+  CHECK(cuCtxSynchronize() == 716);
+  tenon_sim_heal();
+}
+
+TEST_CASE("driver: threads of the host, each with a stream") {
+  const Context context;
+  const Kernel scale(kScale);
+  const std::vector<float> values = count_up(600);
+  std::atomic<int> wrong = 0, called = 0;
+  const auto work = [&](unsigned seed) {
+    cuCtxSetCurrent(context.handle);
+    for (int round = 0; round < 20; ++round) {
+      Handle stream = nullptr, done = nullptr;
+      Address x = 0, y = 0;
+      bool fine = cuStreamCreate(&stream, 1) == 0 && cuEventCreate(&done, 2) == 0 && cuMemAlloc_v2(&x, 2400) == 0;
+      fine = fine && cuMemAlloc_v2(&y, 2400) == 0 && cuMemcpyHtoDAsync_v2(x, values.data(), 2400, stream) == 0;
+      fine = fine && scale.launch(stream, 3, 256, x, y, 600, static_cast<float>(seed)) == 0;
+      fine = fine && cuLaunchHostFunc(
+                         stream, [](void* count) { ++*static_cast<std::atomic<int>*>(count); }, &called) == 0;
+      fine = fine && cuEventRecord(done, stream) == 0 && cuEventSynchronize(done) == 0;
+      std::vector<float> got(600);
+      fine = fine && cuMemcpyDtoHAsync_v2(got.data(), y, 2400, stream) == 0 && got == scaled(values, static_cast<float>(seed));
+      wrong += !fine;
+      cuMemFree_v2(x);
+      cuMemFree_v2(y);
+      cuEventDestroy_v2(done);
+      cuStreamDestroy_v2(stream);
+    }
+    cuCtxSetCurrent(nullptr);
+  };
+  std::vector<std::thread> threads;
+  for (unsigned t = 1; t <= 4; ++t) threads.emplace_back(work, t);
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+  CHECK(called == 80);
+  CHECK(tenon_sim_live("allocations") == 0);
 }
 
 TEST_CASE("driver: images that are cut, forged or for another device are refused") {

@@ -33,16 +33,30 @@ struct SignalGuard {
   static inline int engines = 0;
   static inline struct sigaction before_segv, before_bus;
 
-  static void handle(int signal, siginfo_t* info, void*) {
-    if (Engine::on_fault(info->si_addr)) return;
-    sigaction(signal, signal == SIGBUS ? &before_bus : &before_segv, nullptr);  // the access comes again, to the usual handler
+  static void handle(int signal, siginfo_t* info, void* context) {
+    switch (Engine::on_fault(info->si_addr)) {
+      case Engine::Fault::Retry: return;
+      case Engine::Fault::Fail: return go_on_with_give_up(context);
+      case Engine::Fault::Foreign:  // the access comes again, to the usual handler
+        sigaction(signal, signal == SIGBUS ? &before_bus : &before_segv, nullptr);
+    }
+  }
+  // The handler returns into it, below what the interrupted function has on its stack.
+  static void go_on_with_give_up([[maybe_unused]] void* context) {
+#if defined(__x86_64__)
+    auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+    registers[REG_RSP] = (registers[REG_RSP] - 256) / 16 * 16 - 8;
+    registers[REG_RIP] = reinterpret_cast<greg_t>(&Engine::give_up);
+#else
+    Engine::give_up();
+#endif
   }
   SignalGuard() {
     const std::lock_guard lock(mutex);
     if (engines++ > 0) return;
     struct sigaction action = {};
     action.sa_sigaction = handle;
-    action.sa_flags = SA_SIGINFO | SA_NODEFER;  // a fault leaves the handler by a switch to another stack
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;  // where the handler is left by a switch to another stack
     sigemptyset(&action.sa_mask);
     sigaction(SIGSEGV, &action, &before_segv);
     sigaction(SIGBUS, &action, &before_bus);
@@ -100,7 +114,7 @@ Outcome Engine::run(const Launch& launch) {
     launch.machine->ballot = [](int predicate) {
       return static_cast<unsigned>(running->at_warp_operation(State::AtBallot, predicate != 0, 0));
     };
-    launch.machine->fault = [](const char* reason) { running->fail(Outcome::Finding, reason); };
+    launch.machine->fault = [](const char* reason) { running->fail(Outcome::Misaligned, reason); };
   } else {
     launch_.machine = &idle_machine_;
   }
@@ -264,11 +278,14 @@ void Engine::fail(Outcome::Kind kind, const std::string& reason) {
   __builtin_unreachable();
 }
 
-bool Engine::on_fault(void* address) {
-  if (!running || running->on_ == &running->scheduler_) return false;
-  if (running->touch && running->touch(address)) return true;
-  running->fail(Outcome::IllegalAddress, "illegal address " + hex(address));
+Engine::Fault Engine::on_fault(void* address) {
+  if (!running || running->on_ == &running->scheduler_) return Fault::Foreign;
+  if (running->touch && running->touch(address)) return Fault::Retry;
+  running->fault_address_ = address;
+  return Fault::Fail;
 }
+
+void Engine::give_up() { running->fail(Outcome::IllegalAddress, "illegal address " + hex(running->fault_address_)); }
 
 std::string Engine::name_of(State state) {
   switch (state) {

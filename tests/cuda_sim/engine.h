@@ -42,7 +42,7 @@ struct Launch {
 };
 
 struct Outcome {
-  enum Kind { Fine, Finding, IllegalAddress } kind = Fine;
+  enum Kind { Fine, Finding, Misaligned, IllegalAddress } kind = Fine;
   std::string text;
 };
 
@@ -61,9 +61,11 @@ class Engine {
   // stands: it must hold nothing that a destructor frees.
   Outcome run(const std::function<void()>& work);
 
-  // For the signal handler: true if the access may be tried again, false if no engine runs here. Does not return if one
-  // does and the address is nobody's.
-  static bool on_fault(void* address);
+  // For the signal handler: Retry, the access can be tried again; Fail, the address is nobody's, and give_up is to be
+  // called when the handler has been left; Foreign, no engine runs here.
+  enum class Fault { Retry, Fail, Foreign };
+  static Fault on_fault(void* address);
+  [[noreturn]] static void give_up();
 
   // Asked on a fault before it counts as one: true if the address can be used now.
   std::function<bool(void* address)> touch;
@@ -105,6 +107,7 @@ class Engine {
   std::vector<unsigned> ready_;  // threads that wait no longer, from ready_begin_
   size_t ready_begin_ = 0, fresh_ = 0, done_ = 0, waiting_ = 0;
   unsigned current_ = 0;
+  void* fault_address_ = nullptr;
   char* shared_end_ = nullptr;  // a guard page follows
   std::mt19937_64 random_;
 };

@@ -140,7 +140,7 @@ TEST_CASE("engine: a misaligned vector, and addresses that are nobody's") {
   alignas(16) float x[64] = {};
   float y[64] = {};
   Outcome outcome = run(kernel("  y[0] = tenon_load_f32x4(x + 1).lane[0];\n"), x, y, 3);
-  CHECK(outcome.kind == Outcome::Finding);
+  CHECK(outcome.kind == Outcome::Misaligned);
   CHECK(contains(outcome.text, "not aligned, block 0, thread 0"));
 
   outcome = run(kernel("  if (TENON_THREAD == 2) x[1000000000] = y[0];\n"), x, y, 3);

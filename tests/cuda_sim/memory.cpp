@@ -50,6 +50,7 @@ DevicePointer DeviceMemory::allocate(int device, size_t bytes) {
   mprotect(pages(begin), mapped, PROT_NONE);
   const uintptr_t address = strict_ ? begin + mapped - round_up(bytes, kAlignment) : begin;
   blocks_[begin] = {address, bytes, mapped, device};
+  opened_.reserve(blocks_.size());  // blocks open in a handler of signals, where nothing may be allocated
   return address;
 }
 

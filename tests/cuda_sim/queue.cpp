@@ -8,6 +8,19 @@
 
 namespace tenon::cuda_sim {
 
+namespace {
+
+int code_of(Outcome::Kind kind) {
+  switch (kind) {
+    case Outcome::Fine: return kSuccess;
+    case Outcome::Misaligned: return kMisalignedAddress;
+    case Outcome::IllegalAddress: return kIllegalAddress;
+    default: return kLaunchFailed;
+  }
+}
+
+}  // namespace
+
 Stream* Queue::create(int device) {
   streams_.push_back(std::make_unique<Stream>());
   streams_.back()->device = device;
@@ -208,7 +221,7 @@ void Queue::perform_kernel(const KernelCall& call, const Operation& operation) {
                                               .seed = random_()});
   const std::string name = "kernel " + kernel.name;
   if (outcome.kind != Outcome::Fine) {
-    driver_.fail(device, outcome.kind == Outcome::Finding ? kLaunchFailed : kIllegalAddress, name + ": " + outcome.text);
+    driver_.fail(device, code_of(outcome.kind), name + ": " + outcome.text);
   }
   close_memory(name, operation);
 }
