@@ -248,6 +248,7 @@ void find_indices(const LoopTree& tree, const std::vector<Stmt>& list, std::vect
       case Op::Add:
       case Op::Sub:
       case Op::Mul:
+      case Op::Min:
       case Op::Quotient: return std::all_of(stmt.args.begin(), stmt.args.end(), [&](ValueId a) { return index[a]; });
       default: return false;
     }

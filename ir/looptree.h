@@ -49,6 +49,7 @@ struct TreeBuffer {
   Space space;
   int32_t size_param = -1;  // Global, Local: number of elements is sizes[size_param] ...
   int64_t count = 0;        // ... or this constant if size_param < 0
+  bool aliased = false;     // In, Out: another argument may be the same memory
 };
 
 using ValueId = int32_t;
@@ -178,7 +179,7 @@ class TreeBuilder {
 std::string print(const LoopTree& tree, bool with_name = true);
 // Accepts what print writes and verifies it. Throws IrError "FILE:LINE:COLUMN: reason".
 LoopTree parse_looptree(std::string_view text, std::string_view file = "<text>");
-// For each value whether it is an index: one integer, made by sums, products and quotients of loop variables, thread and block
+// For each value whether it is an index: one integer, made by sums, products, minima and quotients of loop variables, thread and block
 // numbers, sizes and constants alone. Schedules keep these within their type, where data wrap around.
 std::vector<bool> index_values(const LoopTree& tree);
 void verify(const LoopTree& tree);  // definitions before uses, types, lanes, buffers; throws IrError

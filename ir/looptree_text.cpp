@@ -57,6 +57,7 @@ class Printer {
       const TreeBuffer& buffer = tree_.buffers[i];
       out_ += buffer_name(static_cast<int32_t>(i)) + ": " + std::string(name(buffer.dtype)) + " " +
               std::string(kSpaces[static_cast<size_t>(buffer.space)]);
+      if (buffer.aliased) out_ += " aliased";
       if (buffer.space != Space::In && buffer.space != Space::Out) {
         out_ += buffer.size_param >= 0 ? "[s" + std::to_string(buffer.size_param) + "]"
                                        : "[" + std::to_string(buffer.count) + "]";
@@ -261,6 +262,7 @@ class Parser : Lexer {
     while (space < std::size(kSpaces) && kSpaces[space] != text) ++space;
     if (space == std::size(kSpaces)) fail("expected in, out, global, local, shared or scalar");
     result.space = static_cast<Space>(space);
+    result.aliased = accept("aliased");
     if (!accept("[")) return result;
     skip_space();
     if (text_.substr(at_).starts_with("s")) {

@@ -24,8 +24,6 @@ using passes::FusedKernel;
 using compiler::PlannedValue;
 using compiler::ValueKind;
 
-constexpr int64_t kAlignment = 16;  // bytes, of what a device's kernels move at once
-
 class Builder {
  public:
   Builder(int number, const GraphKey& key, const Options& options)
@@ -49,11 +47,19 @@ class Builder {
     for (const FusedKernel& fused : analysis_.fusion.kernels) add_step(fused);
     place();
     plan_->key = key_.words;
+    plan_->device = only_device();
     if (logs_) write_dump(options_.dump_dir, plan_->number, "passes", log_.text());
     return std::move(plan_);
   }
 
  private:
+  Device* only_device() const {
+    Device* only = plan_->steps.empty() ? nullptr : plan_->steps.front().device;
+    const auto is_elsewhere = [&](const Step& step) { return step.device != only || std::holds_alternative<CopyStep>(step.work); };
+    if (!only || only->is_host() || std::any_of(plan_->steps.begin(), plan_->steps.end(), is_elsewhere)) return nullptr;
+    return only;
+  }
+
   // Of one kernel's steps: only kernels that are asked for are in the log.
   compiler::Settings settings_of(const FusedKernel& fused) {
     compiler::Settings settings = settings_;
@@ -263,8 +269,8 @@ class Builder {
     }
     for (size_t b = 0; b < kernel.buffers.size(); ++b) {
       kernel.buffers[b].constant = kernel.buffers[b].role == ir::Role::In && begins[b] == 0 && is_constant(step, step.buffers[b]);
-      kernel.buffers[b].unaligned = !step.device->is_host() && begins_in_the_middle(step, b);
     }
+    note_unaligned(kernel, step);
     const size_t tree = plan_->code.lower(std::move(kernel), *step.device, options_, settings);
     const passes::Lowered& lowered = plan_->code.lowered(tree);
     auto number = static_cast<int32_t>(plan_->steps.size());
@@ -331,7 +337,7 @@ class Builder {
 
   void lower_call(const FusedKernel& fused, ir::Kernel kernel, const std::vector<passes::JoinPart>* parts, size_t number, Step& step,
                   const std::shared_ptr<KernelRecord>& facts) {
-    for (size_t b = 0; b < kernel.buffers.size(); ++b) kernel.buffers[b].unaligned = begins_in_the_middle(step, b);
+    note_unaligned(kernel, step);
     const size_t tree = plan_->code.lower(passes::Call{kernel, *fused.routine, parts}, *step.device, options_, settings_of(fused));
     add_tree(number, step, step.work.emplace<CompiledStep>(), tree, facts);
   }
@@ -428,9 +434,10 @@ class Builder {
            std::binary_search(key_.constants.begin(), key_.constants.end(), planned_.values[value].index);
   }
 
-  static bool begins_in_the_middle(const Step& step, size_t argument) {
-    return std::any_of(step.windows.begin(), step.windows.end(),
-                       [&](const Step::Window& w) { return w.argument == static_cast<int32_t>(argument); });
+  // Argument by argument: what a window begins lies anywhere.
+  static void note_unaligned(ir::Kernel& kernel, const Step& step) {
+    if (step.device->is_host()) return;
+    for (const Step::Window& window : step.windows) kernel.buffers.at(static_cast<size_t>(window.argument)).unaligned = true;
   }
 
   // A kernel that sees a part of an input does not know at which places of the whole it lies.

@@ -256,7 +256,7 @@ class PhasePrinter {
       const ir::TreeBuffer& b = tree_.buffers[i];
       if (b.space == Space::Local || b.space == Space::Shared) continue;
       parameters.push_back((b.space == Space::In ? "const " : "") + memory_type(b.dtype) +
-                           "* TENON_RESTRICT " + buffers_[i]);
+                           (b.aliased ? "* " : "* TENON_RESTRICT ") + buffers_[i]);
     }
     for (int32_t i = 0; i < tree_.size_count; ++i) {
       parameters.push_back(register_type(tree_.index_type) + " s" + std::to_string(i));
@@ -411,7 +411,7 @@ class PhasePrinter {
       default: break;
     }
     scalar(v);
-    if (index_[v]) return define(v, arg(0) + " " + symbol(stmt.op) + " " + arg(1));  // stays within its type
+    if (index_[v] && stmt.op != Op::Min) return define(v, arg(0) + " " + symbol(stmt.op) + " " + arg(1));  // stays within its type
     std::vector<std::string> x;
     for (ValueId arg_of : stmt.args) x.push_back(name(arg_of));
     define(v, elementwise(stmt.op, dtype(stmt.args.back()), x));

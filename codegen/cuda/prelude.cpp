@@ -9,7 +9,7 @@ const char* prelude() {
 #ifdef __CUDACC__
 #pragma nv_diag_suppress 177  // functions of the prelude that a program does not use
 #define TENON_KERNEL extern "C" __global__
-#define TENON_LAUNCH(threads) __launch_bounds__(threads)
+#define TENON_LAUNCH(threads) __launch_bounds__(threads, 1)
 #define TENON_DEVICE static __device__ __forceinline__
 #define TENON_RESTRICT __restrict__
 #define TENON_UNROLL _Pragma("unroll")

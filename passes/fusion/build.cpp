@@ -327,7 +327,8 @@ FusedKernel build_routine(Node* node) {
                              operand->numel());
     result.inputs.push_back(buffer_behind(operand));
     placeholders.push_back(ir::make_input(operand->dtype(), operand->shape(), nullptr, operand->device()));
-    if (reads_through(*node, input)) placeholders.back() = ir::expand(placeholders.back(), input->shape());
+    if (reads_through(*node, input))
+      placeholders.back() = ir::make_node(input->op(), {{placeholders.back()}}, input->ints(), input->dtype(), ir::Folding::Off);
   }
   result.kernel.add_buffer("y0", node->dtype(), ir::Role::Out, node->numel());
   result.outputs = result.fused = {node};

@@ -91,12 +91,13 @@ class Join {
     Form form = into().form;
     add_to(form, *node_);
     form.kept_bytes = std::max(form.kept_bytes, kept_bytes);
-    for (const Request& r : state_.requests) {
-      if (r.access == Access::Left) form.left = Form::Operand::Computed;
-      if (r.access == Access::Right) form.right = Form::Operand::Computed;
-    }
-    const auto of_contraction = [](const Request& r) { return r.access == Access::Left || r.access == Access::Right; };
-    if (std::any_of(state_.requests.begin(), state_.requests.end(), of_contraction)) form.operand_cost += ir::info(node_->op()).cost;
+    const Form::Operand computed = node_->op() == Op::Gather ? Form::Operand::Picked : Form::Operand::Computed;
+    const auto has = [&](Access access) {
+      return std::any_of(state_.requests.begin(), state_.requests.end(), [&](const Request& r) { return r.access == access; });
+    };
+    if (has(Access::Left)) form.left = std::max(form.left, computed);
+    if (has(Access::Right)) form.right = std::max(form.right, computed);
+    if (has(Access::Left) || has(Access::Right)) form.operand_cost += ir::info(node_->op()).cost;
     const Acceptance acceptance = accepts(form, groups_.options().target_of(node_->device()));
     if (!acceptance.accepted) return refuse(acceptance.reason);
     into().form = form;

@@ -72,10 +72,20 @@ inline Node* buffer_behind(Node* operand) {
   while (operand->op() == Op::Reshape) operand = operand->inputs()[0];
   return operand;
 }
-// A scatter reads its index through an expand, so that one index serves a whole row; unless another operand is that
-// node too.
+// Whether a permutation only turns the matrices that its last two dims are.
+inline bool is_transpose(const Node& node) {
+  if (node.op() != Op::Permute) return false;
+  const size_t rank = node.shape().size();
+  for (size_t d = 0; d + 2 < rank; ++d) {
+    if (node.ints()[d] != static_cast<int64_t>(d)) return false;
+  }
+  return rank >= 2 && node.ints()[rank - 1] == static_cast<int64_t>(rank) - 2;
+}
+// A product reads matrices as they lie, or transposed. A scatter reads its index through an expand, so that one index serves a
+// whole row; unless another operand is that node too.
 inline bool reads_through(const Node& routine, const Node* operand) {
   const auto& inputs = routine.inputs();
+  if (routine.op() == Op::Dot) return is_transpose(*operand);
   return ir::is_scatter(routine.op()) && operand == inputs[1] && operand->op() == Op::Expand &&
          inputs[0] != operand && inputs[2] != operand;
 }

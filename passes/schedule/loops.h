@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "passes/schedule/words.h"
@@ -30,5 +31,8 @@ struct ReduceLoops {
 
 // `keep`: what is worth keeping.
 ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(Value)>& keep);
+
+// (out, in) buffers where every read of `in` is at the index at which `out` is written, not after that in time.
+std::vector<std::pair<int, int>> in_place_pairs(const ir::Kernel& kernel, const ReduceLoops& plan);
 
 }  // namespace tenon::passes

@@ -63,6 +63,7 @@ Answer takes_columns(const Form& form, const Target& target) {
 // A GPU's contraction evaluates its operands as it stages them, once for each tile of the other side.
 Answer takes_staged(const Form& form) {
   constexpr int kStagedCost = 12;
+  if (std::max(form.left, form.right) == Form::Operand::Picked) return refuses("a contraction reads at fixed places only");
   if (form.operand_cost > kStagedCost) return refuses("the operand of a contraction is computed again for every tile: that costs more than a load");
   return kTakes;
 }
@@ -108,7 +109,7 @@ template <void (*run)(cpu::Context&)>
 void on_cpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
   cpu::Context context(kernel, lowered, std::get<CpuTarget>(target));
   run(context);
-  lowered.donations = cpu::in_place_pairs(context);
+  lowered.donations = in_place_pairs(kernel, context.loops());
 }
 
 void split_on_cpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
@@ -137,6 +138,15 @@ void call_on_gpu(const Call& call, const Target& target, Lowered& lowered) {
   gpu::Context context(call.kernel, lowered, std::get<GpuTarget>(target));
   run(context, call);
   check_shared(call.kernel, context.target, lowered);
+}
+
+// Each thread reads its own elements before it writes them. The text must then not promise that no two buffers overlap.
+void map_on_gpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
+  on_gpu<gpu::lower_pointwise>(kernel, target, lowered);
+  lowered.donations = in_place_pairs(kernel, plan_loops(kernel, [](ir::Value) { return false; }));
+  for (const auto& [out, in] : lowered.donations) {
+    for (int buffer : {out, in}) lowered.tree.buffers[static_cast<size_t>(buffer)].aliased = true;
+  }
 }
 
 template <bool (*suits)(const ir::Kernel&)>
@@ -181,7 +191,7 @@ constexpr Schedule kSchedules[] = {
     {"rows", kGpu, takes_lanes, nullptr, on_gpu<gpu::lower_rows>},
     {"columns", kGpu, takes_columns, nullptr, on_gpu<gpu::lower_columns>},
     {"transpose", kGpu, takes_maps, is_transposed_on_gpu, on_gpu<gpu::lower_transpose>},
-    {"pointwise", kGpu, takes_maps, nullptr, on_gpu<gpu::lower_pointwise>},
+    {"pointwise", kGpu, takes_maps, nullptr, map_on_gpu},
     {"sort", kGpu, calls_class<ir::OpClass::Sort>, nullptr, nullptr, call_on_gpu<gpu::call_sort>},
     {"scatter", kGpu, calls_scatters, nullptr, nullptr, call_on_gpu<gpu::call_scatter>},
     {"mask", kGpu, calls<Op::Nonzero, Op::Compress, Op::ScatterMask>, nullptr, nullptr, call_on_gpu<gpu::call_mask>},

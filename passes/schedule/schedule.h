@@ -41,8 +41,8 @@ struct Lowered {
 
 // What decides whether a schedule accepts a kernel. Fusion knows it of a group before there is a kernel.
 struct Form {
-  // How an operand of a contraction comes about, point by point of the contraction.
-  enum class Operand : uint8_t { Loaded, Computed };
+  // How an operand of a contraction comes about, point by point of the contraction. Picked: a load at a computed place is in it.
+  enum class Operand : uint8_t { Loaded, Computed, Picked };
 
   std::optional<ir::Op> call;  // one operation on whole buffers: a call of the library, no kernel
   // Of such a product (Op::Dot): its extents, and what is left to other kernels that one of its own would take in: its

@@ -2,6 +2,7 @@
 // as the kernel interpreter.
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -295,9 +296,10 @@ TEST_CASE("cuda: the kernels of the tutorial give the interpreter's bits") {
 }
 
 TEST_CASE("cuda: rows of every length class") {
-  for (const int64_t columns : {1, 31, 32, 33, 63, 64, 65, 512, 1000, 1024, 1025, 4095, 4096}) {
+  for (const int64_t columns : {1, 2, 3, 7, 8, 10, 16, 17, 31, 32, 33, 63, 64, 65, 512, 1000, 1024, 1025, 4095, 4096}) {
     CAPTURE(columns);
-    compare(kernel_text("softmax", matrix(columns < 100 ? 9 : 2, columns)), "rows");
+    compare(kernel_text("softmax", matrix(columns < 20 ? 300 : columns < 100 ? 9 : 2, columns)), "rows");
+    compare(kernel_text("layer_norm", matrix(columns < 20 ? 128 : 2, columns)), "rows", false, {static_cast<double>(columns), 1e-5});
   }
   compare(kernel_text("softmax", matrix(3, 4097)), "rows");
   compare(kernel_text("softmax", matrix(2, 20000)), "rows");
@@ -375,12 +377,14 @@ TEST_CASE("cuda: every reduction, along rows and along columns") {
   for (const auto& [op, dtype] : reductions) {
     const std::string result = std::string(op).starts_with("arg") ? "i64" : dtype;
     for (const char* tree : {"lanes", "columns"}) {
-      const std::string text = std::string("kernel @reduce(x: ") + dtype + " in[3150], y: " + result +
-                               " out[7]) {\n  axes r: 7 parallel, c: 450 inner\n" +  //
-                               "  map r c : %0 = load x[450*r + c] : " + dtype + "\n" +
-                               "  reduce r|c : %1 = reduce." + op + " %0 " + tree + " : " + result + "\n" +
-                               "  map r : store y[r], %1\n}\n";
-      compare(text, tree == std::string("lanes") ? "rows" : "columns", true);
+      for (const auto& [rows, columns] : {std::pair{"7", "450"}, {"315", "10"}}) {
+        const std::string text = std::string("kernel @reduce(x: ") + dtype + " in[3150], y: " + result + " out[" + rows + "]) {\n  axes r: " + rows +
+                                 " parallel, c: " + columns + " inner\n" +  //
+                                 "  map r c : %0 = load x[" + columns + "*r + c] : " + dtype + "\n" +
+                                 "  reduce r|c : %1 = reduce." + op + " %0 " + tree + " : " + result + "\n" +
+                                 "  map r : store y[r], %1\n}\n";
+        compare(text, tree == std::string("lanes") ? "rows" : "columns", true);
+      }
     }
   }
 }
@@ -464,9 +468,12 @@ TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
     return;
   }
   // The registers of each phase; fails on errors and warnings, and on spills unless they are allowed.
-  const auto compile = [&](const ir::Kernel& kernel, const std::string& arch, bool may_spill = false) {
-    const passes::Lowered lowered = passes::lower(passes::run_kernel_passes(kernel), ir::GpuTarget{});
+  std::vector<double> times;  // ms
+  const auto compile = [&](const ir::Kernel& kernel, const std::string& arch, bool may_spill = false, const ir::GpuTarget& target = {}) {
+    const passes::Lowered lowered = passes::lower(passes::run_kernel_passes(kernel), target);
+    const auto begin = std::chrono::steady_clock::now();
     const test::Nvrtc::Result result = nvrtc.compile(codegen::cuda::emit(lowered.tree), arch);
+    times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
     CAPTURE(result.log);
     CHECK(result.compiled);
     std::string usage;
@@ -490,6 +497,18 @@ TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
     }
     const std::string longest = kernel_text("layer_norm", matrix(8, 1024));
     report += "\n" + arch + " layer_norm of 1024 in registers" + compile(ir::parse_kernel(longest), arch);
+  }
+  // Every tile of a product, on the machine that takes it for this product.
+  for (const auto& [product, processors] : {std::pair{Product{1, 300, 300, 100}, 1}, {Product{1, 300, 300, 100, "f64"}, 1},
+                                            {Product{1, 300, 300, 100, "f16", false, true}, 20}, {Product{1, 300, 300, 512}, 132},
+                                            {Product{1, 16, 5000, 75}, 1}, {Product{1, 5000, 6, 75}, 1}, {Product{1, 1, 5000, 75, "f32", false, true}, 1},
+                                            {Product{500, 3, 3, 5}, 132}, {Product{1, 300, 300, 100, "i64"}, 1}}) {
+    ir::GpuTarget target;
+    target.multiprocessors = processors;
+    for (const std::string arch : {"sm_75", "sm_80", "sm_90"}) {
+      report += "\n" + arch + " product of " + std::to_string(product.rows) + " x " + std::to_string(product.columns) + " " + product.dtype +
+                compile(ir::parse_kernel(product.text()), arch, false, target) + "; " + std::to_string(times.back()) + " ms";
+    }
   }
   MESSAGE(report);
   // Forty outputs at once are no real kernel: only errors matter here.

@@ -1,9 +1,9 @@
 // Random graphs with large extents, kernel by kernel: what a schedule makes of a kernel, compiled and run in pieces, gives
 // the bits of the kernel interpreter; and all kernels together give those of the graph interpreter, if no formula of a
 // function is among them. Vector width, cache size, pieces, fusion and results in place of operands are drawn too. Every
-// fourth graph, a smaller one, is scheduled for a GPU and simulated. A failing graph is reduced and printed.
+// fourth graph, a smaller one, is scheduled for a GPU and simulated; or all are, if asked. A failing graph is reduced and printed.
 //
-//   schedule_fuzz [GRAPHS] [SEED]
+//   schedule_fuzz [GRAPHS] [SEED] [gpu]
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -59,7 +59,7 @@ class Check {
 
   // Empty if all is well, else what is not.
   std::string run(bool on_gpu, bool with_graph_interpreter) {
-    const ir::Target target = on_gpu ? ir::Target(ir::GpuTarget{}) : ir::Target(cpu());
+    const ir::Target target = on_gpu ? ir::Target(gpu()) : ir::Target(cpu());
     settings_.fusion.targets = {{0, target}};
     settings_.fusion.enabled = random_.chance(90);
     settings_.simplify = random_.chance(80);
@@ -89,6 +89,15 @@ class Check {
     return {.vector_bits = std::min(width, backend::host_vector_bits()),
             .l2_bytes = random_.pick(caches),
             .cores = static_cast<int>(random_.between(1, 4))};
+  }
+
+  // Few multiprocessors take large tiles of products, many small ones.
+  ir::GpuTarget gpu() {
+    static constexpr int processors[] = {1, 4, 16, 108};
+    ir::GpuTarget target;
+    target.multiprocessors = random_.pick(processors);
+    if (random_.chance(80)) target.library = {};
+    return target;
   }
 
   static std::string difference(const HostTensor& got, const HostTensor& expected) {
@@ -202,7 +211,8 @@ class Check {
   std::unordered_map<const ir::Node*, HostTensor> values_;
 };
 
-bool on_gpu(uint64_t seed) { return seed % 4 == 0; }
+bool all_on_gpu = false;
+bool on_gpu(uint64_t seed) { return all_on_gpu || seed % 4 == 0; }
 
 std::string outcome(const ir::Graph& graph, uint64_t seed) {
   try {
@@ -243,6 +253,7 @@ void name_seed(int signal) {
 int main(int count, char** arguments) {
   const int graphs = test::fuzz_cases(count > 1 ? std::atoi(arguments[1]) : 200);
   const auto first = static_cast<uint64_t>(count > 2 ? std::atoll(arguments[2]) : 1);
+  all_on_gpu = count > 3 && std::strcmp(arguments[3], "gpu") == 0;
   if (!backend::available()) return std::puts("no compiler"), 0;
   int bad = 0;
   for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE}) std::signal(signal, name_seed);

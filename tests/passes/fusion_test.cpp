@@ -294,18 +294,34 @@ TEST_CASE("a GPU's large products are calls of its library, and so nothing joins
                                             reader + " %1 : " + square + "\n  return %2\n}\n");
     return fuse(graph.outputs, options);
   };
-  const FusionResult large = product(4096, "f32", "neg");
+  target.compute = 90;
+  const FusionResult large = product(2048, "f32", "neg");
   REQUIRE(large.kernels.size() == 2);
   CHECK(large.kernels[0].routine->op() == ir::Op::Dot);
   CHECK(large.refusals.at(0).reason == "a routine of the library computes it");
   CHECK(product(64, "f32", "neg").kernels.size() == 1);
   CHECK(product(4096, "i32", "neg").kernels.size() == 1);
-  // Tensor cores are worth a launch more, sooner.
-  CHECK(product(1024, "f16", "neg").kernels.size() == 2);
+  // Tensor cores are worth another launch sooner.
+  CHECK(product(128, "f32", "neg").kernels.size() == 1);
+  CHECK(product(512, "f16", "neg").kernels.size() == 2);
   // A library that is not there computes nothing.
   target.library = {};
-  CHECK(product(4096, "f32", "neg").kernels.size() == 1);
-  CHECK(!product(4096, "f32", "neg").kernels[0].routine);
+  REQUIRE(product(2048, "f32", "neg").kernels.size() == 1);
+  CHECK(!product(2048, "f32", "neg").kernels[0].routine);
+}
+
+TEST_CASE("a GPU's library reads a transposed operand where it lies") {
+  FusionOptions options;
+  options.targets[0] = ir::GpuTarget{};
+  const auto kernels = [&](const char* permuted, const char* shape) {
+    const ir::Graph graph = ir::parse_graph(std::string("graph @g(%a: f32[2,2048,2048], %w: f32") + shape + ") {\n  %1 = permute %w " + permuted +
+                                            " : f32[2,2048,2048]\n  %2 = dot %a, %1 : f32[2,2048,2048]\n  return %2\n}\n");
+    return fuse(graph.outputs, options).kernels;
+  };
+  const std::vector<FusedKernel> turned = kernels("[0,2,1]", "[2,2048,2048]");
+  REQUIRE(turned.size() == 1);
+  CHECK(turned[0].routine->inputs()[1]->op() == ir::Op::Permute);
+  CHECK(kernels("[1,0,2]", "[2048,2,2048]").size() == 2);  // the matrices themselves lie apart
 }
 
 TEST_CASE("a GPU's contraction computes cheap operands as it stages them, and dear ones not") {

@@ -2,8 +2,11 @@
 // tests/filecheck/gpu.
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "ir/kernel.h"
 #include "ir/looptree.h"
+#include "passes/schedule/gpu/tiles.h"
 #include "passes/schedule/schedule.h"
 
 using namespace tenon;
@@ -66,9 +69,52 @@ TEST_CASE("gpu schedule: accesses, the reduction's tree and the number of rows c
   CHECK(lower(rows("9", "200", "1800", "reduce.sum %0 columns")).schedule == "columns");
 }
 
+TEST_CASE("gpu schedule: a map may write over what it reads at the same place, and its text says so") {
+  const passes::Lowered map = lower(pointwise("6", "8", "48"));
+  CHECK(map.donations == std::vector<std::pair<int, int>>{{2, 0}});
+  CHECK(map.tree.buffers[0].aliased);
+  CHECK(!map.tree.buffers[1].aliased);
+  CHECK(map.tree.buffers[2].aliased);
+  CHECK(ir::print(ir::parse_looptree(ir::print(map.tree))) == ir::print(map.tree));
+  CHECK(lower(kTransposed).donations.empty());
+}
+
 TEST_CASE("gpu schedule: addresses beyond 2^31 take 64-bit indices") {
   CHECK(lower(pointwise("6", "8", "48")).tree.index_type == ir::DType::I32);
   CHECK(lower(pointwise("65536", "65536", "4294967296")).tree.index_type == ir::DType::I64);
+}
+
+TEST_CASE("gpu schedule: the extents of a product and the number of multiprocessors choose its tile") {
+  const auto chosen = [](int64_t batch, int64_t rows, int64_t columns, int64_t depth, int processors, ir::DType dtype = ir::DType::F32) {
+    ir::GpuTarget target;
+    target.compute = 90;
+    target.multiprocessors = processors;
+    return passes::gpu::choose_tile({dtype, batch, rows, columns, depth}, target).tile;
+  };
+  const auto is = [](const passes::gpu::Tile* tile, int rows, int columns) { return tile && tile->rows == rows && tile->columns == columns; };
+  CHECK(is(chosen(1, 4096, 4096, 1024, 132), 128, 128));
+  CHECK(chosen(1000, 4, 4, 4, 132) == nullptr);  // a thread an output
+  CHECK(is(chosen(1, 6, 25088, 75, 1), 8, 256));
+  // Few blocks leave multiprocessors without work: smaller ones then.
+  CHECK(is(chosen(1, 256, 256, 2048, 1), 128, 128));
+  CHECK(is(chosen(1, 256, 256, 2048, 132), 16, 16));
+  // Sums of 8 bytes fill the registers twice as fast.
+  CHECK(is(chosen(1, 4096, 4096, 1024, 132, ir::DType::I64), 128, 64));
+
+  std::set<const passes::gpu::Tile*> used;
+  for (const int processors : {1, 16, 132}) {
+    for (const int64_t depth : {16, 75, 512, 4096}) {
+      for (int64_t rows = 1; rows <= 4096; rows *= 2) {
+        for (int64_t columns = 1; columns <= 4096; columns *= 2) used.insert(chosen(1, rows, columns, depth, processors));
+      }
+    }
+  }
+  for (const passes::gpu::Tile& tile : passes::gpu::tiles()) {
+    CAPTURE(tile.rows);
+    CAPTURE(tile.columns);
+    CAPTURE(tile.depth);
+    CHECK(used.count(&tile) == 1);
+  }
 }
 
 TEST_CASE("gpu schedule: what it does not take, it names") {

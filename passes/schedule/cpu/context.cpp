@@ -184,33 +184,4 @@ bool scans_along_lines(const ir::Kernel& kernel) {
   return contiguous_bytes(kernel, serial) > contiguous_bytes(kernel, across);
 }
 
-std::vector<std::pair<int, int>> in_place_pairs(Context& c) {
-  const ir::Kernel& kernel = c.kernel;
-  const ReduceLoops& plan = c.loops();
-  std::vector<std::pair<int, int>> pairs;
-  for (size_t s = 0; s < kernel.instrs.size(); ++s) {
-    const Instr& store = kernel.instrs[s];
-    if (store.op != Op::Store || !store.guards.empty() || store.scale != 0) continue;
-    // What is updated starts as its base, not as another input.
-    if (kernel.buffer(store.slot).role != ir::Role::Out) continue;
-    // A store before the last loop could be read again by a later one.
-    if (kernel.has(Level::Full) &&
-        (store.level != Level::Full || plan.available[s] != plan.loops - 1))
-      continue;
-    for (size_t b = 0; b < kernel.buffers.size(); ++b) {
-      const ir::KernelBuffer& in = kernel.buffers[b];
-      const ir::KernelBuffer& out = kernel.buffer(store.slot);
-      if (in.role != ir::Role::In || in.numel != out.numel ||
-          ir::item_size(in.dtype) != ir::item_size(out.dtype))
-        continue;
-      bool same = std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const Instr& i) {
-        return i.op != Op::Load || i.slot != static_cast<int>(b) ||
-               (i.index == store.index && i.guards.empty() && i.scale == 0 && i.level == store.level);
-      });
-      if (same) pairs.emplace_back(store.slot, static_cast<int>(b));
-    }
-  }
-  return pairs;
-}
-
 }  // namespace tenon::passes::cpu

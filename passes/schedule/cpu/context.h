@@ -55,8 +55,6 @@ struct ShortRows {
 };
 std::optional<ShortRows> short_rows(const ir::Kernel& kernel);  // nothing where another schedule is better
 
-// (out, in) buffers where every read of `in` is at the index at which `out` is written, not after that in time.
-std::vector<std::pair<int, int>> in_place_pairs(Context& c);
 
 // Few long rows: blocks of them in parallel rather than rows.
 bool splits_rows(const ir::Kernel& kernel);

@@ -23,10 +23,12 @@ double magnitude(const Index& index) {
 
 constexpr int64_t kOverhang = 1 << 20;  // more than one grid's idle threads and one row's idle lanes
 
-// I32 if every index of the kernel, and its points plus one grid's overhang, provably fits.
+// I32 if every index of the kernel, and its points plus one grid's overhang, provably fits. The points of a contraction are
+// those of its result: nothing counts the others.
 DType index_type(const ir::Kernel& kernel) {
-  double largest = 1;
-  for (const ir::Axis& axis : kernel.axes) largest *= static_cast<double>(axis.extent);
+  double largest = 1, depth = 1;
+  for (const ir::Axis& axis : kernel.axes) (axis.kind == AxisKind::Contract ? depth : largest) *= static_cast<double>(axis.extent);
+  largest = std::max(largest, depth);
   for (const ir::KernelBuffer& buffer : kernel.buffers) largest = std::max(largest, static_cast<double>(buffer.numel));
   for (const Instr& instr : kernel.instrs) {
     largest = std::max(largest, magnitude(instr.index));

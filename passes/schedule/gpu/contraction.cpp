@@ -4,11 +4,13 @@
 //   tiles     a block of threads takes a tile of the product, each thread a small one in registers. Slices of k of both
 //             operands pass through shared memory; what they are computed from (views, windows and their border, casts,
 //             an activation) is evaluated as they are staged, once a tile.
-//               for k0 in 0..K step depth {
-//                 left[k][row] = a[row, k0 + k]; right[k][column] = b[k0 + k, column]     # each thread some elements
-//                 barrier
-//                 for k { x[8] = left[k][..]; y[8] = right[k][..]; acc[i][j] = fma(x[i], y[j], acc[i][j]) }
-//                 barrier
+//               for k0 in -depth..K step depth {
+//                 if k0 >= 0 { left[k][row] = x; right[k][column] = y; barrier }              # each thread some elements
+//                 if k0 + depth < K { x = a[row, k0 + depth + k]; y = b[k0 + depth + k, column] }   # on their way meanwhile
+//                 if k0 >= 0 {
+//                   for k { u[8] = left[k][..]; v[8] = right[k][..]; acc[i][j] = fma(u[i], v[j], acc[i][j]) }
+//                   barrier
+//                 }
 //               }
 //               epilogue of acc[i][j]; store
 //   outputs   a thread takes one output and reads its operands from memory: tiny products, of which any tile would be
@@ -30,6 +32,8 @@ namespace tenon::passes::gpu {
 
 namespace {
 
+constexpr int kManySums = 32;  // of a thread
+
 struct Side {
   Value operand = -1;
   std::vector<int> axes = {};  // outermost first
@@ -40,9 +44,9 @@ struct Side {
   bool along_depth = false;
   int width = 0, of_thread = 0, pitch = 0;  // of the tile, of a thread's; distance from k to k in shared memory
   int32_t shared = -1, registers = -1;
-  ValueId begin = -1, first = -1;           // the block's first row; the thread's first one, in the tile
+  ValueId begin = -1, last = -1, first = -1;  // the block's first row, the last of all; the thread's first one, in the tile
   ValueId depth = -1;                       // the first k that it stages, in the slice
-  std::vector<ValueId> places = {};         // in shared memory, of the elements that it stages
+  std::vector<ValueId> taken = {}, places = {};  // the elements that it stages: their registers, and where in shared memory
 };
 
 // How near neighbours along the axis lie: 2 side by side, 1 in runs (the last axis of several that a number counts).
@@ -128,7 +132,7 @@ class Contraction {
       const Instr& in = nest_.instr(v);
       product[v] = v == contract_ || in.op == Op::Store || std::any_of(in.args.begin(), in.args.end(), [&](Value a) { return product[a]; });
       if (v == contract_ || !needed[v] || in.op == Op::Const || in.op == Op::Scalar) continue;
-      (product[v] || columns[v] ? of_element_ : rows[v] ? of_row_ : of_batch_).push_back(v);
+      (product[v] || (rows[v] && columns[v]) ? of_element_ : rows[v] ? of_row_ : columns[v] ? of_column_ : of_batch_).push_back(v);
     }
   }
 
@@ -158,6 +162,7 @@ class Contraction {
       nest_.set(contract_, b_.get(acc));
       emit(of_batch_);
       emit(of_row_);
+      emit(of_column_);
       emit(of_element_);
     });
   }
@@ -183,6 +188,7 @@ class Contraction {
     place_side(left_, "left", t.rows, t.thread_rows);
     place_side(right_, "right", t.columns, t.thread_columns);
     acc_ = b_.add_buffer({"acc0", nest_.instr(contract_).dtype, Space::Local, -1, int64_t{t.thread_rows} * t.thread_columns});
+    products_ = b_.add_buffer({"products0", nest_.instr(contract_).dtype, Space::Shared, -1, int64_t{t.threads()} * t.thread_columns});
     const int64_t row_tiles = ceil_div(left_.extent, t.rows), column_tiles = ceil_div(right_.extent, t.columns);
     const ValueId block = c_.begin_phase("tiles", c_.product(batch_) * row_tiles * column_tiles);
     const auto [rest, column_tile] = c_.divide(block, nest_.size(column_tiles));
@@ -191,13 +197,27 @@ class Contraction {
     left_.begin = c_.mul(row_tile, c_.literal(t.rows));
     right_.begin = c_.mul(column_tile, c_.literal(t.columns));
     const auto [down, across] = c_.divide(c_.thread(), c_.literal(t.columns / t.thread_columns));
-    left_.first = in_vectors(left_) ? c_.mul(down, c_.literal(kVector)) : down;
-    right_.first = in_vectors(right_) ? c_.mul(across, c_.literal(kVector)) : across;
+    down_ = down;
+    left_.first = first_of(left_, down);
+    right_.first = first_of(right_, across);
     each(t.thread_rows * t.thread_columns, [&](ValueId i) { b_.store(acc_, i, b_.constant(zero())); });
     c_.in_scope([&] {
       begin_staging(left_);
       begin_staging(right_);
-      c_.loop(c_.literal(0), nest_.extent(k_), t.depth, [&](ValueId k) { slice(k); });
+      const ValueId depth = nest_.extent(k_);
+      c_.loop(c_.literal(-t.depth), depth, t.depth, [&](ValueId k) {
+        const ValueId begun = b_.op(Op::Ge, {k, c_.literal(0)}), next = c_.add(k, c_.literal(t.depth));
+        nest_.when(begun, [&] {
+          give(left_);
+          give(right_);
+          b_.barrier();
+        });
+        nest_.when(c_.less(next, depth), [&] {
+          take(left_, next);
+          take(right_, next);
+        });
+        nest_.when(begun, [&] { multiply_slice(k); });
+      });
     });
     epilogue();
     c_.end_phase();
@@ -236,6 +256,7 @@ class Contraction {
 
   // Binds the rows (columns) that a thread stages, and computes what stays the same for all k.
   void begin_staging(Side& side) {
+    side.last = c_.sub(nest_.size(side.extent), c_.literal(1));
     const int run = side.along_depth ? tile_->depth : side.width, step = std::max(1, threads() / run);
     auto [far, near] = c_.divide(c_.thread(), c_.literal(run));
     side.depth = side.along_depth ? near : far;
@@ -245,6 +266,7 @@ class Contraction {
       const ValueId row = side.along_depth && e > 0 ? c_.add(first, ahead) : first;
       const ValueId k = side.along_depth || e == 0 ? side.depth : c_.add(side.depth, ahead);
       side.places.push_back(c_.add(c_.mul(k, pitch), row));
+      side.taken.push_back(b_.var(b_.constant(ir::constant(nest_.instr(side.operand).dtype, int64_t{0}))));
       if (side.along_depth || e == 0) bind_within(side, c_.add(side.begin, row));
       emit(side.hoisted);
       nest_.prepare(side.chain);
@@ -253,27 +275,36 @@ class Contraction {
 
   // Past the last row: the last row again. Threads that stage nothing may be past it too.
   void bind_within(const Side& side, ValueId row) {
-    if (side.extent % side.width != 0 || elements(side) < threads()) row = c_.minimum(row, c_.sub(nest_.size(side.extent), c_.literal(1)));
+    if (side.extent % side.width != 0 || elements(side) < threads()) row = c_.minimum(row, side.last);
     nest_.bind_linear(side.axes, row);
   }
 
-  void slice(ValueId k) {
+  void multiply_slice(ValueId k) {
     const Tile& t = *tile_;
-    stage(left_, k);
-    stage(right_, k);
-    b_.barrier();
-    const auto whole = [&] { each(t.depth, [&](ValueId at) { multiply(at); }); };
-    const ValueId left_over = c_.sub(nest_.extent(k_), k);
-    const auto rest = [&] { c_.loop(c_.literal(0), left_over, 1, [&](ValueId at) { multiply(at); }); };
-    if (depth_ % t.depth == 0) whole();
-    else if (depth_ < t.depth) rest();
-    else nest_.when(b_.op(Op::Ge, {left_over, c_.literal(t.depth)}), whole, rest);
+    // A few k together, then those left over one by one.
+    const int together = t.thread_rows * t.thread_columns > kManySums ? 4 : 8;
+    const bool ragged = depth_ % t.depth != 0;
+    const ValueId zero = c_.literal(0), many = c_.literal(together);
+    const ValueId end = ragged ? c_.minimum(c_.sub(nest_.extent(k_), k), c_.literal(t.depth)) : c_.literal(t.depth);
+    const ValueId whole = ragged ? c_.mul(b_.quotient(end, many), many) : end;
+    c_.loop(zero, whole, together, [&](ValueId first) { each(together, [&](ValueId i) { multiply(c_.add(first, i)); }); });
+    if (ragged) c_.loop(whole, end, 1, [&](ValueId at) { multiply(at); });
     b_.barrier();
   }
 
-  void stage(const Side& side, ValueId slice_begin) {
-    const ValueId all = elements(side) < threads() ? c_.less(c_.thread(), c_.literal(elements(side))) : -1;
-    nest_.when(all, [&] {
+  // Whether this thread stages anything; -1 if each does.
+  ValueId stages(const Side& side) { return c_.below(c_.thread(), elements(side), threads()); }
+
+  // What the thread has taken, to shared memory.
+  void give(const Side& side) {
+    nest_.when(stages(side), [&] {
+      for (size_t e = 0; e < side.places.size(); ++e) b_.store(side.shared, side.places[e], b_.get(side.taken[e]));
+    });
+  }
+
+  // The elements of a slice that the thread stages, to registers.
+  void take(const Side& side, ValueId slice_begin) {
+    nest_.when(stages(side), [&] {
       const int step = threads() / (side.along_depth ? tile_->depth : side.width);
       const ValueId first = c_.add(slice_begin, side.depth);
       each_staged(side, [&](int e) {
@@ -283,19 +314,21 @@ class Contraction {
           nest_.bind(k_, k);
         }
         emit(side.chain);
-        b_.store(side.shared, side.places[static_cast<size_t>(e)], nest_.get(side.operand));
+        b_.set(side.taken[static_cast<size_t>(e)], nest_.get(side.operand));
       });
     });
   }
 
   static bool in_vectors(const Side& side) { return side.of_thread % kVector == 0; }
-  // A thread's row i in the tile: four neighbours, then four behind those of all other threads; or single ones.
-  ValueId within_tile(const Side& side, ValueId i) {
-    const ValueId others = c_.literal(side.width / side.of_thread);
-    if (!in_vectors(side)) return c_.add(c_.mul(i, others), side.first);
+  // Row i of a thread in the tile, `first` being its row 0: four neighbours, then four behind those of all other threads; or
+  // single ones.
+  ValueId within_tile(const Side& side, ValueId first, ValueId i) {
+    const int64_t others = side.width / side.of_thread;
+    if (!in_vectors(side)) return c_.add(c_.mul(i, c_.literal(others)), first);
     const auto [group, lane] = c_.divide(i, c_.literal(kVector));
-    return c_.add(c_.add(c_.mul(group, c_.mul(others, c_.literal(kVector))), side.first), lane);
+    return c_.add(c_.add(c_.mul(group, c_.literal(others * kVector)), first), lane);
   }
+  ValueId first_of(const Side& side, ValueId number) { return in_vectors(side) ? c_.mul(number, c_.literal(kVector)) : number; }
 
   // A thread's part of one k of the slice, to registers.
   void fetch(const Side& side, ValueId k) {
@@ -322,24 +355,42 @@ class Contraction {
     });
   }
 
+  // Row after row of each thread passes through shared memory, so that neighbouring threads store neighbouring columns, and
+  // that the code has the epilogue once.
   void epilogue() {
     nest_.set_sub_axes({});
+    const int columns = right_.width, rows = threads() / columns;  // that the threads store at once
+    const auto [down, across] = c_.divide(c_.thread(), c_.literal(columns));
+    const ValueId column = c_.add(right_.begin, across);
+    bind_within(right_, column);
     emit(of_batch_);
-    each(left_.of_thread, [&](ValueId i) {
-      const ValueId row = c_.add(left_.begin, within_tile(left_, i));
-      nest_.when(c_.below(row, left_.extent, left_.width), [&] {
-        nest_.bind_linear(left_.axes, row);
-        emit(of_row_);
-        each(right_.of_thread, [&](ValueId j) {
-          const ValueId column = c_.add(right_.begin, within_tile(right_, j));
+    emit(of_column_);
+    c_.loop(c_.literal(0), c_.literal(left_.of_thread), 1, [&, down = down, across = across](ValueId i) {
+      each(left_.of_thread, [&](ValueId row) { nest_.when(b_.op(Op::Eq, {row, i}), [&] { pass_row(row); }); });
+      b_.barrier();
+      c_.loop(down, c_.literal(left_.width / left_.of_thread), rows, [&](ValueId number) {
+        const ValueId row = c_.add(left_.begin, within_tile(left_, first_of(left_, number), i));
+        nest_.when(c_.below(row, left_.extent, left_.width), [&] {
           nest_.when(c_.below(column, right_.extent, right_.width), [&] {
-            nest_.bind_linear(right_.axes, column);
-            nest_.set(contract_, b_.load(acc_, c_.add(c_.mul(i, c_.literal(right_.of_thread)), j), 1));
+            nest_.bind_linear(left_.axes, row);
+            nest_.set(contract_, b_.load(products_, c_.add(c_.mul(number, c_.literal(columns)), across), 1));
+            emit(of_row_);
             emit(of_element_);
           });
         });
       });
+      b_.barrier();
     });
+  }
+
+  // One row of each thread's sums.
+  void pass_row(ValueId row) {
+    const int step = in_vectors(right_) ? kVector : 1;
+    const ValueId from = c_.mul(row, c_.literal(right_.of_thread)), base = c_.add(c_.mul(down_, c_.literal(right_.width)), right_.first);
+    for (int j = 0; j < right_.of_thread; j += step) {
+      const ValueId sum = b_.load(acc_, c_.add(from, c_.literal(j)), step);
+      b_.store(products_, c_.add(base, c_.literal(int64_t{j} * (right_.width / right_.of_thread))), sum);
+    }
   }
 
   Context& c_;
@@ -350,9 +401,10 @@ class Contraction {
   int64_t depth_;
   Side left_, right_;
   std::vector<int> batch_;
-  std::vector<Value> of_batch_, of_row_, of_element_;  // the epilogue, by what it varies along
+  std::vector<Value> of_batch_, of_row_, of_column_, of_element_;  // the epilogue, by what it varies along
   const Tile* tile_ = nullptr;  // null: a thread an output
-  int32_t acc_ = -1;
+  int32_t acc_ = -1, products_ = -1;  // a thread's sums; one row of each, of all threads
+  ValueId down_ = -1;                 // the number of the thread's rows among those of the tile
 };
 
 }  // namespace

@@ -3,8 +3,9 @@
 // the first halving of the tree happens inside a thread and the other five by shuffles, without barriers. The
 // passes over a row (softmax has three) become three shapes of program:
 //
-//   rows, short   one block of the tree a row: a warp takes a row. Up to 1024 elements, what a later pass
-//                 needs again stays in registers.
+//   rows, short   one block of the tree a row: a warp takes a row, or several: rows of up to 16 elements have as many
+//                 threads as the next power of two. The other lanes of the tree hold the identity, and leave the value
+//                 as it is. Up to 1024 elements, what a later pass needs again stays in registers.
 //                   if row < s2 {
 //                     for j in 0..8 step 2 unroll { for half in 0..2 unroll { ... acc[half] += x } } fold }
 //   rows, long    several blocks of the tree a row: a CUDA block takes a row, its warps take the tree's
@@ -13,6 +14,7 @@
 //                 memory; a second phase gives each row a warp that folds them. One such pair for each pass
 //                 that reduces.
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <tuple>
 
@@ -69,12 +71,17 @@ class Rows : RowStages {
  public:
   Rows(Context& c, bool in_registers)
       : RowStages(c, c.loops), c_(c), warps_(c.target.threads / kWarp), row_count_(c.product(rows_)), in_registers_(in_registers) {
+    const auto gang = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length_)));
+    if (blocks_ <= 1 && (gang < kWarp ? !updates(c) : gang == kWarp)) {
+      gang_ = gang;
+      halves_ = slots_ = 1;
+    }
     while (slots_ * kWarp < length_) slots_ *= 2;
     for (Value v : plan_.carried) {
       carry_[v] = b_.add_buffer({"kept" + std::to_string(v), nest_.instr(v).dtype, Space::Local, -1, slots_});
     }
     for (const std::vector<Value>& loop : plan_.reductions) {
-      for (Value v : loop) accumulators_[v] = c_.reducer(v).buffers("acc" + std::to_string(v), Space::Local, -1, kAccumulators);
+      for (Value v : loop) accumulators_[v] = c_.reducer(v).buffers("acc" + std::to_string(v), Space::Local, -1, halves_);
     }
   }
 
@@ -90,17 +97,28 @@ class Rows : RowStages {
   }
 
  private:
+  // Whether a buffer is read and then written at the same place: its rows are done once.
+  static bool updates(const Context& c) {
+    return std::any_of(c.kernel.buffers.begin(), c.kernel.buffers.end(), [](const ir::KernelBuffer& b) { return b.role == ir::Role::InOut; });
+  }
+
   void each(Value, const std::function<void(int)>& f) override { f(0); }
 
-  void bind_warp() { std::tie(warp_, lane_in_warp_) = c_.divide(c_.thread(), c_.literal(kWarp)); }
+  // The thread's number in its warp, or in the part of it that takes a row.
+  void bind_warp() { std::tie(warp_, lane_in_warp_) = c_.divide(c_.thread(), c_.literal(gang_)); }
 
-  // A phase with a warp for each row: body(row).
+  // A phase with a warp, or a part of one, for each row: body(row). A warp stays together: where it takes several rows, those
+  // past the last are the last row again.
   template <typename Body>
   void each_row(std::string name, const Body& body) {
-    const ValueId block = c_.begin_phase(std::move(name), ceil_div(row_count_, warps_));
+    const int64_t together = c_.target.threads / gang_;
+    const ValueId block = c_.begin_phase(std::move(name), ceil_div(row_count_, together));
     bind_warp();
-    const ValueId row = c_.add(c_.mul(block, c_.literal(warps_)), warp_);
-    nest_.when(c_.below(row, row_count_, warps_), [&] {
+    ValueId row = c_.add(c_.mul(block, c_.literal(together)), warp_);
+    const ValueId within = c_.below(row, row_count_, together);
+    const bool several = gang_ < kWarp;
+    if (several && within >= 0) row = c_.minimum(row, c_.sub(nest_.size(row_count_), c_.literal(1)));
+    nest_.when(several ? -1 : within, [&] {
       nest_.bind_linear(rows_, row);
       body(row);
     });
@@ -113,6 +131,7 @@ class Rows : RowStages {
   template <typename Element>
   void lanes(ValueId begin, ValueId end, const Element& element) {
     const ValueId zero = c_.literal(0), width = c_.literal(kWarp);
+    if (halves_ == 1) return only_lane(end, element);
     const bool ragged = in_registers_ ? slots_ * kWarp != length_ : length_ % kLanes != 0;
     const auto two = [&](ValueId step) {
       c_.loop(zero, c_.literal(kAccumulators), 1, [&](ValueId half) {
@@ -128,6 +147,16 @@ class Rows : RowStages {
     } else {
       c_.loop(begin, end, kLanes, two);
     }
+  }
+
+  // Of a row that has a thread for each element.
+  template <typename Element>
+  void only_lane(ValueId end, const Element& element) {
+    slot_ = c_.literal(0);
+    nest_.when(gang_ != length_ ? c_.less(lane_in_warp_, end) : -1, [&] {
+      nest_.bind(lane_, lane_in_warp_);
+      element(slot_, lane_in_warp_);
+    });
   }
 
   // Every element of one block of the tree that belongs to this thread: computed, kept, accumulated.
@@ -150,7 +179,7 @@ class Rows : RowStages {
   void start(Value reduction) {
     Reducer reduce = c_.reducer(reduction);
     const Accumulator identity = reduce.identity();
-    for (int64_t half = 0; half < kAccumulators; ++half) reduce.store(accumulators_.at(reduction), c_.literal(half), identity);
+    for (int64_t half = 0; half < halves_; ++half) reduce.store(accumulators_.at(reduction), c_.literal(half), identity);
   }
 
   void take(Value reduction, ValueId half, Accumulator next) {
@@ -166,8 +195,8 @@ class Rows : RowStages {
     Reducer reduce = c_.reducer(reduction);
     const AccumulatorBuffers& accumulators = accumulators_.at(reduction);
     const Accumulator low = reduce.load(accumulators, c_.literal(0));
-    Accumulator state = reduce.combine(low, reduce.load(accumulators, c_.literal(1)));
-    for (int64_t distance = kWarp / 2; distance >= 1; distance /= 2) {
+    Accumulator state = halves_ == 1 ? low : reduce.combine(low, reduce.load(accumulators, c_.literal(1)));
+    for (int64_t distance = gang_ / 2; distance >= 1; distance /= 2) {
       const ValueId offset = b_.constant(ir::constant(DType::I32, distance));
       const auto shuffled = [&](ValueId part) {
         return part < 0 ? part : b_.let(Op::ShuffleDown, {part, offset}, b_.type(part));
@@ -178,10 +207,15 @@ class Rows : RowStages {
     return state;
   }
 
-  // Every thread of the warp gets thread 0's value.
+  // Every thread of the row gets the first one's value.
   void finish(Value reduction) {
     const ValueId result = c_.reducer(reduction).result(fold(reduction));
-    const ValueId first = b_.constant(ir::constant(DType::I32, int64_t{0}));
+    if (gang_ == 1) return nest_.set(reduction, result);
+    ValueId first = b_.constant(ir::constant(DType::I32, int64_t{0}));
+    if (gang_ < kWarp) {
+      const ValueId in_warp = c_.divide(c_.thread(), c_.literal(kWarp)).second;
+      first = b_.op(Op::Cast, {c_.sub(in_warp, lane_in_warp_)}, DType::I32);
+    }
     nest_.set(reduction, b_.let(Op::Shuffle, {result, first}, b_.type(result)));
   }
 
@@ -296,7 +330,9 @@ class Rows : RowStages {
   Context& c_;
   int64_t warps_, row_count_;
   bool in_registers_;
-  int64_t slots_ = kAccumulators;  // registers a thread for each kept value
+  int64_t gang_ = kWarp;             // threads that take a row together
+  int64_t halves_ = kAccumulators;   // accumulators of a thread
+  int64_t slots_ = kAccumulators;    // registers a thread for each kept value
   std::map<Value, AccumulatorBuffers> accumulators_;
   std::map<Value, AccumulatorBuffers> partials_;  // long: shared, split: global
   ValueId lane_in_warp_ = -1, warp_ = -1, slot_ = -1;

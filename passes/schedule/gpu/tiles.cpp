@@ -10,11 +10,11 @@ namespace tenon::passes::gpu {
 
 namespace {
 
-// Square ones reuse most; flat ones are for few rows or columns.
+// Square ones reuse most; flat ones are for few rows or columns; deep ones wait for memory less often, where there are few blocks.
 constexpr Tile kTiles[] = {
-    {128, 128, 8, 8, 8}, {128, 64, 8, 8, 4}, {64, 128, 8, 4, 8},   {64, 64, 16, 4, 4}, {128, 32, 16, 4, 4}, {32, 128, 16, 4, 4},
-    {32, 32, 16, 2, 2},  {256, 16, 16, 4, 4}, {16, 256, 16, 4, 4}, {64, 16, 16, 2, 2}, {16, 64, 16, 2, 2},  {16, 16, 16, 1, 1},
-    {256, 8, 16, 2, 4},  {8, 256, 16, 4, 2},  {256, 4, 16, 1, 4},  {4, 256, 16, 4, 1}, {256, 1, 32, 1, 1},  {1, 256, 32, 1, 1},
+    {128, 128, 8, 8, 8}, {128, 64, 8, 8, 4},  {64, 128, 8, 4, 8},  {64, 64, 16, 4, 4}, {128, 32, 16, 4, 4}, {32, 128, 16, 4, 4}, {32, 32, 16, 2, 2},
+    {32, 32, 64, 2, 2},  {256, 16, 16, 4, 4}, {16, 256, 16, 4, 4}, {64, 16, 32, 2, 2}, {16, 64, 32, 2, 2},  {16, 16, 64, 1, 1},  {256, 8, 16, 2, 4},
+    {8, 256, 16, 4, 2},  {256, 4, 16, 1, 4},  {4, 256, 16, 4, 1},  {256, 1, 32, 1, 1}, {1, 256, 32, 1, 1},
 };
 
 // Instructions and cycles, for four schedulers a multiprocessor that each start one instruction of a warp a cycle.
@@ -27,7 +27,7 @@ constexpr double kScattered = 3;    // times as much, if each thread waits for a
 constexpr int kMostWide = 32;       // sums of a thread that take two registers each
 
 int64_t shared_bytes(const Tile& t, ir::DType dtype) {
-  return int64_t{t.depth} * (t.rows + t.columns + 2 * kVector) * ir::item_size(dtype);
+  return (int64_t{t.depth} * (t.rows + t.columns + 2 * kVector) + int64_t{t.threads()} * t.thread_columns) * ir::item_size(dtype);
 }
 
 // Cycles for which a fused multiply-add of a warp keeps its scheduler.
@@ -68,11 +68,11 @@ double cycles(const Tile& t, const ProductShape& shape, const ir::GpuTarget& tar
   const double slice = staged(t.rows, shape.left_cost) + staged(t.columns, shape.right_cost);
   const double block = (static_cast<double>(shape.depth) * multiplied + slices * slice) * warps / kSchedulers;
   const double processors = target.multiprocessors, resident = std::max(1.0, std::floor(kResidentThreads / threads));
-  return std::max(std::ceil(blocks / processors) * block, std::ceil(blocks / (processors * resident)) * (slices * kLatency + block));
+  return std::max(std::ceil(blocks / processors) * block, std::ceil(blocks / (processors * resident)) * ((slices + 1) * kLatency + block));
 }
 
 double cycles_one_by_one(const ProductShape& shape, const ir::GpuTarget& target) {
-  constexpr double kChain = 30;  // cycles from one sum to the next, loads in flight
+  constexpr double kChain = 50;  // cycles from one sum to the next, a few loads in flight
   const double outputs = static_cast<double>(shape.batch) * static_cast<double>(shape.rows) * static_cast<double>(shape.columns);
   const double warps = std::ceil(outputs / target.warp), depth = static_cast<double>(shape.depth);
   const double instructions = depth * (kFromMemory * (shape.scattered ? kScattered : 1) + shape.left_cost + shape.right_cost);
@@ -82,6 +82,8 @@ double cycles_one_by_one(const ProductShape& shape, const ir::GpuTarget& target)
 }
 
 }  // namespace
+
+std::span<const Tile> tiles() { return kTiles; }
 
 TileChoice choose_tile(const ProductShape& shape, const ir::GpuTarget& target) {
   TileChoice best{nullptr, cycles_one_by_one(shape, target)};
@@ -94,10 +96,12 @@ TileChoice choose_tile(const ProductShape& shape, const ir::GpuTarget& target) {
 }
 
 bool library_is_faster(const Form::Product& p, const ir::GpuTarget& target) {
-  constexpr double kEfficiency = 0.7, kCall = 2000, kLaunch = 3000;  // of its rate; ns
+  constexpr double kEfficiency = 0.75;             // of its rate
+  constexpr double kUnseen = 1.5;                  // of generated code: conflicts of banks, warps that wait at barriers
+  constexpr double kCall = 4000, kLaunch = 3000;   // ns
   if (!ir::is_float(p.dtype)) return false;
   const ir::DType sums = ir::is_half(p.dtype) ? ir::DType::F32 : p.dtype;
-  const double generated = choose_tile({sums, p.batch, p.rows, p.columns, p.depth}, target).cycles / target.gigahertz;
+  const double generated = choose_tile({sums, p.batch, p.rows, p.columns, p.depth}, target).cycles * kUnseen / target.gigahertz;
   const double multiplied = static_cast<double>(p.batch) * static_cast<double>(p.rows) * static_cast<double>(p.columns) * static_cast<double>(p.depth);
   const double rate = library_rate(p.dtype, target.compute) * kEfficiency * target.multiprocessors * target.gigahertz;
   const double beside = kLaunch * p.other_launches + static_cast<double>(p.other_bytes) / target.gigabytes_per_second;

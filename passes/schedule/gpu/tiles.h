@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "ir/target.h"
 #include "passes/schedule/schedule.h"
@@ -16,6 +17,8 @@ struct Tile {
   int rows, columns, depth, thread_rows, thread_columns;
   int threads() const { return rows / thread_rows * (columns / thread_columns); }
 };
+
+std::span<const Tile> tiles();  // all that there are
 
 // What the choice depends on.
 struct ProductShape {
