@@ -24,6 +24,8 @@ using passes::FusedKernel;
 using compiler::PlannedValue;
 using compiler::ValueKind;
 
+constexpr int64_t kAlignment = 16;  // bytes, of what a device's kernels move at once
+
 class Builder {
  public:
   Builder(int number, const GraphKey& key, const Options& options)
@@ -414,7 +416,7 @@ class Builder {
     }
     if (parts.empty()) {
       join.facts->schedule = "in place";
-      step.work = CopyStep{step.device, 0};
+      step.work = InPlaceStep{};
       return;
     }
     kernel.buffers.push_back(fused.kernel.buffers.back());
