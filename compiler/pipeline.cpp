@@ -118,12 +118,34 @@ ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings) {
   return passes::run_kernel_passes(kernel, observer_of(settings));
 }
 
-passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings) {
-  passes::Lowered lowered = passes::lower(basic_kernel(kernel, settings), target);
+namespace {
+
+passes::Lowered observed(passes::Lowered lowered, const Settings& settings) {
   if (const passes::PassObserver observer = observer_of(settings)) {
     observer(kSchedule.name, [&] { return ir::print(lowered.tree); });
   }
   return lowered;
+}
+
+}  // namespace
+
+passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings) {
+  return observed(passes::lower(basic_kernel(kernel, settings), target), settings);
+}
+
+ir::Kernel call_kernel(const passes::FusedKernel& fused) {
+  ir::Kernel kernel;
+  kernel.name = fused.kernel.name;
+  const std::vector<ir::KernelBuffer>& buffers = fused.kernel.buffers;
+  for (size_t b = ir::writes_over(fused.routine->op()) ? 1 : 0; b < buffers.size(); ++b) {
+    const bool constant = fused.parts && b < fused.parts->size() && (*fused.parts)[b].constant;
+    constant ? static_cast<void>(kernel.add_scalar("a" + std::to_string(b), buffers[b].dtype)) : kernel.buffers.push_back(buffers[b]);
+  }
+  return kernel;
+}
+
+passes::Lowered lower_call(const passes::Call& call, const ir::Target& target, const Settings& settings) {
+  return observed(passes::lower_call(call, target), settings);
 }
 
 passes::Lowered compile_kernel(ir::Kernel kernel, const ir::Target& target, const Settings& settings) {

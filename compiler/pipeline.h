@@ -57,6 +57,10 @@ passes::Lowered compile_kernel(ir::Kernel kernel, const ir::Target& target, cons
 std::vector<int64_t> begin_kernel(ir::Kernel& kernel, const ir::Target& target, const Settings& settings);
 passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings);
 
+// The same of an operation on whole buffers whose code is generated too: the buffers and scalars that it takes, and its code.
+ir::Kernel call_kernel(const passes::FusedKernel& fused);
+passes::Lowered lower_call(const passes::Call& call, const ir::Target& target, const Settings& settings);
+
 // All but the schedule: what an interpreter runs.
 ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings);
 

@@ -3,12 +3,12 @@
 // on the 30 test rows, and then what the library made of the program: which kernels, what each fused, and how
 // long they took.
 //
-//   iris_predict [FOLDER]    FOLDER holds iris.csv, test_indices.npy and final.*.npy (default: examples/data)
-#include <tenon/tenon.h>
-
+//   iris_predict [--device cpu|cuda] [FOLDER]    FOLDER holds iris.csv, test_indices.npy and final.*.npy (default: examples/data)
 #include <cstdio>
 #include <iostream>
 #include <string>
+
+#include "device.h"
 
 #ifndef TENON_EXAMPLE_DATA
 #define TENON_EXAMPLE_DATA "examples/data"
@@ -19,9 +19,9 @@ namespace {
 // One linear layer: y = x W^T + b, as PyTorch stores it.
 struct Linear {
   tenon::Tensor weight, bias;
-  Linear(const std::string& folder, const std::string& name)
-      : weight(tenon::io::load_npy(folder + "/final." + name + ".weight.npy")),
-        bias(tenon::io::load_npy(folder + "/final." + name + ".bias.npy")) {}
+  Linear(const std::string& folder, const std::string& name, tenon::Device device)
+      : weight(tenon::io::load_npy(folder + "/final." + name + ".weight.npy").to(device)),
+        bias(tenon::io::load_npy(folder + "/final." + name + ".bias.npy").to(device)) {}
   tenon::Tensor operator()(const tenon::Tensor& x) const { return tenon::matmul(x, weight.t()) + bias; }
 };
 
@@ -41,15 +41,15 @@ void print_kernels() {
                 static_cast<long long>(k.bytes), cache_name(k.cache), k.compile_ms, k.run_us);
 }
 
-void run(const std::string& folder) {
+void run(const std::string& folder, tenon::Device device) {
   tenon::io::Csv csv = tenon::io::read_csv(folder + "/iris.csv");
   tenon::Tensor measurements = csv.matrix().slice(1, 0, 4).to(tenon::kFloat32);  // [150, 4], cm
   tenon::Tensor species = csv["target"].to(tenon::kInt64);                       // [150], 0 to 2
   tenon::Tensor test_rows = tenon::io::load_npy(folder + "/test_indices.npy");   // [30]
   std::cout << "read " << csv.rows() << " flowers; the first: " << measurements[0] << "\n";
 
-  Linear fc1(folder, "fc1"), fc2(folder, "fc2"), out(folder, "out");
-  tenon::Tensor hidden = tenon::relu(fc2(tenon::relu(fc1(measurements))));
+  Linear fc1(folder, "fc1", device), fc2(folder, "fc2", device), out(folder, "out", device);
+  tenon::Tensor hidden = tenon::relu(fc2(tenon::relu(fc1(measurements.to(device)))));
   tenon::Tensor probability = tenon::softmax(out(hidden), 1);  // [150, 3]
   tenon::Tensor guess = probability.argmax(1);                 // [150]
 
@@ -60,7 +60,8 @@ void run(const std::string& folder) {
 
   int64_t right = 0, count = test_rows.size(0);
   auto row = test_rows.accessor<int64_t, 1>();
-  auto guessed = guess.accessor<int64_t, 1>(), truth = species.accessor<int64_t, 1>();
+  const tenon::Tensor guess_here = guess.cpu();
+  auto guessed = guess_here.accessor<int64_t, 1>(), truth = species.accessor<int64_t, 1>();
   for (int64_t i = 0; i < count; ++i) right += guessed[row[i]] == truth[row[i]];
   std::cout << "probabilities of the first: " << probability[0] << "\n"
             << right << " of " << count << " right\n\n"
@@ -72,7 +73,8 @@ void run(const std::string& folder) {
 
 int main(int argc, char** argv) {
   try {
-    run(argc > 1 ? argv[1] : TENON_EXAMPLE_DATA);
+    const tenon::Device device = examples::take_device(argc, argv);
+    run(argc > 1 ? argv[1] : TENON_EXAMPLE_DATA, device);
   } catch (const tenon::Error& error) {
     std::cerr << "iris_predict: " << error.what() << "\n";
     return 1;

@@ -2,18 +2,18 @@
 // measurements, in 100 epochs of Adam over all 120 training rows, and is then asked for the 30 others. Each epoch (forward
 // pass, loss, gradients, update) is one graph: it is compiled in the first epochs, and the others find its plan.
 //
-//   iris_train [--adam=classic] [--curve=FILE] [FOLDER]
+//   iris_train [--adam=classic] [--curve=FILE] [--device cpu|cuda] [FOLDER]
 //
 //   FOLDER          holds iris.csv (default: examples/data)
 //   --adam=classic  Adam as PyTorch had it before 1.3, with which the tutorial printed its losses
 //   --curve=FILE    draws the losses as SVG
-#include <tenon/tenon.h>
-
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <string>
+
+#include "device.h"
 
 #ifndef TENON_EXAMPLE_DATA
 #define TENON_EXAMPLE_DATA "examples/data"
@@ -66,13 +66,14 @@ class ClassicAdam : public optim::Optimizer {
   }
 };
 
-constexpr const char* kUsage = "usage: iris_train [--adam=classic] [--curve=FILE.svg] [FOLDER]\n";
+constexpr const char* kUsage = "usage: iris_train [--adam=classic] [--curve=FILE.svg] [--device cpu|cuda] [FOLDER]\n";
 
 struct Arguments {
   std::string folder = TENON_EXAMPLE_DATA, curve;
   bool classic = false, help = false;
+  Device device;
 
-  Arguments(int argc, char** argv) {
+  Arguments(int argc, char** argv) : device(examples::take_device(argc, argv)) {
     for (int i = 1; i < argc; ++i) {
       const std::string word = argv[i];
       if (word == "--adam=classic") classic = true;
@@ -93,11 +94,12 @@ void run(const Arguments& arguments) {
   const io::Csv csv = io::read_csv(arguments.folder + "/iris.csv");
   const Tensor x = csv.drop({"target"}).matrix().to(kFloat32);  // [150, 4], cm
   const Tensor y = csv["target"].to(kInt64);                    // [150], 0 to 2
-  const auto [x_train, x_test, y_train, y_test] =
-      data::train_test_split(x, y, data::TrainTestSplitOptions(0.2).random_state(33));
+  const auto [x_train, x_test, y_train, y_test] = data::train_test_split(x, y, data::TrainTestSplitOptions(0.2).random_state(33));
+  const Tensor inputs = x_train.to(arguments.device), species = y_train.to(arguments.device);
 
   manual_seed(32);
   IrisNet net;
+  net->to(arguments.device);
   nn::CrossEntropyLoss criterion;
   std::unique_ptr<optim::Optimizer> optimizer;
   if (arguments.classic) optimizer = std::make_unique<ClassicAdam>(net->parameters(), 0.01);
@@ -106,7 +108,7 @@ void run(const Arguments& arguments) {
   std::vector<double> losses;
   ProgressBar bar("training", kEpochs);
   for (int64_t epoch = 1; epoch <= kEpochs; ++epoch) {
-    const Tensor loss = criterion(net->forward(x_train), y_train);
+    const Tensor loss = criterion(net->forward(inputs), species);
     optimizer->zero_grad();
     loss.backward();
     optimizer->step();
@@ -119,7 +121,7 @@ void run(const Arguments& arguments) {
   for (int64_t epoch = 1; epoch <= kEpochs; epoch += 10)
     std::printf("epoch: %2lld  loss: %10.8f\n", static_cast<long long>(epoch), losses[static_cast<size_t>(epoch - 1)]);
   NoGradGuard no_grad;
-  const Tensor logits = net->forward(x_test);
+  const Tensor logits = net->forward(x_test.to(arguments.device)).cpu();
   const Tensor right = (logits.argmax(1) == y_test).sum();
   std::printf("test loss: %.6f, %lld of %lld right\n", criterion(logits, y_test).item<double>(),
               static_cast<long long>(right.item<int64_t>()), static_cast<long long>(y_test.size(0)));

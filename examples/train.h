@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "device.h"
+
 namespace examples {
 
 using namespace tenon;
@@ -31,14 +33,6 @@ struct Options {
     app.add_option("--logs", logs, "folder for TensorBoard");
   }
 };
-
-// The device of this name; Error with the reason if the machine has none.
-inline Device device_named(const std::string& name) {
-  const Device device(name);
-  if (device.is_cuda() && !cuda::is_available())
-    throw Error("no CUDA device can be used here (tenon::info() says what was looked for)");
-  return device;
-}
 
 // Images [samples, channels, height, width] of bytes, and labels. A batch, gathered and scaled to [-1, 1], is one kernel.
 class Images : public data::datasets::BatchDataset<Images, data::Example<>> {

@@ -60,6 +60,7 @@ struct KernelBuffer {
   Role role;
   int64_t numel;
   bool constant = false;  // of an In buffer: what it holds has stayed the same for some launches, and is likely to
+  bool unaligned = false;  // may begin at any element of an allocation, so that no vector access of a GPU is allowed
 };
 
 struct KernelScalar {

@@ -11,7 +11,7 @@ namespace {
 
 bool same(const Axis& a, const Axis& b) { return a.extent == b.extent && a.kind == b.kind; }
 bool same(const KernelBuffer& a, const KernelBuffer& b) {
-  return a.dtype == b.dtype && a.role == b.role && a.numel == b.numel && a.constant == b.constant;
+  return a.dtype == b.dtype && a.role == b.role && a.numel == b.numel && a.constant == b.constant && a.unaligned == b.unaligned;
 }
 bool same(const KernelScalar& a, const KernelScalar& b) { return a.dtype == b.dtype; }
 bool same(const Guard& a, const Guard& b) { return a.value == b.value && a.lo == b.lo && a.hi == b.hi; }
@@ -45,7 +45,7 @@ uint64_t hash_of_work(const Kernel& kernel) {
   Hash hash;
   for (const Axis& a : kernel.axes) hash.add(static_cast<uint64_t>(a.extent) << 2 | static_cast<uint64_t>(a.kind));
   for (const KernelBuffer& b : kernel.buffers)
-    hash.add(static_cast<uint64_t>(b.numel) << 8 | static_cast<uint64_t>(b.constant) << 7 | static_cast<uint64_t>(b.dtype) << 2 | static_cast<uint64_t>(b.role));
+    hash.add(static_cast<uint64_t>(b.numel) << 9 | static_cast<uint64_t>(b.unaligned) << 8 | static_cast<uint64_t>(b.constant) << 7 | static_cast<uint64_t>(b.dtype) << 2 | static_cast<uint64_t>(b.role));
   for (const KernelScalar& s : kernel.scalars) hash.add(static_cast<uint64_t>(s.dtype));
   for (const Instr& in : kernel.instrs) {
     hash.add(static_cast<uint64_t>(in.op) << 40 | static_cast<uint64_t>(in.dtype) << 32 |

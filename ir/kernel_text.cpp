@@ -61,7 +61,7 @@ class Printer {
     std::string text;
     for (const KernelBuffer& b : kernel_.buffers) {
       text += (text.empty() ? "" : ", ") + b.name + ": " + std::string(name(b.dtype)) + " " +
-              std::string(kRoles[static_cast<int>(b.role)]) + "[" + std::to_string(b.numel) + "]" + (b.constant ? " constant" : "");
+              std::string(kRoles[static_cast<int>(b.role)]) + "[" + std::to_string(b.numel) + "]" + (b.constant ? " constant" : "") + (b.unaligned ? " unaligned" : "");
     }
     for (const KernelScalar& s : kernel_.scalars) {
       text += (text.empty() ? "" : ", ") + s.name + ": " + std::string(name(s.dtype)) + " scalar";
@@ -199,6 +199,7 @@ class Parser : Lexer {
     kernel_.buffers.push_back({name, type, role, integer()});
     expect("]");
     kernel_.buffers.back().constant = accept("constant");
+    kernel_.buffers.back().unaligned = accept("unaligned");
   }
   void axis() {
     std::string name(word("an axis name"));

@@ -57,6 +57,11 @@ struct EventState {
 };
 using Event = std::shared_ptr<const EventState>;
 
+// What a device keeps of a plan's work from one run to the next, to hand it in faster. Alive as long as the plan.
+struct Recording {
+  virtual ~Recording() = default;
+};
+
 // Loaded code of one loop tree. Alive as long as a launch may run.
 struct Code {
   virtual ~Code() = default;
@@ -157,6 +162,12 @@ class Device {
   virtual void interpret(const Interpretation& work, Stream stream) = 0;
   // Throws std::runtime_error for an index out of range, before anything is written.
   virtual void call_library(const LibraryCall& call, Stream stream) = 0;
+
+  // A plan whose work is for this device alone begins and ends. In between the device may hold work of the main stream back;
+  // all of it is handed in when end_plan returns, or dropped by drop_plan after a failure. `recording` is the plan's own.
+  virtual void begin_plan(std::shared_ptr<Recording>&) {}
+  virtual void end_plan() {}
+  virtual void drop_plan() noexcept {}
 
   // body(0) ... body(count - 1), several at the same time if the host can: compiling, mostly.
   virtual void in_parallel(int64_t count, const std::function<void(int64_t)>& body);

@@ -47,19 +47,27 @@ class Builder {
     for (const FusedKernel& fused : analysis_.fusion.kernels) add_step(fused);
     place();
     plan_->key = key_.words;
+    plan_->device = only_device();
     if (logs_) write_dump(options_.dump_dir, plan_->number, "passes", log_.text());
     return std::move(plan_);
   }
 
  private:
+  Device* only_device() const {
+    Device* only = plan_->steps.empty() ? nullptr : plan_->steps.front().device;
+    const auto is_elsewhere = [&](const Step& step) { return step.device != only || std::holds_alternative<CopyStep>(step.work); };
+    if (!only || only->is_host() || std::any_of(plan_->steps.begin(), plan_->steps.end(), is_elsewhere)) return nullptr;
+    return only;
+  }
+
   // Of one kernel's steps: only kernels that are asked for are in the log.
-  compiler::Settings settings_of(const ir::Kernel& kernel) {
+  compiler::Settings settings_of(const FusedKernel& fused) {
     compiler::Settings settings = settings_;
     if (!logs_) return settings;
-    if (kernel.name.find(options_.dump_kernel) == std::string::npos) {
+    if (fused.kernel.name.find(options_.dump_kernel) == std::string::npos) {
       settings.observer = {};
     } else {
-      log_.start("kernel", ir::print(kernel));
+      log_.start("kernel", passes::print(fused));
     }
     return settings;
   }
@@ -138,16 +146,11 @@ class Builder {
   }
 
   void add_step(const FusedKernel& fused) {
+    if (is_generated_call(fused)) return fused.parts ? add_join(fused) : add_call(fused);
     Step step;
     step.device = &kernel_device(fused);
-    auto facts = std::make_shared<KernelRecord>(kernel_facts(fused));
-    facts->shapes = shapes_of(fused, analysis_);
-    facts->plan = plan_->number;
-    for (const Node* node : fused.scalars) {
-      auto it = analysis_.constants.find(node);
-      step.scalars.push_back(it == analysis_.constants.end() ? ScalarSource{-1, node->bits()}
-                                                             : ScalarSource{it->second, 0});
-    }
+    const std::shared_ptr<KernelRecord> facts = record_of(fused);
+    for (const Node* node : fused.scalars) step.scalars.push_back(scalar_source(node));
     size_t in = 0, out = 0, base = 0;
     int32_t constants = 0;
     std::vector<LibraryCall::InMemory> in_memory;
@@ -179,12 +182,24 @@ class Builder {
     } else if (!step.device->compiles(options_)) {
       facts->schedule = "interpreter";
       step.work = InterpretedStep{
-          std::make_shared<ir::Kernel>(compiler::basic_kernel(fused.kernel, settings_of(fused.kernel)))};
+          std::make_shared<ir::Kernel>(compiler::basic_kernel(fused.kernel, settings_of(fused)))};
     } else {
       add_lowered(fused, step, facts);
     }
     step.facts = std::move(facts);
     plan_->steps.push_back(std::move(step));
+  }
+
+  std::shared_ptr<KernelRecord> record_of(const FusedKernel& fused) {
+    auto facts = std::make_shared<KernelRecord>(kernel_facts(fused));
+    facts->shapes = shapes_of(fused, analysis_);
+    facts->plan = plan_->number;
+    return facts;
+  }
+
+  ScalarSource scalar_source(const Node* constant) const {
+    auto it = analysis_.constants.find(constant);
+    return it == analysis_.constants.end() ? ScalarSource{-1, constant->bits()} : ScalarSource{it->second, 0};
   }
 
   // The next argument begins at the window's origin.
@@ -203,18 +218,21 @@ class Builder {
     return first_base_[update] = first;
   }
 
-  // A part that is one block of the result may be written there at once.
   void add_parts(const FusedKernel& fused, const Step& step) {
-    const auto number = static_cast<int32_t>(plan_->steps.size());
-    const int64_t item = ir::item_size(fused.routine->dtype());
-    for (size_t p = 0; p < fused.parts->size(); ++p) {
-      const passes::JoinPart& part = (*fused.parts)[p];
-      if (step.buffers[p] < 0 || part.dims.size() > 1 || part.from != 0) continue;
-      const bool block = part.dims.empty() || (part.dims[0].from == 1 && part.dims[0].to == 1);
-      const int64_t bytes = (part.dims.empty() ? 1 : part.dims[0].extent) * item;
-      if (!block || bytes != planned_.values[step.buffers[p]].bytes) continue;
-      planned_.in_place.push_back({number, step.buffers[p], step.buffers.back(), false, true, part.to * item});
-    }
+    for (size_t p = 0; p < fused.parts->size(); ++p)
+      offer_part(fused, p, plan_->steps.size(), step.buffers[p], step.buffers.back());
+  }
+
+  // A part that is one block of the result may be written there at once.
+  void offer_part(const FusedKernel& fused, size_t p, size_t step, int32_t value, int32_t result) {
+    const passes::JoinPart& part = (*fused.parts)[p];
+    if (value < 0 || part.dims.size() > 1 || part.from != 0) return;
+    const int64_t item = ir::item_size(fused.routine->dtype()), offset = part.to * item;
+    const bool block = part.dims.empty() || (part.dims[0].from == 1 && part.dims[0].to == 1);
+    const int64_t bytes = (part.dims.empty() ? 1 : part.dims[0].extent) * item;
+    if (!block || bytes != planned_.values[value].bytes) return;
+    if (!planned_.devices[value]->is_host() && offset % kAlignment != 0) return;  // who writes it may move vectors
+    planned_.in_place.push_back({static_cast<int32_t>(step), value, result, false, true, offset});
   }
 
   // A scatter may write over its base, unless it reads that again as another operand.
@@ -242,7 +260,7 @@ class Builder {
   // What the loop tree adds to a step: sizes, phases, scratch, and buffers that may share their memory.
   void add_lowered(const FusedKernel& fused, Step& step, const std::shared_ptr<KernelRecord>& facts) {
     CompiledStep& work = step.work.emplace<CompiledStep>();
-    const compiler::Settings settings = settings_of(fused.kernel);
+    const compiler::Settings settings = settings_of(fused);
     ir::Kernel kernel = fused.kernel;
     const std::vector<int64_t> begins = compiler::begin_kernel(kernel, step.device->target(options_), settings);
     for (size_t b = 0; b < begins.size(); ++b) {
@@ -252,9 +270,9 @@ class Builder {
     for (size_t b = 0; b < kernel.buffers.size(); ++b) {
       kernel.buffers[b].constant = kernel.buffers[b].role == ir::Role::In && begins[b] == 0 && is_constant(step, step.buffers[b]);
     }
+    note_unaligned(kernel, step);
     const size_t tree = plan_->code.lower(std::move(kernel), *step.device, options_, settings);
     const passes::Lowered& lowered = plan_->code.lowered(tree);
-    facts->schedule = lowered.schedule;
     auto number = static_cast<int32_t>(plan_->steps.size());
     for (auto [to, from] : lowered.donations) {
       const int32_t reads = step.buffers[from];
@@ -263,6 +281,14 @@ class Builder {
     }
     if (lowered.packing && step.device->is_host())
       work.packing = {lowered.packing->source, -1, lowered.packing->phase, 0, lowered.packing->layout};
+    add_tree(plan_->steps.size(), step, work, tree, facts);
+  }
+
+  // The tree's scratch, phases and sizes, and that step `s` has its code.
+  void add_tree(size_t s, Step& step, CompiledStep& work, size_t tree, const std::shared_ptr<KernelRecord>& facts) {
+    const passes::Lowered& lowered = plan_->code.lowered(tree);
+    const auto number = static_cast<int32_t>(s);
+    facts->schedule = lowered.schedule;
     for (size_t i = 0; i < lowered.tree.buffers.size(); ++i) {
       const ir::TreeBuffer& b = lowered.tree.buffers[i];
       int64_t count = b.size_param >= 0 ? lowered.sizes[b.size_param] : b.count;
@@ -283,13 +309,131 @@ class Builder {
           {lowered.sizes[lowered.tree.phases[p].extent], lowered.phase_cost.at(p)});
     }
     work.sizes = lowered.sizes;
-    plan_->code.add_step(plan_->steps.size(), tree, facts);
+    plan_->code.add_step(s, tree, facts);
+  }
+
+  // --- operations on whole buffers that are generated code
+
+  bool is_generated_call(const FusedKernel& fused) const {
+    if (!fused.routine || is_copy(fused)) return false;
+    Device& device = kernel_device(fused);
+    return device.compiles(options_) && passes::generates(fused.routine->op(), device.target(options_));
+  }
+
+  void add_call(const FusedKernel& fused) {
+    Step step;
+    step.device = &kernel_device(fused);
+    const std::shared_ptr<KernelRecord> facts = record_of(fused);
+    const size_t first = ir::writes_over(fused.routine->op()) ? 1 : 0;
+    for (size_t i = first; i < fused.inputs.size(); ++i) add_operand(step, *fused.inputs[i]);
+    const Node *base = first ? fused.inputs[0] : nullptr, *result = fused.outputs[0];
+    const int32_t from = base ? input_value(base) : -1, to = output_value(result);
+    if (base) add_base(fused, step, from, to);
+    step.buffers.push_back(to);
+    lower_call(fused, compiler::call_kernel(fused), nullptr, plan_->steps.size(), step, facts);
+    step.facts = facts;
+    plan_->steps.push_back(std::move(step));
+  }
+
+  void lower_call(const FusedKernel& fused, ir::Kernel kernel, const std::vector<passes::JoinPart>* parts, size_t number, Step& step,
+                  const std::shared_ptr<KernelRecord>& facts) {
+    note_unaligned(kernel, step);
+    const size_t tree = plan_->code.lower(passes::Call{kernel, *fused.routine, parts}, *step.device, options_, settings_of(fused));
+    add_tree(number, step, step.work.emplace<CompiledStep>(), tree, facts);
+  }
+
+  void add_operand(Step& step, const Node& input) {
+    if (const Analysis::Window* window = analysis_.window(&input)) add_window(step, input, *window);
+    step.buffers.push_back(input.numel() == 0 ? -1 : input_value(&input));
+  }
+
+  // The result starts with the base's elements; it lies over the base, unless that is a part of a buffer or read as another
+  // operand too.
+  void add_base(const FusedKernel& fused, Step& step, int32_t from, int32_t to) {
+    const Node& base = *fused.inputs[0];
+    const Analysis::Window* window = analysis_.window(&base);
+    const bool apart = std::find(fused.inputs.begin() + 1, fused.inputs.end(), &base) != fused.inputs.end();
+    if (!apart && !window) planned_.in_place.push_back({static_cast<int32_t>(plan_->steps.size()), from, to, true});
+    step.bases.push_back({static_cast<int32_t>(step.buffers.size()), from, static_cast<size_t>(bytes_of(base)),
+                          window ? window->origin : -1, ir::item_size(base.dtype())});
+  }
+
+  // Some parts of a Cat. Which of them lie in place already is known when all values have their places: the step gets its
+  // buffers and its code then.
+  struct Join {
+    const FusedKernel* fused;
+    size_t step, first, count;  // parts
+    std::vector<int32_t> values;  // of the parts; -1: a constant
+    int32_t result;
+    std::shared_ptr<KernelRecord> facts;
+  };
+
+  // A launch has room for so many arguments only: as many steps as it takes.
+  void add_join(const FusedKernel& fused) {
+    constexpr size_t kMostParts = 16;
+    const size_t count = fused.inputs.size();
+    const int32_t result = output_value(fused.outputs[0]);
+    for (size_t first = 0; first < count; first += kMostParts) {
+      Join join{&fused, plan_->steps.size(), first, std::min(kMostParts, count - first), {}, result, record_of(fused)};
+      planned_.values[result].end = static_cast<int32_t>(join.step);
+      for (size_t p = first; p < first + join.count; ++p) {
+        const bool constant = (*fused.parts)[p].constant;
+        join.values.push_back(constant || fused.inputs[p]->numel() == 0 ? -1 : input_value(fused.inputs[p]));
+        offer_part(fused, p, join.step, join.values.back(), result);
+      }
+      Step step;
+      step.device = &kernel_device(fused);
+      step.facts = join.facts;
+      plan_->steps.push_back(std::move(step));
+      joins_.push_back(std::move(join));
+    }
+  }
+
+  void finish(const Join& join) {
+    const FusedKernel& fused = *join.fused;
+    Step& step = plan_->steps[join.step];
+    ir::Kernel kernel;
+    kernel.name = fused.kernel.name;
+    std::vector<passes::JoinPart> parts;
+    for (size_t p = join.first; p < join.first + join.count; ++p) {
+      const passes::JoinPart& part = (*fused.parts)[p];
+      const ir::KernelBuffer& buffer = fused.kernel.buffers[p];
+      if (part.constant) {
+        kernel.add_scalar("a" + std::to_string(p), buffer.dtype);
+        step.scalars.push_back(scalar_source(fused.inputs[p]));
+      } else {
+        if (lies_there(part, join.values[p - join.first], join.result, ir::item_size(buffer.dtype))) continue;
+        kernel.buffers.push_back(buffer);
+        add_operand(step, *fused.inputs[p]);
+      }
+      parts.push_back(part);
+    }
+    if (parts.empty()) {
+      join.facts->schedule = "in place";
+      step.work = CopyStep{step.device, 0};
+      return;
+    }
+    kernel.buffers.push_back(fused.kernel.buffers.back());
+    step.buffers.push_back(join.result);
+    lower_call(fused, std::move(kernel), &parts, join.step, step, join.facts);
+  }
+
+  bool lies_there(const passes::JoinPart& part, int32_t value, int32_t result, int64_t item) const {
+    if (value < 0) return true;  // no elements
+    const compiler::Place &from = plan_->places[value], &to = plan_->places[result];
+    return from.base == to.base && from.index == to.index && from.offset == to.offset + part.to * item;
   }
 
   // Whether all of the value is an input that counts as constant.
   bool is_constant(const Step& step, int32_t value) const {
     return value >= 0 && step.device->is_host() && planned_.values[value].kind == ValueKind::Input && !read_through_window(step, value) &&
            std::binary_search(key_.constants.begin(), key_.constants.end(), planned_.values[value].index);
+  }
+
+  // Argument by argument: what a window begins lies anywhere.
+  static void note_unaligned(ir::Kernel& kernel, const Step& step) {
+    if (step.device->is_host()) return;
+    for (const Step::Window& window : step.windows) kernel.buffers.at(static_cast<size_t>(window.argument)).unaligned = true;
   }
 
   // A kernel that sees a part of an input does not know at which places of the whole it lies.
@@ -306,6 +450,7 @@ class Builder {
       return from.kind == ValueKind::Input && (!options_.donation || aliased_.count(from.index) != 0);
     });
     place_values(*plan_, planned_, settings_);
+    for (const Join& join : joins_) finish(join);
   }
 
   const GraphKey& key_;
@@ -320,6 +465,7 @@ class Builder {
   std::unordered_map<const Node*, int32_t> value_of_;
   std::unordered_map<const Node*, const Node*> first_base_;
   std::set<int32_t> aliased_;  // inputs that are outputs too
+  std::vector<Join> joins_;
 };
 
 }  // namespace

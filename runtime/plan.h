@@ -109,6 +109,8 @@ struct Plan {
   };
   std::vector<Arena> arenas;  // of intermediates: Place::index says which
   bool on_host = true;  // all of it: its work is done when its calls return
+  Device* device = nullptr;  // that all of it runs on, if it is one, and not the host
+  std::shared_ptr<Recording> recording;  // the device's; under the lock of LateWork
 
   // Finds or compiles the code of the steps, if no run has done so. True if this call did. Throws std::runtime_error, naming
   // the kernel; the next run tries again.

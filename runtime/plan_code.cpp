@@ -29,6 +29,16 @@ size_t PlanCode::lower(ir::Kernel kernel, Device& device, const Options& options
   return trees_.size() - 1;
 }
 
+size_t PlanCode::lower(const passes::Call& call, Device& device, const Options& options, const compiler::Settings& settings) {
+  ProfileSpan span("plan", "schedule");
+  try {
+    trees_.push_back({{}, &device, compiler::lower_call(call, device.target(options), settings)});
+  } catch (const ir::IrError& e) {
+    throw std::runtime_error("kernel '" + call.kernel.name + "' could not be scheduled: " + e.what());
+  }
+  return trees_.size() - 1;
+}
+
 void PlanCode::add_step(size_t step, size_t tree, std::shared_ptr<KernelRecord> facts) {
   steps_.push_back({step, tree, std::move(facts)});
 }

@@ -34,11 +34,20 @@ compiler::Settings settings_of(Stage stage, const Options& options) {
   return settings;
 }
 
+bool is_library_call(const FusedKernel& fused, const ir::Target& target) {
+  return fused.routine && !passes::generates(fused.routine->op(), target);
+}
+
+passes::Lowered lowered(const FusedKernel& fused, const ir::Target& target) {
+  if (!fused.routine) return compiler::compile_kernel(fused.kernel, target, {});
+  return compiler::lower_call({compiler::call_kernel(fused), *fused.routine, fused.parts.get()}, target, {});
+}
+
 std::string kernel_text(const FusedKernel& fused, Stage stage, const Options& options) {
-  if (fused.routine || stage == Stage::Kernel) return passes::print(fused);
   Device& device = device_of(*fused.outputs.at(0));
   const ir::Target target = stage == Stage::CUDA ? ir::Target(ir::GpuTarget{}) : device.target(options);
-  const ir::LoopTree tree = compiler::compile_kernel(fused.kernel, target, {}).tree;
+  if (stage == Stage::Kernel || is_library_call(fused, target)) return passes::print(fused);
+  const ir::LoopTree tree = lowered(fused, target).tree;
   if (stage == Stage::CUDA) return codegen::cuda::emit(tree);
   if (stage == Stage::LoopTree) return ir::print(tree);
   return stage == Stage::LLVM ? device.intermediate_text(tree) : device.assembly_text(tree);
@@ -93,11 +102,11 @@ std::string readable_flops(int64_t flops) {
 }
 
 std::string schedule_name(const FusedKernel& fused, const Options& options) {
-  if (fused.routine && options.backend != Options::Backend::Interpreter) return "routine";
   Device& device = device_of(*fused.outputs.at(0));
+  if (is_library_call(fused, device.target(options)) && options.backend != Options::Backend::Interpreter) return "routine";
   if (!device.compiles(options)) return "interpreter";
   try {
-    return compiler::compile_kernel(fused.kernel, device.target(options), {}).schedule;
+    return lowered(fused, device.target(options)).schedule;
   } catch (const ir::IrError& e) {
     return std::string("none (") + e.what() + ")";
   }

@@ -103,12 +103,15 @@ void Run::hand_in() {
   uint64_t* scalars = scalars_.data();
   Profiler::Clock::time_point time = Profiler::Clock::now();
   try {
+    if (plan_->device) plan_->device->begin_plan(plan_->recording);
     for (const Step& step : plan_->steps) {
       time = launch(step, scalars, time);
       scalars += step.scalars.size();
       ++launched_;
     }
+    if (plan_->device) plan_->device->end_plan();
   } catch (...) {
+    if (plan_->device) plan_->device->drop_plan();
     record_launches(launches_);
     throw;
   }

@@ -276,7 +276,7 @@ ir::NodeRef over_placeholder(Node* operand, const Node* buffer) {
 }
 
 JoinPart join_part(const ir::Dims& shape, const PartSource& source, const ir::Dims& strides, int64_t to) {
-  JoinPart part{source.offset, to, {}};
+  JoinPart part{source.offset, to, {}, source.buffer->op() == Op::Const};
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] == 1) continue;
     const JoinPart::Dim dim{shape[d], source.strides[d], strides[d]};

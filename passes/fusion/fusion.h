@@ -18,6 +18,7 @@
 #include "ir/graph.h"
 #include "ir/kernel.h"
 #include "ir/target.h"
+#include "passes/schedule/schedule.h"
 
 namespace tenon::passes {
 
@@ -37,16 +38,6 @@ struct FusionOptions {
   FusionLimits limits;
   std::map<ir::DeviceTag, ir::Target> targets;  // of the devices; those that are not here are as a CpuTarget says by default
   const ir::Target& target_of(ir::DeviceTag device) const;
-};
-
-// One part of a Cat that a routine lays beside the others: the elements that are to move. Neighbouring dims that are
-// one run on both sides are one dim; of a constant, a buffer of one element, all steps in `from` are 0.
-struct JoinPart {
-  struct Dim {
-    int64_t extent, from, to;  // steps in elements
-  };
-  int64_t from = 0, to = 0;  // the first element's place in its buffer and in the result
-  SmallVector<Dim, 2> dims;  // outermost first
 };
 
 struct FusedKernel {

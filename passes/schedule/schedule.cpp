@@ -6,6 +6,7 @@
 
 #include "passes/passes.h"
 #include "passes/schedule/cpu/context.h"
+#include "passes/schedule/gpu/call.h"
 #include "passes/schedule/gpu/context.h"
 #include "passes/schedule/gpu/tiles.h"
 
@@ -93,6 +94,8 @@ Answer calls_class(const Form& form, const Target&) {
   return ir::info(*form.call).cls == cls ? kTakes : kOtherKind;
 }
 
+Answer calls_scatters(const Form& form, const Target&) { return form.call && ir::is_scatter(*form.call) ? kTakes : kOtherKind; }
+
 Answer calls_products(const Form& form, const Target& target) {
   const auto& gpu = std::get<GpuTarget>(target);
   if (!form.call || std::find(gpu.library.begin(), gpu.library.end(), *form.call) == gpu.library.end()) return kOtherKind;
@@ -113,17 +116,28 @@ void split_on_cpu(const ir::Kernel& kernel, const Target& target, Lowered& lower
   on_cpu<cpu::lower_short_rows>(*split_axes(kernel), target, lowered);
 }
 
-template <void (*run)(gpu::Context&)>
-void on_gpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
-  gpu::Context context(kernel, lowered, std::get<GpuTarget>(target));
-  run(context);
+void check_shared(const ir::Kernel& kernel, const GpuTarget& target, const Lowered& lowered) {
   int64_t shared = 0;
   for (const ir::TreeBuffer& buffer : lowered.tree.buffers) {
     if (buffer.space == ir::Space::Shared) shared += buffer.count * ir::item_size(buffer.dtype);
   }
-  if (shared > context.target.shared_bytes)
+  if (shared > target.shared_bytes)
     throw ir::IrError("no GPU schedule takes kernel '" + kernel.name + "': a block would need " + std::to_string(shared) +
-                      " bytes of shared memory, and may have " + std::to_string(context.target.shared_bytes));
+                      " bytes of shared memory, and may have " + std::to_string(target.shared_bytes));
+}
+
+template <void (*run)(gpu::Context&)>
+void on_gpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
+  gpu::Context context(kernel, lowered, std::get<GpuTarget>(target));
+  run(context);
+  check_shared(kernel, context.target, lowered);
+}
+
+template <void (*run)(gpu::Context&, const Call&)>
+void call_on_gpu(const Call& call, const Target& target, Lowered& lowered) {
+  gpu::Context context(call.kernel, lowered, std::get<GpuTarget>(target));
+  run(context, call);
+  check_shared(call.kernel, context.target, lowered);
 }
 
 // Each thread reads its own elements before it writes them. The text must then not promise that no two buffers overlap.
@@ -178,11 +192,22 @@ constexpr Schedule kSchedules[] = {
     {"columns", kGpu, takes_columns, nullptr, on_gpu<gpu::lower_columns>},
     {"transpose", kGpu, takes_maps, is_transposed_on_gpu, on_gpu<gpu::lower_transpose>},
     {"pointwise", kGpu, takes_maps, nullptr, map_on_gpu},
-    {"sort", kGpu, calls_class<ir::OpClass::Sort>, nullptr, nullptr},
+    {"sort", kGpu, calls_class<ir::OpClass::Sort>, nullptr, nullptr, call_on_gpu<gpu::call_sort>},
+    {"scatter", kGpu, calls_scatters, nullptr, nullptr, call_on_gpu<gpu::call_scatter>},
+    {"mask", kGpu, calls<Op::Nonzero, Op::Compress, Op::ScatterMask>, nullptr, nullptr, call_on_gpu<gpu::call_mask>},
     {"indexed", kGpu, calls_class<ir::OpClass::Indexed>, nullptr, nullptr},
-    {"join", kGpu, calls<Op::Cat>, nullptr, nullptr},
+    {"join", kGpu, calls<Op::Cat>, nullptr, nullptr, call_on_gpu<gpu::call_join>},
     {"product", kGpu, calls_products, nullptr, nullptr},
 };
+
+const Schedule* schedule_of_call(Op call, const Target& target) {
+  Form form;
+  form.call = call;
+  for (const Schedule& s : kSchedules) {
+    if (s.device == ir::kind(target) && !s.lower && s.accepts(form, target).fit == Schedule::Fit::Takes) return &s;
+  }
+  return nullptr;
+}
 
 }  // namespace
 
@@ -235,6 +260,23 @@ Lowered lower(const ir::Kernel& kernel, const Target& target) {
   }
   fail(std::string(accepts(form, target).reason));
   return {};
+}
+
+bool generates(Op call, const Target& target) {
+  const Schedule* schedule = schedule_of_call(call, target);
+  return schedule && schedule->lower_call;
+}
+
+Lowered lower_call(const Call& call, const Target& target) {
+  const Op op = call.node.op();
+  if (!generates(op, target)) throw ir::IrError("no schedule of a call takes '" + std::string(ir::info(op).text) + "'");
+  ir::check(target);
+  const Schedule& schedule = *schedule_of_call(op, target);
+  Lowered lowered;
+  lowered.schedule = schedule.name;
+  schedule.lower_call(call, target, lowered);
+  std::replace(lowered.tree.name.begin(), lowered.tree.name.end(), '.', '_');
+  return lowered;
 }
 
 }  // namespace tenon::passes

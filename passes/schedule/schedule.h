@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/graph.h"
 #include "ir/kernel.h"
 #include "ir/looptree.h"
 #include "ir/target.h"
@@ -69,6 +70,26 @@ struct Acceptance {
   std::string_view by, reason;
 };
 
+// One part of a Cat that is laid beside the others: the elements that are to move. Neighbouring dims that are
+// one run on both sides are one dim; of a constant, a buffer of one element, all steps in `from` are 0.
+struct JoinPart {
+  struct Dim {
+    int64_t extent, from, to;  // steps in elements
+  };
+  int64_t from = 0, to = 0;      // the first element's place in its buffer and in the result
+  SmallVector<Dim, 2> dims;      // outermost first
+  bool constant = false;         // the elements are one, given as an argument
+};
+
+// One operation on whole buffers, where a device has generated code for it. `kernel` has buffers and scalars alone: the
+// operands, but for a base that the operation writes over, then the result, which holds the base's elements to begin with.
+// Of the parts of a Cat those that are constants are scalars.
+struct Call {
+  const ir::Kernel& kernel;
+  const ir::Node& node;  // over placeholders (FusedKernel::routine)
+  const std::vector<JoinPart>* parts = nullptr;  // of a Cat: those that are to be copied
+};
+
 struct Schedule {
   enum class Fit : uint8_t { Takes, OtherKind, Refuses };
   struct Answer {
@@ -79,12 +100,17 @@ struct Schedule {
   ir::TargetKind device;
   Answer (*accepts)(const Form&, const ir::Target&);
   bool (*suits)(const ir::Kernel&, const ir::Target&);  // among those that accept it, the first that suits; null: always
-  void (*lower)(const ir::Kernel&, const ir::Target&, Lowered&);  // null: a call of the library
+  void (*lower)(const ir::Kernel&, const ir::Target&, Lowered&);  // null: a call
+  void (*lower_call)(const Call&, const ir::Target&, Lowered&) = nullptr;  // of a call; null: the device's library computes it
 };
 std::span<const Schedule> schedules();  // of all devices
 
 Acceptance accepts(const Form& form, const ir::Target& target);
 // Throws IrError with the kernel's name if no schedule of the target accepts it.
 Lowered lower(const ir::Kernel& kernel, const ir::Target& target);
+
+// Whether a call of this operation is generated code on the target, and that code.
+bool generates(ir::Op call, const ir::Target& target);
+Lowered lower_call(const Call& call, const ir::Target& target);
 
 }  // namespace tenon::passes

@@ -126,9 +126,8 @@ void allow_tf32(bool allow) {
 }
 
 void* allocate_pinned(size_t bytes) {
-  device(0);
-  void* block = nullptr;
-  if (driver()->host_allocate(&block, std::max<size_t>(bytes, 1), kHostAllocPortable) != kSuccess)
+  void* block = device(0).allocate_pinned(std::max<size_t>(bytes, 1));
+  if (!block)
     throw OutOfMemory("CUDA out of memory: no " + std::to_string(bytes) + " bytes of pinned host memory");
   Pinned& pinned = Pinned::all();
   const std::lock_guard lock(pinned.mutex);
@@ -143,7 +142,7 @@ void free_pinned(void* block) noexcept {
     const std::lock_guard lock(pinned.mutex);
     pinned.blocks.erase(static_cast<const std::byte*>(block));
   }
-  driver()->host_free(block);
+  device(0).free_pinned(block);
 }
 
 bool is_pinned(const void* address) noexcept {

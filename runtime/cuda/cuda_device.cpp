@@ -18,6 +18,7 @@
 #include "runtime/cuda/context.h"
 #include "runtime/cuda/libraries.h"
 #include "runtime/cuda/products.h"
+#include "runtime/cuda/recording.h"
 
 namespace tenon::runtime::cuda {
 
@@ -180,6 +181,18 @@ class Implementation final : public CudaDevice {
     check(api().memory_info(&free, &total), "cuMemGetInfo");
     return {static_cast<int64_t>(free), static_cast<int64_t>(total)};
   }
+  void* allocate_pinned(size_t bytes) override {
+    const Entered entered(*this);
+    void* block = nullptr;
+    return api().host_allocate(&block, bytes, kHostAllocPortable) == kSuccess ? block : nullptr;
+  }
+  void free_pinned(void* block) noexcept override {
+    try {
+      const Entered entered(*this);
+      api().host_free(block);
+    } catch (const std::exception&) {  // the device is lost, and its memory with it
+    }
+  }
 
   // --- copies. Of pageable memory the driver reads all before its call returns; pinned memory it reads later.
   void copy_from_host(void* to, const void* from, size_t bytes, Stream stream) override {
@@ -194,7 +207,8 @@ class Implementation final : public CudaDevice {
   }
   void copy(void* to, const void* from, size_t bytes, Stream stream) override {
     const Entered entered(*this);
-    check(api().copy_within(address(to), address(from), bytes, of(stream)), "cuMemcpyDtoDAsync");
+    hand_in(stream, {.words = {address(to), address(from), bytes},
+                     .capture = [=, this] { check(api().copy_within(address(to), address(from), bytes, of(stream)), "cuMemcpyDtoDAsync"); }});
   }
   bool copy_from_peer(Device& other, void* to, const void* from, size_t bytes, Stream stream) override {
     const Entered entered(*this);
@@ -214,6 +228,20 @@ class Implementation final : public CudaDevice {
   void launch(const Launch& launch, Stream stream) override;
   void interpret(const Interpretation& work, Stream stream) override;
   void call_library(const LibraryCall& call, Stream stream) override;
+
+  void begin_plan(std::shared_ptr<Recording>& recording) override {
+    if (!recording) recording = std::make_shared<CudaRecording>(context_, of(Stream::Main));
+    recording_ = static_cast<CudaRecording*>(recording.get());
+  }
+  void end_plan() override {
+    const Entered entered(*this);
+    const std::vector<Work> work = std::exchange(held_, {});
+    if (CudaRecording* recording = std::exchange(recording_, nullptr)) recording->run(work);
+  }
+  void drop_plan() noexcept override {
+    recording_ = nullptr;
+    held_.clear();
+  }
 
   void allow_tf32(bool allow) override { products_.allow_tf32(allow); }
   std::string library_version() override { return products_.version(); }
@@ -241,6 +269,17 @@ class Implementation final : public CudaDevice {
     for (CUstream& stream : streams) check(api().stream_create(&stream, kStreamNonBlocking), "cuStreamCreate");
     return streams;
   }
+  // Work of a plan waits for its end; other work is handed in at once.
+  void hand_in(Stream stream, Work work) {
+    if (recording_ && stream == Stream::Main) return held_.push_back(std::move(work));
+    if (work.name) context_.note_launch(*work.name);
+    work.function ? cuda::launch(context_, of(stream), work) : work.capture();
+  }
+  // Before work that the host does in the middle of a plan: such a plan is no graph.
+  void hand_in_held() {
+    recording_ = nullptr;
+    for (Work& work : std::exchange(held_, {})) hand_in(Stream::Main, std::move(work));
+  }
   void describe();
   void run_on_host(std::span<void* const> buffers, std::span<const size_t> bytes, std::span<const uint8_t> is_written, Stream stream,
                    const std::function<void(std::span<void* const>)>& work);
@@ -250,6 +289,8 @@ class Implementation final : public CudaDevice {
   EventPool events_;
   Allocator allocator_;
   Products products_;
+  CudaRecording* recording_ = nullptr;  // of the plan that is being handed in
+  std::vector<Work> held_;              // its work so far
   Architecture architecture_;
   Properties properties_;
   ir::GpuTarget target_;
@@ -311,25 +352,23 @@ std::unique_ptr<Code> Implementation::load(const std::string& bytes, const ir::L
 void Implementation::launch(const Launch& launch, Stream stream) {
   const Entered entered(*this);
   const auto& code = static_cast<const CudaCode&>(*launch.code);
-  std::vector<void*> parameters;
-  parameters.reserve(code.buffers + code.sizes + code.scalars);
-  for (void* const& buffer : launch.buffers.first(code.buffers)) parameters.push_back(const_cast<void**>(&buffer));
-  for (const int64_t& size : launch.sizes.first(code.sizes)) parameters.push_back(const_cast<int64_t*>(&size));
-  for (const uint64_t& scalar : launch.scalars.first(code.scalars)) parameters.push_back(const_cast<uint64_t*>(&scalar));
-  context_.note_launch(launch.name);
+  std::vector<uint64_t> words;
+  words.reserve(code.buffers + code.sizes + code.scalars);
+  for (void* buffer : launch.buffers.first(code.buffers)) words.push_back(address(buffer));
+  for (const int64_t size : launch.sizes.first(code.sizes)) words.push_back(static_cast<uint64_t>(size));
+  for (const uint64_t scalar : launch.scalars.first(code.scalars)) words.push_back(scalar);
   for (size_t p = 0; p < launch.phases.size(); ++p) {
     const int64_t blocks = launch.phases[p].count;
     if (blocks == 0) continue;
     if (blocks > kMostBlocks) throw std::runtime_error("a launch of more than 2147483647 blocks");
-    check(api().launch(code.functions[p], static_cast<unsigned>(blocks), 1, 1, code.threads, 1, 1, code.shared_bytes, of(stream),
-                       parameters.data(), nullptr),
-          "cuLaunchKernel");
+    hand_in(stream, {code.functions[p], static_cast<unsigned>(blocks), code.threads, code.shared_bytes, words, {}, &launch.name});
   }
 }
 
 // Copies of the buffers on the host, work on them, and what it wrote back. It waits for the stream.
 void Implementation::run_on_host(std::span<void* const> buffers, std::span<const size_t> bytes, std::span<const uint8_t> is_written,
                                  Stream stream, const std::function<void(std::span<void* const>)>& work) {
+  hand_in_held();
   std::vector<std::vector<uint64_t>> copies(buffers.size());
   std::vector<void*> on_host(buffers.begin(), buffers.end());
   for (size_t b = 0; b < buffers.size(); ++b) {
@@ -367,8 +406,11 @@ void Implementation::call_library(const LibraryCall& call, Stream stream) {
   const ir::Node& node = *call.node;
   if (node.op() == ir::Op::Dot && !call.interpreted && Products::takes(node.dtype())) {
     const Entered entered(*this);
-    context_.note_launch(call.name);
-    return products_.run(node, call.buffers[0], call.buffers[1], call.buffers[2]);
+    const void *a = call.buffers[0], *b = call.buffers[1];
+    void* c = call.buffers[2];
+    return hand_in(stream, {.words = {address(a), address(b), address(c)},
+                            .capture = [this, node = call.node, a, b, c] { products_.run(*node, a, b, c); },
+                            .name = &call.name});
   }
   std::vector<uint64_t> scalars(call.scalars.begin(), call.scalars.end());
   std::vector<void*> given(call.buffers.begin(), call.buffers.end());

@@ -16,6 +16,8 @@ class CudaDevice : public Device {
   using Device::Device;
   virtual Properties properties() const = 0;
   virtual std::pair<int64_t, int64_t> memory_info() = 0;
+  virtual void* allocate_pinned(size_t bytes) = 0;  // null if there is no memory
+  virtual void free_pinned(void* block) noexcept = 0;
   virtual void allow_tf32(bool allow) = 0;
   virtual std::string library_version() = 0;  // of cuBLAS; empty until it is loaded
   virtual Event record_timed() = 0;           // in the main stream

@@ -40,41 +40,69 @@ const Model& model(const Driver& d) {
   return kModels[2];
 }
 
-// By the driver's numbers of attributes; -1 for one it does not know.
+// By the driver's numbers: what all of them have.
+constexpr struct {
+  int number, value;
+} kAttributes[] = {
+    {1, 1024},         // threads of a block
+    {2, 1024},         // its extents
+    {3, 1024},         //
+    {4, 64},           //
+    {5, 2147483647},   // extents of a grid
+    {6, 65535},        //
+    {7, 65535},        //
+    {8, 48 << 10},     // static shared memory of a block
+    {9, 64 << 10},     // constant memory
+    {10, 32},          // threads of a warp
+    {11, 2147483647},  // pitch
+    {12, 65536},       // registers of a block
+    {13, 1980000},     // clock rate in kHz
+    {14, 512},         // alignment of textures
+    {15, 1},           // copies beside kernels
+    {16, 132},         // multiprocessors
+    {17, 0},           // time limit of kernels
+    {18, 0},           // integrated
+    {19, 1},           // maps host memory
+    {20, 0},           // compute mode: default
+    {31, 1},           // kernels beside kernels
+    {32, 0},           // ECC
+    {33, 1},           // PCI bus, device, domain
+    {34, 0},           //
+    {50, 0},           //
+    {35, 0},           // TCC driver
+    {36, 2619000},     // memory clock rate in kHz
+    {37, 5120},        // bits of the memory's bus
+    {38, 50 << 20},    // L2 cache
+    {40, 3},           // copy engines
+    {41, 1},           // unified addresses
+    {78, 1},           // priorities of streams
+    {79, 1},           // L1 caches global and
+    {80, 1},           // local memory
+    {82, 65536},       // registers of a multiprocessor
+    {83, 0},           // managed memory
+    {89, 0},           // from host and device at a time
+    {90, 1},           // compute preemption
+    {95, 0},           // cooperative launch
+    {115, 0},          // memory pools
+};
+
+// -1 for one it does not know.
 int attribute(const Driver& d, int number) {
   const Model& m = model(d);
   switch (number) {
-    case 1: return 1024;               // threads of a block, and its extents
-    case 2: case 3: return 1024;
-    case 4: return 64;
-    case 5: return 2147483647;         // extents of a grid
-    case 6: case 7: return 65535;
-    case 8: return 48 << 10;           // static shared memory of a block
-    case 9: return 64 << 10;           // constant memory
-    case 10: return 32;                // warp
-    case 11: return 2147483647;        // pitch
-    case 12: case 82: return 65536;    // registers of a block, of a multiprocessor
-    case 13: return 1980000;           // clock rate in kHz
-    case 14: return 512;               // alignment of textures
-    case 15: case 31: case 41: return 1;  // copies beside kernels, kernels beside kernels, unified addresses
-    case 16: return 132;               // multiprocessors
-    case 17: case 18: case 20: case 32: case 35: case 83: case 89: case 95: case 115: return 0;
-    case 19: case 78: case 79: case 80: case 90: return 1;
-    case 33: return 1;                 // PCI bus
-    case 34: case 50: return 0;
-    case 36: return 2619000;           // memory clock rate in kHz
-    case 37: return 5120;              // bits of the memory's bus
-    case 38: return 50 << 20;          // L2
     case 39: return m.threads_per_multiprocessor;
-    case 40: return 3;                 // copy engines
     case 75: return m.arch / 10;
     case 76: return m.arch % 10;
     case 81: return m.shared_per_multiprocessor;
     case 97: return m.shared_optin;
     case 106: return m.blocks_per_multiprocessor;
     case 111: return m.reserved_shared;
-    default: return -1;
+    default: break;
   }
+  for (const auto& known : kAttributes) {
+    if (known.number == number) return known.value;
+  }
+  return -1;
 }
 
 struct ErrorName {
@@ -342,7 +370,7 @@ TENON_SIM_API int cuCtxGetDevice(int* device) {
 TENON_SIM_API int cuCtxSynchronize() {
   return gate("cuCtxSynchronize", Need::Context, [&](Driver& d) -> int {
     if (d.disturbs_capture()) return kCaptureUnsupported;
-    d.queue.finish_device(current()->ordinal);
+    d.queue.wait_device(current()->ordinal);
     return current()->error;
   });
 }

@@ -25,7 +25,8 @@ int copy_to_device(Driver& d, DevicePointer to, const void* from, size_t bytes, 
       stream.capture->invalid = true;
       return kCaptureUnsupported;
     }
-    const auto staged = std::make_shared<std::vector<char>>(static_cast<const char*>(from), static_cast<const char*>(from) + bytes);
+    const auto staged =
+        std::make_shared<std::vector<char>>(static_cast<const char*>(from), static_cast<const char*>(from) + bytes);
     work.body = [to, staged] { std::memcpy(pointer(to), staged->data(), staged->size()); };
   }
   return submit(d, stream, std::move(work));
@@ -46,7 +47,7 @@ int copy_to_host(Driver& d, void* to, DevicePointer from, size_t bytes, Stream& 
   Ticket ticket;
   if (const int code = submit(d, stream, std::move(work), &ticket)) return code;
   if (pinned) return kSuccess;
-  d.queue.finish(ticket);
+  d.queue.wait(ticket);
   return current()->error;
 }
 

@@ -11,12 +11,12 @@ namespace {
 
 constexpr unsigned kStaticShared = 48 << 10;
 
-unsigned most_shared(const Driver& d) { return d.settings.arch == 75 ? 64u << 10 : d.settings.arch == 80 ? 163u << 10 : 227u << 10; }
+unsigned most_shared(const Driver& d) {
+  return d.settings.arch == 75 ? 64u << 10 : d.settings.arch == 80 ? 163u << 10 : 227u << 10;
+}
 
 // A cubin runs on its own generation from its minor version on, PTX on any that is not older.
-bool runs_on(const Image& image, int arch) {
-  return image.arch <= arch && (image.ptx || image.arch / 10 == arch / 10);
-}
+bool runs_on(const Image& image, int arch) { return image.arch <= arch && (image.ptx || image.arch / 10 == arch / 10); }
 
 int load(Driver& d, const char* bytes, std::shared_ptr<Module>& module) {
   const std::optional<Image> image = unpack(bytes);
@@ -41,6 +41,25 @@ int check_launch(const Driver& d, const Function& function, unsigned threads, un
 }
 
 }  // namespace
+
+int tenon::cuda_sim::make_kernel(Driver& d, const KernelParameters& launch, int device, Work& work) {
+  const auto found = d.functions.find(launch.function);
+  if (found == d.functions.end()) return kInvalidHandle;
+  const Function& function = *found->second;
+  if (function.module->device != device) return kInvalidContext;
+  if (launch.grid_x == 0 || launch.grid_x > 0x7fffffffu || launch.block_x == 0 || launch.block_x > Engine::kMaxThreads) {
+    return kInvalidValue;
+  }
+  const bool line = launch.grid_y == 1 && launch.grid_z == 1 && launch.block_y == 1 && launch.block_z == 1;
+  if (!line || launch.extra) return kNotSupported;  // Tenon's launches have one dimension
+  if (const int code = check_launch(d, function, launch.block_x, launch.shared)) return code;
+  const std::vector<unsigned>& bytes = function.kernel->parameter_bytes;
+  if (!launch.parameters && !bytes.empty()) return kInvalidValue;
+  work.kind = WorkKind::Kernel;
+  work.kernel = {found->second, launch.grid_x, launch.block_x, launch.shared, std::vector<uint64_t>(bytes.size())};
+  for (size_t i = 0; i < bytes.size(); ++i) std::memcpy(&work.kernel.parameters[i], launch.parameters[i], bytes[i]);
+  return kSuccess;
+}
 
 TENON_SIM_API int cuModuleLoadDataEx(Module** handle, const void* bytes, unsigned, int*, void**) {
   return gate("cuModuleLoadDataEx", Need::Context, [&](Driver& d) -> int {
@@ -95,9 +114,12 @@ TENON_SIM_API int cuFuncGetAttribute(int* value, int number, Function* handle) {
     switch (number) {
       case 0: *value = static_cast<int>(function->kernel->max_threads); return kSuccess;
       case 1: *value = is_static ? static_cast<int>(function->kernel->shared_bytes) : 0; return kSuccess;
-      case 2: case 3: case 7: *value = 0; return kSuccess;  // constant and local memory, cache mode
-      case 4: *value = 32; return kSuccess;                 // registers: pretended
-      case 5: case 6: *value = d.settings.arch; return kSuccess;
+      case 2:
+      case 3:
+      case 7: *value = 0; return kSuccess;   // constant and local memory, cache mode
+      case 4: *value = 32; return kSuccess;  // registers: pretended
+      case 5:
+      case 6: *value = d.settings.arch; return kSuccess;
       case 8: *value = function->max_dynamic_shared; return kSuccess;
       case 9: *value = -1; return kSuccess;
       default: return kInvalidValue;
@@ -136,19 +158,11 @@ TENON_SIM_API int cuLaunchKernel(Function* handle, unsigned grid_x, unsigned gri
                                  void** extra) {
   return gate("cuLaunchKernel", Need::Context, [&](Driver& d) -> int {
     Stream* const stream = find_stream(d, stream_handle);
-    const auto found = d.functions.find(handle);
-    if (!stream || found == d.functions.end()) return kInvalidHandle;
-    const Function& function = *found->second;
-    if (function.module->device != stream->device) return kInvalidContext;
-    if (grid_x == 0 || grid_x > 0x7fffffffu || block_x == 0 || block_x > Engine::kMaxThreads) return kInvalidValue;
-    if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || extra) return kNotSupported;  // Tenon's are in one dimension
-    if (const int code = check_launch(d, function, block_x, shared)) return code;
-    const std::vector<unsigned>& bytes = function.kernel->parameter_bytes;
-    if (!parameters && !bytes.empty()) return kInvalidValue;
+    if (!stream) return kInvalidHandle;
     Work work;
-    work.kind = WorkKind::Kernel;
-    work.kernel = {found->second, grid_x, block_x, shared, std::vector<uint64_t>(bytes.size())};
-    for (size_t i = 0; i < bytes.size(); ++i) std::memcpy(&work.kernel.parameters[i], parameters[i], bytes[i]);
-    return submit(d, *stream, std::move(work));
+    const int code =
+        make_kernel(d, {handle, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, parameters, extra, nullptr, nullptr},
+                    stream->device, work);
+    return code ? code : submit(d, *stream, std::move(work));
   });
 }

@@ -71,7 +71,7 @@ TENON_SIM_API int cuStreamSynchronize(void* handle) {
     if (!stream) return kInvalidHandle;
     if (stream->capture) return refuse_capture(*stream);
     const int device = stream->device;
-    d.queue.finish(*stream);
+    d.queue.wait(*stream);
     return d.devices[static_cast<size_t>(device)].error;
   });
 }
@@ -83,6 +83,7 @@ TENON_SIM_API int cuStreamQuery(void* handle) {
     if (stream->capture) return refuse_capture(*stream);
     d.queue.progress();
     if (!stream->pending.empty()) return kNotReady;
+    d.queue.wait(*stream);
     return d.devices[static_cast<size_t>(stream->device)].error;
   });
 }
@@ -93,6 +94,7 @@ TENON_SIM_API int cuStreamWaitEvent(void* handle, Event* event, unsigned flags) 
     if (!stream || !find(d.events, event)) return kInvalidHandle;
     if (flags != 0) return kInvalidValue;
     if (event->capture) {  // the stream joins the capture
+      if (std::find(d.captures.begin(), d.captures.end(), event->capture) == d.captures.end()) return kCapturedEvent;
       if (stream->legacy) return kCaptureImplicit;
       if (stream->capture && stream->capture != event->capture) return kCaptureMerge;
       stream->capture = event->capture;
@@ -103,7 +105,7 @@ TENON_SIM_API int cuStreamWaitEvent(void* handle, Event* event, unsigned flags) 
       stream->capture->invalid = true;
       return kCaptureIsolation;
     }
-    if (event->record && !event->record->done) d.queue.add(*stream, {}, {event->record});
+    if (event->record) d.queue.add(*stream, {}, {event->record});
     return kSuccess;
   });
 }
@@ -149,6 +151,7 @@ TENON_SIM_API int cuEventQuery(Event* event) {
     if (event->capture) return kCapturedEvent;
     d.queue.progress();
     if (event->record && !event->record->done) return kNotReady;
+    if (event->record) d.queue.seen_done(*event->record);
     return d.devices[static_cast<size_t>(event->device)].error;
   });
 }
@@ -158,7 +161,7 @@ TENON_SIM_API int cuEventSynchronize(Event* event) {
     if (!find(d.events, event)) return kInvalidHandle;
     if (event->capture) return kCapturedEvent;
     const int device = event->device;
-    if (const Ticket record = event->record) d.queue.finish(record);
+    if (const Ticket record = event->record) d.queue.wait(record);
     return d.devices[static_cast<size_t>(device)].error;
   });
 }

@@ -1,10 +1,17 @@
 // What the simulated driver exports beside the real one's functions, for tests; found with dlsym in the library that
 // TENON_CUDA_DRIVER names.
 //
-// Settings in the environment, read once: TENON_SIM_DEVICES (1), TENON_SIM_MEMORY_MB of a device (4096), TENON_SIM_ARCH
-// (75, 80 or 90), TENON_SIM_SEED of the order of work (1), TENON_SIM_EAGER=1 does work when it is called for,
-// TENON_SIM_STRICT=1 ends blocks of memory at their guard page, TENON_SIM_REAL_NVRTC names a real libnvrtc that compiles
-// every text too.
+// Settings in the environment, read once:
+//   TENON_SIM_DEVICES=n       how many there are (1; 0 too)
+//   TENON_SIM_MEMORY_MB=n     memory of each (4096)
+//   TENON_SIM_ARCH=n          what they pretend to be: 75, 80 or 90 (90)
+//   TENON_SIM_SEED=n          draws the order of work, blocks and threads (1)
+//   TENON_SIM_EAGER=1         does work when it is called for, not as late as is allowed
+//   TENON_SIM_STRICT=1        ends blocks of memory at their guard page, at an address that 16 divides
+//   TENON_SIM_RACES=1         accesses of one block that nothing orders are an error, in whatever order they happened. For
+//                             an allocator that asks the driver for each block; cuMemFree's waiting orders nothing here
+//   TENON_SIM_COMPILER=cc     compiles kernels with cc also where tcc is
+//   TENON_SIM_REAL_NVRTC=file a real libnvrtc compiles every text first; spills are an error then
 #pragma once
 
 extern "C" {
@@ -15,6 +22,8 @@ long tenon_sim_calls(const char* function);
 // How many live: allocations, pinned (ranges), streams, events, modules, graphs, graph_execs, contexts (retained), bytes
 // (of device memory); -1 for other words.
 long tenon_sim_live(const char* what);
+// A setting from here on: eager, strict (of blocks allocated from here on), races, memory_mb, arch. 0 for other words.
+int tenon_sim_set(const char* setting, long value);
 void tenon_sim_seed(unsigned long long seed);
 long tenon_sim_launches();  // kernels that have run
 // The text of the last error that ended a device's work ("" if none); returns its length.

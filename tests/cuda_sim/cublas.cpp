@@ -137,7 +137,8 @@ template <typename T>
 void run_one(const Gemm& g, Scratch<T>& scratch, const char* a, const char* b, char* c) {
   for (int64_t p = 0; p < g.k; ++p) {
     for (int64_t i = 0; i < g.m; ++i) {
-      scratch.a[static_cast<size_t>(p * g.m + i)] = element<T>(g.a_type, a, g.transpose_a ? i * g.lda + p : p * g.lda + i, g.tf32);
+      scratch.a[static_cast<size_t>(p * g.m + i)] =
+          element<T>(g.a_type, a, g.transpose_a ? i * g.lda + p : p * g.lda + i, g.tf32);
     }
   }
   for (int64_t j = 0; j < g.n; ++j) {
@@ -262,25 +263,25 @@ TENON_SIM_API int cublasSetPointerMode_v2(Handle* handle, int mode) {
   return mode == kHostPointers ? kSuccess : kNotSupported;
 }
 
-TENON_SIM_API int cublasGemmEx(Handle* handle, int operation_a, int operation_b, int m, int n, int k, const void* alpha, const void* a,
-                               int a_type, int lda, const void* b, int b_type, int ldb, const void* beta, void* c, int c_type,
-                               int ldc, int compute, int) {
+TENON_SIM_API int cublasGemmEx(Handle* handle, int operation_a, int operation_b, int m, int n, int k, const void* alpha,
+                               const void* a, int a_type, int lda, const void* b, int b_type, int ldb, const void* beta, void* c,
+                               int c_type, int ldc, int compute, int) {
   if (const int code = count_call("cublasGemmEx")) return code;
   if (!valid_operation(operation_a) || !valid_operation(operation_b)) return kInvalidValue;
-  return start(handle,
-               {operation_a != 0, operation_b != 0, m, n, k, lda, ldb, ldc, 0, 0, 0, 1, a, b, c, a_type, b_type, c_type, 0, 0, false},
+  return start(handle, {operation_a != 0, operation_b != 0, m,      n, k, lda,  ldb, ldc, 0, 0, 0, 1, a, b, c,
+                        a_type,           b_type,           c_type, 0, 0, false},
                alpha, beta, compute);
 }
 
-TENON_SIM_API int cublasGemmStridedBatchedEx(Handle* handle, int operation_a, int operation_b, int m, int n, int k, const void* alpha,
-                                             const void* a, int a_type, int lda, long long stride_a, const void* b, int b_type,
-                                             int ldb, long long stride_b, const void* beta, void* c, int c_type, int ldc,
-                                             long long stride_c, int batches, int compute, int) {
+TENON_SIM_API int cublasGemmStridedBatchedEx(Handle* handle, int operation_a, int operation_b, int m, int n, int k,
+                                             const void* alpha, const void* a, int a_type, int lda, long long stride_a,
+                                             const void* b, int b_type, int ldb, long long stride_b, const void* beta, void* c,
+                                             int c_type, int ldc, long long stride_c, int batches, int compute, int) {
   if (const int code = count_call("cublasGemmStridedBatchedEx")) return code;
   if (!valid_operation(operation_a) || !valid_operation(operation_b)) return kInvalidValue;
   return start(handle,
-               {operation_a != 0, operation_b != 0, m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c, batches, a, b, c, a_type,
-                b_type, c_type, 0, 0, false},
+               {operation_a != 0, operation_b != 0, m,      n, k, lda,  ldb, ldc, stride_a, stride_b, stride_c, batches, a, b, c,
+                a_type,           b_type,           c_type, 0, 0, false},
                alpha, beta, compute);
 }
 

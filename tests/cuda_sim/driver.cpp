@@ -23,15 +23,22 @@ Settings::Settings()
       arch(static_cast<int>(number("TENON_SIM_ARCH", 90))),
       seed(static_cast<uint64_t>(number("TENON_SIM_SEED", 1))),
       eager(number("TENON_SIM_EAGER", 0) != 0),
-      strict(number("TENON_SIM_STRICT", 0) != 0) {}
+      strict(number("TENON_SIM_STRICT", 0) != 0),
+      races(number("TENON_SIM_RACES", 0) != 0) {}
 
 Driver::Driver() {
+  watch(settings.races);
   for (int ordinal = 0; ordinal < settings.devices; ++ordinal) {
     Device& device = devices.emplace_back();
     device.ordinal = ordinal;
     device.default_stream = queue.create(ordinal);
     device.default_stream->legacy = true;
   }
+}
+
+void Driver::watch(bool watched) {
+  memory.watch(watched);
+  queue.watch(watched);
 }
 
 void Driver::fail(int device, int code, const std::string& text) {
@@ -125,19 +132,39 @@ TENON_SIM_API long tenon_sim_calls(const char* function) {
 TENON_SIM_API long tenon_sim_live(const char* what) {
   Driver& d = driver();
   const std::lock_guard lock(d.mutex);
-  const auto is = [&](const char* name) { return std::strcmp(what, name) == 0; };
-  size_t count = 0;
-  if (is("allocations")) count = d.memory.count();
-  else if (is("pinned")) count = d.pinned.count();
-  else if (is("streams")) count = d.queue.count();
-  else if (is("events")) count = d.events.size();
-  else if (is("modules")) count = d.modules.size();
-  else if (is("graphs")) count = d.graphs.size();
-  else if (is("graph_execs")) count = d.graph_execs.size();
-  else if (is("contexts")) for (const Device& device : d.devices) count += static_cast<size_t>(device.retained);
-  else if (is("bytes")) for (const Device& device : d.devices) count += d.memory.used(device.ordinal);
-  else return -1;
-  return static_cast<long>(count);
+  size_t bytes = 0, contexts = 0;
+  for (const Device& device : d.devices) {
+    bytes += d.memory.used(device.ordinal);
+    contexts += static_cast<size_t>(device.retained);
+  }
+  const std::map<std::string, size_t> counts = {
+      {"allocations", d.memory.count()},     {"bytes", bytes},
+      {"pinned", d.pinned.count()},          {"contexts", contexts},
+      {"streams", d.queue.count()},          {"events", d.events.size()},
+      {"modules", d.modules.size()},         {"graphs", d.graphs.size()},
+      {"graph_execs", d.graph_execs.size()},
+  };
+  const auto found = counts.find(what);
+  return found == counts.end() ? -1 : static_cast<long>(found->second);
+}
+
+TENON_SIM_API int tenon_sim_set(const char* setting, long value) {
+  Driver& d = driver();
+  const std::lock_guard lock(d.mutex);
+  const auto is = [&](const char* name) { return std::strcmp(setting, name) == 0; };
+  if (is("eager"))
+    d.queue.set_eager(value != 0);
+  else if (is("strict"))
+    d.memory.set_strict(value != 0);
+  else if (is("races"))
+    d.watch(value != 0);
+  else if (is("memory_mb"))
+    d.settings.memory = static_cast<size_t>(value) << 20;
+  else if (is("arch"))
+    d.settings.arch = static_cast<int>(value);
+  else
+    return 0;
+  return 1;
 }
 
 TENON_SIM_API void tenon_sim_seed(unsigned long long seed) {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cuda_sim/engine.h"
@@ -72,14 +74,25 @@ struct Event {
 
 struct Graph {
   int device;
-  std::vector<Node> nodes;
+  std::deque<Node> nodes;                                // each node's address is its handle
+  std::map<const Node*, std::vector<void*>> parameters;  // where cuGraphKernelNodeGetParams points to
 };
 
 struct GraphExec {
   int device;
-  const Graph* source;  // whose node handles name nodes of this
-  std::vector<Node> nodes;
-  Ticket last;  // a graph runs once at a time
+  std::map<const Node*, size_t> places;      // of the graph's nodes
+  std::shared_ptr<std::vector<Node>> nodes;  // shared with launches that are queued; copied before a change
+  Ticket last;                               // a graph runs once at a time
+};
+
+// A launch as the nodes of a graph take it (CUDA_KERNEL_NODE_PARAMS_v2).
+struct KernelParameters {
+  Function* function;
+  unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared;
+  void** parameters;
+  void** extra;
+  void* kernel;
+  Device* context;
 };
 
 struct Capture {
@@ -102,7 +115,7 @@ struct Settings {
   size_t memory = size_t{4} << 30;
   int arch = 90;
   uint64_t seed = 1;
-  bool eager = false, strict = false;
+  bool eager = false, strict = false, races = false;
   Settings();
 };
 
@@ -129,6 +142,7 @@ struct Driver {
   std::string finding;  // the last one
 
   Driver();
+  void watch(bool watched);  // accesses of memory that nothing orders
   // What work of a device found: ends the device's work.
   void fail(int device, int code, const std::string& text);
   // The code of a fault asked for and due, else 0.
@@ -167,5 +181,8 @@ auto* find(const Map& map, const void* handle) {
 
 // Queues work, or adds it to the graph that the stream captures. Returns the driver's code; the ticket is null in a graph.
 int submit(Driver& driver, Stream& stream, Work work, Ticket* ticket = nullptr);
+
+// Checks a launch on a device and makes work of it.
+int make_kernel(Driver& driver, const KernelParameters& launch, int device, Work& work);
 
 }  // namespace tenon::cuda_sim

@@ -55,6 +55,19 @@ struct SignalGuard {
   }
 };
 
+// Blocks run in any order too: at random, each place i is given block (offset + i * step) mod count.
+struct BlockOrder {
+  uint64_t offset = 0, step = 1, count;
+
+  BlockOrder(Order order, unsigned blocks, std::mt19937_64& random) : count(blocks) {
+    if (blocks < 2 || order == Order::Forward) return;
+    offset = order == Order::Backward ? count - 1 : random() % count;
+    step = order == Order::Backward ? count - 1 : random() % count;
+    while (std::gcd(step, count) != 1) step = (step + 1) % count;
+  }
+  unsigned at(unsigned i) const { return static_cast<unsigned>((offset + i * step) % count); }
+};
+
 }  // namespace
 
 Engine::Engine() {
@@ -93,7 +106,8 @@ Outcome Engine::run(const Launch& launch) {
   }
   const SignalGuard guard;
   Engine* const outer = std::exchange(running, this);
-  for (unsigned block = 0; block < launch.blocks && outcome_.kind == Outcome::Fine; ++block) run_block(block);
+  const BlockOrder blocks(launch.order, launch.blocks, random_);
+  for (unsigned i = 0; i < launch.blocks && outcome_.kind == Outcome::Fine; ++i) run_block(blocks.at(i));
   running = outer;
   return outcome_;
 }

@@ -18,7 +18,8 @@
 
 namespace tenon::cuda_sim {
 
-enum class Order { Forward, Backward, Random };  // in which the threads of a block run where nothing orders them
+// In which blocks run, and the threads of a block where nothing orders them.
+enum class Order { Forward, Backward, Random };
 
 // As in the C branch of codegen/cuda/prelude.cpp, where each kernel finds its thread and its shared memory.
 struct Machine {
@@ -79,9 +80,9 @@ class Engine {
 
   void run_block(unsigned block);
   void prepare_shared();
-  void body();                         // of every fiber: runs threads that nobody has begun
+  void body();  // of every fiber: runs threads that nobody has begun
   void run_thread(unsigned thread);
-  void leave();                        // to a fiber that can go on, else back to run_block
+  void leave();  // to a fiber that can go on, else back to run_block
   Fiber* idle_fiber();
   void wake(unsigned begin, unsigned end);
   void at_barrier(int line);

@@ -15,6 +15,12 @@ Fiber::Fiber(void (*body)()) : body_(body) {
   restart();
 }
 
+// Functions that are given up in their middle leave the marks of the address sanitizer on their stack.
+extern "C" __attribute__((weak)) void __asan_unpoison_memory_region(const volatile void* begin, size_t bytes);
+void Fiber::forget_red_zones() {
+  if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(stack_ + kGuard, kStack);
+}
+
 Fiber::~Fiber() {
   if (stack_) munmap(stack_, kStack + kGuard);
 }
@@ -50,6 +56,7 @@ tenon_sim_switch:
 )");
 
 void Fiber::restart() {
+  forget_red_zones();
   // A function begins with the stack 8 above a multiple of 16, as after a call.
   void** top = reinterpret_cast<void**>(stack_ + kGuard + kStack);
   *--top = nullptr;                         // where `body` would return to
@@ -63,6 +70,7 @@ void Fiber::change(Fiber& from, Fiber& to) { tenon_sim_switch(&from.top_, to.top
 #else
 
 void Fiber::restart() {
+  forget_red_zones();
   getcontext(&context_);
   context_.uc_stack.ss_sp = stack_ + kGuard;
   context_.uc_stack.ss_size = kStack;

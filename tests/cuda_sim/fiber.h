@@ -23,6 +23,8 @@ class Fiber {
 
  private:
   static constexpr size_t kStack = 512 << 10, kGuard = 4096;
+  void forget_red_zones();
+
   void (*body_)() = nullptr;
   char* stack_ = nullptr;
 #if defined(__x86_64__)

@@ -20,8 +20,8 @@ uint64_t checksum(const std::string& text) {  // FNV-1a
 
 std::string pack(const Image& image) {
   char header[128];
-  std::snprintf(header, sizeof header, "TENON-SIM %s %d %zu %016llx\n", image.ptx ? "ptx" : "cubin", image.arch, image.text.size(),
-                static_cast<unsigned long long>(checksum(image.text)));
+  std::snprintf(header, sizeof header, "TENON-SIM %s %d %zu %016llx\n", image.ptx ? "ptx" : "cubin", image.arch,
+                image.text.size(), static_cast<unsigned long long>(checksum(image.text)));
   return header + image.text;
 }
 

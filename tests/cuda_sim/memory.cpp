@@ -49,7 +49,7 @@ DevicePointer DeviceMemory::allocate(int device, size_t bytes) {
   std::memset(pages(begin), 0xff, mapped);
   mprotect(pages(begin), mapped, PROT_NONE);
   const uintptr_t address = strict_ ? begin + mapped - round_up(bytes, kAlignment) : begin;
-  blocks_[begin] = {address, bytes, mapped, device, false};
+  blocks_[begin] = {address, bytes, mapped, device};
   return address;
 }
 
@@ -83,19 +83,21 @@ bool DeviceMemory::contains(DevicePointer address, size_t bytes) const {
 
 bool DeviceMemory::open_block(Block& block) {
   const uintptr_t begin = block.address / kPage * kPage;
-  if (mprotect(pages(begin), block.mapped, PROT_READ | PROT_WRITE) != 0) return false;
-  block.open = true;
-  opened_.push_back(begin);
+  const bool fresh = block.access == Block::Closed, reads_only = watched_ && fresh;
+  if (mprotect(pages(begin), block.mapped, reads_only ? PROT_READ : PROT_READ | PROT_WRITE) != 0) return false;
+  block.access = reads_only ? Block::Readable : Block::Writable;
+  if (fresh) opened_.push_back(begin);
   return true;
 }
 
-std::string DeviceMemory::close() {
+std::string DeviceMemory::close(const std::function<void(Block&)>& visit) {
   std::string message;
   for (const uintptr_t begin : opened_) {
     Block& block = blocks_.at(begin);
     if (message.empty()) message = check_slack(block, begin);
+    if (visit) visit(block);
     mprotect(pages(begin), block.mapped, PROT_NONE);
-    block.open = false;
+    block.access = Block::Closed;
   }
   opened_.clear();
   return message;

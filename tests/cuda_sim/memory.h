@@ -10,9 +10,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "cuda_sim/races.h"
 
 namespace tenon::cuda_sim {
 
@@ -24,10 +27,13 @@ class DeviceMemory {
     uintptr_t address;
     size_t bytes, mapped;  // mapped: whole pages, without the guard
     int device;
-    bool open;
+    enum Access { Closed, Readable, Writable } access = Closed;
+    History history = {};  // where accesses are watched
   };
 
   explicit DeviceMemory(bool strict);
+  void set_strict(bool strict) { strict_ = strict; }
+  void watch(bool watched) { watched_ = watched; }  // tells reads from writes: a block opens for reading first
 
   DevicePointer allocate(int device, size_t bytes);  // 0 if the host has no more
   bool free(DevicePointer address);                  // false if it is no block's
@@ -38,10 +44,10 @@ class DeviceMemory {
   template <typename May>
   bool open(uintptr_t address, const May& may) {
     Block* const block = around(address);
-    return block && !block->open && may(block->device) && open_block(*block);
+    return block && block->access != Block::Writable && may(block->device) && open_block(*block);
   }
-  // Closes what was opened. A message if the slack of a block has changed, else nothing.
-  std::string close();
+  // Closes what was opened, and shows it to `visit`. A message if the slack of a block has changed, else nothing.
+  std::string close(const std::function<void(Block&)>& visit = {});
 
   size_t used(int device) const;
   size_t count() const { return blocks_.size(); }
@@ -52,7 +58,7 @@ class DeviceMemory {
   bool open_block(Block& block);
   static std::string check_slack(const Block& block, uintptr_t begin);
 
-  bool strict_;
+  bool strict_, watched_ = false;
   uintptr_t begin_, end_, next_;
   std::map<uintptr_t, Block> blocks_;  // by their first page
   std::vector<uintptr_t> opened_;

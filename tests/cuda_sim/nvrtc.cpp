@@ -3,10 +3,12 @@
 // answer, and spilled registers are an error too.
 #include <dlfcn.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <set>
+#include <filesystem>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,8 @@ bool is_program(Program* program) {
   return programs().live.count(program) > 0;
 }
 
+bool starts_with(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
+
 // The real library, if the environment names one.
 struct RealNvrtc {
   void* library = nullptr;
@@ -57,7 +61,15 @@ struct RealNvrtc {
   }
   RealNvrtc() {
     const char* const path = std::getenv("TENON_SIM_REAL_NVRTC");
-    if (path && *path) library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!path || !*path) return;
+    // It opens its builtins by bare name: loaded by full path first, they are found.
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path(), ignored)) {
+      if (starts_with(entry.path().filename().string(), "libnvrtc-builtins.so."))
+        dlopen(entry.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+    }
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) std::fprintf(stderr, "simulated NVRTC: %s\n", dlerror());
   }
   template <typename... Arguments>
   int call(const char* name, Arguments... arguments) const {
@@ -71,7 +83,8 @@ struct RealNvrtc {
             "nvrtcCreateProgram", &program, source.c_str(), "kernel.cu", 0, nullptr, nullptr)) {
       return code;
     }
-    const int code = call<void*, int, const char**>("nvrtcCompileProgram", program, static_cast<int>(options.size()), options.data());
+    const int code =
+        call<void*, int, const char**>("nvrtcCompileProgram", program, static_cast<int>(options.size()), options.data());
     size_t size = 0;
     call<void*, size_t*>("nvrtcGetProgramLogSize", program, &size);
     std::string text(size, '\0');
@@ -88,8 +101,6 @@ struct RealNvrtc {
     return false;
   }
 };
-
-bool starts_with(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
 
 // sm_90 -> 90; 0 if it is none that this version knows.
 int arch_of(std::string option, bool& virtual_arch) {

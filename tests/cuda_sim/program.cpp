@@ -142,7 +142,14 @@ void* compile(const std::string& text, Compiler compiler) {
   std::ofstream(source) << text;
   std::vector<std::string> command = {"tcc", "-shared", "-Wimplicit-function-declaration"};
   if (compiler == Compiler::Cc) {
-    command = {"cc", "-std=c99", "-O1", "-w", "-Werror=implicit-function-declaration", "-fPIC", "-shared", "-ffp-contract=off",
+    command = {"cc",
+               "-std=c99",
+               "-O1",
+               "-w",
+               "-Werror=implicit-function-declaration",
+               "-fPIC",
+               "-shared",
+               "-ffp-contract=off",
                "-fno-strict-aliasing"};
   }
   for (const std::string& word : {std::string("-o"), object, source, std::string("-lm")}) command.push_back(word);
@@ -170,30 +177,45 @@ bool available(Compiler compiler) {
   return compiler == Compiler::Tcc ? tcc : cc;
 }
 
-Compiler fastest_compiler() { return available(Compiler::Tcc) ? Compiler::Tcc : Compiler::Cc; }
+Compiler fastest_compiler() {
+  const char* const asked = std::getenv("TENON_SIM_COMPILER");
+  return (asked && std::string(asked) == "cc") || !available(Compiler::Tcc) ? Compiler::Cc : Compiler::Tcc;
+}
 
-std::shared_ptr<const Program> Program::load(const std::string& text, Compiler compiler) {
-  static std::mutex& mutex = *new std::mutex;
-  static auto& known = *new std::map<std::pair<Compiler, std::string>, std::shared_ptr<const Program>>;  // outlives late users
-  const std::lock_guard lock(mutex);
-  if (known.size() > 1000) known.clear();
-  std::shared_ptr<const Program>& entry = known[{compiler, text}];
-  if (entry) return entry;
+std::shared_ptr<const Program> Program::compile_and_find(const std::string& text, Compiler compiler) {
   const std::vector<Declaration> kernels = declarations(text);
-  const std::shared_ptr<Program> program(new Program);
+  std::shared_ptr<Program> program(new Program);
   program->library_ = compile(text + appendix(kernels), compiler);
   program->machine_ = symbol<Machine*>(program->library_, "tenon_machine");
   for (size_t k = 0; k < kernels.size(); ++k) {
     const std::string number = std::to_string(k);
-    Kernel kernel{kernels[k].name, symbol<void (*)(void**)>(program->library_, "tenon_sim_call_" + number), {},
-                  kernels[k].max_threads, 0};
+    Kernel kernel{
+        kernels[k].name, symbol<void (*)(void**)>(program->library_, "tenon_sim_call_" + number), {}, kernels[k].max_threads, 0};
     const auto* bytes = symbol<const unsigned*>(program->library_, "tenon_sim_parameters_" + number);
     kernel.parameter_bytes.assign(bytes + 1, bytes + 1 + bytes[0]);
+    for (const unsigned size : kernel.parameter_bytes) {
+      if (size > sizeof(uint64_t)) throw std::runtime_error("a parameter of " + std::to_string(size) + " bytes");
+    }
     const auto* ends = symbol<const unsigned*>(program->library_, "tenon_sim_shared_" + number);
     for (unsigned i = 0; i < ends[0]; ++i) kernel.shared_bytes = std::max(kernel.shared_bytes, ends[1 + i]);
     program->kernels_.push_back(std::move(kernel));
   }
-  return entry = program;
+  return program;
+}
+
+// Two threads that want the same text at the same time both compile it; the second's is dropped.
+std::shared_ptr<const Program> Program::load(const std::string& text, Compiler compiler) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& known = *new std::map<std::pair<Compiler, std::string>, std::shared_ptr<const Program>>;  // outlives late users
+  const std::pair<Compiler, std::string> key(compiler, text);
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+  }
+  std::shared_ptr<const Program> fresh = compile_and_find(text, compiler);
+  const std::lock_guard lock(mutex);
+  if (known.size() > 1000) known.clear();
+  return known.emplace(key, std::move(fresh)).first->second;
 }
 
 Program::~Program() {

@@ -12,7 +12,7 @@ namespace tenon::cuda_sim {
 
 enum class Compiler { Tcc, Cc };
 bool available(Compiler compiler);
-Compiler fastest_compiler();  // tcc compiles a kernel in 5 ms, cc in 60
+Compiler fastest_compiler();  // tcc compiles a kernel in 5 ms, cc in 60; TENON_SIM_COMPILER=cc asks for that
 
 struct Kernel {
   std::string name;
@@ -36,6 +36,7 @@ class Program {
 
  private:
   Program() = default;
+  static std::shared_ptr<const Program> compile_and_find(const std::string& text, Compiler compiler);
   void* library_ = nullptr;
   Machine* machine_ = nullptr;
   std::vector<Kernel> kernels_;

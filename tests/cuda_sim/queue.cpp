@@ -11,6 +11,7 @@ namespace tenon::cuda_sim {
 Stream* Queue::create(int device) {
   streams_.push_back(std::make_unique<Stream>());
   streams_.back()->device = device;
+  streams_.back()->number = streams_made_++;
   return streams_.back().get();
 }
 
@@ -38,11 +39,23 @@ Ticket Queue::add(Stream& stream, Work work, std::vector<Ticket> after) {
   const auto ticket = std::make_shared<Operation>();
   ticket->work = std::move(work);
   ticket->stream = &stream;
+  ticket->stream_number = stream.number;
   ticket->after = std::move(after);
   for (const auto& other : streams_) {
     const bool ordered = other.get() != &stream && other->device == stream.device && other->blocking && stream.blocking &&
                          (stream.legacy || other->legacy);
     if (ordered && other->last) ticket->after.push_back(other->last);
+  }
+  ticket->place = ++stream.count;
+  if (watched_) {
+    ticket->before = host_;
+    merge(ticket->before, stream.clock);
+    for (const Ticket& earlier : ticket->after) {
+      merge(ticket->before, earlier->before);
+      merge(ticket->before, {{earlier->stream_number, earlier->place}});
+    }
+    stream.clock = ticket->before;
+    stream.clock[stream.number] = ticket->place;
   }
   stream.pending.push_back(ticket);
   stream.last = ticket;
@@ -66,8 +79,25 @@ void Queue::finish(const Ticket& ticket) {
   }
 }
 
-void Queue::finish(const Stream& stream) {
-  if (const Ticket last = stream.last) finish(last);
+void Queue::wait(const Ticket& ticket) {
+  finish(ticket);
+  seen_done(*ticket);
+}
+
+void Queue::wait(const Stream& stream) {
+  if (const Ticket last = stream.last) wait(last);
+}
+
+void Queue::wait_device(int device) {
+  finish_device(device);
+  for (const auto& stream : streams_) {
+    if (stream->device == device && stream->last) seen_done(*stream->last);
+  }
+}
+
+void Queue::seen_done(const Operation& operation) {
+  merge(host_, operation.before);
+  merge(host_, {{operation.stream_number, operation.place}});
 }
 
 void Queue::finish_device(int device) {
@@ -124,7 +154,7 @@ void Queue::execute(Operation& operation) {
   Stream& stream = *operation.stream;
   const Ticket keep = stream.pending.front();
   operation.running = true;
-  if (driver_.devices[static_cast<size_t>(stream.device)].error == 0) perform(operation.work, stream.device);
+  if (driver_.devices[static_cast<size_t>(stream.device)].error == 0) perform(operation.work, operation);
   operation.running = false;
   operation.done = true;
   operation.finished = std::chrono::steady_clock::now();
@@ -135,34 +165,36 @@ void Queue::execute(Operation& operation) {
   driver_.changed.notify_all();
 }
 
-void Queue::perform(const Work& work, int device) {
+void Queue::perform(const Work& work, const Operation& operation) {
+  const int device = operation.stream->device;
   const std::set<int>& peers = driver_.devices[static_cast<size_t>(device)].peers;
   driver_.engine.touch = [&, all = work.all_devices](void* address) {
     const auto may = [&](int owner) { return all || owner == device || peers.count(owner) > 0; };
     return driver_.memory.open(reinterpret_cast<uintptr_t>(address), may);
   };
   switch (work.kind) {
-    case WorkKind::Kernel: return perform_kernel(work.kernel, device);
-    case WorkKind::Graph: return perform_graph(*work.graph, device);
+    case WorkKind::Kernel: return perform_kernel(work.kernel, operation);
+    case WorkKind::Graph: return perform_graph(*work.graph, operation);
     case WorkKind::Host: return perform_host(work);
     case WorkKind::Copy:
     case WorkKind::Set: {
       const Outcome outcome = driver_.engine.run(work.body);
-      driver_.memory.close();
       if (outcome.kind != Outcome::Fine) driver_.fail(device, kIllegalAddress, work.name + ": " + outcome.text);
-      return;
+      return close_memory(work.name, operation);
     }
     default: return;
   }
 }
 
-void Queue::perform_kernel(const KernelCall& call, int device) {
+void Queue::perform_kernel(const KernelCall& call, const Operation& operation) {
+  const int device = operation.stream->device;
   const Kernel& kernel = *call.function->kernel;
   ++driver_.launches;
   if (!call.function->module->loaded) {
     return driver_.fail(device, kLaunchFailed, "kernel " + kernel.name + ": its module was unloaded before it ran");
   }
-  if (const int code = driver_.fault_due("kernel")) return driver_.fail(device, code, "kernel " + kernel.name + ": a fault asked for");
+  if (const int code = driver_.fault_due("kernel"))
+    return driver_.fail(device, code, "kernel " + kernel.name + ": a fault asked for");
   std::vector<uint64_t> parameters = call.parameters;
   std::vector<void*> arguments;
   for (uint64_t& parameter : parameters) arguments.push_back(&parameter);
@@ -174,17 +206,32 @@ void Queue::perform_kernel(const KernelCall& call, int device) {
                                               .shared_bytes = kernel.shared_bytes,
                                               .order = static_cast<Order>(random_() % 3),
                                               .seed = random_()});
-  const std::string beside = driver_.memory.close();
+  const std::string name = "kernel " + kernel.name;
   if (outcome.kind != Outcome::Fine) {
-    driver_.fail(device, outcome.kind == Outcome::Finding ? kLaunchFailed : kIllegalAddress,
-                 "kernel " + kernel.name + ": " + outcome.text);
-  } else if (!beside.empty()) {
-    driver_.fail(device, kIllegalAddress, "kernel " + kernel.name + ": " + beside);
+    driver_.fail(device, outcome.kind == Outcome::Finding ? kLaunchFailed : kIllegalAddress, name + ": " + outcome.text);
   }
+  close_memory(name, operation);
+}
+
+void Queue::close_memory(const std::string& name, const Operation& operation) {
+  std::string race;
+  const auto note = [&](DeviceMemory::Block& block) {
+    const bool writes = block.access == DeviceMemory::Block::Writable;
+    const std::string found = block.history.note({operation.stream_number, operation.place, name}, writes, operation.before);
+    if (race.empty()) race = found;
+  };
+  const std::string beside = driver_.memory.close(watched_ ? note : std::function<void(DeviceMemory::Block&)>());
+  const int device = operation.stream->device;
+  if (driver_.devices[static_cast<size_t>(device)].error != 0) return;
+  if (!beside.empty())
+    driver_.fail(device, kIllegalAddress, name + ": " + beside);
+  else if (!race.empty())
+    driver_.fail(device, kLaunchFailed, race);
 }
 
 // In any order that the nodes allow.
-void Queue::perform_graph(const std::vector<Node>& nodes, int device) {
+void Queue::perform_graph(const std::vector<Node>& nodes, const Operation& operation) {
+  const int device = operation.stream->device;
   std::vector<bool> done(nodes.size());
   for (size_t left = nodes.size(); left > 0; --left) {
     std::vector<size_t> candidates;
@@ -194,7 +241,7 @@ void Queue::perform_graph(const std::vector<Node>& nodes, int device) {
     }
     const size_t next = candidates[random_() % candidates.size()];
     done[next] = true;
-    if (driver_.devices[static_cast<size_t>(device)].error == 0) perform(nodes[next].work, device);
+    if (driver_.devices[static_cast<size_t>(device)].error == 0) perform(nodes[next].work, operation);
   }
 }
 

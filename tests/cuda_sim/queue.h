@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cuda_sim/program.h"
+#include "cuda_sim/races.h"
 
 namespace tenon::cuda_sim {
 
@@ -41,11 +42,11 @@ enum class WorkKind { Kernel = 0, Copy = 1, Set = 2, Host = 3, Graph = 4, Empty 
 
 struct Work {
   WorkKind kind = WorkKind::Empty;
-  std::string name;             // for messages
-  KernelCall kernel;            // of Kernel
-  std::function<void()> body;   // of Copy, Set and Host
+  std::string name;            // for messages
+  KernelCall kernel;           // of Kernel
+  std::function<void()> body;  // of Copy, Set and Host
   std::shared_ptr<const std::vector<Node>> graph;
-  bool all_devices = false;     // touches memory of other devices, as a copy between two does
+  bool all_devices = false;  // touches memory of other devices, as a copy between two does
 };
 
 struct Node {
@@ -58,19 +59,25 @@ struct Stream;
 struct Operation {
   Work work;
   Stream* stream;
+  unsigned stream_number = 0;                     // the stream may be gone
   std::vector<std::shared_ptr<Operation>> after;  // and after all before it in its stream
   bool running = false, done = false;
+  uint64_t place = 0;  // in its stream, from 1
+  Clock before;        // what comes before it, where accesses are watched
   std::chrono::steady_clock::time_point finished;
 };
 using Ticket = std::shared_ptr<Operation>;
 
 struct Stream {
   int device = 0;
-  bool legacy = false;    // the default stream: waits for all blocking ones, and they for it
+  bool legacy = false;  // the default stream: waits for all blocking ones, and they for it
   bool blocking = true;
   bool destroyed = false;
   int priority = 0;
   unsigned flags = 0;
+  unsigned number = 0;  // of this stream among all there have been
+  uint64_t count = 0;   // of its work
+  Clock clock;          // its last work, and what came before that
   std::deque<Ticket> pending;
   Ticket last;
   std::shared_ptr<Capture> capture;
@@ -84,17 +91,22 @@ class Queue {
 
   Ticket add(Stream& stream, Work work, std::vector<Ticket> after = {});
   void finish(const Ticket& ticket);  // does work until this is done
-  void finish(const Stream& stream);
   void finish_device(int device);
-  void progress();                    // a little, as time passing would
-  void drop(int device);              // after an error that ends the device's work
+  // The same for a host that waits: what it calls for from then on comes after that.
+  void wait(const Ticket& ticket);
+  void wait(const Stream& stream);
+  void wait_device(int device);
+  void seen_done(const Operation& operation);  // by the host
+  void progress();                             // a little, as time passing would
+  void drop(int device);                       // after an error that ends the device's work
   void seed(uint64_t value) { random_.seed(value); }
-  uint64_t draw() { return random_(); }
+  void set_eager(bool eager) { eager_ = eager; }
+  void watch(bool watched) { watched_ = watched; }  // accesses of memory
 
   Stream* create(int device);
   bool is_stream(const void* handle) const;  // one that the program holds
   void destroy(Stream* stream);
-  size_t count() const;                      // of those that the program holds
+  size_t count() const;  // of those that the program holds
   const std::vector<std::unique_ptr<Stream>>& streams() const { return streams_; }
 
  private:
@@ -103,15 +115,19 @@ class Queue {
   Operation* any_ready();
   static bool ready(const Operation& operation);
   void execute(Operation& operation);
-  void perform(const Work& work, int device);
-  void perform_kernel(const KernelCall& call, int device);
-  void perform_graph(const std::vector<Node>& nodes, int device);
+  void perform(const Work& work, const Operation& operation);
+  void perform_kernel(const KernelCall& call, const Operation& operation);
+  void perform_graph(const std::vector<Node>& nodes, const Operation& operation);
+  // Closes the memory that work has touched; fails if that was wrong.
+  void close_memory(const std::string& name, const Operation& operation);
   void perform_host(const Work& work);
   void forget_empty();
 
   Driver& driver_;
   std::mt19937_64 random_;
-  bool eager_;
+  bool eager_, watched_ = false;
+  unsigned streams_made_ = 0;
+  Clock host_;  // what the host has waited for
   std::vector<std::unique_ptr<Stream>> streams_;
 };
 

@@ -68,7 +68,7 @@ TEST_CASE("devices do not mix in one operation") {
   const Tensor x = tenon::ones({3}), y = tenon::ones({3}, late());
   CHECK_THROWS_WITH_AS(x + y,
                        doctest::Contains("Expected all tensors to be on the same device, but found at least two devices, "
-                                         "cpu and privateuseone:0!"),
+                                         "privateuseone:0 and cpu!"),
                        tenon::Error);
   CHECK_THROWS_AS(tenon::cat({x, y}), tenon::Error);
   CHECK_THROWS_AS(tenon::where(x > 0, y, y), tenon::Error);

@@ -82,7 +82,7 @@ struct LateEvent final : EventState {
 
 class Implementation final : public LateDevice {
  public:
-  explicit Implementation(int index) : LateDevice(DeviceId{DeviceKind::PrivateUse1, index}) { all().push_back(this); }
+  explicit Implementation(DeviceId id) : LateDevice(id) { all().push_back(this); }
 
   DeviceInfo info() const override { return host_device().info(); }
   ir::Target target(const Options& options) const override { return host_device().target(options); }
@@ -349,13 +349,23 @@ class Implementation final : public LateDevice {
 
 }  // namespace
 
+namespace {
+std::array<LateDevice*, 2> made(DeviceKind kind) {
+  std::array<LateDevice*, 2> devices{};
+  for (int i = 0; i < 2; ++i) {
+    devices[static_cast<size_t>(i)] =
+        static_cast<LateDevice*>(&register_device(std::make_unique<Implementation>(DeviceId{kind, i})));
+  }
+  return devices;
+}
+}  // namespace
+
 LateDevice& LateDevice::get(int index) {
-  static std::array<LateDevice*, 2> devices = [] {
-    std::array<LateDevice*, 2> made{};
-    for (int i = 0; i < 2; ++i)
-      made[static_cast<size_t>(i)] = static_cast<LateDevice*>(&register_device(std::make_unique<Implementation>(i)));
-    return made;
-  }();
+  static std::array<LateDevice*, 2> devices = made(DeviceKind::PrivateUse1);
+  return *devices.at(static_cast<size_t>(index));
+}
+LateDevice& LateDevice::cuda(int index) {
+  static std::array<LateDevice*, 2> devices = made(DeviceKind::Cuda);
   return *devices.at(static_cast<size_t>(index));
 }
 

@@ -23,6 +23,7 @@ class LateDevice : public runtime::Device {
  public:
   using runtime::Device::Device;
   static LateDevice& get(int index = 0);  // privateuseone:index, registered by the first call; 0 or 1
+  static LateDevice& cuda(int index = 0);  // the same as cuda:index: what the frontend does for the name alone
 
   virtual void shuffle(uint64_t seed) = 0;  // from now on
   // The n-th call of the kind from now on fails (0: the next); `late`: what it hands in fails when it runs.

@@ -14,6 +14,10 @@ inline Device late(int index = 0) {
   LateDevice::get(index);
   return Device("privateuseone:" + std::to_string(index));
 }
+inline Device late_cuda(int index = 0) {
+  LateDevice::cuda(index);
+  return Device(kCUDA, static_cast<DeviceIndex>(index));
+}
 inline bool same_bits(const Tensor& a, const Tensor& b) {
   const Tensor x = a.cpu().contiguous(), y = b.cpu().contiguous();
   return x.dtype() == y.dtype() && x.sizes() == y.sizes() &&

@@ -118,9 +118,20 @@ TEST_CASE("TENON_TRACE: an error carries the call stack") {
 }
 
 TEST_CASE("devices that are not there: what was looked for, and what there is") {
-  CHECK(what_of([] { zeros({1}).cuda(); }).find("CUDA is not available: this build of Tenon has no CUDA backend") == 0);
-  CHECK(what_of([] { zeros({1}, kCUDA); }).find("CUDA is not available") == 0);
-  CHECK(what_of([] { cuda::get_device_name(0); }).find("CUDA is not available") == 0);
+  const std::string none = "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver";
+  for (const std::string& what : {what_of([] { zeros({1}).cuda(); }), what_of([] { zeros({1}, kCUDA); }),
+                                  what_of([] { cuda::get_device_name(0); }), what_of([] { ones({1}).pin_memory(); }),
+                                  what_of([] { cuda::set_device(0); }), what_of([] { cuda::init(); })}) {
+    CHECK(what.find(none) == 0);
+    CHECK(what.find("cannot open shared object file") != std::string::npos);
+  }
+  CHECK_FALSE(cuda::is_available());
+  CHECK_FALSE(cuda::is_initialized());
+  CHECK(cuda::device_count() == 0);
+  CHECK(cuda::memory_allocated() == 0);
+  CHECK_FALSE(ones({1}).is_pinned());
+  cuda::empty_cache();
+  cuda::manual_seed(3);
   CHECK(what_of([] { Device("gpu"); }) == "Expected one of cpu, cuda device type at start of device string: gpu");
   CHECK(what_of([] { zeros({1}).cuda(); }).find("Torch") == std::string::npos);
 }

@@ -469,3 +469,44 @@ TEST_CASE("libtorch: the functions behind the layers") {
         "It is expected input_size equals to 3, but got size 4");
   CHECK(same(_reshape_alias(plain, {4, 4}, {4, 1}), plain.view({4, 4})));
 }
+
+namespace {
+// As a LibTorch program has it. Returns what the work took on the device.
+float on_a_gpu(const Tensor& x) {
+  const torch::Device device(torch::kCUDA, 0);
+  c10::cuda::CUDAGuard guard(device);
+  c10::cuda::OptionalCUDAGuard maybe;
+  maybe.set_index(0);
+  torch::DeviceGuard any(device);
+  const at::cuda::CUDAStream stream = at::cuda::getStreamFromPool(/*isHighPriority=*/true, device.index());
+  at::cuda::CUDAStreamGuard on(stream);
+  at::cuda::CUDAEvent start(0), end(0);
+  start.record(at::cuda::getCurrentCUDAStream());
+  torch::Tensor y = x.pin_memory().to(device, /*non_blocking=*/true);
+  y = torch::ones({2}, torch::TensorOptions().dtype(torch::kFloat32).device(torch::kCUDA, 0)) + y.cuda();
+  torch::Generator generator = at::make_generator<at::CUDAGeneratorImpl>(device.index());
+  y.uniform_(0, 1, generator);
+  at::Generator defaults = at::cuda::detail::getDefaultCUDAGenerator();
+  defaults.set_current_seed(1);
+  end.record();
+  end.block(stream);
+  torch::cuda::synchronize(device.index());
+  c10::cuda::CUDACachingAllocator::emptyCache();
+  const std::string name = at::cuda::getDeviceProperties(0)->name + at::cuda::getCurrentDeviceProperties()->name;
+  return start.elapsed_time(end) + static_cast<float>(c10::cuda::CUDACachingAllocator::getDeviceStats(0).allocated_bytes[0].current);
+}
+}  // namespace
+
+TEST_CASE("LibTorch's names for CUDA: without a device they say that there is none") {
+  CHECK_FALSE(torch::cuda::is_available());
+  CHECK(message_of([] { on_a_gpu(torch::ones({2})); }).find("Found no NVIDIA driver on your system.") == 0);
+  CHECK(message_of([] { at::cuda::CUDAGraph().capture_begin(); }).find("CUDAGraph: nothing is captured by hand.") == 0);
+  const c10::cuda::OptionalCUDAGuard guard;
+  CHECK_FALSE(guard.original_device());
+  const torch::DeviceGuard host(torch::kCPU);
+  CHECK(host.current_device() == torch::Device(torch::kCPU));
+  torch::Generator generator = at::make_generator<at::CUDAGeneratorImpl>(0);  // its seed waits for a device
+  generator.set_current_seed(7);
+  CHECK(generator.current_seed() == 7);
+  CHECK(message_of([&] { torch::rand({2}, generator); }) == "Expected a 'cpu' device type for generator but found 'cuda'");
+}

@@ -84,13 +84,14 @@ class Checkpoint {
 };
 }  // namespace io
 
-// A module, a tensor or a list of tensors in a safetensors file (not LibTorch's archive).
+// A module, a tensor or a list of tensors in a safetensors file (not LibTorch's archive). What is loaded goes to the device, if
+// one is given; else a module's tensors stay where they are, and others are on the CPU.
 void save(const nn::Module& module, const std::string& path);
-void load(nn::Module& module, const std::string& path);
+void load(nn::Module& module, const std::string& path, optional<Device> device = nullopt);
 void save(const Tensor& tensor, const std::string& path);
-void load(Tensor& tensor, const std::string& path);
+void load(Tensor& tensor, const std::string& path, optional<Device> device = nullopt);
 void save(const std::vector<Tensor>& tensors, const std::string& path);
-void load(std::vector<Tensor>& tensors, const std::string& path);
+void load(std::vector<Tensor>& tensors, const std::string& path, optional<Device> device = nullopt);
 void save(const optim::Optimizer& optimizer, const std::string& path);
 void load(optim::Optimizer& optimizer, const std::string& path);
 
@@ -104,8 +105,8 @@ void save(const Holder& holder, const std::string& path) {
   save(static_cast<const nn::Module&>(*holder), path);
 }
 template <HoldsModule Holder>
-void load(Holder& holder, const std::string& path) {
-  load(static_cast<nn::Module&>(*holder), path);
+void load(Holder& holder, const std::string& path, optional<Device> device = nullopt) {
+  load(static_cast<nn::Module&>(*holder), path, device);
 }
 
 }  // namespace tenon

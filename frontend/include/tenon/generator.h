@@ -1,5 +1,5 @@
-// Generator: a handle on a stream of random numbers, PyTorch's Mersenne twister. Copying it copies the
-// handle.
+// Generator: a handle on a stream of random numbers: PyTorch's Mersenne twister for tensors on the CPU, its Philox for those
+// on a CUDA device, where a seed and an offset say where the stream stands. Copying it copies the handle.
 #pragma once
 
 #include <mutex>
@@ -12,7 +12,8 @@ namespace tenon {
 
 class Tensor;
 class GeneratorImpl;
-struct CPUGeneratorImpl;  // names the kind in make_generator<CPUGeneratorImpl>()
+struct CPUGeneratorImpl;   // names the kind in make_generator<CPUGeneratorImpl>()
+struct CUDAGeneratorImpl;  // make_generator<CUDAGeneratorImpl>(device index)
 
 inline constexpr uint64_t default_rng_seed_val = 67280421310721;
 
@@ -39,7 +40,7 @@ class Generator {
   }
 
   bool defined() const { return impl_ != nullptr; }
-  void set_current_seed(uint64_t seed);  // starts the stream of this seed; only its low 32 bits choose it
+  void set_current_seed(uint64_t seed);  // starts the stream of this seed; on the CPU only its low 32 bits choose it
   uint64_t current_seed() const;
   uint64_t seed();  // starts a stream that nobody can foresee and returns its seed
   Generator& manual_seed(uint64_t seed) {
@@ -48,12 +49,15 @@ class Generator {
   }
   uint64_t initial_seed() const { return current_seed(); }
 
-  // Where the stream stands, as the 5056 bytes (uint8) that torch.get_rng_state() gives.
+  // Of a CUDA device: how far the stream has got, a multiple of 4. Error on the CPU.
+  void set_offset(uint64_t offset);
+  uint64_t get_offset() const;
+  // Where the stream stands, as the bytes (uint8) that torch.get_rng_state() gives: 5056, of a CUDA device 16.
   Tensor get_state() const;
   void set_state(const Tensor& state);
   Generator clone() const;  // goes on from here by itself
 
-  Device device() const { return Device(kCPU); }
+  Device device() const;
   // For callers that want several calls to be one step among themselves. No method takes it.
   std::mutex& mutex() const;
   friend bool operator==(const Generator& a, const Generator& b) { return a.impl_ == b.impl_; }
@@ -71,15 +75,41 @@ Generator createCPUGenerator(uint64_t seed = default_rng_seed_val);
 const Generator& getDefaultCPUGenerator();
 }  // namespace detail
 
+namespace cuda {
+namespace detail {
+Generator createCUDAGenerator(DeviceIndex device = -1);  // of the current device, if none is given
+const Generator& getDefaultCUDAGenerator(DeviceIndex device = -1);
+}  // namespace detail
+uint64_t initial_seed();  // of the current device's default generator
+uint64_t seed();
+Tensor get_rng_state(DeviceIndex device = -1);
+void set_rng_state(const Tensor& state, DeviceIndex device = -1);
+}  // namespace cuda
+
 template <typename Impl>
-Generator make_generator(uint64_t seed = default_rng_seed_val) {
-  static_assert(std::is_same_v<Impl, CPUGeneratorImpl>, "generators live on the CPU");
-  return detail::createCPUGenerator(seed);
+Generator make_generator() {
+  static_assert(std::is_same_v<Impl, CPUGeneratorImpl> || std::is_same_v<Impl, CUDAGeneratorImpl>,
+                "generators live on the CPU and on CUDA devices");
+  if constexpr (std::is_same_v<Impl, CPUGeneratorImpl>)
+    return detail::createCPUGenerator();
+  else
+    return cuda::detail::createCUDAGenerator();
+}
+// Of the CPU: its seed. Of CUDA: the index of the device.
+template <typename Impl>
+Generator make_generator(uint64_t argument) {
+  static_assert(std::is_same_v<Impl, CPUGeneratorImpl> || std::is_same_v<Impl, CUDAGeneratorImpl>,
+                "generators live on the CPU and on CUDA devices");
+  if constexpr (std::is_same_v<Impl, CPUGeneratorImpl>)
+    return detail::createCPUGenerator(argument);
+  else
+    return cuda::detail::createCUDAGenerator(static_cast<DeviceIndex>(argument));
 }
 
 // The generator that is used where none is given. Unforeseeable until it is seeded.
 inline const Generator& default_generator() { return detail::getDefaultCPUGenerator(); }
-void manual_seed(uint64_t seed);  // of the default generator; a negative seed is seed + 2^64
+// Of the default generators of the CPU and of all CUDA devices, those too that are used later; a negative seed is seed + 2^64.
+void manual_seed(uint64_t seed);
 uint64_t initial_seed();
 uint64_t seed();
 Tensor get_rng_state();

@@ -80,7 +80,8 @@ class InputArchive {
   // What was written, without a file between.
   explicit InputArchive(const OutputArchive& archive);
 
-  void load_from(const std::string& filename);
+  // A device, if one is given, is where tensors go that are read.
+  void load_from(const std::string& filename, optional<Device> device = nullopt);
   // Error "FILE: No such serialized tensor 'model.weight'" if it is not there. A tensor that is defined stays the same object
   // and gets the values; it keeps its device.
   void read(const std::string& key, Tensor& tensor, bool is_buffer = false);

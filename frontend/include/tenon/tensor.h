@@ -161,6 +161,7 @@ class Tensor : public TensorMethods<Tensor> {
   Device device() const;
   bool is_cpu() const { return device().is_cpu(); }
   bool is_cuda() const { return device().is_cuda(); }
+  bool is_meta() const { return device().is_meta(); }
   int64_t get_device() const;  // the index of its CUDA device; -1 on the CPU
   TensorOptions options() const;
   bool is_floating_point() const { return isFloatingType(scalar_type()); }
@@ -227,6 +228,10 @@ class Tensor : public TensorMethods<Tensor> {
   PackedTensorAccessor32<T, N> packed_accessor32() && = delete;
   std::string toString() const;                 // "CPUFloatType"
   void print() const;                           // "[CPUFloatType [2, 3]]" to the standard error stream
+
+  // --- host memory that CUDA devices copy from and to without a stop
+  bool is_pinned() const;
+  Tensor pin_memory(optional<Device> device = nullopt) const;  // itself if it is; else a copy there. Error without a device
 
   // --- gradients: what is remembered of how a tensor was made
   bool requires_grad() const;

@@ -29,7 +29,12 @@
     return tenon::detail::to(TENON_SELF, other.scalar_type(), false, false);
   }
   Self cpu() TENON_KIND { return tenon::detail::to(TENON_SELF, Device(kCPU), false, false); }
-  Self cuda() TENON_KIND { return tenon::detail::to(TENON_SELF, Device(kCUDA), false, false); }
+  Self cuda(optional<Device> device = nullopt, bool non_blocking = false) TENON_KIND {  // the current one unless given
+    return tenon::detail::to(TENON_SELF, device.value_or(Device(kCUDA)), non_blocking, false);
+  }
+  Self cuda(int index) TENON_KIND {
+    return tenon::detail::to(TENON_SELF, Device(kCUDA, static_cast<DeviceIndex>(index)), false, false);
+  }
   Self contiguous() TENON_KIND { return tenon::detail::contiguous(TENON_SELF); }  // itself when contiguous
   Self clone() TENON_KIND { return tenon::clone(TENON_SELF); }
 

@@ -203,6 +203,10 @@ class Device {
   bool has_index() const { return index_ >= 0; }
   bool is_cpu() const { return type_ == kCPU; }
   bool is_cuda() const { return type_ == kCUDA; }
+  bool is_meta() const { return type_ == kMeta; }
+  bool is_mps() const { return type_ == kMPS; }
+  bool is_privateuseone() const { return type_ == kPrivateUse1; }
+  void set_index(DeviceIndex index) { *this = Device(type_, index); }
   std::string str() const;  // "cuda:1"
   friend bool operator==(const Device& a, const Device& b) {
     return a.type_ == b.type_ && a.index_ == b.index_;
@@ -245,6 +249,13 @@ class TensorOptions {
     result.device_ = device;
     return result;
   }
+  [[nodiscard]] TensorOptions device(DeviceType type, DeviceIndex index) const { return device(Device(type, index)); }
+  [[nodiscard]] TensorOptions device_index(DeviceIndex index) const { return device(Device(kCUDA, index)); }
+  [[nodiscard]] TensorOptions pinned_memory(optional<bool> value) const {  // of the host, for copies to CUDA devices
+    TensorOptions result = *this;
+    result.pinned_memory_ = value;
+    return result;
+  }
   [[nodiscard]] TensorOptions requires_grad(bool value) const {
     TensorOptions result = *this;
     result.requires_grad_ = value;
@@ -259,6 +270,9 @@ class TensorOptions {
   bool has_device() const { return device_.has_value(); }
   bool has_requires_grad() const { return requires_grad_.has_value(); }
   bool has_layout() const { return layout_.has_value(); }
+  bool has_pinned_memory() const { return pinned_memory_.has_value(); }
+  bool pinned_memory() const { return pinned_memory_.value_or(false); }
+  optional<bool> pinned_memory_opt() const { return pinned_memory_; }
   Layout layout() const { return layout_.value_or(kStrided); }
   optional<Device> device_opt() const { return device_; }
   TypeMeta dtype() const { return dtype_.value_or(get_default_dtype()); }
@@ -270,6 +284,7 @@ class TensorOptions {
   optional<Device> device_;
   optional<bool> requires_grad_;
   optional<Layout> layout_;
+  optional<bool> pinned_memory_;
 };
 std::ostream& operator<<(std::ostream& out, const TensorOptions& options);  // TensorOptions(dtype=float (default), ...)
 
@@ -280,7 +295,15 @@ const optional<Tensor>& no_tensor();  // nullopt, as a default argument where Te
 
 inline TensorOptions dtype(ScalarType type) { return TensorOptions(type); }
 inline TensorOptions device(Device where) { return TensorOptions(where); }
+inline TensorOptions device_index(DeviceIndex index) { return TensorOptions().device_index(index); }
 inline TensorOptions layout(Layout layout) { return TensorOptions(layout); }
 inline TensorOptions requires_grad(bool value = true) { return TensorOptions().requires_grad(value); }
 
 }  // namespace tenon
+
+template <>
+struct std::hash<tenon::Device> {
+  size_t operator()(const tenon::Device& device) const noexcept {
+    return static_cast<size_t>(device.type()) << 8 | static_cast<uint8_t>(device.index());
+  }
+};

@@ -88,6 +88,7 @@ struct ArchiveContents {
   std::string file;  // "FILE: ", or nothing
   std::map<std::string, Tensor> tensors;
   std::map<std::string, IValue> values;
+  optional<Device> device = nullopt;  // for those that are read
 };
 
 namespace {
@@ -133,11 +134,13 @@ InputArchive::InputArchive() : contents_(std::make_shared<ArchiveContents>()) {}
 InputArchive::InputArchive(const OutputArchive& archive)
     : contents_(std::make_shared<ArchiveContents>(*archive.contents_)) {}
 
-void InputArchive::load_from(const std::string& filename) {
+void InputArchive::load_from(const std::string& filename, optional<Device> device) {
+  if (device) check_device(*device);
   io::Metadata metadata;
   auto contents = std::make_shared<ArchiveContents>();
   for (const auto& [name, tensor] : io::load_safetensors(filename, &metadata)) contents->tensors.emplace(name, tensor);
   contents->file = filename + ": ";
+  contents->device = device;
   const bool ours = std::ranges::find(metadata, kFormat, [](const auto& item) { return item.first; }) != metadata.end();
   for (const auto& [name, value] : metadata) {
     if (!ours || name == kFormat) continue;
@@ -158,9 +161,9 @@ bool InputArchive::try_read(const std::string& key, Tensor& tensor, bool) {
   if (found == contents_->tensors.end()) return false;
   if (tensor.defined()) {
     const NoGradGuard no_grad;
-    tensor.set_data(found->second.to(tensor.device()).clone());
+    tensor.set_data(found->second.to(contents_->device.value_or(tensor.device())).clone());
   } else {
-    tensor = found->second.clone();
+    tensor = found->second.to(contents_->device.value_or(found->second.device())).clone();
   }
   return true;
 }

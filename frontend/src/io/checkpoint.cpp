@@ -165,11 +165,15 @@ void load(optim::Optimizer& optimizer, const std::string& path) {
   optimizer.load(archive);
 }
 void save(const nn::Module& module, const std::string& path) { io::save_safetensors(path, module); }
-void load(nn::Module& module, const std::string& path) { io::load_safetensors(path, module); }
+void load(nn::Module& module, const std::string& path, optional<Device> device) {
+  if (device) check_device(*device);
+  io::load_safetensors(path, module);
+  if (device) module.to(*device);
+}
 void save(const Tensor& tensor, const std::string& path) { save(std::vector<Tensor>{tensor}, path); }
-void load(Tensor& tensor, const std::string& path) {
+void load(Tensor& tensor, const std::string& path, optional<Device> device) {
   std::vector<Tensor> tensors;
-  load(tensors, path);
+  load(tensors, path, device);
   check(tensors.size() == 1, path, ": expected one tensor, but got ", tensors.size());
   tensor = tensors[0];
 }
@@ -179,10 +183,14 @@ void save(const std::vector<Tensor>& tensors, const std::string& path) {
   for (size_t i = 0; i < tensors.size(); ++i) named.insert(std::to_string(i), tensors[i]);
   io::save_safetensors(path, named);
 }
-void load(std::vector<Tensor>& tensors, const std::string& path) {
+void load(std::vector<Tensor>& tensors, const std::string& path, optional<Device> device) {
+  if (device) check_device(*device);
   const io::NamedTensors named = io::load_safetensors(path);
   std::vector<Tensor> result;
-  for (size_t i = 0; i < named.size(); ++i) result.push_back(named[std::to_string(i)]);
+  for (size_t i = 0; i < named.size(); ++i) {
+    const Tensor& read = named[std::to_string(i)];
+    result.push_back(device ? read.to(*device) : read);
+  }
   tensors = std::move(result);
 }
 

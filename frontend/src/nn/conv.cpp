@@ -48,7 +48,9 @@ Dims parameter(IntArrayRef values, size_t dims, const char* name) {
 
 void check_types(const Call& c) {
   const auto same = [&](const Tensor& other, const char* name) {
-    check_same_device(c.input, other);
+    // Without a GPU's kernel PyTorch would take oneDNN's, which says more.
+    check(impl(c.input).device() == impl(other).device(), "Input type (", c.input.toString(), ") and ", name, " type (", other.toString(),
+          ") should be the same", c.input.is_cpu() ? " or input should be a MKLDNN tensor and weight is a dense tensor" : "");
     check(c.input.scalar_type() == other.scalar_type(), "Input type (", c.input.dtype(), ") and ", name,
           " type (", other.dtype(), ") should be the same");
   };

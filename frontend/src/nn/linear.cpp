@@ -4,6 +4,7 @@
 
 #include "frontend/src/autograd/known_call.h"
 #include "frontend/src/ops/matmul.h"
+#include "frontend/src/tensor/device_check.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/neural.h"
@@ -15,6 +16,8 @@ namespace {
 
 // With a bias, and a weight that is a matrix.
 Tensor recorded_linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  check_argument_device(bias, input, "mat1", "addmm");
+  check_argument_device(bias, weight, "mat2", "addmm");
   const int64_t rank = input.dim();
   GradScope scope(rank == 2 ? "AddmmBackward0" : rank == 3 ? "ViewBackward0" : "AddBackward0", input, weight, bias);
   Tensor reshaped;
@@ -26,7 +29,6 @@ Tensor recorded_linear(const Tensor& input, const Tensor& weight, const Tensor& 
     shape.back() = weight.size(0);
     product = ir::reshape(product, shape);
   }
-  check_same_device(input, bias);
   if (bias.dim() > 1) return add(record(std::move(product)), bias);  // its memory may decide how the result lies
   const Dims shape = broadcast_shape(ref(product->shape()), bias.sizes());
   return record(ir::binary(Op::Add, broadcast(product, ref(shape)), broadcast(node_of(bias), ref(shape))));

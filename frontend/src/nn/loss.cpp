@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "frontend/src/autograd/known_call.h"
+#include "frontend/src/tensor/device_check.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -397,7 +398,10 @@ Tensor recorded_cross_entropy(const Tensor& x, const Tensor& target, const Maybe
   scope.saves(by_probability ? kReadsNothing : reads_operand(1) | reads_operand(2));  // and logarithms of its own
   check(label_smoothing >= 0.0 && label_smoothing <= 1.0,
         "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
-  check_same_device(x, target);
+  if (by_probability)
+    check_same_device(x, target);
+  else
+    check_argument_device(x, target, "target", x.dim() <= 2 ? "nll_loss_forward" : "nll_loss2d_forward");
   if (by_probability) {
     check(ignore_index < 0, "ignore_index is not supported for floating point target");
     return probability_loss(x, target, weight, reduction, label_smoothing);

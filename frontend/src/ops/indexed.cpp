@@ -3,6 +3,7 @@
 #include "tenon/indexed.h"
 
 #include "frontend/src/autograd/grad.h"
+#include "frontend/src/tensor/device_check.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/views/index_check.h"
@@ -46,7 +47,8 @@ int64_t longer_dim(const Tensor& index, const Tensor& x, int64_t dim) {
   return -1;
 }
 
-NodeRef full_index(const Tensor& index, const Tensor& self, int64_t dim) {
+NodeRef full_index(const Tensor& index, const Tensor& self, int64_t dim, const char* kernel) {
+  check_argument_device(self, index, "index", kernel);
   return ir::reshape(checked_index(index, line_size(self, dim), IndexUse::Gather, dim),
                      at_least_1d(index.sizes()));
 }
@@ -76,7 +78,7 @@ Tensor scattered(Op op, const char* name, const Tensor& self, int64_t dim, const
   if (index.numel() == 0) return self.clone();
   check_source(index, src, self, dim);
   return record_in_shape(
-      ir::scatter(op, at_least_1d(self), full_index(index, self, dim), covered(src, index), dim),
+      ir::scatter(op, at_least_1d(self), full_index(index, self, dim, "scatter"), covered(src, index), dim),
       self.sizes());
 }
 
@@ -91,7 +93,7 @@ Tensor scattered(Op op, const char* name, const Tensor& self, int64_t dim, const
         " apart from dimension ", dim);
   const Expr splat =
       number({constant_node({ir_type(self.scalar_type()), 0}, at_least_1d(index.sizes()))}, value);
-  return record_in_shape(ir::scatter(op, at_least_1d(self), full_index(index, self, dim), splat.node, dim),
+  return record_in_shape(ir::scatter(op, at_least_1d(self), full_index(index, self, dim, "scatter"), splat.node, dim),
                          self.sizes());
 }
 
@@ -244,7 +246,7 @@ Tensor gather(const Operand& self, int64_t dim, const Operand& index, bool) {
   check(longer < 0, "Size does not match at dimension ", longer, " expected index ", index.sizes(),
         " to be no larger than self ", self.sizes(), " apart from dimension ", dim);
   if (index.numel() == 0) return empty(index.sizes(), self.options());
-  return record_in_shape(ir::gather(at_least_1d(self), full_index(index, self, dim), dim), index.sizes());
+  return record_in_shape(ir::gather(at_least_1d(self), full_index(index, self, dim, "gather"), dim), index.sizes());
 }
 
 Tensor index_select(const Operand& self, int64_t dim, const Operand& index) {
@@ -257,6 +259,7 @@ Tensor index_select(const Operand& self, int64_t dim, const Operand& index) {
   check<IndexError>(index.dim() <= 1, "index_select(): Index is supposed to be a vector");
   check(self.dim() > 0 || index.numel() == 1, "index_select(): Index to scalar can have only 1 value, got ",
         index.numel(), " value(s)");
+  check_argument_device(self, index, "index", "_index_select");
   const NodeRef places = line_index(index, self, dim, IndexUse::Line);
   const NodeRef result = places->numel() == 0
                              ? constant_node({ir_type(self.scalar_type()), 0}, places->shape())

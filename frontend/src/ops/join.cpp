@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "frontend/src/autograd/grad.h"
+#include "frontend/src/tensor/device_check.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -68,7 +69,7 @@ Tensor cat(TensorList tensors, int64_t dim) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const TensorImpl& t = impl(tensors[i]);
     check(!t.sizes().empty(), "zero-dimensional tensor (at position ", i, ") cannot be concatenated");
-    if (before) check_same_device(tensors[0], tensors[i]);
+    if (before) check_argument_device(tensors[0], tensors[i], "tensors", "cat");
     if (!before || t.dtype() != before->dtype()) promotion.add(tensors[i]);
     if (!first && !is_legacy_empty(t.sizes())) first = &tensors[i];
     before = &t;

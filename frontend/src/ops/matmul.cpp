@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "frontend/src/autograd/known_call.h"
+#include "frontend/src/tensor/device_check.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -14,14 +15,14 @@ namespace tenon {
 namespace {
 
 void check_types(const Tensor& a, const Tensor& b) {
-  check_same_device(a, b);
+  check_argument_device(a, b, "mat2", "bmm");
   check(a.scalar_type() == b.scalar_type(), "expected scalar type ", a.scalar_type(), " but found ",
         b.scalar_type());
 }
 
 // Of a product of two matrices; those of a batch count as one.
 void check_matrix_types(const Tensor& a, const Tensor& b) {
-  check_same_device(a, b);
+  check_argument_device(a, b, "mat2", "mm");
   check(a.scalar_type() == b.scalar_type(), "expected m1 and m2 to have the same dtype, but got: ", a.dtype(),
         " != ", b.dtype());
 }
@@ -175,7 +176,7 @@ Tensor mv(const Operand& a, const Operand& b) {
   check(a.dim() == 2 && b.dim() == 1, "vector + matrix @ vector expected, got 1, ", a.dim(), ", ", b.dim());
   check(a.size(1) == b.size(0), "size mismatch, got input (", a.size(0), "), mat (", a.size(0), "x",
         a.size(1), "), vec (", b.size(0), ")");
-  check_same_device(a, b);
+  check_argument_device(a, b, "vec", "addmv_");
   check(a.scalar_type() == b.scalar_type(), "addmv input tensors must have the same dtype, but got ",
         b.scalar_type(), ", ", a.scalar_type(), ", and ", b.scalar_type());
   refuse_bool(a, "addmv_impl_cpu");
@@ -202,7 +203,7 @@ Tensor dot(const Operand& a, const Operand& b) {
   check(a.numel() == b.numel(), "inconsistent tensor size, expected tensor ", a.sizes(), " and src ",
         b.sizes(), " to have the same number of elements, but got ", a.numel(), " and ", b.numel(),
         " elements respectively");
-  check_same_device(a, b);
+  check_argument_device(a, b, "tensor", "dot");
   refuse_bool(a, "dot");
   return multiply_and_sum(a, b);
 }

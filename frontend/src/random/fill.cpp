@@ -395,25 +395,28 @@ void fill_normal(Engine& engine, Elements out, double mean, double std, bool con
   fill_from_normals(engine, out, [=](double x) { return std::fma(x, std, mean); });
 }
 
+bool takes_wide_words(uint64_t range) { return range == 0 || range >= uint64_t{1} << 28; }
 void fill_integers(Engine& engine, Elements out, int64_t base, uint64_t range) {
-  fill_remainders(engine, out, base, range, range == 0 || range >= uint64_t{1} << 28);
+  fill_remainders(engine, out, base, range, takes_wide_words(range));
 }
 
-void fill_any_integers(Engine& engine, Elements out) {
-  uint64_t range = 0;
-  switch (out.dtype) {
-    case DType::Bool: range = 2; break;
-    case DType::U8: range = uint64_t{1} << 8; break;
-    case DType::I8: range = uint64_t{1} << 7; break;
-    case DType::I16: range = uint64_t{1} << 15; break;
-    case DType::I32: range = uint64_t{1} << 31; break;
-    case DType::I64: range = uint64_t{1} << 63; break;
-    case DType::F16: range = (uint64_t{1} << 11) + 1; break;
-    case DType::BF16: range = (uint64_t{1} << 8) + 1; break;
-    case DType::F32: range = (uint64_t{1} << 24) + 1; break;
-    case DType::F64: range = (uint64_t{1} << 53) + 1; break;
+uint64_t any_integer_range(DType dtype) {
+  switch (dtype) {
+    case DType::Bool: return 2;
+    case DType::U8: return uint64_t{1} << 8;
+    case DType::I8: return uint64_t{1} << 7;
+    case DType::I16: return uint64_t{1} << 15;
+    case DType::I32: return uint64_t{1} << 31;
+    case DType::I64: return uint64_t{1} << 63;
+    case DType::F16: return (uint64_t{1} << 11) + 1;
+    case DType::BF16: return (uint64_t{1} << 8) + 1;
+    case DType::F32: return (uint64_t{1} << 24) + 1;
+    case DType::F64: return (uint64_t{1} << 53) + 1;
   }
-  fill_remainders(engine, out, 0, range, out.dtype == DType::I64 || out.dtype == DType::F64);
+  return 0;
+}
+void fill_any_integers(Engine& engine, Elements out) {
+  fill_remainders(engine, out, 0, any_integer_range(out.dtype), out.dtype == DType::I64 || out.dtype == DType::F64);
 }
 
 void fill_bernoulli(Engine& engine, Elements out, double p) {

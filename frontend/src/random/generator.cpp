@@ -1,6 +1,7 @@
-// Generators: seeding, the default one, and states as tensors in PyTorch's layout.
+// Generators: seeding, the default ones, and states as tensors in PyTorch's layout.
 #include "frontend/src/random/generator.h"
 
+#include <array>
 #include <cstring>
 #include <random>
 #include <set>
@@ -9,6 +10,8 @@
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/fork.h"
+#include "runtime/device.h"
+#include "tenon/cuda.h"
 
 namespace tenon {
 namespace {
@@ -89,7 +92,7 @@ Generators& generators() {
                                 }});
 }  // namespace
 
-GeneratorImpl::GeneratorImpl(const RandomEngine& start) : engine(start) {
+GeneratorImpl::GeneratorImpl(const State& start) : state(start) {
   const std::lock_guard lock(generators().mutex);
   generators().all.insert(this);
 }
@@ -125,41 +128,178 @@ DefaultGeneratorScope::DefaultGeneratorScope(const Generator& generator)
     : before_(std::exchange(threads_own, &generator)) {}
 DefaultGeneratorScope::~DefaultGeneratorScope() { threads_own = before_; }
 
-LockedEngine::LockedEngine(const Generator& generator)
+LockedState::LockedState(const Generator& generator)
     : generator_(checked(generator)), guard_(generator_.unsafe_impl()->engine_mutex) {}
 
-void Generator::set_current_seed(uint64_t seed) { LockedEngine(*this)->reseed(seed); }
-uint64_t Generator::current_seed() const { return LockedEngine(*this)->seed; }
+namespace {
+void refuse_kind(const char* expected, const char* found) {
+  throw Error(text("Expected a '", expected, "' device type for generator but found '", found, "'"));
+}
+PhiloxState& philox_of(GeneratorImpl::State& state) {
+  auto* philox = std::get_if<PhiloxState>(&state);
+  if (!philox) refuse_kind("cuda", "cpu");
+  return *philox;
+}
+}  // namespace
+
+LockedEngine::LockedEngine(const Generator& generator) : state_(generator) {
+  if (!std::holds_alternative<RandomEngine>(*state_)) refuse_kind("cpu", "cuda");
+}
+
+// --- of CUDA devices
+
+namespace {
+
+// The default generators of the devices, made when they are first used. Never destroyed.
+struct CudaDefaults {
+  std::array<std::atomic<Generator*>, runtime::kMostCudaDevices> made{};
+  std::atomic<bool> seeded{false};
+  std::atomic<uint64_t> seed{0};  // if `seeded`: of those that are not made yet
+};
+CudaDefaults& cuda_defaults() {
+  static auto* defaults = new CudaDefaults;
+  return *defaults;
+}
+[[maybe_unused]] const bool cuda_defaults_made = ir::make_before_fork([] { cuda_defaults(); });
+
+ir::DeviceTag cuda_tag(DeviceIndex index) {
+  const int wanted = index < 0 ? current_cuda_device() : index;
+  check(wanted < runtime::kMostCudaDevices, "Invalid device argument ", wanted, ": did you call init?");
+  return runtime::tag_of({runtime::DeviceKind::Cuda, wanted});
+}
+Generator& default_of(ir::DeviceTag tag) {
+  CudaDefaults& defaults = cuda_defaults();
+  std::atomic<Generator*>& slot = defaults.made[static_cast<size_t>(runtime::id_of(tag).index)];
+  if (Generator* there = slot.load(std::memory_order_acquire)) return *there;
+  const uint64_t seed = defaults.seeded ? defaults.seed.load() : unforeseeable();
+  auto made = std::make_unique<Generator>(new GeneratorImpl(PhiloxState{tag, seed, 0}));
+  Generator* none = nullptr;
+  return slot.compare_exchange_strong(none, made.get()) ? *made.release() : *none;
+}
+
+}  // namespace
+
+PhiloxState take_offsets(const std::optional<Generator>& generator, ir::DeviceTag device, uint64_t offsets) {
+  const LockedState state(generator && generator->defined() ? *generator : default_of(device));
+  PhiloxState& philox = philox_of(*state);
+  check(philox.device == device, "Expected a '", runtime::name_of(device), "' generator device but found '",
+        runtime::name_of(philox.device), "'");
+  const PhiloxState taken = philox;
+  philox.offset += (offsets + 3) / 4 * 4;
+  return taken;
+}
+
+namespace cuda {
+namespace detail {
+Generator createCUDAGenerator(DeviceIndex device) {
+  return Generator(new GeneratorImpl(PhiloxState{cuda_tag(device), default_rng_seed_val, 0}));
+}
+const Generator& getDefaultCUDAGenerator(DeviceIndex device) { return default_of(cuda_tag(device)); }
+}  // namespace detail
+
+void manual_seed(uint64_t seed) { default_of(cuda_tag(-1)).set_current_seed(seed); }
+void manual_seed_all(uint64_t seed) {
+  CudaDefaults& defaults = cuda_defaults();
+  defaults.seed = seed;
+  defaults.seeded = true;
+  for (std::atomic<Generator*>& slot : defaults.made) {
+    if (Generator* generator = slot.load(std::memory_order_acquire)) generator->set_current_seed(seed);
+  }
+}
+uint64_t initial_seed() { return default_of(cuda_tag(-1)).current_seed(); }
+uint64_t seed() { return default_of(cuda_tag(-1)).seed(); }
+Tensor get_rng_state(DeviceIndex device) { return default_of(cuda_tag(device)).get_state(); }
+void set_rng_state(const Tensor& state, DeviceIndex device) { default_of(cuda_tag(device)).set_state(state); }
+}  // namespace cuda
+
+// --- handles
+
+namespace {
+// The bytes of torch.cuda.get_rng_state().
+struct PhiloxLayout {
+  uint64_t seed, offset;
+};
+
+template <typename Layout>
+Tensor bytes_of(const Layout& layout) {
+  auto buffer = allocate_buffer(sizeof layout);
+  std::memcpy(buffer->data(), &layout, sizeof layout);
+  return tensor_from_buffer(DType::U8, {static_cast<int64_t>(sizeof layout)}, std::move(buffer));
+}
+template <typename Layout>
+Layout layout_in(const Tensor& state) {
+  Layout layout;
+  std::memcpy(&layout, host_view(state).data, sizeof layout);
+  return layout;
+}
+
+void check_offset(uint64_t offset) { check(offset % 4 == 0, "offset must be a multiple of 4"); }
+}  // namespace
+
+void Generator::set_current_seed(uint64_t seed) {
+  const LockedState state(*this);
+  if (auto* engine = std::get_if<RandomEngine>(&*state)) return engine->reseed(seed);
+  PhiloxState& philox = std::get<PhiloxState>(*state);
+  philox = {philox.device, seed, 0};
+}
+uint64_t Generator::current_seed() const {
+  const LockedState state(*this);
+  return std::visit([](const auto& s) { return s.seed; }, *state);
+}
 uint64_t Generator::seed() {
   const uint64_t seed = unforeseeable();
   set_current_seed(seed);
   return seed;
 }
+void Generator::set_offset(uint64_t offset) {
+  check_offset(offset);
+  const LockedState state(*this);
+  philox_of(*state).offset = offset;
+}
+uint64_t Generator::get_offset() const {
+  const LockedState state(*this);
+  return philox_of(*state).offset;
+}
+Device Generator::device() const {
+  const LockedState state(*this);
+  const auto* philox = std::get_if<PhiloxState>(&*state);
+  return philox ? device_with(philox->device) : Device(kCPU);
+}
 Generator Generator::clone() const {
-  const RandomEngine copy = *LockedEngine(*this);  // its lock nests inside that of all generators
+  const GeneratorImpl::State copy = *LockedState(*this);  // its lock nests inside that of all generators
   return Generator(new GeneratorImpl(copy));
 }
 std::mutex& Generator::mutex() const { return checked(*this).unsafe_impl()->user_mutex; }
 
 Tensor Generator::get_state() const {
-  auto buffer = allocate_buffer(sizeof(StateLayout));
-  const StateLayout state = layout_of(*LockedEngine(*this));
-  std::memcpy(buffer->data(), &state, sizeof state);
-  return tensor_from_buffer(DType::U8, {static_cast<int64_t>(sizeof state)}, std::move(buffer));
+  const GeneratorImpl::State copy = *LockedState(*this);
+  if (const auto* engine = std::get_if<RandomEngine>(&copy)) return bytes_of(layout_of(*engine));
+  const PhiloxState& philox = std::get<PhiloxState>(copy);
+  return bytes_of(PhiloxLayout{philox.seed, philox.offset});
 }
 
 void Generator::set_state(const Tensor& state) {
   check<TypeError>(state.scalar_type() == kByte && state.is_cpu(), "RNG state must be a torch.ByteTensor");
   check(state.is_contiguous(), "RNG state must be contiguous");
+  if (device().is_cuda()) {
+    check(state.numel() == sizeof(PhiloxLayout), "RNG state is wrong size");
+    const auto layout = layout_in<PhiloxLayout>(state);
+    check_offset(layout.offset);
+    const LockedState own(*this);
+    PhiloxState& philox = philox_of(*own);
+    philox = {philox.device, layout.seed, layout.offset};
+    return;
+  }
   check(state.numel() == sizeof(StateLayout), "Expected a CPUGeneratorImplState of size ",
         sizeof(StateLayout), " but found the input RNG state size to be ", state.numel());
-  StateLayout layout;
-  std::memcpy(&layout, host_view(state).data, sizeof layout);
-  const RandomEngine engine = engine_of(layout);
+  const RandomEngine engine = engine_of(layout_in<StateLayout>(state));
   *LockedEngine(*this) = engine;
 }
 
-void manual_seed(uint64_t seed) { Generator(default_generator()).set_current_seed(seed); }
+void manual_seed(uint64_t seed) {
+  Generator(default_generator()).set_current_seed(seed);
+  cuda::manual_seed_all(seed);
+}
 uint64_t initial_seed() { return default_generator().current_seed(); }
 uint64_t seed() { return Generator(default_generator()).seed(); }
 Tensor get_rng_state() { return default_generator().get_state(); }

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "frontend/src/random/fill.h"
-#include "frontend/src/random/generator.h"
+#include "frontend/src/random/philox.h"
 #include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
@@ -50,7 +50,7 @@ void sample_with_replacement(const Tensor& self, Rows rows, int64_t samples,
   const Tensor weights = self.to(scalar_type_of<T>()).contiguous();
   const HostView view = host_view(weights);
   std::vector<T> cumulative(static_cast<size_t>(rows.categories));
-  const LockedEngine engine(generator);
+  HostEngine engine(generator, impl(self).device());
   for (int64_t row = 0; row < rows.count; ++row) {
     cumulate(reinterpret_cast<const T*>(view.data) + row * rows.categories, cumulative);
     for (int64_t i = 0; i < samples; ++i) {

@@ -1,4 +1,5 @@
-// Random tensors: checks as PyTorch's, then a fill in the order in which its iterator visits memory.
+// Random tensors: checks as PyTorch's, then a draw in the order in which its iterator visits memory. On the host that is a
+// buffer, filled at the call; on a CUDA device a formula (philox.h).
 //
 //   rand({3, 4})   ->  empty({3, 4}), its value a new buffer with 12 draws
 //   x.uniform_()   ->  write(x, that buffer seen in x's shape)
@@ -12,9 +13,11 @@
 #include "frontend/src/autograd/grad.h"
 #include "frontend/src/random/fill.h"
 #include "frontend/src/random/generator.h"
+#include "frontend/src/random/philox.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
+#include "tenon/order.h"
 
 namespace tenon {
 namespace {
@@ -52,35 +55,57 @@ Dims permuted(const Dims& dims, const std::vector<size_t>& order) {
   return result;
 }
 
-// draw(engine, elements) fills a buffer of the host for the tensor.
-template <typename Draw>
-std::shared_ptr<runtime::Buffer> filled(const Tensor& self, const MaybeGenerator& generator, Draw draw) {
+// A distribution: host(engine, elements) fills memory, device(draw) is the formula of all elements.
+template <typename Host, typename OnDevice>
+struct Draw {
+  Host host;
+  OnDevice device;
+};
+template <typename Host, typename OnDevice>
+Draw(Host, OnDevice) -> Draw<Host, OnDevice>;
+
+// Fills a buffer of the host for the tensor.
+template <typename Fill>
+std::shared_ptr<runtime::Buffer> filled(const Tensor& self, const MaybeGenerator& generator, Fill fill) {
   auto buffer = allocate_buffer(static_cast<size_t>(self.nbytes()));
-  const LockedEngine engine(generator);
-  draw(*engine, Elements{impl(self).dtype(), buffer->data(), self.numel()});
+  HostEngine engine(generator, impl(self).device());
+  fill(*engine, Elements{impl(self).dtype(), buffer->data(), self.numel()});
   return buffer;
 }
 
+// New elements for the tensor, in the order of its memory, in this shape.
+template <typename Host, typename OnDevice>
+NodeRef drawn(const Tensor& self, const Dims& shape, const MaybeGenerator& generator, const Draw<Host, OnDevice>& draw) {
+  const TensorImpl& t = impl(self);
+  if (draws_philox(t.device())) {
+    PhiloxDraw philox(generator, t.device(), t.numel());
+    return ir::reshape(ir::cast(draw.device(philox).node, t.dtype()), shape);
+  }
+  return on_device(ir::make_input(t.dtype(), shape, filled(self, generator, draw.host)), t.device());
+}
+// What has no formula is drawn on the host.
+template <typename Fill>
+NodeRef drawn(const Tensor& self, const Dims& shape, const MaybeGenerator& generator, Fill fill) {
+  return on_device(ir::make_input(impl(self).dtype(), shape, filled(self, generator, fill)), impl(self).device());
+}
+
 // Gives a new tensor, which is dense, its values.
-template <typename Draw>
-Tensor fresh(const Tensor& result, const MaybeGenerator& generator, Draw draw) {
+template <typename Distribution>
+Tensor fresh(const Tensor& result, const MaybeGenerator& generator, const Distribution& draw) {
   if (result.numel() == 0) return result;
   Storage& storage = impl(result).storage();
-  storage.set_value(
-      on_device(ir::make_input(impl(result).dtype(), storage.value()->shape(), filled(result, generator, draw)),
-                impl(result).device()));
+  storage.set_value(drawn(result, storage.value()->shape(), generator, draw));
   return result;
 }
 
 // Draws new values for a tensor that may be any view.
-template <typename Draw>
-Tensor& in_place(const char* name, const Tensor& self, const MaybeGenerator& generator, Draw draw) {
+template <typename Distribution>
+Tensor& in_place(const char* name, const Tensor& self, const MaybeGenerator& generator, const Distribution& draw) {
   if (self.numel() > 0) {
     const GradScope scope(name, self);
     const TensorImpl& t = impl(self);
     const std::vector<size_t> order = memory_order(t.sizes(), t.strides());
-    const NodeRef drawn = ir::make_input(t.dtype(), permuted(t.sizes(), order), filled(self, generator, draw));
-    const NodeRef node = on_device(drawn, t.device());
+    const NodeRef node = drawn(self, permuted(t.sizes(), order), generator, draw);
     Dims back(order.size(), 0);
     for (size_t i = 0; i < order.size(); ++i) back[order[i]] = static_cast<int64_t>(i);
     write(self, ir::permute(node, back));
@@ -102,15 +127,17 @@ auto uniform(const Tensor& self, double from, double to) {
   check(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
   check(to - from <= most, "uniform_ expects to-from <= std::numeric_limits<", self.scalar_type(),
         ">::max(), but found to=", to, " and from=", from, " which result in to-from to exceed the limit");
-  return [=](RandomEngine& engine, Elements out) { fill_uniform(engine, out, from, to); };
+  return Draw{[=](RandomEngine& engine, Elements out) { fill_uniform(engine, out, from, to); },
+              [=, type = impl(self).dtype()](PhiloxDraw& draw) { return draw.uniform(type, from, to); }};
 }
 
 auto gaussian(const Tensor& self, double mean, double std) {
   check(std >= 0, "normal expects std >= 0.0, but found std ", std);
   check_implemented(self.is_floating_point() || self.numel() == 0, "normal_kernel_cpu", self);
-  return [=, contiguous = self.is_contiguous()](RandomEngine& engine, Elements out) {
-    fill_normal(engine, out, mean, std, contiguous);
-  };
+  return Draw{[=, contiguous = self.is_contiguous()](RandomEngine& engine, Elements out) {
+                fill_normal(engine, out, mean, std, contiguous);
+              },
+              [=, type = impl(self).dtype()](PhiloxDraw& draw) { return draw.normal(type, mean, std); }};
 }
 
 int float_digits(ScalarType type) {
@@ -172,13 +199,12 @@ void check_in_range(const Tensor& self, int64_t from, int64_t last) {
   warn_unless_exact(last, "to - 1");
 }
 
-struct IntegerDraw {
-  int64_t from;
-  uint64_t range;  // 0: 2^64
-  void operator()(RandomEngine& engine, Elements out) const { fill_integers(engine, out, from, range); }
-};
+auto integer_draw(int64_t from, uint64_t range) {  // 0: 2^64
+  return Draw{[=](RandomEngine& engine, Elements out) { fill_integers(engine, out, from, range); },
+              [=](PhiloxDraw& draw) { return draw.integers(from, range, takes_wide_words(range)); }};
+}
 
-IntegerDraw integers(const Tensor& self, int64_t from, int64_t to) {
+auto integers(const Tensor& self, int64_t from, int64_t to) {
   check(from < to, "random_ expects 'from' to be less than 'to', but got from=", from, " >= to=", to);
   if (self.is_floating_point()) {
     from = lower_bound(self.scalar_type(), from);
@@ -188,17 +214,17 @@ IntegerDraw integers(const Tensor& self, int64_t from, int64_t to) {
           " >= to=", to);
   }
   check_in_range(self, from, to - 1);
-  return {from, static_cast<uint64_t>(to) - static_cast<uint64_t>(from)};
+  return integer_draw(from, static_cast<uint64_t>(to) - static_cast<uint64_t>(from));
 }
 
 // Up to the largest integer of the dtype, or 2^digits of a float one.
-IntegerDraw integers_from(const Tensor& self, int64_t from) {
+auto integers_from(const Tensor& self, int64_t from) {
   const ScalarType type = self.scalar_type();
   if (from == std::numeric_limits<int64_t>::min()) {
     check_implemented(type != kHalf && type != kBool, "random_full_64_bits_range_kernel_cpu", self);
     check(isFloatingType(type) || type == kLong,
           "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16");
-    return {from, 0};
+    return integer_draw(from, 0);
   }
   int64_t last = integer_bounds(type).most;
   if (isFloatingType(type)) {
@@ -211,21 +237,31 @@ IntegerDraw integers_from(const Tensor& self, int64_t from) {
           from, " > to_inc=", last);
   }
   check_in_range(self, from, last);
-  return {from, static_cast<uint64_t>(last) - static_cast<uint64_t>(from) + 1};
+  return integer_draw(from, static_cast<uint64_t>(last) - static_cast<uint64_t>(from) + 1);
 }
 
-auto coin(double p) {
+auto any_integers(const Tensor& self) {
+  return Draw{fill_any_integers, [type = impl(self).dtype()](PhiloxDraw& draw) {
+                return draw.integers(0, any_integer_range(type), type == DType::I64 || type == DType::F64);
+              }};
+}
+
+auto coin(const Tensor& self, double p) {
   check(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
-  return [=](RandomEngine& engine, Elements out) { fill_bernoulli(engine, out, p); };
+  return Draw{[=](RandomEngine& engine, Elements out) { fill_bernoulli(engine, out, p); },
+              [=, type = impl(self).dtype()](PhiloxDraw& draw) { return draw.bernoulli(type, p); }};
+}
+
+std::vector<int64_t> dims_in_memory_order(const Tensor& self) {
+  std::vector<int64_t> dims;
+  for (size_t d : memory_order(impl(self).sizes(), impl(self).strides())) dims.push_back(static_cast<int64_t>(d));
+  return dims;
 }
 
 // The elements as they lie in the memory of `self`, evaluated.
 template <typename T>
 Tensor in_memory_order(const Tensor& x, const Tensor& self) {
-  std::vector<int64_t> dims;
-  for (size_t d : memory_order(impl(self).sizes(), impl(self).strides()))
-    dims.push_back(static_cast<int64_t>(d));
-  return x.expand(self.sizes()).permute(dims).to(scalar_type_of<T>()).contiguous();
+  return x.expand(self.sizes()).permute(dims_in_memory_order(self)).to(scalar_type_of<T>()).contiguous();
 }
 
 // A coin for each element of self, by probabilities of type T.
@@ -245,10 +281,16 @@ auto coins_of(const Tensor& self, const Tensor& p) {
   };
 }
 
-// Hands coins of p's precision on to f.
+// Hands coins of p's precision on to f. On a CUDA device the probabilities are not looked at, as that would wait for them.
 template <typename F>
 decltype(auto) with_coins(const Tensor& self, const Tensor& p, F f) {
   check_implemented(p.is_floating_point(), "bernoulli_tensor_cpu_p_", p);
+  if (draws_philox(impl(self).device())) {
+    const ScalarType type = self.scalar_type() == kDouble ? kDouble : kFloat;
+    const Tensor probabilities = p.to(self.device()).to(type).expand(self.sizes()).permute(dims_in_memory_order(self));
+    const Expr wanted{ir::reshape(node_of(probabilities), Dims{self.numel()})};
+    return f(Draw{[](RandomEngine&, Elements) {}, [=](PhiloxDraw& draw) { return draw.unit(ir_type(type)) <= wanted; }});
+  }
   return p.scalar_type() == kDouble ? f(coins_of<double>(self, p)) : f(coins_of<float>(self, p));
 }
 
@@ -301,6 +343,17 @@ Tensor randint_like(const Operand& self, int64_t low, int64_t high, const Tensor
   return fresh(result, nullopt, integers(result, low, high));
 }
 
+namespace {
+// On a CUDA device: the order of random keys.
+Tensor permutation(const Tensor& result, const MaybeGenerator& generator) {
+  if (draws_philox(impl(result).device()))
+    return fresh(result, generator, integer_draw(std::numeric_limits<int64_t>::min(), 0)).argsort(true, 0);
+  return fresh(result, generator, [](RandomEngine& engine, Elements out) {
+    fill_permutation(engine, static_cast<int64_t*>(out.data), out.count);
+  });
+}
+}  // namespace
+
 Tensor randperm(int64_t n, const TensorOptions& options) { return randperm(n, nullopt, options); }
 Tensor randperm(int64_t n, const MaybeGenerator& generator, const TensorOptions& options) {
   checked_numel(IntArrayRef(n));
@@ -312,10 +365,7 @@ Tensor randperm(int64_t n, const MaybeGenerator& generator, const TensorOptions&
     check(n <= integer_bounds(type).most, "value cannot be converted to type ", TypeMeta(type),
           " without overflow");
   }
-  const Tensor order = fresh(empty({n}, options.dtype(kLong).requires_grad(false)), generator,
-                             [](RandomEngine& engine, Elements out) {
-                               fill_permutation(engine, static_cast<int64_t*>(out.data), out.count);
-                             });
+  const Tensor order = permutation(empty({n}, options.dtype(kLong).requires_grad(false)), generator);
   const Tensor result = order.to(type);
   return options.requires_grad() ? result.requires_grad_() : result;
 }
@@ -329,7 +379,8 @@ Tensor bernoulli(const Operand& self, const MaybeGenerator& generator) {
 }
 Tensor bernoulli(const Operand& self, double p, const MaybeGenerator& generator) {
   const CallScope call("bernoulli", self);
-  return fresh(empty(self.sizes(), self.options()), generator, coin(p));
+  const Tensor result = empty(self.sizes(), self.options());
+  return fresh(result, generator, coin(result, p));
 }
 
 Tensor normal(double mean, double std, IntArrayRef size, const MaybeGenerator& generator,
@@ -385,11 +436,11 @@ Tensor& Tensor::random_(int64_t from, optional<int64_t> to, optional<Generator> 
 Tensor& Tensor::random_(int64_t to, optional<Generator> generator) const { return random_(0, to, generator); }
 Tensor& Tensor::random_(optional<Generator> generator) const {
   const CallScope call("random_", *this);
-  return in_place("RandomBackward2", *this, generator, fill_any_integers);
+  return in_place("RandomBackward2", *this, generator, any_integers(*this));
 }
 Tensor& Tensor::bernoulli_(double p, optional<Generator> generator) const {
   const CallScope call("bernoulli_", *this);
-  return in_place("BernoulliBackward2", *this, generator, coin(p));
+  return in_place("BernoulliBackward2", *this, generator, coin(*this, p));
 }
 Tensor& Tensor::bernoulli_(const Operand& p, optional<Generator> generator) const {
   const CallScope call("bernoulli_", *this, p);
@@ -406,14 +457,16 @@ Tensor& Tensor::exponential_(double lambd, optional<Generator> generator) const 
         "specified ",
         scalar_type());
   return in_place("ExponentialBackward0", *this, generator,
-                  [=](RandomEngine& engine, Elements out) { fill_exponential(engine, out, lambd); });
+                  Draw{[=](RandomEngine& engine, Elements out) { fill_exponential(engine, out, lambd); },
+                       [=, type = impl(*this).dtype()](PhiloxDraw& draw) { return draw.exponential(type, lambd); }});
 }
 Tensor& Tensor::log_normal_(double mean, double std, optional<Generator> generator) const {
   const CallScope call("log_normal_", *this);
   check(std > 0, "log_normal_ expects std > 0.0, but found std=", std);
   check_implemented(is_floating_point(), "log_normal_cpu", *this);
   return in_place("LogNormalBackward0", *this, generator,
-                  [=](RandomEngine& engine, Elements out) { fill_log_normal(engine, out, mean, std); });
+                  Draw{[=](RandomEngine& engine, Elements out) { fill_log_normal(engine, out, mean, std); },
+                       [=, type = impl(*this).dtype()](PhiloxDraw& draw) { return draw.log_normal(type, mean, std); }});
 }
 Tensor& Tensor::cauchy_(double median, double sigma, optional<Generator> generator) const {
   const CallScope call("cauchy_", *this);
@@ -424,14 +477,16 @@ Tensor& Tensor::cauchy_(double median, double sigma, optional<Generator> generat
       "specified ",
       scalar_type());
   return in_place("CauchyBackward0", *this, generator,
-                  [=](RandomEngine& engine, Elements out) { fill_cauchy(engine, out, median, sigma); });
+                  Draw{[=](RandomEngine& engine, Elements out) { fill_cauchy(engine, out, median, sigma); },
+                       [=, type = impl(*this).dtype()](PhiloxDraw& draw) { return draw.cauchy(type, median, sigma); }});
 }
 Tensor& Tensor::geometric_(double p, optional<Generator> generator) const {
   const CallScope call("geometric_", *this);
   check(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
   check_implemented(scalar_type() != kBool, "geometric_cpu", *this);
   return in_place("GeometricBackward0", *this, generator,
-                  [=](RandomEngine& engine, Elements out) { fill_geometric(engine, out, p); });
+                  Draw{[=](RandomEngine& engine, Elements out) { fill_geometric(engine, out, p); },
+                       [=, type = impl(*this).dtype()](PhiloxDraw& draw) { return draw.geometric(type, p); }});
 }
 
 }  // namespace tenon

@@ -25,6 +25,7 @@ void check_options(const TensorOptions& options, ScalarType type) {
 Tensor finish(Tensor result, const TensorOptions& options) {
   const ir::DeviceTag device = options.has_device() ? tag_of(options.device()) : call_device();
   if (device != impl(result).device()) result = result.to(device_with(device));
+  if (options.pinned_memory()) result = result.pin_memory();
   if (options.requires_grad()) result.requires_grad_();
   return result;
 }

@@ -33,34 +33,22 @@ const std::vector<Device>& devices() {
 }
 [[maybe_unused]] const bool made_before_fork = ir::make_before_fork([] { devices(); });
 
-// Runs it with the errors of the public API.
-template <typename F>
-auto with_public_errors(F&& f) {
-  try {
-    return f();
-  } catch (const runtime::OutOfMemory& e) {
-    throw OutOfMemoryError(e.what());
-  } catch (const Error&) {
-    throw;
-  } catch (const std::runtime_error& e) {
-    throw Error(e.what());
-  }
-}
-
 }  // namespace
 
 const Device& device_with(ir::DeviceTag tag) { return devices()[tag]; }
 
 ir::DeviceTag tag_of(const Device& device) {
   if (device.is_cpu()) return runtime::kHostTag;
+  if (device.is_cuda()) {
+    const int index = device.has_index() ? device.index() : current_cuda_device();
+    check_cuda_device(index);
+    return runtime::tag_of({DeviceKind::Cuda, index});
+  }
   const int index = device.has_index() ? device.index() : 0;
-  const bool named = device.is_cuda() || device.type() == kPrivateUse1;
-  const int most = device.is_cuda() ? runtime::kMostCudaDevices : runtime::kMostPrivateDevices;
-  if (named && index < most) {
-    const ir::DeviceTag tag = runtime::tag_of({static_cast<DeviceKind>(device.type()), index});
+  if (device.type() == kPrivateUse1 && index < runtime::kMostPrivateDevices) {
+    const ir::DeviceTag tag = runtime::tag_of({DeviceKind::PrivateUse1, index});
     if (runtime::find_device(tag)) return tag;
   }
-  if (device.is_cuda()) no_cuda();
   throw Error(text("tensors of Tenon live on cpu and cuda devices, but got device ", device));
 }
 

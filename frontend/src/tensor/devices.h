@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <stdexcept>
 
 #include "ir/graph.h"
 #include "runtime/buffer.h"
@@ -10,9 +11,13 @@
 
 namespace tenon {
 
+// CUDA: the first question loads its libraries.
 [[noreturn]] void no_cuda();  // Error that says what was looked for
+bool load_cuda();             // false if there is no device
+void check_cuda_device(int64_t index);  // Error if there is no such one
+int current_cuda_device();              // of this thread
 
-ir::DeviceTag tag_of(const Device& device);     // an index of -1 is 0; Error if no tensor can live there
+ir::DeviceTag tag_of(const Device& device);     // without an index: the current one; Error if no tensor can live there
 const Device& device_with(ir::DeviceTag tag);
 
 // The device of the tensors that the program's call was given (see CallScope), else the host's: where the numbers and
@@ -37,5 +42,19 @@ std::shared_ptr<runtime::Buffer> device_elements(const void* data, size_t bytes,
 std::shared_ptr<runtime::Buffer> copy_on_device(const runtime::Buffer& buffer);  // another on the same device
 // All bytes of one buffer to another of the same size. Error.
 void copy_elements(runtime::Buffer& to, const runtime::Buffer& from);
+
+// Runs it with the errors of the public API.
+template <typename F>
+auto with_public_errors(F&& f) {
+  try {
+    return f();
+  } catch (const runtime::OutOfMemory& e) {
+    throw OutOfMemoryError(e.what());
+  } catch (const Error&) {
+    throw;
+  } catch (const std::runtime_error& e) {
+    throw Error(e.what());
+  }
+}
 
 }  // namespace tenon

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/src/tensor/device_check.h"
 #include "frontend/src/tensor/text.h"
 #include "runtime/device.h"
 
@@ -78,12 +79,22 @@ void refuse_bool_difference(bool a, bool b) {
                              "trying to invert a mask, use the `~` or `logical_not()` operator instead.");
 }
 
+void check_argument_device(const Tensor& first, const Tensor& argument, const char* name, const char* kernel) {
+  const TensorImpl *x = first.unsafe_impl(), *y = argument.unsafe_impl();
+  if (!x || !y || x->device() == y->device()) [[likely]]
+    return;
+  throw Error(text("Expected all tensors to be on the same device, but got ", name, " is on ", argument.device(),
+                   ", different from other tensors on ", first.device(), " (when checking argument in method wrapper_CUDA_",
+                   kernel, ")"));
+}
+
 void check_same_device(const Tensor& a, const Tensor& b) {
   const TensorImpl *x = a.unsafe_impl(), *y = b.unsafe_impl();
   if (x && y && x->device() == y->device()) [[likely]]
     return;
   if (x && y && (goes_anywhere(*x) || goes_anywhere(*y))) return;
-  const Device first = a.device(), second = b.device();
+  const bool host_first = a.device().is_cpu();  // as in PyTorch the other device is named first
+  const Device first = host_first ? b.device() : a.device(), second = host_first ? a.device() : b.device();
   check(first == second, "Expected all tensors to be on the same device, but found at least two devices, ", first,
         " and ", second, "!");
 }

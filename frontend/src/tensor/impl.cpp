@@ -432,8 +432,18 @@ void gather_elements(const TensorImpl& t, const unsigned char* memory, unsigned 
   for_each_place(t, [&](int64_t i, int64_t place, size_t size) { std::memcpy(out + i, memory + place, size); });
 }
 
+namespace {
+// PyTorch names the device that is not the host first.
+void refuse_other_device(ir::DeviceTag own, ir::DeviceTag other) {
+  if (own == runtime::kHostTag) std::swap(own, other);
+  throw Error(text("Expected all tensors to be on the same device, but found at least two devices, ", device_with(own), " and ",
+                   device_with(other), "!"));
+}
+}  // namespace
+
 void write(const Tensor& self, NodeRef value) {
   TensorImpl& t = impl(self);
+  if (value->device() != t.device()) refuse_other_device(t.device(), value->device());
   Storage& storage = t.storage();
   check_writable(self);
   refuse_repeated_places(t);

@@ -9,6 +9,7 @@
 
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
+#include "runtime/cuda/cuda.h"
 #include "runtime/device.h"
 #include "runtime/evaluate.h"
 #include "runtime/options.h"
@@ -26,8 +27,9 @@ std::vector<NodeRef> nodes_of(TensorList tensors) {
   return nodes;
 }
 
+// Makes a text, with the errors of the public API.
 template <typename F>
-std::string with_public_errors(F f) {
+std::string report_of(F f) {
   try {
     return f();
   } catch (const Error&) {
@@ -41,14 +43,14 @@ std::string with_public_errors(F f) {
 
 std::string dump(TensorList tensors, Stage stage, std::string_view kernel) {
   static_assert(static_cast<int>(Stage::PTX) == static_cast<int>(runtime::Stage::PTX));
-  return with_public_errors(
+  return report_of(
       [&] { return runtime::dump(nodes_of(tensors), static_cast<runtime::Stage>(stage), kernel); });
 }
 std::string explain(TensorList tensors) {
-  return with_public_errors([&] { return runtime::explain(nodes_of(tensors)); });
+  return report_of([&] { return runtime::explain(nodes_of(tensors)); });
 }
 std::string draw_svg(TensorList tensors) {
-  return with_public_errors([&] { return runtime::draw_svg(nodes_of(tensors)); });
+  return report_of([&] { return runtime::draw_svg(nodes_of(tensors)); });
 }
 
 const char* version() { return TENON_VERSION; }
@@ -67,7 +69,7 @@ std::string info() {
               "\nfusion: ", on(c.fusion), ", simplify: ", on(c.simplify), ", plan cache: ", on(c.plan_cache),
               ", donation: ", on(c.donation), ", disk cache: ", on(c.disk_cache),
               c.cache_dir.empty() ? "" : " in " + c.cache_dir, "\nmemory: ", memory_stats(), "\n", counters(),
-              "\ncuda: not part of this build\n");
+              "\n", runtime::cuda::report());
 }
 
 std::vector<KernelRecord> kernel_history() {

@@ -1,12 +1,16 @@
 // Methods of Tensor that are not functions: what it is, its values, its conversions.
 #include "tenon/tensor.h"
 
+#include <cstring>
+
 #include "frontend/src/autograd/grad.h"
 #include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/devices.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/fork.h"
+#include "runtime/cuda/cuda.h"
+#include "runtime/device.h"
 
 namespace tenon {
 
@@ -121,13 +125,36 @@ const Tensor& Tensor::promise_unchanged() const {
 void Tensor::check_accessor(size_t dims, bool narrow) const {
   check(dims > 0 && static_cast<int64_t>(dims) == dim(), "TensorAccessor expected ", dims,
         " dims but tensor has ", dim());
-  check(is_cpu(), "an accessor reads the host's memory, but the tensor is on ", device(), "; use cpu()");
+  check(is_cpu(), "can't read the memory of a ", device(), " device type tensor through an accessor. Use Tensor.cpu() to copy the "
+        "tensor to host memory first.");
   if (!narrow) return;
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   int64_t last = 0;  // overlapping or spread elements: the count alone does not bound an index
   for (int64_t d = 0; d < dim() && numel() > 0; ++d) last += (size(d) - 1) * stride(d);
   check(numel() <= kMost && last <= kMost,
         "numel needs to be smaller than int32_t max; otherwise, please use packed_accessor64");
+}
+
+// --- pinned memory
+
+bool Tensor::is_pinned() const {
+  const auto buffer = is_cpu() ? runtime::buffer_of(*impl(*this).storage().value()) : nullptr;
+  return buffer && !runtime::only_host() && runtime::cuda::is_pinned(buffer->data());
+}
+Tensor Tensor::pin_memory(optional<Device> device) const {
+  const CallScope call("pin_memory", *this);
+  check(is_cpu(), "cannot pin '", toString(), "' only dense CPU tensors can be pinned");
+  check_cuda_device(device && device->has_index() ? device->index() : current_cuda_device());
+  if (is_pinned()) return *this;
+  const Tensor rows = contiguous();
+  const HostView view = host_view(rows);
+  const auto bytes = static_cast<size_t>(rows.nbytes());
+  if (bytes == 0) return clone();
+  const auto buffer = with_public_errors([&] {
+    return runtime::Buffer::adopt(runtime::cuda::allocate_pinned(bytes), bytes, runtime::cuda::free_pinned);
+  });
+  std::memcpy(buffer->data(), view.data, bytes);
+  return Tensor(new TensorImpl(ir::make_input(impl(rows).dtype(), impl(rows).sizes(), buffer)), false);
 }
 
 // --- conversions
@@ -137,10 +164,27 @@ Tensor detail::to(const Operand& self, ScalarType dtype, bool, bool copy) {
   if (dtype == self.scalar_type()) return copy ? tenon::clone(self) : Tensor(self);
   return record(operand(self, dtype).node, self);
 }
+namespace {
+// What lies in the host's memory in one piece goes to a CUDA device at the call, as in PyTorch: the transfer runs beside the
+// program, memory figures count it, and no plan has it in its way. Null where that does not hold, and of what a gradient is asked
+// of: then it is an operation.
+NodeRef transferred(const TensorImpl& t, ir::DeviceTag to) {
+  if (t.device() != runtime::kHostTag || !device_with(to).is_cuda() || !t.contiguous() || t.numel() == 0) return {};
+  const auto buffer = runtime::buffer_of(*t.storage().value());
+  if (!buffer) return {};
+  const auto item = static_cast<size_t>(ir::item_size(t.dtype()));
+  const auto* elements = static_cast<const unsigned char*>(buffer->data()) + at(t.offset()) * item;
+  return ir::make_input(t.dtype(), t.sizes(), device_elements(elements, at(t.numel()) * item, to), to);
+}
+}  // namespace
+
 Tensor detail::to(const Operand& self, Device device, bool, bool copy) {
   const CallScope call("to", self);
   const ir::DeviceTag from = impl(self).device(), to = tag_of(device);
   if (from == to) return copy ? tenon::clone(self) : Tensor(self);
+  if (!GradMode::is_enabled() || !requires_grad(self)) {
+    if (const NodeRef node = transferred(impl(self), to)) return record(node);
+  }
   GradScope scope("ToCopyBackward0", self);
   return record(on_device(node_of(self), to), self);
 }

@@ -185,7 +185,8 @@ std::ostream& operator<<(std::ostream& out, const TensorOptions& options) {
   return out << "TensorOptions(dtype=" << options.dtype() << own(options.has_dtype()) << ", device=" << options.device()
              << own(options.has_device()) << ", layout=" << options.layout() << own(options.has_layout())
              << ", requires_grad=" << shown(options.requires_grad()) << own(options.has_requires_grad())
-             << ", pinned_memory=false (default), memory_format=(nullopt))";
+             << ", pinned_memory=" << shown(options.pinned_memory()) << own(options.has_pinned_memory())
+             << ", memory_format=(nullopt))";
 }
 
 Device::Device(DeviceType type, DeviceIndex index) : type_(type), index_(index) {

@@ -30,8 +30,8 @@ bool contiguous(const Instr& instr, int axis) {
 
 // Whether four elements at a multiple of four along `axis` can move as one aligned vector, without a guard.
 // `varies`: which values change along the axis.
-bool moves_as_vector(const Instr& instr, int axis, const std::vector<bool>& varies) {
-  if (!instr.guards.empty() || !contiguous(instr, axis)) return false;
+bool moves_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies) {
+  if (kernel.buffer(instr.slot).unaligned || !instr.guards.empty() || !contiguous(instr, axis)) return false;
   if (instr.scale != 0 && (instr.scale % kVector != 0 || varies[instr.position()]))
     return false;
   const Index start = instr.index.substitute(
@@ -52,7 +52,7 @@ bool vectorizable(const ir::Kernel& kernel, int axis) {
   if (axis < 0 || kernel.extent(axis) % kVector != 0) return false;
   const std::vector<bool> varies = varying_along(kernel, axis);
   return std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const Instr& instr) {
-    return instr.op != Op::Store || moves_as_vector(instr, axis, varies);
+    return instr.op != Op::Store || moves_as_vector(kernel, instr, axis, varies);
   });
 }
 
@@ -70,7 +70,7 @@ void vector_body(Context& c, int axis, ValueId first) {
   std::vector<Value> single;
   for (Value v = 0; v < static_cast<Value>(kernel.instrs.size()); ++v) {
     const Instr& instr = kernel.instr(v);
-    if (instr.op == Op::Store || (instr.op == Op::Load && varies[v] && moves_as_vector(instr, axis, varies))) {
+    if (instr.op == Op::Store || (instr.op == Op::Load && varies[v] && moves_as_vector(kernel, instr, axis, varies))) {
       vectors[v] = {};
     } else if (varies[v]) {
       single.push_back(v);

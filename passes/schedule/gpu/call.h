@@ -1,0 +1,70 @@
+// Operations on whole buffers as generated code: one function each, and what they share. A call's phases are launches one
+// after another, so that each sees all that those before it wrote. Private to passes/schedule/.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "passes/schedule/gpu/context.h"
+
+namespace tenon::passes::gpu {
+
+void call_join(Context& c, const Call& call);
+void call_scatter(Context& c, const Call& call);
+void call_mask(Context& c, const Call& call);
+void call_sort(Context& c, const Call& call);
+
+// Points of some dims in row-major order, and where each lies in several buffers.
+//
+//   dim 10 {64, 1}, dim 64 {1, 0}: point 70 = (1, 6) lies at 64*1 + 6 of the first buffer, at 1 of the second
+class Points {
+ public:
+  explicit Points(size_t buffers) : buffers_(buffers) {}
+  // The next dim inwards; `steps`: from point to point along it, in elements, one a buffer. A dim of one point is none,
+  // and one that continues the dim before it in all buffers makes that longer.
+  void dim(int64_t extent, std::vector<int64_t> steps);
+  int64_t count() const;
+  std::vector<ValueId> places(Context& c, ValueId point) const;
+
+ private:
+  struct Dim {
+    int64_t extent;
+    std::vector<int64_t> steps;
+  };
+  size_t buffers_;
+  std::vector<Dim> dims_;
+};
+
+// a op b of two elements of any dtype; halves are computed in f32 and rounded.
+ValueId combined(Context& c, Op op, ValueId a, ValueId b);
+// An i64 that may be anything as an index below `size` (an i64 too): the condition that it is one, and it.
+struct CheckedIndex {
+  ValueId inside, index;
+};
+CheckedIndex checked(Context& c, ValueId index, ValueId size);
+ValueId index_cast(Context& c, ValueId x, DType to);  // x itself if it has the type
+
+// From here on the tree's indices are wide enough for scratch of so many elements. At the beginning of a schedule.
+void widen_index(Context& c, int64_t elements);
+
+// Lines of `count` keys each that are sorted, equal ones in their order; a key is an i32 or i64.
+struct SortedLines {
+  int64_t lines, count;
+  DType key;
+  int64_t first, wanted;  // ranks that are asked for
+  bool side_by_side;      // neighbours in memory belong to neighbouring lines
+  std::function<ValueId(ValueId line, ValueId at)> read;                                      // a key
+  std::function<void(ValueId line, ValueId rank, ValueId key, ValueId place)> write;  // the rank less `first`
+  int64_t elements() const;  // at most so many in scratch
+};
+DType key_type(DType dtype);
+void sort_lines(Context& c, const SortedLines& lines);
+
+// Sums of an index over the threads of a block: of those before this thread, and of all. Every thread must come here.
+// `shared` has an element for each warp; before it is used again the threads must have met.
+struct BlockSums {
+  ValueId before, total;
+};
+BlockSums add_over_block(Context& c, ValueId x, int32_t shared);
+
+}  // namespace tenon::passes::gpu

@@ -1,0 +1,149 @@
+// Cat on a GPU: each part's elements are copied to where they belong. Blocks 0 .. s1 take the first part's, the next ones
+// the second's; a thread moves one word, or four neighbours as one vector where a part's rows and places allow it. Words
+// are as wide as the elements, wider for narrow ones that lie in fours or pairs everywhere. A constant fills its places.
+//
+//   phase parts: parallel block in 0..s0
+//     if block < s1              { item = 256*block + thread;        if item < s2 { y[s3 + 4*item] = x0[4*item] : i32x4 } }
+//     if block >= s1, block < s4 { item = 256*(block - s1) + thread; if item < s5 { ... } }
+#include <algorithm>
+
+#include "passes/schedule/gpu/call.h"
+
+namespace tenon::passes::gpu {
+namespace {
+
+constexpr int64_t kVector = 4;
+
+// All numbers of a part count words of `elements` elements.
+bool in_words(const JoinPart& part, int64_t elements) {
+  if (elements == 1) return true;
+  if (part.constant || part.dims.empty() || part.from % elements != 0 || part.to % elements != 0) return false;
+  for (size_t d = 0; d < part.dims.size(); ++d) {
+    const JoinPart::Dim& dim = part.dims[d];
+    const bool last = d + 1 == part.dims.size();
+    if (last ? dim.from != 1 || dim.to != 1 || dim.extent % elements != 0 : dim.from % elements != 0 || dim.to % elements != 0)
+      return false;
+  }
+  return true;
+}
+
+JoinPart divided(JoinPart part, int64_t elements) {
+  if (elements == 1) return part;
+  part.from /= elements;
+  part.to /= elements;
+  for (size_t d = 0; d + 1 < part.dims.size(); ++d) {
+    part.dims[d].from /= elements;
+    part.dims[d].to /= elements;
+  }
+  part.dims.back().extent /= elements;
+  return part;
+}
+
+// Whether four neighbours are a vector where they lie. Those of a constant need no memory of their own.
+bool fits_vectors(const JoinPart& part) {
+  JoinPart stored = part;
+  if (part.constant) {
+    stored.constant = false;
+    stored.from = 0;
+    for (JoinPart::Dim& dim : stored.dims) dim.from = 0;
+    if (!stored.dims.empty()) stored.dims.back().from = 1;
+  }
+  return in_words(stored, kVector);
+}
+
+DType word_of(int64_t bytes) { return bytes == 1 ? DType::U8 : bytes == 2 ? DType::I16 : bytes == 4 ? DType::I32 : DType::I64; }
+
+class Join {
+ public:
+  Join(Context& c, const Call& call) : c_(c), parts_(*call.parts) {
+    int64_t bytes = ir::item_size(call.node.dtype()), elements = 1;
+    const std::vector<ir::KernelBuffer>& buffers = c.kernel.buffers;
+    const bool aligned = std::none_of(buffers.begin(), buffers.end(), [](const ir::KernelBuffer& buffer) { return buffer.unaligned; });
+    const auto fits_twice = [&](const JoinPart& part) { return in_words(part, 2 * elements); };
+    while (aligned && bytes < 4 && std::all_of(parts_.begin(), parts_.end(), fits_twice)) {
+      bytes *= 2;
+      elements *= 2;
+    }
+    for (JoinPart& part : parts_) part = divided(std::move(part), elements);
+    for (ir::TreeBuffer& buffer : c.out.tree.buffers) buffer.dtype = word_of(bytes);
+    for (DType& scalar : c.out.tree.scalars) scalar = word_of(bytes);
+    result_ = static_cast<int32_t>(c.out.tree.buffers.size()) - 1;
+  }
+
+  void lower() {
+    struct Work {
+      const JoinPart& part;
+      int32_t source;  // buffer or scalar
+      bool vectors;
+      Points points;
+      int64_t end;  // of its blocks
+    };
+    std::vector<Work> works;
+    int32_t buffer = 0, scalar = 0;
+    int64_t blocks = 0;
+    for (const JoinPart& part : parts_) {
+      const int32_t source = part.constant ? scalar++ : buffer++;
+      const bool vectors = fits_vectors(part) && (part.constant || !c_.kernel.buffer(source).unaligned);
+      const Points points = points_of(part, vectors);
+      blocks += ceil_div(points.count(), c_.target.threads);
+      works.push_back({part, source, vectors, points, blocks});
+    }
+    const ValueId block = c_.begin_phase("parts", blocks);
+    int64_t first = 0;
+    for (const Work& work : works) {
+      const ValueId begin = first == 0 ? -1 : c_.nest.size(first);
+      ValueId own = work.end == blocks ? -1 : c_.less(block, c_.nest.size(work.end));
+      if (begin >= 0) {
+        const ValueId after = c_.builder.op(Op::Ge, {block, begin});
+        own = own < 0 ? after : c_.builder.op(Op::And, {after, own});
+      }
+      c_.nest.when(own, [&] { copy(work.part, work.points, work.vectors, work.source, begin < 0 ? block : c_.sub(block, begin)); });
+      first = work.end;
+    }
+    c_.end_phase();
+  }
+
+ private:
+  // What a thread takes at a time.
+  static Points points_of(const JoinPart& part, bool vectors) {
+    Points points(2);
+    for (size_t d = 0; d < part.dims.size(); ++d) {
+      const JoinPart::Dim& dim = part.dims[d];
+      const int64_t at_once = vectors && d + 1 == part.dims.size() ? kVector : 1;
+      points.dim(dim.extent / at_once, {dim.from * at_once, dim.to * at_once});
+    }
+    return points;
+  }
+
+  void copy(const JoinPart& part, const Points& points, bool vectors, int32_t source, ValueId block) {
+    const ValueId item = c_.add(c_.mul(block, c_.literal(c_.target.threads)), c_.thread());
+    c_.nest.when(c_.below(item, points.count(), c_.target.threads), [&] {
+      const std::vector<ValueId> places = points.places(c_, item);
+      const ValueId to = moved(places[1], part.to);
+      const int lanes = vectors ? kVector : 1;
+      const ValueId value = part.constant ? filled(c_.builder.scalar(source), lanes)
+                                          : c_.builder.load(source, moved(places[0], part.from), lanes);
+      c_.builder.store(result_, to, value);
+    });
+  }
+
+  ValueId moved(ValueId place, int64_t by) { return by == 0 ? place : c_.add(place, c_.nest.size(by)); }
+
+  // The word in every lane.
+  ValueId filled(ValueId word, int lanes) {
+    if (lanes == 1) return word;
+    if (lanes_ < 0) lanes_ = c_.builder.add_buffer({"lanes0", c_.builder.type(word).dtype, Space::Local, -1, kVector});
+    for (int64_t lane = 0; lane < kVector; ++lane) c_.builder.store(lanes_, c_.literal(lane), word);
+    return c_.builder.load(lanes_, c_.literal(0), lanes);
+  }
+
+  Context& c_;
+  std::vector<JoinPart> parts_;
+  int32_t result_, lanes_ = -1;
+};
+
+}  // namespace
+
+void call_join(Context& c, const Call& call) { Join(c, call).lower(); }
+
+}  // namespace tenon::passes::gpu

@@ -1,0 +1,132 @@
+// Every call of the driver, NVRTC and cuBLAS that four programs make is made to fail, one after another: the program gets an
+// exception or the right result, nothing leaks, and the same program is right afterwards. What the loading of the libraries
+// asks is not among them: it happens once a process.
+#include <tenon/tenon.h>
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cuda/simulator.h"
+
+using namespace tenon;
+
+namespace {
+
+const Device kGpu("cuda:0");
+
+Tensor ramp(IntArrayRef sizes) {
+  int64_t count = 1;
+  for (const int64_t size : sizes) count *= size;
+  return ((arange(count, kFloat) % 13) - 6).reshape(sizes) / 4;
+}
+
+// --- the programs: each gives what it computed, in the host's memory
+
+Tensor expression() {
+  const Tensor x = ramp({40, 33}).to(kGpu);
+  return cat({softmax(x * 2, 1), x.cumsum(0)}, 0).cpu();
+}
+
+Tensor product() {
+  const Tensor a = ramp({320, 320}).to(kGpu), b = ramp({320, 320}).to(kGpu);
+  return relu(a.matmul(b)).sum(0).cpu();
+}
+
+Tensor training(int steps) {
+  manual_seed(3);
+  nn::Sequential net(nn::Linear(8, 16), nn::ReLU(), nn::Linear(16, 3));
+  net->to(kGpu);
+  optim::Adam adam(net->parameters(), optim::AdamOptions(0.01));
+  const Tensor x = ramp({30, 8}).to(kGpu), y = (arange(30) % 3).to(kGpu);
+  Tensor loss;
+  for (int i = 0; i < steps; ++i) {
+    adam.zero_grad();
+    loss = nn::functional::cross_entropy(net->forward(x), y);
+    loss.backward();
+    adam.step();
+  }
+  return loss.detach().cpu().reshape({1});
+}
+
+struct Program {
+  const char* name;
+  std::function<Tensor()> run;
+};
+const std::vector<Program> kPrograms = {
+    {"an expression", expression},
+    {"a product", product},
+    {"three training steps", [] { return training(3); }},
+    {"training as a CUDA graph", [] { return training(6); }},
+};
+
+// What may fail, and with what: refused, or out of memory.
+struct Call {
+  const char* name;
+  int code;
+};
+const std::vector<Call> kCalls = {
+    {"cuCtxSetCurrent", 1},      {"cuMemAlloc_v2", 2},           {"cuMemAlloc_v2", 1},
+    {"cuMemcpyHtoDAsync_v2", 1}, {"cuMemcpyDtoHAsync_v2", 1},    {"cuMemcpyDtoDAsync_v2", 1},
+    {"cuStreamSynchronize", 1},  {"cuStreamWaitEvent", 1},       {"cuEventCreate", 2},
+    {"cuEventRecord", 1},        {"cuEventQuery", 1},            {"cuModuleLoadDataEx", 2},
+    {"cuModuleLoadDataEx", 200}, {"cuModuleGetFunction", 500},   {"cuLaunchKernel", 701},
+    {"cuGraphCreate", 2},        {"cuGraphAddKernelNode_v2", 1}, {"cuGraphAddChildGraphNode", 1},
+    {"cuGraphLaunch", 2},        {"cuGraphInstantiateWithFlags", 2}, {"cuGraphExecKernelNodeSetParams_v2", 1},
+    {"cuStreamBeginCapture_v2", 1}, {"cuStreamEndCapture", 1},   {"nvrtcCreateProgram", 1},
+    {"nvrtcCompileProgram", 11}, {"nvrtcGetCUBIN", 3},           {"cublasCreate_v2", 1},
+    {"cublasGemmStridedBatchedEx", 13},
+};
+
+struct Live {
+  long allocations, streams, modules, graphs, bytes;
+  friend bool operator==(const Live&, const Live&) = default;
+};
+Live living() {
+  const test::Simulator& sim = test::Simulator::get();
+  clear_caches();  // plans hold graphs, kernels modules, and the allocator memory
+  return {sim.live("allocations"), sim.live("streams"), sim.live("modules"), sim.live("graphs") + sim.live("graph_execs"), sim.live("bytes")};
+}
+
+bool same(const Tensor& a, const Tensor& b) { return a.sizes() == b.sizes() && equal(a, b); }
+
+}  // namespace
+
+TEST_CASE("faults: whichever call fails, there is an exception, no leak, and the next run is right") {
+  const test::Simulator& sim = test::Simulator::get();
+  if (!sim) return;  // hardware fails when it likes
+  int faults = 0, exceptions = 0;
+  for (const Program& program : kPrograms) {
+    CAPTURE(program.name);
+    const Tensor want = program.run();
+    program.run();  // what stays for good is there now
+    const Live before = living();
+    for (const Call& call : kCalls) {
+      clear_caches();
+      const long first = sim.calls(call.name);
+      program.run();
+      const long count = sim.calls(call.name) - first, most = 12;
+      for (long k = 0; k < std::min(count, most); ++k) {
+        const long nth = count <= most ? k + 1 : 1 + k * (count - 1) / (most - 1);
+        CAPTURE(call.name);
+        CAPTURE(nth);
+        clear_caches();
+        sim.fault(call.name, nth, call.code);
+        ++faults;
+        try {
+          CHECK(same(program.run(), want));  // it was not needed after all: something else did instead
+        } catch (const std::exception& e) {
+          ++exceptions;
+          CHECK(std::string(e.what()).size() > 10);
+        }
+        sim.heal();
+        CHECK(same(program.run(), want));
+      }
+    }
+    CHECK(living() == before);
+  }
+  CHECK(exceptions > faults / 2);
+  MESSAGE(faults << " faults, " << exceptions << " exceptions");
+}
