@@ -24,6 +24,8 @@ using passes::FusedKernel;
 using compiler::PlannedValue;
 using compiler::ValueKind;
 
+constexpr int64_t kAlignment = 16;  // bytes, of what a device's kernels move at once
+
 class Builder {
  public:
   Builder(int number, const GraphKey& key, const Options& options)
@@ -392,6 +394,7 @@ class Builder {
   void finish(const Join& join) {
     const FusedKernel& fused = *join.fused;
     Step& step = plan_->steps[join.step];
+    join.facts->bytes = 0;  // of these parts
     ir::Kernel kernel;
     kernel.name = fused.kernel.name;
     std::vector<passes::JoinPart> parts;
@@ -407,10 +410,13 @@ class Builder {
         add_operand(step, *fused.inputs[p]);
       }
       parts.push_back(part);
+      int64_t elements = 1;
+      for (const passes::JoinPart::Dim& dim : part.dims) elements *= dim.extent;
+      join.facts->bytes += (part.constant ? 1 : 2) * elements * ir::item_size(buffer.dtype);
     }
     if (parts.empty()) {
       join.facts->schedule = "in place";
-      step.work = CopyStep{step.device, 0};
+      step.work = InPlaceStep{};
       return;
     }
     kernel.buffers.push_back(fused.kernel.buffers.back());

@@ -61,9 +61,11 @@ struct CopyStep {  // of argument 0, on another device, to argument 1
   size_t bytes;
 };
 
+struct InPlaceStep {};  // all parts of a Cat are computed where they belong: nothing is left to do
+
 struct Step {
   Device* device = nullptr;
-  std::variant<CompiledStep, InterpretedStep, RoutineStep, CopyStep> work;
+  std::variant<CompiledStep, InterpretedStep, RoutineStep, CopyStep, InPlaceStep> work;
   // Places, in argument order; -1: has no elements; -2-k: scalar k, in memory.
   std::vector<int32_t> buffers;
   // Where argument `argument` is updated: what it starts with is copied there unless it lies there already. It begins at

@@ -361,7 +361,7 @@ void Run::start_step(const Step& step, uint64_t* first) {
                               Stream::Main);
   } else if (const auto* copy = std::get_if<CopyStep>(&step.work)) {
     if (copy->bytes > 0) copy_between(*step.device, arguments_[1], *copy->from, arguments_[0], copy->bytes);
-  } else {
+  } else if (!std::holds_alternative<InPlaceStep>(step.work)) {
     step.device->interpret({std::get<InterpretedStep>(step.work).kernel, name, arguments_, scalars}, Stream::Main);
   }
 }

@@ -38,11 +38,10 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a graph falls into: kernels or their loop trees, and the routines of the library between them, as text.
-template <typename Ir>
-using Part = std::variant<Ir, std::string>;
-using Kernels = std::vector<Part<ir::Kernel>>;
-using Trees = std::vector<Part<ir::LoopTree>>;
+// What a graph falls into: kernels, and between them operations on whole buffers; or their loop trees, and as text what a
+// library computes.
+using Kernels = std::vector<std::variant<ir::Kernel, passes::FusedKernel>>;
+using Trees = std::vector<std::variant<ir::LoopTree, std::string>>;
 using Program = std::variant<ir::Graph, Kernels, Trees>;
 
 // --- reading
@@ -141,7 +140,7 @@ Kernels fuse(const ir::Graph& graph, const Request& request) {
   Kernels kernels;
   for (passes::FusedKernel& fused : program.fusion.kernels) {
     if (fused.routine) {
-      kernels.emplace_back(passes::print(fused));
+      kernels.emplace_back(std::move(fused));
       continue;
     }
     ir::verify(fused.kernel);
@@ -150,15 +149,21 @@ Kernels fuse(const ir::Graph& graph, const Request& request) {
   return kernels;
 }
 
+ir::LoopTree lower_call(const passes::FusedKernel& fused, const ir::Target& target) {
+  const ir::Kernel kernel = compiler::call_kernel(fused);
+  return compiler::lower_call({kernel, *fused.routine, fused.parts.get()}, target, {}).tree;
+}
+
 Trees lower(const Kernels& kernels, const Request& request) {
+  const ir::Target target = target_of(request);
   Trees trees;
-  for (const Part<ir::Kernel>& part : kernels) {
-    const auto* kernel = std::get_if<ir::Kernel>(&part);
-    if (!kernel) {
-      trees.emplace_back(std::get<std::string>(part));
+  for (const auto& part : kernels) {
+    const auto* call = std::get_if<passes::FusedKernel>(&part);
+    if (call && !passes::generates(call->routine->op(), target)) {
+      trees.emplace_back(passes::print(*call));
       continue;
     }
-    ir::LoopTree tree = compiler::compile_kernel(*kernel, target_of(request), {}).tree;
+    ir::LoopTree tree = call ? lower_call(*call, target) : compiler::compile_kernel(std::get<ir::Kernel>(part), target, {}).tree;
     ir::verify(tree);
     trees.emplace_back(std::move(tree));
   }
@@ -172,7 +177,7 @@ Program transform(Program program, const Request& request) {
     if (request.fuse || lowers) program = fuse(*graph, request);
   }
   if (auto* kernels = std::get_if<Kernels>(&program)) {
-    for (Part<ir::Kernel>& part : *kernels) {
+    for (auto& part : *kernels) {
       if (auto* kernel = std::get_if<ir::Kernel>(&part)) run_passes(passes::kernel_passes(), request.passes, *kernel);
     }
     if (lowers) program = lower(*kernels, request);
@@ -199,18 +204,20 @@ void write(const Program& program, const Request& request) {
   const auto write_one = [&](const std::string& text) {
     std::cout << std::exchange(separator, "\n") << text;
   };
-  const auto write_part = [&](const auto& part, const auto& print) {
-    if (const auto* routine = std::get_if<std::string>(&part)) return write_one(*routine);
-    write_one(print(std::get<0>(part)));
-  };
   if (const auto* kernels = std::get_if<Kernels>(&program)) {
-    for (const auto& part : *kernels) write_part(part, [](const ir::Kernel& kernel) { return ir::print(kernel); });
+    for (const auto& part : *kernels) {
+      const auto* call = std::get_if<passes::FusedKernel>(&part);
+      write_one(call ? passes::print(*call) : ir::print(std::get<ir::Kernel>(part)));
+    }
     return;
   }
   for (const auto& part : std::get<Trees>(program)) {
-    write_part(part, [&](const ir::LoopTree& tree) {
-      return request.emit.empty() ? ir::print(tree) : emitted(tree, request.emit);
-    });
+    const auto* tree = std::get_if<ir::LoopTree>(&part);
+    if (!tree) {
+      write_one(std::get<std::string>(part));
+    } else {
+      write_one(request.emit.empty() ? ir::print(*tree) : emitted(*tree, request.emit));
+    }
   }
 }
 

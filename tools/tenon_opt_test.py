@@ -64,7 +64,8 @@ ROUTINE = """graph @s(%x: f32[8,16]) {
   return %2
 }
 """
-for way in (["--fuse"], ["--lower", "cpu"], ["--emit", "cuda"], ["--pass", "all", "--fuse"]):
+check_prints("a call that a GPU has code for", run("--emit", "cuda", text=ROUTINE), "sqrt_map(", "sort_tiles(", "gather_map(")
+for way in (["--fuse"], ["--lower", "cpu"], ["--pass", "all", "--fuse"]):
     result = run(*way, text=ROUTINE)
     check_prints("a graph with a routine", result, "# a routine of the library\ngraph @", "sort", "sqrt", "gather" if "--fuse" in way else "")
 

@@ -40,7 +40,10 @@ class Join {
 
   bool is_asked_in_one_way() {
     const bool cat = node_->op() == Op::Cat;
-    if (cat ? copies_parts(*node_, limits_) : accepts(form_of_call(*node_, could_be_followed()), groups_.options().target_of(node_->device())).accepted)
+    const auto library_takes = [&] {
+      return accepts(form_of_call(*node_, could_be_followed()), groups_.options().target_of(node_->device())).accepted;
+    };
+    if (cat ? copies_parts(*node_, limits_) : library_takes())
       return refuse(cat ? "its parts are laid side by side in memory" : "a routine of the library computes it");
     if (state_.whole) return refuse("its reader wants all of it in memory");
     const Request& first = state_.requests.front();

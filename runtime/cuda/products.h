@@ -15,7 +15,8 @@ class Products {
 
   // Whether cuBLAS computes products of this type: float32, float64, float16 and bfloat16 (these two accumulate in float32).
   static bool takes(ir::DType dtype);
-  // dot [B..., M, K] x [B..., K, N] -> [B..., M, N], all row-major without gaps; or the transpose of such an operand. Throws std::runtime_error.
+  // dot [B..., M, K] x [B..., K, N] -> [B..., M, N], all row-major without gaps; an operand may be a transpose of such a one.
+  // Throws std::runtime_error.
   void run(const ir::Node& dot, const void* a, const void* b, void* result);
   void allow_tf32(bool allow);  // of float32; off unless it is asked for
   std::string version();        // empty until it is loaded

@@ -2,6 +2,7 @@
 // as the kernel interpreter.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -303,6 +304,16 @@ TEST_CASE("cuda: rows of every length class") {
   }
   compare(kernel_text("softmax", matrix(3, 4097)), "rows");
   compare(kernel_text("softmax", matrix(2, 20000)), "rows");
+  // In shared memory: two values of each element, then one, then none.
+  for (const auto& [columns, buffers] : {std::pair{1025, 2}, {5000, 2}, {6100, 1}, {11000, 1}, {12289, 0}}) {
+    CAPTURE(columns);
+    const std::string text = kernel_text("softmax", matrix(3, columns));
+    compare(text, "rows");
+    const passes::Lowered lowered = passes::lower(passes::run_kernel_passes(ir::parse_kernel(text)), ir::GpuTarget{});
+    const auto whole_row = [&](const ir::TreeBuffer& b) { return b.space == ir::Space::Shared && b.count >= columns; };
+    CHECK(std::count_if(lowered.tree.buffers.begin(), lowered.tree.buffers.end(), whole_row) == buffers);
+    compare(kernel_text("layer_norm", matrix(2, columns)), "rows", false, {static_cast<double>(columns), 1e-5});
+  }
   compare(kernel_text("layer_norm", matrix(2, 65537)), "split", false, {65537, 1e-5});
   compare(kernel_text("mean_variance", matrix(4, 5000)), "rows", false, {5000});
 }
@@ -405,6 +416,7 @@ TEST_CASE("cuda: several inner axes, blocks of whole runs and of pieces of one")
            std::to_string(w) + "*h + w], %3\n}\n";
   };
   compare(text(3, 5, 7, 9, "lanes"), "rows");
+  compare(text(1, 3, 1, 5000, "lanes"), "rows");  // two reductions from shared memory
   compare(text(3, 2, 40, 70, "lanes"), "rows");   // several whole runs a block, three blocks
   compare(text(2, 3, 2, 4200, "lanes"), "rows");  // two pieces a run
   compare(text(3, 2, 3, 4200, "lanes"), "split");
@@ -495,6 +507,8 @@ TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
     for (const Case& c : kCases) {
       report += "\n" + arch + " " + c.kernel + compile(ir::parse_kernel(kernel_text(c.kernel)), arch);
     }
+    report += "\n" + arch + " softmax of 5000 in shared memory" + compile(ir::parse_kernel(kernel_text("softmax", matrix(8, 5000))), arch);
+    report += "\n" + arch + " softmax of 10" + compile(ir::parse_kernel(kernel_text("softmax", matrix(800, 10))), arch);
     const std::string longest = kernel_text("layer_norm", matrix(8, 1024));
     report += "\n" + arch + " layer_norm of 1024 in registers" + compile(ir::parse_kernel(longest), arch);
   }

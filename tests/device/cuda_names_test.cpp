@@ -110,13 +110,14 @@ TEST_CASE("cuda: memory figures") {
   const Device cuda = late_cuda();
   tenon::cuda::synchronize();
   const int64_t before = tenon::cuda::memory_allocated();
-  Tensor a = tenon::randn({1000}).exp().to(cuda) + 1;
-  CHECK(tenon::cuda::memory_allocated() == before);  // of a pending value nothing is there
-  tenon::eval({a});
-  CHECK(tenon::cuda::memory_allocated() >= before + 4000);
+  const Tensor x = tenon::randn({1000}).exp().to(cuda);  // what the host has is copied at the call, and computed if need be
+  const int64_t copied = tenon::cuda::memory_allocated();
+  CHECK(copied >= before + 4000);
+  const Tensor y = x + 1;
+  CHECK(tenon::cuda::memory_allocated() == copied);  // of a pending value nothing is there
+  tenon::eval({y});
+  CHECK(tenon::cuda::memory_allocated() >= copied + 4000);
   CHECK(tenon::cuda::max_memory_allocated() >= tenon::cuda::memory_allocated());
-  a = tenon::tensor({1.f, 2.f}).cuda();  // what the host has is copied at the call
-  CHECK(tenon::cuda::memory_allocated() > 0);
   CHECK_THROWS_AS(tenon::cuda::memory_allocated(99), tenon::Error);
 }
 
@@ -212,6 +213,27 @@ TEST_CASE("cuda: dropout trains, and its gradient has the same mask") {
   const float sum = x.grad().sum().item<float>();
   CHECK(sum > 100);
   CHECK(sum < 300);
+}
+
+TEST_CASE("cuda: an index that came from the host is checked without waiting for the device") {
+  const Device cuda = late_cuda();
+  tenon::test::LateDevice& device = tenon::test::LateDevice::cuda();
+  const Tensor table = tenon::randn({10, 4}), rows = tenon::tensor({3, 9, 0});
+  const Tensor there = table.to(cuda) * 1.5, index = rows.to(cuda);
+  tenon::eval({there});
+  const auto copies = [&] { return device.calls()[static_cast<size_t>(tenon::test::DeviceCall::CopyOut)]; };
+  const int64_t before = copies();
+  const Tensor picked = tenon::embedding(there, index);
+  const Tensor loss = tenon::cross_entropy_loss(there, tenon::arange(10).remainder(4).clone().to(cuda));
+  CHECK(copies() == before);
+  CHECK(same_bits(picked, table.index_select(0, rows) * 1.5));
+  CHECK_THROWS_AS(tenon::embedding(there, tenon::tensor({3, 10}).to(cuda)), tenon::IndexError);
+  CHECK_THROWS_AS(tenon::embedding(there, tenon::tensor({-1, 2}).to(cuda)), tenon::IndexError);
+  index.add_(1);  // 10 is among them now
+  tenon::eval({index});
+  CHECK_THROWS_AS(tenon::embedding(there, index), tenon::IndexError);
+  index.sub_(1);
+  CHECK(same_bits(tenon::embedding(there, index), picked));
 }
 
 TEST_CASE("cuda: options print, and tell what is pinned") {

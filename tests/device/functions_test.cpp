@@ -46,6 +46,14 @@ std::string outcome(const Case& c, const Row& in) {
 
 }  // namespace
 
+// They draw random numbers, and a GPU draws from a stream of its own.
+bool draws(const std::string& expression) {
+  for (const char* name : {"gumbel_softmax", "rrelu", "fractional_max_pool2d_with_indices"}) {
+    if (expression.find(name) != std::string::npos) return expression.find("training(false)") == std::string::npos;
+  }
+  return false;
+}
+
 TEST_CASE("golden: functions on a device") {
   const Device place = test::tested_device();
   const auto data = golden::load("functions.json");
@@ -54,6 +62,7 @@ TEST_CASE("golden: functions on a device") {
   for (const Case& c : kCases) {
     const std::string expression = c.expression;
     CAPTURE(expression);
+    if (place.is_cuda() && draws(expression)) continue;
     for (const auto& row : data.at("inputs").at(c.inputs)) {
       Row here, there;
       for (const auto& entry : row) {

@@ -8,6 +8,7 @@
 #include "frontend/src/tensor/devices.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
+#include "frontend/src/tensor/transfer.h"
 #include "ir/fork.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/device.h"
@@ -164,25 +165,11 @@ Tensor detail::to(const Operand& self, ScalarType dtype, bool, bool copy) {
   if (dtype == self.scalar_type()) return copy ? tenon::clone(self) : Tensor(self);
   return record(operand(self, dtype).node, self);
 }
-namespace {
-// What lies in the host's memory in one piece goes to a CUDA device at the call, as in PyTorch: the transfer runs beside the
-// program, memory figures count it, and no plan has it in its way. Null where that does not hold, and of what a gradient is asked
-// of: then it is an operation.
-NodeRef transferred(const TensorImpl& t, ir::DeviceTag to) {
-  if (t.device() != runtime::kHostTag || !device_with(to).is_cuda() || !t.contiguous() || t.numel() == 0) return {};
-  const auto buffer = runtime::buffer_of(*t.storage().value());
-  if (!buffer) return {};
-  const auto item = static_cast<size_t>(ir::item_size(t.dtype()));
-  const auto* elements = static_cast<const unsigned char*>(buffer->data()) + at(t.offset()) * item;
-  return ir::make_input(t.dtype(), t.sizes(), device_elements(elements, at(t.numel()) * item, to), to);
-}
-}  // namespace
-
 Tensor detail::to(const Operand& self, Device device, bool, bool copy) {
   const CallScope call("to", self);
   const ir::DeviceTag from = impl(self).device(), to = tag_of(device);
   if (from == to) return copy ? tenon::clone(self) : Tensor(self);
-  if (!GradMode::is_enabled() || !requires_grad(self)) {
+  if (!GradMode::is_enabled() || !requires_grad(self)) {  // else it is an operation with a gradient
     if (const NodeRef node = transferred(impl(self), to)) return record(node);
   }
   GradScope scope("ToCopyBackward0", self);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "frontend/src/tensor/text.h"
+#include "frontend/src/tensor/transfer.h"
 
 namespace tenon {
 namespace {
@@ -67,6 +68,8 @@ optional<Range> range_of(const ir::Node& node, int depth) {
     const int64_t value = ir::to_int64({node.dtype(), node.bits()});
     return Range{value, value};
   }
+  if (op == Op::Input) return transferred_range(node);
+  if (op == Op::Copy) return range_of_all(node, 0, 1, depth);
   if (op == Op::Iota)
     return Range{0, std::max<int64_t>(node.shape()[node.ints()[0]], 1) - 1};
   if (op == Op::Sort || op == Op::SortPart)

@@ -71,13 +71,6 @@ class Join {
   }
 
   void lower() {
-    struct Work {
-      const JoinPart& part;
-      int32_t source;  // buffer or scalar
-      bool vectors;
-      Points points;
-      int64_t end;  // of its blocks
-    };
     std::vector<Work> works;
     int32_t buffer = 0, scalar = 0;
     int64_t blocks = 0;
@@ -97,14 +90,21 @@ class Join {
         const ValueId after = c_.builder.op(Op::Ge, {block, begin});
         own = own < 0 ? after : c_.builder.op(Op::And, {after, own});
       }
-      c_.nest.when(own, [&] { copy(work.part, work.points, work.vectors, work.source, begin < 0 ? block : c_.sub(block, begin)); });
+      c_.nest.when(own, [&] { copy(work, begin < 0 ? block : c_.sub(block, begin)); });
       first = work.end;
     }
     c_.end_phase();
   }
 
  private:
-  // What a thread takes at a time.
+  struct Work {
+    const JoinPart& part;
+    int32_t source;  // buffer or scalar
+    bool vectors;
+    Points points;  // of what a thread takes
+    int64_t end;    // of its blocks
+  };
+
   static Points points_of(const JoinPart& part, bool vectors) {
     Points points(2);
     for (size_t d = 0; d < part.dims.size(); ++d) {
@@ -115,14 +115,14 @@ class Join {
     return points;
   }
 
-  void copy(const JoinPart& part, const Points& points, bool vectors, int32_t source, ValueId block) {
+  void copy(const Work& work, ValueId block) {
     const ValueId item = c_.add(c_.mul(block, c_.literal(c_.target.threads)), c_.thread());
-    c_.nest.when(c_.below(item, points.count(), c_.target.threads), [&] {
-      const std::vector<ValueId> places = points.places(c_, item);
-      const ValueId to = moved(places[1], part.to);
-      const int lanes = vectors ? kVector : 1;
-      const ValueId value = part.constant ? filled(c_.builder.scalar(source), lanes)
-                                          : c_.builder.load(source, moved(places[0], part.from), lanes);
+    c_.nest.when(c_.below(item, work.points.count(), c_.target.threads), [&] {
+      const std::vector<ValueId> places = work.points.places(c_, item);
+      const ValueId to = moved(places[1], work.part.to);
+      const int lanes = work.vectors ? kVector : 1;
+      const ValueId value = work.part.constant ? filled(c_.builder.scalar(work.source), lanes)
+                                               : c_.builder.load(work.source, moved(places[0], work.part.from), lanes);
       c_.builder.store(result_, to, value);
     });
   }

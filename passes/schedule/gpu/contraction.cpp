@@ -45,7 +45,7 @@ struct Side {
   int width = 0, of_thread = 0, pitch = 0;  // of the tile, of a thread's; distance from k to k in shared memory
   int32_t shared = -1, registers = -1;
   ValueId begin = -1, last = -1, first = -1;  // the block's first row, the last of all; the thread's first one, in the tile
-  ValueId depth = -1;                       // the first k that it stages, in the slice
+  ValueId depth = -1;                         // the first k that it stages, in the slice
   std::vector<ValueId> taken = {}, places = {};  // the elements that it stages: their registers, and where in shared memory
 };
 

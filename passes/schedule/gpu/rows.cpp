@@ -8,6 +8,10 @@
 //                 as it is. Up to 1024 elements, what a later pass needs again stays in registers.
 //                   if row < s2 {
 //                     for j in 0..8 step 2 unroll { for half in 0..2 unroll { ... acc[half] += x } } fold }
+//   rows, shared  longer rows with several passes: a CUDA block takes a row. All its threads compute the elements and
+//                 leave in shared memory what is reduced and what a later pass needs again; then a warp takes each
+//                 block of the tree. About 11000 floats, or half as many if two values of each element are kept.
+//                   for c in thread..s2 step 256 { kept[c] = x } barrier; warp: for j { acc += kept[j] } fold barrier ...
 //   rows, long    several blocks of the tree a row: a CUDA block takes a row, its warps take the tree's
 //                 blocks in turn, and each warp folds all block values, which stand in shared memory.
 //   split         few rows, very long: a warp takes one block of the tree and writes its value to global
@@ -16,6 +20,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "passes/schedule/gpu/context.h"
@@ -28,6 +33,7 @@ namespace {
 constexpr int64_t kLanes = ir::kReduceLanes, kWarp = 32;
 constexpr int64_t kMaxRegisterRow = 1024;  // elements whose values may stay in registers: 32 a thread
 constexpr size_t kMaxKept = 3;             // values of each element that may stay in registers
+constexpr int64_t kRoomStep = 1024;        // elements of a row in shared memory: a multiple
 constexpr int64_t kMaxShared = 1024;       // block values of a row that stand in shared memory
 constexpr int64_t kSplitBlocks = 16;       // rows with fewer blocks than this are not worth a second launch
 constexpr int64_t kFewRows = 64;           // too few rows to fill a GPU with a CUDA block each
@@ -54,23 +60,81 @@ std::vector<int> costs_from_load(const ir::Kernel& kernel) {
   return costs;
 }
 
-// What later passes over a row need again stays in registers if the row is short, without outer axes that would multiply
-// them, and if it is not too much; else each pass starts from the loads. Gives whether it stays.
-bool plan(Context& c) {
+// Where the values of a row stay for later passes.
+enum class Kept : uint8_t { Nowhere, Registers, Shared };
+
+// Of elements in shared memory: a size class, part of the code.
+int64_t shared_room(int64_t length) { return ceil_div(length, kRoomStep) * kRoomStep; }
+
+// Where the operands of reductions lie in shared memory: with the value that is kept, or, of one that is not, in the place of a
+// value that is kept from a later loop on, or in a place that the loops share.
+struct OperandPlaces {
+  std::map<Value, Value> with;                      // by reduction: a kept value
+  std::map<Value, std::pair<size_t, DType>> own;    // by reduction
+  std::set<std::pair<size_t, DType>> places() const {
+    std::set<std::pair<size_t, DType>> result;
+    for (const auto& [v, place] : own) result.insert(place);
+    return result;
+  }
+};
+
+OperandPlaces operand_places(const ir::Kernel& kernel, const ReduceLoops& plan) {
+  OperandPlaces result;
+  const auto has = [](const std::vector<Value>& values, Value v) { return std::find(values.begin(), values.end(), v) != values.end(); };
+  for (size_t l = 0; l < plan.reductions.size(); ++l) {
+    std::set<Value> taken;
+    for (size_t r = 0; r < plan.reductions[l].size(); ++r) {
+      const Value reduction = plan.reductions[l][r], operand = kernel.instr(reduction).args[0];
+      const auto lends = [&](Value kept) {
+        if (kept == operand) return true;
+        if (kernel.instr(kept).dtype != kernel.instr(operand).dtype || taken.count(kept) || has(plan.carried, operand)) return false;
+        return std::none_of(plan.full.begin(), plan.full.begin() + static_cast<std::ptrdiff_t>(l) + 1,
+                            [&](const std::vector<Value>& computed) { return has(computed, kept); });
+      };
+      const auto kept = std::find_if(plan.carried.begin(), plan.carried.end(), lends);
+      if (kept == plan.carried.end()) {
+        result.own[reduction] = {r, kernel.instr(operand).dtype};
+      } else {
+        result.with[reduction] = *kept;
+        taken.insert(*kept);
+      }
+    }
+  }
+  return result;
+}
+
+bool fits_shared(const Context& c, const ReduceLoops& plan, int64_t length) {
+  constexpr int64_t kBlockValues = 512;  // bytes
+  int64_t item_bytes = 0;
+  for (Value v : plan.carried) item_bytes += ir::item_size(c.kernel.instr(v).dtype);
+  for (const auto& [number, dtype] : operand_places(c.kernel, plan).places()) item_bytes += ir::item_size(dtype);
+  return shared_room(length) * item_bytes + kBlockValues <= c.target.shared_bytes;
+}
+
+// What later passes over a row need again stays in registers if the row is short, or in shared memory, without outer axes that
+// would multiply them, and if it is not too much; else each pass starts from the loads.
+Kept plan(Context& c) {
   const int64_t length = c.extent(c.axes(AxisKind::Inner).back());
-  if (c.product(c.axes(AxisKind::Inner)) == length && length <= kMaxRegisterRow) {
+  if (c.product(c.axes(AxisKind::Inner)) == length) {
     const std::vector<int> costs = costs_from_load(c.kernel);
-    c.loops = plan_loops(c.kernel, [&](Value v) { return c.kernel.instr(v).op == Op::Load || costs[v] > kCheap; });
-    if (c.loops.carried.size() <= kMaxKept) return true;
+    const auto dear = [&](Value v) { return costs[v] > kCheap; };
+    const auto read_or_dear = [&](Value v) { return c.kernel.instr(v).op == Op::Load || dear(v); };
+    c.loops = plan_loops(c.kernel, read_or_dear);
+    if (length <= kMaxRegisterRow && c.loops.carried.size() <= kMaxKept) return Kept::Registers;
+    const bool passes = length > kMaxRegisterRow && c.loops.loops > 1;
+    if (passes && fits_shared(c, c.loops, length)) return Kept::Shared;
+    c.loops = plan_loops(c.kernel, dear);
+    if (passes && fits_shared(c, c.loops, length)) return Kept::Shared;
   }
   c.loops = plan_loops(c.kernel, [](Value) { return false; });
-  return false;
+  return Kept::Nowhere;
 }
 
 class Rows : RowStages {
  public:
-  Rows(Context& c, bool in_registers)
-      : RowStages(c, c.loops), c_(c), warps_(c.target.threads / kWarp), row_count_(c.product(rows_)), in_registers_(in_registers) {
+  Rows(Context& c, Kept kept)
+      : RowStages(c, c.loops), c_(c), warps_(c.target.threads / kWarp), row_count_(c.product(rows_)),
+        in_registers_(kept == Kept::Registers), in_shared_(kept == Kept::Shared) {
     const auto gang = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length_)));
     if (blocks_ <= 1 && (gang < kWarp ? !updates(c) : gang == kWarp)) {
       gang_ = gang;
@@ -78,7 +142,8 @@ class Rows : RowStages {
     }
     while (slots_ * kWarp < length_) slots_ *= 2;
     for (Value v : plan_.carried) {
-      carry_[v] = b_.add_buffer({"kept" + std::to_string(v), nest_.instr(v).dtype, Space::Local, -1, slots_});
+      const std::string name = "kept" + std::to_string(v);
+      carry_[v] = in_shared_ ? shared(name, nest_.instr(v).dtype) : b_.add_buffer({name, nest_.instr(v).dtype, Space::Local, -1, slots_});
     }
     for (const std::vector<Value>& loop : plan_.reductions) {
       for (Value v : loop) accumulators_[v] = c_.reducer(v).buffers("acc" + std::to_string(v), Space::Local, -1, halves_);
@@ -86,7 +151,9 @@ class Rows : RowStages {
   }
 
   void lower() {
-    if (blocks_ > kMaxShared || (blocks_ >= kSplitBlocks && row_count_ < kFewRows)) {
+    if (in_shared_) {
+      shared_program();
+    } else if (blocks_ > kMaxShared || (blocks_ >= kSplitBlocks && row_count_ < kFewRows)) {
       c_.out.schedule = "split";
       split_program();
     } else if (blocks_ > 1) {
@@ -288,6 +355,75 @@ class Rows : RowStages {
     c_.end_phase();
   }
 
+  int32_t shared(const std::string& name, DType dtype) { return b_.add_buffer({name, dtype, Space::Shared, -1, shared_room(length_)}); }
+
+  void shared_program() {
+    for (const auto& [v, accumulator] : accumulators_) {
+      partials_[v] = c_.reducer(v).buffers("blocks" + std::to_string(v), Space::Shared, -1, ceil_div(shared_room(length_), ir::kLaneBlock));
+    }
+    operands_ = operand_places(c_.kernel, plan_);
+    for (const auto& place : operands_.places()) places_[place] = shared("operand" + std::to_string(places_.size()), place.second);
+    nest_.bind_linear(rows_, c_.begin_phase("rows", row_count_));
+    bind_warp();
+    for (int l = 0; l < plan_.loops; ++l) {
+      emit_row(l, c_.thread());
+      elements(l);
+      if (reductions(l).empty()) continue;
+      b_.barrier();
+      for (size_t r = 0; r < reductions(l).size(); ++r) reduce_blocks(reductions(l)[r], r);
+      b_.barrier();
+      for (Value v : reductions(l)) {
+        const auto first = [&] { return c_.reducer(v).load(partials_.at(v), c_.literal(0)); };
+        blocks_ > 1 ? fold_partials(v, -1, nest_.size(blocks_)) : nest_.set(v, c_.reducer(v).result(first()));
+      }
+    }
+    emit_row(plan_.loops, c_.thread());
+    c_.end_phase();
+  }
+
+  // The elements of a row, by all threads.
+  void elements(int l) {
+    c_.in_scope([&] {
+      prepare(full(l));
+      c_.loop(c_.thread(), nest_.extent(lane_), c_.target.threads, [&](ValueId position) {
+        nest_.bind(lane_, position);
+        point(l, full(l), [&](int) { return position; });
+        for (Value v : reductions(l)) {
+          const Value operand = nest_.instr(v).args[0];
+          if (carry_.count(operand) == 0) b_.store(operand_place(v), position, nest_.get(operand));
+        }
+      });
+    });
+  }
+
+  int32_t operand_place(Value reduction) const {
+    const auto own = operands_.own.find(reduction);
+    return own != operands_.own.end() ? places_.at(own->second) : carry_.at(operands_.with.at(reduction));
+  }
+
+  // Reduction number r of a loop, from shared memory: the tree's blocks by warps, beginning with another warp for each r.
+  void reduce_blocks(Value v, size_t number) {
+    const int32_t operand = operand_place(v);
+    const ValueId blocks = nest_.size(blocks_), shift = c_.literal(static_cast<int64_t>(number) % warps_);
+    const ValueId first = b_.op(Op::Where, {c_.less(warp_, shift), c_.add(warp_, c_.sub(c_.literal(warps_), shift)), c_.sub(warp_, shift)});
+    c_.loop(first, blocks, warps_, [&](ValueId block) {
+      start(v);
+      const Range range = block_range(block);
+      c_.loop(range.begin, range.end, kLanes, [&](ValueId step) {
+        c_.loop(c_.literal(0), c_.literal(kAccumulators), 1, [&](ValueId half) {
+          const ValueId position = c_.add(step, c_.add(c_.mul(half, c_.literal(kWarp)), lane_in_warp_));
+          nest_.when(length_ % kLanes != 0 ? c_.less(position, range.end) : -1, [&] {
+            Accumulator next{b_.load(operand, position, 1), -1};
+            if (c_.reducer(v).has_index()) next.index = nest_.position(position);
+            take(v, half, next);
+          });
+        }, true);
+      });
+      const Accumulator state = fold(v);
+      only(lane_in_warp_, [&] { c_.reducer(v).store(partials_.at(v), block, state); });
+    });
+  }
+
   void split_program() {
     for (const auto& [v, accumulator] : accumulators_) partials_[v] = c_.partials(v, Space::Global, row_count_ * blocks_);
     for (int l = 0; l < plan_.loops; ++l) {
@@ -329,20 +465,22 @@ class Rows : RowStages {
 
   Context& c_;
   int64_t warps_, row_count_;
-  bool in_registers_;
+  bool in_registers_, in_shared_;
   int64_t gang_ = kWarp;             // threads that take a row together
   int64_t halves_ = kAccumulators;   // accumulators of a thread
   int64_t slots_ = kAccumulators;    // registers a thread for each kept value
   std::map<Value, AccumulatorBuffers> accumulators_;
   std::map<Value, AccumulatorBuffers> partials_;  // long: shared, split: global
+  OperandPlaces operands_;                               // shared: of reductions
+  std::map<std::pair<size_t, DType>, int32_t> places_;  // shared: those that are nobody else's
   ValueId lane_in_warp_ = -1, warp_ = -1, slot_ = -1;
 };
 
 }  // namespace
 
 void lower_rows(Context& c) {
-  const bool in_registers = plan(c);
-  Rows(c, in_registers).lower();
+  const Kept kept = plan(c);
+  Rows(c, kept).lower();
 }
 
 }  // namespace tenon::passes::gpu

@@ -63,7 +63,8 @@ double cycles(const Tile& t, const ProductShape& shape, const ir::GpuTarget& tar
   const double blocks = static_cast<double>(shape.batch) * static_cast<double>(ceil_div(shape.rows, t.rows)) *
                         static_cast<double>(ceil_div(shape.columns, t.columns));
   const auto slices = static_cast<double>(ceil_div(shape.depth, t.depth));
-  const double multiplied = multiply_cycles(shape.dtype, target.compute) * t.thread_rows * t.thread_columns + 2.0 * (reads(t.thread_rows) + reads(t.thread_columns));
+  const double multiplied = multiply_cycles(shape.dtype, target.compute) * t.thread_rows * t.thread_columns +
+                            2.0 * (reads(t.thread_rows) + reads(t.thread_columns));
   const auto staged = [&](int width, int cost) { return std::ceil(width * t.depth / threads) * (kStaged + cost); };
   const double slice = staged(t.rows, shape.left_cost) + staged(t.columns, shape.right_cost);
   const double block = (static_cast<double>(shape.depth) * multiplied + slices * slice) * warps / kSchedulers;
@@ -102,7 +103,8 @@ bool library_is_faster(const Form::Product& p, const ir::GpuTarget& target) {
   if (!ir::is_float(p.dtype)) return false;
   const ir::DType sums = ir::is_half(p.dtype) ? ir::DType::F32 : p.dtype;
   const double generated = choose_tile({sums, p.batch, p.rows, p.columns, p.depth}, target).cycles * kUnseen / target.gigahertz;
-  const double multiplied = static_cast<double>(p.batch) * static_cast<double>(p.rows) * static_cast<double>(p.columns) * static_cast<double>(p.depth);
+  const double outputs = static_cast<double>(p.batch) * static_cast<double>(p.rows) * static_cast<double>(p.columns);
+  const double multiplied = outputs * static_cast<double>(p.depth);
   const double rate = library_rate(p.dtype, target.compute) * kEfficiency * target.multiprocessors * target.gigahertz;
   const double beside = kLaunch * p.other_launches + static_cast<double>(p.other_bytes) / target.gigabytes_per_second;
   return kCall + multiplied / rate + beside < generated;
