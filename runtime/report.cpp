@@ -43,13 +43,22 @@ passes::Lowered lowered(const FusedKernel& fused, const ir::Target& target) {
   return compiler::lower_call({compiler::call_kernel(fused), *fused.routine, fused.parts.get()}, target, {});
 }
 
+// Of a GPU's loop tree: its text, or PTX.
+std::string gpu_text(Device& device, const ir::LoopTree& tree, Stage stage) {
+  if (stage == Stage::CUDA) return device.intermediate_text(tree);
+  if (stage == Stage::PTX) return device.assembly_text(tree);
+  return "kernel @" + tree.name + " is for " + name_of(device.tag()) + ": the stages CUDA and PTX have its code.\n";
+}
+
 std::string kernel_text(const FusedKernel& fused, Stage stage, const Options& options) {
   Device& device = device_of(*fused.outputs.at(0));
-  const ir::Target target = stage == Stage::CUDA ? ir::Target(ir::GpuTarget{}) : device.target(options);
+  const bool as_for_gpu = stage == Stage::CUDA && device.is_host();
+  const ir::Target target = as_for_gpu ? ir::Target(ir::GpuTarget{}) : device.target(options);
   if (stage == Stage::Kernel || is_library_call(fused, target)) return passes::print(fused);
   const ir::LoopTree tree = lowered(fused, target).tree;
-  if (stage == Stage::CUDA) return codegen::cuda::emit(tree);
   if (stage == Stage::LoopTree) return ir::print(tree);
+  if (ir::kind(device.target(options)) == ir::TargetKind::Cuda) return gpu_text(device, tree, stage);
+  if (stage == Stage::CUDA) return codegen::cuda::emit(tree);
   return stage == Stage::LLVM ? device.intermediate_text(tree) : device.assembly_text(tree);
 }
 
@@ -64,9 +73,9 @@ std::string stage_text(const GraphKey& key, const Analysis& a, Stage stage, cons
                        std::string_view wanted) {
   if (stage == Stage::Graph) return graph_text(key);
   if (stage == Stage::Fused) return fused_text(a);
-  if (stage == Stage::PTX)
-    return "PTX is made by NVRTC, which this build does not load; the CUDA stage has the source.\n";
-  bool needs_llvm = stage == Stage::LLVM || stage == Stage::Assembly;
+  const bool on_host = a.fusion.kernels.empty() || device_of(*a.fusion.kernels.front().outputs.at(0)).is_host();
+  if (stage == Stage::PTX && on_host) return "PTX is made of kernels for a CUDA device; the CUDA stage has the source for one.\n";
+  bool needs_llvm = (stage == Stage::LLVM || stage == Stage::Assembly) && on_host;
   if (needs_llvm && host_device().info().compiler.empty()) return "This build has no LLVM.\n";
   std::string text;
   for (const FusedKernel& fused : a.fusion.kernels) {
