@@ -14,6 +14,9 @@ namespace F = nn::functional;
 
 namespace {
 
+// The program sees no driver, also where there is one: it is looked for when something first needs it.
+const bool no_driver = setenv("TENON_CUDA_DRIVER", "none", 1) == 0;
+
 struct Mistake {
   const char* code;
   std::function<void()> make;
@@ -94,6 +97,8 @@ std::string said(const Mistake& mistake) {
 }
 
 }  // namespace
+
+TEST_CASE("mistakes: the tests run as without a GPU") { CHECK((no_driver && !cuda::is_available())); }
 
 TEST_CASE("mistakes: each gets a message that says what is wrong and where") {
   const std::string path = TENON_TEST_DATA "/mistakes.txt";
