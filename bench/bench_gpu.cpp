@@ -76,7 +76,7 @@ const Row kRows[] = {
     {"matmul_64x128", [] { return product(64, 128, kFloat); }},
     {"attention", [] {
        const Tensor q = on_gpu({4, 16, 2048, 64}, kHalf), k = on_gpu({4, 16, 2048, 64}, kHalf), v = on_gpu({4, 16, 2048, 64}, kHalf);
-       return run([=] { return F::scaled_dot_product_attention(q, k, v); });
+       return run([=] { return scaled_dot_product_attention(q, k, v); });
      }},
     {"cnn_256", conv_net},
     {"iris_epoch", [] {

@@ -74,7 +74,7 @@ std::string stage_text(const GraphKey& key, const Analysis& a, Stage stage, cons
   if (stage == Stage::Graph) return graph_text(key);
   if (stage == Stage::Fused) return fused_text(a);
   const bool on_host = a.fusion.kernels.empty() || device_of(*a.fusion.kernels.front().outputs.at(0)).is_host();
-  if (stage == Stage::PTX && on_host) return "PTX is made of kernels for a CUDA device; the CUDA stage has the source for one.\n";
+  if (stage == Stage::PTX && on_host) return "PTX is what NVRTC makes of kernels for a CUDA device; the CUDA stage has the source for one.\n";
   bool needs_llvm = (stage == Stage::LLVM || stage == Stage::Assembly) && on_host;
   if (needs_llvm && host_device().info().compiler.empty()) return "This build has no LLVM.\n";
   std::string text;

@@ -1,6 +1,6 @@
 // The functions of NVIDIA's three libraries that Tenon calls, declared from their documentation: nothing of the CUDA toolkit
 // is needed to build. Each table row is a function's exported name, with the suffix of the version whose signature this
-// is, and that signature; the loader (libraries.h) fills a struct of pointers from each table. tests/cuda/declarations_test.cpp
+// is, and that signature; the loader (libraries.h) fills a struct of pointers from each table. tests/cuda/declarations_check.cpp
 // holds types, values and signatures against the toolkit's headers where they are installed.
 #pragma once
 
