@@ -124,6 +124,32 @@ TEST_CASE("a condition belongs to what the backward pass reads and releases") {
   CHECK_THROWS_WITH_AS(y.sum().backward(), doctest::Contains("modified by an inplace operation"), Error);
 }
 
+TEST_CASE("functions that save their result alone do not mind a write to what a transposed operand showed") {
+  using Function = Tensor (*)(const Tensor&);
+  const Function functions[] = {[](const Tensor& x) { return x.exp(); },   [](const Tensor& x) { return x.exp2(); },
+                                [](const Tensor& x) { return x.expm1(); }, [](const Tensor& x) { return x.tan(); },
+                                [](const Tensor& x) { return x.tanh(); },  [](const Tensor& x) { return x.sqrt(); }};
+  for (const Function f : functions) {
+    for (const bool transposed : {false, true}) {
+      CAPTURE(transposed);
+      const auto result_of = [&](const Tensor& x) { return f(transposed ? x.t() : x); };
+      const Tensor start = tensor({{0.25, 0.5, 0.75}, {0.3, 0.6, 0.9}});
+      Tensor want = start.clone().requires_grad_(), x = start.clone().requires_grad_();
+      result_of(want).sum().backward();
+      Tensor y = result_of(x);
+      {
+        const NoGradGuard guard;
+        x.add_(1);
+      }
+      y.sum().backward();
+      CHECK(equal(x.grad(), want.grad()));
+      y = result_of(x);
+      y.mul_(2);
+      CHECK_THROWS_WITH_AS(y.sum().backward(), doctest::Contains("modified by an inplace operation"), Error);
+    }
+  }
+}
+
 TEST_CASE("a graph of a million operations is differentiated and dies without recursion") {
   const Tensor x = tensor({1., 2.}).requires_grad_();
   Tensor y = x;

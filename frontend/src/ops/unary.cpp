@@ -74,6 +74,7 @@ Tensor signbit(const Operand& x) {
 Tensor square(const Operand& x) { return pow(x, 2); }
 Tensor sqrt(const Operand& x) {
   GradScope scope("SqrtBackward0", x);
+  scope.saves(kReadsOutput);
   return float_op(Op::Sqrt, x);
 }
 Tensor rsqrt(const Operand& x) {
@@ -97,10 +98,17 @@ Tensor rad2deg(const Operand& x) {
 
 // --- functions with an op of their own
 
+// Whether PyTorch saves the result alone. It is to be said, since what is kept here of a result in another order than the operand's
+// memory, a transposed one, is the operand.
+constexpr bool saves_result(Op op) {
+  return op == Op::Exp || op == Op::Exp2 || op == Op::Expm1 || op == Op::Tan || op == Op::Tanh;
+}
+
 #define TENON_FLOAT_OP(name, op)              \
   Tensor name(const Operand& x) {              \
     const auto recorded = [&] {                \
       GradScope scope(#op "Backward0", x);     \
+      if (saves_result(Op::op)) scope.saves(kReadsOutput); \
       return float_op(Op::op, x);              \
     };                                         \
     return known_call(#name, {}, recorded, x); \
