@@ -150,6 +150,17 @@ TEST_CASE("functions that save their result alone do not mind a write to what a 
   }
 }
 
+TEST_CASE("a function that leads to no wanted gradient is not asked, although a view that it read was made anew") {
+  const Tensor x = tensor({1., 2.}).requires_grad_(), unrelated = tensor({3.}).requires_grad_();
+  const Tensor base = x * 2;
+  Tensor view = base.view({1, 2});
+  base.abs_();
+  const Tensor y = x * view;
+  view.mul_(3);
+  CHECK_FALSE(autograd::grad({y.sum()}, {unrelated}, {}, true, false, true)[0].defined());
+  CHECK_THROWS_WITH_AS(autograd::grad({y.sum()}, {x}), doctest::Contains("modified by an inplace operation"), Error);
+}
+
 TEST_CASE("a graph of a million operations is differentiated and dies without recursion") {
   const Tensor x = tensor({1., 2.}).requires_grad_();
   Tensor y = x;

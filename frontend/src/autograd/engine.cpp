@@ -149,21 +149,37 @@ class BackwardPass {
     touched_.clear();
   }
 
-  // A function is needed if an edge leads towards a captured gradient. Functions were recorded after those that their edges
-  // lead to.
+  // Each function before those that its edges lead to.
+  std::vector<size_t> from_the_roots() {
+    std::vector<int64_t> left;
+    std::vector<size_t> order;
+    for (size_t i = 0; i < states_.size(); ++i) {
+      left.push_back(states_[i].dependencies);
+      if (left[i] == 0) order.push_back(i);
+    }
+    for (size_t k = 0; k < order.size(); ++k) {
+      const GradFn* fn = states_[order[k]].fn.get();
+      if (!fn) continue;
+      for (const Edge& edge : fn->edges) {
+        const size_t to = find(edge);
+        if (--left[to] == 0) order.push_back(to);
+      }
+    }
+    return order;
+  }
+
+  // A function is needed if an edge leads towards a captured gradient. When it was recorded says nothing: that of a view is
+  // made anew after its base was written, when somebody reads the view.
   void find_needed() {
-    std::vector<size_t> by_sequence(states_.size());
-    for (size_t i = 0; i < by_sequence.size(); ++i) by_sequence[i] = i;
-    const auto place = [&](size_t i) { return states_[i].fn ? states_[i].fn->sequence + 1 : 0; };
-    std::ranges::sort(by_sequence, {}, place);
     const auto captured = [&](const Edge& edge) {
       const Target t = target_of(edge);
       return std::ranges::any_of(captures_, [&](const Capture& c) {
         return c.target.key() == t.key() && c.target.output_nr == t.output_nr;
       });
     };
-    for (size_t i : by_sequence) {
-      State& state = states_[i];
+    const std::vector<size_t> order = from_the_roots();
+    for (size_t k = order.size(); k-- > 0;) {
+      State& state = states_[order[k]];
       state.needed = !state.fn;
       if (!state.fn) continue;
       for (const Edge& edge : state.fn->edges) {
