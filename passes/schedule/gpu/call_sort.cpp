@@ -232,9 +232,9 @@ ValueId key_of(Context& c, ValueId x, bool descending) {
     result = index_cast(c, x, key);
   } else {
     const DType bits = ir::is_half(dtype) ? DType::I16 : key;
-    const int64_t sign = int64_t{1} << (8 * ir::item_size(dtype) - 1);
+    const int64_t but_sign = std::numeric_limits<int64_t>::max() >> (64 - 8 * ir::item_size(dtype));
     const auto number = [&](int64_t value) { return b.constant(ir::constant(key, value)); };
-    const ValueId whole = index_cast(c, b.op(Op::Bitcast, {x}, bits), key), magnitude = b.op(Op::And, {whole, number(sign - 1)});
+    const ValueId whole = index_cast(c, b.op(Op::Bitcast, {x}, bits), key), magnitude = b.op(Op::And, {whole, number(but_sign)});
     const ValueId negative = c.less(whole, number(0));
     const auto infinity = static_cast<int64_t>(ir::constant(dtype, std::numeric_limits<double>::infinity()).bits);
     const int64_t most = key == DType::I32 ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int64_t>::max();
