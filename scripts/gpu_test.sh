@@ -25,6 +25,7 @@ pack() {
   for program in "${PROGRAMS[@]}"; do cp "build/release/bin/$program" .gpu/stage/bin/; done
   strip .gpu/stage/bin/* 2>/dev/null || true
   cp -r tests/data .gpu/stage/tests/data
+  mkdir .gpu/stage/examples && cp -r examples/data .gpu/stage/examples/data
   tar -C .gpu/stage -czf .gpu/bundle.tgz .
   rm -rf .gpu/stage
   ls -l .gpu/bundle.tgz

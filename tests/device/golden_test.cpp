@@ -13,23 +13,12 @@
 #include "frontend/python/python.h"
 
 using golden::load;
+using golden::packed;
 using golden::read;
 using nlohmann::json;
 using tenon::ScalarType;
 using tenon::Tensor;
 using tenon::test::bits_of;
-
-namespace {
-
-Tensor packed(const json& entry, std::string& blob) {
-  static const std::vector<std::string> names = {"bool",  "uint8",   "int8",     "int16",   "int32",
-                                                 "int64", "float16", "bfloat16", "float32", "float64"};
-  const std::vector<int64_t> shape = entry["shape"];
-  const auto type = std::find(names.begin(), names.end(), entry["dtype"].get<std::string>()) - names.begin();
-  return tenon::from_blob(blob.data() + entry["at"].get<size_t>(), shape, static_cast<ScalarType>(type)).clone();
-}
-
-}  // namespace
 
 // They make a tensor on the host and mix it with those on the device, which PyTorch refuses too.
 const std::set<std::string> kMixed = {"maximum_self_kink", "minimum_self_kink", "attention_causal_float32"};
@@ -195,4 +184,52 @@ TEST_CASE("golden: operators on a device") {
   }
   MESSAGE(equal << " of " << cases.size() << " cases have the CPU's bits; " << stayed << " results lie on the device");
   CHECK(equal == cases.size() - kMixed.size());
+}
+
+TEST_CASE("golden: gradients on a device have the CPU's bits") {
+  const tenon::Device there = tenon::test::tested_device();
+  const json cases = load("ops.json");
+  std::string blob = read("ops.bin");
+  size_t compared = 0, equal = 0;
+  for (size_t k = 0; k < cases.size(); ++k) {
+    const json& c = cases[k];
+    if (!c.contains("grads") || kMixed.contains(c["name"])) continue;
+    const std::string name = c["name"], expression = c["expr"];
+    CAPTURE(name);
+    CAPTURE(expression);
+    tenon::test::shuffle(k);
+    const auto gradients_on = [&](tenon::Device device) {
+      python::Variables variables;
+      std::vector<Tensor> inputs, outputs, weights;
+      for (size_t i = 0; i < c["inputs"].size(); ++i) {
+        const Tensor x = packed(c["inputs"][i], blob).to(device);
+        const bool wanted = !c["grads"][i].is_null();
+        if (wanted) inputs.push_back(x.requires_grad_());
+        variables["x" + std::to_string(i)] = wanted ? x.clone() : x;  // may be written
+      }
+      const std::vector<Tensor> got = python::flat(python::run(expression, variables));
+      for (size_t i = 0; i < got.size(); ++i) {
+        if (c["grad_outputs"][i].is_null() || !got[i].requires_grad()) continue;
+        outputs.push_back(got[i]);
+        weights.push_back(packed(c["grad_outputs"][i], blob).to(device));
+      }
+      return tenon::autograd::grad(outputs, inputs, weights, false, false, true);
+    };
+    try {
+      const std::vector<Tensor> want = gradients_on(tenon::kCPU), got = gradients_on(there);
+      bool right = true;
+      for (size_t i = 0; i < want.size(); ++i) {
+        CHECK(got[i].defined() == want[i].defined());
+        if (!want[i].defined()) continue;
+        const bool same = got[i].sizes() == want[i].sizes() && got[i].device() == there && bits_of(got[i]) == bits_of(want[i]);
+        CHECK_MESSAGE(same, "the bits differ");
+        right &= same;
+      }
+      equal += right;
+      ++compared;
+    } catch (const std::exception& e) {
+      FAIL_CHECK(std::string(e.what()));
+    }
+  }
+  MESSAGE(equal << " of " << compared << " expressions' gradients have the CPU's bits");
 }

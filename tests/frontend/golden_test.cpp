@@ -7,33 +7,16 @@
 #include "frontend/python/compare.h"
 #include "frontend/python/python.h"
 
+using golden::kDtypeNames;
 using golden::load;
+using golden::packed;
+using golden::type_of;
 using golden::read;
 using nlohmann::json;
 using python::difference;
 using python::flat;
 using tenon::ScalarType;
 using tenon::Tensor;
-
-namespace {
-
-const std::vector<std::string> kNames = {"bool",  "uint8",   "int8",     "int16",   "int32",
-                                         "int64", "float16", "bfloat16", "float32", "float64"};
-ScalarType type_of(const std::string& name) {
-  for (size_t i = 0; i < kNames.size(); ++i) {
-    if (kNames[i] == name) return static_cast<ScalarType>(i);
-  }
-  FAIL("unknown dtype " << name);
-  return tenon::kFloat;
-}
-
-// A tensor of the packed data, in memory of its own.
-Tensor packed(const json& entry, std::string& blob) {
-  const std::vector<int64_t> shape = entry["shape"];
-  return tenon::from_blob(blob.data() + entry["at"].get<size_t>(), shape, type_of(entry["dtype"])).clone();
-}
-
-}  // namespace
 
 TEST_CASE("golden: operators give PyTorch's values") {
   const json cases = load("ops.json"), deviations = load("deviations.json");
@@ -137,7 +120,7 @@ void check_type(const std::string& expression, const python::Variables& variable
   std::string got;
   try {
     const auto values = flat(python::run(expression, variables));
-    got = kNames[static_cast<size_t>(values[0].scalar_type())];
+    got = kDtypeNames[static_cast<size_t>(values[0].scalar_type())];
   } catch (const tenon::TypeError& e) {
     got = std::string("ERROR TypeError: ") + e.msg();
   } catch (const tenon::NotImplementedError& e) {
@@ -208,8 +191,8 @@ TEST_CASE("types of created tensors, and which types may be added in place, are 
     const auto it = in_words.find(code);
     check_type("torch." + (it == in_words.end() ? code : it->second), {}, want, count);
   }
-  for (size_t i = 0; i < kNames.size(); ++i) {
-    for (size_t j = 0; j < kNames.size(); ++j) {
+  for (size_t i = 0; i < kDtypeNames.size(); ++i) {
+    for (size_t j = 0; j < kDtypeNames.size(); ++j) {
       python::Variables v = {{"x", tenon::ones({2}, static_cast<ScalarType>(i))},
                              {"y", tenon::ones({2}, static_cast<ScalarType>(j))}};
       bool allowed = true;
@@ -219,7 +202,7 @@ TEST_CASE("types of created tensors, and which types may be added in place, are 
         allowed = false;
       }
       CHECK_MESSAGE(allowed == data["inplace_add_allowed"][i][j].get<bool>(),
-                    kNames[i] << " += " << kNames[j]);
+                    kDtypeNames[i] << " += " << kDtypeNames[j]);
     }
   }
 }
@@ -238,12 +221,12 @@ TEST_CASE("result_type, can_cast") {
                                               : tenon::Scalar(1.5);
         const ScalarType got = kind.ends_with("_py") ? tenon::result_type(a, number)
                                                      : tenon::result_type(a, of(j, kind == "dim_dim"));
-        CHECK(kNames[static_cast<size_t>(got)] == matrix[i][j].get<std::string>());
+        CHECK(kDtypeNames[static_cast<size_t>(got)] == matrix[i][j].get<std::string>());
       }
     }
   }
-  for (size_t i = 0; i < kNames.size(); ++i) {
-    for (size_t j = 0; j < kNames.size(); ++j) {
+  for (size_t i = 0; i < kDtypeNames.size(); ++i) {
+    for (size_t j = 0; j < kDtypeNames.size(); ++j) {
       CHECK(tenon::canCast(static_cast<ScalarType>(i), static_cast<ScalarType>(j)) ==
             data["can_cast"][i][j].get<bool>());
     }
