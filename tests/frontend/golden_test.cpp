@@ -10,8 +10,8 @@
 using golden::kDtypeNames;
 using golden::load;
 using golden::packed;
-using golden::type_of;
 using golden::read;
+using golden::type_of;
 using nlohmann::json;
 using python::difference;
 using python::flat;
