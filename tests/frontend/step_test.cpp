@@ -180,11 +180,12 @@ TEST_CASE("a shorter last batch is compiled at most once") {
 }
 
 TEST_CASE("2,000 steps with a batch drawn anew for each stay within a fixed memory and compile a handful") {
-  // Axes of size 1 vanish, so a batch of one has kernels of its own.
+  // Axes of size 1 vanish, so a batch of one has kernels of its own. Numbers of rows that leave a rest of a tile share theirs: 6 with
+  // vectors of 512 bits, 7 with shorter ones.
   struct Range {
     int64_t least, most, kernels;
   };
-  for (const auto& [least, most, kernels] : {Range{2, 192, 6}, Range{1, 64, 16}}) {
+  for (const auto& [least, most, kernels] : {Range{2, 192, 7}, Range{1, 64, 16}}) {
     CAPTURE(least);
     Training training(make_mlp(), {0, 4}, 3);
     std::mt19937 random(1);
