@@ -6,9 +6,13 @@
 #   scripts/gpu_test.sh run [FOLDER] there: unpacks the bundle, runs every CUDA test, compute-sanitizer over the generated kernels
 #                                    and the benchmarks beside PyTorch; logs go to FOLDER (default .gpu/out), and the
 #                                    summary for docs/gpu_runs.md to FOLDER/summary.md
-#   scripts/gpu_test.sh simulate     here: the same tests as `run`, on the simulated GPU
+#   scripts/gpu_test.sh simulate [SEED...]
+#                                    here: the same tests as `run`, on the simulated GPU, once for each seed (1 ... 8); a seed draws the
+#                                    order of streams, and of each launch's blocks and threads (forward, backward, at
+#                                    random). Random programs are divided among the seeds. Then the real NVRTC, if it
+#                                    is installed, compiles every kernel that was met, for sm_75, sm_80 and sm_90
 #
-# TENON_GPU_FAST=1 leaves compute-sanitizer and the benchmarks out. `run` ends with 1 if a test failed.
+# TENON_GPU_FAST=1 leaves compute-sanitizer and the benchmarks out. Ends with 1 if a test failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -61,7 +65,7 @@ run_tests() {
   check frontend_and_faults "$bin/test_cuda"
   check golden "$bin/test_device" "-tc=golden*"
   check fuzz_graphs env TENON_FUZZ_COUNT="${TENON_FUZZ_COUNT:-2000}" "$bin/test_device" "-tc=fuzz*"
-  check fuzz_aliases "$bin/alias_fuzz" "${TENON_ALIAS_COUNT:-2000}" 5
+  check fuzz_aliases "$bin/alias_fuzz" "${TENON_ALIAS_COUNT:-2000}" "${TENON_ALIAS_SEED:-5}"
   check fuzz_training env TENON_FUZZ_COUNT="${TENON_TRAINING_COUNT:-300}" "$bin/test_gradients" "-tc=tape*"
 }
 
@@ -92,15 +96,24 @@ run() {
 }
 
 simulate() {
+  [ $# -gt 0 ] || set -- 1 2 3 4 5 6 7 8
   source scripts/common.sh
   configure_everything
   build release test_cuda test_device alias_fuzz test_gradients cuda_sim
-  local bin=$PWD/build/release/bin
-  out=$(mktemp -d)
-  export TENON_TEST_DEVICE=cuda XDG_CACHE_HOME=$out/cache
+  local bin=$PWD/build/release/bin graphs=${TENON_FUZZ_COUNT:-2000} aliases=${TENON_ALIAS_COUNT:-2000} training=${TENON_TRAINING_COUNT:-300} seed
+  local logs
+  logs=$(mktemp -d)
+  export TENON_TEST_DEVICE=cuda XDG_CACHE_HOME=$logs/cache
   export TENON_CUDA_DRIVER=$bin/libtenon_sim_cuda.so TENON_NVRTC=$bin/libtenon_sim_nvrtc.so TENON_CUBLAS=$bin/libtenon_sim_cublas.so
-  run_tests "$bin"
-  echo "logs: $out"
+  for seed in "$@"; do
+    echo "seed $seed"
+    out=$logs/$seed
+    mkdir "$out"
+    TENON_SIM_SEED=$seed TENON_FUZZ_SEED=$((1000 * seed)) TENON_FUZZ_COUNT=$((graphs / $#)) TENON_ALIAS_SEED=$((1000 * seed)) \
+      TENON_ALIAS_COUNT=$((aliases / $#)) TENON_TRAINING_COUNT=$((training / $#)) run_tests "$bin"
+  done
+  python3 scripts/check_nvrtc.py "$logs/cache" || failed=$((failed + 1))
+  echo "logs: $logs"
   printf '%s passed, %s failed\n' "$passed" "$failed"
   [ "$failed" = 0 ]
 }
@@ -108,6 +121,6 @@ simulate() {
 case "${1:-}" in
   pack) pack ;;
   run) run "${2:-}" ;;
-  simulate) simulate ;;
-  *) sed -n '2,13p' "$0"; exit 2 ;;
+  simulate) shift; simulate "$@" ;;
+  *) sed -n '2,17p' "$0"; exit 2 ;;
 esac

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Every kernel that programs on the simulated GPU have left in a disk cache, compiled by the real NVRTC as the runtime asks for it.
+
+Usage: check_nvrtc.py CACHE... [--arch 75,80,90] [--library FILE] [--slowest N]
+
+CACHE is a folder with .bin files somewhere below it (XDG_CACHE_HOME of `scripts/gpu_test.sh simulate`). The simulated NVRTC keeps the text
+of a kernel as its machine code (tests/cuda_sim/image.h), so a cache has each distinct text once for each kind of GPU. Prints
+errors, spills, and the time and registers that kernels take. Ends with 1 if NVRTC refuses a text or spills registers.
+"""
+import argparse
+import ctypes
+import multiprocessing
+import pathlib
+import re
+import statistics
+import sys
+import time
+
+FOLDERS = ["", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/"]
+IMAGE = re.compile(rb"TENON-SIM (?:cubin|ptx) (\d+) (\d+) [0-9a-f]+\n")
+
+
+def texts(folders):
+    """The distinct texts, in an order that does not depend on the cache."""
+    found = set()
+    for folder in folders:
+        for path in pathlib.Path(folder).rglob("*.bin"):
+            content = path.read_bytes()
+            if image := IMAGE.search(content):
+                found.add(content[image.end() : image.end() + int(image[2])])
+    return sorted(found)
+
+
+def load(given):
+    """NVRTC opens its builtins by bare name: loaded by full path first, they are found."""
+    for name in [given] if given else [f"{folder}libnvrtc.so.{version}" for folder in FOLDERS for version in (13, 12)]:
+        for builtins in pathlib.Path(name).parent.glob("libnvrtc-builtins.so.*") if "/" in name else []:
+            ctypes.CDLL(str(builtins), mode=ctypes.RTLD_GLOBAL)
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    return None
+
+
+def start(given):
+    global nvrtc
+    nvrtc = load(given)
+    compile_text(0, b'extern "C" __global__ void empty() {}', 80)  # the first one takes a little longer
+
+
+def compile_text(key, text, arch):
+    """(key, arch, milliseconds, whether it compiled, what ptxas says)."""
+    program, size = ctypes.c_void_p(), ctypes.c_size_t()
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, b"kernel.cu", 0, None, None)
+    options = (ctypes.c_char_p * 4)(b"-arch=sm_%d" % arch, b"--minimal", b"--fmad=false", b"--ptxas-options=-v")
+    begin = time.perf_counter()
+    code = nvrtc.nvrtcCompileProgram(program, len(options), options)
+    milliseconds = (time.perf_counter() - begin) * 1e3
+    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    return key, arch, milliseconds, code == 0, log.value.decode()
+
+
+def work(item):
+    return compile_text(*item)
+
+
+def name_of(text):
+    """The comment that heads each kernel: its name, phase and launch."""
+    return "; ".join(line[10:] for line in text.decode().splitlines() if line.startswith("// kernel "))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cache", nargs="+")
+    parser.add_argument("--arch", default="75,80,90")
+    parser.add_argument("--library", help="libnvrtc.so.13")
+    parser.add_argument("--slowest", type=int, default=5, metavar="N", help="names this many")
+    options = parser.parse_args()
+    kernels = texts(options.cache)
+    if not kernels:
+        sys.exit("no kernel of the simulated GPU is there")
+    archs = [int(arch) for arch in options.arch.split(",")]
+    items = [(key, text, arch) for key, text in enumerate(kernels) for arch in archs]
+    if not load(options.library):
+        print("skipped: libnvrtc was not found; --library names it")
+        return 0
+    with multiprocessing.Pool(initializer=start, initargs=(options.library,)) as pool:
+        results = pool.map(work, items, chunksize=16)
+
+    bad = 0
+    for key, arch, _, compiled, log in results:
+        spills = [n for n in re.findall(r"(\d+) bytes spill stores", log) if n != "0"]
+        if not compiled or spills:
+            bad += 1
+            print(f"sm_{arch}: {'spills ' + '+'.join(spills) + ' bytes' if compiled else 'refused'}: {name_of(kernels[key])}")
+            if not compiled:
+                print(log)
+    for arch in archs:
+        times = sorted(ms for _, of, ms, _, _ in results if of == arch)
+        registers = [int(n) for _, of, _, _, log in results if of == arch for n in re.findall(r"Used (\d+) registers", log)]
+        print(f"sm_{arch}: {len(times)} texts, {len(registers)} functions; compile ms median {statistics.median(times):.0f}, "
+              f"95 % {times[int(0.95 * (len(times) - 1))]:.0f}, most {times[-1]:.0f}; registers median {statistics.median(registers):.0f}, most {max(registers)}")
+    for key, arch, ms, _, _ in sorted(results, key=lambda r: -r[2])[: options.slowest]:
+        print(f"slow: {ms:.0f} ms, sm_{arch}: {name_of(kernels[key])}")
+    print(f"{len(kernels)} texts for {len(archs)} kinds of GPU: {bad} refused or with spills")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
