@@ -5,13 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <string>
 
 #include "ir/fork.h"
+#include "runtime/memory_sizes.h"
 #include "runtime/options.h"
 
 namespace tenon::runtime {
@@ -19,21 +18,6 @@ namespace {
 
 constexpr size_t kAlign = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kLargest = size_t{1}
-                            << 60;  // beyond it no class arithmetic overflows, and no machine has it
-
-struct SizeClass {
-  size_t index, bytes;
-};
-
-// Units of 64 bytes: 1..8 are their own classes; above, the top four bits of (units - 1) select the class.
-SizeClass size_class(size_t bytes) {
-  size_t units = (bytes + kAlign - 1) / kAlign;
-  if (units <= 8) return {units - 1, units * kAlign};
-  size_t shift = static_cast<size_t>(std::bit_width(units - 1)) - 4;
-  size_t quarter = ((units - 1) >> shift) + 1;  // 9..16
-  return {8 + shift * 8 + (quarter - 9), (quarter << shift) * kAlign};
-}
 
 // A mapping on a 2 MB boundary: maps one huge page too much, then trims both ends.
 void* map_huge(size_t bytes) {
@@ -67,15 +51,6 @@ int64_t default_cache_limit() {
   return std::max(int64_t{1} << 30, physical / 4);
 }
 
-std::string readable(double bytes) {
-  constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit) bytes /= 1024;
-  char text[48];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.2f %s", bytes, units[unit]);
-  return text;
-}
-
 }  // namespace
 
 // Lives in the first bytes of a cached block.
@@ -103,12 +78,12 @@ std::mutex& Allocator::global_mutex() { return global().mutex_; }
 [[maybe_unused]] const bool held_over_fork =
     ir::hold_over_fork(ir::ForkOrder::Memory, ir::fork_lock<Allocator::global_mutex>());
 
-size_t Allocator::class_bytes(size_t bytes) { return size_class(bytes).bytes; }
+size_t Allocator::class_bytes(size_t bytes) { return size_class(bytes, kAlign).bytes; }
 
 void* Allocator::allocate(size_t bytes) {
   std::lock_guard lock(mutex_);
-  if (bytes > kLargest) fail(bytes);
-  auto [index, size] = size_class(bytes);
+  if (bytes > kLargestBlock) fail(bytes);
+  auto [index, size] = size_class(bytes, kAlign);
   void* block = take_cached(index);
   if (block) {
     ++stats_.cache_hits;
@@ -147,7 +122,7 @@ void* Allocator::take_fresh(size_t bytes) {
 
 void Allocator::release(void* memory, size_t bytes) noexcept {
   std::lock_guard lock(mutex_);
-  auto [index, size] = size_class(bytes);
+  auto [index, size] = size_class(bytes, kAlign);
   stats_.allocated -= static_cast<int64_t>(size);
   --stats_.live_buffers;
   auto* block = ::new (memory) FreeBlock{};
@@ -221,10 +196,10 @@ void Allocator::reset_peak() {
 }
 
 void Allocator::fail(size_t bytes) const {
-  std::string text = "Tenon CPU out of memory: tried to allocate " + readable(static_cast<double>(bytes)) +
-                     " (" + readable(static_cast<double>(stats_.allocated)) + " already allocated; " +
-                     readable(static_cast<double>(stats_.cached)) + " cached; ";
-  text += limit_ > 0 ? "limit " + readable(static_cast<double>(limit_)) + ")" : "no limit set)";
+  std::string text = "Tenon CPU out of memory: tried to allocate " + readable_bytes(static_cast<double>(bytes)) +
+                     " (" + readable_bytes(static_cast<double>(stats_.allocated)) + " already allocated; " +
+                     readable_bytes(static_cast<double>(stats_.cached)) + " cached; ";
+  text += limit_ > 0 ? "limit " + readable_bytes(static_cast<double>(limit_)) + ")" : "no limit set)";
   throw OutOfMemory(text);
 }
 

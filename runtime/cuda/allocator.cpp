@@ -1,39 +1,24 @@
 #include "runtime/cuda/allocator.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "runtime/memory_sizes.h"
 
 namespace tenon::runtime::cuda {
 namespace {
 
 constexpr size_t kUnit = 512, kPiece = size_t{2} << 20, kMostCut = size_t{256} << 10, kLarge = size_t{32} << 20;
-constexpr size_t kLargest = size_t{1} << 60;  // beyond it no class arithmetic overflows, and no device has it
 
 size_t class_bytes(size_t bytes) {
   if (bytes >= kLarge) return (bytes + kPiece - 1) / kPiece * kPiece;
-  const size_t units = (bytes + kUnit - 1) / kUnit;
-  if (units <= 8) return units * kUnit;
-  const size_t shift = static_cast<size_t>(std::bit_width(units - 1)) - 4;
-  return (((units - 1) >> shift) + 1) << shift << 9;
+  return size_class(bytes, kUnit).bytes;
 }
-static_assert(kUnit == size_t{1} << 9);
 
 bool is_on(const char* variable, bool otherwise) {
   const char* value = std::getenv(variable);
   return value && *value ? std::strcmp(value, "0") != 0 : otherwise;
-}
-
-std::string readable(int64_t bytes) {
-  constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB"};
-  auto value = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
-  char text[48];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.2f %s", value, units[unit]);
-  return text;
 }
 
 }  // namespace
@@ -44,7 +29,7 @@ Allocator::Allocator(Context& context, int index, std::vector<CUstream> streams)
 
 void* Allocator::allocate(size_t bytes, Stream stream) {
   const std::lock_guard lock(mutex_);
-  if (bytes > kLargest) fail(bytes);
+  if (bytes > kLargestBlock) fail(bytes);
   const size_t size = caches_ ? class_bytes(bytes) : bytes;
   const Block block = take(size, stream);
   if (block.address == 0) fail(bytes);
@@ -161,10 +146,10 @@ void Allocator::set_limit(int64_t bytes) {
 void Allocator::fail(size_t bytes) {
   size_t free = 0, total = 0;
   context_.api().memory_info(&free, &total);
-  std::string text = "CUDA out of memory. Tried to allocate " + readable(static_cast<int64_t>(std::min(bytes, kLargest))) + ". GPU " +
-                     std::to_string(index_) + " has a total capacity of " + readable(static_cast<int64_t>(total)) + " of which " +
-                     readable(static_cast<int64_t>(free)) + " is free. Of the allocated memory " + readable(stats_.allocated) +
-                     " is allocated by Tenon, and " + readable(stats_.reserved - stats_.allocated) +
+  const auto readable = [](auto count) { return readable_bytes(static_cast<double>(count)); };
+  std::string text = "CUDA out of memory. Tried to allocate " + readable(std::min(bytes, kLargestBlock)) + ". GPU " + std::to_string(index_) +
+                     " has a total capacity of " + readable(total) + " of which " + readable(free) + " is free. Of the allocated memory " +
+                     readable(stats_.allocated) + " is allocated by Tenon, and " + readable(stats_.reserved - stats_.allocated) +
                      " is reserved by Tenon but unallocated.";
   if (limit_ > 0) text += " The limit that was set is " + readable(limit_) + ".";
   throw OutOfMemory(text);
