@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 
+#include "ir/attention.h"
 #include "ir/gamma.h"
 
 namespace tenon::ir {
@@ -24,7 +25,7 @@ struct GradStep {
   size_t input;
   std::span<const int64_t> ints;
   Expr g;           // of the result
-  Expr x, y, z, r;  // the inputs and the result
+  Expr x, y, z, w, r;  // the inputs and the result
 
   ValueType input_type(size_t i) const {
     const Recipe::Step& from = recipe.steps()[static_cast<size_t>(recipe.inputs(step)[i])];
@@ -338,9 +339,23 @@ Expr right_of_dot(const GradStep& s) {
   return is_turned ? turned({dot(turned(s.g).node, s.x.node)}) : Expr{dot(turned(s.x).node, s.g.node)};
 }
 
+// --- attention
+
+// What repeats along a dim gets the sum of the gradients.
+Expr attention_back(const GradStep& s) {
+  const Attention operands{s.x.node, s.y.node, s.z.node, s.w.node, s.ints[0] != 0, attention_scale(s.ints)};
+  const Expr whole = {attention_gradient(operands, s.input, s.g.node, s.r.node)};
+  const std::span<const int64_t> shape = s.input_type(s.input).shape;
+  Dims grown;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] != whole.shape()[d]) grown.push_back(static_cast<int64_t>(d));
+  }
+  return grown.empty() ? whole : reduce(Op::Sum, whole, grown);
+}
+
 // --- the table
 
-enum Reads : uint8_t { X = 1, Y = 2, Z = 4, R = 8 };
+enum Reads : uint8_t { X = 1, Y = 2, Z = 4, W = 8, R = 16 };
 constexpr int kEach = -1;
 
 struct Rule {
@@ -356,13 +371,13 @@ struct Row {
 const Row kRows[] = {
 #define GRAD(Name, input, reads, formula)                                                                  \
   {Op::Name, input, {reads, [](const GradStep& s) -> Expr {                                                \
-     [[maybe_unused]] const Expr &g = s.g, &x = s.x, &y = s.y, &z = s.z, &r = s.r;                          \
+     [[maybe_unused]] const Expr &g = s.g, &x = s.x, &y = s.y, &z = s.z, &w = s.w, &r = s.r;             \
      return formula;                                                                                       \
    }}},
 #include "ir/gradients.def"
 };
 
-constexpr size_t kMostInputs = 3;
+constexpr size_t kMostInputs = 4;
 using Rules = std::array<Rule, kMostInputs>;
 
 const Rule& rule_of(Op op, size_t input) {
@@ -478,7 +493,7 @@ std::vector<NodeRef> differentiate(const Recipe& recipe, std::vector<NodeRef> va
     if (!reached[i] || !grads[i]) continue;
     const std::span<const int64_t> inputs = recipe.inputs(step);
     const auto value = [&](size_t k) { return Expr{k < inputs.size() ? values[inputs[k]] : NodeRef()}; };
-    GradStep s{recipe, step, 0, recipe.ints(step), {grads[i]}, value(0), value(1), value(2), {values[i]}};
+    GradStep s{recipe, step, 0, recipe.ints(step), {grads[i]}, value(0), value(1), value(2), value(3), {values[i]}};
     for (s.input = 0; s.input < inputs.size(); ++s.input) {
       const Rule& rule = rule_of(step.op, s.input);
       if (rule.apply && depends[inputs[s.input]]) add(static_cast<size_t>(inputs[s.input]), rule.apply(s).node);

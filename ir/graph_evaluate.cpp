@@ -6,6 +6,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "ir/attention.h"
+#include "ir/graph_map.h"
+#include "ir/recipe.h"
 #include "ir/reduce_tree.h"
 
 namespace tenon::ir {
@@ -388,6 +391,27 @@ ElementBits contraction(const Node& node, const ElementBits& a, const ElementBit
   return result;
 }
 
+// By what it is made of.
+ElementBits attention(const Node& node, std::span<const ElementBits* const> operands) {
+  const PausedTape paused;
+  std::vector<NodeRef> placeholders;
+  NodeMap<ElementBits> values;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Node& operand = *node.inputs()[i];
+    placeholders.push_back(make_input(operand.dtype(), operand.shape()));
+    values[placeholders.back().get()] = *operands[i];
+  }
+  const NodeRef made = composed_attention(node.op(), placeholders, node.ints());
+  for (const Node* step : topological_order({&made, 1})) {
+    if (step->op() == Op::Input) continue;
+    std::vector<const ElementBits*> inputs;
+    for (const Node* input : step->inputs()) inputs.push_back(&values.at(input));
+    ElementBits value = evaluate_node(*step, inputs);
+    values[step] = std::move(value);
+  }
+  return std::move(values[made.get()]);
+}
+
 ElementBits iota(const Node& node) {
   ElementBits result(node.numel());
   for_each_index(node.shape(), [&](int64_t flat, const Dims& index) {
@@ -433,6 +457,7 @@ ElementBits evaluate_node(const Node& node, std::span<const ElementBits* const> 
   if (node.op() == Op::ScatterMask) return scatter_mask(node, *operands[0], *operands[1], *operands[2]);
   if (node.op() == Op::Copy) return *operands[0];
   if (node.op() == Op::Dot) return contraction(node, *operands[0], *operands[1]);
+  if (is_attention(node.op())) return attention(node, operands);
   throw IrError(std::string(info(node.op()).text) + ": has no value of its own");
 }
 

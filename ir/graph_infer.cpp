@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ir/attention.h"
+
 namespace tenon::ir {
 namespace {
 
@@ -37,7 +39,25 @@ void check_operands(Op op, const OpInfo& row, std::span<const NodeRef> inputs) {
   }
 }
 
+// q, k, v and g have one dtype, the sums of a row that of sums; the mask is bool or like q.
+DType attention_dtype(Op op, std::span<const NodeRef> inputs) {
+  const DType dtype = inputs[0]->dtype(), sums = is_half(dtype) ? DType::F32 : dtype;
+  const bool gradient = is_attention_gradient(op);
+  const size_t operands = gradient ? 6 : 3;
+  if (inputs.size() != operands && inputs.size() != operands + 1)
+    fail(op, "takes " + std::to_string(operands) + " operands and perhaps a mask, got " + std::to_string(inputs.size()));
+  for (size_t i = 1; i < operands; ++i) {
+    const DType wanted = i < 4 ? dtype : sums;
+    if (inputs[i]->dtype() != wanted) refuse_types(op, wanted, inputs[i]->dtype());
+  }
+  const bool masked = inputs.size() > operands;
+  if (masked && inputs.back()->dtype() != DType::Bool && inputs.back()->dtype() != dtype) refuse_types(op, dtype, inputs.back()->dtype());
+  if (!in_domain(op, dtype)) refuse_type(op, dtype);
+  return op == Op::AttentionLse ? sums : dtype;
+}
+
 DType infer_dtype(Op op, const OpInfo& row, std::span<const NodeRef> inputs, DType to) {
+  if (row.rule == TypeRule::Attention) return attention_dtype(op, inputs);
   const size_t first = row.rule == TypeRule::Select ? 1 : 0;
   const DType dtype = inputs[first]->dtype();
   for (size_t i = first; i < inputs.size(); ++i) {
@@ -59,6 +79,7 @@ DType infer_dtype(Op op, const OpInfo& row, std::span<const NodeRef> inputs, DTy
     case TypeRule::Select:
       require(inputs[0]->dtype() == DType::Bool, op, "the condition is not bool");
       return dtype;
+    case TypeRule::Attention:
     case TypeRule::Attr: break;
   }
   if (op == Op::Bitcast) {
@@ -256,6 +277,44 @@ Dims dot_shape(const Node& a, const Node& b) {
   return shape;
 }
 
+// Of two sizes one may be 1.
+int64_t together(Op op, int64_t a, int64_t b) {
+  require(a == b || a == 1 || b == 1, op, "sizes differ");
+  return a == 1 ? b : a;
+}
+
+Dims attention_shape(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
+  require(ints.size() == 2 && (ints[0] == 0 || ints[0] == 1), op, "takes 0 or 1, and a scale");
+  const Dims &q = inputs[0]->shape(), &k = inputs[1]->shape(), &v = inputs[2]->shape();
+  const size_t rank = q.size(), length = rank - 2, depth = rank - 1;
+  for (const NodeRef& input : inputs) require(rank >= 2 && input->shape().size() == rank, op, "needs operands of one rank, at least 2");
+  require(q[depth] == k[depth], op, "queries and keys differ in their last dim");
+  require(k[length] == v[length], op, "there is not one value for each key");
+  Dims rows = q;  // [N.., L, 1]
+  rows[depth] = 1;
+  const bool gradient = is_attention_gradient(op), masked = inputs.size() == (gradient ? 7u : 4u);
+  for (size_t d = 0; d < length; ++d) {
+    rows[d] = together(op, together(op, q[d], k[d]), v[d]);
+    if (masked) rows[d] = together(op, rows[d], inputs.back()->shape()[d]);
+  }
+  if (masked) {
+    const Dims& mask = inputs.back()->shape();
+    require(mask[length] == q[length] || mask[length] == 1, op, "the mask has not a row for each query");
+    require(mask[depth] == k[length] || mask[depth] == 1, op, "the mask has not a column for each key");
+  }
+  Dims result = rows;
+  result[depth] = v[depth];
+  if (gradient) {
+    require(inputs[3]->shape() == result && inputs[4]->shape() == rows && inputs[5]->shape() == rows, op,
+            "a gradient or a sum of the rows is not of their shape");
+  }
+  if (op == Op::Attention) return result;
+  if (op == Op::AttentionLse) return rows;
+  result[length] = op == Op::AttentionGradQuery ? q[length] : k[length];
+  result[depth] = op == Op::AttentionGradValue ? v[depth] : q[depth];
+  return result;
+}
+
 Dims reshape_shape(const Node& x, std::span<const int64_t> shape) {
   require(checked_count(Op::Reshape, shape) == x.numel(), Op::Reshape, "the number of elements changes");
   return Dims(shape);
@@ -268,6 +327,7 @@ Dims infer_shape(Op op, const OpInfo& row, std::span<const NodeRef> inputs, std:
     return elementwise_shape(op, inputs);
   }
   if (is_reduce(op)) return reduce_shape(op, x, ints);
+  if (is_attention(op)) return attention_shape(op, inputs, ints);
   if (is_scatter(op)) return scatter_shape(op, inputs, ints);
   if (is_scan(op)) {
     require(ints.size() == 1, op, "takes one dim");

@@ -35,17 +35,19 @@ bool is_given_name(std::string_view name) {
 
 // The attributes of an op as the text writes them: a word before a list or before one integer. The lists come
 // first and share equally what the integers leave of `ints`. Reshape, permute and expand write their list
-// bare.
+// bare. An integer that is the bits of an f64 is written as that.
 struct Attributes {
   std::span<const std::string_view> lists, integers;
 };
+constexpr std::string_view kScale = "scale=";  // such a one
 Attributes attributes_of(Op op) {
   static constexpr std::string_view dims[] = {"dims="}, bare[] = {""}, dim[] = {"dim="},
                                     offset[] = {"offset="};
   static constexpr std::string_view slice[] = {"starts=", "steps=", "sizes="}, pad[] = {"lo=", "hi="};
   static constexpr std::string_view places[] = {"sizes=", "strides="}, strides[] = {"strides="};
   static constexpr std::string_view sort[] = {"dim=", "descending=", "first=", "count="}, count[] = {"count="};
-  static constexpr std::string_view device[] = {"device="};
+  static constexpr std::string_view device[] = {"device="}, attention[] = {"causal=", kScale};
+  if (is_attention(op)) return {{}, attention};
   if (is_reduce(op)) return {dims, {}};
   if (is_scan(op) || is_scatter(op)) return {{}, dim};
   switch (op) {
@@ -144,7 +146,10 @@ class Printer {
       for (size_t i = 0; i < count; ++i) text_ += (i ? "," : "") + std::to_string(*next++);
       text_ += ']';
     }
-    for (const std::string_view word : integers) text_ += ' ' + std::string(word) + std::to_string(*next++);
+    for (const std::string_view word : integers) {
+      const int64_t value = *next++;
+      text_ += ' ' + std::string(word) + (word == kScale ? ir::print(Constant{DType::F64, static_cast<uint64_t>(value)}) : std::to_string(value));
+    }
   }
 
   const Graph& graph_;
@@ -302,9 +307,16 @@ class Parser : Lexer {
     }
     for (const std::string_view word : integers) {
       expect(word);
-      ints.push_back(integer());
+      ints.push_back(word == kScale ? number() : integer());
     }
     return ints;
+  }
+
+  // The bits of an f64.
+  int64_t number() {
+    const auto value = parse_constant(constant_text(), DType::F64);
+    if (!value) fail("a number is missing");
+    return static_cast<int64_t>(value->bits);
   }
 
   NodeRef build(Op op, std::span<const NodeRef> operands, const Dims& ints, std::string_view literal,

@@ -30,6 +30,24 @@ int64_t places(const ir::Kernel& kernel, const ir::Instr& access) {
   return count;
 }
 
+// Two operations for each product, of all scores: a causal attention leaves half of them out.
+int64_t attention_flops(const FusedKernel& fused) {
+  const auto wants = [&](ir::Op op) {
+    return std::any_of(fused.outputs.begin(), fused.outputs.end(), [op](const ir::Node* node) { return node->op() == op; });
+  };
+  const ir::Node& node = *fused.routine;
+  const ir::Node &q = *node.inputs()[0], &k = *node.inputs()[1], &v = *node.inputs()[2];
+  const size_t rank = q.shape().size();
+  const int64_t depth = q.shape()[rank - 1], value_depth = v.shape()[rank - 1];
+  int64_t scores = q.shape()[rank - 2] * k.shape()[rank - 2], products = 0;  // products for each score
+  for (size_t d = 0; d + 2 < rank; ++d) scores *= node.shape()[d];
+  const bool query = wants(ir::Op::AttentionGradQuery), key = wants(ir::Op::AttentionGradKey), value = wants(ir::Op::AttentionGradValue);
+  if (query) products += 2 * depth + value_depth;
+  if (key || value) products += depth + (key ? depth + value_depth : 0) + (value ? value_depth : 0);
+  if (!query && !key && !value) products = depth + (wants(ir::Op::Attention) ? value_depth : 0);
+  return 2 * products * (node.ints()[0] != 0 ? (scores + 1) / 2 : scores);
+}
+
 int64_t iterations(const ir::Kernel& kernel, ir::Level level) {
   const int64_t rows = kernel.extent_of(ir::Level::Row);
   return level == ir::Level::Row ? rows : rows * kernel.extent_of(level);
@@ -87,7 +105,8 @@ KernelRecord kernel_facts(const FusedKernel& fused) {
       facts.flops += iterations(kernel, in.level) * ir::info(in.op).cost;
     }
   }
-  if (fused.routine) facts.flops = fused.routine->numel() * ir::info(fused.routine->op()).cost;
+  if (fused.routine && ir::is_attention(fused.routine->op())) facts.flops = attention_flops(fused);
+  else if (fused.routine) facts.flops = fused.routine->numel() * ir::info(fused.routine->op()).cost;
   return facts;
 }
 

@@ -149,6 +149,7 @@ class Builder {
 
   void add_step(const FusedKernel& fused) {
     if (is_generated_call(fused)) return fused.parts ? add_join(fused) : add_call(fused);
+    if (!fused.twins.empty()) return add_one_by_one(fused);
     Step step;
     step.device = &kernel_device(fused);
     const std::shared_ptr<KernelRecord> facts = record_of(fused);
@@ -322,16 +323,33 @@ class Builder {
     return device.compiles(options_) && passes::generates(fused.routine->op(), device.target(options_));
   }
 
+  // Where no code is generated, each result is a call of its own.
+  void add_one_by_one(const FusedKernel& fused) {
+    const size_t inputs = fused.inputs.size();
+    for (size_t k = 0; k < fused.outputs.size(); ++k) {
+      FusedKernel one = fused;
+      one.twins.clear();
+      one.outputs = one.fused = {fused.outputs[k]};
+      if (k > 0) one.routine = fused.twins[k - 1];
+      one.kernel.buffers.resize(inputs);
+      one.kernel.buffers.push_back(fused.kernel.buffers[inputs + k]);
+      add_step(one);
+    }
+  }
+
   void add_call(const FusedKernel& fused) {
     Step step;
     step.device = &kernel_device(fused);
     const std::shared_ptr<KernelRecord> facts = record_of(fused);
     const size_t first = ir::writes_over(fused.routine->op()) ? 1 : 0;
     for (size_t i = first; i < fused.inputs.size(); ++i) add_operand(step, *fused.inputs[i]);
-    const Node *base = first ? fused.inputs[0] : nullptr, *result = fused.outputs[0];
-    const int32_t from = base ? input_value(base) : -1, to = output_value(result);
-    if (base) add_base(fused, step, from, to);
-    step.buffers.push_back(to);
+    const Node* base = first ? fused.inputs[0] : nullptr;
+    const int32_t from = base ? input_value(base) : -1;
+    for (const Node* result : fused.outputs) {
+      const int32_t to = output_value(result);
+      if (base) add_base(fused, step, from, to);
+      step.buffers.push_back(to);
+    }
     lower_call(fused, compiler::call_kernel(fused), nullptr, plan_->steps.size(), step, facts);
     step.facts = facts;
     plan_->steps.push_back(std::move(step));
@@ -340,7 +358,7 @@ class Builder {
   void lower_call(const FusedKernel& fused, ir::Kernel kernel, const std::vector<passes::JoinPart>* parts, size_t number, Step& step,
                   const std::shared_ptr<KernelRecord>& facts) {
     note_unaligned(kernel, step);
-    const size_t tree = plan_->code.lower(passes::Call{kernel, *fused.routine, parts}, *step.device, options_, settings_of(fused));
+    const size_t tree = plan_->code.lower(passes::Call{kernel, *fused.routine, parts, fused.twins, fused.layouts}, *step.device, options_, settings_of(fused));
     add_tree(number, step, step.work.emplace<CompiledStep>(), tree, facts);
   }
 

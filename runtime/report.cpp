@@ -40,7 +40,7 @@ bool is_library_call(const FusedKernel& fused, const ir::Target& target) {
 
 passes::Lowered lowered(const FusedKernel& fused, const ir::Target& target) {
   if (!fused.routine) return compiler::compile_kernel(fused.kernel, target, {});
-  return compiler::lower_call({compiler::call_kernel(fused), *fused.routine, fused.parts.get()}, target, {});
+  return compiler::lower_call({compiler::call_kernel(fused), *fused.routine, fused.parts.get(), fused.twins, fused.layouts}, target, {});
 }
 
 // Of a GPU's loop tree: its text, or PTX.

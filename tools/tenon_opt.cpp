@@ -151,7 +151,7 @@ Kernels fuse(const ir::Graph& graph, const Request& request) {
 
 ir::LoopTree lower_call(const passes::FusedKernel& fused, const ir::Target& target) {
   const ir::Kernel kernel = compiler::call_kernel(fused);
-  return compiler::lower_call({kernel, *fused.routine, fused.parts.get()}, target, {}).tree;
+  return compiler::lower_call({kernel, *fused.routine, fused.parts.get(), fused.twins, fused.layouts}, target, {}).tree;
 }
 
 Trees lower(const Kernels& kernels, const Request& request) {

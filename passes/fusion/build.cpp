@@ -261,7 +261,7 @@ class Build {
 
 namespace {
 
-// The view chain of a Cat's operand over a placeholder for what is behind it.
+// The view chain of a routine's operand over a placeholder for what is behind it.
 ir::NodeRef over_placeholder(Node* operand, const Node* buffer) {
   if (buffer->op() == Op::Const) {
     const ir::Dims one(operand->shape().size(), 1);
@@ -316,12 +316,24 @@ FusedKernel build_join(Node* cat) {
   return result;
 }
 
-FusedKernel build_routine(Node* node) {
+FusedKernel build_routine(const Group& group) {
+  std::vector<Node*> made;  // in one order, whatever that of the graph is
+  for (const Member& member : group.members) made.push_back(member.node);
+  std::sort(made.begin(), made.end(), [](const Node* a, const Node* b) { return a->op() < b->op(); });
+  Node* const node = made.front();
   if (node->op() == Op::Cat) return build_join(node);
   FusedKernel result;
   result.kernel.name = ir::info(node->op()).text;
   std::vector<ir::NodeRef> placeholders;
   for (Node* input : node->inputs()) {
+    if (ir::is_attention(node->op())) {
+      const PartSource source = attention_source(input);
+      result.kernel.add_buffer("x" + std::to_string(placeholders.size()), input->dtype(), ir::Role::In, source.buffer->numel());
+      result.inputs.push_back(source.buffer);
+      result.layouts.push_back({source.offset, source.strides});
+      placeholders.push_back(over_placeholder(input, source.buffer));
+      continue;
+    }
     Node* operand = routine_operand(*node, input);
     result.kernel.add_buffer("x" + std::to_string(placeholders.size()), operand->dtype(), ir::Role::In,
                              operand->numel());
@@ -330,17 +342,20 @@ FusedKernel build_routine(Node* node) {
     if (reads_through(*node, input))
       placeholders.back() = ir::make_node(input->op(), {{placeholders.back()}}, input->ints(), input->dtype(), ir::Folding::Off);
   }
-  result.kernel.add_buffer("y0", node->dtype(), ir::Role::Out, node->numel());
-  result.outputs = result.fused = {node};
-  result.routine =
-      ir::make_node(node->op(), placeholders, node->ints(), node->dtype(), ir::Folding::Off);
+  for (const Node* output : made) {
+    result.kernel.add_buffer("y" + std::to_string(result.twins.size()), output->dtype(), ir::Role::Out, output->numel());
+    result.twins.push_back(ir::make_node(output->op(), placeholders, output->ints(), output->dtype(), ir::Folding::Off));
+  }
+  result.outputs = result.fused = std::move(made);
+  result.routine = result.twins.front();
+  result.twins.erase(result.twins.begin());
   return result;
 }
 
 }  // namespace
 
 FusedKernel build_kernel(const Group& group) {
-  return group.routine ? build_routine(group.members.front().node) : Build(group).run();
+  return group.routine ? build_routine(group) : Build(group).run();
 }
 
 }  // namespace tenon::passes::fusion

@@ -25,8 +25,24 @@ void start_call(Groups& groups, Node* node) {
   }
 }
 
+// All that comes of one attention's operands is one call, which has the scores once. No operand has a group yet, so such a
+// call waits for no reader of this node.
+bool join_call(Groups& groups, Node* node) {
+  if (!ir::is_attention(node->op()) || !groups.options().enabled) return false;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const auto number = static_cast<int>(g);
+    if (!groups.alive(number) || !groups.group(number).routine) continue;
+    const Node& first = *groups.group(number).members.front().node;
+    if (!ir::is_attention(first.op()) || first.inputs() != node->inputs() || first.ints() != node->ints()) continue;
+    groups.place(number, node, {}, true);
+    return true;
+  }
+  return false;
+}
+
 void start_group(Groups& groups, Node* node) {
   const ir::Target& target = groups.options().target_of(node->device());
+  if (join_call(groups, node)) return;
   if (!is_empty_reduce(*node) && accepts(form_of_call(*node, false), target).accepted) return start_call(groups, node);
   const int g = groups.add_group();
   Group& fresh = groups.group(g);
@@ -88,7 +104,9 @@ const ir::Target& FusionOptions::target_of(ir::DeviceTag device) const {
 
 std::string print(const FusedKernel& fused) {
   if (!fused.routine) return ir::print(fused.kernel);
-  return "# a routine of the library\n" + ir::print(ir::Graph::of({{fused.routine}}, fused.kernel.name));
+  std::vector<ir::NodeRef> results{fused.routine};
+  results.insert(results.end(), fused.twins.begin(), fused.twins.end());
+  return "# a routine of the library\n" + ir::print(ir::Graph::of(results, fused.kernel.name));
 }
 
 FusionResult fuse(const std::vector<ir::NodeRef>& outputs, const FusionOptions& options) {

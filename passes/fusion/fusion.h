@@ -47,10 +47,12 @@ struct FusedKernel {
   std::vector<ir::Node*> bases;    // behind each InOut buffer: what it holds at first
   std::vector<ir::Node*> scalars;  // the Const node behind each kernel scalar
   std::vector<ir::Node*> fused;    // all nodes computed here, operands first
-  // Set if a routine of the library computes the one node in `fused`, and no generated code: that node over
+  // Set if a routine of the library, or a call's generated code, computes the node in `fused` (with its twins): that node over
   // placeholders, or over views of them. Each operand is an In buffer, the result is the Out buffer. What is behind an
   // In buffer of a Cat may be a Const: then it holds that one element.
   ir::NodeRef routine;
+  std::vector<ir::NodeRef> twins;  // further results of the same operands, over the same placeholders: each an Out buffer more
+  std::vector<OperandLayout> layouts;  // of an attention's operands, which may be views of what is in their buffers
   std::shared_ptr<const std::vector<JoinPart>> parts;  // of a Cat that is a routine: what to copy from each operand
 };
 

@@ -172,6 +172,10 @@ Form form_of_call(const Node& node, bool followed) {
   Form form;
   form.call = node.op();
   if (node.op() == Op::Dot) form.product = product_of(node, followed);
+  if (ir::is_attention(node.op())) {
+    const auto& inputs = node.inputs();
+    form.attention = Form::Attention{inputs[0]->dtype(), inputs[0]->shape().back(), inputs[2]->shape().back()};
+  }
   return form;
 }
 

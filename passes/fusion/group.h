@@ -65,7 +65,7 @@ class Group {
   std::optional<Scan> scan;
   std::optional<Contraction> contraction;
   std::optional<Update> update;
-  bool routine = false;  // one node, computed by a call of the library; it has no axes
+  bool routine = false;  // one node, or several results of the same operands, computed by a call; it has no axes
   Form form;             // what the schedules are asked about
   int cost = 0;
 

@@ -195,7 +195,7 @@ namespace {
 // Steps from neighbour to neighbour up to which a copy runs at the speed of memory, or nearly.
 constexpr int64_t kNearStep = 16;
 
-// The part as a view of the buffer behind it, if that is near enough to a copy of runs.
+// The part as a view of the buffer behind it, if its neighbours are near each other there.
 std::optional<PartSource> seen_through(Node* part) {
   Map map;
   for (size_t d = 0; d < part->shape().size(); ++d) {
@@ -234,7 +234,23 @@ PartSource part_source(Node* part) {
   return {buffer, 0, ir::contiguous_strides(part->shape())};
 }
 
+PartSource attention_source(Node* operand) {
+  Node* buffer = buffer_behind(operand);
+  if (is_view(buffer->op())) {
+    const std::optional<PartSource> source = seen_through(operand);
+    const bool side_by_side = source && (source->strides.back() == 1 || operand->shape().back() == 1);
+    const bool forward = source && std::none_of(source->strides.begin(), source->strides.end(), [](int64_t stride) { return stride < 0; });
+    if (side_by_side && forward && source->buffer->op() != Op::Const) return *source;
+  }
+  PartSource source{buffer, 0, ir::contiguous_strides(operand->shape())};
+  for (size_t d = 0; d < source.strides.size(); ++d) {
+    if (operand->shape()[d] == 1) source.strides[d] = 0;
+  }
+  return source;
+}
+
 Node* routine_source(const Node& routine, Node* operand) {
+  if (ir::is_attention(routine.op())) return attention_source(operand).buffer;
   return routine.op() == Op::Cat ? part_source(operand).buffer : buffer_behind(routine_operand(routine, operand));
 }
 

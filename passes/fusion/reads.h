@@ -102,6 +102,8 @@ struct PartSource {
   ir::Dims strides;
 };
 PartSource part_source(Node* part);
+// The same of an attention's operand. Views are looked through where neighbours in the last dim are neighbours in memory.
+PartSource attention_source(Node* operand);
 // The node whose buffer a routine reads for this operand.
 Node* routine_source(const Node& routine, Node* operand);
 // Whether a Cat is better copied together than read by guarded loads.

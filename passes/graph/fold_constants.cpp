@@ -44,7 +44,7 @@ class ConstantValues {
 
  private:
   static bool foldable(const Node& node) {
-    if (node.op() == ir::Op::Input || node.op() == ir::Op::Dot || node.numel() > kFoldLimit) return false;
+    if (node.op() == ir::Op::Input || node.op() == ir::Op::Dot || ir::is_attention(node.op()) || node.numel() > kFoldLimit) return false;
     return node.is_leaf() || !ir::has_trait(node.op(), ir::TraitExpands) ||
            !ir::is_float(node.inputs()[0]->dtype());
   }

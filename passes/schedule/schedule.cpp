@@ -96,6 +96,13 @@ Answer calls_class(const Form& form, const Target&) {
 
 Answer calls_scatters(const Form& form, const Target&) { return form.call && ir::is_scatter(*form.call) ? kTakes : kOtherKind; }
 
+Answer calls_attention(const Form& form, const Target& target) {
+  if (!form.call || !ir::is_attention(*form.call)) return kOtherKind;
+  if (form.attention && !gpu::takes_heads(*form.attention, std::get<GpuTarget>(target)))
+    return refuses("tiles of so large heads do not fit into the shared memory of a block");
+  return kTakes;
+}
+
 Answer calls_products(const Form& form, const Target& target) {
   const auto& gpu = std::get<GpuTarget>(target);
   if (!form.call || std::find(gpu.library.begin(), gpu.library.end(), *form.call) == gpu.library.end()) return kOtherKind;
@@ -197,6 +204,7 @@ constexpr Schedule kSchedules[] = {
     {"mask", kGpu, calls<Op::Nonzero, Op::Compress, Op::ScatterMask>, nullptr, nullptr, call_on_gpu<gpu::call_mask>},
     {"indexed", kGpu, calls_class<ir::OpClass::Indexed>, nullptr, nullptr},
     {"join", kGpu, calls<Op::Cat>, nullptr, nullptr, call_on_gpu<gpu::call_join>},
+    {"attention", kGpu, calls_attention, nullptr, nullptr, call_on_gpu<gpu::call_attention>},
     {"product", kGpu, calls_products, nullptr, nullptr},
 };
 

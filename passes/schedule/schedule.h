@@ -54,6 +54,12 @@ struct Form {
     int64_t other_bytes = 0;  // that they read and write
   };
   std::optional<Product> product;
+  // Of such an attention (ir::is_attention): its heads.
+  struct Attention {
+    ir::DType dtype = ir::DType::F32;
+    int64_t depth = 1, value_depth = 1;  // elements of a query and of a value
+  };
+  std::optional<Attention> attention;
   int lanes = 0, columns = 0;  // reductions of each tree
   int scans = 0, contractions = 0;
   int contract_axes = 0;
@@ -81,13 +87,21 @@ struct JoinPart {
   bool constant = false;         // the elements are one, given as an argument
 };
 
+// Where an operand lies: its element at c is at offset + sum(c_d * strides_d) of its buffer. Dims of one element have stride 0.
+struct OperandLayout {
+  int64_t offset = 0;
+  ir::Dims strides;
+};
+
 // One operation on whole buffers, where a device has generated code for it. `kernel` has buffers and scalars alone: the
-// operands, but for a base that the operation writes over, then the result, which holds the base's elements to begin with.
+// operands, but for a base that the operation writes over, then the result, which holds the base's elements to begin with, then those of its twins.
 // Of the parts of a Cat those that are constants are scalars.
 struct Call {
   const ir::Kernel& kernel;
   const ir::Node& node;  // over placeholders (FusedKernel::routine)
   const std::vector<JoinPart>* parts = nullptr;  // of a Cat: those that are to be copied
+  std::span<const ir::NodeRef> twins = {};       // other results of the same operands (FusedKernel::twins)
+  std::span<const OperandLayout> layouts = {};   // of an attention's operands
 };
 
 struct Schedule {

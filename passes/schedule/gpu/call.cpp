@@ -3,6 +3,9 @@
 
 #include <tuple>
 #include <utility>
+#include <vector>
+
+#include "passes/passes.h"
 
 namespace tenon::passes::gpu {
 
@@ -50,6 +53,28 @@ ValueId combined(Context& c, Op op, ValueId a, ValueId b) {
   if (!ir::is_half(dtype)) return c.builder.op(op, {a, b});
   const auto wide = [&](ValueId x) { return c.builder.op(Op::Cast, {x}, DType::F32); };
   return c.builder.op(Op::Cast, {c.builder.op(op, {wide(a), wide(b)})}, dtype);
+}
+
+// By a kernel of that one operation, which the passes over kernels expand.
+ValueId elementary(Context& c, Op op, ValueId x) {
+  const DType dtype = c.builder.type(x).dtype;
+  ir::Kernel kernel;
+  ir::KernelBuilder builder(kernel);
+  builder.store(kernel.add_buffer("y", dtype, ir::Role::Out, 1), ir::Index(), builder.op(op, {builder.scalar(kernel.add_scalar("x", dtype))}),
+                Level::Row);
+  const ir::Kernel basic = expand_math(kernel);
+  std::vector<ValueId> values;
+  for (const Instr& in : basic.instrs) {
+    std::vector<ValueId> args;
+    for (const Value arg : in.args) args.push_back(values[static_cast<size_t>(arg)]);
+    switch (in.op) {
+      case Op::Scalar: values.push_back(x); break;
+      case Op::Const: values.push_back(c.builder.constant({in.dtype, in.bits})); break;
+      case Op::Store: return args[0];
+      default: values.push_back(c.builder.op(in.op, args, in.dtype));
+    }
+  }
+  return -1;
 }
 
 ValueId index_cast(Context& c, ValueId x, DType to) {

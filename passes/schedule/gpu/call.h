@@ -13,6 +13,8 @@ void call_join(Context& c, const Call& call);
 void call_scatter(Context& c, const Call& call);
 void call_mask(Context& c, const Call& call);
 void call_sort(Context& c, const Call& call);
+void call_attention(Context& c, const Call& call);
+bool takes_heads(const Form::Attention& heads, const ir::GpuTarget& target);
 
 // Points of some dims in row-major order, and where each lies in several buffers.
 //
@@ -37,6 +39,8 @@ class Points {
 
 // a op b of two elements of any dtype; halves are computed in f32 and rounded.
 ValueId combined(Context& c, Op op, ValueId a, ValueId b);
+// One of the operations that expand into basic ones, of an f32 or f64.
+ValueId elementary(Context& c, Op op, ValueId x);
 // An i64 that may be anything as an index below `size` (an i64 too): the condition that it is one, and it.
 struct CheckedIndex {
   ValueId inside, index;
