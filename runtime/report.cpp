@@ -30,7 +30,7 @@ std::string fused_text(const Analysis& a) {
 // A GPU's kernels are fused for it.
 compiler::Settings settings_of(Stage stage, const Options& options) {
   compiler::Settings settings = compiler_settings(options);
-  if (stage == Stage::CUDA) settings.fusion.targets = {{kHostTag, ir::GpuTarget{}}};
+  if (stage == Stage::CUDA) settings.fusion.targets[kHostTag] = ir::GpuTarget{};
   return settings;
 }
 

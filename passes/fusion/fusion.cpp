@@ -40,10 +40,17 @@ bool join_call(Groups& groups, Node* node) {
   return false;
 }
 
+[[noreturn]] void refuse(const Node& node, const ir::Target& target, std::string_view reason) {
+  throw ir::IrError("nothing on a " + std::string(ir::name(ir::kind(target))) + " computes '" + std::string(ir::info(node.op()).text) +
+                    "': " + std::string(reason));
+}
+
 void start_group(Groups& groups, Node* node) {
   const ir::Target& target = groups.options().target_of(node->device());
   if (join_call(groups, node)) return;
-  if (!is_empty_reduce(*node) && accepts(form_of_call(*node, false), target).accepted) return start_call(groups, node);
+  const Acceptance call = is_empty_reduce(*node) ? Acceptance{} : accepts(form_of_call(*node, false), target);
+  if (call.accepted) return start_call(groups, node);
+  if (ir::is_attention(node->op())) refuse(*node, target, call.reason);
   const int g = groups.add_group();
   Group& fresh = groups.group(g);
   Map map = fresh.add_axes_of(node->shape());
@@ -58,10 +65,7 @@ void start_group(Groups& groups, Node* node) {
     fresh.contract(node->inputs()[0]->shape().back());
   }
   add_to(fresh.form, *node);
-  if (const Acceptance acceptance = accepts(fresh.form, target); !acceptance.accepted) {
-    throw ir::IrError("nothing on a " + std::string(ir::name(ir::kind(target))) + " computes '" +
-                      std::string(ir::info(node->op()).text) + "': " + std::string(acceptance.reason));
-  }
+  if (const Acceptance acceptance = accepts(fresh.form, target); !acceptance.accepted) refuse(*node, target, acceptance.reason);
   groups.place(g, node, std::move(map), true);
 }
 

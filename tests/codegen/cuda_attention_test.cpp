@@ -426,9 +426,8 @@ TEST_CASE("attention: heads that no tile takes are refused with the reason") {
   CHECK(accepted(DType::F64, 112, 112).accepted);
   CHECK_FALSE(accepted(DType::F32, 512, 64).accepted);
   CHECK(accepted(DType::F32, 512, 64).reason.find("shared memory") != std::string_view::npos);
-  passes::Form form;
-  form.call = Op::Attention;
-  CHECK_FALSE(passes::accepts(form, ir::CpuTarget{}).accepted);
+  const NodeRef x = ir::make_input(DType::F32, Dims{5, 4});
+  CHECK_THROWS_WITH_AS(passes::fuse({ir::attention({x, x, x})}), doctest::Contains("nothing on a CPU computes 'attention'"), ir::IrError);
 }
 
 TEST_CASE("attention: NVRTC compiles every tile without spills") {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "frontend/src/autograd/known_call.h"
+#include "frontend/src/nn/attention.h"
 #include "frontend/src/ops/matmul.h"
 #include "frontend/src/tensor/device_check.h"
 #include "frontend/src/tensor/expr.h"
@@ -99,6 +100,9 @@ Tensor scaled_dot_product_attention(const Operand& query, const Operand& key, co
         " instead.");
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
+  if (dropout_p == 0) {
+    if (Tensor mixed = attention_at_once(query, key, value, attn_mask, is_causal, factor); mixed.defined()) return mixed;
+  }
   Tensor scores = mul(matmul(query, key.mT()), factor);
   if (is_causal) {
     const Dims shape{query.size(-2), key.size(-2)};

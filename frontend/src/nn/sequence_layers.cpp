@@ -2,6 +2,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "frontend/src/nn/attention.h"
 #include "frontend/src/nn/layer_text.h"
 #include "frontend/src/nn/recurrent.h"
 #include "frontend/src/tensor/text.h"
@@ -122,6 +123,17 @@ std::tuple<Tensor, Tensor> GRUImpl::forward(const Operand& input, Tensor hx) con
 
 // --- attention
 
+namespace {
+
+// The masks of a layer as one for scaled_dot_product_attention: theirs are true where nothing takes part. Nothing if there is none.
+MaybeTensor joined_mask(const Tensor& mask, const Tensor& padding) {
+  if (!padding.defined()) return !mask.defined() ? MaybeTensor() : mask.scalar_type() == kBool ? logical_not(mask) : mask;
+  if (mask.defined() && mask.scalar_type() != kBool) return where(padding, -HUGE_VAL, mask);
+  return logical_not(mask.defined() ? logical_or(mask, padding) : padding);
+}
+
+}  // namespace
+
 MultiheadAttentionImpl::MultiheadAttentionImpl(const MultiheadAttentionOptions& given) : options(given) {
   const int64_t size = options.embed_dim();
   check(options.num_heads() > 0 && size % options.num_heads() == 0,
@@ -152,20 +164,26 @@ std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Operand& query,
     const Tensor bias = options.bias() ? in_proj_bias.chunk(3, 0)[part] : Tensor();
     return functional::linear(x, weights[part], bias).reshape({x.size(0), batch, heads, depth}).permute({1, 2, 0, 3});
   };
-  const Tensor q = heads_of(query, 0) / std::sqrt(static_cast<double>(depth));
-  Tensor scores = matmul(q, heads_of(key, 1).transpose(2, 3));
-  const double minus_infinity = -HUGE_VAL;
-  if (attn_mask.defined()) {
-    const Tensor mask = attn_mask.dim() == 3 ? attn_mask.reshape({batch, heads, length, sources}) : Tensor(attn_mask);
-    scores = mask.scalar_type() == kBool ? scores.masked_fill(mask, minus_infinity) : scores + mask;
+  const bool drops = is_training() && options.dropout() > 0;
+  const auto out = [&](const Tensor& mixed) { return out_proj(mixed.permute({2, 0, 1, 3}).reshape({length, batch, size})); };
+  Tensor mask = attn_mask, padding = key_padding_mask;
+  if (mask.defined() && mask.dim() == 3) mask = mask.reshape({batch, heads, length, sources});
+  if (padding.defined()) padding = padding.reshape({batch, 1, 1, sources});
+  const bool mask_adds = mask.defined() && mask.scalar_type() != kBool;
+  const bool masks_fit = (!mask_adds || mask.scalar_type() == query.scalar_type()) && (!padding.defined() || padding.scalar_type() == kBool);
+  const Tensor q = heads_of(query, 0);
+  if (!need_weights && !drops && masks_fit && attends_at_once(q, q)) {
+    const Tensor k = heads_of(key, 1), v = heads_of(value, 2);
+    return {out(scaled_dot_product_attention(q, k, v, joined_mask(mask, padding))), Tensor()};
   }
-  if (key_padding_mask.defined())
-    scores = scores.masked_fill(key_padding_mask.reshape({batch, 1, 1, sources}), minus_infinity);
+  Tensor scores = matmul(q / std::sqrt(static_cast<double>(depth)), heads_of(key, 1).transpose(2, 3));
+  const double minus_infinity = -HUGE_VAL;
+  if (mask.defined()) scores = mask_adds ? scores + mask : scores.masked_fill(mask, minus_infinity);
+  if (padding.defined()) scores = scores.masked_fill(padding, minus_infinity);
   const Tensor attention = softmax(scores, -1);
-  const Tensor kept = dropout(attention, options.dropout(), is_training() && options.dropout() > 0);
-  const Tensor mixed = matmul(kept, heads_of(value, 2)).permute({2, 0, 1, 3}).reshape({length, batch, size});
-  if (!need_weights) return {out_proj(mixed), Tensor()};
-  return {out_proj(mixed), average_attn_weights ? attention.mean({1}) : attention};
+  const Tensor mixed = out(matmul(dropout(attention, options.dropout(), drops), heads_of(value, 2)));
+  if (!need_weights) return {mixed, Tensor()};
+  return {mixed, average_attn_weights ? attention.mean({1}) : attention};
 }
 
 }  // namespace tenon::nn
