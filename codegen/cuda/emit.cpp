@@ -159,6 +159,7 @@ std::string integer(Op op, DType type, const std::vector<std::string>& x) {
     case Op::Div:
     case Op::Rem:
     case Op::Gcd:
+    case Op::MulHi:
     case Op::Shl:
     case Op::Shr: return call("tenon_" + std::string(ir::info(op).text) + "_" + suffix(type), x);
     case Op::Not: return "(" + register_type(type) + ")~" + x[0];
