@@ -14,6 +14,8 @@ const char* prelude() {
 #define TENON_RESTRICT __restrict__
 #define TENON_UNROLL _Pragma("unroll")
 #define TENON_SHARED(type, name, count, offset) __shared__ __align__(16) type name[count]
+extern __shared__ __align__(16) unsigned char tenon_dynamic_shared[];
+#define TENON_DYNAMIC_SHARED(type, name, count, offset) type* const name = (type*)(tenon_dynamic_shared + (offset))
 #define TENON_BARRIER() __syncthreads()
 #define TENON_THREAD threadIdx.x
 #define TENON_BLOCK blockIdx.x
@@ -26,6 +28,7 @@ typedef bool tenon_bool;
 #define TENON_RESTRICT restrict
 #define TENON_UNROLL
 #define TENON_SHARED(type, name, count, offset) type* const name = (type*)(tenon_machine.shared + (offset))
+#define TENON_DYNAMIC_SHARED(type, name, count, offset) TENON_SHARED(type, name, count, offset)
 #define TENON_BARRIER() tenon_machine.barrier(__LINE__)
 #define TENON_THREAD tenon_machine.thread
 #define TENON_BLOCK tenon_machine.block

@@ -145,8 +145,10 @@ void compare(const ir::Kernel& given, const std::string& schedule, bool special 
   std::vector<CudaSimulator::Order> orders = {CudaSimulator::Order::Forward};
   for (const ir::TreeBuffer& buffer :
        lowered.tree.buffers) {  // only shared memory can tell the order of threads
-    if (buffer.space == ir::Space::Shared && orders.size() == 1)
+    if (buffer.space == ir::Space::Shared && orders.size() == 1) {
       orders.push_back(CudaSimulator::Order::Backward);
+      orders.push_back(CudaSimulator::Order::Random);
+    }
   }
   for (const auto order : orders) {
     std::vector<Guarded> scratch;
@@ -316,6 +318,59 @@ TEST_CASE("cuda: rows of every length class") {
   }
   compare(kernel_text("layer_norm", matrix(2, 65537)), "split", false, {65537, 1e-5});
   compare(kernel_text("mean_variance", matrix(4, 5000)), "rows", false, {5000});
+}
+
+TEST_CASE("cuda: aligned rows go by four neighbours a thread") {
+  for (const int64_t columns : {64, 124, 128, 132, 252, 256, 260, 508, 512, 516, 1020, 1028, 2048, 4092, 4096, 4100}) {
+    CAPTURE(columns);
+    compare(kernel_text("softmax", matrix(5, columns)), "rows");
+    compare(kernel_text("mean_variance", matrix(19, columns)), "rows", false, {static_cast<double>(columns)});
+  }
+  const auto vectors = [](const std::string& text) {
+    const std::string tree = ir::print(passes::lower(passes::run_kernel_passes(ir::parse_kernel(text)), ir::GpuTarget{}).tree);
+    return tree.find(" : f32x4") != std::string::npos;
+  };
+  CHECK(vectors(kernel_text("softmax", matrix(5, 256))));
+  CHECK(vectors(kernel_text("softmax", matrix(5, 4096))));
+  CHECK(vectors(kernel_text("dot")));
+  CHECK_FALSE(vectors(kernel_text("softmax", matrix(5, 254))));
+  CHECK_FALSE(vectors(kernel_text("softmax", matrix(5, 1022))));
+  // Halves, with a value for each row and a table along them; blocks of the tree that two halves of a warp share unevenly.
+  for (const int64_t columns : {128, 400, 3000, 20480}) {
+    const std::string n = std::to_string(columns), all = std::to_string(7 * columns);
+    compare("kernel @halves(x: f16 in[" + all + "], g: bf16 in[" + n + "], m: f16 in[7], y: f16 out[" + all + "], s: f16 out[7], at: i64 out[7]) {\n" +
+                "  axes r: 7 parallel, c: " + n + " inner\n  map r c : %0 = load x[" + n + "*r + c] : f16\n" +
+                "  map r : %1 = load m[r] : f16\n  map r c : %2 = sub %0, %1 : f16\n" +
+                "  reduce r|c : %3 = reduce.sum %2 lanes : f16\n  reduce r|c : %4 = reduce.argmax %0 lanes : i64\n" +
+                "  map r : store s[r], %3\n  map r : store at[r], %4\n  map r c : %5 = load g[c] : bf16\n  map r c : %6 = cast %5 : f16\n" +
+                "  map r c : %7 = mul %6, %2 : f16\n  map r c : %8 = add %7, %3 : f16\n  map r c : store y[" + n + "*r + c], %8\n}\n",
+            "rows", true);
+  }
+  for (const int64_t length : {65536, 69632, 98308}) {
+    const std::string n = std::to_string(length);
+    compare("kernel @sums(x: f32 in[" + n + "], y: f32 out[1], z: f32 out[" + n + "]) {\n  axes c: " + n + " inner\n" +
+                "  map c : %0 = load x[c] : f32\n  reduce |c : %1 = reduce.sum %0 lanes : f32\n  map : store y[0], %1\n" +
+                "  map c : %2 = div %0, %1 : f32\n  map c : store z[c], %2\n}\n",
+            "split");
+  }
+}
+
+TEST_CASE("cuda: longer rows stay in shared memory that each launch brings") {
+  ir::GpuTarget target;
+  target.shared_bytes = 227 << 10;
+  for (const auto& [columns, buffers] : {std::pair{5000, 2}, {12288, 2}, {12291, 2}, {28000, 2}, {30000, 1}, {56000, 1}, {58000, 0}}) {
+    CAPTURE(columns);
+    const std::string text = kernel_text("softmax", matrix(2, columns));
+    compare(text, "rows", false, {}, fastest_compiler(), target);
+    const passes::Lowered lowered = passes::lower(passes::run_kernel_passes(ir::parse_kernel(text)), target);
+    const auto whole_row = [&](const ir::TreeBuffer& b) { return b.space == ir::Space::Shared && b.count >= columns; };
+    CHECK(std::count_if(lowered.tree.buffers.begin(), lowered.tree.buffers.end(), whole_row) == buffers);
+    const int64_t bytes = codegen::cuda::dynamic_shared_bytes(lowered.tree, lowered.tree.phases.front());
+    CHECK(bytes <= target.shared_bytes);
+    const bool is_dynamic = int64_t{4} * buffers * columns > ir::kStaticSharedBytes;
+    CHECK((bytes > 0) == is_dynamic);
+    CHECK((codegen::cuda::emit_kernels(lowered.tree).find("TENON_DYNAMIC_SHARED(") != std::string::npos) == is_dynamic);
+  }
 }
 
 TEST_CASE("cuda: nan and infinities go through maximum and softmax as they do on the CPU") {
@@ -503,14 +558,20 @@ TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
     return usage;
   };
   std::string report;
-  for (const std::string arch : {"sm_75", "sm_90"}) {
+  for (const std::string arch : {"sm_75", "sm_80", "sm_90"}) {
     for (const Case& c : kCases) {
       report += "\n" + arch + " " + c.kernel + compile(ir::parse_kernel(kernel_text(c.kernel)), arch);
     }
     report += "\n" + arch + " softmax of 5000 in shared memory" + compile(ir::parse_kernel(kernel_text("softmax", matrix(8, 5000))), arch);
     report += "\n" + arch + " softmax of 10" + compile(ir::parse_kernel(kernel_text("softmax", matrix(800, 10))), arch);
-    const std::string longest = kernel_text("layer_norm", matrix(8, 1024));
-    report += "\n" + arch + " layer_norm of 1024 in registers" + compile(ir::parse_kernel(longest), arch);
+    for (const int64_t columns : {512, 1024}) {
+      const std::string row = kernel_text("layer_norm", matrix(8, columns));
+      report += "\n" + arch + " layer_norm of " + std::to_string(columns) + " in registers" + compile(ir::parse_kernel(row), arch);
+    }
+    ir::GpuTarget roomy;
+    roomy.shared_bytes = 100 << 10;
+    report += "\n" + arch + " softmax of 20000 in shared memory" +
+              compile(ir::parse_kernel(kernel_text("softmax", matrix(8, 20000))), arch, false, roomy);
   }
   // Every tile of a product, on the machine that takes it for this product.
   for (const auto& [product, processors] : {std::pair{Product{1, 300, 300, 100}, 1}, {Product{1, 300, 300, 100, "f64"}, 1},
