@@ -213,6 +213,49 @@ struct Product {
   }
 };
 
+// A scan of each line, and a value of each element that needs it: y = scan x, z = y + x (or for bool). The elements of a line are
+// neighbours in memory, or, `across`, those of neighbouring lines.
+struct Scan {
+  int64_t lines, length;
+  const char* op;
+  const char* dtype;
+  bool across = false;
+
+  std::string text() const {
+    const auto number = [](int64_t n) { return std::to_string(n); };
+    const std::string all = number(lines * length), type = dtype;
+    const std::string at = across ? number(lines) + "*s + i" : number(length) + "*i + s";
+    return "kernel @scan(x: " + type + " in[" + all + "], y: " + type + " out[" + all + "], z: " + type + " out[" + all + "]) {\n  axes i: " +
+           number(lines) + " parallel, s: " + number(length) + " serial\n" +  //
+           "  map i s  : %0 = load x[" + at + "] : " + type + "\n" +          //
+           "  scan i|s : %1 = scan." + op + " %0 : " + type + "\n" +          //
+           "  map i s  : store y[" + at + "], %1\n" +                         //
+           "  map i s  : %2 = " + (type == "bool" ? "or" : "add") + " %1, %0 : " + type + "\n" +  //
+           "  map i s  : store z[" + at + "], %2\n}\n";
+  }
+};
+
+// The running maximum, and the place of the last element that equals it: two scans, one after the other.
+std::string running_maximum(int64_t lines, int64_t length, bool across = false) {
+  const auto number = [](int64_t n) { return std::to_string(n); };
+  const std::string all = number(lines * length), at = across ? number(lines) + "*s + i" : number(length) + "*i + s";
+  return "kernel @cummax(x: f32 in[" + all + "], b: f32 in[" + number(lines) + "], y: f32 out[" + all + "], at: i64 out[" + all +
+         "], c: f32 out[" + number(lines) + "]) {\n  axes i: " + number(lines) + " parallel, s: " + number(length) + " serial\n" +
+         "  map i    : %0 = load b[i] : f32\n" +
+         "  map i    : %1 = neg %0 : f32\n" +
+         "  map i    : store c[i], %1\n" +
+         "  map i s  : %2 = load x[" + at + "] : f32\n" +
+         "  map i s  : %3 = add %2, %0 : f32\n" +
+         "  scan i|s : %4 = scan.max %3 : f32\n" +
+         "  map i s  : %5 = ge %3, %4 : bool\n" +
+         "  map i s  : %6 = index s : i64\n" +
+         "  map i    : %7 = const 0 : i64\n" +
+         "  map i s  : %8 = where %5, %6, %7 : i64\n" +
+         "  scan i|s : %9 = scan.max %8 : i64\n" +
+         "  map i s  : store y[" + at + "], %4\n" +
+         "  map i s  : store at[" + at + "], %9\n}\n";
+}
+
 // One kernel with every basic operation, cast and bitcast on one type, each with an output of its own.
 ir::Kernel every_operation(DType dtype) {
   constexpr int64_t kCount = 500;
@@ -408,6 +451,52 @@ TEST_CASE("cuda: scans of many lines and of one") {
       "scan");
 }
 
+TEST_CASE("cuda: scans of contiguous lines of every length class") {
+  for (const int64_t length : {1, 2, 3, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 1024, 1025, 4095, 4096, 4097}) {
+    CAPTURE(length);
+    const int64_t lines = length < 20 ? 300 : length < 300 ? 9 : 3;
+    compare(Scan{lines, length, "sum", "i64"}.text(), "scan");
+    compare(Scan{lines, length, "max", "f32"}.text(), "scan", true);
+    compare(Scan{lines, length, "sum", "f32"}.text(), "scan", true);
+    compare(running_maximum(lines, length), "scan", true);
+  }
+}
+
+TEST_CASE("cuda: scans of every type") {
+  const std::pair<const char*, const char*> scans[] = {{"max", "bool"}, {"min", "bool"}, {"sum", "u8"},  {"prod", "i8"},  {"sum", "i16"},
+                                                       {"prod", "i32"}, {"min", "u8"},   {"max", "i64"}, {"prod", "i64"}, {"min", "f64"},
+                                                       {"max", "f16"},  {"min", "bf16"}, {"sum", "f16"}, {"prod", "f32"}, {"sum", "f64"}};
+  for (const auto& [op, dtype] : scans) {
+    CAPTURE(op);
+    CAPTURE(dtype);
+    const bool rounded = ir::is_float(*ir::dtype_from_name(dtype)) && std::string("sum prod").find(op) != std::string::npos;
+    compare(Scan{40, 70, op, dtype}.text(), "scan", true);
+    compare(Scan{17, 600, op, dtype}.text(), "scan", true);
+    compare(Scan{17, 600, op, dtype, true}.text(), rounded ? "scan" : "split", true);
+  }
+}
+
+TEST_CASE("cuda: few long lines are scanned in pieces if the bits allow it") {
+  ir::GpuTarget target;
+  target.multiprocessors = 3;  // 12 blocks at a time
+  const auto check = [&](const std::string& text, const char* schedule) { compare(text, schedule, true, {}, fastest_compiler(), target); };
+  for (const int64_t length : {8191, 8192, 20000, 70001}) {
+    check(Scan{1, length, "sum", "i64"}.text(), "split");
+    check(Scan{2, length, "min", "f32"}.text(), "split");
+    check(Scan{1, length, "sum", "f32"}.text(), "scan");
+    check(Scan{1, length, "prod", "f64"}.text(), "scan");
+    check(running_maximum(2, length), "split");
+  }
+  check(running_maximum(13, 5000), "scan");
+  check(Scan{20, 1000, "sum", "i32", true}.text(), "split");
+  check(Scan{100, 129, "max", "f32", true}.text(), "split");
+  check(Scan{3, 20000, "sum", "i64", true}.text(), "split");
+  check(Scan{100, 300, "sum", "f32", true}.text(), "scan");
+  check(Scan{100, 300, "sum", "f32"}.text(), "scan");
+  check(Scan{500, 10, "prod", "f32"}.text(), "scan");
+  check(Scan{17000, 200, "sum", "i64", true}.text(), "scan");
+}
+
 TEST_CASE("cuda: products of every shape class, on one multiprocessor and on many") {
   const Product products[] = {
       {1, 1, 1, 5},        {1, 1, 300, 40},     {1, 300, 1, 40},   {1, 2, 300, 40},  {1, 300, 3, 40},  {700, 3, 4, 7},    {2, 33, 65, 17},
@@ -572,6 +661,12 @@ TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
     roomy.shared_bytes = 100 << 10;
     report += "\n" + arch + " softmax of 20000 in shared memory" +
               compile(ir::parse_kernel(kernel_text("softmax", matrix(8, 20000))), arch, false, roomy);
+    for (const Scan& scan : {Scan{1000, 20, "sum", "i64"}, Scan{1000, 300, "max", "f32"}, Scan{1000, 3000, "sum", "i64"}, Scan{1, 300000, "sum", "i64"},
+                             Scan{1000, 300, "sum", "f32"}, Scan{1000, 300, "sum", "i32", true}}) {
+      report += "\n" + arch + " scan of " + std::to_string(scan.lines) + " x " + std::to_string(scan.length) + " " + scan.dtype +
+                compile(ir::parse_kernel(scan.text()), arch);
+    }
+    report += "\n" + arch + " running maximum" + compile(ir::parse_kernel(running_maximum(3, 300000)), arch);
   }
   // Every tile of a product, on the machine that takes it for this product.
   for (const auto& [product, processors] : {std::pair{Product{1, 300, 300, 100}, 1}, {Product{1, 300, 300, 100, "f64"}, 1},
