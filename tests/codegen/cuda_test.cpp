@@ -567,6 +567,8 @@ TEST_CASE("cuda: several inner axes, blocks of whole runs and of pieces of one")
   compare(text(40, 1, 33, 65, "lanes"), "split");
   compare(text(3, 5, 7, 9, "columns"), "columns");
   compare(text(30, 3, 11, 9, "columns"), "split");
+  compare(text(30, 3, 110, 9, "columns"), "split");  // 117 block values a column, through shared memory
+  compare(text(1, 33, 1640, 10, "columns"), "split");
 }
 
 TEST_CASE("cuda: guards, views with div and mod, broadcast and half precision") {
