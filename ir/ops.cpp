@@ -47,6 +47,18 @@ int64_t power(int64_t base, int64_t exponent) {
   return wrapped(result);
 }
 
+// Of the product of the lowest `width` bits of each, without sign, by halves of 32 bits.
+uint64_t upper_half(uint64_t a, uint64_t b, int width) {
+  constexpr uint64_t kLow = 0xffffffffu;
+  if (width <= 32) {
+    const uint64_t mask = kLow >> (32 - width);
+    return (a & mask) * (b & mask) >> width;
+  }
+  const uint64_t low = (a & kLow) * (b & kLow), across = (a >> 32) * (b & kLow) + (low >> 32);
+  const uint64_t other = (a & kLow) * (b >> 32) + (across & kLow);
+  return (a >> 32) * (b >> 32) + (across >> 32) + (other >> 32);
+}
+
 int64_t integer_unary(Op op, int64_t a) {
   switch (op) {
     case Op::Neg: return wrapped(0 - static_cast<uint64_t>(a));
@@ -66,6 +78,7 @@ int64_t integer_binary(Op op, int64_t a, int64_t b, int width) {
     case Op::Mul: return wrapped(ua * ub);
     case Op::Div: return divide(a, b);
     case Op::Rem: return remainder(a, b);
+    case Op::MulHi: return wrapped(upper_half(ua, ub, width));
     case Op::Gcd: return wrapped(std::gcd(a < 0 ? 0 - ua : ua, b < 0 ? 0 - ub : ub));
     case Op::Max: return a > b ? a : b;
     case Op::Min: return a < b ? a : b;

@@ -22,10 +22,13 @@ struct CpuTarget {
   bool operator==(const CpuTarget&) const = default;
 };
 
+// Shared memory of a block that the text of a kernel may declare. More is asked for at each launch.
+inline constexpr int64_t kStaticSharedBytes = 48 << 10;
+
 // By default an accelerator of the middle: what a program that has none prints code for.
 struct GpuTarget {
   int threads = 256;                // of a block: whole warps
-  int64_t shared_bytes = 48 << 10;  // that a block may have, declared in its text
+  int64_t shared_bytes = kStaticSharedBytes;  // that a block may have
   int warp = 32;                    // threads that run in step
   int multiprocessors = 108;        // that share out the blocks of a launch
   int compute = 80;                 // compute capability: ten times the major number plus the minor
@@ -34,6 +37,7 @@ struct GpuTarget {
   // Operations that a library computes there: large ones it computes better than generated code, and no kernel takes them in.
   // Empty if the library is missing; then everything is generated.
   SmallVector<Op, 2> library = {Op::Dot};
+  int64_t static_shared_bytes() const { return shared_bytes < kStaticSharedBytes ? shared_bytes : kStaticSharedBytes; }
   bool operator==(const GpuTarget&) const = default;
 };
 

@@ -159,6 +159,7 @@ std::string integer(Op op, DType type, const std::vector<std::string>& x) {
     case Op::Div:
     case Op::Rem:
     case Op::Gcd:
+    case Op::MulHi:
     case Op::Shl:
     case Op::Shr: return call("tenon_" + std::string(ir::info(op).text) + "_" + suffix(type), x);
     case Op::Not: return "(" + register_type(type) + ")~" + x[0];
@@ -209,13 +210,35 @@ std::string bitcast(const std::string& x, DType from, DType to) {
   return "(" + register_type(to) + ")" + x;
 }
 
+// --- memory
+
+void mark_used(const std::vector<Stmt>& stmts, std::set<int32_t>& used) {
+  for (const Stmt& stmt : stmts) {
+    if (stmt.buffer >= 0) used.insert(stmt.buffer);
+    mark_used(stmt.body, used);
+    mark_used(stmt.orelse, used);
+  }
+}
+
+int64_t shared_bytes(const ir::TreeBuffer& buffer) {
+  constexpr int64_t kAlignment = 16;
+  return (buffer.count * ir::item_size(buffer.dtype) + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// 0 if the text may declare what a phase that uses these buffers needs.
+int64_t dynamic_shared_bytes(const ir::LoopTree& tree, const std::set<int32_t>& used) {
+  int64_t bytes = 0;
+  for (int32_t i : used) bytes += tree.buffers[i].space == Space::Shared ? shared_bytes(tree.buffers[i]) : 0;
+  return bytes > ir::kStaticSharedBytes ? bytes : 0;
+}
+
 class PhasePrinter {
  public:
   PhasePrinter(const ir::LoopTree& tree, const std::vector<std::string>& buffers)
       : tree_(tree), buffers_(buffers), names_(tree.values.size()), index_(ir::index_values(tree)) {}
 
   std::string run(const ir::Phase& phase) {
-    mark_used(phase.body);
+    mark_used(phase.body, used_);
     signature(phase);
     declare_memory();
     define(phase.index, "(" + register_type(tree_.index_type) + ")TENON_BLOCK");
@@ -242,14 +265,6 @@ class PhasePrinter {
     line("const " + type + " " + fresh(v, "v") + " = " + text + ";");
   }
 
-  void mark_used(const std::vector<Stmt>& stmts) {
-    for (const Stmt& stmt : stmts) {
-      if (stmt.buffer >= 0) used_.insert(stmt.buffer);
-      mark_used(stmt.body);
-      mark_used(stmt.orelse);
-    }
-  }
-
   void signature(const ir::Phase& phase) {
     std::vector<std::string> parameters;
     for (size_t i = 0; i < tree_.buffers.size(); ++i) {
@@ -273,6 +288,7 @@ class PhasePrinter {
   }
 
   void declare_memory() {
+    const std::string shared = dynamic_shared_bytes(tree_, used_) > 0 ? "TENON_DYNAMIC_SHARED(" : "TENON_SHARED(";
     int64_t offset = 0;
     for (int32_t i : used_) {
       const ir::TreeBuffer& b = buffer(i);
@@ -283,9 +299,8 @@ class PhasePrinter {
         line(type + " " + name + "[" + std::to_string(b.count) + "];");
         continue;
       }
-      line("TENON_SHARED(" + type + ", " + name + ", " + std::to_string(b.count) + ", " +
-           std::to_string(offset) + ");");
-      offset += (b.count * ir::item_size(b.dtype) + 15) / 16 * 16;
+      line(shared + type + ", " + name + ", " + std::to_string(b.count) + ", " + std::to_string(offset) + ");");
+      offset += shared_bytes(b);
     }
   }
 
@@ -446,6 +461,12 @@ std::vector<std::string> buffer_names(const ir::LoopTree& tree) {
 }  // namespace
 
 std::string function_name(const std::string& tree, const ir::Phase& phase) { return identifier(tree) + "_" + identifier(phase.name); }
+
+int64_t dynamic_shared_bytes(const ir::LoopTree& tree, const ir::Phase& phase) {
+  std::set<int32_t> used;
+  mark_used(phase.body, used);
+  return dynamic_shared_bytes(tree, used);
+}
 
 std::string emit_kernels(const ir::LoopTree& tree) {
   if (tree.target != ir::TargetKind::Cuda) fail("'" + tree.name + "' is a loop tree for a CPU");

@@ -13,5 +13,7 @@ const char* prelude();
 std::string emit(const ir::LoopTree& tree);
 std::string emit_kernels(const ir::LoopTree& tree);   // without the prelude
 std::string function_name(const std::string& tree, const ir::Phase& phase);
+// Bytes of shared memory that each launch of the phase must bring: 0, or all of it if that is more than a text may declare.
+int64_t dynamic_shared_bytes(const ir::LoopTree& tree, const ir::Phase& phase);
 
 }  // namespace tenon::codegen::cuda

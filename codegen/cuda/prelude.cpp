@@ -14,6 +14,8 @@ const char* prelude() {
 #define TENON_RESTRICT __restrict__
 #define TENON_UNROLL _Pragma("unroll")
 #define TENON_SHARED(type, name, count, offset) __shared__ __align__(16) type name[count]
+extern __shared__ __align__(16) unsigned char tenon_dynamic_shared[];
+#define TENON_DYNAMIC_SHARED(type, name, count, offset) type* const name = (type*)(tenon_dynamic_shared + (offset))
 #define TENON_BARRIER() __syncthreads()
 #define TENON_THREAD threadIdx.x
 #define TENON_BLOCK blockIdx.x
@@ -26,6 +28,7 @@ typedef bool tenon_bool;
 #define TENON_RESTRICT restrict
 #define TENON_UNROLL
 #define TENON_SHARED(type, name, count, offset) type* const name = (type*)(tenon_machine.shared + (offset))
+#define TENON_DYNAMIC_SHARED(type, name, count, offset) TENON_SHARED(type, name, count, offset)
 #define TENON_BARRIER() tenon_machine.barrier(__LINE__)
 #define TENON_THREAD tenon_machine.thread
 #define TENON_BLOCK tenon_machine.block
@@ -117,6 +120,25 @@ TENON_FLOAT(f32, float)
 TENON_FLOAT(f64, double)
 
 // --- integers wrap; a zero divisor gives 0; a shift count out of range gives 0, or the sign
+// Upper halves of products without sign.
+#ifdef __CUDACC__
+#define tenon_upper_u32(a, b) __umulhi(a, b)
+#define tenon_upper_u64(a, b) __umul64hi(a, b)
+#else
+TENON_DEVICE unsigned tenon_upper_u32(unsigned a, unsigned b) { return (unsigned)((unsigned long long)a * b >> 32); }
+TENON_DEVICE unsigned long long tenon_upper_u64(unsigned long long a, unsigned long long b) {
+  const unsigned long long low = (a & 0xffffffffu) * (b & 0xffffffffu), across = (a >> 32) * (b & 0xffffffffu) + (low >> 32);
+  const unsigned long long other = (a & 0xffffffffu) * (b >> 32) + (across & 0xffffffffu);
+  return (a >> 32) * (b >> 32) + (across >> 32) + (other >> 32);
+}
+#endif
+TENON_DEVICE unsigned char tenon_mulhi_u8(unsigned char a, unsigned char b) { return (unsigned char)((unsigned)a * b >> 8); }
+TENON_DEVICE signed char tenon_mulhi_i8(signed char a, signed char b) { return (signed char)tenon_mulhi_u8((unsigned char)a, (unsigned char)b); }
+TENON_DEVICE short tenon_mulhi_i16(short a, short b) { return (short)((unsigned)(unsigned short)a * (unsigned short)b >> 16); }
+TENON_DEVICE int tenon_mulhi_i32(int a, int b) { return (int)tenon_upper_u32((unsigned)a, (unsigned)b); }
+TENON_DEVICE long long tenon_mulhi_i64(long long a, long long b) {
+  return (long long)tenon_upper_u64((unsigned long long)a, (unsigned long long)b);
+}
 #define TENON_BELOW_ZERO(x) ((x) < 0)
 #define TENON_NEVER(x) 0
 #define TENON_INTEGER(name, type, wide, bits, negative) \

@@ -89,6 +89,7 @@ class Arithmetic {
       case Op::Min: return b_.CreateSelect(compare(Op::Lt, a, b, is_signed), a, b);
       case Op::Div:
       case Op::Rem: return divide(op, a, b, is_signed);
+      case Op::MulHi: return upper_half(a, b);
       case Op::Gcd: return gcd(int_op(Op::Abs, a, nullptr, t), int_op(Op::Abs, b, nullptr, t));
       case Op::Shl:
       case Op::Shr: return shift(op, a, b, is_signed);
@@ -113,6 +114,15 @@ class Arithmetic {
     if (op == Op::Rem) return is_signed ? b_.CreateSRem(a, safe) : b_.CreateURem(a, safe);  // x rem 1 is 0
     Value* quotient = is_signed ? b_.CreateSDiv(a, safe) : b_.CreateUDiv(a, safe);
     return b_.CreateSelect(by_zero, zero, quotient);
+  }
+
+  // Of the product without sign, which has twice the width.
+  Value* upper_half(Value* a, Value* b) {
+    Type* type = a->getType();
+    Type* wide = type->getExtendedType();
+    const unsigned width = type->getScalarSizeInBits();
+    Value* product = b_.CreateMul(b_.CreateZExt(a, wide), b_.CreateZExt(b, wide));
+    return b_.CreateTrunc(b_.CreateLShr(product, width), type);
   }
 
   // Euclid's algorithm on magnitudes, until no lane has a remainder:

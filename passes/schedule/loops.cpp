@@ -58,6 +58,26 @@ ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(Value)
   return plan;
 }
 
+std::vector<bool> dear_values(const ir::Kernel& kernel) {
+  constexpr int kCheap = 4, kDear = 1 << 20;  // add-equivalents
+  std::vector<int> costs(kernel.instrs.size(), 0);
+  std::vector<bool> dear(kernel.instrs.size(), false);
+  for (size_t v = 0; v < costs.size(); ++v) {
+    const Instr& instr = kernel.instrs[v];
+    if (instr.level != Level::Full || !ir::is_elementwise(instr.op)) continue;
+    int full_operands = 0;
+    costs[v] = ir::info(instr.op).cost;
+    for (Value arg : instr.args) {
+      if (kernel.instr(arg).level != Level::Full) continue;
+      ++full_operands;
+      costs[v] = std::min(kDear, costs[v] + costs[arg]);
+    }
+    if (full_operands > 1) costs[v] = kDear;
+    dear[v] = costs[v] > kCheap;
+  }
+  return dear;
+}
+
 std::vector<Value> ReduceLoops::values_after(const ir::Kernel& kernel, int l) const {
   const auto needed = [&](Value v) {
     for (size_t u = static_cast<size_t>(v) + 1; u < kernel.instrs.size(); ++u) {

@@ -32,6 +32,10 @@ struct ReduceLoops {
 // `keep`: what is worth keeping.
 ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(Value)>& keep);
 
+// For each value of an element whether it is better kept than computed again from a load: unless that takes a few cheap operations
+// on a single element value.
+std::vector<bool> dear_values(const ir::Kernel& kernel);
+
 // (out, in) buffers where every read of `in` is at the index at which `out` is written, not after that in time.
 std::vector<std::pair<int, int>> in_place_pairs(const ir::Kernel& kernel, const ReduceLoops& plan);
 

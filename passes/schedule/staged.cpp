@@ -209,25 +209,25 @@ void RowStages::for_outer(int l, const Range& range, const std::function<void(Va
 
 // --- scans
 
-void walk_lines(Context& c, const EachSub& each) {
+ScanRegisters walk_lines(Context& c, const EachSub& each, const LinePart* part) {
   Nest& nest = c.nest;
   std::vector<Value> full;
-  std::map<std::pair<Value, int>, Accumulator> registers;
+  ScanRegisters registers;
   for (Value v = 0; v < static_cast<Value>(c.kernel.instrs.size()); ++v) {
     const Instr& in = nest.instr(v);
-    if (in.op == Op::Const || in.op == Op::Scalar) continue;
+    if (in.op == Op::Const || in.op == Op::Scalar || (part && !part->takes(v))) continue;
     if (in.level == Level::Row) {
       each(v, [&](int) { nest.emit(v); });
       continue;
     }
     full.push_back(v);
     each(v, [&](int q) {
-      if (ir::is_scan(in.op)) registers[{v, q}] = c.reducer(v).open(c.reducer(v).identity(nest.lanes(v)));
+      if (ir::is_scan(in.op)) registers[{v, q}] = part ? part->start(v) : c.reducer(v).open(c.reducer(v).identity(nest.lanes(v)));
       nest.prepare({&v, 1});
     });
   }
   const int serial = c.axes(AxisKind::Serial).front();
-  c.loop(c.literal(0), nest.extent(serial), 1, [&](ValueId at) {
+  c.loop(part ? part->begin : c.literal(0), part ? part->end : nest.extent(serial), 1, [&](ValueId at) {
     nest.bind(serial, at);
     for (Value v : full) {
       each(v, [&](int q) {
@@ -238,6 +238,7 @@ void walk_lines(Context& c, const EachSub& each) {
       });
     }
   });
+  return registers;
 }
 
 }  // namespace tenon::passes

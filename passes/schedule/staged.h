@@ -123,8 +123,16 @@ class RowStages : protected Staged {
   std::vector<Value> inner_;
 };
 
-// Scans in the order of their axis, which is bound here, for lines side by side; `each` as in Staged.
+// A piece of a line, and what of it is computed.
+struct LinePart {
+  ValueId begin, end;
+  std::function<Accumulator(Value scan)> start;  // the scan's registers, with what comes before the piece
+  std::function<bool(Value)> takes;              // which instructions
+};
+// Scans in the order of their axis, which is bound here, for lines side by side; `each` as in Staged. `part`: of a line, null for
+// all of it. Gives the registers of each scan and sub-vector.
 using EachSub = std::function<void(Value v, const std::function<void(int q)>& f)>;
-void walk_lines(Context& c, const EachSub& each);
+using ScanRegisters = std::map<std::pair<Value, int>, Accumulator>;
+ScanRegisters walk_lines(Context& c, const EachSub& each, const LinePart* part = nullptr);
 
 }  // namespace tenon::passes

@@ -95,9 +95,12 @@ struct CudaCode final : Code {
   Context& context;
   CUmodule module;
   std::vector<CUstream> streams;
-  std::vector<CUfunction> functions;  // by phase
+  struct Function {
+    CUfunction handle = nullptr;
+    unsigned shared_bytes = 0;  // that a launch brings
+  };
+  std::vector<Function> functions;  // by phase
   unsigned threads = 0;               // of a block
-  unsigned shared_bytes = 0;          // that a launch asks for
   size_t buffers = 0, sizes = 0, scalars = 0;
 };
 
@@ -320,7 +323,7 @@ void Implementation::describe() {
       properties_.uuid_hex += digits[byte & 15];
     }
   }
-  target_.shared_bytes = properties_.shared_memory_per_block;
+  target_.shared_bytes = std::max<int64_t>(properties_.shared_memory_per_block, context_.attribute(kMaxSharedPerBlockOptin));
   target_.multiprocessors = properties_.multiprocessors;
   target_.compute = 10 * properties_.major + properties_.minor;
   if (properties_.clock_khz > 0) target_.gigahertz = properties_.clock_khz * 1e-6;
@@ -341,8 +344,12 @@ std::unique_ptr<Code> Implementation::load(const std::string& bytes, const ir::L
   code->scalars = tree.scalars.size();
   for (const ir::TreeBuffer& b : tree.buffers) code->buffers += b.space != ir::Space::Local && b.space != ir::Space::Shared;
   for (const ir::Phase& phase : tree.phases) {
-    CUfunction& function = code->functions.emplace_back();
-    check(api().module_function(&function, module, codegen::cuda::function_name(kFunctions, phase).c_str()), "cuModuleGetFunction");
+    CudaCode::Function& function = code->functions.emplace_back();
+    check(api().module_function(&function.handle, module, codegen::cuda::function_name(kFunctions, phase).c_str()), "cuModuleGetFunction");
+    const int64_t bytes = codegen::cuda::dynamic_shared_bytes(tree, phase);
+    if (bytes == 0) continue;
+    function.shared_bytes = static_cast<unsigned>(bytes);
+    check(api().function_set(function.handle, kFunctionMaxDynamicShared, static_cast<int>(bytes)), "cuFuncSetAttribute");
   }
   return code;
 }
@@ -361,7 +368,8 @@ void Implementation::launch(const Launch& launch, Stream stream) {
     const int64_t blocks = launch.phases[p].count;
     if (blocks == 0) continue;
     if (blocks > kMostBlocks) throw std::runtime_error("a launch of more than 2147483647 blocks");
-    hand_in(stream, {code.functions[p], static_cast<unsigned>(blocks), code.threads, code.shared_bytes, words, {}, &launch.name});
+    const auto& [function, shared_bytes] = code.functions[p];
+    hand_in(stream, {function, static_cast<unsigned>(blocks), code.threads, shared_bytes, words, {}, &launch.name});
   }
 }
 

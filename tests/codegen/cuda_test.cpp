@@ -145,8 +145,10 @@ void compare(const ir::Kernel& given, const std::string& schedule, bool special 
   std::vector<CudaSimulator::Order> orders = {CudaSimulator::Order::Forward};
   for (const ir::TreeBuffer& buffer :
        lowered.tree.buffers) {  // only shared memory can tell the order of threads
-    if (buffer.space == ir::Space::Shared && orders.size() == 1)
+    if (buffer.space == ir::Space::Shared && orders.size() == 1) {
       orders.push_back(CudaSimulator::Order::Backward);
+      orders.push_back(CudaSimulator::Order::Random);
+    }
   }
   for (const auto order : orders) {
     std::vector<Guarded> scratch;
@@ -210,6 +212,49 @@ struct Product {
            "  map b i j : store y[" + at(rows * columns, "i", columns, "j") + "], %6\n}\n";
   }
 };
+
+// A scan of each line, and a value of each element that needs it: y = scan x, z = y + x (or for bool). The elements of a line are
+// neighbours in memory, or, `across`, those of neighbouring lines.
+struct Scan {
+  int64_t lines, length;
+  const char* op;
+  const char* dtype;
+  bool across = false;
+
+  std::string text() const {
+    const auto number = [](int64_t n) { return std::to_string(n); };
+    const std::string all = number(lines * length), type = dtype;
+    const std::string at = across ? number(lines) + "*s + i" : number(length) + "*i + s";
+    return "kernel @scan(x: " + type + " in[" + all + "], y: " + type + " out[" + all + "], z: " + type + " out[" + all + "]) {\n  axes i: " +
+           number(lines) + " parallel, s: " + number(length) + " serial\n" +  //
+           "  map i s  : %0 = load x[" + at + "] : " + type + "\n" +          //
+           "  scan i|s : %1 = scan." + op + " %0 : " + type + "\n" +          //
+           "  map i s  : store y[" + at + "], %1\n" +                         //
+           "  map i s  : %2 = " + (type == "bool" ? "or" : "add") + " %1, %0 : " + type + "\n" +  //
+           "  map i s  : store z[" + at + "], %2\n}\n";
+  }
+};
+
+// The running maximum, and the place of the last element that equals it: two scans, one after the other.
+std::string running_maximum(int64_t lines, int64_t length, bool across = false) {
+  const auto number = [](int64_t n) { return std::to_string(n); };
+  const std::string all = number(lines * length), at = across ? number(lines) + "*s + i" : number(length) + "*i + s";
+  return "kernel @cummax(x: f32 in[" + all + "], b: f32 in[" + number(lines) + "], y: f32 out[" + all + "], at: i64 out[" + all +
+         "], c: f32 out[" + number(lines) + "]) {\n  axes i: " + number(lines) + " parallel, s: " + number(length) + " serial\n" +
+         "  map i    : %0 = load b[i] : f32\n" +
+         "  map i    : %1 = neg %0 : f32\n" +
+         "  map i    : store c[i], %1\n" +
+         "  map i s  : %2 = load x[" + at + "] : f32\n" +
+         "  map i s  : %3 = add %2, %0 : f32\n" +
+         "  scan i|s : %4 = scan.max %3 : f32\n" +
+         "  map i s  : %5 = ge %3, %4 : bool\n" +
+         "  map i s  : %6 = index s : i64\n" +
+         "  map i    : %7 = const 0 : i64\n" +
+         "  map i s  : %8 = where %5, %6, %7 : i64\n" +
+         "  scan i|s : %9 = scan.max %8 : i64\n" +
+         "  map i s  : store y[" + at + "], %4\n" +
+         "  map i s  : store at[" + at + "], %9\n}\n";
+}
 
 // One kernel with every basic operation, cast and bitcast on one type, each with an output of its own.
 ir::Kernel every_operation(DType dtype) {
@@ -318,6 +363,59 @@ TEST_CASE("cuda: rows of every length class") {
   compare(kernel_text("mean_variance", matrix(4, 5000)), "rows", false, {5000});
 }
 
+TEST_CASE("cuda: aligned rows go by four neighbours a thread") {
+  for (const int64_t columns : {64, 124, 128, 132, 252, 256, 260, 508, 512, 516, 1020, 1028, 2048, 4092, 4096, 4100}) {
+    CAPTURE(columns);
+    compare(kernel_text("softmax", matrix(5, columns)), "rows");
+    compare(kernel_text("mean_variance", matrix(19, columns)), "rows", false, {static_cast<double>(columns)});
+  }
+  const auto vectors = [](const std::string& text) {
+    const std::string tree = ir::print(passes::lower(passes::run_kernel_passes(ir::parse_kernel(text)), ir::GpuTarget{}).tree);
+    return tree.find(" : f32x4") != std::string::npos;
+  };
+  CHECK(vectors(kernel_text("softmax", matrix(5, 256))));
+  CHECK(vectors(kernel_text("softmax", matrix(5, 4096))));
+  CHECK(vectors(kernel_text("dot")));
+  CHECK_FALSE(vectors(kernel_text("softmax", matrix(5, 254))));
+  CHECK_FALSE(vectors(kernel_text("softmax", matrix(5, 1022))));
+  // Halves, with a value for each row and a table along them; blocks of the tree that two halves of a warp share unevenly.
+  for (const int64_t columns : {128, 400, 3000, 20480}) {
+    const std::string n = std::to_string(columns), all = std::to_string(7 * columns);
+    compare("kernel @halves(x: f16 in[" + all + "], g: bf16 in[" + n + "], m: f16 in[7], y: f16 out[" + all + "], s: f16 out[7], at: i64 out[7]) {\n" +
+                "  axes r: 7 parallel, c: " + n + " inner\n  map r c : %0 = load x[" + n + "*r + c] : f16\n" +
+                "  map r : %1 = load m[r] : f16\n  map r c : %2 = sub %0, %1 : f16\n" +
+                "  reduce r|c : %3 = reduce.sum %2 lanes : f16\n  reduce r|c : %4 = reduce.argmax %0 lanes : i64\n" +
+                "  map r : store s[r], %3\n  map r : store at[r], %4\n  map r c : %5 = load g[c] : bf16\n  map r c : %6 = cast %5 : f16\n" +
+                "  map r c : %7 = mul %6, %2 : f16\n  map r c : %8 = add %7, %3 : f16\n  map r c : store y[" + n + "*r + c], %8\n}\n",
+            "rows", true);
+  }
+  for (const int64_t length : {65536, 69632, 98308}) {
+    const std::string n = std::to_string(length);
+    compare("kernel @sums(x: f32 in[" + n + "], y: f32 out[1], z: f32 out[" + n + "]) {\n  axes c: " + n + " inner\n" +
+                "  map c : %0 = load x[c] : f32\n  reduce |c : %1 = reduce.sum %0 lanes : f32\n  map : store y[0], %1\n" +
+                "  map c : %2 = div %0, %1 : f32\n  map c : store z[c], %2\n}\n",
+            "split");
+  }
+}
+
+TEST_CASE("cuda: longer rows stay in shared memory that each launch brings") {
+  ir::GpuTarget target;
+  target.shared_bytes = 227 << 10;
+  for (const auto& [columns, buffers] : {std::pair{5000, 2}, {12288, 2}, {12291, 2}, {28000, 2}, {30000, 1}, {56000, 1}, {58000, 0}}) {
+    CAPTURE(columns);
+    const std::string text = kernel_text("softmax", matrix(2, columns));
+    compare(text, "rows", false, {}, fastest_compiler(), target);
+    const passes::Lowered lowered = passes::lower(passes::run_kernel_passes(ir::parse_kernel(text)), target);
+    const auto whole_row = [&](const ir::TreeBuffer& b) { return b.space == ir::Space::Shared && b.count >= columns; };
+    CHECK(std::count_if(lowered.tree.buffers.begin(), lowered.tree.buffers.end(), whole_row) == buffers);
+    const int64_t bytes = codegen::cuda::dynamic_shared_bytes(lowered.tree, lowered.tree.phases.front());
+    CHECK(bytes <= target.shared_bytes);
+    const bool is_dynamic = int64_t{4} * buffers * columns > ir::kStaticSharedBytes;
+    CHECK((bytes > 0) == is_dynamic);
+    CHECK((codegen::cuda::emit_kernels(lowered.tree).find("TENON_DYNAMIC_SHARED(") != std::string::npos) == is_dynamic);
+  }
+}
+
 TEST_CASE("cuda: nan and infinities go through maximum and softmax as they do on the CPU") {
   compare(kernel_text("softmax", matrix(16, 130)), "rows", true);
   compare(kernel_text("chain"), "pointwise", true);
@@ -351,6 +449,52 @@ TEST_CASE("cuda: scans of many lines and of one") {
       "kernel @scan(x: i64 in[70], y: i64 out[70]) {\n  axes s: 70 serial\n"
       "  map s   : %0 = load x[s] : i64\n  scan |s : %1 = scan.sum %0 : i64\n  map s   : store y[s], %1\n}\n",
       "scan");
+}
+
+TEST_CASE("cuda: scans of contiguous lines of every length class") {
+  for (const int64_t length : {1, 2, 3, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 1024, 1025, 4095, 4096, 4097}) {
+    CAPTURE(length);
+    const int64_t lines = length < 20 ? 300 : length < 300 ? 9 : 3;
+    compare(Scan{lines, length, "sum", "i64"}.text(), "scan");
+    compare(Scan{lines, length, "max", "f32"}.text(), "scan", true);
+    compare(Scan{lines, length, "sum", "f32"}.text(), "scan", true);
+    compare(running_maximum(lines, length), "scan", true);
+  }
+}
+
+TEST_CASE("cuda: scans of every type") {
+  const std::pair<const char*, const char*> scans[] = {{"max", "bool"}, {"min", "bool"}, {"sum", "u8"},  {"prod", "i8"},  {"sum", "i16"},
+                                                       {"prod", "i32"}, {"min", "u8"},   {"max", "i64"}, {"prod", "i64"}, {"min", "f64"},
+                                                       {"max", "f16"},  {"min", "bf16"}, {"sum", "f16"}, {"prod", "f32"}, {"sum", "f64"}};
+  for (const auto& [op, dtype] : scans) {
+    CAPTURE(op);
+    CAPTURE(dtype);
+    const bool rounded = ir::is_float(*ir::dtype_from_name(dtype)) && std::string("sum prod").find(op) != std::string::npos;
+    compare(Scan{40, 70, op, dtype}.text(), "scan", true);
+    compare(Scan{17, 600, op, dtype}.text(), "scan", true);
+    compare(Scan{17, 600, op, dtype, true}.text(), rounded ? "scan" : "split", true);
+  }
+}
+
+TEST_CASE("cuda: few long lines are scanned in pieces if the bits allow it") {
+  ir::GpuTarget target;
+  target.multiprocessors = 3;  // 12 blocks at a time
+  const auto check = [&](const std::string& text, const char* schedule) { compare(text, schedule, true, {}, fastest_compiler(), target); };
+  for (const int64_t length : {8191, 8192, 20000, 70001}) {
+    check(Scan{1, length, "sum", "i64"}.text(), "split");
+    check(Scan{2, length, "min", "f32"}.text(), "split");
+    check(Scan{1, length, "sum", "f32"}.text(), "scan");
+    check(Scan{1, length, "prod", "f64"}.text(), "scan");
+    check(running_maximum(2, length), "split");
+  }
+  check(running_maximum(13, 5000), "scan");
+  check(Scan{20, 1000, "sum", "i32", true}.text(), "split");
+  check(Scan{100, 129, "max", "f32", true}.text(), "split");
+  check(Scan{3, 20000, "sum", "i64", true}.text(), "split");
+  check(Scan{100, 300, "sum", "f32", true}.text(), "scan");
+  check(Scan{100, 300, "sum", "f32"}.text(), "scan");
+  check(Scan{500, 10, "prod", "f32"}.text(), "scan");
+  check(Scan{17000, 200, "sum", "i64", true}.text(), "scan");
 }
 
 TEST_CASE("cuda: products of every shape class, on one multiprocessor and on many") {
@@ -423,6 +567,8 @@ TEST_CASE("cuda: several inner axes, blocks of whole runs and of pieces of one")
   compare(text(40, 1, 33, 65, "lanes"), "split");
   compare(text(3, 5, 7, 9, "columns"), "columns");
   compare(text(30, 3, 11, 9, "columns"), "split");
+  compare(text(30, 3, 110, 9, "columns"), "split");  // 117 block values a column, through shared memory
+  compare(text(1, 33, 1640, 10, "columns"), "split");
 }
 
 TEST_CASE("cuda: guards, views with div and mod, broadcast and half precision") {
@@ -503,14 +649,26 @@ TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
     return usage;
   };
   std::string report;
-  for (const std::string arch : {"sm_75", "sm_90"}) {
+  for (const std::string arch : {"sm_75", "sm_80", "sm_90"}) {
     for (const Case& c : kCases) {
       report += "\n" + arch + " " + c.kernel + compile(ir::parse_kernel(kernel_text(c.kernel)), arch);
     }
     report += "\n" + arch + " softmax of 5000 in shared memory" + compile(ir::parse_kernel(kernel_text("softmax", matrix(8, 5000))), arch);
     report += "\n" + arch + " softmax of 10" + compile(ir::parse_kernel(kernel_text("softmax", matrix(800, 10))), arch);
-    const std::string longest = kernel_text("layer_norm", matrix(8, 1024));
-    report += "\n" + arch + " layer_norm of 1024 in registers" + compile(ir::parse_kernel(longest), arch);
+    for (const int64_t columns : {512, 1024}) {
+      const std::string row = kernel_text("layer_norm", matrix(8, columns));
+      report += "\n" + arch + " layer_norm of " + std::to_string(columns) + " in registers" + compile(ir::parse_kernel(row), arch);
+    }
+    ir::GpuTarget roomy;
+    roomy.shared_bytes = 100 << 10;
+    report += "\n" + arch + " softmax of 20000 in shared memory" +
+              compile(ir::parse_kernel(kernel_text("softmax", matrix(8, 20000))), arch, false, roomy);
+    for (const Scan& scan : {Scan{1000, 20, "sum", "i64"}, Scan{1000, 300, "max", "f32"}, Scan{1000, 3000, "sum", "i64"}, Scan{1, 300000, "sum", "i64"},
+                             Scan{1000, 300, "sum", "f32"}, Scan{1000, 300, "sum", "i32", true}}) {
+      report += "\n" + arch + " scan of " + std::to_string(scan.lines) + " x " + std::to_string(scan.length) + " " + scan.dtype +
+                compile(ir::parse_kernel(scan.text()), arch);
+    }
+    report += "\n" + arch + " running maximum" + compile(ir::parse_kernel(running_maximum(3, 300000)), arch);
   }
   // Every tile of a product, on the machine that takes it for this product.
   for (const auto& [product, processors] : {std::pair{Product{1, 300, 300, 100}, 1}, {Product{1, 300, 300, 100, "f64"}, 1},

@@ -150,6 +150,19 @@ TEST_CASE("cuda: words of a draw are those of PyTorch's threads, whatever launch
   }
 }
 
+TEST_CASE("cuda: long rows in shared memory, and scans by many threads, have the CPU's bits") {
+  tenon::manual_seed(3);
+  const Tensor x = tenon::randn({2, 30000}), n = tenon::randint(-1000000, 1000000, {2, 30000}, tenon::kLong);
+  CHECK(same_bits(x.cuda().softmax(1), x.softmax(1)));
+  CHECK(same_bits(x.cuda().cumsum(1), x.cumsum(1)));
+  CHECK(same_bits(n.cuda().cumsum(1), n.cumsum(1)));
+  CHECK(same_bits(n.t().contiguous().cuda().cumprod(0), n.t().cumprod(0)));
+  const auto [values, places] = x.cuda().cummax(1);
+  const auto [wanted, at] = x.cummax(1);
+  CHECK(same_bits(values, wanted));
+  CHECK(same_bits(places, at));
+}
+
 TEST_CASE("cuda: a network trains as on the CPU") {
   tenon::manual_seed(5);
   tenon::nn::Sequential here{tenon::nn::Linear(4, 8), tenon::nn::ReLU(), tenon::nn::Linear(8, 3)};

@@ -35,8 +35,7 @@ int check_launch(const Driver& d, const Function& function, unsigned threads, un
   const Kernel& kernel = *function.kernel;
   if (threads > kernel.max_threads) return kOutOfResources;
   if (shared > static_cast<unsigned>(function.max_dynamic_shared) || shared > most_shared(d)) return kInvalidValue;
-  // The text does not say whether an array is static or part of what the launch brings: one of both must hold all.
-  if (kernel.shared_bytes > std::max(shared, kStaticShared)) return kOutOfResources;
+  if (kernel.shared_bytes > (kernel.dynamic_shared ? shared : kStaticShared)) return kOutOfResources;
   return kSuccess;
 }
 
@@ -110,7 +109,7 @@ TENON_SIM_API int cuFuncGetAttribute(int* value, int number, Function* handle) {
     const Function* const function = find(d.functions, handle);
     if (!value) return kInvalidValue;
     if (!function) return kInvalidHandle;
-    const bool is_static = function->kernel->shared_bytes <= kStaticShared;
+    const bool is_static = !function->kernel->dynamic_shared;
     switch (number) {
       case 0: *value = static_cast<int>(function->kernel->max_threads); return kSuccess;
       case 1: *value = is_static ? static_cast<int>(function->kernel->shared_bytes) : 0; return kSuccess;

@@ -451,7 +451,8 @@ TEST_CASE("driver: a module may not go before its work is done") {
 TEST_CASE("driver: launches beyond the limits are refused at the call") {
   const Context context;
   const Kernel scale(kScale),
-      tile("TENON_KERNEL void k(float* x) {\n  TENON_SHARED(float, big, 20000, 0);\n  big[TENON_THREAD] = x[0];\n}\n");
+      tile("TENON_KERNEL void k(float* x) {\n  TENON_DYNAMIC_SHARED(float, big, 20000, 0);\n  big[TENON_THREAD] = x[0];\n}\n"),
+      declared("TENON_KERNEL void k(float* x) {\n  TENON_SHARED(float, big, 20000, 0);\n  big[TENON_THREAD] = x[0];\n}\n");
   const Buffer x(256);
   CHECK(scale.launch(nullptr, 0, 256, x.address, x.address, 0, 1.0f) == 1);
   CHECK(scale.launch(nullptr, 1, 257, x.address, x.address, 0, 1.0f) == 701);
@@ -465,8 +466,11 @@ TEST_CASE("driver: launches beyond the limits are refused at the call") {
   CHECK(launch(0) == 701);
   CHECK(launch(80000) == 1);
   CHECK(cuFuncSetAttribute(tile.function, 8, 80000) == 0);
+  CHECK(launch(79999) == 701);
   CHECK(launch(80000) == 0);
   CHECK(cuCtxSynchronize() == 0);
+  CHECK(cuFuncSetAttribute(declared.function, 8, 80000) == 0);
+  CHECK(cuLaunchKernel(declared.function, 1, 1, 1, 64, 1, 1, 80000, nullptr, parameters, nullptr) == 701);
   CHECK(cuFuncSetAttribute(tile.function, 8, 228 << 10) == 1);
   int value = 0;
   CHECK(cuFuncGetAttribute(&value, 0, scale.function) == 0);

@@ -62,6 +62,7 @@ struct Declaration {
   std::string name;
   unsigned max_threads = Engine::kMaxThreads;
   std::vector<std::string> types, shared;  // of the parameters; the bytes up to each shared array's end
+  bool dynamic_shared = false;
 };
 
 std::string parameter_type(const std::string& parameter) {
@@ -73,7 +74,7 @@ std::string parameter_type(const std::string& parameter) {
 
 // `text` begins behind TENON_KERNEL and ends with the kernel.
 Declaration parse_kernel(const std::string& text) {
-  static const std::string kBounds = "TENON_LAUNCH(", kShared = "TENON_SHARED(";
+  static const std::string kBounds = "TENON_LAUNCH(", kShared = "SHARED(", kDynamic = "TENON_DYNAMIC_SHARED(";
   Declaration kernel;
   std::string head = text.substr(0, text.find('{'));
   if (const size_t bounds = head.find(kBounds); bounds != std::string::npos) {
@@ -92,6 +93,7 @@ Declaration parse_kernel(const std::string& text) {
     const auto parts = split(text.substr(begin, text.find(");", begin) - begin));  // type, name, count, offset
     if (parts.size() == 4) kernel.shared.push_back("(" + parts[2] + ") * sizeof(" + parts[0] + ") + (" + parts[3] + ")");
   }
+  kernel.dynamic_shared = text.find(kDynamic) != std::string::npos;
   return kernel;
 }
 
@@ -189,8 +191,12 @@ std::shared_ptr<const Program> Program::compile_and_find(const std::string& text
   program->machine_ = symbol<Machine*>(program->library_, "tenon_machine");
   for (size_t k = 0; k < kernels.size(); ++k) {
     const std::string number = std::to_string(k);
-    Kernel kernel{
-        kernels[k].name, symbol<void (*)(void**)>(program->library_, "tenon_sim_call_" + number), {}, kernels[k].max_threads, 0};
+    Kernel kernel{.name = kernels[k].name,
+                  .call = symbol<void (*)(void**)>(program->library_, "tenon_sim_call_" + number),
+                  .parameter_bytes = {},
+                  .max_threads = kernels[k].max_threads,
+                  .shared_bytes = 0,
+                  .dynamic_shared = kernels[k].dynamic_shared};
     const auto* bytes = symbol<const unsigned*>(program->library_, "tenon_sim_parameters_" + number);
     kernel.parameter_bytes.assign(bytes + 1, bytes + 1 + bytes[0]);
     for (const unsigned size : kernel.parameter_bytes) {

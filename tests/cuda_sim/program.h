@@ -19,7 +19,8 @@ struct Kernel {
   void (*call)(void** arguments);
   std::vector<unsigned> parameter_bytes;
   unsigned max_threads;   // of TENON_LAUNCH; 1024 without it
-  unsigned shared_bytes;  // of all its TENON_SHARED arrays
+  unsigned shared_bytes;  // of all its TENON_SHARED or TENON_DYNAMIC_SHARED arrays
+  bool dynamic_shared;    // each launch brings it
 };
 
 class Program {

@@ -72,6 +72,17 @@ TEST_CASE("integers wrap, and nothing traps") {
   CHECK(to_int64(evaluate(Op::Neg, {&least, 1}, DType::I64)) == INT64_MIN);
 }
 
+TEST_CASE("mulhi is the upper half of a product without sign") {
+  CHECK(on_ints(Op::MulHi, DType::U8, 250, 75) == 73);
+  CHECK(on_ints(Op::MulHi, DType::I8, -1, -1) == -2);
+  CHECK(on_ints(Op::MulHi, DType::I16, -1, 2) == 1);
+  CHECK(on_ints(Op::MulHi, DType::I32, -1, -1) == -2);
+  CHECK(on_ints(Op::MulHi, DType::I32, 0x7fffffff, 3) == 1);
+  CHECK(on_ints(Op::MulHi, DType::I64, -1, -1) == -2);
+  CHECK(on_ints(Op::MulHi, DType::I64, int64_t{1} << 40, int64_t{3} << 30) == 192);
+  CHECK(on_ints(Op::MulHi, DType::I64, 0x123456789abcdef0, 0x0fedcba987654321) == 0x0121fa00ad77d742);
+}
+
 TEST_CASE("shifts out of range give 0 or the sign") {
   CHECK(on_ints(Op::Shl, DType::I32, 1, 31) == INT32_MIN);
   CHECK(on_ints(Op::Shl, DType::I32, 1, 32) == 0);

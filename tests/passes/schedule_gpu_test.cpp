@@ -53,7 +53,9 @@ TEST_CASE("gpu schedule: shapes that need the same code share a tree") {
   CHECK(key(pointwise("6", "8", "48")) == key(pointwise("50", "64", "3200")));
   CHECK(key(pointwise("6", "7", "42")) == key(pointwise("7", "6", "42")));
   CHECK(key(pointwise("6", "8", "48")) != key(pointwise("6", "7", "42")));
-  CHECK(key(rows("9", "200", "1800")) == key(rows("13", "130", "1690")));
+  CHECK(key(rows("9", "200", "1800")) == key(rows("13", "132", "1716")));
+  CHECK(key(rows("9", "202", "1818")) == key(rows("13", "130", "1690")));
+  CHECK(key(rows("9", "200", "1800")) != key(rows("9", "202", "1818")));  // four neighbours a thread
   CHECK(key(rows("9", "200", "1800")) != key(rows("9", "20", "180")));
   CHECK(key(rows("9", "5000", "45000")) == key(rows("70", "4700", "329000")));    // as much shared memory
   CHECK(key(rows("9", "13000", "117000")) == key(rows("70", "19000", "1330000")));  // none

@@ -25,11 +25,18 @@ constexpr uint32_t kMultiply0 = 0xD2511F53, kMultiply1 = 0xCD9E8D57;  // of word
 constexpr uint32_t kWeyl0 = 0x9E3779B9, kWeyl1 = 0xBB67AE85;          // what the key grows by each round
 constexpr int kRounds = 10;
 
-// --- arithmetic of words in i64
+// --- words of 32 bits in i32, and numbers without sign in i64
 
-Expr integer(const Expr& like, uint64_t bits) { return constant_like(like, Constant{DType::I64, bits}); }
-Expr low_word(const Expr& x) { return x & integer(x, 0xffffffffu); }
+// Of the integer dtype of `like`, as many bits as it holds.
+Expr integer(const Expr& like, uint64_t bits) {
+  return constant_like(like, Constant{like.dtype(), like.dtype() == DType::I32 ? bits & 0xffffffffu : bits});
+}
+Expr low_word(const Expr& x) { return cast(x, DType::I32); }
 Expr high_word(const Expr& x) { return low_word(apply(Op::Shr, x, integer(x, 32))); }
+Expr number_of(const Expr& word) {
+  const Expr x = cast(word, DType::I64);
+  return x & integer(x, 0xffffffffu);
+}
 Expr shifted_left(const Expr& x, uint64_t bits) { return apply(Op::Shl, x, integer(x, bits)); }
 
 // A number that no other constant of a graph equals and that nothing folds: the graphs of all steps of a loop are then one, and
@@ -109,8 +116,8 @@ double epsilon_of(DType dtype) {
 std::array<Expr, 4> philox_block(std::array<Expr, 4> c, uint64_t key) {
   auto k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
   for (int round = 0; round < kRounds; ++round, k0 += kWeyl0, k1 += kWeyl1) {
-    const Expr p0 = c[0] * integer(c[0], kMultiply0), p1 = c[2] * integer(c[2], kMultiply1);
-    c = {high_word(p1) ^ c[1] ^ integer(p1, k0), low_word(p1), high_word(p0) ^ c[3] ^ integer(p0, k1), low_word(p0)};
+    const Expr m0 = integer(c[0], kMultiply0), m1 = integer(c[2], kMultiply1);
+    c = {apply(Op::MulHi, c[2], m1) ^ c[1] ^ integer(c[1], k0), c[2] * m1, apply(Op::MulHi, c[0], m0) ^ c[3] ^ integer(c[3], k1), c[0] * m0};
   }
   return c;
 }
@@ -144,23 +151,24 @@ PhiloxDraw::Words PhiloxDraw::block(int parts) {
   const int64_t rounds = (count_ - 1) / (threads * parts) + 1;
   const PhiloxState from = take_offsets(generator_, device_, 4 * static_cast<uint64_t>(rounds));
   const Expr i{ir::make_iota(ir::Dims{count_}, 0, device_)};
-  const Expr zero = integer(i, 0), n = integer(i, static_cast<uint64_t>(threads)), of_block = integer(i, static_cast<uint64_t>(parts));
+  const Expr element = count_ <= std::numeric_limits<int32_t>::max() ? cast(i, DType::I32) : i;  // a GPU divides it much faster
+  const Expr n = integer(element, static_cast<uint64_t>(threads)), of_block = integer(element, static_cast<uint64_t>(parts));
   const bool one_part = count_ <= threads;
-  const Expr steps = one_part ? zero : i / n;
-  const Expr at = unfolded(i, from.offset / 4) + steps / of_block;
-  return {philox_block({low_word(at), high_word(at), one_part ? i : rem(i, n), zero}, from.seed), rem(steps, of_block)};
+  const Expr steps = one_part ? integer(element, 0) : element / n;
+  const Expr at = unfolded(i, from.offset / 4) + cast(steps / of_block, DType::I64), thread = low_word(one_part ? element : rem(element, n));
+  return {philox_block({low_word(at), high_word(at), thread, integer(thread, 0)}, from.seed), rem(steps, of_block)};
 }
 
 Expr PhiloxDraw::word() {
   const Words w = block(4);
   const Expr second_half = w.part >= 2, odd = (w.part & integer(w.part, 1)) == 1;
-  return select(second_half, select(odd, w.words[3], w.words[2]), select(odd, w.words[1], w.words[0]));
+  return number_of(select(second_half, select(odd, w.words[3], w.words[2]), select(odd, w.words[1], w.words[0])));
 }
 
 std::pair<Expr, Expr> PhiloxDraw::pair() {
   const Words w = block(2);
   const Expr second = w.part == 1;
-  return {select(second, w.words[2], w.words[0]), select(second, w.words[3], w.words[1])};
+  return {number_of(select(second, w.words[2], w.words[0])), number_of(select(second, w.words[3], w.words[1]))};
 }
 
 Expr PhiloxDraw::unit(DType dtype) { return dtype == DType::F64 ? unit_double(pair()) : unit_float(word()); }
@@ -177,14 +185,14 @@ Expr PhiloxDraw::standard_normal(bool wide) {
   const Words w = block(wide ? 2 : 4);
   const Expr odd = (w.part & integer(w.part, 1)) == 1;
   if (wide) {
-    const Expr radius = sqrt(log(unit_double({w.words[0], w.words[1]})) * -2.0);
-    const Expr angle = fma(cast(mixed({w.words[2], w.words[3]}), DType::F64), 0x1p-52, 0x1p-53) * std::numbers::pi;
+    const Expr radius = sqrt(log(unit_double({number_of(w.words[0]), number_of(w.words[1])})) * -2.0);
+    const Expr angle = fma(cast(mixed({number_of(w.words[2]), number_of(w.words[3])}), DType::F64), 0x1p-52, 0x1p-53) * std::numbers::pi;
     return select(odd, cos(angle), sin(angle)) * radius;
   }
   constexpr double kTurn = double{6.2831855f} * 0x1p-32;
   const Expr second = w.part >= 2;
-  const Expr radius = sqrt(log(unit_float(select(second, w.words[2], w.words[0]))) * -2.0);
-  const Expr angle = fma(cast(select(second, w.words[3], w.words[1]), DType::F32), kTurn, kTurn / 2);
+  const Expr radius = sqrt(log(unit_float(number_of(select(second, w.words[2], w.words[0])))) * -2.0);
+  const Expr angle = fma(cast(number_of(select(second, w.words[3], w.words[1])), DType::F32), kTurn, kTurn / 2);
   return select(odd, cos(angle), sin(angle)) * radius;
 }
 

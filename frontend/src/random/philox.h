@@ -17,7 +17,7 @@
 
 namespace tenon {
 
-// Four words of 32 bits, in i64, of the block that these four words count, with the key's two words.
+// Four words of 32 bits, in i32, of the block that these four words count, with the key's two words.
 std::array<ir::Expr, 4> philox_block(std::array<ir::Expr, 4> counter, uint64_t key);
 std::array<uint32_t, 4> philox_block(std::array<uint32_t, 4> counter, uint64_t key);  // on the host
 

@@ -12,12 +12,12 @@
 #include <tuple>
 
 #include "passes/schedule/gpu/context.h"
+#include "passes/schedule/gpu/quads.h"
 
 namespace tenon::passes::gpu {
 
 namespace {
 
-constexpr int64_t kVector = 4;
 constexpr int64_t kTile = 32;
 constexpr int64_t kTileRows = 8;        // rows of a tile that 256 threads take at a time
 constexpr int64_t kMinTransposed = 16;  // shorter axes would leave most of a tile empty
@@ -26,17 +26,6 @@ constexpr int64_t kMinTransposed = 16;  // shorter axes would leave most of a ti
 bool contiguous(const Instr& instr, int axis) {
   const Index::Stride stride = instr.index.stride(axis);
   return stride.ok && stride.value == 1;
-}
-
-// Whether four elements at a multiple of four along `axis` can move as one aligned vector, without a guard.
-// `varies`: which values change along the axis.
-bool moves_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies) {
-  if (kernel.buffer(instr.slot).unaligned || !instr.guards.empty() || !contiguous(instr, axis)) return false;
-  if (instr.scale != 0 && (instr.scale % kVector != 0 || varies[instr.position()]))
-    return false;
-  const Index start = instr.index.substitute(
-      [&](int id, int64_t extent) { return id == axis ? Index(0) : Index::axis(id, extent); });
-  return start.divisor() % kVector == 0;
 }
 
 // The innermost axis with more than one element; the last one if there is none.
@@ -49,64 +38,42 @@ int innermost(const ir::Kernel& kernel) {
 }
 
 bool vectorizable(const ir::Kernel& kernel, int axis) {
-  if (axis < 0 || kernel.extent(axis) % kVector != 0) return false;
+  if (axis < 0 || kernel.extent(axis) % kQuad != 0) return false;
   const std::vector<bool> varies = varying_along(kernel, axis);
   return std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const Instr& instr) {
-    return instr.op != Op::Store || moves_as_vector(kernel, instr, axis, varies);
+    return instr.op != Op::Store || moves_as_quad(kernel, instr, axis, varies);
   });
 }
 
-// Four elements a thread: whatever does not vary along the axis, and the vector loads, before the loop over
-// lanes; the vector stores, from small arrays, after it.
-void vector_body(Context& c, int axis, ValueId first) {
+// Four elements a thread: whatever does not vary along the axis before the loop over them.
+void quad_body(Context& c, int axis, ValueId first) {
   const ir::Kernel& kernel = c.kernel;
   const std::vector<bool> varies = varying_along(kernel, axis);
-  const ValueId zero = c.literal(0);
-  struct Vector {
-    ValueId place, loaded;
-    int32_t lanes;  // of a store: their buffer
-  };
-  std::map<Value, Vector> vectors;
-  std::vector<Value> single;
+  std::vector<Value> vectors, single;
   for (Value v = 0; v < static_cast<Value>(kernel.instrs.size()); ++v) {
     const Instr& instr = kernel.instr(v);
-    if (instr.op == Op::Store || (instr.op == Op::Load && varies[v] && moves_as_vector(kernel, instr, axis, varies))) {
-      vectors[v] = {};
+    if (instr.op == Op::Store || (instr.op == Op::Load && varies[v] && moves_as_quad(kernel, instr, axis, varies))) {
+      vectors.push_back(v);
     } else if (varies[v]) {
       single.push_back(v);
     } else {
       c.nest.emit(v);
     }
   }
+  Quads quads(c);
   c.in_scope([&] {
     c.nest.bind(axis, first);
-    for (auto& [v, vector] : vectors) {
+    for (Value v : vectors) {
       const Instr& instr = kernel.instr(v);
-      vector.place = c.nest.position_of(v);
-      if (instr.op == Op::Load) {
-        vector.loaded = c.builder.load(instr.slot, vector.place, kVector);
-      } else {
-        vector.lanes = c.builder.add_buffer({"lanes" + std::to_string(c.out.tree.buffers.size()), instr.dtype, Space::Local, -1, kVector});
-      }
+      const ValueId place = c.nest.position_of(v);
+      instr.op == Op::Load ? quads.read(v, instr.slot, place) : quads.write(instr.args[0], instr.slot, place);
     }
   });
   c.nest.prepare(single);
-  c.loop(zero, c.literal(kVector), 1, [&](ValueId lane) {
-    c.nest.bind(axis, c.add(first, lane));
-    for (const auto& [v, vector] : vectors) {
-      const Instr& instr = kernel.instr(v);
-      if (instr.op == Op::Load) c.nest.set(v, c.builder.let(Op::Extract, {vector.loaded, lane}, {instr.dtype, 1}));
-    }
+  quads.each([&](ValueId k) {
+    c.nest.bind(axis, c.add(first, k));
     for (Value v : single) c.nest.emit(v);
-    for (const auto& [v, vector] : vectors) {
-      const Instr& instr = kernel.instr(v);
-      if (instr.op == Op::Store) c.builder.store(vector.lanes, lane, c.nest.get(instr.args[0]));
-    }
-  }, true);
-  for (const auto& [v, vector] : vectors) {
-    const Instr& instr = kernel.instr(v);
-    if (instr.op == Op::Store) c.builder.store(instr.slot, vector.place, c.builder.load(vector.lanes, zero, kVector));
-  }
+  });
 }
 
 }  // namespace
@@ -115,15 +82,15 @@ void lower_pointwise(Context& c) {
   std::vector<int> axes = c.axes(AxisKind::Parallel);
   const int inner = innermost(c.kernel);
   const bool vectors = vectorizable(c.kernel, inner);
-  c.each_item("map", c.product(axes) / (vectors ? kVector : 1), [&](ValueId item) {
+  c.each_item("map", c.product(axes) / (vectors ? kQuad : 1), [&](ValueId item) {
     if (!vectors) {
       c.nest.bind_linear(axes, item);
       for (Value v = 0; v < static_cast<Value>(c.kernel.instrs.size()); ++v) c.nest.emit(v);
       return;
     }
     std::erase_if(axes, [&](int axis) { return axis == inner || c.extent(axis) == 1; });
-    const ValueId four = c.bind_outer(axes, item, c.extent(inner) / kVector).second;
-    vector_body(c, inner, c.mul(four, c.literal(kVector)));
+    const ValueId four = c.bind_outer(axes, item, c.extent(inner) / kQuad).second;
+    quad_body(c, inner, c.mul(four, c.literal(kQuad)));
   });
 }
 
@@ -155,7 +122,7 @@ int transposed_axis(const ir::Kernel& kernel, const ir::GpuTarget& target) {
     for (const Instr& instr : kernel.instrs) {
       if (transposed(instr, inner, axis)) bytes += kTile * (kTile + 1) * ir::item_size(instr.dtype);
     }
-    if (long_enough(axis) && bytes > 0 && bytes <= target.shared_bytes) return axis;
+    if (long_enough(axis) && bytes > 0 && bytes <= target.static_shared_bytes()) return axis;
   }
   return -1;
 }

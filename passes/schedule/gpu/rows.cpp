@@ -1,6 +1,8 @@
 // Reductions along rows on a GPU. The 64 virtual lanes of ir/kernel.h's tree are the 32 threads of a warp
 // with two accumulators each: element i of a row goes to accumulator (i / 32) mod 2 of thread i mod 32, so
-// the first halving of the tree happens inside a thread and the other five by shuffles, without barriers. The
+// the first halving of the tree happens inside a thread and the other five by shuffles, without barriers. Where rows
+// are aligned half a warp takes a row, or a block of the tree: a thread has four neighbouring lanes, loads and stores
+// them as one vector, and does the last two halvings. Each lane adds in the same order, so the bits are the same. The
 // passes over a row (softmax has three) become three shapes of program:
 //
 //   rows, short   one block of the tree a row: a warp takes a row, or several: rows of up to 16 elements have as many
@@ -10,7 +12,8 @@
 //                     for j in 0..8 step 2 unroll { for half in 0..2 unroll { ... acc[half] += x } } fold }
 //   rows, shared  longer rows with several passes: a CUDA block takes a row. All its threads compute the elements and
 //                 leave in shared memory what is reduced and what a later pass needs again; then a warp takes each
-//                 block of the tree. About 11000 floats, or half as many if two values of each element are kept.
+//                 block of the tree. As long as a block's shared memory holds the row: 11000 floats of 48 KB, 56000 of an H100's
+//                 227 KB, half as many if two values of each element are kept.
 //                   for c in thread..s2 step 256 { kept[c] = x } barrier; warp: for j { acc += kept[j] } fold barrier ...
 //   rows, long    several blocks of the tree a row: a CUDA block takes a row, its warps take the tree's
 //                 blocks in turn, and each warp folds all block values, which stand in shared memory.
@@ -24,6 +27,7 @@
 #include <tuple>
 
 #include "passes/schedule/gpu/context.h"
+#include "passes/schedule/gpu/quads.h"
 #include "passes/schedule/staged.h"
 
 namespace tenon::passes::gpu {
@@ -31,6 +35,8 @@ namespace tenon::passes::gpu {
 namespace {
 
 constexpr int64_t kLanes = ir::kReduceLanes, kWarp = 32;
+constexpr int64_t kMinQuads = 128;         // of shorter rows folding four lanes a thread costs more than it saves
+constexpr int64_t kMaxQuads = 512;         // elements whose values may stay in registers: 32 a thread
 constexpr int64_t kMaxRegisterRow = 1024;  // elements whose values may stay in registers: 32 a thread
 constexpr size_t kMaxKept = 3;             // values of each element that may stay in registers
 constexpr int64_t kRoomStep = 1024;        // elements of a row in shared memory: a multiple
@@ -39,26 +45,6 @@ constexpr int64_t kSplitBlocks = 16;       // rows with fewer blocks than this a
 constexpr int64_t kFewRows = 64;           // too few rows to fill a GPU with a CUDA block each
 
 constexpr int64_t kAccumulators = kLanes / kWarp;  // of each thread
-constexpr int kCheap = 4;  // add-equivalents: what costs no more is computed again rather than kept
-constexpr int kDear = 1 << 20;
-
-// For each value, what it costs to compute from one load: chains of cheap ops on a single element value.
-std::vector<int> costs_from_load(const ir::Kernel& kernel) {
-  std::vector<int> costs(kernel.instrs.size(), 0);
-  for (size_t v = 0; v < costs.size(); ++v) {
-    const Instr& instr = kernel.instrs[v];
-    if (instr.level != Level::Full || !ir::is_elementwise(instr.op)) continue;
-    int full_operands = 0;
-    costs[v] = ir::info(instr.op).cost;
-    for (Value arg : instr.args) {
-      if (kernel.instr(arg).level != Level::Full) continue;
-      ++full_operands;
-      costs[v] = std::min(kDear, costs[v] + costs[arg]);
-    }
-    if (full_operands > 1) costs[v] = kDear;
-  }
-  return costs;
-}
 
 // Where the values of a row stay for later passes.
 enum class Kept : uint8_t { Nowhere, Registers, Shared };
@@ -103,12 +89,38 @@ OperandPlaces operand_places(const ir::Kernel& kernel, const ReduceLoops& plan) 
   return result;
 }
 
-bool fits_shared(const Context& c, const ReduceLoops& plan, int64_t length) {
-  constexpr int64_t kBlockValues = 512;  // bytes
-  int64_t item_bytes = 0;
+// What a row takes of shared memory.
+int64_t shared_bytes(const Context& c, const ReduceLoops& plan, int64_t length) {
+  const int64_t room = shared_room(length), block_values = 32 + 16 * ceil_div(room, ir::kLaneBlock);  // of a reduction, at most
+  int64_t item_bytes = 0, reductions = 0;
   for (Value v : plan.carried) item_bytes += ir::item_size(c.kernel.instr(v).dtype);
   for (const auto& [number, dtype] : operand_places(c.kernel, plan).places()) item_bytes += ir::item_size(dtype);
-  return shared_room(length) * item_bytes + kBlockValues <= c.target.shared_bytes;
+  for (const std::vector<Value>& of_loop : plan.reductions) reductions += static_cast<int64_t>(of_loop.size());
+  return room * item_bytes + reductions * block_values;
+}
+bool fits_shared(const Context& c, const ReduceLoops& plan, int64_t length) {
+  return shared_bytes(c, plan, length) <= c.target.shared_bytes;
+}
+
+// Threads for a row in shared memory: as many of a multiprocessor's as its share of that.
+int64_t threads_for(const Context& c, const ReduceLoops& plan, int64_t length) {
+  constexpr int64_t kMost = 1024;
+  int64_t threads = c.target.threads;
+  while (2 * threads <= kMost && kMost * shared_bytes(c, plan, length) > threads * c.target.shared_bytes) threads *= 2;
+  return threads;
+}
+
+// Whether a thread may take four neighbours along a row together: all that is read and written there moves as vectors.
+bool moves_as_quads(const ir::Kernel& kernel, int axis) {
+  if (kernel.extent(axis) % kQuad != 0) return false;
+  const std::vector<bool> varies = varying_along(kernel, axis);
+  for (Value v = 0; v < static_cast<Value>(kernel.instrs.size()); ++v) {
+    const Instr& in = kernel.instr(v);
+    if (in.level != Level::Full || (in.op != Op::Load && in.op != Op::Store) || (in.op == Op::Load && !varies[v])) continue;
+    if (in.scale != 0 && kernel.instr(in.position()).level != Level::Row) return false;
+    if (!moves_as_quad(kernel, in, axis, varies)) return false;
+  }
+  return true;
 }
 
 // What later passes over a row need again stays in registers if the row is short, or in shared memory, without outer axes that
@@ -116,8 +128,8 @@ bool fits_shared(const Context& c, const ReduceLoops& plan, int64_t length) {
 Kept plan(Context& c) {
   const int64_t length = c.extent(c.axes(AxisKind::Inner).back());
   if (c.product(c.axes(AxisKind::Inner)) == length) {
-    const std::vector<int> costs = costs_from_load(c.kernel);
-    const auto dear = [&](Value v) { return costs[v] > kCheap; };
+    const std::vector<bool> is_dear = dear_values(c.kernel);
+    const auto dear = [&](Value v) { return is_dear[v]; };
     const auto read_or_dear = [&](Value v) { return c.kernel.instr(v).op == Op::Load || dear(v); };
     c.loops = plan_loops(c.kernel, read_or_dear);
     if (length <= kMaxRegisterRow && c.loops.carried.size() <= kMaxKept) return Kept::Registers;
@@ -133,20 +145,27 @@ Kept plan(Context& c) {
 class Rows : RowStages {
  public:
   Rows(Context& c, Kept kept)
-      : RowStages(c, c.loops), c_(c), warps_(c.target.threads / kWarp), row_count_(c.product(rows_)),
-        in_registers_(kept == Kept::Registers), in_shared_(kept == Kept::Shared) {
+      : RowStages(c, c.loops), c_(c), threads_(kept == Kept::Shared ? threads_for(c, c.loops, length_) : c.target.threads),
+        row_count_(c.product(rows_)), in_registers_(kept == Kept::Registers), in_shared_(kept == Kept::Shared) {
+    c.out.tree.threads = static_cast<int>(threads_);
     const auto gang = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length_)));
+    quads_ = moves_as_quads(c.kernel, lane_);
+    if (!in_shared_) quads_ = quads_ && !updates(c) && length_ >= kMinQuads && (!in_registers_ || length_ <= kMaxQuads);
     if (blocks_ <= 1 && (gang < kWarp ? !updates(c) : gang == kWarp)) {
       gang_ = gang;
-      halves_ = slots_ = 1;
+      parts_ = slots_ = 1;
+    } else if (quads_ && !in_shared_) {
+      gang_ = kLanes / kQuad;
+      parts_ = slots_ = kQuad;
     }
-    while (slots_ * kWarp < length_) slots_ *= 2;
+    gangs_ = threads_ / gang_;
+    while (slots_ * gang_ < length_) slots_ *= 2;
     for (Value v : plan_.carried) {
       const std::string name = "kept" + std::to_string(v);
       carry_[v] = in_shared_ ? shared(name, nest_.instr(v).dtype) : b_.add_buffer({name, nest_.instr(v).dtype, Space::Local, -1, slots_});
     }
     for (const std::vector<Value>& loop : plan_.reductions) {
-      for (Value v : loop) accumulators_[v] = c_.reducer(v).buffers("acc" + std::to_string(v), Space::Local, -1, halves_);
+      for (Value v : loop) accumulators_[v] = c_.reducer(v).buffers("acc" + std::to_string(v), Space::Local, -1, parts_);
     }
   }
 
@@ -171,18 +190,17 @@ class Rows : RowStages {
 
   void each(Value, const std::function<void(int)>& f) override { f(0); }
 
-  // The thread's number in its warp, or in the part of it that takes a row.
-  void bind_warp() { std::tie(warp_, lane_in_warp_) = c_.divide(c_.thread(), c_.literal(gang_)); }
+  // The thread's number in its warp, or in the part of it that takes a row or block.
+  void bind_gang() { std::tie(gang_number_, lane_in_gang_) = c_.divide(c_.thread(), c_.literal(gang_)); }
 
   // A phase with a warp, or a part of one, for each row: body(row). A warp stays together: where it takes several rows, those
   // past the last are the last row again.
   template <typename Body>
   void each_row(std::string name, const Body& body) {
-    const int64_t together = c_.target.threads / gang_;
-    const ValueId block = c_.begin_phase(std::move(name), ceil_div(row_count_, together));
-    bind_warp();
-    ValueId row = c_.add(c_.mul(block, c_.literal(together)), warp_);
-    const ValueId within = c_.below(row, row_count_, together);
+    const ValueId block = c_.begin_phase(std::move(name), ceil_div(row_count_, gangs_));
+    bind_gang();
+    ValueId row = c_.add(c_.mul(block, c_.literal(gangs_)), gang_number_);
+    const ValueId within = c_.below(row, row_count_, gangs_);
     const bool several = gang_ < kWarp;
     if (several && within >= 0) row = c_.minimum(row, c_.sub(nest_.size(row_count_), c_.literal(1)));
     nest_.when(several ? -1 : within, [&] {
@@ -194,35 +212,76 @@ class Rows : RowStages {
 
   // --- walking a row
 
-  // element(half, position) for positions begin + thread, + 32, ... below end of the lane axis.
+  // Where this thread's element of a step is that goes to accumulator `part`: 32 further on each, or the next.
+  ValueId place_in_step(ValueId part) {
+    if (holds_quads()) return c_.add(c_.mul(lane_in_gang_, c_.literal(kQuad)), part);
+    return c_.add(c_.mul(part, c_.literal(kWarp)), lane_in_gang_);
+  }
+
+  // element(instrs, part, position) for this thread's positions of begin .. end of the lane axis, 64 of the gang's at a step.
+  // `instrs`: those of loop l that are computed for each element alone.
   template <typename Element>
-  void lanes(ValueId begin, ValueId end, const Element& element) {
-    const ValueId zero = c_.literal(0), width = c_.literal(kWarp);
-    if (halves_ == 1) return only_lane(end, element);
-    const bool ragged = in_registers_ ? slots_ * kWarp != length_ : length_ % kLanes != 0;
-    const auto two = [&](ValueId step) {
-      c_.loop(zero, c_.literal(kAccumulators), 1, [&](ValueId half) {
-        slot_ = in_registers_ ? c_.add(step, half) : -1;
-        const ValueId position = in_registers_ ? c_.add(c_.mul(slot_, width), lane_in_warp_)
-                                               : c_.add(step, c_.add(c_.mul(half, width), lane_in_warp_));
-        nest_.bind(lane_, position);
-        nest_.when(ragged ? c_.less(position, end) : -1, [&] { element(half, position); });
+  void lanes(int l, ValueId begin, ValueId end, const Element& element) {
+    const ValueId zero = c_.literal(0);
+    if (parts_ == 1) return only_lane(end, element);
+    const bool ragged = in_registers_ ? slots_ * gang_ != length_ : length_ % kLanes != 0;
+    const auto before_end = [&](ValueId position) { return ragged ? c_.less(position, end) : -1; };
+    // In registers steps are counted by their first slot.
+    const auto at_step = [&](ValueId step) { return in_registers_ ? c_.mul(step, c_.literal(gang_)) : step; };
+    const auto part_of = [&](std::span<const Value> instrs, ValueId step, ValueId part, ValueId position) {
+      slot_ = in_registers_ ? c_.add(step, part) : -1;
+      nest_.bind(lane_, position);
+      element(instrs, part, position);
+    };
+    const auto one_by_one = [&](ValueId step) {
+      c_.loop(zero, c_.literal(parts_), 1, [&](ValueId part) {
+        const ValueId position = c_.add(at_step(step), place_in_step(part));
+        nest_.when(before_end(position), [&] { part_of(inner_, step, part, position); });
       }, true);
     };
+    const auto together = [&](ValueId step) {
+      const ValueId first = c_.add(at_step(step), place_in_step(zero));
+      nest_.when(before_end(first), [&] {
+        Quads quads(c_);
+        const std::vector<Value> single = through(quads, l, first);
+        quads.each([&](ValueId part) { part_of(single, step, part, c_.add(first, part)); });
+      });
+    };
+    const auto steps = [&](ValueId step) { quads_ ? together(step) : one_by_one(step); };
     if (in_registers_) {
-      c_.loop(zero, c_.literal(slots_), kAccumulators, two, true);
+      c_.loop(zero, c_.literal(slots_), parts_, steps, true);
     } else {
-      c_.loop(begin, end, kLanes, two);
+      c_.loop(begin, end, kLanes, steps);
     }
+  }
+
+  // What loop l reads and writes of four elements from position `first` on; gives the instructions that are left.
+  std::vector<Value> through(Quads& quads, int l, ValueId first) {
+    const std::vector<bool> varies = varying_along(c_.kernel, lane_);
+    std::vector<Value> single;
+    c_.in_scope([&] {
+      nest_.bind(lane_, first);
+      for (Value v : full(l)) {
+        const Instr& in = nest_.instr(v);
+        if (in.op == Op::Load && varies[v]) {
+          quads.read(v, in.slot, nest_.position_of(v));
+        } else if (in.op == Op::Store) {
+          quads.write(in.args[0], in.slot, nest_.position_of(v));
+        } else {
+          single.push_back(v);
+        }
+      }
+    });
+    return single;
   }
 
   // Of a row that has a thread for each element.
   template <typename Element>
   void only_lane(ValueId end, const Element& element) {
     slot_ = c_.literal(0);
-    nest_.when(gang_ != length_ ? c_.less(lane_in_warp_, end) : -1, [&] {
-      nest_.bind(lane_, lane_in_warp_);
-      element(slot_, lane_in_warp_);
+    nest_.when(gang_ != length_ ? c_.less(lane_in_gang_, end) : -1, [&] {
+      nest_.bind(lane_, lane_in_gang_);
+      element(inner_, slot_, lane_in_gang_);
     });
   }
 
@@ -231,13 +290,13 @@ class Rows : RowStages {
     for (Value v : reductions(l)) start(v);
     const Range range = block_range(block);
     for_outer(l, range, [&](ValueId base) {
-      lanes(range.begin, range.end, [&](ValueId half, ValueId position) {
-        point(l, inner_, [&](int) { return slot_; });
+      lanes(l, range.begin, range.end, [&](std::span<const Value> instrs, ValueId part, ValueId position) {
+        point(l, instrs, [&](int) { return slot_; });
         for (Value v : reductions(l)) {
           Reducer reduce = c_.reducer(v);
           Accumulator next{nest_.get(nest_.instr(v).args[0]), -1};
           if (reduce.has_index()) next.index = nest_.position(at(base, position));
-          take(v, half, next);
+          take(v, part, next);
         }
       });
     });
@@ -246,32 +305,40 @@ class Rows : RowStages {
   void start(Value reduction) {
     Reducer reduce = c_.reducer(reduction);
     const Accumulator identity = reduce.identity();
-    for (int64_t half = 0; half < halves_; ++half) reduce.store(accumulators_.at(reduction), c_.literal(half), identity);
+    for (int64_t part = 0; part < parts_; ++part) reduce.store(accumulators_.at(reduction), c_.literal(part), identity);
   }
 
-  void take(Value reduction, ValueId half, Accumulator next) {
+  void take(Value reduction, ValueId part, Accumulator next) {
     Reducer reduce = c_.reducer(reduction);
     const AccumulatorBuffers& accumulator = accumulators_.at(reduction);
-    reduce.store(accumulator, half, reduce.combine(reduce.load(accumulator, half), next));
+    reduce.store(accumulator, part, reduce.combine(reduce.load(accumulator, part), next));
   }
 
   // --- folding
 
-  // 64 -> 32 inside each thread, then 16, 8, 4, 2, 1 by shuffles; thread 0 has the value.
+  // The lanes of the tree by halves; thread 0 has the value. A thread with lanes j and j + 32 begins with the first halving, then
+  // 16, 8, 4, 2, 1 are shuffles; one with four neighbours ends with the last two.
   Accumulator fold(Value reduction) {
     Reducer reduce = c_.reducer(reduction);
-    const AccumulatorBuffers& accumulators = accumulators_.at(reduction);
-    const Accumulator low = reduce.load(accumulators, c_.literal(0));
-    Accumulator state = halves_ == 1 ? low : reduce.combine(low, reduce.load(accumulators, c_.literal(1)));
+    std::vector<Accumulator> lanes;
+    for (int64_t part = 0; part < parts_; ++part) lanes.push_back(reduce.load(accumulators_.at(reduction), c_.literal(part)));
+    const auto halve = [&] {
+      for (size_t i = 0; i < lanes.size() / 2; ++i) lanes[i] = reduce.combine(lanes[i], lanes[i + lanes.size() / 2]);
+      lanes.resize(lanes.size() / 2);
+    };
+    if (!holds_quads() && lanes.size() > 1) halve();
     for (int64_t distance = gang_ / 2; distance >= 1; distance /= 2) {
       const ValueId offset = b_.constant(ir::constant(DType::I32, distance));
       const auto shuffled = [&](ValueId part) {
         return part < 0 ? part : b_.let(Op::ShuffleDown, {part, offset}, b_.type(part));
       };
-      const ValueId value = shuffled(state.value);
-      state = reduce.combine(state, {value, shuffled(state.index)});
+      for (Accumulator& lane : lanes) {
+        const ValueId value = shuffled(lane.value);
+        lane = reduce.combine(lane, {value, shuffled(lane.index)});
+      }
     }
-    return state;
+    while (lanes.size() > 1) halve();
+    return lanes[0];
   }
 
   // Every thread of the row gets the first one's value.
@@ -281,7 +348,7 @@ class Rows : RowStages {
     ValueId first = b_.constant(ir::constant(DType::I32, int64_t{0}));
     if (gang_ < kWarp) {
       const ValueId in_warp = c_.divide(c_.thread(), c_.literal(kWarp)).second;
-      first = b_.op(Op::Cast, {c_.sub(in_warp, lane_in_warp_)}, DType::I32);
+      first = b_.op(Op::Cast, {c_.sub(in_warp, lane_in_gang_)}, DType::I32);
     }
     nest_.set(reduction, b_.let(Op::Shuffle, {result, first}, b_.type(result)));
   }
@@ -290,21 +357,21 @@ class Rows : RowStages {
   void fold_partials(Value reduction, ValueId base, ValueId count) {
     start(reduction);
     c_.loop(c_.literal(0), count, kLanes, [&](ValueId step) {
-      c_.loop(c_.literal(0), c_.literal(kAccumulators), 1, [&](ValueId half) {
-        const ValueId block = c_.add(step, c_.add(c_.mul(half, c_.literal(kWarp)), lane_in_warp_));
+      c_.loop(c_.literal(0), c_.literal(parts_), 1, [&](ValueId part) {
+        const ValueId block = c_.add(step, place_in_step(part));
         nest_.when(c_.less(block, count), [&] {
-          take(reduction, half, c_.reducer(reduction).load(partials_.at(reduction), at(base, block)));
+          take(reduction, part, c_.reducer(reduction).load(partials_.at(reduction), at(base, block)));
         });
       }, true);
     });
     finish(reduction);
   }
 
-  // Folds the accumulators of one block; thread 0 of the warp writes its value to partials[place].
+  // Folds the accumulators of one block; thread 0 of the gang writes its value to partials[place].
   void store_partials(int l, ValueId place) {
     for (Value v : reductions(l)) {
       const Accumulator state = fold(v);
-      only(lane_in_warp_, [&] { c_.reducer(v).store(partials_.at(v), place, state); });
+      only(lane_in_gang_, [&] { c_.reducer(v).store(partials_.at(v), place, state); });
     }
   }
 
@@ -324,26 +391,28 @@ class Rows : RowStages {
   void short_program() {
     each_row("rows", [&](ValueId) {
       for (int l = 0; l < plan_.loops; ++l) {
-        emit_row(l, lane_in_warp_);
+        emit_row(l, lane_in_gang_);
         accumulate(l, -1);
         for (Value v : reductions(l)) finish(v);
       }
-      emit_row(plan_.loops, lane_in_warp_);
+      emit_row(plan_.loops, lane_in_gang_);
     });
   }
 
   void long_program() {
-    int64_t room = warps_;  // a size class: part of the code
+    int64_t room = gangs_;  // a size class: part of the code
     while (room < blocks_) room *= 4;
     for (const auto& [v, accumulator] : accumulators_) {
       partials_[v] = c_.reducer(v).buffers("blocks" + std::to_string(v), Space::Shared, -1, room);
     }
     nest_.bind_linear(rows_, c_.begin_phase("rows", row_count_));
-    bind_warp();
+    bind_gang();
     const ValueId blocks = nest_.size(blocks_);
     for (int l = 0; l < plan_.loops; ++l) {
       emit_row(l, c_.thread());
-      c_.loop(warp_, blocks, warps_, [&](ValueId block) {
+      const bool several = gang_ < kWarp;
+      c_.loop(several ? c_.literal(0) : gang_number_, blocks, gangs_, [&](ValueId first) {
+        const ValueId block = several ? of_gang(first, blocks) : first;
         accumulate(l, block);
         store_partials(l, block);
       });
@@ -355,6 +424,9 @@ class Rows : RowStages {
     c_.end_phase();
   }
 
+  // The gang's block among those from `first` on. A warp stays together: past the last block that one is done again.
+  ValueId of_gang(ValueId first, ValueId blocks) { return c_.minimum(c_.add(first, gang_number_), c_.sub(blocks, c_.literal(1))); }
+
   int32_t shared(const std::string& name, DType dtype) { return b_.add_buffer({name, dtype, Space::Shared, -1, shared_room(length_)}); }
 
   void shared_program() {
@@ -364,10 +436,10 @@ class Rows : RowStages {
     operands_ = operand_places(c_.kernel, plan_);
     for (const auto& place : operands_.places()) places_[place] = shared("operand" + std::to_string(places_.size()), place.second);
     nest_.bind_linear(rows_, c_.begin_phase("rows", row_count_));
-    bind_warp();
+    bind_gang();
     for (int l = 0; l < plan_.loops; ++l) {
       emit_row(l, c_.thread());
-      elements(l);
+      quads_ ? elements_by_quads(l) : elements(l);
       if (reductions(l).empty()) continue;
       b_.barrier();
       for (size_t r = 0; r < reductions(l).size(); ++r) reduce_blocks(reductions(l)[r], r);
@@ -385,13 +457,37 @@ class Rows : RowStages {
   void elements(int l) {
     c_.in_scope([&] {
       prepare(full(l));
-      c_.loop(c_.thread(), nest_.extent(lane_), c_.target.threads, [&](ValueId position) {
+      c_.loop(c_.thread(), nest_.extent(lane_), threads_, [&](ValueId position) {
         nest_.bind(lane_, position);
         point(l, full(l), [&](int) { return position; });
         for (Value v : reductions(l)) {
           const Value operand = nest_.instr(v).args[0];
           if (carry_.count(operand) == 0) b_.store(operand_place(v), position, nest_.get(operand));
         }
+      });
+    });
+  }
+
+  void elements_by_quads(int l) {
+    c_.in_scope([&] {
+      prepare(full(l));
+      c_.loop(c_.mul(c_.thread(), c_.literal(kQuad)), nest_.extent(lane_), threads_ * kQuad, [&](ValueId first) {
+        Quads quads(c_);
+        for (Value v : plan_.carried_in[l]) {
+          if (carry_.count(v) != 0) quads.read(v, carry_.at(v), first);
+        }
+        const std::vector<Value> single = through(quads, l, first);
+        for (Value v : full(l)) {
+          if (carry_.count(v) != 0) quads.write(v, carry_.at(v), first);
+        }
+        for (Value v : reductions(l)) {
+          const Value operand = nest_.instr(v).args[0];
+          if (carry_.count(operand) == 0) quads.write(operand, operand_place(v), first);
+        }
+        quads.each([&](ValueId k) {
+          nest_.bind(lane_, c_.add(first, k));
+          for (Value v : single) nest_.emit(v);
+        });
       });
     });
   }
@@ -404,23 +500,24 @@ class Rows : RowStages {
   // Reduction number r of a loop, from shared memory: the tree's blocks by warps, beginning with another warp for each r.
   void reduce_blocks(Value v, size_t number) {
     const int32_t operand = operand_place(v);
-    const ValueId blocks = nest_.size(blocks_), shift = c_.literal(static_cast<int64_t>(number) % warps_);
-    const ValueId first = b_.op(Op::Where, {c_.less(warp_, shift), c_.add(warp_, c_.sub(c_.literal(warps_), shift)), c_.sub(warp_, shift)});
-    c_.loop(first, blocks, warps_, [&](ValueId block) {
+    const ValueId blocks = nest_.size(blocks_), shift = c_.literal(static_cast<int64_t>(number) % gangs_);
+    const ValueId before = c_.add(gang_number_, c_.sub(c_.literal(gangs_), shift));
+    const ValueId first = b_.op(Op::Where, {c_.less(gang_number_, shift), before, c_.sub(gang_number_, shift)});
+    c_.loop(first, blocks, gangs_, [&](ValueId block) {
       start(v);
       const Range range = block_range(block);
       c_.loop(range.begin, range.end, kLanes, [&](ValueId step) {
-        c_.loop(c_.literal(0), c_.literal(kAccumulators), 1, [&](ValueId half) {
-          const ValueId position = c_.add(step, c_.add(c_.mul(half, c_.literal(kWarp)), lane_in_warp_));
+        c_.loop(c_.literal(0), c_.literal(parts_), 1, [&](ValueId part) {
+          const ValueId position = c_.add(step, place_in_step(part));
           nest_.when(length_ % kLanes != 0 ? c_.less(position, range.end) : -1, [&] {
             Accumulator next{b_.load(operand, position, 1), -1};
             if (c_.reducer(v).has_index()) next.index = nest_.position(position);
-            take(v, half, next);
+            take(v, part, next);
           });
         }, true);
       });
       const Accumulator state = fold(v);
-      only(lane_in_warp_, [&] { c_.reducer(v).store(partials_.at(v), block, state); });
+      only(lane_in_gang_, [&] { c_.reducer(v).store(partials_.at(v), block, state); });
     });
   }
 
@@ -432,14 +529,16 @@ class Rows : RowStages {
     }
   }
 
-  // One warp a block of the tree: element stores, and block values to global memory.
+  // A gang for each block of the tree: element stores, and block values to global memory.
   void split_blocks(int l) {
-    const int64_t teams = ceil_div(blocks_, warps_);  // CUDA blocks a row
+    const int64_t teams = ceil_div(blocks_, gangs_);  // CUDA blocks a row
     const ValueId number = c_.begin_phase("blocks" + std::to_string(l), row_count_ * teams);
     auto [row, team] = c_.divide(number, nest_.size(teams));
-    bind_warp();
-    const ValueId block = c_.add(c_.mul(team, c_.literal(warps_)), warp_), blocks = nest_.size(blocks_);
-    nest_.when(c_.less(block, blocks), [&, row = row] {
+    bind_gang();
+    const bool several = gang_ < kWarp;
+    const ValueId blocks = nest_.size(blocks_), first = c_.mul(team, c_.literal(gangs_));
+    const ValueId block = several ? of_gang(first, blocks) : c_.add(first, gang_number_);
+    nest_.when(several ? -1 : c_.less(block, blocks), [&, row = row] {
       nest_.bind_linear(rows_, row);
       recall(l, [row](int) { return row; });
       accumulate(l, block);
@@ -456,7 +555,7 @@ class Rows : RowStages {
       const ValueId blocks = nest_.size(blocks_), base = c_.mul(row, blocks);
       for (Value v : reductions(l)) fold_partials(v, base, blocks);
       emit_values(l + 1);
-      only(lane_in_warp_, [&] {
+      only(lane_in_gang_, [&] {
         emit_after(l);
         remember(l, place, row_count_);
       });
@@ -464,16 +563,19 @@ class Rows : RowStages {
   }
 
   Context& c_;
-  int64_t warps_, row_count_;
+  bool holds_quads() const { return quads_ && !in_shared_; }
+
+  int64_t threads_, row_count_;
   bool in_registers_, in_shared_;
-  int64_t gang_ = kWarp;             // threads that take a row together
-  int64_t halves_ = kAccumulators;   // accumulators of a thread
+  bool quads_ = false;               // a thread takes four neighbours at a time
+  int64_t gang_ = kWarp, gangs_ = 0; // threads that take a row, or a block of it, together
+  int64_t parts_ = kAccumulators;    // accumulators of a thread
   int64_t slots_ = kAccumulators;    // registers a thread for each kept value
   std::map<Value, AccumulatorBuffers> accumulators_;
   std::map<Value, AccumulatorBuffers> partials_;  // long: shared, split: global
   OperandPlaces operands_;                               // shared: of reductions
   std::map<std::pair<size_t, DType>, int32_t> places_;  // shared: those that are nobody else's
-  ValueId lane_in_warp_ = -1, warp_ = -1, slot_ = -1;
+  ValueId lane_in_gang_ = -1, gang_number_ = -1, slot_ = -1;
 };
 
 }  // namespace

@@ -1,19 +1,153 @@
-// Scans on a GPU: a thread takes a line and walks it from first to last; neighbouring threads take
-// neighbouring lines.
+// Scans on a GPU. What a scan combines in order may be grouped at will where the bits stay the same: integers wrap, and an
+// extreme is one of the operands (the first nan, else the last of the best). Sums and products of floats are rounded, so a line
+// of them is walked from first to last.
 //
-//   phase lines: parallel block
-//     if line < s1 { acc = start; for s in 0..s2 { acc += x[s3*s + line]; store y[s3*s + line], acc } }
-#include "passes/schedule/gpu/context.h"
+//   across   neighbouring lines are neighbours in memory: a thread takes a line. If the lines are few, and their scans
+//            associative, a line is cut into pieces, in two phases (each of which reads the line: reduce, then scan):
+//              phase totals0: a thread a piece: total[piece, line] = sum x[piece's elements, line]
+//              phase lines:   acc = sum total[earlier pieces, line]; for s in the piece { acc += x[s, line]; y[s, line] = acc }
+//   teams    lines that are contiguous, associative scans: scan_teams.cpp
+//   tiles    the same, rounded: scan_tiles.cpp
+//
+// Reduce-then-scan, and what else there is: D. Merrill, M. Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back,
+// NVIDIA 2016. The look-back itself reads a line once, but needs blocks that wait for others.
+#include "passes/schedule/gpu/scan.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
 #include "passes/schedule/staged.h"
 
 namespace tenon::passes::gpu {
 
-void lower_scan(Context& c) {
+namespace {
+
+constexpr int64_t kManyLines = 1 << 14;  // that fill a GPU with a thread each
+constexpr int64_t kFewestLines = 16;     // side by side in memory, so that threads of a warp share what is read
+constexpr int64_t kShortLine = 4;        // not worth a tile in shared memory
+constexpr int64_t kFewestSteps = 64;     // of a piece
+
+// Bytes of an element of what neighbours along the axis find beside each other in memory.
+int64_t contiguous_bytes(const ir::Kernel& kernel, int axis) {
+  int64_t bytes = 0;
+  for (const Instr& instr : kernel.instrs) {
+    if (instr.op != Op::Load && instr.op != Op::Store) continue;
+    const Index::Stride stride = instr.index.stride(axis);
+    if (stride.ok && std::abs(stride.value) == 1) bytes += ir::item_size(instr.dtype);
+  }
+  return bytes;
+}
+
+// Whether the elements of a line, rather than neighbouring lines, lie side by side.
+bool lies_along_lines(const Context& c) {
   const std::vector<int> lines = c.axes(AxisKind::Parallel);
-  c.each_item("lines", c.product(lines), [&](ValueId line) {
-    c.nest.bind_linear(lines, line);
-    walk_lines(c, [](Value, const std::function<void(int)>& f) { f(0); });
-  });
+  const auto inner = std::find_if(lines.rbegin(), lines.rend(), [&](int a) { return c.extent(a) != 1; });
+  return inner == lines.rend() ||
+         contiguous_bytes(c.kernel, c.axes(AxisKind::Serial).front()) >= contiguous_bytes(c.kernel, *inner);
+}
+
+// Row-level stores are done by whoever takes a line, and whole.
+bool stores_rows(const ir::Kernel& kernel) {
+  return std::any_of(kernel.instrs.begin(), kernel.instrs.end(), [](const Instr& i) { return i.op == Op::Store && i.level == Level::Row; });
+}
+
+void one_by_one(Value, const std::function<void(int)>& f) { f(0); }
+
+class Across {
+ public:
+  explicit Across(Context& c)
+      : c_(c), lines_(c.axes(AxisKind::Parallel)), serial_(c.axes(AxisKind::Serial).front()), count_(c.product(lines_)),
+        length_(c.extent(serial_)) {
+    const bool whole = stores_rows(c.kernel) || !scans_are_associative(c);
+    pieces_ = whole ? Pieces{1, length_} : cut_lines(count_, length_, kFewestSteps, kManyLines);
+  }
+
+  void lower() {
+    if (pieces_.count == 1) {
+      return c_.each_item("lines", count_, [&](ValueId line) {
+        c_.nest.bind_linear(lines_, line);
+        walk_lines(c_, one_by_one);
+      });
+    }
+    c_.out.schedule = "split";
+    int scans = 0;  // loops that have some
+    for (const std::vector<Value>& of_loop : c_.loops.reductions) {
+      for (Value v : of_loop) totals_[v] = c_.partials(v, Space::Global, count_ * pieces_.count);
+      scans += of_loop.empty() ? 0 : 1;
+    }
+    for (int l = 0; l < scans; ++l) phase("totals" + std::to_string(l), l);
+    phase("lines", scans);
+  }
+
+ private:
+  // A thread for each piece of each line, neighbours for neighbouring lines. Scans before loop `last` begin with what the earlier
+  // pieces come to. Those of loop `last` leave the totals of their piece; if it has none, all is known: the results.
+  void phase(std::string name, int last) {
+    const bool stores = c_.loops.reductions.size() <= static_cast<size_t>(last) || c_.loops.reductions[last].empty();
+    c_.each_item(std::move(name), count_ * pieces_.count, [&](ValueId item) {
+      const auto [piece, line] = c_.divide(item, c_.nest.size(count_));
+      c_.nest.bind_linear(lines_, line);
+      const auto start = [&, piece = piece, line = line](Value v) {
+        Reducer reduce = c_.reducer(v);
+        const Accumulator registers = reduce.open(reduce.identity());
+        if (c_.loops.available[v] > last) return registers;
+        c_.loop(c_.literal(0), piece, 1, [&](ValueId earlier) {
+          reduce.take(registers, reduce.load(totals_.at(v), c_.add(c_.mul(earlier, c_.nest.size(count_)), line)));
+        });
+        return registers;
+      };
+      const auto takes = [&](Value v) {
+        const Op op = c_.kernel.instr(v).op;
+        return op == Op::Store ? stores : c_.loops.available[v] <= last + (ir::is_scan(op) ? 1 : 0);
+      };
+      const ValueId begin = c_.mul(piece, c_.nest.size(pieces_.steps));
+      const ValueId end = c_.minimum(c_.add(begin, c_.nest.size(pieces_.steps)), c_.nest.extent(serial_));
+      const LinePart part{begin, end, start, takes};
+      const ScanRegisters registers = walk_lines(c_, one_by_one, &part);
+      if (stores) return;
+      for (Value v : c_.loops.reductions[last]) {
+        Reducer reduce = c_.reducer(v);
+        reduce.store(totals_.at(v), item, reduce.read(registers.at({v, 0})));
+      }
+    });
+  }
+
+  Context& c_;
+  std::vector<int> lines_;
+  int serial_;
+  int64_t count_, length_;
+  Pieces pieces_;
+  std::map<Value, AccumulatorBuffers> totals_;  // [piece, line]
+};
+
+}  // namespace
+
+bool scans_are_associative(const Context& c) {
+  for (const Instr& instr : c.kernel.instrs) {
+    if (!ir::is_scan(instr.op) || !ir::is_float(instr.dtype)) continue;
+    if (const Op op = ir::combining_op(instr.op); op != Op::Max && op != Op::Min) return false;
+  }
+  return true;
+}
+
+Pieces cut_lines(int64_t lines, int64_t steps, int64_t fewest, int64_t at_once) {
+  const int64_t wanted = std::clamp<int64_t>(at_once / lines, 1, std::max<int64_t>(1, steps / fewest));
+  const int64_t of_piece = ceil_div(steps, wanted);
+  return {ceil_div(steps, of_piece), of_piece};
+}
+
+void scan_across_lines(Context& c) { Across(c).lower(); }
+
+void lower_scan(Context& c) {
+  c.loops = plan_loops(c.kernel, [](Value) { return false; });
+  const int64_t lines = c.product(c.axes(AxisKind::Parallel)), length = c.extent(c.axes(AxisKind::Serial).front());
+  const bool across = !lies_along_lines(c);
+  if (scans_are_associative(c)) {
+    across && lines >= kFewestLines ? scan_across_lines(c) : scan_by_teams(c);
+  } else {
+    length <= kShortLine || (across && lines >= kManyLines) ? scan_across_lines(c) : scan_in_tiles(c, !across);
+  }
 }
 
 }  // namespace tenon::passes::gpu

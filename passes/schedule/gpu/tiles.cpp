@@ -50,7 +50,7 @@ double library_rate(ir::DType dtype, int compute) {
 }
 
 bool fits(const Tile& t, const ProductShape& shape, const ir::GpuTarget& target) {
-  return t.threads() <= target.threads && shared_bytes(t, shape.dtype) <= target.shared_bytes &&
+  return t.threads() <= target.threads && shared_bytes(t, shape.dtype) <= target.static_shared_bytes() &&
          (ir::item_size(shape.dtype) <= 4 || t.thread_rows * t.thread_columns <= kMostWide);
 }
 
