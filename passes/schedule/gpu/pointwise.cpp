@@ -28,17 +28,6 @@ bool contiguous(const Instr& instr, int axis) {
   return stride.ok && stride.value == 1;
 }
 
-// Whether four elements at a multiple of four along `axis` can move as one aligned vector, without a guard.
-// `varies`: which values change along the axis.
-bool moves_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies) {
-  if (kernel.buffer(instr.slot).unaligned || !instr.guards.empty() || !contiguous(instr, axis)) return false;
-  if (instr.scale != 0 && (instr.scale % kVector != 0 || varies[instr.position()]))
-    return false;
-  const Index start = instr.index.substitute(
-      [&](int id, int64_t extent) { return id == axis ? Index(0) : Index::axis(id, extent); });
-  return start.divisor() % kVector == 0;
-}
-
 // The innermost axis with more than one element; the last one if there is none.
 int innermost(const ir::Kernel& kernel) {
   int axis = static_cast<int>(kernel.axes.size()) - 1;
@@ -110,6 +99,15 @@ void vector_body(Context& c, int axis, ValueId first) {
 }
 
 }  // namespace
+
+bool moves_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies) {
+  if (kernel.buffer(instr.slot).unaligned || !instr.guards.empty() || !contiguous(instr, axis)) return false;
+  if (instr.scale != 0 && (instr.scale % kVector != 0 || varies[instr.position()]))
+    return false;
+  const Index start = instr.index.substitute(
+      [&](int id, int64_t extent) { return id == axis ? Index(0) : Index::axis(id, extent); });
+  return start.divisor() % kVector == 0;
+}
 
 void lower_pointwise(Context& c) {
   std::vector<int> axes = c.axes(AxisKind::Parallel);
