@@ -170,6 +170,20 @@ void TreeBuilder::prefetch(int32_t buffer, ValueId index) {
   append(access(StmtKind::Prefetch, buffer, {index}, -1, false));
 }
 
+ValueId TreeBuilder::load_tile(int32_t buffer, ValueId index, ValueId stride, bool transposed) {
+  Stmt stmt = access(StmtKind::LoadTile, buffer, {index, stride}, -1, true);
+  stmt.transposed = transposed;
+  stmt.result = fresh({tree_.buffers.at(buffer).dtype, kTileLanes});
+  return append(std::move(stmt)).result;
+}
+
+ValueId TreeBuilder::mma(ValueId left, ValueId right, ValueId sums) {
+  Stmt stmt{.kind = StmtKind::Mma};
+  stmt.args = {left, right, sums};
+  stmt.result = fresh(type(sums));
+  return append(std::move(stmt)).result;
+}
+
 ValueId TreeBuilder::begin_for(ValueId begin, ValueId end, int64_t step, bool unroll) {
   Stmt loop{.kind = StmtKind::For};
   loop.args = {begin, end};

@@ -54,6 +54,8 @@ struct TreeBuffer {
 
 using ValueId = int32_t;
 
+constexpr int kTileExtent = 16, kTileLanes = 8;  // rows and columns of a warp's tile; elements that each thread has of it
+
 enum class StmtKind : uint8_t {
   Let,   // result = op(args) with `bits` (Const) or `slot` (Scalar)
   Size,  // result = size parameter `slot` (index type)
@@ -61,6 +63,9 @@ enum class StmtKind : uint8_t {
          // element l is at
          //   args[0] + l*args[1]; a vector index gathers. With `mask`, lanes whose mask is false read nothing
          //   and give 0.
+  LoadTile,  // result = the thread's eight elements of a tile of 16 rows by 16 elements of shared memory, whose rows begin at
+             // args[0] and args[1] further on each, at multiples of 16 bytes; `transposed`: of the tile turned over; see below
+  Mma,       // result = args[2] plus args[0] times the transposed args[1], tiles of a warp; see below
   Store,    // buffer[args[0]] = args.back(), addressed and masked in the same ways (args[1] is the stride if
             // `strided`)
   Prefetch,  // buffer[args[0]] will be read soon: a CPU's hint; the place may lie past the buffer's end
@@ -72,11 +77,20 @@ enum class StmtKind : uint8_t {
   Barrier,  // __syncthreads
 };
 
+// Tiles of a warp: 16x16 elements, eight of them in each of its 32 threads, as PTX has the fragments of mma.m16n8k16. Element e of
+// the thread with lane = thread mod 32 is
+//
+//   row lane / 4 + 8 * (e / 2 mod 2), column 2 * (lane mod 4) + e mod 2 + 8 * (e / 4)
+//
+// `mma a, b, c` is c[i][j] + the sum of a[i][k] * b[j][k] over k: a and b are tiles of f16 or bf16, c and the result of f32. The
+// order of its sums, and how each is rounded, are the hardware's. Like a shuffle, all threads of a warp come to it, and to a
+// load_tile, together.
 struct Stmt {
   StmtKind kind;
   Op op = Op::Get;
   bool strided = false;
   bool unroll = false;
+  bool transposed = false;
   int32_t buffer = -1;
   int32_t slot = -1;  // of Deal and Weave: which one of the n
   ValueId result = -1;
@@ -151,6 +165,8 @@ class TreeBuilder {
   void store_strided(int32_t buffer, ValueId index, ValueId stride, ValueId value, ValueId mask = -1);
   void scatter(int32_t buffer, ValueId indices, ValueId value, ValueId mask = -1);
   void prefetch(int32_t buffer, ValueId index);
+  ValueId load_tile(int32_t buffer, ValueId index, ValueId stride, bool transposed = false);
+  ValueId mma(ValueId left, ValueId right, ValueId sums);
   ValueId begin_for(ValueId begin, ValueId end, int64_t step,
                     bool unroll = false);  // gives the loop variable
   void end_for();

@@ -31,6 +31,8 @@ class TreeChecker {
   void check_let(const Stmt& stmt) const;
   void check_buffer(const Stmt& stmt) const;
   void check_access(const Stmt& stmt) const;
+  void check_tile(const Stmt& stmt) const;
+  void check_mma(const Stmt& stmt) const;
 
   const LoopTree& tree_;
   std::vector<Kind> kinds_;

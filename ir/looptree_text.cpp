@@ -89,9 +89,10 @@ class Printer {
     const VType type = tree_.values[stmt.result];
     if (stmt.kind == StmtKind::Size) return "size s" + std::to_string(stmt.slot);
     if (stmt.kind == StmtKind::Load) return "load" + place(stmt);
+    if (stmt.kind == StmtKind::LoadTile) return "load_tile" + place(stmt) + (stmt.transposed ? " transposed" : "");
     if (stmt.op == Op::Const) return "const " + print(Constant{type.dtype, stmt.bits});
     if (stmt.op == Op::Scalar) return "scalar a" + std::to_string(stmt.slot);
-    std::string text(info(stmt.op).text);
+    std::string text(stmt.kind == StmtKind::Mma ? "mma" : info(stmt.op).text);
     for (size_t i = 0; i < stmt.args.size(); ++i) text += (i ? ", " : " ") + use(stmt.args[i]);
     if (is_one_of_many(stmt.op)) text += " at " + std::to_string(stmt.slot);
     return text;
@@ -101,7 +102,9 @@ class Printer {
     switch (stmt.kind) {
       case StmtKind::Let:
       case StmtKind::Size:
-      case StmtKind::Load: {
+      case StmtKind::Load:
+      case StmtKind::LoadTile:
+      case StmtKind::Mma: {
         const std::string value = right_side(stmt);
         out_ += define(stmt.result) + " = " + value + " : " + type(stmt.result);
         return;
@@ -396,6 +399,10 @@ class Parser : Lexer {
     if (accept("load")) {
       stmt.kind = StmtKind::Load;
       access(stmt);
+    } else if (accept("load_tile")) {
+      stmt.kind = StmtKind::LoadTile;
+      access(stmt);
+      stmt.transposed = accept("transposed");
     } else if (accept("size")) {
       stmt.kind = StmtKind::Size;
       stmt.slot = parameter('s');
@@ -409,10 +416,14 @@ class Parser : Lexer {
       while (at_ < text_.size() && text_[at_] != ' ' && text_[at_] != '\n') ++at_;
       constant = text_.substr(constant_at, at_ - constant_at);
     } else {
-      const std::string_view text = word("an op");
-      const std::optional<Op> op = op_from_text(text);
-      if (!op) fail("'" + std::string(text) + "' is not an op");
-      stmt.op = *op;
+      if (accept("mma")) {
+        stmt.kind = StmtKind::Mma;
+      } else {
+        const std::string_view text = word("an op");
+        const std::optional<Op> op = op_from_text(text);
+        if (!op) fail("'" + std::string(text) + "' is not an op");
+        stmt.op = *op;
+      }
       if (skip_space(), text_.substr(at_).starts_with("%")) {
         do {
           if (stmt.args.size() == (is_one_of_many(stmt.op) ? kMaxOneOfMany : 3)) fail("too many operands");

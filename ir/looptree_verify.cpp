@@ -168,7 +168,7 @@ void TreeChecker::check_buffer(const Stmt& stmt) const {
 }
 
 void TreeChecker::check_access(const Stmt& stmt) const {
-  const bool load = stmt.kind == StmtKind::Load;
+  const bool load = stmt.kind != StmtKind::Store;
   check_buffer(stmt);
   const TreeBuffer& buffer = tree_.buffers[stmt.buffer];
   arity(stmt, (stmt.strided ? 2u : 1u) + (load ? 0u : 1u));
@@ -184,6 +184,23 @@ void TreeChecker::check_access(const Stmt& stmt) const {
     require(use(stmt.mask) == VType{DType::Bool, type.lanes}, "the mask needs a bool for each lane");
 }
 
+void TreeChecker::check_tile(const Stmt& stmt) const {
+  require(tree_.target == TargetKind::Cuda, "a tile of a warp is for a GPU");
+  require(stmt.strided && stmt.mask < 0, "a tile has a distance from row to row, and no mask");
+  check_access(stmt);
+  require(tree_.buffers[stmt.buffer].space == Space::Shared, "a tile is read from shared memory");
+  require(is_half(result(stmt).dtype) && result(stmt).lanes == kTileLanes, "a thread has eight elements of a tile, f16 or bf16");
+}
+
+void TreeChecker::check_mma(const Stmt& stmt) const {
+  arity(stmt, 3);
+  require(tree_.target == TargetKind::Cuda, "mma is for a GPU");
+  const VType factor = use(stmt.args[0]), sums = use(stmt.args[2]);
+  require(sums == VType{DType::F32, kTileLanes} && result(stmt) == sums, "mma adds to a tile of f32");
+  require(is_half(factor.dtype) && factor.lanes == kTileLanes, "mma multiplies tiles of f16 or bf16");
+  require(use(stmt.args[1]) == factor, "both factors of mma have one type");
+}
+
 void TreeChecker::check(const Stmt& stmt) {
   switch (stmt.kind) {
     case StmtKind::Let: check_let(stmt); break;
@@ -192,6 +209,8 @@ void TreeChecker::check(const Stmt& stmt) {
       require(result(stmt) == VType{tree_.index_type, 1}, "a size is a scalar of the index type");
       break;
     case StmtKind::Load: check_access(stmt); break;
+    case StmtKind::LoadTile: check_tile(stmt); break;
+    case StmtKind::Mma: check_mma(stmt); break;
     case StmtKind::Store: return check_access(stmt);
     case StmtKind::Prefetch:
       require(tree_.target == TargetKind::Cpu, "a prefetch is for a CPU");

@@ -30,7 +30,7 @@ namespace {
 
 [[noreturn]] void fail(const std::string& reason) { throw ir::IrError("cuda: " + reason); }
 
-constexpr int kVector = 4;  // lanes of the prelude's vectors
+constexpr int kVector = 4;  // lanes of the prelude's vectors in memory
 
 // How a value of each element type is written: in a register, in memory, and in the names of prelude
 // functions.
@@ -43,6 +43,7 @@ std::string register_type(DType t) {
 std::string memory_type(DType t) { return t == DType::Bool ? "unsigned char" : register_type(t); }
 std::string suffix(DType t) { return ir::is_half(t) ? "u16" : std::string(ir::name(t)); }
 std::string vector_name(DType t) { return (t == DType::Bool ? "u8" : suffix(t)) + "x4"; }
+bool is_tile(ir::VType t) { return t.lanes == ir::kTileLanes && (t.dtype == DType::F32 || ir::is_half(t.dtype)); }
 
 std::string identifier(std::string_view text) {
   std::string result;
@@ -260,8 +261,13 @@ class PhasePrinter {
     return names_[v] = prefix + std::to_string(next_++);
   }
 
+  std::string type_name(ValueId v) const {
+    if (lanes(v) == 1) return register_type(dtype(v));
+    return "tenon_" + (is_tile(tree_.values[v]) ? suffix(dtype(v)) + "x8" : vector_name(dtype(v)));
+  }
+
   void define(ValueId v, const std::string& text) {
-    const std::string type = lanes(v) == 1 ? register_type(dtype(v)) : "tenon_" + vector_name(dtype(v));
+    const std::string type = type_name(v);
     line("const " + type + " " + fresh(v, "v") + " = " + text + ";");
   }
 
@@ -321,6 +327,13 @@ class PhasePrinter {
         names_[stmt.result] = "s" + std::to_string(stmt.slot);
         return;
       case StmtKind::Load: return load(stmt);
+      case StmtKind::LoadTile:
+        return define(stmt.result, call(stmt.transposed ? "tenon_load_turned_tile" : "tenon_load_tile",
+                                        {"&" + buffers_[stmt.buffer] + "[" + name(stmt.args[0]) + "]", name(stmt.args[1])}));
+      case StmtKind::Mma: {
+        const std::string function = "tenon_mma_" + std::string(ir::name(dtype(stmt.args[0])));
+        return define(stmt.result, call(function, {name(stmt.args[0]), name(stmt.args[1]), name(stmt.args[2])}));
+      }
       case StmtKind::Store: return store(stmt);
       case StmtKind::For: return loop(stmt);
       case StmtKind::If:
@@ -332,8 +345,8 @@ class PhasePrinter {
         }
         return line("}");
       case StmtKind::Var: {
-        const std::string init = name(stmt.args[0]);
-        return line(register_type(scalar(stmt.result)) + " " + fresh(stmt.result, "r") + " = " + init + ";");
+        const std::string init = name(stmt.args[0]), type = type_name(stmt.result);
+        return line(type + " " + fresh(stmt.result, "r") + " = " + init + ";");
       }
       case StmtKind::Set: return line(name(stmt.args[0]) + " = " + name(stmt.args[1]) + ";");
       case StmtKind::Prefetch: throw ir::IrError("a prefetch has no meaning on a GPU");
@@ -407,7 +420,9 @@ class PhasePrinter {
     const auto arg = [&](size_t i) { return name(stmt.args[i]); };
     switch (stmt.op) {
       case Op::Const:
-        names_[v] = literal({scalar(v), stmt.bits});
+        names_[v] = literal({dtype(v), stmt.bits});
+        if (dtype(v) != DType::F32 || !is_tile(tree_.values[v])) scalar(v);
+        else names_[v] = call("tenon_splat_f32x8", {names_[v]});
         return;
       case Op::Scalar: names_[v] = "a" + std::to_string(stmt.slot); return;
       case Op::ThreadId: return define(v, "(" + register_type(dtype(v)) + ")TENON_THREAD");

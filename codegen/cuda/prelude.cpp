@@ -36,13 +36,15 @@ typedef bool tenon_bool;
   if ((unsigned long long)(pointer) % (bytes) != 0) tenon_machine.fault("a vector access is not aligned")
 typedef _Bool tenon_bool;
 // What a simulator provides. `shuffle` gives the bits that thread `source` of the warp passes to the same call, `ballot`
-// a bit of each lane's predicate; `fault`, of a misaligned access, does not return.
+// a bit of each lane's predicate; `mma` adds to the sums of a warp's tile (ir/looptree.h); `fault`, of a misaligned access, does
+// not return.
 struct {
   unsigned thread, block;
   char* shared;
   void (*barrier)(int line);
   unsigned long long (*shuffle)(unsigned long long bits, int source);
   unsigned (*ballot)(int predicate);
+  void (*mma)(float* sums, const unsigned* left, const unsigned* right, int bf16);
   void (*fault)(const char* reason);
 } tenon_machine;
 float fabsf(float), floorf(float), ceilf(float), truncf(float), rintf(float), sqrtf(float), fmaf(float, float, float);
@@ -233,6 +235,64 @@ TENON_SHUFFLE(u16, unsigned short, int)
 TENON_SHUFFLE(i16, short, int)
 TENON_SHUFFLE(i32, int, int)
 TENON_SHUFFLE(i64, long long, long long)
+
+// --- tiles of 16x16 elements, eight of them in each thread of a warp; of 16-bit ones two neighbours together. Two products by 8
+// columns make one by 16 (PTX ISA, "Warp-level matrix instructions": mma.m16n8k16, ldmatrix)
+typedef struct { unsigned pair[4]; } tenon_u16x8;
+typedef struct { float lane[8]; } tenon_f32x8;
+TENON_DEVICE tenon_f32x8 tenon_splat_f32x8(float x) {
+  tenon_f32x8 v;
+  v.lane[0] = v.lane[1] = v.lane[2] = v.lane[3] = v.lane[4] = v.lane[5] = v.lane[6] = v.lane[7] = x;
+  return v;
+}
+#ifdef __CUDACC__
+// Each thread names one row of eight elements: those of the quarter that goes to its first register, to its second, ...
+#define TENON_LOAD_TILE(name, kind, place) \
+  TENON_DEVICE tenon_u16x8 name(const unsigned short* tile, int stride) { \
+    const int lane = (int)(TENON_THREAD % 32u); \
+    const unsigned row = (unsigned)__cvta_generic_to_shared(tile + place); \
+    tenon_u16x8 v; \
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4" kind ".shared.b16 {%0, %1, %2, %3}, [%4];" \
+                 : "=r"(v.pair[0]), "=r"(v.pair[1]), "=r"(v.pair[2]), "=r"(v.pair[3]) : "r"(row) : "memory"); \
+    return v; \
+  }
+TENON_LOAD_TILE(tenon_load_tile, "", lane % 16 * stride + lane / 16 * 8)
+TENON_LOAD_TILE(tenon_load_turned_tile, ".trans", (lane / 16 * 8 + lane % 8) * stride + lane / 8 % 2 * 8)
+#define TENON_MMA_HALF(type, n) \
+  asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+      : "+f"(c.lane[4 * n]), "+f"(c.lane[4 * n + 1]), "+f"(c.lane[4 * n + 2]), "+f"(c.lane[4 * n + 3]) \
+      : "r"(a.pair[0]), "r"(a.pair[1]), "r"(a.pair[2]), "r"(a.pair[3]), "r"(b.pair[n]), "r"(b.pair[n + 2]))
+#define TENON_MMA(type) \
+  TENON_DEVICE tenon_f32x8 tenon_mma_##type(tenon_u16x8 a, tenon_u16x8 b, tenon_f32x8 c) { \
+    TENON_MMA_HALF(#type, 0); \
+    TENON_MMA_HALF(#type, 1); \
+    return c; \
+  }
+TENON_MMA(f16)
+TENON_MMA(bf16)
+#else
+TENON_DEVICE tenon_u16x8 tenon_load_elements(const unsigned short* tile, int stride, int down, int across) {
+  const int lane = (int)(TENON_THREAD % 32u);
+  tenon_u16x8 v;
+  TENON_CHECK_ALIGNED(tile, 16);
+  TENON_CHECK_ALIGNED(tile + stride, 16);
+  for (int i = 0; i < 4; ++i) {
+    const unsigned short* p = tile + (lane / 4 + i % 2 * 8) * down + (lane % 4 * 2 + i / 2 * 8) * across;
+    v.pair[i] = p[0] | (unsigned)p[across] << 16;
+  }
+  return v;
+}
+TENON_DEVICE tenon_u16x8 tenon_load_tile(const unsigned short* tile, int stride) { return tenon_load_elements(tile, stride, stride, 1); }
+TENON_DEVICE tenon_u16x8 tenon_load_turned_tile(const unsigned short* tile, int stride) { return tenon_load_elements(tile, stride, 1, stride); }
+TENON_DEVICE tenon_f32x8 tenon_mma_f16(tenon_u16x8 a, tenon_u16x8 b, tenon_f32x8 c) {
+  tenon_machine.mma(c.lane, a.pair, b.pair, 0);
+  return c;
+}
+TENON_DEVICE tenon_f32x8 tenon_mma_bf16(tenon_u16x8 a, tenon_u16x8 b, tenon_f32x8 c) {
+  tenon_machine.mma(c.lane, a.pair, b.pair, 1);
+  return c;
+}
+#endif
 
 )";
 }

@@ -8,12 +8,14 @@
 #include <cstring>
 #include <fstream>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "codegen/cuda/emit.h"
 #include "codegen/interpreter/interpreter.h"
 #include "ir/kernel.h"
 #include "passes/passes.h"
+#include "passes/schedule/gpu/tiles.h"
 #include "passes/schedule/schedule.h"
 #include "support/cuda_sim.h"
 #include "support/nvrtc.h"
@@ -76,6 +78,13 @@ struct Guarded {
   }
 };
 
+// Eighths up to 4 in magnitude, and (if asked) nan and infinities: halves whose products have sums that f32 holds, in any order.
+ir::Constant random_eighth(DType dtype, std::mt19937& random, bool special) {
+  const double odd[] = {NAN, INFINITY, -INFINITY};
+  if (special && random() % 64 == 0) return ir::constant(dtype, odd[random() % 3]);
+  return ir::constant(dtype, (static_cast<double>(random() % 65) - 32) / 8);
+}
+
 // Mostly moderate numbers, with zeros of both signs, ties, and (if asked) nan, infinities and what no integer
 // holds.
 ir::Constant random_element(DType dtype, std::mt19937& random, bool special) {
@@ -93,9 +102,9 @@ ir::Constant random_element(DType dtype, std::mt19937& random, bool special) {
                                  : wide);
 }
 
-void fill(char* data, DType dtype, int64_t count, std::mt19937& random, bool special) {
+void fill(char* data, DType dtype, int64_t count, std::mt19937& random, bool special, bool eighths) {
   for (int64_t i = 0; i < count; ++i) {
-    const ir::Constant c = random_element(dtype, random, special);
+    const ir::Constant c = eighths ? random_eighth(dtype, random, special) : random_element(dtype, random, special);
     std::memcpy(data + i * ir::item_size(dtype), &c.bits, static_cast<size_t>(ir::item_size(dtype)));
   }
 }
@@ -114,7 +123,8 @@ CudaSimulator::Compiler fastest_compiler() {
   return CudaSimulator::available(Compiler::Tcc) ? Compiler::Tcc : Compiler::Cc;
 }
 
-// Runs a kernel on the simulator and the interpreter and compares all outputs bit for bit.
+// Runs a kernel on the simulator and the interpreter and compares all outputs bit for bit. A product on tensor cores sums in an order
+// of its own, so operands are such that the order makes no difference, and it runs in two.
 void compare(const ir::Kernel& given, const std::string& schedule, bool special = false,
              const std::vector<double>& scalars = {}, CudaSimulator::Compiler compiler = fastest_compiler(),
              const ir::GpuTarget& target = {}) {
@@ -126,11 +136,12 @@ void compare(const ir::Kernel& given, const std::string& schedule, bool special 
   CAPTURE(ir::print(lowered.tree));
 
   std::mt19937 random(42);
+  const bool on_tensor_cores = schedule == "contraction mma";
   std::vector<Guarded> expected, got;
   std::vector<uint64_t> scalar_bits;
   for (const ir::KernelBuffer& buffer : kernel.buffers) {
     Guarded data(static_cast<size_t>(buffer.numel * ir::item_size(buffer.dtype)));
-    fill(data.data(), buffer.dtype, buffer.numel, random, special);
+    fill(data.data(), buffer.dtype, buffer.numel, random, special, on_tensor_cores);
     expected.push_back(data);
     got.push_back(data);
   }
@@ -160,7 +171,7 @@ void compare(const ir::Kernel& given, const std::string& schedule, bool special 
       scratch.emplace_back(static_cast<size_t>(count * ir::item_size(buffer.dtype)));
     }
     for (Guarded& data : scratch) buffers.push_back(data.data());
-    REQUIRE_NOTHROW(simulator.run(buffers, lowered.sizes, scalar_bits, order));
+    REQUIRE_NOTHROW(simulator.run(buffers, lowered.sizes, scalar_bits, order, 0, order == CudaSimulator::Order::Backward));
     for (Guarded& data : got) CHECK(data.intact());
     for (Guarded& data : scratch) CHECK(data.intact());
     for (size_t b = 0; b < kernel.buffers.size(); ++b) {
@@ -517,10 +528,119 @@ TEST_CASE("cuda: products of every shape class, on one multiprocessor and on man
 }
 
 TEST_CASE("cuda: products of every type") {
+  ir::GpuTarget target;
+  target.compute = 75;  // whose tensor cores no schedule is for
   for (const char* dtype : {"f64", "f16", "bf16", "i8", "u8", "i16", "i32", "i64"}) {
-    compare(Product{2, 33, 70, 21, dtype, false, true}.text(), "contraction", true);
-    compare(Product{50, 3, 2, 9, dtype}.text(), "contraction", true);
+    compare(Product{2, 33, 70, 21, dtype, false, true}.text(), "contraction", true, {}, fastest_compiler(), target);
+    compare(Product{50, 3, 2, 9, dtype}.text(), "contraction", true, {}, fastest_compiler(), target);
   }
+}
+
+TEST_CASE("cuda: products of halves on tensor cores, by every tile") {
+  std::set<const passes::gpu::Tile*> used;
+  const auto check = [&](const Product& p, int processors) {
+    ir::GpuTarget target;
+    target.multiprocessors = processors;
+    target.library = {};
+    const std::string text = p.text();
+    const bool special = p.depth % 2 == 1;
+    const passes::gpu::ProductShape shape{.batch = p.batch, .rows = p.rows, .columns = p.columns, .depth = p.depth,
+                                          .left_cost = 2, .right_cost = 2, .halves = true};  // a load and a cast
+    used.insert(passes::gpu::choose_tile(shape, target).tile);
+    compare(text, "contraction mma", special, {}, fastest_compiler(), target);
+  };
+  const Product products[] = {
+      {1, 130, 129, 65, "f16"}, {1, 128, 128, 64, "bf16"}, {3, 36, 52, 36, "bf16"}, {2, 33, 31, 100, "f16"},  {5, 17, 15, 33, "bf16"}, {1, 67, 193, 20, "f16"},
+      {3, 67, 19, 20, "bf16"},  {3, 19, 67, 21, "f16"},    {3, 34, 34, 20, "f16"},  {3, 115, 5, 65, "bf16"},  {3, 5, 115, 65, "f16"},
+  };
+  for (Product product : products) {
+    for (const int transposed : {0, 1, 2}) {
+      product.left_transposed = transposed == 1;
+      product.right_transposed = transposed == 2;
+      check(product, 1);
+      check(product, 100);
+    }
+  }
+  for (const passes::gpu::Tile& tile : passes::gpu::tiles()) {
+    CAPTURE(tile.rows);
+    CAPTURE(tile.columns);
+    CAPTURE(tile.depth);
+    if (tile.worker == passes::gpu::Worker::Warp) CHECK(used.count(&tile) == 1);
+  }
+}
+
+TEST_CASE("cuda: what a product of halves on tensor cores stages, and what is no such product") {
+  // A convolution along l with a border, filters of 3 taps over 5 channels; its input computed, its result through an epilogue.
+  const char* convolution = R"(kernel @conv(x: f32 in[540], w: f16 in[300], y: f16 out[2160]) {
+  axes o: 20 parallel, n: 3 parallel, l: 36 parallel, k: 15 contract
+  contract o n l|k : %0 = load w[15*o + k] : f16
+  map o n l        : %1 = const 0.0 : f32
+  contract o n l|k : %2 = load x[180*n + 36*(k / 3) + l + k mod 3 - 1] if 0 <= l + k mod 3 - 1 < 36 else %1 : f32
+  contract o n l|k : %3 = max %2, %1 : f32
+  contract o n l|k : %4 = cast %3 : f16
+  reduce o n l|k   : %5 = contract %0, %4 : f16
+  map o n l        : %6 = mul %5, %5 : f16
+  map o n l        : store y[720*n + 36*o + l], %6
+}
+)";
+  compare(convolution, "contraction mma");
+  // Sums that somebody sees before they are rounded keep the order of k.
+  const char* single = R"(kernel @single(a: bf16 in[4096], b: bf16 in[4096], y: f32 out[4096]) {
+  axes i: 64 parallel, j: 64 parallel, k: 64 contract
+  contract i j|k : %0 = load a[64*i + k] : bf16
+  contract i j|k : %1 = load b[64*k + j] : bf16
+  contract i j|k : %2 = cast %0 : f32
+  contract i j|k : %3 = cast %1 : f32
+  reduce i j|k : %4 = contract %2, %3 : f32
+  map i j : store y[64*i + j], %4
+}
+)";
+  compare(single, "contraction");
+}
+
+// The bound of docs/cuda.md: whatever the order of k, a sum of f32 is off by its last place at each step; then the product is
+// rounded to the half, and so is what the bias is added to.
+TEST_CASE("cuda: sums in the order of tensor cores stay within the bound of their rounding") {
+  int64_t differ = 0;
+  for (const char* type : {"f16", "bf16"}) {
+    const Product p{1, 70, 50, 300, type};
+    const DType dtype = *ir::dtype_from_name(type);
+    const double u = dtype == DType::F16 ? 0x1p-11 : 0x1p-8, step = static_cast<double>(p.depth) * 0x1p-23;
+    const ir::Kernel kernel = passes::run_kernel_passes(ir::parse_kernel(p.text()));
+    const passes::Lowered lowered = passes::lower(kernel, ir::GpuTarget{});
+    CHECK(lowered.schedule == "contraction mma");
+    std::mt19937 random(7);
+    std::normal_distribution<double> normal;
+    std::vector<codegen::HostTensor> x;
+    std::vector<void*> buffers;
+    for (const ir::KernelBuffer& buffer : kernel.buffers) {
+      x.push_back(codegen::HostTensor::zeros(dtype, ir::Dims{buffer.numel}));
+      for (int64_t i = 0; i < buffer.numel; ++i) x.back().set(i, ir::constant(dtype, normal(random)));
+    }
+    for (codegen::HostTensor& t : x) buffers.push_back(t.data.data());
+    codegen::interpret(kernel, buffers.data(), nullptr);
+    const codegen::HostTensor want = x[3];
+    CudaSimulator simulator(lowered.tree, fastest_compiler());
+    simulator.run(buffers, lowered.sizes, {});
+    CHECK(x[3].data == want.data);  // in the order of k
+    simulator.run(buffers, lowered.sizes, {}, CudaSimulator::Order::Forward, 0, true);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < p.rows * p.columns; ++i) {
+      const auto value = [&](int tensor, int64_t at) { return ir::to_double(x[static_cast<size_t>(tensor)].get(at)); };
+      double sum = 0, size = 0;
+      for (int64_t k = 0; k < p.depth; ++k) {
+        const double product = value(0, i / p.columns * p.depth + k) * value(1, k * p.columns + i % p.columns);
+        sum += product;
+        size += std::fabs(product);
+      }
+      const double bias = value(2, i % p.columns), exact = std::max(sum + bias, 0.0);
+      const double bound = (1 + 4 * u) * (step * size + u * (2 * std::fabs(sum) + std::fabs(bias)));
+      differ += x[3].get(i).bits != want.get(i).bits;
+      wrong += !(std::fabs(value(3, i) - exact) <= bound);
+    }
+    CHECK(wrong == 0);
+  }
+  CHECK(differ > 0);
 }
 
 TEST_CASE("cuda: every reduction, along rows and along columns") {
@@ -678,8 +798,24 @@ TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
     ir::GpuTarget target;
     target.multiprocessors = processors;
     for (const std::string arch : {"sm_75", "sm_80", "sm_90"}) {
+      target.compute = std::stoi(arch.substr(3));
       report += "\n" + arch + " product of " + std::to_string(product.rows) + " x " + std::to_string(product.columns) + " " + product.dtype +
                 compile(ir::parse_kernel(product.text()), arch, false, target) + "; " + std::to_string(times.back()) + " ms";
+    }
+  }
+  // Every tile of a warp, on the machine that takes it for this product.
+  for (const auto& [product, processors] : {std::pair{Product{1, 300, 300, 100, "f16"}, 1}, {Product{1, 300, 300, 101, "bf16", true, true}, 1},
+                                            {Product{3, 67, 19, 20, "f16"}, 1}, {Product{3, 19, 67, 20, "f16"}, 1}, {Product{3, 34, 34, 20, "f16"}, 1},
+                                            {Product{1, 64, 64, 128, "bf16"}, 100}, {Product{5, 17, 15, 16, "f16"}, 100},
+                                            {Product{3, 115, 5, 65, "f16"}, 1}, {Product{3, 5, 115, 65, "f16"}, 1}}) {
+    ir::GpuTarget target;
+    target.multiprocessors = processors;
+    for (const std::string arch : {"sm_80", "sm_90"}) {
+      target.compute = std::stoi(arch.substr(3));
+      const ir::Kernel kernel = ir::parse_kernel(product.text());
+      CHECK(passes::lower(passes::run_kernel_passes(kernel), target).schedule == "contraction mma");
+      report += "\n" + arch + " product of " + std::to_string(product.rows) + " x " + std::to_string(product.columns) + " " + product.dtype +
+                compile(kernel, arch, false, target) + "; " + std::to_string(times.back()) + " ms";
     }
   }
   MESSAGE(report);

@@ -184,6 +184,27 @@ TEST_CASE("cuda: a network trains as on the CPU") {
   CHECK(close(trained(here, x, target), trained(there, x.cuda(), target.cuda()), 1e-4));
 }
 
+// Sums of f32 in an order of the hardware's, then one rounding to the half: docs/cuda.md.
+TEST_CASE("cuda: products of halves run on tensor cores, within the bound of their rounding") {
+  const bool has_mma = tenon::cuda::get_device_properties().major >= 8;
+  tenon::manual_seed(3);
+  for (const auto& [type, u] : {std::pair{tenon::kHalf, 0x1p-11}, {tenon::kBFloat16, 0x1p-8}}) {
+    const auto check = [&, type = type, u = u](int64_t depth, const Tensor& x, const Tensor& w, const auto& product) {
+      const Tensor a = x.to(type), b = w.to(type), y = product(a.cuda(), b.cuda());
+      CHECK((tenon::explain(y).find("contraction mma") != std::string::npos) == has_mma);
+      const Tensor exact = product(a.to(tenon::kDouble), b.to(tenon::kDouble));
+      const Tensor size = product(a.to(tenon::kDouble).abs(), b.to(tenon::kDouble).abs());
+      const Tensor bound = static_cast<double>(depth) * 0x1p-23 * size * (1 + u) + u * exact.abs();
+      CHECK(((y.cpu().to(tenon::kDouble) - exact).abs() <= bound).all().item<bool>());
+    };
+    check(96, tenon::randn({70, 96}), tenon::randn({50, 96}), [](const Tensor& a, const Tensor& b) { return a.matmul(b.t()); });
+    check(70, tenon::randn({70, 45}), tenon::randn({70, 33}), [](const Tensor& a, const Tensor& b) { return a.t().matmul(b); });
+    check(40, tenon::randn({5, 20, 40}), tenon::randn({5, 40, 24}), [](const Tensor& a, const Tensor& b) { return a.bmm(b); });
+    check(45, tenon::randn({3, 5, 12, 10}), tenon::randn({20, 5, 3, 3}),
+          [](const Tensor& a, const Tensor& b) { return tenon::conv2d(a, b, {}, 1, 1); });
+  }
+}
+
 TEST_CASE("cuda: files are written from a device and read to one") {
   const std::string folder = std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "/tmp";
   const std::string path = folder + "/tenon_cuda_frontend_test.safetensors";

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -113,6 +115,10 @@ Outcome Engine::run(const Launch& launch) {
     };
     launch.machine->ballot = [](int predicate) {
       return static_cast<unsigned>(running->at_warp_operation(State::AtBallot, predicate != 0, 0));
+    };
+    launch.machine->mma = [](float* sums, const unsigned* left, const unsigned* right, int bf16) {
+      const Fragments mine{sums, left, right, bf16 != 0};
+      running->at_warp_operation(State::AtMma, reinterpret_cast<uintptr_t>(&mine), 0);
     };
     launch.machine->fault = [](const char* reason) { running->fail(Outcome::Misaligned, reason); };
   } else {
@@ -256,6 +262,7 @@ void Engine::exchange(unsigned begin, unsigned end) {
     bits[t - begin] = threads_[t].bits;
     ballot |= (threads_[t].bits & 1) << (t - begin);
   }
+  if (threads_[begin].state == State::AtMma) multiply(begin, end);
   const bool shuffle = threads_[begin].state == State::AtShuffle;
   for (unsigned t = begin; t < end; ++t) {
     const unsigned source = static_cast<unsigned>(threads_[t].source) % kWarp;
@@ -264,6 +271,48 @@ void Engine::exchange(unsigned begin, unsigned end) {
   }
   warp_waiting_[begin / kWarp] = 0;
   wake(begin, end);
+}
+
+namespace {
+
+float to_float(unsigned bits, bool bf16) {
+  if (bf16) return std::bit_cast<float>(bits << 16);
+  const unsigned sign = (bits & 0x8000u) << 16, exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  const float magnitude = exponent == 0    ? static_cast<float>(mantissa) * 0x1p-24f
+                          : exponent == 31 ? std::bit_cast<float>(0x7f800000u | mantissa << 13)
+                                           : std::bit_cast<float>((exponent + 112) << 23 | mantissa << 13);
+  return std::bit_cast<float>(std::bit_cast<unsigned>(magnitude) | sign);
+}
+
+}  // namespace
+
+// A product of tiles of 16x16: thread `lane` has element e at row lane / 4 + 8 * (e / 2 mod 2), column 2 * (lane mod 4) + e mod 2 +
+// 8 * (e / 4). In which order hardware sums over k is its own business: here it is the one asked for.
+void Engine::multiply(unsigned begin, unsigned end) {
+  constexpr unsigned kExtent = 16;
+  if (end - begin != kWarp) fail(Outcome::Finding, "a product of tiles needs all 32 lanes of its warp");
+  float left[kExtent][kExtent], right[kExtent][kExtent];
+  const auto of_lane = [&](unsigned lane) -> const Fragments& { return *reinterpret_cast<const Fragments*>(threads_[begin + lane].bits); };
+  const auto row = [](unsigned lane, unsigned e) { return lane / 4 + 8 * (e / 2 % 2); };
+  const auto column = [](unsigned lane, unsigned e) { return 2 * (lane % 4) + e % 2 + 8 * (e / 4); };
+  for (unsigned lane = 0; lane < kWarp; ++lane) {
+    const Fragments& f = of_lane(lane);
+    if (f.bf16 != of_lane(0).bf16) fail(Outcome::Finding, "lanes of a warp multiply tiles of different types");
+    for (unsigned e = 0; e < 8; ++e) {
+      const auto element = [&](const unsigned* pairs) { return to_float(pairs[e / 2] >> (16 * (e % 2)) & 0xffffu, f.bf16); };
+      left[row(lane, e)][column(lane, e)] = element(f.left);
+      right[row(lane, e)][column(lane, e)] = element(f.right);
+    }
+  }
+  unsigned order[kExtent];
+  std::iota(order, order + kExtent, 0u);
+  if (launch_.backward_sums) std::reverse(order, order + kExtent);
+  for (unsigned lane = 0; lane < kWarp; ++lane) {
+    for (unsigned e = 0; e < 8; ++e) {
+      float& sum = of_lane(lane).sums[e];
+      for (const unsigned k : order) sum = std::fma(left[row(lane, e)][k], right[column(lane, e)][k], sum);
+    }
+  }
 }
 
 void Engine::fail(Outcome::Kind kind, const std::string& reason) {
@@ -292,6 +341,7 @@ std::string Engine::name_of(State state) {
     case State::AtBarrier: return "waits at a barrier";
     case State::AtShuffle: return "waits at a shuffle";
     case State::AtBallot: return "waits at a ballot";
+    case State::AtMma: return "waits at a product of tiles";
     case State::Done: return "has ended";
     default: return "runs";
   }

@@ -28,6 +28,7 @@ struct Machine {
   void (*barrier)(int line);
   unsigned long long (*shuffle)(unsigned long long bits, int source);
   unsigned (*ballot)(int predicate);
+  void (*mma)(float* sums, const unsigned* left, const unsigned* right, int bf16);
   void (*fault)(const char* reason);
 };
 
@@ -39,6 +40,7 @@ struct Launch {
   size_t shared_bytes = 0;
   Order order = Order::Forward;
   uint64_t seed = 0;  // of a random order
+  bool backward_sums = false;  // of products of tiles: 16 k from the last to the first; hardware has an order of its own
 };
 
 struct Outcome {
@@ -71,7 +73,13 @@ class Engine {
   std::function<bool(void* address)> touch;
 
  private:
-  enum class State { Fresh, Ready, AtBarrier, AtShuffle, AtBallot, Done };
+  enum class State { Fresh, Ready, AtBarrier, AtShuffle, AtBallot, AtMma, Done };
+  // What a thread brings to a product of tiles: its elements, on its own stack.
+  struct Fragments {
+    float* sums;
+    const unsigned *left, *right;
+    bool bf16;
+  };
   struct Thread {
     State state;
     int line;    // of the barrier it waits at
@@ -90,6 +98,7 @@ class Engine {
   void at_barrier(int line);
   unsigned long long at_warp_operation(State kind, unsigned long long bits, int source);
   void exchange(unsigned begin, unsigned end);
+  void multiply(unsigned begin, unsigned end);
   [[noreturn]] void fail(Outcome::Kind kind, const std::string& reason);
   std::string deadlock() const;
   static std::string name_of(State state);

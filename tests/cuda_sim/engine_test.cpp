@@ -116,6 +116,31 @@ TEST_CASE("engine: a ballot gives each lane a bit, and lanes may not mix warp op
   CHECK(contains(outcome.text, "different warp operations"));
 }
 
+TEST_CASE("engine: a product of tiles by a warp, sums in either order; all its lanes come to it together") {
+  const std::string begin =
+      "  TENON_SHARED(unsigned short, a, 384, 0);\n  TENON_SHARED(unsigned short, b, 384, 768);\n  const int t = TENON_THREAD;\n"
+      "  for (int i = t % 32; i < 256; i += 32) a[i / 16 * 24 + i % 16] = tenon_f32_to_f16(x[i]), b[i / 16 * 24 + i % 16] = "
+      "tenon_f32_to_f16(x[256 + i]);\n  TENON_BARRIER();\n";
+  const std::string product = "tenon_mma_f16(tenon_load_tile(a, 24), tenon_load_turned_tile(b, 24), tenon_splat_f32x8(1.0f))";
+  const std::string end =
+      ";\n  for (int e = 0; e < 8; ++e) y[(t / 4 + e / 2 % 2 * 8) * 16 + t % 4 * 2 + e % 2 + e / 4 * 8] = c.lane[e];\n";
+  const std::string text = kernel(begin + "  const tenon_f32x8 c = " + product + end);
+  std::vector<float> x(512), y(256);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(static_cast<int>(i * 37 % 101) - 50) / 8;
+  for (const Order order : kOrders) {
+    CHECK(run(text, x.data(), y.data(), 32, order).kind == Outcome::Fine);
+    for (size_t i = 0; i < 256; ++i) {
+      float sum = 1;
+      for (size_t k = 0; k < 16; ++k) sum += x[i / 16 * 16 + k] * x[256 + k * 16 + i % 16];
+      CHECK(y[i] == sum);
+    }
+  }
+  const auto finding = [&](const std::string& statement, unsigned threads) { return run(kernel(begin + statement), x.data(), y.data(), threads).text; };
+  CHECK(contains(finding("  if (t < 31) { const tenon_f32x8 c = " + product + "; y[t] = c.lane[0]; }\n", 32), "thread 0 waits at a product of tiles"));
+  CHECK(contains(finding("  const tenon_f32x8 c = " + product + ";\n  y[t] = c.lane[0];\n", 16), "needs all 32 lanes"));
+  CHECK(contains(finding("  y[t] = (float)tenon_load_tile(a + 4, 24).pair[0];\n", 32), "not aligned"));
+}
+
 TEST_CASE("engine: what not every thread reaches is a finding, with block and thread") {
   std::vector<float> x(256, 0), y(256);
   Outcome outcome = run(kernel("  if (TENON_THREAD < 40) TENON_BARRIER();\n"), x.data(), y.data(), 64);

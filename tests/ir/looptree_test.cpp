@@ -103,6 +103,45 @@ TEST_CASE("looptree: prints and parses back") {
   CHECK(print(parse_looptree(gpu)) == gpu);
 }
 
+TEST_CASE("looptree: tiles of a warp print, parse and keep to their types") {
+  const std::string text = R"(looptree @m cuda threads=32 index=i32 {
+  params y: f32 out, l: f16 shared[640], s: bf16 shared[640], g: f16 global[s0], w: f32 shared[640], sizes 1
+  phase tiles: parallel %0 in 0..s0 {
+    %1 = const 0 : i32
+    %2 = const 40 : i32
+    %3 = const 0.0 : f32x8
+    var %4 = %3
+    %5 = load_tile l[%1 stride %2] : f16x8
+    %6 = load_tile s[%1 stride %2] transposed : bf16x8
+    %7 = get %4 : f32x8
+    %8 = mma %5, %5, %7 : f32x8
+    set %4, %8
+    %9 = extract %8, %1 : f32
+    store y[%1], %9
+  }
+}
+)";
+  CHECK(print(parse_looptree(text)) == text);
+  const char* broken[][3] = {
+      {"mma %5, %5", "mma %5, %6", "both factors of mma have one type"},
+      {"mma %5, %5", "mma %3, %3", "mma multiplies tiles of f16 or bf16"},
+      {"mma %5, %5, %7", "mma %5, %5, %5", "mma adds to a tile of f32"},
+      {"mma %5, %5, %7", "mma %5, %5", "takes 3 operands"},
+      {"load_tile l[", "load_tile g[", "a tile is read from shared memory"},
+      {"load_tile l[%1 stride %2]", "load_tile l[%1]", "a tile has a distance from row to row"},
+      {"load_tile l[%1 stride %2] : f16x8", "load_tile l[%1 stride %2] : f16x4", "eight elements of a tile"},
+      {"load_tile l[%1 stride %2] : f16x8", "load_tile w[%1 stride %2] : f32x8", "eight elements of a tile"},
+      {"cuda threads=32", "cpu", "a tile of a warp is for a GPU"},
+  };
+  for (const auto& [from, to, reason] : broken) {
+    CAPTURE(to);
+    std::string changed = text;
+    changed.replace(changed.find(from), std::strlen(from), to);
+    for (size_t at; changed.find("cpu") != std::string::npos && (at = changed.find("shared")) != std::string::npos;) changed.replace(at, 6, "local");
+    CHECK(error_of(changed).find(reason) != std::string::npos);
+  }
+}
+
 TEST_CASE("looptree: the key leaves out names and numbering alone") {
   LoopTree tree = parse_looptree(kEverything);
   const std::string key = print(tree, false);

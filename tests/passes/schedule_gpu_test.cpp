@@ -88,11 +88,12 @@ TEST_CASE("gpu schedule: addresses beyond 2^31 take 64-bit indices") {
 }
 
 TEST_CASE("gpu schedule: the extents of a product and the number of multiprocessors choose its tile") {
-  const auto chosen = [](int64_t batch, int64_t rows, int64_t columns, int64_t depth, int processors, ir::DType dtype = ir::DType::F32) {
+  const auto chosen = [](int64_t batch, int64_t rows, int64_t columns, int64_t depth, int processors, ir::DType dtype = ir::DType::F32, bool halves = false,
+                         int compute = 90) {
     ir::GpuTarget target;
-    target.compute = 90;
+    target.compute = compute;
     target.multiprocessors = processors;
-    return passes::gpu::choose_tile({dtype, batch, rows, columns, depth}, target).tile;
+    return passes::gpu::choose_tile({.dtype = dtype, .batch = batch, .rows = rows, .columns = columns, .depth = depth, .halves = halves}, target).tile;
   };
   const auto is = [](const passes::gpu::Tile* tile, int rows, int columns) { return tile && tile->rows == rows && tile->columns == columns; };
   CHECK(is(chosen(1, 4096, 4096, 1024, 132), 128, 128));
@@ -104,11 +105,21 @@ TEST_CASE("gpu schedule: the extents of a product and the number of multiprocess
   // Sums of 8 bytes fill the registers twice as fast.
   CHECK(is(chosen(1, 4096, 4096, 1024, 132, ir::DType::I64), 128, 64));
 
+  // Halves go to the tensor cores, where there are some that schedules are for.
+  const auto on_tensor_cores = [](const passes::gpu::Tile* tile) { return tile && tile->worker == passes::gpu::Worker::Warp; };
+  CHECK(on_tensor_cores(chosen(1, 512, 512, 512, 132, ir::DType::F32, true)));
+  CHECK(on_tensor_cores(chosen(1, 512, 512, 512, 132, ir::DType::F32, true, 80)));
+  CHECK_FALSE(on_tensor_cores(chosen(1, 512, 512, 512, 132, ir::DType::F32, true, 75)));
+  CHECK_FALSE(on_tensor_cores(chosen(1, 512, 512, 512, 132)));
+  CHECK(chosen(1000, 4, 4, 4, 132, ir::DType::F32, true) == nullptr);
+
   std::set<const passes::gpu::Tile*> used;
-  for (const int processors : {1, 16, 132}) {
-    for (const int64_t depth : {16, 75, 512, 4096}) {
-      for (int64_t rows = 1; rows <= 4096; rows *= 2) {
-        for (int64_t columns = 1; columns <= 4096; columns *= 2) used.insert(chosen(1, rows, columns, depth, processors));
+  for (const bool halves : {false, true}) {
+    for (const int processors : {1, 16, 132}) {
+      for (const int64_t depth : {16, 75, 512, 4096}) {
+        for (int64_t rows = 1; rows <= 4096; rows *= 2) {
+          for (int64_t columns = 1; columns <= 4096; columns *= 2) used.insert(chosen(1, rows, columns, depth, processors, ir::DType::F32, halves));
+        }
       }
     }
   }

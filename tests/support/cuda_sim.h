@@ -29,7 +29,7 @@ class CudaSimulator {
   // Runs all phases. `buffers`: In, Out and Global ones in the tree's order. Throws on a fault, naming block
   // and thread.
   void run(const std::vector<void*>& buffers, const std::vector<int64_t>& sizes, const std::vector<uint64_t>& scalars,
-           Order order = Order::Forward, uint64_t seed = 0) {
+           Order order = Order::Forward, uint64_t seed = 0, bool backward_sums = false) {
     std::vector<void*> arguments;
     for (void* const& buffer : buffers) arguments.push_back(const_cast<void**>(&buffer));
     for (const int64_t& size : sizes) arguments.push_back(const_cast<int64_t*>(&size));
@@ -44,7 +44,8 @@ class CudaSimulator {
                                                       .threads = static_cast<unsigned>(tree_.threads),
                                                       .shared_bytes = kernel.shared_bytes,
                                                       .order = order,
-                                                      .seed = seed});
+                                                      .seed = seed,
+                                                      .backward_sums = backward_sums});
       if (outcome.kind != cuda_sim::Outcome::Fine) throw std::runtime_error("simulator: " + kernel.name + ": " + outcome.text);
     }
   }

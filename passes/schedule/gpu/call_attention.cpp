@@ -75,7 +75,7 @@ SharedElements shared_elements(const AttentionTile& tile, int64_t depth, int64_t
 
 bool fits(const AttentionTile& tile, const Form::Attention& heads, bool gradient, const ir::GpuTarget& target) {
   const int64_t elements = shared_elements(tile, heads.depth, heads.value_depth, gradient).sum();
-  return elements * ir::item_size(type_of_sums(heads.dtype)) <= target.shared_bytes;
+  return elements * ir::item_size(type_of_sums(heads.dtype)) <= target.static_shared_bytes();
 }
 
 // The largest tile that fits, but no larger than there are rows, nor so large that multiprocessors stay idle.

@@ -1,38 +1,35 @@
-// Contractions on a GPU. Each output is acc = fma(a, b, acc) with k in order and one accumulator, whatever the program, so
-// the bits are those of the interpreter.
+// Contractions on a GPU. Each output is one accumulator, and k runs in order, whatever the program.
 //
-//   tiles     a block of threads takes a tile of the product, each thread a small one in registers. Slices of k of both
-//             operands pass through shared memory; what they are computed from (views, windows and their border, casts,
-//             an activation) is evaluated as they are staged, once a tile.
+//   tiles     a block of threads takes a tile of the product, each thread or each warp a part of it in registers (sums.h). Slices
+//             of k of both operands pass through shared memory; what they are computed from (views, windows and their border,
+//             casts, an activation) is evaluated as they are staged, once a tile.
 //               for k0 in -depth..K step depth {
 //                 if k0 >= 0 { left[k][row] = x; right[k][column] = y; barrier }              # each thread some elements
 //                 if k0 + depth < K { x = a[row, k0 + depth + k]; y = b[k0 + depth + k, column] }   # on their way meanwhile
-//                 if k0 >= 0 {
-//                   for k { u[8] = left[k][..]; v[8] = right[k][..]; acc[i][j] = fma(u[i], v[j], acc[i][j]) }
-//                   barrier
-//                 }
+//                 if k0 >= 0 { multiply the slices; barrier }
 //               }
-//               epilogue of acc[i][j]; store
+//               epilogue of the sums; store
 //   outputs   a thread takes one output and reads its operands from memory: tiny products, of which any tile would be
 //             mostly empty.
+//
+// Sums of threads are acc = fma(a, b, acc), so the bits are those of the interpreter. Warps multiply on the tensor cores, halves
+// alone (f16 or bf16, the result rounded to it): these sum up to 16 k in an order of their own.
 //
 // Rows are all axes that only the left operand varies along, as one number, columns those of the right one; the others
 // count the tiles (batch). A convolution's images are thus columns like its places, and few channels waste no tile.
 //
 // Of the extents the code has only: which tile, and whether it divides rows, columns and depth. A tile that reaches past
-// the last row stages that row several times and stores it once. Past the last k nothing is multiplied: adding 0 * 0
-// would turn -0.0 into 0.0.
+// the last row stages that row several times and stores it once.
 #include <algorithm>
 #include <tuple>
 
 #include "passes/schedule/gpu/context.h"
+#include "passes/schedule/gpu/sums.h"
 #include "passes/schedule/gpu/tiles.h"
 
 namespace tenon::passes::gpu {
 
 namespace {
-
-constexpr int kManySums = 32;  // of a thread
 
 struct Side {
   Value operand = -1;
@@ -40,13 +37,12 @@ struct Side {
   int64_t extent = 1;          // their product
   int cost = 0;                // to compute an element, add-equivalents
   std::vector<Value> hoisted = {}, chain = {};  // what it is computed from: once for all k, for each k
-  // Neighbouring threads stage neighbouring k, not neighbouring rows (columns).
-  bool along_depth = false;
-  int width = 0, of_thread = 0, pitch = 0;  // of the tile, of a thread's; distance from k to k in shared memory
-  int32_t shared = -1, registers = -1;
-  ValueId begin = -1, last = -1, first = -1;  // the block's first row, the last of all; the thread's first one, in the tile
-  ValueId depth = -1;                         // the first k that it stages, in the slice
-  std::vector<ValueId> taken = {}, places = {};  // the elements that it stages: their registers, and where in shared memory
+  Panel panel = {};               // of a tile
+  ValueId begin = -1, last = -1;  // the block's first row, the last of all
+  ValueId depth = -1;             // the first k that the thread stages, in the slice
+  std::vector<ValueId> taken = {}, places = {};  // what it stages: the elements' registers; where those that go together are put
+  int32_t vector = -1;                           // of elements that go together, to pack them
+  std::vector<Value> vectors = {};               // loads of the chain that read as many neighbours at once
 };
 
 // How near neighbours along the axis lie: 2 side by side, 1 in runs (the last axis of several that a number counts).
@@ -77,7 +73,11 @@ class Contraction {
     choose();
   }
 
-  void lower() { tile_ ? tiles() : outputs(); }
+  void lower() {
+    if (!tile_) return outputs();
+    if (tile_->worker == Worker::Warp) c_.out.schedule = "contraction mma";
+    tiles();
+  }
 
  private:
   // --- what there is
@@ -117,7 +117,28 @@ class Contraction {
       depth += nearness(in.index, k_);
       if (!side.axes.empty()) width += nearness(in.index, side.axes.back());
     }
-    side.along_depth = side.axes.empty() || depth > width;
+    side.panel.along_depth = side.axes.empty() || depth > width;
+  }
+
+  // Whether the operands are halves, though the kernel multiplies them as f32, and the product is rounded to their type before
+  // anyone sees it (what expand-half makes of a product of halves).
+  bool multiplies_halves() const {
+    const auto half_of = [&](Value v) {
+      const Instr& in = nest_.instr(v);
+      return in.op == Op::Cast && nest_.instr(contract_).dtype == DType::F32 ? nest_.instr(in.args[0]).dtype : DType::F32;
+    };
+    const DType half = half_of(left_.operand);
+    if (!ir::is_half(half) || half_of(right_.operand) != half) return false;
+    return std::all_of(c_.kernel.instrs.begin(), c_.kernel.instrs.end(), [&](const Instr& in) {
+      const bool reads = std::find(in.args.begin(), in.args.end(), contract_) != in.args.end();
+      return !reads || (in.op == Op::Cast && in.dtype == half);
+    });
+  }
+
+  // The tensor cores widen the elements themselves.
+  void stage_before_cast(Side& side) {
+    for (std::vector<Value>* values : {&side.chain, &side.hoisted}) std::erase(*values, side.operand);
+    side.operand = nest_.instr(side.operand).args[0];
   }
 
   void find_epilogue() {
@@ -137,9 +158,10 @@ class Contraction {
   }
 
   void choose() {
-    const bool scattered = right_.along_depth && !right_.axes.empty();
-    const DType dtype = nest_.instr(contract_).dtype;
-    tile_ = choose_tile({dtype, c_.product(batch_), left_.extent, right_.extent, depth_, left_.cost, right_.cost, scattered}, c_.target).tile;
+    const bool scattered = right_.panel.along_depth && !right_.axes.empty();
+    const ProductShape shape{nest_.instr(contract_).dtype, c_.product(batch_), left_.extent, right_.extent, depth_,
+                             left_.cost, right_.cost, scattered, multiplies_halves()};
+    tile_ = choose_tile(shape, c_.target).tile;
   }
 
   // --- a thread an output
@@ -157,7 +179,7 @@ class Contraction {
         nest_.bind(k_, k);
         emit(left_.chain);
         emit(right_.chain);
-        b_.set(acc, multiply_add(nest_.get(left_.operand), nest_.get(right_.operand), b_.get(acc)));
+        b_.set(acc, multiply_add(c_, nest_.get(left_.operand), nest_.get(right_.operand), b_.get(acc)));
       });
       nest_.set(contract_, b_.get(acc));
       emit(of_batch_);
@@ -168,11 +190,6 @@ class Contraction {
   }
 
   ir::Constant zero() const { return ir::constant(nest_.instr(contract_).dtype, int64_t{0}); }
-
-  ValueId multiply_add(ValueId x, ValueId y, ValueId acc) {
-    if (ir::is_float(b_.type(acc).dtype)) return b_.op(Op::Fma, {x, y, acc});
-    return b_.op(Op::Add, {b_.op(Op::Mul, {x, y}), acc});
-  }
 
   void emit(const std::vector<Value>& values) {
     for (Value v : values) {
@@ -185,10 +202,17 @@ class Contraction {
   void tiles() {
     const Tile& t = *tile_;
     c_.out.tree.threads = t.threads();
-    place_side(left_, "left", t.rows, t.thread_rows);
-    place_side(right_, "right", t.columns, t.thread_columns);
-    acc_ = b_.add_buffer({"acc0", nest_.instr(contract_).dtype, Space::Local, -1, int64_t{t.thread_rows} * t.thread_columns});
-    products_ = b_.add_buffer({"products0", nest_.instr(contract_).dtype, Space::Shared, -1, int64_t{t.threads()} * t.thread_columns});
+    if (t.worker == Worker::Warp) {
+      stage_before_cast(left_);
+      stage_before_cast(right_);
+    }
+    for (Side* side : {&left_, &right_}) side->panel.dtype = nest_.instr(side->operand).dtype;
+    sums_ = t.worker == Worker::Warp ? sums_of_warps(c_, t, left_.panel, right_.panel)
+                                     : sums_of_threads(c_, t, k_, left_.panel, right_.panel, nest_.instr(contract_).dtype);
+    left_.panel = sums_->left;
+    right_.panel = sums_->right;
+    find_vectors(left_);
+    find_vectors(right_);
     const int64_t row_tiles = ceil_div(left_.extent, t.rows), column_tiles = ceil_div(right_.extent, t.columns);
     const ValueId block = c_.begin_phase("tiles", c_.product(batch_) * row_tiles * column_tiles);
     const auto [rest, column_tile] = c_.divide(block, nest_.size(column_tiles));
@@ -196,11 +220,7 @@ class Contraction {
     nest_.bind_linear(batch_, batch);
     left_.begin = c_.mul(row_tile, c_.literal(t.rows));
     right_.begin = c_.mul(column_tile, c_.literal(t.columns));
-    const auto [down, across] = c_.divide(c_.thread(), c_.literal(t.columns / t.thread_columns));
-    down_ = down;
-    left_.first = first_of(left_, down);
-    right_.first = first_of(right_, across);
-    each(t.thread_rows * t.thread_columns, [&](ValueId i) { b_.store(acc_, i, b_.constant(zero())); });
+    sums_->begin();
     c_.in_scope([&] {
       begin_staging(left_);
       begin_staging(right_);
@@ -216,164 +236,180 @@ class Contraction {
           take(left_, next);
           take(right_, next);
         });
-        nest_.when(begun, [&] { multiply_slice(k); });
+        nest_.when(begun, [&] {
+          sums_->multiply(k);
+          b_.barrier();
+        });
       });
     });
     epilogue();
     c_.end_phase();
   }
 
-  void place_side(Side& side, const std::string& name, int width, int of_thread) {
-    side.width = width;
-    side.of_thread = of_thread;
-    // Neighbouring k go to other banks, and four neighbours stay aligned.
-    side.pitch = width + (!side.along_depth ? 0 : in_vectors(side) ? kVector : 1);
-    const DType dtype = nest_.instr(side.operand).dtype;
-    side.shared = b_.add_buffer({name + "0", dtype, Space::Shared, -1, int64_t{tile_->depth} * side.pitch});
-    side.registers = b_.add_buffer({name + "1", dtype, Space::Local, -1, of_thread});
-  }
-
-  template <typename Body>
-  void each(int64_t count, const Body& body) {
-    c_.loop(c_.literal(0), c_.literal(count), 1, body, true);
-  }
-
   int threads() const { return tile_->threads(); }
-  int elements(const Side& side) const { return side.width * tile_->depth; }
-  int staged_by_thread(const Side& side) const { return std::max(1, elements(side) / threads()); }
+  // What is put into shared memory at once: an element, or neighbouring ones. A thread stages several k of several rows; one of
+  // both numbers is that of its pieces, the other that of neighbours in a piece.
+  int together() const { return sums_->together; }
+  int pieces(const Side& side) const { return side.panel.width * tile_->depth / together(); }
+  int pieces_of_thread(const Side& side) const { return std::max(1, pieces(side) / threads()); }
+  int k_of_thread(const Side& side) const { return side.panel.along_depth ? together() : pieces_of_thread(side); }
+  int rows_of_thread(const Side& side) const { return side.panel.along_depth ? pieces_of_thread(side) : together(); }
+  // Neighbouring threads stage so many pieces side by side; a thread's next piece is `step` of the other direction further on.
+  int run(const Side& side) const { return (side.panel.along_depth ? tile_->depth : side.panel.width) / together(); }
+  int step(const Side& side) const { return std::max(1, threads() / run(side)); }
+  ValueId ahead(ValueId x, int64_t by) { return by == 0 ? x : c_.add(x, c_.literal(by)); }
 
-  // f(e) for each element that a thread stages, as a sub-vector of the nest. They differ in one direction only.
+  // f(r) for the first `count` rows that a thread stages, as sub-vectors of the nest.
   template <typename F>
-  void each_staged(const Side& side, const F& f) {
-    const std::vector<int> depth{k_};
-    nest_.set_sub_axes(side.along_depth ? side.axes : depth);
-    for (int e = 0; e < staged_by_thread(side); ++e) {
-      nest_.set_sub(e);
-      f(e);
+  void each_row(const Side& side, int count, const F& f) {
+    nest_.set_sub_axes(side.axes);
+    for (int r = 0; r < count; ++r) {
+      nest_.set_sub(r);
+      f(r);
     }
     nest_.set_sub(0);
   }
 
   // Binds the rows (columns) that a thread stages, and computes what stays the same for all k.
   void begin_staging(Side& side) {
+    const bool along_depth = side.panel.along_depth;
     side.last = c_.sub(nest_.size(side.extent), c_.literal(1));
-    const int run = side.along_depth ? tile_->depth : side.width, step = std::max(1, threads() / run);
-    auto [far, near] = c_.divide(c_.thread(), c_.literal(run));
-    side.depth = side.along_depth ? near : far;
-    const ValueId first = side.along_depth ? far : near, pitch = c_.literal(side.pitch);
-    each_staged(side, [&](int e) {
-      const ValueId ahead = c_.literal(int64_t{e} * step);
-      const ValueId row = side.along_depth && e > 0 ? c_.add(first, ahead) : first;
-      const ValueId k = side.along_depth || e == 0 ? side.depth : c_.add(side.depth, ahead);
-      side.places.push_back(c_.add(c_.mul(k, pitch), row));
-      side.taken.push_back(b_.var(b_.constant(ir::constant(nest_.instr(side.operand).dtype, int64_t{0}))));
-      if (side.along_depth || e == 0) bind_within(side, c_.add(side.begin, row));
+    auto [far, near] = c_.divide(c_.thread(), c_.literal(run(side)));
+    if (together() > 1) {
+      near = c_.mul(near, c_.literal(together()));
+      const std::string name = "vector" + std::to_string(c_.out.tree.buffers.size());
+      side.vector = b_.add_buffer({name, side.panel.dtype, Space::Local, -1, together()});
+    }
+    side.depth = along_depth ? near : far;
+    const ValueId first = along_depth ? far : near;
+    for (int p = 0; p < pieces_of_thread(side); ++p) {
+      const int64_t by = int64_t{p} * step(side);
+      side.places.push_back(place(side.panel, ahead(side.depth, along_depth ? 0 : by), ahead(first, along_depth ? by : 0)));
+      for (int i = 0; i < together(); ++i) side.taken.push_back(b_.var(b_.constant(ir::constant(side.panel.dtype, int64_t{0}))));
+    }
+    const bool row_vectors = !along_depth && !side.vectors.empty();  // past the last row that ends of the last vector
+    each_row(side, rows_of_thread(side), [&](int r) {
+      const ValueId row = c_.add(side.begin, ahead(first, int64_t{r} * (along_depth ? step(side) : 1)));
+      bind_within(side, row, ahead(side.last, row_vectors ? r + 1 - together() : 0));
       emit(side.hoisted);
       nest_.prepare(side.chain);
     });
   }
 
+  ValueId place(const Panel& panel, ValueId k, ValueId row) {
+    const ValueId pitch = c_.literal(panel.pitch);
+    return panel.k_innermost ? c_.add(c_.mul(row, pitch), k) : c_.add(c_.mul(k, pitch), row);
+  }
+
   // Past the last row: the last row again. Threads that stage nothing may be past it too.
-  void bind_within(const Side& side, ValueId row) {
-    if (side.extent % side.width != 0 || elements(side) < threads()) row = c_.minimum(row, side.last);
+  void bind_within(const Side& side, ValueId row, ValueId last) {
+    if (side.extent % side.panel.width != 0 || pieces(side) < threads()) row = c_.minimum(row, last);
     nest_.bind_linear(side.axes, row);
   }
 
-  void multiply_slice(ValueId k) {
-    const Tile& t = *tile_;
-    // A few k together, then those left over one by one.
-    const int together = t.thread_rows * t.thread_columns > kManySums ? 4 : 8;
-    const bool ragged = depth_ % t.depth != 0;
-    const ValueId zero = c_.literal(0), many = c_.literal(together);
-    const ValueId end = ragged ? c_.minimum(c_.sub(nest_.extent(k_), k), c_.literal(t.depth)) : c_.literal(t.depth);
-    const ValueId whole = ragged ? c_.mul(b_.quotient(end, many), many) : end;
-    c_.loop(zero, whole, together, [&](ValueId first) { each(together, [&](ValueId i) { multiply(c_.add(first, i)); }); });
-    if (ragged) c_.loop(whole, end, 1, [&](ValueId at) { multiply(at); });
-    b_.barrier();
-  }
-
   // Whether this thread stages anything; -1 if each does.
-  ValueId stages(const Side& side) { return c_.below(c_.thread(), elements(side), threads()); }
+  ValueId stages(const Side& side) { return c_.below(c_.thread(), pieces(side), threads()); }
 
   // What the thread has taken, to shared memory.
   void give(const Side& side) {
     nest_.when(stages(side), [&] {
-      for (size_t e = 0; e < side.places.size(); ++e) b_.store(side.shared, side.places[e], b_.get(side.taken[e]));
+      auto taken = side.taken.begin();
+      for (const ValueId place : side.places) {
+        if (together() == 1) {
+          b_.store(side.panel.shared, place, b_.get(*taken++));
+          continue;
+        }
+        for (int i = 0; i < together(); ++i) b_.store(side.vector, c_.literal(i), b_.get(*taken++));
+        b_.store(side.panel.shared, place, b_.load(side.vector, c_.literal(0), together()));
+      }
     });
   }
 
   // The elements of a slice that the thread stages, to registers.
   void take(const Side& side, ValueId slice_begin) {
+    const bool along_depth = side.panel.along_depth;
     nest_.when(stages(side), [&] {
-      const int step = threads() / (side.along_depth ? tile_->depth : side.width);
       const ValueId first = c_.add(slice_begin, side.depth);
-      each_staged(side, [&](int e) {
-        if (!side.along_depth || e == 0) {
-          ValueId k = e == 0 ? first : c_.add(first, c_.literal(int64_t{e} * step));
-          if (depth_ % tile_->depth != 0) k = c_.minimum(k, c_.sub(nest_.extent(k_), c_.literal(1)));
-          nest_.bind(k_, k);
-        }
-        emit(side.chain);
-        b_.set(side.taken[static_cast<size_t>(e)], nest_.get(side.operand));
-      });
+      std::vector<ValueId> vectors;
+      if (along_depth && !side.vectors.empty()) {
+        c_.in_scope([&] {
+          bind_k(first, together());
+          vectors = load_vectors(side, rows_of_thread(side));
+        });
+      }
+      for (int i = 0; i < k_of_thread(side); ++i) {
+        c_.in_scope([&] {
+          const ValueId inside = bind_k(ahead(first, int64_t{i} * (along_depth ? 1 : step(side))), 1);
+          if (!along_depth) vectors = load_vectors(side, 1);
+          each_row(side, rows_of_thread(side), [&](int r) {
+            const int piece = along_depth ? r : i, neighbour = along_depth ? i : r;
+            pick(side, vectors, along_depth ? r : 0, neighbour);
+            emit(side.chain);
+            b_.set(side.taken[static_cast<size_t>(piece * together() + neighbour)], or_zero(side, inside));
+          });
+        });
+      }
     });
   }
 
-  static bool in_vectors(const Side& side) { return side.of_thread % kVector == 0; }
-  // Row i of a thread in the tile, `first` being its row 0: four neighbours, then four behind those of all other threads; or
-  // single ones.
-  ValueId within_tile(const Side& side, ValueId first, ValueId i) {
-    const int64_t others = side.width / side.of_thread;
-    if (!in_vectors(side)) return c_.add(c_.mul(i, c_.literal(others)), first);
-    const auto [group, lane] = c_.divide(i, c_.literal(kVector));
-    return c_.add(c_.add(c_.mul(group, c_.literal(others * kVector)), first), lane);
-  }
-  ValueId first_of(const Side& side, ValueId number) { return in_vectors(side) ? c_.mul(number, c_.literal(kVector)) : number; }
-
-  // A thread's part of one k of the slice, to registers.
-  void fetch(const Side& side, ValueId k) {
-    const ValueId base = c_.add(c_.mul(k, c_.literal(side.pitch)), side.first);
-    const int step = in_vectors(side) ? kVector : 1, others = side.width / side.of_thread;
-    for (int i = 0; i < side.of_thread; i += step) {
-      const ValueId loaded = b_.load(side.shared, i == 0 ? base : c_.add(base, c_.literal(int64_t{i} * others)), step);
-      for (int lane = 0; lane < step; ++lane) {
-        const ValueId value = step == 1 ? loaded : b_.let(Op::Extract, {loaded, c_.literal(lane)}, {b_.type(loaded).dtype, 1});
-        b_.store(side.registers, c_.literal(i + lane), value);
-      }
+  // Which loads read the neighbours of a piece as one vector: all of these are inside, or none.
+  void find_vectors(Side& side) {
+    const int axis = side.panel.along_depth ? k_ : side.axes.empty() ? -1 : side.axes.back();
+    if (together() != kVector || axis < 0 || c_.extent(axis) % together() != 0) return;
+    const std::vector<bool> varies = varying_along(c_.kernel, axis);
+    for (Value v : side.chain) {
+      if (nest_.instr(v).op == Op::Load && moves_as_vector(c_.kernel, nest_.instr(v), axis, varies)) side.vectors.push_back(v);
     }
   }
 
-  void multiply(ValueId k) {
-    fetch(left_, k);
-    fetch(right_, k);
-    each(left_.of_thread, [&](ValueId i) {
-      const ValueId x = b_.load(left_.registers, i, 1), row = c_.mul(i, c_.literal(right_.of_thread));
-      each(right_.of_thread, [&](ValueId j) {
-        const ValueId at = c_.add(row, j);
-        b_.store(acc_, at, multiply_add(x, b_.load(right_.registers, j, 1), b_.load(acc_, at, 1)));
-      });
+  // Those of the first `rows` rows that a thread stages, row by row.
+  std::vector<ValueId> load_vectors(const Side& side, int rows) {
+    std::vector<ValueId> loaded;
+    each_row(side, rows, [&](int) {
+      for (Value v : side.vectors) loaded.push_back(b_.load(nest_.instr(v).slot, nest_.position_of(v), together()));
     });
+    return loaded;
   }
 
-  // Row after row of each thread passes through shared memory, so that neighbouring threads store neighbouring columns, and
+  // From here on those loads are the neighbour of that number.
+  void pick(const Side& side, const std::vector<ValueId>& vectors, int row, int neighbour) {
+    for (size_t v = 0; v < side.vectors.size(); ++v) {
+      const ValueId vector = vectors[static_cast<size_t>(row) * side.vectors.size() + v];
+      nest_.set(side.vectors[v], b_.let(Op::Extract, {vector, c_.literal(neighbour)}, {b_.type(vector).dtype, 1}));
+    }
+  }
+
+  // So many k; past the last one the last ones again. Gives whether they are inside, if anyone asks; else -1.
+  ValueId bind_k(ValueId k, int64_t count) {
+    const bool ragged = depth_ % tile_->depth != 0;
+    nest_.bind(k_, ragged ? c_.minimum(k, c_.sub(nest_.extent(k_), c_.literal(count))) : k);
+    return ragged && sums_->zero_filled && count == 1 ? c_.less(k, nest_.extent(k_)) : -1;
+  }
+
+  ValueId or_zero(const Side& side, ValueId inside) {
+    const ValueId value = nest_.get(side.operand);
+    return inside < 0 ? value : b_.op(Op::Where, {inside, value, b_.constant(ir::constant(side.panel.dtype, int64_t{0}))});
+  }
+
+  // Row after row of each worker passes through shared memory, so that neighbouring threads store neighbouring columns, and
   // that the code has the epilogue once.
   void epilogue() {
     nest_.set_sub_axes({});
-    const int columns = right_.width, rows = threads() / columns;  // that the threads store at once
+    const int columns = right_.panel.width, rows = threads() / columns;  // that the threads store at once
     const auto [down, across] = c_.divide(c_.thread(), c_.literal(columns));
     const ValueId column = c_.add(right_.begin, across);
-    bind_within(right_, column);
+    bind_within(right_, column, right_.last);
     emit(of_batch_);
     emit(of_column_);
-    c_.loop(c_.literal(0), c_.literal(left_.of_thread), 1, [&, down = down, across = across](ValueId i) {
-      each(left_.of_thread, [&](ValueId row) { nest_.when(b_.op(Op::Eq, {row, i}), [&] { pass_row(row); }); });
+    c_.loop(c_.literal(0), c_.literal(sums_->strips), 1, [&, down = down, across = across](ValueId strip) {
+      sums_->pass(strip);
       b_.barrier();
-      c_.loop(down, c_.literal(left_.width / left_.of_thread), rows, [&](ValueId number) {
-        const ValueId row = c_.add(left_.begin, within_tile(left_, first_of(left_, number), i));
-        nest_.when(c_.below(row, left_.extent, left_.width), [&] {
-          nest_.when(c_.below(column, right_.extent, right_.width), [&] {
+      c_.loop(down, c_.literal(sums_->strip_rows), rows, [&](ValueId number) {
+        const ValueId row = c_.add(left_.begin, sums_->row(strip, number));
+        nest_.when(c_.below(row, left_.extent, left_.panel.width), [&] {
+          nest_.when(c_.below(column, right_.extent, right_.panel.width), [&] {
             nest_.bind_linear(left_.axes, row);
-            nest_.set(contract_, b_.load(products_, c_.add(c_.mul(number, c_.literal(columns)), across), 1));
+            nest_.set(contract_, b_.load(sums_->shared, c_.add(c_.mul(number, c_.literal(sums_->pitch)), across), 1));
             emit(of_row_);
             emit(of_element_);
           });
@@ -381,16 +417,6 @@ class Contraction {
       });
       b_.barrier();
     });
-  }
-
-  // One row of each thread's sums.
-  void pass_row(ValueId row) {
-    const int step = in_vectors(right_) ? kVector : 1;
-    const ValueId from = c_.mul(row, c_.literal(right_.of_thread)), base = c_.add(c_.mul(down_, c_.literal(right_.width)), right_.first);
-    for (int j = 0; j < right_.of_thread; j += step) {
-      const ValueId sum = b_.load(acc_, c_.add(from, c_.literal(j)), step);
-      b_.store(products_, c_.add(base, c_.literal(int64_t{j} * (right_.width / right_.of_thread))), sum);
-    }
   }
 
   Context& c_;
@@ -403,8 +429,7 @@ class Contraction {
   std::vector<int> batch_;
   std::vector<Value> of_batch_, of_row_, of_column_, of_element_;  // the epilogue, by what it varies along
   const Tile* tile_ = nullptr;  // null: a thread an output
-  int32_t acc_ = -1, products_ = -1;  // a thread's sums; one row of each, of all threads
-  ValueId down_ = -1;                 // the number of the thread's rows among those of the tile
+  std::unique_ptr<Sums> sums_;
 };
 
 }  // namespace

@@ -3,31 +3,61 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
+#include "ir/looptree.h"
 #include "passes/schedule/context.h"
 
 namespace tenon::passes::gpu {
 
 namespace {
 
+constexpr Worker kWarp = Worker::Warp;
+
 // Square ones reuse most; flat ones are for few rows or columns; deep ones wait for memory less often, where there are few blocks.
 constexpr Tile kTiles[] = {
     {128, 128, 8, 8, 8}, {128, 64, 8, 8, 4},  {64, 128, 8, 4, 8},  {64, 64, 16, 4, 4}, {128, 32, 16, 4, 4}, {32, 128, 16, 4, 4}, {32, 32, 16, 2, 2},
     {32, 32, 64, 2, 2},  {256, 16, 16, 4, 4}, {16, 256, 16, 4, 4}, {64, 16, 32, 2, 2}, {16, 64, 32, 2, 2},  {16, 16, 64, 1, 1},  {256, 8, 16, 2, 4},
     {8, 256, 16, 4, 2},  {256, 4, 16, 1, 4},  {4, 256, 16, 4, 1},  {256, 1, 32, 1, 1}, {1, 256, 32, 1, 1},
+
+    {128, 128, 32, 64, 32, kWarp}, {128, 64, 32, 32, 32, kWarp}, {64, 128, 32, 32, 32, kWarp}, {64, 64, 32, 32, 16, kWarp},
+    {32, 32, 64, 16, 16, kWarp},   {16, 16, 32, 16, 16, kWarp},  {128, 16, 32, 16, 16, kWarp}, {16, 128, 32, 16, 16, kWarp},
 };
+
+// A thread stages whole pieces (an element, or a vector) of each operand, or some threads none, whichever way they run; the threads
+// store whole rows; a warp's part is of whole tiles.
+constexpr bool staged_evenly(const Tile& t, int width) {
+  const int together = t.worker == Worker::Warp ? kVector : 1, pieces = width * t.depth / together;
+  if (width % together != 0) return false;
+  return (pieces % t.threads() == 0 || pieces < t.threads()) && t.threads() % (width / together) == 0 &&
+         t.threads() % (t.depth / together) == 0;
+}
+constexpr bool is_sound(const Tile& t) {
+  const int least = t.worker == Worker::Warp ? ir::kTileExtent : 1;
+  return t.rows % t.part_rows == 0 && t.columns % t.part_columns == 0 && t.part_rows % least == 0 && t.part_columns % least == 0 &&
+         t.depth % least == 0 && t.threads() % t.columns == 0 && staged_evenly(t, t.rows) && staged_evenly(t, t.columns);
+}
+static_assert(std::all_of(std::begin(kTiles), std::end(kTiles), is_sound));
 
 // Instructions and cycles, for four schedulers a multiprocessor that each start one instruction of a warp a cycle.
 constexpr double kSchedulers = 4;
 constexpr double kResidentThreads = 1024;
 constexpr double kLatency = 700;    // of memory, and the barriers around a slice
 constexpr double kStaged = 8;       // for one staged element, beside what it is computed by
+constexpr double kStagedHalf = 5;   // if four are put to shared memory together
+constexpr double kTileRead = 16;    // of a warp's tile from shared memory, whose bandwidth all schedulers share
+constexpr double kWarpRate = 0.6;   // of the tensor cores' rate, that instructions of one warp reach from compute capability 9.0 on
 constexpr double kFromMemory = 12;  // of an output's two operands and their addresses, for one k
 constexpr double kScattered = 3;    // times as much, if each thread waits for a line of its own
 constexpr int kMostWide = 32;       // sums of a thread that take two registers each
 
 int64_t shared_bytes(const Tile& t, ir::DType dtype) {
-  return (int64_t{t.depth} * (t.rows + t.columns + 2 * kVector) + int64_t{t.threads()} * t.thread_columns) * ir::item_size(dtype);
+  if (t.worker == Worker::Warp) {
+    const int strip = t.rows / t.part_rows * ir::kTileExtent;
+    const int pads = kPadding * std::max({t.rows, t.columns, t.depth});  // of one operand, whichever way it lies
+    return (int64_t{t.rows + t.columns} * t.depth + 2 * pads) * 2 + int64_t{strip} * (t.columns + kPadding) * 4;
+  }
+  return (int64_t{t.depth} * (t.rows + t.columns + 2 * kVector) + int64_t{t.threads()} * t.part_columns) * ir::item_size(dtype);
 }
 
 // Cycles for which a fused multiply-add of a warp keeps its scheduler.
@@ -49,13 +79,31 @@ double library_rate(ir::DType dtype, int compute) {
   return compute == 80 ? 1024 : 512;
 }
 
+// Cycles of a scheduler for a warp's product of 16x16x16.
+double tensor_cycles(int compute) {
+  constexpr double kMultiplied = ir::kTileExtent * ir::kTileExtent * ir::kTileExtent;
+  return kMultiplied * kSchedulers / (library_rate(ir::DType::F16, compute) * (compute >= 90 ? kWarpRate : 1));
+}
+
 bool fits(const Tile& t, const ProductShape& shape, const ir::GpuTarget& target) {
+  constexpr int kFirstMma = 80;  // m16n8k16
+  if (t.worker == Worker::Warp && !(shape.halves && target.compute >= kFirstMma)) return false;
   return t.threads() <= target.threads && shared_bytes(t, shape.dtype) <= target.static_shared_bytes() &&
-         (ir::item_size(shape.dtype) <= 4 || t.thread_rows * t.thread_columns <= kMostWide);
+         (ir::item_size(shape.dtype) <= 4 || t.part_rows * t.part_columns <= kMostWide);
 }
 
 // Instructions by which a thread reads so many neighbours from shared memory.
 int reads(int n) { return n % kVector == 0 ? n / kVector : n; }
+
+// Cycles for which a warp multiplies a slice of its operands.
+double slice_cycles(const Tile& t, const ProductShape& shape, const ir::GpuTarget& target) {
+  if (t.worker == Worker::Warp) {
+    const int down = t.part_rows / ir::kTileExtent, across = t.part_columns / ir::kTileExtent;
+    return t.depth / ir::kTileExtent * std::max(down * across * tensor_cycles(target.compute), (down + across) * kTileRead);
+  }
+  const double multiplied = multiply_cycles(shape.dtype, target.compute) * t.part_rows * t.part_columns;
+  return t.depth * (multiplied + 2.0 * (reads(t.part_rows) + reads(t.part_columns)));
+}
 
 // The work of the busiest multiprocessor, or how long its blocks wait for memory, those that are resident together.
 double cycles(const Tile& t, const ProductShape& shape, const ir::GpuTarget& target) {
@@ -63,11 +111,11 @@ double cycles(const Tile& t, const ProductShape& shape, const ir::GpuTarget& tar
   const double blocks = static_cast<double>(shape.batch) * static_cast<double>(ceil_div(shape.rows, t.rows)) *
                         static_cast<double>(ceil_div(shape.columns, t.columns));
   const auto slices = static_cast<double>(ceil_div(shape.depth, t.depth));
-  const double multiplied = multiply_cycles(shape.dtype, target.compute) * t.thread_rows * t.thread_columns +
-                            2.0 * (reads(t.thread_rows) + reads(t.thread_columns));
-  const auto staged = [&](int width, int cost) { return std::ceil(width * t.depth / threads) * (kStaged + cost); };
+  const double each = t.worker == Worker::Warp ? kStagedHalf : kStaged;
+  const auto staged = [&](int width, int cost) { return std::ceil(width * t.depth / threads) * (each + cost); };
+  const double whole = t.worker == Worker::Warp ? slices : static_cast<double>(shape.depth) / t.depth;  // a warp multiplies zeros too
   const double slice = staged(t.rows, shape.left_cost) + staged(t.columns, shape.right_cost);
-  const double block = (static_cast<double>(shape.depth) * multiplied + slices * slice) * warps / kSchedulers;
+  const double block = (whole * slice_cycles(t, shape, target) + slices * slice) * warps / kSchedulers;
   const double processors = target.multiprocessors, resident = std::max(1.0, std::floor(kResidentThreads / threads));
   return std::max(std::ceil(blocks / processors) * block, std::ceil(blocks / (processors * resident)) * ((slices + 1) * kLatency + block));
 }
@@ -101,8 +149,10 @@ bool library_is_faster(const Form::Product& p, const ir::GpuTarget& target) {
   constexpr double kUnseen = 1.5;                  // of generated code: conflicts of banks, warps that wait at barriers
   constexpr double kCall = 4000, kLaunch = 3000;   // ns
   if (!ir::is_float(p.dtype)) return false;
-  const ir::DType sums = ir::is_half(p.dtype) ? ir::DType::F32 : p.dtype;
-  const double generated = choose_tile({sums, p.batch, p.rows, p.columns, p.depth}, target).cycles * kUnseen / target.gigahertz;
+  const bool halves = ir::is_half(p.dtype);
+  const ProductShape shape{.dtype = halves ? ir::DType::F32 : p.dtype,
+                           .batch = p.batch, .rows = p.rows, .columns = p.columns, .depth = p.depth, .halves = halves};
+  const double generated = choose_tile(shape, target).cycles * kUnseen / target.gigahertz;
   const double outputs = static_cast<double>(p.batch) * static_cast<double>(p.rows) * static_cast<double>(p.columns);
   const double multiplied = outputs * static_cast<double>(p.depth);
   const double rate = library_rate(p.dtype, target.compute) * kEfficiency * target.multiprocessors * target.gigahertz;
