@@ -76,11 +76,12 @@ HostElements host_elements(std::shared_ptr<runtime::Buffer> buffer, size_t begin
   return {std::move(copy), data};
 }
 
-std::shared_ptr<runtime::Buffer> device_elements(const void* data, size_t bytes, ir::DeviceTag device) {
+std::shared_ptr<runtime::Buffer> device_elements(const void* data, size_t bytes, ir::DeviceTag device,
+                                                 const std::shared_ptr<const void>& owner) {
   return with_public_errors([&] {
     runtime::Device& to = runtime::device_of(device);
     auto buffer = runtime::Buffer::allocate(bytes, to);
-    runtime::copy_from_host(*buffer, data);
+    runtime::copy_from_host(*buffer, data, owner);
     return buffer;
   });
 }
