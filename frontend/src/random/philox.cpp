@@ -10,6 +10,7 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "frontend/src/tensor/capture.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/device.h"
 
@@ -147,8 +148,17 @@ PhiloxDraw::Words PhiloxDraw::block(int parts) {
   const Expr zero = integer(i, 0), n = integer(i, static_cast<uint64_t>(threads)), of_block = integer(i, static_cast<uint64_t>(parts));
   const bool one_part = count_ <= threads;
   const Expr steps = one_part ? zero : i / n;
-  const Expr at = unfolded(i, from.offset / 4) + steps / of_block;
+  const Expr at = first_block(i, from) + steps / of_block;
   return {philox_block({low_word(at), high_word(at), one_part ? i : rem(i, n), zero}, from.seed), rem(steps, of_block)};
+}
+
+// The number of the draw's first block. In a capture it is an input, which each replay sets.
+Expr PhiloxDraw::first_block(const Expr& i, const PhiloxState& from) {
+  if (!capturing) return unfolded(i, from.offset / 4);
+  const auto at = [count = count_, device = device_](uint64_t offset) {
+    return unfolded(Expr{ir::make_iota(ir::Dims{count}, 0, device)}, offset / 4).node;
+  };
+  return {capturing->draw(generator_, from, *i.node, at)};
 }
 
 Expr PhiloxDraw::word() {

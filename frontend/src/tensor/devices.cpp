@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "frontend/src/tensor/call.h"
+#include "frontend/src/tensor/capture.h"
 #include "frontend/src/tensor/impl.h"
 #include "ir/fork.h"
 #include "runtime/device.h"
@@ -64,6 +65,7 @@ NodeRef on_device(const NodeRef& node, ir::DeviceTag device) {
   if (node->device() == device) return node;
   if (node->op() == Op::Const) return ir::make_const({node->dtype(), node->bits()}, node->shape(), device);
   if (node->op() == Op::Iota) return ir::make_iota(node->shape(), node->ints()[0], device);
+  refuse_in_capture("a value is copied to another device");
   return ir::make_node(Op::Copy, {&node, 1}, Dims{device});
 }
 

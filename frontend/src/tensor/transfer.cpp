@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "frontend/src/tensor/capture.h"
 #include "runtime/device.h"
 
 namespace tenon {
@@ -36,6 +37,7 @@ NodeRef transferred(const TensorImpl& t, ir::DeviceTag to, bool non_blocking) {
   if (t.device() != runtime::kHostTag || !device_with(to).is_cuda() || !t.contiguous() || t.numel() == 0) return {};
   const Op op = t.storage().value()->op();
   if (op == Op::Const || op == Op::Iota) return {};  // made there
+  refuse_in_capture("a value of the host is copied to the device");
   const auto from = t.storage().realise();
   const size_t item = static_cast<size_t>(ir::item_size(t.dtype())), begin = at(t.offset()) * item;
   const auto* elements = static_cast<const unsigned char*>(from->data()) + begin;
