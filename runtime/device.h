@@ -69,6 +69,12 @@ struct Code {
   virtual ~Code() = default;
 };
 
+// What the compiler gave a function of it, on a GPU.
+struct CodeUse {
+  std::string phase;
+  int registers, shared_bytes, local_bytes;  // of a thread, of a block, of a thread: what did not fit into registers
+};
+
 struct Phase {
   int64_t count;  // iterations
   double ns;      // of one, estimated
@@ -170,6 +176,7 @@ class Device {
   virtual std::string code_version() const = 0;  // what decides the bytes that compile gives beside the tree's text
   virtual std::string compile(const ir::LoopTree& tree) = 0;  // for the disk cache too; several at the same time
   virtual std::unique_ptr<Code> load(const std::string& bytes, const ir::LoopTree& tree) = 0;
+  virtual std::vector<CodeUse> uses(const Code&) { return {}; }  // by phase; empty if nobody knows
   virtual std::string intermediate_text(const ir::LoopTree& tree) = 0;  // LLVM IR, CUDA C
   virtual std::string assembly_text(const ir::LoopTree& tree) = 0;
   virtual void launch(const Launch& launch, Stream stream) = 0;

@@ -73,6 +73,7 @@ struct CudaCode final : Code {
   CUmodule module;
   std::vector<CUstream> streams;
   std::vector<CUfunction> functions;  // by phase
+  std::vector<std::string> phases;    // their names
   unsigned threads = 0;               // of a block
   unsigned shared_bytes = 0;          // that a launch asks for
   size_t buffers = 0, sizes = 0, scalars = 0;
@@ -248,6 +249,7 @@ class Implementation final : public CudaDevice {
   std::string code_version() const override { return "nvrtc " + compiler_version() + "\narch " + architecture_.text(); }
   std::string compile(const ir::LoopTree& tree) override { return cuda::compile(text_of(tree), architecture_); }
   std::unique_ptr<Code> load(const std::string& bytes, const ir::LoopTree& tree) override;
+  std::vector<CodeUse> uses(const Code& code) override;
   std::string intermediate_text(const ir::LoopTree& tree) override { return codegen::cuda::emit(tree); }
   std::string assembly_text(const ir::LoopTree& tree) override { return compile_to_ptx(codegen::cuda::emit(tree), architecture_); }
 
@@ -371,9 +373,26 @@ std::unique_ptr<Code> Implementation::load(const std::string& bytes, const ir::L
   for (const ir::TreeBuffer& b : tree.buffers) code->buffers += b.space != ir::Space::Local && b.space != ir::Space::Shared;
   for (const ir::Phase& phase : tree.phases) {
     CUfunction& function = code->functions.emplace_back();
+    code->phases.push_back(phase.name);
     check(api().module_function(&function, module, codegen::cuda::function_name(kFunctions, phase).c_str()), "cuModuleGetFunction");
   }
   return code;
+}
+
+std::vector<CodeUse> Implementation::uses(const Code& loaded) {
+  const Entered entered(*this);
+  const auto& code = static_cast<const CudaCode&>(loaded);
+  std::vector<CodeUse> uses;
+  for (size_t p = 0; p < code.functions.size(); ++p) {
+    const auto attribute = [&](FunctionAttribute which) {
+      int value = 0;
+      check(api().function_get(&value, which, code.functions[p]), "cuFuncGetAttribute");
+      return value;
+    };
+    uses.push_back({code.phases[p], attribute(kFunctionRegisters), attribute(kFunctionStaticShared) + static_cast<int>(code.shared_bytes),
+                    attribute(kFunctionLocal)});
+  }
+  return uses;
 }
 
 // A function's parameters are the buffers, sizes and scalars, each read at the address given here: the host is

@@ -96,18 +96,23 @@ TileChoice choose_tile(const ProductShape& shape, const ir::GpuTarget& target) {
   return best;
 }
 
-bool library_is_faster(const Form::Product& p, const ir::GpuTarget& target) {
+ProductCosts product_costs(const Form::Product& p, const ir::GpuTarget& target) {
   constexpr double kEfficiency = 0.75;             // of its rate
   constexpr double kUnseen = 1.5;                  // of generated code: conflicts of banks, warps that wait at barriers
   constexpr double kCall = 4000, kLaunch = 3000;   // ns
-  if (!ir::is_float(p.dtype)) return false;
   const ir::DType sums = ir::is_half(p.dtype) ? ir::DType::F32 : p.dtype;
   const double generated = choose_tile({sums, p.batch, p.rows, p.columns, p.depth}, target).cycles * kUnseen / target.gigahertz;
   const double outputs = static_cast<double>(p.batch) * static_cast<double>(p.rows) * static_cast<double>(p.columns);
   const double multiplied = outputs * static_cast<double>(p.depth);
   const double rate = library_rate(p.dtype, target.compute) * kEfficiency * target.multiprocessors * target.gigahertz;
   const double beside = kLaunch * p.other_launches + static_cast<double>(p.other_bytes) / target.gigabytes_per_second;
-  return kCall + multiplied / rate + beside < generated;
+  return {generated / 1000, (kCall + multiplied / rate + beside) / 1000};
+}
+
+bool library_is_faster(const Form::Product& p, const ir::GpuTarget& target) {
+  if (!ir::is_float(p.dtype)) return false;
+  const ProductCosts costs = product_costs(p, target);
+  return costs.library_us < costs.generated_us;
 }
 
 }  // namespace tenon::passes::gpu
