@@ -258,6 +258,7 @@ Constant evaluate(Op op, std::span<const Constant> args, DType to) {
   if (dtype == DType::Bool) return bool_value(op, args);
   if (is_int(dtype)) {
     const int64_t a = to_int64(args[0]);
+    if (op == Op::Check) return {dtype, a >= 0 && a < to_int64(args[1]) ? args[0].bits : 0};
     if (args.size() == 1) return constant(dtype, integer_unary(op, a));
     return constant(dtype, integer_binary(op, a, to_int64(args[1]), 8 * item_size(dtype)));
   }

@@ -100,12 +100,13 @@ void order(Device& device, Stream earlier, Stream later) { device.wait(later, de
 }  // namespace
 
 // Main streams have written `from` and had `to` before; they read `to`, and free `from`, afterwards.
-void copy_between(Device& to_device, void* to, Device& from_device, const void* from, size_t bytes) {
+void copy_between(Device& to_device, void* to, Device& from_device, const void* from, size_t bytes, const std::shared_ptr<const void>& owner) {
   if (bytes == 0) return;
   if (&to_device == &from_device) return to_device.copy(to, from, bytes, Stream::Main);
   if (from_device.is_host()) {
     order(to_device, Stream::Main, Stream::Transfer);
-    to_device.copy_from_host(to, from, bytes, Stream::Transfer);
+    if (!owner || !to_device.copy_from_pinned(to, from, bytes, owner, Stream::Transfer))
+      to_device.copy_from_host(to, from, bytes, Stream::Transfer);
     return order(to_device, Stream::Transfer, Stream::Main);
   }
   order(from_device, Stream::Main, Stream::Transfer);

@@ -15,6 +15,7 @@
 // Every function may be called from any thread, calls for one stream from one thread at a time.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -49,6 +50,7 @@ enum class Stream : uint8_t { Main, Transfer };
 // Of work that was handed in before; names its kernel.
 struct LateFailure : std::runtime_error {
   using std::runtime_error::runtime_error;
+  bool copies_are_right = false;  // the device works and its memory is whole: what came from the host is as it was
 };
 
 // A point in a stream. Null: is past.
@@ -65,6 +67,12 @@ struct Recording {
 // Loaded code of one loop tree. Alive as long as a launch may run.
 struct Code {
   virtual ~Code() = default;
+};
+
+// What the compiler gave a function of it, on a GPU.
+struct CodeUse {
+  std::string phase;
+  int registers, shared_bytes, local_bytes;  // of a thread, of a block, of a thread: what did not fit into registers
 };
 
 struct Phase {
@@ -135,6 +143,15 @@ class Device {
   // Neither waits. One that does its work within its calls has no more to say.
   virtual bool is_past(const Event&) { return true; }
   virtual void throw_failure() {}  // the LateFailure of work that is past, if there was one
+  // The address where a kernel notes an index that is out of range (Op::Check): equal texts have one. What was noted is thrown as a
+  // LateFailure: `before`, the index if it matters, `after`; an index below zero counts from `wraps_at` if that is not 0. Null: there is
+  // none, and whoever has to know reads the index.
+  struct IndexError {
+    std::string before, after;
+    int64_t wraps_at = 0;
+    bool names_index = true;
+  };
+  virtual void* note_of(const IndexError&) { return nullptr; }
 
   // --- memory
   virtual void* allocate(size_t bytes, Stream stream) = 0;  // bytes > 0; 64-byte aligned; throws OutOfMemory
@@ -146,6 +163,9 @@ class Device {
 
   // --- copies. Memory of the host is read before the call returns, and written when it returns.
   virtual void copy_from_host(void* to, const void* from, size_t bytes, Stream stream) = 0;
+  // From memory that the device reads itself, when the stream comes to it; `owner` keeps it until then. False: it cannot, and nothing
+  // was done.
+  virtual bool copy_from_pinned(void*, const void*, size_t, const std::shared_ptr<const void>&, Stream) { return false; }
   virtual void copy_to_host(void* to, const void* from, size_t bytes, Stream stream) = 0;
   virtual void copy(void* to, const void* from, size_t bytes, Stream stream) = 0;  // within the device
   // From another device's memory, without the host. False: there is no such way, and nothing was done.
@@ -156,6 +176,7 @@ class Device {
   virtual std::string code_version() const = 0;  // what decides the bytes that compile gives beside the tree's text
   virtual std::string compile(const ir::LoopTree& tree) = 0;  // for the disk cache too; several at the same time
   virtual std::unique_ptr<Code> load(const std::string& bytes, const ir::LoopTree& tree) = 0;
+  virtual std::vector<CodeUse> uses(const Code&) { return {}; }  // by phase; empty if nobody knows
   virtual std::string intermediate_text(const ir::LoopTree& tree) = 0;  // LLVM IR, CUDA C
   virtual std::string assembly_text(const ir::LoopTree& tree) = 0;
   virtual void launch(const Launch& launch, Stream stream) = 0;
@@ -187,7 +208,9 @@ bool only_host();                         // no other device is registered
 Device& register_device(std::unique_ptr<Device> device);
 
 // Between any two devices, in the order of their main streams; through the host if they know no other way. To the host: throws
-// a LateFailure if any device has failed by then, since what was copied may come from there.
-void copy_between(Device& to_device, void* to, Device& from_device, const void* from, size_t bytes);
+// a LateFailure if any device has failed by then, since what was copied may come from there. From the host: with an `owner` the source may
+// be read after the return.
+void copy_between(Device& to_device, void* to, Device& from_device, const void* from, size_t bytes,
+                  const std::shared_ptr<const void>& owner = nullptr);
 
 }  // namespace tenon::runtime

@@ -1,6 +1,7 @@
 #include "runtime/late_work.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/fork.h"
 #include "runtime/evaluation.h"
@@ -36,8 +37,8 @@ std::mutex& LateWork::global_mutex() { return global().mutex_; }
 [[maybe_unused]] const bool held_over_fork =
     ir::hold_over_fork(ir::ForkOrder::Devices, ir::fork_lock<LateWork::global_mutex>());
 
-void LateWork::end(uint64_t number, Device& device) {
-  if (!device.is_host()) handed_.push_back({number, &device, device.record(Stream::Main)});
+void LateWork::end(uint64_t number, Device& device, bool from_host) {
+  if (!device.is_host()) handed_.push_back({number, &device, device.record(Stream::Main), from_host});
 }
 
 std::vector<ir::Definition> LateWork::look() {
@@ -54,16 +55,21 @@ bool LateWork::waits() {
   return !handed_.empty();
 }
 
-void LateWork::fail(const std::string& why) {
+void LateWork::fail(const LateFailure& failure) {
   for_each_late_device([](Device& device) {
     try {
       device.synchronise();
     } catch (const std::runtime_error&) {  // of work that counts as failed already
     }
   });
-  failed_ = Range{failed_ ? failed_->first : done() + 1, last_};
-  handed_.clear();
-  add_failure(*failed_, why);
+  Range lost{done() + 1, last_};
+  failed_ = Range{failed_ ? failed_->first : lost.first, last_};
+  for (const Handed& work : std::exchange(handed_, {})) {
+    if (!failure.copies_are_right || !work.from_host) continue;
+    if (lost.first < work.number) add_failure({lost.first, work.number - 1}, failure.what());
+    lost.first = work.number + 1;
+  }
+  if (lost.first <= lost.last) add_failure(lost, failure.what());
 }
 
 bool LateWork::has_failed() {
@@ -118,12 +124,12 @@ void copy_to_host(void* to, const Buffer& from, size_t offset, size_t bytes) {
   });
 }
 
-void copy_from_host(Buffer& to, const void* from) {
+void copy_from_host(Buffer& to, const void* from, const std::shared_ptr<const void>& owner) {
   hand_in([&] {
     LateWork& work = LateWork::global();
     const uint64_t number = work.begin();
-    copy_between(to.device(), to.data(), host_device(), from, to.bytes());
-    work.end(number, to.device());
+    copy_between(to.device(), to.data(), host_device(), from, to.bytes(), owner);
+    work.end(number, to.device(), true);
     if (!to.device().is_host()) to.written = number;
   });
 }

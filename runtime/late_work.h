@@ -9,7 +9,7 @@
 //            again (`recover`), with the definitions that they kept, and whoever wants their values computes them. What cannot
 //            be computed again is lost, and whoever reads it gets an error that names the kernel: an input whose memory an
 //            output took over, unless the input itself is computed again; memory whose address is known outside; a copy that
-//            no graph knows.
+//            no graph knows, but for one from the host that a failure which leaves memory whole (a wrong index) does not touch.
 //
 // Until its reader is done an input keeps its memory, unless it gave it away. Who finds no memory waits for the devices.
 #pragma once
@@ -40,14 +40,14 @@ class LateWork {
     try {
       work();
     } catch (const LateFailure& failure) {
-      fail(failure.what());
+      fail(failure);
       throw;
     }
   }
 
   // Within `alone`.
   uint64_t begin() { return ++last_; }  // the number of the work that is handed in next
-  void end(uint64_t number, Device& device);  // all of it that goes to this device is handed in
+  void end(uint64_t number, Device& device, bool from_host = false);  // all of it that goes to this device is handed in
   // Notes what is done, and returns what was kept for that; it is to die outside. Throws a LateFailure if something failed.
   std::vector<ir::Definition> look();
 
@@ -68,13 +68,14 @@ class LateWork {
     uint64_t number;
     Device* device;
     Event event;
+    bool from_host;  // a copy
   };
   struct Failure {
     Range range;
     std::string why;
   };
   uint64_t done() const { return handed_.empty() ? last_ : handed_.front().number - 1; }
-  void fail(const std::string& why);
+  void fail(const LateFailure& failure);
   void add_failure(Range range, const std::string& why);
 
   std::mutex mutex_;
@@ -90,7 +91,8 @@ class LateWork {
 // Copies that no graph knows, and waiting, for callers that hold no lock and compute nothing. They throw a LateFailure after
 // everything that it hit is pending again; other errors say that it was the copy.
 void copy_to_host(void* to, const Buffer& from, size_t offset, size_t bytes);  // after all work in the main stream
-void copy_from_host(Buffer& to, const void* from);                             // all bytes of `to`
+// All bytes of `to`. With an `owner` of the source this may be read later, if it is pinned.
+void copy_from_host(Buffer& to, const void* from, const std::shared_ptr<const void>& owner = nullptr);
 void copy_all(Buffer& to, const Buffer& from);                                 // buffers of one size
 void synchronise();      // waits for all work of all devices
 void look_at_devices();  // does not wait: notes what is done, or has failed

@@ -1,6 +1,7 @@
 // dump and explain, and TENON_DUMP: text of every stage, from the same analysis that makes plans.
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <stdexcept>
 
 #include "codegen/cuda/emit.h"
@@ -9,6 +10,7 @@
 #include "runtime/dump.h"
 #include "runtime/evaluate.h"
 #include "runtime/evaluation.h"
+#include "runtime/kernel_cache.h"
 #include "runtime/kernel_facts.h"
 #include "runtime/past_plans.h"
 #include "runtime/report.h"
@@ -121,7 +123,57 @@ std::string schedule_name(const FusedKernel& fused, const Options& options) {
   }
 }
 
-std::string explain_kernel(size_t number, const FusedKernel& fused, const Options& options) {
+// Who computes a product, and by which estimate.
+std::string product_text(const FusedKernel& fused, const Options& options) {
+  const auto costs = passes::product_costs(fused, device_of(*fused.outputs.at(0)).target(options));
+  if (!costs) return {};
+  char text[128];
+  std::snprintf(text, sizeof text, "  product    by %s; estimated: generated %.1f us, a call of the library %.1f us\n",
+                fused.routine ? "the library" : "this kernel", costs->generated_us, costs->library_us);
+  return text;
+}
+
+// The code of the GPU's kernels among these, by number, compiled if it has not been; null for all others.
+std::vector<std::shared_ptr<const CompiledKernel>> gpu_code(const std::vector<FusedKernel>& kernels, const Options& options) {
+  std::vector<std::shared_ptr<const CompiledKernel>> code(kernels.size());
+  std::map<Device*, std::vector<size_t>> of_device;
+  std::vector<passes::Lowered> trees(kernels.size());
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    Device& device = device_of(*kernels[k].outputs.at(0));
+    const ir::Target target = device.target(options);
+    if (ir::kind(target) != ir::TargetKind::Cuda || !device.compiles(options) || is_library_call(kernels[k], target)) continue;
+    try {
+      trees[k] = lowered(kernels[k], target);
+      of_device[&device].push_back(k);
+    } catch (const ir::IrError&) {  // the schedule's line says it
+    }
+  }
+  for (const auto& [device, numbers] : of_device) {
+    std::vector<const ir::LoopTree*> wanted;
+    for (const size_t k : numbers) wanted.push_back(&trees[k].tree);
+    try {
+      const std::vector<FoundKernel> found = KernelCache::global().get(wanted, *device, options);
+      for (size_t i = 0; i < numbers.size(); ++i) code[numbers[i]] = found[i].kernel;
+    } catch (const std::exception&) {  // the run says it
+    }
+  }
+  return code;
+}
+
+std::string code_text(const CompiledKernel* kernel) {
+  std::string text;
+  if (!kernel) return text;
+  try {
+    for (const CodeUse& use : kernel->device->uses(*kernel->code)) {
+      text += "  code       " + use.phase + ": " + std::to_string(use.registers) + " registers, " + std::to_string(use.shared_bytes) + " B shared, " +
+              (use.local_bytes > 0 ? std::to_string(use.local_bytes) + " B a thread in local memory\n" : "no spills\n");
+    }
+  } catch (const std::runtime_error&) {  // a device that is lost
+  }
+  return text;
+}
+
+std::string explain_kernel(size_t number, const FusedKernel& fused, const Options& options, const CompiledKernel* code) {
   KernelRecord facts = kernel_facts(fused);
   int64_t in = moved_bytes(fused, ir::Op::Load), out = moved_bytes(fused, ir::Op::Store);
   char intensity[32];
@@ -134,6 +186,7 @@ std::string explain_kernel(size_t number, const FusedKernel& fused, const Option
   text += "  reads      " + readable_bytes(in) + " from " + std::to_string(fused.inputs.size()) +
           ", writes " + readable_bytes(out) + " to " + std::to_string(fused.outputs.size()) + "\n";
   text += "  work       " + readable_flops(facts.flops) + ", " + intensity + " flop/byte\n";
+  text += product_text(fused, options) + code_text(code);
   return text;
 }
 
@@ -250,7 +303,8 @@ std::string explain(std::span<const ir::NodeRef> roots) {
                        std::to_string(a.graph.nodes.size()) + " after the passes; " +
                        std::to_string(a.graph.outputs.size()) + " outputs, " +
                        std::to_string(a.fusion.kernels.size()) + " kernels\n";
-    for (size_t k = 0; k < a.fusion.kernels.size(); ++k) text += explain_kernel(k, a.fusion.kernels[k], s.options);
+    const auto code = gpu_code(a.fusion.kernels, s.options);
+    for (size_t k = 0; k < a.fusion.kernels.size(); ++k) text += explain_kernel(k, a.fusion.kernels[k], s.options, code[k].get());
     text += stored_text(s);
     if (!a.fusion.refusals.empty()) text += "not fused:\n";
     for (const passes::Refusal& r : a.fusion.refusals) {

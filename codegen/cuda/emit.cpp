@@ -175,6 +175,10 @@ std::string integer(Op op, DType type, const std::vector<std::string>& x) {
 // `type`: of the last operand.
 std::string elementwise(Op op, DType type, const std::vector<std::string>& x) {
   if (op == Op::Where) return x[0] + " ? " + x[1] + " : " + x[2];
+  if (op == Op::Check) {
+    if (type != DType::I64) fail("an index that is checked is an i64");
+    return call("tenon_check", x);
+  }
   if (ir::is_half(type)) fail("arithmetic on 16-bit floats: expand-half comes first");
   if (ir::info(op).rule == ir::TypeRule::Compare) return x[0] + " " + symbol(op) + " " + x[1];
   if (type == DType::Bool) return boolean(op, x);

@@ -173,6 +173,13 @@ TENON_INTEGER(i16, short, unsigned, 16, TENON_BELOW_ZERO)
 TENON_INTEGER(i32, int, unsigned, 32, TENON_BELOW_ZERO)
 TENON_INTEGER(i64, long long, unsigned long long, 64, TENON_BELOW_ZERO)
 
+// --- an index that is outside is noted for the host, and the first element takes its place
+TENON_DEVICE long long tenon_check(long long index, long long size, long long note) {
+  if (index >= 0 && index < size) return index;
+  *(volatile long long*)note = index;
+  return 0;
+}
+
 // --- four neighbours in memory, at an address that is a multiple of their size (at most 16)
 #define TENON_VECTOR(name, type, bytes) \
   typedef struct { type lane[4]; } __attribute__((aligned(bytes))) tenon_##name##x4; \

@@ -25,6 +25,7 @@ class Arithmetic {
       case Op::Where: return b_.CreateSelect(x[0], x[1], x[2]);
       case Op::Bitcast: return b_.CreateBitCast(x[0], with_element(x[0]->getType(), element(to)));
       case Op::Cast: return cast(x[0], from, to);
+      case Op::Check: return checked(x[0], x[1], from);
       default: break;
     }
     if (from == DType::Bool) return bool_op(op, x[0], x[1]);
@@ -45,6 +46,14 @@ class Arithmetic {
 
   [[noreturn]] static void refuse(Op op) {
     throw ir::IrError("the LLVM emitter has no " + std::string(ir::info(op).text) + " of this type");
+  }
+
+  // Whoever evaluates on the host has looked at the index before.
+  Value* checked(Value* index, Value* size, DType t) {
+    Value* const zero = integer(index->getType(), 0);
+    Value* const inside = ir::is_signed(t) ? b_.CreateAnd(b_.CreateICmpSGE(index, zero), b_.CreateICmpSLT(index, size))
+                                           : b_.CreateICmpULT(index, size);
+    return b_.CreateSelect(inside, index, zero);
   }
 
   Value* bool_op(Op op, Value* a, Value* b) {

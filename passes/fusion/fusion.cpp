@@ -106,6 +106,15 @@ const ir::Target& FusionOptions::target_of(ir::DeviceTag device) const {
   return it == targets.end() ? unknown : it->second;
 }
 
+std::optional<ProductCosts> product_costs(const FusedKernel& fused, const ir::Target& target) {
+  const auto dot = std::find_if(fused.fused.begin(), fused.fused.end(), [](const ir::Node* node) { return node->op() == ir::Op::Dot; });
+  if (dot == fused.fused.end() || fusion::is_empty_reduce(**dot)) return std::nullopt;
+  const bool followed = std::any_of(fused.fused.begin(), fused.fused.end(), [&](const ir::Node* node) {
+    return std::find(node->inputs().begin(), node->inputs().end(), *dot) != node->inputs().end();
+  });
+  return product_costs(*fusion::form_of_call(**dot, followed).product, target);
+}
+
 std::string print(const FusedKernel& fused) {
   if (!fused.routine) return ir::print(fused.kernel);
   std::vector<ir::NodeRef> results{fused.routine};

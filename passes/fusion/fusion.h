@@ -56,6 +56,10 @@ struct FusedKernel {
   std::shared_ptr<const std::vector<JoinPart>> parts;  // of a Cat that is a routine: what to copy from each operand
 };
 
+// Of a kernel that computes a product of floats where there is a library for it: the costs that decided who does. A library's are
+// with the launches and values that it needs beside.
+std::optional<ProductCosts> product_costs(const FusedKernel& fused, const ir::Target& target);
+
 // The kernel; or, in its place, the operation that the routine computes.
 std::string print(const FusedKernel& fused);
 

@@ -235,6 +235,13 @@ Form form_of(const ir::Kernel& kernel) {
   return form;
 }
 
+std::optional<ProductCosts> product_costs(const Form::Product& product, const Target& target) {
+  const auto* gpu = std::get_if<GpuTarget>(&target);
+  if (!gpu || !ir::is_float(product.dtype)) return std::nullopt;
+  if (std::find(gpu->library.begin(), gpu->library.end(), Op::Dot) == gpu->library.end()) return std::nullopt;
+  return gpu::product_costs(product, *gpu);
+}
+
 Acceptance accepts(const Form& form, const Target& target) {
   std::string_view reason = form.call ? "the library has no such operation" : "the device has no schedule for this kind of kernel";
   bool found_reason = false;

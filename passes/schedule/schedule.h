@@ -70,6 +70,13 @@ struct Form {
 // Of a kernel that exists: what decides whether it can be lowered, not what it costs (operands, kept_bytes).
 Form form_of(const ir::Kernel& kernel);
 
+// Of a product, by the device's model.
+struct ProductCosts {
+  double generated_us, library_us;
+};
+// None if only one of the two can compute it.
+std::optional<ProductCosts> product_costs(const Form::Product& product, const ir::Target& target);
+
 // Whether something takes a form: its name, or why nothing does.
 struct Acceptance {
   bool accepted;

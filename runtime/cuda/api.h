@@ -76,7 +76,12 @@ enum DeviceAttribute : int {
   kMaxSharedPerMultiprocessor = 81,
   kMaxSharedPerBlockOptin = 97,
 };
-enum FunctionAttribute : int { kFunctionMaxDynamicShared = 8 };
+enum FunctionAttribute : int {
+  kFunctionStaticShared = 1,
+  kFunctionLocal = 3,
+  kFunctionRegisters = 4,
+  kFunctionMaxDynamicShared = 8,
+};
 enum : unsigned { kStreamNonBlocking = 1, kEventDefault = 0, kEventDisableTiming = 2, kHostAllocPortable = 1 };
 enum CaptureMode : int { kCaptureThreadLocal = 1 };
 enum : int { kNvrtcSuccess = 0, kNvrtcCompilation = 6 };
@@ -124,6 +129,7 @@ enum CublasAlgorithm : int { kGemmDefault = -1 };
   X(module_load, cuModuleLoadDataEx, CUresult, (CUmodule*, const void*, unsigned, int*, void**)) \
   X(module_unload, cuModuleUnload, CUresult, (CUmodule)) \
   X(module_function, cuModuleGetFunction, CUresult, (CUfunction*, CUmodule, const char*)) \
+  X(function_get, cuFuncGetAttribute, CUresult, (int*, int, CUfunction)) \
   X(function_set, cuFuncSetAttribute, CUresult, (CUfunction, int, int)) \
   X(launch, cuLaunchKernel, CUresult, \
     (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**))

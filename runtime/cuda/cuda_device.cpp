@@ -10,15 +10,19 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <mutex>
 
 #include "codegen/cuda/emit.h"
 #include "runtime/cuda/allocator.h"
 #include "runtime/cuda/compiler.h"
 #include "runtime/cuda/context.h"
+#include "runtime/cuda/events.h"
+#include "runtime/cuda/index_notes.h"
 #include "runtime/cuda/libraries.h"
 #include "runtime/cuda/products.h"
 #include "runtime/cuda/recording.h"
+#include "runtime/cuda/staging.h"
 
 namespace tenon::runtime::cuda {
 
@@ -46,33 +50,6 @@ std::string text_of(const ir::LoopTree& tree) {
 
 }  // namespace
 
-// Events are made anew from the context's spare ones: making one costs more than recording it.
-class EventPool {
- public:
-  explicit EventPool(Context& context) : context_(context) {}
-  CUevent take(bool timed) {
-    const std::lock_guard lock(mutex_);
-    std::vector<CUevent>& spare = spare_[timed];
-    if (!spare.empty()) {
-      CUevent event = spare.back();
-      spare.pop_back();
-      return event;
-    }
-    CUevent event = nullptr;
-    context_.check(context_.api().event_create(&event, timed ? kEventDefault : kEventDisableTiming), "cuEventCreate");
-    return event;
-  }
-  void give_back(CUevent event, bool timed) {
-    const std::lock_guard lock(mutex_);
-    spare_[timed].push_back(event);
-  }
-
- private:
-  Context& context_;
-  std::mutex mutex_;
-  std::vector<CUevent> spare_[2];
-};
-
 struct CudaEvent final : EventState {
   CudaEvent(EventPool& from, bool is_timed) : pool(from), timed(is_timed), event(from.take(is_timed)) {}
   ~CudaEvent() override { pool.give_back(event, timed); }
@@ -96,6 +73,7 @@ struct CudaCode final : Code {
   CUmodule module;
   std::vector<CUstream> streams;
   struct Function {
+    std::string phase;
     CUfunction handle = nullptr;
     unsigned shared_bytes = 0;  // that a launch brings
   };
@@ -104,11 +82,36 @@ struct CudaCode final : Code {
   size_t buffers = 0, sizes = 0, scalars = 0;
 };
 
+// Pinned memory that copies still read, until their events are past.
+class ReadLater {
+ public:
+  void keep(std::shared_ptr<CudaEvent> event, std::shared_ptr<const void> owner) {
+    const std::lock_guard lock(mutex_);
+    entries_.push_back({std::move(event), std::move(owner)});
+  }
+  void forget_past(const Driver& api) {
+    std::deque<Entry> past;  // its owners die when the lock is open
+    const std::lock_guard lock(mutex_);
+    while (!entries_.empty() && api.event_query(entries_.front().event->event) == kSuccess) {
+      past.push_back(std::move(entries_.front()));
+      entries_.pop_front();
+    }
+  }
+
+ private:
+  struct Entry {
+    std::shared_ptr<CudaEvent> event;
+    std::shared_ptr<const void> owner;
+  };
+  std::mutex mutex_;
+  std::deque<Entry> entries_;
+};
+
 class Implementation final : public CudaDevice {
  public:
   explicit Implementation(int index)
       : CudaDevice(DeviceId{DeviceKind::Cuda, index}), context_(index), streams_(make_streams()), events_(context_),
-        allocator_(context_, index, streams_), products_(context_, streams_[0]),
+        allocator_(context_, index, streams_), staging_(context_, events_), notes_(context_), products_(context_, streams_[0]),
         architecture_(architecture_for(10 * context_.attribute(kComputeCapabilityMajor) + context_.attribute(kComputeCapabilityMinor))) {
     note_forks();
     describe();
@@ -139,6 +142,13 @@ class Implementation final : public CudaDevice {
     const Entered entered(*this);
     for (CUstream stream : streams_) check(api().stream_synchronize(stream), "cuStreamSynchronize");
     context_.forget_launches();
+    read_later_.forget_past(api());
+    notes_.look();
+  }
+  void throw_failure() override { notes_.look(); }
+  void* note_of(const IndexError& error) override {
+    const Entered entered(*this);
+    return notes_.find(error);
   }
   bool is_past(const Event& event) override {
     if (!event || context_.is_lost()) return true;
@@ -177,6 +187,7 @@ class Implementation final : public CudaDevice {
   void empty_cache() noexcept override {
     const Context::Current current(context_);
     allocator_.empty_cache();
+    staging_.release();
   }
   std::pair<int64_t, int64_t> memory_info() override {
     const Entered entered(*this);
@@ -197,16 +208,32 @@ class Implementation final : public CudaDevice {
     }
   }
 
-  // --- copies. Of pageable memory the driver reads all before its call returns; pinned memory it reads later.
+  // --- copies. The device reads pinned memory where it is, when the stream comes to it; pageable memory is staged.
   void copy_from_host(void* to, const void* from, size_t bytes, Stream stream) override {
     const Entered entered(*this);
+    const bool pinned = is_pinned(from);
+    if (!pinned && staging_.copy(address(to), from, bytes, of(stream))) return;
     check(api().copy_in(address(to), from, bytes, of(stream)), "cuMemcpyHtoDAsync");
-    if (is_pinned(from)) check(api().stream_synchronize(of(stream)), "cuStreamSynchronize");
+    if (pinned) check(api().stream_synchronize(of(stream)), "cuStreamSynchronize");
+  }
+  bool copy_from_pinned(void* to, const void* from, size_t bytes, const std::shared_ptr<const void>& owner, Stream stream) override {
+    if (!is_pinned(from)) return false;
+    const Entered entered(*this);
+    auto event = std::make_shared<CudaEvent>(events_, false);
+    check(api().copy_in(address(to), from, bytes, of(stream)), "cuMemcpyHtoDAsync");
+    if (const CUresult result = api().event_record(event->event, of(stream)); result != kSuccess) {
+      api().stream_synchronize(of(stream));  // nothing else tells when the owner may go
+      check(result, "cuEventRecord");
+    }
+    read_later_.keep(std::move(event), owner);
+    read_later_.forget_past(api());
+    return true;
   }
   void copy_to_host(void* to, const void* from, size_t bytes, Stream stream) override {
     const Entered entered(*this);
     check(api().copy_out(to, address(from), bytes, of(stream)), "cuMemcpyDtoHAsync");
     check(api().stream_synchronize(of(stream)), "cuStreamSynchronize");
+    notes_.look();
   }
   void copy(void* to, const void* from, size_t bytes, Stream stream) override {
     const Entered entered(*this);
@@ -225,6 +252,7 @@ class Implementation final : public CudaDevice {
   std::string code_version() const override { return "nvrtc " + compiler_version() + "\narch " + architecture_.text(); }
   std::string compile(const ir::LoopTree& tree) override { return cuda::compile(text_of(tree), architecture_); }
   std::unique_ptr<Code> load(const std::string& bytes, const ir::LoopTree& tree) override;
+  std::vector<CodeUse> uses(const Code& code) override;
   std::string intermediate_text(const ir::LoopTree& tree) override { return codegen::cuda::emit(tree); }
   std::string assembly_text(const ir::LoopTree& tree) override { return compile_to_ptx(codegen::cuda::emit(tree), architecture_); }
 
@@ -291,6 +319,9 @@ class Implementation final : public CudaDevice {
   std::vector<CUstream> streams_;  // Main, Transfer
   EventPool events_;
   Allocator allocator_;
+  Staging staging_;
+  ReadLater read_later_;
+  IndexNotes notes_;
   Products products_;
   CudaRecording* recording_ = nullptr;  // of the plan that is being handed in
   std::vector<Work> held_;              // its work so far
@@ -344,7 +375,7 @@ std::unique_ptr<Code> Implementation::load(const std::string& bytes, const ir::L
   code->scalars = tree.scalars.size();
   for (const ir::TreeBuffer& b : tree.buffers) code->buffers += b.space != ir::Space::Local && b.space != ir::Space::Shared;
   for (const ir::Phase& phase : tree.phases) {
-    CudaCode::Function& function = code->functions.emplace_back();
+    CudaCode::Function& function = code->functions.emplace_back(CudaCode::Function{phase.name});
     check(api().module_function(&function.handle, module, codegen::cuda::function_name(kFunctions, phase).c_str()), "cuModuleGetFunction");
     const int64_t bytes = codegen::cuda::dynamic_shared_bytes(tree, phase);
     if (bytes == 0) continue;
@@ -352,6 +383,22 @@ std::unique_ptr<Code> Implementation::load(const std::string& bytes, const ir::L
     check(api().function_set(function.handle, kFunctionMaxDynamicShared, static_cast<int>(bytes)), "cuFuncSetAttribute");
   }
   return code;
+}
+
+std::vector<CodeUse> Implementation::uses(const Code& loaded) {
+  const Entered entered(*this);
+  const auto& code = static_cast<const CudaCode&>(loaded);
+  std::vector<CodeUse> uses;
+  for (const CudaCode::Function& function : code.functions) {
+    const auto attribute = [&](FunctionAttribute which) {
+      int value = 0;
+      check(api().function_get(&value, which, function.handle), "cuFuncGetAttribute");
+      return value;
+    };
+    uses.push_back({function.phase, attribute(kFunctionRegisters), attribute(kFunctionStaticShared) + static_cast<int>(function.shared_bytes),
+                    attribute(kFunctionLocal)});
+  }
+  return uses;
 }
 
 // A function's parameters are the buffers, sizes and scalars, each read at the address given here: the host is
@@ -368,8 +415,8 @@ void Implementation::launch(const Launch& launch, Stream stream) {
     const int64_t blocks = launch.phases[p].count;
     if (blocks == 0) continue;
     if (blocks > kMostBlocks) throw std::runtime_error("a launch of more than 2147483647 blocks");
-    const auto& [function, shared_bytes] = code.functions[p];
-    hand_in(stream, {function, static_cast<unsigned>(blocks), code.threads, shared_bytes, words, {}, &launch.name});
+    const CudaCode::Function& function = code.functions[p];
+    hand_in(stream, {function.handle, static_cast<unsigned>(blocks), code.threads, function.shared_bytes, words, {}, &launch.name});
   }
 }
 

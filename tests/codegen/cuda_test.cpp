@@ -286,7 +286,7 @@ ir::Kernel every_operation(DType dtype) {
     const auto op = static_cast<ir::Op>(o);
     const ir::OpInfo& row = ir::info(op);
     if (!ir::is_elementwise(op) || !ir::in_domain(op, dtype) || (row.traits & ir::TraitExpands)) continue;
-    if (op == ir::Op::Cast || op == ir::Op::Bitcast) continue;
+    if (op == ir::Op::Cast || op == ir::Op::Bitcast || op == ir::Op::Check) continue;  // a Check writes to its last operand
     std::vector<ir::Value> args(x.begin(), x.begin() + row.arity);
     if (op == ir::Op::Where) args[0] = chosen;
     store(std::string(row.text) + "_", build.op(op, args));

@@ -101,6 +101,8 @@ static_assert(ours::kMaxThreadsPerBlock == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_B
               ours::kMaxSharedPerMultiprocessor == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR &&
               ours::kMaxSharedPerBlockOptin == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 static_assert(ours::kFunctionMaxDynamicShared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES &&
+              ours::kFunctionStaticShared == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES && ours::kFunctionLocal == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES &&
+              ours::kFunctionRegisters == CU_FUNC_ATTRIBUTE_NUM_REGS &&
               ours::kStreamNonBlocking == CU_STREAM_NON_BLOCKING && ours::kEventDefault == CU_EVENT_DEFAULT &&
               ours::kEventDisableTiming == CU_EVENT_DISABLE_TIMING && ours::kHostAllocPortable == CU_MEMHOSTALLOC_PORTABLE &&
               ours::kCaptureThreadLocal == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);

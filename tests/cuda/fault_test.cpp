@@ -1,4 +1,4 @@
-// Every call of the driver, NVRTC and cuBLAS that four programs make is made to fail, one after another: the program gets an
+// Every call of the driver, NVRTC and cuBLAS that five programs make is made to fail, one after another: the program gets an
 // exception or the right result, nothing leaks, and the same program is right afterwards. What the loading of the libraries
 // asks is not among them: it happens once a process.
 #include <tenon/tenon.h>
@@ -52,6 +52,21 @@ Tensor training(int steps) {
   return loss.detach().cpu().reshape({1});
 }
 
+// A graph that is captured and replayed, with rows looked up by an index that the kernel checks.
+Tensor captured() {
+  const Tensor x = ramp({8, 6}).to(kGpu), index = ((arange(5) * 3) % 8).to(kDouble).to(kGpu).to(kLong);
+  Tensor total = zeros({6}).to(kGpu);
+  cuda::CUDAGraph graph;
+  {
+    const cuda::CUDAStreamGuard guard(cuda::getStreamFromPool());
+    graph.capture_begin();
+    total.add_(x.index_select(0, index).sum(0));
+    graph.capture_end();
+  }
+  for (int k = 0; k < 4; ++k) graph.replay();
+  return total.cpu();
+}
+
 struct Program {
   const char* name;
   std::function<Tensor()> result;
@@ -66,6 +81,7 @@ const std::vector<Program> kPrograms = {
     {"a product", product},
     {"three training steps", [] { return training(3); }},
     {"training as a CUDA graph", [] { return training(6); }},
+    {"a captured graph", captured},
 };
 
 // What may fail, and with what: refused, or out of memory.
@@ -76,6 +92,7 @@ struct Call {
 const std::vector<Call> kCalls = {
     {"cuCtxSetCurrent", 1},      {"cuMemAlloc_v2", 2},           {"cuMemAlloc_v2", 1},
     {"cuMemcpyHtoDAsync_v2", 1}, {"cuMemcpyDtoHAsync_v2", 1},    {"cuMemcpyDtoDAsync_v2", 1},
+    {"cuMemHostAlloc", 2},       {"cuEventSynchronize", 1},
     {"cuStreamSynchronize", 1},  {"cuStreamWaitEvent", 1},       {"cuEventCreate", 2},
     {"cuEventRecord", 1},        {"cuEventQuery", 1},            {"cuModuleLoadDataEx", 2},
     {"cuModuleLoadDataEx", 200}, {"cuModuleGetFunction", 500},   {"cuLaunchKernel", 701},
@@ -87,14 +104,14 @@ const std::vector<Call> kCalls = {
 };
 
 struct Live {
-  long allocations, streams, modules, graphs, bytes;
+  long allocations, pinned, streams, modules, graphs, bytes;
   friend bool operator==(const Live&, const Live&) = default;
 };
 Live living() {
   const test::Simulator& sim = test::Simulator::get();
   runtime::synchronise();  // what ran late gives up its inputs
   clear_caches();          // plans hold graphs, kernels modules, and the allocator memory
-  return {sim.live("allocations"), sim.live("streams"), sim.live("modules"), sim.live("graphs") + sim.live("graph_execs"), sim.live("bytes")};
+  return {sim.live("allocations"), sim.live("pinned"), sim.live("streams"), sim.live("modules"), sim.live("graphs") + sim.live("graph_execs"), sim.live("bytes")};
 }
 
 bool same(const Tensor& a, const Tensor& b) { return a.sizes() == b.sizes() && equal(a, b); }

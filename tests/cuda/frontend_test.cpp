@@ -46,7 +46,6 @@ TEST_CASE("cuda: what there is") {
   CHECK(tenon::cuda::getDeviceProperties()->name == p.name);
   CHECK(tenon::cuda::getDeviceProperties(0)->multiProcessorCount == p.multi_processor_count);
   CHECK(tenon::cuda::CUDACachingAllocator::getDeviceStats(0).allocated_bytes[0].current == tenon::cuda::memory_allocated());
-  CHECK_THROWS_WITH_AS(tenon::cuda::CUDAGraph().capture_begin(), doctest::Contains("by itself"), tenon::Error);
   const auto [free, total] = tenon::cuda::mem_get_info();
   CHECK(free > 0);
   CHECK(total >= free);

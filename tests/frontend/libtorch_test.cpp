@@ -500,7 +500,8 @@ float on_a_gpu(const Tensor& x) {
 TEST_CASE("LibTorch's names for CUDA: without a device they say that there is none") {
   CHECK_FALSE(torch::cuda::is_available());
   CHECK(message_of([] { on_a_gpu(torch::ones({2})); }).find("Found no NVIDIA driver on your system.") == 0);
-  CHECK(message_of([] { at::cuda::CUDAGraph().capture_begin(); }).find("CUDAGraph: nothing is captured by hand.") == 0);
+  CHECK(message_of([] { at::cuda::CUDAGraph().capture_begin(); }).find("Found no NVIDIA driver on your system.") == 0);
+  CHECK(message_of([] { at::cuda::CUDAGraph().replay(); }) == "Called CUDAGraph::replay without a preceding successful capture.");
   const c10::cuda::OptionalCUDAGuard guard;
   CHECK_FALSE(guard.original_device());
   const torch::DeviceGuard host(torch::kCPU);

@@ -159,7 +159,7 @@ class Generator {
   NodeRef elementwise() {
     for (;;) {
       const Op op = static_cast<Op>(random_.below(ir::kOpCount));
-      if (!ir::is_elementwise(op)) continue;
+      if (!ir::is_elementwise(op) || op == Op::Check) continue;  // a Check writes to its last operand
       const NodeRef chosen = any();
       const bool exact_integers = op == Op::Pow && ir::is_int(chosen->dtype());
       if (!allowed(op) && !exact_integers) continue;

@@ -145,14 +145,35 @@ class CUDAEvent {
 
 // --- graphs
 // Work that repeats becomes a CUDA graph by itself: the second time the same computation is built its plan is found, and a plan
-// that comes again is captured. There is nothing to capture by hand, and each call here is an Error that says so: call the
-// function that would be captured, in place of replay().
+// that comes again is captured. A graph that is captured by hand also leaves out the recording of the operations.
+//
+// Between capture_begin and capture_end nothing is computed, on CUDA devices and by this thread. A replay computes it all, from
+// what the tensors that were there before hold then: they are written in place, and what the capture made is written again. New
+// tensors hold zeros until the first replay. Numbers of the program (a learning rate, a size) stay what they were; random numbers go
+// on in their generator, which has the seed of the capture.
+//
+// A value that the host reads, a size that depends on values, a copy from or to another device, and an optimiser that counts its steps
+// are an Error at that call, and the capture is over: what it wrote has its old values.
+using MempoolId_t = std::pair<uint64_t, uint64_t>;
+MempoolId_t graph_pool_handle();  // another one each time; all graphs have the allocator's one pool
+
 class CUDAGraph {
  public:
-  void capture_begin();
-  void capture_end();
-  void replay();
-  void reset() {}
+  CUDAGraph();
+  explicit CUDAGraph(bool keep_graph);
+  ~CUDAGraph();
+  CUDAGraph(CUDAGraph&& other) noexcept;
+  CUDAGraph& operator=(CUDAGraph&& other) noexcept;
+
+  void capture_begin(MempoolId_t pool = {0, 0});  // on a stream that is not the default one
+  void capture_end();                             // on the same stream
+  void replay();                                  // hands the work in
+  void reset();                                   // forgets what was captured; it may capture again
+  MempoolId_t pool() const;  // that it was given, or one of its own
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace cuda

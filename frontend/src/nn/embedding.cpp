@@ -56,6 +56,14 @@ Tensor one_hot(const Operand& x, int64_t num_classes) {
     return zeros(ref(shape), kLong);
   }
   const NoGradGuard no_grad;
+  void* const note = num_classes > 0 ? index_note(impl(x).device(), num_classes, IndexUse::Gather, x.dim()) : nullptr;
+  if (note) {  // the kernel checks the classes
+    shape.push_back(num_classes);
+    checked_numel(ref(shape));
+    const Expr classes{iota_node(shape, x.dim())};
+    const NodeRef index = ir::reshape(checked_there(node_of(x), num_classes, note), dims_of(unsqueeze(x, -1).sizes()));
+    return record_as(classes == broadcast(Expr{index}, ref(shape)), kLong);
+  }
   const Tensor kept = x;  // or a temporary is computed for the check and for the result
   const auto [least, greatest] = aminmax(x);
   check(least.item<int64_t>() >= 0, "Class values must be non-negative.");

@@ -117,7 +117,8 @@ Tensor binary_cross_entropy(const Operand& x, const Operand& target, const Maybe
   require_float(x, "binary_cross_entropy");
   check(x.scalar_type() == target.scalar_type(), "Found dtype ", target.scalar_type(), " but expected ",
         x.scalar_type());
-  {
+  void* const note = index_note(impl(x).device(), 1, IndexUse::Probability);
+  if (!note) {
     NoGradGuard no_grad;
     const Tensor kept = x;  // or a temporary is computed for the check and for the loss
     check(x.numel() == 0 || all(logical_and(x >= 0, x <= 1)).item<bool>(),
@@ -132,8 +133,11 @@ Tensor binary_cross_entropy(const Operand& x, const Operand& target, const Maybe
     if (c.wants(0)) c.give(0, g * (x - t) / clamp_min((1 - x) * x, 1e-12));
     if (c.wants(1)) c.give(1, g * (log1p(-x) - log(x)));
   });
-  const auto f = [](const Expr& p, const Expr& t) {  // logarithms are cut off at -100
-    return (t - 1.0) * larger(-100.0, log1p(-p)) - t * larger(-100.0, log(p));
+  const auto f = [note](const Expr& p, const Expr& t) {  // logarithms are cut off at -100
+    const Expr each = (t - 1.0) * larger(-100.0, log1p(-p)) - t * larger(-100.0, log(p));
+    if (!note) return each;
+    const Expr outside = cast(!((p >= 0.0) & (p <= 1.0)), DType::I64);
+    return select(Expr{checked_there(outside.node, 1, note)} == 0.0, each, number(each, 0.0));
   };
   return reduced(weighted(formula(x, target, f), weight), reduction);
 }
@@ -236,14 +240,20 @@ Expr class_weights(const MaybeTensor& weight, size_t axis, const Expr& like) {
   return along(ir::cast(node_of(*weight), like.dtype()), axis, like);
 }
 
+// `note`: of targets that the device checks (check_targets).
 Classes classes_of(const Expr& logs, ScalarType type, const Tensor& target, const MaybeTensor& weight,
-                   int64_t ignore_index, size_t axis) {
+                   int64_t ignore_index, size_t axis, void* note) {
   Dims shape = logs.node->shape();
   const Expr index{iota_node(shape, static_cast<int64_t>(axis))};
   Dims with_class = dims_of(target.sizes());
   with_class.insert(axis, 1);
-  const Expr wanted =
-      broadcast(Expr{ir::reshape(ir::cast(node_of(target), DType::I64), with_class)}, ref(shape));
+  Expr each{ir::cast(node_of(target), DType::I64)};
+  if (note) {
+    const Expr ignored = apply(Op::Eq, each, number(each, Scalar(ignore_index)));
+    const Expr checked{checked_there(select(ignored, number(each, 0), each).node, shape[axis], note)};
+    each = select(ignored, each, checked);
+  }
+  const Expr wanted = broadcast(Expr{ir::reshape(each.node, with_class)}, ref(shape));
   Expr picked = index == wanted;
   if (ignore_index >= 0 && ignore_index < shape[axis])
     picked = picked & apply(Op::Ne, wanted, number(wanted, Scalar(ignore_index)));
@@ -268,10 +278,20 @@ Tensor pick_loss(const Classes& c, int64_t reduction, double smoothing) {
   return record_as(sum / total(class_sum(chosen, c.axis)), c.type);
 }
 
-// Reads the targets: each is a class or the one to ignore.
-void check_targets(const Tensor& target, int64_t classes, int64_t ignore_index) {
+bool are_classes(const Tensor& target, int64_t classes) {
   const auto range = known_range(*node_of(target));
-  if (range && range->first >= 0 && range->second < classes) return;
+  return range && range->first >= 0 && range->second < classes;
+}
+
+// Of targets whose device checks them when it reads them.
+void* target_note(const Tensor& target, int64_t classes) {
+  return are_classes(target, classes) ? nullptr : index_note(impl(target).device(), classes, IndexUse::Target);
+}
+
+// Reads the targets: each is a class or the one to ignore. Or gives their note.
+void* check_targets(const Tensor& target, int64_t classes, int64_t ignore_index) {
+  if (void* note = target_note(target, classes)) return note;
+  if (are_classes(target, classes)) return nullptr;
   const NoGradGuard no_grad;
   const Tensor dense = target.to(kLong).contiguous();
   const HostView view = host_view(dense);
@@ -280,10 +300,11 @@ void check_targets(const Tensor& target, int64_t classes, int64_t ignore_index) 
     check<IndexError>((data[i] >= 0 && data[i] < classes) || data[i] == ignore_index, "Target ", data[i],
                       " is out of bounds.");
   }
+  return nullptr;
 }
 
 // What nll_loss and nll_loss2d check, with the errors in their order.
-void check_classes(const Tensor& x, const Tensor& target, const MaybeTensor& weight, int64_t ignore_index,
+void* check_classes(const Tensor& x, const Tensor& target, const MaybeTensor& weight, int64_t ignore_index,
                    size_t axis) {
   const int64_t classes = x.size(axis);
   check(!given(weight) || (weight->dim() == 1 && weight->numel() == classes),
@@ -294,7 +315,7 @@ void check_classes(const Tensor& x, const Tensor& target, const MaybeTensor& wei
         "expected target dtype to be Long or Byte, but got ", target.scalar_type());
   check(!given(weight) || weight->scalar_type() == x.scalar_type(), "expected scalar type ", x.scalar_type(),
         " but found ", given(weight) ? weight->scalar_type() : kFloat);
-  check_targets(target, classes, ignore_index);
+  return check_targets(target, classes, ignore_index);
 }
 
 void check_rows(const Tensor& x, const Tensor& target) {
@@ -332,9 +353,9 @@ Tensor index_loss(const Tensor& x, const Tensor& target, const MaybeTensor& weig
                   int64_t ignore_index) {
   const size_t axis = check_shapes(x, target);
   require_float(x, "nll_loss_out_frame");
-  check_classes(x, target, weight, ignore_index, axis);
+  void* const note = check_classes(x, target, weight, ignore_index, axis);
   const Expr logs = formula_operand(x, x.scalar_type());
-  return pick_loss(classes_of(logs, x.scalar_type(), target, weight, ignore_index, axis), reduction, 0);
+  return pick_loss(classes_of(logs, x.scalar_type(), target, weight, ignore_index, axis, note), reduction, 0);
 }
 
 Tensor probability_loss(const Tensor& x, const Tensor& target, const MaybeTensor& weight, int64_t reduction,
@@ -409,9 +430,9 @@ Tensor recorded_cross_entropy(const Tensor& x, const Tensor& target, const Maybe
   const Tensor logs = log_softmax(x, x.dim() == 1 ? 0 : 1);
   const Tensor classes = target_of(x, target);
   const size_t axis = check_shapes(x, classes);
-  check_classes(x, classes, weight, ignore_index, axis);
+  void* const note = check_classes(x, classes, weight, ignore_index, axis);
   const Expr values = formula_operand(logs, x.scalar_type());
-  return pick_loss(classes_of(values, x.scalar_type(), classes, weight, ignore_index, axis), reduction,
+  return pick_loss(classes_of(values, x.scalar_type(), classes, weight, ignore_index, axis, note), reduction,
                    label_smoothing);
 }
 
@@ -420,10 +441,13 @@ Tensor recorded_cross_entropy(const Tensor& x, const Tensor& target, const Maybe
 Tensor cross_entropy_loss(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction,
                           int64_t ignore_index, double label_smoothing) {
   const CallScope call("cross_entropy", x, target, weight);
+  const bool by_class = x.dim() > 0 && x.sizes() != target.sizes();
+  const int64_t classes = x.dim() > 1 ? x.size(1) : x.numel();
+  void* const note = by_class ? target_note(target, classes) : nullptr;
   KnownCall known("cross_entropy", {static_cast<uint64_t>(reduction), static_cast<uint64_t>(ignore_index),
-                                    std::bit_cast<uint64_t>(label_smoothing)}, x, target, weight);
+                                    std::bit_cast<uint64_t>(label_smoothing), reinterpret_cast<uint64_t>(note)}, x, target, weight);
   if (!known.is_known()) return known.keep(recorded_cross_entropy(x, target, weight, reduction, ignore_index, label_smoothing));
-  if (x.sizes() != target.sizes()) check_targets(target, x.size(x.dim() == 1 ? 0 : 1), ignore_index);
+  if (by_class && !note) check_targets(target, classes, ignore_index);
   return known.make();
 }
 
@@ -440,9 +464,9 @@ Tensor multi_margin_loss(const Operand& x, const Operand& target, const Scalar& 
   require_float(x, "multi_margin_loss");
   const size_t axis = static_cast<size_t>(x.dim() - 1);
   const Tensor labels = reshape(target, {x.sizes().data(), axis});
-  check_classes(x, labels, weight, -100, axis);
+  void* const note = check_classes(x, labels, weight, -100, axis);
   const Expr v = formula_operand(x, x.scalar_type()), zero = number(v, 0.0);
-  const Classes c = classes_of(v, x.scalar_type(), labels, weight, -100, axis);
+  const Classes c = classes_of(v, x.scalar_type(), labels, weight, -100, axis, note);
   const Dims dim{static_cast<int64_t>(axis)};
   const Expr own = broadcast(Expr{sum_over(select(c.picked, v, zero), dim)}, v.shape());
   const Expr factor = broadcast(Expr{sum_over(select(c.picked, c.weight, zero), dim)}, v.shape());

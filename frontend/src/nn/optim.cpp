@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "frontend/src/autograd/grad.h"
+#include "frontend/src/tensor/capture.h"
 #include "frontend/src/tensor/formula.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
@@ -53,10 +54,17 @@ void adam_formula(uint32_t form, std::span<const Tensor> tensors, std::span<cons
   p.addcdiv_(mean, bound.sqrt().div(n[4]).add(n[5]), n[6]);
 }
 
+// The host counts the steps, and a graph would repeat the number of the step that was captured.
+void refuse_captured_count(const Tensor& p, const char* optimizer) {
+  if (capturing && !p.is_cpu()) [[unlikely]]
+    capturing->fail(text("Attempting CUDA graph capture of step() for an instance of ", optimizer, " but param_groups' capturable is False."));
+}
+
 // `decay`: the number of weight decay in this form.
 template <typename Options, typename State>
 void adam_step(Tensor& p, const Tensor& grad, const Options& o, State& state, uint32_t form, double decay) {
   const auto [beta1, beta2] = o.betas();
+  refuse_captured_count(p, std::is_same_v<Options, AdamOptions> ? "Adam" : "AdamW");
   const double t = ++state.step();
   const double correction1 = 1 - std::pow(beta1, t), correction2 = 1 - std::pow(beta2, t);
   const double numbers[] = {beta1, 1 - beta1, beta2, 1 - beta2, std::sqrt(correction2), o.eps(), -o.lr() / correction1, decay};
@@ -357,6 +365,7 @@ void adagrad_formula(uint32_t form, std::span<const Tensor> tensors, std::span<c
   p.addcdiv_(grad, sum.sqrt().add(n[1]), n[2]);
 }
 void update(Tensor& p, Tensor grad, const AdagradOptions& o, AdagradParamState& state) {
+  if (o.lr_decay() != 0) refuse_captured_count(p, "Adagrad");
   const double rate = o.lr() / (1 + static_cast<double>(state.step()++) * o.lr_decay());
   const Tensor tensors[] = {p, grad, remembered(state.sum(), p, o.initial_accumulator_value())};
   const double numbers[] = {o.weight_decay(), o.eps(), -rate};

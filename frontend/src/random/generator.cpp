@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "frontend/src/tensor/capture.h"
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/fork.h"
@@ -185,7 +186,9 @@ PhiloxState take_offsets(const std::optional<Generator>& generator, ir::DeviceTa
   check(philox.device == device, "Expected a '", runtime::name_of(device), "' generator device but found '",
         runtime::name_of(philox.device), "'");
   const PhiloxState taken = philox;
-  philox.offset += (offsets + 3) / 4 * 4;
+  const uint64_t rounded = (offsets + 3) / 4 * 4;
+  if (capturing) [[unlikely]] return capturing->take(generator, taken, rounded);
+  philox.offset += rounded;
   return taken;
 }
 

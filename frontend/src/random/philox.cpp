@@ -10,6 +10,7 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "frontend/src/tensor/capture.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/device.h"
 
@@ -155,8 +156,17 @@ PhiloxDraw::Words PhiloxDraw::block(int parts) {
   const Expr n = integer(element, static_cast<uint64_t>(threads)), of_block = integer(element, static_cast<uint64_t>(parts));
   const bool one_part = count_ <= threads;
   const Expr steps = one_part ? integer(element, 0) : element / n;
-  const Expr at = unfolded(i, from.offset / 4) + cast(steps / of_block, DType::I64), thread = low_word(one_part ? element : rem(element, n));
+  const Expr at = first_block(i, from) + cast(steps / of_block, DType::I64), thread = low_word(one_part ? element : rem(element, n));
   return {philox_block({low_word(at), high_word(at), thread, integer(thread, 0)}, from.seed), rem(steps, of_block)};
+}
+
+// The number of the draw's first block. In a capture it is an input, which each replay sets.
+Expr PhiloxDraw::first_block(const Expr& i, const PhiloxState& from) {
+  if (!capturing) return unfolded(i, from.offset / 4);
+  const auto at = [count = count_, device = device_](uint64_t offset) {
+    return unfolded(Expr{ir::make_iota(ir::Dims{count}, 0, device)}, offset / 4).node;
+  };
+  return {capturing->draw(generator_, from, *i.node, at)};
 }
 
 Expr PhiloxDraw::word() {

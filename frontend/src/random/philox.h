@@ -61,6 +61,7 @@ class PhiloxDraw {
     ir::Expr part;  // which of the parts of the block is the element's
   };
   Words block(int parts);
+  ir::Expr first_block(const ir::Expr& i, const PhiloxState& from);
   ir::Expr word();                         // of four
   std::pair<ir::Expr, ir::Expr> pair();    // of two
   ir::Expr standard_normal(bool wide);

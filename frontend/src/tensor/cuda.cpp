@@ -3,9 +3,11 @@
 
 #include <array>
 #include <atomic>
+#include <optional>
 #include <ostream>
 #include <utility>
 
+#include "frontend/src/tensor/capture.h"
 #include "frontend/src/tensor/devices.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/fork.h"
@@ -138,6 +140,7 @@ const DeviceProp* getDeviceProperties(int64_t device) {
 
 void synchronize(int64_t device) {
   index_of(device);
+  refuse_in_capture("the host waits for the device");
   // Of all devices: what they kept in case that work had to be done again goes with it.
   with_public_errors([] { runtime::synchronise(); });
 }
@@ -173,16 +176,56 @@ CUDACachingAllocator::DeviceStats CUDACachingAllocator::getDeviceStats(DeviceInd
 
 // --- graphs
 
+struct CUDAGraph::State {
+  MempoolId_t pool{0, 0};
+  std::optional<CUDAStream> stream;  // of the capture under way
+  std::unique_ptr<GraphCapture> capture;
+  std::optional<CapturedGraph> graph;
+};
+
 namespace {
-[[noreturn]] void refuse_capture() {
-  throw Error(
-      "CUDAGraph: nothing is captured by hand. Work that repeats becomes a CUDA graph by itself: call the function that would be "
-      "captured, in place of replay()");
-}
+constinit std::atomic<uint64_t> pools{0};
 }  // namespace
-void CUDAGraph::capture_begin() { refuse_capture(); }
-void CUDAGraph::capture_end() { refuse_capture(); }
-void CUDAGraph::replay() { refuse_capture(); }
+
+MempoolId_t graph_pool_handle() { return {0, 1 + pools.fetch_add(1)}; }
+
+CUDAGraph::CUDAGraph() : state_(std::make_unique<State>()) {}
+CUDAGraph::CUDAGraph(bool) : CUDAGraph() {}
+CUDAGraph::~CUDAGraph() = default;
+CUDAGraph::CUDAGraph(CUDAGraph&& other) noexcept = default;
+CUDAGraph& CUDAGraph::operator=(CUDAGraph&& other) noexcept = default;
+
+void CUDAGraph::capture_begin(MempoolId_t pool) {
+  check(!state_->graph,
+        "This CUDAGraph instance already owns a captured graph. To capture a new graph, create a new instance.");
+  refuse_in_capture("another capture begins");
+  const CUDAStream stream = getCurrentCUDAStream();
+  check(stream != getDefaultCUDAStream(),
+        "CUDA graphs must be captured on a non-default stream. (However, after capture, it's ok to replay them on the default stream.)");
+  state_->capture = std::make_unique<GraphCapture>();
+  state_->stream = stream;
+  state_->pool = pool == MempoolId_t{0, 0} ? graph_pool_handle() : pool;
+}
+
+void CUDAGraph::capture_end() {
+  check(state_->capture != nullptr, "CUDAGraph::capture_end: no capture is under way");
+  const std::unique_ptr<GraphCapture> capture = std::exchange(state_->capture, nullptr);  // which aborts, unless it ends
+  check(!capture->failed(), "CUDA error: operation failed due to a previous error during capture");
+  check(capture.get() == capturing && getCurrentCUDAStream() == *state_->stream, "Capture must end on the same stream it began on.");
+  state_->graph.emplace(capture->end());
+}
+
+void CUDAGraph::replay() {
+  check(state_->graph.has_value(), "Called CUDAGraph::replay without a preceding successful capture.");
+  state_->graph->replay();
+}
+
+void CUDAGraph::reset() { state_ = std::make_unique<State>(); }
+
+MempoolId_t CUDAGraph::pool() const {
+  check(state_->graph.has_value(), "Called CUDAGraph::pool() without a preceding successful capture.");
+  return state_->pool;
+}
 
 // --- streams
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "frontend/src/tensor/call.h"
+#include "frontend/src/tensor/capture.h"
 #include "frontend/src/tensor/impl.h"
 #include "ir/fork.h"
 #include "runtime/device.h"
@@ -64,6 +65,7 @@ NodeRef on_device(const NodeRef& node, ir::DeviceTag device) {
   if (node->device() == device) return node;
   if (node->op() == Op::Const) return ir::make_const({node->dtype(), node->bits()}, node->shape(), device);
   if (node->op() == Op::Iota) return ir::make_iota(node->shape(), node->ints()[0], device);
+  refuse_in_capture("a value is copied to another device");
   return ir::make_node(Op::Copy, {&node, 1}, Dims{device});
 }
 
@@ -76,11 +78,12 @@ HostElements host_elements(std::shared_ptr<runtime::Buffer> buffer, size_t begin
   return {std::move(copy), data};
 }
 
-std::shared_ptr<runtime::Buffer> device_elements(const void* data, size_t bytes, ir::DeviceTag device) {
+std::shared_ptr<runtime::Buffer> device_elements(const void* data, size_t bytes, ir::DeviceTag device,
+                                                 const std::shared_ptr<const void>& owner) {
   return with_public_errors([&] {
     runtime::Device& to = runtime::device_of(device);
     auto buffer = runtime::Buffer::allocate(bytes, to);
-    runtime::copy_from_host(*buffer, data);
+    runtime::copy_from_host(*buffer, data, owner);
     return buffer;
   });
 }

@@ -37,8 +37,9 @@ struct HostElements {
 };
 HostElements host_elements(std::shared_ptr<runtime::Buffer> buffer, size_t begin, size_t end);
 
-// A buffer of a device with these bytes of the host. Error, OutOfMemoryError.
-std::shared_ptr<runtime::Buffer> device_elements(const void* data, size_t bytes, ir::DeviceTag device);
+// A buffer of a device with these bytes of the host, which are read later if they are pinned and have an `owner`. Error, OutOfMemoryError.
+std::shared_ptr<runtime::Buffer> device_elements(const void* data, size_t bytes, ir::DeviceTag device,
+                                                 const std::shared_ptr<const void>& owner = nullptr);
 std::shared_ptr<runtime::Buffer> copy_on_device(const runtime::Buffer& buffer);  // another on the same device
 // All bytes of one buffer to another of the same size. Error.
 void copy_elements(runtime::Buffer& to, const runtime::Buffer& from);

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 #include "frontend/src/autograd/recording.h"
+#include "frontend/src/tensor/capture.h"
 #include "frontend/src/tensor/outside.h"
 #include "frontend/src/tensor/pending.h"
 #include "frontend/src/tensor/text.h"
@@ -69,6 +71,7 @@ TensorImpl::TensorImpl(NodeRef value)
       device_(value->device()) {
   strides_ = ir::contiguous_strides(sizes_);
   storage_ = new Storage(std::move(value));
+  if (capturing && device_ != runtime::kHostTag && numel_ > 0) [[unlikely]] capturing->made(*storage_);
 }
 
 TensorImpl::TensorImpl(const TensorImpl& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset)
@@ -406,15 +409,6 @@ void write_exposed(const TensorImpl& t, NodeRef value) {
   scatter_elements(t, static_cast<const unsigned char*>(elements->data()), first);
 }
 
-// The same on another device: all of the new value is computed, and copied there.
-void replace_exposed(Storage& storage, NodeRef value) {
-  const auto target = runtime::buffer_of(*storage.value());
-  Storage computed(unexposed(std::move(value)));
-  const auto elements = computed.realise();
-  storage.spare_readers();
-  copy_elements(*target, *elements);
-}
-
 // The storage takes a new value. It is counted as work unless it is the operation itself that was written.
 void set_written(Storage& storage, NodeRef base, const NodeRef& operation) {
   base = storable(std::move(base));
@@ -424,6 +418,14 @@ void set_written(Storage& storage, NodeRef base, const NodeRef& operation) {
 }
 
 }  // namespace
+
+void replace_exposed(Storage& storage, NodeRef value) {
+  const auto target = runtime::buffer_of(*storage.value());
+  Storage computed(unexposed(std::move(value)));
+  const auto elements = computed.realise();
+  storage.spare_readers();
+  copy_elements(*target, *elements);
+}
 
 void scatter_elements(const TensorImpl& t, const unsigned char* in, unsigned char* memory) {
   for_each_place(t, [&](int64_t i, int64_t place, size_t size) { std::memcpy(memory + place, in + i, size); });
@@ -486,6 +488,12 @@ void write_places(const Tensor& self, const NodeRef& places, const NodeRef& valu
 // --- evaluation
 
 void evaluate_nodes(std::span<const NodeRef> nodes) {
+  std::vector<NodeRef> of_host;
+  if (capturing) [[unlikely]] {  // the rest is computed by replays
+    std::ranges::copy_if(nodes, std::back_inserter(of_host), [](const NodeRef& node) { return node->device() == runtime::kHostTag; });
+    if (of_host.empty()) return;
+    nodes = of_host;
+  }
   pending = {};
   const ir::PausedTape paused;
   try {

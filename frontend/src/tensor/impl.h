@@ -79,8 +79,10 @@ class Storage {
   // How many of its tensors are still wanted: without one the value is stored only if it is observed.
   void claim();
   void unclaim();
+  bool is_claimed() const;
 
  private:
+  friend class StorageHold;
   friend class TensorImpl;
   friend class VersionWatch;
   void leave();  // of one of those who refer to it
@@ -210,6 +212,8 @@ NodeRef retyped(const NodeRef& node, DType dtype);
 // read. Memory whose address was given away is written before this returns. Error if several elements of self
 // are one place in memory.
 void write(const Tensor& self, NodeRef value);
+// Of memory on another device whose address was given away: the value is computed, and copied there.
+void replace_exposed(Storage& storage, NodeRef value);
 // Scatters the values to places of self's storage (i64 in their shape, in elements, all of them self's), which
 // is neither exposed nor of another dtype than self. `op` is one of the scatters.
 void write_places(const Tensor& self, const NodeRef& places, const NodeRef& values, Op op);

@@ -4,6 +4,7 @@
 #include "frontend/src/autograd/grad.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
+#include "frontend/src/tensor/transfer.h"
 #include "tenon/algebra.h"
 #include "tenon/creation.h"
 #include "tenon/indexed.h"
@@ -182,14 +183,18 @@ Tensor& Tensor::cumprod_(int64_t dim, optional<ScalarType> dtype) const {
 
 // --- values from elsewhere
 
-Tensor& Tensor::copy_(const Operand& src, bool) const {
+Tensor& Tensor::copy_(const Operand& src, bool non_blocking) const {
   const CallScope call("copy_", *this, src);
   if (is_same(src)) return itself(*this);
   const Dims shape = broadcast_shape(sizes(), src.sizes());
   check(ref(shape) == sizes(), "output with shape ", sizes(), " doesn't match the broadcast shape ",
         ref(shape));
   GradScope scope("CopyBackwards", *this, src);
-  write(*this, broadcast(on_device(operand(src, scalar_type()).node, impl(*this).device()), sizes()));
+  const ir::DeviceTag device = impl(*this).device();
+  NodeRef there;
+  if (!GradMode::is_enabled() || !tenon::requires_grad(src)) there = transferred(impl(src), device, non_blocking);
+  there = there ? ir::cast(std::move(there), ir_type(scalar_type())) : on_device(operand(src, scalar_type()).node, device);
+  write(*this, broadcast(there, sizes()));
   return itself(*this);
 }
 

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "frontend/src/tensor/capture.h"
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/outside.h"
 #include "ir/fork.h"
@@ -84,12 +85,19 @@ void Storage::unclaim() {
   if (--claims_ == 0) let_go(value_);
 }
 
+bool Storage::is_claimed() const {
+  Locked guard(this);
+  return claims_ > 0;
+}
+
 NodeRef Storage::value() const {
+  if (capturing) [[unlikely]] capturing->before_use(const_cast<Storage&>(*this));
   Locked guard(this);
   return value_;
 }
 
 void Storage::set_value(NodeRef value) {  // the old one dies after the lock is open
+  if (capturing) [[unlikely]] capturing->before_use(*this);
   Locked guard(this);
   if (claims_ > 0) {
     hold(value);
@@ -100,6 +108,7 @@ void Storage::set_value(NodeRef value) {  // the old one dies after the lock is 
 
 std::shared_ptr<runtime::Buffer> Storage::realise() {
   NodeRef node = value();
+  if (capturing && node->device() != runtime::kHostTag && node->numel() > 0) [[unlikely]] capturing->refuse("the host reads a value");
   if (auto buffer = runtime::buffer_of(*node)) return buffer;
   if (node->numel() == 0 || node->op() == Op::Const) {
     auto buffer = allocate_buffer(byte_count(*node));

@@ -165,12 +165,12 @@ Tensor detail::to(const Operand& self, ScalarType dtype, bool, bool copy) {
   if (dtype == self.scalar_type()) return copy ? tenon::clone(self) : Tensor(self);
   return record(operand(self, dtype).node, self);
 }
-Tensor detail::to(const Operand& self, Device device, bool, bool copy) {
+Tensor detail::to(const Operand& self, Device device, bool non_blocking, bool copy) {
   const CallScope call("to", self);
   const ir::DeviceTag from = impl(self).device(), to = tag_of(device);
   if (from == to) return copy ? tenon::clone(self) : Tensor(self);
   if (!GradMode::is_enabled() || !requires_grad(self)) {  // else it is an operation with a gradient
-    if (const NodeRef node = transferred(impl(self), to)) return record(node);
+    if (const NodeRef node = transferred(impl(self), to, non_blocking)) return record(node);
   }
   GradScope scope("ToCopyBackward0", self);
   return record(on_device(node_of(self), to), self);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "frontend/src/tensor/capture.h"
 #include "runtime/device.h"
 
 namespace tenon {
@@ -32,14 +33,15 @@ void note(const std::shared_ptr<runtime::Buffer>& buffer, const unsigned char* e
 
 }  // namespace
 
-NodeRef transferred(const TensorImpl& t, ir::DeviceTag to) {
+NodeRef transferred(const TensorImpl& t, ir::DeviceTag to, bool non_blocking) {
   if (t.device() != runtime::kHostTag || !device_with(to).is_cuda() || !t.contiguous() || t.numel() == 0) return {};
   const Op op = t.storage().value()->op();
   if (op == Op::Const || op == Op::Iota) return {};  // made there
+  refuse_in_capture("a value of the host is copied to the device");
   const auto from = t.storage().realise();
   const size_t item = static_cast<size_t>(ir::item_size(t.dtype())), begin = at(t.offset()) * item;
   const auto* elements = static_cast<const unsigned char*>(from->data()) + begin;
-  auto buffer = device_elements(elements, at(t.numel()) * item, to);
+  auto buffer = device_elements(elements, at(t.numel()) * item, to, non_blocking ? from : nullptr);
   if (t.dtype() == DType::I64) note<int64_t>(buffer, elements, t.numel());
   if (t.dtype() == DType::I32) note<int32_t>(buffer, elements, t.numel());
   return ir::make_input(t.dtype(), t.sizes(), std::move(buffer), to);

@@ -6,6 +6,7 @@
 
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/tensor/transfer.h"
+#include "runtime/device.h"
 
 namespace tenon {
 namespace {
@@ -70,6 +71,8 @@ optional<Range> range_of(const ir::Node& node, int depth) {
   }
   if (op == Op::Input) return transferred_range(node);
   if (op == Op::Copy) return range_of_all(node, 0, 1, depth);
+  if (op == Op::Check && node.inputs()[1]->op() == Op::Const)
+    return Range{0, std::max<int64_t>(ir::to_int64({DType::I64, node.inputs()[1]->bits()}), 1) - 1};
   if (op == Op::Iota)
     return Range{0, std::max<int64_t>(node.shape()[node.ints()[0]], 1) - 1};
   if (op == Op::Sort || op == Op::SortPart)
@@ -98,10 +101,13 @@ optional<Range> range_of(const ir::Node& node, int depth) {
   return a && b ? range_of_arithmetic(op, *a, *b) : nullopt;
 }
 
+constexpr const char* kNoProbability = "all elements of input should be between 0 and 1";
+
 [[noreturn]] void fail(IndexUse use, int64_t index, int64_t size, int64_t dim) {
   switch (use) {
     case IndexUse::Line: throw IndexError("index out of range in self");
     case IndexUse::Target: throw IndexError(text("Target ", index, " is out of bounds."));
+    case IndexUse::Probability: throw Error(kNoProbability);
     case IndexUse::Take:
       check<IndexError>(size > 0, "take(): tried to take from an empty tensor");
       throw IndexError(
@@ -148,25 +154,69 @@ optional<std::pair<int64_t, int64_t>> known_range(const ir::Node& node) {
   return range_of(node, 0);
 }
 
+namespace {
+
+bool counts_from_end(IndexUse use) { return use == IndexUse::Subscript || use == IndexUse::Fill || use == IndexUse::Take; }
+
+std::string_view operation(IndexUse use) {
+  switch (use) {
+    case IndexUse::Gather: return "gather or scatter";
+    case IndexUse::Line: return "index_select";
+    case IndexUse::Fill: return "index_fill_";
+    case IndexUse::Copy: return "index_copy_";
+    case IndexUse::Take: return "take or put_";
+    case IndexUse::Target: return "nll_loss";
+    case IndexUse::Probability: return "binary_cross_entropy";
+    default: return "an index";
+  }
+}
+
+// What `fail` says, and who says it: no call of the program's shows where it is thrown.
+runtime::Device::IndexError late_error(const runtime::Device& device, int64_t size, IndexUse use, int64_t dim) {
+  const std::string by = text(" (", operation(use), " on ", runtime::name_of(device.tag()), ")");
+  const int64_t wraps_at = counts_from_end(use) ? size : 0;
+  if (use == IndexUse::Probability) return {kNoProbability, by, 0, false};
+  if (use == IndexUse::Target) return {"Target ", " is out of bounds" + by, wraps_at};
+  if (use == IndexUse::Take) return {"out of range: tried to access index ", text(" on a tensor of ", size, " elements", by), wraps_at};
+  return {"index ", text(" is out of bounds for dimension ", dim, " with size ", size, by), wraps_at};
+}
+
+}  // namespace
+
+void* index_note(ir::DeviceTag tag, int64_t size, IndexUse use, int64_t dim) {
+  if (tag == runtime::kHostTag || size == 0) return nullptr;
+  runtime::Device& device = runtime::device_of(tag);
+  return device.compiles(runtime::options()) ? device.note_of(late_error(device, size, use, dim)) : nullptr;
+}
+
+NodeRef checked_there(const NodeRef& index, int64_t size, void* note) {
+  const auto splat = [&](uint64_t bits) { return ir::make_const({DType::I64, bits}, index->shape(), index->device()); };
+  const NodeRef operands[] = {index, splat(static_cast<uint64_t>(size)), splat(reinterpret_cast<uint64_t>(note))};
+  return ir::make_node(Op::Check, operands);
+}
+
 NodeRef checked_index(const Tensor& index, int64_t size, IndexUse use, int64_t dim) {
-  const bool wraps = use == IndexUse::Subscript || use == IndexUse::Fill || use == IndexUse::Take;
+  const bool wraps = counts_from_end(use);
   const int64_t lo = wraps ? -size : 0, hi = size - 1;
   const Tensor own = impl(index).storage().exposed() ? index.clone() : index;
   bool negative = false;
+  void* note = nullptr;
   const auto range = known_range(*node_of(own));
   if (range && range->first >= lo && range->second <= hi) {
     negative = range->first < 0;
+  } else if (own.numel() > 0 && (note = index_note(impl(own).device(), size, use, dim))) {
+    negative = wraps && (!range || range->first < 0);
   } else if (own.numel() > 0) {
     const Scan found = scan(own, lo, hi);
     if (found.outside) fail(use, *found.outside, size, dim);
     negative = found.negative;
   }
-  const NodeRef places = ir::cast(node_of(own), DType::I64);
-  if (!negative) return places;
+  NodeRef places = ir::cast(node_of(own), DType::I64);
   const auto splat = [&](int64_t value) {
     return constant_node(ir::constant(DType::I64, value), places->shape());
   };
-  return ir::where(ir::binary(Op::Lt, places, splat(0)), ir::binary(Op::Add, places, splat(size)), places);
+  if (negative) places = ir::where(ir::binary(Op::Lt, places, splat(0)), ir::binary(Op::Add, places, splat(size)), places);
+  return note ? checked_there(places, size, note) : places;
 }
 
 }  // namespace tenon

@@ -1,6 +1,7 @@
 // Index tensors, checked. Generated code reads and writes where an index says without looking, so the range
 // is proved here, at the call: from the node where it shows (iota, argmax, sort, remainder, ...), else by
-// evaluating the index.
+// evaluating the index. Of an index on a GPU the kernel that reads it proves it (Op::Check): the host does not wait, and a
+// wrong one is an error at the next call that does.
 #pragma once
 
 #include <utility>
@@ -18,12 +19,18 @@ enum class IndexUse : uint8_t {
   Copy,       // index_copy   IndexError "index_copy_(): index 3 is out of bounds for dimension 0 with size 3"
   Take,       // take         IndexError "out of range: tried to access index 3 on a tensor ...", wraps
   Target,     // nll_loss     IndexError "Target 3 is out of bounds."
+  Probability,  // binary_cross_entropy  Error "all elements of input should be between 0 and 1"; 0: it is, 1: it is not
 };
 
 // The index as i64, every element in 0..size-1. Throws as `use` says; `dim` is the indexed dim, for the
 // message. Takes any integer dtype. A memory that outside code may write is copied, so that the proof stays
 // true.
 NodeRef checked_index(const Tensor& index, int64_t size, IndexUse use, int64_t dim = 0);
+
+// Whether the kernels of the device check an index of this use themselves: then `checked_there` does it, else null.
+void* index_note(ir::DeviceTag device, int64_t size, IndexUse use, int64_t dim = 0);
+// The i64 index; where an element is outside 0..size-1 it is 0, and the device notes it.
+NodeRef checked_there(const NodeRef& index, int64_t size, void* note);
 
 // Bounds (inclusive) of the elements that show in the node itself; nullopt if nothing is known.
 optional<std::pair<int64_t, int64_t>> known_range(const ir::Node& node);

@@ -144,11 +144,10 @@ TileChoice choose_tile(const ProductShape& shape, const ir::GpuTarget& target) {
   return best;
 }
 
-bool library_is_faster(const Form::Product& p, const ir::GpuTarget& target) {
+ProductCosts product_costs(const Form::Product& p, const ir::GpuTarget& target) {
   constexpr double kEfficiency = 0.75;             // of its rate
   constexpr double kUnseen = 1.5;                  // of generated code: conflicts of banks, warps that wait at barriers
   constexpr double kCall = 4000, kLaunch = 3000;   // ns
-  if (!ir::is_float(p.dtype)) return false;
   const bool halves = ir::is_half(p.dtype);
   const ProductShape shape{.dtype = halves ? ir::DType::F32 : p.dtype,
                            .batch = p.batch, .rows = p.rows, .columns = p.columns, .depth = p.depth, .halves = halves};
@@ -157,7 +156,13 @@ bool library_is_faster(const Form::Product& p, const ir::GpuTarget& target) {
   const double multiplied = outputs * static_cast<double>(p.depth);
   const double rate = library_rate(p.dtype, target.compute) * kEfficiency * target.multiprocessors * target.gigahertz;
   const double beside = kLaunch * p.other_launches + static_cast<double>(p.other_bytes) / target.gigabytes_per_second;
-  return kCall + multiplied / rate + beside < generated;
+  return {generated / 1000, (kCall + multiplied / rate + beside) / 1000};
+}
+
+bool library_is_faster(const Form::Product& p, const ir::GpuTarget& target) {
+  if (!ir::is_float(p.dtype)) return false;
+  const ProductCosts costs = product_costs(p, target);
+  return costs.library_us < costs.generated_us;
 }
 
 }  // namespace tenon::passes::gpu

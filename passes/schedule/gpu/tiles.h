@@ -40,8 +40,9 @@ struct TileChoice {
 };
 TileChoice choose_tile(const ProductShape& shape, const ir::GpuTarget& target);
 
-// Whether a call of the library is faster than a kernel, with what such a call adds: other launches, values that pass through
-// memory. Of integers there is no call.
+// A kernel, and a call of the library with what such a call adds: other launches, values that pass through memory.
+ProductCosts product_costs(const Form::Product& product, const ir::GpuTarget& target);
+// Whether the call is faster. Of integers there is none.
 bool library_is_faster(const Form::Product& product, const ir::GpuTarget& target);
 
 }  // namespace tenon::passes::gpu

@@ -1,0 +1,201 @@
+// Capturing a graph, and making it again.
+#include "frontend/src/tensor/capture.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "frontend/src/tensor/devices.h"
+#include "frontend/src/tensor/outside.h"
+#include "frontend/src/tensor/text.h"
+#include "ir/graph_map.h"
+#include "ir/recipe.h"
+#include "runtime/device.h"
+
+namespace tenon {
+
+[[gnu::tls_model("initial-exec")]] constinit thread_local GraphCapture* capturing = nullptr;
+
+namespace {
+
+// The storages are as the capture left them, not as it sees them.
+struct Uncaptured {
+  GraphCapture* const before = std::exchange(capturing, nullptr);
+  ~Uncaptured() { capturing = before; }
+};
+
+NodeRef zeros_like(const ir::Node& node) { return ir::make_const({node.dtype(), 0}, node.shape(), node.device()); }
+
+}  // namespace
+
+StorageHold::StorageHold(Storage& storage) : storage_(&storage) { storage.refs_.fetch_add(1, std::memory_order_relaxed); }
+StorageHold::~StorageHold() {
+  if (storage_) storage_->leave();
+}
+bool StorageHold::is_last() const { return storage_->refs_.load(std::memory_order_acquire) == 1; }
+bool StorageHold::is_claimed() const { return storage_->is_claimed(); }
+
+// --- capturing
+
+GraphCapture::GraphCapture() {
+  uncounted_.emplace();
+  capturing = this;
+}
+
+void GraphCapture::stop() {
+  if (std::exchange(stopped_, true)) return;
+  capturing = nullptr;
+  uncounted_.reset();
+}
+
+void GraphCapture::before_use(Storage& storage) {
+  if (numbers_.contains(&storage)) return;
+  const ir::PausedTape paused;
+  const Uncaptured uncaptured;
+  NodeRef value = storage.value();
+  if (value->device() == runtime::kHostTag || value->numel() == 0) return;
+  NodeRef input = ir::make_input(value->dtype(), value->shape(), nullptr, value->device());
+  numbers_.emplace(&storage, entries_.size());
+  entries_.push_back({StorageHold(storage), std::move(value), input});
+  storage.set_value(std::move(input));
+}
+
+void GraphCapture::made(Storage& storage) {
+  numbers_.emplace(&storage, entries_.size());
+  entries_.push_back({StorageHold(storage), NodeRef(), NodeRef()});
+}
+
+size_t GraphCapture::stream(const optional<Generator>& generator, ir::DeviceTag device, uint64_t seed) {
+  const auto is_it = [&](const CapturedGraph::Stream& s) {
+    const bool both = s.generator && generator;
+    return s.device == device && s.generator.has_value() == generator.has_value() &&
+           (!both || s.generator->unsafe_impl() == generator->unsafe_impl());
+  };
+  const auto found = std::ranges::find_if(streams_, is_it);
+  if (found != streams_.end()) return static_cast<size_t>(found - streams_.begin());
+  streams_.push_back({generator, device, seed, 0});
+  return streams_.size() - 1;
+}
+
+PhiloxState GraphCapture::take(const optional<Generator>& generator, PhiloxState now, uint64_t count) {
+  CapturedGraph::Stream& s = streams_[stream(generator, now.device, now.seed)];
+  if (s.seed != now.seed) refuse("a generator was seeded anew");
+  now.offset = std::exchange(s.count, s.count + count);
+  return now;
+}
+
+NodeRef GraphCapture::draw(const optional<Generator>& generator, const PhiloxState& taken, const ir::Node& like,
+                           std::function<NodeRef(uint64_t)> value) {
+  draw_inputs_.push_back(ir::make_input(like.dtype(), like.shape(), nullptr, like.device()));
+  draws_.push_back({stream(generator, taken.device, taken.seed), taken.offset, std::move(value)});
+  return draw_inputs_.back();
+}
+
+void GraphCapture::abort() {
+  stop();
+  for (Entry& entry : entries_) {
+    entry.storage->set_value(entry.before ? entry.before : zeros_like(*entry.storage->value()));
+  }
+  numbers_.clear();
+  entries_.clear();
+}
+
+void GraphCapture::fail(const std::string& message) {
+  abort();
+  failed_ = true;
+  throw Error(message);
+}
+void GraphCapture::refuse(const std::string& what) {
+  fail("CUDA error: operation not permitted when stream is capturing\n  (" + what + ": a CUDA graph cannot hold that; the capture has ended)");
+}
+
+CapturedGraph GraphCapture::end() {
+  stop();
+  CapturedGraph graph;
+  std::vector<NodeRef> operands, values;
+  std::vector<Entry> entries = std::exchange(entries_, {});
+  for (Entry& entry : entries) {
+    NodeRef value = entry.storage->value();
+    if (!entry.before && entry.storage.is_last()) continue;  // nobody can ask for it any more
+    if (entry.input) {
+      operands.push_back(entry.input);
+      graph.inputs_.push_back({StorageHold(*entry.storage), entry.input});
+    }
+    if (value == entry.input) {
+      entry.storage->set_value(entry.before);
+      continue;
+    }
+    entry.storage->set_value(entry.before ? entry.before : zeros_like(*value));
+    graph.outputs_.push_back({std::move(entry.storage), static_cast<bool>(entry.input), static_cast<uint32_t>(values.size())});
+    values.push_back(std::move(value));
+  }
+  operands.insert(operands.end(), draw_inputs_.begin(), draw_inputs_.end());
+  graph.draws_ = std::move(draws_);
+  graph.streams_ = std::move(streams_);
+
+  const auto held = ir::hold_graph();
+  ir::NodeMap<char> known;
+  for (const NodeRef& operand : operands) known.insert(operand.get());
+  for (ir::Node* node : ir::topological_order(values)) {
+    if (node->op() == Op::Input && known.insert(node).second) graph.others_.emplace_back(node);
+  }
+  operands.insert(operands.end(), graph.others_.begin(), graph.others_.end());
+  graph.graph_.emplace(operands, values);
+  return graph;
+}
+
+// --- again
+
+// What was recorded on the inputs since is computed for itself: the replay's plan is then the same each time, and of one device.
+void CapturedGraph::compute_inputs() const {
+  std::vector<NodeRef> pending;
+  for (const Input& input : inputs_) {
+    NodeRef value = input.storage->value();
+    if (!value->is_leaf()) pending.push_back(std::move(value));
+  }
+  if (!pending.empty()) evaluate_nodes(pending);
+  pending.clear();
+  for (const Input& input : inputs_) input.storage->realise();
+}
+
+void CapturedGraph::replay() const {
+  refuse_in_capture("a replay");
+  const ir::PausedTape paused;
+  std::vector<NodeRef> operands, values;
+  compute_inputs();
+  for (const Input& input : inputs_) {
+    NodeRef value = input.storage->value();
+    const ir::Node& like = *input.like;
+    check(value->dtype() == like.dtype() && value->numel() == like.numel(), "CUDAGraph::replay: a tensor that was captured with ",
+          like.numel(), " elements of ", scalar_type(like.dtype()), " has ", value->numel(), " of ", scalar_type(value->dtype()), " now");
+    operands.push_back(ir::reshape(std::move(value), like.shape()));
+  }
+  std::vector<uint64_t> starts;
+  for (const Stream& s : streams_) {
+    const PhiloxState now = take_offsets(s.generator, s.device, s.count);
+    check(now.seed == s.seed, "CUDAGraph::replay: the generator was captured with the seed ", s.seed, " and has ", now.seed,
+          " now: capture again");
+    starts.push_back(now.offset);
+  }
+  for (const Draw& draw : draws_) operands.push_back(draw.value(starts[draw.stream] + draw.from));
+  operands.insert(operands.end(), others_.begin(), others_.end());
+  graph_->make(operands, {}, values);
+  operands.clear();  // what is replaced now may be computed in place
+
+  std::vector<NodeRef> roots;
+  std::vector<std::pair<Storage*, NodeRef>> exposed;
+  for (const Output& output : outputs_) {
+    NodeRef& value = values[output.number];
+    if (output.storage.is_last() && !output.is_input) continue;
+    if (const auto buffer = runtime::buffer_of(*value); buffer && buffer->exposed) value = copy_of(*value, *buffer);  // of an input
+    if (output.storage.is_claimed() && !value->is_leaf()) roots.push_back(value);
+    if (output.storage->exposed())
+      exposed.emplace_back(&*output.storage, std::move(value));
+    else
+      output.storage->set_value(std::move(value));
+  }
+  values.clear();
+  if (!roots.empty()) evaluate_nodes(roots);
+  for (auto& [storage, value] : exposed) replace_exposed(*storage, std::move(value));
+}
+
+}  // namespace tenon

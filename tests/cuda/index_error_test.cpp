@@ -1,0 +1,155 @@
+// Indices on a device: kernels check them, the host waits for none of them, and a wrong one is an error at the next call that waits.
+#include <tenon/tenon.h>
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cuda/simulator.h"
+
+using namespace tenon;
+
+namespace {
+
+const Device kGpu("cuda:0");
+
+// On the device, and nothing shows what is in it.
+Tensor unknown(const Tensor& index) { return index.to(kDouble).to(kGpu).to(kLong); }
+Tensor table() { return arange(20, kFloat).reshape({5, 4}); }
+
+bool same(const Tensor& a, const Tensor& b) { return a.sizes() == b.sizes() && equal(a.cpu(), b.cpu()); }
+
+long waits() {
+  const test::Simulator& sim = test::Simulator::get();
+  return sim ? sim.calls("cuStreamSynchronize") + sim.calls("cuEventSynchronize") + sim.calls("cuMemcpyDtoHAsync_v2") : 0;
+}
+
+// f(x, i) of the table and an index; `wrong` is out of range, and what the error says of it.
+struct Case {
+  const char* name;
+  std::function<Tensor(const Tensor&, const Tensor&)> f;
+  Tensor right;
+  Tensor wrong;
+  const char* message;
+};
+std::vector<Case> cases() {
+  const auto flat = [](const Tensor& x) { return x.reshape({-1}); };
+  const Tensor right = tensor({0, 4, 2}), wrong = tensor({0, 7, 2});
+  return {
+      {"index_select", [](const Tensor& x, const Tensor& i) { return x.index_select(0, i) * 2; }, right, wrong,
+       "index 7 is out of bounds for dimension 0 with size 5 (index_select on cuda:0)"},
+      {"embedding", [](const Tensor& x, const Tensor& i) { return embedding(x, i); }, right, wrong,
+       "index 7 is out of bounds for dimension 0 with size 5"},
+      {"subscript", [](const Tensor& x, const Tensor& i) { return x.index({i}); }, tensor({-1, -5, 4}), tensor({1, -6, 4}),
+       "index -6 is out of bounds for dimension 0 with size 5"},
+      {"gather", [](const Tensor& x, const Tensor& i) { return x.gather(1, i.reshape({3, 1})); }, tensor({3, 0, 1}), tensor({3, 0, 4}),
+       "index 4 is out of bounds for dimension 1 with size 4"},
+      {"a negative one where none counts from the end", [](const Tensor& x, const Tensor& i) { return x.gather(1, i.reshape({3, 1})); },
+       tensor({3, 0, 1}), tensor({3, -1, 1}), "index -1 is out of bounds for dimension 1 with size 4"},
+      {"take", [](const Tensor& x, const Tensor& i) { return x.take(i); }, tensor({19, -20, 3}), tensor({19, 20, 3}),
+       "out of range: tried to access index 20 on a tensor of 20 elements"},
+      {"index_add", [flat](const Tensor& x, const Tensor& i) { return x.index_add(0, i, x.slice(0, 0, 3)); }, tensor({1, 1, 4}),
+       tensor({1, 5, 4}), "index 5 is out of bounds for dimension 0 with size 5"},
+      {"scatter", [](const Tensor& x, const Tensor& i) { return x.scatter(1, i.reshape({3, 1}), -1); }, tensor({3, 0, 1}), tensor({3, 9, 1}),
+       "index 9 is out of bounds for dimension 1 with size 4"},
+      {"index_put", [](const Tensor& x, const Tensor& i) { return x.clone().index_put_({i}, 5); }, tensor({-5, 4, 0}), tensor({-5, 5, 0}),
+       "index 5 is out of bounds for dimension 0 with size 5"},
+      {"index_copy", [](const Tensor& x, const Tensor& i) { return x.index_copy(0, i, x.slice(0, 0, 3) + 9); }, tensor({3, 0, 1}),
+       tensor({3, 0, 6}), "index 6 is out of bounds for dimension 0 with size 5"},
+      {"nll_loss", [](const Tensor& x, const Tensor& i) { return nll_loss(x.slice(0, 0, 3), i); }, tensor({3, -100, 1}), tensor({3, -100, 4}),
+       "Target 4 is out of bounds"},
+      {"cross_entropy", [](const Tensor& x, const Tensor& i) { return nn::functional::cross_entropy(x.slice(0, 0, 3), i); }, tensor({3, 0, 1}),
+       tensor({3, -2, 1}), "Target -2 is out of bounds"},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("index: a kernel checks it, the host waits for nothing, and the result is the CPU's") {
+  for (const Case& c : cases()) {
+    const std::string name = c.name;
+    CAPTURE(name);
+    const Tensor x = table().to(kGpu), i = unknown(c.right);
+    eval({x, i});
+    const long before = waits();
+    const Tensor y = c.f(x, i);
+    eval({y});
+    CHECK(waits() == before);
+    CHECK(same(y, c.f(table(), c.right)));
+  }
+}
+
+TEST_CASE("index: one out of range is an error at the next call that waits, and nothing else is lost") {
+  for (const Case& c : cases()) {
+    const std::string name = c.name;
+    CAPTURE(name);
+    const Tensor x = table().to(kGpu), i = unknown(c.wrong), other = (x + 1).exp();
+    eval({x, i});
+    const long before = waits();
+    Tensor y = c.f(x, i);
+    eval({y, other});
+    CHECK(waits() == before);
+    CHECK_THROWS_WITH_AS(cuda::synchronize(), doctest::Contains(c.message), Error);
+    CHECK(same(other, (table() + 1).exp()));
+    CHECK(same(x, table()));
+    CHECK_THROWS_WITH_AS(y.cpu().sum().item(), doctest::Contains(c.message), Error);  // it is computed again
+    y = Tensor();
+    CHECK(same(c.f(x, unknown(c.right)), c.f(table(), c.right)));
+    cuda::synchronize();
+  }
+}
+
+TEST_CASE("index: what is no element is noted in no kernel that runs again as a CUDA graph") {
+  const Tensor x = table().to(kGpu);
+  const auto step = [&](const Tensor& i) { return (x.index_select(0, i) + 1).sum(1).cumsum(0); };
+  for (int run = 0; run < 8; ++run) {
+    CAPTURE(run);
+    const bool bad = run == 5;
+    const Tensor host = tensor({run % 5, bad ? 5 : 4, 0});
+    const Tensor y = step(unknown(host));
+    eval({y});
+    if (bad) {
+      CHECK_THROWS_WITH_AS(cuda::synchronize(), doctest::Contains("index 5 is out of bounds"), Error);
+    } else {
+      CHECK(same(y, (table().index_select(0, host) + 1).sum(1).cumsum(0)));
+    }
+  }
+}
+
+TEST_CASE("index: a gradient of rows that are looked up is the CPU's, without waiting") {
+  const auto gradient = [](const Tensor& weight, const Tensor& index) {
+    const Tensor w = weight.detach().requires_grad_();
+    (embedding(w, index) * 3).square().sum().backward();
+    return w.grad();
+  };
+  const Tensor host = tensor({4, 1, 1, 0, 4, 4}), x = table().to(kGpu), i = unknown(host);
+  eval({x, i});
+  const long before = waits();
+  const Tensor there = gradient(x, i);
+  eval({there});
+  CHECK(waits() == before);
+  CHECK(same(there, gradient(table(), host)));
+}
+
+TEST_CASE("index: what else a kernel checks: probabilities, and classes that become one-hot vectors") {
+  const auto loss = [](const Tensor& x) { return nn::functional::binary_cross_entropy(x, full_like(x, 0.25)); };
+  const Tensor good = (arange(8, kFloat) / 8), bad = (arange(8, kFloat) / 6);
+  const Tensor x = good.to(kGpu), wrong = bad.to(kGpu), classes = unknown(tensor({2, 0, 1})), no_classes = unknown(tensor({2, 3, 1}));
+  eval({x, wrong, classes, no_classes});
+  const long before = waits();
+  Tensor y = loss(x), vectors = one_hot(classes, 3);
+  eval({y, vectors});
+  CHECK(waits() == before);
+  CHECK(same(y, loss(good)));
+  CHECK(same(vectors, one_hot(tensor({2, 0, 1}), 3)));
+  CHECK_THROWS_WITH_AS(loss(wrong).item(), doctest::Contains("all elements of input should be between 0 and 1 (binary_cross_entropy on cuda:0)"), Error);
+  CHECK_THROWS_WITH_AS(one_hot(no_classes, 3).sum().item(), doctest::Contains("index 3 is out of bounds for dimension 1 with size 3"), Error);
+  CHECK(same(loss(x), loss(good)));
+}
+
+TEST_CASE("index: into a dimension without elements it is an error at the call") {
+  CHECK_THROWS_AS(zeros({0, 3}).to(kGpu).index({unknown(tensor({0}))}), IndexError);
+  CHECK(zeros({0, 3}).to(kGpu).index({unknown(tensor({0}).slice(0, 0, 0))}).numel() == 0);
+}
