@@ -99,7 +99,7 @@ Answer calls_scatters(const Form& form, const Target&) { return form.call && ir:
 Answer calls_attention(const Form& form, const Target& target) {
   if (!form.call || !ir::is_attention(*form.call)) return kOtherKind;
   if (form.attention && !gpu::takes_heads(*form.attention, std::get<GpuTarget>(target)))
-    return refuses("tiles of so large heads do not fit into the shared memory of a block");
+    return refuses("heads are so large that a block's shared memory has no room for tiles of a good size");
   return kTakes;
 }
 

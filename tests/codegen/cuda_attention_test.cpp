@@ -424,7 +424,9 @@ TEST_CASE("attention: heads that no tile takes are refused with the reason") {
   };
   for (const DType dtype : {DType::F32, DType::F16, DType::BF16}) CHECK(accepted(dtype, 128, 128).accepted);
   CHECK(accepted(DType::F64, 112, 112).accepted);
-  CHECK_FALSE(accepted(DType::F32, 512, 64).accepted);
+  CHECK_FALSE(accepted(DType::F64, 128, 128).accepted);
+  CHECK_FALSE(accepted(DType::F32, 129, 64).accepted);
+  CHECK_FALSE(accepted(DType::F32, 64, 129).accepted);
   CHECK(accepted(DType::F32, 512, 64).reason.find("shared memory") != std::string_view::npos);
   const NodeRef x = ir::make_input(DType::F32, Dims{5, 4});
   CHECK_THROWS_WITH_AS(passes::fuse({ir::attention({x, x, x})}), doctest::Contains("nothing on a CPU computes 'attention'"), ir::IrError);

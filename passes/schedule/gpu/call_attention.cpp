@@ -572,6 +572,8 @@ class AttentionCall {
 }  // namespace
 
 bool takes_heads(const Form::Attention& heads, const ir::GpuTarget& target) {
+  constexpr int64_t kWidest = 128;  // the tiles of larger ones are so small that little is computed of what is read
+  if (std::max(heads.depth, heads.value_depth) > kWidest) return false;
   return std::any_of(std::begin(kAttentionTiles), std::end(kAttentionTiles),
                      [&](const AttentionTile& tile) { return fits(tile, heads, false, target) && fits(tile, heads, true, target); });
 }
