@@ -166,7 +166,7 @@ Expr PhiloxDraw::first_block(const Expr& i, const PhiloxState& from) {
   const auto at = [count = count_, device = device_](uint64_t offset) {
     return unfolded(Expr{ir::make_iota(ir::Dims{count}, 0, device)}, offset / 4).node;
   };
-  return {capturing->draw(generator_, from, *i.node, at)};
+  return {capturing->draw(*i.node, at)};
 }
 
 Expr PhiloxDraw::word() {

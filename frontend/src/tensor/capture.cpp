@@ -64,29 +64,17 @@ void GraphCapture::made(Storage& storage) {
   entries_.push_back({StorageHold(storage), NodeRef(), NodeRef()});
 }
 
-size_t GraphCapture::stream(const optional<Generator>& generator, ir::DeviceTag device, uint64_t seed) {
-  const auto is_it = [&](const CapturedGraph::Stream& s) {
-    const bool both = s.generator && generator;
-    return s.device == device && s.generator.has_value() == generator.has_value() &&
-           (!both || s.generator->unsafe_impl() == generator->unsafe_impl());
-  };
-  const auto found = std::ranges::find_if(streams_, is_it);
-  if (found != streams_.end()) return static_cast<size_t>(found - streams_.begin());
-  streams_.push_back({generator, device, seed, 0});
-  return streams_.size() - 1;
+uint64_t GraphCapture::take(const void* generator, uint64_t seed, uint64_t count, std::function<uint64_t(uint64_t)> advance) {
+  auto found = std::ranges::find(streams_, generator, &CapturedGraph::Stream::generator);
+  if (found == streams_.end()) found = streams_.insert(found, {generator, seed, 0, std::move(advance)});
+  if (found->seed != seed) refuse("a generator was seeded anew");
+  taken_ = {static_cast<size_t>(found - streams_.begin()), std::exchange(found->count, found->count + count)};
+  return taken_.from;
 }
 
-PhiloxState GraphCapture::take(const optional<Generator>& generator, PhiloxState now, uint64_t count) {
-  CapturedGraph::Stream& s = streams_[stream(generator, now.device, now.seed)];
-  if (s.seed != now.seed) refuse("a generator was seeded anew");
-  now.offset = std::exchange(s.count, s.count + count);
-  return now;
-}
-
-NodeRef GraphCapture::draw(const optional<Generator>& generator, const PhiloxState& taken, const ir::Node& like,
-                           std::function<NodeRef(uint64_t)> value) {
+NodeRef GraphCapture::draw(const ir::Node& like, std::function<NodeRef(uint64_t)> value) {
   draw_inputs_.push_back(ir::make_input(like.dtype(), like.shape(), nullptr, like.device()));
-  draws_.push_back({stream(generator, taken.device, taken.seed), taken.offset, std::move(value)});
+  draws_.push_back({taken_.stream, taken_.from, std::move(value)});
   return draw_inputs_.back();
 }
 
@@ -170,12 +158,7 @@ void CapturedGraph::replay() const {
     operands.push_back(ir::reshape(std::move(value), like.shape()));
   }
   std::vector<uint64_t> starts;
-  for (const Stream& s : streams_) {
-    const PhiloxState now = take_offsets(s.generator, s.device, s.count);
-    check(now.seed == s.seed, "CUDAGraph::replay: the generator was captured with the seed ", s.seed, " and has ", now.seed,
-          " now: capture again");
-    starts.push_back(now.offset);
-  }
+  for (const Stream& s : streams_) starts.push_back(s.advance(s.count));
   for (const Draw& draw : draws_) operands.push_back(draw.value(starts[draw.stream] + draw.from));
   operands.insert(operands.end(), others_.begin(), others_.end());
   graph_->make(operands, {}, values);

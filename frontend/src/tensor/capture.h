@@ -20,7 +20,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "frontend/src/random/generator.h"
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/pending.h"
 #include "ir/template.h"
@@ -65,10 +64,11 @@ class CapturedGraph {
     uint64_t from;
     std::function<NodeRef(uint64_t)> value;  // of the offset
   };
+  // Of a generator; `advance` takes so many of its numbers, and gives the offset of the first.
   struct Stream {
-    optional<Generator> generator;
-    ir::DeviceTag device;
+    const void* generator;
     uint64_t seed, count;
+    std::function<uint64_t(uint64_t)> advance;
   };
 
   std::vector<Input> inputs_;
@@ -96,16 +96,16 @@ class GraphCapture {
   // --- what the library asks while one is under way
   void before_use(Storage& storage);  // its value is read or replaced
   void made(Storage& storage);
-  // A part of a generator's stream: its offset counts from the start of a replay. `value` gives the numbers' input at the offset.
-  PhiloxState take(const optional<Generator>& generator, PhiloxState now, uint64_t count);
-  NodeRef draw(const optional<Generator>& generator, const PhiloxState& taken, const ir::Node& like, std::function<NodeRef(uint64_t)> value);
+  // A part of a generator's stream, whose offset counts from the start of a replay; `advance` is called by replays.
+  uint64_t take(const void* generator, uint64_t seed, uint64_t count, std::function<uint64_t(uint64_t)> advance);
+  // An input for what was taken last: a replay puts `value` of its offset there.
+  NodeRef draw(const ir::Node& like, std::function<NodeRef(uint64_t)> value);
 
  private:
   struct Entry {
     StorageHold storage;
     NodeRef before, input;  // undefined if it is new
   };
-  size_t stream(const optional<Generator>& generator, ir::DeviceTag device, uint64_t seed);
   void stop();
 
   bool failed_ = false, stopped_ = false;
@@ -114,6 +114,10 @@ class GraphCapture {
   std::vector<CapturedGraph::Draw> draws_;
   std::vector<NodeRef> draw_inputs_;
   std::vector<CapturedGraph::Stream> streams_;
+  struct {
+    size_t stream;
+    uint64_t from;
+  } taken_{};  // last
   std::optional<UncountedWork> uncounted_;
 };
 
