@@ -144,7 +144,8 @@ struct Reference {
 
   static Dims whole_batch(const Case& c) {
     Dims batch = c.query;
-    for (size_t d = 0; d < batch.size(); ++d) batch[d] = std::max({c.query[d], c.key[d], c.value[d], c.mask == Mask::None ? 1 : c.masks[d]});
+    for (size_t d = 0; d < batch.size(); ++d)
+      batch[d] = std::max({c.query[d], c.key[d], c.value[d], c.mask == Mask::None ? 1 : c.masks[d]});
     return batch;
   }
 
@@ -310,8 +311,10 @@ TEST_CASE("attention: lengths and widths around those of tiles and vectors") {
 
 TEST_CASE("attention: every dtype, every tile, causal and masked") {
   for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16}) {
-    for (const int64_t depth : {16, 64, 112}) check_case({.dtype = dtype, .length = 70, .sources = 66, .depth = depth, .value_depth = depth});
-    check_case({.dtype = dtype, .length = 70, .sources = 66, .depth = 40, .value_depth = 40, .causal = true, .mask = Mask::Bool, .multiprocessors = 3});
+    for (const int64_t depth : {16, 64, 112})
+      check_case({.dtype = dtype, .length = 70, .sources = 66, .depth = depth, .value_depth = depth});
+    check_case({.dtype = dtype, .length = 70, .sources = 66, .depth = 40, .value_depth = 40, .causal = true, .mask = Mask::Bool,
+                .multiprocessors = 3});
     check_case({.dtype = dtype, .length = 40, .sources = 36, .depth = 24, .value_depth = 24, .mask = Mask::Add, .multiprocessors = 108});
   }
   constexpr std::pair<int64_t, int64_t> kLengths[] = {{64, 64}, {130, 3}, {3, 130}, {1, 200}, {129, 65}};

@@ -26,7 +26,10 @@ bool fit_together(const std::vector<Dims>& shapes) {
   const size_t depth = shapes[0].size() - 1, length = depth - 1;
   const Dims &query = shapes[0], &key = shapes[1], &value = shapes[2];
   if (query[depth] != key[depth] || key[length] != value[length]) return false;
-  if (shapes.size() > 3 && !(repeats_to(shapes[3][length], query[length]) && repeats_to(shapes[3][depth], key[length]))) return false;
+  if (shapes.size() > 3) {
+    const Dims& mask = shapes[3];
+    if (!repeats_to(mask[length], query[length]) || !repeats_to(mask[depth], key[length])) return false;
+  }
   for (size_t d = 0; d < length; ++d) {
     int64_t size = 1;
     for (const Dims& shape : shapes) size = std::max(size, shape[d]);

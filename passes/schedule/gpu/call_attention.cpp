@@ -52,7 +52,8 @@ constexpr AttentionTile kAttentionTiles[] = {{4, 4}, {2, 4}, {1, 4}, {1, 2}, {1,
 // How the columns of a tile [.., width] fall to the threads of a row: runs of so many neighbours.
 struct Columns {
   explicit Columns(int64_t width)
-      : run(width > 2 * kColumnGroups ? kVector : width > kColumnGroups ? 2 : 1), padded(round_up(width, int64_t{run} * kColumnGroups)) {}
+      : run(width > 2 * kColumnGroups ? kVector : width > kColumnGroups ? 2 : 1),
+        padded(round_up(width, int64_t{run} * kColumnGroups)) {}
   int run;
   int64_t padded;
   int of_thread() const { return static_cast<int>(padded / kColumnGroups); }
@@ -294,7 +295,8 @@ class AttentionCall {
     const auto words = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(columns.padded / lanes)));
     const int across = std::clamp(words, kThreads / rows, 32), at_once = kThreads / across;
     const auto [down, word] = c_.divide(c_.thread(), c_.literal(across));
-    c_.loop(c_.mul(word, c_.literal(lanes)), c_.literal(columns.padded), int64_t{across} * lanes, [&, down = down](ValueId element) {
+    const ValueId begin = c_.mul(word, c_.literal(lanes));
+    c_.loop(begin, c_.literal(columns.padded), int64_t{across} * lanes, [&, down = down](ValueId element) {
       each(rows / at_once, [&](ValueId k) {
         const ValueId in_tile = c_.add(down, c_.mul(k, c_.literal(at_once))), row = c_.add(first, in_tile);
         read(m, row, element, lanes, inside(m, row, rows, element, columns.padded), [&](int lane, ValueId value) {
@@ -307,7 +309,8 @@ class AttentionCall {
   // --- products
 
   // sums[i][j] += left[k][own row i] * right[k][own column j] for k in 0..depth, a multiple of four.
-  void multiply(ValueId depth, int32_t left, int64_t offset, int32_t right, int64_t right_pitch, const Columns& columns, int32_t sums) {
+  void multiply(ValueId depth, int32_t left, int64_t offset, int32_t right, int64_t right_pitch, const Columns& columns,
+                int32_t sums) {
     const int width = columns.of_thread();
     const int32_t of_right = local("right", width);
     const ValueId first_column = c_.mul(place_, c_.literal(columns.run));
@@ -388,9 +391,11 @@ class AttentionCall {
       c_.nest.when(below(row(i), to, tile_.rows()), [&] {
         const ValueId line = c_.mul(i, c_.literal(columns.of_thread()));
         each(columns.of_thread() / columns.run, [&](ValueId run) {
-          const ValueId first = c_.add(c_.mul(run, c_.literal(int64_t{columns.run} * kColumnGroups)), c_.mul(place_, c_.literal(columns.run)));
+          const ValueId of_all = c_.mul(run, c_.literal(int64_t{columns.run} * kColumnGroups));
+          const ValueId first = c_.add(of_all, c_.mul(place_, c_.literal(columns.run)));
           const auto value = [&](ValueId lane) {
-            const ValueId at = c_.add(c_.add(line, c_.mul(run, c_.literal(columns.run))), lane), x = finish(i, b_.load(sums, at, 1));
+            const ValueId at = c_.add(c_.add(line, c_.mul(run, c_.literal(columns.run))), lane);
+            const ValueId x = finish(i, b_.load(sums, at, 1));
             return dtype == sums_ ? x : b_.op(Op::Cast, {x}, dtype);
           };
           if (vectors) {
@@ -574,8 +579,9 @@ class AttentionCall {
 bool takes_heads(const Form::Attention& heads, const ir::GpuTarget& target) {
   constexpr int64_t kWidest = 128;  // the tiles of larger ones are so small that little is computed of what is read
   if (std::max(heads.depth, heads.value_depth) > kWidest) return false;
-  return std::any_of(std::begin(kAttentionTiles), std::end(kAttentionTiles),
-                     [&](const AttentionTile& tile) { return fits(tile, heads, false, target) && fits(tile, heads, true, target); });
+  return std::any_of(std::begin(kAttentionTiles), std::end(kAttentionTiles), [&](const AttentionTile& tile) {
+    return fits(tile, heads, false, target) && fits(tile, heads, true, target);
+  });
 }
 
 void call_attention(Context& c, const Call& call) { AttentionCall(c, call).lower(); }
