@@ -34,10 +34,6 @@ struct Context : passes::Context {
   ValueId thread_ = -1;
 };
 
-// Whether four elements at a multiple of four along `axis` can move as one aligned vector, without a guard. `varies`: which values
-// change along the axis.
-bool moves_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies);
-
 void lower_pointwise(Context& c);
 // The axis along which some load is contiguous although the stores are contiguous along the innermost one; -1
 // if none.

@@ -24,6 +24,7 @@
 #include <tuple>
 
 #include "passes/schedule/gpu/context.h"
+#include "passes/schedule/gpu/quads.h"
 #include "passes/schedule/gpu/sums.h"
 #include "passes/schedule/gpu/tiles.h"
 
@@ -358,7 +359,7 @@ class Contraction {
     if (together() != kVector || axis < 0 || c_.extent(axis) % together() != 0) return;
     const std::vector<bool> varies = varying_along(c_.kernel, axis);
     for (Value v : side.chain) {
-      if (nest_.instr(v).op == Op::Load && moves_as_vector(c_.kernel, nest_.instr(v), axis, varies)) side.vectors.push_back(v);
+      if (nest_.instr(v).op == Op::Load && moves_as_quad(c_.kernel, nest_.instr(v), axis, varies)) side.vectors.push_back(v);
     }
   }
 

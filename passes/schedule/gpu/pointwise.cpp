@@ -78,15 +78,6 @@ void quad_body(Context& c, int axis, ValueId first) {
 
 }  // namespace
 
-bool moves_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies) {
-  if (kernel.buffer(instr.slot).unaligned || !instr.guards.empty() || !contiguous(instr, axis)) return false;
-  if (instr.scale != 0 && (instr.scale % kVector != 0 || varies[instr.position()]))
-    return false;
-  const Index start = instr.index.substitute(
-      [&](int id, int64_t extent) { return id == axis ? Index(0) : Index::axis(id, extent); });
-  return start.divisor() % kVector == 0;
-}
-
 void lower_pointwise(Context& c) {
   std::vector<int> axes = c.axes(AxisKind::Parallel);
   const int inner = innermost(c.kernel);
