@@ -135,7 +135,9 @@ TENON_DEVICE unsigned long long tenon_upper_u64(unsigned long long a, unsigned l
 }
 #endif
 TENON_DEVICE unsigned char tenon_mulhi_u8(unsigned char a, unsigned char b) { return (unsigned char)((unsigned)a * b >> 8); }
-TENON_DEVICE signed char tenon_mulhi_i8(signed char a, signed char b) { return (signed char)tenon_mulhi_u8((unsigned char)a, (unsigned char)b); }
+TENON_DEVICE signed char tenon_mulhi_i8(signed char a, signed char b) {
+  return (signed char)tenon_mulhi_u8((unsigned char)a, (unsigned char)b);
+}
 TENON_DEVICE short tenon_mulhi_i16(short a, short b) { return (short)((unsigned)(unsigned short)a * (unsigned short)b >> 16); }
 TENON_DEVICE int tenon_mulhi_i32(int a, int b) { return (int)tenon_upper_u32((unsigned)a, (unsigned)b); }
 TENON_DEVICE long long tenon_mulhi_i64(long long a, long long b) {

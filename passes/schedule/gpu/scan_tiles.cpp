@@ -41,7 +41,9 @@ class Tiles : Staged {
     for (const auto& [v, dtype] : kept) item_bytes += ir::item_size(dtype);
     while (together_ * pitch() * item_bytes > c.target.static_shared_bytes() && width_ > 1) width_ /= 2;
     while (together_ * pitch() * item_bytes > c.target.static_shared_bytes() && together_ > 1) together_ /= 2;
-    for (const auto& [v, dtype] : kept) carry_[v] = b_.add_buffer({"kept" + std::to_string(v), dtype, Space::Shared, -1, together_ * pitch()});
+    for (const auto& [v, dtype] : kept) {
+      carry_[v] = b_.add_buffer({"kept" + std::to_string(v), dtype, Space::Shared, -1, together_ * pitch()});
+    }
     ahead_ = std::min(kAhead, width_);
     for (const std::vector<Value>& scans : plan_.reductions) {
       for (Value v : scans) read_[v] = b_.add_buffer({"ahead" + std::to_string(v), nest_.instr(v).dtype, Space::Local, -1, ahead_});
