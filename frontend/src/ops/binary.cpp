@@ -6,7 +6,6 @@
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
 #include "runtime/buffer.h"
-#include "runtime/device.h"
 
 namespace tenon {
 namespace {
@@ -133,11 +132,11 @@ void refuse_zero(const Scalar& divisor, ScalarType type) {
   check(wrapped(divisor, ir_type(type)).bits != 0, "ZeroDivisionError");
 }
 
-// Only where the values are known without evaluating anything, or waiting for a device; a zero that appears later gives 0.
+// Only where the values are known without evaluating anything; a zero that appears later gives 0.
 void refuse_zero(const Tensor& divisor, ScalarType) {
   const NodeRef value = impl(divisor).storage().value();
   if (value->op() == Op::Const) check(value->bits() != 0 || divisor.numel() == 0, "ZeroDivisionError");
-  if (value->device() != runtime::kHostTag || !runtime::buffer_of(*value)) return;
+  if (!runtime::buffer_of(*value)) return;
   const HostView view = host_view(divisor);
   std::vector<int64_t> index(view.sizes.size(), 0);
   int64_t offset = 0;
