@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 
+#include "ir/attention.h"
 #include "ir/expr.h"
 #include "ir/gradient.h"  // compiled here as mutated_differentiate
 #include "ir/graph_evaluate.h"
@@ -235,6 +236,9 @@ void add_movement(std::vector<Case>& cases) {
   cases.push_back({"cat", {between({2, 3}, -2, 2), between({1, 3}, -2, 2), between({3, 3}, -2, 2)}, [](const Nodes& v) { return cat(v, 0); }});
   cases.push_back({"update", {between({12}, -2, 2), between({2, 3}, -2, 2)}, [](const Nodes& v) { return update(v[0], v[1], Dims{6, 2}, 1); }});
   cases.push_back({"dot", {between({2, 3, 4}, -2, 2), between({2, 4, 3}, -2, 2)}, [](const Nodes& v) { return dot(v[0], v[1]); }});
+  cases.push_back({"attention",  // keys repeat in each batch
+                   {between({2, 3, 2}, -2, 2), between({1, 4, 2}, -2, 2), between({2, 4, 3}, -2, 2), between({2, 3, 4}, -1, 1)},
+                   [](const Nodes& v) { return attention({v[0], v[1], v[2], v[3], false, 0.7}); }});
   cases.push_back({"copy", {between({4}, -2, 2)}, [](const Nodes& v) {
                      const int64_t device = 1;
                      return make_node(Op::Copy, {&v[0], 1}, {&device, 1});
