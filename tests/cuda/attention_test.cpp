@@ -5,20 +5,16 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
 
+#include "support/same_bits.h"
+
 using tenon::kCUDA;
 using tenon::Tensor;
+using tenon::test::same_bits;
 
 namespace {
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  const Tensor x = a.cpu().contiguous(), y = b.cpu().contiguous();
-  return x.dtype() == y.dtype() && x.sizes() == y.sizes() &&
-         std::memcmp(x.const_data_ptr(), y.const_data_ptr(), static_cast<size_t>(x.nbytes())) == 0;
-}
 
 // How far a is from b, relative to the greatest element of b.
 double distance(const Tensor& a, const Tensor& b) {

@@ -8,23 +8,19 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <sstream>
 #include <string>
 
 #include "frontend/src/random/philox.h"
+#include "support/same_bits.h"
 
 using tenon::Device;
 using tenon::kCUDA;
 using tenon::Tensor;
+using tenon::test::same_bits;
 
 namespace {
 
-bool same_bits(const Tensor& a, const Tensor& b) {
-  const Tensor x = a.cpu().contiguous(), y = b.cpu().contiguous();
-  return x.dtype() == y.dtype() && x.sizes() == y.sizes() &&
-         (x.numel() == 0 || std::memcmp(x.const_data_ptr(), y.const_data_ptr(), static_cast<size_t>(x.nbytes())) == 0);
-}
 bool close(const Tensor& a, const Tensor& b, double tolerance = 1e-5) {
   return tenon::allclose(a.cpu(), b.cpu(), tolerance, tolerance);
 }

@@ -2,23 +2,20 @@
 #include <doctest/doctest.h>
 #include <tenon/tenon.h>
 
-#include <cstring>
 #include <random>
 #include <thread>
 #include <vector>
 
 #include "frontend/src/tensor/impl.h"
 #include "runtime/packed_copies.h"
+#include "support/same_bits.h"
 
 using namespace tenon;
+using tenon::test::same_bits;
 
 namespace {
 
 size_t copies() { return runtime::PackedCopies::global().bytes(); }
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.sizes() == b.sizes() && std::memcmp(a.contiguous().data_ptr(), b.contiguous().data_ptr(), a.numel() * a.element_size()) == 0;
-}
 
 // Products until `w` counts as constant and has a copy.
 Tensor product_often(const Tensor& x, const Tensor& w) {

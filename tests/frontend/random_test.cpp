@@ -10,21 +10,17 @@
 
 #include "frontend/golden.h"
 #include "frontend/python/python.h"
+#include "support/same_bits.h"
 
 using tenon::Generator;
 using tenon::kDouble;
 using tenon::Tensor;
+using tenon::test::same_bits;
 
 namespace {
 
 const std::vector<std::string> kDtypes = {"bool",  "uint8",   "int8",     "int16",   "int32",
                                           "int64", "float16", "bfloat16", "float32", "float64"};
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  const Tensor x = a.contiguous(), y = b.contiguous();
-  return x.scalar_type() == y.scalar_type() && x.sizes() == y.sizes() &&
-         (x.numel() == 0 || std::memcmp(x.data_ptr(), y.data_ptr(), static_cast<size_t>(x.nbytes())) == 0);
-}
 
 // As same_bits, but float64 may differ by a unit in the last place, as libm's of other versions do.
 bool same_numbers(const Tensor& a, const Tensor& b) {

@@ -3,7 +3,6 @@
 #include <tenon/tenon.h>
 
 #include <doctest/doctest.h>
-#include <cstring>
 #include <random>
 #include <set>
 #include <thread>
@@ -13,8 +12,10 @@
 #include "frontend/python/python.h"
 #include "frontend/src/autograd/recording.h"
 #include "runtime/options.h"
+#include "support/same_bits.h"
 
 using namespace tenon;
+using tenon::test::same_bits;
 
 namespace {
 
@@ -31,13 +32,6 @@ NodeRef saved_operand(const Tensor& x, size_t i) {
 
 Tensor parameter(IntArrayRef shape) { return rand(shape).requires_grad_(); }
 Tensor contents(const Tensor& x) { return x.detach().clone(); }
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  if (a.sizes() != b.sizes() || a.scalar_type() != b.scalar_type()) return false;
-  const Tensor x = a.detach().contiguous(), y = b.detach().contiguous();
-  const size_t bytes = static_cast<size_t>(x.numel()) * x.element_size();
-  return bytes == 0 || std::memcmp(x.const_data_ptr(), y.const_data_ptr(), bytes) == 0;
-}
 
 // The recipe's output over these operands; tensors stand for what the scope was given.
 Tensor again(const Tensor& x, const std::vector<Tensor>& operands) {

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,10 @@ class Nvrtc {
  public:
   struct Result {
     bool compiled = false;
-    std::string log;   // with ptxas -v
-    size_t bytes = 0;  // of the cubin
+    std::string log;                     // with ptxas -v
+    size_t bytes = 0;                    // of the cubin
+    bool warns = false, spills = false;  // spills: registers, or a stack frame
+    std::vector<std::string> registers;  // "34 registers", of each function
   };
 
   Nvrtc() {
@@ -45,10 +48,21 @@ class Nvrtc {
     function<int(void*, char*)>("nvrtcGetProgramLog")(program, result.log.data());
     if (result.compiled) function<int(void*, size_t*)>("nvrtcGetCUBINSize")(program, &result.bytes);
     function<int(void**)>("nvrtcDestroyProgram")(&program);
+    read_log(result);
     return result;
   }
 
  private:
+  static void read_log(Result& result) {
+    std::istringstream log(result.log);
+    for (std::string line; std::getline(log, line);) {
+      const auto says = [&](const char* words) { return line.find(words) != std::string::npos; };
+      result.warns |= says("warning");
+      result.spills |= says("bytes spill stores") && !(says(" 0 bytes spill stores") && says(" 0 bytes stack frame"));
+      if (const size_t used = line.find("Used "); used != std::string::npos)
+        result.registers.push_back(line.substr(used + 5, line.find(',') - used - 5));
+    }
+  }
   // NVRTC opens its builtins by bare name: loaded by full path first, they are found.
   static void preload_builtins(const std::string& stem) {
     for (const std::string minor : {"", ".0", ".1", ".2", ".3", ".4", ".5", ".6", ".7", ".8", ".9"}) {
