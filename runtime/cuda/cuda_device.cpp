@@ -308,6 +308,7 @@ class Implementation final : public CudaDevice {
   }
   // Before work that the host does in the middle of a plan: such a plan is no graph.
   void hand_in_held() {
+    const Entered entered(*this);
     recording_ = nullptr;
     for (Work& work : std::exchange(held_, {})) hand_in(Stream::Main, std::move(work));
   }

@@ -688,7 +688,7 @@ TEST_CASE("cuda: several inner axes, blocks of whole runs and of pieces of one")
   compare(text(3, 5, 7, 9, "columns"), "columns");
   compare(text(30, 3, 11, 9, "columns"), "split");
   compare(text(30, 3, 110, 9, "columns"), "split");  // 117 block values a column, through shared memory
-  compare(text(1, 33, 1640, 10, "columns"), "split");
+  compare(text(1, 33, 1900, 10, "columns"), "split");  // 75, of which 64 go there at a time
 }
 
 TEST_CASE("cuda: guards, views with div and mod, broadcast and half precision") {

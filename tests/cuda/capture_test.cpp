@@ -132,6 +132,12 @@ TEST_CASE("capture: a replay builds no plan once it has run, and becomes a CUDA 
   CHECK(counters().plans_built == 0);
   CHECK(counters().plan_hits == 3);
   if (sim) CHECK(sim.calls("cuGraphLaunch") == launches + 3);
+  for (const double k : {2.0, 0.5}) {  // what is pending on an input is computed for itself, and the replay's plan stays
+    training.x.mul_(k).exp_();
+    graph.replay();
+  }
+  CHECK(counters().plans_built == 1);
+  CHECK(counters().plan_hits == 6);
 }
 
 TEST_CASE("capture: random numbers go on from replay to replay, and stay those of the program's order") {

@@ -21,6 +21,12 @@ Tensor table() { return arange(20, kFloat).reshape({5, 4}); }
 
 bool same(const Tensor& a, const Tensor& b) { return a.sizes() == b.sizes() && equal(a.cpu(), b.cpu()); }
 
+// 0, which is known some kernels after x is.
+Tensor zero_after_kernels(Tensor x) {
+  for (int k = 0; k < 8; ++k) x = x.cumsum(k % 2) / 8;
+  return (x.sum() * 0).to(kLong);
+}
+
 long waits() {
   const test::Simulator& sim = test::Simulator::get();
   return sim ? sim.calls("cuStreamSynchronize") + sim.calls("cuEventSynchronize") + sim.calls("cuMemcpyDtoHAsync_v2") : 0;
@@ -82,6 +88,8 @@ TEST_CASE("index: a kernel checks it, the host waits for nothing, and the result
 }
 
 TEST_CASE("index: one out of range is an error at the next call that waits, and nothing else is lost") {
+  const Tensor more = table() + 3;
+  eval({more});
   for (const Case& c : cases()) {
     const std::string name = c.name;
     CAPTURE(name);
@@ -90,14 +98,58 @@ TEST_CASE("index: one out of range is an error at the next call that waits, and 
     const long before = waits();
     Tensor y = c.f(x, i);
     eval({y, other});
+    const Tensor moved = more.to(kGpu);  // while that is under way
     CHECK(waits() == before);
     CHECK_THROWS_WITH_AS(cuda::synchronize(), doctest::Contains(c.message), Error);
     CHECK(same(other, (table() + 1).exp()));
     CHECK(same(x, table()));
+    CHECK(same(moved, more));
     CHECK_THROWS_WITH_AS(y.cpu().sum().item(), doctest::Contains(c.message), Error);  // it is computed again
     y = Tensor();
     CHECK(same(c.f(x, unknown(c.right)), c.f(table(), c.right)));
     cuda::synchronize();
+  }
+}
+
+TEST_CASE("index: an evaluation finds the error too, once the kernel has run; it does not wait for that") {
+  const Tensor x = table().to(kGpu), i = unknown(tensor({0, 7, 2}));
+  eval({x, i});
+  cuda::synchronize();
+  Tensor y = x.index_select(0, i), other = x * 2;
+  eval({y});
+  cuda::CUDAEvent event;
+  event.record();
+  event.synchronize();
+  CHECK_THROWS_WITH_AS(eval({other}), doctest::Contains("index 7 is out of bounds"), Error);
+  CHECK(same(other, table() * 2));
+  // Meanwhile nothing counts as right that is not done.
+  y = x.index_select(0, i + zero_after_kernels(x));
+  eval({y});
+  other = x * 3;
+  const auto look_and_wait = [&] {
+    eval({other});
+    cuda::synchronize();
+  };
+  CHECK_THROWS_WITH_AS(look_and_wait(), doctest::Contains("index 7 is out of bounds"), Error);
+  CHECK_THROWS_WITH_AS(y.cpu().sum().item(), doctest::Contains("index 7 is out of bounds"), Error);  // it is computed again
+}
+
+TEST_CASE("index: with the first error all that was under way has failed; a second one is no error of later work") {
+  for (int64_t polls = 0; polls < 12; ++polls) {  // until the first kernel has run, and the second has not
+    const Tensor x = arange(5 * (4 + polls), kFloat).reshape({5, 4 + polls}).to(kGpu), i = unknown(tensor({0, 7, 2}));
+    eval({x, i});
+    Tensor first = x.index_select(0, i), other = x + 1;
+    Tensor second = x.take(unknown(tensor({0, -900})) + zero_after_kernels(first));
+    eval({first, second});
+    for (int64_t k = 0; k < polls; ++k) cuda::getCurrentCUDAStream().query();
+    const auto look_and_wait = [&] {
+      eval({other});
+      cuda::synchronize();
+    };
+    CHECK_THROWS_WITH_AS(look_and_wait(), doctest::Contains("index 7 is out of bounds"), Error);
+    first = second = Tensor();
+    CHECK_NOTHROW(cuda::synchronize());
+    CHECK(same(other, x.cpu() + 1));
   }
 }
 

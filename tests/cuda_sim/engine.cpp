@@ -209,7 +209,8 @@ void Engine::leave() {
   if (on_ != from) Fiber::change(*from, *on_);
 }
 
-// Lets threads begin..end-1 go on, in the order of the launch.
+// Lets threads begin..end-1 go on, in the order of the launch. At random a warp, another one after each barrier, runs as far ahead of
+// the others as it can.
 void Engine::wake(unsigned begin, unsigned end) {
   if (ready_begin_ == ready_.size()) {
     ready_.clear();
@@ -221,7 +222,10 @@ void Engine::wake(unsigned begin, unsigned end) {
     threads_[thread].state = State::Ready;
     ready_.push_back(thread);
   }
-  if (launch_.order == Order::Random) std::shuffle(ready_.begin() + static_cast<std::ptrdiff_t>(first), ready_.end(), random_);
+  if (launch_.order != Order::Random) return;
+  std::shuffle(ready_.begin() + static_cast<std::ptrdiff_t>(first), ready_.end(), random_);
+  std::partition(ready_.begin() + static_cast<std::ptrdiff_t>(ready_begin_), ready_.end(),
+                 [&](unsigned thread) { return thread / kWarp == ahead_; });
 }
 
 void Engine::at_barrier(int line) {
@@ -237,6 +241,7 @@ void Engine::at_barrier(int line) {
       }
     }
     waiting_ = 0;
+    ahead_ = static_cast<unsigned>(random_() % (count / kWarp + 1));
     wake(0, count);
   }
   leave();

@@ -116,6 +116,7 @@ class Engine {
   std::vector<unsigned> ready_;  // threads that wait no longer, from ready_begin_
   size_t ready_begin_ = 0, fresh_ = 0, done_ = 0, waiting_ = 0;
   unsigned current_ = 0;
+  unsigned ahead_ = 0;  // the warp that goes on first, in a random order
   void* fault_address_ = nullptr;
   char* shared_end_ = nullptr;  // a guard page follows
   std::mt19937_64 random_;

@@ -104,6 +104,21 @@ TEST_CASE("engine: shuffles within each warp, also one of few threads") {
   CHECK(contains(outcome.text, "a lane that does not exist"));
 }
 
+TEST_CASE("engine: at random a warp runs ahead of the others, up to the next barrier") {
+  const std::string text = kernel(
+      "  TENON_SHARED(float, word, 1, 0);\n  const int i = TENON_THREAD;\n  word[0] = 0.0f;\n"
+      "  int overtaken = 0;\n"
+      "  for (int round = 1; round <= 8; ++round) {\n"
+      "    TENON_BARRIER();\n    overtaken += word[0] >= (float)round;\n"       // by one that has left the loop below already
+      "    for (int k = 0; k < 9; ++k) tenon_shuffle_f32(1.0f, 0);\n    word[0] = (float)round;\n"
+      "  }\n  y[i] = (float)overtaken;\n");
+  for (const Order order : kOrders) {
+    std::vector<float> x(256), y(256);
+    CHECK(run(text, x.data(), y.data(), 256, order).kind == Outcome::Fine);
+    CHECK(std::any_of(y.begin(), y.end(), [](float v) { return v > 0; }) == (order == Order::Random));
+  }
+}
+
 TEST_CASE("engine: a ballot gives each lane a bit, and lanes may not mix warp operations") {
   std::vector<float> x(64), y(64);
   Outcome outcome =

@@ -231,6 +231,19 @@ TEST_CASE("memory is not given away while another device copies from it") {
   CHECK(same_bits(b, x * 2));
 }
 
+TEST_CASE("memory known outside is not written while another device copies from it") {
+  const Tensor x = tenon::randn({60});
+  const Tensor a = x.to(late(0)) * 2;
+  const void* address = a.data_ptr();
+  const Tensor b = a.to(late(1));
+  tenon::eval({b});
+  a.add_(1);
+  CHECK(a.data_ptr() == address);
+  LateDevice::get(0).synchronise();  // it is written
+  CHECK(same_bits(b, x * 2));
+  CHECK(same_bits(a, x * 2 + 1));
+}
+
 TEST_CASE("a fault at any call is an exception, and nothing is lost") {
   LateDevice& device = LateDevice::get();
   const tenon::Config config = tenon::get_config();

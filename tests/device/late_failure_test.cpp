@@ -165,6 +165,13 @@ TEST_CASE("memory whose address is known outside keeps it, and is lost until all
   y.copy_(there);
   CHECK(y.data_ptr() == address);
   CHECK(same_bits(y, x));
+  device.fail(DeviceCall::Copy, 0, true);
+  y.copy_(settled(there + 1));
+  device.heal();
+  CHECK(contains(error_of([&] { read(y); }), "a planted late fault"));
+  CHECK(contains(error_of([&] { read(y); }), "is lost: "));
+  y.copy_(there);
+  CHECK(same_bits(y, x));
 }
 
 TEST_CASE("the host gets nothing that comes from a failure on a third device") {
@@ -186,10 +193,12 @@ TEST_CASE("who finds no memory waits for the devices first") {
   const Tensor x = tenon::randn({50}), there = settled(x.to(late()));
   const Tensor y = there + 1;
   tenon::eval({y});
-  CHECK(device.waiting() > 0);
+  const int64_t of_one = device.waiting();
+  CHECK(of_one > 0);
   device.fail(DeviceCall::Allocate, 0);
   const Tensor z = there + 2;
   tenon::eval({z});
+  CHECK(device.waiting() <= of_one);  // the first has run
   device.heal();
   CHECK(same_bits(z, x + 2));
   device.fail(DeviceCall::Allocate, 0);
