@@ -482,7 +482,7 @@ TEST_CASE("cuda: scans of contiguous lines of every length class") {
     const int64_t lines = length < 20 ? 300 : length < 300 ? 9 : 3;
     compare(Scan{lines, length, "sum", "i64"}.text(), "scan");
     compare(Scan{lines, length, "max", "f32"}.text(), "scan", true);
-    compare(Scan{lines, length, "sum", "f32"}.text(), "scan", true);
+    compare(Scan{lines, length, "sum", "f32"}.text(), "scan", length < 100);
     compare(running_maximum(lines, length), "scan", true);
   }
 }
@@ -504,7 +504,10 @@ TEST_CASE("cuda: scans of every type") {
 TEST_CASE("cuda: sums of floats go by runs, blocks and spans") {
   ir::GpuTarget target;
   target.multiprocessors = 3;
-  const auto check = [&](const std::string& text, const char* schedule) { compare(text, schedule, true, {}, fastest_compiler(), target); };
+  // Behind a nan all is nan, so most lines are without.
+  const auto check = [&](const std::string& text, const char* schedule, bool special = false) {
+    compare(text, schedule, special, {}, fastest_compiler(), target);
+  };
   const char* types[] = {"f32", "f64", "f16", "bf16"};
   size_t next = 0;
   for (const int64_t length : {64, 65, 127, 128, 129, 192, 2047, 2048, 2049, 4095, 4097, 12288, 12289, 16384, 16385}) {
@@ -521,8 +524,10 @@ TEST_CASE("cuda: sums of floats go by runs, blocks and spans") {
   }
   check(Scan{5, 20000, "sum", "f32", true}.text(), "split");
   check(Scan{37, 12300, "sum", "f16", true}.text(), "split");
-  check(Scan{1, 270000, "sum", "f32"}.text(), "split");  // two spans
-  check(sums_of_sums(1, 270000, "f32", false, true), "scan");  // and one block that passes over them
+  check(Scan{300, 200, "sum", "f32"}.text(), "scan", true);
+  check(Scan{2, 12300, "sum", "f64"}.text(), "split", true);
+  check(Scan{1, 530000, "sum", "f32"}.text(), "split");         // three spans
+  check(sums_of_sums(1, 270000, "f32", false, true), "scan");  // and two that one block passes over
 }
 
 TEST_CASE("cuda: few long lines are scanned in pieces if the bits allow it") {

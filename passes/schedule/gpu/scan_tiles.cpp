@@ -33,7 +33,7 @@ constexpr int64_t kTile = 2048;      // elements of a tile
 constexpr int64_t kNarrow = 64;      // positions of a tile of many lines: 32 lines
 constexpr int64_t kAhead = 8;        // positions a thread reads before it goes through them
 constexpr int64_t kFewestBlocks = 4; // of a line that is cut: less is not worth two launches more
-constexpr int64_t kPieces = 4;       // on each multiprocessor
+constexpr int64_t kBlocks = 4;       // CUDA blocks on each multiprocessor
 static_assert(kTile % ir::kScanRun == 0 && ir::kScanBlock % kTile == 0);
 
 int64_t power_of_two_from(int64_t n) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))); }
@@ -94,7 +94,9 @@ class Tiles : Staged {
   void choose_tile(const std::map<Value, DType>& kept) {
     const bool is_cut = by_runs_ && blocks_ >= kFewestBlocks && is_cuttable(c_.kernel);
     const int64_t most = power_of_two_to(std::min<int64_t>(kTile / std::min(power_of_two_from(length_), kNarrow), c_.target.threads));
-    const int64_t wanted = is_cut && !along_ ? power_of_two_from(count_) : power_of_two_to(std::max<int64_t>(1, count_ / c_.target.multiprocessors));
+    // Runs fill a tile of one line as well as many lines do.
+    const int64_t at_once = c_.target.multiprocessors * (by_runs_ && along_ ? kBlocks : 1);
+    const int64_t wanted = is_cut && !along_ ? power_of_two_from(count_) : power_of_two_to(std::max<int64_t>(1, count_ / at_once));
     together_ = std::min(most, wanted);
     width_ = std::min(power_of_two_from(length_), kTile / together_);
     int64_t item_bytes = 0;
@@ -107,7 +109,7 @@ class Tiles : Staged {
     };
     while (!fits() && width_ > (by_runs_ ? ir::kScanRun : 1)) width_ /= 2;
     while (!fits() && together_ > 1) together_ /= 2;
-    if (is_cut) pieces_ = cut_lines(ceil_div(count_, together_), blocks_, 1, kPieces * c_.target.multiprocessors);
+    if (is_cut) pieces_ = cut_lines(ceil_div(count_, together_), blocks_, 1, kBlocks * c_.target.multiprocessors);
   }
 
   int64_t pitch() const { return row_ + 1; }  // odd, so that neighbouring rows are in other banks
@@ -132,7 +134,7 @@ class Tiles : Staged {
     if (piece >= 0) {
       const ValueId of_piece = nest_.size(pieces_.steps * ir::kScanBlock);
       begin = c_.mul(piece, of_piece);
-      end = c_.minimum(c_.add(begin, of_piece), end);
+      end = c_.add(begin, c_.minimum(of_piece, c_.sub(end, begin)));
     }
     c_.loop(begin, end, width_, [&](ValueId base) {
       for (int l = 0; l <= last; ++l) {
