@@ -34,6 +34,7 @@ constexpr int64_t kNarrow = 64;      // positions of a tile of many lines: 32 li
 constexpr int64_t kAhead = 8;        // positions a thread reads before it goes through them
 constexpr int64_t kFewestBlocks = 4; // of a line that is cut: less is not worth two launches more
 constexpr int64_t kBlocks = 4;       // CUDA blocks on each multiprocessor
+constexpr int64_t kSideBySide = 8;   // lines that are read together, at least: 32 bytes of float32
 static_assert(kTile % ir::kScanRun == 0 && ir::kScanBlock % kTile == 0);
 
 int64_t power_of_two_from(int64_t n) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))); }
@@ -94,9 +95,10 @@ class Tiles : Staged {
   void choose_tile(const std::map<Value, DType>& kept) {
     const bool is_cut = by_runs_ && blocks_ >= kFewestBlocks && is_cuttable(c_.kernel);
     const int64_t most = power_of_two_to(std::min<int64_t>(kTile / std::min(power_of_two_from(length_), kNarrow), c_.target.threads));
-    // Runs fill a tile of one line as well as many lines do.
-    const int64_t at_once = c_.target.multiprocessors * (by_runs_ && along_ ? kBlocks : 1);
-    const int64_t wanted = is_cut && !along_ ? power_of_two_from(count_) : power_of_two_to(std::max<int64_t>(1, count_ / at_once));
+    // Runs fill a tile of one line as well as many lines do; lines side by side are read together.
+    const int64_t at_once = c_.target.multiprocessors * (by_runs_ && (along_ || is_cut) ? kBlocks : 1);
+    const int64_t beside = std::min(power_of_two_from(count_), std::max(kSideBySide, power_of_two_to(count_ * blocks_ / at_once)));
+    const int64_t wanted = is_cut && !along_ ? beside : power_of_two_to(std::max<int64_t>(1, count_ / at_once));
     together_ = std::min(most, wanted);
     width_ = std::min(power_of_two_from(length_), kTile / together_);
     int64_t item_bytes = 0;
