@@ -1,4 +1,5 @@
-// The order in which a scan combines the elements of a line. Both interpreters scan through here; every schedule follows it to the bit.
+// The order in which a scan combines the elements of a line. Both interpreters scan through here; every schedule follows it to the
+// bit.
 //
 // From first to last: y[s] = y[s-1] o x[s]. What integers and extremes come to does not depend on how they are grouped. Sums of floats
 // have another order, a function of s alone, so that the parts of a line can be scanned at the same time:
@@ -29,7 +30,8 @@ inline bool scan_by_runs(Op scan, DType dtype) { return scan == Op::ScanSum && i
 template <typename Acc, typename Combine>
 class ScanInOrder {
  public:
-  ScanInOrder(bool runs, const Acc& identity, Combine combine) : runs_(runs), identity_(identity), before_(identity), combine_(combine) {
+  ScanInOrder(bool runs, const Acc& identity, Combine combine)
+      : runs_(runs), identity_(identity), before_(identity), combine_(combine) {
     sums_.fill(identity);
   }
 

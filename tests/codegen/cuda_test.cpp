@@ -71,7 +71,8 @@ struct Guarded {
     const char* begin = reinterpret_cast<const char*>(words.data());
     const char* end = begin + words.size() * 8;
     const auto untouched = [](char c) { return c == static_cast<char>(0xa5); };
-    return std::all_of(begin, static_cast<const char*>(data()), untouched) && std::all_of(static_cast<const char*>(data()) + bytes, end, untouched);
+    const char* first = data();
+    return std::all_of(begin, first, untouched) && std::all_of(first + bytes, end, untouched);
   }
 };
 
@@ -264,7 +265,7 @@ std::string running_maximum(int64_t lines, int64_t length, bool across = false) 
          "  map i s  : store at[" + at + "], %9\n}\n";
 }
 
-// Sums of sums of floats beside a running maximum (and, if asked, a product, which has one order only): three loops, one after the other.
+// Sums of sums of floats beside a running maximum and, if asked, a product, which has one order only: three loops.
 std::string sums_of_sums(int64_t lines, int64_t length, const std::string& type, bool across, bool product) {
   const auto number = [](int64_t n) { return std::to_string(n); };
   const std::string all = number(lines * length), at = across ? number(lines) + "*s + i" : number(length) + "*i + s";

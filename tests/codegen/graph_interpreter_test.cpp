@@ -159,7 +159,8 @@ TEST_CASE("running sums follow the runs, blocks and spans of scan_order.h") {
   size_t wrong = 0;
   for (size_t s = 0; s < kCount; ++s) {
     if (s % kRun == 0) {
-      before = (in_order(spans, 0, s / kSpan) + in_order(blocks, s / kSpan * 64, s / kBlock)) + in_order(runs, s / kBlock * 64, s / kRun);
+      before = in_order(spans, 0, s / kSpan) + in_order(blocks, s / kSpan * 64, s / kBlock);
+      before += in_order(runs, s / kBlock * 64, s / kRun);
       run = -0.0f;
     }
     run += x[s];

@@ -157,7 +157,8 @@ TEST_CASE("scans: along lines longer than a chunk, across them, of every width, 
   }
   for (const char* shape : {"[265000]", "[9000,5]", "[2,12500]"}) {  // several blocks, and spans
     const std::string t = "f32" + std::string(shape), d = " dim=0 : " + t;
-    check("graph @g(%x: " + t + ") {\n  %1 = scan.sum %x" + d + "\n  %2 = scan.sum %1" + d + "\n  %3 = sub %2, %x : " + t + "\n  return %1, %3\n}\n");
+    check("graph @g(%x: " + t + ") {\n  %1 = scan.sum %x" + d + "\n  %2 = scan.sum %1" + d + "\n  %3 = sub %2, %x : " + t +
+          "\n  return %1, %3\n}\n");
     check("graph @g(%x: " + t + ") {\n  %1 = scan.sum %x" + d + "\n  return %1\n}\n");
   }
   check("graph @g(%x: bool[40,3]) {\n  %0 = scan.min %x dim=0 : bool[40,3]\n  return %0\n}\n");

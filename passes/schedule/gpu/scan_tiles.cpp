@@ -51,7 +51,8 @@ class Tiles : Staged {
  public:
   Tiles(Context& c, bool along)
       : Staged(c, c.loops), c_(c), along_(along), lines_(c.axes(AxisKind::Parallel)), serial_(c.axes(AxisKind::Serial).front()),
-        count_(c.product(lines_)), length_(c.extent(serial_)), blocks_(ceil_div(length_, ir::kScanBlock)), by_runs_(scans_by_runs(c.kernel)) {
+        count_(c.product(lines_)), length_(c.extent(serial_)), blocks_(ceil_div(length_, ir::kScanBlock)),
+        by_runs_(scans_by_runs(c.kernel)) {
     std::map<Value, DType> kept;
     for (Value v : plan_.carried) kept[v] = nest_.instr(v).dtype;
     for (const std::vector<Value>& scans : plan_.reductions) {
@@ -59,13 +60,16 @@ class Tiles : Staged {
       loops_ += scans.empty() ? 0 : 1;
     }
     choose_tile(kept);
-    for (const auto& [v, dtype] : kept) kept_[v] = b_.add_buffer({"kept" + std::to_string(v), dtype, Space::Shared, -1, rows_ * pitch()});
+    const auto buffer = [&](const char* name, Value v, Space space, int64_t count) {
+      return b_.add_buffer({name + std::to_string(v), nest_.instr(v).dtype, space, -1, count});
+    };
+    for (const auto& [v, dtype] : kept) kept_[v] = buffer("kept", v, Space::Shared, rows_ * pitch());
     ahead_ = std::min(kAhead, row_);
     for (const std::vector<Value>& scans : plan_.reductions) {
       for (Value v : scans) {
-        read_[v] = b_.add_buffer({"ahead" + std::to_string(v), nest_.instr(v).dtype, Space::Local, -1, ahead_});
+        read_[v] = buffer("ahead", v, Space::Local, ahead_);
         if (!goes_by_runs(v)) continue;
-        if (runs_ > 1 || pieces_.count > 1) totals_[v] = b_.add_buffer({"totals" + std::to_string(v), nest_.instr(v).dtype, Space::Shared, -1, rows_});
+        if (runs_ > 1 || pieces_.count > 1) totals_[v] = buffer("totals", v, Space::Shared, rows_);
         if (pieces_.count > 1) sums_[v] = c_.partials(v, Space::Global, count_ * blocks_).value;
       }
     }
@@ -228,12 +232,13 @@ class Tiles : Staged {
 
   void walk(int l, ValueId base) {
     const ValueId length = nest_.extent(serial_);
+    const auto row_end = [&] { return length_ % width_ == 0 ? c_.literal(row_) : end_of_row(base, length); };
     const auto has_line = [&] { return c_.less(c_.thread(), c_.literal(together_)); };
     for (Value v : reductions(l)) {
       if (!goes_by_runs(v)) {
         nest_.when(has_line(), [&] {
           const auto step = [&](ValueId x) { return c_.reducer(v).take(registers_.at(v), {x, -1}).value; };
-          if (runs_ == 1) return walk_row(v, c_.thread(), whole_rows() ? c_.literal(row_) : end_of_row(base, length), step);
+          if (runs_ == 1) return walk_row(v, c_.thread(), row_end(), step);
           c_.loop(c_.literal(0), c_.literal(runs_), 1, [&](ValueId run) {
             walk_row(v, row_of(run, c_.thread()), end_of_row(c_.add(base, c_.mul(run, c_.literal(row_))), length), step);
           });
@@ -242,7 +247,7 @@ class Tiles : Staged {
         nest_.when(has_line(), [&] {
           ScanLine& line = by_run_.at(v);
           line.begin_run(base);
-          walk_row(v, c_.thread(), whole_rows() ? c_.literal(row_) : end_of_row(base, length), [&](ValueId x) { return line.take(x); });
+          walk_row(v, c_.thread(), row_end(), [&](ValueId x) { return line.take(x); });
         });
       } else {
         walk_rows(v, base, length, false);
@@ -263,7 +268,6 @@ class Tiles : Staged {
       }
     });
   }
-  bool whole_rows() const { return length_ % width_ == 0; }
 
   // A thread for each row, from its own beginning; `exclusive`: each place gets what comes before it. The totals stand beside.
   void walk_rows(Value v, ValueId base, ValueId length, bool exclusive) {
