@@ -10,6 +10,7 @@
 #include "ir/graph_map.h"
 #include "ir/recipe.h"
 #include "ir/reduce_tree.h"
+#include "ir/scan_order.h"
 
 namespace tenon::ir {
 namespace {
@@ -319,12 +320,14 @@ void for_each_line(const Node& node, size_t dim, F f) {
 ElementBits scan(const Node& node, const ElementBits& x) {
   ElementBits result = x;
   const DType wide = accumulator_type(node.dtype());
+  const auto combine = [&](const Constant& a, const Constant& b) {
+    const Constant args[] = {a, b};
+    return evaluate(combining_op(node.op()), args, wide);
+  };
   for_each_line(node, node.ints()[0], [&](size_t first, size_t stride, size_t count) {
-    Constant sum = combine_start(node.op(), wide);
+    ScanInOrder line(scan_by_runs(node.op(), wide), combine_start(node.op(), wide), combine);
     for (size_t i = first; i < first + count * stride; i += stride) {
-      const Constant args[] = {sum, cast({node.dtype(), x[i]}, wide)};
-      sum = evaluate(combining_op(node.op()), args, wide);
-      result[i] = cast(sum, node.dtype()).bits;
+      result[i] = cast(line.next(cast({node.dtype(), x[i]}, wide)), node.dtype()).bits;
     }
   });
   return result;

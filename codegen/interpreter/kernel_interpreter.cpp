@@ -12,6 +12,7 @@
 
 #include "codegen/interpreter/element_ops.h"
 #include "codegen/interpreter/interpreter.h"
+#include "ir/scan_order.h"
 
 namespace tenon::codegen {
 namespace {
@@ -107,6 +108,16 @@ class Windows {
   Space spaces_[3];    // by Level: row, full, contract
   Window windows_[3];  // by Level: row, full, contract
 };
+
+struct Combine {
+  ir::Op op;
+  ir::DType dtype;
+  ir::Constant operator()(const ir::Constant& a, const ir::Constant& b) const {
+    const ir::Constant args[] = {a, b};
+    return ir::evaluate(op, args, dtype);
+  }
+};
+using ScannedLine = ir::ScanInOrder<ir::Constant, Combine>;
 
 class Interpreter {
  public:
@@ -250,7 +261,7 @@ class Interpreter {
         if (ir::is_reduce(instr.op)) {
           reduce(instr, out);
         } else if (ir::is_scan(instr.op)) {
-          scan(instr, sums_[i], out);
+          scan(instr, lines_[i], out);
         } else {
           const uint64_t* args[3];
           for (size_t a = 0; a < instr.args.size(); ++a) args[a] = operand(instr.args[a], instr.level, a);
@@ -276,17 +287,18 @@ class Interpreter {
     }
   }
 
-  // Windows come in order, each once, so that `sums` of the window before are where this one goes on.
-  void scan(const Instr& instr, std::vector<uint64_t>& sums, std::vector<uint64_t>& out) {
+  // Windows come in order, each once, so that `lines` are where this one goes on.
+  void scan(const Instr& instr, std::vector<ScannedLine>& lines, std::vector<uint64_t>& out) {
     const Window& w = window(Level::Full);
     const uint64_t* x = operand(instr.args[0], Level::Full, 0);
     const ir::DType wide = ir::is_half(instr.dtype) ? ir::DType::F32 : instr.dtype;
-    if (w.begin == 0) sums.assign(static_cast<size_t>(w.rows), ir::combine_start(instr.op, wide).bits);
+    if (w.begin == 0) {
+      const ScannedLine line(ir::scan_by_runs(instr.op, wide), ir::combine_start(instr.op, wide), {ir::combining_op(instr.op), wide});
+      lines.assign(static_cast<size_t>(w.rows), line);
+    }
     for (size_t i = 0; i < out.size(); ++i) {
-      uint64_t& sum = sums[i / static_cast<size_t>(w.columns)];
-      const ir::Constant args[] = {{wide, sum}, ir::cast({instr.dtype, x[i]}, wide)};
-      sum = ir::evaluate(ir::combining_op(instr.op), args, wide).bits;
-      out[i] = ir::cast({wide, sum}, instr.dtype).bits;
+      const ir::Constant y = lines[i / static_cast<size_t>(w.columns)].next(ir::cast({instr.dtype, x[i]}, wide));
+      out[i] = ir::cast(y, instr.dtype).bits;
     }
   }
 
@@ -376,7 +388,7 @@ class Interpreter {
   Windows windows_;
   int64_t first_row_ = 0;
   std::vector<Array> values_;
-  std::map<size_t, std::vector<uint64_t>> sums_;  // of each scan, by row
+  std::map<size_t, std::vector<ScannedLine>> lines_;  // of each scan, by row
   std::vector<uint64_t> spread_[3];
   std::vector<int64_t> index_;
   std::vector<uint8_t> passing_;

@@ -209,10 +209,67 @@ void RowStages::for_outer(int l, const Range& range, const std::function<void(Va
 
 // --- scans
 
+ScanLine::ScanLine(Context& c, Value scan, int lanes, int64_t length, Earlier earlier)
+    : c_(c), reduce_(c.reducer(scan)), length_(length), earlier_(std::move(earlier)), identity_(reduce_.identity(lanes)) {
+  for (Accumulator* registers : {&elements_, &runs_, &before_}) *registers = reduce_.open(identity_);
+  if (length_ > ir::kScanBlock) earlier_blocks_ = reduce_.open(identity_);
+  if (length_ > ir::kScanBlock && !earlier_) blocks_ = reduce_.open(identity_);
+  if (length_ > ir::kScanSpan && !earlier_) spans_ = reduce_.open(identity_);
+}
+
+void ScanLine::move_up(Accumulator part, Accumulator whole) {
+  reduce_.take(whole, reduce_.read(part));
+  reduce_.write(part, identity_);
+}
+
+void ScanLine::begin_run(ValueId at) {
+  move_up(elements_, runs_);
+  if (length_ > ir::kScanBlock) {
+    const ValueId in_block = c_.divide(at, c_.literal(ir::kScanBlock)).second;
+    c_.nest.when(c_.builder.op(Op::Eq, {in_block, c_.literal(0)}), [&] { begin_block(at); });
+  }
+  set_before();
+}
+
+void ScanLine::pass_run(ValueId total) {
+  reduce_.take(runs_, {total, -1});
+  set_before();
+}
+
+void ScanLine::set_before() { set(before_, length_ > ir::kScanBlock ? combine(get(earlier_blocks_), get(runs_)) : get(runs_)); }
+
+void ScanLine::begin_block(ValueId at) {
+  if (earlier_) {
+    reduce_.write(runs_, identity_);
+    return set(earlier_blocks_, earlier_(at));
+  }
+  move_up(runs_, blocks_);
+  if (length_ <= ir::kScanSpan) return set(earlier_blocks_, get(blocks_));
+  const ValueId in_span = c_.divide(at, c_.literal(ir::kScanSpan)).second;
+  c_.nest.when(c_.builder.op(Op::Eq, {in_span, c_.literal(0)}), [&] { move_up(blocks_, spans_); });
+  set(earlier_blocks_, combine(get(spans_), get(blocks_)));
+}
+
+ValueId ScanLine::take(ValueId element) {
+  const ValueId sum = reduce_.take(elements_, {element, -1}).value;
+  return combine(get(before_), sum);
+}
+
+ValueId ScanLine::block() { return combine(get(runs_), get(elements_)); }
+
+bool scans_by_runs(const ir::Kernel& kernel) {
+  const std::vector<int> serial = ir::axes_of(kernel, AxisKind::Serial);
+  return kernel.extent(serial.front()) > ir::kScanRun &&
+         std::any_of(kernel.instrs.begin(), kernel.instrs.end(), [](const Instr& i) { return ir::scan_by_runs(i.op, i.dtype); });
+}
+
 ScanRegisters walk_lines(Context& c, const EachSub& each, const LinePart* part) {
   Nest& nest = c.nest;
+  const int serial = c.axes(AxisKind::Serial).front();
+  const bool by_runs = scans_by_runs(c.kernel);
   std::vector<Value> full;
   ScanRegisters registers;
+  std::map<std::pair<Value, int>, ScanLine> lines;  // of those by runs
   for (Value v = 0; v < static_cast<Value>(c.kernel.instrs.size()); ++v) {
     const Instr& in = nest.instr(v);
     if (in.op == Op::Const || in.op == Op::Scalar || (part && !part->takes(v))) continue;
@@ -222,21 +279,34 @@ ScanRegisters walk_lines(Context& c, const EachSub& each, const LinePart* part) 
     }
     full.push_back(v);
     each(v, [&](int q) {
-      if (ir::is_scan(in.op)) registers[{v, q}] = part ? part->start(v) : c.reducer(v).open(c.reducer(v).identity(nest.lanes(v)));
+      if (by_runs && ir::scan_by_runs(in.op, in.dtype)) {
+        lines.try_emplace({v, q}, c, v, nest.lanes(v), c.extent(serial));
+      } else if (ir::is_scan(in.op)) {
+        registers[{v, q}] = part ? part->start(v) : c.reducer(v).open(c.reducer(v).identity(nest.lanes(v)));
+      }
       nest.prepare({&v, 1});
     });
   }
-  const int serial = c.axes(AxisKind::Serial).front();
-  c.loop(part ? part->begin : c.literal(0), part ? part->end : nest.extent(serial), 1, [&](ValueId at) {
+  const auto element = [&](ValueId at) {
     nest.bind(serial, at);
     for (Value v : full) {
       each(v, [&](int q) {
         if (!ir::is_scan(nest.instr(v).op)) return nest.emit(v);
         const Value operand = nest.instr(v).args[0];
-        const ValueId element = nest.varies(v) ? nest.vector(operand) : nest.get(operand);
-        nest.set(v, c.reducer(v).take(registers.at({v, q}), {element, -1}).value);
+        const ValueId x = nest.varies(v) ? nest.vector(operand) : nest.get(operand);
+        const auto line = lines.find({v, q});
+        nest.set(v, line == lines.end() ? c.reducer(v).take(registers.at({v, q}), {x, -1}).value : line->second.take(x));
       });
     }
+  };
+  const ValueId begin = part ? part->begin : c.literal(0), end = part ? part->end : nest.extent(serial);
+  if (!by_runs) {
+    c.loop(begin, end, 1, element);
+    return registers;
+  }
+  c.loop(begin, end, ir::kScanRun, [&](ValueId run) {
+    for (auto& [scan, line] : lines) line.begin_run(run);
+    c.loop(run, c.minimum(c.add(run, c.literal(ir::kScanRun)), end), 1, element);
   });
   return registers;
 }

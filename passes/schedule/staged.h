@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "ir/scan_order.h"
 #include "passes/schedule/context.h"
 #include "passes/schedule/loops.h"
 
@@ -121,6 +122,38 @@ class RowStages : protected Staged {
   int64_t length_, count_;  // extents of the lane axis and of the other inner axes
   int64_t blocks_along_, rows_per_block_, blocks_;
   std::vector<Value> inner_;
+};
+
+// Whether there are scans by runs, and lines of more than one run.
+bool scans_by_runs(const ir::Kernel& kernel);
+
+// The registers of a scan by runs (ir/scan_order.h), for a line of `length` elements that is walked from first to last, or `lanes`
+// lines side by side.
+class ScanLine {
+ public:
+  // `earlier`: what the blocks before that at a position come to; if it is missing, they are walked too.
+  using Earlier = std::function<ValueId(ValueId at)>;
+  ScanLine(Context& c, Value scan, int lanes, int64_t length, Earlier earlier = {});
+  void begin_run(ValueId at);     // at a multiple of ir::kScanRun
+  ValueId take(ValueId element);  // the result there
+  void pass_run(ValueId total);   // past a whole run, to the next one of the same block
+  ValueId before() { return get(before_); }  // what comes before this run
+  ValueId block();                // what has been taken of this block
+
+ private:
+  void begin_block(ValueId at);
+  void set_before();
+  ValueId get(Accumulator registers) { return reduce_.read(registers).value; }
+  void set(Accumulator registers, ValueId value) { reduce_.write(registers, {value, -1}); }
+  ValueId combine(ValueId a, ValueId b) { return reduce_.combine({a, -1}, {b, -1}).value; }
+  void move_up(Accumulator part, Accumulator whole);
+
+  Context& c_;
+  Reducer reduce_;
+  int64_t length_;
+  Earlier earlier_;
+  Accumulator identity_, elements_, runs_, blocks_, spans_;
+  Accumulator earlier_blocks_, before_;
 };
 
 // A piece of a line, and what of it is computed.

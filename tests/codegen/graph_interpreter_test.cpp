@@ -6,6 +6,7 @@
 
 #include "codegen/interpreter/interpreter.h"
 #include "ir/reduce_tree.h"
+#include "ir/scan_order.h"
 #include "ir/graph_evaluate.h"
 
 using namespace tenon;
@@ -135,6 +136,42 @@ TEST_CASE("sums follow the lanes, blocks and columns of kernel.h") {
       ir::ReduceTree::Lanes, extents, 0.0f, [&](int64_t i) { return x[static_cast<size_t>(i)]; },
       [](float a, float b) { return a + b; });
   CHECK(total == lanes_of(blocks, 0, blocks.size()));
+}
+
+TEST_CASE("running sums follow the runs, blocks and spans of scan_order.h") {
+  // Written out once more from the definition, on plain arrays.
+  constexpr size_t kCount = 600000, kRun = 64, kBlock = 4096, kSpan = 262144;
+  std::vector<float> x(kCount);
+  for (size_t i = 0; i < kCount; ++i) x[i] = static_cast<float>((i * 2654435761u) % 1000003) * 1e-4f - 40.0f;
+  // The sum of parts[first..end), in order.
+  const auto in_order = [](const std::vector<float>& parts, size_t first, size_t end) {
+    float sum = -0.0f;
+    for (size_t i = first; i < end; ++i) sum += parts[i];
+    return sum;
+  };
+  std::vector<float> runs, blocks, spans;
+  for (size_t i = 0; i < kCount; i += kRun) runs.push_back(in_order(x, i, std::min(kCount, i + kRun)));
+  for (size_t i = 0; i < runs.size(); i += 64) blocks.push_back(in_order(runs, i, std::min(runs.size(), i + 64)));
+  for (size_t i = 0; i < blocks.size(); i += 64) spans.push_back(in_order(blocks, i, std::min(blocks.size(), i + 64)));
+  const auto sum = [](float a, float b) { return a + b; };
+  ir::ScanInOrder by_runs(true, -0.0f, sum), plain(false, -0.0f, sum);
+  float before = -0.0f, run = -0.0f, total = -0.0f;
+  size_t wrong = 0;
+  for (size_t s = 0; s < kCount; ++s) {
+    if (s % kRun == 0) {
+      before = in_order(spans, 0, s / kSpan) + in_order(blocks, s / kSpan * 64, s / kBlock);
+      before += in_order(runs, s / kBlock * 64, s / kRun);
+      run = -0.0f;
+    }
+    run += x[s];
+    total += x[s];
+    wrong += by_runs.next(x[s]) != before + run;
+    wrong += plain.next(x[s]) != total;
+  }
+  CHECK(wrong == 0);
+  CHECK(ir::scan_by_runs(ir::Op::ScanSum, ir::DType::F32));
+  CHECK_FALSE(ir::scan_by_runs(ir::Op::ScanSum, ir::DType::I32));
+  CHECK_FALSE(ir::scan_by_runs(ir::Op::ScanProd, ir::DType::F32));
 }
 
 TEST_CASE("halves accumulate in float and round once; integers wrap") {

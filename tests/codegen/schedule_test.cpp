@@ -144,7 +144,7 @@ TEST_CASE("a reduction, scan or product whose result nobody needs leaves its axi
 TEST_CASE("scans: along lines longer than a chunk, across them, of every width, beside each other") {
   const char* types[] = {"f32", "i64", "f16", "u8"};
   size_t next = 0;
-  for (const char* shape : {"[1]", "[2500]", "[3,1100]", "[70,31]", "[4,33,17]", "[300,2]"}) {
+  for (const char* shape : {"[1]", "[2500]", "[3,1100]", "[70,31]", "[4,33,17]", "[300,2]", "[64,65]", "[2,4500]", "[130,129]"}) {
     const std::string s = shape;
     const auto rank = 1 + std::count(s.begin(), s.end(), ',');
     for (int64_t dim = 0; dim < rank; ++dim) {
@@ -154,6 +154,12 @@ TEST_CASE("scans: along lines longer than a chunk, across them, of every width, 
             "\n  %2 = scan.max %0" + d + t + "\n  %3 = mul %1, %2 : " + t + "\n  %4 = scan.prod %3" + d + t +
             "\n  %5 = mul %4, %x : " + t + "\n  return %1, %5\n}\n");
     }
+  }
+  for (const char* shape : {"[265000]", "[9000,5]", "[2,12500]"}) {  // several blocks, and spans
+    const std::string t = "f32" + std::string(shape), d = " dim=0 : " + t;
+    check("graph @g(%x: " + t + ") {\n  %1 = scan.sum %x" + d + "\n  %2 = scan.sum %1" + d + "\n  %3 = sub %2, %x : " + t +
+          "\n  return %1, %3\n}\n");
+    check("graph @g(%x: " + t + ") {\n  %1 = scan.sum %x" + d + "\n  return %1\n}\n");
   }
   check("graph @g(%x: bool[40,3]) {\n  %0 = scan.min %x dim=0 : bool[40,3]\n  return %0\n}\n");
   check(

@@ -149,7 +149,11 @@ TEST_CASE("cuda: long rows in shared memory, and scans by many threads, have the
   tenon::manual_seed(3);
   const Tensor x = tenon::randn({2, 30000}), n = tenon::randint(-1000000, 1000000, {2, 30000}, tenon::kLong);
   CHECK(same_bits(x.cuda().softmax(1), x.softmax(1)));
-  CHECK(same_bits(x.cuda().cumsum(1), x.cumsum(1)));
+  for (const int64_t dim : {0, 1}) {
+    CHECK(same_bits(x.cuda().cumsum(dim), x.cumsum(dim)));
+    CHECK(same_bits(x.cuda().flip(dim).cumsum(dim).flip(dim), x.flip(dim).cumsum(dim).flip(dim)));
+    CHECK(same_bits(x.t().cuda().to(tenon::kHalf).cumsum(dim), x.t().to(tenon::kHalf).cumsum(dim)));
+  }
   CHECK(same_bits(n.cuda().cumsum(1), n.cumsum(1)));
   CHECK(same_bits(n.t().contiguous().cuda().cumprod(0), n.t().cumprod(0)));
   const auto [values, places] = x.cuda().cummax(1);

@@ -1,4 +1,4 @@
-// Schedules for scans. The order along the serial axis is fixed, so vectors lie across the lines; where that
+// Schedules for scans. The order along the serial axis is fixed (ir/scan_order.h), so vectors lie across the lines; where that
 // would mean to jump from line to line in memory, what stands before and after a scan is vectorised and the
 // scan itself goes element by element.
 //
@@ -17,7 +17,7 @@ namespace tenon::passes::cpu {
 
 namespace {
 
-constexpr int64_t kScanChunk = 1024;  // elements of a line whose values are kept between the loops
+constexpr int64_t kScanChunk = 1024;  // elements of a line whose values are kept between the loops: whole runs
 
 class Lines : Staged {
  public:
@@ -35,7 +35,12 @@ class Lines : Staged {
       const Instr& in = nest_.instr(v);
       if (in.op == Op::Const || in.op == Op::Scalar) continue;
       nest_.varies(v) ? inner.push_back(v) : nest_.emit(v);
-      if (ir::is_scan(in.op)) registers_[v] = c_.reducer(v).open(c_.reducer(v).identity());
+      if (!ir::is_scan(in.op)) continue;
+      if (by_runs_ && ir::scan_by_runs(in.op, in.dtype)) {
+        by_run_.try_emplace(v, c_, v, 1, length);
+      } else {
+        registers_[v] = c_.reducer(v).open(c_.reducer(v).identity());
+      }
     }
     nest_.prepare(inner);
     ValueId end = nest_.extent(serial_);
@@ -83,20 +88,30 @@ class Lines : Staged {
   void scan_loop(int l) {
     const std::vector<Value>& scans = plan_.reductions[l];
     if (scans.empty()) return;
-    c_.loop(begin_, end_, 1, [&](ValueId at) {
+    const auto element = [&](ValueId at) {
       const ValueId position = c_.sub(at, begin_);
       for (Value v : scans) {
         Value operand = nest_.instr(v).args[0];
-        ValueId element = nest_.varies(operand) ? b_.load(carry_.at(operand), position, 1) : nest_.get(operand);
-        const ValueId next = c_.reducer(v).take(registers_.at(v), {element, -1}).value;
+        const ValueId x = nest_.varies(operand) ? b_.load(carry_.at(operand), position, 1) : nest_.get(operand);
+        const auto line = by_run_.find(v);
+        const ValueId next = line == by_run_.end() ? c_.reducer(v).take(registers_.at(v), {x, -1}).value : line->second.take(x);
         if (auto it = carry_.find(v); it != carry_.end()) b_.store(it->second, position, next);
       }
+    };
+    if (!by_runs_) return c_.loop(begin_, end_, 1, element);
+    c_.loop(begin_, end_, ir::kScanRun, [&](ValueId run) {
+      for (Value v : scans) {
+        if (const auto line = by_run_.find(v); line != by_run_.end()) line->second.begin_run(run);
+      }
+      c_.loop(run, c_.minimum(c_.add(run, c_.literal(ir::kScanRun)), end_), 1, element);
     });
   }
 
   Context& c_;
   int serial_;
+  bool by_runs_ = scans_by_runs(c_.kernel);
   std::map<Value, Accumulator> registers_;
+  std::map<Value, ScanLine> by_run_;
   ValueId begin_ = -1, end_ = -1;  // of the chunk
 };
 

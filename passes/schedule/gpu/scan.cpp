@@ -1,6 +1,6 @@
 // Scans on a GPU. What a scan combines in order may be grouped at will where the bits stay the same: integers wrap, and an
-// extreme is one of the operands (the first nan, else the last of the best). Sums and products of floats are rounded, so a line
-// of them is walked from first to last.
+// extreme is one of the operands (the first nan, else the last of the best). Sums and products of floats are rounded, so these have
+// the order of ir/scan_order.h.
 //
 //   across   neighbouring lines are neighbours in memory: a thread takes a line. If the lines are few, and their scans
 //            associative, a line is cut into pieces, in two phases (each of which reads the line: reduce, then scan):
@@ -124,11 +124,8 @@ class Across {
 }  // namespace
 
 bool scans_are_associative(const Context& c) {
-  for (const Instr& instr : c.kernel.instrs) {
-    if (!ir::is_scan(instr.op) || !ir::is_float(instr.dtype)) continue;
-    if (const Op op = ir::combining_op(instr.op); op != Op::Max && op != Op::Min) return false;
-  }
-  return true;
+  return std::all_of(c.kernel.instrs.begin(), c.kernel.instrs.end(),
+                     [](const Instr& i) { return !ir::is_scan(i.op) || ir::scan_is_associative(i.op, i.dtype); });
 }
 
 Pieces cut_lines(int64_t lines, int64_t steps, int64_t fewest, int64_t at_once) {

@@ -1,14 +1,26 @@
-// Scans that are rounded at every step, so that their order is fixed. A block takes up to 32 lines (more of short ones), and tile
-// by tile leaves what they begin from in shared memory; there a thread walks each line. Both sides of the tile are computed by all
-// threads, which go along what is contiguous: the lines, or from line to line.
+// Scans that are rounded at every step, so that their order is fixed (ir/scan_order.h). A block takes up to 32 lines (more of short
+// ones), and tile by tile leaves what they begin from in shared memory; there threads walk rows of it. Both sides of the tile are
+// computed by all threads, which go along what is contiguous: the lines, or from line to line.
 //
 //   for tile {
-//     for e in thread..tile step 256 { kept[e's line, e's position] = x[...] }    barrier
-//     if thread < lines { for s in 0..width { acc += kept[thread, s]; kept[thread, s] = acc } }    barrier
-//     for e in thread..tile step 256 { y[...] = kept[e's line, e's position] } }
+//     for e in thread..tile step 256 { kept[e's row, e's position] = x[...] }    barrier
+//     if thread < rows { for s in 0..width { acc += kept[thread, s]; kept[thread, s] = acc } }    barrier
+//     for e in thread..tile step 256 { y[...] = kept[e's row, e's position] } }
+//
+// A row is a line's part of the tile. If the scans go by runs, and a line has several in a tile, each is a row of its own:
+//
+//     if thread < rows { sum = 0; for s in 0..64 { sum += kept[thread, s]; kept[thread, s] = sum }; totals[thread] = sum }    barrier
+//     if thread < lines { for its rows { total = totals[row]; totals[row] = before; before += total } }    barrier
+//     for e in thread..tile step 256 { kept[e's row, e's position] += totals[e's row] }
+//
+// Few long lines are cut into pieces of whole scan blocks (4096 elements), a CUDA block for each. In phases before, for each loop:
+//
+//   phase totals0: a block a piece: sums[line, scan block] = the scan block's sum
+//   phase starts0: a block a line:  sums[line, scan block] = what comes before it, tile by tile as above
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <tuple>
 
 #include "passes/schedule/gpu/scan.h"
 #include "passes/schedule/staged.h"
@@ -20,99 +32,324 @@ namespace {
 constexpr int64_t kTile = 2048;      // elements of a tile
 constexpr int64_t kNarrow = 64;      // positions of a tile of many lines: 32 lines
 constexpr int64_t kAhead = 8;        // positions a thread reads before it goes through them
+constexpr int64_t kFewestBlocks = 4; // of a line that is cut: less is not worth two launches more
+constexpr int64_t kBlocks = 4;       // CUDA blocks on each multiprocessor
+constexpr int64_t kSideBySide = 8;   // lines that are read together, at least: 32 bytes of float32
+static_assert(kTile % ir::kScanRun == 0 && ir::kScanBlock % kTile == 0);
 
 int64_t power_of_two_from(int64_t n) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))); }
 int64_t power_of_two_to(int64_t n) { return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(n))); }
+
+// Whether lines can be cut: not if some scan has one order only.
+bool is_cuttable(const ir::Kernel& kernel) {
+  return std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [](const Instr& i) {
+    return !ir::is_scan(i.op) || ir::scan_is_associative(i.op, i.dtype) || ir::scan_by_runs(i.op, i.dtype);
+  });
+}
 
 class Tiles : Staged {
  public:
   Tiles(Context& c, bool along)
       : Staged(c, c.loops), c_(c), along_(along), lines_(c.axes(AxisKind::Parallel)), serial_(c.axes(AxisKind::Serial).front()),
-        count_(c.product(lines_)), length_(c.extent(serial_)) {
-    const int64_t most = std::min<int64_t>(kTile / std::min(power_of_two_from(length_), kNarrow), c.target.threads);
-    together_ = std::min(power_of_two_to(most), power_of_two_to(std::max<int64_t>(1, count_ / c.target.multiprocessors)));
-    width_ = std::min(power_of_two_from(length_), kTile / together_);
+        count_(c.product(lines_)), length_(c.extent(serial_)), blocks_(ceil_div(length_, ir::kScanBlock)),
+        by_runs_(scans_by_runs(c.kernel)) {
     std::map<Value, DType> kept;
     for (Value v : plan_.carried) kept[v] = nest_.instr(v).dtype;
     for (const std::vector<Value>& scans : plan_.reductions) {
       for (Value v : scans) kept[v] = nest_.instr(v).dtype;
+      loops_ += scans.empty() ? 0 : 1;
     }
-    int64_t item_bytes = 0;
-    for (const auto& [v, dtype] : kept) item_bytes += ir::item_size(dtype);
-    while (together_ * pitch() * item_bytes > c.target.static_shared_bytes() && width_ > 1) width_ /= 2;
-    while (together_ * pitch() * item_bytes > c.target.static_shared_bytes() && together_ > 1) together_ /= 2;
-    for (const auto& [v, dtype] : kept) {
-      carry_[v] = b_.add_buffer({"kept" + std::to_string(v), dtype, Space::Shared, -1, together_ * pitch()});
-    }
-    ahead_ = std::min(kAhead, width_);
+    choose_tile(kept);
+    const auto buffer = [&](const char* name, Value v, Space space, int64_t count) {
+      return b_.add_buffer({name + std::to_string(v), nest_.instr(v).dtype, space, -1, count});
+    };
+    for (const auto& [v, dtype] : kept) kept_[v] = buffer("kept", v, Space::Shared, rows_ * pitch());
+    ahead_ = std::min(kAhead, row_);
     for (const std::vector<Value>& scans : plan_.reductions) {
-      for (Value v : scans) read_[v] = b_.add_buffer({"ahead" + std::to_string(v), nest_.instr(v).dtype, Space::Local, -1, ahead_});
+      for (Value v : scans) {
+        read_[v] = buffer("ahead", v, Space::Local, ahead_);
+        if (!goes_by_runs(v)) continue;
+        if (runs_ > 1 || pieces_.count > 1) totals_[v] = buffer("totals", v, Space::Shared, rows_);
+        if (pieces_.count > 1) sums_[v] = c_.partials(v, Space::Global, count_ * blocks_).value;
+      }
     }
   }
 
   void lower() {
-    const ValueId block = c_.begin_phase("lines", ceil_div(count_, together_));
-    first_line_ = c_.mul(block, c_.literal(together_));
-    for (const std::vector<Value>& scans : plan_.reductions) {
-      for (Value v : scans) registers_[v] = c_.reducer(v).open(c_.reducer(v).identity());
-    }
-    c_.loop(c_.literal(0), nest_.extent(serial_), width_, [&](ValueId base) {
-      for (int l = 0; l < plan_.loops; ++l) {
-        elements(l, base);
-        if (reductions(l).empty()) continue;
-        b_.barrier();
-        walk(l, base);
-        b_.barrier();
+    if (pieces_.count > 1) {
+      c_.out.schedule = "split";
+      for (int l = 0; l < loops_; ++l) {
+        phase("totals" + std::to_string(l), l, false);
+        starts("starts" + std::to_string(l), l);
       }
-    });
-    c_.end_phase();
+    }
+    phase("lines", plan_.loops - 1, true);
   }
 
  private:
   void each(Value, const std::function<void(int)>& f) override { f(0); }
 
-  int64_t pitch() const { return width_ + 1; }  // odd, so that neighbouring lines are in other banks
+  // In a kernel with runs all scans go by them whose bits allow it.
+  bool goes_by_runs(Value v) const {
+    const Instr& scan = nest_.instr(v);
+    return by_runs_ && (ir::scan_by_runs(scan.op, scan.dtype) || ir::scan_is_associative(scan.op, scan.dtype));
+  }
 
-  // The elements of a tile, each by the same thread in every loop: only walks meet what another thread has left.
-  void elements(int l, ValueId base) {
+  // How many lines of how many positions, so that the tiles of what is kept fit and all multiprocessors have some; then the pieces.
+  void choose_tile(const std::map<Value, DType>& kept) {
+    const bool is_cut = by_runs_ && blocks_ >= kFewestBlocks && is_cuttable(c_.kernel);
+    const int64_t most = power_of_two_to(std::min<int64_t>(kTile / std::min(power_of_two_from(length_), kNarrow), c_.target.threads));
+    // Runs fill a tile of one line as well as many lines do; lines side by side are read together.
+    const int64_t at_once = c_.target.multiprocessors * (by_runs_ && (along_ || is_cut) ? kBlocks : 1);
+    const int64_t beside = std::min(power_of_two_from(count_), std::max(kSideBySide, power_of_two_to(count_ * blocks_ / at_once)));
+    const int64_t wanted = is_cut && !along_ ? beside : power_of_two_to(std::max<int64_t>(1, count_ / at_once));
+    together_ = std::min(most, wanted);
+    width_ = std::min(power_of_two_from(length_), kTile / together_);
+    int64_t item_bytes = 0;
+    for (const auto& [v, dtype] : kept) item_bytes += ir::item_size(dtype);
+    const auto fits = [&] {
+      row_ = by_runs_ ? std::min(width_, ir::kScanRun) : width_;
+      runs_ = width_ / row_;
+      rows_ = together_ * runs_;
+      return rows_ * (pitch() + 1) * item_bytes <= c_.target.static_shared_bytes();
+    };
+    while (!fits() && width_ > (by_runs_ ? ir::kScanRun : 1)) width_ /= 2;
+    while (!fits() && together_ > 1) together_ /= 2;
+    if (is_cut) pieces_ = cut_lines(ceil_div(count_, together_), blocks_, 1, kBlocks * c_.target.multiprocessors);
+  }
+
+  int64_t pitch() const { return row_ + 1; }  // odd, so that neighbouring rows are in other banks
+  ValueId row_of(ValueId run, ValueId in_block) { return c_.add(c_.mul(run, c_.literal(together_)), in_block); }
+  ValueId place_of(ValueId row, ValueId position) { return c_.add(c_.mul(row, c_.literal(pitch())), position); }
+
+  // The loops up to `last` for each line, or piece of one. What is stored, if not `stores`, is the sums of the scan blocks.
+  void phase(std::string name, int last, bool stores) {
+    ValueId group = c_.begin_phase(std::move(name), ceil_div(count_, together_) * pieces_.count), piece = -1;
+    if (pieces_.count > 1) std::tie(group, piece) = c_.divide(group, nest_.size(pieces_.count));
+    first_line_ = c_.mul(group, c_.literal(together_));
+    carry_.clear();
+    for (int l = 0; l <= last; ++l) {
+      for (Value v : plan_.carried_in[l]) carry_[v] = kept_.at(v);
+    }
+    registers_.clear();
+    by_run_.clear();
+    for (int l = 0; l <= last; ++l) {
+      for (Value v : reductions(l)) open(v, stores || l < last);
+    }
+    ValueId begin = c_.literal(0), end = nest_.extent(serial_);
+    if (piece >= 0) {
+      const ValueId of_piece = nest_.size(pieces_.steps * ir::kScanBlock);
+      begin = c_.mul(piece, of_piece);
+      end = c_.add(begin, c_.minimum(of_piece, c_.sub(end, begin)));
+    }
+    c_.loop(begin, end, width_, [&](ValueId base) {
+      for (int l = 0; l <= last; ++l) {
+        elements(l, base, stores);
+        if (reductions(l).empty()) continue;
+        b_.barrier();
+        walk(l, base);
+        if (!stores && l == last) store_sums(l, base);
+        b_.barrier();
+        if (stores || l < last) add_earlier_runs(l);
+      }
+    });
+    c_.end_phase();
+  }
+
+  // A line's registers, of the thread that has the line. `is_started`: whether the scan blocks' starts are in memory.
+  void open(Value v, bool is_started) {
+    if (!goes_by_runs(v)) {
+      registers_[v] = c_.reducer(v).open(c_.reducer(v).identity());
+      return;
+    }
+    ScanLine::Earlier earlier;
+    if (pieces_.count > 1 && is_started) {
+      earlier = [this, v](ValueId at) { return b_.load(sums_.at(v), block_of_line(at), 1); };
+    } else if (pieces_.count > 1) {
+      earlier = [this, v](ValueId) { return c_.reducer(v).identity().value; };
+    }
+    by_run_.try_emplace(v, c_, v, 1, length_, std::move(earlier));
+  }
+  // Where the scan block that `at` is in has its sum, for this thread's line. Past the last line it is the last one.
+  ValueId block_of_line(ValueId at) {
+    ValueId line = c_.add(first_line_, c_.thread());
+    if (count_ % together_ != 0) line = c_.minimum(line, c_.sub(nest_.size(count_), c_.literal(1)));
+    return c_.add(c_.mul(line, nest_.size(blocks_)), b_.quotient(at, c_.literal(ir::kScanBlock)));
+  }
+
+  // body(Element) for the elements of a tile, each by the same thread every time: only walks meet what another thread has left.
+  struct Element {
+    ValueId row, in_block, in_tile, place;
+  };
+  template <typename Body>
+  void each_element(const Body& body) {
     c_.loop(c_.thread(), c_.literal(together_ * width_), c_.target.threads, [&](ValueId element) {
       const auto [outer, inner] = c_.divide(element, c_.literal(along_ ? width_ : together_));
       const ValueId in_block = along_ ? outer : inner, in_tile = along_ ? inner : outer;
-      const ValueId line = c_.add(first_line_, in_block), position = c_.add(base, in_tile);
+      if (runs_ == 1) return body(Element{in_block, in_block, in_tile, place_of(in_block, in_tile)});
+      const auto [run, position] = c_.divide(in_tile, c_.literal(row_));
+      const ValueId row = row_of(run, in_block);
+      body(Element{row, in_block, in_tile, place_of(row, position)});
+    });
+  }
+
+  void elements(int l, ValueId base, bool stores) {
+    std::vector<Value> instrs;
+    for (Value v : full(l)) {
+      if (stores || nest_.instr(v).op != Op::Store) instrs.push_back(v);
+    }
+    each_element([&](const Element& e) {
+      const ValueId line = c_.add(first_line_, e.in_block), position = c_.add(base, e.in_tile);
       const ValueId before_end = length_ % width_ == 0 ? -1 : c_.less(position, nest_.extent(serial_));
       nest_.when(c_.below(line, count_, together_), [&] {
         nest_.when(before_end, [&] {
           nest_.bind_linear(lines_, line);
           emit_values(0);
-          if (l == 0 && has_stores(0)) {
+          if (stores && l == 0 && has_stores(0)) {
             nest_.when(b_.op(Op::Eq, {position, c_.literal(0)}), [&] { emit_stores(0); });
           }
           nest_.bind(serial_, position);
-          const ValueId place = c_.add(c_.mul(in_block, c_.literal(pitch())), in_tile);
-          point(l, full(l), [&](int) { return place; });
-          for (Value v : reductions(l)) b_.store(carry_.at(v), place, nest_.get(nest_.instr(v).args[0]));
+          point(l, instrs, [&](int) { return e.place; });
+          for (Value v : reductions(l)) b_.store(kept_.at(v), e.place, nest_.get(nest_.instr(v).args[0]));
         });
       });
     });
   }
 
-  // A thread for each line. What lies past a line's end is walked too, to the end of the last few, and read by nobody.
+  // step(x) for what is kept in a row, up to `end`; what it gives stands there then. What lies past a line's end is walked too, to
+  // the end of the last few, and read by nobody.
+  template <typename Step>
+  void walk_row(Value v, ValueId row, ValueId end, const Step& step) {
+    const ValueId zero = c_.literal(0), few = c_.literal(ahead_), first = c_.mul(row, c_.literal(pitch()));
+    c_.loop(zero, end, ahead_, [&](ValueId from) {
+      const ValueId place = c_.add(first, from);
+      c_.loop(zero, few, 1, [&](ValueId k) { b_.store(read_.at(v), k, b_.load(kept_.at(v), c_.add(place, k), 1)); }, true);
+      c_.loop(zero, few, 1, [&](ValueId k) { b_.store(kept_.at(v), c_.add(place, k), step(b_.load(read_.at(v), k, 1))); }, true);
+    });
+  }
+  // The end of a row that begins at a position, in lines of `length`.
+  ValueId end_of_row(ValueId begin, ValueId length) { return c_.minimum(c_.literal(row_), c_.sub(length, begin)); }
+
   void walk(int l, ValueId base) {
-    const ValueId zero = c_.literal(0), few = c_.literal(ahead_);
-    const ValueId end = length_ % width_ == 0 ? c_.literal(width_) : c_.minimum(c_.literal(width_), c_.sub(nest_.extent(serial_), base));
-    nest_.when(c_.less(c_.thread(), c_.literal(together_)), [&] {
-      const ValueId line = c_.mul(c_.thread(), c_.literal(pitch()));
+    const ValueId length = nest_.extent(serial_);
+    const auto row_end = [&] { return length_ % width_ == 0 ? c_.literal(row_) : end_of_row(base, length); };
+    const auto has_line = [&] { return c_.less(c_.thread(), c_.literal(together_)); };
+    for (Value v : reductions(l)) {
+      if (!goes_by_runs(v)) {
+        nest_.when(has_line(), [&] {
+          const auto step = [&](ValueId x) { return c_.reducer(v).take(registers_.at(v), {x, -1}).value; };
+          if (runs_ == 1) return walk_row(v, c_.thread(), row_end(), step);
+          c_.loop(c_.literal(0), c_.literal(runs_), 1, [&](ValueId run) {
+            walk_row(v, row_of(run, c_.thread()), end_of_row(c_.add(base, c_.mul(run, c_.literal(row_))), length), step);
+          });
+        });
+      } else if (runs_ == 1) {
+        nest_.when(has_line(), [&] {
+          ScanLine& line = by_run_.at(v);
+          line.begin_run(base);
+          walk_row(v, c_.thread(), row_end(), [&](ValueId x) { return line.take(x); });
+        });
+      } else {
+        walk_rows(v, base, length, false);
+      }
+    }
+    if (runs_ == 1 || std::none_of(reductions(l).begin(), reductions(l).end(), [&](Value v) { return goes_by_runs(v); })) return;
+    b_.barrier();
+    nest_.when(has_line(), [&] {
       for (Value v : reductions(l)) {
-        c_.loop(zero, end, ahead_, [&](ValueId from) {
-          const ValueId first = c_.add(line, from);
-          c_.loop(zero, few, 1, [&](ValueId k) { b_.store(read_.at(v), k, b_.load(carry_.at(v), c_.add(first, k), 1)); }, true);
-          c_.loop(zero, few, 1, [&](ValueId k) {
-            const Accumulator next = c_.reducer(v).take(registers_.at(v), {b_.load(read_.at(v), k, 1), -1});
-            b_.store(carry_.at(v), c_.add(first, k), next.value);
-          }, true);
+        if (!goes_by_runs(v)) continue;
+        ScanLine& line = by_run_.at(v);
+        line.begin_run(base);
+        pass_totals(v, runs_, [&](ValueId run) { return row_of(run, c_.thread()); }, [&](ValueId total) {
+          const ValueId before = line.before();
+          line.pass_run(total);
+          return before;
         });
       }
     });
+  }
+
+  // A thread for each row, from its own beginning; `exclusive`: each place gets what comes before it. The totals stand beside.
+  void walk_rows(Value v, ValueId base, ValueId length, bool exclusive) {
+    nest_.when(c_.less(c_.thread(), c_.literal(rows_)), [&] {
+      Reducer reduce = c_.reducer(v);
+      const Accumulator sum = reduce.open(reduce.identity());
+      const ValueId run = exclusive ? c_.thread() : b_.quotient(c_.thread(), c_.literal(together_));
+      walk_row(v, c_.thread(), end_of_row(c_.add(base, c_.mul(run, c_.literal(row_))), length), [&](ValueId x) {
+        const ValueId before = reduce.read(sum).value, after = reduce.take(sum, {x, -1}).value;
+        return exclusive ? before : after;
+      });
+      b_.store(totals_.at(v), c_.thread(), reduce.read(sum).value);
+    });
+  }
+
+  // The totals of so many rows, in order, are replaced by what pass(total) gives: what comes before each.
+  template <typename Row, typename Pass>
+  void pass_totals(Value v, int64_t count, const Row& row, const Pass& pass) {
+    const ValueId zero = c_.literal(0), few = c_.literal(std::min(ahead_, count));
+    c_.loop(zero, c_.literal(count), std::min(ahead_, count), [&](ValueId from) {
+      c_.loop(zero, few, 1, [&](ValueId k) { b_.store(read_.at(v), k, b_.load(totals_.at(v), row(c_.add(from, k)), 1)); }, true);
+      c_.loop(zero, few, 1, [&](ValueId k) { b_.store(totals_.at(v), row(c_.add(from, k)), pass(b_.load(read_.at(v), k, 1))); }, true);
+    });
+  }
+
+  ValueId after_earlier(Value v, ValueId row, ValueId place) {
+    return c_.reducer(v).combine({b_.load(totals_.at(v), row, 1), -1}, {b_.load(kept_.at(v), place, 1), -1}).value;
+  }
+
+  void add_earlier_runs(int l) {
+    if (runs_ == 1) return;
+    for (Value v : reductions(l)) {
+      if (goes_by_runs(v)) each_element([&](const Element& e) { b_.store(kept_.at(v), e.place, after_earlier(v, e.row, e.place)); });
+    }
+  }
+
+  // Of the scan block that ends with this tile, if one does.
+  void store_sums(int l, ValueId base) {
+    const ValueId end = c_.add(base, c_.literal(width_));
+    const ValueId ends = b_.op(Op::Eq, {c_.divide(end, c_.literal(ir::kScanBlock)).second, c_.literal(0)});
+    const ValueId in_block = c_.thread();
+    nest_.when(b_.op(Op::And, {ends, c_.less(in_block, c_.literal(together_))}), [&] {
+      nest_.when(c_.below(c_.add(first_line_, in_block), count_, together_), [&] {
+        for (Value v : reductions(l)) b_.store(sums_.at(v), block_of_line(base), by_run_.at(v).block());
+      });
+    });
+  }
+
+  // Each line's scan blocks: from their sums to what comes before each, a scan block standing for an element. The sum of a last one
+  // that is not whole is neither known nor needed.
+  void starts(std::string name, int l) {
+    const ValueId line = c_.begin_phase(std::move(name), count_);
+    const ValueId blocks = nest_.size(blocks_), first = c_.mul(line, blocks);
+    for (Value v : reductions(l)) {
+      Reducer reduce = c_.reducer(v);
+      const Accumulator spans = reduce.open(reduce.identity());
+      const auto each_block = [&](ValueId base, const std::function<void(ValueId row, ValueId place, ValueId block)>& body) {
+        c_.loop(c_.thread(), c_.literal(rows_ * row_), c_.target.threads, [&](ValueId element) {
+          const ValueId block = c_.add(base, element);
+          const auto [row, position] = c_.divide(element, c_.literal(row_));
+          nest_.when(c_.less(block, blocks), [&, row = row, position = position] {
+            body(row, place_of(row, position), c_.add(first, block));
+          });
+        });
+      };
+      c_.loop(c_.literal(0), blocks, rows_ * row_, [&](ValueId base) {
+        each_block(base, [&](ValueId, ValueId place, ValueId at) { b_.store(kept_.at(v), place, b_.load(sums_.at(v), at, 1)); });
+        b_.barrier();
+        walk_rows(v, base, blocks, true);
+        b_.barrier();
+        nest_.when(b_.op(Op::Eq, {c_.thread(), c_.literal(0)}), [&] {
+          pass_totals(v, rows_, [](ValueId row) { return row; }, [&](ValueId total) {
+            const ValueId before = reduce.read(spans).value;
+            reduce.take(spans, {total, -1});
+            return before;
+          });
+        });
+        b_.barrier();
+        each_block(base, [&](ValueId row, ValueId place, ValueId at) { b_.store(sums_.at(v), at, after_earlier(v, row, place)); });
+      });
+    }
+    c_.end_phase();
   }
 
   Context& c_;
@@ -120,10 +357,19 @@ class Tiles : Staged {
   std::vector<int> lines_;
   int serial_;
   int64_t count_, length_;
-  int64_t together_, width_;  // lines of a block, positions of a tile: powers of two
-  int64_t ahead_;
+  int64_t blocks_;  // scan blocks of a line
+  bool by_runs_;
+  int loops_ = 0;   // that have scans
+  int64_t together_ = 1, width_ = 1;  // lines of a block, positions of a tile: powers of two
+  int64_t row_ = 1, runs_ = 1, rows_ = 1;  // positions of a row, rows of a line, rows of a tile
+  int64_t ahead_ = 1;
+  Pieces pieces_{1, 1};  // of a line, in scan blocks
+  std::map<Value, int32_t> kept_;           // the tiles: values that a later loop reads, and scans
   std::map<Value, int32_t> read_;           // by a walk: the next few elements
+  std::map<Value, int32_t> totals_;         // of rows, then what comes before each
+  std::map<Value, int32_t> sums_;           // [line, scan block], then what comes before each
   std::map<Value, Accumulator> registers_;  // of a line, its thread's
+  std::map<Value, ScanLine> by_run_;        // the same, of those by runs
   ValueId first_line_ = -1;
 };
 
