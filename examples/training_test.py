@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the programs that train, on data made here. Usage: training_test.py FOLDER_OF_PROGRAMS
+"""Runs the programs that train, on data made here. Usage: training_test.py FOLDER_OF_PROGRAMS [cuda]
 
 iris_train: the tutorial's ten losses with --adam=classic, to seven digits, and the drawn curve. cifar_train and mnist_mlp
 (where they are built): images of ten colours are learned, a run that was stopped goes on to the same lines, the comparison
-of devices goes on without a GPU, and mistakes are errors in one line."""
+of devices goes on without a GPU, and mistakes are errors in one line. With "cuda" the programs run on a GPU: iris_train prints
+the same losses, cifar_train trains on both devices and compares them, devices shows and measures both."""
 import os
 import random
 import re
@@ -67,9 +68,9 @@ def numbers(line):
     return float(loss), float(accuracy)
 
 
-def test_iris(folder):
+def test_iris(folder, *options):
     curve = os.path.join(folder, "loss.svg")
-    output = run("iris_train", "--adam=classic", f"--curve={curve}")
+    output = run("iris_train", "--adam=classic", f"--curve={curve}", *options)
     losses = [float(x) for x in re.findall(r"loss: (0\.\d+|1\.\d+)$", output, re.M)]
     check(len(losses) == 10, "ten losses are printed")
     for ours, theirs in zip(losses, TUTORIAL):
@@ -96,8 +97,39 @@ def test_training(program, folder, options):
     check(program + ": " in run(program, "--data", folder + "/none", status=1), "a missing folder is an error")
 
 
+def curves(plot):
+    """How many the SVG file has."""
+    return open(plot).read().count("<polyline")
+
+
+def test_on_cuda(folder):
+    test_iris(folder, "--device", "cuda")
+    plot = os.path.join(folder, "products.svg")
+    output = run("devices", "--largest", 64, "--plot", plot)
+    for wanted in ("DEVICE: cuda", "cuda::is_available() -> true", "x.to(device) -> tensor([1, 2, 3], device='cuda:0'), get_device() 0",
+                   "x + x.cuda() -> Expected all tensors to be on the same device", "x.add_(y) takes 0 KB more", "x + y takes 4096 KB more"):
+        check(wanted in output, f"{wanted}: {output}")
+    check(len(re.findall(r"^(?:cpu|cuda:0) +\d+ x \d+ .*GFLOP/s$", output, re.M)) == 4, output)
+    check(curves(plot) == 2, "the products of both devices are drawn")
+    if not os.path.exists(os.path.join(PROGRAMS, "cifar_train")):
+        print("cifar_train is not built")
+        return
+    write_cifar(folder, 16, 4)  # each image takes a fifth of a second on the simulator
+    options = ("--data", folder, "--device", "both", "--batch-size", 8, "--workers", 1)
+    lines = epochs(run("cifar_train", *options, "--epochs", 1))
+    check(len(lines) == 2, f"a line for each device: {lines}")
+    check(abs(numbers(lines[0])[0] - numbers(lines[1])[0]) < 1e-3, f"both devices learn the same: {lines}")
+    plot = os.path.join(folder, "speed.svg")
+    output = run("cifar_train", *options, "--compare", plot, "--batch-sizes", "4,8")
+    check(len(re.findall(r"^(?:cpu|cuda:0) +batches of", output, re.M)) == 4, output)
+    check(curves(plot) == 2, "the comparison of both devices is drawn")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
+        if sys.argv[2:] == ["cuda"]:
+            test_on_cuda(folder)
+            return
         test_iris(folder)
         for program, write, options in (("cifar_train", write_cifar, ("--batch-size", 40, "--lr", 0.005)),
                                         ("mnist_mlp", write_mnist, ("--batch-size", 40))):

@@ -37,6 +37,9 @@ class Context {
   ValueId mul(ValueId x, ValueId y) { return builder.op(Op::Mul, {x, y}); }
   ValueId minimum(ValueId x, ValueId y) { return builder.op(Op::Min, {x, y}); }
   ValueId less(ValueId x, ValueId y) { return builder.op(Op::Lt, {x, y}); }
+  // Of a piece of `length` that begins at or before `end`: where it stops. begin + length might not fit the index type, as the sum of
+  // an index and a literal below gpu/context.cpp's kOverhang does.
+  ValueId piece_end(ValueId begin, ValueId length, ValueId end) { return add(begin, minimum(length, sub(end, begin))); }
   // linear = quotient * divisor + remainder; gives both
   std::pair<ValueId, ValueId> divide(ValueId linear, ValueId divisor);
 

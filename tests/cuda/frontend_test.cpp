@@ -69,14 +69,16 @@ TEST_CASE("cuda: the tutorial's transfers") {
 }
 
 TEST_CASE("cuda: memory figures count in what the device gives") {
+  const char* cache = std::getenv("TENON_CUDA_CACHE");
+  const int64_t two_floats = cache && std::string(cache) == "0" ? 8 : 512;  // blocks of their own are as large as was asked
   tenon::cuda::synchronize();
   tenon::cuda::empty_cache();
   const int64_t before = tenon::cuda::memory_allocated();
   {
     const Tensor a = tenon::tensor({1.f, 2.f}).cuda();
-    CHECK(tenon::cuda::memory_allocated() == before + 512);
+    CHECK(tenon::cuda::memory_allocated() == before + two_floats);
     CHECK(tenon::cuda::memory_reserved() >= tenon::cuda::memory_allocated());
-    CHECK(tenon::cuda::max_memory_allocated() >= before + 512);
+    CHECK(tenon::cuda::max_memory_allocated() >= before + two_floats);
   }
   tenon::cuda::synchronize();
   CHECK(tenon::cuda::memory_allocated() == before);

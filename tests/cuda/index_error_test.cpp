@@ -201,6 +201,97 @@ TEST_CASE("index: what else a kernel checks: probabilities, and classes that bec
   CHECK(same(loss(x), loss(good)));
 }
 
+namespace {
+
+// f(x) on the device: nobody waits for it, what is right gives the CPU's bits, and what is wrong is an error at the next call that waits,
+// with this text; later work is not touched.
+void check_values(const std::function<Tensor(const Tensor&)>& f, const Tensor& right, const Tensor& wrong, const char* message) {
+  const auto there = [](const Tensor& x) { return isIntegralType(x.scalar_type(), false) ? unknown(x) : x.to(kGpu); };
+  const Tensor x = there(right), bad = there(wrong);
+  eval({x, bad});
+  const long before = waits();
+  const Tensor good = f(x);
+  Tensor lost = f(bad);
+  eval({good});
+  CHECK(waits() == before);
+  CHECK(same(good, f(right)));
+  const long then = waits();
+  eval({lost});
+  CHECK(waits() == then);
+  CHECK_THROWS_WITH_AS(cuda::synchronize(), doctest::Contains(message), Error);
+  CHECK_THROWS_WITH_AS(lost.cpu().sum().item(), doctest::Contains(message), Error);  // it is computed again
+  lost = Tensor();
+  CHECK(same(f(x), f(right)));
+  cuda::synchronize();
+}
+
+}  // namespace
+
+TEST_CASE("index: an integer division by zero is such an error too, whatever the division") {
+  const Tensor right = tensor({3, -2, 7, 1}), wrong = tensor({3, 0, 7, 1}), number = tensor({7, 7, -7, 9});
+  const auto on = [](const Tensor& x, const Tensor& like) { return x.to(like.device()); };
+  const char* message = "ZeroDivisionError (integer division on cuda:0)";
+  check_values([&](const Tensor& y) { return floor_divide(on(number, y), y); }, right, wrong, message);
+  check_values([&](const Tensor& y) { return remainder(on(number, y), y) + 1; }, right, wrong, message);
+  check_values([&](const Tensor& y) { return fmod(on(number, y), y); }, right, wrong, message);
+  check_values([&](const Tensor& y) { return div(on(number, y), y, "trunc"); }, right, wrong, message);
+  check_values([&](const Tensor& y) { return on(number, y).to(kInt).floor_divide(y.to(kInt)); }, right, wrong, message);
+  check_values([&](const Tensor& y) { return remainder(Scalar(9), y.to(kShort)); }, right, wrong, message);
+  check_values([&](const Tensor& y) { return on(number, y).clone().remainder_(y.select(0, 1)); }, right, wrong, message);
+}
+
+TEST_CASE("index: a divisor that is known not to be zero is not looked at, one that is known to be is an error at the call") {
+  const Tensor x = arange(6, kLong).to(kGpu), steps = arange(1, 7, kLong).to(kGpu);
+  CHECK(same(floor_divide(x, steps), floor_divide(arange(6, kLong), arange(1, 7, kLong))));
+  CHECK(dump(floor_divide(x, steps), Stage::Graph).find("check") == std::string::npos);
+  CHECK(dump(floor_divide(x, unknown(tensor({1, 2, 3, 4, 5, 6}))), Stage::Graph).find("check") != std::string::npos);
+  CHECK_THROWS_WITH_AS(floor_divide(x, zeros({6}, TensorOptions(kLong).device(kGpu))), doctest::Contains("ZeroDivisionError"), Error);
+  CHECK_THROWS_WITH_AS(floor_divide(x, Scalar(0)), doctest::Contains("ZeroDivisionError"), Error);
+  CHECK_THROWS_WITH_AS(floor_divide(x, tensor(int64_t{0})), doctest::Contains("ZeroDivisionError"), Error);  // a number of the host
+  CHECK(isinf(floor_divide(x + 1.5, x * 0)).all().item<bool>());                                             // of floats
+}
+
+TEST_CASE("index: labels of a margin loss, where bags begin, and deviations are looked at by kernels") {
+  const Tensor scores = randn({2, 4});
+  const auto on = [](const Tensor& x, const Tensor& like) { return x.to(like.device()); };
+  check_values([&](const Tensor& t) { return multilabel_margin_loss(on(scores, t), t); }, tensor({{3, 0, -1, 1}, {-1, 0, 1, 2}}),
+               tensor({{3, 4, -1, 1}, {-1, 0, 1, 2}}), "argument #2 'target' is out of range (multilabel_margin_loss on cuda:0)");
+  check_values([&](const Tensor& t) { return multilabel_margin_loss(on(scores, t), t, Reduction::None); },
+               tensor({{3, 0, -1, 1}, {-1, 0, 1, 2}}), tensor({{3, -2, -1, 1}, {-1, 0, 1, 2}}), "argument #2 'target' is out of range");
+  const auto bags = [&](const Tensor& offsets) {
+    return std::get<0>(embedding_bag(on(table(), offsets), on(tensor({1, 4, 0, 2, 2}), offsets), offsets));
+  };
+  check_values(bags, tensor({0, 2, 2}), tensor({1, 2, 2}), "start from position 0. However, got 1 (embedding_bag on cuda:0)");
+  check_values(bags, tensor({0, 2, 5}), tensor({0, 2, 6}), "offsets[-1] can not be greater than input's length 5 but got offsets[-1] of 6 (embedding_bag on cuda:0)");
+  const auto noise = [](const Tensor& std) { return normal(2.0, std).sign() * 0 + 1; };  // the numbers are not the CPU's
+  check_values(noise, tensor({1.5, 0.0, 3.0}), tensor({1.5, -0.5, 3.0}), "normal expects all elements of std >= 0.0 (normal on cuda:0)");
+}
+
+TEST_CASE("index: the gradient of a margin loss over labels of the device is the CPU's") {
+  const auto gradient = [](const Tensor& scores, const Tensor& labels) {
+    const Tensor x = scores.detach().requires_grad_();
+    multilabel_margin_loss(x, labels).backward();
+    return x.grad();
+  };
+  const Tensor scores = randn({2, 4}), labels = tensor({{3, 0, -1, 1}, {-1, 0, 1, 2}});
+  CHECK(same(gradient(scores.to(kGpu), unknown(labels)), gradient(scores, labels)));
+}
+
+TEST_CASE("index: what draws for a tensor of the device waits for nothing") {
+  Tensor x = linspace(-3, 3, 64).to(kGpu);
+  eval({x});
+  const long before = waits();
+  const Tensor y = rrelu(x, 0.25, 0.5, true);
+  eval({y});
+  CHECK(waits() == before);
+  const Tensor slope = (y / x).cpu(), here = x.cpu();
+  CHECK(equal(slope.masked_select(here > 0), ones({32})));
+  const Tensor below = slope.masked_select(here < 0);
+  CHECK(below.min().item<float>() >= 0.25f);
+  CHECK(below.max().item<float>() <= 0.5f);
+  CHECK(below.max().item<float>() > below.min().item<float>());
+}
+
 TEST_CASE("index: into a dimension without elements it is an error at the call") {
   CHECK_THROWS_AS(zeros({0, 3}).to(kGpu).index({unknown(tensor({0}))}), IndexError);
   CHECK(zeros({0, 3}).to(kGpu).index({unknown(tensor({0}).slice(0, 0, 0))}).numel() == 0);

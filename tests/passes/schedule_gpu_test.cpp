@@ -2,7 +2,10 @@
 // tests/filecheck/gpu.
 #include <doctest/doctest.h>
 
+#include <map>
 #include <set>
+#include <stdexcept>
+#include <string>
 
 #include "ir/kernel.h"
 #include "ir/looptree.h"
@@ -46,6 +49,36 @@ const char* kTransposed = R"(kernel @t(x: f32 in[1200], y: f32 out[1200]) {
 }
 )";
 
+// Where the first loop of a phase begins and ends in a block's first thread, by the index arithmetic before it. Overflow of the index
+// type throws.
+std::pair<int64_t, int64_t> first_loop(const passes::Lowered& lowered, size_t phase, int64_t block) {
+  const ir::LoopTree& tree = lowered.tree;
+  std::map<ir::ValueId, int64_t> values{{tree.phases[phase].index, block}};
+  const auto arithmetic = [&](const ir::Stmt& stmt) {
+    const auto arg = [&](size_t i) { return values.at(stmt.args[i]); };
+    switch (stmt.op) {
+      case ir::Op::Const: return ir::to_int64({tree.index_type, stmt.bits});
+      case ir::Op::ThreadId: return int64_t{0};
+      case ir::Op::Add: return arg(0) + arg(1);
+      case ir::Op::Sub: return arg(0) - arg(1);
+      case ir::Op::Mul: return arg(0) * arg(1);
+      case ir::Op::Min: return std::min(arg(0), arg(1));
+      case ir::Op::Max: return std::max(arg(0), arg(1));
+      case ir::Op::Quotient: return arg(0) / arg(1);
+      default: throw std::runtime_error("unexpected: " + std::string(ir::info(stmt.op).text));
+    }
+  };
+  for (const ir::Stmt& stmt : tree.phases[phase].body) {
+    if (stmt.kind == ir::StmtKind::For) return {values.at(stmt.args[0]), values.at(stmt.args[1])};
+    if (stmt.kind == ir::StmtKind::Size) values[stmt.result] = lowered.sizes[static_cast<size_t>(stmt.slot)];
+    if (stmt.kind != ir::StmtKind::Let || tree.values[stmt.result] != ir::VType{tree.index_type, 1} || stmt.op == ir::Op::Get) continue;
+    const int64_t value = arithmetic(stmt);
+    if (tree.index_type == ir::DType::I32 && value != static_cast<int32_t>(value)) throw std::overflow_error("of an index");
+    values[stmt.result] = value;
+  }
+  throw std::runtime_error("there is no loop");
+}
+
 }  // namespace
 
 TEST_CASE("gpu schedule: shapes that need the same code share a tree") {
@@ -85,6 +118,27 @@ TEST_CASE("gpu schedule: a map may write over what it reads at the same place, a
 TEST_CASE("gpu schedule: addresses beyond 2^31 take 64-bit indices") {
   CHECK(lower(pointwise("6", "8", "48")).tree.index_type == ir::DType::I32);
   CHECK(lower(pointwise("65536", "65536", "4294967296")).tree.index_type == ir::DType::I64);
+}
+
+TEST_CASE("gpu schedule: the pieces of a line of nearly 2^31 elements fit 32-bit indices") {
+  const int64_t length = int64_t{2096123} * 1024;  // 1540 pieces of 1362 * 1024, so that the last would end behind 2^31
+  const std::string n = std::to_string(length);
+  const std::string text = "kernel @scan(x: i64 in[" + n + "], y: i64 out[" + n + "]) {\n  axes s: " + n + " serial\n" +
+                           "  map s   : %0 = load x[s] : i64\n  scan |s : %1 = scan.sum %0 : i64\n  map s   : store y[s], %1\n}\n";
+  ir::GpuTarget target;
+  target.multiprocessors = 385;
+  const passes::Lowered lowered = passes::lower(ir::parse_kernel(text), target);
+  CHECK(lowered.schedule == "split");
+  CHECK(lowered.tree.index_type == ir::DType::I32);
+  const int64_t pieces = lowered.sizes[static_cast<size_t>(lowered.tree.phases[0].extent)];
+  CHECK(pieces * 1362 * 1024 > int64_t{1} << 31);
+  int64_t end = 0;
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    const auto part = first_loop(lowered, 0, piece);
+    CHECK(part.first == end);
+    end = part.second;
+  }
+  CHECK(end == length);
 }
 
 TEST_CASE("gpu schedule: the extents of a product and the number of multiprocessors choose its tile") {

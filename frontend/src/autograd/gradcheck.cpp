@@ -53,7 +53,7 @@ Tensor stacked(const Tensors& rows, int64_t count, const Tensor& like) {
   return rows.empty() ? like.new_zeros({0, count}).to(like.scalar_type()) : stack(rows);
 }
 
-// By output: how it changes with each element of an input.
+// By output: how it changes with each element of an input. They lie where the input does, as gradients of it do.
 Tensors numerical_jacobians(const Differentiable& func, const Tensors& inputs, const Tensor& input, const Tensors& like,
                             double eps) {
   std::vector<Tensors> rows(like.size());
@@ -68,10 +68,12 @@ Tensors numerical_jacobians(const Differentiable& func, const Tensors& inputs, c
     };
     const Tensors below = moved(-eps), above = moved(eps);
     { const NoGradGuard no_grad; element.copy_(original); }
-    for (size_t i = 0; i < like.size(); ++i) rows[i].push_back(((above[i] - below[i]) / (2 * eps)).reshape({-1}));
+    for (size_t i = 0; i < like.size(); ++i)
+      rows[i].push_back(((above[i] - below[i]) / (2 * eps)).reshape({-1}).to(input.device()));
   }
   Tensors result;
-  for (size_t i = 0; i < like.size(); ++i) result.push_back(stacked(rows[i], like[i].numel(), like[i].detach()));
+  for (size_t i = 0; i < like.size(); ++i)
+    result.push_back(stacked(rows[i], like[i].numel(), like[i].detach().to(input.device())));
   eval(result);
   return result;
 }
@@ -82,7 +84,7 @@ Tensors analytical_jacobians(const Tensors& inputs, const Tensor& output) {
   for (int64_t k = 0; k < output.numel(); ++k) {
     std::vector<double> one(at(output.numel()), 0);
     one[at(k)] = 1;
-    const Tensor weight = tensor(one, TensorOptions(kDouble)).to(output.scalar_type()).view(output.sizes());
+    const Tensor weight = tensor(one, kDouble).to(output.device(), output.scalar_type()).view(output.sizes());
     const Tensors row = autograd::grad({output}, inputs, {weight}, true, false, true);
     for (size_t i = 0; i < inputs.size(); ++i) {
       check<GradcheckError>(!row[i].defined() || row[i].sizes() == inputs[i].sizes(), "Analytical gradient has incorrect size");

@@ -2,6 +2,7 @@
 #include <numbers>
 
 #include "frontend/src/autograd/known_call.h"
+#include "frontend/src/random/philox.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -242,7 +243,7 @@ void check_rrelu(const Tensor& self, const Scalar& lower, const Scalar& upper, b
 
 }  // namespace
 
-// PyTorch draws one number for each element that is not positive, in their order.
+// PyTorch draws one number for each element that is not positive, in their order; on a GPU one for every element.
 Tensor rrelu(const Operand& self, const Scalar& lower, const Scalar& upper, bool training,
              optional<Generator> generator) {
   check_rrelu(self, lower, upper, training);
@@ -251,11 +252,12 @@ Tensor rrelu(const Operand& self, const Scalar& lower, const Scalar& upper, bool
   }
   GradScope scope("RreluWithNoiseBackward0", self);
   const Tensor kept = self;  // or a temporary is computed for the count and for the result
-  const Tensor below = self <= 0;
+  const Tensor below = self <= 0, ones = ones_like(self);
+  if (draws_philox(impl(self).device()))
+    return self * where(below, empty_like(self).uniform_(lower.toDouble(), upper.toDouble(), generator), ones);
   const auto count = sum(below).item<int64_t>();
   const Tensor slopes = empty({count}, TensorOptions(kDouble).device(self.device())).uniform_(lower.toDouble(), upper.toDouble(), generator);
-  const Tensor factor = masked_scatter(ones_like(self), below, slopes.to(self.scalar_type()));
-  return self * factor;
+  return self * masked_scatter(ones, below, slopes.to(self.scalar_type()));
 }
 Tensor& rrelu_(Tensor& self, const Scalar& lower, const Scalar& upper, bool training,
                optional<Generator> generator) {

@@ -102,14 +102,27 @@ void check_bags(const Tensor& weight, const Tensor& indices, const Tensor& offse
     check(per_sample->scalar_type() == weight.scalar_type(), "expected scalar type ", weight.scalar_type(),
           " but found ", per_sample->scalar_type());
   }
-  if (offsets.size(0) == 0) return;
+}
+
+// Where the bags start: the first `bags` of the offsets, as i64. The first offset is to be 0, the last one not behind `count`. On a GPU
+// the kernel that reads them sees to that.
+Tensor starts_of(const Tensor& offsets, int64_t bags, int64_t count) {
+  const Tensor starts = offsets.to(kLong).slice(0, 0, bags).contiguous();
+  if (offsets.size(0) == 0) return starts;
+  const std::string no_start =
+      "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got ";
+  const std::string too_long = text("offsets[-1] can not be greater than input's length ", count, " but got offsets[-1] of ");
+  const ir::DeviceTag device = impl(offsets).device();
+  if (void* note = bags > 0 ? value_note(device, no_start, "embedding_bag", true) : nullptr) {
+    const auto all = [&](const Tensor& offset) { return broadcast(ir::cast(node_of(offset), DType::I64), starts.sizes()); };
+    const NodeRef checked = noted_where(node_of(starts), all(offsets[0]), 1, note);
+    void* const longer = value_note(device, too_long, "embedding_bag", true);
+    return record(longer ? noted_where(checked, all(clamp_min(offsets[-1], 0)), count + 1, longer) : checked);
+  }
   const auto first = offsets[0].item<int64_t>(), last = offsets[-1].item<int64_t>();
-  check(first == 0,
-        "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
-        "However, got ",
-        first);
-  check(last <= indices.numel(), "offsets[-1] can not be greater than input's length ", indices.numel(),
-        " but got offsets[-1] of ", last);
+  check(first == 0, no_start, first);
+  check(last <= count, too_long, last);
+  return starts;
 }
 
 }  // namespace
@@ -133,7 +146,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Operand& weight, 
   }
   const TensorOptions longs = TensorOptions(kLong).device(indices.device());
   const ScalarType type = promoteTypes(indices.scalar_type(), offsets.scalar_type());  // of counts and places
-  const Tensor starts = offsets.to(kLong).slice(0, 0, bags).contiguous();
+  const Tensor starts = starts_of(offsets, bags, count);
   const Tensor bag = bags == 0 ? zeros(0, longs)
                                : clamp(bucketize(arange(count, longs), starts, false, true) - 1, Scalar(0),
                                        Scalar(bags - 1));

@@ -85,8 +85,8 @@ double below(double x) { return (1 + std::erf(x / std::sqrt(2.0))) / 2; }  // of
 
 // Normals, drawn again wherever they lie outside [a, b].
 Tensor redrawn_normals(const Tensor& tensor, double mean, double std, double a, double b) {
-  const double low = scalar_tensor(a, tensor.options()).item<double>(),
-               high = scalar_tensor(b, tensor.options()).item<double>();
+  const TensorOptions number = TensorOptions(tensor.scalar_type());  // of the host: nothing waits for a GPU
+  const double low = scalar_tensor(a, number).item<double>(), high = scalar_tensor(b, number).item<double>();
   Tensor result = empty_like(tensor).normal_(mean, std);
   for (;;) {
     const Tensor outside = (result < low).logical_or(result > high);

@@ -117,12 +117,12 @@ Tensor binary_cross_entropy(const Operand& x, const Operand& target, const Maybe
   require_float(x, "binary_cross_entropy");
   check(x.scalar_type() == target.scalar_type(), "Found dtype ", target.scalar_type(), " but expected ",
         x.scalar_type());
-  void* const note = index_note(impl(x).device(), 1, IndexUse::Probability);
+  constexpr const char* kNoProbability = "all elements of input should be between 0 and 1";
+  void* const note = value_note(impl(x).device(), kNoProbability, "binary_cross_entropy");
   if (!note) {
     NoGradGuard no_grad;
     const Tensor kept = x;  // or a temporary is computed for the check and for the loss
-    check(x.numel() == 0 || all(logical_and(x >= 0, x <= 1)).item<bool>(),
-          "all elements of input should be between 0 and 1");
+    check(x.numel() == 0 || all(logical_and(x >= 0, x <= 1)).item<bool>(), kNoProbability);
   }
   GradScope scope("BinaryCrossEntropyBackward0", x, target, weight);
   scope.rule(reads_operand(0) | reads_operand(1) | reads_operand(2), [reduction, weighted = given(weight)](GradCall& c) {
@@ -135,9 +135,7 @@ Tensor binary_cross_entropy(const Operand& x, const Operand& target, const Maybe
   });
   const auto f = [note](const Expr& p, const Expr& t) {  // logarithms are cut off at -100
     const Expr each = (t - 1.0) * larger(-100.0, log1p(-p)) - t * larger(-100.0, log(p));
-    if (!note) return each;
-    const Expr outside = cast(!((p >= 0.0) & (p <= 1.0)), DType::I64);
-    return select(Expr{checked_there(outside.node, 1, note)} == 0.0, each, number(each, 0.0));
+    return note ? Expr{noted_where(each.node, (!((p >= 0.0) & (p <= 1.0))).node, note)} : each;
   };
   return reduced(weighted(formula(x, target, f), weight), reduction);
 }
@@ -526,6 +524,21 @@ Tensor triplet_margin_loss(const Operand& anchor, const Operand& positive, const
   return reduced(clamp_min(margin + near - far, 0), reduction);
 }
 
+namespace {
+
+// [N, classes], each -1 or a class. On a GPU the kernel that reads them checks that.
+Tensor labels_of(const Tensor& target, int64_t classes) {
+  constexpr const char* kOutside = "argument #2 'target' is out of range";
+  const Tensor labels = reshape(target, {-1, classes});
+  if (labels.numel() == 0) return labels;
+  if (void* note = value_note(impl(labels).device(), kOutside, "multilabel_margin_loss"))
+    return record((Expr{checked_there((Expr{node_of(labels)} + 1.0).node, classes + 1, note)} - 1.0).node);
+  check(labels.min().item<int64_t>() >= -1 && labels.max().item<int64_t>() < classes, kOutside);
+  return labels;
+}
+
+}  // namespace
+
 Tensor multilabel_margin_loss(const Operand& self, const Operand& target, int64_t reduction) {
   GradScope scope("MultilabelMarginLossBackward0", self);
   check(self.dim() <= 2 && (self.dim() == 0 || self.size(-1) != 0),
@@ -537,10 +550,7 @@ Tensor multilabel_margin_loss(const Operand& self, const Operand& target, int64_
   check(self.is_floating_point(), "\"multilabel_margin_loss_forward_out_frame\" not implemented for '",
         self.scalar_type(), "'");
   const int64_t classes = self.dim() == 0 ? 1 : self.size(-1);
-  const Tensor x = reshape(self, {-1, classes}), labels = reshape(target, {-1, classes});
-  if (target.numel() > 0)
-    check(target.min().item<int64_t>() >= -1 && target.max().item<int64_t>() < classes,
-          "argument #2 'target' is out of range");
+  const Tensor x = reshape(self, {-1, classes}), labels = labels_of(target, classes);
   const Tensor counts = cumprod((labels >= 0).to(kLong), 1) > 0;  // up to the first -1
   const Tensor label = clamp(labels, Scalar(0), Scalar(classes - 1));
   const Tensor picked = logical_and(counts.unsqueeze(2), label.unsqueeze(2) == arange(classes, label.options()));

@@ -5,6 +5,7 @@
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
+#include "frontend/src/views/index_check.h"
 #include "runtime/buffer.h"
 
 namespace tenon {
@@ -128,20 +129,18 @@ Tensor true_divide_any(const A& a, const B& b) {
 
 // --- integer division
 
-void refuse_zero(const Scalar& divisor, ScalarType type) {
-  check(wrapped(divisor, ir_type(type)).bits != 0, "ZeroDivisionError");
-}
+constexpr const char* kZeroDivision = "ZeroDivisionError";
 
 // Only where the values are known without evaluating anything; a zero that appears later gives 0.
-void refuse_zero(const Tensor& divisor, ScalarType) {
+void refuse_zero(const Tensor& divisor) {
   const NodeRef value = impl(divisor).storage().value();
-  if (value->op() == Op::Const) check(value->bits() != 0 || divisor.numel() == 0, "ZeroDivisionError");
+  if (value->op() == Op::Const) check(value->bits() != 0 || divisor.numel() == 0, kZeroDivision);
   if (!runtime::buffer_of(*value)) return;
   const HostView view = host_view(divisor);
   std::vector<int64_t> index(view.sizes.size(), 0);
   int64_t offset = 0;
   for (int64_t i = 0; i < divisor.numel(); ++i) {
-    check(view.element(offset).bits != 0, "ZeroDivisionError");
+    check(view.element(offset).bits != 0, kZeroDivision);
     for (size_t d = index.size(); d-- > 0;) {
       offset += view.strides[d];
       if (++index[d] < view.sizes[d]) break;
@@ -151,12 +150,36 @@ void refuse_zero(const Tensor& divisor, ScalarType) {
   }
 }
 
+// Of a divisor on a GPU: where the kernel that divides notes that it is 0. Null if that is certain not to be, or the host has looked.
+void* zero_note(const Tensor& divisor) {
+  const NodeRef value = node_of(divisor);
+  if (value->op() == Op::Const) return nullptr;
+  const auto range = known_range(*value);
+  if (range && (range->first > 0 || range->second < 0)) return nullptr;
+  return value_note(impl(divisor).device(), kZeroDivision, "integer division");
+}
+
+// What a division is computed in, and the divisor as it is to be used there.
+struct Division {
+  ScalarType type;
+  void* note = nullptr;
+  Expr checked(const Expr& y) const { return note ? Expr{noted_where(y.node, (y == 0.0).node, note)} : y; }
+};
+
+void refuse_zero(const Scalar& divisor, Division& division) {
+  check(wrapped(divisor, ir_type(division.type)).bits != 0, kZeroDivision);
+}
+void refuse_zero(const Tensor& divisor, Division& division) {
+  division.note = zero_note(divisor);
+  if (!division.note) refuse_zero(divisor);
+}
+
 template <typename A, typename B>
-ScalarType divisible_type(const A& a, const B& b, const char* kernel) {
-  const ScalarType type = promoted(a, b);
-  check<NotImplementedError>(type != kBool, '"', kernel, "\" not implemented for 'Bool'");
-  if (!isFloatingType(type) && !is_empty(a)) refuse_zero(b, type);
-  return type;
+Division division_of(const A& a, const B& b, const char* kernel) {
+  Division division{promoted(a, b)};
+  check<NotImplementedError>(division.type != kBool, '"', kernel, "\" not implemented for 'Bool'");
+  if (!isFloatingType(division.type) && !is_empty(a)) refuse_zero(b, division);
+  return division;
 }
 
 Expr adjust_if(const Expr& condition, const Expr& adjusted, const Expr& x) {
@@ -168,23 +191,26 @@ Expr opposite(const Expr& a, const Expr& b) { return (a < 0.0) ^ (b < 0.0); }
 
 template <typename A, typename B>
 Tensor remainder_any(const A& a, const B& b) {
-  return formula(a, b, divisible_type(a, b, "remainder_cpu"), [](const Expr& x, const Expr& y) {
-    const Expr r = rem(x, y);
+  const Division division = division_of(a, b, "remainder_cpu");
+  return formula(a, b, division.type, [&](const Expr& x, const Expr& divisor) {
+    const Expr y = division.checked(divisor), r = rem(x, y);
     return adjust_if((r != 0.0) & opposite(r, y), r + y, r);
   });
 }
 
 template <typename A, typename B>
 Tensor fmod_any(const A& a, const B& b) {
-  const Pair p = operands(a, b, divisible_type(a, b, "fmod_cpu"));
-  return record(rem(p.a, p.b).node, a, b);
+  const Division division = division_of(a, b, "fmod_cpu");
+  const Pair p = operands(a, b, division.type);
+  return record(rem(p.a, division.checked(p.b)).node, a, b);
 }
 
 template <typename A, typename B>
 Tensor floor_divide_any(const A& a, const B& b) {
-  const ScalarType type = divisible_type(a, b, "div_floor_cpu");
-  return scaling_formula(a, b, type, [&](const Expr& x, const Expr& y) {
-    if (!isFloatingType(type)) {
+  const Division division = division_of(a, b, "div_floor_cpu");
+  return scaling_formula(a, b, division.type, [&](const Expr& x, const Expr& divisor) {
+    const Expr y = division.checked(divisor);
+    if (!isFloatingType(division.type)) {
       const Expr q = x / y;
       return adjust_if((rem(x, y) != 0.0) & opposite(x, y), q - 1.0, q);
     }
@@ -201,9 +227,10 @@ Tensor floor_divide_any(const A& a, const B& b) {
 
 template <typename A, typename B>
 Tensor trunc_divide_any(const A& a, const B& b) {
-  const ScalarType type = divisible_type(a, b, "div_trunc_cpu");
-  return scaling_formula(
-      a, b, type, [&](const Expr& x, const Expr& y) { return isFloatingType(type) ? trunc(x / y) : x / y; });
+  const Division division = division_of(a, b, "div_trunc_cpu");
+  return scaling_formula(a, b, division.type, [&](const Expr& x, const Expr& y) {
+    return isFloatingType(division.type) ? trunc(x / y) : x / division.checked(y);
+  });
 }
 
 template <typename B>

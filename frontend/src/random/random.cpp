@@ -16,6 +16,7 @@
 #include "frontend/src/random/philox.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
+#include "frontend/src/views/index_check.h"
 #include "tenon/creation.h"
 #include "tenon/order.h"
 
@@ -399,10 +400,13 @@ Tensor normal(double mean, const Operand& std, const MaybeGenerator& generator) 
 }
 Tensor normal(const Operand& mean, const Operand& std, const MaybeGenerator& generator) {
   const CallScope call("normal", mean, std);
+  constexpr const char* kNegative = "normal expects all elements of std >= 0.0";
   const Tensor kept = std;  // or a temporary is computed for the check and for the result
-  check(std.numel() == 0 || std.min().item().toDouble() >= 0, "normal expects all elements of std >= 0.0");
+  void* const note = value_note(impl(std).device(), kNegative, "normal");
+  check(note || std.numel() == 0 || std.min().item().toDouble() >= 0, kNegative);
   const Dims shape = broadcast_shape(mean.sizes(), std.sizes());
-  const Tensor noise = normal(0, 1, ref(shape), generator, mean.options());
+  Tensor noise = normal(0, 1, ref(shape), generator, mean.options());
+  if (note) noise = record(noted_where(node_of(noise), broadcast(node_of(std.detach().ge(0).logical_not()), ref(shape)), note));
   return noise.mul(std).to(mean.scalar_type()).add(mean);
 }
 

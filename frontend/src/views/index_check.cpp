@@ -101,13 +101,10 @@ optional<Range> range_of(const ir::Node& node, int depth) {
   return a && b ? range_of_arithmetic(op, *a, *b) : nullopt;
 }
 
-constexpr const char* kNoProbability = "all elements of input should be between 0 and 1";
-
 [[noreturn]] void fail(IndexUse use, int64_t index, int64_t size, int64_t dim) {
   switch (use) {
     case IndexUse::Line: throw IndexError("index out of range in self");
     case IndexUse::Target: throw IndexError(text("Target ", index, " is out of bounds."));
-    case IndexUse::Probability: throw Error(kNoProbability);
     case IndexUse::Take:
       check<IndexError>(size > 0, "take(): tried to take from an empty tensor");
       throw IndexError(
@@ -166,27 +163,35 @@ std::string_view operation(IndexUse use) {
     case IndexUse::Copy: return "index_copy_";
     case IndexUse::Take: return "take or put_";
     case IndexUse::Target: return "nll_loss";
-    case IndexUse::Probability: return "binary_cross_entropy";
     default: return "an index";
   }
 }
 
-// What `fail` says, and who says it: no call of the program's shows where it is thrown.
-runtime::Device::IndexError late_error(const runtime::Device& device, int64_t size, IndexUse use, int64_t dim) {
-  const std::string by = text(" (", operation(use), " on ", runtime::name_of(device.tag()), ")");
+// Who throws: no call of the program's shows where it is thrown.
+std::string thrown_by(std::string_view operation, ir::DeviceTag device) { return text(" (", operation, " on ", runtime::name_of(device), ")"); }
+
+// What `fail` says.
+runtime::Device::IndexError late_error(ir::DeviceTag device, int64_t size, IndexUse use, int64_t dim) {
+  const std::string by = thrown_by(operation(use), device);
   const int64_t wraps_at = counts_from_end(use) ? size : 0;
-  if (use == IndexUse::Probability) return {kNoProbability, by, 0, false};
   if (use == IndexUse::Target) return {"Target ", " is out of bounds" + by, wraps_at};
   if (use == IndexUse::Take) return {"out of range: tried to access index ", text(" on a tensor of ", size, " elements", by), wraps_at};
   return {"index ", text(" is out of bounds for dimension ", dim, " with size ", size, by), wraps_at};
 }
 
+void* note_of(ir::DeviceTag tag, const runtime::Device::IndexError& error) {
+  if (tag == runtime::kHostTag) return nullptr;
+  runtime::Device& device = runtime::device_of(tag);
+  return device.compiles(runtime::options()) ? device.note_of(error) : nullptr;
+}
+
 }  // namespace
 
-void* index_note(ir::DeviceTag tag, int64_t size, IndexUse use, int64_t dim) {
-  if (tag == runtime::kHostTag || size == 0) return nullptr;
-  runtime::Device& device = runtime::device_of(tag);
-  return device.compiles(runtime::options()) ? device.note_of(late_error(device, size, use, dim)) : nullptr;
+void* index_note(ir::DeviceTag device, int64_t size, IndexUse use, int64_t dim) {
+  return size == 0 ? nullptr : note_of(device, late_error(device, size, use, dim));
+}
+void* value_note(ir::DeviceTag device, std::string_view message, std::string_view operation, bool names) {
+  return note_of(device, {std::string(message), thrown_by(operation, device), 0, names});
 }
 
 NodeRef checked_there(const NodeRef& index, int64_t size, void* note) {
@@ -194,6 +199,12 @@ NodeRef checked_there(const NodeRef& index, int64_t size, void* note) {
   const NodeRef operands[] = {index, splat(static_cast<uint64_t>(size)), splat(reinterpret_cast<uint64_t>(note))};
   return ir::make_node(Op::Check, operands);
 }
+
+NodeRef noted_where(const NodeRef& x, const NodeRef& number, int64_t size, void* note) {
+  const NodeRef zero = ir::make_const(ir::constant(x->dtype(), int64_t{0}), x->shape(), x->device());
+  return ir::where(ir::binary(Op::Eq, checked_there(number, size, note), number), x, zero);
+}
+NodeRef noted_where(const NodeRef& x, const NodeRef& wrong, void* note) { return noted_where(x, ir::cast(wrong, DType::I64), 1, note); }
 
 NodeRef checked_index(const Tensor& index, int64_t size, IndexUse use, int64_t dim) {
   const bool wraps = counts_from_end(use);

@@ -186,7 +186,7 @@ class Sorter {
   ValueId before_in_other(ValueId line_start, ValueId run, ValueId second, ValueId key) {
     const ValueId kept = c_.nest.size(kept_), length = c_.nest.size(length_), one = c_.literal(1);
     const ValueId other = b_.op(Op::Where, {second, c_.sub(run, one), c_.add(run, one)});
-    const ValueId begin = c_.minimum(c_.mul(other, kept), length), end = c_.minimum(c_.add(begin, kept), length);
+    const ValueId begin = c_.minimum(c_.mul(other, kept), length), end = c_.piece_end(begin, kept, length);
     const ValueId low = b_.var(begin), high = b_.var(end);
     c_.loop(c_.literal(0), c_.nest.size(std::bit_width(static_cast<uint64_t>(kept_))), 1, [&](ValueId) {
       const ValueId from = b_.get(low), to = b_.get(high);

@@ -101,9 +101,8 @@ class Across {
         const Op op = c_.kernel.instr(v).op;
         return op == Op::Store ? stores : c_.loops.available[v] <= last + (ir::is_scan(op) ? 1 : 0);
       };
-      const ValueId begin = c_.mul(piece, c_.nest.size(pieces_.steps));
-      const ValueId end = c_.minimum(c_.add(begin, c_.nest.size(pieces_.steps)), c_.nest.extent(serial_));
-      const LinePart part{begin, end, start, takes};
+      const ValueId of_piece = c_.nest.size(pieces_.steps), begin = c_.mul(piece, of_piece);
+      const LinePart part{begin, c_.piece_end(begin, of_piece, c_.nest.extent(serial_)), start, takes};
       const ScanRegisters registers = walk_lines(c_, one_by_one, &part);
       if (stores) return;
       for (Value v : c_.loops.reductions[last]) {

@@ -107,8 +107,8 @@ class Teams : Staged {
     } else if (piece < 0) {
       c_.loop(c_.literal(0), nest_.extent(serial_), tile_, loops);
     } else {
-      const ValueId begin = c_.mul(piece, nest_.size(pieces_.steps * tile_));
-      c_.loop(begin, c_.minimum(c_.add(begin, nest_.size(pieces_.steps * tile_)), nest_.extent(serial_)), tile_, loops);
+      const ValueId of_piece = nest_.size(pieces_.steps * tile_), begin = c_.mul(piece, of_piece);
+      c_.loop(begin, c_.piece_end(begin, of_piece, nest_.extent(serial_)), tile_, loops);
     }
     if (!stores) {
       once([&] {

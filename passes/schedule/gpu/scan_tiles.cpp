@@ -140,7 +140,7 @@ class Tiles : Staged {
     if (piece >= 0) {
       const ValueId of_piece = nest_.size(pieces_.steps * ir::kScanBlock);
       begin = c_.mul(piece, of_piece);
-      end = c_.add(begin, c_.minimum(of_piece, c_.sub(end, begin)));
+      end = c_.piece_end(begin, of_piece, end);
     }
     c_.loop(begin, end, width_, [&](ValueId base) {
       for (int l = 0; l <= last; ++l) {
