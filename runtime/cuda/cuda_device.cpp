@@ -274,7 +274,7 @@ class Implementation final : public CudaDevice {
     held_.clear();
   }
 
-  void allow_tf32(bool allow) override { products_.allow_tf32(allow); }
+  void allow_tf32(bool allow) override { tf32_ = allow; }
   std::string library_version() override { return products_.version(); }
 
  private:
@@ -324,6 +324,7 @@ class Implementation final : public CudaDevice {
   ReadLater read_later_;
   IndexNotes notes_;
   Products products_;
+  std::atomic<bool> tf32_ = false;      // of its products
   CudaRecording* recording_ = nullptr;  // of the plan that is being handed in
   std::vector<Work> held_;              // its work so far
   Architecture architecture_;
@@ -464,8 +465,9 @@ void Implementation::call_library(const LibraryCall& call, Stream stream) {
     const Entered entered(*this);
     const void *a = call.buffers[0], *b = call.buffers[1];
     void* c = call.buffers[2];
-    return hand_in(stream, {.words = {address(a), address(b), address(c)},
-                            .capture = [this, node = call.node, a, b, c] { products_.run(*node, a, b, c); },
+    const bool tf32 = tf32_;
+    return hand_in(stream, {.words = {address(a), address(b), address(c), tf32},
+                            .capture = [this, node = call.node, a, b, c, tf32] { products_.run(*node, a, b, c, tf32); },
                             .name = &call.name});
   }
   std::vector<uint64_t> scalars(call.scalars.begin(), call.scalars.end());

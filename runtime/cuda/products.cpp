@@ -61,13 +61,8 @@ std::string Products::version() {
   return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100);
 }
 
-void Products::allow_tf32(bool allow) {
-  const std::lock_guard lock(mutex_);
-  tf32_ = allow;
-}
-
 // cuBLAS counts columns first, so it sees each of our matrices transposed: C^T = B^T A^T.
-void Products::run(const ir::Node& dot, const void* a, const void* b, void* result) {
+void Products::run(const ir::Node& dot, const void* a, const void* b, void* result, bool tf32) {
   const std::lock_guard lock(mutex_);
   const cublasHandle_t made = handle();
   const auto [m, n, k, batch] = sizes_of(dot);
@@ -76,7 +71,7 @@ void Products::run(const ir::Node& dot, const void* a, const void* b, void* resu
   const double one64 = 1, zero64 = 0;
   const float one32 = 1, zero32 = 0;
   const void *one = wide ? static_cast<const void*>(&one64) : &one32, *zero = wide ? static_cast<const void*>(&zero64) : &zero32;
-  const int compute = wide ? kCompute64F : type == kCuda32F && tf32_ ? kCompute32FFastTf32 : kCompute32F;
+  const int compute = wide ? kCompute64F : type == kCuda32F && tf32 ? kCompute32FFastTf32 : kCompute32F;
   // Of an operand that is a permutation of what lies in memory, its transpose.
   const auto turned = [&](size_t operand) { return dot.inputs()[operand]->op() == ir::Op::Permute; };
   const auto operation = [&](size_t operand) { return turned(operand) ? kCublasOpT : kCublasOpN; };

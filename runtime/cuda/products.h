@@ -16,10 +16,9 @@ class Products {
   // Whether cuBLAS computes products of this type: float32, float64, float16 and bfloat16 (these two accumulate in float32).
   static bool takes(ir::DType dtype);
   // dot [B..., M, K] x [B..., K, N] -> [B..., M, N], all row-major without gaps; an operand may be a transpose of such a one.
-  // Throws std::runtime_error.
-  void run(const ir::Node& dot, const void* a, const void* b, void* result);
-  void allow_tf32(bool allow);  // of float32; off unless it is asked for
-  std::string version();        // empty until it is loaded
+  // With tf32, operands of float32 may be rounded to 10 bits of mantissa. Throws std::runtime_error.
+  void run(const ir::Node& dot, const void* a, const void* b, void* result, bool tf32);
+  std::string version();  // empty until it is loaded
 
  private:
   cublasHandle_t handle();
@@ -28,7 +27,6 @@ class Products {
   CUstream stream_;
   std::mutex mutex_;
   cublasHandle_t handle_ = nullptr;
-  bool tf32_ = false;
 };
 
 }  // namespace tenon::runtime::cuda

@@ -95,6 +95,21 @@ TEST_CASE("order: a product of the library stands in its place of a CUDA graph")
   if (sim) CHECK(sim.calls("cuGraphLaunch") > graphs);
 }
 
+TEST_CASE("order: a product that a CUDA graph repeats has the precision that is allowed now") {
+  const test::Simulator& sim = test::Simulator::get();
+  const Tensor fine = (1 + arange(320 * 320, kFloat) / (1 << 20)).reshape({320, 320});  // more than TF32's 10 bits of mantissa
+  const Tensor there = fine.to(kGpu), one = eye(320, kFloat).to(kGpu);
+  const long graphs = sim ? sim.calls("cuGraphLaunch") : 0;
+  for (const bool allow : {false, false, false, false, true, true, false}) {
+    cuda::allow_tf32(allow);
+    const Tensor y = (there + 1).matmul(one).cumsum(0);
+    eval({y});
+    const bool exact = same(y, (fine + 1).cumsum(0));
+    if (sim || !allow) CHECK(exact == !allow);
+  }
+  if (sim) CHECK(sim.calls("cuGraphLaunch") > graphs);
+}
+
 TEST_CASE("order: what the host computes in the middle of a plan comes after what the plan did before") {
   const test::WithOptions options([](runtime::Options& o) { o.backend = runtime::Options::Backend::Interpreter; });
   const auto update = [](const Tensor& a) {  // a copy on the device, then a part of it is written
