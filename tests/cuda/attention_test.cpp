@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -23,10 +24,11 @@ double distance(const Tensor& a, const Tensor& b) {
   return ((x - y).abs().max() / y.abs().max().clamp_min(1e-3)).item<double>();
 }
 
+bool is_attention(const tenon::KernelRecord& kernel) { return kernel.schedule == "attention" || kernel.schedule == "attention mma"; }
+
 int calls_of_attention() {
-  int calls = 0;
-  for (const tenon::KernelRecord& kernel : tenon::kernel_history()) calls += kernel.schedule == "attention";
-  return calls;
+  const auto history = tenon::kernel_history();
+  return static_cast<int>(std::count_if(history.begin(), history.end(), is_attention));
 }
 
 struct Case {
@@ -99,6 +101,29 @@ TEST_CASE("cuda attention: values and gradients are those of the composition in 
   check_case(cases[3], tenon::kBFloat16, 3e-2);
 }
 
+// The error of a result is bounded by a rounding of it (u: 2^-11 or 2^-8) and one of each p or ds, whose sum is of the size of what
+// is added: some of u times the greatest element (docs/cuda.md).
+TEST_CASE("cuda attention: halves, forward and gradients, against the composition") {
+  const bool has_mma = tenon::cuda::get_device_properties().major >= 8;
+  constexpr int64_t kLengths[] = {1, 15, 16, 17, 64, 100}, kDepths[] = {16, 32, 40, 64, 96, 128};
+  int number = 0;
+  for (const int64_t length : kLengths) {
+    for (const int64_t sources : {kLengths[number % 6], kLengths[(number + 2) % 6]}) {
+      Case c{.query = {2, length, kDepths[number % 6]}, .key = {2, sources, kDepths[number % 6]}, .value = {2, sources, kDepths[(number + 1) % 6]}};
+      c.causal = number % 3 == 0;
+      if (number % 3 == 1) c.mask = {length, sources};
+      c.mask_adds = number % 2 == 1;
+      check_case(c, tenon::kHalf, 8 * 0x1p-11);
+      check_case(c, tenon::kBFloat16, 8 * 0x1p-8);
+      ++number;
+    }
+  }
+  for (const tenon::KernelRecord& kernel : tenon::kernel_history()) {
+    const bool halves = kernel.shapes.find("f16[") != std::string::npos;  // bf16 too
+    if (is_attention(kernel)) CHECK((kernel.schedule == "attention mma") == (halves && has_mma));
+  }
+}
+
 TEST_CASE("cuda attention: finite differences, of the gradients too") {
   tenon::manual_seed(2);
   const auto options = tenon::TensorOptions().dtype(tenon::kDouble).requires_grad(true);
@@ -113,9 +138,11 @@ TEST_CASE("cuda attention: finite differences, of the gradients too") {
 
 TEST_CASE("cuda attention: two runs give the same bits") {
   const Case c{.query = {2, 2, 40, 24}, .key = {2, 2, 50, 24}, .value = {2, 2, 50, 24}, .causal = true};
-  const std::vector<Tensor> data = data_of(c, tenon::kFloat);
-  const std::vector<Tensor> first = results(c, data, true), second = results(c, data, true);
-  for (size_t i = 0; i < first.size(); ++i) CHECK(same_bits(first[i], second[i]));
+  for (const tenon::ScalarType dtype : {tenon::kFloat, tenon::kHalf}) {
+    const std::vector<Tensor> data = data_of(c, dtype);
+    const std::vector<Tensor> first = results(c, data, true), second = results(c, data, true);
+    for (size_t i = 0; i < first.size(); ++i) CHECK(same_bits(first[i], second[i]));
+  }
 }
 
 TEST_CASE("cuda attention: one kernel, and nothing of the size of the scores") {
@@ -162,7 +189,7 @@ TEST_CASE("cuda attention: forward and backward of one graph are two calls, with
   tenon::cuda::synchronize();
   std::vector<std::string> shapes;
   for (const tenon::KernelRecord& kernel : tenon::kernel_history()) {
-    if (kernel.schedule == "attention") shapes.push_back(kernel.shapes);
+    if (is_attention(kernel)) shapes.push_back(kernel.shapes);
   }
   REQUIRE(shapes.size() == 2);
   CHECK(shapes[0].find("f32[2,33,1]") != std::string::npos);  // log(sum(exp)) of each row
