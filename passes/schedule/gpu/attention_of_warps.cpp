@@ -28,7 +28,7 @@ constexpr int kWarps = 4, kThreadsOfRow = 4;
 constexpr int kHalves = 2;        // of a tile: a thread has rows, and pairs of columns, in both
 constexpr int kTogether = 8;      // halves that are staged at once: 16 bytes
 constexpr int kFirstMma = 80;     // m16n8k16
-constexpr int kMostSums = 160;    // registers of a thread; as many again hold operands and places
+constexpr int kMostNumbers = 160; // registers of a thread; the others hold operands and places
 
 int tiles_of(int64_t width) { return static_cast<int>(ceil_div(width, kExtent)); }
 int64_t pitch_of(int64_t width) { return round_up(width, kExtent) + kTogether; }
@@ -41,29 +41,34 @@ struct WarpTile {
 };
 constexpr WarpTile kWarpTiles[] = {{2, 4}, {2, 2}, {1, 4}, {1, 2}, {1, 1}};  // the best first
 
-// A thread's sums at the same time: scores and what is multiplied with them.
-int sums(const WarpTile& tile, const Form::Attention& heads, bool gradient) {
-  const int depth = tiles_of(heads.depth), value_depth = tiles_of(heads.value_depth);
-  return kLanes * tile.down * (gradient ? 2 * tile.across + depth + value_depth : tile.across + value_depth);
+// What attention needs registers and shared memory for.
+struct Needs {
+  Form::Attention heads;
+  bool gradient, masked;
+};
+
+// What a thread has at the same time: scores, the sums that they are multiplied to, and a mask's elements, which all come at once.
+int numbers(const WarpTile& tile, const Needs& needs) {
+  const int scores = needs.gradient ? 2 : 1, depth = needs.gradient ? tiles_of(needs.heads.depth) : 0;
+  return kLanes * tile.down * (tile.across * (scores + needs.masked) + depth + tiles_of(needs.heads.value_depth));
 }
 
-int64_t shared_bytes(const WarpTile& tile, const Form::Attention& heads, bool gradient) {
-  const int64_t key = pitch_of(heads.depth), value = pitch_of(heads.value_depth);
-  const int64_t own = tile.rows() * (gradient ? key + value : std::max(key, value)), other = tile.columns() * (key + value);
-  return (own + other) * ir::item_size(heads.dtype) + (gradient ? 2 * tile.columns() * ir::item_size(DType::F32) : 0);
+int64_t shared_bytes(const WarpTile& tile, const Needs& needs) {
+  const int64_t key = pitch_of(needs.heads.depth), value = pitch_of(needs.heads.value_depth);
+  const int64_t own = tile.rows() * (needs.gradient ? key + value : std::max(key, value)), other = tile.columns() * (key + value);
+  return (own + other) * ir::item_size(needs.heads.dtype) + (needs.gradient ? 2 * tile.columns() * ir::item_size(DType::F32) : 0);
 }
 
-bool fits(const WarpTile& tile, const Form::Attention& heads, bool gradient, const ir::GpuTarget& target) {
+bool fits(const WarpTile& tile, const Needs& needs, const ir::GpuTarget& target) {
   constexpr int64_t kMostShared = 100 << 10;  // two blocks a multiprocessor
-  return sums(tile, heads, gradient) <= kMostSums &&
-         shared_bytes(tile, heads, gradient) <= std::min(kMostShared, target.shared_bytes);
+  return numbers(tile, needs) <= kMostNumbers && shared_bytes(tile, needs) <= std::min(kMostShared, target.shared_bytes);
 }
 
 // The first that fits, but with no more rows than there are, nor so many that multiprocessors stay idle.
-WarpTile choose(const Form::Attention& heads, bool gradient, int64_t batches, int64_t rows, const ir::GpuTarget& target) {
+WarpTile choose(const Needs& needs, int64_t batches, int64_t rows, const ir::GpuTarget& target) {
   const WarpTile* chosen = nullptr;
   for (const WarpTile& tile : kWarpTiles) {
-    if (!fits(tile, heads, gradient, target)) continue;
+    if (!fits(tile, needs, target)) continue;
     if (!chosen) chosen = &tile;
     const bool too_large = rows <= tile.rows() || batches * ceil_div(rows, chosen->rows()) < target.multiprocessors;
     if (tile.down < chosen->down && too_large) chosen = &tile;
@@ -75,7 +80,7 @@ WarpTile choose(const Form::Attention& heads, bool gradient, int64_t batches, in
 class AttentionOfWarps : public Attention {
  public:
   AttentionOfWarps(Context& c, const Call& call)
-      : Attention(c, call), tile_(choose(heads_, gradient_, places_.count(), longest(), c.target)) {
+      : Attention(c, call), tile_(choose({heads_, gradient_, mask_.buffer >= 0}, places_.count(), longest(), c.target)) {
     c_.out.schedule = "attention mma";
     c_.out.tree.threads = kWarps * c_.target.warp;
     const int64_t key = pitch_of(heads_.depth), value = pitch_of(heads_.value_depth);
@@ -434,7 +439,7 @@ class AttentionOfWarps : public Attention {
 bool warps_take(const Form::Attention& heads, const ir::GpuTarget& target) {
   if (!ir::is_half(heads.dtype) || target.compute < kFirstMma) return false;
   return std::any_of(std::begin(kWarpTiles), std::end(kWarpTiles), [&](const WarpTile& tile) {
-    return fits(tile, heads, false, target) && fits(tile, heads, true, target);
+    return fits(tile, {heads, false, true}, target) && fits(tile, {heads, true, true}, target);
   });
 }
 
