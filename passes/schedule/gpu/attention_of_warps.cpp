@@ -47,10 +47,11 @@ struct Needs {
   bool gradient, masked;
 };
 
-// What a thread has at the same time: scores, the sums that they are multiplied to, and a mask's elements, which all come at once.
+// What a thread has at the same time: scores, the sums that they are multiplied to, and a mask's elements, which all come at once,
+// each with its place.
 int numbers(const WarpTile& tile, const Needs& needs) {
-  const int scores = needs.gradient ? 2 : 1, depth = needs.gradient ? tiles_of(needs.heads.depth) : 0;
-  return kLanes * tile.down * (tile.across * (scores + needs.masked) + depth + tiles_of(needs.heads.value_depth));
+  const int scores = needs.gradient ? 2 : 1, of_mask = needs.masked ? 2 : 0, depth = needs.gradient ? tiles_of(needs.heads.depth) : 0;
+  return kLanes * tile.down * (tile.across * (scores + of_mask) + depth + tiles_of(needs.heads.value_depth));
 }
 
 int64_t shared_bytes(const WarpTile& tile, const Needs& needs) {
