@@ -103,7 +103,8 @@ LEFT_OUT = [
 
 # Barriers are looked for in the schedules; which tests of test_codegen look at a schedule's kernels.
 SCHEDULES = {
-    "call_attention.cpp": "attention:*",
+    "attention_of_threads.cpp": "attention:*",
+    "attention_of_warps.cpp": "attention: halves*",
     "call_sort.cpp": "cuda calls: sorted*,cuda calls: the first few*",
     "call.cpp": "cuda calls: what a mask*",
     "columns.cpp": "cuda: every reduction*,cuda: several inner*",

@@ -203,6 +203,11 @@ std::string cast(std::string x, DType from, DType to) {
   return to == DType::I64 || to == DType::I32 ? whole : "(" + register_type(to) + ")" + whole;
 }
 
+std::string cast_tile(const std::string& x, DType from, DType to) {
+  if (from != DType::F32 || !ir::is_half(to)) fail("tiles are cast from f32 to 16-bit floats");
+  return "tenon_tile_to_" + std::string(ir::name(to)) + "(" + x + ")";
+}
+
 std::string bitcast(const std::string& x, DType from, DType to) {
   if (to == DType::F32 || to == DType::F64) {
     if (from == to) return x;
@@ -395,10 +400,9 @@ class PhasePrinter {
       if (stmt.mask < 0) return define(stmt.result, value);
       return define(stmt.result, name(stmt.mask) + " ? " + value + " : " + literal({type, 0}));
     }
-    check_vector(stmt);
     // Registers have no alignment: a vector is packed from them element by element.
     const bool local = buffer(stmt.buffer).space == Space::Local;
-    define(stmt.result, (local ? "tenon_pack_" : "tenon_load_") + vector_name(type) + "(&" + place + ")");
+    define(stmt.result, (local ? "tenon_pack_" : "tenon_load_") + vector_of(stmt) + "(&" + place + ")");
   }
 
   void store(const Stmt& stmt) {
@@ -407,14 +411,18 @@ class PhasePrinter {
       const std::string text = element(stmt) + " = " + name(value) + ";";
       return line(stmt.mask < 0 ? text : "if (" + name(stmt.mask) + ") " + text);
     }
-    check_vector(stmt);
-    line("tenon_store_" + vector_name(dtype(value)) + "(&" + element(stmt) + ", " + name(value) + ");");
+    const bool unpacks = buffer(stmt.buffer).space == Space::Local && lanes(value) != kVector;
+    line((unpacks ? "tenon_unpack_" : "tenon_store_") + vector_of(stmt) + "(&" + element(stmt) + ", " + name(value) + ");");
   }
 
-  void check_vector(const Stmt& stmt) const {
-    if (lanes_of(stmt) != kVector || stmt.mask >= 0 || stmt.strided) {
-      fail("vectors in memory have four lanes and neither mask nor stride");
-    }
+  // The prelude's name of a vector that is loaded or stored.
+  std::string vector_of(const Stmt& stmt) const {
+    if (stmt.mask >= 0 || stmt.strided) fail("vectors in memory have neither mask nor stride");
+    const ir::TreeBuffer& b = buffer(stmt.buffer);
+    if (lanes_of(stmt) == kVector) return vector_name(b.dtype);
+    const bool moves = lanes_of(stmt) == ir::kTileLanes && (b.space == Space::Local ? b.dtype == DType::F32 : ir::is_half(b.dtype));
+    if (!moves) fail("vectors have four lanes; eight, if they are 16-bit floats in memory or f32 in registers");
+    return suffix(b.dtype) + "x8";
   }
 
   // --- operations
@@ -425,8 +433,8 @@ class PhasePrinter {
     switch (stmt.op) {
       case Op::Const:
         names_[v] = literal({dtype(v), stmt.bits});
-        if (dtype(v) != DType::F32 || !is_tile(tree_.values[v])) scalar(v);
-        else names_[v] = call("tenon_splat_f32x8", {names_[v]});
+        if (!is_tile(tree_.values[v])) scalar(v);
+        else names_[v] = call("tenon_splat_" + suffix(dtype(v)) + "x8", {names_[v]});
         return;
       case Op::Scalar: names_[v] = "a" + std::to_string(stmt.slot); return;
       case Op::ThreadId: return define(v, "(" + register_type(dtype(v)) + ")TENON_THREAD");
@@ -440,7 +448,9 @@ class PhasePrinter {
         const std::string function = stmt.op == Op::Shuffle ? "tenon_shuffle_" : "tenon_shuffle_down_";
         return define(v, function + suffix(scalar(v)) + "(" + arg(0) + ", " + arg(1) + ")");
       }
-      case Op::Cast: return define(v, cast(arg(0), scalar(stmt.args[0]), dtype(v)));
+      case Op::Cast:
+        if (is_tile(tree_.values[v])) return define(v, cast_tile(arg(0), dtype(stmt.args[0]), dtype(v)));
+        return define(v, cast(arg(0), scalar(stmt.args[0]), dtype(v)));
       case Op::Bitcast: return define(v, bitcast(arg(0), scalar(stmt.args[0]), dtype(v)));
       default: break;
     }

@@ -247,8 +247,31 @@ TENON_SHUFFLE(i64, long long, long long)
 
 // --- tiles of 16x16 elements, eight of them in each thread of a warp; of 16-bit ones two neighbours together. Two products by 8
 // columns make one by 16 (PTX ISA, "Warp-level matrix instructions": mma.m16n8k16, ldmatrix)
-typedef struct { unsigned pair[4]; } tenon_u16x8;
+typedef struct { unsigned pair[4]; } __attribute__((aligned(16))) tenon_u16x8;
 typedef struct { float lane[8]; } tenon_f32x8;
+TENON_DEVICE tenon_u16x8 tenon_splat_u16x8(unsigned short x) {
+  tenon_u16x8 v;
+  v.pair[0] = v.pair[1] = v.pair[2] = v.pair[3] = x | (unsigned)x << 16;
+  return v;
+}
+TENON_DEVICE tenon_u16x8 tenon_load_u16x8(const unsigned short* p) {
+  TENON_CHECK_ALIGNED(p, 16);
+  return *(const tenon_u16x8*)p;
+}
+TENON_DEVICE void tenon_store_u16x8(unsigned short* p, tenon_u16x8 v) {
+  TENON_CHECK_ALIGNED(p, 16);
+  *(tenon_u16x8*)p = v;
+}
+TENON_DEVICE tenon_f32x8 tenon_pack_f32x8(const float* p) {
+  tenon_f32x8 v;
+  TENON_UNROLL
+  for (int i = 0; i < 8; ++i) v.lane[i] = p[i];
+  return v;
+}
+TENON_DEVICE void tenon_unpack_f32x8(float* p, tenon_f32x8 v) {
+  TENON_UNROLL
+  for (int i = 0; i < 8; ++i) p[i] = v.lane[i];
+}
 TENON_DEVICE tenon_f32x8 tenon_splat_f32x8(float x) {
   tenon_f32x8 v;
   v.lane[0] = v.lane[1] = v.lane[2] = v.lane[3] = v.lane[4] = v.lane[5] = v.lane[6] = v.lane[7] = x;
@@ -271,6 +294,17 @@ TENON_LOAD_TILE(tenon_load_turned_tile, ".trans", (lane / 16 * 8 + lane % 8) * s
   asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
       : "+f"(c.lane[4 * n]), "+f"(c.lane[4 * n + 1]), "+f"(c.lane[4 * n + 2]), "+f"(c.lane[4 * n + 3]) \
       : "r"(a.pair[0]), "r"(a.pair[1]), "r"(a.pair[2]), "r"(a.pair[3]), "r"(b.pair[n]), "r"(b.pair[n + 2]))
+// Rounds to nearest; any nan becomes the type's own.
+#define TENON_TILE_TO(type) \
+  TENON_DEVICE tenon_u16x8 tenon_tile_to_##type(tenon_f32x8 x) { \
+    tenon_u16x8 v; \
+    TENON_UNROLL \
+    for (int i = 0; i < 4; ++i) \
+      asm("cvt.rn." #type "x2.f32 %0, %1, %2;" : "=r"(v.pair[i]) : "f"(x.lane[2 * i + 1]), "f"(x.lane[2 * i])); \
+    return v; \
+  }
+TENON_TILE_TO(f16)
+TENON_TILE_TO(bf16)
 #define TENON_MMA(type) \
   TENON_DEVICE tenon_f32x8 tenon_mma_##type(tenon_u16x8 a, tenon_u16x8 b, tenon_f32x8 c) { \
     TENON_MMA_HALF(#type, 0); \
@@ -293,6 +327,14 @@ TENON_DEVICE tenon_u16x8 tenon_load_elements(const unsigned short* tile, int str
 }
 TENON_DEVICE tenon_u16x8 tenon_load_tile(const unsigned short* tile, int stride) { return tenon_load_elements(tile, stride, stride, 1); }
 TENON_DEVICE tenon_u16x8 tenon_load_turned_tile(const unsigned short* tile, int stride) { return tenon_load_elements(tile, stride, 1, stride); }
+#define TENON_TILE_TO(type) \
+  TENON_DEVICE tenon_u16x8 tenon_tile_to_##type(tenon_f32x8 x) { \
+    tenon_u16x8 v; \
+    for (int i = 0; i < 4; ++i) v.pair[i] = tenon_f32_to_##type(x.lane[2 * i]) | (unsigned)tenon_f32_to_##type(x.lane[2 * i + 1]) << 16; \
+    return v; \
+  }
+TENON_TILE_TO(f16)
+TENON_TILE_TO(bf16)
 TENON_DEVICE tenon_f32x8 tenon_mma_f16(tenon_u16x8 a, tenon_u16x8 b, tenon_f32x8 c) {
   tenon_machine.mma(c.lane, a.pair, b.pair, 0);
   return c;

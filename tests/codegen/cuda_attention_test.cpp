@@ -8,8 +8,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <random>
 #include <sstream>
+#include <tuple>
 
 #include "codegen/cuda/emit.h"
 #include "codegen/interpreter/interpreter.h"
@@ -38,11 +40,16 @@ struct Case {
   Dims query = {}, key = {}, value = {}, masks = {};  // batch dims
   bool mask_rows = true;                              // else one row for all queries
   int multiprocessors = 1;                            // 1: the largest tiles that fit
+  int compute = 80;                                   // from 80 on halves are on tensor cores
+  int64_t shared_bytes = ir::kStaticSharedBytes;
+  std::optional<double> scale = std::nullopt;
 };
+bool on_tensor_cores(const Case& c) { return ir::is_half(c.dtype) && c.compute >= 80; }
 
 std::ostream& operator<<(std::ostream& out, const Case& c) {
   return out << ir::name(c.dtype) << " L=" << c.length << " S=" << c.sources << " E=" << c.depth << " Ev=" << c.value_depth
-             << (c.causal ? " causal" : "") << " mask " << static_cast<int>(c.mask) << " on " << c.multiprocessors;
+             << (c.causal ? " causal" : "") << " mask " << static_cast<int>(c.mask) << " on " << c.multiprocessors << " sm_" << c.compute
+             << " with " << c.shared_bytes << " bytes";
 }
 
 Dims with(Dims batch, int64_t rows, int64_t columns) {
@@ -94,6 +101,7 @@ struct Array {
   DType dtype;
   Dims shape;
   std::vector<double> numbers;
+  std::vector<double> magnitudes = std::vector<double>(numbers.size());  // of a result: sums of the magnitudes of what is added
   std::vector<uint64_t> words;
 };
 
@@ -128,7 +136,7 @@ struct Reference {
         query_grad(c.dtype, with(batch, c.length, c.depth)),
         key_grad(c.dtype, with(batch, c.sources, c.depth)),
         value_grad(c.dtype, with(batch, c.sources, c.value_depth)),
-        scale(1 / std::sqrt(static_cast<double>(c.depth))) {
+        scale(c.scale.value_or(1 / std::sqrt(static_cast<double>(c.depth)))) {
     std::mt19937 random(static_cast<unsigned>(c.length * 131 + c.sources));
     for (Array* a : {&query, &key, &value, &grad}) a->fill(random, -2, 2);
     mask.fill(random, -2, 2);
@@ -158,8 +166,15 @@ struct Reference {
   void compute(const Case& c, const Dims& index, int64_t b) {
     const View q = batch_of(query, index), k = batch_of(key, index), v = batch_of(value, index), m = batch_of(mask, index),
                g = batch_of(grad, index);
+    const auto place = [&](const Array& a, int64_t row, int64_t column, int64_t columns) {
+      return static_cast<size_t>((b * a.shape[a.shape.size() - 2] + row) * columns + column);
+    };
     const auto at = [&](Array& a, int64_t row, int64_t column, int64_t columns) -> double& {
-      return a.numbers[static_cast<size_t>((b * a.shape[a.shape.size() - 2] + row) * columns + column)];
+      return a.numbers[place(a, row, column, columns)];
+    };
+    const auto add = [&](Array& a, int64_t row, int64_t column, int64_t columns, double x) {
+      a.numbers[place(a, row, column, columns)] += x;
+      a.magnitudes[place(a, row, column, columns)] += std::abs(x);
     };
     for (int64_t i = 0; i < c.length; ++i) {
       std::vector<double> p(static_cast<size_t>(c.sources)), back(p.size());
@@ -179,9 +194,9 @@ struct Reference {
         double& pj = p[static_cast<size_t>(j)];
         pj /= sum;
         for (int64_t e = 0; e < c.value_depth; ++e) {
-          at(result, i, e, c.value_depth) += pj * v.at(j, e);
+          add(result, i, e, c.value_depth, pj * v.at(j, e));
           back[static_cast<size_t>(j)] += g.at(i, e) * v.at(j, e);
-          at(value_grad, j, e, c.value_depth) += pj * g.at(i, e);
+          add(value_grad, j, e, c.value_depth, pj * g.at(i, e));
         }
         mean += pj * back[static_cast<size_t>(j)];
       }
@@ -189,8 +204,8 @@ struct Reference {
       for (int64_t j = 0; j < c.sources; ++j) {
         const double ds = p[static_cast<size_t>(j)] * (back[static_cast<size_t>(j)] - mean) * scale;
         for (int64_t e = 0; e < c.depth; ++e) {
-          at(query_grad, i, e, c.depth) += ds * k.at(j, e);
-          at(key_grad, j, e, c.depth) += ds * q.at(i, e);
+          add(query_grad, i, e, c.depth, ds * k.at(j, e));
+          add(key_grad, j, e, c.depth, ds * q.at(i, e));
         }
       }
     }
@@ -220,6 +235,8 @@ std::vector<NodeRef> nodes(const Case& c, Reference& r, Op first, size_t count, 
 ir::GpuTarget target_of(const Case& c) {
   ir::GpuTarget target;
   target.multiprocessors = c.multiprocessors;
+  target.compute = c.compute;
+  target.shared_bytes = c.shared_bytes;
   return target;
 }
 
@@ -242,14 +259,16 @@ double epsilon(DType dtype) {
   return dtype == DType::F64 ? 0x1p-53 : dtype == DType::F32 ? 0x1p-24 : dtype == DType::F16 ? 0x1p-11 : 0x1p-8;
 }
 
-// One rounding of the result, and of each element of the sums behind it one relative to the greatest magnitudes there are.
+// One rounding of the result, and of each element of the sums behind it one relative to the greatest magnitudes there are. On tensor
+// cores also one of each p and ds, before it is multiplied, and 2^-18 of its power.
 void check_near(const Array& got, const Array& wanted, const Case& c) {
   double greatest = 1;
   for (const double x : wanted.numbers) greatest = std::max(greatest, std::abs(x));
   const double sums = epsilon(type_of_sums(c.dtype)) * static_cast<double>(c.depth + c.value_depth + c.length + c.sources + 40);
   for (size_t i = 0; i < wanted.numbers.size(); ++i) {
     const double error = std::abs(got.numbers[i] - wanted.numbers[i]);
-    const double bound = epsilon(got.dtype) * std::abs(wanted.numbers[i]) + sums * greatest;
+    const double factors = on_tensor_cores(c) ? epsilon(c.dtype) * wanted.magnitudes[i] + 0x1p-18 * greatest : 0;
+    const double bound = epsilon(got.dtype) * std::abs(wanted.numbers[i]) + sums * greatest + factors;
     if (error <= bound) continue;
     FAIL_CHECK("element " << i << ": " << got.numbers[i] << ", wanted " << wanted.numbers[i] << " within " << bound);
     return;
@@ -262,6 +281,7 @@ void run(const Case& c, Reference& r, Op first, const std::vector<const Array*>&
   const ir::GpuTarget target = target_of(c);
   const passes::FusedKernel fused = one_call(made, target);
   const passes::Lowered lowered = lowered_call(fused, target);
+  CHECK(lowered.schedule == (on_tensor_cores(c) ? "attention mma" : "attention"));
   REQUIRE_NOTHROW(ir::verify(lowered.tree));
   const std::string text = ir::print(lowered.tree);
   REQUIRE(ir::print(ir::parse_looptree(text)) == text);
@@ -322,45 +342,94 @@ TEST_CASE("attention: every dtype, every tile, causal and masked") {
     check_case({.length = length, .sources = sources, .depth = 32, .value_depth = 24, .causal = true});
 }
 
+TEST_CASE("attention: halves on tensor cores, lengths and widths around those of tiles") {
+  constexpr int64_t kLengths[] = {1, 7, 16, 17, 65, 129}, kDepths[] = {16, 32, 64, 80, 128, 24, 100, 7};
+  int number = 0;
+  for (const int64_t length : kLengths) {
+    for (const int64_t sources : kLengths) {
+      Case c{.dtype = number % 2 ? DType::BF16 : DType::F16, .length = length, .sources = sources};
+      c.depth = kDepths[number % 8];
+      c.value_depth = kDepths[number % 5 ? number % 8 : (number + 1) % 8];
+      c.causal = number % 4 == 1;
+      c.mask = c.causal || number % 3 ? Mask::None : number % 2 ? Mask::Bool : Mask::Add;
+      c.multiprocessors = number % 3 == 2 ? 108 : 1;
+      c.shared_bytes = number % 2 ? int64_t{227} << 10 : ir::kStaticSharedBytes;
+      check_case(c);
+      ++number;
+    }
+  }
+}
+
+TEST_CASE("attention: halves on tensor cores, every tile, longer than it, causal and masked") {
+  int number = 0;
+  for (const int64_t depth : {16, 32, 64, 128}) {
+    for (const Mask mask : {Mask::None, Mask::Bool, Mask::Add}) {
+      Case c{.dtype = number % 4 < 2 ? DType::BF16 : DType::F16, .length = 150, .sources = 134, .depth = depth, .value_depth = depth};
+      c.causal = number % 5 < 2;
+      c.mask = mask;
+      c.shared_bytes = number % 2 ? int64_t{227} << 10 : ir::kStaticSharedBytes;
+      check_case(c);
+      ++number;
+    }
+  }
+}
+
+TEST_CASE("attention: halves on tensor cores, scales that turn the order of scores, or make them all 0") {
+  for (const double scale : {0.0, -0.3, 2.5}) {
+    for (const bool causal : {false, true})
+      check_case({.dtype = DType::F16, .length = 40, .sources = 36, .depth = 24, .value_depth = 24, .causal = causal, .scale = scale});
+  }
+}
+
+TEST_CASE("attention: halves are of threads before compute capability 8.0") {
+  for (const DType dtype : {DType::F16, DType::BF16})
+    check_case({.dtype = dtype, .length = 70, .sources = 66, .depth = 40, .value_depth = 40, .causal = true, .compute = 75});
+}
+
 TEST_CASE("attention: batches that repeat in one operand, and masks that repeat") {
-  for (const Mask mask : {Mask::Bool, Mask::Add}) {
-    Case c{.length = 19, .sources = 33, .depth = 12, .value_depth = 20, .mask = mask};
-    c.query = {2, 3};
-    c.key = {1, 3};
-    c.value = {2, 1};
-    c.masks = {2, 1};
-    check_case(c);
-    c.mask_rows = false;
-    check_case(c);
-    c.query = c.key = c.value = {1, 1};
-    c.masks = {2, 2};
-    check_case(c);
+  for (const DType dtype : {DType::F32, DType::F16}) {
+    for (const Mask mask : {Mask::Bool, Mask::Add}) {
+      Case c{.dtype = dtype, .length = 19, .sources = 33, .depth = 12, .value_depth = 20, .mask = mask};
+      c.query = {2, 3};
+      c.key = {1, 3};
+      c.value = {2, 1};
+      c.masks = {2, 1};
+      check_case(c);
+      c.mask_rows = false;
+      check_case(c);
+      c.query = c.key = c.value = {1, 1};
+      c.masks = {2, 2};
+      check_case(c);
+    }
   }
 }
 
 TEST_CASE("attention: a row that sees nothing is nan, as its composition is; the others are not") {
-  Case c{.length = 5, .sources = 40, .depth = 8, .value_depth = 8, .mask = Mask::Bool};
-  Reference r(c);
-  std::fill_n(r.mask.numbers.begin() + 2 * c.sources, c.sources, 0.0);
-  std::fill_n(r.mask.numbers.begin() + 4 * c.sources, 35, 0.0);  // row 4 sees nothing in the first tile
-  r.mask.store();
-  std::vector<Array*> operands;
-  const std::vector<NodeRef> made = nodes(c, r, Op::Attention, 1, operands);
-  const passes::FusedKernel fused = one_call(made, {});
-  const passes::Lowered lowered = lowered_call(fused, {});
-  Array got(c.dtype, r.result.shape), composed(c.dtype, r.result.shape);
-  std::vector<void*> buffers;
-  for (Array* a : operands) buffers.push_back(a->data());
-  buffers.push_back(got.data());
-  CudaSimulator(lowered.tree).run(buffers, lowered.sizes, {});
-  buffers.back() = composed.data();
-  codegen::interpret(*fused.routine, buffers.data());
-  got.load();
-  composed.load();
-  for (size_t i = 0; i < got.numbers.size(); ++i) {
-    CHECK(std::isnan(got.numbers[i]) == (i / 8 == 2));
-    CHECK(std::isnan(composed.numbers[i]) == (i / 8 == 2));
-    if (i / 8 != 2) CHECK(got.numbers[i] == doctest::Approx(composed.numbers[i]).epsilon(1e-5));
+  for (const DType dtype : {DType::F32, DType::F16}) {
+    Case c{.dtype = dtype, .length = 5, .sources = 80, .depth = 8, .value_depth = 8, .mask = Mask::Bool};
+    Reference r(c);
+    std::fill_n(r.mask.numbers.begin() + 2 * c.sources, c.sources, 0.0);
+    std::fill_n(r.mask.numbers.begin() + 4 * c.sources, 75, 0.0);  // row 4 sees nothing in the first tile
+    r.mask.store();
+    std::vector<Array*> operands;
+    const std::vector<NodeRef> made = nodes(c, r, Op::Attention, 1, operands);
+    const ir::GpuTarget target = target_of(c);
+    const passes::FusedKernel fused = one_call(made, target);
+    const passes::Lowered lowered = lowered_call(fused, target);
+    Array got(c.dtype, r.result.shape), composed(c.dtype, r.result.shape);
+    std::vector<void*> buffers;
+    for (Array* a : operands) buffers.push_back(a->data());
+    buffers.push_back(got.data());
+    CudaSimulator(lowered.tree).run(buffers, lowered.sizes, {});
+    buffers.back() = composed.data();
+    codegen::interpret(*fused.routine, buffers.data());
+    got.load();
+    composed.load();
+    for (size_t i = 0; i < got.numbers.size(); ++i) {
+      CHECK(std::isnan(got.numbers[i]) == (i / 8 == 2));
+      CHECK(std::isnan(composed.numbers[i]) == (i / 8 == 2));
+      if (i / 8 != 2) CHECK(got.numbers[i] == doctest::Approx(composed.numbers[i]).epsilon(dtype == DType::F32 ? 1e-5 : 4e-3));
+    }
   }
 }
 
@@ -435,20 +504,22 @@ TEST_CASE("attention: heads that no tile takes are refused with the reason") {
   CHECK_THROWS_WITH_AS(passes::fuse({ir::attention({x, x, x})}), doctest::Contains("nothing on a CPU computes 'attention'"), ir::IrError);
 }
 
-TEST_CASE("attention: NVRTC compiles every tile without spills") {
+TEST_CASE("attention: NVRTC compiles the tiles without spills") {
   const test::Nvrtc nvrtc;
   if (!nvrtc.available()) {
     MESSAGE("NVRTC is not installed: skipped");
     return;
   }
   std::string report;
-  const auto compile = [&](const Case& c, Op first, size_t count) {
-    CAPTURE(c);
-    Reference r(c);
-    std::vector<Array*> operands;
-    const ir::GpuTarget target = target_of(c);
-    const passes::Lowered lowered = lowered_call(one_call(nodes(c, r, first, count, operands), target), target);
-    for (const std::string arch : {"sm_75", "sm_80", "sm_90"}) {
+  const auto compile = [&](Case c, Op first, size_t count, const std::vector<int>& capabilities = {75, 80, 90}) {
+    for (const int compute : capabilities) {
+      c.compute = compute;
+      CAPTURE(c);
+      Reference r(c);
+      std::vector<Array*> operands;
+      const ir::GpuTarget target = target_of(c);
+      const passes::Lowered lowered = lowered_call(one_call(nodes(c, r, first, count, operands), target), target);
+      const std::string arch = "sm_" + std::to_string(compute);
       const test::Nvrtc::Result result = nvrtc.compile(codegen::cuda::emit(lowered.tree), arch);
       CAPTURE(result.log);
       CHECK(result.compiled);
@@ -465,6 +536,14 @@ TEST_CASE("attention: NVRTC compiles every tile without spills") {
     c.mask = dtype == DType::F16 ? Mask::None : dtype == DType::F32 ? Mask::Bool : Mask::Add;
     if (dtype == DType::F32) compile(c, Op::Attention, 2);
     compile(c, Op::AttentionGradQuery, 3);
+  }
+  constexpr std::tuple<int64_t, DType, Mask> kOfWarps[] = {
+      {64, DType::F16, Mask::Bool}, {96, DType::F16, Mask::None}, {96, DType::BF16, Mask::Add}, {128, DType::F16, Mask::None}};
+  for (const auto& [depth, dtype, mask] : kOfWarps) {
+    Case c{.dtype = dtype, .length = 300, .sources = 290, .depth = depth, .value_depth = depth, .causal = depth == 128, .mask = mask};
+    c.shared_bytes = 227 << 10;
+    compile(c, Op::Attention, 2, {80, 90});
+    compile(c, Op::AttentionGradQuery, 3, {80, 90});
   }
   MESSAGE(report);
 }

@@ -4,8 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "support/same_bits.h"
@@ -23,10 +25,11 @@ double distance(const Tensor& a, const Tensor& b) {
   return ((x - y).abs().max() / y.abs().max().clamp_min(1e-3)).item<double>();
 }
 
+bool is_attention(const tenon::KernelRecord& kernel) { return kernel.schedule == "attention" || kernel.schedule == "attention mma"; }
+
 int calls_of_attention() {
-  int calls = 0;
-  for (const tenon::KernelRecord& kernel : tenon::kernel_history()) calls += kernel.schedule == "attention";
-  return calls;
+  const auto history = tenon::kernel_history();
+  return static_cast<int>(std::count_if(history.begin(), history.end(), is_attention));
 }
 
 struct Case {
@@ -99,6 +102,32 @@ TEST_CASE("cuda attention: values and gradients are those of the composition in 
   check_case(cases[3], tenon::kBFloat16, 3e-2);
 }
 
+// The error of a result is bounded by a rounding of it (u: 2^-11 or 2^-8) and one of each p or ds, whose sum is of the size of what
+// is added: some of u times the greatest element (docs/cuda.md).
+TEST_CASE("cuda attention: halves, forward and gradients, against the composition") {
+  const bool has_mma = tenon::cuda::get_device_properties().major >= 8;
+  constexpr int64_t kLengths[] = {1, 7, 16, 17, 65, 100}, kDepths[] = {16, 32, 40, 64, 80, 128};
+  int number = 0;
+  for (const int64_t length : kLengths) {
+    for (const int64_t sources : {kLengths[number % 6], kLengths[(number + 2) % 6]}) {
+      const int64_t depth = kDepths[number % 6], value_depth = kDepths[(number + 1) % 6];
+      Case c{.query = {2, length, depth}, .key = {2, sources, depth}, .value = {2, sources, value_depth}};
+      c.causal = number % 3 == 0;
+      if (number % 3 == 1) c.mask = {length, sources};
+      c.mask_adds = number % 2 == 1;
+      check_case(c, tenon::kHalf, 8 * 0x1p-11);
+      check_case(c, tenon::kBFloat16, 8 * 0x1p-8);
+      ++number;
+    }
+  }
+  check_case({.query = {2, 17, 3, 8}, .key = {2, 19, 3, 8}, .value = {2, 19, 3, 8}, .turned = true}, tenon::kHalf, 8 * 0x1p-11);
+  check_case({.query = {2, 3, 9, 20}, .key = {3, 11, 20}, .value = {2, 1, 11, 20}, .mask = {9, 11}}, tenon::kHalf, 8 * 0x1p-11);
+  for (const tenon::KernelRecord& kernel : tenon::kernel_history()) {
+    const bool halves = kernel.shapes.find("f16[") != std::string::npos;  // bf16 too
+    if (is_attention(kernel)) CHECK((kernel.schedule == "attention mma") == (halves && has_mma));
+  }
+}
+
 TEST_CASE("cuda attention: finite differences, of the gradients too") {
   tenon::manual_seed(2);
   const auto options = tenon::TensorOptions().dtype(tenon::kDouble).requires_grad(true);
@@ -113,9 +142,11 @@ TEST_CASE("cuda attention: finite differences, of the gradients too") {
 
 TEST_CASE("cuda attention: two runs give the same bits") {
   const Case c{.query = {2, 2, 40, 24}, .key = {2, 2, 50, 24}, .value = {2, 2, 50, 24}, .causal = true};
-  const std::vector<Tensor> data = data_of(c, tenon::kFloat);
-  const std::vector<Tensor> first = results(c, data, true), second = results(c, data, true);
-  for (size_t i = 0; i < first.size(); ++i) CHECK(same_bits(first[i], second[i]));
+  for (const tenon::ScalarType dtype : {tenon::kFloat, tenon::kHalf}) {
+    const std::vector<Tensor> data = data_of(c, dtype);
+    const std::vector<Tensor> first = results(c, data, true), second = results(c, data, true);
+    for (size_t i = 0; i < first.size(); ++i) CHECK(same_bits(first[i], second[i]));
+  }
 }
 
 TEST_CASE("cuda attention: one kernel, and nothing of the size of the scores") {
@@ -140,17 +171,22 @@ TEST_CASE("cuda attention: one kernel, and nothing of the size of the scores") {
 }
 
 TEST_CASE("cuda attention: operands that are views are read where they lie") {
-  const Tensor packed = tenon::randn({2, 7, 3, 4, 8}, tenon::TensorOptions().device(kCUDA));  // [batch, length, which, heads, depth]
-  const auto part = [](const Tensor& x, int64_t which) { return x.select(2, which).transpose(1, 2); };
-  const Tensor whole = packed.select(2, 0).transpose(1, 2);
-  const Tensor row = tenon::rand({7}, tenon::TensorOptions().device(kCUDA)), mask = row.expand({7, 7});
-  tenon::eval(packed, row);
-  const Tensor pending = tenon::scaled_dot_product_attention(whole, part(packed, 1), part(packed, 2), mask);
-  CHECK(tenon::explain(pending).find("1 kernels") != std::string::npos);
-  const Tensor here = packed.cpu();
-  CHECK(distance(pending, tenon::scaled_dot_product_attention(part(here, 0), part(here, 1), part(here, 2), mask.cpu())) < 1e-5);
-  const Tensor backwards = tenon::scaled_dot_product_attention(whole.flip(2), whole.transpose(2, 3).contiguous().transpose(2, 3), whole);
-  CHECK(distance(backwards, tenon::scaled_dot_product_attention(part(here, 0).flip(2), part(here, 0), part(here, 0))) < 1e-5);
+  const auto on_device = tenon::TensorOptions().device(kCUDA);
+  constexpr std::tuple<tenon::ScalarType, int64_t, double> kKinds[] = {
+      {tenon::kFloat, 8, 1e-5}, {tenon::kHalf, 8, 4e-3}, {tenon::kHalf, 12, 4e-3}};  // of 12 halves not every row is at a multiple of eight
+  for (const auto& [dtype, depth, tolerance] : kKinds) {
+    const Tensor packed = tenon::randn({2, 7, 3, 4, depth}, on_device).to(dtype);  // [batch, length, which, heads, depth]
+    const auto part = [](const Tensor& x, int64_t which) { return x.select(2, which).transpose(1, 2); };
+    const Tensor whole = packed.select(2, 0).transpose(1, 2);
+    const Tensor row = tenon::rand({7}, on_device).to(dtype), mask = row.expand({7, 7});
+    tenon::eval(packed, row);
+    const Tensor pending = tenon::scaled_dot_product_attention(whole, part(packed, 1), part(packed, 2), mask);
+    CHECK(tenon::explain(pending).find("1 kernels") != std::string::npos);
+    const Tensor here = packed.cpu().to(tenon::kDouble), mask_here = mask.cpu().to(tenon::kDouble);
+    CHECK(distance(pending, tenon::scaled_dot_product_attention(part(here, 0), part(here, 1), part(here, 2), mask_here)) < tolerance);
+    const Tensor backwards = tenon::scaled_dot_product_attention(whole.flip(2), whole.transpose(2, 3).contiguous().transpose(2, 3), whole);
+    CHECK(distance(backwards, tenon::scaled_dot_product_attention(part(here, 0).flip(2), part(here, 0), part(here, 0))) < tolerance);
+  }
 }
 
 TEST_CASE("cuda attention: forward and backward of one graph are two calls, with the sums of the forward one") {
@@ -162,7 +198,7 @@ TEST_CASE("cuda attention: forward and backward of one graph are two calls, with
   tenon::cuda::synchronize();
   std::vector<std::string> shapes;
   for (const tenon::KernelRecord& kernel : tenon::kernel_history()) {
-    if (kernel.schedule == "attention") shapes.push_back(kernel.shapes);
+    if (is_attention(kernel)) shapes.push_back(kernel.shapes);
   }
   REQUIRE(shapes.size() == 2);
   CHECK(shapes[0].find("f32[2,33,1]") != std::string::npos);  // log(sum(exp)) of each row

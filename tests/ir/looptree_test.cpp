@@ -105,7 +105,7 @@ TEST_CASE("looptree: prints and parses back") {
 
 TEST_CASE("looptree: tiles of a warp print, parse and keep to their types") {
   const std::string text = R"(looptree @m cuda threads=32 index=i32 {
-  params y: f32 out, l: f16 shared[640], s: bf16 shared[640], g: f16 global[s0], w: f32 shared[640], sizes 1
+  params y: f32 out, l: f16 shared[640], s: bf16 shared[640], g: f16 global[s0], w: f32 shared[640], r: f32 local[8], sizes 1
   phase tiles: parallel %0 in 0..s0 {
     %1 = const 0 : i32
     %2 = const 40 : i32
@@ -118,11 +118,21 @@ TEST_CASE("looptree: tiles of a warp print, parse and keep to their types") {
     set %4, %8
     %9 = extract %8, %1 : f32
     store y[%1], %9
+    store r[%1], %8
+    %10 = load r[%1] : f32x8
+    %11 = cast %10 : f16x8
+    %12 = mma %11, %5, %10 : f32x8
+    %13 = load g[%1] : f16x8
+    store l[%1], %13
   }
 }
 )";
   CHECK(print(parse_looptree(text)) == text);
   const char* broken[][3] = {
+      {"%11 = cast %10 : f16x8", "%11 = cast %10 : f16x4", "the result has another type"},
+      {"%11 = cast %10 : f16x8", "%11 = cast %10 : bf16x8", "both factors of mma have one type"},
+      {"load r[%1] : f32x8", "load r[%1] : f16x8", "the buffer has another dtype"},
+      {"store l[%1], %13", "store s[%1], %13", "the buffer has another dtype"},
       {"mma %5, %5", "mma %5, %6", "both factors of mma have one type"},
       {"mma %5, %5", "mma %3, %3", "mma multiplies tiles of f16 or bf16"},
       {"mma %5, %5, %7", "mma %5, %5, %5", "mma adds to a tile of f32"},

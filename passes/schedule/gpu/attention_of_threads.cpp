@@ -1,34 +1,14 @@
-// Attention on a GPU, whose scores are never stored: a block takes a tile of rows and passes over tiles of the other side in
-// shared memory (Dao, Fu, Ermon, Rudra and Re, FlashAttention, 2022; Dao, FlashAttention-2, 2023). A softmax over tiles keeps
-// of each row the greatest score so far and the sum of exp(score - greatest), and scales both, and the result so far, when a
-// greater score comes (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018).
-//
-//   phase attend   a block a tile of queries:
-//                    for each tile of keys {
-//                      s = scale q k^T + mask; m' = max(m, rows of s); p = exp(s - m')
-//                      l = l exp(m - m') + sum p;  o = o exp(m - m') + p v;  m = m'
-//                    }
-//                    result = o / l;  lse = m + log(l)
-//   phase keys     gradients of keys and values, a block a tile of keys:
-//                    for each tile of queries { p = exp(s - lse); ds = p (v g^T - delta); dv += p g; dk += scale ds q }
-//   phase queries  gradient of queries, a block a tile of queries:
-//                    for each tile of keys { p = exp(s - lse); ds = p (g v^T - delta); dq += scale ds k }
+// Attention of threads: float32, float64, and halves where there are no tensor cores for them. attention.cpp has a sketch.
 //
 // A thread has a few rows, and a few columns of the scores and of the sums. Both operands of a product lie in shared memory as
-// [depth][rows or columns]; what the other side is needed for twice is staged twice, once turned and once as it lies. Every sum
-// has one order, by the tile's shape: no operation is atomic, and two runs give the same bits. Causal: tiles with nothing in
-// sight are skipped.
-//
-// Of the extents the code has only: which tile, and whether it divides rows and columns; the heads' elements in sixteens and
-// whether four are a vector; where batches repeat; how a mask lies.
+// [depth][rows or columns]; what the other side is needed for twice is staged twice, once turned and once as it lies.
 #include <algorithm>
 #include <bit>
 #include <limits>
 #include <optional>
 #include <tuple>
 
-#include "ir/attention.h"
-#include "passes/schedule/gpu/call.h"
+#include "passes/schedule/gpu/attention.h"
 #include "passes/schedule/gpu/tiles.h"
 
 namespace tenon::passes::gpu {
@@ -39,7 +19,6 @@ constexpr int kThreads = kRowGroups * kColumnGroups;
 constexpr int64_t kBank = 4;  // elements between the rows of a turned tile, so that neighbouring k go to other banks
 
 DType type_of_sums(DType dtype) { return ir::is_half(dtype) ? DType::F32 : dtype; }
-int64_t round_up(int64_t x, int64_t to) { return ceil_div(x, to) * to; }
 
 // Rows, and columns of the scores, that a thread has.
 struct AttentionTile {
@@ -92,129 +71,35 @@ AttentionTile choose(const Form::Attention& heads, bool gradient, int64_t batche
   return *chosen;
 }
 
-// A matrix [count, width] of each batch, and the size parameters that hold these two, the width as a multiple of four, and the
-// distance from row to row.
-struct Matrix {
-  int32_t buffer = -1;
-  int64_t count = 0, width = 0;
-  int32_t count_size = -1, width_size = -1, depth_size = -1, step_size = -1;
-  bool vectors = false;  // four neighbours begin at a multiple of four, in each row
-};
-
-class AttentionCall {
+class AttentionOfThreads : public Attention {
  public:
-  AttentionCall(Context& c, const Call& call) : c_(c), b_(c.builder), node_(call.node), places_(c.kernel.buffers.size()) {
-    const auto& inputs = node_.inputs();
-    gradient_ = ir::is_attention_gradient(node_.op());
-    const size_t rank = node_.shape().size(), operands = gradient_ ? 6 : 3;
-    const auto matrix = [&](size_t i) {
-      const ir::Dims& shape = inputs[i]->shape();
-      const OperandLayout& layout = call.layouts[i];
-      const int64_t rows = shape[rank - 2], elements = shape[rank - 1];
-      Matrix m{static_cast<int32_t>(i), rows, elements};
-      m.count_size = c.nest.size_slot(rows);
-      m.width_size = c.nest.size_slot(elements);
-      m.depth_size = c.nest.size_slot(round_up(elements, kVector));
-      m.step_size = c.nest.size_slot(layout.strides[rank - 2]);
-      const auto in_fours = [](int64_t x) { return x % kVector == 0; };
-      m.vectors = !c.kernel.buffer(m.buffer).unaligned && in_fours(elements) && in_fours(layout.offset) &&
-                  std::all_of(layout.strides.begin(), layout.strides.end() - 1, in_fours);
-      return m;
-    };
-    query_ = matrix(0);
-    key_ = matrix(1);
-    value_ = matrix(2);
-    if (gradient_) grad_ = matrix(3);
-    if (inputs.size() > operands) mask_ = matrix(operands);
-    causal_ = node_.ints()[0] != 0;
-    sums_ = type_of_sums(inputs[0]->dtype());
-    heads_ = {inputs[0]->dtype(), query_.width, value_.width};
-    layouts_.assign(call.layouts.begin(), call.layouts.end());
-    const auto result = [&](const ir::Node& made) {
-      results_.emplace_back(made.op(), static_cast<int32_t>(layouts_.size()));
-      layouts_.push_back({0, ir::contiguous_strides(made.shape())});
-    };
-    result(node_);
-    for (const ir::NodeRef& twin : call.twins) result(*twin);
-    for (size_t d = 0; d + 2 < rank; ++d) {  // batches in row-major order, and where each begins in the buffers
-      std::vector<int64_t> steps;
-      for (const OperandLayout& layout : layouts_) steps.push_back(layout.strides[d]);
-      places_.dim(node_.shape()[d], std::move(steps));
-    }
-    tile_ = choose(heads_, gradient_, places_.count(), gradient_ ? std::max(query_.count, key_.count) : query_.count, c.target);
-    const SharedElements elements = shared_elements(tile_, query_.width, value_.width, gradient_);
-    own_ = buffer("own", Space::Shared, elements.own);
-    other_ = buffer("other", Space::Shared, elements.other);
-    p_ = buffer("p", Space::Shared, elements.p);
-  }
-
-  void lower() {
+  AttentionOfThreads(Context& c, const Call& call)
+      : Attention(c, call), tile_(choose(heads_, gradient_, places_.count(), longest(), c.target)) {
     c_.out.tree.threads = kThreads;
-    if (!gradient_) return attend();
-    if (result_of(Op::AttentionGradKey) || result_of(Op::AttentionGradValue)) differentiate(false);
-    if (result_of(Op::AttentionGradQuery)) differentiate(true);
+    const SharedElements elements = shared_elements(tile_, query_.width, value_.width, gradient_);
+    own_ = buffer("own", Space::Shared, elements.own, sums_);
+    other_ = buffer("other", Space::Shared, elements.other, sums_);
+    p_ = buffer("p", Space::Shared, elements.p, sums_);
   }
 
  private:
-  // --- what there is
-
-  std::optional<int32_t> result_of(Op op) const {
-    for (const auto& [made, buffer] : results_) {
-      if (made == op) return buffer;
-    }
-    return std::nullopt;
-  }
-
-  // --- a block
-
   // Starts a phase: a block takes a tile of `own`.
-  void begin(const std::string& name, const Matrix& own) {
+  void begin_tile(const std::string& name, const Matrix& own) {
     scores_ = local("s", scores());
     left_ = local("left", tile_.of_rows);
-    const int64_t tiles = ceil_div(own.count, tile_.rows());
-    const ValueId block = c_.begin_phase(name, places_.count() * tiles);
-    const auto [batch, tile] = c_.divide(block, c_.nest.size(tiles));
-    bases_ = places_.places(c_, batch);
-    for (size_t i = 0; i < bases_.size(); ++i) {
-      if (layouts_[i].offset != 0) bases_[i] = c_.add(bases_[i], c_.nest.size(layouts_[i].offset));
-    }
-    first_row_ = c_.mul(tile, c_.literal(tile_.rows()));
+    begin(name, own, {tile_.rows(), tile_.columns()});
     const auto [group, place] = c_.divide(c_.thread(), c_.literal(kColumnGroups));
     place_ = place;
-    lane_ = c_.divide(c_.thread(), c_.literal(c_.target.warp)).second;
     own_row_ = c_.mul(group, c_.literal(tile_.of_rows));
   }
 
   int scores() const { return tile_.of_rows * tile_.of_columns; }
-  int32_t buffer(const std::string& name, Space space, int64_t count) { return buffer(name, space, count, sums_); }
-  int32_t buffer(const std::string& name, Space space, int64_t count, DType dtype) {
-    return b_.add_buffer({name + std::to_string(b_.tree().buffers.size()), dtype, space, -1, count});
-  }
-  int32_t local(const std::string& name, int64_t count) { return buffer(name, Space::Local, count); }
-  ValueId number(double value) { return b_.constant(ir::constant(sums_, value)); }
-  ValueId infinity() { return number(-std::numeric_limits<double>::infinity()); }
-  ValueId wide(ValueId x) { return b_.type(x).dtype == sums_ ? x : b_.op(Op::Cast, {x}, sums_); }
-  ValueId both(ValueId a, ValueId b) { return a < 0 ? b : b < 0 ? a : b_.op(Op::And, {a, b}); }
-  ValueId count(const Matrix& m) { return b_.size(m.count_size); }
-  ValueId width(const Matrix& m) { return b_.size(m.width_size); }
-  ValueId depth(const Matrix& m) { return b_.size(m.depth_size); }
-  ValueId step(const Matrix& m) { return b_.size(m.step_size); }
-  // Whether there is such a row, where tiles have `rows`; -1 if that is certain.
-  ValueId below(ValueId row, const Matrix& m, int rows) { return m.count % rows == 0 ? -1 : c_.less(row, count(m)); }
-
-  template <typename Body>
-  void each(int64_t count, const Body& body) {
-    c_.loop(c_.literal(0), c_.literal(count), 1, body, true);
-  }
   // body(i, j): row and column of the scores that a thread has, and their place.
   template <typename Body>
   void each_score(const Body& body) {
     each(tile_.of_rows, [&](ValueId i) {
       each(tile_.of_columns, [&](ValueId j) { body(i, j, c_.add(c_.mul(i, c_.literal(tile_.of_columns)), j)); });
     });
-  }
-  void fill(int32_t buffer, int64_t count, double value) {
-    each(count, [&](ValueId i) { b_.store(buffer, i, number(value)); });
   }
   void accumulate(int32_t buffer, ValueId at, ValueId x, ValueId y) {
     b_.store(buffer, at, b_.op(Op::Fma, {x, y, b_.load(buffer, at, 1)}));
@@ -227,18 +112,10 @@ class AttentionCall {
 
   // The sum or the maximum over the threads of a row, in each of them.
   ValueId over_row(Op op, ValueId x) {
-    for (int64_t distance = kColumnGroups / 2; distance > 0; distance /= 2) {
-      const ValueId other = b_.op(Op::Xor, {lane_, c_.literal(distance)});
-      x = b_.op(op, {x, b_.let(Op::Shuffle, {x, other}, b_.type(x))});
-    }
-    return x;
+    return over_neighbours(kColumnGroups, x, [&](ValueId a, ValueId b) { return b_.op(op, {a, b}); });
   }
 
   // --- staging: `rows` rows of a matrix from `first` on; what it has not is 0
-
-  ValueId place_of(const Matrix& m, ValueId row, ValueId element) {
-    return c_.add(c_.add(bases_[static_cast<size_t>(m.buffer)], c_.mul(row, step(m))), element);
-  }
 
   // Four elements of a row, or one: body(element's number, value).
   template <typename Body>
@@ -256,14 +133,10 @@ class AttentionCall {
     for (int lane = 0; lane < lanes; ++lane) body(lane, b_.get(values[static_cast<size_t>(lane)]));
   }
 
-  ValueId inside(const Matrix& m, ValueId row, int rows, ValueId element, int64_t elements) {
-    return both(below(row, m, rows), m.width == elements ? -1 : c_.less(element, width(m)));
-  }
-
   // [element][row]: 8 neighbouring rows and 4 vectors of each, or 32 neighbouring elements, are a warp's.
   void stage_turned(const Matrix& m, ValueId first, int rows, int32_t to, int64_t offset = 0) {
     constexpr int kNear = 8;
-    const bool vectors = m.vectors;
+    const bool vectors = m.together > 1;
     const int lanes = vectors ? kVector : 1;
     const auto words = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(ceil_div(m.width, lanes))));
     const int across = vectors ? std::clamp(words, kThreads / rows, kThreads / kNear) : 32, at_once = kThreads / across;
@@ -290,7 +163,7 @@ class AttentionCall {
 
   // [row][element]
   void stage_rows(const Matrix& m, ValueId first, int rows, int32_t to, const Columns& columns) {
-    const bool vectors = m.vectors;
+    const bool vectors = m.together > 1;
     const int lanes = vectors ? kVector : 1;
     const auto words = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(columns.padded / lanes)));
     const int across = std::clamp(words, kThreads / rows, 32), at_once = kThreads / across;
@@ -366,18 +239,7 @@ class AttentionCall {
 
   // scale * product + mask; minus infinity where the query does not see the key.
   ValueId score(ValueId product, ValueId query, ValueId key, ValueId exists) {
-    ValueId s = b_.op(Op::Mul, {product, number(ir::attention_scale(node_.ints()))}), seen = exists;
-    if (causal_) seen = both(seen, b_.op(Op::Le, {key, query}));
-    if (mask_.buffer >= 0) {
-      ValueId place = bases_[static_cast<size_t>(mask_.buffer)];
-      if (mask_.count > 1) place = c_.add(place, c_.mul(query, step(mask_)));
-      if (mask_.width > 1) place = c_.add(place, key);
-      const ValueId there = both(c_.less(query, count(query_)), c_.less(key, count(key_)));
-      const ValueId element = b_.load(mask_.buffer, place, 1, there);
-      if (b_.type(element).dtype == DType::Bool) seen = both(seen, element);
-      else s = b_.op(Op::Add, {s, wide(element)});
-    }
-    return seen < 0 ? s : b_.op(Op::Where, {seen, s, infinity()});
+    return masked(b_.op(Op::Mul, {product, number(scale())}), query, key, exists, 1);
   }
 
   // The thread's part of `sums`, which finish(i, value) completes, to the rows of a result.
@@ -414,29 +276,11 @@ class AttentionCall {
     });
   }
 
-  // A result with so many rows and columns.
-  static Matrix like(Matrix rows, const Matrix& columns, int32_t buffer) {
-    rows.buffer = buffer;
-    rows.width = columns.width;
-    rows.width_size = rows.step_size = columns.width_size;
-    return rows;
-  }
-
-  // The tiles of the other side that these rows see.
-  template <typename Body>
-  void each_tile(const Matrix& other, bool over_keys, const Body& body) {
-    ValueId begin = c_.literal(0), end = count(other);
-    const ValueId columns = c_.literal(tile_.columns());
-    if (causal_ && over_keys) end = c_.minimum(end, c_.add(first_row_, c_.literal(tile_.rows())));
-    if (causal_ && !over_keys) begin = c_.mul(b_.quotient(first_row_, columns), columns);
-    c_.loop(begin, end, tile_.columns(), body);
-  }
-
   // --- phase attend
 
-  void attend() {
+  void attend() override {
     const std::optional<int32_t> result = result_of(Op::Attention), lse = result_of(Op::AttentionLse);
-    begin("attend", query_);
+    begin_tile("attend", query_);
     const int32_t most = local("most", tile_.of_rows), sum = local("sum", tile_.of_rows);
     const int64_t results = int64_t{tile_.of_rows} * Columns(value_.width).of_thread();
     const int32_t mixed = result ? local("mixed", results) : -1;
@@ -499,13 +343,12 @@ class AttentionCall {
 
   // --- phases keys and queries
 
-  // `queries`: whose tiles the blocks take.
-  void differentiate(bool queries) {
+  void differentiate(bool queries) override {
     const Matrix &own = queries ? query_ : key_, &own_value = queries ? grad_ : value_;
     const Matrix &other = queries ? key_ : query_, &other_value = queries ? value_ : grad_;
     const std::optional<int32_t> result = result_of(queries ? Op::AttentionGradQuery : Op::AttentionGradKey);
     const std::optional<int32_t> of_value = queries ? std::nullopt : result_of(Op::AttentionGradValue);
-    begin(queries ? "queries" : "keys", own);
+    begin_tile(queries ? "queries" : "keys", own);
     const int32_t ds = local("ds", scores());
     const int64_t value_offset = turned_elements(own.width, tile_.rows());
     const auto sums_of = [&](const char* what, bool wanted, const Matrix& m) {
@@ -520,9 +363,9 @@ class AttentionCall {
     const int32_t lse = local("lse", of_queries), delta = local("delta", of_queries);
     const auto load_sums = [&](const auto& query_of) {
       each(of_queries, [&](ValueId i) {
-        const ValueId query = query_of(i), exists = c_.less(query, count(query_));
-        b_.store(lse, i, b_.load(kLse, c_.add(bases_[kLse], query), 1, exists));
-        if (result) b_.store(delta, i, b_.load(kDelta, c_.add(bases_[kDelta], query), 1, exists));
+        const ValueId query = query_of(i);
+        b_.store(lse, i, of_query(kLse, query));
+        if (result) b_.store(delta, i, of_query(kDelta, query));
       });
     };
     if (queries) load_sums([&](ValueId i) { return row(i); });
@@ -547,43 +390,27 @@ class AttentionCall {
       if (of_value && result) b_.barrier();
       if (result) multiply_scores(ds, other, first, sums);
     });
-    const auto scaled = [&](ValueId, ValueId x) { return b_.op(Op::Mul, {x, number(ir::attention_scale(node_.ints()))}); };
+    const auto scaled = [&](ValueId, ValueId x) { return b_.op(Op::Mul, {x, number(scale())}); };
     if (result) write(sums, like(own, own, *result), scaled);
     if (of_value) write(value_sums, like(value_, value_, *of_value), [](ValueId, ValueId x) { return x; });
     c_.end_phase();
   }
 
-  static constexpr int32_t kLse = 4, kDelta = 5;
-
-  Context& c_;
-  ir::TreeBuilder& b_;
-  const ir::Node& node_;
-  Points places_;
-  std::vector<OperandLayout> layouts_;  // by buffer
-  std::vector<std::pair<Op, int32_t>> results_;  // and their buffers
-  Matrix query_, key_, value_, grad_, mask_;
-  bool gradient_ = false, causal_ = false;
-  DType sums_ = DType::F32;
-  Form::Attention heads_;
+  const AttentionTile tile_;
+  int32_t own_ = -1, other_ = -1, p_ = -1;  // shared: the block's rows, turned; a tile of the other side; p or ds, turned
   // Of a phase:
-  AttentionTile tile_{1, 1};
-  int32_t own_ = -1, other_ = -1, p_ = -1;    // shared: the block's rows, turned; a tile of the other side; p or ds, turned
-  int32_t scores_ = -1, left_ = -1;           // of a thread: its scores, then p; what it multiplies
-  std::vector<ValueId> bases_;                // the batch in each buffer
-  ValueId first_row_ = -1, own_row_ = -1;     // of the block; of the thread in it
-  ValueId place_ = -1, lane_ = -1;            // of the thread: the number of its columns; in its warp
+  int32_t scores_ = -1, left_ = -1;    // of a thread: its scores, then p; what it multiplies
+  ValueId own_row_ = -1, place_ = -1;  // of the thread in the block; the number of its columns
 };
 
 }  // namespace
 
-bool takes_heads(const Form::Attention& heads, const ir::GpuTarget& target) {
-  constexpr int64_t kWidest = 128;  // the tiles of larger ones are so small that little is computed of what is read
-  if (std::max(heads.depth, heads.value_depth) > kWidest) return false;
+bool threads_take(const Form::Attention& heads, const ir::GpuTarget& target) {
   return std::any_of(std::begin(kAttentionTiles), std::end(kAttentionTiles), [&](const AttentionTile& tile) {
     return fits(tile, heads, false, target) && fits(tile, heads, true, target);
   });
 }
 
-void call_attention(Context& c, const Call& call) { AttentionCall(c, call).lower(); }
+void attention_of_threads(Context& c, const Call& call) { AttentionOfThreads(c, call).lower(); }
 
 }  // namespace tenon::passes::gpu

@@ -1,0 +1,161 @@
+// What all attention shares, and who computes it. The scores are never stored: a block takes a tile of rows and passes over tiles
+// of the other side in shared memory (Dao, Fu, Ermon, Rudra and Re, FlashAttention, 2022; Dao, FlashAttention-2, 2023). A softmax
+// over tiles keeps of each row the greatest score so far and the sum of exp(score - greatest), and scales both, and the result so
+// far, when a greater score comes (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018).
+//
+//   phase attend   a block a tile of queries:
+//                    for each tile of keys {
+//                      s = scale q k^T + mask; m' = max(m, rows of s); p = exp(s - m')
+//                      l = l exp(m - m') + sum p;  o = o exp(m - m') + p v;  m = m'
+//                    }
+//                    result = o / l;  lse = m + log(l)
+//   phase keys     gradients of keys and values, a block a tile of keys:
+//                    for each tile of queries { p = exp(s - lse); ds = p (v g^T - delta); dv += p g; dk += scale ds q }
+//   phase queries  gradient of queries, a block a tile of queries:
+//                    for each tile of keys { p = exp(s - lse); ds = p (g v^T - delta); dq += scale ds k }
+//
+// Every sum has one order, by the tile's shape: no operation is atomic, and two runs give the same bits. Causal: tiles with nothing
+// in sight are skipped.
+//
+// Of the extents the code has only: which tile, and whether it divides rows and columns; the heads' elements in sixteens and
+// whether four or eight are a vector; where batches repeat; how a mask lies.
+#include "passes/schedule/gpu/attention.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ir/attention.h"
+#include "passes/schedule/gpu/tiles.h"
+
+namespace tenon::passes::gpu {
+
+Attention::Attention(Context& c, const Call& call) : c_(c), b_(c.builder), node_(call.node), places_(c.kernel.buffers.size()) {
+  const auto& inputs = node_.inputs();
+  gradient_ = ir::is_attention_gradient(node_.op());
+  const size_t rank = node_.shape().size(), operands = gradient_ ? 6 : 3;
+  const auto matrix = [&](size_t i) {
+    const ir::Dims& shape = inputs[i]->shape();
+    const OperandLayout& layout = call.layouts[i];
+    const int64_t rows = shape[rank - 2], elements = shape[rank - 1];
+    Matrix m{static_cast<int32_t>(i), rows, elements};
+    m.count_size = c.nest.size_slot(rows);
+    m.width_size = c.nest.size_slot(elements);
+    m.depth_size = c.nest.size_slot(round_up(elements, kVector));
+    m.step_size = c.nest.size_slot(layout.strides[rank - 2]);
+    const auto divides = [&](int64_t n) {
+      const auto multiple = [n](int64_t x) { return x % n == 0; };
+      return multiple(elements) && multiple(layout.offset) && std::all_of(layout.strides.begin(), layout.strides.end() - 1, multiple);
+    };
+    if (!c.kernel.buffer(m.buffer).unaligned) m.together = divides(8) ? 8 : divides(kVector) ? kVector : 1;
+    return m;
+  };
+  query_ = matrix(0);
+  key_ = matrix(1);
+  value_ = matrix(2);
+  if (gradient_) grad_ = matrix(3);
+  if (inputs.size() > operands) mask_ = matrix(operands);
+  causal_ = node_.ints()[0] != 0;
+  sums_ = ir::is_half(inputs[0]->dtype()) ? DType::F32 : inputs[0]->dtype();
+  heads_ = {inputs[0]->dtype(), query_.width, value_.width};
+  layouts_.assign(call.layouts.begin(), call.layouts.end());
+  const auto result = [&](const ir::Node& made) {
+    results_.emplace_back(made.op(), static_cast<int32_t>(layouts_.size()));
+    layouts_.push_back({0, ir::contiguous_strides(made.shape())});
+  };
+  result(node_);
+  for (const ir::NodeRef& twin : call.twins) result(*twin);
+  for (size_t d = 0; d + 2 < rank; ++d) {  // batches in row-major order, and where each begins in the buffers
+    std::vector<int64_t> steps;
+    for (const OperandLayout& layout : layouts_) steps.push_back(layout.strides[d]);
+    places_.dim(node_.shape()[d], std::move(steps));
+  }
+}
+
+void Attention::lower() {
+  if (!gradient_) return attend();
+  if (result_of(Op::AttentionGradKey) || result_of(Op::AttentionGradValue)) differentiate(false);
+  if (result_of(Op::AttentionGradQuery)) differentiate(true);
+}
+
+std::optional<int32_t> Attention::result_of(Op op) const {
+  for (const auto& [made, buffer] : results_) {
+    if (made == op) return buffer;
+  }
+  return std::nullopt;
+}
+
+double Attention::scale() const { return ir::attention_scale(node_.ints()); }
+
+void Attention::begin(const std::string& name, const Matrix& own, TileExtents tile) {
+  tile_extents_ = tile;
+  const int64_t tiles = ceil_div(own.count, tile.rows);
+  const ValueId block = c_.begin_phase(name, places_.count() * tiles);
+  const auto [batch, number] = c_.divide(block, c_.nest.size(tiles));
+  bases_ = places_.places(c_, batch);
+  for (size_t i = 0; i < bases_.size(); ++i) {
+    if (layouts_[i].offset != 0) bases_[i] = c_.add(bases_[i], c_.nest.size(layouts_[i].offset));
+  }
+  first_row_ = c_.mul(number, c_.literal(tile.rows));
+  lane_ = c_.divide(c_.thread(), c_.literal(c_.target.warp)).second;
+}
+
+int32_t Attention::buffer(const std::string& name, Space space, int64_t count, DType dtype) {
+  return b_.add_buffer({name + std::to_string(b_.tree().buffers.size()), dtype, space, -1, count});
+}
+
+ValueId Attention::infinity() { return number(-std::numeric_limits<double>::infinity()); }
+
+ValueId Attention::inside(const Matrix& m, ValueId row, int rows, ValueId element, int64_t elements) {
+  return both(below(row, m, rows), m.width == elements ? -1 : c_.less(element, width(m)));
+}
+
+ValueId Attention::place_of(const Matrix& m, ValueId row, ValueId element) {
+  return c_.add(c_.add(bases_[static_cast<size_t>(m.buffer)], c_.mul(row, step(m))), element);
+}
+
+ValueId Attention::of_query(int32_t buffer, ValueId query) {
+  return b_.load(buffer, c_.add(bases_[static_cast<size_t>(buffer)], query), 1, c_.less(query, count(query_)));
+}
+
+void Attention::fill(int32_t buffer, int64_t count, double value) {
+  each(count, [&](ValueId i) { b_.store(buffer, i, number(value)); });
+}
+
+ValueId Attention::masked(ValueId s, ValueId query, ValueId key, ValueId exists, double unit) {
+  ValueId seen = exists;
+  if (causal_) seen = both(seen, b_.op(Op::Le, {key, query}));
+  if (mask_.buffer >= 0) {
+    ValueId place = bases_[static_cast<size_t>(mask_.buffer)];
+    if (mask_.count > 1) place = c_.add(place, c_.mul(query, step(mask_)));
+    if (mask_.width > 1) place = c_.add(place, key);
+    const ValueId there = both(c_.less(query, count(query_)), c_.less(key, count(key_)));
+    const ValueId element = b_.load(mask_.buffer, place, 1, there);
+    if (b_.type(element).dtype == DType::Bool) seen = both(seen, element);
+    else if (unit == 1) s = b_.op(Op::Add, {s, wide(element)});
+    else s = b_.op(Op::Fma, {wide(element), number(unit), s});
+  }
+  return seen < 0 ? s : b_.op(Op::Where, {seen, s, infinity()});
+}
+
+Matrix Attention::like(Matrix rows, const Matrix& columns, int32_t buffer) {
+  rows.buffer = buffer;
+  rows.width = columns.width;
+  rows.width_size = rows.step_size = columns.width_size;
+  rows.together = rows.width % 8 == 0 ? 8 : rows.width % kVector == 0 ? kVector : 1;  // results lie without gaps
+  return rows;
+}
+
+bool takes_heads(const Form::Attention& heads, const ir::GpuTarget& target) {
+  constexpr int64_t kWidest = 128;  // the tiles of larger ones are so small that little is computed of what is read
+  if (std::max(heads.depth, heads.value_depth) > kWidest) return false;
+  return warps_take(heads, target) || threads_take(heads, target);
+}
+
+void call_attention(Context& c, const Call& call) {
+  const auto& inputs = call.node.inputs();
+  const Form::Attention heads{inputs[0]->dtype(), inputs[0]->shape().back(), inputs[2]->shape().back()};
+  if (warps_take(heads, c.target)) return attention_of_warps(c, call);
+  attention_of_threads(c, call);
+}
+
+}  // namespace tenon::passes::gpu

@@ -1,0 +1,125 @@
+// What attention of threads and attention of warps share: operands and results as matrices, batches, the tiles that a block passes
+// over, and what masks make of a score. Private to passes/schedule/gpu/.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "passes/schedule/gpu/call.h"
+
+namespace tenon::passes::gpu {
+
+constexpr int64_t round_up(int64_t x, int64_t to) { return ceil_div(x, to) * to; }
+
+// A matrix [count, width] of each batch, and the size parameters that hold these two, the width as a multiple of four, and the
+// distance from row to row.
+struct Matrix {
+  int32_t buffer = -1;
+  int64_t count = 0, width = 0;
+  int32_t count_size = -1, width_size = -1, depth_size = -1, step_size = -1;
+  int64_t together = 1;  // as many neighbours begin at a multiple of their number in each row: 8, 4 or 1
+};
+
+// Rows of a block's tile, and columns of the tiles of the other side that it passes over.
+struct TileExtents {
+  int rows, columns;
+};
+
+class Attention {
+ public:
+  virtual ~Attention() = default;
+  // Writes the phases.
+  void lower();
+
+ protected:
+  static constexpr int32_t kLse = 4, kDelta = 5;  // operands of a gradient, one element a query
+
+  Attention(Context& c, const Call& call);
+  virtual void attend() = 0;
+  // The gradient of the queries; else those of keys and values.
+  virtual void differentiate(bool queries) = 0;
+
+  std::optional<int32_t> result_of(Op op) const;
+  int64_t longest() const { return gradient_ ? std::max(query_.count, key_.count) : query_.count; }  // of what blocks share out
+  double scale() const;
+
+  // Starts a phase: a block takes a tile of `own`.
+  void begin(const std::string& name, const Matrix& own, TileExtents tile);
+  // body(first column): the tiles of the other side that the block's rows see.
+  template <typename Body>
+  void each_tile(const Matrix& other, bool over_keys, const Body& body) {
+    ValueId begin = c_.literal(0), end = count(other);
+    const ValueId columns = c_.literal(tile_extents_.columns);
+    if (causal_ && over_keys) end = c_.minimum(end, c_.add(first_row_, c_.literal(tile_extents_.rows)));
+    if (causal_ && !over_keys) begin = c_.mul(b_.quotient(first_row_, columns), columns);
+    c_.loop(begin, end, tile_extents_.columns, body);
+  }
+
+  int32_t buffer(const std::string& name, Space space, int64_t count, DType dtype);
+  int32_t local(const std::string& name, int64_t count) { return buffer(name, Space::Local, count, sums_); }
+  ValueId number(double value) { return b_.constant(ir::constant(sums_, value)); }
+  ValueId infinity();  // less than all
+  ValueId wide(ValueId x) { return b_.type(x).dtype == sums_ ? x : b_.op(Op::Cast, {x}, sums_); }
+  ValueId both(ValueId a, ValueId b) { return a < 0 ? b : b < 0 ? a : b_.op(Op::And, {a, b}); }
+  ValueId count(const Matrix& m) { return b_.size(m.count_size); }
+  ValueId width(const Matrix& m) { return b_.size(m.width_size); }
+  ValueId depth(const Matrix& m) { return b_.size(m.depth_size); }
+  ValueId step(const Matrix& m) { return b_.size(m.step_size); }
+  ValueId ahead(ValueId x, int64_t by) { return by == 0 ? x : c_.add(x, c_.literal(by)); }
+  // Whether there is such a row, where tiles have `rows`; -1 if that is certain.
+  ValueId below(ValueId row, const Matrix& m, int rows) { return m.count % rows == 0 ? -1 : c_.less(row, count(m)); }
+  // The same of an element too, where there are `elements` in a tile's rows.
+  ValueId inside(const Matrix& m, ValueId row, int rows, ValueId element, int64_t elements);
+  ValueId place_of(const Matrix& m, ValueId row, ValueId element);
+  // Of one element a query (lse, delta), 0 past the last.
+  ValueId of_query(int32_t buffer, ValueId query);
+
+  template <typename Body>
+  void each(int64_t count, const Body& body) {
+    c_.loop(c_.literal(0), c_.literal(count), 1, body, true);
+  }
+  void fill(int32_t buffer, int64_t count, double value);
+
+  // The sum or the maximum over `threads` neighbours of a warp, in each of them.
+  template <typename Combine>
+  ValueId over_neighbours(int threads, ValueId x, const Combine& combine) {
+    for (int64_t distance = threads / 2; distance > 0; distance /= 2) {
+      const ValueId other = b_.op(Op::Xor, {lane_, c_.literal(distance)});
+      x = combine(x, b_.let(Op::Shuffle, {x, other}, b_.type(x)));
+    }
+    return x;
+  }
+
+  // The score s, `unit` times as large as it is, with the mask; minus infinity where the query does not see the key, or where
+  // `exists` (-1: it does) is false.
+  ValueId masked(ValueId s, ValueId query, ValueId key, ValueId exists, double unit);
+
+  // A result with so many rows and columns.
+  static Matrix like(Matrix rows, const Matrix& columns, int32_t buffer);
+
+  Context& c_;
+  ir::TreeBuilder& b_;
+  const ir::Node& node_;
+  Points places_;
+  std::vector<OperandLayout> layouts_;           // by buffer
+  std::vector<std::pair<Op, int32_t>> results_;  // and their buffers
+  Matrix query_, key_, value_, grad_, mask_;
+  bool gradient_ = false, causal_ = false;
+  DType sums_ = DType::F32;
+  Form::Attention heads_;
+  // Of a phase:
+  TileExtents tile_extents_{1, 1};
+  std::vector<ValueId> bases_;  // the batch in each buffer
+  ValueId first_row_ = -1;      // of the block
+  ValueId lane_ = -1;           // of the thread in its warp
+};
+
+void attention_of_threads(Context& c, const Call& call);
+bool threads_take(const Form::Attention& heads, const ir::GpuTarget& target);
+// On tensor cores.
+void attention_of_warps(Context& c, const Call& call);
+bool warps_take(const Form::Attention& heads, const ir::GpuTarget& target);
+
+}  // namespace tenon::passes::gpu

@@ -1,0 +1,449 @@
+// Attention of warps: float16 and bfloat16 on tensor cores. attention.cpp has a sketch; what each thread has of a tile of 16x16
+// stands in ir/looptree.h.
+//
+// A warp has tiles of 16 rows, and passes with the other warps of its block over tiles of the other side. Both sides lie in shared
+// memory as they lie in memory, a row of elements behind the other; load_tile turns over what is multiplied along the rows. Scores
+// stay in registers: as the sums of a product they lie just as the left operand of the next one does.
+//
+//   s[i][j] = mma(load_tile own[16 i][k], load_tile other[16 j][k], s[i][j]) for k in 0..depth
+//   s = power(s * scale - greatest), in f32
+//   o[i][e] = mma(cast s[i][k], load_tile other_value[k][16 e] transposed, o[i][e]) for k in 0..columns
+//
+// Rows of shared memory are padded so that the eight pieces of eight elements that load_tile reads at once, and what a warp stages,
+// lie in different banks. Elements past the heads' last, and rows past the last, are zeros there.
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <numbers>
+#include <optional>
+#include <vector>
+
+#include "passes/schedule/gpu/attention.h"
+
+namespace tenon::passes::gpu {
+namespace {
+
+constexpr int kExtent = ir::kTileExtent, kLanes = ir::kTileLanes;
+constexpr int kWarps = 4, kThreadsOfRow = 4;
+constexpr int kHalves = 2;        // of a tile: a thread has rows, and pairs of columns, in both
+constexpr int kTogether = 8;      // halves that are staged at once: 16 bytes
+constexpr int kFirstMma = 80;     // m16n8k16
+constexpr int kMostNumbers = 160; // registers of a thread; the others hold operands and places
+
+int tiles_of(int64_t width) { return static_cast<int>(ceil_div(width, kExtent)); }
+int64_t pitch_of(int64_t width) { return round_up(width, kExtent) + kTogether; }
+
+// Tiles of 16 rows that a warp has, and of 16 columns of the scores.
+struct WarpTile {
+  int down, across;
+  int rows() const { return down * kExtent * kWarps; }
+  int columns() const { return across * kExtent; }
+};
+constexpr WarpTile kWarpTiles[] = {{2, 4}, {2, 2}, {1, 4}, {1, 2}, {1, 1}};  // the best first
+
+// What attention needs registers and shared memory for.
+struct Needs {
+  Form::Attention heads;
+  bool gradient, masked;
+};
+
+// What a thread has at the same time: scores, the sums that they are multiplied to, and a mask's elements, which all come at once,
+// each with its place.
+int numbers(const WarpTile& tile, const Needs& needs) {
+  const int scores = needs.gradient ? 2 : 1, of_mask = needs.masked ? 2 : 0, depth = needs.gradient ? tiles_of(needs.heads.depth) : 0;
+  return kLanes * tile.down * (tile.across * (scores + of_mask) + depth + tiles_of(needs.heads.value_depth));
+}
+
+int64_t shared_bytes(const WarpTile& tile, const Needs& needs) {
+  const int64_t key = pitch_of(needs.heads.depth), value = pitch_of(needs.heads.value_depth);
+  const int64_t own = tile.rows() * (needs.gradient ? key + value : std::max(key, value)), other = tile.columns() * (key + value);
+  return (own + other) * ir::item_size(needs.heads.dtype) + (needs.gradient ? 2 * tile.columns() * ir::item_size(DType::F32) : 0);
+}
+
+bool fits(const WarpTile& tile, const Needs& needs, const ir::GpuTarget& target) {
+  constexpr int64_t kMostShared = 100 << 10;  // two blocks a multiprocessor
+  return numbers(tile, needs) <= kMostNumbers && shared_bytes(tile, needs) <= std::min(kMostShared, target.shared_bytes);
+}
+
+// The first that fits, but with no more rows than there are, nor so many that multiprocessors stay idle.
+WarpTile choose(const Needs& needs, int64_t batches, int64_t rows, const ir::GpuTarget& target) {
+  const WarpTile* chosen = nullptr;
+  for (const WarpTile& tile : kWarpTiles) {
+    if (!fits(tile, needs, target)) continue;
+    if (!chosen) chosen = &tile;
+    const bool too_large = rows <= tile.rows() || batches * ceil_div(rows, chosen->rows()) < target.multiprocessors;
+    if (tile.down < chosen->down && too_large) chosen = &tile;
+  }
+  if (!chosen) throw ir::IrError("attention: no tile fits");
+  return *chosen;
+}
+
+class AttentionOfWarps : public Attention {
+ public:
+  AttentionOfWarps(Context& c, const Call& call)
+      : Attention(c, call), tile_(choose({heads_, gradient_, mask_.buffer >= 0}, places_.count(), longest(), c.target)) {
+    c_.out.schedule = "attention mma";
+    c_.out.tree.threads = kWarps * c_.target.warp;
+    const int64_t key = pitch_of(heads_.depth), value = pitch_of(heads_.value_depth);
+    own_ = panel("own", tile_.rows(), gradient_ ? key : std::max(key, value));
+    if (gradient_) own_value_ = panel("own_value", tile_.rows(), value);
+    other_ = panel("other", tile_.columns(), key);
+    other_value_ = panel("other_value", tile_.columns(), value);
+    if (!gradient_) return;
+    lse_ = buffer("lse", Space::Shared, tile_.columns(), DType::F32);
+    delta_ = buffer("delta", Space::Shared, tile_.columns(), DType::F32);
+  }
+
+ private:
+  int32_t panel(const std::string& name, int64_t rows, int64_t pitch) {
+    return buffer(name, Space::Shared, rows * pitch, heads_.dtype);
+  }
+  int threads() const { return c_.out.tree.threads; }
+  int rows_of_thread() const { return kHalves * tile_.down; }
+
+  // Starts a phase: a block takes a tile of `own`.
+  void begin_tile(const std::string& name, const Matrix& own) {
+    scores_ = local("s", sums_of(tile_.across));
+    begin(name, own, {tile_.rows(), tile_.columns()});
+    const ValueId warp = c_.divide(c_.thread(), c_.literal(c_.target.warp)).first;
+    warp_row_ = c_.mul(warp, c_.literal(tile_.down * kExtent));
+    const auto [row, pair] = c_.divide(lane_, c_.literal(kThreadsOfRow));
+    row_in_tile_ = row;
+    pair_ = c_.mul(pair, c_.literal(2));
+  }
+
+  // --- what a thread has of tiles side by side: sums[row's tile][tile][8 elements]
+
+  int64_t sums_of(int across) const { return int64_t{kLanes} * tile_.down * across; }
+  // body(number of the row): its rows of the block's tile, two of each tile of 16.
+  template <typename Body>
+  void each_row(const Body& body) {
+    each(rows_of_thread(), body);
+  }
+  // body(place, column): of such a row of tiles side by side.
+  template <typename Body>
+  void each_of_row(ValueId r, int across, const Body& body) {
+    const auto [tile, half] = c_.divide(r, c_.literal(kHalves));
+    const ValueId first = c_.add(c_.mul(tile, c_.literal(int64_t{kLanes} * across)), c_.mul(half, c_.literal(2)));
+    each(int64_t{kHalves} * across, [&](ValueId pair) {
+      const ValueId at = c_.add(first, c_.mul(pair, c_.literal(4))), column = c_.add(c_.mul(pair, c_.literal(8)), pair_);
+      each(2, [&](ValueId near) { body(c_.add(at, near), c_.add(column, near)); });
+    });
+  }
+  ValueId row_in_block(ValueId r) {
+    return c_.add(c_.add(warp_row_, row_in_tile_), c_.mul(r, c_.literal(8)));
+  }
+  ValueId row(ValueId r) { return c_.add(first_row_, row_in_block(r)); }
+  ValueId over_row(Op op, ValueId x) {
+    return over_neighbours(kThreadsOfRow, x, [&](ValueId a, ValueId b) { return op == Op::Max ? greater(a, b) : b_.op(op, {a, b}); });
+  }
+  // That is not nan, if one is: a nan reaches the row's sum through its own power.
+  ValueId greater(ValueId a, ValueId b) { return b_.op(Op::Where, {b_.op(Op::Lt, {a, b}), b, a}); }
+
+  // --- staging: `rows` rows of a matrix from `first` on; what it has not is 0
+
+  void stage(const Matrix& m, ValueId first, int rows, int32_t to) {
+    const int lanes = m.together == kTogether ? kTogether : 1;
+    const int64_t padded = round_up(m.width, kExtent), pitch = pitch_of(m.width);
+    const auto words = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(padded / lanes)));
+    const int across = std::clamp(words, threads() / rows, c_.target.warp), at_once = threads() / across;
+    const auto [down, word] = c_.divide(c_.thread(), c_.literal(across));
+    const ValueId zero = b_.constant(ir::constant(heads_.dtype, int64_t{0}), lanes);
+    c_.loop(c_.mul(word, c_.literal(lanes)), c_.literal(padded), int64_t{across} * lanes, [&, down = down](ValueId element) {
+      std::vector<ValueId> taken, places;  // all are under way before the first is stored
+      for (int k = 0; k < rows / at_once; ++k) {
+        const ValueId in_tile = ahead(down, int64_t{k} * at_once), row = c_.add(first, in_tile);
+        taken.push_back(b_.var(zero));
+        c_.nest.when(inside(m, row, rows, element, padded),
+                     [&] { b_.set(taken.back(), b_.load(m.buffer, place_of(m, row, element), lanes)); });
+        places.push_back(c_.add(c_.mul(in_tile, c_.literal(pitch)), element));
+      }
+      for (size_t k = 0; k < taken.size(); ++k) b_.store(to, places[k], b_.get(taken[k]));
+    }, true);
+  }
+
+  // --- products
+
+  std::vector<ValueId> tiles_down(const std::function<ValueId(int i)>& tile) {
+    std::vector<ValueId> tiles;
+    for (int i = 0; i < tile_.down; ++i) tiles.push_back(tile(i));
+    return tiles;
+  }
+  // sums[i][j] += left[i] times the tile at `place` of `panel`.
+  void accumulate(const std::vector<ValueId>& left, int32_t panel, ValueId place, int64_t pitch, bool turned, int32_t sums, int across,
+                  ValueId j) {
+    const ValueId right = b_.load_tile(panel, place, c_.literal(pitch), turned);
+    for (int i = 0; i < tile_.down; ++i) {
+      const ValueId at = c_.add(c_.mul(j, c_.literal(kLanes)), c_.literal(int64_t{kLanes} * across * i));
+      b_.store(sums, at, b_.mma(left[static_cast<size_t>(i)], right, b_.load(sums, at, kLanes)));
+    }
+  }
+
+  // The warp's rows of `own` times the rows of `other`, both `width` wide, to `sums`.
+  void multiply_rows(int32_t own, int32_t other, int64_t width, int32_t sums) {
+    const int64_t pitch = pitch_of(width);
+    fill(sums, sums_of(tile_.across), 0);
+    each(tiles_of(width), [&](ValueId k) {
+      const ValueId element = c_.mul(k, c_.literal(kExtent));
+      const ValueId first = c_.add(c_.mul(warp_row_, c_.literal(pitch)), element);
+      const auto left = tiles_down([&](int i) { return b_.load_tile(own, ahead(first, kExtent * pitch * i), c_.literal(pitch)); });
+      each(tile_.across, [&](ValueId j) {
+        accumulate(left, other, c_.add(c_.mul(j, c_.literal(kExtent * pitch)), element), pitch, false, sums, tile_.across, j);
+      });
+    });
+  }
+
+  // `scores`, rounded to the operands' type, times the rows of `other`, is added to `sums`.
+  void multiply_scores(int32_t scores, int32_t other, int64_t width, int32_t sums) {
+    const int64_t pitch = pitch_of(width);
+    const int across = tiles_of(width);
+    each(tile_.across, [&](ValueId k) {
+      const auto left = tiles_down([&](int i) {
+        const ValueId at = c_.add(c_.mul(k, c_.literal(kLanes)), c_.literal(int64_t{kLanes} * tile_.across * i));
+        return b_.op(Op::Cast, {b_.load(scores, at, kLanes)}, heads_.dtype);
+      });
+      const ValueId first = c_.mul(k, c_.literal(kExtent * pitch));
+      each(across, [&](ValueId j) {
+        accumulate(left, other, c_.add(first, c_.mul(j, c_.literal(kExtent))), pitch, true, sums, across, j);
+      });
+    });
+  }
+
+  // --- scores, as exponents of two
+
+  // Scores are products until the power is taken, whose exponent is unit() * score - ...; a mask that is added, or a scale that
+  // turns their order round, is applied first.
+  bool scaled_first() const { return scale() <= 0 || (mask_.buffer >= 0 && c_.kernel.buffer(mask_.buffer).dtype != DType::Bool); }
+  double exponent() const { return scale() * std::numbers::log2e; }
+  double unit() const { return scaled_first() ? 1 : exponent(); }
+
+  // Scales and masks the scores of a tile whose columns begin at `first`. Most tiles of a causal attention need no mask.
+  void mask_scores(ValueId first, const Matrix& other, bool over_keys) {
+    if (scaled_first()) {
+      each(sums_of(tile_.across),
+           [&](ValueId at) { b_.store(scores_, at, b_.op(Op::Mul, {b_.load(scores_, at, 1), number(exponent())})); });
+    }
+    const bool ends = other.count % tile_.columns() != 0;
+    if (!ends && !causal_ && mask_.buffer < 0) return;
+    c_.nest.when(mask_.buffer >= 0 ? -1 : needs_mask(first, other, over_keys, ends), [&] {
+      each_row([&](ValueId r) {
+        const ValueId own = row(r);
+        each_of_row(r, tile_.across, [&](ValueId at, ValueId column) {
+          const ValueId across = c_.add(first, column), exists = ends ? c_.less(across, count(other)) : -1;
+          const ValueId s = b_.load(scores_, at, 1);
+          b_.store(scores_, at, masked(s, over_keys ? own : across, over_keys ? across : own, exists, std::numbers::log2e));
+        });
+      });
+    });
+  }
+
+  ValueId needs_mask(ValueId first, const Matrix& other, bool over_keys, bool ends) {
+    const ValueId end = c_.add(first, c_.literal(tile_.columns()));
+    const ValueId past = ends ? c_.less(count(other), end) : -1;
+    if (!causal_) return past;
+    const ValueId last_row = c_.add(first_row_, c_.literal(tile_.rows() - 1));
+    const ValueId hidden = over_keys ? c_.less(c_.add(first_row_, c_.literal(1)), end) : c_.less(first, last_row);
+    return past < 0 ? hidden : b_.op(Op::Or, {hidden, past});
+  }
+
+  // 2^x for x <= 0, 0 below -126, nan of nan. With n the integer nearest to x: the polynomial of x - n, which is minimax of relative
+  // error 2^-18 where |x - n| <= 1/2 and exact at 0, times 2^n, whose bits the sum of x and a large number ends in.
+  ValueId power(ValueId x) {
+    constexpr double kShift = 3 * 0x1p22 + 127, kLeast = -127;
+    constexpr double kTerms[] = {0x1.3a02ccp-7, 0x1.c9fc46p-5, 0x1.ec0378p-3, 0x1.62e12cp-1, 1};
+    const ValueId within = b_.op(Op::Where, {b_.op(Op::Lt, {x, number(kLeast)}), number(kLeast), x});
+    const ValueId shifted = b_.op(Op::Add, {within, number(kShift)});
+    const ValueId rest = b_.op(Op::Sub, {within, b_.op(Op::Sub, {shifted, number(kShift)})});
+    ValueId sum = number(kTerms[0]);
+    for (size_t i = 1; i < std::size(kTerms); ++i) sum = b_.op(Op::Fma, {sum, rest, number(kTerms[i])});
+    const ValueId places = b_.constant(ir::constant(DType::I32, int64_t{23}));
+    const ValueId exponent = b_.op(Op::Shl, {b_.op(Op::Bitcast, {shifted}, DType::I32), places});
+    return b_.op(Op::Mul, {sum, b_.op(Op::Bitcast, {exponent}, DType::F32)});
+  }
+  ValueId exponent_of(ValueId score, ValueId subtracted) {
+    return b_.op(Op::Fma, {score, number(unit()), b_.op(Op::Neg, {subtracted})});
+  }
+
+  // --- results
+
+  // What finish(number of the row, sum) makes of the sums, through the shared memory `by` to the rows of a result.
+  template <typename Finish>
+  void write(int32_t sums, const Matrix& to, int32_t by, const Finish& finish) {
+    const int across = tiles_of(to.width);
+    const int64_t pitch = pitch_of(to.width);
+    b_.barrier();
+    each_row([&](ValueId r) {
+      const ValueId line = c_.mul(row_in_block(r), c_.literal(pitch));
+      each_of_row(r, across, [&](ValueId at, ValueId column) {
+        b_.store(by, c_.add(line, column), b_.op(Op::Cast, {finish(r, b_.load(sums, at, 1))}, heads_.dtype));
+      });
+    });
+    b_.barrier();
+    const int lanes = to.together == kTogether ? kTogether : 1;
+    const auto words = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(ceil_div(to.width, lanes))));
+    const int at_once = threads() / std::min(words, c_.target.warp);
+    const auto [down, word] = c_.divide(c_.thread(), c_.literal(threads() / at_once));
+    c_.loop(down, c_.literal(tile_.rows()), at_once, [&, word = word](ValueId in_tile) {
+      const ValueId row = c_.add(first_row_, in_tile);
+      c_.nest.when(below(row, to, tile_.rows()), [&] {
+        c_.loop(c_.mul(word, c_.literal(lanes)), width(to), int64_t{threads() / at_once} * lanes, [&](ValueId element) {
+          const ValueId x = b_.load(by, c_.add(c_.mul(in_tile, c_.literal(pitch)), element), lanes);
+          b_.store(to.buffer, place_of(to, row, element), x);
+        });
+      });
+    });
+  }
+
+  int32_t zeros(const std::string& name, int64_t width, bool wanted) {
+    const int64_t count = sums_of(tiles_of(width));
+    const int32_t sums = wanted ? local(name, count) : -1;
+    if (wanted) fill(sums, count, 0);
+    return sums;
+  }
+
+  // --- phase attend
+
+  void attend() override {
+    const std::optional<int32_t> result = result_of(Op::Attention), lse = result_of(Op::AttentionLse);
+    begin_tile("attend", query_);
+    const int32_t most = local("most", rows_of_thread()), sum = local("sum", rows_of_thread());
+    const int32_t mixed = zeros("mixed", value_.width, result.has_value());
+    each_row([&](ValueId r) {
+      b_.store(most, r, infinity());
+      b_.store(sum, r, number(0));
+    });
+    stage(query_, first_row_, tile_.rows(), own_);
+    each_tile(key_, true, [&](ValueId first) {
+      b_.barrier();
+      stage(key_, first, tile_.columns(), other_);
+      if (result) stage(value_, first, tile_.columns(), other_value_);
+      b_.barrier();
+      multiply_rows(own_, other_, query_.width, scores_);
+      mask_scores(first, key_, true);
+      normalise(most, sum, mixed);
+      if (result) multiply_scores(scores_, other_value_, value_.width, mixed);
+    });
+    each_row([&](ValueId r) { b_.store(sum, r, over_row(Op::Add, b_.load(sum, r, 1))); });
+    if (lse) write_lse(*lse, most, sum);
+    if (result) {
+      write(mixed, like(query_, value_, *result), own_, [&](ValueId r, ValueId x) { return b_.op(Op::Div, {x, b_.load(sum, r, 1)}); });
+    }
+    c_.end_phase();
+  }
+
+  // The scores become p; what there was so far goes with the new maximum. As long as a row has seen nothing its maximum is
+  // minus infinity, and 0 is subtracted in its place: its p are 0. Each thread has the sum of its own columns.
+  void normalise(int32_t most, int32_t sum, int32_t mixed) {
+    each_row([&](ValueId r) {
+      const ValueId before = b_.load(most, r, 1), greatest = b_.var(before);
+      each_of_row(r, tile_.across,
+                  [&](ValueId at, ValueId) { b_.set(greatest, greater(b_.get(greatest), b_.load(scores_, at, 1))); });
+      const ValueId now = over_row(Op::Max, b_.get(greatest));
+      const ValueId scaled = b_.op(Op::Mul, {now, number(unit())});
+      const ValueId subtracted = b_.op(Op::Where, {b_.op(Op::Eq, {now, infinity()}), number(0), scaled});
+      const ValueId factor = power(exponent_of(before, subtracted));
+      const ValueId total = b_.var(b_.op(Op::Mul, {b_.load(sum, r, 1), factor}));
+      each_of_row(r, tile_.across, [&](ValueId at, ValueId) {
+        const ValueId p = power(exponent_of(b_.load(scores_, at, 1), subtracted));
+        b_.store(scores_, at, p);
+        b_.set(total, b_.op(Op::Add, {b_.get(total), p}));
+      });
+      b_.store(most, r, now);
+      b_.store(sum, r, b_.get(total));
+      if (mixed < 0) return;
+      each_of_row(r, tiles_of(value_.width),
+                  [&](ValueId at, ValueId) { b_.store(mixed, at, b_.op(Op::Mul, {b_.load(mixed, at, 1), factor})); });
+    });
+  }
+
+  void write_lse(int32_t to, int32_t most, int32_t sum) {
+    const double natural = scaled_first() ? std::numbers::ln2 : scale();
+    c_.nest.when(b_.op(Op::Eq, {pair_, c_.literal(0)}), [&] {
+      each_row([&](ValueId r) {
+        c_.nest.when(below(row(r), query_, tile_.rows()), [&] {
+          const ValueId greatest = b_.op(Op::Mul, {b_.load(most, r, 1), number(natural)});
+          const ValueId of_row = b_.op(Op::Add, {greatest, elementary(c_, Op::Log, b_.load(sum, r, 1))});
+          b_.store(to, c_.add(bases_[static_cast<size_t>(to)], row(r)), of_row);
+        });
+      });
+    });
+  }
+
+  // --- phases keys and queries
+
+  void differentiate(bool queries) override {
+    const Matrix &own = queries ? query_ : key_, &own_value = queries ? grad_ : value_;
+    const Matrix &other = queries ? key_ : query_, &other_value = queries ? value_ : grad_;
+    const std::optional<int32_t> result = result_of(queries ? Op::AttentionGradQuery : Op::AttentionGradKey);
+    const std::optional<int32_t> of_value = queries ? std::nullopt : result_of(Op::AttentionGradValue);
+    begin_tile(queries ? "queries" : "keys", own);
+    const int32_t ds = local("ds", sums_of(tile_.across));
+    const int32_t sums = zeros("sums", own.width, result.has_value()), value_sums = zeros("values", own_value.width, of_value.has_value());
+    // Of each query: those of the rows stay in registers, those of the columns come with each tile.
+    const int32_t lse = local("lse", rows_of_thread()), delta = local("delta", rows_of_thread());
+    if (queries) {
+      each_row([&](ValueId r) {
+        b_.store(lse, r, b_.op(Op::Mul, {of_query(kLse, row(r)), number(std::numbers::log2e)}));
+        b_.store(delta, r, of_query(kDelta, row(r)));
+      });
+    }
+    stage(own, first_row_, tile_.rows(), own_);
+    if (result) stage(own_value, first_row_, tile_.rows(), own_value_);
+    each_tile(other, queries, [&](ValueId first) {
+      b_.barrier();
+      stage(other, first, tile_.columns(), other_);
+      stage(other_value, first, tile_.columns(), other_value_);
+      if (!queries) stage_sums(first);
+      b_.barrier();
+      multiply_rows(own_, other_, own.width, scores_);
+      if (result) multiply_rows(own_value_, other_value_, own_value.width, ds);
+      mask_scores(first, other, queries);
+      each_row([&](ValueId r) {
+        each_of_row(r, tile_.across, [&](ValueId at, ValueId column) {
+          const int32_t of_lse = queries ? lse : lse_, of_delta = queries ? delta : delta_;
+          const ValueId query = queries ? r : column;
+          const ValueId p = power(exponent_of(b_.load(scores_, at, 1), b_.load(of_lse, query, 1)));
+          b_.store(scores_, at, p);
+          if (result) b_.store(ds, at, b_.op(Op::Mul, {p, b_.op(Op::Sub, {b_.load(ds, at, 1), b_.load(of_delta, query, 1)})}));
+        });
+      });
+      if (of_value) multiply_scores(scores_, other_value_, value_.width, value_sums);
+      if (result) multiply_scores(ds, other_, own.width, sums);
+    });
+    if (result) {
+      write(sums, like(own, own, *result), own_, [&](ValueId, ValueId x) { return b_.op(Op::Mul, {x, number(scale())}); });
+    }
+    if (of_value) write(value_sums, like(value_, value_, *of_value), own_value_, [](ValueId, ValueId x) { return x; });
+    c_.end_phase();
+  }
+
+  // lse and delta of a tile of queries.
+  void stage_sums(ValueId first) {
+    c_.nest.when(c_.less(c_.thread(), c_.literal(tile_.columns())), [&] {
+      const ValueId query = c_.add(first, c_.thread());
+      b_.store(lse_, c_.thread(), b_.op(Op::Mul, {of_query(kLse, query), number(std::numbers::log2e)}));
+      b_.store(delta_, c_.thread(), of_query(kDelta, query));
+    });
+  }
+
+  const WarpTile tile_;
+  int32_t own_ = -1, own_value_ = -1, other_ = -1, other_value_ = -1;  // shared: the block's rows; a tile of the other side
+  int32_t lse_ = -1, delta_ = -1;                                      // shared: of the other side's queries
+  // Of a phase:
+  int32_t scores_ = -1;                     // of a thread: its scores, then p
+  ValueId warp_row_ = -1;                   // of the warp in the block
+  ValueId row_in_tile_ = -1, pair_ = -1;    // of the thread in a tile of 16x16: its first row and column
+};
+
+}  // namespace
+
+bool warps_take(const Form::Attention& heads, const ir::GpuTarget& target) {
+  if (!ir::is_half(heads.dtype) || target.compute < kFirstMma) return false;
+  return std::any_of(std::begin(kWarpTiles), std::end(kWarpTiles), [&](const WarpTile& tile) {
+    return fits(tile, {heads, false, true}, target) && fits(tile, {heads, true, true}, target);
+  });
+}
+
+void attention_of_warps(Context& c, const Call& call) { AttentionOfWarps(c, call).lower(); }
+
+}  // namespace tenon::passes::gpu
