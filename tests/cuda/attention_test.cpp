@@ -189,6 +189,20 @@ TEST_CASE("cuda attention: operands that are views are read where they lie") {
   }
 }
 
+TEST_CASE("cuda attention: operands begin at any element of memory, after those of an aligned run") {
+  constexpr int64_t kCount = int64_t{2} * 20 * 16;
+  for (const tenon::ScalarType dtype : {tenon::kFloat, tenon::kHalf}) {
+    const Tensor memory = tenon::randn({kCount + 8}, tenon::TensorOptions().device(kCUDA)).to(dtype);
+    tenon::eval(memory);
+    for (const int64_t first : {0, 8, 4, 3, 0}) {
+      CAPTURE(first);
+      const Tensor x = memory.slice(0, first, first + kCount).reshape({2, 20, 16}), here = x.cpu().to(tenon::kDouble);
+      const double tolerance = dtype == tenon::kFloat ? 1e-5 : 4e-3;
+      CHECK(distance(tenon::scaled_dot_product_attention(x, x, x), tenon::scaled_dot_product_attention(here, here, here)) < tolerance);
+    }
+  }
+}
+
 TEST_CASE("cuda attention: forward and backward of one graph are two calls, with the sums of the forward one") {
   tenon::clear_kernel_history();
   const auto options = tenon::TensorOptions().device(kCUDA).requires_grad(true);
