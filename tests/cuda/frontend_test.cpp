@@ -94,7 +94,12 @@ TEST_CASE("cuda: pinned memory") {
   CHECK(pinned.is_cpu());
   CHECK(same_bits(pinned, x));
   CHECK(same_bits(pinned.to(kCUDA, true), x));
-  CHECK(tenon::zeros({4}, tenon::TensorOptions().pinned_memory(true)).is_pinned());
+  const Tensor staging = tenon::empty({4}, tenon::TensorOptions().pinned_memory(true));
+  staging.data_ptr<float>()[3] = 7;  // where it is written
+  staging.slice(0, 0, 3).copy_(x.slice(0, 0, 3));
+  staging.add_(1);
+  CHECK(staging.is_pinned());
+  CHECK(same_bits(staging.to(kCUDA, true), tenon::cat({x.slice(0, 0, 3), tenon::full({1}, 7)}) + 1));
   CHECK_THROWS_WITH_AS(x.cuda().pin_memory(),
                        doctest::Contains("cannot pin 'CUDAFloatType' only dense CPU tensors can be pinned"), tenon::Error);
 }
@@ -219,4 +224,14 @@ TEST_CASE("cuda: files are written from a device and read to one") {
   CHECK(y.is_cuda());
   CHECK(same_bits(y, x));
   std::remove(path.c_str());
+}
+
+TEST_CASE("cuda: a tensor does not take memory of another device over") {
+  const Tensor here = tenon::ones({2}), there = here.cuda();
+  CHECK_THROWS_WITH_AS(there.set_(here),
+                       doctest::Contains("Attempted to set the storage of a tensor on device \"cuda:0\" to a storage on different device "
+                                         "\"cpu\". This is no longer allowed; the devices must match."),
+                       tenon::Error);
+  CHECK(same_bits(there, here));
+  CHECK(there.set_().is_cuda());
 }

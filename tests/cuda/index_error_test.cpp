@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -108,6 +109,17 @@ TEST_CASE("index: one out of range is an error at the next call that waits, and 
     y = Tensor();
     CHECK(same(c.f(x, unknown(c.right)), c.f(table(), c.right)));
     cuda::synchronize();
+  }
+}
+
+TEST_CASE("index: a probability that is none is an error of the kernel that draws") {
+  const Tensor right = tensor({0.f, 1.f, 0.f}).to(kGpu);
+  for (const float wrong : {-.25f, 1.5f, std::nanf("")}) {
+    const Tensor p = tensor({.5f, wrong}).to(kGpu);
+    const Tensor y = bernoulli(p);
+    CHECK_THROWS_WITH_AS(y.sum().item(), doctest::Contains("Expected p_in >= 0 && p_in <= 1 to be true"), Error);
+    CHECK(same(bernoulli(right), right.cpu()));
+    CHECK(same(empty({3}, kGpu).bernoulli_(right), right.cpu()));
   }
 }
 

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "frontend/src/io/file.h"
+#include "runtime/buffer.h"
 
 using namespace tenon;
 
@@ -453,6 +454,20 @@ TEST_CASE("tensor: of a vector, an array, a span") {
   CHECK(same(tensor({std::span<const int>(array), std::span<const int>(array)}),
              tensor({{1, 2, 3}, {1, 2, 3}})));
   CHECK(same(tensor(std::vector<bool>{true, false}), tensor({true, false})));
+}
+
+TEST_CASE("data_ptr is where the elements are: it copies them only from another holder") {
+  const Tensor x = rand({1000, 1000}), kept = x;
+  eval({x});
+  runtime::reset_peak_memory_stats();
+  const int64_t before = runtime::memory_stats().allocated;
+  x.data_ptr<float>()[1] = 4;
+  CHECK(runtime::memory_stats().peak_allocated == before);
+  const Tensor y = rand({1000}), pending = y * 2, same = y.clone();
+  eval({y});
+  y.data_ptr<float>()[0] = 9;
+  CHECK(equal(pending, same * 2));
+  CHECK(kept[0][1].item<float>() == 4);
 }
 
 TEST_CASE("accessors: packed, const, and their checks") {

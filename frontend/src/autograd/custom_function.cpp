@@ -191,7 +191,10 @@ void FunctionCall::State::backward_of(GradCall& call) {
   context.saved_.clear();
   auto value = call.saved().begin();
   for (bool nothing : saves_nothing) context.saved_.push_back(nothing ? Tensor() : *value++);
-  variable_list results = backward(&context, std::move(grads));
+  variable_list results = [&] {
+    const CallScope::Outside outside;
+    return backward(&context, std::move(grads));
+  }();
   context.saved_.clear();
   check_count(results);
   for (size_t i = 0; i < results.size(); ++i) {

@@ -35,7 +35,10 @@ Tensor run_hooks(const TensorHooks* hooks, Tensor grad) {
   if (!hooks) return grad;
   const auto list = hooks->list;  // a hook may remove itself
   for (const TensorHooks::Hook& hook : list) {
-    const Tensor replaced = hook.call(grad);
+    const Tensor replaced = [&] {
+      const CallScope::Outside outside;
+      return hook.call(grad);
+    }();
     if (!replaced.defined()) continue;
     check(replaced.sizes() == grad.sizes(), "hook '", hook.number, "' has changed the size of value");
     check(replaced.scalar_type() == grad.scalar_type(), "hook '", hook.number, "' has changed the type of value");

@@ -130,6 +130,8 @@ std::vector<Tensor> GradFn::backward(const std::vector<Tensor>& grads, bool crea
 std::vector<Tensor> GradFn::by_rule(const std::vector<Tensor>& grads, bool create_graph) {
   std::vector<Tensor> values;
   for (const SavedValue& s : saved) values.push_back(create_graph ? with_history(s) : s.value.tensor());
+  const auto given = std::ranges::find_if(grads, [](const Tensor& grad) { return grad.defined(); });
+  const CallScope::On device(impl(*given).device());
   GradCall call(*this, grads, std::move(values));
   const GradRule applied = rule;  // a hook may release it
   applied(call);

@@ -87,12 +87,14 @@ void run_pre_hooks(const autograd::Node& node, std::vector<Tensor>& grads) {
   if (!node.hooks() || node.hooks()->before.empty()) return;
   grads.resize(std::max<size_t>(grads.size(), node.num_inputs()));
   const auto list = node.hooks()->before;
+  const CallScope::Outside outside;
   for (const auto& [key, hook] : list) replace("pre", grads, (*hook)(grads));
 }
 
 void run_post_hooks(const autograd::Node& node, std::vector<Tensor>& outputs, const std::vector<Tensor>& grads) {
   if (!node.hooks()) return;
   const auto list = node.hooks()->after;
+  const CallScope::Outside outside;
   for (const auto& [key, hook] : list) replace("post", outputs, (*hook)(outputs, grads));
 }
 

@@ -265,6 +265,10 @@ Tensor in_memory_order(const Tensor& x, const Tensor& self) {
   return x.expand(self.sizes()).permute(dims_in_memory_order(self)).to(scalar_type_of<T>()).contiguous();
 }
 
+constexpr const char* kNoProbability =
+    "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, please report an "
+    "enhancement request to PyTorch.)";
+
 // A coin for each element of self, by probabilities of type T.
 template <typename T>
 auto coins_of(const Tensor& self, const Tensor& p) {
@@ -273,23 +277,23 @@ auto coins_of(const Tensor& self, const Tensor& p) {
   const auto* probabilities = reinterpret_cast<const T*>(view.data);
   const bool valid =
       std::all_of(probabilities, probabilities + self.numel(), [](T v) { return v >= 0 && v <= 1; });
-  check(valid,
-        "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  "
-        "If "
-        "so, please report an enhancement request to PyTorch.)");
+  check(valid, kNoProbability);
   return [view](RandomEngine& engine, Elements out) {
     fill_bernoulli(engine, out, reinterpret_cast<const T*>(view.data));
   };
 }
 
-// Hands coins of p's precision on to f. On a CUDA device the probabilities are not looked at, as that would wait for them.
+// Hands coins of p's precision on to f. On a CUDA device the kernel that draws looks at the probabilities.
 template <typename F>
 decltype(auto) with_coins(const Tensor& self, const Tensor& p, F f) {
   check_implemented(p.is_floating_point(), "bernoulli_tensor_cpu_p_", p);
   if (draws_philox(impl(self).device())) {
     const ScalarType type = self.scalar_type() == kDouble ? kDouble : kFloat;
     const Tensor probabilities = p.to(self.device()).to(type).expand(self.sizes()).permute(dims_in_memory_order(self));
-    const Expr wanted{ir::reshape(node_of(probabilities), Dims{self.numel()})};
+    NodeRef checked = node_of(probabilities);
+    if (void* const note = value_note(impl(self).device(), kNoProbability, "bernoulli"))
+      checked = noted_where(checked, node_of(probabilities.detach().ge(0).logical_and(probabilities.detach().le(1)).logical_not()), note);
+    const Expr wanted{ir::reshape(checked, Dims{self.numel()})};
     return f(Draw{[](RandomEngine&, Elements) {}, [=](PhiloxDraw& draw) { return draw.unit(ir_type(type)) <= wanted; }});
   }
   return p.scalar_type() == kDouble ? f(coins_of<double>(self, p)) : f(coins_of<float>(self, p));

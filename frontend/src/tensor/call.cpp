@@ -57,6 +57,7 @@ const bool installed = [] {
 }  // namespace
 
 constinit thread_local const CallScope* CallScope::outermost_ = nullptr;
+constinit thread_local int8_t CallScope::device_there_ = CallScope::kOfOperands;
 
 std::string CallScope::description() {
   const CallScope* call = outermost_;
@@ -87,6 +88,7 @@ bool CallScope::begins_with_tensor() {
 }
 
 int8_t CallScope::device() {
+  if (device_there_ != kOfOperands) return device_there_;
   if (!outermost_) return 0;
   for (size_t i = 0; i < outermost_->count_; ++i) {
     const Operand& o = outermost_->operands_[i];

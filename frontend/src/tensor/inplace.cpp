@@ -337,6 +337,8 @@ Tensor& Tensor::set_(const Tensor& source) const {
   const CallScope call("set_", *this, source);
   check(scalar_type() == source.scalar_type(), "Could not set tensor of type ", source.dtype(),
         " to a tensor of type ", dtype());
+  check(device() == source.device(), "Attempted to set the storage of a tensor on device \"", device(), "\" to a storage on different device \"",
+        source.device(), "\". This is no longer allowed; the devices must match.");
   check_writable(*this);
   impl(*this).share(impl(source));
   return itself(*this);

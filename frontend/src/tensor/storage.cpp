@@ -149,12 +149,10 @@ bool Storage::shows(const std::shared_ptr<runtime::Buffer>& buffer) const {
 }
 
 std::shared_ptr<runtime::Buffer> Storage::expose() {
-  auto buffer = realise();
-  if (buffer->exposed) return buffer;
+  if (auto buffer = realise(); buffer->exposed) return buffer;
   const std::lock_guard lock(address_mutex);
-  buffer = realise();
-  if (buffer->exposed) return buffer;  // another thread was faster
-  buffer = own();
+  if (auto buffer = realise(); buffer->exposed) return buffer;  // another thread was faster
+  const auto buffer = own();                                    // which counts who holds it: nobody here
   buffer->exposed = true;
   buffer->drop_packed();
   // What the host cannot reach is read when it is computed: whoever writes it there orders that himself.
