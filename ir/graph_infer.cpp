@@ -7,6 +7,9 @@
 #include "ir/attention.h"
 
 namespace tenon::ir {
+
+void (*refuse_devices)(DeviceTag, DeviceTag) = nullptr;
+
 namespace {
 
 [[noreturn, gnu::cold]] void fail(Op op, std::string_view reason) {
@@ -35,7 +38,10 @@ void check_operands(Op op, const OpInfo& row, std::span<const NodeRef> inputs) {
   if (!counted) refuse_count(op, row.arity, inputs.size());
   for (const NodeRef& input : inputs) {
     require(input.get() != nullptr, op, "an operand is missing");
-    require(input->device() == inputs[0]->device(), op, "operands on different devices");
+    if (input->device() == inputs[0]->device()) [[likely]]
+      continue;
+    if (refuse_devices) refuse_devices(inputs[0]->device(), input->device());
+    fail(op, "operands on different devices");
   }
 }
 

@@ -14,6 +14,9 @@ struct NodeType {
   int64_t numel;
 };
 
+// Called with the devices of two operands that differ, before IrError is thrown. The frontend's throws the Error of the public API.
+extern void (*refuse_devices)(DeviceTag, DeviceTag);
+
 // Takes any op but Input, Const and Iota. Throws IrError naming the op and the rule broken.
 NodeType infer(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType to);
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <sstream>
 #include <string>
 
@@ -234,4 +235,31 @@ TEST_CASE("cuda: a tensor does not take memory of another device over") {
                        tenon::Error);
   CHECK(same_bits(there, here));
   CHECK(there.set_().is_cuda());
+}
+
+TEST_CASE("cuda: operands on two devices are the same Error in every operation") {
+  const Tensor here = tenon::ones({2, 3}), there = here.cuda();
+  const std::pair<const char*, std::function<Tensor()>> calls[] = {
+      {"masked_select", [&] { return there.masked_select(here > 0); }},
+      {"masked_fill", [&] { return there.masked_fill(here > 0, 2); }},
+      {"batch_norm", [&] { return tenon::nn::BatchNorm1d(3)->forward(there); }},
+      {"layer_norm", [&] { return tenon::nn::LayerNorm(tenon::nn::LayerNormOptions({3}))->forward(there); }},
+      {"pos_weight", [&] {
+         return tenon::nn::functional::binary_cross_entropy_with_logits(
+             there, there, tenon::nn::functional::BinaryCrossEntropyWithLogitsFuncOptions().pos_weight(tenon::ones({3})));
+       }},
+      {"searchsorted", [&] { return tenon::searchsorted(tenon::arange(3).to(tenon::kFloat), there); }},
+      {"take", [&] { return there.take(tenon::tensor({1, 2})); }},
+      {"index_add", [&] { return there.index_add(0, tenon::tensor({1, 0}), there); }},
+      {"a gradient", [&] {
+         const Tensor x = there.detach().requires_grad_();
+         (x * 2).backward(here);
+         return x.grad();
+       }},
+  };
+  for (const auto& [name, call] : calls) {
+    const std::string function = name;
+    CAPTURE(function);
+    CHECK_THROWS_WITH_AS(call(), doctest::Contains("Expected all tensors to be on the same device, but "), tenon::Error);
+  }
 }

@@ -304,6 +304,7 @@ Tensor masked_select(const Operand& self, const Operand& mask) {
   scope.saves(reads_operand(0), mask);
   check(mask.scalar_type() == kBool || mask.scalar_type() == kByte,
         "masked_select: expected BoolTensor for mask");
+  check_same_device(self, mask);
   const Dims shape = broadcast_shape(self.sizes(), mask.sizes());
   const Counted holds = count_true(as_mask(mask).broadcast_to(ref(shape)));
   if (holds.count == 0) return empty({0}, self.options());

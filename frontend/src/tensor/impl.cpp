@@ -11,6 +11,7 @@
 #include "frontend/src/tensor/outside.h"
 #include "frontend/src/tensor/pending.h"
 #include "frontend/src/tensor/text.h"
+#include "ir/graph_infer.h"
 #include "ir/fork.h"
 #include "runtime/device.h"
 #include "runtime/evaluate.h"
@@ -441,6 +442,7 @@ void refuse_other_device(ir::DeviceTag own, ir::DeviceTag other) {
   throw Error(text("Expected all tensors to be on the same device, but found at least two devices, ", device_with(own), " and ",
                    device_with(other), "!"));
 }
+[[maybe_unused]] const bool installed = (ir::refuse_devices = refuse_other_device) != nullptr;
 }  // namespace
 
 void write(const Tensor& self, NodeRef value) {
