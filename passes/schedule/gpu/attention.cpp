@@ -73,8 +73,9 @@ Attention::Attention(Context& c, const Call& call) : c_(c), b_(c.builder), node_
 
 void Attention::lower() {
   if (!gradient_) return attend();
-  if (result_of(Op::AttentionGradKey) || result_of(Op::AttentionGradValue)) differentiate(false);
-  if (result_of(Op::AttentionGradQuery)) differentiate(true);
+  const auto of_key = result_of(Op::AttentionGradKey), of_value = result_of(Op::AttentionGradValue);
+  if (of_key || of_value) differentiate({false, key_, value_, query_, grad_, of_key, of_value});
+  if (const auto of_query = result_of(Op::AttentionGradQuery)) differentiate({true, query_, grad_, key_, value_, of_query, std::nullopt});
 }
 
 std::optional<int32_t> Attention::result_of(Op op) const {

@@ -38,8 +38,13 @@ class Attention {
 
   Attention(Context& c, const Call& call);
   virtual void attend() = 0;
-  // The gradient of the queries; else those of keys and values.
-  virtual void differentiate(bool queries) = 0;
+  // A phase of the gradient: of the queries, else of keys and values. Blocks have rows of `own`, and pass over tiles of `other`.
+  struct Sides {
+    bool queries;
+    const Matrix &own, &own_value, &other, &other_value;
+    std::optional<int32_t> result, of_value;  // the buffers of the gradients of own and value
+  };
+  virtual void differentiate(const Sides& sides) = 0;
 
   std::optional<int32_t> result_of(Op op) const;
   int64_t longest() const { return gradient_ ? std::max(query_.count, key_.count) : query_.count; }  // of what blocks share out

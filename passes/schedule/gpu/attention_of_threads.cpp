@@ -343,11 +343,8 @@ class AttentionOfThreads : public Attention {
 
   // --- phases keys and queries
 
-  void differentiate(bool queries) override {
-    const Matrix &own = queries ? query_ : key_, &own_value = queries ? grad_ : value_;
-    const Matrix &other = queries ? key_ : query_, &other_value = queries ? value_ : grad_;
-    const std::optional<int32_t> result = result_of(queries ? Op::AttentionGradQuery : Op::AttentionGradKey);
-    const std::optional<int32_t> of_value = queries ? std::nullopt : result_of(Op::AttentionGradValue);
+  void differentiate(const Sides& sides) override {
+    const auto& [queries, own, own_value, other, other_value, result, of_value] = sides;
     begin_tile(queries ? "queries" : "keys", own);
     const int32_t ds = local("ds", scores());
     const int64_t value_offset = turned_elements(own.width, tile_.rows());
