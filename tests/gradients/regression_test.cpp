@@ -31,6 +31,24 @@ TEST_CASE("digamma's gradient is the trigamma function") {
   CHECK(autograd::gradgradcheck([](const Tensor& v) { return polygamma(2, v); }, x, {}, 1e-6, 1e-4));
 }
 
+TEST_CASE("the loss of labellings has gradients, also where no path reaches a state") {
+  const Tensor x = randn({5, 2, 4}, TensorOptions(kDouble)).requires_grad_();
+  const Tensor targets = tensor({{1, 1, 3}, {2, 3, 0}}), lengths = tensor({5, 4}), of_targets = tensor({3, 2});
+  for (const bool zero_infinity : {false, true}) {
+    const auto loss = [&](const Tensor& v) {
+      return nn::functional::ctc_loss(log_softmax(v, 2), targets, lengths, of_targets,
+                                      nn::functional::CTCLossFuncOptions().zero_infinity(zero_infinity));
+    };
+    CHECK(autograd::gradcheck(loss, x));
+    CHECK(autograd::gradgradcheck(loss, x));
+  }
+  // A target that is too long: no path at all.
+  const auto none = nn::functional::ctc_loss(log_softmax(x, 2), targets, tensor({2, 2}), of_targets,
+                                             nn::functional::CTCLossFuncOptions().zero_infinity(true).reduction(kNone));
+  CHECK(none[0].item<double>() == 0);
+  CHECK(autograd::grad({none.sum()}, {x})[0].isfinite().all().item<bool>());
+}
+
 TEST_CASE("a quotient may be written before the backward pass") {
   const Tensor x = tensor({1., 2.}, TensorOptions(kDouble)).requires_grad_();
   Tensor y = 3 / x;

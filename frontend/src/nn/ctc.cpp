@@ -32,11 +32,13 @@ Tensor label_rows(const Tensor& targets, const std::vector<int64_t>& lengths, in
   return take(targets.to(kLong), tensor(places, kLong)).reshape({batch, longest});
 }
 
-// log(exp(a) + exp(b) + exp(c)), where all may be -inf.
+// log(exp(a) + exp(b) + exp(c)), where all may be -inf: then the gradients are 0, not those of log(0).
 Tensor log_sum(const Tensor& a, const Tensor& b, const Tensor& c) {
-  const Tensor top = maximum(maximum(a, b), c);
-  const Tensor shift = where(top == -kInfinity, zeros({}, top.options()), top);
-  return log(exp(a - shift) + exp(b - shift) + exp(c - shift)) + shift;
+  const Tensor top = maximum(maximum(a, b), c).detach();
+  const Tensor none = top == -kInfinity;
+  const Tensor shift = where(none, 0, top);
+  const Tensor sum = exp(a - shift) + exp(b - shift) + exp(c - shift);
+  return where(none, -kInfinity, log(where(none, 1, sum)) + shift);
 }
 
 // The negative logarithms of the probabilities, [N]. States: blank, label, blank, label, ..., blank. A path
