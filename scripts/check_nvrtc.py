@@ -4,8 +4,9 @@
 Usage: check_nvrtc.py CACHE... [--arch 75,80,90] [--library FILE] [--one-of N] [--slowest N]
 
 CACHE is a folder with .bin files somewhere below it (XDG_CACHE_HOME of `scripts/gpu_test.sh simulate`). The simulated NVRTC keeps the text
-of a kernel as its machine code (tests/cuda_sim/image.h), so a cache has each distinct text once for each kind of GPU. Prints
-errors, spills, and the time and registers that kernels take. Ends with 1 if NVRTC refuses a text or spills registers.
+of a kernel as its machine code (tests/cuda_sim/image.h), so a cache has each distinct text once for each kind of GPU. Texts that
+use tensor cores are compiled for sm_80 and up: no other GPU is given them. Prints errors, spills, and the time and
+registers that kernels take. Ends with 1 if NVRTC refuses a text or spills registers.
 """
 import argparse
 import ctypes
@@ -17,6 +18,7 @@ import sys
 import time
 
 FOLDERS = ["", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/"]
+TENSOR_CORES = b"= tenon_mma_"
 IMAGE = re.compile(rb"TENON-SIM (?:cubin|ptx) (\d+) (\d+) [0-9a-f]+\n")
 
 
@@ -85,7 +87,7 @@ def main():
     if not kernels:
         sys.exit("no kernel of the simulated GPU is there")
     archs = [int(arch) for arch in options.arch.split(",")]
-    items = [(key, text, arch) for key, text in enumerate(kernels) for arch in archs]
+    items = [(key, text, arch) for key, text in enumerate(kernels) for arch in archs if arch >= 80 or TENSOR_CORES not in text]
     if not load(options.library):
         print("skipped: libnvrtc was not found; --library names it")
         return 0

@@ -9,8 +9,9 @@
 #   scripts/gpu_test.sh simulate [SEED...]
 #                                    here: the same tests as `run`, on the simulated GPU, once for each seed (1 ... 8); a seed draws the
 #                                    order of streams, and of each launch's blocks and threads (forward, backward, at
-#                                    random). Random programs are divided among the seeds. Then the real NVRTC, if it
-#                                    is installed, compiles every kernel that was met, for sm_75, sm_80 and sm_90
+#                                    random). Random programs are divided among the seeds. The GPU is an sm_90; for the
+#                                    last of several seeds an sm_75, whose kernels use no tensor cores. Then the real
+#                                    NVRTC, if it is installed, compiles every kernel that was met, for sm_75, sm_80 and sm_90
 #
 # TENON_GPU_FAST=1 leaves compute-sanitizer and the benchmarks out. Ends with 1 if a test failed.
 set -euo pipefail
@@ -109,7 +110,9 @@ simulate() {
     echo "seed $seed"
     out=$logs/$seed
     mkdir "$out"
-    TENON_SIM_SEED=$seed TENON_FUZZ_SEED=$((1000 * seed)) TENON_FUZZ_COUNT=$((graphs / $#)) TENON_ALIAS_SEED=$((1000 * seed)) \
+    local arch=90
+    if [ $# -gt 1 ] && [ "$seed" = "${*: -1}" ]; then arch=75; fi
+    TENON_SIM_ARCH=$arch TENON_SIM_SEED=$seed TENON_FUZZ_SEED=$((1000 * seed)) TENON_FUZZ_COUNT=$((graphs / $#)) TENON_ALIAS_SEED=$((1000 * seed)) \
       TENON_ALIAS_COUNT=$((aliases / $#)) TENON_TRAINING_COUNT=$((training / $#)) run_tests "$bin"
   done
   python3 scripts/check_nvrtc.py "$logs/cache" || failed=$((failed + 1))
@@ -122,5 +125,5 @@ case "${1:-}" in
   pack) pack ;;
   run) run "${2:-}" ;;
   simulate) shift; simulate "$@" ;;
-  *) sed -n '2,17p' "$0"; exit 2 ;;
+  *) sed -n '2,18p' "$0"; exit 2 ;;
 esac

@@ -5,9 +5,10 @@ usage: make_function_golden.py [OUT_DIR]     (OUT_DIR: tests/data; needs torch)
 
 A case, CASE(inputs, ulps, expression), is C++ and Python at once: a, b, c and d are the tensors of one row of the
 inputs of that name (below), braces are lists and :: is a dot. The expression's value, or its error, is kept for
-each row. CASE_AS(inputs, ulps, "python", expression) says the Python apart.
+each row. CASE_AS(inputs, ulps, "python", expression) says the Python apart. So are the gradients of the inputs, for the
+gradient 1 + k % 7 / 4 of the k-th element of each result: null for an input that has none.
 
-functions.json + functions.bin: inputs by name, cases with their results; elements lie in functions.bin, little endian.
+functions.json + functions.bin: inputs by name, cases with results and gradients; elements lie in functions.bin, little endian.
 """
 import ast
 import glob
@@ -157,6 +158,19 @@ def flat(value):
     return [x for part in value for x in flat(part)]
 
 
+def gradient(python, row, i):
+    """of row[i]; None where no result depends on it, or where PyTorch does not know the derivative"""
+    torch.manual_seed(7)
+    leaves = [v.clone().requires_grad_(k == i) for k, v in enumerate(row)]
+    try:
+        results = flat(eval(python, {**NAMES, **{k: v.clone() for k, v in zip("abcd", leaves)}}))
+        results = [y for y in results if y.requires_grad]
+        weights = [(1 + torch.arange(y.numel()) % 7 / 4).to(y.dtype).reshape(y.shape) for y in results]
+        return torch.autograd.grad(results, leaves[i], weights)[0] if results else None
+    except RuntimeError:  # NotImplementedError among them
+        return None
+
+
 def main():
     out = sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "tests/data")
     warnings.simplefilter("ignore")
@@ -164,6 +178,8 @@ def main():
     blob, known = bytearray(), {}
 
     def put(x):
+        if x is None:
+            return None
         x = x.detach().contiguous()
         raw = bytes(x.reshape(-1).view(torch.uint8).numpy()) if x.numel() else b""
         if raw not in known:
@@ -175,7 +191,7 @@ def main():
     inputs = {name: [[put(x) for x in row] for row in rows] for name, rows in INPUTS.items()}
     packed = []
     for name, expression, python in cases():
-        results = []
+        results, grads = [], []
         for row in INPUTS[name]:
             torch.manual_seed(7)
             names = {**NAMES, **{k: v.clone() for k, v in zip("abcd", row)}}
@@ -186,7 +202,9 @@ def main():
                 raise
             except Exception as e:  # PyTorch's own error is the value
                 results.append({"error": str(e).split("\n")[0]})
-        packed.append({"inputs": name, "expression": expression, "results": results})
+            failed = isinstance(results[-1], dict)
+            grads.append([None if failed or not x.is_floating_point() else put(gradient(python, row, i)) for i, x in enumerate(row)])
+        packed.append({"inputs": name, "expression": expression, "results": results, "grads": grads})
     lines = ",\n".join(json.dumps(c, separators=(",", ":")) for c in packed)
     with open(os.path.join(out, "functions.json"), "w") as f:
         f.write('{"inputs":' + json.dumps(inputs, separators=(",", ":")) + ',\n"cases":[\n' + lines + "\n]}\n")

@@ -114,6 +114,9 @@ class GradScope {
     if (taken_.recording) set_rule(reads, std::move(rule));
   }
 
+  // PyTorch knows no derivative of this operation of aten: a backward pass that comes to it is refused.
+  void no_derivative(const char* operation);
+
   // PyTorch's rule reads this, and these indices or masks that are no operands, where the one here reads something else: a write
   // to them is refused before the backward pass, and a write to nothing else. Here what is read is kept anyway.
   template <typename... Indices>

@@ -214,6 +214,10 @@ void GradCall::give(size_t operand, const Tensor& gradient) {
   }
 }
 
+Tensor gradient_for(const Tensor& operand, const Tensor& gradient) {
+  return gradient.sum_to_size(operand.sizes()).to(operand.scalar_type());
+}
+
 Tensor GradCall::find(SavedValue::Of of, size_t number) const {
   for (size_t i = 0; i < saved_.size(); ++i) {
     if (fn_.saved[i].of == of && fn_.saved[i].number == number) return saved_[i];

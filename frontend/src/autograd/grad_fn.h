@@ -138,4 +138,7 @@ class GradCall {
   std::vector<Tensor> given_;  // by edge
 };
 
+// The gradient of an operand that was broadcast, in its shape and dtype.
+Tensor gradient_for(const Tensor& operand, const Tensor& gradient);
+
 }  // namespace tenon

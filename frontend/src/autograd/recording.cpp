@@ -180,6 +180,9 @@ void GradScope::end() {
   taken_.recording->finish();
 }
 void GradScope::set_rule(uint32_t reads, GradRule rule) { taken_.recording->set_rule(reads, std::move(rule)); }
+void GradScope::no_derivative(const char* operation) {
+  rule(kReadsNothing, [operation](GradCall&) { check<NotImplementedError>(false, "derivative for aten::", operation, " is not implemented"); });
+}
 void GradScope::set_saves(uint32_t reads) { taken_.recording->set_saves(reads); }
 void GradScope::saves_index(const Tensor& x) { taken_.recording->saves_index(x); }
 void GradScope::first_of_ties() {

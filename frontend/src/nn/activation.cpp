@@ -43,10 +43,10 @@ Tensor sigmoid(const Operand& x) {
 Tensor logit(const Operand& x, optional<double> eps) {
   GradScope scope("LogitBackward0", x);
   scope.rule(reads_operand(0), [eps](GradCall& c) {
-    const Tensor v = c.operand(0), slope = c.grad() / (v * (1 - v));
     const double low = eps.value_or(0);
-    const Tensor outside = logical_or(v < low, v > 1 - low);
-    c.give(0, where(outside, eps ? 0 : std::numeric_limits<double>::quiet_NaN(), slope));
+    const Tensor outside = logical_or(c.operand(0) < low, c.operand(0) > 1 - low);
+    const Tensor v = where(outside, 0.5, c.operand(0));  // or the gradient of what is not chosen were nan
+    c.give(0, where(outside, eps ? 0 : std::numeric_limits<double>::quiet_NaN(), c.grad() / (v * (1 - v))));
   });
   return float_formula(x, [&](const Expr& v) {
     const Expr p = eps ? clamped(v, *eps, 1.0 - *eps) : v;

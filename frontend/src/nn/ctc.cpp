@@ -77,11 +77,18 @@ Tensor ctc_negative_log_likelihood(const Tensor& log_probs, const Tensor& labels
                where(tensor(lengths, kLong) > 0, full({}, kInfinity, options), zeros({}, options)));
 }
 
+// 0 for each sequence, whose gradient is the probabilities.
+Tensor probability_gradient(const Tensor& log_probs, const std::vector<int64_t>& inputs) {
+  const Tensor step = arange(log_probs.size(0), kLong).unsqueeze(1);
+  const Tensor sum = where((step < tensor(inputs, kLong)).unsqueeze(2), exp(log_probs), 0).sum({0, 2});
+  return sum - sum.detach();
+}
+
 }  // namespace
 
 Tensor ctc_loss(const Operand& log_probs, const Operand& targets, IntArrayRef input_lengths,
                 IntArrayRef target_lengths, int64_t blank, int64_t reduction, bool zero_infinity) {
-  GradScope scope("CtcLossBackward0", log_probs);
+  const CallScope call("ctc_loss", log_probs);
   check(log_probs.dim() == 2 || log_probs.dim() == 3, "log_probs must be 2D or 3D, but got ", log_probs.dim(),
         "D");
   const bool batched = log_probs.dim() == 3;
@@ -115,8 +122,13 @@ Tensor ctc_loss(const Operand& log_probs, const Operand& targets, IntArrayRef in
         " at dimension 1, but got size ", labels.size(-1), place);
   const std::vector<int64_t> inputs = input_lengths.vec(), lengths = target_lengths.vec();
   const Tensor rows = label_rows(labels, lengths, longest);
-  Tensor losses = batch == 0 ? zeros(0, probs.options())
-                             : ctc_negative_log_likelihood(probs, rows, inputs, lengths, blank);
+  Tensor losses;
+  {
+    GradScope scope("CtcLossBackward0", probs);
+    losses = batch == 0 ? zeros(0, probs.options()) : ctc_negative_log_likelihood(probs, rows, inputs, lengths, blank);
+  }
+  // PyTorch's gradient is that of the logits before a log_softmax.
+  if (batch > 0 && requires_grad(probs) && GradMode::is_enabled()) losses = losses + probability_gradient(probs, inputs);
   if (zero_infinity)
     losses = where(losses == kInfinity, zeros({}, losses.options().requires_grad(false)), losses);
   if (reduction == Reduction::Mean)

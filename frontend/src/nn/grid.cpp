@@ -2,6 +2,7 @@
 // that weights, sum and what follows are one kernel.
 #include <vector>
 
+#include "frontend/src/autograd/grad.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 #include "tenon/neural.h"
@@ -54,7 +55,8 @@ Tensor reflected(const Tensor& x, int64_t size, bool align_corners) {
 Tensor padded(const Tensor& x, int64_t size, Padding padding, bool align_corners) {
   if (padding == Padding::Zeros) return x;
   const Tensor y = padding == Padding::Reflection ? reflected(x, size, align_corners) : x;
-  return clamp(nan_to_num(y, -1.0), Scalar(0), Scalar(size - 1));
+  const Tensor known = nan_to_num(y, -1.0);
+  return where(known <= 0, 0, where(known >= size - 1, size - 1, known));  // on the border itself the slope is 0
 }
 
 // The planes [N, C, spatial...] that are read, and where.
@@ -148,6 +150,7 @@ Tensor cubic(const Sampler& sampler, const std::vector<Tensor>& point, int64_t a
 
 Tensor grid_sampler(const Operand& input, const Operand& grid, int64_t interpolation_mode,
                     int64_t padding_mode, bool align_corners) {
+  GradScope scope(input.dim() == 5 ? "GridSampler3DBackward0" : "GridSampler2DBackward0", input, grid);
   const auto mode = static_cast<Interpolation>(interpolation_mode);
   const auto padding = static_cast<Padding>(padding_mode);
   check_grid(input, grid);

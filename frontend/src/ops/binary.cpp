@@ -1,12 +1,14 @@
 // Elementwise functions of two and three operands: arithmetic, comparisons, logic, bits, closeness.
 #include <cmath>
 
+#include "frontend/src/autograd/grad_fn.h"
 #include "frontend/src/autograd/known_call.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/views/index_check.h"
 #include "runtime/buffer.h"
+#include "tenon/creation.h"
 
 namespace tenon {
 namespace {
@@ -340,10 +342,47 @@ TENON_BOTH(div, "DivBackward0", "DivBackward0", save_quotient(scope, b), true_di
 TENON_BOTH(true_divide, "DivBackward0", "DivBackward0", save_quotient(scope, b), true_divide_any(a, b))
 TENON_BOTH(remainder, "RemainderBackward1", "RemainderBackward0", , remainder_any(a, b))
 TENON_BOTH(fmod, "FmodBackward1", "FmodBackward0", , fmod_any(a, b))
-TENON_BOTH(floor_divide, "NotImplemented", "NotImplemented", , floor_divide_any(a, b))
 TENON_BOTH(copysign, "CopysignBackward0", "CopysignBackward1", , copysign_any(a, b))
-TENON_BOTH(xlogy, "XlogyBackward0", "XlogyBackward2", , xlogy_any(a, b))
 #undef TENON_BOTH
+
+Tensor floor_divide(const Operand& a, const Operand& b) {
+  const CallScope place("floor_divide", a, b);
+  const auto recorded = [&] {
+    GradScope scope("NotImplemented", a, b);
+    scope.no_derivative("floor_divide");
+    return floor_divide_any(a, b);
+  };
+  return known_call("floor_divide", {}, recorded, a, b);
+}
+Tensor floor_divide(const Operand& a, const Scalar& b) {
+  const CallScope place("floor_divide", a, b);
+  GradScope scope("NotImplemented", a);
+  scope.no_derivative("floor_divide");
+  return floor_divide_any(a, b);
+}
+
+Tensor xlogy(const Operand& a, const Operand& b) {
+  const CallScope place("xlogy", a, b);
+  const auto recorded = [&] {
+    GradScope scope("XlogyBackward0", a, b);
+    scope.rule(reads_operand(0) | reads_operand(1), [](GradCall& c) {
+      const Tensor x = c.operand(0), y = c.operand(1);
+      c.give(0, gradient_for(x, where(logical_and(x == 0, y <= 0), 0, xlogy(c.grad(), y))));
+      c.give(1, gradient_for(y, c.grad() * x / y));
+    });
+    return xlogy_any(a, b);
+  };
+  return known_call("xlogy", {}, recorded, a, b);
+}
+Tensor xlogy(const Operand& a, const Scalar& b) {
+  const CallScope place("xlogy", a, b);
+  GradScope scope("XlogyBackward2", a);
+  scope.rule(reads_operand(0), [b](GradCall& c) {
+    const Tensor slope = xlogy(c.grad(), b);
+    c.give(0, b.toDouble() <= 0 ? where(c.operand(0) == 0, 0, slope) : slope);
+  });
+  return xlogy_any(a, b);
+}
 
 // Without a gradient.
 #define TENON_BOTH(name, call)                        \
@@ -404,13 +443,24 @@ Tensor rsub(const Operand& a, const Scalar& b, const Scalar& alpha) {
   GradScope scope("RsubBackward1", a);
   return sub_any(b, a, alpha);
 }
+namespace {
+// A rounded quotient goes in steps, whose slope is 0 also where it is not finite.
+template <typename... Operands>
+void step_rule(GradScope& scope, const Operands&... operands) {
+  scope.rule(kReadsNothing, [shapes = std::vector{dims_of(operands.sizes())...}, types = std::vector{operands.scalar_type()...}](GradCall& c) {
+    for (size_t i = 0; i < shapes.size(); ++i) c.give(i, zeros(ref(shapes[i]), types[i]));
+  });
+}
+}  // namespace
 Tensor div(const Operand& a, const Operand& b, optional<std::string_view> mode) {
   GradScope scope("DivBackward2", a, b);
+  if (mode) step_rule(scope, a, b);
   return divide_rounded(a, b, mode);
 }
 Tensor div(const Operand& a, const Scalar& b, optional<std::string_view> mode) {
   const CallScope call("div", a, b);
   GradScope scope("DivBackward2", a);
+  if (mode) step_rule(scope, a);
   return divide_rounded(a, b, mode);
 }
 Tensor operator/(const Scalar& a, const Operand& b) {

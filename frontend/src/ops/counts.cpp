@@ -280,12 +280,14 @@ std::tuple<Tensor, Tensor> histogram_between(const Tensor& x, const Tensor& edge
 
 std::tuple<Tensor, Tensor> histogram(const Operand& self, const Operand& bins, const optional<Tensor>& weight,
                                      bool density) {
-  GradScope scope("HistogramBackward0", self);
+  GradScope scope("NotImplemented", self, bins, weight);
+  scope.no_derivative("histogram");
   return histogram_between(self, bins, weight, density);
 }
 std::tuple<Tensor, Tensor> histogram(const Operand& self, int64_t bins, optional<ArrayRef<double>> range,
                                      const optional<Tensor>& weight, bool density) {
-  GradScope scope("HistogramBackward0", self);
+  GradScope scope("NotImplemented", self, weight);
+  scope.no_derivative("histogram");
   check(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
   double lo = 0, hi = 1;
   if (range) {

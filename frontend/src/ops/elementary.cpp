@@ -5,7 +5,7 @@
 #include <limits>
 #include <numbers>
 
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/grad_fn.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -88,6 +88,7 @@ Tensor isneginf(const Operand& x) { return is_infinity(x, -kInfinity); }
 
 Tensor angle(const Operand& x) {
   GradScope scope("AngleBackward0", x);
+  scope.rule(kReadsNothing, [](GradCall& c) { c.give(0, zeros_like(c.grad())); });
   return map_formula(x, float_type(x.scalar_type()), [](const Expr& v) {
     return select(v != v, v, select(v < 0.0, number(v, std::numbers::pi), number(v, 0.0)));
   });
@@ -128,6 +129,11 @@ Tensor heaviside(const Operand& x, const Operand& values) {
 // magnitude.
 Tensor nextafter(const Operand& x, const Operand& y) {
   GradScope scope("NextafterBackward0", x, y);
+  scope.rule(reads_operand(0) | reads_operand(1), [](GradCall& c) {
+    const Tensor x = c.operand(0), y = c.operand(1);
+    c.give(0, gradient_for(x, where(x == y, 0, c.grad())));
+    c.give(1, zeros_like(y));
+  });
   const ScalarType type = promoted(x, y);
   check(isFloatingType(type), "\"nextafter_cpu\" not implemented for '", type, "'");
   const auto [from, to] = same_type_operands(x, y, type);
@@ -148,6 +154,8 @@ Tensor ldexp(const Operand& x, const Operand& other) { return mul(x, pow(Scalar(
 
 std::tuple<Tensor, Tensor> frexp(const Operand& x) {
   GradScope scope("FrexpBackward0", x);
+  scope.rule(reads_operand(0), [](GradCall& c) { c.give(0, c.grad() / exp2(std::get<1>(frexp(c.operand(0))).to(c.grad().scalar_type()))); });
+  scope.saves(kReadsIndices);
   check(x.is_floating_point(), "torch.frexp() only supports floating-point dtypes");
   const Expr v = formula_operand(x, x.scalar_type());
   const bool single = v.dtype() == DType::F32;

@@ -72,7 +72,7 @@ Expr trigamma_of(const Expr& x) {
 
 // The sum of (q + k)^-s by Euler and Maclaurin, after `terms` terms and those until q + k passes 9. What is
 // too small to count ends the series.
-Expr zeta_of(const Expr& s, const Expr& q, int terms) {
+Expr zeta_of(Expr s, const Expr& q, int terms) {
   const double series[] = {12.0,
                            -720.0,
                            30240.0,
@@ -86,6 +86,8 @@ Expr zeta_of(const Expr& s, const Expr& q, int terms) {
                            1.8152105401943546773e17,
                            -7.1661652561756670113e18};
   const double epsilon = 0x1p-53;
+  const Expr at_pole = s == 1.0;
+  s = choose(at_pole, 2.0, s);  // or the gradients of what is not chosen were nan
   Expr sum = apply(Op::Pow, q, -s), a = q, b = number(q, 0.0), done = b > 0.0;
   for (int i = 0; i < terms; ++i) {
     const Expr more = i < 9 ? !done : (!done) & (a <= 9.0);
@@ -110,7 +112,7 @@ Expr zeta_of(const Expr& s, const Expr& q, int terms) {
   const Expr pole = (q <= 0.0) & (q == floor(q));
   sum = choose((q <= 0.0) & (s != floor(s)), kNan, sum);
   sum = choose(pole, kInfinity, sum);
-  return choose(s == 1.0, kInfinity, choose(s < 1.0, kNan, select((s != s) | (q != q), s + q, sum)));
+  return choose(at_pole, kInfinity, choose(s < 1.0, kNan, select((s != s) | (q != q), s + q, sum)));
 }
 
 // The n-th derivative of cot(pi x) in powers of the cotangent, divided by pi^n: P' (-1 - c^2), n times, of c.
@@ -382,30 +384,53 @@ Tensor sinc(const Operand& x) {
 
 namespace special {
 
-#define TENON_DEFINE(name, Name, formula)            \
-  Tensor name(const Operand& x) {                    \
-    GradScope scope("Special" #Name "Backward0", x); \
-    return float_formula(x, formula);                \
+namespace {
+constexpr uint32_t kReadsBoth = reads_operand(0) | kReadsOutput;
+
+// y / x of a y that is about x / 2 near 0.
+Tensor half_of(const Tensor& y, const Tensor& x) {
+  const Tensor at_zero = x == 0;
+  return where(at_zero, 0.5, y / where(at_zero, 1, x));
+}
+Tensor spherical_j0_slope(const Tensor& x, const Tensor& y) {  // its series near 0, as its values
+  const Tensor z = x * x, far_out = where(isinf(x), 0, (cos(x) - y) / where(x == 0, 1, x));
+  return where(abs(x) < 0.5,
+               x * (-1.0 / 3 + z * (1.0 / 30 + z * (-1.0 / 840 + z * (1.0 / 45360 + z * (-1.0 / 3991680 + z * (1.0 / 518918400)))))), far_out);
+}
+}  // namespace
+
+// The slope at x, where the function is y: PyTorch's formulas, and the like where it has none.
+#define TENON_DEFINE(name, Name, formula, reads, slope)                                             \
+  Tensor name(const Operand& operand) {                                                             \
+    GradScope scope("Special" #Name "Backward0", operand);                                          \
+    scope.rule(reads, [](GradCall& c) {                                                             \
+      [[maybe_unused]] const Tensor x = ((reads) & reads_operand(0)) ? c.operand(0) : Tensor();     \
+      [[maybe_unused]] const Tensor y = ((reads) & kReadsOutput) ? c.output() : Tensor();           \
+      c.give(0, c.grad() * (slope));                                                                \
+    });                                                                                             \
+    return float_formula(operand, formula);                                                         \
   }
-TENON_DEFINE(erfcx, Erfcx, erfcx_of)
-TENON_DEFINE(ndtr, Ndtr, ndtr_of)
-TENON_DEFINE(ndtri, Ndtri, ndtri_of)
-TENON_DEFINE(log_ndtr, LogNdtr, log_ndtr_of)
-TENON_DEFINE(i0e, I0E, i0e_of)
-TENON_DEFINE(i1, I1, i1_of)
-TENON_DEFINE(i1e, I1E, i1e_of)
-TENON_DEFINE(bessel_j0, BesselJ0, j0_of)
-TENON_DEFINE(bessel_j1, BesselJ1, j1_of)
-TENON_DEFINE(bessel_y0, BesselY0, y0_of)
-TENON_DEFINE(bessel_y1, BesselY1, y1_of)
-TENON_DEFINE(modified_bessel_k0, ModifiedBesselK0, [](const Expr& v) { return k0_of(v, false); })
-TENON_DEFINE(modified_bessel_k1, ModifiedBesselK1, [](const Expr& v) { return k1_of(v, false); })
-TENON_DEFINE(scaled_modified_bessel_k0, ScaledModifiedBesselK0, [](const Expr& v) { return k0_of(v, true); })
-TENON_DEFINE(scaled_modified_bessel_k1, ScaledModifiedBesselK1, [](const Expr& v) { return k1_of(v, true); })
-TENON_DEFINE(spherical_bessel_j0, SphericalBesselJ0, spherical_j0_of)
+TENON_DEFINE(erfcx, Erfcx, erfcx_of, kReadsBoth, 2 * x * y - 2 / std::sqrt(pi))
+TENON_DEFINE(ndtr, Ndtr, ndtr_of, reads_operand(0), exp(x * x * -0.5) / std::sqrt(2 * pi))
+TENON_DEFINE(ndtri, Ndtri, ndtri_of, kReadsOutput, exp(y * y * 0.5) * std::sqrt(2 * pi))
+TENON_DEFINE(log_ndtr, LogNdtr, log_ndtr_of, reads_operand(0), std::sqrt(2 / pi) / erfcx(x / -std::numbers::sqrt2))
+TENON_DEFINE(i0e, I0E, i0e_of, kReadsBoth, i1e(x) - sign(x) * y)
+TENON_DEFINE(i1, I1, i1_of, kReadsBoth, tenon::i0(x) - half_of(y, x))
+TENON_DEFINE(i1e, I1E, i1e_of, kReadsBoth, i0e(x) - sign(x) * y - half_of(y, x))
+TENON_DEFINE(bessel_j0, BesselJ0, j0_of, reads_operand(0), -bessel_j1(x))
+TENON_DEFINE(bessel_j1, BesselJ1, j1_of, kReadsBoth, bessel_j0(x) - half_of(y, x))
+TENON_DEFINE(bessel_y0, BesselY0, y0_of, reads_operand(0), -bessel_y1(x))
+TENON_DEFINE(bessel_y1, BesselY1, y1_of, kReadsBoth, where(x == 0, kInfinity, bessel_y0(x) - y / x))
+TENON_DEFINE(modified_bessel_k0, ModifiedBesselK0, [](const Expr& v) { return k0_of(v, false); }, reads_operand(0), -modified_bessel_k1(x))
+TENON_DEFINE(modified_bessel_k1, ModifiedBesselK1, [](const Expr& v) { return k1_of(v, false); }, kReadsBoth, -modified_bessel_k0(x) - y / x)
+TENON_DEFINE(scaled_modified_bessel_k0, ScaledModifiedBesselK0, [](const Expr& v) { return k0_of(v, true); }, kReadsBoth,
+             where(x == 0, -kInfinity, y - scaled_modified_bessel_k1(x)))
+TENON_DEFINE(scaled_modified_bessel_k1, ScaledModifiedBesselK1, [](const Expr& v) { return k1_of(v, true); }, kReadsBoth,
+             where(x == 0, -kInfinity, y - scaled_modified_bessel_k0(x) - y / x))
+TENON_DEFINE(spherical_bessel_j0, SphericalBesselJ0, spherical_j0_of, kReadsBoth, spherical_j0_slope(x, y))
 TENON_DEFINE(entr, Entr, [](const Expr& v) {
   return select(v > 0.0, -v * log(v), choose(v == 0.0, 0.0, choose(v < 0.0, -kInfinity, v)));
-})
+}, reads_operand(0), -1 - log(x))
 #undef TENON_DEFINE
 
 #define TENON_DEFINE(name, Name, formula)                            \
@@ -432,6 +457,11 @@ Tensor xlogy(const Scalar& self, const Operand& other) { return tenon::xlogy(sel
 
 Tensor xlog1py(const Operand& self, const Operand& other) {
   GradScope scope("SpecialXlog1PyBackward0", self, other);
+  scope.rule(reads_operand(0) | reads_operand(1), [](GradCall& c) {
+    const Tensor x = c.operand(0), y = c.operand(1);
+    c.give(0, gradient_for(x, where(logical_and(x == 0, y <= -1), 0, xlog1py(c.grad(), y))));
+    c.give(1, gradient_for(y, c.grad() * x / (y + 1)));
+  });
   return pair_formula(self, other, false, [](const Expr& x, const Expr& y) {
     return choose(y != y, kNan, choose(x == 0.0, 0.0, x * log1p(y)));
   });
