@@ -119,6 +119,28 @@ INPUTS = {
     "norm_rows": [[random(110, 2, 3, 6), random(111, 6)], [random(112, 4, 5, dtype=f64), random(113, 5, dtype=f64)],
                   [random(110, 2, 3, 6, dtype=f16), random(111, 6, dtype=f16)], [random(110, 2, 3, 6), random(111, 5)], [integers(114, 2, 3), random(115, 3)]],
     "triplet": [[random(116, 4, 3), random(117, 4, 3), random(118, 4, 3)]],
+    "products3": [[random(120, 3, 5), random(121, 2, 3, 4), random(122, 2, 4, 5)], [random(120, 3, 5, dtype=f64), random(121, 2, 3, 4, dtype=f64), random(122, 2, 4, 5, dtype=f64)]],
+    "outers": [[random(123, 3, 4), random(124, 3), random(125, 4)], [random(123, 3, 4, dtype=f64), random(124, 3, dtype=f64), random(125, 4, dtype=f64)]],
+    "twins": [[random(126, 3, 5), random(127, 3, 5)], [random(128, 3, 4, dtype=f64), random(129, 3, 4, dtype=f64)]],
+    "vectors": [[random(130, 3), random(131, 3)], [random(132, 3, dtype=f64), random(133, 3, dtype=f64)]],
+    "gaps": [[t([[1.5, nan, -0.5, 2.0], [nan, 0.25, -3.0, nan], [0.5, 1.0, -1.25, 4.0]], d)] for d in (f32, f64)],
+    "quantiles": [[random(134, 3, 6), t([0.1, 0.5, 0.85])]],
+    "placed": [[random(135, 3, 4), t([[0, 7], [11, 2]], i64), random(136, 2, 2)]],
+    "masked": [[random(137, 3, 4), t([[True, False, True, False]], boolean), random(138, 3, 3)]],
+    "scattered": [[random(139, 4, 3), t([[0, 2, 2], [0, 1, 3]], i64), random(140, 2, 3)], [random(139, 4, 3, dtype=f64), t([[0, 2, 2], [0, 1, 3]], i64), random(140, 2, 3, dtype=f64)]],
+    "conv3": [[random(141, 1, 2, 3, 4, 5), random(142, 3, 2, 2, 2, 3), random(143, 3)]],
+    "turned1": [[random(144, 2, 4, 5), random(145, 4, 3, 3), random(146, 3)]],
+    "turned3": [[random(147, 1, 2, 2, 3, 3), random(148, 2, 3, 2, 2, 3), random(149, 3)]],
+    "lines": [[random(150, 2, 3, 7)], [random(151, 2, 2, 5, dtype=f64)]],
+    "resized": [[random(152, 1, 4, 4, 6)], [random(153, 2, 2, 4, 6, dtype=f64)]],
+    "columns": [[random(154, 1, 12, 6)]],
+    "normed": [[random(155, 2, 3, 4), random(156, 4), random(157, 4)], [random(155, 2, 3, 4, dtype=f64), random(156, 4, dtype=f64), random(157, 4, dtype=f64)]],
+    "signs": [[random(158, 4, 3), random(159, 4, 3), t([1.0, -1.0, -1.0, 1.0])]],
+    "zeroed": [[t([0.0, -0.0, 1.5, 0.0], d), t([0.0, 1.0, 0.25, 0.5], d)] for d in (f32, f64)],
+    "classes": [[random(160, 4, 5), t([2, 0, 4, 1], i64), random(161, 5, lo=0.1)]],
+    "maps": [[torch.log_softmax(random(162, 2, 3, 2, 3), 1), integers(163, 2, 2, 3, lo=0, hi=3), random(164, 3, lo=0.1)]],
+    "attended": [[random(165, 2, 3, 4), random(166, 2, 5, 4), random(167, 2, 5, 3), random(168, 3, 5)], [random(165, 1, 2, 4, dtype=f64), random(166, 1, 3, 4, dtype=f64), random(167, 1, 3, 4, dtype=f64), random(168, 2, 3, dtype=f64)]],
+    "cells": [[random(169, 2, 4), random(170, 2, 3), random(171, 12, 4, lo=-0.6, hi=0.6), random(172, 12, 3, lo=-0.6, hi=0.6)]],
     "reduce_rows": [[random(71, 4, 3), t([0, 2, 2], i64), random(72, 3, 3)]],
 }
 
@@ -181,7 +203,7 @@ def main():
         if x is None:
             return None
         x = x.detach().contiguous()
-        raw = bytes(x.reshape(-1).view(torch.uint8).numpy()) if x.numel() else b""
+        raw = bytes(x.reshape(-1).view(torch.uint8).numpy(force=True)) if x.numel() else b""
         if raw not in known:
             blob.extend(bytes(-len(blob) % 8))
             known[raw] = len(blob)

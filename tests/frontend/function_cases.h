@@ -1,6 +1,7 @@
 // The cases of functions_*.inc: C++ expressions over a few tensors, by the set of inputs in functions.json that they run on.
 #pragma once
 
+#include <tenon/native.h>
 #include <tenon/tenon.h>
 
 #include <cmath>
@@ -43,6 +44,7 @@ inline const Case kCases[] = {
 #include "functions_1_values.inc"
 #include "functions_2_arrays.inc"
 #include "functions_3_neural.inc"
+#include "functions_4_more.inc"
 };
 #undef CASE
 #undef CASE_AS

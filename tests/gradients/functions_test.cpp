@@ -24,7 +24,9 @@ struct Reason {
   std::string_view begin, why;
 };
 constexpr Reason kNotTheDerivative[] = {
+    {"sgn(", "a jump at 0, where the gradient is 0"},
     {"nextafter(", "a step to the next number"},
+    {"normal(", "a draw, of which the gradient is 0"},
     {"frexp(", "differences across powers of 2, where it jumps"},
     {"F::ctc_loss(", "the gradient of logits before a log_softmax"},
     {"ctc_loss(", "the same"},
@@ -34,6 +36,7 @@ constexpr Reason kNotTheDerivative[] = {
 // Where the gradient has no differences.
 constexpr Reason kNotSmooth[] = {
     {"special::i0e(", "a kink at 0"},
+    {"absolute(", "the same"},
     {"special::bessel_j1(", "its two formulas, PyTorch's, meet at 5 to 7 digits only"},
 };
 // Where the gradient is not PyTorch's, and why; `row` of the inputs, -1 for all.
@@ -46,6 +49,9 @@ constexpr Difference kNotPyTorchs[] = {
     {"poles", "digamma(", -1, "at a pole it is inf here, and there what rounding leaves"},
     {"zeta", "special::zeta(", 1, "where zeta is inf the gradient is 0 here, and there that of a finite sum"},
     {"line", "special::log_ndtr(", -1, "there half the digits are lost on the left"},
+    {"twins", "as_strided_scatter(", -1, "what is not written has a gradient, there what is"},
+    {"normed", "native_layer_norm(", -1, "mean and deviation have a gradient"},
+    {"normed", "native_batch_norm(", -1, "the same"},
     {"labelling", "F::ctc_loss(a, b, c, d, F::CTCLossFuncOptions().blank(3)", 1, "a label is the blank: for PyTorch's way back it is another one"},
     {"labelling", "F::ctc_loss(", 2, "a labelling without an alignment has the loss inf; its gradient is nan there"},
 };

@@ -4,6 +4,7 @@
 
 #include "frontend/src/autograd/grad.h"
 #include "ir/recipe.h"
+#include "tenon/creation.h"
 
 namespace tenon {
 
@@ -140,5 +141,13 @@ class GradCall {
 
 // The gradient of an operand that was broadcast, in its shape and dtype.
 Tensor gradient_for(const Tensor& operand, const Tensor& gradient);
+
+// The operation's results do not change with its operands, though they depend on them.
+template <typename... Operands>
+void zero_gradients(GradScope& scope, const Operands&... operands) {
+  scope.rule(kReadsNothing, [shapes = std::vector{dims_of(operands.sizes())...}, types = std::vector{operands.scalar_type()...}](GradCall& c) {
+    for (size_t i = 0; i < shapes.size(); ++i) c.give(i, zeros(ref(shapes[i]), types[i]));
+  });
+}
 
 }  // namespace tenon

@@ -131,7 +131,7 @@ Tensor softplus(const Operand& x, const Scalar& beta, const Scalar& threshold) {
 Tensor log_sigmoid(const Operand& x) {
   GradScope scope("LogSigmoidBackward0", x);
   return activation(x, "log_sigmoid_cpu",
-                    [](const Expr& v) { return smaller(0.0, v) - log1p(exp(-abs(v))); });
+                    [](const Expr& v) { return log_sigmoid(v); });
 }
 Tensor hardtanh(const Operand& x, const Scalar& min_val, const Scalar& max_val) {
   const CallScope call("hardtanh", x, min_val, max_val);

@@ -36,9 +36,14 @@ Tensor pairwise_distance(const Operand& x1, const Operand& x2, double p, double 
 }
 
 namespace {
-// The norms of the last dim. Where one is 0, so is its gradient.
+// The norms of the last dim. Where one is 0, so is its gradient; and for p < 1 that of each element which is 0.
 Tensor distance(const Tensor& apart, double p) {
-  if (p != 2 || !GradScope::current()) return norm(apart, Scalar(p), -1);
+  if (p == 0 || p == 1 || std::isinf(p) || !GradScope::current()) return norm(apart, Scalar(p), -1);
+  if (p != 2) {
+    const Tensor none = apart == 0, powers = where(none, 0, pow(abs(where(none, 1, apart)), p));
+    const Tensor total = sum(powers, -1), zero = total == 0;
+    return where(zero, total, pow(where(zero, 1, total), 1 / p));
+  }
   const Tensor squares = sum(square(apart), -1), zero = squares == 0;
   return where(zero, squares, sqrt(where(zero, ones_like(squares), squares)));
 }
@@ -82,7 +87,7 @@ Tensor pdist(const Operand& x, double p) {
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = i + 1; j < n; ++j) above.push_back(i * n + j);
   }
-  return index_select(reshape(cdist(x, x, p), {n * n}), 0, tensor(above));
+  return index_select(reshape(distance(sub(unsqueeze(x, 1), unsqueeze(x, 0)), p), {n * n}), 0, tensor(above));
 }
 
 }  // namespace tenon

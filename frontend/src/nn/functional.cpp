@@ -314,7 +314,8 @@ Tensor interpolate(const Operand& x, const InterpolateFuncOptions& o) {
         "D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | "
         "nearest-exact (got ",
         mode_name(mode), ")");
-  check(!o.antialias(), "interpolate: antialias is not supported");
+  check(!o.antialias() || (x.dim() == 4 && (mode == Tag::Bilinear || mode == Tag::Bicubic)),
+        "Anti-alias option is only supported for bilinear and bicubic modes");
   check(!o.recompute_scale_factor().value_or(false) || !o.size(),
         "recompute_scale_factor is not meaningful with an explicit size.");
   std::vector<double> factors;
@@ -331,6 +332,7 @@ Tensor interpolate(const Operand& x, const InterpolateFuncOptions& o) {
                          : mode == Tag::NearestExact ? ResizeMode::NearestExact
                          : mode == Tag::Bicubic      ? ResizeMode::Cubic
                                                      : ResizeMode::Linear;
+  if (o.antialias()) return resize_antialiased(x, size, how, o.align_corners().value_or(false), factors);
   return resize_planes(x, size, how, o.align_corners().value_or(false), factors);
 }
 

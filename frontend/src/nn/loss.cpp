@@ -46,8 +46,6 @@ Tensor weighted(const Tensor& loss, const MaybeTensor& weight) {
   return given(weight) ? mul(loss, *weight) : loss;
 }
 
-Expr log_sigmoid(const Expr& x) { return smaller(0.0, x) - log1p(exp(-abs(x))); }
-
 // A loss is a float: integers have none, unless the other operand makes one of them.
 void require_float(const Tensor& a, const Tensor& b, const char* kernel) {
   const ScalarType type = promoted(a, b);

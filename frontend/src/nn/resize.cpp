@@ -13,6 +13,7 @@
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/views/window.h"
+#include "tenon/creation.h"
 
 namespace tenon {
 namespace {
@@ -105,7 +106,55 @@ const char* grad_name(ResizeMode mode, size_t dims) {
   return kNames[static_cast<size_t>(mode)][std::clamp<size_t>(dims, 1, 3) - 1];
 }
 
+// The distance of output positions in the input.
+double scale_of(int64_t in, int64_t out, bool align_corners, double factor) {
+  if (align_corners) return out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0.0;
+  return factor > 0 ? 1.0 / factor : static_cast<double>(in) / static_cast<double>(out);
+}
+
+// [in, out]: the weights of the input for each output position, a triangle or Keys' kernel with a = -1/2, as wide as the
+// output's elements; computed in the operand's type, as in PyTorch.
+template <typename T>
+Tensor antialias_weights(int64_t in, int64_t out, ResizeMode mode, T scale, const TensorOptions& options) {
+  const T inverse = scale >= 1 ? 1 / scale : 1, half = mode == ResizeMode::Cubic ? 2 : 1, support = std::max(scale, T{1}) * half;
+  const auto kernel = [&](T d) {
+    d = std::abs(d);
+    if (mode == ResizeMode::Linear) return std::max(1 - d, T{0});
+    constexpr T a = -0.5;
+    return d < 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : T{0};
+  };
+  std::vector<T> weights(static_cast<size_t>(in * out), T{0});
+  for (int64_t i = 0; i < out; ++i) {
+    const T centre = scale * (static_cast<T>(i) + T(0.5));
+    const int64_t first = std::max(static_cast<int64_t>(centre - support + T(0.5)), int64_t{0});
+    const int64_t end = std::min(static_cast<int64_t>(centre + support + T(0.5)), in);
+    const auto at = [&](int64_t j) -> T& { return weights[static_cast<size_t>(j * out + i)]; };
+    T total = 0;
+    for (int64_t j = first; j < end; ++j) total += at(j) = kernel((static_cast<T>(j) - centre + T(0.5)) * inverse);
+    for (int64_t j = first; j < end && total != 0; ++j) at(j) /= total;
+  }
+  return tensor(weights, options).view({in, out});
+}
+
 }  // namespace
+
+Tensor resize_antialiased(const Tensor& x, IntArrayRef size, ResizeMode mode, bool align_corners, const std::vector<double>& factors) {
+  GradScope scope(mode == ResizeMode::Linear ? "UpsampleBilinear2DAaBackward0" : "UpsampleBicubic2DAaBackward0", x);
+  const ScalarType type = x.scalar_type();
+  check<NotImplementedError>(type == kFloat || type == kDouble, "\"compute_index_ranges_weights\" not implemented for '", type, "'");
+  for (int64_t d : {2, 3}) {
+    check(x.size(d) > 0 && size[d - 2] > 0, "Input and output sizes should be greater than 0, but got input (H: ", x.size(2),
+          ", W: ", x.size(3), ") output (H: ", size[0], ", W: ", size[1], ")");
+  }
+  const TensorOptions options = x.options().requires_grad(false);
+  const auto weights = [&](size_t d) {
+    const int64_t in = x.size(static_cast<int64_t>(d) + 2);
+    const double scale = scale_of(in, size[d], align_corners, d < factors.size() ? factors[d] : 0);
+    return type == kDouble ? antialias_weights<double>(in, size[d], mode, scale, options)
+                           : antialias_weights<float>(in, size[d], mode, static_cast<float>(scale), options);
+  };
+  return matmul(weights(0).transpose(0, 1), matmul(x, weights(1)));
+}
 
 Tensor resize_planes(const Tensor& x, IntArrayRef size, ResizeMode mode, bool align_corners,
                      const std::vector<double>& factors) {
@@ -135,10 +184,7 @@ Tensor resize_planes(const Tensor& x, IntArrayRef size, ResizeMode mode, bool al
     return record(constant_node(ir::constant(ir_type(x.scalar_type()), int64_t{0}), shape));
   NodeRef y = gathers_only ? node_of(x) : formula_operand(x, x.scalar_type()).node;
   for (size_t d = dims; d-- > 0;) {
-    Axis axis{lead + d, in[d], size[d], static_cast<double>(in[d]) / static_cast<double>(size[d])};
-    if (d < factors.size() && factors[d] > 0) axis.scale = 1.0 / factors[d];
-    if (align_corners)
-      axis.scale = size[d] > 1 ? static_cast<double>(in[d] - 1) / static_cast<double>(size[d] - 1) : 0.0;
+    const Axis axis{lead + d, in[d], size[d], scale_of(in[d], size[d], align_corners, d < factors.size() ? factors[d] : 0)};
     y = gathers_only                 ? nearest(y, axis, mode == ResizeMode::NearestExact)
         : mode == ResizeMode::Linear ? linear(y, axis, align_corners)
                                      : cubic(y, axis, align_corners);

@@ -13,6 +13,7 @@
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
+#include "tenon/linalg.h"
 
 namespace tenon {
 namespace {
@@ -61,9 +62,8 @@ Tensor chain_matmul(TensorList matrices) {
       "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple "
       "parameters.");
   check(!matrices.empty(), "chain_matmul(): Expected one or more matrices");
-  Tensor product = matrices[0];
-  for (size_t i = 1; i < matrices.size(); ++i) product = mm(product, matrices[i]);
-  return product;
+  for (const Tensor& x : matrices) check(x.dim() == 2, "Tensor dimension is ", x.dim(), ", expected 2 instead.");
+  return matrices.size() == 1 ? matrices[0] : linalg_multi_dot(matrices);
 }
 
 Tensor linalg_cross(const Operand& a, const Operand& b, int64_t dim) {

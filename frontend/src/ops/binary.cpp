@@ -8,7 +8,6 @@
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/views/index_check.h"
 #include "runtime/buffer.h"
-#include "tenon/creation.h"
 
 namespace tenon {
 namespace {
@@ -304,7 +303,8 @@ Tensor logical(Op op, const Tensor& a, const Tensor& b) {
 template <typename Grow, typename Tail>
 Tensor log_add(const Tensor& a, const Tensor& b, Grow grow, Tail tail) {
   return formula(a, b, float_type(promoted(a, b)), [&](const Expr& x, const Expr& y) {
-    const Expr sum = larger(x, y) + tail(grow(-abs(x - y)));
+    const Expr less = x < y;  // branches have the gradient's gradient at x == y too
+    const Expr sum = select(less, y, x) + tail(grow(select(less, x - y, y - x)));
     return select((abs(x) == kInfinity) & (x == y), x, sum);
   });
 }
@@ -443,24 +443,15 @@ Tensor rsub(const Operand& a, const Scalar& b, const Scalar& alpha) {
   GradScope scope("RsubBackward1", a);
   return sub_any(b, a, alpha);
 }
-namespace {
-// A rounded quotient goes in steps, whose slope is 0 also where it is not finite.
-template <typename... Operands>
-void step_rule(GradScope& scope, const Operands&... operands) {
-  scope.rule(kReadsNothing, [shapes = std::vector{dims_of(operands.sizes())...}, types = std::vector{operands.scalar_type()...}](GradCall& c) {
-    for (size_t i = 0; i < shapes.size(); ++i) c.give(i, zeros(ref(shapes[i]), types[i]));
-  });
-}
-}  // namespace
 Tensor div(const Operand& a, const Operand& b, optional<std::string_view> mode) {
   GradScope scope("DivBackward2", a, b);
-  if (mode) step_rule(scope, a, b);
+  if (mode) zero_gradients(scope, a, b);  // in steps, also where the quotient is not finite
   return divide_rounded(a, b, mode);
 }
 Tensor div(const Operand& a, const Scalar& b, optional<std::string_view> mode) {
   const CallScope call("div", a, b);
   GradScope scope("DivBackward2", a);
-  if (mode) step_rule(scope, a);
+  if (mode) zero_gradients(scope, a);
   return divide_rounded(a, b, mode);
 }
 Tensor operator/(const Scalar& a, const Operand& b) {

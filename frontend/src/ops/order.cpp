@@ -7,6 +7,7 @@
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
+#include "tenon/creation.h"
 
 namespace tenon {
 namespace {
@@ -176,6 +177,7 @@ void check_quantile(const Tensor& self, std::string_view how, const std::vector<
 
 Tensor quantile_at(const Tensor& self, double q, optional<int64_t> dim, bool keepdim, std::string_view how,
                    bool ignore_nan) {
+  GradScope scope(ignore_nan ? "NanquantileBackward0" : "QuantileBackward0", self);
   const Tensor x = dim ? self : self.reshape({-1});
   const int64_t d = wrap_dim(dim.value_or(0), x.dim());
   Expr value, spoiled;
@@ -208,6 +210,16 @@ Tensor quantile_at_each(const Tensor& self, const Tensor& q, optional<int64_t> d
   check_quantile(self, how, places);
   std::vector<Tensor> parts;
   for (double place : places) parts.push_back(quantile_at(self, place, dim, keepdim, how, ignore_nan));
+  if (how == "linear" && requires_grad(q) && GradMode::is_enabled()) {  // 0 is added, whose gradient is that of the place
+    const Tensor flat = q.reshape({-1}), moves = flat - flat.detach(), x = dim ? self : self.reshape({-1});
+    const int64_t d = wrap_dim(dim.value_or(0), x.dim());
+    Tensor last = (ignore_nan ? isnan(x).logical_not() : ones_like(x, kBool)).sum(d, keepdim).to(x.scalar_type()) - 1;
+    for (size_t i = 0; i < places.size(); ++i) {
+      const Tensor gap = quantile_at(x, places[i], d, keepdim, "higher", ignore_nan) - quantile_at(x, places[i], d, keepdim, "lower", ignore_nan);
+      const Tensor slope = (gap * last).reshape(parts[i].sizes());
+      parts[i] = parts[i] + moves[static_cast<int64_t>(i)] * where(isfinite(slope), slope, 0);
+    }
+  }
   return q.dim() == 0 ? parts[0] : stack(parts);
 }
 

@@ -10,7 +10,7 @@
 #include <limits>
 #include <numeric>
 
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/grad_fn.h"
 #include "frontend/src/random/fill.h"
 #include "frontend/src/random/generator.h"
 #include "frontend/src/random/philox.h"
@@ -394,16 +394,19 @@ Tensor normal(double mean, double std, IntArrayRef size, const MaybeGenerator& g
   return fresh(result, generator, gaussian(result, mean, std));
 }
 Tensor normal(const Operand& mean, double std, const MaybeGenerator& generator) {
-  const CallScope call("normal", mean);
+  GradScope scope("NormalBackward0", mean);
+  zero_gradients(scope, mean);  // PyTorch draws, it does not shift and scale
   const Tensor noise = normal(0, std, mean.sizes(), generator, mean.options());
   return noise.add(mean);
 }
 Tensor normal(double mean, const Operand& std, const MaybeGenerator& generator) {
-  const CallScope call("normal", std);
+  GradScope scope("NormalBackward1", std);
+  zero_gradients(scope, std);
   return normal(scalar_tensor(mean, std.options()), std, generator);
 }
 Tensor normal(const Operand& mean, const Operand& std, const MaybeGenerator& generator) {
-  const CallScope call("normal", mean, std);
+  GradScope scope("NormalBackward2", mean, std);
+  zero_gradients(scope, mean, std);
   constexpr const char* kNegative = "normal expects all elements of std >= 0.0";
   const Tensor kept = std;  // or a temporary is computed for the check and for the result
   void* const note = value_note(impl(std).device(), kNegative, "normal");

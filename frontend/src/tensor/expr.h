@@ -23,6 +23,12 @@ Expr bound_number(const Expr& like, const Scalar& value, Bound which);
 // x * y + z, of floats rounded once.
 Expr multiply_add(const Expr& x, const Expr& y, const Expr& z);
 
+// log(1 / (1 + exp(-x))) by branches, which have the gradient's gradient at 0 too.
+inline Expr log_sigmoid(const Expr& x) {
+  const Expr negative = x < 0.0;
+  return select(negative, x, number(x, 0.0)) - log1p(exp(select(negative, x, -x)));
+}
+
 // The values over `shape`: size-1 dims repeated, dims added in front.
 NodeRef broadcast(const NodeRef& node, IntArrayRef shape);
 inline Expr broadcast(const Expr& x, IntArrayRef shape) { return {broadcast(x.node, shape)}; }
