@@ -53,9 +53,9 @@ std::string as_on_host(std::string text, const Device& place) {
 
 }  // namespace
 
-// They draw random numbers, and a GPU draws from a stream of its own.
-bool draws(const std::string& expression) {
-  for (const char* name : {"gumbel_softmax", "rrelu", "fractional_max_pool2d_with_indices"}) {
+// They draw random numbers, and a GPU draws from a stream of its own; or they are attention, whose sums a GPU takes tile by tile.
+bool has_bits_of_its_own(const std::string& expression) {
+  for (const char* name : {"gumbel_softmax", "rrelu", "fractional_max_pool2d_with_indices", "dropout(", "bernoulli(", "normal(", "poisson(", "attention("}) {
     if (expression.find(name) != std::string::npos) return expression.find("training(false)") == std::string::npos;
   }
   return false;
@@ -69,7 +69,7 @@ TEST_CASE("golden: functions on a device") {
   for (const Case& c : kCases) {
     const std::string expression = c.expression;
     CAPTURE(expression);
-    if (place.is_cuda() && draws(expression)) continue;
+    if (place.is_cuda() && has_bits_of_its_own(expression)) continue;
     for (const auto& row : data.at("inputs").at(c.inputs)) {
       Row here, there;
       for (const auto& entry : row) {
