@@ -476,14 +476,25 @@ Tensor minimum(const Operand& a, const Operand& b) {
 }
 Tensor max(const Operand& a, const Operand& b) { return maximum(a, b); }
 Tensor min(const Operand& a, const Operand& b) { return minimum(a, b); }
+namespace {
+// Equal operands get a half each.
+void chosen_rule(GradScope& scope, Op op) {
+  scope.rule(reads_operand(0) | reads_operand(1), [op](GradCall& c) {
+    const Tensor x = c.operand(0), y = c.operand(1), g = c.grad(), half = g * 0.5, equal = x == y;
+    const Tensor first = logical_or(op == Op::Max ? x > y : x < y, isnan(y));
+    c.give(0, gradient_for(x, where(equal, half, where(first, g, 0))));
+    c.give(1, gradient_for(y, where(equal, half, where(first, 0, g))));
+  });
+}
+}  // namespace
 Tensor fmax(const Operand& a, const Operand& b) {
   GradScope scope("FmaxBackward0", a, b);
-  scope.saves(reads_operand(0) | reads_operand(1));
+  chosen_rule(scope, Op::Max);
   return ignoring_nan(Op::Max, a, b);
 }
 Tensor fmin(const Operand& a, const Operand& b) {
   GradScope scope("FminBackward0", a, b);
-  scope.saves(reads_operand(0) | reads_operand(1));
+  chosen_rule(scope, Op::Min);
   return ignoring_nan(Op::Min, a, b);
 }
 Tensor atan2(const Operand& a, const Operand& b) {
