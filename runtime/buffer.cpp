@@ -20,6 +20,15 @@ void* allocate_block(size_t bytes, Device& device) {
   return device.allocate(bytes, Stream::Main);
 }
 
+// What was handed in may still read a buffer that nobody refers to.
+void finish_work(Device& device) noexcept {
+  if (device.is_host()) return;
+  try {
+    device.synchronise(device.record(Stream::Main));
+  } catch (const std::exception&) {  // of a device that is lost: nothing reads it
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<Buffer> Buffer::allocate(size_t bytes) { return allocate(bytes, host_device()); }
@@ -34,7 +43,10 @@ std::shared_ptr<Buffer> Buffer::allocate(size_t bytes, Device& device) {
 }
 
 std::shared_ptr<Buffer> Buffer::adopt(void* data, size_t bytes, std::function<void(void*)> deleter) {
-  std::shared_ptr<Buffer> buffer(new Buffer(host_device()));
+  return adopt(data, bytes, std::move(deleter), host_device());
+}
+std::shared_ptr<Buffer> Buffer::adopt(void* data, size_t bytes, std::function<void(void*)> deleter, Device& device) {
+  std::shared_ptr<Buffer> buffer(new Buffer(device));
   buffer->data_ = data;
   buffer->bytes_ = bytes;
   buffer->adopted_ = true;
@@ -55,7 +67,10 @@ void Buffer::refuse_packed() { forget_packed(kNoRoom); }
 Buffer::~Buffer() {
   drop_packed();
   if (adopted_) {
-    if (deleter_) deleter_(data_);
+    if (deleter_) {
+      finish_work(*device_);
+      deleter_(data_);
+    }
   } else if (bytes_ > 0 && data_) {
     device_->release(data_, bytes_, Stream::Main);
   }

@@ -22,8 +22,9 @@ class Buffer final : public ir::Payload {
   // OutOfMemory. bytes may be 0.
   static std::shared_ptr<Buffer> allocate(size_t bytes);
   static std::shared_ptr<Buffer> allocate(size_t bytes, Device& device);
-  // The host's memory owned by somebody else; `deleter` runs when the last reference is gone.
-  static std::shared_ptr<Buffer> adopt(void* data, size_t bytes, std::function<void(void*)> deleter);
+  // Memory owned by somebody else; `deleter` runs when the last reference is gone and the device has done its work so far.
+  static std::shared_ptr<Buffer> adopt(void* data, size_t bytes, std::function<void(void*)> deleter);  // of the host
+  static std::shared_ptr<Buffer> adopt(void* data, size_t bytes, std::function<void(void*)> deleter, Device& device);
   ~Buffer() override;
 
   void* data() const { return data_; }  // an address of the device: only the host's is for the host to read

@@ -156,6 +156,8 @@ class Device {
   // --- memory
   virtual void* allocate(size_t bytes, Stream stream) = 0;  // bytes > 0; 64-byte aligned; throws OutOfMemory
   virtual void release(void* block, size_t bytes, Stream stream) noexcept = 0;  // bytes as given to allocate
+  // The index of the device of its kind in whose memory the address lies; -1: of none.
+  virtual int owner_of(const void*) { return id_.index; }
   virtual MemoryStats memory_stats() const = 0;
   virtual void reset_peak_memory_stats() = 0;
   virtual void empty_cache() noexcept = 0;  // gives freed blocks back to the system

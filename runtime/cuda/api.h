@@ -82,6 +82,8 @@ enum FunctionAttribute : int {
   kFunctionRegisters = 4,
   kFunctionMaxDynamicShared = 8,
 };
+enum PointerAttribute : int { kPointerMemoryType = 2, kPointerDeviceOrdinal = 9 };
+enum MemoryType : unsigned { kMemoryDevice = 2 };
 enum : unsigned { kStreamNonBlocking = 1, kEventDefault = 0, kEventDisableTiming = 2, kHostAllocPortable = 1 };
 enum CaptureMode : int { kCaptureThreadLocal = 1 };
 enum : int { kNvrtcSuccess = 0, kNvrtcCompilation = 6 };
@@ -110,6 +112,7 @@ enum CublasAlgorithm : int { kGemmDefault = -1 };
   X(memory_info, cuMemGetInfo_v2, CUresult, (size_t*, size_t*)) \
   X(host_allocate, cuMemHostAlloc, CUresult, (void**, size_t, unsigned)) \
   X(host_free, cuMemFreeHost, CUresult, (void*)) \
+  X(pointer_attribute, cuPointerGetAttribute, CUresult, (void*, int, CUdeviceptr)) \
   X(copy_in, cuMemcpyHtoDAsync_v2, CUresult, (CUdeviceptr, const void*, size_t, CUstream)) \
   X(copy_out, cuMemcpyDtoHAsync_v2, CUresult, (void*, CUdeviceptr, size_t, CUstream)) \
   X(copy_within, cuMemcpyDtoDAsync_v2, CUresult, (CUdeviceptr, CUdeviceptr, size_t, CUstream)) \

@@ -182,6 +182,14 @@ class Implementation final : public CudaDevice {
     const Context::Current current(context_);
     allocator_.release(block, bytes, stream);
   }
+  int owner_of(const void* given) override {
+    const Entered entered(*this);
+    unsigned type = 0;
+    int owner = -1;
+    if (api().pointer_attribute(&type, kPointerMemoryType, address(given)) != kSuccess || type != kMemoryDevice) return -1;
+    check(api().pointer_attribute(&owner, kPointerDeviceOrdinal, address(given)), "cuPointerGetAttribute");
+    return owner;
+  }
   MemoryStats memory_stats() const override { return allocator_.stats(); }
   void reset_peak_memory_stats() override { allocator_.reset_peak(); }
   void empty_cache() noexcept override {

@@ -146,6 +146,18 @@ TENON_SIM_API int cuMemHostUnregister(void* memory) {
   });
 }
 
+// Of memory type (2) and device ordinal (9); an address that is neither a device's nor page-locked is no value of it.
+TENON_SIM_API int cuPointerGetAttribute(void* value, int attribute, DevicePointer address) {
+  return gate("cuPointerGetAttribute", Need::Initialized, [&](Driver& d) -> int {
+    const DeviceMemory::Block* const block = d.memory.find(address);
+    const bool pinned = d.pinned.contains(reinterpret_cast<const void*>(static_cast<uintptr_t>(address)), 1);
+    if (!value || (attribute != 2 && attribute != 9) || (!block && !pinned)) return kInvalidValue;
+    if (attribute == 2) *static_cast<unsigned*>(value) = block ? 2 : 1;
+    else *static_cast<int*>(value) = block ? block->device : 0;
+    return kSuccess;
+  });
+}
+
 // --- copies and fills
 
 TENON_SIM_API int cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, size_t bytes, void* handle) {

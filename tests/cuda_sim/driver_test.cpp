@@ -104,6 +104,25 @@ TEST_CASE("driver: new memory is nan, fills and copies on the device") {
   CHECK(cuMemcpyDtoDAsync_v2(b.address, a.address, 404, nullptr) == 1);
 }
 
+TEST_CASE("driver: a pointer's attributes are its kind and its device") {
+  const Context context;
+  const Buffer a(std::vector<float>(10));
+  void* pinned = nullptr;
+  REQUIRE(cuMemHostAlloc(&pinned, 16, 0) == 0);
+  unsigned kind = 0;
+  int device = -1;
+  float pageable = 0;
+  CHECK(cuPointerGetAttribute(&kind, 2, a.address + 36) == 0);
+  CHECK(kind == 2);
+  CHECK(cuPointerGetAttribute(&device, 9, a.address) == 0);
+  CHECK(device == 0);
+  CHECK(cuPointerGetAttribute(&kind, 2, reinterpret_cast<uintptr_t>(pinned)) == 0);
+  CHECK(kind == 1);
+  CHECK(cuPointerGetAttribute(&kind, 2, reinterpret_cast<uintptr_t>(&pageable)) == 1);
+  CHECK(cuPointerGetAttribute(&kind, 1, a.address) == 1);  // not one that is simulated
+  CHECK(cuMemFreeHost(pinned) == 0);
+}
+
 TEST_CASE("driver: pinned memory is read and written late, pageable memory at once") {
   const Context context;
   void* pinned = nullptr;

@@ -41,6 +41,7 @@ int cuMemHostAlloc(void**, size_t, unsigned);
 int cuMemFreeHost(void*);
 int cuMemHostRegister_v2(void*, size_t, unsigned);
 int cuMemHostUnregister(void*);
+int cuPointerGetAttribute(void*, int, Address);
 int cuMemcpyHtoDAsync_v2(Address, const void*, size_t, Handle);
 int cuMemcpyDtoHAsync_v2(void*, Address, size_t, Handle);
 int cuMemcpyDtoDAsync_v2(Address, Address, size_t, Handle);

@@ -1,4 +1,5 @@
 // What a program sees of a device called "cuda": names, the current device, guards, texts. Seen on late devices of that name.
+#include <tenon/dlpack.h>
 #include <tenon/tenon.h>
 
 #include <doctest/doctest.h>
@@ -170,7 +171,9 @@ TEST_CASE("cuda: what reads the host's memory says to copy first") {
   const Device cuda = late_cuda();
   const Tensor c = tenon::arange(4, tenon::kFloat).to(cuda);
   CHECK(what_of([&] { c.accessor<float, 1>(); }).find("cpu()") != std::string::npos);
-  CHECK(what_of([&] { tenon::toDLPack(c); }) != "no error");
+  DLManagedTensor* const given = tenon::toDLPack(c);  // an address too
+  CHECK(given->dl_tensor.device.device_type == kDLCUDA);
+  given->deleter(given);
   CHECK(c[3].item<float>() == 3);
   CHECK(c.data_ptr() != nullptr);  // an address of the device
 }
@@ -243,4 +246,11 @@ TEST_CASE("cuda: options print, and tell what is pinned") {
                      "pinned_memory=true, memory_format=(nullopt))");
   CHECK_FALSE(tenon::ones({2}).is_pinned());
   CHECK(std::hash<Device>()(Device("cuda:1")) != std::hash<Device>()(Device("cuda:0")));
+}
+
+TEST_CASE("cuda: index_put_ takes a number of another device beside index tensors") {
+  const Tensor x = tenon::ones({3});
+  x.index_put_({tenon::tensor({1})}, tenon::tensor(7.f).to(late_cuda()));
+  CHECK(x.equal(tenon::tensor({1.f, 7.f, 1.f})));
+  CHECK(what_of([&] { x.index_put_({tenon::tensor({1})}, tenon::ones({1}).to(late_cuda())); }).starts_with("Expected all tensors to be on the same device"));
 }

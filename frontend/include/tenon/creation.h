@@ -121,6 +121,8 @@ Deleter* make_deleter(F f) {
 // and not at all if from_blob throws. An operation reads it at its call, so the memory may change or go
 // afterwards: it stores its result, or a copy of what it read, whichever is smaller. If the memory does not change,
 // say so: from_blob(...).promise_unchanged() reads it in place, fused and when a value is needed.
+// With options.device(kCUDA) it is memory of that GPU, aligned to 16 bytes. It is read when a value is computed, in the
+// device's order: other streams that write it, and who frees it, come after cuda::synchronize(). The deleter runs after the work.
 Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
 Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
 template <typename F>

@@ -53,7 +53,7 @@ typedef struct DLManagedTensor {
 namespace tenon {
 
 // Evaluates the tensor and gives its memory away: a write through either side is seen by the other. The
-// memory lives until the consumer has called deleter(self).
+// memory lives until the consumer has called deleter(self). On a GPU it is the device's memory, and all work on it is done.
 DLManagedTensor* toDLPack(const Tensor& tensor);
 
 // A tensor over the memory of `source`, whose deleter runs once, when the last user of the tensor's memory is

@@ -8,6 +8,7 @@
 
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
+#include "tenon/cuda.h"
 
 namespace tenon {
 namespace {
@@ -56,9 +57,12 @@ struct CallDeleter final : detail::Deleter {
   DLManagedTensor* source;
 };
 
-void check_device(DLDevice device) {
+Device device_of(DLDevice device) {
   const auto type = static_cast<int>(device.device_type);
-  check(type == kDLCPU || type == kDLCUDAHost, "DLPack: field 'device': type ", type, " is not supported");
+  if (type == kDLCPU || type == kDLCUDAHost) return kCPU;
+  check(type == kDLCUDA, "DLPack: field 'device': type ", type, " is not supported");
+  check(device.device_id >= 0 && device.device_id < 127, "DLPack: field 'device': index ", device.device_id);
+  return Device(kCUDA, static_cast<DeviceIndex>(device.device_id));
 }
 
 IntArrayRef sizes_of(const DLTensor& source) {
@@ -89,7 +93,7 @@ void* first_element(const DLTensor& source, ScalarType type) {
 }  // namespace
 
 DLManagedTensor* toDLPack(const Tensor& tensor) {
-  check<NotImplementedError>(tensor.is_cpu(), "DLPack: tensors on ", tensor.device(), " are not exported; use cpu()");
+  check<NotImplementedError>(tensor.is_cpu() || tensor.is_cuda(), "DLPack: tensors on ", tensor.device(), " are not exported; use cpu()");
   auto exported = std::make_unique<Exported>();
   exported->tensor = tensor;
   exported->shape = tensor.sizes().vec();
@@ -101,12 +105,13 @@ DLManagedTensor* toDLPack(const Tensor& tensor) {
   const TypeCode& type = kTypeCodes[static_cast<size_t>(tensor.scalar_type())];
   DLManagedTensor& managed = exported->managed;
   managed.dl_tensor = {tensor.data_ptr(),  // the consumer may write
-                       {kDLCPU, 0},
+                       {tensor.is_cuda() ? kDLCUDA : kDLCPU, tensor.is_cuda() ? static_cast<int32_t>(tensor.get_device()) : 0},
                        static_cast<int32_t>(tensor.dim()),
                        {type.code, type.bits, 1},
                        exported->shape.data(),
                        exported->strides.data(),
                        0};
+  if (tensor.is_cuda()) cuda::synchronize(tensor.get_device());  // the consumer's stream is not known
   managed.deleter = [](DLManagedTensor* self) { delete static_cast<Exported*>(self->manager_ctx); };
   managed.manager_ctx = exported.get();
   return &exported.release()->managed;
@@ -115,13 +120,13 @@ DLManagedTensor* toDLPack(const Tensor& tensor) {
 Tensor fromDLPack(DLManagedTensor* source) {
   check(source != nullptr, "DLPack: no tensor, null");
   const DLTensor& given = source->dl_tensor;
-  check_device(given.device);
+  const Device device = device_of(given.device);
   const ScalarType type = type_of(given.dtype);
   const IntArrayRef sizes = sizes_of(given);
   optional<IntArrayRef> strides;
   if (given.strides) strides = IntArrayRef(given.strides, sizes.size());
   void* data = first_element(given, type);
-  return detail::adopt(data, sizes, strides, new CallDeleter(source), type, "DLPack");
+  return detail::adopt(data, sizes, strides, new CallDeleter(source), TensorOptions(type).device(device), "DLPack");
 }
 
 }  // namespace tenon

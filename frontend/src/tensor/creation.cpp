@@ -10,6 +10,7 @@
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
+#include "runtime/device.h"
 
 namespace tenon {
 namespace {
@@ -338,11 +339,19 @@ Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Delet
   std::shared_ptr<Deleter> owner(deleter);
   const ScalarType type = options.dtype();
   check_options(options, type);
-  check<NotImplementedError>(options.device().is_cpu(), who, ": memory of ", options.device(), " is not adopted");
+  const ir::DeviceTag tag = options.device().is_cpu() ? runtime::kHostTag : tag_of(options.device());
+  runtime::Device& device = runtime::device_of(tag);
   const int64_t count = checked_numel(sizes);
   check(data != nullptr || count == 0, who, ": data is null");
   check(reinterpret_cast<uintptr_t>(data) % element_bytes(type) == 0, who,
         ": data is not aligned to elements of ", element_bytes(type), " bytes");
+  if (!device.is_host() && data != nullptr) {
+    const int owner = with_public_errors([&] { return device.owner_of(data); });
+    check<ValueError>(owner >= 0, "The specified pointer resides on host memory and is not registered with any CUDA device.");
+    check<ValueError>(owner == device.id().index, "Specified device ", device_with(tag), " does not match device of data ",
+                      Device(device_with(tag).type(), static_cast<DeviceIndex>(owner)));
+    check(reinterpret_cast<uintptr_t>(data) % 16 == 0, who, ": data of a device is not aligned to 16 bytes, which its kernels read at once");
+  }
   int64_t extent = count;  // elements from the first to the last one shown
   if (strides) {
     check(strides->size() == sizes.size(), who, ": got ", sizes.size(), " sizes but ", strides->size(),
@@ -360,10 +369,13 @@ Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Delet
   auto buffer =
       runtime::Buffer::adopt(data, static_cast<size_t>(extent) * element_bytes(type), [owner](void* memory) {
         if (owner) owner->run(memory);
-      });
+      }, device);
   buffer->exposed = true;
   const IntArrayRef shape = strides ? IntArrayRef(extent) : sizes;
-  Tensor base(new TensorImpl(ir::make_volatile_input(ir_type(type), span_of(shape), std::move(buffer))), false);
+  // Whoever writes a device's memory orders that himself: it is read when it is computed (Storage::expose).
+  Tensor base(new TensorImpl(device.is_host() ? ir::make_volatile_input(ir_type(type), span_of(shape), std::move(buffer))
+                                              : ir::make_input(ir_type(type), span_of(shape), std::move(buffer), tag)),
+              false);
   if (!strides) return finish(std::move(base), options);
   return finish(make_view(base, sizes, *strides, 0), options);
 }

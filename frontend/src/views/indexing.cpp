@@ -510,7 +510,8 @@ Tensor& put_any(const Tensor& self, ArrayRef<TensorIndex> indices, const Tensor&
   check(indices.size() > 0, "Passing an empty index list to Tensor::index_put_() is not valid syntax");
   if (impl(value).device() != impl(self).device()) {  // as copy_ takes it; beside index tensors only one number
     const bool selects = std::any_of(indices.begin(), indices.end(), [](const TensorIndex& i) { return i.is_tensor(); });
-    if (selects) check_same_device(self, value);
+    if (selects && value.dim() > 0) check_same_device(self, value);
+    const CallScope::On own(impl(self).device());
     return put_any(self, indices, value.to(self.device()), accumulate);
   }
   if (indices.size() == 1 && indices[0].is_boolean() && !accumulate) {
