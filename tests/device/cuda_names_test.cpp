@@ -248,6 +248,19 @@ TEST_CASE("cuda: options print, and tell what is pinned") {
   CHECK(std::hash<Device>()(Device("cuda:1")) != std::hash<Device>()(Device("cuda:0")));
 }
 
+TEST_CASE("cuda: switches and streams that LibTorch's programs name") {
+  tenon::Context& context = tenon::globalContext();
+  context.setAllowTF32CuBLAS(true);
+  CHECK(tenon::cuda::allows_tf32());
+  context.setAllowTF32CuBLAS(false);
+  CHECK(!tenon::cuda::allows_tf32());
+  context.setBenchmarkCuDNN(true);
+  CHECK(context.benchmarkCuDNN());
+  const tenon::cuda::CUDAStream stream(0, 3);
+  tenon::ones({2}).to(late_cuda()).record_stream(stream);
+  CHECK_THROWS_AS(tenon::ones({2}).record_stream(stream), tenon::NotImplementedError);
+}
+
 TEST_CASE("cuda: index_put_ takes a number of another device beside index tensors") {
   const Tensor x = tenon::ones({3});
   x.index_put_({tenon::tensor({1})}, tenon::tensor(7.f).to(late_cuda()));

@@ -93,7 +93,7 @@ void load(Tensor& tensor, const std::string& path, optional<Device> device = nul
 void save(const std::vector<Tensor>& tensors, const std::string& path);
 void load(std::vector<Tensor>& tensors, const std::string& path, optional<Device> device = nullopt);
 void save(const optim::Optimizer& optimizer, const std::string& path);
-void load(optim::Optimizer& optimizer, const std::string& path);
+void load(optim::Optimizer& optimizer, const std::string& path, optional<Device> device = nullopt);
 
 // What holds a module: nn::Linear, shared_ptr<Net>.
 template <typename Holder>

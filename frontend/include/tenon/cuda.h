@@ -178,6 +178,29 @@ class CUDAGraph {
 
 }  // namespace cuda
 
+// --- LibTorch's switches. TF32 is cuda::allow_tf32. The others change nothing, since each run gives the same bits and cuDNN is not used:
+// they are what they were set to.
+class Context {
+ public:
+  bool allowTF32CuBLAS() const { return cuda::allows_tf32(); }
+  void setAllowTF32CuBLAS(bool allow) { cuda::allow_tf32(allow); }
+  bool deterministicAlgorithms() const { return deterministic_; }
+  void setDeterministicAlgorithms(bool deterministic, bool warn_only = false) { deterministic_ = deterministic, warns_ = warn_only; }
+  bool deterministicAlgorithmsWarnOnly() const { return warns_; }
+  bool benchmarkCuDNN() const { return benchmark_; }
+  void setBenchmarkCuDNN(bool benchmark) { benchmark_ = benchmark; }
+  bool deterministicCuDNN() const { return deterministic_cudnn_; }
+  void setDeterministicCuDNN(bool deterministic) { deterministic_cudnn_ = deterministic; }
+  bool allowTF32CuDNN() const { return tf32_cudnn_; }
+  void setAllowTF32CuDNN(bool allow) { tf32_cudnn_ = allow; }
+  static bool hasCUDA() { return cuda::is_available(); }
+  static bool hasCuDNN() { return cuda::cudnn_is_available(); }
+
+ private:
+  bool deterministic_ = false, warns_ = false, benchmark_ = false, deterministic_cudnn_ = false, tf32_cudnn_ = true;
+};
+Context& globalContext();
+
 // --- guards: the current device is this one while they live
 class DeviceGuard {
  public:

@@ -197,6 +197,8 @@ class Tensor : public TensorMethods<Tensor> {
     return data_ptr<const T>();
   }
   void* mutable_data_ptr() const { return data_ptr(); }
+  // For LibTorch's programs: a GPU's memory is given back in the order of its work, whatever streams are called. NotImplementedError on a CPU.
+  void record_stream(const cuda::CUDAStream& stream) const;
   template <typename T>
   T* mutable_data_ptr() const {
     return data_ptr<T>();

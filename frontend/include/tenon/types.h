@@ -289,6 +289,9 @@ class TensorOptions {
 std::ostream& operator<<(std::ostream& out, const TensorOptions& options);  // TensorOptions(dtype=float (default), ...)
 
 class Tensor;
+namespace cuda {
+class CUDAStream;
+}
 namespace detail {
 const optional<Tensor>& no_tensor();  // nullopt, as a default argument where Tensor is not complete yet
 }

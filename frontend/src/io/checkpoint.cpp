@@ -159,9 +159,9 @@ void save(const optim::Optimizer& optimizer, const std::string& path) {
   optimizer.save(archive);
   archive.save_to(path);
 }
-void load(optim::Optimizer& optimizer, const std::string& path) {
+void load(optim::Optimizer& optimizer, const std::string& path, optional<Device> device) {
   serialize::InputArchive archive;
-  archive.load_from(path);
+  archive.load_from(path, device);
   optimizer.load(archive);
 }
 void save(const nn::Module& module, const std::string& path) { io::save_safetensors(path, module); }

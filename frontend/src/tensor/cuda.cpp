@@ -315,6 +315,11 @@ CUDAStreamGuard::~CUDAStreamGuard() {
 
 }  // namespace cuda
 
+Context& globalContext() {
+  static Context context;
+  return context;
+}
+
 void DeviceGuard::set_device(Device device) {
   if (!device.is_cuda()) {
     check_device(device);

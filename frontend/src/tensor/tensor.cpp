@@ -105,6 +105,9 @@ void* Tensor::data_ptr() const {
   TensorImpl& t = impl(*this);
   return first_element(t, *t.storage().expose());
 }
+void Tensor::record_stream(const cuda::CUDAStream&) const {
+  check<NotImplementedError>(is_cuda(), "Could not run 'aten::record_stream' with arguments from the 'CPU' backend.");
+}
 const void* Tensor::const_data_ptr() const {
   TensorImpl& t = impl(*this);
   return first_element(t, *t.storage().show());
