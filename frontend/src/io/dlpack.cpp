@@ -61,7 +61,7 @@ Device device_of(DLDevice device) {
   const auto type = static_cast<int>(device.device_type);
   if (type == kDLCPU || type == kDLCUDAHost) return kCPU;
   check(type == kDLCUDA, "DLPack: field 'device': type ", type, " is not supported");
-  check(device.device_id >= 0 && device.device_id < 127, "DLPack: field 'device': index ", device.device_id);
+  check(device.device_id >= 0 && device.device_id < cuda::device_count(), "DLPack: field 'device': there is no cuda:", device.device_id);
   return Device(kCUDA, static_cast<DeviceIndex>(device.device_id));
 }
 
