@@ -18,6 +18,7 @@
 #include "passes/schedule/gpu/tiles.h"
 #include "passes/schedule/schedule.h"
 #include "support/cuda_sim.h"
+#include "support/data_folder.h"
 #include "support/nvrtc.h"
 
 using namespace tenon;
@@ -30,7 +31,7 @@ using Sizes = std::vector<std::pair<std::string, int64_t>>;
 
 // The text of a kernel in tests/data, with some of its numbers replaced (each number in it means one thing).
 std::string kernel_text(const std::string& name, const Sizes& sizes = {}) {
-  std::ifstream file(std::string(TENON_TEST_DATA) + "/kernels/" + name + ".kernel");
+  std::ifstream file(data_folder() + "/kernels/" + name + ".kernel");
   REQUIRE(file.good());
   std::ostringstream stream;
   stream << file.rdbuf();

@@ -14,6 +14,7 @@
 
 #include "frontend/src/io/file.h"
 #include "runtime/buffer.h"
+#include "support/data_folder.h"
 
 using namespace tenon;
 
@@ -26,7 +27,7 @@ struct TemporaryFile {
   ~TemporaryFile() { std::filesystem::remove(path); }
 };
 
-std::string data_file(const std::string& name) { return TENON_TEST_DATA "/exchange/" + name; }
+std::string data_file(const std::string& name) { return data_folder() + "/exchange/" + name; }
 
 std::string contents(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

@@ -4,23 +4,18 @@
 #include <tenon/tenon.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "support/data_folder.h"
+
 namespace golden {
 
-// The environment's TENON_TEST_DATA, where the tests run elsewhere than they were built.
-inline std::string folder() {
-  const char* moved = std::getenv("TENON_TEST_DATA");
-  return moved ? moved : TENON_TEST_DATA;
-}
-
 inline std::string read(const std::string& name) {
-  std::ifstream in(folder() + "/" + name, std::ios::binary);
+  std::ifstream in(data_folder() + "/" + name, std::ios::binary);
   if (!in) throw std::runtime_error("cannot read " + name);
   return {std::istreambuf_iterator<char>(in), {}};
 }

@@ -23,7 +23,7 @@ void train_iris(Device device, ScalarType type, int epochs) {
   const bool single = type == kFloat;
   const nlohmann::json expected = golden::load("iris.json")[single ? "float32" : "float64"];
   const double tolerance = single ? 1e-6 : 1e-12;
-  const io::Csv csv = io::read_csv(golden::folder() + "/../../examples/data/iris.csv");
+  const io::Csv csv = io::read_csv(data_folder() + "/../../examples/data/iris.csv");
   const auto [x, x_test, y, y_test] = data::train_test_split(
       csv.drop({"target"}).matrix(), csv["target"].to(kLong), data::TrainTestSplitOptions(0.2).random_state(33));
   manual_seed(32);

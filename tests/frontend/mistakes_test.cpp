@@ -9,6 +9,8 @@
 #include <functional>
 #include <sstream>
 
+#include "support/data_folder.h"
+
 using namespace tenon;
 namespace F = nn::functional;
 
@@ -101,7 +103,7 @@ std::string said(const Mistake& mistake) {
 TEST_CASE("mistakes: the tests run as without a GPU") { CHECK((no_driver && !cuda::is_available())); }
 
 TEST_CASE("mistakes: each gets a message that says what is wrong and where") {
-  const std::string path = TENON_TEST_DATA "/mistakes.txt";
+  const std::string path = data_folder() + "/mistakes.txt";
   if (std::getenv("TENON_WRITE_GOLDEN")) {
     std::ofstream out(path);
     for (const Mistake& m : mistakes) out << "### " << m.code << "\n" << said(m) << "\n";

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <thread>
 
+#include "support/data_folder.h"
 #include "values.h"
 
 namespace tenon {
@@ -20,7 +21,7 @@ using test::error_of;
 using test::values;
 
 const json& golden() {
-  static const json data = json::parse(std::ifstream(TENON_TEST_DATA "/training.json"));
+  static const json data = json::parse(std::ifstream(data_folder() + "/training.json"));
   return data;
 }
 

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "support/data_folder.h"
+
 using namespace tenon;
 using nlohmann::json;
 
@@ -61,7 +63,7 @@ std::string shown(const T& value) {
 TEST_CASE("random tensors print as PyTorch prints them") {
   // TENON_PRINT_CASES names a larger file made by scripts/pack_print.py.
   const char* larger = std::getenv("TENON_PRINT_CASES");
-  std::ifstream in(larger ? larger : std::string(TENON_TEST_DATA) + "/print.json");
+  std::ifstream in(larger ? larger : data_folder() + "/print.json");
   const json cases = json::parse(in);
   CHECK(cases.size() >= 300);
   for (const json& c : cases) {

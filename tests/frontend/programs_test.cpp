@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "support/data_folder.h"
+
 namespace {
 
 using namespace torch::indexing;
@@ -326,7 +328,7 @@ TEST_CASE("programs written for LibTorch print what PyTorch prints") {
                                                 {"gan", gan},
                                                 {"characters", characters},
                                                 {"dataset", dataset}};
-  std::ifstream file(TENON_TEST_DATA "/programs.txt");
+  std::ifstream file(data_folder() + "/programs.txt");
   std::string line, name;
   std::istringstream printed;
   size_t ran = 0;

@@ -11,6 +11,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "support/data_folder.h"
 #include "values.h"
 
 namespace tenon {
@@ -20,7 +21,7 @@ using test::error_of;
 using test::values;
 
 const nlohmann::json& golden() {
-  static const auto json = nlohmann::json::parse(std::ifstream(TENON_TEST_DATA "/transformer.json"));
+  static const auto json = nlohmann::json::parse(std::ifstream(data_folder() + "/transformer.json"));
   return json;
 }
 

@@ -20,7 +20,7 @@ const nlohmann::json& loading() {
   static const nlohmann::json golden = golden::load("loading/golden.json");
   return golden;
 }
-const std::string kFiles = std::string(TENON_TEST_DATA) + "/loading/";
+const std::string kFiles = data_folder() + "/loading/";
 
 template <typename F>
 std::string message_of(F&& f) {
