@@ -23,7 +23,7 @@ bool Staged::has_stores(int available) const {
 }
 
 void Staged::point(int l, std::span<const Value> instrs, const Place& place) {
-  const auto mask = [&](Value v) { return nest_.varies(v) ? nest_.mask() : -1; };
+  const auto mask = [&](Value v) { return nest_.varies(v) && !carries_whole_ ? nest_.mask() : -1; };
   for (Value v : plan_.carried_in[l]) {
     const auto carried = carry_.find(v);
     if (carried == carry_.end()) continue;  // known all along

@@ -40,6 +40,9 @@ class Staged {
   using Place = std::function<ValueId(int q)>;
   void point(int l, std::span<const Value> instrs, const Place& place);
   std::map<Value, int32_t> carry_;  // values that are carried -> their buffers
+  // They have room for whole vectors, and nobody else's values lie behind: no masks, for a processor that reads what it has just
+  // written under a mask waits until it is in the cache.
+  bool carries_whole_ = false;
 
   // Loops in phases of their own: what is known of a row goes to the phases that follow through memory. What depends on no
   // reduction is computed again.

@@ -2,6 +2,7 @@
 // their values are tested in tests/codegen/schedule_test.cpp.
 #include <doctest/doctest.h>
 
+#include <set>
 #include <string>
 
 #include "ir/looptree.h"
@@ -24,10 +25,8 @@ TEST_CASE("rows that share an operand are taken together: it is loaded once for 
     };
     return std::pair(count("load x["), count("load v["));
   };
-  CHECK(loads("100", "r") == std::pair(16, 4));          // 64 lanes of four rows
-  CHECK(loads("101", "r") == std::pair(20, 8));          // and a row left over, alone
-  CHECK(loads("3", "r") == std::pair(4, 4));             // too few
-  CHECK(loads("100", "256*i + r") == std::pair(4, 4));   // nothing to share
+  for (const char* rows : {"3", "100", "101"}) CHECK(loads(rows, "r") == std::pair(20, 8));  // 64 lanes of four rows, or of one left over
+  CHECK(loads("100", "256*i + r") == std::pair(8, 8));  // nothing to share; the same masked
 }
 
 TEST_CASE("rows of more than a cache holds are asked for ahead, an operand that all share is not") {
@@ -54,14 +53,14 @@ TEST_CASE("rows of a few elements have the lanes across rows, if there are rows 
     return lowered("i: " + rows + " parallel, r: " + n + " inner", "  map i r : %0 = load x[" + n + "*i + r] : f32\n",
                    "  reduce i|r : %1 = reduce.sum %0 lanes : f32\n  map i : store y[i], %1\n");
   };
-  for (const char* n : {"2", "3", "16"}) {
-    CHECK(sum("100", n).schedule == "short rows");
-    CHECK(ir::print(sum("100", n).tree).find(" = deal ") != std::string::npos);
-    CHECK(ir::print(sum("100", n).tree, false) == ir::print(sum("2000", n).tree, false));
+  for (const auto& [n, few] : {std::pair("2", "100"), {"3", "100"}, {"16", "2100"}}) {
+    CHECK(sum(few, n).schedule == "short rows");
+    CHECK(ir::print(sum(few, n).tree).find(" = deal ") != std::string::npos);
+    CHECK(ir::print(sum(few, n).tree, false) == ir::print(sum("5000", n).tree, false));
   }
-  CHECK(sum("100", "17").schedule == "rows");
-  CHECK(sum("10", "5").schedule == "rows");
-  CHECK(ir::print(sum("10", "3").tree, false) == ir::print(sum("2000", "3").tree, false));
+  CHECK(sum("5000", "17").schedule == "rows");
+  CHECK(sum("1000", "16").schedule == "rows");  // each length would be other code, for little
+  CHECK(sum("10", "3").schedule == "rows");
   CHECK(ir::print(sum("1", "3").tree, false) == ir::print(sum("1", "1000").tree, false));
   CHECK(sum("1", "3").schedule == "rows");
   Lowered map = lowered("i: 100 parallel, j: 3 parallel", "  map i j : %0 = load x[3*i + j] : f32\n",
@@ -116,8 +115,36 @@ TEST_CASE("a long body stands once where loads have masks; a product's is the sa
                              "  map i j : store y[96*i + j], %2\n}\n";
     return count(ir::print(passes::lower(ir::parse_kernel(text), ir::CpuTarget{512}).tree), "load x[");
   };
-  CHECK(products("64") == 8);  // they fill the tiles
-  CHECK(products("67") == 8 + 4 + 2);
+  for (const char* rows : {"25", "64", "67"}) CHECK(products(rows) == 8 + 4);
+}
+
+TEST_CASE("lengths that vary are the same code but for a few borders") {
+  const auto text = [](const std::string& axes, const std::string& body) {
+    const std::string kernel = "kernel @k(x: f32 in[9000000], z: f32 in[9000000], y: f32 out[9000000]) {\n  axes " + axes + "\n" + body + "}\n";
+    return ir::print(passes::lower(ir::parse_kernel(kernel), ir::CpuTarget{512}).tree, false);
+  };
+  const auto softmax = [&](int64_t n) {  // of rows of this length
+    const std::string s = std::to_string(n);
+    return text("i: 12 parallel, r: " + s + " inner", "  map i r : %0 = load x[" + s + "*i + r] : f32\n  reduce i|r : %1 = reduce.max %0 lanes : f32\n"
+                "  map i r : %2 = sub %0, %1 : f32\n  map i r : %3 = mul %2, %2 : f32\n  reduce i|r : %4 = reduce.sum %3 lanes : f32\n"
+                "  map i r : %5 = div %3, %4 : f32\n  map i r : store y[" + s + "*i + r], %5\n");
+  };
+  const auto product = [&](int64_t rows, int64_t columns, int64_t depth) {
+    const std::string m = std::to_string(rows), n = std::to_string(columns), k = std::to_string(depth);
+    return text("i: " + m + " parallel, j: " + n + " parallel, k: " + k + " contract",
+                "  contract i j|k : %0 = load x[" + k + "*i + k] : f32\n  contract i j|k : %1 = load z[" + n + "*k + j] : f32\n"
+                "  reduce i j|k : %2 = contract %0, %1 : f32\n  map i j : store y[" + n + "*i + j], %2\n");
+  };
+  const auto kinds = [](const auto& lower, int64_t from, int64_t to) {
+    std::set<std::string> texts;
+    for (int64_t n = from; n <= to; ++n) texts.insert(lower(n));
+    return texts.size();
+  };
+  CHECK(kinds(softmax, 2, 200) == 3);  // a row in one vector, in 64 lanes, or in more
+  CHECK(kinds([&](int64_t n) { return product(n, 64, 64); }, 25, 200) == 1);
+  CHECK(kinds([&](int64_t n) { return product(n, 64, 64); }, 2, 24) <= 3);
+  CHECK(kinds([&](int64_t n) { return product(64, n, 64); }, 2, 64) == 4);  // one to four vectors
+  CHECK(kinds([&](int64_t n) { return product(64, 64, n); }, 2, 200) == 1);
 }
 
 TEST_CASE("another size is the same tree, so no compiler runs; a scalar kind of access is another") {

@@ -119,6 +119,7 @@ class Columns : ColumnStages {
       carry_[v] = c_.buffer("kept", nest_.instr(v).dtype, split_ ? Space::Global : Space::Local,
                             split_ ? global_count(count_) : count_ * tiles_.width());
     }
+    carries_whole_ = !split_;
     if (split_) return lower_split(in_runs);
     tiles_.run("columns", ns_of(count_), [&](int vectors) {
       vectors_ = vectors;

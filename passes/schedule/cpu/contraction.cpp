@@ -7,10 +7,11 @@
 //                                                     along k is turned in registers), or large
 //     for i in panel step 6 {
 //       acc[6][4 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue; store }
-//     the same for the rows left over, 2 at a time
+//     the same for the rows left over, 3 at a time
 //
-// Of the number of rows the code has only what tile suits them and whether they fill it: a tile that reaches past the last row has that row several
-// times, and stores it once. The columns left over at the end are one narrower tile, its last vector masked.
+// Of the number of rows the code has only what tile suits them, and of many not even that: a tile that reaches past the last row has
+// that row several times, and stores it once. The columns left over at the end are one narrower tile, its last vector masked, and so
+// are columns that one tile holds, however many.
 //
 // Where columns are few and b, read in place, changes along an axis y that a does not change along (rows of an image under a
 // convolution), the vectors of a tile lie at neighbouring y:
@@ -58,7 +59,7 @@ int accumulators(const Context& c) { return c.target.vector_registers() * 3 / 4;
 std::vector<int> rows_of_tile(int registers, int vectors) {
   const int most = vectors == 1 ? registers * 2 / 3 : registers / vectors;
   std::vector<int> rows{most};
-  while (rows.size() < 3 && rows.back() > kLeastTiled) rows.push_back(rows.back() / 2);
+  if (most > kLeastTiled) rows.push_back(most / 2);
   return rows;
 }
 // The choices for a tile: as many rows as the registers hold; for several lines, where rows are a convolution's channels, also as
@@ -78,8 +79,10 @@ std::vector<int> rows_of_rest(int registers, int vectors) {
   return {std::min(rows_of_tile(registers, vectors)[0], kRowsOfRest)};
 }
 
-// Of one k, for all rows.
+// Of one k, for all rows. Of many rows those left over hardly count: one tile is the best for all such numbers.
 int64_t instructions_of(int64_t rows, const std::vector<int>& tile_rows, int vectors) {
+  constexpr int64_t kMany = 24, kWholeTiles = 240;  // a multiple of most tiles
+  if (rows > kMany) rows = kWholeTiles;
   int64_t count = 0;
   for (int tile : tile_rows) {
     const int64_t tiles = std::max<int64_t>(rows + (tile == tile_rows[0] ? 0 : tile_rows.back() - 1), 0) / tile;
@@ -247,10 +250,10 @@ class Contraction {
         body(PackedTile{column_, k_, begin, vectors, whole ? -1 : end, last});
       });
     };
-    const int64_t left_over = columns % width;
     if (column_ < 0) return bound(1, true);
+    if (columns <= width) return bound(tile_.vectors, false);
     c_.whole_or_rest(begin, end, columns, width, [&] { bound(tile_.vectors, true); },
-                     [&] { bound(static_cast<int>(ceil_div(left_over, nest_.lanes())), left_over % nest_.lanes() == 0); });
+                     [&] { bound(static_cast<int>(ceil_div(columns % width, nest_.lanes())), false); });
   }
 
   // Whether a copy of the whole right operand is worth keeping if it is constant, and it is.
@@ -303,7 +306,7 @@ class Contraction {
         end = c_.add(at, c_.mul(b_.quotient(filled, step), step));
       }
       row_group(at, end, tile, whole || tile == 1, panel);
-      if (whole && c_.extent(row_) % tile == 0) break;  // panels are whole tiles: no rows are left over
+      if (whole && line_ >= 0 && c_.extent(row_) % tile == 0) break;  // a tile of lines was chosen to divide the rows
       at = end;
     }
   }

@@ -30,12 +30,13 @@ class LaneLoops : protected RowStages {
   using Registers = std::vector<std::vector<Accumulator>>;  // by reduction and row, then by vector
 
   explicit LaneLoops(Context& c) : RowStages(c, c.loops()), c_(c) {
-    // Lanes without elements do not change a result, so short rows use only as many as they have elements. A single row has
-    // little to gain by that, and is often as long as a batch is large: it is the same code for all lengths.
-    const int64_t lanes = c.product(rows_) == 1 ? kReduceLanes : std::min(length_, kReduceLanes);
-    group_ = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(lanes)));
+    // Lanes without elements do not change a result, so rows that one vector holds have no other lanes. That is most of what the
+    // code knows of a row's length; of a single row, which has little to gain, it knows nothing.
     c.set_lanes(lane_);
-    nest_.set_lane_axis(lane_, std::min(c.lanes, group_));
+    const bool many = c.product(rows_) > 1;
+    one_vector_ = many && length_ <= c.lanes;
+    one_group_ = many && length_ < kReduceLanes;
+    group_ = one_vector_ ? c.lanes : static_cast<int>(kReduceLanes);
     for (const auto& full : plan_.full) {
       for (Value v : full) {
         if (nest_.instr(v).op == Op::Load && c.beyond_cache(c.bytes_read(v))) nest_.prefetch(v, kAhead);
@@ -87,30 +88,31 @@ class LaneLoops : protected RowStages {
     Registers registers;
     each_result(l, [&](Value v, size_t) { registers.push_back(open(v, vectors)); });
     for_outer(l, range, [&](ValueId base) {
-      ValueId kept = kept_base(row_base, base), whole = range.end;
+      const ValueId kept = kept_base(row_base, base);
       if (vectors > 1 && inner_.size() > kLongBody) return in_memory(l, range.begin, range.end, kept, base, registers);
-      if (length_ % group_ != 0) {
-        whole = c_.add(range.begin, b_.op(Op::And, {c_.sub(range.end, range.begin), c_.literal(-group_)}));
-      }
+      const auto vector = [&](ValueId position, int q, bool masked) {
+        nest_.bind(lane_, position);
+        nest_.set_mask(masked ? nest_.tail_mask(position, range.end) : -1);
+        elements(l, kept);
+        accumulate(l, registers, q, at(base, position));
+        nest_.set_mask(-1);
+      };
       const auto group = [&](ValueId first, bool masked) {
         for (int q = 0; q < vectors; ++q) {
-          c_.in_scope([&] {
-            ValueId position = q == 0 ? first : c_.add(first, c_.literal(int64_t{q} * nest_.lanes()));
-            nest_.bind(lane_, position);
-            nest_.set_mask(masked ? nest_.tail_mask(position, range.end) : -1);
-            elements(l, kept);
-            accumulate(l, registers, q, at(base, position));
-            nest_.set_mask(-1);
-          });
+          const ValueId position = q == 0 ? first : c_.add(first, c_.literal(int64_t{q} * nest_.lanes()));
+          // Of a vector past the end nothing is done: it would take as long as any other.
+          const ValueId some = masked && q > 0 ? c_.less(position, range.end) : -1;
+          nest_.when(some, [&] { vector(position, q, masked); });
         }
       };
+      if (one_group_) return group(range.begin, !no_rest_);
+      ValueId whole = range.end;
+      if (!no_rest_) whole = c_.add(range.begin, b_.op(Op::And, {c_.sub(range.end, range.begin), c_.literal(-group_)}));
       c_.loop(range.begin, whole, group_, [&](ValueId first) { group(first, false); });
-      if (length_ % group_ == 0) return;
-      if (vectors == 1 || inner_.size() <= kShortBody) {
-        c_.loop(whole, range.end, group_, [&](ValueId first) { group(first, true); });
-      } else {
-        in_memory(l, whole, range.end, kept, base, registers);
-      }
+      if (no_rest_) return;
+      nest_.when(c_.less(whole, range.end), [&] {
+        vectors == 1 || inner_.size() <= kShortBody ? group(whole, true) : in_memory(l, whole, range.end, kept, base, registers);
+      });
     });
     std::vector<Accumulator> results;
     each_result(l, [&](Value v, size_t n) { results.push_back(fold(v, registers[n])); });
@@ -224,6 +226,8 @@ class LaneLoops : protected RowStages {
 
   Context& c_;
   int group_;         // virtual lanes in use
+  bool one_vector_, one_group_;  // a row is not longer
+  bool no_rest_ = false;  // rows are known to be whole groups
   int together_ = 1;  // rows side by side in the current scope, each a sub-vector of the nest
 };
 
@@ -232,10 +236,14 @@ class Rows : LaneLoops {
   explicit Rows(Context& c) : LaneLoops(c) {}
 
   void lower_rows() {
-    keep(Space::Local, count_ * length_);
+    carries_whole_ = true;  // lines are written in their order: what a line's last vector has too much, the next one overwrites
+    keep(Space::Local, count_ * length_ + c_.lanes - 1);
     double ns = c_.ns_per_element * static_cast<double>(count_ * length_) + 20;
     if (epilogue_pays()) return rows_by_blocks(ns);
-    if (int together = rows_together(); together > 1) return rows_side_by_side(together, ns);
+    if (int together = rows_together(); together > 1) {
+      no_rest_ = true;
+      return rows_side_by_side(together, ns);
+    }
     nest_.bind_linear(rows_, c_.begin_phase("rows", c_.product(rows_), ns));
     whole_rows();
     c_.end_phase();
@@ -269,14 +277,14 @@ class Rows : LaneLoops {
 
   // --- rows by blocks: what follows a row's last loop is done for as many rows at once as a vector has lanes
 
-  // Whether it is a good part of the work and there are rows enough.
+  // Whether it is a good part of the work.
   bool epilogue_pays() const {
     double epilogue = 0, loops = 0;
     for (Value v : plan_.rows[plan_.loops]) epilogue += ir::info(nest_.instr(v).op).cost;
     for (const auto& full : plan_.full) {
       for (Value v : full) loops += std::max<int>(1, ir::info(nest_.instr(v).op).cost);
     }
-    return !rows_.empty() && c_.extent(rows_.back()) >= 4 * c_.lanes && epilogue >= 6 &&
+    return !rows_.empty() && epilogue >= 6 &&
            epilogue * 10 * c_.lanes > loops * static_cast<double>(count_ * length_);
   }
 
@@ -338,7 +346,7 @@ class Rows : LaneLoops {
     }
     const int accumulators = group_ / nest_.lanes() * static_cast<int>(plan_.reductions[0].size());
     const int most = std::min(kMostTogether, c_.target.vector_registers() / 2 / std::max(accumulators, 1));
-    return shared && c_.extent(rows_.back()) >= most ? most : 1;
+    return shared ? most : 1;
   }
 
   void rows_side_by_side(int together, double ns) {
@@ -356,8 +364,8 @@ class Rows : LaneLoops {
         whole_rows();
       });
     };
-    c_.whole_or_rest(
-        begin, end, c_.extent(across), together, [&] { rows(begin, together); },
+    nest_.when(
+        b_.op(Op::Le, {c_.add(begin, c_.literal(together)), end}), [&] { rows(begin, together); },
         [&] { c_.loop(begin, end, 1, [&](ValueId at) { rows(at, 1); }); });
     c_.end_phase();
   }

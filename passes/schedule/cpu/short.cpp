@@ -20,8 +20,12 @@ namespace tenon::passes::cpu {
 namespace {
 
 constexpr int64_t kLongestRow = 16;
-// Rows fewer than lanes leave some idle, but are the same code as many: worth it where that is not much code.
-constexpr int64_t fewest_rows(int64_t length) { return length <= 4 ? 2 : 16; }
+// Each length is other code, so that a program whose rows grow compiles for each of its lengths: worth it where that is not much
+// code, or where much time is saved.
+int64_t fewest_rows(const ir::Kernel& kernel, int64_t length) {
+  if (length > 4) return 16384 / length;
+  return kernel.has(AxisKind::Inner) ? 64 : 2;
+}
 constexpr int64_t kChunkRows = 1024;       // rows that one parallel iteration takes
 constexpr size_t kMostInstrs = 1500;       // unrolled; beyond, compiling takes longer than it is worth
 
@@ -95,7 +99,7 @@ std::optional<ShortRows> across(const ir::Kernel& kernel, std::vector<int> axes)
   Worth best_worth;
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
     rows.lane = static_cast<int>(a);
-    if (kernel.axes[a].kind != AxisKind::Parallel || kernel.axes[a].extent < fewest_rows(rows.count)) continue;
+    if (kernel.axes[a].kind != AxisKind::Parallel || kernel.axes[a].extent < fewest_rows(kernel, rows.count)) continue;
     if (std::find(rows.axes.begin(), rows.axes.end(), rows.lane) != rows.axes.end()) continue;
     Worth w = worth(kernel, rows);
     if (w.bytes <= 0 || (best && w.bytes < best_worth.bytes)) continue;
