@@ -124,6 +124,7 @@ std::string print(const FusedKernel& fused) {
 
 FusionResult fuse(const std::vector<ir::NodeRef>& outputs, const FusionOptions& options) {
   fusion::Groups groups(outputs, options);
+  if (options.enabled) find_long_sums(groups);
   for (size_t i = groups.order().size(); i-- > 0;) fusion::visit(groups, groups.order()[i]);
   FusionResult result;
   for (int g : fusion::order(groups)) result.kernels.push_back(fusion::build_kernel(groups.group(g)));

@@ -65,6 +65,7 @@ class Group {
   std::optional<Scan> scan;
   std::optional<Contraction> contraction;
   std::optional<Update> update;
+  bool repeated = false;  // one of many that do the same: it has been merged with those of its team (siblings.cpp)
   bool routine = false;  // one node, or several results of the same operands, computed by a call; it has no axes
   Form form;             // what the schedules are asked about
   int cost = 0;

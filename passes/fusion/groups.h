@@ -17,6 +17,7 @@ struct NodeState {
   int owner = -1;  // group that computes it; -1: not computed (leaf, view or dead)
   bool output = false;
   bool whole = false;  // its buffer is read whole
+  bool piece = false;  // of a long sum: stored, whoever reads it
 };
 
 class Groups {
@@ -85,6 +86,8 @@ void start_update(Groups& groups, Node* node);
 bool try_join(Groups& groups, Node* node, bool stored);
 // siblings.cpp: groups that read the same elements of `node` over the same space become one kernel.
 void merge_siblings(Groups& groups, const Node* node);
+// long_sums.cpp: says of which sums of many terms the partial sums are stored (NodeState::piece).
+void find_long_sums(Groups& groups);
 // order.cpp: the living groups, each behind those that it reads.
 std::vector<int> order(const Groups& groups);
 

@@ -46,6 +46,7 @@ class Join {
     if (cat ? copies_parts(*node_, limits_) : library_takes())
       return refuse(cat ? "its parts are laid side by side in memory" : "a routine of the library computes it");
     if (state_.whole) return refuse("its reader wants all of it in memory");
+    if (state_.piece) return refuse("a sum of many terms is computed in pieces, so that other numbers of terms are the same code");
     const Request& first = state_.requests.front();
     for (const Request& r : state_.requests) {
       if (r.access == Access::Guarded) return refuse("its reader loads it under a guard");

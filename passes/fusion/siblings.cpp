@@ -3,7 +3,9 @@
 //   %1 = exp %x                    kernel exp: x -> %1
 //   %2 = reduce.sum %x dims=[1]    kernel sum: x -> %2      one kernel: x -> %1, %2
 #include <algorithm>
+#include <bit>
 #include <optional>
+#include <unordered_map>
 
 #include "passes/fusion/groups.h"
 
@@ -135,6 +137,53 @@ class Pair {
   const std::optional<std::vector<int>> to_;
 };
 
+// Readers that may become one group. Of many that do the same, as the steps of a loop do, eight are a team, and of those left over
+// four, two and one: if as many went together as fit, each number of steps would be other code.
+class Teams {
+ public:
+  Teams(Groups& groups, std::span<const int> readers) {
+    const auto repeated = [&](int g) { return groups.group(g).repeated; };
+    if (readers.size() <= kTogether && std::none_of(readers.begin(), readers.end(), repeated)) return;
+    teams_.assign(readers.size(), 0);
+    std::unordered_map<uint64_t, std::vector<size_t>> alike;
+    for (size_t r = 0; r < readers.size(); ++r) {
+      Group& group = groups.group(readers[r]);
+      group.repeated ? alone(r) : alike[kind_of(group)].push_back(r);
+    }
+    for (const auto& [kind, members] : alike) {
+      if (members.size() <= kTogether) continue;
+      for (size_t i = 0; i < members.size();) {
+        const size_t count = std::min(kTeam, std::bit_floor(members.size() - i));
+        ++last_;
+        for (const size_t end = i + count; i < end; ++i) {
+          teams_[members[i]] = last_;
+          groups.group(readers[members[i]]).repeated = true;
+        }
+      }
+    }
+  }
+  int of(size_t reader) const { return teams_.empty() ? 0 : teams_[reader]; }
+
+ private:
+  static constexpr size_t kTogether = 4, kTeam = 8;
+
+  void alone(size_t reader) { teams_[reader] = ++last_; }
+
+  // The same for groups that do the same to other values.
+  static uint64_t kind_of(const Group& group) {
+    uint64_t kind = 0;
+    const auto add = [&](uint64_t number) { kind = (kind ^ number) * 0x9e3779b97f4a7c15 + (kind >> 29); };
+    for (const GroupAxis& axis : group.axes) add(static_cast<uint64_t>(axis.extent) << 8 | static_cast<uint64_t>(axis.kind));
+    for (const Member& member : group.members) {
+      add(static_cast<uint64_t>(member.node->op()) << 16 | static_cast<uint64_t>(member.node->dtype()) << 8 | static_cast<uint64_t>(member.stored));
+    }
+    return kind;
+  }
+
+  std::vector<int> teams_;  // by reader; empty: all are one
+  int last_ = 0;
+};
+
 enum class Fit : uint8_t { Merged, Apart, Full };
 
 // Merges `from` into `into` by the first requests that allow it. `why` becomes the reason if none does.
@@ -157,22 +206,26 @@ Fit try_merge(Groups& groups, const Node* node, int into, int from, const char**
 
 }  // namespace
 
-// Each reader goes to the first group that takes it, of those that still take some.
+// Each reader goes to the first group that takes it, of those of its team that still take some.
 void merge_siblings(Groups& groups, const Node* node) {
   const NodeState& s = groups.state(node);
   if (s.readers.size() < 2) return;
-  std::vector<int> open;
-  for (int g : groups.readers(s)) {
+  const SmallVector<int, 8> readers = groups.readers(s);
+  const Teams teams(groups, readers);
+  std::vector<std::pair<int, int>> open;  // groups, with their teams
+  for (size_t r = 0; r < readers.size(); ++r) {
+    const int g = readers[r], team = teams.of(r);
     Fit fit = Fit::Apart;
     const char* why = nullptr;
-    const int first = open.empty() ? -1 : open.front();
+    const int first = open.empty() ? -1 : open.front().first;
     for (size_t i = 0; i < open.size() && fit != Fit::Merged; ++i) {
-      fit = try_merge(groups, node, open[i], g, &why);
+      if (open[i].second != team) continue;
+      fit = try_merge(groups, node, open[i].first, g, &why);
       if (fit == Fit::Full) open.erase(open.begin() + static_cast<std::ptrdiff_t>(i--));
     }
     if (fit == Fit::Merged) continue;
     if (why) groups.refuse(node, {groups.group(first).asked.at(node)[0].consumer, groups.group(g).asked.at(node)[0].consumer}, why);
-    open.push_back(g);
+    open.emplace_back(g, team);
     if (open.size() > static_cast<size_t>(groups.options().limits.max_siblings)) open.erase(open.begin());
   }
 }

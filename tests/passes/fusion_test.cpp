@@ -1,6 +1,7 @@
 // Fusion: which nodes share a kernel, and why others do not. What the kernels look like is in tests/filecheck/fuse.
 #include <doctest/doctest.h>
 
+#include <set>
 #include <string>
 
 #include "ir/graph.h"
@@ -359,6 +360,53 @@ TEST_CASE("constants, views of inputs and reductions over nothing can be outputs
       "graph @g(%e: f32[0,3]) {\n  %1 = reduce.sum %e dims=[0] : f32[1,3]\n  %v = const 7.0 : f32[]\n"
       "  %2 = pad %1, %v lo=[0,1] hi=[0,0] : f32[1,4]\n  return %2\n}\n");
   CHECK(ir::print(padded.kernels.back().kernel).find("where") != std::string::npos);
+}
+
+// x0 + x1 + ... with so many additions, each x an input.
+Fused long_sum(int additions) {
+  std::string inputs = "%x0: f32[64]", body;
+  for (int i = 1; i <= additions; ++i) {
+    inputs += ", %x" + std::to_string(i) + ": f32[64]";
+    body += "  %" + std::to_string(i) + " = add %" + (i == 1 ? "x0" : std::to_string(i - 1)) + ", %x" + std::to_string(i) + " : f32[64]\n";
+  }
+  return fuse_text("graph @g(" + inputs + ") {\n" + body + "  return %" + std::to_string(additions) + "\n}\n");
+}
+
+TEST_CASE("a sum of many terms is computed in pieces of few kinds") {
+  std::set<size_t> kinds;  // by the number of their terms
+  for (int additions = 1; additions <= 64; ++additions) {
+    CAPTURE(additions);
+    const Fused sum = long_sum(additions);
+    const int left = additions % 8, pieces = additions / 8 + (left >> 2) + (left >> 1 & 1) + (left & 1);
+    CHECK(sum.kernels.size() == static_cast<size_t>(additions <= 4 ? 1 : pieces));
+    for (const FusedKernel& k : sum.kernels) kinds.insert(k.inputs.size());
+  }
+  CHECK(kinds == std::set<size_t>{2, 3, 4, 5, 9});
+}
+
+TEST_CASE("the points of a stencil are one kernel") {
+  std::string body = "  %0 = strided %x sizes=[8,8] strides=[100,1] offset=0 : f32[8,8]\n";
+  for (int i = 1; i < 25; ++i) {
+    const std::string slice = std::to_string(2 * i - 1), sum = std::to_string(2 * i);
+    body += "  %" + slice + " = strided %x sizes=[8,8] strides=[100,1] offset=" + std::to_string(i / 5 * 100 + i % 5) + " : f32[8,8]\n";
+    body += "  %" + sum + " = add %" + std::to_string(2 * i - 2) + ", %" + slice + " : f32[8,8]\n";
+  }
+  CHECK(count(body + "  return %48\n", "%x: f32[10000]") == 1);
+}
+
+TEST_CASE("of many readers that do the same, eight are a kernel") {
+  for (int readers : {1, 2, 3, 4, 5, 8, 16, 23}) {
+    CAPTURE(readers);
+    std::string inputs = "%x: f32[64]", body, results;
+    for (int i = 0; i < readers; ++i) {
+      const std::string n = std::to_string(i);
+      inputs += ", %y" + n + ": f32[64]";
+      body += "  %" + n + " = mul %x, %y" + n + " : f32[64]\n";
+      results += (i ? ", %" : "%") + n;
+    }
+    const int left = readers % 8, teams = readers / 8 + (left >> 2) + (left >> 1 & 1) + (left & 1);
+    CHECK(count(body + "  return " + results + "\n", inputs) == static_cast<size_t>(readers <= 4 ? 1 : teams));
+  }
 }
 
 }  // namespace
