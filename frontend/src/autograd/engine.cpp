@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "frontend/src/autograd/anomaly.h"
+#include "frontend/src/autograd/gradient_sum.h"
 #include "frontend/src/autograd/node.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
@@ -113,11 +114,12 @@ class BackwardPass {
     int64_t dependencies = 0;  // gradients still to come
     bool needed = true;
     std::vector<Tensor> grads;  // by output
+    std::vector<std::vector<Tensor>> more;  // by output: what is still to be added
   };
 
   size_t find(const Target& target, const std::shared_ptr<GradFn>& fn, const Tensor& leaf) {
     const auto [at, fresh] = index_.emplace(target.key(), states_.size());
-    if (fresh) states_.push_back({fn, leaf, 0, true, {}});
+    if (fresh) states_.push_back({fn, leaf, 0, true, {}, {}});
     return at->second;
   }
   size_t find(const Edge& edge) { return find(target_of(edge), edge.fn, edge.leaf); }
@@ -140,6 +142,7 @@ class BackwardPass {
     segment_ = segment;
     fresh_.insert(fresh_.end(), grads.begin(), grads.end());
     for (size_t at : touched_) {
+      add_up(states_[at]);
       for (const Tensor& grad : states_[at].grads) fresh_.push_back(grad);
     }
     for (const Capture& c : captures_) fresh_.push_back(c.grad);
@@ -196,8 +199,26 @@ class BackwardPass {
     if (!grad.defined()) return;
     if (recomputes_) touched_.push_back(static_cast<size_t>(&state - states_.data()));
     const auto slot = static_cast<size_t>(output_nr);
-    if (state.grads.size() <= slot) state.grads.resize(slot + 1);
-    state.grads[slot] = state.grads[slot].defined() ? state.grads[slot] + grad : std::move(grad);
+    if (state.grads.size() <= slot) {
+      state.grads.resize(slot + 1);
+      state.more.resize(slot + 1);
+    }
+    if (!state.grads[slot].defined()) {
+      state.grads[slot] = std::move(grad);
+      return;
+    }
+    std::vector<Tensor>& more = state.more[slot];
+    more.push_back(std::move(grad));
+    if (static_cast<int64_t>(more.size() * more[0].nbytes()) > kMostWaitingBytes) add_up(state);
+  }
+
+  static void add_up(State& state) {
+    for (size_t slot = 0; slot < state.more.size(); ++slot) {
+      std::vector<Tensor>& more = state.more[slot];
+      if (more.empty()) continue;
+      more.insert(more.begin(), state.grads[slot]);
+      state.grads[slot] = sum_of_gradients(std::exchange(more, {}));
+    }
   }
 
   void take_captures(const void* key, const std::vector<Tensor>& grads) {
@@ -210,6 +231,7 @@ class BackwardPass {
   }
 
   void visit(State& state) {
+    add_up(state);
     GradFn& fn = *state.fn;
     for (size_t k = 0; k < state.grads.size(); ++k) {
       if (!state.grads[k].defined()) continue;
@@ -250,6 +272,7 @@ class BackwardPass {
 
   void arrive(State& state) {
     if (state.grads.empty()) return;
+    add_up(state);
     const History& history = own_history(state.leaf);
     std::vector<Tensor> total = {run_hooks(history.hooks.get(), state.grads[0])};
     take_captures(state.leaf.unsafe_impl(), total);

@@ -1,0 +1,141 @@
+// Programs whose lengths vary: how many kernels all lengths take together, by program. A kernel whose code depends on a length, or
+// on the number of a loop's steps, shows here.
+#include <doctest/doctest.h>
+#include <tenon/tenon.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace tenon;
+
+constexpr int64_t kLengths[] = {64, 63, 50, 49, 48, 40, 33, 32, 31, 23, 17, 16, 15, 12, 9, 8, 7, 5, 4, 3, 2};
+
+// Kernels that one length needs, and those that all others need beside.
+struct Kernels {
+  int64_t first, others;
+};
+
+Kernels kernels_of(const std::function<void(int64_t)>& run) {
+  clear_caches();
+  reset_counters();
+  const auto kernels = [] { return counters().kernels_compiled + counters().disk_hits; };
+  run(70);
+  const int64_t first = kernels();
+  for (int64_t length : kLengths) run(length);
+  return {first, kernels() - first};
+}
+
+void backward(const Tensor& loss, const std::vector<Tensor>& parameters) {
+  for (const Tensor& p : parameters) p.mutable_grad() = Tensor();
+  loss.backward();
+  std::vector<Tensor> grads;
+  for (const Tensor& p : parameters) grads.push_back(p.grad());
+  eval(grads);
+}
+
+TEST_CASE("sixty lengths compile few more kernels than one") {
+  manual_seed(0);
+  nn::MultiheadAttention attention(64, 4);
+  nn::Conv1d conv(nn::Conv1dOptions(4, 8, 3).padding(1));
+  nn::Linear cell(12, 8), head(4, 2);
+  const Tensor weight = randn({8}).requires_grad_(), keys = zeros({1, 4, 128, 16});
+  struct Case {
+    const char* name;
+    std::function<void(int64_t)> run;
+    int64_t others;  // that are allowed
+  };
+  const std::vector<Case> cases = {
+      {"attention",
+       [&](int64_t n) {
+         NoGradGuard guard;
+         const Tensor x = randn({n, 1, 64});
+         eval(std::get<0>(attention(x, x, x)));
+       },
+       9},
+      {"keys that grow",
+       [&](int64_t n) {
+         const Tensor q = randn({1, 4, 1, 16}), k = keys.slice(2, 0, n);
+         eval((q.matmul(k.transpose(-2, -1)) / 4).softmax(-1).matmul(k));
+       },
+       4},
+      {"rows", [](int64_t n) { eval(layer_norm(randn({2, n}), {n}), randn({24, n}).softmax(1), randn({5, n}).argmax(1)); }, 10},
+      {"products",
+       [](int64_t n) {
+         const Tensor w = randn({64, 64});
+         eval(randn({n, 64}).mm(w), w.mm(randn({64, n})), randn({64, n}).mm(randn({n, 64})));
+       },
+       6},
+      {"convolution", [&](int64_t n) { eval(conv(randn({2, 4, n}))); }, 8},
+      {"a recurrence by hand",
+       [&](int64_t n) {
+         const Tensor x = randn({n, 2, 4});
+         Tensor h = zeros({2, 8});
+         for (int64_t t = 0; t < n; ++t) h = tanh(cell(cat({x[t], h}, 1)));
+         backward(h.square().mean(), cell->parameters());
+       },
+       6},
+      {"gradients of rows",
+       [](int64_t n) {
+         Tensor x = randn({n, 8}).requires_grad_(), h = zeros({8});
+         for (int64_t t = 0; t < n; ++t) h = tanh(h + x[t]);
+         backward(h.sum(), {x});
+       },
+       6},
+      {"a stack of steps",
+       [&](int64_t n) {
+         std::vector<Tensor> steps;
+         for (int64_t t = 0; t < n; ++t) steps.push_back(weight * static_cast<double>(t + 2));
+         backward(stack(steps).square().mean(), {weight});
+       },
+       9},
+      {"episodes",
+       [&](int64_t n) {
+         Tensor loss = zeros({});
+         for (int64_t t = 0; t < n; ++t) loss = loss - head(randn({1, 4})).log_softmax(1).select(1, 0).sum();
+         backward(loss, head->parameters());
+       },
+       30},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.name);
+    const Kernels kernels = kernels_of(c.run);
+    CHECK(kernels.first > 0);
+    CHECK(kernels.others <= c.others);
+  }
+}
+
+// The order in which gradients come, gaps between the rows and rows that are read twice make no difference.
+TEST_CASE("gradients of many steps are the sums of theirs") {
+  const int64_t n = 12;
+  const Tensor rows = arange(n * 3, TensorOptions(kFloat)).reshape({n, 3});
+  for (const bool again : {false, true}) {
+    for (const int64_t step : {1, 2}) {
+      CAPTURE(again);
+      CAPTURE(step);
+      Tensor x = rows.clone().requires_grad_(), w = ones({3}).requires_grad_(), loss = zeros({});
+      for (int64_t t = n - 1; t >= 0; t -= step) loss = loss + (x[t] * w).sum() * static_cast<double>(t + 1);
+      if (again) loss = loss + x[3].sum() + x.sum();
+      const std::vector<Tensor> grads = autograd::grad({loss}, {x, w}, {}, std::nullopt, true);
+      Tensor in_x = zeros({n, 3}), in_w = zeros({3});
+      for (int64_t t = n - 1; t >= 0; t -= step) {
+        in_x[t] += static_cast<double>(t + 1);
+        in_w += rows[t] * static_cast<double>(t + 1);
+      }
+      if (again) {
+        in_x[3] += 1;
+        in_x += 1;
+      }
+      CHECK(equal(grads[0].detach(), in_x));
+      CHECK(equal(grads[1].detach(), in_w));
+      const Tensor second = autograd::grad({(grads[0] * rows).sum()}, {w})[0];  // through the sum of rows' gradients
+      Tensor expected = zeros({3});
+      for (int64_t t = n - 1; t >= 0; t -= step) expected += rows[t] * static_cast<double>(t + 1);
+      CHECK(equal(second, expected));
+    }
+  }
+}
+
+}  // namespace
