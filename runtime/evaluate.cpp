@@ -181,10 +181,22 @@ class Evaluator {
     if (!plan || plan->key != key.words) {
       const Hash128 hash = hash128(key.words.data(), key.words.size() * sizeof(uint64_t));
       plan = plans_.find(key.words, hash);
+      if (!plan) plan = seldom_run(key);
       if (!plan) return plans_.insert(build(key), hash);
     }
+    ++plan->runs;
     count(Count::PlanHits);
     return plan;
+  }
+
+  // The plan from before inputs of this graph counted as constant, unless that has run often enough for a new one to pay: of a
+  // program whose lengths vary each plan runs seldom.
+  std::shared_ptr<Plan> seldom_run(const GraphKey& key) {
+    constexpr int kOften = 8;
+    if (key.constants.empty()) return nullptr;
+    const std::vector<uint64_t> words = key.words_without_constants();
+    std::shared_ptr<Plan> plan = plans_.find(words, hash128(words.data(), words.size() * sizeof(uint64_t)));
+    return plan && plan->runs < kOften ? plan : nullptr;
   }
 
   void compute(Run& run) {

@@ -73,6 +73,7 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find
   windows.clear();
   origins.clear();
   constants.clear();
+  constant_words_.clear();
   kept.clear();
   any_wanted_ = false;
   wanted_.clear();
@@ -150,6 +151,7 @@ void GraphKey::finish_leaf(Node* node) {
   if (op == Op::Input && node->payload() && static_cast<const Buffer&>(*node->payload()).constant()) {
     flags |= kConstant;
     constants.push_back(node->mark_value);
+    constant_words_.push_back(used_);
   }
   const std::span<const int64_t> ints = node->ints(), shape = node->shape();
   uint64_t* word = room_for(4 + ints.size() + shape.size());
@@ -159,6 +161,12 @@ void GraphKey::finish_leaf(Node* node) {
   for (int64_t extent : shape) *word++ = static_cast<uint64_t>(extent);
   if (flags & kBitsFollow) *word++ = node->bits();
   used_ = static_cast<size_t>(word - words.data());
+}
+
+std::vector<uint64_t> GraphKey::words_without_constants() const {
+  std::vector<uint64_t> plain = words;
+  for (size_t head : constant_words_) plain[head] &= ~(uint64_t{kConstant} << 24);
+  return plain;
 }
 
 void GraphKey::grow(size_t most) { words.resize(2 * (used_ + most)); }

@@ -55,6 +55,7 @@ struct GraphKey {
   // What gradients will compute again behind this evaluation: cheap values that they read, and those that these are made of, up
   // to what is kept or stored anyway. Views are no work, and not among them.
   std::vector<int32_t> computed_again() const;
+  std::vector<uint64_t> words_without_constants() const;  // the key as it was before inputs counted as constant
   int32_t number(
       const ir::Node* node) const;  // of a node in `nodes`; -1 for others; until the next read of any key
 
@@ -100,6 +101,7 @@ struct GraphKey {
 
   std::vector<Visit> stack_;
   size_t used_ = 0;  // words, while the nodes are walked
+  std::vector<size_t> constant_words_;  // the heads of `constants`
   std::vector<Candidate> candidates_;
   std::vector<Use> uses_;
   std::vector<bool> wanted_;  // by what is computed again; empty without gradients

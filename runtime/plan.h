@@ -102,6 +102,7 @@ struct PlanOutput {
 struct Plan {
   int number = 0;  // in the order in which plans are built; those of TENON_DUMP's files
   std::vector<uint64_t> key;
+  int runs = 0;  // since it was built; under the lock of evaluations
   std::vector<compiler::Place> places;  // of inputs the index is the node number
   std::vector<Step> steps;
   std::vector<PlanOutput> outputs;

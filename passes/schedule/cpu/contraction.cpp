@@ -251,9 +251,16 @@ class Contraction {
       });
     };
     if (column_ < 0) return bound(1, true);
-    if (columns <= width) return bound(tile_.vectors, false);
+    const bool filled = columns % nest_.lanes() == 0 && columns_lie_apart();
+    if (columns <= width) return bound(tile_.vectors, filled);
     c_.whole_or_rest(begin, end, columns, width, [&] { bound(tile_.vectors, true); },
-                     [&] { bound(static_cast<int>(ceil_div(columns % width, nest_.lanes())), false); });
+                     [&] { bound(static_cast<int>(ceil_div(columns % width, nest_.lanes())), filled); });
+  }
+
+  // Then a vector of them takes much longer under a mask: whether the last one is full is a part of the code.
+  bool columns_lie_apart() const {
+    const Index::Stride along = nest_.instr(right_).index.stride(k_), across = nest_.instr(right_).index.stride(column_);
+    return !(along.ok && along.value == 1) && !(across.ok && (across.value == 0 || across.value == 1));
   }
 
   // Whether a copy of the whole right operand is worth keeping if it is constant, and it is.
