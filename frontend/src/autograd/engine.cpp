@@ -68,6 +68,7 @@ class BackwardPass {
   explicit BackwardPass(Options options) : options_(options) {}
 
   void root(const Tensor& tensor, Tensor grad) {
+    check_follows(tensor);
     const History& history = *history_of(tensor);
     const Target target = history.fn ? Target{history.fn.get(), history.output_nr, nullptr}
                                      : Target{nullptr, 0, tensor.unsafe_impl()};
@@ -313,7 +314,8 @@ void add_roots(BackwardPass& pass, TensorList tensors, TensorList grads, bool cr
   check(grads.empty() || grads.size() == tensors.size(), "got ", tensors.size(), " tensors and ", grads.size(), " gradients");
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& tensor = tensors[i];
-    check(requires_grad(tensor), "element ", i, " of tensors does not require grad and does not have a grad_fn");
+    const History* history = history_of(tensor);
+    check(history && history->tracked(), "element ", i, " of tensors does not require grad and does not have a grad_fn");
     Tensor grad = grads.empty() ? Tensor() : grads[i];
     if (grad.defined()) {
       check_gradient(tensor, grad, i);

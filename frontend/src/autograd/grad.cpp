@@ -1,6 +1,8 @@
 // The bookkeeping of autograd: grad mode, the histories of tensors, what may be written, and the methods that ask.
 #include "frontend/src/autograd/recording.h"
 
+#include <algorithm>
+
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 
@@ -32,13 +34,38 @@ History& own_history(const Tensor& x) {
   return *t.history;
 }
 
+namespace {
+// Of what cannot follow a write.
+void refuse_view(const History& view, const char* written) {
+  if (view.origin == ViewOrigin::NoGrad)
+    check(false, "A view was created in no_grad mode and ", written, " with grad mode enabled. Given that this use case is ambiguous and "
+          "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the "
+          "no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+  const std::string name = view.fn ? view.fn->name() : "";
+  check(view.origin != ViewOrigin::Several, "Output ", view.output_nr, " of ", name, " is a view and ", written,
+        ". This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
+        "modified inplace. You should replace the inplace operation by an out-of-place one.");
+  check(false, "Output ", view.output_nr, " of ", name, " is a view and ", written,
+        ". This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
+        "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is "
+        "forbidden. You can fix this by cloning the output of the custom Function.");
+}
+}  // namespace
+
 History* history_of(const Tensor& x) {
   TensorImpl& t = impl(x);
-  if (t.base.defined()) {
-    const History* base = impl(t.base).history.get();
-    if (base && base->fn && base->time > (t.history ? t.history->time : 0)) attach_to_base(x);
-  }
+  if (!t.base.defined()) return t.history.get();
+  const History *own = t.history.get(), *base = impl(t.base).history.get();
+  const bool follows = !own || own->origin == ViewOrigin::Single;
+  if (follows && base && base->fn && base->time > (own ? own->time : 0)) attach_to_base(x);
   return t.history.get();
+}
+
+void check_follows(const Tensor& x) {
+  const TensorImpl& t = impl(x);
+  const History* own = t.history.get();
+  if (own && t.base.defined() && own->origin != ViewOrigin::Single && own->version != t.version() && GradMode::is_enabled())
+    refuse_view(*own, "its base or another view of its base has been modified inplace");
 }
 
 // --- writes and views
@@ -53,23 +80,7 @@ void check_writable(const Tensor& self, bool recording) {
   const History* history = impl(self).history.get();
   const Tensor& base = impl(self).base;
   if (history && base.defined()) {
-    check(history->origin != ViewOrigin::Several, "Output ", history->output_nr, " of ",
-          history->fn ? history->fn->name() : "",
-          " is a view and is being modified inplace. This view is the ",
-          "output of a function that returns multiple views. Such functions do not allow the output views to "
-          "be modified inplace. You should replace the inplace operation by an out-of-place one.");
-    check(
-        history->origin != ViewOrigin::NoGrad,
-        "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that "
-        "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
-        "both the view and the inplace either both inside the no_grad block (if you don't want the inplace "
-        "to be tracked) or both outside (if you want the inplace to be tracked).");
-    check(history->origin != ViewOrigin::CustomFunction, "Output ", history->output_nr, " of ",
-          history->fn ? history->fn->name() : "",
-          " is a view and is being modified inplace. This view was created inside a custom Function (or because an input was "
-          "returned as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the "
-          "custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of "
-          "the custom Function.");
+    if (history->origin != ViewOrigin::Single) refuse_view(*history, "is being modified inplace");
     check(!tracked || !base.is_leaf(),
           "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   }
@@ -77,24 +88,53 @@ void check_writable(const Tensor& self, bool recording) {
         "a leaf Variable that requires grad is being used in an in-place operation.");
 }
 
+void check_not_differentiated(const optional<Tensor>& x, const char* function, const char* argument) {
+  check(!x || !x->defined() || !GradMode::is_enabled() || !requires_grad(*x), "The function '", function,
+        "' is not differentiable with respect to argument '", argument, "'. This input cannot have requires_grad True.");
+}
+
+namespace {
+// Whether the first operand, which is written, is another operand too.
+bool reads_again(const GradFn& fn) {
+  if (fn.edges.empty()) return false;
+  const Edge& first = fn.edges.front();
+  return first.operand == 0 && std::ranges::any_of(fn.edges, [&](const Edge& edge) {
+    return edge.operand != 0 && edge.fn == first.fn && edge.output_nr == first.output_nr && edge.leaf.is_same(first.leaf);
+  });
+}
+}  // namespace
+
 void written_as(const Tensor& self, const Tensor& result) {
   if (GradScope::current() || !GradMode::is_enabled() || !self.is_floating_point()) return;
   const History* history = history_of(result);
   if (!history || !history->fn) return;
   const std::shared_ptr<GradFn> fn = history->fn;
   --fn->output_count;  // self takes the place of the result
+  // What the operation itself wrote it has kept as it was; its result is self from now on. What else it read of that memory, and
+  // be it self once more, PyTorch has lost.
+  const auto is_self = [kept = !reads_again(*fn)](SavedValue::Of of, uint32_t number) {
+    return kept && of == SavedValue::Of::Operand && number == 0;
+  };
   for (SavedValue& s : fn->saved) {
-    // What the operation itself wrote it has kept as it was; its result is self from now on.
-    if (s.version.is_of(impl(self))) s.version = VersionWatch();
+    if (is_self(s.of, s.number)) s.version = VersionWatch();
     if (s.of == SavedValue::Of::Output) s.version = VersionWatch(impl(self));
   }
   for (WatchedValue& w : fn->watched) {
-    if (w.version.is_of(impl(self))) w.version = VersionWatch();
+    if (is_self(w.of, w.number)) w.version = VersionWatch();
     if (w.of == SavedValue::Of::Output) w.version = VersionWatch(impl(self));
   }
   const size_t output = fn->output_count;
   if (output < fn->recipe.outputs().size()) fn->recipe.cast_output(output, impl(self).dtype());
   attach_write(self, fn);
+}
+
+void reshaped_as(const Tensor& self, const Tensor& view) {
+  const History* history = history_of(view);
+  if (!history || !history->fn || !GradMode::is_enabled()) return;
+  if (impl(self).base.defined()) return attach_to_base(self);
+  const std::shared_ptr<GradFn> fn = history->fn;
+  fn->output_count = 0;  // self takes the place of the view
+  attach(self, fn, ViewOrigin::Single);
 }
 
 namespace {
@@ -121,6 +161,7 @@ void adopt_view(const Tensor& source, const Tensor& view) {
     History& history = own_history(view);
     history.origin = ViewOrigin::NoGrad;
     history.time = autograd_time();
+    history.version = impl(view).version();
   }
 }
 
@@ -151,6 +192,7 @@ const Tensor& Tensor::set_requires_grad(bool requires_grad) const {
 }
 bool Tensor::is_leaf() const { return grad_fn() == nullptr; }
 std::shared_ptr<autograd::Node> Tensor::grad_fn() const {
+  check_follows(*this);
   const History* history = history_of(*this);
   return history ? history->fn : nullptr;
 }

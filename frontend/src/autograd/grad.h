@@ -67,6 +67,7 @@ struct History {
   int64_t output_nr = 0;
   uint64_t time =
       0;  // of the write or view that this history comes from; a later write to its base outdates it
+  int64_t version = 0;  // then, of what the view shows
   Tensor grad;
   std::unique_ptr<TensorHooks> hooks;              // of a leaf
   std::weak_ptr<autograd::AccumulateGrad> accumulator;  // of a leaf, while somebody looks at it
@@ -77,6 +78,8 @@ struct History {
 
 // Null if there is nothing to tell. A view follows what was written to its base meanwhile.
 History* history_of(const Tensor& x);
+// Error if x is a view that cannot follow it: one of several, or of another mode.
+void check_follows(const Tensor& x);
 History& own_history(const Tensor& x);  // made if there is none
 inline bool requires_grad(const Tensor& x) {
   const TensorImpl* t = x.unsafe_impl();
@@ -86,6 +89,9 @@ inline bool requires_grad(const Tensor& x) {
   // What was viewed under NoGrad is a leaf of its own, which its base makes require grad.
   return history->tracked() || (history->origin == ViewOrigin::NoGrad && requires_grad(t->base));
 }
+
+// PyTorch has no derivative by this operand: Error if one is wanted.
+void check_not_differentiated(const optional<Tensor>& x, const char* function, const char* argument);
 
 class GradScope {
  public:
@@ -172,6 +178,8 @@ void check_writable(const Tensor& self, bool recording = GradScope::current() !=
 void written(const Tensor& self, const NodeRef& value = {});
 // self was written with this result of an operation and takes over its history.
 void written_as(const Tensor& self, const Tensor& result);
+// self has become what this view of it was.
+void reshaped_as(const Tensor& self, const Tensor& view);
 // What make_view owes to autograd: the base of the view, and a GradFn where no scope gives one.
 void adopt_view(const Tensor& source, const Tensor& view);
 

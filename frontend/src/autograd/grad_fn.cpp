@@ -49,7 +49,7 @@ GradFn::~GradFn() {
 
 void GradFn::release() {
   segment = nullptr;
-  if (saved.empty() && watched.empty() && !reads_leaves) return;
+  if (saved.empty() && watched.empty() && !reads_leaves && !once) return;
   released_ = true;
   watched.clear();
   saved.clear();

@@ -91,6 +91,7 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   std::vector<SavedValue> saved;
   std::vector<WatchedValue> watched;  // beside the saved ones
   bool reads_leaves = false;          // of the recipe
+  bool once = false;                  // a backward pass lets go of it, though it saves nothing
   std::shared_ptr<Segment> segment;  // in which it was recorded, if the saved values are to be computed again
 
   // Tensors whose .grad is to be the gradient of the output that they are, and hooks on it.

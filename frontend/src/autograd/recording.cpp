@@ -85,6 +85,7 @@ ir::Recipe recipe_of(std::initializer_list<const TensorImpl*> operands, Formula 
 // --- histories
 
 Edge edge_to(const Tensor& x, size_t operand) {
+  check_follows(x);
   const History& history = *history_of(x);
   return {history.fn, history.output_nr, history.fn ? Tensor() : x, operand};
 }
@@ -97,6 +98,7 @@ void attach(const Tensor& x, std::shared_ptr<GradFn> fn, ViewOrigin origin) {
   history.origin = origin;
   history.output_nr = fn->output_count++;
   history.time = autograd_time();
+  history.version = impl(x).version();
   if (history.retains_grad) {
     if (history.fn) history.fn->forget(&history);
     fn->retain(history.output_nr, &history);
@@ -119,6 +121,7 @@ void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn) {
   if (!t.base.defined()) return attach(self, fn, ViewOrigin::Single);
   const TensorImpl& base = impl(t.base);
   auto copy_slices = std::make_shared<GradFn>("CopySlices");
+  copy_slices->once = true;  // as in PyTorch, where the written function belongs to it
   if (requires_grad(t.base)) copy_slices->edges.push_back(edge_to(t.base, 0));
   copy_slices->edges.push_back({fn, fn->output_count++, Tensor(), 1});
   copy_slices->recipe = recipe_of({&base, &t}, [&](const std::vector<NodeRef>& in) {

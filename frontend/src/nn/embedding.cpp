@@ -161,18 +161,19 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Operand& weight, 
     const Tensor places = bag.unsqueeze(1).expand({inputs.numel(), width});
     const Scalar infinity = std::numeric_limits<double>::infinity();
     const Tensor lowest = full({}, -infinity, plain);
+    const Tensor values = rows.detach();
     const Tensor largest = scatter_reduce(full({bags, width}, -infinity, plain), 0, places,
-                                          where(kept.unsqueeze(1), rows, lowest), "amax");
-    // Which index gave each maximum: the first of its bag.
-    const Tensor has_it = logical_and(kept.unsqueeze(1), rows == index_select(largest, 0, bag));
+                                          where(kept.unsqueeze(1), values, lowest), "amax");
+    // Which index gave each maximum: the first of its bag. Its row alone has the gradient.
+    const Tensor is_largest = logical_or(values == index_select(largest, 0, bag), isnan(values));
+    const Tensor has_it = logical_and(kept.unsqueeze(1), is_largest);
     const Tensor turn = where(has_it, arange(inputs.numel(), longs).unsqueeze(1), inputs.numel());
     const Tensor first = scatter_reduce(full({bags, width}, inputs.numel(), longs), 0, places, turn, "amin");
     const Tensor filled = sizes.unsqueeze(1) > 0;
-    const Tensor winners = inputs.numel() == 0
-                               ? zeros({bags, width}, longs)
-                               : take(inputs.to(kLong), clamp(first, Scalar(0), Scalar(inputs.numel() - 1)));
-    return {where(filled, largest, empty_bags), bag.to(type), sizes.to(type),
-            where(filled, winners, 0).to(type)};
+    if (inputs.numel() == 0) return {empty_bags, bag.to(type), sizes.to(type), zeros({bags, width}, longs.dtype(type))};
+    const Tensor row = clamp(first, Scalar(0), Scalar(inputs.numel() - 1));
+    return {where(filled, gather(rows, 0, row), empty_bags), bag.to(type), sizes.to(type),
+            where(filled, take(inputs.to(kLong), row), 0).to(type)};
   }
   const Tensor addends = padding_idx ? where(kept.unsqueeze(1), rows, zeros({}, plain)) : rows;
   Tensor sums = index_add(empty_bags, 0, bag, addends);

@@ -82,7 +82,7 @@ Tensor embedding_bag(const Tensor& input, const Tensor& weight, const EmbeddingB
   if (input.dim() == 2 && !o.padding_idx() &&
       input.size(1) > 0) {  // bags of one size: a reduction, not a scatter
     const Tensor rows = tenon::embedding(weight, input, -1, o.scale_grad_by_freq(), o.sparse());
-    if (mode == Tag::Max) return amax(rows, 1);
+    if (mode == Tag::Max) return std::get<0>(max(rows, 1));
     if (mode == Tag::Mean) return mean(rows, 1);
     return sum(weights.defined() ? rows * weights.unsqueeze(-1) : rows, 1);
   }

@@ -122,6 +122,7 @@ Tensor binary_cross_entropy(const Operand& x, const Operand& target, const Maybe
     const Tensor kept = x;  // or a temporary is computed for the check and for the loss
     check(x.numel() == 0 || all(logical_and(x >= 0, x <= 1)).item<bool>(), kNoProbability);
   }
+  check_not_differentiated(weight, "binary_cross_entropy", "weight");
   GradScope scope("BinaryCrossEntropyBackward0", x, target, weight);
   scope.rule(reads_operand(0) | reads_operand(1) | reads_operand(2), [reduction, weighted = given(weight)](GradCall& c) {
     const Tensor x = c.operand(0), t = c.operand(1);
@@ -143,6 +144,8 @@ Tensor binary_cross_entropy_with_logits(const Operand& x, const Operand& target,
   require_float(x, "log_sigmoid_cpu");
   refuse_bool_difference(target.scalar_type() == kBool, target.scalar_type() == kBool);
   check_output(x.scalar_type(), target.scalar_type());
+  check_not_differentiated(weight, "binary_cross_entropy_with_logits", "weight");
+  check_not_differentiated(pos_weight, "binary_cross_entropy_with_logits", "pos_weight");
   GradScope scope("BinaryCrossEntropyWithLogitsBackward0", x, target, weight, pos_weight);
   const auto f = [&](const Expr& v, const Expr& t) {
     if (!given(pos_weight)) return (1.0 - t) * v - log_sigmoid(v);
@@ -181,6 +184,7 @@ Tensor poisson_nll_loss(const Operand& x, const Operand& target, bool log_input,
   return reduced(formula(x, target, f), reduction);
 }
 Tensor soft_margin_loss(const Operand& x, const Operand& target, int64_t reduction) {
+  check_not_differentiated(Tensor(target), "soft_margin_loss", "target");
   GradScope scope("SoftMarginLossBackward0", x, target);
   if (x.scalar_type() == kBool) neg(x);  // says that bools have no negative
   check_output(float_type(promoted(x, target)), x.scalar_type());
@@ -303,6 +307,7 @@ void* check_targets(const Tensor& target, int64_t classes, int64_t ignore_index)
 void* check_classes(const Tensor& x, const Tensor& target, const MaybeTensor& weight, int64_t ignore_index,
                    size_t axis) {
   const int64_t classes = x.size(axis);
+  check_not_differentiated(weight, x.dim() <= 2 ? "nll_loss_forward" : "nll_loss2d_forward", "weight");
   check(!given(weight) || (weight->dim() == 1 && weight->numel() == classes),
         "weight tensor should be defined either for all ", classes,
         " classes or no classes but got weight tensor of shape: ",
@@ -450,6 +455,7 @@ Tensor cross_entropy_loss(const Operand& x, const Operand& target, const MaybeTe
 Tensor multi_margin_loss(const Operand& x, const Operand& target, const Scalar& p, const Scalar& margin,
                          const MaybeTensor& weight, int64_t reduction) {
   const CallScope call("multi_margin_loss", x, target, p, margin, weight);
+  check_not_differentiated(weight, "multi_margin_loss", "weight");
   GradScope scope("MultiMarginLossBackward0", x, weight);
   check(p == Scalar(1) || p == Scalar(2), "multi_margin_loss: only p == 1 and p == 2 supported");
   check(x.dim() >= 1 && x.dim() <= 2 && x.numel() > 0,

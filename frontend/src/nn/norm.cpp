@@ -49,6 +49,8 @@ void check_parameters(const MaybeTensor& running_mean, const MaybeTensor& runnin
   check_parameter(running_var, "running_var", channels);
   check_parameter(weight, "weight", channels);
   check_parameter(bias, "bias", channels);
+  check_not_differentiated(running_mean, "native_batch_norm", "running_mean");
+  check_not_differentiated(running_var, "native_batch_norm", "running_var");
 }
 
 void check_float(const Tensor& x, const char* kernel) {

@@ -309,7 +309,8 @@ Tensor sum_to_size(const Operand& x, IntArrayRef size) {
   }
   check(fits, "size {", size, "} is not expandable to size {", x.sizes(), "}.");
   if (dims.empty()) return x;
-  return reshape(sum(x, ref(dims), true, x.scalar_type()), size);
+  const Tensor summed = sum(x, ref(dims), true, x.scalar_type());
+  return lead > 0 ? reshape(summed, size) : summed;
 }
 
 Tensor diff(const Operand& x, int64_t n, int64_t dim, const optional<Tensor>& prepend,

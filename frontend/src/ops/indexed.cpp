@@ -369,6 +369,7 @@ Tensor scatter_reduce(const Operand& self, int64_t dim, const Operand& index, co
                       std::string_view reduce, bool include_self) {
   const CallScope call("scatter_reduce", self, index, src);
   GradScope scope("ScatterReduceBackward0", self, src);
+  scope.saves(reads_operand(0) | reads_operand(1) | kReadsOutput, index);
   const bool mean = reduce == "mean";
   const Op op = reduce == "sum" || mean ? Op::ScatterAdd
                 : reduce == "prod"      ? Op::ScatterMul

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/grad_fn.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 
@@ -113,7 +113,11 @@ Tensor linalg_matrix_power(const Operand& x, int64_t n) {
   const CallScope call("linalg_matrix_power", x);
   check_square(x, "linalg.matrix_power");
   check(n >= 0, "linalg.matrix_power: n = ", n, " needs the inverse, which Tenon does not compute yet");
-  if (n == 0) return expand(eye(x.size(-1), x.options().requires_grad(false)), x.sizes()).clone();
+  if (n == 0) {
+    GradScope scope("CopyBackwards", x);
+    zero_gradients(scope, x);
+    return expand(eye(x.size(-1), x.options().requires_grad(false)), x.sizes()).clone();
+  }
   if (n == 1) return x.clone();
   Tensor result, square = x;  // squares of squares, where n's bits are set
   for (;; square = matmul(square, square), n >>= 1) {

@@ -378,12 +378,14 @@ Tensor randperm(int64_t n, const MaybeGenerator& generator, const TensorOptions&
 // --- draws that depend on tensors
 
 Tensor bernoulli(const Operand& self, const MaybeGenerator& generator) {
-  const CallScope call("bernoulli", self);
+  GradScope scope("BernoulliBackward0", self);
+  zero_gradients(scope, self);
   const Tensor result = empty(self.sizes(), self.options());
   return with_coins(result, self, [&](auto coins) { return fresh(result, generator, coins); });
 }
 Tensor bernoulli(const Operand& self, double p, const MaybeGenerator& generator) {
-  const CallScope call("bernoulli", self);
+  GradScope scope("BernoulliBackward0", self);
+  scope.no_derivative("bernoulli");
   const Tensor result = empty(self.sizes(), self.options());
   return fresh(result, generator, coin(result, p));
 }
@@ -418,7 +420,8 @@ Tensor normal(const Operand& mean, const Operand& std, const MaybeGenerator& gen
 }
 
 Tensor poisson(const Operand& self, const MaybeGenerator& generator) {
-  const CallScope call("poisson", self);
+  GradScope scope("PoissonBackward0", self);
+  zero_gradients(scope, self);
   check_implemented(self.is_floating_point(), "poisson_cpu", self);
   const Tensor result = empty(self.sizes(), self.options()), rates = self.to(kDouble).contiguous();
   const HostView view = host_view(rates);

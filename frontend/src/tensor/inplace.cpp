@@ -48,6 +48,7 @@ Tensor& reshape_in_place(const Tensor& self, const Tensor& view) {
   TensorImpl& t = impl(self);
   t.reshape(ref(shape.sizes()), ref(shape.strides()), shape.offset());
   t.bump_version();
+  reshaped_as(self, view);
   return itself(self);
 }
 
@@ -185,7 +186,10 @@ Tensor& Tensor::cumprod_(int64_t dim, optional<ScalarType> dtype) const {
 
 Tensor& Tensor::copy_(const Operand& src, bool non_blocking) const {
   const CallScope call("copy_", *this, src);
-  if (is_same(src)) return itself(*this);
+  if (is_same(src)) {
+    check_writable(*this);
+    return itself(*this);
+  }
   const Dims shape = broadcast_shape(sizes(), src.sizes());
   check(ref(shape) == sizes(), "output with shape ", sizes(), " doesn't match the broadcast shape ",
         ref(shape));
