@@ -147,6 +147,7 @@ const Table& table() {
     add_random(t);
     add_functional(t);
     add_modules(t);
+    add_autograd(t);
     add_builtins(t);
     return t;
   }();

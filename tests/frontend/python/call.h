@@ -17,7 +17,8 @@
 //   calls_random.cpp       generators, random tensors, dropout
 //   calls_functional.cpp   F.: convolution, pooling, norms, losses
 //   calls_modules.cpp      nn. and optim. classes
-//   calls_builtins.cpp     Python itself, numpy, guards, devices, settings
+//   calls_autograd.cpp     gradients
+//   calls_builtins.cpp     Python itself, numpy, devices, settings
 //
 // KEYS: "name" serves torch.name, F.name, torch.linalg.name and x.name, the tensor being argument 0. A longer
 // key wins: "torch.name", "F.unfold", "linalg.norm", "Tensor.unfold". Other modules need the full key:
@@ -96,6 +97,7 @@ void add_inplace(Table& t);
 void add_random(Table& t);
 void add_functional(Table& t);
 void add_modules(Table& t);
+void add_autograd(Table& t);
 void add_builtins(Table& t);
 
 // x[...] and x[...] = v, with Python's indices.

@@ -46,21 +46,7 @@ Value nested_list(const Tensor& x) {
   return list;
 }
 
-// with torch.no_grad():
-class NoGrad : public Object {
-  tenon::NoGradGuard guard_;
-};
-
-void add_autograd(Table& t) {
-  t["torch.no_grad"] = [](const Call&) -> Value { return ObjectPtr(std::make_shared<NoGrad>()); };
-  t["requires_grad_"] = [](const Call& c) -> Value {
-    const bool wanted = c.flag(1, "requires_grad", true);
-    if (wanted && !c.tensor(0).is_floating_point())  // Python's words
-      throw tenon::Error("only Tensors of floating point dtype can require gradients");
-    return c.tensor(0).requires_grad_(wanted);
-  };
-  t[".requires_grad"] = [](const Call& c) -> Value { return c.tensor(0).requires_grad(); };
-  t[".is_leaf"] = [](const Call& c) -> Value { return c.tensor(0).is_leaf(); };
+void add_settings(Table& t) {
   t["torch.set_default_dtype"] = [](const Call& c) -> Value {
     const auto type = c.need(0, "d").as<tenon::ScalarType>();
     if (!isFloatingType(type))  // Python's check; C++ takes any
@@ -116,7 +102,7 @@ void add_numpy(Table& t) {
 
 void add_builtins(Table& t) {
   t["torch.set_printoptions"] = set_printoptions;
-  add_autograd(t);
+  add_settings(t);
   add_cuda(t);
   add_numpy(t);
   t["builtins.float"] = [](const Call& c) -> Value {

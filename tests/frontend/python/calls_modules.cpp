@@ -321,10 +321,6 @@ void add_modules(Table& t) {
   t["nn.Parameter"] = [](const Call& c) -> Value {
     return ObjectPtr(std::make_shared<Parameter>(c.tensor(0, "data").detach().requires_grad_()));
   };
-  t[".grad="] = [](const Call& c) -> Value {
-    tensor_of(c.need(0, "parameter")).mutable_grad() = c.tensor(1, "grad");
-    return None{};
-  };
 }
 
 }  // namespace python

@@ -100,7 +100,12 @@ void add_shape(Table& t) {
   t["movedim"] = [](const Call& c) -> Value {
     return tenon::movedim(c.tensor(0), c.ints(1, "source"), c.ints(2, "destination"));
   };
+  t["moveaxis"] = t["movedim"];
+  t["split_with_sizes"] = [](const Call& c) -> Value {
+    return list_of(tenon::split_with_sizes(c.tensor(0), c.ints(1, "split_sizes"), c.integer(2, "dim", 0)));
+  };
   t["squeeze"] = [](const Call& c) -> Value {
+    if (c.has(1, "dim") && c.need(1, "dim").is<List>()) return tenon::squeeze(c.tensor(0), c.ints(1, "dim"));
     return c.has(1, "dim") ? tenon::squeeze(c.tensor(0), c.integer(1, "dim")) : tenon::squeeze(c.tensor(0));
   };
   t["unsqueeze"] = [](const Call& c) -> Value { return tenon::unsqueeze(c.tensor(0), c.integer(1, "dim")); };
