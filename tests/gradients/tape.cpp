@@ -134,6 +134,7 @@ void Operation::write(const ArrayRef& self) {
   std::vector<RecordRef> edges = {record_};
   if (tracked) edges.push_back(base->history);
   RecordRef whole = copy_of(edges, base->places.size());
+  whole->keeps = true;  // the written function
   for (size_t j = 0; j < base->places.size(); ++j) {
     const size_t i = index_of(*self, base->places[j]);
     if (i < self->places.size()) whole->terms.push_back({j, 0, i, 1});
