@@ -49,6 +49,16 @@ class Namespace(dict):
             function=lambda expression, *operands: functions.flat(eval(CASES[expression], {**functions.NAMES, **{k: v.clone() for k, v in zip("abcd", operands)}})))
 
 
+# Functions that the golden tables have as parts of programs alone, with the shapes of their operands.
+OTHERS = (
+    ("F.batch_norm(x0, None, None, x1, x2, True)", [[3, 4], [4], [4]]), ("F.fold(x0, (3, 4), 2)", [[1, 8, 6]]), ("x0.real", [[2, 3]]),
+    ("torch.multiply(x0, x1)", [[2, 3], [3]]), ("torch.true_divide(x0, 2.5 + x1 * x1)", [[2, 3], [2, 1]]), ("torch.negative(x0)", [[4]]),
+    ("torch.remainder(x0, x1 * x1 + 0.5)", [[2, 3], [3]]), ("torch.fmod(x0, 0.75)", [[2, 3]]), ("x0.type_as(x1)", [[2, 3], [1]]),
+    ("x0.reshape_as(x1)", [[2, 3], [3, 2]]), ("torch.resolve_conj(x0)", [[3]]), ("F.dropout(x0, 0.4)", [[3, 4]]), ("torch.heaviside(x0, x1)", [[4], [4]]),
+    ("torch.floor_divide(x0, x1 * x1 + 0.5)", [[2, 3], [3]]), ("torch.adjoint(x0)", [[2, 3]]), ("torch.dropout(x0, 1.0, True)", [[3]]),
+    ("torch.square(x0)", [[3]]))
+
+
 def load_ops():
     """name -> (expression, operands), of the cases with gradients"""
     folder = os.path.join(ROOT, "tests/data")
@@ -307,8 +317,13 @@ class Program:
 
     def function(self):
         """One of the golden tables' functions, of variables where they fit and of the tables' own operands."""
-        rng = self.rng
-        if rng.random() < 0.5:
+        rng, draw = self.rng, self.rng.random()
+        if draw < 0.05:
+            expression, shapes = rng.choice(OTHERS)
+            values = [torch.zeros(shape, dtype=self.dtype) for shape in shapes]
+            operands = [self.operand_like(self.data(shape), v) for shape, v in zip(shapes, values)]
+            text = re.sub(r"\bx(\d)\b", lambda m: operands[int(m[1])], expression)
+        elif draw < 0.5:
             name = rng.choice(list(OPS))
             expression, values = OPS[name]
             operands = [self.operand_like(f"example('{name}', {i})", v) for i, v in enumerate(values)]
@@ -367,7 +382,7 @@ class Program:
         n = self.small()
         if n and n in self.leaves and self.tensor(n).requires_grad and self.rng.random() < 0.9:
             n = self.define(f"{n}.clone()" if self.rng.random() < 0.5 else f"{n} * 2")
-        if not n:
+        if not n or overlaps(self.tensor(n)):  # each place of memory once
             return
         text = self.write_to(n, self.tensor(n))
         if not text:
@@ -526,6 +541,14 @@ class Program:
 
 def broadcasts(shape, to):
     return len(shape) <= len(to) and all(a == b or a == 1 for a, b in zip(reversed(shape), reversed(to)))
+
+
+def overlaps(x):
+    """Whether two elements are one place in memory, with a stride that is not 0."""
+    places = torch.zeros(1, dtype=torch.long)
+    for size, stride in zip(x.shape, x.stride()):
+        places = (places[:, None] + torch.arange(size if stride else min(size, 1)) * stride).reshape(-1)
+    return len(places.unique()) < len(places)
 
 
 def factors(rng, count):

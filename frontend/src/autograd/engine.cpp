@@ -68,7 +68,6 @@ class BackwardPass {
   explicit BackwardPass(Options options) : options_(options) {}
 
   void root(const Tensor& tensor, Tensor grad) {
-    check_follows(tensor);
     const History& history = *history_of(tensor);
     const Target target = history.fn ? Target{history.fn.get(), history.output_nr, nullptr}
                                      : Target{nullptr, 0, tensor.unsafe_impl()};

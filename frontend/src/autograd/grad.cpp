@@ -34,38 +34,13 @@ History& own_history(const Tensor& x) {
   return *t.history;
 }
 
-namespace {
-// Of what cannot follow a write.
-void refuse_view(const History& view, const char* written) {
-  if (view.origin == ViewOrigin::NoGrad)
-    check(false, "A view was created in no_grad mode and ", written, " with grad mode enabled. Given that this use case is ambiguous and "
-          "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the "
-          "no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
-  const std::string name = view.fn ? view.fn->name() : "";
-  check(view.origin != ViewOrigin::Several, "Output ", view.output_nr, " of ", name, " is a view and ", written,
-        ". This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
-        "modified inplace. You should replace the inplace operation by an out-of-place one.");
-  check(false, "Output ", view.output_nr, " of ", name, " is a view and ", written,
-        ". This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
-        "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is "
-        "forbidden. You can fix this by cloning the output of the custom Function.");
-}
-}  // namespace
-
 History* history_of(const Tensor& x) {
   TensorImpl& t = impl(x);
-  if (!t.base.defined()) return t.history.get();
-  const History *own = t.history.get(), *base = impl(t.base).history.get();
-  const bool follows = !own || own->origin == ViewOrigin::Single;
-  if (follows && base && base->fn && base->time > (own ? own->time : 0)) attach_to_base(x);
+  if (t.base.defined()) {
+    const History* base = impl(t.base).history.get();
+    if (base && base->fn && base->time > (t.history ? t.history->time : 0)) attach_to_base(x);
+  }
   return t.history.get();
-}
-
-void check_follows(const Tensor& x) {
-  const TensorImpl& t = impl(x);
-  const History* own = t.history.get();
-  if (own && t.base.defined() && own->origin != ViewOrigin::Single && own->version != t.version() && GradMode::is_enabled())
-    refuse_view(*own, "its base or another view of its base has been modified inplace");
 }
 
 // --- writes and views
@@ -80,7 +55,23 @@ void check_writable(const Tensor& self, bool recording) {
   const History* history = impl(self).history.get();
   const Tensor& base = impl(self).base;
   if (history && base.defined()) {
-    if (history->origin != ViewOrigin::Single) refuse_view(*history, "is being modified inplace");
+    check(history->origin != ViewOrigin::Several, "Output ", history->output_nr, " of ",
+          history->fn ? history->fn->name() : "",
+          " is a view and is being modified inplace. This view is the ",
+          "output of a function that returns multiple views. Such functions do not allow the output views to "
+          "be modified inplace. You should replace the inplace operation by an out-of-place one.");
+    check(
+        history->origin != ViewOrigin::NoGrad,
+        "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that "
+        "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+        "both the view and the inplace either both inside the no_grad block (if you don't want the inplace "
+        "to be tracked) or both outside (if you want the inplace to be tracked).");
+    check(history->origin != ViewOrigin::CustomFunction, "Output ", history->output_nr, " of ",
+          history->fn ? history->fn->name() : "",
+          " is a view and is being modified inplace. This view was created inside a custom Function (or because an input was "
+          "returned as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the "
+          "custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of "
+          "the custom Function.");
     check(!tracked || !base.is_leaf(),
           "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   }
@@ -161,7 +152,6 @@ void adopt_view(const Tensor& source, const Tensor& view) {
     History& history = own_history(view);
     history.origin = ViewOrigin::NoGrad;
     history.time = autograd_time();
-    history.version = impl(view).version();
   }
 }
 
@@ -192,7 +182,6 @@ const Tensor& Tensor::set_requires_grad(bool requires_grad) const {
 }
 bool Tensor::is_leaf() const { return grad_fn() == nullptr; }
 std::shared_ptr<autograd::Node> Tensor::grad_fn() const {
-  check_follows(*this);
   const History* history = history_of(*this);
   return history ? history->fn : nullptr;
 }

@@ -67,7 +67,6 @@ struct History {
   int64_t output_nr = 0;
   uint64_t time =
       0;  // of the write or view that this history comes from; a later write to its base outdates it
-  int64_t version = 0;  // then, of what the view shows
   Tensor grad;
   std::unique_ptr<TensorHooks> hooks;              // of a leaf
   std::weak_ptr<autograd::AccumulateGrad> accumulator;  // of a leaf, while somebody looks at it
@@ -78,8 +77,6 @@ struct History {
 
 // Null if there is nothing to tell. A view follows what was written to its base meanwhile.
 History* history_of(const Tensor& x);
-// Error if x is a view that cannot follow it: one of several, or of another mode.
-void check_follows(const Tensor& x);
 History& own_history(const Tensor& x);  // made if there is none
 inline bool requires_grad(const Tensor& x) {
   const TensorImpl* t = x.unsafe_impl();

@@ -105,7 +105,9 @@ void GradFn::refuse_written(SavedValue::Of of, uint32_t number, const VersionWat
 // The saved value as a tensor that gradients of gradients lead to.
 Tensor GradFn::with_history(const SavedValue& s) {
   if (s.of == SavedValue::Of::Output) {
-    Tensor x = s.value.tensor();
+    const bool known = s.number < recipe.outputs().size();
+    const DType type = known ? recipe.steps()[recipe.outputs()[s.number]].dtype : s.value.node()->dtype();
+    Tensor x(new TensorImpl(ir::cast(s.value.node(), type)), false);
     own_history(x).fn = shared_from_this();
     own_history(x).output_nr = s.number;
     return x;
@@ -163,10 +165,17 @@ std::vector<Tensor> gradients_of(const GradFn& fn, std::vector<NodeRef> values, 
   return result;
 }
 
+// The output before it was cast to the type of the tensor that it was written to.
+uint32_t output_step(const ir::Recipe& recipe, const SavedValue& s) {
+  const uint32_t step = recipe.outputs()[s.number];
+  const bool cast = recipe.steps()[step].dtype != s.value.node()->dtype();
+  return cast ? static_cast<uint32_t>(recipe.inputs(recipe.steps()[step])[0]) : step;
+}
+
 uint32_t step_of(const ir::Recipe& recipe, const SavedValue& s) {
   switch (s.of) {
     case SavedValue::Of::Operand: return recipe.operands()[s.number];
-    case SavedValue::Of::Output: return recipe.outputs()[s.number];
+    case SavedValue::Of::Output: return output_step(recipe, s);
     case SavedValue::Of::Step: return s.number;
     case SavedValue::Of::Index: break;
   }
@@ -193,7 +202,8 @@ std::vector<Tensor> GradFn::by_recipe_again(const std::vector<Tensor>& grads) {
   }
   const GradScope scope(name_.data(), TensorList(operands));
   std::vector<NodeRef> values(recipe.steps().size());
-  for (size_t i = 0; i < steps.size(); ++i) values[steps[i]] = node_of(operands[grads.size() + i]);
+  for (size_t i = 0; i < steps.size(); ++i)
+    values[steps[i]] = ir::cast(node_of(operands[grads.size() + i]), recipe.steps()[steps[i]].dtype);
   return gradients_of(*this, std::move(values), grads);
 }
 

@@ -85,7 +85,6 @@ ir::Recipe recipe_of(std::initializer_list<const TensorImpl*> operands, Formula 
 // --- histories
 
 Edge edge_to(const Tensor& x, size_t operand) {
-  check_follows(x);
   const History& history = *history_of(x);
   return {history.fn, history.output_nr, history.fn ? Tensor() : x, operand};
 }
@@ -98,7 +97,6 @@ void attach(const Tensor& x, std::shared_ptr<GradFn> fn, ViewOrigin origin) {
   history.origin = origin;
   history.output_nr = fn->output_count++;
   history.time = autograd_time();
-  history.version = impl(x).version();
   if (history.retains_grad) {
     if (history.fn) history.fn->forget(&history);
     fn->retain(history.output_nr, &history);

@@ -155,16 +155,6 @@ class Printer {
   bool summarise_;
 };
 
-// Empty without one. A write to its base leaves one of several views with none that is true.
-std::string grad_fn_name(const Tensor& x) {
-  try {
-    const auto fn = x.grad_fn();
-    return fn ? fn->name() : "";
-  } catch (const Error&) {
-    return "Invalid";
-  }
-}
-
 std::vector<std::string> suffixes(const Tensor& tensor, const Settings& options) {
   std::vector<std::string> result;
   const ScalarType type = tensor.scalar_type();
@@ -179,8 +169,8 @@ std::vector<std::string> suffixes(const Tensor& tensor, const Settings& options)
   }
   const bool usual = type == get_default_dtype() || (!empty && (type == kInt64 || type == kBool));
   if (!usual) result.push_back("dtype=" + repr(type));
-  if (const std::string name = grad_fn_name(tensor); !name.empty())
-    result.push_back("grad_fn=<" + name + ">");
+  if (const auto fn = tensor.grad_fn())
+    result.push_back("grad_fn=<" + fn->name() + ">");
   else if (tensor.requires_grad())
     result.push_back("requires_grad=True");
   return result;

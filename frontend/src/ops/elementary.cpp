@@ -117,7 +117,8 @@ Tensor lcm(const Operand& a, const Operand& b) {
 // --- steps and parts of floats
 
 Tensor heaviside(const Operand& x, const Operand& values) {
-  const CallScope call("heaviside", x, values);
+  GradScope scope("HeavisideBackward0", x, values);
+  scope.no_derivative("heaviside");
   check(x.scalar_type() == values.scalar_type(),
         "heaviside is not yet implemented for tensors with different dtypes.");
   const auto [v, at_zero] = same_type_operands(x, values, x.scalar_type());

@@ -393,7 +393,7 @@ Tensor index_add(const Operand& self, int64_t dim, const Operand& index, const O
                  const Scalar& alpha) {
   const CallScope call("index_add", self, index, source, alpha);
   GradScope scope("IndexAddBackward0", self, source);
-  scope.saves(reads_operand(1), index);
+  scope.saves(requires_grad(source) ? reads_operand(1) : kReadsNothing, index);
   dim = wrap_dim(dim, self.dim());
   check_added(self, dim, index, source);
   const Tensor scaled = alpha == Scalar(1) ? Tensor(source) : mul(source, alpha).to(source.scalar_type());
@@ -405,7 +405,7 @@ Tensor index_add(const Operand& self, int64_t dim, const Operand& index, const O
 Tensor index_copy(const Operand& self, int64_t dim, const Operand& index, const Operand& source) {
   const CallScope call("index_copy", self, index, source);
   GradScope scope("IndexCopyBackward0", self, source);
-  scope.saves(reads_operand(1), index);
+  scope.saves(requires_grad(source) ? reads_operand(1) : kReadsNothing, index);
   dim = wrap_dim(dim, self.dim());
   check_copied(self, dim, index, source);
   return write_lines(Op::Scatter, IndexUse::Copy, self, dim, index, at_least_1d(source));

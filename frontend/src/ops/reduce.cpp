@@ -149,6 +149,7 @@ Tensor deviation(const Tensor& x, OptionalIntArrayRef dim, double correction, bo
 std::tuple<Tensor, Tensor> with_mean(const Tensor& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim,
                                      bool root) {
   GradScope scope(root ? "StdMeanBackward0" : "VarMeanBackward0", x);
+  scope.saves(reads_operand(0));  // and the deviation, but not the mean, in PyTorch
   const Dims dims = wrap_dims(dim, x.dim());
   warn_unless_free(x, dims, unbiased ? 1 : 0, root ? "std_mean" : "var_mean");
   const Moments m = moments(x, dims, unbiased ? 1 : 0, root ? "std_mean" : "var_mean");
@@ -339,6 +340,7 @@ std::tuple<Tensor, Tensor> min(const Operand& x, int64_t dim, bool keepdim) {
 }
 std::tuple<Tensor, Tensor> aminmax(const Operand& x, optional<int64_t> dim, bool keepdim) {
   GradScope scope("AminmaxBackward0", x);
+  scope.saves(reads_operand(0) | kReadsOutput);
   const OptionalIntArrayRef dims = dim ? OptionalIntArrayRef(*dim) : OptionalIntArrayRef();
   return {extreme(Op::ReduceMin, x, dims, keepdim, "aminmax"),
           extreme(Op::ReduceMax, x, dims, keepdim, "aminmax")};

@@ -102,8 +102,10 @@ Tensor fresh(const Tensor& result, const MaybeGenerator& generator, const Distri
 // Draws new values for a tensor that may be any view.
 template <typename Distribution>
 Tensor& in_place(const char* name, const Tensor& self, const MaybeGenerator& generator, const Distribution& draw) {
+  check_writable(self);
   if (self.numel() > 0) {
-    const GradScope scope(name, self);
+    GradScope scope(name, self);
+    zero_gradients(scope, self);
     const TensorImpl& t = impl(self);
     const std::vector<size_t> order = memory_order(t.sizes(), t.strides());
     const NodeRef node = drawn(self, permuted(t.sizes(), order), generator, draw);
