@@ -1,19 +1,16 @@
 // The text form of index expressions, both ways:  1024*r + c,  (i mod 6) / 2,  4*((2*i + j) mod 6) - k,  11 -
 // i Takes expressions and the names of axes; parsing rebuilds through the arithmetic, so the result is
 // canonical.
-#include <cctype>
 #include <charconv>
 
 #include "ir/index.h"
+#include "ir/text.h"
 #include "ir/types.h"
 
 namespace tenon::ir {
 namespace {
 
 using AxisNames = std::function<std::string(int)>;
-
-bool is_name_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
-bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 // One term without its coefficient; a compound one in parentheses if `wrap`.
 std::string print_base(const Index::Term& t, bool wrap, const AxisNames& name) {
@@ -45,7 +42,7 @@ class Parser {
   [[noreturn]] void fail(const std::string& reason) { throw IndexSyntaxError(reason, at_); }
 
   char peek() {
-    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
+    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
     return at_ < text_.size() ? text_[at_] : '\0';
   }
   bool accept(char c) {
@@ -108,7 +105,7 @@ class Parser {
     return value;
   }
   int64_t positive() {
-    if (!std::isdigit(static_cast<unsigned char>(peek()))) fail("expected a number");
+    if (!is_digit(peek())) fail("expected a number");
     int64_t value = number();
     if (value <= 0) fail("expected a positive number");
     return value;
@@ -116,7 +113,7 @@ class Parser {
 
   Index atom() {
     char c = peek();
-    if (std::isdigit(static_cast<unsigned char>(c))) return Index(number());
+    if (is_digit(c)) return Index(number());
     if (accept('(')) {
       Index e = sum();
       if (!accept(')')) fail("expected )");

@@ -8,13 +8,13 @@
 //   scan r|c     : %6 = scan.sum %5 : f32                along a serial axis
 //   map r |      : store y[r], %3                        full level in a kernel without inner axes
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <unordered_map>
 
 #include "ir/kernel.h"
 #include "ir/kernel_rules.h"
 #include "ir/lexer.h"
+#include "ir/text.h"
 
 namespace tenon::ir {
 namespace {
@@ -377,7 +377,7 @@ class Parser : Lexer {
     skip_space();
     size_t begin = at_, end = std::min(text_.find(':', at_), text_.size());
     std::string_view digits = text_.substr(begin, end - begin);
-    while (!digits.empty() && std::isspace(static_cast<unsigned char>(digits.back())))
+    while (!digits.empty() && is_space(digits.back()))
       digits.remove_suffix(1);
     at_ = end;
     expect(":");

@@ -1,18 +1,17 @@
 // The rules of well-formed kernels. Takes a kernel; throws IrError naming the instruction and the rule
 // broken.
 #include <algorithm>
-#include <cctype>
 #include <unordered_set>
 
 #include "ir/kernel.h"
 #include "ir/kernel_rules.h"
+#include "ir/text.h"
 
 namespace tenon::ir {
 namespace {
 
 void check_name(const std::string& name, std::unordered_set<std::string>& taken) {
-  auto is_name_char = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
-  bool plain = !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) && name != "mod" &&
+  bool plain = !name.empty() && !is_digit(name[0]) && name != "mod" &&
                std::all_of(name.begin(), name.end(), is_name_char);
   if (!plain) throw IrError("\"" + name + "\" is no name");
   if (!taken.insert(name).second) throw IrError("the name " + name + " is taken");

@@ -6,12 +6,13 @@
 #include <string>
 #include <string_view>
 
+#include "ir/text.h"
 #include "ir/types.h"
 
 namespace tenon::ir {
 
 inline bool is_word_char(char c, bool dots) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || (dots && c == '.');
+  return is_name_char(c) || (dots && c == '.');
 }
 
 class Lexer {

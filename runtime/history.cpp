@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <map>
 #include <mutex>
 #include <utility>
 
 #include "ir/fork.h"
+#include "ir/text.h"
 
 namespace tenon::runtime {
 namespace {
@@ -98,23 +98,19 @@ std::string profile_summary() {
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.us > b.us; });
   constexpr size_t kShown = 25;
   std::string text = " share   total ms    launches     mean us  bytes each     GB/s  plan  kernel\n";
-  char line[160];
   const auto numbers = [&](const Row& row) {
     const auto launches = static_cast<double>(std::max<int64_t>(row.launches, 1));
-    std::snprintf(line, sizeof line, "%5.1f%% %10.3f %11lld %11.2f %11.0f %8.2f", all.us > 0 ? 100 * row.us / all.us : 0.0,
-                  row.us * 1e-3, static_cast<long long>(row.launches), row.us / launches,
-                  static_cast<double>(row.bytes) / launches, row.us > 0 ? static_cast<double>(row.bytes) / row.us * 1e-3 : 0.0);
-    return std::string(line);
+    const auto bytes = static_cast<double>(row.bytes);
+    const auto column = [](double value, int decimals, size_t width) { return ir::right_aligned(ir::fixed_text(value, decimals), width); };
+    return column(all.us > 0 ? 100 * row.us / all.us : 0.0, 1, 5) + "%" + column(row.us * 1e-3, 3, 11) +
+           ir::right_aligned(std::to_string(row.launches), 12) + column(row.us / launches, 2, 12) + column(bytes / launches, 0, 12) +
+           column(row.us > 0 ? bytes / row.us * 1e-3 : 0.0, 2, 9);
   };
   for (size_t i = 0; i < rows.size() && i < kShown; ++i) {
-    std::snprintf(line, sizeof line, " %5d  ", rows[i].facts->plan);
-    const std::string plan = line;
-    text += numbers(rows[i]) + plan + rows[i].facts->name + "  " + rows[i].facts->shapes + "\n";
+    text += numbers(rows[i]) + ir::right_aligned(std::to_string(rows[i].facts->plan), 6) + "  " + rows[i].facts->name + "  " + rows[i].facts->shapes + "\n";
   }
   if (rows.size() > kShown) text += "... and " + std::to_string(rows.size() - kShown) + " kernels more\n";
-  std::snprintf(line, sizeof line, "%.3f", all.compile_ms);
-  const std::string compile_ms = line;
-  return text + numbers(all) + "        all; " + compile_ms + " ms of compiling beside them\n";
+  return text + numbers(all) + "        all; " + ir::fixed_text(all.compile_ms, 3) + " ms of compiling beside them\n";
 }
 
 void clear_kernel_history() {

@@ -1,11 +1,11 @@
 // dump and explain, and TENON_DUMP: text of every stage, from the same analysis that makes plans.
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <stdexcept>
 
 #include "codegen/cuda/emit.h"
 #include "ir/graph_infer.h"
+#include "ir/text.h"
 #include "runtime/device.h"
 #include "runtime/dump.h"
 #include "runtime/evaluate.h"
@@ -97,9 +97,7 @@ std::string stage_text(const GraphKey& key, const Analysis& a, Stage stage, cons
 std::string readable(double value, const char* const* units, int count, double base) {
   int unit = 0;
   for (; value >= base && unit + 1 < count; ++unit) value /= base;
-  char text[48];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.2f %s", value, units[unit]);
-  return text;
+  return ir::fixed_text(value, unit == 0 ? 0 : 2) + " " + units[unit];
 }
 
 std::string readable_bytes(int64_t bytes) {
@@ -127,10 +125,8 @@ std::string schedule_name(const FusedKernel& fused, const Options& options) {
 std::string product_text(const FusedKernel& fused, const Options& options) {
   const auto costs = passes::product_costs(fused, device_of(*fused.outputs.at(0)).target(options));
   if (!costs) return {};
-  char text[128];
-  std::snprintf(text, sizeof text, "  product    by %s; estimated: generated %.1f us, a call of the library %.1f us\n",
-                fused.routine ? "the library" : "this kernel", costs->generated_us, costs->library_us);
-  return text;
+  return std::string("  product    by ") + (fused.routine ? "the library" : "this kernel") + "; estimated: generated " +
+         ir::fixed_text(costs->generated_us, 1) + " us, a call of the library " + ir::fixed_text(costs->library_us, 1) + " us\n";
 }
 
 // The code of the GPU's kernels among these, by number, compiled if it has not been; null for all others.
@@ -176,9 +172,8 @@ std::string code_text(const CompiledKernel* kernel) {
 std::string explain_kernel(size_t number, const FusedKernel& fused, const Options& options, const CompiledKernel* code) {
   KernelRecord facts = kernel_facts(fused);
   int64_t in = moved_bytes(fused, ir::Op::Load), out = moved_bytes(fused, ir::Op::Store);
-  char intensity[32];
-  std::snprintf(intensity, sizeof intensity, "%.2f",
-                static_cast<double>(facts.flops) / static_cast<double>(std::max<int64_t>(1, in + out)));
+  const std::string intensity =
+      ir::fixed_text(static_cast<double>(facts.flops) / static_cast<double>(std::max<int64_t>(1, in + out)), 2);
   std::string text = "kernel " + std::to_string(number) + " @" + facts.name + "\n";
   text += "  schedule   " + schedule_name(fused, options) + "\n";
   text += "  fuses      " + std::to_string(facts.ops) + (facts.ops == 1 ? " node: " : " nodes: ") +

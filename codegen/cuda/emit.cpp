@@ -17,6 +17,8 @@
 #include <cmath>
 #include <set>
 
+#include "ir/text.h"
+
 namespace tenon::codegen::cuda {
 
 using ir::DType;
@@ -47,8 +49,8 @@ bool is_tile(ir::VType t) { return t.lanes == ir::kTileLanes && (t.dtype == DTyp
 
 std::string identifier(std::string_view text) {
   std::string result;
-  for (char c : text) result += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  if (result.empty() || std::isdigit(static_cast<unsigned char>(result[0]))) result = "_" + result;
+  for (char c : text) result += ir::is_letter(c) || ir::is_digit(c) ? c : '_';
+  if (result.empty() || ir::is_digit(result[0])) result = "_" + result;
   return result;
 }
 
@@ -480,7 +482,7 @@ std::vector<std::string> buffer_names(const ir::LoopTree& tree) {
     std::string name = identifier(buffer.name);
     const bool like_value = std::string("virsa").find(name[0]) != std::string::npos &&
                             name.find_first_not_of("0123456789", 1) == std::string::npos;
-    if (like_value || !std::isdigit(static_cast<unsigned char>(name.back()))) name += "_";
+    if (like_value || !ir::is_digit(name.back())) name += "_";
     while (!taken.insert(name).second) name += "_";
     names.push_back(name);
   }

@@ -11,6 +11,7 @@
 #include "frontend/src/data/elements.h"
 #include "frontend/src/data/image_files.h"
 #include "frontend/src/io/gzip.h"
+#include "ir/text.h"
 #include "tenon/creation.h"
 #include "tenon/image.h"
 
@@ -189,7 +190,7 @@ namespace {
 
 bool is_image(const fs::path& path) {
   std::string extension = path.extension().string();
-  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (char& c : extension) c = ir::to_lower(c);
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
 }
 
@@ -225,7 +226,7 @@ ImageFolder::ImageFolder(const std::string& root) try {
   check(empty.empty(), "Found no valid file for the classes ", empty,
         ". Supported extensions are: .jpg, .jpeg, .png");
 } catch (const fs::filesystem_error& e) {
-  throw Error(e.path1().string() + ": cannot read: " + e.code().message());
+  throw Error(e.path1().string() + ": cannot read: " + error_text(e.code().value()));
 }
 
 Example<> ImageFolder::get(size_t index) {

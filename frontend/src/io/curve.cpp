@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "frontend/src/io/file.h"
 #include "frontend/src/tensor/text.h"
+#include "ir/text.h"
 #include "tenon/progress.h"
 
 namespace tenon::io {
@@ -17,12 +17,6 @@ constexpr double kLeft = 64, kRight = 16, kTop = 36, kBottom = 44;
 struct Point {
   double x, y;
 };
-
-std::string number(double value, const char* format = "%.6g") {
-  char buffer[48];
-  std::snprintf(buffer, sizeof buffer, format, value);
-  return buffer;
-}
 
 std::string escaped(const std::string& text) {
   std::string result;
@@ -106,18 +100,18 @@ std::string draw_curve(const std::vector<Curve>& curves, const CurveOptions& opt
   const double width = static_cast<double>(options.width()), height = static_cast<double>(options.height());
   const double inner_width = width - kLeft - kRight, inner_height = height - kTop - kBottom;
   check<ValueError>(inner_width > 0 && inner_height > 0, "a picture of ", width, " x ", height, " is too small for a curve");
-  const auto at_x = [&](double value) { return number(kLeft + x.part(value) * inner_width, "%.1f"); };
-  const auto at_y = [&](double value) { return number(kTop + (1 - y.part(value)) * inner_height, "%.1f"); };
+  const auto at_x = [&](double value) { return ir::fixed_text(kLeft + x.part(value) * inner_width, 1); };
+  const auto at_y = [&](double value) { return ir::fixed_text(kTop + (1 - y.part(value)) * inner_height, 1); };
 
   std::string svg = text("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", width, "\" height=\"", height,
                          "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
   for (const double tick : x.ticks)
     svg += text("<path d=\"M", at_x(tick), ' ', kTop, 'V', height - kBottom, "\" stroke=\"#ddd\"/><text x=\"", at_x(tick),
-                "\" y=\"", height - kBottom + 16, "\" text-anchor=\"middle\">", number(tick), "</text>\n");
+                "\" y=\"", height - kBottom + 16, "\" text-anchor=\"middle\">", ir::general_text(tick, 6), "</text>\n");
   for (const double tick : y.ticks)
     svg += text("<path d=\"M", kLeft, ' ', at_y(tick), 'H', width - kRight, "\" stroke=\"#ddd\"/><text x=\"", kLeft - 6,
                 "\" y=\"", at_y(tick), "\" dy=\"4\" text-anchor=\"end\">",
-                number(options.log_y() ? std::pow(10, tick) : tick, "%.4g"), "</text>\n");
+                ir::general_text(options.log_y() ? std::pow(10, tick) : tick, 4), "</text>\n");
   svg += text("<text x=\"", kLeft + inner_width / 2, "\" y=\"", height - 8, "\" text-anchor=\"middle\">",
               escaped(options.x_label()), "</text>\n<text x=\"", kLeft, "\" y=\"20\" font-size=\"15\">",
               escaped(options.title()), "</text>\n");

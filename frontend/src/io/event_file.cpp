@@ -90,7 +90,7 @@ EventFile::EventFile(const std::string& folder) : written_(std::chrono::steady_c
   static std::atomic<int> number{0};
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  check(!error, folder, ": cannot make the folder: ", error.message());
+  check(!error, folder, ": cannot make the folder: ", error_text(error.value()));
   char host[256] = "host";
   ::gethostname(host, sizeof host - 1);
   path_ = text(folder, "/events.out.tfevents.", static_cast<int64_t>(wall_time()), '.', host, '.', ::getpid(), '.', number++);
@@ -107,7 +107,7 @@ EventFile::~EventFile() {
   }
   if (descriptor_ >= 0) ::close(descriptor_);
 }
-void EventFile::fail() const { throw Error(path_ + ": cannot write: " + std::strerror(errno)); }
+void EventFile::fail() const { throw Error(path_ + ": cannot write: " + error_text(errno)); }
 
 void EventFile::append(const Message& event) { pending_ += record(event.text()); }
 

@@ -63,7 +63,7 @@ FileSource::~FileSource() { ::close(descriptor_); }
 
 FileSource::Opened FileSource::open(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  check(descriptor >= 0, path, ": cannot open: ", std::strerror(errno));
+  check(descriptor >= 0, path, ": cannot open: ", error_text(errno));
   struct stat status {};
   const bool known = ::fstat(descriptor, &status) == 0;
   if (known && S_ISREG(status.st_mode)) return {descriptor, static_cast<uint64_t>(status.st_size)};
@@ -75,7 +75,7 @@ size_t FileSource::read_some(void* out, size_t bytes) {
   while (true) {
     const ssize_t count = ::read(descriptor_, out, bytes);
     if (count >= 0) return static_cast<size_t>(count);
-    check(errno == EINTR, name(), ": cannot read: ", std::strerror(errno));
+    check(errno == EINTR, name(), ": cannot read: ", error_text(errno));
   }
 }
 
@@ -122,7 +122,7 @@ OutputFile::~OutputFile() {
   ::close(descriptor_);
   if (place_ != target_) ::unlink(place_.c_str());
 }
-void OutputFile::fail() const { throw Error(path_ + ": cannot write: " + std::strerror(errno)); }
+void OutputFile::fail() const { throw Error(path_ + ": cannot write: " + error_text(errno)); }
 
 void OutputFile::write(const void* data, size_t bytes) {
   const auto* at = static_cast<const unsigned char*>(data);

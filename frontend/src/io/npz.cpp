@@ -32,7 +32,7 @@ using Archive = std::unique_ptr<void, Close>;
 
 std::string reason(int code) {
   switch (code) {
-    case UNZ_ERRNO: return errno != 0 ? std::strerror(errno) : "the archive ends too early";
+    case UNZ_ERRNO: return errno != 0 ? error_text(errno) : "the archive ends too early";
     case UNZ_CRCERROR: return "CRC error";
     case Z_DATA_ERROR: return "the compressed data is damaged";
     case Z_BUF_ERROR: return "the compressed data ends too early";

@@ -12,6 +12,7 @@
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/fork.h"
+#include "ir/text.h"
 
 namespace tenon {
 namespace {
@@ -61,8 +62,7 @@ class Style {
   }
 
   std::string operator()(ir::Constant c) const {
-    std::string out = float_ ? number(ir::to_double(c)) : plain(c);
-    return out.size() < width_ ? std::string(width_ - out.size(), ' ') + out : out;
+    return ir::right_aligned(float_ ? number(ir::to_double(c)) : plain(c), width_);
   }
 
   size_t width() const { return width_; }
@@ -75,9 +75,9 @@ class Style {
   std::string number(double v) const {
     if (std::isnan(v)) return "nan";
     if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
-    if (scientific_) return scientific_text(settings_.precision, v);
-    if (whole_) return fixed_text(0, v) + ".";
-    return fixed_text(settings_.precision, v);
+    if (scientific_) return ir::scientific_text(v, settings_.precision);
+    if (whole_) return ir::fixed_text(v, 0) + ".";
+    return ir::fixed_text(v, settings_.precision);
   }
 
   bool float_;
@@ -268,7 +268,7 @@ std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
 }
 std::ostream& operator<<(std::ostream& out, TensorList tensors) {
   if (get_print_style() == PrintStyle::Python) return out << repr(tensors);
-  std::ostringstream list;
+  TextStream list;
   for (const Tensor& tensor : tensors) print(list << (list.tellp() > 0 ? ", " : ""), tensor, 80);
   return out << "[" + list.str() + "]";
 }

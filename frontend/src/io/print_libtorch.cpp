@@ -26,14 +26,14 @@ struct Format {
   enum class Kind : uint8_t { Short, Fixed, Scientific } kind = Kind::Short;
 
   std::string text(double value) const {
-    std::ostringstream out;
+    TextStream out;
     if (kind == Kind::Fixed) out << std::fixed << std::setprecision(4);
     if (kind == Kind::Scientific) out << std::scientific << std::setprecision(4);
     out << std::setw(width) << value / scale;
     return out.str();
   }
   std::string scale_line() const {
-    std::ostringstream out;
+    TextStream out;
     out << scale << " *\n";
     return out.str();
   }
@@ -131,7 +131,7 @@ std::string shortest(double value) {
 
 std::ostream& print(std::ostream& out, const Tensor& tensor, int64_t line_size) {
   if (!tensor.defined()) return out << "[ Tensor (undefined) ]";
-  std::ostringstream body;
+  TextStream body;
   const Tensor dense = tensor.detach().to(kDouble).contiguous();
   const HostView view = host_view(dense);
   const std::span<const double> values(reinterpret_cast<const double*>(view.data), at(dense.numel()));

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 
 #include "frontend/src/tensor/text.h"
+#include "ir/text.h"
 
 namespace tenon {
 namespace {
@@ -22,11 +22,6 @@ double now() {
 int terminal_width() {
   winsize size{};
   return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-std::string printed(const char* format, double value) {
-  char buffer[64];
-  return {buffer, static_cast<size_t>(std::max(0, std::snprintf(buffer, sizeof buffer, format, value)))};
 }
 
 // "0:07", "12:34", "1:02:03"
@@ -57,9 +52,9 @@ std::string ProgressBar::line(double seconds, const Values& values) const {
   const double rate = seconds > 0 ? static_cast<double>(done_) / seconds : 0;
   const double left = rate > 0 ? static_cast<double>(total_ - done_) / rate : INFINITY;
   std::string tail = text(" ", done_, "/", total_, " [", clock_text(seconds), "<", clock_text(std::max(left, 0.0)), ", ",
-                          rate >= 1 || rate == 0 ? printed("%.1f", rate) + "/s" : printed("%.1f", 1 / rate) + " s each", "]");
-  for (const auto& [name, value] : values) tail += " " + name + " " + printed("%.4g", value);
-  const std::string head = text(title_, title_.empty() ? "" : " ", printed("%3.0f", std::floor(part * 100)), "%");
+                          rate >= 1 || rate == 0 ? ir::fixed_text(rate, 1) + "/s" : ir::fixed_text(1 / rate, 1) + " s each", "]");
+  for (const auto& [name, value] : values) tail += " " + name + " " + ir::general_text(value, 4);
+  const std::string head = text(title_, title_.empty() ? "" : " ", ir::right_aligned(ir::fixed_text(std::floor(part * 100), 0), 3), "%");
   const int room = std::min(30, width_ - 1 - static_cast<int>(head.size() + tail.size()) - 3);
   if (!terminal_ || room < 3) return (head + tail).substr(0, static_cast<size_t>(terminal_ ? std::max(width_ - 1, 0) : 10000));
   const int full = static_cast<int>(part * room);

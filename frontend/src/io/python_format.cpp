@@ -3,12 +3,11 @@
 #include "frontend/src/io/python_format.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 
 #include "frontend/src/tensor/text.h"
+#include "ir/text.h"
 
 namespace tenon {
 namespace {
@@ -20,7 +19,7 @@ struct Spec {
   int width = -1, precision = -1;
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using ir::is_digit;
 bool is_align(char c) { return c == '<' || c == '>' || c == '=' || c == '^'; }
 
 class Reader {
@@ -79,16 +78,27 @@ class Reader {
   const char* kind_;
 };
 
-std::string printed(const char* pattern, int precision, double value) {
+int exponent_of(const std::string& scientific) {
+  const char* sign = scientific.data() + scientific.find('e') + 1;
+  int exponent = 0;
+  std::from_chars(sign + (*sign == '+'), scientific.data() + scientific.size(), exponent);
+  return exponent;
+}
+
+// A number of notation e, f or g; the alternate form has a point always, and all zeros of a g.
+std::string printed(char type, bool alternate, int precision, double value) {
   constexpr int most = 1 << 20;
   check<ValueError>(precision <= most, "precision too big");
-  std::string out(32, '\0');
-  const auto length = static_cast<size_t>(std::snprintf(out.data(), out.size(), pattern, precision, value));
-  if (length >= out.size()) {  // 1e308 with decimals
-    out.resize(length + 1);
-    std::snprintf(out.data(), out.size(), pattern, precision, value);
+  if (type == 'g' && alternate) {  // as printf defines it
+    const int digits = std::max(precision, 1);
+    const int exponent = exponent_of(ir::scientific_text(value, digits - 1));
+    if (exponent < -4 || exponent >= digits) return printed('e', true, digits - 1, value);
+    return printed('f', true, digits - 1 - exponent, value);
   }
-  out.resize(length);
+  std::string out = type == 'e'   ? ir::scientific_text(value, precision)
+                    : type == 'f' ? ir::fixed_text(value, precision)
+                                  : ir::general_text(value, precision);
+  if (alternate && precision == 0) out.insert(std::min(out.find('e'), out.size()), 1, '.');
   return out;
 }
 
@@ -108,7 +118,7 @@ std::string assemble(const Spec& s, bool negative, std::string prefix, std::stri
   else if (s.sign == '+' || s.sign == ' ')
     prefix.insert(0, 1, s.sign);
   const size_t width = s.width < 0 ? 0 : static_cast<size_t>(s.width);
-  if (s.grouping && !digits.empty() && std::isxdigit(static_cast<unsigned char>(digits[0]))) {
+  if (s.grouping && !digits.empty() && (is_digit(digits[0]) || (digits[0] >= 'a' && digits[0] <= 'f') || (digits[0] >= 'A' && digits[0] <= 'F'))) {
     const size_t around = prefix.size() + rest.size();
     const bool zeros = s.fill == '0' && s.align == '=' && width > around;
     const size_t step = s.type == 'b' || s.type == 'o' || s.type == 'x' || s.type == 'X' ? 4 : 3;
@@ -127,11 +137,11 @@ std::string assemble(const Spec& s, bool negative, std::string prefix, std::stri
 std::string natural_digits(const Spec& s, double value) {
   if (s.precision < 0) return python_repr(value);
   const int digits = std::max(s.precision, 1);
-  const std::string out = printed("%.*e", digits - 1, value);
+  const std::string out = printed('e', false, digits - 1, value);
   const size_t e = out.find('e');
-  const int exponent = std::stoi(out.substr(e + 1));
+  const int exponent = exponent_of(out);
   if (exponent >= -4 && exponent < digits - 1) {
-    const std::string plain = printed(s.alternate ? "%#.*g" : "%.*g", digits, value);
+    const std::string plain = printed('g', s.alternate, digits, value);
     return plain.find('.') == std::string::npos ? plain + ".0" : plain;
   }
   if (s.alternate || out.find('.') == std::string::npos) return out;
@@ -139,19 +149,23 @@ std::string natural_digits(const Spec& s, double value) {
   return out.substr(0, out[last] == '.' ? last : last + 1) + out.substr(e);
 }
 
+std::string in_capitals(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), ir::to_upper);
+  return text;
+}
+
 // The digits of a finite, non-negative number in the spec's notation.
 std::string float_digits(const Spec& s, double value) {
-  const std::string flag = s.alternate ? "%#" : "%";
   const int precision = s.precision < 0 ? 6 : s.precision;
   switch (s.type) {
     case 'e':
-    case 'E':
     case 'f':
+    case 'g': return printed(s.type, s.alternate, precision, value);
+    case 'E':
     case 'F':
-    case 'g':
-    case 'G': return printed((flag + ".*" + s.type).c_str(), precision, value);
-    case 'n': return printed((flag + ".*g").c_str(), precision, value);
-    case '%': return printed((flag + ".*f").c_str(), precision, value * 100) + "%";
+    case 'G': return in_capitals(printed(ir::to_lower(s.type), s.alternate, precision, value));
+    case 'n': return printed('g', s.alternate, precision, value);
+    case '%': return printed('f', s.alternate, precision, value * 100) + "%";
     default: break;
   }
   std::string out = natural_digits(s, value);
@@ -206,17 +220,12 @@ std::string format_int(Spec s, int64_t value, const char* kind) {
   char digits[64];
   const auto end = std::to_chars(digits, digits + sizeof digits, magnitude, base).ptr;
   std::string text(digits, end);
-  if (s.type == 'X')
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](char c) { return c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c; });
+  if (s.type == 'X') text = in_capitals(std::move(text));
   const std::string prefix = s.alternate && base != 10 ? std::string{'0', s.type} : "";
   return assemble(s, value < 0, prefix, text, "");
 }
 
 }  // namespace
-
-std::string fixed_text(int precision, double value) { return printed("%.*f", precision, value); }
-std::string scientific_text(int precision, double value) { return printed("%.*e", precision, value); }
 
 std::string python_repr(double value) {
   if (std::isnan(value)) return "nan";
@@ -224,7 +233,7 @@ std::string python_repr(double value) {
   char buffer[32];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
   const std::string scientific(buffer, end);
-  const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
+  const int exponent = exponent_of(scientific);
   if (exponent < -4 || exponent >= 16) return scientific;
   const auto fixed_end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed).ptr;
   const std::string fixed(buffer, fixed_end);

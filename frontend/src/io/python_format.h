@@ -16,8 +16,4 @@ std::string python_repr(const Scalar& value);
 // theirs. https://docs.python.org/3/library/string.html#format-specification-mini-language
 std::string python_format(const Scalar& value, std::string_view spec);
 
-// printf("%.*f", precision, value) as a string.
-std::string fixed_text(int precision, double value);
-std::string scientific_text(int precision, double value);
-
 }  // namespace tenon

@@ -410,7 +410,7 @@ void Module::pretty_print(std::ostream& out) const {
   out << '(';
   for (const auto& child : children_) {
     if (!child.value()) continue;
-    std::ostringstream body;
+    TextStream body;
     child.value()->pretty_print(body);
     out << "\n  (" << child.key() << "): " << indented(body.str());
   }
@@ -418,8 +418,9 @@ void Module::pretty_print(std::ostream& out) const {
 }
 
 std::ostream& operator<<(std::ostream& out, const Module& module) {
-  module.pretty_print(out);
-  return out;
+  TextStream body;
+  module.pretty_print(body);
+  return out << body.str();
 }
 
 }  // namespace tenon::nn

@@ -204,8 +204,9 @@ void Optimizer::pretty_print(std::ostream& out) const {
   out << ')';
 }
 std::ostream& operator<<(std::ostream& out, const Optimizer& optimizer) {
-  optimizer.pretty_print(out);
-  return out;
+  TextStream body;
+  optimizer.pretty_print(body);
+  return out << body.str();
 }
 
 // What is the same for all that update each parameter by itself.

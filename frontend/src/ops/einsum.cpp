@@ -5,12 +5,12 @@
 //   "bij,bjk->bik"   a [b, i, 1, j]  b [b, 1, k, j]   ->   bmm([b, i, j], [b, j, k])
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 
 #include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
+#include "ir/text.h"
 #include "tenon/algebra.h"
 
 namespace tenon {
@@ -45,7 +45,7 @@ Equation parse(std::string_view text) {
       ellipsis = true;
       into.push_back(kEllipsis);
     } else if (c != ' ') {
-      check(std::isalpha(static_cast<unsigned char>(c)) != 0, "einsum(): invalid subscript given at index ",
+      check(ir::is_letter(c), "einsum(): invalid subscript given at index ",
             base + i, " in the equation string, subscripts must be in [a-zA-Z]");
       into.push_back(number_of(c));
     }

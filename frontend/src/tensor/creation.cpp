@@ -159,7 +159,7 @@ TensorData::TensorData(const std::vector<bool>& values)
 
 // A bool is 1 or 0.
 std::ostream& operator<<(std::ostream& out, const TensorData& data) {
-  if (!data.is_list()) return data.number().isBoolean() ? out << data.number().toLong() : out << data.number();
+  if (!data.is_list()) return out << (data.number().isBoolean() ? Scalar(data.number().toLong()) : data.number());
   out << '{';
   for (size_t i = 0; i < data.count(); ++i) {
     out << (i ? ", " : "");
@@ -167,7 +167,7 @@ std::ostream& operator<<(std::ostream& out, const TensorData& data) {
       out << data.items()[i];
     } else {
       const ir::Constant c = vector_element(data, i);
-      ir::is_float(c.dtype) ? out << ir::to_double(c) : out << ir::to_int64(c);
+      out << (ir::is_float(c.dtype) ? Scalar(ir::to_double(c)) : Scalar(ir::to_int64(c)));
     }
   }
   return out << '}';

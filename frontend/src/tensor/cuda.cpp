@@ -119,9 +119,8 @@ std::pair<int, int> get_device_capability(int64_t device) {
   return {p.major, p.minor};
 }
 std::ostream& operator<<(std::ostream& out, const DeviceProperties& p) {
-  return out << "_CudaDeviceProperties(name='" << p.name << "', major=" << p.major << ", minor=" << p.minor
-             << ", total_memory=" << (p.total_memory >> 20) << "MB, multi_processor_count=" << p.multi_processor_count
-             << ", uuid=" << p.uuid << ")";
+  return out << text("_CudaDeviceProperties(name='", p.name, "', major=", p.major, ", minor=", p.minor, ", total_memory=",
+                     p.total_memory >> 20, "MB, multi_processor_count=", p.multi_processor_count, ", uuid=", p.uuid, ")");
 }
 
 // Made once a device, never destroyed: programs keep the pointer.
@@ -243,7 +242,7 @@ bool CUDAStream::query() const {
 }
 void CUDAStream::synchronize() const { cuda::synchronize(device_); }
 std::ostream& operator<<(std::ostream& out, const CUDAStream& stream) {
-  return out << "stream " << stream.id() << " on device " << stream.device();
+  return out << text("stream ", stream.id(), " on device ", stream.device());
 }
 
 CUDAStream getDefaultCUDAStream(DeviceIndex device) { return {narrow(index_of(device)), 0}; }

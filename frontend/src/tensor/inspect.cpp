@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <utility>
 
 #include "frontend/src/tensor/impl.h"
@@ -87,7 +86,7 @@ std::string profile_summary() { return runtime::profile_summary(); }
 void profile_start(const std::string& file) {
   check<ValueError>(!file.empty(), "profile_start: the name of the file is empty");
   const bool started = runtime::Profiler::global().start(file);
-  check(started, file, ": cannot write the profile: ", std::strerror(errno));
+  check(started, file, ": cannot write the profile: ", error_text(errno));
   runtime::Options o = runtime::options();
   o.profile = file;
   runtime::set_options(o);
@@ -98,7 +97,7 @@ void profile_stop() {
   const std::string file = std::exchange(o.profile, {});
   runtime::set_options(o);
   const bool written = runtime::Profiler::global().stop();
-  check(written, file, ": cannot write the profile: ", std::strerror(errno));
+  check(written, file, ": cannot write the profile: ", error_text(errno));
 }
 
 namespace {
@@ -117,9 +116,8 @@ Scope::~Scope() {
 }
 
 std::ostream& operator<<(std::ostream& out, const Counters& n) {
-  return out << "plans: " << n.plans_built << " built, " << n.plan_hits << " reused\nkernels: " << n.kernels_compiled
-             << " compiled, " << n.memory_hits << " found in memory, " << n.disk_hits << " on disk, " << n.launches
-             << " launches";
+  return out << text("plans: ", n.plans_built, " built, ", n.plan_hits, " reused\nkernels: ", n.kernels_compiled, " compiled, ",
+                     n.memory_hits, " found in memory, ", n.disk_hits, " on disk, ", n.launches, " launches");
 }
 Counters counters() {
   const runtime::Counters c = runtime::counters();
@@ -129,7 +127,7 @@ void reset_counters() { runtime::reset_counters(); }
 void clear_caches() { runtime::clear_caches(); }
 
 std::ostream& operator<<(std::ostream& out, const MemoryStats& m) {
-  return out << m.allocated << " bytes allocated, " << m.peak_allocated << " at most, " << m.reserved << " reserved";
+  return out << text(m.allocated, " bytes allocated, ", m.peak_allocated, " at most, ", m.reserved, " reserved");
 }
 MemoryStats memory_stats() {
   const runtime::MemoryStats m = runtime::memory_stats();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <locale>
 #include <sstream>
 #include <string>
 
@@ -10,12 +11,21 @@
 
 namespace tenon {
 
+// A stream whose numbers are C's, whatever the program's locale is.
+class TextStream : public std::ostringstream {
+ public:
+  TextStream() { imbue(std::locale::classic()); }
+};
+
 template <typename... Parts>
 std::string text(const Parts&... parts) {
-  std::ostringstream out;
+  TextStream out;
   (out << ... << parts);
   return out.str();
 }
+
+// errno's meaning in English: strerror asks the locale for its language.
+std::string error_text(int number);
 
 // Throws Exception with the message made of the parts unless the condition holds.
 template <typename Exception = Error, typename... Parts>

@@ -138,9 +138,15 @@ ir::Constant wrapped(const Scalar& value, DType type) {
 }
 
 std::ostream& operator<<(std::ostream& out, const Scalar& value) {
-  if (value.isFloatingPoint()) return out << value.toDouble();
   if (value.isBoolean()) return out << (value.toBool() ? "true" : "false");
-  return out << value.toLong();
+  TextStream number;
+  number.precision(out.precision());
+  number.flags(out.flags());
+  if (value.isFloatingPoint())
+    number << value.toDouble();
+  else
+    number << value.toLong();
+  return out << number.str();
 }
 
 std::ostream& operator<<(std::ostream& out, IntArrayRef values) {

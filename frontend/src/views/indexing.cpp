@@ -34,13 +34,13 @@ indexing::Slice::Slice(optional<int64_t> start, optional<int64_t> stop, optional
 namespace indexing {
 
 std::ostream& operator<<(std::ostream& out, const Slice& slice) {
-  return out << slice.start() << ':' << slice.stop() << ':' << slice.step();
+  return out << text(slice.start(), ':', slice.stop(), ':', slice.step());
 }
 std::ostream& operator<<(std::ostream& out, const TensorIndex& index) {
   switch (index.kind()) {
     case Kind::None: return out << "None";
     case Kind::Ellipsis: return out << "...";
-    case Kind::Integer: return out << index.integer();
+    case Kind::Integer: return out << text(index.integer());
     case Kind::Boolean: return out << (index.boolean() ? "true" : "false");
     case Kind::Slice: return out << index.slice();
     case Kind::Tensor: return out << index.tensor();
