@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/background.h"
+#include "runtime/cpu/cpu_quota.h"
 #include "runtime/options.h"
 #include "runtime/profiler.h"
 
@@ -51,10 +52,12 @@ std::atomic<ThreadPool*> forgotten_pool{nullptr};  // the parent's, in a forked 
 }  // namespace
 
 int ThreadPool::usable_cpus() {
+  static const double quota = cpu_quota();
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const bool known = sched_getaffinity(0, sizeof set, &set) == 0;
+  const int cpus = known ? CPU_COUNT(&set) : static_cast<int>(std::thread::hardware_concurrency());
+  return threads_of_quota(quota, std::max(1, cpus));
 }
 
 ThreadPool& ThreadPool::global() {

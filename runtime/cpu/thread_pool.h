@@ -35,7 +35,7 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   static ThreadPool& global();  // threads as the options say
-  static int usable_cpus();     // that this process may run on
+  static int usable_cpus();     // that this process may run on, no more than its control group pays for
 
   int threads() const { return threads_.load(std::memory_order_relaxed); }
   void resize(int threads);  // waits for a running job; a no-op inside a job
