@@ -111,3 +111,52 @@ TEST_CASE("chunks: a loader with workers, errors of a chunk, and the end in the 
         "Preloader count is 0. At least one preloader needs to be specified.");
   CHECK(message_of([] { ChunkDatasetOptions(1, 9, 8); }).starts_with("Cache size is less than batch size."));
 }
+
+namespace {
+
+// Gives two orders, then fails as its kind says.
+struct Failing : SequentialSampler {
+  enum class Kind { Throws, GivesNothing, GivesTooLarge } kind;
+  int left = 2;
+  explicit Failing(Kind k = Kind::Throws) : SequentialSampler(0), kind(k) {}
+  optional<std::vector<size_t>> next(size_t batch_size) override {
+    if (left-- > 0) return SequentialSampler::next(batch_size);
+    if (kind == Kind::Throws) throw 7;
+    if (kind == Kind::GivesNothing) return nullopt;
+    return std::vector<size_t>{1000};
+  }
+};
+
+// All samples of an epoch in which errors may come instead; how many came.
+template <typename Set>
+std::pair<int, int> samples_and_errors(Set& set) {
+  std::pair<int, int> count;
+  set.reset();
+  for (int tries = 0; tries < 100; ++tries) {
+    try {
+      const auto batch = set.get_batch();
+      if (!batch) return count;
+      count.first += static_cast<int>(batch->size());
+    } catch (const data::WorkerException&) {
+      ++count.second;
+    }
+  }
+  return {-1, -1};
+}
+
+}  // namespace
+
+TEST_CASE("chunks: what samplers throw or give wrongly in a thread is the program's exception, and nothing hangs") {
+  for (const size_t threads : {1, 3}) {
+    CAPTURE(threads);
+    for (const auto kind : {Failing::Kind::Throws, Failing::Kind::GivesNothing, Failing::Kind::GivesTooLarge}) {
+      CAPTURE(static_cast<int>(kind));
+      ChunkDataset<Reader, SequentialSampler, Failing> set(Reader({3, 3, 3, 3}), SequentialSampler(0), Failing(kind),
+                                                            ChunkDatasetOptions(threads, 2, 4));
+      CHECK(samples_and_errors(set) == std::pair(6, 2));  // of two chunks
+    }
+    ChunkDataset<Reader, Failing, SequentialSampler> set(Reader({3, 3, 3, 3}), Failing(), SequentialSampler(0),
+                                                          ChunkDatasetOptions(threads, 2, 4));
+    CHECK(samples_and_errors(set) == std::pair(6, static_cast<int>(threads)));  // each thread asks, and ends
+  }
+}

@@ -304,6 +304,59 @@ TEST_CASE("data: each worker has its own copy of a dataset, and shares a shared 
   CHECK(counting.calls == 0);
 }
 
+TEST_CASE("data: a dataset is copied once for each worker, and not at all without") {
+  struct Numbered : data::datasets::Dataset<Numbered, int> {
+    explicit Numbered(std::atomic<int>& c) : copies(c) {}
+    Numbered(const Numbered& other) : Dataset(), copies(other.copies), id(copies++) {}
+    Numbered(Numbered&&) noexcept = default;
+    int get(size_t) override {
+      std::this_thread::sleep_for(1ms);
+      return id;
+    }
+    optional<size_t> size() const override { return 40; }
+    std::atomic<int>& copies;
+    int id = -1;
+  };
+  for (const int workers : {0, 1, 3}) {
+    CAPTURE(workers);
+    std::atomic<int> copies{0};
+    auto loader = data::make_data_loader<SequentialSampler>(Numbered(copies), DataLoaderOptions(1).workers(workers));
+    CHECK(copies == workers);
+    for (auto& batch : *loader) {
+      CHECK(batch[0] >= (workers > 0 ? 0 : -1));  // no worker has the object that was given
+      CHECK(batch[0] < std::max(workers, 0));
+    }
+  }
+}
+
+TEST_CASE("data: a worker that is stuck does not hold up the program beyond the timeout") {
+  struct Gate {
+    std::atomic<bool> open{false};
+    std::atomic<int> inside{0}, left{0};
+  };
+  const auto gate = std::make_shared<Gate>();
+  const auto stuck = [gate](size_t index) {
+    if (index < 2) return;
+    ++gate->inside;
+    while (!gate->open) std::this_thread::sleep_for(1ms);
+    ++gate->left;
+  };
+  {
+    auto loader = data::make_data_loader<SequentialSampler>(Numbers(stuck), DataLoaderOptions(2).workers(1).timeout(20ms));
+    {
+      auto at = loader->begin();
+      for (int tries = 0; tries < 1000 && message_of([&] { CHECK((*at)[1] == 1); }) != "nothing"; ++tries) {
+      }
+      while (gate->inside == 0) std::this_thread::sleep_for(1ms);
+    }
+    CHECK(message_of([&] { loader->begin(); }) ==
+          "Timeout in DataLoader while waiting for a worker's last batch of the epoch before (timeout was 20 ms)");
+  }
+  CHECK(gate->left == 0);  // the loader is gone, and the worker still at it, with a dataset that lives
+  gate->open = true;
+  while (gate->left == 0) std::this_thread::sleep_for(1ms);
+}
+
 TEST_CASE("data: what a worker makes is computed when the program gets it") {
   const Tensor x = rand({16, 3});
   auto set = TensorDataset(x)

@@ -110,6 +110,13 @@ struct BatchMaker::State {
     check(threads.empty() || process == ::getpid(),
           "the workers of a DataLoader are threads of the process that made it, not of a forked child");
   }
+  // False after the timeout.
+  template <typename Condition>
+  bool wait(std::unique_lock<std::mutex>& lock, Condition&& condition) {
+    if (timeout) return batch_came.wait_for(lock, *timeout, condition);
+    batch_came.wait(lock, condition);
+    return true;
+  }
   uint64_t seed_of(uint64_t number) const { return scrambled(epoch_seed ^ scrambled(number)); }
   std::deque<Task>::iterator next_done() {
     if (!ordered) return done.begin();
@@ -160,7 +167,7 @@ void BatchMaker::State::work(size_t worker) {
 BatchMaker::BatchMaker(const FullDataLoaderOptions& options) : state_(std::make_shared<State>(options)) {
   try {
     for (size_t i = 0; i < options.workers; ++i)
-      state_->threads.emplace_back([s = state_.get(), i] { s->work(i); });
+      state_->threads.emplace_back([s = state_, i] { s->work(i); });
   } catch (const std::system_error& e) {
     join();
     throw Error(text("cannot start ", options.workers, " DataLoader workers: ", e.what()));
@@ -178,7 +185,8 @@ void BatchMaker::start_epoch(const LoaderPlace& from) {
   {
     std::unique_lock lock(s.mutex);
     s.waiting.swap(dropped);
-    s.batch_came.wait(lock, [&] { return s.running == 0; });
+    check(s.wait(lock, [&] { return s.running == 0; }),
+          "Timeout in DataLoader while waiting for a worker's last batch of the epoch before (timeout was ", s.timeout->count(), " ms)");
     s.done.swap(unseen);
   }
   const bool goes_on = from.within;
@@ -205,12 +213,7 @@ std::unique_ptr<BatchJob> BatchMaker::pop() {
   if (in_flight() == 0) return nullptr;
   std::unique_lock lock(s.mutex);
   const auto ready = [&] { return s.next_done() != s.done.end(); };
-  if (!s.timeout)
-    s.batch_came.wait(lock, ready);
-  else
-    check(s.batch_came.wait_for(lock, *s.timeout, ready),
-          "Timeout in DataLoader queue while waiting for next batch (timeout was ", s.timeout->count(),
-          " ms)");
+  check(s.wait(lock, ready), "Timeout in DataLoader queue while waiting for next batch (timeout was ", s.timeout->count(), " ms)");
   const auto found = s.next_done();
   std::unique_ptr<BatchJob> job = std::move(found->job);
   s.done.erase(found);
@@ -238,13 +241,15 @@ void BatchMaker::join() {
     return;
   }
   std::deque<State::Task> dropped;
+  bool idle;
   {
-    const std::lock_guard lock(s.mutex);
+    std::unique_lock lock(s.mutex);
     s.quit = true;
     s.waiting.swap(dropped);
+    idle = s.wait(lock, [&] { return s.running == 0; });
   }
   s.work_came.notify_all();
-  for (std::thread& thread : s.threads) thread.join();
+  for (std::thread& thread : s.threads) idle ? thread.join() : thread.detach();  // a thread holds what it uses
   s.threads.clear();
   s.next_out = s.next_in;
 }

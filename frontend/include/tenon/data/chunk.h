@@ -14,6 +14,7 @@
 #include <functional>
 #include <iterator>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "tenon/data/loader.h"
@@ -138,7 +139,13 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
     stopping_ = ended_ = false;
     begun_ = true;
     running_ = options_.preloader_count();
-    for (size_t i = 0; i < options_.preloader_count(); ++i) threads_.emplace_back([this] { preload(); });
+    try {
+      for (size_t i = 0; i < options_.preloader_count(); ++i) threads_.emplace_back([this] { preload(); });
+    } catch (const std::system_error& e) {
+      const std::lock_guard guard(mutex_);
+      running_ -= options_.preloader_count() - threads_.size();
+      if (threads_.empty()) throw Error(std::string("cannot start the threads of a ChunkDataset: ") + e.what());
+    }
   }
   optional<size_t> size() const override { return nullopt; }
   ChunkSampler& chunk_sampler() { return chunk_sampler_; }
@@ -182,34 +189,44 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
     threads_.clear();
   }
 
+  // A thread: chunk after chunk. What the program's own code throws in it, samplers included, takes the place of samples.
   void preload() {
     std::unique_lock lock(mutex_);
-    while (!stopping_) {
-      const auto chunks = chunk_sampler_.next(options_.cross_chunk_shuffle_count());
-      if (!chunks) break;
-      const size_t number = taken_++;
-      const data::detail::WorkerScope scope(seed_ + number);
-      lock.unlock();
-      UnwrappedBatchType samples;
-      std::exception_ptr error;
-      try {
-        samples = read(*chunks);
-      } catch (...) {
-        error = std::current_exception();
-      }
-      lock.lock();
-      changed_.wait(
-          lock, [&] { return stopping_ || (added_ == number && samples_.size() < options_.cache_size()); });
-      if (stopping_) break;
-      if (error)
-        samples_.push_back({nullopt, error});
-      else
-        add(std::move(samples));
-      ++added_;
-      changed_.notify_all();
+    try {
+      while (!stopping_ && preload_next(lock)) changed_.notify_all();
+    } catch (...) {
+      if (!lock.owns_lock()) lock.lock();
+      samples_.push_back({nullopt, std::current_exception()});
     }
     --running_;
     changed_.notify_all();
+  }
+  bool preload_next(std::unique_lock<std::mutex>& lock) {  // false when there is no chunk any more
+    const auto chunks = chunk_sampler_.next(options_.cross_chunk_shuffle_count());
+    if (!chunks) return false;
+    const data::detail::WorkerScope scope(seed_ + taken_);
+    const size_t number = taken_++;  // from here on the others wait for this chunk
+    lock.unlock();
+    UnwrappedBatchType samples;
+    std::exception_ptr error;
+    try {
+      samples = read(*chunks);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    changed_.wait(lock, [&] { return stopping_ || (added_ == number && samples_.size() < options_.cache_size()); });
+    if (stopping_) return false;
+    ++added_;
+    if (!error) {
+      try {
+        add(std::move(samples));
+      } catch (...) {
+        error = std::current_exception();
+      }
+    }
+    if (error) samples_.push_back({nullopt, error});
+    return true;
   }
   UnwrappedBatchType read(const std::vector<size_t>& chunks) {
     UnwrappedBatchType samples;
@@ -224,11 +241,13 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
     if (samples.empty()) return;
     example_sampler_.reset(samples.size());
     const auto order = example_sampler_.next(samples.size());
-    for (size_t i : order.value()) {
+    if (!order) throw Error("the example sampler of a ChunkDataset gives no order of a chunk's samples");
+    for (size_t i : *order) {
+      if (i >= samples.size()) throw IndexError("the example sampler of a ChunkDataset gives an index beyond its chunk");
       if (skipped_ > 0)
         --skipped_;
       else
-        samples_.push_back({std::move(samples.at(i)), nullptr});
+        samples_.push_back({std::move(samples[i]), nullptr});
     }
   }
 

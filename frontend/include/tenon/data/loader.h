@@ -33,7 +33,9 @@ struct DataLoaderOptions {
   TENON_ARG(size_t, batch_size) = 1;
   TENON_ARG(size_t, workers) = 0;                   // threads; 0: the thread that asks for a batch makes it
   TENON_ARG(optional<size_t>, max_jobs) = nullopt;  // batches that are made ahead; 2 * workers by itself
-  TENON_ARG(optional<std::chrono::milliseconds>, timeout) = nullopt;  // to wait for a batch, then Error
+  // To wait for a batch, then Error; and for a batch that nobody wants any more, when an epoch is left or the loader ends. A
+  // worker that is stuck beyond it is left alone. Without it the loader waits.
+  TENON_ARG(optional<std::chrono::milliseconds>, timeout) = nullopt;
   TENON_ARG(bool, enforce_ordering) = true;  // else batches come as they become ready
   TENON_ARG(bool, drop_last) = false;        // a last batch that is smaller
 };
@@ -82,7 +84,7 @@ class BatchMaker {
   BatchMaker& operator=(const BatchMaker&) = delete;
   ~BatchMaker() { join(); }
 
-  // Drops what is left of the last one, when the jobs that run are done. From a place within an epoch that epoch goes on.
+  // Drops what is left of the last one, when the jobs that run are done: Error after the timeout. From a place within an epoch that epoch goes on.
   void start_epoch(const LoaderPlace& from);
   LoaderPlace place() const;
   void push(std::unique_ptr<BatchJob> job);
@@ -90,7 +92,7 @@ class BatchMaker {
   std::unique_ptr<BatchJob> pop();
   void make_here(BatchJob& job);  // in this thread, as a worker would
   size_t in_flight() const;       // asked for and not handed out
-  void join();                    // ends the threads; what they have not begun is dropped
+  void join();                    // ends the threads; what they have not begun is dropped. After the timeout one may go on alone
 
  private:
   struct State;
@@ -242,16 +244,14 @@ class DataLoaderBase {
  private:
   friend struct detail::Pass<DataLoaderBase>;
   struct Job : detail::BatchJob {
-    Job(const DataLoaderBase& l, BatchRequest r) : loader(l), request(std::move(r)) {}
-    void make(size_t worker) override {
-      batch = loader.datasets_[worker % loader.datasets_.size()]->get_batch(std::move(request));
-    }
+    Job(std::vector<std::shared_ptr<Dataset>> d, BatchRequest r) : datasets(std::move(d)), request(std::move(r)) {}
+    void make(size_t worker) override { batch = datasets[worker % datasets.size()]->get_batch(std::move(request)); }
     void finish() override {
       std::vector<Tensor> tensors;
       detail::tensors_of(batch, tensors);
       detail::compute(tensors);
     }
-    const DataLoaderBase& loader;
+    const std::vector<std::shared_ptr<Dataset>> datasets;  // its own: a worker that is stuck in one may outlive the loader
     BatchRequest request;
     optional<Batch> batch;
   };
@@ -259,14 +259,14 @@ class DataLoaderBase {
   bool ask() {
     optional<BatchRequest> request = get_batch_request();
     if (!request) return false;
-    maker_.push(std::make_unique<Job>(*this, std::move(*request)));
+    maker_.push(std::make_unique<Job>(datasets_, std::move(*request)));
     return true;
   }
   optional<Batch> next() {
     if (options_.workers == 0) {
       optional<BatchRequest> request = get_batch_request();
       if (!request) return nullopt;
-      Job job(*this, std::move(*request));
+      Job job(datasets_, std::move(*request));
       maker_.make_here(job);
       return std::move(job.batch);
     }
@@ -330,8 +330,8 @@ class StatelessDataLoader
  private:
   static std::vector<std::shared_ptr<Dataset>> copies(Dataset dataset, size_t workers) {
     std::vector<std::shared_ptr<Dataset>> all;
-    for (size_t i = 1; i < workers; ++i) all.push_back(std::make_shared<Dataset>(dataset));
-    all.push_back(std::make_shared<Dataset>(std::move(dataset)));
+    for (size_t i = 0; i < workers; ++i) all.push_back(std::make_shared<Dataset>(std::as_const(dataset)));
+    if (workers == 0) all.push_back(std::make_shared<Dataset>(std::move(dataset)));
     return all;
   }
   void reset() override {
