@@ -4,10 +4,11 @@
 //   devices [--device cpu|cuda] [--plot FILE.svg] [--largest N]
 //
 //   --device     where tensors move to (default: a GPU if there is one)
-//   --plot FILE  draws the times of the products
+//   --plot FILE  where the times of the products are drawn (default: devices.svg)
 //   --largest N  the largest product is N x N (default 512)
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <vector>
 
@@ -138,7 +139,7 @@ void products(Device device, int64_t largest, const std::string& plot) {
   }
   if (plot.empty()) return;
   io::save_curve(plot, curves, io::CurveOptions("milliseconds of an n x n product").x_label("n").log_y(true));
-  std::cout << "drawn in " << plot << '\n';
+  std::cout << "look at " << std::filesystem::absolute(plot).string() << ": the time of a product by its size\n";
 }
 
 constexpr const char* kUsage = "usage: devices [--device cpu|cuda] [--plot FILE.svg] [--largest N]\n";
@@ -148,7 +149,7 @@ void run(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) asked = asked || std::string(argv[i]).starts_with("--device");
   Device device = examples::take_device(argc, argv);
   if (!asked && cuda::is_available()) device = Device(kCUDA, 0);
-  std::string plot;
+  std::string plot = "devices.svg";
   int64_t largest = 512;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -156,7 +157,8 @@ void run(int argc, char** argv) {
     else if (word == "--largest" && i + 1 < argc) largest = std::stoll(argv[++i]);
     else throw ValueError("no such option: " + word + "\n" + kUsage);
   }
-  std::cout << "DEVICE: " << device << '\n';
+  std::cout << "devices: which devices there are, how tensors move, what mistakes say, memory, and the time of matrix products\n"
+            << "DEVICE: " << device << '\n';
   which_devices();
   moving(device);
   mistakes();

@@ -230,6 +230,7 @@ void devices() {
 }  // namespace
 
 int main() {
+  std::cout << "fundamentals: the tutorial on tensors, section by section; what stands left of an arrow is its code\n";
   making_tensors();
   random_tensors();
   types();
@@ -241,4 +242,5 @@ int main() {
   plain_memory();
   reproducibility();
   devices();
+  std::cout << "\nlook at examples/fundamentals.cpp beside this text\n";
 }

@@ -13,12 +13,15 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAMS = sys.argv[1]
+PROGRAMS = os.path.abspath(sys.argv[1])
+FOLDER = "."
+INSTALLED = "/usr/share/datasets/fashion-mnist"
 TUTORIAL = [1.15071142, 0.93773186, 0.77982736, 0.60996711, 0.40083539, 0.25436994, 0.15052448, 0.10086147, 0.08127660, 0.07230931]
 
 
 def run(program, *arguments, status=0):
-    result = subprocess.run([os.path.join(PROGRAMS, program), *map(str, arguments)], capture_output=True, text=True)
+    """Its output, or its errors if it is to fail. It runs in FOLDER, where it finds no images and leaves its curves."""
+    result = subprocess.run([os.path.join(PROGRAMS, program), *map(str, arguments)], cwd=FOLDER, capture_output=True, text=True)
     if result.returncode != status:
         sys.exit(f"{program} {arguments}: status {result.returncode}\n{result.stdout}{result.stderr}")
     return result.stdout if status == 0 else result.stderr
@@ -76,7 +79,8 @@ def test_iris(folder, *options):
     for ours, theirs in zip(losses, TUTORIAL):
         check(abs(ours - theirs) < 1.5e-7, f"{ours} is the tutorial's {theirs} to seven digits")
     check("30 of 30 right" in output, "all test flowers are right")
-    check(open(curve).read().count("<svg") == 1, "the curve is drawn")
+    check(output.startswith("iris_train: "), "the first line says what it will do")
+    check_curve(output.splitlines()[-1], "loss.svg")
     check("no such option" in run("iris_train", "--adam=other", status=1), "an unknown option is an error")
 
 
@@ -94,7 +98,35 @@ def test_training(program, folder, options):
     check("going on after epoch 2" in second, "the checkpoint is found")
     check(first + epochs(second) == whole, f"a stopped run goes on with the same numbers: {first} {second} {whole}")
     check(epochs(run(program, "--data", folder, "--epochs", 1, "--limit", 40, *options)) != whole[:1], "a limit is taken")
-    check(program + ": " in run(program, "--data", folder + "/none", status=1), "a missing folder is an error")
+    check_how_to_get(program, run(program, "--data", folder + "/none", status=1), folder + "/none")
+    whole = run(program, "--data", folder, "--epochs", 1, *options).splitlines()
+    check(whole[0].startswith(f"{program}: ") and folder in whole[0], f"the first line says what it will do: {whole[0]}")
+    check_curve(whole[-1], f"{program}.svg")
+
+
+def check_how_to_get(program, text, looked_for):
+    check(len(text.splitlines()) == 1 and text.startswith(f"{program}: no images in "), f"one line says what is missing: {text}")
+    for part in (looked_for, "apt install dataset-fashion-mnist", "cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530"):
+        check(part in text, f"{part} is named: {text}")
+
+
+def check_curve(line, name):
+    path = os.path.join(os.path.realpath(FOLDER), name)
+    check(line.startswith("look at " + path), f"the last line says what to look at: {line}")
+    check(open(path).read().count("<svg") == 1, "the curve is drawn")
+    os.remove(path)
+
+
+def test_without_images(program):
+    """It runs at once all the same, on what is installed or on images that it draws."""
+    lines = run(program, "--epochs", 1, "--limit", 2000).splitlines()
+    if os.path.exists(INSTALLED):
+        check(INSTALLED in lines[0], f"takes what is installed: {lines[0]}")
+    else:
+        check_how_to_get(program, lines.pop(0), INSTALLED)
+        check("draws itself" in lines[0], f"says what it takes instead: {lines[0]}")
+        check(numbers(lines[1])[1] > 20, f"learns them: {lines[1]}")
+    check_curve(lines[-1], f"{program}.svg")
 
 
 def curves(plot):
@@ -126,7 +158,9 @@ def test_on_cuda(folder):
 
 
 def main():
+    global FOLDER
     with tempfile.TemporaryDirectory() as folder:
+        FOLDER = folder
         if sys.argv[2:] == ["cuda"]:
             test_on_cuda(folder)
             return
@@ -140,6 +174,7 @@ def main():
             os.mkdir(images)
             write(images, 400, 100)
             test_training(program, images, options)
+            test_without_images(program)
         if os.path.exists(os.path.join(PROGRAMS, "cifar_train")):
             plot = os.path.join(folder, "speed.svg")
             output = run("cifar_train", "--data", os.path.join(folder, "cifar_train"), "--device", "both", "--limit", 80,

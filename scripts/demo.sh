@@ -7,7 +7,7 @@ install_needs "${BUILD_NEEDS[@]}"
 configure release -DTENON_TESTS=OFF -DTENON_BENCH=OFF -DTENON_TOOLS=OFF
 build release iris_train
 say "running build/release/bin/iris_train"
-build/release/bin/iris_train
+build/release/bin/iris_train --curve=build/release/iris_train.svg
 say "done in $((SECONDS / 60)) min $((SECONDS % 60)) s; packages installed: ${INSTALLED:-none were missing}"
 say "next: read README.md ('Ten lines', 'In your project'); change examples/hello.cpp and see it run:"
 say "  cmake --build build/release --target hello && build/release/bin/hello"
