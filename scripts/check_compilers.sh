@@ -17,7 +17,7 @@ installed() {  # each once, whatever its names
   done | sort -u -k1,1 | cut -d' ' -f2
 }
 
-headers=()   # tensor_methods.h and absent_methods.h have no #pragma once: they are parts of another
+headers=()   # tensor_methods.h, absent_methods.h and compat_names.h have no #pragma once: they are parts of another
 while read -r path; do headers+=("${path#frontend/include/}"); done < <(grep -rlx '#pragma once' frontend/include/tenon | sort)
 {
   printf '#include <%s>\n' "${headers[@]}"
@@ -37,6 +37,15 @@ check_old_standard() {  # FILE: one #error and the end
   return 1
 }
 
+check_option() {  # OPTION SENTENCE: a program compiled with the option is told that it cannot be
+  local said
+  if said=$("$compiler" -std=c++20 "$1" -fsyntax-only -Ifrontend/include "$folder/tenon_tenon.h.cpp" 2>&1) || ! grep -q "$2" <<<"$said"; then
+    echo "$compiler $1 does not say '$2':" >&2
+    echo "$said" >&2
+    return 1
+  fi
+}
+
 compilers=("$@")
 [ $# -gt 0 ] || readarray -t compilers < <(installed)
 for compiler in "${compilers[@]}"; do
@@ -44,6 +53,9 @@ for compiler in "${compilers[@]}"; do
   "$compiler" --version | grep -q clang || mode=(-O2 -c -o "$folder/program.o")   # some of GCC's warnings are its optimiser's
   "$compiler" -std=c++20 "${mode[@]}" "${warnings[@]}" -Ifrontend/include "$folder/program.cpp"
   check_old_standard "$folder/tenon_tenon.h.cpp"
+  check_option -fno-rtti 'needs run-time type information'
+  check_option -fno-exceptions 'needs exceptions'
+  "$compiler" -std=c++20 -fsyntax-only -Wall -Wextra -Werror -Ifrontend/include tests/headers/libtorch_program.cpp
   echo "$("$compiler" --version | head -1): ${#headers[@]} headers and their templates without a warning; one error below C++20"
 done
 # Each header by itself brings what it needs, and asks for C++20.

@@ -12,9 +12,9 @@ inline constexpr bool present = false;
 
 #define TENON_ABSENT(name, sentence)                                       \
   template <typename T, typename... More>                                  \
-  Tensor name(const T&, const More&...) {                                  \
+  auto name(const T&, const More&...) { /* auto: the sentence comes before an error about the result */ \
     static_assert(detail::present<T>, #name ": " sentence);                \
-    return {};                                                             \
+    return Tensor();                                                       \
   }
 
 #define TENON_NO_COMPLEX(name) TENON_ABSENT(name, "Tenon has no complex numbers and no Fourier transforms yet")
@@ -36,8 +36,11 @@ namespace fft {
   X(fft) X(ifft) X(fft2) X(ifft2) X(fftn) X(ifftn) X(rfft) X(irfft) X(rfft2) X(irfft2) X(rfftn) X(irfftn) X(hfft) \
       X(ihfft) X(fftfreq) X(rfftfreq) X(fftshift) X(ifftshift)
 TENON_FFTS(TENON_NO_COMPLEX)
-#undef TENON_FFTS
 }  // namespace fft
+#define TENON_NO_FFT(name) TENON_NO_COMPLEX(fft_##name)
+TENON_FFTS(TENON_NO_FFT)
+#undef TENON_NO_FFT
+#undef TENON_FFTS
 
 // --- linear algebra
 #define TENON_DECOMPOSITIONS(X)                                                                                  \
@@ -91,9 +94,116 @@ TENON_NO_FUNCTION(gammainc)
 TENON_NO_FUNCTION(gammaincc)
 TENON_NO_FUNCTION(airy_ai)
 }  // namespace special
+TENON_NO_FUNCTION(special_gammainc)
+TENON_NO_FUNCTION(special_gammaincc)
+TENON_NO_FUNCTION(special_airy_ai)
+
+// --- types
+namespace detail {
+struct Absent {  // takes whatever a program does with a module, so that the sentence is the only error
+  template <typename... Arguments>
+  Absent(Arguments&&...) {}
+  template <typename... Arguments>
+  Tensor operator()(Arguments&&...) { return {}; }
+  template <typename... Arguments>
+  Tensor forward(Arguments&&...) { return {}; }
+  Absent* operator->() { return this; }
+};
+}  // namespace detail
+#define TENON_NO_TYPE(Name, sentence) using Name __attribute__((unavailable(sentence))) = ::tenon::detail::Absent;
+
 namespace jit {
-TENON_ABSENT(load, "Tenon reads no TorchScript; save weights as safetensors and build the model in C++")
+#define TENON_NO_SCRIPT "Tenon reads no TorchScript; save weights as safetensors and build the model in C++"
+TENON_ABSENT(load, TENON_NO_SCRIPT)
+TENON_NO_TYPE(Module, "jit::Module: " TENON_NO_SCRIPT)
+namespace script {
+TENON_NO_TYPE(Module, "jit::script::Module: " TENON_NO_SCRIPT)
+}
+#undef TENON_NO_SCRIPT
 }  // namespace jit
+
+namespace optim {
+#define TENON_NO_OPTIMIZER(Name) \
+  TENON_NO_TYPE(Name, "optim::" #Name ": LibTorch has this in Python only; SGD, Adam, AdamW, RMSprop, Adagrad and LBFGS are here")
+TENON_NO_OPTIMIZER(Adadelta)
+TENON_NO_OPTIMIZER(Adamax)
+TENON_NO_OPTIMIZER(NAdam)
+TENON_NO_OPTIMIZER(RAdam)
+TENON_NO_OPTIMIZER(ASGD)
+TENON_NO_OPTIMIZER(Rprop)
+#undef TENON_NO_OPTIMIZER
+}  // namespace optim
+
+namespace nn {
+// A layer whose function is there; the options are too where the function takes them, else they have the sentence as well.
+#define TENON_NO_LAYER(Name, instead) TENON_NO_TYPE(Name, "nn::" #Name ": Tenon does not have this layer yet; " instead)
+#define TENON_NO_LAYER_NOR_OPTIONS(Name, instead) \
+  TENON_NO_LAYER(Name, instead)                   \
+  TENON_NO_TYPE(Name##Options, "nn::" #Name "Options: Tenon does not have this layer yet; " instead)
+#define TENON_CALL(function) "call nn::functional::" #function
+#define TENON_NO_LAYERS(Name, function) \
+  TENON_NO_LAYER(Name##1d, TENON_CALL(function)) TENON_NO_LAYER(Name##2d, TENON_CALL(function)) TENON_NO_LAYER(Name##3d, TENON_CALL(function))
+#define TENON_NO_LAYERS_NOR_OPTIONS(Name, function)      \
+  TENON_NO_LAYER_NOR_OPTIONS(Name##1d, TENON_CALL(function)) \
+  TENON_NO_LAYER_NOR_OPTIONS(Name##2d, TENON_CALL(function)) \
+  TENON_NO_LAYER_NOR_OPTIONS(Name##3d, TENON_CALL(function))
+TENON_NO_LAYERS_NOR_OPTIONS(InstanceNorm, instance_norm)
+TENON_NO_LAYERS(MaxUnpool, max_unpool1d to max_unpool3d)
+TENON_NO_LAYERS(LPPool, lp_pool1d to lp_pool3d)
+TENON_NO_LAYERS_NOR_OPTIONS(ReflectionPad, pad)
+TENON_NO_LAYERS_NOR_OPTIONS(ReplicationPad, pad)
+TENON_NO_LAYERS_NOR_OPTIONS(ConstantPad, pad)
+TENON_NO_LAYERS_NOR_OPTIONS(ZeroPad, pad)
+TENON_NO_LAYER(FractionalMaxPool2d, TENON_CALL(fractional_max_pool2d))
+TENON_NO_LAYER(FractionalMaxPool3d, TENON_CALL(fractional_max_pool3d))
+TENON_NO_LAYER(PixelShuffle, TENON_CALL(pixel_shuffle))
+TENON_NO_LAYER(PixelUnshuffle, TENON_CALL(pixel_unshuffle))
+TENON_NO_LAYER(Fold, TENON_CALL(fold))
+TENON_NO_LAYER(Unfold, TENON_CALL(unfold))
+TENON_NO_LAYER(LocalResponseNorm, TENON_CALL(local_response_norm))
+TENON_NO_LAYER_NOR_OPTIONS(CrossMapLRN2d, TENON_CALL(local_response_norm))
+TENON_NO_LAYER_NOR_OPTIONS(Upsample, TENON_CALL(interpolate))
+TENON_NO_LAYER_NOR_OPTIONS(EmbeddingBag, TENON_CALL(embedding_bag))
+TENON_NO_LAYER_NOR_OPTIONS(RNNCell, "rnn_tanh_cell of <tenon/native.h> is a step")
+TENON_NO_LAYER_NOR_OPTIONS(LSTMCell, "lstm_cell of <tenon/native.h> is a step")
+TENON_NO_LAYER_NOR_OPTIONS(GRUCell, "gru_cell of <tenon/native.h> is a step")
+TENON_NO_LAYER_NOR_OPTIONS(FeatureAlphaDropout, TENON_CALL(feature_alpha_dropout))
+TENON_NO_LAYER_NOR_OPTIONS(RReLU, TENON_CALL(rrelu))
+TENON_NO_LAYER(Softmax2d, "call softmax(x, -3)")
+TENON_NO_LAYER(Threshold, TENON_CALL(threshold))
+TENON_NO_LAYER(CosineSimilarity, TENON_CALL(cosine_similarity))
+TENON_NO_LAYER(PairwiseDistance, TENON_CALL(pairwise_distance))
+TENON_NO_LAYER_NOR_OPTIONS(AdaptiveLogSoftmaxWithLoss, "there is no function of it either")
+TENON_NO_LAYER(TripletMarginLoss, TENON_CALL(triplet_margin_loss))
+TENON_NO_LAYER(TripletMarginWithDistanceLoss, TENON_CALL(triplet_margin_with_distance_loss))
+TENON_NO_LAYER(SoftMarginLoss, TENON_CALL(soft_margin_loss))
+TENON_NO_LAYER(MultiLabelSoftMarginLoss, TENON_CALL(multilabel_soft_margin_loss))
+TENON_NO_LAYER(MultiLabelMarginLoss, TENON_CALL(multilabel_margin_loss))
+TENON_NO_LAYER(MarginRankingLoss, TENON_CALL(margin_ranking_loss))
+TENON_NO_LAYER(PoissonNLLLoss, TENON_CALL(poisson_nll_loss))
+TENON_NO_LAYER(CTCLoss, TENON_CALL(ctc_loss))
+TENON_NO_LAYER(CosineEmbeddingLoss, TENON_CALL(cosine_embedding_loss))
+TENON_NO_LAYER(HingeEmbeddingLoss, TENON_CALL(hinge_embedding_loss))
+TENON_NO_LAYER(MultiMarginLoss, TENON_CALL(multi_margin_loss))
+TENON_NO_TYPE(DataParallel, "nn::DataParallel: Tenon spreads no module over several devices; run a process for each")
+namespace parallel {
+TENON_ABSENT(data_parallel, "Tenon spreads no module over several devices; run a process for each")
+}
+namespace utils::rnn {
+#define TENON_NO_PACKING "Tenon has no packed sequences yet; pad, and mask what is behind the end"
+TENON_NO_TYPE(PackedSequence, "PackedSequence: " TENON_NO_PACKING)
+TENON_ABSENT(pack_padded_sequence, TENON_NO_PACKING)
+TENON_ABSENT(pad_packed_sequence, TENON_NO_PACKING)
+TENON_ABSENT(pack_sequence, TENON_NO_PACKING)
+#undef TENON_NO_PACKING
+}  // namespace utils::rnn
+#undef TENON_NO_LAYERS_NOR_OPTIONS
+#undef TENON_NO_LAYERS
+#undef TENON_CALL
+#undef TENON_NO_LAYER_NOR_OPTIONS
+#undef TENON_NO_LAYER
+}  // namespace nn
+#undef TENON_NO_TYPE
 
 #undef TENON_NO_COMPLEX
 #undef TENON_NO_DECOMPOSITION

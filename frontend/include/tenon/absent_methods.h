@@ -2,9 +2,9 @@
 // file in the class; absent.h has the functions.
 #define TENON_NO_METHOD(name, sentence)                                   \
   template <typename... Any>                                              \
-  Tensor name(const Any&...) const {                                      \
+  auto name(const Any&...) const {                                        \
     static_assert(sizeof...(Any) > 99, "Tensor::" #name ": " sentence);   \
-    return {};                                                            \
+    return Tensor();                                                      \
   }
 #define TENON_NO_DECOMPOSITION(name) TENON_NO_METHOD(name, "Tenon has no matrix decompositions, inverses and solvers yet")
 #define TENON_NO_COMPLEX(name) TENON_NO_METHOD(name, "Tenon has no complex numbers and no Fourier transforms yet")

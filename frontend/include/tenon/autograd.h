@@ -167,4 +167,8 @@ class InferenceMode {
   AutoGradMode grad_;
 };
 
+namespace autograd {  // where LibTorch has these names too
+using tenon::AutoGradMode, tenon::GradMode, tenon::InferenceMode, tenon::NoGradGuard;
+}
+
 }  // namespace tenon

@@ -6,15 +6,58 @@
 //   TORCH_CHECK(x.dim() == 2, "expected a matrix, got ", x.sizes());
 #pragma once
 
+// What LibTorch's header brings of the standard library: programs use it without an include of their own.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bitset>
 #include <cassert>
+#include <cctype>
+#include <cerrno>
+#include <chrono>
+#include <climits>
 #include <cmath>
+#include <complex>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <deque>
+#include <exception>
+#include <fstream>
 #include <functional>
+#include <initializer_list>
+#include <iomanip>
 #include <iostream>
+#include <iterator>
+#include <limits>
+#include <list>
+#include <locale>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <queue>
+#include <random>
+#include <set>
 #include <sstream>
+#include <stack>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <tuple>
 #include <type_traits>
+#include <typeindex>
+#include <typeinfo>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "tenon/data/chunk.h"  // IWYU pragma: export
@@ -30,6 +73,7 @@ namespace tenon {
 template <typename... Parts>
 std::string str(const Parts&... parts) {
   std::ostringstream out;
+  out.imbue(std::locale::classic());
   (out << ... << parts);
   return out.str();
 }
@@ -133,10 +177,19 @@ auto dispatch(ScalarType type, const char* name, F&& f) {
 }  // namespace detail
 }  // namespace tenon
 
-namespace torch = tenon;
-namespace at = tenon;
-namespace c10 = tenon;
-namespace caffe2 = tenon;
+#ifndef TENON_NO_COMPAT_NAMES
+#include "tenon/compat_names.h"  // IWYU pragma: export
+// LibTorch's lower floors. A program may reopen them too.
+namespace at {
+using namespace torch;
+}
+namespace c10 {
+using namespace torch;
+}
+namespace caffe2 {
+using namespace torch;
+}
+#endif
 
 // --- checks and warnings
 

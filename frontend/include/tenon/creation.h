@@ -54,10 +54,10 @@ class TensorData {
   const TensorData* items_ = nullptr;
   const void* elements_ = nullptr;
   size_t count_ = 0;
-  Scalar number_;
+  Scalar number_ = 0;
   ScalarType type_ = kFloat;
   bool list_ = false, range_ = false;
-  std::vector<uint8_t> packed_;  // a vector<bool>, one byte each
+  std::vector<uint8_t> packed_ = {};  // a vector<bool>, one byte each
 };
 namespace detail {
 using TensorDataContainer = TensorData;  // LibTorch's name

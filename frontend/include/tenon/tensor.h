@@ -30,10 +30,14 @@ void give_up(TensorImpl* impl) noexcept;    // one of its handles
 void take_back(TensorImpl* impl) noexcept;  // one that was given up
 
 // What methods are that have no function in LibTorch.
-Tensor to(const Operand& self, ScalarType dtype, bool non_blocking, bool copy);
-Tensor to(const Operand& self, Device device, bool non_blocking, bool copy);
-Tensor to(const Operand& self, Device device, ScalarType dtype, bool non_blocking, bool copy);
-Tensor to(const Operand& self, const TensorOptions& options, bool non_blocking, bool copy);
+Tensor to(const Operand& self, ScalarType dtype, bool non_blocking, bool copy, optional<MemoryFormat> format = nullopt);
+Tensor to(const Operand& self, Device device, bool non_blocking, bool copy, optional<MemoryFormat> format = nullopt);
+Tensor to(const Operand& self, Device device, ScalarType dtype, bool non_blocking, bool copy,
+          optional<MemoryFormat> format = nullopt);
+Tensor to(const Operand& self, const TensorOptions& options, bool non_blocking, bool copy,
+          optional<MemoryFormat> format = nullopt);
+Tensor to(const Operand& self, optional<ScalarType> dtype, optional<Layout> layout, optional<Device> device,
+          optional<bool> pin_memory, bool non_blocking, bool copy, optional<MemoryFormat> format);
 Tensor contiguous(const Operand& self);
 Tensor contiguous(const Operand& self, MemoryFormat format);
 Tensor view(const Operand& self, ScalarType dtype);

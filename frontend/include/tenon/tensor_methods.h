@@ -3,26 +3,39 @@
 // TENON_KIND is the kind of object, `const&` or `&&`; TENON_SELF is the object as an argument. Each method is the
 // function of its name, whose header says what it does. Tensor is Self here: optional<Tensor> needs the whole class.
   // --- conversions: the very same tensor when nothing changes (and copy is false)
-  Self to(ScalarType dtype, bool non_blocking = false, bool copy = false) TENON_KIND {
-    return tenon::detail::to(TENON_SELF, dtype, non_blocking, copy);
+  Self to(ScalarType dtype, bool non_blocking = false, bool copy = false,
+          optional<MemoryFormat> memory_format = nullopt) TENON_KIND {
+    return tenon::detail::to(TENON_SELF, dtype, non_blocking, copy, memory_format);
   }
   Self to(TypeMeta dtype, bool non_blocking = false, bool copy = false) TENON_KIND {
     return tenon::detail::to(TENON_SELF, dtype.toScalarType(), non_blocking, copy);
   }
-  Self to(Device device, bool non_blocking = false, bool copy = false) TENON_KIND {
-    return tenon::detail::to(TENON_SELF, device, non_blocking, copy);
+  Self to(Device device, bool non_blocking = false, bool copy = false,
+          optional<MemoryFormat> memory_format = nullopt) TENON_KIND {
+    return tenon::detail::to(TENON_SELF, device, non_blocking, copy, memory_format);
   }
-  Self to(DeviceType device, bool non_blocking = false, bool copy = false) TENON_KIND {
-    return tenon::detail::to(TENON_SELF, Device(device), non_blocking, copy);
+  Self to(DeviceType device, bool non_blocking = false, bool copy = false,
+          optional<MemoryFormat> memory_format = nullopt) TENON_KIND {
+    return tenon::detail::to(TENON_SELF, Device(device), non_blocking, copy, memory_format);
   }
-  Self to(Device device, ScalarType dtype, bool non_blocking = false, bool copy = false) TENON_KIND {
-    return tenon::detail::to(TENON_SELF, device, dtype, non_blocking, copy);
+  Self to(Device device, ScalarType dtype, bool non_blocking = false, bool copy = false,
+          optional<MemoryFormat> memory_format = nullopt) TENON_KIND {
+    return tenon::detail::to(TENON_SELF, device, dtype, non_blocking, copy, memory_format);
   }
-  Self to(const TensorOptions& options, bool non_blocking = false, bool copy = false) TENON_KIND {
-    return tenon::detail::to(TENON_SELF, options, non_blocking, copy);
+  Self to(Device device, TypeMeta dtype, bool non_blocking = false, bool copy = false) TENON_KIND {
+    return tenon::detail::to(TENON_SELF, device, dtype.toScalarType(), non_blocking, copy);
   }
-  Self to(const Self& other) TENON_KIND {  // its dtype and device
-    return tenon::detail::to(TENON_SELF, other.options(), false, false);
+  Self to(const TensorOptions& options, bool non_blocking = false, bool copy = false,
+          optional<MemoryFormat> memory_format = nullopt) TENON_KIND {
+    return tenon::detail::to(TENON_SELF, options, non_blocking, copy, memory_format);
+  }
+  Self to(optional<ScalarType> dtype, optional<Layout> layout, optional<Device> device, optional<bool> pin_memory,
+          bool non_blocking, bool copy, optional<MemoryFormat> memory_format) TENON_KIND {
+    return tenon::detail::to(TENON_SELF, dtype, layout, device, pin_memory, non_blocking, copy, memory_format);
+  }
+  Self to(const Self& other, bool non_blocking = false, bool copy = false,
+          optional<MemoryFormat> memory_format = nullopt) TENON_KIND {  // its dtype and device
+    return tenon::detail::to(TENON_SELF, other.device(), other.scalar_type(), non_blocking, copy, memory_format);
   }
   Self toType(ScalarType dtype) TENON_KIND { return tenon::detail::to(TENON_SELF, dtype, false, false); }
   Self type_as(const Self& other) TENON_KIND {

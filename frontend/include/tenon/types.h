@@ -194,6 +194,7 @@ std::ostream& operator<<(std::ostream& out, DeviceType type);          // cpu
 // "cpu", "cuda", "cuda:1". An index of -1 means the current device. A malformed text is an Error.
 class Device {
  public:
+  using Type = DeviceType;
   Device(DeviceType type, DeviceIndex index = -1);
   Device(const std::string& text);
   Device(const char* text) : Device(std::string(text)) {}
@@ -280,11 +281,11 @@ class TensorOptions {
   bool requires_grad() const { return requires_grad_.value_or(false); }
 
  private:
-  optional<ScalarType> dtype_;
-  optional<Device> device_;
-  optional<bool> requires_grad_;
-  optional<Layout> layout_;
-  optional<bool> pinned_memory_;
+  optional<ScalarType> dtype_ = nullopt;
+  optional<Device> device_ = nullopt;
+  optional<bool> requires_grad_ = nullopt;
+  optional<Layout> layout_ = nullopt;
+  optional<bool> pinned_memory_ = nullopt;
 };
 std::ostream& operator<<(std::ostream& out, const TensorOptions& options);  // TensorOptions(dtype=float (default), ...)
 

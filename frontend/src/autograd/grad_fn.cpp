@@ -27,6 +27,25 @@ NodeRef zeros_of(const ir::Recipe& recipe, size_t output) {
 
 Tensor KeptValue::tensor() const { return Tensor(new TensorImpl(node_), false); }
 
+// Where Python's name and LibTorch's are not the same: Python makes a tensor of a number operand of the first ones.
+std::string GradFn::name() const {
+  struct Names {
+    std::string_view recorded, python, libtorch;
+  };
+  constexpr Names kNames[] = {{"AddBackward1", "AddBackward0", "AddBackward1"},
+                              {"SubBackward1", "SubBackward0", "SubBackward1"},
+                              {"MulBackward1", "MulBackward0", "MulBackward1"},
+                              {"DivBackward1", "DivBackward0", "DivBackward1"},
+                              {"DivBackward3", "DivBackward2", "DivBackward3"},
+                              {"NumberDivBackward", "MulBackward0", "DivBackward0"},  // 2 / x
+                              {"CopyBackwards", "CopyBackwards", "torch::autograd::CopyBackwards"},
+                              {"NotImplemented", "NotImplemented", "torch::autograd::NotImplemented"}};
+  for (const Names& names : kNames) {
+    if (name_ == names.recorded) return std::string(get_print_style() == PrintStyle::Python ? names.python : names.libtorch);
+  }
+  return std::string(name_);
+}
+
 GradFn::GradFn(std::string_view name)
     : sequence(recorded.fetch_add(1, std::memory_order_relaxed)), forward_stack(stack_of_forward()),
       segment(Segment::current()), name_(name) {}

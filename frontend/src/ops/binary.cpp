@@ -336,10 +336,10 @@ void save_quotient(GradScope& scope, const Tensor& b) {
     GradScope scope(number_grad, a);                            \
     return call;                                                \
   }
-TENON_BOTH(mul, "MulBackward0", "MulBackward0", save_factors(scope, a, b), mul_any(a, b))
-TENON_BOTH(multiply, "MulBackward0", "MulBackward0", save_factors(scope, a, b), mul_any(a, b))
-TENON_BOTH(div, "DivBackward0", "DivBackward0", save_quotient(scope, b), true_divide_any(a, b))
-TENON_BOTH(true_divide, "DivBackward0", "DivBackward0", save_quotient(scope, b), true_divide_any(a, b))
+TENON_BOTH(mul, "MulBackward0", "MulBackward1", save_factors(scope, a, b), mul_any(a, b))
+TENON_BOTH(multiply, "MulBackward0", "MulBackward1", save_factors(scope, a, b), mul_any(a, b))
+TENON_BOTH(div, "DivBackward0", "DivBackward1", save_quotient(scope, b), true_divide_any(a, b))
+TENON_BOTH(true_divide, "DivBackward0", "DivBackward1", save_quotient(scope, b), true_divide_any(a, b))
 TENON_BOTH(remainder, "RemainderBackward1", "RemainderBackward0", , remainder_any(a, b))
 TENON_BOTH(fmod, "FmodBackward1", "FmodBackward0", , fmod_any(a, b))
 TENON_BOTH(copysign, "CopysignBackward0", "CopysignBackward1", , copysign_any(a, b))
@@ -422,7 +422,7 @@ Tensor add(const Operand& a, const Operand& b, const Scalar& alpha) {
 }
 Tensor add(const Operand& a, const Scalar& b, const Scalar& alpha) {
   const CallScope call("add", a, b, alpha);
-  GradScope scope("AddBackward0", a);
+  GradScope scope("AddBackward1", a);
   return add_any(a, b, alpha);
 }
 Tensor sub(const Operand& a, const Operand& b, const Scalar& alpha) {
@@ -435,7 +435,7 @@ Tensor sub(const Operand& a, const Operand& b, const Scalar& alpha) {
 }
 Tensor sub(const Operand& a, const Scalar& b, const Scalar& alpha) {
   const CallScope call("sub", a, b, alpha);
-  GradScope scope("SubBackward0", a);
+  GradScope scope("SubBackward1", a);
   return sub_any(a, b, alpha);
 }
 Tensor rsub(const Operand& a, const Scalar& b, const Scalar& alpha) {
@@ -450,13 +450,14 @@ Tensor div(const Operand& a, const Operand& b, optional<std::string_view> mode) 
 }
 Tensor div(const Operand& a, const Scalar& b, optional<std::string_view> mode) {
   const CallScope call("div", a, b);
-  GradScope scope("DivBackward2", a);
+  GradScope scope("DivBackward3", a);
   if (mode) zero_gradients(scope, a);
   return divide_rounded(a, b, mode);
 }
 Tensor operator/(const Scalar& a, const Operand& b) {
-  GradScope scope("MulBackward0", b);
-  scope.saves(kReadsNothing);  // the reciprocal
+  const CallScope call("div", a, b);
+  GradScope scope("NumberDivBackward", b);  // see GradFn::name
+  scope.saves(kReadsNothing);               // the reciprocal
   return true_divide_any(a, b);
 }
 Tensor operator%(const Scalar& a, const Operand& b) {
