@@ -4,8 +4,9 @@
 //   cifar_train [--data FOLDER] [--device cpu|cuda|both] [--epochs N] [--batch-size N] [--checkpoint FILE] ...
 //   cifar_train [--data FOLDER] --device both --compare speed.svg
 //
-// FOLDER holds CIFAR-10's binary files, or the IDX files of (Fashion-)MNIST, which get a border to 32 x 32 and three equal
-// channels. Without it CIFAR-10 is looked for here, then Debian's Fashion-MNIST; where there is neither, it draws images.
+// FOLDER holds CIFAR-10's binary files, or the IDX files of (Fashion-)MNIST, which get a border to 32 x 32
+// and three equal channels. Without it CIFAR-10 is looked for here, then Debian's Fashion-MNIST; where there
+// is neither, it draws images.
 #include <iostream>
 
 #include "train.h"
@@ -32,7 +33,8 @@ struct ConvNetImpl : nn::Module {
 TENON_MODULE(ConvNet);
 
 examples::Images read(const std::string& folder, Mode mode) {
-  if (folder.empty()) return examples::drawn_images(mode == Mode::kTrain ? 10000 : 1000, 3, 32, mode == Mode::kTrain ? 1 : 2);
+  if (folder.empty())
+    return examples::drawn_images(mode == Mode::kTrain ? 10000 : 1000, 3, 32, mode == Mode::kTrain ? 1 : 2);
   if (examples::has_cifar(folder)) {
     const data::datasets::CIFAR10 files(folder, mode);
     return {files.pixels(), files.targets(), 3};
@@ -45,7 +47,8 @@ examples::Images read(const std::string& folder, Mode mode) {
 
 std::string name_of(const std::string& folder) {
   if (folder.empty()) return "images that it draws itself (stripes in ten directions)";
-  return (examples::has_cifar(folder) ? "the ten kinds of photos in " : "the ten kinds of images in ") + folder;
+  return (examples::has_cifar(folder) ? "the ten kinds of photos in " : "the ten kinds of images in ") +
+         folder;
 }
 
 // The devices to use; one that is asked for and missing is an Error alone, and a line beside others.
@@ -94,7 +97,8 @@ int main(int argc, char** argv) {
   std::string plot;
   std::vector<int64_t> sizes{16, 64, 256, 1024};
   CLI::App app("The tutorial's convolutional network learns CIFAR-10 or Fashion-MNIST.");
-  app.add_option("--data", options.data, "folder of CIFAR-10's binary files, or of IDX files (default: what is installed)");
+  app.add_option("--data", options.data,
+                 "folder of CIFAR-10's binary files, or of IDX files (default: what is installed)");
   app.add_option("--device", options.device)->capture_default_str()->check(CLI::IsMember({"cpu", "cuda", "both"}));
   app.add_option("--compare", plot, "train nothing, but measure the devices by batch size and draw this SVG file");
   app.add_option("--batch-sizes", sizes, "what --compare tries")->delimiter(',')->check(CLI::PositiveNumber);
@@ -102,19 +106,24 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     const std::vector<Device> devices = devices_of(options.device);
-    const auto has_images = [](const std::string& folder) { return examples::has_cifar(folder) || examples::has_idx(folder); };
-    const std::string folder =
-        examples::find_images("cifar_train", options.data, {"cifar-10-batches-bin", "data/cifar-10-batches-bin", examples::kFashion}, has_images);
+    const auto has_images = [](const std::string& folder) {
+      return examples::has_cifar(folder) || examples::has_idx(folder);
+    };
+    const std::string folder = examples::find_images(
+        "cifar_train", options.data,
+        {"cifar-10-batches-bin", "data/cifar-10-batches-bin", examples::kFashion}, has_images);
     const examples::Images train = read(folder, Mode::kTrain).first(options.limit);
     if (!plot.empty()) {
-      std::cout << "cifar_train measures how many images of " << name_of(folder) << " it learns in a second, by batch size\n";
+      std::cout << "cifar_train measures how many images of " << name_of(folder)
+                << " it learns in a second, by batch size\n";
       compare(options, train, devices, sizes, plot);
       return 0;
     }
     examples::Images test = read(folder, Mode::kTest);
     examples::announce(options, "cifar_train: a convolutional network", name_of(folder), train, test);
     std::vector<double> losses;
-    for (const Device& device : devices) losses = examples::train(options, train, test, device, [] { return ConvNet(); });
+    for (const Device& device : devices)
+      losses = examples::train(options, train, test, device, [] { return ConvNet(); });
     examples::draw_losses(options.curve, losses);
   } catch (const Error& error) {
     std::cerr << "cifar_train: " << error.what() << "\n";

@@ -139,7 +139,8 @@ void products(Device device, int64_t largest, const std::string& plot) {
   }
   if (plot.empty()) return;
   io::save_curve(plot, curves, io::CurveOptions("milliseconds of an n x n product").x_label("n").log_y(true));
-  std::cout << "look at " << std::filesystem::absolute(plot).string() << ": the time of a product by its size\n";
+  std::cout << "look at " << std::filesystem::absolute(plot).string()
+            << ": the time of a product by its size\n";
 }
 
 constexpr const char* kUsage = "usage: devices [--device cpu|cuda] [--plot FILE.svg] [--largest N]\n";
@@ -157,7 +158,8 @@ void run(int argc, char** argv) {
     else if (word == "--largest" && i + 1 < argc) largest = std::stoll(argv[++i]);
     else throw ValueError("no such option: " + word + "\n" + kUsage);
   }
-  std::cout << "devices: which devices there are, how tensors move, what mistakes say, memory, and the time of matrix products\n"
+  std::cout << "devices: which devices there are, how tensors move, what mistakes say, memory, and the time "
+               "of matrix products\n"
             << "DEVICE: " << device << '\n';
   which_devices();
   moving(device);

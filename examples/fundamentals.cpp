@@ -230,7 +230,8 @@ void devices() {
 }  // namespace
 
 int main() {
-  std::cout << "fundamentals: the tutorial on tensors, section by section; what stands left of an arrow is its code\n";
+  std::cout << "fundamentals: the tutorial on tensors, section by section; what stands left of an arrow is "
+               "its code\n";
   making_tensors();
   random_tensors();
   types();

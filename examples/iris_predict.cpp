@@ -43,7 +43,8 @@ void print_kernels() {
 }
 
 void run(const std::string& folder, tenon::Device device) {
-  std::cout << "iris_predict: a trained network tells the species of 150 iris flowers; then the kernels that the library made of it\n";
+  std::cout << "iris_predict: a trained network tells the species of 150 iris flowers; then the kernels that "
+               "the library made of it\n";
   tenon::io::Csv csv = tenon::io::read_csv(folder + "/iris.csv");
   tenon::Tensor measurements = csv.matrix().slice(1, 0, 4).to(tenon::kFloat32);  // [150, 4], cm
   tenon::Tensor species = csv["target"].to(tenon::kInt64);                       // [150], 0 to 2

@@ -91,8 +91,11 @@ double seconds() {
 }
 
 void run(const Arguments& arguments) {
-  std::printf("iris_train: a network of three layers learns the species of 120 iris flowers from four measurements, %lld epochs of "
-              "Adam on %s; then it is asked for 30 others\n", static_cast<long long>(kEpochs), arguments.device.str().c_str());
+  std::printf(
+      "iris_train: a network of three layers learns the species of 120 iris flowers from four measurements, "
+      "%lld epochs of "
+      "Adam on %s; then it is asked for 30 others\n",
+      static_cast<long long>(kEpochs), arguments.device.str().c_str());
   std::fflush(stdout);
   const double start = seconds();
   const io::Csv csv = io::read_csv(arguments.folder + "/iris.csv");

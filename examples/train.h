@@ -1,4 +1,5 @@
-// What the training examples share: their options, where their images come from, a pass over them, and what is printed of it.
+// What the training examples share: their options, where their images come from, a pass over them, and what
+// is printed of it.
 #pragma once
 #include <tenon/tenon.h>
 
@@ -67,12 +68,13 @@ class Images : public data::datasets::BatchDataset<Images, data::Example<>> {
   int64_t channels_;
 };
 
-// Images that this program draws itself, for a machine that has no others: stripes in ten directions, each image with
-// another width, place, brightness and noise.
+// Images that this program draws itself, for a machine that has no others: stripes in ten directions, each
+// image with another width, place, brightness and noise.
 inline Images drawn_images(int64_t count, int64_t channels, int64_t size, uint64_t seed) {
   manual_seed(seed);
   const auto each = [&](double low, double high) { return rand({count, 1, 1, 1}) * (high - low) + low; };
-  const Tensor labels = randint(10, {count}, kLong), angle = labels.to(kFloat).view({-1, 1, 1, 1}) * (M_PI / 10);
+  const Tensor labels = randint(10, {count}, kLong),
+               angle = labels.to(kFloat).view({-1, 1, 1, 1}) * (M_PI / 10);
   const Tensor place = arange(size, kFloat), x = place.view({1, 1, 1, -1}), y = place.view({1, 1, -1, 1});
   const Tensor wave = (each(0.5, 1.0) * (x * angle.cos() + y * angle.sin()) + each(0, 2 * M_PI)).sin();
   const Tensor noise = randn({count, channels, size, size}) * 25;
@@ -83,13 +85,16 @@ inline Images drawn_images(int64_t count, int64_t channels, int64_t size, uint64
 
 // --- where images are
 
-constexpr const char* kFashion = "/usr/share/datasets/fashion-mnist";  // of Debian's package dataset-fashion-mnist
+constexpr const char* kFashion =
+    "/usr/share/datasets/fashion-mnist";  // of Debian's package dataset-fashion-mnist
 constexpr const char* kHowToGetImages =
     "get some with: sudo apt install dataset-fashion-mnist, or CIFAR-10's cifar-10-binary.tar.gz, "
-    "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz (md5 c32a1d4ab5d03f1284b67883e8d87530), unpacked here or given by --data";
+    "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz (md5 c32a1d4ab5d03f1284b67883e8d87530), "
+    "unpacked here or given by --data";
 
 inline bool has_cifar(const std::string& folder) {
-  return std::filesystem::exists(folder + "/data_batch_1.bin") || std::filesystem::exists(folder + "/cifar-10-batches-bin/data_batch_1.bin");
+  return std::filesystem::exists(folder + "/data_batch_1.bin") ||
+         std::filesystem::exists(folder + "/cifar-10-batches-bin/data_batch_1.bin");
 }
 inline bool has_idx(const std::string& folder) {
   for (const char* inside : {"", "/MNIST/raw"}) {
@@ -99,9 +104,10 @@ inline bool has_idx(const std::string& folder) {
   return false;
 }
 
-// The folder that was asked for, else the first of these that has images; empty if none has. Error if the one asked for has none.
-inline std::string find_images(const std::string& program, const std::string& given, const std::vector<std::string>& places,
-                               bool (*has)(const std::string&)) {
+// The folder that was asked for, else the first of these that has images; empty if none has. Error if the one
+// asked for has none.
+inline std::string find_images(const std::string& program, const std::string& given,
+                               const std::vector<std::string>& places, bool (*has)(const std::string&)) {
   std::string tried;
   for (const std::string& folder : given.empty() ? places : std::vector<std::string>{given}) {
     if (has(folder)) return folder;
@@ -114,10 +120,13 @@ inline std::string find_images(const std::string& program, const std::string& gi
 }
 
 // What a run is about to do, as its first words.
-inline void announce(const Options& o, const std::string& who, const std::string& what, const Images& images, const Images& test) {
-  std::printf("%s learns %s: %lld epochs of %lld images in batches of %lld, %s with a rate of %g; then %lld others are tried\n",
-              who.c_str(), what.c_str(), static_cast<long long>(o.epochs), static_cast<long long>(images.count()),
-              static_cast<long long>(o.batch_size), o.optimizer.c_str(), o.lr, static_cast<long long>(test.count()));
+inline void announce(const Options& o, const std::string& who, const std::string& what, const Images& images,
+                     const Images& test) {
+  std::printf(
+      "%s learns %s: %lld epochs of %lld images in batches of %lld, %s with a rate of %g; then %lld others "
+      "are tried\n",
+      who.c_str(), what.c_str(), static_cast<long long>(o.epochs), static_cast<long long>(images.count()),
+      static_cast<long long>(o.batch_size), o.optimizer.c_str(), o.lr, static_cast<long long>(test.count()));
   std::fflush(stdout);
 }
 
@@ -125,8 +134,10 @@ inline void announce(const Options& o, const std::string& who, const std::string
 inline void draw_losses(const std::string& file, const std::vector<double>& losses) {
   if (file.empty() || losses.empty()) return;
   std::vector<double> smooth;
-  for (const double loss : losses) smooth.push_back(smooth.empty() ? loss : 0.98 * smooth.back() + 0.02 * loss);
-  io::save_curve(file, {{"each step", losses}, {"smoothed", smooth}}, io::CurveOptions("loss").x_label("step"));
+  for (const double loss : losses)
+    smooth.push_back(smooth.empty() ? loss : 0.98 * smooth.back() + 0.02 * loss);
+  io::save_curve(file, {{"each step", losses}, {"smoothed", smooth}},
+                 io::CurveOptions("loss").x_label("step"));
   std::printf("look at %s: the loss of each step\n", std::filesystem::absolute(file).c_str());
 }
 
@@ -181,9 +192,11 @@ inline double mean_of(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-// Trains `make_net()` on a device, from a checkpoint if there is one; prints a line for each epoch. The loss of each step.
+// Trains `make_net()` on a device, from a checkpoint if there is one; prints a line for each epoch. The loss
+// of each step.
 template <typename MakeNet>
-std::vector<double> train(const Options& o, const Images& images, Images& test, Device device, MakeNet make_net) {
+std::vector<double> train(const Options& o, const Images& images, Images& test, Device device,
+                          MakeNet make_net) {
   auto loader = make_loader(images, o.batch_size, o.workers);  // the generator of its first order is not ours yet
   manual_seed(static_cast<uint64_t>(o.seed));
   auto net = make_net();
