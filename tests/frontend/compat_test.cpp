@@ -58,7 +58,7 @@ TEST_CASE("compat: every form of to, with a memory format") {
   };
   for (const auto& [form, result, dtype] : last) {
     CAPTURE(form);
-    CHECK(result.scalar_type() == dtype);
+    CHECK((result.scalar_type() == dtype));
     CHECK(result.is_contiguous(kChannelsLast));
     CHECK(torch::equal(result.to(torch::kFloat), x));
   }

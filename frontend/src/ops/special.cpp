@@ -2,6 +2,7 @@
 // surroundings. Methods and coefficients are those of the Cephes Mathematical Library, as in PyTorch.
 #include "tenon/special.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -350,6 +351,8 @@ Tensor digamma(const Operand& x) {
 }
 Tensor polygamma(int64_t n, const Operand& x) {
   GradScope scope("PolygammaBackward0", x);
+  constexpr int64_t kLargest = 171;  // beyond it the factorial is infinite: only whether n is even counts
+  n = std::min(n, kLargest + (n % 2 == 0));
   scope.rule(reads_operand(0), [n](GradCall& c) { c.give(0, c.grad() * polygamma(n + 1, c.operand(0))); });
   check(n >= 0, "polygamma(n, x) does not support negative n.");
   if (n == 0) return digamma(x);
