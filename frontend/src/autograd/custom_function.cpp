@@ -11,6 +11,7 @@
 
 #include "frontend/src/autograd/recording.h"
 #include "frontend/src/autograd/segment.h"
+#include "frontend/src/tensor/geometry.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/algebra.h"
 #include "tenon/print.h"
@@ -39,7 +40,7 @@ bool contains(const variable_list& list, const Tensor& x) {
 
 Tensor view_of_itself(const Tensor& x) {
   const NoGradGuard no_grad;
-  return make_view(x, x.sizes(), x.strides(), x.storage_offset());
+  return Geometry(x).view_of(x);
 }
 
 }  // namespace

@@ -136,17 +136,18 @@ void set_base(const Tensor& view, const Tensor& source) {
 }
 }  // namespace
 
-void adopt_view(const Tensor& source, const Tensor& view) {
+void adopt_view(const Tensor& source, const Tensor& view, const ElementMap* own) {
   if (Recording* recording = GradScope::current()) {
     // What the operation itself made is not the user's: its view stands for itself.
     if (!recording->has_made(source)) set_base(view, source);
-    recording->viewed(source, view);
+    recording->viewed(source, view, own);
     return recording->made(view);
   }
   set_base(view, source);
   if (!requires_grad(source)) return;
   if (GradMode::is_enabled()) {
     const GradScope scope("AsStridedBackward0", source);
+    GradScope::current()->viewed(source, view, own);
     GradScope::current()->made(view);
   } else {
     History& history = own_history(view);

@@ -178,7 +178,7 @@ void written_as(const Tensor& self, const Tensor& result);
 // self has become what this view of it was.
 void reshaped_as(const Tensor& self, const Tensor& view);
 // What make_view owes to autograd: the base of the view, and a GradFn where no scope gives one.
-void adopt_view(const Tensor& source, const Tensor& view);
+void adopt_view(const Tensor& source, const Tensor& view, const ElementMap* own = nullptr);
 
 // A tensor on which backward() was called and that has no value yet: the next step of an optimizer on this thread evaluates
 // it with the parameters, if somebody still holds it.

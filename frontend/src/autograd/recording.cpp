@@ -30,18 +30,14 @@ NodeRef zeros(DType dtype, const Dims& shape, ir::DeviceTag device) {
   return ir::make_const(ir::constant(dtype, int64_t{0}), shape, device);
 }
 
-// `memory` with the tensor's elements at its places. Of elements at one place the first counts.
+// `memory` with the tensor's elements at its places.
 NodeRef laid_out(const TensorImpl& t, const NodeRef& elements, const NodeRef& memory, int64_t offset) {
-  Dims sizes = t.sizes();
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    if (t.strides()[d] == 0 && sizes[d] > 1) sizes[d] = 1;
-  }
-  const Dims starts(sizes.size(), 0), steps(sizes.size(), 1);
-  return strided_write(memory, ir::slice(elements, starts, steps, sizes), ref(sizes), ref(t.strides()), offset);
+  return strided_mean(memory, elements, ref(t.sizes()), ref(t.strides()), offset);
 }
 
-// The elements of a view of the tensor's storage. What lies outside the tensor is `outside`, of the storage's shape; zeros
-// if there is none. Null if the bits of one of them are read as another type.
+// The elements of a view of the tensor's storage, as PyTorch's as_strided sees them: of elements at one place each is an equal
+// part of it. What lies outside the tensor is `outside`, of the storage's shape; zeros if there is none. Null if the bits of one
+// of them are read as another type.
 NodeRef view_of(const TensorImpl& t, const NodeRef& elements, const TensorImpl& view, NodeRef outside = {}) {
   const int64_t first = view.offset() - t.offset(), reach = extent(t);
   if (t.dtype() != view.dtype()) return {};
@@ -116,11 +112,13 @@ void attach_to_base(const Tensor& view) {
 void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn) {
   clock_ticks.fetch_add(1, std::memory_order_relaxed);
   const TensorImpl& t = impl(self);
-  if (!t.base.defined()) return attach(self, fn, ViewOrigin::Single);
-  const TensorImpl& base = impl(t.base);
+  const bool is_view = t.base.defined();
+  if (!is_view && !repeats_places(ref(t.sizes()), ref(t.strides()))) return attach(self, fn, ViewOrigin::Single);
+  const Tensor& shown = is_view ? t.base : self;
+  const TensorImpl& base = impl(shown);
   auto copy_slices = std::make_shared<GradFn>("CopySlices");
   copy_slices->once = true;  // as in PyTorch, where the written function belongs to it
-  if (requires_grad(t.base)) copy_slices->edges.push_back(edge_to(t.base, 0));
+  if (is_view && requires_grad(t.base)) copy_slices->edges.push_back(edge_to(t.base, 0));
   copy_slices->edges.push_back({fn, fn->output_count++, Tensor(), 1});
   copy_slices->recipe = recipe_of({&base, &t}, [&](const std::vector<NodeRef>& in) {
     const NodeRef memory = base.storage().value();
@@ -132,8 +130,8 @@ void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn) {
   const ir::Recipe& recipe = copy_slices->recipe;
   if (copy_slices->edges.size() == 2 && !recipe.outputs().empty() && recipe.operands()[0] == ir::Recipe::kUnused)
     copy_slices->edges[0].zeros = zeros(base.dtype(), base.sizes(), base.device());
-  attach(t.base, std::move(copy_slices), ViewOrigin::Single);
-  attach_to_base(self);
+  attach(shown, std::move(copy_slices), ViewOrigin::Single);
+  if (is_view) attach_to_base(self);
 }
 
 // --- scopes
@@ -202,7 +200,7 @@ void written(const Tensor& self, const NodeRef& value) {
 // A tensor that requires grad is no constant, whose value the rules of the graph would use.
 void Recording::add_operand(const Tensor& x) {
   const TensorImpl& t = impl(x);
-  Operand operand{&t, t.storage().value(), {}, {}, requires_grad(x), false, false, t.version()};
+  Operand operand{&t, t.storage().value(), {}, {}, requires_grad(x), false, false, false, t.version()};
   if (operand.tracked) fn_->edges.push_back(edge_to(x, operands_.size()));
   if (operand.tracked && operand.storage->op() == Op::Const) {
     t.storage().realise();
@@ -218,7 +216,8 @@ void Recording::add_operand(const Tensor& x) {
     tape_.unused_operand();  // a constant is a step
   } else {
     operand.apart = !is_told_apart(operand);
-    apart_ = apart_ || operand.apart;
+    operand.by_element = operand.apart || (operand.tracked && !t.contiguous() && repeats_places(ref(t.sizes()), ref(t.strides())));
+    by_element_ = by_element_ || operand.by_element;
     if (operand.apart) operand.read = apart(operand.value);
     if (!tape_.operand(operand.read)) tape_.unused_operand();
     if (!operand.apart) tape_.leaf(operand.storage);
@@ -239,10 +238,6 @@ bool Recording::is_told_apart(const Operand& operand) const {
   return true;
 }
 
-void Recording::read_through(const TensorImpl& t, NodeRef node) {
-  stand_ins_.push_back({&t, std::move(node), t.version()});
-}
-
 NodeRef Recording::find_read(const TensorImpl& t) const {
   const size_t count = operands_.size();
   for (size_t i = 0, at = next_read_; i < count; ++i, ++at) {
@@ -256,20 +251,26 @@ NodeRef Recording::find_read(const TensorImpl& t) const {
 }
 
 NodeRef Recording::find_stand_in(const TensorImpl& t) const {
-  for (const Operand& operand : operands_) {
-    if (operand.apart && operand.tensor == &t) return operand.version == t.version() ? operand.read : NodeRef();
-  }
-  for (const StandIn& s : stand_ins_) {
-    if (s.tensor == &t) return s.version == t.version() ? s.node : NodeRef();
-  }
-  return {};
+  const auto found = stand_ins_.find(&t);
+  return found != stand_ins_.end() && found->second.version == t.version() ? found->second.node : NodeRef();
 }
 
-void Recording::viewed(const Tensor& source, const Tensor& view) {
-  if (!apart_) return;
+// The source as views of it are to read it; null if they read memory.
+NodeRef Recording::read_by_element(const TensorImpl& t) const {
+  for (const Operand& operand : operands_) {
+    if (operand.tensor == &t && operand.by_element) return operand.version == t.version() ? operand.read : NodeRef();
+  }
+  return find_stand_in(t);
+}
+
+void Recording::viewed(const Tensor& source, const Tensor& view, const ElementMap* own) {
+  if (!by_element_) return;
   const TensorImpl &t = impl(source), &shown = impl(view);
-  const NodeRef node = find_stand_in(t);
-  if (NodeRef part = node ? view_of(t, node, shown) : NodeRef()) read_through(shown, std::move(part));
+  const NodeRef elements = read_by_element(t);
+  if (!elements) return;
+  NodeRef part = own ? strided_view(elements, ref(shown.sizes()), ref(own->strides), own->offset)
+                     : view_of(t, elements, shown, outside_of(t));
+  if (part) stand_ins_[&shown] = {std::move(part), shown.version()};
 }
 
 // --- from the start to the end
@@ -288,7 +289,7 @@ void Recording::begin(const char* name) {
   exceptions_ = std::uncaught_exceptions();
   rule_reads_ = 0;
   saves_ = nullopt;
-  first_of_ties_ = apart_ = false;
+  first_of_ties_ = by_element_ = false;
   next_read_ = 0;
 }
 
@@ -297,7 +298,7 @@ void Recording::clear() {
   if (ir::Tape::current == &tape_) ir::Tape::current = nullptr;
   tape_.clear();
   operands_.clear();
-  stand_ins_.clear();
+  if (!stand_ins_.empty()) stand_ins_.clear();
   results_.clear();
   outputs_.clear();
   fn_ = nullptr;
@@ -322,18 +323,22 @@ const Recording::Operand* Recording::shown_by(const TensorImpl& view) const {
   return nullptr;
 }
 
-// As a function of the operand and not of its whole storage. Only as_strided shows what its operand does not.
+// What as_strided shows and its operand does not; null for other operations.
+NodeRef Recording::outside_of(const TensorImpl& t) const {
+  if (fn_->name() != "AsStridedBackward0") return {};
+  const ir::PausedTape paused;
+  const NodeRef memory = t.storage().value();
+  return ir::make_node(Op::Reshape, {&memory, 1}, memory->shape(), {}, ir::Folding::Off);
+}
+
+// As a function of the operand and not of its whole storage.
 NodeRef Recording::output_of(const Tensor& result) {
   const TensorImpl& view = impl(result);
+  if (NodeRef part = find_stand_in(view)) return part;
   const Operand* operand = shown_by(view);
   if (!operand || !(operand->storage == view.storage().value()) || operand->storage == operand->read)
     return view.node();
-  NodeRef outside;
-  if (fn_->name() == "AsStridedBackward0") {
-    const ir::PausedTape paused;
-    outside = ir::make_node(Op::Reshape, {&operand->storage, 1}, operand->storage->shape(), {}, ir::Folding::Off);
-  }
-  const NodeRef part = view_of(*operand->tensor, operand->read, view, outside);
+  const NodeRef part = view_of(*operand->tensor, operand->read, view, outside_of(*operand->tensor));
   return part ? part : view.node();
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <exception>
+#include <unordered_map>
 
 #include "frontend/src/autograd/grad_fn.h"
 
@@ -27,7 +28,7 @@ class Recording {
   void first_of_ties() { first_of_ties_ = true; }
   void made(const Tensor& result) { results_.push_back(result); }
   bool has_made(const Tensor& x) const;
-  void viewed(const Tensor& source, const Tensor& view);
+  void viewed(const Tensor& source, const Tensor& view, const ElementMap* own);
   void wrote(const Tensor& self, const NodeRef& value);
   void evaluate_at_end() { full_ = true; }
   void set_rule(uint32_t reads, GradRule rule);
@@ -45,6 +46,7 @@ class Recording {
     NodeRef value;    // its own elements
     NodeRef read;     // the same by the node that this operation reads
     bool tracked, apart, repeated;
+    bool by_element;  // its views are functions of its elements, and not of memory that it shows several times
     int64_t version;
   };
   struct Output {
@@ -53,13 +55,13 @@ class Recording {
     const TensorImpl* tensor;
   };
   struct StandIn {
-    const TensorImpl* tensor;
     NodeRef node;
     int64_t version;  // a write ends it
   };
   NodeRef find_read(const TensorImpl& t) const;
   NodeRef find_stand_in(const TensorImpl& t) const;
-  void read_through(const TensorImpl& t, NodeRef node);
+  NodeRef read_by_element(const TensorImpl& t) const;
+  NodeRef outside_of(const TensorImpl& t) const;
   bool is_told_apart(const Operand& operand) const;
   const Operand* shown_by(const TensorImpl& view) const;
   NodeRef output_of(const Tensor& result);
@@ -76,13 +78,13 @@ class Recording {
   ir::Tape tape_;
   std::vector<Operand> operands_;
   mutable size_t next_read_ = 0;  // of the operands, most likely: there may be many
-  std::vector<StandIn> stand_ins_;  // for views of operands that are told apart
+  std::unordered_map<const TensorImpl*, StandIn> stand_ins_;  // for views of operands that are read by element
   std::vector<Tensor> results_;  // those that outlive the scope are its outputs
   std::vector<Output> outputs_;  // by output_nr
   uint32_t rule_reads_ = 0;
   optional<uint32_t> saves_;
   bool first_of_ties_ = false;
-  bool apart_ = false;  // is any operand told apart?
+  bool by_element_ = false;  // is any operand read by element?
   ViewOrigin origin_ = ViewOrigin::Single;
   bool full_ = false;  // a cap on pending work was passed
   int exceptions_ = 0;  // that were on their way when it began

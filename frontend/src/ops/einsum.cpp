@@ -129,6 +129,8 @@ DimLayout layout_of(const Equation& equation, int64_t ellipsis) {
 Tensor arranged(const Tensor& x, const Labels& labels, const DimLayout& layout, int64_t ellipsis,
                 size_t operand) {
   Dims sizes(at(layout.rank), 1), strides(at(layout.rank), 0);
+  ElementMap own{strides};
+  const Dims own_strides = ir::contiguous_strides(impl(x).sizes());
   std::vector<bool> seen(at(layout.rank));
   const int64_t covered =
       x.dim() - std::ssize(labels) + 1;  // by the ellipsis, if there is one
@@ -145,10 +147,11 @@ Tensor arranged(const Tensor& x, const Labels& labels, const DimLayout& layout, 
       seen[to] = true;
       sizes[to] = size;
       strides[to] += impl(x).strides()[at(dim)];
+      own.strides[to] += own_strides[at(dim)];
     }
   }
   if (impl(x).sizes() == sizes && impl(x).strides() == strides) return x;
-  return make_view(x, ref(sizes), ref(strides), x.storage_offset());
+  return make_view(x, ref(sizes), ref(strides), x.storage_offset(), &own);
 }
 
 void check_broadcast(const std::vector<Tensor>& operands, const DimLayout& layout) {

@@ -360,9 +360,9 @@ Tensor record_in_order_of(NodeRef node, std::span<const TensorImpl* const> opera
   return result;
 }
 
-Tensor make_view(const Tensor& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+Tensor make_view(const Tensor& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset, const ElementMap* own) {
   Tensor view(new TensorImpl(impl(source), sizes, strides, offset), false);
-  adopt_view(source, view);
+  adopt_view(source, view, own);
   return view;
 }
 
@@ -481,7 +481,9 @@ void write_places(const Tensor& self, const NodeRef& places, const NodeRef& valu
   NodeRef base = t.storage().value();
   const Dims shape = base->shape(), flat{values->numel()};
   base = ir::reshape(base, Dims{base->numel()});
-  base = ir::scatter(op, base, ir::reshape(places, flat), ir::reshape(values, flat), 0);
+  const NodeRef at = ir::reshape(places, flat), elements = ir::reshape(values, flat);
+  const bool overlaps = op == Op::Scatter && repeats_places(ref(t.sizes()), ref(t.strides()));
+  base = overlaps ? scatter_last(base, at, elements) : ir::scatter(op, base, at, elements, 0);
   set_written(t.storage(), ir::reshape(base, shape), values);
   t.bump_version();
   written(self);

@@ -196,7 +196,15 @@ Tensor record(NodeRef node, const Operands&... operands) {
   }
   return record(std::move(node));
 }
-Tensor make_view(const Tensor& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
+// Which elements of its source a view shows: places among them, counted in the source's row-major order.
+struct ElementMap {
+  Dims strides;
+  int64_t offset = 0;
+};
+// `own`: what it is a function of; without it that is the memory, in which elements of the source may share a place.
+Tensor make_view(const Tensor& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset, const ElementMap* own = nullptr);
+// Does one place in memory hold several elements?
+bool repeats_places(IntArrayRef sizes, IntArrayRef strides);
 // Movement operations on `base` (a row-major value) that give the elements base[offset + sum(i_d *
 // strides[d])].
 NodeRef strided_view(const NodeRef& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
@@ -204,6 +212,11 @@ NodeRef strided_view(const NodeRef& base, IntArrayRef sizes, IntArrayRef strides
 // wins.
 NodeRef strided_write(const NodeRef& base, const NodeRef& value, IntArrayRef sizes, IntArrayRef strides,
                       int64_t offset);
+// Flat memory with the values at these places. Each place takes the last of its values, by the value's number: so those that are
+// overwritten have no gradient, as they would in a plain scatter.
+NodeRef scatter_last(const NodeRef& memory, const NodeRef& places, const NodeRef& values);
+// As strided_write, of elements that are equal where their places coincide: each has an equal part of the place's gradient.
+NodeRef strided_mean(const NodeRef& base, const NodeRef& value, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
 // The bits of a row-major value read as elements of another type, in a flat shape if the item size changes; a
 // last element that the value does not fill has zeros.
 NodeRef retyped(const NodeRef& node, DType dtype);

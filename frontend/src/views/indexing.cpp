@@ -136,7 +136,7 @@ class SubscriptReader {
 
   void insert_dim(int64_t dim) {
     did("UnsqueezeBackward0");
-    g_.insert(dim, 1, dim < g_.rank() ? g_.sizes[at(dim)] * g_.strides[at(dim)] : 1);
+    g_.unsqueeze(dim);
   }
 
   void take_slice(const indexing::Slice& slice) {
@@ -150,8 +150,7 @@ class SubscriptReader {
     const int64_t size = g_.sizes[at(dim_)];
     check<IndexError>(index >= -size && index < size, "index ", index, " is out of bounds for dimension ",
                       source_, " with size ", size);
-    g_.offset += wrap_index(index, size) * g_.strides[at(dim_)];
-    g_.erase(dim_);
+    g_.select(dim_, wrap_index(index, size));
     ++source_;
   }
 

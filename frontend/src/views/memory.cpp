@@ -81,7 +81,7 @@ Tensor detail::view(const Operand& self, ScalarType dtype) {
   Geometry g(self);
   if (elementSize(dtype) != self.element_size()) rescale(g, self.scalar_type(), dtype);
   Tensor result(new TensorImpl(impl(self), ir_type(dtype), ref(g.sizes), ref(g.strides), g.offset), false);
-  if (isFloatingType(dtype)) adopt_view(self, result);
+  if (isFloatingType(dtype)) adopt_view(self, result, dtype == self.scalar_type() ? &g.own : nullptr);
   return result;
 }
 

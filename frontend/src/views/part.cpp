@@ -30,8 +30,7 @@ Tensor select(const Operand& x, int64_t dim, int64_t index) {
   const int64_t size = g.sizes[at(dim)];
   check<IndexError>(index >= -size && index < size, "select(): index ", index,
                     " out of range for tensor of size ", x.sizes(), " at dimension ", dim);
-  g.offset += wrap_index(index, size) * g.strides[at(dim)];
-  g.erase(dim);
+  g.select(dim, wrap_index(index, size));
   return g.view_of(x);
 }
 
@@ -70,12 +69,12 @@ Tensor detail::unfold(const Operand& self, int64_t dimension, int64_t size, int6
   check(step > 0, "step is ", step, " but must be > 0");
   GradScope scope("UnfoldBackward0", self);
   if (g.rank() == 0) {
-    g.insert(0, size, 1);
+    g.insert(0, size, 1, 1);
     return g.view_of(self);
   }
-  const int64_t stride = g.strides[at(dimension)];
+  const int64_t stride = g.strides[at(dimension)], own = g.own.strides[at(dimension)];
   g.narrow(dimension, 0, (most - size) / step + 1, step);
-  g.insert(g.rank(), size, stride);
+  g.insert(g.rank(), size, stride, own);
   return g.view_of(self);
 }
 
@@ -90,11 +89,14 @@ Tensor diagonal(const Operand& x, int64_t offset, int64_t dim1, int64_t dim2) {
   const int64_t skipped_rows = offset < 0 ? std::min(rows, offset < -rows ? rows : -offset) : 0;
   const int64_t skipped_columns = offset > 0 ? std::min(columns, offset) : 0;
   const int64_t length = std::min(rows - skipped_rows, columns - skipped_columns);
-  const int64_t row = g.strides[at(dim1)], column = g.strides[at(dim2)];
-  if (length > 0) g.offset += skipped_rows * row + skipped_columns * column;
+  const int64_t stride = g.strides[at(dim1)] + g.strides[at(dim2)], own = g.own.strides[at(dim1)] + g.own.strides[at(dim2)];
+  if (length > 0) {
+    g.skip(dim1, skipped_rows);
+    g.skip(dim2, skipped_columns);
+  }
   g.erase(std::max(dim1, dim2));
   g.erase(std::min(dim1, dim2));
-  g.insert(g.rank(), length, row + column);
+  g.insert(g.rank(), length, stride, own);
   return g.view_of(x);
 }
 

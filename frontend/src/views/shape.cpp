@@ -62,6 +62,12 @@ optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const Dims& 
   return next < 0 ? optional<Dims>(result) : nullopt;
 }
 
+// All elements of x in their order.
+Tensor in_order(const Tensor& x, const Dims& shape, const Dims& strides) {
+  const ElementMap own{ir::contiguous_strides(shape)};
+  return make_view(x, ref(shape), ref(strides), impl(x).offset(), &own);
+}
+
 }  // namespace
 
 // --- reshaping
@@ -72,8 +78,7 @@ Tensor reshape(const Operand& x, IntArrayRef shape) {
   const Dims wanted = infer_shape(shape, t.numel());
   const auto strides = view_strides(t.sizes(), t.strides(), wanted);
   GradScope scope(strides ? "ViewBackward0" : "UnsafeViewBackward0", x);
-  return strides ? make_view(x, ref(wanted), ref(*strides), t.offset())
-                 : record(ir::reshape(node_of(x), wanted));
+  return strides ? in_order(x, wanted, *strides) : record(ir::reshape(node_of(x), wanted));
 }
 
 Tensor view(const Operand& x, IntArrayRef shape) {
@@ -85,7 +90,7 @@ Tensor view(const Operand& x, IntArrayRef shape) {
         "view size is not compatible with input tensor's size and stride (at least one dimension spans "
         "across two "
         "contiguous subspaces). Use .reshape(...) instead.");
-  return make_view(x, ref(wanted), ref(*strides), t.offset());
+  return in_order(x, wanted, *strides);
 }
 
 Tensor flatten(const Operand& x, int64_t start_dim, int64_t end_dim) {
@@ -153,6 +158,7 @@ Tensor permute(const Operand& x, IntArrayRef dims) {
     seen[d] = true;
     to.sizes[i] = from.sizes[d];
     to.strides[i] = from.strides[d];
+    to.own.strides[i] = from.own.strides[d];
   }
   return to.view_of(x);
 }
@@ -163,8 +169,7 @@ Tensor transpose(const Operand& x, int64_t dim0, int64_t dim1) {
   dim0 = wrap_dim(dim0, g.rank());
   dim1 = wrap_dim(dim1, g.rank());
   if (g.rank() == 0) return g.view_of(x);
-  std::swap(g.sizes[at(dim0)], g.sizes[at(dim1)]);
-  std::swap(g.strides[at(dim0)], g.strides[at(dim1)]);
+  g.swap(dim0, dim1);
   return g.view_of(x);
 }
 Tensor swapaxes(const Operand& x, int64_t axis0, int64_t axis1) { return transpose(x, axis0, axis1); }
@@ -271,7 +276,7 @@ Tensor expand(const Operand& x, IntArrayRef size) {
                      ")"));
   }
   const Dims old = g.sizes;
-  for (int64_t i = 0; i < added; ++i) g.insert(0, 1, 0);
+  for (int64_t i = 0; i < added; ++i) g.insert(0, 1, 0, 0);
   for (int64_t d = g.rank() - 1; d >= 0; --d) {
     const int64_t wanted = size[at(d)], existing = g.sizes[at(d)];
     if (wanted == -1) {
@@ -283,8 +288,7 @@ Tensor expand(const Operand& x, IntArrayRef size) {
     check(existing == 1 && wanted >= 0, "The expanded size of the tensor (", wanted,
           ") must match the existing size (", existing, ") at non-singleton dimension ", d,
           ".  Target sizes: ", size, ".  Tensor sizes: ", ref(old));
-    g.sizes[at(d)] = wanted;
-    g.strides[at(d)] = 0;
+    g.repeat(d, wanted);
   }
   checked_numel(ref(g.sizes));
   return g.view_of(x);
@@ -319,8 +323,7 @@ Tensor squeeze(const Operand& x, IntArrayRef dims) {
 Tensor unsqueeze(const Operand& x, int64_t dim) {
   GradScope scope("UnsqueezeBackward0", x);
   Geometry g(x);
-  dim = wrap_dim(dim, g.rank() + 1);
-  g.insert(dim, 1, dim < g.rank() ? g.sizes[at(dim)] * g.strides[at(dim)] : 1);
+  g.unsqueeze(wrap_dim(dim, g.rank() + 1));
   return g.view_of(x);
 }
 

@@ -136,22 +136,44 @@ struct MemoryOrder {
   bool is_that_of_the_view() const { return std::is_sorted(dims.begin(), dims.end()); }
 };
 
-// Each place is its own: the last write to it wins, as in a loop over the view.
-NodeRef scattered_write(const NodeRef& base, const NodeRef& value, IntArrayRef strides, int64_t offset) {
-  const Dims& shape = value->shape();
-  NodeRef place = ir::make_const(ir::constant(DType::I64, offset), shape, base->device());
+NodeRef filled(DType dtype, int64_t value, const Dims& shape, const NodeRef& like) {
+  return ir::make_const(ir::constant(dtype, value), shape, like->device());
+}
+
+// The memory from `offset` to the last place of a view, and the places of the view's elements in it, as numbers.
+struct Window {
+  Dims shape;
+  NodeRef memory, places;
+};
+Window window_of(const NodeRef& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+  const Dims shape = dims_of(sizes);
+  int64_t last = 0;
+  NodeRef places = filled(DType::I64, 0, shape, base);
   for (size_t d = 0; d < shape.size(); ++d) {
-    const NodeRef stride = ir::make_const(ir::constant(DType::I64, strides[d]), shape, base->device());
+    last += (shape[d] - 1) * strides[d];
     const NodeRef along = ir::make_iota(shape, static_cast<int64_t>(d), base->device());
-    place = ir::binary(Op::Add, place, ir::binary(Op::Mul, along, stride));
+    places = ir::binary(Op::Add, places, ir::binary(Op::Mul, along, filled(DType::I64, strides[d], shape, base)));
   }
-  const Dims flat{value->numel()};
-  const NodeRef written = ir::scatter(Op::Scatter, ir::reshape(base, Dims{base->numel()}),
-                                      ir::reshape(place, flat), ir::reshape(value, flat), 0);
-  return ir::reshape(written, base->shape());
+  const Dims reach{last + 1};
+  return {reach, strided_view(base, ref(reach), {1}, offset), ir::reshape(places, Dims{ir::element_count(shape)})};
 }
 
 }  // namespace
+
+NodeRef scatter_last(const NodeRef& memory, const NodeRef& places, const NodeRef& values) {
+  const NodeRef none = filled(DType::I64, -1, memory->shape(), memory), zero = filled(DType::I64, 0, memory->shape(), memory);
+  const NodeRef number = ir::scatter(Op::Scatter, none, places, ir::make_iota(values->shape(), 0, memory->device()), 0);
+  const NodeRef taken = ir::gather(values, ir::binary(Op::Max, number, zero), 0);
+  return ir::where(ir::binary(Op::Lt, number, zero), memory, taken);
+}
+
+bool repeats_places(IntArrayRef sizes, IntArrayRef strides) {
+  if (ir::element_count(span_of(sizes)) == 0) return false;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (strides[d] == 0 && sizes[d] > 1) return true;
+  }
+  return !nest(memory_dims(sizes, strides));
+}
 
 NodeRef strided_view(const NodeRef& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   const Dims result = dims_of(sizes);
@@ -175,7 +197,11 @@ NodeRef strided_view(const NodeRef& base, IntArrayRef sizes, IntArrayRef strides
 NodeRef strided_write(const NodeRef& base, const NodeRef& value, IntArrayRef sizes, IntArrayRef strides,
                       int64_t offset) {
   const ViewDims dims = memory_dims(sizes, strides);
-  if (!nest(dims)) return scattered_write(base, value, strides, offset);
+  if (!nest(dims)) {
+    const Window w = window_of(base, sizes, strides, offset);
+    const NodeRef written = scatter_last(w.memory, w.places, ir::reshape(value, Dims{value->numel()}));
+    return strided_write(base, written, ref(w.shape), {1}, offset);
+  }
   const ViewDims runs = merged(dims);
   const MemoryOrder order(dims, sizes, strides);
   const NodeRef elements = order.is_that_of_the_view() ? value : ir::permute(value, order.dims);
@@ -183,6 +209,18 @@ NodeRef strided_write(const NodeRef& base, const NodeRef& value, IntArrayRef siz
   if (offset == 0 && runs.size() == 1 && runs[0].stride == 1 && runs[0].size == base->numel())
     return ir::reshape(elements, base->shape());
   return ir::update(base, ir::reshape(elements, places.sizes), places.strides, offset);
+}
+
+NodeRef strided_mean(const NodeRef& base, const NodeRef& value, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+  if (!repeats_places(sizes, strides)) return strided_write(base, value, sizes, strides, offset);
+  const Window w = window_of(base, sizes, strides, offset);
+  const Dims count{value->numel()};
+  const DType type = value->dtype();
+  const NodeRef zero = filled(type, 0, w.shape, base), one = filled(type, 1, w.shape, base);
+  const NodeRef sum = ir::scatter(Op::ScatterAdd, zero, w.places, ir::reshape(value, count), 0);
+  const NodeRef number = ir::scatter(Op::ScatterAdd, zero, w.places, filled(type, 1, count, base), 0);
+  const NodeRef mean = ir::binary(Op::Div, sum, ir::binary(Op::Max, number, one));
+  return strided_write(base, ir::where(ir::binary(Op::Lt, number, one), w.memory, mean), ref(w.shape), {1}, offset);
 }
 
 // --- other element types
