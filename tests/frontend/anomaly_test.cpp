@@ -128,4 +128,28 @@ TEST_CASE("anomaly mode names the operation for any error of the backward pass, 
   CHECK(handler.texts[0].starts_with("Error detected in MulBackward0. Traceback of forward call that caused the error:"));
 }
 
+TEST_CASE("a nan in a gradient's gradient names what induced it") {
+  Collect handler;
+  const WarningUtils::WarningHandlerGuard to_handler(&handler);
+  const DetectAnomalyGuard guard;
+  const Tensor x = leaf({0});
+  const Tensor g = autograd::grad({x.pow(1.5).sum()}, {x}, {}, true, true)[0];
+  const std::string error = error_of([&] { (g * 0).sum().backward(); });
+  CHECK(error.find("returned nan values") != std::string::npos);
+  REQUIRE(handler.texts.size() == 2);
+  CHECK(handler.texts[0].starts_with("Error detected in "));
+  CHECK(handler.texts[1].find("Previous calculation was induced by PowBackward0. Traceback of forward call that induced the previous "
+                              "calculation:") != std::string::npos);
+}
+
+TEST_CASE("backward with create_graph says what it leaves behind") {
+  Collect handler;
+  const WarningUtils::WarningHandlerGuard to_handler(&handler);
+  const Tensor x = leaf({1});
+  x.square().sum().backward({}, nullopt, true);
+  REQUIRE(handler.texts.size() == 1);
+  CHECK(handler.texts[0].starts_with("Using backward() with create_graph=True will create a reference cycle"));
+  x.mutable_grad() = Tensor();
+}
+
 }  // namespace tenon

@@ -130,6 +130,7 @@ TEST_CASE("an argument returned as it is, and one written in place") {
   Tensor z = x * 3;
   const Tensor d = Doubled::apply(z);
   CHECK(d.is_same(z));
+  CHECK(z._version() == 2);  // the write, and that it is said
   (z * z).sum().backward();
   CHECK(equal(x.grad(), 2 * 6 * x * 6));
   CHECK(message([&] { Doubled::apply(x); }).find("a leaf Variable that requires grad has been used in an in-place operation.") == 0);
@@ -176,6 +177,35 @@ TEST_CASE("what a Function saved is released, and watched") {
   const Tensor free = Reversed::apply(x).sum();  // saved nothing: may run twice
   free.backward();
   free.backward();
+}
+
+TEST_CASE("inference tensors that require grad are constants elsewhere, and views made in inference mode are known as such") {
+  Tensor c, v, view;
+  const Tensor a = leaf({1, 2}) * 1, ones_ = ones({2}, kDouble);
+  {
+    const InferenceMode inference;
+    c = ones({2}, kDouble).requires_grad_();
+    v = c.view({2, 1});
+    view = a.view({2, 1});
+  }
+  for (const Tensor& x : {v, c.view({1, 2})}) {
+    CHECK_FALSE(x.requires_grad());
+    CHECK_FALSE(x.is_view());
+    CHECK(x.is_inference());
+    CHECK(x.is_leaf());
+  }
+  CHECK_FALSE((c * c).requires_grad());
+  CHECK_FALSE((c * c).is_inference());
+  CHECK(message([&] { a.mul_(c); }).find("Inference tensors cannot be saved for backward.") == 0);
+  CHECK_FALSE(view.is_inference());
+  CHECK(message([&] { view.add_(2); }).find("A view was created in inference mode and is being modified inplace in normal mode.") == 0);
+  a.add_(1);
+  CHECK(message([&] { view.grad_fn(); })
+            .find("A view was created in inference mode and its base or another view of its base has been modified inplace") == 0);
+}
+
+TEST_CASE("a view of what a Function returned as it was may not be written") {
+  CHECK(message([&] { Reversed::apply(leaf({1, 2})).slice(0, 1).mul_(2); }).find("created inside a custom Function") != std::string::npos);
 }
 
 TEST_CASE("inference tensors") {

@@ -115,7 +115,7 @@ TEST_CASE("names are PyTorch's") {
       {std::get<0>(a.max(1)), "MaxBackward0"},
       {a.amax(), "AmaxBackward0"},
       {a.max(b), "MaximumBackward0"},
-      {a.norm(), "NormBackward1"},
+      {a.norm(), "LinalgVectorNormBackward0"},
       {a.softmax(1), "SoftmaxBackward0"},
       {a.log_softmax(1), "LogSoftmaxBackward0"},
       {a.logsumexp(1), "LogsumexpBackward0"},
@@ -276,7 +276,7 @@ TEST_CASE("writing in place") {
   CHECK(equal(p, ones({2, 2})));  // nothing happened
   CHECK_THROWS_WITH_AS(
       (p * 2).split(1)[0].add_(1),
-      "Output 0 of SplitBackward0 is a view and is being modified inplace. This view is the output of a "
+      "Output 0 of Split is a view and is being modified inplace. This view is the output of a "
       "function that returns multiple views. Such functions do not allow the output views to be modified "
       "inplace. You should replace the inplace operation by an out-of-place one.",
       Error);

@@ -22,9 +22,18 @@ void AnomalyMode::set_enabled(bool enabled, bool check_nan) {
 
 std::vector<void*> stack_of_forward() { return detects ? call_stack() : std::vector<void*>(); }
 
-AnomalyScope::AnomalyScope(const GradFn& fn) : fn_(fn), exceptions_(std::uncaught_exceptions()) {}
+namespace {
+thread_local const AnomalyScope* innermost = nullptr;
+}  // namespace
+
+std::shared_ptr<const GradFn> AnomalyScope::current() {
+  return detects && innermost ? innermost->fn_.shared_from_this() : nullptr;
+}
+
+AnomalyScope::AnomalyScope(const GradFn& fn) : fn_(fn), outer_(innermost), exceptions_(std::uncaught_exceptions()) { innermost = this; }
 
 AnomalyScope::~AnomalyScope() {
+  innermost = outer_;
   if (!detects || std::uncaught_exceptions() == exceptions_) return;
   if (fn_.forward_stack.empty()) {
     warn_user(text("Error detected in ", fn_.name(), ". No forward pass information available. Enable detect anomaly during "
@@ -32,6 +41,10 @@ AnomalyScope::~AnomalyScope() {
   } else {
     warn_user(text("Error detected in ", fn_.name(), ". Traceback of forward call that caused the error:",
                    text_of_stack(fn_.forward_stack)));
+  }
+  for (const GradFn* by = fn_.induced_by.get(); by; by = by->induced_by.get()) {
+    warn_user(text("\n\nPrevious calculation was induced by ", by->name(), ". Traceback of forward call that induced the previous "
+                   "calculation:", text_of_stack(by->forward_stack)));
   }
 }
 

@@ -12,8 +12,12 @@ class AnomalyScope {
   ~AnomalyScope();
   void check(const std::vector<Tensor>& gradients) const;  // by edge; Error for a nan
 
+  // Whose backward pass runs on this thread, if anomaly mode is on: what records meanwhile is induced by it.
+  static std::shared_ptr<const GradFn> current();
+
  private:
   const GradFn& fn_;
+  const AnomalyScope* outer_;
   int exceptions_;
 };
 

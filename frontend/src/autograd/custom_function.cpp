@@ -120,6 +120,7 @@ variable_list FunctionCall::finish(variable_list outputs) {
   for (const Tensor& x : s.context.dirty_)
     check(contains(outputs, x), "Some elements marked as dirty during the forward method were not returned as output. The inputs "
           "that are modified inplace must all be outputs of the Function.");
+  for (const Tensor& x : s.context.dirty_) impl(x).bump_version();
   for (size_t i = 0; i < s.inputs.size() && s.fn; ++i) {
     if (s.context.needs_[i]) s.fn->edges.push_back(edge_to(s.inputs[i].tensor, s.inputs[i].argument));
   }

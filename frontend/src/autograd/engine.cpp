@@ -238,7 +238,8 @@ class BackwardPass {
       const auto output = static_cast<int64_t>(k);
       state.grads[k] = run_hooks(fn.find_hooks(output), state.grads[k]);
       for (const auto& [output_nr, history] : fn.retaining()) {
-        if (output_nr == output && options_.accumulate) history->grad = state.grads[k];
+        if (output_nr != output || !options_.accumulate) continue;
+        history->grad = history->grad.defined() ? history->grad + state.grads[k] : state.grads[k];
       }
     }
     take_captures(&fn, state.grads);
@@ -279,7 +280,7 @@ class BackwardPass {
     const bool asked = captures_.empty() || std::ranges::any_of(captures_, [&](const Capture& c) {
       return c.target.leaf == state.leaf.unsafe_impl();
     });
-    if (!options_.accumulate || !asked) return;
+    if (!options_.accumulate || !asked || !history.requires_grad) return;  // the program may have changed its mind
     const std::shared_ptr<autograd::AccumulateGrad> node = history.accumulator.lock();
     if (node) run_pre_hooks(*node, total);
     if (!total[0].defined()) return;
@@ -334,6 +335,11 @@ namespace autograd {
 
 void backward(TensorList tensors, TensorList grad_tensors, optional<bool> retain_graph, bool create_graph, TensorList inputs) {
   const CallScope call("backward", tensors);
+  if (create_graph)
+    warn_user(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause "
+        "a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make "
+        "sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.");
   BackwardPass pass({retain_graph.value_or(create_graph), create_graph, true});
   const AutoGradMode mode(create_graph);
   add_roots(pass, tensors, grad_tensors, create_graph);

@@ -38,12 +38,59 @@ History* history_of(const Tensor& x) {
   TensorImpl& t = impl(x);
   if (t.base.defined()) {
     const History* base = impl(t.base).history.get();
-    if (base && base->fn && base->time > (t.history ? t.history->time : 0)) attach_to_base(x);
+    const bool special = t.history && t.history->origin != ViewOrigin::Single;
+    if (base && base->fn && !special && base->time > (t.history ? t.history->time : 0)) attach_to_base(x);
   }
   return t.history.get();
 }
 
 // --- writes and views
+
+namespace {
+
+// Why a view of that origin may not be written.
+const char* advice(ViewOrigin origin) {
+  switch (origin) {
+    case ViewOrigin::Single: break;
+    case ViewOrigin::Several:
+      return " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
+             "modified inplace. You should replace the inplace operation by an out-of-place one.";
+    case ViewOrigin::NoGrad:
+      return " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
+             "and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
+             "want the inplace to be tracked).";
+    case ViewOrigin::Inference:
+      return " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
+             "and the inplace either both inside the inference_mode block (if you don't want the inplace to be tracked) or both outside "
+             "(if you want the inplace to be tracked).";
+    case ViewOrigin::CustomFunction:
+      return " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
+             "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
+             "behavior is forbidden. You can fix this by cloning the output of the custom Function.";
+  }
+  return "";
+}
+
+[[noreturn]] void refuse_write(const History& view, const char* is_modified) {
+  const std::string made_by = view.fn ? view.fn->name() : "";
+  const std::string output = text("Output ", view.output_nr, " of ", made_by.substr(0, made_by.find("Backward")), " is a view");
+  const bool inference = view.origin == ViewOrigin::Inference;
+  const std::string head =
+      view.fn && !inference && view.origin != ViewOrigin::NoGrad
+          ? text(output, " and ", is_modified, " modified inplace.")
+          : text(view.fn ? output + " of a view which" : "A view", " was created in ", inference ? "inference" : "no_grad", " mode and ",
+                 is_modified, " modified inplace ", inference ? "in normal mode." : "with grad mode enabled.");
+  throw Error(head + advice(view.origin));
+}
+
+}  // namespace
+
+void refuse_outdated(const Tensor& view) {
+  const TensorImpl& t = impl(view);
+  const History* history = t.history.get();
+  if (!history || history->origin == ViewOrigin::Single || !t.base.defined() || t.version() == history->version) return;
+  if (history->fn || requires_grad(t.base)) refuse_write(*history, "its base or another view of its base has been");
+}
 
 void check_writable(const Tensor& self, bool recording) {
   check(!impl(self).inference() || InferenceMode::is_enabled(),
@@ -55,23 +102,7 @@ void check_writable(const Tensor& self, bool recording) {
   const History* history = impl(self).history.get();
   const Tensor& base = impl(self).base;
   if (history && base.defined()) {
-    check(history->origin != ViewOrigin::Several, "Output ", history->output_nr, " of ",
-          history->fn ? history->fn->name() : "",
-          " is a view and is being modified inplace. This view is the ",
-          "output of a function that returns multiple views. Such functions do not allow the output views to "
-          "be modified inplace. You should replace the inplace operation by an out-of-place one.");
-    check(
-        history->origin != ViewOrigin::NoGrad,
-        "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that "
-        "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
-        "both the view and the inplace either both inside the no_grad block (if you don't want the inplace "
-        "to be tracked) or both outside (if you want the inplace to be tracked).");
-    check(history->origin != ViewOrigin::CustomFunction, "Output ", history->output_nr, " of ",
-          history->fn ? history->fn->name() : "",
-          " is a view and is being modified inplace. This view was created inside a custom Function (or because an input was "
-          "returned as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the "
-          "custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of "
-          "the custom Function.");
+    if (history->origin != ViewOrigin::Single) refuse_write(*history, "is being");
     check(!tracked || !base.is_leaf(),
           "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   }
@@ -134,25 +165,41 @@ void set_base(const Tensor& view, const Tensor& source) {
   base = impl(source).base.defined() ? impl(source).base : source;
   base.give_up();
 }
+
+// The view is of that kind, until an operation says otherwise.
+void set_origin(const Tensor& view, ViewOrigin origin) {
+  History& history = own_history(view);
+  history.origin = origin;
+  history.time = autograd_time();
+  history.version = impl(view).version();
+}
+
+void inherit_origin(const Tensor& source, const Tensor& view) {
+  const History* history = impl(source).history.get();
+  if (history && history->origin != ViewOrigin::Single && impl(source).base.defined()) set_origin(view, history->origin);
+}
 }  // namespace
 
 void adopt_view(const Tensor& source, const Tensor& view, const ElementMap* own) {
+  if (impl(view).inference()) return;  // nothing is ever recorded of it
   if (Recording* recording = GradScope::current()) {
     // What the operation itself made is not the user's: its view stands for itself.
-    if (!recording->has_made(source)) set_base(view, source);
+    if (!recording->has_made(source)) {
+      set_base(view, source);
+      inherit_origin(source, view);
+    }
     recording->viewed(source, view, own);
     return recording->made(view);
   }
   set_base(view, source);
+  inherit_origin(source, view);
   if (!requires_grad(source)) return;
   if (GradMode::is_enabled()) {
     const GradScope scope("AsStridedBackward0", source);
     GradScope::current()->viewed(source, view, own);
     GradScope::current()->made(view);
-  } else {
-    History& history = own_history(view);
-    history.origin = ViewOrigin::NoGrad;
-    history.time = autograd_time();
+  } else if (!impl(view).history || impl(view).history->origin == ViewOrigin::Single) {
+    set_origin(view, InferenceMode::is_enabled() ? ViewOrigin::Inference : ViewOrigin::NoGrad);
   }
 }
 
@@ -181,8 +228,12 @@ const Tensor& Tensor::set_requires_grad(bool requires_grad) const {
                         "differentiation use var_no_grad = var.detach().");
   return requires_grad_(requires_grad);
 }
-bool Tensor::is_leaf() const { return grad_fn() == nullptr; }
+bool Tensor::is_leaf() const {
+  const History* history = history_of(*this);
+  return !history || !history->fn;
+}
 std::shared_ptr<autograd::Node> Tensor::grad_fn() const {
+  refuse_outdated(*this);
   const History* history = history_of(*this);
   return history ? history->fn : nullptr;
 }

@@ -47,10 +47,10 @@ struct TensorHooks {
   unsigned next = 0;
 };
 
-// How a view came to be decides whether it may be written in place: Several is one output of chunk, split or
-// unbind, NoGrad was made of a tracked tensor while grad mode was off, CustomFunction is the result of an
-// autograd::Function.
-enum class ViewOrigin : uint8_t { Single, Several, NoGrad, CustomFunction };
+// How a view came to be decides whether it may be written in place: Several is one output of chunk, split or unbind, NoGrad was
+// made while grad mode was off, Inference in inference mode, CustomFunction is the result of an autograd::Function. Views of
+// such a view are of its kind. Once its memory was written, no history is known of a view that may not be written.
+enum class ViewOrigin : uint8_t { Single, Several, NoGrad, Inference, CustomFunction };
 
 // What a tensor knows of its gradient. Only tensors that have something to say have one.
 struct History {
@@ -65,6 +65,7 @@ struct History {
   ViewOrigin origin = ViewOrigin::Single;
   std::shared_ptr<GradFn> fn;  // null for a leaf
   int64_t output_nr = 0;
+  int64_t version = 0;  // of a view that is not Single
   uint64_t time =
       0;  // of the write or view that this history comes from; a later write to its base outdates it
   Tensor grad;
@@ -78,13 +79,15 @@ struct History {
 // Null if there is nothing to tell. A view follows what was written to its base meanwhile.
 History* history_of(const Tensor& x);
 History& own_history(const Tensor& x);  // made if there is none
+void refuse_outdated(const Tensor& view);  // that is not Single, and was written since
 inline bool requires_grad(const Tensor& x) {
   const TensorImpl* t = x.unsafe_impl();
   if (!t || (!t->history && !t->base.defined())) return false;
   const History* history = history_of(x);
   if (!history) return false;
   // What was viewed under NoGrad is a leaf of its own, which its base makes require grad.
-  return history->tracked() || (history->origin == ViewOrigin::NoGrad && requires_grad(t->base));
+  const bool viewed_apart = history->origin == ViewOrigin::NoGrad || history->origin == ViewOrigin::Inference;
+  return history->tracked() || (viewed_apart && requires_grad(t->base));
 }
 
 // PyTorch has no derivative by this operand: Error if one is wanted.
@@ -135,8 +138,8 @@ class GradScope {
   static Recording* current() { return current_ && GradMode::is_enabled() ? current_ : nullptr; }
 
  private:
-  static bool tracked(const Tensor& x) { return requires_grad(x); }
-  static bool tracked(const optional<Tensor>& x) { return x && requires_grad(*x); }
+  static bool tracked(const Tensor& x) { return requires_grad(x) && !impl(x).inference(); }
+  static bool tracked(const optional<Tensor>& x) { return x && tracked(*x); }
   static bool tracked(const Scalar&) { return false; }
   static bool tracked(TensorList list);
   void add(const Tensor& x);

@@ -82,6 +82,7 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   int64_t output_count = 0;
   const uint64_t sequence;  // of all that were recorded, in order
   const std::vector<void*> forward_stack;  // the calls on which it was recorded, if anomaly mode was on
+  const std::shared_ptr<const GradFn> induced_by;  // then: whose backward pass recorded it
 
   // How the outputs, by output_nr, were computed from the operands: all of the scope's tensors in their order. An output
   // that is one of the leaves, or an operand that is not used, has no derivative that the operations tell: the values
@@ -142,6 +143,9 @@ class GradCall {
 
 // The gradient of an operand that was broadcast, in its shape and dtype.
 Tensor gradient_for(const Tensor& operand, const Tensor& gradient);
+
+// The gradient of one value chosen among all elements of operand 0 is shared by those that equal it, nan or not.
+void share_among_equals(GradScope& scope);
 
 // The operation's results do not change with its operands, though they depend on them.
 template <typename... Operands>

@@ -81,6 +81,7 @@ ir::Recipe recipe_of(std::initializer_list<const TensorImpl*> operands, Formula 
 // --- histories
 
 Edge edge_to(const Tensor& x, size_t operand) {
+  refuse_outdated(x);
   const History& history = *history_of(x);
   return {history.fn, history.output_nr, history.fn ? Tensor() : x, operand};
 }
@@ -90,7 +91,8 @@ uint64_t autograd_time() { return clock_ticks.load(std::memory_order_relaxed); }
 void attach(const Tensor& x, std::shared_ptr<GradFn> fn, ViewOrigin origin) {
   History& history = own_history(x);
   history.requires_grad = false;
-  history.origin = origin;
+  if (origin != ViewOrigin::Single) history.origin = origin;  // a view of a special view is one, too
+  history.version = impl(x).version();
   history.output_nr = fn->output_count++;
   history.time = autograd_time();
   if (history.retains_grad) {
@@ -128,8 +130,11 @@ void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn) {
     return strided_view(after, ref(base.sizes()), ref(base.strides()), base.offset());
   });
   const ir::Recipe& recipe = copy_slices->recipe;
-  if (copy_slices->edges.size() == 2 && !recipe.outputs().empty() && recipe.operands()[0] == ir::Recipe::kUnused)
-    copy_slices->edges[0].zeros = zeros(base.dtype(), base.sizes(), base.device());
+  for (Edge& edge : copy_slices->edges) {
+    const TensorImpl& like = edge.operand == 0 ? base : t;
+    if (!recipe.outputs().empty() && recipe.operands()[edge.operand] == ir::Recipe::kUnused)
+      edge.zeros = zeros(like.dtype(), like.sizes(), like.device());
+  }
   attach(shown, std::move(copy_slices), ViewOrigin::Single);
   if (is_view) attach_to_base(self);
 }
@@ -138,7 +143,7 @@ void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn) {
 
 bool GradScope::tracked(TensorList list) {
   for (const Tensor& x : list) {
-    if (requires_grad(x)) return true;
+    if (tracked(x)) return true;
   }
   return false;
 }
@@ -200,7 +205,8 @@ void written(const Tensor& self, const NodeRef& value) {
 // A tensor that requires grad is no constant, whose value the rules of the graph would use.
 void Recording::add_operand(const Tensor& x) {
   const TensorImpl& t = impl(x);
-  Operand operand{&t, t.storage().value(), {}, {}, requires_grad(x), false, false, false, t.version()};
+  const bool tracked = requires_grad(x) && !t.inference();
+  Operand operand{&t, t.storage().value(), {}, {}, tracked, false, false, false, t.version()};
   if (operand.tracked) fn_->edges.push_back(edge_to(x, operands_.size()));
   if (operand.tracked && operand.storage->op() == Op::Const) {
     t.storage().realise();
@@ -369,12 +375,18 @@ void Recording::saves_index(const Tensor& x) {
   if (x.defined()) watch(SavedValue::Of::Index, fn_->watched.size(), impl(x), impl(x).version());
 }
 
+void refuse_inference(const TensorImpl& t) {
+  check(!t.inference(), "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and "
+        "use it in autograd.");
+}
+
 // A constant that is read may be an operand's.
 void Recording::watch_constants(DType dtype, uint64_t bits) {
   for (size_t i = 0; i < operands_.size(); ++i) {
     const Operand& operand = operands_[i];
     const ir::Node& value = *operand.value;
     const bool reads = value.op() == Op::Const && value.dtype() == dtype && value.bits() == bits;
+    if (reads) refuse_inference(*operand.tensor);
     if (reads && operand.tensor->version() == operand.version) watch(SavedValue::Of::Operand, i, *operand.tensor, operand.version);
   }
 }
@@ -394,6 +406,7 @@ void Recording::watch_saved() {
   for (size_t i = 0; i < operands_.size() && missing; ++i) {
     const Operand& operand = operands_[i];
     const bool same = operand.tensor->version() == operand.version;
+    if (missing & reads_operand(i)) refuse_inference(*operand.tensor);
     if (same && (missing & reads_operand(i))) watch(SavedValue::Of::Operand, i, *operand.tensor, operand.version);
   }
   for (size_t k = 0; k < outputs_.size() && (missing & kReadsOutput); ++k)
@@ -407,8 +420,7 @@ void Recording::watch_saved() {
 // What the operation itself wrote, it keeps as it was: a write later on harms nothing.
 void Recording::keep_operand(size_t i) {
   const Operand& operand = operands_[i];
-  check(!operand.tensor->inference(), "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
-        "normal tensor and use it in autograd.");
+  refuse_inference(*operand.tensor);
   VersionWatch watch;
   if (operand.tensor->version() == operand.version) watch = VersionWatch(*operand.tensor, operand.version);
   const auto edge = std::ranges::find(fn_->edges, i, &Edge::operand);

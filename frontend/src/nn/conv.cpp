@@ -331,9 +331,14 @@ Windows windows_over(const Tensor& x, const Call& c, const Tensor& result) {
   return windows;
 }
 
+// A gradient that is constant has a gradient itself, which is zero, as in PyTorch: a penalty on it is a program's right.
+optional<Tensor> unless_tracked(const Tensor& a, const Tensor& b, const Tensor& of) {
+  return requires_grad(a) || requires_grad(b) ? nullopt : optional<Tensor>(of);
+}
+
 // The gradient of the input of a convolution is g through the transposed one, and the other way round.
 Tensor input_gradient(const Tensor& g, Call c, const Tensor& input) {
-  GradScope scope("ConvolutionBackwardBackward0", g, c.weight);
+  GradScope scope("ConvolutionBackwardBackward0", g, c.weight, unless_tracked(g, c.weight, input));
   c.input = g;
   c.bias = nullopt;
   c.transposed = !c.transposed;
@@ -342,7 +347,7 @@ Tensor input_gradient(const Tensor& g, Call c, const Tensor& input) {
 }
 
 Tensor weight_gradient(const Tensor& g, const Tensor& input, const Call& c) {
-  GradScope scope("ConvolutionBackwardBackward0", g, input);
+  GradScope scope("ConvolutionBackwardBackward0", g, input, unless_tracked(g, input, c.weight));
   const Tensor &x = c.transposed ? g : input, &result = c.transposed ? input : g;
   return record(weight_product(node_of(x), node_of(result), dims_of(c.weight.sizes()), windows_over(x, c, result), c.groups));
 }

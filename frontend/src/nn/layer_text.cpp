@@ -5,6 +5,7 @@
 
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
+#include "tenon/nn/options.h"
 #include "tenon/print.h"
 
 namespace tenon::nn {
@@ -36,7 +37,9 @@ std::string shown_as_given(IntArrayRef values) {
 }
 std::string shown_output(IntArrayRef values) {
   std::string result = shown_as_given(values);
-  for (size_t i; (i = result.find("-1")) != std::string::npos;) result.replace(i, 2, "None");
+  for (const std::string& absent : {std::to_string(ExpandingArrayWithOptionalElem<1>::kAbsent), std::string("-1")}) {
+    for (size_t i; (i = result.find(absent)) != std::string::npos;) result.replace(i, absent.size(), "None");
+  }
   return result;
 }
 

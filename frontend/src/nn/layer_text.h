@@ -17,7 +17,7 @@ std::string shown(IntArrayRef values);  // (2, 3) and (2,), or [2, 3]
 std::string shown_dims(IntArrayRef values);
 // In Python as a user gave it: one number if all are the same.
 std::string shown_as_given(IntArrayRef values);
-// The same of an adaptive pool; what is -1 keeps the input's size.
+// The same of an adaptive pool; what is absent, or -1, keeps the input's size.
 std::string shown_output(IntArrayRef values);
 
 }  // namespace tenon::nn

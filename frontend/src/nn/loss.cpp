@@ -2,8 +2,10 @@
 // with the targets, so that the softmax and the loss of a row are one pass over it:
 //
 //   loss[n] = -sum over c of where(c == target[n], weight[c] * log_softmax(x)[n, c], 0)
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <numbers>
 
 #include "frontend/src/autograd/known_call.h"
@@ -109,11 +111,29 @@ Tensor huber_loss(const Operand& x, const Operand& target, int64_t reduction, do
 
 // --- probabilities
 
-Tensor binary_cross_entropy(const Operand& x, const Operand& target, const MaybeTensor& weight,
+namespace {
+
+Dims without_ones(IntArrayRef sizes) {
+  Dims result;
+  std::ranges::copy_if(sizes, std::back_inserter(result), [](int64_t size) { return size != 1; });
+  return result;
+}
+
+// As ATen pairs the targets with the elements of x: dims of size 1 do not count.
+Tensor for_each_element(const Tensor& target, const Tensor& x) {
+  if (target.sizes() == x.sizes()) return target;
+  const Dims sizes = without_ones(x.sizes()), shape = broadcast_shape(ref(sizes), ref(without_ones(target.sizes())));
+  check(shape == sizes, "output with shape ", ref(sizes), " doesn't match the broadcast shape ", ref(shape));
+  return target.reshape(ref(without_ones(target.sizes()))).expand(ref(sizes)).reshape(x.sizes());
+}
+
+}  // namespace
+
+Tensor binary_cross_entropy(const Operand& x, const Operand& given_target, const MaybeTensor& weight,
                             int64_t reduction) {
-  const CallScope call("binary_cross_entropy", x, target, weight);
+  const CallScope call("binary_cross_entropy", x, given_target, weight);
   require_float(x, "binary_cross_entropy");
-  check(x.scalar_type() == target.scalar_type(), "Found dtype ", target.scalar_type(), " but expected ",
+  check(x.scalar_type() == given_target.scalar_type(), "Found dtype ", given_target.scalar_type(), " but expected ",
         x.scalar_type());
   constexpr const char* kNoProbability = "all elements of input should be between 0 and 1";
   void* const note = value_note(impl(x).device(), kNoProbability, "binary_cross_entropy");
@@ -123,15 +143,22 @@ Tensor binary_cross_entropy(const Operand& x, const Operand& target, const Maybe
     check(x.numel() == 0 || all(logical_and(x >= 0, x <= 1)).item<bool>(), kNoProbability);
   }
   check_not_differentiated(weight, "binary_cross_entropy", "weight");
-  GradScope scope("BinaryCrossEntropyBackward0", x, target, weight);
+  GradScope scope("BinaryCrossEntropyBackward0", x, given_target, weight);
   scope.rule(reads_operand(0) | reads_operand(1) | reads_operand(2), [reduction, weighted = given(weight)](GradCall& c) {
-    const Tensor x = c.operand(0), t = c.operand(1);
+    const Tensor x = c.operand(0), target = c.operand(1), t = for_each_element(target, x);
     Tensor g = c.grad();
     if (reduction == Reduction::Mean) g = g / static_cast<double>(x.numel());
     if (weighted) g = g * c.operand(2);
     if (c.wants(0)) c.give(0, g * (x - t) / clamp_min((1 - x) * x, 1e-12));
-    if (c.wants(1)) c.give(1, g * (log1p(-x) - log(x)));
+    if (!c.wants(1)) return;
+    const Tensor each = (g * (log1p(-x) - log(x))).reshape(ref(without_ones(x.sizes())));
+    c.give(1, each.sum_to_size(ref(without_ones(target.sizes()))).reshape(target.sizes()));
   });
+  const Tensor target = for_each_element(given_target, x);
+  if (given(weight)) {
+    const Dims shape = broadcast_shape(x.sizes(), weight->sizes());
+    check(ref(shape) == x.sizes(), "output with shape ", x.sizes(), " doesn't match the broadcast shape ", ref(shape));
+  }
   const auto f = [note](const Expr& p, const Expr& t) {  // logarithms are cut off at -100
     const Expr each = (t - 1.0) * larger(-100.0, log1p(-p)) - t * larger(-100.0, log(p));
     return note ? Expr{noted_where(each.node, (!((p >= 0.0) & (p <= 1.0))).node, note)} : each;
@@ -164,12 +191,15 @@ Tensor binary_cross_entropy_with_logits(const Operand& x, const Operand& target,
 Tensor kl_div(const Operand& x, const Operand& target, int64_t reduction, bool log_target) {
   const CallScope call("kl_div", x, target);
   check(x.is_floating_point() && target.is_floating_point(), "kl_div: Integral inputs not supported.");
-  GradScope scope("KlDivBackward0", x, target);
   const auto f = [&](const Expr& v, const Expr& t) {
     if (log_target) return exp(t) * (t - v);
     return select(t == 0.0, number(t, 0.0), t * log(t)) - t * v;
   };
-  return reduced(formula(x, target, f), reduction);
+  const auto each = [&] {
+    GradScope scope(log_target ? "MulBackward0" : "SubBackward0", x, target);
+    return formula(x, target, f);
+  };
+  return reduced(each(), reduction);
 }
 Tensor poisson_nll_loss(const Operand& x, const Operand& target, bool log_input, bool full, double eps,
                         int64_t reduction) {

@@ -29,6 +29,7 @@ Tensor zero_state(const Tensor& input, const RecurrentOptions& o) {
 RecurrentBase::RecurrentBase(const RecurrentOptions& given, int64_t gates)
     : options_base(given), gates_(gates) {
   const RecurrentOptions& o = options_base;
+  check<ValueError>(o.hidden_size() > 0, "hidden_size must be greater than zero");
   check<ValueError>(o.num_layers() > 0, "num_layers must be greater than zero");
   check<ValueError>(o.dropout() >= 0 && o.dropout() <= 1,
                     "dropout should be a number in range [0, 1] representing the "
@@ -53,8 +54,7 @@ RecurrentBase::RecurrentBase(const RecurrentOptions& given, int64_t gates)
 }
 
 void RecurrentBase::reset_parameters() {
-  const double bound =
-      options_base.hidden_size() > 0 ? 1 / std::sqrt(static_cast<double>(options_base.hidden_size())) : 0;
+  const double bound = 1 / std::sqrt(static_cast<double>(options_base.hidden_size()));
   for (const Tensor& parameter : parameters()) init::uniform_(parameter, -bound, bound);
 }
 

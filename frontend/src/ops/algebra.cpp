@@ -248,9 +248,12 @@ Tensor rot90(const Operand& x, int64_t k, IntArrayRef dims) {
 Tensor repeat_interleave(const Operand& x, int64_t repeats, optional<int64_t> dim) {
   const CallScope call("repeat_interleave", x);
   check(repeats >= 0, "Repeats must be non-negative");
-  const Tensor source = dim ? Tensor(x) : flatten(x);
-  const int64_t axis = wrap_dim(dim.value_or(0), source.dim());
-  const Tensor rows = source.dim() ? source : unsqueeze(source, 0);
+  if (dim && x.dim() == 0) {
+    wrap_dim(*dim, 0);
+    check<IndexError>(false, "Dimension out of range (expected to be in range of [-1, 0], but got 1)");  // PyTorch's dim of the copies
+  }
+  const Tensor rows = dim ? Tensor(x) : flatten(x);
+  const int64_t axis = wrap_dim(dim.value_or(0), rows.dim());
   Dims apart = dims_of(rows.sizes()), shape = apart;
   apart.insert(at(axis) + 1, repeats);
   check(!__builtin_mul_overflow(shape[at(axis)], repeats, &shape[at(axis)]),
@@ -284,9 +287,9 @@ Tensor repeat_interleave(const Operand& repeats, optional<int64_t> output_size) 
 Tensor repeat_interleave(const Operand& x, const Operand& repeats, optional<int64_t> dim,
                          optional<int64_t> output_size) {
   const CallScope call("repeat_interleave", x, repeats);
-  Tensor source = dim ? Tensor(x) : flatten(x);
+  check<IndexError>(!dim || x.dim() > 0, "Dimension specified as ", dim.value_or(0), " but tensor has no dimensions");
+  const Tensor source = dim ? Tensor(x) : flatten(x);
   const int64_t axis = wrap_dim(dim.value_or(0), source.dim());
-  if (source.dim() == 0) source = unsqueeze(source, 0);
   const int64_t size = source.size(axis);
   check(repeats.dim() == 0 || (repeats.dim() == 1 && (repeats.size(0) == 1 || repeats.size(0) == size)),
         repeats.dim() > 1
@@ -418,8 +421,6 @@ Tensor trapezoid(const Operand& y, const Operand& x, int64_t dim) {
   }
   return div(sum(mul(neighbours(y, dim), steps), dim), 2);
 }
-
-Tensor dist(const Operand& a, const Operand& b, const Scalar& p) { return norm(sub(a, b), p); }
 
 Tensor linalg_vector_norm(const Operand& x, const Scalar& ord, OptionalIntArrayRef dim, bool keepdim,
                           optional<ScalarType> dtype) {

@@ -214,8 +214,9 @@ Tensor roll(const Operand& x, IntArrayRef shifts, IntArrayRef dims) {
         ", dims:", dims.size());
   Tensor result = x;
   for (size_t i = 0; i < dims.size(); ++i) {
+    check<IndexError>(x.dim() > 0, "Dimension specified as ", dims[i], " but tensor has no dimensions");
     const int64_t dim = wrap_dim(dims[i], x.dim());
-    const int64_t size = x.dim() ? x.size(dim) : 1;
+    const int64_t size = x.size(dim);
     if (size == 0 || shifts[i] % size == 0) continue;
     const int64_t shift = (shifts[i] % size + size) % size;
     result = cat({narrow(result, dim, size - shift, shift), narrow(result, dim, 0, size - shift)}, dim);
@@ -254,6 +255,7 @@ Tensor constant_pad_nd(const Operand& x, IntArrayRef pad, const Scalar& value) {
     cropped = narrow(cropped, static_cast<int64_t>(d), std::min(crop, size), kept);
   }
   checked_numel(ref(result));
+  if (ref(result) == cropped.sizes()) return clone(cropped);  // then the value need not fit
   const ir::Constant fill = element_of(value, x.scalar_type());
   if (cropped.numel() == 0) return record(constant_node(fill, result));
   return record(ir::pad(node_of(cropped), constant_node(fill, Dims{}), lo, hi));

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/grad_fn.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -319,7 +319,7 @@ std::tuple<Tensor, Tensor> kthvalue(const Operand& self, int64_t k, int64_t dim,
 
 Tensor median(const Operand& self) {
   GradScope scope("MedianBackward0", self);
-  scope.saves(reads_operand(0) | kReadsOutput);
+  share_among_equals(scope);
   return median_of_all(self, false);
 }
 std::tuple<Tensor, Tensor> median(const Operand& self, int64_t dim, bool keepdim) {
@@ -329,7 +329,7 @@ std::tuple<Tensor, Tensor> median(const Operand& self, int64_t dim, bool keepdim
 }
 Tensor nanmedian(const Operand& self) {
   GradScope scope("NanmedianBackward0", self);
-  scope.saves(reads_operand(0) | kReadsOutput);
+  share_among_equals(scope);
   return median_of_all(self, true);
 }
 std::tuple<Tensor, Tensor> nanmedian(const Operand& self, int64_t dim, bool keepdim) {

@@ -157,19 +157,22 @@ std::tuple<Tensor, Tensor> with_mean(const Tensor& x, OptionalIntArrayRef dim, b
           finish(m.mean, dims, keepdim, x.scalar_type())};
 }
 
-// Zero where the norm is.
+// Of x, whose norm is r. Zero where the norm is.
+Tensor norm_gradient(const Tensor& x, const Tensor& r, const Tensor& g, double p) {
+  if (p == 2) return x * where(r == 0, 0, g / r);
+  if (p < 2) {
+    const Tensor powers = p < 1 ? where(x == 0, 0, pow(abs(x), p - 1)) : pow(abs(x), p - 1);
+    return sgn(x) * powers * (g * pow(r, 1 - p));
+  }
+  return x * pow(abs(x), p - 2) * where(r == 0, 0, g / pow(r, p - 1));
+}
 GradRule norm_rule(double p, const Dims& dims, bool keepdim) {
   return [=](GradCall& c) {
     const auto kept = [&](const Tensor& y) { return keepdim ? y : with_dims(y, dims); };
-    const Tensor x = c.operand(0), r = kept(c.output()), g = kept(c.grad());
-    if (p == 2) return c.give(0, x * where(r == 0, 0, g / r));
-    if (p < 2) {
-      const Tensor powers = p < 1 ? where(x == 0, 0, pow(abs(x), p - 1)) : pow(abs(x), p - 1);
-      return c.give(0, sgn(x) * powers * (g * pow(r, 1 - p)));
-    }
-    c.give(0, x * pow(abs(x), p - 2) * where(r == 0, 0, g / pow(r, p - 1)));
+    c.give(0, norm_gradient(c.operand(0), kept(c.output()), kept(c.grad()), p));
   };
 }
+bool has_norm_rule(double p) { return std::isfinite(p) && p != 0 && p != 1; }
 
 Expr p_norm(const Expr& x, double p, const Dims& dims) {
   if (p == 2) return sqrt(reduced(Op::Sum, x * x, dims));
@@ -197,6 +200,7 @@ Tensor sum(const Operand& x, optional<ScalarType> dtype) {
 }
 Tensor nansum(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   GradScope scope("NansumBackward0", x);
+  scope.saves(reads_operand(0));
   return sum(x.is_floating_point() ? where(isnan(x), Scalar(0.0), x) : Tensor(x), dim, keepdim, dtype);
 }
 
@@ -306,14 +310,22 @@ std::tuple<Tensor, Tensor> std_mean(const Operand& x, int dim) { return std_mean
 
 // --- extremes
 
+void share_among_equals(GradScope& scope) {
+  scope.rule(reads_operand(0) | kReadsOutput, [](GradCall& c) {
+    const Tensor x = c.operand(0), value = c.output();
+    const Tensor equal = logical_or(x == value, logical_and(isnan(x), isnan(value)));
+    c.give(0, where(equal, c.grad() / equal.sum(), Scalar(0)));
+  });
+}
+
 Tensor max(const Operand& x) {
   GradScope scope("MaxBackward1", x);
-  scope.saves(reads_operand(0) | kReadsOutput);
+  share_among_equals(scope);
   return extreme(Op::ReduceMax, x, nullopt, false, "max");
 }
 Tensor min(const Operand& x) {
   GradScope scope("MinBackward1", x);
-  scope.saves(reads_operand(0) | kReadsOutput);
+  share_among_equals(scope);
   return extreme(Op::ReduceMin, x, nullopt, false, "min");
 }
 Tensor amax(const Operand& x, IntArrayRef dim, bool keepdim) {
@@ -380,18 +392,34 @@ Tensor count_nonzero(const Operand& x, IntArrayRef dim) {
 // --- norms
 
 Tensor norm(const Operand& x, const optional<Scalar>& p, IntArrayRef dim, bool keepdim) {
-  GradScope scope("NormBackward1", x);
+  GradScope scope("LinalgVectorNormBackward0", x);
   check<NotImplementedError>(x.is_floating_point(),
                              "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
                              x.scalar_type());
   const Dims dims = wrap_dims(dim, x.dim());
   const double power = p ? p->toDouble() : 2;
-  if (std::isfinite(power) && power != 0 && power != 1)
+  scope.saves(reads_operand(0) | kReadsOutput);
+  if (has_norm_rule(power))
     scope.rule(reads_operand(0) | kReadsOutput, norm_rule(power, dims, keepdim));
   const Expr v = formula_operand(x, x.scalar_type());
   return finish(p_norm(v, power, dims), dims, keepdim, x.scalar_type());
 }
 Tensor norm(const Operand& x, const Scalar& p) { return norm(x, p, {}, false); }
+
+Tensor dist(const Operand& a, const Operand& b, const Scalar& p) {
+  GradScope scope("DistBackward0", a, b);
+  constexpr uint32_t reads = reads_operand(0) | reads_operand(1) | kReadsOutput;
+  if (const double power = p.toDouble(); has_norm_rule(power)) {
+    scope.rule(reads, [power](GradCall& c) {
+      const Tensor x = c.operand(0), y = c.operand(1), g = norm_gradient(x - y, c.output(), c.grad(), power);
+      c.give(0, gradient_for(x, g));
+      c.give(1, gradient_for(y, -g));
+    });
+  } else {
+    scope.saves(reads);
+  }
+  return norm(sub(a, b), p);
+}
 
 Tensor logsumexp(const Operand& x, IntArrayRef dim, bool keepdim) {
   GradScope scope("LogsumexpBackward0", x);

@@ -59,6 +59,7 @@ Tensor sign(const Operand& x) {
 }
 Tensor sgn(const Operand& x) {
   GradScope scope("SgnBackward0", x);
+  scope.saves(reads_operand(0) | kReadsOutput);
   return sign(x);
 }
 Tensor signbit(const Operand& x) {

@@ -474,6 +474,13 @@ void write(const Tensor& self, NodeRef value) {
   written(self, value);
 }
 
+void write_nothing(const Tensor& self) {
+  check_writable(self);
+  const NodeRef value = node_of(self);
+  impl(self).bump_version();
+  written(self, value);
+}
+
 void write_places(const Tensor& self, const NodeRef& places, const NodeRef& values, Op op) {
   TensorImpl& t = impl(self);
   check_writable(self);

@@ -225,6 +225,8 @@ NodeRef retyped(const NodeRef& node, DType dtype);
 // read. Memory whose address was given away is written before this returns. Error if several elements of self
 // are one place in memory.
 void write(const Tensor& self, NodeRef value);
+// A write that chose no element: self stays as it is, and is written all the same.
+void write_nothing(const Tensor& self);
 // Of memory on another device whose address was given away: the value is computed, and copied there.
 void replace_exposed(Storage& storage, NodeRef value);
 // Scatters the values to places of self's storage (i64 in their shape, in elements, all of them self's), which

@@ -465,7 +465,7 @@ void put_where(const Subscript& s, const Tensor& value) {
   const Counted mask = counted_mask(s);
   const Dims shape = shape_where(s, mask.count);
   check_fits(value, shape);
-  if (mask.count == 0) return;
+  if (mask.count == 0) return write_nothing(s.view);
   write(s.view, with_rows_where(mask, node_of(s.view), broadcast(node_of(value), ref(shape))));
 }
 
@@ -475,7 +475,7 @@ void put(const Subscript& s, const Tensor& value, bool accumulate) {
   const Dims shape = result_shape(s.view, c);
   checked_numel(ref(shape));
   check_fits(value, shape);
-  if (ir::element_count(shape) == 0) return;
+  if (ir::element_count(shape) == 0) return write_nothing(s.view);
   const Op op = scatter_op(s.view.scalar_type(), accumulate);
   const NodeRef values = broadcast(node_of(value), ref(shape));
   const Storage& storage = impl(s.view).storage();

@@ -189,8 +189,6 @@ std::vector<Tensor> tensor_split(const Operand& x, int64_t sections, int64_t dim
   dim = wrap_dim(dim, x.dim());
   check(sections > 0, "number of sections must be larger than 0, got ", sections);
   check_result_count("tensor_split", sections);
-  GradScope scope("SplitBackward0", x);
-  scope.several_views();
   const int64_t size = x.size(dim);
   std::vector<Tensor> parts;
   int64_t start = 0;
@@ -206,8 +204,6 @@ std::vector<Tensor> tensor_split(const Operand& x, IntArrayRef indices, int64_t 
   check(x.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", x.dim(),
         " dims");
   dim = wrap_dim(dim, x.dim());
-  GradScope scope("SplitBackward0", x);
-  scope.several_views();
   std::vector<Tensor> parts;
   int64_t start = 0;
   for (int64_t end : indices) {
@@ -265,17 +261,20 @@ TENON_SPLIT(vsplit, 2, 0)
 TENON_SPLIT(dsplit, 3, 2)
 #undef TENON_SPLIT
 
-
+// Their results may be written.
 std::vector<Tensor> unsafe_chunk(const Operand& x, int64_t chunks, int64_t dim) {
   const CallScope call("unsafe_chunk", x);
+  GradScope scope("UnsafeSplitBackward0", x);
   return chunk(x, chunks, dim);
 }
 std::vector<Tensor> unsafe_split(const Operand& x, int64_t split_size, int64_t dim) {
   const CallScope call("unsafe_split", x);
+  GradScope scope("UnsafeSplitBackward0", x);
   return split(x, split_size, dim);
 }
 std::vector<Tensor> unsafe_split_with_sizes(const Operand& x, IntArrayRef split_sizes, int64_t dim) {
   const CallScope call("unsafe_split_with_sizes", x);
+  GradScope scope("UnsafeSplitWithSizesBackward0", x);
   return split_with_sizes(x, split_sizes, dim);
 }
 

@@ -201,8 +201,7 @@ Tensor detail::mT(const Operand& self) {
 
 Tensor detail::numpy_T(const Operand& self) {
   const CallScope call("numpy_T", self);
-  if (is_deprecated(self, "Tensor.T", kIdentity)) return self;
-  if (self.dim() != 2)
+  if (!is_deprecated(self, "Tensor.T", kIdentity) && self.dim() != 2)
     warn_user(
         "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
         "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
@@ -223,7 +222,10 @@ Tensor movedim(const Operand& x, IntArrayRef source, IntArrayRef destination) {
     const int64_t from = wrap_dim(source[i], rank), to = wrap_dim(destination[i], rank);
     check(rank == 0 || !moved[at(from)], "movedim: repeated dim in `source` (", source, ")");
     check(rank == 0 || order[at(to)] < 0, "movedim: repeated dim in `destination` (", destination, ")");
-    if (rank == 0) return x;
+    if (rank == 0) {
+      GradScope scope("AliasBackward0", x);
+      return Geometry(x).view_of(x);
+    }
     moved[at(from)] = true;
     order[at(to)] = from;
   }

@@ -196,6 +196,7 @@ NodeRef strided_view(const NodeRef& base, IntArrayRef sizes, IntArrayRef strides
 
 NodeRef strided_write(const NodeRef& base, const NodeRef& value, IntArrayRef sizes, IntArrayRef strides,
                       int64_t offset) {
+  if (value->numel() == 0) return base;
   const ViewDims dims = memory_dims(sizes, strides);
   if (!nest(dims)) {
     const Window w = window_of(base, sizes, strides, offset);
