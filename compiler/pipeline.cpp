@@ -93,7 +93,7 @@ Program compile_graph(const std::vector<NodeRef>& outputs, std::span<Node* const
     ir::Graph made = run(program.graph);
     const bool changed = made.nodes != program.graph.nodes;
     program.graph = std::move(made);
-    if (changed) ir::verify(program.graph);
+    if (changed && settings.verify) ir::verify(program.graph);
     if (observer) observer(name, [&] { return ir::print(program.graph); });
   };
   if (settings.simplify) {
@@ -102,6 +102,7 @@ Program compile_graph(const std::vector<NodeRef>& outputs, std::span<Node* const
     step(kShow.name, [&](const ir::Graph& graph) { return constants.show(graph); });
   }
   step(kDropReshapes.name, drop_reshapes);
+  ir::verify(program.graph);
   program.fusion = passes::fuse(program.graph.outputs, settings.fusion);
   if (settings.observer) settings.observer(kFuse.name, [&] { return kernels_text(program.fusion); });
   return program;

@@ -12,8 +12,8 @@
 //   schedule           a loop tree
 //   memory-plan        the values of all kernels get their places
 //
-// A graph or kernel that a step changed is verified. With Settings::verify the text of all that is made must also parse and
-// print the same.
+// The last graph and each kernel are verified. With Settings::verify so is each graph that a step changed, and the text of all
+// that is made must also parse and print the same.
 #pragma once
 
 #include <span>

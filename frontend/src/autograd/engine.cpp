@@ -114,7 +114,11 @@ class BackwardPass {
     int64_t dependencies = 0;  // gradients still to come
     bool needed = true;
     std::vector<Tensor> grads;  // by output
-    std::vector<std::vector<Tensor>> more;  // by output: what is still to be added
+    struct Waiting {
+      std::vector<Tensor> grads;
+      bool many = false;  // some were added up before
+    };
+    std::vector<Waiting> more;  // by output: what is still to be added
   };
 
   size_t find(const Target& target, const std::shared_ptr<GradFn>& fn, const Tensor& leaf) {
@@ -207,17 +211,19 @@ class BackwardPass {
       state.grads[slot] = std::move(grad);
       return;
     }
-    std::vector<Tensor>& more = state.more[slot];
+    std::vector<Tensor>& more = state.more[slot].grads;
     more.push_back(std::move(grad));
-    if (static_cast<int64_t>(more.size() * more[0].nbytes()) > kMostWaitingBytes) add_up(state);
+    if (static_cast<int64_t>(more.size() * more[0].nbytes()) <= kMostWaitingBytes) return;
+    state.more[slot].many = more.size() > 4;
+    add_up(state);
   }
 
   static void add_up(State& state) {
     for (size_t slot = 0; slot < state.more.size(); ++slot) {
-      std::vector<Tensor>& more = state.more[slot];
+      auto& [more, many] = state.more[slot];
       if (more.empty()) continue;
       more.insert(more.begin(), state.grads[slot]);
-      state.grads[slot] = sum_of_gradients(std::exchange(more, {}));
+      state.grads[slot] = sum_of_gradients(std::exchange(more, {}), many);
     }
   }
 

@@ -66,8 +66,8 @@ std::optional<Tensor> joined(std::vector<Placed> parts) {
 
 }  // namespace
 
-Tensor sum_of_gradients(std::vector<Tensor> parts) {
-  if (parts.size() <= kFew) return chain(parts);
+Tensor sum_of_gradients(std::vector<Tensor> parts, bool many) {
+  if (parts.size() <= kFew && !many) return chain(parts);
   std::vector<Placed> slices;
   std::vector<Tensor> others;
   for (const Tensor& part : parts) {
@@ -80,7 +80,7 @@ Tensor sum_of_gradients(std::vector<Tensor> parts) {
       parts = std::move(others);
     }
   }
-  return parts.size() <= kFew ? chain(parts) : stack(parts).sum(0);
+  return parts.size() == 1 || (parts.size() <= kFew && !many) ? chain(parts) : stack(parts).sum(0);
 }
 
 }  // namespace tenon
