@@ -42,8 +42,9 @@ Expr exp_fraction(const Reduced& t, bool finer = false) {
   return fma(r, fma(r, exp_tail(r, finer), 1.0), 1.0);
 }
 
-// Beyond these the result is 0 or infinity; nan passes.
-Expr clamp_exponent(Expr x) { return is_single(x) ? min(max(x, -104.0), 89.0) : min(max(x, -746.0), 720.0); }
+// Beyond these the result is 0 or infinity; nan passes. 0 is reached from well below the least denormal number: products
+// near that take some processors forty times as long.
+Expr clamp_exponent(Expr x) { return is_single(x) ? min(max(x, -112.0), 89.0) : min(max(x, -752.0), 720.0); }
 
 // 2^(n + offset) as one factor; it must be a normal number.
 Expr power_of_two(Expr shifter, int offset) {
@@ -116,7 +117,7 @@ Expr exp_short(Expr x) {
 // x = n + r exactly; 2^r by its own polynomial.
 static Expr exp2(Expr x) {
   const bool single = is_single(x);
-  const Expr clamped = single ? min(max(x, -151.0), 129.0) : min(max(x, -1076.0), 1025.0);
+  const Expr clamped = single ? min(max(x, -162.0), 129.0) : min(max(x, -1086.0), 1025.0);
   const double shift = shifter_constant(x);
   const Expr shifted = clamped + shift, r = clamped - (shifted - shift);
   const Expr q = single

@@ -197,11 +197,20 @@ class Contraction {
 
   // The column axis is one along which the left operand does not change, the row axis one along which the
   // right does not; the last ones win, and the last but one for columns is that of lines. Everything else is batch.
+  // Axes along which neither changes are those of an operand that is the same there (a constant, an expanded number): they
+  // make the rows or columns that the other operand leaves out.
   void choose_axes() {
+    std::vector<int> unchanged;
     for (int a : c_.axes(AxisKind::Parallel)) {
       bool left = depends(c_.kernel, left_, a), right = depends(c_.kernel, right_, a);
       if (right && !left) line_ = std::exchange(column_, a);
       if (left && !right) row_ = a;
+      if (!left && !right) unchanged.push_back(a);
+    }
+    for (int* axis : {&column_, &row_}) {
+      if (*axis >= 0 || unchanged.empty()) continue;
+      *axis = unchanged.back();
+      unchanged.pop_back();
     }
     if (column_ < 0) {
       // The product has one column: vectors run down its rows instead.

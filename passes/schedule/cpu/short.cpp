@@ -270,7 +270,7 @@ class ShortSchedule {
     Value operand = in.args[0];
     Reducer reducer = c_.reducer(v);
     int lanes = nest_.varies(v) ? nest_.lanes() : 1;
-    std::vector<Accumulator> parts(static_cast<size_t>(length_), reducer.identity(lanes));
+    std::vector<Accumulator> parts(static_cast<size_t>(std::max<int64_t>(length_, 1)), reducer.identity(lanes));
     for (int64_t i = 0; i < rows_.count; ++i) {
       nest_.set_sub(static_cast<int>(i));
       Accumulator element{lanes > 1 ? nest_.vector(operand) : nest_.get(operand), -1};

@@ -84,10 +84,16 @@ class Contraction {
   // --- what there is
 
   void share_axes() {
-    for (int a : c_.axes(AxisKind::Parallel)) {
-      const std::vector<bool> varies = varying_along(c_.kernel, a);
-      const bool left = varies[left_.operand], right = varies[right_.operand];
-      (left == right ? batch_ : left ? left_.axes : right_.axes).push_back(a);
+    const std::vector<int> axes = c_.axes(AxisKind::Parallel);
+    const auto changes = [&](const Side& side, int a) -> bool { return varying_along(c_.kernel, a)[side.operand]; };
+    for (int a : axes) {
+      if (changes(left_, a) != changes(right_, a)) (changes(left_, a) ? left_ : right_).axes.push_back(a);
+    }
+    // Axes along which neither changes serve a side that has none (a constant, an expanded number).
+    Side* const without = left_.axes.empty() ? &left_ : right_.axes.empty() ? &right_ : nullptr;
+    for (int a : axes) {
+      if (changes(left_, a) != changes(right_, a)) continue;
+      (without && !changes(left_, a) ? without->axes : batch_).push_back(a);
     }
     left_.extent = c_.product(left_.axes);
     right_.extent = c_.product(right_.axes);
