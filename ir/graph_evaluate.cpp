@@ -176,16 +176,28 @@ uint64_t reduce_arg(const Node& node, ReduceTree tree, const Dims& extents, auto
   return best.index == kNoPosition ? 0 : static_cast<uint64_t>(best.index);
 }
 
+// A float, for what adds up by operators.
+struct Real {
+  Constant value;
+  Real by(Op op, const Real& other) const {
+    const Constant args[] = {value, other.value};
+    return {evaluate(op, args, value.dtype)};
+  }
+  Real operator+(const Real& other) const { return by(Op::Add, other); }
+  Real operator-(const Real& other) const { return by(Op::Sub, other); }
+  bool operator==(const Real& other) const { return to_double(value) == to_double(other.value); }
+};
+
 uint64_t reduce_values(const Node& node, ReduceTree tree, const Dims& extents, auto element) {
   const DType wide = accumulator_type(node.dtype());
   const Op op = combining_op(node.op());
-  const Constant result = reduce_in_order(
-      tree, extents, reduce_identity(node.op(), wide), [&](int64_t i) { return cast(element(i), wide); },
-      [&](const Constant& a, const Constant& b) {
-        const Constant args[] = {a, b};
-        return evaluate(op, args, wide);
-      });
-  return cast(result, node.dtype()).bits;
+  const Real identity{reduce_identity(node.op(), wide)};
+  const auto value = [&](int64_t i) { return Real{cast(element(i), wide)}; };
+  const auto combine = [&](const Real& a, const Real& b) { return a.by(op, b); };
+  const Real result = keeps_rest(node.op(), wide)
+                          ? reduce_in_order(tree, extents, identity, value, combine, Total<Real>(identity))
+                          : reduce_in_order(tree, extents, identity, value, combine);
+  return cast(result.value, node.dtype()).bits;
 }
 
 ElementBits reduction(const Node& node, const ElementBits& x) {
@@ -383,13 +395,17 @@ ElementBits contraction(const Node& node, const ElementBits& a, const ElementBit
   ElementBits result(node.numel());
   for (size_t flat = 0; flat < result.size(); ++flat) {
     const size_t batch = flat / (rows * columns), m = flat / columns % rows, n = flat % columns;
-    Constant sum{wide, 0};
-    for (size_t k = 0; k < depth; ++k) {
-      const Constant l{dtype, a[(batch * rows + m) * depth + k]},
-          r{dtype, b[(batch * depth + k) * columns + n]};
-      sum = multiply_add(cast(l, wide), cast(r, wide), sum);
-    }
-    result[flat] = cast(sum, dtype).bits;
+    const auto chain = [&](int64_t begin, int64_t end) {
+      Constant sum{wide, 0};
+      for (auto k = static_cast<size_t>(begin); k < static_cast<size_t>(end); ++k) {
+        const Constant l{dtype, a[(batch * rows + m) * depth + k]},
+            r{dtype, b[(batch * depth + k) * columns + n]};
+        sum = multiply_add(cast(l, wide), cast(r, wide), sum);
+      }
+      return Real{sum};
+    };
+    const Real sum = add_product(wide, static_cast<int64_t>(depth), Real{{wide, 0}}, chain);
+    result[flat] = cast(sum.value, dtype).bits;
   }
   return result;
 }

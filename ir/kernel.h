@@ -78,7 +78,7 @@ struct KernelScalar {
 //     by halves: lane j += lane j+32, then +16, 8, 4, 2, 1. If there is more than one block, the block values
 //     are reduced the same way as one row of 64 lanes, without further blocks.
 //   Columns (they do not)
-//     one lane, in order of o; blocks of 256 consecutive elements; block values added in order.
+//     one lane, in order of o; blocks of 256 consecutive elements; block values added in order. How sums of floats add in order: ir/sum_order.h.
 //
 // Every lane starts from the identity (sum 0, prod 1, max -inf / lowest, min +inf / highest, any false, all
 // true; argmax carries (value, index) starting from (identity, none)), so lanes without elements do not

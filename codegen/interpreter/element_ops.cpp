@@ -190,8 +190,13 @@ uint64_t reduce_as(Op op, ir::ReduceTree tree, DType dtype, std::span<const int6
   const T start = from_bits<T>(ir::combine_start(op, dtype).bits);
   const Op with = ir::combining_op(op);
   if (op != Op::ArgMax && op != Op::ArgMin) {
-    return to_bits(ir::reduce_in_order(
-        tree, extents, start, [&](int64_t at) { return load(read(at)); }, [with](T a, T b) { return combine(with, a, b); }));
+    const auto element = [&](int64_t at) { return load(read(at)); };
+    const auto combined = [with](T a, T b) { return combine(with, a, b); };
+    if constexpr (is_real<T>) {
+      if (ir::keeps_rest(op, dtype))
+        return to_bits(ir::reduce_in_order(tree, extents, start, element, combined, ir::Total<T>(start)));
+    }
+    return to_bits(ir::reduce_in_order(tree, extents, start, element, combined));
   }
   using Found = Positioned<T>;
   const Found best = ir::reduce_in_order(
@@ -208,18 +213,16 @@ uint16_t narrow(DType half, float value) {
   return half == DType::F16 ? ir::float_to_half(value) : ir::float_to_bfloat16(value);
 }
 
-template <typename T>
-uint64_t multiply_add_as(uint64_t acc, const uint64_t* a, const uint64_t* b, int64_t count) {
-  T sum = from_bits<T>(acc);
-  for (int64_t k = 0; k < count; ++k) {
-    T x = from_bits<T>(a[k]), y = from_bits<T>(b[k]);
-    if constexpr (is_real<T>) {
-      sum = std::fma(x, y, sum);
-    } else {
-      sum = plus(sum, times(x, y));
-    }
-  }
-  return to_bits(sum);
+// `product(k, sum)`: the sum with the product of number k. `wide`: the dtype of T.
+template <typename T, typename Product>
+uint64_t contract_as(DType wide, int64_t count, const Product& product) {
+  const auto chain = [&](int64_t begin, int64_t end) {
+    T sum{};
+    for (int64_t k = begin; k < end; ++k) sum = product(k, sum);
+    return sum;
+  };
+  if constexpr (is_real<T>) return to_bits(ir::add_product(wide, count, T{}, chain));
+  return to_bits(chain(0, count));
 }
 
 }  // namespace
@@ -254,17 +257,37 @@ uint64_t reduce_row(Op op, ir::ReduceTree tree, DType operand, std::span<const i
   });
 }
 
-uint64_t multiply_add(DType operand, uint64_t acc, const uint64_t* a, const uint64_t* b, int64_t count) {
-  if (!ir::is_half(operand)) {
-    return with_type(operand, [&](auto zero) { return multiply_add_as<decltype(zero)>(acc, a, b, count); });
+uint64_t contract_row(DType operand, int64_t count, const FactorSource& source) {
+  Factors now{nullptr, nullptr, 0};
+  int64_t begin = 0;
+  // f(a, b) of number k; asked in order.
+  const auto factors = [&](int64_t k, const auto& f) {
+    if (k >= begin + now.count) {
+      now = source(k);
+      begin = k;
+    }
+    return f(now.a[k - begin], now.b[k - begin]);
+  };
+  if (ir::is_half(operand)) {
+    const auto product = [&](int64_t k, float sum) {
+      return factors(
+          k, [&](uint64_t a, uint64_t b) { return std::fma(widen(operand, a), widen(operand, b), sum); });
+    };
+    return narrow(operand, from_bits<float>(contract_as<float>(DType::F32, count, product)));
   }
-  auto sum = from_bits<float>(acc);
-  for (int64_t k = 0; k < count; ++k) sum = std::fma(widen(operand, a[k]), widen(operand, b[k]), sum);
-  return to_bits(sum);
-}
-
-uint64_t finish_accumulator(DType operand, uint64_t acc) {
-  return ir::is_half(operand) ? narrow(operand, from_bits<float>(acc)) : acc;
+  return with_type(operand, [&](auto zero) {
+    using T = decltype(zero);
+    return contract_as<T>(operand, count, [&](int64_t k, T sum) {
+      return factors(k, [&](uint64_t a, uint64_t b) -> T {
+        const T x = from_bits<T>(a), y = from_bits<T>(b);
+        if constexpr (is_real<T>) {
+          return std::fma(x, y, sum);
+        } else {
+          return plus(sum, times(x, y));
+        }
+      });
+    });
+  });
 }
 
 }  // namespace tenon::codegen

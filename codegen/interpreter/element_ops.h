@@ -27,10 +27,15 @@ using ElementSource = std::function<Elements(int64_t at)>;
 uint64_t reduce_row(ir::Op op, ir::ReduceTree tree, ir::DType operand, std::span<const int64_t> extents,
                     const ElementSource& source);
 
-// acc = a*b + acc, fused for floats, over `count` elements; starts from and gives f32 for f16 and bf16.
-uint64_t multiply_add(ir::DType operand, uint64_t acc, const uint64_t* a, const uint64_t* b, int64_t count);
+// What a contraction multiplies, likewise.
+struct Factors {
+  const uint64_t *a, *b;
+  int64_t count;
+};
+using FactorSource = std::function<Factors(int64_t at)>;
 
-// The result of a row of `multiply_add`, rounded to its dtype.
-uint64_t finish_accumulator(ir::DType operand, uint64_t acc);
+// The sum of `count` products, fused for floats, in the order of ir/sum_order.h. f16 and bf16 accumulate in
+// f32, rounded at the end.
+uint64_t contract_row(ir::DType operand, int64_t count, const FactorSource& source);
 
 }  // namespace tenon::codegen

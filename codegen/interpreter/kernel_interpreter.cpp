@@ -303,20 +303,19 @@ class Interpreter {
   }
 
   void contract(const Instr& instr, std::vector<uint64_t>& out) {
-    const ir::DType dtype = at(instr.args[0]).dtype;
-    std::fill(out.begin(), out.end(), 0);
-    for (int64_t begin = 0; begin < space(Level::Contract).points; begin += kChunk) {
-      move_window(Level::Contract, begin);
-      for (ir::Value arg : instr.args)
-        compute(static_cast<size_t>(arg));  // before either takes a scratch array
-      const int64_t columns = window(Level::Contract).columns;
-      const uint64_t* a = operand(instr.args[0], Level::Contract, 0);
-      const uint64_t* b = operand(instr.args[1], Level::Contract, 1);
-      for (size_t row = 0; row < out.size(); ++row, a += columns, b += columns) {
-        out[row] = multiply_add(dtype, out[row], a, b, columns);
-      }
+    const int64_t depth = space(Level::Contract).points;
+    for (int64_t row = 0; row < window(Level::Row).rows; ++row) {
+      out[row] = contract_row(at(instr.args[0]).dtype, depth, [&](int64_t begin) {
+        const int64_t start = begin / kChunk * kChunk;
+        move_window(Level::Contract, start);
+        for (ir::Value arg : instr.args)
+          compute(static_cast<size_t>(arg));  // before either takes a scratch array
+        const int64_t columns = window(Level::Contract).columns, place = row * columns + (begin - start);
+        const uint64_t* a = operand(instr.args[0], Level::Contract, 0);
+        const uint64_t* b = operand(instr.args[1], Level::Contract, 1);
+        return Factors{a + place, b + place, start + columns - begin};
+      });
     }
-    for (uint64_t& acc : out) acc = finish_accumulator(dtype, acc);
   }
 
   // --- memory ---------------------------------------------------------------------------------------------

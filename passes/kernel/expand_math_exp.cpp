@@ -1,6 +1,8 @@
 // exp, exp2, expm1, sinh, cosh, tanh in basic ops. Method: x = n ln2 + r with |r| <= ln2/2 (Cody and Waite's
-// two-part reduction, exact by fma), a minimax polynomial in r, and a scaling by 2^n in two factors, so that
-// the result passes through denormals and to infinity with one rounding.
+// two-part reduction, exact by fma), a minimax polynomial in r, and a scaling by 2^n, in two factors or by
+// integers, so that the result passes through denormals and to infinity with one rounding.
+#include <limits>
+
 #include "passes/kernel/expand_math.h"
 
 namespace tenon::passes::math {
@@ -18,12 +20,12 @@ struct Reduced {
 
 constexpr double kLog2E = 1.4426950408889634;
 
-Reduced reduce(Expr x) {
-  const double shift = shifter_constant(x);
+Reduced reduce(Expr x, double shift) {
   const Expr shifted = fma(x, kLog2E, shift), n = shifted - shift;
   const Real ln2 = real_for(x, kLn2);
   return {to_bits(shifted), fma(n, -ln2.hi, x), n * -ln2.lo};
 }
+Reduced reduce(Expr x) { return reduce(x, shifter_constant(x)); }
 
 // P(r) in exp(r) = 1 + r + r^2 P(r); error of exp(r) 2^-61, for f32 2^-28 or, if finer, 2^-30.
 Expr exp_tail(Expr r, bool finer = false) {
@@ -42,9 +44,12 @@ Expr exp_fraction(const Reduced& t, bool finer = false) {
   return fma(r, fma(r, exp_tail(r, finer), 1.0), 1.0);
 }
 
-// Beyond these the result is 0 or infinity; nan passes. 0 is reached from well below the least denormal number: products
-// near that take some processors forty times as long.
-Expr clamp_exponent(Expr x) { return is_single(x) ? min(max(x, -112.0), 89.0) : min(max(x, -752.0), 720.0); }
+// Beyond these the result is 0 or infinity; nan passes. 0 is reached from well below the least denormal
+// number: products near that take some processors forty times as long.
+constexpr double kLeastExponent = -112;  // of f32
+Expr clamp_exponent(Expr x) {
+  return is_single(x) ? min(max(x, kLeastExponent), 89.0) : min(max(x, -752.0), 720.0);
+}
 
 // 2^(n + offset) as one factor; it must be a normal number.
 Expr power_of_two(Expr shifter, int offset) {
@@ -62,7 +67,36 @@ Expr scale_by(Expr fraction, Expr shifter) {
   return fraction * from_bits(half << mantissa) * from_bits(rest << mantissa);
 }
 
+namespace {
+
+constexpr int kUnits = 149;  // 2^-149 is the least f32
+double units_shifter() { return 0x1.8p23 + kUnits; }
+
+// f32: fraction * 2^n, with n + kUnits in the shifter's low bits, where that is below 2^128. By integers, for
+// a product near denormals takes some processors forty times as long. `units`, the result in units of the
+// least denormal, is a float whose exponent may have wrapped; where the result is denormal, adding 2^23
+// rounds it to an integer. Of the two, the one that is wrong is the lesser.
+Expr scale_in_units(Expr fraction, Expr shifter) {
+  const Expr units = to_bits(fraction) + (shifter << 23);
+  const Expr normal = units - double(kUnits << 23),
+             denormal = to_bits(from_bits(units) + 0x1p23) - double((kUnits + 1) << 23);
+  return from_bits(max(normal, denormal));
+}
+
+// Infinity from `bound` on; nan stays.
+Expr finite_below(double bound, Expr x, Expr result) {
+  return select(x < bound, result, x + std::numeric_limits<double>::infinity());
+}
+
+Expr exp_single(Expr x) {
+  const Reduced t = reduce(max(x, kLeastExponent), units_shifter());
+  return finite_below(0x1.62e43p+6, x, scale_in_units(exp_fraction(t), t.shifter));
+}
+
+}  // namespace
+
 Expr exp(Expr x) {
+  if (is_single(x)) return exp_single(x);
   const Reduced t = reduce(clamp_exponent(x));
   return scale_by(exp_fraction(t), t.shifter);
 }
@@ -117,8 +151,8 @@ Expr exp_short(Expr x) {
 // x = n + r exactly; 2^r by its own polynomial.
 static Expr exp2(Expr x) {
   const bool single = is_single(x);
-  const Expr clamped = single ? min(max(x, -162.0), 129.0) : min(max(x, -1086.0), 1025.0);
-  const double shift = shifter_constant(x);
+  const Expr clamped = single ? max(x, -162.0) : min(max(x, -1086.0), 1025.0);
+  const double shift = single ? units_shifter() : shifter_constant(x);
   const Expr shifted = clamped + shift, r = clamped - (shifted - shift);
   const Expr q = single
                      ? polynomial(r, {0.6931472, 0.2402265, 0.05550406, 0.009618065, 0.0013337185,
@@ -127,7 +161,9 @@ static Expr exp2(Expr x) {
                                       0.009618129107627839, 0.0013333558146389809, 0.00015403530394662157,
                                       1.5252733860318927e-05, 1.3215485710702297e-06, 1.0178048594992936e-07,
                                       7.055313214293521e-09, 4.4571622409388193e-10, 2.5149948359530984e-11});
-  return scale_by(fma(r, q, 1.0), to_bits(shifted));
+  const Expr fraction = fma(r, q, 1.0);
+  return single ? finite_below(128.0, x, scale_in_units(fraction, to_bits(shifted)))
+                : scale_by(fraction, to_bits(shifted));
 }
 
 // exp(x) - 1 = 2^n (r + r^2 P) + (2^n - 1), where 2^n r + (2^n - 1) is kept as a pair: it cancels for n = -1

@@ -95,8 +95,9 @@ namespace {
 // max(x, 0), but -0 from -0 down and nan for -infinity, as PyTorch's x ndtr(x) has it.
 Expr positive_part(Expr x) { return select(x < 0.0, x * 0.0, x); }
 
-// max(x, 0) - a ndtr(-a) with a = |x|, and ndtr(-a) = exp(-a^2/2) P(a) / Q(a). Past 8 the tail is raised by 2^64, and a
-// lowered, so that a denormal result is rounded once; from 14.5 on it is 0 in any case, and at 15.2 far below the least denormal number (see clamp_exponent).
+// max(x, 0) - a ndtr(-a) with a = |x|, and ndtr(-a) = exp(-a^2/2) P(a) / Q(a). Past 8 the tail is raised by
+// 2^64, and a lowered, so that a denormal result is rounded once; from 14.5 on it is 0 in any case, at 15.2
+// far below the least denormal number (see clamp_exponent).
 Expr gelu_single(Expr x) {
   const Expr a = min(abs(x), 15.2);
   const Expr p = polynomial(a, {0.499999926, 0.342403103, 0.108947104, 0.0146589048, 2.01979601e-07});

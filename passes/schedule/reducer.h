@@ -5,26 +5,36 @@
 #include <string>
 #include <vector>
 
+#include "ir/sum_order.h"
 #include "passes/schedule/words.h"
 
 namespace tenon::passes {
 
-// An accumulator: one register, or two for argmax and argmin (value, position).
+// An accumulator: one register, or two. `beside`: of argmax and argmin the position, of a total what its
+// additions rounded away.
 struct Accumulator {
-  ValueId value = -1, index = -1;
+  ValueId value = -1, beside = -1;
 };
 // Where accumulators lie in memory.
 struct AccumulatorBuffers {
-  int32_t value = -1, index = -1;
+  int32_t value = -1, beside = -1;
 };
 
 // On registers of any width.
 class Reducer {
  public:
+  // Of a reduction, or of a contraction, whose products are added.
   Reducer(ir::TreeBuilder& builder, const Instr& reduction, DType operand)
-      : b_(builder), op_(reduction.op), dtype_(operand) {}
+      : Reducer(builder, reduction.op, operand) {}
+  Reducer(ir::TreeBuilder& builder, Op op, DType operand) : b_(builder), op_(op), dtype_(operand) {}
+  // What adds chains and totals (ir::Total), where the reduction has such; else itself.
+  Reducer total() const;
+  bool keeps_rest() const { return ir::keeps_rest(op_, dtype_); }  // whether total() is another
   bool has_index() const { return op_ == Op::ArgMax || op_ == Op::ArgMin; }
-  ValueId result(Accumulator a) const { return has_index() ? a.index : a.value; }
+  ValueId result(Accumulator a);
+  Accumulator whole(Accumulator a) {
+    return is_total_ ? Accumulator{result(a), -1} : a;
+  }  // without what a total keeps beside it
 
   Accumulator identity(int lanes = 1);
   Accumulator combine(Accumulator a, Accumulator b);
@@ -39,12 +49,16 @@ class Reducer {
   // Buffers of `count` elements, or of as many as size parameter `size` says.
   AccumulatorBuffers buffers(const std::string& name, Space space, int32_t size, int64_t count);
   Accumulator load(AccumulatorBuffers from, ValueId at, int lanes = 1, ValueId mask = -1);
-  void store(AccumulatorBuffers to, ValueId at, Accumulator value);
+  void store(AccumulatorBuffers to, ValueId at, Accumulator value, ValueId mask = -1);
 
  private:
+  bool has_two() const { return has_index() || is_total_; }
+  Accumulator add(Accumulator total, Accumulator part);
+
   ir::TreeBuilder& b_;
   Op op_;
   DType dtype_;
+  bool is_total_ = false;
 };
 
 }  // namespace tenon::passes

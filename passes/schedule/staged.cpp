@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ir/reduce_tree.h"
+
 namespace tenon::passes {
 
 void Staged::emit_values(int available) {
@@ -58,24 +60,31 @@ void Staged::remember(int l, const Place& place, int64_t count) {
 
 // --- columns
 
+namespace {
+constexpr size_t kUnrolled = 3;  // instructions of a body that stands once for each element of a chain
+}
+
 ColumnStages::ColumnStages(Context& context, const ReduceLoops& plan)
     : Staged(context, plan), inner_(c_.axes(AxisKind::Inner)), count_(c_.product(inner_)), blocks_(ceil_div(count_, ir::kColumnBlock)) {}
 
-std::vector<ColumnStages::Column> ColumnStages::open(int l) {
+std::vector<ColumnStages::Column> ColumnStages::open(int l, bool totals) {
   std::vector<Column> columns;
   for (size_t r = 0; r < reductions(l).size(); ++r) {
     const Value v = reductions(l)[r];
-    Reducer reduce = c_.reducer(v);
-    each(v, [&](int q) { columns.push_back({v, r, q, reduce.open(reduce.identity(nest_.lanes(v)))}); });
+    Reducer reduce = totals ? c_.reducer(v).total() : c_.reducer(v);
+    each(v, [&](int q) {
+      columns.push_back({v, r, q, reduce, reduce.open(reduce.identity(nest_.lanes(v)))});
+    });
   }
   return columns;
 }
+std::vector<ColumnStages::Column> ColumnStages::open(int l) { return open(l, false); }
+std::vector<ColumnStages::Column> ColumnStages::open_totals(int l) { return open(l, true); }
 
-void ColumnStages::give_results(const std::vector<Column>& columns) {
-  for (const Column& column : columns) {
-    Reducer reduce = c_.reducer(column.reduction);
+void ColumnStages::give_results(std::vector<Column>& columns) {
+  for (Column& column : columns) {
     nest_.set_sub(column.sub);
-    nest_.set(column.reduction, reduce.result(reduce.read(column.registers)));
+    nest_.set(column.reduction, column.reduce.result(column.read()));
   }
   nest_.set_sub(0);
 }
@@ -83,15 +92,16 @@ void ColumnStages::give_results(const std::vector<Column>& columns) {
 void ColumnStages::all_loops() {
   for (int l = 0; l < plan_.loops; ++l) {
     emit_rows(l);
-    const std::vector<Column> totals = open(l);
+    const bool one_block = blocks_ == 1 || reductions(l).empty();
+    std::vector<Column> totals = one_block ? open(l) : open_totals(l);
     const ValueId begin = c_.literal(0), end = nest_.size(count_);
-    if (blocks_ == 1 || totals.empty()) {
-      elements(l, begin, end, 1, totals);
+    if (one_block) {
+      block(l, begin, end, 1, totals);
     } else {
-      c_.loop(begin, end, ir::kColumnBlock, [&](ValueId block) {
-        const std::vector<Column> sums = open(l);
-        elements(l, block, block_end(block), 1, sums);
-        for (size_t i = 0; i < sums.size(); ++i) combine(totals[i], c_.reducer(sums[i].reduction).read(sums[i].registers));
+      c_.loop(begin, end, ir::kColumnBlock, [&](ValueId first) {
+        std::vector<Column> sums = open(l);
+        block(l, first, block_end(first), 1, sums);
+        for (size_t i = 0; i < sums.size(); ++i) totals[i].take(sums[i].read());
       });
     }
     give_results(totals);
@@ -99,27 +109,67 @@ void ColumnStages::all_loops() {
   emit_rows(plan_.loops);
 }
 
-void ColumnStages::elements(int l, ValueId begin, ValueId end, int together, const std::vector<Column>& columns) {
+// The columns' registers take a chain at a time, and what the block comes to in the end.
+void ColumnStages::block(int l, ValueId begin, ValueId end, int together, std::vector<Column>& columns) {
   for (Value v : full(l)) each(v, [&](int) { nest_.prepare({&v, 1}); });
-  c_.loop(begin, end, 1, [&](ValueId at) {
-    std::vector<ValueId> element;  // by block
-    for (int block = 0; block < together; ++block) {
-      element.push_back(block == 0 ? at : c_.add(at, c_.literal(block * ir::kColumnBlock)));
-      for (int q = 0; q < vectors_; ++q) {
-        nest_.set_sub(block * vectors_ + q);
-        nest_.bind_linear(inner_, element.back());
+  std::vector<std::pair<size_t, Column>> totals;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const Column& column = columns[i];
+    if (!in_chains(column.reduction)) continue;
+    Reducer total = column.reduce.total();
+    const Accumulator start = total.open(total.identity(nest_.lanes(column.reduction)));
+    totals.push_back({i, {column.reduction, column.number, column.sub, total, start}});
+  }
+  if (totals.empty()) return elements(l, begin, end, together, columns);
+  const auto end_chain = [&] {
+    for (auto& [i, total] : totals) {
+      total.take(columns[i].read());
+      columns[i].reduce.write(columns[i].registers, columns[i].reduce.identity(nest_.lanes(total.reduction)));
+    }
+  };
+  ValueId rest = begin;
+  if (full(l).size() <= kUnrolled && nest_.lanes() > 1) {
+    rest = c_.add(begin, b_.op(Op::And, {c_.sub(end, begin), c_.literal(-ir::kReduceChain)}));
+    c_.loop(begin, rest, ir::kReduceChain, [&](ValueId first) {
+      for (int64_t j = 0; j < ir::kReduceChain; ++j) {
+        c_.in_scope([&] { element(l, j == 0 ? first : c_.add(first, c_.literal(j)), together, columns); });
       }
+      end_chain();
+    });
+  }
+  if (rest == begin || count_ % ir::kReduceChain != 0) {
+    c_.loop(rest, end, ir::kReduceChain, [&](ValueId first) {
+      elements(l, first, c_.piece_end(first, c_.literal(ir::kReduceChain), end), together, columns);
+      end_chain();
+    });
+  }
+  for (auto& [i, total] : totals)
+    columns[i].reduce.write(columns[i].registers, total.reduce.whole(total.read()));
+}
+
+void ColumnStages::elements(int l, ValueId begin, ValueId end, int together, std::vector<Column>& columns) {
+  c_.loop(begin, end, 1, [&](ValueId at) { element(l, at, together, columns); });
+}
+
+void ColumnStages::element(int l, ValueId at, int together, std::vector<Column>& columns) {
+  std::vector<ValueId> position;  // by block
+  for (int block = 0; block < together; ++block) {
+    position.push_back(block == 0 ? at : c_.add(at, c_.literal(block * ir::kColumnBlock)));
+    for (int q = 0; q < vectors_; ++q) {
+      nest_.set_sub(block * vectors_ + q);
+      nest_.bind_linear(inner_, position.back());
     }
-    point(l, full(l), [&](int q) { return carried_place(element[q / vectors_], q % vectors_); });
-    for (const Column& column : columns) {
-      nest_.set_sub(column.sub);
-      const Value v = column.reduction, operand = nest_.instr(v).args[0];
-      Accumulator next{nest_.varies(v) ? nest_.vector(operand) : nest_.get(operand), -1};
-      if (c_.reducer(v).has_index()) next.index = b_.splat(nest_.position(element[column.sub / vectors_]), nest_.lanes(v));
-      combine(column, next);
-    }
-    nest_.set_sub(0);
-  });
+  }
+  point(l, full(l), [&](int q) { return carried_place(position[q / vectors_], q % vectors_); });
+  for (Column& column : columns) {
+    nest_.set_sub(column.sub);
+    const Value v = column.reduction, operand = nest_.instr(v).args[0];
+    Accumulator next{nest_.varies(v) ? nest_.vector(operand) : nest_.get(operand), -1};
+    if (c_.reducer(v).has_index())
+      next.beside = b_.splat(nest_.position(position[column.sub / vectors_]), nest_.lanes(v));
+    column.take(next);
+  }
+  nest_.set_sub(0);
 }
 
 std::vector<AccumulatorBuffers> ColumnStages::partial_buffers(int l, int64_t count) {
@@ -131,13 +181,14 @@ std::vector<AccumulatorBuffers> ColumnStages::partial_buffers(int l, int64_t cou
 void ColumnStages::fold_blocks(int l, const std::vector<AccumulatorBuffers>& partials, const BlockPlace& block_place,
                                const Place& place, int64_t count) {
   recall(l, place);
-  const std::vector<Column> totals = open(l);
+  std::vector<Column> totals = open_totals(l);
   c_.loop(c_.literal(0), nest_.size(blocks_), 1, [&](ValueId block) {
     std::map<int, ValueId> places;
-    for (const Column& column : totals) {
+    for (Column& column : totals) {
       const auto [at, fresh] = places.try_emplace(column.sub, -1);
       if (fresh) at->second = block_place(block, column.sub);
-      combine(column, c_.reducer(column.reduction).load(partials[column.number], at->second, nest_.lanes(column.reduction)));
+      column.take(c_.reducer(column.reduction)
+                      .load(partials[column.number], at->second, nest_.lanes(column.reduction)));
     }
   });
   give_results(totals);
@@ -154,10 +205,13 @@ RowStages::RowStages(Context& context, const ReduceLoops& plan) : Staged(context
   outer_.pop_back();
   length_ = c_.extent(lane_);
   count_ = c_.product(outer_);
-  const bool chunks = length_ >= ir::kLaneBlock;  // blocks are pieces of one run of lanes, not groups of whole ones
+  const bool chunks =
+      length_ >= ir::kLaneBlock;  // blocks are pieces of one run of lanes, not groups of whole ones
+  const ir::LaneBlock block = ir::lane_block(ir::kLaneBlock, length_);
   blocks_along_ = chunks ? ceil_div(length_, ir::kLaneBlock) : 1;
-  rows_per_block_ = chunks ? 1 : std::max<int64_t>(1, ir::kLaneBlock / std::max<int64_t>(1, length_));
+  rows_per_block_ = block.rows;
   blocks_ = chunks ? count_ * blocks_along_ : ceil_div(count_, rows_per_block_);
+  one_chain_ = ir::lane_block(count_, length_).steps() <= ir::kShortReduce;
 }
 
 RowStages::Range RowStages::whole_row() {

@@ -3,6 +3,7 @@
 // threads, and asks here for what stands in them.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <span>
@@ -64,8 +65,9 @@ class Staged {
   std::vector<std::pair<Value, int32_t>> remembered_;
 };
 
-// Reductions of the Columns tree: each sub-vector is a result of its own, and the inner axes are one loop in order. Blocks
-// of ir::kColumnBlock elements are combined apart, then one after another.
+// Reductions of the Columns tree: each sub-vector is a result of its own, and the inner axes are one loop in
+// order. Blocks of ir::kColumnBlock elements are combined apart, in chains and a total, then one after
+// another.
 class ColumnStages : protected Staged {
  protected:
   ColumnStages(Context& context, const ReduceLoops& plan);
@@ -75,17 +77,22 @@ class ColumnStages : protected Staged {
     Value reduction;
     size_t number;  // among the loop's reductions
     int sub;
+    Reducer reduce;
     Accumulator registers;
+    Accumulator read() { return reduce.read(registers); }
+    void take(Accumulator part) { reduce.take(registers, part); }
   };
-  std::vector<Column> open(int l);  // the loop's reductions, each sub-vector at the identity
-  void combine(const Column& column, Accumulator element) { c_.reducer(column.reduction).take(column.registers, element); }
-  void give_results(const std::vector<Column>& columns);
+  std::vector<Column> open(int l);         // the loop's reductions, each sub-vector at the identity
+  std::vector<Column> open_totals(int l);  // the same, for what blocks come to
+  // Whether it adds its elements in chains (ir/sum_order.h).
+  bool in_chains(Value reduction) { return count_ > ir::kShortReduce && c_.reducer(reduction).keeps_rest(); }
+  void give_results(std::vector<Column>& columns);
 
   // All loops with what stands between them, in one phase.
   void all_loops();
-  // Loop l for the elements begin .. end of a column; also for the same ones of the `together` - 1 blocks that follow, whose
-  // sub-vectors come after this one's.
-  void elements(int l, ValueId begin, ValueId end, int together, const std::vector<Column>& columns);
+  // Loop l for a block, the elements begin .. end of a column; also for the same ones of the `together` - 1
+  // blocks that follow, whose sub-vectors come after this one's.
+  void block(int l, ValueId begin, ValueId end, int together, std::vector<Column>& columns);
   // Where the value of sub-vector q at this element is carried.
   virtual ValueId carried_place(ValueId element, int) { return element; }
   ValueId block_begin(ValueId block) { return c_.mul(block, c_.literal(ir::kColumnBlock)); }
@@ -100,6 +107,11 @@ class ColumnStages : protected Staged {
   int vectors_ = 1;  // side by side in the current body
   std::vector<int> inner_;
   int64_t count_, blocks_;  // elements and blocks of a column
+
+ private:
+  std::vector<Column> open(int l, bool totals);
+  void elements(int l, ValueId begin, ValueId end, int together, std::vector<Column>& columns);
+  void element(int l, ValueId at, int together, std::vector<Column>& columns);
 };
 
 // Reductions of the Lanes tree: the innermost axis runs along the lanes, its blocks are those of ir/reduce_tree.h.
@@ -117,6 +129,11 @@ class RowStages : protected Staged {
   // the rest.
   void for_outer(int l, const Range& range, const std::function<void(ValueId base)>& body);
   ValueId at(ValueId base, ValueId position) { return base < 0 ? position : c_.add(base, position); }
+  // Whether it adds the elements of a lane in chains (ir/sum_order.h).
+  bool in_chains(Value reduction) { return !one_chain_ && c_.reducer(reduction).keeps_rest(); }
+  bool in_chains(const std::vector<Value>& reductions) {
+    return std::any_of(reductions.begin(), reductions.end(), [&](Value v) { return in_chains(v); });
+  }
   // The emission of scalars of a point, and what is prepared for the loop over the lanes.
   virtual void prepare(const std::vector<Value>& values) { nest_.prepare(values); }
 
@@ -124,6 +141,7 @@ class RowStages : protected Staged {
   int lane_;
   int64_t length_, count_;  // extents of the lane axis and of the other inner axes
   int64_t blocks_along_, rows_per_block_, blocks_;
+  bool one_chain_;  // a lane of a block
   std::vector<Value> inner_;
 };
 

@@ -557,6 +557,7 @@ TEST_CASE("cuda: products of every shape class, on one multiprocessor and on man
       {1, 1, 1, 5},        {1, 1, 300, 40},     {1, 300, 1, 40},   {1, 2, 300, 40},  {1, 300, 3, 40},  {700, 3, 4, 7},    {2, 33, 65, 17},
       {1, 64, 64, 64},     {1, 100, 130, 35},   {1, 128, 128, 24}, {1, 257, 5, 33},  {1, 6, 300, 75},  {1, 16, 400, 147}, {1, 400, 16, 147},
       {1, 20, 20, 300},    {1, 40, 150, 9},     {3, 150, 40, 31},  {1, 16, 60, 200}, {1, 60, 16, 200}, {1, 130, 60, 16},  {1, 60, 130, 16},
+      {1, 3, 5, 257},      {1, 40, 33, 700},    {1, 20, 20, 512},  {1, 3, 2, 4500},   {1, 17, 18, 8200},
   };
   for (const int processors : {1, 100}) {
     ir::GpuTarget target;
@@ -596,6 +597,7 @@ TEST_CASE("cuda: products of halves on tensor cores, by every tile") {
   const Product products[] = {
       {1, 130, 129, 65, "f16"}, {1, 128, 128, 64, "bf16"}, {3, 36, 52, 36, "bf16"}, {2, 33, 31, 100, "f16"},  {5, 17, 15, 33, "bf16"}, {1, 67, 193, 20, "f16"},
       {3, 67, 19, 20, "bf16"},  {3, 19, 67, 21, "f16"},    {3, 34, 34, 20, "f16"},  {3, 115, 5, 65, "bf16"},  {3, 5, 115, 65, "f16"},
+      {1, 40, 50, 300, "f16"},  {1, 70, 33, 520, "bf16"}, {1, 17, 18, 4200, "f16"},
   };
   for (Product product : products) {
     for (const int transposed : {0, 1, 2}) {
@@ -696,13 +698,13 @@ TEST_CASE("cuda: every reduction, along rows and along columns") {
   for (const auto& [op, dtype] : reductions) {
     const std::string result = std::string(op).starts_with("arg") ? "i64" : dtype;
     for (const char* tree : {"lanes", "columns"}) {
-      for (const auto& [rows, columns] : {std::pair{"7", "450"}, {"315", "10"}}) {
+      for (const auto& [rows, columns] : {std::pair{"7", "450"}, {"315", "10"}, {"2", "1575"}}) {
         const std::string text = std::string("kernel @reduce(x: ") + dtype + " in[3150], y: " + result + " out[" + rows + "]) {\n  axes r: " + rows +
                                  " parallel, c: " + columns + " inner\n" +  //
                                  "  map r c : %0 = load x[" + columns + "*r + c] : " + dtype + "\n" +
                                  "  reduce r|c : %1 = reduce." + op + " %0 " + tree + " : " + result + "\n" +
                                  "  map r : store y[r], %1\n}\n";
-        compare(text, tree == std::string("lanes") ? "rows" : "columns", true);
+        compare(text, tree == std::string("lanes") ? "rows" : columns == std::string("1575") ? "split" : "columns", true);
       }
     }
   }

@@ -93,48 +93,48 @@ TEST_CASE("the tree of a reduction is chosen by its dims") {
 }
 
 TEST_CASE("sums follow the lanes, blocks and columns of kernel.h") {
-  // Written out once more from the definition, on plain arrays.
+  // Written out once more from the definition, on plain arrays: products of floats, which keep plain order. Sums: kernel_interpreter_test.cpp.
   const auto lanes_of = [](const std::vector<float>& x, size_t begin, size_t end) {
-    std::vector<float> lane(64, 0.0f);
-    for (size_t i = begin; i < end; ++i) lane[i % 64] += x[i];
+    std::vector<float> lane(64, 1.0f);
+    for (size_t i = begin; i < end; ++i) lane[i % 64] *= x[i];
     for (size_t half = 32; half; half /= 2) {
-      for (size_t j = 0; j < half; ++j) lane[j] += lane[j + half];
+      for (size_t j = 0; j < half; ++j) lane[j] *= lane[j + half];
     }
     return lane[0];
   };
   for (size_t n : {1u, 63u, 64u, 65u, 4095u, 4096u, 4097u, 20000u, 300000u}) {
     std::vector<float> x(n);
-    for (size_t i = 0; i < n; ++i) x[i] = static_cast<float>((i * 2654435761u) % 1000003) * 1e-4f - 40.0f;
+    for (size_t i = 0; i < n; ++i) x[i] = 1 + (static_cast<float>((i * 2654435761u) % 1000003) * 1e-6f - 0.5f) * 1e-3f;
     std::vector<float> blocks;
     for (size_t begin = 0; begin < n; begin += 4096)
       blocks.push_back(lanes_of(x, begin, std::min(n, begin + 4096)));
     const float expected = blocks.size() == 1 ? blocks[0] : lanes_of(blocks, 0, blocks.size());
-    const auto sum = [](float a, float b) { return a + b; };
+    const auto product = [](float a, float b) { return a * b; };
     const auto at = [&](int64_t i) { return x[static_cast<size_t>(i)]; };
     const ir::Dims extents{static_cast<int64_t>(n)};
-    CHECK(ir::reduce_in_order(ir::ReduceTree::Lanes, extents, 0.0f, at, sum) == expected);
+    CHECK(ir::reduce_in_order(ir::ReduceTree::Lanes, extents, 1.0f, at, product) == expected);
 
-    float columns = 0;
+    float columns = 1;
     for (size_t begin = 0; begin < n; begin += 256) {
-      float block = 0;
-      for (size_t i = begin; i < std::min(n, begin + 256); ++i) block += x[i];
-      columns += block;
+      float block = 1;
+      for (size_t i = begin; i < std::min(n, begin + 256); ++i) block *= x[i];
+      columns *= block;
     }
-    CHECK(ir::reduce_in_order(ir::ReduceTree::Columns, extents, 0.0f, at, sum) == columns);
+    CHECK(ir::reduce_in_order(ir::ReduceTree::Columns, extents, 1.0f, at, product) == columns);
   }
   // Short rows share a block: 4096 / 100 = 40 rows of 100, each element in lane i mod 64 of its row.
-  std::vector<float> x(9300), lane(64, 0.0f), blocks;
-  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i));
+  std::vector<float> x(9300), lane(64, 1.0f), blocks;
+  for (size_t i = 0; i < x.size(); ++i) x[i] = 1 + std::sin(static_cast<float>(i)) * 1e-3f;
   for (size_t row = 0; row < 93; ++row) {
-    for (size_t i = 0; i < 100; ++i) lane[i % 64] += x[row * 100 + i];
+    for (size_t i = 0; i < 100; ++i) lane[i % 64] *= x[row * 100 + i];
     if (row % 40 != 39 && row != 92) continue;
     blocks.push_back(lanes_of(lane, 0, 64));
-    lane.assign(64, 0.0f);
+    lane.assign(64, 1.0f);
   }
   const ir::Dims extents{3, 31, 100};
   const float total = ir::reduce_in_order(
-      ir::ReduceTree::Lanes, extents, 0.0f, [&](int64_t i) { return x[static_cast<size_t>(i)]; },
-      [](float a, float b) { return a + b; });
+      ir::ReduceTree::Lanes, extents, 1.0f, [&](int64_t i) { return x[static_cast<size_t>(i)]; },
+      [](float a, float b) { return a * b; });
   CHECK(total == lanes_of(blocks, 0, blocks.size()));
 }
 

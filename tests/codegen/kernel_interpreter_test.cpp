@@ -28,49 +28,80 @@ void run(const std::string& text, std::vector<void*> buffers, std::vector<uint64
 
 std::string number(int64_t n) { return std::to_string(n); }
 
+// By the letter of ir/sum_order.h: parts added in order, what each addition rounds away kept beside the sum.
+struct Total {
+  float sum = 0, rest = 0;
+  void add(float part) {
+    const float next = sum + part;
+    rest += part - (next - sum);
+    sum = next;
+  }
+  void add(const Total& other) {
+    rest += other.rest;
+    add(other.sum);
+  }
+  float value() const { return sum + rest; }
+};
+
+// Elements in order: up to 16 of a lane one by one, more in chains of 4 and a total.
+float in_chains(const std::vector<std::vector<float>>& chains, bool one) {
+  Total total;
+  float sum = 0;
+  for (const std::vector<float>& chain : chains) {
+    float of_chain = 0;
+    for (float x : chain) (one ? sum : of_chain) += x;
+    total.add(of_chain);
+  }
+  return one ? sum : total.value();
+}
+
+template <typename Lane>
+Lane fold(std::vector<Lane> lanes, void (*add)(Lane&, const Lane&)) {
+  for (size_t half = 32; half > 0; half /= 2) {
+    for (size_t j = 0; j < half; ++j) add(lanes[j], lanes[j + half]);
+  }
+  return lanes[0];
+}
+
 // The sum of one row by the letter of ReduceTree: 64 lanes, blocks, folds by halves. `rows` of `columns`
 // elements.
 float lanes_sum(const float* x, int64_t rows, int64_t columns) {
-  auto fold = [](std::vector<float> lanes) {
-    for (size_t half = 32; half > 0; half /= 2) {
-      for (size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
-    }
-    return lanes[0];
-  };
+  const int64_t together = columns >= 4096 ? 1 : std::min(rows, 4096 / columns), length = std::min<int64_t>(columns, 4096);
   std::vector<float> blocks;
-  if (columns >= 4096) {
-    for (int64_t o = 0; o < rows; ++o) {
-      for (int64_t begin = 0; begin < columns; begin += 4096) {
-        std::vector<float> lanes(64, 0.0f);
-        for (int64_t i = begin; i < std::min(columns, begin + 4096); ++i)
-          lanes[static_cast<size_t>(i % 64)] += x[o * columns + i];
-        blocks.push_back(fold(lanes));
+  for (int64_t first = 0; first < rows; first += together) {
+    for (int64_t begin = 0; begin < columns; begin += length) {
+      std::vector<float> lanes;
+      for (int64_t lane = 0; lane < 64; ++lane) {
+        std::vector<std::vector<float>> chains;
+        for (int64_t o = first; o < std::min(rows, first + together); ++o) {
+          for (int64_t i = begin + lane; i < std::min(columns, begin + length); i += 64) {
+            if ((i - begin) / 64 % 4 == 0) chains.emplace_back();
+            chains.back().push_back(x[o * columns + i]);
+          }
+        }
+        lanes.push_back(in_chains(chains, together * ((length + 63) / 64) <= 16));
       }
-    }
-  } else {
-    int64_t together = 4096 / columns;
-    for (int64_t first = 0; first < rows; first += together) {
-      std::vector<float> lanes(64, 0.0f);
-      for (int64_t o = first; o < std::min(rows, first + together); ++o) {
-        for (int64_t i = 0; i < columns; ++i) lanes[static_cast<size_t>(i % 64)] += x[o * columns + i];
-      }
-      blocks.push_back(fold(lanes));
+      blocks.push_back(fold<float>(lanes, [](float& a, const float& b) { a += b; }));
     }
   }
   if (blocks.size() == 1) return blocks[0];
-  std::vector<float> lanes(64, 0.0f);
-  for (size_t b = 0; b < blocks.size(); ++b) lanes[b % 64] += blocks[b];
-  return fold(lanes);
+  std::vector<Total> lanes(64);
+  for (size_t b = 0; b < blocks.size(); ++b) lanes[b % 64].add(blocks[b]);
+  return fold<Total>(lanes, [](Total& a, const Total& b) { a.add(b); }).value();
 }
 
 float columns_sum(const std::vector<float>& x) {
-  float total = 0;
+  Total total;
+  float block = 0;
   for (size_t begin = 0; begin < x.size(); begin += 256) {
-    float block = 0;
-    for (size_t o = begin; o < std::min(x.size(), begin + 256); ++o) block += x[o];
-    total += block;
+    std::vector<std::vector<float>> chains;
+    for (size_t o = begin; o < std::min(x.size(), begin + 256); ++o) {
+      if (o % 4 == 0) chains.emplace_back();
+      chains.back().push_back(x[o]);
+    }
+    total.add(block = in_chains(chains, x.size() <= 16));
   }
-  return total;
+  return x.size() <= 256 ? block : total.value();
 }
 
 std::string row_sum(int64_t rows, int64_t outer, int64_t inner) {
@@ -105,6 +136,10 @@ TEST_CASE("kernel interpreter: sums follow the tree of lanes to the bit") {
                  {5, 1, 63},
                  {2, 1, 64},
                  {2, 1, 65},
+                 {2, 1, 1024},
+                 {2, 1, 1025},
+                 {2, 16, 60},
+                 {2, 17, 60},
                  {1, 1, 4095},
                  {1, 1, 4096},
                  {2, 1, 4097},
@@ -127,7 +162,7 @@ TEST_CASE("kernel interpreter: sums follow the tree of lanes to the bit") {
 }
 
 TEST_CASE("kernel interpreter: column sums add blocks of 256 in order") {
-  for (int64_t rows : {1, 255, 256, 257, 3000}) {
+  for (int64_t rows : {1, 16, 17, 255, 256, 257, 3000}) {
     const int64_t columns = 5;
     std::vector<float> x = random_floats(static_cast<size_t>(rows * columns), 11), y(5);
     run("kernel @columns(x: f32 in[" + number(rows * columns) + "], y: f32 out[5]) {\n" +
@@ -229,26 +264,35 @@ TEST_CASE(
   CHECK(z[1] == 4);
 }
 
-TEST_CASE("kernel interpreter: contraction in order of k, fused, with an epilogue") {
-  const int64_t m = 7, n = 5, k = 3001;
-  std::vector<float> a = random_floats(static_cast<size_t>(m * k), 1),
-                     b = random_floats(static_cast<size_t>(k * n), 2);
-  std::vector<float> bias = random_floats(5, 3), y(35);
-  run("kernel @linear(a: f32 in[21007], b: f32 in[15005], c: f32 in[5], y: f32 out[35]) {\n"
-      "  axes i: 7 parallel, j: 5 parallel, k: 3001 contract\n"
-      "  contract i j|k : %0 = load a[3001*i + k] : f32\n"
-      "  contract i j|k : %1 = load b[j + 5*k] : f32\n"
-      "  reduce i j|k   : %2 = contract %0, %1 : f32\n"
-      "  map i j        : %3 = load c[j] : f32\n"
-      "  map i j        : %4 = add %2, %3 : f32\n"
-      "  map i j        : store y[5*i + j], %4\n}\n",
-      {a.data(), b.data(), bias.data(), y.data()});
-  for (int64_t i = 0; i < m; ++i) {
-    for (int64_t j = 0; j < n; ++j) {
-      float acc = 0;
-      for (int64_t p = 0; p < k; ++p)
-        acc = std::fma(a[static_cast<size_t>(i * k + p)], b[static_cast<size_t>(p * n + j)], acc);
-      CHECK(y[static_cast<size_t>(i * n + j)] == acc + bias[static_cast<size_t>(j)]);
+TEST_CASE("kernel interpreter: contraction in order of k, in chains of 256 and groups of 16, fused, with an epilogue") {
+  for (const int64_t k : {250, 3001, 4096, 9000}) {
+    const int64_t m = 3, n = 5;
+    CAPTURE(k);
+    std::vector<float> a = random_floats(static_cast<size_t>(m * k), 1), b = random_floats(static_cast<size_t>(k * n), 2);
+    std::vector<float> bias = random_floats(5, 3), y(15);
+    run("kernel @linear(a: f32 in[" + number(m * k) + "], b: f32 in[" + number(k * n) + "], c: f32 in[5], y: f32 out[15]) {\n" +
+            "  axes i: 3 parallel, j: 5 parallel, k: " + number(k) + " contract\n" +
+            "  contract i j|k : %0 = load a[" + number(k) + "*i + k] : f32\n"
+            "  contract i j|k : %1 = load b[j + 5*k] : f32\n"
+            "  reduce i j|k   : %2 = contract %0, %1 : f32\n"
+            "  map i j        : %3 = load c[j] : f32\n"
+            "  map i j        : %4 = add %2, %3 : f32\n"
+            "  map i j        : store y[5*i + j], %4\n}\n",
+        {a.data(), b.data(), bias.data(), y.data()});
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        Total total;
+        float group = 0;
+        for (int64_t begin = 0; begin < k; begin += 256) {
+          if (begin % 4096 == 0) total.add(std::exchange(group, 0.0f));
+          float chain = 0;
+          for (int64_t p = begin; p < std::min(k, begin + 256); ++p)
+            chain = std::fma(a[static_cast<size_t>(i * k + p)], b[static_cast<size_t>(p * n + j)], chain);
+          group += chain;
+        }
+        total.add(group);
+        CHECK(y[static_cast<size_t>(i * n + j)] == (k <= 4096 ? group : total.value()) + bias[static_cast<size_t>(j)]);
+      }
     }
   }
 }

@@ -217,8 +217,11 @@ TEST_CASE("reductions of every kind, over rows, columns, both, and long rows") {
       check(reduce_text(op, dtype, "37,20", "0", "1,20", out));
     }
     std::string out = arg ? "i64" : "f32";
-    for (const char* n : {"1", "3", "16", "63", "64", "65", "1000"})
+    for (const char* n : {"1", "3", "16", "63", "64", "65", "1000", "1025", "1300", "3000", "4095"})
       check(reduce_text(op, "f32", "2," + std::string(n), "1", "2,1", out));
+    for (const char* n : {"15", "16", "17", "18", "19", "250", "259"}) check(reduce_text(op, "f32", std::string(n) + ",40", "0", "1,40", out));
+    for (const char* n : {"16", "17"}) check(reduce_text(op, "f32", std::string(n) + ",3,60", "0,2", "1,3,1", out));
+    check(reduce_text(op, "f32", "5,3,700", "0,2", "1,3,1", out));
     check(reduce_text(op, "f32", "3,5,7", "0,2", "1,5,1", out));
     check(reduce_text(op, "f32", "30,4,50", "0,2", "1,4,1", out));
     check(reduce_text(op, "f32", "20,9000", "1", "20,1", out));
@@ -308,13 +311,36 @@ TEST_CASE("rows that share an operand: matrices times vectors, whole groups of r
 }
 
 TEST_CASE("columns that come from memory: whole runs and some left over, rows left over, planes") {
-  for (auto [rows, columns] : {std::pair{"264", "1024"}, {"259", "1033"}, {"437", "602"}}) {
+  for (auto [rows, columns] : {std::pair{"264", "1024"}, {"259", "1033"}, {"437", "602"}, {"9", "20000"}, {"18", "8000"}, {"278", "601"}}) {
     const std::string s = rows + (std::string(",") + columns);
     check("graph @g(%x: f64[" + s + "], %v: f64[" + rows + ",1]) {\n  %0 = expand %v [" + s + "] : f64[" + s +
           "]\n  %1 = mul %x, %0 : f64[" + s + "]\n  %2 = reduce.sum %1 dims=[0] : f64[1," + columns +
           "]\n  %3 = neg %2 : f64[1," + columns + "]\n  return %3\n}\n");
   }
   check(reduce_text("reduce.max", "i64", "2,260,601", "1", "2,1,601", "i64"));
+}
+
+TEST_CASE("what is reduced over an axis of no elements is the identity") {
+  for (const char* rows : {"1", "37"}) {
+    for (const char* reduce : {"reduce.sum %0 lanes", "reduce.max %0 lanes", "reduce.sum %0 columns", "reduce.prod %0 columns"}) {
+      const std::string text = std::string("kernel @none(x: f32 in[64], y: f32 out[") + rows + "]) {\n  axes r: " + rows +
+                               " parallel, c: 0 inner\n  map r c : %0 = load x[r + c] : f32\n  reduce r|c : %1 = " + reduce +
+                               " : f32\n  map r : store y[r], %1\n}\n";
+      CAPTURE(text);
+      const ir::Kernel kernel = ir::parse_kernel(text);
+      std::vector<float> x(64, 3), want(37, -1), got(37, -1);
+      std::vector<void*> buffers{x.data(), want.data()};
+      codegen::interpret(kernel, buffers.data(), nullptr);
+      buffers[1] = got.data();
+      const passes::Lowered lowered = passes::lower(kernel, ir::CpuTarget{256});
+      ir::verify(lowered.tree);
+      ir::verify(passes::lower(kernel, ir::GpuTarget{}).tree);
+      if (!codegen::llvm_backend::available()) continue;
+      const auto code = codegen::llvm_backend::load_object(codegen::llvm_backend::compile_object(lowered.tree), static_cast<int>(lowered.tree.phases.size()));
+      test::launch(lowered, *code, buffers, {}, 1);
+      CHECK(got == want);
+    }
+  }
 }
 
 // The operand of the product is read again after it, in a loop over the rows of a tile.
@@ -452,6 +478,29 @@ TEST_CASE("contractions: plain, transposed operands, batches, epilogues, one row
       dot(rows + std::string(",9"), std::string("9,") + columns, rows + std::string(",") + columns);
     }
   }
+  // One chain of k, two, several and a rest, one group, several (ir/sum_order.h); short and long epilogues; integers, which have none.
+  const auto deep = [&](const char* rows, const char* k, const char* columns, const char* type = "f32") {
+    dot(rows + std::string(",") + k, k + std::string(",") + columns, rows + std::string(",") + columns, type);
+  };
+  for (const char* k : {"255", "256", "257", "1100", "4096", "8300"}) deep("3", k, "5");
+  deep("13", "520", "70");
+  for (const char* type : {"f64", "f16", "i32"}) deep("4", "300", "20", type);
+  check("graph @g(%a: f32[14,600], %b: f32[600,40]) {\n  %1 = dot %a, %b : f32[14,40]\n  %2 = tanh %1 : f32[14,40]\n  %3 = exp %2 : f32[14,40]\n  return %3\n}\n");
+  // An operand that is the same along rows, columns or both: the axis that it leaves out makes the tile all the same.
+  const auto same = [&](const std::string& a, const std::string& b, const std::string& to_a, const std::string& to_b) {
+    check("graph @g(%a: f32[" + a + "], %b: f32[" + b + "]) {\n  %0 = expand %a [" + to_a + "] : f32[" + to_a + "]\n  %1 = expand %b [" + to_b +
+          "] : f32[" + to_b + "]\n  %2 = dot %0, %1 : f32[21,50]\n  %3 = neg %2 : f32[21,50]\n  %4 = const 0.5 : f32[21,50]\n  %5 = sub %3, %4 : f32[21,50]\n  return %2, %5\n}\n");
+  };
+  for (const char* k : {"9", "300"}) {
+    const std::string rows = std::string("21,") + k, columns = k + std::string(",50");
+    same(rows, "1,1", rows, columns);
+    same(rows, k + std::string(",1"), rows, columns);
+    same("1,1", columns, rows, columns);
+    same(std::string("1,") + k, columns, rows, columns);
+    same("1,1", "1,1", rows, columns);
+  }
+  check("graph @g(%a: f32[3,21,9]) {\n  %c = const 0.5 : f32[3,9,50]\n  %0 = dot %a, %c : f32[3,21,50]\n  return %0\n}\n");
+  check("graph @g(%b: f32[3,9,50]) {\n  %c = const 0.5 : f32[3,21,9]\n  %0 = dot %c, %b : f32[3,21,50]\n  return %0\n}\n");
   dot("9,8", "8,9", "9,9", "i32");
   dot("9,8", "8,9", "9,9", "f16");
   dot("9,8", "8,9", "9,9", "f64");

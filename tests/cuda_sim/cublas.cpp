@@ -1,5 +1,6 @@
-// A stand-in for libcublas: matrix products, column-major, as work on a stream. Each element sums over k in order with fma
-// in one accumulator (float for half and bfloat16), so that results have the bits of Tenon's own contractions.
+// A stand-in for libcublas: matrix products, column-major, as work on a stream. Each element sums over k in
+// order with fma (float for half and bfloat16), in chains and a total beyond 256, so that results have the
+// bits of Tenon's own contractions.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -10,10 +11,12 @@
 #include <vector>
 
 #include "cuda_sim/shared.h"
+#include "ir/sum_order.h"
 
 #define TENON_SIM_API extern "C" __attribute__((visibility("default")))
 
 using namespace tenon::cuda_sim;
+using tenon::ir::DType, tenon::ir::kProductChain;
 
 namespace {
 
@@ -127,7 +130,7 @@ TENON_SIM_CLONES void add_column(T* sums, const T* a, T b, int64_t m) {
 
 template <typename T>
 struct Scratch {
-  std::vector<T> a, sums;  // op(A), column-major; one column of C
+  std::vector<T> a, chains;  // op(A), column-major; of one column of C, a column for each chain of k
 };
 
 template <typename T>
@@ -149,15 +152,20 @@ void run_one(const Gemm& g, Scratch<T>& scratch, const char* a, const char* b, c
     }
   }
   for (int64_t j = 0; j < g.n; ++j) {
-    std::fill(scratch.sums.begin(), scratch.sums.end(), T{0});
+    std::fill(scratch.chains.begin(), scratch.chains.end(), T{0});
     for (int64_t p = 0; p < g.k; ++p) {
       const T right = element<T>(g.b_type, b, g.transpose_b ? p * g.ldb + j : j * g.ldb + p, g.tf32);
-      add_column(scratch.sums.data(), scratch.a.data() + p * g.m, right, g.m);
+      add_column(scratch.chains.data() + p / kProductChain * g.m, scratch.a.data() + p * g.m, right, g.m);
     }
     for (int64_t i = 0; i < g.m; ++i) {
       const int64_t at = j * g.ldc + i;
-      T value = static_cast<T>(g.alpha) * scratch.sums[static_cast<size_t>(i)];
-      if (g.beta != 0) value += static_cast<T>(g.beta) * element<T>(g.c_type, c, at, false);  // else C is not read
+      const auto chain = [&](int64_t begin, int64_t) {
+        return scratch.chains[static_cast<size_t>(begin / kProductChain * g.m + i)];
+      };
+      T value = static_cast<T>(g.alpha) *
+                tenon::ir::add_product(sizeof(T) == 8 ? DType::F64 : DType::F32, g.k, T{0}, chain);
+      if (g.beta != 0)
+        value += static_cast<T>(g.beta) * element<T>(g.c_type, c, at, false);  // else C is not read
       if constexpr (sizeof(T) == 8) {
         reinterpret_cast<double*>(c)[at] = value;
       } else {
@@ -171,7 +179,7 @@ template <typename T>
 std::function<void()> work(const Gemm& g) {
   const auto scratch = std::make_shared<Scratch<T>>();
   scratch->a.resize(static_cast<size_t>(g.m * g.k));
-  scratch->sums.resize(static_cast<size_t>(g.m));
+  scratch->chains.resize(static_cast<size_t>((g.k + kProductChain) / kProductChain * g.m));
   return [g, scratch] {
     for (int64_t batch = 0; batch < g.batches; ++batch) {
       run_one<T>(g, *scratch, static_cast<const char*>(g.a) + batch * g.stride_a * static_cast<int64_t>(size_of(g.a_type)),

@@ -198,14 +198,12 @@ class Columns : ColumnStages {
     nest_.set_sub(0);
     tiles_.set_copies(together);
     recall(l, only_row());
-    const std::vector<Column> columns = open(l);
+    std::vector<Column> columns = open(l);
     const ValueId begin = block_begin(first);
-    elements(l, begin, block_end(begin), together, columns);
-    for (const Column& column : columns) {
-      Reducer reduce = c_.reducer(column.reduction);
-      const Accumulator sum = reduce.read(column.registers);
+    block(l, begin, block_end(begin), together, columns);
+    for (Column& column : columns) {
       ValueId at = global_place(c_.add(first, c_.literal(column.sub / vectors_)), column.sub % vectors_);
-      reduce.store(partials[column.number], at, sum);
+      column.reduce.store(partials[column.number], at, column.read());
     }
     tiles_.set_copies(1);
   }
@@ -239,26 +237,39 @@ class Columns : ColumnStages {
     auto [line, run] = c_.bind_outer(tiles_.outer(), runs_before, runs);
     ValueId begin = c_.mul(run, c_.literal(kRun)), end = c_.minimum(c_.add(begin, c_.literal(kRun)), nest_.extent(tiles_.lane()));
     ValueId base = global_place(block, line, c_.literal(0));
-
-    const auto each_vector = [&](const std::function<Accumulator(Value, Accumulator)>& next) {
+    // Totals of a run lie beside each other, plain sums where the block's value goes.
+    std::vector<AccumulatorBuffers> sums = partials;
+    for (size_t r = 0; r < sums.size(); ++r) {
+      const Value v = reductions(0)[r];
+      if (in_chains(v))
+        sums[r] =
+            of_run(v).buffers("sums" + std::to_string(c_.out.tree.buffers.size()), Space::Local, -1, kRun);
+    }
+    // next(number of the reduction, its place)
+    const auto each_vector = [&](const std::function<void(size_t r, ValueId at)>& next) {
       c_.vector_loop(tiles_.lane(), begin, end, 1, [&] {
-        ValueId at = c_.add(base, nest_.axis_value(tiles_.lane()));
-        for (size_t r = 0; r < reductions(0).size(); ++r) {
-          const Accumulator sum{b_.load(partials[r].value, at, nest_.lanes(), nest_.mask()), -1};
-          b_.store(partials[r].value, at, next(reductions(0)[r], sum).value, nest_.mask());
-        }
+        const ValueId column = nest_.axis_value(tiles_.lane());
+        for (size_t r = 0; r < reductions(0).size(); ++r)
+          next(r, in_chains(reductions(0)[r]) ? c_.sub(column, begin) : c_.add(base, column));
       });
     };
-    each_vector([&](Value v, Accumulator) { return c_.reducer(v).identity(nest_.lanes()); });
+    const auto store = [&](size_t r, ValueId at, Accumulator sum) {
+      of_run(reductions(0)[r]).store(sums[r], at, sum, nest_.mask());
+    };
+    const auto load = [&](size_t r, ValueId at) {
+      return of_run(reductions(0)[r]).load(sums[r], at, nest_.lanes(), nest_.mask());
+    };
+    each_vector(
+        [&](size_t r, ValueId at) { store(r, at, of_run(reductions(0)[r]).identity(nest_.lanes())); });
     const ValueId first = block_begin(block), last = block_end(first);
-    ValueId whole = c_.add(first, b_.op(Op::And, {c_.sub(last, first), c_.literal(-kRowsAtOnce)}));
     nest_.set_sub_axes(inner_);
     const auto emit_unknown = [&](bool varying) {
       for (Value u : full(0)) {
         if ((varying || !nest_.varies(u)) && !nest_.known(u)) nest_.emit(u);
       }
     };
-    const auto rows_of_run = [&](ValueId from, ValueId to, int at_once) {
+    ValueId from = first;
+    const auto rows_of_run = [&](ValueId to, int at_once) {
       c_.loop(from, to, at_once, [&](ValueId r) {
         for (int j = 0; j < at_once; ++j) {
           nest_.set_sub(j);
@@ -266,21 +277,55 @@ class Columns : ColumnStages {
           emit_unknown(false);
           nest_.prepare(full(0));
         }
-        each_vector([&](Value v, Accumulator sum) {
-          for (int j = 0; j < at_once; ++j) {
-            nest_.set_sub(j);
-            emit_unknown(true);
-            sum = c_.reducer(v).combine(sum, {nest_.vector(nest_.instr(v).args[0]), -1});
-          }
-          nest_.set_sub(0);
-          return sum;
+        nest_.set_sub(0);
+        each_vector([&](size_t n, ValueId at) {
+          store(n, at, add_rows(reductions(0)[n], load(n, at), at_once, emit_unknown));
         });
       });
+      from = to;
     };
-    rows_of_run(first, whole, kRowsAtOnce);
-    if (count_ % kRowsAtOnce != 0) rows_of_run(whole, last, 1);
+    const auto whole = [&](int64_t rows) {
+      return c_.add(first, b_.op(Op::And, {c_.sub(last, first), c_.literal(-rows)}));
+    };
+    rows_of_run(whole(kRowsAtOnce), kRowsAtOnce);
+    const bool chained =
+        std::any_of(reductions(0).begin(), reductions(0).end(), [&](Value v) { return in_chains(v); });
+    if (chained && count_ % kRowsAtOnce >= ir::kReduceChain)
+      rows_of_run(whole(ir::kReduceChain), ir::kReduceChain);
+    const int left = static_cast<int>(count_ % (chained ? int64_t{ir::kReduceChain} : kRowsAtOnce));
+    if (left != 0) rows_of_run(last, chained ? left : 1);
     nest_.set_sub_axes(std::array{tiles_.lane()});
+    if (chained) {
+      each_vector([&](size_t r, ValueId at) {
+        const Value v = reductions(0)[r];
+        if (!in_chains(v)) return;
+        c_.reducer(v).store(partials[r], c_.add(base, nest_.axis_value(tiles_.lane())),
+                            of_run(v).whole(load(r, at)), nest_.mask());
+      });
+    }
     c_.end_phase();
+  }
+
+  // What a run's elements are added to.
+  Reducer of_run(Value v) { return in_chains(v) ? c_.reducer(v).total() : c_.reducer(v); }
+
+  // `sum` with the next rows, sub-vectors of the nest: chains if it is a total.
+  template <typename Emit>
+  Accumulator add_rows(Value v, Accumulator sum, int rows, const Emit& emit_unknown) {
+    Accumulator chain;
+    for (int j = 0; j < rows; ++j) {
+      nest_.set_sub(j);
+      emit_unknown(true);
+      const Accumulator element{nest_.vector(nest_.instr(v).args[0]), -1};
+      if (!in_chains(v)) {
+        sum = c_.reducer(v).combine(sum, element);
+        continue;
+      }
+      chain = j % ir::kReduceChain == 0 ? element : c_.reducer(v).combine(chain, element);
+      if (j + 1 == rows || (j + 1) % ir::kReduceChain == 0) sum = of_run(v).combine(sum, chain);
+    }
+    nest_.set_sub(0);
+    return sum;
   }
 
   void fold_phase(int l, const std::vector<AccumulatorBuffers>& partials) {

@@ -41,7 +41,7 @@ struct Context : passes::Context {
 };
 
 constexpr size_t kLongBody = 150;     // instructions: of a longer body, compiling a second copy takes longer than it is worth
-constexpr int64_t kAhead = 1024;      // bytes ahead of a load that comes from beyond the cache
+constexpr int64_t kAhead = 4096;      // bytes ahead of a load that comes from beyond the cache
 constexpr int64_t kColumnsKept = 64;  // columns of a tile whose values are kept from one reduction to the next
 
 // The parallel axis along which most accessed bytes are contiguous; -1 if there is no parallel axis.

@@ -1,6 +1,6 @@
 // Schedule for contractions: a tile of the product lives in registers while k runs; the epilogue is applied
-// to the registers before they are stored. Each element is acc = fma(a, b, acc) with k in order, so tiles do
-// not change bits.
+// to the registers before they are stored. Each element is acc = fma(a, b, acc) with k in order, in chains
+// (ir/sum_order.h), so tiles do not change bits.
 //
 //   phase tiles: parallel (batch, row panel, column tile)
 //     pack b[., columns] -> panel[k][columns]         where b is not contiguous along the columns (what is contiguous
@@ -361,12 +361,72 @@ class Contraction {
         if (sub % vectors == 0) nest_.prepare(chain(c_.kernel, left_));
         if (sub < vectors && panel.buffer < 0) nest_.prepare(chain(c_.kernel, right_));
       }
-      c_.loop(c_.literal(0), nest_.extent(k_), 1, [&](ValueId k) {
-        nest_.bind(k_, k);
-        multiply(panel, k, registers);
-      });
-      whole && (rows == 1 || epilogue_.size() <= kShortEpilogue) ? at_once(registers) : row_by_row(at, registers);
+      const auto chain = [&](ValueId first, ValueId end) {
+        c_.loop(first, end, 1, [&](ValueId k) {
+          nest_.bind(k_, k);
+          multiply(panel, k, registers);
+        });
+      };
+      const ValueId begin_k = c_.literal(0), end_k = nest_.extent(k_);
+      ir::product_in_chains(nest_.instr(contract_).dtype, c_.extent(k_))
+          ? chains(begin_k, end_k, chain, registers)
+          : chain(begin_k, end_k);
+      whole && (rows == 1 || epilogue_.size() <= kShortEpilogue) ? at_once(registers)
+                                                                 : row_by_row(at, registers);
     });
+  }
+
+  // The chains of k, by chain(first, end), and what they come to (ir::add_product). Groups and totals lie in
+  // memory.
+  template <class Chain>
+  void chains(ValueId begin, ValueId end, const Chain& chain,
+              const std::vector<std::vector<ValueId>>& registers) {
+    const DType dtype = nest_.instr(contract_).dtype;
+    const int width = column_ < 0 ? 1 : nest_.lanes();
+    const int64_t count = static_cast<int64_t>(registers.size() * registers[0].size()) * width;
+    const int32_t group =
+        b_.add_buffer({"group" + std::to_string(c_.out.tree.buffers.size()), dtype, Space::Local, -1, count});
+    const auto each_register = [&](const auto& f) {
+      int64_t place = 0;
+      for (const std::vector<ValueId>& row : registers) {
+        for (const ValueId x : row) f(x, c_.literal(std::exchange(place, place + width)));
+      }
+    };
+    const ValueId zero = b_.constant(ir::constant(dtype, int64_t{0}), width);
+    const auto chains_of_group = [&](ValueId first, ValueId last) {
+      each_register([&](ValueId, ValueId place) { b_.store(group, place, zero); });
+      c_.loop(first, last, ir::kProductChain, [&](ValueId k) {
+        chain(k, c_.piece_end(k, c_.literal(ir::kProductChain), last));
+        each_register([&](ValueId x, ValueId place) {
+          b_.store(group, place, c_.add(b_.load(group, place, width), b_.get(x)));
+          b_.set(x, zero);
+        });
+      });
+    };
+    ir::product_in_groups(dtype, c_.extent(k_)) ? groups(begin, end, chains_of_group, group, count, width)
+                                                : chains_of_group(begin, end);
+    each_register([&](ValueId x, ValueId place) { b_.set(x, b_.load(group, place, width)); });
+  }
+
+  // chains(first, end) puts the sums of a group into the buffer `group`; there is the total of all in the
+  // end.
+  void groups(ValueId begin, ValueId end, const std::function<void(ValueId first, ValueId end)>& chains,
+              int32_t group, int64_t count, int width) {
+    Reducer total = Reducer(b_, Op::Sum, nest_.instr(contract_).dtype).total();
+    const AccumulatorBuffers totals =
+        total.buffers("totals" + std::to_string(c_.out.tree.buffers.size()), Space::Local, -1, count);
+    const auto each = [&](const auto& f) { c_.loop(c_.literal(0), c_.literal(count), width, f); };
+    const Accumulator zero = total.identity(width);
+    each([&](ValueId place) { total.store(totals, place, zero); });
+    const int64_t length = ir::kProductChain * ir::kProductGroup;
+    c_.loop(begin, end, length, [&](ValueId first) {
+      chains(first, c_.piece_end(first, c_.literal(length), end));
+      each([&](ValueId place) {
+        total.store(totals, place,
+                    total.combine(total.load(totals, place, width), {b_.load(group, place, width), -1}));
+      });
+    });
+    each([&](ValueId place) { b_.store(group, place, total.result(total.load(totals, place, width))); });
   }
 
   // Row r of the tile: its sub-vectors have the lines and columns of the first row's.
@@ -445,13 +505,19 @@ class Contraction {
     }
     return column_ < 0 ? nest_.get(v) : nest_.vector(v);
   }
+  // Of a product that is the same in all columns.
+  ValueId first_lane(ValueId x) {
+    for (int lanes = b_.type(x).lanes; lanes > 1; lanes /= 2)
+      x = b_.let(Op::Low, {x}, {b_.type(x).dtype, static_cast<int16_t>(lanes / 2)});
+    return x;
+  }
   template <class Product>
   void epilogue(int r, const Product& product) {
     const int vectors = accumulators_of_row();
     c_.in_scope([&] {
       for (int q = 0; q < vectors; ++q) {
         nest_.set_sub(r * vectors + q);
-        nest_.set(contract_, product(q));
+        nest_.set(contract_, nest_.varies(contract_) ? product(q) : first_lane(product(q)));
         nest_.set_mask(mask_of(q));
         for (Value v : epilogue_) {
           if (nest_.instr(v).op == Op::Store || !nest_.known(v)) nest_.emit(v);

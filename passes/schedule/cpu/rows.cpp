@@ -21,13 +21,17 @@ using ir::kReduceLanes;
 
 namespace {
 
-constexpr int kMostTogether = 4;      // rows side by side
-constexpr size_t kShortBody = 8;      // instructions of a loop that is worth unrolling so
+constexpr int kMostTogether = 4;  // rows side by side
+constexpr size_t kShortBody = 8;  // instructions of a loop that is worth unrolling so
+constexpr size_t kUnrolled = 3;   // that stand for each element of a chain
 
 // The loops over rows and blocks of rows, 64 lanes at a time.
 class LaneLoops : protected RowStages {
  protected:
   using Registers = std::vector<std::vector<Accumulator>>;  // by reduction and row, then by vector
+  struct Lanes {
+    Registers sums, totals;  // of a chain, and of the chains, where there are such
+  };
 
   explicit LaneLoops(Context& c) : RowStages(c, c.loops()), c_(c) {
     // Lanes without elements do not change a result, so rows that one vector holds have no other lanes. That is most of what the
@@ -85,16 +89,22 @@ class LaneLoops : protected RowStages {
   // the loop, and for each row of it.
   std::vector<Accumulator> reduce_block(int l, const Range& range, ValueId row_base) {
     const int vectors = group_ / nest_.lanes();
-    Registers registers;
-    each_result(l, [&](Value v, size_t) { registers.push_back(open(v, vectors)); });
+    Lanes lanes;
+    each_result(l, [&](Value v, size_t) {
+      Reducer sum = c_.reducer(v), total = sum.total();
+      lanes.sums.push_back(open(sum, vectors));
+      lanes.totals.push_back(in_chains(v) ? open(total, vectors) : std::vector<Accumulator>{});
+    });
     for_outer(l, range, [&](ValueId base) {
       const ValueId kept = kept_base(row_base, base);
-      if (vectors > 1 && inner_.size() > kLongBody) return in_memory(l, range.begin, range.end, kept, base, registers);
+      if (vectors > 1 && inner_.size() > kLongBody) {
+        return each_chain(l, range.begin, range.end, lanes, [&](ValueId begin, ValueId end) { in_memory(l, begin, end, kept, base, lanes.sums); });
+      }
       const auto vector = [&](ValueId position, int q, bool masked) {
         nest_.bind(lane_, position);
         nest_.set_mask(masked ? nest_.tail_mask(position, range.end) : -1);
         elements(l, kept);
-        accumulate(l, registers, q, at(base, position));
+        accumulate(l, lanes.sums, q, at(base, position));
         nest_.set_mask(-1);
       };
       const auto group = [&](ValueId first, bool masked) {
@@ -105,22 +115,77 @@ class LaneLoops : protected RowStages {
           nest_.when(some, [&] { vector(position, q, masked); });
         }
       };
-      if (one_group_) return group(range.begin, !no_rest_);
+      if (one_group_) {
+        end_chains(l, lanes);
+        return group(range.begin, !no_rest_);
+      }
       ValueId whole = range.end;
       if (!no_rest_) whole = c_.add(range.begin, b_.op(Op::And, {c_.sub(range.end, range.begin), c_.literal(-group_)}));
-      c_.loop(range.begin, whole, group_, [&](ValueId first) { group(first, false); });
+      const auto groups = [&](ValueId begin, ValueId end) {
+        c_.loop(begin, end, group_, [&](ValueId first) { group(first, false); });
+      };
+      const auto one_group = [&](ValueId first) { group(first, false); };
+      each_chain(l, range.begin, whole, lanes, groups, inner_.size() <= kUnrolled ? one_group : Group());
       if (no_rest_) return;
       nest_.when(c_.less(whole, range.end), [&] {
-        vectors == 1 || inner_.size() <= kShortBody ? group(whole, true) : in_memory(l, whole, range.end, kept, base, registers);
+        if (in_chains(reductions(l))) {  // what is left ends the last chain, or is one
+          const ValueId of_chain = b_.op(Op::And, {c_.sub(whole, range.begin), c_.literal(chain_length() - 1)});
+          nest_.when(b_.op(Op::Eq, {of_chain, c_.literal(0)}), [&] { end_chains(l, lanes); });
+        }
+        vectors == 1 || inner_.size() <= kShortBody ? group(whole, true) : in_memory(l, whole, range.end, kept, base, lanes.sums);
       });
     });
+    end_chains(l, lanes);
     std::vector<Accumulator> results;
-    each_result(l, [&](Value v, size_t n) { results.push_back(fold(v, registers[n])); });
+    each_result(l, [&](Value v, size_t n) {
+      Reducer sum = c_.reducer(v), total = sum.total();
+      std::vector<Accumulator> parts;
+      for (size_t q = 0; q < lanes.sums[n].size(); ++q) {
+        parts.push_back(in_chains(v) ? total.whole(total.read(lanes.totals[n][q]))
+                                     : sum.read(lanes.sums[n][q]));
+      }
+      results.push_back(sum.fold(std::move(parts)));
+    });
     return results;
   }
 
-  // Elements from the first of a group on: a loop over single masked vectors with the registers in memory meanwhile, so that
-  // the instructions stand once.
+  // Elements of a lane's chain, times the lanes.
+  int64_t chain_length() const { return group_ * ir::kReduceChain; }
+
+  // body(begin, end) for each chain of a row's elements from `begin` to `end`; where there is a `group`,
+  // whole chains are its groups of lanes one by one, without a loop.
+  using Group = std::function<void(ValueId first)>;
+  void each_chain(int l, ValueId begin, ValueId end, const Lanes& lanes,
+                  const std::function<void(ValueId begin, ValueId end)>& body, const Group& group = {}) {
+    if (!in_chains(reductions(l))) return body(begin, end);
+    if (group) {
+      const ValueId whole = c_.add(begin, b_.op(Op::And, {c_.sub(end, begin), c_.literal(-chain_length())}));
+      c_.loop(begin, whole, chain_length(), [&](ValueId first) {
+        end_chains(l, lanes);
+        for (int64_t j = 0; j < ir::kReduceChain; ++j)
+          group(j == 0 ? first : c_.add(first, c_.literal(j * group_)));
+      });
+      begin = whole;
+    }
+    c_.loop(begin, end, chain_length(), [&](ValueId first) {
+      end_chains(l, lanes);
+      body(first, c_.piece_end(first, c_.literal(chain_length()), end));
+    });
+  }
+
+  // What the lanes have summed goes to the totals.
+  void end_chains(int l, const Lanes& lanes) {
+    each_result(l, [&](Value v, size_t n) {
+      Reducer sum = c_.reducer(v), total = sum.total();
+      for (size_t q = 0; q < lanes.totals[n].size(); ++q) {
+        total.take(lanes.totals[n][q], sum.read(lanes.sums[n][q]));
+        sum.write(lanes.sums[n][q], sum.identity(nest_.lanes()));
+      }
+    });
+  }
+
+  // Elements from the first of a group on: a loop over single masked vectors with the registers in memory
+  // meanwhile, so that the instructions stand once.
   void in_memory(int l, ValueId begin, ValueId end, ValueId kept, ValueId base, const Registers& registers) {
     std::vector<AccumulatorBuffers> buffers;
     const auto place = [&](size_t q) { return c_.literal(static_cast<int64_t>(q) * nest_.lanes()); };
@@ -149,17 +214,10 @@ class LaneLoops : protected RowStages {
     });
   }
 
-  std::vector<Accumulator> open(Value reduction, int vectors) {
-    Reducer reduce = c_.reducer(reduction);
+  std::vector<Accumulator> open(Reducer& reduce, int vectors) {
     std::vector<Accumulator> registers;
     for (int q = 0; q < vectors; ++q) registers.push_back(reduce.open(reduce.identity(nest_.lanes())));
     return registers;
-  }
-  Accumulator fold(Value reduction, const std::vector<Accumulator>& registers) {
-    Reducer reduce = c_.reducer(reduction);
-    std::vector<Accumulator> parts;
-    for (const Accumulator& a : registers) parts.push_back(reduce.read(a));
-    return reduce.fold(std::move(parts));
   }
 
   // The current elements into register q of each reduction of the loop, and of each row.
@@ -167,7 +225,7 @@ class LaneLoops : protected RowStages {
     each_result(l, [&](Value v, size_t n) {
       Reducer reduce = c_.reducer(v);
       Accumulator element{nest_.vector(nest_.instr(v).args[0]), -1};
-      if (reduce.has_index()) element.index = lane_positions(position);
+      if (reduce.has_index()) element.beside = lane_positions(position);
       take(reduce, registers[n][q], element, nest_.mask());
     });
   }
@@ -185,18 +243,20 @@ class LaneLoops : protected RowStages {
 
   // A row's block values, `blocks_` of them from `base` on, reduced as one row of 64 lanes.
   Accumulator fold_partials(Value reduction, AccumulatorBuffers partial, ValueId base) {
-    Reducer reduce = c_.reducer(reduction);
+    Reducer block = c_.reducer(reduction), reduce = block.total();
     const int lanes = nest_.lanes();
-    const std::vector<Accumulator> registers = open(reduction, static_cast<int>(kReduceLanes) / lanes);
+    const std::vector<Accumulator> registers = open(reduce, static_cast<int>(kReduceLanes) / lanes);
     ValueId end = nest_.size(blocks_);
     c_.loop(c_.literal(0), end, kReduceLanes, [&](ValueId first) {
       for (size_t q = 0; q < registers.size(); ++q) {
         ValueId position = c_.add(first, c_.literal(static_cast<int64_t>(q) * lanes));
         ValueId mask = nest_.tail_mask(position, end);
-        take(reduce, registers[q], reduce.load(partial, at(base, position), lanes, mask), mask);
+        take(reduce, registers[q], block.load(partial, at(base, position), lanes, mask), mask);
       }
     });
-    return fold(reduction, registers);
+    std::vector<Accumulator> parts;
+    for (const Accumulator& a : registers) parts.push_back(reduce.read(a));
+    return reduce.whole(reduce.fold(std::move(parts)));
   }
 
   void store_partials(int l, const std::vector<Accumulator>& blocks, const std::vector<AccumulatorBuffers>& partials, ValueId place) {
@@ -331,10 +391,11 @@ class Rows : LaneLoops {
 
   // --- rows side by side: each is a sub-vector of the nest
 
-  // How many rows pay: as many as leave half the registers free, where all is read as it lies and something is shared.
-  // Not with a masked loop as well: four times that code takes longer to compile than it saves.
-  int rows_together() const {
-    if (rows_.empty() || plan_.loops != 1 || plan_.full[0].size() > kShortBody || length_ % group_ != 0) return 1;
+  // How many rows pay: as many as leave half the registers free, where all is read as it lies and something
+  // is shared. Not with a masked loop as well: four times that code takes longer to compile than it saves.
+  int rows_together() {
+    if (rows_.empty() || plan_.loops != 1 || plan_.full[0].size() > kShortBody || length_ % group_ != 0)
+      return 1;
     const std::vector<bool> apart = varying_along(c_.kernel, rows_.back());
     bool shared = false;
     for (Value v : plan_.full[0]) {
@@ -344,7 +405,9 @@ class Rows : LaneLoops {
       if (!stride.ok || stride.value != 1 || in.scale != 0) return 1;
       shared = shared || !apart[v];
     }
-    const int accumulators = group_ / nest_.lanes() * static_cast<int>(plan_.reductions[0].size());
+    // A lane has a sum, or with a total three registers.
+    const int of_lane = in_chains(plan_.reductions[0]) ? 3 : 1;
+    const int accumulators = group_ / nest_.lanes() * static_cast<int>(plan_.reductions[0].size()) * of_lane;
     const int most = std::min(kMostTogether, c_.target.vector_registers() / 2 / std::max(accumulators, 1));
     return shared ? most : 1;
   }

@@ -274,7 +274,7 @@ class ShortSchedule {
     for (int64_t i = 0; i < rows_.count; ++i) {
       nest_.set_sub(static_cast<int>(i));
       Accumulator element{lanes > 1 ? nest_.vector(operand) : nest_.get(operand), -1};
-      if (reducer.has_index()) element.index = b_.constant(ir::constant(DType::I64, i), lanes);
+      if (reducer.has_index()) element.beside = b_.constant(ir::constant(DType::I64, i), lanes);
       Accumulator& part = parts[i % length_];
       part = reducer.combine(part, element);
     }

@@ -58,13 +58,10 @@ class Columns : ColumnStages {
       auto [number, column] = c_.divide(item, nest_.size(columns_));
       nest_.bind_linear(parallel_, column);
       recall(l, [column = column](int) { return column; });
-      const std::vector<Column> sums = open(l);
+      std::vector<Column> sums = open(l);
       const ValueId begin = block_begin(number);
-      elements(l, begin, block_end(begin), 1, sums);
-      for (const Column& sum : sums) {
-        Reducer reduce = c_.reducer(sum.reduction);
-        reduce.store(partials[sum.number], item, reduce.read(sum.registers));
-      }
+      block(l, begin, block_end(begin), 1, sums);
+      for (Column& sum : sums) sum.reduce.store(partials[sum.number], item, sum.read());
     });
     if (partials.empty()) return;
     if (blocks_ >= kManyBlocks) return fold_in_tiles(l, partials);
@@ -85,8 +82,9 @@ class Columns : ColumnStages {
 
     const ValueId block = c_.begin_phase("columns" + std::to_string(l), ceil_div(columns_, together));
     const ValueId first = c_.mul(block, c_.literal(together));
-    const ValueId blocks = nest_.size(blocks_), width = c_.literal(tile / together), is_adding = c_.less(c_.thread(), c_.literal(together));
-    const std::vector<Column> totals = open(l);
+    const ValueId blocks = nest_.size(blocks_), width = c_.literal(tile / together),
+                  is_adding = c_.less(c_.thread(), c_.literal(together));
+    std::vector<Column> totals = open_totals(l);
     c_.loop(c_.literal(0), blocks, tile / together, [&](ValueId base) {
       c_.loop(c_.thread(), c_.literal(tile), c_.target.threads, [&](ValueId element) {
         const auto [in_tile, beside] = c_.divide(element, c_.literal(together));
@@ -103,7 +101,8 @@ class Columns : ColumnStages {
       nest_.when(is_adding, [&] {
         c_.loop(c_.literal(0), c_.minimum(width, c_.sub(blocks, base)), 1, [&](ValueId number) {
           const ValueId place = c_.add(c_.mul(number, c_.literal(together)), c_.thread());
-          for (const Column& total : totals) combine(total, c_.reducer(total.reduction).load(tiles[total.number], place));
+          for (Column& total : totals)
+            total.take(c_.reducer(total.reduction).load(tiles[total.number], place));
         });
       });
       b_.barrier();

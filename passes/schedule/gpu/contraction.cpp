@@ -1,4 +1,5 @@
-// Contractions on a GPU. Each output is one accumulator, and k runs in order, whatever the program.
+// Contractions on a GPU. Each output is one accumulator (beyond one chain of k, with what its chains come
+// to), and k runs in order, whatever the program.
 //
 //   tiles     a block of threads takes a tile of the product, each thread or each warp a part of it in registers (sums.h). Slices
 //             of k of both operands pass through shared memory; what they are computed from (views, windows and their border,
@@ -12,8 +13,9 @@
 //   outputs   a thread takes one output and reads its operands from memory: tiny products, of which any tile would be
 //             mostly empty.
 //
-// Sums of threads are acc = fma(a, b, acc), so the bits are those of the interpreter. Warps multiply on the tensor cores, halves
-// alone (f16 or bf16, the result rounded to it): these sum up to 16 k in an order of their own.
+// Sums of threads are acc = fma(a, b, acc), in chains (ir/sum_order.h), so the bits are those of the
+// interpreter. Warps multiply on the tensor cores, halves alone (f16 or bf16, the result rounded to it):
+// these sum up to 16 k in an order of their own.
 //
 // Rows are all axes that only the left operand varies along, as one number, columns those of the right one; the others
 // count the tiles (batch). A convolution's images are thus columns like its places, and few channels waste no tile.
@@ -182,18 +184,45 @@ class Contraction {
         nest_.prepare(side->chain);
       }
       const ValueId acc = b_.var(b_.constant(zero()));
-      c_.loop(c_.literal(0), nest_.extent(k_), 1, [&](ValueId k) {
-        nest_.bind(k_, k);
-        emit(left_.chain);
-        emit(right_.chain);
-        b_.set(acc, multiply_add(c_, nest_.get(left_.operand), nest_.get(right_.operand), b_.get(acc)));
-      });
-      nest_.set(contract_, b_.get(acc));
+      const auto chain = [&](ValueId begin, ValueId end) {
+        c_.loop(begin, end, 1, [&](ValueId k) {
+          nest_.bind(k_, k);
+          emit(left_.chain);
+          emit(right_.chain);
+          b_.set(acc, multiply_add(c_, nest_.get(left_.operand), nest_.get(right_.operand), b_.get(acc)));
+        });
+      };
+      nest_.set(contract_, of_chains(acc, chain));
       emit(of_batch_);
       emit(of_row_);
       emit(of_column_);
       emit(of_element_);
     });
+  }
+
+  // What chain(begin, end), each time in `acc`, comes to over all k (ir::add_product).
+  template <typename Chain>
+  ValueId of_chains(ValueId acc, const Chain& chain) {
+    const DType dtype = nest_.instr(contract_).dtype;
+    if (!ir::product_in_chains(dtype, depth_)) {
+      chain(c_.literal(0), nest_.extent(k_));
+      return b_.get(acc);
+    }
+    ChainSums sums(c_, dtype, 1, depth_);
+    sums.begin();
+    const int32_t one =
+        b_.add_buffer({"chain" + std::to_string(c_.out.tree.buffers.size()), dtype, Space::Local, -1, 1});
+    const ValueId place = c_.literal(0);
+    c_.loop(place, nest_.extent(k_), ir::kProductChain, [&](ValueId first) {
+      if (sums.in_groups()) nest_.when(sums.begins_group(first), [&] { sums.end_group(); });
+      b_.set(acc, b_.constant(zero()));
+      chain(first, c_.piece_end(first, c_.literal(ir::kProductChain), nest_.extent(k_)));
+      b_.store(one, place, b_.get(acc));
+      sums.add(one, 0, 1);
+    });
+    sums.finish();
+    sums.give(one, 0, 1);
+    return b_.load(one, place, 1);
   }
 
   ir::Constant zero() const { return ir::constant(nest_.instr(contract_).dtype, int64_t{0}); }
@@ -214,8 +243,9 @@ class Contraction {
       stage_before_cast(right_);
     }
     for (Side* side : {&left_, &right_}) side->panel.dtype = nest_.instr(side->operand).dtype;
-    sums_ = t.worker == Worker::Warp ? sums_of_warps(c_, t, left_.panel, right_.panel)
-                                     : sums_of_threads(c_, t, k_, left_.panel, right_.panel, nest_.instr(contract_).dtype);
+    sums_ = t.worker == Worker::Warp
+                ? sums_of_warps(c_, t, depth_, left_.panel, right_.panel)
+                : sums_of_threads(c_, t, k_, left_.panel, right_.panel, nest_.instr(contract_).dtype);
     left_.panel = sums_->left;
     right_.panel = sums_->right;
     find_vectors(left_);
@@ -249,6 +279,7 @@ class Contraction {
         });
       });
     });
+    sums_->finish();
     epilogue();
     c_.end_phase();
   }

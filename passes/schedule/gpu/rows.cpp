@@ -165,7 +165,12 @@ class Rows : RowStages {
       carry_[v] = in_shared_ ? shared(name, nest_.instr(v).dtype) : b_.add_buffer({name, nest_.instr(v).dtype, Space::Local, -1, slots_});
     }
     for (const std::vector<Value>& loop : plan_.reductions) {
-      for (Value v : loop) accumulators_[v] = c_.reducer(v).buffers("acc" + std::to_string(v), Space::Local, -1, parts_);
+      for (Value v : loop) {
+        accumulators_[v] = c_.reducer(v).buffers("acc" + std::to_string(v), Space::Local, -1, parts_);
+        const bool has_total = in_chains(v) || (blocks_ > 1 && c_.reducer(v).keeps_rest());
+        if (has_total)
+          totals_[v] = c_.reducer(v).total().buffers("total" + std::to_string(v), Space::Local, -1, parts_);
+      }
     }
   }
 
@@ -223,7 +228,10 @@ class Rows : RowStages {
   template <typename Element>
   void lanes(int l, ValueId begin, ValueId end, const Element& element) {
     const ValueId zero = c_.literal(0);
-    if (parts_ == 1) return only_lane(end, element);
+    if (parts_ == 1) {
+      end_chains(reductions(l));
+      return only_lane(end, element);
+    }
     const bool ragged = in_registers_ ? slots_ * gang_ != length_ : length_ % kLanes != 0;
     const auto before_end = [&](ValueId position) { return ragged ? c_.less(position, end) : -1; };
     // In registers steps are counted by their first slot.
@@ -247,7 +255,10 @@ class Rows : RowStages {
         quads.each([&](ValueId part) { part_of(single, step, part, c_.add(first, part)); });
       });
     };
-    const auto steps = [&](ValueId step) { quads_ ? together(step) : one_by_one(step); };
+    const auto steps = [&](ValueId step) {
+      begin_step(reductions(l), step);
+      quads_ ? together(step) : one_by_one(step);
+    };
     if (in_registers_) {
       c_.loop(zero, c_.literal(slots_), parts_, steps, true);
     } else {
@@ -295,7 +306,7 @@ class Rows : RowStages {
         for (Value v : reductions(l)) {
           Reducer reduce = c_.reducer(v);
           Accumulator next{nest_.get(nest_.instr(v).args[0]), -1};
-          if (reduce.has_index()) next.index = nest_.position(at(base, position));
+          if (reduce.has_index()) next.beside = nest_.position(at(base, position));
           take(v, part, next);
         }
       });
@@ -303,9 +314,31 @@ class Rows : RowStages {
   }
 
   void start(Value reduction) {
-    Reducer reduce = c_.reducer(reduction);
+    start(c_.reducer(reduction), accumulators_.at(reduction));
+    if (in_chains(reduction)) start(c_.reducer(reduction).total(), totals_.at(reduction));
+  }
+  void start(Reducer reduce, const AccumulatorBuffers& at) {
     const Accumulator identity = reduce.identity();
-    for (int64_t part = 0; part < parts_; ++part) reduce.store(accumulators_.at(reduction), c_.literal(part), identity);
+    for (int64_t part = 0; part < parts_; ++part) reduce.store(at, c_.literal(part), identity);
+  }
+
+  // Where a step begins a chain of each lane, those before go to the totals.
+  void begin_step(const std::vector<Value>& reductions, ValueId step) {
+    if (in_registers_ || !in_chains(reductions)) return;
+    const ValueId of_chain = b_.op(Op::And, {step, c_.literal(kLanes * ir::kReduceChain - 1)});
+    nest_.when(b_.op(Op::Eq, {of_chain, c_.literal(0)}), [&] { end_chains(reductions); });
+  }
+  void end_chains(const std::vector<Value>& reductions) {
+    for (Value v : reductions) {
+      if (!in_chains(v)) continue;
+      Reducer sum = c_.reducer(v), total = sum.total();
+      for (int64_t part = 0; part < parts_; ++part) {
+        const ValueId at = c_.literal(part);
+        total.store(totals_.at(v), at,
+                    total.combine(total.load(totals_.at(v), at), sum.load(accumulators_.at(v), at)));
+        sum.store(accumulators_.at(v), at, sum.identity());
+      }
+    }
   }
 
   void take(Value reduction, ValueId part, Accumulator next) {
@@ -319,9 +352,20 @@ class Rows : RowStages {
   // The lanes of the tree by halves; thread 0 has the value. A thread with lanes j and j + 32 begins with the first halving, then
   // 16, 8, 4, 2, 1 are shuffles; one with four neighbours ends with the last two.
   Accumulator fold(Value reduction) {
-    Reducer reduce = c_.reducer(reduction);
+    Reducer sum = c_.reducer(reduction);
+    if (!in_chains(reduction)) return fold(sum, lanes_in(sum, accumulators_.at(reduction)));
+    end_chains({reduction});
+    Reducer total = sum.total();
+    std::vector<Accumulator> lanes = lanes_in(total, totals_.at(reduction));
+    for (Accumulator& lane : lanes) lane = total.whole(lane);
+    return fold(sum, std::move(lanes));
+  }
+  std::vector<Accumulator> lanes_in(Reducer reduce, const AccumulatorBuffers& from) {
     std::vector<Accumulator> lanes;
-    for (int64_t part = 0; part < parts_; ++part) lanes.push_back(reduce.load(accumulators_.at(reduction), c_.literal(part)));
+    for (int64_t part = 0; part < parts_; ++part) lanes.push_back(reduce.load(from, c_.literal(part)));
+    return lanes;
+  }
+  Accumulator fold(Reducer reduce, std::vector<Accumulator> lanes) {
     const auto halve = [&] {
       for (size_t i = 0; i < lanes.size() / 2; ++i) lanes[i] = reduce.combine(lanes[i], lanes[i + lanes.size() / 2]);
       lanes.resize(lanes.size() / 2);
@@ -334,7 +378,7 @@ class Rows : RowStages {
       };
       for (Accumulator& lane : lanes) {
         const ValueId value = shuffled(lane.value);
-        lane = reduce.combine(lane, {value, shuffled(lane.index)});
+        lane = reduce.combine(lane, {value, shuffled(lane.beside)});
       }
     }
     while (lanes.size() > 1) halve();
@@ -342,8 +386,8 @@ class Rows : RowStages {
   }
 
   // Every thread of the row gets the first one's value.
-  void finish(Value reduction) {
-    const ValueId result = c_.reducer(reduction).result(fold(reduction));
+  void finish(Value reduction, Accumulator folded) {
+    const ValueId result = c_.reducer(reduction).result(folded);
     if (gang_ == 1) return nest_.set(reduction, result);
     ValueId first = b_.constant(ir::constant(DType::I32, int64_t{0}));
     if (gang_ < kWarp) {
@@ -355,16 +399,22 @@ class Rows : RowStages {
 
   // Folds the block values partials[base .. base + count) as one row of 64 lanes.
   void fold_partials(Value reduction, ValueId base, ValueId count) {
-    start(reduction);
+    Reducer block = c_.reducer(reduction), total = block.total();
+    const AccumulatorBuffers& lanes = (total.keeps_rest() ? totals_ : accumulators_).at(reduction);
+    start(total, lanes);
     c_.loop(c_.literal(0), count, kLanes, [&](ValueId step) {
-      c_.loop(c_.literal(0), c_.literal(parts_), 1, [&](ValueId part) {
-        const ValueId block = c_.add(step, place_in_step(part));
-        nest_.when(c_.less(block, count), [&] {
-          take(reduction, part, c_.reducer(reduction).load(partials_.at(reduction), at(base, block)));
-        });
-      }, true);
+      c_.loop(
+          c_.literal(0), c_.literal(parts_), 1,
+          [&](ValueId part) {
+            const ValueId number = c_.add(step, place_in_step(part));
+            nest_.when(c_.less(number, count), [&] {
+              const Accumulator value = block.load(partials_.at(reduction), at(base, number));
+              total.store(lanes, part, total.combine(total.load(lanes, part), value));
+            });
+          },
+          true);
     });
-    finish(reduction);
+    finish(reduction, total.whole(fold(total, lanes_in(total, lanes))));
   }
 
   // Folds the accumulators of one block; thread 0 of the gang writes its value to partials[place].
@@ -393,7 +443,7 @@ class Rows : RowStages {
       for (int l = 0; l < plan_.loops; ++l) {
         emit_row(l, lane_in_gang_);
         accumulate(l, -1);
-        for (Value v : reductions(l)) finish(v);
+        for (Value v : reductions(l)) finish(v, fold(v));
       }
       emit_row(plan_.loops, lane_in_gang_);
     });
@@ -507,14 +557,18 @@ class Rows : RowStages {
       start(v);
       const Range range = block_range(block);
       c_.loop(range.begin, range.end, kLanes, [&](ValueId step) {
-        c_.loop(c_.literal(0), c_.literal(parts_), 1, [&](ValueId part) {
-          const ValueId position = c_.add(step, place_in_step(part));
-          nest_.when(length_ % kLanes != 0 ? c_.less(position, range.end) : -1, [&] {
-            Accumulator next{b_.load(operand, position, 1), -1};
-            if (c_.reducer(v).has_index()) next.index = nest_.position(position);
-            take(v, part, next);
-          });
-        }, true);
+        begin_step({v}, step);
+        c_.loop(
+            c_.literal(0), c_.literal(parts_), 1,
+            [&](ValueId part) {
+              const ValueId position = c_.add(step, place_in_step(part));
+              nest_.when(length_ % kLanes != 0 ? c_.less(position, range.end) : -1, [&] {
+                Accumulator next{b_.load(operand, position, 1), -1};
+                if (c_.reducer(v).has_index()) next.beside = nest_.position(position);
+                take(v, part, next);
+              });
+            },
+            true);
       });
       const Accumulator state = fold(v);
       only(lane_in_gang_, [&] { c_.reducer(v).store(partials_.at(v), block, state); });
@@ -572,8 +626,9 @@ class Rows : RowStages {
   int64_t parts_ = kAccumulators;    // accumulators of a thread
   int64_t slots_ = kAccumulators;    // registers a thread for each kept value
   std::map<Value, AccumulatorBuffers> accumulators_;
-  std::map<Value, AccumulatorBuffers> partials_;  // long: shared, split: global
-  OperandPlaces operands_;                               // shared: of reductions
+  std::map<Value, AccumulatorBuffers> totals_;          // of chains, of block values
+  std::map<Value, AccumulatorBuffers> partials_;        // long: shared, split: global
+  OperandPlaces operands_;                              // shared: of reductions
   std::map<std::pair<size_t, DType>, int32_t> places_;  // shared: those that are nobody else's
   ValueId lane_in_gang_ = -1, gang_number_ = -1, slot_ = -1;
 };

@@ -32,6 +32,7 @@ class Sums {
   // --- in the phase
   virtual void begin() = 0;              // all sums are 0
   virtual void multiply(ValueId k) = 0;  // the slice that begins at k
+  virtual void finish() = 0;             // after the last one
 
   // --- the sums to shared memory, `strips` times `strip_rows` rows of the tile
   int strips = 0, strip_rows = 0, pitch = 0;
@@ -46,13 +47,84 @@ class Sums {
   const Tile& tile_;
 };
 
+// What the chains of a worker's sums come to (ir::add_product), in registers or wherever the compiler has
+// room: a chain's end alone touches them.
+class ChainSums {
+ public:
+  ChainSums(Context& c, DType dtype, int64_t count, int64_t depth)
+      : c_(c),
+        b_(c.builder),
+        dtype_(dtype),
+        total_(Reducer(c.builder, Op::Sum, dtype).total()),
+        count_(count) {
+    const std::string number = std::to_string(c.out.tree.buffers.size());
+    group_ = b_.add_buffer({"group" + number, dtype, Space::Local, -1, count});
+    if (ir::product_in_groups(dtype, depth))
+      totals_ = total_.buffers("totals" + number, Space::Local, -1, count);
+  }
+  bool in_groups() const { return totals_.value >= 0; }
+  void begin() {
+    each(count_, [&](ValueId i) {
+      b_.store(group_, i, zero());
+      if (in_groups()) total_.store(totals_, i, total_.identity());
+    });
+  }
+  // Whether a chain, or a group, begins at k. Slices of k divide chains.
+  ValueId begins_chain(ValueId k) { return is_multiple(k, ir::kProductChain); }
+  ValueId begins_group(ValueId k) { return is_multiple(k, ir::kProductChain * ir::kProductGroup); }
+  // Adds the `count` chains in `sums` to the groups from number `first` on.
+  void add(int32_t sums, int64_t first, int64_t count) {
+    each(count, [&](ValueId i) {
+      const ValueId at = ahead(i, first);
+      b_.store(group_, at, c_.add(b_.load(group_, at, 1), b_.load(sums, i, 1)));
+    });
+  }
+  void end_group() {
+    each(count_, [&](ValueId i) {
+      total_.store(totals_, i, total_.combine(total_.load(totals_, i), {b_.load(group_, i, 1), -1}));
+      b_.store(group_, i, zero());
+    });
+  }
+  // After the last chain; then what all come to, to `sums`.
+  void finish() {
+    if (in_groups()) end_group();
+  }
+  void give(int32_t sums, int64_t first, int64_t count) {
+    each(count, [&](ValueId i) {
+      const ValueId at = ahead(i, first);
+      b_.store(sums, i, in_groups() ? total_.result(total_.load(totals_, at)) : b_.load(group_, at, 1));
+    });
+  }
+
+ private:
+  template <typename Body>
+  void each(int64_t count, const Body& body) {
+    c_.loop(c_.literal(0), c_.literal(count), 1, body, true);
+  }
+  ValueId ahead(ValueId i, int64_t first) { return first == 0 ? i : c_.add(i, c_.literal(first)); }
+  ValueId zero() { return b_.constant(ir::constant(dtype_, int64_t{0})); }
+  ValueId is_multiple(ValueId k, int64_t of) {
+    return b_.op(Op::Eq, {b_.op(Op::And, {k, c_.literal(of - 1)}), c_.literal(0)});
+  }
+
+  Context& c_;
+  ir::TreeBuilder& b_;
+  DType dtype_;
+  Reducer total_;
+  int64_t count_;
+  int32_t group_;
+  AccumulatorBuffers totals_;
+};
+
 inline ValueId multiply_add(Context& c, ValueId x, ValueId y, ValueId acc) {
   if (ir::is_float(c.builder.type(acc).dtype)) return c.builder.op(Op::Fma, {x, y, acc});
   return c.builder.op(Op::Add, {c.builder.op(Op::Mul, {x, y}), acc});
 }
 
-// The panels come with dtype and along_depth. k: the axis that is summed over.
-std::unique_ptr<Sums> sums_of_threads(Context& c, const Tile& tile, int k, const Panel& left, const Panel& right, DType dtype);
-std::unique_ptr<Sums> sums_of_warps(Context& c, const Tile& tile, const Panel& left, const Panel& right);
+// The panels come with dtype and along_depth. k: the axis that is summed over; depth: its extent.
+std::unique_ptr<Sums> sums_of_threads(Context& c, const Tile& tile, int k, const Panel& left,
+                                      const Panel& right, DType dtype);
+std::unique_ptr<Sums> sums_of_warps(Context& c, const Tile& tile, int64_t depth, const Panel& left,
+                                    const Panel& right);
 
 }  // namespace tenon::passes::gpu

@@ -1,8 +1,10 @@
 // Sums of threads: fused multiply-adds of what each thread reads from shared memory to registers, k in order.
 //
-//   for k { u[8] = left[k][..]; v[8] = right[k][..]; acc[i][j] = fma(u[i], v[j], acc[i][j]) }
+//   for k { u[8] = left[k][..]; v[8] = right[k][..]; acc[i][j] = fma(u[i], v[j], acc[i][j]) }        (ir/sum_order.h)
 //
 // Past the last k nothing is multiplied: adding 0 * 0 would turn -0.0 into 0.0.
+#include <optional>
+
 #include "passes/schedule/gpu/sums.h"
 
 namespace tenon::passes::gpu {
@@ -18,8 +20,9 @@ class SumsOfThreads : public Sums {
     right = r;
     rows_ = part(left, "left", t.rows, t.part_rows);
     columns_ = part(right, "right", t.columns, t.part_columns);
-    acc_ = b_.add_buffer({"acc0", dtype, Space::Local, -1, int64_t{t.part_rows} * t.part_columns});
+    acc_ = b_.add_buffer({"acc0", dtype, Space::Local, -1, count()});
     shared = b_.add_buffer({"products0", dtype, Space::Shared, -1, int64_t{t.threads()} * t.part_columns});
+    if (ir::product_in_chains(dtype, c.extent(k))) chains_.emplace(c, dtype, count(), c.extent(k));
     strips = t.part_rows;
     strip_rows = t.rows / t.part_rows;
     pitch = t.columns;
@@ -30,10 +33,12 @@ class SumsOfThreads : public Sums {
     down_ = down;
     rows_.first = first_of(rows_, down);
     columns_.first = first_of(columns_, across);
-    each(tile_.part_rows * tile_.part_columns, [&](ValueId i) { b_.store(acc_, i, b_.constant(ir::constant(dtype_, int64_t{0}))); });
+    clear();
+    if (chains_) chains_->begin();
   }
 
   void multiply(ValueId k) override {
+    if (chains_) begin_slice(k);
     const int64_t depth = c_.extent(k_);
     // A few k together, then those left over one by one.
     const int together = tile_.part_rows * tile_.part_columns > kManySums ? 4 : 8;
@@ -45,6 +50,13 @@ class SumsOfThreads : public Sums {
     if (ragged) c_.loop(whole, end, 1, [&](ValueId at) { multiply_one(at); });
   }
 
+  void finish() override {
+    if (!chains_) return;
+    end_chain();
+    chains_->finish();
+    chains_->give(acc_, 0, count());
+  }
+
   // One row of each thread's sums.
   void pass(ValueId strip) override {
     each(tile_.part_rows, [&](ValueId row) { c_.nest.when(b_.op(Op::Eq, {row, strip}), [&] { pass_row(row); }); });
@@ -53,6 +65,19 @@ class SumsOfThreads : public Sums {
   ValueId row(ValueId strip, ValueId number) override { return within_tile(rows_, first_of(rows_, number), strip); }
 
  private:
+  int64_t count() const { return int64_t{tile_.part_rows} * tile_.part_columns; }  // sums of a thread
+  void clear() {
+    each(count(), [&](ValueId i) { b_.store(acc_, i, b_.constant(ir::constant(dtype_, int64_t{0}))); });
+  }
+  void end_chain() {
+    chains_->add(acc_, 0, count());
+    clear();
+  }
+  void begin_slice(ValueId k) {
+    c_.nest.when(chains_->begins_chain(k), [&] { end_chain(); });
+    if (chains_->in_groups()) c_.nest.when(chains_->begins_group(k), [&] { chains_->end_group(); });
+  }
+
   // A thread's rows, or columns.
   struct Part {
     const Panel* panel = nullptr;
@@ -125,6 +150,7 @@ class SumsOfThreads : public Sums {
   DType dtype_;
   Part rows_, columns_;
   int32_t acc_ = -1;
+  std::optional<ChainSums> chains_;
   ValueId down_ = -1;  // the number of the thread's rows among those of the tile
 };
 

@@ -5,9 +5,11 @@
 //     u[4] = load_tile left[row + 16 i][k]; v[2] = load_tile right[column + 16 j][k]; acc[i][j] = mma(u[i], v[j], acc[i][j])
 //   }
 //
-// In shared memory a slice lies as it was staged, k innermost or rows innermost; load_tile turns over what needs it. The eight
-// pieces of eight elements that it reads at once lie in different banks, as each line has kPadding elements more. A sum takes 16 k
-// after 16 k whatever the tile, so all tiles give the same bits.
+// In shared memory a slice lies as it was staged, k innermost or rows innermost; load_tile turns over what
+// needs it. The eight pieces of eight elements that it reads at once lie in different banks, as each line has
+// kPadding elements more. A sum takes 16 k after 16 k, in chains (ir/sum_order.h), whatever the tile, so all
+// tiles give the same bits.
+#include <optional>
 #include <vector>
 
 #include "passes/schedule/gpu/sums.h"
@@ -20,10 +22,14 @@ constexpr int kExtent = ir::kTileExtent;
 
 class SumsOfWarps : public Sums {
  public:
-  SumsOfWarps(Context& c, const Tile& t, const Panel& l, const Panel& r)
+  SumsOfWarps(Context& c, const Tile& t, int64_t depth, const Panel& l, const Panel& r)
       : Sums(c, t), tiles_down_(t.part_rows / kExtent), tiles_across_(t.part_columns / kExtent) {
     left = place_panel(l, "left", t.rows);
     right = place_panel(r, "right", t.columns);
+    if (ir::product_in_chains(DType::F32, depth)) {
+      chains_.emplace(c, DType::F32, int64_t{tiles_down_} * tiles_across_ * ir::kTileLanes, depth);
+      of_tile_ = b_.add_buffer({"chain0", DType::F32, Space::Local, -1, ir::kTileLanes});
+    }
     together = kVector;
     zero_filled = true;
     strips = tiles_down_;
@@ -41,18 +47,33 @@ class SumsOfWarps : public Sums {
     const ValueId strip_row = c_.add(c_.mul(down, c_.literal(kExtent)), row);
     const ValueId column = c_.add(c_.mul(across, c_.literal(tile_.part_columns)), c_.mul(pair, c_.literal(2)));
     passed_to_ = c_.add(c_.mul(strip_row, c_.literal(pitch)), column);
-    const ValueId zero = b_.constant(ir::constant(DType::F32, int64_t{0}), ir::kTileLanes);
-    for (int i = 0; i < tiles_down_ * tiles_across_; ++i) acc_.push_back(b_.var(zero));
+    for (int i = 0; i < tiles_down_ * tiles_across_; ++i) acc_.push_back(b_.var(zero()));
+    if (chains_) chains_->begin();
   }
 
-  void multiply(ValueId) override {
-    c_.loop(c_.literal(0), c_.literal(tile_.depth), kExtent, [&](ValueId k) {
-      const std::vector<ValueId> rows = load(left, tiles_down_, first_row_, k);
-      const std::vector<ValueId> columns = load(right, tiles_across_, first_column_, k);
-      for (int i = 0; i < tiles_down_; ++i) {
-        for (int j = 0; j < tiles_across_; ++j) b_.set(acc(i, j), b_.mma(rows[i], columns[j], b_.get(acc(i, j))));
-      }
-    }, true);
+  void multiply(ValueId slice) override {
+    if (chains_) begin_slice(slice);
+    c_.loop(
+        c_.literal(0), c_.literal(tile_.depth), kExtent,
+        [&](ValueId k) {
+          const std::vector<ValueId> rows = load(left, tiles_down_, first_row_, k);
+          const std::vector<ValueId> columns = load(right, tiles_across_, first_column_, k);
+          for (int i = 0; i < tiles_down_; ++i) {
+            for (int j = 0; j < tiles_across_; ++j)
+              b_.set(acc(i, j), b_.mma(rows[i], columns[j], b_.get(acc(i, j))));
+          }
+        },
+        true);
+  }
+
+  void finish() override {
+    if (!chains_) return;
+    end_chain();
+    chains_->finish();
+    each_tile([&](ValueId acc, int64_t first) {
+      chains_->give(of_tile_, first, ir::kTileLanes);
+      b_.set(acc, b_.load(of_tile_, c_.literal(0), ir::kTileLanes));
+    });
   }
 
   // One row of each warp's tiles of 16x16.
@@ -70,6 +91,27 @@ class SumsOfWarps : public Sums {
   }
 
  private:
+  ValueId zero() { return b_.constant(ir::constant(DType::F32, int64_t{0}), ir::kTileLanes); }
+
+  // f(a tile of sums, the number of the first of the thread's elements of it).
+  template <typename F>
+  void each_tile(const F& f) {
+    for (size_t i = 0; i < acc_.size(); ++i) f(acc_[i], static_cast<int64_t>(i) * ir::kTileLanes);
+  }
+
+  void end_chain() {
+    each_tile([&](ValueId acc, int64_t first) {
+      b_.store(of_tile_, c_.literal(0), b_.get(acc));
+      chains_->add(of_tile_, first, ir::kTileLanes);
+      b_.set(acc, zero());
+    });
+  }
+
+  void begin_slice(ValueId k) {
+    c_.nest.when(chains_->begins_chain(k), [&] { end_chain(); });
+    if (chains_->in_groups()) c_.nest.when(chains_->begins_group(k), [&] { chains_->end_group(); });
+  }
+
   Panel place_panel(Panel panel, const std::string& name, int width) {
     panel.width = width;
     panel.k_innermost = panel.along_depth;
@@ -103,14 +145,17 @@ class SumsOfWarps : public Sums {
 
   const int tiles_down_, tiles_across_;  // of a warp
   std::vector<ValueId> acc_;             // row by row
+  std::optional<ChainSums> chains_;
+  int32_t of_tile_ = -1;                        // the thread's elements of a tile, one by one
   ValueId first_row_ = -1, first_column_ = -1;  // where a warp's part of the slices begins
   ValueId passed_to_ = -1;                      // where the thread's first element of a strip goes
 };
 
 }  // namespace
 
-std::unique_ptr<Sums> sums_of_warps(Context& c, const Tile& tile, const Panel& left, const Panel& right) {
-  return std::make_unique<SumsOfWarps>(c, tile, left, right);
+std::unique_ptr<Sums> sums_of_warps(Context& c, const Tile& tile, int64_t depth, const Panel& left,
+                                    const Panel& right) {
+  return std::make_unique<SumsOfWarps>(c, tile, depth, left, right);
 }
 
 }  // namespace tenon::passes::gpu

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "ir/looptree.h"
+#include "ir/sum_order.h"
 #include "passes/schedule/context.h"
 
 namespace tenon::passes::gpu {
@@ -34,8 +35,9 @@ constexpr bool staged_evenly(const Tile& t, int width) {
 }
 constexpr bool is_sound(const Tile& t) {
   const int least = t.worker == Worker::Warp ? ir::kTileExtent : 1;
-  return t.rows % t.part_rows == 0 && t.columns % t.part_columns == 0 && t.part_rows % least == 0 && t.part_columns % least == 0 &&
-         t.depth % least == 0 && t.threads() % t.columns == 0 && staged_evenly(t, t.rows) && staged_evenly(t, t.columns);
+  return t.rows % t.part_rows == 0 && t.columns % t.part_columns == 0 && t.part_rows % least == 0 &&
+         t.part_columns % least == 0 && t.depth % least == 0 && ir::kProductChain % t.depth == 0 &&
+         t.threads() % t.columns == 0 && staged_evenly(t, t.rows) && staged_evenly(t, t.columns);
 }
 static_assert(std::all_of(std::begin(kTiles), std::end(kTiles), is_sound));
 
