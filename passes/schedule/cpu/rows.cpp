@@ -405,10 +405,11 @@ class Rows : LaneLoops {
       if (!stride.ok || stride.value != 1 || in.scale != 0) return 1;
       shared = shared || !apart[v];
     }
-    // A lane has a sum, or with a total three registers.
-    const int of_lane = in_chains(plan_.reductions[0]) ? 3 : 1;
-    const int accumulators = group_ / nest_.lanes() * static_cast<int>(plan_.reductions[0].size()) * of_lane;
-    const int most = std::min(kMostTogether, c_.target.vector_registers() / 2 / std::max(accumulators, 1));
+    // A lane has a sum, or with a total three registers, of which two rest between chains.
+    const bool chains = in_chains(plan_.reductions[0]);
+    const int accumulators = group_ / nest_.lanes() * static_cast<int>(plan_.reductions[0].size()) * (chains ? 3 : 1);
+    const int registers = c_.target.vector_registers() / (chains ? 1 : 2);
+    const int most = std::min(kMostTogether, registers / std::max(accumulators, 1));
     return shared ? most : 1;
   }
 
