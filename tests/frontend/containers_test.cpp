@@ -71,6 +71,51 @@ TEST_CASE("AnyModule: any signature, and LibTorch's errors") {
   CHECK(equal(copy.get<nn::LinearImpl>().weight, linear.get<nn::LinearImpl>().weight));
 }
 
+namespace {
+struct TextsImpl : nn::Module {
+  int forward(std::string a, const std::string& b, std::string&& c) { return static_cast<int>(a.size() + b.size() + c.size()); }
+};
+struct InnerImpl : nn::Cloneable<InnerImpl> {
+  InnerImpl() { reset(); }
+  void reset() override { weight = register_parameter("weight", ones({2})); }
+  Tensor weight;
+  int value = 0;
+};
+TENON_MODULE(Inner);
+struct OuterImpl : nn::Cloneable<OuterImpl> {
+  OuterImpl() { reset(); }
+  void reset() override {
+    in = register_module("in", Inner());
+    drop = register_module("drop", nn::Dropout(0.5));
+  }
+  Inner in{nullptr};
+  nn::Dropout drop{nullptr};
+};
+}  // namespace
+
+TEST_CASE("a clone's submodules have the members and options of those that were cloned") {
+  OuterImpl outer;
+  outer.in->value = 123;
+  outer.drop->options.p(0.25);
+  {
+    const NoGradGuard no_grad;
+    outer.in->weight.fill_(3);
+  }
+  const auto copy = std::dynamic_pointer_cast<OuterImpl>(outer.clone());
+  CHECK(copy->in->value == 123);
+  CHECK(copy->drop->options.p() == 0.25);
+  CHECK(equal(copy->in->weight, full({2}, 3.f)));
+  CHECK(copy->in->weight.unsafe_impl() == copy->parameters()[0].unsafe_impl());
+  CHECK(copy->in->weight.unsafe_impl() != outer.in->weight.unsafe_impl());
+}
+
+TEST_CASE("arguments of an AnyModule may be passed on by an rvalue reference; an empty one names the call") {
+  nn::AnyModule texts(std::make_shared<TextsImpl>());
+  CHECK(texts.forward<int>(std::string("a"), std::string("bc"), std::string("def")) == 6);
+  CHECK(error_of([] { nn::AnyModule().get<nn::LinearImpl>(); }) == "Cannot call get() on an empty AnyModule");
+  CHECK(error_of([] { nn::AnyModule().ptr<nn::LinearImpl>(); }) == "Cannot call ptr() on an empty AnyModule");
+}
+
 TEST_CASE("Sequential: names, any signature, clones") {
   nn::Sequential net({{"l", nn::Linear(2, 3)}, {"r", nn::ReLU()}});
   CHECK(printed(net) == "Sequential(\n  (l): Linear(in_features=2, out_features=3, bias=True)\n  (r): ReLU()\n)");
@@ -107,7 +152,7 @@ TEST_CASE("ModuleList and ModuleDict") {
   list->insert(1, nn::Tanh());
   CHECK(printed(list) ==
         "ModuleList(\n  (0): Linear(in_features=2, out_features=3, bias=True)\n  (1): Tanh()\n  (2): ReLU()\n)");
-  CHECK(error_of([&] { list->insert(9, nn::ReLU()); }) == "index 9 is out of range");
+  CHECK(error_of([&] { list->insert(9, nn::ReLU()); }) == "Index out of range");
   CHECK(list->at<nn::LinearImpl>(0).options.in_features() == 2);
   size_t count = 0;
   for (const auto& module : *list) count += module != nullptr;
@@ -136,7 +181,11 @@ TEST_CASE("ParameterList and ParameterDict") {
   CHECK(list[0].unsafe_impl() == a.unsafe_impl());
   CHECK(list->at(0).requires_grad());
   CHECK(!list->at(1).requires_grad());
-  CHECK(error_of([&] { list->at(5); }) == "index 5 is out of range");
+  CHECK(error_of([&] { list->at(5); }) == "Index out of range");
+  const nn::ParameterList other(a * 2, b);
+  list->extend(*other);
+  CHECK(list->size() == 4);
+  CHECK(list->named_parameters().keys() == std::vector<std::string>{"0", "1", "2", "3"});
   nn::ParameterDict dict;
   dict->insert("a", a);
   CHECK(printed(dict) == "ParameterDict(\n    (a): Parameter containing: [tenon.FloatTensor of size 2x3]\n)");

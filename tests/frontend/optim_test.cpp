@@ -154,7 +154,6 @@ TEST_CASE("groups: options are inherited, repeated and derived tensors are refus
   Tensor d = ones({2}, requires_grad());
   CHECK(warnings_of([&] { sgd.add_param_group({std::vector<Tensor>{d, d}}); }).find("duplicate parameters") !=
         std::string::npos);
-  CHECK(error_of([] { optim::SGD(std::vector<Tensor>{}, 0.1); }) == "optimizer got an empty parameter list");
   CHECK(error_of([] { optim::OptimizerOptions().get_lr(); }) ==
         "double get_lr() has not been overridden and implemented in subclass of torch::optim::OptimizerOptions, you must "
         "override it in your subclass.");
@@ -500,6 +499,46 @@ TEST_CASE("optim: pending work is counted whether a step is recorded or made fro
   CHECK(evaluations[3] > 1);
   config.max_pending_nodes = before;
   set_config(config);
+}
+
+TEST_CASE("an optimizer may begin without parameters") {
+  const Tensor p = ones({2}, requires_grad());
+  optim::SGD sgd(std::vector<Tensor>{}, 0.5);
+  sgd.add_parameters({p});
+  p.sum().backward();
+  sgd.step();
+  CHECK(values(p) == std::vector<float>{0.5f, 0.5f});
+  optim::LBFGS lbfgs(std::vector<Tensor>{});
+  CHECK(error_of([&] { lbfgs.step([] { return zeros({}); }); }) == "optimizer got an empty parameter list");
+  lbfgs.add_parameters({p});
+  lbfgs.step([&] {
+    lbfgs.zero_grad();
+    Tensor loss = p.square().sum();
+    loss.backward();
+    return loss;
+  });
+  CHECK(p.abs().max().item<float>() < 0.5f);
+  optim::SGD none(std::vector<OptimizerParamGroup>{}, 0.5);
+  CHECK(error_of([&] { none.options(); }) == "the optimizer has no parameter group: add_param_group() gives it one");
+}
+
+TEST_CASE("Adagrad has its states from the start; states are equal if their numbers and values are") {
+  const Tensor p = ones({2}, requires_grad());
+  optim::Adagrad adagrad({p}, optim::AdagradOptions(1).initial_accumulator_value(2));
+  REQUIRE(adagrad.state().size() == 1);
+  auto& state = static_cast<optim::AdagradParamState&>(*adagrad.state()[p.unsafe_impl()]);
+  CHECK(values(state.sum()) == std::vector<float>{2, 2});
+  optim::AdamParamState a, b;
+  CHECK(a == b);
+  a.step(3).exp_avg(ones({2})).exp_avg_sq(zeros({2}));
+  b.step(3).exp_avg(ones({2})).exp_avg_sq(zeros({2}));
+  CHECK(a == b);
+  b.exp_avg()[1] = 2;
+  CHECK_FALSE(a == b);
+  b.exp_avg(Tensor());
+  CHECK_FALSE(a == b);
+  b.exp_avg(ones({2}, kDouble));
+  CHECK_FALSE(a == b);
 }
 
 }  // namespace tenon

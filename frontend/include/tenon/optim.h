@@ -76,7 +76,7 @@ class OptimizerCloneableOptions : public OptimizerOptions {
   void serialize(tenon::serialize::InputArchive& archive) override;           \
   void serialize(tenon::serialize::OutputArchive& archive) const override;    \
   std::vector<Tensor> tensors() const override;                               \
-  friend bool operator==(const Name& a, const Name& b);  // the same tensors, not equal ones
+  friend bool operator==(const Name& a, const Name& b);  // by the values of their tensors
 
 struct SGDOptions : OptimizerCloneableOptions<SGDOptions> {
   SGDOptions(double lr) : lr_(lr) {}
@@ -234,7 +234,7 @@ class Optimizer {
   void add_parameters(const std::vector<Tensor>& parameters);  // to the first group
   std::vector<OptimizerParamGroup>& param_groups() { return param_groups_; }
   const std::vector<OptimizerParamGroup>& param_groups() const { return param_groups_; }
-  std::vector<Tensor>& parameters();  // of the first group
+  std::vector<Tensor>& parameters();  // of the first group; an Error if there is none
   const std::vector<Tensor>& parameters() const;
   size_t size() const;  // how many parameters
   OptimizerOptions& defaults() { return *defaults_; }
@@ -249,6 +249,7 @@ class Optimizer {
   virtual void pretty_print(std::ostream& out) const;  // Python's
 
  protected:
+  OptimizerParamGroup& first_group();
   using Update =
       Function<void(Tensor& parameter, Tensor grad, const OptimizerOptions& options, OptimizerParamState& state)>;
   // A step that updates each parameter by itself.
@@ -276,7 +277,7 @@ tenon::serialize::InputArchive& operator>>(tenon::serialize::InputArchive& archi
     explicit Name(const std::vector<OptimizerParamGroup>& groups, Name##Options defaults default_options); \
     explicit Name(std::vector<Tensor> parameters, Name##Options defaults default_options);                 \
     Tensor step(LossClosure closure = nullptr) override;                                                  \
-    Name##Options& options() { return static_cast<Name##Options&>(param_groups_[0].options()); }          \
+    Name##Options& options() { return static_cast<Name##Options&>(first_group().options()); }             \
                                                                                                           \
    protected:                                                                                             \
     std::unique_ptr<OptimizerParamState> make_state() const override;                                     \

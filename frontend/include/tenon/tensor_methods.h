@@ -302,10 +302,10 @@
   std::vector<Self> dsplit(int64_t sections) TENON_KIND { return tenon::dsplit(TENON_SELF, sections); }
   std::vector<Self> dsplit(IntArrayRef indices) TENON_KIND { return tenon::dsplit(TENON_SELF, indices); }
   std::vector<Self> unsafe_chunk(int64_t chunks, int64_t dim = 0) TENON_KIND {
-    return tenon::chunk(TENON_SELF, chunks, dim);
+    return tenon::unsafe_chunk(TENON_SELF, chunks, dim);
   }
   std::vector<Self> unsafe_split(int64_t split_size, int64_t dim = 0) TENON_KIND {
-    return tenon::split(TENON_SELF, split_size, dim);
+    return tenon::unsafe_split(TENON_SELF, split_size, dim);
   }
   Self narrow_copy(int64_t dim, int64_t start, int64_t length) TENON_KIND {
     return tenon::clone(tenon::narrow(TENON_SELF, dim, start, length));
@@ -520,5 +520,5 @@
   }
   Self clone(MemoryFormat format) TENON_KIND { return tenon::clone(TENON_SELF, format); }
   std::vector<Self> unsafe_split_with_sizes(IntArrayRef split_sizes, int64_t dim = 0) TENON_KIND {
-    return tenon::split_with_sizes(TENON_SELF, split_sizes, dim);
+    return tenon::unsafe_split_with_sizes(TENON_SELF, split_sizes, dim);
   }

@@ -10,15 +10,23 @@
 namespace tenon::nn {
 namespace {
 
-using Make = std::shared_ptr<Module> (*)(const Module& like);
+struct Layer {
+  std::shared_ptr<Module> (*make)(const Module& like);
+  void (*take_options)(Module& layer, const Module& like);
+};
 
-template <typename Layer>
+template <typename Impl>
 std::shared_ptr<Module> make(const Module& like) {
-  const auto& layer = static_cast<const Layer&>(like);
-  if constexpr (requires { Layer(layer.options); })
-    return std::make_shared<Layer>(layer.options);
+  const auto& layer = static_cast<const Impl&>(like);
+  if constexpr (requires { Impl(layer.options); })
+    return std::make_shared<Impl>(layer.options);
   else  // without tensors
-    return std::make_shared<Layer>(layer);
+    return std::make_shared<Impl>(layer);
+}
+template <typename Impl>
+void take_options(Module& layer, const Module& like) {
+  if constexpr (requires(Impl& x) { x.options = x.options; })
+    static_cast<Impl&>(layer).options = static_cast<const Impl&>(like).options;
 }
 
 #define TENON_LAYERS(X)                                                                                                \
@@ -33,27 +41,34 @@ std::shared_ptr<Module> make(const Module& like) {
   X(Softshrink) X(Softsign) X(Tanh) X(Tanhshrink) X(BCELoss) X(BCEWithLogitsLoss) X(CrossEntropyLoss) X(HuberLoss)     \
   X(KLDivLoss) X(L1Loss) X(MSELoss) X(NLLLoss) X(SmoothL1Loss)
 
-const std::unordered_map<std::type_index, Make>& makers() {
-  static const auto* const makers = new std::unordered_map<std::type_index, Make>{
-#define TENON_MAKER(Name) {typeid(Name##Impl), make<Name##Impl>},
-      TENON_LAYERS(TENON_MAKER)
-#undef TENON_MAKER
+const Layer* layer_of(const Module& module) {
+  static const auto* const layers = new std::unordered_map<std::type_index, Layer>{
+#define TENON_LAYER(Name) {typeid(Name##Impl), {make<Name##Impl>, take_options<Name##Impl>}},
+      TENON_LAYERS(TENON_LAYER)
+#undef TENON_LAYER
   };
-  return *makers;
+  const auto found = layers->find(typeid(module));
+  return found == layers->end() ? nullptr : &found->second;
 }
 
 }  // namespace
 
 std::shared_ptr<Module> Module::clone(const optional<Device>& device) const {
-  const auto found = makers().find(typeid(*this));
-  if (found == makers().end()) {
+  const Layer* const layer = layer_of(*this);
+  if (!layer) {
     const std::string name = class_name(typeid(*this));
     throw Error(text("clone() has not been implemented for ", name, ". Subclass torch::nn::Cloneable<", name,
                      "> instead of torch::nn::Module to inherit the ability to clone."));
   }
-  std::shared_ptr<Module> copy = found->second(*this);
+  std::shared_ptr<Module> copy = layer->make(*this);
   copy->take_values(*this, device);
   return copy;
+}
+
+void Module::take_clone(const Module& other, const optional<Device>& device) {
+  const Layer* const layer = layer_of(*this);
+  if (layer && layer == layer_of(other)) layer->take_options(*this, other);
+  take_values(other, device);
 }
 
 }  // namespace tenon::nn

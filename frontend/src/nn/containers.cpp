@@ -31,16 +31,20 @@ void AnyValue::refuse(const std::type_info& wanted) const {
 void AnyModule::refuse(const std::type_info& wanted) const {
   throw Error(text("Attempted to cast module of type ", class_name(*type_), " to type ", class_name(wanted)));
 }
+Module& AnyModule::held(const char* call) const {
+  check(!is_empty(), "Cannot call ", call, " on an empty AnyModule");
+  return *module_;
+}
 AnyValue AnyModule::call_all(const std::vector<AnyValue>& arguments) const {
-  check(!is_empty(), "Cannot call forward() on an empty AnyModule");
+  held("forward()");
   return forward_(arguments);
 }
 const std::shared_ptr<Module>& AnyModule::ptr() const {
-  check(!is_empty(), "Cannot call ptr() on an empty AnyModule");
+  held("ptr()");
   return module_;
 }
 const std::type_info& AnyModule::type_info() const {
-  check(!is_empty(), "Cannot call type_info() on an empty AnyModule");
+  held("type_info()");
   return *type_;
 }
 AnyModule AnyModule::clone(const optional<Device>& device) const {
@@ -86,7 +90,7 @@ void SequentialImpl::refuse_result(const AnyValue& got, const std::type_info& wa
                    class_name(wanted)));
 }
 const AnyModule& SequentialImpl::child(size_t index) const {
-  check<IndexError>(index < modules_.size(), "index ", index, " is out of range");
+  check<IndexError>(index < modules_.size(), "Index out of range");
   return modules_[index];
 }
 std::shared_ptr<Module> SequentialImpl::clone(const optional<Device>& device) const {
@@ -105,13 +109,13 @@ void ModuleListImpl::push_back(std::shared_ptr<Module> module) {
   modules_.push_back(std::move(module));
 }
 void ModuleListImpl::insert(size_t index, std::shared_ptr<Module> module) {
-  check<IndexError>(index <= size(), "index ", index, " is out of range");
+  check<IndexError>(index <= size(), "Index out of range");
   modules_.insert(modules_.begin() + static_cast<std::ptrdiff_t>(index), std::move(module));
   children_.clear();
   for (size_t i = 0; i < size(); ++i) register_module(std::to_string(i), modules_[i]);
 }
 std::shared_ptr<Module> ModuleListImpl::ptr(size_t index) const {
-  check<IndexError>(index < size(), "index ", index, " is out of range");
+  check<IndexError>(index < size(), "Index out of range");
   return modules_[index];
 }
 void ModuleListImpl::refuse(size_t index, const std::type_info& wanted) const {
@@ -195,10 +199,10 @@ void ParameterListImpl::append(const Tensor& parameter) {
   register_parameter(std::to_string(size()), parameter, parameter.requires_grad());
 }
 void ParameterListImpl::append(const OrderedDict<std::string, Tensor>::Item& item) {
-  register_parameter(item.key(), item.value(), item->requires_grad());
+  append(item.value());
 }
 Tensor& ParameterListImpl::at(size_t index) {
-  check<IndexError>(index < size(), "index ", index, " is out of range");
+  check<IndexError>(index < size(), "Index out of range");
   return parameters_[index].value();
 }
 std::shared_ptr<Module> ParameterListImpl::clone(const optional<Device>& device) const {

@@ -247,6 +247,7 @@ Tensor LBFGS::step(LossClosure closure) {
   check<ValueError>(param_groups_.size() == 1, "LBFGS doesn't support per-parameter options (parameter groups)");
   const NoGradGuard no_grad;
   std::vector<Tensor>& parameters = param_groups_[0].params();
+  check<ValueError>(!parameters.empty(), "optimizer got an empty parameter list");
   std::unique_ptr<OptimizerParamState>& state = state_[parameters[0].unsafe_impl()];
   if (!state) state = make_state();
   return Descent(parameters, options(), static_cast<LBFGSParamState&>(*state), closure).run();

@@ -317,7 +317,7 @@ void Module::take_values(const Module& other, const optional<Device>& device) {
   copy(parameters_, other.parameters_);
   copy(buffers_, other.buffers_);
   for (const auto& child : other.children_) {
-    if (child.value()) children_[child.key()]->take_values(*child.value(), device);
+    if (child.value()) children_[child.key()]->take_clone(*child.value(), device);
   }
   training_ = other.training_;
 }

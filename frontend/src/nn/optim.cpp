@@ -118,8 +118,6 @@ const OptimizerOptions& OptimizerParamGroup::options() const {
 
 Optimizer::Optimizer(const std::vector<Group>& param_groups, std::unique_ptr<OptimizerOptions> defaults)
     : defaults_(std::move(defaults)) {
-  check<ValueError>(!param_groups.empty() && (param_groups.size() > 1 || !param_groups[0].params().empty()),
-                    "optimizer got an empty parameter list");
   for (const Group& group : param_groups) add_param_group(group);
 }
 Optimizer::Optimizer(std::vector<Tensor> parameters, std::unique_ptr<OptimizerOptions> defaults)
@@ -149,11 +147,15 @@ void Optimizer::add_param_group(const Group& group) {
 }
 void Optimizer::add_parameters(const std::vector<Tensor>& parameters) {
   check_group(parameters);
-  std::vector<Tensor>& first = param_groups_[0].params();
+  std::vector<Tensor>& first = first_group().params();
   first.insert(first.end(), parameters.begin(), parameters.end());
 }
-std::vector<Tensor>& Optimizer::parameters() { return param_groups_[0].params(); }
-const std::vector<Tensor>& Optimizer::parameters() const { return param_groups_[0].params(); }
+Group& Optimizer::first_group() {
+  check<IndexError>(!param_groups_.empty(), "the optimizer has no parameter group: add_param_group() gives it one");
+  return param_groups_[0];
+}
+std::vector<Tensor>& Optimizer::parameters() { return first_group().params(); }
+const std::vector<Tensor>& Optimizer::parameters() const { return const_cast<Optimizer*>(this)->first_group().params(); }
 size_t Optimizer::size() const {
   size_t count = 0;
   for (const Group& group : param_groups_) count += group.params().size();
@@ -209,11 +211,16 @@ std::ostream& operator<<(std::ostream& out, const Optimizer& optimizer) {
   return out << body.str();
 }
 
+// Most make a parameter's state at its first step.
+template <typename Options>
+void begin_states(Optimizer::States&, const std::vector<Group>&, const Options&) {}
+
 // What is the same for all that update each parameter by itself.
 #define TENON_OPTIMIZER(Name)                                                                                     \
   Name::Name(const std::vector<Group>& groups, Name##Options defaults)                                            \
       : Optimizer(groups, std::make_unique<Name##Options>(defaults)) {                                            \
     check_options(defaults);                                                                                      \
+    begin_states(state_, param_groups_, defaults);                                                                \
   }                                                                                                               \
   Name::Name(std::vector<Tensor> parameters, Name##Options defaults)                                              \
       : Name(one_group(std::move(parameters)), std::move(defaults)) {}                                            \
@@ -365,10 +372,22 @@ void adagrad_formula(uint32_t form, std::span<const Tensor> tensors, std::span<c
   sum.addcmul_(grad, grad);
   p.addcdiv_(grad, sum.sqrt().add(n[1]), n[2]);
 }
+void begin_states(Optimizer::States& states, const std::vector<Group>& groups, const AdagradOptions&) {
+  for (const Group& group : groups) {
+    const double start = static_cast<const AdagradOptions&>(group.options()).initial_accumulator_value();
+    for (const Tensor& p : group.params()) {
+      auto state = std::make_unique<AdagradParamState>();
+      remembered(state->sum(), p, start);
+      states[p.unsafe_impl()] = std::move(state);
+    }
+  }
+}
 void update(Tensor& p, Tensor grad, const AdagradOptions& o, AdagradParamState& state) {
   if (o.lr_decay() != 0) refuse_captured_count(p, "Adagrad");
+  Tensor& sum = remembered(state.sum(), p, o.initial_accumulator_value());
+  if (state.step() == 0) sum = sum.to(p.device(), p.scalar_type());  // where the parameter may have gone since
   const double rate = o.lr() / (1 + static_cast<double>(state.step()++) * o.lr_decay());
-  const Tensor tensors[] = {p, grad, remembered(state.sum(), p, o.initial_accumulator_value())};
+  const Tensor tensors[] = {p, grad, sum};
   const double numbers[] = {o.weight_decay(), o.eps(), -rate};
   apply_formula(adagrad_formula, o.weight_decay() != 0, tensors, numbers);
 }

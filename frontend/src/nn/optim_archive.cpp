@@ -71,7 +71,10 @@ void collect(std::vector<Tensor>& into, const std::vector<Tensor>& tensors) {
 template <typename T>
 void collect(std::vector<Tensor>&, const T&) {}
 
-bool same(const Tensor& a, const Tensor& b) { return a.unsafe_impl() == b.unsafe_impl(); }
+bool same(const Tensor& a, const Tensor& b) {
+  if (!a.defined() || !b.defined() || a.is_same(b)) return a.defined() == b.defined();
+  return a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type() && a.device() == b.device() && tenon::equal(a, b);
+}
 bool same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](auto& x, auto& y) { return same(x, y); });
 }

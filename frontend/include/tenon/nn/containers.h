@@ -50,9 +50,10 @@ struct Argument<Parameter> {
   using type = Tensor;
 };
 template <typename Parameter>
-auto& argument(const std::vector<AnyValue>& arguments, size_t index) {
+decltype(auto) argument(const std::vector<AnyValue>& arguments, size_t index) {
   using T = typename Argument<Parameter>::type;
-  if (T* value = arguments[index].try_get<T>()) return *value;
+  using Passed = std::conditional_t<std::is_rvalue_reference_v<Parameter>, T&&, T&>;
+  if (T* value = arguments[index].try_get<T>()) return static_cast<Passed>(*value);
   refuse_argument(index, typeid(T), arguments[index]);
 }
 
@@ -128,11 +129,12 @@ class AnyModule {
   template <typename M>
   M& get() const {
     static_assert(std::is_base_of_v<Module, M>, "the class of a module is asked for: LinearImpl, not Linear");
-    if (auto* module = ptr()->template as<M>()) return *module;
+    if (auto* module = held("get()").template as<M>()) return *module;
     refuse(typeid(M));
   }
   template <typename M>
   std::shared_ptr<M> ptr() const {
+    held("ptr()");
     return {module_, &get<M>()};
   }
 
@@ -156,6 +158,7 @@ class AnyModule {
       return AnyValue(std::forward<T>(value));
   }
   [[noreturn]] void refuse(const std::type_info& wanted) const;
+  Module& held(const char* call) const;  // Error in the call's name if it is empty
 
   std::shared_ptr<Module> module_;
   Function<AnyValue(const std::vector<AnyValue>&)> forward_;
@@ -363,7 +366,7 @@ class ParameterListImpl : public Module {
     (append(tensors), ...);
   }
   void append(const Tensor& parameter);
-  void append(const OrderedDict<std::string, Tensor>::Item& item);  // keeps its name
+  void append(const OrderedDict<std::string, Tensor>::Item& item);  // its value: names are numbers
   template <typename Container>
   void extend(const Container& parameters) {
     for (const auto& parameter : parameters) append(parameter);

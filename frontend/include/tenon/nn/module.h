@@ -134,6 +134,9 @@ class Module : public std::enable_shared_from_this<Module> {
   OrderedDict<std::string, std::shared_ptr<Module>> children_;
   // Copies of the values of another module of the same class become this one's, its submodules' too, and its mode.
   void take_values(const Module& other, const optional<Device>& device);
+  // This module, which the reset() of a clone has made, becomes a clone of the other: takes its values, and a layer its options, a
+  // Cloneable all its members.
+  virtual void take_clone(const Module& other, const optional<Device>& device);
 
  private:
   void add_child(std::string name, std::shared_ptr<Module> module);
@@ -165,6 +168,17 @@ class Cloneable : public Module {
     bare.reset();
     bare.take_values(*this, device);
     return copy;
+  }
+
+ private:
+  void take_clone(const Module& other, const optional<Device>& device) override {
+    if constexpr (std::is_copy_assignable_v<Derived>) {
+      const auto copy = std::dynamic_pointer_cast<Derived>(other.clone(device));
+      if (!copy) throw Error("Attempted to clone submodule, but it is of a different type than the submodule it was to be cloned into");
+      static_cast<Derived&>(*this) = *copy;
+    } else {
+      this->take_values(other, device);
+    }
   }
 };
 
