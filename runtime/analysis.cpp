@@ -21,10 +21,6 @@ using ir::NodeRef;
 using ir::Op;
 using passes::Substitution;
 
-bool is_view(const Node& node) {
-  return ir::is_movement(node.op()) && node.op() != Op::Pad && node.op() != Op::Cat;
-}
-
 std::vector<NodeRef> choose_outputs(const GraphKey& key) {
   std::vector<NodeRef> outputs;
   std::unordered_set<const Node*> chosen;
@@ -171,6 +167,10 @@ void note_shapes(const GraphKey& key, Analysis& a) {
 }
 
 }  // namespace
+
+bool is_view(const Node& node) {
+  return ir::is_movement(node.op()) && node.op() != Op::Pad && node.op() != Op::Cat;
+}
 
 Node* stored_for(Node* held) {
   Node* best = held;

@@ -41,6 +41,9 @@ struct Analysis {
   }
 };
 
+// Its elements are some of its operand's: it computes nothing.
+bool is_view(const ir::Node& node);
+
 // What to store so that no operation behind a held node runs twice. A view costs nothing: its source is stored instead,
 // unless the view is the smaller one; null if the source is a leaf.
 ir::Node* stored_for(ir::Node* held);

@@ -187,10 +187,11 @@ class Device {
   virtual void call_library(const LibraryCall& call, Stream stream) = 0;
 
   // A plan whose work is for this device alone begins and ends. In between the device may hold work of the main stream back;
-  // all of it is handed in when end_plan returns, or dropped by drop_plan after a failure. `recording` is the plan's own.
+  // all of it is handed in when end_plan returns, or dropped by drop_plan after a failure, which says whether that was all of the
+  // plan: then nothing is overwritten. `recording` is the plan's own.
   virtual void begin_plan(std::shared_ptr<Recording>&) {}
   virtual void end_plan() {}
-  virtual void drop_plan() noexcept {}
+  virtual bool drop_plan() noexcept { return false; }
 
   // body(0) ... body(count - 1), several at the same time if the host can: compiling, mostly.
   virtual void in_parallel(int64_t count, const std::function<void(int64_t)>& body);

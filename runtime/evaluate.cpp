@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/fork.h"
 #include "runtime/analysis.h"
@@ -81,16 +82,16 @@ class Evaluator {
   }
 
   // Computes the roots; or nothing, and returns the batches into which such a large graph is cut.
-  Batches evaluate(std::span<const ir::NodeRef> roots, Cut cut) {
-    if (only_host()) return try_to_evaluate(roots, cut);
+  Batches evaluate(std::span<const ir::NodeRef> roots, Cut cut, std::span<const ir::NodeRef> replaced = {}) {
+    if (only_host()) return try_to_evaluate(roots, cut, replaced);
     look_at_devices();
     try {
-      return try_to_evaluate(roots, cut);
+      return try_to_evaluate(roots, cut, replaced);
     } catch (const OutOfMemory&) {
       if (!LateWork::global().waits()) throw;
     }
     synchronise();  // inputs of what is not done have their memory still
-    return try_to_evaluate(roots, cut);
+    return try_to_evaluate(roots, cut, replaced);
   }
 
   void recover() {
@@ -119,9 +120,9 @@ class Evaluator {
   }
 
  private:
-  Batches try_to_evaluate(std::span<const ir::NodeRef> roots, Cut cut) {
+  Batches try_to_evaluate(std::span<const ir::NodeRef> roots, Cut cut, std::span<const ir::NodeRef> replaced) {
     Batches batches;
-    if (Run* run = begin(roots, cut, batches)) {
+    if (Run* run = begin(roots, cut, replaced, batches)) {
       compute(*run);
       run->clear();
     }
@@ -129,14 +130,14 @@ class Evaluator {
   }
 
   // Null if there is nothing to compute, or in batches. Then, or if it throws, nothing has changed.
-  Run* begin(std::span<const ir::NodeRef> roots, Cut cut, Batches& batches) {
+  Run* begin(std::span<const ir::NodeRef> roots, Cut cut, std::span<const ir::NodeRef> replaced, Batches& batches) {
     const std::lock_guard lock(mutex);
     Run& run = free_run();
     try {
       if (read(run.key, roots)) {
         if (cut == Cut::IfLarge) batches = batches_of(run.key, options_.batch);
         if (batches.empty()) {
-          start(run);
+          start(run, replaced);
           return &run;
         }
       }
@@ -169,8 +170,8 @@ class Evaluator {
     }
   }
 
-  void start(Run& run) {
-    run.start(plan_for(run));
+  void start(Run& run, std::span<const ir::NodeRef> replaced) {
+    run.start(plan_for(run), replaced);
     mutex.begin();
   }
 
@@ -265,6 +266,41 @@ void evaluate(std::span<const ir::NodeRef> roots) {
     evaluator.evaluate(batch, Cut::Never);
     batch.clear();  // so that later batches may take over what nobody needs any more
   }
+}
+
+void evaluate_whole(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> replaced) {
+  const ProfileSpan span("evaluate", "evaluate");
+  Evaluator::get().evaluate(roots, Cut::Never, replaced);
+}
+
+namespace {
+using NodeSet = std::unordered_set<const ir::Node*>;
+
+// What has to be computed for these values, with what is known to share and what is known not to.
+bool needs_any(ir::Node* value, const NodeSet& sought, NodeSet& others) {
+  std::vector<ir::Node*> stack{value};
+  while (!stack.empty()) {
+    const ir::Node* node = stack.back();
+    stack.pop_back();
+    if (node->is_leaf() || !others.insert(node).second) continue;
+    if (sought.contains(node)) return true;
+    for (ir::Node* input : node->inputs()) stack.push_back(input);
+  }
+  return false;
+}
+}  // namespace
+
+std::vector<bool> share_work(std::span<const ir::NodeRef> values, std::span<const ir::NodeRef> roots) {
+  const std::lock_guard lock(evaluation_mutex());
+  NodeSet work, none;
+  for (const ir::NodeRef& root : roots) needs_any(root.get(), none, work);
+  std::erase_if(work, [](const ir::Node* node) { return is_view(*node); });
+  std::vector<bool> result;
+  for (const ir::NodeRef& value : values) {
+    NodeSet seen;
+    result.push_back(needs_any(value.get(), work, seen));
+  }
+  return result;
 }
 
 void recover() { Evaluator::get().recover(); }

@@ -54,7 +54,7 @@ bool Run::take() {
   return true;
 }
 
-void Run::start(std::shared_ptr<Plan> plan) {
+void Run::start(std::shared_ptr<Plan> plan, std::span<const ir::NodeRef> replaced) {
   plan_ = std::move(plan);
   const size_t count = plan_->outputs.size();
   nodes_.reserve(count);
@@ -62,7 +62,7 @@ void Run::start(std::shared_ptr<Plan> plan) {
   sources_.reserve(count);
   const auto held = ir::hold_graph();  // nobody gets hold of an input between the look at who has it and the end of all ways to it
   lives_on_.clear();
-  for (const PlanOutput& output : plan_->outputs) sources_.push_back(source(output));
+  for (const PlanOutput& output : plan_->outputs) sources_.push_back(source(output, replaced));
   read_inputs();
   for (const PlanOutput& output : plan_->outputs) {
     nodes_.emplace_back(node(output.node));
@@ -75,6 +75,7 @@ void Run::compute(const Options& options) {
   first_ = plan_->find_code(options);
   number_ = 0;
   launched_ = 0;
+  dropped_ = false;
   try {
     if (plan_->on_host) return hand_in();
     LateWork& late = LateWork::global();
@@ -88,7 +89,7 @@ void Run::compute(const Options& options) {
       }
     });
   } catch (const std::exception& e) {
-    lose_overwritten(e.what());
+    if (!dropped_) lose_overwritten(e.what());
     throw;
   }
 }
@@ -98,6 +99,7 @@ void Run::hand_in() {
   allocate_outputs();
   allocate_arenas();
   bind_places();
+  allocate_packed();
   launches_.clear();
   launches_.reserve(plan_->steps.size());
   uint64_t* scalars = scalars_.data();
@@ -111,7 +113,7 @@ void Run::hand_in() {
     }
     if (plan_->device) plan_->device->end_plan();
   } catch (...) {
-    if (plan_->device) plan_->device->drop_plan();
+    if (plan_->device) dropped_ = plan_->device->drop_plan();
     record_launches(launches_);
     throw;
   }
@@ -178,6 +180,7 @@ void Run::undo() {
 void Run::clear() {
   buffers_.clear();
   sources_.clear();
+  packed_.clear();
   if (std::exchange(has_kept_arenas_, false)) {
     if (arenas_.size() < plan_->arenas.size()) arenas_.clear();  // there was not enough memory
     KeptArenas::global().give_back(*plan_, std::move(arenas_));
@@ -209,8 +212,8 @@ void Run::read_inputs() {
 
 // A node is dying if materialising the outputs frees it: whoever refers to it is an output or a dying node
 // of this graph. An input may give its memory away if all its readers are such and nobody else has a hold
-// on its buffer.
-void Run::find_dying() {
+// on its buffer. Who asked for the evaluation refers once to each of `replaced`, and reads it no more.
+void Run::find_dying(std::span<const ir::NodeRef> replaced) {
   const size_t count = key.nodes.size();
   readers_.assign(count, 0);
   lives_on_.assign(count, 0);
@@ -223,6 +226,9 @@ void Run::find_dying() {
     const std::span<Node* const> inputs(nodes[i]->inputs().data(), nodes[i]->inputs().size());
     for (const Node* input : inputs) ++readers[input->mark_value];  // its number: the key has just been read
   }
+  for (const ir::NodeRef& value : replaced) {
+    if (const int32_t number = key.number(value.get()); number >= 0) readers[number] += 2;  // by the list too
+  }
   for (size_t i = count; i-- > 0;) {  // readers come after their operands
     const Node* n = nodes[i];
     if (lives_on[i] == 0) lives_on[i] = n->references() != readers[i] || n->holders.load(std::memory_order_relaxed) > 0;
@@ -231,14 +237,14 @@ void Run::find_dying() {
   }
 }
 
-std::shared_ptr<Buffer> Run::source(const PlanOutput& output) {
+std::shared_ptr<Buffer> Run::source(const PlanOutput& output, std::span<const ir::NodeRef> replaced) {
   if (output.alias >= 0) return buffer(output.alias);
   if (output.donor < 0) return nullptr;
   const Node& donor = *node(output.donor);
   const auto& memory = static_cast<const Buffer&>(*donor.payload());
   const bool held = donor.holders.load(std::memory_order_relaxed) > 0 || donor.payload().use_count() > 1;
   if (held || memory.adopted() || memory.exposed) return nullptr;
-  if (lives_on_.empty()) find_dying();
+  if (lives_on_.empty()) find_dying(replaced);
   return lives_on_[output.donor] != 0 ? nullptr : buffer(output.donor);
 }
 
@@ -326,6 +332,19 @@ Profiler::Clock::time_point Run::launch(const Step& step, uint64_t* scalars, Pro
   return end;
 }
 
+// Nothing is launched unless there is room for the copies too.
+void Run::allocate_packed() {
+  packed_.resize(plan_->steps.size());
+  for (size_t s = 0; s < packed_.size(); ++s) {
+    const Step& step = plan_->steps[s];
+    const auto* work = std::get_if<CompiledStep>(&step.work);
+    if (!work || !work->packing || work->packing->copy < 0) continue;
+    Buffer* source = owners_[step.buffers[work->packing->source]];
+    if (source && !PackedCopies::global().find(*source, work->packing->layout))
+      packed_[s] = Buffer::allocate(work->packing->bytes, *step.device);
+  }
+}
+
 // A packed copy takes the place of what the kernel would pack: found, or made by this launch and kept.
 void Run::start_compiled(const Step& step, const CompiledStep& work, std::span<const uint64_t> scalars) {
   std::span<const Phase> phases = work.phases;
@@ -340,7 +359,8 @@ void Run::start_compiled(const Step& step, const CompiledStep& work, std::span<c
       phases_[work.packing->phase].count = 0;
       phases = phases_;
     } else {
-      copy = Buffer::allocate(work.packing->bytes, *step.device);
+      copy = std::move(packed_[launched_]);
+      if (!copy) copy = Buffer::allocate(work.packing->bytes, *step.device);  // another thread has just dropped it
     }
     arguments_[work.packing->copy] = copy->data();
   }

@@ -25,7 +25,8 @@ class Run {
  public:
   GraphKey key;  // read it before start
 
-  void start(std::shared_ptr<Plan> plan);  // under the lock; if it throws, nothing has changed
+  // Under the lock; if it throws, nothing has changed. `replaced`: see evaluate_whole.
+  void start(std::shared_ptr<Plan> plan, std::span<const ir::NodeRef> replaced);
   // Launches nothing unless all memory is there. Throws OutOfMemory, or std::runtime_error from a compiler or a device.
   void compute(const Options& options);
   void finish();  // under the lock
@@ -50,8 +51,8 @@ class Run {
   bool wrote(size_t output) const;
   void lose_overwritten(const std::string& why);
   void drop_overwritten_copies();
-  std::shared_ptr<Buffer> source(const PlanOutput& output);
-  void find_dying();
+  std::shared_ptr<Buffer> source(const PlanOutput& output, std::span<const ir::NodeRef> replaced);
+  void find_dying(std::span<const ir::NodeRef> replaced);
   void allocate_outputs();
   void allocate_arenas();
   void bind_places();
@@ -60,6 +61,7 @@ class Run {
   // Returns when it ended, which is when the next one begins.
   Profiler::Clock::time_point launch(const Step& step, uint64_t* scalars, Profiler::Clock::time_point begin);
   void start_step(const Step& step, uint64_t* scalars);
+  void allocate_packed();
   void start_compiled(const Step& step, const CompiledStep& work, std::span<const uint64_t> scalars);
 
   std::atomic<bool> taken_{false};
@@ -68,6 +70,7 @@ class Run {
   bool first_ = false;  // it found the plan's code
   uint64_t number_ = 0;  // of its work on devices that work later; 0: there is none
   size_t launched_ = 0;  // steps so far
+  bool dropped_ = false;  // by the device, before any of them ran
   // All vectors keep their memory from one run to the next: a training step takes this path each time round.
   std::vector<ir::NodeRef> nodes_;            // of the outputs
   std::vector<ir::Definition> definitions_;   // parallel to them
@@ -75,6 +78,7 @@ class Run {
   std::vector<std::shared_ptr<Buffer>> buffers_;  // parallel to them
   std::vector<std::shared_ptr<Buffer>> inputs_;   // in the order of the plan's places
   Arenas arenas_;  // parallel to the plan's
+  std::vector<std::shared_ptr<Buffer>> packed_;  // by step: room for the copy that it makes; null if it makes none
   bool has_kept_arenas_ = false;  // they are those that the plan keeps
   std::vector<void*> pointers_;    // by place
   std::vector<Buffer*> owners_;    // by place: of inputs

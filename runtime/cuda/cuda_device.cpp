@@ -277,9 +277,9 @@ class Implementation final : public CudaDevice {
     const std::vector<Work> work = std::exchange(held_, {});
     if (CudaRecording* recording = std::exchange(recording_, nullptr)) recording->run(work);
   }
-  void drop_plan() noexcept override {
-    recording_ = nullptr;
+  bool drop_plan() noexcept override {
     held_.clear();
+    return std::exchange(recording_, nullptr) != nullptr;  // none: end_plan has handed some of it in
   }
 
   void allow_tf32(bool allow) override { tf32_ = allow; }

@@ -200,6 +200,21 @@ class Implementation final : public LateDevice {
          });
   }
 
+  void begin_plan(std::shared_ptr<Recording>&) override {
+    const Locked lock(*this);
+    holds_ = true;
+  }
+  void end_plan() override {
+    const Locked lock(*this);
+    holds_ = false;
+    for (Work& work : std::exchange(held_, {})) hand_in(Stream::Main, std::move(work));
+  }
+  bool drop_plan() noexcept override {
+    const Locked lock(*this);
+    held_.clear();
+    return std::exchange(holds_, false);
+  }
+
   void shuffle(uint64_t seed) override { random_.seed(seed); }
   void fail(DeviceCall call, int64_t nth, bool late) override {
     const Locked lock(*this);
@@ -267,6 +282,13 @@ class Implementation final : public LateDevice {
     of(stream).work.push_back(std::move(work));
   }
 
+  // Until the end of the plan, if there is one: as a GPU does that makes a graph of it.
+  void hold(Stream stream, Work work) {
+    const Locked lock(*this);
+    if (holds_ && stream == Stream::Main) held_.push_back(std::move(work));
+    else hand_in(stream, std::move(work));
+  }
+
   Refusal refuses(DeviceCall call) {
     const Locked lock(*this);
     ++calls_[static_cast<size_t>(call)];
@@ -280,9 +302,9 @@ class Implementation final : public LateDevice {
     const Refusal refusal = refuses(call);
     if (refusal == Refusal::Now) throw std::runtime_error("a planted fault");
     if (refusal == Refusal::Late) {
-      hand_in(stream, {name, [] { throw std::runtime_error("a planted late fault"); }, {}});
+      hold(stream, {name, [] { throw std::runtime_error("a planted late fault"); }, {}});
     } else {
-      hand_in(stream, {name, std::move(body), {}});
+      hold(stream, {name, std::move(body), {}});
     }
   }
 
@@ -340,6 +362,8 @@ class Implementation final : public LateDevice {
   }
 
   std::array<Queue, kStreams> streams_;
+  bool holds_ = false;
+  std::vector<Work> held_;
   std::array<Fault, kDeviceCalls> faults_;
   std::array<int64_t, kDeviceCalls> calls_{};
   std::mt19937_64 random_{1};

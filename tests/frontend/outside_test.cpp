@@ -323,4 +323,45 @@ TEST_CASE("outside memory: promised not to change, it is read in place and late"
   CHECK_THROWS_AS(Tensor().promise_unchanged(), Error);
 }
 
+TEST_CASE("outside memory: gradients of what is read through views inside of an operation") {
+  using List = std::vector<Tensor>;
+  const struct {
+    const char* name;
+    std::vector<std::vector<int64_t>> shapes;
+    Tensor (*call)(const List&);
+  } cases[] = {
+      {"linear", {{4, 5}, {3, 5}, {3}}, [](const List& t) { return linear(t[0], t[1], t[2]); }},
+      {"addmm", {{3}, {4, 5}, {5, 3}}, [](const List& t) { return addmm(t[0], t[1], t[2]); }},
+      {"baddbmm", {{2, 4, 3}, {2, 4, 5}, {2, 5, 3}}, [](const List& t) { return baddbmm(t[0], t[1], t[2]); }},
+      {"addmv", {{4}, {4, 5}, {5}}, [](const List& t) { return addmv(t[0], t[1], t[2]); }},
+      {"attention", {{2, 4, 5}, {2, 4, 5}, {2, 4, 5}}, [](const List& t) { return scaled_dot_product_attention(t[0], t[1], t[2]); }},
+      {"prelu", {{4, 3}, {3}}, [](const List& t) { return prelu(t[0], t[1]); }},
+      {"roll", {{4, 5}}, [](const List& t) { return t[0].roll({1}, {1}); }},
+      {"cdist", {{4, 3}, {5, 3}}, [](const List& t) { return cdist(t[0], t[1]); }},
+      {"conv2d", {{2, 3, 6, 6}, {4, 3, 3, 3}, {4}}, [](const List& t) { return conv2d(t[0], t[1], t[2]); }},
+      {"by itself", {{4, 4}}, [](const List& t) { return matmul(t[0], t[0].t()); }},
+      {"detached", {{4, 4}}, [](const List& t) { return linear(t[0].detach(), t[0], t[0][1]); }},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    const auto gradients = [&](uint32_t exposed) {
+      manual_seed(3);
+      List in;
+      for (const auto& shape : c.shapes) in.push_back(randn(shape, kDouble).requires_grad_());
+      eval(in);
+      for (size_t i = 0; i < in.size(); ++i) {
+        if (exposed >> i & 1) static_cast<void>(in[i].data_ptr());
+      }
+      const Tensor y = c.call(in);
+      return autograd::grad({(y * y.detach().cos()).sum()}, in);
+    };
+    const List wanted = gradients(0);
+    for (uint32_t exposed = 1; exposed < 1u << c.shapes.size(); ++exposed) {
+      CAPTURE(exposed);
+      const List got = gradients(exposed);
+      for (size_t i = 0; i < got.size(); ++i) CHECK(allclose(got[i], wanted[i]));
+    }
+  }
+}
+
 }  // namespace tenon

@@ -213,3 +213,35 @@ TEST_CASE("checkpoint: a write to what the backward pass reads is refused as eve
   eval(loss);
   CHECK(memory_stats().allocated - before > 2 * 40000);  // the product is kept
 }
+
+TEST_CASE("checkpoint: one in another costs no more than one after another") {
+  const Tensor w = randn({4, 4}).requires_grad_(), x = randn({4, 4}).requires_grad_();
+  const std::function<Tensor(const Tensor&)> kinds[] = {[&](const Tensor& t) { return (t * w).tanh(); },
+                                                        [&](const Tensor& t) { return matmul(t, w).tanh(); }};
+  // Work before the inner one, behind it, and one after another.
+  const auto nested = [](const auto& self, const std::function<Tensor(const Tensor&)>& f, bool before, const Tensor& t, int depth) -> Tensor {
+    if (depth == 0) return t;
+    return checkpoint([&](const Tensor& u) { return before ? self(self, f, before, f(u), depth - 1) : f(self(self, f, before, u, depth - 1)); }, t);
+  };
+  for (const auto& f : kinds) {
+    for (int shape = 0; shape < 3; ++shape) {
+      CAPTURE(shape);
+      int64_t launches[2];
+      for (const bool deeper : {false, true}) {
+        const int depth = deeper ? 60 : 30;
+        Tensor y = x, z = x;
+        for (int i = 0; i < depth; ++i) z = f(z);
+        if (shape < 2) y = nested(nested, f, shape == 0, x, depth);
+        for (int i = 0; shape == 2 && i < depth; ++i) y = checkpoint(f, y);
+        reset_counters();
+        const auto grads = autograd::grad({y.sum()}, {w, x});
+        eval(grads);
+        launches[deeper] = counters().launches;
+        CHECK(counters().plans_built < 15);
+        const auto wanted = autograd::grad({z.sum()}, {w, x});
+        for (size_t i = 0; i < 2; ++i) CHECK(equal(grads[i], wanted[i]));
+      }
+      CHECK(launches[1] <= 2 * launches[0] + 4);
+    }
+  }
+}

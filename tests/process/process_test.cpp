@@ -31,24 +31,34 @@ bool near(const Tensor& x, double expected) {
   return std::abs(x.item<double>() - expected) <= 1e-3 * std::abs(expected) + 1e-3;
 }
 
-// Work of ten kinds, each with code of its own. True if the value is right.
+// Work of twelve kinds, each with code of its own. True if the value is right.
 bool compute(int seed) {
   const auto n = static_cast<int64_t>(20 + seed % 7);
   const double sum = static_cast<double>(n * (n - 1)) / 2, k = 3 + seed % 5;
   const Tensor x = arange(n, kFloat) * 1;
-  switch (seed % 10) {
+  switch (seed % 12) {
     case 0: return near((x * k + 1).sum(), k * sum + static_cast<double>(n));
     case 1: return near(softmax(x * k, 0).sum(), 1);
     case 2:
       return near(matmul(ones({n, n}) * k, ones({n, 3})).select(0, 1).sum(), 3 * k * static_cast<double>(n));
     case 3: return near((x.to(kHalf) * 0.5).to(kFloat).sum(), sum / 2);
-    case 4: return near((arange(n) / static_cast<int64_t>(1)).to(kInt).floor_divide(1).sum(), sum);
-    case 5: return near(cumsum(x, 0).select(0, n - 1), sum);
+    case 10: return near((arange(n) / static_cast<int64_t>(1)).to(kInt).floor_divide(1).sum(), sum);
+    case 11: return near(cumsum(x, 0).select(0, n - 1), sum);
     case 6: return near(std::get<0>((-x).sort()).select(0, 0), static_cast<double>(1 - n));
     case 7: return near(where(x > 2, x, x * 0).to(kDouble).sum(), sum - 3);
     case 8: {
       const Tensor r = rand({n}) * k;
       return r.min().item<double>() >= 0 && r.max().item<double>() < k;
+    }
+    case 4: {  // after one of kind 5: the thread has recorded before
+      const Tensor w = full({n}, k).requires_grad_();
+      (w * x).sum().backward();
+      return near(w.grad().sum(), sum);
+    }
+    case 5: {
+      const Tensor w = full({n}, k).requires_grad_();
+      autograd::checkpoint([&](const Tensor& t) { return (t * x).sum(); }, w).backward();
+      return near(w.grad().sum(), sum);
     }
     default: {
       std::ostringstream out;

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "tenon/function.h"
@@ -29,6 +30,7 @@ class OptimizerParamState {
   OptimizerParamState& operator=(const OptimizerParamState&) = default;
   virtual ~OptimizerParamState();
   virtual std::unique_ptr<OptimizerParamState> clone() const;
+  virtual bool assign(const OptimizerParamState&) { return false; }  // takes over a clone's fields; false: it cannot
   virtual void serialize(tenon::serialize::InputArchive& archive);
   virtual void serialize(tenon::serialize::OutputArchive& archive) const;
   // What a step changes; step() evaluates them together with the parameters.
@@ -38,6 +40,10 @@ template <typename Derived>
 class OptimizerCloneableParamState : public OptimizerParamState {
   std::unique_ptr<OptimizerParamState> clone() const override {
     return std::make_unique<Derived>(static_cast<const Derived&>(*this));
+  }
+  bool assign(const OptimizerParamState& other) override {
+    if constexpr (std::is_copy_assignable_v<Derived>) static_cast<Derived&>(*this) = static_cast<const Derived&>(other);
+    return std::is_copy_assignable_v<Derived>;
   }
 };
 
@@ -224,7 +230,7 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // One update of every parameter that has a gradient. The closure computes the loss and the gradients anew; it may be called
+  // One update of every parameter that has a gradient; if it throws, everything is as before the step. The closure computes the loss and the gradients anew; it may be called
   // several times. The first loss is the result, undefined without a closure.
   virtual Tensor step(LossClosure closure = nullptr) = 0;
   void zero_grad(bool set_to_none = true);

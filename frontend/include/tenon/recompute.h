@@ -38,7 +38,7 @@ class RecomputeGuard {
   }
 
  private:
-  std::shared_ptr<Segment> before_;
+  std::shared_ptr<Segment> segment_;
 };
 
 // function(args...), whose tensors among the arguments are kept and whose intermediate values are not. The function itself

@@ -9,6 +9,8 @@
 #include "frontend/src/autograd/anomaly.h"
 #include "frontend/src/autograd/gradient_sum.h"
 #include "frontend/src/autograd/node.h"
+#include "frontend/src/autograd/open_step.h"
+#include "frontend/src/autograd/segment.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 #include "tenon/print.h"
@@ -90,7 +92,19 @@ class BackwardPass {
   };
   std::vector<Capture>& captures() { return captures_; }
 
+  // If it throws, gradients of leaves and buffers of layers are as before.
   void run() {
+    try {
+      differentiate();
+    } catch (...) {
+      written_.undo();
+      throw;
+    }
+    written_.hand_over();
+  }
+
+ private:
+  void differentiate() {
     count_dependencies();
     recomputes_ ? evaluate_fresh() : fresh_.clear();
     if (!captures_.empty()) find_needed();
@@ -107,7 +121,6 @@ class BackwardPass {
     }
   }
 
- private:
   struct State {
     std::shared_ptr<GradFn> fn;  // or
     Tensor leaf;
@@ -135,15 +148,17 @@ class BackwardPass {
       const std::shared_ptr<GradFn> fn = states_[i].fn;
       if (!fn) continue;
       recomputes_ = recomputes_ || fn->segment;
+      if (options_.accumulate) written_.take_over(*fn);
       for (const Edge& edge : fn->edges) ++states_[find(edge)].dependencies;
     }
   }
 
   // Before values of a segment are computed again, all others are done with: the forward pass at the start, and then one
   // segment's gradients before the next one's.
-  void enter(const Segment* segment, const std::vector<Tensor>& grads) {
+  void enter(Segment* segment, const std::vector<Tensor>& grads) {
     if (!segment || segment == segment_) return;
     segment_ = segment;
+    segment->enter();
     fresh_.insert(fresh_.end(), grads.begin(), grads.end());
     for (size_t at : touched_) {
       add_up(states_[at]);
@@ -290,6 +305,7 @@ class BackwardPass {
     const std::shared_ptr<autograd::AccumulateGrad> node = history.accumulator.lock();
     if (node) run_pre_hooks(*node, total);
     if (!total[0].defined()) return;
+    written_.note_gradient(state.leaf);
     const Tensor grad = accumulate(state.leaf, total[0], options_.create_graph);
     if (recomputes_) fresh_.push_back(grad);
     std::vector<Tensor> none;
@@ -297,6 +313,7 @@ class BackwardPass {
   }
 
   const Options options_;
+  PassWrites written_;
   std::vector<State> states_;
   std::unordered_map<const void*, size_t> index_;
   std::vector<std::tuple<size_t, int64_t, Tensor>> roots_;

@@ -1,4 +1,5 @@
 // The bookkeeping of autograd: grad mode, the histories of tensors, what may be written, and the methods that ask.
+#include "frontend/src/autograd/open_step.h"
 #include "frontend/src/autograd/recording.h"
 
 #include <algorithm>
@@ -26,6 +27,7 @@ void GradMode::set_enabled(bool enabled) {
 
 History::~History() {
   if (fn) fn->forget(this);
+  if (step) step_at_hand::forget(*this);
 }
 
 History& own_history(const Tensor& x) {
@@ -268,7 +270,11 @@ const Tensor& Tensor::grad() const {
         "information.");
   return history->grad;
 }
-Tensor& Tensor::mutable_grad() const { return own_history(*this).grad; }
+Tensor& Tensor::mutable_grad() const {
+  History& history = own_history(*this);
+  if (history.step) step_at_hand::forget(history);
+  return history.grad;
+}
 
 Tensor Tensor::detach() const {
   const TensorImpl& t = impl(*this);

@@ -29,6 +29,7 @@ namespace tenon {
 
 class GradCall;
 class GradFn;
+class OpenStep;
 class Recording;
 
 // A gradient rule that stands for the recipe's: see GradScope::rule.
@@ -62,6 +63,7 @@ struct History {
   bool requires_grad = false;  // of a leaf
   bool retains_grad = false;
   bool pending_root = false;  // see note_root
+  bool optimized = false;     // a leaf that an optimizer updates
   ViewOrigin origin = ViewOrigin::Single;
   std::shared_ptr<GradFn> fn;  // null for a leaf
   int64_t output_nr = 0;
@@ -69,6 +71,7 @@ struct History {
   uint64_t time =
       0;  // of the write or view that this history comes from; a later write to its base outdates it
   Tensor grad;
+  OpenStep* step = nullptr;  // of a leaf: the one that knows which gradient it had before; see open_step.h
   std::unique_ptr<TensorHooks> hooks;              // of a leaf
   std::weak_ptr<autograd::AccumulateGrad> accumulator;  // of a leaf, while somebody looks at it
   std::unique_ptr<TensorHooks> accumulated_hooks;  // of a leaf, called when its grad is complete

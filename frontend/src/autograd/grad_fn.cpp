@@ -48,7 +48,7 @@ std::string GradFn::name() const {
 
 GradFn::GradFn(std::string_view name)
     : sequence(recorded.fetch_add(1, std::memory_order_relaxed)), forward_stack(stack_of_forward()), induced_by(AnomalyScope::current()),
-      segment(Segment::current()), name_(name) {}
+      segment(Segment::current() ? Segment::current()->shared_from_this() : nullptr), name_(name) {}
 
 GradFn::~GradFn() {
   std::vector<std::shared_ptr<GradFn>> dying;

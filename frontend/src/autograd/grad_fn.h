@@ -9,6 +9,7 @@
 namespace tenon {
 
 class Segment;
+class Writes;
 
 // From an operation to an operand that requires grad.
 struct Edge {
@@ -24,8 +25,12 @@ struct Edge {
 // what it is cheaply computed from.
 class KeptValue {
  public:
-  enum class As : uint8_t { Wanted, Recomputed };  // of the latter no evaluation takes notice
-  explicit KeptValue(NodeRef node, As as = As::Wanted) : node_(std::move(node)), as_(as) { count(1); }
+  // Stored as it is, cheap or not; of what is recomputed no evaluation takes notice.
+  enum class As : uint8_t { Wanted, Stored, Recomputed };
+  explicit KeptValue(NodeRef node, As as = As::Wanted) : node_(std::move(node)), as_(as) {
+    if (node_->op() == Op::Const) as_ = As::Recomputed;
+    count(1);
+  }
   KeptValue(KeptValue&& other) noexcept : node_(std::move(other.node_)), as_(other.as_) {}
   KeptValue(const KeptValue& other) : KeptValue(other.node_, other.as_) {}
   KeptValue& operator=(KeptValue other) noexcept {
@@ -39,7 +44,8 @@ class KeptValue {
 
  private:
   void count(int32_t by) {
-    if (node_ && as_ == As::Wanted) node_->wanted.fetch_add(by, std::memory_order_relaxed);
+    if (!node_ || as_ == As::Recomputed) return;
+    (as_ == As::Wanted ? node_->wanted : node_->holders).fetch_add(by, std::memory_order_relaxed);
   }
   NodeRef node_;
   As as_;
@@ -93,6 +99,7 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   std::vector<WatchedValue> watched;  // beside the saved ones
   bool reads_leaves = false;          // of the recipe
   bool once = false;                  // a backward pass lets go of it, though it saves nothing
+  std::shared_ptr<Writes> buffers;    // that its layer wrote, until a backward pass takes them over
   std::shared_ptr<Segment> segment;  // in which it was recorded, if the saved values are to be computed again
 
   // Tensors whose .grad is to be the gradient of the output that they are, and hooks on it.

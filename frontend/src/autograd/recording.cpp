@@ -1,11 +1,13 @@
 // Scopes, and the recipes that they leave behind.
 #include "frontend/src/autograd/recording.h"
+#include "frontend/src/autograd/open_step.h"
 #include "frontend/src/autograd/segment.h"
 
 #include <algorithm>
 
 #include "frontend/src/tensor/outside.h"
 #include "ir/known_gradients.h"
+#include "ir/of_thread.h"
 
 namespace tenon {
 
@@ -149,28 +151,19 @@ bool GradScope::tracked(TensorList list) {
 }
 namespace {
 // Of this thread: the one recording that is not in use keeps its memory for the next scope.
-struct Spare {
-  ~Spare() {
-    delete recording;
-    recording = nullptr;
-    ended = true;
-  }
-  Recording* recording = nullptr;
-  bool ended = false;  // a scope may be opened while the thread ends
-};
-thread_local Spare spare;
+using Spare = ir::OfThread<std::unique_ptr<Recording>>;
 }  // namespace
 
 void GradScope::begin(const char* name) {
-  taken_.recording = spare.recording ? std::exchange(spare.recording, nullptr) : new Recording;
+  std::unique_ptr<Recording>* spare = Spare::get();
+  taken_.recording = spare && *spare ? spare->release() : new Recording;
   taken_.recording->begin(name);
 }
 void GradScope::give_back(Recording* recording) {
   recording->clear();
-  if (spare.recording || spare.ended || recording->is_large())
-    delete recording;
-  else
-    spare.recording = recording;
+  std::unique_ptr<Recording> given(recording);
+  std::unique_ptr<Recording>* spare = Spare::get();
+  if (spare && !*spare && !recording->is_large()) *spare = std::move(given);
 }
 void GradScope::add(const Tensor& x) {
   if (x.defined()) taken_.recording->add_operand(x);
@@ -221,7 +214,8 @@ void Recording::add_operand(const Tensor& x) {
   if (operand.value->op() == Op::Const || operand.repeated) {
     tape_.unused_operand();  // a constant is a step
   } else {
-    operand.apart = !is_told_apart(operand);
+    // A view of memory that others may write is read as a copy, in which nobody would find the operand.
+    operand.apart = !is_told_apart(operand) || (operand.tracked && operand.storage->reads_volatile());
     operand.by_element = operand.apart || (operand.tracked && !t.contiguous() && repeats_places(ref(t.sizes()), ref(t.strides())));
     by_element_ = by_element_ || operand.by_element;
     if (operand.apart) operand.read = apart(operand.value);
@@ -492,6 +486,7 @@ void Recording::finish() {
     values.push_back(output.value);
     stored.push_back(output.stored);
   }
+  fn_->buffers = BufferScope::writes();
   fn_->recipe = tape_.cut(values, first_of_ties_);
   if (!fn_->rule) find_unused();
   keep_values();

@@ -4,41 +4,51 @@
 
 namespace tenon {
 namespace {
-thread_local std::shared_ptr<Segment> open_segment;
+constinit thread_local Segment* open_segment = nullptr;
 }  // namespace
 
-const std::shared_ptr<Segment>& Segment::current() { return open_segment; }
-std::shared_ptr<Segment> Segment::exchange(std::shared_ptr<Segment> segment) {
-  return std::exchange(open_segment, std::move(segment));
+Segment* Segment::current() { return open_segment; }
+
+std::shared_ptr<Segment> Segment::open() {
+  auto segment = std::make_shared<Segment>();
+  if (open_segment) segment->outer_ = open_segment->shared_from_this();
+  open_segment = segment.get();
+  return segment;
 }
 
-bool Segment::contains(const GradFn* fn) const {
-  if (!fn || !fn->segment) return false;
-  for (const Segment* s = this; s; s = s->outer_.get()) {
-    if (fn->segment.get() == s) return true;
-  }
-  return false;
+void Segment::close() {
+  closed_ = true;
+  while (open_segment && open_segment->closed_) open_segment = open_segment->outer_.get();
 }
 
 void Segment::keep(const Tensor& input) {
   if (!input.defined()) return;
-  if (outer_ && !requires_grad(input)) return;
-  const History* history = history_of(input);
-  const bool outside = !outer_ || !outer_->contains(history->fn.get());
-  if (outside) inputs_.emplace_back(node_of(input));
+  if (outer_) outermost().inside_.push_back(node_of(input));
+  else inputs_.emplace_back(node_of(input), KeptValue::As::Stored);
+}
+
+void Segment::enter() {
+  Segment& all = outermost();
+  for (NodeRef& node : std::exchange(all.inside_, {})) all.inputs_.emplace_back(std::move(node), KeptValue::As::Stored);
 }
 
 KeptValue kept_value(NodeRef node, bool tracked, const GradFn* maker) {
-  const Segment* segment = Segment::current().get();
-  const bool outside = !segment || (tracked && !segment->contains(maker));
+  Segment* segment = Segment::current();
+  Segment* origin = maker ? maker->segment.get() : segment;
+  if (origin != segment) {
+    const bool inside = origin && segment && &origin->outermost() == &segment->outermost();
+    if (inside) segment->outermost().inside_.push_back(node);
+    return KeptValue(std::move(node), inside ? KeptValue::As::Recomputed : KeptValue::As::Stored);
+  }
+  const bool outside = !segment || (tracked && !maker);
   return KeptValue(std::move(node), outside ? KeptValue::As::Wanted : KeptValue::As::Recomputed);
 }
 
 namespace autograd {
 
-RecomputeGuard::RecomputeGuard() : before_(Segment::exchange(std::make_shared<Segment>(Segment::current()))) {}
-RecomputeGuard::~RecomputeGuard() { Segment::exchange(std::move(before_)); }
-void RecomputeGuard::keep(const Tensor& input) { Segment::current()->keep(input); }
+RecomputeGuard::RecomputeGuard() : segment_(Segment::open()) {}
+RecomputeGuard::~RecomputeGuard() { segment_->close(); }
+void RecomputeGuard::keep(const Tensor& input) { segment_->keep(input); }
 
 }  // namespace autograd
 }  // namespace tenon

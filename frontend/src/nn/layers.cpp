@@ -5,6 +5,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "frontend/src/autograd/open_step.h"
 #include "frontend/src/nn/layer_text.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/autograd.h"
@@ -348,6 +349,7 @@ void BatchNormBase::reset_running_stats() {
 }
 Tensor BatchNormBase::forward(const Operand& input) {
   check_input_dim(input);
+  const BufferScope buffers;
   optional<double> momentum = options.momentum();
   if (is_training() && num_batches_tracked.defined()) {
     num_batches_tracked.add_(1);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "frontend/src/nn/step_guard.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/algebra.h"
 #include "tenon/autograd.h"
@@ -38,9 +39,9 @@ double cubic_minimum(const Point& a, const Point& b, double low, double high) {
 // One step() of the optimizer.
 class Descent {
  public:
-  Descent(std::vector<Tensor>& parameters, const LBFGSOptions& options, LBFGSParamState& state,
+  Descent(StepGuard& guard, std::vector<Tensor>& parameters, const LBFGSOptions& options, LBFGSParamState& state,
           const Optimizer::LossClosure& closure)
-      : parameters_(parameters), options_(options), state_(state), closure_(closure),
+      : guard_(guard), parameters_(parameters), options_(options), state_(state), closure_(closure),
         most_evaluations_(options.max_eval().value_or(options.max_iter() * 5 / 4)) {}
 
   Tensor run() {
@@ -48,13 +49,13 @@ class Descent {
     loss_ = first.item<double>();
     ++state_.func_evals();
     gradient_ = flat_gradient();
-    if (largest(gradient_) <= options_.tolerance_grad()) return first;
+    if (largest(gradient_) <= options_.tolerance_grad()) return guard_.evaluate({}), first;
     for (int64_t i = 1; i <= options_.max_iter(); ++i) {
       if (!iterate(i == options_.max_iter())) break;
     }
     std::vector<Tensor> changed = state_.tensors();
     changed.insert(changed.end(), parameters_.begin(), parameters_.end());
-    tenon::eval(TensorList(changed));
+    guard_.evaluate(changed);
     return first;
   }
 
@@ -219,6 +220,7 @@ class Descent {
     return ends[low];
   }
 
+  StepGuard& guard_;
   std::vector<Tensor>& parameters_;
   const LBFGSOptions& options_;
   LBFGSParamState& state_;
@@ -249,8 +251,14 @@ Tensor LBFGS::step(LossClosure closure) {
   std::vector<Tensor>& parameters = param_groups_[0].params();
   check<ValueError>(!parameters.empty(), "optimizer got an empty parameter list");
   std::unique_ptr<OptimizerParamState>& state = state_[parameters[0].unsafe_impl()];
+  StepGuard guard(state_, parameters.size());
+  guard.note_state(parameters[0].unsafe_impl(), state.get());
+  if (state) {
+    for (const Tensor& t : state->tensors()) guard.note(t);
+  }
+  for (const Tensor& p : parameters) guard.note(p);
   if (!state) state = make_state();
-  return Descent(parameters, options(), static_cast<LBFGSParamState&>(*state), closure).run();
+  return Descent(guard, parameters, options(), static_cast<LBFGSParamState&>(*state), closure).run();
 }
 std::unique_ptr<OptimizerParamState> LBFGS::make_state() const { return std::make_unique<LBFGSParamState>(); }
 

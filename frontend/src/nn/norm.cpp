@@ -1,7 +1,7 @@
 // Normalisation by batch, group, instance, layer and neighbouring channels.
 //
 //   y = (x - mean) * (1 / sqrt(variance + eps)) * weight + bias      mean and variance over some of the dims
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/open_step.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/views/window.h"
@@ -86,6 +86,7 @@ Tensor batch_norm(const Operand& x, const MaybeTensor& weight, const MaybeTensor
                   const MaybeTensor& running_mean, const MaybeTensor& running_var, bool training,
                   double momentum, double eps, bool) {
   const CallScope call("batch_norm", x, weight, bias, running_mean, running_var);
+  const BufferScope buffers;
   GradScope scope("NativeBatchNormBackward0", x, weight, bias);
   check(x.dim() >= 2, "batch_norm: expected an input of at least 2 dimensions, got ", x.dim());
   const int64_t channels = x.size(1);
@@ -111,6 +112,7 @@ Tensor instance_norm(const Operand& x, const MaybeTensor& weight, const MaybeTen
                      const MaybeTensor& running_mean, const MaybeTensor& running_var, bool use_input_stats,
                      double momentum, double eps, bool cudnn) {
   const CallScope call("instance_norm", x, weight, bias, running_mean, running_var);
+  const BufferScope buffers;
   check(x.dim() >= 2, "Expected at least 2D input to instance_norm, got ", x.dim(), "D");
   check(use_input_stats || (given(running_mean) && given(running_var)),
         "Expected running_mean and running_var to be defined when use_input_stats is false");

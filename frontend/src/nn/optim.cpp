@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "frontend/src/autograd/grad.h"
+#include "frontend/src/nn/step_guard.h"
 #include "frontend/src/tensor/capture.h"
 #include "frontend/src/tensor/formula.h"
 #include "frontend/src/tensor/text.h"
@@ -97,9 +98,11 @@ std::vector<Group> one_group(std::vector<Tensor> parameters) {
   return groups;
 }
 
-void check_group(const Group& group) {
-  for (const Tensor& p : group.params())
+void check_parameters(const std::vector<Tensor>& parameters) {
+  for (const Tensor& p : parameters) {
     check<ValueError>(p.is_leaf() || p.retains_grad(), "can't optimize a non-leaf Tensor");
+    own_history(p).optimized = true;
+  }
 }
 
 }  // namespace
@@ -125,7 +128,7 @@ Optimizer::Optimizer(std::vector<Tensor> parameters, std::unique_ptr<OptimizerOp
 Optimizer::~Optimizer() = default;
 
 void Optimizer::add_param_group(const Group& group) {
-  check_group(group);
+  check_parameters(group.params());
   std::unordered_set<const void*> known, own;
   for (const Group& other : param_groups_) {
     for (const Tensor& p : other.params()) known.insert(p.unsafe_impl());
@@ -173,17 +176,28 @@ Tensor Optimizer::step_each(const LossClosure& closure, const Update& update) {
     loss = closure();
   }
   const NoGradGuard no_grad;
+  size_t noted = 0;  // of what changes
+  StepGuard guard(state_, size());
   std::vector<Tensor> changed;
+  changed.reserve(4 * size());
   for (Group& group : param_groups_) {
     for (Tensor& p : group.params()) {
       const Tensor grad = p.grad();
       if (!grad.defined()) continue;
       std::unique_ptr<OptimizerParamState>& state = state_[p.unsafe_impl()];
-      if (!state) state = make_state();
+      guard.note_state(p.unsafe_impl(), state.get());
+      changed.push_back(p);
+      if (state) {
+        for (Tensor& t : state->tensors()) changed.push_back(std::move(t));
+      }
+      for (; noted < changed.size(); ++noted) guard.note(changed[noted]);
+      const bool fresh = !state;
+      if (fresh) state = make_state();
       check(state != nullptr, printed_name(), " updates parameters but makes no states: override make_state()");
       update(p, grad, group.options(), *state);
-      changed.push_back(p);
-      for (const Tensor& t : state->tensors()) changed.push_back(t);
+      if (!fresh) continue;
+      for (Tensor& t : state->tensors()) changed.push_back(std::move(t));
+      noted = changed.size();
     }
   }
   if (changed.empty() && !warned_) {
@@ -191,7 +205,7 @@ Tensor Optimizer::step_each(const LossClosure& closure, const Update& update) {
     warned_ = true;
   }
   for (Tensor& root : take_roots()) changed.push_back(std::move(root));
-  tenon::eval(TensorList(changed));
+  guard.evaluate(changed);
   return loss;
 }
 

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "frontend/src/autograd/open_step.h"
 #include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/capture.h"
 #include "frontend/src/tensor/impl.h"
@@ -71,18 +72,30 @@ NodeRef on_device(const NodeRef& node, ir::DeviceTag device) {
   return ir::make_node(Op::Copy, {&node, 1}, Dims{device});
 }
 
+namespace {
+template <typename F>
+auto on_its_device(F&& f) {
+  try {
+    return with_public_errors(f);
+  } catch (const Error&) {
+    step_at_hand::call_failed();
+    throw;
+  }
+}
+}  // namespace
+
 HostElements host_elements(std::shared_ptr<runtime::Buffer> buffer, size_t begin, size_t end) {
   const auto* data = static_cast<const unsigned char*>(buffer->data()) + begin;
   if (buffer->device().is_host()) return {std::move(buffer), data};
   auto copy = allocate_buffer(end - begin);
-  with_public_errors([&] { runtime::copy_to_host(copy->data(), *buffer, begin, end - begin); });
+  on_its_device([&] { runtime::copy_to_host(copy->data(), *buffer, begin, end - begin); });
   data = static_cast<const unsigned char*>(copy->data());
   return {std::move(copy), data};
 }
 
 std::shared_ptr<runtime::Buffer> device_elements(const void* data, size_t bytes, ir::DeviceTag device,
                                                  const std::shared_ptr<const void>& owner) {
-  return with_public_errors([&] {
+  return on_its_device([&] {
     runtime::Device& to = runtime::device_of(device);
     auto buffer = runtime::Buffer::allocate(bytes, to);
     runtime::copy_from_host(*buffer, data, owner);
@@ -91,7 +104,7 @@ std::shared_ptr<runtime::Buffer> device_elements(const void* data, size_t bytes,
 }
 
 std::shared_ptr<runtime::Buffer> copy_on_device(const runtime::Buffer& buffer) {
-  return with_public_errors([&] {
+  return on_its_device([&] {
     auto copy = runtime::Buffer::allocate(buffer.bytes(), buffer.device());
     copy_elements(*copy, buffer);
     return copy;
@@ -99,7 +112,7 @@ std::shared_ptr<runtime::Buffer> copy_on_device(const runtime::Buffer& buffer) {
 }
 
 void copy_elements(runtime::Buffer& to, const runtime::Buffer& from) {
-  with_public_errors([&] { runtime::copy_all(to, from); });
+  on_its_device([&] { runtime::copy_all(to, from); });
 }
 
 }  // namespace tenon

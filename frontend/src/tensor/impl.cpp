@@ -6,6 +6,7 @@
 #include <iterator>
 #include <new>
 
+#include "frontend/src/autograd/open_step.h"
 #include "frontend/src/autograd/recording.h"
 #include "frontend/src/tensor/capture.h"
 #include "frontend/src/tensor/outside.h"
@@ -414,6 +415,7 @@ void write_exposed(const TensorImpl& t, NodeRef value) {
 void set_written(Storage& storage, NodeRef base, const NodeRef& operation) {
   base = storable(std::move(base));
   const bool full = !(base == operation) && past_caps(*base);
+  if (BufferScope::is_open()) BufferScope::writes()->add(storage, storage.value(), base);
   storage.set_value(std::move(base));
   if (full && !evaluated_later()) storage.realise();
 }
@@ -498,17 +500,12 @@ void write_places(const Tensor& self, const NodeRef& places, const NodeRef& valu
 
 // --- evaluation
 
-void evaluate_nodes(std::span<const NodeRef> nodes) {
-  std::vector<NodeRef> of_host;
-  if (capturing) [[unlikely]] {  // the rest is computed by replays
-    std::ranges::copy_if(nodes, std::back_inserter(of_host), [](const NodeRef& node) { return node->device() == runtime::kHostTag; });
-    if (of_host.empty()) return;
-    nodes = of_host;
-  }
-  pending = {};
-  const ir::PausedTape paused;
+namespace {
+// Under PyTorch's name, and after what the training step at hand needs of it is undone.
+[[noreturn]] void refuse_evaluation(std::span<const NodeRef> nodes) {
   try {
-    runtime::evaluate(nodes);
+    step_at_hand::failed(nodes);
+    throw;
   } catch (const runtime::OutOfMemory& e) {
     throw OutOfMemoryError(e.what());
   } catch (const std::bad_alloc&) {
@@ -520,18 +517,49 @@ void evaluate_nodes(std::span<const NodeRef> nodes) {
   }
 }
 
+template <typename Evaluate>
+void evaluate_by(std::span<const NodeRef> nodes, const Evaluate& evaluate) {
+  std::vector<NodeRef> of_host;
+  if (capturing) [[unlikely]] {  // the rest is computed by replays
+    std::ranges::copy_if(nodes, std::back_inserter(of_host), [](const NodeRef& node) { return node->device() == runtime::kHostTag; });
+    if (of_host.empty()) return;
+    nodes = of_host;
+  }
+  pending = {};
+  const ir::PausedTape paused;
+  try {
+    evaluate(nodes);
+  } catch (const std::exception&) {
+    refuse_evaluation(nodes);
+  }
+  step_at_hand::evaluated();
+}
+}  // namespace
+
+void evaluate_nodes(std::span<const NodeRef> nodes) {
+  evaluate_by(nodes, [](std::span<const NodeRef> roots) { runtime::evaluate(roots); });
+}
+void evaluate_nodes_whole(std::span<const NodeRef> nodes, std::span<const NodeRef> replaced) {
+  evaluate_by(nodes, [&](std::span<const NodeRef> roots) { runtime::evaluate_whole(roots, replaced); });
+}
+
 void set_pending_caps(int64_t nodes, int64_t bytes) {
   caps().nodes = nodes;
   caps().bytes = bytes;
 }
 
-void eval(TensorList tensors) {
+std::vector<NodeRef> pending_values(TensorList tensors) {
   std::vector<NodeRef> nodes;
   for (const Tensor& tensor : tensors) {
     NodeRef value = impl(tensor).storage().value();
     const bool done = value->op() == Op::Const || value->op() == Op::Iota || runtime::buffer_of(*value);
     if (!done && value->numel() > 0) nodes.push_back(std::move(value));
   }
+  return nodes;
+}
+
+void eval(TensorList tensors) {
+  const std::vector<NodeRef> nodes = pending_values(tensors);
   if (nodes.empty())
     pending = {};
   else
@@ -542,6 +570,7 @@ std::shared_ptr<runtime::Buffer> allocate_buffer(size_t bytes) {
   try {
     return runtime::Buffer::allocate(bytes);
   } catch (const runtime::OutOfMemory& e) {
+    step_at_hand::call_failed();
     throw OutOfMemoryError(e.what());
   }
 }

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "frontend/src/tensor/capture.h"
+#include "ir/of_thread.h"
 #include "runtime/device.h"
 
 namespace tenon {
@@ -21,14 +22,14 @@ struct Recent {
   std::array<Bounds, 16> bounds;
   size_t next = 0;
 };
-thread_local Recent recent;
-
 template <typename T>
 void note(const std::shared_ptr<runtime::Buffer>& buffer, const unsigned char* elements, int64_t count) {
   const auto* values = reinterpret_cast<const T*>(elements);
   const auto [least, greatest] = std::minmax_element(values, values + count);
-  recent.bounds[recent.next] = {buffer, buffer->written, *least, *greatest};
-  recent.next = (recent.next + 1) % recent.bounds.size();
+  Recent* recent = ir::OfThread<Recent>::get();
+  if (!recent) return;
+  recent->bounds[recent->next] = {buffer, buffer->written, *least, *greatest};
+  recent->next = (recent->next + 1) % recent->bounds.size();
 }
 
 }  // namespace
@@ -53,7 +54,9 @@ std::optional<std::pair<int64_t, int64_t>> transferred_range(const ir::Node& nod
   const auto buffer = runtime::buffer_of(node);
   if (!buffer || buffer->plan >= 0 || buffer->exposed) return std::nullopt;
   const uint64_t written = buffer->written;
-  for (const Bounds& b : recent.bounds) {
+  const Recent* recent = ir::OfThread<Recent>::get();
+  if (!recent) return std::nullopt;
+  for (const Bounds& b : recent->bounds) {
     if (b.written == written && b.buffer.lock() == buffer) return std::pair(b.least, b.greatest);
   }
   return std::nullopt;
