@@ -69,6 +69,7 @@ Definition::Definition(Node& node) {
   ints_ = std::move(node.ints_);
   inputs_ = std::move(node.inputs_);
   table.erase(&node);
+  table.leave_pending(node);
   node.op_.store(Op::Input, std::memory_order_relaxed);
   node.volatile_.store(false, std::memory_order_relaxed);
 }
@@ -83,6 +84,10 @@ void drop(std::vector<Definition>& definitions) {
 }
 
 std::unique_lock<std::recursive_mutex> hold_graph() { return std::unique_lock(NodeTable::get().mutex); }
+
+Node* next_pending(const Node& node) { return NodeTable::younger(node); }
+
+NodeRef reference_to(Node& node) { return NodeTable::acquire(&node) ? NodeTable::adopt(&node) : NodeRef(); }
 
 int64_t live_node_count() {
   NodeTable& table = NodeTable::get();

@@ -153,6 +153,7 @@ class Node {
   SmallVector<Node*, 3> inputs_;
   std::shared_ptr<Payload> payload_;
   Node* link_ = nullptr;  // the next of a list of nodes about to be freed
+  Node *older_ = nullptr, *younger_ = nullptr;  // of the pending nodes
   Kept* kept_ = nullptr;  // its definition, if that is kept
 };
 
@@ -212,6 +213,9 @@ NodeRef dot(const NodeRef& a, const NodeRef& b);
 
 // While it lives no other thread makes, folds or frees a node, or gives one its value.
 [[nodiscard]] std::unique_lock<std::recursive_mutex> hold_graph();
+// While the graph is held: the next younger node that is still to be computed, whoever made it; null behind the last one.
+Node* next_pending(const Node& node);
+NodeRef reference_to(Node& node);  // null if nobody refers to it any more, and it is about to be freed
 
 int64_t live_node_count();  // nodes alive in the process, for leak tests
 

@@ -84,6 +84,7 @@ struct NodeTable {
   int spare_count = 0;
   uint64_t fresh_from = UINT64_MAX;  // nodes from this id on are known to nobody else yet
   Node::Kept *first_kept = nullptr, *last_kept = nullptr;
+  Node* youngest = nullptr;  // of the pending nodes, a list in the order of their creation
 
   static NodeTable& get() {
     static auto* const table = new NodeTable;  // outlives every static tensor
@@ -185,6 +186,7 @@ struct NodeTable {
     node->shape_ = key.shape;
     node->ints_.append(key.ints.data(), key.ints.size());
     ++live;
+    if (!node->is_leaf()) join_pending(*node, nullptr);
     return node;
   }
 
@@ -275,6 +277,21 @@ struct NodeTable {
     if (--count * 16 < slots.size() && slots.size() > kLeastSlots) resize(slots.size() / 2);
   }
 
+  // All of these with the lock held.
+  void join_pending(Node& node, Node* younger) {  // null: it is the youngest
+    node.older_ = younger ? younger->older_ : youngest;
+    node.younger_ = younger;
+    if (node.older_) node.older_->younger_ = &node;
+    (younger ? younger->older_ : youngest) = &node;
+  }
+  void leave_pending(Node& node) {
+    if (node.older_) node.older_->younger_ = node.younger_;
+    if (node.younger_) node.younger_->older_ = node.older_;
+    else if (youngest == &node) youngest = node.older_;
+    node.older_ = node.younger_ = nullptr;
+  }
+  static Node* younger(const Node& node) { return node.younger_; }
+
   // Drops these references; the nodes that nobody else refers to go to the list. Call with the lock held.
   static void drop(const SmallVector<Node*, 3>& inputs, Node*& doomed) {
     for (Node* input : inputs) {
@@ -308,6 +325,7 @@ struct NodeTable {
         for (int i = 0; i < kBatch && doomed; ++i) {
           Node* node = std::exchange(doomed, doomed->link_);
           table.erase(node);
+          table.leave_pending(*node);
           --table.live;
           drop(node->inputs_, doomed);
           if (node->kept_) {
@@ -342,6 +360,11 @@ struct NodeTable {
     node.bits_ = definition.bits_;
     node.ints_ = std::move(definition.ints_);
     node.inputs_ = std::move(definition.inputs_);
+    if (!node.is_leaf()) {
+      Node* younger = nullptr;
+      for (Node* next = youngest; next && next->id_ > node.id_; next = next->older_) younger = next;
+      join_pending(node, younger);
+    }
     if (!definition.interned_) return;
     // An equal node may have been made meanwhile; both can be found then.
     size_t at = node.hash_ & (slots.size() - 1);

@@ -33,6 +33,7 @@ std::vector<NodeRef> choose_outputs(const GraphKey& key) {
     if (held && !chosen.contains(node)) choose(stored_for(node));
   }
   for (int32_t kept : key.kept) choose(key.nodes[kept]);
+  for (int32_t shared : key.shared) choose(key.nodes[shared]);
   return outputs;
 }
 

@@ -44,13 +44,14 @@ class Batches {
   // Roots, what the program holds, and the small operands of a wide Cat: otherwise they would be written where they belong.
   void find_values() {
     const auto value = [&](Node* node) {
-      if (node->op() == Op::Input || is_value_[number(node)]) return;
+      if (!node || node->op() == Op::Input || is_value_[number(node)]) return;
       is_value_[number(node)] = true;
       values_.push_back(node);
     };
     for (int32_t root : key_.roots) value(key_.nodes[root]);
+    for (int32_t shared : key_.shared) value(key_.nodes[shared]);
     for (Node* node : key_.nodes) {
-      if (!node->is_leaf() && node->holders.load(std::memory_order_relaxed) > 0 && stored_for(node) == node) value(node);
+      if (!node->is_leaf() && node->holders.load(std::memory_order_relaxed) > 0) value(stored_for(node));
       if (node->op() != Op::Cat || node->inputs().size() < least_) continue;
       for (Node* operand : node->inputs()) {
         const bool small = operand->numel() * ir::item_size(operand->dtype()) <= kSmallBytes;

@@ -134,7 +134,7 @@ class Evaluator {
     const std::lock_guard lock(mutex);
     Run& run = free_run();
     try {
-      if (read(run.key, roots)) {
+      if (read(run.key, roots, cut)) {
         if (cut == Cut::IfLarge) batches = batches_of(run.key, options_.batch);
         if (batches.empty()) {
           start(run, replaced);
@@ -159,10 +159,11 @@ class Evaluator {
   }
 
   // The key of the graph, as soon as no other thread computes a part of it. False if all of it is computed.
-  bool read(GraphKey& key, std::span<const ir::NodeRef> roots) {
+  // Of a batch all that is to be stored is a root.
+  bool read(GraphKey& key, std::span<const ir::NodeRef> roots, Cut cut) {
     while (true) {
       refresh_options();
-      key.read(roots, key_salt(options_), options_.windows);
+      key.read(roots, key_salt(options_), options_.windows, cut == Cut::Never ? GraphKey::Beside::Not : GraphKey::Beside::Too);
       if (!key.missing) return key.pending;
       if (std::none_of(runs_.begin(), runs_.end(), [&](const auto& run) { return run->computes(key.missing); }))
         throw std::runtime_error("evaluate: the graph has an input without data");

@@ -14,7 +14,7 @@ namespace {
 using ir::Node;
 using ir::Op;
 
-constexpr uint64_t kKeptFollow = ~uint64_t{0};
+constexpr uint64_t kKeptFollow = ~uint64_t{0}, kSharedFollow = ~uint64_t{1};
 enum Flag : uint64_t { kHeld = 1, kBitsFollow = 2, kConstant = 4 };
 
 // Marks of the runtime have the top bit set, so that they never meet the counters of other traversals.
@@ -67,7 +67,7 @@ int64_t window_span(const Node& node) {
   return span;
 }
 
-void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find_windows) {
+void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find_windows, Beside beside) {
   nodes.clear();
   roots.clear();
   windows.clear();
@@ -75,6 +75,8 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find
   constants.clear();
   constant_words_.clear();
   kept.clear();
+  shared.clear();
+  stored_.clear();
   any_wanted_ = false;
   wanted_.clear();
   candidates_.clear();
@@ -88,24 +90,32 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find
   for (const ir::NodeRef& root : given) {
     if (!root) throw std::runtime_error("evaluate: an undefined tensor");
     pending = pending || root->op() != Op::Input || !root->payload();
-    if (root->mark != epoch_) visit(root.get());
-    while (!stack_.empty()) {
-      Visit& visit = stack_.back();
-      if (visit.next == visit.end) {
-        Node* node = visit.node;
-        stack_.pop_back();
-        finish(node);
-        continue;
-      }
-      Node* operand = *visit.next++;
-      if (operand->mark != epoch_) this->visit(operand);
-    }
+    walk(root.get());
     roots.push_back(root->mark_value);
   }
+  count_readers();
+  if (beside == Beside::Too) find_beside();
   words.resize(used_);
   for (int32_t root : roots) words.push_back(static_cast<uint64_t>(root));
   if (any_wanted_) find_kept();
+  if (!shared.empty()) words.push_back(kSharedFollow);
+  for (int32_t node : shared) words.push_back(static_cast<uint64_t>(node));
   if (find_windows && !candidates_.empty()) settle_windows();
+}
+
+void GraphKey::walk(Node* root) {
+  if (root->mark != epoch_) visit(root);
+  while (!stack_.empty()) {
+    Visit& visit = stack_.back();
+    if (visit.next == visit.end) {
+      Node* node = visit.node;
+      stack_.pop_back();
+      finish(node);
+      continue;
+    }
+    Node* operand = *visit.next++;
+    if (operand->mark != epoch_) this->visit(operand);
+  }
 }
 
 // A leaf is finished at once, another node after its operands.
@@ -190,8 +200,16 @@ bool GraphKey::is_wanted(size_t i) const {
   const Node& node = *nodes[i];
   if (node.is_leaf()) return false;
   if (!wanted_[i] && node.wanted.load(std::memory_order_relaxed) == 0) return false;
+  if (!stored_.empty() && stored_[i]) return false;
   const bool root = std::find(roots.begin(), roots.end(), static_cast<int32_t>(i)) != roots.end();
   return !root && node.holders.load(std::memory_order_relaxed) == 0;
+}
+
+void GraphKey::count_readers() {
+  readers.assign(nodes.size(), 0);
+  for (const Node* node : nodes) {
+    for (const Node* input : node->inputs()) ++readers[input->mark_value];
+  }
 }
 
 // From the readers to what they read: what is stored anyway costs nothing, what is cheap hands the question on.

@@ -4,7 +4,8 @@
 // where a window of an input begins.
 //
 // Whether an input counts as constant is in the key: kernels then keep packed copies of it. So is what gradients still to
-// come will read (Node::wanted), or, where that is cheap to compute again, the dear values behind it.
+// come will read (Node::wanted), or, where that is cheap to compute again, the dear values behind it. Held values beside the graph
+// that read what it computes on its way are a part of it, or what they read is stored and named in the key.
 //
 //   for each node   op 0..7 | dtype 8..15 | device 16..23 | flags 24..31
 //                   inputs 0..31 | ints (leaf: rank) 32..63
@@ -44,14 +45,19 @@ struct GraphKey {
   std::vector<Window> windows;   // operands first
   std::vector<int64_t> origins;  // in elements of the buffers; not in the key
   std::vector<int32_t> kept;       // computed on the way, and stored for gradients
+  std::vector<int32_t> shared;     // the same, for values beside the graph that the program holds
+  std::vector<uint32_t> readers;   // of each node: how many of the others read it
   std::vector<int32_t> constants;  // inputs that are likely to stay as they are, in order (Buffer::constant)
   bool pending = false;            // some root still has to be computed
   const ir::Node* missing = nullptr;  // an input without data: a placeholder, or a value that is being computed
 
+  // Whether held values that read what is computed on the way are looked for: they are computed too, or `shared` is (values_beside.cpp).
+  enum class Beside : uint8_t { Not, Too };
   // Fills all of it; the vectors keep their memory from one call to the next. `salt` is the first word: the
   // options that change code. `find_windows`: otherwise there are none. Call under the evaluation lock (it uses Node::mark). Throws std::runtime_error
   // for a device that is not there.
-  void read(std::span<const ir::NodeRef> roots, uint64_t salt, bool find_windows = true);
+  void read(std::span<const ir::NodeRef> roots, uint64_t salt, bool find_windows = true, Beside beside = Beside::Too);
+  void let_go() { beside_.clear(); }  // when its graph is computed; call without a lock
   // What gradients will compute again behind this evaluation: cheap values that they read, and those that these are made of, up
   // to what is kept or stored anyway. Views are no work, and not among them.
   std::vector<int32_t> computed_again() const;
@@ -78,6 +84,7 @@ struct GraphKey {
     int32_t node;
     size_t word;  // where its offset stands in the key
   };
+  void walk(ir::Node* root);
   void visit(ir::Node* node);
   void finish(ir::Node* node);
   void finish_leaf(ir::Node* node);
@@ -91,7 +98,17 @@ struct GraphKey {
   void push_window(const ir::Node& node);
   void check_leaf(const ir::Node& node);
   void settle_windows();
+  void count_readers();
   void find_kept();
+  // values_beside.cpp
+  struct ValueBeside;
+  struct ValuesBeside;
+  void find_beside();
+  const ir::Node* first_needed_elsewhere() const;
+  void note_stored();
+  bool is_stored(const ir::Node* node) const;
+  void look_at(ir::Node* node, ValuesBeside& all);
+  void share_operands(const ir::Node& node, ValuesBeside& all);
   bool is_wanted(size_t i) const;  // by gradients, and not stored anyway
   void find_apart();
   void note_uses(const ir::Node& node);
@@ -105,6 +122,8 @@ struct GraphKey {
   std::vector<Candidate> candidates_;
   std::vector<Use> uses_;
   std::vector<bool> wanted_;  // by what is computed again; empty without gradients
+  std::vector<bool> stored_;  // roots, held and shared nodes; empty if nothing beside the graph is looked for
+  std::vector<ir::NodeRef> beside_;  // held values beside the graph that are computed with it
   bool any_wanted_ = false;
   uint64_t epoch_ = 0;
 };

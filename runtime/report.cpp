@@ -280,10 +280,14 @@ namespace {
 std::string stored_text(const Subject& s) {
   const std::vector<ir::NodeRef>& outputs = s.analysis.outputs;
   const auto is_kept = [&](const ir::NodeRef& node) { return std::find(s.kept.begin(), s.kept.end(), node) != s.kept.end(); };
+  const auto is_shared = [&](const ir::NodeRef& node) {
+    return std::find(s.key.shared.begin(), s.key.shared.end(), s.key.number(node.get())) != s.key.shared.end();
+  };
   std::string text;
   for (size_t k = s.asked; k < outputs.size(); ++k) {
-    if (!is_kept(outputs[k]) && !is_shown(outputs[k].get(), {outputs.data(), s.asked}))
-      text += "stored because the program holds it: " + node_text(*outputs[k]) + "\n";
+    if (is_kept(outputs[k]) || is_shown(outputs[k].get(), {outputs.data(), s.asked})) continue;
+    text += is_shared(outputs[k]) ? "stored because the program holds what reads it: " : "stored because the program holds it: ";
+    text += node_text(*outputs[k]) + "\n";
   }
   for (const ir::NodeRef& node : s.kept) text += "kept for gradients: " + node_text(*node) + "\n";
   for (const ir::NodeRef& node : s.computed_again) text += "computed again for gradients: " + node_text(*node) + "\n";

@@ -189,6 +189,7 @@ void Run::clear() {
   inputs_.clear();
   ir::drop(definitions_);
   nodes_.clear();
+  key.let_go();
   taken_.store(false, std::memory_order_release);
 }
 
@@ -215,17 +216,13 @@ void Run::read_inputs() {
 // on its buffer. Who asked for the evaluation refers once to each of `replaced`, and reads it no more.
 void Run::find_dying(std::span<const ir::NodeRef> replaced) {
   const size_t count = key.nodes.size();
-  readers_.assign(count, 0);
   lives_on_.assign(count, 0);
   is_output_.assign(count, 0);
+  readers_ = key.readers;
   uint32_t* const readers = readers_.data();
   uint8_t *const lives_on = lives_on_.data(), *const is_output = is_output_.data();
   Node* const* const nodes = key.nodes.data();
   for (const PlanOutput& o : plan_->outputs) is_output[o.node] = 1;
-  for (size_t i = 0; i < count; ++i) {
-    const std::span<Node* const> inputs(nodes[i]->inputs().data(), nodes[i]->inputs().size());
-    for (const Node* input : inputs) ++readers[input->mark_value];  // its number: the key has just been read
-  }
   for (const ir::NodeRef& value : replaced) {
     if (const int32_t number = key.number(value.get()); number >= 0) readers[number] += 2;  // by the list too
   }
