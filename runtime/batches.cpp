@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/analysis.h"
+#include "runtime/repeats.h"
 
 namespace tenon::runtime {
 namespace {
@@ -12,6 +13,7 @@ using ir::Node;
 using ir::NodeRef;
 using ir::Op;
 
+constexpr size_t kFewNodes = 8;  // of a value: so many in a batch are planned at once
 constexpr int64_t kSmallBytes = 64 << 10;  // copying so much costs no more than to plan for it
 
 class Batches {
@@ -23,7 +25,9 @@ class Batches {
     if (key_.nodes.size() < least_) return {};
     is_value_.assign(key_.nodes.size(), false);
     find_values();
-    if (values_.size() < least_) return {};
+    const bool many_values = values_.size() >= least_;
+    if (!(many_values && key_.nodes.size() <= kFewNodes * values_.size()) && cut_rounds()) return take_values();
+    if (!many_values) return {};
     // An operand is older than what it is an operand of, so it is in the same batch or in one before.
     std::sort(values_.begin(), values_.end(), [](const Node* a, const Node* b) { return a->id() < b->id(); });
     batch_.assign(key_.nodes.size(), -1);
@@ -32,15 +36,88 @@ class Batches {
       result_.back().emplace_back(values_[i]);
       take_in(values_[i]);
     }
+    add_crossing();
+    return std::move(result_);
+  }
+
+ private:
+  // Cuts a loop that the program recorded round after round between its rounds. False if there is none to speak of.
+  bool cut_rounds() {
+    std::vector<const Node*> ordered;
+    for (const Node* node : key_.nodes) {
+      if (!node->is_leaf()) ordered.push_back(node);
+    }
+    std::sort(ordered.begin(), ordered.end(), [](const Node* a, const Node* b) { return a->id() < b->id(); });
+    position_.assign(key_.nodes.size(), 0);
+    for (size_t i = 0; i < ordered.size(); ++i) position_[number(ordered[i])] = i;
+    std::vector<size_t> begins{0};
+    size_t repeated = 0, chained = 0;
+    for (const Repeat& repeat : find_repeats(ordered)) {
+      if (!is_small(ordered, repeat)) continue;
+      repeated += repeat.period * repeat.count;
+      if (is_chain(ordered, repeat)) chained += repeat.period * repeat.count;
+      cut(repeat, begins);
+    }
+    if (2 * repeated < ordered.size() || 4 * chained < ordered.size()) return false;
+    begins.push_back(ordered.size());
+    batch_.assign(key_.nodes.size(), -1);
+    for (size_t b = 0; b + 1 < begins.size(); ++b) {
+      for (size_t i = begins[b]; i < begins[b + 1]; ++i) batch_[number(ordered[i])] = static_cast<int32_t>(b);
+    }
+    result_.resize(begins.size() - 1);
+    return true;
+  }
+
+  // Rounds together as long as they are few nodes; what is left over by halves, so that other numbers of rounds find all plans.
+  void cut(const Repeat& repeat, std::vector<size_t>& begins) const {
+    size_t together = 1;
+    while (2 * together * repeat.period <= size_) together *= 2;
+    size_t at = repeat.begin;
+    for (size_t left = repeat.count; left > 0; left -= together) {
+      while (together > left) together /= 2;
+      if (at != begins.back()) begins.push_back(at);
+      at += together * repeat.period;
+    }
+    begins.push_back(at);
+  }
+
+  // Storing what crosses a cut costs less than planning for it.
+  static bool is_small(const std::vector<const Node*>& nodes, const Repeat& repeat) {
+    int64_t bytes = 0;
+    for (size_t i = repeat.begin; i < repeat.begin + repeat.period; ++i) bytes += nodes[i]->numel() * ir::item_size(nodes[i]->dtype());
+    return bytes <= kSmallBytes * static_cast<int64_t>(repeat.period);
+  }
+
+  // Each round reads what the one before made: wherever a cut is, something crosses it. Where all rounds are independent they stay in
+  // one plan, which may join their kernels.
+  bool is_chain(const std::vector<const Node*>& nodes, const Repeat& repeat) const {
+    const size_t first = repeat.begin + repeat.count / 2 * repeat.period, end = first + repeat.period;
+    std::vector<bool> crossed(repeat.period, false);
+    for (size_t i = first; i < end + repeat.period; ++i) {
+      for (const Node* operand : nodes[i]->inputs()) {
+        const size_t from = operand->is_leaf() ? i : position_[number(operand)];
+        if (i - from > repeat.period) continue;
+        for (size_t cut = std::max(from + 1, first); cut <= i && cut < end; ++cut) crossed[cut - first] = true;
+      }
+    }
+    return std::find(crossed.begin(), crossed.end(), false) == crossed.end();
+  }
+
+  std::vector<std::vector<NodeRef>> take_values() {
+    for (Node* value : values_) result_[std::max(batch(value), 0)].emplace_back(value);  // a constant goes anywhere
+    add_crossing();
+    std::erase_if(result_, [](const auto& roots) { return roots.empty(); });
+    return std::move(result_);
+  }
+
+  void add_crossing() {
     for (const Node* node : key_.nodes) {
       for (Node* operand : node->inputs()) {
         if (!operand->is_leaf() && batch(operand) < batch(node) && !is_value_[number(operand)]) add_value(stored_for(operand));
       }
     }
-    return std::move(result_);
   }
 
- private:
   // Roots, what the program holds, and the small operands of a wide Cat: otherwise they would be written where they belong.
   void find_values() {
     const auto value = [&](Node* node) {
@@ -85,6 +162,7 @@ class Batches {
   std::vector<bool> is_value_;    // by number
   std::vector<Node*> values_;
   std::vector<int32_t> batch_;    // by number; -1: a leaf
+  std::vector<size_t> position_;  // by number, in the order of creation
   std::vector<std::vector<NodeRef>> result_;
 };
 

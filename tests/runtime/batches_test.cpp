@@ -148,3 +148,45 @@ TEST_CASE("batches: an update of what others read, and what is held, have the sa
     return %11, %8, %5, %2, %10, %7, %6, %4
   })");
 }
+
+namespace {
+// A loop whose rounds of 29 operations read what the one before made.
+NodeRef chain(const NodeRef& x, int64_t rounds) {
+  NodeRef h = part(x, 0), sum = h;
+  for (int64_t i = 0; i < rounds; ++i) {
+    h = ir::unary(Op::Neg, ir::binary(Op::Mul, plus(h, 0.25), part(x, i)));
+    for (int k = 0; k < 12; ++k) h = times(ir::unary(Op::Abs, h), 0.5);
+    sum = ir::binary(Op::Add, sum, h);
+  }
+  return sum;
+}
+}  // namespace
+
+TEST_CASE("batches: rounds of a loop share plans, whatever their number") {
+  WithOptions options([](Options& o) { o.backend = Options::Backend::Interpreter; });
+  const NodeRef x = counting(4 * 400);
+  clear_caches();
+  for (const int64_t rounds : {60, 61, 67}) evaluate_all({chain(x, rounds)});
+  reset_counters();
+  for (const int64_t rounds : {62, 75, 150, 301}) evaluate_all({chain(x, rounds)});
+  CHECK(counters().plans_built <= 2);
+  const NodeRef in_rounds = chain(x, 97);
+  evaluate_all({in_rounds});
+  const WithOptions whole([](Options& o) { o.batch = 0; });
+  const NodeRef at_once = chain(x, 97);
+  evaluate_all({at_once});
+  for (int64_t i = 0; i < 4; ++i) CHECK(element(in_rounds, i) == element(at_once, i));
+}
+
+TEST_CASE("batches: each operation of a loop runs once, and what nobody reads later is not stored") {
+  WithOptions options([](Options& o) { o.backend = Options::Backend::Interpreter; });
+  const NodeRef x = counting(4 * 400);
+  const NodeRef root = chain(x, 80);
+  GraphKey key;
+  key.read({&root, 1}, 0);
+  const auto batches = batches_of(key, 256);
+  REQUIRE(batches.size() > 8);
+  size_t roots = 0;
+  for (const Nodes& batch : batches) roots += batch.size();
+  CHECK(roots <= 3 * batches.size());  // h and the sum
+}

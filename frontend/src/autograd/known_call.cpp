@@ -45,11 +45,23 @@ void KnownCall::find(bool plain) {
 
 // --- noting
 
-uint32_t KnownCall::watched_by(const VersionWatch& version, const Tensor& result) const {
+uint32_t KnownCall::watched_by(const VersionWatch& version, TensorList results) const {
   for (uint32_t i = 0; i < count_; ++i) {
     if (version.is_of(impl(*tensors_[i]))) return i;
   }
-  return version.is_of(impl(result)) ? Known::kResult : Known::kNone;
+  for (uint32_t k = 0; k < results.size(); ++k) {
+    if (version.is_of(impl(results[k]))) return static_cast<uint32_t>(count_) + k;
+  }
+  return Known::kNone;
+}
+
+// All that the function gives, in order.
+bool KnownCall::are_results(TensorList results, const GradFn* fn) const {
+  for (size_t k = 0; k < results.size(); ++k) {
+    const History* history = history_of(results[k]);
+    if (!history || history->fn.get() != fn || history->output_nr != static_cast<int64_t>(k) || !is_plain(impl(results[k]))) return false;
+  }
+  return fn->output_count == static_cast<int64_t>(results.size()) && fn->recipe.outputs().size() == results.size();
 }
 
 bool KnownCall::has_edges_of_operands(const GradFn& fn) const {
@@ -65,37 +77,36 @@ bool KnownCall::has_edges_of_operands(const GradFn& fn) const {
 }
 
 // Null if the call cannot be made from its recipe: it has leaves, or is no operation of its own.
-std::shared_ptr<const KnownCall::Known> KnownCall::noted(const Tensor& result) const {
-  const History* history = history_of(result);
+std::shared_ptr<const KnownCall::Known> KnownCall::noted(TensorList results) const {
+  const History* history = history_of(results[0]);
   const GradFn* fn = history ? history->fn.get() : nullptr;
-  if (!fn || fn->output_count != 1 || fn->recipe.outputs().size() != 1 || !fn->recipe.leaves().empty()) return nullptr;
-  if (!is_plain(impl(result)) || fn->recipe.operands().size() != count_ || !has_edges_of_operands(*fn)) return nullptr;
+  if (!fn || !are_results(results, fn) || !fn->recipe.leaves().empty()) return nullptr;
+  if (fn->recipe.operands().size() != count_ || !has_edges_of_operands(*fn)) return nullptr;
   std::vector<NodeRef> placeholders, steps, zeros;
   for (size_t i = 0; i < count_; ++i)
     placeholders.push_back(ir::make_input(values_[i]->dtype(), values_[i]->shape(), nullptr, values_[i]->device()));
   std::vector<NodeRef> outputs = ir::replay(fn->recipe, placeholders, ir::Folding::On, &steps);
   std::vector<Known::Value> saved, watched;
   for (const SavedValue& s : fn->saved) {
-    saved.push_back({s.of, s.number, watched_by(s.version, result)});
+    saved.push_back({s.of, s.number, watched_by(s.version, results)});
     if (s.of == SavedValue::Of::Step) outputs.push_back(steps[s.number]);
   }
   for (const WatchedValue& w : fn->watched) {
-    watched.push_back({w.of, w.number, watched_by(w.version, result)});
+    watched.push_back({w.of, w.number, watched_by(w.version, results)});
     if (watched.back().tensor == Known::kNone) return nullptr;  // a tensor that only the operation knows
   }
   for (const Edge& edge : fn->edges) zeros.push_back(edge.zeros);
-  return std::make_shared<const Known>(Known{fn->literal_name(), ir::Template(placeholders, outputs), fn->recipe, fn->rule,
+  return std::make_shared<const Known>(Known{fn->literal_name(), ir::Template(placeholders, outputs), results.size(), fn->recipe, fn->rule,
                                              std::move(zeros), std::move(saved), std::move(watched)});
 }
 
-Tensor KnownCall::keep(Tensor result) const {
-  if (again_) book().note(key_, noted(result));
-  return result;
+void KnownCall::note(TensorList results) const {
+  if (again_) book().note(key_, noted(results));
 }
 
 // --- making
 
-Tensor KnownCall::make() const {
+std::vector<Tensor> KnownCall::make_all() const {
   const Known& known = *entry_.known;
   auto fn = std::make_shared<GradFn>(known.name);
   fn->edges.reserve(known.zeros.size());
@@ -108,29 +119,29 @@ Tensor KnownCall::make() const {
   fn->rule = known.rule;
   std::vector<NodeRef> made;
   known.graph.make({values_, count_}, {}, made);
-  Tensor result;
+  std::vector<Tensor> results;
   int64_t bytes;
   {
     const UncountedWork work;  // or a cap might evaluate it before its GradFn says what is to be kept
-    result = record(made[0]);
+    for (size_t k = 0; k < known.results; ++k) results.push_back(record(made[k]));
     bytes = work.bytes();
   }
   const auto watched = [&](const Known::Value& v) -> const TensorImpl& {
-    return impl(v.tensor == Known::kResult ? result : *tensors_[v.tensor]);
+    return impl(v.tensor < count_ ? *tensors_[v.tensor] : results[v.tensor - count_]);
   };
-  size_t steps = 0;
+  size_t steps = known.results;
   fn->saved.reserve(known.saved.size());
   for (const Known::Value& v : known.saved) {
-    const NodeRef& value = v.of == SavedValue::Of::Operand ? values_[v.number] : made[v.of == SavedValue::Of::Step ? ++steps : 0];
+    const NodeRef& value = v.of == SavedValue::Of::Operand ? values_[v.number] : made[v.of == SavedValue::Of::Step ? steps++ : v.number];
     fn->saved.push_back({v.of, v.number, KeptValue(value), v.tensor == Known::kNone ? VersionWatch() : VersionWatch(watched(v))});
   }
   for (const Known::Value& v : known.watched) {
     const TensorImpl& t = watched(v);
     fn->watched.push_back({v.of, v.number, t.dtype(), t.device(), t.sizes(), VersionWatch(t)});
   }
-  attach(result, std::move(fn), ViewOrigin::Single);
-  if (count_work(1, bytes)) eval(result);
-  return result;
+  for (const Tensor& result : results) attach(result, fn, ViewOrigin::Single);
+  if (count_work(1, bytes)) eval(results);
+  return results;
 }
 
 }  // namespace tenon

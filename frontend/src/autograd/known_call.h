@@ -36,20 +36,27 @@ class KnownCall {
   }
 
   bool is_known() const { return entry_.known != nullptr; }
-  Tensor make() const;
-  Tensor keep(Tensor result) const;  // of the recorded call; returns it
+  std::vector<Tensor> make_all() const;
+  Tensor make() const { return std::move(make_all()[0]); }
+  // Of the recorded call, all that it gives; returns it.
+  Tensor keep(Tensor result) const {
+    note({&result, 1});
+    return result;
+  }
+  void note(TensorList results) const;
 
  private:
-  static constexpr size_t kMost = 4;
+  static constexpr size_t kMost = 5;
   struct Known {
     struct Value {
       SavedValue::Of of;
       uint32_t number;
-      uint32_t tensor;  // which is watched for writes: an operand, kResult or kNone
+      uint32_t tensor;  // which is watched for writes: of the operands and then the results; or kNone
     };
-    static constexpr uint32_t kResult = UINT32_MAX, kNone = UINT32_MAX - 1;
+    static constexpr uint32_t kNone = UINT32_MAX;
     std::string_view name;
-    ir::Template graph;  // gives the result, and then the saved steps
+    ir::Template graph;  // gives the results, and then the saved steps
+    size_t results;
     ir::Recipe recipe;
     GradRule rule;
     std::vector<NodeRef> zeros;  // by edge
@@ -64,8 +71,9 @@ class KnownCall {
   bool add(const optional<Tensor>& x) { return x ? add(*x) : add(Tensor()); }
   void find(bool plain);
   bool has_edges_of_operands(const GradFn& fn) const;
-  uint32_t watched_by(const VersionWatch& version, const Tensor& result) const;
-  std::shared_ptr<const Known> noted(const Tensor& result) const;
+  bool are_results(TensorList results, const GradFn* fn) const;
+  uint32_t watched_by(const VersionWatch& version, TensorList results) const;
+  std::shared_ptr<const Known> noted(TensorList results) const;
 
   CallKey key_;
   size_t count_ = 0;

@@ -58,14 +58,14 @@ void RecurrentBase::reset_parameters() {
   for (const Tensor& parameter : parameters()) init::uniform_(parameter, -bound, bound);
 }
 
-Tensor RecurrentBase::run(const Tensor& input, States& states) const {
+Tensor RecurrentBase::run(const Tensor& input, States& states, RecurrentCell cell) const {
   const RecurrentOptions& o = options_base;
   check(input.dim() == 3, printed_name(), ": Expected input to be 3D, got ", input.dim(), "D instead");
   check(input.size(2) == o.input_size(), "input.size(-1) must be equal to input_size. Expected ",
         o.input_size(), ", got ", input.size(2));
   check(input.size(o.batch_first() ? 1 : 0) > 0, "Expected sequence length to be larger than 0 in RNN");
-  return tenon::run({parameters(), o.num_layers(), o.bias(), o.bidirectional(), o.batch_first(), o.dropout(), is_training()}, input,
-                    states, [&](const Tensor& x, const Tensor& h, const States& current) { return step(x, h, current); });
+  return tenon::run({cell, parameters(), o.num_layers(), o.bias(), o.bidirectional(), o.batch_first(), o.dropout(), is_training()},
+                    input, states);
 }
 
 void RecurrentBase::pretty_print(std::ostream& out) const {
@@ -86,20 +86,12 @@ void RecurrentBase::pretty_print(std::ostream& out) const {
   out << ')';
 }
 
-RecurrentBase::States RNNImpl::step(const Tensor& from_input, const Tensor& from_state,
-                                    const States& states) const {
-  return (options.nonlinearity() == Tag::Tanh ? rnn_tanh_step : rnn_relu_step)(from_input, from_state, states);
-}
 std::tuple<Tensor, Tensor> RNNImpl::forward(const Operand& input, Tensor hx) const {
   States states{hx.defined() ? hx : zero_state(input, options)};
-  Tensor output = run(input, states);
+  Tensor output = run(input, states, options.nonlinearity() == Tag::Tanh ? RecurrentCell::Tanh : RecurrentCell::Relu);
   return {output, states[0]};
 }
 
-RecurrentBase::States LSTMImpl::step(const Tensor& from_input, const Tensor& from_state,
-                                     const States& states) const {
-  return lstm_step(from_input, from_state, states);
-}
 std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(
     const Operand& input, optional<std::tuple<Tensor, Tensor>> hx) const {
   States states;
@@ -107,17 +99,13 @@ std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(
     states = {std::get<0>(*hx), std::get<1>(*hx)};
   else
     states = {zero_state(input, options), zero_state(input, options)};
-  Tensor output = run(input, states);
+  Tensor output = run(input, states, RecurrentCell::Lstm);
   return {output, {states[0], states[1]}};
 }
 
-RecurrentBase::States GRUImpl::step(const Tensor& from_input, const Tensor& from_state,
-                                    const States& states) const {
-  return gru_step(from_input, from_state, states);
-}
 std::tuple<Tensor, Tensor> GRUImpl::forward(const Operand& input, Tensor hx) const {
   States states{hx.defined() ? hx : zero_state(input, options)};
-  Tensor output = run(input, states);
+  Tensor output = run(input, states, RecurrentCell::Gru);
   return {output, states[0]};
 }
 

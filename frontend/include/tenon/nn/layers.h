@@ -5,6 +5,10 @@
 #include "tenon/nn/functional.h"
 #include "tenon/nn/module.h"
 
+namespace tenon {
+enum class RecurrentCell : uint8_t;
+}
+
 namespace tenon::nn {
 
 // --- linear maps
@@ -430,10 +434,8 @@ class RecurrentBase : public Module {
  protected:
   RecurrentBase(const RecurrentOptions& options, int64_t gates);
   using States = std::vector<Tensor>;  // h, and c for an LSTM: [batch, hidden]
-  // One step of a cell from the gates' inner products with the input and with the state.
-  virtual States step(const Tensor& from_input, const Tensor& from_state, const States& states) const = 0;
   // The sequence through all layers; `states` [layers * directions, batch, hidden] become the last ones.
-  Tensor run(const Tensor& input, States& states) const;
+  Tensor run(const Tensor& input, States& states, RecurrentCell cell) const;
 
  private:
   int64_t gates_;
@@ -444,9 +446,6 @@ class RNNImpl : public RecurrentBase {
   explicit RNNImpl(const RNNOptions& options_) : RecurrentBase(options_, 1), options(options_) {}
   std::tuple<Tensor, Tensor> forward(const Operand& input, Tensor hx = {}) const;
   RNNOptions options;
-
- protected:
-  States step(const Tensor& from_input, const Tensor& from_state, const States& states) const override;
 };
 TENON_MODULE(RNN);
 class LSTMImpl : public RecurrentBase {
@@ -456,9 +455,6 @@ class LSTMImpl : public RecurrentBase {
   std::tuple<Tensor, std::tuple<Tensor, Tensor>> forward(const Operand& input,
                                                          optional<std::tuple<Tensor, Tensor>> hx = {}) const;
   LSTMOptions options;
-
- protected:
-  States step(const Tensor& from_input, const Tensor& from_state, const States& states) const override;
 };
 TENON_MODULE(LSTM);
 class GRUImpl : public RecurrentBase {
@@ -467,9 +463,6 @@ class GRUImpl : public RecurrentBase {
   explicit GRUImpl(const GRUOptions& options_) : RecurrentBase(options_, 3), options(options_) {}
   std::tuple<Tensor, Tensor> forward(const Operand& input, Tensor hx = {}) const;
   GRUOptions options;
-
- protected:
-  States step(const Tensor& from_input, const Tensor& from_state, const States& states) const override;
 };
 TENON_MODULE(GRU);
 
