@@ -260,18 +260,23 @@ uint64_t key_salt(const Options& o) {
          static_cast<uint64_t>(o.backend) << 3 | uint64_t{o.windows} << 4 | static_cast<uint64_t>(o.vector_bits) << 8;
 }
 
-void evaluate(std::span<const ir::NodeRef> roots) {
-  ProfileSpan span("evaluate", "evaluate");
+namespace {
+// Whole, or batch after batch; only the last one may write over what is replaced, since nothing can fail behind it.
+void evaluate_in_batches(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> replaced) {
+  const ProfileSpan span("evaluate", "evaluate");
   Evaluator& evaluator = Evaluator::get();
-  for (std::vector<ir::NodeRef>& batch : evaluator.evaluate(roots, Cut::IfLarge)) {
-    evaluator.evaluate(batch, Cut::Never);
+  Batches batches = evaluator.evaluate(roots, Cut::IfLarge, replaced);
+  for (std::vector<ir::NodeRef>& batch : batches) {
+    evaluator.evaluate(batch, Cut::Never, &batch == &batches.back() ? replaced : std::span<const ir::NodeRef>{});
     batch.clear();  // so that later batches may take over what nobody needs any more
   }
 }
+}  // namespace
 
-void evaluate_whole(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> replaced) {
-  const ProfileSpan span("evaluate", "evaluate");
-  Evaluator::get().evaluate(roots, Cut::Never, replaced);
+void evaluate(std::span<const ir::NodeRef> roots) { evaluate_in_batches(roots, {}); }
+
+void evaluate_step(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> replaced) {
+  evaluate_in_batches(roots, replaced);
 }
 
 namespace {

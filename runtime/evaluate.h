@@ -20,9 +20,9 @@ namespace tenon::runtime {
 // A root that is a Const or Iota becomes an Input for every graph that shares it.
 void evaluate(std::span<const ir::NodeRef> roots);
 
-// All or nothing, however large the graph is. `replaced`: values in whose place roots come, and to which the caller refers once beside this
-// list, to have them back if this throws. Their memory may be taken over: if it does not throw, nobody may read them any more.
-void evaluate_whole(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> replaced);
+// The same, where the caller can go back: `replaced` are values in whose place roots come, and to which the caller refers once beside
+// this list. If it throws they are what they were. If not, their memory may be another's, and nobody may read them any more.
+void evaluate_step(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> replaced);
 
 // Which of these values need something that has to be computed for `roots` too; views count as nothing.
 std::vector<bool> share_work(std::span<const ir::NodeRef> values, std::span<const ir::NodeRef> roots);

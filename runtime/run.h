@@ -25,7 +25,7 @@ class Run {
  public:
   GraphKey key;  // read it before start
 
-  // Under the lock; if it throws, nothing has changed. `replaced`: see evaluate_whole.
+  // Under the lock; if it throws, nothing has changed. `replaced`: see evaluate_step.
   void start(std::shared_ptr<Plan> plan, std::span<const ir::NodeRef> replaced);
   // Launches nothing unless all memory is there. Throws OutOfMemory, or std::runtime_error from a compiler or a device.
   void compute(const Options& options);

@@ -44,7 +44,7 @@ void StepGuard::evaluate(TensorList changed) {
   for (NodeRef& value : step_at_hand::pending_buffers()) roots.push_back(std::move(value));
   for (const Before& before : tensors_) replaced.push_back(before.value);
   step_at_hand::add_replaced(replaced);
-  if (!roots.empty()) evaluate_nodes_whole(roots, replaced);
+  if (!roots.empty()) evaluate_step(roots, replaced);
   done_ = true;
   step_at_hand::end();
 }

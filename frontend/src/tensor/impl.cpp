@@ -539,8 +539,8 @@ void evaluate_by(std::span<const NodeRef> nodes, const Evaluate& evaluate) {
 void evaluate_nodes(std::span<const NodeRef> nodes) {
   evaluate_by(nodes, [](std::span<const NodeRef> roots) { runtime::evaluate(roots); });
 }
-void evaluate_nodes_whole(std::span<const NodeRef> nodes, std::span<const NodeRef> replaced) {
-  evaluate_by(nodes, [&](std::span<const NodeRef> roots) { runtime::evaluate_whole(roots, replaced); });
+void evaluate_step(std::span<const NodeRef> nodes, std::span<const NodeRef> replaced) {
+  evaluate_by(nodes, [&](std::span<const NodeRef> roots) { runtime::evaluate_step(roots, replaced); });
 }
 
 void set_pending_caps(int64_t nodes, int64_t bytes) {

@@ -240,7 +240,7 @@ void gather_elements(const TensorImpl& t, const unsigned char* memory, unsigned 
 
 // Evaluates them in one graph, with the errors of the public API.
 void evaluate_nodes(std::span<const NodeRef> nodes);
-void evaluate_nodes_whole(std::span<const NodeRef> nodes, std::span<const NodeRef> replaced);  // see runtime::evaluate_whole
+void evaluate_step(std::span<const NodeRef> nodes, std::span<const NodeRef> replaced);  // see runtime::evaluate_step
 std::vector<NodeRef> pending_values(TensorList tensors);  // of their storages
 void set_pending_caps(int64_t nodes, int64_t bytes);
 
