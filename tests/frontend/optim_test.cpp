@@ -508,7 +508,7 @@ TEST_CASE("an optimizer may begin without parameters") {
   sgd.add_parameters({p});
   p.sum().backward();
   sgd.step();
-  CHECK(values(p) == std::vector<float>{0.5f, 0.5f});
+  CHECK(values(p) == std::vector<double>{0.5, 0.5});
   optim::LBFGS lbfgs(std::vector<Tensor>{});
   CHECK(error_of([&] { lbfgs.step([] { return zeros({}); }); }) == "optimizer got an empty parameter list");
   lbfgs.add_parameters({p});
@@ -528,7 +528,7 @@ TEST_CASE("Adagrad has its states from the start; states are equal if their numb
   optim::Adagrad adagrad({p}, optim::AdagradOptions(1).initial_accumulator_value(2));
   REQUIRE(adagrad.state().size() == 1);
   auto& state = static_cast<optim::AdagradParamState&>(*adagrad.state()[p.unsafe_impl()]);
-  CHECK(values(state.sum()) == std::vector<float>{2, 2});
+  CHECK(values(state.sum()) == std::vector<double>{2, 2});
   optim::AdamParamState a, b;
   CHECK(a == b);
   a.step(3).exp_avg(ones({2})).exp_avg_sq(zeros({2}));

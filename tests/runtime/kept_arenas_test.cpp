@@ -38,7 +38,7 @@ void run_plan(const std::shared_ptr<Plan>& plan, const Options& options, F durin
   {
     const std::lock_guard lock(evaluation_mutex());
     run.key.read({&root, 1}, 0);
-    run.start(plan);
+    run.start(plan, {});
   }
   run.compute(options);
   during();

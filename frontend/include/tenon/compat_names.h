@@ -58,6 +58,7 @@ using ::tenon::PrintOptions;
 using ::tenon::PrintOptionsGuard;
 using ::tenon::PrintStyle;
 using ::tenon::ProgressBar;
+using ::tenon::RecurrentCell;
 using ::tenon::RowIterator;
 using ::tenon::Scalar;
 using ::tenon::ScalarType;

@@ -149,7 +149,7 @@ void Optimizer::add_param_group(const Group& group) {
   param_groups_.push_back(std::move(added));
 }
 void Optimizer::add_parameters(const std::vector<Tensor>& parameters) {
-  check_group(parameters);
+  check_parameters(parameters);
   std::vector<Tensor>& first = first_group().params();
   first.insert(first.end(), parameters.begin(), parameters.end());
 }
