@@ -184,7 +184,26 @@ class Pass {
     taken_.resize(inputs.size());
   }
 
+  // If it throws, the leaves have the gradients that they had.
   std::vector<std::optional<Numbers>> run(const RecordRef& root, const Numbers& grad) {
+    try {
+      return differentiate(root, grad);
+    } catch (const std::exception&) {
+      for (const Before& b : before_) {
+        if (!b.grad) b.leaf->grad = nullptr;
+        else b.leaf->grad->memory->values = *b.grad;
+      }
+      throw;
+    }
+  }
+
+ private:
+  struct Before {
+    ArrayRef leaf;
+    std::optional<Numbers> grad;  // all of its memory
+  };
+
+  std::vector<std::optional<Numbers>> differentiate(const RecordRef& root, const Numbers& grad) {
     find(root);
     if (!captured_.empty()) find_needed();
     states_[root].grad = grad;
@@ -197,7 +216,6 @@ class Pass {
     return taken_;
   }
 
- private:
   void ready(const RecordRef& r) { queue_.push({r->is_leaf ? ~uint64_t{0} : r->sequence, r}); }
 
   void find(const RecordRef& root) {
@@ -235,7 +253,7 @@ class Pass {
       for (size_t i = 0; i < captured_.size(); ++i) {
         if (captured_[i] == r) taken_[i] = state.grad;
       }
-      if (r->is_leaf && captured_.empty()) accumulate(*r->leaf.lock(), *state.grad);
+      if (r->is_leaf && captured_.empty()) accumulate(r->leaf.lock(), *state.grad);
     }
     const bool passes = state.grad && state.needed;
     if (passes) {
@@ -255,14 +273,16 @@ class Pass {
     }
   }
 
-  static void accumulate(Array& leaf, const Numbers& grad) {
-    if (!leaf.grad) leaf.grad = constant(leaf.sizes, Numbers(grad.size(), 0.0));
-    for (size_t i = 0; i < grad.size(); ++i) leaf.grad->memory->values[leaf.grad->places[i]] += grad[i];
+  void accumulate(const ArrayRef& leaf, const Numbers& grad) {
+    before_.push_back({leaf, leaf->grad ? std::optional(leaf->grad->memory->values) : std::nullopt});
+    if (!leaf->grad) leaf->grad = constant(leaf->sizes, Numbers(grad.size(), 0.0));
+    for (size_t i = 0; i < grad.size(); ++i) leaf->grad->memory->values[leaf->grad->places[i]] += grad[i];
   }
 
   const bool retain_;
   double& largest_;
   std::map<RecordRef, State> states_;
+  std::vector<Before> before_;  // leaves that have been accumulated to
   std::vector<RecordRef> captured_;
   std::vector<std::optional<Numbers>> taken_;
   std::priority_queue<std::pair<uint64_t, RecordRef>> queue_;
