@@ -182,7 +182,7 @@ TEST_CASE("ParameterList and ParameterDict") {
   CHECK(list->at(0).requires_grad());
   CHECK(!list->at(1).requires_grad());
   CHECK(error_of([&] { list->at(5); }) == "Index out of range");
-  const nn::ParameterList other(a * 2, b);
+  const nn::ParameterList other(a.detach() * 2, b.clone());
   list->extend(*other);
   CHECK(list->size() == 4);
   CHECK(list->named_parameters().keys() == std::vector<std::string>{"0", "1", "2", "3"});

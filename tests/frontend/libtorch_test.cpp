@@ -246,7 +246,7 @@ TEST_CASE("libtorch: modules") {
   CHECK(equal(net(input), elu(relu(net->at<nn::LinearImpl>(0).forward(input)), 1, 2, 1).sum(1) * 2));
   CHECK(message_of([&] { net->at<nn::LinearImpl>(1); }) ==
         "Attempted to cast module of type tenon::nn::FunctionalImpl to type tenon::nn::LinearImpl");
-  CHECK(message_of([&] { net->ptr<nn::LinearImpl>(9); }) == "index 9 is out of range");
+  CHECK(message_of([&] { net->ptr<nn::LinearImpl>(9); }) == "Index out of range");
 
   auto loader = data::make_data_loader(data::datasets::TensorDataset(arange(4)), 2);
   CHECK(message_of([&] { *loader->end(); }) ==

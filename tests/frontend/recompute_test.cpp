@@ -239,7 +239,7 @@ TEST_CASE("checkpoint: one in another costs no more than one after another") {
         launches[deeper] = counters().launches;
         CHECK(counters().plans_built < 15);
         const auto wanted = autograd::grad({z.sum()}, {w, x});
-        for (size_t i = 0; i < 2; ++i) CHECK(equal(grads[i], wanted[i]));
+        for (size_t i = 0; i < 2; ++i) CHECK(allclose(grads[i], wanted[i], 1e-4, 1e-6));  // sums of many gradients have another order
       }
       CHECK(launches[1] <= 2 * launches[0] + 4);
     }

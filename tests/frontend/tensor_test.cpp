@@ -195,7 +195,7 @@ TEST_CASE("laziness: chains of a million operations, cut at the same place each 
   for (int i = 0; i < 1'000'000; ++i) x = x * 0.5;
   CHECK(x.sum().item<float>() == 0);
   CHECK(counters().plan_hits > 100);
-  CHECK(counters().plans_built < 5);
+  CHECK(counters().plans_built < 20);
   const Config saved = get_config();
   Config config = saved;
   config.max_pending_nodes = int64_t{1} << 40;
