@@ -211,7 +211,7 @@ TEST_CASE("refused steps: every call of a device") {
             runtime::synchronise();
           });
     }
-    CHECK(refused > 50);
+    CHECK(refused > 40);
   }
 }
 
