@@ -111,11 +111,32 @@ class Batches {
   }
 
   void add_crossing() {
+    std::vector<Node*> crossing;
+    std::vector<bool> seen(key_.nodes.size(), false);
     for (const Node* node : key_.nodes) {
       for (Node* operand : node->inputs()) {
-        if (!operand->is_leaf() && batch(operand) < batch(node) && !is_value_[number(operand)]) add_value(stored_for(operand));
+        if (operand->is_leaf() || batch(operand) >= batch(node) || is_value_[number(operand)] ||
+            seen[number(operand)])
+          continue;
+        seen[number(operand)] = true;
+        crossing.push_back(operand);
       }
     }
+    std::vector<int64_t> sliced(key_.nodes.size(), 0);  // elements of a value that cross as slices of it
+    for (Node* operand : crossing) {
+      if (const Node* slice = slice_below(operand)) sliced[number(slice->inputs()[0])] += slice->numel();
+    }
+    for (Node* operand : crossing) {
+      const Node* slice = slice_below(operand);
+      Node* source = slice ? slice->inputs()[0] : nullptr;
+      add_value(source && 2 * sliced[number(source)] >= source->numel() ? source : stored_for(operand));
+    }
+  }
+
+  // The slice that the operand is, perhaps reshaped; or null.
+  static const Node* slice_below(const Node* operand) {
+    while (operand->op() == Op::Reshape) operand = operand->inputs()[0];
+    return operand->op() == Op::Slice && !operand->inputs()[0]->is_leaf() ? operand : nullptr;
   }
 
   // Roots, what the program holds, and the small operands of a wide Cat: otherwise they would be written where they belong.

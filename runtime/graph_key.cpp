@@ -74,6 +74,8 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find
   origins.clear();
   constants.clear();
   constant_words_.clear();
+  any_size.clear();
+  inputs_.clear();
   kept.clear();
   shared.clear();
   stored_.clear();
@@ -168,6 +170,7 @@ void GraphKey::finish_leaf(Node* node) {
   *word++ = head_of(*node, op, flags);
   *word++ = shape.size() << 32;
   for (int64_t value : ints) *word++ = static_cast<uint64_t>(value);
+  if (op == Op::Input) inputs_.push_back({node->mark_value, static_cast<size_t>(word - words.data())});
   for (int64_t extent : shape) *word++ = static_cast<uint64_t>(extent);
   if (flags & kBitsFollow) *word++ = node->bits();
   used_ = static_cast<size_t>(word - words.data());
@@ -336,6 +339,20 @@ void GraphKey::settle_windows() {
     uint64_t& word = words[window.offset];
     window.offset = static_cast<int64_t>(word) - origins[window.origin];
     word = static_cast<uint64_t>(window.offset);
+  }
+  forget_sizes();
+}
+
+// A plan sees of such an input its windows alone, so it serves inputs of any size: a loop over the rows of a
+// longer sequence.
+void GraphKey::forget_sizes() {
+  for (int32_t root : roots) uses_[root].whole = true;
+  for (const Leaf& input : inputs_) {
+    const Use& used = uses_[input.node];
+    if (used.whole || used.written) continue;
+    any_size.push_back(input.node);
+    std::fill_n(words.begin() + static_cast<ptrdiff_t>(input.word), nodes[input.node]->shape().size(),
+                uint64_t{0});
   }
 }
 

@@ -46,6 +46,8 @@ struct GraphKey {
   std::vector<int64_t> origins;  // in elements of the buffers; not in the key
   std::vector<int32_t> kept;       // computed on the way, and stored for gradients
   std::vector<int32_t> shared;     // the same, for values beside the graph that the program holds
+  std::vector<int32_t> any_size;   // inputs, in order, of which only windows are read: the key says of their
+                                   // shape the rank alone
   std::vector<uint32_t> readers;   // of each node: how many of the others read it
   std::vector<int32_t> constants;  // inputs that are likely to stay as they are, in order (Buffer::constant)
   bool pending = false;            // some root still has to be computed
@@ -84,6 +86,10 @@ struct GraphKey {
     int32_t node;
     size_t word;  // where its offset stands in the key
   };
+  struct Leaf {
+    int32_t node;
+    size_t word;  // where its shape stands in the key
+  };
   void walk(ir::Node* root);
   void visit(ir::Node* node);
   void finish(ir::Node* node);
@@ -98,6 +104,7 @@ struct GraphKey {
   void push_window(const ir::Node& node);
   void check_leaf(const ir::Node& node);
   void settle_windows();
+  void forget_sizes();
   void count_readers();
   void find_kept();
   // values_beside.cpp
@@ -120,6 +127,7 @@ struct GraphKey {
   size_t used_ = 0;  // words, while the nodes are walked
   std::vector<size_t> constant_words_;  // the heads of `constants`
   std::vector<Candidate> candidates_;
+  std::vector<Leaf> inputs_;
   std::vector<Use> uses_;
   std::vector<bool> wanted_;  // by what is computed again; empty without gradients
   std::vector<bool> stored_;  // roots, held and shared nodes; empty if nothing beside the graph is looked for

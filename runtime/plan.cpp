@@ -468,10 +468,12 @@ class Builder {
   }
 
   void place() {
-    // An input that is also an output as it stands must keep its contents.
+    // An input that is also an output as it stands must keep its contents; one of any size fits no output.
     std::erase_if(planned_.in_place, [&](const compiler::InPlace& p) {
       const PlannedValue& from = planned_.values[p.from];
-      return from.kind == ValueKind::Input && (!options_.donation || aliased_.count(from.index) != 0);
+      return from.kind == ValueKind::Input &&
+             (!options_.donation || aliased_.count(from.index) != 0 ||
+              std::binary_search(key_.any_size.begin(), key_.any_size.end(), from.index));
     });
     place_values(*plan_, planned_, settings_);
     for (const Join& join : joins_) finish(join);

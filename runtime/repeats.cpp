@@ -2,6 +2,7 @@
 #include "runtime/repeats.h"
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -56,16 +57,19 @@ std::vector<size_t> candidates(const std::vector<uint64_t>& forms) {
   return distances;
 }
 
+struct Stretch {
+  Repeat repeat;
+  size_t length;  // nodes, those of a last round that is not whole too
+};
+
 // Where each node is like the one a period before, for long enough.
-std::vector<Repeat> repeats_of(const std::vector<uint64_t>& forms, size_t period) {
-  std::vector<Repeat> found;
+void add_stretches(const std::vector<uint64_t>& forms, size_t period, std::vector<Stretch>& found) {
   for (size_t i = period; i < forms.size(); ++i) {
     const size_t first = i;
     while (i < forms.size() && forms[i] == forms[i - period]) ++i;
-    const size_t rounds = (i - first) / period + 1;
-    if (rounds >= kFewestRounds) found.push_back({first - period, period, rounds});
+    const size_t length = i - first + period;
+    if (length / period >= kFewestRounds) found.push_back({{first - period, period, length / period}, length});
   }
-  return found;
 }
 
 }  // namespace
@@ -74,15 +78,17 @@ std::vector<Repeat> find_repeats(std::span<const Node* const> nodes) {
   std::vector<uint64_t> forms;
   forms.reserve(nodes.size());
   for (const Node* node : nodes) forms.push_back(form_of(*node));
-  std::vector<Repeat> all;
-  for (size_t period : candidates(forms)) {
-    for (const Repeat& repeat : repeats_of(forms, period)) all.push_back(repeat);
-  }
-  // The longest first; of a loop and the loops inside its rounds that is the outer one.
-  std::stable_sort(all.begin(), all.end(), [](const Repeat& a, const Repeat& b) { return a.period * a.count > b.period * b.count; });
+  std::vector<Stretch> all;
+  for (size_t period : candidates(forms)) add_stretches(forms, period, all);
+  // The longest first: of a loop and the loops inside its rounds that is the outer one. What repeats after
+  // one round does so after two: of equal stretches the one with the shortest rounds.
+  std::sort(all.begin(), all.end(), [](const Stretch& a, const Stretch& b) {
+    return std::tuple(b.length, a.repeat.period, a.repeat.begin) <
+           std::tuple(a.length, b.repeat.period, b.repeat.begin);
+  });
   std::vector<Repeat> chosen;
   std::vector<bool> taken(nodes.size(), false);
-  for (const Repeat& repeat : all) {
+  for (const auto& [repeat, length] : all) {
     const size_t end = repeat.begin + repeat.period * repeat.count;
     if (taken[repeat.begin] || taken[end - 1]) continue;  // one that is as long or longer has some of it
     std::fill(taken.begin() + static_cast<ptrdiff_t>(repeat.begin), taken.begin() + static_cast<ptrdiff_t>(end), true);

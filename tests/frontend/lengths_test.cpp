@@ -138,4 +138,53 @@ TEST_CASE("gradients of many steps are the sums of theirs") {
   }
 }
 
+// A weight's gradient is one product over all steps, and a bias's one sum, whichever way the weight is turned
+// and however many rows a step has.
+TEST_CASE("gradients of a weight that many steps use are one product") {
+  manual_seed(3);
+  const std::vector<std::function<Tensor(const Tensor& x, const Tensor& w)>> uses = {
+      [](const Tensor& x, const Tensor& w) { return x.mm(w); },
+      [](const Tensor& x, const Tensor& w) {
+        return x.mm(w.reshape({12, 8}).t());
+      },
+      [](const Tensor& x, const Tensor& w) { return linear(x, w.t()); },
+      [](const Tensor& x, const Tensor& w) { return w.t().mm(x.t()).t(); },
+      [](const Tensor& x, const Tensor& w) {
+        return einsum("nk,km->mn", {x, w}).t();
+      },
+      [](const Tensor& x, const Tensor& w) { return x.unsqueeze(0).matmul(w).squeeze(0); },
+  };
+  for (size_t u = 0; u < uses.size(); ++u) {
+    for (const std::vector<int64_t>& rows :
+         {std::vector<int64_t>(9, 2), std::vector<int64_t>{1, 3, 2, 1, 4, 2, 2},
+          std::vector<int64_t>(8, 1),
+          std::vector<int64_t>{2, 40, 2, 3, 4, 30, 1, 2, 1, 2}}) {
+      CAPTURE(u);
+      CAPTURE(rows.size());
+      const Tensor w = randn({8, 12}).requires_grad_(), b = randn({12}).requires_grad_();
+      const Tensor dw = zeros({8, 12}, kDouble), db = zeros({12}, kDouble);
+      Tensor loss = zeros({});
+      for (int64_t n : rows) {
+        const Tensor x = randn({n, 8}), g = randn({n, 12});
+        eval(x, g);
+        loss = loss + ((uses[u](x, w) + b) * g).sum();
+        const Tensor turned = u == 1 ? x.to(kDouble).t().mm(g.to(kDouble)).t().reshape({8, 12})
+                                     : x.to(kDouble).t().mm(g.to(kDouble));
+        dw.add_(turned);
+        db.add_(g.to(kDouble).sum(0));
+      }
+      eval(dw, db);
+      loss.backward();
+      clear_kernel_history();
+      eval(w.grad(), b.grad());
+      int64_t products = 0;
+      for (const KernelRecord& k : kernel_history()) products += k.name.find("dot") != std::string::npos;
+      if (rows[1] < 10) CHECK(products == 1);
+      else CHECK(products <= 5);  // those of many rows are products of their own
+      CHECK((w.grad().to(kDouble) - dw).abs().max().item<double>() < 1e-4);
+      CHECK((b.grad().to(kDouble) - db).abs().max().item<double>() < 1e-4);
+    }
+  }
+}
+
 }  // namespace

@@ -44,6 +44,7 @@ void check_lengths(Net net) {
   reset_counters();
   for (const int64_t length : {39, 41, 44, 52, 63, 70}) trained(net, length);
   CHECK(counters().kernels_compiled <= 4);
+  CHECK(counters().plans_built <= 6 * 6);
   for (const int64_t length : {1, 5, 41, 70}) {
     CAPTURE(length);
     const std::vector<Tensor> in_rounds = trained(net, length);

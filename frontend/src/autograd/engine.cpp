@@ -129,6 +129,7 @@ class BackwardPass {
     std::vector<Tensor> grads;  // by output
     struct Waiting {
       std::vector<Tensor> grads;
+      int64_t bytes = 0;  // of them, if they are computed
       bool many = false;  // some were added up before
     };
     std::vector<Waiting> more;  // by output: what is still to be added
@@ -226,19 +227,21 @@ class BackwardPass {
       state.grads[slot] = std::move(grad);
       return;
     }
-    std::vector<Tensor>& more = state.more[slot].grads;
-    more.push_back(std::move(grad));
-    if (static_cast<int64_t>(more.size() * more[0].nbytes()) <= kMostWaitingBytes) return;
-    state.more[slot].many = more.size() > 4;
+    State::Waiting& waiting = state.more[slot];
+    if (!is_cheap_sum(grad)) waiting.bytes += static_cast<int64_t>(grad.nbytes());
+    waiting.grads.push_back(std::move(grad));
+    if (waiting.bytes <= kMostWaitingBytes) return;
+    waiting.many = waiting.grads.size() > 4;
     add_up(state);
   }
 
   static void add_up(State& state) {
     for (size_t slot = 0; slot < state.more.size(); ++slot) {
-      auto& [more, many] = state.more[slot];
-      if (more.empty()) continue;
-      more.insert(more.begin(), state.grads[slot]);
-      state.grads[slot] = sum_of_gradients(std::exchange(more, {}), many);
+      State::Waiting& waiting = state.more[slot];
+      if (waiting.grads.empty()) continue;
+      waiting.grads.insert(waiting.grads.begin(), state.grads[slot]);
+      waiting.bytes = 0;
+      state.grads[slot] = sum_of_gradients(std::exchange(waiting.grads, {}), waiting.many);
     }
   }
 

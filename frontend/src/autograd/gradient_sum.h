@@ -10,7 +10,10 @@ namespace tenon {
 // Of one shape and dtype, in the order in which they came. `many`: they are some of many.
 Tensor sum_of_gradients(std::vector<Tensor> parts, bool many);
 
-// So many bytes of gradients may wait for their sum, which a cache holds; more are added up at once.
+// Whether the gradient waits as the terms of a sum, which are few and most of which the pass stores anyway.
+bool is_cheap_sum(const Tensor& part);
+
+// So many bytes of other gradients may wait for their sum, which a cache holds; more are added up at once.
 inline constexpr int64_t kMostWaitingBytes = int64_t{1} << 20;
 
 }  // namespace tenon
