@@ -2,6 +2,7 @@
 #include "passes/schedule/nest.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tenon::passes {
 
@@ -256,10 +257,35 @@ ValueId Nest::address(const Index& index) {
   return p.value;
 }
 
-ValueId Nest::floor_div_literal(ValueId x, int64_t d) {
-  VType type = builder_.type(x);
-  ValueId divisor = builder_.constant(ir::constant(type.dtype, d), type.lanes);
-  return builder_.quotient(x, divisor);
+// On a CPU the divisor is no part of the code, but for whether it is a power of two. With m = ceil(2^s / d) of another the quotient is
+// (x * m) >> s for all x that are so small that x * (m * d - 2^s) < 2^s; of one number s is 64, of a vector 40, so that its products
+// fit a lane.
+ValueId Nest::divide(ValueId x, const Index& of, int64_t most, int64_t d, bool remainder) {
+  constexpr int64_t kMost = int64_t{1} << 31, kShift = 40;
+  const VType type = builder_.type(x);
+  const auto lanes = [&](ValueId number) { return builder_.splat(number, type.lanes); };
+  const auto rest = [&](ValueId quotient, ValueId by) {
+    return remainder ? builder_.op(Op::Sub, {x, builder_.op(Op::Mul, {quotient, by})}) : quotient;
+  };
+  const bool vector = type.lanes > 1, even = std::has_single_bit(static_cast<uint64_t>(d));
+  const bool fits = vector ? most <= (int64_t{1} << kShift) / d && most / d < int64_t{1} << (62 - kShift) : most < kMost && d < kMost;
+  if (!numbers_are_sizes() || !(even || fits)) {
+    const ValueId by = lanes(literal(d));
+    return rest(builder_.quotient(x, by), by);
+  }
+  // Parameters: of a power of two its logarithm and the mask, else the divisor and m.
+  auto [known, fresh] = divisors_.try_emplace({index_number(of), d, vector}, std::pair{-1, -1});
+  auto& [first, second] = known->second;
+  if (fresh) {
+    const uint64_t by = static_cast<uint64_t>(d), largest = vector ? (uint64_t{1} << kShift) - 1 : ~uint64_t{0};
+    first = size_slot(even ? std::countr_zero(by) : d);
+    second = size_slot(static_cast<int64_t>(even ? by - 1 : largest / by + 1));
+  }
+  const auto size = [&](int32_t slot) { return lanes(builder_.size(slot)); };
+  if (even) return remainder ? builder_.op(Op::And, {x, size(second)}) : builder_.op(Op::Shr, {x, size(first)});
+  const ValueId quotient = vector ? builder_.op(Op::Shr, {builder_.op(Op::Mul, {x, size(second)}), lanes(literal(kShift))})
+                                  : builder_.op(Op::MulHi, {x, size(second)});
+  return rest(quotient, remainder ? size(first) : -1);
 }
 
 // The value of one term, without its coefficient. Inside compound terms div and mod run on non-negative
@@ -275,23 +301,31 @@ ValueId Nest::term_value(const Index::Term& term, bool vector) {
   int64_t period = term.modulus != 0 ? term.modulus : term.divisor;
   int64_t lo = inner.bounds().lo, shift = lo < 0 ? (-lo + period - 1) / period : 0;
   Index shifted = inner + shift * period;
-  ValueId x = vector ? vector_index(shifted, true) : literal_index(shifted);
+  ValueId x = vector ? vector_index(shifted) : scalar_index(shifted);
   VType type = builder_.type(x);
-  auto constant = [&](int64_t c) { return builder_.constant(ir::constant(type.dtype, c), type.lanes); };
+  int64_t most = shifted.bounds().hi;
   if (term.modulus != 0) {
-    ValueId quotient = floor_div_literal(x, term.modulus);
-    x = builder_.op(Op::Sub, {x, builder_.op(Op::Mul, {quotient, constant(term.modulus)})});
+    x = divide(x, shifted, most, term.modulus, true);
     shift = 0;
+    most = term.modulus - 1;
   }
-  if (term.divisor > 1) x = floor_div_literal(x, term.divisor);
-  return shift == 0 ? x : builder_.op(Op::Sub, {x, constant(shift)});
+  if (term.divisor > 1) x = divide(x, shifted, most, term.divisor, false);
+  return shift == 0 ? x : builder_.op(Op::Sub, {x, builder_.constant(ir::constant(type.dtype, shift), type.lanes)});
 }
 
-ValueId Nest::literal_index(const Index& index) {
-  ValueId sum = index.constant_part() != 0 || index.terms().empty() ? literal(index.constant_part()) : -1;
-  for (const Index::Term& term : index.terms()) {
+// A number of an index, by its term: a parameter, or on a GPU, within compound terms, a literal: what they are divided by is one too.
+ValueId Nest::number(int index, size_t term, int64_t value) {
+  return numbers_are_sizes() ? builder_.size(coefficient_slot(index, term, value)) : literal(value);
+}
+
+ValueId Nest::scalar_index(const Index& index) {
+  const int of = index_number(index);
+  ValueId sum = index.terms().empty() ? literal(index.constant_part()) : -1;
+  if (sum < 0 && index.constant_part() != 0) sum = number(of, kConstantPart, index.constant_part());
+  for (size_t t = 0; t < index.terms().size(); ++t) {
+    const Index::Term& term = index.terms()[t];
     ValueId x = term_value(term, false);
-    if (term.coefficient != 1) x = builder_.op(Op::Mul, {x, literal(term.coefficient)});
+    if (term.coefficient != 1) x = builder_.op(Op::Mul, {x, number(of, t, term.coefficient)});
     sum = sum < 0 ? x : builder_.op(Op::Add, {sum, x});
   }
   return sum;
@@ -302,18 +336,16 @@ ValueId Nest::cast(ValueId x, DType type) { return builder_.type(x).dtype == typ
 ValueId Nest::splat_index(ValueId x) { return builder_.splat(x, lanes_); }
 
 // One position a lane. What does not vary along the lanes is summed as a scalar first.
-ValueId Nest::vector_index(const Index& index, bool literals, DType type) {
-  int number = literals ? -1 : index_number(index);
+ValueId Nest::vector_index(const Index& index, DType type) {
+  const int number = index_number(index);
   ValueId scalar = -1, sum = -1;
   auto add = [&](ValueId& to, ValueId x) { to = to < 0 ? x : builder_.op(Op::Add, {to, x}); };
   std::span<const Index::Term> terms = index.terms();
-  auto number_value = [&](size_t t, int64_t value) {
-    return literals ? literal(value) : builder_.size(coefficient_slot(number, t, value));
-  };
+  auto number_value = [&](size_t t, int64_t value) { return builder_.size(coefficient_slot(number, t, value)); };
   for (size_t t = 0; t < terms.size(); ++t) {
     const Index::Term& term = terms[t];
     bool along = term.axis >= 0 ? term.axis == lane_axis_ : term.inner_index().depends_on(lane_axis_);
-    const ValueId* known = along && !literals ? find(&Scope::lane_terms, term_key(number, t, type)) : nullptr;
+    const ValueId* known = along ? find(&Scope::lane_terms, term_key(number, t, type)) : nullptr;
     ValueId x = known ? *known : along ? cast(term_value(term, true), type) : term_value(term, false);
     if (term.coefficient != 1) {
       ValueId c = number_value(t, term.coefficient);
@@ -369,7 +401,7 @@ void Nest::emit(Value v) {
       }
       Index::Stride stride = in.index.stride(lane_axis_);
       if (!stride.ok) {
-        result = vector_index(in.index, false);
+        result = vector_index(in.index);
         break;
       }
       ValueId step = stride.value == 1

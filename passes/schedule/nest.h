@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -126,10 +127,14 @@ class Nest {
   const ValueId* find_bound(int axis) const { return find(&Scope::axes, axis * kSubs + (is_sub_axis(axis) ? sub_ : 0)); }
   ValueId find_linear(const Index& index) const;  // -1 if it is no linear index of bound axes
   ValueId address(const Index& index);        // scalar; lane axis at lane 0
-  ValueId literal_index(const Index& index);  // scalar, numbers as literals (inside compound terms)
-  ValueId vector_index(const Index& index, bool literals, DType type = DType::I64);
+  ValueId scalar_index(const Index& index);   // what compound terms divide
+  ValueId vector_index(const Index& index, DType type = DType::I64);
+  // Whether no number of an index is a part of the code. A GPU divides by literals faster.
+  bool numbers_are_sizes() { return builder_.tree().target == ir::TargetKind::Cpu; }
+  ValueId number(int index, size_t term, int64_t value);
+  // x / d, or the remainder; x is `of`, or the remainder of that, and at most so large.
+  ValueId divide(ValueId x, const Index& of, int64_t most, int64_t d, bool remainder);
   ValueId term_value(const Index::Term& term, bool vector);
-  ValueId floor_div_literal(ValueId x, int64_t d);
   ValueId cast(ValueId x, DType type);  // of an index: I64 or I32
   DType index_type() { return builder_.tree().index_type; }
   ValueId splat_index(ValueId x);
@@ -172,6 +177,8 @@ class Nest {
   std::map<std::pair<DType, int>, int32_t> edges_;  // scratch for a vector on the edge of a buffer
   std::unordered_map<int64_t, int32_t> slots_;  // coefficient parameters: number * kSlots + term
   std::unordered_map<int, int32_t> extents_;    // extent parameters: by axis
+  // Of a division in an index, by its number, the divisor and whether of vectors: two parameters.
+  std::map<std::tuple<int, int64_t, bool>, std::pair<int32_t, int32_t>> divisors_;
 };
 
 }  // namespace tenon::passes

@@ -52,7 +52,7 @@ ValueId Nest::condition(Value v, const std::vector<int>& guards, bool vector) {
     const ir::Guard& g = instr(v).guards[number];
     bool along = vector && lane_axis_ >= 0 && g.value.depends_on(lane_axis_);
     const DType type = along ? guard_type(g) : DType::I64;
-    ValueId x = along ? vector_index(g.value, false, type) : address(g.value);
+    ValueId x = along ? vector_index(g.value, type) : address(g.value);
     ValueId lo = literal(g.lo), hi = bound(v, number, g.hi);
     if (along) {
       lo = splat_index(cast(lo, type));
@@ -87,7 +87,7 @@ ValueId Nest::scaled_position(const Instr& in) {
 }
 
 ValueId Nest::places(const Instr& in) {
-  ValueId at = vector_index(in.index, false);
+  ValueId at = vector_index(in.index);
   if (in.scale == 0) return at;
   ValueId scaled = vector(in.position());
   if (in.scale != 1) scaled = builder_.op(Op::Mul, {scaled, splat_index(scale_of(in))});

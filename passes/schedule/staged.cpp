@@ -92,7 +92,7 @@ void ColumnStages::give_results(std::vector<Column>& columns) {
 void ColumnStages::all_loops() {
   for (int l = 0; l < plan_.loops; ++l) {
     emit_rows(l);
-    const bool one_block = blocks_ == 1 || reductions(l).empty();
+    const bool one_block = (blocks_ == 1 && !any_count_) || reductions(l).empty();
     std::vector<Column> totals = one_block ? open(l) : open_totals(l);
     const ValueId begin = c_.literal(0), end = nest_.size(count_);
     if (one_block) {
@@ -127,24 +127,37 @@ void ColumnStages::block(int l, ValueId begin, ValueId end, int together, std::v
       columns[i].reduce.write(columns[i].registers, columns[i].reduce.identity(nest_.lanes(total.reduction)));
     }
   };
-  ValueId rest = begin;
-  if (full(l).size() <= kUnrolled && nest_.lanes() > 1) {
-    rest = c_.add(begin, b_.op(Op::And, {c_.sub(end, begin), c_.literal(-ir::kReduceChain)}));
+  each_chain(l, begin, end, together, columns, end_chain);
+  for (auto& [i, total] : totals)
+    columns[i].reduce.write(columns[i].registers, total.reduce.whole(total.read()));
+}
+
+// A few instructions stand once for each element of a chain; what is left over is one more chain.
+void ColumnStages::each_chain(int l, ValueId begin, ValueId end, int together, std::vector<Column>& columns,
+                              const std::function<void()>& end_chain) {
+  const bool is_short = count_ <= ir::kShortReduce;
+  if (full(l).size() <= kUnrolled && nest_.lanes() > 1 && !is_rest_) {
+    const ValueId whole = any_count_ ? nest_.size(is_short ? 0 : -ir::kReduceChain) : c_.literal(-ir::kReduceChain);
+    const ValueId rest = c_.add(begin, b_.op(Op::And, {c_.sub(end, begin), whole}));
     c_.loop(begin, rest, ir::kReduceChain, [&](ValueId first) {
       for (int64_t j = 0; j < ir::kReduceChain; ++j) {
         c_.in_scope([&] { element(l, j == 0 ? first : c_.add(first, c_.literal(j)), together, columns); });
       }
       end_chain();
     });
-  }
-  if (rest == begin || count_ % ir::kReduceChain != 0) {
-    c_.loop(rest, end, ir::kReduceChain, [&](ValueId first) {
-      elements(l, first, c_.piece_end(first, c_.literal(ir::kReduceChain), end), together, columns);
+    return nest_.when(c_.less(rest, end), [&] {
+      elements(l, rest, end, together, columns);
       end_chain();
     });
   }
-  for (auto& [i, total] : totals)
-    columns[i].reduce.write(columns[i].registers, total.reduce.whole(total.read()));
+  const auto chain = [&](ValueId first, ValueId length) {
+    elements(l, first, c_.piece_end(first, length, end), together, columns);
+    end_chain();
+  };
+  if (!any_count_) return c_.loop(begin, end, ir::kReduceChain, [&](ValueId first) { chain(first, c_.literal(ir::kReduceChain)); });
+  const ValueId length = nest_.size(is_short ? ir::kShortReduce : ir::kReduceChain), last = c_.sub(length, c_.literal(1));
+  c_.loop(c_.literal(0), b_.quotient(c_.add(c_.sub(end, begin), last), length), 1,
+          [&](ValueId number) { chain(c_.add(begin, c_.mul(number, length)), length); });
 }
 
 void ColumnStages::elements(int l, ValueId begin, ValueId end, int together, std::vector<Column>& columns) {

@@ -85,7 +85,7 @@ class ColumnStages : protected Staged {
   std::vector<Column> open(int l);         // the loop's reductions, each sub-vector at the identity
   std::vector<Column> open_totals(int l);  // the same, for what blocks come to
   // Whether it adds its elements in chains (ir/sum_order.h).
-  bool in_chains(Value reduction) { return count_ > ir::kShortReduce && c_.reducer(reduction).keeps_rest(); }
+  bool in_chains(Value reduction) { return (any_count_ || count_ > ir::kShortReduce) && c_.reducer(reduction).keeps_rest(); }
   void give_results(std::vector<Column>& columns);
 
   // All loops with what stands between them, in one phase.
@@ -104,7 +104,11 @@ class ColumnStages : protected Staged {
   void fold_blocks(int l, const std::vector<AccumulatorBuffers>& partials, const BlockPlace& block_place, const Place& place,
                    int64_t count);
 
-  int vectors_ = 1;  // side by side in the current body
+  // Whether the code suits columns of any number of elements: a short one is a single chain, and a block. Registers to spare are
+  // the price.
+  bool any_count_ = false;
+  int vectors_ = 1;       // side by side in the current body
+  bool is_rest_ = false;  // it is for the columns that are left over
   std::vector<int> inner_;
   int64_t count_, blocks_;  // elements and blocks of a column
 
@@ -112,6 +116,7 @@ class ColumnStages : protected Staged {
   std::vector<Column> open(int l, bool totals);
   void elements(int l, ValueId begin, ValueId end, int together, std::vector<Column>& columns);
   void element(int l, ValueId at, int together, std::vector<Column>& columns);
+  void each_chain(int l, ValueId begin, ValueId end, int together, std::vector<Column>& columns, const std::function<void()>& end_chain);
 };
 
 // Reductions of the Lanes tree: the innermost axis runs along the lanes, its blocks are those of ir/reduce_tree.h.

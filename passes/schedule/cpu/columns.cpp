@@ -31,52 +31,58 @@ using ir::kColumnBlock;
 
 namespace {
 
+constexpr size_t kSmallBody = 6, kMediumBody = 24;  // instructions
+
 // Vectors of columns side by side. A plain sum takes long runs of each row, which memory likes better than
 // short ones; larger bodies have other uses for the registers. A scan stores every row again, far from the one
 // before, so that single lines of cache would cost more than registers do.
-int columns_at_once(const Context& c, int64_t columns) {
+int columns_at_once(const Context& c) {
   size_t instrs = c.kernel.instrs.size();
-  int vectors = instrs <= 6 ? 16 : instrs <= 24 ? 4 : instrs <= 60 ? 2 : 1;
+  int vectors = instrs <= kSmallBody ? 16 : instrs <= kMediumBody ? 4 : instrs <= 60 ? 2 : 1;
   if (c.kernel.has(AxisKind::Serial)) vectors = std::max(vectors, 4);
-  while (vectors > 1 && int64_t{vectors} * c.lanes > columns) vectors /= 2;
   return vectors;
+}
+
+// Of lines that are shorter than that. What is left over goes vector by vector, so of a line's length the code knows three classes:
+// one vector holds it, it is shorter than the widest tile, or not.
+int columns_of_few(int widest, int64_t columns, int lanes) {
+  return columns <= lanes ? 1 : widest > 4 ? 4 : std::max(widest / 2, 1);
 }
 
 }  // namespace
 
 ColumnTiles::ColumnTiles(Context& c) : c_(c), lane_(best_lane_axis(c.kernel)), outer_(c.parallel_but({lane_})) {
   c.set_lanes(lane_);
-  vectors_ = columns_at_once(c, c.extent(lane_));
+  const int64_t columns = c.extent(lane_);
+  const int widest = columns_at_once(c);
+  few_ = columns < int64_t{widest} * c.lanes;
+  vectors_ = few_ ? columns_of_few(widest, columns, c.lanes) : widest;
   width_ = int64_t{vectors_} * c.lanes;
   columns_.resize(static_cast<size_t>(vectors_));
-  tiles_ = ceil_div(c.extent(lane_), width_);
+  tiles_ = ceil_div(columns, width_);
 }
 
 void ColumnTiles::run(std::string phase, double ns, const std::function<void(int vectors)>& body, int64_t parts) {
   Nest& nest = c_.nest;
-  int64_t columns = c_.extent(lane_);
   ValueId tile = c_.begin_phase(std::move(phase), tiles() * parts, ns);
   if (parts > 1) std::tie(tile, part_) = c_.divide(tile, nest.size(parts));
   std::tie(line_, tile) = c_.bind_outer(outer_, tile, tiles_);
-  ValueId begin = c_.mul(tile, c_.literal(width_)), end = nest.extent(lane_);
-  const auto whole = [&] {
-    for (int q = 0; q < vectors_; ++q) bind(q, c_.add(begin, c_.literal(int64_t{q} * nest.lanes())), -1);
-    body(vectors_);
+  const ValueId begin = c_.mul(tile, c_.literal(width_)), end = nest.extent(lane_);
+  const auto at = [&](ValueId first, int vectors, ValueId mask) {
+    for (int q = 0; q < vectors; ++q) bind(q, c_.add(first, c_.literal(int64_t{q} * nest.lanes())), mask);
+    body(vectors);
   };
-  const auto rest = [&] {
-    c_.loop(begin, end, nest.lanes(), [&](ValueId at) {
-      bind(0, at, nest.tail_mask(at, end));
-      body(1);
-    });
-  };
-  const auto one_masked = [&] {
-    bind(0, begin, nest.tail_mask(begin, end));
-    body(1);
-  };
-  if (vectors_ == 1 && columns % width_ != 0 && c_.unroll_for(c_.kernel.instrs.size()) == 0) {
-    c_.in_scope(one_masked);
-  } else {
+  const auto whole = [&] { at(begin, vectors_, -1); };
+  const auto masked = [&](ValueId first) { at(first, 1, nest.tail_mask(first, end)); };
+  const auto rest = [&] { c_.loop(begin, end, nest.lanes(), masked); };
+  const size_t instrs = c_.kernel.instrs.size();
+  const int64_t columns = c_.extent(lane_);
+  if (columns <= nest.lanes() || (vectors_ == 1 && columns % width_ != 0 && c_.unroll_for(instrs) == 0)) {
+    c_.in_scope([&] { masked(begin); });
+  } else if (instrs > kMediumBody) {
     c_.whole_or_rest(begin, end, columns, width_, whole, rest);
+  } else {
+    nest.when(c_.builder.op(Op::Le, {c_.add(begin, c_.literal(width_)), end}), whole, rest);
   }
   c_.end_phase();
 }
@@ -104,12 +110,15 @@ namespace {
 
 constexpr int64_t kFewTiles = 16, kManyBlocks = 16;  // of tall tiles: split
 constexpr size_t kBusyInstrs = 16, kMostTogether = 4;  // side by side
+constexpr int64_t kVectorsOfAnyCount = 4;  // of a tile: their chains and totals fit the registers
 constexpr int64_t kRun = 1024;             // columns
 constexpr int kRowsAtOnce = 8;
 
 class Columns : ColumnStages {
  public:
-  explicit Columns(Context& c) : ColumnStages(c, c.loops()), c_(c), tiles_(c) {}
+  explicit Columns(Context& c) : ColumnStages(c, c.loops()), c_(c), tiles_(c) {
+    any_count_ = tiles_.width() <= kVectorsOfAnyCount * c.lanes;
+  }
 
   void lower() {
     const bool in_runs = comes_from_memory();
@@ -122,13 +131,17 @@ class Columns : ColumnStages {
     carries_whole_ = !split_;
     if (split_) return lower_split(in_runs);
     tiles_.run("columns", ns_of(count_), [&](int vectors) {
-      vectors_ = vectors;
+      set_vectors(vectors);
       all_loops();
     });
   }
 
  private:
   void each(Value v, const std::function<void(int)>& f) override { tiles_.each(v, vectors_, f); }
+  void set_vectors(int vectors) {
+    vectors_ = vectors;
+    is_rest_ = vectors * nest_.lanes() < tiles_.width();
+  }
   double ns_of(int64_t rows) const { return c_.ns_per_element * static_cast<double>(rows * tiles_.width()) + 20; }
   // Among rows as wide as a tile.
   ValueId carried_place(ValueId row, int q) override {
@@ -159,32 +172,38 @@ class Columns : ColumnStages {
 
   // Each sum waits for the one before. Unless a row gives the processor enough to do meanwhile, several blocks are summed
   // side by side.
-  int blocks_together(int l) {
+  int blocks_together(int l, int vectors) {
     size_t instrs = full(l).size();
     for (Value v : reductions(l)) {
       if (!nest_.varies(v)) return 1;  // one sum for all columns is one for all sub-vectors
       instrs += c_.reducer(v).has_index() ? 4 : 1;
     }
-    const auto width = static_cast<size_t>(tiles_.width() / nest_.lanes());
+    const auto width = static_cast<size_t>(vectors);
     return reductions(l).empty() ? 1 : static_cast<int>(std::clamp<size_t>(kBusyInstrs / (instrs * width), 1, kMostTogether));
   }
 
+  // A part has as many blocks as the narrowest tile takes at once, wider ones take some of these after the others.
   void loop_phase(int l, const std::vector<AccumulatorBuffers>& partials) {
-    const int together = blocks_together(l);
+    const int whole = static_cast<int>(tiles_.width() / nest_.lanes()), most = blocks_together(l, tiles_.few() ? 1 : whole);
     std::vector<int> axes = inner_;
     axes.push_back(tiles_.lane());
     nest_.set_sub_axes(axes);
     const auto body = [&](int vectors) {
-      vectors_ = vectors;
-      ValueId first = c_.mul(tiles_.part(), c_.literal(together)), end = c_.add(first, c_.literal(together));
+      set_vectors(vectors);
+      int together = std::min(most, blocks_together(l, vectors));
+      while (most % together != 0) --together;
+      ValueId first = c_.mul(tiles_.part(), c_.literal(most)), end = c_.add(first, c_.literal(most));
       const auto one_by_one = [&] {
         c_.loop(first, c_.minimum(end, nest_.size(blocks_)), 1, [&](ValueId block) { blocks_of_loop(l, block, 1, partials); });
       };
+      const auto all = [&] {
+        if (together == most) return blocks_of_loop(l, first, together, partials);
+        c_.loop(first, end, together, [&](ValueId block) { blocks_of_loop(l, block, together, partials); });
+      };
       if (together == 1) return one_by_one();
-      nest_.when(b_.op(Op::Le, {c_.mul(end, c_.literal(kColumnBlock)), nest_.size(count_)}),
-                 [&] { blocks_of_loop(l, first, together, partials); }, one_by_one);
+      nest_.when(b_.op(Op::Le, {c_.mul(end, c_.literal(kColumnBlock)), nest_.size(count_)}), all, one_by_one);
     };
-    tiles_.run("loop" + std::to_string(l), ns_of(together * kColumnBlock), body, ceil_div(blocks_, together));
+    tiles_.run("loop" + std::to_string(l), ns_of(most * kColumnBlock), body, ceil_div(blocks_, most));
     nest_.set_sub_axes(std::array{tiles_.lane()});
   }
 
@@ -331,7 +350,7 @@ class Columns : ColumnStages {
   void fold_phase(int l, const std::vector<AccumulatorBuffers>& partials) {
     const double ns = static_cast<double>(blocks_ * tiles_.width()) / nest_.lanes() + 50;
     tiles_.run("fold" + std::to_string(l), ns, [&](int vectors) {
-      vectors_ = vectors;
+      set_vectors(vectors);
       fold_blocks(l, partials, [&](ValueId block, int q) { return global_place(block, q); }, only_row(), global_count(1));
     });
   }

@@ -99,6 +99,7 @@ class ColumnTiles {
  public:
   explicit ColumnTiles(Context& c);  // sets the nest's lane axis
   int64_t width() const { return width_; }  // columns of a tile
+  bool few() const { return few_; }         // columns: fewer than the widest tile has
   // A phase with `parts` iterations of `ns` for each tile: body(vectors) for a whole one; for the columns left at the
   // end body(1), vector by vector, masked.
   void run(std::string phase, double ns, const std::function<void(int vectors)>& body, int64_t parts = 1);
@@ -122,6 +123,7 @@ class ColumnTiles {
   Context& c_;
   int lane_;
   std::vector<int> outer_;
+  bool few_;
   int vectors_, copies_ = 1;
   int64_t width_, tiles_;
   ValueId line_ = -1, part_ = -1, mask_ = -1;
