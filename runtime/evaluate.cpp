@@ -15,6 +15,7 @@
 #include "runtime/evaluation.h"
 #include "runtime/hash.h"
 #include "runtime/late_work.h"
+#include "runtime/lowered_kernels.h"
 #include "runtime/past_plans.h"
 #include "runtime/plan.h"
 #include "runtime/profiler.h"
@@ -112,6 +113,7 @@ class Evaluator {
   void clear_plans() {
     const std::lock_guard lock(mutex);
     plans_.clear();
+    LoweredKernels::global().clear();
     for (const auto& run : runs_) {
       if (!run->take()) continue;
       run->take_plan();

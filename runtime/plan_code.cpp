@@ -6,6 +6,7 @@
 
 #include "ir/kernel_equal.h"
 #include "runtime/kernel_cache.h"
+#include "runtime/lowered_kernels.h"
 #include "runtime/plan.h"
 #include "runtime/profiler.h"
 
@@ -17,10 +18,10 @@ size_t PlanCode::lower(ir::Kernel kernel, Device& device, const Options& options
     const Tree& tree = trees_[it->second];
     if (tree.device == &device && ir::same_work(tree.kernel, kernel)) return it->second;
   }
-  passes::Lowered lowered;
+  std::shared_ptr<const passes::Lowered> lowered;
   try {
     ProfileSpan span("plan", "schedule");
-    lowered = compiler::lower_kernel(kernel, device.target(options), settings);
+    lowered = LoweredKernels::global().lower(kernel, device.target(options), settings);
   } catch (const ir::IrError& e) {
     throw std::runtime_error("kernel '" + kernel.name + "' could not be scheduled: " + e.what());
   }
@@ -32,7 +33,7 @@ size_t PlanCode::lower(ir::Kernel kernel, Device& device, const Options& options
 size_t PlanCode::lower(const passes::Call& call, Device& device, const Options& options, const compiler::Settings& settings) {
   ProfileSpan span("plan", "schedule");
   try {
-    trees_.push_back({{}, &device, compiler::lower_call(call, device.target(options), settings)});
+    trees_.push_back({{}, &device, std::make_shared<const passes::Lowered>(compiler::lower_call(call, device.target(options), settings))});
   } catch (const ir::IrError& e) {
     throw std::runtime_error("kernel '" + call.kernel.name + "' could not be scheduled: " + e.what());
   }
@@ -52,7 +53,7 @@ void PlanCode::find(std::vector<Step>& steps, const Options& options) const {
     std::vector<size_t> numbers;
     for (size_t t = 0; t < trees_.size(); ++t) {
       if (trees_[t].device != first.device) continue;
-      trees.push_back(&trees_[t].lowered.tree);
+      trees.push_back(&trees_[t].lowered->tree);
       numbers.push_back(t);
     }
     std::vector<FoundKernel> of_device = KernelCache::global().get(trees, *first.device, options);

@@ -22,7 +22,7 @@ class PlanCode {
   // The number of the kernel's tree. Throws std::runtime_error, naming the kernel.
   size_t lower(ir::Kernel kernel, Device& device, const Options& options, const compiler::Settings& settings);
   size_t lower(const passes::Call& call, Device& device, const Options& options, const compiler::Settings& settings);
-  const passes::Lowered& lowered(size_t tree) const { return trees_[tree].lowered; }
+  const passes::Lowered& lowered(size_t tree) const { return *trees_[tree].lowered; }
   // That the next step to be found has this tree; `facts` learn the hash of its code.
   void add_step(size_t step, size_t tree, std::shared_ptr<KernelRecord> facts);
   bool empty() const { return steps_.empty(); }
@@ -34,7 +34,7 @@ class PlanCode {
   struct Tree {
     ir::Kernel kernel;  // that it was made from; of a call nothing
     Device* device;
-    passes::Lowered lowered;
+    std::shared_ptr<const passes::Lowered> lowered;
   };
   struct StepTree {
     size_t step, tree;

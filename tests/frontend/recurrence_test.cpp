@@ -2,9 +2,11 @@
 // depend on how many went before it, and a new length finds the plans and kernels of others.
 #include <doctest/doctest.h>
 
+#include <tenon/native.h>
 #include <tenon/tenon.h>
 
 #include <array>
+#include <functional>
 
 #include "ir/graph.h"
 #include "runtime/evaluate.h"
@@ -121,6 +123,95 @@ TEST_CASE("recurrence: second derivatives of a step that is known, and a write b
     gru->parameters()[1].mul_(2);
   }
   CHECK_THROWS_WITH_AS(y.backward(), doctest::Contains("modified by an inplace operation"), Error);
+}
+
+// The rules of the steps beside the derivatives of what they are made of, of both orders, from each of the outputs.
+TEST_CASE("recurrence: a step's gradients are those of its operations") {
+  manual_seed(5);
+  using Cell = std::function<std::vector<Tensor>(const Tensor& x, const std::vector<Tensor>& states, const std::vector<Tensor>& p)>;
+  using Net = std::function<std::vector<Tensor>(const Tensor& x, const std::vector<Tensor>& states, const std::vector<Tensor>& p)>;
+  struct Case {
+    const char* name;
+    int64_t gates;
+    size_t states;
+    Net net;
+    Cell cell;
+  };
+  const std::vector<Case> cases = {
+      {"LSTM", 4, 2,
+       [](const Tensor& x, const std::vector<Tensor>& s, const std::vector<Tensor>& p) {
+         const auto [y, h, c] = lstm(x, {s[0].unsqueeze(0), s[1].unsqueeze(0)}, p, true, 1, 0, false, false, false);
+         return std::vector<Tensor>{y, h, c};
+       },
+       [](const Tensor& x, const std::vector<Tensor>& s, const std::vector<Tensor>& p) {
+         const auto [h, c] = lstm_cell(x, s, p[0], p[1], p[2], p[3]);
+         return std::vector<Tensor>{h, c};
+       }},
+      {"GRU", 3, 1,
+       [](const Tensor& x, const std::vector<Tensor>& s, const std::vector<Tensor>& p) {
+         const auto [y, h] = gru(x, s[0].unsqueeze(0), p, true, 1, 0, false, false, false);
+         return std::vector<Tensor>{y, h};
+       },
+       [](const Tensor& x, const std::vector<Tensor>& s, const std::vector<Tensor>& p) {
+         return std::vector<Tensor>{gru_cell(x, s[0], p[0], p[1], p[2], p[3])};
+       }},
+      {"RNN", 1, 1,
+       [](const Tensor& x, const std::vector<Tensor>& s, const std::vector<Tensor>& p) {
+         const auto [y, h] = rnn_tanh(x, s[0].unsqueeze(0), p, true, 1, 0, false, false, false);
+         return std::vector<Tensor>{y, h};
+       },
+       [](const Tensor& x, const std::vector<Tensor>& s, const std::vector<Tensor>& p) {
+         return std::vector<Tensor>{rnn_tanh_cell(x, s[0], p[0], p[1], p[2], p[3])};
+       }},
+  };
+  const TensorOptions tracked = TensorOptions(kDouble).requires_grad(true);
+  for (const Case& c : cases) {
+    for (const int64_t length : {1, 2, 6}) {
+      const Tensor x = randn({length, 2, 3}, tracked);
+      const std::vector<Tensor> p{randn({c.gates * 4, 3}, tracked), randn({c.gates * 4, 4}, tracked), randn({c.gates * 4}, tracked),
+                                  randn({c.gates * 4}, tracked)};
+      std::vector<Tensor> states, operands{x};
+      for (size_t i = 0; i < c.states; ++i) states.push_back(randn({2, 4}, tracked));
+      operands.insert(operands.end(), p.begin(), p.end());
+      operands.insert(operands.end(), states.begin(), states.end());
+      std::vector<Tensor> weights{randn({length, 2, 4}, kDouble)};
+      for (size_t i = 0; i < c.states; ++i) weights.push_back(randn({1, 2, 4}, kDouble));
+      const auto by_cell = [&] {
+        std::vector<Tensor> now = states, outputs;
+        for (int64_t t = 0; t < length; ++t) {
+          now = c.cell(x[t], now, p);
+          outputs.push_back(now[0]);
+        }
+        std::vector<Tensor> all{stack(outputs)};
+        for (const Tensor& state : now) all.push_back(state.unsqueeze(0));
+        return all;
+      };
+      for (size_t output = 0; output <= c.states; ++output) {
+        for (int round = 0; round < 3; ++round) {  // recorded, noted, known
+          CAPTURE(std::string(c.name));
+          CAPTURE(length);
+          CAPTURE(output);
+          std::array<std::vector<Tensor>, 2> first, second;
+          for (size_t way = 0; way < 2; ++way) {
+            const std::vector<Tensor> made = way == 0 ? c.net(x, states, p) : by_cell();
+            first[way] = autograd::grad({(made[output] * weights[output]).sum()}, operands, {}, nullopt, true, true);
+            Tensor sum = zeros({}, kDouble);
+            for (const Tensor& g : first[way]) {
+              if (g.defined()) sum = sum + (g * g * g).sum();
+            }
+            second[way] = autograd::grad({sum}, operands, {}, nullopt, false, true);
+          }
+          for (size_t i = 0; i < operands.size(); ++i) {
+            CAPTURE(i);
+            CHECK(first[0][i].defined() == first[1][i].defined());
+            if (first[0][i].defined()) CHECK(allclose(first[0][i], first[1][i], 1e-10, 1e-12));
+            const auto or_zeros = [&](const Tensor& g) { return g.defined() ? g : zeros_like(operands[i]); };
+            CHECK(allclose(or_zeros(second[0][i]), or_zeros(second[1][i]), 1e-9, 1e-11));
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("recurrence: gradients of gates that are shut, and of relu at 0, are PyTorch's") {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontend/src/autograd/anomaly.h"
+#include "frontend/src/autograd/known_rule.h"
 #include "frontend/src/autograd/recording.h"
 #include "frontend/src/autograd/segment.h"
 #include "frontend/src/tensor/text.h"
@@ -149,10 +150,13 @@ std::vector<Tensor> GradFn::backward(const std::vector<Tensor>& grads, bool crea
 }
 
 std::vector<Tensor> GradFn::by_rule(const std::vector<Tensor>& grads, bool create_graph) {
-  std::vector<Tensor> values;
-  for (const SavedValue& s : saved) values.push_back(create_graph ? with_history(s) : s.value.tensor());
   const auto given = std::ranges::find_if(grads, [](const Tensor& grad) { return grad.defined(); });
   const CallScope::On device(impl(*given).device());
+  if (known_rule && !create_graph) {
+    if (optional<std::vector<Tensor>> known = known_rule->gradients(*this, grads)) return *std::move(known);
+  }
+  std::vector<Tensor> values;
+  for (const SavedValue& s : saved) values.push_back(create_graph ? with_history(s) : s.value.tensor());
   GradCall call(*this, grads, std::move(values));
   const GradRule applied = rule;  // a hook may release it
   applied(call);

@@ -8,6 +8,7 @@
 
 namespace tenon {
 
+class KnownRule;
 class Segment;
 class Writes;
 
@@ -95,6 +96,7 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   // were computed on the host, or the bits were read as another type. No outputs at all: nothing is known.
   ir::Recipe recipe;
   GradRule rule;  // in the recipe's place
+  std::shared_ptr<KnownRule> known_rule;  // what that made before, of a call that comes again
   std::vector<SavedValue> saved;
   std::vector<WatchedValue> watched;  // beside the saved ones
   bool reads_leaves = false;          // of the recipe

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/src/autograd/known_rule.h"
 #include "frontend/src/autograd/recording.h"
 #include "frontend/src/autograd/segment.h"
 #include "frontend/src/tensor/pending.h"
@@ -97,7 +98,7 @@ std::shared_ptr<const KnownCall::Known> KnownCall::noted(TensorList results) con
   }
   for (const Edge& edge : fn->edges) zeros.push_back(edge.zeros);
   return std::make_shared<const Known>(Known{fn->literal_name(), ir::Template(placeholders, outputs), results.size(), fn->recipe, fn->rule,
-                                             std::move(zeros), std::move(saved), std::move(watched)});
+                                             fn->rule ? std::make_shared<KnownRule>() : nullptr, std::move(zeros), std::move(saved), std::move(watched)});
 }
 
 void KnownCall::note(TensorList results) const {
@@ -117,6 +118,7 @@ std::vector<Tensor> KnownCall::make_all() const {
   }
   fn->recipe = known.recipe;
   fn->rule = known.rule;
+  fn->known_rule = known.known_rule;
   std::vector<NodeRef> made;
   known.graph.make({values_, count_}, {}, made);
   std::vector<Tensor> results;

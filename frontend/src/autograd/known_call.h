@@ -59,6 +59,7 @@ class KnownCall {
     size_t results;
     ir::Recipe recipe;
     GradRule rule;
+    std::shared_ptr<KnownRule> known_rule;  // of the rule
     std::vector<NodeRef> zeros;  // by edge
     std::vector<Value> saved, watched;
   };

@@ -12,59 +12,141 @@
 namespace tenon {
 namespace {
 
-// The derivative of a whole step is that of the operations below, and that of 1 / (1 + exp(-x)) has no value where exp(-x) overflows.
-// There the gate is shut all the same.
-Tensor gate(const Tensor& x) { return sigmoid(clamp_min(x, -80)); }
+// All that a step makes of the products of the input and of h with their weights, in the order in which it is made; h is the last one, and of
+// an LSTM c the one before. Its gradient reads the others.
 
-// Gates in the order input, forget, cell, output.
-States lstm_step(const Tensor& from_input, const Tensor& from_state, const States& states) {
+// The gates input, forget, cell, output.
+std::vector<Tensor> lstm_step(const Tensor& from_input, const Tensor& from_state, const Tensor& c) {
   const std::vector<Tensor> gates = (from_input + from_state).chunk(4, 1);
-  const Tensor c = gate(gates[1]) * states[1] + gate(gates[0]) * tanh(gates[2]);
-  return {gate(gates[3]) * tanh(c), c};
+  const Tensor in = sigmoid(gates[0]), forget = sigmoid(gates[1]), cell = tanh(gates[2]), out = sigmoid(gates[3]);
+  const Tensor next = forget * c + in * cell;
+  return {in, forget, cell, out, next, out * tanh(next)};
 }
 
-// Gates in the order reset, update, new.
-States gru_step(const Tensor& from_input, const Tensor& from_state, const States& states) {
-  const std::vector<Tensor> x = from_input.chunk(3, 1), h = from_state.chunk(3, 1);
-  const Tensor reset = gate(x[0] + h[0]), update = gate(x[1] + h[1]);
-  const Tensor fresh = tanh(x[2] + reset * h[2]);
-  return {(1 - update) * fresh + update * states[0]};
+// The product with h, and the gates reset, update, new.
+std::vector<Tensor> gru_step(const Tensor& from_input, const Tensor& from_state, const Tensor& h) {
+  const std::vector<Tensor> x = from_input.chunk(3, 1), s = from_state.chunk(3, 1);
+  const Tensor reset = sigmoid(x[0] + s[0]), update = sigmoid(x[1] + s[1]);
+  const Tensor fresh = tanh(x[2] + reset * s[2]);
+  return {from_state, reset, update, fresh, (1 - update) * fresh + update * h};
 }
 
-// The states after a step, from the products of the input and of h with their weights.
-States step(RecurrentCell cell, const Tensor& from_input, const Tensor& from_state, const States& states) {
+std::vector<Tensor> step(RecurrentCell cell, const Tensor& from_input, const Tensor& from_state, const States& states) {
   switch (cell) {
     case RecurrentCell::Tanh: return {tanh(from_input + from_state)};
     case RecurrentCell::Relu: return {relu(from_input + from_state)};
-    case RecurrentCell::Lstm: return lstm_step(from_input, from_state, states);
-    case RecurrentCell::Gru: return gru_step(from_input, from_state, states);
+    case RecurrentCell::Lstm: return lstm_step(from_input, from_state, states[1]);
+    case RecurrentCell::Gru: return gru_step(from_input, from_state, states[0]);
   }
   return {};
 }
 
-constexpr const char* kStepNames[] = {"RnnTanhStepBackward0", "RnnReluStepBackward0", "LstmStepBackward0", "GruStepBackward0"};
+// The gradients of a step, which has the operands from_input, h, c of an LSTM, the weight and the bias. Of what only the step knows there are
+// gradients in a second pass.
+class StepGradient {
+ public:
+  explicit StepGradient(GradCall& call) : call_(call) {}
 
-// The same as one operation; but relu has a rule of its own at 0.
+  void tanh_step() {
+    const Tensor h = call_.output(0);
+    const Tensor sums = call_.grad(0) * (1 - h * h);
+    call_.give(0, sums);
+    give_products(sums, 2);
+  }
+
+  void lstm_step() {
+    const Tensor in = call_.output(0), forget = call_.output(1), cell = call_.output(2), out = call_.output(3);
+    const Tensor dh = call_.given(5), t = tanh(call_.output(4));
+    const Tensor dc = total(dh.defined() ? dh * out * (1 - t * t) : Tensor(), 4);
+    if (dc.defined()) call_.give(2, dc * forget);
+    const Tensor sums = cat({of_sigmoid(in, total(times(dc, cell), 0)), of_sigmoid(forget, total(times(dc, call_.operand(2)), 1)),
+                             of_tanh(cell, total(times(dc, in), 2)), of_sigmoid(out, total(times(dh, t), 3))},
+                            1);
+    call_.give(0, sums);
+    give_products(sums, 3);
+  }
+
+  void gru_step() {
+    const Tensor reset = call_.output(1), update = call_.output(2), fresh = call_.output(3), h = call_.operand(1);
+    const Tensor dh = call_.grad(4), product = call_.output(0).chunk(3, 1)[2];
+    const Tensor new_sum = of_tanh(fresh, total(dh * (1 - update), 3));
+    const Tensor reset_sum = of_sigmoid(reset, total(new_sum * product, 1));
+    const Tensor update_sum = of_sigmoid(update, total(dh * (h - fresh), 2));
+    call_.give(0, cat({reset_sum, update_sum, new_sum}, 1));
+    give_products(total(cat({reset_sum, update_sum, new_sum * reset}, 1), 0), 2, dh * update);
+  }
+
+ private:
+  // With the gradient of output k.
+  Tensor total(const Tensor& gradient, size_t k) const {
+    const Tensor given = call_.given(k);
+    return !gradient.defined() ? given : given.defined() ? gradient + given : gradient;
+  }
+  static Tensor times(const Tensor& gradient, const Tensor& factor) { return gradient.defined() ? gradient * factor : Tensor(); }
+  static Tensor of_sigmoid(const Tensor& y, const Tensor& gradient) {
+    return gradient.defined() ? gradient * (1 - y) * y : zeros_like(y);
+  }
+  static Tensor of_tanh(const Tensor& y, const Tensor& gradient) { return gradient.defined() ? gradient * (1 - y * y) : zeros_like(y); }
+
+  // The gradients of h, which is read elsewhere too, and of the weight and the bias, from those of the sums h * weight^T + bias.
+  void give_products(const Tensor& sums, size_t weight, const Tensor& elsewhere = {}) {
+    if (call_.wants(1)) {
+      const Tensor through = sums.mm(call_.operand(weight));
+      call_.give(1, elsewhere.defined() ? elsewhere + through : through);
+    }
+    if (call_.wants(weight)) call_.give(weight, sums.t().mm(call_.operand(1)));
+    if (call_.wants(weight + 1)) call_.give(weight + 1, sums.sum(0));
+  }
+
+  GradCall& call_;
+};
+
+struct StepRule {
+  const char* name;
+  void (StepGradient::*gradient)();
+  uint32_t reads;
+};
+
+// Relu has a rule of its own at 0.
+const StepRule* rule_of(RecurrentCell cell) {
+  static const StepRule tanh_rule{"RnnTanhStepBackward0", &StepGradient::tanh_step, kReadsOutput | reads_operand(1) | reads_operand(2)};
+  static const StepRule lstm_rule{"LstmStepBackward0", &StepGradient::lstm_step,
+                                  kReadsOutput | reads_operand(1) | reads_operand(2) | reads_operand(3)};
+  static const StepRule gru_rule{"GruStepBackward0", &StepGradient::gru_step, kReadsOutput | reads_operand(1) | reads_operand(2)};
+  switch (cell) {
+    case RecurrentCell::Tanh: return &tanh_rule;
+    case RecurrentCell::Lstm: return &lstm_rule;
+    case RecurrentCell::Gru: return &gru_rule;
+    case RecurrentCell::Relu: break;
+  }
+  return nullptr;
+}
+
+// The states of what a step makes.
+States states_after(std::vector<Tensor> made, bool has_c) {
+  States states{made.back()};
+  if (has_c) states.push_back(made[made.size() - 2]);
+  return states;
+}
+
+// A step as one operation.
 States step(RecurrentCell cell, const Tensor& from_input, const States& states, const Tensor& weight, const Tensor& bias) {
   const auto recorded = [&] {
     return step(cell, from_input, linear(states[0], weight, bias.defined() ? optional<Tensor>(bias) : nullopt), states);
   };
-  if (cell == RecurrentCell::Relu) return recorded();
-  const char* const name = kStepNames[static_cast<size_t>(cell)];
+  const StepRule* rule = rule_of(cell);
   const Tensor c = states.size() > 1 ? states[1] : Tensor();
-  const KnownCall call(name, {}, from_input, states[0], c, weight, bias);
-  States made;
-  if (call.is_known()) {
-    made = call.make_all();
-    std::reverse(made.begin(), made.end());  // h is made last
-    return made;
-  }
+  if (!rule) return states_after(recorded(), c.defined());
+  const KnownCall call(rule->name, {}, from_input, states[0], c, weight, bias);
+  if (call.is_known()) return states_after(call.make_all(), c.defined());
+  std::vector<Tensor> made;
   {
-    GradScope scope(name, from_input, states[0], c, weight, bias);
+    GradScope scope(rule->name, from_input, states[0], c, weight, bias);
+    scope.rule(rule->reads, [gradient = rule->gradient](GradCall& grad) { (StepGradient(grad).*gradient)(); });
     made = recorded();
   }
-  call.note(States(made.rbegin(), made.rend()));
-  return made;
+  call.note(made);
+  return states_after(std::move(made), c.defined());
 }
 
 // The parts of x along its first dim. No views: each is an operand of its own.
@@ -157,7 +239,7 @@ std::tuple<Tensor, Tensor, Tensor> lstm(const Operand& input, TensorList hx, Ten
   }                                                                                                     \
   Tensor name##_cell(const Operand& input, const Operand& hx, const Operand& w_ih, const Operand& w_hh, \
                      const optional<Tensor>& b_ih, const optional<Tensor>& b_hh) {                      \
-    return step(cell, linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), {hx})[0];                      \
+    return step(cell, linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), {hx}).back();                  \
   }
 TENON_DEFINE(gru, RecurrentCell::Gru)
 TENON_DEFINE(rnn_tanh, RecurrentCell::Tanh)
@@ -167,8 +249,8 @@ std::tuple<Tensor, Tensor> lstm_cell(const Operand& input, TensorList hx, const 
                                      const Operand& w_hh, const optional<Tensor>& b_ih,
                                      const optional<Tensor>& b_hh) {
   check(hx.size() == 2, "lstm_cell expects two hidden states");
-  const States after = lstm_step(linear(input, w_ih, b_ih), linear(hx[0], w_hh, b_hh), hx.vec());
-  return {after[0], after[1]};
+  const std::vector<Tensor> made = lstm_step(linear(input, w_ih, b_ih), linear(hx[0], w_hh, b_hh), hx[1]);
+  return {made[5], made[4]};
 }
 
 }  // namespace tenon
