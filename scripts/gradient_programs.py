@@ -41,7 +41,8 @@ class Namespace(dict):
         super().__init__(torch=torch, F=torch.nn.functional, math=math, inf=math.inf, nan=math.nan)
         self.shown = []
         self.update(
-            show=lambda x: self.shown.append(x if x is None else x.detach().clone().requires_grad_(x.requires_grad) if x.is_floating_point() else x.clone()),
+            name=lambda x: x.grad_fn.name() if x.grad_fn else "None",
+            show=lambda x: self.shown.append(x if x is None or isinstance(x, str) else x.detach().clone().requires_grad_(x.requires_grad) if x.is_floating_point() else x.clone()),
             leaf=lambda seed, shape, dtype=torch.float64: numbers(seed, shape, dtype, 1000, shift),
             ties=lambda seed, shape, dtype=torch.float64: numbers(seed, shape, dtype, 4, shift),
             given=lambda name, row, i: shifted(functions.INPUTS[name][row][i].contiguous().clone(), shift),

@@ -9,7 +9,8 @@
 //   v0.exp().sum().backward()
 //   show(v0.grad)
 //   ---
-//   float64 - [2,3] 1 2.5 nan ...          a line for each show: type, "g" if it requires grad, shape, elements; or None
+//   float64 - [2,3] 1 2.5 nan ...          a line for each show: type, "g" if it requires grad, shape, elements; or None;
+//                                          or "name" and what name() says of a tensor's grad_fn
 //   ! RuntimeError: some text              how the program ended, unless at its end
 //
 // Prints a line for each program: its number and "same", or the kind of the first difference and what
@@ -145,6 +146,10 @@ const char* name_of(tenon::ScalarType type) {
 // Throws where the tensor is not what the line says. What is allowed follows the largest of the elements,
 // since sums cancel.
 void compare(const Value& v, const std::string& line, double tolerance) {
+  if (line.starts_with("name ")) {
+    if (v.as<std::string>() != line.substr(5)) throw Difference("name", v.as<std::string>() + ", not " + line.substr(5));
+    return;
+  }
   if (line == "None" || v.is<python::None>()) {
     if (line != "None") throw Difference("undefined", "None, not " + line);
     if (!v.is<python::None>()) throw Difference("undefined", tenon::repr(v.as<Tensor>()) + ", not None");
@@ -202,6 +207,10 @@ void run(const Program& p) {
          }
          ++shown;
          return python::None{};
+       })},
+      {"name", builtin([](const Call& c) -> Value {
+         const auto fn = c.tensor(0).grad_fn();
+         return fn ? fn->name() : "None";
        })},
       {"leaf", builtin([](const Call& c) -> Value { return numbers(c, 1000); })},
       {"ties", builtin([](const Call& c) -> Value { return numbers(c, 4); })},

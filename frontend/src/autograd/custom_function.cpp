@@ -177,7 +177,7 @@ void FunctionCall::State::save(const Tensor& x, const variable_list& outputs) {
     number = inputs[input_of(x)].argument;
   }
   const bool tracked = of == SavedValue::Of::Operand && requires_grad(x);
-  KeptValue value = kept_value(node_of(x), tracked, tracked ? history_of(x)->fn.get() : nullptr);
+  KeptValue value = kept_value(node_of(x), tracked, tracked ? own_history(x).fn.get() : nullptr);
   fn->saved.push_back({of, static_cast<uint32_t>(number), std::move(value), VersionWatch(impl(x))});
 }
 

@@ -10,6 +10,7 @@
 #include "frontend/src/autograd/gradient_sum.h"
 #include "frontend/src/autograd/node.h"
 #include "frontend/src/autograd/open_step.h"
+#include "frontend/src/autograd/recording.h"
 #include "frontend/src/autograd/segment.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
@@ -70,20 +71,15 @@ class BackwardPass {
   explicit BackwardPass(Options options) : options_(options) {}
 
   void root(const Tensor& tensor, Tensor grad) {
-    const History& history = *history_of(tensor);
-    const Target target = history.fn ? Target{history.fn.get(), history.output_nr, nullptr}
-                                     : Target{nullptr, 0, tensor.unsafe_impl()};
-    const size_t at = find(target, history.fn, history.fn ? Tensor() : tensor);
-    roots_.emplace_back(at, target.output_nr, std::move(grad));
+    const Edge edge = edge_to(tensor, 0);
+    roots_.emplace_back(find(edge), edge.output_nr, std::move(grad));
     fresh_.push_back(tensor);
   }
 
   // Only gradients that these need are computed; they are taken in the end.
   void capture(const Tensor& input) {
-    const History& history = *history_of(input);
-    const Target target = history.fn ? Target{history.fn.get(), history.output_nr, nullptr}
-                                     : Target{nullptr, 0, input.unsafe_impl()};
-    captures_.push_back({target, Tensor(), false});
+    const Edge edge = edge_to(input, 0);
+    captures_.push_back({own_history(input).tracked() ? target_of(edge) : Target(), Tensor(), false});
   }
   struct Capture {
     Target target;
@@ -125,7 +121,8 @@ class BackwardPass {
     std::shared_ptr<GradFn> fn;  // or
     Tensor leaf;
     int64_t dependencies = 0;  // gradients still to come
-    bool needed = true;
+    bool needed = true;        // the function is to be called
+    bool asked = true;         // somebody wants the gradients, or hooks do
     std::vector<Tensor> grads;  // by output
     struct Waiting {
       std::vector<Tensor> grads;
@@ -135,12 +132,11 @@ class BackwardPass {
     std::vector<Waiting> more;  // by output: what is still to be added
   };
 
-  size_t find(const Target& target, const std::shared_ptr<GradFn>& fn, const Tensor& leaf) {
-    const auto [at, fresh] = index_.emplace(target.key(), states_.size());
-    if (fresh) states_.push_back({fn, leaf, 0, true, {}, {}});
+  size_t find(const Edge& edge) {
+    const auto [at, fresh] = index_.emplace(target_of(edge).key(), states_.size());
+    if (fresh) states_.push_back({edge.fn, edge.leaf, 0, true, true, {}, {}});
     return at->second;
   }
-  size_t find(const Edge& edge) { return find(target_of(edge), edge.fn, edge.leaf); }
 
   uint64_t order(size_t i) const { return states_[i].fn ? states_[i].fn->sequence : UINT64_MAX; }
 
@@ -194,24 +190,25 @@ class BackwardPass {
     return order;
   }
 
-  // A function is needed if an edge leads towards a captured gradient. When it was recorded says nothing: that of a view is
-  // made anew after its base was written, when somebody reads the view.
+  // A function is needed if an edge leads towards a captured gradient; that of a captured tensor itself if its gradient is kept.
+  // When it was recorded says nothing: that of a view is made anew after its base was written, when somebody reads the view.
   void find_needed() {
-    const auto captured = [&](const Edge& edge) {
-      const Target t = target_of(edge);
-      return std::ranges::any_of(captures_, [&](const Capture& c) {
-        return c.target.key() == t.key() && c.target.output_nr == t.output_nr;
-      });
-    };
+    for (State& state : states_) state.asked = state.needed = false;
+    for (const Capture& c : captures_) {
+      const auto at = index_.find(c.target.key());
+      if (at == index_.end()) continue;
+      State& state = states_[at->second];
+      state.asked = true;
+      state.needed = options_.accumulate;
+    }
     const std::vector<size_t> order = from_the_roots();
     for (size_t k = order.size(); k-- > 0;) {
       State& state = states_[order[k]];
-      state.needed = !state.fn;
       if (!state.fn) continue;
       for (const Edge& edge : state.fn->edges) {
-        const State& to = states_[find(edge)];
-        if (captured(edge) || (to.fn && to.needed)) state.needed = true;
+        if (states_[find(edge)].asked) state.needed = true;
       }
+      state.asked = state.asked || state.needed;
     }
   }
 
@@ -257,12 +254,12 @@ class BackwardPass {
   void visit(State& state) {
     add_up(state);
     GradFn& fn = *state.fn;
-    for (size_t k = 0; k < state.grads.size(); ++k) {
+    for (size_t k = 0; k < state.grads.size() && state.asked; ++k) {
       if (!state.grads[k].defined()) continue;
       const auto output = static_cast<int64_t>(k);
       state.grads[k] = run_hooks(fn.find_hooks(output), state.grads[k]);
       for (const auto& [output_nr, history] : fn.retaining()) {
-        if (output_nr != output || !options_.accumulate) continue;
+        if (output_nr != output) continue;
         history->grad = history->grad.defined() ? history->grad + state.grads[k] : state.grads[k];
       }
     }
@@ -296,15 +293,13 @@ class BackwardPass {
   }
 
   void arrive(State& state) {
-    if (state.grads.empty()) return;
-    add_up(state);
     const History& history = own_history(state.leaf);
+    const bool by_its_base = state.leaf.is_view() && !history.requires_grad;  // it requires grad, and has no gradient
+    if (state.grads.empty() || !state.asked || by_its_base) return;
+    add_up(state);
     std::vector<Tensor> total = {run_hooks(history.hooks.get(), state.grads[0])};
     take_captures(state.leaf.unsafe_impl(), total);
-    const bool asked = captures_.empty() || std::ranges::any_of(captures_, [&](const Capture& c) {
-      return c.target.leaf == state.leaf.unsafe_impl();
-    });
-    if (!options_.accumulate || !asked || !history.requires_grad) return;  // the program may have changed its mind
+    if (!options_.accumulate || !history.requires_grad) return;  // the program may have changed its mind
     const std::shared_ptr<autograd::AccumulateGrad> node = history.accumulator.lock();
     if (node) run_pre_hooks(*node, total);
     if (!total[0].defined()) return;
@@ -371,13 +366,10 @@ void backward(TensorList tensors, TensorList grad_tensors, optional<bool> retain
   add_roots(pass, tensors, grad_tensors, create_graph);
   for (const Tensor& input : inputs) {
     check(requires_grad(input), "One of the differentiated Tensors does not require grad");
+    input.retain_grad();
     pass.capture(input);
   }
   pass.run();
-  for (size_t i = 0; i < inputs.size(); ++i) {  // leaves have got theirs on the way
-    const BackwardPass::Capture& c = pass.captures()[i];
-    if (c.reached && !inputs[i].is_leaf()) accumulate(inputs[i], c.grad, create_graph);
-  }
 }
 
 std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grad_outputs, optional<bool> retain_graph,
@@ -465,7 +457,7 @@ unsigned added(TensorHooks& hooks, Function<Tensor(const Tensor&)> call) {
 
 unsigned Tensor::add_hook(Function<Tensor(const Tensor&)> hook) const {
   check(requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
-  History& history = *history_of(*this);
+  History& history = own_history(*this);
   if (history.fn) return added(history.fn->hooks_of(history.output_nr), std::move(hook));
   if (!history.hooks) history.hooks = std::make_unique<TensorHooks>();
   return added(*history.hooks, std::move(hook));

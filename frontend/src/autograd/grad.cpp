@@ -108,7 +108,7 @@ void check_writable(const Tensor& self, bool recording) {
     check(!tracked || !base.is_leaf(),
           "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   }
-  check(!tracked || history->fn,
+  check(!tracked || (history && history->fn),
         "a leaf Variable that requires grad is being used in an in-place operation.");
 }
 
@@ -116,17 +116,6 @@ void check_not_differentiated(const optional<Tensor>& x, const char* function, c
   check(!x || !x->defined() || !GradMode::is_enabled() || !requires_grad(*x), "The function '", function,
         "' is not differentiable with respect to argument '", argument, "'. This input cannot have requires_grad True.");
 }
-
-namespace {
-// Whether the first operand, which is written, is another operand too.
-bool reads_again(const GradFn& fn) {
-  if (fn.edges.empty()) return false;
-  const Edge& first = fn.edges.front();
-  return first.operand == 0 && std::ranges::any_of(fn.edges, [&](const Edge& edge) {
-    return edge.operand != 0 && edge.fn == first.fn && edge.output_nr == first.output_nr && edge.leaf.is_same(first.leaf);
-  });
-}
-}  // namespace
 
 void written_as(const Tensor& self, const Tensor& result) {
   if (GradScope::current() || !GradMode::is_enabled() || !self.is_floating_point()) return;
@@ -136,18 +125,18 @@ void written_as(const Tensor& self, const Tensor& result) {
   --fn->output_count;  // self takes the place of the result
   // What the operation itself wrote it has kept as it was; its result is self from now on. What else it read of that memory, and
   // be it self once more, PyTorch has lost.
-  const auto is_self = [kept = !reads_again(*fn)](SavedValue::Of of, uint32_t number) {
-    return kept && of == SavedValue::Of::Operand && number == 0;
-  };
+  const auto is_self = [](SavedValue::Of of, uint32_t number) { return of == SavedValue::Of::Operand && number == 0; };
   for (SavedValue& s : fn->saved) {
     if (is_self(s.of, s.number)) s.version = VersionWatch();
     if (s.of == SavedValue::Of::Output) s.version = VersionWatch(impl(self));
   }
+  const auto output = static_cast<uint32_t>(fn->output_count);
   for (WatchedValue& w : fn->watched) {
+    const bool reads_again = !is_self(w.of, w.number) && w.version.is_of(impl(self));
     if (is_self(w.of, w.number)) w.version = VersionWatch();
     if (w.of == SavedValue::Of::Output) w.version = VersionWatch(impl(self));
+    if (reads_again) w.of = SavedValue::Of::Output, w.number = output;  // as it is named from now on
   }
-  const size_t output = fn->output_count;
   if (output < fn->recipe.outputs().size()) fn->recipe.cast_output(output, impl(self).dtype());
   attach_write(self, fn);
 }
@@ -200,7 +189,7 @@ void adopt_view(const Tensor& source, const Tensor& view, const ElementMap* own)
     const GradScope scope("AsStridedBackward0", source);
     GradScope::current()->viewed(source, view, own);
     GradScope::current()->made(view);
-  } else if (!impl(view).history || impl(view).history->origin == ViewOrigin::Single) {
+  } else {
     set_origin(view, InferenceMode::is_enabled() ? ViewOrigin::Inference : ViewOrigin::NoGrad);
   }
 }

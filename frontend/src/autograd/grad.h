@@ -87,10 +87,9 @@ inline bool requires_grad(const Tensor& x) {
   const TensorImpl* t = x.unsafe_impl();
   if (!t || (!t->history && !t->base.defined())) return false;
   const History* history = history_of(x);
-  if (!history) return false;
-  // What was viewed under NoGrad is a leaf of its own, which its base makes require grad.
-  const bool viewed_apart = history->origin == ViewOrigin::NoGrad || history->origin == ViewOrigin::Inference;
-  return history->tracked() || (viewed_apart && requires_grad(t->base));
+  if (history && history->tracked()) return true;
+  // What was viewed under NoGrad, or before its base required grad, is a leaf of its own, which its base makes require grad.
+  return t->base.defined() && ir::is_float(t->dtype()) && requires_grad(t->base);
 }
 
 // PyTorch has no derivative by this operand: Error if one is wanted.
@@ -112,6 +111,7 @@ class GradScope {
   GradScope& operator=(const GradScope&) = delete;
 
   void several_views();  // the results are chunks of one tensor
+  void attach_dependents();  // results that are constant in all operands that require grad do not require grad
   void first_of_ties();  // see ir::Recipe
 
   // The operation has a gradient rule of its own, where PyTorch's convention or numbers are not those of the composition.
@@ -121,6 +121,12 @@ class GradScope {
   template <typename Rule>
   void rule(uint32_t reads, Rule rule) {
     if (taken_.recording) set_rule(reads, std::move(rule));
+  }
+
+  // PyTorch's derivative is an operation that reads these, though it may be constant in them: with create_graph all gradients
+  // require grad if one of these does.
+  void derivative_reads(uint32_t reads) {
+    if (taken_.recording) set_derivative_reads(reads);
   }
 
   // PyTorch knows no derivative of this operation of aten: a backward pass that comes to it is refused.
@@ -158,6 +164,7 @@ class GradScope {
   void end();
   void set_rule(uint32_t reads, GradRule rule);
   void set_saves(uint32_t reads);
+  void set_derivative_reads(uint32_t reads);
   void saves_index(const Tensor& x);
 
   CallScope call_;

@@ -19,8 +19,19 @@ std::atomic<uint64_t> recorded{0};
 
 Tensor tensor_of(const NodeRef& node) { return node ? record(node) : Tensor(); }
 
-NodeRef zeros_of(const ir::Recipe& recipe, size_t output) {
-  const ir::Recipe::Step& step = recipe.steps()[recipe.outputs()[output]];
+// The tensor as a function of others in which it is constant.
+Tensor constant_in(const std::vector<Tensor>& others, const Tensor& x, const char* name) {
+  GradScope scope(name, TensorList(others));
+  std::vector<NodeRef> zeros;
+  for (const Tensor& y : others) zeros.push_back(ir::make_const(ir::constant(impl(y).dtype(), 0.0), impl(y).sizes(), impl(y).device()));
+  scope.rule(kReadsNothing, [zeros](GradCall& c) {
+    for (size_t i = 0; i < zeros.size(); ++i) c.give(i, Tensor(new TensorImpl(zeros[i]), false));
+  });
+  return record(node_of(x));
+}
+
+NodeRef zeros_of(const ir::Recipe& recipe, uint32_t number) {
+  const ir::Recipe::Step& step = recipe.steps()[number];
   return ir::make_const(ir::constant(step.dtype, 0.0), recipe.shape(step), step.device);
 }
 
@@ -69,7 +80,7 @@ GradFn::~GradFn() {
 
 void GradFn::release() {
   segment = nullptr;
-  if (saved.empty() && watched.empty() && !reads_leaves && !once) return;
+  if (keeps_all || (saved.empty() && watched.empty() && !reads_leaves && !once)) return;
   released_ = true;
   watched.clear();
   saved.clear();
@@ -122,15 +133,19 @@ void GradFn::refuse_written(SavedValue::Of of, uint32_t number, const VersionWat
               "autograd::set_detect_anomaly(true).");
 }
 
+Tensor GradFn::output_with_history(uint32_t number, NodeRef value) {
+  Tensor x(new TensorImpl(std::move(value)), false);
+  own_history(x).fn = shared_from_this();
+  own_history(x).output_nr = number;
+  return x;
+}
+
 // The saved value as a tensor that gradients of gradients lead to.
 Tensor GradFn::with_history(const SavedValue& s) {
   if (s.of == SavedValue::Of::Output) {
     const bool known = s.number < recipe.outputs().size();
     const DType type = known ? recipe.steps()[recipe.outputs()[s.number]].dtype : s.value.node()->dtype();
-    Tensor x(new TensorImpl(ir::cast(s.value.node(), type)), false);
-    own_history(x).fn = shared_from_this();
-    own_history(x).output_nr = s.number;
-    return x;
+    return output_with_history(s.number, ir::cast(s.value.node(), type));
   }
   for (const Edge& edge : edges) {
     if (edge.operand != s.number) continue;
@@ -145,8 +160,31 @@ Tensor GradFn::with_history(const SavedValue& s) {
 
 std::vector<Tensor> GradFn::backward(const std::vector<Tensor>& grads, bool create_graph) {
   check_saved();
-  if (rule) return by_rule(grads, create_graph);
-  return create_graph ? by_recipe_again(grads) : by_recipe(grads);
+  std::vector<Tensor> result = rule ? by_rule(grads, create_graph) : create_graph ? by_recipe_again(grads) : by_recipe(grads);
+  if (!create_graph || !derivative_reads) return result;
+  const std::vector<Tensor> read = read_by_derivative();
+  for (Tensor& gradient : result) {
+    if (!read.empty() && gradient.defined() && !requires_grad(gradient)) gradient = constant_in(read, gradient, name_.data());
+  }
+  return result;
+}
+
+// Of what PyTorch's derivative reads, what requires grad; its value does not matter.
+std::vector<Tensor> GradFn::read_by_derivative() {
+  std::vector<Tensor> result;
+  if (derivative_reads & kReadsOutput) result.push_back(output_with_history(0, zeros_of(recipe, recipe.outputs()[0])));
+  for (const Edge& edge : edges) {
+    if (!(derivative_reads & reads_operand(edge.operand))) continue;
+    const uint32_t step = recipe.operands()[edge.operand];
+    if (!edge.fn) {
+      result.push_back(edge.leaf);
+    } else if (step != ir::Recipe::kUnused) {
+      result.emplace_back(new TensorImpl(zeros_of(recipe, step)), false);
+      own_history(result.back()).fn = edge.fn;
+      own_history(result.back()).output_nr = edge.output_nr;
+    }
+  }
+  return result;
 }
 
 std::vector<Tensor> GradFn::by_rule(const std::vector<Tensor>& grads, bool create_graph) {
@@ -181,8 +219,11 @@ std::vector<Tensor> gradients_of(const GradFn& fn, std::vector<NodeRef> values, 
   const std::vector<NodeRef> nodes = ir::known_gradients(fn.recipe, std::move(values), given, tracked_operands(fn));
   std::vector<Tensor> result;
   for (const Edge& edge : fn.edges) {
-    const bool known = edge.operand < nodes.size() && nodes[edge.operand];
-    const NodeRef& gradient = known ? nodes[edge.operand] : edge.zeros;
+    NodeRef gradient = edge.operand < nodes.size() ? nodes[edge.operand] : NodeRef();
+    if (!gradient) gradient = edge.zeros;
+    // What has a gradient may be another output than the operand's, or no element of one.
+    if (!gradient && edge.operand < nodes.size() && fn.recipe.operands()[edge.operand] != ir::Recipe::kUnused)
+      gradient = zeros_of(fn.recipe, fn.recipe.operands()[edge.operand]);
     result.push_back(tensor_of(gradient));
   }
   return result;
@@ -223,7 +264,8 @@ std::vector<Tensor> GradFn::by_recipe_again(const std::vector<Tensor>& grads) {
     operands.push_back(with_history(s));
     steps.push_back(step_of(recipe, s));
   }
-  const GradScope scope(name_.data(), TensorList(operands));
+  GradScope scope(name_.data(), TensorList(operands));
+  if (std::ranges::none_of(grads, [](const Tensor& grad) { return requires_grad(grad); })) scope.attach_dependents();
   std::vector<NodeRef> values(recipe.steps().size());
   for (size_t i = 0; i < steps.size(); ++i)
     values[steps[i]] = ir::cast(node_of(operands[grads.size() + i]), recipe.steps()[steps[i]].dtype);
@@ -234,7 +276,7 @@ std::vector<Tensor> GradFn::by_recipe_again(const std::vector<Tensor>& grads) {
 
 Tensor GradCall::grad(size_t output) const {
   if (output < grads_.size() && grads_[output].defined()) return grads_[output];
-  return Tensor(new TensorImpl(zeros_of(fn_.recipe, output)), false);
+  return Tensor(new TensorImpl(zeros_of(fn_.recipe, fn_.recipe.outputs()[output])), false);
 }
 
 bool GradCall::wants(size_t operand) const {

@@ -101,6 +101,8 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   std::vector<WatchedValue> watched;  // beside the saved ones
   bool reads_leaves = false;          // of the recipe
   bool once = false;                  // a backward pass lets go of it, though it saves nothing
+  bool keeps_all = false;             // no backward pass lets go of it: PyTorch's saves nothing
+  uint32_t derivative_reads = 0;      // see GradScope
   std::shared_ptr<Writes> buffers;    // that its layer wrote, until a backward pass takes them over
   std::shared_ptr<Segment> segment;  // in which it was recorded, if the saved values are to be computed again
 
@@ -116,6 +118,8 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   void check_saved() const;
   void refuse_written(SavedValue::Of of, uint32_t number, const VersionWatch& version, const NodeRef& like) const;
   Tensor with_history(const SavedValue& saved);
+  Tensor output_with_history(uint32_t number, NodeRef value);
+  std::vector<Tensor> read_by_derivative();
   std::vector<Tensor> by_rule(const std::vector<Tensor>& grads, bool create_graph);
   std::vector<Tensor> by_recipe(const std::vector<Tensor>& grads);
   std::vector<Tensor> by_recipe_again(const std::vector<Tensor>& grads);

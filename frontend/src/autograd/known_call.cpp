@@ -98,7 +98,8 @@ std::shared_ptr<const KnownCall::Known> KnownCall::noted(TensorList results) con
   }
   for (const Edge& edge : fn->edges) zeros.push_back(edge.zeros);
   return std::make_shared<const Known>(Known{fn->literal_name(), ir::Template(placeholders, outputs), results.size(), fn->recipe, fn->rule,
-                                             fn->rule ? std::make_shared<KnownRule>() : nullptr, std::move(zeros), std::move(saved), std::move(watched)});
+                                             fn->rule ? std::make_shared<KnownRule>() : nullptr, std::move(zeros), std::move(saved), std::move(watched),
+                                             fn->keeps_all, fn->derivative_reads});
 }
 
 void KnownCall::note(TensorList results) const {
@@ -119,6 +120,8 @@ std::vector<Tensor> KnownCall::make_all() const {
   fn->recipe = known.recipe;
   fn->rule = known.rule;
   fn->known_rule = known.known_rule;
+  fn->keeps_all = known.keeps_all;
+  fn->derivative_reads = known.derivative_reads;
   std::vector<NodeRef> made;
   known.graph.make({values_, count_}, {}, made);
   std::vector<Tensor> results;

@@ -62,6 +62,8 @@ class KnownCall {
     std::shared_ptr<KnownRule> known_rule;  // of the rule
     std::vector<NodeRef> zeros;  // by edge
     std::vector<Value> saved, watched;
+    bool keeps_all;
+    uint32_t derivative_reads;
   };
 
   static bool tracked(const Tensor& x) { return requires_grad(x); }

@@ -78,13 +78,22 @@ ir::Recipe recipe_of(std::initializer_list<const TensorImpl*> operands, Formula 
   return output ? tape.cut({&output, 1}) : ir::Recipe();
 }
 
+// What a recipe does not use of its operands, which are like these, has zeros for a gradient.
+void give_zeros(GradFn& fn, std::initializer_list<const TensorImpl*> operands) {
+  for (Edge& edge : fn.edges) {
+    const TensorImpl& like = *operands.begin()[edge.operand];
+    if (!fn.recipe.outputs().empty() && fn.recipe.operands()[edge.operand] == ir::Recipe::kUnused)
+      edge.zeros = zeros(like.dtype(), like.sizes(), like.device());
+  }
+}
+
 }  // namespace
 
 // --- histories
 
 Edge edge_to(const Tensor& x, size_t operand) {
   refuse_outdated(x);
-  const History& history = *history_of(x);
+  const History& history = own_history(x);
   return {history.fn, history.output_nr, history.fn ? Tensor() : x, operand};
 }
 
@@ -110,6 +119,7 @@ void attach_to_base(const Tensor& view) {
   auto fn = std::make_shared<GradFn>("AsStridedBackward0");
   fn->edges.push_back(edge_to(t.base, 0));
   fn->recipe = recipe_of({&base}, [&](const std::vector<NodeRef>& in) { return view_of(base, in[0], t); });
+  give_zeros(*fn, {&base});
   attach(view, std::move(fn), ViewOrigin::Single);
 }
 
@@ -131,12 +141,7 @@ void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn) {
     const NodeRef after = strided_write(before, in[1], ref(t.sizes()), ref(t.strides()), t.offset());
     return strided_view(after, ref(base.sizes()), ref(base.strides()), base.offset());
   });
-  const ir::Recipe& recipe = copy_slices->recipe;
-  for (Edge& edge : copy_slices->edges) {
-    const TensorImpl& like = edge.operand == 0 ? base : t;
-    if (!recipe.outputs().empty() && recipe.operands()[edge.operand] == ir::Recipe::kUnused)
-      edge.zeros = zeros(like.dtype(), like.sizes(), like.device());
-  }
+  give_zeros(*copy_slices, {&base, &t});
   attach(shown, std::move(copy_slices), ViewOrigin::Single);
   if (is_view) attach_to_base(self);
 }
@@ -181,6 +186,10 @@ void GradScope::no_derivative(const char* operation) {
   rule(kReadsNothing, [operation](GradCall&) { check<NotImplementedError>(false, "derivative for aten::", operation, " is not implemented"); });
 }
 void GradScope::set_saves(uint32_t reads) { taken_.recording->set_saves(reads); }
+void GradScope::set_derivative_reads(uint32_t reads) { taken_.recording->set_derivative_reads(reads); }
+void GradScope::attach_dependents() {
+  if (taken_.recording) taken_.recording->attach_dependents();
+}
 void GradScope::saves_index(const Tensor& x) { taken_.recording->saves_index(x); }
 void GradScope::first_of_ties() {
   if (taken_.recording) taken_.recording->first_of_ties();
@@ -289,7 +298,7 @@ void Recording::begin(const char* name) {
   exceptions_ = std::uncaught_exceptions();
   rule_reads_ = 0;
   saves_ = nullopt;
-  first_of_ties_ = by_element_ = false;
+  first_of_ties_ = by_element_ = dependents_only_ = false;
   next_read_ = 0;
 }
 
@@ -356,6 +365,26 @@ void Recording::define_storages() {
   }
 }
 
+// Results that no operand which requires grad reaches through floats lose their history: a comparison ends the way.
+void Recording::detach_constant() {
+  const ir::Recipe& recipe = fn_->recipe;
+  std::vector<bool> reached(recipe.steps().size());
+  for (const Edge& edge : fn_->edges) {
+    if (recipe.operands()[edge.operand] != ir::Recipe::kUnused) reached[recipe.operands()[edge.operand]] = true;
+  }
+  for (size_t i = 0; i < reached.size(); ++i) {
+    const ir::Recipe::Step& step = recipe.steps()[i];
+    if (!ir::is_float(step.dtype)) continue;
+    for (int64_t input : recipe.inputs(step)) reached[i] = reached[i] || reached[static_cast<size_t>(input)];
+  }
+  for (const Tensor& result : results_) {
+    History& history = own_history(result);
+    if (history.fn != fn_ || reached[recipe.outputs()[static_cast<size_t>(history.output_nr)]]) continue;
+    history.fn = nullptr;
+    history.output_nr = 0;
+  }
+}
+
 void Recording::set_rule(uint32_t reads, GradRule rule) {
   fn_->rule = std::move(rule);
   rule_reads_ = reads;
@@ -409,6 +438,19 @@ void Recording::watch_saved() {
     const TensorImpl& t = impl(results_[k]);
     if (!results_[k].is_floating_point() && !t.has_one_handle()) watch(SavedValue::Of::Index, k, t, t.version());
   }
+  fn_->keeps_all = !reads && fn_->watched.empty();
+}
+
+// What is read twice is kept once; a write to it is a write to both.
+void Recording::watch_repeated() {
+  for (const SavedValue& s : fn_->saved) {
+    if (s.of != SavedValue::Of::Operand) continue;
+    const TensorImpl* kept = operands_[s.number].tensor;
+    for (size_t i = s.number + 1; i < operands_.size(); ++i) {
+      const Operand& operand = operands_[i];
+      if (operand.tensor == kept && operand.version == kept->version()) watch(SavedValue::Of::Operand, i, *kept, operand.version);
+    }
+  }
 }
 
 // What the operation itself wrote, it keeps as it was: a write later on harms nothing.
@@ -454,6 +496,7 @@ void Recording::keep_values() {
       fn_->saved.push_back({SavedValue::Of::Step, step, kept_value(tape_.made(step)), VersionWatch()});
     }
   }
+  watch_repeated();
 }
 
 // An operand of which the outputs are no function, since they overwrite it, has zeros for a gradient. But if the values of an
@@ -488,6 +531,7 @@ void Recording::finish() {
   }
   fn_->buffers = BufferScope::writes();
   fn_->recipe = tape_.cut(values, first_of_ties_);
+  if (dependents_only_) detach_constant();
   if (!fn_->rule) find_unused();
   keep_values();
   if (saves_) watch_saved();

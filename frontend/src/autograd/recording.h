@@ -24,6 +24,8 @@ class Recording {
   void listen(bool on);  // while grad mode is off, what is made is a leaf of the recipe
   void finish();
 
+  void attach_dependents() { dependents_only_ = true; }
+  void set_derivative_reads(uint32_t reads) { fn_->derivative_reads = reads; }
   void several_views() { origin_ = ViewOrigin::Several; }
   void first_of_ties() { first_of_ties_ = true; }
   void made(const Tensor& result) { results_.push_back(result); }
@@ -66,6 +68,7 @@ class Recording {
   const Operand* shown_by(const TensorImpl& view) const;
   NodeRef output_of(const Tensor& result);
   void define_storages();
+  void detach_constant();
   void find_unused();
   void keep_operand(size_t i);
   void keep_output(size_t k);
@@ -73,6 +76,7 @@ class Recording {
   void watch(SavedValue::Of of, size_t number, const TensorImpl& t, int64_t version);
   void watch_constants(DType dtype, uint64_t bits);
   void watch_saved();
+  void watch_repeated();
 
   std::shared_ptr<GradFn> fn_;
   ir::Tape tape_;
@@ -84,6 +88,7 @@ class Recording {
   uint32_t rule_reads_ = 0;
   optional<uint32_t> saves_;
   bool first_of_ties_ = false;
+  bool dependents_only_ = false;
   bool by_element_ = false;  // is any operand read by element?
   ViewOrigin origin_ = ViewOrigin::Single;
   bool full_ = false;  // a cap on pending work was passed

@@ -56,6 +56,7 @@ Tensor logit(const Operand& x, optional<double> eps) {
 Tensor relu(const Operand& x) {
   const auto recorded = [&] {
     GradScope scope("ReluBackward0", x);
+    scope.derivative_reads(kReadsOutput);
     scope.rule(kReadsOutput, [](GradCall& c) { c.give(0, where(c.output() <= 0, 0, c.grad())); });
     check<NotImplementedError>(x.scalar_type() != kBool, "Boolean inputs not supported for relu");
     return record(larger(0.0, Expr{node_of(x)}).node, x);  // in this order -0. and nan stay as they are
@@ -66,6 +67,7 @@ Tensor relu6(const Operand& x) { return hardtanh(x, 0, 6); }
 Tensor leaky_relu(const Operand& x, const Scalar& negative_slope) {
   const CallScope call("leaky_relu", x, negative_slope);
   GradScope scope("LeakyReluBackward0", x);
+  scope.derivative_reads(reads_operand(0));
   return activation(x, "leaky_relu_cpu",
                     [&](const Expr& v) { return select(v > 0.0, v, v * number(v, negative_slope)); });
 }
@@ -136,6 +138,7 @@ Tensor log_sigmoid(const Operand& x) {
 Tensor hardtanh(const Operand& x, const Scalar& min_val, const Scalar& max_val) {
   const CallScope call("hardtanh", x, min_val, max_val);
   GradScope scope("HardtanhBackward0", x);
+  scope.derivative_reads(reads_operand(0));
   scope.rule(reads_operand(0), [min_val, max_val](GradCall& c) {
     const Tensor x = c.operand(0);
     c.give(0, where((x <= min_val).logical_or(x >= max_val), 0, c.grad()));
@@ -147,6 +150,7 @@ Tensor hardtanh(const Operand& x, const Scalar& min_val, const Scalar& max_val) 
 }
 Tensor hardsigmoid(const Operand& x) {
   GradScope scope("HardsigmoidBackward0", x);
+  scope.derivative_reads(reads_operand(0));
   scope.rule(reads_operand(0), [](GradCall& c) {
     const Tensor x = c.operand(0);
     c.give(0, where((x > -3).logical_and(x < 3), c.grad() * double{1.0f / 6.0f}, 0));
@@ -175,6 +179,7 @@ Tensor tanhshrink(const Operand& x) {
 Tensor hardshrink(const Operand& x, const Scalar& lambd) {
   const CallScope call("hardshrink", x, lambd);
   GradScope scope("HardshrinkBackward0", x);
+  scope.derivative_reads(reads_operand(0));
   return activation(x, "hardshrink_cpu", [&](const Expr& v) {
     const Expr high = rounded_number(v, lambd, x.scalar_type()),
                low = rounded_number(v, -lambd, x.scalar_type());
@@ -184,6 +189,7 @@ Tensor hardshrink(const Operand& x, const Scalar& lambd) {
 Tensor softshrink(const Operand& x, const Scalar& lambd) {
   const CallScope call("softshrink", x, lambd);
   GradScope scope("SoftshrinkBackward0", x);
+  scope.derivative_reads(reads_operand(0));
   const double l = lambd.toDouble();
   check(!x.is_floating_point() || (l >= 0 && l <= largest(x.scalar_type())), "lambda must be in range [0, ",
         x.is_floating_point() ? largest(x.scalar_type()) : 0, "] for input dtype ", x.scalar_type(),
@@ -197,6 +203,7 @@ Tensor softshrink(const Operand& x, const Scalar& lambd) {
 Tensor threshold(const Operand& x, const Scalar& threshold, const Scalar& value) {
   const CallScope call("threshold", x, threshold, value);
   GradScope scope("ThresholdBackward0", x);
+  scope.derivative_reads(reads_operand(0));
   refuse_bool(x, "threshold_cpu");
   const ScalarType type = x.scalar_type();
   return map_formula(x, type, [&](const Expr& v) {
@@ -217,6 +224,7 @@ Tensor glu(const Operand& x, int64_t dim) {
 
 Tensor prelu(const Operand& x, const Operand& weight) {
   GradScope scope("PreluKernelBackward0", x, weight);
+  scope.derivative_reads(reads_operand(0) | reads_operand(1));
   check(x.scalar_type() == weight.scalar_type(), "prelu: Type promoting not supported. Got ", x.scalar_type(),
         " and ", weight.scalar_type());
   check(weight.dim() <= 1,
@@ -247,10 +255,9 @@ void check_rrelu(const Tensor& self, const Scalar& lower, const Scalar& upper, b
 Tensor rrelu(const Operand& self, const Scalar& lower, const Scalar& upper, bool training,
              optional<Generator> generator) {
   check_rrelu(self, lower, upper, training);
-  if (!training) {
-    return leaky_relu(self, (lower.toDouble() + upper.toDouble()) / 2);
-  }
   GradScope scope("RreluWithNoiseBackward0", self);
+  scope.derivative_reads(reads_operand(0));
+  if (!training) return leaky_relu(self, (lower.toDouble() + upper.toDouble()) / 2);
   const Tensor kept = self;  // or a temporary is computed for the count and for the result
   const Tensor below = self <= 0, ones = ones_like(self);
   if (draws_philox(impl(self).device()))

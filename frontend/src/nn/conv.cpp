@@ -397,6 +397,7 @@ Tensor forward(size_t dims, const char* name, const Operand& input, const Operan
                int64_t groups) {
   const CallScope call(name, input, weight, bias);
   GradScope scope("ConvolutionBackward0", input, weight, bias);
+  scope.derivative_reads(reads_operand(0) | reads_operand(1));
   const Dims pad = parameter(padding, dims, "padding");
   return with_batch({input, weight, bias, parameter(stride, dims, "stride"), pad, pad,
                      parameter(dilation, dims, "dilation"), Dims(dims, 0), groups, false},
@@ -408,6 +409,7 @@ Tensor forward(size_t dims, const char* name, const Operand& input, const Operan
                int64_t groups) {
   const CallScope call(name, input, weight, bias);
   GradScope scope("ConvolutionBackward0", input, weight, bias);
+  scope.derivative_reads(reads_operand(0) | reads_operand(1));
   check(padding == "same" || padding == "valid", "Invalid padding string: '", padding, "'");
   Call c{input,
          weight,
@@ -445,6 +447,7 @@ Tensor backward(size_t dims, const char* name, const Tensor& input, const Tensor
                 int64_t groups, IntArrayRef dilation) {
   const CallScope call(name, input, weight, bias);
   GradScope scope("ConvolutionBackward0", input, weight, bias);
+  scope.derivative_reads(reads_operand(0) | reads_operand(1));
   const Dims pad = parameter(padding, dims, "padding");
   return with_batch({input, weight, bias, parameter(stride, dims, "stride"), pad, pad,
                      parameter(dilation, dims, "dilation"), parameter(output_padding, dims, "output_padding"),

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/grad_fn.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -36,6 +36,12 @@ Tensor pairwise_distance(const Operand& x1, const Operand& x2, double p, double 
 }
 
 namespace {
+// Each element of the differences of x1 and x2 that reaches the greatest one has all of its gradient.
+Tensor greatest_gradient(const Tensor& apart, const Tensor& distance, const Tensor& grad) {
+  const Tensor reached = abs(apart) == distance.detach().unsqueeze(-1);
+  return where(reached, sign(apart.detach()), 0) * grad.unsqueeze(-1);
+}
+
 // The norms of the last dim. Where one is 0, so is its gradient; and for p < 1 that of each element which is 0.
 Tensor distance(const Tensor& apart, double p) {
   if (p == 0 || p == 1 || std::isinf(p) || !GradScope::current()) return norm(apart, Scalar(p), -1);
@@ -52,6 +58,15 @@ Tensor distance(const Tensor& apart, double p) {
 Tensor cdist(const Operand& x1, const Operand& x2, double p, optional<int64_t> compute_mode) {
   GradScope scope("CdistBackward0", x1, x2);
   scope.saves(reads_operand(0) | reads_operand(1) | kReadsOutput);
+  scope.derivative_reads(reads_operand(0) | reads_operand(1) | kReadsOutput);
+  if (p == 0) zero_gradients(scope, x1, x2);
+  if (std::isinf(p))
+    scope.rule(reads_operand(0) | reads_operand(1) | kReadsOutput, [](GradCall& c) {
+      const Tensor a = c.operand(0), b = c.operand(1);
+      const Tensor g = greatest_gradient(sub(unsqueeze(a, -2), unsqueeze(b, -3)), c.output(), c.grad());
+      c.give(0, gradient_for(a, sum(g, -2)));
+      c.give(1, gradient_for(b, -sum(g, -3)));
+    });
   check(x1.dim() >= 2, "cdist only supports at least 2D tensors, X1 got: ", x1.dim(), "D");
   check(x2.dim() >= 2, "cdist only supports at least 2D tensors, X2 got: ", x2.dim(), "D");
   check(x1.size(-1) == x2.size(-1), "X1 and X2 must have the same number of columns. X1: ", x1.size(-1),
@@ -76,6 +91,9 @@ Tensor cdist(const Operand& x1, const Operand& x2, double p, optional<int64_t> c
 
 Tensor pdist(const Operand& x, double p) {
   GradScope scope("PdistBackward0", x);
+  scope.saves(reads_operand(0) | kReadsOutput);
+  scope.derivative_reads(reads_operand(0) | kReadsOutput);
+  if (p == 0) zero_gradients(scope, x);
   check(x.dim() == 2, "pdist only supports 2D tensors, got: ", x.dim(), "D");
   check(x.is_floating_point(), "pdist only supports floating-point dtypes");
   check(p >= 0, "pdist only supports non-negative p values");
@@ -87,6 +105,13 @@ Tensor pdist(const Operand& x, double p) {
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = i + 1; j < n; ++j) above.push_back(i * n + j);
   }
+  if (std::isinf(p))
+    scope.rule(reads_operand(0) | kReadsOutput, [above, n](GradCall& c) {
+      const Tensor rows = c.operand(0), place = tensor(above, rows.options().dtype(kLong).requires_grad(false));
+      const Tensor first = floor_divide(place, n), second = remainder(place, n);
+      const Tensor g = greatest_gradient(sub(index_select(rows, 0, first), index_select(rows, 0, second)), c.output(), c.grad());
+      c.give(0, index_add(index_add(zeros_like(rows), 0, first, g), 0, second, -g));
+    });
   return index_select(reshape(distance(sub(unsqueeze(x, 1), unsqueeze(x, 0)), p), {n * n}), 0, tensor(above));
 }
 

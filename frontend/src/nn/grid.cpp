@@ -151,6 +151,7 @@ Tensor cubic(const Sampler& sampler, const std::vector<Tensor>& point, int64_t a
 Tensor grid_sampler(const Operand& input, const Operand& grid, int64_t interpolation_mode,
                     int64_t padding_mode, bool align_corners) {
   GradScope scope(input.dim() == 5 ? "GridSampler3DBackward0" : "GridSampler2DBackward0", input, grid);
+  scope.derivative_reads(reads_operand(0) | reads_operand(1));
   const auto mode = static_cast<Interpolation>(interpolation_mode);
   const auto padding = static_cast<Padding>(padding_mode);
   check_grid(input, grid);
@@ -201,6 +202,8 @@ Tensor centres(int64_t count, bool align_corners, const TensorOptions& options) 
 Tensor affine_grid_generator(const Operand& theta, IntArrayRef size, bool align_corners) {
   check(size.size() == 4 || size.size() == 5,
         "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.");
+  GradScope scope("AffineGridGeneratorBackward0", theta);
+  scope.saves(kReadsNothing);
   const TensorOptions options = theta.options().requires_grad(false);
   const int64_t dims = std::ssize(size) - 2, batch = size[0];
   std::vector<int64_t> shape(size.begin() + 2, size.end());

@@ -84,7 +84,16 @@ Tensor bilinear(const Operand& x1, const Operand& x2, const Operand& weight, con
 Tensor scaled_dot_product_attention(const Operand& query, const Operand& key, const Operand& value,
                                     const MaybeTensor& attn_mask, double dropout_p, bool is_causal,
                                     optional<double> scale) {
-  GradScope scope("ScaledDotProductAttentionBackward0", query, key, value, attn_mask);
+  // PyTorch's kernel for CPUs saves all that it reads and its result; what that does not take is composed there.
+  const bool matrices = query.dim() == 3 || query.dim() == 4, masked = given(attn_mask) && requires_grad(*attn_mask);
+  const bool kernel = matrices && dropout_p == 0 && !masked && value.dim() == query.dim() && query.size(-1) == value.size(-1);
+  GradScope scope(query.dim() == 2   ? "MmBackward0"
+                  : query.dim() == 3 ? "SqueezeBackward1"
+                  : kernel           ? "ScaledDotProductFlashAttentionForCpuBackward0"
+                                     : "UnsafeViewBackward0",
+                  query, key, value, attn_mask);
+  constexpr uint32_t operands = reads_operand(0) | reads_operand(1) | reads_operand(2) | reads_operand(3);
+  scope.saves(kernel ? operands | kReadsOutput : reads_operand(2));
   check(query.scalar_type() == key.scalar_type() && query.scalar_type() == value.scalar_type(),
         "Expected query, key, and value to have the same dtype, but got query.dtype: ", query.dtype(),
         " key.dtype: ", key.dtype(), " and value.dtype: ", value.dtype(), " instead.");

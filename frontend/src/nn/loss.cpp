@@ -416,6 +416,7 @@ Tensor nll_loss(const Operand& x, const Operand& target, const MaybeTensor& weig
                 int64_t ignore_index) {
   const CallScope call("nll_loss", x, target, weight);
   GradScope scope("NllLossBackward0", x, weight);
+  scope.derivative_reads(reads_operand(0));
   scope.saves(reads_operand(0) | reads_operand(1), target);
   const Tensor classes = target_of(x, target);
   check_rows(x, classes);
@@ -425,6 +426,7 @@ Tensor nll_loss2d(const Operand& x, const Operand& target, const MaybeTensor& we
                   int64_t ignore_index) {
   const CallScope call("nll_loss2d", x, target, weight);
   GradScope scope("NllLoss2DBackward0", x, weight);
+  scope.derivative_reads(reads_operand(0));
   scope.saves(reads_operand(0) | reads_operand(1), target);
   check(
       target.dim() == 3,
@@ -437,6 +439,7 @@ Tensor nll_loss_nd(const Operand& x, const Operand& target, const MaybeTensor& w
                    int64_t ignore_index) {
   const CallScope call("nll_loss_nd", x, target, weight);
   GradScope scope(x.dim() <= 2 ? "NllLossBackward0" : "NllLoss2DBackward0", x, weight);
+  scope.derivative_reads(reads_operand(0));
   scope.saves(reads_operand(0) | reads_operand(1), target);
   return index_loss(x, target, weight, reduction, ignore_index);
 }
@@ -516,7 +519,7 @@ Tensor hinge_embedding_loss(const Operand& x, const Operand& target, double marg
     const Expr zero = number(v, 0.0);
     return select(t != 1.0, larger(0.0, margin - v), zero) + select(t != -1.0, v, zero);
   };
-  return reduced(formula(x, target, f).to(x.scalar_type()), reduction);
+  return reduced(formula(x, target.detach(), f).to(x.scalar_type()), reduction);
 }
 Tensor margin_ranking_loss(const Operand& a, const Operand& b, const Operand& target, double margin,
                            int64_t reduction) {
@@ -575,6 +578,7 @@ Tensor labels_of(const Tensor& target, int64_t classes) {
 
 Tensor multilabel_margin_loss(const Operand& self, const Operand& target, int64_t reduction) {
   GradScope scope("MultilabelMarginLossBackward0", self);
+  scope.derivative_reads(reads_operand(0));
   check(self.dim() <= 2 && (self.dim() == 0 || self.size(-1) != 0),
         "Expected non-empty vector or matrix with optional 0-dim batch size, but got: ", self.sizes());
   check(

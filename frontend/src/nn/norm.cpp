@@ -88,6 +88,7 @@ Tensor batch_norm(const Operand& x, const MaybeTensor& weight, const MaybeTensor
   const CallScope call("batch_norm", x, weight, bias, running_mean, running_var);
   const BufferScope buffers;
   GradScope scope("NativeBatchNormBackward0", x, weight, bias);
+  scope.derivative_reads(reads_operand(0) | reads_operand(1));
   check(x.dim() >= 2, "batch_norm: expected an input of at least 2 dimensions, got ", x.dim());
   const int64_t channels = x.size(1);
   check(training || (given(running_mean) && given(running_var)),
@@ -119,6 +120,7 @@ Tensor instance_norm(const Operand& x, const MaybeTensor& weight, const MaybeTen
   if (!use_input_stats)
     return batch_norm(x, weight, bias, running_mean, running_var, false, momentum, eps, cudnn);
   GradScope scope("NativeBatchNormBackward0", x, weight, bias);
+  scope.derivative_reads(reads_operand(0) | reads_operand(1));
   const int64_t channels = x.size(1);
   check_parameters(running_mean, running_var, weight, bias, channels);
   check_float(x, "instance_norm");
@@ -137,6 +139,7 @@ Tensor instance_norm(const Operand& x, const MaybeTensor& weight, const MaybeTen
 Tensor group_norm(const Operand& x, int64_t num_groups, const MaybeTensor& weight, const MaybeTensor& bias,
                   double eps, bool) {
   GradScope scope("NativeGroupNormBackward0", x, weight, bias);
+  scope.derivative_reads(reads_operand(0) | reads_operand(1));
   check(x.dim() >= 2, "Expected at least 2 dimensions for input tensor but received ", x.dim());
   check(num_groups > 0, "Expected num groups to be greater than 0, got ", num_groups);
   const int64_t channels = x.size(1);
@@ -161,6 +164,7 @@ Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional
                   const optional<Tensor>& bias, double eps) {
   const CallScope call("layer_norm", x, weight, bias);
   GradScope scope("NativeLayerNormBackward0", x, weight, bias);
+  scope.derivative_reads(reads_operand(0) | reads_operand(1) | reads_operand(2));
   scope.saves(reads_operand(0) | reads_operand(1) | reads_operand(2));
   const int64_t kept = x.dim() - std::ssize(normalized_shape);
   bool fits = kept >= 0 && !normalized_shape.empty();
@@ -194,7 +198,7 @@ Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional
 
 Tensor rms_norm(const Operand& input, IntArrayRef normalized_shape, const MaybeTensor& weight,
                 optional<double> eps) {
-  GradScope scope("FusedRmsNormBackward0", input, weight);
+  GradScope scope("MulBackward0", input, weight);
   check(!normalized_shape.empty(),
         "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
         "got "

@@ -115,11 +115,13 @@ Tensor pad_planes(const Tensor& x, IntArrayRef padding, int64_t dims, Mode mode)
 #define TENON_DEFINE(dims)                                                   \
   Tensor reflection_pad##dims##d(const Operand& self, IntArrayRef padding) {  \
     GradScope scope("ReflectionPad" #dims "DBackward0", self);                \
+    scope.derivative_reads(reads_operand(0));                                 \
     scope.saves(reads_operand(0));                                            \
     return pad_planes(self, padding, dims, Mode::Reflect);                   \
   }                                                                          \
   Tensor replication_pad##dims##d(const Operand& self, IntArrayRef padding) { \
     GradScope scope("ReplicationPad" #dims "DBackward0", self);               \
+    scope.derivative_reads(reads_operand(0));                                 \
     scope.saves(reads_operand(0));                                            \
     return pad_planes(self, padding, dims, Mode::Replicate);                 \
   }
@@ -310,7 +312,7 @@ Tensor pixel_unshuffle(const Operand& x, int64_t factor) {
 }
 
 Tensor channel_shuffle(const Operand& x, int64_t groups) {
-  const CallScope call("channel_shuffle", x);
+  GradScope scope("ChannelShuffleBackward0", x);
   check(x.dim() > 2, "channel_shuffle expects input with > 2 dims, but got input with sizes ", x.sizes());
   check(groups > 0, "Number of groups to divide channels in must be positive. Value of groups:", groups);
   check(x.size(1) % groups == 0, "Number of channels must be divisible by groups. Got ", x.size(1),

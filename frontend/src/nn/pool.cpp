@@ -350,38 +350,48 @@ std::tuple<Tensor, Tensor> adaptive_maximum(const Adaptive& a) {
   return {record(best), record(index)};
 }
 
+// Of the pool with one dim, PyTorch makes one with two.
+constexpr const char* kMaxPoolGrad[] = {"SqueezeBackward1", "MaxPool2DWithIndicesBackward0", "MaxPool3DWithIndicesBackward0"};
+constexpr const char* kAdaptiveMaxPoolGrad[] = {"SqueezeBackward1", "AdaptiveMaxPool2DBackward0", "AdaptiveMaxPool3DBackward0"};
+constexpr const char* kAdaptiveAvgPoolGrad[] = {"SqueezeBackward1", "AdaptiveAvgPool2DBackward0", "AdaptiveAvgPool3DBackward0"};
+
 }  // namespace
 
-#define TENON_DEFINE(dims, count)                                                                       \
-  Tensor max_pool##dims(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride,                \
-                        IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {                    \
-    const CallScope call("max_pool" #dims, self);                                                       \
-    GradScope scope("MaxPool" #count "DWithIndicesBackward0", self);                                    \
-    scope.saves(reads_operand(0) | kReadsIndices);                                                      \
-    scope.first_of_ties();                                                                              \
-    return max_values(                                                                                  \
-        make_pool("max_pool" #dims, self, count, kernel_size, stride, padding, dilation, ceil_mode));   \
-  }                                                                                                     \
-  std::tuple<Tensor, Tensor> max_pool##dims##_with_indices(const Operand& self, IntArrayRef kernel_size, \
-                                                           IntArrayRef stride, IntArrayRef padding,     \
-                                                           IntArrayRef dilation, bool ceil_mode) {      \
-    GradScope scope("MaxPool" #count "DWithIndicesBackward0", self);                                    \
-    scope.saves(reads_operand(0) | kReadsIndices);                                                      \
-    scope.first_of_ties();                                                                              \
-    const Pool p =                                                                                      \
-        make_pool("max_pool" #dims, self, count, kernel_size, stride, padding, dilation, ceil_mode);    \
-    return {max_values(p), max_indices(p)};                                                             \
-  }                                                                                                     \
-  Tensor adaptive_avg_pool##dims(const Operand& self, IntArrayRef output_size) {                         \
-    GradScope scope("AdaptiveAvgPool" #count "DBackward0", self);                                        \
-    scope.saves(reads_operand(0));                                                                       \
-    return adaptive_average(make_adaptive("adaptive_avg_pool" #dims, self, count, output_size));        \
-  }                                                                                                     \
-  std::tuple<Tensor, Tensor> adaptive_max_pool##dims(const Operand& self, IntArrayRef output_size) {     \
-    GradScope scope("AdaptiveMaxPool" #count "DBackward0", self);                                        \
-    scope.saves(reads_operand(0) | kReadsIndices);                                                       \
-    scope.first_of_ties();                                                                              \
-    return adaptive_maximum(make_adaptive("adaptive_max_pool" #dims, self, count, output_size));        \
+#define TENON_DEFINE(dims, count)                                                                             \
+  Tensor max_pool##dims(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride,                     \
+                        IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {                          \
+    const CallScope call("max_pool" #dims, self);                                                             \
+    GradScope scope(kMaxPoolGrad[count - 1], self);                                                           \
+    scope.derivative_reads(reads_operand(0));                                                                 \
+    scope.saves(reads_operand(0) | kReadsIndices);                                                            \
+    scope.first_of_ties();                                                                                    \
+    return max_values(                                                                                        \
+        make_pool("max_pool" #dims, self, count, kernel_size, stride, padding, dilation, ceil_mode));         \
+  }                                                                                                           \
+  std::tuple<Tensor, Tensor> max_pool##dims##_with_indices(const Operand& self, IntArrayRef kernel_size,      \
+                                                           IntArrayRef stride, IntArrayRef padding,           \
+                                                           IntArrayRef dilation, bool ceil_mode) {            \
+    GradScope scope(kMaxPoolGrad[count - 1], self);                                                           \
+    scope.derivative_reads(reads_operand(0));                                                                 \
+    scope.saves(reads_operand(0) | kReadsIndices);                                                            \
+    scope.first_of_ties();                                                                                    \
+    const Pool p =                                                                                            \
+        make_pool("max_pool" #dims, self, count, kernel_size, stride, padding, dilation, ceil_mode);          \
+    return {max_values(p), max_indices(p)};                                                                   \
+  }                                                                                                           \
+  Tensor adaptive_avg_pool##dims(const Operand& self, IntArrayRef output_size) {                              \
+    const bool whole = count > 1 && std::ranges::all_of(output_size, [](int64_t size) { return size == 1; }); \
+    GradScope scope(whole ? "MeanBackward1" : kAdaptiveAvgPoolGrad[count - 1], self);                         \
+    if (!whole) scope.derivative_reads(reads_operand(0));                                                     \
+    scope.saves(whole ? kReadsNothing : reads_operand(0));                                                    \
+    return adaptive_average(make_adaptive("adaptive_avg_pool" #dims, self, count, output_size));              \
+  }                                                                                                           \
+  std::tuple<Tensor, Tensor> adaptive_max_pool##dims(const Operand& self, IntArrayRef output_size) {          \
+    GradScope scope(kAdaptiveMaxPoolGrad[count - 1], self);                                                   \
+    scope.derivative_reads(reads_operand(0));                                                                 \
+    scope.saves(reads_operand(0) | kReadsIndices);                                                            \
+    scope.first_of_ties();                                                                                    \
+    return adaptive_maximum(make_adaptive("adaptive_max_pool" #dims, self, count, output_size));              \
   }
 TENON_DEFINE(1d, 1)
 TENON_DEFINE(2d, 2)
@@ -390,7 +400,8 @@ TENON_DEFINE(3d, 3)
 
 Tensor avg_pool1d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
                   bool ceil_mode, bool count_include_pad) {
-  GradScope scope("AvgPool1DBackward0", self);
+  GradScope scope("SqueezeBackward1", self);
+  scope.derivative_reads(reads_operand(0));
   scope.saves(reads_operand(0));
   return average(make_pool("avg_pool1d", self, 1, kernel_size, stride, padding, 1, ceil_mode),
                  count_include_pad, nullopt);
@@ -398,6 +409,7 @@ Tensor avg_pool1d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stri
 Tensor avg_pool2d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
                   bool ceil_mode, bool count_include_pad, optional<int64_t> divisor_override) {
   GradScope scope("AvgPool2DBackward0", self);
+  scope.derivative_reads(reads_operand(0));
   scope.saves(reads_operand(0));
   check(!divisor_override || *divisor_override != 0, "divisor must be not zero");
   return average(make_pool("avg_pool2d", self, 2, kernel_size, stride, padding, 1, ceil_mode),
@@ -406,6 +418,7 @@ Tensor avg_pool2d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stri
 Tensor avg_pool3d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
                   bool ceil_mode, bool count_include_pad, optional<int64_t> divisor_override) {
   GradScope scope("AvgPool3DBackward0", self);
+  scope.derivative_reads(reads_operand(0));
   scope.saves(reads_operand(0));
   check(!divisor_override || *divisor_override != 0, "divisor must be not zero");
   return average(make_pool("avg_pool3d", self, 3, kernel_size, stride, padding, 1, ceil_mode),

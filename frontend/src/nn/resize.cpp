@@ -140,6 +140,7 @@ Tensor antialias_weights(int64_t in, int64_t out, ResizeMode mode, T scale, cons
 
 Tensor resize_antialiased(const Tensor& x, IntArrayRef size, ResizeMode mode, bool align_corners, const std::vector<double>& factors) {
   GradScope scope(mode == ResizeMode::Linear ? "UpsampleBilinear2DAaBackward0" : "UpsampleBicubic2DAaBackward0", x);
+  scope.saves(kReadsNothing);
   const ScalarType type = x.scalar_type();
   check<NotImplementedError>(type == kFloat || type == kDouble, "\"compute_index_ranges_weights\" not implemented for '", type, "'");
   for (int64_t d : {2, 3}) {

@@ -28,7 +28,8 @@ constexpr int64_t kFar = int64_t{1} << 60;  // beyond every diagonal
 // --- products
 
 Tensor kron(const Operand& a, const Operand& b) {
-  const CallScope call("kron", a, b);
+  GradScope scope("UnsafeViewBackward0", a, b);
+  scope.saves(kReadsNothing);
   const int64_t rank = std::max(a.dim(), b.dim());
   Dims left, right, shape;  // every dim of a beside that of b
   for (int64_t d = 0; d < rank; ++d) {
@@ -51,7 +52,10 @@ Tensor inner(const Operand& a, const Operand& b) {
         b.sizes());
   return tensordot(a, b, -1, -1);
 }
-Tensor vdot(const Operand& a, const Operand& b) { return dot(a, b); }
+Tensor vdot(const Operand& a, const Operand& b) {
+  GradScope scope("VdotBackward0", a, b);
+  return dot(a, b);
+}
 Tensor ger(const Operand& a, const Operand& b) { return outer(a, b); }
 Tensor chain_matmul(TensorList matrices) {
   const CallScope call("chain_matmul", matrices);
@@ -206,7 +210,7 @@ Tensor triu_indices(int64_t row, int64_t col, int64_t offset, const TensorOption
 }
 
 Tensor block_diag(TensorList tensors) {
-  const CallScope call("block_diag", tensors);
+  GradScope scope("BlockDiagBackward0", tensors);
   if (tensors.empty()) return empty({1, 0});
   int64_t columns = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {

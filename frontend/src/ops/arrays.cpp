@@ -290,7 +290,7 @@ int64_t choices(int64_t n, int64_t r) {
 }  // namespace
 
 Tensor combinations(const Operand& x, int64_t r, bool with_replacement) {
-  const CallScope call("combinations", x);
+  GradScope scope("IndexBackward0", x);
   check(x.dim() == 1, "Expect a 1D vector, but got shape ", x.sizes());
   check(r >= 0, "Expect a non-negative number, but got ", r);
   const int64_t n = x.numel();
@@ -362,6 +362,8 @@ bool is_same_size(const Operand& self, const Operand& other) { return self.sizes
 
 Tensor as_strided_scatter(const Operand& self, const Operand& src, IntArrayRef size, IntArrayRef stride,
                           optional<int64_t> storage_offset) {
+  GradScope scope("AsStridedScatterBackward0", self, src);
+  scope.saves(kReadsNothing);
   const Tensor result = self.clone();
   const Tensor part = as_strided(result, size, stride, storage_offset);
   check(part.sizes() == src.sizes(),
@@ -373,6 +375,8 @@ Tensor as_strided_scatter(const Operand& self, const Operand& src, IntArrayRef s
 
 Tensor index_reduce(const Operand& self, int64_t dim, const Operand& index, const Operand& source,
                     std::string_view reduce, bool include_self) {
+  GradScope scope("IndexReduceBackward0", self, source);
+  scope.saves(reads_operand(0) | reads_operand(1) | kReadsOutput, index);
   check(reduce == "prod" || reduce == "mean" || reduce == "amax" || reduce == "amin",
         "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got ", reduce, ".");
   check<IndexError>(index.dim() <= 1,

@@ -314,35 +314,39 @@ Tensor log_add(const Tensor& a, const Tensor& b, Grow grow, Tail tail) {
 void save_factors(GradScope& scope, const Tensor& a, const Tensor& b) {
   scope.saves((requires_grad(b) ? reads_operand(0) : kReadsNothing) | (requires_grad(a) ? reads_operand(1) : kReadsNothing));
 }
+void save_signed(GradScope& scope, const Tensor& a) {
+  scope.saves((requires_grad(a) ? reads_operand(0) : kReadsNothing) | kReadsOutput);
+}
 void save_quotient(GradScope& scope, const Tensor& b) {
   scope.saves((requires_grad(b) ? reads_operand(0) : kReadsNothing) | reads_operand(1));
 }
 
 }  // namespace
 
-// The names are those of the forms with a tensor and with a number.
-#define TENON_BOTH(name, tensor_grad, number_grad, saved, call) \
-  Tensor name(const Operand& a, const Operand& b) {             \
-    const CallScope place(#name, a, b);                         \
-    const auto recorded = [&] {                                 \
-      GradScope scope(tensor_grad, a, b);                       \
-      saved;                                                    \
-      return call;                                              \
-    };                                                          \
-    return known_call(#name, {}, recorded, a, b);               \
-  }                                                             \
-  Tensor name(const Operand& a, const Scalar& b) {              \
-    const CallScope place(#name, a, b);                         \
-    GradScope scope(number_grad, a);                            \
-    return call;                                                \
+// The names are those of the forms with a tensor and with a number; `saved` and `number_saved` say what they save.
+#define TENON_BOTH(name, tensor_grad, number_grad, saved, number_saved, call) \
+  Tensor name(const Operand& a, const Operand& b) {                           \
+    const CallScope place(#name, a, b);                                       \
+    const auto recorded = [&] {                                               \
+      GradScope scope(tensor_grad, a, b);                                     \
+      saved;                                                                  \
+      return call;                                                            \
+    };                                                                        \
+    return known_call(#name, {}, recorded, a, b);                             \
+  }                                                                           \
+  Tensor name(const Operand& a, const Scalar& b) {                            \
+    const CallScope place(#name, a, b);                                       \
+    GradScope scope(number_grad, a);                                          \
+    number_saved;                                                             \
+    return call;                                                              \
   }
-TENON_BOTH(mul, "MulBackward0", "MulBackward1", save_factors(scope, a, b), mul_any(a, b))
-TENON_BOTH(multiply, "MulBackward0", "MulBackward1", save_factors(scope, a, b), mul_any(a, b))
-TENON_BOTH(div, "DivBackward0", "DivBackward1", save_quotient(scope, b), true_divide_any(a, b))
-TENON_BOTH(true_divide, "DivBackward0", "DivBackward1", save_quotient(scope, b), true_divide_any(a, b))
-TENON_BOTH(remainder, "RemainderBackward1", "RemainderBackward0", , remainder_any(a, b))
-TENON_BOTH(fmod, "FmodBackward1", "FmodBackward0", , fmod_any(a, b))
-TENON_BOTH(copysign, "CopysignBackward0", "CopysignBackward1", , copysign_any(a, b))
+TENON_BOTH(mul, "MulBackward0", "MulBackward1", save_factors(scope, a, b), , mul_any(a, b))
+TENON_BOTH(multiply, "MulBackward0", "MulBackward1", save_factors(scope, a, b), , mul_any(a, b))
+TENON_BOTH(div, "DivBackward0", "DivBackward1", save_quotient(scope, b), , true_divide_any(a, b))
+TENON_BOTH(true_divide, "DivBackward0", "DivBackward1", save_quotient(scope, b), , true_divide_any(a, b))
+TENON_BOTH(remainder, "RemainderBackward1", "RemainderBackward0", , scope.saves(kReadsNothing), remainder_any(a, b))
+TENON_BOTH(fmod, "FmodBackward1", "FmodBackward0", , scope.saves(kReadsNothing), fmod_any(a, b))
+TENON_BOTH(copysign, "CopysignBackward0", "CopysignBackward1", save_signed(scope, a), save_signed(scope, a), copysign_any(a, b))
 #undef TENON_BOTH
 
 Tensor floor_divide(const Operand& a, const Operand& b) {
@@ -539,6 +543,7 @@ Tensor logaddexp2(const Operand& a, const Operand& b) {
 Tensor pow(const Operand& x, const Scalar& exponent) {
   const CallScope call("pow", x, exponent);
   GradScope scope("PowBackward0", x);
+  if (exponent.toDouble() != 0) scope.derivative_reads(reads_operand(0));
   scope.saves(reads_operand(0));
   const ScalarType type = promoted(x, exponent);
   const bool integers = !isFloatingType(type), single = type == kFloat || type == kDouble;
@@ -563,6 +568,7 @@ Tensor pow(const Operand& x, const Scalar& exponent) {
 }
 Tensor pow(const Operand& x, const Operand& exponent) {
   GradScope scope("PowBackward1", x, exponent);
+  scope.saves(reads_operand(0) | reads_operand(1) | kReadsOutput);
   const ScalarType type = promoted(x, exponent);
   check<NotImplementedError>(type != kBool, "\"pow\" not implemented for 'Bool'");
   return promoted_op(Op::Pow, x, exponent);

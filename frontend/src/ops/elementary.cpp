@@ -151,7 +151,10 @@ Tensor nextafter(const Operand& x, const Operand& y) {
       x, y);
 }
 
-Tensor ldexp(const Operand& x, const Operand& other) { return mul(x, pow(Scalar(2.0), other)); }
+Tensor ldexp(const Operand& x, const Operand& other) {
+  GradScope scope("LdexpBackward0", x, other);
+  return mul(x, pow(Scalar(2.0), other));
+}
 
 std::tuple<Tensor, Tensor> frexp(const Operand& x) {
   GradScope scope("FrexpBackward0", x);

@@ -360,7 +360,7 @@ Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Sca
 Tensor scatter_add(const Operand& self, int64_t dim, const Operand& index, const Operand& src) {
   const CallScope call("scatter_add", self, index, src);
   GradScope scope("ScatterAddBackward0", self, src);
-  scope.saves(kReadsNothing, index);
+  scope.saves(kReadsNothing, requires_grad(src) ? Tensor(index) : Tensor());
   return scattered(self.scalar_type() == kBool ? Op::ScatterMax : Op::ScatterAdd, "scatter", self, dim, index,
                    src);
 }
@@ -393,7 +393,8 @@ Tensor index_add(const Operand& self, int64_t dim, const Operand& index, const O
                  const Scalar& alpha) {
   const CallScope call("index_add", self, index, source, alpha);
   GradScope scope("IndexAddBackward0", self, source);
-  scope.saves(requires_grad(source) ? reads_operand(1) : kReadsNothing, index);
+  if (requires_grad(source)) scope.saves(reads_operand(1), index);
+  else scope.saves(kReadsNothing);
   dim = wrap_dim(dim, self.dim());
   check_added(self, dim, index, source);
   const Tensor scaled = alpha == Scalar(1) ? Tensor(source) : mul(source, alpha).to(source.scalar_type());

@@ -219,6 +219,7 @@ Tensor matmul(const Operand& a, const Operand& b) {
   if (ra == 2 && rb == 1) return mv(a, b);
   if (ra == 1 && rb == 2) {
     check_matrices("mm", unsqueeze(a, 0), b);
+    GradScope scope("SqueezeBackward4", a, b);
     return squeeze(mm(unsqueeze(a, 0), b), 0);
   }
   GradScope scope("UnsafeViewBackward0", a, b);
@@ -256,11 +257,11 @@ Tensor baddbmm(const Operand& self, const Operand& batch1, const Operand& batch2
 }
 Tensor addbmm(const Operand& self, const Operand& batch1, const Operand& batch2, const Scalar& beta,
               const Scalar& alpha) {
-  const CallScope call("addbmm", self, batch1, batch2, beta, alpha);
+  GradScope scope("AddbmmBackward0", self, batch1, batch2);
   return scale_and_add(self, sum(bmm(batch1, batch2), 0), beta, alpha);
 }
 Tensor addr(const Operand& self, const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) {
-  const CallScope call("addr", self, a, b, beta, alpha);
+  GradScope scope("AddrBackward0", self, a, b);
   check(a.dim() == 1 && b.dim() == 1, "addr: Expected 1-D argument vec1 and vec2, but got ", a.dim(),
         "-D and ", b.dim(), "-D");
   return scale_and_add(self, outer(a, b), beta, alpha);

@@ -177,7 +177,7 @@ void check_quantile(const Tensor& self, std::string_view how, const std::vector<
 
 Tensor quantile_at(const Tensor& self, double q, optional<int64_t> dim, bool keepdim, std::string_view how,
                    bool ignore_nan) {
-  GradScope scope(ignore_nan ? "NanquantileBackward0" : "QuantileBackward0", self);
+  GradScope scope("SqueezeBackward4", self);
   const Tensor x = dim ? self : self.reshape({-1});
   const int64_t d = wrap_dim(dim.value_or(0), x.dim());
   Expr value, spoiled;

@@ -99,20 +99,21 @@ Tensor rad2deg(const Operand& x) {
 
 // --- functions with an op of their own
 
-// Whether PyTorch saves the result alone. It is to be said, since what is kept here of a result in another order than the operand's
-// memory, a transposed one, is the operand.
-constexpr bool saves_result(Op op) {
-  return op == Op::Exp || op == Op::Exp2 || op == Op::Expm1 || op == Op::Tan || op == Op::Tanh;
+// What PyTorch saves, where something else may be kept here: of a result in another order than the operand's memory, a transposed
+// one, the operand; nothing if there is nothing to say.
+constexpr uint32_t saved_by(Op op) {
+  const bool result = op == Op::Exp || op == Op::Exp2 || op == Op::Expm1 || op == Op::Tan || op == Op::Tanh;
+  return result ? kReadsOutput : op == Op::Erfinv ? reads_operand(0) : kReadsNothing;
 }
 
-#define TENON_FLOAT_OP(name, op)              \
-  Tensor name(const Operand& x) {              \
-    const auto recorded = [&] {                \
-      GradScope scope(#op "Backward0", x);     \
-      if (saves_result(Op::op)) scope.saves(kReadsOutput); \
-      return float_op(Op::op, x);              \
-    };                                         \
-    return known_call(#name, {}, recorded, x); \
+#define TENON_FLOAT_OP(name, op)                                                   \
+  Tensor name(const Operand& x) {                                                  \
+    const auto recorded = [&] {                                                    \
+      GradScope scope(#op "Backward0", x);                                         \
+      if (const uint32_t saved = saved_by(Op::op)) scope.saves(saved);             \
+      return float_op(Op::op, x);                                                  \
+    };                                                                             \
+    return known_call(#name, {}, recorded, x);                                     \
   }
 TENON_FLOAT_OP(exp, Exp)
 TENON_FLOAT_OP(exp2, Exp2)

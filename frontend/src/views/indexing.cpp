@@ -98,7 +98,8 @@ int64_t dims_taken(const TensorIndex& i) {
 
 class SubscriptReader {
  public:
-  explicit SubscriptReader(const Tensor& x) : x_(x), g_(x) {}
+  enum class For : uint8_t { Reading, Writing };  // all of x is read through a view, and written as x itself
+  SubscriptReader(const Tensor& x, For use) : x_(x), g_(x), writes_(use == For::Writing) {}
 
   Subscript read(ArrayRef<TensorIndex> indices) {
     const int64_t rank = g_.rank();
@@ -115,8 +116,9 @@ class SubscriptReader {
       position_ = static_cast<int64_t>(i);
       take(indices[i], rank - taken);
     }
+    if (!viewed_ && (writes_ || !selections_.empty())) return {x_, std::move(selections_)};
     GradScope scope(grad_, x_);
-    return {viewed_ || selections_.empty() ? g_.view_of(x_) : x_, std::move(selections_)};
+    return {g_.view_of(x_), std::move(selections_)};
   }
 
  private:
@@ -191,6 +193,7 @@ class SubscriptReader {
 
   const Tensor& x_;
   Geometry g_;
+  const bool writes_;
   std::vector<Selection> selections_;
   const char* grad_ = "AliasBackward0";
   bool viewed_ = false;
@@ -517,7 +520,7 @@ Tensor& put_any(const Tensor& self, ArrayRef<TensorIndex> indices, const Tensor&
     if (indices[0].boolean()) set_view(self.unsqueeze(0), value);
     return itself(self);
   }
-  const Subscript s = SubscriptReader(self).read(indices);
+  const Subscript s = SubscriptReader(self, SubscriptReader::For::Writing).read(indices);
   if (s.selections.empty()) {
     if (accumulate)
       s.view.add_(value);
@@ -543,7 +546,7 @@ Tensor& put_any(const Tensor& self, ArrayRef<TensorIndex> indices, const Tensor&
 Tensor index(const Operand& x, ArrayRef<TensorIndex> indices) {
   const CallScope call("index", x);
   check(indices.size() > 0, "Passing an empty index list to Tensor::index() is not valid syntax");
-  const Subscript s = SubscriptReader(x).read(indices);
+  const Subscript s = SubscriptReader(x, SubscriptReader::For::Reading).read(indices);
   return s.selections.empty() ? s.view : selected(s);
 }
 
@@ -557,7 +560,7 @@ Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Scalar& value, b
     return i.is_tensor() || i.is_boolean();
   });
   if (view && indices.size() > 0 && !accumulate) {  // a number is cast as fill_ casts it
-    SubscriptReader(*this).read(indices).view.fill_(value);
+    SubscriptReader(*this, SubscriptReader::For::Writing).read(indices).view.fill_(value);
     return itself(*this);
   }
   return put_any(*this, indices, scalar_tensor(value, options()), accumulate);
