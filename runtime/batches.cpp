@@ -22,7 +22,6 @@ class Batches {
       : key_(key), size_(static_cast<size_t>(size)), least_(size_ * kFewestBatches) {}
 
   std::vector<std::vector<NodeRef>> cut() {
-    if (key_.nodes.size() < least_) return {};
     is_value_.assign(key_.nodes.size(), false);
     find_values();
     const bool many_values = values_.size() >= least_;
@@ -190,7 +189,7 @@ class Batches {
 }  // namespace
 
 std::vector<std::vector<NodeRef>> batches_of(const GraphKey& key, int64_t size) {
-  if (size == 0) return {};
+  if (size == 0 || key.nodes.size() < static_cast<size_t>(size * kFewestBatches)) return {};
   return Batches(key, size).cut();
 }
 

@@ -180,17 +180,26 @@ class Evaluator {
 
   std::shared_ptr<Plan> plan_for(Run& run) {
     const GraphKey& key = run.key;
-    if (!options_.plan_cache) return build(key);
+    if (!options_.plan_cache) return build(key, options_);
     std::shared_ptr<Plan> plan = run.take_plan();  // a loop finds its plan here, without a hash
     if (!plan || plan->key != key.words) {
       const Hash128 hash = hash128(key.words.data(), key.words.size() * sizeof(uint64_t));
       plan = plans_.find(key.words, hash);
       if (!plan) plan = seldom_run(key);
-      if (!plan) return plans_.insert(build(key), hash);
+      if (!plan) return plans_.insert(build(key, options_), hash);
     }
-    ++plan->runs;
     count(Count::PlanHits);
+    if (++plan->runs == options_.often && plan->better_often) return build_again(*plan, key);
     return plan;
+  }
+
+  // In place of the plan, for many more runs.
+  std::shared_ptr<Plan> build_again(const Plan& plan, const GraphKey& key) {
+    Options often = options_;
+    often.often = 0;
+    std::shared_ptr<Plan> better = build(key, often);
+    better->runs = plan.runs;
+    return plans_.insert(better, hash128(key.words.data(), key.words.size() * sizeof(uint64_t)));
   }
 
   // The plan from before inputs of this graph counted as constant, unless that has run often enough for a new one to pay: of a
@@ -231,11 +240,11 @@ class Evaluator {
     for (Device* device : all_devices()) device->configure(options_);
   }
 
-  std::shared_ptr<Plan> build(const GraphKey& key) {
+  std::shared_ptr<Plan> build(const GraphKey& key, const Options& options) {
     count(Count::PlansBuilt);
     const int number = next_plan_++;
-    if (options_.dump != 0) dump_new_plan(number, key, options_);
-    std::shared_ptr<Plan> plan = build_plan(number, key, options_);
+    if (options.dump != 0) dump_new_plan(number, key, options);
+    std::shared_ptr<Plan> plan = build_plan(number, key, options);
     past.add(number, key, plan->outputs);
     return plan;
   }
@@ -259,7 +268,7 @@ const PastPlans& past_plans() { return Evaluator::get().past; }
 
 uint64_t key_salt(const Options& o) {
   return uint64_t{o.fusion} | uint64_t{o.simplify} << 1 | uint64_t{o.donation} << 2 |
-         static_cast<uint64_t>(o.backend) << 3 | uint64_t{o.windows} << 4 | static_cast<uint64_t>(o.vector_bits) << 8;
+         static_cast<uint64_t>(o.backend) << 3 | uint64_t{o.windows} << 4 | uint64_t{o.often == 0} << 5 | static_cast<uint64_t>(o.vector_bits) << 8;
 }
 
 namespace {

@@ -92,6 +92,7 @@ struct GraphKey {
   };
   void walk(ir::Node* root);
   void visit(ir::Node* node);
+  void add(ir::Node* node);
   void finish(ir::Node* node);
   void finish_leaf(ir::Node* node);
   static uint64_t head_of(const ir::Node& node, ir::Op op, uint64_t flags);
@@ -105,13 +106,12 @@ struct GraphKey {
   void check_leaf(const ir::Node& node);
   void settle_windows();
   void forget_sizes();
-  void count_readers();
   void find_kept();
   // values_beside.cpp
   struct ValueBeside;
   struct ValuesBeside;
   void find_beside();
-  const ir::Node* first_needed_elsewhere() const;
+  const ir::Node* first_needed_elsewhere();
   void note_stored();
   bool is_stored(const ir::Node* node) const;
   void look_at(ir::Node* node, ValuesBeside& all);

@@ -4,7 +4,7 @@
 //   TENON_DISK_CACHE=0|1     TENON_CACHE_DIR=PATH    TENON_CACHE_MAX_MB=N   TENON_VECTOR_BITS=128|256|512
 //   TENON_DUMP_DIR=PATH      TENON_PROFILE=FILE      TENON_DONATION=0|1     TENON_MEMORY_LIMIT_MB=N
 //   TENON_VERIFY=0|1         TENON_INLINE_US=N       TENON_BACKEND=llvm|interpreter
-//   TENON_WINDOWS=0|1        TENON_TRACE=0|1         TENON_BATCH=N
+//   TENON_WINDOWS=0|1        TENON_TRACE=0|1         TENON_BATCH=N          TENON_OFTEN=N
 //   TENON_DUMP_KERNEL=NAME   (a part of a kernel's name)
 //   TENON_DUMP=graph,fused,kernel,looptree,llvm,assembly,cuda,passes
 //
@@ -26,6 +26,8 @@ struct Options {
   bool simplify = true;
   bool plan_cache = true;
   int64_t batch = 256;   // values of a plan, for graphs that give several times as many; 0: one plan always
+  // A plan that has run so often is made again, with kernels that know how long short rows are; 0: from the start.
+  int often = 64;
   bool windows = true;   // where a slice of an input begins is an argument of the plan, not a part of it
   bool donation = true;  // an output may take over the memory of an input nobody else needs
   bool verify =

@@ -292,6 +292,7 @@ class Builder {
     const passes::Lowered& lowered = plan_->code.lowered(tree);
     const auto number = static_cast<int32_t>(s);
     facts->schedule = lowered.schedule;
+    plan_->better_often = plan_->better_often || lowered.better_often;
     for (size_t i = 0; i < lowered.tree.buffers.size(); ++i) {
       const ir::TreeBuffer& b = lowered.tree.buffers[i];
       int64_t count = b.size_param >= 0 ? lowered.sizes[b.size_param] : b.count;
@@ -299,6 +300,7 @@ class Builder {
       if (work.packing && lowered.packing->copy == static_cast<int32_t>(i)) {
         work.packing->copy = static_cast<int32_t>(step.buffers.size());
         work.packing->bytes = static_cast<size_t>(bytes);
+        plan_->packing.push_back(s);
         step.buffers.push_back(-1);  // a packed copy, which has memory of its own
       } else if (b.space == ir::Space::Global) {
         step.buffers.push_back(new_value({ValueKind::Temporary, 0, bytes, number, number}, *step.device));

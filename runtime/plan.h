@@ -103,6 +103,7 @@ struct Plan {
   int number = 0;  // in the order in which plans are built; those of TENON_DUMP's files
   std::vector<uint64_t> key;
   int runs = 0;  // since it was built; under the lock of evaluations
+  bool better_often = false;  // other code is worth compiling once it has run often
   std::vector<compiler::Place> places;  // of inputs the index is the node number
   std::vector<Step> steps;
   std::vector<PlanOutput> outputs;
@@ -110,6 +111,7 @@ struct Plan {
     Device* device;
     int64_t bytes;
   };
+  std::vector<size_t> packing;  // the steps that keep what they pack, if it is not kept yet
   std::vector<Arena> arenas;  // of intermediates: Place::index says which
   bool on_host = true;  // all of it: its work is done when its calls return
   Device* device = nullptr;  // that all of it runs on, if it is one, and not the host

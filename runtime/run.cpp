@@ -331,14 +331,13 @@ Profiler::Clock::time_point Run::launch(const Step& step, uint64_t* scalars, Pro
 
 // Nothing is launched unless there is room for the copies too.
 void Run::allocate_packed() {
+  if (plan_->packing.empty()) return;
   packed_.resize(plan_->steps.size());
-  for (size_t s = 0; s < packed_.size(); ++s) {
+  for (size_t s : plan_->packing) {
     const Step& step = plan_->steps[s];
-    const auto* work = std::get_if<CompiledStep>(&step.work);
-    if (!work || !work->packing || work->packing->copy < 0) continue;
-    Buffer* source = owners_[step.buffers[work->packing->source]];
-    if (source && !PackedCopies::global().find(*source, work->packing->layout))
-      packed_[s] = Buffer::allocate(work->packing->bytes, *step.device);
+    const CompiledStep::Packing& packing = *std::get<CompiledStep>(step.work).packing;
+    Buffer* source = owners_[step.buffers[packing.source]];
+    if (source && !PackedCopies::global().find(*source, packing.layout)) packed_[s] = Buffer::allocate(packing.bytes, *step.device);
   }
 }
 

@@ -57,10 +57,7 @@ void GraphKey::find_beside() {
     if (node->mark != epoch_) look_at(node, all);
   }
   for (const ir::NodeRef& node : beside_) walk(node.get());
-  if (!beside_.empty()) {
-    count_readers();
-    note_stored();
-  }
+  if (!beside_.empty()) note_stored();
   for (size_t i = all.values.size(); i-- > 0;) {
     if (all.values[i].needed) share_operands(*all.values[i].node, all);
   }
@@ -68,16 +65,16 @@ void GraphKey::find_beside() {
 
 // The first node by creation that somebody else may still read: its references are more than its readers, gradients and roots
 // explain. Mostly there is none.
-const Node* GraphKey::first_needed_elsewhere() const {
-  std::vector<uint32_t> known = readers;
-  for (int32_t root : roots) ++known[root];
+const Node* GraphKey::first_needed_elsewhere() {
+  for (int32_t root : roots) ++readers[root];
   const Node* first = nullptr;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = *nodes[i];
     if (node.is_leaf() || is_held(node)) continue;
     const auto wanted = static_cast<uint32_t>(node.wanted.load(std::memory_order_relaxed));
-    if (node.references() > known[i] + wanted && (!first || node.id() < first->id())) first = &node;
+    if (node.references() > readers[i] + wanted && (!first || node.id() < first->id())) first = &node;
   }
+  for (int32_t root : roots) --readers[root];
   return first;
 }
 

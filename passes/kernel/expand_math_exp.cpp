@@ -14,6 +14,7 @@ double shifter_constant(Expr x) { return is_single(x) ? 0x1.8p23 + 2 * 127 : 0x1
 
 struct Reduced {
   Expr shifter;  // bits of the shifted sum
+  Expr n;
   Expr high;     // x - n ln2_high, exact
   Expr low;      // - n ln2_low
 };
@@ -23,7 +24,7 @@ constexpr double kLog2E = 1.4426950408889634;
 Reduced reduce(Expr x, double shift) {
   const Expr shifted = fma(x, kLog2E, shift), n = shifted - shift;
   const Real ln2 = real_for(x, kLn2);
-  return {to_bits(shifted), fma(n, -ln2.hi, x), n * -ln2.lo};
+  return {to_bits(shifted), n, fma(n, -ln2.hi, x), n * -ln2.lo};
 }
 Reduced reduce(Expr x) { return reduce(x, shifter_constant(x)); }
 
@@ -39,10 +40,8 @@ Expr exp_tail(Expr r, bool finer = false) {
           2.5112513450623892e-08, 2.0913244690944656e-09});
 }
 
-Expr exp_fraction(const Reduced& t, bool finer = false) {
-  const Expr r = t.high + t.low;
-  return fma(r, fma(r, exp_tail(r, finer), 1.0), 1.0);
-}
+Expr exp_of_rest(Expr r, bool finer = false) { return fma(r, fma(r, exp_tail(r, finer), 1.0), 1.0); }
+Expr exp_fraction(const Reduced& t, bool finer = false) { return exp_of_rest(t.high + t.low, finer); }
 
 // Beyond these the result is 0 or infinity; nan passes. 0 is reached from well below the least denormal
 // number: products near that take some processors forty times as long.
@@ -90,7 +89,8 @@ Expr finite_below(double bound, Expr x, Expr result) {
 
 Expr exp_single(Expr x) {
   const Reduced t = reduce(max(x, kLeastExponent), units_shifter());
-  return finite_below(0x1.62e43p+6, x, scale_in_units(exp_fraction(t), t.shifter));
+  const Expr fraction = exp_of_rest(fma(t.n, -real_for(x, kLn2).lo, t.high));
+  return finite_below(0x1.62e43p+6, x, scale_in_units(fraction, t.shifter));
 }
 
 }  // namespace

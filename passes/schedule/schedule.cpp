@@ -161,12 +161,16 @@ bool suits_kernel(const ir::Kernel& kernel, const Target&) {
   return suits(kernel);
 }
 
-bool rows_are_short(const ir::Kernel& kernel) { return cpu::short_rows(kernel).has_value(); }
-bool splits_into_short_rows(const ir::Kernel& kernel) {
+bool rows_are_short(const ir::Kernel& kernel, bool often) { return cpu::short_rows(kernel, often).has_value(); }
+bool splits_into_short_rows(const ir::Kernel& kernel, bool often) {
   constexpr int64_t kFewestLanes = 6;  // with fewer rows to a line a gather along it is faster
   const std::optional<ir::Kernel> split = split_axes(kernel);
-  const std::optional<cpu::ShortRows> rows = split ? cpu::short_rows(*split) : std::nullopt;
+  const std::optional<cpu::ShortRows> rows = split ? cpu::short_rows(*split, often) : std::nullopt;
   return rows && split->extent(rows->lane) >= kFewestLanes;
+}
+template <bool (*suits)(const ir::Kernel&, bool often)>
+bool suits_short_rows(const ir::Kernel& kernel, const Target& target) {
+  return suits(kernel, std::get<CpuTarget>(target).often);
 }
 bool is_transposed(const ir::Kernel& kernel) { return cpu::transposed_axis(kernel) >= 0; }
 bool is_transposed_on_gpu(const ir::Kernel& kernel, const Target& target) {
@@ -181,9 +185,9 @@ constexpr Schedule kSchedules[] = {
     {"contraction", kCpu, takes_contraction, nullptr, on_cpu<cpu::lower_contraction>},
     {"scan lines", kCpu, takes_scans, suits_kernel<cpu::scans_along_lines>, on_cpu<cpu::lower_scan_lines>},
     {"scan columns", kCpu, takes_scans, nullptr, on_cpu<cpu::lower_scan_columns>},
-    {"short rows", kCpu, takes_maps, suits_kernel<splits_into_short_rows>, split_on_cpu},
-    {"short rows", kCpu, takes_maps, suits_kernel<rows_are_short>, on_cpu<cpu::lower_short_rows>},
-    {"short rows", kCpu, takes_lanes, suits_kernel<rows_are_short>, on_cpu<cpu::lower_short_rows>},
+    {"short rows", kCpu, takes_maps, suits_short_rows<splits_into_short_rows>, split_on_cpu},
+    {"short rows", kCpu, takes_maps, suits_short_rows<rows_are_short>, on_cpu<cpu::lower_short_rows>},
+    {"short rows", kCpu, takes_lanes, suits_short_rows<rows_are_short>, on_cpu<cpu::lower_short_rows>},
     {"transpose", kCpu, takes_maps, suits_kernel<is_transposed>, on_cpu<cpu::lower_transpose>},
     {"pointwise", kCpu, takes_maps, nullptr, on_cpu<cpu::lower_pointwise>},
     {"columns", kCpu, takes_columns, nullptr, on_cpu<cpu::lower_columns>},
@@ -255,6 +259,29 @@ Acceptance accepts(const Form& form, const Target& target) {
   return {false, {}, reason};
 }
 
+namespace {
+
+// In the order of the table, the first that takes the kernel; null if none does.
+const Schedule* schedule_of(const ir::Kernel& kernel, const Target& target) {
+  const Form form = form_of(kernel);
+  for (const Schedule& s : kSchedules) {
+    if (s.device != ir::kind(target) || !s.lower) continue;
+    if (s.accepts(form, target).fit == Schedule::Fit::Takes && (!s.suits || s.suits(kernel, target))) return &s;
+  }
+  return nullptr;
+}
+
+// Whether code that runs often has another schedule; what differs within a schedule it says itself.
+bool is_better_often(const ir::Kernel& kernel, const Schedule& schedule, const Target& target) {
+  const auto* cpu = std::get_if<CpuTarget>(&target);
+  if (!cpu || cpu->often) return false;
+  CpuTarget often = *cpu;
+  often.often = true;
+  return schedule_of(kernel, often) != &schedule;
+}
+
+}  // namespace
+
 Lowered lower(const ir::Kernel& kernel, const Target& target) {
   const auto fail = [&](const std::string& reason) {
     throw ir::IrError("no " + std::string(ir::name(ir::kind(target))) + " schedule takes kernel '" + kernel.name + "': " + reason);
@@ -264,17 +291,13 @@ Lowered lower(const ir::Kernel& kernel, const Target& target) {
   } catch (const ir::IrError& error) {
     fail(error.what());
   }
-  const Form form = form_of(kernel);
-  for (const Schedule& s : kSchedules) {
-    if (s.device != ir::kind(target) || !s.lower) continue;
-    if (s.accepts(form, target).fit != Schedule::Fit::Takes || (s.suits && !s.suits(kernel, target))) continue;
-    Lowered lowered;
-    lowered.schedule = s.name;
-    s.lower(kernel, target, lowered);
-    return lowered;
-  }
-  fail(std::string(accepts(form, target).reason));
-  return {};
+  const Schedule* schedule = schedule_of(kernel, target);
+  if (!schedule) fail(std::string(accepts(form_of(kernel), target).reason));
+  Lowered lowered;
+  lowered.schedule = schedule->name;
+  lowered.better_often = is_better_often(kernel, *schedule, target);
+  schedule->lower(kernel, target, lowered);
+  return lowered;
 }
 
 bool generates(Op call, const Target& target) {

@@ -37,6 +37,7 @@ struct Lowered {
     std::vector<int64_t> layout;
   };
   std::optional<Packing> packing;
+  bool better_often = false;  // code that runs often would be other code (CpuTarget::often)
 };
 
 // What decides whether a schedule accepts a kernel. Fusion knows it of a group before there is a kernel.

@@ -99,6 +99,7 @@ class CpuDevice final : public Device {
     ir::CpuTarget target = host;
     if (options.vector_bits > 0) target.vector_bits = options.vector_bits;
     if (options.threads > 0) target.cores = options.threads;
+    target.often = options.often == 0;
     return target;
   }
   bool is_host() const override { return true; }

@@ -88,7 +88,8 @@ class Check {
     const int width = random_.pick(widths);
     return {.vector_bits = std::min(width, backend::host_vector_bits()),
             .l2_bytes = random_.pick(caches),
-            .cores = static_cast<int>(random_.between(1, 4))};
+            .cores = static_cast<int>(random_.between(1, 4)),
+            .often = random_.chance(50)};
   }
 
   // Few multiprocessors take large tiles of products, many small ones.

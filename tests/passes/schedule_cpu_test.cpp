@@ -62,6 +62,9 @@ TEST_CASE("rows of a few elements have the lanes across rows, if there are rows 
   CHECK(sum("1000", "16").schedule == "rows");  // each length would be other code, for little
   CHECK(sum("10", "3").schedule == "rows");
   CHECK(ir::print(sum("1", "3").tree, false) == ir::print(sum("1", "1000").tree, false));
+  CHECK(sum("1000", "16").better_often);
+  CHECK(sum("1000", "32").better_often);
+  for (const auto& [rows, n] : {std::pair("5000", "3"), {"10", "65"}, {"1", "16"}}) CHECK_FALSE(sum(rows, n).better_often);
   CHECK(sum("1", "3").schedule == "rows");
   Lowered map = lowered("i: 100 parallel, j: 3 parallel", "  map i j : %0 = load x[3*i + j] : f32\n",
                         "  map i j : %1 = load x[i] : f32\n  map i j : %2 = mul %0, %1 : f32\n  map i j : store y[3*i + j], %2\n");

@@ -26,6 +26,7 @@ inline constexpr Switch kSwitches[] = {
        o.inline_us = 0;
      }},
     {"no donation", [](runtime::Options& o) { o.donation = false; }},
+    {"made for many runs", [](runtime::Options& o) { o.often = 0; }},
     {"a plan for each value", [](runtime::Options& o) { o.batch = 1; }},
     {"128 bits", [](runtime::Options& o) { o.vector_bits = 128; }},
 };

@@ -32,13 +32,18 @@ using ir::kColumnBlock;
 namespace {
 
 constexpr size_t kSmallBody = 6, kMediumBody = 24;  // instructions
+constexpr int kLongRun = 16, kLongRunOfTotals = 8;
 
 // Vectors of columns side by side. A plain sum takes long runs of each row, which memory likes better than
 // short ones; larger bodies have other uses for the registers. A scan stores every row again, far from the one
 // before, so that single lines of cache would cost more than registers do.
 int columns_at_once(const Context& c) {
   size_t instrs = c.kernel.instrs.size();
-  int vectors = instrs <= kSmallBody ? 16 : instrs <= kMediumBody ? 4 : instrs <= 60 ? 2 : 1;
+  int vectors = instrs <= kSmallBody ? kLongRun : instrs <= kMediumBody ? 4 : instrs <= 60 ? 2 : 1;
+  const bool totals = std::any_of(c.kernel.instrs.begin(), c.kernel.instrs.end(), [](const Instr& in) {
+    return ir::is_reduce(in.op) && ir::keeps_rest(in.op, in.dtype);
+  });
+  if (totals) vectors = std::min(vectors, kLongRunOfTotals);  // a total has two registers
   if (c.kernel.has(AxisKind::Serial)) vectors = std::max(vectors, 4);
   return vectors;
 }
@@ -112,7 +117,8 @@ constexpr int64_t kFewTiles = 16, kManyBlocks = 16;  // of tall tiles: split
 constexpr size_t kBusyInstrs = 16, kMostTogether = 4;  // side by side
 constexpr int64_t kVectorsOfAnyCount = 4;  // of a tile: their chains and totals fit the registers
 constexpr int64_t kRun = 1024;             // columns
-constexpr int kRowsAtOnce = 8;
+constexpr int kRowsAtOnce = 8, kRowsWithTotals = 4;
+constexpr int64_t kFarBytes = 32;  // times the second cache: what is so large comes from memory beyond all caches
 
 class Columns : ColumnStages {
  public:
@@ -230,8 +236,8 @@ class Columns : ColumnStages {
   // --- split, in runs
 
   // Whether the loop does little but read more than a cache holds, row by row as it lies.
-  bool comes_from_memory() const {
-    if (plan_.loops != 1 || tiles_.width() < 16 * nest_.lanes() || c_.extent(tiles_.lane()) < kRun / 2) return false;
+  bool comes_from_memory() {
+    if (plan_.loops != 1 || tiles_.width() < kLongRunOfTotals * nest_.lanes() || c_.extent(tiles_.lane()) < kRun / 2) return false;
     int64_t bytes = 0;
     for (Value v : plan_.full[0]) {
       const Instr& in = nest_.instr(v);
@@ -246,6 +252,7 @@ class Columns : ColumnStages {
       bytes += c_.bytes_read(v);
     }
     const auto plain = [&](Value v) { return nest_.varies(v) && nest_.instr(v).op != Op::ArgMax && nest_.instr(v).op != Op::ArgMin; };
+    comes_from_far_ = bytes >= kFarBytes * c_.target.l2_bytes;
     return c_.beyond_cache(bytes) && std::all_of(reductions(0).begin(), reductions(0).end(), plain);
   }
 
@@ -306,12 +313,14 @@ class Columns : ColumnStages {
     const auto whole = [&](int64_t rows) {
       return c_.add(first, b_.op(Op::And, {c_.sub(last, first), c_.literal(-rows)}));
     };
-    rows_of_run(whole(kRowsAtOnce), kRowsAtOnce);
     const bool chained =
         std::any_of(reductions(0).begin(), reductions(0).end(), [&](Value v) { return in_chains(v); });
-    if (chained && count_ % kRowsAtOnce >= ir::kReduceChain)
-      rows_of_run(whole(ir::kReduceChain), ir::kReduceChain);
-    const int left = static_cast<int>(count_ % (chained ? int64_t{ir::kReduceChain} : kRowsAtOnce));
+    // The totals of a run and more than four rows of it do not fit the first cache together. More rows are better all the same where
+    // they come from far.
+    const int at_once = chained && !comes_from_far_ ? kRowsWithTotals : kRowsAtOnce;
+    rows_of_run(whole(at_once), at_once);
+    if (chained && count_ % at_once >= ir::kReduceChain) rows_of_run(whole(ir::kReduceChain), ir::kReduceChain);
+    const int left = static_cast<int>(count_ % (chained ? int64_t{ir::kReduceChain} : at_once));
     if (left != 0) rows_of_run(last, chained ? left : 1);
     nest_.set_sub_axes(std::array{tiles_.lane()});
     if (chained) {
@@ -358,6 +367,7 @@ class Columns : ColumnStages {
   Context& c_;
   ColumnTiles tiles_;
   bool split_ = false;
+  bool comes_from_far_ = false;
 };
 
 }  // namespace

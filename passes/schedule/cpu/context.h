@@ -53,8 +53,7 @@ struct ShortRows {
   int lane;
   int64_t count;
 };
-std::optional<ShortRows> short_rows(const ir::Kernel& kernel);  // nothing where another schedule is better
-
+std::optional<ShortRows> short_rows(const ir::Kernel& kernel, bool often);  // nothing where another schedule is better
 
 // Few long rows: blocks of them in parallel rather than rows.
 bool splits_rows(const ir::Kernel& kernel);

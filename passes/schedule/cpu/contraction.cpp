@@ -55,17 +55,18 @@ struct RegisterTile {
 
 int accumulators(const Context& c) { return c.target.vector_registers() * 3 / 4; }
 
-// Rows of a tile that keeps so many vectors of each in registers, and of those that take the rows left over.
-std::vector<int> rows_of_tile(int registers, int vectors) {
+// Rows of a tile that keeps so many vectors of each in registers, and of those that take the rows left over: two sizes, in code that
+// runs often three.
+std::vector<int> rows_of_tile(int registers, int vectors, bool often) {
   const int most = vectors == 1 ? registers * 2 / 3 : registers / vectors;
   std::vector<int> rows{most};
-  if (most > kLeastTiled) rows.push_back(most / 2);
+  while (rows.size() < (often ? 3 : 2) && rows.back() > kLeastTiled) rows.push_back(rows.back() / 2);
   return rows;
 }
 // The choices for a tile: as many rows as the registers hold; for several lines, where rows are a convolution's channels, also as
 // many as divide them, so that none is computed twice.
-std::vector<std::vector<int>> tiles_of_rows(int64_t rows, int registers, int vectors, int lines) {
-  std::vector<std::vector<int>> result{rows_of_tile(registers, vectors * lines)};
+std::vector<std::vector<int>> tiles_of_rows(int64_t rows, int registers, int vectors, int lines, bool often) {
+  std::vector<std::vector<int>> result{rows_of_tile(registers, vectors * lines, often)};
   if (lines == 1 || rows % result[0][0] == 0) return result;
   for (int even = result[0][0] - 1; even >= kLeastTiled; --even) {
     if (rows % even != 0) continue;
@@ -76,13 +77,11 @@ std::vector<std::vector<int>> tiles_of_rows(int64_t rows, int registers, int vec
 }
 // The columns left over are few: less code for them.
 std::vector<int> rows_of_rest(int registers, int vectors) {
-  return {std::min(rows_of_tile(registers, vectors)[0], kRowsOfRest)};
+  return {std::min(rows_of_tile(registers, vectors, false)[0], kRowsOfRest)};
 }
 
-// Of one k, for all rows. Of many rows those left over hardly count: one tile is the best for all such numbers.
+// Of one k, for all rows.
 int64_t instructions_of(int64_t rows, const std::vector<int>& tile_rows, int vectors) {
-  constexpr int64_t kMany = 24, kWholeTiles = 240;  // a multiple of most tiles
-  if (rows > kMany) rows = kWholeTiles;
   int64_t count = 0;
   for (int tile : tile_rows) {
     const int64_t tiles = std::max<int64_t>(rows + (tile == tile_rows[0] ? 0 : tile_rows.back() - 1), 0) / tile;
@@ -92,35 +91,74 @@ int64_t instructions_of(int64_t rows, const std::vector<int>& tile_rows, int vec
   return count;
 }
 
-// The tile for which all tiles take the fewest instructions. `column_bytes`: of one column of the right operand; a panel of
-// more than two vectors has no more than fits the second cache. Of `lines` neighbouring lines that it may take together it
-// takes an even share.
-RegisterTile choose_tile(const Context& c, int64_t rows, int64_t columns, int64_t column_bytes, int64_t lines) {
-  const int registers = accumulators(c), widest = registers / kLeastRows;
-  const auto vectors_in = [&](int64_t width) { return static_cast<int>(std::min<int64_t>(ceil_div(width, c.lanes), widest)); };
-  RegisterTile best;
-  double least = 0;
-  for (int vectors = std::min(vectors_in(columns), 2); vectors <= vectors_in(columns); ++vectors) {
-    const int64_t tile = int64_t{vectors} * c.lanes, rest = columns % tile;
-    if (vectors > 2 && column_bytes * tile > c.target.l2_bytes / 2) break;
-    for (int together = 1; together * vectors <= widest && (together == 1 || columns <= tile); ++together) {
-      if (lines % together != 0) continue;
-      for (const std::vector<int>& tile_rows : tiles_of_rows(rows, registers, vectors, together)) {
-        const int rest_vectors = vectors_in(rest);
-        int64_t instructions = ceil_div(columns, tile) * instructions_of(rows, tile_rows, together * vectors);
-        if (columns > tile && rest > 0) {
-          instructions = columns / tile * instructions_of(rows, tile_rows, vectors) +
-                         instructions_of(rows, rows_of_rest(registers, rest_vectors), rest_vectors);
+class TileChoice {
+ public:
+  // `column_bytes`: of one column of the right operand; a panel of more than two vectors has no more than fits the second cache. Of
+  // `lines` neighbouring lines that a tile may take together it takes an even share.
+  TileChoice(const Context& c, int64_t rows, int64_t columns, int64_t column_bytes, int64_t lines)
+      : c_(c), rows_(rows), columns_(columns), column_bytes_(column_bytes), lines_(lines), registers_(accumulators(c)),
+        widest_(registers_ / kLeastRows) {}
+
+  // The tile for which all tiles take the fewest instructions. Of many rows those left over hardly count: unless the code runs
+  // often, one tile is the best for all such numbers.
+  RegisterTile best(bool often) const {
+    constexpr int64_t kMany = 24, kWholeTiles = 240;  // a multiple of most tiles
+    const int64_t rows = often || rows_ <= kMany ? rows_ : kWholeTiles;
+    RegisterTile best;
+    double least = 0;
+    for (int vectors = std::min(vectors_in(columns_), 2); vectors <= vectors_in(columns_); ++vectors) {
+      const int64_t tile = int64_t{vectors} * c_.lanes;
+      if (vectors > 2 && column_bytes_ * tile > c_.target.l2_bytes / 2) break;
+      for (int together = 1; together * vectors <= widest_ && (together == 1 || columns_ <= tile); ++together) {
+        if (lines_ % together != 0) continue;
+        for (const std::vector<int>& tile_rows : tiles_of_rows(rows_, registers_, vectors, together, often)) {
+          const RegisterTile next{vectors, together, tile_rows};
+          const double of_line = instructions(rows, next);
+          if (least > 0 && of_line >= least) continue;
+          least = of_line;
+          best = next;
         }
-        const double of_line = static_cast<double>(instructions) / together;
-        if (least > 0 && of_line >= least) continue;
-        least = of_line;
-        best = {vectors, together, tile_rows};
       }
     }
+    return best;
   }
-  return best;
-}
+
+  // Whether a tile is so much better than another that other code is worth compiling.
+  bool is_better(const RegisterTile& tile, const RegisterTile& than) const {
+    constexpr double kWorthIt = 0.9;
+    return instructions(rows_, tile) < kWorthIt * instructions(rows_, than) || rows_of(tile) < kWorthIt * rows_of(than);
+  }
+
+ private:
+  int vectors_in(int64_t width) const { return static_cast<int>(std::min<int64_t>(ceil_div(width, c_.lanes), widest_)); }
+
+  // Rows that are computed, some of them more than once.
+  double rows_of(const RegisterTile& t) const {
+    int64_t left = rows_, count = 0;
+    for (int tile : t.rows) {
+      const int64_t tiles = std::max<int64_t>(left + (tile == t.rows[0] ? 0 : t.rows.back() - 1), 0) / tile;
+      count += tiles * tile;
+      left -= tiles * tile;
+    }
+    return static_cast<double>(count);
+  }
+
+  // Of a line and one k.
+  double instructions(int64_t rows, const RegisterTile& t) const {
+    const int64_t tile = int64_t{t.vectors} * c_.lanes, rest = columns_ % tile;
+    const int rest_vectors = vectors_in(rest);
+    int64_t count = ceil_div(columns_, tile) * instructions_of(rows, t.rows, t.lines * t.vectors);
+    if (columns_ > tile && rest > 0) {
+      count = columns_ / tile * instructions_of(rows, t.rows, t.vectors) +
+              instructions_of(rows, rows_of_rest(registers_, rest_vectors), rest_vectors);
+    }
+    return static_cast<double>(count) / t.lines;
+  }
+
+  const Context& c_;
+  const int64_t rows_, columns_, column_bytes_, lines_;
+  const int registers_, widest_;
+};
 
 bool depends(const ir::Kernel& kernel, Value v, int axis) {
   const Instr& in = kernel.instr(v);
@@ -156,7 +194,9 @@ class Contraction {
     tiled_ = row_ >= 0 && !depends(c_.kernel, right_, row_) && !nest_.varies(left_);
     if (tiled_) {
       const int64_t lines = line_ < 0 || packs() ? 1 : c.extent(line_);
-      tile_ = choose_tile(c, c.extent(row_), c.extent(column_), c.extent(k_) * ir::item_size(nest_.instr(right_).dtype), lines);
+      const TileChoice choice(c, c.extent(row_), c.extent(column_), c.extent(k_) * ir::item_size(nest_.instr(right_).dtype), lines);
+      tile_ = choice.best(c.target.often);
+      if (!c.target.often) c.out.better_often = choice.is_better(choice.best(true), tile_);
     }
     tile_.lines > 1 ? std::erase(batch_, line_) : line_ = -1;
   }

@@ -41,11 +41,25 @@ class LaneLoops : protected RowStages {
     one_vector_ = many && length_ <= c.lanes;
     one_group_ = many && length_ < kReduceLanes;
     group_ = one_vector_ ? c.lanes : static_cast<int>(kReduceLanes);
+    if (many && length_ <= kReduceLanes) know_length();
     for (const auto& full : plan_.full) {
       for (Value v : full) {
         if (nest_.instr(v).op == Op::Load && c.beyond_cache(c.bytes_read(v))) nest_.prefetch(v, kAhead);
       }
     }
+  }
+
+  // Code that runs often has no more lanes than such a row has elements, and no masks where it fills them.
+  void know_length() {
+    const int group = std::max(c_.lanes, static_cast<int>(std::bit_ceil(static_cast<uint64_t>(length_))));
+    const bool fills = length_ == group;
+    if (!c_.target.often) {
+      c_.out.better_often = c_.out.better_often || group < group_ || fills;
+      return;
+    }
+    one_group_ = true;
+    group_ = group;
+    no_rest_ = fills;
   }
 
   void each(Value v, const std::function<void(int)>& f) override {

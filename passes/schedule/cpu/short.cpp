@@ -21,8 +21,9 @@ namespace {
 
 constexpr int64_t kLongestRow = 16;
 // Each length is other code, so that a program whose rows grow compiles for each of its lengths: worth it where that is not much
-// code, or where much time is saved.
-int64_t fewest_rows(const ir::Kernel& kernel, int64_t length) {
+// code, where much time is saved, or where the code runs often. Rows fewer than lanes leave some idle.
+int64_t fewest_rows(const ir::Kernel& kernel, int64_t length, bool often) {
+  if (often) return length > 4 ? 16 : 2;
   if (length > 4) return 16384 / length;
   return kernel.has(AxisKind::Inner) ? 64 : 2;
 }
@@ -91,7 +92,7 @@ size_t unrolled(const ir::Kernel& kernel, const ShortRows& rows) {
 }
 
 // The best axis for the lanes, given the axes that rows run along.
-std::optional<ShortRows> across(const ir::Kernel& kernel, std::vector<int> axes) {
+std::optional<ShortRows> across(const ir::Kernel& kernel, std::vector<int> axes, bool often) {
   ShortRows rows{std::move(axes), -1, 1};
   for (int a : rows.axes) rows.count *= kernel.extent(a);
   if (rows.count > kLongestRow || unrolled(kernel, rows) > kMostInstrs) return {};
@@ -99,7 +100,7 @@ std::optional<ShortRows> across(const ir::Kernel& kernel, std::vector<int> axes)
   Worth best_worth;
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
     rows.lane = static_cast<int>(a);
-    if (kernel.axes[a].kind != AxisKind::Parallel || kernel.axes[a].extent < fewest_rows(kernel, rows.count)) continue;
+    if (kernel.axes[a].kind != AxisKind::Parallel || kernel.axes[a].extent < fewest_rows(kernel, rows.count, often)) continue;
     if (std::find(rows.axes.begin(), rows.axes.end(), rows.lane) != rows.axes.end()) continue;
     Worth w = worth(kernel, rows);
     if (w.bytes <= 0 || (best && w.bytes < best_worth.bytes)) continue;
@@ -112,7 +113,7 @@ std::optional<ShortRows> across(const ir::Kernel& kernel, std::vector<int> axes)
 
 }  // namespace
 
-std::optional<ShortRows> short_rows(const ir::Kernel& kernel) {
+std::optional<ShortRows> short_rows(const ir::Kernel& kernel, bool often) {
   if (kernel.has(AxisKind::Contract) || kernel.has(AxisKind::Serial)) return {};
   std::vector<int> inner;
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
@@ -122,12 +123,12 @@ std::optional<ShortRows> short_rows(const ir::Kernel& kernel) {
     for (const Instr& in : kernel.instrs) {
       if (ir::is_reduce(in.op) && in.tree == ir::ReduceTree::Columns) return {};
     }
-    return across(kernel, inner);
+    return across(kernel, inner, often);
   }
   for (size_t a = kernel.axes.size(); a-- > 0;) {
     int64_t extent = kernel.axes[a].extent;
     if (extent < 2 || extent > kLongestRow) continue;
-    if (std::optional<ShortRows> rows = across(kernel, {static_cast<int>(a)})) return rows;
+    if (std::optional<ShortRows> rows = across(kernel, {static_cast<int>(a)}, often)) return rows;
   }
   return {};
 }
@@ -298,6 +299,6 @@ class ShortSchedule {
 
 }  // namespace
 
-void lower_short_rows(Context& c) { ShortSchedule(c, *short_rows(c.kernel)).lower(); }
+void lower_short_rows(Context& c) { ShortSchedule(c, *short_rows(c.kernel, c.target.often)).lower(); }
 
 }  // namespace tenon::passes::cpu
