@@ -85,6 +85,8 @@ void drop(std::vector<Definition>& definitions) {
 
 std::unique_lock<std::recursive_mutex> hold_graph() { return std::unique_lock(NodeTable::get().mutex); }
 
+int64_t pending_count() { return NodeTable::get().pending.load(std::memory_order_relaxed); }
+
 Node* next_pending(const Node& node) { return NodeTable::younger(node); }
 
 NodeRef reference_to(Node& node) { return NodeTable::acquire(&node) ? NodeTable::adopt(&node) : NodeRef(); }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -85,6 +86,7 @@ struct NodeTable {
   uint64_t fresh_from = UINT64_MAX;  // nodes from this id on are known to nobody else yet
   Node::Kept *first_kept = nullptr, *last_kept = nullptr;
   Node* youngest = nullptr;  // of the pending nodes, a list in the order of their creation
+  std::atomic<int64_t> pending = 0;  // their number; changes with the lock held
 
   static NodeTable& get() {
     static auto* const table = new NodeTable;  // outlives every static tensor
@@ -283,14 +285,20 @@ struct NodeTable {
     node.younger_ = younger;
     if (node.older_) node.older_->younger_ = &node;
     (younger ? younger->older_ : youngest) = &node;
+    count_pending(1);
   }
   void leave_pending(Node& node) {
+    if (!node.younger_ && youngest != &node) return;  // it is none
+    count_pending(-1);
     if (node.older_) node.older_->younger_ = node.younger_;
     if (node.younger_) node.younger_->older_ = node.older_;
     else if (youngest == &node) youngest = node.older_;
     node.older_ = node.younger_ = nullptr;
   }
   static Node* younger(const Node& node) { return node.younger_; }
+  void count_pending(int64_t more) {
+    pending.store(pending.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  }
 
   // Drops these references; the nodes that nobody else refers to go to the list. Call with the lock held.
   static void drop(const SmallVector<Node*, 3>& inputs, Node*& doomed) {

@@ -69,7 +69,7 @@ int64_t window_span(const Node& node) {
 
 void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find_windows, Beside beside) {
   nodes.clear();
-  readers.clear();
+  operations_ = 0;
   roots.clear();
   windows.clear();
   origins.clear();
@@ -134,17 +134,12 @@ uint64_t GraphKey::head_of(const Node& node, Op op, uint64_t flags) {
          flags << 24;
 }
 
-void GraphKey::add(Node* node) {
+void GraphKey::finish(Node* node) {
   node->mark_value = static_cast<int32_t>(nodes.size());
   nodes.push_back(node);
-  readers.push_back(0);
-}
-
-void GraphKey::finish(Node* node) {
-  add(node);
+  ++operations_;
   const Op op = node->op();
   any_wanted_ = any_wanted_ || node->wanted.load(std::memory_order_relaxed) > 0;
-  for (const Node* input : node->inputs()) ++readers[input->mark_value];
   if ((op == Op::Slice || op == Op::Strided) && is_window(*node)) return push_window(*node);
   const uint64_t flags = node->holders.load(std::memory_order_relaxed) > 0 ? uint64_t{kHeld} : 0;
   const std::span<Node* const> inputs(node->inputs().data(), node->inputs().size());
@@ -160,7 +155,8 @@ void GraphKey::finish(Node* node) {
 }
 
 void GraphKey::finish_leaf(Node* node) {
-  add(node);
+  node->mark_value = static_cast<int32_t>(nodes.size());
+  nodes.push_back(node);
   const Op op = node->op();
   check_leaf(*node);
   uint64_t flags = 0;
@@ -211,6 +207,13 @@ bool GraphKey::is_wanted(size_t i) const {
   if (!stored_.empty() && stored_[i]) return false;
   const bool root = std::find(roots.begin(), roots.end(), static_cast<int32_t>(i)) != roots.end();
   return !root && node.holders.load(std::memory_order_relaxed) == 0;
+}
+
+void GraphKey::count_readers(std::vector<uint32_t>& readers) const {
+  readers.assign(nodes.size(), 0);
+  for (const Node* node : nodes) {
+    for (const Node* input : node->inputs()) ++readers[input->mark_value];
+  }
 }
 
 // From the readers to what they read: what is stored anyway costs nothing, what is cheap hands the question on.

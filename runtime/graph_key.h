@@ -48,7 +48,6 @@ struct GraphKey {
   std::vector<int32_t> shared;     // the same, for values beside the graph that the program holds
   std::vector<int32_t> any_size;   // inputs, in order, of which only windows are read: the key says of their
                                    // shape the rank alone
-  std::vector<uint32_t> readers;   // of each node: how many of the others read it
   std::vector<int32_t> constants;  // inputs that are likely to stay as they are, in order (Buffer::constant)
   bool pending = false;            // some root still has to be computed
   const ir::Node* missing = nullptr;  // an input without data: a placeholder, or a value that is being computed
@@ -63,6 +62,7 @@ struct GraphKey {
   // What gradients will compute again behind this evaluation: cheap values that they read, and those that these are made of, up
   // to what is kept or stored anyway. Views are no work, and not among them.
   std::vector<int32_t> computed_again() const;
+  void count_readers(std::vector<uint32_t>& readers) const;  // of each node: how many of the others read it; until the next read of any key
   std::vector<uint64_t> words_without_constants() const;  // the key as it was before inputs counted as constant
   int32_t number(
       const ir::Node* node) const;  // of a node in `nodes`; -1 for others; until the next read of any key
@@ -92,7 +92,6 @@ struct GraphKey {
   };
   void walk(ir::Node* root);
   void visit(ir::Node* node);
-  void add(ir::Node* node);
   void finish(ir::Node* node);
   void finish_leaf(ir::Node* node);
   static uint64_t head_of(const ir::Node& node, ir::Op op, uint64_t flags);
@@ -129,6 +128,8 @@ struct GraphKey {
   std::vector<Candidate> candidates_;
   std::vector<Leaf> inputs_;
   std::vector<Use> uses_;
+  int64_t operations_ = 0;  // nodes that are no leaves
+  std::vector<uint32_t> readers_;
   std::vector<bool> wanted_;  // by what is computed again; empty without gradients
   std::vector<bool> stored_;  // roots, held and shared nodes; empty if nothing beside the graph is looked for
   std::vector<ir::NodeRef> beside_;  // held values beside the graph that are computed with it

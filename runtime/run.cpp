@@ -218,7 +218,7 @@ void Run::find_dying(std::span<const ir::NodeRef> replaced) {
   const size_t count = key.nodes.size();
   lives_on_.assign(count, 0);
   is_output_.assign(count, 0);
-  readers_ = key.readers;
+  key.count_readers(readers_);
   uint32_t* const readers = readers_.data();
   uint8_t *const lives_on = lives_on_.data(), *const is_output = is_output_.data();
   Node* const* const nodes = key.nodes.data();

@@ -7,6 +7,7 @@
 //   y = x @ w                asked for: y.sum(). The program holds y @ v, a product: y is stored
 #include <algorithm>
 
+#include "ir/definitions.h"
 #include "ir/graph_map.h"
 #include "runtime/analysis.h"
 #include "runtime/graph_key.h"
@@ -48,6 +49,7 @@ struct GraphKey::ValuesBeside {
 
 // Tells what is computed too, and fills `shared`.
 void GraphKey::find_beside() {
+  if (ir::pending_count() == operations_) return;  // nobody has anything else to compute
   const Node* first = first_needed_elsewhere();
   if (!first) return;
   note_stored();
@@ -66,15 +68,15 @@ void GraphKey::find_beside() {
 // The first node by creation that somebody else may still read: its references are more than its readers, gradients and roots
 // explain. Mostly there is none.
 const Node* GraphKey::first_needed_elsewhere() {
-  for (int32_t root : roots) ++readers[root];
+  count_readers(readers_);
+  for (int32_t root : roots) ++readers_[root];
   const Node* first = nullptr;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = *nodes[i];
     if (node.is_leaf() || is_held(node)) continue;
     const auto wanted = static_cast<uint32_t>(node.wanted.load(std::memory_order_relaxed));
-    if (node.references() > readers[i] + wanted && (!first || node.id() < first->id())) first = &node;
+    if (node.references() > readers_[i] + wanted && (!first || node.id() < first->id())) first = &node;
   }
-  for (int32_t root : roots) --readers[root];
   return first;
 }
 

@@ -100,13 +100,13 @@ TEST_CASE("evaluate: the same form again runs no pass and no compiler; scalars a
 TEST_CASE("evaluate: a plan that runs often is made again, for the length of its short rows") {
   WithOptions options([](Options& o) { o.often = 3; });
   const auto run = [](int64_t rows, int64_t columns) {
-    const NodeRef x = input_of(Shape{rows, columns}, ramp), sums = ir::reduce(Op::Sum, ir::unary(Op::Exp, x), Shape{1});
+    const NodeRef x = input_of(Shape{rows, columns}, ramp), sums = ir::reduce(Op::Sum, ir::binary(Op::Mul, x, x), Shape{1});
     const ir::Graph graph = ir::Graph::of(std::vector<NodeRef>{sums});
     const codegen::HostTensor expected = codegen::interpret(graph, {value_of(*x)})[0];
     evaluate({sums});
     CHECK(same_elements(value_of(*sums), expected));
   };
-  for (const auto& [columns, plans] : {std::pair(9, 2), {40, 2}, {3, 1}, {200, 1}}) {
+  for (const auto& [columns, plans] : {std::pair(9, 2), {32, 2}, {3, 1}, {200, 1}}) {
     CAPTURE(columns);
     clear_caches();
     reset_counters();
@@ -115,7 +115,7 @@ TEST_CASE("evaluate: a plan that runs often is made again, for the length of its
     for (int i = 0; i < 6; ++i) run(70, columns);
     CHECK(counters().plans_built == plans);
     CHECK(counters().plan_hits == 8);
-    if (codegen::llvm_backend::available()) CHECK(counters().kernels_compiled == plans);
+    CHECK(counters().kernels_compiled == plans);
   }
 }
 
