@@ -188,7 +188,7 @@ struct NodeTable {
     node->shape_ = key.shape;
     node->ints_.append(key.ints.data(), key.ints.size());
     ++live;
-    if (!node->is_leaf()) join_pending(*node, nullptr);
+    if (!node->is_leaf()) append_pending(*node);
     return node;
   }
 
@@ -280,11 +280,17 @@ struct NodeTable {
   }
 
   // All of these with the lock held.
-  void join_pending(Node& node, Node* younger) {  // null: it is the youngest
-    node.older_ = younger ? younger->older_ : youngest;
-    node.younger_ = younger;
+  void append_pending(Node& node) {
+    node.older_ = youngest;
+    if (youngest) youngest->younger_ = &node;
+    youngest = &node;
+    count_pending(1);
+  }
+  void join_pending(Node& node, Node& younger) {
+    node.older_ = younger.older_;
+    node.younger_ = &younger;
     if (node.older_) node.older_->younger_ = &node;
-    (younger ? younger->older_ : youngest) = &node;
+    younger.older_ = &node;
     count_pending(1);
   }
   void leave_pending(Node& node) {
@@ -371,7 +377,7 @@ struct NodeTable {
     if (!node.is_leaf()) {
       Node* younger = nullptr;
       for (Node* next = youngest; next && next->id_ > node.id_; next = next->older_) younger = next;
-      join_pending(node, younger);
+      younger ? join_pending(node, *younger) : append_pending(node);
     }
     if (!definition.interned_) return;
     // An equal node may have been made meanwhile; both can be found then.

@@ -141,7 +141,7 @@ void ColumnStages::each_chain(int l, ValueId begin, ValueId end, int together, s
     const ValueId rest = c_.add(begin, b_.op(Op::And, {c_.sub(end, begin), whole}));
     c_.loop(begin, rest, ir::kReduceChain, [&](ValueId first) {
       for (int64_t j = 0; j < ir::kReduceChain; ++j) {
-        c_.in_scope([&] { element(l, j == 0 ? first : c_.add(first, c_.literal(j)), together, columns); });
+        c_.in_scope([&] { element(l, j == 0 ? first : c_.add(first, c_.literal(j)), together, columns, j == 0); });
       }
       end_chain();
     });
@@ -164,7 +164,7 @@ void ColumnStages::elements(int l, ValueId begin, ValueId end, int together, std
   c_.loop(begin, end, 1, [&](ValueId at) { element(l, at, together, columns); });
 }
 
-void ColumnStages::element(int l, ValueId at, int together, std::vector<Column>& columns) {
+void ColumnStages::element(int l, ValueId at, int together, std::vector<Column>& columns, bool first) {
   std::vector<ValueId> position;  // by block
   for (int block = 0; block < together; ++block) {
     position.push_back(block == 0 ? at : c_.add(at, c_.literal(block * ir::kColumnBlock)));
@@ -180,7 +180,7 @@ void ColumnStages::element(int l, ValueId at, int together, std::vector<Column>&
     Accumulator next{nest_.varies(v) ? nest_.vector(operand) : nest_.get(operand), -1};
     if (c_.reducer(v).has_index())
       next.beside = b_.splat(nest_.position(position[column.sub / vectors_]), nest_.lanes(v));
-    column.take(next);
+    first && in_chains(v) ? column.reduce.write(column.registers, next) : column.take(next);
   }
   nest_.set_sub(0);
 }

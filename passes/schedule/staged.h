@@ -115,7 +115,8 @@ class ColumnStages : protected Staged {
  private:
   std::vector<Column> open(int l, bool totals);
   void elements(int l, ValueId begin, ValueId end, int together, std::vector<Column>& columns);
-  void element(int l, ValueId at, int together, std::vector<Column>& columns);
+  // `first`: of a chain, which so needs no addition to nothing.
+  void element(int l, ValueId at, int together, std::vector<Column>& columns, bool first = false);
   void each_chain(int l, ValueId begin, ValueId end, int together, std::vector<Column>& columns, const std::function<void()>& end_chain);
 };
 

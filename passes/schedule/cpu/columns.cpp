@@ -124,6 +124,7 @@ class Columns : ColumnStages {
  public:
   explicit Columns(Context& c) : ColumnStages(c, c.loops()), c_(c), tiles_(c) {
     any_count_ = tiles_.width() <= kVectorsOfAnyCount * c.lanes;
+    if (any_count_ && blocks_ <= 1) know_count();
   }
 
   void lower() {
@@ -143,6 +144,13 @@ class Columns : ColumnStages {
   }
 
  private:
+  // Of a block or less the code of any count takes up to four times as long: not where it runs often, or for many columns.
+  void know_count() {
+    constexpr int64_t kManyColumns = 16384;
+    any_count_ = !c_.target.often && c_.kernel.extent_of(AxisKind::Parallel) < kManyColumns;
+    c_.out.better_often = c_.out.better_often || any_count_;
+  }
+
   void each(Value v, const std::function<void(int)>& f) override { tiles_.each(v, vectors_, f); }
   void set_vectors(int vectors) {
     vectors_ = vectors;

@@ -114,31 +114,31 @@ class LaneLoops : protected RowStages {
       if (vectors > 1 && inner_.size() > kLongBody) {
         return each_chain(l, range.begin, range.end, lanes, [&](ValueId begin, ValueId end) { in_memory(l, begin, end, kept, base, lanes.sums); });
       }
-      const auto vector = [&](ValueId position, int q, bool masked) {
+      const auto vector = [&](ValueId position, int q, bool masked, bool begins) {
         nest_.bind(lane_, position);
         nest_.set_mask(masked ? nest_.tail_mask(position, range.end) : -1);
         elements(l, kept);
-        accumulate(l, lanes.sums, q, at(base, position));
+        accumulate(l, lanes.sums, q, at(base, position), begins);
         nest_.set_mask(-1);
       };
-      const auto group = [&](ValueId first, bool masked) {
+      const auto group = [&](ValueId first, bool masked, bool begins) {
         for (int q = 0; q < vectors; ++q) {
           const ValueId position = q == 0 ? first : c_.add(first, c_.literal(int64_t{q} * nest_.lanes()));
           // Of a vector past the end nothing is done: it would take as long as any other.
           const ValueId some = masked && q > 0 ? c_.less(position, range.end) : -1;
-          nest_.when(some, [&] { vector(position, q, masked); });
+          nest_.when(some, [&] { vector(position, q, masked, begins); });
         }
       };
       if (one_group_) {
         end_chains(l, lanes);
-        return group(range.begin, !no_rest_);
+        return group(range.begin, !no_rest_, true);
       }
       ValueId whole = range.end;
       if (!no_rest_) whole = c_.add(range.begin, b_.op(Op::And, {c_.sub(range.end, range.begin), c_.literal(-group_)}));
       const auto groups = [&](ValueId begin, ValueId end) {
-        c_.loop(begin, end, group_, [&](ValueId first) { group(first, false); });
+        c_.loop(begin, end, group_, [&](ValueId first) { group(first, false, false); });
       };
-      const auto one_group = [&](ValueId first) { group(first, false); };
+      const auto one_group = [&](ValueId first, bool begins) { group(first, false, begins); };
       each_chain(l, range.begin, whole, lanes, groups, inner_.size() <= kUnrolled ? one_group : Group());
       if (no_rest_) return;
       nest_.when(c_.less(whole, range.end), [&] {
@@ -146,7 +146,7 @@ class LaneLoops : protected RowStages {
           const ValueId of_chain = b_.op(Op::And, {c_.sub(whole, range.begin), c_.literal(chain_length() - 1)});
           nest_.when(b_.op(Op::Eq, {of_chain, c_.literal(0)}), [&] { end_chains(l, lanes); });
         }
-        vectors == 1 || inner_.size() <= kShortBody ? group(whole, true) : in_memory(l, whole, range.end, kept, base, lanes.sums);
+        vectors == 1 || inner_.size() <= kShortBody ? group(whole, true, false) : in_memory(l, whole, range.end, kept, base, lanes.sums);
       });
     });
     end_chains(l, lanes);
@@ -168,7 +168,7 @@ class LaneLoops : protected RowStages {
 
   // body(begin, end) for each chain of a row's elements from `begin` to `end`; where there is a `group`,
   // whole chains are its groups of lanes one by one, without a loop.
-  using Group = std::function<void(ValueId first)>;
+  using Group = std::function<void(ValueId first, bool begins)>;  // `begins`: a chain
   void each_chain(int l, ValueId begin, ValueId end, const Lanes& lanes,
                   const std::function<void(ValueId begin, ValueId end)>& body, const Group& group = {}) {
     if (!in_chains(reductions(l))) return body(begin, end);
@@ -177,7 +177,7 @@ class LaneLoops : protected RowStages {
       c_.loop(begin, whole, chain_length(), [&](ValueId first) {
         end_chains(l, lanes);
         for (int64_t j = 0; j < ir::kReduceChain; ++j)
-          group(j == 0 ? first : c_.add(first, c_.literal(j * group_)));
+          group(j == 0 ? first : c_.add(first, c_.literal(j * group_)), j == 0);
       });
       begin = whole;
     }
@@ -234,13 +234,15 @@ class LaneLoops : protected RowStages {
     return registers;
   }
 
-  // The current elements into register q of each reduction of the loop, and of each row.
-  void accumulate(int l, const Registers& registers, int q, ValueId position) {
+  // The current elements into register q of each reduction of the loop, and of each row. The first ones of chains are added to
+  // nothing.
+  void accumulate(int l, const Registers& registers, int q, ValueId position, bool begins = false) {
     each_result(l, [&](Value v, size_t n) {
       Reducer reduce = c_.reducer(v);
       Accumulator element{nest_.vector(nest_.instr(v).args[0]), -1};
       if (reduce.has_index()) element.beside = lane_positions(position);
-      take(reduce, registers[n][q], element, nest_.mask());
+      begins && nest_.mask() < 0 && in_chains(v) ? reduce.write(registers[n][q], element)
+                                                 : take(reduce, registers[n][q], element, nest_.mask());
     });
   }
 
