@@ -107,9 +107,10 @@ NodeRef cast_chain(O o) {
   return widens(a, b) || narrows ? cast(x, c) : NodeRef();
 }
 
-// x / 2^k = x * 2^-k: both are the same real number, rounded once.
+// x / 2^k = x * 2^-k: both are the same real number, rounded once. A single number, which has nothing to gain, stays the kernel that it is
+// for other lengths.
 NodeRef divide_by_power_of_two(O o) {
-  if (!is_const(o.in[1]) || is_whole(o.in[1])) return {};
+  if (!is_const(o.in[1]) || is_whole(o.in[1]) || element_count(o.type.shape) == 1) return {};
   const double divisor = to_double(value_of(o.in[1])), inverse = 1 / divisor;
   int exponent;
   const Constant c = constant(o.type.dtype, inverse);

@@ -1,5 +1,6 @@
 // Cleans a kernel: rebuilds it so that equal pure instructions are one and what folds is folded, then drops
-// the instructions that no store needs. Levels fall to what the operands require; the order stays.
+// the instructions that no store needs. Levels fall to what the operands require; the order stays. Operands that commute stand in
+// their order, whichever the program made first: so rounds of a loop are one kernel.
 //
 //   map r c    : %0 = load x[8*r + c] : f32              map r c    : %0 = load x[8*r + c] : f32
 //   map r c    : %1 = load x[8*r + c] : f32              map r c    : %1 = mul %0, %0 : f32
@@ -54,6 +55,7 @@ ir::Kernel clean(const ir::Kernel& kernel) {
   // A load or an index may stand at a higher level than it needs. In an empty space it stays there, never
   // run.
   auto lower = [&](ir::KernelBuilder& builder, const ir::Instr& instr, std::span<const ir::Value> args) {
+    if (ir::has_trait(instr.op, ir::TraitCommutes) && args[0] > args[1]) return builder.op(instr.op, {args[1], args[0]}, instr.dtype);
     bool movable = instr.op == ir::Op::Load || instr.op == ir::Op::IndexOf;
     if (!movable || instr.level == ir::Level::Row || kernel.extent_of(instr.level) == 0) return kKeep;
     ir::Instr lowest = instr;

@@ -233,9 +233,9 @@ RowStages::Range RowStages::whole_row() {
 }
 
 RowStages::Range RowStages::block_range(ValueId block) {
-  if (blocks_ <= 1) return whole_row();
+  if (blocks_ <= 1 && !any_length_) return whole_row();
   const ValueId end = nest_.extent(lane_);
-  if (length_ < ir::kLaneBlock) {
+  if (length_ < ir::kLaneBlock && !any_length_) {
     const ValueId step = nest_.size(rows_per_block_), begin = c_.mul(block, step);
     return {begin, c_.minimum(c_.add(begin, step), nest_.size(count_)), c_.literal(0), end};
   }

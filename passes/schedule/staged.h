@@ -147,7 +147,8 @@ class RowStages : protected Staged {
   int lane_;
   int64_t length_, count_;  // extents of the lane axis and of the other inner axes
   int64_t blocks_along_, rows_per_block_, blocks_;
-  bool one_chain_;  // a lane of a block
+  bool one_chain_;    // a lane of a block
+  bool any_length_ = false;  // blocks are pieces of one run of lanes, the code does not know how many
   std::vector<Value> inner_;
 };
 

@@ -318,18 +318,13 @@ class Columns : ColumnStages {
       });
       from = to;
     };
-    const auto whole = [&](int64_t rows) {
-      return c_.add(first, b_.op(Op::And, {c_.sub(last, first), c_.literal(-rows)}));
-    };
     const bool chained =
         std::any_of(reductions(0).begin(), reductions(0).end(), [&](Value v) { return in_chains(v); });
     // The totals of a run and more than four rows of it do not fit the first cache together. More rows are better all the same where
     // they come from far.
     const int at_once = chained && !comes_from_far_ ? kRowsWithTotals : kRowsAtOnce;
-    rows_of_run(whole(at_once), at_once);
-    if (chained && count_ % at_once >= ir::kReduceChain) rows_of_run(whole(ir::kReduceChain), ir::kReduceChain);
-    const int left = static_cast<int>(count_ % (chained ? int64_t{ir::kReduceChain} : at_once));
-    if (left != 0) rows_of_run(last, chained ? left : 1);
+    rows_of_run(c_.add(first, b_.op(Op::And, {c_.sub(last, first), c_.literal(-at_once)})), at_once);
+    chained ? last_chains(from, last, each_vector, load, store) : rows_of_run(last, 1);
     nest_.set_sub_axes(std::array{tiles_.lane()});
     if (chained) {
       each_vector([&](size_t r, ValueId at) {
@@ -340,6 +335,37 @@ class Columns : ColumnStages {
       });
     }
     c_.end_phase();
+  }
+
+  // The rows that are left, however many: chain by chain, each in registers.
+  template <typename EachVector, typename Load, typename Store>
+  void last_chains(ValueId begin, ValueId end, const EachVector& each_vector, const Load& load, const Store& store) {
+    const auto chain = [&](const std::vector<ValueId>& places, ValueId first, ValueId last) {
+      std::vector<Column> chains;
+      for (size_t r = 0; r < places.size(); ++r) {
+        const Value v = reductions(0)[r];
+        Reducer reduce = c_.reducer(v);
+        chains.push_back({v, r, 0, reduce, reduce.open(in_chains(v) ? reduce.identity(nest_.lanes()) : load(r, places[r]))});
+      }
+      c_.loop(first, last, 1, [&](ValueId row) {
+        nest_.bind_linear(inner_, row);
+        for (Value v : full(0)) nest_.emit(v);
+        for (Column& sum : chains) sum.take({nest_.vector(nest_.instr(sum.reduction).args[0]), -1});
+      });
+      for (Column& sum : chains) {
+        const ValueId at = places[sum.number];
+        store(sum.number, at, in_chains(sum.reduction) ? of_run(sum.reduction).combine(load(sum.number, at), sum.read()) : sum.read());
+      }
+    };
+    c_.loop(begin, end, ir::kReduceChain, [&](ValueId first) {
+      const ValueId last = c_.piece_end(first, c_.literal(ir::kReduceChain), end);
+      std::vector<ValueId> places;
+      each_vector([&](size_t r, ValueId at) {
+        if (r == 0) places.clear();
+        places.push_back(at);
+        if (places.size() == reductions(0).size()) chain(places, first, last);
+      });
+    });
   }
 
   // What a run's elements are added to.

@@ -84,7 +84,8 @@ std::vector<int> rows_of_rest(int registers, int vectors) {
 int64_t instructions_of(int64_t rows, const std::vector<int>& tile_rows, int vectors) {
   int64_t count = 0;
   for (int tile : tile_rows) {
-    const int64_t tiles = std::max<int64_t>(rows + (tile == tile_rows[0] ? 0 : tile_rows.back() - 1), 0) / tile;
+    const bool whole = tile == tile_rows[0] && tile_rows.size() > 1;
+    const int64_t tiles = std::max<int64_t>(rows + (whole ? 0 : tile_rows.back() - 1), 0) / tile;
     count += tiles * std::max(tile * vectors + tile + vectors + 3, kLeastInstructions);
     rows -= tiles * tile;
   }
@@ -99,11 +100,11 @@ class TileChoice {
       : c_(c), rows_(rows), columns_(columns), column_bytes_(column_bytes), lines_(lines), registers_(accumulators(c)),
         widest_(registers_ / kLeastRows) {}
 
-  // The tile for which all tiles take the fewest instructions. Of many rows those left over hardly count: unless the code runs
-  // often, one tile is the best for all such numbers.
+  // The tile for which all tiles take the fewest instructions. Unless the code runs often it is that for many rows, of which those left
+  // over hardly count: one tile for all numbers of rows. A convolution's rows are its channels, which do not change.
   RegisterTile best(bool often) const {
     constexpr int64_t kMany = 24, kWholeTiles = 240;  // a multiple of most tiles
-    const int64_t rows = often || rows_ <= kMany ? rows_ : kWholeTiles;
+    const int64_t rows = often || (lines_ > 1 && rows_ <= kMany) ? rows_ : kWholeTiles;
     RegisterTile best;
     double least = 0;
     for (int vectors = std::min(vectors_in(columns_), 2); vectors <= vectors_in(columns_); ++vectors) {

@@ -40,6 +40,7 @@ class LaneLoops : protected RowStages {
     const bool many = c.product(rows_) > 1;
     one_vector_ = many && length_ <= c.lanes;
     one_group_ = many && length_ < kReduceLanes;
+    any_length_ = !many && outer_.empty() && !one_chain_;
     group_ = one_vector_ ? c.lanes : static_cast<int>(kReduceLanes);
     if (many && length_ <= kReduceLanes) know_length();
     for (const auto& full : plan_.full) {
@@ -288,7 +289,7 @@ class LaneLoops : protected RowStages {
   // Loop l of one row, in the row's own iteration.
   void reduce_row(int l) {
     std::vector<Accumulator> results;
-    if (blocks_ <= 1) {
+    if (blocks_ <= 1 && !any_length_) {
       results = reduce_block(l, whole_row(), -1);
     } else {
       auto partials = partial_buffers(l, Space::Local, blocks_);
