@@ -266,6 +266,21 @@ NodeRef strided_as_reshape(O o) {
   return whole ? reshape(o.in[0], sizes) : NodeRef();
 }
 
+// One element of a pad: of what is padded, or the fill. Gradients of views of views read what they have just padded.
+NodeRef element_of_pad(O o) {
+  const NodeRef& padded = o.in[0];
+  if (padded->op() != Op::Pad || element_count(o.type.shape) != 1) return {};
+  const NodeRef inner = operand(padded);
+  int64_t rest = o.ints.back();
+  Dims starts(inner->shape().size(), 0);
+  for (size_t d = starts.size(); d-- > 0; rest /= padded->shape()[d]) {
+    starts[d] = rest % padded->shape()[d] - padded->ints()[d];
+    if (starts[d] < 0 || starts[d] >= inner->shape()[d]) return splat(o, value_of(operand(padded, 1)));
+  }
+  const Dims ones(starts.size(), 1);
+  return reshape(slice(inner, starts, ones, ones), o.type.shape);
+}
+
 NodeRef update_of_everything(O o) {
   const Dims& sizes = o.in[1]->shape();
   return is_contiguous_place_list(o, sizes, o.ints, o.ints.back()) ? reshape(o.in[1], o.type.shape) : NodeRef();
@@ -373,6 +388,7 @@ constexpr Rule kRules[] = {
     {Op::Cat, cat_without_empty_parts},
     {Op::Cat, cat_of_splats},
     {Op::Strided, strided_as_reshape},
+    {Op::Strided, element_of_pad},
     {Op::Update, [](O o) { return first_if(o, o.in[1]->numel() == 0); }},                // nothing written
     {Op::Update, update_of_everything},
     {Op::Update, update_again},

@@ -133,13 +133,57 @@ class WindowInputs {
   size_t next_ = 0;
 };
 
-// The outputs, computed from window inputs.
-std::vector<NodeRef> with_window_inputs(const GraphKey& key, Analysis& analysis) {
-  if (key.windows.empty()) return analysis.outputs;
+// Puts selections by a number that is given at each run in the place of pads whose places are not in the key.
+class PlacedRows {
+ public:
+  // What stands for a place is appended to `numbers`.
+  PlacedRows(const GraphKey& key, Substitution& substitution, Analysis& analysis, std::vector<NodeRef>& numbers)
+      : key_(key), substitution_(substitution), analysis_(analysis), numbers_(numbers) {}
+
+  // The next of the key's pads, if it is this node; its operands are rebuilt.
+  bool replace(const Node* node) {
+    if (next_ == key_.places.size() || key_.nodes[key_.places[next_].pad] != node) return false;
+    const size_t rank = node->shape().size();
+    const std::span<const int64_t> amounts = node->ints();
+    ir::Dims lo(amounts.first(rank)), hi(amounts.subspan(rank));
+    NodeRef here;
+    for (; next_ < key_.places.size() && key_.nodes[key_.places[next_].pad] == node; ++next_) {
+      const auto dim = static_cast<size_t>(key_.places[next_].dim);
+      lo[dim] = hi[dim] = 0;
+      const NodeRef along = ir::binary(Op::Eq, ir::make_iota(node->shape(), static_cast<int64_t>(dim), node->device()), place(*node));
+      here = here ? ir::binary(Op::And, here, along) : along;
+    }
+    const NodeRef fill(node->inputs()[1]);
+    const NodeRef row = ir::expand(ir::pad(substitution_.of(node->inputs()[0]), fill, lo, hi), node->shape());
+    substitution_.replace(node, ir::where(here, row, ir::make_const({node->dtype(), fill->bits()}, node->shape(), node->device())));
+    return true;
+  }
+
+ private:
+  // A number that no other constant has: places that are equal in this graph need not be so in the next one.
+  NodeRef place(const Node& pad) {
+    constexpr int64_t kNowhere = int64_t{1} << 62;
+    NodeRef number = ir::make_const({ir::DType::I64, static_cast<uint64_t>(kNowhere) + next_}, pad.shape(), pad.device());
+    analysis_.places[number.get()] = key_.places[next_];
+    numbers_.push_back(number);
+    return number;
+  }
+
+  const GraphKey& key_;
+  Substitution& substitution_;
+  Analysis& analysis_;
+  std::vector<NodeRef>& numbers_;
+  size_t next_ = 0;
+};
+
+// The outputs, computed from window inputs and rows that are put where a number says.
+std::vector<NodeRef> with_arguments(const GraphKey& key, Analysis& analysis, std::vector<NodeRef>& numbers) {
+  if (key.windows.empty() && key.places.empty()) return analysis.outputs;
   Substitution inputs;
   WindowInputs windows(key, inputs, analysis);
+  PlacedRows rows(key, inputs, analysis, numbers);
   for (Node* node : key.nodes) {
-    if (!windows.replace(node)) inputs.rebuild(node);
+    if (!windows.replace(node) && !rows.replace(node)) inputs.rebuild(node);
   }
   return inputs.of(analysis.outputs);
 }
@@ -193,7 +237,10 @@ Analysis analyse(const GraphKey& key, const compiler::Settings& settings) {
     a.constants.emplace(node, static_cast<int32_t>(i));
     hidden.push_back(node);
   }
-  compiler::Program program = compiler::compile_graph(with_window_inputs(key, a), hidden, settings);
+  std::vector<NodeRef> places;
+  const std::vector<NodeRef> outputs = with_arguments(key, a, places);
+  for (const NodeRef& place : places) hidden.push_back(place.get());
+  compiler::Program program = compiler::compile_graph(outputs, hidden, settings);
   a.graph = std::move(program.graph);
   a.fusion = std::move(program.fusion);
   note_shapes(key, a);

@@ -20,6 +20,8 @@ struct Analysis {
   // The constants of `graph` whose value is read at each run, by their number in the key. Others are
   // literals.
   std::unordered_map<const ir::Node*, int32_t> constants;
+  // Those that stand for where a pad puts its row.
+  std::unordered_map<const ir::Node*, GraphKey::Place> places;
   // The inputs of `graph` that stand for windows (see GraphKey), or for an input that begins at an origin.
   struct Window {
     int32_t input;   // number in the key

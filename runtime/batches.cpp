@@ -47,17 +47,14 @@ class Batches {
       if (!node->is_leaf()) ordered.push_back(node);
     }
     std::sort(ordered.begin(), ordered.end(), [](const Node* a, const Node* b) { return a->id() < b->id(); });
-    position_.assign(key_.nodes.size(), 0);
-    for (size_t i = 0; i < ordered.size(); ++i) position_[number(ordered[i])] = i;
     std::vector<size_t> begins{0};
-    size_t repeated = 0, chained = 0;
+    size_t repeated = 0;
     for (const Repeat& repeat : find_repeats(ordered)) {
       if (!is_small(ordered, repeat)) continue;
       repeated += repeat.period * repeat.count;
-      if (is_chain(ordered, repeat)) chained += repeat.period * repeat.count;
       cut(repeat, begins);
     }
-    if (2 * repeated < ordered.size() || 4 * chained < ordered.size()) return false;
+    if (2 * repeated < ordered.size()) return false;
     begins.push_back(ordered.size());
     batch_.assign(key_.nodes.size(), -1);
     for (size_t b = 0; b + 1 < begins.size(); ++b) {
@@ -85,21 +82,6 @@ class Batches {
     int64_t bytes = 0;
     for (size_t i = repeat.begin; i < repeat.begin + repeat.period; ++i) bytes += nodes[i]->numel() * ir::item_size(nodes[i]->dtype());
     return bytes <= kSmallBytes * static_cast<int64_t>(repeat.period);
-  }
-
-  // Each round reads what the one before made: wherever a cut is, something crosses it. Where all rounds are independent they stay in
-  // one plan, which may join their kernels.
-  bool is_chain(const std::vector<const Node*>& nodes, const Repeat& repeat) const {
-    const size_t first = repeat.begin + repeat.count / 2 * repeat.period, end = first + repeat.period;
-    std::vector<bool> crossed(repeat.period, false);
-    for (size_t i = first; i < end + repeat.period; ++i) {
-      for (const Node* operand : nodes[i]->inputs()) {
-        const size_t from = operand->is_leaf() ? i : position_[number(operand)];
-        if (i - from > repeat.period) continue;
-        for (size_t cut = std::max(from + 1, first); cut <= i && cut < end; ++cut) crossed[cut - first] = true;
-      }
-    }
-    return std::find(crossed.begin(), crossed.end(), false) == crossed.end();
   }
 
   std::vector<std::vector<NodeRef>> take_values() {
@@ -182,7 +164,6 @@ class Batches {
   std::vector<bool> is_value_;    // by number
   std::vector<Node*> values_;
   std::vector<int32_t> batch_;    // by number; -1: a leaf
-  std::vector<size_t> position_;  // by number, in the order of creation
   std::vector<std::vector<NodeRef>> result_;
 };
 

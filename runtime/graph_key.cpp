@@ -15,12 +15,22 @@ using ir::Node;
 using ir::Op;
 
 constexpr uint64_t kKeptFollow = ~uint64_t{0}, kSharedFollow = ~uint64_t{1};
+constexpr uint64_t kAnywhere = ~uint64_t{0};
 enum Flag : uint64_t { kHeld = 1, kBitsFollow = 2, kConstant = 4 };
 
 // Marks of the runtime have the top bit set, so that they never meet the counters of other traversals.
 uint64_t next_epoch() {
   static uint64_t epoch = uint64_t{1} << 63;
   return ++epoch;
+}
+
+// One row, or element, along some dim, and the fill elsewhere.
+bool puts_one_row(const Node& pad) {
+  const ir::Dims& inner = pad.inputs()[0]->shape();
+  for (size_t d = 0; d < inner.size(); ++d) {
+    if (inner[d] == 1 && pad.shape()[d] > 1) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -77,6 +87,8 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find
   constant_words_.clear();
   any_size.clear();
   inputs_.clear();
+  places.clear();
+  pads_.clear();
   kept.clear();
   shared.clear();
   stored_.clear();
@@ -103,6 +115,7 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find
   if (!shared.empty()) words.push_back(kSharedFollow);
   for (int32_t node : shared) words.push_back(static_cast<uint64_t>(node));
   if (find_windows && !candidates_.empty()) settle_windows();
+  if (find_windows && pads_.size() >= (beside == Beside::Not ? 1 : kFewestPlaces)) forget_places();
 }
 
 void GraphKey::walk(Node* root) {
@@ -150,7 +163,10 @@ void GraphKey::finish(Node* node) {
   for (const Node* input : inputs) *word++ = static_cast<uint64_t>(input->mark_value);
   for (int64_t value : ints) *word++ = static_cast<uint64_t>(value);
   if (op == Op::Update) candidates_.push_back({node->mark_value, static_cast<size_t>(word - words.data()) - 1});
-  if (op == Op::Pad) *word++ = inputs[1]->bits();
+  if (op == Op::Pad) {
+    if (puts_one_row(*node)) pads_.push_back({node->mark_value, static_cast<size_t>(word - words.data()) - ints.size()});
+    *word++ = inputs[1]->bits();
+  }
   used_ = static_cast<size_t>(word - words.data());
 }
 
@@ -348,12 +364,25 @@ void GraphKey::settle_windows() {
 // longer sequence.
 void GraphKey::forget_sizes() {
   for (int32_t root : roots) uses_[root].whole = true;
-  for (const Leaf& input : inputs_) {
+  for (const Noted& input : inputs_) {
     const Use& used = uses_[input.node];
     if (used.whole || used.written) continue;
     any_size.push_back(input.node);
     std::fill_n(words.begin() + static_cast<ptrdiff_t>(input.word), nodes[input.node]->shape().size(),
                 uint64_t{0});
+  }
+}
+
+void GraphKey::forget_places() {
+  for (const Noted& pad : pads_) {
+    const ir::Dims& inner = nodes[pad.node]->inputs()[0]->shape();
+    uint64_t *lo = &words[pad.word], *hi = lo + inner.size();
+    for (size_t d = 0; d < inner.size(); ++d) {
+      if (inner[d] != 1 || lo[d] + hi[d] == 0) continue;
+      places.push_back({pad.node, static_cast<int32_t>(d)});
+      hi[d] += lo[d];
+      lo[d] = kAnywhere;
+    }
   }
 }
 

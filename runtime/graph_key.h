@@ -23,6 +23,9 @@
 //   x[i] = f(x[i-1])                                one origin, i-1, and offsets 0 and 1: what is written where it is
 //                                                   read is another plan
 //   x[i] = f(x), or more windows than that beside x   no origin: the offsets are in the key as they are
+//
+// Gradients of windows of what is computed are pads. Where there are several that put one row (or one element) somewhere along a dim, as in an episode's
+// sum of p[t][action[t]], the plan takes the places as arguments too.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +47,11 @@ struct GraphKey {
   };
   std::vector<Window> windows;   // operands first
   std::vector<int64_t> origins;  // in elements of the buffers; not in the key
+  struct Place {
+    int32_t pad;  // its number
+    int32_t dim;
+  };
+  std::vector<Place> places;     // where pads put one row along a dim; not in the key either
   std::vector<int32_t> kept;       // computed on the way, and stored for gradients
   std::vector<int32_t> shared;     // the same, for values beside the graph that the program holds
   std::vector<int32_t> any_size;   // inputs, in order, of which only windows are read: the key says of their
@@ -86,9 +94,9 @@ struct GraphKey {
     int32_t node;
     size_t word;  // where its offset stands in the key
   };
-  struct Leaf {
+  struct Noted {
     int32_t node;
-    size_t word;  // where its shape stands in the key
+    size_t word;  // where a leaf's shape, or a pad's amounts, stand in the key
   };
   void walk(ir::Node* root);
   void visit(ir::Node* node);
@@ -105,6 +113,7 @@ struct GraphKey {
   void check_leaf(const ir::Node& node);
   void settle_windows();
   void forget_sizes();
+  void forget_places();
   void find_kept();
   // values_beside.cpp
   struct ValueBeside;
@@ -126,7 +135,7 @@ struct GraphKey {
   size_t used_ = 0;  // words, while the nodes are walked
   std::vector<size_t> constant_words_;  // the heads of `constants`
   std::vector<Candidate> candidates_;
-  std::vector<Leaf> inputs_;
+  std::vector<Noted> inputs_, pads_;
   std::vector<Use> uses_;
   int64_t operations_ = 0;  // nodes that are no leaves
   std::vector<uint32_t> readers_;
@@ -137,6 +146,7 @@ struct GraphKey {
   uint64_t epoch_ = 0;
 };
 
+inline constexpr size_t kFewestPlaces = 3;  // fewer pads of one row, but in a batch, keep their places in the key: passes may make use of them
 inline constexpr int32_t kMostOrigins = 6;  // of windows of one input
 
 // Whether the node reads a part of a buffer at constant distances: a Slice or Strided view of an input or an update.

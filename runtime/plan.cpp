@@ -201,6 +201,7 @@ class Builder {
   }
 
   ScalarSource scalar_source(const Node* constant) const {
+    if (const auto place = analysis_.places.find(constant); place != analysis_.places.end()) return {place->second.pad, 0, place->second.dim};
     auto it = analysis_.constants.find(constant);
     return it == analysis_.constants.end() ? ScalarSource{-1, constant->bits()} : ScalarSource{it->second, 0};
   }

@@ -24,6 +24,7 @@ namespace tenon::runtime {
 struct ScalarSource {
   int32_t node;   // the constant with this number; or, if it is -1,
   uint64_t bits;  // this literal
+  int32_t dim = -1;  // or where the node, a pad, begins along this dim
 };
 
 // What a step does: one of these.

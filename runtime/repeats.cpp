@@ -18,13 +18,15 @@ constexpr size_t kFewestRounds = 16;  // more than most networks have layers: th
 constexpr size_t kMostCandidates = 6;
 constexpr size_t kVoters = 4;  // nodes in a row
 
-// What the node has in common with its like in the next round: all but which operands it has, and where a window begins.
+// What the node has in common with its like in the next round: all but which operands it has, and where a window begins or a pad
+// puts its operand.
 uint64_t form_of(const Node& node) {
   uint64_t form = ir::mix(static_cast<uint64_t>(node.op()) << 16 | static_cast<uint64_t>(node.dtype()) << 8 |
                               static_cast<uint8_t>(node.device()),
                           node.holders.load(std::memory_order_relaxed) > 0 ? 1 : 0);
   for (int64_t size : node.shape()) form = ir::mix(form, static_cast<uint64_t>(size));
   std::span<const int64_t> ints = node.ints();
+  if (node.op() == Op::Pad) ints = {};
   if (node.op() == Op::Slice) ints = ints.subspan(node.shape().size());
   if (node.op() == Op::Strided || node.op() == Op::Update) ints = ints.first(ints.size() - 1);
   for (int64_t value : ints) form = ir::mix(form, static_cast<uint64_t>(value));

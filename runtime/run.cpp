@@ -207,7 +207,10 @@ void Run::read_inputs() {
   }
   scalars_.clear();
   for (const Step& step : plan_->steps) {
-    for (const ScalarSource& s : step.scalars) scalars_.push_back(s.node >= 0 ? node(s.node)->bits() : s.bits);
+    for (const ScalarSource& s : step.scalars) {
+      if (s.dim >= 0) scalars_.push_back(static_cast<uint64_t>(node(s.node)->ints()[static_cast<size_t>(s.dim)]));
+      else scalars_.push_back(s.node >= 0 ? node(s.node)->bits() : s.bits);
+    }
   }
 }
 

@@ -141,6 +141,45 @@ TEST_CASE("sixty lengths compile few more kernels than one") {
   }
 }
 
+// Which action an episode's steps took is no part of a plan, in whichever way it is read.
+TEST_CASE("episodes of other actions and lengths find plans of earlier ones") {
+  manual_seed(7);
+  nn::Linear head(4, 3);
+  const std::vector<std::function<Tensor(const Tensor& log_p, int64_t action)>> reads = {
+      [](const Tensor& log_p, int64_t action) { return log_p[0][action]; },
+      [](const Tensor& log_p, int64_t action) { return log_p.index({0, action}); },
+      [](const Tensor& log_p, int64_t action) { return log_p.select(1, action).squeeze(); },
+      [](const Tensor& log_p, int64_t action) { return log_p.narrow(1, action, 1).sum(); },
+      [](const Tensor& log_p, int64_t action) { return log_p.gather(1, tensor({action}, kLong).unsqueeze(0)).sum(); },
+  };
+  for (size_t r = 0; r < reads.size(); ++r) {
+    const auto episode = [&](int64_t length, uint64_t seed) {
+      Tensor expected = zeros({3}), returns = randn({length});
+      eval(returns);
+      std::vector<Tensor> logs;
+      for (int64_t t = 0; t < length; ++t) {
+        const Tensor log_p = head(randn({1, 4})).log_softmax(1);
+        eval(log_p);  // the program draws its action
+        seed = seed * 6364136223846793005 + 1442695040888963407;
+        const auto action = static_cast<int64_t>((seed >> 33) % 3);
+        logs.push_back(reads[r](log_p, action));
+        const NoGradGuard guard;
+        expected -= log_p.exp().squeeze() * returns[t];
+        expected[action] += returns[t];
+        eval(expected);
+      }
+      backward((stack(logs) * returns).sum(), head->parameters());
+      CHECK(allclose(head->bias.grad(), expected, 1e-3, 1e-4));
+    };
+    uint64_t seed = 1;
+    for (const int64_t length : {64, 64, 63, 40, 80, 95}) episode(length, ++seed);
+    reset_counters();
+    for (const int64_t length : {64, 63, 40, 80, 95, 80}) episode(length, ++seed);
+    CAPTURE(r);
+    CHECK(counters().plans_built <= 6);
+  }
+}
+
 // The order in which gradients come, gaps between the rows and rows that are read twice make no difference.
 TEST_CASE("gradients of many steps are the sums of theirs") {
   const int64_t n = 12;

@@ -108,7 +108,7 @@ TEST_CASE("batches: what one of them reads of another is a root there; views are
   for (int64_t i = 0; i < 16; ++i) roots.push_back(times(ir::slice(view, Shape{i, 0}, Shape{1, 1}, Shape{1, 4}), 2.5));
   CHECK(sizes_of_batches(roots, 4) == std::vector<size_t>{5, 4, 4, 4});
   CHECK(sizes_of_batches(roots, 8) == std::vector<size_t>{9, 8});
-  CHECK(sizes_of_batches(roots, 9) == std::vector<size_t>{});
+  CHECK(sizes_of_batches(roots, 9) == std::vector<size_t>{1, 4, 4, 4, 4});  // as rounds, since there are too few values
   CHECK(sizes_of_batches(roots, 0) == std::vector<size_t>{});
   CHECK(sizes_of_batches(of_parts(x, 16), 3) == std::vector<size_t>{3, 3, 3, 3, 3, 1});
 }
@@ -176,6 +176,31 @@ TEST_CASE("batches: rounds of a loop share plans, whatever their number") {
   const NodeRef at_once = chain(x, 97);
   evaluate_all({at_once});
   for (int64_t i = 0; i < 4; ++i) CHECK(element(in_rounds, i) == element(at_once, i));
+}
+
+TEST_CASE("batches: rounds that read nothing of each other share plans too") {
+  WithOptions options([](Options& o) { o.backend = Options::Backend::Interpreter; });
+  const NodeRef x = counting(4 * 400);
+  const auto sum = [&](int64_t rounds) {
+    Nodes parts;
+    for (int64_t i = 0; i < rounds; ++i) {
+      NodeRef h = part(x, i);
+      for (int k = 0; k < 20; ++k) h = times(ir::unary(Op::Neg, h), 0.75);
+      parts.push_back(h);
+    }
+    return ir::reduce(Op::Sum, ir::cat(parts, 0), Shape{0});
+  };
+  clear_caches();
+  for (const int64_t rounds : {60, 61, 67}) evaluate_all({sum(rounds)});
+  reset_counters();
+  for (const int64_t rounds : {62, 75, 150, 301}) evaluate_all({sum(rounds)});
+  CHECK(counters().plans_built <= 8);  // the sums, and a number of rounds that is new
+  const NodeRef in_rounds = sum(97);
+  evaluate_all({in_rounds});
+  const WithOptions whole([](Options& o) { o.batch = 0; });
+  const NodeRef at_once = sum(97);
+  evaluate_all({at_once});
+  CHECK(element(in_rounds) == element(at_once));
 }
 
 TEST_CASE("batches: each operation of a loop runs once, and what nobody reads later is not stored") {
