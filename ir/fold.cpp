@@ -266,6 +266,22 @@ NodeRef strided_as_reshape(O o) {
   return whole ? reshape(o.in[0], sizes) : NodeRef();
 }
 
+// A slice of what is padded alone.
+NodeRef slice_of_pad(O o) {
+  const NodeRef& padded = o.in[0];
+  if (padded->op() != Op::Pad) return {};
+  const NodeRef inner = operand(padded);
+  const size_t rank = inner->shape().size();
+  Dims starts(o.ints.first(rank));
+  const std::span<const int64_t> steps = o.ints.subspan(rank, rank);
+  for (size_t d = 0; d < rank; ++d) {
+    starts[d] -= padded->ints()[d];
+    const int64_t last = starts[d] + (o.type.shape[d] - 1) * steps[d];
+    if (o.type.shape[d] == 0 || starts[d] < 0 || last >= inner->shape()[d]) return {};
+  }
+  return slice(inner, starts, steps, o.type.shape);
+}
+
 // One element of a pad: of what is padded, or the fill. Gradients of views of views read what they have just padded.
 NodeRef element_of_pad(O o) {
   const NodeRef& padded = o.in[0];
@@ -379,6 +395,7 @@ constexpr Rule kRules[] = {
     {Op::Expand, [](O o) { return o.in[0]->op() == Op::Expand ? move(o, operand(o.in[0])) : NodeRef(); }},
     {Op::Slice, [](O o) { return first_if(o, is_whole_slice(o)); }},
     {Op::Slice, slice_chain},
+    {Op::Slice, slice_of_pad},
     {Op::Flip, flip_needed_dims},
     {Op::Flip, flip_chain},
     {Op::Pad, [](O o) { return first_if(o, pads_nothing(o)); }},

@@ -64,13 +64,13 @@ class Batches {
     return true;
   }
 
-  // Rounds together as long as they are few nodes; what is left over by halves, so that other numbers of rounds find all plans.
+  // Rounds together as long as they are few nodes; what is left over by quarters, so that other numbers of rounds find all plans.
   void cut(const Repeat& repeat, std::vector<size_t>& begins) const {
     size_t together = 1;
     while (2 * together * repeat.period <= size_) together *= 2;
     size_t at = repeat.begin;
     for (size_t left = repeat.count; left > 0; left -= together) {
-      while (together > left) together /= 2;
+      while (together > left) together = std::max<size_t>(together / 4, 1);
       if (at != begins.back()) begins.push_back(at);
       at += together * repeat.period;
     }

@@ -247,6 +247,11 @@ TEST_CASE("movement") {
   CHECK(f("%k = const 2.0 : f32[] %m = reshape %x [2,2] : f32[2,2] %a = pad %m, %k lo=[1,2] hi=[0,1] : f32[3,5] "
           "%r = strided %a sizes=[1,1,1] strides=[1,1,1] offset=13 : f32[1,1,1]") ==
         "reshape %x [2,2]; slice %0 starts=[1,1] steps=[1,1] sizes=[1,1]; reshape %1 [1,1,1]");
+  CHECK(f("%k = const 2.0 : f32[] %a = pad %x, %k lo=[1] hi=[2] : f32[7] %r = slice %a starts=[1] steps=[1] sizes=[4] : f32[4]") == "%x");
+  CHECK(f("%k = const 2.0 : f32[] %a = pad %x, %k lo=[1] hi=[2] : f32[7] %r = slice %a starts=[2] steps=[2] sizes=[2] : f32[2]") ==
+        "slice %x starts=[1] steps=[2] sizes=[2]");
+  CHECK(f("%k = const 2.0 : f32[] %a = pad %x, %k lo=[1] hi=[2] : f32[7] %r = slice %a starts=[2] steps=[2] sizes=[3] : f32[3]") ==
+        "const 2.0; pad %x, %0 lo=[1] hi=[2]; slice %1 starts=[2] steps=[2] sizes=[3]");
   CHECK(f("%r = cat %x dim=0 : f32[4]") == "%x");
   CHECK(f("%e = slice %y starts=[4] steps=[1] sizes=[0] : f32[0] %r = cat %x, %e, %z dim=0 : f32[8]") ==
         "cat %x, %z dim=0");
