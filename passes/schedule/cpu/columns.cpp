@@ -54,6 +54,15 @@ int columns_of_few(int widest, int64_t columns, int lanes) {
   return columns <= lanes ? 1 : widest > 4 ? 4 : std::max(widest / 2, 1);
 }
 
+// Whether something is read with gaps along the lanes: under a mask that takes several times as long, so that code for a full vector
+// is worth a class of its own.
+bool reads_apart(const ir::Kernel& kernel, int lane) {
+  return std::any_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const Instr& in) {
+    const Index::Stride along = in.index.stride(lane);
+    return in.op == Op::Load && !(along.ok && (along.value == 0 || along.value == 1));
+  });
+}
+
 }  // namespace
 
 ColumnTiles::ColumnTiles(Context& c) : c_(c), lane_(best_lane_axis(c.kernel)), outer_(c.parallel_but({lane_})) {
@@ -82,7 +91,9 @@ void ColumnTiles::run(std::string phase, double ns, const std::function<void(int
   const auto rest = [&] { c_.loop(begin, end, nest.lanes(), masked); };
   const size_t instrs = c_.kernel.instrs.size();
   const int64_t columns = c_.extent(lane_);
-  if (columns <= nest.lanes() || (vectors_ == 1 && columns % width_ != 0 && c_.unroll_for(instrs) == 0)) {
+  if (columns == nest.lanes() && reads_apart(c_.kernel, lane_)) {
+    c_.in_scope(whole);
+  } else if (columns <= nest.lanes() || (vectors_ == 1 && columns % width_ != 0 && c_.unroll_for(instrs) == 0)) {
     c_.in_scope([&] { masked(begin); });
   } else if (instrs > kMediumBody) {
     c_.whole_or_rest(begin, end, columns, width_, whole, rest);
@@ -118,7 +129,8 @@ constexpr size_t kBusyInstrs = 16, kMostTogether = 4;  // side by side
 constexpr int64_t kVectorsOfAnyCount = 4;  // of a tile: their chains and totals fit the registers
 constexpr int64_t kRun = 1024;             // columns
 constexpr int kRowsAtOnce = 8, kRowsWithTotals = 4;
-constexpr int64_t kFarBytes = 32;  // times the second cache: what is so large comes from memory beyond all caches
+constexpr int64_t kShortLine = 640;  // columns: eight rows of them fit it
+constexpr int64_t kFarBytes = 20;  // times the second cache: what is so large comes from memory beyond all caches
 
 class Columns : ColumnStages {
  public:
@@ -322,7 +334,7 @@ class Columns : ColumnStages {
         std::any_of(reductions(0).begin(), reductions(0).end(), [&](Value v) { return in_chains(v); });
     // The totals of a run and more than four rows of it do not fit the first cache together. More rows are better all the same where
     // they come from far.
-    const int at_once = chained && !comes_from_far_ ? kRowsWithTotals : kRowsAtOnce;
+    const int at_once = chained && !comes_from_far_ && c_.extent(tiles_.lane()) > kShortLine ? kRowsWithTotals : kRowsAtOnce;
     rows_of_run(c_.add(first, b_.op(Op::And, {c_.sub(last, first), c_.literal(-at_once)})), at_once);
     chained ? last_chains(from, last, each_vector, load, store) : rows_of_run(last, 1);
     nest_.set_sub_axes(std::array{tiles_.lane()});
