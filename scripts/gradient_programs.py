@@ -10,6 +10,7 @@ import random
 import re
 
 import torch
+import torch.utils.checkpoint
 
 import make_function_golden as functions
 
@@ -29,6 +30,18 @@ def numbers(seed, shape, dtype, steps, shift):
     return shifted(torch.tensor(values, dtype=torch.float64), shift).to(dtype).view(shape).clone()
 
 
+class Layer:
+    """Called, it gives the layer's first result."""
+
+    def __init__(self, kind, train, sizes):
+        torch.manual_seed(7)
+        self.module = getattr(torch.nn, kind)(*sizes).double().train(train)
+
+    def __call__(self, x):
+        result = self.module(x, x, x) if isinstance(self.module, torch.nn.MultiheadAttention) else self.module(x)
+        return result[0] if isinstance(result, tuple) else result
+
+
 def shifted(x, shift):
     """x, each element off by a random part of itself: to see what rounding makes of a program"""
     return x if shift == 0 or not x.is_floating_point() else x * (1 + shift * (torch.rand_like(x) - 0.5))
@@ -46,6 +59,10 @@ class Namespace(dict):
             leaf=lambda seed, shape, dtype=torch.float64: numbers(seed, shape, dtype, 1000, shift),
             ties=lambda seed, shape, dtype=torch.float64: numbers(seed, shape, dtype, 4, shift),
             given=lambda name, row, i: shifted(functions.INPUTS[name][row][i].contiguous().clone(), shift),
+            layer=Layer,
+            parameter=lambda layer, i: list(layer.module.parameters())[i],
+            checkpointed=lambda x: torch.utils.checkpoint.checkpoint(lambda t: t.sin() * t + t.tanh().exp(), x, use_reentrant=False),
+            written_out=lambda name, out, a, b: getattr(torch, name)(a, b, out=out),
             example=lambda name, i: shifted(OPS[name][1][i].clone(), shift),
             function=lambda expression, *operands: functions.flat(eval(CASES[expression], {**functions.NAMES, **{k: v.clone() for k, v in zip("abcd", operands)}})))
 
@@ -101,7 +118,7 @@ class Program:
         self.mixed = self.rng.random() < 0.1
         self.wild = self.rng.random() < 0.1          # nan and infinity are wanted
         self.tied = self.rng.random() < 0.3
-        self.lines, self.names, self.leaves, self.retained = [], [], [], []
+        self.lines, self.names, self.leaves, self.retained, self.learned = [], [], [], [], []
         self.space, self.count, self.ended = Namespace(), 0, False
 
     # --- statements
@@ -353,6 +370,41 @@ class Program:
         if name and self.tensor(name).numel() > LARGEST:
             self.define(f"{name}.reshape(-1)[:{rng.choice([4, 6, 12])}]")
 
+    def layer(self):
+        """A layer of a variable's size, mostly with all that it learns among what is compared."""
+        rng, n = self.rng, self.small()
+        if not n or self.dtype != torch.float64 or self.tensor(n).dtype != torch.float64 or self.tensor(n).dim() == 0 or self.tensor(n).numel() == 0:
+            return
+        shape = list(self.tensor(n).shape)
+        kinds = {1: ["Linear"], 2: ["Linear", "LayerNorm", "BatchNorm1d", "PReLU"],
+                 3: ["Linear", "LayerNorm", "BatchNorm1d", "Conv1d", "LSTM", "GRU", "RNN", "MultiheadAttention"]}
+        kind = rng.choice(kinds.get(len(shape), ["Linear", "LayerNorm"]))
+        channels = shape[1] if len(shape) > 1 else 1
+        sizes = {"Linear": [shape[-1], rng.choice([1, 3])], "LayerNorm": [shape[-1]], "BatchNorm1d": [channels], "PReLU": [],
+                 "Conv1d": [channels, 2, min(2, shape[-1])], "MultiheadAttention": [shape[-1], 1]}.get(kind, [shape[-1], 2])
+        name = f"m{self.count}"
+        if not self.attempt(f"{name} = layer('{kind}', {rng.random() < 0.7}, {sizes})"):
+            return
+        result = self.define(f"{name}({n})")
+        if result is None:
+            if not self.ended:
+                self.lines.pop()
+            return
+        count = len(list(self.space[name].module.parameters()))
+        if count:
+            self.learned.append((name, rng.randrange(count)))
+        if rng.random() < 0.3:
+            self.define(f"{name}({result})" if self.tensor(result).shape == self.tensor(n).shape else f"{name}({n} * 0.5)")
+
+    def special(self):
+        """checkpoints, and calls that write into a given tensor"""
+        n = self.small()
+        if n and self.rng.random() < 0.6:
+            self.define(f"checkpointed({n})")
+        elif n:
+            shape = self.tensor(n).shape
+            self.attempt(f"written_out('{self.rng.choice(['add', 'mul', 'maximum'])}', {n}, {self.operand(shape, n)}, {self.source(list(shape), n)})", writes=True)
+
     def operand_like(self, source, value):
         """An operand of the value's shape: a variable, the value with a variable in it, or the value."""
         rng, shape = self.rng, value.shape
@@ -523,7 +575,8 @@ class Program:
         self.leaf()
         for _ in range(rng.choice([0, 1, 1, 2])):
             self.leaf()
-        actions = [(self.view, 28), (self.compute, 20), (self.function, 18), (self.write, 20), (self.watch, 6), (self.unrecorded, 2), (self.backward, 6), (self.leaf, 2)]
+        actions = [(self.view, 28), (self.compute, 20), (self.function, 18), (self.write, 20), (self.watch, 6), (self.unrecorded, 2), (self.backward, 6), (self.leaf, 2), (self.layer, 5),
+                   (self.special, 2)]
         for _ in range(rng.choice([4, 6, 8, 10, 12])):
             if self.ended or not self.names:
                 break
@@ -534,6 +587,8 @@ class Program:
         if not self.ended:
             for n in dict.fromkeys(self.leaves + self.retained):
                 self.lines.append(f"show({n}.grad)")
+            for layer, i in self.learned:
+                self.lines.append(f"show(parameter({layer}, {i}).grad)")
             for n in self.names:
                 if self.tensor(n).numel() <= LARGEST and n not in self.leaves and rng.random() < 0.5:
                     self.lines.append(f"show({n})")

@@ -169,6 +169,34 @@ TEST_CASE("names are PyTorch's") {
   CHECK(repr(a.abs().sum()).find("grad_fn=<SumBackward0>)") != std::string::npos);
 }
 
+TEST_CASE("grad_fn's names in LibTorch's style, where Python has others, and of writes") {
+  const PrintStyle style = get_print_style();
+  const auto x = [] { return rand({2, 3}, requires_grad()) * 1; };
+  const auto names = [](const Tensor& y) {
+    set_print_style(PrintStyle::Python);
+    const std::string python = grad_name(y);
+    set_print_style(PrintStyle::LibTorch);
+    return python + " " + grad_name(y);
+  };
+  CHECK(names(1 - x()) == "RsubBackward1 SubBackward0");
+  CHECK(names(2 / x()) == "MulBackward0 DivBackward0");
+  CHECK(names(x() + 1) == "AddBackward0 AddBackward1");
+  CHECK(names(x().norm()) == "LinalgVectorNormBackward0 NormBackward0");
+  CHECK(names(x().norm(2, 1)) == "LinalgVectorNormBackward0 NormBackward1");
+  CHECK(names(linalg_vector_norm(x())) == "LinalgVectorNormBackward0 LinalgVectorNormBackward0");
+  CHECK(names(pairwise_distance(x(), x())) == "NormBackward1 NormBackward1");
+  CHECK(names(xlogy(2, x())) == "XlogyBackward1 XlogyBackward1");
+  CHECK(names(special::xlog1py(x(), 2)) == "SpecialXlog1PyBackward2 SpecialXlog1PyBackward2");
+  CHECK(names(diag(x())) == "DiagonalBackward0_copy DiagonalBackward0_copy");
+  CHECK(names(x().fill_(1)) == "FillBackward2 FillBackward2");
+  CHECK(names(x().t_()) == "TBackward1 TBackward1");
+  CHECK(names(x().unsqueeze_(0)) == "UnsqueezeBackward1 UnsqueezeBackward1");
+  CHECK(names(x().squeeze_()) == "SqueezeBackward3 SqueezeBackward3");
+  CHECK(names(normal(x(), 1.0)) == "NormalBackward1 NormalBackward1");
+  CHECK(names(bernoulli(x(), 0.3)) == "NotImplemented torch::autograd::NotImplemented");
+  set_print_style(style);
+}
+
 TEST_CASE("each golden operator remembers the operands that require grad") {
   const nlohmann::json cases = golden::load("ops.json");
   const std::string blob = golden::read("ops.bin");

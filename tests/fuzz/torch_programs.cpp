@@ -38,6 +38,7 @@ namespace {
 
 using python::Call;
 using python::Value;
+namespace nn = tenon::nn;
 using tenon::Tensor;
 
 struct Program {
@@ -133,6 +134,72 @@ Value function(const Call& c) {
   return python::list_of(found->second->run(operands));
 }
 
+// A layer in double precision, its kind and its sizes: layer('Linear', True, [3, 4]). Called, it gives its first result.
+class Layer : public python::Object {
+ public:
+  using Forward = std::function<Tensor(const Tensor&)>;
+  Layer(std::shared_ptr<nn::Module> module, bool train, Forward forward) : module_(std::move(module)), forward_(std::move(forward)) {
+    module_->to(tenon::kDouble);
+    module_->train(train);
+  }
+  Value call(const Call& c) override { return forward_(c.tensor(0)); }
+  const nn::Module& module() const { return *module_; }
+
+ private:
+  std::shared_ptr<nn::Module> module_;
+  Forward forward_;
+};
+
+Tensor first(const Tensor& x) { return x; }
+template <typename... Others>
+Tensor first(const std::tuple<Tensor, Others...>& results) {
+  return std::get<0>(results);
+}
+
+template <typename Holder>
+Value made(Holder holder, bool train) {
+  auto forward = [holder](const Tensor& x) mutable { return first(holder->forward(x)); };
+  return python::ObjectPtr(std::make_shared<Layer>(holder.ptr(), train, forward));
+}
+
+Value layer(const Call& c) {
+  const std::string kind = c.string(0, "kind", "");
+  const bool train = c.need(1, "train").as<bool>();
+  const python::Ints n = c.ints(2, "sizes");
+  tenon::manual_seed(7);
+  if (kind == "Linear") return made(nn::Linear(n[0], n[1]), train);
+  if (kind == "Conv1d") return made(nn::Conv1d(n[0], n[1], n[2]), train);
+  if (kind == "BatchNorm1d") return made(nn::BatchNorm1d(n[0]), train);
+  if (kind == "LayerNorm") return made(nn::LayerNorm(nn::LayerNormOptions({n[0]})), train);
+  if (kind == "RNN") return made(nn::RNN(n[0], n[1]), train);
+  if (kind == "GRU") return made(nn::GRU(n[0], n[1]), train);
+  if (kind == "LSTM") return made(nn::LSTM(n[0], n[1]), train);
+  if (kind == "PReLU") return made(nn::PReLU(), train);
+  if (kind != "MultiheadAttention") throw python::Unsupported("layer " + kind);
+  nn::MultiheadAttention attention(n[0], n[1]);
+  auto forward = [attention](const Tensor& x) mutable { return std::get<0>(attention->forward(x, x, x)); };
+  return python::ObjectPtr(std::make_shared<Layer>(attention.ptr(), train, forward));
+}
+
+Value parameter(const Call& c) {
+  const Layer* layer = c.need(0, "layer").object<Layer>();
+  if (!layer) throw python::Unsupported("parameters of something else");
+  return layer->module().parameters().at(static_cast<size_t>(c.integer(1, "number")));
+}
+
+// A part whose values are computed again, and a call that writes its result into a tensor.
+Value checkpointed(const Call& c) {
+  return tenon::autograd::checkpoint([](const Tensor& x) { return x.sin() * x + x.tanh().exp(); }, c.tensor(0));
+}
+Value written_out(const Call& c) {
+  const std::string name = c.string(0, "name", "");
+  Tensor out = c.tensor(1);
+  if (name == "add") return tenon::add_out(out, c.tensor(2), c.tensor(3));
+  if (name == "mul") return tenon::mul_out(out, c.tensor(2), c.tensor(3));
+  if (name == "maximum") return tenon::maximum_out(out, c.tensor(2), c.tensor(3));
+  throw python::Unsupported("out form " + name);
+}
+
 // --- comparison
 
 struct Difference : std::runtime_error {
@@ -216,6 +283,10 @@ void run(const Program& p) {
       {"ties", builtin([](const Call& c) -> Value { return numbers(c, 4); })},
       {"given", builtin([](const Call& c) -> Value { return given(c); })},
       {"example", builtin([](const Call& c) -> Value { return example(c); })},
+      {"layer", builtin(layer)},
+      {"parameter", builtin(parameter)},
+      {"checkpointed", builtin(checkpointed)},
+      {"written_out", builtin(written_out)},
       {"function", builtin(function)}};
   try {
     python::run(p.text + "out = 0\n", variables);

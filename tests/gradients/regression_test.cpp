@@ -24,6 +24,36 @@ TEST_CASE("distances have gradients, also where points are equal") {
   CHECK(g.isfinite().all().item<bool>());
 }
 
+TEST_CASE("a bag's rows are scaled by how often they occur, where that is asked for") {
+  const Tensor table = rand({4, 3}, TensorOptions(kDouble).requires_grad(true)), index = tensor({1, 1, 2}, kLong);
+  const auto gradient = [&](bool scaled) {
+    return autograd::grad({std::get<0>(embedding_bag(table, index, tensor({0}, kLong), scaled, 0)).sum()}, {table})[0];
+  };
+  CHECK(equal(gradient(true).select(1, 0), tensor({0., 1., 1., 0.}, kDouble)));
+  CHECK(equal(gradient(false).select(1, 0), tensor({0., 2., 1., 0.}, kDouble)));
+}
+
+TEST_CASE("functional dropout drops unless it is told not to, alpha dropout the other way round") {
+  namespace F = nn::functional;
+  manual_seed(1);
+  const Tensor x = ones({1000});
+  CHECK(F::dropout(x).eq(0).any().item<bool>());
+  CHECK(equal(F::dropout(x, F::DropoutFuncOptions().training(false)), x));
+  CHECK(equal(F::alpha_dropout(x), x));
+}
+
+TEST_CASE("a view of what requires grad by then is a leaf without a gradient") {
+  const Tensor base = rand({2, 3}), view = base.view({6});
+  base.requires_grad_();
+  CHECK(view.requires_grad());
+  CHECK(view.is_leaf());
+  view.register_hook([](const Tensor& g) { return g; });
+  (view * 2).sum().backward();
+  CHECK(!view.grad().defined());
+  CHECK(!base.grad().defined());
+  CHECK_THROWS_WITH(view.mul_(2), doctest::Contains("a view of a leaf Variable that requires grad is being used in an in-place operation."));
+}
+
 TEST_CASE("digamma's gradient is the trigamma function") {
   const Tensor x = tensor({1., 2.5, 7.}, TensorOptions(kDouble)).requires_grad_();
   CHECK(autograd::gradcheck([](const Tensor& v) { return v.digamma(); }, x));

@@ -58,7 +58,6 @@ using ::tenon::PrintOptions;
 using ::tenon::PrintOptionsGuard;
 using ::tenon::PrintStyle;
 using ::tenon::ProgressBar;
-using ::tenon::RecurrentCell;
 using ::tenon::RowIterator;
 using ::tenon::Scalar;
 using ::tenon::ScalarType;

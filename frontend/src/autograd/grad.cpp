@@ -147,6 +147,7 @@ void reshaped_as(const Tensor& self, const Tensor& view) {
   if (impl(self).base.defined()) return attach_to_base(self);
   const std::shared_ptr<GradFn> fn = history->fn;
   fn->output_count = 0;  // self takes the place of the view
+  fn->becomes_in_place();
   attach(self, fn, ViewOrigin::Single);
 }
 

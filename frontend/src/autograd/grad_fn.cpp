@@ -39,7 +39,8 @@ NodeRef zeros_of(const ir::Recipe& recipe, uint32_t number) {
 
 Tensor KeptValue::tensor() const { return Tensor(new TensorImpl(node_), false); }
 
-// Where Python's name and LibTorch's are not the same: Python makes a tensor of a number operand of the first ones.
+// Where Python's name and LibTorch's are not the same: Python makes a tensor of a number operand of the first ones, and has a norm of
+// its own.
 std::string GradFn::name() const {
   struct Names {
     std::string_view recorded, python, libtorch;
@@ -50,12 +51,27 @@ std::string GradFn::name() const {
                               {"DivBackward1", "DivBackward0", "DivBackward1"},
                               {"DivBackward3", "DivBackward2", "DivBackward3"},
                               {"NumberDivBackward", "MulBackward0", "DivBackward0"},  // 2 / x
+                              {"NumberSubBackward", "RsubBackward1", "SubBackward0"},  // 2 - x
+                              {"TensorNormBackward0", "LinalgVectorNormBackward0", "NormBackward0"},
+                              {"TensorNormBackward1", "LinalgVectorNormBackward0", "NormBackward1"},
                               {"CopyBackwards", "CopyBackwards", "torch::autograd::CopyBackwards"},
                               {"NotImplemented", "NotImplemented", "torch::autograd::NotImplemented"}};
   for (const Names& names : kNames) {
     if (name_ == names.recorded) return std::string(get_print_style() == PrintStyle::Python ? names.python : names.libtorch);
   }
   return std::string(name_);
+}
+
+void GradFn::becomes_in_place() {
+  constexpr std::string_view kNames[][2] = {{"UnsqueezeBackward0", "UnsqueezeBackward1"}, {"TBackward0", "TBackward1"},
+                                            {"TransposeBackward0", "TransposeBackward1"}, {"SqueezeBackward0", "SqueezeBackward3"},
+                                            {"SqueezeBackward1", "SqueezeBackward4"},     {"SqueezeBackward2", "SqueezeBackward5"}};
+  for (const auto& [view, in_place] : kNames) {
+    if (name_ == view) {
+      name_ = in_place;
+      return;
+    }
+  }
 }
 
 GradFn::GradFn(std::string_view name)

@@ -76,6 +76,7 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   ~GradFn() override;  // iterative: a history may be a million operations long
   std::string name() const override;  // Python's or LibTorch's, by the print style
   std::string_view literal_name() const { return name_; }
+  void becomes_in_place();  // what made a view reshapes the tensor itself
   autograd::edge_list next_edges() const override;
   uint32_t num_inputs() const override { return static_cast<uint32_t>(output_count); }
   uint64_t sequence_nr() const override { return sequence; }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/ops/norm.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -32,7 +33,7 @@ Tensor cosine_similarity(const Operand& x1, const Operand& x2, int64_t dim, doub
 Tensor pairwise_distance(const Operand& x1, const Operand& x2, double p, double eps, bool keepdim) {
   const CallScope call("pairwise_distance", x1, x2);
   const int64_t rank = std::max(x1.dim(), x2.dim());
-  return norm(sub(x1, x2) + eps, Scalar(p), rank - 1, keepdim);
+  return named_norm("NormBackward1", sub(x1, x2) + eps, Scalar(p), rank - 1, keepdim);
 }
 
 namespace {

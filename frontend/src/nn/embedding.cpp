@@ -133,7 +133,6 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Operand& weight, 
                                                          const MaybeTensor& per_sample_weights,
                                                          bool include_last_offset,
                                                          optional<int64_t> padding_idx) {
-  GradScope scope("EmbeddingBagBackward0", weight, per_sample_weights);
   const auto how = static_cast<BagMode>(mode);
   check_bags(weight, indices, offsets, per_sample_weights, how, include_last_offset);
   const int64_t count = indices.numel(), bags = offsets.size(0) - (include_last_offset ? 1 : 0),

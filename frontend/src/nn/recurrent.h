@@ -10,7 +10,10 @@
 namespace tenon {
 
 using States = std::vector<Tensor>;  // h, or h and c
+namespace detail {
 enum class RecurrentCell : uint8_t { Tanh, Relu, Lstm, Gru };
+}
+using detail::RecurrentCell;
 
 struct Recurrence {
   RecurrentCell cell;

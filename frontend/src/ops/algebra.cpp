@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "frontend/src/autograd/grad.h"
+#include "frontend/src/ops/norm.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -129,7 +130,8 @@ Tensor diag_embed(const Operand& x, int64_t offset, int64_t dim1, int64_t dim2) 
                  {dim1, dim2});
 }
 Tensor diag(const Operand& x, int64_t diagonal) {
-  const CallScope call("diag", x);
+  GradScope scope(x.dim() == 2 ? "DiagonalBackward0_copy" : "DiagEmbedBackward0", x);
+  scope.saves(kReadsNothing);
   check(x.dim() == 1 || x.dim() == 2, "diag(): Supports 1D or 2D tensors. Got ", x.dim(), "D");
   return x.dim() == 1 ? diag_embed(x, diagonal) : clone(tenon::diagonal(x, diagonal));
 }
@@ -250,7 +252,8 @@ Tensor rot90(const Operand& x, int64_t k, IntArrayRef dims) {
 }
 
 Tensor repeat_interleave(const Operand& x, int64_t repeats, optional<int64_t> dim) {
-  const CallScope call("repeat_interleave", x);
+  GradScope scope("ViewBackward0", x);
+  scope.saves(kReadsNothing);
   check(repeats >= 0, "Repeats must be non-negative");
   if (dim && x.dim() == 0) {
     wrap_dim(*dim, 0);
@@ -432,7 +435,7 @@ Tensor linalg_vector_norm(const Operand& x, const Scalar& ord, OptionalIntArrayR
   const Tensor v = dtype ? x.to(*dtype) : Tensor(x);
   check(v.is_floating_point(),
         "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ", v.scalar_type());
-  return norm(v, ord, dim.has_value() ? dim.value() : IntArrayRef(), keepdim);
+  return named_norm("LinalgVectorNormBackward0", v, ord, dim.has_value() ? dim.value() : IntArrayRef(), keepdim);
 }
 Tensor linalg::vector_norm(const Operand& x, const Scalar& ord, OptionalIntArrayRef dim, bool keepdim,
                            optional<ScalarType> dtype) {

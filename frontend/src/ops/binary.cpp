@@ -365,19 +365,23 @@ Tensor floor_divide(const Operand& a, const Scalar& b) {
   return floor_divide_any(a, b);
 }
 
+namespace {
+Tensor recorded_xlogy(const char* name, const Tensor& a, const Tensor& b) {
+  GradScope scope(name, a, b);
+  scope.rule(reads_operand(0) | reads_operand(1), [](GradCall& c) {
+    const Tensor x = c.operand(0), y = c.operand(1);
+    c.give(0, gradient_for(x, where(logical_and(x == 0, y <= 0), 0, xlogy(c.grad(), y))));
+    c.give(1, gradient_for(y, c.grad() * x / y));
+  });
+  return xlogy_any(a, b);
+}
+}  // namespace
+
 Tensor xlogy(const Operand& a, const Operand& b) {
   const CallScope place("xlogy", a, b);
-  const auto recorded = [&] {
-    GradScope scope("XlogyBackward0", a, b);
-    scope.rule(reads_operand(0) | reads_operand(1), [](GradCall& c) {
-      const Tensor x = c.operand(0), y = c.operand(1);
-      c.give(0, gradient_for(x, where(logical_and(x == 0, y <= 0), 0, xlogy(c.grad(), y))));
-      c.give(1, gradient_for(y, c.grad() * x / y));
-    });
-    return xlogy_any(a, b);
-  };
-  return known_call("xlogy", {}, recorded, a, b);
+  return known_call("xlogy", {}, [&] { return recorded_xlogy("XlogyBackward0", a, b); }, a, b);
 }
+Tensor xlogy(const Scalar& a, const Operand& b) { return recorded_xlogy("XlogyBackward1", number_operand(a, b), b); }
 Tensor xlogy(const Operand& a, const Scalar& b) {
   const CallScope place("xlogy", a, b);
   GradScope scope("XlogyBackward2", a);
@@ -444,7 +448,7 @@ Tensor sub(const Operand& a, const Scalar& b, const Scalar& alpha) {
 }
 Tensor rsub(const Operand& a, const Scalar& b, const Scalar& alpha) {
   const CallScope call("rsub", a, b, alpha);
-  GradScope scope("RsubBackward1", a);
+  GradScope scope("NumberSubBackward", a);
   return sub_any(b, a, alpha);
 }
 Tensor div(const Operand& a, const Operand& b, optional<std::string_view> mode) {

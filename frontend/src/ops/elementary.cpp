@@ -59,12 +59,12 @@ Tensor isreal(const Operand& x) { return ones_like(x, kBool); }
 // --- a number first
 
 Tensor rsub(const Operand& self, const Operand& other, const Scalar& alpha) {
+  GradScope scope("RsubBackward0", self, other);
   return sub(other, self, alpha);
 }
 Tensor float_power(const Scalar& self, const Operand& exponent) {
   return pow(Scalar(self.toDouble()), exponent.to(kDouble));
 }
-Tensor xlogy(const Scalar& self, const Operand& other) { return xlogy(number_operand(self, other), other); }
 Tensor remainder(const Scalar& self, const Operand& other) { return self % other; }
 #define TENON_NUMBER_FIRST(name) \
   Tensor name(const Scalar& self, const Operand& other) { return name(number_operand(self, other), other); }
@@ -117,7 +117,7 @@ Tensor lcm(const Operand& a, const Operand& b) {
 // --- steps and parts of floats
 
 Tensor heaviside(const Operand& x, const Operand& values) {
-  GradScope scope("HeavisideBackward0", x, values);
+  GradScope scope("NotImplemented", x, values);
   scope.no_derivative("heaviside");
   check(x.scalar_type() == values.scalar_type(),
         "heaviside is not yet implemented for tensors with different dtypes.");

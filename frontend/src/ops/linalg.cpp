@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/ops/norm.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 
@@ -92,7 +93,7 @@ Tensor linalg_norm(const Operand& self, std::string_view ord, OptionalIntArrayRe
 }
 Tensor frobenius_norm(const Operand& self, IntArrayRef dim, bool keepdim) {
   check(dim.size() <= 2, "Expected at most 2 dimensions, but got ", dim.size(), " dimensions instead.");
-  return linalg_vector_norm(self, 2, dim.empty() ? OptionalIntArrayRef() : OptionalIntArrayRef(dim), keepdim);
+  return named_norm("NormBackward1", self, 2, dim, keepdim);
 }
 
 // --- products

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/ops/norm.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -391,8 +392,8 @@ Tensor count_nonzero(const Operand& x, IntArrayRef dim) {
 
 // --- norms
 
-Tensor norm(const Operand& x, const optional<Scalar>& p, IntArrayRef dim, bool keepdim) {
-  GradScope scope("LinalgVectorNormBackward0", x);
+Tensor named_norm(const char* grad_fn, const Tensor& x, const optional<Scalar>& p, IntArrayRef dim, bool keepdim) {
+  GradScope scope(grad_fn, x);
   check<NotImplementedError>(x.is_floating_point(),
                              "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
                              x.scalar_type());
@@ -404,7 +405,10 @@ Tensor norm(const Operand& x, const optional<Scalar>& p, IntArrayRef dim, bool k
   const Expr v = formula_operand(x, x.scalar_type());
   return finish(p_norm(v, power, dims), dims, keepdim, x.scalar_type());
 }
-Tensor norm(const Operand& x, const Scalar& p) { return norm(x, p, {}, false); }
+Tensor norm(const Operand& x, const optional<Scalar>& p, IntArrayRef dim, bool keepdim) {
+  return named_norm("TensorNormBackward1", x, p, dim, keepdim);
+}
+Tensor norm(const Operand& x, const Scalar& p) { return named_norm("TensorNormBackward0", x, p, {}, false); }
 
 Tensor dist(const Operand& a, const Operand& b, const Scalar& p) {
   GradScope scope("DistBackward0", a, b);

@@ -458,8 +458,9 @@ TENON_DEFINE(legendre_polynomial_p, LegendrePolynomialP, legendre_p(v, order))
 
 Tensor xlogy(const Scalar& self, const Operand& other) { return tenon::xlogy(self, other); }
 
-Tensor xlog1py(const Operand& self, const Operand& other) {
-  GradScope scope("SpecialXlog1PyBackward0", self, other);
+namespace {
+Tensor recorded_xlog1py(const char* name, const Tensor& self, const Tensor& other) {
+  GradScope scope(name, self, other);
   scope.rule(reads_operand(0) | reads_operand(1), [](GradCall& c) {
     const Tensor x = c.operand(0), y = c.operand(1);
     c.give(0, gradient_for(x, where(logical_and(x == 0, y <= -1), 0, xlog1py(c.grad(), y))));
@@ -469,8 +470,15 @@ Tensor xlog1py(const Operand& self, const Operand& other) {
     return choose(y != y, kNan, choose(x == 0.0, 0.0, x * log1p(y)));
   });
 }
-Tensor xlog1py(const Operand& self, const Scalar& other) { return xlog1py(self, number_operand(other, self)); }
-Tensor xlog1py(const Scalar& self, const Operand& other) { return xlog1py(number_operand(self, other), other); }
+}  // namespace
+
+Tensor xlog1py(const Operand& self, const Operand& other) { return recorded_xlog1py("SpecialXlog1PyBackward0", self, other); }
+Tensor xlog1py(const Operand& self, const Scalar& other) {
+  return recorded_xlog1py("SpecialXlog1PyBackward2", self, number_operand(other, self));
+}
+Tensor xlog1py(const Scalar& self, const Operand& other) {
+  return recorded_xlog1py("SpecialXlog1PyBackward1", number_operand(self, other), other);
+}
 
 Tensor zeta(const Operand& self, const Operand& other) {
   GradScope scope("SpecialZetaBackward0", self, other);

@@ -386,7 +386,7 @@ Tensor bernoulli(const Operand& self, const MaybeGenerator& generator) {
   return with_coins(result, self, [&](auto coins) { return fresh(result, generator, coins); });
 }
 Tensor bernoulli(const Operand& self, double p, const MaybeGenerator& generator) {
-  GradScope scope("BernoulliBackward0", self);
+  GradScope scope("NotImplemented", self);
   scope.no_derivative("bernoulli");
   const Tensor result = empty(self.sizes(), self.options());
   return fresh(result, generator, coin(result, p));
@@ -398,18 +398,18 @@ Tensor normal(double mean, double std, IntArrayRef size, const MaybeGenerator& g
   return fresh(result, generator, gaussian(result, mean, std));
 }
 Tensor normal(const Operand& mean, double std, const MaybeGenerator& generator) {
-  GradScope scope("NormalBackward0", mean);
+  GradScope scope("NormalBackward1", mean);
   zero_gradients(scope, mean);  // PyTorch draws, it does not shift and scale
   const Tensor noise = normal(0, std, mean.sizes(), generator, mean.options());
   return noise.add(mean);
 }
 Tensor normal(double mean, const Operand& std, const MaybeGenerator& generator) {
-  GradScope scope("NormalBackward1", std);
+  GradScope scope("NormalBackward2", std);
   zero_gradients(scope, std);
   return normal(scalar_tensor(mean, std.options()), std, generator);
 }
 Tensor normal(const Operand& mean, const Operand& std, const MaybeGenerator& generator) {
-  GradScope scope("NormalBackward2", mean, std);
+  GradScope scope("NormalBackward3", mean, std);
   zero_gradients(scope, mean, std);
   constexpr const char* kNegative = "normal expects all elements of std >= 0.0";
   const Tensor kept = std;  // or a temporary is computed for the check and for the result

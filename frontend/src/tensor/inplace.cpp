@@ -204,7 +204,7 @@ Tensor& Tensor::copy_(const Operand& src, bool non_blocking) const {
 
 Tensor& Tensor::fill_(const Scalar& value) const {
   const CallScope call("fill_", *this, value);
-  GradScope scope("FillBackward0", *this);
+  GradScope scope("FillBackward2", *this);
   // One element of a 16-bit type takes any number, as in PyTorch.
   const bool any = numel() == 1 && ir::is_half(ir_type(scalar_type()));
   write_splat(*this,
@@ -216,7 +216,7 @@ Tensor& Tensor::fill_(const Operand& value) const {
   const CallScope call("fill_", *this, value);
   check(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
         " dimensions.");
-  GradScope scope("FillBackward1", *this, value);
+  GradScope scope("FillBackward3", *this, value);
   write_splat(*this, on_device(node_of(value), impl(*this).device()));
   return itself(*this);
 }

@@ -11,8 +11,8 @@
 namespace tenon {
 
 Tensor& detail::put_out(Tensor& out, const Tensor& result) {
-  check(!out.requires_grad() && !result.requires_grad(),
-        "out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+  check(!GradMode::is_enabled() || (!out.requires_grad() && !result.requires_grad()),
+        "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
   check(canCast(result.scalar_type(), out.scalar_type()), "result type ", result.scalar_type(),
         " can't be cast to the desired output type ", out.scalar_type());
   if (!(out.sizes() == result.sizes())) {

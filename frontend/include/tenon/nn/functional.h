@@ -199,7 +199,7 @@ Tensor normalize(const Operand& input, const NormalizeFuncOptions& options = {})
 // --- dropout
 struct DropoutFuncOptions {
   TENON_ARG(double, p) = 0.5;
-  TENON_ARG(bool, training) = false;
+  TENON_ARG(bool, training) = true;
   TENON_ARG(bool, inplace) = false;
 };
 using Dropout2dFuncOptions = DropoutFuncOptions;

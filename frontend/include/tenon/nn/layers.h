@@ -6,7 +6,9 @@
 #include "tenon/nn/module.h"
 
 namespace tenon {
+namespace detail {
 enum class RecurrentCell : uint8_t;
+}
 }
 
 namespace tenon::nn {
@@ -435,7 +437,7 @@ class RecurrentBase : public Module {
   RecurrentBase(const RecurrentOptions& options, int64_t gates);
   using States = std::vector<Tensor>;  // h, and c for an LSTM: [batch, hidden]
   // The sequence through all layers; `states` [layers * directions, batch, hidden] become the last ones.
-  Tensor run(const Tensor& input, States& states, RecurrentCell cell) const;
+  Tensor run(const Tensor& input, States& states, tenon::detail::RecurrentCell cell) const;
 
  private:
   int64_t gates_;
