@@ -39,7 +39,7 @@ class LaneLoops : protected RowStages {
     c.set_lanes(lane_);
     const bool many = c.product(rows_) > 1;
     one_vector_ = many && length_ <= c.lanes;
-    one_group_ = many && length_ < kReduceLanes;
+    one_group_ = many && length_ <= kReduceLanes;
     any_length_ = !many && outer_.empty() && !one_chain_;
     group_ = one_vector_ ? c.lanes : static_cast<int>(kReduceLanes);
     if (many && length_ <= kReduceLanes) know_length();
