@@ -124,6 +124,24 @@ TEST_CASE("views of overlapping views pass each element's gradient on once") {
   }
 }
 
+TEST_CASE("gradcheck of every kind of view") {
+  manual_seed(6);
+  const Tensor x = rand({4, 3}, kTracked);
+  const auto check = [&](const View& view, const View* before) {
+    CAPTURE(std::string(view.name));
+    CAPTURE(std::string(before ? before->name : ""));
+    if ((before ? before->of(x) : x).dim() < view.least_dims) return;
+    const auto call = [&](const autograd::Tensors& v) { return view.of(before ? before->of(v[0]) : v[0]).square(); };
+    CHECK(gradcheck(call, {x}));
+    if (!before) CHECK(gradgradcheck(call, {x}));
+  };
+  for (const View& view : kOverlaps) check(view, nullptr);
+  for (const View& view : kViews) {
+    check(view, nullptr);
+    for (const View& overlap : kOverlaps) check(view, &overlap);
+  }
+}
+
 // As in PyTorch: as_strided sees memory, in which the elements at one place have equal parts.
 TEST_CASE("as_strided of an overlapping view divides a place's gradient among its elements") {
   const Tensor x = arange(4, kTracked);
