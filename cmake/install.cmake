@@ -11,6 +11,11 @@ configure_package_config_file(cmake/tenon-config.cmake.in tenon-config.cmake INS
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tenon-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/tenon-config-version.cmake
         DESTINATION ${tenon_cmake_dir})
 
+# For programs that say find_package(Torch), in a folder that must be named: -DTorch_DIR=.../tenon/libtorch.
+configure_package_config_file(cmake/TorchConfig.cmake.in TorchConfig.cmake INSTALL_DESTINATION ${tenon_cmake_dir}/libtorch
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/TorchConfig.cmake DESTINATION ${tenon_cmake_dir}/libtorch)
+
 file(RELATIVE_PATH tenon_pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/tenon.pc.in tenon.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

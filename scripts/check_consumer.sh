@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs a build into an empty prefix and moves the prefix. Then builds, from the installed tree alone, examples/consumer through
-# find_package in both spellings and through pkg-config, compares what the programs print, and builds an example.
+# find_package in both spellings and through pkg-config, compares what the programs print, and builds an example and a program that
+# was written for LibTorch.
 # Usage: check_consumer.sh BUILD_FOLDER
 set -euo pipefail
 build=$(cd "$1" && pwd)
@@ -13,8 +14,8 @@ prefix=$folder/prefix
 examples=$prefix/share/doc/tenon/examples
 for file in LICENSE README.md docs/README.md; do test -s "$prefix/share/doc/tenon/$file"; done
 
-build_with_cmake() {  # SOURCE TARGET
-  { cmake -G Ninja -S "$1" -B "$1/build" -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$1/build" --target "$2"; } \
+build_with_cmake() {  # SOURCE TARGET [OPTION]
+  { cmake -G Ninja -S "$1" -B "$1/build" -DCMAKE_PREFIX_PATH="$prefix" "${@:3}" && cmake --build "$1/build" --target "$2"; } \
     >"$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
 }
 build_with_cmake "$examples/consumer" consumer
@@ -39,4 +40,6 @@ cmp "$folder/by_cmake" "$folder/by_pkg_config"
 diff "$examples/consumer/expected.txt" "$folder/by_cmake"
 build_with_cmake "$examples" iris_predict
 "$examples/build/iris_predict" | grep -q '30 of 30 right'
-echo "built and ran from an installed, moved tree: through find_package(tenon) and (Tenon), through pkg-config, and an example"
+build_with_cmake "$examples/libtorch" line -DTorch_DIR="${pc%/*/*}/cmake/tenon/libtorch"
+[ "$("$examples/libtorch/build/line")" = "y = 3 x + -2" ]
+echo "built and ran from an installed, moved tree: through find_package(tenon) and (Tenon), through pkg-config, an example, and a program for LibTorch"
