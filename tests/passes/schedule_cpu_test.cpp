@@ -72,6 +72,28 @@ TEST_CASE("rows of a few elements have the lanes across rows, if there are rows 
   CHECK(ir::print(map.tree).find(" = weave ") != std::string::npos);
 }
 
+TEST_CASE("many long lines are summed in runs, whose sums are twice as far apart as the columns; lines of half a tile in one piece") {
+  const auto lowered = [](const std::string& rows, const std::string& columns, const std::string& op) {
+    const std::string kernel = "kernel @k(x: f32 in[10000000], y: f32 out[100000]) {\n  axes c: " + columns + " parallel, r: " + rows +
+                               " inner\n  map c r : %0 = load x[c + " + columns + "*r] : f32\n  reduce c|r : %1 = reduce." + op +
+                               " %0 columns : f32\n  map c : store y[c], %1\n}\n";
+    return passes::lower(ir::parse_kernel(kernel), ir::CpuTarget{512});
+  };
+  for (const char* op : {"sum", "max"}) {
+    CHECK(lowered("32", "100000", op).schedule == "columns");
+    const Lowered runs = lowered("33", "100000", op);
+    CHECK(runs.schedule == "columns in runs");
+    CHECK(ir::print(runs.tree).find(": f32 local[2048]") != std::string::npos);
+  }
+  const auto tree = [&](const char* columns) { return ir::print(lowered("5000", columns, "max").tree, false); };
+  CHECK(tree("17") == tree("127"));
+  CHECK(tree("128") == tree("255"));
+  for (const auto& [columns, width] : {std::pair("127", "64"), {"128", "128"}, {"256", "256"}}) {
+    CAPTURE(columns);
+    CHECK(tree(columns).find(" = const " + std::string(width) + " : i64\n    %6 = mul %2, ") != std::string::npos);
+  }
+}
+
 TEST_CASE("lanes are those of most of the work; a contraction's those of its sums") {
   auto lanes = [](const std::string& body) {
     return passes::lower(ir::parse_kernel("kernel @k(x: f32 in[900], z: f64 in[900], y: f32 out[900], w: f64 out[900]) {\n" + body + "}\n"), ir::CpuTarget{512})

@@ -48,10 +48,11 @@ int columns_at_once(const Context& c) {
   return vectors;
 }
 
-// Of lines that are shorter than that. What is left over goes vector by vector, so of a line's length the code knows three classes:
-// one vector holds it, it is shorter than the widest tile, or not.
+// Of lines that are shorter than that. What is left over goes vector by vector, so of a line's length the code knows few classes:
+// one vector holds it, a narrow tile or one of half the width fits into it, or the widest does.
 int columns_of_few(int widest, int64_t columns, int lanes) {
-  return columns <= lanes ? 1 : widest > 4 ? 4 : std::max(widest / 2, 1);
+  const int half = std::max(widest / 2, 1);
+  return columns <= lanes ? 1 : columns < int64_t{half} * lanes ? std::min(half, 4) : half;
 }
 
 // Whether something is read with gaps along the lanes: under a mask that takes several times as long, so that code for a full vector
@@ -129,8 +130,9 @@ constexpr size_t kBusyInstrs = 16, kMostTogether = 4;  // side by side
 constexpr int64_t kVectorsOfAnyCount = 4;  // of a tile: their chains and totals fit the registers
 constexpr int64_t kRun = 1024;             // columns
 constexpr int kRowsAtOnce = 8, kRowsWithTotals = 4;
+constexpr int64_t kFewRows = 32;  // whose lines the processor fetches ahead side by side
 constexpr int64_t kShortLine = 640;  // columns: eight rows of them fit it
-constexpr int64_t kFarBytes = 20;  // times the second cache: what is so large comes from memory beyond all caches
+constexpr int64_t kFarBytes = 12;  // times the second cache: what is so large comes from memory beyond all caches
 
 class Columns : ColumnStages {
  public:
@@ -255,9 +257,9 @@ class Columns : ColumnStages {
 
   // --- split, in runs
 
-  // Whether the loop does little but read more than a cache holds, row by row as it lies.
+  // Whether the loop does little but read more than a cache holds, row by row as it lies, and many rows.
   bool comes_from_memory() {
-    if (plan_.loops != 1 || tiles_.width() < kLongRunOfTotals * nest_.lanes() || c_.extent(tiles_.lane()) < kRun / 2) return false;
+    if (count_ <= kFewRows || plan_.loops != 1 || tiles_.width() < kLongRunOfTotals * nest_.lanes() || c_.extent(tiles_.lane()) < kRun / 2) return false;
     int64_t bytes = 0;
     for (Value v : plan_.full[0]) {
       const Instr& in = nest_.instr(v);
@@ -283,30 +285,32 @@ class Columns : ColumnStages {
     auto [line, run] = c_.bind_outer(tiles_.outer(), runs_before, runs);
     ValueId begin = c_.mul(run, c_.literal(kRun)), end = c_.minimum(c_.add(begin, c_.literal(kRun)), nest_.extent(tiles_.lane()));
     ValueId base = global_place(block, line, c_.literal(0));
-    // Totals of a run lie beside each other, plain sums where the block's value goes.
-    std::vector<AccumulatorBuffers> sums = partials;
-    for (size_t r = 0; r < sums.size(); ++r) {
-      const Value v = reductions(0)[r];
-      if (in_chains(v))
-        sums[r] =
-            of_run(v).buffers("sums" + std::to_string(c_.out.tree.buffers.size()), Space::Local, -1, kRun);
+    // A run's sums, each vector with what a total keeps beside it next to it. So they lie twice as far apart as the columns: a processor
+    // takes a read for one of what it has just stored where the last bits of the addresses agree, and waits. Sums that keep pace with
+    // a row can do so all along.
+    std::vector<int32_t> sums;
+    for (Value v : reductions(0)) {
+      const std::string name = "sums" + std::to_string(c_.out.tree.buffers.size());
+      sums.push_back(b_.add_buffer({name, nest_.instr(nest_.instr(v).args[0]).dtype, Space::Local, -1, 2 * kRun}));
     }
     // next(number of the reduction, its place)
     const auto each_vector = [&](const std::function<void(size_t r, ValueId at)>& next) {
       c_.vector_loop(tiles_.lane(), begin, end, 1, [&] {
-        const ValueId column = nest_.axis_value(tiles_.lane());
-        for (size_t r = 0; r < reductions(0).size(); ++r)
-          next(r, in_chains(reductions(0)[r]) ? c_.sub(column, begin) : c_.add(base, column));
+        const ValueId at = c_.mul(c_.sub(nest_.axis_value(tiles_.lane()), begin), c_.literal(2));
+        for (size_t r = 0; r < reductions(0).size(); ++r) next(r, at);
       });
     };
+    const auto beside = [&](ValueId at) { return c_.add(at, c_.literal(nest_.lanes())); };
     const auto store = [&](size_t r, ValueId at, Accumulator sum) {
-      of_run(reductions(0)[r]).store(sums[r], at, sum, nest_.mask());
+      b_.store(sums[r], at, sum.value, nest_.mask());
+      if (sum.beside >= 0) b_.store(sums[r], beside(at), sum.beside, nest_.mask());
     };
     const auto load = [&](size_t r, ValueId at) {
-      return of_run(reductions(0)[r]).load(sums[r], at, nest_.lanes(), nest_.mask());
+      const auto vector = [&](ValueId place) { return b_.load(sums[r], place, nest_.lanes(), nest_.mask()); };
+      const ValueId value = vector(at);
+      return Accumulator{value, in_chains(reductions(0)[r]) ? vector(beside(at)) : -1};
     };
-    each_vector(
-        [&](size_t r, ValueId at) { store(r, at, of_run(reductions(0)[r]).identity(nest_.lanes())); });
+    each_vector([&](size_t r, ValueId at) { store(r, at, of_run(reductions(0)[r]).identity(nest_.lanes())); });
     const ValueId first = block_begin(block), last = block_end(first);
     nest_.set_sub_axes(inner_);
     const auto emit_unknown = [&](bool varying) {
@@ -338,14 +342,11 @@ class Columns : ColumnStages {
     rows_of_run(c_.add(first, b_.op(Op::And, {c_.sub(last, first), c_.literal(-at_once)})), at_once);
     chained ? last_chains(from, last, each_vector, load, store) : rows_of_run(last, 1);
     nest_.set_sub_axes(std::array{tiles_.lane()});
-    if (chained) {
-      each_vector([&](size_t r, ValueId at) {
-        const Value v = reductions(0)[r];
-        if (!in_chains(v)) return;
-        c_.reducer(v).store(partials[r], c_.add(base, nest_.axis_value(tiles_.lane())),
-                            of_run(v).whole(load(r, at)), nest_.mask());
-      });
-    }
+    each_vector([&](size_t r, ValueId at) {
+      const Value v = reductions(0)[r];
+      const ValueId place = c_.add(base, nest_.axis_value(tiles_.lane()));
+      c_.reducer(v).store(partials[r], place, of_run(v).whole(load(r, at)), nest_.mask());
+    });
     c_.end_phase();
   }
 
