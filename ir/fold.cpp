@@ -107,10 +107,12 @@ NodeRef cast_chain(O o) {
   return widens(a, b) || narrows ? cast(x, c) : NodeRef();
 }
 
-// x / 2^k = x * 2^-k: both are the same real number, rounded once. A single number, which has nothing to gain, stays the kernel that it is
-// for other lengths.
+// x / 2^k = x * 2^-k: both are the same real number, rounded once. A few numbers, which have nothing to gain, stay the kernel that they are
+// for other counts: the means over a dim, of which 1 is left.
 NodeRef divide_by_power_of_two(O o) {
-  if (!is_const(o.in[1]) || is_whole(o.in[1]) || element_count(o.type.shape) == 1) return {};
+  constexpr int64_t kFew = 16384;
+  const bool few = element_count(o.type.shape) <= kFew && (o.type.shape.empty() || std::ranges::find(o.type.shape, 1) != o.type.shape.end());
+  if (!is_const(o.in[1]) || is_whole(o.in[1]) || few) return {};
   const double divisor = to_double(value_of(o.in[1])), inverse = 1 / divisor;
   int exponent;
   const Constant c = constant(o.type.dtype, inverse);

@@ -32,6 +32,7 @@ struct Request {
   std::string lower, emit;
   bool list = false, fuse = false, no_fusion = false;
   int vector_bits = 0;
+  bool often = false;
 };
 
 struct UsageError : std::runtime_error {
@@ -128,7 +129,9 @@ void run_passes(std::span<const Pass> table, const std::vector<std::string>& nam
 
 ir::Target target_of(const Request& request) {
   if (request.lower == "cuda") return ir::GpuTarget{};
-  return ir::CpuTarget{request.vector_bits ? request.vector_bits : codegen::llvm_backend::host_vector_bits()};
+  ir::CpuTarget cpu{request.vector_bits ? request.vector_bits : codegen::llvm_backend::host_vector_bits()};
+  cpu.often = request.often;
+  return cpu;
 }
 
 Kernels fuse(const ir::Graph& graph, const Request& request) {
@@ -265,6 +268,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"llvm", "asm", "cuda"}));
   app.add_option("--vector-bits", request.vector_bits, "CPU vector width (default: this machine's)")
       ->check(CLI::IsMember({128, 256, 512}));
+  app.add_flag("--often", request.often, "CPU: lower for a plan that runs often, whose code knows its lengths");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

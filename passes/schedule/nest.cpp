@@ -257,9 +257,9 @@ ValueId Nest::address(const Index& index) {
   return p.value;
 }
 
-// On a CPU the divisor is no part of the code, but for whether it is a power of two. With m = ceil(2^s / d) of another the quotient is
-// (x * m) >> s for all x that are so small that x * (m * d - 2^s) < 2^s; of one number s is 64, of a vector 40, so that its products
-// fit a lane.
+// On a CPU the divisor is no part of the code, but for whether it is a power of two, and that only where it matters. With m =
+// ceil(2^s / d) of another the quotient is (x * m) >> s for all x that are so small that x * (m * d - 2^s) < 2^s; of one number s is 64,
+// of a vector 40, so that its products fit a lane.
 ValueId Nest::divide(ValueId x, const Index& of, int64_t most, int64_t d, bool remainder) {
   constexpr int64_t kMost = int64_t{1} << 31, kShift = 40;
   const VType type = builder_.type(x);
@@ -267,8 +267,10 @@ ValueId Nest::divide(ValueId x, const Index& of, int64_t most, int64_t d, bool r
   const auto rest = [&](ValueId quotient, ValueId by) {
     return remainder ? builder_.op(Op::Sub, {x, builder_.op(Op::Mul, {quotient, by})}) : quotient;
   };
-  const bool vector = type.lanes > 1, even = std::has_single_bit(static_cast<uint64_t>(d));
+  const bool vector = type.lanes > 1, power = std::has_single_bit(static_cast<uint64_t>(d));
   const bool fits = vector ? most <= (int64_t{1} << kShift) / d && most / d < int64_t{1} << (62 - kShift) : most < kMost && d < kMost;
+  const bool even = power && !(any_divisors_ && fits);
+  hides_power_ = hides_power_ || (vector && power && !even);
   if (!numbers_are_sizes() || !(even || fits)) {
     const ValueId by = lanes(literal(d));
     return rest(builder_.quotient(x, by), by);

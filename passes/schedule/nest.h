@@ -54,6 +54,10 @@ class Nest {
   // lane l is live iff position + l < end
   ValueId tail_mask(ValueId position, ValueId end);
 
+  // --- divisors
+  void take_any_divisors() { any_divisors_ = true; }     // powers of two are no code of their own
+  bool hides_power() const { return hides_power_; }      // whether vectors are divided by one, which takes longer so
+
   // --- scopes
   void push();
   void pop();
@@ -169,6 +173,7 @@ class Nest {
   int lanes_ = 1;
   int sub_ = 0;
   ValueId mask_ = -1;
+  bool any_divisors_ = false, hides_power_ = false;
   std::vector<bool> varies_, apart_;
   std::unordered_map<Value, int64_t> ahead_;  // loads that prefetch, and how far
   std::vector<int> sub_axes_;

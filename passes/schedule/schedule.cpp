@@ -116,6 +116,7 @@ template <void (*run)(cpu::Context&)>
 void on_cpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
   cpu::Context context(kernel, lowered, std::get<CpuTarget>(target));
   run(context);
+  lowered.better_often = lowered.better_often || context.nest.hides_power();
   lowered.donations = in_place_pairs(kernel, context.loops());
 }
 
@@ -169,7 +170,7 @@ bool splits_into_short_rows(const ir::Kernel& kernel, bool often) {
   return rows && split->extent(rows->lane) >= kFewestLanes;
 }
 template <bool (*suits)(const ir::Kernel&, bool often)>
-bool suits_short_rows(const ir::Kernel& kernel, const Target& target) {
+bool suits_rows(const ir::Kernel& kernel, const Target& target) {
   return suits(kernel, std::get<CpuTarget>(target).often);
 }
 bool is_transposed(const ir::Kernel& kernel) { return cpu::transposed_axis(kernel) >= 0; }
@@ -185,13 +186,13 @@ constexpr Schedule kSchedules[] = {
     {"contraction", kCpu, takes_contraction, nullptr, on_cpu<cpu::lower_contraction>},
     {"scan lines", kCpu, takes_scans, suits_kernel<cpu::scans_along_lines>, on_cpu<cpu::lower_scan_lines>},
     {"scan columns", kCpu, takes_scans, nullptr, on_cpu<cpu::lower_scan_columns>},
-    {"short rows", kCpu, takes_maps, suits_short_rows<splits_into_short_rows>, split_on_cpu},
-    {"short rows", kCpu, takes_maps, suits_short_rows<rows_are_short>, on_cpu<cpu::lower_short_rows>},
-    {"short rows", kCpu, takes_lanes, suits_short_rows<rows_are_short>, on_cpu<cpu::lower_short_rows>},
+    {"short rows", kCpu, takes_maps, suits_rows<splits_into_short_rows>, split_on_cpu},
+    {"short rows", kCpu, takes_maps, suits_rows<rows_are_short>, on_cpu<cpu::lower_short_rows>},
+    {"short rows", kCpu, takes_lanes, suits_rows<rows_are_short>, on_cpu<cpu::lower_short_rows>},
     {"transpose", kCpu, takes_maps, suits_kernel<is_transposed>, on_cpu<cpu::lower_transpose>},
     {"pointwise", kCpu, takes_maps, nullptr, on_cpu<cpu::lower_pointwise>},
     {"columns", kCpu, takes_columns, nullptr, on_cpu<cpu::lower_columns>},
-    {"split", kCpu, takes_lanes, suits_kernel<cpu::splits_rows>, on_cpu<cpu::lower_split>},
+    {"split", kCpu, takes_lanes, suits_rows<cpu::splits_rows>, on_cpu<cpu::lower_split>},
     {"rows", kCpu, takes_lanes, nullptr, on_cpu<cpu::lower_rows>},
     {"sort", kCpu, calls_class<ir::OpClass::Sort>, nullptr, nullptr},
     {"indexed", kCpu, calls_class<ir::OpClass::Indexed>, nullptr, nullptr},

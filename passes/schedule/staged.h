@@ -136,7 +136,7 @@ class RowStages : protected Staged {
   void for_outer(int l, const Range& range, const std::function<void(ValueId base)>& body);
   ValueId at(ValueId base, ValueId position) { return base < 0 ? position : c_.add(base, position); }
   // Whether it adds the elements of a lane in chains (ir/sum_order.h).
-  bool in_chains(Value reduction) { return !one_chain_ && c_.reducer(reduction).keeps_rest(); }
+  bool in_chains(Value reduction) { return (any_length_ || !one_chain_) && c_.reducer(reduction).keeps_rest(); }
   bool in_chains(const std::vector<Value>& reductions) {
     return std::any_of(reductions.begin(), reductions.end(), [&](Value v) { return in_chains(v); });
   }

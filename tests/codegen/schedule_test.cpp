@@ -82,7 +82,7 @@ void check_kernel(const passes::FusedKernel& fused, Values& values) {
   codegen::interpret(kernel, buffers.data(), scalars.data());
   using Code = decltype(codegen::llvm_backend::load_object({}, 0));
   static std::map<std::string, Code> compiled;  // a kernel is often the same fused and not, or at two widths
-  for (const auto& [bits, often] : {std::pair(128, false), {256, false}, {512, false}, {256, true}}) {
+  for (const auto& [bits, often] : {std::pair(128, false), {256, false}, {512, false}, {256, true}, {512, true}}) {
     passes::Lowered lowered = passes::lower(kernel, ir::CpuTarget{.vector_bits = bits, .often = often});
     std::string tree = ir::print(lowered.tree);
     INFO(tree);

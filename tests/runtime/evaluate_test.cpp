@@ -106,13 +106,17 @@ TEST_CASE("evaluate: a plan that runs often is made again, for the length of its
     evaluate({sums});
     CHECK(same_elements(value_of(*sums), expected));
   };
-  for (const auto& [columns, plans] : {std::pair(9, 2), {32, 2}, {3, 1}, {200, 1}}) {
+  struct Case {
+    int64_t rows, columns, plans;
+  };
+  for (const auto& [rows, columns, plans] : {Case{70, 9, 2}, {70, 32, 2}, {70, 3, 2}, {70, 200, 2}, {9000, 3, 1}, {1, 200, 1}}) {
+    CAPTURE(rows);
     CAPTURE(columns);
     clear_caches();
     reset_counters();
-    for (int i = 0; i < 3; ++i) run(70, columns);
+    for (int i = 0; i < 3; ++i) run(rows, columns);
     CHECK(counters().plans_built == 1);
-    for (int i = 0; i < 6; ++i) run(70, columns);
+    for (int i = 0; i < 6; ++i) run(rows, columns);
     CHECK(counters().plans_built == plans);
     CHECK(counters().plan_hits == 8);
     CHECK(counters().kernels_compiled == plans);

@@ -49,7 +49,7 @@ int columns_at_once(const Context& c) {
 }
 
 // Of lines that are shorter than that. What is left over goes vector by vector, so of a line's length the code knows few classes:
-// one vector holds it, a narrow tile or one of half the width fits into it, or the widest does.
+// one vector holds it, a narrow tile or one of half the width fits into it, or the widest does. Of little work it knows nothing: each vector is a tile.
 int columns_of_few(int widest, int64_t columns, int lanes) {
   const int half = std::max(widest / 2, 1);
   return columns <= lanes ? 1 : columns < int64_t{half} * lanes ? std::min(half, 4) : half;
@@ -71,7 +71,9 @@ ColumnTiles::ColumnTiles(Context& c) : c_(c), lane_(best_lane_axis(c.kernel)), o
   const int64_t columns = c.extent(lane_);
   const int widest = columns_at_once(c);
   few_ = columns < int64_t{widest} * c.lanes;
-  vectors_ = few_ ? columns_of_few(widest, columns, c.lanes) : widest;
+  vectors_ = c.is_small() ? 1 : few_ ? columns_of_few(widest, columns, c.lanes) : widest;
+  const bool is_other_often = columns > c.lanes || (columns == c.lanes && reads_apart(c.kernel, lane_));
+  if (c.is_small() && is_other_often) c.out.better_often = true;
   width_ = int64_t{vectors_} * c.lanes;
   columns_.resize(static_cast<size_t>(vectors_));
   tiles_ = ceil_div(columns, width_);
@@ -92,7 +94,9 @@ void ColumnTiles::run(std::string phase, double ns, const std::function<void(int
   const auto rest = [&] { c_.loop(begin, end, nest.lanes(), masked); };
   const size_t instrs = c_.kernel.instrs.size();
   const int64_t columns = c_.extent(lane_);
-  if (columns == nest.lanes() && reads_apart(c_.kernel, lane_)) {
+  if (c_.is_small()) {
+    c_.in_scope([&] { masked(begin); });
+  } else if (columns == nest.lanes() && reads_apart(c_.kernel, lane_)) {
     c_.in_scope(whole);
   } else if (columns <= nest.lanes() || (vectors_ == 1 && columns % width_ != 0 && c_.unroll_for(instrs) == 0)) {
     c_.in_scope([&] { masked(begin); });

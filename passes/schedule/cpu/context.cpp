@@ -53,7 +53,15 @@ int bytes_of_lane(const ir::Kernel& kernel, int axis) {
 }  // namespace
 
 Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::CpuTarget& machine)
-    : passes::Context(k, lowered, ir::TargetKind::Cpu, DType::I64), target(machine) {}
+    : passes::Context(k, lowered, ir::TargetKind::Cpu, DType::I64), target(machine) {
+  if (is_small()) nest.take_any_divisors();
+}
+
+bool Context::is_small() const {
+  if (target.often || kernel.has(AxisKind::Serial)) return false;
+  const int64_t points = kernel.extent_of(AxisKind::Parallel) * kernel.extent_of(AxisKind::Inner) * kernel.extent_of(AxisKind::Contract);
+  return points < (kernel.has(AxisKind::Contract) ? kManyProducts : kManyPoints);
+}
 
 void Context::set_lanes(int axis) {
   lanes = std::clamp(target.vector_bits / (8 * bytes_of_lane(kernel, axis)), 1, 64);

@@ -15,6 +15,8 @@ struct Context : passes::Context {
   double ns_per_element = 0;  // estimated, of one evaluation of every instruction, vectorised
 
   Context(const ir::Kernel& kernel, Lowered& out, const ir::CpuTarget& target);
+  // Whether what knows of no length is good enough: there is little to do, and code that runs often is made again.
+  bool is_small() const;
   // Comes first: lanes run along this axis, as many as the dtypes of what varies along it want. -1: along none.
   void set_lanes(int axis);
 
@@ -40,6 +42,7 @@ struct Context : passes::Context {
   std::optional<ReduceLoops> loops_;
 };
 
+constexpr int64_t kManyPoints = 1 << 17, kManyProducts = 1 << 24;  // of a kernel: so many are worth code for its lengths
 constexpr size_t kLongBody = 150;     // instructions: of a longer body, compiling a second copy takes longer than it is worth
 constexpr int64_t kAhead = 4096;      // bytes ahead of a load that comes from beyond the cache
 constexpr int64_t kColumnsKept = 64;  // columns of a tile whose values are kept from one reduction to the next
@@ -56,7 +59,7 @@ struct ShortRows {
 std::optional<ShortRows> short_rows(const ir::Kernel& kernel, bool often);  // nothing where another schedule is better
 
 // Few long rows: blocks of them in parallel rather than rows.
-bool splits_rows(const ir::Kernel& kernel);
+bool splits_rows(const ir::Kernel& kernel, bool often);
 
 void lower_pointwise(Context& c);
 // A second parallel axis along which some access is contiguous though it is not along the best one; -1 if none pays.

@@ -94,22 +94,23 @@ int64_t instructions_of(int64_t rows, const std::vector<int>& tile_rows, int vec
 
 class TileChoice {
  public:
-  // `column_bytes`: of one column of the right operand; a panel of more than two vectors has no more than fits the second cache. Of
+  // `item_bytes`: of the right operand, of which a panel of more than two vectors has no more than fits the second cache. Of
   // `lines` neighbouring lines that a tile may take together it takes an even share.
-  TileChoice(const Context& c, int64_t rows, int64_t columns, int64_t column_bytes, int64_t lines)
-      : c_(c), rows_(rows), columns_(columns), column_bytes_(column_bytes), lines_(lines), registers_(accumulators(c)),
+  TileChoice(const Context& c, int64_t rows, int64_t columns, int64_t depth, int64_t item_bytes, int64_t lines)
+      : c_(c), rows_(rows), columns_(columns), depth_(depth), item_bytes_(item_bytes), lines_(lines), registers_(accumulators(c)),
         widest_(registers_ / kLeastRows) {}
 
   // The tile for which all tiles take the fewest instructions. Unless the code runs often it is that for many rows, of which those left
   // over hardly count: one tile for all numbers of rows. A convolution's rows are its channels, which do not change.
   RegisterTile best(bool often) const {
+    if (any_columns() && !often) return of_any_columns();
     constexpr int64_t kMany = 24, kWholeTiles = 240;  // a multiple of most tiles
     const int64_t rows = often || (lines_ > 1 && rows_ <= kMany) ? rows_ : kWholeTiles;
     RegisterTile best;
     double least = 0;
     for (int vectors = std::min(vectors_in(columns_), 2); vectors <= vectors_in(columns_); ++vectors) {
       const int64_t tile = int64_t{vectors} * c_.lanes;
-      if (vectors > 2 && column_bytes_ * tile > c_.target.l2_bytes / 2) break;
+      if (vectors > 2 && !is_in_cache(tile)) break;
       for (int together = 1; together * vectors <= widest_ && (together == 1 || columns_ <= tile); ++together) {
         if (lines_ % together != 0) continue;
         for (const std::vector<int>& tile_rows : tiles_of_rows(rows_, registers_, vectors, together, often)) {
@@ -124,6 +125,13 @@ class TileChoice {
     return best;
   }
 
+  // Whether the code suits all numbers of columns: of little work, unless it runs often. As many as the widest tile holds go vector by
+  // vector, and so does what more of them leave over. Several whole tiles are one more code: that of most layers.
+  bool any_columns() const {
+    const bool whole = columns_ > widest_tile() && columns_ % widest_tile() == 0;
+    return c_.is_small() && !whole && is_in_cache(widest_tile());
+  }
+
   // Whether a tile is so much better than another that other code is worth compiling.
   bool is_better(const RegisterTile& tile, const RegisterTile& than) const {
     constexpr double kWorthIt = 0.9;
@@ -131,6 +139,12 @@ class TileChoice {
   }
 
  private:
+  int64_t widest_tile() const { return int64_t{widest_} * c_.lanes; }
+  bool is_in_cache(int64_t tile) const { return depth_ * item_bytes_ * tile <= c_.target.l2_bytes / 2; }
+  RegisterTile of_any_columns() const {
+    const int vectors = columns_ <= widest_tile() ? 1 : widest_;
+    return {vectors, 1, rows_of_tile(registers_, vectors, false)};
+  }
   int vectors_in(int64_t width) const { return static_cast<int>(std::min<int64_t>(ceil_div(width, c_.lanes), widest_)); }
 
   // Rows that are computed, some of them more than once.
@@ -157,7 +171,7 @@ class TileChoice {
   }
 
   const Context& c_;
-  const int64_t rows_, columns_, column_bytes_, lines_;
+  const int64_t rows_, columns_, depth_, item_bytes_, lines_;
   const int registers_, widest_;
 };
 
@@ -195,9 +209,10 @@ class Contraction {
     tiled_ = row_ >= 0 && !depends(c_.kernel, right_, row_) && !nest_.varies(left_);
     if (tiled_) {
       const int64_t lines = line_ < 0 || packs() ? 1 : c.extent(line_);
-      const TileChoice choice(c, c.extent(row_), c.extent(column_), c.extent(k_) * ir::item_size(nest_.instr(right_).dtype), lines);
+      const TileChoice choice(c, c.extent(row_), c.extent(column_), c.extent(k_), ir::item_size(nest_.instr(right_).dtype), lines);
       tile_ = choice.best(c.target.often);
-      if (!c.target.often) c.out.better_often = choice.is_better(choice.best(true), tile_);
+      any_columns_ = choice.any_columns();
+      if (!c.target.often) c.out.better_often = choice.is_better(choice.best(true), tile_) || (any_columns_ && columns_fill_and_lie_apart());
     }
     tile_.lines > 1 ? std::erase(batch_, line_) : line_ = -1;
   }
@@ -291,24 +306,31 @@ class Contraction {
   void columns_of_tile(ValueId number, const Body& body) {
     const int64_t width = int64_t{tile_.vectors} * nest_.lanes(), columns = column_ < 0 ? 1 : c_.extent(column_);
     const ValueId begin = c_.mul(number, c_.literal(width)), end = nest_.size(columns);
-    const auto bound = [&](int vectors, bool whole) {
+    const auto bound_at = [&](ValueId first, int vectors, bool whole) {
       c_.in_scope([&] {
         nest_.set_sub_axes(std::array{column_, line_});
-        bind_columns(begin, vectors);
+        bind_columns(first, vectors);
         if (region_ > 0) packed_.base = c_.mul(number, nest_.size(region_));
-        const ValueId last = whole ? -1 : nest_.tail_mask(c_.add(begin, c_.literal(int64_t{vectors - 1} * nest_.lanes())), end);
-        body(PackedTile{column_, k_, begin, vectors, whole ? -1 : end, last});
+        const ValueId last = whole ? -1 : nest_.tail_mask(c_.add(first, c_.literal(int64_t{vectors - 1} * nest_.lanes())), end);
+        body(PackedTile{column_, k_, first, vectors, whole ? -1 : end, last});
       });
     };
+    const auto bound = [&](int vectors, bool whole) { bound_at(begin, vectors, whole); };
     if (column_ < 0) return bound(1, true);
-    const bool filled = columns % nest_.lanes() == 0 && columns_lie_apart();
+    if (any_columns_ && tile_.vectors == 1) return bound(1, false);
+    if (any_columns_ && region_ == 0) {
+      const auto vector_by_vector = [&] { c_.loop(begin, end, nest_.lanes(), [&](ValueId at) { bound_at(at, 1, false); }); };
+      return nest_.when(c_.builder.op(Op::Le, {c_.add(begin, c_.literal(width)), end}), [&] { bound(tile_.vectors, true); }, vector_by_vector);
+    }
+    const bool filled = columns_fill_and_lie_apart();
     if (columns <= width) return bound(tile_.vectors, filled);
     c_.whole_or_rest(begin, end, columns, width, [&] { bound(tile_.vectors, true); },
                      [&] { bound(static_cast<int>(ceil_div(columns % width, nest_.lanes())), filled); });
   }
 
   // Then a vector of them takes much longer under a mask: whether the last one is full is a part of the code.
-  bool columns_lie_apart() const {
+  bool columns_fill_and_lie_apart() const {
+    if (c_.extent(column_) % c_.lanes != 0) return false;
     const Index::Stride along = nest_.instr(right_).index.stride(k_), across = nest_.instr(right_).index.stride(column_);
     return !(along.ok && along.value == 1) && !(across.ok && (across.value == 0 || across.value == 1));
   }
@@ -351,7 +373,8 @@ class Contraction {
     vectors_ = columns.vectors;
     const Panel panel = panel_of(columns);
     nest_.set_sub_axes(std::array{column_, line_, row_});
-    const bool rest = columns.vectors < tile_.vectors || (columns.mask >= 0 && c_.extent(column_) > int64_t{tile_.vectors} * nest_.lanes());
+    const bool is_last = columns.mask >= 0 && c_.extent(column_) > int64_t{tile_.vectors} * nest_.lanes();
+    const bool rest = columns.vectors < tile_.vectors || (is_last && !any_columns_);
     const std::vector<int> rows = rest && tiled_ ? rows_of_rest(accumulators(c_), columns.vectors) : tile_.rows;
     // Whole tiles first; of the smaller ones as many as the rows that are left and those that the last ones may add fill.
     ValueId at = row_begin_;
@@ -576,6 +599,7 @@ class Contraction {
   bool swapped_ = false;  // left_ and right_ are the contraction's second and first operand
   int k_, row_ = -1, column_ = -1, line_ = -1;  // the axis of lines: -1 if a tile takes one
   bool tiled_ = false;  // several rows to a tile
+  bool any_columns_ = false;  // what does not fill the widest tile goes vector by vector, under a mask
   std::vector<int> batch_;
   std::vector<Value> epilogue_;
   RegisterTile tile_;

@@ -24,6 +24,7 @@ namespace {
 constexpr int kMostTogether = 4;  // rows side by side
 constexpr size_t kShortBody = 8;  // instructions of a loop that is worth unrolling so
 constexpr size_t kUnrolled = 3;   // that stand for each element of a chain
+constexpr int64_t kFewElements = 4096;      // of a single row: with fewer a launch takes longer than what other code would save
 
 // The loops over rows and blocks of rows, 64 lanes at a time.
 class LaneLoops : protected RowStages {
@@ -35,19 +36,27 @@ class LaneLoops : protected RowStages {
 
   explicit LaneLoops(Context& c) : RowStages(c, c.loops()), c_(c) {
     // Lanes without elements do not change a result, so rows that one vector holds have no other lanes. That is most of what the
-    // code knows of a row's length; of a single row, which has little to gain, it knows nothing.
+    // code knows of a row's length; of a single row, and of few elements in all, which have little to gain, it knows nothing.
     c.set_lanes(lane_);
     const bool many = c.product(rows_) > 1;
-    one_vector_ = many && length_ <= c.lanes;
-    one_group_ = many && length_ <= kReduceLanes;
-    any_length_ = !many && outer_.empty() && !one_chain_;
+    const bool single_run = !many && outer_.empty();
+    is_small_ = c.is_small() && (blocks_ <= 1 || single_run);
+    one_vector_ = many && length_ <= c.lanes && !is_small_;
+    one_group_ = many && length_ <= kReduceLanes && !is_small_;
+    any_length_ = single_run && (is_small_ || !one_chain_);
     group_ = one_vector_ ? c.lanes : static_cast<int>(kReduceLanes);
     if (many && length_ <= kReduceLanes) know_length();
+    if (is_small_) c.out.better_often = many ? length_ <= kReduceLanes || has_short_bodies() : length_ >= kFewElements;
     for (const auto& full : plan_.full) {
       for (Value v : full) {
         if (nest_.instr(v).op == Op::Load && c.beyond_cache(c.bytes_read(v))) nest_.prefetch(v, kAhead);
       }
     }
+  }
+
+  // Of a longer body it takes little more to keep the lanes in memory.
+  bool has_short_bodies() const {
+    return std::ranges::all_of(plan_.full, [](const auto& full) { return full.size() <= kShortBody; });
   }
 
   // Code that runs often has no more lanes than such a row has elements, and no masks where it fills them.
@@ -112,7 +121,7 @@ class LaneLoops : protected RowStages {
     });
     for_outer(l, range, [&](ValueId base) {
       const ValueId kept = kept_base(row_base, base);
-      if (vectors > 1 && inner_.size() > kLongBody) {
+      if (vectors > 1 && (is_small_ || inner_.size() > kLongBody)) {
         return each_chain(l, range.begin, range.end, lanes, [&](ValueId begin, ValueId end) { in_memory(l, begin, end, kept, base, lanes.sums); });
       }
       const auto vector = [&](ValueId position, int q, bool masked, bool begins) {
@@ -182,10 +191,15 @@ class LaneLoops : protected RowStages {
       });
       begin = whole;
     }
-    c_.loop(begin, end, chain_length(), [&](ValueId first) {
+    const auto chain = [&](ValueId first, ValueId length) {
       end_chains(l, lanes);
-      body(first, c_.piece_end(first, c_.literal(chain_length()), end));
-    });
+      body(first, c_.piece_end(first, length, end));
+    };
+    if (!is_small_) return c_.loop(begin, end, chain_length(), [&](ValueId first) { chain(first, c_.literal(chain_length())); });
+    // Whether the row is one chain or many the code does not know.
+    const ValueId length = nest_.size(one_chain_ ? ir::kLaneBlock : chain_length());
+    const ValueId chains = b_.quotient(c_.sub(c_.add(c_.sub(end, begin), length), c_.literal(1)), length);
+    c_.loop(c_.literal(0), chains, 1, [&](ValueId number) { chain(c_.add(begin, c_.mul(number, length)), length); });
   }
 
   // What the lanes have summed goes to the totals.
@@ -304,6 +318,7 @@ class LaneLoops : protected RowStages {
   Context& c_;
   int group_;         // virtual lanes in use
   bool one_vector_, one_group_;  // a row is not longer
+  bool is_small_;                // vector by vector in a loop, whatever a row's length is
   bool no_rest_ = false;  // rows are known to be whole groups
   int together_ = 1;  // rows side by side in the current scope, each a sub-vector of the nest
 };
@@ -319,6 +334,7 @@ class Rows : LaneLoops {
     if (epilogue_pays()) return rows_by_blocks(ns);
     if (int together = rows_together(); together > 1) {
       no_rest_ = true;
+      is_small_ = false;
       return rows_side_by_side(together, ns);
     }
     nest_.bind_linear(rows_, c_.begin_phase("rows", c_.product(rows_), ns));
@@ -362,7 +378,7 @@ class Rows : LaneLoops {
       for (Value v : full) loops += std::max<int>(1, ir::info(nest_.instr(v).op).cost);
     }
     return !rows_.empty() && epilogue >= 6 &&
-           epilogue * 10 * c_.lanes > loops * static_cast<double>(count_ * length_);
+           (is_small_ || epilogue * 10 * c_.lanes > loops * static_cast<double>(count_ * length_));
   }
 
   void rows_by_blocks(double ns) {
@@ -494,8 +510,9 @@ class Rows : LaneLoops {
 
 }  // namespace
 
-bool splits_rows(const ir::Kernel& kernel) {
-  return kernel.extent_of(AxisKind::Parallel) < 16 && kernel.extent_of(AxisKind::Inner) >= 16 * ir::kLaneBlock;
+bool splits_rows(const ir::Kernel& kernel, bool often) {
+  const int64_t rows = kernel.extent_of(AxisKind::Parallel), elements = rows * kernel.extent_of(AxisKind::Inner);
+  return rows < 16 && elements >= rows * 16 * ir::kLaneBlock && (often || elements >= kManyPoints);
 }
 
 void lower_rows(Context& c) { Rows(c).lower_rows(); }

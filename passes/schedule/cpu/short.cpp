@@ -20,12 +20,16 @@ namespace tenon::passes::cpu {
 namespace {
 
 constexpr int64_t kLongestRow = 16;
-// Each length is other code, so that a program whose rows grow compiles for each of its lengths: worth it where that is not much
-// code, where much time is saved, or where the code runs often. Rows fewer than lanes leave some idle.
+// Each length is other code, so that a program whose rows grow compiles for each of its lengths: worth it where much time is saved, or
+// where the code runs often. Rows fewer than lanes leave some idle.
 int64_t fewest_rows(const ir::Kernel& kernel, int64_t length, bool often) {
   if (often) return length > 4 ? 16 : 2;
   if (length > 4) return 16384 / length;
   return kernel.has(AxisKind::Inner) ? 64 : 2;
+}
+bool is_worth_a_length(const ir::Kernel& kernel, bool often) {
+  constexpr int64_t kFewestPoints = 16384;
+  return often || kernel.extent_of(AxisKind::Parallel) * kernel.extent_of(AxisKind::Inner) >= kFewestPoints;
 }
 constexpr int64_t kChunkRows = 1024;       // rows that one parallel iteration takes
 constexpr size_t kMostInstrs = 1500;       // unrolled; beyond, compiling takes longer than it is worth
@@ -114,7 +118,7 @@ std::optional<ShortRows> across(const ir::Kernel& kernel, std::vector<int> axes,
 }  // namespace
 
 std::optional<ShortRows> short_rows(const ir::Kernel& kernel, bool often) {
-  if (kernel.has(AxisKind::Contract) || kernel.has(AxisKind::Serial)) return {};
+  if (kernel.has(AxisKind::Contract) || kernel.has(AxisKind::Serial) || !is_worth_a_length(kernel, often)) return {};
   std::vector<int> inner;
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
     if (kernel.axes[a].kind == AxisKind::Inner) inner.push_back(static_cast<int>(a));
