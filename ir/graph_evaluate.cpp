@@ -9,6 +9,7 @@
 #include "ir/attention.h"
 #include "ir/graph_map.h"
 #include "ir/recipe.h"
+#include "ir/recurrence.h"
 #include "ir/reduce_tree.h"
 #include "ir/scan_order.h"
 
@@ -410,6 +411,17 @@ ElementBits contraction(const Node& node, const ElementBits& a, const ElementBit
   return result;
 }
 
+// Adds the values of all that the roots are made of; those of the inputs are there.
+void evaluate_all(std::span<const NodeRef> roots, NodeMap<ElementBits>& values) {
+  for (const Node* step : topological_order(roots)) {
+    if (step->op() == Op::Input) continue;
+    std::vector<const ElementBits*> inputs;
+    for (const Node* input : step->inputs()) inputs.push_back(&values.at(input));
+    ElementBits value = evaluate_node(*step, inputs);
+    values[step] = std::move(value);
+  }
+}
+
 // By what it is made of.
 ElementBits attention(const Node& node, std::span<const ElementBits* const> operands) {
   const PausedTape paused;
@@ -421,14 +433,34 @@ ElementBits attention(const Node& node, std::span<const ElementBits* const> oper
     values[placeholders.back().get()] = *operands[i];
   }
   const NodeRef made = composed_attention(node.op(), placeholders, node.ints());
-  for (const Node* step : topological_order({&made, 1})) {
-    if (step->op() == Op::Input) continue;
-    std::vector<const ElementBits*> inputs;
-    for (const Node* input : step->inputs()) inputs.push_back(&values.at(input));
-    ElementBits value = evaluate_node(*step, inputs);
-    values[step] = std::move(value);
-  }
+  evaluate_all({&made, 1}, values);
   return std::move(values[made.get()]);
+}
+
+// Row by row, by the step that it is made of.
+ElementBits recurrence(const Node& node, std::span<const ElementBits* const> operands) {
+  const PausedTape paused;
+  const RecurrentStep step = recurrent_step(node);
+  ElementBits result(static_cast<size_t>(node.numel()));
+  for (int64_t i = 0; i < step.rows; ++i) {
+    const int64_t row = step.last_first ? step.rows - 1 - i : i;
+    NodeMap<ElementBits> values;
+    for (size_t k = 0; k < step.inputs.size(); ++k) {
+      const RecurrentStep::Source& source = step.sources[k];
+      const ElementBits* from = source.operand == RecurrentStep::Source::kMade ? &result : operands[static_cast<size_t>(source.operand)];
+      int64_t first = 0;
+      const int64_t numel = step.inputs[k]->numel(), wanted = row + source.shift;
+      if (!source.whole && (wanted < 0 || wanted >= step.rows)) from = operands[static_cast<size_t>(source.outside)];
+      else if (!source.whole) first = source.first + wanted * numel;
+      values[step.inputs[k].get()] = ElementBits(from->begin() + first, from->begin() + first + numel);
+    }
+    evaluate_all(step.outputs, values);
+    for (size_t k = 0; k < step.outputs.size(); ++k) {
+      const ElementBits& value = values.at(step.outputs[k].get());
+      std::copy(value.begin(), value.end(), result.begin() + step.firsts[k] + row * std::ssize(value));
+    }
+  }
+  return result;
 }
 
 ElementBits iota(const Node& node) {
@@ -477,6 +509,7 @@ ElementBits evaluate_node(const Node& node, std::span<const ElementBits* const> 
   if (node.op() == Op::Copy) return *operands[0];
   if (node.op() == Op::Dot) return contraction(node, *operands[0], *operands[1]);
   if (is_attention(node.op())) return attention(node, operands);
+  if (is_recurrence(node.op())) return recurrence(node, operands);
   throw IrError(std::string(info(node.op()).text) + ": has no value of its own");
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/attention.h"
+#include "ir/recurrence.h"
 
 namespace tenon::ir {
 
@@ -334,6 +335,7 @@ Dims infer_shape(Op op, const OpInfo& row, std::span<const NodeRef> inputs, std:
   }
   if (is_reduce(op)) return reduce_shape(op, x, ints);
   if (is_attention(op)) return attention_shape(op, inputs, ints);
+  if (is_recurrence(op)) return recurrent_shape(op, inputs, ints);
   if (is_scatter(op)) return scatter_shape(op, inputs, ints);
   if (is_scan(op)) {
     require(ints.size() == 1, op, "takes one dim");

@@ -14,7 +14,7 @@ enum class Op : uint8_t {
 #include "ir/ops.def"
 };
 
-enum class OpClass : uint8_t { Leaf, Elementwise, Reduce, Movement, Contraction, Indexed, Scan, Sort, Attention, Memory, Lane };
+enum class OpClass : uint8_t { Leaf, Elementwise, Reduce, Movement, Contraction, Indexed, Scan, Sort, Attention, Recurrence, Memory, Lane };
 enum class TypeRule : uint8_t { Same, Compare, Select, Indexed, Masked, Attr, Index, Attention };
 enum Domain : uint8_t { DomainBool = 1, DomainInt = 2, DomainFloat = 4 };
 enum Trait : uint8_t { TraitCommutes = 1, TraitExpands = 2 };
@@ -38,6 +38,7 @@ inline bool is_elementwise(Op op) { return info(op).cls == OpClass::Elementwise;
 inline bool is_reduce(Op op) { return info(op).cls == OpClass::Reduce; }
 inline bool is_movement(Op op) { return info(op).cls == OpClass::Movement; }
 inline bool is_attention(Op op) { return info(op).cls == OpClass::Attention; }
+inline bool is_recurrence(Op op) { return info(op).cls == OpClass::Recurrence; }
 inline bool is_scatter(Op op) { return op >= Op::Scatter && op <= Op::ScatterMin; }
 // Whether the result is operand 0 with something replaced.
 inline bool writes_over(Op op) { return op == Op::Update || op == Op::ScatterMask || is_scatter(op); }

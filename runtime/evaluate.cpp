@@ -110,6 +110,23 @@ class Evaluator {
     node.materialise(std::move(buffer));
   }
 
+  std::shared_ptr<Plan> plan_of_step(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> constants, bool anywhere,
+                                     GraphKey& key) {
+    const std::lock_guard lock(mutex);
+    Options options = options_;
+    options.donation = options.windows = false;
+    options.often = 0;
+    key.read(roots, key_salt(options), false, GraphKey::Beside::Not);
+    for (const ir::NodeRef& node : constants) key.take_as_constant(*node);
+    if (anywhere) key.let_begin_anywhere();
+    if (!options.plan_cache) return build(key, options);
+    const Hash128 hash = hash128(key.words.data(), key.words.size() * sizeof(uint64_t));
+    std::shared_ptr<Plan> plan = plans_.find(key.words, hash);
+    if (!plan) return plans_.insert(build(key, options), hash);
+    count(Count::PlanHits);
+    return plan;
+  }
+
   void clear_plans() {
     const std::lock_guard lock(mutex);
     plans_.clear();
@@ -265,6 +282,10 @@ EvaluationMutex& evaluation_mutex() { return Evaluator::get().mutex; }
                                                    [] { evaluation_mutex().unlock_after_fork(); },
                                                    [] { std::construct_at(&evaluation_mutex()); }});
 const PastPlans& past_plans() { return Evaluator::get().past; }
+
+std::shared_ptr<Plan> plan_of_step(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> constants, bool anywhere, GraphKey& key) {
+  return Evaluator::get().plan_of_step(roots, constants, anywhere, key);
+}
 
 uint64_t key_salt(const Options& o) {
   return uint64_t{o.fusion} | uint64_t{o.simplify} << 1 | uint64_t{o.donation} << 2 |

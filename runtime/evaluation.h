@@ -3,8 +3,11 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
+#include <span>
 
+#include "ir/graph.h"
 #include "runtime/options.h"
 
 namespace tenon::runtime {
@@ -58,6 +61,11 @@ EvaluationMutex& evaluation_mutex();
 
 // After a LateFailure: values that were not computed are pending again (late_work.h). For callers that hold no lock and compute nothing.
 void recover();
+
+// The plan of a graph over inputs without data, of which `constants` are the same in many runs; the others and the results may lie `anywhere`. It writes
+// to no input. Called while an evaluation computes, without the lock. `key`: the graph's, with the numbers of its nodes.
+std::shared_ptr<struct Plan> plan_of_step(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> constants, bool anywhere,
+                                          struct GraphKey& key);
 
 // The options that change what a plan does, as the first word of its key.
 uint64_t key_salt(const Options& options);

@@ -14,7 +14,7 @@ namespace {
 using ir::Node;
 using ir::Op;
 
-constexpr uint64_t kKeptFollow = ~uint64_t{0}, kSharedFollow = ~uint64_t{1};
+constexpr uint64_t kKeptFollow = ~uint64_t{0}, kSharedFollow = ~uint64_t{1}, kBeginAnywhere = ~uint64_t{2};
 constexpr uint64_t kAnywhere = ~uint64_t{0};
 enum Flag : uint64_t { kHeld = 1, kBitsFollow = 2, kConstant = 4 };
 
@@ -96,7 +96,7 @@ void GraphKey::read(std::span<const ir::NodeRef> given, uint64_t salt, bool find
   wanted_.clear();
   candidates_.clear();
   stack_.clear();
-  pending = false;
+  pending = anywhere = false;
   missing = nullptr;
   epoch_ = next_epoch();
   used_ = 0;
@@ -191,6 +191,19 @@ void GraphKey::finish_leaf(Node* node) {
   for (int64_t extent : shape) *word++ = static_cast<uint64_t>(extent);
   if (flags & kBitsFollow) *word++ = node->bits();
   used_ = static_cast<size_t>(word - words.data());
+}
+
+void GraphKey::take_as_constant(const Node& input) {
+  const auto noted = std::ranges::find(inputs_, number(&input), &Noted::node);
+  const size_t head = noted->word - 2;
+  words[head] |= uint64_t{kConstant} << 24;
+  constant_words_.insert(std::ranges::lower_bound(constant_words_, head), head);
+  constants.insert(std::ranges::lower_bound(constants, noted->node), noted->node);
+}
+
+void GraphKey::let_begin_anywhere() {
+  anywhere = true;
+  words.push_back(kBeginAnywhere);
 }
 
 std::vector<uint64_t> GraphKey::words_without_constants() const {

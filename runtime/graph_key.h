@@ -58,6 +58,7 @@ struct GraphKey {
                                    // shape the rank alone
   std::vector<int32_t> constants;  // inputs that are likely to stay as they are, in order (Buffer::constant)
   bool pending = false;            // some root still has to be computed
+  bool anywhere = false;  // inputs and results may begin at any element of their memory
   const ir::Node* missing = nullptr;  // an input without data: a placeholder, or a value that is being computed
 
   // Whether held values that read what is computed on the way are looked for: they are computed too, or `shared` is (values_beside.cpp).
@@ -66,6 +67,9 @@ struct GraphKey {
   // options that change code. `find_windows`: otherwise there are none. Call under the evaluation lock (it uses Node::mark). Throws std::runtime_error
   // for a device that is not there.
   void read(std::span<const ir::NodeRef> roots, uint64_t salt, bool find_windows = true, Beside beside = Beside::Too);
+  // What no buffer says of inputs without data; after read.
+  void take_as_constant(const ir::Node& input);
+  void let_begin_anywhere();
   void let_go() { beside_.clear(); }  // when its graph is computed; call without a lock
   // What gradients will compute again behind this evaluation: cheap values that they read, and those that these are made of, up
   // to what is kept or stored anyway. Views are no work, and not among them.

@@ -14,6 +14,7 @@
 #include "runtime/kernel_facts.h"
 #include "runtime/plan_places.h"
 #include "runtime/profiler.h"
+#include "runtime/recurrence.h"
 
 namespace tenon::runtime {
 namespace {
@@ -173,7 +174,11 @@ class Builder {
         }
       }
     }
-    if (is_copy(fused)) {
+    if (fused.routine && ir::is_recurrence(fused.routine->op()) && step.device->compiles(options_)) {
+      facts->schedule = "rows one after another";
+      step.work = RecurrentLayerStep{fused.routine, nullptr};
+      plan_->recurrent.push_back(plan_->steps.size());
+    } else if (is_copy(fused)) {
       const Node& from = *fused.inputs.at(0);
       facts->schedule = "copy";
       step.work = CopyStep{&device_of(from), static_cast<size_t>(bytes_of(*fused.routine))};
@@ -458,8 +463,11 @@ class Builder {
   }
 
   // Argument by argument: what a window begins lies anywhere.
-  static void note_unaligned(ir::Kernel& kernel, const Step& step) {
+  void note_unaligned(ir::Kernel& kernel, const Step& step) const {
     if (step.device->is_host()) return;
+    for (size_t b = 0; key_.anywhere && b < step.buffers.size(); ++b) {
+      if (step.buffers[b] >= 0 && planned_.values[step.buffers[b]].kind != ValueKind::Temporary) kernel.buffers.at(b).unaligned = true;
+    }
     for (const Step::Window& window : step.windows) kernel.buffers.at(static_cast<size_t>(window.argument)).unaligned = true;
   }
 
@@ -508,6 +516,10 @@ bool Plan::find_code(const Options& options) {
   const std::lock_guard lock(finding_);
   if (found_.load(std::memory_order_relaxed)) return false;
   code.find(steps, options);
+  for (size_t s : recurrent) {
+    auto& layer = std::get<RecurrentLayerStep>(steps[s].work);
+    layer.work = recurrent_work(*layer.node, options);
+  }
   code = {};
   found_.store(true, std::memory_order_release);
   return true;

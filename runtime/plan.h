@@ -62,11 +62,17 @@ struct CopyStep {  // of argument 0, on another device, to argument 1
   size_t bytes;
 };
 
+struct RecurrentWork;
+struct RecurrentLayerStep {
+  ir::NodeRef node;  // over placeholders
+  std::shared_ptr<const RecurrentWork> work;  // once the plan's code is found
+};
+
 struct InPlaceStep {};  // all parts of a Cat are computed where they belong: nothing is left to do
 
 struct Step {
   Device* device = nullptr;
-  std::variant<CompiledStep, InterpretedStep, RoutineStep, CopyStep, InPlaceStep> work;
+  std::variant<CompiledStep, InterpretedStep, RoutineStep, RecurrentLayerStep, CopyStep, InPlaceStep> work;
   // Places, in argument order; -1: has no elements; -2-k: scalar k, in memory.
   std::vector<int32_t> buffers;
   // Where argument `argument` is updated: what it starts with is copied there unless it lies there already. It begins at
@@ -113,6 +119,7 @@ struct Plan {
     int64_t bytes;
   };
   std::vector<size_t> packing;  // the steps that keep what they pack, if it is not kept yet
+  std::vector<size_t> recurrent;  // the steps that are recurrent layers
   std::vector<Arena> arenas;  // of intermediates: Place::index says which
   bool on_host = true;  // all of it: its work is done when its calls return
   Device* device = nullptr;  // that all of it runs on, if it is one, and not the host
@@ -134,6 +141,9 @@ struct Plan {
   std::mutex finding_;
   std::atomic<bool> found_{false};
 };
+
+// What a step does that is no compiled code, on its arguments.
+void start_uncompiled(const Step& step, std::span<void* const> arguments, std::span<const uint64_t> scalars);
 
 // Runs the passes and schedules the kernels. Throws std::runtime_error, naming the kernel where there is one.
 std::shared_ptr<Plan> build_plan(int number, const GraphKey& key, const Options& options);

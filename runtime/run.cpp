@@ -100,6 +100,7 @@ void Run::hand_in() {
   allocate_arenas();
   bind_places();
   allocate_packed();
+  allocate_layers();
   launches_.clear();
   launches_.reserve(plan_->steps.size());
   uint64_t* scalars = scalars_.data();
@@ -181,6 +182,7 @@ void Run::clear() {
   buffers_.clear();
   sources_.clear();
   packed_.clear();
+  layers_.clear();
   if (std::exchange(has_kept_arenas_, false)) {
     if (arenas_.size() < plan_->arenas.size()) arenas_.clear();  // there was not enough memory
     KeptArenas::global().give_back(*plan_, std::move(arenas_));
@@ -321,6 +323,7 @@ int64_t Run::lay_out(const Step& step, uint64_t* scalars) {
 Profiler::Clock::time_point Run::launch(const Step& step, uint64_t* scalars, Profiler::Clock::time_point begin) {
   const int64_t copied = lay_out(step, scalars);
   try {
+    if (const auto* layer = std::get_if<RecurrentLayerStep>(&step.work)) return run_layer(*layer, begin);
     start_step(step, scalars);
   } catch (...) {
     name_failure(step);
@@ -342,6 +345,25 @@ void Run::allocate_packed() {
     Buffer* source = owners_[step.buffers[packing.source]];
     if (source && !PackedCopies::global().find(*source, packing.layout)) packed_[s] = Buffer::allocate(packing.bytes, *step.device);
   }
+}
+
+void Run::allocate_layers() {
+  next_layer_ = 0;
+  for (size_t s : plan_->recurrent) layers_.push_back(allocate(*std::get<RecurrentLayerStep>(plan_->steps[s].work).work));
+}
+
+// Its launches are recorded as those of other steps.
+Profiler::Clock::time_point Run::run_layer(const RecurrentLayerStep& layer, Profiler::Clock::time_point begin) {
+  const size_t before = launches_.size();
+  run_rows(*layer.work, layers_[next_layer_++], arguments_, [&](const Step& step) {
+    const auto end = Profiler::Clock::now();
+    const bool compiled = first_ && launches_.size() - before < layer.work->plan->steps.size();  // in the first row
+    launches_.push_back({&step.facts, std::chrono::duration<double, std::micro>(end - begin).count(), compiled ? step.compile_ms : 0,
+                         compiled ? step.cache : CacheState::Memory, 0});
+    if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end, step.facts, 0);
+    begin = end;
+  });
+  return begin;
 }
 
 // A packed copy takes the place of what the kernel would pack: found, or made by this launch and kept.
@@ -370,18 +392,21 @@ void Run::start_compiled(const Step& step, const CompiledStep& work, std::span<c
 
 // What a step does, on the arguments that are laid out.
 void Run::start_step(const Step& step, uint64_t* first) {
-  const std::string& name = step.facts->name;
   const std::span<const uint64_t> scalars(first, step.scalars.size());
-  if (const auto* work = std::get_if<CompiledStep>(&step.work)) {
-    start_compiled(step, *work, scalars);
-  } else if (const auto* routine = std::get_if<RoutineStep>(&step.work)) {
-    step.device->call_library({routine->node, routine->parts, name, arguments_, scalars, routine->in_memory,
+  if (const auto* work = std::get_if<CompiledStep>(&step.work)) start_compiled(step, *work, scalars);
+  else start_uncompiled(step, arguments_, scalars);
+}
+
+void start_uncompiled(const Step& step, std::span<void* const> arguments, std::span<const uint64_t> scalars) {
+  const std::string& name = step.facts->name;
+  if (const auto* routine = std::get_if<RoutineStep>(&step.work)) {
+    step.device->call_library({routine->node, routine->parts, name, arguments, scalars, routine->in_memory,
                                routine->interpreted},
                               Stream::Main);
   } else if (const auto* copy = std::get_if<CopyStep>(&step.work)) {
-    if (copy->bytes > 0) copy_between(*step.device, arguments_[1], *copy->from, arguments_[0], copy->bytes);
+    if (copy->bytes > 0) copy_between(*step.device, arguments[1], *copy->from, arguments[0], copy->bytes);
   } else if (!std::holds_alternative<InPlaceStep>(step.work)) {
-    step.device->interpret({std::get<InterpretedStep>(step.work).kernel, name, arguments_, scalars}, Stream::Main);
+    step.device->interpret({std::get<InterpretedStep>(step.work).kernel, name, arguments, scalars}, Stream::Main);
   }
 }
 

@@ -18,6 +18,7 @@
 #include "runtime/late_work.h"
 #include "runtime/plan.h"
 #include "runtime/profiler.h"
+#include "runtime/recurrence.h"
 
 namespace tenon::runtime {
 
@@ -62,6 +63,8 @@ class Run {
   Profiler::Clock::time_point launch(const Step& step, uint64_t* scalars, Profiler::Clock::time_point begin);
   void start_step(const Step& step, uint64_t* scalars);
   void allocate_packed();
+  void allocate_layers();
+  Profiler::Clock::time_point run_layer(const RecurrentLayerStep& layer, Profiler::Clock::time_point begin);
   void start_compiled(const Step& step, const CompiledStep& work, std::span<const uint64_t> scalars);
 
   std::atomic<bool> taken_{false};
@@ -79,6 +82,8 @@ class Run {
   std::vector<std::shared_ptr<Buffer>> inputs_;   // in the order of the plan's places
   Arenas arenas_;  // parallel to the plan's
   std::vector<std::shared_ptr<Buffer>> packed_;  // by step: room for the copy that it makes; null if it makes none
+  std::vector<RecurrentMemory> layers_;  // by the plan's recurrent steps
+  size_t next_layer_ = 0;
   bool has_kept_arenas_ = false;  // they are those that the plan keeps
   std::vector<void*> pointers_;    // by place
   std::vector<Buffer*> owners_;    // by place: of inputs

@@ -196,6 +196,7 @@ constexpr Schedule kSchedules[] = {
     {"rows", kCpu, takes_lanes, nullptr, on_cpu<cpu::lower_rows>},
     {"sort", kCpu, calls_class<ir::OpClass::Sort>, nullptr, nullptr},
     {"indexed", kCpu, calls_class<ir::OpClass::Indexed>, nullptr, nullptr},
+    {"recurrence", kCpu, calls_class<ir::OpClass::Recurrence>, nullptr, nullptr},
     {"join", kCpu, calls<Op::Cat>, nullptr, nullptr},
 
     {"contraction", kGpu, takes_contraction, nullptr, on_gpu<gpu::lower_contraction>},
@@ -208,6 +209,7 @@ constexpr Schedule kSchedules[] = {
     {"scatter", kGpu, calls_scatters, nullptr, nullptr, call_on_gpu<gpu::call_scatter>},
     {"mask", kGpu, calls<Op::Nonzero, Op::Compress, Op::ScatterMask>, nullptr, nullptr, call_on_gpu<gpu::call_mask>},
     {"indexed", kGpu, calls_class<ir::OpClass::Indexed>, nullptr, nullptr},
+    {"recurrence", kGpu, calls_class<ir::OpClass::Recurrence>, nullptr, nullptr},
     {"join", kGpu, calls<Op::Cat>, nullptr, nullptr, call_on_gpu<gpu::call_join>},
     {"attention", kGpu, calls_attention, nullptr, nullptr, call_on_gpu<gpu::call_attention>},
     {"product", kGpu, calls_products, nullptr, nullptr},

@@ -163,6 +163,14 @@ TEST_CASE("recurrence: a step's gradients are those of its operations") {
        [](const Tensor& x, const std::vector<Tensor>& s, const std::vector<Tensor>& p) {
          return std::vector<Tensor>{rnn_tanh_cell(x, s[0], p[0], p[1], p[2], p[3])};
        }},
+      {"RNN of relu", 1, 1,
+       [](const Tensor& x, const std::vector<Tensor>& s, const std::vector<Tensor>& p) {
+         const auto [y, h] = rnn_relu(x, s[0].unsqueeze(0), p, true, 1, 0, false, false, false);
+         return std::vector<Tensor>{y, h};
+       },
+       [](const Tensor& x, const std::vector<Tensor>& s, const std::vector<Tensor>& p) {
+         return std::vector<Tensor>{rnn_relu_cell(x, s[0], p[0], p[1], p[2], p[3])};
+       }},
   };
   const TensorOptions tracked = TensorOptions(kDouble).requires_grad(true);
   for (const Case& c : cases) {
@@ -208,10 +216,58 @@ TEST_CASE("recurrence: a step's gradients are those of its operations") {
             const auto or_zeros = [&](const Tensor& g) { return g.defined() ? g : zeros_like(operands[i]); };
             CHECK(allclose(or_zeros(second[0][i]), or_zeros(second[1][i]), 1e-9, 1e-11));
           }
+          const std::vector<Tensor> plain = autograd::grad({(c.net(x, states, p)[output] * weights[output]).sum()}, operands, {}, nullopt, false, true);
+          for (size_t i = 0; i < operands.size(); ++i) {
+            CHECK(plain[i].defined() == first[1][i].defined());
+            if (plain[i].defined()) CHECK(allclose(plain[i], first[1][i], 1e-10, 1e-12));
+          }
         }
       }
     }
   }
+}
+
+// The second direction of a layer is the first one of the turned sequence.
+TEST_CASE("recurrence: a layer that goes backwards") {
+  const auto check_net = [](auto net, auto run, int64_t gates) {
+    manual_seed(6);
+    const Tensor x = randn({5, 2, 3}, TensorOptions(kDouble).requires_grad(true));
+    net->to(kDouble);
+    const std::vector<Tensor> p = net->parameters();
+    const std::vector<Tensor> second(p.begin() + 4, p.end());
+    const Tensor weights = randn({5, 2, gates}, kDouble);
+    const Tensor y = std::get<0>(net(x)).slice(2, gates, 2 * gates);
+    const Tensor turned = run(x.flip(0), second).flip(0);
+    CHECK(equal(y, turned));
+    std::vector<Tensor> operands = second;
+    operands.push_back(x);
+    const std::vector<Tensor> one = autograd::grad({(y * weights).sum()}, operands), other = autograd::grad({(turned * weights).sum()}, operands);
+    for (size_t i = 0; i < one.size(); ++i) CHECK(allclose(one[i], other[i], 1e-10, 1e-12));
+  };
+  const Tensor zero = zeros({1, 2, 4}, kDouble);
+  check_net(nn::LSTM(nn::LSTMOptions(3, 4).bidirectional(true)),
+            [&](const Tensor& x, const std::vector<Tensor>& p) { return std::get<0>(lstm(x, {zero, zero}, p, true, 1, 0, false, false, false)); }, 4);
+  check_net(nn::GRU(nn::GRUOptions(3, 4).bidirectional(true)),
+            [&](const Tensor& x, const std::vector<Tensor>& p) { return std::get<0>(gru(x, zero, p, true, 1, 0, false, false, false)); }, 4);
+}
+
+TEST_CASE("recurrence: a layer's graph, plans and kernels do not grow with the sequence") {
+  nn::LSTM net(nn::LSTMOptions(3, 4));
+  const auto nodes_of = [&](int64_t length) {
+    const Tensor x = randn({length, 2, 3});
+    eval(x);
+    const int64_t before = ir::live_node_count();
+    const Tensor y = std::get<0>(net(x));
+    const int64_t nodes = ir::live_node_count() - before;
+    eval(y);
+    return nodes;
+  };
+  const int64_t few = nodes_of(7);
+  nodes_of(8);
+  reset_counters();
+  CHECK(nodes_of(900) == few);
+  CHECK(counters().plans_built == 1);
+  CHECK(counters().kernels_compiled == 0);
 }
 
 TEST_CASE("recurrence: gradients of gates that are shut, and of relu at 0, are PyTorch's") {

@@ -1,11 +1,12 @@
-// Each step is one operation, whose graph and gradient are known from the third one on (known_call.h). The steps are alike, so that a
-// long sequence is computed by the plans of a few steps (runtime/repeats.h).
+// A layer over several rows is one operation of the graph for each direction (ir/recurrence.h). A single step is an operation of its own,
+// whose graph and gradient are known from the third one on (known_call.h).
 #include "frontend/src/nn/recurrent.h"
 
 #include <algorithm>
 
 #include "frontend/src/autograd/known_call.h"
 #include "frontend/src/tensor/text.h"
+#include "ir/recurrence.h"
 #include "tenon/native.h"
 #include "tenon/neural.h"
 
@@ -23,12 +24,12 @@ std::vector<Tensor> lstm_step(const Tensor& from_input, const Tensor& from_state
   return {in, forget, cell, out, next, out * tanh(next)};
 }
 
-// The product with h, and the gates reset, update, new.
+// What h contributes to the last gate, and the gates reset, update, new.
 std::vector<Tensor> gru_step(const Tensor& from_input, const Tensor& from_state, const Tensor& h) {
   const std::vector<Tensor> x = from_input.chunk(3, 1), s = from_state.chunk(3, 1);
   const Tensor reset = sigmoid(x[0] + s[0]), update = sigmoid(x[1] + s[1]);
   const Tensor fresh = tanh(x[2] + reset * s[2]);
-  return {from_state, reset, update, fresh, (1 - update) * fresh + update * h};
+  return {s[2], reset, update, fresh, (1 - update) * fresh + update * h};
 }
 
 std::vector<Tensor> step(RecurrentCell cell, const Tensor& from_input, const Tensor& from_state, const States& states) {
@@ -41,85 +42,90 @@ std::vector<Tensor> step(RecurrentCell cell, const Tensor& from_input, const Ten
   return {};
 }
 
-// The gradients of a step, which has the operands from_input, h, c of an LSTM, the weight and the bias. Of what only the step knows there are
-// gradients in a second pass.
-class StepGradient {
- public:
-  explicit StepGradient(GradCall& call) : call_(call) {}
-
-  void tanh_step() {
-    const Tensor h = call_.output(0);
-    const Tensor sums = call_.grad(0) * (1 - h * h);
-    call_.give(0, sums);
-    give_products(sums, 2);
-  }
-
-  void lstm_step() {
-    const Tensor in = call_.output(0), forget = call_.output(1), cell = call_.output(2), out = call_.output(3);
-    const Tensor dh = call_.given(5), t = tanh(call_.output(4));
-    const Tensor dc = total(dh.defined() ? dh * out * (1 - t * t) : Tensor(), 4);
-    if (dc.defined()) call_.give(2, dc * forget);
-    const Tensor sums = cat({of_sigmoid(in, total(times(dc, cell), 0)), of_sigmoid(forget, total(times(dc, call_.operand(2)), 1)),
-                             of_tanh(cell, total(times(dc, in), 2)), of_sigmoid(out, total(times(dh, t), 3))},
-                            1);
-    call_.give(0, sums);
-    give_products(sums, 3);
-  }
-
-  void gru_step() {
-    const Tensor reset = call_.output(1), update = call_.output(2), fresh = call_.output(3), h = call_.operand(1);
-    const Tensor dh = call_.grad(4), product = call_.output(0).chunk(3, 1)[2];
-    const Tensor new_sum = of_tanh(fresh, total(dh * (1 - update), 3));
-    const Tensor reset_sum = of_sigmoid(reset, total(new_sum * product, 1));
-    const Tensor update_sum = of_sigmoid(update, total(dh * (h - fresh), 2));
-    call_.give(0, cat({reset_sum, update_sum, new_sum}, 1));
-    give_products(total(cat({reset_sum, update_sum, new_sum * reset}, 1), 0), 2, dh * update);
-  }
-
- private:
-  // With the gradient of output k.
-  Tensor total(const Tensor& gradient, size_t k) const {
-    const Tensor given = call_.given(k);
-    return !gradient.defined() ? given : given.defined() ? gradient + given : gradient;
-  }
-  static Tensor times(const Tensor& gradient, const Tensor& factor) { return gradient.defined() ? gradient * factor : Tensor(); }
-  static Tensor of_sigmoid(const Tensor& y, const Tensor& gradient) {
-    return gradient.defined() ? gradient * (1 - y) * y : zeros_like(y);
-  }
-  static Tensor of_tanh(const Tensor& y, const Tensor& gradient) { return gradient.defined() ? gradient * (1 - y * y) : zeros_like(y); }
-
-  // The gradients of h, which is read elsewhere too, and of the weight and the bias, from those of the sums h * weight^T + bias.
-  void give_products(const Tensor& sums, size_t weight, const Tensor& elsewhere = {}) {
-    if (call_.wants(1)) {
-      const Tensor through = sums.mm(call_.operand(weight));
-      call_.give(1, elsewhere.defined() ? elsewhere + through : through);
-    }
-    if (call_.wants(weight)) call_.give(weight, sums.t().mm(call_.operand(1)));
-    if (call_.wants(weight + 1)) call_.give(weight + 1, sums.sum(0));
-  }
-
-  GradCall& call_;
+// What the gradients of a step are made of: all that it made, and their gradients (undefined for none), which of all but h and c there are in a
+// second pass alone.
+struct StepValues {
+  std::vector<Tensor> made, given;
+  Tensor h, c, weight;  // h and c before it
+};
+// From_h: of the sums h * weight^T + bias, from which those of the weight and the bias come. C: of an LSTM.
+struct StepGradients {
+  Tensor from_input, from_h, h, c;
 };
 
-struct StepRule {
-  const char* name;
-  void (StepGradient::*gradient)();
-  uint32_t reads;
-};
+// With what is given for result k.
+Tensor total(const StepValues& v, const Tensor& gradient, size_t k) {
+  const Tensor& given = v.given[k];
+  return !gradient.defined() ? given : given.defined() ? gradient + given : gradient;
+}
+Tensor times(const Tensor& gradient, const Tensor& factor) { return gradient.defined() ? gradient * factor : Tensor(); }
+Tensor of_sigmoid(const Tensor& y, const Tensor& gradient) { return gradient.defined() ? gradient * (1 - y) * y : zeros_like(y); }
+Tensor of_tanh(const Tensor& y, const Tensor& gradient) { return gradient.defined() ? gradient * (1 - y * y) : zeros_like(y); }
+Tensor h_gradient(const StepValues& v) { return v.given.back().defined() ? v.given.back() : zeros_like(v.made.back()); }
 
-// Relu has a rule of its own at 0.
-const StepRule* rule_of(RecurrentCell cell) {
-  static const StepRule tanh_rule{"RnnTanhStepBackward0", &StepGradient::tanh_step, kReadsOutput | reads_operand(1) | reads_operand(2)};
-  static const StepRule lstm_rule{"LstmStepBackward0", &StepGradient::lstm_step,
-                                  kReadsOutput | reads_operand(1) | reads_operand(2) | reads_operand(3)};
-  static const StepRule gru_rule{"GruStepBackward0", &StepGradient::gru_step, kReadsOutput | reads_operand(1) | reads_operand(2)};
+StepGradients tanh_gradients(const StepValues& v) {
+  const Tensor sums = h_gradient(v) * (1 - v.made[0] * v.made[0]);
+  return {sums, sums, sums.mm(v.weight), {}};
+}
+
+StepGradients relu_gradients(const StepValues& v) {
+  const Tensor sums = where(v.made[0] <= 0, 0, h_gradient(v));
+  return {sums, sums, sums.mm(v.weight), {}};
+}
+
+StepGradients lstm_gradients(const StepValues& v) {
+  const Tensor &in = v.made[0], &forget = v.made[1], &cell = v.made[2], &out = v.made[3];
+  const Tensor dh = v.given[5], t = tanh(v.made[4]);
+  const Tensor dc = total(v, dh.defined() ? dh * out * (1 - t * t) : Tensor(), 4);
+  const Tensor sums = cat({of_sigmoid(in, total(v, times(dc, cell), 0)), of_sigmoid(forget, total(v, times(dc, v.c), 1)),
+                           of_tanh(cell, total(v, times(dc, in), 2)), of_sigmoid(out, total(v, times(dh, t), 3))},
+                          1);
+  return {sums, sums, sums.mm(v.weight), times(dc, forget)};
+}
+
+StepGradients gru_gradients(const StepValues& v) {
+  const Tensor &read = v.made[0], &reset = v.made[1], &update = v.made[2], &fresh = v.made[3], dh = h_gradient(v);
+  const Tensor new_sum = of_tanh(fresh, total(v, dh * (1 - update), 3)), reset_sum = of_sigmoid(reset, total(v, new_sum * read, 1));
+  const Tensor update_sum = of_sigmoid(update, total(v, dh * (v.h - fresh), 2));
+  const Tensor sums = cat({reset_sum, update_sum, total(v, new_sum * reset, 0)}, 1);
+  return {cat({reset_sum, update_sum, new_sum}, 1), sums, dh * update + sums.mm(v.weight), {}};
+}
+
+StepGradients gradients(RecurrentCell cell, const StepValues& v) {
   switch (cell) {
-    case RecurrentCell::Tanh: return &tanh_rule;
-    case RecurrentCell::Lstm: return &lstm_rule;
-    case RecurrentCell::Gru: return &gru_rule;
-    case RecurrentCell::Relu: break;
+    case RecurrentCell::Tanh: return tanh_gradients(v);
+    case RecurrentCell::Relu: return relu_gradients(v);
+    case RecurrentCell::Lstm: return lstm_gradients(v);
+    case RecurrentCell::Gru: return gru_gradients(v);
   }
-  return nullptr;
+  return {};
+}
+
+// How many values a step makes.
+size_t made_count(RecurrentCell cell) { return cell == RecurrentCell::Lstm ? 6 : cell == RecurrentCell::Gru ? 5 : 1; }
+size_t state_count(RecurrentCell cell) { return cell == RecurrentCell::Lstm ? 2 : 1; }
+
+// Of an operation with the operands from_input, h, c of an LSTM, weight and bias.
+constexpr uint32_t kStepReads = kReadsOutput | reads_operand(1) | reads_operand(2) | reads_operand(3);
+
+void differentiate_step(RecurrentCell cell, GradCall& call) {
+  const size_t states = state_count(cell), weight = states + 1;
+  StepValues v{{}, {}, call.operand(1), states == 2 ? call.operand(2) : Tensor(), call.operand(weight)};
+  for (size_t k = 0; k < made_count(cell); ++k) {
+    v.made.push_back(call.output(k));
+    v.given.push_back(call.given(k));
+  }
+  const StepGradients g = gradients(cell, v);
+  call.give(0, g.from_input);
+  if (call.wants(1)) call.give(1, g.h);
+  if (states == 2) call.give(2, g.c);
+  if (call.wants(weight)) call.give(weight, g.from_h.t().mm(v.h));
+  if (call.wants(weight + 1)) call.give(weight + 1, g.from_h.sum(0));
+}
+
+const char* name_of_step(RecurrentCell cell) {
+  constexpr const char* names[] = {"RnnTanhStepBackward0", "RnnReluStepBackward0", "LstmStepBackward0", "GruStepBackward0"};
+  return names[static_cast<size_t>(cell)];
 }
 
 // The states of what a step makes.
@@ -131,19 +137,15 @@ States states_after(std::vector<Tensor> made, bool has_c) {
 
 // A step as one operation.
 States step(RecurrentCell cell, const Tensor& from_input, const States& states, const Tensor& weight, const Tensor& bias) {
-  const auto recorded = [&] {
-    return step(cell, from_input, linear(states[0], weight, bias.defined() ? optional<Tensor>(bias) : nullopt), states);
-  };
-  const StepRule* rule = rule_of(cell);
+  const char* const name = name_of_step(cell);
   const Tensor c = states.size() > 1 ? states[1] : Tensor();
-  if (!rule) return states_after(recorded(), c.defined());
-  const KnownCall call(rule->name, {}, from_input, states[0], c, weight, bias);
+  const KnownCall call(name, {}, from_input, states[0], c, weight, bias);
   if (call.is_known()) return states_after(call.make_all(), c.defined());
   std::vector<Tensor> made;
   {
-    GradScope scope(rule->name, from_input, states[0], c, weight, bias);
-    scope.rule(rule->reads, [gradient = rule->gradient](GradCall& grad) { (StepGradient(grad).*gradient)(); });
-    made = recorded();
+    GradScope scope(name, from_input, states[0], c, weight, bias);
+    scope.rule(kStepReads, [cell](GradCall& grad) { differentiate_step(cell, grad); });
+    made = step(cell, from_input, linear(states[0], weight, bias.defined() ? optional<Tensor>(bias) : nullopt), states);
   }
   call.note(made);
   return states_after(std::move(made), c.defined());
@@ -169,14 +171,116 @@ std::vector<Tensor> parts_of(const Tensor& x) {
   return parts;
 }
 
+// --- a layer as one operation
+
+ir::RecurrentOperands operands_of(RecurrentCell cell, bool backwards, const Tensor& h, const Tensor& c, const Tensor& weight) {
+  return {static_cast<ir::RecurrentCell>(cell), backwards, node_of(h), c.defined() ? node_of(c) : NodeRef(), node_of(weight)};
+}
+
+// Of all h [T, B, H], those before each row.
+Tensor before_each(const Tensor& all, const Tensor& first, bool backwards) {
+  const int64_t rows = all.size(0);
+  return backwards ? cat({all.slice(0, 1, rows), first.unsqueeze(0)}) : cat({first.unsqueeze(0), all.slice(0, 0, rows - 1)});
+}
+
+// The gradients by row, [T, B, ...], from operations that have gradients themselves: of what was made, and given for it or for all h and c.
+struct LayerGradients {
+  Tensor from_input, from_h, h, c;  // h and c: of the first states
+};
+LayerGradients differentiate_rows(RecurrentCell cell, bool backwards, const GradCall& call) {
+  const size_t states = state_count(cell), count = made_count(cell);
+  const Tensor h = call.operand(1), made = call.output(0);
+  const int64_t rows = call.output(1).size(0), columns = h.size(1);
+  const auto by_block = [&](const Tensor& x) { return x.view({static_cast<int64_t>(count), rows, h.size(0), columns}); };
+  const Tensor blocks = by_block(made), given = call.given(0).defined() ? by_block(call.given(0)) : Tensor();
+  std::vector<Tensor> from_input(static_cast<size_t>(rows)), from_h(static_cast<size_t>(rows));
+  StepGradients later;
+  for (int64_t i = rows; i-- > 0;) {
+    const int64_t row = backwards ? rows - 1 - i : i, before = backwards ? row + 1 : row - 1;
+    StepValues v{{}, {}, i == 0 ? h : blocks[-1][before], states == 1 ? Tensor() : i == 0 ? call.operand(2) : blocks[-2][before], call.operand(states + 1)};
+    for (size_t k = 0; k < count; ++k) {
+      v.made.push_back(blocks[static_cast<int64_t>(k)][row]);
+      v.given.push_back(given.defined() ? given[static_cast<int64_t>(k)][row] : Tensor());
+    }
+    const auto add = [&](size_t k, const Tensor& more) {
+      if (more.defined()) v.given[k] = total(v, more, k);
+    };
+    add(count - 1, later.h);
+    if (states == 2) add(count - 2, later.c);
+    for (size_t k = 1; k <= states; ++k) {
+      if (const Tensor all = call.given(k); all.defined()) add(count - k, all[row]);
+    }
+    later = gradients(cell, v);
+    from_input[static_cast<size_t>(row)] = later.from_input;
+    from_h[static_cast<size_t>(row)] = later.from_h;
+  }
+  return {stack(from_input), stack(from_h), later.h, later.c};
+}
+
+LayerGradients gradients_of_layer(RecurrentCell cell, bool backwards, const GradCall& call) {
+  const size_t states = state_count(cell);
+  if (GradMode::is_enabled() || call.given(0).defined()) return differentiate_rows(cell, backwards, call);
+  const Tensor c = states == 2 ? call.operand(2) : Tensor(), dc = states == 2 ? call.given(2) : Tensor();
+  const NodeRef made = ir::recurrent_gradient(operands_of(cell, backwards, call.operand(1), c, call.operand(states + 1)), node_of(call.output(0)),
+                                              node_of(call.grad(1)), dc.defined() ? node_of(dc) : NodeRef());
+  const auto block = [&](int64_t k) { return record(ir::recurrent_block(made, k)); };
+  const int64_t first = backwards ? call.output(1).size(0) - 1 : 0;
+  const Tensor from_input = block(0);
+  return {from_input, cell == RecurrentCell::Gru ? block(1) : from_input, block(states == 2 ? -2 : -1)[first], states == 2 ? block(-1)[first] : Tensor()};
+}
+
+void differentiate_layer(RecurrentCell cell, bool backwards, GradCall& call) {
+  const size_t states = state_count(cell), weight = states + 1;
+  const LayerGradients g = gradients_of_layer(cell, backwards, call);
+  call.give(0, g.from_input);
+  call.give(1, g.h);
+  if (states == 2) call.give(2, g.c);
+  if (call.wants(weight)) {
+    const Tensor h = before_each(call.output(1), call.operand(1), backwards);
+    call.give(weight, g.from_h.flatten(0, 1).t().mm(h.flatten(0, 1)));
+  }
+  if (call.wants(weight + 1)) call.give(weight + 1, g.from_h.sum({0, 1}));
+}
+
+// Whether one operation computes all of it: of a single row it has nothing to spare, and within another operation its steps must have gradients.
+bool is_one_operation(const Tensor& from_input, const States& states, const Tensor& weight, const Tensor& bias) {
+  const ScalarType type = from_input.scalar_type();
+  const auto fits = [&](const Tensor& x) { return !x.defined() || (x.scalar_type() == type && x.device() == from_input.device()); };
+  return from_input.size(0) > 1 && from_input.numel() > 0 && (type == kFloat || type == kDouble) && std::ranges::all_of(states, fits) && fits(weight) && fits(bias) &&
+         !GradScope::open();
+}
+
+// All h; the states move on to the last ones.
+Tensor run_rows(RecurrentCell cell, bool backwards, const Tensor& from_input, const Tensor& weight, const Tensor& bias, States& states) {
+  const Tensor h = states[0], c = states.size() > 1 ? states[1] : Tensor();
+  Tensor made, all_h, all_c;
+  {
+    GradScope scope("StackBackward0", from_input, h, c, weight, bias);
+    scope.rule(kStepReads, [cell, backwards](GradCall& call) { differentiate_layer(cell, backwards, call); });
+    const NodeRef node = ir::recurrent(operands_of(cell, backwards, h, c, weight), node_of(from_input), bias.defined() ? node_of(bias) : NodeRef(),
+                                       GradScope::current() != nullptr);
+    made = record(node);
+    all_h = record(ir::recurrent_block(node, -1));
+    if (c.defined()) all_c = record(ir::recurrent_block(node, -2));
+  }
+  const int64_t last = backwards ? 0 : -1;
+  states[0] = all_h[last];
+  if (c.defined()) states[1] = all_c[last];
+  return all_h;
+}
+
 // One direction of one layer, whose weights begin at `weights`.
 Tensor run_layer(const Tensor& sequence, const Tensor* weights, bool bias, bool backwards, States& states, RecurrentCell cell) {
-  const std::vector<Tensor> from_input = parts_of(linear(sequence, weights[0], bias ? optional<Tensor>(weights[2]) : nullopt));
-  const size_t steps = from_input.size();
+  const Tensor from_input = linear(sequence, weights[0], bias ? optional<Tensor>(weights[2]) : nullopt);
+  const Tensor& weight = weights[1];
+  const Tensor own_bias = bias ? weights[3] : Tensor();
+  if (is_one_operation(from_input, states, weight, own_bias)) return run_rows(cell, backwards, from_input, weight, own_bias, states);
+  const std::vector<Tensor> rows = parts_of(from_input);
+  const size_t steps = rows.size();
   std::vector<Tensor> outputs(steps);
   for (size_t i = 0; i < steps; ++i) {
     const size_t t = backwards ? steps - 1 - i : i;
-    states = step(cell, from_input[t], states, weights[1], bias ? weights[3] : Tensor());
+    states = step(cell, rows[t], states, weight, own_bias);
     outputs[t] = states[0];
   }
   return stack(outputs);
