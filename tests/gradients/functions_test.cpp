@@ -50,8 +50,6 @@ constexpr Difference kNotPyTorchs[] = {
     {"zeta", "special::zeta(", 1, "where zeta is inf the gradient is 0 here, and there that of a finite sum"},
     {"line", "special::log_ndtr(", -1, "there half the digits are lost on the left"},
     {"twins", "as_strided_scatter(", -1, "what is not written has a gradient, there what is"},
-    {"normed", "native_layer_norm(", -1, "mean and deviation have a gradient"},
-    {"normed", "native_batch_norm(", -1, "the same"},
     {"labelling", "F::ctc_loss(a, b, c, d, F::CTCLossFuncOptions().blank(3)", 1, "a label is the blank: for PyTorch's way back it is another one"},
     {"labelling", "F::ctc_loss(", 2, "a labelling without an alignment has the loss inf; its gradient is nan there"},
 };

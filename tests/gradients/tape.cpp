@@ -32,10 +32,16 @@ size_t index_of(const Array& base, size_t place) {
   return static_cast<size_t>(std::find(base.places.begin(), base.places.end(), place) - base.places.begin());
 }
 
+RecordRef read_of_base(const Array& x) {
+  if (!x.base->history) return copy_of({}, x.places.size());
+  RecordRef record = copy_of({x.base->history}, x.places.size());
+  for (size_t i = 0; i < x.places.size(); ++i) record->terms.push_back({i, 0, index_of(*x.base, x.places[i]), 1});
+  return record;
+}
+
 void look_at_base(Array& x) {
-  x.writes = x.base->writes;
-  x.history = copy_of({x.base->history}, x.places.size());
-  for (size_t i = 0; i < x.places.size(); ++i) x.history->terms.push_back({i, 0, index_of(*x.base, x.places[i]), 1});
+  x.version = x.memory->version;
+  x.history = read_of_base(x);
 }
 }  // namespace
 
@@ -70,7 +76,7 @@ ArrayRef parameter(const Ints& sizes, const Numbers& values) {
 }
 
 RecordRef history_of(const ArrayRef& x) {
-  if (x->base && x->base->history && x->base->writes > x->writes) look_at_base(*x);
+  if (x->base && (x->history || x->base->history) && x->memory->version != x->version) look_at_base(*x);
   return x->history;
 }
 bool requires_grad(const ArrayRef& x) { return history_of(x) != nullptr; }
@@ -125,12 +131,12 @@ void Operation::write(const ArrayRef& self) {
   if (saves_result_) record_->saved.push_back({self->memory, self->memory->version});
   record_->keeps |= saves_result_;
   const ArrayRef base = self->base ? self->base : self;
-  ++base->writes;
   if (!self->base) {
     self->history = record_;
     return;
   }
   const bool tracked = base->history != nullptr;
+  if (tracked && operands_[0] == self && tracks(0)) record_->edges[edge_[0]] = read_of_base(*self);  // past the hooks on what it was
   std::vector<RecordRef> edges = {record_};
   if (tracked) edges.push_back(base->history);
   RecordRef whole = copy_of(edges, base->places.size());
@@ -150,7 +156,7 @@ ArrayRef view(const ArrayRef& x, const Ints& sizes, const std::vector<size_t>& c
   v->memory = x->memory;
   v->sizes = sizes;
   v->base = x->base ? x->base : x;
-  v->writes = v->base->writes;
+  v->version = x->memory->version;
   if (from) v->history = copy_of({from}, chosen.size());
   for (size_t i = 0; i < chosen.size(); ++i) {
     v->places.push_back(x->places[chosen[i]]);
@@ -163,7 +169,6 @@ ArrayRef detach(const ArrayRef& x) {
   auto v = std::make_shared<Array>(*x);
   v->base = v->grad = nullptr;
   v->history = nullptr;
-  v->writes = 0;
   return v;
 }
 

@@ -52,7 +52,7 @@ struct Array {
   std::vector<size_t> places;  // of the elements, in row-major order
   ArrayRef base;               // null if this is no view
   RecordRef history;           // null if it does not require grad
-  int64_t writes = 0;          // recorded ones, to a base; which of them a view has seen
+  int64_t version = 0;         // of the memory, when a view got its history
   ArrayRef grad;               // of a leaf
 
   Numbers values() const;
@@ -71,7 +71,7 @@ struct Recording {
 
 ArrayRef constant(const Ints& sizes, const Numbers& values);
 ArrayRef parameter(const Ints& sizes, const Numbers& values);
-RecordRef history_of(const ArrayRef& x);  // a view of what was written meanwhile gets a new one
+RecordRef history_of(const ArrayRef& x);  // a view whose memory was written meanwhile gets a new one
 bool requires_grad(const ArrayRef& x);
 
 // An operation on the way: what it computes, and the derivatives.

@@ -18,7 +18,7 @@
 namespace tenon {
 
 namespace detail {
-Tensor& put_out(Tensor& out, const Tensor& result);
+Tensor& put_out(Tensor& out, const Tensor& result, const char* name);
 }  // namespace detail
 
 #define TENON_OUT_FORM(name)                                                                           \
@@ -27,28 +27,28 @@ Tensor& put_out(Tensor& out, const Tensor& result);
     { name(std::forward<Args>(args)...) } -> std::same_as<Tensor>;                                     \
   }                                                                                                    \
   Tensor& name##_out(Tensor& out, Args&&... args) {                                                    \
-    return detail::put_out(out, name(std::forward<Args>(args)...));                                    \
+    return detail::put_out(out, name(std::forward<Args>(args)...), #name);                             \
   }                                                                                                    \
   template <typename... Args>                                                                          \
   requires requires(const Operand& self, IntArrayRef list, Args&&... args) {                           \
     { name(self, list, std::forward<Args>(args)...) } -> std::same_as<Tensor>;                         \
   }                                                                                                    \
   Tensor& name##_out(Tensor& out, const Operand& self, IntArrayRef list, Args&&... args) {             \
-    return detail::put_out(out, name(self, list, std::forward<Args>(args)...));                        \
+    return detail::put_out(out, name(self, list, std::forward<Args>(args)...), #name);                 \
   }                                                                                                    \
   template <typename... Args>                                                                          \
   requires requires(const Operand& self, IntArrayRef a, IntArrayRef b, Args&&... args) {               \
     { name(self, a, b, std::forward<Args>(args)...) } -> std::same_as<Tensor>;                         \
   }                                                                                                    \
   Tensor& name##_out(Tensor& out, const Operand& self, IntArrayRef a, IntArrayRef b, Args&&... args) { \
-    return detail::put_out(out, name(self, a, b, std::forward<Args>(args)...));                        \
+    return detail::put_out(out, name(self, a, b, std::forward<Args>(args)...), #name);                 \
   }                                                                                                    \
   template <typename... Args>                                                                          \
   requires requires(TensorList tensors, Args && ... args) {                                            \
     { name(tensors, std::forward<Args>(args)...) } -> std::same_as<Tensor>;                            \
   }                                                                                                    \
   Tensor& name##_out(Tensor& out, TensorList tensors, Args&&... args) {                                \
-    return detail::put_out(out, name(tensors, std::forward<Args>(args)...));                           \
+    return detail::put_out(out, name(tensors, std::forward<Args>(args)...), #name);                    \
   }                                                                                                    \
   template <typename... Args>                                                                          \
   requires requires(Args && ... args) {                                                                \
@@ -56,19 +56,19 @@ Tensor& put_out(Tensor& out, const Tensor& result);
   }                                                                                                    \
   std::tuple<Tensor&, Tensor&> name##_out(Tensor& first, Tensor& second, Args&&... args) {             \
     const auto [a, b] = name(std::forward<Args>(args)...);                                             \
-    detail::put_out(first, a);                                                                         \
-    detail::put_out(second, b);                                                                        \
+    detail::put_out(first, a, #name);                                                                  \
+    detail::put_out(second, b, #name);                                                                 \
     return {first, second};                                                                            \
   }
 // What is made anew has the dtype of `out`.
-#define TENON_OUT_FORM_OF_NEW(name)                                                             \
-  template <typename... Args>                                                                   \
-  Tensor& name##_out(Tensor& out, Args&&... args) {                                             \
-    return detail::put_out(out, name(std::forward<Args>(args)..., TensorOptions(out.dtype()))); \
+#define TENON_OUT_FORM_OF_NEW(name)                                                                    \
+  template <typename... Args>                                                                          \
+  Tensor& name##_out(Tensor& out, Args&&... args) {                                                    \
+    return detail::put_out(out, name(std::forward<Args>(args)..., TensorOptions(out.dtype())), #name); \
   }
-#define TENON_OUT_FORM_OF_SIZE(name)                                     \
-  inline Tensor& name##_out(Tensor& out, IntArrayRef size) {             \
-    return detail::put_out(out, name(size, TensorOptions(out.dtype()))); \
+#define TENON_OUT_FORM_OF_SIZE(name)                                            \
+  inline Tensor& name##_out(Tensor& out, IntArrayRef size) {                    \
+    return detail::put_out(out, name(size, TensorOptions(out.dtype())), #name); \
   }
 
 #define TENON_OUT_FORMS(X) \

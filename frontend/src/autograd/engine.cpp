@@ -299,7 +299,9 @@ class BackwardPass {
     add_up(state);
     std::vector<Tensor> total = {run_hooks(history.hooks.get(), state.grads[0])};
     take_captures(state.leaf.unsafe_impl(), total);
-    if (!options_.accumulate || !history.requires_grad) return;  // the program may have changed its mind
+    if (!options_.accumulate) return;
+    check(!history.fn, "leaf variable has been moved into the graph interior");
+    if (!history.requires_grad) return;  // the program may have changed its mind
     const std::shared_ptr<autograd::AccumulateGrad> node = history.accumulator.lock();
     if (node) run_pre_hooks(*node, total);
     if (!total[0].defined()) return;

@@ -36,13 +36,20 @@ History& own_history(const Tensor& x) {
   return *t.history;
 }
 
+namespace {
+// Was the memory of the view written since its history was made? By an operation that was recorded, or by any.
+bool is_outdated(const TensorImpl& view) {
+  const History* own = view.history.get();
+  if (own && own->origin != ViewOrigin::Single) return false;
+  if (own && own->fn && own->version != view.version()) return true;
+  const History* base = impl(view.base).history.get();
+  return base && base->fn && base->time > (own ? own->time : 0);
+}
+}  // namespace
+
 History* history_of(const Tensor& x) {
   TensorImpl& t = impl(x);
-  if (t.base.defined()) {
-    const History* base = impl(t.base).history.get();
-    const bool special = t.history && t.history->origin != ViewOrigin::Single;
-    if (base && base->fn && !special && base->time > (t.history ? t.history->time : 0)) attach_to_base(x);
-  }
+  if (t.base.defined() && is_outdated(t)) attach_to_base(x);
   return t.history.get();
 }
 
@@ -142,7 +149,7 @@ void written_as(const Tensor& self, const Tensor& result) {
 }
 
 void reshaped_as(const Tensor& self, const Tensor& view) {
-  const History* history = history_of(view);
+  const History* history = impl(view).history.get();  // as it was before self was written
   if (!history || !history->fn || !GradMode::is_enabled()) return;
   if (impl(self).base.defined()) return attach_to_base(self);
   const std::shared_ptr<GradFn> fn = history->fn;

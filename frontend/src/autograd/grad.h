@@ -34,9 +34,10 @@ class Recording;
 
 // A gradient rule that stands for the recipe's: see GradScope::rule.
 using GradRule = std::function<void(GradCall&)>;
-// What a rule of its own reads: operands by number, outputs. Indices: results that are no floats.
-enum Reads : uint32_t { kReadsNothing = 0, kReadsIndices = 1u << 30, kReadsOutput = 1u << 31 };
-constexpr uint32_t reads_operand(size_t i) { return i < 30 ? 1u << i : 0; }
+// What a rule of its own reads: operands by number, outputs, of which the first may be the only one. Indices: results that are no
+// floats.
+enum Reads : uint32_t { kReadsNothing = 0, kReadsFirstOutput = 1u << 29, kReadsIndices = 1u << 30, kReadsOutput = 1u << 31 };
+constexpr uint32_t reads_operand(size_t i) { return i < 29 ? 1u << i : 0; }
 
 // What the user wants to be called with a gradient, in order; each may return another one for it.
 struct TensorHooks {

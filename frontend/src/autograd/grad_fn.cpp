@@ -106,6 +106,9 @@ void GradFn::release() {
 void GradFn::forget(const History* history) {
   std::erase_if(retaining_, [&](const auto& entry) { return entry.second == history; });
 }
+bool GradFn::is_heard_by_others(const History& history) const {
+  return !hooks_.empty() || std::ranges::any_of(retaining_, [&](const auto& entry) { return entry.second != &history; });
+}
 TensorHooks* GradFn::find_hooks(int64_t output_nr) {
   const auto at = std::ranges::find(hooks_, output_nr, [](const auto& entry) { return entry.first; });
   return at == hooks_.end() ? nullptr : at->second.get();
@@ -233,9 +236,14 @@ std::vector<Tensor> gradients_of(const GradFn& fn, std::vector<NodeRef> values, 
   for (size_t k = 0; k < fn.recipe.outputs().size(); ++k)
     given.push_back(k < grads.size() && grads[k].defined() ? node_of(grads[k]) : NodeRef());
   const std::vector<NodeRef> nodes = ir::known_gradients(fn.recipe, std::move(values), given, tracked_operands(fn));
+  const bool empty = std::ranges::none_of(grads, [](const Tensor& grad) { return grad.defined() && grad.numel() > 0; });
   std::vector<Tensor> result;
   for (const Edge& edge : fn.edges) {
     NodeRef gradient = edge.operand < nodes.size() ? nodes[edge.operand] : NodeRef();
+    if (!gradient && edge.zeros && !empty) {  // of what was overwritten: they have no history
+      result.emplace_back(new TensorImpl(edge.zeros), false);
+      continue;
+    }
     if (!gradient) gradient = edge.zeros;
     // What has a gradient may be another output than the operand's, or no element of one.
     if (!gradient && edge.operand < nodes.size() && fn.recipe.operands()[edge.operand] != ir::Recipe::kUnused)

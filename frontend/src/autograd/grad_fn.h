@@ -113,6 +113,7 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   TensorHooks& hooks_of(int64_t output_nr);
   TensorHooks* find_hooks(int64_t output_nr);
   const std::vector<std::pair<int64_t, History*>>& retaining() const { return retaining_; }
+  bool is_heard_by_others(const History& history) const;  // by hooks, or by tensors that keep their gradient
 
  private:
   friend class GradCall;

@@ -113,15 +113,42 @@ void attach(const Tensor& x, std::shared_ptr<GradFn> fn, ViewOrigin origin) {
   history.fn = std::move(fn);
 }
 
-void attach_to_base(const Tensor& view) {
+namespace {
+
+// The view as a function of its base, as that is now.
+std::shared_ptr<GradFn> read_of_base(const Tensor& view) {
   const TensorImpl& t = impl(view);
   const TensorImpl& base = impl(t.base);
   auto fn = std::make_shared<GradFn>("AsStridedBackward0");
-  fn->edges.push_back(edge_to(t.base, 0));
+  if (requires_grad(t.base)) fn->edges.push_back(edge_to(t.base, 0));
   fn->recipe = recipe_of({&base}, [&](const std::vector<NodeRef>& in) { return view_of(base, in[0], t); });
   give_zeros(*fn, {&base});
-  attach(view, std::move(fn), ViewOrigin::Single);
+  return fn;
 }
+
+// Does somebody listen to gradients between a view, whose history this is, and its base? The view's own gradient is kept elsewhere.
+bool is_heard(const History& view, const GradFn* base) {
+  for (const GradFn* fn = view.fn.get(); fn && fn != base; fn = fn->edges.size() == 1 ? fn->edges[0].fn.get() : nullptr) {
+    if (fn->is_heard_by_others(view)) return true;
+  }
+  return false;
+}
+
+// A written view was a function of its base: hooks on what lies between do not see its gradient, as in PyTorch.
+void lead_past_hooks(GradFn& fn, const Tensor& written) {
+  const History& before = own_history(written);
+  if (!before.fn || !is_heard(before, own_history(impl(written).base).fn.get())) return;
+  for (Edge& edge : fn.edges) {
+    if (edge.fn != before.fn || edge.output_nr != before.output_nr) continue;
+    edge.fn = read_of_base(written);
+    edge.output_nr = edge.fn->output_count++;
+    return;
+  }
+}
+
+}  // namespace
+
+void attach_to_base(const Tensor& view) { attach(view, read_of_base(view), ViewOrigin::Single); }
 
 void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn) {
   clock_ticks.fetch_add(1, std::memory_order_relaxed);
@@ -130,6 +157,7 @@ void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn) {
   if (!is_view && !repeats_places(ref(t.sizes()), ref(t.strides()))) return attach(self, fn, ViewOrigin::Single);
   const Tensor& shown = is_view ? t.base : self;
   const TensorImpl& base = impl(shown);
+  if (is_view) lead_past_hooks(*fn, self);
   auto copy_slices = std::make_shared<GradFn>("CopySlices");
   copy_slices->once = true;  // as in PyTorch, where the written function belongs to it
   if (is_view && requires_grad(t.base)) copy_slices->edges.push_back(edge_to(t.base, 0));
@@ -420,8 +448,8 @@ void Recording::watch_saved() {
   uint32_t kept = 0;
   for (SavedValue& s : fn_->saved) {
     if (s.of == SavedValue::Of::Step) continue;
-    const uint32_t bit = s.of == SavedValue::Of::Operand ? reads_operand(s.number) : kReadsOutput;
-    if (reads & bit) kept |= bit;
+    const uint32_t bits = s.of == SavedValue::Of::Operand ? reads_operand(s.number) : s.number == 0 ? kReadsOutput | kReadsFirstOutput : kReadsOutput;
+    if (reads & bits) kept |= bits;
     else s.version = VersionWatch();
   }
   std::erase_if(fn_->watched, [](const WatchedValue& w) { return w.of == SavedValue::Of::Operand; });
@@ -432,7 +460,8 @@ void Recording::watch_saved() {
     if (missing & reads_operand(i)) refuse_inference(*operand.tensor);
     if (same && (missing & reads_operand(i))) watch(SavedValue::Of::Operand, i, *operand.tensor, operand.version);
   }
-  for (size_t k = 0; k < outputs_.size() && (missing & kReadsOutput); ++k)
+  const size_t outputs = missing & kReadsOutput ? outputs_.size() : missing & kReadsFirstOutput ? 1 : 0;
+  for (size_t k = 0; k < std::min(outputs, outputs_.size()); ++k)
     watch(SavedValue::Of::Output, k, *outputs_[k].tensor, outputs_[k].tensor->version());
   for (size_t k = 0; k < results_.size() && (missing & kReadsIndices); ++k) {
     const TensorImpl& t = impl(results_[k]);

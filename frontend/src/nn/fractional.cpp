@@ -112,12 +112,14 @@ std::tuple<Tensor, Tensor> fractional_max_pool(const char* who, const Tensor& se
 std::tuple<Tensor, Tensor> fractional_max_pool2d(const Operand& self, IntArrayRef kernel_size,
                                                  IntArrayRef output_size, const Operand& random_samples) {
   GradScope scope("FractionalMaxPool2DBackward0", self);
+  check_not_differentiated(Tensor(random_samples), "fractional_max_pool2d", "random_samples");
   scope.derivative_reads(reads_operand(0));
   return fractional_max_pool("fractional_max_pool2d", self, kernel_size, output_size, random_samples, 2);
 }
 std::tuple<Tensor, Tensor> fractional_max_pool3d(const Operand& self, IntArrayRef kernel_size,
                                                  IntArrayRef output_size, const Operand& random_samples) {
   GradScope scope("FractionalMaxPool3DBackward0", self);
+  check_not_differentiated(Tensor(random_samples), "fractional_max_pool3d", "random_samples");
   scope.derivative_reads(reads_operand(0));
   return fractional_max_pool("fractional_max_pool3d", self, kernel_size, output_size, random_samples, 3);
 }

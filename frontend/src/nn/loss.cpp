@@ -546,7 +546,7 @@ Tensor cosine_embedding_loss(const Operand& a, const Operand& b, const Operand& 
     const Expr zero = number(cosine, 0.0);
     return select(t == 1.0, 1.0 - cosine, zero) + select(t == -1.0, larger(0.0, cosine - margin), zero);
   };
-  return reduced(formula(dot / sqrt(squares), target, f), reduction);
+  return reduced(formula(dot / sqrt(squares), target.detach(), f), reduction);  // the target is only compared
 }
 Tensor triplet_margin_loss(const Operand& anchor, const Operand& positive, const Operand& negative,
                            double margin, double p, double eps, bool swap, int64_t reduction) {

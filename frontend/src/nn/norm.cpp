@@ -139,6 +139,7 @@ Tensor instance_norm(const Operand& x, const MaybeTensor& weight, const MaybeTen
 Tensor group_norm(const Operand& x, int64_t num_groups, const MaybeTensor& weight, const MaybeTensor& bias,
                   double eps, bool) {
   GradScope scope("NativeGroupNormBackward0", x, weight, bias);
+  scope.saves(reads_operand(0) | reads_operand(1));
   scope.derivative_reads(reads_operand(0) | reads_operand(1));
   check(x.dim() >= 2, "Expected at least 2 dimensions for input tensor but received ", x.dim());
   check(num_groups > 0, "Expected num groups to be greater than 0, got ", num_groups);

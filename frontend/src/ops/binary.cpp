@@ -320,6 +320,10 @@ void save_signed(GradScope& scope, const Tensor& a) {
 void save_quotient(GradScope& scope, const Tensor& b) {
   scope.saves((requires_grad(b) ? reads_operand(0) : kReadsNothing) | reads_operand(1));
 }
+// The operands of a remainder, whose derivative by the dividend is 1.
+void save_divided(GradScope& scope, const Tensor& b) {
+  scope.saves(requires_grad(b) ? reads_operand(0) | reads_operand(1) : kReadsNothing);
+}
 
 }  // namespace
 
@@ -344,8 +348,8 @@ TENON_BOTH(mul, "MulBackward0", "MulBackward1", save_factors(scope, a, b), , mul
 TENON_BOTH(multiply, "MulBackward0", "MulBackward1", save_factors(scope, a, b), , mul_any(a, b))
 TENON_BOTH(div, "DivBackward0", "DivBackward1", save_quotient(scope, b), , true_divide_any(a, b))
 TENON_BOTH(true_divide, "DivBackward0", "DivBackward1", save_quotient(scope, b), , true_divide_any(a, b))
-TENON_BOTH(remainder, "RemainderBackward1", "RemainderBackward0", , scope.saves(kReadsNothing), remainder_any(a, b))
-TENON_BOTH(fmod, "FmodBackward1", "FmodBackward0", , scope.saves(kReadsNothing), fmod_any(a, b))
+TENON_BOTH(remainder, "RemainderBackward1", "RemainderBackward0", save_divided(scope, b), scope.saves(kReadsNothing), remainder_any(a, b))
+TENON_BOTH(fmod, "FmodBackward1", "FmodBackward0", save_divided(scope, b), scope.saves(kReadsNothing), fmod_any(a, b))
 TENON_BOTH(copysign, "CopysignBackward0", "CopysignBackward1", save_signed(scope, a), save_signed(scope, a), copysign_any(a, b))
 #undef TENON_BOTH
 

@@ -263,9 +263,9 @@ Tensor einsum(std::string_view text, TensorList tensors, OptionalIntArrayRef) {
     if (i > 0)
       result = sum_of_products(result, operands[i], summed);
     else if (!summed.empty())
-      result = sum(result, summed, true);
+      result = sum(result, summed, operands.size() > 1);
   }
-  if (layout.rank != layout.outputs) return reshape(result, {result.sizes().data(), at(layout.outputs)});
+  if (result.dim() != layout.outputs) return reshape(result, {result.sizes().data(), at(layout.outputs)});
   return result.is_same(tensors[0]) ? expand(result, result.sizes()) : result;  // a view, never the operand
 }
 

@@ -153,6 +153,7 @@ Tensor nextafter(const Operand& x, const Operand& y) {
 
 Tensor ldexp(const Operand& x, const Operand& other) {
   GradScope scope("LdexpBackward0", x, other);
+  scope.saves((requires_grad(x) ? reads_operand(1) : 0) | kReadsOutput);
   return mul(x, pow(Scalar(2.0), other));
 }
 

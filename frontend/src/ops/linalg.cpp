@@ -44,8 +44,7 @@ Tensor linalg_matrix_norm(const Operand& self, const Scalar& ord, IntArrayRef di
   const int64_t summed = std::isinf(order) ? columns : rows, compared = summed == rows ? columns : rows;
   const Tensor sums = sum(abs(x), summed, true);
   const Tensor extreme = ord.toDouble() > 0 ? amax(sums, compared, true) : amin(sums, compared, true);
-  const Dims both{rows, columns};
-  return keepdim ? extreme : squeeze(extreme, ref(both));
+  return keepdim ? extreme : sum(extreme, {rows, columns});  // of one element each: no view, as in PyTorch
 }
 Tensor linalg_matrix_norm(const Operand& self, std::string_view ord, IntArrayRef dim, bool keepdim,
                           optional<ScalarType> dtype) {

@@ -150,7 +150,7 @@ Tensor deviation(const Tensor& x, OptionalIntArrayRef dim, double correction, bo
 std::tuple<Tensor, Tensor> with_mean(const Tensor& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim,
                                      bool root) {
   GradScope scope(root ? "StdMeanBackward0" : "VarMeanBackward0", x);
-  scope.saves(reads_operand(0));  // and the deviation, but not the mean, in PyTorch
+  scope.saves(reads_operand(0) | (root ? kReadsFirstOutput : kReadsNothing));
   const Dims dims = wrap_dims(dim, x.dim());
   warn_unless_free(x, dims, unbiased ? 1 : 0, root ? "std_mean" : "var_mean");
   const Moments m = moments(x, dims, unbiased ? 1 : 0, root ? "std_mean" : "var_mean");

@@ -416,7 +416,7 @@ Tensor spherical_j0_slope(const Tensor& x, const Tensor& y) {  // its series nea
 TENON_DEFINE(erfcx, Erfcx, erfcx_of, kReadsBoth, 2 * x * y - 2 / std::sqrt(pi))
 TENON_DEFINE(ndtr, Ndtr, ndtr_of, reads_operand(0), exp(x * x * -0.5) / std::sqrt(2 * pi))
 TENON_DEFINE(ndtri, Ndtri, ndtri_of, kReadsOutput, exp(y * y * 0.5) * std::sqrt(2 * pi))
-TENON_DEFINE(log_ndtr, LogNdtr, log_ndtr_of, reads_operand(0), std::sqrt(2 / pi) / erfcx(x / -std::numbers::sqrt2))
+TENON_DEFINE(log_ndtr, LogNdtr, log_ndtr_of, kReadsBoth, std::sqrt(2 / pi) / erfcx(x / -std::numbers::sqrt2))
 TENON_DEFINE(i0e, I0E, i0e_of, kReadsBoth, i1e(x) - sign(x) * y)
 TENON_DEFINE(i1, I1, i1_of, kReadsBoth, tenon::i0(x) - half_of(y, x))
 TENON_DEFINE(i1e, I1E, i1e_of, kReadsBoth, i0e(x) - sign(x) * y - half_of(y, x))

@@ -10,8 +10,8 @@ namespace tenon {
 namespace {
 
 // 1 / sqrt(variance + eps)
-Tensor inverse_deviation(const Tensor& x, IntArrayRef dims, double eps) {
-  return rsqrt(var(x, dims, false, true) + eps);
+Tensor inverse_deviation(const Tensor& x, IntArrayRef dims, bool keepdim, double eps) {
+  return rsqrt(var(x, dims, false, keepdim) + eps);
 }
 
 Tensor resized(const Tensor& x, IntArrayRef size, int64_t dims, nn::InterpolateMode mode,
@@ -31,7 +31,8 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Operand& input, IntAr
   const Tensor out = layer_norm(input, normalized_shape, weight, bias, eps);
   std::vector<int64_t> dims;
   for (size_t i = normalized_shape.size(); i > 0; --i) dims.push_back(-static_cast<int64_t>(i));
-  return {out, mean(input, dims, true), inverse_deviation(input, dims, eps)};
+  const NoGradGuard no_derivatives;  // PyTorch has none of these two
+  return {out, mean(input, dims, true), inverse_deviation(input, dims, true, eps)};
 }
 
 std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Operand& input, const optional<Tensor>& weight,
@@ -41,7 +42,7 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Operand& input, const
         input.numel());
   const Tensor out = group_norm(input, group, weight, bias, eps);
   const Tensor groups = input.reshape({N, group, C / group * HxW});
-  return {out, mean(groups, 2), inverse_deviation(groups, 2, eps).squeeze(2)};
+  return {out, mean(groups, 2), inverse_deviation(groups, 2, false, eps)};
 }
 
 std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Operand& input, const optional<Tensor>& weight,
@@ -51,8 +52,9 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Operand& input, const
                                                      double momentum, double eps) {
   const Tensor out = batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps);
   if (!training) return {out, empty({0}, input.options()), empty({0}, input.options())};
+  const NoGradGuard no_derivatives;
   const Tensor channels = input.transpose(0, 1).flatten(1);
-  return {out, mean(channels, 1), inverse_deviation(channels, 1, eps).squeeze(1)};
+  return {out, mean(channels, 1), inverse_deviation(channels, 1, false, eps)};
 }
 
 Tensor _reshape_alias(const Operand& self, IntArrayRef size, IntArrayRef stride) {
