@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/graph_infer.h"
+#include "ir/recurrence.h"
 
 namespace tenon::runtime {
 
@@ -46,6 +47,22 @@ int64_t attention_flops(const FusedKernel& fused) {
   if (key || value) products += depth + (key ? depth + value_depth : 0) + (value ? value_depth : 0);
   if (!query && !key && !value) products = depth + (wants(ir::Op::Attention) ? value_depth : 0);
   return 2 * products * (node.ints()[0] != 0 ? (scores + 1) / 2 : scores);
+}
+
+// Of a recurrent layer the products with its weight, one for each row of the sequence.
+int64_t recurrence_flops(const ir::Node& node) {
+  const auto sequence = std::find_if(node.inputs().begin(), node.inputs().end(), [](const ir::Node* input) { return input->rank() == 3; });
+  const ir::Dims& h = node.inputs()[1]->shape();
+  const auto cell = static_cast<ir::RecurrentCell>(node.ints()[0]);
+  return 2 * (*sequence)->shape()[0] * h[0] * ir::gate_count(cell) * h[1] * h[1];
+}
+
+int64_t routine_flops(const FusedKernel& fused) {
+  const ir::Node& node = *fused.routine;
+  if (ir::is_attention(node.op())) return attention_flops(fused);
+  if (ir::is_recurrence(node.op())) return recurrence_flops(node);
+  const int64_t each = node.op() == ir::Op::Dot ? node.inputs()[0]->shape().back() : 1;
+  return node.numel() * each * ir::info(node.op()).cost;
 }
 
 int64_t iterations(const ir::Kernel& kernel, ir::Level level) {
@@ -105,8 +122,7 @@ KernelRecord kernel_facts(const FusedKernel& fused) {
       facts.flops += iterations(kernel, in.level) * ir::info(in.op).cost;
     }
   }
-  if (fused.routine && ir::is_attention(fused.routine->op())) facts.flops = attention_flops(fused);
-  else if (fused.routine) facts.flops = fused.routine->numel() * ir::info(fused.routine->op()).cost;
+  if (fused.routine) facts.flops = routine_flops(fused);
   return facts;
 }
 
