@@ -227,6 +227,34 @@ TEST_CASE("recurrence: a step's gradients are those of its operations") {
   }
 }
 
+// Recorded, noted and known: of halves each step is an operation.
+TEST_CASE("recurrence: layers of halves are near those of floats") {
+  const auto check_net = [](auto net) {
+    manual_seed(9);
+    const Tensor x = rand({4, 2, 3});
+    const auto results = [&](ScalarType type) {
+      net->to(type);
+      const Tensor y = std::get<0>(net(x.to(type)));
+      const std::vector<Tensor> p = net->parameters();
+      std::vector<Tensor> all = autograd::grad({(y * y).to(kFloat).sum()}, p);
+      all.push_back(y.detach());
+      for (Tensor& t : all) t = t.to(kFloat);
+      return all;
+    };
+    const std::vector<Tensor> floats = results(kFloat);
+    for (const ScalarType type : {kHalf, kBFloat16}) {
+      for (int round = 0; round < 3; ++round) {
+        const std::vector<Tensor> halves = results(type);
+        for (size_t i = 0; i < halves.size(); ++i) CHECK(allclose(halves[i], floats[i], 0.1, 0.03));
+      }
+    }
+  };
+  check_net(nn::LSTM(nn::LSTMOptions(3, 4)));
+  check_net(nn::GRU(nn::GRUOptions(3, 4)));
+  check_net(nn::RNN(nn::RNNOptions(3, 4)));
+  check_net(nn::RNN(nn::RNNOptions(3, 4).nonlinearity(enumtype::kReLU())));
+}
+
 // The second direction of a layer is the first one of the turned sequence.
 TEST_CASE("recurrence: a layer that goes backwards") {
   const auto check_net = [](auto net, auto run, int64_t gates) {

@@ -1,5 +1,5 @@
-// A layer over several rows is one operation of the graph for each direction (ir/recurrence.h). A single step is an operation of its own,
-// whose graph and gradient are known from the third one on (known_call.h).
+// A layer is one operation of the graph for each direction (ir/recurrence.h). Where it cannot be, each step is an operation of its own, whose
+// graph and gradient are known from the third one on (known_call.h).
 #include "frontend/src/nn/recurrent.h"
 
 #include <algorithm>
@@ -242,11 +242,11 @@ void differentiate_layer(RecurrentCell cell, bool backwards, GradCall& call) {
   if (call.wants(weight + 1)) call.give(weight + 1, g.from_h.sum({0, 1}));
 }
 
-// Whether one operation computes all of it: of a single row it has nothing to spare, and within another operation its steps must have gradients.
+// Whether one operation computes all of it. Halves round after each operation of a step; within another operation the steps must have gradients.
 bool is_one_operation(const Tensor& from_input, const States& states, const Tensor& weight, const Tensor& bias) {
   const ScalarType type = from_input.scalar_type();
   const auto fits = [&](const Tensor& x) { return !x.defined() || (x.scalar_type() == type && x.device() == from_input.device()); };
-  return from_input.size(0) > 1 && from_input.numel() > 0 && (type == kFloat || type == kDouble) && std::ranges::all_of(states, fits) && fits(weight) && fits(bias) &&
+  return from_input.numel() > 0 && (type == kFloat || type == kDouble) && std::ranges::all_of(states, fits) && fits(weight) && fits(bias) &&
          !GradScope::open();
 }
 
