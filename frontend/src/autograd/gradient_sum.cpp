@@ -17,7 +17,8 @@
 namespace tenon {
 namespace {
 
-constexpr size_t kFew = 4;  // gradients that a chain adds
+constexpr size_t kFew = 4;      // gradients that a chain adds
+constexpr size_t kFewSums = 2;  // of such that are sums themselves
 
 Tensor chain(const std::vector<Tensor>& parts) {
   Tensor sum = parts.front();
@@ -192,7 +193,7 @@ void join_sums(std::vector<Tensor>& parts) {
     if (sum && (sums.empty() || sums_alike(sums[0], *sum))) sums.push_back(*sum);
     else others.push_back(parts[i]);
   }
-  if (sums.size() <= kFew) return;
+  if (sums.size() <= kFewSums) return;
   NodeRef sum = one_sum(sums);
   held.unlock();
   others.push_back(record(std::move(sum)));
@@ -209,7 +210,7 @@ bool is_cheap_sum(const Tensor& part) {
 }
 
 Tensor sum_of_gradients(std::vector<Tensor> parts, bool many) {
-  if (parts.size() <= kFew && !many) return chain(parts);
+  if (parts.size() <= kFewSums && !many) return chain(parts);
   join_sums(parts);
   std::vector<Placed> slices;
   std::vector<Tensor> others;
