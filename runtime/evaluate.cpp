@@ -112,7 +112,8 @@ class Evaluator {
 
   std::shared_ptr<Plan> plan_of_step(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> constants, bool anywhere,
                                      GraphKey& key) {
-    const std::lock_guard lock(mutex);
+    mutex.lock_to_end();
+    const std::lock_guard lock(mutex, std::adopt_lock);
     Options options = options_;
     options.donation = options.windows = false;
     options.often = 0;

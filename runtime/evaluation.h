@@ -39,7 +39,7 @@ class EvaluationMutex {
     while (running_ > 0) wait_for_end();
   }
 
-  void lock_to_end() { mutex_.lock(); }  // an evaluation that computes: a fork waits for it
+  void lock_to_end() { mutex_.lock(); }  // for an evaluation that computes: a fork waits for it
 
   void lock_for_fork() {
     ++forks_;
