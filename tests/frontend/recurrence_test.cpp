@@ -5,8 +5,13 @@
 #include <tenon/native.h>
 #include <tenon/tenon.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
+#include <atomic>
 #include <functional>
+#include <thread>
 
 #include "ir/graph.h"
 #include "runtime/evaluate.h"
@@ -296,6 +301,28 @@ TEST_CASE("recurrence: a layer's graph, plans and kernels do not grow with the s
   CHECK(nodes_of(900) == few);
   CHECK(counters().plans_built == 1);
   CHECK(counters().kernels_compiled == 0);
+}
+
+// An evaluation looks for the plan of a step while it computes, and a fork waits for it.
+TEST_CASE("recurrence: forks while another thread runs new layers") {
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    const NoGradGuard no_grad;
+    for (int64_t i = 0; !stop; ++i) eval(std::get<0>(nn::LSTM(nn::LSTMOptions(3, 2 + i % 9))(zeros({2 + i % 5, 2, 3}))));
+  });
+  for (int i = 0; i < 10; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(60);
+      const Tensor y = std::get<0>(nn::GRU(nn::GRUOptions(3, 4))(ones({4, 2, 3})));
+      _exit(isfinite(y).all().item<bool>() ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    CHECK(status == 0);
+  }
+  stop = true;
+  other.join();
 }
 
 TEST_CASE("recurrence: gradients of gates that are shut, and of relu at 0, are PyTorch's") {
