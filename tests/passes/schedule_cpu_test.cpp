@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "ir/looptree.h"
 #include "passes/schedule/schedule.h"
@@ -28,21 +29,6 @@ TEST_CASE("rows that share an operand are taken together: it is loaded once for 
   for (const char* rows : {"3", "100", "101"}) CHECK(loads(rows, "r") == std::pair(20, 8));  // 64 lanes of four rows, or of one left over
   CHECK(loads("100", "256*i + r") == std::pair(1, 1));  // nothing to share: vector by vector
   CHECK(loads("1000", "256*i + r") == std::pair(8, 8));  // 64 lanes, and the same masked
-}
-
-TEST_CASE("rows of more than a cache holds are asked for ahead, an operand that all share is not") {
-  const auto prefetches = [](const std::string& rows) {
-    const std::string tree = ir::print(
-        passes::lower(ir::parse_kernel("kernel @k(x: f32 in[1000000], v: f32 in[1000], y: f32 out[1000]) {\n  axes i: " + rows +
-                                   " parallel, r: 1000 inner\n  map i r : %0 = load x[1000*i + r] : f32\n"
-                                   "  map i r : %1 = load v[r] : f32\n  map i r : %2 = mul %0, %1 : f32\n"
-                                   "  reduce i|r : %3 = reduce.sum %2 lanes : f32\n  map i : store y[i], %3\n}\n"),
-                  ir::CpuTarget{512})
-            .tree);
-    return std::pair(tree.find("prefetch x[") != std::string::npos, tree.find("prefetch v[") != std::string::npos);
-  };
-  CHECK(prefetches("1000") == std::pair(true, false));
-  CHECK(prefetches("500") == std::pair(false, false));
 }
 
 TEST_CASE("rows of a few elements have the lanes across rows, if there are rows enough") {
@@ -142,6 +128,24 @@ TEST_CASE("a long body stands once where loads have masks; a product's is the sa
     return count(ir::print(passes::lower(ir::parse_kernel(text), ir::CpuTarget{512}).tree), "load x[");
   };
   for (const char* rows : {"25", "64", "67"}) CHECK(products(rows) == 6 + 3);
+}
+
+TEST_CASE("a tile of a product has no more than eight rows that lie apart, or as many beside each other as fit the registers") {
+  const auto tree = [](const char* columns, const char* place) {
+    const std::string j = columns, text = "kernel @k(x: f32 in[90000], z: f32 in[90000], y: f32 out[90000]) {\n  axes i: 240 parallel, j: " + j +
+                                          " parallel, k: 30 contract\n  contract i j|k : %0 = load x[" + place + "] : f32\n"
+                                          "  contract i j|k : %1 = load z[" + j + "*k + j] : f32\n  reduce i j|k : %2 = contract %0, %1 : f32\n"
+                                          "  map i j : store y[" + j + "*i + j], %2\n}\n";
+    ir::CpuTarget target{512};
+    target.often = true;
+    return ir::print(passes::lower(ir::parse_kernel(text), target).tree);
+  };
+  for (const auto& [columns, apart, beside] : {std::tuple("16", 8, 16), {"32", 8, 12}, {"64", 6, 6}}) {
+    CAPTURE(columns);
+    const auto has_step = [&](const char* place, int rows) { return tree(columns, place).find(" step " + std::to_string(rows) + " {") != std::string::npos; };
+    CHECK(has_step("30*i + k", apart));
+    CHECK(has_step("i + 240*k", beside));
+  }
 }
 
 TEST_CASE("lengths that vary are the same code but for a few borders") {

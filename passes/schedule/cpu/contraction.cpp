@@ -24,8 +24,8 @@
 //   phase pack: parallel column tile               pack b[., columns] -> packed[tile][k][columns]
 //   phase tiles: ...                               as above, from there
 //
-// Accumulators take three quarters of the vector registers, as 6 rows of 4 vectors, 8 of 3 or 12 of 2; with 16 registers
-// as 6 of 2. Wide tiles splat fewer elements for each multiplication (6 of 4: 155 GFLOP/s, 12 of 2: 125, of 179), narrow
+// Accumulators take three quarters of the vector registers, as 6 rows of 4 vectors, 8 of 3 or, if they lie beside each other, 12 of 2;
+// with 16 registers as 6 of 2. Wide tiles splat fewer elements for each multiplication (6 of 4: 155 GFLOP/s, 12 of 2: 125, of 179), narrow
 // ones keep a long panel in the cache and leave fewer columns over.
 #include <algorithm>
 #include <array>
@@ -46,6 +46,7 @@ constexpr int kLeastRows = 6;               // fewer rows to a tile would wait f
 constexpr int kLeastInstructions = 20;      // about as many could be issued while the loads of a small tile are waited for
 constexpr int kLeastTiled = 3;              // rows: of fewer the last ones are computed twice
 constexpr int kRowsOfRest = 8;              // of a tile of the columns left over, at most
+constexpr int kRowsApart = 8;               // each has an address in a register, and may have a line in the same set of the cache
 
 struct RegisterTile {
   int vectors = 1;             // of columns
@@ -55,20 +56,22 @@ struct RegisterTile {
 
 int accumulators(const Context& c) { return c.target.vector_registers() * 3 / 4; }
 
-// Rows of a tile that keeps so many vectors of each in registers, and of those that take the rows left over: two sizes, in code that
-// runs often three.
-std::vector<int> rows_of_tile(int registers, int vectors, bool often) {
-  const int most = vectors == 1 ? registers * 2 / 3 : registers / vectors;
+// Rows that a tile may have, with so many vectors of each in registers.
+int most_rows(int registers, int vectors) { return vectors == 1 ? registers * 2 / 3 : registers / vectors; }
+// Rows of a tile of so many, and of those that take the rows left over: two sizes, in code that runs often three.
+std::vector<int> rows_of_tile(int most, bool often) {
   std::vector<int> rows{most};
   while (rows.size() < (often ? 3 : 2) && rows.back() > kLeastTiled) rows.push_back(rows.back() / 2);
   return rows;
 }
-// The choices for a tile: as many rows as the registers hold; for several lines, where rows are a convolution's channels, also as
-// many as divide them, so that none is computed twice.
-std::vector<std::vector<int>> tiles_of_rows(int64_t rows, int registers, int vectors, int lines, bool often) {
-  std::vector<std::vector<int>> result{rows_of_tile(registers, vectors * lines, often)};
-  if (lines == 1 || rows % result[0][0] == 0) return result;
-  for (int even = result[0][0] - 1; even >= kLeastTiled; --even) {
+// The choices for a tile: as many rows as the registers hold, if they lie `apart` no more than kRowsApart, else also those; for several
+// lines, where rows are a convolution's channels, also as many as divide them, so that none is computed twice.
+std::vector<std::vector<int>> tiles_of_rows(int64_t rows, int most, bool apart, int lines, bool often) {
+  const int few = std::min(most, kRowsApart);
+  std::vector<std::vector<int>> result{rows_of_tile(few, often)};
+  if (!apart && few < most) result.push_back(rows_of_tile(most, often));
+  if (lines == 1 || rows % few == 0) return result;
+  for (int even = few - 1; even >= kLeastTiled; --even) {
     if (rows % even != 0) continue;
     result.push_back({even, kLeastTiled});
     break;
@@ -76,9 +79,7 @@ std::vector<std::vector<int>> tiles_of_rows(int64_t rows, int registers, int vec
   return result;
 }
 // The columns left over are few: less code for them.
-std::vector<int> rows_of_rest(int registers, int vectors) {
-  return {std::min(rows_of_tile(registers, vectors, false)[0], kRowsOfRest)};
-}
+std::vector<int> rows_of_rest(int registers, int vectors) { return {std::min(most_rows(registers, vectors), kRowsOfRest)}; }
 
 // Of one k, for all rows.
 int64_t instructions_of(int64_t rows, const std::vector<int>& tile_rows, int vectors) {
@@ -96,9 +97,9 @@ class TileChoice {
  public:
   // `item_bytes`: of the right operand, of which a panel of more than two vectors has no more than fits the second cache. Of
   // `lines` neighbouring lines that a tile may take together it takes an even share.
-  TileChoice(const Context& c, int64_t rows, int64_t columns, int64_t depth, int64_t item_bytes, int64_t lines)
-      : c_(c), rows_(rows), columns_(columns), depth_(depth), item_bytes_(item_bytes), lines_(lines), registers_(accumulators(c)),
-        widest_(registers_ / kLeastRows) {}
+  TileChoice(const Context& c, int64_t rows, bool apart, int64_t columns, int64_t depth, int64_t item_bytes, int64_t lines)
+      : c_(c), rows_(rows), apart_(apart), columns_(columns), depth_(depth), item_bytes_(item_bytes), lines_(lines),
+        registers_(accumulators(c)), widest_(registers_ / kLeastRows) {}
 
   // The tile for which all tiles take the fewest instructions. Unless the code runs often it is that for many rows, of which those left
   // over hardly count: one tile for all numbers of rows. A convolution's rows are its channels, which do not change.
@@ -113,7 +114,7 @@ class TileChoice {
       if (vectors > 2 && !is_in_cache(tile)) break;
       for (int together = 1; together * vectors <= widest_ && (together == 1 || columns_ <= tile); ++together) {
         if (lines_ % together != 0) continue;
-        for (const std::vector<int>& tile_rows : tiles_of_rows(rows_, registers_, vectors, together, often)) {
+        for (const std::vector<int>& tile_rows : tiles_of_rows(rows_, most_rows(registers_, vectors * together), apart_, together, often)) {
           const RegisterTile next{vectors, together, tile_rows};
           const double of_line = instructions(rows, next);
           if (least > 0 && of_line >= least) continue;
@@ -143,7 +144,7 @@ class TileChoice {
   bool is_in_cache(int64_t tile) const { return depth_ * item_bytes_ * tile <= c_.target.l2_bytes / 2; }
   RegisterTile of_any_columns() const {
     const int vectors = columns_ <= widest_tile() ? 1 : widest_;
-    return {vectors, 1, rows_of_tile(registers_, vectors, false)};
+    return {vectors, 1, tiles_of_rows(rows_, most_rows(registers_, vectors), apart_, 1, false).back()};
   }
   int vectors_in(int64_t width) const { return static_cast<int>(std::min<int64_t>(ceil_div(width, c_.lanes), widest_)); }
 
@@ -171,7 +172,9 @@ class TileChoice {
   }
 
   const Context& c_;
-  const int64_t rows_, columns_, depth_, item_bytes_, lines_;
+  const int64_t rows_;
+  const bool apart_;  // the rows do not lie beside each other
+  const int64_t columns_, depth_, item_bytes_, lines_;
   const int registers_, widest_;
 };
 
@@ -209,7 +212,7 @@ class Contraction {
     tiled_ = row_ >= 0 && !depends(c_.kernel, right_, row_) && !nest_.varies(left_);
     if (tiled_) {
       const int64_t lines = line_ < 0 || packs() ? 1 : c.extent(line_);
-      const TileChoice choice(c, c.extent(row_), c.extent(column_), c.extent(k_), ir::item_size(nest_.instr(right_).dtype), lines);
+      const TileChoice choice(c, c.extent(row_), rows_lie_apart(), c.extent(column_), c.extent(k_), ir::item_size(nest_.instr(right_).dtype), lines);
       tile_ = choice.best(c.target.often);
       any_columns_ = choice.any_columns();
       if (!c.target.often) c.out.better_often = choice.is_better(choice.best(true), tile_) || (any_columns_ && columns_fill_and_lie_apart());
@@ -326,6 +329,11 @@ class Contraction {
     if (columns <= width) return bound(tile_.vectors, filled);
     c_.whole_or_rest(begin, end, columns, width, [&] { bound(tile_.vectors, true); },
                      [&] { bound(static_cast<int>(ceil_div(columns % width, nest_.lanes())), filled); });
+  }
+
+  bool rows_lie_apart() const {
+    const Index::Stride across = nest_.instr(left_).index.stride(row_);
+    return !(across.ok && across.value == 1);
   }
 
   // Then a vector of them takes much longer under a mask: whether the last one is full is a part of the code.
