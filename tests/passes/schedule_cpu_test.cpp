@@ -31,6 +31,22 @@ TEST_CASE("rows that share an operand are taken together: it is loaded once for 
   CHECK(loads("1000", "256*i + r") == std::pair(8, 8));  // 64 lanes, and the same masked
 }
 
+TEST_CASE("rows of more than a cache holds are asked for ahead one at a time, not side by side") {
+  const auto prefetches = [](const std::string& rows, const std::string& n = "1000") {
+    const std::string tree = ir::print(
+        passes::lower(ir::parse_kernel("kernel @k(x: f32 in[1024000], v: f32 in[1024], y: f32 out[1000]) {\n  axes i: " + rows +
+                                   " parallel, r: " + n + " inner\n  map i r : %0 = load x[" + n + "*i + r] : f32\n"
+                                   "  map i r : %1 = load v[r] : f32\n  map i r : %2 = mul %0, %1 : f32\n"
+                                   "  reduce i|r : %3 = reduce.sum %2 lanes : f32\n  map i : store y[i], %3\n}\n"),
+                  ir::CpuTarget{512})
+            .tree);
+    return std::pair(tree.find("prefetch x[") != std::string::npos, tree.find("prefetch v[") != std::string::npos);
+  };
+  CHECK(prefetches("1000") == std::pair(true, false));
+  CHECK(prefetches("500") == std::pair(false, false));
+  CHECK(prefetches("1000", "1024") == std::pair(false, false));  // four rows have an operand in common
+}
+
 TEST_CASE("rows of a few elements have the lanes across rows, if there are rows enough") {
   auto lowered = [](const std::string& axes, const std::string& load, const std::string& rest) {
     return passes::lower(ir::parse_kernel("kernel @k(x: f32 in[300000], y: f32 out[300000]) {\n  axes " + axes + "\n" + load + rest + "}\n"),

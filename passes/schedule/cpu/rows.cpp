@@ -47,9 +47,13 @@ class LaneLoops : protected RowStages {
     group_ = one_vector_ ? c.lanes : static_cast<int>(kReduceLanes);
     if (many && length_ <= kReduceLanes) know_length();
     if (is_small_) c.out.better_often = many ? length_ <= kReduceLanes || has_short_bodies() : length_ >= kFewElements;
+  }
+
+  // Not for rows side by side: a processor follows so few by itself, and hints for each held it up.
+  void ask_ahead() {
     for (const auto& full : plan_.full) {
       for (Value v : full) {
-        if (nest_.instr(v).op == Op::Load && c.beyond_cache(c.bytes_read(v))) nest_.prefetch(v, kAhead);
+        if (nest_.instr(v).op == Op::Load && c_.beyond_cache(c_.bytes_read(v))) nest_.prefetch(v, kAhead);
       }
     }
   }
@@ -337,6 +341,7 @@ class Rows : LaneLoops {
       is_small_ = false;
       return rows_side_by_side(together, ns);
     }
+    ask_ahead();
     nest_.bind_linear(rows_, c_.begin_phase("rows", c_.product(rows_), ns));
     whole_rows();
     c_.end_phase();
@@ -344,6 +349,7 @@ class Rows : LaneLoops {
 
   void lower_split() {
     int64_t rows = c_.product(rows_);
+    ask_ahead();
     keep(Space::Global, rows * count_ * length_);
     for (int l = 0; l < plan_.loops; ++l) {
       std::vector<AccumulatorBuffers> partials = loop_phase(l, rows);
@@ -383,6 +389,7 @@ class Rows : LaneLoops {
 
   void rows_by_blocks(double ns) {
     const int across = rows_.back(), lanes = c_.lanes;
+    ask_ahead();
     ValueId begin = group_phase(lanes, ns);
     ValueId end = c_.minimum(c_.add(begin, c_.literal(lanes)), nest_.extent(across));
     std::vector<std::pair<Value, int32_t>> results = results_for_epilogue();
