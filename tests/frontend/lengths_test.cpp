@@ -93,9 +93,9 @@ TEST_CASE("sixty lengths compile few more kernels than one") {
          NoGradGuard guard;
          eval(std::get<0>(lstm(randn({n, 2, 6}))));
        },
-       2},
-      {"gradients of an LSTM", [&](int64_t n) { backward(std::get<0>(lstm(randn({n, 2, 6}))).square().mean(), lstm->parameters()); }, 12},
-      {"gradients of a GRU", [&](int64_t n) { backward(std::get<0>(gru(randn({n, 2, 6}))).square().mean(), gru->parameters()); }, 14},
+       0},
+      {"gradients of an LSTM", [&](int64_t n) { backward(std::get<0>(lstm(randn({n, 2, 6}))).square().mean(), lstm->parameters()); }, 0},
+      {"gradients of a GRU", [&](int64_t n) { backward(std::get<0>(gru(randn({n, 2, 6}))).square().mean(), gru->parameters()); }, 0},
       {"sums of columns",
        [&](int64_t n) {
          eval(randn({n, 48}).sum(0), randn({3, n}).sum(0), randn({n, n}).amax(0), randn({n, 10}).softmax(0), randn({20 * n, n}).sum(0),
