@@ -257,6 +257,7 @@ Tensor run_rows(RecurrentCell cell, bool backwards, const Tensor& from_input, co
   {
     GradScope scope("StackBackward0", from_input, h, c, weight, bias);
     scope.rule(kStepReads, [cell, backwards](GradCall& call) { differentiate_layer(cell, backwards, call); });
+    scope.saves(kStepReads & ~kReadsOutput);  // the result is PyTorch's copy of what the steps made
     const NodeRef node = ir::recurrent(operands_of(cell, backwards, h, c, weight), node_of(from_input), bias.defined() ? node_of(bias) : NodeRef(),
                                        GradScope::current() != nullptr);
     made = record(node);
