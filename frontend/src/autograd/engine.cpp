@@ -459,6 +459,7 @@ unsigned added(TensorHooks& hooks, Function<Tensor(const Tensor&)> call) {
 
 unsigned Tensor::add_hook(Function<Tensor(const Tensor&)> hook) const {
   check(requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
+  refuse_outdated(*this);
   History& history = own_history(*this);
   if (history.fn) return added(history.fn->hooks_of(history.output_nr), std::move(hook));
   if (!history.hooks) history.hooks = std::make_unique<TensorHooks>();

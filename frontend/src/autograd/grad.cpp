@@ -246,6 +246,7 @@ bool Tensor::retains_grad() const {
 }
 void Tensor::retain_grad() const {
   check(requires_grad(), "can't retain_grad on Tensor that has requires_grad=False");
+  refuse_outdated(*this);
   History& history = own_history(*this);
   if (!history.fn || history.retains_grad) return;
   history.retains_grad = true;

@@ -42,9 +42,9 @@ Tensor linalg_matrix_norm(const Operand& self, const Scalar& ord, IntArrayRef di
   check(x.is_floating_point(),
         "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got ", x.scalar_type());
   const int64_t summed = std::isinf(order) ? columns : rows, compared = summed == rows ? columns : rows;
-  const Tensor sums = sum(abs(x), summed, true);
-  const Tensor extreme = ord.toDouble() > 0 ? amax(sums, compared, true) : amin(sums, compared, true);
-  return keepdim ? extreme : sum(extreme, {rows, columns});  // of one element each: no view, as in PyTorch
+  const Tensor sums = sum(abs(x), summed, keepdim);
+  const int64_t left = keepdim || compared < summed ? compared : compared - 1;
+  return ord.toDouble() > 0 ? amax(sums, left, keepdim) : amin(sums, left, keepdim);
 }
 Tensor linalg_matrix_norm(const Operand& self, std::string_view ord, IntArrayRef dim, bool keepdim,
                           optional<ScalarType> dtype) {
