@@ -298,7 +298,7 @@ class Builder {
     const passes::Lowered& lowered = plan_->code.lowered(tree);
     const auto number = static_cast<int32_t>(s);
     facts->schedule = lowered.schedule;
-    plan_->better_often = plan_->better_often || lowered.better_often;
+    plan_->better_often = plan_->better_often || is_better_often(lowered);
     for (size_t i = 0; i < lowered.tree.buffers.size(); ++i) {
       const ir::TreeBuffer& b = lowered.tree.buffers[i];
       int64_t count = b.size_param >= 0 ? lowered.sizes[b.size_param] : b.count;

@@ -11,6 +11,28 @@
 #include "runtime/profiler.h"
 
 namespace tenon::runtime {
+namespace {
+
+// Of a plan that runs often only those kernels have code of their own for whom that is better, and that take the time to show it.
+std::shared_ptr<const passes::Lowered> lower_kernel(const ir::Kernel& kernel, const Device& device, const Options& options,
+                                                    const compiler::Settings& settings) {
+  Options seldom = options;
+  seldom.often = 1;
+  std::shared_ptr<const passes::Lowered> lowered = LoweredKernels::global().lower(kernel, device.target(seldom), settings);
+  if (options.often != 0 || !is_better_often(*lowered)) return lowered;
+  return LoweredKernels::global().lower(kernel, device.target(options), settings);
+}
+
+}  // namespace
+
+// Compiling takes some 20 ms: what a launch of less could gain is not worth that.
+bool is_better_often(const passes::Lowered& lowered) {
+  constexpr double kLeastNs = 2000;
+  double ns = 0;
+  for (size_t p = 0; p < lowered.tree.phases.size(); ++p)
+    ns += static_cast<double>(lowered.sizes[lowered.tree.phases[p].extent]) * lowered.phase_cost.at(p);
+  return lowered.better_often && ns >= kLeastNs;
+}
 
 size_t PlanCode::lower(ir::Kernel kernel, Device& device, const Options& options, const compiler::Settings& settings) {
   const uint64_t hash = ir::hash_of_work(kernel);
@@ -21,7 +43,7 @@ size_t PlanCode::lower(ir::Kernel kernel, Device& device, const Options& options
   std::shared_ptr<const passes::Lowered> lowered;
   try {
     ProfileSpan span("plan", "schedule");
-    lowered = LoweredKernels::global().lower(kernel, device.target(options), settings);
+    lowered = lower_kernel(kernel, device, options, settings);
   } catch (const ir::IrError& e) {
     throw std::runtime_error("kernel '" + kernel.name + "' could not be scheduled: " + e.what());
   }

@@ -17,6 +17,9 @@ namespace tenon::runtime {
 
 struct Step;
 
+// Whether a plan that runs often is worth other code for this kernel.
+bool is_better_often(const passes::Lowered& lowered);
+
 class PlanCode {
  public:
   // The number of the kernel's tree. Throws std::runtime_error, naming the kernel.
