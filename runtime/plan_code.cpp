@@ -27,7 +27,7 @@ std::shared_ptr<const passes::Lowered> lower_kernel(const ir::Kernel& kernel, co
 
 // Compiling takes some 20 ms: what a launch of less could gain is not worth that.
 bool is_better_often(const passes::Lowered& lowered) {
-  constexpr double kLeastNs = 2000;
+  constexpr double kLeastNs = 300;
   double ns = 0;
   for (size_t p = 0; p < lowered.tree.phases.size(); ++p)
     ns += static_cast<double>(lowered.sizes[lowered.tree.phases[p].extent]) * lowered.phase_cost.at(p);

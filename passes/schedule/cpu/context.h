@@ -42,7 +42,7 @@ struct Context : passes::Context {
   std::optional<ReduceLoops> loops_;
 };
 
-constexpr int64_t kManyPoints = 1 << 17, kManyProducts = 1 << 24;  // of a kernel: so many are worth code for its lengths
+constexpr int64_t kManyPoints = 1 << 17, kManyProducts = 1 << 22;  // of a kernel: so many are worth code for its lengths
 constexpr size_t kLongBody = 150;     // instructions: of a longer body, compiling a second copy takes longer than it is worth
 constexpr int64_t kAhead = 4096;      // bytes ahead of a load that comes from beyond the cache
 constexpr int64_t kColumnsKept = 64;  // columns of a tile whose values are kept from one reduction to the next

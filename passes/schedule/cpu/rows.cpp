@@ -46,7 +46,7 @@ class LaneLoops : protected RowStages {
     any_length_ = single_run && (is_small_ || !one_chain_);
     group_ = one_vector_ ? c.lanes : static_cast<int>(kReduceLanes);
     if (many && length_ <= kReduceLanes) know_length();
-    if (is_small_) c.out.better_often = many ? length_ <= kReduceLanes || has_short_bodies() : length_ >= kFewElements;
+    if (is_small_) c.out.better_often = many || length_ >= kFewElements;
   }
 
   // Not for rows side by side: a processor follows so few by itself, and hints for each held it up.
@@ -56,11 +56,6 @@ class LaneLoops : protected RowStages {
         if (nest_.instr(v).op == Op::Load && c_.beyond_cache(c_.bytes_read(v))) nest_.prefetch(v, kAhead);
       }
     }
-  }
-
-  // Of a longer body it takes little more to keep the lanes in memory.
-  bool has_short_bodies() const {
-    return std::ranges::all_of(plan_.full, [](const auto& full) { return full.size() <= kShortBody; });
   }
 
   // Code that runs often has no more lanes than such a row has elements, and no masks where it fills them.
