@@ -128,6 +128,14 @@ TEST_CASE("recurrence: second derivatives of a step that is known, and a write b
     gru->parameters()[1].mul_(2);
   }
   CHECK_THROWS_WITH_AS(y.backward(), doctest::Contains("modified by an inplace operation"), Error);
+  for (const size_t bias : {2, 3}) {  // no gradient reads them
+    const Tensor sum = std::get<0>(gru(x)).sum();
+    {
+      const NoGradGuard no_grad;
+      gru->parameters()[bias].mul_(2);
+    }
+    CHECK_NOTHROW(sum.backward());
+  }
 }
 
 // The rules of the steps beside the derivatives of what they are made of, of both orders, from each of the outputs.

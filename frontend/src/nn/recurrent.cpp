@@ -105,8 +105,10 @@ StepGradients gradients(RecurrentCell cell, const StepValues& v) {
 size_t made_count(RecurrentCell cell) { return cell == RecurrentCell::Lstm ? 6 : cell == RecurrentCell::Gru ? 5 : 1; }
 size_t state_count(RecurrentCell cell) { return cell == RecurrentCell::Lstm ? 2 : 1; }
 
-// Of an operation with the operands from_input, h, c of an LSTM, weight and bias.
-constexpr uint32_t kStepReads = kReadsOutput | reads_operand(1) | reads_operand(2) | reads_operand(3);
+// Of an operation with the operands from_input, h, c of an LSTM, weight and bias: all but the first and the last.
+uint32_t operands_read(RecurrentCell cell) {
+  return reads_operand(1) | reads_operand(2) | (cell == RecurrentCell::Lstm ? reads_operand(3) : kReadsNothing);
+}
 
 void differentiate_step(RecurrentCell cell, GradCall& call) {
   const size_t states = state_count(cell), weight = states + 1;
@@ -144,7 +146,7 @@ States step(RecurrentCell cell, const Tensor& from_input, const States& states, 
   std::vector<Tensor> made;
   {
     GradScope scope(name, from_input, states[0], c, weight, bias);
-    scope.rule(kStepReads, [cell](GradCall& grad) { differentiate_step(cell, grad); });
+    scope.rule(kReadsOutput | operands_read(cell), [cell](GradCall& grad) { differentiate_step(cell, grad); });
     made = step(cell, from_input, linear(states[0], weight, bias.defined() ? optional<Tensor>(bias) : nullopt), states);
   }
   call.note(made);
@@ -256,8 +258,8 @@ Tensor run_rows(RecurrentCell cell, bool backwards, const Tensor& from_input, co
   Tensor made, all_h, all_c;
   {
     GradScope scope("StackBackward0", from_input, h, c, weight, bias);
-    scope.rule(kStepReads, [cell, backwards](GradCall& call) { differentiate_layer(cell, backwards, call); });
-    scope.saves(kStepReads & ~kReadsOutput);  // the result is PyTorch's copy of what the steps made
+    scope.rule(kReadsOutput | operands_read(cell), [cell, backwards](GradCall& call) { differentiate_layer(cell, backwards, call); });
+    scope.saves(operands_read(cell));  // the result is PyTorch's copy of what the steps made
     const NodeRef node = ir::recurrent(operands_of(cell, backwards, h, c, weight), node_of(from_input), bias.defined() ? node_of(bias) : NodeRef(),
                                        GradScope::current() != nullptr);
     made = record(node);
