@@ -138,6 +138,18 @@ TEST_CASE("recurrence: second derivatives of a step that is known, and a write b
   }
 }
 
+TEST_CASE("recurrence: states and inputs of other shapes are refused in PyTorch's words") {
+  const Tensor x = rand({5, 2, 4});
+  nn::GRU gru(nn::GRUOptions(4, 8));
+  nn::LSTM lstm(nn::LSTMOptions(4, 8));
+  for (const auto& [shape, got] : {std::pair<std::vector<int64_t>, const char*>{{1, 3, 8}, "[1, 3, 8]"}, {{2, 2, 8}, "[2, 2, 8]"}, {{1, 1, 8}, "[1, 1, 8]"}}) {
+    const std::string what = std::string("Expected hidden size (1, 2, 8), got ") + got;
+    CHECK_THROWS_WITH_AS(gru(x, rand(shape)), doctest::Contains(what.c_str()), Error);
+  }
+  CHECK_THROWS_WITH_AS(lstm(x, std::make_tuple(rand({1, 2, 8}), rand({1, 2, 7}))), doctest::Contains("Expected hidden[1] size (1, 2, 8), got [1, 2, 7]"), Error);
+  CHECK_THROWS_WITH_AS(gru(rand({5})), doctest::Contains("Expected input to be 3D, got 1D"), Error);
+}
+
 // The rules of the steps beside the derivatives of what they are made of, of both orders, from each of the outputs.
 TEST_CASE("recurrence: a step's gradients are those of its operations") {
   manual_seed(5);

@@ -289,11 +289,22 @@ Tensor run_layer(const Tensor& sequence, const Tensor* weights, bool bias, bool 
   return stack(outputs);
 }
 
+// h, and of an LSTM c, are [layers * directions, batch, hidden].
+void check_states(const Recurrence& net, int64_t directions, int64_t batch, const States& states) {
+  const int64_t count = net.layers * directions, hidden = net.parameters[1].size(1);
+  for (size_t i = 0; i < states.size(); ++i) {
+    const Tensor& state = states[i];
+    check(state.dim() == 3 && state.size(0) == count && state.size(1) == batch && state.size(2) == hidden, "Expected hidden",
+          states.size() == 1 ? "" : text("[", i, "]"), " size (", count, ", ", batch, ", ", hidden, "), got ", state.sizes());
+  }
+}
+
 }  // namespace
 
 Tensor run(const Recurrence& net, const Tensor& input, States& states) {
   const int64_t directions = net.bidirectional ? 2 : 1;
   Tensor x = net.batch_first ? input.transpose(0, 1) : input;
+  check_states(net, directions, x.size(1), states);
   std::vector<std::vector<Tensor>> last(states.size());
   const Tensor* weights = net.parameters.data();
   for (int64_t layer = 0; layer < net.layers; ++layer) {

@@ -20,7 +20,7 @@ std::string parameter_name(const char* kind, int64_t layer, int64_t direction) {
 
 Tensor zero_state(const Tensor& input, const RecurrentOptions& o) {
   const int64_t directions = o.bidirectional() ? 2 : 1;
-  const int64_t batch = input.size(o.batch_first() ? 0 : 1);
+  const int64_t batch = input.dim() == 3 ? input.size(o.batch_first() ? 0 : 1) : 0;  // RecurrentBase::run refuses other inputs
   return zeros({o.num_layers() * directions, batch, o.hidden_size()}, input.options());
 }
 
