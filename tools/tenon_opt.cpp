@@ -6,6 +6,7 @@
 //   tenon-opt --fuse --pass all softmax.ir          kernels, each after all kernel passes
 //   tenon-opt --lower cpu --vector-bits 256 < softmax.ir
 //   tenon-opt --emit asm softmax.ir
+//   tenon-opt --emit cuda --gpu 90 softmax.ir
 //
 // Graph passes run before fusion and kernel passes after it. Errors name FILE:LINE:COLUMN; the exit status is
 // then 1.
@@ -33,6 +34,7 @@ struct Request {
   bool list = false, fuse = false, no_fusion = false;
   int vector_bits = 0;
   bool often = false;
+  int gpu = 0;
 };
 
 struct UsageError : std::runtime_error {
@@ -127,8 +129,19 @@ void run_passes(std::span<const Pass> table, const std::vector<std::string>& nam
   }
 }
 
+// A GPU of compute capability 7.5, 8.0 or 9.0 (T4, A100, H100) without libraries; of 0: the one in the middle.
+ir::GpuTarget gpu_target(int compute) {
+  ir::GpuTarget target;
+  if (compute == 0) return target;
+  target.compute = compute;
+  target.multiprocessors = compute == 75 ? 40 : compute == 80 ? 108 : 132;
+  target.shared_bytes = (compute == 75 ? 64 : compute == 80 ? 163 : 227) << 10;
+  target.library = {};
+  return target;
+}
+
 ir::Target target_of(const Request& request) {
-  if (request.lower == "cuda") return ir::GpuTarget{};
+  if (request.lower == "cuda") return gpu_target(request.gpu);
   ir::CpuTarget cpu{request.vector_bits ? request.vector_bits : codegen::llvm_backend::host_vector_bits()};
   cpu.often = request.often;
   return cpu;
@@ -268,6 +281,8 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"llvm", "asm", "cuda"}));
   app.add_option("--vector-bits", request.vector_bits, "CPU vector width (default: this machine's)")
       ->check(CLI::IsMember({128, 256, 512}));
+  app.add_option("--gpu", request.gpu, "compute capability of a GPU that has no libraries: all is generated, for its shared memory")
+      ->check(CLI::IsMember({75, 80, 90}));
   app.add_flag("--often", request.often, "CPU: lower for a plan that runs often, whose code knows its lengths");
   try {
     app.parse(argc, argv);

@@ -182,28 +182,62 @@ TENON_DEVICE long long tenon_check(long long index, long long size, long long no
   return 0;
 }
 
-// --- four neighbours in memory, at an address that is a multiple of their size (at most 16)
-#define TENON_VECTOR(name, type, bytes) \
-  typedef struct { type lane[4]; } __attribute__((aligned(bytes))) tenon_##name##x4; \
-  TENON_DEVICE tenon_##name##x4 tenon_load_##name##x4(const type* p) { \
-    TENON_CHECK_ALIGNED(p, bytes); \
-    return *(const tenon_##name##x4*)p; \
-  } \
-  TENON_DEVICE void tenon_store_##name##x4(type* p, tenon_##name##x4 v) { \
-    TENON_CHECK_ALIGNED(p, bytes); \
-    *(tenon_##name##x4*)p = v; \
-  } \
+// --- neighbours in memory as one access, at an address that is a multiple of its size: four elements of up to 32 bits, eight of 16
+// bits; four of 64 bits are two accesses. NVRTC moves as one only what has one of its own vector types: a struct falls apart
+#ifndef __CUDACC__
+#define TENON_FOUR(type, name, bytes) typedef struct { type x, y, z, w; } __attribute__((aligned(bytes))) name
+#define TENON_TWO(type, name) typedef struct { type x, y; } __attribute__((aligned(16))) name
+TENON_FOUR(unsigned char, uchar4, 4);
+TENON_FOUR(signed char, char4, 4);
+TENON_FOUR(unsigned short, ushort4, 8);
+TENON_FOUR(short, short4, 8);
+TENON_FOUR(int, int4, 16);
+TENON_FOUR(unsigned, uint4, 16);
+TENON_FOUR(float, float4, 16);
+TENON_TWO(long long, longlong2);
+TENON_TWO(double, double2);
+#endif
+#define TENON_VECTOR(name, type, load, store) \
+  typedef struct { type lane[4]; } tenon_##name##x4; \
+  TENON_DEVICE tenon_##name##x4 tenon_load_##name##x4(const type* p) { tenon_##name##x4 v; load return v; } \
+  TENON_DEVICE void tenon_store_##name##x4(type* p, tenon_##name##x4 v) { store } \
   TENON_DEVICE tenon_##name##x4 tenon_pack_##name##x4(const type* p) { \
     tenon_##name##x4 v; v.lane[0] = p[0]; v.lane[1] = p[1]; v.lane[2] = p[2]; v.lane[3] = p[3]; return v; \
   }
-TENON_VECTOR(u8, unsigned char, 4)
-TENON_VECTOR(i8, signed char, 4)
-TENON_VECTOR(u16, unsigned short, 8)
-TENON_VECTOR(i16, short, 8)
-TENON_VECTOR(i32, int, 16)
-TENON_VECTOR(i64, long long, 16)
-TENON_VECTOR(f32, float, 16)
-TENON_VECTOR(f64, double, 16)
+#define TENON_VECTOR_OF_FOUR(name, type, four) \
+  TENON_VECTOR(name, type, \
+               TENON_CHECK_ALIGNED(p, sizeof(four)); const four t = *(const four*)p; \
+               v.lane[0] = t.x; v.lane[1] = t.y; v.lane[2] = t.z; v.lane[3] = t.w;, \
+               TENON_CHECK_ALIGNED(p, sizeof(four)); four t; \
+               t.x = v.lane[0]; t.y = v.lane[1]; t.z = v.lane[2]; t.w = v.lane[3]; *(four*)p = t;)
+#define TENON_VECTOR_OF_PAIRS(name, type, two) \
+  TENON_VECTOR(name, type, \
+               TENON_CHECK_ALIGNED(p, 16); const two t = ((const two*)p)[0]; const two u = ((const two*)p)[1]; \
+               v.lane[0] = t.x; v.lane[1] = t.y; v.lane[2] = u.x; v.lane[3] = u.y;, \
+               TENON_CHECK_ALIGNED(p, 16); two t; two u; \
+               t.x = v.lane[0]; t.y = v.lane[1]; u.x = v.lane[2]; u.y = v.lane[3]; ((two*)p)[0] = t; ((two*)p)[1] = u;)
+TENON_VECTOR_OF_FOUR(u8, unsigned char, uchar4)
+TENON_VECTOR_OF_FOUR(i8, signed char, char4)
+TENON_VECTOR_OF_FOUR(u16, unsigned short, ushort4)
+TENON_VECTOR_OF_FOUR(i16, short, short4)
+TENON_VECTOR_OF_FOUR(i32, int, int4)
+TENON_VECTOR_OF_FOUR(f32, float, float4)
+TENON_VECTOR_OF_PAIRS(i64, long long, longlong2)
+TENON_VECTOR_OF_PAIRS(f64, double, double2)
+typedef struct { unsigned pair[4]; } tenon_u16x8;
+TENON_DEVICE tenon_u16x8 tenon_load_u16x8(const unsigned short* p) {
+  tenon_u16x8 v;
+  TENON_CHECK_ALIGNED(p, 16);
+  const uint4 t = *(const uint4*)p;
+  v.pair[0] = t.x; v.pair[1] = t.y; v.pair[2] = t.z; v.pair[3] = t.w;
+  return v;
+}
+TENON_DEVICE void tenon_store_u16x8(unsigned short* p, tenon_u16x8 v) {
+  uint4 t;
+  TENON_CHECK_ALIGNED(p, 16);
+  t.x = v.pair[0]; t.y = v.pair[1]; t.z = v.pair[2]; t.w = v.pair[3];
+  *(uint4*)p = t;
+}
 
 // --- values of other threads of the warp
 #ifdef __CUDACC__
@@ -247,20 +281,11 @@ TENON_SHUFFLE(i64, long long, long long)
 
 // --- tiles of 16x16 elements, eight of them in each thread of a warp; of 16-bit ones two neighbours together. Two products by 8
 // columns make one by 16 (PTX ISA, "Warp-level matrix instructions": mma.m16n8k16, ldmatrix)
-typedef struct { unsigned pair[4]; } __attribute__((aligned(16))) tenon_u16x8;
 typedef struct { float lane[8]; } tenon_f32x8;
 TENON_DEVICE tenon_u16x8 tenon_splat_u16x8(unsigned short x) {
   tenon_u16x8 v;
   v.pair[0] = v.pair[1] = v.pair[2] = v.pair[3] = x | (unsigned)x << 16;
   return v;
-}
-TENON_DEVICE tenon_u16x8 tenon_load_u16x8(const unsigned short* p) {
-  TENON_CHECK_ALIGNED(p, 16);
-  return *(const tenon_u16x8*)p;
-}
-TENON_DEVICE void tenon_store_u16x8(unsigned short* p, tenon_u16x8 v) {
-  TENON_CHECK_ALIGNED(p, 16);
-  *(tenon_u16x8*)p = v;
 }
 TENON_DEVICE tenon_f32x8 tenon_pack_f32x8(const float* p) {
   tenon_f32x8 v;

@@ -15,6 +15,7 @@ class Nvrtc {
   struct Result {
     bool compiled = false;
     std::string log;                     // with ptxas -v
+    std::string ptx;
     size_t bytes = 0;                    // of the cubin
     bool warns = false, spills = false;  // spills: registers, or a stack frame
     std::vector<std::string> registers;  // "34 registers", of each function
@@ -46,7 +47,12 @@ class Nvrtc {
     function<int(void*, size_t*)>("nvrtcGetProgramLogSize")(program, &size);
     result.log.resize(size);
     function<int(void*, char*)>("nvrtcGetProgramLog")(program, result.log.data());
-    if (result.compiled) function<int(void*, size_t*)>("nvrtcGetCUBINSize")(program, &result.bytes);
+    if (result.compiled) {
+      function<int(void*, size_t*)>("nvrtcGetCUBINSize")(program, &result.bytes);
+      function<int(void*, size_t*)>("nvrtcGetPTXSize")(program, &size);
+      result.ptx.resize(size);
+      function<int(void*, char*)>("nvrtcGetPTX")(program, result.ptx.data());
+    }
     function<int(void**)>("nvrtcDestroyProgram")(&program);
     read_log(result);
     return result;
