@@ -133,6 +133,9 @@ class Device {
   virtual ir::Target target(const Options& options) const = 0;
   // Whether the host may read and write its memory. Then all work is done when the call returns.
   virtual bool is_host() const { return false; }
+  // Whether the library that its target leaves products to can be used. Asked before a plan with such a product runs; after a false
+  // its target leaves them to nobody. Throws as `allocate` does.
+  virtual bool library_works() { return true; }
   virtual void configure(const Options&) {}  // before an evaluation with other options; no work of it is running
 
   // --- streams and events

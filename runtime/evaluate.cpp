@@ -32,7 +32,7 @@ class PlanCache {
  public:
   std::shared_ptr<Plan> find(const std::vector<uint64_t>& key, const Hash128& hash) {
     auto it = entries_.find(hash);
-    if (it == entries_.end() || (*it->second)->key != key) return nullptr;
+    if (it == entries_.end() || (*it->second)->key != key || is_outdated(**it->second)) return nullptr;
     order_.splice(order_.begin(), order_, it->second);
     return *it->second;
   }
@@ -200,7 +200,7 @@ class Evaluator {
     const GraphKey& key = run.key;
     if (!options_.plan_cache) return build(key, options_);
     std::shared_ptr<Plan> plan = run.take_plan();  // a loop finds its plan here, without a hash
-    if (!plan || plan->key != key.words) {
+    if (!plan || plan->key != key.words || is_outdated(*plan)) {
       const Hash128 hash = hash128(key.words.data(), key.words.size() * sizeof(uint64_t));
       plan = plans_.find(key.words, hash);
       if (!plan) plan = seldom_run(key);

@@ -135,6 +135,11 @@ class Builder {
     return it->second;
   }
 
+  void note_library(Device& device) {
+    std::vector<Device*>& noted = plan_->libraries;
+    if (std::find(noted.begin(), noted.end(), &device) == noted.end()) noted.push_back(&device);
+  }
+
   static bool is_copy(const FusedKernel& fused) { return fused.routine && fused.routine->op() == Op::Copy; }
 
   // All of a kernel lies on one device.
@@ -185,6 +190,7 @@ class Builder {
     } else if (fused.routine) {
       const bool interpreted = options_.backend == Options::Backend::Interpreter;
       facts->schedule = interpreted ? "interpreter" : "routine";
+      if (fused.routine->op() == Op::Dot && !interpreted) note_library(*step.device);
       step.work = RoutineStep{fused.routine, fused.parts, std::move(in_memory), interpreted};
       fused.parts ? add_parts(fused, step) : add_in_place(*fused.routine, step);
     } else if (!step.device->compiles(options_)) {
@@ -527,7 +533,12 @@ bool Plan::find_code(const Options& options) {
 
 std::shared_ptr<Plan> build_plan(int number, const GraphKey& key, const Options& options) {
   ProfileSpan span("plan", "build plan");
-  return Builder(number, key, options).run();
+  std::shared_ptr<Plan> plan = Builder(number, key, options).run();
+  return is_outdated(*plan) ? Builder(number, key, options).run() : plan;
+}
+
+bool is_outdated(const Plan& plan) {
+  return std::any_of(plan.libraries.begin(), plan.libraries.end(), [](Device* device) { return !device->library_works(); });
 }
 
 }  // namespace tenon::runtime

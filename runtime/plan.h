@@ -123,6 +123,7 @@ struct Plan {
   std::vector<Arena> arenas;  // of intermediates: Place::index says which
   bool on_host = true;  // all of it: its work is done when its calls return
   Device* device = nullptr;  // that all of it runs on, if it is one, and not the host
+  std::vector<Device*> libraries;  // devices whose library computes products of it
   std::shared_ptr<Recording> recording;  // the device's; under the lock of LateWork
 
   // Finds or compiles the code of the steps, if no run has done so. True if this call did. Throws std::runtime_error, naming
@@ -141,6 +142,9 @@ struct Plan {
   std::mutex finding_;
   std::atomic<bool> found_{false};
 };
+
+// Whether it has products for a library that cannot be used after all: the device's target is another one then, and so is the plan.
+bool is_outdated(const Plan& plan);
 
 // What a step does that is no compiled code, on its arguments.
 void start_uncompiled(const Step& step, std::span<void* const> arguments, std::span<const uint64_t> scalars);

@@ -23,8 +23,8 @@ bool is_on(const char* variable, bool otherwise) {
 
 }  // namespace
 
-Allocator::Allocator(Context& context, int index, std::vector<CUstream> streams)
-    : context_(context), index_(index), streams_(std::move(streams)), caches_(is_on("TENON_CUDA_CACHE", true)),
+Allocator::Allocator(Context& context, int index, const std::vector<CUstream>& streams)
+    : context_(context), index_(index), streams_(streams), caches_(is_on("TENON_CUDA_CACHE", true)),
       poisons_(is_on("TENON_CUDA_POISON", false)) {}
 
 void* Allocator::allocate(size_t bytes, Stream stream) {

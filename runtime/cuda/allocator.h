@@ -22,7 +22,7 @@ namespace tenon::runtime::cuda {
 
 class Allocator {
  public:
-  Allocator(Context& context, int index, std::vector<CUstream> streams);
+  Allocator(Context& context, int index, const std::vector<CUstream>& streams);  // which may be made later
 
   void* allocate(size_t bytes, Stream stream);
   void release(void* block, size_t bytes, Stream stream) noexcept;
@@ -48,7 +48,7 @@ class Allocator {
 
   Context& context_;
   const int index_;
-  const std::vector<CUstream> streams_;
+  const std::vector<CUstream>& streams_;
   const bool caches_, poisons_;
   mutable std::mutex mutex_;
   int64_t limit_ = 0;

@@ -41,11 +41,20 @@ struct KernelNodeParams {
 // --- values
 enum : CUresult {
   kSuccess = 0,
+  kErrorInvalidValue = 1,
   kErrorOutOfMemory = 2,
+  kErrorNotInitialized = 3,
   kErrorDeinitialized = 4,
   kErrorNoDevice = 100,
+  kErrorInvalidContext = 201,
+  kErrorInvalidHandle = 400,
   kErrorNotReady = 600,
   kErrorPeerAccessAlreadyEnabled = 704,
+  kErrorNotPermitted = 800,
+  kErrorNotSupported = 801,
+  kFirstOfCapture = 900,
+  kLastOfCapture = 908,
+  kErrorGraphExecUpdateFailure = 910,
   kErrorContextIsDestroyed = 709,
   // From these on a context is of no use any more: what a kernel or the device did wrong.
   kErrorIllegalAddress = 700,
@@ -57,7 +66,14 @@ enum : CUresult {
   kErrorInvalidAddressSpace = 717,
   kErrorInvalidPc = 718,
   kErrorLaunchFailed = 719,
+  kFirstOfLater = 721,
+  kLastOfLater = 799,
+  kErrorMpsConnection = 805,
+  kErrorMpsRpc = 806,
+  kErrorMpsTerminated = 810,
   kErrorEcc = 214,
+  kErrorNvlink = 220,
+  kErrorContained = 226,
   kErrorUnknown = 999,
 };
 enum DeviceAttribute : int {
@@ -85,7 +101,7 @@ enum FunctionAttribute : int {
 enum PointerAttribute : int { kPointerMemoryType = 2, kPointerDeviceOrdinal = 9 };
 enum MemoryType : unsigned { kMemoryDevice = 2 };
 enum : unsigned { kStreamNonBlocking = 1, kEventDefault = 0, kEventDisableTiming = 2, kHostAllocPortable = 1 };
-enum CaptureMode : int { kCaptureThreadLocal = 1 };
+enum CaptureMode : int { kCaptureRelaxed = 2 };
 enum : int { kNvrtcSuccess = 0, kNvrtcCompilation = 6 };
 enum : int { kCublasSuccess = 0, kCublasOpN = 0, kCublasOpT = 1, kCublasDefaultMath = 0, kCublasTf32Math = 3 };
 enum CudaDataType : int { kCuda32F = 0, kCuda64F = 1, kCuda16F = 2, kCuda16BF = 14 };

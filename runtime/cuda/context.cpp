@@ -8,8 +8,9 @@
 namespace tenon::runtime::cuda {
 namespace {
 
-// Errors after which a context answers nothing but the same error.
+// Errors after which a context answers nothing but the same error. Those from 721 on are what newer kinds of hardware do wrong.
 bool ends_context(CUresult result) {
+  if (result >= kFirstOfLater && result <= kLastOfLater) return true;
   switch (result) {
     case kErrorIllegalAddress:
     case kErrorLaunchTimeout:
@@ -22,8 +23,28 @@ bool ends_context(CUresult result) {
     case kErrorInvalidPc:
     case kErrorLaunchFailed:
     case kErrorEcc:
+    case kErrorNvlink:
+    case kErrorContained:
+    case kErrorMpsConnection:
+    case kErrorMpsRpc:
+    case kErrorMpsTerminated:
     case kErrorUnknown: return true;
     default: return false;
+  }
+}
+
+// Errors that a waiting call has of itself: the work may be right.
+bool refuses_to_wait(CUresult result) {
+  switch (result) {
+    case kErrorInvalidValue:
+    case kErrorNotInitialized:
+    case kErrorDeinitialized:
+    case kErrorInvalidContext:
+    case kErrorInvalidHandle:
+    case kErrorNotPermitted:
+    case kErrorNotSupported:
+    case kErrorGraphExecUpdateFailure: return true;
+    default: return result >= kFirstOfCapture && result <= kLastOfCapture;
   }
 }
 
@@ -36,9 +57,17 @@ std::string error_text(CUresult result) {
   return text;
 }
 
-Context::Context(int index) : index_(index), api_(*driver()) {
-  check(api_.device_get(&device_, index), "cuDeviceGet");
-  check(api_.context_retain(&handle_, device_), "cuDevicePrimaryCtxRetain");
+constinit thread_local const Context* Context::Current::innermost_ = nullptr;
+
+Context::Context(int index) : index_(index), api_(*driver()) { check(api_.device_get(&device_, index), "cuDeviceGet"); }
+
+void Context::open() {
+  if (is_open()) return;
+  const std::lock_guard lock(opening_);
+  if (is_open()) return;
+  CUcontext made = nullptr;
+  check(api_.context_retain(&made, device_), "cuDevicePrimaryCtxRetain");
+  handle_ = made;
 }
 
 int Context::attribute(DeviceAttribute which) const {
@@ -51,6 +80,11 @@ void Context::check(CUresult result, const char* call) {
   if (result == kErrorOutOfMemory) throw OutOfMemory(std::string("CUDA error: out of memory (") + call + ")");
   if (ends_context(result)) lose(result, call);
   throw std::runtime_error("CUDA error: " + error_text(result) + " (" + call + ")");
+}
+
+void Context::check_wait(CUresult result, const char* call) {
+  if (result != kSuccess && result != kErrorOutOfMemory && !refuses_to_wait(result)) lose(result, call);
+  check(result, call);
 }
 
 void Context::lose(CUresult result, const char* call) {
@@ -88,12 +122,17 @@ void Context::forget_launches() {
   more_were_running_ = false;
 }
 
-Context::Current::Current(const Context& context) : context_(context) {
+Context::Current::Current(Context& context) : context_(context), outer_(innermost_) {
+  if (outer_ == &context_) return;
+  context_.open();
   context_.api_.context_get(&before_);
-  if (before_ != context_.handle_) context_.api_.context_set(context_.handle_);
+  if (before_ != context_.handle()) context_.api_.context_set(context_.handle());
+  innermost_ = &context_;
 }
 Context::Current::~Current() {
-  if (before_ != context_.handle_) context_.api_.context_set(before_);
+  if (outer_ == &context_) return;
+  innermost_ = outer_;
+  if (before_ && before_ != context_.handle()) context_.api_.context_set(before_);
 }
 
 }  // namespace tenon::runtime::cuda

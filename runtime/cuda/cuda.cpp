@@ -45,7 +45,9 @@ Devices find_devices() {
   }
   for (int i = 0; i < std::min(count, kMostCudaDevices); ++i) {
     try {
-      found.all.push_back(static_cast<CudaDevice*>(&register_device(make_cuda_device(i))));
+      std::unique_ptr<CudaDevice> made = make_cuda_device(i);
+      if (i == 0) made->open();  // the others have contexts when they are used
+      found.all.push_back(static_cast<CudaDevice*>(&register_device(std::move(made))));
     } catch (const std::exception& e) {
       found.refused.push_back("cuda:" + std::to_string(i) + ": " + e.what());
       break;  // indices stay those of the driver
@@ -113,6 +115,10 @@ std::string report() {
   add(text, "NVRTC", nvrtc_library());
   if (nvrtc()) text += "    version " + compiler_version() + "\n";
   if (found.all.empty()) return text;
+  for (CudaDevice* d : found.all) {
+    const std::string why = d->library_failure();
+    if (!why.empty()) return text + "  cuBLAS: not used, products are generated: " + why + "\n";
+  }
   const std::string products = found.all.front()->library_version();
   if (!products.empty()) return text + "  cuBLAS: " + cublas_library().file + "\n    version " + products + "\n";
   return text + "  cuBLAS: " + (cublas_is_there() ? "there, not loaded before the first large matrix product" : "not found: products are generated") + "\n";

@@ -14,6 +14,7 @@
 #include <mutex>
 
 #include "codegen/cuda/emit.h"
+#include "codegen/interpreter/interpreter.h"
 #include "runtime/cuda/allocator.h"
 #include "runtime/cuda/compiler.h"
 #include "runtime/cuda/context.h"
@@ -46,6 +47,13 @@ std::string text_of(const ir::LoopTree& tree) {
   ir::LoopTree unnamed = tree;
   unnamed.name = kFunctions;
   return codegen::cuda::emit(unnamed);
+}
+
+// The bytes of a placeholder's buffer, below the views that an operand is.
+size_t bytes_behind(const ir::Node& operand) {
+  const ir::Node* node = &operand;
+  while (ir::is_movement(node->op()) && !node->inputs().empty()) node = node->inputs()[0];
+  return static_cast<size_t>(node->numel() * ir::item_size(node->dtype()));
 }
 
 }  // namespace
@@ -110,8 +118,9 @@ class ReadLater {
 class Implementation final : public CudaDevice {
  public:
   explicit Implementation(int index)
-      : CudaDevice(DeviceId{DeviceKind::Cuda, index}), context_(index), streams_(make_streams()), events_(context_),
-        allocator_(context_, index, streams_), staging_(context_, events_), notes_(context_), products_(context_, streams_[0]),
+      : CudaDevice(DeviceId{DeviceKind::Cuda, index}), context_(index), events_(context_),
+        allocator_(context_, index, streams_), staging_(context_, events_), notes_(context_),
+        products_(context_, [this](size_t bytes) { return allocator_.allocate(bytes, Stream::Main); }),
         architecture_(architecture_for(10 * context_.attribute(kComputeCapabilityMajor) + context_.attribute(kComputeCapabilityMinor))) {
     note_forks();
     describe();
@@ -119,7 +128,12 @@ class Implementation final : public CudaDevice {
 
   DeviceInfo info() const override { return {properties_.name, "nvrtc", compiler_version(), 0}; }
   Properties properties() const override { return properties_; }
-  ir::Target target(const Options&) const override { return target_; }
+  ir::Target target(const Options&) const override {
+    ir::GpuTarget target = target_;
+    if (products_.have_failed()) target.library = {};
+    return target;
+  }
+  void open() override { const Entered entered(*this); }
 
   // --- streams and events
   Event record(Stream stream) override {
@@ -136,11 +150,12 @@ class Implementation final : public CudaDevice {
   void synchronise(const Event& event) override {
     if (!event) return;
     const Entered entered(*this);
-    check(api().event_synchronize(raw(event)), "cuEventSynchronize");
+    context_.check_wait(api().event_synchronize(raw(event)), "cuEventSynchronize");
   }
   void synchronise() override {
+    if (!context_.is_open() || context_.is_lost()) return;  // nothing runs there
     const Entered entered(*this);
-    for (CUstream stream : streams_) check(api().stream_synchronize(stream), "cuStreamSynchronize");
+    for (CUstream stream : streams_) context_.check_wait(api().stream_synchronize(stream), "cuStreamSynchronize");
     context_.forget_launches();
     read_later_.forget_past(api());
     notes_.look();
@@ -155,7 +170,7 @@ class Implementation final : public CudaDevice {
     const Entered entered(*this);
     const CUresult result = api().event_query(raw(event));
     if (result == kErrorNotReady) return false;
-    check(result, "cuEventQuery");
+    context_.check_wait(result, "cuEventQuery");
     return true;
   }
 
@@ -193,6 +208,7 @@ class Implementation final : public CudaDevice {
   MemoryStats memory_stats() const override { return allocator_.stats(); }
   void reset_peak_memory_stats() override { allocator_.reset_peak(); }
   void empty_cache() noexcept override {
+    if (!context_.is_open()) return;
     const Context::Current current(context_);
     allocator_.empty_cache();
     staging_.release();
@@ -222,7 +238,7 @@ class Implementation final : public CudaDevice {
     const bool pinned = is_pinned(from);
     if (!pinned && staging_.copy(address(to), from, bytes, of(stream))) return;
     check(api().copy_in(address(to), from, bytes, of(stream)), "cuMemcpyHtoDAsync");
-    if (pinned) check(api().stream_synchronize(of(stream)), "cuStreamSynchronize");
+    if (pinned) context_.check_wait(api().stream_synchronize(of(stream)), "cuStreamSynchronize");
   }
   bool copy_from_pinned(void* to, const void* from, size_t bytes, const std::shared_ptr<const void>& owner, Stream stream) override {
     if (!is_pinned(from)) return false;
@@ -240,17 +256,18 @@ class Implementation final : public CudaDevice {
   void copy_to_host(void* to, const void* from, size_t bytes, Stream stream) override {
     const Entered entered(*this);
     check(api().copy_out(to, address(from), bytes, of(stream)), "cuMemcpyDtoHAsync");
-    check(api().stream_synchronize(of(stream)), "cuStreamSynchronize");
+    context_.check_wait(api().stream_synchronize(of(stream)), "cuStreamSynchronize");
     notes_.look();
   }
   void copy(void* to, const void* from, size_t bytes, Stream stream) override {
     const Entered entered(*this);
     hand_in(stream, {.words = {address(to), address(from), bytes},
-                     .capture = [=, this] { check(api().copy_within(address(to), address(from), bytes, of(stream)), "cuMemcpyDtoDAsync"); }});
+                     .call = [=, this](CUstream on) { check(api().copy_within(address(to), address(from), bytes, on), "cuMemcpyDtoDAsync"); }});
   }
   bool copy_from_peer(Device& other, void* to, const void* from, size_t bytes, Stream stream) override {
     const Entered entered(*this);
     auto& peer = static_cast<Implementation&>(other);
+    peer.context_.open();
     check(api().copy_peer(address(to), context_.handle(), address(from), peer.context_.handle(), bytes, of(stream)), "cuMemcpyPeerAsync");
     return true;
   }
@@ -269,26 +286,37 @@ class Implementation final : public CudaDevice {
   void call_library(const LibraryCall& call, Stream stream) override;
 
   void begin_plan(std::shared_ptr<Recording>& recording) override {
-    if (!recording) recording = std::make_shared<CudaRecording>(context_, of(Stream::Main));
+    const Entered entered(*this);
+    if (!recording) recording = std::make_shared<CudaRecording>(context_, of(Stream::Main), capturing_);
     recording_ = static_cast<CudaRecording*>(recording.get());
+    recording_->begin();
   }
   void end_plan() override {
     const Entered entered(*this);
     const std::vector<Work> work = std::exchange(held_, {});
-    if (CudaRecording* recording = std::exchange(recording_, nullptr)) recording->run(work);
+    if (!recording_) return;
+    recording_->run(work);
+    recording_ = nullptr;
   }
   bool drop_plan() noexcept override {
     held_.clear();
-    return std::exchange(recording_, nullptr) != nullptr;  // none: end_plan has handed some of it in
+    const CudaRecording* recording = std::exchange(recording_, nullptr);  // none: some of it was handed in for work of the host
+    return recording && recording->handed_in() == 0;
   }
 
   void allow_tf32(bool allow) override { tf32_ = allow; }
+  bool library_works() override {
+    if (products_.are_known()) return !products_.have_failed();
+    const Entered entered(*this);
+    return products_.work();
+  }
   std::string library_version() override { return products_.version(); }
+  std::string library_failure() override { return products_.why(); }
 
  private:
-  // What every call begins with: this process may use the GPU, it is not lost, its context is current.
+  // What every call begins with: this process may use the GPU, it is not lost, its context is current, its streams are there.
   struct Entered {
-    explicit Entered(const Implementation& device) : current((device.check_usable(), device.context_)) {}
+    explicit Entered(Implementation& device) : current((device.check_usable(), device.context_)) { device.make_streams(); }
     Context::Current current;
   };
   void check_usable() const {
@@ -302,17 +330,22 @@ class Implementation final : public CudaDevice {
   CUstream of(Stream stream) const { return streams_[static_cast<size_t>(stream)]; }
   static CUevent raw(const Event& event) { return static_cast<const CudaEvent&>(*event).event; }
 
-  std::vector<CUstream> make_streams() {
-    const Context::Current current(context_);
-    std::vector<CUstream> streams(kStreams);
-    for (CUstream& stream : streams) check(api().stream_create(&stream, kStreamNonBlocking), "cuStreamCreate");
-    return streams;
+  void make_streams() {
+    if (has_streams_.load(std::memory_order_acquire)) return;
+    const std::lock_guard lock(making_streams_);
+    if (has_streams_.load(std::memory_order_relaxed)) return;
+    const auto make = [&](CUstream& stream) {
+      if (!stream) check(api().stream_create(&stream, kStreamNonBlocking), "cuStreamCreate");
+    };
+    for (CUstream& stream : streams_) make(stream);
+    make(capturing_);
+    has_streams_.store(true, std::memory_order_release);
   }
   // Work of a plan waits for its end; other work is handed in at once.
   void hand_in(Stream stream, Work work) {
     if (recording_ && stream == Stream::Main) return held_.push_back(std::move(work));
     if (work.name) context_.note_launch(*work.name);
-    work.function ? cuda::launch(context_, of(stream), work) : work.capture();
+    cuda::hand_in(context_, of(stream), work);
   }
   // Before work that the host does in the middle of a plan: such a plan is no graph.
   void hand_in_held() {
@@ -321,11 +354,15 @@ class Implementation final : public CudaDevice {
     for (Work& work : std::exchange(held_, {})) hand_in(Stream::Main, std::move(work));
   }
   void describe();
+  void multiply(const ir::NodeRef& node, const void* a, const void* b, void* c, bool tf32, CUstream on);
   void run_on_host(std::span<void* const> buffers, std::span<const size_t> bytes, std::span<const uint8_t> is_written, Stream stream,
                    const std::function<void(std::span<void* const>)>& work);
 
   Context context_;
-  std::vector<CUstream> streams_;  // Main, Transfer
+  std::vector<CUstream> streams_ = std::vector<CUstream>(kStreams);  // Main, Transfer
+  CUstream capturing_ = nullptr;                                     // of recordings
+  std::atomic<bool> has_streams_{false};
+  std::mutex making_streams_;
   EventPool events_;
   Allocator allocator_;
   Staging staging_;
@@ -341,7 +378,6 @@ class Implementation final : public CudaDevice {
 };
 
 void Implementation::describe() {
-  const Context::Current current(context_);
   char name[256] = {};
   check(api().device_name(name, sizeof name - 1, context_.device()), "cuDeviceGetName");
   size_t memory = 0;
@@ -426,7 +462,7 @@ void Implementation::launch(const Launch& launch, Stream stream) {
     if (blocks == 0) continue;
     if (blocks > kMostBlocks) throw std::runtime_error("a launch of more than 2147483647 blocks");
     const CudaCode::Function& function = code.functions[p];
-    hand_in(stream, {function.handle, static_cast<unsigned>(blocks), code.threads, function.shared_bytes, words, {}, &launch.name});
+    hand_in(stream, {function.handle, static_cast<unsigned>(blocks), code.threads, function.shared_bytes, words, {}, false, &launch.name});
   }
 }
 
@@ -460,11 +496,24 @@ void Implementation::interpret(const Interpretation& work, Stream stream) {
   });
 }
 
-// The bytes of a placeholder's buffer, below the views that an operand is.
-size_t bytes_behind(const ir::Node& operand) {
-  const ir::Node* node = &operand;
-  while (ir::is_movement(node->op()) && !node->inputs().empty()) node = node->inputs()[0];
-  return static_cast<size_t>(node->numel() * ir::item_size(node->dtype()));
+// A product that the library refuses twice is computed on the host, since the work before it is handed in, and is the last of its: later
+// plans have none. In a capture nothing is handed in.
+void Implementation::multiply(const ir::NodeRef& node, const void* a, const void* b, void* c, bool tf32, CUstream on) {
+  for (const bool again : {false, true}) {
+    try {
+      return products_.run(*node, a, b, c, tf32, on);
+    } catch (const std::exception& e) {
+      if (on == capturing_) throw;
+      if (again) products_.fail(e.what());
+    }
+  }
+  const size_t item = static_cast<size_t>(ir::item_size(node->dtype()));
+  std::vector<void*> buffers{const_cast<void*>(a), const_cast<void*>(b), c};
+  std::vector<size_t> bytes;
+  for (const ir::Node* operand : node->inputs()) bytes.push_back(bytes_behind(*operand));
+  bytes.push_back(static_cast<size_t>(node->numel()) * item);
+  run_on_host(buffers, bytes, std::vector<uint8_t>{0, 0, 1}, Stream::Main,
+              [&](std::span<void* const> on_host) { codegen::interpret(*node, on_host.data()); });
 }
 
 void Implementation::call_library(const LibraryCall& call, Stream stream) {
@@ -475,7 +524,8 @@ void Implementation::call_library(const LibraryCall& call, Stream stream) {
     void* c = call.buffers[2];
     const bool tf32 = tf32_;
     return hand_in(stream, {.words = {address(a), address(b), address(c), tf32},
-                            .capture = [this, node = call.node, a, b, c, tf32] { products_.run(*node, a, b, c, tf32); },
+                            .call = [this, node = call.node, a, b, c, tf32](CUstream on) { multiply(node, a, b, c, tf32, on); },
+                            .is_of_library = true,
                             .name = &call.name});
   }
   std::vector<uint64_t> scalars(call.scalars.begin(), call.scalars.end());

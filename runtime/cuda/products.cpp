@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "runtime/buffer.h"
 #include "runtime/cuda/libraries.h"
 
 namespace tenon::runtime::cuda {
@@ -37,6 +38,9 @@ Sizes sizes_of(const ir::Node& dot) {
   return {static_cast<int>(c[rank - 2]), static_cast<int>(c[rank - 1]), static_cast<int>(a[rank - 1]), static_cast<int>(batch)};
 }
 
+// The manual's sizes for Hopper and for what came before it.
+size_t workspace_bytes(const Context& context) { return size_t{context.attribute(kComputeCapabilityMajor) >= 9 ? 32U : 4U} << 20; }
+
 }  // namespace
 
 bool Products::takes(ir::DType dtype) {
@@ -44,14 +48,57 @@ bool Products::takes(ir::DType dtype) {
 }
 
 cublasHandle_t Products::handle() {
-  if (handle_) return handle_;
   const Cublas* api = cublas();
-  if (!api) throw std::runtime_error("cuBLAS is missing: " + cublas_library().why());
-  cublasHandle_t fresh = nullptr;
-  check(api->create(&fresh), "cublasCreate");
-  check(api->set_stream(fresh, stream_), "cublasSetStream");
-  check(api->set_math_mode(fresh, kCublasDefaultMath), "cublasSetMathMode");
-  return handle_ = fresh;  // never destroyed: it lives as long as its device
+  if (!api) throw std::runtime_error(cublas_library().why());
+  if (!handle_) {
+    cublasHandle_t fresh = nullptr;
+    check(api->create(&fresh), "cublasCreate");
+    handle_ = fresh;  // never destroyed: it lives as long as its device
+    check(api->set_math_mode(handle_, kCublasDefaultMath), "cublasSetMathMode");
+  }
+  if (!workspace_) {
+    const size_t bytes = workspace_bytes(context_);
+    workspace_ = allocate_(bytes);
+    workspace_bytes_ = bytes;
+  }
+  return handle_;
+}
+
+bool Products::work() {
+  const std::lock_guard lock(mutex_);
+  if (are_known()) return !have_failed();
+  try {
+    handle();
+    state_.store(State::Works, std::memory_order_release);
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const DeviceLost&) {
+    throw;
+  } catch (const std::runtime_error& e) {
+    why_ = e.what();
+    state_.store(State::Failed, std::memory_order_release);
+  }
+  return !have_failed();
+}
+
+std::string Products::why() {
+  const std::lock_guard lock(mutex_);
+  return why_;
+}
+
+void Products::fail(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (!have_failed()) why_ = why;
+  state_.store(State::Failed, std::memory_order_release);
+}
+
+// In this order: a new stream takes the workspace away.
+void Products::go_to(CUstream stream) {
+  if (stream_ == stream) return;
+  stream_ = nullptr;  // if a call fails, both are made again
+  check(cublas()->set_stream(handle_, stream), "cublasSetStream");
+  check(cublas()->set_workspace(handle_, workspace_, workspace_bytes_), "cublasSetWorkspace");
+  stream_ = stream;
 }
 
 std::string Products::version() {
@@ -62,9 +109,10 @@ std::string Products::version() {
 }
 
 // cuBLAS counts columns first, so it sees each of our matrices transposed: C^T = B^T A^T.
-void Products::run(const ir::Node& dot, const void* a, const void* b, void* result, bool tf32) {
+void Products::run(const ir::Node& dot, const void* a, const void* b, void* result, bool tf32, CUstream stream) {
   const std::lock_guard lock(mutex_);
   const cublasHandle_t made = handle();
+  go_to(stream);
   const auto [m, n, k, batch] = sizes_of(dot);
   const CudaDataType type = data_type(dot.dtype());
   const bool wide = type == kCuda64F;

@@ -16,9 +16,24 @@ KernelNodeParams node_params(const Work& work, std::vector<void*>& parameters) {
   return {work.function, work.blocks, 1, 1, work.threads, 1, 1, work.shared_bytes, parameters.data(), nullptr, nullptr, nullptr};
 }
 
+// A call that the graph needs was refused. That says nothing of the device: if it is lost, a plain launch will tell.
+struct Refused {};
+void need(CUresult result) {
+  if (result != kSuccess) throw Refused{};
+}
+
+// What a library's choice of a kernel depends on beside the plan: how the operands are aligned.
+std::vector<uint64_t> use_of(size_t place, const Work& work) {
+  constexpr uint64_t kAlignment = 256;
+  std::vector<uint64_t> use{place};
+  for (const uint64_t word : work.words) use.push_back(word % kAlignment);
+  return use;
+}
+
 }  // namespace
 
-void launch(Context& context, CUstream stream, const Work& work) {
+void hand_in(Context& context, CUstream stream, const Work& work) {
+  if (!work.function) return work.call(stream);
   std::vector<void*> parameters = addresses(work.words);
   context.check(context.api().launch(work.function, work.blocks, 1, 1, work.threads, 1, 1, work.shared_bytes, stream, parameters.data(), nullptr),
                 "cuLaunchKernel");
@@ -42,27 +57,55 @@ void CudaRecording::run(const std::vector<Work>& work) {
   for (const Work& piece : work) {
     if (piece.name) context_.note_launch(*piece.name);
   }
-  const bool plain = runs_ < kPlainRuns || work.size() < kFewest || shapes_ > kMostShapes || !graphs();
+  const bool repeats = runs_ >= kPlainRuns && work.size() >= kFewest && graphs();
   if (runs_ < kPlainRuns) ++runs_;
-  if (plain) return run_plainly(work);
-  try {
-    if (exec_ && has_shape(work)) {
-      update(work);
-    } else {
-      ++shapes_;
-      destroy();
-      build(work);
-    }
-  } catch (...) {  // the next run has plain launches
-    destroy();
-    shapes_ = kMostShapes + 1;
-    throw;
-  }
-  context_.check(graphs()->graph_launch(exec_, stream_), "cuGraphLaunch");
+  if (!repeats || !have_run(work) || !launch_graph(work)) run_plainly(work);
 }
 
+// A call that is refused behind others, which may have overwritten what the plan read, is made once more.
 void CudaRecording::run_plainly(const std::vector<Work>& work) {
-  for (const Work& piece : work) piece.function ? launch(context_, stream_, piece) : piece.capture();
+  for (size_t& i = handed_in_; i < work.size(); ++i) {
+    try {
+      hand_in(context_, stream_, work[i]);
+    } catch (const std::exception&) {
+      if (i == 0 || context_.is_lost()) throw;
+      hand_in(context_, stream_, work[i]);
+    }
+    if (work[i].is_of_library) run_.insert(use_of(i, work[i]));
+  }
+}
+
+bool CudaRecording::have_run(const std::vector<Work>& work) const {
+  for (size_t i = 0; i < work.size(); ++i) {
+    if (work[i].is_of_library && !run_.contains(use_of(i, work[i]))) return false;
+  }
+  return true;
+}
+
+// False if nothing is handed in.
+bool CudaRecording::launch_graph(const std::vector<Work>& work) {
+  if (exec_ && has_shape(work)) {
+    try {
+      update(work);
+    } catch (const Refused&) {
+      destroy();
+    }
+  } else {
+    destroy();
+  }
+  try {
+    if (!exec_) {
+      if (graphs_made_ == kMostGraphs) return false;
+      ++graphs_made_;
+      build(work);
+    }
+    need(graphs()->graph_launch(exec_, stream_));
+    handed_in_ = work.size();
+    return true;
+  } catch (const Refused&) {
+    destroy();
+    return false;
+  }
 }
 
 bool CudaRecording::has_shape(const std::vector<Work>& work) const {
@@ -74,20 +117,22 @@ bool CudaRecording::has_shape(const std::vector<Work>& work) const {
 }
 
 CUgraph CudaRecording::captured(const Work& work) {
-  context_.check(graphs()->stream_begin_capture(stream_, kCaptureThreadLocal), "cuStreamBeginCapture");
+  need(graphs()->stream_begin_capture(capturing_, kCaptureRelaxed));
   CUgraph graph = nullptr;
+  bool is_whole = true;
   try {
-    work.capture();
-  } catch (...) {
-    if (graphs()->stream_end_capture(stream_, &graph) == kSuccess && graph) graphs()->graph_destroy(graph);
-    throw;
+    work.call(capturing_);
+  } catch (const std::exception&) {
+    is_whole = false;
   }
-  context_.check(graphs()->stream_end_capture(stream_, &graph), "cuStreamEndCapture");
-  return graph;
+  const CUresult ended = graphs()->stream_end_capture(capturing_, &graph);
+  if (ended == kSuccess && is_whole) return graph;
+  if (ended == kSuccess && graph) graphs()->graph_destroy(graph);
+  throw Refused{};
 }
 
 void CudaRecording::build(const std::vector<Work>& work) {
-  context_.check(graphs()->graph_create(&graph_, 0), "cuGraphCreate");
+  need(graphs()->graph_create(&graph_, 0));
   for (const Work& piece : work) {
     CUgraphNode node = nullptr;
     const CUgraphNode* before = nodes_.empty() ? nullptr : &nodes_.back().node;
@@ -95,16 +140,16 @@ void CudaRecording::build(const std::vector<Work>& work) {
     if (piece.function) {
       std::vector<void*> parameters = addresses(piece.words);
       const KernelNodeParams params = node_params(piece, parameters);
-      context_.check(graphs()->graph_add_kernel(&node, graph_, before, count, &params), "cuGraphAddKernelNode");
+      need(graphs()->graph_add_kernel(&node, graph_, before, count, &params));
     } else {
       CUgraph child = captured(piece);  // the node has a copy of it
       const CUresult result = graphs()->graph_add_child(&node, graph_, before, count, child);
       graphs()->graph_destroy(child);
-      context_.check(result, "cuGraphAddChildGraphNode");
+      need(result);
     }
     nodes_.push_back({piece.function, piece.blocks, piece.threads, piece.shared_bytes, piece.words, node});
   }
-  context_.check(graphs()->graph_instantiate(&exec_, graph_, 0), "cuGraphInstantiateWithFlags");
+  need(graphs()->graph_instantiate(&exec_, graph_, 0));
 }
 
 void CudaRecording::update(const std::vector<Work>& work) {
@@ -115,12 +160,12 @@ void CudaRecording::update(const std::vector<Work>& work) {
     if (piece.function) {
       std::vector<void*> parameters = addresses(piece.words);
       const KernelNodeParams params = node_params(piece, parameters);
-      context_.check(graphs()->graph_set_kernel(exec_, node.node, &params), "cuGraphExecKernelNodeSetParams");
+      need(graphs()->graph_set_kernel(exec_, node.node, &params));
     } else {
       CUgraph child = captured(piece);
       const CUresult result = graphs()->graph_set_child(exec_, node.node, child);
       graphs()->graph_destroy(child);
-      context_.check(result, "cuGraphExecChildGraphNodeSetParams");
+      need(result);
     }
     node.words = piece.words;
     node.blocks = piece.blocks;

@@ -6,13 +6,19 @@
 //                       buffer elsewhere, a changed learning rate) that node alone is updated
 //   another shape       a run whose launches are of other functions makes the graph anew; a plan that does so each time stays
 //                       with plain launches
+//   a refused call      Of capturing, building, updating or launching the graph. Then nothing of the run is handed in yet: it has plain
+//                       launches, and the graph is made anew, in this run if it was an update, else in the next one. A plan whose graph
+//                       is refused each time stays with plain launches.
 //
 // A kernel is a node of the graph; what is no launch of ours (a product of cuBLAS, a copy) is captured into a child graph,
-// and captured again when its arguments change.
+// and captured again when its arguments change. It is captured on a stream of its own, so that the main stream takes plain work
+// whatever becomes of that. A product has run plainly before it is captured, with operands that are aligned alike: what a library
+// loads at the first use of a kernel it may not load while it is captured.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,27 +29,32 @@ namespace tenon::runtime::cuda {
 
 // One piece of work, and what decides whether an earlier one is the same.
 struct Work {
-  CUfunction function = nullptr;  // a kernel; null: `capture` hands it in
+  CUfunction function = nullptr;  // a kernel; null: `call` hands it in
   unsigned blocks = 0, threads = 0, shared_bytes = 0;
-  std::vector<uint64_t> words;    // the kernel's parameters, a word each; else all that `capture` depends on
-  std::function<void()> capture;  // hands it in to the main stream
+  std::vector<uint64_t> words;         // the kernel's parameters, a word each; else all that `call` depends on
+  std::function<void(CUstream)> call;  // hands it in to a stream
+  bool is_of_library = false;
   const std::string* name = nullptr;
 };
 
 class CudaRecording final : public Recording {
  public:
-  CudaRecording(Context& context, CUstream stream) : context_(context), stream_(stream) {}
+  CudaRecording(Context& context, CUstream stream, CUstream capturing) : context_(context), stream_(stream), capturing_(capturing) {}
   ~CudaRecording() override;
 
-  void run(const std::vector<Work>& work);  // hands all of it in. Throws what the driver says; part of it may be handed in then
-  bool is_graph() const { return exec_ != nullptr; }
+  // A run: its work is noted, then handed in. Throws what the driver says of a plain launch; some pieces may be handed in then.
+  void begin() { handed_in_ = 0; }
+  void run(const std::vector<Work>& work);
+  size_t handed_in() const { return handed_in_; }  // pieces
 
  private:
   static constexpr int kPlainRuns = 2;   // before a graph is worth its making
-  static constexpr int kMostShapes = 4;  // other graphs in turn, before the plan stays with plain launches
+  static constexpr int kMostGraphs = 5;  // one after another, before the plan stays with plain launches
   static constexpr size_t kFewest = 2;   // pieces of work
 
   void run_plainly(const std::vector<Work>& work);
+  bool have_run(const std::vector<Work>& work) const;
+  bool launch_graph(const std::vector<Work>& work);
   bool has_shape(const std::vector<Work>& work) const;
   void build(const std::vector<Work>& work);
   void update(const std::vector<Work>& work);
@@ -51,8 +62,9 @@ class CudaRecording final : public Recording {
   void destroy() noexcept;
 
   Context& context_;
-  CUstream stream_;
-  int runs_ = 0, shapes_ = 0;
+  CUstream stream_, capturing_;
+  int runs_ = 0, graphs_made_ = 0;
+  size_t handed_in_ = 0;
   struct Node {
     CUfunction function;
     unsigned blocks, threads, shared_bytes;
@@ -60,11 +72,12 @@ class CudaRecording final : public Recording {
     CUgraphNode node;
   };
   std::vector<Node> nodes_;
+  std::set<std::vector<uint64_t>> run_;  // which calls of a library have run plainly: the place in the plan, the alignments
   CUgraph graph_ = nullptr;
   CUgraphExec exec_ = nullptr;
 };
 
-// A launch as the driver wants it: the address of each parameter.
-void launch(Context& context, CUstream stream, const Work& work);
+// Hands a piece in to a stream.
+void hand_in(Context& context, CUstream stream, const Work& work);
 
 }  // namespace tenon::runtime::cuda

@@ -88,7 +88,13 @@ static_assert(ours::kSuccess == CUDA_SUCCESS && ours::kErrorOutOfMemory == CUDA_
               ours::kErrorMisalignedAddress == CUDA_ERROR_MISALIGNED_ADDRESS &&
               ours::kErrorInvalidAddressSpace == CUDA_ERROR_INVALID_ADDRESS_SPACE && ours::kErrorInvalidPc == CUDA_ERROR_INVALID_PC &&
               ours::kErrorLaunchFailed == CUDA_ERROR_LAUNCH_FAILED && ours::kErrorEcc == CUDA_ERROR_ECC_UNCORRECTABLE &&
-              ours::kErrorUnknown == CUDA_ERROR_UNKNOWN);
+              ours::kErrorNvlink == CUDA_ERROR_NVLINK_UNCORRECTABLE && ours::kErrorMpsConnection == CUDA_ERROR_MPS_CONNECTION_FAILED &&
+              ours::kErrorMpsRpc == CUDA_ERROR_MPS_RPC_FAILURE && ours::kErrorMpsTerminated == CUDA_ERROR_MPS_CLIENT_TERMINATED &&
+              ours::kErrorInvalidValue == CUDA_ERROR_INVALID_VALUE && ours::kErrorNotInitialized == CUDA_ERROR_NOT_INITIALIZED &&
+              ours::kErrorInvalidContext == CUDA_ERROR_INVALID_CONTEXT && ours::kErrorInvalidHandle == CUDA_ERROR_INVALID_HANDLE &&
+              ours::kErrorNotPermitted == CUDA_ERROR_NOT_PERMITTED && ours::kErrorNotSupported == CUDA_ERROR_NOT_SUPPORTED &&
+              ours::kFirstOfCapture == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && ours::kLastOfCapture == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD &&
+              ours::kErrorGraphExecUpdateFailure == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE && ours::kErrorUnknown == CUDA_ERROR_UNKNOWN);
 static_assert(ours::kMaxThreadsPerBlock == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK &&
               ours::kMaxSharedPerBlock == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK && ours::kWarpSize == CU_DEVICE_ATTRIBUTE_WARP_SIZE &&
               ours::kMaxRegistersPerBlock == CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK && ours::kClockRate == CU_DEVICE_ATTRIBUTE_CLOCK_RATE &&
@@ -105,7 +111,7 @@ static_assert(ours::kFunctionMaxDynamicShared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_S
               ours::kFunctionRegisters == CU_FUNC_ATTRIBUTE_NUM_REGS &&
               ours::kStreamNonBlocking == CU_STREAM_NON_BLOCKING && ours::kEventDefault == CU_EVENT_DEFAULT &&
               ours::kEventDisableTiming == CU_EVENT_DISABLE_TIMING && ours::kHostAllocPortable == CU_MEMHOSTALLOC_PORTABLE &&
-              ours::kCaptureThreadLocal == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+              ours::kCaptureRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
 static_assert(ours::kNvrtcSuccess == NVRTC_SUCCESS && ours::kNvrtcCompilation == NVRTC_ERROR_COMPILATION);
 static_assert(ours::kCublasSuccess == CUBLAS_STATUS_SUCCESS && ours::kCublasOpN == CUBLAS_OP_N && ours::kCublasOpT == CUBLAS_OP_T &&
               ours::kCublasDefaultMath == CUBLAS_DEFAULT_MATH && ours::kCublasTf32Math == CUBLAS_TF32_TENSOR_OP_MATH &&

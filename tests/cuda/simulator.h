@@ -9,6 +9,8 @@ namespace tenon::test {
 
 struct Simulator {
   void (*fault)(const char* function, long nth, int code) = nullptr;
+  void (*fault_from)(const char* function, long nth, int code) = nullptr;
+  int (*set)(const char* setting, long value) = nullptr;
   long (*calls)(const char* function) = nullptr;
   long (*live)(const char* what) = nullptr;
   void (*seed)(unsigned long long) = nullptr;
@@ -23,6 +25,8 @@ struct Simulator {
       void* library = driver ? dlopen(driver, RTLD_NOW | RTLD_LOCAL) : nullptr;
       if (!library || !dlsym(library, "tenon_sim_fault")) return s;
       find(library, "tenon_sim_fault", s.fault);
+      find(library, "tenon_sim_fault_from", s.fault_from);
+      find(library, "tenon_sim_set", s.set);
       find(library, "tenon_sim_calls", s.calls);
       find(library, "tenon_sim_live", s.live);
       find(library, "tenon_sim_seed", s.seed);

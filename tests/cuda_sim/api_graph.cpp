@@ -98,8 +98,18 @@ TENON_SIM_API int cuStreamBeginCapture_v2(void* handle, int mode) {
   });
 }
 
+// Whatever else is wrong with a capture, its end ends it.
+static void abandon_capture(void* handle) {
+  Driver& d = driver();
+  const std::lock_guard lock(d.mutex);
+  if (!current()) return;
+  Stream* const stream = find_stream(d, handle);
+  if (!stream || !stream->capture || stream->capture->origin != stream) return;
+  leave_capture(d, std::shared_ptr<Capture>(stream->capture));
+}
+
 TENON_SIM_API int cuStreamEndCapture(void* handle, Graph** graph) {
-  return gate("cuStreamEndCapture", Need::Context, [&](Driver& d) -> int {
+  const int result = gate("cuStreamEndCapture", Need::Context, [&](Driver& d) -> int {
     Stream* const stream = find_stream(d, handle);
     if (!stream) return kInvalidHandle;
     if (!graph) return kInvalidValue;
@@ -116,6 +126,8 @@ TENON_SIM_API int cuStreamEndCapture(void* handle, Graph** graph) {
     d.graphs[*graph] = std::move(capture->graph);
     return kSuccess;
   });
+  if (result != kSuccess && result != kCaptureUnmatched && result != kCaptureWrongThread) abandon_capture(handle);
+  return result;
 }
 
 TENON_SIM_API int cuStreamIsCapturing(void* handle, int* status) {
@@ -157,12 +169,14 @@ TENON_SIM_API int cuGraphAddKernelNode_v2(const Node** node, Graph* handle, cons
   });
 }
 
-// Holds a copy of the other graph.
+// Holds a copy of the other graph, which may own no memory.
 TENON_SIM_API int cuGraphAddChildGraphNode(const Node** node, Graph* handle, const Node* const* after, size_t count,
                                            Graph* child) {
   return gate("cuGraphAddChildGraphNode", Need::Context, [&](Driver& d) -> int {
     Graph* const graph = find(d.graphs, handle);
     if (!graph || !find(d.graphs, child)) return kInvalidValue;
+    const auto owns_memory = [](const Node& n) { return n.work.kind == WorkKind::Allocate || n.work.kind == WorkKind::Free; };
+    if (std::any_of(child->nodes.begin(), child->nodes.end(), owns_memory)) return kNotSupported;
     Work work;
     work.kind = WorkKind::Graph;
     work.graph = copy(*child);

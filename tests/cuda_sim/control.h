@@ -10,6 +10,8 @@
 //   TENON_SIM_STRICT=1        ends blocks of memory at their guard page, at an address that 16 divides
 //   TENON_SIM_RACES=1         accesses of one block that nothing orders are an error, in whatever order they happened. For
 //                             an allocator that asks the driver for each block; cuMemFree's waiting orders nothing here
+//   TENON_SIM_LIBRARY=n       draws in which order products of cuBLAS sum over k, and how many nodes of a graph they are (0: k in the
+//                             CPU's order; how operands are aligned matters in any case)
 //   TENON_SIM_COMPILER=cc     compiles kernels with cc also where tcc is
 //   TENON_SIM_REAL_NVRTC=file a real libnvrtc compiles every text first; spills are an error then
 #pragma once
@@ -18,11 +20,13 @@ extern "C" {
 // The nth call from now (1: the next) of a driver, NVRTC or cuBLAS function, by its exported name, fails with the code; of
 // "kernel", the nth kernel that runs, which ends the device's work as an error of a kernel does.
 void tenon_sim_fault(const char* function, long nth, int code);
+void tenon_sim_fault_from(const char* function, long nth, int code);  // and each one after that, until tenon_sim_heal
 long tenon_sim_calls(const char* function);
 // How many live: allocations, pinned (ranges), streams, events, modules, graphs, graph_execs, contexts (retained), bytes
 // (of device memory); -1 for other words.
 long tenon_sim_live(const char* what);
-// A setting from here on: eager, strict (of blocks allocated from here on), races, memory_mb, arch. 0 for other words.
+// A setting from here on: eager, strict (of blocks allocated from here on), races, memory_mb, arch, library. 0 for other
+// words.
 int tenon_sim_set(const char* setting, long value);
 void tenon_sim_seed(unsigned long long seed);
 long tenon_sim_launches();  // kernels that have run

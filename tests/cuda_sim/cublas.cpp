@@ -1,6 +1,9 @@
 // A stand-in for libcublas: matrix products, column-major, as work on a stream. Each element sums over k in
 // order with fma (float for half and bfloat16), in chains and a total beyond 256, so that results have the
-// bits of Tenon's own contractions.
+// bits of Tenon's own contractions, unless the setting "library" draws another order of k.
+//
+// As the real one it makes more nodes of a graph for some operands than for others, and takes memory for a product with a large k from the
+// stream if it was given no workspace.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -35,6 +38,7 @@ constexpr int kTf32Math = 3, kHostPointers = 0;
 struct Handle {
   void* stream = nullptr;
   int math_mode = 0;
+  bool has_workspace = false;  // of the program's
 };
 
 struct Handles {
@@ -131,7 +135,35 @@ TENON_SIM_CLONES void add_column(T* sums, const T* a, T b, int64_t m) {
 template <typename T>
 struct Scratch {
   std::vector<T> a, chains;  // op(A), column-major; of one column of C, a column for each chain of k
+  std::vector<int64_t> order;  // of k
 };
+
+uint64_t mixed(std::initializer_list<int64_t> values) {
+  uint64_t hash = 0x9e3779b97f4a7c15u;
+  for (const int64_t value : values) {
+    hash = (hash ^ static_cast<uint64_t>(value)) * 0xff51afd7ed558ccdu;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+// From the first to the last, the other way, or its even places before its odd ones.
+std::vector<int64_t> order_of_k(const Gemm& g, long seed) {
+  const uint64_t drawn = seed == 0 ? 0 : mixed({seed, g.m, g.n, g.k}) % 3;
+  std::vector<int64_t> order(static_cast<size_t>(g.k));
+  const int64_t even = (g.k + 1) / 2;
+  for (int64_t q = 0; q < g.k; ++q) {
+    const int64_t halves = q < even ? 2 * q : 2 * (q - even) + 1;
+    order[static_cast<size_t>(q)] = drawn == 0 ? q : drawn == 1 ? g.k - 1 - q : halves;
+  }
+  return order;
+}
+
+LibraryNodes nodes_of(const Gemm& g, long seed, bool has_workspace) {
+  constexpr int64_t kSplit = 512;
+  const auto place = [](const void* p) { return static_cast<int64_t>(reinterpret_cast<uintptr_t>(p) % 16); };
+  return {1 + static_cast<int>(mixed({seed, place(g.a), place(g.b), place(g.c)}) % 3), g.k >= kSplit && !has_workspace};
+}
 
 template <typename T>
 T element(int type, const void* data, int64_t i, bool tf32) {
@@ -153,9 +185,10 @@ void run_one(const Gemm& g, Scratch<T>& scratch, const char* a, const char* b, c
   }
   for (int64_t j = 0; j < g.n; ++j) {
     std::fill(scratch.chains.begin(), scratch.chains.end(), T{0});
-    for (int64_t p = 0; p < g.k; ++p) {
+    for (int64_t q = 0; q < g.k; ++q) {
+      const int64_t p = scratch.order[static_cast<size_t>(q)];
       const T right = element<T>(g.b_type, b, g.transpose_b ? p * g.ldb + j : j * g.ldb + p, g.tf32);
-      add_column(scratch.chains.data() + p / kProductChain * g.m, scratch.a.data() + p * g.m, right, g.m);
+      add_column(scratch.chains.data() + q / kProductChain * g.m, scratch.a.data() + p * g.m, right, g.m);
     }
     for (int64_t i = 0; i < g.m; ++i) {
       const int64_t at = j * g.ldc + i;
@@ -176,9 +209,10 @@ void run_one(const Gemm& g, Scratch<T>& scratch, const char* a, const char* b, c
 }
 
 template <typename T>
-std::function<void()> work(const Gemm& g) {
+std::function<void()> work(const Gemm& g, long seed) {
   const auto scratch = std::make_shared<Scratch<T>>();
   scratch->a.resize(static_cast<size_t>(g.m * g.k));
+  scratch->order = order_of_k(g, seed);
   scratch->chains.resize(static_cast<size_t>((g.k + kProductChain) / kProductChain * g.m));
   return [g, scratch] {
     for (int64_t batch = 0; batch < g.batches; ++batch) {
@@ -216,7 +250,9 @@ int start(Handle* handle, Gemm g, const void* alpha, const void* beta, int compu
   g.alpha = wide ? *static_cast<const double*>(alpha) : *static_cast<const float*>(alpha);
   g.beta = wide ? *static_cast<const double*>(beta) : *static_cast<const float*>(beta);
   g.tf32 = compute == kComputeTf32 || (compute == kCompute32 && handle->math_mode == kTf32Math);
-  const int code = submit_library_call(handle->stream, "matrix product", wide ? work<double>(g) : work<float>(g));
+  const long seed = library_seed();
+  const int code = submit_library_call(handle->stream, "matrix product", wide ? work<double>(g, seed) : work<float>(g, seed),
+                                       nodes_of(g, seed, handle->has_workspace));
   return code == 0 ? kSuccess : kExecutionFailed;
 }
 
@@ -254,15 +290,18 @@ TENON_SIM_API int cublasSetStream_v2(Handle* handle, void* stream) {
   if (const int code = count_call("cublasSetStream_v2")) return code;
   if (!is_handle(handle)) return kNotInitialized;
   handle->stream = stream;
+  handle->has_workspace = false;
   return kSuccess;
 }
 
-// Kept by nobody: the product needs none.
+// Its memory is left alone: the product needs none.
 TENON_SIM_API int cublasSetWorkspace_v2(Handle* handle, void* memory, size_t bytes) {
   if (const int code = count_call("cublasSetWorkspace_v2")) return code;
   if (!is_handle(handle)) return kNotInitialized;
   const bool aligned = reinterpret_cast<uintptr_t>(memory) % 256 == 0;
-  return (memory || bytes == 0) && aligned ? kSuccess : kInvalidValue;
+  if ((!memory && bytes > 0) || !aligned) return kInvalidValue;
+  handle->has_workspace = bytes >= (size_t{4} << 20);
+  return kSuccess;
 }
 
 TENON_SIM_API int cublasSetMathMode(Handle* handle, int mode) {

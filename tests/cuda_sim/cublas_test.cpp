@@ -106,6 +106,33 @@ TEST_CASE("cublas: half operands sum in float; what the real one refuses is refu
   CHECK(cublasGemmEx(nullptr, 0, 0, 1, 1, 4, &one, nullptr, 0, 1, nullptr, 0, 4, &zero, nullptr, 0, 1, kCompute32, -1) == 1);
 }
 
+TEST_CASE("cublas: without a workspace a product of many k has memory of its own, which no child graph may have") {
+  const Context context;
+  const Blas blas;
+  const Stream stream;
+  const Buffer a(600), b(600), c(4), workspace(1 << 20);
+  const auto in_graph = [&](int k) {
+    Handle graph = nullptr, child = nullptr, node = nullptr;
+    const float one = 1, zero = 0;
+    REQUIRE(cuStreamBeginCapture_v2(stream.handle, 2) == 0);
+    REQUIRE(cublasGemmEx(blas.handle, 0, 0, 1, 1, k, &one, reinterpret_cast<void*>(a.address), kF32, 1, reinterpret_cast<void*>(b.address), kF32,
+                         k, &zero, reinterpret_cast<void*>(c.address), kF32, 1, kCompute32, -1) == 0);
+    REQUIRE(cuStreamEndCapture(stream.handle, &child) == 0);
+    REQUIRE(cuGraphCreate(&graph, 0) == 0);
+    const int result = cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child);
+    cuGraphDestroy(child);
+    cuGraphDestroy(graph);
+    return result;
+  };
+  REQUIRE(cublasSetStream_v2(blas.handle, stream.handle) == 0);
+  CHECK(in_graph(600) == 801);
+  CHECK(in_graph(60) == 0);
+  REQUIRE(cublasSetWorkspace_v2(blas.handle, reinterpret_cast<void*>(workspace.address), size_t{4} << 20) == 0);
+  CHECK(in_graph(600) == 0);
+  REQUIRE(cublasSetStream_v2(blas.handle, stream.handle) == 0);  // takes it away
+  CHECK(in_graph(600) == 801);
+}
+
 TEST_CASE("cublas: an operand that ends too early is error 700") {
   const Context context;
   tenon_sim_set("strict", 1);

@@ -24,7 +24,8 @@ Settings::Settings()
       seed(static_cast<uint64_t>(number("TENON_SIM_SEED", 1))),
       eager(number("TENON_SIM_EAGER", 0) != 0),
       strict(number("TENON_SIM_STRICT", 0) != 0),
-      races(number("TENON_SIM_RACES", 0) != 0) {}
+      races(number("TENON_SIM_RACES", 0) != 0),
+      library(number("TENON_SIM_LIBRARY", 0)) {}
 
 Driver::Driver() {
   watch(settings.races);
@@ -52,9 +53,9 @@ int Driver::fault_due(const std::string& function) {
   ++calls[function];
   int code = 0;
   for (Fault& fault : faults) {
-    if (fault.function == function && --fault.calls == 0) code = fault.code;
+    if (fault.function == function && --fault.calls <= 0) code = fault.code;
   }
-  std::erase_if(faults, [](const Fault& fault) { return fault.calls == 0; });
+  std::erase_if(faults, [](const Fault& fault) { return fault.calls <= 0 && !fault.stays; });
   return code;
 }
 
@@ -121,7 +122,12 @@ using namespace tenon::cuda_sim;
 
 TENON_SIM_API void tenon_sim_fault(const char* function, long nth, int code) {
   const std::lock_guard lock(driver().mutex);
-  driver().faults.push_back({function, nth, code});
+  driver().faults.push_back({function, nth, code, false});
+}
+
+TENON_SIM_API void tenon_sim_fault_from(const char* function, long nth, int code) {
+  const std::lock_guard lock(driver().mutex);
+  driver().faults.push_back({function, nth, code, true});
 }
 
 TENON_SIM_API long tenon_sim_calls(const char* function) {
@@ -162,6 +168,8 @@ TENON_SIM_API int tenon_sim_set(const char* setting, long value) {
     d.settings.memory = static_cast<size_t>(value) << 20;
   else if (is("arch"))
     d.settings.arch = static_cast<int>(value);
+  else if (is("library"))
+    d.settings.library = value;
   else
     return 0;
   return 1;

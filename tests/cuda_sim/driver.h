@@ -108,6 +108,7 @@ struct Fault {
   std::string function;
   long calls;  // until it fails
   int code;
+  bool stays;  // and each one after that
 };
 
 // From the environment, once.
@@ -117,6 +118,7 @@ struct Settings {
   int arch = 90;
   uint64_t seed = 1;
   bool eager = false, strict = false, races = false;
+  long library = 0;
   Settings();
 };
 

@@ -96,6 +96,7 @@ int nvrtcGetPTX(Handle, char*);
 int cublasCreate_v2(Handle*);
 int cublasDestroy_v2(Handle);
 int cublasSetStream_v2(Handle, Handle);
+int cublasSetWorkspace_v2(Handle, void*, size_t);
 int cublasSetMathMode(Handle, int);
 int cublasGemmEx(Handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int, const void*, void*,
                  int, int, int, int);

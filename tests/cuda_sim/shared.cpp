@@ -20,16 +20,32 @@ bool compile_text(const std::string& text, std::string& messages) {
   }
 }
 
-int submit_library_call(void* handle, const std::string& name, std::function<void()> body) {
+int submit_library_call(void* handle, const std::string& name, std::function<void()> body, LibraryNodes nodes) {
   return gate("library call", Need::Context, [&](Driver& d) -> int {
     Stream* const stream = find_stream(d, handle);
     if (!stream) return kInvalidHandle;
-    Work work;
-    work.kind = WorkKind::Copy;
-    work.name = name;
-    work.body = std::move(body);
-    return submit(d, *stream, std::move(work));
+    const auto add = [&](WorkKind kind) {
+      Work work;
+      work.kind = kind;
+      work.name = name;
+      if (kind == WorkKind::Copy) work.body = std::move(body);
+      return submit(d, *stream, std::move(work));
+    };
+    const bool in_graph = stream->capture != nullptr;  // else only the product itself shows
+    if (in_graph && nodes.allocates) {
+      if (const int code = add(WorkKind::Allocate)) return code;
+    }
+    for (int extra = 1; in_graph && extra < nodes.kernels; ++extra) {
+      if (const int code = add(WorkKind::Empty)) return code;
+    }
+    if (const int code = add(WorkKind::Copy)) return code;
+    return in_graph && nodes.allocates ? add(WorkKind::Free) : kSuccess;
   });
+}
+
+long library_seed() {
+  const std::lock_guard lock(driver().mutex);
+  return driver().settings.library;
 }
 
 int check_context() {

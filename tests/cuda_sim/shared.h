@@ -11,9 +11,16 @@ namespace tenon::cuda_sim {
 __attribute__((visibility("default"))) int count_call(const char* function);
 // Compiles a text as its module will be; the messages if that fails.
 __attribute__((visibility("default"))) bool compile_text(const std::string& text, std::string& messages);
+// What a call of a library is in a graph: this many nodes, between an allocation and its end if it has no memory of its own.
+struct LibraryNodes {
+  int kernels = 1;
+  bool allocates = false;
+};
 // Queues work on a stream of the current context, as a kernel is; a code of the driver's. What the body holds is freed after
 // it has run, the body itself must allocate nothing.
-__attribute__((visibility("default"))) int submit_library_call(void* stream, const std::string& name, std::function<void()> body);
+__attribute__((visibility("default"))) int submit_library_call(void* stream, const std::string& name, std::function<void()> body, LibraryNodes nodes);
+// The setting "library".
+__attribute__((visibility("default"))) long library_seed();
 // The driver's code for a call that needs a current context: 0 if there is one that works.
 __attribute__((visibility("default"))) int check_context();
 
