@@ -1,17 +1,13 @@
 #!/usr/bin/env python3
-"""Tenon, PyTorch eager and torch.compile on one GPU: a Markdown table, for docs/gpu_runs.md.
+"""The rows of bench_gpu.cpp by PyTorch, eager or compiled: "ROW seconds" a line, each as soon as it is known.
 
-    bench/gpu.py BENCH_GPU [ROW ...]
+    bench/gpu.py eager|compiled ROW...
 
-BENCH_GPU is the program built from bench_gpu.cpp, which says what the rows are. The contestants take turns, three rounds, and
-the quickest of each counts. `of copy` is a row's bandwidth over that of PyTorch's device-to-device copy in the same run; of the
-rows that compute, the ratio says how many times as long PyTorch takes. A contestant that cannot run a row has a dash."""
-import subprocess
+scripts/gpu_test.sh puts them beside Tenon's. A row that it cannot run says "ROW failed: why"."""
 import sys
 import time
 
 ELEMENTS = 64 << 20
-MOVED = {"copy": 2, "chain": 2, "softmax_1024": 2, "layer_norm_4096": 2, "transpose_8192": 2, "column_sum": 1, "sum": 1}  # in 256 MiB
 
 
 def rows(torch, compiled):
@@ -46,20 +42,50 @@ def rows(torch, compiled):
         net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 9), nn.ReLU(), nn.Linear(9, 3))
         return training(net, torch.rand(120, 4), torch.randint(0, 3, (120,)))
 
-    half = lambda: rand(4, 16, 2048, 64, dtype=torch.float16)
+    def adam():
+        p = torch.nn.Parameter(rand(10_000_000))
+        p.grad = rand(10_000_000)
+        return wrap(torch.optim.Adam([p]).step) if compiled else torch.optim.Adam([p]).step
+
+    def attention(heads, width, backward):
+        q, k, v = (rand(4, heads, 2048, width, dtype=half).requires_grad_(backward) for _ in range(3))
+        forward = wrap(F.scaled_dot_product_attention)
+
+        def step():
+            y = forward(q, k, v)
+            return torch.autograd.grad(y, (q, k, v), y.detach()) if backward else y
+        return step
+
+    half = torch.float16
+    indices = lambda n, count: torch.randint(0, n, (count,), device="cuda")
     return {
-        "copy": lambda: of(torch.clone, rand(ELEMENTS)),
+        "scale": lambda: of(lambda x: x * 2, rand(ELEMENTS)),
         "chain": lambda: of(lambda x: (x * 2 + 1).relu().tanh() - x, rand(ELEMENTS)),
+        "chain_f16": lambda: of(lambda x: (x * 2 + 1).relu() - x, rand(2 * ELEMENTS, dtype=half)),
         "softmax_1024": lambda: of(lambda x: x.softmax(1), rand(ELEMENTS // 1024, 1024)),
+        "softmax_4096": lambda: of(lambda x: x.softmax(1), rand(ELEMENTS // 4096, 4096)),
+        "softmax_65536": lambda: of(lambda x: x.softmax(1), rand(ELEMENTS // 65536, 65536)),
         "layer_norm_4096": lambda: of(lambda x: F.layer_norm(x, (4096,)), rand(ELEMENTS // 4096, 4096)),
+        "layer_norm_f16_1024": lambda: of(lambda x: F.layer_norm(x, (1024,)), rand(ELEMENTS // 512, 1024, dtype=half)),
         "transpose_8192": lambda: of(lambda x: x.t().contiguous(), rand(8192, 8192)),
+        "transpose_f16": lambda: of(lambda x: x.t().contiguous(), rand(8192, 16384, dtype=half)),
         "column_sum": lambda: of(lambda x: x.sum(0), rand(ELEMENTS // 4096, 4096)),
         "sum": lambda: of(lambda x: x.sum(), rand(ELEMENTS)),
+        "cumsum": lambda: of(lambda x: x.cumsum(0), rand(ELEMENTS)),
+        "embedding": lambda: of(lambda i, w: F.embedding(i, w), indices(50000, 65536), rand(50000, 1024)),
+        "index_add": lambda: of(lambda x, i, y: x.index_add(0, i, y), rand(50000, 256), indices(50000, 65536), rand(65536, 256)),
         "sort_1e6": lambda: of(lambda x: x.sort()[0], rand(1 << 20)),
+        "adam_1e7": adam,
         "matmul_bf16_8192": lambda: of(torch.matmul, rand(8192, 8192, dtype=torch.bfloat16), rand(8192, 8192, dtype=torch.bfloat16)),
+        "matmul_f16_1024": lambda: of(torch.matmul, rand(1024, 1024, dtype=half), rand(1024, 1024, dtype=half)),
+        "matmul_f32_4096": lambda: of(torch.matmul, rand(4096, 4096), rand(4096, 4096)),
         "matmul_512": lambda: of(torch.matmul, rand(512, 512), rand(512, 512)),
         "matmul_64x128": lambda: of(torch.matmul, rand(64, 128, 128), rand(64, 128, 128)),
-        "attention": lambda: of(F.scaled_dot_product_attention, half(), half(), half()),
+        "linear_gelu_f16": lambda: of(lambda x, w, b: F.gelu(F.linear(x, w, b)), rand(8192, 1024, dtype=half), rand(4096, 1024, dtype=half), rand(4096, dtype=half)),
+        "conv_f16": lambda: of(lambda x, w: F.conv2d(x, w, padding=1), rand(32, 64, 56, 56, dtype=half), rand(64, 64, 3, 3, dtype=half)),
+        "attention": lambda: attention(16, 64, False),
+        "attention_128": lambda: attention(8, 128, False),
+        "attention_training": lambda: attention(16, 64, True),
         "cnn_256": conv_net,
         "iris_epoch": iris,
     }
@@ -83,52 +109,17 @@ def seconds(torch, once):
     return best
 
 
-def serve(compiled, wanted):
-    import torch
-    for name, prepare in rows(torch, compiled).items():
-        if name in wanted:
-            try:
-                print(name, f"{seconds(torch, prepare()):.9f}", flush=True)
-            except Exception as error:  # a compiler that is missing there
-                print(name, "failed:", str(error).splitlines()[0], flush=True)
-            torch.cuda.empty_cache()
-
-
-def ask(command):
-    """row -> seconds, of the rows that ran."""
-    answer = subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout
-    times = {}
-    for line in answer.splitlines():
-        words = line.split()
-        if len(words) == 2 and words[1].replace(".", "").isdigit():
-            times[words[0]] = float(words[1])
-        else:
-            print("<!--", line, "-->")
-    return times
-
-
 def main():
-    if sys.argv[1] == "--serve":
-        return serve(sys.argv[2] == "compiled", sys.argv[3:])
-    program, wanted = sys.argv[1], sys.argv[2:] or list(rows_names())
-    here = [sys.executable, __file__, "--serve"]
-    best = {"tenon": {}, "torch": {}, "compiled": {}}
-    for _ in range(3):
-        for name, command in (("tenon", [program, *wanted]), ("torch", [*here, "eager", *wanted]), ("compiled", [*here, "compiled", *wanted])):
-            for row, taken in ask(command).items():
-                best[name][row] = min(taken, best[name].get(row, 1e30))
-    copy = best["torch"].get("copy")
-    print("| row | Tenon, us | PyTorch / Tenon | torch.compile / Tenon | of copy |\n| --- | --- | --- | --- | --- |")
-    for row in wanted:
-        ours = best["tenon"].get(row)
-        ratio = lambda name: f"{best[name][row] / ours:.2f}" if ours and row in best[name] else "-"
-        bandwidth = f"{MOVED[row] / 2 * copy / ours:.2f}" if ours and copy and row in MOVED else ""
-        print(f"| {row} | {f'{1e6 * ours:.1f}' if ours else '-'} | {ratio('torch')} | {ratio('compiled')} | {bandwidth} |")
-
-
-def rows_names():
-    return ["copy", "chain", "softmax_1024", "layer_norm_4096", "transpose_8192", "column_sum", "sum", "sort_1e6", "matmul_bf16_8192",
-            "matmul_512", "matmul_64x128", "attention", "cnn_256", "iris_epoch"]
+    if len(sys.argv) < 3 or sys.argv[1] not in ("eager", "compiled"):
+        sys.exit(__doc__)
+    import torch
+    made = rows(torch, sys.argv[1] == "compiled")
+    for name in sys.argv[2:]:
+        try:
+            print(name, f"{seconds(torch, made[name]()):.9f}", flush=True)
+        except Exception as error:  # a compiler that is missing there
+            print(name, "failed:", (str(error) or repr(error)).splitlines()[0], flush=True)
+        torch.cuda.empty_cache()
 
 
 if __name__ == "__main__":

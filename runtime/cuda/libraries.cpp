@@ -181,7 +181,10 @@ std::string Library::why() const {
 }
 
 const Driver* driver() { return loaded_driver().get(); }
-const Graphs* graphs() { return loaded_graphs().get(); }
+const Graphs* graphs() {
+  static const bool off = value_of("TENON_CUDA_GRAPHS") == "0";
+  return off ? nullptr : loaded_graphs().get();
+}
 const Nvrtc* nvrtc() { return loaded_nvrtc().get(); }
 const Cublas* cublas() { return loaded_cublas().get(); }
 const Library& driver_library() { return loaded_driver().library; }

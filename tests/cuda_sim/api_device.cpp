@@ -70,9 +70,6 @@ constexpr struct {
     {34, 0},           //
     {50, 0},           //
     {35, 0},           // TCC driver
-    {36, 2619000},     // memory clock rate in kHz
-    {37, 5120},        // bits of the memory's bus
-    {38, 50 << 20},    // L2 cache
     {40, 3},           // copy engines
     {41, 1},           // unified addresses
     {78, 1},           // priorities of streams
@@ -86,10 +83,19 @@ constexpr struct {
     {115, 0},          // memory pools
 };
 
+struct Memory {
+  int khz, bus_bits, cache_bytes;
+};
+constexpr Memory kH100{2619000, 5120, 50 << 20}, kH200{3201000, 6144, 60 << 20};
+
 // -1 for one it does not know.
 int attribute(const Driver& d, int number) {
   const Model& m = model(d);
+  const Memory& memory = d.settings.card == "H200" ? kH200 : kH100;
   switch (number) {
+    case 36: return memory.khz;
+    case 37: return memory.bus_bits;
+    case 38: return memory.cache_bytes;
     case 39: return m.threads_per_multiprocessor;
     case 75: return m.arch / 10;
     case 76: return m.arch % 10;

@@ -117,8 +117,9 @@ struct Settings {
   size_t memory = size_t{4} << 30;
   int arch = 90;
   uint64_t seed = 1;
-  bool eager = false, strict = false, races = false;
+  bool eager = false, strict = false, races = false, idle = false;
   long library = 0;
+  std::string card;
   Settings();
 };
 
@@ -129,7 +130,7 @@ struct Driver {
   std::condition_variable changed;
   bool initialized = false;
   std::vector<Device> devices;
-  DeviceMemory memory{settings.strict};
+  DeviceMemory memory{settings.strict, settings.idle};
   PinnedMemory pinned;
   Engine engine;
   Queue queue{*this, settings.seed, settings.eager};

@@ -17,6 +17,7 @@ struct Image {
 };
 
 std::string pack(const Image& image);
-std::optional<Image> unpack(const char* bytes);  // nothing if it is not one, or not whole
+// Nothing if it is not one, or not whole. A real cubin is the image that TENON_SIM_CUBINS has for it.
+std::optional<Image> unpack(const char* bytes);
 
 }  // namespace tenon::cuda_sim

@@ -21,7 +21,7 @@ void* pages(uintptr_t address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(bool strict) : strict_(strict) {
+DeviceMemory::DeviceMemory(bool strict, bool idle) : strict_(strict), idle_(idle) {
   void* const range = mmap(nullptr, kRange, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) throw std::bad_alloc();
   begin_ = next_ = reinterpret_cast<uintptr_t>(range);
@@ -46,9 +46,11 @@ DevicePointer DeviceMemory::allocate(int device, size_t bytes) {
   const size_t mapped = round_up(bytes, kPage);
   const uintptr_t begin = place(mapped + kPage);
   if (begin == 0 || mprotect(pages(begin), mapped, PROT_READ | PROT_WRITE) != 0) return 0;
-  std::memset(pages(begin), 0xff, mapped);
-  mprotect(pages(begin), mapped, PROT_NONE);
   const uintptr_t address = strict_ ? begin + mapped - round_up(bytes, kAlignment) : begin;
+  std::memset(pages(begin), 0xff, address - begin);
+  std::memset(pages(address + bytes), 0xff, begin + mapped - address - bytes);
+  if (!idle_) std::memset(pages(address), 0xff, bytes);
+  mprotect(pages(begin), mapped, PROT_NONE);
   blocks_[begin] = {address, bytes, mapped, device};
   opened_.reserve(blocks_.size());  // blocks open in a handler of signals, where nothing may be allocated
   return address;

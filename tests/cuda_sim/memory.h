@@ -31,7 +31,7 @@ class DeviceMemory {
     History history = {};  // where accesses are watched
   };
 
-  explicit DeviceMemory(bool strict);
+  explicit DeviceMemory(bool strict, bool idle = false);  // idle: nothing computes, so new memory need not be nan
   void set_strict(bool strict) { strict_ = strict; }
   void watch(bool watched) { watched_ = watched; }  // tells reads from writes: a block opens for reading first
 
@@ -58,7 +58,7 @@ class DeviceMemory {
   bool open_block(Block& block);
   static std::string check_slack(const Block& block, uintptr_t begin);
 
-  bool strict_, watched_ = false;
+  bool strict_, idle_, watched_ = false;
   uintptr_t begin_, end_, next_;
   std::map<uintptr_t, Block> blocks_;  // by their first page
   std::vector<uintptr_t> opened_;

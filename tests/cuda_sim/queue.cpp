@@ -208,6 +208,7 @@ void Queue::perform_kernel(const KernelCall& call, const Operation& operation) {
   }
   if (const int code = driver_.fault_due("kernel"))
     return driver_.fail(device, code, "kernel " + kernel.name + ": a fault asked for");
+  if (driver_.settings.idle) return;
   std::vector<uint64_t> parameters = call.parameters;
   std::vector<void*> arguments;
   for (uint64_t& parameter : parameters) arguments.push_back(&parameter);

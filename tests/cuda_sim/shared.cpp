@@ -28,7 +28,7 @@ int submit_library_call(void* handle, const std::string& name, std::function<voi
       Work work;
       work.kind = kind;
       work.name = name;
-      if (kind == WorkKind::Copy) work.body = std::move(body);
+      if (kind == WorkKind::Copy) work.body = d.settings.idle ? [] {} : std::move(body);
       return submit(d, *stream, std::move(work));
     };
     const bool in_graph = stream->capture != nullptr;  // else only the product itself shows

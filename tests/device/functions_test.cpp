@@ -65,8 +65,9 @@ TEST_CASE("golden: functions on a device") {
   const Device place = test::tested_device();
   const auto data = golden::load("functions.json");
   std::string blob = golden::read("functions.bin");
-  size_t equal = 0, all = 0;
+  size_t equal = 0, all = 0, seen = 0;
   for (const Case& c : kCases) {
+    if (!test::is_in_slice(seen++)) continue;
     const std::string expression = c.expression;
     CAPTURE(expression);
     if (place.is_cuda() && has_bits_of_its_own(expression)) continue;

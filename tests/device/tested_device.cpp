@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -54,5 +55,26 @@ void shuffle(uint64_t seed) {
   static const auto seed_simulator = simulator_seed();
   if (seed_simulator) seed_simulator(seed);
 }
+
+namespace {
+
+struct Slice {
+  unsigned long long index = 0, count = 1;
+};
+const Slice& slice() {
+  static const Slice given = [] {
+    Slice s;
+    const char* text = std::getenv("TENON_TEST_SLICE");
+    if (text && (std::sscanf(text, "%llu/%llu", &s.index, &s.count) != 2 || s.index >= s.count))
+      throw std::runtime_error("TENON_TEST_SLICE wants INDEX/COUNT, and not " + std::string(text));
+    return s;
+  }();
+  return given;
+}
+
+}  // namespace
+
+bool is_in_slice(size_t index) { return index % slice().count == slice().index; }
+bool is_sliced() { return slice().count > 1; }
 
 }  // namespace tenon::test

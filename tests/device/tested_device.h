@@ -23,4 +23,8 @@ std::string bits_of(const Tensor& x);
 // Draws another order for what its streams do; nothing on a GPU, which has an order of its own.
 void shuffle(uint64_t seed);
 
+// TENON_TEST_SLICE=2/16: of the golden cases only each sixteenth, from the third on, so that several processes share them.
+bool is_in_slice(size_t index);
+bool is_sliced();
+
 }  // namespace tenon::test
