@@ -24,7 +24,8 @@ Tensor patterns(ScalarType type, const Device& device) {
   const Tensor all = arange(65536, kInt).to(kShort).view(type);
   return where(all.isnan(), zeros_like(all), all).to(device);
 }
-Tensor edges(ScalarType type, const Device& device) {  // nans, infinities, zeros of both signs, subnormals among numbers
+// Nans, infinities, zeros of both signs, subnormals among numbers.
+Tensor edges(ScalarType type, const Device& device) {
   const Tensor x = values({4096}, kFloat, kCPU);
   const float special[] = {NAN, INFINITY, -INFINITY, 0.f, -0.f, 1e-41f, -1e-41f, 3.4e38f};
   for (int i = 0; i < 64; ++i) x.slice(0, i * 61, i * 61 + 1).fill_(special[i % 8]);
@@ -69,7 +70,8 @@ void add_maps(std::vector<SmokeRow>& rows) {
   }
   rows.push_back(bits("maths_f32", [](const Device& d) {
     const Tensor x = values({4099}, kFloat, d), p = x.abs() + 0.01;
-    return Outputs{x.exp(), p.log(), x.sin(), x.cos(), x.erf(), x.sigmoid(), F::gelu(x), p.pow(x), p.rsqrt(), p.log1p(), x.expm1(), atan2(x, p), p.lgamma()};
+    return Outputs{x.exp(),  p.log(),   x.sin(),   x.cos(),   x.erf(),     x.sigmoid(), F::gelu(x),
+                   p.pow(x), p.rsqrt(), p.log1p(), x.expm1(), atan2(x, p), p.lgamma()};
   }));
   rows.push_back(bits("casts_of_16_bits", [](const Device& d) {  // every pattern
     const Tensor h = patterns(kHalf, d), b = patterns(kBFloat16, d);
@@ -122,26 +124,34 @@ void add_reductions(std::vector<SmokeRow>& rows) {
 void add_scans_and_calls(std::vector<SmokeRow>& rows) {
   rows.push_back(bits("scans", [](const Device& d) {
     const Tensor x = values({24, 1000}, kFloat, d), i = values({6, 20000}, kLong, d);
-    return Outputs{x.cumsum(1), x.cumsum(0), values({2, 30000}, kFloat, d).cumsum(1), i.cumsum(1), std::get<0>(x.cummax(1)), std::get<1>(x.cummin(0)),
-                   (x * 0.1 + 1).cumprod(1), x.to(kDouble).cumsum(1), x.to(kHalf).cumsum(1)};
+    return Outputs{x.cumsum(1),
+                   x.cumsum(0),
+                   values({2, 30000}, kFloat, d).cumsum(1),
+                   i.cumsum(1),
+                   std::get<0>(x.cummax(1)),
+                   std::get<1>(x.cummin(0)),
+                   (x * 0.1 + 1).cumprod(1),
+                   x.to(kDouble).cumsum(1),
+                   x.to(kHalf).cumsum(1)};
   }));
   rows.push_back(bits("sort", [](const Device& d) {
     const Tensor x = values({7, 300}, kFloat, d), line = values({20000}, kFloat, d), i = values({9000}, kInt, d);
-    return Outputs{std::get<0>(x.sort(1)), std::get<1>(x.sort(1, true)), std::get<0>(line.sort()), i.argsort(),
+    return Outputs{std::get<0>(x.sort(1)),     std::get<1>(x.sort(1, true)), std::get<0>(line.sort()), i.argsort(),
                    std::get<0>(line.topk(10)), std::get<1>(x.topk(5, 1))};
   }));
   rows.push_back(bits("scatter", [](const Device& d) {
     const Tensor base = values({100, 16}, kFloat, d), source = values({3000, 16}, kFloat, d);
     const Tensor rows_of = (arange(3000) * 7 % 100).to(d), hot = (arange(3000) % 3).to(d);
-    return Outputs{base.index_add(0, rows_of, source), base.index_add(0, hot, source), base.scatter_add(1, (arange(1600).reshape({100, 16}) % 16).to(d), base),
-                   base.index_fill(0, hot.slice(0, 0, 3), 5)};
+    return Outputs{base.index_add(0, rows_of, source), base.index_add(0, hot, source),
+                   base.scatter_add(1, (arange(1600).reshape({100, 16}) % 16).to(d), base), base.index_fill(0, hot.slice(0, 0, 3), 5)};
   }));
   rows.push_back(bits("gather_and_embedding", [](const Device& d) {
     const Tensor table = values({500, 64}, kFloat, d).requires_grad_(), i = (arange(2048) * 37 % 500).to(d);
     const Tensor y = embedding(table, i);
     (y * y).sum().backward();
     const Tensor grad = table.grad();
-    return Outputs{y.detach(), grad, table.detach().gather(0, (arange(640).reshape({10, 64}) % 500).to(d)), table.detach().index_select(1, (arange(8) * 5).to(d))};
+    return Outputs{y.detach(), grad, table.detach().gather(0, (arange(640).reshape({10, 64}) % 500).to(d)),
+                   table.detach().index_select(1, (arange(8) * 5).to(d))};
   }));
   rows.push_back(bits("masks", [](const Device& d) {
     const Tensor x = values({40, 333}, kFloat, d);
@@ -157,58 +167,68 @@ void add_scans_and_calls(std::vector<SmokeRow>& rows) {
     const Tensor i = values({500}, kLong, d);
     return Outputs{floor_divide(i, i.abs() + 1), one_hot((i.abs() % 7), 7), F::cross_entropy(values({500, 7}, kFloat, d), i.abs() % 7)};
   }));
-  rows.push_back(near("philox", 1e-6, [](const Device& d) {  // words of the generator are PyTorch's on a GPU: moments alone compare
-    const Device there = d;
-    manual_seed(5);
-    const Tensor u = rand({1 << 16}, TensorOptions(there));
-    return Outputs{(u.mean() - 0.5).abs() < 0.01, (u.var() - 1 / 12.).abs() < 0.01, (u >= 0).all(), (u < 1).all(),
-                   (randn({1 << 16}, TensorOptions(there)).var() - 1).abs() < 0.05};
-  }));
+  rows.push_back(near("philox", 1e-6,
+                      [](const Device& d) {  // words of the generator are PyTorch's on a GPU: moments alone compare
+                        const Device there = d;
+                        manual_seed(5);
+                        const Tensor u = rand({1 << 16}, TensorOptions(there));
+                        return Outputs{(u.mean() - 0.5).abs() < 0.01, (u.var() - 1 / 12.).abs() < 0.01, (u >= 0).all(), (u < 1).all(),
+                                       (randn({1 << 16}, TensorOptions(there)).var() - 1).abs() < 0.05};
+                      }));
   rows.push_back(bits("copies_and_views", [](const Device& d) {
     const Tensor x = values({64, 48}, kFloat, d), y = x.clone();
     y.slice(1, 3, 9).mul_(2);
     y.t().add_(1);
-    return Outputs{y, x.slice(0, 1, 60, 3).contiguous(), x.unfold(1, 8, 4).sum(2), x.expand({3, 64, 48}).contiguous(), x.as_strided({5, 5}, {7, 2}, 3).clone()};
+    return Outputs{y, x.slice(0, 1, 60, 3).contiguous(), x.unfold(1, 8, 4).sum(2), x.expand({3, 64, 48}).contiguous(),
+                   x.as_strided({5, 5}, {7, 2}, 3).clone()};
   }));
 }
 
-Tensor product(IntArrayRef a, IntArrayRef b, ScalarType type, const Device& d) {
-  return values(a, type, d, 3).matmul(values(b, type, d, 4));
-}
+Tensor product(IntArrayRef a, IntArrayRef b, ScalarType type, const Device& d) { return values(a, type, d, 3).matmul(values(b, type, d, 4)); }
 
 void add_products(std::vector<SmokeRow>& rows) {
-  // By threads: the CPU's order of sums, so its bits.
+  // Shapes for which the model takes each of its tiles on a GPU of 132 multiprocessors. By threads sums have
+  // the CPU's order, so its bits.
   struct Shape {
     const char* name;
     int64_t batch, m, n, k;
   };
-  constexpr Shape kByThreads[] = {{"square", 1, 192, 192, 300}, {"flat", 1, 600, 9, 128}, {"wide", 1, 5, 700, 128}, {"vector", 1, 1, 512, 700}, {"tiny", 500, 3, 3, 3}, {"batched", 12, 33, 65, 40}};
-  for (const Shape& s : kByThreads) {
-    rows.push_back({std::string("product_f32_") + s.name, 0,
-                    [=](const Device& d) { return Outputs{product({s.batch, s.m, s.k}, {s.batch, s.k, s.n}, kFloat, d)}; }, true});
+  const Shape by_threads[] = {{"128x128", 16, 512, 512, 72}, {"128x64", 1, 512, 4096, 72}, {"64x64", 500, 48, 48, 72},   {"32x32", 1, 48, 4096, 300},
+                              {"16x16", 1, 9, 8, 300},       {"16x256", 16, 16, 4096, 72}, {"256x16", 16, 4096, 16, 72}, {"8x256", 16, 8, 4096, 72},
+                              {"256x8", 16, 4096, 8, 72},    {"16x64", 500, 8, 48, 72},    {"64x16", 500, 48, 8, 72},    {"vector", 1, 1, 512, 700},
+                              {"tiny", 500, 3, 3, 3},        {"odd", 12, 33, 65, 41}};
+  const Shape by_warps[] = {{"128x128", 16, 512, 512, 72}, {"128x64", 1, 512, 4096, 72}, {"64x128", 16, 48, 4096, 72},
+                            {"64x64", 500, 48, 48, 72},    {"32x32", 1, 9, 8, 1000},     {"16x16", 500, 8, 48, 72},
+                            {"128x16", 16, 4096, 8, 72},   {"16x128", 16, 8, 4096, 72},  {"odd", 3, 77, 83, 91}};
+  const auto some = [](int64_t size) { return size >= 500 ? large(size) : size; };
+  const auto of_shape = [=](const Shape& s, ScalarType type, const Device& d) {
+    return Outputs{product({some(s.batch), some(s.m), s.k}, {some(s.batch), s.k, some(s.n)}, type, d)};
+  };
+  for (const Shape& s : by_threads) {
+    rows.push_back({std::string("product_f32_") + s.name, 0, [=](const Device& d) { return of_shape(s, kFloat, d); }, true});
   }
   rows.push_back(bits("product_f64_i64", [](const Device& d) {
     return Outputs{product({70, 60}, {60, 50}, kDouble, d), product({70, 60}, {60, 50}, kLong, d), product({33, 20}, {20, 10}, kInt, d)};
   }));
-  // On tensor cores: shapes for which the model takes each of its tiles on a GPU of 132 multiprocessors.
-  constexpr Shape kByWarps[] = {{"a", 1, 2048, 2048, 96}, {"b", 1, 1920, 1100, 64}, {"c", 1, 1100, 1920, 64}, {"d", 1, 512, 512, 200}, {"e", 1, 256, 256, 1000},
-                                {"f", 1, 48, 48, 64},     {"g", 1, 2000, 16, 300},  {"h", 1, 16, 2000, 300}, {"odd", 3, 77, 83, 91}};
   for (const auto& [type, name] : kHalves) {
     const ScalarType t = type;
-    for (const Shape& s : kByWarps) {
-      if (t == kBFloat16 && s.name[0] != 'd' && s.name[0] != 'o') continue;
-      rows.push_back(near(std::string("mma_") + name + "_" + s.name, bound_of(t), [=](const Device& d) {
-        return Outputs{product({s.batch, s.m, s.k}, {s.batch, s.k, s.n}, t, d)};
-      }, true));
+    for (const Shape& s : by_warps) {
+      if (t == kBFloat16 && s.name != std::string("64x64") && s.name != std::string("odd")) continue;  // the tiles are the same
+      rows.push_back(near(
+          std::string("mma_") + name + "_" + s.name, bound_of(t), [=](const Device& d) { return of_shape(s, t, d); }, true));
     }
-    rows.push_back(near(std::string("mma_") + name + "_fused", bound_of(t), [=](const Device& d) {  // prologue, views, epilogue
-      const Tensor a = values({200, 136}, t, d), w = values({264, 136}, t, d), b = values({264}, t, d);
-      return Outputs{F::gelu(F::linear(a * 0.5, w, b)), F::linear(a, w).t().contiguous(), a.t().matmul(a)};
-    }, true));
+    rows.push_back(near(
+        std::string("mma_") + name + "_fused", bound_of(t),
+        [=](const Device& d) {  // prologue, views, epilogue
+          const Tensor a = values({200, 136}, t, d), w = values({264, 136}, t, d), b = values({264}, t, d);
+          return Outputs{F::gelu(F::linear(a * 0.5, w, b)), F::linear(a, w).t().contiguous(), a.t().matmul(a)};
+        },
+        true));
   }
   // By the library: another order of sums.
   rows.push_back(near("cublas_f32", 1e-5, [](const Device& d) {
-    return Outputs{product({large(1280), 320}, {320, large(1280)}, kFloat, d), values({large(1280), 320}, kFloat, d).t().matmul(values({large(1280), 320}, kFloat, d)),
+    return Outputs{product({large(1280), 320}, {320, large(1280)}, kFloat, d),
+                   values({large(1280), 320}, kFloat, d).t().matmul(values({large(1280), 320}, kFloat, d)),
                    product({3, 320, large(1280)}, {3, large(1280), 320}, kFloat, d)};
   }));
   for (const auto& [type, name] : kHalves) {
