@@ -25,8 +25,8 @@ Settings::Settings()
       eager(number("TENON_SIM_EAGER", 0) != 0),
       strict(number("TENON_SIM_STRICT", 0) != 0),
       races(number("TENON_SIM_RACES", 0) != 0),
-      library(number("TENON_SIM_LIBRARY", 0)),
       idle(number("TENON_SIM_IDLE", 0) != 0),
+      library(number("TENON_SIM_LIBRARY", 0)),
       card(std::getenv("TENON_SIM_CARD") ? std::getenv("TENON_SIM_CARD") : "H100") {}
 
 Driver::Driver() {
