@@ -1,7 +1,8 @@
 // Rows on a GPU, as scripts/gpu_test.sh asks for them and by hand: `bench_gpu [ROW...]` prints a line each, "ROW seconds host launches":
 // of one run of the row, the time until it is done, the time until it is handed in, and its launches. It is the best of several
 // bursts, a burst being handed in whole before the device is waited for. Bandwidth rows move 256 MiB in and 256 MiB out, or what
-// their name says. `bench_gpu times N ROW...` runs them N times and measures nothing. Without a GPU it says why and ends with 77.
+// their name says. `bench_gpu times N ROW...` runs them N times and measures nothing; `bench_gpu products f16|f32 SHAPE...` adds what
+// the model of products thinks. Without a GPU it says why and ends with 77.
 #include <tenon/tenon.h>
 
 #include <algorithm>
@@ -179,14 +180,17 @@ void report(const char* name, const std::function<std::function<void()>()>& prep
   cuda::empty_cache();
 }
 
-// "tile f16 512 512 64": a product by a kernel or by the library, whoever the model takes; then what it thinks of both.
-void report_tile(int64_t m, int64_t n, int64_t k, ScalarType type) {
+// A product by whoever the model takes, a kernel or the library, and then what it thinks of both. SHAPE: "512x512x64", rows, columns, depth.
+void report_product(const std::string& type_name, const std::string& shape) {
+  const ScalarType type = type_name == "f16" ? kHalf : kFloat;
+  int m = 0, n = 0, k = 0;
+  if (std::sscanf(shape.c_str(), "%dx%dx%d", &m, &n, &k) != 3) throw std::runtime_error("a shape is ROWSxCOLUMNSxDEPTH, and not " + shape);
   const Tensor a = on_gpu({m, k}, type), b = on_gpu({k, n}, type);
   const std::string text = explain(a.matmul(b)), mark = "product    by ";
+  report((type_name + "_" + shape).c_str(), [=] { return run([=] { return a.matmul(b); }); }, 0);
   const size_t begin = text.find(mark);
-  report((std::string("tile_") + (type == kHalf ? "f16_" : "f32_") + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k)).c_str(),
-         [=] { return run([=] { return a.matmul(b); }); }, 0);
-  if (begin != std::string::npos) std::printf("model: %s\n", text.substr(begin + mark.size(), text.find('\n', begin) - begin - mark.size()).c_str());
+  if (begin == std::string::npos) return;  // without the library there is no choice
+  std::printf("model of %s_%s: %s\n", type_name.c_str(), shape.c_str(), text.substr(begin + mark.size(), text.find('\n', begin) - begin - mark.size()).c_str());
 }
 
 }  // namespace
@@ -198,8 +202,8 @@ int main(int argc, char** argv) {
   }
   std::vector<std::string> wanted(argv + 1, argv + argc);
   manual_seed(1);
-  if (wanted.size() == 5 && wanted[0] == "tile") {
-    report_tile(std::stoll(wanted[2]), std::stoll(wanted[3]), std::stoll(wanted[4]), wanted[1] == "f16" ? kHalf : kFloat);
+  if (wanted.size() > 2 && wanted[0] == "products") {
+    for (size_t i = 2; i < wanted.size(); ++i) report_product(wanted[1], wanted[i]);
     return 0;
   }
   int times = 0;

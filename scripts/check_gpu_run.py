@@ -33,6 +33,29 @@ def command(options, work, run, out, *more):
             "--simulate", options.bin, "--jobs", "4", *(["--only", options.only] if options.only else []), *(["--most", str(options.most)] if options.most else []), *map(str, more)]
 
 
+# Stand-ins of NVIDIA's tools: each runs the program behind its options; ncu then prints its table, of two kernels.
+SANITIZER = """#!/usr/bin/env bash
+while [ ! -x "$1" ]; do shift; done
+exec "$@"
+"""
+NCU = """#!/usr/bin/env bash
+while [ ! -x "$1" ]; do [ "$1" = --metrics ] && metrics=$2; shift; done
+"$@" || exit $?
+echo "==PROF== Disconnected"
+row() { printf '"%s","1","program","host","%s"' "$1" "$2"; for metric in ${metrics//,/ }; do printf ',"%s"' "${3:-$metric}"; done; echo; }
+row ID "Kernel Name"; row "" "" unit; row 0 tenon_small 1,000; row 1 tenon_large 20,000.5
+"""
+
+
+def tools(folder):
+    """The environment in which they are found."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in (("compute-sanitizer", SANITIZER), ("ncu", NCU)):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    return dict(os.environ, PATH=f"{folder}:{os.environ['PATH']}")
+
+
 def check(condition, what):
     if not condition:
         raise SystemExit(f"wrong: {what}")
@@ -41,7 +64,7 @@ def check(condition, what):
 def whole(options, work, run, out):
     """A run to its end."""
     begin = time.monotonic()
-    done = subprocess.run(command(options, work, run, out, "--seconds", options.seconds), stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(command(options, work, run, out, "--seconds", options.seconds), stdout=subprocess.PIPE, text=True, env=options.environment)
     content = json.loads((out / "rows.json").read_text())
     print(f"{run}: {content['state']} after {content['seconds']} s; " + ", ".join(f"{part['name']} {part['seconds']}" for part in content["parts"]))
     for part in content["parts"]:
@@ -51,6 +74,8 @@ def whole(options, work, run, out):
         compiled = [int(n) for n in re.findall(r"Kernels compiled by NVRTC so far: (\d+)", "\n".join(part["text"]))]
         check(not packed or not any(compiled), f"{run}, {part['name']}: {compiled} kernels were compiled")
     check(content["state"] == "ended" and done.returncode == (gpu_rows_failed(content) > 0), f"{run}: status {done.returncode}\n{done.stdout}")
+    counted = [part for part in content["parts"] if part["name"] == "counters" and part["state"] == "done"]
+    check(not counted or "| tenon_large | 20,000.5 |" in "\n".join(counted[0]["text"]), "no counters of the slowest kernel")
     check_files(out)
     return time.monotonic() - begin
 
@@ -67,7 +92,8 @@ def check_files(out):
 def killed(options, work, out, after):
     """A run that is killed after so many seconds; what it had said by then must be in its files."""
     shutil.rmtree(out, ignore_errors=True)
-    process = subprocess.Popen(command(options, work, "first", out, "--seconds", 600), stdout=subprocess.PIPE, text=True, process_group=0)
+    process = subprocess.Popen(command(options, work, "first", out, "--seconds", 600), stdout=subprocess.PIPE, text=True, process_group=0,
+                               env=options.environment)
     time.sleep(after)
     over = process.poll() is not None
     process.send_signal(signal.SIGKILL)
@@ -130,6 +156,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         work = pathlib.Path(options.work).resolve() if options.work else pathlib.Path(temporary) / "work"
         out = pathlib.Path(temporary) / "out"
+        options.environment = tools(pathlib.Path(temporary) / "tools")
         if not options.work:
             few = ["--most", str(options.most), "--plain"] if options.most else []
             library = ["--library", options.library] if options.library else []

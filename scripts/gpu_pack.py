@@ -76,12 +76,8 @@ class Pack:
         return [row for row in done if row["state"] not in ("ok", "missing")]
 
     def bench_rows(self, idle):
-        shapes = [(kind, *shape) for kind in ("f16", "f32") for shape in gpu_run.PRODUCTS]
-        most = self.options.most
-        rows = [(name, [self.bin / "bench_gpu", "times", "4", name], idle) for name in gpu_run.STEPS[:most] + gpu_run.bench_names(self)[:most]]
-        for by, environment in (("", {}), ("_generated", {"TENON_CUBLAS": "none"})):
-            rows += [("_".join(map(str, shape)) + by, [self.bin / "bench_gpu", "tile", *shape], {**idle, **environment}) for shape in shapes[:most]]
-        return rows
+        names = gpu_run.STEPS[: self.options.most] + gpu_run.bench_names(self)[: self.options.most]
+        return [(name, [self.bin / "bench_gpu", "times", "4", name], idle) for name in names] + gpu_run.product_rows(self, idle)
 
     def tests(self):
         some = gpu_run.slices_from(self, 0)

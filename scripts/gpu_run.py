@@ -30,9 +30,8 @@ FOR_SANITIZERS = ["memcheck", "racecheck"]
 MOVED = {name: 536.9 for name in ("scale", "chain", "chain_f16", "softmax_1024", "softmax_4096", "softmax_65536", "layer_norm_4096", "layer_norm_f16_1024",
                                   "transpose_8192", "transpose_f16", "cumsum", "embedding")}
 MOVED |= {"column_sum": 268.4, "sum": 268.4, "adam_1e7": 280.0}
-PRODUCTS = [(m, n, k) for m, n, k in [(64, 64, 64), (128, 128, 512), (256, 256, 256), (256, 256, 2048), (512, 512, 512), (1024, 1024, 256), (1024, 1024, 1024),
-                                      (2048, 2048, 512), (2048, 2048, 2048), (4096, 4096, 1024), (4096, 16, 1024), (16, 4096, 1024), (128, 4096, 512),
-                                      (4096, 128, 512), (1000, 1000, 1000)]]
+PRODUCTS = ["64x64x64", "128x128x512", "256x256x256", "256x256x2048", "512x512x512", "1024x1024x256", "1024x1024x1024", "2048x2048x512",
+            "2048x2048x2048", "4096x4096x1024", "4096x16x1024", "16x4096x1024", "128x4096x512", "4096x128x512", "1000x1000x1000"]
 METRICS = ["gpu__time_duration.sum", "dram__bytes_read.sum", "dram__bytes_write.sum", "dram__throughput.avg.pct_of_peak_sustained_elapsed",
            "lts__t_sectors_op_write.sum", "smsp__issue_active.avg.pct_of_peak_sustained_active", "smsp__inst_executed.sum",
            "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", "l1tex__data_bank_conflicts_pipe_lsu.sum",
@@ -297,7 +296,9 @@ def time_torch(run, part, kind, names, until):
     if run.options.simulate or subprocess.run([sys.executable, "-c", "import torch; torch.cuda.init()"], capture_output=True).returncode:
         note_missing(run, part, f"PyTorch, {kind}", "there is none that sees the GPU")
         return {}
-    run.machine.rows(part, [(f"torch_{kind}", [sys.executable, HERE / "bench/gpu.py", kind, *names])], max(1, until - time.monotonic()), jobs=1, until=until)
+    own_libraries = {"LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
+    run.machine.rows(part, [(f"torch_{kind}", [sys.executable, HERE / "bench/gpu.py", kind, *names], own_libraries)], max(1, until - time.monotonic()), jobs=1,
+                     until=until)
     return times_of(run.machine.log(part, f"torch_{kind}"))
 
 
@@ -345,8 +346,8 @@ def counters(run, part, until):
     ncu = find_tool("ncu")
     if not ncu:
         return note_missing(run, part, "ncu", "it is not on PATH and not in /usr/local/cuda/bin")
-    head = [ncu, "--clock-control", "none", "--csv", "--page", "raw", "--metrics", ",".join(METRICS)]
-    run.rows(part, [(name, [*head, run.bin / "bench_gpu", "times", "2", name]) for name in COUNTED], 25, jobs=1, until=until)
+    head = [ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--metrics", ",".join(METRICS)]
+    run.rows(part, [(name, [*head, run.bin / "bench_gpu", "times", "2", name], run.idle()) for name in COUNTED], 25, jobs=1, until=until)
     run.say(part, "The slowest kernel of each row:", "", f"| row | kernel | {' | '.join(metric.split('.')[0] for metric in METRICS)} |", "| --- " * (len(METRICS) + 2) + "|")
     for name in COUNTED:
         if kernel := slowest_kernel(run.machine.log(part, name)):
@@ -362,23 +363,24 @@ def slowest_kernel(log):
     return max(kernels, key=lambda kernel: number(kernel.get(METRICS[0], "")), default=None)
 
 
+def product_rows(run, environment):
+    """A process for each type, with the library and without it: (name, command, environment)."""
+    shapes = PRODUCTS[: run.options.most]
+    return [(f"{kind}_{by}", [run.bin / "bench_gpu", "products", kind, *shapes], {**environment, **({"TENON_CUBLAS": "none"} if by == "generated" else {})})
+            for kind in ("f16", "f32") for by in ("chosen", "generated")]
+
+
 def tiles(run, part, until):
-    """Products by the kernel that the model takes and by the library, beside what the model thinks of both."""
-    shapes = [(kind, *shape) for kind in ("f16", "f32") for shape in PRODUCTS]
-    for by, environment in (("", {}), ("_generated", {"TENON_CUBLAS": "none"})):
-        run.rows(part, [("_".join(map(str, shape)) + by, [run.bin / "bench_gpu", "tile", *shape], {**run.idle(), **environment}) for shape in shapes], 10, jobs=1,
-                 until=until)
-    run.say(part, "| product | generated, us | estimated | the other, us | estimated, library | taken |", "| --- | --- | --- | --- | --- | --- |")
+    """Products by the kernel that the model takes and by whom the model chooses, beside what the model thinks of both."""
+    run.rows(part, product_rows(run, run.idle()), 20, jobs=1, until=until)
+    logs = {by: run.machine.log(part, f"f16_{by}") + run.machine.log(part, f"f32_{by}") for by in ("chosen", "generated")}
+    chosen, generated = times_of(logs["chosen"]), times_of(logs["generated"])
+    run.say(part, "| product | generated, us | estimated | as chosen, us | estimated, library | chosen |", "| --- | --- | --- | --- | --- | --- |")
     ratios = []
-    for shape in shapes:
-        name = "_".join(map(str, shape))
-        log, generated = run.machine.log(part, name), run.machine.log(part, name + "_generated")
-        model = re.search(r"by (?:the )?(\w+).*generated ([\d.]+) us, a call of the library ([\d.]+)", log.replace("model: ", "by "))
-        ours, other = list(times_of(generated).values()), list(times_of(log).values())
-        if not model or not ours or not other:
-            continue
-        ratios.append(1e6 * ours[0][0] / float(model[2]))
-        run.say(part, f"| {name} | {1e6 * ours[0][0]:.1f} | {model[2]} | {1e6 * other[0][0]:.1f} | {model[3]} | {model[1]} |")
+    for name, who, ours, library in re.findall(r"^model of (\w+): (.*); estimated: generated ([\d.]+) us, a call of the library ([\d.]+) us", logs["chosen"], re.M):
+        if name in generated and name in chosen:
+            ratios.append(1e6 * generated[name][0] / float(ours))
+            run.say(part, f"| {name} | {1e6 * generated[name][0]:.1f} | {ours} | {1e6 * chosen[name][0]:.1f} | {library} | {who} |")
     if ratios:
         run.say(part, f"Measured over estimated, generated: median {statistics.median(ratios):.2f}, least {min(ratios):.2f}, most {max(ratios):.2f}.")
 
