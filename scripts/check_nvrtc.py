@@ -51,19 +51,32 @@ def start(given):
     compile_text(0, b'extern "C" __global__ void empty() {}', 80)  # the first one takes a little longer
 
 
-def compile_text(key, text, arch):
-    """(key, arch, milliseconds of this process, whether it compiled, what ptxas says)."""
+def machine_code(text, arch):
+    """(cubin, or None if it is refused; what ptxas says), with the options of runtime/cuda/compiler.cpp."""
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, b"kernel.cu", 0, None, None)
     options = (ctypes.c_char_p * 4)(b"-arch=sm_%d" % arch, b"--minimal", b"--fmad=false", b"--ptxas-options=-v")
-    begin = time.process_time()
-    code = nvrtc.nvrtcCompileProgram(program, len(options), options)
-    milliseconds = (time.process_time() - begin) * 1e3
+    compiled = nvrtc.nvrtcCompileProgram(program, len(options), options) == 0
     nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-    log = ctypes.create_string_buffer(size.value)
+    log, cubin = ctypes.create_string_buffer(size.value), None
     nvrtc.nvrtcGetProgramLog(program, log)
+    if compiled:
+        nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size))
+        cubin = ctypes.create_string_buffer(size.value)
+        nvrtc.nvrtcGetCUBIN(program, cubin)
     nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    return key, arch, milliseconds, code == 0, log.value.decode()
+    return cubin.raw if compiled else None, log.value.decode()
+
+
+def spills(log):
+    return [n for n in re.findall(r"(\d+) bytes spill stores", log) if n != "0"]
+
+
+def compile_text(key, text, arch):
+    """(key, arch, milliseconds of this process, whether it compiled, what ptxas says)."""
+    begin = time.process_time()
+    cubin, log = machine_code(text, arch)
+    return key, arch, (time.process_time() - begin) * 1e3, cubin is not None, log
 
 
 def work(item):
@@ -96,10 +109,9 @@ def main():
 
     bad = 0
     for key, arch, _, compiled, log in results:
-        spills = [n for n in re.findall(r"(\d+) bytes spill stores", log) if n != "0"]
-        if not compiled or spills:
+        if not compiled or spills(log):
             bad += 1
-            print(f"sm_{arch}: {'spills ' + '+'.join(spills) + ' bytes' if compiled else 'refused'}: {name_of(kernels[key])}")
+            print(f"sm_{arch}: {'spills ' + '+'.join(spills(log)) + ' bytes' if compiled else 'refused'}: {name_of(kernels[key])}")
             if not compiled:
                 print(log)
     for arch in archs:

@@ -3,7 +3,7 @@
 
 Usage: gpu_cubins.py FROM TO [--texts FOLDER] [--arch 90] [--library FILE]
 
-FROM is a folder with caches of programs on the simulated GPU, each in a folder of its own. The simulated NVRTC keeps a kernel's text as its
+FROM is a folder with caches of programs on the simulated GPU somewhere below it. The simulated NVRTC keeps a kernel's text as its
 machine code; the real one compiles it here, as the runtime would on the GPU, and each entry is written anew to TO/tenon with the
 cubin in the place of the text. An entry's key holds the loop tree, the build of the library, NVRTC's version and the architecture: where
 these are the same, a program finds it. Entries of the host are left out: other processors ask for other code.
@@ -17,7 +17,6 @@ import ctypes.util
 import multiprocessing
 import os
 import pathlib
-import re
 import struct
 import sys
 import zlib
@@ -70,24 +69,7 @@ def text_of(image):
 
 
 def compile_text(item):
-    """(cubin or None, log) of a text; the options are those of runtime/cuda/compiler.cpp, and a report."""
-    text, arch = item
-    nvrtc = check_nvrtc.nvrtc
-    program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, b"kernel.cu", 0, None, None)
-    options = (ctypes.c_char_p * 4)(b"-arch=sm_%d" % arch, b"--minimal", b"--fmad=false", b"--ptxas-options=-v")
-    code = nvrtc.nvrtcCompileProgram(program, len(options), options)
-    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-    log = ctypes.create_string_buffer(size.value)
-    nvrtc.nvrtcGetProgramLog(program, log)
-    cubin = None
-    if code == 0:
-        nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size))
-        cubin = ctypes.create_string_buffer(size.value)
-        nvrtc.nvrtcGetCUBIN(program, cubin)
-        cubin = cubin.raw
-    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    return cubin, log.value.decode()
+    return check_nvrtc.machine_code(*item)
 
 
 def stand_in_name(cubin):
@@ -126,7 +108,7 @@ def main():
         compiled = dict(zip(texts, pool.map(compile_text, [(text, options.arch) for text in texts], chunksize=8)))
     bad = 0
     for text, (cubin, log) in compiled.items():
-        spills = [n for n in re.findall(r"(\d+) bytes spill stores", log) if n != "0"]
+        spills = check_nvrtc.spills(log)
         bad += cubin is None or bool(spills)
         if cubin is None:
             print(f"refused: {check_nvrtc.name_of(text)}\n{log}")
