@@ -66,7 +66,8 @@ class Pack:
     def simulate(self):
         """All rows; those that were not right."""
         smoke = [name for of_runtime in (False, True) for name in gpu_run.smoke_rows(self, of_runtime)[: self.options.most]]
-        done = self.rows("right here", [("facts", [self.bin / "gpu_facts"], {"TENON_SMOKE_SMALL": "1"})] + [(name, [self.bin / "gpu_smoke", "run", name], {"TENON_SMOKE_SMALL": "1"}) for name in smoke])
+        small = {"TENON_SMOKE_SMALL": "1"}
+        done = self.rows("right here", [("facts", [self.bin / "gpu_facts"], small), *[(name, [self.bin / "gpu_smoke", "run", name], small) for name in smoke]])
         for card in CARDS:
             idle = {"TENON_SIM_CARD": card, "TENON_SIM_IDLE": "1", "TENON_SIM_MEMORY_MB": "80000"}
             self.rows(f"smoke, {card}", [(name, [self.bin / "gpu_smoke", "compile", name], idle) for name in smoke])
@@ -74,6 +75,13 @@ class Pack:
         if not self.options.most:  # on an H200 their kernels are the same: only the tiles of large products are others
             done += self.rows("tests", self.tests())
         return [row for row in done if row["state"] not in ("ok", "missing")]
+
+    def without_rows(self):
+        """Schedules that generate code for a GPU, and that no row of smoke ran."""
+        table = (HERE / "passes/schedule/schedule.cpp").read_text()
+        wanted = {*re.findall(r'\{"([\w ]+)", kGpu', table), "contraction mma", "attention mma"} - {"indexed", "recurrence", "product"}  # routines
+        fields = [row["text"].split(" | ") for row in self.report.part("right here")["rows"]]
+        return [] if self.options.most else sorted(wanted - {name for field in fields if len(field) > 1 for name in field[1].split(", ")})
 
     def bench_rows(self, idle):
         names = gpu_run.STEPS[: self.options.most] + gpu_run.bench_names(self)[: self.options.most]
@@ -123,13 +131,15 @@ def main():
     parser.add_argument("--plain", action="store_true", help="no compression")
     pack = Pack(parser.parse_args())
     wrong = pack.simulate()
+    if missing := pack.without_rows():
+        print(f"no row of smoke runs {', '.join(missing)}")
     for row in wrong:
         print(f"not right: {row['name']}: {row['text']}")
     library = ["--library", pack.options.library] if pack.options.library else []
     cubins = subprocess.run([sys.executable, HERE / "scripts/gpu_cubins.py", pack.simulated, pack.stage / "cache", "--texts", pack.work / "texts", *library])
     pack.fill()
     pack.close()
-    return 1 if wrong or cubins.returncode else 0
+    return 1 if wrong or missing or cubins.returncode else 0
 
 
 if __name__ == "__main__":

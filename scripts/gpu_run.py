@@ -95,7 +95,12 @@ class Run:
         self.out.mkdir(parents=True, exist_ok=True)
         self.work = pathlib.Path(options.work).resolve()
         self.report = gpu_rows.Report(self.out, f"{options.run} run, {time.strftime('%Y-%m-%d', time.gmtime())}", [(name, limit) for name, limit, _ in parts])
-        self.facts = unpack(options.bundle, self.work / "here")
+        try:
+            self.facts = unpack(options.bundle, self.work / "here")
+        except Exception as error:
+            self.report.state = f"no bundle ({error})"
+            self.report.save()
+            raise
         self.bin = self.work / "here" / "bin"
         logs = self.work / f"logs_{options.run}"
         shutil.rmtree(logs, ignore_errors=True)
@@ -157,7 +162,7 @@ class Run:
             part["state"], part["text"] = "failed", [*part["text"], f"{type(error).__name__}: {error}"]
         part["seconds"] = round(time.monotonic() - begin, 1)
         compiled = self.cache.compiled()
-        part["text"].append(f"Kernels compiled by NVRTC so far: {compiled}.")
+        part["text"] += ["", f"Kernels compiled by NVRTC so far: {compiled}."]
         print(f"{name}: {part['state']}, {part['seconds']} s, {sum(row['state'] == 'ok' for row in part['rows'])} right, "
               f"{sum(row['state'] not in ('ok', 'missing') for row in part['rows'])} not; kernels compiled: {compiled}", flush=True)
         gpu_rows.archive(self.machine.logs, self.out / "logs.tgz")
@@ -203,8 +208,8 @@ def smoke(run, part, until):
     errors = [re.search(r"error (\S+), bound (\S+)", row["text"]) for row in right]
     nearest = sorted((float(found[1]) / float(found[2]), row["name"], found[0]) for row, found in zip(right, errors) if found)
     run.say(part, *[f"Nearest to its bound: {name}, {text}." for _, name, text in nearest[-1:]])
-    schedules = sorted({name for row in right for name in row["text"].split(" | ")[1:2][0].split(", ")} if right else [])
-    run.say(part, f"Schedules that were right: {', '.join(schedules)}.")
+    fields = [row["text"].split(" | ") for row in right]
+    run.say(part, f"Schedules that were right: {', '.join(sorted({name for field in fields if len(field) > 1 for name in field[1].split(', ')}))}.")
 
 
 def runtime(run, part, until):
@@ -333,7 +338,7 @@ def steps(run, part, until):
     eager = time_torch(run, part, "eager", STEPS, until)
     us = lambda times, name, which=0: f"{1e6 * times[name][which]:.1f}" if len(times.get(name, ())) > which else "-"
     launches = lambda name: f"{graph[name][2]:.0f}" if len(graph.get(name, ())) > 2 else "-"
-    run.say(part, "| step | us | host us | launches | us without graphs | PyTorch eager, us |", "| --- | --- | --- | --- | --- | --- |",
+    run.say(part, "", "| step | us | host us | launches | us without graphs | PyTorch eager, us |", "| --- | --- | --- | --- | --- | --- |",
             *[f"| {name} | {us(graph, name)} | {us(graph, name, 1)} | {launches(name)} | {us(plain, name)} | {us(eager, name)} |" for name in STEPS])
 
 
@@ -382,7 +387,7 @@ def tiles(run, part, until):
             ratios.append(1e6 * generated[name][0] / float(ours))
             run.say(part, f"| {name} | {1e6 * generated[name][0]:.1f} | {ours} | {1e6 * chosen[name][0]:.1f} | {library} | {who} |")
     if ratios:
-        run.say(part, f"Measured over estimated, generated: median {statistics.median(ratios):.2f}, least {min(ratios):.2f}, most {max(ratios):.2f}.")
+        run.say(part, "", f"Measured over estimated, generated: median {statistics.median(ratios):.2f}, least {min(ratios):.2f}, most {max(ratios):.2f}.")
 
 
 # (name, limit in seconds or 0: to the end, function)

@@ -1,14 +1,19 @@
 // The stand-ins as the runtime meets them: memory, modules, launches, streams and events, and what each kind of mistake
 // brings. The process pretends two devices (tests/cuda_sim/CMakeLists.txt).
+#include <elf.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <atomic>
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <thread>
 
@@ -453,6 +458,38 @@ TEST_CASE("driver: images that are cut, forged or for another device are refused
   CHECK(load(good.ptx) == 218);
   CHECK(load(Compiled(kScale, "compute_75").ptx) == 0);
   cuModuleUnload(module);
+}
+
+TEST_CASE("driver: a real cubin is the image that a folder has for it") {
+  const Context context;
+  const Compiled good(kScale);
+  std::string cubin(300, '\1');  // a header, code, a table of sections
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[SELFMAG] = ELFCLASS64;
+  header.e_shoff = 200;
+  std::memcpy(cubin.data(), &header, sizeof header);
+  Handle module = nullptr;
+  const auto load = [&] { return cuModuleLoadDataEx(&module, cubin.c_str(), 0, nullptr, nullptr); };
+  CHECK(load() == 200);
+
+  char folder[] = "/tmp/tenon_cubins_XXXXXX";
+  REQUIRE(mkdtemp(folder));
+  setenv("TENON_SIM_CUBINS", folder, 1);
+  CHECK(load() == 200);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(cubin.data());
+  char name[24];
+  std::snprintf(name, sizeof name, "%08lx%08lx", crc32(0, bytes, 200), adler32(1, bytes, 200));
+  const std::filesystem::path file = std::filesystem::path(folder) / name;
+  std::ofstream(file) << good.image;
+  CHECK(load() == 0);
+  Handle function = nullptr;
+  CHECK(cuModuleGetFunction(&function, module, "k") == 0);
+  CHECK(cuModuleUnload(module) == 0);
+  std::ofstream(file) << good.image.substr(0, good.image.size() / 2);
+  CHECK(load() == 200);
+  unsetenv("TENON_SIM_CUBINS");
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("driver: a module may not go before its work is done") {
