@@ -109,6 +109,14 @@ ValueId TreeBuilder::op(Op op, std::span<const ValueId> args, DType to) {
   return let(op, args, elementwise_type(op, types, to));
 }
 
+ValueId TreeBuilder::fast(Op op, std::initializer_list<ValueId> args) {
+  Stmt stmt{.kind = StmtKind::Let, .op = op};
+  stmt.args = {args.begin(), args.end()};
+  stmt.fast = true;
+  stmt.result = fresh({DType::F32, 1});
+  return append(std::move(stmt)).result;
+}
+
 ValueId TreeBuilder::pick(Op op, std::span<const ValueId> vectors, int which) {
   Stmt stmt{.kind = StmtKind::Let, .op = op};
   stmt.args = {vectors.begin(), vectors.end()};

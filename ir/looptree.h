@@ -85,12 +85,16 @@ enum class StmtKind : uint8_t {
 // `mma a, b, c` is c[i][j] + the sum of a[i][k] * b[j][k] over k: a and b are tiles of f16 or bf16, c and the result of f32. The
 // order of its sums, and how each is rounded, are the hardware's. Like a shuffle, all threads of a warp come to it, and to a
 // load_tile, together.
+//
+// `fast`: one instruction, whose bits are the machine's. max and min: of zeros of different signs either may come. exp2: within
+// 2^-22 of the value; 0 where that is below 2^-126. Nan of nan.
 struct Stmt {
   StmtKind kind;
   Op op = Op::Get;
   bool strided = false;
   bool unroll = false;
   bool transposed = false;
+  bool fast = false;  // Let max, min, exp2 of f32 on a GPU: as the machine has it, see below
   int32_t buffer = -1;
   int32_t slot = -1;  // of Deal and Weave: which one of the n
   ValueId result = -1;
@@ -115,6 +119,7 @@ struct LoopTree {
   TargetKind target = TargetKind::Cpu;
   int lanes = 1;                    // CPU: vector width of full-level values
   int threads = 1;                  // GPU: threads a block
+  int resident = 1;                 // GPU: blocks that a multiprocessor shall have registers for at the same time
   DType index_type = DType::I64;    // I32 only where every address provably fits
   std::vector<TreeBuffer> buffers;  // In and Out and Global in argument order
   std::vector<DType> scalars;
@@ -152,6 +157,7 @@ class TreeBuilder {
   ValueId op(Op o, std::initializer_list<ValueId> args, DType to = DType::F32) {
     return op(o, std::span<const ValueId>(args.begin(), args.size()), to);
   }
+  ValueId fast(Op op, std::initializer_list<ValueId> args);  // of f32 on a GPU: Max, Min, Exp2
   ValueId quotient(ValueId x, ValueId d);  // of positions: x >= 0, d > 0
   ValueId splat(ValueId x, int lanes);     // x itself if it already has that many lanes
   // Of n vectors. deal: lane l is element n*l + which of the vectors one after another; weave is the other way round:

@@ -51,6 +51,7 @@ class Printer {
     out_ += tree_.target == TargetKind::Cpu ? "cpu" : "cuda";
     if (tree_.lanes != 1) out_ += " lanes=" + std::to_string(tree_.lanes);
     if (tree_.threads != 1) out_ += " threads=" + std::to_string(tree_.threads);
+    if (tree_.resident != 1) out_ += " resident=" + std::to_string(tree_.resident);
     if (tree_.index_type == DType::I32) out_ += " index=i32";
     out_ += " {\n  params ";
     for (size_t i = 0; i < tree_.buffers.size(); ++i) {
@@ -95,6 +96,7 @@ class Printer {
     std::string text(stmt.kind == StmtKind::Mma ? "mma" : info(stmt.op).text);
     for (size_t i = 0; i < stmt.args.size(); ++i) text += (i ? ", " : " ") + use(stmt.args[i]);
     if (is_one_of_many(stmt.op)) text += " at " + std::to_string(stmt.slot);
+    if (stmt.fast) text += " fast";
     return text;
   }
 
@@ -232,6 +234,9 @@ class Parser : Lexer {
       } else if (accept("threads")) {
         expect("=");
         tree_.threads = static_cast<int>(number());
+      } else if (accept("resident")) {
+        expect("=");
+        tree_.resident = static_cast<int>(number());
       } else {
         expect("index");
         expect("=");
@@ -434,6 +439,7 @@ class Parser : Lexer {
         expect("at");
         stmt.slot = static_cast<int32_t>(number());
       }
+      stmt.fast = accept("fast");
     }
     expect(":");
     const VType result = type();

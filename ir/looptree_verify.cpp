@@ -34,6 +34,7 @@ void TreeChecker::check_header() const {
   require(is_index(tree_.index_type), "the index type must be i32 or i64");
   require(tree_.lanes >= 1 && tree_.lanes <= 64, "lanes out of range");
   require(tree_.threads >= 1 && tree_.threads <= 1024, "threads out of range");
+  require(tree_.resident >= 1 && tree_.resident * tree_.threads <= 2048, "more resident threads than a multiprocessor has");
   require(tree_.size_count >= 0, "negative size count");
   std::set<std::string> names;
   for (const TreeBuffer& buffer : tree_.buffers) {
@@ -102,6 +103,10 @@ void TreeChecker::close_block() {
 
 void TreeChecker::check_let(const Stmt& stmt) const {
   const VType type = result(stmt);
+  if (stmt.fast) {
+    require(tree_.target == TargetKind::Cuda && type == VType{DType::F32, 1}, "fast is for an f32 on a GPU");
+    require(stmt.op == Op::Max || stmt.op == Op::Min || stmt.op == Op::Exp2, "no machine has this operation");
+  }
   switch (stmt.op) {
     case Op::Const: return arity(stmt, 0);
     case Op::ThreadId:

@@ -15,6 +15,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "ir/text.h"
@@ -298,7 +299,7 @@ class PhasePrinter {
     }
     out_ += "// kernel " + tree_.name + ", phase " + phase.name + ": s" + std::to_string(phase.extent) +
             " blocks of " + std::to_string(tree_.threads) + " threads\n";
-    std::string text = "TENON_KERNEL void TENON_LAUNCH(" + std::to_string(tree_.threads) + ") " +
+    std::string text = "TENON_KERNEL void TENON_LAUNCH(" + std::to_string(tree_.threads) + ", " + std::to_string(tree_.resident) + ") " +
                        function_name(tree_.name, phase) + "(";
     for (size_t i = 0; i < parameters.size(); ++i) text += (i ? ", " : "") + parameters[i];
     out_ += text + ") {\n";
@@ -435,10 +436,14 @@ class PhasePrinter {
     switch (stmt.op) {
       case Op::Const:
         names_[v] = literal({dtype(v), stmt.bits});
+        if (dtype(v) == DType::F32) known_[v] = static_cast<uint32_t>(stmt.bits);
         if (!is_tile(tree_.values[v])) scalar(v);
         else names_[v] = call("tenon_splat_" + suffix(dtype(v)) + "x8", {names_[v]});
         return;
-      case Op::Scalar: names_[v] = "a" + std::to_string(stmt.slot); return;
+      case Op::Scalar:
+        names_[v] = "a" + std::to_string(stmt.slot);
+        if (ir::is_float(dtype(v))) known_[v] = std::bit_cast<uint32_t>(1.0F);
+        return;
       case Op::ThreadId: return define(v, "(" + register_type(dtype(v)) + ")TENON_THREAD");
       case Op::Get: return define(v, arg(0));
       case Op::Extract: {
@@ -452,6 +457,7 @@ class PhasePrinter {
       }
       case Op::Cast:
         if (is_tile(tree_.values[v])) return define(v, cast_tile(arg(0), dtype(stmt.args[0]), dtype(v)));
+        if (ir::is_half(dtype(stmt.args[0])) && known_.count(stmt.args[0]) != 0) known_[v] = known_.at(stmt.args[0]);
         return define(v, cast(arg(0), scalar(stmt.args[0]), dtype(v)));
       case Op::Bitcast: return define(v, bitcast(arg(0), scalar(stmt.args[0]), dtype(v)));
       default: break;
@@ -460,13 +466,29 @@ class PhasePrinter {
     if (index_[v] && stmt.op != Op::Min) return define(v, arg(0) + " " + symbol(stmt.op) + " " + arg(1));  // stays within its type
     std::vector<std::string> x;
     for (ValueId arg_of : stmt.args) x.push_back(name(arg_of));
+    if (stmt.fast || chooses_zeros(stmt)) return define(v, call("tenon_fast_" + std::string(ir::info(stmt.op).text) + "_f32", x));
     define(v, elementwise(stmt.op, dtype(stmt.args.back()), x));
+  }
+
+  // Whether the machine's maximum or minimum of f32 gives the operation's bits. Of zeros of different signs the operation gives the
+  // second operand, the machine's maximum 0 and its minimum -0; a scalar of a GPU is never zero (passes/fusion/build.cpp).
+  bool chooses_zeros(const Stmt& stmt) const {
+    if ((stmt.op != Op::Max && stmt.op != Op::Min) || dtype(stmt.args[0]) != DType::F32) return false;
+    const auto is = [&](size_t i, float zero) {
+      const auto found = known_.find(stmt.args[i]);
+      if (found == known_.end()) return false;
+      const auto value = std::bit_cast<float>(found->second);
+      return value != 0 || std::signbit(value) == std::signbit(zero);
+    };
+    const float first = stmt.op == Op::Max ? -0.0F : 0.0F;
+    return is(0, first) || is(1, -first);
   }
 
   const ir::LoopTree& tree_;
   const std::vector<std::string>& buffers_;  // their names in the text
   std::vector<std::string> names_;           // of each value; literals and parameters stand for themselves
   std::vector<bool> index_;                  // ir::index_values
+  std::map<ValueId, uint32_t> known_;        // bits of f32 constants; of scalars those of another number than 0
   std::set<int32_t> used_;                   // buffers this phase touches
   std::string out_;
   int indent_ = 1;

@@ -9,7 +9,7 @@ const char* prelude() {
 #ifdef __CUDACC__
 #pragma nv_diag_suppress 177  // functions of the prelude that a program does not use
 #define TENON_KERNEL extern "C" __global__
-#define TENON_LAUNCH(threads) __launch_bounds__(threads, 1)
+#define TENON_LAUNCH(...) __launch_bounds__(__VA_ARGS__)
 #define TENON_DEVICE static __device__ __forceinline__
 #define TENON_RESTRICT __restrict__
 #define TENON_UNROLL _Pragma("unroll")
@@ -23,7 +23,7 @@ extern __shared__ __align__(16) unsigned char tenon_dynamic_shared[];
 typedef bool tenon_bool;
 #else
 #define TENON_KERNEL
-#define TENON_LAUNCH(threads)
+#define TENON_LAUNCH(...)
 #define TENON_DEVICE static inline
 #define TENON_RESTRICT restrict
 #define TENON_UNROLL
@@ -47,7 +47,7 @@ struct {
   void (*mma)(float* sums, const unsigned* left, const unsigned* right, int bf16);
   void (*fault)(const char* reason);
 } tenon_machine;
-float fabsf(float), floorf(float), ceilf(float), truncf(float), rintf(float), sqrtf(float), fmaf(float, float, float);
+float fabsf(float), floorf(float), ceilf(float), truncf(float), rintf(float), sqrtf(float), exp2f(float), fmaf(float, float, float);
 double fabs(double), floor(double), ceil(double), trunc(double), rint(double), sqrt(double), fma(double, double, double);
 #endif
 
@@ -70,12 +70,8 @@ TENON_DEVICE unsigned long long tenon_f64_bits(double value) {
 TENON_DEVICE float tenon_f16_to_f32(unsigned short h) {
   float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h)); return f;
 }
-TENON_DEVICE unsigned short tenon_f32_to_f16(float f) {
-  const unsigned bits = tenon_f32_bits(f);
-  unsigned short h;
-  if (f != f) return (unsigned short)((bits >> 16 & 0x8000u) | 0x7e00u | (bits >> 13 & 0x3ffu));
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
-  return h;
+TENON_DEVICE unsigned short tenon_f32_to_f16(float f) {  // any nan becomes the type's own
+  unsigned short h; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f)); return h;
 }
 #else
 TENON_DEVICE float tenon_f16_to_f32(unsigned short h) {
@@ -96,11 +92,17 @@ TENON_DEVICE unsigned short tenon_f32_to_f16(float f) {
 }
 #endif
 TENON_DEVICE float tenon_bf16_to_f32(unsigned short h) { return tenon_f32_from_bits((unsigned)h << 16); }
+#if defined __CUDACC__ && __CUDA_ARCH__ >= 800
+TENON_DEVICE unsigned short tenon_f32_to_bf16(float f) {
+  unsigned short h; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f)); return h;
+}
+#else
 TENON_DEVICE unsigned short tenon_f32_to_bf16(float f) {
   const unsigned bits = tenon_f32_bits(f);
   if (f != f) return (unsigned short)(bits >> 16 | 0x40u);
   return (unsigned short)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
+#endif
 
 // --- float to integer: toward zero; what does not fit, and nan, gives the least integer
 TENON_DEVICE int tenon_f32_to_i32(float x) {
@@ -120,6 +122,26 @@ TENON_DEVICE long long tenon_f32_to_i64(float x) { return tenon_f64_to_i64((doub
   TENON_DEVICE type tenon_min_##name(type a, type b) { return a < b || a != a ? a : b; }
 TENON_FLOAT(f32, float)
 TENON_FLOAT(f64, double)
+// One instruction, for where no zeros of different signs meet or either will do: it takes 0 for more than -0, and any nan becomes its
+// own. A power of two within 2^-22; below 2^-126 it is 0.
+#if defined __CUDACC__ && __CUDA_ARCH__ >= 800
+#define TENON_EXTREME(op) \
+  TENON_DEVICE float tenon_fast_##op##_f32(float a, float b) { \
+    float x; asm(#op ".NaN.f32 %0, %1, %2;" : "=f"(x) : "f"(a), "f"(b)); return x; \
+  }
+TENON_EXTREME(max)
+TENON_EXTREME(min)
+#else
+#define tenon_fast_max_f32 tenon_max_f32
+#define tenon_fast_min_f32 tenon_min_f32
+#endif
+#ifdef __CUDACC__
+TENON_DEVICE float tenon_fast_exp2_f32(float x) {
+  float y; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y;
+}
+#else
+TENON_DEVICE float tenon_fast_exp2_f32(float x) { return x < -126.0f ? 0.0f : exp2f(x); }
+#endif
 
 // --- integers wrap; a zero divisor gives 0; a shift count out of range gives 0, or the sign
 // Upper halves of products without sign.

@@ -104,6 +104,11 @@ class Build {
     return in_slot_.back();
   }
 
+  // A zero stands in a GPU's code: its maximum of zeros of different signs is not the operation's, so a scalar there is another number.
+  static bool is_code(const Node& constant) {
+    return constant.device() != 0 && ir::is_float(constant.dtype()) && ir::to_double({constant.dtype(), constant.bits()}) == 0;
+  }
+
   Value scalar(Node* node) {
     for (size_t i = 0; i < result_.scalars.size(); ++i) {
       if (result_.scalars[i] == node) return builder_.scalar(static_cast<int>(i));
@@ -123,7 +128,7 @@ class Build {
     }
     // All readers in the group ask for the same element, though merged axes may spell its place in two ways.
     if (auto it = value_.find(node); it != value_.end()) return it->second;
-    if (node->op() == Op::Const) return guarded(scalar(node), guards, otherwise);
+    if (node->op() == Op::Const) return guarded(is_code(*node) ? builder_.constant({node->dtype(), node->bits()}) : scalar(node), guards, otherwise);
     if (node->op() == Op::Iota) {
       Index index = renumber(map[node->ints()[0]]);
       return guarded(builder_.index(index, level_of(index)), guards, otherwise);

@@ -260,14 +260,14 @@ double epsilon(DType dtype) {
 }
 
 // One rounding of the result, and of each element of the sums behind it one relative to the greatest magnitudes there are. On tensor
-// cores also one of each p and ds, before it is multiplied, and 2^-18 of its power.
+// cores also one of each p and ds, before it is multiplied, and 2^-22 of its power.
 void check_near(const Array& got, const Array& wanted, const Case& c) {
   double greatest = 1;
   for (const double x : wanted.numbers) greatest = std::max(greatest, std::abs(x));
   const double sums = epsilon(type_of_sums(c.dtype)) * static_cast<double>(c.depth + c.value_depth + c.length + c.sources + 40);
   for (size_t i = 0; i < wanted.numbers.size(); ++i) {
     const double error = std::abs(got.numbers[i] - wanted.numbers[i]);
-    const double factors = on_tensor_cores(c) ? epsilon(c.dtype) * wanted.magnitudes[i] + 0x1p-18 * greatest : 0;
+    const double factors = on_tensor_cores(c) ? epsilon(c.dtype) * wanted.magnitudes[i] + 0x1p-22 * greatest : 0;
     const double bound = epsilon(got.dtype) * std::abs(wanted.numbers[i]) + sums * greatest + factors;
     if (error <= bound) continue;
     FAIL_CHECK("element " << i << ": " << got.numbers[i] << ", wanted " << wanted.numbers[i] << " within " << bound);

@@ -4,8 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -31,29 +34,29 @@ struct Phase {
 constexpr Phase kPhases[] = {
     {"adam", "map", 16, 16, 36, 0},
     {"attention_128", "attend", 16, 16, 255, 52224},
-    {"attention_64", "attend", 16, 16, 224, 36864},
-    {"attention_grads", "keys", 16, 16, 200, 37376},
-    {"attention_grads", "queries", 16, 16, 172, 36864},
+    {"attention_64", "attend", 16, 16, 244, 36864},
+    {"attention_grads", "keys", 16, 16, 212, 37376},
+    {"attention_grads", "queries", 16, 16, 180, 36864},
     {"cat", "parts", 16, 16, 20, 0},
     {"chain", "map", 16, 16, 24, 0},
     {"cumsum", "totals0", 4, 4, 64, 8448},
     {"cumsum", "starts0", 4, 4, 60, 8448},
     {"cumsum", "lines", 4, 4, 56, 8448},
     {"gather_rows", "map", 16, 16, 24, 0},
-    {"layer_norm_1024", "rows", 4, 4, 60, 0},
-    {"layer_norm_1024_f16", "rows", 2, 2, 64, 0},
-    {"layer_norm_4096", "rows", 16, 16, 84, 32800},
-    {"linear_gelu_f16", "tiles", 8, 2, 212, 36352},
-    {"matmul_f16", "tiles", 8, 2, 212, 36352},
-    {"matmul_f32", "tiles", 4, 4, 216, 16512},
+    {"layer_norm_1024", "rows", 16, 16, 88, 0},
+    {"layer_norm_1024_f16", "rows", 8, 8, 72, 0},
+    {"layer_norm_4096", "rows", 16, 16, 64, 4116},
+    {"linear_gelu_f16", "tiles", 8, 8, 212, 36352},
+    {"matmul_f16", "tiles", 8, 8, 208, 36352},
+    {"matmul_f32", "tiles", 4, 16, 204, 16512},
     {"scatter_add", "tiles", 8, 4, 44, 16384},
     {"scatter_add", "merge0", 4, 4, 24, 0},
     {"scatter_add", "merge1", 4, 4, 24, 0},
     {"scatter_add", "segments", 4, 4, 56, 0},
-    {"softmax_1024", "rows", 4, 4, 140, 0},
-    {"softmax_4096", "rows", 16, 16, 84, 32788},
-    {"softmax_512", "rows", 16, 16, 140, 0},
-    {"softmax_65536", "rows", 16, 16, 52, 128},
+    {"softmax_1024", "rows", 16, 16, 72, 0},
+    {"softmax_4096", "rows", 16, 16, 72, 4116},
+    {"softmax_512", "rows", 16, 16, 72, 0},
+    {"softmax_65536", "rows", 16, 16, 72, 196736},
     {"sort", "tiles", 4, 4, 40, 16384},
     {"sort", "merge0", 4, 4, 24, 0},
     {"sort", "merge1", 4, 4, 24, 0},
@@ -64,8 +67,8 @@ constexpr Phase kPhases[] = {
     {"sum_columns", "columns0", 4, 4, 52, 8192},
     {"tanh", "map", 16, 16, 32, 0},
     {"tanh_f16", "map", 8, 8, 32, 0},
-    {"transpose_f16", "tiles", 2, 2, 28, 2112},
-    {"transpose_f32", "tiles", 4, 4, 28, 4224},
+    {"transpose_f16", "tiles", 8, 8, 32, 8320},
+    {"transpose_f32", "tiles", 16, 16, 36, 16640},
 };
 
 ir::GpuTarget hopper() {
@@ -89,18 +92,18 @@ std::map<std::string, std::string> graphs() {
   return result;
 }
 
-ir::LoopTree lowered(const std::string& text) {
+passes::Lowered lowered(const std::string& text) {
   compiler::Settings settings;
   settings.simplify = false;
   const ir::Target target = hopper();
-  settings.fusion.targets = {{0, target}};
+  settings.fusion.targets = {{0, target}, {64, target}};
   const ir::Graph graph = ir::parse_graph(text);
   const compiler::Program program = compiler::compile_graph(graph.outputs, {}, settings);
   REQUIRE(program.fusion.kernels.size() == 1);
   const passes::FusedKernel& fused = program.fusion.kernels[0];
-  if (!fused.routine) return compiler::compile_kernel(fused.kernel, target, {}).tree;
+  if (!fused.routine) return compiler::compile_kernel(fused.kernel, target, {});
   const ir::Kernel kernel = compiler::call_kernel(fused);
-  return compiler::lower_call({kernel, *fused.routine, fused.parts.get(), fused.twins, fused.layouts}, target, {}).tree;
+  return compiler::lower_call({kernel, *fused.routine, fused.parts.get(), fused.twins, fused.layouts}, target, {});
 }
 
 // The widths of loads and of stores, at most 16 bytes an access.
@@ -156,12 +159,163 @@ std::vector<const Phase*> phases_of(const std::string& kernel) {
   return result;
 }
 
+// Walks a phase as one warp of block 0 does and counts, for each access to shared memory whose places depend on no data, how many
+// words of one bank it needs at a time. Loops are walked for their first two rounds.
+class Banks {
+ public:
+  Banks(const passes::Lowered& lowered, int warp) : tree_(lowered.tree), sizes_(lowered.sizes), warp_(warp), values_(tree_.values.size()) {}
+
+  int worst(const ir::Phase& phase) {
+    values_[static_cast<size_t>(phase.index)] = Lanes{};
+    walk(phase.body, ~0U);
+    return worst_;
+  }
+
+ private:
+  static constexpr int kLanes = 32;
+  using Lanes = std::array<int64_t, kLanes>;
+  using Known = std::optional<Lanes>;
+  Known& value(ir::ValueId v) { return values_[static_cast<size_t>(v)]; }
+
+  void walk(const std::vector<ir::Stmt>& stmts, uint32_t active) {
+    for (const ir::Stmt& stmt : stmts) statement(stmt, active);
+  }
+
+  void statement(const ir::Stmt& stmt, uint32_t active) {
+    switch (stmt.kind) {
+      case ir::StmtKind::Let: value(stmt.result) = computed(stmt); return;
+      case ir::StmtKind::Size: value(stmt.result) = all(sizes_[static_cast<size_t>(stmt.slot)]); return;
+      case ir::StmtKind::Load: return access(stmt, tree_.values[static_cast<size_t>(stmt.result)].lanes, active);
+      case ir::StmtKind::Store: return access(stmt, tree_.values[static_cast<size_t>(stmt.args.back())].lanes, active);
+      case ir::StmtKind::LoadTile: return tile(stmt);
+      case ir::StmtKind::If: {
+        const Known condition = value(stmt.args[0]);
+        uint32_t holds = condition ? 0 : active;
+        for (int lane = 0; condition && lane < kLanes; ++lane) holds |= active & ((*condition)[static_cast<size_t>(lane)] != 0 ? 1U << lane : 0);
+        walk(stmt.body, holds);
+        return walk(stmt.orelse, condition ? active & ~holds : active);
+      }
+      case ir::StmtKind::For:
+        value(stmt.result) = value(stmt.args[0]);
+        for (int round = 0; round < 2; ++round) {
+          walk(stmt.body, active);
+          if (Known& at = value(stmt.result)) std::for_each(at->begin(), at->end(), [&](int64_t& x) { x += stmt.step; });
+          if (const Known &at = value(stmt.result), &end = value(stmt.args[1]); at && end && (*at)[0] >= (*end)[0]) return;
+        }
+        return;
+      default: return;
+    }
+  }
+
+  static Lanes all(int64_t x) {
+    Lanes lanes;
+    lanes.fill(x);
+    return lanes;
+  }
+
+  Known computed(const ir::Stmt& stmt) {
+    const ir::VType type = tree_.values[static_cast<size_t>(stmt.result)];
+    if (type.lanes != 1 || ir::is_float(type.dtype)) return std::nullopt;
+    Lanes lanes = all(0);
+    if (stmt.op == ir::Op::Const) return all(ir::to_int64({type.dtype, stmt.bits}));
+    if (stmt.op == ir::Op::ThreadId) {
+      for (int lane = 0; lane < kLanes; ++lane) lanes[static_cast<size_t>(lane)] = warp_ * kLanes + lane;
+      return lanes;
+    }
+    std::vector<Lanes> x;
+    for (ir::ValueId arg : stmt.args) {
+      if (!value(arg)) return std::nullopt;
+      x.push_back(*value(arg));
+    }
+    for (size_t i = 0; i < kLanes; ++i) {
+      const std::optional<int64_t> y = scalar(stmt.op, x[0][i], x.size() > 1 ? x[1][i] : 0, x.size() > 2 ? x[2][i] : 0);
+      if (!y) return std::nullopt;
+      lanes[i] = *y;
+    }
+    return lanes;
+  }
+
+  static std::optional<int64_t> scalar(ir::Op op, int64_t a, int64_t b, int64_t c) {
+    switch (op) {
+      case ir::Op::Add: return a + b;
+      case ir::Op::Sub: return a - b;
+      case ir::Op::Mul: return a * b;
+      case ir::Op::Min: return std::min(a, b);
+      case ir::Op::Max: return std::max(a, b);
+      case ir::Op::Quotient: return a / b;
+      case ir::Op::And: return a & b;
+      case ir::Op::Or: return a | b;
+      case ir::Op::Xor: return a ^ b;
+      case ir::Op::Shl: return a << b;
+      case ir::Op::Shr: return a >> b;
+      case ir::Op::Lt: return a < b;
+      case ir::Op::Le: return a <= b;
+      case ir::Op::Gt: return a > b;
+      case ir::Op::Ge: return a >= b;
+      case ir::Op::Eq: return a == b;
+      case ir::Op::Ne: return a != b;
+      case ir::Op::Where: return a != 0 ? b : c;
+      case ir::Op::Cast: return a;
+      default: return std::nullopt;
+    }
+  }
+
+  void access(const ir::Stmt& stmt, int lanes, uint32_t active) {
+    const ir::TreeBuffer& buffer = tree_.buffers[static_cast<size_t>(stmt.buffer)];
+    const Known places = value(stmt.args[0]);
+    if (buffer.space != ir::Space::Shared || !places) return;
+    const int64_t item = ir::item_size(buffer.dtype), bytes = std::min<int64_t>(16, item * lanes);
+    Lanes addresses = *places;
+    for (int64_t& x : addresses) x *= item;
+    count(addresses, bytes, active);
+  }
+
+  // Each thread names a row of eight elements: those of the quarter that goes to its first register, to its second, ...
+  void tile(const ir::Stmt& stmt) {
+    const Known place = value(stmt.args[0]), stride = value(stmt.args[1]);
+    if (!place || !stride) return;
+    Lanes addresses{};
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const int64_t row = stmt.transposed ? lane / 16 * 8 + lane % 8 : lane % 16, column = (stmt.transposed ? lane / 8 % 2 : lane / 16) * 8;
+      addresses[static_cast<size_t>(lane)] = 2 * ((*place)[0] + row * (*stride)[0] + column);
+    }
+    count(addresses, 16, ~0U);
+  }
+
+  // Memory gives 128 bytes at a time: to all threads, of 8 or 16 bytes to half or a quarter of them.
+  void count(const Lanes& addresses, int64_t bytes, uint32_t active) {
+    const int together = static_cast<int>(kLanes * 4 / std::max<int64_t>(4, bytes));
+    for (int first = 0; first < kLanes; first += together) {
+      std::array<std::set<int64_t>, 32> words;
+      for (int lane = first; lane < first + together; ++lane) {
+        if ((active >> lane & 1) == 0) continue;
+        const int64_t address = addresses[static_cast<size_t>(lane)];
+        for (int64_t word = address / 4; word <= (address + bytes - 1) / 4; ++word) words[static_cast<size_t>(word % 32)].insert(word);
+      }
+      for (const std::set<int64_t>& of_bank : words) worst_ = std::max(worst_, static_cast<int>(of_bank.size()));
+    }
+  }
+
+  const ir::LoopTree& tree_;
+  const std::vector<int64_t>& sizes_;
+  const int warp_;
+  std::vector<Known> values_;
+  int worst_ = 0;  // without an access
+};
+
+// What the machine's instruction gives: a nan for a nan; of zeros the positive one for a maximum, the negative one for a minimum.
+float of_machine(bool maximum, float a, float b) {
+  if (std::isnan(a) || std::isnan(b)) return NAN;
+  if (a == b) return std::signbit(a) == maximum ? b : a;
+  return (a > b) == maximum ? a : b;
+}
+
 }  // namespace
 
 TEST_CASE("cuda code: each schedule's accesses are as wide as its elements allow") {
   for (const auto& [name, text] : graphs()) {
     CAPTURE(name);
-    const ir::LoopTree tree = lowered(text);
+    const ir::LoopTree tree = lowered(text).tree;
     const std::vector<const Phase*> expected = phases_of(name);
     REQUIRE(expected.size() == tree.phases.size());
     for (size_t i = 0; i < expected.size(); ++i) {
@@ -175,6 +329,31 @@ TEST_CASE("cuda code: each schedule's accesses are as wide as its elements allow
   }
 }
 
+TEST_CASE("cuda code: threads of a warp meet in a bank of shared memory in twos at most") {
+  for (const auto& [name, text] : graphs()) {
+    const passes::Lowered code = lowered(text);
+    for (const ir::Phase& phase : code.tree.phases) {
+      for (const int warp : {0, 1, code.tree.threads / 32 - 1}) {
+        CAPTURE(name);
+        CAPTURE(phase.name);
+        CAPTURE(warp);
+        CHECK(Banks(code, warp).worst(phase) <= 2);
+      }
+    }
+  }
+}
+
+TEST_CASE("cuda code: a column of shared memory whose rows are 32 words long is one bank") {
+  for (const auto& [pitch, worst] : {std::pair{32, 32}, {33, 1}, {34, 2}, {4, 4}, {1, 1}, {0, 1}}) {
+    passes::Lowered code;
+    code.tree = ir::parse_looptree("looptree @k cuda threads=32 index=i32 {\n  params s: f32 shared[2048], sizes 1\n  phase p: parallel %0 in 0..s0 {\n" 
+                                   "    %1 = thread : i32\n    %2 = const " + std::to_string(pitch) + " : i32\n    %3 = mul %1, %2 : i32\n" +
+                                   "    %4 = load s[%3] : f32\n  }\n}\n");
+    code.sizes = {1};
+    CHECK(Banks(code, 0).worst(code.tree.phases[0]) == worst);
+  }
+}
+
 TEST_CASE("cuda code: NVRTC keeps the width of every access, and the registers") {
   const test::Nvrtc nvrtc;
   if (!nvrtc.available()) {
@@ -184,7 +363,7 @@ TEST_CASE("cuda code: NVRTC keeps the width of every access, and the registers")
   std::string rows;  // of the table, as they would be now
   for (const auto& [name, text] : graphs()) {
     CAPTURE(name);
-    const ir::LoopTree tree = lowered(text);
+    const ir::LoopTree tree = lowered(text).tree;
     const test::Nvrtc::Result result = nvrtc.compile(codegen::cuda::emit(tree), "sm_90");
     CAPTURE(result.log);
     REQUIRE(result.compiled);
@@ -209,4 +388,31 @@ TEST_CASE("cuda code: NVRTC keeps the width of every access, and the registers")
     }
   }
   MESSAGE("\n" << rows);
+}
+
+TEST_CASE("cuda code: maxima and minima are one instruction exactly where that has the operation's bits") {
+  const float numbers[] = {0.0F, -0.0F, 1.5F, -2.0F, NAN, INFINITY, -INFINITY};
+  int one = 0;
+  for (const float constant : numbers) {
+    if (std::isnan(constant)) continue;
+    for (const bool maximum : {true, false}) {
+      for (const bool first : {true, false}) {
+        const std::string name = maximum ? "max" : "min", number = ir::print(ir::constant(ir::DType::F32, double{constant}));
+        const std::string text = codegen::cuda::emit_kernels(lowered("graph @g(%x: f32[64]@64) {\n  %c = const " + number + " : f32[64]@64\n  %0 = " + name +
+                                                                     (first ? " %c, %x" : " %x, %c") + " : f32[64]@64\n  return %0\n}\n").tree);
+        CAPTURE(text);
+        bool same = true;
+        for (const float x : numbers) {
+          const float a = first ? constant : x, b = first ? x : constant;
+          const float chosen = std::isnan(a) || (maximum ? a > b : a < b) ? a : b, got = of_machine(maximum, a, b);
+          same = same && (std::isnan(chosen) ? std::isnan(got) : chosen == got && std::signbit(chosen) == std::signbit(got));
+        }
+        CHECK((text.find("tenon_fast_" + name) != std::string::npos) == same);
+        one += same ? 1 : 0;
+      }
+    }
+  }
+  CHECK(one == 20);  // of 24: zeros on the other side are not
+  const std::string both = codegen::cuda::emit_kernels(lowered("graph @g(%x: f32[64], %y: f32[64]) {\n  %0 = max %x, %y : f32[64]\n  return %0\n}\n").tree);
+  CHECK(both.find("tenon_max_f32(") != std::string::npos);
 }

@@ -368,6 +368,15 @@ TEST_CASE("cuda: the kernels of the tutorial give the interpreter's bits") {
   }
 }
 
+passes::Lowered lowered_for(const std::string& text, const ir::GpuTarget& target) {
+  return passes::lower(passes::run_kernel_passes(ir::parse_kernel(text)), target);
+}
+// Buffers of values that a row keeps.
+int64_t kept_values(const passes::Lowered& lowered, ir::Space space) {
+  return std::count_if(lowered.tree.buffers.begin(), lowered.tree.buffers.end(),
+                       [&](const ir::TreeBuffer& b) { return b.space == space && b.name.rfind("kept", 0) == 0; });
+}
+
 TEST_CASE("cuda: rows of every length class") {
   for (const int64_t columns : {1, 2, 3, 7, 8, 10, 16, 17, 31, 32, 33, 63, 64, 65, 512, 1000, 1024, 1025, 4095, 4096}) {
     CAPTURE(columns);
@@ -376,14 +385,13 @@ TEST_CASE("cuda: rows of every length class") {
   }
   compare(kernel_text("softmax", matrix(3, 4097)), "rows");
   compare(kernel_text("softmax", matrix(2, 20000)), "rows");
-  // In shared memory: two values of each element, then one, then none.
-  for (const auto& [columns, buffers] : {std::pair{1025, 2}, {5000, 2}, {6100, 1}, {11000, 1}, {12289, 0}}) {
+  // A block keeps a row in its threads' registers, of two values of each element one; longer rows are read again.
+  for (const auto& [columns, kept] : {std::pair{1025, 1}, {1028, 1}, {2049, 1}, {5000, 1}, {8197, 1}, {16384, 1}, {16388, 1}, {30001, 1}, {40000, 0}}) {
     CAPTURE(columns);
-    const std::string text = kernel_text("softmax", matrix(3, columns));
+    const std::string text = kernel_text("softmax", matrix(2, columns));
     compare(text, "rows");
-    const passes::Lowered lowered = passes::lower(passes::run_kernel_passes(ir::parse_kernel(text)), ir::GpuTarget{});
-    const auto whole_row = [&](const ir::TreeBuffer& b) { return b.space == ir::Space::Shared && b.count >= columns; };
-    CHECK(std::count_if(lowered.tree.buffers.begin(), lowered.tree.buffers.end(), whole_row) == buffers);
+    CHECK(kept_values(lowered_for(text, {}), ir::Space::Local) == kept);
+    CHECK(kept_values(lowered_for(text, {}), ir::Space::Shared) == 0);
     compare(kernel_text("layer_norm", matrix(2, columns)), "rows", false, {static_cast<double>(columns), 1e-5});
   }
   compare(kernel_text("layer_norm", matrix(2, 65537)), "split", false, {65537, 1e-5});
@@ -391,7 +399,7 @@ TEST_CASE("cuda: rows of every length class") {
 }
 
 TEST_CASE("cuda: aligned rows go by four neighbours a thread") {
-  for (const int64_t columns : {64, 124, 128, 132, 252, 256, 260, 508, 512, 516, 1020, 1028, 2048, 4092, 4096, 4100}) {
+  for (const int64_t columns : {64, 124, 128, 132, 252, 256, 260, 508, 512, 516, 768, 1020, 1024, 1028, 2048, 4092, 4096, 4100}) {
     CAPTURE(columns);
     compare(kernel_text("softmax", matrix(5, columns)), "rows");
     compare(kernel_text("mean_variance", matrix(19, columns)), "rows", false, {static_cast<double>(columns)});
@@ -404,6 +412,8 @@ TEST_CASE("cuda: aligned rows go by four neighbours a thread") {
   CHECK(vectors(kernel_text("softmax", matrix(5, 4096))));
   CHECK(vectors(kernel_text("dot")));
   CHECK_FALSE(vectors(kernel_text("softmax", matrix(5, 254))));
+  CHECK(vectors(kernel_text("softmax", matrix(5, 516))));
+  CHECK(vectors(kernel_text("softmax", matrix(5, 1024))));
   CHECK_FALSE(vectors(kernel_text("softmax", matrix(5, 1022))));
   // Halves, with a value for each row and a table along them; blocks of the tree that two halves of a warp share unevenly.
   for (const int64_t columns : {128, 400, 3000, 20480}) {
@@ -416,6 +426,28 @@ TEST_CASE("cuda: aligned rows go by four neighbours a thread") {
                 "  map r c : %7 = mul %6, %2 : f16\n  map r c : %8 = add %7, %3 : f16\n  map r c : store y[" + n + "*r + c], %8\n}\n",
             "rows", true);
   }
+  // Reductions of every kind: in the halves of a warp, and by the chains of a block.
+  for (const int64_t columns : {1000, 1024, 1500, 2049, 17000}) {
+    const std::string n = std::to_string(columns), all = std::to_string(3 * columns);
+    std::string text = "kernel @kinds(x: f32 in[" + all + "], i: i64 in[" + all + "], y: f32 out[" + all + "], n: i64 out[" + all + "]";
+    const std::pair<const char*, const char*> kinds[] = {{"max", "f32"}, {"min", "f32"}, {"sum", "f32"}, {"argmin", "i64"}, {"prod", "f32"}};
+    std::string body;
+    int next = 2;
+    for (const auto& [kind, type] : kinds) {
+      if (std::string(kind) == "prod" && columns > 1024) continue;  // its order is that of the row
+      text += std::string(", ") + kind + "1: " + type + " out[3]";
+      body += "  reduce r|c : %" + std::to_string(next) + " = reduce." + kind + " %0 lanes : " + type + "\n  map r : store " + kind + "1[r], %" +
+              std::to_string(next) + "\n";
+      ++next;
+    }
+    const std::string total = std::to_string(next), less = std::to_string(next + 1), rest = std::to_string(next + 2);
+    compare(text + ", total: i64 out[3]) {\n  axes r: 3 parallel, c: " + n + " inner\n  map r c : %0 = load x[" + n + "*r + c] : f32\n" +
+                "  map r c : %1 = load i[" + n + "*r + c] : i64\n" + body + "  reduce r|c : %" + total + " = reduce.sum %1 lanes : i64\n" +
+                "  map r : store total[r], %" + total + "\n  map r c : %" + less + " = sub %0, %2 : f32\n  map r c : store y[" + n +
+                "*r + c], %" + less + "\n  map r c : %" + rest + " = sub %1, %" + total + " : i64\n  map r c : store n[" + n + "*r + c], %" + rest +
+                "\n}\n",
+            "rows", true);
+  }
   for (const int64_t length : {65536, 69632, 98308}) {
     const std::string n = std::to_string(length);
     compare("kernel @sums(x: f32 in[" + n + "], y: f32 out[1], z: f32 out[" + n + "]) {\n  axes c: " + n + " inner\n" +
@@ -425,21 +457,20 @@ TEST_CASE("cuda: aligned rows go by four neighbours a thread") {
   }
 }
 
-TEST_CASE("cuda: longer rows stay in shared memory that each launch brings") {
+TEST_CASE("cuda: what a block's registers have no room for stays in shared memory that each launch brings") {
   ir::GpuTarget target;
   target.shared_bytes = 227 << 10;
-  for (const auto& [columns, buffers] : {std::pair{5000, 2}, {12288, 2}, {12291, 2}, {28000, 2}, {30000, 1}, {56000, 1}, {58000, 0}}) {
+  for (const auto& [columns, in_shared] : {std::pair{30000, false}, {32772, true}, {40001, true}, {60000, true}}) {
     CAPTURE(columns);
     const std::string text = kernel_text("softmax", matrix(2, columns));
     compare(text, "rows", false, {}, fastest_compiler(), target);
-    const passes::Lowered lowered = passes::lower(passes::run_kernel_passes(ir::parse_kernel(text)), target);
-    const auto whole_row = [&](const ir::TreeBuffer& b) { return b.space == ir::Space::Shared && b.count >= columns; };
-    CHECK(std::count_if(lowered.tree.buffers.begin(), lowered.tree.buffers.end(), whole_row) == buffers);
+    const passes::Lowered lowered = lowered_for(text, target);
+    CHECK(kept_values(lowered, ir::Space::Local) == 1);
+    CHECK(kept_values(lowered, ir::Space::Shared) == (in_shared ? 1 : 0));
     const int64_t bytes = codegen::cuda::dynamic_shared_bytes(lowered.tree, lowered.tree.phases.front());
     CHECK(bytes <= target.shared_bytes);
-    const bool is_dynamic = int64_t{4} * buffers * columns > ir::kStaticSharedBytes;
-    CHECK((bytes > 0) == is_dynamic);
-    CHECK((codegen::cuda::emit_kernels(lowered.tree).find("TENON_DYNAMIC_SHARED(") != std::string::npos) == is_dynamic);
+    CHECK((bytes > 0) == in_shared);
+    CHECK((codegen::cuda::emit_kernels(lowered.tree).find("TENON_DYNAMIC_SHARED(") != std::string::npos) == in_shared);
   }
 }
 

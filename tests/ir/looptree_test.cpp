@@ -88,19 +88,30 @@ TEST_CASE("looptree: prints and parses back") {
   CHECK(print(tree) == kEverything);
   CHECK(tree.phases.size() == 2);
   verify(tree);
-  const char* gpu = R"(looptree @g cuda threads=256 index=i32 {
+  const std::string gpu = R"(looptree @g cuda threads=256 resident=2 index=i32 {
   params x: f16 in, s: f32 shared[256], sizes 1
   phase rows: parallel %0 in 0..s0 {
     %1 = thread : i32
     %2 = load x[%1] : f16
     %3 = cast %2 : f32
     %4 = shuffle_down %3, %1 : f32
-    store s[%1], %4
+    %5 = max %3, %4 fast : f32
+    store s[%1], %5
     barrier
   }
 }
 )";
   CHECK(print(parse_looptree(gpu)) == gpu);
+  verify(parse_looptree(gpu));
+  const char* broken[][3] = {
+      {"max %3, %4 fast", "add %3, %4 fast", "no machine has this operation"},
+      {"max %3, %4 fast : f32", "max %1, %1 fast : i32", "fast is for an f32 on a GPU"},
+      {"resident=2", "resident=9", "more resident threads than a multiprocessor has"},
+  };
+  for (const auto& [from, to, reason] : broken) {
+    std::string changed = gpu;
+    CHECK(error_of(changed.replace(changed.find(from), std::strlen(from), to)).find(reason) != std::string::npos);
+  }
 }
 
 TEST_CASE("looptree: tiles of a warp print, parse and keep to their types") {

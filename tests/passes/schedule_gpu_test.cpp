@@ -90,8 +90,9 @@ TEST_CASE("gpu schedule: shapes that need the same code share a tree") {
   CHECK(key(rows("9", "202", "1818")) == key(rows("13", "130", "1690")));
   CHECK(key(rows("9", "200", "1800")) != key(rows("9", "202", "1818")));  // four neighbours a thread
   CHECK(key(rows("9", "200", "1800")) != key(rows("9", "20", "180")));
-  CHECK(key(rows("9", "5000", "45000")) == key(rows("70", "4700", "329000")));    // as much shared memory
-  CHECK(key(rows("9", "13000", "117000")) == key(rows("70", "19000", "1330000")));  // none
+  CHECK(key(rows("9", "5000", "45000")) == key(rows("70", "4700", "329000")));    // as many threads
+  CHECK(key(rows("9", "5000", "45000")) != key(rows("9", "9000", "81000")));
+  CHECK(key(rows("9", "40004", "360036")) == key(rows("70", "50000", "3500000")));  // not kept
 }
 
 TEST_CASE("gpu schedule: accesses, the reduction's tree and the number of rows choose the program") {

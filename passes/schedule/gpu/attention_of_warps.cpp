@@ -135,10 +135,8 @@ class AttentionOfWarps : public Attention {
   }
   ValueId row(ValueId r) { return c_.add(first_row_, row_in_block(r)); }
   ValueId over_row(Op op, ValueId x) {
-    return over_neighbours(kThreadsOfRow, x, [&](ValueId a, ValueId b) { return op == Op::Max ? greater(a, b) : b_.op(op, {a, b}); });
+    return over_neighbours(kThreadsOfRow, x, [&](ValueId a, ValueId b) { return op == Op::Max ? b_.fast(op, {a, b}) : b_.op(op, {a, b}); });
   }
-  // That is not nan, if one is: a nan reaches the row's sum through its own power.
-  ValueId greater(ValueId a, ValueId b) { return b_.op(Op::Where, {b_.op(Op::Lt, {a, b}), b, a}); }
 
   // --- staging: `rows` rows of a matrix from `first` on; what it has not is 0
 
@@ -149,16 +147,20 @@ class AttentionOfWarps : public Attention {
     const int across = std::clamp(words, threads() / rows, c_.target.warp), at_once = threads() / across;
     const auto [down, word] = c_.divide(c_.thread(), c_.literal(across));
     const ValueId zero = b_.constant(ir::constant(heads_.dtype, int64_t{0}), lanes);
-    c_.loop(c_.mul(word, c_.literal(lanes)), c_.literal(padded), int64_t{across} * lanes, [&, down = down](ValueId element) {
-      std::vector<ValueId> taken, places;  // all are under way before the first is stored
-      for (int k = 0; k < rows / at_once; ++k) {
-        const ValueId in_tile = ahead(down, int64_t{k} * at_once), row = c_.add(first, in_tile);
-        taken.push_back(b_.var(zero));
-        c_.nest.when(inside(m, row, rows, element, padded),
-                     [&] { b_.set(taken.back(), b_.load(m.buffer, place_of(m, row, element), lanes)); });
-        places.push_back(c_.add(c_.mul(in_tile, c_.literal(pitch)), element));
-      }
-      for (size_t k = 0; k < taken.size(); ++k) b_.store(to, places[k], b_.get(taken[k]));
+    const ValueId begin = c_.mul(word, c_.literal(lanes));
+    c_.loop(c_.literal(0), c_.literal(padded), int64_t{across} * lanes, [&, down = down](ValueId step) {
+      const ValueId element = c_.add(begin, step);
+      c_.nest.when(padded % (int64_t{across} * lanes) == 0 ? -1 : c_.less(element, c_.literal(padded)), [&] {
+        std::vector<ValueId> taken, places;  // all are under way before the first is stored
+        for (int k = 0; k < rows / at_once; ++k) {
+          const ValueId in_tile = ahead(down, int64_t{k} * at_once), row = c_.add(first, in_tile);
+          taken.push_back(b_.var(zero));
+          c_.nest.when(inside(m, row, rows, element, padded),
+                       [&] { b_.set(taken.back(), b_.load(m.buffer, place_of(m, row, element), lanes)); });
+          places.push_back(c_.add(c_.mul(in_tile, c_.literal(pitch)), element));
+        }
+        for (size_t k = 0; k < taken.size(); ++k) b_.store(to, places[k], b_.get(taken[k]));
+      });
     }, true);
   }
 
@@ -246,20 +248,7 @@ class AttentionOfWarps : public Attention {
     return past < 0 ? hidden : b_.op(Op::Or, {hidden, past});
   }
 
-  // 2^x for x <= 0, 0 below -126, nan of nan. With n the integer nearest to x: the polynomial of x - n, which is minimax of relative
-  // error 2^-18 where |x - n| <= 1/2 and exact at 0, times 2^n, whose bits the sum of x and a large number ends in.
-  ValueId power(ValueId x) {
-    constexpr double kShift = 3 * 0x1p22 + 127, kLeast = -127;
-    constexpr double kTerms[] = {0x1.3a02ccp-7, 0x1.c9fc46p-5, 0x1.ec0378p-3, 0x1.62e12cp-1, 1};
-    const ValueId within = b_.op(Op::Where, {b_.op(Op::Lt, {x, number(kLeast)}), number(kLeast), x});
-    const ValueId shifted = b_.op(Op::Add, {within, number(kShift)});
-    const ValueId rest = b_.op(Op::Sub, {within, b_.op(Op::Sub, {shifted, number(kShift)})});
-    ValueId sum = number(kTerms[0]);
-    for (size_t i = 1; i < std::size(kTerms); ++i) sum = b_.op(Op::Fma, {sum, rest, number(kTerms[i])});
-    const ValueId places = b_.constant(ir::constant(DType::I32, int64_t{23}));
-    const ValueId exponent = b_.op(Op::Shl, {b_.op(Op::Bitcast, {shifted}, DType::I32), places});
-    return b_.op(Op::Mul, {sum, b_.op(Op::Bitcast, {exponent}, DType::F32)});
-  }
+  ValueId power(ValueId x) { return b_.fast(Op::Exp2, {x}); }
   ValueId exponent_of(ValueId score, ValueId subtracted) {
     return b_.op(Op::Fma, {score, number(unit()), b_.op(Op::Neg, {subtracted})});
   }
@@ -337,7 +326,7 @@ class AttentionOfWarps : public Attention {
     each_row([&](ValueId r) {
       const ValueId before = b_.load(most, r, 1), greatest = b_.var(before);
       each_of_row(r, tile_.across,
-                  [&](ValueId at, ValueId) { b_.set(greatest, greater(b_.get(greatest), b_.load(scores_, at, 1))); });
+                  [&](ValueId at, ValueId) { b_.set(greatest, b_.fast(Op::Max, {b_.get(greatest), b_.load(scores_, at, 1)})); });
       const ValueId now = over_row(Op::Max, b_.get(greatest));
       const ValueId scaled = b_.op(Op::Mul, {now, number(unit())});
       const ValueId subtracted = b_.op(Op::Where, {b_.op(Op::Eq, {now, infinity()}), number(0), scaled});

@@ -47,6 +47,11 @@ Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::GpuTarget& mac
   out.tree.threads = target.threads;
 }
 
+void Context::ask_for_blocks(int64_t blocks, int64_t registers_of_thread) {
+  constexpr int64_t kRegisters = 65536;  // of a multiprocessor
+  out.tree.resident = static_cast<int>(std::clamp<int64_t>(kRegisters / (out.tree.threads * registers_of_thread), 1, blocks));
+}
+
 ValueId Context::begin_phase(std::string name, int64_t blocks) {
   const ValueId block = passes::Context::begin_phase(std::move(name), blocks);
   thread_ = builder.let(Op::ThreadId, {}, {out.tree.index_type, 1});

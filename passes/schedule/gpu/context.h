@@ -17,6 +17,8 @@ struct Context : passes::Context {
   // A phase of so many blocks of threads; gives the block's number.
   ValueId begin_phase(std::string name, int64_t blocks);
   ValueId thread() const { return thread_; }  // in its block
+  // Asks for registers for so many blocks on a multiprocessor, or as many as threads with so many registers let it have.
+  void ask_for_blocks(int64_t blocks, int64_t registers_of_thread);
   // A phase with a thread for each of `count` items: body(item).
   template <typename Body>
   void each_item(std::string name, int64_t count, const Body& body) {

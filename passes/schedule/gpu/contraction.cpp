@@ -235,6 +235,15 @@ class Contraction {
 
   // --- tiles
 
+  // What a thread may need: its sums, with what their chains and groups of chains come to, and what it stages.
+  int64_t registers(const Tile& t) const {
+    constexpr int64_t kOthers = 56;
+    const DType dtype = nest_.instr(contract_).dtype;
+    const int64_t sums = int64_t{t.part_rows} * t.part_columns / (t.worker == Worker::Warp ? c_.target.warp : 1);
+    const int64_t kinds = 1 + (ir::product_in_chains(dtype, depth_) ? 1 : 0) + (ir::product_in_groups(dtype, depth_) ? 2 : 0);
+    return sums * kinds * std::max<int64_t>(1, ir::item_size(dtype) / 4) + kOthers;
+  }
+
   void tiles() {
     const Tile& t = *tile_;
     c_.out.tree.threads = t.threads();
@@ -248,6 +257,7 @@ class Contraction {
                 : sums_of_threads(c_, t, k_, left_.panel, right_.panel, nest_.instr(contract_).dtype);
     left_.panel = sums_->left;
     right_.panel = sums_->right;
+    c_.ask_for_blocks(2, registers(t));
     find_vectors(left_);
     find_vectors(right_);
     const int64_t row_tiles = ceil_div(left_.extent, t.rows), column_tiles = ceil_div(right_.extent, t.columns);
@@ -430,15 +440,16 @@ class Contraction {
   }
 
   // Row after row of each worker passes through shared memory, so that neighbouring threads store neighbouring columns, and
-  // that the code has the epilogue once.
+  // that the code has the epilogue once. A thread takes four columns where results and what they need lie so in memory.
   void epilogue() {
     nest_.set_sub_axes({});
-    const int columns = right_.panel.width, rows = threads() / columns;  // that the threads store at once
-    const auto [down, across] = c_.divide(c_.thread(), c_.literal(columns));
+    const int lanes = stores_vectors() ? kVector : 1;
+    const int columns = right_.panel.width / lanes, rows = threads() / columns;  // that the threads store at once
+    auto [down, across] = c_.divide(c_.thread(), c_.literal(columns));
+    if (lanes > 1) across = c_.mul(across, c_.literal(lanes));
     const ValueId column = c_.add(right_.begin, across);
-    bind_within(right_, column, right_.last);
     emit(of_batch_);
-    emit(of_column_);
+    lanes > 1 ? begin_vectors(column) : begin_column(column);
     c_.loop(c_.literal(0), c_.literal(sums_->strips), 1, [&, down = down, across = across](ValueId strip) {
       sums_->pass(strip);
       b_.barrier();
@@ -447,13 +458,85 @@ class Contraction {
         nest_.when(c_.below(row, left_.extent, left_.panel.width), [&] {
           nest_.when(c_.below(column, right_.extent, right_.panel.width), [&] {
             nest_.bind_linear(left_.axes, row);
-            nest_.set(contract_, b_.load(sums_->shared, c_.add(c_.mul(number, c_.literal(sums_->pitch)), across), 1));
+            const ValueId product = b_.load(sums_->shared, c_.add(c_.mul(number, c_.literal(sums_->pitch)), across), lanes);
             emit(of_row_);
+            if (lanes > 1) return store_vectors(product);
+            nest_.set(contract_, product);
             emit(of_element_);
           });
         });
       });
       b_.barrier();
+    });
+  }
+
+  void begin_column(ValueId column) {
+    bind_within(right_, column, right_.last);
+    emit(of_column_);
+  }
+
+  // --- the epilogue of four neighbouring columns
+
+  bool stores_vectors() {
+    if (right_.axes.empty() || right_.panel.width % kVector != 0 || threads() % (right_.panel.width / kVector) != 0) return false;
+    const int axis = right_.axes.back();
+    if (c_.extent(axis) % kVector != 0) return false;
+    along_columns_ = varying_along(c_.kernel, axis);
+    along_columns_[contract_] = true;  // a vector, even where all columns are equal
+    for (Value v : of_element_) {
+      for (Value a : nest_.instr(v).args) along_columns_[v] = along_columns_[v] || along_columns_[a];
+    }
+    return std::all_of(of_element_.begin(), of_element_.end(), [&](Value v) {
+      return nest_.instr(v).op != Op::Store || moves_as_quad(c_.kernel, nest_.instr(v), axis, along_columns_);
+    });
+  }
+  bool loads_vector(Value v) {
+    return nest_.instr(v).op == Op::Load && along_columns_[v] && moves_as_quad(c_.kernel, nest_.instr(v), right_.axes.back(), along_columns_);
+  }
+
+  // Binds the columns from this one on, and reads what they have for all rows.
+  void begin_vectors(ValueId column) {
+    std::vector<int> outer = right_.axes;
+    outer.pop_back();
+    if (right_.extent % right_.panel.width != 0) column = c_.minimum(column, c_.sub(nest_.size(right_.extent), c_.literal(kVector)));
+    const ValueId four = b_.quotient(column, c_.literal(kVector));
+    first_column_ = c_.mul(c_.bind_outer(outer, four, c_.extent(right_.axes.back()) / kVector).second, c_.literal(kVector));
+    for (Value v : of_column_) {
+      if (!along_columns_[v]) emit({v});
+    }
+    c_.in_scope([&] {
+      nest_.bind(right_.axes.back(), first_column_);
+      for (Value v : of_column_) {
+        if (loads_vector(v)) column_vectors_.emplace_back(v, b_.load(nest_.instr(v).slot, nest_.position_of(v), kVector));
+      }
+    });
+  }
+
+  void store_vectors(ValueId products) {
+    Quads quads(c_);
+    quads.is(contract_, products);
+    for (const auto& [v, vector] : column_vectors_) quads.is(v, vector);
+    std::vector<Value> single;
+    for (Value v : of_column_) {
+      if (!loads_vector(v) && along_columns_[v]) single.push_back(v);
+    }
+    for (Value v : of_element_) {
+      const bool moves = nest_.instr(v).op == Op::Store || loads_vector(v);
+      if (!moves && along_columns_[v]) single.push_back(v);
+      if (!moves && !along_columns_[v]) emit({v});
+    }
+    c_.in_scope([&] {
+      nest_.bind(right_.axes.back(), first_column_);
+      for (Value v : of_element_) {
+        const Instr& in = nest_.instr(v);
+        if (in.op == Op::Store) quads.write(in.args[0], in.slot, nest_.position_of(v));
+        if (loads_vector(v)) quads.read(v, in.slot, nest_.position_of(v));
+      }
+    });
+    nest_.prepare(single);
+    quads.each([&](ValueId k) {
+      nest_.bind(right_.axes.back(), c_.add(first_column_, k));
+      emit(single);
     });
   }
 
@@ -468,6 +551,10 @@ class Contraction {
   std::vector<Value> of_batch_, of_row_, of_column_, of_element_;  // the epilogue, by what it varies along
   const Tile* tile_ = nullptr;  // null: a thread an output
   std::unique_ptr<Sums> sums_;
+  // The epilogue in vectors: which values change along the columns' last axis, the thread's first place there, and what was read.
+  std::vector<bool> along_columns_;
+  ValueId first_column_ = -1;
+  std::vector<std::pair<Value, ValueId>> column_vectors_;
 };
 
 }  // namespace

@@ -5,9 +5,11 @@
 //                 if item < s1 {
 //                   %v = load x[4*item] : f32x4; for l in 0..4 unroll { ... }; store y[4*item] : f32x4 }
 //   transpose   some load is contiguous along another axis than the stores: 32x32 tiles pass through shared
-//               memory, so that both sides of the tile are read and written in rows.
+//               memory, so that both sides of the tile are read and written in rows; or 64x64, whose rows are aligned vectors
+//               of four in memory.
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <tuple>
 
@@ -18,8 +20,7 @@ namespace tenon::passes::gpu {
 
 namespace {
 
-constexpr int64_t kTile = 32;
-constexpr int64_t kTileRows = 8;        // rows of a tile that 256 threads take at a time
+constexpr int64_t kTile = 32, kVectorTile = 64;
 constexpr int64_t kMinTransposed = 16;  // shorter axes would leave most of a tile empty
 
 // Whether neighbours along `axis` are neighbours in memory.
@@ -45,13 +46,16 @@ bool vectorizable(const ir::Kernel& kernel, int axis) {
   });
 }
 
-// Four elements a thread: whatever does not vary along the axis before the loop over them.
-void quad_body(Context& c, int axis, ValueId first) {
+// Four elements a thread: whatever does not vary along the axis before the loop over them. Those of `staged` are what
+// staged(v, k) gives.
+using Staged = std::map<Value, std::function<ValueId(ValueId k)>>;
+void quad_body(Context& c, int axis, ValueId first, const Staged& staged = {}) {
   const ir::Kernel& kernel = c.kernel;
   const std::vector<bool> varies = varying_along(kernel, axis);
   std::vector<Value> vectors, single;
   for (Value v = 0; v < static_cast<Value>(kernel.instrs.size()); ++v) {
     const Instr& instr = kernel.instr(v);
+    if (staged.count(v) != 0) continue;
     if (instr.op == Op::Store || (instr.op == Op::Load && varies[v] && moves_as_quad(kernel, instr, axis, varies))) {
       vectors.push_back(v);
     } else if (varies[v]) {
@@ -72,6 +76,7 @@ void quad_body(Context& c, int axis, ValueId first) {
   c.nest.prepare(single);
   quads.each([&](ValueId k) {
     c.nest.bind(axis, c.add(first, k));
+    for (const auto& [v, element] : staged) c.nest.set(v, element(k));
     for (Value v : single) c.nest.emit(v);
   });
 }
@@ -127,60 +132,110 @@ int transposed_axis(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   return -1;
 }
 
-void lower_transpose(Context& c) {
-  const ir::Kernel& kernel = c.kernel;
-  const int inner = innermost(kernel), axis = transposed_axis(kernel, c.target);
-  const std::vector<int> batch = c.parallel_but({axis, inner});
-  const int64_t inner_tiles = ceil_div(c.extent(inner), kTile), axis_tiles = ceil_div(c.extent(axis), kTile);
+namespace {
 
-  std::map<Value, int32_t> tiles;
-  for (Value v = 0; v < static_cast<Value>(kernel.instrs.size()); ++v) {
-    if (!transposed(kernel.instr(v), inner, axis)) continue;
-    tiles[v] = c.builder.add_buffer({"tile" + std::to_string(v), kernel.instr(v).dtype, Space::Shared, -1, kTile * (kTile + 1)});
+// Tiles through which operands are turned around. `width`: neighbours that a thread moves as one vector.
+class Transpose {
+ public:
+  explicit Transpose(Context& c) : c_(c), inner_(innermost(c.kernel)), axis_(transposed_axis(c.kernel, c.target)) {
+    int64_t item_bytes = 0;
+    bool vectors = vectorizable(c.kernel, inner_) && c.kernel.extent(axis_) % kQuad == 0;
+    const std::vector<bool> varies = varying_along(c.kernel, axis_);
+    for (Value v = 0; v < static_cast<Value>(c.kernel.instrs.size()); ++v) {
+      const Instr& instr = c.kernel.instr(v);
+      if (!transposed(instr, inner_, axis_)) continue;
+      tiles_[v] = -1;
+      item_bytes += ir::item_size(instr.dtype);
+      vectors = vectors && moves_as_quad(c.kernel, instr, axis_, varies);
+    }
+    if (vectors && kVectorTile * (kVectorTile + 1) * item_bytes <= c.target.static_shared_bytes()) {
+      tile_ = kVectorTile;
+      width_ = kQuad;
+    }
+    pitch_ = tile_ + 1;
+    for (auto& [v, buffer] : tiles_) {
+      buffer = c.builder.add_buffer({"tile" + std::to_string(v), c.kernel.instr(v).dtype, Space::Shared, -1, tile_ * pitch_});
+    }
   }
 
-  const ValueId block = c.begin_phase("tiles", inner_tiles * axis_tiles * c.product(batch));
-  auto [rest, inner_tile] = c.divide(block, c.nest.size(inner_tiles));
-  auto [point, axis_tile] = c.divide(rest, c.nest.size(axis_tiles));
-  c.nest.bind_linear(batch, point);
-  const ValueId width = c.literal(kTile), pitch = c.literal(kTile + 1);
-  const ValueId axis_start = c.mul(axis_tile, width), inner_start = c.mul(inner_tile, width);
-  auto [first_down, across] = c.divide(c.thread(), width);
+  void lower() {
+    const std::vector<int> batch = c_.parallel_but({axis_, inner_});
+    const int64_t inner_tiles = ceil_div(c_.extent(inner_), tile_), axis_tiles = ceil_div(c_.extent(axis_), tile_);
+    const ValueId block = c_.begin_phase("tiles", inner_tiles * axis_tiles * c_.product(batch));
+    auto [rest, inner_tile] = c_.divide(block, c_.nest.size(inner_tiles));
+    auto [point, axis_tile] = c_.divide(rest, c_.nest.size(axis_tiles));
+    c_.nest.bind_linear(batch, point);
+    axis_start_ = c_.mul(axis_tile, c_.literal(tile_));
+    inner_start_ = c_.mul(inner_tile, c_.literal(tile_));
+    std::tie(first_down_, across_) = c_.divide(c_.thread(), c_.literal(tile_ / width_));
+    if (width_ > 1) across_ = c_.mul(across_, c_.literal(width_));
+    each(true, [&](ValueId down) { width_ > 1 ? take_vectors(down) : take(down); });
+    c_.builder.barrier();
+    each(false, [&](ValueId down) { width_ > 1 ? give_vectors(down) : give(down); });
+    c_.end_phase();
+  }
 
-  // body(place) for this thread's four elements of the tile, `down` in the eight rows of threads and four steps;
-  // by_axis says which axis runs across.
-  const auto each = [&, first_down = first_down, across = across](bool by_axis, const auto& body) {
-    c.loop(c.literal(0), width, kTileRows, [&](ValueId step) {
-      const ValueId down = c.add(first_down, step);
-      const ValueId at_axis = c.add(axis_start, by_axis ? across : down), at_inner = c.add(inner_start, by_axis ? down : across);
-      c.nest.bind(axis, at_axis);
-      c.nest.bind(inner, at_inner);
-      const ValueId whole = by_axis ? c.add(c.mul(down, pitch), across) : c.add(c.mul(across, pitch), down);
-      const auto before_end = [&](int a, ValueId at) { return c.extent(a) % kTile == 0 ? -1 : c.less(at, c.nest.extent(a)); };
-      c.nest.when(before_end(axis, at_axis), [&] { c.nest.when(before_end(inner, at_inner), [&] { body(whole); }); });
+ private:
+  // body(down) for this thread's elements of the tile, in the rows that all threads take at a time; by_axis says which axis runs
+  // across.
+  template <typename Body>
+  void each(bool by_axis, const Body& body) {
+    c_.loop(c_.literal(0), c_.literal(tile_), c_.out.tree.threads * width_ / tile_, [&](ValueId step) {
+      const ValueId down = c_.add(first_down_, step);
+      const ValueId at_axis = c_.add(axis_start_, by_axis ? across_ : down), at_inner = c_.add(inner_start_, by_axis ? down : across_);
+      c_.nest.bind(axis_, at_axis);
+      c_.nest.bind(inner_, at_inner);
+      const auto before_end = [&](int a, ValueId at) { return c_.extent(a) % tile_ == 0 ? -1 : c_.less(at, c_.nest.extent(a)); };
+      c_.nest.when(before_end(axis_, at_axis), [&] { c_.nest.when(before_end(inner_, at_inner), [&] { body(down); }); });
     }, true);
-  };
-  each(true, [&](ValueId place) {
-    for (const auto& [v, tile] : tiles) {
-      c.builder.store(tile, place, c.builder.load(kernel.instr(v).slot, c.nest.position_of(v), 1, c.nest.inside(v)));
+  }
+  ValueId place(ValueId row, ValueId column) { return c_.add(c_.mul(row, c_.literal(pitch_)), column); }
+
+  void take(ValueId down) {
+    for (const auto& [v, tile] : tiles_) {
+      const ValueId element = c_.builder.load(c_.kernel.instr(v).slot, c_.nest.position_of(v), 1, c_.nest.inside(v));
+      c_.builder.store(tile, place(down, across_), element);
     }
-  });
-  c.builder.barrier();
-  each(false, [&](ValueId place) {
-    for (Value v = 0; v < static_cast<Value>(kernel.instrs.size()); ++v) {
-      const auto tile = tiles.find(v);
-      if (tile == tiles.end()) {
-        c.nest.emit(v);
+  }
+  void take_vectors(ValueId down) {
+    Quads quads(c_);
+    for (const auto& [v, tile] : tiles_) quads.read(v, c_.kernel.instr(v).slot, c_.nest.position_of(v));
+    quads.each([&](ValueId k) {
+      for (const auto& [v, tile] : tiles_) c_.builder.store(tile, place(down, c_.add(across_, k)), c_.nest.get(v));
+    });
+  }
+
+  void give(ValueId down) {
+    for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {
+      const auto tile = tiles_.find(v);
+      if (tile == tiles_.end()) {
+        c_.nest.emit(v);
         continue;
       }
-      ValueId element = c.builder.load(tile->second, place, 1);
-      if (const ValueId inside = c.nest.inside(v); inside >= 0) {
-        element = c.builder.op(Op::Where, {inside, element, c.nest.get(kernel.instr(v).args[0])});
+      ValueId element = c_.builder.load(tile->second, place(across_, down), 1);
+      if (const ValueId inside = c_.nest.inside(v); inside >= 0) {
+        element = c_.builder.op(Op::Where, {inside, element, c_.nest.get(c_.kernel.instr(v).args[0])});
       }
-      c.nest.set(v, element);
+      c_.nest.set(v, element);
     }
-  });
-  c.end_phase();
-}
+  }
+  void give_vectors(ValueId down) {
+    Staged staged;
+    for (const auto& [v, tile] : tiles_) {
+      staged[v] = [&, tile = tile](ValueId k) { return c_.builder.load(tile, place(c_.add(across_, k), down), 1); };
+    }
+    quad_body(c_, inner_, c_.add(inner_start_, across_), staged);
+  }
+
+  Context& c_;
+  int inner_, axis_;
+  int64_t tile_ = kTile, pitch_ = 0, width_ = 1;
+  std::map<Value, int32_t> tiles_;  // by load: in shared memory
+  ValueId axis_start_ = -1, inner_start_ = -1, first_down_ = -1, across_ = -1;
+};
+
+}  // namespace
+
+void lower_transpose(Context& c) { Transpose(c).lower(); }
 
 }  // namespace tenon::passes::gpu

@@ -23,6 +23,7 @@ class Quads {
   explicit Quads(Context& c) : c_(c) {}
   // The value v of each of the four is read here, together, or written after the last.
   void read(Value v, int32_t buffer, ValueId place);
+  void is(Value v, ValueId vector) { readings_.push_back({v, vector}); }  // read already
   void write(Value v, int32_t buffer, ValueId place);
   // body(k) for k of 0..4, in scopes where the values read are known.
   void each(const std::function<void(ValueId k)>& body);

@@ -10,11 +10,12 @@
 //                 as it is. Up to 1024 elements, what a later pass needs again stays in registers.
 //                   if row < s2 {
 //                     for j in 0..8 step 2 unroll { for half in 0..2 unroll { ... acc[half] += x } } fold }
-//   rows, shared  longer rows with several passes: a CUDA block takes a row. All its threads compute the elements and
-//                 leave in shared memory what is reduced and what a later pass needs again; then a warp takes each
-//                 block of the tree. As long as a block's shared memory holds the row: 11000 floats of 48 KB, 56000 of an H100's
-//                 227 KB, half as many if two values of each element are kept.
-//                   for c in thread..s2 step 256 { kept[c] = x } barrier; warp: for j { acc += kept[j] } fold barrier ...
+//   rows, block   longer rows with several passes: a CUDA block takes a row, and every thread keeps its part of it: chains of four
+//                 lanes' elements (ir/sum_order.h), 64 elements from one to the next, in registers, the later ones in shared
+//                 memory. What its chains come to goes to shared memory, where a warp takes each block of the tree. 32768 floats a
+//                 row; 65536 with an H100's 227 KB of shared memory.
+//                   for j in 0..4 unroll { kept[j] = x; acc += x }; chains[...] = acc; barrier
+//                   warp: for c in 0..16 { total += chains[c] } fold barrier ...
 //   rows, long    several blocks of the tree a row: a CUDA block takes a row, its warps take the tree's
 //                 blocks in turn, and each warp folds all block values, which stand in shared memory.
 //   split         few rows, very long: a warp takes one block of the tree and writes its value to global
@@ -23,6 +24,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -36,79 +38,22 @@ namespace {
 
 constexpr int64_t kLanes = ir::kReduceLanes, kWarp = 32;
 constexpr int64_t kMinQuads = 128;         // of shorter rows folding four lanes a thread costs more than it saves
-constexpr int64_t kMaxQuads = 512;         // elements whose values may stay in registers: 32 a thread
+constexpr int64_t kQuadThreads = kLanes / kQuad;  // that have all lanes, four neighbours each
+constexpr int64_t kMaxQuads = 512;         // elements of a row that half a warp takes: 32 a thread; of a longer one that stays in
+                                           // registers the warp's other half has the rest
 constexpr int64_t kMaxRegisterRow = 1024;  // elements whose values may stay in registers: 32 a thread
 constexpr size_t kMaxKept = 3;             // values of each element that may stay in registers
-constexpr int64_t kRoomStep = 1024;        // elements of a row in shared memory: a multiple
+constexpr int64_t kThreadsAtOnce = 1024;   // of a multiprocessor, that hide how long memory takes
+constexpr int64_t kBlockRegisters = 32;    // of four bytes, in which a thread of a block keeps elements of its row
+constexpr int64_t kChainSpan = ir::kReduceChain * ir::kReduceLanes;  // elements from a chain of a lane to its next
 constexpr int64_t kMaxShared = 1024;       // block values of a row that stand in shared memory
 constexpr int64_t kSplitBlocks = 16;       // rows with fewer blocks than this are not worth a second launch
 constexpr int64_t kFewRows = 64;           // too few rows to fill a GPU with a CUDA block each
 
 constexpr int64_t kAccumulators = kLanes / kWarp;  // of each thread
 
-// Where the values of a row stay for later passes.
-enum class Kept : uint8_t { Nowhere, Registers, Shared };
-
-// Of elements in shared memory: a size class, part of the code.
-int64_t shared_room(int64_t length) { return ceil_div(length, kRoomStep) * kRoomStep; }
-
-// Where the operands of reductions lie in shared memory: with the value that is kept, or, of one that is not, in the place of a
-// value that is kept from a later loop on, or in a place that the loops share.
-struct OperandPlaces {
-  std::map<Value, Value> with;                      // by reduction: a kept value
-  std::map<Value, std::pair<size_t, DType>> own;    // by reduction
-  std::set<std::pair<size_t, DType>> places() const {
-    std::set<std::pair<size_t, DType>> result;
-    for (const auto& [v, place] : own) result.insert(place);
-    return result;
-  }
-};
-
-OperandPlaces operand_places(const ir::Kernel& kernel, const ReduceLoops& plan) {
-  OperandPlaces result;
-  const auto has = [](const std::vector<Value>& values, Value v) { return std::find(values.begin(), values.end(), v) != values.end(); };
-  for (size_t l = 0; l < plan.reductions.size(); ++l) {
-    std::set<Value> taken;
-    for (size_t r = 0; r < plan.reductions[l].size(); ++r) {
-      const Value reduction = plan.reductions[l][r], operand = kernel.instr(reduction).args[0];
-      const auto lends = [&](Value kept) {
-        if (kept == operand) return true;
-        if (kernel.instr(kept).dtype != kernel.instr(operand).dtype || taken.count(kept) || has(plan.carried, operand)) return false;
-        return std::none_of(plan.full.begin(), plan.full.begin() + static_cast<std::ptrdiff_t>(l) + 1,
-                            [&](const std::vector<Value>& computed) { return has(computed, kept); });
-      };
-      const auto kept = std::find_if(plan.carried.begin(), plan.carried.end(), lends);
-      if (kept == plan.carried.end()) {
-        result.own[reduction] = {r, kernel.instr(operand).dtype};
-      } else {
-        result.with[reduction] = *kept;
-        taken.insert(*kept);
-      }
-    }
-  }
-  return result;
-}
-
-// What a row takes of shared memory.
-int64_t shared_bytes(const Context& c, const ReduceLoops& plan, int64_t length) {
-  const int64_t room = shared_room(length), block_values = 32 + 16 * ceil_div(room, ir::kLaneBlock);  // of a reduction, at most
-  int64_t item_bytes = 0, reductions = 0;
-  for (Value v : plan.carried) item_bytes += ir::item_size(c.kernel.instr(v).dtype);
-  for (const auto& [number, dtype] : operand_places(c.kernel, plan).places()) item_bytes += ir::item_size(dtype);
-  for (const std::vector<Value>& of_loop : plan.reductions) reductions += static_cast<int64_t>(of_loop.size());
-  return room * item_bytes + reductions * block_values;
-}
-bool fits_shared(const Context& c, const ReduceLoops& plan, int64_t length) {
-  return shared_bytes(c, plan, length) <= c.target.shared_bytes;
-}
-
-// Threads for a row in shared memory: as many of a multiprocessor's as its share of that.
-int64_t threads_for(const Context& c, const ReduceLoops& plan, int64_t length) {
-  constexpr int64_t kMost = 1024;
-  int64_t threads = c.target.threads;
-  while (2 * threads <= kMost && kMost * shared_bytes(c, plan, length) > threads * c.target.shared_bytes) threads *= 2;
-  return threads;
-}
+// Where the values of a row stay for later passes: Registers: of the warp; Block: of a CUDA block, and its shared memory.
+enum class Kept : uint8_t { Nowhere, Registers, Block };
 
 // Whether a thread may take four neighbours along a row together: all that is read and written there moves as vectors.
 bool moves_as_quads(const ir::Kernel& kernel, int axis) {
@@ -123,20 +68,98 @@ bool moves_as_quads(const ir::Kernel& kernel, int axis) {
   return true;
 }
 
-// What later passes over a row need again stays in registers if the row is short, or in shared memory, without outer axes that
+// A row that a CUDA block keeps. A thread has chains one behind the other of each lane that it takes, `in_registers` and then others
+// in shared memory. Kept values that no pass needs at the same time have one place: an array of registers, and one in shared memory.
+struct BlockRow {
+  int64_t threads = 0, lanes = 1, rounds = 0, in_registers = 0;  // a round: a chain of each of the thread's `lanes` neighbours
+  std::vector<DType> places;
+  std::map<Value, size_t> place_of;
+  int64_t teams() const { return threads * lanes / kLanes; }  // that take all lanes together
+  int64_t chains() const { return teams() * rounds; }         // of each lane
+  int64_t slots() const { return in_registers * ir::kReduceChain * lanes; }
+  int64_t shared_slots() const { return (rounds - in_registers) * ir::kReduceChain * threads * lanes; }
+};
+
+// A value gives its place to one that is computed where it is needed last.
+void find_places(const ir::Kernel& kernel, const ReduceLoops& plan, BlockRow& row) {
+  const auto has = [](const std::vector<Value>& values, Value v) { return std::find(values.begin(), values.end(), v) != values.end(); };
+  std::vector<int> last_of_place;
+  for (int l = 0; l < plan.loops; ++l) {
+    for (Value v : plan.carried) {
+      if (!has(plan.full[static_cast<size_t>(l)], v)) continue;
+      int last = l;
+      for (int later = l; later < plan.loops + 1; ++later) {
+        if (static_cast<size_t>(later) < plan.carried_in.size() && has(plan.carried_in[static_cast<size_t>(later)], v)) last = later;
+      }
+      size_t place = 0;
+      while (place < row.places.size() && (row.places[place] != kernel.instr(v).dtype || last_of_place[place] > l)) ++place;
+      if (place == row.places.size()) {
+        row.places.push_back(kernel.instr(v).dtype);
+        last_of_place.push_back(0);
+      }
+      last_of_place[place] = last;
+      row.place_of[v] = place;
+    }
+  }
+}
+
+// What the chains of reduction number r of a loop lie in, which those of other loops share.
+using ChainPlace = std::tuple<size_t, DType, bool>;
+ChainPlace chain_place(Context& c, Value reduction, size_t number) {
+  return {number, c.kernel.instr(c.kernel.instr(reduction).args[0]).dtype, c.reducer(reduction).has_index()};
+}
+
+// What a block has of shared memory: kept values, chains, block values.
+int64_t shared_bytes(Context& c, const ReduceLoops& plan, const BlockRow& row) {
+  int64_t bytes = 0;
+  for (DType dtype : row.places) bytes += row.shared_slots() * ir::item_size(dtype);
+  std::set<ChainPlace> places;
+  for (const std::vector<Value>& loop : plan.reductions) {
+    for (size_t r = 0; r < loop.size(); ++r) {
+      places.insert(chain_place(c, loop[r], r));
+      bytes += 32 + 16 * ceil_div(row.chains() * kChainSpan, ir::kLaneBlock);  // its block values, at most
+    }
+  }
+  for (const auto& [number, dtype, has_index] : places) bytes += row.chains() * kLanes * (ir::item_size(dtype) + (has_index ? 8 : 0));
+  return bytes;
+}
+
+// How a block keeps rows of this length, if it can: a reduction may take chains apart.
+std::optional<BlockRow> block_row(Context& c, const ReduceLoops& plan, int64_t length, bool quads) {
+  constexpr int64_t kLeast = 128, kMost = 1024, kOfThread = 16;
+  BlockRow row;
+  row.lanes = quads ? kQuad : 1;
+  find_places(c.kernel, plan, row);
+  for (const std::vector<Value>& loop : plan.reductions) {
+    for (Value v : loop) {
+      const bool in_order = c.kernel.instr(v).op == Op::Prod && ir::is_float(c.kernel.instr(v).dtype);
+      if (in_order) return std::nullopt;
+    }
+  }
+  row.threads = std::clamp(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(ceil_div(length, kOfThread)))), kLeast, kMost);
+  row.rounds = ceil_div(length, row.teams() * kChainSpan);
+  int64_t registers = 0;
+  for (DType dtype : row.places) registers += std::max<int64_t>(1, ir::item_size(dtype) / 4) * ir::kReduceChain * row.lanes;
+  row.in_registers = registers == 0 ? row.rounds : std::min(row.rounds, kBlockRegisters / registers);
+  if (row.in_registers == 0 || shared_bytes(c, plan, row) > c.target.shared_bytes) return std::nullopt;
+  return row;
+}
+
+// What later passes over a row need again stays in registers if the row is short, or with a block, without outer axes that
 // would multiply them, and if it is not too much; else each pass starts from the loads.
-Kept plan(Context& c) {
-  const int64_t length = c.extent(c.axes(AxisKind::Inner).back());
-  if (c.product(c.axes(AxisKind::Inner)) == length) {
+Kept plan(Context& c, std::optional<BlockRow>& row) {
+  const std::vector<int> inner = c.axes(AxisKind::Inner);
+  const int64_t length = c.extent(inner.back());
+  if (c.product(inner) == length) {
     const std::vector<bool> is_dear = dear_values(c.kernel);
     const auto dear = [&](Value v) { return is_dear[v]; };
     const auto read_or_dear = [&](Value v) { return c.kernel.instr(v).op == Op::Load || dear(v); };
     c.loops = plan_loops(c.kernel, read_or_dear);
     if (length <= kMaxRegisterRow && c.loops.carried.size() <= kMaxKept) return Kept::Registers;
-    const bool passes = length > kMaxRegisterRow && c.loops.loops > 1;
-    if (passes && fits_shared(c, c.loops, length)) return Kept::Shared;
+    const bool passes = length > kMaxRegisterRow && c.loops.loops > 1, quads = moves_as_quads(c.kernel, inner.back());
+    if (passes && (row = block_row(c, c.loops, length, quads))) return Kept::Block;
     c.loops = plan_loops(c.kernel, dear);
-    if (passes && fits_shared(c, c.loops, length)) return Kept::Shared;
+    if (passes && (row = block_row(c, c.loops, length, quads))) return Kept::Block;
   }
   c.loops = plan_loops(c.kernel, [](Value) { return false; });
   return Kept::Nowhere;
@@ -144,39 +167,39 @@ Kept plan(Context& c) {
 
 class Rows : RowStages {
  public:
-  Rows(Context& c, Kept kept)
-      : RowStages(c, c.loops), c_(c), threads_(kept == Kept::Shared ? threads_for(c, c.loops, length_) : c.target.threads),
-        row_count_(c.product(rows_)), in_registers_(kept == Kept::Registers), in_shared_(kept == Kept::Shared) {
+  Rows(Context& c, Kept kept, std::optional<BlockRow> row)
+      : RowStages(c, c.loops), c_(c), block_row_(std::move(row)), threads_(block_row_ ? block_row_->threads : c.target.threads),
+        row_count_(c.product(rows_)), in_registers_(kept == Kept::Registers) {
     c.out.tree.threads = static_cast<int>(threads_);
     const auto gang = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length_)));
     quads_ = moves_as_quads(c.kernel, lane_);
-    if (!in_shared_) quads_ = quads_ && !updates(c) && length_ >= kMinQuads && (!in_registers_ || length_ <= kMaxQuads);
+    halves_ = quads_ && in_registers_ && length_ > kMaxQuads;
+    if (!block_row_ && !halves_) quads_ = quads_ && !updates(c) && length_ >= kMinQuads;
     if (blocks_ <= 1 && (gang < kWarp ? !updates(c) : gang == kWarp)) {
       gang_ = gang;
       parts_ = slots_ = 1;
-    } else if (quads_ && !in_shared_) {
-      gang_ = kLanes / kQuad;
+    } else if (holds_quads()) {
+      gang_ = halves_ ? kWarp : kQuadThreads;
       parts_ = slots_ = kQuad;
     }
     gangs_ = threads_ / gang_;
     while (slots_ * gang_ < length_) slots_ *= 2;
-    for (Value v : plan_.carried) {
-      const std::string name = "kept" + std::to_string(v);
-      carry_[v] = in_shared_ ? shared(name, nest_.instr(v).dtype) : b_.add_buffer({name, nest_.instr(v).dtype, Space::Local, -1, slots_});
-    }
+    block_row_ ? keep_in_block() : keep_in_registers();
+    c_.ask_for_blocks(kThreadsAtOnce / threads_, registers());
     for (const std::vector<Value>& loop : plan_.reductions) {
       for (Value v : loop) {
         accumulators_[v] = c_.reducer(v).buffers("acc" + std::to_string(v), Space::Local, -1, parts_);
         const bool has_total = in_chains(v) || (blocks_ > 1 && c_.reducer(v).keeps_rest());
         if (has_total)
           totals_[v] = c_.reducer(v).total().buffers("total" + std::to_string(v), Space::Local, -1, parts_);
+        if (halves_ && in_order(v)) operands_[v] = b_.add_buffer({"operand" + std::to_string(v), nest_.instr(v).dtype, Space::Local, -1, slots_});
       }
     }
   }
 
   void lower() {
-    if (in_shared_) {
-      shared_program();
+    if (block_row_) {
+      block_program();
     } else if (blocks_ > kMaxShared || (blocks_ >= kSplitBlocks && row_count_ < kFewRows)) {
       c_.out.schedule = "split";
       split_program();
@@ -188,6 +211,32 @@ class Rows : RowStages {
   }
 
  private:
+  // What a thread may need: what it keeps from one loop to the next, what it loads at once, and places and results in between.
+  int64_t registers() const {
+    const auto words = [](DType dtype) { return std::max<int64_t>(1, ir::item_size(dtype) / 4); };
+    int64_t kept = 0, loaded = 0, widest = 1;
+    for (int l = 0; l < plan_.loops; ++l) {
+      int64_t now = 0;
+      for (Value v : plan_.carried_in[static_cast<size_t>(l)]) now += words(nest_.instr(v).dtype) * slots_;
+      kept = std::max(kept, now);
+    }
+    if (block_row_) {
+      kept = 0;
+      for (DType dtype : block_row_->places) kept += words(dtype) * block_row_->slots();
+    }
+    for (const Instr& in : c_.kernel.instrs) {
+      widest = std::max(widest, words(in.dtype));
+      if (in.op == Op::Load && in.level == Level::Full) loaded += words(in.dtype) * (quads_ ? kQuad : 1);
+    }
+    return kept + loaded + 28 * widest;
+  }
+
+  void keep_in_registers() {
+    for (Value v : plan_.carried) {
+      carry_[v] = b_.add_buffer({"kept" + std::to_string(v), nest_.instr(v).dtype, Space::Local, -1, slots_});
+    }
+  }
+
   // Whether a buffer is read and then written at the same place: its rows are done once.
   static bool updates(const Context& c) {
     return std::any_of(c.kernel.buffers.begin(), c.kernel.buffers.end(), [](const ir::KernelBuffer& b) { return b.role == ir::Role::InOut; });
@@ -196,7 +245,10 @@ class Rows : RowStages {
   void each(Value, const std::function<void(int)>& f) override { f(0); }
 
   // The thread's number in its warp, or in the part of it that takes a row or block.
-  void bind_gang() { std::tie(gang_number_, lane_in_gang_) = c_.divide(c_.thread(), c_.literal(gang_)); }
+  void bind_gang() {
+    std::tie(gang_number_, lane_in_gang_) = c_.divide(c_.thread(), c_.literal(gang_));
+    if (halves_) std::tie(half_, lane_in_half_) = c_.divide(lane_in_gang_, c_.literal(kQuadThreads));
+  }
 
   // A phase with a warp, or a part of one, for each row: body(row). A warp stays together: where it takes several rows, those
   // past the last are the last row again.
@@ -219,8 +271,14 @@ class Rows : RowStages {
 
   // Where this thread's element of a step is that goes to accumulator `part`: 32 further on each, or the next.
   ValueId place_in_step(ValueId part) {
-    if (holds_quads()) return c_.add(c_.mul(lane_in_gang_, c_.literal(kQuad)), part);
+    if (holds_quads()) return c_.add(c_.mul(halves_ ? lane_in_half_ : lane_in_gang_, c_.literal(kQuad)), part);
     return c_.add(c_.mul(part, c_.literal(kWarp)), lane_in_gang_);
+  }
+
+  // Where the step with this first slot begins.
+  ValueId register_step(ValueId slot) {
+    if (!halves_) return c_.mul(slot, c_.literal(gang_));
+    return c_.add(c_.mul(slot, c_.literal(kQuadThreads)), c_.mul(half_, c_.literal(kMaxQuads)));
   }
 
   // element(instrs, part, position) for this thread's positions of begin .. end of the lane axis, 64 of the gang's at a step.
@@ -235,7 +293,7 @@ class Rows : RowStages {
     const bool ragged = in_registers_ ? slots_ * gang_ != length_ : length_ % kLanes != 0;
     const auto before_end = [&](ValueId position) { return ragged ? c_.less(position, end) : -1; };
     // In registers steps are counted by their first slot.
-    const auto at_step = [&](ValueId step) { return in_registers_ ? c_.mul(step, c_.literal(gang_)) : step; };
+    const auto at_step = [&](ValueId step) { return in_registers_ ? register_step(step) : step; };
     const auto part_of = [&](std::span<const Value> instrs, ValueId step, ValueId part, ValueId position) {
       slot_ = in_registers_ ? c_.add(step, part) : -1;
       nest_.bind(lane_, position);
@@ -307,10 +365,39 @@ class Rows : RowStages {
           Reducer reduce = c_.reducer(v);
           Accumulator next{nest_.get(nest_.instr(v).args[0]), -1};
           if (reduce.has_index()) next.beside = nest_.position(at(base, position));
+          if (halves_ && in_order(v)) b_.store(operands_.at(v), slot_, next.value);
           take(v, part, next);
         }
       });
     });
+    if (halves_) join_halves(l, range.end);
+  }
+
+  // The warp's second half goes on from what the lanes of the first one have come to. Where it has combined its own elements it
+  // combines the two; sums and products of floats, whose order is part of their value, take the elements once more.
+  void join_halves(int l, ValueId end) {
+    const ValueId source = b_.op(Op::Cast, {lane_in_half_}, DType::I32);
+    const auto of_first = [&](ValueId x) { return x < 0 ? x : b_.let(Op::Shuffle, {x, source}, b_.type(x)); };
+    for (Value v : reductions(l)) {
+      Reducer reduce = c_.reducer(v);
+      for (int64_t i = 0; i < parts_; ++i) {
+        const ValueId part = c_.literal(i);
+        const Accumulator own = reduce.load(accumulators_.at(v), part), first{of_first(own.value), of_first(own.beside)};
+        reduce.store(accumulators_.at(v), part, in_order(v) ? first : reduce.combine(first, own));
+      }
+      if (!in_order(v)) continue;
+      c_.loop(c_.literal(0), c_.literal(slots_), parts_, [&](ValueId step) {
+        const ValueId first = c_.add(register_step(step), place_in_step(c_.literal(0)));
+        nest_.when(slots_ * gang_ != length_ ? c_.less(first, end) : -1, [&] {
+          for (int64_t i = 0; i < parts_; ++i) take(v, c_.literal(i), {b_.load(operands_.at(v), c_.add(step, c_.literal(i)), 1), -1});
+        });
+      }, true);
+    }
+  }
+  // Whether the order of its elements is part of its value, even where they stay neighbours.
+  bool in_order(Value reduction) const {
+    const Instr& in = nest_.instr(reduction);
+    return (in.op == Op::Sum || in.op == Op::Prod) && ir::is_float(in.dtype);
   }
 
   void start(Value reduction) {
@@ -371,7 +458,7 @@ class Rows : RowStages {
       lanes.resize(lanes.size() / 2);
     };
     if (!holds_quads() && lanes.size() > 1) halve();
-    for (int64_t distance = gang_ / 2; distance >= 1; distance /= 2) {
+    for (int64_t distance = (halves_ ? kQuadThreads : gang_) / 2; distance >= 1; distance /= 2) {
       const ValueId offset = b_.constant(ir::constant(DType::I32, distance));
       const auto shuffled = [&](ValueId part) {
         return part < 0 ? part : b_.let(Op::ShuffleDown, {part, offset}, b_.type(part));
@@ -389,7 +476,7 @@ class Rows : RowStages {
   void finish(Value reduction, Accumulator folded) {
     const ValueId result = c_.reducer(reduction).result(folded);
     if (gang_ == 1) return nest_.set(reduction, result);
-    ValueId first = b_.constant(ir::constant(DType::I32, int64_t{0}));
+    ValueId first = b_.constant(ir::constant(DType::I32, halves_ ? kQuadThreads : 0));
     if (gang_ < kWarp) {
       const ValueId in_warp = c_.divide(c_.thread(), c_.literal(kWarp)).second;
       first = b_.op(Op::Cast, {c_.sub(in_warp, lane_in_gang_)}, DType::I32);
@@ -477,22 +564,50 @@ class Rows : RowStages {
   // The gang's block among those from `first` on. A warp stays together: past the last block that one is done again.
   ValueId of_gang(ValueId first, ValueId blocks) { return c_.minimum(c_.add(first, gang_number_), c_.sub(blocks, c_.literal(1))); }
 
-  int32_t shared(const std::string& name, DType dtype) { return b_.add_buffer({name, dtype, Space::Shared, -1, shared_room(length_)}); }
-
-  void shared_program() {
-    for (const auto& [v, accumulator] : accumulators_) {
-      partials_[v] = c_.reducer(v).buffers("blocks" + std::to_string(v), Space::Shared, -1, ceil_div(shared_room(length_), ir::kLaneBlock));
+  void keep_in_block() {
+    const BlockRow& row = *block_row_;
+    std::vector<std::pair<int32_t, int32_t>> buffers;
+    for (DType dtype : row.places) {
+      const std::string name = "kept" + std::to_string(buffers.size());
+      const bool more = row.shared_slots() > 0;
+      buffers.emplace_back(b_.add_buffer({name, dtype, Space::Local, -1, row.slots()}),
+                           more ? b_.add_buffer({name + "_more", dtype, Space::Shared, -1, row.shared_slots()}) : -1);
     }
-    operands_ = operand_places(c_.kernel, plan_);
-    for (const auto& place : operands_.places()) places_[place] = shared("operand" + std::to_string(places_.size()), place.second);
+    for (const auto& [v, place] : row.place_of) std::tie(in_thread_[v], in_shared_[v]) = buffers[place];
+  }
+
+  void block_program() {
+    const int64_t blocks = ceil_div(block_row_->chains(), kChainsOfBlock);
+    std::map<ChainPlace, AccumulatorBuffers> places;
+    for (int l = 0; l < plan_.loops; ++l) {
+      for (size_t r = 0; r < reductions(l).size(); ++r) {
+        const Value v = reductions(l)[r];
+        const std::string number = std::to_string(v);
+        partials_[v] = c_.reducer(v).buffers("blocks" + number, Space::Shared, -1, blocks);
+        chain_[v] = c_.reducer(v).buffers("chain" + number, Space::Local, -1, block_row_->lanes);
+        auto [place, fresh] = places.try_emplace(chain_place(c_, v, r));
+        if (fresh) place->second = c_.reducer(v).buffers("chains" + number, Space::Shared, -1, block_row_->chains() * kLanes);
+        chains_[v] = place->second;
+      }
+    }
     nest_.bind_linear(rows_, c_.begin_phase("rows", row_count_));
     bind_gang();
+    std::tie(team_, lane_in_team_) = c_.divide(c_.thread(), c_.literal(kLanes / block_row_->lanes));
+    lane_in_team_ = c_.mul(lane_in_team_, c_.literal(block_row_->lanes));
     for (int l = 0; l < plan_.loops; ++l) {
       emit_row(l, c_.thread());
-      quads_ ? elements_by_quads(l) : elements(l);
+      c_.in_scope([&] {
+        prepare(full(l));
+        carry_ = in_thread_;
+        c_.loop(c_.literal(0), c_.literal(block_row_->in_registers), 1, [&](ValueId round) { chain(l, round, false); }, true);
+        carry_ = in_shared_;
+        if (block_row_->shared_slots() > 0) {
+          c_.loop(c_.literal(block_row_->in_registers), c_.literal(block_row_->rounds), 1, [&](ValueId round) { chain(l, round, true); });
+        }
+      });
       if (reductions(l).empty()) continue;
       b_.barrier();
-      for (size_t r = 0; r < reductions(l).size(); ++r) reduce_blocks(reductions(l)[r], r);
+      for (size_t r = 0; r < reductions(l).size(); ++r) add_chains(reductions(l)[r], r);
       b_.barrier();
       for (Value v : reductions(l)) {
         const auto first = [&] { return c_.reducer(v).load(partials_.at(v), c_.literal(0)); };
@@ -503,75 +618,94 @@ class Rows : RowStages {
     c_.end_phase();
   }
 
-  // The elements of a row, by all threads.
-  void elements(int l) {
-    c_.in_scope([&] {
-      prepare(full(l));
-      c_.loop(c_.thread(), nest_.extent(lane_), threads_, [&](ValueId position) {
-        nest_.bind(lane_, position);
-        point(l, full(l), [&](int) { return position; });
-        for (Value v : reductions(l)) {
-          const Value operand = nest_.instr(v).args[0];
-          if (carry_.count(operand) == 0) b_.store(operand_place(v), position, nest_.get(operand));
-        }
-      });
+  // A chain of each of the thread's lanes: its elements in loop l, and what they come to.
+  void chain(int l, ValueId round, bool in_shared) {
+    const BlockRow& row = *block_row_;
+    const ValueId number = c_.add(c_.mul(team_, c_.literal(row.rounds)), round);
+    const ValueId begin = c_.add(c_.mul(number, c_.literal(kChainSpan)), lane_in_team_);
+    const auto start_chain = [&](Value v) {
+      for (int64_t part = 0; part < row.lanes; ++part) c_.reducer(v).store(chain_.at(v), c_.literal(part), c_.reducer(v).identity());
+    };
+    for (Value v : reductions(l)) start_chain(v);
+    const bool ragged = row.chains() * kChainSpan != length_;
+    c_.loop(c_.literal(0), c_.literal(ir::kReduceChain), 1, [&](ValueId step) {
+      const ValueId first = c_.add(begin, c_.mul(step, c_.literal(kLanes)));
+      const ValueId of_round = in_shared ? c_.sub(round, c_.literal(row.in_registers)) : round;
+      const ValueId slot = c_.add(c_.mul(of_round, c_.literal(ir::kReduceChain)), step);
+      const ValueId place = in_shared ? c_.add(c_.mul(slot, c_.literal(threads_ * row.lanes)), c_.mul(c_.thread(), c_.literal(row.lanes)))
+                                      : c_.mul(slot, c_.literal(row.lanes));
+      nest_.when(ragged ? c_.less(first, nest_.extent(lane_)) : -1, [&] { elements(l, first, place, in_shared); });
+    }, true);
+    for (Value v : reductions(l)) {
+      const Accumulator sums = c_.reducer(v).load(chain_.at(v), c_.literal(0), static_cast<int>(row.lanes));
+      c_.reducer(v).store(chains_.at(v), c_.add(c_.mul(number, c_.literal(kLanes)), lane_in_team_), sums);
+    }
+  }
+
+  // Neighbours from position `first` on, whose kept values are at `place`: in shared memory they move as one vector.
+  void elements(int l, ValueId first, ValueId place, bool in_shared) {
+    const auto take_all = [&](ValueId part, ValueId position) {
+      for (Value v : reductions(l)) {
+        Reducer reduce = c_.reducer(v);
+        Accumulator next{nest_.get(nest_.instr(v).args[0]), -1};
+        if (reduce.has_index()) next.beside = nest_.position(position);
+        reduce.store(chain_.at(v), part, reduce.combine(reduce.load(chain_.at(v), part), next));
+      }
+    };
+    if (!quads_) {
+      nest_.bind(lane_, first);
+      point(l, full(l), [&](int) { return place; });
+      return take_all(c_.literal(0), first);
+    }
+    Quads quads(c_);
+    if (in_shared) {
+      for (Value v : plan_.carried_in[l]) {
+        if (carry_.count(v) != 0) quads.read(v, carry_.at(v), place);
+      }
+    }
+    const std::vector<Value> single = through(quads, l, first);
+    if (in_shared) {
+      for (Value v : full(l)) {
+        if (carry_.count(v) != 0) quads.write(v, carry_.at(v), place);
+      }
+    }
+    quads.each([&](ValueId k) {
+      const ValueId position = c_.add(first, k);
+      nest_.bind(lane_, position);
+      if (in_shared) {
+        for (Value v : single) nest_.emit(v);
+      } else {
+        point(l, single, [&](int) { return c_.add(place, k); });
+      }
+      take_all(k, position);
     });
   }
 
-  void elements_by_quads(int l) {
-    c_.in_scope([&] {
-      prepare(full(l));
-      c_.loop(c_.mul(c_.thread(), c_.literal(kQuad)), nest_.extent(lane_), threads_ * kQuad, [&](ValueId first) {
-        Quads quads(c_);
-        for (Value v : plan_.carried_in[l]) {
-          if (carry_.count(v) != 0) quads.read(v, carry_.at(v), first);
-        }
-        const std::vector<Value> single = through(quads, l, first);
-        for (Value v : full(l)) {
-          if (carry_.count(v) != 0) quads.write(v, carry_.at(v), first);
-        }
-        for (Value v : reductions(l)) {
-          const Value operand = nest_.instr(v).args[0];
-          if (carry_.count(operand) == 0) quads.write(operand, operand_place(v), first);
-        }
-        quads.each([&](ValueId k) {
-          nest_.bind(lane_, c_.add(first, k));
-          for (Value v : single) nest_.emit(v);
-        });
-      });
-    });
-  }
-
-  int32_t operand_place(Value reduction) const {
-    const auto own = operands_.own.find(reduction);
-    return own != operands_.own.end() ? places_.at(own->second) : carry_.at(operands_.with.at(reduction));
-  }
-
-  // Reduction number r of a loop, from shared memory: the tree's blocks by warps, beginning with another warp for each r.
-  void reduce_blocks(Value v, size_t number) {
-    const int32_t operand = operand_place(v);
+  // Reduction number r of a loop, from what the chains came to: the tree's blocks by warps, beginning with another warp for each r.
+  void add_chains(Value v, size_t number) {
+    Reducer chain = c_.reducer(v), total = chain.total();
+    const AccumulatorBuffers& lanes = (total.keeps_rest() ? totals_ : accumulators_).at(v);
     const ValueId blocks = nest_.size(blocks_), shift = c_.literal(static_cast<int64_t>(number) % gangs_);
     const ValueId before = c_.add(gang_number_, c_.sub(c_.literal(gangs_), shift));
     const ValueId first = b_.op(Op::Where, {c_.less(gang_number_, shift), before, c_.sub(gang_number_, shift)});
+    const int64_t all = block_row_->chains();
     c_.loop(first, blocks, gangs_, [&](ValueId block) {
-      start(v);
-      const Range range = block_range(block);
-      c_.loop(range.begin, range.end, kLanes, [&](ValueId step) {
-        begin_step({v}, step);
-        c_.loop(
-            c_.literal(0), c_.literal(parts_), 1,
-            [&](ValueId part) {
-              const ValueId position = c_.add(step, place_in_step(part));
-              nest_.when(length_ % kLanes != 0 ? c_.less(position, range.end) : -1, [&] {
-                Accumulator next{b_.load(operand, position, 1), -1};
-                if (c_.reducer(v).has_index()) next.beside = nest_.position(position);
-                take(v, part, next);
-              });
-            },
-            true);
-      });
-      const Accumulator state = fold(v);
-      only(lane_in_gang_, [&] { c_.reducer(v).store(partials_.at(v), block, state); });
+      start(total, lanes);
+      const ValueId begin = c_.mul(block, c_.literal(kChainsOfBlock));
+      const bool whole = blocks_ <= 1 || all % kChainsOfBlock == 0;
+      const ValueId count = whole ? c_.literal(std::min(all, kChainsOfBlock))
+                                  : c_.minimum(c_.sub(c_.literal(all), begin), c_.literal(kChainsOfBlock));
+      c_.loop(c_.literal(0), count, 1, [&](ValueId of_block) {
+        const ValueId line = c_.mul(c_.add(begin, of_block), c_.literal(kLanes));
+        for (int64_t part = 0; part < parts_; ++part) {
+          const ValueId at = c_.literal(part), place = c_.add(line, place_in_step(at));
+          total.store(lanes, at, total.combine(total.load(lanes, at), chain.load(chains_.at(v), place)));
+        }
+      }, whole);
+      std::vector<Accumulator> sums = lanes_in(total, lanes);
+      for (Accumulator& sum : sums) sum = total.whole(sum);
+      const Accumulator state = fold(chain, std::move(sums));
+      only(lane_in_gang_, [&] { chain.store(partials_.at(v), block, state); });
     });
   }
 
@@ -617,27 +751,34 @@ class Rows : RowStages {
   }
 
   Context& c_;
-  bool holds_quads() const { return quads_ && !in_shared_; }
+  bool holds_quads() const { return quads_ && !block_row_; }
 
+  static constexpr int64_t kChainsOfBlock = ir::kLaneBlock / kChainSpan;
+  std::optional<BlockRow> block_row_;
   int64_t threads_, row_count_;
-  bool in_registers_, in_shared_;
+  bool in_registers_;
   bool quads_ = false;               // a thread takes four neighbours at a time
+  bool halves_ = false;              // a half of the warp has elements 0..511 of the row, the other those from 512 on
   int64_t gang_ = kWarp, gangs_ = 0; // threads that take a row, or a block of it, together
   int64_t parts_ = kAccumulators;    // accumulators of a thread
   int64_t slots_ = kAccumulators;    // registers a thread for each kept value
   std::map<Value, AccumulatorBuffers> accumulators_;
   std::map<Value, AccumulatorBuffers> totals_;          // of chains, of block values
   std::map<Value, AccumulatorBuffers> partials_;        // long: shared, split: global
-  OperandPlaces operands_;                              // shared: of reductions
-  std::map<std::pair<size_t, DType>, int32_t> places_;  // shared: those that are nobody else's
+  std::map<Value, int32_t> in_thread_, in_shared_;      // block: where kept values are
+  std::map<Value, AccumulatorBuffers> chain_, chains_;  // block: a thread's chain of each lane; shared: of all
+  std::map<Value, int32_t> operands_;                   // halves: of reductions, what each slot gives them
+  ValueId team_ = -1, lane_in_team_ = -1;               // block
+  ValueId half_ = -1, lane_in_half_ = -1;               // halves
   ValueId lane_in_gang_ = -1, gang_number_ = -1, slot_ = -1;
 };
 
 }  // namespace
 
 void lower_rows(Context& c) {
-  const Kept kept = plan(c);
-  Rows(c, kept).lower();
+  std::optional<BlockRow> row;
+  const Kept kept = plan(c, row);
+  Rows(c, kept, std::move(row)).lower();
 }
 
 }  // namespace tenon::passes::gpu
