@@ -130,8 +130,13 @@ passes::Lowered observed(passes::Lowered lowered, const Settings& settings) {
 
 }  // namespace
 
-passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings) {
-  return observed(passes::lower(basic_kernel(kernel, settings), target), settings);
+passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings, ir::KnownTrees known) {
+  const ir::Kernel basic = basic_kernel(kernel, settings);
+  if (!settings.verify && !settings.observer) return passes::lower(basic, target, known);
+  passes::Lowered lowered = observed(passes::lower(basic, target), settings);
+  const std::shared_ptr<const ir::LoopTree> found = known.empty() ? nullptr : passes::lower(basic, target, known).known;
+  if (found && !ir::same_code(*found, lowered.tree)) throw ir::IrError("kernel '" + kernel.name + "' was taken for another one with a known tree");
+  return lowered;
 }
 
 ir::Kernel call_kernel(const passes::FusedKernel& fused) {

@@ -7,9 +7,10 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
-#include <unordered_set>
+#include <vector>
 
 #include "ir/fork.h"
+#include "ir/hashed_numbers.h"
 
 namespace tenon::ir::detail {
 namespace {
@@ -39,24 +40,11 @@ struct Key {
   int64_t constant;
   std::span<const Term> terms;
   uint64_t hash;
-};
-
-struct KeyHash {
-  using is_transparent = void;
-  size_t operator()(const Key& k) const { return k.hash; }
-  size_t operator()(const IndexRep* r) const { return r->hash; }
-};
-
-struct KeyEqual {
-  using is_transparent = void;
-  bool operator()(const IndexRep* a, const IndexRep* b) const { return a == b; }
-  bool operator()(const Key& k, const IndexRep* r) const {
-    return k.hash == r->hash && k.constant == r->constant &&
-           std::equal(k.terms.begin(), k.terms.end(), r->begin(), r->end(), [](const Term& a, const Term& b) {
+  bool is(const IndexRep& rep) const {
+    return constant == rep.constant && std::equal(terms.begin(), terms.end(), rep.begin(), rep.end(), [](const Term& a, const Term& b) {
              return a.coefficient == b.coefficient && same_base(a, b);
            });
   }
-  bool operator()(const IndexRep* r, const Key& k) const { return (*this)(k, r); }
 };
 
 uint64_t hash_of(int64_t constant, std::span<const Term> terms) {
@@ -99,7 +87,8 @@ IndexRep* allocate(const Key& key) {
 // pointer.
 struct Shard {
   std::mutex mutex;
-  std::unordered_set<const IndexRep*, KeyHash, KeyEqual> reps;
+  std::vector<const IndexRep*> reps;
+  HashedNumbers numbers;  // of those
 };
 std::array<Shard, 16>& shards() {
   static auto& all = *new std::array<Shard, 16>;
@@ -142,9 +131,11 @@ const IndexRep* intern_rep(int64_t constant, std::span<const Term> terms) {
   Key key{constant, terms, hash_of(constant, terms)};
   Shard& shard = shards()[key.hash >> 60];
   std::lock_guard lock(shard.mutex);
-  if (auto it = shard.reps.find(key); it != shard.reps.end()) return *it;
+  const int32_t number = shard.numbers.find(key.hash, [&](int32_t n) { return key.is(*shard.reps[n]); });
+  if (number >= 0) return shard.reps[number];
   const IndexRep* rep = allocate(key);
-  shard.reps.insert(rep);
+  shard.reps.push_back(rep);
+  shard.numbers.add(key.hash, static_cast<int32_t>(shard.reps.size()) - 1);
   return rep;
 }
 

@@ -57,4 +57,16 @@ uint64_t hash_of_work(const Kernel& kernel) {
   return hash.value;
 }
 
+uint64_t hash_of_form(const Kernel& kernel) {
+  Hash hash;
+  for (const Axis& a : kernel.axes) hash.add(static_cast<uint64_t>(a.kind));
+  for (const KernelBuffer& b : kernel.buffers) hash.add(static_cast<uint64_t>(b.dtype) << 8 | static_cast<uint64_t>(b.role));
+  for (const KernelScalar& s : kernel.scalars) hash.add(static_cast<uint64_t>(s.dtype));
+  for (const Instr& in : kernel.instrs) {
+    hash.add(static_cast<uint64_t>(in.op) << 40 | static_cast<uint64_t>(in.dtype) << 32 | static_cast<uint32_t>(in.slot));
+    for (Value a : in.args) hash.add(static_cast<uint64_t>(a));
+  }
+  return hash.value;
+}
+
 }  // namespace tenon::ir

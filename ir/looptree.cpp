@@ -48,10 +48,62 @@ ValueId TreeBuilder::fresh(VType type) {
   return static_cast<ValueId>(tree_.values.size() - 1);
 }
 
-Stmt& TreeBuilder::append(Stmt stmt) {
+// A step of the follower, which it may have to give up.
+template <typename Step>
+bool TreeBuilder::follows(const Step& step) {
+  if (!follower_.active()) return false;
+  if (step(follower_)) return true;
+  follower_.copy_to(tree_, open_, headers_);
+  return false;
+}
+
+ValueId TreeBuilder::append(Stmt&& stmt) {
   if (open_.empty()) fail("statement outside a phase");
-  open_.back().push_back(std::move(stmt));
-  return open_.back().back();
+  const ValueId result = stmt.result;
+  if (!follows([&](TreeFollower& f) { return f.statement(stmt); })) open_.back().push_back(std::move(stmt));
+  return result;
+}
+
+ValueId TreeBuilder::once(Stmt&& stmt, VType type) {
+  for (size_t k = known_.size(); k-- > 0;) {
+    const Known& known = known_[k];
+    if (known.kind == stmt.kind && known.slot == stmt.slot && known.bits == stmt.bits && known.type == type) return known.value;
+  }
+  stmt.result = fresh(type);
+  known_.push_back({stmt.kind, type, stmt.slot, stmt.bits, stmt.result});
+  return append(std::move(stmt));
+}
+
+void TreeBuilder::open(Stmt&& header) {
+  follows([&](TreeFollower& f) { return f.begin(header); });
+  headers_.push_back(std::move(header));
+  open_block();
+}
+
+std::vector<Stmt> TreeBuilder::close_block() {
+  std::vector<Stmt> block = std::move(open_.back());
+  open_.pop_back();
+  known_.resize(known_before_.back());
+  known_before_.pop_back();
+  return block;
+}
+
+void TreeBuilder::open_block() {
+  open_.emplace_back();
+  known_before_.push_back(known_.size());
+}
+
+void TreeBuilder::end_block() {
+  const bool followed = follows([](TreeFollower& f) { return f.end(); });
+  Stmt stmt = std::move(headers_.back());
+  headers_.pop_back();
+  const bool in_else = stmt.kind == StmtKind::If && std::exchange(stmt.slot, -1) == 0;
+  (in_else ? stmt.orelse : stmt.body) = close_block();
+  if (!followed) open_.back().push_back(std::move(stmt));
+}
+
+std::shared_ptr<const LoopTree> TreeBuilder::finish() {
+  return follows([&](TreeFollower& f) { return f.finish(tree_); }) ? follower_.known() : nullptr;
 }
 
 int32_t TreeBuilder::add_buffer(TreeBuffer buffer) {
@@ -61,23 +113,24 @@ int32_t TreeBuilder::add_buffer(TreeBuffer buffer) {
 
 void TreeBuilder::begin_phase(std::string name, int32_t extent_size) {
   if (!open_.empty()) fail("a phase begins inside another");
+  follows([](TreeFollower& f) { return f.begin_phase(); });
   tree_.phases.push_back({std::move(name), fresh({tree_.index_type, 1}), extent_size, {}});
-  open_.emplace_back();
+  open_block();
 }
 
 ValueId TreeBuilder::phase_index() const { return tree_.phases.back().index; }
 
 void TreeBuilder::end_phase() {
   if (open_.size() != 1) fail("a block is still open at the end of a phase");
-  tree_.phases.back().body = std::move(open_.back());
-  open_.pop_back();
+  const bool followed = follows([](TreeFollower& f) { return f.end_phase(); });
+  std::vector<Stmt> body = close_block();
+  if (!followed) tree_.phases.back().body = std::move(body);
 }
 
 ValueId TreeBuilder::constant(Constant c, int lanes) {
   Stmt stmt{.kind = StmtKind::Let, .op = Op::Const};
   stmt.bits = c.bits;
-  stmt.result = fresh({c.dtype, static_cast<int16_t>(lanes)});
-  return append(std::move(stmt)).result;
+  return once(std::move(stmt), {c.dtype, static_cast<int16_t>(lanes)});
 }
 
 ValueId TreeBuilder::index_constant(int64_t value) { return constant(ir::constant(tree_.index_type, value)); }
@@ -85,22 +138,21 @@ ValueId TreeBuilder::index_constant(int64_t value) { return constant(ir::constan
 ValueId TreeBuilder::size(int32_t slot) {
   Stmt stmt{.kind = StmtKind::Size};
   stmt.slot = slot;
-  stmt.result = fresh({tree_.index_type, 1});
-  return append(std::move(stmt)).result;
+  return once(std::move(stmt), {tree_.index_type, 1});
 }
 
 ValueId TreeBuilder::scalar(int32_t slot) {
   Stmt stmt{.kind = StmtKind::Let, .op = Op::Scalar};
   stmt.slot = slot;
   stmt.result = fresh({tree_.scalars.at(slot), 1});
-  return append(std::move(stmt)).result;
+  return append(std::move(stmt));
 }
 
 ValueId TreeBuilder::let(Op op, std::span<const ValueId> args, VType type) {
   Stmt stmt{.kind = StmtKind::Let, .op = op};
-  stmt.args = {args.begin(), args.end()};
+  stmt.args = args;
   stmt.result = fresh(type);
-  return append(std::move(stmt)).result;
+  return append(std::move(stmt));
 }
 
 ValueId TreeBuilder::op(Op op, std::span<const ValueId> args, DType to) {
@@ -122,7 +174,7 @@ ValueId TreeBuilder::pick(Op op, std::span<const ValueId> vectors, int which) {
   stmt.args = {vectors.begin(), vectors.end()};
   stmt.slot = which;
   stmt.result = fresh(type(vectors[0]));
-  return append(std::move(stmt)).result;
+  return append(std::move(stmt));
 }
 
 ValueId TreeBuilder::quotient(ValueId x, ValueId d) { return let(Op::Quotient, {x, d}, type(x)); }
@@ -149,13 +201,13 @@ Stmt access(StmtKind kind, int32_t buffer, std::initializer_list<ValueId> args, 
 ValueId TreeBuilder::load(int32_t buffer, ValueId index, int lanes, ValueId mask) {
   Stmt stmt = access(StmtKind::Load, buffer, {index}, mask, false);
   stmt.result = fresh({tree_.buffers.at(buffer).dtype, static_cast<int16_t>(lanes)});
-  return append(std::move(stmt)).result;
+  return append(std::move(stmt));
 }
 
 ValueId TreeBuilder::load_strided(int32_t buffer, ValueId index, ValueId stride, int lanes, ValueId mask) {
   Stmt stmt = access(StmtKind::Load, buffer, {index, stride}, mask, true);
   stmt.result = fresh({tree_.buffers.at(buffer).dtype, static_cast<int16_t>(lanes)});
-  return append(std::move(stmt)).result;
+  return append(std::move(stmt));
 }
 
 ValueId TreeBuilder::gather(int32_t buffer, ValueId indices, ValueId mask) {
@@ -182,14 +234,14 @@ ValueId TreeBuilder::load_tile(int32_t buffer, ValueId index, ValueId stride, bo
   Stmt stmt = access(StmtKind::LoadTile, buffer, {index, stride}, -1, true);
   stmt.transposed = transposed;
   stmt.result = fresh({tree_.buffers.at(buffer).dtype, kTileLanes});
-  return append(std::move(stmt)).result;
+  return append(std::move(stmt));
 }
 
 ValueId TreeBuilder::mma(ValueId left, ValueId right, ValueId sums) {
   Stmt stmt{.kind = StmtKind::Mma};
   stmt.args = {left, right, sums};
   stmt.result = fresh(type(sums));
-  return append(std::move(stmt)).result;
+  return append(std::move(stmt));
 }
 
 ValueId TreeBuilder::begin_for(ValueId begin, ValueId end, int64_t step, bool unroll) {
@@ -198,50 +250,42 @@ ValueId TreeBuilder::begin_for(ValueId begin, ValueId end, int64_t step, bool un
   loop.step = step;
   loop.unroll = unroll;
   loop.result = fresh(type(begin));
-  headers_.push_back(std::move(loop));
-  open_.emplace_back();
-  return headers_.back().result;
+  const ValueId variable = loop.result;
+  open(std::move(loop));
+  return variable;
 }
 
 void TreeBuilder::end_for() {
   if (headers_.empty() || headers_.back().kind != StmtKind::For) fail("end of a loop that is not open");
-  Stmt loop = std::move(headers_.back());
-  headers_.pop_back();
-  loop.body = std::move(open_.back());
-  open_.pop_back();
-  append(std::move(loop));
+  end_block();
 }
 
 void TreeBuilder::begin_if(ValueId condition) {
   Stmt branch{.kind = StmtKind::If};
   branch.args = {condition};
-  headers_.push_back(std::move(branch));
-  open_.emplace_back();
+  open(std::move(branch));
 }
 
 void TreeBuilder::begin_else() {
   if (headers_.empty() || headers_.back().kind != StmtKind::If || headers_.back().slot == 0)
     fail("else outside an if");
-  // `slot` marks an if whose true branch is complete, so that end_if knows which list is the open one.
-  headers_.back().body = std::exchange(open_.back(), {});
+  follows([](TreeFollower& f) { return f.begin_else(); });
+  // `slot` marks an if whose true branch is complete, so that end_block knows which list is the open one.
+  headers_.back().body = close_block();
   headers_.back().slot = 0;
+  open_block();
 }
 
 void TreeBuilder::end_if() {
   if (headers_.empty() || headers_.back().kind != StmtKind::If) fail("end of an if that is not open");
-  Stmt branch = std::move(headers_.back());
-  headers_.pop_back();
-  const bool in_else = std::exchange(branch.slot, -1) == 0;
-  (in_else ? branch.orelse : branch.body) = std::move(open_.back());
-  open_.pop_back();
-  append(std::move(branch));
+  end_block();
 }
 
 ValueId TreeBuilder::var(ValueId init) {
   Stmt stmt{.kind = StmtKind::Var};
   stmt.args = {init};
   stmt.result = fresh(type(init));
-  return append(std::move(stmt)).result;
+  return append(std::move(stmt));
 }
 
 ValueId TreeBuilder::get(ValueId var) { return let(Op::Get, {var}, type(var)); }

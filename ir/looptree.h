@@ -22,6 +22,7 @@
 // shape that needs the same code; printed without its name, it is the key of the kernel cache.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -128,6 +129,48 @@ struct LoopTree {
   std::vector<Phase> phases;
 };
 
+using KnownTrees = std::span<const std::shared_ptr<const LoopTree>>;
+
+// The same code: buffers, sizes, scalars and statements; names alone may differ.
+bool same_code(const LoopTree& a, const LoopTree& b);
+
+// Walks along known trees while a builder makes statements, as long as these are those of one of them. Each step says whether that is
+// so; after the first for which it is not, `copy_to` has the statements that were passed.
+class TreeFollower {
+ public:
+  explicit TreeFollower(KnownTrees known) : known_(known) {}
+
+  bool active() const { return !known_.empty(); }
+  bool begin_phase();
+  bool end_phase();
+  bool statement(const Stmt& stmt);
+  bool begin(const Stmt& header);  // of a For or an If
+  bool begin_else();
+  bool end();
+  bool finish(const LoopTree& tree);  // the rest of the tree
+  const std::shared_ptr<const LoopTree>& known() const { return known_[0]; }
+  // Into the phases of the tree, its open blocks and the statements around these; no longer active then.
+  void copy_to(LoopTree& tree, std::vector<std::vector<Stmt>>& open, std::vector<Stmt>& headers);
+
+ private:
+  // How many statements of a block were passed. The next one is the header of the block within.
+  struct Place {
+    const std::vector<Stmt>* block;
+    size_t passed;
+    bool at_end() const { return passed == block->size(); }
+    const Stmt& next() const { return (*block)[passed]; }
+  };
+  // Takes up known trees that begin as the first one does, until `matches` is true.
+  template <typename Matches>
+  bool goes_on(const Matches& matches);
+  bool take_up(const LoopTree& other);
+  bool next_is(const Stmt& stmt) const;
+
+  KnownTrees known_;         // the first is the one that is followed
+  size_t phases_ = 0;        // that were passed whole
+  std::vector<Place> path_;  // of the open blocks, innermost last
+};
+
 // The type of an elementwise result by the op table; `to` is the element type of Cast and Bitcast. Throws
 // IrError if the operands break the op's rule: wrong number, dtypes outside the domain or unequal, lanes
 // unequal.
@@ -136,7 +179,11 @@ VType elementwise_type(Op op, std::span<const VType> args, DType to);
 // Builds statements into the innermost open block.
 class TreeBuilder {
  public:
-  explicit TreeBuilder(LoopTree& tree) : tree_(tree) {}
+  // Where all statements turn out to be those of a known tree, none of them is stored.
+  explicit TreeBuilder(LoopTree& tree, KnownTrees known = {}) : tree_(tree), follower_(known) {}
+
+  // After the last phase: the known tree that has the same code; the tree that was built has no statements then. Null if there is none.
+  std::shared_ptr<const LoopTree> finish();
 
   int32_t new_size() { return tree_.size_count++; }  // a fresh size parameter
   int32_t add_buffer(TreeBuffer buffer);
@@ -188,12 +235,31 @@ class TreeBuilder {
   LoopTree& tree() { return tree_; }
 
  private:
+  // A constant or a size that the open block sees.
+  struct Known {
+    StmtKind kind;
+    VType type;
+    int32_t slot;
+    uint64_t bits;
+    ValueId value;
+  };
+
   ValueId fresh(VType type);
-  Stmt& append(Stmt stmt);
+  ValueId append(Stmt&& stmt);
+  ValueId once(Stmt&& stmt, VType type);  // the known one, or a new statement
+  void open(Stmt&& header);
+  void open_block();
+  std::vector<Stmt> close_block();
+  void end_block();
+  template <typename Step>
+  bool follows(const Step& step);
   ValueId pick(Op op, std::span<const ValueId> vectors, int which);
   LoopTree& tree_;
   std::vector<std::vector<Stmt>> open_;  // statement lists of the open blocks, innermost last
   std::vector<Stmt> headers_;            // the For/If whose body is open
+  std::vector<Known> known_;
+  std::vector<size_t> known_before_;     // by open block: how many of them stand before it
+  TreeFollower follower_;
 };
 
 // Values are numbered in order of definition. `with_name` false leaves out every name (of the tree, its

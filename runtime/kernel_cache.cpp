@@ -112,7 +112,7 @@ std::mutex& KernelCache::global_mutex() { return global().mutex_; }
 [[maybe_unused]] const bool held_over_fork =
     ir::hold_over_fork(ir::ForkOrder::Kernels, ir::fork_lock<KernelCache::global_mutex>());
 
-std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> trees, Device& device,
+std::vector<FoundKernel> KernelCache::get(std::span<const std::shared_ptr<const ir::LoopTree>> trees, Device& device,
                                           const Options& options) {
   std::unique_lock lock(mutex_);
   std::string environment;  // made when it is needed
@@ -125,11 +125,17 @@ std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> t
     }
     return -1;
   };
-  std::vector<std::string> forms;
+  std::vector<std::string> forms(trees.size());
   for (size_t i = 0; i < trees.size(); ++i) {
-    forms.push_back(Form(*trees[i], device).take());
-    if (auto known = forms_.find(forms.back()); known != forms_.end()) {
+    if (const auto same = trees_.find(trees[i].get()); same != trees_.end() && same->second.kernel->device == &device) {
+      found[i].kernel = same->second.kernel;
+      count(Count::MemoryHits);
+      continue;
+    }
+    forms[i] = Form(*trees[i], device).take();
+    if (auto known = forms_.find(forms[i]); known != forms_.end()) {
       found[i].kernel = known->second;
+      trees_.insert_or_assign(trees[i].get(), OfTree{trees[i], known->second});
       count(Count::MemoryHits);
       continue;
     }
@@ -141,7 +147,7 @@ std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> t
       if (it->second->device == &device && it->second->key == key) found[i].kernel = it->second;
     }
     if (found[i].kernel) {
-      forms_.emplace(std::move(forms.back()), found[i].kernel);
+      forms_.emplace(std::move(forms[i]), found[i].kernel);
       count(Count::MemoryHits);
       continue;
     }
@@ -152,7 +158,7 @@ std::vector<FoundKernel> KernelCache::get(std::span<const ir::LoopTree* const> t
     fresh->key = std::move(key);
     fresh->hash = hash;
     fresh->device = &device;
-    missing.push_back({trees[i], std::move(fresh)});
+    missing.push_back({trees[i].get(), std::move(fresh)});
   }
 
   std::exception_ptr error;
@@ -200,13 +206,18 @@ std::shared_ptr<DiskCache> KernelCache::disk_for(const Options& options) {
 
 // A program with ever new shapes of code must not grow for ever.
 void KernelCache::drop_unused() {
-  if (forms_.size() >= kMostKernels || kernels_.size() >= kMostKernels) forms_.clear();
+  if (trees_.size() >= kMostTrees) trees_.clear();
+  if (forms_.size() >= kMostKernels || kernels_.size() >= kMostKernels) {
+    forms_.clear();
+    trees_.clear();
+  }
   if (kernels_.size() < kMostKernels) return;
   std::erase_if(kernels_, [](const auto& entry) { return entry.second.use_count() == 1; });
 }
 
 void KernelCache::clear() {
   std::lock_guard lock(mutex_);
+  trees_.clear();
   forms_.clear();
   kernels_.clear();
 }

@@ -1,7 +1,7 @@
 // Code for loop trees, of any device: in memory, behind it on disk, behind that the compiler. The key is the text of
 // the tree without its name, and everything else that decides what the code is. Hashes only find candidates;
 // keys are compared. Printing is dear, so a tree that was seen before is found by its form: all that the text
-// would tell, as bytes.
+// would tell, as bytes. And many plans have one and the same tree, which is found by its address.
 #pragma once
 
 #include <memory>
@@ -42,12 +42,12 @@ class KernelCache {
   // One for each tree, in order, as code of the device. Those that are nowhere compile at the same time, while other
   // threads may use the cache. Throws
   // std::runtime_error that names the kernel if one cannot be compiled; the others stay cached.
-  std::vector<FoundKernel> get(std::span<const ir::LoopTree* const> trees, Device& device, const Options& options);
+  std::vector<FoundKernel> get(std::span<const std::shared_ptr<const ir::LoopTree>> trees, Device& device, const Options& options);
   void clear();  // memory only; kernels in use live on
   size_t size() const;
 
  private:
-  static constexpr size_t kMostKernels = 4096;
+  static constexpr size_t kMostKernels = 4096, kMostTrees = 256;
 
   std::shared_ptr<DiskCache> disk_for(const Options& options);  // null if it is switched off
   void drop_unused();
@@ -58,6 +58,11 @@ class KernelCache {
     size_t operator()(const std::string& form) const { return hash128(form.data(), form.size()).low; }
   };
   std::unordered_map<std::string, std::shared_ptr<const CompiledKernel>, HashOfForm> forms_;
+  struct OfTree {
+    std::shared_ptr<const ir::LoopTree> tree;
+    std::shared_ptr<const CompiledKernel> kernel;
+  };
+  std::unordered_map<const ir::LoopTree*, OfTree> trees_;
   std::shared_ptr<DiskCache> disk_;
   std::string disk_directory_;
   int64_t disk_max_mb_ = -1;

@@ -1,6 +1,9 @@
 // Finding a tree by its kernel and target.
 #include "runtime/lowered_kernels.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "ir/kernel_equal.h"
 
 namespace tenon::runtime {
@@ -17,10 +20,29 @@ std::shared_ptr<const passes::Lowered> LoweredKernels::lower(const ir::Kernel& k
   for (auto [it, end] = known_.equal_range(hash); it != end; ++it) {
     if (it->second.target == target && ir::same_work(it->second.kernel, kernel)) return it->second.lowered;
   }
-  auto lowered = std::make_shared<const passes::Lowered>(compiler::lower_kernel(kernel, target, settings));
+  if (trees_.size() >= kMostForms) trees_.clear();
+  auto lowered = lower_like(trees_[ir::hash_of_form(kernel)], kernel, target, settings);
   if (known_.size() >= kMost) known_.clear();
   known_.emplace(hash, Known{kernel, target, lowered});
   return lowered;
+}
+
+std::shared_ptr<const passes::Lowered> LoweredKernels::lower_like(Trees& known, const ir::Kernel& kernel, const ir::Target& target,
+                                                                  const compiler::Settings& settings) {
+  auto lowered = std::make_shared<passes::Lowered>(compiler::lower_kernel(kernel, target, settings, known));
+  if (!lowered->known) {
+    if (known.size() == kMostOfForm) known.pop_back();
+    lowered->known = std::make_shared<const ir::LoopTree>(std::move(lowered->tree));
+    known.push_back(lowered->known);
+  }
+  const auto used = std::find(known.begin(), known.end(), lowered->known);
+  std::rotate(known.begin(), used, used + 1);
+  return lowered;
+}
+
+void LoweredKernels::clear() {
+  known_.clear();
+  trees_.clear();
 }
 
 }  // namespace tenon::runtime

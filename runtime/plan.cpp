@@ -305,8 +305,9 @@ class Builder {
     const auto number = static_cast<int32_t>(s);
     facts->schedule = lowered.schedule;
     plan_->better_often = plan_->better_often || is_better_often(lowered);
-    for (size_t i = 0; i < lowered.tree.buffers.size(); ++i) {
-      const ir::TreeBuffer& b = lowered.tree.buffers[i];
+    const ir::LoopTree& code = lowered.whole_tree();
+    for (size_t i = 0; i < code.buffers.size(); ++i) {
+      const ir::TreeBuffer& b = code.buffers[i];
       int64_t count = b.size_param >= 0 ? lowered.sizes[b.size_param] : b.count;
       int64_t bytes = count * ir::item_size(b.dtype);
       if (work.packing && lowered.packing->copy == static_cast<int32_t>(i)) {
@@ -321,10 +322,7 @@ class Builder {
         work.local_bytes += static_cast<size_t>((bytes + align - 1) / align * align);
       }
     }
-    for (size_t p = 0; p < lowered.tree.phases.size(); ++p) {
-      work.phases.push_back(
-          {lowered.sizes[lowered.tree.phases[p].extent], lowered.phase_cost.at(p)});
-    }
+    for (size_t p = 0; p < code.phases.size(); ++p) work.phases.push_back({lowered.sizes[code.phases[p].extent], lowered.phase_cost.at(p)});
     work.sizes = lowered.sizes;
     plan_->code.add_step(s, tree, facts);
   }

@@ -29,8 +29,8 @@ std::shared_ptr<const passes::Lowered> lower_kernel(const ir::Kernel& kernel, co
 bool is_better_often(const passes::Lowered& lowered) {
   constexpr double kLeastNs = 300;
   double ns = 0;
-  for (size_t p = 0; p < lowered.tree.phases.size(); ++p)
-    ns += static_cast<double>(lowered.sizes[lowered.tree.phases[p].extent]) * lowered.phase_cost.at(p);
+  const std::vector<ir::Phase>& phases = lowered.whole_tree().phases;
+  for (size_t p = 0; p < phases.size(); ++p) ns += static_cast<double>(lowered.sizes[phases[p].extent]) * lowered.phase_cost.at(p);
   return lowered.better_often && ns >= kLeastNs;
 }
 
@@ -71,11 +71,12 @@ void PlanCode::find(std::vector<Step>& steps, const Options& options) const {
   std::set<Device*> done;
   for (const Tree& first : trees_) {
     if (!done.insert(first.device).second) continue;
-    std::vector<const ir::LoopTree*> trees;
+    std::vector<std::shared_ptr<const ir::LoopTree>> trees;
     std::vector<size_t> numbers;
     for (size_t t = 0; t < trees_.size(); ++t) {
       if (trees_[t].device != first.device) continue;
-      trees.push_back(&trees_[t].lowered->tree);
+      const std::shared_ptr<const passes::Lowered>& lowered = trees_[t].lowered;
+      trees.emplace_back(lowered, &lowered->whole_tree());
       numbers.push_back(t);
     }
     std::vector<FoundKernel> of_device = KernelCache::global().get(trees, *first.device, options);

@@ -133,20 +133,20 @@ std::string product_text(const FusedKernel& fused, const Options& options) {
 std::vector<std::shared_ptr<const CompiledKernel>> gpu_code(const std::vector<FusedKernel>& kernels, const Options& options) {
   std::vector<std::shared_ptr<const CompiledKernel>> code(kernels.size());
   std::map<Device*, std::vector<size_t>> of_device;
-  std::vector<passes::Lowered> trees(kernels.size());
+  std::vector<std::shared_ptr<const ir::LoopTree>> trees(kernels.size());
   for (size_t k = 0; k < kernels.size(); ++k) {
     Device& device = device_of(*kernels[k].outputs.at(0));
     const ir::Target target = device.target(options);
     if (ir::kind(target) != ir::TargetKind::Cuda || !device.compiles(options) || is_library_call(kernels[k], target)) continue;
     try {
-      trees[k] = lowered(kernels[k], target);
+      trees[k] = std::make_shared<const ir::LoopTree>(lowered(kernels[k], target).tree);
       of_device[&device].push_back(k);
     } catch (const ir::IrError&) {  // the schedule's line says it
     }
   }
   for (const auto& [device, numbers] : of_device) {
-    std::vector<const ir::LoopTree*> wanted;
-    for (const size_t k : numbers) wanted.push_back(&trees[k].tree);
+    std::vector<std::shared_ptr<const ir::LoopTree>> wanted;
+    for (const size_t k : numbers) wanted.push_back(trees[k]);
     try {
       const std::vector<FoundKernel> found = KernelCache::global().get(wanted, *device, options);
       for (size_t i = 0; i < numbers.size(); ++i) code[numbers[i]] = found[i].kernel;

@@ -1,5 +1,5 @@
 // The kernel -> kernel passes in the order in which they run, between fusion and scheduling: takes a fused
-// kernel, gives one that contains basic ops only, verified after every pass.
+// kernel, gives one that contains basic ops only; verified in the end, and after every pass for who observes it.
 #include "passes/passes.h"
 
 namespace tenon::passes {
@@ -17,9 +17,11 @@ std::span<const KernelPass> kernel_passes() {
 ir::Kernel run_kernel_passes(ir::Kernel kernel, const PassObserver& observer) {
   for (const KernelPass& pass : kernel_passes()) {
     kernel = pass.run(kernel);
+    if (!observer) continue;
     ir::verify(kernel);
-    if (observer) observer(pass.name, [&] { return ir::print(kernel); });
+    observer(pass.name, [&] { return ir::print(kernel); });
   }
+  if (!observer) ir::verify(kernel);
   return kernel;
 }
 

@@ -5,8 +5,8 @@
 
 namespace tenon::passes {
 
-Context::Context(const ir::Kernel& k, Lowered& lowered, ir::TargetKind target, DType index_type)
-    : kernel(k), out(lowered), builder(lowered.tree), nest(k, builder, lowered.sizes) {
+Context::Context(const ir::Kernel& k, Lowered& lowered, ir::TargetKind target, DType index_type, ir::KnownTrees known)
+    : kernel(k), out(lowered), builder(lowered.tree, known), nest(k, builder, lowered.sizes) {
   ir::LoopTree& tree = lowered.tree;
   tree.name = k.name;
   tree.target = target;

@@ -14,7 +14,7 @@ namespace tenon::passes {
 class Context {
  public:
   // Starts the tree: its name, target, buffers and scalars.
-  Context(const ir::Kernel& kernel, Lowered& out, ir::TargetKind target, DType index_type);
+  Context(const ir::Kernel& kernel, Lowered& out, ir::TargetKind target, DType index_type, ir::KnownTrees known = {});
 
   const ir::Kernel& kernel;
   Lowered& out;

@@ -11,7 +11,7 @@ constexpr uint64_t kConstantTerm = uint64_t{1} << 63;
 }
 
 Nest::Nest(const ir::Kernel& kernel, ir::TreeBuilder& builder, std::vector<int64_t>& sizes)
-    : kernel_(kernel), builder_(builder), sizes_(sizes), varies_(kernel.instrs.size(), false), apart_(varies_), scopes_(1) {}
+    : kernel_(kernel), builder_(builder), sizes_(sizes), varies_(kernel.instrs.size(), false), apart_(varies_) {}
 
 int32_t Nest::size_slot(int64_t value) {
   int32_t slot = builder_.new_size();
@@ -82,32 +82,37 @@ ValueId Nest::tail_mask(ValueId position, ValueId end) {
 
 // --- scopes
 
-void Nest::push() { scopes_.emplace_back(); }
-void Nest::pop() { scopes_.pop_back(); }
+void Nest::push() {
+  known_.push();
+  partials_.push();
+}
+
+void Nest::pop() {
+  while (!linear_.empty() && linear_.back().scope == known_.scope()) linear_.pop_back();
+  known_.pop();
+  partials_.pop();
+}
 
 void Nest::bind(int axis, ValueId index) {
-  if (find_bound(axis) && in_an_address(axis))
+  if (is_bound(axis) && in_an_address(axis))
     throw ir::IrError("schedule: axis " + kernel_.axes[axis].name + " of " + kernel_.name + " is bound again after it was used");
-  int sub = is_sub_axis(axis) ? sub_ : 0;
-  scopes_.back().axes[axis * kSubs + sub] = index;
+  known_.set(axis_key(axis), index);
 }
 
 bool Nest::in_an_address(int axis) const {
-  for (const Scope& scope : scopes_) {
-    for (const auto& [key, known] : scope.partials) {
-      if (key % kSubs != sub_ && key % kSubs != kNoSub) continue;
-      std::span<const Index::Term> terms = indices_[key / kSubs].terms();
-      for (size_t t = 0; t < terms.size(); ++t) {
-        const bool along = terms[t].axis >= 0 ? terms[t].axis == axis : terms[t].inner_index().depends_on(axis);
-        if (along && (known.terms >> t & 1) != 0) return true;
-      }
+  for (const auto& [key, known, scope, hidden] : partials_.entries()) {
+    if (key % kSubs != sub_ && key % kSubs != kNoSub) continue;
+    std::span<const Index::Term> terms = indices_[key / kSubs].terms();
+    for (size_t t = 0; t < terms.size(); ++t) {
+      const bool along = terms[t].axis >= 0 ? terms[t].axis == axis : terms[t].inner_index().depends_on(axis);
+      if (along && (known.terms >> t & 1) != 0) return true;
     }
   }
   return false;
 }
 
 ValueId Nest::axis_value(int axis) const {
-  if (const ValueId* value = find_bound(axis)) return *value;
+  if (const auto* bound = known_.find(axis_key(axis))) return bound->value;
   throw ir::IrError("schedule: axis " + kernel_.axes[axis].name + " is used outside its loop");
 }
 
@@ -125,7 +130,7 @@ void Nest::bind_linear(std::span<const int> axes, ValueId linear) {
       shape.push_back(kernel_.extent(a));
     }
     const bool apart = std::any_of(long_axes.begin(), long_axes.end(), [&](int a) { return is_sub_axis(a); });
-    scopes_.back().linear.push_back({ir::flatten(points, shape), linear, apart ? sub_ : kNoSub});
+    linear_.push_back({ir::flatten(points, shape), linear, apart ? sub_ : kNoSub, known_.scope()});
   }
   for (size_t i = long_axes.size(); i-- > 1;) {
     const ValueId length = extent(long_axes[i]), quotient = builder_.quotient(linear, length);
@@ -137,17 +142,15 @@ void Nest::bind_linear(std::span<const int> axes, ValueId linear) {
 
 // Axes that have been bound anew since then hide it.
 ValueId Nest::find_linear(const Index& index) const {
-  for (size_t s = scopes_.size(); s-- > 0;) {
-    for (const auto& [known, value, sub] : scopes_[s].linear) {
-      if (known != index || (sub != sub_ && sub != kNoSub)) continue;
-      const ir::Axes axes = index.axes();
-      const bool current = std::all_of(axes.begin(), axes.end(), [&](int a) {
-        const ValueId* bound = find_bound(a);
-        const auto here = scopes_[s].axes.find(a * kSubs + (is_sub_axis(a) ? sub_ : 0));
-        return here != scopes_[s].axes.end() && bound == &here->second;
-      });
-      if (current) return value;
-    }
+  for (size_t i = linear_.size(); i-- > 0;) {
+    const Linear& linear = linear_[i];
+    if (linear.index != index || (linear.sub != sub_ && linear.sub != kNoSub)) continue;
+    const ir::Axes axes = index.axes();
+    const bool current = std::all_of(axes.begin(), axes.end(), [&](int a) {
+      const auto* bound = known_.find(axis_key(a));
+      return bound && bound->scope == linear.scope;
+    });
+    if (current) return linear.value;
   }
   return -1;
 }
@@ -157,7 +160,7 @@ void Nest::prepare(std::span<const Value> instrs) {
     const Instr& in = instr(v);
     if ((in.op == Op::Load || in.op == Op::Store || in.op == Op::IndexOf) && !in.index.is_constant()) {
       Partial known_part = partial(in.index);
-      scopes_.back().partials[partial_key(in.index, known_part.apart ? sub_ : kNoSub)] = known_part;
+      partials_.set(partial_key(in.index, known_part.apart ? sub_ : kNoSub), known_part);
       if (lane_axis_ >= 0 && !lane_stride(in).ok) prepare_lanes(in.index, DType::I64);
     }
     if (in.op == Op::Load && !in.guards.empty()) prepare_guards(v);
@@ -178,9 +181,9 @@ void Nest::prepare_lanes(const Index& index, DType type) {
     if (term.axis >= 0) continue;
     const ir::Axes axes = term.inner_index().axes();
     const bool along = std::find(axes.begin(), axes.end(), lane_axis_) != axes.end();
-    const bool bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return find_bound(a) != nullptr; });
+    const bool bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return is_bound(a); });
     if (along && bound) {
-      scopes_.back().lane_terms[term_key(index_number(index), t, type)] = cast(term_value(term, true), type);
+      note(Kind::LaneTerm, term_key(index_number(index), t, type), cast(term_value(term, true), type));
     }
   }
 }
@@ -210,15 +213,9 @@ int32_t Nest::coefficient_slot(int number, size_t term, int64_t value) {
 
 Nest::Partial Nest::partial(const Index& index) {
   int number = index_number(index);
-  Partial result;
-  for (size_t s = scopes_.size(); s-- > 0;) {
-    const auto& partials = scopes_[s].partials;
-    auto it = partials.find(partial_key(index, sub_));
-    if (it == partials.end()) it = partials.find(partial_key(index, kNoSub));
-    if (it == partials.end()) continue;
-    result = it->second;
-    break;
-  }
+  const auto *known = partials_.find(int64_t{number} * kSubs + sub_), *of_all = partials_.find(int64_t{number} * kSubs + kNoSub);
+  if (!known || (of_all && of_all->scope > known->scope)) known = of_all;
+  Partial result = known ? known->value : Partial{};
   ValueId fresh = -1;  // a sum of its own: addresses that differ in what was known share it
   auto add = [&](ValueId x) { fresh = fresh < 0 ? x : builder_.op(Op::Add, {fresh, x}); };
   std::span<const Index::Term> terms = index.terms();
@@ -228,11 +225,11 @@ Nest::Partial Nest::partial(const Index& index) {
     bool bound, along;
     if (terms[t].axis >= 0) {
       along = is_sub_axis(terms[t].axis);
-      bound = find_bound(terms[t].axis) != nullptr;
+      bound = is_bound(terms[t].axis);
     } else {
       ir::Axes axes = terms[t].inner_index().axes();
       along = std::any_of(axes.begin(), axes.end(), [&](int a) { return is_sub_axis(a); });
-      bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return find_bound(a) != nullptr; });
+      bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return is_bound(a); });
     }
     if (!bound) continue;
     ValueId x = term_value(terms[t], false);
@@ -253,7 +250,7 @@ ValueId Nest::address(const Index& index) {
   if (const ValueId linear = find_linear(index); linear >= 0) return linear;
   Partial p = partial(index);
   if (p.value < 0) p.value = literal(0);
-  scopes_.back().partials[partial_key(index, p.apart ? sub_ : kNoSub)] = p;
+  partials_.set(partial_key(index, p.apart ? sub_ : kNoSub), p);
   return p.value;
 }
 
@@ -347,7 +344,7 @@ ValueId Nest::vector_index(const Index& index, DType type) {
   for (size_t t = 0; t < terms.size(); ++t) {
     const Index::Term& term = terms[t];
     bool along = term.axis >= 0 ? term.axis == lane_axis_ : term.inner_index().depends_on(lane_axis_);
-    const ValueId* known = along ? find(&Scope::lane_terms, term_key(number, t, type)) : nullptr;
+    const ValueId* known = along ? find(Kind::LaneTerm, term_key(number, t, type)) : nullptr;
     ValueId x = known ? *known : along ? cast(term_value(term, true), type) : term_value(term, false);
     if (term.coefficient != 1) {
       ValueId c = number_value(t, term.coefficient);
@@ -362,12 +359,12 @@ ValueId Nest::vector_index(const Index& index, DType type) {
 
 // --- values
 
-void Nest::set(Value v, ValueId value) { scopes_.back().values[key(v)] = value; }
+void Nest::set(Value v, ValueId value) { note(Kind::Value, key(v), value); }
 
-bool Nest::known(Value v) const { return find(&Scope::values, key(v)) != nullptr; }
+bool Nest::known(Value v) const { return find(Kind::Value, key(v)) != nullptr; }
 
 ValueId Nest::get(Value v) {
-  if (const ValueId* value = find(&Scope::values, key(v))) return *value;
+  if (const ValueId* value = find(Kind::Value, key(v))) return *value;
   Op op = instr(v).op;
   if (op != Op::Const && op != Op::Scalar) {
     throw ir::IrError("schedule: %" + std::to_string(v) + " of " + kernel_.name +
@@ -379,12 +376,11 @@ ValueId Nest::get(Value v) {
 
 ValueId Nest::vector(Value v) {
   if (varies(v)) return get(v);
-  if (const ValueId* splat = find(&Scope::splats, key(v))) return *splat;
+  if (const ValueId* splat = find(Kind::Splat, key(v))) return *splat;
   const Instr& in = instr(v);
   ValueId wide =
       in.op == Op::Const ? builder_.constant({in.dtype, in.bits}, lanes_) : builder_.splat(get(v), lanes_);
-  scopes_.back().splats[key(v)] = wide;
-  return wide;
+  return note(Kind::Splat, key(v), wide);
 }
 
 void Nest::emit(Value v) {

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "passes/schedule/scoped_map.h"
 #include "passes/schedule/words.h"
 
 namespace tenon::passes {
@@ -94,31 +95,33 @@ class Nest {
   struct Linear {
     Index index;
     ValueId value;
-    int sub;  // kNoSub: for all sub-vectors
+    int sub;        // kNoSub: for all sub-vectors
+    int32_t scope;  // of what is known
   };
-  struct Scope {
-    std::unordered_map<int64_t, ValueId> values;  // key(v)
-    std::unordered_map<int64_t, ValueId> splats;
-    std::unordered_map<int64_t, Partial> partials;  // by partial_key
-    std::unordered_map<int64_t, ValueId> positions;  // scaled computed positions, by value and scale
-    std::unordered_map<int, ValueId> axes;      // axis * kSubs + sub
-    std::vector<Linear> linear;
-    std::unordered_map<int64_t, ValueId> conditions;  // of guards that are the same for all lanes
-    std::unordered_map<int64_t, ValueId> lane_terms;  // compound terms, one value a lane; by term_key
+  // What is known in a scope, beside partial addresses; each by a key of its own.
+  enum class Kind : int64_t {
+    Value,  // key(v)
+    Splat,
+    Position,   // scaled computed positions, by value and scale
+    Axis,       // axis * kSubs + sub
+    Condition,  // of guards that are the same for all lanes
+    LaneTerm,   // compound terms, one value a lane; by term_key
   };
   // The size parameters of one index: its terms' coefficients by number, then these. Those of a load or store: the bounds
   // of its guards, then the size of its buffer.
   static constexpr int kSlots = 64, kScale = 61, kLaneStride = 62, kConstantPart = 63, kNumel = 63;
   static constexpr size_t kMostTerms = kScale;
 
+  static constexpr int64_t key_of(Kind kind, int64_t key) { return static_cast<int64_t>(kind) << 58 | key; }
   // The innermost scope's; null if there is none.
-  template <typename Map>
-  const typename Map::mapped_type* find(Map Scope::*known, const typename Map::key_type& key) const {
-    for (size_t s = scopes_.size(); s-- > 0;) {
-      const Map& map = scopes_[s].*known;
-      if (const auto it = map.find(key); it != map.end()) return &it->second;
-    }
-    return nullptr;
+  const ValueId* find(Kind kind, int64_t key) const {
+    const auto* entry = known_.find(key_of(kind, key));
+    return entry ? &entry->value : nullptr;
+  }
+  // In the innermost scope.
+  ValueId note(Kind kind, int64_t key, ValueId value) {
+    known_.set(key_of(kind, key), value);
+    return value;
   }
   int64_t key(Value v) const { return int64_t{v} * kSubs + (apart(v) ? sub_ : 0); }
   bool is_sub_axis(int axis) const;
@@ -128,7 +131,8 @@ class Nest {
   int64_t term_key(int number, size_t term, DType type) const;  // of an index, for this lane axis and sub-vector
   int32_t coefficient_slot(int number, size_t term, int64_t value);
   Partial partial(const Index& index);            // extended as far as the bound axes allow
-  const ValueId* find_bound(int axis) const { return find(&Scope::axes, axis * kSubs + (is_sub_axis(axis) ? sub_ : 0)); }
+  int64_t axis_key(int axis) const { return key_of(Kind::Axis, axis * kSubs + (is_sub_axis(axis) ? sub_ : 0)); }
+  bool is_bound(int axis) const { return known_.find(axis_key(axis)) != nullptr; }
   ValueId find_linear(const Index& index) const;  // -1 if it is no linear index of bound axes
   ValueId address(const Index& index);        // scalar; lane axis at lane 0
   ValueId scalar_index(const Index& index);   // what compound terms divide
@@ -177,7 +181,9 @@ class Nest {
   std::vector<bool> varies_, apart_;
   std::unordered_map<Value, int64_t> ahead_;  // loads that prefetch, and how far
   std::vector<int> sub_axes_;
-  std::vector<Scope> scopes_;
+  ScopedMap<ValueId> known_;
+  ScopedMap<Partial> partials_;  // by partial_key
+  std::vector<Linear> linear_;
   std::vector<Index> indices_;              // numbered index expressions
   std::map<std::pair<DType, int>, int32_t> edges_;  // scratch for a vector on the edge of a buffer
   std::unordered_map<int64_t, int32_t> slots_;  // coefficient parameters: number * kSlots + term

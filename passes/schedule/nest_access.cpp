@@ -22,13 +22,13 @@ void Nest::prepare_guards(Value v) {
   const Guards guards = split(v);
   bool known_here = !guards.together.empty();
   for (int number : guards.together) {
-    for (int a : instr(v).guards[number].value.axes()) known_here = known_here && find_bound(a) != nullptr;
+    for (int a : instr(v).guards[number].value.axes()) known_here = known_here && is_bound(a);
   }
-  if (known_here) scopes_.back().conditions[condition_key(v, guards.together)] = condition(v, guards.together, false);
+  if (known_here) note(Kind::Condition, condition_key(v, guards.together), condition(v, guards.together, false));
   for (int number : guards.along) {
     const Index& value = instr(v).guards[number].value;
     Partial known_part = partial(value);
-    scopes_.back().partials[partial_key(value, known_part.apart ? sub_ : kNoSub)] = known_part;
+    partials_.set(partial_key(value, known_part.apart ? sub_ : kNoSub), known_part);
     prepare_lanes(value, guard_type(instr(v).guards[number]));
   }
 }
@@ -82,8 +82,8 @@ ValueId Nest::scaled_position(const Instr& in) {
   const ValueId position = cast(get(in.position()), index_type());
   if (in.scale == 1) return position;
   int64_t k = key(in.position()) << 24 | index_number(Index(in.scale));
-  if (const ValueId* known = find(&Scope::positions, k)) return *known;
-  return scopes_.back().positions[k] = builder_.op(Op::Mul, {position, scale_of(in)});
+  if (const ValueId* known = find(Kind::Position, k)) return *known;
+  return note(Kind::Position, k, builder_.op(Op::Mul, {position, scale_of(in)}));
 }
 
 ValueId Nest::places(const Instr& in) {
@@ -176,7 +176,7 @@ Nest::Guards Nest::split(Value v) const {
 // Of the guards that do not vary along the lanes; -1 if there is none to ask.
 ValueId Nest::uniform_condition(Value v) {
   const Guards guards = split(v);
-  if (const ValueId* known = find(&Scope::conditions, condition_key(v, guards.together))) return *known;
+  if (const ValueId* known = find(Kind::Condition, condition_key(v, guards.together))) return *known;
   return condition(v, guards.together, false);
 }
 

@@ -113,15 +113,16 @@ Answer calls_products(const Form& form, const Target& target) {
 // --- how each is called
 
 template <void (*run)(cpu::Context&)>
-void on_cpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
-  cpu::Context context(kernel, lowered, std::get<CpuTarget>(target));
+void on_cpu(const ir::Kernel& kernel, const Target& target, ir::KnownTrees known, Lowered& lowered) {
+  cpu::Context context(kernel, lowered, std::get<CpuTarget>(target), known);
   run(context);
+  lowered.known = context.builder.finish();
   lowered.better_often = lowered.better_often || context.nest.hides_power();
   lowered.donations = in_place_pairs(kernel, context.loops());
 }
 
-void split_on_cpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
-  on_cpu<cpu::lower_short_rows>(*split_axes(kernel), target, lowered);
+void split_on_cpu(const ir::Kernel& kernel, const Target& target, ir::KnownTrees known, Lowered& lowered) {
+  on_cpu<cpu::lower_short_rows>(*split_axes(kernel), target, known, lowered);
 }
 
 void check_shared(const ir::Kernel& kernel, const GpuTarget& target, const Lowered& lowered) {
@@ -135,10 +136,11 @@ void check_shared(const ir::Kernel& kernel, const GpuTarget& target, const Lower
 }
 
 template <void (*run)(gpu::Context&)>
-void on_gpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
-  gpu::Context context(kernel, lowered, std::get<GpuTarget>(target));
+void on_gpu(const ir::Kernel& kernel, const Target& target, ir::KnownTrees known, Lowered& lowered) {
+  gpu::Context context(kernel, lowered, std::get<GpuTarget>(target), known);
   run(context);
   check_shared(kernel, context.target, lowered);
+  lowered.known = context.builder.finish();
 }
 
 template <void (*run)(gpu::Context&, const Call&)>
@@ -149,11 +151,11 @@ void call_on_gpu(const Call& call, const Target& target, Lowered& lowered) {
 }
 
 // Each thread reads its own elements before it writes them. The text must then not promise that no two buffers overlap.
-void map_on_gpu(const ir::Kernel& kernel, const Target& target, Lowered& lowered) {
-  on_gpu<gpu::lower_pointwise>(kernel, target, lowered);
-  lowered.donations = in_place_pairs(kernel, plan_loops(kernel, [](ir::Value) { return false; }));
-  for (const auto& [out, in] : lowered.donations) {
-    for (int buffer : {out, in}) lowered.tree.buffers[static_cast<size_t>(buffer)].aliased = true;
+void map_in_place(gpu::Context& c) {
+  gpu::lower_pointwise(c);
+  c.out.donations = in_place_pairs(c.kernel, plan_loops(c.kernel, [](ir::Value) { return false; }));
+  for (const auto& [out, in] : c.out.donations) {
+    for (int buffer : {out, in}) c.out.tree.buffers[static_cast<size_t>(buffer)].aliased = true;
   }
 }
 
@@ -204,7 +206,7 @@ constexpr Schedule kSchedules[] = {
     {"rows", kGpu, takes_lanes, nullptr, on_gpu<gpu::lower_rows>},
     {"columns", kGpu, takes_columns, nullptr, on_gpu<gpu::lower_columns>},
     {"transpose", kGpu, takes_maps, is_transposed_on_gpu, on_gpu<gpu::lower_transpose>},
-    {"pointwise", kGpu, takes_maps, nullptr, map_on_gpu},
+    {"pointwise", kGpu, takes_maps, nullptr, on_gpu<map_in_place>},
     {"sort", kGpu, calls_class<ir::OpClass::Sort>, nullptr, nullptr, call_on_gpu<gpu::call_sort>},
     {"scatter", kGpu, calls_scatters, nullptr, nullptr, call_on_gpu<gpu::call_scatter>},
     {"mask", kGpu, calls<Op::Nonzero, Op::Compress, Op::ScatterMask>, nullptr, nullptr, call_on_gpu<gpu::call_mask>},
@@ -285,7 +287,7 @@ bool is_better_often(const ir::Kernel& kernel, const Schedule& schedule, const T
 
 }  // namespace
 
-Lowered lower(const ir::Kernel& kernel, const Target& target) {
+Lowered lower(const ir::Kernel& kernel, const Target& target, ir::KnownTrees known) {
   const auto fail = [&](const std::string& reason) {
     throw ir::IrError("no " + std::string(ir::name(ir::kind(target))) + " schedule takes kernel '" + kernel.name + "': " + reason);
   };
@@ -299,7 +301,7 @@ Lowered lower(const ir::Kernel& kernel, const Target& target) {
   Lowered lowered;
   lowered.schedule = schedule->name;
   lowered.better_often = is_better_often(kernel, *schedule, target);
-  schedule->lower(kernel, target, lowered);
+  schedule->lower(kernel, target, known, lowered);
   return lowered;
 }
 

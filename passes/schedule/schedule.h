@@ -20,7 +20,9 @@ namespace tenon::passes {
 
 // What a launch of a tree needs besides its buffers and scalars, for the concrete shapes it was lowered from.
 struct Lowered {
-  ir::LoopTree tree;
+  ir::LoopTree tree;  // without statements if it is `known`
+  std::shared_ptr<const ir::LoopTree> known;
+  const ir::LoopTree& whole_tree() const { return known ? *known : tree; }
   std::string schedule;            // "pointwise", "transpose", "rows", "split", "columns", "scan lines", ...
   std::vector<int64_t> sizes;      // value of each size parameter
   std::vector<double> phase_cost;  // estimated ns of one iteration of each phase, for the parallel grain
@@ -122,14 +124,14 @@ struct Schedule {
   ir::TargetKind device;
   Answer (*accepts)(const Form&, const ir::Target&);
   bool (*suits)(const ir::Kernel&, const ir::Target&);  // among those that accept it, the first that suits; null: always
-  void (*lower)(const ir::Kernel&, const ir::Target&, Lowered&);  // null: a call
+  void (*lower)(const ir::Kernel&, const ir::Target&, ir::KnownTrees, Lowered&);  // null: a call
   void (*lower_call)(const Call&, const ir::Target&, Lowered&) = nullptr;  // of a call; null: the device's library computes it
 };
 std::span<const Schedule> schedules();  // of all devices
 
 Acceptance accepts(const Form& form, const ir::Target& target);
-// Throws IrError with the kernel's name if no schedule of the target accepts it.
-Lowered lower(const ir::Kernel& kernel, const ir::Target& target);
+// Throws IrError with the kernel's name if no schedule of the target accepts it. Where the tree is one of `known`, that is given.
+Lowered lower(const ir::Kernel& kernel, const ir::Target& target, ir::KnownTrees known = {});
 
 // Whether a call of this operation is generated code on the target, and that code.
 bool generates(ir::Op call, const ir::Target& target);

@@ -52,8 +52,8 @@ int bytes_of_lane(const ir::Kernel& kernel, int axis) {
 
 }  // namespace
 
-Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::CpuTarget& machine)
-    : passes::Context(k, lowered, ir::TargetKind::Cpu, DType::I64), target(machine) {
+Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::CpuTarget& machine, ir::KnownTrees known)
+    : passes::Context(k, lowered, ir::TargetKind::Cpu, DType::I64, known), target(machine) {
   if (is_small()) nest.take_any_divisors();
 }
 

@@ -14,7 +14,7 @@ struct Context : passes::Context {
   int lanes = 1;              // of every vector, whatever its dtype
   double ns_per_element = 0;  // estimated, of one evaluation of every instruction, vectorised
 
-  Context(const ir::Kernel& kernel, Lowered& out, const ir::CpuTarget& target);
+  Context(const ir::Kernel& kernel, Lowered& out, const ir::CpuTarget& target, ir::KnownTrees known = {});
   // Whether what knows of no length is good enough: there is little to do, and code that runs often is made again.
   bool is_small() const;
   // Comes first: lanes run along this axis, as many as the dtypes of what varies along it want. -1: along none.

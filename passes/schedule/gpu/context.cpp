@@ -42,8 +42,8 @@ DType index_type(const ir::Kernel& kernel) {
 
 }  // namespace
 
-Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::GpuTarget& machine)
-    : passes::Context(k, lowered, ir::TargetKind::Cuda, index_type(k)), target(machine) {
+Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::GpuTarget& machine, ir::KnownTrees known)
+    : passes::Context(k, lowered, ir::TargetKind::Cuda, index_type(k), known), target(machine) {
   out.tree.threads = target.threads;
 }
 
