@@ -65,12 +65,12 @@ ValueId TreeBuilder::append(Stmt&& stmt) {
 }
 
 ValueId TreeBuilder::once(Stmt&& stmt, VType type) {
-  for (size_t k = known_.size(); k-- > 0;) {
-    const Known& known = known_[k];
+  for (size_t k = visible_.size(); k-- > 0;) {
+    const Visible& known = visible_[k];
     if (known.kind == stmt.kind && known.slot == stmt.slot && known.bits == stmt.bits && known.type == type) return known.value;
   }
   stmt.result = fresh(type);
-  known_.push_back({stmt.kind, type, stmt.slot, stmt.bits, stmt.result});
+  visible_.push_back({stmt.kind, type, stmt.slot, stmt.bits, stmt.result});
   return append(std::move(stmt));
 }
 
@@ -83,14 +83,14 @@ void TreeBuilder::open(Stmt&& header) {
 std::vector<Stmt> TreeBuilder::close_block() {
   std::vector<Stmt> block = std::move(open_.back());
   open_.pop_back();
-  known_.resize(known_before_.back());
-  known_before_.pop_back();
+  visible_.resize(visible_before_.back());
+  visible_before_.pop_back();
   return block;
 }
 
 void TreeBuilder::open_block() {
   open_.emplace_back();
-  known_before_.push_back(known_.size());
+  visible_before_.push_back(visible_.size());
 }
 
 void TreeBuilder::end_block() {

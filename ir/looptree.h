@@ -236,7 +236,7 @@ class TreeBuilder {
 
  private:
   // A constant or a size that the open block sees.
-  struct Known {
+  struct Visible {
     StmtKind kind;
     VType type;
     int32_t slot;
@@ -246,7 +246,7 @@ class TreeBuilder {
 
   ValueId fresh(VType type);
   ValueId append(Stmt&& stmt);
-  ValueId once(Stmt&& stmt, VType type);  // the known one, or a new statement
+  ValueId once(Stmt&& stmt, VType type);  // the visible one, or a new statement
   void open(Stmt&& header);
   void open_block();
   std::vector<Stmt> close_block();
@@ -257,8 +257,8 @@ class TreeBuilder {
   LoopTree& tree_;
   std::vector<std::vector<Stmt>> open_;  // statement lists of the open blocks, innermost last
   std::vector<Stmt> headers_;            // the For/If whose body is open
-  std::vector<Known> known_;
-  std::vector<size_t> known_before_;     // by open block: how many of them stand before it
+  std::vector<Visible> visible_;
+  std::vector<size_t> visible_before_;   // by open block: how many of them stand before it
   TreeFollower follower_;
 };
 

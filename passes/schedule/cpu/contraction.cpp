@@ -205,6 +205,8 @@ class Contraction {
     left_ = nest_.instr(contract_).args[0];
     right_ = nest_.instr(contract_).args[1];
     choose_axes();
+    left_chain_ = chain(c.kernel, left_);
+    right_chain_ = chain(c.kernel, right_);
     c.set_lanes(column_);
     tile_.vectors = column_ >= 0 && c.extent(column_) > c.lanes ? 2 : 1;
     // Several rows pay only if the right operand does not change from row to row and the left not along the
@@ -430,8 +432,8 @@ class Contraction {
       }
       for (int sub = 0; sub < rows * vectors; ++sub) {
         nest_.set_sub(sub);
-        if (sub % vectors == 0) nest_.prepare(chain(c_.kernel, left_));
-        if (sub < vectors && panel.buffer < 0) nest_.prepare(chain(c_.kernel, right_));
+        if (sub % vectors == 0) nest_.prepare(left_chain_);
+        if (sub < vectors && panel.buffer < 0) nest_.prepare(right_chain_);
       }
       const auto chain = [&](ValueId first, ValueId end) {
         c_.loop(first, end, 1, [&](ValueId k) {
@@ -572,7 +574,7 @@ class Contraction {
 
   // An operand at the bound k, row and columns.
   ValueId operand(Value v) {
-    for (Value u : chain(c_.kernel, v)) {
+    for (Value u : v == left_ ? left_chain_ : right_chain_) {
       if (!nest_.known(u)) nest_.emit(u);
     }
     return column_ < 0 ? nest_.get(v) : nest_.vector(v);
@@ -604,6 +606,7 @@ class Contraction {
   Nest& nest_;
   ir::TreeBuilder& b_;
   Value contract_ = -1, left_, right_;
+  std::vector<Value> left_chain_, right_chain_;
   bool swapped_ = false;  // left_ and right_ are the contraction's second and first operand
   int k_, row_ = -1, column_ = -1, line_ = -1;  // the axis of lines: -1 if a tile takes one
   bool tiled_ = false;  // several rows to a tile
