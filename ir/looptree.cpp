@@ -166,7 +166,7 @@ ValueId TreeBuilder::fast(Op op, std::initializer_list<ValueId> args) {
   stmt.args = {args.begin(), args.end()};
   stmt.fast = true;
   stmt.result = fresh({DType::F32, 1});
-  return append(std::move(stmt)).result;
+  return append(std::move(stmt));
 }
 
 ValueId TreeBuilder::pick(Op op, std::span<const ValueId> vectors, int which) {
