@@ -9,7 +9,7 @@ namespace {
 
 // But for what is in their blocks.
 bool same_head(const Stmt& a, const Stmt& b) {
-  return a.kind == b.kind && a.op == b.op && a.strided == b.strided && a.unroll == b.unroll && a.transposed == b.transposed &&
+  return a.kind == b.kind && a.op == b.op && a.strided == b.strided && a.unroll == b.unroll && a.transposed == b.transposed && a.fast == b.fast &&
          a.buffer == b.buffer && a.slot == b.slot && a.result == b.result && a.mask == b.mask && a.step == b.step && a.bits == b.bits &&
          a.args == b.args;
 }
