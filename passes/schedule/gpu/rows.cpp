@@ -228,7 +228,7 @@ class Rows : RowStages {
       widest = std::max(widest, words(in.dtype));
       if (in.op == Op::Load && in.level == Level::Full) loaded += words(in.dtype) * (quads_ ? kQuad : 1);
     }
-    return kept + loaded + (widest > 1 ? 80 : 28);  // sums of doubles, and what they round away, take twice as many
+    return kept + loaded + (widest > 1 ? 100 : 28);  // sums of doubles, and what they round away, take twice as many
   }
 
   void keep_in_registers() {
