@@ -32,7 +32,7 @@ bool same(const TreeBuffer& a, const TreeBuffer& b) {
 bool same_frame(const LoopTree& a, const LoopTree& b) {
   const auto same_phase = [](const Phase& x, const Phase& y) { return x.index == y.index && x.extent == y.extent; };
   const auto same_buffer = [](const TreeBuffer& x, const TreeBuffer& y) { return same(x, y); };
-  return a.target == b.target && a.lanes == b.lanes && a.threads == b.threads && a.index_type == b.index_type && a.scalars == b.scalars &&
+  return a.target == b.target && a.lanes == b.lanes && a.threads == b.threads && a.resident == b.resident && a.index_type == b.index_type && a.scalars == b.scalars &&
          a.size_count == b.size_count && a.values == b.values &&
          std::equal(a.buffers.begin(), a.buffers.end(), b.buffers.begin(), b.buffers.end(), same_buffer) &&
          std::equal(a.phases.begin(), a.phases.end(), b.phases.begin(), b.phases.end(), same_phase);

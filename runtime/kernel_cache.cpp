@@ -22,7 +22,7 @@ std::string environment_of(const Device& device) {
 class Form {
  public:
   Form(const ir::LoopTree& tree, const Device& device) {
-    put(device.tag(), tree.target, tree.lanes, tree.threads, tree.index_type, tree.size_count);
+    put(device.tag(), tree.target, tree.lanes, tree.threads, tree.resident, tree.index_type, tree.size_count);
     put(tree.buffers.size());
     for (const ir::TreeBuffer& b : tree.buffers) put(b.dtype, b.space, b.size_param, b.count, b.aliased);
     list(tree.scalars);
@@ -51,7 +51,7 @@ class Form {
   void statements(const std::vector<ir::Stmt>& block) {
     put(block.size());
     for (const ir::Stmt& s : block) {
-      put(s.kind, s.op, s.strided, s.unroll, s.buffer, s.slot, s.result, s.mask, s.step, s.bits);
+      put(s.kind, s.op, s.strided, s.unroll, s.transposed, s.fast, s.buffer, s.slot, s.result, s.mask, s.step, s.bits);
       list(s.args);
       statements(s.body);
       statements(s.orelse);
