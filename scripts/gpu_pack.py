@@ -104,7 +104,8 @@ class Pack:
     def fill(self):
         for data in ("tests/data", "examples/data"):
             shutil.copytree(HERE / data, self.stage / data)
-        commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=HERE, capture_output=True, text=True).stdout.strip()
+        describe = ["git", "describe", "--always", "--dirty"]
+        commit = subprocess.run(describe, cwd=HERE, capture_output=True, text=True).stdout.strip() if shutil.which("git") else "unknown"
         kernels = len(list((self.stage / "cache/tenon").glob("*.bin")))
         (self.stage / "bundle.json").write_text(json.dumps({"commit": commit, "kernels": kernels, "slices": self.options.slices, "targets": self.targets()}))
 
