@@ -18,7 +18,8 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; 
 
 class Planner {
  public:
-  Planner(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place) : values_(values) {
+  Planner(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place, bool outputs_host)
+      : values_(values), outputs_host_(outputs_host) {
     plan_.places.resize(values.size());
     donated_.resize(values.size());
     guest_end_.assign(values.size(), -1);
@@ -28,12 +29,12 @@ class Planner {
   }
 
   MemoryPlan run() {
-    for (const InPlace& pair : in_place_) donate(pair);
+    for (const InPlace& pair : as_offered_) donate(pair);
     for (size_t v = 0; v < values_.size(); ++v) {
       const PlannedValue& value = values_[v];
       if (value.kind != ValueKind::Temporary) {
         plan_.places[v] = {value.kind, value.index, 0};
-        if (value.kind == ValueKind::Output) outputs_.push_back(static_cast<int32_t>(v));
+        if (value.kind == ValueKind::Output && outputs_host_) outputs_.push_back(static_cast<int32_t>(v));
       }
     }
     // Later ones first: of equal buffers those are free for longest.
@@ -76,6 +77,7 @@ class Planner {
       p.to = last_of(p.to).value;
       if (p.from != p.to && at(p.to).begin == p.step) in_place_.push_back(p);
     }
+    as_offered_ = in_place_;
     std::stable_sort(in_place_.begin(), in_place_.end(),
                      [](const InPlace& a, const InPlace& b) { return a.to < b.to; });
   }
@@ -202,7 +204,9 @@ class Planner {
   static constexpr int kMostHosts = 64;  // outputs that are looked at for one value
 
   std::vector<PlannedValue> values_;
+  bool outputs_host_;
   std::vector<InPlace> in_place_;     // by the value that is written
+  std::vector<InPlace> as_offered_;   // the better ones of a step first
   std::vector<Successor> successor_;  // of a value that an update takes over, or that is a part; -1: none
   MemoryPlan plan_;
   std::vector<bool> donated_;
@@ -231,8 +235,8 @@ std::string print(const MemoryPlan& plan) {
   return text;
 }
 
-MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place) {
-  return Planner(values, in_place).run();
+MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place, bool outputs_host) {
+  return Planner(values, in_place, outputs_host).run();
 }
 
 }  // namespace tenon::compiler

@@ -4,7 +4,8 @@
 //   updates   of a temporary that nobody reads afterwards lie where it lies: a chain of them is one value
 //   parts     of a value that is laid together from them, if nobody reads them afterwards, lie in it from the start
 //   inputs    stay where they are; one that dies may give its memory to an output (checked again at each run)
-//   outputs   have buffers of their own, which host intermediates that are dead before the output is written
+//   outputs   have buffers of their own, which host intermediates that are dead before the output is written, unless a device
+//             records launches: an output may lie elsewhere in the next run, and what it hosts would move with it
 //   the rest  share one arena, first fit
 #pragma once
 
@@ -49,6 +50,6 @@ struct MemoryPlan {
 
 std::string print(const MemoryPlan& plan);  // a line for each value
 
-MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place);
+MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place, bool outputs_host = true);
 
 }  // namespace tenon::compiler

@@ -160,8 +160,8 @@ passes::Lowered compile_kernel(ir::Kernel kernel, const ir::Target& target, cons
 }
 
 MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place,
-                               const Settings& settings) {
-  MemoryPlan plan = plan_memory(values, in_place);
+                               const Settings& settings, bool outputs_host) {
+  MemoryPlan plan = plan_memory(values, in_place, outputs_host);
   if (settings.observer) settings.observer(kMemory.name, [&] { return print(plan); });
   return plan;
 }

@@ -67,6 +67,6 @@ ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings);
 
 // The last step, over the values that the kernels read and write.
 MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place,
-                               const Settings& settings);
+                               const Settings& settings, bool outputs_host = true);
 
 }  // namespace tenon::compiler

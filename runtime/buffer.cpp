@@ -4,18 +4,16 @@
 #include <algorithm>
 
 #include "runtime/device.h"
-#include "runtime/kept_arenas.h"
 #include "runtime/packed_copies.h"
 
 namespace tenon::runtime {
 namespace {
 
-void* allocate_block(size_t bytes, Device& device) {
+void* allocate_block(const void* last, size_t bytes, Device& device) {
   try {
-    return device.allocate(bytes, Stream::Main);
+    return last ? device.allocate_at(const_cast<void*>(last), bytes, Stream::Main) : device.allocate(bytes, Stream::Main);
   } catch (const OutOfMemory&) {
-    const bool arenas = KeptArenas::global().drop_all(), copies = PackedCopies::global().drop_all();
-    if (!arenas && !copies) throw;
+    if (!PackedCopies::global().drop_all()) throw;
   }
   return device.allocate(bytes, Stream::Main);
 }
@@ -33,11 +31,13 @@ void finish_work(Device& device) noexcept {
 
 std::shared_ptr<Buffer> Buffer::allocate(size_t bytes) { return allocate(bytes, host_device()); }
 
-std::shared_ptr<Buffer> Buffer::allocate(size_t bytes, Device& device) {
+std::shared_ptr<Buffer> Buffer::allocate(size_t bytes, Device& device) { return allocate_at(nullptr, bytes, device); }
+
+std::shared_ptr<Buffer> Buffer::allocate_at(const void* last, size_t bytes, Device& device) {
   std::shared_ptr<Buffer> buffer(new Buffer(device));
   // No bytes, no block, but a pointer that may be passed around.
   alignas(64) static std::byte nothing[64];
-  buffer->data_ = bytes == 0 ? nothing : allocate_block(bytes, device);
+  buffer->data_ = bytes == 0 ? nothing : allocate_block(last, bytes, device);
   buffer->bytes_ = bytes;
   return buffer;
 }
@@ -83,7 +83,6 @@ std::shared_ptr<Buffer> buffer_of(const ir::Node& node) {
 MemoryStats memory_stats() { return host_device().memory_stats(); }
 void reset_peak_memory_stats() { host_device().reset_peak_memory_stats(); }
 void empty_memory_cache() {
-  KeptArenas::global().drop_all();
   PackedCopies::global().drop_all();
   for (Device* device : all_devices()) device->empty_cache();
 }

@@ -158,6 +158,8 @@ class Device {
 
   // --- memory
   virtual void* allocate(size_t bytes, Stream stream) = 0;  // bytes > 0; 64-byte aligned; throws OutOfMemory
+  // For a value of a plan that repeats: the block that it had last time, if that is free. Others get it then only if there is no other.
+  virtual void* allocate_at(void* /*last*/, size_t bytes, Stream stream) { return allocate(bytes, stream); }
   virtual void release(void* block, size_t bytes, Stream stream) noexcept = 0;  // bytes as given to allocate
   // The index of the device of its kind in whose memory the address lies; -1: of none.
   virtual int owner_of(const void*) { return id_.index; }

@@ -10,7 +10,6 @@
 #include "codegen/executable.h"
 #include "runtime/analysis.h"
 #include "runtime/dump.h"
-#include "runtime/kept_arenas.h"
 #include "runtime/kernel_facts.h"
 #include "runtime/plan_places.h"
 #include "runtime/profiler.h"
@@ -510,10 +509,6 @@ class Builder {
 };
 
 }  // namespace
-
-Plan::~Plan() {
-  if (keeps_arenas()) KeptArenas::global().drop(*this);
-}
 
 bool Plan::find_code(const Options& options) {
   if (found_.load(std::memory_order_acquire)) return false;

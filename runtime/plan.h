@@ -124,21 +124,17 @@ struct Plan {
   bool on_host = true;  // all of it: its work is done when its calls return
   Device* device = nullptr;  // that all of it runs on, if it is one, and not the host
   std::vector<Device*> libraries;  // devices whose library computes products of it
-  std::shared_ptr<Recording> recording;  // the device's; under the lock of LateWork
+  // Under the lock of LateWork: the device's recording, and where outputs and arenas lay in the last run.
+  std::shared_ptr<Recording> recording;
+  std::vector<const void*> homes;
 
   // Finds or compiles the code of the steps, if no run has done so. True if this call did. Throws std::runtime_error, naming
   // the kernel; the next run tries again.
   bool find_code(const Options& options);
 
-  // From its next run on the plan's arenas stay at their addresses, as long as nobody wants their memory (kept_arenas.h).
-  void keep_arenas() { keeps_arenas_.store(true, std::memory_order_relaxed); }
-  bool keeps_arenas() const { return keeps_arenas_.load(std::memory_order_relaxed); }
-  ~Plan();
-
   PlanCode code;  // what is to be found; empty afterwards
 
  private:
-  std::atomic<bool> keeps_arenas_{false};
   std::mutex finding_;
   std::atomic<bool> found_{false};
 };

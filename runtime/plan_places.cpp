@@ -26,7 +26,7 @@ void place_on(Device& device, Plan& plan, const PlannedValues& planned, const co
     p.to = own[p.to];
     if (p.from >= 0 && p.to >= 0) in_place.push_back(p);
   }
-  MemoryPlan memory = compiler::plan_memory(values, in_place, settings);
+  MemoryPlan memory = compiler::plan_memory(values, in_place, settings, device.is_host());
   const auto arena = static_cast<int32_t>(plan.arenas.size());
   for (size_t v = 0; v < all.size(); ++v) {
     if (memory.places[v].base == ValueKind::Temporary) memory.places[v].index = arena;

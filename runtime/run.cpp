@@ -96,17 +96,17 @@ void Run::compute(const Options& options) {
 
 void Run::hand_in() {
   for (const auto& input : inputs_) LateWork::global().check(*input);
-  allocate_outputs();
-  allocate_arenas();
-  bind_places();
-  allocate_packed();
-  allocate_layers();
   launches_.clear();
   launches_.reserve(plan_->steps.size());
-  uint64_t* scalars = scalars_.data();
-  Profiler::Clock::time_point time = Profiler::Clock::now();
   try {
     if (plan_->device) plan_->device->begin_plan(plan_->recording);
+    allocate_outputs();
+    allocate_arenas();
+    bind_places();
+    allocate_packed();
+    allocate_layers();
+    uint64_t* scalars = scalars_.data();
+    Profiler::Clock::time_point time = Profiler::Clock::now();
     for (const Step& step : plan_->steps) {
       time = launch(step, scalars, time);
       scalars += step.scalars.size();
@@ -183,10 +183,6 @@ void Run::clear() {
   sources_.clear();
   packed_.clear();
   layers_.clear();
-  if (std::exchange(has_kept_arenas_, false)) {
-    if (arenas_.size() < plan_->arenas.size()) arenas_.clear();  // there was not enough memory
-    KeptArenas::global().give_back(*plan_, std::move(arenas_));
-  }
   arenas_.clear();
   inputs_.clear();
   ir::drop(definitions_);
@@ -262,16 +258,25 @@ void Run::allocate_outputs() {
     } else if (o.same_as >= 0) {
       buffers_.push_back(buffers_[o.same_as]);
     } else {
-      buffers_.push_back(sources_[k] ? sources_[k] : Buffer::allocate(o.bytes, *o.device));
+      buffers_.push_back(sources_[k] ? sources_[k] : at_home(k, o.bytes, *o.device));
     }
   }
 }
 
 void Run::allocate_arenas() {
-  has_kept_arenas_ = plan_->keeps_arenas() && KeptArenas::global().take(*plan_, arenas_);
-  if (!arenas_.empty()) return;
-  for (const Plan::Arena& arena : plan_->arenas)
-    arenas_.push_back(arena.bytes > 0 ? Buffer::allocate(static_cast<size_t>(arena.bytes), *arena.device) : nullptr);
+  for (const Plan::Arena& arena : plan_->arenas) {
+    const size_t home = nodes_.size() + arenas_.size();
+    arenas_.push_back(arena.bytes > 0 ? at_home(home, static_cast<size_t>(arena.bytes), *arena.device) : nullptr);
+  }
+}
+
+// Where the plan had it in its last run, so that what a device has recorded of the plan need not be changed.
+std::shared_ptr<Buffer> Run::at_home(size_t home, size_t bytes, Device& device) {
+  if (!plan_->device) return Buffer::allocate(bytes, device);
+  plan_->homes.resize(nodes_.size() + plan_->arenas.size());
+  auto buffer = Buffer::allocate_at(plan_->homes[home], bytes, device);
+  plan_->homes[home] = buffer->data();
+  return buffer;
 }
 
 void Run::bind_places() {

@@ -14,7 +14,6 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/kept_arenas.h"
 #include "runtime/late_work.h"
 #include "runtime/plan.h"
 #include "runtime/profiler.h"
@@ -56,6 +55,7 @@ class Run {
   void find_dying(std::span<const ir::NodeRef> replaced);
   void allocate_outputs();
   void allocate_arenas();
+  std::shared_ptr<Buffer> at_home(size_t home, size_t bytes, Device& device);
   void bind_places();
   void* argument(int32_t place, uint64_t* scalars);
   int64_t lay_out(const Step& step, uint64_t* scalars);  // the arguments; returns the bytes that it moved
@@ -80,11 +80,10 @@ class Run {
   std::vector<std::shared_ptr<Buffer>> sources_;  // parallel to them: what an output is, is a copy of, or takes over
   std::vector<std::shared_ptr<Buffer>> buffers_;  // parallel to them
   std::vector<std::shared_ptr<Buffer>> inputs_;   // in the order of the plan's places
-  Arenas arenas_;  // parallel to the plan's
+  std::vector<std::shared_ptr<Buffer>> arenas_;  // parallel to the plan's; null: it needs none
   std::vector<std::shared_ptr<Buffer>> packed_;  // by step: room for the copy that it makes; null if it makes none
   std::vector<RecurrentMemory> layers_;  // by the plan's recurrent steps
   size_t next_layer_ = 0;
-  bool has_kept_arenas_ = false;  // they are those that the plan keeps
   std::vector<void*> pointers_;    // by place
   std::vector<Buffer*> owners_;    // by place: of inputs
   std::vector<void*> arguments_;   // of the current launch

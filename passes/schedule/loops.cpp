@@ -2,6 +2,7 @@
 #include "passes/schedule/loops.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tenon::passes {
 
@@ -94,17 +95,34 @@ std::vector<Value> ReduceLoops::values_after(const ir::Kernel& kernel, int l) co
   return values;
 }
 
-std::vector<std::pair<int, int>> in_place_pairs(const ir::Kernel& kernel, const ReduceLoops& plan) {
-  std::vector<std::pair<int, int>> pairs;
+namespace {
+
+// How many input buffers each value is computed from, and whether `buffer` is one of them.
+struct Sources {
+  std::vector<std::set<int>> of;
+  explicit Sources(const ir::Kernel& kernel) : of(kernel.instrs.size()) {
+    for (size_t v = 0; v < of.size(); ++v) {
+      const Instr& in = kernel.instrs[v];
+      if (in.op == Op::Load) of[v].insert(in.slot);
+      if (ir::is_reduce(in.op) || in.op == Op::Contract) continue;  // of those an element depends on many
+      for (const Value arg : in.args) of[v].insert(of[static_cast<size_t>(arg)].begin(), of[static_cast<size_t>(arg)].end());
+    }
+  }
+};
+
+template <typename Accepts>
+std::vector<std::pair<int, int>> pairs_where(const ir::Kernel& kernel, const Accepts& accepts) {
+  struct Pair {
+    size_t store;
+    int out, in;
+    size_t rank = 0;
+  };
+  std::vector<Pair> pairs;
   for (size_t s = 0; s < kernel.instrs.size(); ++s) {
     const Instr& store = kernel.instrs[s];
     if (store.op != Op::Store || !store.guards.empty() || store.scale != 0) continue;
     // What is updated starts as its base, not as another input.
-    if (kernel.buffer(store.slot).role != ir::Role::Out) continue;
-    // A store before the last loop could be read again by a later one.
-    if (kernel.has(Level::Full) &&
-        (store.level != Level::Full || plan.available[s] != plan.loops - 1))
-      continue;
+    if (kernel.buffer(store.slot).role != ir::Role::Out || !accepts(s)) continue;
     for (size_t b = 0; b < kernel.buffers.size(); ++b) {
       const ir::KernelBuffer& in = kernel.buffers[b];
       const ir::KernelBuffer& out = kernel.buffer(store.slot);
@@ -115,10 +133,33 @@ std::vector<std::pair<int, int>> in_place_pairs(const ir::Kernel& kernel, const 
         return i.op != Op::Load || i.slot != static_cast<int>(b) ||
                (i.index == store.index && i.guards.empty() && i.scale == 0 && i.level == store.level);
       });
-      if (same) pairs.emplace_back(store.slot, static_cast<int>(b));
+      if (same) pairs.push_back({s, store.slot, static_cast<int>(b)});
     }
   }
-  return pairs;
+  if (pairs.size() > 1) {
+    const Sources sources(kernel);
+    for (Pair& pair : pairs) {
+      const std::set<int>& of = sources.of[pair.store];
+      pair.rank = of.contains(pair.in) ? of.size() : kernel.buffers.size() + 1;
+    }
+    std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) { return a.rank < b.rank; });
+  }
+  std::vector<std::pair<int, int>> result;
+  for (const Pair& pair : pairs) result.emplace_back(pair.out, pair.in);
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::pair<int, int>> in_place_pairs(const ir::Kernel& kernel, const ReduceLoops& plan) {
+  return pairs_where(kernel, [&](size_t s) {
+    // A store before the last loop could be read again by a later one.
+    return !kernel.has(Level::Full) || (kernel.instrs[s].level == Level::Full && plan.available[s] == plan.loops - 1);
+  });
+}
+
+std::vector<std::pair<int, int>> in_place_results(const ir::Kernel& kernel, const ReduceLoops& plan) {
+  return pairs_where(kernel, [&](size_t s) { return kernel.instrs[s].level == Level::Row && (!kernel.has(Level::Full) || plan.loops == 1); });
 }
 
 }  // namespace tenon::passes

@@ -143,6 +143,21 @@ void on_gpu(const ir::Kernel& kernel, const Target& target, ir::KnownTrees known
   lowered.known = context.builder.finish();
 }
 
+// The text must not promise that no two of these buffers overlap.
+void donate(gpu::Context& c, std::vector<std::pair<int, int>> pairs) {
+  for (const auto& [out, in] : pairs) {
+    for (int buffer : {out, in}) c.out.tree.buffers[static_cast<size_t>(buffer)].aliased = true;
+  }
+  c.out.donations = std::move(pairs);
+}
+
+// Each result's thread reads the elements at its place before it stores it.
+template <void (*run)(gpu::Context&)>
+void results_in_place(gpu::Context& c) {
+  run(c);
+  donate(c, in_place_results(c.kernel, c.loops));
+}
+
 template <void (*run)(gpu::Context&, const Call&)>
 void call_on_gpu(const Call& call, const Target& target, Lowered& lowered) {
   gpu::Context context(call.kernel, lowered, std::get<GpuTarget>(target));
@@ -150,13 +165,11 @@ void call_on_gpu(const Call& call, const Target& target, Lowered& lowered) {
   check_shared(call.kernel, context.target, lowered);
 }
 
-// Each thread reads its own elements before it writes them. The text must then not promise that no two buffers overlap.
+// Each thread reads its own elements before it writes them.
+template <void (*run)(gpu::Context&)>
 void map_in_place(gpu::Context& c) {
-  gpu::lower_pointwise(c);
-  c.out.donations = in_place_pairs(c.kernel, plan_loops(c.kernel, [](ir::Value) { return false; }));
-  for (const auto& [out, in] : c.out.donations) {
-    for (int buffer : {out, in}) c.out.tree.buffers[static_cast<size_t>(buffer)].aliased = true;
-  }
+  run(c);
+  donate(c, in_place_pairs(c.kernel, plan_loops(c.kernel, [](ir::Value) { return false; })));
 }
 
 template <bool (*suits)(const ir::Kernel&)>
@@ -201,12 +214,12 @@ constexpr Schedule kSchedules[] = {
     {"recurrence", kCpu, calls_class<ir::OpClass::Recurrence>, nullptr, nullptr},
     {"join", kCpu, calls<Op::Cat>, nullptr, nullptr},
 
-    {"contraction", kGpu, takes_contraction, nullptr, on_gpu<gpu::lower_contraction>},
+    {"contraction", kGpu, takes_contraction, nullptr, on_gpu<results_in_place<gpu::lower_contraction>>},
     {"scan", kGpu, takes_scans, nullptr, on_gpu<gpu::lower_scan>},
-    {"rows", kGpu, takes_lanes, nullptr, on_gpu<gpu::lower_rows>},
-    {"columns", kGpu, takes_columns, nullptr, on_gpu<gpu::lower_columns>},
-    {"transpose", kGpu, takes_maps, is_transposed_on_gpu, on_gpu<gpu::lower_transpose>},
-    {"pointwise", kGpu, takes_maps, nullptr, on_gpu<map_in_place>},
+    {"rows", kGpu, takes_lanes, nullptr, on_gpu<results_in_place<gpu::lower_rows>>},
+    {"columns", kGpu, takes_columns, nullptr, on_gpu<results_in_place<gpu::lower_columns>>},
+    {"transpose", kGpu, takes_maps, is_transposed_on_gpu, on_gpu<map_in_place<gpu::lower_transpose>>},
+    {"pointwise", kGpu, takes_maps, nullptr, on_gpu<map_in_place<gpu::lower_pointwise>>},
     {"sort", kGpu, calls_class<ir::OpClass::Sort>, nullptr, nullptr, call_on_gpu<gpu::call_sort>},
     {"scatter", kGpu, calls_scatters, nullptr, nullptr, call_on_gpu<gpu::call_scatter>},
     {"mask", kGpu, calls<Op::Nonzero, Op::Compress, Op::ScatterMask>, nullptr, nullptr, call_on_gpu<gpu::call_mask>},

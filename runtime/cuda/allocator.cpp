@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "runtime/memory_sizes.h"
 
@@ -27,28 +28,43 @@ Allocator::Allocator(Context& context, int index, const std::vector<CUstream>& s
     : context_(context), index_(index), streams_(streams), caches_(is_on("TENON_CUDA_CACHE", true)),
       poisons_(is_on("TENON_CUDA_POISON", false)) {}
 
-void* Allocator::allocate(size_t bytes, Stream stream) {
+void* Allocator::allocate(size_t bytes, Stream stream) { return allocate(bytes, stream, false, 0); }
+void* Allocator::allocate_at(void* home, size_t bytes, Stream stream) {
+  return allocate(bytes, stream, true, reinterpret_cast<CUdeviceptr>(home));
+}
+
+void* Allocator::allocate(size_t bytes, Stream stream, bool as_home, CUdeviceptr wanted) {
   const std::lock_guard lock(mutex_);
   if (bytes > kLargestBlock) fail(bytes);
   const size_t size = caches_ ? class_bytes(bytes) : bytes;
-  const Block block = take(size, stream);
+  Block block = take(size, stream, wanted);
   if (block.address == 0) fail(bytes);
+  block.home = as_home;
   live_.emplace(block.address, block);
   stats_.allocated += static_cast<int64_t>(size);
   stats_.peak_allocated = std::max(stats_.peak_allocated, stats_.allocated);
   stats_.peak_reserved = std::max(stats_.peak_reserved, stats_.reserved);
   ++stats_.allocations;
   ++stats_.live_buffers;
-  if (poisons_)
-    context_.check(context_.api().fill_bytes(block.address, 0xff, bytes, streams_[static_cast<size_t>(stream)]), "cuMemsetD8Async");
+  if (!poisons_) return reinterpret_cast<void*>(block.address);
+  const Context::Current current(context_);
+  context_.check(context_.api().fill_bytes(block.address, 0xff, bytes, streams_[static_cast<size_t>(stream)]), "cuMemsetD8Async");
   return reinterpret_cast<void*>(block.address);
 }
 
-Allocator::Block Allocator::take(size_t size, Stream stream) {
-  std::vector<Block>& cached = free_[static_cast<size_t>(stream)][size];
-  if (!cached.empty()) {
-    const Block block = cached.back();
-    cached.pop_back();
+Allocator::Block Allocator::take(size_t size, Stream stream, CUdeviceptr wanted) {
+  Free& free = free_[static_cast<size_t>(stream)][size];
+  auto home = free.homes.find(wanted);
+  if (home == free.homes.end() && free.blocks.empty()) home = free.homes.begin();
+  if (home != free.homes.end()) {
+    const Block block = home->second;
+    free.homes.erase(home);
+    ++stats_.cache_hits;
+    return block;
+  }
+  if (!free.blocks.empty()) {
+    const Block block = free.blocks.back();
+    free.blocks.pop_back();
     ++stats_.cache_hits;
     return block;
   }
@@ -70,7 +86,7 @@ Allocator::Block Allocator::cut(size_t size) {
   if (piece_left_ < size) {
     const CUdeviceptr fresh = from_driver(kPiece);
     if (fresh == 0) return {};
-    for (; piece_left_ >= kUnit; piece_left_ -= kUnit, piece_ += kUnit) free_[0][kUnit].push_back({piece_, true});
+    for (; piece_left_ >= kUnit; piece_left_ -= kUnit, piece_ += kUnit) free_[0][kUnit].blocks.push_back({piece_, true});
     piece_ = fresh;
     piece_left_ = kPiece;
   }
@@ -81,6 +97,7 @@ Allocator::Block Allocator::cut(size_t size) {
 }
 
 CUdeviceptr Allocator::from_driver(size_t size) {
+  const Context::Current current(context_);
   CUdeviceptr address = 0;
   const CUresult result = context_.api().memory_allocate(&address, size);
   if (result == kErrorOutOfMemory) return 0;
@@ -99,17 +116,23 @@ void Allocator::release(void* memory, size_t bytes, Stream stream) noexcept {
   stats_.allocated -= static_cast<int64_t>(size);
   --stats_.live_buffers;
   if (caches_) {
-    free_[static_cast<size_t>(stream)][size].push_back(block);
+    Free& free = free_[static_cast<size_t>(stream)][size];
+    if (block.home) free.homes.emplace(block.address, block);
+    else free.blocks.push_back(block);
     return;
   }
+  const Context::Current current(context_);
   context_.api().memory_free(block.address);  // waits for the device; one that is lost has freed it already
   stats_.reserved -= static_cast<int64_t>(size);
 }
 
 // The driver waits for the device before it takes memory back. Cut blocks stay: their pieces are shared.
 void Allocator::free_cached() noexcept {
+  const Context::Current current(context_);
   for (FreeLists& lists : free_) {
-    for (auto& [size, blocks] : lists) {
+    for (auto& [size, free] : lists) {
+      std::vector<Block>& blocks = free.blocks;
+      for (const auto& [address, block] : std::exchange(free.homes, {})) blocks.push_back(block);
       const auto whole = std::partition(blocks.begin(), blocks.end(), [](const Block& b) { return b.cut; });
       for (auto block = whole; block != blocks.end(); ++block) {
         context_.api().memory_free(block->address);
@@ -144,6 +167,7 @@ void Allocator::set_limit(int64_t bytes) {
 }
 
 void Allocator::fail(size_t bytes) {
+  const Context::Current current(context_);
   size_t free = 0, total = 0;
   context_.api().memory_info(&free, &total);
   const auto readable = [](auto count) { return readable_bytes(static_cast<double>(count)); };

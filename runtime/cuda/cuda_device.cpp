@@ -12,6 +12,7 @@
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <optional>
 
 #include "codegen/cuda/emit.h"
 #include "codegen/interpreter/interpreter.h"
@@ -162,7 +163,7 @@ class Implementation final : public CudaDevice {
   }
   void throw_failure() override { notes_.look(); }
   void* note_of(const IndexError& error) override {
-    const Entered entered(*this);
+    check_ready();
     return notes_.find(error);
   }
   bool is_past(const Event& event) override {
@@ -189,12 +190,15 @@ class Implementation final : public CudaDevice {
 
   // --- memory
   void* allocate(size_t bytes, Stream stream) override {
-    const Entered entered(*this);
+    check_ready();
     return allocator_.allocate(bytes, stream);
+  }
+  void* allocate_at(void* home, size_t bytes, Stream stream) override {
+    check_ready();
+    return allocator_.allocate_at(home, bytes, stream);
   }
   void release(void* block, size_t bytes, Stream stream) noexcept override {
     if (is_child.load(std::memory_order_relaxed)) return;
-    const Context::Current current(context_);
     allocator_.release(block, bytes, stream);
   }
   int owner_of(const void* given) override {
@@ -286,21 +290,22 @@ class Implementation final : public CudaDevice {
   void call_library(const LibraryCall& call, Stream stream) override;
 
   void begin_plan(std::shared_ptr<Recording>& recording) override {
-    const Entered entered(*this);
+    inside_.emplace(*this);
+    held_count_ = 0;
     if (!recording) recording = std::make_shared<CudaRecording>(context_, of(Stream::Main), capturing_);
     recording_ = static_cast<CudaRecording*>(recording.get());
     recording_->begin();
   }
   void end_plan() override {
-    const Entered entered(*this);
-    const std::vector<Work> work = std::exchange(held_, {});
-    if (!recording_) return;
-    recording_->run(work);
-    recording_ = nullptr;
+    ending_ = std::exchange(recording_, nullptr);  // what the work itself hands in is not held
+    if (ending_) ending_->run({held_.data(), std::exchange(held_count_, 0)});
+    ending_ = nullptr;
+    let_go();
   }
   bool drop_plan() noexcept override {
-    held_.clear();
-    const CudaRecording* recording = std::exchange(recording_, nullptr);  // none: some of it was handed in for work of the host
+    let_go();
+    const CudaRecording *held = std::exchange(recording_, nullptr), *ended = std::exchange(ending_, nullptr);
+    const CudaRecording* recording = held ? held : ended;  // none: some of it was handed in for work of the host
     return recording && recording->handed_in() == 0;
   }
 
@@ -325,6 +330,12 @@ class Implementation final : public CudaDevice {
     context_.throw_if_lost();
   }
 
+  // The same for what asks the driver for nothing, mostly.
+  void check_ready() {
+    check_usable();
+    if (!has_streams_.load(std::memory_order_acquire)) open();
+  }
+
   const Driver& api() const { return context_.api(); }
   void check(CUresult result, const char* call) { context_.check(result, call); }
   CUstream of(Stream stream) const { return streams_[static_cast<size_t>(stream)]; }
@@ -343,15 +354,29 @@ class Implementation final : public CudaDevice {
   }
   // Work of a plan waits for its end; other work is handed in at once.
   void hand_in(Stream stream, Work work) {
-    if (recording_ && stream == Stream::Main) return held_.push_back(std::move(work));
+    if (recording_ && stream == Stream::Main) {
+      next_held() = std::move(work);
+      return;
+    }
     if (work.name) context_.note_launch(*work.name);
     cuda::hand_in(context_, of(stream), work);
+  }
+  // With the memory of what an earlier plan held.
+  Work& next_held() {
+    if (held_count_ == held_.size()) held_.emplace_back();
+    return held_[held_count_++];
+  }
+  void let_go() noexcept {
+    for (Work& work : held_) work.call = nullptr;
+    held_count_ = 0;
+    inside_.reset();
   }
   // Before work that the host does in the middle of a plan: such a plan is no graph.
   void hand_in_held() {
     const Entered entered(*this);
     recording_ = nullptr;
-    for (Work& work : std::exchange(held_, {})) hand_in(Stream::Main, std::move(work));
+    const size_t count = std::exchange(held_count_, 0);
+    for (size_t i = 0; i < count; ++i) hand_in(Stream::Main, std::exchange(held_[i], {}));
   }
   void describe();
   void multiply(const ir::NodeRef& node, const void* a, const void* b, void* c, bool tf32, CUstream on);
@@ -371,7 +396,11 @@ class Implementation final : public CudaDevice {
   Products products_;
   std::atomic<bool> tf32_ = false;      // of its products
   CudaRecording* recording_ = nullptr;  // of the plan that is being handed in
-  std::vector<Work> held_;              // its work so far
+  CudaRecording* ending_ = nullptr;     // of the plan whose end has come
+  std::vector<Work> held_;              // its work so far, `held_count_` pieces
+  size_t held_count_ = 0;
+  std::vector<uint64_t> words_;         // of the current launch
+  std::optional<Entered> inside_;       // while a plan is handed in
   Architecture architecture_;
   Properties properties_;
   ir::GpuTarget target_;
@@ -452,8 +481,8 @@ std::vector<CodeUse> Implementation::uses(const Code& loaded) {
 void Implementation::launch(const Launch& launch, Stream stream) {
   const Entered entered(*this);
   const auto& code = static_cast<const CudaCode&>(*launch.code);
-  std::vector<uint64_t> words;
-  words.reserve(code.buffers + code.sizes + code.scalars);
+  std::vector<uint64_t>& words = words_;
+  words.clear();
   for (void* buffer : launch.buffers.first(code.buffers)) words.push_back(address(buffer));
   for (const int64_t size : launch.sizes.first(code.sizes)) words.push_back(static_cast<uint64_t>(size));
   for (const uint64_t scalar : launch.scalars.first(code.scalars)) words.push_back(scalar);
@@ -462,7 +491,18 @@ void Implementation::launch(const Launch& launch, Stream stream) {
     if (blocks == 0) continue;
     if (blocks > kMostBlocks) throw std::runtime_error("a launch of more than 2147483647 blocks");
     const CudaCode::Function& function = code.functions[p];
-    hand_in(stream, {function.handle, static_cast<unsigned>(blocks), code.threads, function.shared_bytes, words, {}, false, &launch.name});
+    if (!recording_ || stream != Stream::Main) {
+      hand_in(stream, {function.handle, static_cast<unsigned>(blocks), code.threads, function.shared_bytes, words, {}, false, &launch.name});
+      continue;
+    }
+    Work& work = next_held();
+    work.function = function.handle;
+    work.blocks = static_cast<unsigned>(blocks);
+    work.threads = code.threads;
+    work.shared_bytes = function.shared_bytes;
+    work.words.assign(words.begin(), words.end());
+    work.is_of_library = false;
+    work.name = &launch.name;
   }
 }
 

@@ -8,6 +8,7 @@ namespace tenon::runtime::cuda {
 void* IndexNotes::find(const Device::IndexError& error) {
   const std::lock_guard lock(mutex_);
   if (!notes_) {
+    const Context::Current current(context_);
     void* memory = nullptr;
     if (context_.api().host_allocate(&memory, kMost * sizeof(int64_t), kHostAllocPortable) != kSuccess) return nullptr;
     notes_ = static_cast<int64_t*>(memory);

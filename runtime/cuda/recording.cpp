@@ -53,7 +53,7 @@ void CudaRecording::destroy() noexcept {
   nodes_.clear();
 }
 
-void CudaRecording::run(const std::vector<Work>& work) {
+void CudaRecording::run(std::span<const Work> work) {
   for (const Work& piece : work) {
     if (piece.name) context_.note_launch(*piece.name);
   }
@@ -63,7 +63,7 @@ void CudaRecording::run(const std::vector<Work>& work) {
 }
 
 // A call that is refused behind others, which may have overwritten what the plan read, is made once more.
-void CudaRecording::run_plainly(const std::vector<Work>& work) {
+void CudaRecording::run_plainly(std::span<const Work> work) {
   for (size_t& i = handed_in_; i < work.size(); ++i) {
     try {
       hand_in(context_, stream_, work[i]);
@@ -75,7 +75,7 @@ void CudaRecording::run_plainly(const std::vector<Work>& work) {
   }
 }
 
-bool CudaRecording::have_run(const std::vector<Work>& work) const {
+bool CudaRecording::have_run(std::span<const Work> work) const {
   for (size_t i = 0; i < work.size(); ++i) {
     if (work[i].is_of_library && !run_.contains(use_of(i, work[i]))) return false;
   }
@@ -83,7 +83,7 @@ bool CudaRecording::have_run(const std::vector<Work>& work) const {
 }
 
 // False if nothing is handed in.
-bool CudaRecording::launch_graph(const std::vector<Work>& work) {
+bool CudaRecording::launch_graph(std::span<const Work> work) {
   if (exec_ && has_shape(work)) {
     try {
       update(work);
@@ -108,7 +108,7 @@ bool CudaRecording::launch_graph(const std::vector<Work>& work) {
   }
 }
 
-bool CudaRecording::has_shape(const std::vector<Work>& work) const {
+bool CudaRecording::has_shape(std::span<const Work> work) const {
   if (work.size() != nodes_.size()) return false;
   for (size_t i = 0; i < work.size(); ++i) {
     if (work[i].function != nodes_[i].function || work[i].words.size() != nodes_[i].words.size()) return false;
@@ -131,7 +131,7 @@ CUgraph CudaRecording::captured(const Work& work) {
   throw Refused{};
 }
 
-void CudaRecording::build(const std::vector<Work>& work) {
+void CudaRecording::build(std::span<const Work> work) {
   need(graphs()->graph_create(&graph_, 0));
   for (const Work& piece : work) {
     CUgraphNode node = nullptr;
@@ -152,7 +152,7 @@ void CudaRecording::build(const std::vector<Work>& work) {
   need(graphs()->graph_instantiate(&exec_, graph_, 0));
 }
 
-void CudaRecording::update(const std::vector<Work>& work) {
+void CudaRecording::update(std::span<const Work> work) {
   for (size_t i = 0; i < work.size(); ++i) {
     const Work& piece = work[i];
     Node& node = nodes_[i];

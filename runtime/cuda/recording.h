@@ -19,6 +19,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,7 @@ class CudaRecording final : public Recording {
 
   // A run: its work is noted, then handed in. Throws what the driver says of a plain launch; some pieces may be handed in then.
   void begin() { handed_in_ = 0; }
-  void run(const std::vector<Work>& work);
+  void run(std::span<const Work> work);
   size_t handed_in() const { return handed_in_; }  // pieces
 
  private:
@@ -52,12 +53,12 @@ class CudaRecording final : public Recording {
   static constexpr int kMostGraphs = 5;  // one after another, before the plan stays with plain launches
   static constexpr size_t kFewest = 2;   // pieces of work
 
-  void run_plainly(const std::vector<Work>& work);
-  bool have_run(const std::vector<Work>& work) const;
-  bool launch_graph(const std::vector<Work>& work);
-  bool has_shape(const std::vector<Work>& work) const;
-  void build(const std::vector<Work>& work);
-  void update(const std::vector<Work>& work);
+  void run_plainly(std::span<const Work> work);
+  bool have_run(std::span<const Work> work) const;
+  bool launch_graph(std::span<const Work> work);
+  bool has_shape(std::span<const Work> work) const;
+  void build(std::span<const Work> work);
+  void update(std::span<const Work> work);
   CUgraph captured(const Work& work);
   void destroy() noexcept;
 

@@ -169,7 +169,8 @@ class Rows : RowStages {
  public:
   Rows(Context& c, Kept kept, std::optional<BlockRow> row)
       : RowStages(c, c.loops), c_(c), block_row_(std::move(row)), threads_(block_row_ ? block_row_->threads : c.target.threads),
-        row_count_(c.product(rows_)), in_registers_(kept == Kept::Registers) {
+        row_count_(c.product(rows_)), in_registers_(kept == Kept::Registers),
+        writes_over_(!in_place_results(c.kernel, c.loops).empty()) {
     c.out.tree.threads = static_cast<int>(threads_);
     const auto gang = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length_)));
     quads_ = moves_as_quads(c.kernel, lane_);
@@ -260,10 +261,12 @@ class Rows : RowStages {
     const ValueId within = c_.below(row, row_count_, gangs_);
     const bool several = gang_ < kWarp;
     if (several && within >= 0) row = c_.minimum(row, c_.sub(nest_.size(row_count_), c_.literal(1)));
+    is_row_ = several && writes_over_ ? within : -1;
     nest_.when(several ? -1 : within, [&] {
       nest_.bind_linear(rows_, row);
       body(row);
     });
+    is_row_ = -1;
     c_.end_phase();
   }
 
@@ -519,10 +522,11 @@ class Rows : RowStages {
   void only(ValueId number, const Body& body) {
     nest_.when(b_.op(Op::Eq, {number, c_.literal(0)}), body);
   }
-  // All threads compute the values of a row, one stores them.
+  // All threads compute the values of a row, one stores them. Where that may be over what the row is computed from, a row that is done
+  // again must not be stored again: it might have read what is there by then.
   void emit_row(int available, ValueId number) {
     emit_values(available);
-    if (has_stores(available)) only(number, [&] { emit_stores(available); });
+    if (has_stores(available)) nest_.when(is_row_, [&] { only(number, [&] { emit_stores(available); }); });
   }
 
   void short_program() {
@@ -743,9 +747,11 @@ class Rows : RowStages {
       const ValueId blocks = nest_.size(blocks_), base = c_.mul(row, blocks);
       for (Value v : reductions(l)) fold_partials(v, base, blocks);
       emit_values(l + 1);
-      only(lane_in_gang_, [&] {
-        emit_after(l);
-        remember(l, place, row_count_);
+      nest_.when(is_row_, [&] {
+        only(lane_in_gang_, [&] {
+          emit_after(l);
+          remember(l, place, row_count_);
+        });
       });
     });
   }
@@ -771,6 +777,8 @@ class Rows : RowStages {
   ValueId team_ = -1, lane_in_team_ = -1;               // block
   ValueId half_ = -1, lane_in_half_ = -1;               // halves
   ValueId lane_in_gang_ = -1, gang_number_ = -1, slot_ = -1;
+  ValueId is_row_ = -1;       // whether the gang's row is one, and not the last one again; -1: that does not matter
+  const bool writes_over_;    // results may lie over operands
 };
 
 }  // namespace
