@@ -159,6 +159,9 @@ std::vector<std::pair<int, int>> in_place_pairs(const ir::Kernel& kernel, const 
 }
 
 std::vector<std::pair<int, int>> in_place_results(const ir::Kernel& kernel, const ReduceLoops& plan) {
+  // Threads of the same row that store nothing may read what is stored there already: no note and no address may come of that.
+  const auto acts = [](const Instr& in) { return in.op == Op::Check || (in.op == Op::Load && in.scale != 0); };
+  if (std::any_of(kernel.instrs.begin(), kernel.instrs.end(), acts)) return {};
   return pairs_where(kernel, [&](size_t s) { return kernel.instrs[s].level == Level::Row && (!kernel.has(Level::Full) || plan.loops == 1); });
 }
 
