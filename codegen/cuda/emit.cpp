@@ -9,7 +9,8 @@
 //
 // A phase's parameters are the In, Out and Global buffers, the sizes and the scalars, each in the tree's
 // order. Sizes have the tree's index type; since parameters are passed by address and the host is
-// little-endian, a launcher may point each at its 64-bit value.
+// little-endian, a launcher may point each at its 64-bit value. Behind scalars stands `numbers`: null, or where on the device a word for
+// each of them lies that is read in its place. So a launch that is recorded can have other scalars without being changed.
 #include "codegen/cuda/emit.h"
 
 #include <bit>
@@ -253,6 +254,7 @@ class PhasePrinter {
   std::string run(const ir::Phase& phase) {
     mark_used(phase.body, used_);
     signature(phase);
+    read_numbers();
     declare_memory();
     define(phase.index, "(" + register_type(tree_.index_type) + ")TENON_BLOCK");
     block(phase.body);
@@ -297,12 +299,23 @@ class PhasePrinter {
     for (size_t i = 0; i < tree_.scalars.size(); ++i) {
       parameters.push_back(register_type(tree_.scalars[i]) + " a" + std::to_string(i));
     }
+    if (!tree_.scalars.empty()) parameters.push_back("const unsigned long long* TENON_RESTRICT numbers");
     out_ += "// kernel " + tree_.name + ", phase " + phase.name + ": s" + std::to_string(phase.extent) +
             " blocks of " + std::to_string(tree_.threads) + " threads\n";
     std::string text = "TENON_KERNEL void TENON_LAUNCH(" + std::to_string(tree_.threads) + ", " + std::to_string(tree_.resident) + ") " +
                        function_name(tree_.name, phase) + "(";
     for (size_t i = 0; i < parameters.size(); ++i) text += (i ? ", " : "") + parameters[i];
     out_ += text + ") {\n";
+  }
+
+  void read_numbers() {
+    if (tree_.scalars.empty()) return;
+    line("if (numbers) {");
+    for (size_t i = 0; i < tree_.scalars.size(); ++i) {
+      const std::string number = std::to_string(i);
+      line("  a" + number + " = *(const " + register_type(tree_.scalars[i]) + "*)(numbers + " + number + ");");
+    }
+    line("}");
   }
 
   void declare_memory() {

@@ -292,7 +292,7 @@ class Implementation final : public CudaDevice {
   void begin_plan(std::shared_ptr<Recording>& recording) override {
     inside_.emplace(*this);
     held_count_ = 0;
-    if (!recording) recording = std::make_shared<CudaRecording>(context_, of(Stream::Main), capturing_);
+    if (!recording) recording = std::make_shared<CudaRecording>(context_, *this, of(Stream::Main), capturing_);
     recording_ = static_cast<CudaRecording*>(recording.get());
     recording_->begin();
   }
@@ -399,7 +399,6 @@ class Implementation final : public CudaDevice {
   CudaRecording* ending_ = nullptr;     // of the plan whose end has come
   std::vector<Work> held_;              // its work so far, `held_count_` pieces
   size_t held_count_ = 0;
-  std::vector<uint64_t> words_;         // of the current launch
   std::optional<Entered> inside_;       // while a plan is handed in
   Architecture architecture_;
   Properties properties_;
@@ -476,33 +475,31 @@ std::vector<CodeUse> Implementation::uses(const Code& loaded) {
   return uses;
 }
 
-// A function's parameters are the buffers, sizes and scalars, each read at the address given here: the host is
-// little-endian, so that a narrower parameter is the first bytes of its word.
+// A function's parameters are the buffers, sizes and scalars, each read at its word: the host is little-endian, so that a narrower
+// parameter is the first bytes of it.
 void Implementation::launch(const Launch& launch, Stream stream) {
   const Entered entered(*this);
   const auto& code = static_cast<const CudaCode&>(*launch.code);
-  std::vector<uint64_t>& words = words_;
-  words.clear();
-  for (void* buffer : launch.buffers.first(code.buffers)) words.push_back(address(buffer));
-  for (const int64_t size : launch.sizes.first(code.sizes)) words.push_back(static_cast<uint64_t>(size));
-  for (const uint64_t scalar : launch.scalars.first(code.scalars)) words.push_back(scalar);
+  const std::span<const uint64_t> scalars = launch.scalars.first(code.scalars);
+  const bool is_held = recording_ && stream == Stream::Main;
   for (size_t p = 0; p < launch.phases.size(); ++p) {
     const int64_t blocks = launch.phases[p].count;
     if (blocks == 0) continue;
     if (blocks > kMostBlocks) throw std::runtime_error("a launch of more than 2147483647 blocks");
     const CudaCode::Function& function = code.functions[p];
-    if (!recording_ || stream != Stream::Main) {
-      hand_in(stream, {function.handle, static_cast<unsigned>(blocks), code.threads, function.shared_bytes, words, {}, false, &launch.name});
-      continue;
-    }
-    Work& work = next_held();
+    Work other;
+    Work& work = is_held ? next_held() : other;
     work.function = function.handle;
     work.blocks = static_cast<unsigned>(blocks);
     work.threads = code.threads;
     work.shared_bytes = function.shared_bytes;
-    work.words.assign(words.begin(), words.end());
+    work.words.clear();
+    for (void* buffer : launch.buffers.first(code.buffers)) work.words.push_back(address(buffer));
+    for (const int64_t size : launch.sizes.first(code.sizes)) work.words.push_back(static_cast<uint64_t>(size));
+    work.numbers.assign(scalars.begin(), scalars.end());
     work.is_of_library = false;
     work.name = &launch.name;
+    if (!is_held) hand_in(stream, std::move(other));
   }
 }
 

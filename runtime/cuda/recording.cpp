@@ -1,14 +1,19 @@
 #include "runtime/cuda/recording.h"
 
+#include <algorithm>
+
 #include "runtime/cuda/libraries.h"
 
 namespace tenon::runtime::cuda {
 namespace {
 
-std::vector<void*> addresses(const std::vector<uint64_t>& words) {
+// A kernel's parameters by address; `place` is where its numbers lie, 0 if they are parameters.
+std::vector<void*> parameters_of(const Work& work, const CUdeviceptr& place) {
   std::vector<void*> list;
-  list.reserve(words.size());
-  for (const uint64_t& word : words) list.push_back(const_cast<uint64_t*>(&word));
+  list.reserve(work.words.size() + work.numbers.size() + 1);
+  for (const uint64_t& word : work.words) list.push_back(const_cast<uint64_t*>(&word));
+  for (const uint64_t& number : work.numbers) list.push_back(const_cast<uint64_t*>(&number));
+  if (!work.numbers.empty()) list.push_back(const_cast<CUdeviceptr*>(&place));
   return list;
 }
 
@@ -22,6 +27,17 @@ void need(CUresult result) {
   if (result != kSuccess) throw Refused{};
 }
 
+template <typename Call>
+auto refused_if_it_throws(const Call& call) {
+  try {
+    return call();
+  } catch (const std::exception&) {
+    throw Refused{};
+  }
+}
+
+CUdeviceptr address(const Buffer& buffer) { return reinterpret_cast<CUdeviceptr>(buffer.data()); }
+
 // What a library's choice of a kernel depends on beside the plan: how the operands are aligned.
 std::vector<uint64_t> use_of(size_t place, const Work& work) {
   constexpr uint64_t kAlignment = 256;
@@ -34,7 +50,8 @@ std::vector<uint64_t> use_of(size_t place, const Work& work) {
 
 void hand_in(Context& context, CUstream stream, const Work& work) {
   if (!work.function) return work.call(stream);
-  std::vector<void*> parameters = addresses(work.words);
+  const CUdeviceptr nowhere = 0;
+  std::vector<void*> parameters = parameters_of(work, nowhere);
   context.check(context.api().launch(work.function, work.blocks, 1, 1, work.threads, 1, 1, work.shared_bytes, stream, parameters.data(), nullptr),
                 "cuLaunchKernel");
 }
@@ -51,6 +68,8 @@ void CudaRecording::destroy() noexcept {
   exec_ = nullptr;
   graph_ = nullptr;
   nodes_.clear();
+  numbers_.clear();
+  placed_.reset();
 }
 
 void CudaRecording::run(std::span<const Work> work) {
@@ -138,7 +157,8 @@ void CudaRecording::build(std::span<const Work> work) {
     const CUgraphNode* before = nodes_.empty() ? nullptr : &nodes_.back().node;
     const size_t count = before ? 1 : 0;
     if (piece.function) {
-      std::vector<void*> parameters = addresses(piece.words);
+      const CUdeviceptr nowhere = 0;
+      std::vector<void*> parameters = parameters_of(piece, nowhere);
       const KernelNodeParams params = node_params(piece, parameters);
       need(graphs()->graph_add_kernel(&node, graph_, before, count, &params));
     } else {
@@ -147,18 +167,46 @@ void CudaRecording::build(std::span<const Work> work) {
       graphs()->graph_destroy(child);
       need(result);
     }
-    nodes_.push_back({piece.function, piece.blocks, piece.threads, piece.shared_bytes, piece.words, node});
+    nodes_.push_back({piece.function, piece.blocks, piece.threads, piece.shared_bytes, piece.words, piece.numbers, node});
   }
   need(graphs()->graph_instantiate(&exec_, graph_, 0));
 }
 
+// Room in the block, which has as much as all nodes need.
+CUdeviceptr CudaRecording::place_for(const std::vector<uint64_t>& numbers) {
+  if (!placed_) {
+    size_t count = 0;
+    for (const Node& node : nodes_) count += node.numbers.size();
+    placed_ = refused_if_it_throws([&] { return Buffer::allocate(count * sizeof(uint64_t), device_); });
+  }
+  const CUdeviceptr place = address(*placed_) + numbers_.size() * sizeof(uint64_t);
+  numbers_.insert(numbers_.end(), numbers.begin(), numbers.end());
+  return place;
+}
+
+void CudaRecording::write_numbers() {
+  refused_if_it_throws([&] { device_.copy_from_host(placed_->data(), numbers_.data(), numbers_.size() * sizeof(uint64_t), Stream::Main); });
+}
+
 void CudaRecording::update(std::span<const Work> work) {
+  bool other_numbers = false;
   for (size_t i = 0; i < work.size(); ++i) {
     const Work& piece = work[i];
     Node& node = nodes_[i];
-    if (piece.words == node.words && piece.blocks == node.blocks) continue;
+    bool is_other = piece.words != node.words || piece.blocks != node.blocks;
+    if (piece.numbers != node.numbers) {
+      other_numbers = true;
+      if (node.place == 0) {
+        node.place = place_for(piece.numbers);
+        is_other = true;
+      }
+      const auto first = static_cast<std::ptrdiff_t>((node.place - address(*placed_)) / sizeof(uint64_t));
+      std::copy(piece.numbers.begin(), piece.numbers.end(), numbers_.begin() + first);
+      node.numbers = piece.numbers;
+    }
+    if (!is_other) continue;
     if (piece.function) {
-      std::vector<void*> parameters = addresses(piece.words);
+      std::vector<void*> parameters = parameters_of(piece, node.place);
       const KernelNodeParams params = node_params(piece, parameters);
       need(graphs()->graph_set_kernel(exec_, node.node, &params));
     } else {
@@ -170,6 +218,7 @@ void CudaRecording::update(std::span<const Work> work) {
     node.words = piece.words;
     node.blocks = piece.blocks;
   }
+  if (other_numbers) write_numbers();
 }
 
 }  // namespace tenon::runtime::cuda

@@ -3,7 +3,9 @@
 //
 //   the first runs      one after another, as if they had not been noted
 //   from the third on   as one CUDA graph, a chain of nodes in the order of the plan. Where a later run has another argument (a
-//                       buffer elsewhere, a changed learning rate) that node alone is updated
+//                       buffer elsewhere), that node alone is updated
+//   numbers             that change from run to run (a learning rate) lie in one block on the device: a kernel whose scalars are others for the
+//                       first time reads them there from then on, and one copy before the graph writes them all
 //   another shape       a run whose launches are of other functions makes the graph anew; a plan that does so each time stays
 //                       with plain launches
 //   a refused call      Of capturing, building, updating or launching the graph. Then nothing of the run is handed in yet: it has plain
@@ -32,7 +34,8 @@ namespace tenon::runtime::cuda {
 struct Work {
   CUfunction function = nullptr;  // a kernel; null: `call` hands it in
   unsigned blocks = 0, threads = 0, shared_bytes = 0;
-  std::vector<uint64_t> words;         // the kernel's parameters, a word each; else all that `call` depends on
+  std::vector<uint64_t> words;         // the kernel's buffers and sizes, a word each; else all that `call` depends on
+  std::vector<uint64_t> numbers = {};  // the kernel's scalars
   std::function<void(CUstream)> call;  // hands it in to a stream
   bool is_of_library = false;
   const std::string* name = nullptr;
@@ -40,7 +43,8 @@ struct Work {
 
 class CudaRecording final : public Recording {
  public:
-  CudaRecording(Context& context, CUstream stream, CUstream capturing) : context_(context), stream_(stream), capturing_(capturing) {}
+  CudaRecording(Context& context, Device& device, CUstream stream, CUstream capturing)
+      : context_(context), device_(device), stream_(stream), capturing_(capturing) {}
   ~CudaRecording() override;
 
   // A run: its work is noted, then handed in. Throws what the driver says of a plain launch; some pieces may be handed in then.
@@ -59,20 +63,26 @@ class CudaRecording final : public Recording {
   bool has_shape(std::span<const Work> work) const;
   void build(std::span<const Work> work);
   void update(std::span<const Work> work);
+  CUdeviceptr place_for(const std::vector<uint64_t>& numbers);
+  void write_numbers();
   CUgraph captured(const Work& work);
   void destroy() noexcept;
 
   Context& context_;
+  Device& device_;
   CUstream stream_, capturing_;
   int runs_ = 0, graphs_made_ = 0;
   size_t handed_in_ = 0;
   struct Node {
     CUfunction function;
     unsigned blocks, threads, shared_bytes;
-    std::vector<uint64_t> words;
+    std::vector<uint64_t> words, numbers;
     CUgraphNode node;
+    CUdeviceptr place = 0;  // of its numbers on the device; 0: they are its parameters
   };
   std::vector<Node> nodes_;
+  std::vector<uint64_t> numbers_;        // of all nodes that have a place
+  std::shared_ptr<Buffer> placed_;       // what they lie in on the device
   std::set<std::vector<uint64_t>> run_;  // which calls of a library have run plainly: the place in the plan, the alignments
   CUgraph graph_ = nullptr;
   CUgraphExec exec_ = nullptr;

@@ -34,6 +34,8 @@ class CudaSimulator {
     for (void* const& buffer : buffers) arguments.push_back(const_cast<void**>(&buffer));
     for (const int64_t& size : sizes) arguments.push_back(const_cast<int64_t*>(&size));
     for (const uint64_t& scalar : scalars) arguments.push_back(const_cast<uint64_t*>(&scalar));
+    const void* numbers = nullptr;
+    if (!scalars.empty()) arguments.push_back(&numbers);
     for (size_t phase = 0; phase < tree_.phases.size(); ++phase) {
       const cuda_sim::Kernel& kernel = program_->kernels().at(phase);
       const auto blocks = static_cast<unsigned>(sizes[static_cast<size_t>(tree_.phases[phase].extent)]);
