@@ -38,7 +38,7 @@ constexpr Phase kPhases[] = {
     {"attention_grads", "keys", 16, 16, 212, 37376},
     {"attention_grads", "queries", 16, 16, 180, 36864},
     {"cat", "parts", 16, 16, 20, 0},
-    {"chain", "map", 16, 16, 24, 0},
+    {"chain", "map", 16, 16, 28, 0},
     {"cumsum", "totals0", 4, 4, 64, 8448},
     {"cumsum", "starts0", 4, 4, 60, 8448},
     {"cumsum", "lines", 4, 4, 56, 8448},
@@ -115,6 +115,8 @@ void collect(const ir::LoopTree& tree, const std::vector<ir::Stmt>& stmts, Width
   for (const ir::Stmt& stmt : stmts) {
     collect(tree, stmt.body, widths);
     collect(tree, stmt.orelse, widths);
+    // A scalar may lie in memory.
+    if (stmt.kind == ir::StmtKind::Let && stmt.op == ir::Op::Scalar) widths.loads.insert(ir::item_size(tree.scalars[static_cast<size_t>(stmt.slot)]));
     const bool load = stmt.kind == ir::StmtKind::Load;
     if (!load && stmt.kind != ir::StmtKind::Store) continue;
     const ir::TreeBuffer& buffer = tree.buffers[static_cast<size_t>(stmt.buffer)];
