@@ -149,9 +149,11 @@ ValueId TreeBuilder::scalar(int32_t slot) {
 }
 
 ValueId TreeBuilder::let(Op op, std::span<const ValueId> args, VType type) {
+  const ValueId result = fresh(type);
+  if (follower_.operation(op, args, result)) return result;
   Stmt stmt{.kind = StmtKind::Let, .op = op};
   stmt.args = args;
-  stmt.result = fresh(type);
+  stmt.result = result;
   return append(std::move(stmt));
 }
 

@@ -144,6 +144,8 @@ class TreeFollower {
   bool begin_phase();
   bool end_phase();
   bool statement(const Stmt& stmt);
+  // The same of an operation on values, which is most of them: before there is a statement. False may also mean that it must be asked.
+  bool operation(Op op, std::span<const ValueId> args, ValueId result);
   bool begin(const Stmt& header);  // of a For or an If
   bool begin_else();
   bool end();

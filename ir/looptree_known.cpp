@@ -101,6 +101,16 @@ bool TreeFollower::statement(const Stmt& stmt) {
   return true;
 }
 
+bool TreeFollower::operation(Op op, std::span<const ValueId> args, ValueId result) {
+  if (!active() || path_.empty() || path_.back().at_end()) return false;
+  const Stmt& next = path_.back().next();
+  if (next.kind != StmtKind::Let || next.op != op || next.result != result || next.slot >= 0 || next.bits != 0 || next.fast ||
+      !std::equal(args.begin(), args.end(), next.args.begin(), next.args.end()))
+    return false;
+  ++path_.back().passed;
+  return true;
+}
+
 bool TreeFollower::begin(const Stmt& header) {
   if (!goes_on([&] { return next_is(header); })) return false;
   path_.push_back({&path_.back().next().body, 0});

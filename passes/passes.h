@@ -30,17 +30,15 @@ struct GraphPass {
 std::span<const GraphPass> graph_passes();  // in the order in which they run
 
 // Kernel -> kernel, before scheduling.
-ir::Kernel expand_half(
-    const ir::Kernel& kernel);  // f16/bf16 arithmetic: widen, compute in f32, round after each op
-ir::Kernel expand_math(const ir::Kernel& kernel);  // ops marked Expands become basic ops: our own polynomials
-ir::Kernel clean(const ir::Kernel& kernel);        // shared pure instructions, no dead ones
-
-ir::Kernel merge_axes(const ir::Kernel& kernel);   // parallel axes that lie one behind the other in every index
+ir::Kernel expand_half(ir::Kernel kernel);  // f16/bf16 arithmetic: widen, compute in f32, round after each op
+ir::Kernel expand_math(ir::Kernel kernel);  // ops marked Expands become basic ops: our own polynomials
+ir::Kernel clean(ir::Kernel kernel);        // shared pure instructions, no dead ones
+ir::Kernel merge_axes(ir::Kernel kernel);   // parallel axes that lie one behind the other in every index
 
 struct KernelPass {
   std::string_view name;  // "expand-half", "expand-math", "clean", "merge-axes"
   std::string_view summary;
-  ir::Kernel (*run)(const ir::Kernel&);
+  ir::Kernel (*run)(ir::Kernel);
 };
 std::span<const KernelPass> kernel_passes();
 

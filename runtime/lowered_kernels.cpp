@@ -13,15 +13,15 @@ LoweredKernels& LoweredKernels::global() {
   return *all;
 }
 
-std::shared_ptr<const passes::Lowered> LoweredKernels::lower(const ir::Kernel& kernel, const ir::Target& target,
+std::shared_ptr<const passes::Lowered> LoweredKernels::lower(const std::shared_ptr<const ir::Kernel>& kernel, const ir::Target& target,
                                                              const compiler::Settings& settings) {
-  if (settings.observer) return std::make_shared<const passes::Lowered>(compiler::lower_kernel(kernel, target, settings));
-  const uint64_t hash = ir::hash_of_work(kernel);
+  if (settings.observer) return std::make_shared<const passes::Lowered>(compiler::lower_kernel(*kernel, target, settings));
+  const uint64_t hash = ir::hash_of_work(*kernel);
   for (auto [it, end] = known_.equal_range(hash); it != end; ++it) {
-    if (it->second.target == target && ir::same_work(it->second.kernel, kernel)) return it->second.lowered;
+    if (it->second.target == target && ir::same_work(*it->second.kernel, *kernel)) return it->second.lowered;
   }
   if (trees_.size() >= kMostForms) trees_.clear();
-  auto lowered = lower_like(trees_[ir::hash_of_form(kernel)], kernel, target, settings);
+  auto lowered = lower_like(trees_[ir::hash_of_form(*kernel)], *kernel, target, settings);
   if (known_.size() >= kMost) known_.clear();
   known_.emplace(hash, Known{kernel, target, lowered});
   return lowered;

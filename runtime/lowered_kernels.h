@@ -18,14 +18,15 @@ class LoweredKernels {
   static LoweredKernels& global();
 
   // As compiler::lower_kernel; what it made of the same work for the same target is found, unless somebody observes it. Throws IrError.
-  std::shared_ptr<const passes::Lowered> lower(const ir::Kernel& kernel, const ir::Target& target, const compiler::Settings& settings);
+  std::shared_ptr<const passes::Lowered> lower(const std::shared_ptr<const ir::Kernel>& kernel, const ir::Target& target,
+                                               const compiler::Settings& settings);
   void clear();
 
  private:
   static constexpr size_t kMost = 1024;       // kernels
   static constexpr size_t kMostForms = 256, kMostOfForm = 4;  // trees
   struct Known {
-    ir::Kernel kernel;
+    std::shared_ptr<const ir::Kernel> kernel;
     ir::Target target;
     std::shared_ptr<const passes::Lowered> lowered;
   };

@@ -14,7 +14,7 @@ namespace tenon::runtime {
 namespace {
 
 // Of a plan that runs often only those kernels have code of their own for whom that is better, and that take the time to show it.
-std::shared_ptr<const passes::Lowered> lower_kernel(const ir::Kernel& kernel, const Device& device, const Options& options,
+std::shared_ptr<const passes::Lowered> lower_kernel(const std::shared_ptr<const ir::Kernel>& kernel, const Device& device, const Options& options,
                                                     const compiler::Settings& settings) {
   Options seldom = options;
   seldom.often = 1;
@@ -34,21 +34,22 @@ bool is_better_often(const passes::Lowered& lowered) {
   return lowered.better_often && ns >= kLeastNs;
 }
 
-size_t PlanCode::lower(ir::Kernel kernel, Device& device, const Options& options, const compiler::Settings& settings) {
-  const uint64_t hash = ir::hash_of_work(kernel);
+size_t PlanCode::lower(ir::Kernel one, Device& device, const Options& options, const compiler::Settings& settings) {
+  const auto kernel = std::make_shared<const ir::Kernel>(std::move(one));
+  const uint64_t hash = ir::hash_of_work(*kernel);
   for (auto [it, end] = tree_of_.equal_range(hash); it != end; ++it) {
     const Tree& tree = trees_[it->second];
-    if (tree.device == &device && ir::same_work(tree.kernel, kernel)) return it->second;
+    if (tree.device == &device && ir::same_work(*tree.kernel, *kernel)) return it->second;
   }
   std::shared_ptr<const passes::Lowered> lowered;
   try {
     ProfileSpan span("plan", "schedule");
     lowered = lower_kernel(kernel, device, options, settings);
   } catch (const ir::IrError& e) {
-    throw std::runtime_error("kernel '" + kernel.name + "' could not be scheduled: " + e.what());
+    throw std::runtime_error("kernel '" + kernel->name + "' could not be scheduled: " + e.what());
   }
   tree_of_.emplace(hash, trees_.size());
-  trees_.push_back({std::move(kernel), &device, std::move(lowered)});
+  trees_.push_back({kernel, &device, std::move(lowered)});
   return trees_.size() - 1;
 }
 

@@ -35,7 +35,7 @@ class PlanCode {
 
  private:
   struct Tree {
-    ir::Kernel kernel;  // that it was made from; of a call nothing
+    std::shared_ptr<const ir::Kernel> kernel;  // that it was made from; of a call none
     Device* device;
     std::shared_ptr<const passes::Lowered> lowered;
   };

@@ -51,7 +51,7 @@ void drop_unused_contract_axis(ir::Kernel& kernel) {
 
 }  // namespace
 
-ir::Kernel clean(const ir::Kernel& kernel) {
+ir::Kernel clean(ir::Kernel kernel) {
   // A load or an index may stand at a higher level than it needs. In an empty space it stays there, never
   // run.
   auto lower = [&](ir::KernelBuilder& builder, const ir::Instr& instr, std::span<const ir::Value> args) {

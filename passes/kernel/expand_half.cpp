@@ -24,7 +24,7 @@ bool computes(Op op) {
 
 }  // namespace
 
-ir::Kernel expand_half(const ir::Kernel& kernel) {
+ir::Kernel expand_half(ir::Kernel kernel) {
   const auto is_half = [](const ir::Instr& in) { return ir::is_half(in.dtype); };
   if (std::none_of(kernel.instrs.begin(), kernel.instrs.end(), is_half)) return kernel;
   return rewrite_kernel(

@@ -96,7 +96,7 @@ Expr expand(Op op, const Expr* x) {
 }  // namespace
 }  // namespace math
 
-ir::Kernel expand_math(const ir::Kernel& kernel) {
+ir::Kernel expand_math(ir::Kernel kernel) {
   const auto expands = [](const ir::Instr& in) { return ir::is_elementwise(in.op) && ir::has_trait(in.op, ir::TraitExpands); };
   if (std::none_of(kernel.instrs.begin(), kernel.instrs.end(), expands)) return kernel;
   return rewrite_kernel(

@@ -1,5 +1,7 @@
 // The kernel -> kernel passes in the order in which they run, between fusion and scheduling: takes a fused
 // kernel, gives one that contains basic ops only; verified in the end, and after every pass for who observes it.
+#include <utility>
+
 #include "passes/passes.h"
 
 namespace tenon::passes {
@@ -16,7 +18,7 @@ std::span<const KernelPass> kernel_passes() {
 
 ir::Kernel run_kernel_passes(ir::Kernel kernel, const PassObserver& observer) {
   for (const KernelPass& pass : kernel_passes()) {
-    kernel = pass.run(kernel);
+    kernel = pass.run(std::move(kernel));
     if (!observer) continue;
     ir::verify(kernel);
     observer(pass.name, [&] { return ir::print(kernel); });

@@ -75,21 +75,20 @@ void renumber(ir::Kernel& kernel) {
 
 }  // namespace
 
-ir::Kernel merge_axes(const ir::Kernel& kernel) {
-  ir::Kernel result = kernel;
+ir::Kernel merge_axes(ir::Kernel kernel) {
   std::vector<int> parallel;
-  for (size_t a = 0; a < result.axes.size(); ++a) {
-    const ir::Axis& axis = result.axes[a];
+  for (size_t a = 0; a < kernel.axes.size(); ++a) {
+    const ir::Axis& axis = kernel.axes[a];
     if (axis.kind == ir::AxisKind::Parallel && axis.extent != 1) parallel.push_back(static_cast<int>(a));
   }
   for (size_t i = parallel.size(); i-- > 1;) {
     // A contraction keeps its last two parallel axes: rows and columns of the product.
-    if (result.has(ir::AxisKind::Contract) && i + 2 >= parallel.size()) continue;
-    if (merge(result, parallel[i - 1], parallel[i]))
+    if (kernel.has(ir::AxisKind::Contract) && i + 2 >= parallel.size()) continue;
+    if (merge(kernel, parallel[i - 1], parallel[i]))
       parallel.erase(parallel.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  renumber(result);
-  return result;
+  renumber(kernel);
+  return kernel;
 }
 
 }  // namespace tenon::passes
