@@ -193,8 +193,8 @@ class Device {
 
   // A plan whose work is for this device alone begins and ends. In between the device may hold work of the main stream back;
   // all of it is handed in when end_plan returns, or dropped by drop_plan after a failure, which says whether that was all of the
-  // plan: then nothing is overwritten. `recording` is the plan's own.
-  virtual void begin_plan(std::shared_ptr<Recording>&) {}
+  // plan: then nothing is overwritten. `recording` is the plan's own; `is_again`: of one that was made in place of another, which has run.
+  virtual void begin_plan(std::shared_ptr<Recording>&, bool /*is_again*/) {}
   virtual void end_plan() {}
   virtual bool drop_plan() noexcept { return false; }
 

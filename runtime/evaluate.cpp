@@ -207,16 +207,19 @@ class Evaluator {
       if (!plan) return plans_.insert(build(key, options_), hash);
     }
     count(Count::PlanHits);
-    if (++plan->runs == options_.often && plan->better_often) return build_again(*plan, key);
-    return plan;
+    ++plan->runs;
+    const bool often = plan->runs == options_.often && plan->better_often, repeats = plan->runs == options_.repeats && plan->may_join;
+    return often || repeats ? build_again(*plan, key) : plan;
   }
 
   // In place of the plan, for many more runs.
   std::shared_ptr<Plan> build_again(const Plan& plan, const GraphKey& key) {
-    Options often = options_;
-    often.often = 0;
-    std::shared_ptr<Plan> better = build(key, often);
+    Options options = options_;
+    if (plan.runs >= options_.often) options.often = 0;
+    if (plan.runs >= options_.repeats) options.repeats = 0;
+    std::shared_ptr<Plan> better = build(key, options);
     better->runs = plan.runs;
+    better->is_again = true;
     return plans_.insert(better, hash128(key.words.data(), key.words.size() * sizeof(uint64_t)));
   }
 
@@ -290,7 +293,8 @@ std::shared_ptr<Plan> plan_of_step(std::span<const ir::NodeRef> roots, std::span
 
 uint64_t key_salt(const Options& o) {
   return uint64_t{o.fusion} | uint64_t{o.simplify} << 1 | uint64_t{o.donation} << 2 |
-         static_cast<uint64_t>(o.backend) << 3 | uint64_t{o.windows} << 4 | uint64_t{o.often == 0} << 5 | static_cast<uint64_t>(o.vector_bits) << 8;
+         static_cast<uint64_t>(o.backend) << 3 | uint64_t{o.windows} << 4 | uint64_t{o.often == 0} << 5 | uint64_t{o.repeats == 0} << 6 |
+         static_cast<uint64_t>(o.vector_bits) << 8;
 }
 
 namespace {

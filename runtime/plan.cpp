@@ -11,6 +11,7 @@
 #include "runtime/analysis.h"
 #include "runtime/dump.h"
 #include "runtime/kernel_facts.h"
+#include "runtime/plan_launches.h"
 #include "runtime/plan_places.h"
 #include "runtime/profiler.h"
 #include "runtime/recurrence.h"
@@ -47,9 +48,10 @@ class Builder {
     }
     list_outputs();
     for (const FusedKernel& fused : analysis_.fusion.kernels) add_step(fused);
+    plan_->device = only_device();
+    join_on_gpu();
     place();
     plan_->key = key_.words;
-    plan_->device = only_device();
     if (logs_) write_dump(options_.dump_dir, plan_->number, "passes", log_.text());
     return std::move(plan_);
   }
@@ -60,6 +62,13 @@ class Builder {
     const auto is_elsewhere = [&](const Step& step) { return step.device != only || std::holds_alternative<CopyStep>(step.work); };
     if (!only || only->is_host() || std::any_of(plan_->steps.begin(), plan_->steps.end(), is_elsewhere)) return nullptr;
     return only;
+  }
+
+  // Which parts of a join have a step is not known yet.
+  void join_on_gpu() {
+    if (!plan_->device || !plan_->device->compiles(options_) || !joins_.empty() || !plan_->recurrent.empty()) return;
+    const ir::Target target = plan_->device->target(options_);
+    if (const auto* gpu = std::get_if<ir::GpuTarget>(&target)) join_launches(*plan_, planned_, *gpu, options_);
   }
 
   // Of one kernel's steps: only kernels that are asked for are in the log.

@@ -111,6 +111,8 @@ struct Plan {
   std::vector<uint64_t> key;
   int runs = 0;  // since it was built; under the lock of evaluations
   bool better_often = false;  // other code is worth compiling once it has run often
+  bool may_join = false;      // it has launches that may be joined, and are not
+  bool is_again = false;      // in place of another one, that has run
   std::vector<compiler::Place> places;  // of inputs the index is the node number
   std::vector<Step> steps;
   std::vector<PlanOutput> outputs;

@@ -1,10 +1,12 @@
 // Lowering each kernel once, and finding the code of all trees of a device in one call.
 #include "runtime/plan_code.h"
 
+#include <map>
 #include <set>
 #include <stdexcept>
 
 #include "ir/kernel_equal.h"
+#include "passes/schedule/join_launches.h"
 #include "runtime/kernel_cache.h"
 #include "runtime/lowered_kernels.h"
 #include "runtime/plan.h"
@@ -64,18 +66,50 @@ size_t PlanCode::lower(const passes::Call& call, Device& device, const Options& 
 }
 
 void PlanCode::add_step(size_t step, size_t tree, std::shared_ptr<KernelRecord> facts) {
+  if (place_of_.size() <= step) place_of_.resize(step + 1, -1);
+  place_of_[step] = static_cast<int32_t>(steps_.size());
   steps_.push_back({step, tree, std::move(facts)});
+}
+
+const passes::Lowered* PlanCode::lowered_of(size_t step) const {
+  const int32_t place = step < place_of_.size() ? place_of_[step] : -1;
+  return place < 0 ? nullptr : trees_[steps_[static_cast<size_t>(place)].tree].lowered.get();
+}
+
+void PlanCode::join(std::span<const int32_t> launch_of, bool verify) {
+  std::map<int32_t, std::vector<StepTree>> parts_of;
+  for (StepTree& s : steps_) parts_of[launch_of[s.step]].push_back(std::move(s));
+  steps_.clear();
+  place_of_.clear();
+  for (auto& [launch, parts] : parts_of) {
+    size_t tree = parts[0].tree;
+    if (parts.size() > 1) {
+      std::vector<const passes::Lowered*> trees;
+      for (const StepTree& part : parts) trees.push_back(trees_[part.tree].lowered.get());
+      Device* device = trees_[tree].device;
+      tree = trees_.size();
+      trees_.push_back({{}, device, std::make_shared<const passes::Lowered>(passes::join_launches(trees))});
+      if (verify) ir::verify(trees_[tree].lowered->tree);
+    }
+    add_step(static_cast<size_t>(launch), tree, std::move(parts[0].facts));
+  }
+}
+
+void PlanCode::set_facts(size_t step, std::shared_ptr<KernelRecord> facts) {
+  steps_[static_cast<size_t>(place_of_.at(step))].facts = std::move(facts);
 }
 
 void PlanCode::find(std::vector<Step>& steps, const Options& options) const {
   std::vector<FoundKernel> found(trees_.size());
+  std::vector<bool> is_used(trees_.size(), false);
+  for (const StepTree& s : steps_) is_used[s.tree] = true;
   std::set<Device*> done;
   for (const Tree& first : trees_) {
     if (!done.insert(first.device).second) continue;
     std::vector<std::shared_ptr<const ir::LoopTree>> trees;
     std::vector<size_t> numbers;
     for (size_t t = 0; t < trees_.size(); ++t) {
-      if (trees_[t].device != first.device) continue;
+      if (trees_[t].device != first.device || !is_used[t]) continue;
       const std::shared_ptr<const passes::Lowered>& lowered = trees_[t].lowered;
       trees.emplace_back(lowered, &lowered->whole_tree());
       numbers.push_back(t);

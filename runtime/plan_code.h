@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -29,6 +30,10 @@ class PlanCode {
   // That the next step to be found has this tree; `facts` learn the hash of its code.
   void add_step(size_t step, size_t tree, std::shared_ptr<KernelRecord> facts);
   bool empty() const { return steps_.empty(); }
+  const passes::Lowered* lowered_of(size_t step) const;  // null: it has no tree
+  // Steps become launches: of each its number. Those that share one have a tree together.
+  void join(std::span<const int32_t> launch_of, bool verify);
+  void set_facts(size_t step, std::shared_ptr<KernelRecord> facts);
 
   // Fills in the code of the plan's steps. Throws std::runtime_error, naming the kernel, and may then be tried again.
   void find(std::vector<Step>& steps, const Options& options) const;
@@ -46,6 +51,7 @@ class PlanCode {
   std::vector<Tree> trees_;
   std::unordered_multimap<uint64_t, size_t> tree_of_;  // by the hash of the kernel
   std::vector<StepTree> steps_;
+  std::vector<int32_t> place_of_;  // by step: its place there, -1 if it has none
 };
 
 }  // namespace tenon::runtime

@@ -99,7 +99,7 @@ void Run::hand_in() {
   launches_.clear();
   launches_.reserve(plan_->steps.size());
   try {
-    if (plan_->device) plan_->device->begin_plan(plan_->recording);
+    if (plan_->device) plan_->device->begin_plan(plan_->recording, plan_->is_again);
     allocate_outputs();
     allocate_arenas();
     bind_places();

@@ -289,10 +289,10 @@ class Implementation final : public CudaDevice {
   void interpret(const Interpretation& work, Stream stream) override;
   void call_library(const LibraryCall& call, Stream stream) override;
 
-  void begin_plan(std::shared_ptr<Recording>& recording) override {
+  void begin_plan(std::shared_ptr<Recording>& recording, bool is_again) override {
     inside_.emplace(*this);
     held_count_ = 0;
-    if (!recording) recording = std::make_shared<CudaRecording>(context_, *this, of(Stream::Main), capturing_);
+    if (!recording) recording = std::make_shared<CudaRecording>(context_, *this, of(Stream::Main), capturing_, is_again);
     recording_ = static_cast<CudaRecording*>(recording.get());
     recording_->begin();
   }

@@ -43,8 +43,9 @@ struct Work {
 
 class CudaRecording final : public Recording {
  public:
-  CudaRecording(Context& context, Device& device, CUstream stream, CUstream capturing)
-      : context_(context), device_(device), stream_(stream), capturing_(capturing) {}
+  // `repeats`: it is known to.
+  CudaRecording(Context& context, Device& device, CUstream stream, CUstream capturing, bool repeats)
+      : context_(context), device_(device), stream_(stream), capturing_(capturing), runs_(repeats ? kPlainRuns : 0) {}
   ~CudaRecording() override;
 
   // A run: its work is noted, then handed in. Throws what the driver says of a plain launch; some pieces may be handed in then.
@@ -71,7 +72,7 @@ class CudaRecording final : public Recording {
   Context& context_;
   Device& device_;
   CUstream stream_, capturing_;
-  int runs_ = 0, graphs_made_ = 0;
+  int runs_, graphs_made_ = 0;
   size_t handed_in_ = 0;
   struct Node {
     CUfunction function;

@@ -1,0 +1,15 @@
+// Small steps of a GPU that do not depend on each other become one launch: what a launch costs is more than what they compute. Each
+// step goes to the last launch that it may be a part of, or is one itself, so that steps mostly stay in their order. The updates of an
+// optimiser are such steps: nobody reads what they write.
+#pragma once
+
+#include "runtime/plan.h"
+#include "runtime/plan_places.h"
+
+namespace tenon::runtime {
+
+// Before values have their places: steps, and the numbers of steps in `planned`, become those of launches. A plan that may never come
+// again stays as it is, since what is joined is code of its own.
+void join_launches(Plan& plan, PlannedValues& planned, const ir::GpuTarget& target, const Options& options);
+
+}  // namespace tenon::runtime
