@@ -462,13 +462,73 @@ std::vector<uint32_t> steps_to_keep(const Recipe& recipe, const Recipe::Flags& t
   return result;
 }
 
+std::optional<PartOfDim> part_of_dim(const Node& gradient) {
+  if (gradient.op() != Op::Pad || gradient.inputs()[1]->op() != Op::Const || gradient.inputs()[1]->bits() != 0) return {};
+  const Dims &inner = gradient.inputs()[0]->shape(), &shape = gradient.shape();
+  std::optional<PartOfDim> result;
+  for (size_t d = 0; d < inner.size(); ++d) {
+    if (inner[d] == shape[d]) continue;
+    if (result) return {};
+    result = PartOfDim{static_cast<int64_t>(d), gradient.ints()[d], inner[d]};
+  }
+  return result;
+}
+
+namespace {
+
+// The gradients of a tensor's chunks, side by side: pad(g0) + pad(g1) + ... = cat(g0, g1, ...). Null if they are not such.
+NodeRef side_by_side(std::span<const NodeRef> gradients) {
+  std::vector<std::pair<PartOfDim, NodeRef>> chunks;
+  for (const NodeRef& g : gradients) {
+    const std::optional<PartOfDim> part = part_of_dim(*g);
+    if (!part || (!chunks.empty() && part->dim != chunks[0].first.dim)) return {};
+    chunks.emplace_back(*part, NodeRef(g->inputs()[0]));
+  }
+  std::ranges::sort(chunks, {}, [](const auto& chunk) { return chunk.first.begin; });
+  const int64_t dim = chunks[0].first.dim;
+  Dims gap = gradients[0]->shape();
+  int64_t end = 0;
+  std::vector<NodeRef> pieces;
+  const auto zeros_to = [&](int64_t begin) {
+    gap[dim] = begin - end;
+    if (begin > end) pieces.push_back(make_const(constant(gradients[0]->dtype(), 0.0), gap, gradients[0]->device()));
+  };
+  for (const auto& [part, value] : chunks) {
+    if (part.begin < end) return {};
+    zeros_to(part.begin);
+    pieces.push_back(value);
+    end = part.begin + part.size;
+  }
+  zeros_to(gradients[0]->shape()[dim]);
+  if (chunks.size() == 2 && pieces.size() > 2) return {};  // two rows of many are cheaper added
+  return cat(pieces, dim);
+}
+
+NodeRef sum_of_parts(std::span<const NodeRef> parts) {
+  if (NodeRef whole = side_by_side(parts)) return whole;
+  NodeRef sum = parts[0];
+  for (const NodeRef& part : parts.subspan(1)) sum = binary(Op::Add, sum, part);
+  return sum;
+}
+
+}  // namespace
+
 std::vector<NodeRef> differentiate(const Recipe& recipe, std::vector<NodeRef> values, std::span<const NodeRef> gradients,
                                    const Recipe::Flags& tracked) {
   const std::vector<Recipe::Step>& steps = recipe.steps();
   const std::vector<uint8_t> depends = dependent(recipe, tracked);
   std::vector<uint8_t> reached(steps.size(), 0), read(steps.size(), 0);
-  std::vector<NodeRef> grads(steps.size());
-  const auto add = [&](size_t step, const NodeRef& g) { grads[step] = grads[step] ? binary(Op::Add, grads[step], g) : g; };
+  std::vector<NodeRef> grads(steps.size());     // of each step, the first part
+  std::vector<std::vector<NodeRef>> all_parts;  // of those that have several
+  const auto add = [&](size_t step, const NodeRef& g) {
+    if (!grads[step]) {
+      grads[step] = g;
+      return;
+    }
+    all_parts.resize(steps.size());
+    if (all_parts[step].empty()) all_parts[step].push_back(grads[step]);
+    all_parts[step].push_back(g);
+  };
   for (size_t i = 0; i < gradients.size(); ++i) {
     const uint32_t output = recipe.outputs()[i];
     if (!gradients[i] || !depends[output]) continue;
@@ -491,6 +551,7 @@ std::vector<NodeRef> differentiate(const Recipe& recipe, std::vector<NodeRef> va
   for (size_t i = steps.size(); i-- > 0;) {
     const Recipe::Step& step = steps[i];
     if (!reached[i] || !grads[i]) continue;
+    if (!all_parts.empty() && !all_parts[i].empty()) grads[i] = sum_of_parts(all_parts[i]);
     const std::span<const int64_t> inputs = recipe.inputs(step);
     const auto value = [&](size_t k) { return Expr{k < inputs.size() ? values[inputs[k]] : NodeRef()}; };
     GradStep s{recipe, step, 0, recipe.ints(step), {grads[i]}, value(0), value(1), value(2), value(3), {values[i]}};

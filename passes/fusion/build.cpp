@@ -104,6 +104,9 @@ class Build {
     return in_slot_.back();
   }
 
+  // A cast that changes nothing is there to be stored (lay_out_products).
+  static bool is_copy(const Node& node) { return node.op() == Op::Cast && node.dtype() == node.inputs()[0]->dtype(); }
+
   // A zero stands in a GPU's code: its maximum of zeros of different signs is not the operation's, so a scalar there is another number.
   static bool is_code(const Node& constant) {
     return constant.device() != 0 && ir::is_float(constant.dtype()) && ir::to_double({constant.dtype(), constant.bits()}) == 0;
@@ -164,7 +167,7 @@ class Build {
     Value value;
     if (from.empty()) {
       value = read(node, m.map);  // of a leaf, or of nothing
-    } else if (is_view(op)) {
+    } else if (is_view(op) || is_copy(*node)) {
       value = operand(0);
     } else if (ir::is_reduce(op)) {
       value = builder_.reduce(op, operand(0), group_.reduction->tree);
@@ -243,7 +246,7 @@ class Build {
       }
       std::string_view op = ir::info(m->node->op()).text;
       if (op.starts_with("reduce.")) op.remove_prefix(7);
-      if (is_view(m->node->op())) op = "copy";
+      if (is_view(m->node->op()) || is_copy(*m->node)) op = "copy";
       text += (text.empty() ? "" : "_") + std::string(op);
       std::replace(text.begin(), text.end(), '.', '_');
       ++shown;

@@ -8,6 +8,7 @@ std::span<const GraphPass> graph_passes() {
       {"simplify", "algebraic identities, exact to the bit", simplify},
       {"fold-views", "chains of movement ops become one or none", fold_views},
       {"fold-constants", "what depends on constants alone is computed", fold_constants},
+      {"lay-out-products", "products are stored as they are read", lay_out_products},
       {"late-reshapes", "elementwise operations come before the reshape of a contraction", late_reshapes},
       {"cse", "equal operations become one", common_subexpressions},
       {"dce", "nodes that no output needs are dropped", dead_code},

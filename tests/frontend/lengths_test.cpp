@@ -50,6 +50,7 @@ TEST_CASE("sixty lengths compile few more kernels than one") {
     const char* name;
     std::function<void(int64_t)> run;
     int64_t others;  // that are allowed
+    int64_t first = 1 << 20;
   };
   const std::vector<Case> cases = {
       {"attention",
@@ -80,14 +81,14 @@ TEST_CASE("sixty lengths compile few more kernels than one") {
          const Tensor x = randn({n, 1, 64});
          backward(std::get<0>(attention(x, x, x)).square().mean(), attention->parameters());
        },
-       3},
+       2, 12},
       {"a transformer's layer",
        [&](int64_t n) {
          NoGradGuard guard;
          eval(layer(randn({n, 2, 32})));
        },
        2},
-      {"gradients of a transformer's layer", [&](int64_t n) { backward(layer(randn({n, 2, 32})).square().mean(), layer->parameters()); }, 3},
+      {"gradients of a transformer's layer", [&](int64_t n) { backward(layer(randn({n, 2, 32})).square().mean(), layer->parameters()); }, 2, 26},
       {"an LSTM",
        [&](int64_t n) {
          NoGradGuard guard;
@@ -137,6 +138,7 @@ TEST_CASE("sixty lengths compile few more kernels than one") {
     CAPTURE(std::string(c.name));
     const Kernels kernels = kernels_of(c.run);
     CHECK(kernels.first > 0);
+    CHECK(kernels.first <= c.first);
     CHECK(kernels.others <= c.others);
   }
 }

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "frontend/src/tensor/impl.h"
+#include "ir/gradient.h"
 #include "tenon/creation.h"
 #include "tenon/ops.h"
 
@@ -29,26 +30,18 @@ Tensor chain(const std::vector<Tensor>& parts) {
 // A gradient that is 0 but for a part of one dim: that of a slice.
 struct Placed {
   Tensor grad;
-  int64_t dim, begin, size;
+  ir::PartOfDim part;
 };
 
 std::optional<Placed> placed(const Tensor& grad) {
-  const ir::NodeRef node = node_of(grad);
-  if (node->op() != ir::Op::Pad || node->inputs()[1]->op() != ir::Op::Const || node->inputs()[1]->bits() != 0) return {};
-  const ir::Dims& inner = node->inputs()[0]->shape();
-  std::optional<Placed> result;
-  for (size_t d = 0; d < inner.size(); ++d) {
-    if (inner[d] == node->shape()[d]) continue;
-    if (result) return {};
-    result = Placed{grad, static_cast<int64_t>(d), node->ints()[d], inner[d]};
-  }
-  return result;
+  const std::optional<ir::PartOfDim> part = ir::part_of_dim(*node_of(grad));
+  return part ? std::optional(Placed{grad, *part}) : std::nullopt;
 }
 
 // Parts of one dim that do not meet, one behind the other, and zeros between them.
 std::optional<Tensor> joined(std::vector<Placed> parts) {
-  std::ranges::sort(parts, {}, &Placed::begin);
-  const int64_t dim = parts.front().dim, length = parts.front().grad.size(dim);
+  std::ranges::sort(parts, {}, [](const Placed& p) { return p.part.begin; });
+  const int64_t dim = parts.front().part.dim, length = parts.front().grad.size(dim);
   std::vector<Tensor> pieces;
   int64_t end = 0;
   const auto zeros_to = [&](int64_t begin) {
@@ -57,10 +50,10 @@ std::optional<Tensor> joined(std::vector<Placed> parts) {
     shape[static_cast<size_t>(dim)] = begin - end;
     pieces.push_back(zeros(shape, parts.front().grad.options()));
   };
-  for (const Placed& part : parts) {
+  for (const auto& [grad, part] : parts) {
     if (part.dim != dim || part.begin < end) return {};
     zeros_to(part.begin);
-    pieces.push_back(narrow(part.grad, dim, part.begin, part.size));
+    pieces.push_back(narrow(grad, dim, part.begin, part.size));
     end = part.begin + part.size;
   }
   zeros_to(length);
@@ -218,7 +211,7 @@ Tensor sum_of_gradients(std::vector<Tensor> parts, bool many) {
     if (std::optional<Placed> slice = placed(part)) slices.push_back(*std::move(slice));
     else others.push_back(part);
   }
-  if (slices.size() > kFew) {
+  if (slices.size() > 1) {
     if (std::optional<Tensor> whole = joined(std::move(slices))) {
       others.push_back(*std::move(whole));
       parts = std::move(others);

@@ -147,10 +147,12 @@ std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Operand& query,
   check(key.sizes() == value.sizes(), "key shape ", key.sizes(), " does not match value shape ",
         value.sizes());
   const int64_t length = query.size(0), batch = query.size(1), sources = key.size(0);
-  const std::vector<Tensor> weights = in_proj_weight.chunk(3, 0);
-  const auto heads_of = [&](const Tensor& x, size_t part) {  // [batch, heads, length, depth]
-    const Tensor bias = options.bias() ? in_proj_bias.chunk(3, 0)[part] : Tensor();
-    return functional::linear(x, weights[part], bias).reshape({x.size(0), batch, heads, depth}).permute({1, 2, 0, 3});
+  // [batch, heads, length, depth] of x under `parts` of the three projections from `first` on, as one product.
+  const auto heads_of = [&](const Tensor& x, int64_t first, int64_t parts) {
+    const Tensor bias = options.bias() ? in_proj_bias.narrow(0, first * size, parts * size) : Tensor();
+    std::vector<Tensor> results = functional::linear(x, in_proj_weight.narrow(0, first * size, parts * size), bias).chunk(parts, 2);
+    for (Tensor& result : results) result = result.contiguous().reshape({x.size(0), batch, heads, depth}).permute({1, 2, 0, 3});
+    return results;
   };
   const bool drops = is_training() && options.dropout() > 0;
   const auto out = [&](const Tensor& mixed) { return out_proj(mixed.permute({2, 0, 1, 3}).reshape({length, batch, size})); };
@@ -159,17 +161,22 @@ std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Operand& query,
   if (padding.defined()) padding = padding.reshape({batch, 1, 1, sources});
   const bool mask_adds = mask.defined() && mask.scalar_type() != kBool;
   const bool masks_fit = (!mask_adds || mask.scalar_type() == query.scalar_type()) && (!padding.defined() || padding.scalar_type() == kBool);
-  const Tensor q = heads_of(query, 0);
-  if (!need_weights && !drops && masks_fit && attends_at_once(q, q)) {
-    const Tensor k = heads_of(key, 1), v = heads_of(value, 2);
+  const bool one_source = key.is_same(value), packed = one_source && query.is_same(key);
+  std::vector<Tensor> projected = heads_of(query, 0, packed ? 3 : 1);
+  const auto append = [&](const Tensor& x, int64_t first, int64_t parts) {
+    for (Tensor& part : heads_of(x, first, parts)) projected.push_back(std::move(part));
+  };
+  if (!packed) append(key, 1, one_source ? 2 : 1);
+  if (!one_source) append(value, 2, 1);
+  const Tensor &q = projected[0], &k = projected[1], &v = projected[2];
+  if (!need_weights && !drops && masks_fit && attends_at_once(q, q))
     return {out(scaled_dot_product_attention(q, k, v, joined_mask(mask, padding))), Tensor()};
-  }
-  Tensor scores = matmul(q / std::sqrt(static_cast<double>(depth)), heads_of(key, 1).transpose(2, 3));
+  Tensor scores = matmul(q, k.transpose(2, 3)) * std::sqrt(1 / static_cast<double>(depth));
   const double minus_infinity = -HUGE_VAL;
   if (mask.defined()) scores = mask_adds ? scores + mask : scores.masked_fill(mask, minus_infinity);
   if (padding.defined()) scores = scores.masked_fill(padding, minus_infinity);
   const Tensor attention = softmax(scores, -1);
-  const Tensor mixed = out(matmul(dropout(attention, options.dropout(), drops), heads_of(value, 2)));
+  const Tensor mixed = out(matmul(dropout(attention, options.dropout(), drops), v));
   if (!need_weights) return {mixed, Tensor()};
   return {mixed, average_attn_weights ? attention.mean({1}) : attention};
 }
