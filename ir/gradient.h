@@ -2,8 +2,6 @@
 // gradients fuse, print and can be differentiated again.
 #pragma once
 
-#include <optional>
-
 #include "ir/recipe.h"
 
 namespace tenon::ir {
@@ -17,11 +15,5 @@ std::vector<uint32_t> steps_to_keep(const Recipe& recipe, const Recipe::Flags& t
 // in between has no rule.
 std::vector<NodeRef> differentiate(const Recipe& recipe, std::vector<NodeRef> values, std::span<const NodeRef> gradients,
                                    const Recipe::Flags& tracked);
-
-// Where a gradient that is 0 but for a part along one dim has that part, as the gradient of a slice has.
-struct PartOfDim {
-  int64_t dim, begin, size;
-};
-std::optional<PartOfDim> part_of_dim(const Node& gradient);
 
 }  // namespace tenon::ir
