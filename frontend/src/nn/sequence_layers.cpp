@@ -147,7 +147,8 @@ std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Operand& query,
   check(key.sizes() == value.sizes(), "key shape ", key.sizes(), " does not match value shape ",
         value.sizes());
   const int64_t length = query.size(0), batch = query.size(1), sources = key.size(0);
-  // [batch, heads, length, depth] of x under `parts` of the three projections from `first` on, as one product.
+  // [batch, heads, length, depth] of x under `parts` of the three projections from `first` on, as one product. Nothing is copied, but each
+  // part is a value of its own: its gradient is that of a chunk, where a view's would be written into the memory of all.
   const auto heads_of = [&](const Tensor& x, int64_t first, int64_t parts) {
     const Tensor bias = options.bias() ? in_proj_bias.narrow(0, first * size, parts * size) : Tensor();
     std::vector<Tensor> results = functional::linear(x, in_proj_weight.narrow(0, first * size, parts * size), bias).chunk(parts, 2);
