@@ -289,6 +289,8 @@ std::vector<Node*> topological_order(std::span<const NodeRef> roots) {
   std::vector<Node*> order;
   std::vector<Visit> stack;
   NodeMap<char> seen;
+  seen.reserve(roots.size());
+  order.reserve(roots.size());
   for (const NodeRef& root : roots) {
     if (seen.insert(root.get()).second) stack.push_back({root.get(), 0});
     while (!stack.empty()) {
@@ -309,7 +311,9 @@ Graph Graph::of(std::span<const NodeRef> outputs, std::string name) {
   Graph graph;
   graph.name = std::move(name);
   graph.outputs.assign(outputs.begin(), outputs.end());
-  for (Node* node : topological_order(outputs)) {
+  const std::vector<Node*> order = topological_order(outputs);
+  graph.nodes.reserve(order.size());
+  for (Node* node : order) {
     graph.nodes.emplace_back(node);
     if (node->op() == Op::Input) graph.inputs.emplace_back(node);
   }

@@ -3,6 +3,8 @@
 // standard library's for the graphs of tens of thousands of nodes that passes walk.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,9 @@ class NodeMap {
   const T& at(const Node* node) const { return *find(node); }  // of a node that is there
   bool contains(const Node* node) const { return find(node) != nullptr; }
   size_t size() const { return count_; }
+  void reserve(size_t nodes) {
+    if (2 * nodes > slots_.size()) resize(std::bit_ceil(std::max<size_t>(2 * nodes, 16)));
+  }
   // In no order that means anything.
   template <typename F>  // f(node, value)
   void for_each(F f) {
@@ -54,8 +59,9 @@ class NodeMap {
     while (slots_[at].node && slots_[at].node != node) at = (at + 1) & mask;
     return at;
   }
-  void grow() {
-    std::vector<Slot> old(slots_.empty() ? 16 : 2 * slots_.size());
+  void grow() { resize(slots_.empty() ? 16 : 2 * slots_.size()); }
+  void resize(size_t slots) {
+    std::vector<Slot> old(slots);
     std::swap(old, slots_);
     for (Slot& slot : old) {
       if (slot.node) slots_[position(slot.node)] = std::move(slot);

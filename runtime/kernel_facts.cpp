@@ -15,18 +15,18 @@ namespace {
 // How many different places a load or store reaches at most: the points of the axes that it depends on.
 int64_t places(const ir::Kernel& kernel, const ir::Instr& access) {
   int64_t count = 1;
-  std::vector<bool> seen(kernel.axes.size(), false);
-  std::vector<const ir::Instr*> from{&access};
+  SmallVector<bool, 16> seen(kernel.axes.size(), false);
+  SmallVector<const ir::Instr*, 16> from{&access};
   for (size_t i = 0; i < from.size(); ++i) {
-    for (int a : from[i]->index.axes()) {
+    const ir::Instr& reached = *from[i];
+    for (int a : reached.index.axes()) {
       if (seen[a]) continue;
       seen[a] = true;
       count *= kernel.extent(a);
     }
     const bool computed = i == 0 && access.scale != 0;
     const size_t first = computed ? access.args.size() - 1 : i == 0 ? access.args.size() : 0;
-    for (size_t k = first; k < from[i]->args.size(); ++k)
-      from.push_back(&kernel.instr(from[i]->args[k]));
+    for (size_t k = first; k < reached.args.size(); ++k) from.push_back(&kernel.instr(reached.args[k]));
   }
   return count;
 }
@@ -74,15 +74,15 @@ int64_t iterations(const ir::Kernel& kernel, ir::Level level) {
 
 int64_t moved_bytes(const FusedKernel& fused, ir::Op access) {
   const ir::Kernel& kernel = fused.kernel;
+  SmallVector<int64_t, 16> counts(kernel.buffers.size(), 0);
+  for (const ir::Instr& in : kernel.instrs) {
+    if (in.op == access) counts[in.slot] += places(kernel, in);
+  }
   int64_t bytes = 0;
   for (size_t b = 0; b < kernel.buffers.size(); ++b) {
     const ir::KernelBuffer& buffer = kernel.buffers[b];
-    int64_t count = 0;
-    for (const ir::Instr& in : kernel.instrs) {
-      if (in.op == access && in.slot == static_cast<int>(b)) count += places(kernel, in);
-    }
     const bool whole = fused.routine && (buffer.role == ir::Role::In) == (access == ir::Op::Load);
-    bytes += (whole ? buffer.numel : std::min(count, buffer.numel)) * ir::item_size(buffer.dtype);
+    bytes += (whole ? buffer.numel : std::min(counts[b], buffer.numel)) * ir::item_size(buffer.dtype);
   }
   return bytes;
 }

@@ -45,6 +45,10 @@ class Build {
     if (group_.reduction) number("r", group_.reduction->axes, AxisKind::Inner);
     if (group_.scan) number("s", {group_.scan->axis}, AxisKind::Serial);
     if (group_.contraction) number("c", group_.contraction->axes, AxisKind::Contract);
+    for (size_t a = 0; a < axis_.size(); ++a) {
+      const Index same = Index::axis(static_cast<int>(a), group_.extent(static_cast<int>(a)));
+      renumbered_ = renumbered_ || !(axis_[a] == same);
+    }
   }
 
   void number(const std::string& name, const std::vector<int>& axes, AxisKind kind) {
@@ -56,7 +60,7 @@ class Build {
   }
 
   Index renumber(const Index& index) const {
-    return index.substitute([&](int axis, int64_t) { return axis_[axis]; });
+    return renumbered_ ? index.substitute([&](int axis, int64_t) { return axis_[axis]; }) : index;
   }
   Map renumber(const Map& map) const {
     Map result;
@@ -257,7 +261,8 @@ class Build {
   const Group& group_;
   FusedKernel result_;
   ir::KernelBuilder builder_;
-  std::vector<Index> axis_;
+  std::vector<Index> axis_;  // of the kernel, by the group's axis
+  bool renumbered_ = false;  // is any of them another one
   std::vector<int> in_slot_;
   std::unordered_map<const Node*, Value> value_;
   Node* updated_ = nullptr;  // the node behind the buffer that is updated

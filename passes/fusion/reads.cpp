@@ -103,6 +103,7 @@ std::vector<Read> reads(const Group& g, const Node& node, const Map& map) {
     default: break;
   }
   std::vector<Read> operands;
+  operands.reserve(node.inputs().size());
   for (Node* input : node.inputs()) operands.push_back({input, map});
   return operands;
 }

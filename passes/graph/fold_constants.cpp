@@ -26,23 +26,26 @@ using ir::NodeRef;
 // The elements of each node that can be computed here.
 class ConstantValues {
  public:
-  // Null if the node is not constant, too large, or not for us to compute.
+  // Null if the node is not constant, too large, or not for us to compute. Its operands that are no leaves were asked for before.
   const ElementBits* of(const NodeRef& node) {
-    auto [value, fresh] = values_.insert(node.get());
-    if (!fresh) return value->get();
-    keys_.push_back(node);
+    if (const ElementBits* value = known(node.get())) return value;
     if (!foldable(*node)) return nullptr;
     std::vector<const ElementBits*> operands;
     for (Node* input : node->inputs()) {
-      const auto* operand = values_.find(input);
-      if (!operand || !*operand) return nullptr;
-      operands.push_back(operand->get());
+      const ElementBits* operand = input->is_leaf() ? of(NodeRef(input)) : known(input);
+      if (!operand) return nullptr;
+      operands.push_back(operand);
     }
-    auto bits = std::make_unique<ElementBits>(ir::evaluate_node(*node, operands));
-    return (values_[node.get()] = std::move(bits)).get();
+    keys_.push_back(node);
+    return (values_[node.get()] = std::make_unique<ElementBits>(ir::evaluate_node(*node, operands))).get();
   }
 
  private:
+  const ElementBits* known(const Node* node) const {
+    const auto* value = values_.find(node);
+    return value ? value->get() : nullptr;
+  }
+
   static bool foldable(const Node& node) {
     if (node.op() == ir::Op::Input || node.op() == ir::Op::Dot || ir::is_attention(node.op()) || node.numel() > kFoldLimit) return false;
     return node.is_leaf() || !ir::has_trait(node.op(), ir::TraitExpands) ||
@@ -58,9 +61,6 @@ class ConstantValues {
 ir::Graph fold_constants(const ir::Graph& graph) {
   ConstantValues values;
   return rebuild(graph, [&](const Node& node, std::span<const NodeRef> operands) {
-    for (const NodeRef& operand : operands) {
-      if (operand->is_leaf()) values.of(operand);
-    }
     NodeRef made = remake_as_is(node, operands);
     const ElementBits* bits = values.of(made);
     if (!bits || bits->empty()) return made;

@@ -13,8 +13,8 @@ namespace tenon::passes {
 
 ir::Graph fold_views(const ir::Graph& graph) {
   return rebuild(graph, [](const ir::Node& node, std::span<const ir::NodeRef> operands) {
-    const auto folding = ir::is_movement(node.op()) ? ir::Folding::On : ir::Folding::Off;
-    return ir::make_node(node.op(), operands, node.ints(), node.dtype(), folding);
+    if (!ir::is_movement(node.op())) return remake_as_is(node, operands);
+    return ir::make_node(node.op(), operands, node.ints(), node.dtype(), ir::Folding::On);
   });
 }
 

@@ -15,15 +15,34 @@ NodeRef remake_as_is(const Node& node, std::span<const NodeRef> operands) {
   return ir::make_node(node.op(), operands, node.ints(), node.dtype(), ir::Folding::Off);
 }
 
+namespace {
+
+// Each of `order` gets the first name that a node had whose image it is.
+std::vector<std::string> names_of(std::span<Node* const> order, std::span<const NodeRef> images, std::span<const std::string> names) {
+  std::vector<std::string> result(order.size());
+  if (std::all_of(names.begin(), names.end(), [](const std::string& name) { return name.empty(); })) return result;
+  ir::NodeMap<size_t> position;
+  for (size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
+  for (size_t i = 0; i < std::min(images.size(), names.size()); ++i) {
+    std::string& name = result[position.at(images[i].get())];
+    if (name.empty()) name = names[i];
+  }
+  return result;
+}
+
+}  // namespace
+
 ir::Graph rebuild(const ir::Graph& graph, const Remake& remake) {
-  ir::NodeMap<NodeRef> image;
+  ir::NodeMap<size_t> position;  // in graph.nodes
   std::vector<NodeRef> images, operands;
+  position.reserve(graph.nodes.size());
+  images.reserve(graph.nodes.size());
   bool changed = false;
   for (const NodeRef& node : graph.nodes) {
     operands.clear();
-    for (Node* input : node->inputs()) operands.push_back(image[input]);
+    for (const Node* input : node->inputs()) operands.push_back(images[position.at(input)]);
+    position[node.get()] = images.size();
     images.push_back(node->is_leaf() ? node : remake(*node, operands));
-    image[node.get()] = images.back();
     changed = changed || images.back() != node;
   }
   if (!changed) return graph;
@@ -31,17 +50,12 @@ ir::Graph rebuild(const ir::Graph& graph, const Remake& remake) {
   ir::Graph result;
   result.name = graph.name;
   result.inputs = graph.inputs;
-  for (const NodeRef& output : graph.outputs) result.outputs.push_back(image[output.get()]);
-  ir::NodeMap<size_t> position;
-  for (Node* node : ir::topological_order(images)) {
-    position[node] = result.nodes.size();
-    result.nodes.emplace_back(node);
-  }
-  result.names.resize(result.nodes.size());
-  for (size_t i = 0; i < graph.nodes.size() && i < graph.names.size(); ++i) {
-    std::string& name = result.names[position[images[i].get()]];
-    if (name.empty()) name = graph.names[i];
-  }
+  result.outputs.reserve(graph.outputs.size());
+  for (const NodeRef& output : graph.outputs) result.outputs.push_back(images[position.at(output.get())]);
+  const std::vector<Node*> order = ir::topological_order(images);
+  result.nodes.reserve(order.size());
+  for (Node* node : order) result.nodes.emplace_back(node);
+  result.names = names_of(order, images, graph.names);
   return result;
 }
 
