@@ -232,8 +232,22 @@ void TreeBuilder::prefetch(int32_t buffer, ValueId index) {
   append(access(StmtKind::Prefetch, buffer, {index}, -1, false));
 }
 
-ValueId TreeBuilder::load_tile(int32_t buffer, ValueId index, ValueId stride, bool transposed) {
-  Stmt stmt = access(StmtKind::LoadTile, buffer, {index, stride}, -1, true);
+void TreeBuilder::copy_async(int32_t buffer, ValueId index, int32_t source, ValueId from, ValueId mask) {
+  Stmt stmt = access(StmtKind::CopyAsync, buffer, {index, from}, mask, false);
+  stmt.slot = source;
+  append(std::move(stmt));
+}
+
+void TreeBuilder::commit() { append({.kind = StmtKind::Commit}); }
+
+void TreeBuilder::wait(int groups) {
+  Stmt stmt{.kind = StmtKind::Wait};
+  stmt.slot = groups;
+  append(std::move(stmt));
+}
+
+ValueId TreeBuilder::load_tile(int32_t buffer, ValueId index, bool transposed) {
+  Stmt stmt = access(StmtKind::LoadTile, buffer, {index}, -1, false);
   stmt.transposed = transposed;
   stmt.result = fresh({tree_.buffers.at(buffer).dtype, kTileLanes});
   return append(std::move(stmt));

@@ -51,6 +51,7 @@ struct TreeBuffer {
   int32_t size_param = -1;  // Global, Local: number of elements is sizes[size_param] ...
   int64_t count = 0;        // ... or this constant if size_param < 0
   bool aliased = false;     // In, Out: another argument may be the same memory
+  int32_t stages = 1;       // Shared: equal parts, which asynchronous copies fill in turn
 };
 
 using ValueId = int32_t;
@@ -64,11 +65,15 @@ enum class StmtKind : uint8_t {
          // element l is at
          //   args[0] + l*args[1]; a vector index gathers. With `mask`, lanes whose mask is false read nothing
          //   and give 0.
-  LoadTile,  // result = the thread's eight elements of a tile of 16 rows by 16 elements of shared memory, whose rows begin at
-             // args[0] and args[1] further on each, at multiples of 16 bytes; `transposed`: of the tile turned over; see below
+  LoadTile,  // result = the thread's eight elements of a tile of 16 rows by 16 elements of shared memory; `transposed`: of the tile
+             // turned over. Each thread names the place of a piece of eight, at args[0], a multiple of 16 bytes; see below
   Mma,       // result = args[2] plus args[0] times the transposed args[1], tiles of a warp; see below
   Store,    // buffer[args[0]] = args.back(), addressed and masked in the same ways (args[1] is the stride if
             // `strided`)
+  CopyAsync,  // shared buffer[args[0]] = the 16 bytes of buffer `slot` at args[1], zeros where the mask is false: begins here, and has
+              // happened after a Wait
+  Commit,     // the thread's copies since its last Commit are a group
+  Wait,       // until at most `slot` of the thread's last groups are under way; other threads see its copies after a barrier
   Prefetch,  // buffer[args[0]] will be read soon: a CPU's hint; the place may lie past the buffer's end
   For,      // for result in args[0]..args[1] step `step` { body }; runs while result < args[1]; `unroll` is a
             // hint
@@ -81,8 +86,11 @@ enum class StmtKind : uint8_t {
 // Tiles of a warp: 16x16 elements, eight of them in each of its 32 threads, as PTX has the fragments of mma.m16n8k16. Element e of
 // the thread with lane = thread mod 32 is
 //
-//   row lane / 4 + 8 * (e / 2 mod 2), column 2 * (lane mod 4) + e mod 2 + 8 * (e / 4)
+//   row lane / 4 + 8 * (e / 2 mod 2), column 2 * (lane mod 4) + e mod 2 + 8 * (e / 4), and of a right factor of mma, whose
+//   quarters of 8x8 come in another order, row lane / 4 + 8 * (e / 4), column 2 * (lane mod 4) + e mod 2 + 8 * (e / 2 mod 2)
 //
+// load_tile reads four quarters: elements 2 q and 2 q + 1 are of that whose row i, eight neighbours anywhere in shared memory, thread
+// 8 q + i names; `transposed`: of that quarter turned over.
 // `mma a, b, c` is c[i][j] + the sum of a[i][k] * b[j][k] over k: a and b are tiles of f16 or bf16, c and the result of f32. The
 // order of its sums, and how each is rounded, are the hardware's. Like a shuffle, all threads of a warp come to it, and to a
 // load_tile, together.
@@ -97,7 +105,7 @@ struct Stmt {
   bool transposed = false;
   bool fast = false;  // Let max, min, exp2 of f32 on a GPU: as the machine has it, see below
   int32_t buffer = -1;
-  int32_t slot = -1;  // of Deal and Weave: which one of the n
+  int32_t slot = -1;  // of Deal and Weave: which one of the n; of CopyAsync: the buffer it reads; of Wait: groups
   ValueId result = -1;
   ValueId mask = -1;
   int64_t step = 1;
@@ -219,8 +227,11 @@ class TreeBuilder {
   void store(int32_t buffer, ValueId index, ValueId value, ValueId mask = -1);
   void store_strided(int32_t buffer, ValueId index, ValueId stride, ValueId value, ValueId mask = -1);
   void scatter(int32_t buffer, ValueId indices, ValueId value, ValueId mask = -1);
+  void copy_async(int32_t buffer, ValueId index, int32_t source, ValueId from, ValueId mask = -1);
+  void commit();
+  void wait(int groups);
   void prefetch(int32_t buffer, ValueId index);
-  ValueId load_tile(int32_t buffer, ValueId index, ValueId stride, bool transposed = false);
+  ValueId load_tile(int32_t buffer, ValueId index, bool transposed = false);
   ValueId mma(ValueId left, ValueId right, ValueId sums);
   ValueId begin_for(ValueId begin, ValueId end, int64_t step,
                     bool unroll = false);  // gives the loop variable

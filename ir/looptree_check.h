@@ -17,8 +17,9 @@ class TreeChecker {
   // Operands, types and slots of one statement, not of the statements inside it; then defines its result. The
   // result of a For is defined by open_block instead, since it is visible in the loop alone.
   void check(const Stmt& stmt);
-  void open_block(ValueId loop_variable = -1);
+  void open_block(ValueId loop_variable = -1, bool branch = false);
   void close_block();  // what was defined since the matching open_block is out of scope
+  void end_phase();
 
  private:
   enum class Kind : uint8_t { Undefined, Value, Register };
@@ -33,11 +34,28 @@ class TreeChecker {
   void check_access(const Stmt& stmt) const;
   void check_tile(const Stmt& stmt) const;
   void check_mma(const Stmt& stmt) const;
+  void check_statement(const Stmt& stmt);
+  void check_copy(const Stmt& stmt) const;
+  void check_order(const Stmt& stmt);
 
   const LoopTree& tree_;
   std::vector<Kind> kinds_;
   std::vector<ValueId> defined_;  // in order; a block closes by cutting it back
-  std::vector<size_t> blocks_;
+  struct Block {
+    size_t defined;  // before it
+    bool branch;     // of an if: threads may pass it by
+    bool loop;
+    int waits;       // before it
+  };
+  std::vector<Block> blocks_;
+  // How far a phase is with its asynchronous copies, as they stand in the text.
+  struct Copies {
+    bool uncommitted = false, unawaited = false;  // a copy that no commit, or no wait, followed yet
+    int waits = 0;
+    bool seen = false;                            // a barrier came after a wait
+    std::vector<bool> filled = {};                // by buffer
+  };
+  Copies copies_;
 };
 
 inline constexpr size_t kMaxLoopDepth =

@@ -25,7 +25,7 @@ bool same(const std::vector<Stmt>& a, const std::vector<Stmt>& b) { return a.siz
 bool same(const Stmt& a, const Stmt& b) { return same_head(a, b) && same(a.body, b.body) && same(a.orelse, b.orelse); }
 
 bool same(const TreeBuffer& a, const TreeBuffer& b) {
-  return a.dtype == b.dtype && a.space == b.space && a.size_param == b.size_param && a.count == b.count && a.aliased == b.aliased;
+  return a.dtype == b.dtype && a.space == b.space && a.size_param == b.size_param && a.count == b.count && a.aliased == b.aliased && a.stages == b.stages;
 }
 
 // All but the statements.

@@ -63,6 +63,7 @@ class Printer {
         out_ += buffer.size_param >= 0 ? "[s" + std::to_string(buffer.size_param) + "]"
                                        : "[" + std::to_string(buffer.count) + "]";
       }
+      if (buffer.stages != 1) out_ += " stages " + std::to_string(buffer.stages);
       out_ += ", ";
     }
     for (size_t i = 0; i < tree_.scalars.size(); ++i) {
@@ -112,6 +113,12 @@ class Printer {
         return;
       }
       case StmtKind::Store: out_ += "store" + place(stmt) + ", " + use(stmt.args.back()); return;
+      case StmtKind::CopyAsync:
+        out_ += "copy_async " + buffer_name(stmt.buffer) + "[" + use(stmt.args[0]) + "] from " + buffer_name(stmt.slot) + "[" +
+                use(stmt.args[1]) + "]" + (stmt.mask < 0 ? "" : " mask " + use(stmt.mask));
+        return;
+      case StmtKind::Commit: out_ += "commit"; return;
+      case StmtKind::Wait: out_ += "wait " + std::to_string(stmt.slot); return;
       case StmtKind::Prefetch: out_ += "prefetch" + place(stmt); return;
       case StmtKind::Var: {
         const std::string value = use(stmt.args[0]);
@@ -279,6 +286,7 @@ class Parser : Lexer {
       result.count = number(INT64_MAX);
     }
     expect("]");
+    if (accept("stages")) result.stages = static_cast<int32_t>(number());
     return result;
   }
 
@@ -299,15 +307,16 @@ class Parser : Lexer {
     checker_.open_block();
     checker_.begin_phase(result);
     result.body = block(-1);
+    checker_.end_phase();
     checker_.close_block();
     tree_.phases.push_back(std::move(result));
   }
 
   // `{ statements }`; names defined inside are forgotten at its end by the checker.
-  std::vector<Stmt> block(ValueId loop_variable) {
+  std::vector<Stmt> block(ValueId loop_variable, bool branch = false) {
     std::vector<Stmt> stmts;
     expect("{");
-    checker_.open_block(loop_variable);
+    checker_.open_block(loop_variable, branch);
     while (!accept("}")) stmts.push_back(statement());
     checker_.close_block();
     return stmts;
@@ -336,6 +345,19 @@ class Parser : Lexer {
       access(stmt);
       expect(",");
       stmt.args.push_back(use());
+    } else if (accept("copy_async")) {
+      stmt.kind = StmtKind::CopyAsync;
+      stmt.buffer = buffer_used();
+      stmt.args = {element()};
+      expect("from");
+      stmt.slot = buffer_used();
+      stmt.args.push_back(element());
+      if (accept("mask")) stmt.mask = use();
+    } else if (accept("commit")) {
+      stmt.kind = StmtKind::Commit;
+    } else if (accept("wait")) {
+      stmt.kind = StmtKind::Wait;
+      stmt.slot = static_cast<int32_t>(number());
     } else if (accept("prefetch")) {
       stmt.kind = StmtKind::Prefetch;
       access(stmt);
@@ -376,16 +398,27 @@ class Parser : Lexer {
     stmt.kind = StmtKind::If;
     stmt.args = {use()};
     check(stmt, place);
-    stmt.body = block(-1);
-    if (accept("else")) stmt.orelse = block(-1);
+    stmt.body = block(-1, true);
+    if (accept("else")) stmt.orelse = block(-1, true);
     return stmt;
   }
 
-  void access(Stmt& stmt) {
+  int32_t buffer_used() {
     const std::string name(word("a buffer"));
     const auto found = buffers_.find(name);
     if (found == buffers_.end()) fail("there is no buffer " + name);
-    stmt.buffer = found->second;
+    return found->second;
+  }
+
+  ValueId element() {
+    expect("[");
+    const ValueId index = use();
+    expect("]");
+    return index;
+  }
+
+  void access(Stmt& stmt) {
+    stmt.buffer = buffer_used();
     expect("[");
     stmt.args = {use()};
     if (accept("stride")) {

@@ -1,6 +1,7 @@
 // The loop-tree verifier: every value defined before use and in scope, every operand of the type its
 // statement needs, every buffer and parameter in range. Takes a tree, throws IrError at the first rule
 // broken.
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -43,6 +44,8 @@ void TreeChecker::check_header() const {
     require(buffer.size_param < tree_.size_count, "a buffer's size parameter does not exist");
     require(buffer.count >= 0, "a buffer has a negative size");
     require(buffer.space != Space::Shared || tree_.target == TargetKind::Cuda, "shared memory needs a GPU");
+    require(buffer.stages == 1 || buffer.space == Space::Shared, "shared memory alone has stages");
+    require(buffer.stages >= 1 && buffer.count % buffer.stages == 0, "stages are equal parts of a buffer");
   }
 }
 
@@ -82,22 +85,30 @@ void TreeChecker::arity(const Stmt& stmt, size_t count) const {
 void TreeChecker::begin_phase(const Phase& phase) {
   require(is_identifier(phase.name), "a phase's name is not an identifier");
   require(phase.extent >= 0 && phase.extent < tree_.size_count, "the phase's size parameter does not exist");
+  copies_ = {};
+  copies_.filled.resize(tree_.buffers.size());
   define(phase.index, Kind::Value);
   require(tree_.values[phase.index] == VType{tree_.index_type, 1},
           "the phase's index must be a scalar of the index type");
 }
 
-void TreeChecker::open_block(ValueId loop_variable) {
+void TreeChecker::end_phase() {
+  require(!copies_.uncommitted, "no commit follows a copy_async");
+  require(!copies_.unawaited, "no wait follows a copy_async");
+}
+
+void TreeChecker::open_block(ValueId loop_variable, bool branch) {
   require(blocks_.size() < kMaxLoopDepth, "blocks are nested too deeply");
-  blocks_.push_back(defined_.size());
+  blocks_.push_back({defined_.size(), branch, loop_variable >= 0, copies_.waits});
   if (loop_variable >= 0) define(loop_variable, Kind::Value);
 }
 
 void TreeChecker::close_block() {
-  for (size_t i = blocks_.back(); i < defined_.size(); ++i) {
+  for (size_t i = blocks_.back().defined; i < defined_.size(); ++i) {
     kinds_[defined_[i]] = Kind::Undefined;
   }
-  defined_.resize(blocks_.back());
+  defined_.resize(blocks_.back().defined);
+  if (blocks_.back().loop && copies_.waits > blocks_.back().waits) copies_.unawaited = false;  // the next round waits
   blocks_.pop_back();
 }
 
@@ -191,7 +202,7 @@ void TreeChecker::check_access(const Stmt& stmt) const {
 
 void TreeChecker::check_tile(const Stmt& stmt) const {
   require(tree_.target == TargetKind::Cuda, "a tile of a warp is for a GPU");
-  require(stmt.strided && stmt.mask < 0, "a tile has a distance from row to row, and no mask");
+  require(!stmt.strided && stmt.mask < 0, "a tile has neither stride nor mask");
   check_access(stmt);
   require(tree_.buffers[stmt.buffer].space == Space::Shared, "a tile is read from shared memory");
   require(is_half(result(stmt).dtype) && result(stmt).lanes == kTileLanes, "a thread has eight elements of a tile, f16 or bf16");
@@ -206,7 +217,49 @@ void TreeChecker::check_mma(const Stmt& stmt) const {
   require(use(stmt.args[1]) == factor, "both factors of mma have one type");
 }
 
-void TreeChecker::check(const Stmt& stmt) {
+void TreeChecker::check_copy(const Stmt& stmt) const {
+  require(tree_.target == TargetKind::Cuda, "copy_async is for a GPU");
+  check_buffer(stmt);
+  arity(stmt, 2);
+  require(stmt.slot >= 0 && static_cast<size_t>(stmt.slot) < tree_.buffers.size(), "no such buffer");
+  const TreeBuffer &to = tree_.buffers[stmt.buffer], &from = tree_.buffers[stmt.slot];
+  require(to.space == Space::Shared, "copy_async fills shared memory");
+  require(from.space == Space::In || from.space == Space::Out || from.space == Space::Global, "copy_async reads global memory");
+  require(to.dtype == from.dtype, "copy_async keeps the dtype");
+  for (ValueId index : stmt.args) require(is_index(scalar_use(index).dtype), "the index must be i32 or i64");
+  if (stmt.mask >= 0) require(use(stmt.mask) == VType{DType::Bool, 1}, "the mask of copy_async is one bool");
+}
+
+// Every copy is committed and waited for, and what was copied is read after the wait and a barrier. All threads have the same groups,
+// since none passes by a commit or a wait.
+void TreeChecker::check_order(const Stmt& stmt) {
+  switch (stmt.kind) {
+    case StmtKind::CopyAsync:
+      copies_.filled[stmt.buffer] = copies_.uncommitted = copies_.unawaited = true;
+      return;
+    case StmtKind::Commit:
+    case StmtKind::Wait:
+      require(tree_.target == TargetKind::Cuda, "asynchronous copies are for a GPU");
+      for (const Block& block : blocks_) require(!block.branch, "all threads come to a commit and a wait");
+      if (stmt.kind == StmtKind::Commit) {
+        copies_.uncommitted = false;
+        return;
+      }
+      require(stmt.slot >= 0, "a wait leaves no less than 0 groups under way");
+      require(std::any_of(tree_.buffers.begin(), tree_.buffers.end(), [&](const TreeBuffer& b) { return stmt.slot < b.stages; }),
+              "a wait leaves more groups under way than there are stages");
+      ++copies_.waits;
+      copies_.unawaited = copies_.uncommitted;
+      return;
+    case StmtKind::Barrier: copies_.seen |= copies_.waits > 0; return;
+    case StmtKind::Load:
+    case StmtKind::LoadTile:
+      return require(!copies_.filled[stmt.buffer] || copies_.seen, "what copy_async fills is read after a wait and a barrier");
+    default: return;
+  }
+}
+
+void TreeChecker::check_statement(const Stmt& stmt) {
   switch (stmt.kind) {
     case StmtKind::Let: check_let(stmt); break;
     case StmtKind::Size:
@@ -217,6 +270,9 @@ void TreeChecker::check(const Stmt& stmt) {
     case StmtKind::LoadTile: check_tile(stmt); break;
     case StmtKind::Mma: check_mma(stmt); break;
     case StmtKind::Store: return check_access(stmt);
+    case StmtKind::CopyAsync: return check_copy(stmt);
+    case StmtKind::Commit:
+    case StmtKind::Wait: return arity(stmt, 0);
     case StmtKind::Prefetch:
       require(tree_.target == TargetKind::Cpu, "a prefetch is for a CPU");
       check_buffer(stmt);
@@ -245,6 +301,11 @@ void TreeChecker::check(const Stmt& stmt) {
   define(stmt.result, Kind::Value);
 }
 
+void TreeChecker::check(const Stmt& stmt) {
+  check_statement(stmt);
+  check_order(stmt);
+}
+
 namespace {
 
 void verify_block(TreeChecker& checker, const std::vector<Stmt>& block) {
@@ -252,7 +313,7 @@ void verify_block(TreeChecker& checker, const std::vector<Stmt>& block) {
     checker.check(stmt);
     if (stmt.kind != StmtKind::For && stmt.kind != StmtKind::If) continue;
     for (const std::vector<Stmt>* inner : {&stmt.body, &stmt.orelse}) {
-      checker.open_block(inner == &stmt.body && stmt.kind == StmtKind::For ? stmt.result : -1);
+      checker.open_block(inner == &stmt.body && stmt.kind == StmtKind::For ? stmt.result : -1, stmt.kind == StmtKind::If);
       verify_block(checker, *inner);
       checker.close_block();
     }
@@ -271,6 +332,7 @@ void verify(const LoopTree& tree) {
       checker.open_block();
       checker.begin_phase(phase);
       verify_block(checker, phase.body);
+      checker.end_phase();
       checker.close_block();
     }
   } catch (const IrError& error) {

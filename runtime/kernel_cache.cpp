@@ -24,7 +24,7 @@ class Form {
   Form(const ir::LoopTree& tree, const Device& device) {
     put(device.tag(), tree.target, tree.lanes, tree.threads, tree.resident, tree.index_type, tree.size_count);
     put(tree.buffers.size());
-    for (const ir::TreeBuffer& b : tree.buffers) put(b.dtype, b.space, b.size_param, b.count, b.aliased);
+    for (const ir::TreeBuffer& b : tree.buffers) put(b.dtype, b.space, b.size_param, b.count, b.aliased, b.stages);
     list(tree.scalars);
     put(tree.values.size());
     for (const ir::VType& type : tree.values) put(type.dtype, type.lanes);

@@ -110,6 +110,7 @@ SCHEDULES = {
     "columns.cpp": "cuda: every reduction*,cuda: several inner*",
     "contraction.cpp": "cuda: products*",
     "pointwise.cpp": "cuda: the tiles of a transpose*",
+    "ring.cpp": "cuda: products of halves*,attention: halves*",
     "rows.cpp": "cuda: longer rows*,cuda: rows of every*",
     "scan_teams.cpp": "cuda: scans*,cuda: few long lines*",
     "scan_tiles.cpp": "cuda: scans*,cuda: few long lines*",
@@ -148,7 +149,7 @@ def barriers():
     for path in sorted((ROOT / "passes/schedule/gpu").glob("*.cpp")):
         cases = [SCHEDULES[path.name]] if path.name in SCHEDULES else []
         tests = [("test_codegen", names, {}) for names in [*cases, ALL_KERNELS]] + [TESTS["golden"]]
-        for match in re.finditer(r"[\w.]+\.barrier\(\);", path.read_text()):
+        for match in re.finditer(r"[\w.]+\.(barrier|wait)\([^;]*\);", path.read_text()):
             yield Mutant(str(path.relative_to(ROOT)), *match.span(), "", tests)
 
 

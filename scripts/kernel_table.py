@@ -61,6 +61,8 @@ def ptx_accesses(ptx):
         counts = {"ld": collections.Counter(), "st": collections.Counter()}
         for kind, lanes, bits in re.findall(r"\b(ld|st)(?:\.volatile|\.relaxed\.\w+)?\.global(?:\.nc)?(?:\.v(\d))?\.[a-z](\d+)", body):
             counts[kind][int(lanes or 1) * SCALAR_BYTES[bits]] += 1
+        if copies := len(re.findall(r"\bcp\.async\.cg\.shared\.global", body)):
+            counts["ld"][16] += copies
         found[re.match(r"\w+", body)[0]] = counts["ld"], counts["st"]
     return found
 

@@ -229,6 +229,7 @@ std::string bitcast(const std::string& x, DType from, DType to) {
 void mark_used(const std::vector<Stmt>& stmts, std::set<int32_t>& used) {
   for (const Stmt& stmt : stmts) {
     if (stmt.buffer >= 0) used.insert(stmt.buffer);
+    if (stmt.kind == StmtKind::CopyAsync) used.insert(stmt.slot);
     mark_used(stmt.body, used);
     mark_used(stmt.orelse, used);
   }
@@ -353,13 +354,18 @@ class PhasePrinter {
         return;
       case StmtKind::Load: return load(stmt);
       case StmtKind::LoadTile:
-        return define(stmt.result, call(stmt.transposed ? "tenon_load_turned_tile" : "tenon_load_tile",
-                                        {"&" + buffers_[stmt.buffer] + "[" + name(stmt.args[0]) + "]", name(stmt.args[1])}));
+        return define(stmt.result, call(stmt.transposed ? "tenon_load_turned_tile" : "tenon_load_tile", {place(stmt.buffer, stmt.args[0])}));
       case StmtKind::Mma: {
         const std::string function = "tenon_mma_" + std::string(ir::name(dtype(stmt.args[0])));
         return define(stmt.result, call(function, {name(stmt.args[0]), name(stmt.args[1]), name(stmt.args[2])}));
       }
       case StmtKind::Store: return store(stmt);
+      case StmtKind::CopyAsync: {
+        const std::string places = place(stmt.buffer, stmt.args[0]) + ", " + place(stmt.slot, stmt.args[1]);
+        return line("tenon_copy_async(" + places + ", " + (stmt.mask < 0 ? "1" : name(stmt.mask)) + ");");
+      }
+      case StmtKind::Commit: return line("TENON_COMMIT();");
+      case StmtKind::Wait: return line("TENON_WAIT(" + std::to_string(stmt.slot) + ");");
       case StmtKind::For: return loop(stmt);
       case StmtKind::If:
         line("if (" + name(stmt.args[0]) + ") {");
@@ -397,6 +403,8 @@ class PhasePrinter {
   }
 
   // --- memory
+
+  std::string place(int32_t buffer, ValueId index) const { return "&" + buffers_[buffer] + "[" + name(index) + "]"; }
 
   std::string element(const Stmt& stmt) const {
     std::string index = name(stmt.args[0]);
@@ -436,8 +444,8 @@ class PhasePrinter {
     if (stmt.mask >= 0 || stmt.strided) fail("vectors in memory have neither mask nor stride");
     const ir::TreeBuffer& b = buffer(stmt.buffer);
     if (lanes_of(stmt) == kVector) return vector_name(b.dtype);
-    const bool moves = lanes_of(stmt) == ir::kTileLanes && (b.space == Space::Local ? b.dtype == DType::F32 : ir::is_half(b.dtype));
-    if (!moves) fail("vectors have four lanes; eight, if they are 16-bit floats in memory or f32 in registers");
+    const bool moves = lanes_of(stmt) == ir::kTileLanes && (ir::is_half(b.dtype) ? b.space != Space::Local || stmt.kind == StmtKind::Load : b.space == Space::Local && b.dtype == DType::F32);
+    if (!moves) fail("vectors have four lanes; eight, if they are 16-bit floats, or f32 in registers");
     return suffix(b.dtype) + "x8";
   }
 
@@ -461,6 +469,7 @@ class PhasePrinter {
       case Op::Get: return define(v, arg(0));
       case Op::Extract: {
         const bool boolean = dtype(v) == DType::Bool;
+        if (is_tile(tree_.values[stmt.args[0]]) && ir::is_half(dtype(v))) return define(v, call("tenon_lane_u16x8", {arg(0), arg(1)}));
         return define(v, arg(0) + ".lane[" + arg(1) + "]" + (boolean ? " != 0" : ""));
       }
       case Op::Shuffle:

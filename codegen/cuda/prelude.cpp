@@ -36,15 +36,19 @@ typedef bool tenon_bool;
   if ((unsigned long long)(pointer) % (bytes) != 0) tenon_machine.fault("a vector access is not aligned")
 typedef _Bool tenon_bool;
 // What a simulator provides. `shuffle` gives the bits that thread `source` of the warp passes to the same call, `ballot`
-// a bit of each lane's predicate; `mma` adds to the sums of a warp's tile (ir/looptree.h); `fault`, of a misaligned access, does
-// not return.
+// a bit of each lane's predicate; `load_tile` and `mma` are those of ir/looptree.h; `copy_async` to `wait` are too: 16 bytes, or zeros;
+// `fault`, of a misaligned access, does not return.
 struct {
   unsigned thread, block;
   char* shared;
   void (*barrier)(int line);
   unsigned long long (*shuffle)(unsigned long long bits, int source);
   unsigned (*ballot)(int predicate);
+  void (*load_tile)(const unsigned short* eight, int transposed, unsigned* pairs);
   void (*mma)(float* sums, const unsigned* left, const unsigned* right, int bf16);
+  void (*copy_async)(void* to, const void* from, int whole);
+  void (*commit)(void);
+  void (*wait)(int groups);
   void (*fault)(const char* reason);
 } tenon_machine;
 float fabsf(float), floorf(float), ceilf(float), truncf(float), rintf(float), sqrtf(float), exp2f(float), fmaf(float, float, float);
@@ -260,6 +264,38 @@ TENON_DEVICE void tenon_store_u16x8(unsigned short* p, tenon_u16x8 v) {
   t.x = v.pair[0]; t.y = v.pair[1]; t.z = v.pair[2]; t.w = v.pair[3];
   *(uint4*)p = t;
 }
+TENON_DEVICE tenon_u16x8 tenon_pack_u16x8(const unsigned short* p) {
+  tenon_u16x8 v;
+  TENON_UNROLL
+  for (int i = 0; i < 4; ++i) v.pair[i] = p[2 * i] | (unsigned)p[2 * i + 1] << 16;
+  return v;
+}
+TENON_DEVICE unsigned short tenon_lane_u16x8(tenon_u16x8 v, int i) { return (unsigned short)(v.pair[i / 2] >> i % 2 * 16); }
+
+// --- 16 bytes from global to shared memory that no register holds (PTX ISA, cp.async); before compute capability 8.0 the thread moves them
+#if defined __CUDACC__ && __CUDA_ARCH__ >= 800
+TENON_DEVICE void tenon_copy_async(void* to, const void* from, tenon_bool whole) {
+  const unsigned place = (unsigned)__cvta_generic_to_shared(to);
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(place), "l"(from), "r"(whole ? 16 : 0) : "memory");
+}
+#define TENON_COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
+#define TENON_WAIT(groups) asm volatile("cp.async.wait_group %0;" :: "n"(groups) : "memory")
+#elif defined __CUDACC__
+TENON_DEVICE void tenon_copy_async(void* to, const void* from, tenon_bool whole) {
+  const uint4 zero = {0, 0, 0, 0};
+  *(uint4*)to = whole ? *(const uint4*)from : zero;
+}
+#define TENON_COMMIT()
+#define TENON_WAIT(groups)
+#else
+TENON_DEVICE void tenon_copy_async(void* to, const void* from, tenon_bool whole) {
+  TENON_CHECK_ALIGNED(to, 16);
+  TENON_CHECK_ALIGNED(from, 16);
+  tenon_machine.copy_async(to, from, whole);
+}
+#define TENON_COMMIT() tenon_machine.commit()
+#define TENON_WAIT(groups) tenon_machine.wait(groups)
+#endif
 
 // --- values of other threads of the warp
 #ifdef __CUDACC__
@@ -325,22 +361,21 @@ TENON_DEVICE tenon_f32x8 tenon_splat_f32x8(float x) {
   return v;
 }
 #ifdef __CUDACC__
-// Each thread names one row of eight elements: those of the quarter that goes to its first register, to its second, ...
-#define TENON_LOAD_TILE(name, kind, place) \
-  TENON_DEVICE tenon_u16x8 name(const unsigned short* tile, int stride) { \
-    const int lane = (int)(TENON_THREAD % 32u); \
-    const unsigned row = (unsigned)__cvta_generic_to_shared(tile + place); \
+// Each thread names a row of a quarter: of that which goes to the first register, to the second, ...
+#define TENON_LOAD_TILE(name, kind) \
+  TENON_DEVICE tenon_u16x8 name(const unsigned short* eight) { \
+    const unsigned row = (unsigned)__cvta_generic_to_shared(eight); \
     tenon_u16x8 v; \
     asm volatile("ldmatrix.sync.aligned.m8n8.x4" kind ".shared.b16 {%0, %1, %2, %3}, [%4];" \
                  : "=r"(v.pair[0]), "=r"(v.pair[1]), "=r"(v.pair[2]), "=r"(v.pair[3]) : "r"(row) : "memory"); \
     return v; \
   }
-TENON_LOAD_TILE(tenon_load_tile, "", lane % 16 * stride + lane / 16 * 8)
-TENON_LOAD_TILE(tenon_load_turned_tile, ".trans", (lane / 16 * 8 + lane % 8) * stride + lane / 8 % 2 * 8)
+TENON_LOAD_TILE(tenon_load_tile, "")
+TENON_LOAD_TILE(tenon_load_turned_tile, ".trans")
 #define TENON_MMA_HALF(type, n) \
   asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
       : "+f"(c.lane[4 * n]), "+f"(c.lane[4 * n + 1]), "+f"(c.lane[4 * n + 2]), "+f"(c.lane[4 * n + 3]) \
-      : "r"(a.pair[0]), "r"(a.pair[1]), "r"(a.pair[2]), "r"(a.pair[3]), "r"(b.pair[n]), "r"(b.pair[n + 2]))
+      : "r"(a.pair[0]), "r"(a.pair[1]), "r"(a.pair[2]), "r"(a.pair[3]), "r"(b.pair[2 * n]), "r"(b.pair[2 * n + 1]))
 // Rounds to nearest; any nan becomes the type's own.
 #define TENON_TILE_TO(type) \
   TENON_DEVICE tenon_u16x8 tenon_tile_to_##type(tenon_f32x8 x) { \
@@ -361,19 +396,15 @@ TENON_TILE_TO(bf16)
 TENON_MMA(f16)
 TENON_MMA(bf16)
 #else
-TENON_DEVICE tenon_u16x8 tenon_load_elements(const unsigned short* tile, int stride, int down, int across) {
-  const int lane = (int)(TENON_THREAD % 32u);
-  tenon_u16x8 v;
-  TENON_CHECK_ALIGNED(tile, 16);
-  TENON_CHECK_ALIGNED(tile + stride, 16);
-  for (int i = 0; i < 4; ++i) {
-    const unsigned short* p = tile + (lane / 4 + i % 2 * 8) * down + (lane % 4 * 2 + i / 2 * 8) * across;
-    v.pair[i] = p[0] | (unsigned)p[across] << 16;
+#define TENON_LOAD_TILE(name, transposed) \
+  TENON_DEVICE tenon_u16x8 name(const unsigned short* eight) { \
+    tenon_u16x8 v; \
+    TENON_CHECK_ALIGNED(eight, 16); \
+    tenon_machine.load_tile(eight, transposed, v.pair); \
+    return v; \
   }
-  return v;
-}
-TENON_DEVICE tenon_u16x8 tenon_load_tile(const unsigned short* tile, int stride) { return tenon_load_elements(tile, stride, stride, 1); }
-TENON_DEVICE tenon_u16x8 tenon_load_turned_tile(const unsigned short* tile, int stride) { return tenon_load_elements(tile, stride, 1, stride); }
+TENON_LOAD_TILE(tenon_load_tile, 0)
+TENON_LOAD_TILE(tenon_load_turned_tile, 1)
 #define TENON_TILE_TO(type) \
   TENON_DEVICE tenon_u16x8 tenon_tile_to_##type(tenon_f32x8 x) { \
     tenon_u16x8 v; \

@@ -199,6 +199,9 @@ class PhaseEmitter {
         return;
       case StmtKind::Set: b_.CreateStore(value(stmt.args[1]), value(stmt.args[0])); return;
       case StmtKind::Barrier: throw ir::IrError("a barrier has no meaning on a CPU");
+      case StmtKind::CopyAsync:
+      case StmtKind::Commit:
+      case StmtKind::Wait: throw ir::IrError("an asynchronous copy has no meaning on a CPU");
       case StmtKind::LoadTile:
       case StmtKind::Mma: throw ir::IrError("a tile of a warp has no meaning on a CPU");
     }

@@ -74,6 +74,9 @@ class Machine {
       case StmtKind::If: statements(of(s.args[0])[0] ? s.body : s.orelse); break;
       case StmtKind::Var: of(s.result) = of(s.args[0]); break;
       case StmtKind::Set: of(s.args[0]) = of(s.args[1]); break;
+      case StmtKind::CopyAsync:
+      case StmtKind::Commit:
+      case StmtKind::Wait:
       case StmtKind::LoadTile:
       case StmtKind::Mma:
       case StmtKind::Prefetch:

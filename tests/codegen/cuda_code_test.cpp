@@ -33,10 +33,10 @@ struct Phase {
 
 constexpr Phase kPhases[] = {
     {"adam", "map", 16, 16, 36, 0},
-    {"attention_128", "attend", 16, 16, 255, 52224},
-    {"attention_64", "attend", 16, 16, 244, 36864},
-    {"attention_grads", "keys", 16, 16, 212, 37376},
-    {"attention_grads", "queries", 16, 16, 180, 36864},
+    {"attention_128", "attend", 16, 16, 255, 65536},
+    {"attention_64", "attend", 16, 16, 248, 49152},
+    {"attention_grads", "keys", 16, 16, 220, 50176},
+    {"attention_grads", "queries", 16, 16, 184, 49152},
     {"cat", "parts", 16, 16, 20, 0},
     {"chain", "map", 16, 16, 28, 0},
     {"cumsum", "totals0", 4, 4, 64, 8448},
@@ -46,9 +46,9 @@ constexpr Phase kPhases[] = {
     {"layer_norm_1024", "rows", 16, 16, 88, 0},
     {"layer_norm_1024_f16", "rows", 8, 8, 72, 0},
     {"layer_norm_4096", "rows", 16, 16, 64, 4116},
-    {"linear_gelu_f16", "tiles", 8, 8, 212, 36352},
-    {"matmul_f16", "tiles", 8, 8, 208, 36352},
-    {"matmul_f32", "tiles", 4, 16, 204, 16512},
+    {"linear_gelu_f16", "tiles", 16, 16, 216, 66560},
+    {"matmul_f16", "tiles", 16, 16, 216, 66560},
+    {"matmul_f32", "tiles", 16, 16, 204, 41472},
     {"scatter_add", "tiles", 8, 4, 44, 16384},
     {"scatter_add", "merge0", 4, 4, 24, 0},
     {"scatter_add", "merge1", 4, 4, 24, 0},
@@ -117,6 +117,7 @@ void collect(const ir::LoopTree& tree, const std::vector<ir::Stmt>& stmts, Width
     collect(tree, stmt.orelse, widths);
     // A scalar may lie in memory.
     if (stmt.kind == ir::StmtKind::Let && stmt.op == ir::Op::Scalar) widths.loads.insert(ir::item_size(tree.scalars[static_cast<size_t>(stmt.slot)]));
+    if (stmt.kind == ir::StmtKind::CopyAsync) widths.loads.insert(16);
     const bool load = stmt.kind == ir::StmtKind::Load;
     if (!load && stmt.kind != ir::StmtKind::Store) continue;
     const ir::TreeBuffer& buffer = tree.buffers[static_cast<size_t>(stmt.buffer)];
@@ -139,6 +140,7 @@ Widths widths_in(const std::string& ptx, const std::string& function) {
     const int64_t lanes = m[2].matched ? std::stoi(m[2]) : 1;
     (m[1] == "ld" ? widths.loads : widths.stores).insert(lanes * std::stoi(m[3]) / 8);
   }
+  if (body.find("cp.async.cg.shared.global") != std::string::npos) widths.loads.insert(16);
   return widths;
 }
 
@@ -186,9 +188,12 @@ class Banks {
   void statement(const ir::Stmt& stmt, uint32_t active) {
     switch (stmt.kind) {
       case ir::StmtKind::Let: value(stmt.result) = computed(stmt); return;
+      case ir::StmtKind::Var: value(stmt.result) = value(stmt.args[0]); return;
+      case ir::StmtKind::Set: value(stmt.args[0]) = value(stmt.args[1]); return;
       case ir::StmtKind::Size: value(stmt.result) = all(sizes_[static_cast<size_t>(stmt.slot)]); return;
       case ir::StmtKind::Load: return access(stmt, tree_.values[static_cast<size_t>(stmt.result)].lanes, active);
       case ir::StmtKind::Store: return access(stmt, tree_.values[static_cast<size_t>(stmt.args.back())].lanes, active);
+      case ir::StmtKind::CopyAsync: return copy(stmt, active);
       case ir::StmtKind::LoadTile: return tile(stmt);
       case ir::StmtKind::If: {
         const Known condition = value(stmt.args[0]);
@@ -239,6 +244,7 @@ class Banks {
 
   static std::optional<int64_t> scalar(ir::Op op, int64_t a, int64_t b, int64_t c) {
     switch (op) {
+      case ir::Op::Get: return a;
       case ir::Op::Add: return a + b;
       case ir::Op::Sub: return a - b;
       case ir::Op::Mul: return a * b;
@@ -262,6 +268,11 @@ class Banks {
     }
   }
 
+  // The bytes that a thread moves come 16 at a time.
+  void copy(const ir::Stmt& stmt, uint32_t active) {
+    access(stmt, static_cast<int>(16 / ir::item_size(tree_.buffers[static_cast<size_t>(stmt.buffer)].dtype)), active);
+  }
+
   void access(const ir::Stmt& stmt, int lanes, uint32_t active) {
     const ir::TreeBuffer& buffer = tree_.buffers[static_cast<size_t>(stmt.buffer)];
     const Known places = value(stmt.args[0]);
@@ -272,15 +283,12 @@ class Banks {
     count(addresses, bytes, active);
   }
 
-  // Each thread names a row of eight elements: those of the quarter that goes to its first register, to its second, ...
+  // Each thread names eight elements.
   void tile(const ir::Stmt& stmt) {
-    const Known place = value(stmt.args[0]), stride = value(stmt.args[1]);
-    if (!place || !stride) return;
-    Lanes addresses{};
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const int64_t row = stmt.transposed ? lane / 16 * 8 + lane % 8 : lane % 16, column = (stmt.transposed ? lane / 8 % 2 : lane / 16) * 8;
-      addresses[static_cast<size_t>(lane)] = 2 * ((*place)[0] + row * (*stride)[0] + column);
-    }
+    const Known places = value(stmt.args[0]);
+    if (!places) return;
+    Lanes addresses = *places;
+    for (int64_t& x : addresses) x *= 2;
     count(addresses, 16, ~0U);
   }
 

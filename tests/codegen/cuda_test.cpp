@@ -617,18 +617,20 @@ TEST_CASE("cuda: products of halves on tensor cores, by every tile") {
   const auto check = [&](const Product& p, int processors) {
     ir::GpuTarget target;
     target.multiprocessors = processors;
+    target.shared_bytes = 99 << 10;
     target.library = {};
     const std::string text = p.text();
     const bool special = p.depth % 2 == 1;
     const passes::gpu::ProductShape shape{.batch = p.batch, .rows = p.rows, .columns = p.columns, .depth = p.depth,
-                                          .left_cost = 2, .right_cost = 2, .halves = true};  // a load and a cast
+                                          .left_cost = 2, .right_cost = 2, .halves = true,  // a load and a cast
+                                          .copied = (p.left_transposed ? p.rows : p.depth) % 8 == 0 && (p.right_transposed ? p.depth : p.columns) % 8 == 0};
     used.insert(passes::gpu::choose_tile(shape, target).tile);
     compare(text, "contraction mma", special, {}, fastest_compiler(), target);
   };
   const Product products[] = {
       {1, 130, 129, 65, "f16"}, {1, 128, 128, 64, "bf16"}, {3, 36, 52, 36, "bf16"}, {2, 33, 31, 100, "f16"},  {5, 17, 15, 33, "bf16"}, {1, 67, 193, 20, "f16"},
       {3, 67, 19, 20, "bf16"},  {3, 19, 67, 21, "f16"},    {3, 34, 34, 20, "f16"},  {3, 115, 5, 65, "bf16"},  {3, 5, 115, 65, "f16"},
-      {1, 40, 50, 300, "f16"},  {1, 70, 33, 520, "bf16"}, {1, 17, 18, 4200, "f16"},
+      {1, 40, 50, 300, "f16"},  {1, 70, 33, 520, "bf16"}, {1, 17, 18, 4200, "f16"}, {1, 136, 120, 264, "f16"}, {1, 200, 200, 64, "bf16"},
   };
   for (Product product : products) {
     for (const int transposed : {0, 1, 2}) {
@@ -878,9 +880,10 @@ TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
   // Every tile of a warp, on the machine that takes it for this product.
   for (const auto& [product, processors] : {std::pair{Product{1, 300, 300, 100, "f16"}, 1}, {Product{1, 300, 300, 101, "bf16", true, true}, 1},
                                             {Product{3, 67, 19, 20, "f16"}, 1}, {Product{3, 19, 67, 20, "f16"}, 1}, {Product{3, 34, 34, 20, "f16"}, 1},
-                                            {Product{1, 64, 64, 128, "bf16"}, 100}, {Product{5, 17, 15, 16, "f16"}, 100},
+                                            {Product{1, 64, 64, 128, "bf16"}, 100}, {Product{1, 304, 304, 96, "f16"}, 1}, {Product{1, 304, 304, 512, "f16"}, 1},
                                             {Product{3, 115, 5, 65, "f16"}, 1}, {Product{3, 5, 115, 65, "f16"}, 1}}) {
     ir::GpuTarget target;
+    target.shared_bytes = 99 << 10;
     target.multiprocessors = processors;
     for (const std::string arch : {"sm_80", "sm_90"}) {
       target.compute = std::stoi(arch.substr(3));

@@ -116,6 +116,13 @@ Outcome Engine::run(const Launch& launch) {
     launch.machine->ballot = [](int predicate) {
       return static_cast<unsigned>(running->at_warp_operation(State::AtBallot, predicate != 0, 0));
     };
+    launch.machine->load_tile = [](const unsigned short* eight, int transposed, unsigned* pairs) {
+      const Piece mine{eight, pairs, transposed != 0};
+      running->at_warp_operation(State::AtLoadTile, reinterpret_cast<uintptr_t>(&mine), 0);
+    };
+    launch.machine->copy_async = [](void* to, const void* from, int whole) { running->begin_copy(to, whole != 0 ? from : nullptr); };
+    launch.machine->commit = [] { ++running->threads_[running->current_].groups; };
+    launch.machine->wait = [](int groups) { running->finish_copies(groups); };
     launch.machine->mma = [](float* sums, const unsigned* left, const unsigned* right, int bf16) {
       const Fragments mine{sums, left, right, bf16 != 0};
       running->at_warp_operation(State::AtMma, reinterpret_cast<uintptr_t>(&mine), 0);
@@ -145,7 +152,11 @@ void Engine::run_block(unsigned block) {
   launch_.machine->block = block;
   if (launch_.shared_bytes > 0) prepare_shared();
   if (launch_.order == Order::Random) std::shuffle(order_.begin(), order_.end(), random_);
-  for (Thread& thread : threads_) thread.state = State::Fresh;
+  for (Thread& thread : threads_) {
+    thread.state = State::Fresh;
+    thread.copies.clear();
+    thread.groups = 0;
+  }
   std::fill(warp_waiting_.begin(), warp_waiting_.end(), 0u);
   ready_.clear();
   ready_begin_ = fresh_ = done_ = waiting_ = 0;
@@ -192,6 +203,7 @@ void Engine::run_thread(unsigned thread) {
   current_ = launch_.machine->thread = thread;
   threads_[thread].fiber = on_;
   launch_.kernel(launch_.arguments);
+  if (!threads_[current_].copies.empty()) fail(Outcome::Finding, "a thread ends before its asynchronous copies have happened");
   threads_[current_].state = State::Done;
   ++done_;
 }
@@ -267,6 +279,7 @@ void Engine::exchange(unsigned begin, unsigned end) {
     bits[t - begin] = threads_[t].bits;
     ballot |= (threads_[t].bits & 1) << (t - begin);
   }
+  if (threads_[begin].state == State::AtLoadTile) load_tile(begin, end);
   if (threads_[begin].state == State::AtMma) multiply(begin, end);
   const bool shuffle = threads_[begin].state == State::AtShuffle;
   for (unsigned t = begin; t < end; ++t) {
@@ -291,8 +304,40 @@ float to_float(unsigned bits, bool bf16) {
 
 }  // namespace
 
+// Thread 8 q + i has named row i of quarter q, and each gets two neighbours of each quarter.
+void Engine::load_tile(unsigned begin, unsigned end) {
+  if (end - begin != kWarp) fail(Outcome::Finding, "the load of a tile needs all 32 lanes of its warp");
+  const auto of_lane = [&](unsigned lane) -> const Piece& { return *reinterpret_cast<const Piece*>(threads_[begin + lane].bits); };
+  for (unsigned lane = 0; lane < kWarp; ++lane) {
+    const Piece& mine = of_lane(lane);
+    if (mine.transposed != of_lane(0).transposed) fail(Outcome::Finding, "lanes of a warp load a tile and a turned tile");
+    for (unsigned quarter = 0; quarter < 4; ++quarter) {
+      const auto element = [&](unsigned row, unsigned column) -> unsigned {
+        return mine.transposed ? of_lane(8 * quarter + column).eight[row] : of_lane(8 * quarter + row).eight[column];
+      };
+      mine.pairs[quarter] = element(lane / 4, lane % 4 * 2) | element(lane / 4, lane % 4 * 2 + 1) << 16;
+    }
+  }
+}
+
+// What is there until the copy has happened is anyone's guess. It happens as late as it may, and reads its source only then.
+void Engine::begin_copy(void* to, const void* from) {
+  std::memset(to, 0xff, 16);
+  threads_[current_].copies.push_back({to, from, threads_[current_].groups});
+}
+
+void Engine::finish_copies(int groups) {
+  Thread& self = threads_[current_];
+  const auto under_way = std::find_if(self.copies.begin(), self.copies.end(), [&](const Copy& c) { return c.group >= self.groups - groups; });
+  for (auto copy = self.copies.begin(); copy != under_way; ++copy) {
+    if (copy->from) std::memcpy(copy->to, copy->from, 16);
+    else std::memset(copy->to, 0, 16);
+  }
+  self.copies.erase(self.copies.begin(), under_way);
+}
+
 // A product of tiles of 16x16: thread `lane` has element e at row lane / 4 + 8 * (e / 2 mod 2), column 2 * (lane mod 4) + e mod 2 +
-// 8 * (e / 4). In which order hardware sums over k is its own business: here it is the one asked for.
+// 8 * (e / 4), of the right factor with e / 2 mod 2 and e / 4 changed over. In which order hardware sums over k is its own business: here it is the one asked for.
 void Engine::multiply(unsigned begin, unsigned end) {
   constexpr unsigned kExtent = 16;
   if (end - begin != kWarp) fail(Outcome::Finding, "a product of tiles needs all 32 lanes of its warp");
@@ -306,7 +351,7 @@ void Engine::multiply(unsigned begin, unsigned end) {
     for (unsigned e = 0; e < 8; ++e) {
       const auto element = [&](const unsigned* pairs) { return to_float(pairs[e / 2] >> (16 * (e % 2)) & 0xffffu, f.bf16); };
       left[row(lane, e)][column(lane, e)] = element(f.left);
-      right[row(lane, e)][column(lane, e)] = element(f.right);
+      right[lane / 4 + 8 * (e / 4)][2 * (lane % 4) + e % 2 + 8 * (e / 2 % 2)] = element(f.right);
     }
   }
   unsigned order[kExtent];
@@ -346,6 +391,7 @@ std::string Engine::name_of(State state) {
     case State::AtBarrier: return "waits at a barrier";
     case State::AtShuffle: return "waits at a shuffle";
     case State::AtBallot: return "waits at a ballot";
+    case State::AtLoadTile: return "waits at the load of a tile";
     case State::AtMma: return "waits at a product of tiles";
     case State::Done: return "has ended";
     default: return "runs";

@@ -28,7 +28,11 @@ struct Machine {
   void (*barrier)(int line);
   unsigned long long (*shuffle)(unsigned long long bits, int source);
   unsigned (*ballot)(int predicate);
+  void (*load_tile)(const unsigned short* eight, int transposed, unsigned* pairs);
   void (*mma)(float* sums, const unsigned* left, const unsigned* right, int bf16);
+  void (*copy_async)(void* to, const void* from, int whole);
+  void (*commit)();
+  void (*wait)(int groups);
   void (*fault)(const char* reason);
 };
 
@@ -73,12 +77,24 @@ class Engine {
   std::function<bool(void* address)> touch;
 
  private:
-  enum class State { Fresh, Ready, AtBarrier, AtShuffle, AtBallot, AtMma, Done };
+  enum class State { Fresh, Ready, AtBarrier, AtShuffle, AtBallot, AtLoadTile, AtMma, Done };
   // What a thread brings to a product of tiles: its elements, on its own stack.
   struct Fragments {
     float* sums;
     const unsigned *left, *right;
     bool bf16;
+  };
+  // What it brings to the load of a tile: the eight elements that it names, and where its own go.
+  struct Piece {
+    const unsigned short* eight;
+    unsigned* pairs;
+    bool transposed;
+  };
+  // An asynchronous copy that has not happened yet.
+  struct Copy {
+    void* to;
+    const void* from;  // null: zeros
+    int group;         // number of the thread's groups before it
   };
   struct Thread {
     State state;
@@ -86,6 +102,8 @@ class Engine {
     int source;  // lane of a shuffle
     unsigned long long bits;
     Fiber* fiber;
+    std::vector<Copy> copies;
+    int groups;  // committed
   };
 
   void run_block(unsigned block);
@@ -98,7 +116,10 @@ class Engine {
   void at_barrier(int line);
   unsigned long long at_warp_operation(State kind, unsigned long long bits, int source);
   void exchange(unsigned begin, unsigned end);
+  void load_tile(unsigned begin, unsigned end);
   void multiply(unsigned begin, unsigned end);
+  void begin_copy(void* to, const void* from);
+  void finish_copies(int groups);
   [[noreturn]] void fail(Outcome::Kind kind, const std::string& reason);
   std::string deadlock() const;
   static std::string name_of(State state);

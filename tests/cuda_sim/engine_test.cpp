@@ -136,7 +136,9 @@ TEST_CASE("engine: a product of tiles by a warp, sums in either order; all its l
       "  TENON_SHARED(unsigned short, a, 384, 0);\n  TENON_SHARED(unsigned short, b, 384, 768);\n  const int t = TENON_THREAD;\n"
       "  for (int i = t % 32; i < 256; i += 32) a[i / 16 * 24 + i % 16] = tenon_f32_to_f16(x[i]), b[i / 16 * 24 + i % 16] = "
       "tenon_f32_to_f16(x[256 + i]);\n  TENON_BARRIER();\n";
-  const std::string product = "tenon_mma_f16(tenon_load_tile(a, 24), tenon_load_turned_tile(b, 24), tenon_splat_f32x8(1.0f))";
+  const std::string product =
+      "tenon_mma_f16(tenon_load_tile(a + t % 16 * 24 + t % 32 / 16 * 8), "
+      "tenon_load_turned_tile(b + t % 16 * 24 + t % 32 / 16 * 8), tenon_splat_f32x8(1.0f))";
   const std::string end =
       ";\n  for (int e = 0; e < 8; ++e) y[(t / 4 + e / 2 % 2 * 8) * 16 + t % 4 * 2 + e % 2 + e / 4 * 8] = c.lane[e];\n";
   const std::string text = kernel(begin + "  const tenon_f32x8 c = " + product + end);
@@ -151,9 +153,42 @@ TEST_CASE("engine: a product of tiles by a warp, sums in either order; all its l
     }
   }
   const auto finding = [&](const std::string& statement, unsigned threads) { return run(kernel(begin + statement), x.data(), y.data(), threads).text; };
-  CHECK(contains(finding("  if (t < 31) { const tenon_f32x8 c = " + product + "; y[t] = c.lane[0]; }\n", 32), "thread 0 waits at a product of tiles"));
+  CHECK(contains(finding("  if (t < 31) { const tenon_f32x8 c = " + product + "; y[t] = c.lane[0]; }\n", 32), "thread 0 waits at the load of a tile"));
   CHECK(contains(finding("  const tenon_f32x8 c = " + product + ";\n  y[t] = c.lane[0];\n", 16), "needs all 32 lanes"));
-  CHECK(contains(finding("  y[t] = (float)tenon_load_tile(a + 4, 24).pair[0];\n", 32), "not aligned"));
+  CHECK(contains(finding("  const tenon_u16x8 v = tenon_load_tile(a);\n  if (t < 31) y[t] = tenon_mma_f16(v, v, tenon_splat_f32x8(0.0f)).lane[0];\n", 32),
+                 "thread 0 waits at a product of tiles"));
+  CHECK(contains(finding("  y[t] = (float)(t < 9 ? tenon_load_tile(a) : tenon_load_turned_tile(a)).pair[0];\n", 32), "a tile and a turned tile"));
+  CHECK(contains(finding("  y[t] = (float)tenon_load_tile(a + 4).pair[0];\n", 32), "not aligned"));
+}
+
+TEST_CASE("engine: asynchronous copies happen at the wait, in whole groups, and until then what is there is nan") {
+  const std::string begin =
+      "  TENON_SHARED(float, ring, 768, 0);\n  const int t = TENON_THREAD;\n  float* const mine = ring + 8 * t;\n"
+      "  tenon_copy_async(mine, x + 4 * t, 1);\n  TENON_COMMIT();\n  tenon_copy_async(mine + 4, x + 4 * t, t % 2 == 0);\n  TENON_COMMIT();\n";
+  std::vector<float> x(256), y(64);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+  const auto read = [&](const std::string& statements, Order order = Order::Forward) {
+    CHECK(run(kernel(begin + statements + "  TENON_COMMIT();\n  TENON_WAIT(0);\n"), x.data(), y.data(), 64, order).kind == Outcome::Fine);
+  };
+  read("  y[t] = mine[0];\n");  // no wait
+  for (const float v : y) CHECK(std::isnan(v));
+  read("  TENON_WAIT(1);\n  y[t] = mine[4];\n");  // the second group may be under way
+  for (const float v : y) CHECK(std::isnan(v));
+  read("  TENON_WAIT(1);\n  y[t] = mine[1];\n");
+  for (size_t i = 0; i < 64; ++i) CHECK(y[i] == static_cast<float>(4 * i + 1));
+  read("  TENON_WAIT(0);\n  y[t] = mine[5];\n");
+  for (size_t i = 0; i < 64; ++i) CHECK(y[i] == (i % 2 == 0 ? static_cast<float>(4 * i + 1) : 0.0F));
+  for (const Order order : kOrders) {  // another thread's are there after a barrier
+    read("  TENON_WAIT(1);\n  TENON_BARRIER();\n  y[t] = ring[8 * ((t + 1) % 64)];\n", order);
+    for (size_t i = 0; i < 64; ++i) CHECK(y[i] == static_cast<float>((i + 1) % 64 * 4));
+  }
+  read("  y[0] = 0.0f;\n  TENON_BARRIER();\n  if (t == 1) TENON_WAIT(1);\n  TENON_BARRIER();\n  y[t] = ring[16];\n", Order::Backward);  // each waits for its own
+  for (const float v : y) CHECK(std::isnan(v));
+  read("  tenon_copy_async(ring + 512 + 4 * t, x, 1);\n  TENON_WAIT(0);\n  y[t] = ring[512 + 4 * t];\n");  // no commit
+  for (const float v : y) CHECK(std::isnan(v));
+  CHECK(contains(run(kernel(begin + "  y[t] = 0.0f;\n"), x.data(), y.data(), 64).text, "before its asynchronous copies have happened"));
+  const Outcome outcome = run(kernel("  TENON_SHARED(float, s, 8, 0);\n  tenon_copy_async(s + 4, x + 1, 1);\n  y[0] = 0.0f;\n"), x.data(), y.data(), 32);
+  CHECK(outcome.kind == Outcome::Misaligned);
 }
 
 TEST_CASE("engine: what not every thread reaches is a finding, with block and thread") {

@@ -122,8 +122,8 @@ TEST_CASE("looptree: tiles of a warp print, parse and keep to their types") {
     %2 = const 40 : i32
     %3 = const 0.0 : f32x8
     var %4 = %3
-    %5 = load_tile l[%1 stride %2] : f16x8
-    %6 = load_tile s[%1 stride %2] transposed : bf16x8
+    %5 = load_tile l[%1] : f16x8
+    %6 = load_tile s[%2] transposed : bf16x8
     %7 = get %4 : f32x8
     %8 = mma %5, %5, %7 : f32x8
     set %4, %8
@@ -149,9 +149,9 @@ TEST_CASE("looptree: tiles of a warp print, parse and keep to their types") {
       {"mma %5, %5, %7", "mma %5, %5, %5", "mma adds to a tile of f32"},
       {"mma %5, %5, %7", "mma %5, %5", "takes 3 operands"},
       {"load_tile l[", "load_tile g[", "a tile is read from shared memory"},
-      {"load_tile l[%1 stride %2]", "load_tile l[%1]", "a tile has a distance from row to row"},
-      {"load_tile l[%1 stride %2] : f16x8", "load_tile l[%1 stride %2] : f16x4", "eight elements of a tile"},
-      {"load_tile l[%1 stride %2] : f16x8", "load_tile w[%1 stride %2] : f32x8", "eight elements of a tile"},
+      {"load_tile l[%1]", "load_tile l[%1 stride %2]", "a tile has neither stride nor mask"},
+      {"load_tile l[%1] : f16x8", "load_tile l[%1] : f16x4", "eight elements of a tile"},
+      {"load_tile l[%1] : f16x8", "load_tile w[%1] : f32x8", "eight elements of a tile"},
       {"cuda threads=32", "cpu", "a tile of a warp is for a GPU"},
   };
   for (const auto& [from, to, reason] : broken) {
@@ -160,6 +160,55 @@ TEST_CASE("looptree: tiles of a warp print, parse and keep to their types") {
     changed.replace(changed.find(from), std::strlen(from), to);
     for (size_t at; changed.find("cpu") != std::string::npos && (at = changed.find("shared")) != std::string::npos;) changed.replace(at, 6, "local");
     CHECK(error_of(changed).find(reason) != std::string::npos);
+  }
+}
+
+TEST_CASE("looptree: asynchronous copies print, parse, and come in an order in which they can be read") {
+  const std::string text = R"(looptree @ring cuda threads=32 index=i32 {
+  params x: f16 in, y: f16 out, s: f16 shared[768] stages 3, o: f32 shared[32], sizes 1
+  phase rows: parallel %0 in 0..s0 {
+    %1 = const 0 : i32
+    %2 = const 256 : i32
+    %3 = size s0 : i32
+    for %4 in %1..%3 step 1 {
+      wait 1
+      barrier
+      %5 = lt %4, %3 : bool
+      if %5 {
+        copy_async s[%1] from x[%4] mask %5
+      }
+      copy_async s[%2] from x[%1]
+      commit
+      %6 = load s[%1] : f16
+      store y[%4], %6
+    }
+  }
+}
+)";
+  CHECK(print(parse_looptree(text)) == text);
+  LoopTree tree = parse_looptree(text);
+  CHECK(same_code(tree, parse_looptree(text)));
+  tree.buffers[2].stages = 2;
+  CHECK_FALSE(same_code(tree, parse_looptree(text)));
+  const char* broken[][3] = {
+      {"      commit\n", "", "no commit follows"},
+      {"      wait 1\n", "", "what copy_async fills is read after a wait and a barrier"},
+      {"      wait 1\n      barrier\n", "      barrier\n      wait 1\n", "read after a wait and a barrier"},
+      {"wait 1", "wait 3", "more groups under way than there are stages"},
+      {"mask %5\n      }\n", "mask %5\n        commit\n      }\n", "all threads come to a commit and a wait"},
+      {"mask %5\n      }\n", "mask %5\n        wait 0\n      }\n", "all threads come to a commit and a wait"},
+      {"    for %4 in %1..%3 step 1 {\n      wait 1\n      barrier\n", "    wait 1\n    barrier\n    for %4 in %1..%3 step 1 {\n", "no wait follows"},
+      {"copy_async s[%2] from x", "copy_async o[%2] from x", "copy_async keeps the dtype"},
+      {"copy_async s[%2] from x", "copy_async y[%2] from x", "copy_async fills shared memory"},
+      {"copy_async s[%2] from x", "copy_async s[%2] from s", "copy_async reads global memory"},
+      {"mask %5", "mask %4", "the mask of copy_async is one bool"},
+      {"shared[768] stages 3", "shared[770] stages 3", "equal parts"},
+      {"x: f16 in", "x: f16 in, g: f16 global[s0] stages 2", "shared memory alone has stages"},
+  };
+  for (const auto& [from, to, reason] : broken) {
+    CAPTURE(to);
+    std::string changed = text;
+    CHECK(error_of(changed.replace(changed.find(from), std::strlen(from), to)).find(reason) != std::string::npos);
   }
 }
 

@@ -302,9 +302,11 @@ TEST_CASE("a GPU's large products are calls of its library, and so nothing joins
   CHECK(large.refusals.at(0).reason == "a routine of the library computes it");
   CHECK(product(64, "f32", "neg").kernels.size() == 1);
   CHECK(product(4096, "i32", "neg").kernels.size() == 1);
-  // Tensor cores are worth another launch sooner.
+  // Kernels on tensor cores, whose operands are copied asynchronously, are worth it for larger ones.
   CHECK(product(128, "f32", "neg").kernels.size() == 1);
-  CHECK(product(512, "f16", "neg").kernels.size() == 2);
+  CHECK(product(512, "f32", "neg").kernels.size() == 2);
+  CHECK(product(512, "f16", "neg").kernels.size() == 1);
+  CHECK(product(1024, "f16", "neg").kernels.size() == 2);
   // A library that is not there computes nothing.
   target.library = {};
   REQUIRE(product(2048, "f32", "neg").kernels.size() == 1);

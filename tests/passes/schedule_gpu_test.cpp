@@ -144,11 +144,12 @@ TEST_CASE("gpu schedule: the pieces of a line of nearly 2^31 elements fit 32-bit
 
 TEST_CASE("gpu schedule: the extents of a product and the number of multiprocessors choose its tile") {
   const auto chosen = [](int64_t batch, int64_t rows, int64_t columns, int64_t depth, int processors, ir::DType dtype = ir::DType::F32, bool halves = false,
-                         int compute = 90) {
+                         int compute = 90, bool copied = false) {
     ir::GpuTarget target;
     target.compute = compute;
     target.multiprocessors = processors;
-    return passes::gpu::choose_tile({.dtype = dtype, .batch = batch, .rows = rows, .columns = columns, .depth = depth, .halves = halves}, target).tile;
+    target.shared_bytes = 99 << 10;
+    return passes::gpu::choose_tile({.dtype = dtype, .batch = batch, .rows = rows, .columns = columns, .depth = depth, .halves = halves, .copied = copied}, target).tile;
   };
   const auto is = [](const passes::gpu::Tile* tile, int rows, int columns) { return tile && tile->rows == rows && tile->columns == columns; };
   CHECK(is(chosen(1, 4096, 4096, 1024, 132), 128, 128));
@@ -167,13 +168,24 @@ TEST_CASE("gpu schedule: the extents of a product and the number of multiprocess
   CHECK_FALSE(on_tensor_cores(chosen(1, 512, 512, 512, 132, ir::DType::F32, true, 75)));
   CHECK_FALSE(on_tensor_cores(chosen(1, 512, 512, 512, 132)));
   CHECK(chosen(1000, 4, 4, 4, 132, ir::DType::F32, true) == nullptr);
+  // A warp has 64x64 sums where they are one chain and nothing is staged through registers.
+  const auto most = [&](int64_t depth, bool copied) {
+    const passes::gpu::Tile* const tile = chosen(1, 4096, 4096, depth, 132, ir::DType::F32, true, 90, copied);
+    return tile ? tile->part_rows * tile->part_columns : 0;
+  };
+  CHECK(most(256, true) == 64 * 64);
+  CHECK(most(256, false) == 64 * 32);
+  CHECK(most(257, true) == 64 * 32);
 
   std::set<const passes::gpu::Tile*> used;
   for (const bool halves : {false, true}) {
     for (const int processors : {1, 16, 132}) {
       for (const int64_t depth : {16, 75, 512, 4096}) {
         for (int64_t rows = 1; rows <= 4096; rows *= 2) {
-          for (int64_t columns = 1; columns <= 4096; columns *= 2) used.insert(chosen(1, rows, columns, depth, processors, ir::DType::F32, halves));
+          for (int64_t columns = 1; columns <= 4096; columns *= 2) {
+            used.insert(chosen(1, rows, columns, depth, processors, ir::DType::F32, halves));
+            if (halves) used.insert(chosen(1, rows, columns, depth, processors, ir::DType::F32, true, 90, true));
+          }
         }
       }
     }

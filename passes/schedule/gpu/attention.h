@@ -52,13 +52,18 @@ class Attention {
 
   // Starts a phase: a block takes a tile of `own`.
   void begin(const std::string& name, const Matrix& own, TileExtents tile);
-  // body(first column): the tiles of the other side that the block's rows see.
-  template <typename Body>
-  void each_tile(const Matrix& other, bool over_keys, const Body& body) {
+  // The first column of the first tile of the other side that the block's rows see, and where the tiles end.
+  std::pair<ValueId, ValueId> seen(const Matrix& other, bool over_keys) {
     ValueId begin = c_.literal(0), end = count(other);
     const ValueId columns = c_.literal(tile_extents_.columns);
     if (causal_ && over_keys) end = c_.minimum(end, c_.add(first_row_, c_.literal(tile_extents_.rows)));
     if (causal_ && !over_keys) begin = c_.mul(b_.quotient(first_row_, columns), columns);
+    return {begin, end};
+  }
+  // body(first column): the tiles of the other side that the block's rows see.
+  template <typename Body>
+  void each_tile(const Matrix& other, bool over_keys, const Body& body) {
+    const auto [begin, end] = seen(other, over_keys);
     c_.loop(begin, end, tile_extents_.columns, body);
   }
 

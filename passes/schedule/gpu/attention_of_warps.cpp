@@ -9,8 +9,8 @@
 //   s = power(s * scale - greatest), in f32
 //   o[i][e] = mma(cast s[i][k], load_tile other_value[k][16 e] transposed, o[i][e]) for k in 0..columns
 //
-// Rows of shared memory are padded so that the eight pieces of eight elements that load_tile reads at once, and what a warp stages,
-// lie in different banks. Elements past the heads' last, and rows past the last, are zeros there.
+// Rows of shared memory lie as panel.h has them. Elements past the heads' last, and rows past the last, are zeros there. While a tile of
+// the other side is multiplied, the next one is under way (ring.h).
 #include <algorithm>
 #include <bit>
 #include <functional>
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "passes/schedule/gpu/attention.h"
+#include "passes/schedule/gpu/ring.h"
 
 namespace tenon::passes::gpu {
 namespace {
@@ -26,12 +27,12 @@ namespace {
 constexpr int kExtent = ir::kTileExtent, kLanes = ir::kTileLanes;
 constexpr int kWarps = 4, kThreadsOfRow = 4;
 constexpr int kHalves = 2;        // of a tile: a thread has rows, and pairs of columns, in both
-constexpr int kTogether = 8;      // halves that are staged at once: 16 bytes
+constexpr int kStages = 2;        // tiles of the other side in shared memory
 constexpr int kFirstMma = 80;     // m16n8k16
-constexpr int kMostNumbers = 160; // registers of a thread; the others hold operands and places
+constexpr int kMostNumbers = 168; // registers of a thread; the others hold operands and places
 
 int tiles_of(int64_t width) { return static_cast<int>(ceil_div(width, kExtent)); }
-int64_t pitch_of(int64_t width) { return round_up(width, kExtent) + kTogether; }
+int64_t pitch_of(int64_t width) { return round_up(width, kExtent); }
 
 // Tiles of 16 rows that a warp has, and of 16 columns of the scores.
 struct WarpTile {
@@ -51,13 +52,14 @@ struct Needs {
 // each with its place.
 int numbers(const WarpTile& tile, const Needs& needs) {
   const int scores = needs.gradient ? 2 : 1, of_mask = needs.masked ? 2 : 0, depth = needs.gradient ? tiles_of(needs.heads.depth) : 0;
-  return kLanes * tile.down * (tile.across * (scores + of_mask) + depth + tiles_of(needs.heads.value_depth));
+  const int rounded = needs.gradient ? 0 : kLanes / 4 * tile.down * tile.across;  // p, half of it at a time
+  return kLanes * tile.down * (tile.across * (scores + of_mask) + depth + tiles_of(needs.heads.value_depth)) + rounded;
 }
 
 int64_t shared_bytes(const WarpTile& tile, const Needs& needs) {
   const int64_t key = pitch_of(needs.heads.depth), value = pitch_of(needs.heads.value_depth);
-  const int64_t own = tile.rows() * (needs.gradient ? key + value : std::max(key, value)), other = tile.columns() * (key + value);
-  return (own + other) * ir::item_size(needs.heads.dtype) + (needs.gradient ? 2 * tile.columns() * ir::item_size(DType::F32) : 0);
+  const int64_t own = tile.rows() * (needs.gradient ? key + value : std::max(key, value)), other = kStages * tile.columns() * (key + value);
+  return (own + other) * ir::item_size(needs.heads.dtype) + (needs.gradient ? 2 * kStages * tile.columns() * ir::item_size(DType::F32) : 0);
 }
 
 bool fits(const WarpTile& tile, const Needs& needs, const ir::GpuTarget& target) {
@@ -87,16 +89,18 @@ class AttentionOfWarps : public Attention {
     const int64_t key = pitch_of(heads_.depth), value = pitch_of(heads_.value_depth);
     own_ = panel("own", tile_.rows(), gradient_ ? key : std::max(key, value));
     if (gradient_) own_value_ = panel("own_value", tile_.rows(), value);
-    other_ = panel("other", tile_.columns(), key);
-    other_value_ = panel("other_value", tile_.columns(), value);
+    other_ = panel("other", tile_.columns(), key, kStages);
+    other_value_ = panel("other_value", tile_.columns(), value, kStages);
     if (!gradient_) return;
-    lse_ = buffer("lse", Space::Shared, tile_.columns(), DType::F32);
-    delta_ = buffer("delta", Space::Shared, tile_.columns(), DType::F32);
+    lse_ = buffer("lse", Space::Shared, kStages * tile_.columns(), DType::F32);
+    delta_ = buffer("delta", Space::Shared, kStages * tile_.columns(), DType::F32);
   }
 
  private:
-  int32_t panel(const std::string& name, int64_t rows, int64_t pitch) {
-    return buffer(name, Space::Shared, rows * pitch, heads_.dtype);
+  int32_t panel(const std::string& name, int64_t rows, int64_t pitch, int stages = 1) {
+    const int32_t made = buffer(name, Space::Shared, rows * pitch * stages, heads_.dtype);
+    b_.tree().buffers[static_cast<size_t>(made)].stages = stages;
+    return made;
   }
   int threads() const { return c_.out.tree.threads; }
   int rows_of_thread() const { return kHalves * tile_.down; }
@@ -110,6 +114,13 @@ class AttentionOfWarps : public Attention {
     const auto [row, pair] = c_.divide(lane_, c_.literal(kThreadsOfRow));
     row_in_tile_ = row;
     pair_ = c_.mul(pair, c_.literal(2));
+    for (const bool values : {false, true}) {
+      const Pieces pieces(pitch_of(values ? heads_.value_depth : heads_.depth));
+      Readers& read = readers_[values ? 1 : 0];
+      read.left.emplace(c_, pieces, Factor::Left, false);
+      read.right.emplace(c_, pieces, Factor::Right, false);
+      read.turned.emplace(c_, pieces, Factor::Right, true);
+    }
   }
 
   // --- what a thread has of tiles side by side: sums[row's tile][tile][8 elements]
@@ -140,29 +151,39 @@ class AttentionOfWarps : public Attention {
 
   // --- staging: `rows` rows of a matrix from `first` on; what it has not is 0
 
-  void stage(const Matrix& m, ValueId first, int rows, int32_t to) {
-    const int lanes = m.together == kTogether ? kTogether : 1;
-    const int64_t padded = round_up(m.width, kExtent), pitch = pitch_of(m.width);
+  static bool is_copied(const Matrix& m) { return m.together == kPiece; }
+
+  // To the buffer `to`, its first row at `base` (-1: 0).
+  void stage(const Matrix& m, ValueId first, int rows, int32_t to, ValueId base = -1) {
+    const int lanes = is_copied(m) ? kPiece : 1;
+    const int64_t padded = round_up(m.width, kExtent);
+    const Pieces pieces(pitch_of(m.width));
     const auto words = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(padded / lanes)));
     const int across = std::clamp(words, threads() / rows, c_.target.warp), at_once = threads() / across;
     const auto [down, word] = c_.divide(c_.thread(), c_.literal(across));
-    const ValueId zero = b_.constant(ir::constant(heads_.dtype, int64_t{0}), lanes);
     const ValueId begin = c_.mul(word, c_.literal(lanes));
     c_.loop(c_.literal(0), c_.literal(padded), int64_t{across} * lanes, [&, down = down](ValueId step) {
       const ValueId element = c_.add(begin, step);
       c_.nest.when(padded % (int64_t{across} * lanes) == 0 ? -1 : c_.less(element, c_.literal(padded)), [&] {
         std::vector<ValueId> taken, places;  // all are under way before the first is stored
         for (int k = 0; k < rows / at_once; ++k) {
-          const ValueId in_tile = ahead(down, int64_t{k} * at_once), row = c_.add(first, in_tile);
-          taken.push_back(b_.var(zero));
-          c_.nest.when(inside(m, row, rows, element, padded),
-                       [&] { b_.set(taken.back(), b_.load(m.buffer, place_of(m, row, element), lanes)); });
-          places.push_back(c_.add(c_.mul(in_tile, c_.literal(pitch)), element));
+          const ValueId in_tile = ahead(down, int64_t{k} * at_once), row = c_.add(first, in_tile), there = inside(m, row, rows, element, padded);
+          const ValueId place = pieces.place(c_, in_tile, element);
+          places.push_back(base < 0 ? place : c_.add(base, place));
+          if (is_copied(m)) b_.copy_async(to, places.back(), m.buffer, place_of(m, row, element), there);
+          else taken.push_back(b_.load(m.buffer, place_of(m, row, element), 1, there));
         }
-        for (size_t k = 0; k < taken.size(); ++k) b_.store(to, places[k], b_.get(taken[k]));
+        for (size_t k = 0; k < taken.size(); ++k) b_.store(to, places[k], taken[k]);
       });
     }, true);
   }
+
+  // fill and use of run_ring, over the tiles that the block's rows see, as first column and stage.
+  void each_in_ring(const Matrix& other, const Matrix& other_value, bool over_keys, bool own_copied, const RingStep& fill, const RingStep& use) {
+    const auto [begin, end] = seen(other, over_keys);
+    run_ring(c_, {begin, end, tile_.columns(), kStages, own_copied || is_copied(other) || is_copied(other_value)}, fill, use);
+  }
+  ValueId in_stage(ValueId stage, int64_t width) { return c_.mul(stage, c_.literal(tile_.columns() * pitch_of(width))); }
 
   // --- products
 
@@ -171,43 +192,42 @@ class AttentionOfWarps : public Attention {
     for (int i = 0; i < tile_.down; ++i) tiles.push_back(tile(i));
     return tiles;
   }
-  // sums[i][j] += left[i] times the tile at `place` of `panel`.
-  void accumulate(const std::vector<ValueId>& left, int32_t panel, ValueId place, int64_t pitch, bool turned, int32_t sums, int across,
-                  ValueId j) {
-    const ValueId right = b_.load_tile(panel, place, c_.literal(pitch), turned);
+  // sums[i][j] += left[i] times the tile.
+  void accumulate(const std::vector<ValueId>& left, ValueId right, int32_t sums, int across, ValueId j) {
     for (int i = 0; i < tile_.down; ++i) {
       const ValueId at = c_.add(c_.mul(j, c_.literal(kLanes)), c_.literal(int64_t{kLanes} * across * i));
       b_.store(sums, at, b_.mma(left[static_cast<size_t>(i)], right, b_.load(sums, at, kLanes)));
     }
   }
 
-  // The warp's rows of `own` times the rows of `other`, both `width` wide, to `sums`.
-  void multiply_rows(int32_t own, int32_t other, int64_t width, int32_t sums) {
-    const int64_t pitch = pitch_of(width);
+  // The warp's rows of `own` times the rows of `other` in the stage, both as wide as keys, or values, to `sums`.
+  void multiply_rows(int32_t own, int32_t other, ValueId stage, bool values, int32_t sums) {
+    const int64_t width = values ? heads_.value_depth : heads_.depth;
+    const Readers& read = readers_[values ? 1 : 0];
+    const ValueId base = in_stage(stage, width);
     fill(sums, sums_of(tile_.across), 0);
     each(tiles_of(width), [&](ValueId k) {
       const ValueId element = c_.mul(k, c_.literal(kExtent));
-      const ValueId first = c_.add(c_.mul(warp_row_, c_.literal(pitch)), element);
-      const auto left = tiles_down([&](int i) { return b_.load_tile(own, ahead(first, kExtent * pitch * i), c_.literal(pitch)); });
+      const auto left = tiles_down([&](int i) { return read.left->load(c_, own, -1, ahead(warp_row_, int64_t{kExtent} * i), element); });
       each(tile_.across, [&](ValueId j) {
-        accumulate(left, other, c_.add(c_.mul(j, c_.literal(kExtent * pitch)), element), pitch, false, sums, tile_.across, j);
+        accumulate(left, read.right->load(c_, other, base, c_.mul(j, c_.literal(kExtent)), element), sums, tile_.across, j);
       });
     });
   }
 
   // `scores`, rounded to the operands' type, times the rows of `other`, is added to `sums`.
-  void multiply_scores(int32_t scores, int32_t other, int64_t width, int32_t sums) {
-    const int64_t pitch = pitch_of(width);
+  void multiply_scores(int32_t scores, int32_t other, ValueId stage, bool values, int32_t sums) {
+    const int64_t width = values ? heads_.value_depth : heads_.depth;
+    const TileReader& read = *readers_[values ? 1 : 0].turned;
+    const ValueId base = in_stage(stage, width);
     const int across = tiles_of(width);
     each(tile_.across, [&](ValueId k) {
       const auto left = tiles_down([&](int i) {
         const ValueId at = c_.add(c_.mul(k, c_.literal(kLanes)), c_.literal(int64_t{kLanes} * tile_.across * i));
         return b_.op(Op::Cast, {b_.load(scores, at, kLanes)}, heads_.dtype);
       });
-      const ValueId first = c_.mul(k, c_.literal(kExtent * pitch));
-      each(across, [&](ValueId j) {
-        accumulate(left, other, c_.add(first, c_.mul(j, c_.literal(kExtent))), pitch, true, sums, across, j);
-      });
+      const ValueId line = c_.mul(k, c_.literal(kExtent));
+      each(across, [&](ValueId j) { accumulate(left, read.load(c_, other, base, line, c_.mul(j, c_.literal(kExtent))), sums, across, j); });
     });
   }
 
@@ -259,16 +279,16 @@ class AttentionOfWarps : public Attention {
   template <typename Finish>
   void write(int32_t sums, const Matrix& to, int32_t by, const Finish& finish) {
     const int across = tiles_of(to.width);
-    const int64_t pitch = pitch_of(to.width);
+    const Pieces pieces(pitch_of(to.width));
     b_.barrier();
     each_row([&](ValueId r) {
-      const ValueId line = c_.mul(row_in_block(r), c_.literal(pitch));
+      const ValueId line = row_in_block(r);
       each_of_row(r, across, [&](ValueId at, ValueId column) {
-        b_.store(by, c_.add(line, column), b_.op(Op::Cast, {finish(r, b_.load(sums, at, 1))}, heads_.dtype));
+        b_.store(by, pieces.place(c_, line, column), b_.op(Op::Cast, {finish(r, b_.load(sums, at, 1))}, heads_.dtype));
       });
     });
     b_.barrier();
-    const int lanes = to.together == kTogether ? kTogether : 1;
+    const int lanes = is_copied(to) ? kPiece : 1;
     const auto words = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(ceil_div(to.width, lanes))));
     const int at_once = threads() / std::min(words, c_.target.warp);
     const auto [down, word] = c_.divide(c_.thread(), c_.literal(threads() / at_once));
@@ -276,7 +296,7 @@ class AttentionOfWarps : public Attention {
       const ValueId row = c_.add(first_row_, in_tile);
       c_.nest.when(below(row, to, tile_.rows()), [&] {
         c_.loop(c_.mul(word, c_.literal(lanes)), width(to), int64_t{threads() / at_once} * lanes, [&](ValueId element) {
-          const ValueId x = b_.load(by, c_.add(c_.mul(in_tile, c_.literal(pitch)), element), lanes);
+          const ValueId x = b_.load(by, pieces.place(c_, in_tile, element), lanes);
           b_.store(to.buffer, place_of(to, row, element), x);
         });
       });
@@ -302,15 +322,15 @@ class AttentionOfWarps : public Attention {
       b_.store(sum, r, number(0));
     });
     stage(query_, first_row_, tile_.rows(), own_);
-    each_tile(key_, true, [&](ValueId first) {
-      b_.barrier();
-      stage(key_, first, tile_.columns(), other_);
-      if (result) stage(value_, first, tile_.columns(), other_value_);
-      b_.barrier();
-      multiply_rows(own_, other_, query_.width, scores_);
+    const auto next = [&](ValueId first, ValueId to) {
+      stage(key_, first, tile_.columns(), other_, in_stage(to, key_.width));
+      if (result) stage(value_, first, tile_.columns(), other_value_, in_stage(to, value_.width));
+    };
+    each_in_ring(key_, value_, true, is_copied(query_), next, [&](ValueId first, ValueId at) {
+      multiply_rows(own_, other_, at, false, scores_);
       mask_scores(first, key_, true);
       normalise(most, sum, mixed);
-      if (result) multiply_scores(scores_, other_value_, value_.width, mixed);
+      if (result) multiply_scores(scores_, other_value_, at, true, mixed);
     });
     each_row([&](ValueId r) { b_.store(sum, r, over_row(Op::Add, b_.load(sum, r, 1))); });
     if (lse) write_lse(*lse, most, sum);
@@ -375,26 +395,26 @@ class AttentionOfWarps : public Attention {
     }
     stage(own, first_row_, tile_.rows(), own_);
     if (result) stage(own_value, first_row_, tile_.rows(), own_value_);
-    each_tile(other, queries, [&](ValueId first) {
-      b_.barrier();
-      stage(other, first, tile_.columns(), other_);
-      stage(other_value, first, tile_.columns(), other_value_);
-      if (!queries) stage_sums(first);
-      b_.barrier();
-      multiply_rows(own_, other_, own.width, scores_);
-      if (result) multiply_rows(own_value_, other_value_, own_value.width, ds);
+    const auto next = [&](ValueId first, ValueId to) {
+      stage(other, first, tile_.columns(), other_, in_stage(to, other.width));
+      stage(other_value, first, tile_.columns(), other_value_, in_stage(to, other_value.width));
+      if (!queries) stage_sums(first, to);
+    };
+    each_in_ring(other, other_value, queries, is_copied(own) || is_copied(own_value), next, [&](ValueId first, ValueId stage) {
+      multiply_rows(own_, other_, stage, false, scores_);
+      if (result) multiply_rows(own_value_, other_value_, stage, true, ds);
       mask_scores(first, other, queries);
       each_row([&](ValueId r) {
         each_of_row(r, tile_.across, [&](ValueId at, ValueId column) {
           const int32_t of_lse = queries ? lse : lse_, of_delta = queries ? delta : delta_;
-          const ValueId query = queries ? r : column;
+          const ValueId query = queries ? r : c_.add(c_.mul(stage, c_.literal(tile_.columns())), column);
           const ValueId p = power(exponent_of(b_.load(scores_, at, 1), b_.load(of_lse, query, 1)));
           b_.store(scores_, at, p);
           if (result) b_.store(ds, at, b_.op(Op::Mul, {p, b_.op(Op::Sub, {b_.load(ds, at, 1), b_.load(of_delta, query, 1)})}));
         });
       });
-      if (of_value) multiply_scores(scores_, other_value_, value_.width, value_sums);
-      if (result) multiply_scores(ds, other_, own.width, sums);
+      if (of_value) multiply_scores(scores_, other_value_, stage, true, value_sums);
+      if (result) multiply_scores(ds, other_, stage, false, sums);
     });
     if (result) {
       write(sums, like(own, own, *result), own_, [&](ValueId, ValueId x) { return b_.op(Op::Mul, {x, number(scale())}); });
@@ -404,15 +424,19 @@ class AttentionOfWarps : public Attention {
   }
 
   // lse and delta of a tile of queries.
-  void stage_sums(ValueId first) {
+  void stage_sums(ValueId first, ValueId stage) {
     c_.nest.when(c_.less(c_.thread(), c_.literal(tile_.columns())), [&] {
-      const ValueId query = c_.add(first, c_.thread());
-      b_.store(lse_, c_.thread(), b_.op(Op::Mul, {of_query(kLse, query), number(std::numbers::log2e)}));
-      b_.store(delta_, c_.thread(), of_query(kDelta, query));
+      const ValueId query = c_.add(first, c_.thread()), place = c_.add(c_.mul(stage, c_.literal(tile_.columns())), c_.thread());
+      b_.store(lse_, place, b_.op(Op::Mul, {of_query(kLse, query), number(std::numbers::log2e)}));
+      b_.store(delta_, place, of_query(kDelta, query));
     });
   }
 
   const WarpTile tile_;
+  struct Readers {
+    std::optional<TileReader> left, right, turned;
+  };
+  Readers readers_[2];                      // of matrices as wide as keys, and as values
   int32_t own_ = -1, own_value_ = -1, other_ = -1, other_value_ = -1;  // shared: the block's rows; a tile of the other side
   int32_t lse_ = -1, delta_ = -1;                                      // shared: of the other side's queries
   // Of a phase:

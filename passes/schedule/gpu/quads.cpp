@@ -5,37 +5,65 @@
 
 namespace tenon::passes::gpu {
 
-bool moves_as_quad(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies) {
+bool moves_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies, int64_t count) {
   const Index::Stride stride = instr.index.stride(axis);
   if (kernel.buffer(instr.slot).unaligned || !instr.guards.empty() || !stride.ok || stride.value != 1) return false;
-  if (instr.scale != 0 && (instr.scale % kQuad != 0 || varies[instr.position()])) return false;
+  if (instr.scale != 0 && (instr.scale % count != 0 || varies[instr.position()])) return false;
   const Index start = instr.index.substitute([&](int id, int64_t extent) { return id == axis ? Index(0) : Index::axis(id, extent); });
-  return start.divisor() % kQuad == 0;
+  return start.divisor() % count == 0;
 }
 
-void Quads::read(Value v, int32_t buffer, ValueId place) { readings_.push_back({v, c_.builder.load(buffer, place, kQuad)}); }
+namespace {
+
+int64_t lanes_of_vector(DType dtype, int64_t lanes) { return ir::item_size(dtype) == 2 ? lanes : kQuad; }
+
+ValueId ahead(Context& c, ValueId x, int64_t by) { return by == 0 ? x : c.add(x, c.literal(by)); }
+
+}  // namespace
+
+std::vector<ValueId> Quads::load(Context& c, int32_t buffer, ValueId place, int64_t lanes) {
+  const int64_t together = lanes_of_vector(c.builder.tree().buffers[static_cast<size_t>(buffer)].dtype, lanes);
+  std::vector<ValueId> vectors;
+  for (int64_t first = 0; first < lanes; first += together)
+    vectors.push_back(c.builder.load(buffer, ahead(c, place, first), static_cast<int>(together)));
+  return vectors;
+}
+
+void Quads::read(Value v, int32_t buffer, ValueId place) { is(v, load(c_, buffer, place, lanes_)); }
 
 void Quads::write(Value v, int32_t buffer, ValueId place) {
   const auto same = std::find_if(writings_.begin(), writings_.end(), [&](const Writing& w) { return w.value == v; });
   const DType dtype = c_.kernel.instr(v).dtype;
   const int32_t lanes = same != writings_.end() ? same->lanes
                                                 : c_.builder.add_buffer({"lanes" + std::to_string(c_.out.tree.buffers.size()), dtype,
-                                                                         Space::Local, -1, kQuad});
+                                                                         Space::Local, -1, lanes_});
   writings_.push_back({v, buffer, lanes, place});
 }
 
 void Quads::each(const std::function<void(ValueId k)>& body) {
   ir::TreeBuilder& b = c_.builder;
   const ValueId zero = c_.literal(0);
-  c_.loop(zero, c_.literal(kQuad), 1, [&](ValueId k) {
-    for (const Reading& r : readings_) c_.nest.set(r.value, b.let(Op::Extract, {r.vector, k}, {c_.kernel.instr(r.value).dtype, 1}));
-    body(k);
-    for (const Writing& w : writings_) {
-      const auto first = std::find_if(writings_.begin(), writings_.end(), [&](const Writing& o) { return o.lanes == w.lanes; });
-      if (&*first == &w) b.store(w.lanes, k, c_.nest.get(w.value));
-    }
-  }, true);
-  for (const Writing& w : writings_) b.store(w.buffer, w.place, b.load(w.lanes, zero, kQuad));
+  for (int64_t first = 0; first < lanes_; first += kQuad) {
+    c_.loop(zero, c_.literal(kQuad), 1, [&](ValueId number) {
+      const ValueId k = ahead(c_, number, first);
+      for (const Reading& r : readings_) {
+        const DType dtype = c_.kernel.instr(r.value).dtype;
+        const int64_t together = b.type(r.vectors[0]).lanes;
+        const ValueId lane = ahead(c_, number, first % together);
+        c_.nest.set(r.value, b.let(Op::Extract, {r.vectors[static_cast<size_t>(first / together)], lane}, {dtype, 1}));
+      }
+      body(k);
+      for (const Writing& w : writings_) {
+        const auto earlier = std::find_if(writings_.begin(), writings_.end(), [&](const Writing& o) { return o.lanes == w.lanes; });
+        if (&*earlier == &w) b.store(w.lanes, k, c_.nest.get(w.value));
+      }
+    }, true);
+  }
+  for (const Writing& w : writings_) {
+    const int64_t together = lanes_of_vector(c_.kernel.instr(w.value).dtype, lanes_);
+    for (int64_t first = 0; first < lanes_; first += together)
+      b.store(w.buffer, ahead(c_, w.place, first), b.load(w.lanes, first == 0 ? zero : c_.literal(first), static_cast<int>(together)));
+  }
 }
 
 }  // namespace tenon::passes::gpu

@@ -14,24 +14,31 @@ namespace tenon::passes::gpu {
 
 inline constexpr int64_t kQuad = 4;
 
-// Whether four elements at a multiple of four along `axis` can move as one aligned vector, without a guard.
+// Whether `count` elements at a multiple of so many along `axis` can move as one aligned vector, without a guard.
 // `varies`: which values change along the axis.
-bool moves_as_quad(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies);
+bool moves_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies, int64_t count);
+inline bool moves_as_quad(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies) {
+  return moves_as_vector(kernel, instr, axis, varies, kQuad);
+}
 
 class Quads {
  public:
-  explicit Quads(Context& c) : c_(c) {}
-  // The value v of each of the four is read here, together, or written after the last.
+  // `lanes` neighbours, four or eight: eight halves are one vector, of what is wider four are.
+  explicit Quads(Context& c, int64_t lanes = kQuad) : c_(c), lanes_(lanes) {}
+  // The value v of each of them is read here, together, or written after the last.
   void read(Value v, int32_t buffer, ValueId place);
-  void is(Value v, ValueId vector) { readings_.push_back({v, vector}); }  // read already
+  void is(Value v, std::vector<ValueId> vectors) { readings_.push_back({v, std::move(vectors)}); }  // read already
   void write(Value v, int32_t buffer, ValueId place);
-  // body(k) for k of 0..4, in scopes where the values read are known.
+  // body(k) for each, in scopes where the values read are known.
   void each(const std::function<void(ValueId k)>& body);
+
+  // So many neighbours of a buffer, as one vector or two.
+  static std::vector<ValueId> load(Context& c, int32_t buffer, ValueId place, int64_t lanes);
 
  private:
   struct Reading {
     Value value;
-    ValueId vector;
+    std::vector<ValueId> vectors;
   };
   struct Writing {
     Value value;
@@ -39,6 +46,7 @@ class Quads {
     ValueId place;
   };
   Context& c_;
+  int64_t lanes_;
   std::vector<Reading> readings_;
   std::vector<Writing> writings_;
 };

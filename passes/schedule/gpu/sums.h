@@ -6,32 +6,21 @@
 #include <string>
 
 #include "passes/schedule/gpu/context.h"
-#include "passes/schedule/gpu/tiles.h"
+#include "passes/schedule/gpu/ring.h"
 
 namespace tenon::passes::gpu {
-
-// A slice of an operand in shared memory: `width` rows (of the right operand: columns) by the depth of the tile.
-struct Panel {
-  DType dtype = DType::F32;
-  bool along_depth = false;  // neighbouring threads stage neighbouring k, not neighbouring rows
-  int width = 0;
-  bool k_innermost = false;  // else rows are
-  int pitch = 0;             // how far the next row, else the next k, lies
-  int32_t shared = -1;
-};
 
 class Sums {
  public:
   virtual ~Sums() = default;
 
   // --- what is staged
-  Panel left, right;
-  int together = 1;          // so many neighbours, along_depth or not, are put there as one vector
+  Panel left, right;         // but for their buffers
   bool zero_filled = false;  // past the last k there must be zeros
 
   // --- in the phase
   virtual void begin() = 0;              // all sums are 0
-  virtual void multiply(ValueId k) = 0;  // the slice that begins at k
+  virtual void multiply(ValueId k, ValueId stage) = 0;  // the slice that begins at k
   virtual void finish() = 0;             // after the last one
 
   // --- the sums to shared memory, `strips` times `strip_rows` rows of the tile
@@ -121,10 +110,8 @@ inline ValueId multiply_add(Context& c, ValueId x, ValueId y, ValueId acc) {
   return c.builder.op(Op::Add, {c.builder.op(Op::Mul, {x, y}), acc});
 }
 
-// The panels come with dtype and along_depth. k: the axis that is summed over; depth: its extent.
-std::unique_ptr<Sums> sums_of_threads(Context& c, const Tile& tile, int k, const Panel& left,
-                                      const Panel& right, DType dtype);
-std::unique_ptr<Sums> sums_of_warps(Context& c, const Tile& tile, int64_t depth, const Panel& left,
-                                    const Panel& right);
+// The operands come with along_depth. k: the axis that is summed over; depth: its extent.
+std::unique_ptr<Sums> sums_of_threads(Context& c, const Tile& tile, int k, const Operand& left, const Operand& right, DType dtype);
+std::unique_ptr<Sums> sums_of_warps(Context& c, const Tile& tile, int64_t depth, const Operand& left, const Operand& right, DType dtype);
 
 }  // namespace tenon::passes::gpu

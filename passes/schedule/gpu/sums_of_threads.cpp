@@ -15,11 +15,9 @@ constexpr int kManySums = 32;  // of a thread
 
 class SumsOfThreads : public Sums {
  public:
-  SumsOfThreads(Context& c, const Tile& t, int k, const Panel& l, const Panel& r, DType dtype) : Sums(c, t), k_(k), dtype_(dtype) {
-    left = l;
-    right = r;
-    rows_ = part(left, "left", t.rows, t.part_rows);
-    columns_ = part(right, "right", t.columns, t.part_columns);
+  SumsOfThreads(Context& c, const Tile& t, int k, const Operand& l, const Operand& r, DType dtype) : Sums(c, t), k_(k), dtype_(dtype) {
+    rows_ = part(left, l, "left", t.rows, t.part_rows);
+    columns_ = part(right, r, "right", t.columns, t.part_columns);
     acc_ = b_.add_buffer({"acc0", dtype, Space::Local, -1, count()});
     shared = b_.add_buffer({"products0", dtype, Space::Shared, -1, int64_t{t.threads()} * t.part_columns});
     if (ir::product_in_chains(dtype, c.extent(k))) chains_.emplace(c, dtype, count(), c.extent(k));
@@ -37,7 +35,8 @@ class SumsOfThreads : public Sums {
     if (chains_) chains_->begin();
   }
 
-  void multiply(ValueId k) override {
+  void multiply(ValueId k, ValueId stage) override {
+    for (Part* part : {&rows_, &columns_}) part->base = c_.add(c_.mul(stage, c_.literal(part->panel->stage())), part->first);
     if (chains_) begin_slice(k);
     const int64_t depth = c_.extent(k_);
     // A few k together, then those left over one by one.
@@ -84,15 +83,17 @@ class SumsOfThreads : public Sums {
     int width = 0;  // how many
     int32_t registers = -1;
     ValueId first = -1;  // the first one, in the tile
+    ValueId base = -1;   // where it lies for the first k of a slice
     bool in_vectors() const { return width % kVector == 0; }
   };
 
-  Part part(Panel& panel, const std::string& name, int width, int of_thread) {
+  Part part(Panel& panel, const Operand& side, const std::string& name, int width, int of_thread) {
     Part part{&panel, of_thread};
+    panel.dtype = dtype_;
     panel.width = width;
+    panel.lines = tile_.depth;
     // Neighbouring k go to other banks, and four neighbours stay aligned.
-    panel.pitch = width + (!panel.along_depth ? 0 : part.in_vectors() ? kVector : 1);
-    panel.shared = b_.add_buffer({name + "0", panel.dtype, Space::Shared, -1, int64_t{tile_.depth} * panel.pitch});
+    panel.pitch = width + (!side.along_depth ? 0 : part.in_vectors() ? kVector : 1);
     part.registers = b_.add_buffer({name + "1", panel.dtype, Space::Local, -1, of_thread});
     return part;
   }
@@ -114,7 +115,7 @@ class SumsOfThreads : public Sums {
 
   // A thread's part of one k of the slice, to registers.
   void fetch(const Part& part, ValueId k) {
-    const ValueId base = c_.add(c_.mul(k, c_.literal(part.panel->pitch)), part.first);
+    const ValueId base = c_.add(c_.mul(k, c_.literal(part.panel->pitch)), part.base);
     const int step = part.in_vectors() ? kVector : 1, others = part.panel->width / part.width;
     for (int i = 0; i < part.width; i += step) {
       const ValueId loaded = b_.load(part.panel->shared, i == 0 ? base : c_.add(base, c_.literal(int64_t{i} * others)), step);
@@ -156,7 +157,7 @@ class SumsOfThreads : public Sums {
 
 }  // namespace
 
-std::unique_ptr<Sums> sums_of_threads(Context& c, const Tile& tile, int k, const Panel& left, const Panel& right, DType dtype) {
+std::unique_ptr<Sums> sums_of_threads(Context& c, const Tile& tile, int k, const Operand& left, const Operand& right, DType dtype) {
   return std::make_unique<SumsOfThreads>(c, tile, k, left, right, dtype);
 }
 

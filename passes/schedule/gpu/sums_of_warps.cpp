@@ -5,9 +5,8 @@
 //     u[4] = load_tile left[row + 16 i][k]; v[2] = load_tile right[column + 16 j][k]; acc[i][j] = mma(u[i], v[j], acc[i][j])
 //   }
 //
-// In shared memory a slice lies as it was staged, k innermost or rows innermost; load_tile turns over what
-// needs it. The eight pieces of eight elements that it reads at once lie in different banks, as each line has
-// kPadding elements more. A sum takes 16 k after 16 k, in chains (ir/sum_order.h), whatever the tile, so all
+// In shared memory a slice lies as it was staged, k innermost or rows innermost, as panel.h has it; load_tile turns over what
+// needs it. A sum takes 16 k after 16 k, in chains (ir/sum_order.h), whatever the tile, so all
 // tiles give the same bits.
 #include <optional>
 #include <vector>
@@ -22,15 +21,14 @@ constexpr int kExtent = ir::kTileExtent;
 
 class SumsOfWarps : public Sums {
  public:
-  SumsOfWarps(Context& c, const Tile& t, int64_t depth, const Panel& l, const Panel& r)
+  SumsOfWarps(Context& c, const Tile& t, int64_t depth, const Operand& l, const Operand& r, DType dtype)
       : Sums(c, t), tiles_down_(t.part_rows / kExtent), tiles_across_(t.part_columns / kExtent) {
-    left = place_panel(l, "left", t.rows);
-    right = place_panel(r, "right", t.columns);
+    left = panel(l, dtype, t.rows);
+    right = panel(r, dtype, t.columns);
     if (ir::product_in_chains(DType::F32, depth)) {
       chains_.emplace(c, DType::F32, int64_t{tiles_down_} * tiles_across_ * ir::kTileLanes, depth);
       of_tile_ = b_.add_buffer({"chain0", DType::F32, Space::Local, -1, ir::kTileLanes});
     }
-    together = kVector;
     zero_filled = true;
     strips = tiles_down_;
     strip_rows = t.rows / t.part_rows * kExtent;
@@ -41,23 +39,25 @@ class SumsOfWarps : public Sums {
   void begin() override {
     const auto [warp, lane] = c_.divide(c_.thread(), c_.literal(c_.target.warp));
     const auto [down, across] = c_.divide(warp, c_.literal(tile_.columns / tile_.part_columns));
-    first_row_ = c_.mul(down, c_.literal(tile_.part_rows * row_step(left)));
-    first_column_ = c_.mul(across, c_.literal(tile_.part_columns * row_step(right)));
+    first_row_ = c_.mul(down, c_.literal(tile_.part_rows));
+    first_column_ = c_.mul(across, c_.literal(tile_.part_columns));
+    read_left_.emplace(c_, Pieces(left.pitch), Factor::Left, !left.k_innermost);
+    read_right_.emplace(c_, Pieces(right.pitch), Factor::Right, !right.k_innermost);
     const auto [row, pair] = c_.divide(lane, c_.literal(4));
     const ValueId strip_row = c_.add(c_.mul(down, c_.literal(kExtent)), row);
-    const ValueId column = c_.add(c_.mul(across, c_.literal(tile_.part_columns)), c_.mul(pair, c_.literal(2)));
+    const ValueId column = c_.add(first_column_, c_.mul(pair, c_.literal(2)));
     passed_to_ = c_.add(c_.mul(strip_row, c_.literal(pitch)), column);
     for (int i = 0; i < tiles_down_ * tiles_across_; ++i) acc_.push_back(b_.var(zero()));
     if (chains_) chains_->begin();
   }
 
-  void multiply(ValueId slice) override {
+  void multiply(ValueId slice, ValueId stage) override {
     if (chains_) begin_slice(slice);
     c_.loop(
         c_.literal(0), c_.literal(tile_.depth), kExtent,
         [&](ValueId k) {
-          const std::vector<ValueId> rows = load(left, tiles_down_, first_row_, k);
-          const std::vector<ValueId> columns = load(right, tiles_across_, first_column_, k);
+          const std::vector<ValueId> rows = load(left, *read_left_, tiles_down_, first_row_, stage, k);
+          const std::vector<ValueId> columns = load(right, *read_right_, tiles_across_, first_column_, stage, k);
           for (int i = 0; i < tiles_down_; ++i) {
             for (int j = 0; j < tiles_across_; ++j)
               b_.set(acc(i, j), b_.mma(rows[i], columns[j], b_.get(acc(i, j))));
@@ -112,25 +112,22 @@ class SumsOfWarps : public Sums {
     if (chains_->in_groups()) c_.nest.when(chains_->begins_group(k), [&] { chains_->end_group(); });
   }
 
-  Panel place_panel(Panel panel, const std::string& name, int width) {
-    panel.width = width;
-    panel.k_innermost = panel.along_depth;
-    panel.pitch = (panel.k_innermost ? tile_.depth : width) + kPadding;
-    const int64_t lines = panel.k_innermost ? width : tile_.depth;
-    panel.shared = b_.add_buffer({name + "0", panel.dtype, Space::Shared, -1, lines * panel.pitch});
+  Panel panel(const Operand& side, DType dtype, int width) const {
+    Panel panel{.dtype = dtype, .width = width, .k_innermost = side.along_depth, .turned = true};
+    panel.lines = panel.k_innermost ? width : tile_.depth;
+    panel.pitch = panel.k_innermost ? tile_.depth : width;
     return panel;
   }
 
-  static int64_t row_step(const Panel& panel) { return panel.k_innermost ? panel.pitch : 1; }
-
   ValueId acc(int i, int j) const { return acc_[static_cast<size_t>(i * tiles_across_ + j)]; }
 
-  std::vector<ValueId> load(const Panel& panel, int count, ValueId first_row, ValueId k) {
-    const ValueId pitch = c_.literal(panel.pitch), first = c_.add(first_row, panel.k_innermost ? k : c_.mul(k, pitch));
+  // The tiles of the warp's rows, or columns, at k of the slice in the stage.
+  std::vector<ValueId> load(const Panel& panel, const TileReader& reader, int count, ValueId first, ValueId stage, ValueId k) {
+    const ValueId base = c_.mul(stage, c_.literal(panel.stage()));
     std::vector<ValueId> tiles;
     for (int i = 0; i < count; ++i) {
-      const ValueId at = i == 0 ? first : c_.add(first, c_.literal(i * kExtent * row_step(panel)));
-      tiles.push_back(b_.load_tile(panel.shared, at, pitch, !panel.k_innermost));
+      const ValueId row = i == 0 ? first : c_.add(first, c_.literal(int64_t{i} * kExtent));
+      tiles.push_back(reader.load(c_, panel.shared, base, panel.k_innermost ? row : k, panel.k_innermost ? k : row));
     }
     return tiles;
   }
@@ -147,15 +144,15 @@ class SumsOfWarps : public Sums {
   std::vector<ValueId> acc_;             // row by row
   std::optional<ChainSums> chains_;
   int32_t of_tile_ = -1;                        // the thread's elements of a tile, one by one
-  ValueId first_row_ = -1, first_column_ = -1;  // where a warp's part of the slices begins
+  ValueId first_row_ = -1, first_column_ = -1;  // of the warp, in the tile
+  std::optional<TileReader> read_left_, read_right_;
   ValueId passed_to_ = -1;                      // where the thread's first element of a strip goes
 };
 
 }  // namespace
 
-std::unique_ptr<Sums> sums_of_warps(Context& c, const Tile& tile, int64_t depth, const Panel& left,
-                                    const Panel& right) {
-  return std::make_unique<SumsOfWarps>(c, tile, depth, left, right);
+std::unique_ptr<Sums> sums_of_warps(Context& c, const Tile& tile, int64_t depth, const Operand& left, const Operand& right, DType dtype) {
+  return std::make_unique<SumsOfWarps>(c, tile, depth, left, right, dtype);
 }
 
 }  // namespace tenon::passes::gpu

@@ -21,23 +21,16 @@ constexpr Tile kTiles[] = {
     {32, 32, 64, 2, 2},  {256, 16, 16, 4, 4}, {16, 256, 16, 4, 4}, {64, 16, 32, 2, 2}, {16, 64, 32, 2, 2},  {16, 16, 64, 1, 1},  {256, 8, 16, 2, 4},
     {8, 256, 16, 4, 2},  {256, 4, 16, 1, 4},  {4, 256, 16, 4, 1},  {256, 1, 32, 1, 1}, {1, 256, 32, 1, 1},
 
-    {128, 128, 32, 64, 32, kWarp}, {128, 64, 32, 32, 32, kWarp}, {64, 128, 32, 32, 32, kWarp}, {64, 64, 32, 32, 16, kWarp},
-    {32, 32, 64, 16, 16, kWarp},   {16, 16, 32, 16, 16, kWarp},  {128, 16, 32, 16, 16, kWarp}, {16, 128, 32, 16, 16, kWarp},
+    {128, 128, 32, 64, 64, kWarp}, {128, 128, 32, 64, 32, kWarp}, {128, 64, 32, 64, 32, kWarp}, {64, 64, 32, 32, 32, kWarp},
+    {32, 32, 64, 16, 16, kWarp},   {128, 16, 32, 32, 16, kWarp},  {16, 128, 32, 16, 32, kWarp},
 };
 
-// A thread stages whole pieces (an element, or a vector) of each operand, or some threads none, whichever way they run; the threads
-// store whole rows; a warp's part is of whole tiles.
-constexpr bool staged_evenly(const Tile& t, int width) {
-  const int together = t.worker == Worker::Warp ? kVector : 1, pieces = width * t.depth / together;
-  if (width % together != 0) return false;
-  return (pieces % t.threads() == 0 || pieces < t.threads()) && t.threads() % (width / together) == 0 &&
-         t.threads() % (t.depth / together) == 0;
-}
+// What a thread stages is spread evenly; the threads store whole rows; a warp's part is of whole tiles.
 constexpr bool is_sound(const Tile& t) {
-  const int least = t.worker == Worker::Warp ? ir::kTileExtent : 1;
+  const int least = t.worker == Worker::Warp ? ir::kTileExtent : 1, together = t.worker == Worker::Warp ? kVector : 1;
   return t.rows % t.part_rows == 0 && t.columns % t.part_columns == 0 && t.part_rows % least == 0 &&
          t.part_columns % least == 0 && t.depth % least == 0 && ir::kProductChain % t.depth == 0 &&
-         t.threads() % t.columns == 0 && staged_evenly(t, t.rows) && staged_evenly(t, t.columns);
+         t.threads() % t.columns == 0 && staged_evenly(t, t.rows, together) && staged_evenly(t, t.columns, together);
 }
 static_assert(std::all_of(std::begin(kTiles), std::end(kTiles), is_sound));
 
@@ -47,19 +40,19 @@ constexpr double kResidentThreads = 1024;
 constexpr double kLatency = 700;    // of memory, and the barriers around a slice
 constexpr double kStaged = 8;       // for one staged element, beside what it is computed by
 constexpr double kStagedHalf = 5;   // if four are put to shared memory together
+constexpr double kCopied = 1;       // of one that is copied asynchronously, eight at once
 constexpr double kTileRead = 16;    // of a warp's tile from shared memory, whose bandwidth all schedulers share
 constexpr double kWarpRate = 0.6;   // of the tensor cores' rate, that instructions of one warp reach from compute capability 9.0 on
 constexpr double kFromMemory = 12;  // of an output's two operands and their addresses, for one k
 constexpr double kScattered = 3;    // times as much, if each thread waits for a line of its own
 constexpr int kMostWide = 32;       // sums of a thread that take two registers each
+constexpr int kMostOfWarp = 64 * 32;  // sums of a warp beside which a thread has room for as many more
 
 int64_t shared_bytes(const Tile& t, ir::DType dtype) {
-  if (t.worker == Worker::Warp) {
-    const int strip = t.rows / t.part_rows * ir::kTileExtent;
-    const int pads = kPadding * std::max({t.rows, t.columns, t.depth});  // of one operand, whichever way it lies
-    return (int64_t{t.rows + t.columns} * t.depth + 2 * pads) * 2 + int64_t{strip} * (t.columns + kPadding) * 4;
-  }
-  return (int64_t{t.depth} * (t.rows + t.columns + 2 * kVector) + int64_t{t.threads()} * t.part_columns) * ir::item_size(dtype);
+  const bool warps = t.worker == Worker::Warp;
+  const int64_t item = warps ? 2 : ir::item_size(dtype), stages = stages_of(t, item);
+  if (warps) return int64_t{t.rows + t.columns} * t.depth * item * stages + int64_t{t.rows / t.part_rows} * ir::kTileExtent * (t.columns + kPadding) * 4;
+  return (int64_t{t.depth} * (t.rows + t.columns + 2 * kVector) * stages + int64_t{t.threads()} * t.part_columns) * item;
 }
 
 // Cycles for which a fused multiply-add of a warp keeps its scheduler.
@@ -90,7 +83,10 @@ double tensor_cycles(int compute) {
 bool fits(const Tile& t, const ProductShape& shape, const ir::GpuTarget& target) {
   constexpr int kFirstMma = 80;  // m16n8k16
   if (t.worker == Worker::Warp && !(shape.halves && target.compute >= kFirstMma)) return false;
-  return t.threads() <= target.threads && shared_bytes(t, shape.dtype) <= target.static_shared_bytes() &&
+  constexpr int64_t kMostShared = 100 << 10;  // two blocks a multiprocessor
+  // The largest tile has no room for what its sums' chains come to, nor for what is staged.
+  if (t.worker == Worker::Warp && t.part_rows * t.part_columns > kMostOfWarp && !(shape.copied && !ir::product_in_chains(shape.dtype, shape.depth))) return false;
+  return t.threads() <= target.threads && shared_bytes(t, shape.dtype) <= std::min(kMostShared, target.shared_bytes) &&
          (ir::item_size(shape.dtype) <= 4 || t.part_rows * t.part_columns <= kMostWide);
 }
 
@@ -113,13 +109,15 @@ double cycles(const Tile& t, const ProductShape& shape, const ir::GpuTarget& tar
   const double blocks = static_cast<double>(shape.batch) * static_cast<double>(ceil_div(shape.rows, t.rows)) *
                         static_cast<double>(ceil_div(shape.columns, t.columns));
   const auto slices = static_cast<double>(ceil_div(shape.depth, t.depth));
-  const double each = t.worker == Worker::Warp ? kStagedHalf : kStaged;
+  const bool by_warps = t.worker == Worker::Warp;
+  const double each = !by_warps ? kStaged : shape.copied ? kCopied : kStagedHalf;
   const auto staged = [&](int width, int cost) { return std::ceil(width * t.depth / threads) * (each + cost); };
-  const double whole = t.worker == Worker::Warp ? slices : static_cast<double>(shape.depth) / t.depth;  // a warp multiplies zeros too
+  const double whole = by_warps ? slices : static_cast<double>(shape.depth) / t.depth;  // a warp multiplies zeros too
   const double slice = staged(t.rows, shape.left_cost) + staged(t.columns, shape.right_cost);
   const double block = (whole * slice_cycles(t, shape, target) + slices * slice) * warps / kSchedulers;
   const double processors = target.multiprocessors, resident = std::max(1.0, std::floor(kResidentThreads / threads));
-  return std::max(std::ceil(blocks / processors) * block, std::ceil(blocks / (processors * resident)) * ((slices + 1) * kLatency + block));
+  const double waits = slices / (shape.copied ? stages_of(t, by_warps ? 2 : ir::item_size(shape.dtype)) - 1 : 1) + 1;
+  return std::max(std::ceil(blocks / processors) * block, std::ceil(blocks / (processors * resident)) * (waits * kLatency + block));
 }
 
 double cycles_one_by_one(const ProductShape& shape, const ir::GpuTarget& target) {
@@ -135,6 +133,12 @@ double cycles_one_by_one(const ProductShape& shape, const ir::GpuTarget& target)
 }  // namespace
 
 std::span<const Tile> tiles() { return kTiles; }
+
+int64_t registers_of_sums(const Tile& t, ir::DType dtype, int64_t depth) {
+  const int64_t sums = int64_t{t.part_rows} * t.part_columns / (t.worker == Worker::Warp ? 32 : 1);
+  const int64_t kinds = 1 + (ir::product_in_chains(dtype, depth) ? 1 : 0) + (ir::product_in_groups(dtype, depth) ? 2 : 0);
+  return sums * kinds * std::max<int64_t>(1, ir::item_size(dtype) / 4);
+}
 
 TileChoice choose_tile(const ProductShape& shape, const ir::GpuTarget& target) {
   TileChoice best{nullptr, cycles_one_by_one(shape, target)};
@@ -152,7 +156,7 @@ ProductCosts product_costs(const Form::Product& p, const ir::GpuTarget& target) 
   constexpr double kCall = 4000, kLaunch = 3000;   // ns
   const bool halves = ir::is_half(p.dtype);
   const ProductShape shape{.dtype = halves ? ir::DType::F32 : p.dtype,
-                           .batch = p.batch, .rows = p.rows, .columns = p.columns, .depth = p.depth, .halves = halves};
+                           .batch = p.batch, .rows = p.rows, .columns = p.columns, .depth = p.depth, .halves = halves, .copied = halves};
   const double generated = choose_tile(shape, target).cycles * kUnseen / target.gigahertz;
   const double outputs = static_cast<double>(p.batch) * static_cast<double>(p.rows) * static_cast<double>(p.columns);
   const double multiplied = outputs * static_cast<double>(p.depth);

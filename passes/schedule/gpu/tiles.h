@@ -11,7 +11,8 @@
 namespace tenon::passes::gpu {
 
 constexpr int kVector = 4;   // neighbours that a thread reads from shared memory at once
-constexpr int kPadding = 8;  // elements behind each row of what warps have in shared memory: rows begin in different banks
+constexpr int kPadding = 8;  // sums behind each row of what warps pass through shared memory: rows begin in different banks
+constexpr int kPieceBytes = 16;  // that are copied asynchronously at once
 
 // Who takes a part of a block's tile, and how: a thread by fused multiply-adds, or a warp on the tensor cores, by products of 16x16x16.
 enum class Worker : uint8_t { Thread, Warp };
@@ -25,6 +26,22 @@ struct Tile {
 
 std::span<const Tile> tiles();  // all that there are
 
+// A thread stages whole pieces (an element, or `together` neighbours) of an operand of so many rows, or some threads none, whichever way
+// they run.
+constexpr bool staged_evenly(const Tile& t, int width, int together) {
+  const int pieces = width * t.depth / together;
+  if (width % together != 0 || t.depth % together != 0) return false;
+  return (pieces % t.threads() == 0 || pieces < t.threads()) && t.threads() % (width / together) == 0 && t.threads() % (t.depth / together) == 0;
+}
+// Slices that lie in shared memory at the same time where operands are copied asynchronously, so many less one on their way.
+constexpr int stages_of(const Tile& t, int64_t item_size) {
+  const int64_t bytes = (t.rows + t.columns) * t.depth * item_size;
+  return bytes <= (8 << 10) ? 4 : bytes <= (16 << 10) ? 3 : 2;
+}
+// Registers of a thread: its sums, with what their chains and groups of chains come to; and all but these and what it stages.
+int64_t registers_of_sums(const Tile& t, ir::DType dtype, int64_t depth);
+constexpr int64_t kOtherRegisters = 56;
+
 // What the choice depends on.
 struct ProductShape {
   ir::DType dtype = ir::DType::F32;   // of the sums
@@ -32,6 +49,7 @@ struct ProductShape {
   int left_cost = 0, right_cost = 0;  // to compute an element of an operand, in add-equivalents
   bool scattered = false;             // threads of neighbouring columns read far apart
   bool halves = false;                // operands and results are f16 or bf16, the sums f32
+  bool copied = false;                // both operands are copied asynchronously
 };
 
 struct TileChoice {
