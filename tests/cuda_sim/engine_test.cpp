@@ -168,7 +168,7 @@ TEST_CASE("engine: asynchronous copies happen at the wait, in whole groups, and 
   std::vector<float> x(256), y(64);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
   const auto read = [&](const std::string& statements, Order order = Order::Forward) {
-    CHECK(run(kernel(begin + statements + "  TENON_COMMIT();\n  TENON_WAIT(0);\n"), x.data(), y.data(), 64, order).kind == Outcome::Fine);
+    CHECK(run(kernel(begin + statements + "  TENON_BARRIER();\n  TENON_COMMIT();\n  TENON_WAIT(0);\n"), x.data(), y.data(), 64, order).kind == Outcome::Fine);
   };
   read("  y[t] = mine[0];\n");  // no wait
   for (const float v : y) CHECK(std::isnan(v));

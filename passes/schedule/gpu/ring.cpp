@@ -30,7 +30,9 @@ void run_ring(Context& c, const RingSteps& steps, const RingStep& fill, const Ri
     c.nest.when(b.op(Op::Ge, {at, steps.begin}), [&] { use(at, stage); });
     if (rest) c.nest.when(more, [&] { rest(coming, next); });
   });
-  if (steps.copies) b.wait(0);
+  if (!steps.copies) return;
+  b.commit();  // of what was copied before the first step, where there is none
+  b.wait(0);
 }
 
 Ring::Ring(Context& c, const Tile& tile, int k, bool zero_filled, Operand& left, Operand& right)
