@@ -17,7 +17,7 @@ class TreeChecker {
   // Operands, types and slots of one statement, not of the statements inside it; then defines its result. The
   // result of a For is defined by open_block instead, since it is visible in the loop alone.
   void check(const Stmt& stmt);
-  void open_block(ValueId loop_variable = -1, bool branch = false);
+  void open_block(ValueId loop_variable = -1, ValueId condition = -1);  // the variable of a loop, the condition of an if
   void close_block();  // what was defined since the matching open_block is out of scope
   void end_phase();
 
@@ -25,6 +25,7 @@ class TreeChecker {
   enum class Kind : uint8_t { Undefined, Value, Register };
 
   void define(ValueId v, Kind kind);
+  bool is_uniform(const Stmt& stmt) const;
   VType use(ValueId v, Kind kind = Kind::Value) const;
   VType scalar_use(ValueId v) const;
   VType result(const Stmt& stmt) const;
@@ -40,10 +41,11 @@ class TreeChecker {
 
   const LoopTree& tree_;
   std::vector<Kind> kinds_;
+  std::vector<bool> uniform_;     // of each value: all threads of a block surely have the same
   std::vector<ValueId> defined_;  // in order; a block closes by cutting it back
   struct Block {
     size_t defined;  // before it
-    bool branch;     // of an if: threads may pass it by
+    bool branch;     // of an if that some threads of a block may pass by
     bool loop;
     int waits;       // before it
   };

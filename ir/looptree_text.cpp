@@ -313,10 +313,10 @@ class Parser : Lexer {
   }
 
   // `{ statements }`; names defined inside are forgotten at its end by the checker.
-  std::vector<Stmt> block(ValueId loop_variable, bool branch = false) {
+  std::vector<Stmt> block(ValueId loop_variable, ValueId condition = -1) {
     std::vector<Stmt> stmts;
     expect("{");
-    checker_.open_block(loop_variable, branch);
+    checker_.open_block(loop_variable, condition);
     while (!accept("}")) stmts.push_back(statement());
     checker_.close_block();
     return stmts;
@@ -398,8 +398,8 @@ class Parser : Lexer {
     stmt.kind = StmtKind::If;
     stmt.args = {use()};
     check(stmt, place);
-    stmt.body = block(-1, true);
-    if (accept("else")) stmt.orelse = block(-1, true);
+    stmt.body = block(-1, stmt.args[0]);
+    if (accept("else")) stmt.orelse = block(-1, stmt.args[0]);
     return stmt;
   }
 

@@ -51,12 +51,16 @@ void TreeChecker::check_header() const {
 
 void TreeChecker::define(ValueId v, Kind kind) {
   require(v >= 0 && static_cast<size_t>(v) < tree_.values.size(), "a result has no type");
-  if (kinds_.size() < tree_.values.size()) kinds_.resize(tree_.values.size(), Kind::Undefined);
+  if (kinds_.size() < tree_.values.size()) {
+    kinds_.resize(tree_.values.size(), Kind::Undefined);
+    uniform_.resize(tree_.values.size(), false);
+  }
   require(kinds_[v] == Kind::Undefined, "a value is defined twice");
   const int lanes = tree_.values[v].lanes;
   require(lanes >= 1 && lanes <= 1024 && (lanes & (lanes - 1)) == 0,
           "lanes must be a power of two, at most 1024");
   kinds_[v] = kind;
+  uniform_[static_cast<size_t>(v)] = false;
   defined_.push_back(v);
 }
 
@@ -88,6 +92,7 @@ void TreeChecker::begin_phase(const Phase& phase) {
   copies_ = {};
   copies_.filled.resize(tree_.buffers.size());
   define(phase.index, Kind::Value);
+  uniform_[static_cast<size_t>(phase.index)] = true;
   require(tree_.values[phase.index] == VType{tree_.index_type, 1},
           "the phase's index must be a scalar of the index type");
 }
@@ -97,8 +102,9 @@ void TreeChecker::end_phase() {
   require(!copies_.unawaited, "no wait follows a copy_async");
 }
 
-void TreeChecker::open_block(ValueId loop_variable, bool branch) {
+void TreeChecker::open_block(ValueId loop_variable, ValueId condition) {
   require(blocks_.size() < kMaxLoopDepth, "blocks are nested too deeply");
+  const bool branch = condition >= 0 && !uniform_[static_cast<size_t>(condition)];
   blocks_.push_back({defined_.size(), branch, loop_variable >= 0, copies_.waits});
   if (loop_variable >= 0) define(loop_variable, Kind::Value);
 }
@@ -299,6 +305,14 @@ void TreeChecker::check_statement(const Stmt& stmt) {
     case StmtKind::Barrier: return require(tree_.target == TargetKind::Cuda, "a barrier is for a GPU");
   }
   define(stmt.result, Kind::Value);
+  uniform_[static_cast<size_t>(stmt.result)] = is_uniform(stmt);
+}
+
+// What is computed from a phase's index, sizes and numbers alone.
+bool TreeChecker::is_uniform(const Stmt& stmt) const {
+  if (stmt.kind == StmtKind::Size) return true;
+  return stmt.kind == StmtKind::Let && stmt.op != Op::ThreadId && stmt.op != Op::Get &&
+         std::all_of(stmt.args.begin(), stmt.args.end(), [&](ValueId v) { return uniform_[static_cast<size_t>(v)]; });
 }
 
 void TreeChecker::check(const Stmt& stmt) {
@@ -313,7 +327,7 @@ void verify_block(TreeChecker& checker, const std::vector<Stmt>& block) {
     checker.check(stmt);
     if (stmt.kind != StmtKind::For && stmt.kind != StmtKind::If) continue;
     for (const std::vector<Stmt>* inner : {&stmt.body, &stmt.orelse}) {
-      checker.open_block(inner == &stmt.body && stmt.kind == StmtKind::For ? stmt.result : -1, stmt.kind == StmtKind::If);
+      checker.open_block(inner == &stmt.body && stmt.kind == StmtKind::For ? stmt.result : -1, stmt.kind == StmtKind::If ? stmt.args[0] : -1);
       verify_block(checker, *inner);
       checker.close_block();
     }

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace tenon::passes {
 namespace {
@@ -36,14 +37,18 @@ size_t arguments(const LoopTree& tree) {
   return static_cast<size_t>(buffers) + static_cast<size_t>(tree.size_count) + tree.scalars.size() + 1;
 }
 
-// By the type of their elements: how many each of the shared buffers has.
-using Shared = std::map<ir::DType, std::vector<int64_t>>;
+// What shared buffers that are used over again have in common: the type of their elements, and stages.
+using Kind = std::pair<ir::DType, int32_t>;
+Kind kind_of(const ir::TreeBuffer& buffer) { return {buffer.dtype, buffer.stages}; }
+
+// By kind: how many elements each of the shared buffers has.
+using Shared = std::map<Kind, std::vector<int64_t>>;
 void take_up(const LoopTree& tree, Shared& shared) {
-  std::map<ir::DType, size_t> next;
+  std::map<Kind, size_t> next;
   for (const ir::TreeBuffer& b : tree.buffers) {
     if (b.space != Space::Shared) continue;
-    std::vector<int64_t>& counts = shared[b.dtype];
-    const size_t i = next[b.dtype]++;
+    std::vector<int64_t>& counts = shared[kind_of(b)];
+    const size_t i = next[kind_of(b)]++;
     counts.resize(std::max(counts.size(), i + 1));
     counts[i] = std::max(counts[i], b.count);
   }
@@ -52,8 +57,8 @@ void take_up(const LoopTree& tree, Shared& shared) {
 int64_t bytes_of(const Shared& shared) {
   constexpr int64_t kAlignment = 16;
   int64_t bytes = 0;
-  for (const auto& [type, counts] : shared) {
-    for (const int64_t count : counts) bytes += (count * ir::item_size(type) + kAlignment - 1) / kAlignment * kAlignment;
+  for (const auto& [kind, counts] : shared) {
+    for (const int64_t count : counts) bytes += (count * ir::item_size(kind.first) + kAlignment - 1) / kAlignment * kAlignment;
   }
   return bytes;
 }
@@ -126,7 +131,7 @@ class Joiner {
     const ir::Phase& phase = tree.phases[0];
     Numbers numbers{{}, tree_.size_count, static_cast<int32_t>(tree_.scalars.size()), phase.index, block,
                     static_cast<ValueId>(tree_.values.size()) - 1};
-    std::map<ir::DType, size_t> shared;
+    std::map<Kind, size_t> shared;
     for (const ir::TreeBuffer& b : tree.buffers) numbers.buffers.push_back(take_buffer(b, p, numbers.sizes, shared));
     tree_.size_count += tree.size_count;
     out_.sizes.insert(out_.sizes.end(), parts_[p]->sizes.begin(), parts_[p]->sizes.end());
@@ -137,10 +142,10 @@ class Joiner {
     return body;
   }
 
-  int32_t take_buffer(ir::TreeBuffer buffer, size_t p, int32_t sizes, std::map<ir::DType, size_t>& shared) {
+  int32_t take_buffer(ir::TreeBuffer buffer, size_t p, int32_t sizes, std::map<Kind, size_t>& shared) {
     if (buffer.space == Space::Shared) {
-      std::vector<int32_t>& known = shared_[buffer.dtype];
-      const size_t i = shared[buffer.dtype]++;
+      std::vector<int32_t>& known = shared_[kind_of(buffer)];
+      const size_t i = shared[kind_of(buffer)]++;
       if (i < known.size()) {
         int64_t& count = tree_.buffers[static_cast<size_t>(known[i])].count;
         count = std::max(count, buffer.count);
@@ -166,6 +171,7 @@ class Joiner {
   static void renumber(std::vector<Stmt>& stmts, const Numbers& numbers) {
     for (Stmt& stmt : stmts) {
       if (stmt.buffer >= 0) stmt.buffer = numbers.buffers[static_cast<size_t>(stmt.buffer)];
+      if (stmt.kind == StmtKind::CopyAsync) stmt.slot = numbers.buffers[static_cast<size_t>(stmt.slot)];
       if (stmt.kind == StmtKind::Size) stmt.slot += numbers.sizes;
       if (stmt.kind == StmtKind::Let && stmt.op == ir::Op::Scalar) stmt.slot += numbers.scalars;
       stmt.result = numbers.value(stmt.result);
@@ -179,7 +185,7 @@ class Joiner {
   std::span<const Lowered* const> parts_;
   Lowered out_;
   LoopTree& tree_ = out_.tree;
-  std::map<ir::DType, std::vector<int32_t>> shared_;  // the shared buffers so far
+  std::map<Kind, std::vector<int32_t>> shared_;  // the shared buffers so far
 };
 
 }  // namespace
