@@ -33,6 +33,7 @@ class Context {
   // Index arithmetic.
   ValueId literal(int64_t value) { return builder.index_constant(value); }
   ValueId add(ValueId x, ValueId y) { return builder.op(Op::Add, {x, y}); }
+  ValueId offset(ValueId x, int64_t by) { return by == 0 ? x : add(x, literal(by)); }
   ValueId sub(ValueId x, ValueId y) { return builder.op(Op::Sub, {x, y}); }
   ValueId mul(ValueId x, ValueId y) { return builder.op(Op::Mul, {x, y}); }
   ValueId minimum(ValueId x, ValueId y) { return builder.op(Op::Min, {x, y}); }

@@ -85,12 +85,14 @@ ValueId Nest::tail_mask(ValueId position, ValueId end) {
 void Nest::push() {
   known_.push();
   partials_.push();
+  products_.push();
 }
 
 void Nest::pop() {
   while (!linear_.empty() && linear_.back().scope == known_.scope()) linear_.pop_back();
   known_.pop();
   partials_.pop();
+  products_.pop();
 }
 
 void Nest::bind(int axis, ValueId index) {
@@ -232,9 +234,7 @@ Nest::Partial Nest::partial(const Index& index) {
       bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return is_bound(a); });
     }
     if (!bound) continue;
-    ValueId x = term_value(terms[t], false);
-    int64_t c = terms[t].coefficient;
-    add(c == 1 ? x : builder_.op(Op::Mul, {x, builder_.size(coefficient_slot(number, t, c))}));
+    add(along ? product(number, t, terms[t]) : shared_product(number, t, terms[t]));
     result.terms |= bit;
     result.apart = result.apart || along;
   }
@@ -244,6 +244,23 @@ Nest::Partial Nest::partial(const Index& index) {
   result.terms |= kConstantTerm;
   if (fresh >= 0) result.value = result.value < 0 ? fresh : builder_.op(Op::Add, {result.value, fresh});
   return result;
+}
+
+ValueId Nest::product(int number, size_t t, const Index::Term& term) {
+  const ValueId x = term_value(term, false);
+  return term.coefficient == 1 ? x : builder_.op(Op::Mul, {x, builder_.size(coefficient_slot(number, t, term.coefficient))});
+}
+
+// That of an axis that all sub-vectors share.
+ValueId Nest::shared_product(int number, size_t t, const Index::Term& term) {
+  if (term.axis < 0 || term.coefficient == 1) return product(number, t, term);
+  const int64_t key = int64_t{number} * kSlots + static_cast<int64_t>(t);
+  const ValueId x = axis_value(term.axis);
+  const auto* known = products_.find(key);
+  if (known && known->value.factor == x) return known->value.value;
+  const ValueId value = product(number, t, term);
+  products_.set(key, {x, value});
+  return value;
 }
 
 ValueId Nest::address(const Index& index) {

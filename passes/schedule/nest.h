@@ -134,6 +134,8 @@ class Nest {
   int64_t axis_key(int axis) const { return key_of(Kind::Axis, axis * kSubs + (is_sub_axis(axis) ? sub_ : 0)); }
   bool is_bound(int axis) const { return known_.find(axis_key(axis)) != nullptr; }
   ValueId find_linear(const Index& index) const;  // -1 if it is no linear index of bound axes
+  ValueId product(int number, size_t t, const Index::Term& term);  // of term t of the index of that number, where it is bound
+  ValueId shared_product(int number, size_t t, const Index::Term& term);
   ValueId address(const Index& index);        // scalar; lane axis at lane 0
   ValueId scalar_index(const Index& index);   // what compound terms divide
   ValueId vector_index(const Index& index, DType type = DType::I64);
@@ -183,6 +185,10 @@ class Nest {
   std::vector<int> sub_axes_;
   ScopedMap<ValueId> known_;
   ScopedMap<Partial> partials_;  // by partial_key
+  struct Product {
+    ValueId factor, value;
+  };
+  ScopedMap<Product> products_;  // terms of addresses times their coefficients: number * kSlots + term
   std::vector<Linear> linear_;
   std::vector<Index> indices_;              // numbered index expressions
   std::map<std::pair<DType, int>, int32_t> edges_;  // scratch for a vector on the edge of a buffer

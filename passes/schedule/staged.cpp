@@ -141,7 +141,7 @@ void ColumnStages::each_chain(int l, ValueId begin, ValueId end, int together, s
     const ValueId rest = c_.add(begin, b_.op(Op::And, {c_.sub(end, begin), whole}));
     c_.loop(begin, rest, ir::kReduceChain, [&](ValueId first) {
       for (int64_t j = 0; j < ir::kReduceChain; ++j) {
-        c_.in_scope([&] { element(l, j == 0 ? first : c_.add(first, c_.literal(j)), together, columns, j == 0); });
+        c_.in_scope([&] { element(l, c_.offset(first, j), together, columns, j == 0); });
       }
       end_chain();
     });
@@ -167,7 +167,7 @@ void ColumnStages::elements(int l, ValueId begin, ValueId end, int together, std
 void ColumnStages::element(int l, ValueId at, int together, std::vector<Column>& columns, bool first) {
   std::vector<ValueId> position;  // by block
   for (int block = 0; block < together; ++block) {
-    position.push_back(block == 0 ? at : c_.add(at, c_.literal(block * ir::kColumnBlock)));
+    position.push_back(c_.offset(at, block * ir::kColumnBlock));
     for (int q = 0; q < vectors_; ++q) {
       nest_.set_sub(block * vectors_ + q);
       nest_.bind_linear(inner_, position.back());

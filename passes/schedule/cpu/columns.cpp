@@ -86,7 +86,7 @@ void ColumnTiles::run(std::string phase, double ns, const std::function<void(int
   std::tie(line_, tile) = c_.bind_outer(outer_, tile, tiles_);
   const ValueId begin = c_.mul(tile, c_.literal(width_)), end = nest.extent(lane_);
   const auto at = [&](ValueId first, int vectors, ValueId mask) {
-    for (int q = 0; q < vectors; ++q) bind(q, c_.add(first, c_.literal(int64_t{q} * nest.lanes())), mask);
+    for (int q = 0; q < vectors; ++q) bind(q, c_.offset(first, int64_t{q} * nest.lanes()), mask);
     body(vectors);
   };
   const auto whole = [&] { at(begin, vectors_, -1); };
@@ -178,7 +178,7 @@ class Columns : ColumnStages {
   // Among rows as wide as a tile.
   ValueId carried_place(ValueId row, int q) override {
     if (split_) return global_place(row, q);
-    return c_.add(c_.mul(row, c_.literal(tiles_.width())), c_.literal(int64_t{q} * nest_.lanes()));
+    return c_.offset(c_.mul(row, c_.literal(tiles_.width())), int64_t{q} * nest_.lanes());
   }
   // For the phases to come: so many rows for all columns, those of a line filled up to whole tiles.
   int64_t global_count(int64_t rows) const { return rows * tiles_.tiles() * tiles_.width(); }
@@ -327,7 +327,7 @@ class Columns : ColumnStages {
       c_.loop(from, to, at_once, [&](ValueId r) {
         for (int j = 0; j < at_once; ++j) {
           nest_.set_sub(j);
-          nest_.bind_linear(inner_, j == 0 ? r : c_.add(r, c_.literal(j)));
+          nest_.bind_linear(inner_, c_.offset(r, j));
           emit_unknown(false);
           nest_.prepare(full(0));
         }

@@ -86,7 +86,7 @@ struct Panel {
   int32_t buffer = -1;
   ValueId base = -1;  // -1: 0
   int64_t pitch = 0;
-  ValueId at(Context& c, ValueId row, int64_t column) const;
+  ValueId row(Context& c, ValueId row) const;  // where it begins
 };
 int64_t packed_slack(const Context& c, Value load, int rows);
 void pack(Context& c, Value load, const PackedTile& tile, const Panel& panel);  // what `load` reads of the tile

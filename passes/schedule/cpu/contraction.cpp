@@ -300,8 +300,8 @@ class Contraction {
   void bind_columns(ValueId begin, int vectors) {
     for (int q = 0; q < vectors * tile_.lines; ++q) {
       nest_.set_sub(q);
-      if (line_ >= 0) nest_.bind(line_, c_.add(first_line_, c_.literal(q / vectors)));
-      if (column_ >= 0) nest_.bind(column_, c_.add(begin, c_.literal(int64_t{q % vectors} * nest_.lanes())));
+      if (line_ >= 0) nest_.bind(line_, c_.offset(first_line_, q / vectors));
+      if (column_ >= 0) nest_.bind(column_, c_.offset(begin, int64_t{q % vectors} * nest_.lanes()));
     }
     nest_.set_sub(0);
   }
@@ -316,7 +316,7 @@ class Contraction {
         nest_.set_sub_axes(std::array{column_, line_});
         bind_columns(first, vectors);
         if (region_ > 0) packed_.base = c_.mul(number, nest_.size(region_));
-        const ValueId last = whole ? -1 : nest_.tail_mask(c_.add(first, c_.literal(int64_t{vectors - 1} * nest_.lanes())), end);
+        const ValueId last = whole ? -1 : nest_.tail_mask(c_.offset(first, int64_t{vectors - 1} * nest_.lanes()), end);
         body(PackedTile{column_, k_, first, vectors, whole ? -1 : end, last});
       });
     };
@@ -392,7 +392,7 @@ class Contraction {
       const bool whole = tile == rows[0] && rows.size() > 1;
       ValueId end = row_end_;
       if (tile != rows.back()) {
-        const ValueId filled = c_.add(c_.sub(row_end_, at), c_.literal(whole ? 0 : rows.back() - 1)), step = c_.literal(tile);
+        const ValueId filled = c_.offset(c_.sub(row_end_, at), whole ? 0 : rows.back() - 1), step = c_.literal(tile);
         end = c_.add(at, c_.mul(b_.quotient(filled, step), step));
       }
       row_group(at, end, tile, whole || tile == 1, panel);
@@ -427,7 +427,7 @@ class Contraction {
       }
       const ValueId last = whole ? -1 : c_.sub(row_end_, c_.literal(1));
       for (int r = 0; r < rows; ++r) {
-        const ValueId row = r == 0 ? at : c_.add(at, c_.literal(r));
+        const ValueId row = c_.offset(at, r);
         bind_row(r, whole ? row : c_.minimum(row, last));
       }
       for (int sub = 0; sub < rows * vectors; ++sub) {
@@ -527,20 +527,18 @@ class Contraction {
   void row_by_row(ValueId first_row, const std::vector<std::vector<ValueId>>& registers) {
     const int width = column_ < 0 ? 1 : nest_.lanes(), vectors = accumulators_of_row();
     const auto rows = static_cast<int>(registers.size());
-    const auto place = [&](ValueId r, int q) {
-      return c_.add(c_.mul(r, c_.literal(int64_t{vectors} * width)), c_.literal(int64_t{q} * width));
-    };
     int32_t products = b_.add_buffer({"products" + std::to_string(c_.out.tree.buffers.size()),
                                       nest_.instr(contract_).dtype, Space::Local, -1, int64_t{rows} * vectors * width});
     for (int r = 0; r < rows; ++r) {
       for (int q = 0; q < vectors; ++q) {
-        b_.store(products, place(c_.literal(r), q), b_.get(registers[r][q]));
+        b_.store(products, c_.literal((int64_t{r} * vectors + q) * width), b_.get(registers[r][q]));
       }
     }
     const ValueId present = c_.minimum(nest_.size(rows), c_.sub(row_end_, first_row));
     c_.loop(c_.literal(0), present, 1, [&](ValueId r) {
       bind_row(rows, c_.add(first_row, r));  // sub-vectors of its own: the tile's know other rows' addresses
-      epilogue(rows, [&](int q) { return b_.load(products, place(r, q), width); });
+      const ValueId place = c_.mul(r, c_.literal(int64_t{vectors} * width));
+      epilogue(rows, [&](int q) { return b_.load(products, c_.offset(place, int64_t{q} * width), width); });
     });
   }
 
@@ -548,6 +546,7 @@ class Contraction {
   ValueId mask_of(size_t q) const { return (static_cast<int>(q) + 1) % vectors_ == 0 ? mask_ : -1; }
 
   void multiply(const Panel& panel, ValueId k, const std::vector<std::vector<ValueId>>& registers) {
+    const ValueId packed = panel.buffer < 0 ? -1 : panel.row(c_, k);
     std::vector<ValueId> right;  // the rows share it
     int sub = 0;
     for (const std::vector<ValueId>& row : registers) {
@@ -557,8 +556,8 @@ class Contraction {
         nest_.set_mask(mask_of(q));
         if (q == 0 || nest_.varies(left_)) x = operand(left_);
         if (right.size() == q) {
-          const auto at = [&] { return panel.at(c_, k, static_cast<int64_t>(q) * nest_.lanes()); };
-          right.push_back(panel.buffer < 0 ? operand(right_) : b_.load(panel.buffer, at(), nest_.lanes()));
+          const auto place = [&] { return c_.offset(packed, static_cast<int64_t>(q) * nest_.lanes()); };
+          right.push_back(packed < 0 ? operand(right_) : b_.load(panel.buffer, place(), nest_.lanes()));
         }
         nest_.set_mask(-1);
         b_.set(row[q], swapped_ ? multiply_add(right[q], x, b_.get(row[q])) : multiply_add(x, right[q], b_.get(row[q])));

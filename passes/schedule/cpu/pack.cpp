@@ -23,10 +23,11 @@ void along_columns(Context& c, Value load, const PackedTile& tile, const Panel& 
   each_vector([&](int) { nest.prepare({&load, 1}); });
   c.loop(c.literal(0), nest.extent(tile.rows), 1, [&](ValueId row) {
     nest.bind(tile.rows, row);
+    const ValueId place = panel.row(c, row);
     each_vector([&](int q) {
       nest.set_mask(q + 1 == tile.vectors ? tile.mask : -1);
       nest.emit(load);
-      c.builder.store(panel.buffer, panel.at(c, row, int64_t{q} * nest.lanes()), nest.vector(load));
+      c.builder.store(panel.buffer, c.offset(place, int64_t{q} * nest.lanes()), nest.vector(load));
     });
     nest.set_mask(-1);
   });
@@ -59,7 +60,7 @@ void along_rows(Context& c, Value load, const PackedTile& tile, const Panel& pan
   c.loop(c.literal(0), reach, lanes, [&](ValueId block) {
     const ValueId first = c.add(tile.begin, block), last = tile.end < 0 ? -1 : c.sub(tile.end, c.literal(1));
     for (int j = 0; j < lanes; ++j) {
-      const ValueId column = c.add(first, c.literal(j));
+      const ValueId column = c.offset(first, j);
       nest.set_sub(j);
       nest.bind(tile.columns, last < 0 ? column : c.minimum(column, last));
       nest.prepare({&load, 1});
@@ -75,10 +76,9 @@ void along_rows(Context& c, Value load, const PackedTile& tile, const Panel& pan
       }
       nest.set_sub(0);
       turn(c.builder, vectors);
-      for (int i = 0; i < lanes; ++i) {
-        const ValueId position = c.add(nest.axis_value(tile.rows), c.literal(i)), row = begin < 0 ? position : c.sub(position, begin);
-        c.builder.store(panel.buffer, c.add(panel.at(c, row, 0), block), vectors[i]);
-      }
+      const ValueId position = nest.axis_value(tile.rows), row = begin < 0 ? position : c.sub(position, begin);
+      const ValueId place = c.add(panel.row(c, row), block);
+      for (int i = 0; i < lanes; ++i) c.builder.store(panel.buffer, c.offset(place, i * panel.pitch), vectors[i]);
     });
   });
   nest.set_lane_axis(tile.columns, lanes_of_columns);
@@ -91,8 +91,8 @@ bool is_turned(const Context& c, Value load, int axis) {
 
 }  // namespace
 
-ValueId Panel::at(Context& c, ValueId row, int64_t column) const {
-  const ValueId within = c.add(c.mul(row, c.literal(pitch)), c.literal(column));
+ValueId Panel::row(Context& c, ValueId row) const {
+  const ValueId within = c.mul(row, c.literal(pitch));
   return base < 0 ? within : c.add(base, within);
 }
 

@@ -94,7 +94,7 @@ void lower_transpose(Context& c) {
     const std::vector<Value> inner = hoist(nest, direct);
     c.vector_loop(lane_axis, column, column_end, 1, [&] {
       for (const auto& [load, panel] : packed) {
-        const ValueId place = c.add(panel.at(c, c.sub(at, row), 0), c.sub(nest.axis_value(lane_axis), column));
+        const ValueId place = c.add(panel.row(c, c.sub(at, row)), c.sub(nest.axis_value(lane_axis), column));
         nest.set(load, c.builder.load(panel.buffer, place, nest.lanes(), nest.mask()));
       }
       emit_all(nest, inner);

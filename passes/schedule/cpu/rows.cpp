@@ -132,7 +132,7 @@ class LaneLoops : protected RowStages {
       };
       const auto group = [&](ValueId first, bool masked, bool begins) {
         for (int q = 0; q < vectors; ++q) {
-          const ValueId position = q == 0 ? first : c_.add(first, c_.literal(int64_t{q} * nest_.lanes()));
+          const ValueId position = c_.offset(first, int64_t{q} * nest_.lanes());
           // Of a vector past the end nothing is done: it would take as long as any other.
           const ValueId some = masked && q > 0 ? c_.less(position, range.end) : -1;
           nest_.when(some, [&] { vector(position, q, masked, begins); });
@@ -186,7 +186,7 @@ class LaneLoops : protected RowStages {
       c_.loop(begin, whole, chain_length(), [&](ValueId first) {
         end_chains(l, lanes);
         for (int64_t j = 0; j < ir::kReduceChain; ++j)
-          group(j == 0 ? first : c_.add(first, c_.literal(j * group_)), j == 0);
+          group(c_.offset(first, j * group_), j == 0);
       });
       begin = whole;
     }
@@ -279,7 +279,7 @@ class LaneLoops : protected RowStages {
     ValueId end = nest_.size(blocks_);
     c_.loop(c_.literal(0), end, kReduceLanes, [&](ValueId first) {
       for (size_t q = 0; q < registers.size(); ++q) {
-        ValueId position = c_.add(first, c_.literal(static_cast<int64_t>(q) * lanes));
+        ValueId position = c_.offset(first, static_cast<int64_t>(q) * lanes);
         ValueId mask = nest_.tail_mask(position, end);
         take(reduce, registers[q], block.load(partial, at(base, position), lanes, mask), mask);
       }
@@ -457,7 +457,7 @@ class Rows : LaneLoops {
         together_ = count;
         for (int j = 0; j < count; ++j) {
           nest_.set_sub(j);
-          nest_.bind(across, j == 0 ? first : c_.add(first, c_.literal(j)));
+          nest_.bind(across, c_.offset(first, j));
         }
         nest_.set_sub(0);
         whole_rows();

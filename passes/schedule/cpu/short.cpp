@@ -231,7 +231,7 @@ class ShortSchedule {
       left = c_.mul(c_.sub(end_, nest_.axis_value(rows_.lane)), c_.literal(rows_.count));
     for (int64_t k = 0; k < rows_.count; ++k) {
       int64_t within = k * nest_.lanes(), offset = blocks_[v]->first + within;
-      ValueId at = offset == 0 ? first : c_.add(first, c_.literal(offset));
+      ValueId at = c_.offset(first, offset);
       result.push_back({at, left < 0 ? -1 : nest_.tail_mask(c_.literal(within), left), left < 0 || k == 0 ? -1 : c_.less(c_.literal(within), left)});
     }
     return result;

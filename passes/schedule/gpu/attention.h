@@ -77,7 +77,6 @@ class Attention {
   ValueId width(const Matrix& m) { return b_.size(m.width_size); }
   ValueId depth(const Matrix& m) { return b_.size(m.depth_size); }
   ValueId step(const Matrix& m) { return b_.size(m.step_size); }
-  ValueId ahead(ValueId x, int64_t by) { return by == 0 ? x : c_.add(x, c_.literal(by)); }
   // Whether there is such a row, where tiles have `rows`; -1 if that is certain.
   ValueId below(ValueId row, const Matrix& m, int rows) { return m.count % rows == 0 ? -1 : c_.less(row, count(m)); }
   // The same of an element too, where there are `elements` in a tile's rows.

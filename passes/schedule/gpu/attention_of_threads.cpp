@@ -207,7 +207,7 @@ class AttentionOfThreads : public Attention {
     const int lanes = run == kVector ? kVector : 1;
     for (int i = 0; i < count; i += lanes) {
       const int64_t ahead = i / run * distance + i % run;
-      const ValueId loaded = b_.load(from, ahead == 0 ? first : c_.add(first, c_.literal(ahead)), lanes);
+      const ValueId loaded = b_.load(from, c_.offset(first, ahead), lanes);
       for (int lane = 0; lane < lanes; ++lane) {
         const ValueId one = lanes == 1 ? loaded : b_.let(Op::Extract, {loaded, c_.literal(lane)}, {sums_, 1});
         b_.store(to, c_.literal(i + lane), one);

@@ -167,7 +167,7 @@ class AttentionOfWarps : public Attention {
       c_.nest.when(padded % (int64_t{across} * lanes) == 0 ? -1 : c_.less(element, c_.literal(padded)), [&] {
         std::vector<ValueId> taken, places;  // all are under way before the first is stored
         for (int k = 0; k < rows / at_once; ++k) {
-          const ValueId in_tile = ahead(down, int64_t{k} * at_once), row = c_.add(first, in_tile), there = inside(m, row, rows, element, padded);
+          const ValueId in_tile = c_.offset(down, int64_t{k} * at_once), row = c_.add(first, in_tile), there = inside(m, row, rows, element, padded);
           const ValueId place = pieces.place(c_, in_tile, element);
           places.push_back(base < 0 ? place : c_.add(base, place));
           if (is_copied(m)) b_.copy_async(to, places.back(), m.buffer, place_of(m, row, element), there);
@@ -208,7 +208,7 @@ class AttentionOfWarps : public Attention {
     fill(sums, sums_of(tile_.across), 0);
     each(tiles_of(width), [&](ValueId k) {
       const ValueId element = c_.mul(k, c_.literal(kExtent));
-      const auto left = tiles_down([&](int i) { return read.left->load(c_, own, -1, ahead(warp_row_, int64_t{kExtent} * i), element); });
+      const auto left = tiles_down([&](int i) { return read.left->load(c_, own, -1, c_.offset(warp_row_, int64_t{kExtent} * i), element); });
       each(tile_.across, [&](ValueId j) {
         accumulate(left, read.right->load(c_, other, base, c_.mul(j, c_.literal(kExtent)), element), sums, tile_.across, j);
       });

@@ -17,15 +17,13 @@ namespace {
 
 int64_t lanes_of_vector(DType dtype, int64_t lanes) { return ir::item_size(dtype) == 2 ? lanes : kQuad; }
 
-ValueId ahead(Context& c, ValueId x, int64_t by) { return by == 0 ? x : c.add(x, c.literal(by)); }
-
 }  // namespace
 
 std::vector<ValueId> Quads::load(Context& c, int32_t buffer, ValueId place, int64_t lanes) {
   const int64_t together = lanes_of_vector(c.builder.tree().buffers[static_cast<size_t>(buffer)].dtype, lanes);
   std::vector<ValueId> vectors;
   for (int64_t first = 0; first < lanes; first += together)
-    vectors.push_back(c.builder.load(buffer, ahead(c, place, first), static_cast<int>(together)));
+    vectors.push_back(c.builder.load(buffer, c.offset(place, first), static_cast<int>(together)));
   return vectors;
 }
 
@@ -45,11 +43,11 @@ void Quads::each(const std::function<void(ValueId k)>& body) {
   const ValueId zero = c_.literal(0);
   for (int64_t first = 0; first < lanes_; first += kQuad) {
     c_.loop(zero, c_.literal(kQuad), 1, [&](ValueId number) {
-      const ValueId k = ahead(c_, number, first);
+      const ValueId k = c_.offset(number, first);
       for (const Reading& r : readings_) {
         const DType dtype = c_.kernel.instr(r.value).dtype;
         const int64_t together = b.type(r.vectors[0]).lanes;
-        const ValueId lane = ahead(c_, number, first % together);
+        const ValueId lane = c_.offset(number, first % together);
         c_.nest.set(r.value, b.let(Op::Extract, {r.vectors[static_cast<size_t>(first / together)], lane}, {dtype, 1}));
       }
       body(k);
@@ -62,7 +60,7 @@ void Quads::each(const std::function<void(ValueId k)>& body) {
   for (const Writing& w : writings_) {
     const int64_t together = lanes_of_vector(c_.kernel.instr(w.value).dtype, lanes_);
     for (int64_t first = 0; first < lanes_; first += together)
-      b.store(w.buffer, ahead(c_, w.place, first), b.load(w.lanes, first == 0 ? zero : c_.literal(first), static_cast<int>(together)));
+      b.store(w.buffer, c_.offset(w.place, first), b.load(w.lanes, first == 0 ? zero : c_.literal(first), static_cast<int>(together)));
   }
 }
 

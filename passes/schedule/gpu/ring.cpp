@@ -112,13 +112,13 @@ void Ring::begin(Operand& side) {
   const ValueId first = side.along_depth ? far : near;
   for (int p = 0; p < pieces_of_thread(side); ++p) {
     const int64_t by = int64_t{p} * step(side);
-    side.places.push_back(place(*side.panel, ahead(side.depth, side.along_depth ? 0 : by), ahead(first, side.along_depth ? by : 0)));
+    side.places.push_back(place(*side.panel, c_.offset(side.depth, side.along_depth ? 0 : by), c_.offset(first, side.along_depth ? by : 0)));
     for (int i = 0; i < side.together && !side.copied; ++i) side.taken.push_back(b_.var(b_.constant(ir::constant(side.panel->dtype, int64_t{0}))));
   }
   const bool row_vectors = !side.along_depth && (side.copied || !side.vectors.empty());  // past the last row that ends of the last vector
   each_row(side, side.copied && row_vectors ? 1 : rows_of_thread(side), [&](int r) {
-    const ValueId row = c_.add(side.begin, ahead(first, int64_t{r} * (side.along_depth ? step(side) : 1)));
-    bind_within(side, row, ahead(side.last, row_vectors ? r + 1 - side.together : 0));
+    const ValueId row = c_.add(side.begin, c_.offset(first, int64_t{r} * (side.along_depth ? step(side) : 1)));
+    bind_within(side, row, c_.offset(side.last, row_vectors ? r + 1 - side.together : 0));
     emit(side.hoisted);
     nest_.prepare(side.chain);
   });
@@ -143,7 +143,7 @@ void Ring::copy(Operand& side, ValueId slice, ValueId stage) {
     const ValueId first = c_.add(slice, side.depth), base = c_.mul(stage, c_.literal(side.panel->stage()));
     for (int i = 0; i < (side.along_depth ? 1 : pieces_of_thread(side)); ++i) {
       c_.in_scope([&] {
-        const ValueId k = ahead(first, int64_t{i} * step(side)), inside = bind_k(k, side.along_depth ? side.together : 1);
+        const ValueId k = c_.offset(first, int64_t{i} * step(side)), inside = bind_k(k, side.along_depth ? side.together : 1);
         each_row(side, side.along_depth ? pieces_of_thread(side) : 1, [&](int r) {
           const ValueId to = c_.add(base, side.places[static_cast<size_t>(side.along_depth ? r : i)]);
           b_.copy_async(side.panel->shared, to, nest_.instr(load).slot, nest_.position_of(load), inside);
@@ -183,7 +183,7 @@ void Ring::take(Operand& side, ValueId slice) {
     }
     for (int i = 0; i < k_of_thread(side); ++i) {
       c_.in_scope([&] {
-        const ValueId inside = bind_k(ahead(first, int64_t{i} * (side.along_depth ? 1 : step(side))), 1);
+        const ValueId inside = bind_k(c_.offset(first, int64_t{i} * (side.along_depth ? 1 : step(side))), 1);
         if (!side.along_depth) vectors = load_vectors(side, 1);
         each_row(side, rows_of_thread(side), [&](int r) {
           const int piece = side.along_depth ? r : i, neighbour = side.along_depth ? i : r;

@@ -95,7 +95,6 @@ class Ring {
   int run_of(const Operand& side) const { return (side.along_depth ? tile_.depth : side.panel->width) / side.together; }
   int step(const Operand& side) const { return std::max(1, threads() / run_of(side)); }
   ValueId stages(const Operand& side) { return c_.below(c_.thread(), pieces(side), threads()); }  // whether this thread does; -1: each
-  ValueId ahead(ValueId x, int64_t by) { return by == 0 ? x : c_.add(x, c_.literal(by)); }
   ValueId place(const Panel& panel, ValueId k, ValueId row);
   ValueId bind_k(ValueId k, int64_t count);
   void emit(const std::vector<Value>& values);

@@ -64,7 +64,7 @@ class ChainSums {
   // Adds the `count` chains in `sums` to the groups from number `first` on.
   void add(int32_t sums, int64_t first, int64_t count) {
     each(count, [&](ValueId i) {
-      const ValueId at = ahead(i, first);
+      const ValueId at = c_.offset(i, first);
       b_.store(group_, at, c_.add(b_.load(group_, at, 1), b_.load(sums, i, 1)));
     });
   }
@@ -80,7 +80,7 @@ class ChainSums {
   }
   void give(int32_t sums, int64_t first, int64_t count) {
     each(count, [&](ValueId i) {
-      const ValueId at = ahead(i, first);
+      const ValueId at = c_.offset(i, first);
       b_.store(sums, i, in_groups() ? total_.result(total_.load(totals_, at)) : b_.load(group_, at, 1));
     });
   }
@@ -90,7 +90,6 @@ class ChainSums {
   void each(int64_t count, const Body& body) {
     c_.loop(c_.literal(0), c_.literal(count), 1, body, true);
   }
-  ValueId ahead(ValueId i, int64_t first) { return first == 0 ? i : c_.add(i, c_.literal(first)); }
   ValueId zero() { return b_.constant(ir::constant(dtype_, int64_t{0})); }
   ValueId is_multiple(ValueId k, int64_t of) {
     return b_.op(Op::Eq, {b_.op(Op::And, {k, c_.literal(of - 1)}), c_.literal(0)});

@@ -126,7 +126,7 @@ class SumsOfWarps : public Sums {
     const ValueId base = c_.mul(stage, c_.literal(panel.stage()));
     std::vector<ValueId> tiles;
     for (int i = 0; i < count; ++i) {
-      const ValueId row = i == 0 ? first : c_.add(first, c_.literal(int64_t{i} * kExtent));
+      const ValueId row = c_.offset(first, int64_t{i} * kExtent);
       tiles.push_back(reader.load(c_, panel.shared, base, panel.k_innermost ? row : k, panel.k_innermost ? k : row));
     }
     return tiles;
