@@ -35,6 +35,26 @@ TEST_CASE("the gradient of an element chosen among all is shared by those that e
   CHECK(equal(gradient(std::get<0>(x.max(0)), x), number({0, 1, 0})));
 }
 
+TEST_CASE("what lies between two bounds, at one of them, at both, beyond ones that are the wrong way round, or is nan") {
+  struct Row {
+    double x, min, max, of_x, of_min, of_max;
+  };
+  const std::vector<Row> rows = {{-1, 0, 1, 0, 1, 0},       {0, 0, 1, .5, .5, 0},      {.5, 0, 1, 1, 0, 0},        {1, 0, 1, .5, 0, .5}, {2, 0, 1, 0, 0, 1},
+                                 {-1, 0, 0, 0, 1, 0},       {0, 0, 0, 1, 0, 0},        {1, 0, 0, 0, 0, 1},         {0, 1, 0, 0, 0, 1},   {2, 1, 0, 0, 0, 1},
+                                 {kNan, 0, 1, 1, 0, 0},     {kNan, 1, 0, 1, 0, 1},     {-1, kNan, 0, 1, 0, 0},     {1, kNan, 0, 0, 0, 0}, {-1, 0, kNan, 0, 0, 0},
+                                 {1, 0, kNan, 1, 0, 0}};
+  const auto column = [&](double Row::*field) {
+    std::vector<double> values;
+    for (const Row& row : rows) values.push_back(row.*field);
+    return values;
+  };
+  const Tensor x = leaf(column(&Row::x)), min = leaf(column(&Row::min)), max = leaf(column(&Row::max));
+  const std::vector<Tensor> gradients = autograd::grad({clamp(x, optional<Tensor>(min), optional<Tensor>(max)).sum()}, {x, min, max});
+  CHECK(equal(gradients[0], number(column(&Row::of_x))));
+  CHECK(equal(gradients[1], number(column(&Row::of_min))));
+  CHECK(equal(gradients[2], number(column(&Row::of_max))));
+}
+
 TEST_CASE("a retained gradient adds up over backward passes") {
   const Tensor x = leaf({1, 2}), y = x * 2;
   y.retain_grad();
@@ -135,6 +155,9 @@ TEST_CASE("a write of no element is a write") {
     CHECK(z.grad().sizes() == z.sizes());
     w.mutable_grad() = Tensor();
   }
+  const Tensor pair = leaf({1, 2}), expanded = pair.mean().expand({3});
+  expanded.index_put_({expanded > 9}, number({5})[0], true);
+  CHECK(equal(gradient(expanded.sum(), pair), number({1.5, 1.5})));
 }
 
 TEST_CASE("a constant derivative has a derivative where PyTorch's has one") {

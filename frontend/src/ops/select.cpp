@@ -106,6 +106,17 @@ GradRule between_rule(const optional<Scalar>& min, const optional<Scalar>& max) 
   };
 }
 
+// Of two bounds, PyTorch's: x that equals one of them shares with it, and keeps all if they are one number. The upper bound takes
+// everything where it is the lower one.
+void between_bounds_rule(GradCall& c) {
+  const Tensor x = c.operand(0), min = c.operand(1), max = c.operand(2), g = c.grad(), half = g * 0.5;
+  const Tensor below = x < min, above = x > max, ordered = min <= max, at_min = x == min, at_max = x == max;
+  const Tensor beside_min = logical_and(at_min, logical_not(at_max)), beside_max = logical_and(at_max, logical_not(at_min));
+  c.give(0, gradient_for(x, where(logical_or(below, above), 0, where(logical_or(beside_min, beside_max), half, g))));
+  c.give(1, gradient_for(min, where(ordered, where(below, g, where(beside_min, half, 0)), 0)));
+  c.give(2, gradient_for(max, where(ordered, where(above, g, where(beside_max, half, 0)), where(max < min, g, 0))));
+}
+
 }  // namespace
 
 Tensor clamp(const Operand& x, const optional<Scalar>& min, const optional<Scalar>& max) {
@@ -127,6 +138,7 @@ Tensor clamp(const Operand& x, const optional<Scalar>& min, const optional<Scala
 
 Tensor clamp(const Operand& x, const optional<Tensor>& min, const optional<Tensor>& max) {
   GradScope scope("ClampBackward0", x, min, max);
+  if (given(min) && given(max)) scope.rule(reads_operand(0) | reads_operand(1) | reads_operand(2), between_bounds_rule);
   check(given(min) || given(max), "torch.clamp: At least one of 'min' or 'max' must not be None");
   Promotion promotion;
   promotion.add(x);

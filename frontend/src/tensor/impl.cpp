@@ -479,8 +479,9 @@ void write(const Tensor& self, NodeRef value) {
 void write_nothing(const Tensor& self) {
   check_writable(self);
   const NodeRef value = node_of(self);
-  impl(self).bump_version();
-  written(self, value);
+  TensorImpl& t = impl(self);
+  t.bump_version();
+  if (!repeats_places(ref(t.sizes()), ref(t.strides()))) written(self, value);  // the gradient of an expanded tensor is not cut in two for it
 }
 
 void write_places(const Tensor& self, const NodeRef& places, const NodeRef& values, Op op) {
