@@ -81,7 +81,7 @@ TEST_CASE("sixty lengths compile few more kernels than one") {
          const Tensor x = randn({n, 1, 64});
          backward(std::get<0>(attention(x, x, x)).square().mean(), attention->parameters());
        },
-       2, 14},
+       2, 15},
       {"a transformer's layer",
        [&](int64_t n) {
          NoGradGuard guard;

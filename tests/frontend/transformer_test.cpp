@@ -146,6 +146,18 @@ TEST_CASE("transformers: clones, containers, archives and other parts") {
   CHECK(custom(networks.src, networks.tgt).sizes() == networks.tgt.sizes());
 }
 
+// Queries are scaled before their product with the keys, which is 102,400 here.
+TEST_CASE("transformers: attention of halves whose products no half holds") {
+  const NoGradGuard guard;
+  nn::MultiheadAttention attention(64, 1);
+  attention->to(kHalf);
+  for (const Tensor& p : attention->parameters()) p.zero_();
+  for (int64_t part = 0; part < 3; ++part) attention->in_proj_weight.narrow(0, 64 * part, 64).copy_(eye(64, kHalf));
+  attention->out_proj->weight.copy_(eye(64, kHalf));
+  const Tensor x = full({3, 1, 64}, 40, kHalf);
+  CHECK(equal(std::get<0>(attention(x, x, x)), x));
+}
+
 TEST_CASE("transformers: what does not fit is said at the call") {
   const nn::Transformer net(nn::TransformerOptions(8, 2, 1, 1).dim_feedforward(4));
   CHECK(error_of([&] { net(rand({5, 3, 8}), rand({4, 2, 8})); }).find("equal batch size") != std::string::npos);

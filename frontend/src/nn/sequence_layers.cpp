@@ -172,7 +172,7 @@ std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Operand& query,
   const Tensor &q = projected[0], &k = projected[1], &v = projected[2];
   if (!need_weights && !drops && masks_fit && attends_at_once(q, q))
     return {out(scaled_dot_product_attention(q, k, v, joined_mask(mask, padding))), Tensor()};
-  Tensor scores = matmul(q, k.transpose(2, 3)) * std::sqrt(1 / static_cast<double>(depth));
+  Tensor scores = matmul(q * std::sqrt(1 / static_cast<double>(depth)), k.transpose(2, 3));  // a half might not hold the product itself
   const double minus_infinity = -HUGE_VAL;
   if (mask.defined()) scores = mask_adds ? scores + mask : scores.masked_fill(mask, minus_infinity);
   if (padding.defined()) scores = scores.masked_fill(padding, minus_infinity);
