@@ -123,7 +123,8 @@ class Evaluator {
     if (!options.plan_cache) return build(key, options);
     const Hash128 hash = hash128(key.words.data(), key.words.size() * sizeof(uint64_t));
     std::shared_ptr<Plan> plan = plans_.find(key.words, hash);
-    if (!plan) return plans_.insert(build(key, options), hash);
+    if (plan && plan->join_refusal()) options.repeats = -1;
+    if (!plan || plan->join_refusal()) return plans_.insert(build(key, options), hash);
     count(Count::PlanHits);
     return plan;
   }
@@ -141,12 +142,16 @@ class Evaluator {
 
  private:
   Batches try_to_evaluate(std::span<const ir::NodeRef> roots, Cut cut, std::span<const ir::NodeRef> replaced) {
-    Batches batches;
-    if (Run* run = begin(roots, cut, replaced, batches)) {
-      compute(*run);
-      run->clear();
+    for (Batches batches;;) {
+      Run* run = begin(roots, cut, replaced, batches);
+      if (!run) return batches;
+      try {
+        compute(*run);
+        run->clear();
+        return batches;
+      } catch (const JoinRefused&) {  // the plan is made anew, without joined launches
+      }
     }
-    return batches;
   }
 
   // Null if there is nothing to compute, or in batches. Then, or if it throws, nothing has changed.
@@ -200,7 +205,7 @@ class Evaluator {
     const GraphKey& key = run.key;
     if (!options_.plan_cache) return build(key, options_);
     std::shared_ptr<Plan> plan = run.take_plan();  // a loop finds its plan here, without a hash
-    if (!plan || plan->key != key.words || is_outdated(*plan)) {
+    if (!plan || plan->key != key.words || is_outdated(*plan) || plan->join_refusal()) {
       const Hash128 hash = hash128(key.words.data(), key.words.size() * sizeof(uint64_t));
       plan = plans_.find(key.words, hash);
       if (!plan) plan = seldom_run(key);
@@ -208,6 +213,7 @@ class Evaluator {
     }
     count(Count::PlanHits);
     ++plan->runs;
+    if (plan->join_refusal()) return build_single(*plan, key);
     const bool often = plan->runs == options_.often && plan->better_often, repeats = plan->runs == options_.repeats && plan->may_join;
     return often || repeats ? build_again(*plan, key) : plan;
   }
@@ -217,10 +223,21 @@ class Evaluator {
     Options options = options_;
     if (plan.runs >= options_.often) options.often = 0;
     if (plan.runs >= options_.repeats) options.repeats = 0;
-    std::shared_ptr<Plan> better = build(key, options);
-    better->runs = plan.runs;
-    better->is_again = true;
-    return plans_.insert(better, hash128(key.words.data(), key.words.size() * sizeof(uint64_t)));
+    return replace(plan, key, build(key, options));
+  }
+
+  // In place of a plan whose joined launches have no code.
+  std::shared_ptr<Plan> build_single(const Plan& plan, const GraphKey& key) {
+    Options options = options_;
+    if (plan.runs >= options_.often) options.often = 0;
+    options.repeats = -1;
+    return replace(plan, key, build(key, options, "launches are not joined: " + *plan.join_refusal()));
+  }
+
+  std::shared_ptr<Plan> replace(const Plan& plan, const GraphKey& key, std::shared_ptr<Plan> by) {
+    by->runs = plan.runs;
+    by->is_again = true;
+    return plans_.insert(std::move(by), hash128(key.words.data(), key.words.size() * sizeof(uint64_t)));
   }
 
   // The plan from before inputs of this graph counted as constant, unless that has run often enough for a new one to pay: of a
@@ -261,12 +278,13 @@ class Evaluator {
     for (Device* device : all_devices()) device->configure(options_);
   }
 
-  std::shared_ptr<Plan> build(const GraphKey& key, const Options& options) {
+  // `note`: what explain says of the plan.
+  std::shared_ptr<Plan> build(const GraphKey& key, const Options& options, std::string note = {}) {
     count(Count::PlansBuilt);
     const int number = next_plan_++;
     if (options.dump != 0) dump_new_plan(number, key, options);
     std::shared_ptr<Plan> plan = build_plan(number, key, options);
-    past.add(number, key, plan->outputs);
+    past.add(number, key, plan->outputs, std::move(note));
     return plan;
   }
 

@@ -28,7 +28,7 @@ struct Options {
   int64_t batch = 256;   // values of a plan, for graphs that give several times as many; 0: one plan always
   // A plan that has run so often is made again, with kernels that know how long short rows are; 0: from the start.
   int often = 64;
-  // A plan that comes again after so many runs is made anew on a GPU, its small launches joined (plan_launches.h); 0: from the start.
+  // A plan that comes again after so many runs is made anew on a GPU, its small launches joined (plan_launches.h); 0: from the start, below 0: never.
   int repeats = 2;
   bool windows = true;   // where a slice of an input begins is an argument of the plan, not a part of it
   bool donation = true;  // an output may take over the memory of an input nobody else needs

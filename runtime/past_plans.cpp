@@ -2,14 +2,15 @@
 #include "runtime/past_plans.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/plan.h"
 
 namespace tenon::runtime {
 
-void PastPlans::add(int plan, const GraphKey& key, const std::vector<PlanOutput>& outputs) {
+void PastPlans::add(int plan, const GraphKey& key, const std::vector<PlanOutput>& outputs, std::string note) {
   if (key.nodes.size() > kMostNodes) return;
-  Graph graph{plan, {}, {}, 0, key.kept, key.computed_again()};
+  Graph graph{plan, {}, {}, 0, key.kept, key.computed_again(), std::move(note)};
   graph.nodes.reserve(key.nodes.size());
   for (const ir::Node* node : key.nodes) {
     Node copy{node->op(), node->dtype(), node->device(), node->bits(), {}, node->ints(), {}};
@@ -48,7 +49,7 @@ std::optional<PastPlans::Found> PastPlans::find(int plan) const {
     for (const int32_t number : numbers) result.push_back(nodes[number]);
     return result;
   };
-  return Found{all(graph->outputs), graph->asked, all(graph->kept), all(graph->computed_again)};
+  return Found{all(graph->outputs), graph->asked, all(graph->kept), all(graph->computed_again), graph->note};
 }
 
 }  // namespace tenon::runtime

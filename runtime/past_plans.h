@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ir/graph.h"
@@ -17,13 +18,14 @@ class PastPlans {
  public:
   static constexpr size_t kMostNodes = size_t{1} << 16;  // of all graphs together; a larger one is not kept
 
-  // Remembers the graph of a new plan, whose outputs are the ones asked for and the ones that the program holds.
-  void add(int plan, const GraphKey& key, const std::vector<PlanOutput>& outputs);
+  // Remembers the graph of a new plan, whose outputs are the ones asked for and the ones that the program holds, and what is to be said of it.
+  void add(int plan, const GraphKey& key, const std::vector<PlanOutput>& outputs, std::string note);
 
   struct Found {
     std::vector<ir::NodeRef> outputs;  // over placeholders
     size_t asked = 0;  // the first so many; the others are stored because the program holds them, or kept for gradients
     std::vector<ir::NodeRef> kept, computed_again;  // as GraphKey has them
+    std::string note;
   };
   std::optional<Found> find(int plan) const;
 
@@ -42,6 +44,7 @@ class PastPlans {
     std::vector<int32_t> outputs;
     size_t asked;
     std::vector<int32_t> kept, computed_again;
+    std::string note;
   };
   std::deque<Graph> graphs_;  // by plan
   size_t nodes_ = 0;

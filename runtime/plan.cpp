@@ -523,7 +523,14 @@ bool Plan::find_code(const Options& options) {
   if (found_.load(std::memory_order_acquire)) return false;
   const std::lock_guard lock(finding_);
   if (found_.load(std::memory_order_relaxed)) return false;
-  code.find(steps, options);
+  try {
+    code.find(steps, options);
+  } catch (const std::exception& e) {
+    if (!has_joined) throw;
+    if (!join_refused_.load(std::memory_order_relaxed)) join_refusal_ = e.what();
+    join_refused_.store(true, std::memory_order_release);
+    throw JoinRefused(join_refusal_);
+  }
   for (size_t s : recurrent) {
     auto& layer = std::get<RecurrentLayerStep>(steps[s].work);
     layer.work = recurrent_work(*layer.node, options);

@@ -6,6 +6,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -112,6 +114,7 @@ struct Plan {
   int runs = 0;  // since it was built; under the lock of evaluations
   bool better_often = false;  // other code is worth compiling once it has run often
   bool may_join = false;      // it has launches that may be joined, and are not
+  bool has_joined = false;    // it has launches that are joined
   bool is_again = false;      // in place of another one, that has run
   std::vector<compiler::Place> places;  // of inputs the index is the node number
   std::vector<Step> steps;
@@ -131,14 +134,22 @@ struct Plan {
   std::vector<const void*> homes;
 
   // Finds or compiles the code of the steps, if no run has done so. True if this call did. Throws std::runtime_error, naming
-  // the kernel; the next run tries again.
+  // the kernel; the next run tries again. Throws JoinRefused if the plan has joined launches.
   bool find_code(const Options& options);
+  // Why its joined launches have no code; null if nothing is known against them.
+  const std::string* join_refusal() const { return join_refused_.load(std::memory_order_acquire) ? &join_refusal_ : nullptr; }
 
   PlanCode code;  // what is to be found; empty afterwards
 
  private:
   std::mutex finding_;
-  std::atomic<bool> found_{false};
+  std::atomic<bool> found_{false}, join_refused_{false};
+  std::string join_refusal_;
+};
+
+// The compiler or the driver takes none of a plan's code, which has joined launches. A plan without them serves instead.
+struct JoinRefused : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 // Whether it has products for a library that cannot be used after all: the device's target is another one then, and so is the plan.

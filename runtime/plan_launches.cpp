@@ -20,8 +20,9 @@ class Launches {
     note_uses();
     for (size_t s = 0; s < plan_.steps.size(); ++s) place(s);
     const bool joins = launches_.size() < plan_.steps.size();
-    plan_.may_join = joins && options.repeats != 0;
-    if (!joins || plan_.may_join) return;
+    plan_.may_join = joins && options.repeats > 0;
+    plan_.has_joined = joins && options.repeats == 0;
+    if (!plan_.has_joined) return;
     renumber();
     plan_.code.join(launch_of_, options.verify);
     std::vector<Step> steps;

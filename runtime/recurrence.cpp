@@ -145,8 +145,15 @@ std::shared_ptr<const RecurrentWork> recurrent_work(const ir::Node& node, const 
     if (work->step.sources[i].whole) constants.push_back(work->step.inputs[i]);
   }
   GraphKey key;
-  work->plan = plan_of_step(work->step.outputs, constants, begin_anywhere(work->step), key);
-  work->plan->find_code(options);
+  const auto find = [&] {
+    work->plan = plan_of_step(work->step.outputs, constants, begin_anywhere(work->step), key);
+    work->plan->find_code(options);
+  };
+  try {
+    find();
+  } catch (const JoinRefused&) {  // there is another one then
+    find();
+  }
   work->places = places_of(*work->plan, work->step, key, static_cast<int32_t>(node.inputs().size()));
   for (const Step& step : work->plan->steps) {
     if (!step.bases.empty() || !step.windows.empty()) throw std::runtime_error("evaluate: a step of a recurrent layer writes to what it reads");

@@ -197,6 +197,7 @@ struct Subject {
   size_t asked;      // of the outputs, the first so many; the others are held by the program, or kept for gradients
   std::string head;  // what there is to say before
   std::vector<ir::NodeRef> kept, computed_again;  // for gradients still to come (GraphKey)
+  std::string note = {};  // of the plan
 };
 
 // The plans that computed these roots; empty if one of them is pending, or no plan computed any.
@@ -241,7 +242,7 @@ std::string with_analysis(std::span<const ir::NodeRef> roots, Stage stage, F&& f
     key.read(past.outputs, key_salt(o), o.windows);
     const Analysis a = analyse(key, settings_of(stage, o));
     return f(Subject{key, a, o, past.asked, "already computed by plan " + std::to_string(plan) + ", kernels " + kernel_names(a) + "\n",
-                     past.kept, past.computed_again});
+                     past.kept, past.computed_again, past.note});
   };
   std::string text;
   for (const int plan : plans_of(roots)) {
@@ -302,6 +303,7 @@ std::string explain(std::span<const ir::NodeRef> roots) {
                        std::to_string(a.graph.nodes.size()) + " after the passes; " +
                        std::to_string(a.graph.outputs.size()) + " outputs, " +
                        std::to_string(a.fusion.kernels.size()) + " kernels\n";
+    if (!s.note.empty()) text += s.note + "\n";
     const auto code = gpu_code(a.fusion.kernels, s.options);
     for (size_t k = 0; k < a.fusion.kernels.size(); ++k) text += explain_kernel(k, a.fusion.kernels[k], s.options, code[k].get());
     text += stored_text(s);

@@ -11,9 +11,11 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/simulator.h"
+#include "runtime/options.h"
 
 using namespace tenon;
 
@@ -64,6 +66,16 @@ Training words(const Device& device) {
   t.optimizer = std::make_unique<optim::RMSprop>(t.module->parameters(), optim::RMSpropOptions(0.01));
   return t;
 }
+
+struct WithoutDisk {
+  WithoutDisk() {
+    runtime::Options without = before;
+    without.disk_cache = false;
+    runtime::set_options(without);
+  }
+  ~WithoutDisk() { runtime::set_options(before); }
+  runtime::Options before = runtime::options();
+};
 
 using Program = Training (*)(const Device&);
 constexpr Program kPrograms[] = {wide, iris, convolutions, words};
@@ -168,6 +180,47 @@ TEST_CASE("graph faults: a call of a graph or of the library that fails, once or
   }
   CHECK(faults > 60);
   MESSAGE(faults << " faults, " << refused << " exceptions");
+}
+
+TEST_CASE("graph faults: launches that are joined and do not compile stay single, and explain says so") {
+  const test::Simulator& sim = test::Simulator::get();
+  if (!sim) return;
+  const WithoutDisk without_disk;  // or what is joined is found there
+  const Device device("cuda:0");
+  for (size_t p = 0; p < std::size(kPrograms); ++p) {
+    CAPTURE(p);
+    const std::string want = train(kPrograms[p], device);
+    for (const auto& [function, code] : {std::pair{"nvrtcCompileProgram", 6}, {"cuModuleLoadDataEx", 200}, {"cuModuleLoadDataEx", 2}}) {
+      const std::string name = function;
+      CAPTURE(name);
+      clear_caches();
+      int refused = 0;
+      long compiled = 0, graphs = 0;
+      const std::string got = train(kPrograms[p], device, refused, [&](int step) {
+        if (step == 3) compiled = sim.calls("nvrtcCompileProgram");
+        if (step == 4) compiled = sim.calls("nvrtcCompileProgram") - compiled;
+        if (step == 5) graphs = sim.calls("cuGraphLaunch");
+        if (step >= 2) sim.fault_from(name.c_str(), 1, code);
+      });
+      CHECK((got == want));
+      CHECK(refused == 0);
+      CHECK(compiled > 0);  // it was tried
+      CHECK(sim.calls("cuGraphLaunch") > graphs);
+    }
+  }
+  clear_caches();
+  Training t = iris(device);
+  for (int step = 0; step < 6; ++step) {
+    if (step == 2) sim.fault_from("nvrtcCompileProgram", 1, 6);
+    t.optimizer->zero_grad();
+    t.loss().backward();
+    t.optimizer->step();
+  }
+  sim.heal();
+  const std::string text = explain(t.module->parameters()[0]);
+  CAPTURE(text);
+  CHECK(text.find("launches are not joined: kernel '") != std::string::npos);
+  clear_caches();
 }
 
 TEST_CASE("graph faults: a library that sums in another order and takes other kernels") {
