@@ -64,6 +64,13 @@ struct Recording {
   virtual ~Recording() = default;
 };
 
+// Of a step of a plan: the steps that it comes behind, since they use memory that it writes or write what it uses (those that these come behind
+// are left out); and whether it may write over what the plan was given.
+struct StepOrder {
+  std::vector<int32_t> after;
+  bool overwrites = false;
+};
+
 // Loaded code of one loop tree. Alive as long as a launch may run.
 struct Code {
   virtual ~Code() = default;
@@ -192,9 +199,11 @@ class Device {
   virtual void call_library(const LibraryCall& call, Stream stream) = 0;
 
   // A plan whose work is for this device alone begins and ends. In between the device may hold work of the main stream back;
-  // all of it is handed in when end_plan returns, or dropped by drop_plan after a failure, which says whether that was all of the
-  // plan: then nothing is overwritten. `recording` is the plan's own; `is_again`: of one that was made in place of another, which has run.
-  virtual void begin_plan(std::shared_ptr<Recording>&, bool /*is_again*/) {}
+  // all of it is handed in when end_plan returns, or dropped by drop_plan after a failure, which says whether nothing is overwritten of what
+  // the plan was given. `recording` is the plan's own; `is_again`: of one that was made in place of another, which has run. What is handed in
+  // behind begin_step is of that step; steps may run in any order that `order`, the plan's own, allows.
+  virtual void begin_plan(std::shared_ptr<Recording>&, bool /*is_again*/, std::span<const StepOrder> /*order*/) {}
+  virtual void begin_step(size_t) {}
   virtual void end_plan() {}
   virtual bool drop_plan() noexcept { return false; }
 

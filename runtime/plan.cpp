@@ -12,6 +12,7 @@
 #include "runtime/dump.h"
 #include "runtime/kernel_facts.h"
 #include "runtime/plan_launches.h"
+#include "runtime/plan_order.h"
 #include "runtime/plan_places.h"
 #include "runtime/profiler.h"
 #include "runtime/recurrence.h"
@@ -140,12 +141,20 @@ class Builder {
     if (fresh) it->second = new_value({ValueKind::Temporary, 0, bytes_of(*node), step, step}, device_of(*node));
     PlannedValue& value = planned_.values[it->second];
     value.begin = value.end = step;
+    writes_.push_back(it->second);
     return it->second;
   }
 
   void note_library(Device& device) {
     std::vector<Device*>& noted = plan_->libraries;
     if (std::find(noted.begin(), noted.end(), &device) == noted.end()) noted.push_back(&device);
+  }
+
+  // What the last values were that are written is what it writes.
+  void push(Step step) {
+    step.writes.append(writes_.data(), writes_.size());
+    writes_.clear();
+    plan_->steps.push_back(std::move(step));
   }
 
   static bool is_copy(const FusedKernel& fused) { return fused.routine && fused.routine->op() == Op::Copy; }
@@ -209,7 +218,7 @@ class Builder {
       add_lowered(fused, step, facts);
     }
     step.facts = std::move(facts);
-    plan_->steps.push_back(std::move(step));
+    push(std::move(step));
   }
 
   std::shared_ptr<KernelRecord> record_of(const FusedKernel& fused) {
@@ -325,6 +334,7 @@ class Builder {
         step.buffers.push_back(-1);  // a packed copy, which has memory of its own
       } else if (b.space == ir::Space::Global) {
         step.buffers.push_back(new_value({ValueKind::Temporary, 0, bytes, number, number}, *step.device));
+        step.writes.push_back(step.buffers.back());
       } else if (b.space == ir::Space::Local) {
         constexpr int64_t align = codegen::kLocalAlign;
         work.local_bytes += static_cast<size_t>((bytes + align - 1) / align * align);
@@ -372,7 +382,7 @@ class Builder {
     }
     lower_call(fused, compiler::call_kernel(fused), nullptr, plan_->steps.size(), step, facts);
     step.facts = facts;
-    plan_->steps.push_back(std::move(step));
+    push(std::move(step));
   }
 
   void lower_call(const FusedKernel& fused, ir::Kernel kernel, const std::vector<passes::JoinPart>* parts, size_t number, Step& step,
@@ -424,7 +434,10 @@ class Builder {
       Step step;
       step.device = &kernel_device(fused);
       step.facts = join.facts;
-      plan_->steps.push_back(std::move(step));
+      step.buffers = join.values;  // as long as it is not known which of them it reads
+      step.buffers.push_back(result);
+      writes_ = {result};
+      push(std::move(step));
       joins_.push_back(std::move(join));
     }
   }
@@ -432,6 +445,7 @@ class Builder {
   void finish(const Join& join) {
     const FusedKernel& fused = *join.fused;
     Step& step = plan_->steps[join.step];
+    step.buffers.clear();
     join.facts->bytes = 0;  // of these parts
     ir::Kernel kernel;
     kernel.name = fused.kernel.name;
@@ -500,6 +514,7 @@ class Builder {
     });
     place_values(*plan_, planned_, settings_);
     for (const Join& join : joins_) finish(join);
+    if (plan_->device) plan_->order = order_of(*plan_, planned_);
   }
 
   const GraphKey& key_;
@@ -515,6 +530,7 @@ class Builder {
   std::unordered_map<const Node*, const Node*> first_base_;
   std::set<int32_t> aliased_;  // inputs that are outputs too
   std::vector<Join> joins_;
+  std::vector<int32_t> writes_;  // what the next step writes
 };
 
 }  // namespace

@@ -77,6 +77,7 @@ struct Step {
   std::variant<CompiledStep, InterpretedStep, RoutineStep, RecurrentLayerStep, CopyStep, InPlaceStep> work;
   // Places, in argument order; -1: has no elements; -2-k: scalar k, in memory.
   std::vector<int32_t> buffers;
+  SmallVector<int32_t, 2> writes;  // places that it writes
   // Where argument `argument` is updated: what it starts with is copied there unless it lies there already. It begins at
   // an origin of the key, or at the place's first element (-1).
   struct Base {
@@ -128,6 +129,7 @@ struct Plan {
   std::vector<Arena> arenas;  // of intermediates: Place::index says which
   bool on_host = true;  // all of it: its work is done when its calls return
   Device* device = nullptr;  // that all of it runs on, if it is one, and not the host
+  std::vector<StepOrder> order;  // by step, if there is such a device
   std::vector<Device*> libraries;  // devices whose library computes products of it
   // Under the lock of LateWork: the device's recording, and where outputs and arenas lay in the last run.
   std::shared_ptr<Recording> recording;

@@ -133,6 +133,7 @@ class Launches {
     const auto before = static_cast<int32_t>(all.buffers.size());
     all.device = part.device;
     all.buffers.insert(all.buffers.end(), part.buffers.begin(), part.buffers.end());
+    all.writes.append(part.writes.data(), part.writes.size());
     all.scalars.insert(all.scalars.end(), part.scalars.begin(), part.scalars.end());
     const auto add_shifted = [&](auto& to, const auto& list) {
       for (auto entry : list) {

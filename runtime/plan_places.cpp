@@ -11,6 +11,23 @@ using compiler::MemoryPlan;
 using compiler::PlannedValue;
 using compiler::ValueKind;
 
+// On a device that runs steps side by side, small intermediates keep their memory to themselves: a step that came to use it next would wait for
+// all who read it before. What is updated in place, or laid beside others, stays free to go on.
+void keep_apart(std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place, size_t steps) {
+  constexpr int64_t kSmall = int64_t{256} << 10, kMost = int64_t{8} << 20;  // bytes of one, and of all
+  std::vector<bool> goes_on(values.size());
+  for (const InPlace& pair : in_place) {
+    if (pair.update || pair.part) goes_on[static_cast<size_t>(pair.from)] = true;
+  }
+  int64_t bytes = 0;
+  for (size_t v = 0; v < values.size(); ++v) {
+    PlannedValue& value = values[v];
+    if (value.kind != ValueKind::Temporary || goes_on[v] || value.bytes > kSmall || bytes + value.bytes > kMost) continue;
+    bytes += value.bytes;
+    value.end = static_cast<int32_t>(steps);
+  }
+}
+
 void place_on(Device& device, Plan& plan, const PlannedValues& planned, const compiler::Settings& settings) {
   std::vector<int32_t> all, own(planned.values.size(), -1);  // own number -> number, and back
   std::vector<PlannedValue> values;
@@ -26,6 +43,7 @@ void place_on(Device& device, Plan& plan, const PlannedValues& planned, const co
     p.to = own[p.to];
     if (p.from >= 0 && p.to >= 0) in_place.push_back(p);
   }
+  if (plan.device == &device) keep_apart(values, in_place, plan.steps.size());
   MemoryPlan memory = compiler::plan_memory(values, in_place, settings, device.is_host());
   const auto arena = static_cast<int32_t>(plan.arenas.size());
   for (size_t v = 0; v < all.size(); ++v) {

@@ -99,7 +99,7 @@ void Run::hand_in() {
   launches_.clear();
   launches_.reserve(plan_->steps.size());
   try {
-    if (plan_->device) plan_->device->begin_plan(plan_->recording, plan_->is_again);
+    if (plan_->device) plan_->device->begin_plan(plan_->recording, plan_->is_again, plan_->order);
     allocate_outputs();
     allocate_arenas();
     bind_places();
@@ -108,6 +108,7 @@ void Run::hand_in() {
     uint64_t* scalars = scalars_.data();
     Profiler::Clock::time_point time = Profiler::Clock::now();
     for (const Step& step : plan_->steps) {
+      if (plan_->device) plan_->device->begin_step(launched_);
       time = launch(step, scalars, time);
       scalars += step.scalars.size();
       ++launched_;

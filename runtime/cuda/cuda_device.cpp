@@ -289,16 +289,19 @@ class Implementation final : public CudaDevice {
   void interpret(const Interpretation& work, Stream stream) override;
   void call_library(const LibraryCall& call, Stream stream) override;
 
-  void begin_plan(std::shared_ptr<Recording>& recording, bool is_again) override {
+  void begin_plan(std::shared_ptr<Recording>& recording, bool is_again, std::span<const StepOrder> order) override {
     inside_.emplace(*this);
     held_count_ = 0;
+    step_ = -1;
+    order_ = order;
     if (!recording) recording = std::make_shared<CudaRecording>(context_, *this, of(Stream::Main), capturing_, is_again);
     recording_ = static_cast<CudaRecording*>(recording.get());
     recording_->begin();
   }
+  void begin_step(size_t step) override { step_ = static_cast<int32_t>(step); }
   void end_plan() override {
     ending_ = std::exchange(recording_, nullptr);  // what the work itself hands in is not held
-    if (ending_) ending_->run({held_.data(), std::exchange(held_count_, 0)});
+    if (ending_) ending_->run({held_.data(), std::exchange(held_count_, 0)}, order_);
     ending_ = nullptr;
     let_go();
   }
@@ -306,7 +309,7 @@ class Implementation final : public CudaDevice {
     let_go();
     const CudaRecording *held = std::exchange(recording_, nullptr), *ended = std::exchange(ending_, nullptr);
     const CudaRecording* recording = held ? held : ended;  // none: some of it was handed in for work of the host
-    return recording && recording->handed_in() == 0;
+    return recording && !recording->has_overwritten();
   }
 
   void allow_tf32(bool allow) override { tf32_ = allow; }
@@ -355,6 +358,7 @@ class Implementation final : public CudaDevice {
   // Work of a plan waits for its end; other work is handed in at once.
   void hand_in(Stream stream, Work work) {
     if (recording_ && stream == Stream::Main) {
+      work.step = step_;
       next_held() = std::move(work);
       return;
     }
@@ -399,6 +403,8 @@ class Implementation final : public CudaDevice {
   CudaRecording* ending_ = nullptr;     // of the plan whose end has come
   std::vector<Work> held_;              // its work so far, `held_count_` pieces
   size_t held_count_ = 0;
+  int32_t step_ = -1;                   // that comes next
+  std::span<const StepOrder> order_;    // of its steps
   std::optional<Entered> inside_;       // while a plan is handed in
   Architecture architecture_;
   Properties properties_;
@@ -498,6 +504,7 @@ void Implementation::launch(const Launch& launch, Stream stream) {
     for (const int64_t size : launch.sizes.first(code.sizes)) work.words.push_back(static_cast<uint64_t>(size));
     work.numbers.assign(scalars.begin(), scalars.end());
     work.is_of_library = false;
+    work.step = step_;
     work.name = &launch.name;
     if (!is_held) hand_in(stream, std::move(other));
   }

@@ -1,6 +1,7 @@
 #include "runtime/cuda/recording.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/cuda/libraries.h"
 
@@ -46,6 +47,44 @@ std::vector<uint64_t> use_of(size_t place, const Work& work) {
   return use;
 }
 
+// By step: whether it writes over what the plan was given, or comes behind one that does.
+std::vector<bool> overwriting(std::span<const StepOrder> order) {
+  std::vector<bool> result;
+  for (const StepOrder& step : order) {
+    const auto is_behind = [&](int32_t before) { return result[static_cast<size_t>(before)]; };
+    result.push_back(step.overwrites || std::any_of(step.after.begin(), step.after.end(), is_behind));
+  }
+  return result;
+}
+
+// By piece of work: those that it comes right behind. The pieces of a step are a chain, behind the last ones of the steps that it comes
+// behind; a step without pieces stands for those before it.
+std::vector<std::vector<size_t>> pieces_before(std::span<const Work> work, std::span<const StepOrder> order) {
+  std::vector<std::vector<size_t>> before(work.size()), last(order.size());
+  size_t i = 0, product = work.size();
+  const auto add_chain = [&](int32_t step, std::vector<size_t> ends) {
+    for (; i < work.size() && work[i].step == step; ++i) {
+      before[i] = std::exchange(ends, {i});
+      if (!work[i].is_of_library) continue;
+      if (product < i && std::find(before[i].begin(), before[i].end(), product) == before[i].end()) before[i].push_back(product);
+      product = i;
+    }
+    return ends;
+  };
+  const std::vector<size_t> first = add_chain(-1, {});
+  for (size_t s = 0; s < order.size(); ++s) {
+    std::vector<size_t> ends = order[s].after.empty() ? first : std::vector<size_t>();
+    for (const int32_t other : order[s].after) {
+      const std::vector<size_t>& more = last[static_cast<size_t>(other)];
+      ends.insert(ends.end(), more.begin(), more.end());
+    }
+    std::sort(ends.begin(), ends.end());
+    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+    last[s] = add_chain(static_cast<int32_t>(s), std::move(ends));
+  }
+  return before;
+}
+
 }  // namespace
 
 void hand_in(Context& context, CUstream stream, const Work& work) {
@@ -72,37 +111,78 @@ void CudaRecording::destroy() noexcept {
   placed_.reset();
 }
 
-void CudaRecording::run(std::span<const Work> work) {
+void CudaRecording::run(std::span<const Work> work, std::span<const StepOrder> order) {
   for (const Work& piece : work) {
     if (piece.name) context_.note_launch(*piece.name);
   }
   const bool repeats = runs_ >= kPlainRuns && work.size() >= kFewest && graphs();
   if (runs_ < kPlainRuns) ++runs_;
-  if (!repeats || !have_run(work) || !launch_graph(work)) run_plainly(work);
+  if (!repeats || !have_run(work) || !launch_graph(work, order)) run_plainly(work, order);
+}
+
+void CudaRecording::run_plainly(std::span<const Work> work, std::span<const StepOrder> order) {
+  const std::vector<bool> is_last = overwriting(order);
+  std::vector<size_t> last;
+  for (size_t i = 0; i < work.size(); ++i) {
+    if (work[i].step >= 0 && is_last[static_cast<size_t>(work[i].step)]) {
+      last.push_back(i);
+    } else {
+      hand_in(context_, stream_, work[i]);
+      if (work[i].is_of_library) run_.insert(use_of(i, work[i]));
+    }
+  }
+  run_last(work, last);
 }
 
 // A call that is refused behind others, which may have overwritten what the plan read, is made once more.
-void CudaRecording::run_plainly(std::span<const Work> work) {
-  for (size_t& i = handed_in_; i < work.size(); ++i) {
+void CudaRecording::run_last(std::span<const Work> work, std::span<const size_t> last) {
+  if (last.size() > 1 && graphs() && launch_together(work, last)) return;
+  for (const size_t i : last) {
     try {
       hand_in(context_, stream_, work[i]);
     } catch (const std::exception&) {
-      if (i == 0 || context_.is_lost()) throw;
+      if (!has_overwritten_ || context_.is_lost()) throw;
       hand_in(context_, stream_, work[i]);
     }
+    has_overwritten_ = true;
     if (work[i].is_of_library) run_.insert(use_of(i, work[i]));
   }
 }
 
+// One after another in a graph that is launched once: all of them, or none.
+bool CudaRecording::launch_together(std::span<const Work> work, std::span<const size_t> pieces) {
+  for (const size_t i : pieces) {
+    if (!have_run(work, i)) return false;
+  }
+  CUgraph graph = nullptr;
+  CUgraphExec exec = nullptr;
+  try {
+    need(graphs()->graph_create(&graph, 0));
+    std::vector<CUgraphNode> before;
+    for (const size_t i : pieces) before.assign(1, add_node(graph, work[i], before));
+    need(graphs()->graph_instantiate(&exec, graph, 0));
+    need(graphs()->graph_launch(exec, stream_));
+    has_overwritten_ = true;
+  } catch (const Refused&) {
+  }
+  if (exec) graphs()->graph_exec_destroy(exec);  // when its launch is done
+  if (graph) graphs()->graph_destroy(graph);
+  return has_overwritten_;
+}
+
 bool CudaRecording::have_run(std::span<const Work> work) const {
   for (size_t i = 0; i < work.size(); ++i) {
-    if (work[i].is_of_library && !run_.contains(use_of(i, work[i]))) return false;
+    if (!have_run(work, i)) return false;
   }
   return true;
 }
 
+bool CudaRecording::have_run(std::span<const Work> work, size_t piece) const {
+  return !work[piece].is_of_library || run_.contains(use_of(piece, work[piece]));
+}
+
 // False if nothing is handed in.
-bool CudaRecording::launch_graph(std::span<const Work> work) {
+bool CudaRecording::launch_graph(std::span<const Work> work, std::span<const StepOrder> order) {
   if (exec_ && has_shape(work)) {
     try {
       update(work);
@@ -116,10 +196,10 @@ bool CudaRecording::launch_graph(std::span<const Work> work) {
     if (!exec_) {
       if (graphs_made_ == kMostGraphs) return false;
       ++graphs_made_;
-      build(work);
+      build(work, order);
     }
     need(graphs()->graph_launch(exec_, stream_));
-    handed_in_ = work.size();
+    has_overwritten_ = true;
     return true;
   } catch (const Refused&) {
     destroy();
@@ -150,24 +230,30 @@ CUgraph CudaRecording::captured(const Work& work) {
   throw Refused{};
 }
 
-void CudaRecording::build(std::span<const Work> work) {
+CUgraphNode CudaRecording::add_node(CUgraph graph, const Work& work, std::span<const CUgraphNode> before) {
+  CUgraphNode node = nullptr;
+  if (work.function) {
+    const CUdeviceptr nowhere = 0;
+    std::vector<void*> parameters = parameters_of(work, nowhere);
+    const KernelNodeParams params = node_params(work, parameters);
+    need(graphs()->graph_add_kernel(&node, graph, before.data(), before.size(), &params));
+    return node;
+  }
+  CUgraph child = captured(work);  // the node has a copy of it
+  const CUresult result = graphs()->graph_add_child(&node, graph, before.data(), before.size(), child);
+  graphs()->graph_destroy(child);
+  need(result);
+  return node;
+}
+
+void CudaRecording::build(std::span<const Work> work, std::span<const StepOrder> order) {
   need(graphs()->graph_create(&graph_, 0));
-  for (const Work& piece : work) {
-    CUgraphNode node = nullptr;
-    const CUgraphNode* before = nodes_.empty() ? nullptr : &nodes_.back().node;
-    const size_t count = before ? 1 : 0;
-    if (piece.function) {
-      const CUdeviceptr nowhere = 0;
-      std::vector<void*> parameters = parameters_of(piece, nowhere);
-      const KernelNodeParams params = node_params(piece, parameters);
-      need(graphs()->graph_add_kernel(&node, graph_, before, count, &params));
-    } else {
-      CUgraph child = captured(piece);  // the node has a copy of it
-      const CUresult result = graphs()->graph_add_child(&node, graph_, before, count, child);
-      graphs()->graph_destroy(child);
-      need(result);
-    }
-    nodes_.push_back({piece.function, piece.blocks, piece.threads, piece.shared_bytes, piece.words, piece.numbers, node});
+  const std::vector<std::vector<size_t>> before = pieces_before(work, order);
+  for (size_t i = 0; i < work.size(); ++i) {
+    const Work& piece = work[i];
+    std::vector<CUgraphNode> nodes;
+    for (const size_t b : before[i]) nodes.push_back(nodes_[b].node);
+    nodes_.push_back({piece.function, piece.blocks, piece.threads, piece.shared_bytes, piece.words, piece.numbers, add_node(graph_, piece, nodes)});
   }
   need(graphs()->graph_instantiate(&exec_, graph_, 0));
 }

@@ -1,9 +1,11 @@
 // Plans that repeat become CUDA graphs by themselves. Between the begin and the end of a plan the device notes its launches, then
 // hands them in together:
 //
-//   the first runs      one after another, as if they had not been noted
-//   from the third on   as one CUDA graph, a chain of nodes in the order of the plan. Where a later run has another argument (a
-//                       buffer elsewhere), that node alone is updated
+//   the first runs      one after another. What writes over memory that the plan was given comes last and, if it is several launches, as one
+//                       CUDA graph: so a refused launch overwrites nothing
+//   from the third on   as one CUDA graph, whose nodes come behind those of the steps that theirs comes behind (StepOrder): independent
+//                       branches of the plan are branches of the graph. Products of the library have one workspace, so they are a chain.
+//                       Where a later run has another argument (a buffer elsewhere), that node alone is updated
 //   numbers             that change from run to run (a learning rate) lie in one block on the device: a kernel whose scalars are others for the
 //                       first time reads them there from then on, and one copy before the graph writes them all
 //   another shape       a run whose launches are of other functions makes the graph anew; a plan that does so each time stays
@@ -38,6 +40,7 @@ struct Work {
   std::vector<uint64_t> numbers = {};  // the kernel's scalars
   std::function<void(CUstream)> call;  // hands it in to a stream
   bool is_of_library = false;
+  int32_t step = -1;  // of the plan; -1: before all steps
   const std::string* name = nullptr;
 };
 
@@ -48,21 +51,25 @@ class CudaRecording final : public Recording {
       : context_(context), device_(device), stream_(stream), capturing_(capturing), runs_(repeats ? kPlainRuns : 0) {}
   ~CudaRecording() override;
 
-  // A run: its work is noted, then handed in. Throws what the driver says of a plain launch; some pieces may be handed in then.
-  void begin() { handed_in_ = 0; }
-  void run(std::span<const Work> work);
-  size_t handed_in() const { return handed_in_; }  // pieces
+  // A run: its work is noted, step by step, then handed in. Throws what the driver says of a plain launch; some pieces may be handed in then.
+  void begin() { has_overwritten_ = false; }
+  void run(std::span<const Work> work, std::span<const StepOrder> order);
+  bool has_overwritten() const { return has_overwritten_; }  // a piece that writes over what the plan was given is handed in
 
  private:
   static constexpr int kPlainRuns = 2;   // before a graph is worth its making
   static constexpr int kMostGraphs = 5;  // one after another, before the plan stays with plain launches
   static constexpr size_t kFewest = 2;   // pieces of work
 
-  void run_plainly(std::span<const Work> work);
+  void run_plainly(std::span<const Work> work, std::span<const StepOrder> order);
+  void run_last(std::span<const Work> work, std::span<const size_t> last);
+  bool launch_together(std::span<const Work> work, std::span<const size_t> pieces);
   bool have_run(std::span<const Work> work) const;
-  bool launch_graph(std::span<const Work> work);
+  bool have_run(std::span<const Work> work, size_t piece) const;
+  bool launch_graph(std::span<const Work> work, std::span<const StepOrder> order);
   bool has_shape(std::span<const Work> work) const;
-  void build(std::span<const Work> work);
+  void build(std::span<const Work> work, std::span<const StepOrder> order);
+  CUgraphNode add_node(CUgraph graph, const Work& work, std::span<const CUgraphNode> before);
   void update(std::span<const Work> work);
   CUdeviceptr place_for(const std::vector<uint64_t>& numbers);
   void write_numbers();
@@ -73,7 +80,7 @@ class CudaRecording final : public Recording {
   Device& device_;
   CUstream stream_, capturing_;
   int runs_, graphs_made_ = 0;
-  size_t handed_in_ = 0;
+  bool has_overwritten_ = false;
   struct Node {
     CUfunction function;
     unsigned blocks, threads, shared_bytes;

@@ -28,9 +28,15 @@ bool find_places(const Graph& graph, const Node* const* handles, size_t count, s
   return true;
 }
 
-int add_node(Graph& graph, const Node** handle, const Node* const* after, size_t count, Work work) {
+// Nodes that wait for none are counted, edges too; that which the setting "lost_edge" names is left out.
+int add_node(Driver& d, Graph& graph, const Node** handle, const Node* const* after, size_t count, Work work) {
   Node node{std::move(work), {}};
   if (!handle || !find_places(graph, after, count, node.after)) return kInvalidValue;
+  if (count == 0) ++d.calls["root"];
+  for (size_t i = 0; i < count; ++i) {
+    ++d.calls["edge"];
+    if (d.settings.lost_edge > 0 && --d.settings.lost_edge == 0) node.after.erase(node.after.begin() + static_cast<std::ptrdiff_t>(i));
+  }
   graph.nodes.push_back(std::move(node));
   *handle = &graph.nodes.back();
   return kSuccess;
@@ -165,7 +171,7 @@ TENON_SIM_API int cuGraphAddKernelNode_v2(const Node** node, Graph* handle, cons
     if (!graph || !launch) return kInvalidValue;
     Work work;
     const int code = make_kernel(d, *launch, graph->device, work);
-    return code ? code : add_node(*graph, node, after, count, std::move(work));
+    return code ? code : add_node(d, *graph, node, after, count, std::move(work));
   });
 }
 
@@ -180,14 +186,14 @@ TENON_SIM_API int cuGraphAddChildGraphNode(const Node** node, Graph* handle, con
     Work work;
     work.kind = WorkKind::Graph;
     work.graph = copy(*child);
-    return add_node(*graph, node, after, count, std::move(work));
+    return add_node(d, *graph, node, after, count, std::move(work));
   });
 }
 
 TENON_SIM_API int cuGraphAddEmptyNode(const Node** node, Graph* handle, const Node* const* after, size_t count) {
   return gate("cuGraphAddEmptyNode", Need::Context, [&](Driver& d) -> int {
     Graph* const graph = find(d.graphs, handle);
-    return graph ? add_node(*graph, node, after, count, {}) : kInvalidValue;
+    return graph ? add_node(d, *graph, node, after, count, {}) : kInvalidValue;
   });
 }
 

@@ -24,12 +24,12 @@ extern "C" {
 // "kernel", the nth kernel that runs, which ends the device's work as an error of a kernel does.
 void tenon_sim_fault(const char* function, long nth, int code);
 void tenon_sim_fault_from(const char* function, long nth, int code);  // and each one after that, until tenon_sim_heal
-long tenon_sim_calls(const char* function);
+long tenon_sim_calls(const char* function);  // "root" and "edge": nodes of such graphs that wait for none, and edges
 // How many live: allocations, pinned (ranges), streams, events, modules, graphs, graph_execs, contexts (retained), bytes
 // (of device memory); -1 for other words.
 long tenon_sim_live(const char* what);
-// A setting from here on: eager, strict (of blocks allocated from here on), races, memory_mb, arch, library. 0 for other
-// words.
+// A setting from here on: eager, strict (of blocks allocated from here on), races, memory_mb, arch, library; lost_edge: the nth edge from now of
+// graphs that are built node by node is left out. 0 for other words.
 int tenon_sim_set(const char* setting, long value);
 void tenon_sim_seed(unsigned long long seed);
 long tenon_sim_launches();  // kernels that have run

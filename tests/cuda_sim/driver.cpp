@@ -172,6 +172,8 @@ TENON_SIM_API int tenon_sim_set(const char* setting, long value) {
     d.settings.arch = static_cast<int>(value);
   else if (is("library"))
     d.settings.library = value;
+  else if (is("lost_edge"))
+    d.settings.lost_edge = value;
   else
     return 0;
   return 1;

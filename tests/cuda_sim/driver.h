@@ -118,7 +118,7 @@ struct Settings {
   int arch = 90;
   uint64_t seed = 1;
   bool eager = false, strict = false, races = false, idle = false;
-  long library = 0;
+  long library = 0, lost_edge = 0;
   std::string card;
   Settings();
 };

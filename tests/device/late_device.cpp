@@ -200,7 +200,7 @@ class Implementation final : public LateDevice {
          });
   }
 
-  void begin_plan(std::shared_ptr<Recording>&, bool) override {
+  void begin_plan(std::shared_ptr<Recording>&, bool, std::span<const StepOrder>) override {
     const Locked lock(*this);
     holds_ = true;
   }
