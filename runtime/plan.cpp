@@ -65,11 +65,15 @@ class Builder {
     return only;
   }
 
-  // Which parts of a join have a step is not known yet.
+  // The steps of a Cat, whose code depends on where its parts lie, stay launches of their own.
   void join_on_gpu() {
-    if (!plan_->device || !plan_->device->compiles(options_) || !joins_.empty() || !plan_->recurrent.empty()) return;
+    if (!plan_->device || !plan_->device->compiles(options_)) return;
     const ir::Target target = plan_->device->target(options_);
-    if (const auto* gpu = std::get_if<ir::GpuTarget>(&target)) join_launches(*plan_, planned_, *gpu, options_);
+    const auto* gpu = std::get_if<ir::GpuTarget>(&target);
+    if (!gpu) return;
+    const std::vector<int32_t> launch_of = join_launches(*plan_, planned_, *gpu, options_);
+    if (launch_of.empty()) return;
+    for (Join& join : joins_) join.step = static_cast<size_t>(launch_of[join.step]);
   }
 
   // Of one kernel's steps: only kernels that are asked for are in the log.

@@ -1,4 +1,5 @@
-// What each step must come behind is known from the values that it reads, and from those whose memory it would like to take over.
+// Which of a plan's steps share a launch. Each step goes to the last launch that takes it, behind those that write what it reads or that read what
+// it would like to write over; the launches are then the plan's steps.
 #include "runtime/plan_launches.h"
 
 #include <algorithm>
@@ -16,18 +17,20 @@ class Launches {
  public:
   Launches(Plan& plan, PlannedValues& planned, const ir::GpuTarget& target) : plan_(plan), planned_(planned), target_(target) {}
 
-  void run(const Options& options) {
+  std::vector<int32_t> run(const Options& options) {
     note_uses();
     for (size_t s = 0; s < plan_.steps.size(); ++s) place(s);
     const bool joins = launches_.size() < plan_.steps.size();
     plan_.may_join = joins && options.repeats > 0;
     plan_.has_joined = joins && options.repeats == 0;
-    if (!plan_.has_joined) return;
+    if (!plan_.has_joined) return {};
     renumber();
     plan_.code.join(launch_of_, options.verify);
     std::vector<Step> steps;
     for (const Launch& launch : launches_) steps.push_back(step_of(launch, steps.size()));
     plan_.steps = std::move(steps);
+    for (size_t& s : plan_.recurrent) s = static_cast<size_t>(launch_of_[s]);
+    return std::move(launch_of_);
   }
 
  private:
@@ -38,18 +41,22 @@ class Launches {
 
   void note_uses() {
     readers_.resize(planned_.values.size());
+    writers_.resize(planned_.values.size());
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       const Step& step = plan_.steps[s];
-      for (const int32_t v : step.buffers) note_use(s, v);
-      for (const Step::Base& base : step.bases) note_use(s, base.place);
+      for (const int32_t v : step.writes) writers_[static_cast<size_t>(v)].push_back(s);
+      for_each_read(step, [&](int32_t v) { readers_[static_cast<size_t>(v)].push_back(s); });
     }
     wishes_.resize(plan_.steps.size());
     for (const compiler::InPlace& pair : planned_.in_place) wishes_[static_cast<size_t>(pair.step)].push_back(pair.from);
   }
-  void note_use(size_t s, int32_t value) {
-    if (value >= 0 && !is_written_by(value, s)) readers_[static_cast<size_t>(value)].push_back(s);
+  template <typename F>
+  static void for_each_read(const Step& step, const F& f) {
+    for (const int32_t v : step.buffers) {
+      if (v >= 0 && std::find(step.writes.begin(), step.writes.end(), v) == step.writes.end()) f(v);
+    }
+    for (const Step::Base& base : step.bases) f(base.place);
   }
-  bool is_written_by(int32_t value, size_t s) const { return planned_.values[static_cast<size_t>(value)].begin == static_cast<int32_t>(s); }
 
   void place(size_t s) {
     const passes::Lowered* part = small_part(s);
@@ -75,22 +82,18 @@ class Launches {
     return work.phases.size() == 1 && work.phases[0].count <= target_.multiprocessors && passes::can_join({}, *lowered) ? lowered : nullptr;
   }
 
-  // Behind who writes what the step reads, and behind who else reads what it would like to write over.
+  // Behind who writes what the step reads, or another part of what it writes, and behind who else reads what it would like to write over.
   size_t first_launch(size_t s) const {
     size_t first = 0;
-    const auto comes_behind = [&](size_t other) { first = std::max(first, static_cast<size_t>(launch_of_[other]) + 1); };
-    const auto reads = [&](int32_t value) {
-      if (value < 0 || is_written_by(value, s)) return;
-      if (const int32_t begin = planned_.values[static_cast<size_t>(value)].begin; begin >= 0) comes_behind(static_cast<size_t>(begin));
+    const auto come_behind = [&](const std::vector<size_t>& others) {
+      for (const size_t other : others) {
+        if (other < s) first = std::max(first, static_cast<size_t>(launch_of_[other]) + 1);
+      }
     };
     const Step& step = plan_.steps[s];
-    for (const int32_t v : step.buffers) reads(v);
-    for (const Step::Base& base : step.bases) reads(base.place);
-    for (const int32_t from : wishes_[s]) {
-      for (const size_t reader : readers_[static_cast<size_t>(from)]) {
-        if (reader < s) comes_behind(reader);
-      }
-    }
+    for_each_read(step, [&](int32_t v) { come_behind(writers_[static_cast<size_t>(v)]); });
+    for (const int32_t v : step.writes) come_behind(writers_[static_cast<size_t>(v)]);
+    for (const int32_t from : wishes_[s]) come_behind(readers_[static_cast<size_t>(from)]);
     return first;
   }
 
@@ -99,7 +102,9 @@ class Launches {
       PlannedValue& value = planned_.values[v];
       if (value.begin >= 0) value.begin = launch_of_[static_cast<size_t>(value.begin)];
       value.end = value.begin;
-      for (const size_t reader : readers_[v]) value.end = std::max(value.end, launch_of_[reader]);
+      for (const std::vector<size_t>* uses : {&readers_[v], &writers_[v]}) {
+        for (const size_t step : *uses) value.end = std::max(value.end, launch_of_[step]);
+      }
     }
     // Another part of the launch would read what is written over.
     const auto is_read_beside = [&](const compiler::InPlace& pair) {
@@ -155,7 +160,7 @@ class Launches {
   Plan& plan_;
   PlannedValues& planned_;
   const ir::GpuTarget& target_;
-  std::vector<std::vector<size_t>> readers_;  // of each value
+  std::vector<std::vector<size_t>> readers_, writers_;  // of each value
   std::vector<std::vector<int32_t>> wishes_;  // by step: values that it would like to write over
   std::vector<Launch> launches_;
   std::vector<int32_t> launch_of_;  // by step
@@ -163,8 +168,8 @@ class Launches {
 
 }  // namespace
 
-void join_launches(Plan& plan, PlannedValues& planned, const ir::GpuTarget& target, const Options& options) {
-  Launches(plan, planned, target).run(options);
+std::vector<int32_t> join_launches(Plan& plan, PlannedValues& planned, const ir::GpuTarget& target, const Options& options) {
+  return Launches(plan, planned, target).run(options);
 }
 
 }  // namespace tenon::runtime

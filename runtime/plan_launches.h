@@ -3,13 +3,16 @@
 // optimiser are such steps: nobody reads what they write.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "runtime/plan.h"
 #include "runtime/plan_places.h"
 
 namespace tenon::runtime {
 
 // Before values have their places: steps, and the numbers of steps in `planned`, become those of launches. A plan that may never come
-// again stays as it is, since what is joined is code of its own.
-void join_launches(Plan& plan, PlannedValues& planned, const ir::GpuTarget& target, const Options& options);
+// again stays as it is, since what is joined is code of its own. Gives the launch of each step; nothing if all stays as it is.
+std::vector<int32_t> join_launches(Plan& plan, PlannedValues& planned, const ir::GpuTarget& target, const Options& options);
 
 }  // namespace tenon::runtime

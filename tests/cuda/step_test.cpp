@@ -136,10 +136,11 @@ TEST_CASE("steps: small launches that are joined, some of which write over what 
   constexpr int kValues = 6;
   std::mt19937 random(5);
   const auto any = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
-  for (int program = 0; program < 60; ++program) {
+  for (int program = 0; program < 80; ++program) {
     CAPTURE(program);
+    const int kinds = program < 50 ? 7 : 9;  // with joins
     std::vector<std::array<int, 4>> lines;
-    for (int i = 0; i < 10; ++i) lines.push_back({any(7), any(kValues), any(kValues), any(kValues)});
+    for (int i = 0; i < 10; ++i) lines.push_back({any(kinds), any(kValues), any(kValues), any(kValues)});
     const auto run = [&](const Device& device) {
       manual_seed(static_cast<uint64_t>(program));
       std::vector<Tensor> values;
@@ -156,6 +157,8 @@ TEST_CASE("steps: small launches that are joined, some of which write over what 
             case 3: result = x - y.sum(1, true) / 24; break;
             case 4: result = y * 0.5 + x.sum(0, true) / 24; break;
             case 5: result = (x - y).softmax(1); break;
+            case 7: result = cat({x.slice(0, 0, 9) * 0.5, y.slice(0, 3, 7).softmax(0), x.t().slice(0, 13)}); break;
+            case 8: result = cat({y.slice(1, 0, 8).cumsum(0) / 24, x.slice(1, 8)}, 1); break;
             default: result += 1; break;
           }
         }
@@ -268,4 +271,60 @@ TEST_CASE("steps: independent branches are branches of the graph, and an edge th
   sim.set("lost_edge", 0);
   clear_caches();
   CHECK(shown > all / 2);  // seeds may keep the order for some
+}
+
+TEST_CASE("steps: plans with a join of values or with recurrent layers are joined too") {
+  if (!test::Simulator::get()) return;
+  struct Case {
+    const char* name;
+    std::function<Tensor(const std::vector<Tensor>&, const Tensor&)> loss;
+    std::function<std::vector<Tensor>()> parameters;
+  };
+  nn::LSTM lstm{nullptr};
+  nn::GRU gru{nullptr};
+  const auto weights = [] { return std::vector<Tensor>{randn({6, 8}) / 4, randn({6, 8}) / 4, randn({16, 3}) / 4}; };
+  const Case cases[] = {
+      {"cat",
+       [](const std::vector<Tensor>& p, const Tensor& x) { return cat({x.matmul(p[0]).tanh(), x.matmul(p[1]).relu()}, 1).matmul(p[2]).softmax(1).square().mean(); }, weights},
+      {"LSTM", [&](const std::vector<Tensor>&, const Tensor& x) { return std::get<0>(lstm->forward(x.reshape({5, 4, 6}))).square().mean(); },
+       [&] { return (lstm = nn::LSTM(nn::LSTMOptions(6, 7))), lstm->parameters(); }},
+      {"GRU", [&](const std::vector<Tensor>&, const Tensor& x) { return std::get<0>(gru->forward(x.reshape({5, 4, 6}))).square().mean(); },
+       [&] { return (gru = nn::GRU(nn::GRUOptions(6, 7))), gru->parameters(); }},
+  };
+  for (const Case& c : cases) {
+    const std::string name = c.name;
+    CAPTURE(name);
+    const auto train = [&](const Device& device, int steps, size_t& launches) {
+      manual_seed(4);
+      std::vector<Tensor> parameters = c.parameters();
+      for (Tensor& p : parameters) {
+        const NoGradGuard guard;
+        if (name == "cat") p = p.to(device);
+        else p.set_data(p.to(device));
+        p.set_requires_grad(true);
+      }
+      const Tensor x = randn({20, 6}).to(device);
+      optim::Adam adam(parameters, optim::AdamOptions(0.01));
+      std::vector<float> losses;
+      for (int step = 0; step < steps; ++step) {
+        clear_kernel_history();
+        adam.zero_grad();
+        const Tensor loss = c.loss(parameters, x);
+        loss.backward();
+        adam.step();
+        losses.push_back(loss.item<float>());
+        launches = kernel_history().size();
+      }
+      return losses;
+    };
+    size_t single = 0, joined = 0, none = 0;
+    const std::vector<float> want = train(kCPU, 7, none);
+    {
+      const WithOptions never([](runtime::Options& o) { o.repeats = -1; });
+      CHECK(train(kGpu, 3, single).back() == want[2]);
+    }
+    clear_caches();  // of these plans
+    CHECK(train(kGpu, 7, joined) == want);
+    CHECK(joined < single);
+  }
 }
