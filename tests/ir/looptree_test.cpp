@@ -212,6 +212,39 @@ TEST_CASE("looptree: asynchronous copies print, parse, and come in an order in w
   }
 }
 
+TEST_CASE("looptree: a branch may hold a commit and a wait if all threads of a block take it together") {
+  const std::string text = R"(looptree @ring cuda threads=32 index=i32 {
+  params x: f16 in, y: f16 out, s: f16 shared[256], n: i32 scalar, sizes 2
+  phase rows: parallel %0 in 0..s0 {
+    %1 = const 0 : i32
+    %2 = size s1 : i32
+    %3 = thread : i32
+    %4 = scalar a0 : i32
+    %5 = sub %0, %2 : i32
+    %6 = lt %5, %4 : bool
+    if %6 {
+      copy_async s[%1] from x[%1]
+      commit
+      wait 0
+      barrier
+      %7 = load s[%1] : f16
+      store y[%1], %7
+    }
+  }
+}
+)";
+  CHECK(error_of(text) == "");
+  const char* apart[][2] = {
+      {"sub %0, %2", "sub %0, %3"}, {"lt %5, %4", "lt %3, %4"}, {"%5 = sub %0, %2 : i32", "%5 = shuffle %0, %3 : i32"}, {"%5 = sub %0, %2 : i32", "%5 = load z[%1] : i32"}};
+  for (const auto& [from, to] : apart) {
+    CAPTURE(to);
+    std::string changed = text;
+    changed.replace(changed.find(from), std::strlen(from), to);
+    if (const size_t x = changed.find("x: f16 in"); changed.find(" z[") != std::string::npos) changed.replace(x, 9, "x: f16 in, z: i32 in");
+    CHECK(error_of(changed).find("all threads come to a commit and a wait") != std::string::npos);
+  }
+}
+
 TEST_CASE("looptree: the key leaves out names and numbering alone") {
   LoopTree tree = parse_looptree(kEverything);
   const std::string key = print(tree, false);
