@@ -1,5 +1,7 @@
 // pow, hypot, rem and sign in basic ops, for floats and integers. pow is exp(y log x) with the logarithm as a
 // pair of doubles; rem is exact: long division for f32, modular exponentiation of the exponent gap for f64.
+#include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "passes/kernel/expand_math.h"
@@ -32,16 +34,22 @@ Expr pow_double(Expr x, Expr y, bool brief) {
   return select(one, 1.0, result);
 }
 
-// Square and multiply over every bit of a non-negative exponent: odd bases wrap around with all of them. A
-// negative one gives the truncated reciprocal.
+// Square and multiply over the k low bits of a non-negative exponent y = n 2^k + rest. The others take no more squares, since for an odd
+// x d = x^(2^k) - 1 is a multiple of 2^(k + 2), so that of (1 + d)^n = 1 + n d + n (n - 1) / 2 d^2 + ... the terms behind these are
+// multiples of 2^bits. An even x is 0 from x^bits on. A negative exponent gives the truncated reciprocal.
 Expr pow_integer(Expr x, Expr y) {
-  const int bits = 8 * ir::item_size(x.dtype()) - (ir::is_signed(x.dtype()) ? 1 : 0);
-  Expr result = constant(x, 1.0), square = x;
-  for (int i = 0; i < bits; ++i) {
+  const int bits = 8 * ir::item_size(x.dtype());
+  const int k = std::max<int>((bits + 2) / 3 - 2, std::bit_width(static_cast<unsigned>(bits)) - 1);
+  Expr low = constant(x, 1.0), square = x;
+  for (int i = 0; i < k; ++i) {
     const Expr bit = unequal((i ? y >> i : y) & 1.0, 0.0);
-    result = select(bit, result * square, result);
-    if (i + 1 < bits) square = square * square;
+    low = select(bit, low * square, low);
+    square = square * square;
   }
+  const Expr n = y >> k, d = square - 1.0, odd_n = unequal(n & 1.0, 0.0);
+  const Expr pairs = select(odd_n, n * ((n - 1.0) >> 1), (n >> 1) * (n - 1.0));
+  const Expr vanishes = equal(x & 1.0, 0.0) & unequal(n, 0.0);
+  const Expr result = select(vanishes, 0.0, low * (d * (n + pairs * d) + 1.0));
   if (!ir::is_signed(x.dtype())) return result;
   const Expr odd = unequal(y & 1.0, 0.0);
   const Expr reciprocal =
