@@ -319,9 +319,11 @@ void TreeBuilder::barrier() { append({.kind = StmtKind::Barrier}); }
 
 namespace {
 
-void find_indices(const LoopTree& tree, const std::vector<Stmt>& list, std::vector<bool>& index) {
+// Gives whether no register was taken back: what is set behind its readers may be no index.
+bool find_indices(const LoopTree& tree, const std::vector<Stmt>& list, std::vector<bool>& index) {
   const auto is_index = [&](const Stmt& stmt) {
     if (stmt.kind == StmtKind::Size || stmt.kind == StmtKind::For) return true;
+    if (stmt.kind == StmtKind::Var) return index[stmt.result] && index[stmt.args[0]];
     if (stmt.kind != StmtKind::Let) return false;
     const VType type = tree.values[stmt.result];
     switch (stmt.op) {
@@ -331,24 +333,32 @@ void find_indices(const LoopTree& tree, const std::vector<Stmt>& list, std::vect
       case Op::Sub:
       case Op::Mul:
       case Op::Min:
+      case Op::And:
+      case Op::Xor:
+      case Op::Get:
       case Op::Quotient: return std::all_of(stmt.args.begin(), stmt.args.end(), [&](ValueId a) { return index[a]; });
+      case Op::Where: return index[stmt.args[1]] && index[stmt.args[2]];
       default: return false;
     }
   };
+  bool kept = true;
   for (const Stmt& stmt : list) {
     if (stmt.result >= 0) index[stmt.result] = is_index(stmt);
-    find_indices(tree, stmt.body, index);
-    find_indices(tree, stmt.orelse, index);
+    if (stmt.kind == StmtKind::Set && index[stmt.args[0]] && !index[stmt.args[1]]) index[stmt.args[0]] = kept = false;
+    const bool body = find_indices(tree, stmt.body, index), orelse = find_indices(tree, stmt.orelse, index);
+    kept = kept && body && orelse;
   }
+  return kept;
 }
 
 }  // namespace
 
 std::vector<bool> index_values(const LoopTree& tree) {
-  std::vector<bool> index(tree.values.size(), false);
-  for (const Phase& phase : tree.phases) {
-    index[phase.index] = true;
-    find_indices(tree, phase.body, index);
+  std::vector<bool> index(tree.values.size(), true);
+  bool found = false;
+  while (!found) {
+    found = true;
+    for (const Phase& phase : tree.phases) found = find_indices(tree, phase.body, index) && found;
   }
   return index;
 }

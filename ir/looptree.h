@@ -280,8 +280,8 @@ class TreeBuilder {
 std::string print(const LoopTree& tree, bool with_name = true);
 // Accepts what print writes and verifies it. Throws IrError "FILE:LINE:COLUMN: reason".
 LoopTree parse_looptree(std::string_view text, std::string_view file = "<text>");
-// For each value whether it is an index: one integer, made by sums, products, minima and quotients of loop variables, thread and block
-// numbers, sizes and constants alone. Schedules keep these within their type, where data wrap around.
+// For each value whether it is an index: one integer, made by sums, products, minima, quotients, bits and choices of loop variables, thread
+// and block numbers, sizes, constants and registers of such alone. Schedules keep these within their type, where data wrap around.
 std::vector<bool> index_values(const LoopTree& tree);
 void verify(const LoopTree& tree);  // definitions before uses, types, lanes, buffers; throws IrError
 

@@ -1,7 +1,8 @@
 // The order in which floats are added up, so that the error of a sum does not grow with the number of its
 // terms. Interpreters add through here; every schedule follows it to the bit.
 //
-//   chain   a few terms, one after the other: kProductChain of a product's k, kReduceChain of a lane or column of a reduction
+//   chain   a few terms, one after the other: kProductChain of a product's k, kReduceChain of a lane or column of a reduction.
+//           Tensor cores add 16 products at once: a chain of theirs is as many additions, kTileChain of k
 //   group   of a product, the sums of kProductGroup chains, one after the other
 //   total   the chains or groups, one after the other, where what each addition rounds away is kept beside the sum (Kahan, 1965;
 //           Neumaier, 1974):
@@ -21,7 +22,7 @@
 
 namespace tenon::ir {
 
-inline constexpr int64_t kProductChain = 256, kProductGroup = 16;
+inline constexpr int64_t kProductChain = 256, kProductGroup = 16, kTileChain = 16 * kProductChain;
 inline constexpr int64_t kReduceChain = 4, kShortReduce = 16;
 
 // Whether a reduction, or a contraction (Op::Contract), keeps totals.
@@ -30,11 +31,11 @@ inline bool keeps_rest(Op op, DType dtype) {
 }
 
 // Whether a product of so many k is more than a chain, and more than a group.
-inline bool product_in_chains(DType dtype, int64_t depth) {
-  return keeps_rest(Op::Contract, dtype) && depth > kProductChain;
+inline bool product_in_chains(DType dtype, int64_t depth, int64_t chain = kProductChain) {
+  return keeps_rest(Op::Contract, dtype) && depth > chain;
 }
-inline bool product_in_groups(DType dtype, int64_t depth) {
-  return keeps_rest(Op::Contract, dtype) && depth > kProductChain * kProductGroup;
+inline bool product_in_groups(DType dtype, int64_t depth, int64_t chain = kProductChain) {
+  return product_in_chains(dtype, depth, chain * kProductGroup);
 }
 
 // Of a type with + - ==. Totals are added as parts are, their rests with them.

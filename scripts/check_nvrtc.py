@@ -46,26 +46,39 @@ def load(given):
 
 
 def start(given):
+    """Loads NVRTC for what follows; whether it is there."""
     global nvrtc
     nvrtc = load(given)
-    compile_text(0, b'extern "C" __global__ void empty() {}', 80)  # the first one takes a little longer
+    if nvrtc:
+        compile_text(0, b'extern "C" __global__ void empty() {}', 80)  # the first one takes a little longer
+    return nvrtc is not None
+
+
+def compiled(text, arch, *more):
+    """(PTX, cubin, what ptxas says); no PTX and cubin if it is refused."""
+    program, size = ctypes.c_void_p(), ctypes.c_size_t()
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, b"kernel.cu", 0, None, None)
+    options = [b"-arch=sm_%d" % arch, b"--minimal", b"--fmad=false", b"--ptxas-options=-v", *more]
+    refused = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+
+    def part(name):
+        getattr(nvrtc, f"nvrtcGet{name}Size")(program, ctypes.byref(size))
+        data = ctypes.create_string_buffer(size.value)
+        getattr(nvrtc, f"nvrtcGet{name}")(program, data)
+        return data.raw
+
+    log = part("ProgramLog").decode().rstrip("\0")
+    found = (None, None, log) if refused else (part("PTX").decode().rstrip("\0"), part("CUBIN"), log)
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    return found
 
 
 def machine_code(text, arch):
-    """(cubin, or None if it is refused; what ptxas says), with the options of runtime/cuda/compiler.cpp."""
-    program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, b"kernel.cu", 0, None, None)
-    options = (ctypes.c_char_p * 4)(b"-arch=sm_%d" % arch, b"--minimal", b"--fmad=false", b"--ptxas-options=-v")
-    compiled = nvrtc.nvrtcCompileProgram(program, len(options), options) == 0
-    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-    log, cubin = ctypes.create_string_buffer(size.value), None
-    nvrtc.nvrtcGetProgramLog(program, log)
-    if compiled:
-        nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size))
-        cubin = ctypes.create_string_buffer(size.value)
-        nvrtc.nvrtcGetCUBIN(program, cubin)
-    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    return cubin.raw if compiled else None, log.value.decode()
+    """(cubin, or None if it is refused; what ptxas says), as runtime/cuda/compiler.cpp asks for it: what spills is compiled once more."""
+    _, cubin, log = compiled(text, arch)
+    if cubin is not None and spills(log):
+        _, cubin, log = compiled(text, arch, b"-DTENON_ALL_REGISTERS")
+    return cubin, log
 
 
 def spills(log):

@@ -10,7 +10,6 @@ is in it, and accesses to shared memory. --keep leaves texts, PTX and machine co
 """
 import argparse
 import collections
-import ctypes
 import pathlib
 import re
 import shutil
@@ -18,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-from check_nvrtc import load
+import check_nvrtc
 
 KERNELS = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data" / "gpu_kernels.ir"
 SCALAR_BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}
@@ -27,27 +26,6 @@ SCALAR_BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}
 def graphs():
     parts = re.split(r"^(?=graph @)", KERNELS.read_text(), flags=re.M)[1:]
     return {re.match(r"graph @(\w+)", part)[1]: part for part in parts}
-
-
-def compiled(nvrtc, text, arch):
-    """PTX, machine code and what ptxas says."""
-    program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, b"kernel.cu", 0, None, None)
-    options = (ctypes.c_char_p * 4)(b"-arch=sm_%d" % arch, b"--minimal", b"--fmad=false", b"--ptxas-options=-v")
-    code = nvrtc.nvrtcCompileProgram(program, len(options), options)
-
-    def part(name):
-        getattr(nvrtc, f"nvrtcGet{name}Size")(program, ctypes.byref(size))
-        data = ctypes.create_string_buffer(size.value)
-        getattr(nvrtc, f"nvrtcGet{name}")(program, data)
-        return data.raw
-
-    log = part("ProgramLog").decode().rstrip("\0")
-    if code:
-        sys.exit(log)
-    result = part("PTX").decode().rstrip("\0"), part("CUBIN"), log
-    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    return result
 
 
 def widths(counts):
@@ -125,8 +103,7 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--markdown", action="store_true", help="rows of a table")
     options = parser.parse_args()
-    nvrtc = load(options.library)
-    if not nvrtc:
+    if not check_nvrtc.start(options.library):
         print("skipped: libnvrtc was not found; --library names it")
         return 0
     folder = options.keep or pathlib.Path(tempfile.mkdtemp())
@@ -140,7 +117,9 @@ def main():
             continue
         arguments = [options.tenon_opt, "--emit", "cuda", "--gpu", str(options.gpu)]
         text = subprocess.run(arguments, input=graph.encode(), stdout=subprocess.PIPE, check=True).stdout
-        ptx, cubin, log = compiled(nvrtc, text, options.gpu)
+        ptx, cubin, log = check_nvrtc.compiled(text, options.gpu)
+        if cubin is None:
+            sys.exit(log)
         for ending, data in [("cu", text), ("ptx", ptx.encode()), ("cubin", cubin)]:
             (folder / f"{name}.{ending}").write_bytes(data)
         sass = {}

@@ -13,6 +13,7 @@
 // each of them lies that is read in its place. So a launch that is recorded can have other scalars without being changed.
 #include "codegen/cuda/emit.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -250,7 +251,7 @@ int64_t dynamic_shared_bytes(const ir::LoopTree& tree, const std::set<int32_t>& 
 class PhasePrinter {
  public:
   PhasePrinter(const ir::LoopTree& tree, const std::vector<std::string>& buffers)
-      : tree_(tree), buffers_(buffers), names_(tree.values.size()), index_(ir::index_values(tree)) {}
+      : tree_(tree), buffers_(buffers), names_(tree.values.size()), index_(ir::index_values(tree)), unrolled_(tree.values.size(), false) {}
 
   std::string run(const ir::Phase& phase) {
     mark_used(phase.body, used_);
@@ -396,6 +397,7 @@ class PhasePrinter {
     const std::string i = fresh(stmt.result, "i");
     const std::string step = stmt.step == 1 ? "++" + i : i + " += " + std::to_string(stmt.step);
     if (stmt.unroll) line("TENON_UNROLL");
+    unrolled_[stmt.result] = stmt.unroll && unrolled_[stmt.args[0]] && unrolled_[stmt.args[1]];
     line("for (" + register_type(dtype(stmt.result)) + " " + i + " = " + begin + "; " + i + " < " + end +
          "; " + step + ") {");
     nested(stmt.body);
@@ -404,12 +406,20 @@ class PhasePrinter {
 
   // --- memory
 
-  std::string place(int32_t buffer, ValueId index) const { return "&" + buffers_[buffer] + "[" + name(index) + "]"; }
+  // What unrolled loops know is added to the address, last, where an instruction has room for it: NVRTC adds indices in 32 bits, which may
+  // wrap as far as it knows, and so would compute each place anew.
+  std::string place(int32_t buffer, ValueId index) const {
+    const auto found = behind_.find(index);
+    if (found == behind_.end()) return "&" + buffers_[buffer] + "[" + name(index) + "]";
+    return "&" + buffers_[buffer] + "[" + name(found->second.first) + "] + " + name(found->second.second);
+  }
 
   std::string element(const Stmt& stmt) const {
-    std::string index = name(stmt.args[0]);
-    if (lanes(stmt.args[0]) != 1 || (stmt.strided && lanes_of(stmt) != 1)) fail("a gather of several lanes");
-    return buffers_[stmt.buffer] + "[" + index + "]";
+    const ValueId index = stmt.args[0];
+    if (lanes(index) != 1 || (stmt.strided && lanes_of(stmt) != 1)) fail("a gather of several lanes");
+    const auto found = behind_.find(index);
+    if (found == behind_.end() || buffer(stmt.buffer).space == Space::Local) return buffers_[stmt.buffer] + "[" + name(index) + "]";
+    return "(" + buffers_[stmt.buffer] + " + " + name(found->second.first) + ")[" + name(found->second.second) + "]";
   }
 
   int lanes_of(const Stmt& stmt) const {
@@ -457,6 +467,7 @@ class PhasePrinter {
     switch (stmt.op) {
       case Op::Const:
         names_[v] = literal({dtype(v), stmt.bits});
+        unrolled_[v] = true;
         if (dtype(v) == DType::F32) known_[v] = static_cast<uint32_t>(stmt.bits);
         if (!is_tile(tree_.values[v])) scalar(v);
         else names_[v] = call("tenon_splat_" + suffix(dtype(v)) + "x8", {names_[v]});
@@ -485,7 +496,10 @@ class PhasePrinter {
       default: break;
     }
     scalar(v);
-    if (index_[v] && stmt.op != Op::Min) return define(v, arg(0) + " " + symbol(stmt.op) + " " + arg(1));  // stays within its type
+    const bool may_wrap = stmt.op == Op::Add || stmt.op == Op::Sub || stmt.op == Op::Mul || stmt.op == Op::Quotient;
+    unrolled_[v] = index_[v] && std::all_of(stmt.args.begin(), stmt.args.end(), [&](ValueId a) { return unrolled_[a]; });
+    if (index_[v] && stmt.op == Op::Add && unrolled_[stmt.args[1]] && !unrolled_[v]) behind_[v] = {stmt.args[0], stmt.args[1]};
+    if (index_[v] && may_wrap) return define(v, arg(0) + " " + symbol(stmt.op) + " " + arg(1));  // stays within its type
     std::vector<std::string> x;
     for (ValueId arg_of : stmt.args) x.push_back(name(arg_of));
     if (stmt.fast || chooses_zeros(stmt)) return define(v, call("tenon_fast_" + std::string(ir::info(stmt.op).text) + "_f32", x));
@@ -510,6 +524,8 @@ class PhasePrinter {
   const std::vector<std::string>& buffers_;  // their names in the text
   std::vector<std::string> names_;           // of each value; literals and parameters stand for themselves
   std::vector<bool> index_;                  // ir::index_values
+  std::vector<bool> unrolled_;               // indices that are constants once loops are unrolled
+  std::map<ValueId, std::pair<ValueId, ValueId>> behind_;  // indices that are one and such a constant
   std::map<ValueId, uint32_t> known_;        // bits of f32 constants; of scalars those of another number than 0
   std::set<int32_t> used_;                   // buffers this phase touches
   std::string out_;

@@ -9,7 +9,11 @@ const char* prelude() {
 #ifdef __CUDACC__
 #pragma nv_diag_suppress 177  // functions of the prelude that a program does not use
 #define TENON_KERNEL extern "C" __global__
-#define TENON_LAUNCH(...) __launch_bounds__(__VA_ARGS__)
+#ifdef TENON_ALL_REGISTERS  // where what several blocks a multiprocessor leave a thread was too few
+#define TENON_LAUNCH(threads, blocks) __launch_bounds__(threads, 1)
+#else
+#define TENON_LAUNCH(threads, blocks) __launch_bounds__(threads, blocks)
+#endif
 #define TENON_DEVICE static __device__ __forceinline__
 #define TENON_RESTRICT __restrict__
 #define TENON_UNROLL _Pragma("unroll")
@@ -23,7 +27,7 @@ extern __shared__ __align__(16) unsigned char tenon_dynamic_shared[];
 typedef bool tenon_bool;
 #else
 #define TENON_KERNEL
-#define TENON_LAUNCH(...)
+#define TENON_LAUNCH(threads, blocks)
 #define TENON_DEVICE static inline
 #define TENON_RESTRICT restrict
 #define TENON_UNROLL

@@ -27,15 +27,23 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   // Arithmetic is that of the IR: no multiplication and addition become one. --minimal leaves out what our text never uses.
-  void compile(const std::string& architecture, bool verbose = false) {
+  void compile(const std::string& architecture, bool all_registers = false) {
     const std::string arch = "-arch=" + architecture;
-    std::vector<const char*> options = {arch.c_str(), "--minimal", "--fmad=false"};
-    if (verbose) options.push_back("--ptxas-options=-v");
+    std::vector<const char*> options = {arch.c_str(), "--minimal", "--fmad=false", "--ptxas-options=-v"};
+    if (all_registers) options.push_back("-DTENON_ALL_REGISTERS");
     const int result = api().compile(program_, static_cast<int>(options.size()), options.data());
     if (result == kNvrtcCompilation) throw std::runtime_error("NVRTC refused the text:\n" + log());
     check(result, "nvrtcCompileProgram");
   }
   std::string log() const { return text(api().log_size, api().log, "nvrtcGetProgramLog"); }
+  // Whether ptxas says of a function "N bytes spill stores" with another N than 0.
+  bool spills() const {
+    const std::string said = log(), mark = " bytes spill stores";
+    for (size_t at = said.find(mark); at != std::string::npos; at = said.find(mark, at + 1)) {
+      if (at >= 2 && said.compare(at - 2, 2, " 0") != 0) return true;
+    }
+    return false;
+  }
   std::string cubin() const { return text(api().cubin_size, api().cubin, "nvrtcGetCUBIN"); }
   std::string ptx() const { return text(api().ptx_size, api().ptx, "nvrtcGetPTX"); }
 
@@ -82,7 +90,11 @@ std::string compiler_version() {
 std::string compile(const std::string& text, const Architecture& architecture) {
   Program program(text);
   program.compile(architecture.text());
-  return architecture.ptx ? program.ptx() : program.cubin();
+  if (architecture.ptx) return program.ptx();
+  if (!program.spills()) return program.cubin();
+  Program again(text);
+  again.compile(architecture.text(), true);
+  return again.cubin();
 }
 
 std::string compile_to_ptx(const std::string& text, const Architecture& architecture) {
@@ -91,12 +103,6 @@ std::string compile_to_ptx(const std::string& text, const Architecture& architec
   std::string ptx = program.ptx();
   while (!ptx.empty() && ptx.back() == '\0') ptx.pop_back();
   return ptx;
-}
-
-std::string resources(const std::string& text, const Architecture& architecture) {
-  Program program(text);
-  program.compile("sm_" + std::to_string(architecture.number), true);
-  return program.log();
 }
 
 }  // namespace tenon::runtime::cuda

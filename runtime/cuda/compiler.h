@@ -15,11 +15,9 @@ struct Architecture {
 Architecture architecture_for(int compute_capability);  // 90; throws std::runtime_error if it is older than all of them
 std::string compiler_version();                         // "13.0"
 
-// A cubin, or PTX. Throws std::runtime_error with the compiler's log.
+// A cubin, or PTX. Throws std::runtime_error with the compiler's log. A schedule's number of blocks a multiprocessor rests on an estimate:
+// where registers spill with it, the text is compiled again without.
 std::string compile(const std::string& text, const Architecture& architecture);
 std::string compile_to_ptx(const std::string& text, const Architecture& architecture);
-
-// ptxas' own words on registers, shared memory and spills, a line for each function.
-std::string resources(const std::string& text, const Architecture& architecture);
 
 }  // namespace tenon::runtime::cuda

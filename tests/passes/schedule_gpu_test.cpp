@@ -173,9 +173,9 @@ TEST_CASE("gpu schedule: the extents of a product and the number of multiprocess
     const passes::gpu::Tile* const tile = chosen(1, 4096, 4096, depth, 132, ir::DType::F32, true, 90, copied);
     return tile ? tile->part_rows * tile->part_columns : 0;
   };
-  CHECK(most(256, true) == 64 * 64);
-  CHECK(most(256, false) == 64 * 32);
-  CHECK(most(257, true) == 64 * 32);
+  CHECK(most(4096, true) == 64 * 64);
+  CHECK(most(4096, false) == 64 * 32);
+  CHECK(most(4097, true) == 64 * 32);
 
   std::set<const passes::gpu::Tile*> used;
   for (const bool halves : {false, true}) {

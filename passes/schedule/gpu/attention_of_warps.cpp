@@ -168,8 +168,9 @@ class AttentionOfWarps : public Attention {
         std::vector<ValueId> taken, places;  // all are under way before the first is stored
         for (int k = 0; k < rows / at_once; ++k) {
           const ValueId in_tile = c_.offset(down, int64_t{k} * at_once), row = c_.add(first, in_tile), there = inside(m, row, rows, element, padded);
-          const ValueId place = pieces.place(c_, in_tile, element);
-          places.push_back(base < 0 ? place : c_.add(base, place));
+          const bool alike = at_once % kTurns == 0;  // then a piece costs no instruction but the first
+          const ValueId place = pieces.place(c_, alike ? down : in_tile, element);
+          places.push_back(c_.offset(base < 0 ? place : c_.add(base, place), alike ? int64_t{k} * at_once * pieces.pitch() : 0));
           if (is_copied(m)) b_.copy_async(to, places.back(), m.buffer, place_of(m, row, element), there);
           else taken.push_back(b_.load(m.buffer, place_of(m, row, element), 1, there));
         }
@@ -208,9 +209,9 @@ class AttentionOfWarps : public Attention {
     fill(sums, sums_of(tile_.across), 0);
     each(tiles_of(width), [&](ValueId k) {
       const ValueId element = c_.mul(k, c_.literal(kExtent));
-      const auto left = tiles_down([&](int i) { return read.left->load(c_, own, -1, c_.offset(warp_row_, int64_t{kExtent} * i), element); });
+      const auto left = tiles_down([&](int i) { return read.left->load(c_, own, -1, warp_row_, c_.literal(int64_t{kExtent} * i), element); });
       each(tile_.across, [&](ValueId j) {
-        accumulate(left, read.right->load(c_, other, base, c_.mul(j, c_.literal(kExtent)), element), sums, tile_.across, j);
+        accumulate(left, read.right->load(c_, other, base, -1, c_.mul(j, c_.literal(kExtent)), element), sums, tile_.across, j);
       });
     });
   }
@@ -227,7 +228,7 @@ class AttentionOfWarps : public Attention {
         return b_.op(Op::Cast, {b_.load(scores, at, kLanes)}, heads_.dtype);
       });
       const ValueId line = c_.mul(k, c_.literal(kExtent));
-      each(across, [&](ValueId j) { accumulate(left, read.load(c_, other, base, line, c_.mul(j, c_.literal(kExtent))), sums, across, j); });
+      each(across, [&](ValueId j) { accumulate(left, read.load(c_, other, base, -1, line, c_.mul(j, c_.literal(kExtent))), sums, across, j); });
     });
   }
 

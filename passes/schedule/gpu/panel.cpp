@@ -38,10 +38,10 @@ TileReader::TileReader(Context& c, const Pieces& pieces, Factor factor, bool tur
   if (const ValueId turn = pieces.turn(c, line); turn >= 0) element_ = c.builder.op(Op::Xor, {element_, turn});
 }
 
-ValueId TileReader::load(Context& c, int32_t buffer, ValueId base, ValueId line, ValueId element) const {
-  const ValueId first = c.add(c.mul(line, c.literal(pitch_)), line_), piece = c.builder.op(Op::Xor, {element, element_});
-  const ValueId place = c.add(first, piece);
-  return c.builder.load_tile(buffer, base < 0 ? place : c.add(base, place), turned_);
+ValueId TileReader::load(Context& c, int32_t buffer, ValueId base, ValueId line, ValueId further, ValueId element) const {
+  const ValueId first = line < 0 ? line_ : c.add(c.mul(line, c.literal(pitch_)), line_), piece = c.builder.op(Op::Xor, {element, element_});
+  const ValueId place = c.add(base < 0 ? first : c.add(base, first), piece);
+  return c.builder.load_tile(buffer, c.add(place, c.mul(further, c.literal(pitch_))), turned_);
 }
 
 }  // namespace tenon::passes::gpu

@@ -15,6 +15,7 @@
 namespace tenon::passes::gpu {
 
 constexpr int kPiece = 8;  // halves
+constexpr int kTurns = 8;  // lines after which pieces are turned as before
 
 class Pieces {
  public:
@@ -36,8 +37,9 @@ enum class Factor : uint8_t { Left, Right };
 class TileReader {
  public:
   TileReader(Context& c, const Pieces& pieces, Factor factor, bool turned);
-  // The tile of 16 lines from `line` on and 16 elements from `element` on, both multiples of 16, in the part of the buffer that begins at `base`.
-  ValueId load(Context& c, int32_t buffer, ValueId base, ValueId line, ValueId element) const;
+  // The tile of 16 lines from `line` on and 16 elements from `element` on, both multiples of 16, in the part of the buffer that begins at
+  // `base` (-1: 0). A line is `line` (-1: 0) and `further`, which unrolled loops know: it is added last, and costs no instruction.
+  ValueId load(Context& c, int32_t buffer, ValueId base, ValueId line, ValueId further, ValueId element) const;
 
  private:
   int64_t pitch_;

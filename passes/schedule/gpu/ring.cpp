@@ -111,8 +111,7 @@ void Ring::begin(Operand& side) {
   side.depth = side.along_depth ? near : far;
   const ValueId first = side.along_depth ? far : near;
   for (int p = 0; p < pieces_of_thread(side); ++p) {
-    const int64_t by = int64_t{p} * step(side);
-    side.places.push_back(place(*side.panel, c_.offset(side.depth, side.along_depth ? 0 : by), c_.offset(first, side.along_depth ? by : 0)));
+    side.places.push_back(place_of_piece(side, p, first));
     for (int i = 0; i < side.together && !side.copied; ++i) side.taken.push_back(b_.var(b_.constant(ir::constant(side.panel->dtype, int64_t{0}))));
   }
   const bool row_vectors = !side.along_depth && (side.copied || !side.vectors.empty());  // past the last row that ends of the last vector
@@ -122,6 +121,15 @@ void Ring::begin(Operand& side) {
     emit(side.hoisted);
     nest_.prepare(side.chain);
   });
+}
+
+// A piece is lines or elements behind the one before it, so all but the first cost no instruction where lines turn alike.
+Operand::Place Ring::place_of_piece(const Operand& side, int number, ValueId first_row) {
+  const Panel& panel = *side.panel;
+  const bool lines = panel.k_innermost == side.along_depth, alike = !panel.turned || step(side) % kTurns == 0;
+  const int64_t by = int64_t{number} * step(side);
+  if (alike) return {number > 0 ? side.places[0].first : place(panel, side.depth, first_row), by * (lines ? panel.pitch : 1)};
+  return {place(panel, c_.offset(side.depth, side.along_depth ? 0 : by), c_.offset(first_row, side.along_depth ? by : 0)), 0};
 }
 
 ValueId Ring::place(const Panel& panel, ValueId k, ValueId row) {
@@ -145,7 +153,8 @@ void Ring::copy(Operand& side, ValueId slice, ValueId stage) {
       c_.in_scope([&] {
         const ValueId k = c_.offset(first, int64_t{i} * step(side)), inside = bind_k(k, side.along_depth ? side.together : 1);
         each_row(side, side.along_depth ? pieces_of_thread(side) : 1, [&](int r) {
-          const ValueId to = c_.add(base, side.places[static_cast<size_t>(side.along_depth ? r : i)]);
+          const Operand::Place& place = side.places[static_cast<size_t>(side.along_depth ? r : i)];
+          const ValueId to = c_.offset(c_.add(base, place.first), place.further);
           b_.copy_async(side.panel->shared, to, nest_.instr(load).slot, nest_.position_of(load), inside);
         });
       });
@@ -158,8 +167,8 @@ void Ring::give(Operand& side, ValueId stage) {
   nest_.when(stages(side), [&] {
     const ValueId base = c_.mul(stage, c_.literal(side.panel->stage()));
     auto taken = side.taken.begin();
-    for (const ValueId place : side.places) {
-      const ValueId to = c_.add(base, place);
+    for (const Operand::Place& place : side.places) {
+      const ValueId to = c_.offset(c_.add(base, place.first), place.further);
       if (side.together == 1) {
         b_.store(side.panel->shared, to, b_.get(*taken++));
         continue;

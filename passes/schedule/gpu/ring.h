@@ -60,7 +60,12 @@ class Operand {
   bool copied = false;       // asynchronously
   int together = 1;          // neighbours that move as one
   ValueId depth = -1;        // the first k that the thread stages, in the slice
-  std::vector<ValueId> taken = {}, places = {};  // what it stages: the elements' registers; where those that go together are put
+  std::vector<ValueId> taken = {};               // what it stages: the elements' registers
+  struct Place {
+    ValueId first;
+    int64_t further;
+  };
+  std::vector<Place> places = {};                // where those that go together are put
   int32_t vector = -1;                           // of elements that go together, to pack them
   std::vector<Value> vectors = {};               // loads of the chain that read as many neighbours at once
 };
@@ -95,6 +100,7 @@ class Ring {
   int run_of(const Operand& side) const { return (side.along_depth ? tile_.depth : side.panel->width) / side.together; }
   int step(const Operand& side) const { return std::max(1, threads() / run_of(side)); }
   ValueId stages(const Operand& side) { return c_.below(c_.thread(), pieces(side), threads()); }  // whether this thread does; -1: each
+  Operand::Place place_of_piece(const Operand& side, int number, ValueId first_row);
   ValueId place(const Panel& panel, ValueId k, ValueId row);
   ValueId bind_k(ValueId k, int64_t count);
   void emit(const std::vector<Value>& values);

@@ -126,7 +126,10 @@ int64_t shared_bytes(Context& c, const ReduceLoops& plan, const BlockRow& row) {
 
 // How a block keeps rows of this length, if it can: a reduction may take chains apart.
 std::optional<BlockRow> block_row(Context& c, const ReduceLoops& plan, int64_t length, bool quads) {
-  constexpr int64_t kLeast = 128, kMost = 1024, kOfThread = 16;
+  constexpr int64_t kLeast = 128, kMost = 1024, kOfThread = 16, kManyScalars = 16;
+  // Each scalar takes a register of each thread: with many of them (random numbers) half the threads have twice the registers.
+  const auto scalars = std::count_if(c.kernel.instrs.begin(), c.kernel.instrs.end(), [](const Instr& in) { return in.op == Op::Scalar; });
+  const int64_t wider = scalars > kManyScalars ? 2 : 1;
   BlockRow row;
   row.lanes = quads ? kQuad : 1;
   find_places(c.kernel, plan, row);
@@ -136,11 +139,11 @@ std::optional<BlockRow> block_row(Context& c, const ReduceLoops& plan, int64_t l
       if (in_order) return std::nullopt;
     }
   }
-  row.threads = std::clamp(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(ceil_div(length, kOfThread)))), kLeast, kMost);
+  row.threads = std::clamp(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(ceil_div(length, kOfThread)))), kLeast, kMost / wider);
   row.rounds = ceil_div(length, row.teams() * kChainSpan);
   int64_t registers = 0;
   for (DType dtype : row.places) registers += std::max<int64_t>(1, ir::item_size(dtype) / 4) * ir::kReduceChain * row.lanes;
-  row.in_registers = registers == 0 ? row.rounds : std::min(row.rounds, kBlockRegisters / registers);
+  row.in_registers = registers == 0 ? row.rounds : std::min(row.rounds, wider * kBlockRegisters / registers);
   if (row.in_registers == 0 || shared_bytes(c, plan, row) > c.target.shared_bytes) return std::nullopt;
   return row;
 }

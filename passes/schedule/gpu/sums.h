@@ -40,15 +40,16 @@ class Sums {
 // room: a chain's end alone touches them.
 class ChainSums {
  public:
-  ChainSums(Context& c, DType dtype, int64_t count, int64_t depth)
+  ChainSums(Context& c, DType dtype, int64_t count, int64_t depth, int64_t chain = ir::kProductChain)
       : c_(c),
         b_(c.builder),
         dtype_(dtype),
         total_(Reducer(c.builder, Op::Sum, dtype).total()),
-        count_(count) {
+        count_(count),
+        chain_(chain) {
     const std::string number = std::to_string(c.out.tree.buffers.size());
     group_ = b_.add_buffer({"group" + number, dtype, Space::Local, -1, count});
-    if (ir::product_in_groups(dtype, depth))
+    if (ir::product_in_groups(dtype, depth, chain))
       totals_ = total_.buffers("totals" + number, Space::Local, -1, count);
   }
   bool in_groups() const { return totals_.value >= 0; }
@@ -59,8 +60,8 @@ class ChainSums {
     });
   }
   // Whether a chain, or a group, begins at k. Slices of k divide chains.
-  ValueId begins_chain(ValueId k) { return is_multiple(k, ir::kProductChain); }
-  ValueId begins_group(ValueId k) { return is_multiple(k, ir::kProductChain * ir::kProductGroup); }
+  ValueId begins_chain(ValueId k) { return is_multiple(k, chain_); }
+  ValueId begins_group(ValueId k) { return is_multiple(k, chain_ * ir::kProductGroup); }
   // Adds the `count` chains in `sums` to the groups from number `first` on.
   void add(int32_t sums, int64_t first, int64_t count) {
     each(count, [&](ValueId i) {
@@ -99,7 +100,7 @@ class ChainSums {
   ir::TreeBuilder& b_;
   DType dtype_;
   Reducer total_;
-  int64_t count_;
+  int64_t count_, chain_;
   int32_t group_;
   AccumulatorBuffers totals_;
 };

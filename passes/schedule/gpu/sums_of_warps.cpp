@@ -25,8 +25,8 @@ class SumsOfWarps : public Sums {
       : Sums(c, t), tiles_down_(t.part_rows / kExtent), tiles_across_(t.part_columns / kExtent) {
     left = panel(l, dtype, t.rows);
     right = panel(r, dtype, t.columns);
-    if (ir::product_in_chains(DType::F32, depth)) {
-      chains_.emplace(c, DType::F32, int64_t{tiles_down_} * tiles_across_ * ir::kTileLanes, depth);
+    if (ir::product_in_chains(DType::F32, depth, ir::kTileChain)) {
+      chains_.emplace(c, DType::F32, int64_t{tiles_down_} * tiles_across_ * ir::kTileLanes, depth, ir::kTileChain);
       of_tile_ = b_.add_buffer({"chain0", DType::F32, Space::Local, -1, ir::kTileLanes});
     }
     zero_filled = true;
@@ -126,8 +126,9 @@ class SumsOfWarps : public Sums {
     const ValueId base = c_.mul(stage, c_.literal(panel.stage()));
     std::vector<ValueId> tiles;
     for (int i = 0; i < count; ++i) {
-      const ValueId row = c_.offset(first, int64_t{i} * kExtent);
-      tiles.push_back(reader.load(c_, panel.shared, base, panel.k_innermost ? row : k, panel.k_innermost ? k : row));
+      const int64_t row = int64_t{i} * kExtent;
+      tiles.push_back(panel.k_innermost ? reader.load(c_, panel.shared, base, first, c_.literal(row), k)
+                                        : reader.load(c_, panel.shared, base, -1, k, c_.offset(first, row)));
     }
     return tiles;
   }

@@ -85,7 +85,7 @@ bool fits(const Tile& t, const ProductShape& shape, const ir::GpuTarget& target)
   if (t.worker == Worker::Warp && !(shape.halves && target.compute >= kFirstMma)) return false;
   constexpr int64_t kMostShared = 100 << 10;  // two blocks a multiprocessor
   // The largest tile has no room for what its sums' chains come to, nor for what is staged.
-  if (t.worker == Worker::Warp && t.part_rows * t.part_columns > kMostOfWarp && !(shape.copied && !ir::product_in_chains(shape.dtype, shape.depth))) return false;
+  if (t.worker == Worker::Warp && t.part_rows * t.part_columns > kMostOfWarp && !(shape.copied && !ir::product_in_chains(shape.dtype, shape.depth, ir::kTileChain))) return false;
   return t.threads() <= target.threads && shared_bytes(t, shape.dtype) <= std::min(kMostShared, target.shared_bytes) &&
          (ir::item_size(shape.dtype) <= 4 || t.part_rows * t.part_columns <= kMostWide);
 }
@@ -136,7 +136,8 @@ std::span<const Tile> tiles() { return kTiles; }
 
 int64_t registers_of_sums(const Tile& t, ir::DType dtype, int64_t depth) {
   const int64_t sums = int64_t{t.part_rows} * t.part_columns / (t.worker == Worker::Warp ? 32 : 1);
-  const int64_t kinds = 1 + (ir::product_in_chains(dtype, depth) ? 1 : 0) + (ir::product_in_groups(dtype, depth) ? 2 : 0);
+  const int64_t chain = t.worker == Worker::Warp ? ir::kTileChain : ir::kProductChain;
+  const int64_t kinds = 1 + (ir::product_in_chains(dtype, depth, chain) ? 1 : 0) + (ir::product_in_groups(dtype, depth, chain) ? 2 : 0);
   return sums * kinds * std::max<int64_t>(1, ir::item_size(dtype) / 4);
 }
 
