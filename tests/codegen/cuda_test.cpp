@@ -665,7 +665,7 @@ TEST_CASE("cuda: places are sums that may not wrap, and what unrolled loops know
   params x: i32 in, y: i32 out, sizes 1
   phase map: parallel %0 in 0..s0 {
     %1 = const 0 : i32
-    %2 = var %1 : i32
+    var %2 = %1
     %3 = get %2 : i32
     %4 = add %3, %0 : i32
     %5 = load x[%0] : i32
