@@ -1,65 +1,73 @@
-// The memory of objects that come and go with every operation. What dies on a thread is made again there, without a call of
-// malloc.
+// Small blocks of memory that come and go with every operation and every plan. What a thread frees it takes again, without a call of
+// malloc. All code of the library allocates this way (frontend/src/tensor/foreign_errors.cpp).
 //
-//   class Storage {
-//    public:
-//     static void* operator new(size_t) { return ir::SpareMemory<Storage>::take(); }
-//     static void operator delete(void* memory) { ir::SpareMemory<Storage>::give_back(memory); }
+// Blocks are kept by their exact size: one that the program has allocated, and the library frees, is no larger than was asked for.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 
 namespace tenon::ir {
 
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kAddressSanitizer = true;
+// Sanitizers are to see every use after the end: under them there is no spare memory.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TENON_SPARE_MEMORY 0
 #elif defined(__has_feature)
-inline constexpr bool kAddressSanitizer = __has_feature(address_sanitizer);
+#define TENON_SPARE_MEMORY (!__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer))
 #else
-inline constexpr bool kAddressSanitizer = false;
+#define TENON_SPARE_MEMORY 1
 #endif
 
-template <typename T>
 class SpareMemory {
  public:
-  static void* take() {
-    Place* place = spare_.first;
-    if (!place) return ::operator new(sizeof(T));
-    spare_.first = place->next;
-    --spare_.count;
-    return place;
+  // Null if there is no such block.
+  static void* take(size_t bytes) {
+    if (!has_list(bytes)) return nullptr;
+    Block*& list = spare_.lists[bytes / kUnit];
+    Block* block = list;
+    if (!block) return nullptr;
+    list = block->next;
+    spare_.bytes -= static_cast<uint32_t>(bytes);
+    return block;
   }
-  static void give_back(void* memory) {
-    if (!kReuses || spare_.count >= kMost) return ::operator delete(memory);
+  // False if the block is not kept.
+  static bool keep(void* memory, size_t bytes) {
+    if (!has_list(bytes) || !memory || spare_.bytes >= kMostBytes) return false;
     if (!spare_.freed_at_end) free_at_end();
-    spare_.first = new (memory) Place{spare_.first};
-    ++spare_.count;
+    Block*& list = spare_.lists[bytes / kUnit];
+    list = new (memory) Block{list};
+    spare_.bytes += static_cast<uint32_t>(bytes);
+    return true;
   }
 
  private:
-  static constexpr bool kReuses = !kAddressSanitizer;  // it is to see every use after the end
-  static constexpr uint32_t kMost = 64;
+  static constexpr size_t kUnit = 8, kLargest = 512;   // bytes of a block
+  static constexpr uint32_t kMostBytes = uint32_t{1} << 20;  // of a thread: what the plan of a small step takes
 
-  struct Place {
-    Place* next;
+  struct Block {
+    Block* next;
   };
   struct Spare {
-    Place* first;
-    uint32_t count;
+    std::array<Block*, kLargest / kUnit + 1> lists;  // by size
+    uint32_t bytes;
     bool freed_at_end;
   };
   struct AtEnd {  // of the thread, after which nothing is kept
     ~AtEnd() {
-      while (spare_.first) {
-        Place* place = spare_.first;
-        spare_.first = place->next;
-        ::operator delete(place);
+      for (Block*& list : spare_.lists) {
+        while (list) {
+          Block* block = list;
+          list = block->next;
+          ::operator delete(block);
+        }
       }
-      spare_.count = kMost;
+      spare_.bytes = kMostBytes;
     }
   };
+
+  static bool has_list(size_t bytes) { return bytes % kUnit == 0 && bytes != 0 && bytes <= kLargest; }
   static void free_at_end() {
     static thread_local AtEnd at_end;
     static_cast<void>(at_end);

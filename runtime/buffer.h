@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "ir/graph.h"
-#include "ir/spare_memory.h"
 
 namespace tenon::runtime {
 
@@ -15,9 +14,6 @@ class Device;
 
 class Buffer final : public ir::Payload {
  public:
-  static void* operator new(size_t) { return ir::SpareMemory<Buffer>::take(); }
-  static void operator delete(void* memory) { ir::SpareMemory<Buffer>::give_back(memory); }
-
   // Of the host, or of a device, in the order of its main stream; contents undefined, 64-byte aligned. Throws
   // OutOfMemory. bytes may be 0.
   static std::shared_ptr<Buffer> allocate(size_t bytes);

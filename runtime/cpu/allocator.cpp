@@ -85,6 +85,7 @@ void* Allocator::allocate(size_t bytes) {
   if (bytes > kLargestBlock) fail(bytes);
   auto [index, size] = size_class(bytes, kAlign);
   void* block = take_cached(index);
+  if (!block) block = take_larger(index, size);
   if (block) {
     ++stats_.cache_hits;
   } else {
@@ -106,6 +107,22 @@ void* Allocator::take_cached(size_t index) {
   return block;
 }
 
+// Programs whose sizes vary would otherwise touch fresh pages for each size they meet. Small blocks share their pages with others.
+void* Allocator::take_larger(size_t index, size_t bytes) {
+  constexpr size_t kLeast = size_t{32} << 10, kClassesAbove = 8;  // up to twice the size
+  if (bytes < kLeast || limit_ > 0) return nullptr;
+  for (size_t i = index + 1; i <= std::min(index + kClassesAbove, kClasses - 1); ++i) {
+    FreeBlock* block = free_[i];
+    if (!block) continue;
+    const size_t slack = block->bytes - bytes;
+    lent_.emplace(block, Lent{i, slack});
+    unlink(block);
+    stats_.cached += static_cast<int64_t>(slack);
+    return block;
+  }
+  return nullptr;
+}
+
 void* Allocator::take_fresh(size_t bytes) {
   if (limit_ > 0) {
     int64_t room = limit_ - stats_.allocated - static_cast<int64_t>(bytes);
@@ -125,6 +142,12 @@ void Allocator::release(void* memory, size_t bytes) noexcept {
   auto [index, size] = size_class(bytes, kAlign);
   stats_.allocated -= static_cast<int64_t>(size);
   --stats_.live_buffers;
+  if (const auto lent = lent_.find(memory); lent != lent_.end()) {
+    index = lent->second.index;
+    size += lent->second.slack;
+    stats_.cached -= static_cast<int64_t>(lent->second.slack);
+    lent_.erase(lent);
+  }
   auto* block = ::new (memory) FreeBlock{};
   block->index = index;
   block->bytes = size;
@@ -162,7 +185,7 @@ void Allocator::evict(int64_t keep) noexcept {
 void Allocator::empty_cache() noexcept {
   std::lock_guard lock(mutex_);
   evict(0);
-  stats_.reserved = stats_.allocated;
+  stats_.reserved = stats_.allocated + stats_.cached;
 }
 
 void Allocator::set_limit(int64_t bytes) {
@@ -180,7 +203,7 @@ void Allocator::set_cache_limit(int64_t bytes) {
 Allocator::Source Allocator::set_source(Source source) {
   std::lock_guard lock(mutex_);
   evict(0);
-  stats_.reserved = stats_.allocated;
+  stats_.reserved = stats_.allocated + stats_.cached;
   return std::exchange(source_, source);
 }
 

@@ -3,6 +3,7 @@
 // huge pages back them.
 //
 //   size classes   multiples of 64 bytes up to 512, then 8 classes to each power of two: at most 1/8 is slack
+//   no free block  of 32 KB and more one of up to twice the size serves, unless a limit is set; its slack counts as cached
 //   bounds         live + cached <= the limit, if one is set
 //                  cached <= the cache limit: the least recently freed go first
 //   failure        the whole cache is freed, one more try, then OutOfMemory
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <unordered_map>
 
 #include "runtime/buffer.h"
 
@@ -49,9 +51,13 @@ class Allocator {
 
  private:
   struct FreeBlock;
+  struct Lent {  // for less than it holds
+    size_t index, slack;
+  };
   static constexpr size_t kClasses = 448;
 
   void* take_cached(size_t size_class);
+  void* take_larger(size_t size_class, size_t bytes);
   void* take_fresh(size_t bytes);
   void link(FreeBlock* block);
   void unlink(FreeBlock* block) noexcept;
@@ -64,6 +70,7 @@ class Allocator {
   int64_t limit_, cache_limit_;
   MemoryStats stats_;
   std::array<FreeBlock*, kClasses> free_{};  // most recently freed first
+  std::unordered_map<void*, Lent> lent_;
   FreeBlock* newest_ = nullptr;              // all free blocks by time of release
   FreeBlock* oldest_ = nullptr;
 };

@@ -124,6 +124,38 @@ TEST_CASE("allocator: statistics follow every step of a random history") {
   CHECK(a.stats().peak_allocated == 0);
 }
 
+TEST_CASE("allocator: a free block of up to twice the size serves where there is none of the size") {
+  Supply::reset();
+  Allocator a(Supply::source(), 0, kNoCacheLimit);
+  constexpr size_t kSmall = 64 << 10, kLarge = 2 * kSmall;
+  void* large = a.allocate(kLarge);
+  a.release(large, kLarge);
+  void* lent = a.allocate(kSmall);
+  CHECK(lent == large);
+  CHECK(a.stats().allocated == kSmall);
+  CHECK(a.stats().cached == kLarge - kSmall);  // the slack
+  CHECK(a.stats().reserved == Supply::outstanding);
+  a.empty_cache();  // which is not to be had
+  CHECK(a.stats().reserved == Supply::outstanding);
+  a.release(lent, kSmall);
+  CHECK(a.stats().allocated == 0);
+  CHECK(a.stats().cached == kLarge);
+  CHECK(a.allocate(kLarge) == large);  // of its own class again
+  a.release(large, kLarge);
+  void* less = a.allocate(kSmall - 4096);  // this block has more than twice as much
+  CHECK(less != large);
+  a.release(less, kSmall - 4096);
+  a.empty_cache();
+  CHECK(Supply::outstanding == 0);
+
+  Allocator limited(Supply::source(), 1 << 20, kNoCacheLimit);  // a limit counts what is held
+  large = limited.allocate(kLarge);
+  limited.release(large, kLarge);
+  void* exact = limited.allocate(kSmall);
+  CHECK(exact != large);
+  limited.release(exact, kSmall);
+}
+
 TEST_CASE("allocator: the least recently freed blocks leave a full cache first") {
   Supply::reset();
   Allocator a(Supply::source(), 0, 3 * 1024);

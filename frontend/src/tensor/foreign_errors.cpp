@@ -4,13 +4,15 @@
 //
 // Code of the library, with all templates instantiated in it, calls the functions below in place of those of
 // libstdc++: cmake/tenon.map keeps their names inside the shared object, and the program has its own. Memory
-// still comes from the operator new of the program, so either side may free what the other has made.
+// still comes from the operator new of the program, so either side may free what the other has made. Small blocks that the library
+// frees it keeps for itself (ir/spare_memory.h).
 #include <cstdarg>
 #include <cstddef>
 #include <cstdio>
 #include <new>
 #include <string>
 
+#include "ir/spare_memory.h"
 #include "tenon/error.h"
 
 namespace {
@@ -24,7 +26,18 @@ void* checked(void* memory) {
 
 }  // namespace
 
+#if TENON_SPARE_MEMORY
+#pragma GCC diagnostic ignored "-Wsized-deallocation"  // the one without a size is the program's
+void* operator new(std::size_t size) {
+  void* spare = tenon::ir::SpareMemory::take(size);
+  return spare ? spare : checked(::operator new(size, std::nothrow));
+}
+void operator delete(void* memory, std::size_t size) noexcept {
+  if (!tenon::ir::SpareMemory::keep(memory, size)) ::operator delete(memory);
+}
+#else
 void* operator new(std::size_t size) { return checked(::operator new(size, std::nothrow)); }
+#endif
 void* operator new[](std::size_t size) { return checked(::operator new[](size, std::nothrow)); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return checked(::operator new(size, alignment, std::nothrow));

@@ -15,7 +15,6 @@
 #include "frontend/src/tensor/devices.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/graph.h"
-#include "ir/spare_memory.h"
 #include "runtime/buffer.h"
 #include "tenon/tensor.h"
 
@@ -49,8 +48,6 @@ struct History;
 // A value that several tensors may alias. Thread-safe.
 class Storage {
  public:
-  static void* operator new(size_t) { return ir::SpareMemory<Storage>::take(); }
-  static void operator delete(void* memory) { ir::SpareMemory<Storage>::give_back(memory); }
   explicit Storage(NodeRef value);
   ~Storage();
   Storage(const Storage&) = delete;
@@ -98,8 +95,6 @@ class Storage {
 
 class TensorImpl {
  public:
-  static void* operator new(size_t) { return ir::SpareMemory<TensorImpl>::take(); }
-  static void operator delete(void* memory) { ir::SpareMemory<TensorImpl>::give_back(memory); }
   explicit TensorImpl(NodeRef value);  // the whole of a new storage
   TensorImpl(const TensorImpl& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset);  // a view
   TensorImpl(const TensorImpl& source, DType dtype, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
