@@ -154,8 +154,12 @@ ir::Graph copy_into_rows(const ir::Graph& graph) {
 }  // namespace
 
 ir::Graph lay_out_products(const ir::Graph& graph) {
-  const auto is_dot = [](const NodeRef& node) { return node->op() == Op::Dot; };
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_dot)) return graph;
+  const auto moves_product = [](const NodeRef& node) {
+    if (node->op() != Op::Permute) return false;
+    const Node* source = node->inputs()[0];
+    return (source->op() == Op::Reshape ? source->inputs()[0] : source)->op() == Op::Dot;
+  };
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), moves_product)) return graph;
   return copy_into_rows(turn_products(put_ones_first(graph)));
 }
 

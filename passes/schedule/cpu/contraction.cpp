@@ -45,6 +45,7 @@ constexpr int64_t kRowsOfCopy = 128;        // with more, packing costs little b
 constexpr int kLeastRows = 6;               // fewer rows to a tile would wait for the panel's loads
 constexpr int kLeastInstructions = 20;      // about as many could be issued while the loads of a small tile are waited for
 constexpr int kLeastTiled = 3;              // rows: of fewer the last ones are computed twice
+constexpr int kRowsOfAny = 8;               // of a tile for any number of columns, at most: as many as hide the latency of a product
 constexpr int kRowsOfRest = 8;              // of a tile of the columns left over, at most
 constexpr int kRowsApart = 8;               // each has an address in a register, and may have a line in the same set of the cache
 
@@ -144,7 +145,7 @@ class TileChoice {
   bool is_in_cache(int64_t tile) const { return depth_ * item_bytes_ * tile <= c_.target.l2_bytes / 2; }
   RegisterTile of_any_columns() const {
     const int vectors = columns_ <= widest_tile() ? 1 : widest_;
-    return {vectors, 1, tiles_of_rows(rows_, most_rows(registers_, vectors), apart_, 1, false).back()};
+    return {vectors, 1, rows_of_tile(std::min(most_rows(registers_, vectors), kRowsOfAny), false)};
   }
   int vectors_in(int64_t width) const { return static_cast<int>(std::min<int64_t>(ceil_div(width, c_.lanes), widest_)); }
 
