@@ -108,6 +108,44 @@ TEST_CASE("tensor_split's and the unsafe splits' results may be written, those o
   CHECK_THROWS_WITH_AS(x.chunk(2)[0][1].mul_(2), doctest::Contains("Output 0 of Select is a view and is being modified inplace."), Error);
 }
 
+TEST_CASE("views of a tensor without grad keep to the rules for their kind") {
+  const char* several = "This view is the output of a function that returns multiple views.";
+  const char* no_grad_mode = "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that";
+  const auto make = [](int kind, const Tensor& x) {
+    switch (kind) {
+      case 0: return x.split(2)[0];
+      case 1: return x.chunk(2)[0];
+      case 2: return x.unbind()[0];
+      case 3: return x.tensor_split(2)[0];
+      case 4: return x[0];
+      default: return x.unsafe_split(2)[0];
+    }
+  };
+  for (int kind = 0; kind < 6; ++kind) {
+    for (const bool grad_mode : {true, false}) {
+      CAPTURE(kind);
+      CAPTURE(grad_mode);
+      const Tensor x = rand({4, 4});
+      const Tensor view = [&] {
+        const AutoGradMode mode(grad_mode);
+        return make(kind, x);
+      }();
+      view.mul_(2);  // which is not recorded
+      const Tensor factor = rand(view.sizes()).requires_grad_();
+      const char* refused = kind == 5 || (grad_mode && kind > 2) ? nullptr : grad_mode ? several : no_grad_mode;
+      if (refused) {
+        CHECK_THROWS_WITH_AS(view.mul_(factor), doctest::Contains(refused), Error);
+        x.mul_(rand({4, 4}).requires_grad_());  // the view would have a history now
+        CHECK_THROWS_AS(view.sum().backward(), Error);
+      } else {
+        view.mul_(factor);
+        CHECK(view.requires_grad());
+        CHECK(x.requires_grad() == (kind != 5));
+      }
+    }
+  }
+}
+
 TEST_CASE("a view that may not be written has no history once its memory was written") {
   const auto refuses = [](const Tensor& view, const char* text) {
     CHECK_THROWS_WITH_AS(view.grad_fn(), doctest::Contains(text), Error);

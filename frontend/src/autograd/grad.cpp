@@ -158,19 +158,19 @@ void reshaped_as(const Tensor& self, const Tensor& view) {
   attach(self, fn, ViewOrigin::Single);
 }
 
+void set_origin(const Tensor& view, ViewOrigin origin) {
+  if (!view.is_floating_point() || impl(view).inference()) return;
+  History& history = own_history(view);
+  history.origin = origin;
+  history.time = autograd_time();
+  history.version = impl(view).version();
+}
+
 namespace {
 void set_base(const Tensor& view, const Tensor& source) {
   Tensor& base = impl(view).base;
   base = impl(source).base.defined() ? impl(source).base : source;
   base.give_up();
-}
-
-// The view is of that kind, until an operation says otherwise.
-void set_origin(const Tensor& view, ViewOrigin origin) {
-  History& history = own_history(view);
-  history.origin = origin;
-  history.time = autograd_time();
-  history.version = impl(view).version();
 }
 
 void inherit_origin(const Tensor& source, const Tensor& view) {
@@ -192,14 +192,17 @@ void adopt_view(const Tensor& source, const Tensor& view, const ElementMap* own)
   }
   set_base(view, source);
   inherit_origin(source, view);
+  if (!GradMode::is_enabled()) return set_origin(view, InferenceMode::is_enabled() ? ViewOrigin::Inference : ViewOrigin::NoGrad);
   if (!requires_grad(source)) return;
-  if (GradMode::is_enabled()) {
-    const GradScope scope("AsStridedBackward0", source);
-    GradScope::current()->viewed(source, view, own);
-    GradScope::current()->made(view);
-  } else {
-    set_origin(view, InferenceMode::is_enabled() ? ViewOrigin::Inference : ViewOrigin::NoGrad);
-  }
+  const GradScope scope("AsStridedBackward0", source);
+  GradScope::current()->viewed(source, view, own);
+  GradScope::current()->made(view);
+}
+
+void forget_base(const Tensor& view) {
+  TensorImpl& t = impl(view);
+  t.base = Tensor();
+  if (t.history) t.history->origin = ViewOrigin::Single;
 }
 
 // --- methods of Tensor

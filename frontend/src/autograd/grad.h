@@ -111,7 +111,7 @@ class GradScope {
   GradScope(const GradScope&) = delete;
   GradScope& operator=(const GradScope&) = delete;
 
-  void several_views();  // the results are chunks of one tensor
+  std::vector<Tensor> several_views(std::vector<Tensor> results);  // chunks of one tensor, which may not be written where that is recorded
   void attach_dependents();  // results that are constant in all operands that require grad do not require grad
   void first_of_ties();  // see ir::Recipe
 
@@ -191,8 +191,11 @@ void written(const Tensor& self, const NodeRef& value = {});
 void written_as(const Tensor& self, const Tensor& result);
 // self has become what this view of it was.
 void reshaped_as(const Tensor& self, const Tensor& view);
+// The view is of that kind, until an operation says otherwise. Nothing to say of what never requires grad.
+void set_origin(const Tensor& view, ViewOrigin origin);
 // What make_view owes to autograd: the base of the view, and a GradFn where no scope gives one.
 void adopt_view(const Tensor& source, const Tensor& view, const ElementMap* own = nullptr);
+void forget_base(const Tensor& view);  // it shares memory, and is no view
 
 // A tensor on which backward() was called and that has no value yet: the next step of an optimizer on this thread evaluates
 // it with the parameters, if somebody still holds it.

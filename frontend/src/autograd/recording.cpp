@@ -222,8 +222,13 @@ void GradScope::saves_index(const Tensor& x) { taken_.recording->saves_index(x);
 void GradScope::first_of_ties() {
   if (taken_.recording) taken_.recording->first_of_ties();
 }
-void GradScope::several_views() {
-  if (taken_.recording) taken_.recording->several_views();
+std::vector<Tensor> GradScope::several_views(std::vector<Tensor> results) {
+  if (taken_.recording) {
+    taken_.recording->several_views();
+  } else if (!current_ && GradMode::is_enabled()) {
+    for (const Tensor& view : results) set_origin(view, ViewOrigin::Several);
+  }
+  return results;
 }
 
 void written(const Tensor& self, const NodeRef& value) {

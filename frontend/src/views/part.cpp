@@ -118,11 +118,17 @@ std::vector<int64_t> chunk_sizes(int64_t total, int64_t each) {
   return sizes;
 }
 
-}  // namespace
-
-std::vector<Tensor> split_with_sizes(const Operand& x, IntArrayRef split_sizes, int64_t dim) {
-  GradScope scope("SplitWithSizesBackward0", x);
-  scope.several_views();
+// The parts of x along the wrapped dim, of these sizes.
+std::vector<Tensor> parts_of(const Operand& x, IntArrayRef sizes, int64_t dim) {
+  std::vector<Tensor> parts;
+  int64_t start = 0;
+  for (int64_t size : sizes) {
+    parts.push_back(narrow(x, dim, start, size));
+    start += size;
+  }
+  return parts;
+}
+std::vector<Tensor> parts_with_sizes(const Operand& x, IntArrayRef split_sizes, int64_t dim) {
   check(x.dim() > 0, "split expects at least a 1-dimensional tensor");
   dim = wrap_dim(dim, x.dim());
   int64_t total = 0;
@@ -134,21 +140,9 @@ std::vector<Tensor> split_with_sizes(const Operand& x, IntArrayRef split_sizes, 
   }
   check(total == x.size(dim), "split_with_sizes expects split_sizes to sum exactly to ", x.size(dim),
         " (input tensor's size at dimension ", dim, "), but got split_sizes=", split_sizes);
-  std::vector<Tensor> parts;
-  int64_t start = 0;
-  for (int64_t size : split_sizes) {
-    parts.push_back(narrow(x, dim, start, size));
-    start += size;
-  }
-  return parts;
+  return parts_of(x, split_sizes, dim);
 }
-std::vector<Tensor> split(const Operand& x, IntArrayRef split_sizes, int64_t dim) {
-  const CallScope call("split", x);
-  return split_with_sizes(x, split_sizes, dim);
-}
-std::vector<Tensor> split(const Operand& x, int64_t split_size, int64_t dim) {
-  GradScope scope("SplitBackward0", x);
-  scope.several_views();
+std::vector<Tensor> parts_of_size(const Operand& x, int64_t split_size, int64_t dim) {
   check(x.dim() > 0, "split expects at least a 1-dimensional tensor");
   check(split_size >= 0, "split expects split_size be non-negative, but got split_size=", split_size);
   dim = wrap_dim(dim, x.dim());
@@ -156,30 +150,46 @@ std::vector<Tensor> split(const Operand& x, int64_t split_size, int64_t dim) {
   check(split_size > 0 || size == 0,
         "split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
   check_result_count("split", split_size > 0 ? size / split_size : 1);
-  return split_with_sizes(x, chunk_sizes(size, std::max<int64_t>(split_size, 1)), dim);
+  return parts_of(x, chunk_sizes(size, std::max<int64_t>(split_size, 1)), dim);
 }
-std::vector<Tensor> chunk(const Operand& x, int64_t chunks, int64_t dim) {
-  const Scalar count(chunks);
-  const CallScope call("chunk", x, count);
-  GradScope scope("SplitBackward0", x);
-  scope.several_views();
+std::vector<Tensor> equal_chunks(const Operand& x, int64_t chunks, int64_t dim) {
   check(x.dim() > 0, "chunk expects at least a 1-dimensional tensor");
   check(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   dim = wrap_dim(dim, x.dim());
   const int64_t size = x.size(dim);
   check_result_count("chunk", size == 0 ? chunks : std::min(size, chunks));
-  if (size == 0) return split_with_sizes(x, std::vector<int64_t>(at(chunks), 0), dim);
-  return split_with_sizes(x, chunk_sizes(size, (size - 1) / chunks + 1), dim);
+  if (size == 0) return parts_of(x, std::vector<int64_t>(at(chunks), 0), dim);
+  return parts_of(x, chunk_sizes(size, (size - 1) / chunks + 1), dim);
+}
+
+}  // namespace
+
+std::vector<Tensor> split_with_sizes(const Operand& x, IntArrayRef split_sizes, int64_t dim) {
+  GradScope scope("SplitWithSizesBackward0", x);
+  return scope.several_views(parts_with_sizes(x, split_sizes, dim));
+}
+std::vector<Tensor> split(const Operand& x, IntArrayRef split_sizes, int64_t dim) {
+  const CallScope call("split", x);
+  return split_with_sizes(x, split_sizes, dim);
+}
+std::vector<Tensor> split(const Operand& x, int64_t split_size, int64_t dim) {
+  GradScope scope("SplitBackward0", x);
+  return scope.several_views(parts_of_size(x, split_size, dim));
+}
+std::vector<Tensor> chunk(const Operand& x, int64_t chunks, int64_t dim) {
+  const Scalar count(chunks);
+  const CallScope call("chunk", x, count);
+  GradScope scope("SplitBackward0", x);
+  return scope.several_views(equal_chunks(x, chunks, dim));
 }
 std::vector<Tensor> unbind(const Operand& x, int64_t dim) {
   GradScope scope("UnbindBackward0", x);
-  scope.several_views();
   dim = wrap_dim(dim, x.dim());
   check<IndexError>(x.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
   check_result_count("unbind", x.size(dim));
   std::vector<Tensor> parts;
   for (int64_t i = 0; i < x.size(dim); ++i) parts.push_back(select(x, dim, i));
-  return parts;
+  return scope.several_views(std::move(parts));
 }
 
 std::vector<Tensor> tensor_split(const Operand& x, int64_t sections, int64_t dim) {
@@ -261,21 +271,30 @@ TENON_SPLIT(vsplit, 2, 0)
 TENON_SPLIT(dsplit, 3, 2)
 #undef TENON_SPLIT
 
-// Their results may be written.
+namespace {
+
+// They share memory with the tensor and are no views of it: they may be written, and its history knows nothing of that.
+std::vector<Tensor> no_views(std::vector<Tensor> parts) {
+  for (const Tensor& part : parts) forget_base(part);
+  return parts;
+}
+
+}  // namespace
+
 std::vector<Tensor> unsafe_chunk(const Operand& x, int64_t chunks, int64_t dim) {
   const CallScope call("unsafe_chunk", x);
-  GradScope scope("UnsafeSplitBackward0", x);
-  return chunk(x, chunks, dim);
+  const GradScope scope("UnsafeSplitBackward0", x);
+  return no_views(equal_chunks(x, chunks, dim));
 }
 std::vector<Tensor> unsafe_split(const Operand& x, int64_t split_size, int64_t dim) {
   const CallScope call("unsafe_split", x);
-  GradScope scope("UnsafeSplitBackward0", x);
-  return split(x, split_size, dim);
+  const GradScope scope("UnsafeSplitBackward0", x);
+  return no_views(parts_of_size(x, split_size, dim));
 }
 std::vector<Tensor> unsafe_split_with_sizes(const Operand& x, IntArrayRef split_sizes, int64_t dim) {
   const CallScope call("unsafe_split_with_sizes", x);
-  GradScope scope("UnsafeSplitWithSizesBackward0", x);
-  return split_with_sizes(x, split_sizes, dim);
+  const GradScope scope("UnsafeSplitWithSizesBackward0", x);
+  return no_views(parts_with_sizes(x, split_sizes, dim));
 }
 
 // --- a copy in which a part is replaced
