@@ -10,9 +10,9 @@ const char* prelude() {
 #pragma nv_diag_suppress 177  // functions of the prelude that a program does not use
 #define TENON_KERNEL extern "C" __global__
 #ifdef TENON_ALL_REGISTERS  // where what several blocks a multiprocessor leave a thread was too few
-#define TENON_LAUNCH(threads, blocks) __launch_bounds__(threads, 1)
+#define TENON_LAUNCH(threads, ...) __launch_bounds__(threads, 1)
 #else
-#define TENON_LAUNCH(threads, blocks) __launch_bounds__(threads, blocks)
+#define TENON_LAUNCH(...) __launch_bounds__(__VA_ARGS__)
 #endif
 #define TENON_DEVICE static __device__ __forceinline__
 #define TENON_RESTRICT __restrict__
@@ -27,7 +27,7 @@ extern __shared__ __align__(16) unsigned char tenon_dynamic_shared[];
 typedef bool tenon_bool;
 #else
 #define TENON_KERNEL
-#define TENON_LAUNCH(threads, blocks)
+#define TENON_LAUNCH(...)
 #define TENON_DEVICE static inline
 #define TENON_RESTRICT restrict
 #define TENON_UNROLL

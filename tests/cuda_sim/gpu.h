@@ -173,10 +173,10 @@ struct Compiled {
 
   explicit Compiled(const std::string& kernels, const std::string& arch = "sm_90") {
     const std::string text = tenon::codegen::cuda::prelude() + kernels, option = "-arch=" + arch;
-    const char* options[] = {option.c_str(), "--fmad=false"};
+    const char* options[] = {option.c_str(), "--fmad=false", "--ptxas-options=-v"};
     Handle program = nullptr;
     REQUIRE(nvrtcCreateProgram(&program, text.c_str(), "kernel.cu", 0, nullptr, nullptr) == 0);
-    code = nvrtcCompileProgram(program, 2, options);
+    code = nvrtcCompileProgram(program, 3, options);
     size_t size = 0;
     REQUIRE(nvrtcGetProgramLogSize(program, &size) == 0);
     log.resize(size);

@@ -1,6 +1,6 @@
 // A stand-in for libnvrtc: checks a text by compiling it as C, and gives it back as the image that the simulated driver
 // loads. With TENON_SIM_REAL_NVRTC=path the real library compiles the text first: its errors and its log are then the
-// answer, and spilled registers are an error too.
+// answer, and registers that still spill with -DTENON_ALL_REGISTERS are an error too.
 #include <dlfcn.h>
 
 #include <algorithm>
