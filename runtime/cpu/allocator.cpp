@@ -1,7 +1,6 @@
 // The caching allocator of the host's memory.
 #include "runtime/cpu/allocator.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "ir/fork.h"
+#include "runtime/cpu/system_memory.h"
 #include "runtime/memory_sizes.h"
 #include "runtime/options.h"
 
@@ -17,34 +17,6 @@ namespace tenon::runtime {
 namespace {
 
 constexpr size_t kAlign = 64;
-constexpr size_t kHugePage = size_t{2} << 20;
-
-// A mapping on a 2 MB boundary: maps one huge page too much, then trims both ends.
-void* map_huge(size_t bytes) {
-  size_t span = bytes + kHugePage;
-  void* raw = mmap(nullptr, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (raw == MAP_FAILED) return nullptr;
-  auto address = reinterpret_cast<uintptr_t>(raw);
-  uintptr_t begin = (address + kHugePage - 1) & ~uintptr_t{kHugePage - 1};
-  if (begin > address) munmap(raw, begin - address);
-  uintptr_t end = begin + bytes;
-  if (address + span > end) munmap(reinterpret_cast<void*>(end), address + span - end);
-  void* block = reinterpret_cast<void*>(begin);
-  madvise(block, bytes, MADV_HUGEPAGE);  // a hint; a kernel without huge pages refuses it and nothing is lost
-  return block;
-}
-
-void* acquire_from_system(size_t bytes) {
-  return bytes >= kHugePage ? map_huge(bytes) : std::aligned_alloc(kAlign, bytes);
-}
-
-void release_to_system(void* block, size_t bytes) {
-  if (bytes >= kHugePage) {
-    munmap(block, bytes);
-  } else {
-    std::free(block);
-  }
-}
 
 int64_t default_cache_limit() {
   int64_t physical = int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGESIZE)};

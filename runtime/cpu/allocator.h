@@ -1,6 +1,5 @@
 // The caching allocator behind the host's Buffers. A freed block stays here, by size class, until it is wanted again:
-// fresh pages cost a kernel three times its run time. Blocks of 2 MB and more lie on 2 MB boundaries, so that
-// huge pages back them.
+// fresh pages cost a kernel three times its run time. Blocks come from system_memory.h.
 //
 //   size classes   multiples of 64 bytes up to 512, then 8 classes to each power of two: at most 1/8 is slack
 //   no free block  of 32 KB and more one of up to twice the size serves, unless a limit is set; its slack counts as cached

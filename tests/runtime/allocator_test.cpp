@@ -3,11 +3,16 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/mman.h>
+
 #include <cstring>
 #include <map>
 #include <random>
 #include <thread>
 #include <vector>
+
+#include "ir/spare_memory.h"
+#include "runtime/cpu/system_memory.h"
 
 using namespace tenon::runtime;
 
@@ -206,6 +211,53 @@ TEST_CASE("allocator: without memory the cache is freed, then one retry, then a 
   CHECK_THROWS_AS(a.allocate(SIZE_MAX / 2), OutOfMemory);
   void* small = a.allocate(100);  // still usable
   a.release(small, 100);
+}
+
+TEST_CASE("system memory: pieces of huge pages overlap nothing, are joined again, and an empty page goes back") {
+  Allocator::global().empty_cache();  // its blocks would share the pages
+  constexpr size_t kPage = size_t{2} << 20;
+  auto is_mapped = [](uintptr_t page) {
+    unsigned char resident;
+    return mincore(reinterpret_cast<void*>(page), 4096, &resident) == 0;
+  };
+  struct Piece {
+    unsigned char* data;
+    size_t bytes;
+    unsigned char mark;
+  };
+  std::mt19937 random(7);
+  std::vector<Piece> pieces;
+  std::map<uintptr_t, size_t> used;  // of each page
+  auto release = [&](size_t i) {
+    Piece p = pieces[i];
+    pieces[i] = pieces.back();
+    pieces.pop_back();
+    for (size_t at = 0; at < p.bytes; at += 509) REQUIRE(p.data[at] == p.mark);
+    REQUIRE(p.data[p.bytes - 1] == p.mark);
+    const uintptr_t page = reinterpret_cast<uintptr_t>(p.data) / kPage * kPage;
+    release_to_system(p.data, p.bytes);
+    if ((used[page] -= p.bytes) == 0) used.erase(page);
+  };
+  for (int i = 0; i < 3000; ++i) {
+    if (pieces.size() > random() % 60) {
+      release(random() % pieces.size());
+      continue;
+    }
+    const size_t bytes = (size_t{32} << 10) + random() % (i % 9 == 0 ? kPage - (size_t{40} << 10) : size_t{200} << 10);
+    Piece p{static_cast<unsigned char*>(acquire_from_system(bytes)), bytes, static_cast<unsigned char>(random())};
+    REQUIRE(p.data);
+    REQUIRE(reinterpret_cast<uintptr_t>(p.data) % 64 == 0);
+    std::memset(p.data, p.mark, bytes);
+    pieces.push_back(p);
+    used[reinterpret_cast<uintptr_t>(p.data) / kPage * kPage] += bytes;
+  }
+  std::vector<uintptr_t> pages;
+  for (auto [page, bytes] : used) pages.push_back(page);
+  CHECK(pages.size() < pieces.size());
+  while (!pieces.empty()) release(pieces.size() - 1);
+#if TENON_SPARE_MEMORY
+  for (uintptr_t page : pages) CHECK_FALSE(is_mapped(page));
+#endif
 }
 
 TEST_CASE("allocator: several threads") {
