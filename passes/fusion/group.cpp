@@ -174,7 +174,8 @@ Form form_of_call(const Node& node, bool followed) {
   if (node.op() == Op::Dot) form.product = product_of(node, followed);
   if (ir::is_attention(node.op())) {
     const auto& inputs = node.inputs();
-    form.attention = Form::Attention{inputs[0]->dtype(), inputs[0]->shape().back(), inputs[2]->shape().back()};
+    form.attention = Form::Attention{inputs[0]->dtype(), inputs[0]->shape().back(), inputs[2]->shape().back(),
+                                     inputs[0]->shape().end()[-2], inputs[1]->shape().end()[-2]};
   }
   return form;
 }

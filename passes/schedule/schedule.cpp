@@ -98,6 +98,10 @@ Answer calls_scatters(const Form& form, const Target&) { return form.call && ir:
 
 Answer calls_attention(const Form& form, const Target& target) {
   if (!form.call || !ir::is_attention(*form.call)) return kOtherKind;
+  if (ir::kind(target) == TargetKind::Cpu) {
+    if (form.attention && !cpu::takes_attention(*form.attention)) return refuses("vectors lie along the queries, which are few");
+    return kTakes;
+  }
   if (form.attention && !gpu::takes_heads(*form.attention, std::get<GpuTarget>(target)))
     return refuses("heads are so large that a block's shared memory has no room for tiles of a good size");
   return kTakes;
@@ -158,6 +162,12 @@ void results_in_place(gpu::Context& c) {
   donate(c, in_place_results(c.kernel, c.loops));
 }
 
+template <void (*run)(cpu::Context&, const Call&)>
+void call_on_cpu(const Call& call, const Target& target, Lowered& lowered) {
+  cpu::Context context(call.kernel, lowered, std::get<CpuTarget>(target));
+  run(context, call);
+}
+
 template <void (*run)(gpu::Context&, const Call&)>
 void call_on_gpu(const Call& call, const Target& target, Lowered& lowered) {
   gpu::Context context(call.kernel, lowered, std::get<GpuTarget>(target));
@@ -213,6 +223,7 @@ constexpr Schedule kSchedules[] = {
     {"indexed", kCpu, calls_class<ir::OpClass::Indexed>, nullptr, nullptr},
     {"recurrence", kCpu, calls_class<ir::OpClass::Recurrence>, nullptr, nullptr},
     {"join", kCpu, calls<Op::Cat>, nullptr, nullptr},
+    {"attention", kCpu, calls_attention, nullptr, nullptr, call_on_cpu<cpu::call_attention>},
 
     {"contraction", kGpu, takes_contraction, nullptr, on_gpu<results_in_place<gpu::lower_contraction>>},
     {"scan", kGpu, takes_scans, nullptr, on_gpu<gpu::lower_scan>},

@@ -57,10 +57,11 @@ struct Form {
     int64_t other_bytes = 0;  // that they read and write
   };
   std::optional<Product> product;
-  // Of such an attention (ir::is_attention): its heads.
+  // Of such an attention (ir::is_attention): its heads, and how many queries each has of how many keys.
   struct Attention {
     ir::DType dtype = ir::DType::F32;
     int64_t depth = 1, value_depth = 1;  // elements of a query and of a value
+    int64_t queries = 1, keys = 1;
   };
   std::optional<Attention> attention;
   int lanes = 0, columns = 0;  // reductions of each tree

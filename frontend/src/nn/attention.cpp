@@ -42,18 +42,18 @@ bool fit_together(const std::vector<Dims>& shapes) {
 
 }  // namespace
 
-bool attends_at_once(const Tensor& query, const Tensor& value) {
+bool attends_at_once(const Tensor& query, const Tensor& key, const Tensor& value) {
   runtime::Device& device = runtime::device_of(impl(query).device());
-  if (device.is_host() || query.dim() < 2 || value.dim() < 2) return false;
+  if (!device.compiles(runtime::options()) || query.dim() < 2 || key.dim() < 2 || value.dim() < 2) return false;
   passes::Form form;
   form.call = ir::Op::Attention;
-  form.attention = passes::Form::Attention{impl(query).dtype(), query.size(-1), value.size(-1)};
+  form.attention = passes::Form::Attention{impl(query).dtype(), query.size(-1), value.size(-1), query.size(-2), key.size(-2)};
   return ir::is_float(impl(query).dtype()) && passes::accepts(form, device.target(runtime::options())).accepted;
 }
 
 Tensor attention_at_once(const Tensor& query, const Tensor& key, const Tensor& value, const MaybeTensor& mask, bool causal,
                          double scale) {
-  if (!attends_at_once(query, value)) return {};
+  if (!attends_at_once(query, key, value)) return {};
   std::vector<Tensor> operands{query, key, value};
   if (given(mask)) operands.push_back(*mask);
   int64_t rank = 0;
@@ -63,7 +63,7 @@ Tensor attention_at_once(const Tensor& query, const Tensor& key, const Tensor& v
   }
   std::vector<Dims> shapes;
   for (const Tensor& x : operands) shapes.push_back(of_rank(x, rank));
-  if (key.dim() < 2 || !fit_together(shapes)) return {};
+  if (!fit_together(shapes)) return {};
   std::vector<NodeRef> nodes;
   for (size_t i = 0; i < operands.size(); ++i) nodes.push_back(ir::reshape(node_of(operands[i]), shapes[i]));
   return record(ir::attention({nodes[0], nodes[1], nodes[2], given(mask) ? nodes[3] : NodeRef(), causal, scale}));

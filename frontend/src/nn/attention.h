@@ -6,8 +6,8 @@
 
 namespace tenon {
 
-// Whether the tensors' device computes attention over heads of these widths, the last dims of query and value, at once.
-bool attends_at_once(const Tensor& query, const Tensor& value);
+// Whether the tensors' device computes attention over heads of these extents, the last two dims of the three, at once.
+bool attends_at_once(const Tensor& query, const Tensor& key, const Tensor& value);
 
 // softmax(scale * query @ key.mT + mask) @ value, recorded in the caller's scope: query [N.., L, E], key [N.., S, E], value
 // [N.., S, Ev], mask bool (false: left out) or of their dtype, broadcast to [N.., L, S]. Undefined where the device has no such

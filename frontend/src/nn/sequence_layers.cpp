@@ -170,14 +170,17 @@ std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Operand& query,
   if (!packed) append(key, 1, one_source ? 2 : 1);
   if (!one_source) append(value, 2, 1);
   const Tensor &q = projected[0], &k = projected[1], &v = projected[2];
-  if (!need_weights && !drops && masks_fit && attends_at_once(q, q))
-    return {out(scaled_dot_product_attention(q, k, v, joined_mask(mask, padding))), Tensor()};
+  const bool at_once = !drops && masks_fit && attends_at_once(q, k, v);
+  Tensor mixed;
+  if (at_once) mixed = out(scaled_dot_product_attention(q, k, v, joined_mask(mask, padding)));
+  if (at_once && !need_weights) return {mixed, Tensor()};
+  // Weights are a value apart then: nothing computes them for a program that only looks at the result.
   Tensor scores = matmul(q * std::sqrt(1 / static_cast<double>(depth)), k.transpose(2, 3));  // a half might not hold the product itself
   const double minus_infinity = -HUGE_VAL;
   if (mask.defined()) scores = mask_adds ? scores + mask : scores.masked_fill(mask, minus_infinity);
   if (padding.defined()) scores = scores.masked_fill(padding, minus_infinity);
   const Tensor attention = softmax(scores, -1);
-  const Tensor mixed = out(matmul(dropout(attention, options.dropout(), drops), v));
+  if (!at_once) mixed = out(matmul(dropout(attention, options.dropout(), drops), v));
   if (!need_weights) return {mixed, Tensor()};
   return {mixed, average_attn_weights ? attention.mean({1}) : attention};
 }

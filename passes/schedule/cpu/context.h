@@ -88,8 +88,12 @@ struct Panel {
   int64_t pitch = 0;
   ValueId row(Context& c, ValueId row) const;  // where it begins
 };
+// Turns as many vectors as there are lanes: rows become columns.
+void turn(ir::TreeBuilder& b, std::vector<ValueId>& rows);
 int64_t packed_slack(const Context& c, Value load, int rows);
 void pack(Context& c, Value load, const PackedTile& tile, const Panel& panel);  // what `load` reads of the tile
+void call_attention(Context& c, const Call& call);
+bool takes_attention(const Form::Attention& heads);
 void lower_scan_lines(Context& c);    // scans of contiguous lines
 void lower_scan_columns(Context& c);  // scans of neighbouring lines, vectorised across them
 

@@ -33,19 +33,6 @@ void along_columns(Context& c, Value load, const PackedTile& tile, const Panel& 
   });
 }
 
-// Turns as many vectors as there are lanes by halves: rows become columns.
-void turn(ir::TreeBuilder& b, std::vector<ValueId>& rows) {
-  for (size_t turned = 1; turned < rows.size(); turned *= 2) {
-    const std::vector<ValueId> before = rows;
-    const size_t half = before.size() / 2;
-    for (size_t i = 0; i < half; ++i) {
-      const ValueId pair[] = {before[i], before[i + half]};
-      rows[2 * i] = b.weave(pair, 0);
-      rows[2 * i + 1] = b.weave(pair, 1);
-    }
-  }
-}
-
 constexpr int kTurned = 16;  // rows and columns that are turned at once, at most: more is ever more code
 
 // Past the last column it is read again, past the last row the panel has room: neither is asked for. One loop, masked
@@ -90,6 +77,19 @@ bool is_turned(const Context& c, Value load, int axis) {
 }
 
 }  // namespace
+
+// By halves.
+void turn(ir::TreeBuilder& b, std::vector<ValueId>& rows) {
+  for (size_t turned = 1; turned < rows.size(); turned *= 2) {
+    const std::vector<ValueId> before = rows;
+    const size_t half = before.size() / 2;
+    for (size_t i = 0; i < half; ++i) {
+      const ValueId pair[] = {before[i], before[i + half]};
+      rows[2 * i] = b.weave(pair, 0);
+      rows[2 * i + 1] = b.weave(pair, 1);
+    }
+  }
+}
 
 ValueId Panel::row(Context& c, ValueId row) const {
   const ValueId within = c.mul(row, c.literal(pitch));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "passes/schedule/call.h"
 #include "passes/schedule/gpu/context.h"
 
 namespace tenon::passes::gpu {
@@ -16,31 +17,8 @@ void call_sort(Context& c, const Call& call);
 void call_attention(Context& c, const Call& call);
 bool takes_heads(const Form::Attention& heads, const ir::GpuTarget& target);
 
-// Points of some dims in row-major order, and where each lies in several buffers.
-//
-//   dim 10 {64, 1}, dim 64 {1, 0}: point 70 = (1, 6) lies at 64*1 + 6 of the first buffer, at 1 of the second
-class Points {
- public:
-  explicit Points(size_t buffers) : buffers_(buffers) {}
-  // The next dim inwards; `steps`: from point to point along it, in elements, one a buffer. A dim of one point is none,
-  // and one that continues the dim before it in all buffers makes that longer.
-  void dim(int64_t extent, std::vector<int64_t> steps);
-  int64_t count() const;
-  std::vector<ValueId> places(Context& c, ValueId point) const;
-
- private:
-  struct Dim {
-    int64_t extent;
-    std::vector<int64_t> steps;
-  };
-  size_t buffers_;
-  std::vector<Dim> dims_;
-};
-
 // a op b of two elements of any dtype; halves are computed in f32 and rounded.
 ValueId combined(Context& c, Op op, ValueId a, ValueId b);
-// One of the operations that expand into basic ones, of an f32 or f64.
-ValueId elementary(Context& c, Op op, ValueId x);
 // An i64 that may be anything as an index below `size` (an i64 too): the condition that it is one, and it.
 struct CheckedIndex {
   ValueId inside, index;

@@ -1,0 +1,35 @@
+// What generated calls of all devices share: the batches of their operands, and operations that are more than one instruction.
+// Private to passes/schedule/.
+#pragma once
+
+#include <vector>
+
+#include "passes/schedule/context.h"
+
+namespace tenon::passes {
+
+// Points of some dims in row-major order, and where each lies in several buffers.
+//
+//   dim 10 {64, 1}, dim 64 {1, 0}: point 70 = (1, 6) lies at 64*1 + 6 of the first buffer, at 1 of the second
+class Points {
+ public:
+  explicit Points(size_t buffers) : buffers_(buffers) {}
+  // The next dim inwards; `steps`: from point to point along it, in elements, one a buffer. A dim of one point is none,
+  // and one that continues the dim before it in all buffers makes that longer.
+  void dim(int64_t extent, std::vector<int64_t> steps);
+  int64_t count() const;
+  std::vector<ValueId> places(Context& c, ValueId point) const;
+
+ private:
+  struct Dim {
+    int64_t extent;
+    std::vector<int64_t> steps;
+  };
+  size_t buffers_;
+  std::vector<Dim> dims_;
+};
+
+// One of the operations that expand into basic ones, of an f32 or f64 or a vector of them.
+ValueId elementary(Context& c, Op op, ValueId x);
+
+}  // namespace tenon::passes

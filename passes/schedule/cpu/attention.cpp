@@ -1,0 +1,515 @@
+// Attention: the scores are never stored as a whole. A block takes kQueries queries, along which the vectors lie, and passes over
+// tiles of keys, whose scores stay in the first cache. Of each query it keeps the greatest score so far and the sum of
+// exp(score - greatest), and scales both, and the result so far, when a greater score comes (Milakov and Gimelshein, Online
+// normalizer calculation for softmax, 2018; Dao, FlashAttention-2, 2023).
+//
+//   phase attend   parallel (batch, block of queries)
+//     turn q -> own[depth][queries]
+//     for each tile of keys {
+//       scores[keys][queries] = k own;  scale, mask;  m' = max(m, columns of scores)
+//       p = exp(scores - m');  l = l exp(m - m') + sum p;  o = o exp(m - m') + p^T v;  m = m'
+//     }
+//     result = o / l;  lse = m + log(l)
+//
+// Products keep 8 rows of one vector in registers: the other factor's elements are splat from memory, where rows of keys and
+// values are read in place. So only the block's own queries are packed. Operands of 16 bits are widened tile by tile.
+//
+// The sum over the keys of a tile is a chain, and tiles are added one after the other: the order of terms is that of the tiles, whose
+// extents are constants. Threads, vectors and the number of queries do not change it. Causal: a block ends with its last query's key.
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/attention.h"
+#include "passes/schedule/call.h"
+#include "passes/schedule/cpu/context.h"
+
+namespace tenon::passes::cpu {
+
+namespace {
+
+constexpr int kQueries = 32, kKeys = 128;          // of a tile
+constexpr int kQueriesBack = 64, kKeysBack = 64;   // of the gradient's
+constexpr int kRows = 8;                   // that a product keeps in registers
+constexpr int kStep = 4;                   // keys of which a pass over scores takes the rows at a time
+
+// A matrix [count, width] of each batch, and the size parameters that hold these two and the distance from row to row.
+struct Matrix {
+  int32_t buffer = -1;
+  int64_t count = 0, width = 0;
+  int32_t count_size = -1, width_size = -1, step_size = -1;
+};
+
+// Rows of a matrix as a product reads them, the first at `first`.
+struct Rows {
+  int32_t buffer = -1;
+  ValueId first = -1, step = -1;
+};
+
+class Attention {
+ public:
+  Attention(Context& c, const Call& call) : c_(c), b_(c.builder), node_(call.node), places_(c.kernel.buffers.size()) {
+    const auto& inputs = node_.inputs();
+    const size_t rank = node_.shape().size(), operands = ir::is_attention_gradient(node_.op()) ? 6 : 3;
+    sums_ = ir::is_half(inputs[0]->dtype()) ? DType::F32 : inputs[0]->dtype();
+    lanes_ = c.target.vector_bits / (8 * ir::item_size(sums_));
+    c.out.tree.lanes = lanes_;
+    const auto matrix = [&](size_t i) {
+      const ir::Dims& shape = inputs[i]->shape();
+      Matrix m{static_cast<int32_t>(i), shape[rank - 2], shape[rank - 1]};
+      m.count_size = c.nest.size_slot(m.count);
+      m.width_size = c.nest.size_slot(m.width);
+      m.step_size = c.nest.size_slot(call.layouts[i].strides[rank - 2]);
+      return m;
+    };
+    query_ = matrix(0);
+    key_ = matrix(1);
+    value_ = matrix(2);
+    if (operands == 6) grad_ = matrix(3);
+    if (inputs.size() > operands) mask_ = matrix(operands);
+    causal_ = node_.ints()[0] != 0;
+    layouts_.assign(call.layouts.begin(), call.layouts.end());
+    const auto result = [&](const ir::Node& made) {
+      results_.emplace_back(made.op(), static_cast<int32_t>(layouts_.size()));
+      layouts_.push_back({0, ir::contiguous_strides(made.shape())});
+    };
+    result(node_);
+    for (const ir::NodeRef& twin : call.twins) result(*twin);
+    for (size_t d = 0; d + 2 < rank; ++d) {  // batches in row-major order, and where each begins in the buffers
+      std::vector<int64_t> steps;
+      for (const OperandLayout& layout : layouts_) steps.push_back(layout.strides[d]);
+      places_.dim(node_.shape()[d], std::move(steps));
+    }
+  }
+
+  void lower() { ir::is_attention_gradient(node_.op()) ? differentiate() : attend(); }
+
+ private:
+  std::optional<int32_t> result_of(Op op) const {
+    for (const auto& [made, buffer] : results_) {
+      if (made == op) return buffer;
+    }
+    return std::nullopt;
+  }
+
+  // --- values
+
+  ValueId count(const Matrix& m) { return b_.size(m.count_size); }
+  ValueId width(const Matrix& m) { return b_.size(m.width_size); }
+  ValueId step(const Matrix& m) { return b_.size(m.step_size); }
+  ValueId base(int32_t buffer) const { return bases_[static_cast<size_t>(buffer)]; }
+  int64_t padded(int64_t width) const { return ceil_div(width, lanes_) * lanes_; }
+  ValueId number(double value) { return b_.constant(ir::constant(sums_, value), lanes_); }
+  ValueId infinity() { return number(-std::numeric_limits<double>::infinity()); }  // less than all
+  ValueId vector(int32_t buffer, ValueId place) { return b_.load(buffer, place, lanes_); }
+  ValueId splat(ValueId x) { return b_.splat(x, lanes_); }
+  ValueId wide(ValueId x) { return b_.type(x).dtype == sums_ ? x : b_.op(Op::Cast, {x}, sums_); }
+  ValueId both(ValueId a, ValueId b) { return a < 0 ? b : b < 0 ? a : b_.op(Op::And, {a, b}); }
+  // Positions from `first` on, one a lane.
+  ValueId positions(ValueId first) {
+    const ValueId from = b_.op(Op::Cast, {first}, DType::I32), one = b_.constant(ir::constant(DType::I32, int64_t{1}));
+    return b_.let(Op::Ramp, {from, one}, {DType::I32, static_cast<int16_t>(lanes_)});
+  }
+  ValueId position(ValueId x) { return splat(b_.op(Op::Cast, {x}, DType::I32)); }
+  // Lanes at `first` and behind it that lie before `end`.
+  ValueId tail(ValueId first, ValueId end) {
+    const ValueId left = c_.minimum(c_.sub(end, first), c_.literal(lanes_));
+    return b_.op(Op::Lt, {positions(c_.literal(0)), position(left)});
+  }
+  ValueId tail_of_row(const Matrix& m, ValueId element) { return m.width % lanes_ == 0 ? -1 : tail(element, width(m)); }
+
+  int32_t local(const std::string& name, int64_t count) { return c_.buffer(name, sums_, Space::Local, count); }
+  void fill(int32_t buffer, ValueId count, double value) {
+    c_.loop(c_.literal(0), count, lanes_, [&](ValueId at) { b_.store(buffer, at, number(value)); });
+  }
+
+  // --- operands
+
+  // Rows of m from `first` on, `rows` of them: to[element][row], in vectors, where `pitch` rows have room.
+  void stage_turned(const Matrix& m, ValueId first, ValueId rows, int pitch, int32_t to) {
+    const ValueId last = c_.sub(count(m), c_.literal(1));
+    c_.loop(c_.literal(0), rows, lanes_, [&](ValueId row) {
+      std::vector<ValueId> places;
+      for (int i = 0; i < lanes_; ++i) {
+        const ValueId at = c_.minimum(c_.offset(c_.add(first, row), i), last);
+        places.push_back(c_.add(base(m.buffer), c_.mul(at, step(m))));
+      }
+      c_.loop(c_.literal(0), width(m), lanes_, [&](ValueId element) {
+        const ValueId mask = tail_of_row(m, element);
+        std::vector<ValueId> vectors;
+        for (const ValueId place : places) vectors.push_back(wide(b_.load(m.buffer, c_.add(place, element), lanes_, mask)));
+        turn(b_, vectors);
+        const ValueId begin = c_.add(c_.mul(element, c_.literal(pitch)), row);
+        for (int i = 0; i < lanes_; ++i) b_.store(to, c_.offset(begin, int64_t{i} * pitch), vectors[static_cast<size_t>(i)]);
+      });
+    });
+  }
+
+  // Rows of m from `first` on, `rows` of them: in place, or widened in `to`.
+  static constexpr int32_t kLse = 4, kDelta = 5;  // operands of a gradient, one element a query
+  ValueId of_queries(int32_t buffer, ValueId first) {
+    return b_.load(buffer, c_.add(base(buffer), first), lanes_, tail(first, count(query_)));
+  }
+
+  Rows rows_of(const Matrix& m, ValueId first, ValueId rows, int32_t to) {
+    const Rows there{m.buffer, c_.add(base(m.buffer), c_.mul(first, step(m))), step(m)};
+    if (to < 0) return there;
+    const ValueId pitch = c_.nest.size(padded(m.width));
+    c_.loop(c_.literal(0), rows, 1, [&](ValueId row) {
+      const ValueId from = c_.add(there.first, c_.mul(row, there.step)), place = c_.mul(row, pitch);
+      c_.loop(c_.literal(0), width(m), lanes_, [&](ValueId element) {
+        b_.store(to, c_.add(place, element), wide(b_.load(m.buffer, c_.add(from, element), lanes_, tail_of_row(m, element))));
+      });
+    });
+    return {to, c_.literal(0), pitch};
+  }
+  int32_t widened(const std::string& name, const Matrix& m, int64_t rows) {
+    return c_.kernel.buffer(m.buffer).dtype == sums_ ? -1 : local(name, rows * padded(m.width));
+  }
+
+  // --- products
+
+  using Registers = std::vector<ValueId>;
+  Registers zeros() {
+    Registers registers;
+    for (int r = 0; r < kRows; ++r) registers.push_back(b_.var(number(0)));
+    return registers;
+  }
+
+  // to[row][query] = the sum over `depth` of rows[row][k] * own[k][query].
+  void multiply_rows(const Rows& rows, ValueId count, ValueId depth, int32_t own, int pitch, ValueId queries, int32_t to) {
+    const ValueId last = c_.sub(count, c_.literal(1));
+    c_.loop(c_.literal(0), count, kRows, [&](ValueId row) {
+      std::vector<ValueId> places;
+      for (int r = 0; r < kRows; ++r) places.push_back(c_.add(rows.first, c_.mul(c_.minimum(c_.offset(row, r), last), rows.step)));
+      c_.loop(c_.literal(0), queries, lanes_, [&](ValueId query) {
+        const Registers sums = zeros();
+        c_.loop(c_.literal(0), depth, 1, [&](ValueId k) {
+          const ValueId x = vector(own, c_.add(c_.mul(k, c_.literal(pitch)), query));
+          for (int r = 0; r < kRows; ++r) {
+            const ValueId y = splat(b_.load(rows.buffer, c_.add(places[static_cast<size_t>(r)], k), 1));
+            b_.set(sums[static_cast<size_t>(r)], b_.op(Op::Fma, {y, x, b_.get(sums[static_cast<size_t>(r)])}));
+          }
+        });
+        for (int r = 0; r < kRows; ++r) {
+          b_.store(to, c_.add(c_.mul(c_.offset(row, r), c_.literal(pitch)), query), b_.get(sums[static_cast<size_t>(r)]));
+        }
+      });
+    });
+  }
+
+  // finish(row, element, sum) of the sums over k of factors[k * k_step + row * row_step] * rows[k][element ...].
+  template <typename Finish>
+  void mix_rows(int32_t factors, int row_step, ValueId count, int k_step, ValueId depth, const Rows& rows, const Matrix& m,
+                const Finish& finish) {
+    c_.loop(c_.literal(0), count, kRows, [&](ValueId row) {
+      const ValueId of_rows = c_.mul(row, c_.literal(row_step));
+      c_.loop(c_.literal(0), width(m), lanes_, [&](ValueId element) {
+        const ValueId mask = rows.buffer == m.buffer ? tail_of_row(m, element) : -1, first = c_.add(rows.first, element);
+        const Registers sums = zeros();
+        c_.loop(c_.literal(0), depth, 1, [&](ValueId k) {
+          const ValueId x = b_.load(rows.buffer, c_.add(first, c_.mul(k, rows.step)), lanes_, mask);
+          const ValueId at = c_.add(of_rows, c_.mul(k, c_.literal(k_step)));
+          for (int r = 0; r < kRows; ++r) {
+            const ValueId y = splat(b_.load(factors, c_.offset(at, int64_t{r} * row_step), 1));
+            b_.set(sums[static_cast<size_t>(r)], b_.op(Op::Fma, {y, x, b_.get(sums[static_cast<size_t>(r)])}));
+          }
+        });
+        for (int r = 0; r < kRows; ++r) finish(c_.offset(row, r), element, b_.get(sums[static_cast<size_t>(r)]));
+      });
+    });
+  }
+
+  // --- scores
+
+  // scale * product + mask of a vector of queries; minus infinity where they do not see the key. `exists`, of a scalar: there is such a
+  // key at all; -1 if that is certain.
+  ValueId score(ValueId product, ValueId first_query, ValueId query_positions, ValueId key, ValueId keys) {
+    ValueId s = b_.op(Op::Mul, {product, number(ir::attention_scale(node_.ints()))});
+    ValueId seen = keys < 0 ? -1 : b_.op(Op::Lt, {position(key), position(keys)});
+    if (causal_) seen = both(seen, b_.op(Op::Le, {position(key), query_positions}));
+    if (mask_.buffer >= 0) {
+      const ValueId element = mask_element(first_query, keys < 0 ? key : c_.minimum(key, c_.sub(keys, c_.literal(1))));
+      if (b_.type(element).dtype == DType::Bool) seen = both(seen, element);
+      else s = b_.op(Op::Add, {s, wide(element)});
+    }
+    return seen < 0 ? s : b_.op(Op::Where, {seen, s, infinity()});
+  }
+  ValueId mask_element(ValueId first_query, ValueId key) {
+    const ValueId place = mask_.width > 1 ? c_.add(base(mask_.buffer), key) : base(mask_.buffer);
+    if (mask_.count == 1) return splat(b_.load(mask_.buffer, place, 1));
+    const ValueId first = c_.add(place, c_.mul(first_query, step(mask_)));
+    return b_.load_strided(mask_.buffer, first, step(mask_), lanes_, tail(first_query, count(query_)));
+  }
+
+  // body(i, row, place) for the scores of a vector of queries, kStep rows at once, of which row i is one.
+  template <typename Body>
+  void each_score(ValueId keys, int pitch, ValueId query, const Body& body) {
+    c_.loop(c_.literal(0), keys, kStep, [&](ValueId row) {
+      const ValueId at = c_.add(c_.mul(row, c_.literal(pitch)), query);
+      for (int i = 0; i < kStep; ++i) body(static_cast<size_t>(i), c_.offset(row, i), c_.offset(at, int64_t{i} * pitch));
+    });
+  }
+
+  // --- phase attend
+
+  // Starts a phase of so many parts of each batch; gives the batch and the part.
+  std::pair<ValueId, ValueId> begin(const std::string& name, int64_t parts, double ns) {
+    const ValueId block = c_.begin_phase(name, places_.count() * parts, ns);
+    const auto [batch, part] = c_.divide(block, c_.nest.size(parts));
+    bases_ = places_.places(c_, batch);
+    for (size_t i = 0; i < bases_.size(); ++i) {
+      if (layouts_[i].offset != 0) bases_[i] = c_.add(bases_[i], c_.nest.size(layouts_[i].offset));
+    }
+    return {batch, part};
+  }
+
+  void attend() {
+    const std::optional<int32_t> result = result_of(Op::Attention), lse = result_of(Op::AttentionLse);
+    const int64_t of_score = query_.width + (result ? value_.width : 0) + 32;
+    const double ns = static_cast<double>(kQueries * key_.count * of_score) / (4.0 * lanes_) + 100;
+    const ValueId block = begin("attend", ceil_div(query_.count, kQueries), ns).second, first = c_.mul(block, c_.literal(kQueries));
+    const int64_t pitch = padded(value_.width);
+    const int32_t own = local("own", padded(query_.width) * kQueries), scores = local("scores", kKeys * kQueries);
+    const int32_t most = local("most", kQueries), sum = local("sum", kQueries), factor = local("factor", kQueries);
+    const int32_t mixed = result ? local("mixed", kQueries * pitch) : -1;
+    const int32_t keys_wide = widened("keys", key_, kKeys), values_wide = result ? widened("values", value_, kKeys) : -1;
+    const ValueId queries = c_.minimum(c_.literal(kQueries), c_.sub(count(query_), first)), row_pitch = result ? c_.nest.size(pitch) : -1;
+    fill(most, queries, -std::numeric_limits<double>::infinity());
+    fill(sum, queries, 0);
+    if (result) fill(mixed, c_.mul(queries, row_pitch), 0);
+    stage_turned(query_, first, queries, kQueries, own);
+    const ValueId end = causal_ ? c_.minimum(count(key_), c_.add(first, c_.literal(kQueries))) : count(key_);
+    c_.loop(c_.literal(0), end, kKeys, [&](ValueId key) {
+      const ValueId keys = c_.minimum(c_.literal(kKeys), c_.sub(end, key));
+      multiply_rows(rows_of(key_, key, keys, keys_wide), keys, width(query_), own, kQueries, queries, scores);
+      c_.loop(c_.literal(0), queries, lanes_, [&](ValueId query) {
+        normalise(scores, first, query, key, keys, most, sum, factor);
+      });
+      if (!result) return;
+      mix_rows(scores, 1, queries, kQueries, keys, rows_of(value_, key, keys, values_wide), value_,
+               [&](ValueId row, ValueId element, ValueId x) {
+                 const ValueId at = c_.add(c_.mul(row, row_pitch), element);
+                 b_.store(mixed, at, b_.op(Op::Fma, {vector(mixed, at), splat(b_.load(factor, row, 1)), x}));
+               });
+    });
+    if (result) write(*result, mixed, row_pitch, first, queries, sum);
+    if (lse) {
+      c_.loop(c_.literal(0), queries, lanes_, [&](ValueId query) {
+        const ValueId of_rows = b_.op(Op::Add, {vector(most, query), elementary(c_, Op::Log, vector(sum, query))});
+        b_.store(*lse, c_.add(c_.add(base(*lse), first), query), of_rows, tail(query, queries));
+      });
+    }
+    c_.end_phase();
+  }
+
+  // Scores of a vector of queries become p. As long as a query has seen nothing its maximum is minus infinity, and 0 is subtracted in
+  // its place: its p are 0.
+  void normalise(int32_t scores, ValueId first, ValueId query, ValueId key, ValueId keys, int32_t most, int32_t sum, int32_t factor) {
+    const ValueId first_query = c_.add(first, query), query_positions = causal_ ? positions(first_query) : -1, end = c_.add(key, keys);
+    const ValueId before = vector(most, query);
+    std::vector<ValueId> greatest, sums;
+    for (int i = 0; i < kStep; ++i) greatest.push_back(b_.var(infinity()));
+    for (int i = 0; i < kStep; ++i) sums.push_back(b_.var(number(0)));
+    const auto combine = [&](Op op, std::vector<ValueId>& parts) {
+      const auto pair = [&](ValueId x, ValueId y) { return b_.op(op, {x, y}); };
+      return pair(pair(b_.get(parts[0]), b_.get(parts[1])), pair(b_.get(parts[2]), b_.get(parts[3])));
+    };
+    each_score(keys, kQueries, query, [&](size_t i, ValueId row, ValueId at) {
+      const ValueId s = score(vector(scores, at), first_query, query_positions, c_.add(key, row), i == 0 ? -1 : end);
+      b_.store(scores, at, s);
+      b_.set(greatest[i], b_.op(Op::Max, {b_.get(greatest[i]), s}));
+    });
+    const ValueId now = b_.op(Op::Max, {before, combine(Op::Max, greatest)});
+    const ValueId subtracted = b_.op(Op::Where, {b_.op(Op::Eq, {now, infinity()}), number(0), now});
+    each_score(keys, kQueries, query, [&](size_t i, ValueId, ValueId at) {
+      const ValueId p = elementary(c_, Op::Exp, b_.op(Op::Sub, {vector(scores, at), subtracted}));
+      b_.store(scores, at, p);
+      b_.set(sums[i], b_.op(Op::Add, {b_.get(sums[i]), p}));
+    });
+    const ValueId shrinks = elementary(c_, Op::Exp, b_.op(Op::Sub, {before, subtracted}));
+    b_.store(most, query, now);
+    b_.store(factor, query, shrinks);
+    b_.store(sum, query, b_.op(Op::Fma, {vector(sum, query), shrinks, combine(Op::Add, sums)}));
+  }
+
+  void write(int32_t to, int32_t mixed, ValueId pitch, ValueId first, ValueId queries, int32_t sum) {
+    const DType dtype = c_.kernel.buffer(to).dtype;
+    c_.loop(c_.literal(0), queries, 1, [&](ValueId row) {
+      const ValueId place = c_.add(base(to), c_.mul(c_.add(first, row), width(value_))), of_row = splat(b_.load(sum, row, 1));
+      c_.loop(c_.literal(0), width(value_), lanes_, [&](ValueId element) {
+        const ValueId x = b_.op(Op::Div, {vector(mixed, c_.add(c_.mul(row, pitch), element)), of_row});
+        b_.store(to, c_.add(place, element), dtype == sums_ ? x : b_.op(Op::Cast, {x}, dtype), tail_of_row(value_, element));
+      });
+    });
+  }
+
+  // --- phase back
+
+  // Where sums over all queries are added up: rows of keys, from the first of the iteration's chunk on.
+  struct Totals {
+    int32_t buffer = -1;
+    ValueId first = -1, pitch = -1;
+    int32_t result = -1;  // the buffer that they go to in the end
+    const Matrix* like = nullptr;
+    bool in_place() const { return buffer == result; }
+  };
+
+  void differentiate() {
+    const std::optional<int32_t> of_query = result_of(Op::AttentionGradQuery), of_key = result_of(Op::AttentionGradKey),
+                                 of_value = result_of(Op::AttentionGradValue);
+    const bool scores_back = of_query || of_key;
+    // Keys are shared out where batches are few. So the sums over them have parts, by the shapes alone.
+    constexpr int64_t kParts = 8, kFewestKeys = 128;
+    const int64_t wanted = std::min(ceil_div(kParts, std::max<int64_t>(places_.count(), 1)), std::max<int64_t>(key_.count / kFewestKeys, 1));
+    const int64_t chunk = ceil_div(ceil_div(key_.count, wanted), kKeysBack) * kKeysBack, chunks = ceil_div(key_.count, chunk);
+    const int64_t of_score = 3 * query_.width + 2 * value_.width + 32;
+    const double ns = static_cast<double>(query_.count * std::min(chunk, key_.count) * of_score) / (4.0 * lanes_) + 100;
+    const auto [batch, part] = begin("back", chunks, ns);
+    const ValueId chunk_size = c_.nest.size(chunk), begin_keys = c_.mul(part, chunk_size);
+    const ValueId end_keys = c_.minimum(count(key_), c_.add(begin_keys, chunk_size));
+    const Totals of_keys = totals(of_key, key_, begin_keys, chunk), of_values = totals(of_value, value_, begin_keys, chunk);
+    for (const Totals* t : {&of_keys, &of_values}) {
+      if (t->buffer >= 0) zero(*t, c_.sub(end_keys, begin_keys));
+    }
+    const int32_t own = local("own", padded(query_.width) * kQueriesBack), own_grad = scores_back ? local("grads", padded(value_.width) * kQueriesBack) : -1;
+    const int32_t p = local("p", kKeysBack * kQueriesBack), ds = scores_back ? local("ds", kKeysBack * kQueriesBack) : -1;
+    const int64_t pitch = padded(query_.width);
+    const int32_t mixed = of_query ? local("mixed", kQueriesBack * pitch) : -1;
+    const int32_t queries_wide = of_key ? widened("queries", query_, kQueriesBack) : -1, grads_wide = of_value ? widened("grads", grad_, kQueriesBack) : -1;
+    const int32_t keys_wide = widened("keys", key_, kKeysBack), values_wide = scores_back ? widened("values", value_, kKeysBack) : -1;
+    const bool in_parts = of_query && chunks > 1;
+    const int32_t parts = in_parts ? c_.buffer("parts", sums_, Space::Global, chunks * places_.count() * query_.count * query_.width) : -1;
+    const ValueId row_pitch = of_query ? c_.nest.size(pitch) : -1;
+    c_.loop(c_.literal(0), count(query_), kQueriesBack, [&, batch = batch, part = part](ValueId first) {
+      const ValueId queries = c_.minimum(c_.literal(kQueriesBack), c_.sub(count(query_), first));
+      stage_turned(query_, first, queries, kQueriesBack, own);
+      if (scores_back) stage_turned(grad_, first, queries, kQueriesBack, own_grad);
+      if (of_query) fill(mixed, c_.mul(queries, row_pitch), 0);
+      const Rows of_own = of_key ? rows_of(query_, first, queries, queries_wide) : Rows(), of_grad = of_value ? rows_of(grad_, first, queries, grads_wide) : Rows();
+      const ValueId end = causal_ ? c_.minimum(end_keys, c_.add(first, c_.literal(kQueriesBack))) : end_keys;
+      c_.loop(begin_keys, end, kKeysBack, [&](ValueId key) {
+        const ValueId keys = c_.minimum(c_.literal(kKeysBack), c_.sub(end, key));
+        const Rows of_tile = rows_of(key_, key, keys, keys_wide);
+        multiply_rows(of_tile, keys, width(query_), own, kQueriesBack, queries, p);
+        if (scores_back) multiply_rows(rows_of(value_, key, keys, values_wide), keys, width(value_), own_grad, kQueriesBack, queries, ds);
+        c_.loop(c_.literal(0), queries, lanes_, [&](ValueId query) { scores_to_gradient(p, ds, c_.add(first, query), query, key, keys); });
+        const ValueId of_chunk = c_.sub(key, begin_keys);
+        if (of_value) add_rows(p, keys, queries, of_grad, grad_, of_values, of_chunk);
+        if (of_key) add_rows(ds, keys, queries, of_own, query_, of_keys, of_chunk);
+        if (!of_query) return;
+        mix_rows(ds, 1, queries, kQueriesBack, keys, of_tile, key_, [&](ValueId row, ValueId element, ValueId x) {
+          const ValueId at = c_.add(c_.mul(row, row_pitch), element);
+          b_.store(mixed, at, b_.op(Op::Add, {vector(mixed, at), x}));
+        });
+      });
+      if (!of_query) return;
+      const int32_t to = in_parts ? parts : *of_query;
+      const ValueId of_part = in_parts ? c_.add(c_.mul(part, c_.nest.size(places_.count())), batch) : -1;
+      const ValueId at = in_parts ? c_.mul(of_part, c_.nest.size(query_.count * query_.width)) : base(*of_query);
+      write_rows(mixed, row_pitch, to, c_.add(at, c_.mul(first, width(query_))), queries, query_);
+    });
+    for (const Totals* t : {&of_keys, &of_values}) {
+      if (t->buffer < 0 || t->in_place()) continue;
+      write_rows(t->buffer, t->pitch, t->result, c_.add(base(t->result), c_.mul(begin_keys, width(*t->like))), c_.sub(end_keys, begin_keys), *t->like);
+    }
+    c_.end_phase();
+    if (in_parts) add_parts(parts, *of_query, chunks);
+  }
+
+  Totals totals(std::optional<int32_t> result, const Matrix& m, ValueId first, int64_t rows) {
+    if (!result) return {};
+    if (c_.kernel.buffer(*result).dtype == sums_) return {*result, c_.add(base(*result), c_.mul(first, width(m))), width(m), *result, &m};
+    return {local("totals", rows * padded(m.width)), c_.literal(0), c_.nest.size(padded(m.width)), *result, &m};
+  }
+  ValueId tail_of(const Totals& t, ValueId element) { return t.in_place() ? tail_of_row(*t.like, element) : -1; }
+  void zero(const Totals& t, ValueId rows) {
+    c_.loop(c_.literal(0), rows, 1, [&](ValueId row) {
+      const ValueId place = c_.add(t.first, c_.mul(row, t.pitch));
+      c_.loop(c_.literal(0), width(*t.like), lanes_, [&](ValueId element) {
+        b_.store(t.buffer, c_.add(place, element), number(0), tail_of(t, element));
+      });
+    });
+  }
+  // Rows of a tile of keys, whose first is `first` of the chunk.
+  void add_rows(int32_t factors, ValueId keys, ValueId queries, const Rows& rows, const Matrix& m, const Totals& to, ValueId first) {
+    mix_rows(factors, kQueriesBack, keys, 1, queries, rows, m, [&](ValueId row, ValueId element, ValueId x) {
+      c_.nest.when(c_.less(row, keys), [&] {
+        const ValueId at = c_.add(c_.add(to.first, c_.mul(c_.add(first, row), to.pitch)), element), mask = tail_of(to, element);
+        b_.store(to.buffer, at, b_.op(Op::Add, {b_.load(to.buffer, at, lanes_, mask), x}), mask);
+      });
+    });
+  }
+
+  // Products of queries and keys become p, those of gradient and values the gradient of the products, of a vector of queries.
+  void scores_to_gradient(int32_t p, int32_t ds, ValueId first_query, ValueId query, ValueId key, ValueId keys) {
+    const ValueId lse = of_queries(kLse, first_query), delta = ds < 0 ? -1 : of_queries(kDelta, first_query);
+    const ValueId query_positions = causal_ ? positions(first_query) : -1, end = c_.add(key, keys);
+    each_score(keys, kQueriesBack, query, [&](size_t i, ValueId row, ValueId at) {
+      const ValueId s = score(vector(p, at), first_query, query_positions, c_.add(key, row), i == 0 ? -1 : end);
+      const ValueId of_score = elementary(c_, Op::Exp, b_.op(Op::Sub, {s, lse}));
+      b_.store(p, at, of_score);
+      if (ds < 0) return;
+      const ValueId back = b_.op(Op::Mul, {of_score, b_.op(Op::Sub, {vector(ds, at), delta})});
+      b_.store(ds, at, b_.op(Op::Mul, {back, number(ir::attention_scale(node_.ints()))}));
+    });
+  }
+
+  // Rows in scratch go to a buffer without gaps, from `place` on, as rows of m are long.
+  void write_rows(int32_t from, ValueId pitch, int32_t to, ValueId place, ValueId rows, const Matrix& m) {
+    const DType dtype = b_.tree().buffers[static_cast<size_t>(to)].dtype;
+    c_.loop(c_.literal(0), rows, 1, [&](ValueId row) {
+      const ValueId of_row = c_.add(place, c_.mul(row, width(m)));
+      c_.loop(c_.literal(0), width(m), lanes_, [&](ValueId element) {
+        const ValueId x = vector(from, c_.add(c_.mul(row, pitch), element));
+        b_.store(to, c_.add(of_row, element), dtype == sums_ ? x : b_.op(Op::Cast, {x}, dtype), tail_of_row(m, element));
+      });
+    });
+  }
+
+  // The parts of the gradient of all queries, one after the other.
+  void add_parts(int32_t parts, int32_t to, int64_t count) {
+    constexpr int64_t kRun = 4096;
+    const int64_t elements = places_.count() * query_.count * query_.width;
+    const DType dtype = c_.kernel.buffer(to).dtype;
+    const ValueId run = c_.begin_phase("add", ceil_div(elements, kRun), static_cast<double>(kRun * count) / lanes_);
+    const ValueId begin = c_.mul(run, c_.literal(kRun)), all = c_.nest.size(elements), end = c_.minimum(all, c_.add(begin, c_.literal(kRun)));
+    c_.loop(begin, end, lanes_, [&](ValueId at) {
+      const ValueId mask = tail(at, end), sum = b_.var(b_.load(parts, at, lanes_, mask));
+      c_.loop(c_.literal(1), c_.nest.size(count), 1, [&](ValueId part) {
+        b_.set(sum, b_.op(Op::Add, {b_.get(sum), b_.load(parts, c_.add(at, c_.mul(part, all)), lanes_, mask)}));
+      });
+      const ValueId x = b_.get(sum);
+      b_.store(to, at, dtype == sums_ ? x : b_.op(Op::Cast, {x}, dtype), mask);
+    });
+    c_.end_phase();
+  }
+
+  Context& c_;
+  ir::TreeBuilder& b_;
+  const ir::Node& node_;
+  Points places_;
+  std::vector<OperandLayout> layouts_;           // by buffer
+  std::vector<std::pair<Op, int32_t>> results_;  // and their buffers
+  Matrix query_, key_, value_, grad_, mask_;
+  bool causal_ = false;
+  DType sums_ = DType::F32;
+  int lanes_ = 1;
+  std::vector<ValueId> bases_;  // the batch in each buffer
+};
+
+}  // namespace
+
+// Few queries of many keys, as those of a cache, leave most lanes of a vector empty: their products go along the keys' elements. By the
+// shape alone, since these are other bits.
+bool takes_attention(const Form::Attention& heads) {
+  constexpr int64_t kFewQueries = 8;
+  return heads.queries >= kFewQueries || heads.keys <= 2 * heads.queries;
+}
+
+void call_attention(Context& c, const Call& call) { Attention(c, call).lower(); }
+
+}  // namespace tenon::passes::cpu
