@@ -234,18 +234,16 @@ RowStages::Range RowStages::whole_row() {
 
 RowStages::Range RowStages::block_range(ValueId block) {
   if (blocks_ <= 1 && !any_length_) return whole_row();
-  const ValueId end = nest_.extent(lane_);
-  if (length_ < ir::kLaneBlock && !any_length_) {
-    const ValueId step = nest_.size(rows_per_block_), begin = c_.mul(block, step);
-    return {begin, c_.minimum(c_.add(begin, step), nest_.size(count_)), c_.literal(0), end};
-  }
+  // One form for pieces of a run of lanes (of one point of the other axes) and for groups of whole runs.
   ValueId outer = -1, outer_end = -1;
   if (!outer_.empty()) {
     std::tie(outer, block) = c_.divide(block, nest_.size(blocks_along_));
-    outer_end = c_.add(outer, c_.literal(1));
+    const ValueId step = nest_.size(rows_per_block_);
+    outer = c_.mul(outer, step);
+    outer_end = c_.minimum(c_.add(outer, step), nest_.size(count_));
   }
   const ValueId length = c_.literal(ir::kLaneBlock), begin = c_.mul(block, length);
-  return {outer, outer_end, begin, c_.minimum(c_.add(begin, length), end)};
+  return {outer, outer_end, begin, c_.minimum(c_.add(begin, length), nest_.extent(lane_))};
 }
 
 void RowStages::for_outer(int l, const Range& range, const std::function<void(ValueId base)>& body) {
