@@ -83,6 +83,8 @@ void drop(std::vector<Definition>& definitions) {
   definitions.clear();
 }
 
+std::vector<KeptReferences> references_of_kept_definitions(uint64_t number) { return NodeTable::get().references_of_kept(number); }
+
 std::unique_lock<std::recursive_mutex> hold_graph() { return std::unique_lock(NodeTable::get().mutex); }
 
 int64_t pending_count() { return NodeTable::get().pending.load(std::memory_order_relaxed); }

@@ -9,9 +9,11 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "ir/definitions.h"
 #include "ir/graph.h"
 #include "ir/graph_infer.h"
 #include "ir/mix.h"
@@ -405,6 +407,29 @@ struct NodeTable {
   std::unique_ptr<Node::Kept> next_kept(uint64_t last) {
     if (!first_kept || first_kept->number > last) return nullptr;
     return std::unique_ptr<Node::Kept>(unlink(*first_kept->node));
+  }
+
+  std::vector<KeptReferences> references_of_kept(uint64_t number) const {
+    std::vector<const Node::Kept*> all;
+    const Node::Kept* last = last_kept;
+    while (last && last->number > number) last = last->before;
+    for (; last && last->number == number; last = last->before) all.push_back(last);
+    std::vector<const SmallVector<Node*, 3>*> dropped;  // with them, list by list
+    std::unordered_map<const Node*, uint32_t> counts;   // of references in those lists
+    for (const Node::Kept* kept : all) dropped.push_back(&kept->definition.inputs_);
+    while (!dropped.empty()) {
+      const SmallVector<Node*, 3>& inputs = *dropped.back();
+      dropped.pop_back();
+      for (const Node* input : inputs) {
+        const bool dies = ++counts[input] == input->references() && input->holders.load(std::memory_order_relaxed) == 0;
+        if (dies) dropped.push_back(&input->inputs_);
+      }
+    }
+    std::vector<KeptReferences> result;
+    for (const Node::Kept* kept : all) {
+      if (const auto found = counts.find(kept->node); found != counts.end()) result.push_back({kept->node, found->second});
+    }
+    return result;
   }
 
   static void store(Node& node, std::shared_ptr<Payload> payload) {

@@ -11,7 +11,7 @@
 //            output took over, unless the input itself is computed again; memory whose address is known outside; a copy that
 //            no graph knows, but for one from the host that a failure which leaves memory whole (a wrong index) does not touch.
 //
-// Until its reader is done an input keeps its memory, unless it gave it away. Who finds no memory waits for the devices.
+// Until its reader is done an input keeps its memory, unless it gave it away, or came from the same run as all its readers. Who finds no memory waits for the devices.
 #pragma once
 
 #include <atomic>

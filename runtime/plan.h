@@ -112,7 +112,8 @@ struct PlanOutput {
 struct Plan {
   int number = 0;  // in the order in which plans are built; those of TENON_DUMP's files
   std::vector<uint64_t> key;
-  int runs = 0;  // since it was built; under the lock of evaluations
+  int runs = 0;  // since it was built; under the lock of evaluations, as the next one
+  uint64_t last_work = 0;  // the number of its last run's (late_work.h); 0: none that goes on later
   bool better_often = false;  // other code is worth compiling once it has run often
   bool may_join = false;      // it has launches that may be joined, and are not
   bool has_joined = false;    // it has launches that are joined

@@ -46,6 +46,13 @@ std::shared_ptr<Buffer> unshared(std::shared_ptr<Buffer> buffer) {
   }
 }
 
+// An input whose memory is given away has an empty buffer instead: were it to be read again after a failure, it is lost.
+void empty(Node& node, Device& device, uint64_t number) {
+  auto nothing = Buffer::allocate(0, device);
+  nothing->written = number;
+  node.store(std::move(nothing));
+}
+
 }  // namespace
 
 bool Run::take() {
@@ -61,6 +68,7 @@ void Run::start(std::shared_ptr<Plan> plan, std::span<const ir::NodeRef> replace
   definitions_.reserve(count);
   sources_.reserve(count);
   const auto held = ir::hold_graph();  // nobody gets hold of an input between the look at who has it and the end of all ways to it
+  read_last_work();
   lives_on_.clear();
   for (const PlanOutput& output : plan_->outputs) sources_.push_back(source(output, replaced));
   read_inputs();
@@ -72,6 +80,7 @@ void Run::start(std::shared_ptr<Plan> plan, std::span<const ir::NodeRef> replace
 }
 
 void Run::compute(const Options& options) {
+  let_go_.clear();
   first_ = plan_->find_code(options);
   number_ = 0;
   launched_ = 0;
@@ -160,17 +169,27 @@ void Run::finish() {
     nodes_[k]->store(std::move(buffers_[k]));
     if (may_fail) keep_definition(k);
   }
+  plan_->last_work = number_;
   computing_ = false;
 }
 
-// An input that gave its memory away keeps an empty buffer of this run instead: were it to be read again, it is lost.
 void Run::keep_definition(size_t output) {
   nodes_[output]->keep(std::move(definitions_[output]), number_);
   const PlanOutput& o = plan_->outputs[output];
-  if (o.donor < 0 || !sources_[output]) return;
-  auto nothing = Buffer::allocate(0, *o.device);
-  nothing->written = number_;
-  node(o.donor)->store(std::move(nothing));
+  if (o.donor >= 0 && sources_[output]) empty(*node(o.donor), *o.device, number_);
+}
+
+// A value of the plan's last work may have no readers but the kept definitions of that work: a gradient whose update is not known to be
+// done, say. Its memory is for this run, which finds it where it was. Or this run is its last reader beside those, and may take it over.
+void Run::read_last_work() {
+  last_values_.clear();
+  if (plan_->last_work == 0) return;
+  last_values_ = ir::references_of_kept_definitions(plan_->last_work);
+  for (const auto& [value, count] : last_values_) {
+    if (value->references() != count || value->holders.load(std::memory_order_relaxed) > 0) continue;
+    let_go_.push_back(buffer_of(*value));
+    empty(*value, let_go_.back()->device(), plan_->last_work);
+  }
 }
 
 void Run::undo() {
@@ -182,6 +201,7 @@ void Run::undo() {
 void Run::clear() {
   buffers_.clear();
   sources_.clear();
+  let_go_.clear();
   packed_.clear();
   layers_.clear();
   arenas_.clear();
@@ -227,6 +247,9 @@ void Run::find_dying(std::span<const ir::NodeRef> replaced) {
   for (const PlanOutput& o : plan_->outputs) is_output[o.node] = 1;
   for (const ir::NodeRef& value : replaced) {
     if (const int32_t number = key.number(value.get()); number >= 0) readers[number] += 2;  // by the list too
+  }
+  for (const auto& [value, references] : last_values_) {
+    if (const int32_t number = key.number(value); number >= 0) readers[number] += references;
   }
   for (size_t i = count; i-- > 0;) {  // readers come after their operands
     const Node* n = nodes[i];

@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "ir/definitions.h"
 #include "runtime/late_work.h"
 #include "runtime/plan.h"
 #include "runtime/profiler.h"
@@ -48,6 +49,7 @@ class Run {
   void read_inputs();
   void hand_in();
   void keep_definition(size_t output);
+  void read_last_work();
   bool wrote(size_t output) const;
   void lose_overwritten(const std::string& why);
   void drop_overwritten_copies();
@@ -79,6 +81,8 @@ class Run {
   std::vector<ir::Definition> definitions_;   // parallel to them
   std::vector<std::shared_ptr<Buffer>> sources_;  // parallel to them: what an output is, is a copy of, or takes over
   std::vector<std::shared_ptr<Buffer>> buffers_;  // parallel to them
+  std::vector<ir::KeptReferences> last_values_;   // of the plan's last work, which is not known to be done
+  std::vector<std::shared_ptr<Buffer>> let_go_;   // theirs, of those that nobody can read
   std::vector<std::shared_ptr<Buffer>> inputs_;   // in the order of the plan's places
   std::vector<std::shared_ptr<Buffer>> arenas_;  // parallel to the plan's; null: it needs none
   std::vector<std::shared_ptr<Buffer>> packed_;  // by step: room for the copy that it makes; null if it makes none

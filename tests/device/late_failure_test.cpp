@@ -222,6 +222,68 @@ TEST_CASE("a long chain that no one waits for ends without recursion") {
   CHECK(device.memory_stats().live_buffers == before);
 }
 
+// A training step by hand, on a device that is steps behind: gradient, moment and parameter are results of one evaluation, and the latter are
+// computed from the former. `seen`: values that are read at the end, some of which are pending until then.
+TEST_CASE("steps that run ahead find their memory where it was, and what fails in one of them is computed again or lost") {
+  LateDevice& device = LateDevice::get();
+  constexpr int kSteps = 6;
+  enum Reader { None, OfGradient, OfMoment, View, kReaders };
+  const Tensor x = tenon::rand({60});
+  const auto train = [&](const Device& where, int reader, const std::function<void(int)>& after_step) {
+    Tensor p = x.to(where) * 1, moment = tenon::zeros({60}).to(where), gradient;
+    const Tensor data = x.to(where) * 3;
+    std::vector<Tensor> seen;
+    for (int step = 0; step < kSteps; ++step) {
+      gradient = Tensor();
+      gradient = (p * data).tanh();
+      moment = moment * 0.5 + gradient;
+      p = p - moment * 0.1 / (moment.abs() + 1);
+      tenon::eval({gradient, moment, p});
+      if (reader == OfGradient) seen.push_back(gradient * 2);
+      if (reader == OfMoment) seen.push_back(moment.exp());
+      if (reader == View) seen.push_back(gradient.slice(0, 5, 50).t());
+      after_step(step);
+    }
+    seen.insert(seen.end(), {gradient, moment, p});
+    return seen;
+  };
+  const auto wait_for_work = [] {
+    try {
+      tenon::runtime::synchronise();
+    } catch (const tenon::runtime::LateFailure&) {
+    }
+  };
+  for (int reader = 0; reader < kReaders; ++reader) {
+    CAPTURE(reader);
+    const std::vector<Tensor> want = train(tenon::kCPU, reader, [](int) {});
+    std::vector<int64_t> live(kSteps);
+    const std::vector<Tensor> got = train(late(), reader, [&](int step) { live[static_cast<size_t>(step)] = device.memory_stats().live_buffers; });
+    CHECK(device.waiting() >= kSteps);
+    for (int step = 3; step < kSteps; ++step) CHECK(live[static_cast<size_t>(step)] - live[static_cast<size_t>(step) - 1] == (reader == None ? 0 : 1));
+    for (size_t i = 0; i < want.size(); ++i) CHECK(same_bits(got[i], want[i]));
+    int errors = 0, right = 0;
+    for (int64_t nth = 0; nth < kSteps + 2; ++nth) {
+      CAPTURE(nth);
+      for (const bool wait : {false, true}) {
+        wait_for_work();
+        device.fail(DeviceCall::Launch, nth, true);
+        const std::vector<Tensor> values = train(late(), reader, [&](int step) {
+          if (wait && step == 2) wait_for_work();
+        });
+        for (size_t i = 0; i < values.size(); ++i) {
+          bool is_right = false;
+          const std::string error = error_of([&] { is_right = same_bits(values[i], want[i]); });
+          CHECK((is_right || contains(error, "a planted late fault")));
+          ++(is_right ? right : errors);
+        }
+        device.heal();
+      }
+    }
+    CHECK(right > 0);
+    CHECK(errors > 0);
+  }
+}
+
 // Threads compute on shared tensors of the device while faults are planted: each read gives the right bits or an error.
 TEST_CASE("threads on a device that fails now and then read the right bits or an error") {
   LateDevice& device = LateDevice::get();
