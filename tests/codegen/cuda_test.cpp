@@ -284,6 +284,34 @@ std::string sums_of_sums(int64_t lines, int64_t length, const std::string& type,
          "  map i s  : store y[" + at + "], %7\n}\n";
 }
 
+// x of each of two rows, minus and times scalars by turns; minus its maximum; as a share of the row's sum.
+std::string scaled_rows(int64_t columns, int scalars) {
+  const std::string n = std::to_string(columns), all = std::to_string(2 * columns), at = "[" + n + "*r + c]";
+  std::string text = "kernel @scaled(x: f32 in[" + all + "], y: f32 out[" + all + "]", body;
+  int last = 0;
+  const auto next = [&](const std::string& place, const std::string& what) {
+    body += "  " + place + " : %" + std::to_string(++last) + " = " + what + " : f32\n";
+    return "%" + std::to_string(last);
+  };
+  std::string x = "%0";
+  for (int i = 0; i < scalars; ++i) {
+    const std::string name = "s" + std::to_string(i);
+    text += ", " + name + ": f32 scalar";
+    const std::string scalar = next("map r", "scalar " + name);
+    x = next("map r c", (i % 2 == 0 ? "sub " : "mul ") + x + ", " + scalar);
+  }
+  const std::string most = next("reduce r|c", "reduce.max " + x + " lanes"), less = next("map r c", "sub " + x + ", " + most);
+  const std::string sum = next("reduce r|c", "reduce.sum " + less + " lanes"), share = next("map r c", "div " + less + ", " + sum);
+  return text + ") {\n  axes r: 2 parallel, c: " + n + " inner\n  map r c : %0 = load x" + at + " : f32\n" + body + "  map r c : store y" + at + ", " +
+         share + "\n}\n";
+}
+
+ir::GpuTarget with_shared(int64_t kilobytes) {
+  ir::GpuTarget target;
+  target.shared_bytes = kilobytes << 10;
+  return target;
+}
+
 // One kernel with every basic operation, cast and bitcast on one type, each with an output of its own.
 ir::Kernel every_operation(DType dtype) {
   constexpr int64_t kCount = 500;
@@ -459,8 +487,7 @@ TEST_CASE("cuda: aligned rows go by four neighbours a thread") {
 }
 
 TEST_CASE("cuda: what a block's registers have no room for stays in shared memory that each launch brings") {
-  ir::GpuTarget target;
-  target.shared_bytes = 227 << 10;
+  const ir::GpuTarget target = with_shared(227);
   for (const auto& [columns, in_shared] : {std::pair{30000, false}, {32772, true}, {40001, true}, {60000, true}}) {
     CAPTURE(columns);
     const std::string text = kernel_text("softmax", matrix(2, columns));
@@ -472,6 +499,27 @@ TEST_CASE("cuda: what a block's registers have no room for stays in shared memor
     CHECK(bytes <= target.shared_bytes);
     CHECK((bytes > 0) == in_shared);
     CHECK((codegen::cuda::emit_kernels(lowered.tree).find("TENON_DYNAMIC_SHARED(") != std::string::npos) == in_shared);
+  }
+}
+
+TEST_CASE("cuda: a block whose row has more than 16 scalars has half the threads, each with twice the registers") {
+  struct {
+    int64_t columns;
+    int scalars, threads;
+    bool in_shared;
+  } const cases[] = {{5000, 16, 512, false},  {5000, 17, 512, false}, {16384, 16, 1024, false}, {16384, 17, 512, false},
+                     {16390, 40, 512, false}, {32772, 16, 1024, true}, {32772, 17, 512, true},   {40001, 24, 512, true}};
+  for (const auto& [columns, scalars, threads, in_shared] : cases) {
+    CAPTURE(columns);
+    CAPTURE(scalars);
+    std::vector<double> numbers;
+    for (int i = 0; i < scalars; ++i) numbers.push_back(0.5 + 0.125 * i);
+    const std::string text = scaled_rows(columns, scalars);
+    compare(text, "rows", false, numbers, fastest_compiler(), with_shared(227));
+    const passes::Lowered lowered = lowered_for(text, with_shared(227));
+    CHECK(lowered.tree.threads == threads);
+    CHECK(kept_values(lowered, ir::Space::Local) == 1);
+    CHECK(kept_values(lowered, ir::Space::Shared) == (in_shared ? 1 : 0));
   }
 }
 
@@ -884,10 +932,11 @@ TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
       const std::string row = kernel_text("layer_norm", matrix(8, columns));
       report += "\n" + arch + " layer_norm of " + std::to_string(columns) + " in registers" + compile(ir::parse_kernel(row), arch);
     }
-    ir::GpuTarget roomy;
-    roomy.shared_bytes = 100 << 10;
     report += "\n" + arch + " softmax of 20000 in shared memory" +
-              compile(ir::parse_kernel(kernel_text("softmax", matrix(8, 20000))), arch, false, roomy);
+              compile(ir::parse_kernel(kernel_text("softmax", matrix(8, 20000))), arch, false, with_shared(100));
+    for (const int64_t columns : {16384, 20000}) {
+      report += "\n" + arch + " " + std::to_string(columns) + " elements and 40 scalars" + compile(ir::parse_kernel(scaled_rows(columns, 40)), arch, false, with_shared(100));
+    }
     for (const Scan& scan : {Scan{1000, 20, "sum", "i64"}, Scan{1000, 300, "max", "f32"}, Scan{1000, 3000, "sum", "i64"}, Scan{1, 300000, "sum", "i64"},
                              Scan{1000, 300, "sum", "f32"}, Scan{1000, 300, "sum", "i32", true}, Scan{1, 300000, "sum", "f64"},
                              Scan{8, 300000, "sum", "f16", true}, Scan{20000, 5000, "sum", "f32", true}}) {
