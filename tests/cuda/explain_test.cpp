@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "cuda/simulator.h"
+#include "runtime/options.h"
+
 using namespace tenon;
 
 namespace {
@@ -77,4 +80,47 @@ TEST_CASE("explain: asking compiles what a run would, and the run finds it") {
   eval({y});
   CHECK(counters().kernels_compiled == 0);
   CHECK(counters().memory_hits >= 1);
+}
+
+TEST_CASE("explain: a text that spills registers is compiled a second time, with all of them, and that code runs") {
+  const test::Simulator& sim = test::Simulator::get();
+  if (!sim) return;
+  const runtime::Options before = runtime::options();
+  runtime::Options without_disk = before;
+  without_disk.disk_cache = false;
+  runtime::set_options(without_disk);
+  const Tensor x = filled({41});
+  eval(x);
+  struct Compiled {
+    long texts, programs;
+    std::string error;
+  };
+  // From a cache that is empty; the nth compilation is refused.
+  const auto compile = [&](bool spills, int refused) {
+    clear_caches();
+    sim.set("spills", spills);
+    if (refused > 0) sim.fault("nvrtcCompileProgram", refused, 6);
+    const long texts = sim.calls("nvrtcCompileProgram"), programs = sim.calls("nvrtcGetCUBINSize");
+    std::string error;
+    bool is_right = false;
+    try {
+      is_right = equal(((x * 3).exp() + 0.125).cpu(), (x.cpu() * 3).exp() + 0.125);
+    } catch (const Error& e) {
+      error = e.what();
+    }
+    sim.heal();
+    CHECK(is_right == (refused == 0));
+    return Compiled{sim.calls("nvrtcCompileProgram") - texts, sim.calls("nvrtcGetCUBINSize") - programs, error};
+  };
+  const Compiled plain = compile(false, 0), twice = compile(true, 0), first = compile(true, 1), second = compile(true, 2);
+  sim.set("spills", 0);
+  runtime::set_options(before);
+  CHECK(plain.texts >= 1);
+  CHECK(plain.programs == plain.texts);
+  CHECK(twice.texts == 2 * plain.texts);
+  CHECK(twice.programs == plain.programs);
+  CHECK(first.error.find("NVRTC refused the text") != std::string::npos);
+  CHECK(first.texts == 1);
+  CHECK(second.error.find("NVRTC refused the text") != std::string::npos);
+  CHECK(second.texts == 2);
 }

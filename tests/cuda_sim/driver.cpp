@@ -174,6 +174,8 @@ TENON_SIM_API int tenon_sim_set(const char* setting, long value) {
     d.settings.library = value;
   else if (is("lost_edge"))
     d.settings.lost_edge = value;
+  else if (is("spills"))
+    d.settings.spills = value != 0;
   else
     return 0;
   return 1;

@@ -119,6 +119,7 @@ struct Settings {
   uint64_t seed = 1;
   bool eager = false, strict = false, races = false, idle = false;
   long library = 0, lost_edge = 0;
+  bool spills = false;
   std::string card;
   Settings();
 };

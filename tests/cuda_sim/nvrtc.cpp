@@ -52,6 +52,10 @@ bool is_program(Program* program) {
 
 bool starts_with(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
 
+bool has_all_registers(const std::vector<const char*>& options) {
+  return std::any_of(options.begin(), options.end(), [](const std::string option) { return option == "-DTENON_ALL_REGISTERS"; });
+}
+
 // The real library, if the environment names one.
 struct RealNvrtc {
   void* library = nullptr;
@@ -91,8 +95,7 @@ struct RealNvrtc {
     call<void*, char*>("nvrtcGetProgramLog", program, text.data());
     log += text.c_str();
     call<void**>("nvrtcDestroyProgram", &program);
-    const bool last = std::any_of(options.begin(), options.end(), [](const std::string option) { return option == "-DTENON_ALL_REGISTERS"; });
-    return code == 0 && last && spills(log) ? kCompilation : code;
+    return code == 0 && has_all_registers(options) && spills(log) ? kCompilation : code;
   }
   static bool spills(const std::string& log) {
     static const std::string kMark = " bytes spill stores";
@@ -134,6 +137,7 @@ int compile(Program& program, const std::vector<const char*>& options) {
     program.log += messages;
     return kCompilation;
   }
+  if (texts_spill() && !has_all_registers(options)) program.log += "ptxas info    : Function properties for kernel\n    24 bytes stack frame, 20 bytes spill stores, 20 bytes spill loads\n";
   if (!virtual_arch) program.cubin = pack({false, arch, program.source});
   program.ptx = pack({true, arch, program.source});
   program.compiled = true;

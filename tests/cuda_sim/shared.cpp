@@ -48,6 +48,11 @@ long library_seed() {
   return driver().settings.library;
 }
 
+bool texts_spill() {
+  const std::lock_guard lock(driver().mutex);
+  return driver().settings.spills;
+}
+
 int check_context() {
   return gate("library check", Need::Context, [](Driver&) -> int { return kSuccess; });
 }

@@ -19,8 +19,9 @@ struct LibraryNodes {
 // Queues work on a stream of the current context, as a kernel is; a code of the driver's. What the body holds is freed after
 // it has run, the body itself must allocate nothing.
 __attribute__((visibility("default"))) int submit_library_call(void* stream, const std::string& name, std::function<void()> body, LibraryNodes nodes);
-// The setting "library".
+// The settings "library" and "spills".
 __attribute__((visibility("default"))) long library_seed();
+__attribute__((visibility("default"))) bool texts_spill();
 // The driver's code for a call that needs a current context: 0 if there is one that works.
 __attribute__((visibility("default"))) int check_context();
 
