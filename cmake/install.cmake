@@ -2,7 +2,7 @@
 set(tenon_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tenon)
 
 install(TARGETS tenon EXPORT tenonTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY frontend/include/tenon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY frontend/include/tenon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
 install(EXPORT tenonTargets NAMESPACE tenon:: DESTINATION ${tenon_cmake_dir})
 
 # Files of these lower-case names answer to find_package(tenon), find_package(Tenon) and every other spelling.

@@ -135,56 +135,6 @@ TENON_NO_OPTIMIZER(Rprop)
 }  // namespace optim
 
 namespace nn {
-// A layer whose function is there; the options are too where the function takes them, else they have the sentence as well.
-#define TENON_NO_LAYER(Name, instead) TENON_NO_TYPE(Name, "nn::" #Name ": Tenon does not have this layer yet; " instead)
-#define TENON_NO_LAYER_NOR_OPTIONS(Name, instead) \
-  TENON_NO_LAYER(Name, instead)                   \
-  TENON_NO_TYPE(Name##Options, "nn::" #Name "Options: Tenon does not have this layer yet; " instead)
-#define TENON_CALL(function) "call nn::functional::" #function
-#define TENON_NO_LAYERS(Name, function) \
-  TENON_NO_LAYER(Name##1d, TENON_CALL(function)) TENON_NO_LAYER(Name##2d, TENON_CALL(function)) TENON_NO_LAYER(Name##3d, TENON_CALL(function))
-#define TENON_NO_LAYERS_NOR_OPTIONS(Name, function)      \
-  TENON_NO_LAYER_NOR_OPTIONS(Name##1d, TENON_CALL(function)) \
-  TENON_NO_LAYER_NOR_OPTIONS(Name##2d, TENON_CALL(function)) \
-  TENON_NO_LAYER_NOR_OPTIONS(Name##3d, TENON_CALL(function))
-TENON_NO_LAYERS_NOR_OPTIONS(InstanceNorm, instance_norm)
-TENON_NO_LAYERS(MaxUnpool, max_unpool1d to max_unpool3d)
-TENON_NO_LAYERS(LPPool, lp_pool1d to lp_pool3d)
-TENON_NO_LAYERS_NOR_OPTIONS(ReflectionPad, pad)
-TENON_NO_LAYERS_NOR_OPTIONS(ReplicationPad, pad)
-TENON_NO_LAYERS_NOR_OPTIONS(ConstantPad, pad)
-TENON_NO_LAYERS_NOR_OPTIONS(ZeroPad, pad)
-TENON_NO_LAYER(FractionalMaxPool2d, TENON_CALL(fractional_max_pool2d))
-TENON_NO_LAYER(FractionalMaxPool3d, TENON_CALL(fractional_max_pool3d))
-TENON_NO_LAYER(PixelShuffle, TENON_CALL(pixel_shuffle))
-TENON_NO_LAYER(PixelUnshuffle, TENON_CALL(pixel_unshuffle))
-TENON_NO_LAYER(Fold, TENON_CALL(fold))
-TENON_NO_LAYER(Unfold, TENON_CALL(unfold))
-TENON_NO_LAYER(LocalResponseNorm, TENON_CALL(local_response_norm))
-TENON_NO_LAYER_NOR_OPTIONS(CrossMapLRN2d, TENON_CALL(local_response_norm))
-TENON_NO_LAYER_NOR_OPTIONS(Upsample, TENON_CALL(interpolate))
-TENON_NO_LAYER_NOR_OPTIONS(EmbeddingBag, TENON_CALL(embedding_bag))
-TENON_NO_LAYER_NOR_OPTIONS(RNNCell, "rnn_tanh_cell of <tenon/native.h> is a step")
-TENON_NO_LAYER_NOR_OPTIONS(LSTMCell, "lstm_cell of <tenon/native.h> is a step")
-TENON_NO_LAYER_NOR_OPTIONS(GRUCell, "gru_cell of <tenon/native.h> is a step")
-TENON_NO_LAYER_NOR_OPTIONS(FeatureAlphaDropout, TENON_CALL(feature_alpha_dropout))
-TENON_NO_LAYER_NOR_OPTIONS(RReLU, TENON_CALL(rrelu))
-TENON_NO_LAYER(Softmax2d, "call softmax(x, -3)")
-TENON_NO_LAYER(Threshold, TENON_CALL(threshold))
-TENON_NO_LAYER(CosineSimilarity, TENON_CALL(cosine_similarity))
-TENON_NO_LAYER(PairwiseDistance, TENON_CALL(pairwise_distance))
-TENON_NO_LAYER_NOR_OPTIONS(AdaptiveLogSoftmaxWithLoss, "there is no function of it either")
-TENON_NO_LAYER(TripletMarginLoss, TENON_CALL(triplet_margin_loss))
-TENON_NO_LAYER(TripletMarginWithDistanceLoss, TENON_CALL(triplet_margin_with_distance_loss))
-TENON_NO_LAYER(SoftMarginLoss, TENON_CALL(soft_margin_loss))
-TENON_NO_LAYER(MultiLabelSoftMarginLoss, TENON_CALL(multilabel_soft_margin_loss))
-TENON_NO_LAYER(MultiLabelMarginLoss, TENON_CALL(multilabel_margin_loss))
-TENON_NO_LAYER(MarginRankingLoss, TENON_CALL(margin_ranking_loss))
-TENON_NO_LAYER(PoissonNLLLoss, TENON_CALL(poisson_nll_loss))
-TENON_NO_LAYER(CTCLoss, TENON_CALL(ctc_loss))
-TENON_NO_LAYER(CosineEmbeddingLoss, TENON_CALL(cosine_embedding_loss))
-TENON_NO_LAYER(HingeEmbeddingLoss, TENON_CALL(hinge_embedding_loss))
-TENON_NO_LAYER(MultiMarginLoss, TENON_CALL(multi_margin_loss))
 TENON_NO_TYPE(DataParallel, "nn::DataParallel: Tenon spreads no module over several devices; run a process for each")
 namespace parallel {
 TENON_ABSENT(data_parallel, "Tenon spreads no module over several devices; run a process for each")
@@ -197,11 +147,6 @@ TENON_ABSENT(pad_packed_sequence, TENON_NO_PACKING)
 TENON_ABSENT(pack_sequence, TENON_NO_PACKING)
 #undef TENON_NO_PACKING
 }  // namespace utils::rnn
-#undef TENON_NO_LAYERS_NOR_OPTIONS
-#undef TENON_NO_LAYERS
-#undef TENON_CALL
-#undef TENON_NO_LAYER_NOR_OPTIONS
-#undef TENON_NO_LAYER
 }  // namespace nn
 #undef TENON_NO_TYPE
 

@@ -45,7 +45,7 @@ inline const Tensor& resize_as_(const Tensor& self, const Tensor& the_template) 
 
 // --- activations: the function's result, written into self
 #define TENON_DEFINE(name) \
-  inline Tensor& name##_(Tensor& self) { return self.copy_(tenon::name(self)); }
+  inline Tensor& name##_(Tensor& self) { return self.copy_(tenon::name(self.clone())); }
 TENON_DEFINE(relu6)
 TENON_DEFINE(selu)
 TENON_DEFINE(silu)
@@ -54,20 +54,20 @@ TENON_DEFINE(hardsigmoid)
 TENON_DEFINE(hardswish)
 #undef TENON_DEFINE
 inline Tensor& leaky_relu_(Tensor& self, const Scalar& negative_slope = 0.01) {
-  return self.copy_(leaky_relu(self, negative_slope));
+  return self.copy_(leaky_relu(self.clone(), negative_slope));
 }
 inline Tensor& elu_(Tensor& self, const Scalar& alpha = 1, const Scalar& scale = 1, const Scalar& input_scale = 1) {
-  return self.copy_(elu(self, alpha, scale, input_scale));
+  return self.copy_(elu(self.clone(), alpha, scale, input_scale));
 }
-inline Tensor& celu_(Tensor& self, const Scalar& alpha = 1.0) { return self.copy_(celu(self, alpha)); }
+inline Tensor& celu_(Tensor& self, const Scalar& alpha = 1.0) { return self.copy_(celu(self.clone(), alpha)); }
 inline Tensor& gelu_(Tensor& self, std::string_view approximate = "none") {
-  return self.copy_(gelu(self, approximate));
+  return self.copy_(gelu(self.clone(), approximate));
 }
 inline Tensor& hardtanh_(Tensor& self, const Scalar& min_val = -1, const Scalar& max_val = 1) {
-  return self.copy_(hardtanh(self, min_val, max_val));
+  return self.copy_(hardtanh(self.clone(), min_val, max_val));
 }
 inline Tensor& threshold_(Tensor& self, const Scalar& threshold, const Scalar& value) {
-  return self.copy_(tenon::threshold(self, threshold, value));
+  return self.copy_(tenon::threshold(self.clone(), threshold, value));
 }
 
 }  // namespace tenon

@@ -21,6 +21,7 @@
 #include "tenon/io.h"             // IWYU pragma: export
 #include "tenon/linalg.h"         // IWYU pragma: export
 #include "tenon/neural.h"         // IWYU pragma: export
+#include "tenon/nn/adaptive.h"    // IWYU pragma: export
 #include "tenon/nn/containers.h"  // IWYU pragma: export
 #include "tenon/nn/functional.h"  // IWYU pragma: export
 #include "tenon/nn/init.h"        // IWYU pragma: export

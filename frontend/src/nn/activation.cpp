@@ -268,7 +268,7 @@ Tensor rrelu(const Operand& self, const Scalar& lower, const Scalar& upper, bool
 }
 Tensor& rrelu_(Tensor& self, const Scalar& lower, const Scalar& upper, bool training,
                optional<Generator> generator) {
-  return self.copy_(rrelu(self, lower, upper, training, std::move(generator)));
+  return self.copy_(rrelu(self.clone(), lower, upper, training, std::move(generator)));
 }
 
 // --- softmax

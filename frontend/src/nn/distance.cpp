@@ -26,8 +26,13 @@ Tensor cosine_similarity(const Operand& x1, const Operand& x2, int64_t dim, doub
   check(isFloatingType(type), "expected common dtype to be floating point, yet common dtype is ", type);
   const Dims shape = broadcast_shape(x1.sizes(), x2.sizes());
   const Tensor a = expand(x1.to(type), ref(shape)), b = expand(x2.to(type), ref(shape));
-  const auto unit = [&](const Tensor& x) { return div(x, clamp_min(norm(x, Scalar(2), dim, true), eps)); };
-  return sum(mul(unit(a), unit(b)), dim);
+  const auto length_of = [&](const Tensor& x) {
+    Tensor length = norm(x, Scalar(2), dim, true).clone();
+    const NoGradGuard no_grad;  // PyTorch's gradient of a length below eps is that of the length
+    length.clamp_min_(eps);
+    return length;
+  };
+  return sum(mul(div(a, length_of(a)), div(b, length_of(b))), dim);
 }
 
 Tensor pairwise_distance(const Operand& x1, const Operand& x2, double p, double eps, bool keepdim) {

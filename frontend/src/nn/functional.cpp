@@ -29,9 +29,10 @@ int64_t reduction_of(const Options& options) {
   return reduction_of(options.reduction().tag());
 }
 
-// The result, written into the input if that was asked for.
-Tensor placed(const Tensor& input, const Tensor& result, bool inplace) {
-  return inplace ? input.copy_(result) : result;
+// The function's result, written into the input if that was asked for. Then the gradient reads a copy of what the input was.
+template <typename F>
+Tensor placed(const Tensor& input, bool inplace, F function) {
+  return inplace ? input.copy_(function(input.clone())) : function(input);
 }
 
 template <typename F>
@@ -43,19 +44,29 @@ std::string size_text(const F& sizes) {  // torch.Size([2, 3])
 
 // --- activations
 
-Tensor elu(Tensor x, const ELUFuncOptions& o) { return placed(x, tenon::elu(x, o.alpha()), o.inplace()); }
-Tensor selu(Tensor x, const SELUFuncOptions& o) { return placed(x, tenon::selu(x), o.inplace()); }
-Tensor celu(Tensor x, const CELUFuncOptions& o) { return placed(x, tenon::celu(x, o.alpha()), o.inplace()); }
-Tensor relu(Tensor x, const ReLUFuncOptions& o) { return placed(x, tenon::relu(x), o.inplace()); }
-Tensor relu6(Tensor x, const ReLU6FuncOptions& o) { return placed(x, tenon::relu6(x), o.inplace()); }
+Tensor elu(Tensor x, const ELUFuncOptions& o) {
+  return placed(x, o.inplace(), [&](const Tensor& y) { return tenon::elu(y, o.alpha()); });
+}
+Tensor selu(Tensor x, const SELUFuncOptions& o) {
+  return placed(x, o.inplace(), [&](const Tensor& y) { return tenon::selu(y); });
+}
+Tensor celu(Tensor x, const CELUFuncOptions& o) {
+  return placed(x, o.inplace(), [&](const Tensor& y) { return tenon::celu(y, o.alpha()); });
+}
+Tensor relu(Tensor x, const ReLUFuncOptions& o) {
+  return placed(x, o.inplace(), [&](const Tensor& y) { return tenon::relu(y); });
+}
+Tensor relu6(Tensor x, const ReLU6FuncOptions& o) {
+  return placed(x, o.inplace(), [&](const Tensor& y) { return tenon::relu6(y); });
+}
 Tensor leaky_relu(Tensor x, const LeakyReLUFuncOptions& o) {
-  return placed(x, tenon::leaky_relu(x, o.negative_slope()), o.inplace());
+  return placed(x, o.inplace(), [&](const Tensor& y) { return tenon::leaky_relu(y, o.negative_slope()); });
 }
 Tensor hardtanh(Tensor x, const HardtanhFuncOptions& o) {
-  return placed(x, tenon::hardtanh(x, o.min_val(), o.max_val()), o.inplace());
+  return placed(x, o.inplace(), [&](const Tensor& y) { return tenon::hardtanh(y, o.min_val(), o.max_val()); });
 }
 Tensor threshold(Tensor x, const ThresholdFuncOptions& o) {
-  return placed(x, tenon::threshold(x, o.threshold(), o.value()), o.inplace());
+  return placed(x, o.inplace(), [&](const Tensor& y) { return tenon::threshold(y, o.threshold(), o.value()); });
 }
 Tensor glu(const Operand& x, const GLUFuncOptions& o) {
   const CallScope call("glu", x);
@@ -374,7 +385,7 @@ Tensor normalize(const Operand& x, const NormalizeFuncOptions& o) {
 #define TENON_DEFINE(name, Options, function)                      \
   Tensor name(Tensor x, const Options& o) {                        \
     const Tensor result = tenon::function(x, o.p(), o.training()); \
-    return result.is_same(x) ? x : placed(x, result, o.inplace()); \
+    return result.is_same(x) || !o.inplace() ? result : x.copy_(result); \
   }
 TENON_DEFINE(dropout, DropoutFuncOptions, dropout)
 TENON_DEFINE(dropout2d, Dropout2dFuncOptions, feature_dropout)

@@ -123,11 +123,8 @@ FractionalPlan fractional_plan(const Tensor& x, const FractionalMaxPoolOptions<D
       plan.output.push_back((*o.output_size())[d]);
       continue;
     }
-    const std::vector<double>& ratios = *o.output_ratio();
-    check(ratios.size() == 1 || ratios.size() == D, "Expected ", D, " values, but instead got ",
-          ratios.size());
     const double size = static_cast<double>(x.size(static_cast<int64_t>(d) - dims));
-    plan.output.push_back(static_cast<int64_t>(size * ratios[ratios.size() == 1 ? 0 : d]));
+    plan.output.push_back(static_cast<int64_t>(size * (*o.output_ratio())[d]));
   }
   const int64_t batch = x.dim() == dims + 1 ? 1 : x.size(0);
   plan.samples = o._random_samples().defined()

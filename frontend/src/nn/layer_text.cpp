@@ -14,9 +14,8 @@ bool as_libtorch() { return get_print_style() == PrintStyle::LibTorch; }
 
 std::string own(const char* name) { return std::string(as_libtorch() ? "torch::nn::" : "") + name; }
 
-const char* shown(bool value) {
-  return as_libtorch() ? (value ? "true" : "false") : (value ? "True" : "False");
-}
+std::string shown(bool value) { return as_libtorch() ? (value ? "true" : "false") : (value ? "True" : "False"); }
+std::string shown(int64_t value) { return std::to_string(value); }
 
 std::string listed(IntArrayRef values, const char* brackets) {
   std::string result(1, brackets[0]);
@@ -27,6 +26,36 @@ std::string listed(IntArrayRef values, const char* brackets) {
 std::string shown(IntArrayRef values) {
   if (as_libtorch()) return listed(values, "[]");
   return values.size() == 1 ? "(" + std::to_string(values[0]) + ",)" : listed(values, "()");
+}
+std::string shown(const std::vector<int64_t>& values) {
+  return values.size() == 1 && !as_libtorch() ? std::to_string(values[0]) : shown(IntArrayRef(values));
+}
+std::string shown(const std::vector<double>& values) {
+  std::string list;
+  for (const double value : values) list += (list.empty() ? "" : ", ") + shown(value);
+  if (as_libtorch()) return "[" + list + "]";
+  return values.size() == 1 ? list : "(" + list + ")";
+}
+std::string shown(const std::string& value) { return "'" + value + "'"; }
+std::string shown(const Tensor& value) {
+  TextStream out;
+  out << value;
+  return out.str();
+}
+std::string shown(Tag tag) {
+  struct Name {
+    Tag tag;
+    const char *python, *libtorch;
+  };
+  static constexpr Name kNames[] = {
+      {Tag::Nearest, "nearest", "kNearest"},       {Tag::Linear, "linear", "kLinear"},    {Tag::Bilinear, "bilinear", "kBilinear"},
+      {Tag::Bicubic, "bicubic", "kBicubic"},       {Tag::Trilinear, "trilinear", "kTrilinear"}, {Tag::None, "none", "kNone"},
+      {Tag::Mean, "mean", "kMean"},                {Tag::Sum, "sum", "kSum"},             {Tag::Max, "max", "kMax"},
+      {Tag::Reflect, "reflect", "kReflect"},       {Tag::Replicate, "replicate", "kReplicate"}, {Tag::Circular, "circular", "kCircular"}};
+  for (const Name& name : kNames) {
+    if (name.tag == tag) return as_libtorch() ? name.libtorch : shown(std::string(name.python));
+  }
+  return "";
 }
 std::string shown_dims(IntArrayRef values) {
   return as_libtorch() && values.size() == 1 ? std::to_string(values[0]) : shown(values);
@@ -45,6 +74,18 @@ std::string shown_output(IntArrayRef values) {
 
 std::string shown(double value) {
   return as_libtorch() ? text(value) : format(tensor(value, TensorOptions(kDouble)));
+}
+
+Shown& Shown::add(const std::string& option) {
+  text_ += (first_ ? "" : ", ") + option;
+  first_ = false;
+  return *this;
+}
+Shown& Shown::no_brackets_in_libtorch() {
+  if (!as_libtorch()) return *this;
+  text_.pop_back();
+  brackets_ = false;
+  return *this;
 }
 
 }  // namespace tenon::nn

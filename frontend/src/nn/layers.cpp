@@ -18,10 +18,8 @@ namespace {
 
 namespace F = functional;
 
-template <typename Options>
-std::string shown_inplace(const Options& options) {
-  return options.inplace() ? text(", inplace=", shown(true)) : "";
-}
+#define BIAS_IN_PYTHON(x) .named_if(!as_libtorch(), "bias", options.x())
+#define ROWS .add((as_libtorch() ? "num_embeddings=" : "") + shown(options.num_embeddings())).add((as_libtorch() ? "embedding_dim=" : "") + shown(options.embedding_dim()))
 
 bool is(IntArrayRef values, int64_t all) {
   for (int64_t v : values) {
@@ -51,8 +49,7 @@ LinearImpl::LinearImpl(const LinearOptions& given) : options(given) {
 void LinearImpl::reset_parameters() { reset_linear(weight, bias); }
 Tensor LinearImpl::forward(const Operand& input) const { return F::linear(input, weight, bias); }
 void LinearImpl::pretty_print(std::ostream& out) const {
-  out << own("Linear") << "(in_features=" << options.in_features() << ", out_features=" << options.out_features()
-      << ", bias=" << shown(options.bias()) << ')';
+  out << Shown("Linear") NAMED(in_features) NAMED(out_features) NAMED(bias).text();
 }
 
 BilinearImpl::BilinearImpl(const BilinearOptions& given) : options(given) {
@@ -70,17 +67,14 @@ Tensor BilinearImpl::forward(const Operand& input1, const Operand& input2) const
   return F::bilinear(input1, input2, weight, bias);
 }
 void BilinearImpl::pretty_print(std::ostream& out) const {
-  out << own("Bilinear") << "(in1_features=" << options.in1_features() << ", in2_features=" << options.in2_features()
-      << ", out_features=" << options.out_features() << ", bias=" << shown(options.bias()) << ')';
+  out << Shown("Bilinear") NAMED(in1_features) NAMED(in2_features) NAMED(out_features) NAMED(bias).text();
 }
 
 void IdentityImpl::pretty_print(std::ostream& out) const { out << own("Identity") << "()"; }
 void FunctionalImpl::pretty_print(std::ostream& out) const { out << own("Functional") << "()"; }
-void FlattenImpl::pretty_print(std::ostream& out) const {
-  out << own("Flatten") << "(start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim() << ')';
-}
 void UnflattenImpl::pretty_print(std::ostream& out) const {
-  out << own("Unflatten") << "(dim=" << options.dim() << ", unflattened_size=" << (as_libtorch() ? listed(options.sizes(), "{}") : shown(options.sizes())) << ')';
+  const std::string sizes = as_libtorch() ? listed(options.sizes(), "{}") : shown(options.sizes());
+  out << Shown("Unflatten") NAMED(dim).add("unflattened_size=" + sizes).text();
 }
 
 // --- convolution
@@ -168,23 +162,18 @@ Tensor ConvNdImpl<D>::forward(const Operand& input) const {
 }
 template <size_t D>
 void ConvNdImpl<D>::pretty_print(std::ostream& out) const {
-  out << printed_name() << '(' << options.in_channels() << ", " << options.out_channels()
-      << ", kernel_size=" << shown_dims(options.kernel_size()) << ", stride=" << shown_dims(options.stride());
+  Shown text(printed_name());
+  text BARE(in_channels) BARE(out_channels) SIZES(kernel_size) SIZES(stride);
   const char* quote = as_libtorch() ? "'" : "";
   if (options.padding().name())
-    out << ", padding=" << quote << options.padding().name() << quote;
+    text.add("padding=" + (quote + std::string(options.padding().name()) + quote));
   else if (!is(options.padding().values(), 0))
-    out << ", padding=" << shown_dims(options.padding().values());
-  if (!is(options.dilation(), 1)) out << ", dilation=" << shown_dims(options.dilation());
-  if (options.groups() != 1) out << ", groups=" << options.groups();
-  if (!options.bias()) out << ", bias=" << shown(false);
-  const auto mode = [&](Tag tag, const char* name, const char* libtorch) {
-    if (options.padding_mode() == tag) out << ", padding_mode=" << (as_libtorch() ? libtorch : name);
-  };
-  mode(Tag::Reflect, "reflect", "kReflect");
-  mode(Tag::Replicate, "replicate", "kReplicate");
-  mode(Tag::Circular, "circular", "kCircular");
-  out << ')';
+    text.add("padding=" + shown_dims(options.padding().values()));
+  if (!is(options.dilation(), 1)) text SIZES(dilation);
+  text.named_if(options.groups() != 1, "groups", options.groups()).named_if(!options.bias(), "bias", false);
+  const std::string mode = shown(options.padding_mode());
+  if (options.padding_mode().tag() != Tag::Constant) text.add("padding_mode=" + (as_libtorch() ? mode : mode.substr(1, mode.size() - 2)));
+  out << text.text();
 }
 
 template <size_t D>
@@ -213,14 +202,12 @@ Tensor ConvTransposeNdImpl<D>::forward(const Operand& input) const {
 }
 template <size_t D>
 void ConvTransposeNdImpl<D>::pretty_print(std::ostream& out) const {
-  out << printed_name() << '(' << options.in_channels() << ", " << options.out_channels()
-      << ", kernel_size=" << shown_dims(options.kernel_size()) << ", stride=" << shown_dims(options.stride());
-  if (!is(options.padding(), 0)) out << ", padding=" << shown_dims(options.padding());
-  if (!is(options.dilation(), 1)) out << ", dilation=" << shown_dims(options.dilation());
-  if (!is(options.output_padding(), 0)) out << ", output_padding=" << shown_dims(options.output_padding());
-  if (options.groups() != 1) out << ", groups=" << options.groups();
-  if (!options.bias()) out << ", bias=" << shown(false);
-  out << ')';
+  Shown text(printed_name());
+  text BARE(in_channels) BARE(out_channels) SIZES(kernel_size) SIZES(stride);
+  if (!is(options.padding(), 0)) text SIZES(padding);
+  if (!is(options.dilation(), 1)) text SIZES(dilation);
+  if (!is(options.output_padding(), 0)) text SIZES(output_padding);
+  out << text.named_if(options.groups() != 1, "groups", options.groups()).named_if(!options.bias(), "bias", false).text();
 }
 template class ConvNdImpl<1>;
 template class ConvNdImpl<2>;
@@ -229,105 +216,19 @@ template class ConvTransposeNdImpl<1>;
 template class ConvTransposeNdImpl<2>;
 template class ConvTransposeNdImpl<3>;
 
-// --- pooling
+// --- activations with parameters
 
-#define TENON_LAYER(D)                                                                                       \
-  Tensor MaxPool##D##dImpl::forward(const Operand& input) const { return F::max_pool##D##d(input, options); } \
-  Tensor AvgPool##D##dImpl::forward(const Operand& input) const { return F::avg_pool##D##d(input, options); } \
-  Tensor AdaptiveAvgPool##D##dImpl::forward(const Operand& input) const {                                     \
-    return F::adaptive_avg_pool##D##d(input, options);                                                       \
-  }                                                                                                          \
-  Tensor AdaptiveMaxPool##D##dImpl::forward(const Operand& input) const {                                     \
-    return F::adaptive_max_pool##D##d(input, options);                                                       \
-  }                                                                                                          \
-  void MaxPool##D##dImpl::pretty_print(std::ostream& out) const {                                            \
-    out << own("MaxPool" #D "d") << "(kernel_size=" << shown_as_given(options.kernel_size())                              \
-        << ", stride=" << shown_as_given(options.stride()) << ", padding=" << shown_as_given(options.padding())  \
-        << ", dilation=" << shown_as_given(options.dilation())                                                 \
-        << ", ceil_mode=" << shown(options.ceil_mode()) << ')';                                             \
-  }                                                                                                          \
-  void AvgPool##D##dImpl::pretty_print(std::ostream& out) const {                                            \
-    out << own("AvgPool" #D "d") << "(kernel_size=" << shown_as_given(options.kernel_size())                              \
-        << ", stride=" << shown_as_given(options.stride()) << ", padding=" << shown_as_given(options.padding())  \
-        << ')';                                                                                              \
-  }                                                                                                          \
-  void AdaptiveAvgPool##D##dImpl::pretty_print(std::ostream& out) const {                                    \
-    out << own("AdaptiveAvgPool" #D "d") << "(output_size=" << shown_output(options.output_size()) << ')';              \
-  }                                                                                                          \
-  void AdaptiveMaxPool##D##dImpl::pretty_print(std::ostream& out) const {                                    \
-    out << own("AdaptiveMaxPool" #D "d") << "(output_size=" << shown_output(options.output_size()) << ')';              \
-  }
-TENON_LAYER(1)
-TENON_LAYER(2)
-TENON_LAYER(3)
-#undef TENON_LAYER
-
-// --- activations
-
-// The call, and what stands between the brackets when printed.
-#define TENON_LAYER(Name, call, ...)                                     \
-  Tensor Name##Impl::forward(const Operand& input) const { return call; } \
-  void Name##Impl::pretty_print(std::ostream& out) const { out << own(#Name) << "(" __VA_ARGS__ << ')'; }
-TENON_LAYER(ReLU, F::relu(input, options), << (options.inplace() ? text("inplace=", shown(true)) : ""))
-TENON_LAYER(ReLU6, F::relu6(input, options), << (options.inplace() ? text("inplace=", shown(true)) : ""))
-TENON_LAYER(SELU, F::selu(input, options), << (options.inplace() ? text("inplace=", shown(true)) : ""))
-TENON_LAYER(ELU, F::elu(input, options), << "alpha=" << shown(options.alpha()) << shown_inplace(options))
-TENON_LAYER(CELU, F::celu(input, options), << "alpha=" << shown(options.alpha()) << shown_inplace(options))
-TENON_LAYER(GELU, F::gelu(input, options), << (as_libtorch() ? "" : "approximate='" + options.approximate() + "'"))
-TENON_LAYER(GLU, F::glu(input, options), << "dim=" << options.dim())
-TENON_LAYER(LeakyReLU, F::leaky_relu(input, options),
-            << "negative_slope=" << shown(options.negative_slope()) << shown_inplace(options))
-TENON_LAYER(Hardtanh, F::hardtanh(input, options),
-            << "min_val=" << shown(options.min_val()) << ", max_val=" << shown(options.max_val()) << shown_inplace(options))
-TENON_LAYER(Hardshrink, F::hardshrink(input, options), << shown(options.lambda()))
-TENON_LAYER(Softshrink, F::softshrink(input, options), << shown(options.lambda()))
-TENON_LAYER(Softplus, F::softplus(input, options),
-            << "beta=" << shown(options.beta()) << ", threshold=" << shown(options.threshold()))
-TENON_LAYER(Sigmoid, sigmoid(input))
-TENON_LAYER(Tanh, tanh(input))
-TENON_LAYER(SiLU, silu(input))
-TENON_LAYER(Mish, mish(input))
-TENON_LAYER(Hardsigmoid, hardsigmoid(input))
-TENON_LAYER(Hardswish, hardswish(input))
-TENON_LAYER(Softsign, softsign(input))
-TENON_LAYER(Tanhshrink, tanhshrink(input))
-TENON_LAYER(LogSigmoid, log_sigmoid(input))
-TENON_LAYER(Softmax, F::softmax(input, options.dim()), << "dim=" << options.dim())
-TENON_LAYER(LogSoftmax, F::log_softmax(input, options.dim()), << "dim=" << options.dim())
-TENON_LAYER(Softmin, F::softmin(input, options.dim()), << "dim=" << options.dim())
-TENON_LAYER(PReLU, prelu(input, weight), << "num_parameters=" << options.num_parameters())
-#undef TENON_LAYER
-
+void PReLUImpl::pretty_print(std::ostream& out) const { out << Shown("PReLU") NAMED(num_parameters).text(); }
+Tensor PReLUImpl::forward(const Operand& input) const { return prelu(input, weight); }
 PReLUImpl::PReLUImpl(const PReLUOptions& given) : options(given) {
   weight = register_parameter(
       "weight", full({options.num_parameters()}, options.init(), TensorOptions(get_default_dtype_as_scalartype())));
 }
 
-// --- dropout
-
-#define TENON_LAYER(Name, function)                                                                    \
-  Name##Impl::Name##Impl(const DropoutOptions& given) : options(given) {                               \
-    check<ValueError>(options.p() >= 0 && options.p() <= 1,                                            \
-                      "dropout probability has to be between 0 and 1, but got ", shown(options.p())); \
-  }                                                                                                    \
-  Tensor Name##Impl::forward(const Operand& input) const {                                              \
-    Tensor result = function(input, options.p(), is_training());                                       \
-    if (!options.inplace()) return result;                                                             \
-    Tensor self = input;                                                                               \
-    return self.copy_(result);                                                                         \
-  }                                                                                                    \
-  void Name##Impl::pretty_print(std::ostream& out) const {                                             \
-    out << own(#Name) << "(p=" << shown(options.p()) << ", inplace=" << shown(options.inplace()) << ')';     \
-  }
-TENON_LAYER(Dropout, dropout)
-TENON_LAYER(Dropout2d, feature_dropout)
-TENON_LAYER(Dropout3d, feature_dropout)
-TENON_LAYER(AlphaDropout, alpha_dropout)
-#undef TENON_LAYER
-
 // --- normalisation
 
-BatchNormBase::BatchNormBase(const BatchNormOptions& given) : options(given) {
+template <bool kOfBatch>
+NormBase<kOfBatch>::NormBase(const NormOptions<kOfBatch>& given) : options(given) {
   const int64_t features = options.num_features();
   weight = register_parameter("weight", options.affine() ? ones({features}) : Tensor(), options.affine());
   bias = register_parameter("bias", options.affine() ? zeros({features}) : Tensor(), options.affine());
@@ -336,49 +237,65 @@ BatchNormBase::BatchNormBase(const BatchNormOptions& given) : options(given) {
   running_var = register_buffer("running_var", ones({features}));
   num_batches_tracked = register_buffer("num_batches_tracked", tensor(int64_t{0}, TensorOptions(kLong)));
 }
-void BatchNormBase::reset_parameters() {
+template <bool kOfBatch>
+void NormBase<kOfBatch>::reset_parameters() {
   reset_running_stats();
   if (weight.defined()) init::ones_(weight);
   if (bias.defined()) init::zeros_(bias);
 }
-void BatchNormBase::reset_running_stats() {
+template <bool kOfBatch>
+void NormBase<kOfBatch>::reset_running_stats() {
   if (!running_mean.defined()) return;
   running_mean.zero_();
   running_var.fill_(1);
   num_batches_tracked.zero_();
 }
-Tensor BatchNormBase::forward(const Operand& input) {
-  check_input_dim(input);
+template <bool kOfBatch>
+Tensor NormBase<kOfBatch>::forward(const Operand& input) {
+  const bool batched = check_input_dim(input);
   const BufferScope buffers;
-  optional<double> momentum = options.momentum();
-  if (is_training() && num_batches_tracked.defined()) {
-    num_batches_tracked.add_(1);
-    if (!momentum) momentum = 1 / num_batches_tracked.item<double>();
-  }
   const bool training = is_training() || !running_mean.defined();
-  F::BatchNormFuncOptions call;
-  call.weight(weight).bias(bias).training(training).momentum(momentum.value_or(0)).eps(options.eps());
-  return F::batch_norm(input, running_mean, running_var, call);
+  if constexpr (kOfBatch) {
+    optional<double> momentum = options.momentum();
+    if (is_training() && num_batches_tracked.defined()) {
+      num_batches_tracked.add_(1);
+      if (!momentum) momentum = 1 / num_batches_tracked.item<double>();
+    }
+    F::BatchNormFuncOptions call;
+    call.weight(weight).bias(bias).training(training).momentum(momentum.value_or(0)).eps(options.eps());
+    return F::batch_norm(input, running_mean, running_var, call);
+  } else {
+    F::InstanceNormFuncOptions call;
+    call.running_mean(running_mean).running_var(running_var).weight(weight).bias(bias).momentum(options.momentum()).eps(options.eps());
+    call.use_input_stats(training);
+    return batched ? F::instance_norm(input, call) : F::instance_norm(input.unsqueeze(0), call).squeeze(0);
+  }
 }
-void BatchNormBase::pretty_print(std::ostream& out) const {
-  out << printed_name() << '(' << options.num_features() << ", eps=" << shown(options.eps()) << ", momentum=";
-  if (options.momentum())
-    out << shown(*options.momentum());
-  else
-    out << "None";
-  out << ", affine=" << shown(options.affine())
-      << ", track_running_stats=" << shown(options.track_running_stats()) << ')';
+template <bool kOfBatch>
+void NormBase<kOfBatch>::pretty_print(std::ostream& out) const {
+  out << Shown(printed_name()) BARE(num_features) NAMED(eps) NAMED(momentum) NAMED(affine) BIAS_IN_PYTHON(affine) NAMED(track_running_stats).text();
 }
-void BatchNorm1dImpl::check_input_dim(const Tensor& input) const {
-  check<ValueError>(input.dim() == 2 || input.dim() == 3, "expected 2D or 3D input (got ", input.dim(),
-                    "D input)");
+template class NormBase<true>;
+template class NormBase<false>;
+
+namespace {
+// Whether the input has all dims: InstanceNorm takes one sample too.
+bool check_dims(const Tensor& input, int64_t least, int64_t most) {
+  if (input.dim() < least || input.dim() > most)
+    throw ValueError(least == most ? text("expected ", most, "D input (got ", input.dim(), "D input)")
+                                   : text("expected ", least, "D or ", most, "D input (got ", input.dim(), "D input)"));
+  return input.dim() == most;
 }
-void BatchNorm2dImpl::check_input_dim(const Tensor& input) const {
-  check<ValueError>(input.dim() == 4, "expected 4D input (got ", input.dim(), "D input)");
-}
-void BatchNorm3dImpl::check_input_dim(const Tensor& input) const {
-  check<ValueError>(input.dim() == 5, "expected 5D input (got ", input.dim(), "D input)");
-}
+}  // namespace
+#define TENON_NORM(Name, least, most) \
+  bool Name##Impl::check_input_dim(const Tensor& input) const { return check_dims(input, least, most); }
+TENON_NORM(BatchNorm1d, 2, 3)
+TENON_NORM(BatchNorm2d, 4, 4)
+TENON_NORM(BatchNorm3d, 5, 5)
+TENON_NORM(InstanceNorm1d, 2, 3)
+TENON_NORM(InstanceNorm2d, 3, 4)
+TENON_NORM(InstanceNorm3d, 4, 5)
+#undef TENON_NORM
 
 LayerNormImpl::LayerNormImpl(const LayerNormOptions& given) : options(given) {
   weight = register_parameter("weight",
@@ -392,8 +309,7 @@ Tensor LayerNormImpl::forward(const Operand& input) const {
       F::LayerNormFuncOptions(options.normalized_shape()).weight(weight).bias(bias).eps(options.eps()));
 }
 void LayerNormImpl::pretty_print(std::ostream& out) const {
-  out << own("LayerNorm") << "(" << shown(options.normalized_shape()) << ", eps=" << shown(options.eps())
-      << ", elementwise_affine=" << shown(options.elementwise_affine()) << ')';
+  out << Shown("LayerNorm").add(shown(IntArrayRef(options.normalized_shape()))) NAMED(eps) NAMED(elementwise_affine) BIAS_IN_PYTHON(elementwise_affine).text();
 }
 
 GroupNormImpl::GroupNormImpl(const GroupNormOptions& given) : options(given) {
@@ -407,53 +323,93 @@ Tensor GroupNormImpl::forward(const Operand& input) const {
       input, F::GroupNormFuncOptions(options.num_groups()).weight(weight).bias(bias).eps(options.eps()));
 }
 void GroupNormImpl::pretty_print(std::ostream& out) const {
-  out << own("GroupNorm") << "(" << options.num_groups() << ", " << options.num_channels()
-      << ", eps=" << shown(options.eps()) << ", affine=" << shown(options.affine()) << ')';
+  out << Shown("GroupNorm") BARE(num_groups) BARE(num_channels) NAMED(eps) NAMED(affine) BIAS_IN_PYTHON(affine).text();
 }
 
 // --- embedding
 
+namespace {
+
+// A row that stands for padding, counted from the front.
+template <typename Options>
+void check_padding(Options& options) {
+  if (!options.padding_idx()) return;
+  const int64_t row = *options.padding_idx(), rows = options.num_embeddings();
+  check(row < rows && row >= -rows, "Padding_idx must be within num_embeddings");
+  if (row < 0) options.padding_idx(rows + row);
+}
+
+// Rows that are given, or empty ones.
+template <typename Options>
+Tensor rows_of(const Options& options) {
+  const Tensor& given = options._weight();
+  if (!given.defined()) return empty({options.num_embeddings(), options.embedding_dim()});
+  check(given.sizes() == IntArrayRef({options.num_embeddings(), options.embedding_dim()}),
+        "Shape of _weight does not match num_embeddings and embedding_dim");
+  return given.detach();  // the same memory, but a clone changes its own data alone
+}
+
+template <typename Holder, typename Options, typename Given>
+Holder pretrained(const Tensor& embeddings, const Given& given) {
+  check(embeddings.dim() == 2, "Embeddings parameter is expected to be 2-dimensional");
+  Options options(embeddings.size(0), embeddings.size(1));
+  options._weight(embeddings).padding_idx(given.padding_idx()).max_norm(given.max_norm()).norm_type(given.norm_type());
+  options.scale_grad_by_freq(given.scale_grad_by_freq()).sparse(given.sparse());
+  if constexpr (requires { given.mode(); }) options.mode(given.mode()).include_last_offset(given.include_last_offset());
+  Holder result(options);
+  result->weight.set_requires_grad(!given.freeze());
+  return result;
+}
+
+}  // namespace
+
 EmbeddingImpl::EmbeddingImpl(const EmbeddingOptions& given) : options(given) {
-  weight = register_parameter("weight", empty({options.num_embeddings(), options.embedding_dim()}));
+  check_padding(options);
+  weight = register_parameter("weight", rows_of(options));
+  if (!options._weight().defined()) reset_parameters();
+}
+void EmbeddingImpl::reset_parameters() {
   init::normal_(weight);
   if (!options.padding_idx()) return;
-  const int64_t row = *options.padding_idx();
-  check(row >= -options.num_embeddings() && row < options.num_embeddings(),
-        "Padding_idx must be within num_embeddings");
   const NoGradGuard no_grad;
-  weight.select(0, row).fill_(0);
+  weight.select(0, *options.padding_idx()).fill_(0);
 }
 Tensor EmbeddingImpl::forward(const Operand& indices) const {
-  return F::embedding(indices, weight, F::EmbeddingFuncOptions().padding_idx(options.padding_idx()));
+  F::EmbeddingFuncOptions call;
+  call.padding_idx(options.padding_idx()).max_norm(options.max_norm()).norm_type(options.norm_type());
+  return F::embedding(indices, weight, call.scale_grad_by_freq(options.scale_grad_by_freq()).sparse(options.sparse()));
+}
+Embedding Embedding::from_pretrained(const Tensor& embeddings, const EmbeddingFromPretrainedOptions& given) {
+  return pretrained<Embedding, EmbeddingOptions>(embeddings, given);
 }
 void EmbeddingImpl::pretty_print(std::ostream& out) const {
-  const bool names = as_libtorch();
-  out << own("Embedding") << (names ? "(num_embeddings=" : "(") << options.num_embeddings()
-      << (names ? ", embedding_dim=" : ", ") << options.embedding_dim();
-  if (options.padding_idx()) out << ", padding_idx=" << *options.padding_idx();
-  out << ')';
+  Shown text("Embedding");
+  text ROWS GIVEN(padding_idx) GIVEN(max_norm);
+  out << text.named_if(options.norm_type() != 2, "norm_type", options.norm_type()) ON(scale_grad_by_freq) ON(sparse).text();
 }
 
-// --- losses
-
-#define TENON_LAYER(Name, function)                                             \
-  Tensor Name##Impl::forward(const Operand& input, const Operand& target) const { \
-    return F::function(input, target, options);                                 \
-  }                                                                             \
-  void Name##Impl::pretty_print(std::ostream& out) const {                      \
-    /* LibTorch forgets the brackets of two */                                  \
-    const bool bare = std::is_same_v<Name##Impl, SmoothL1LossImpl> || std::is_same_v<Name##Impl, HuberLossImpl>; \
-    out << own(#Name) << (bare && as_libtorch() ? "" : "()");                   \
-  }
-TENON_LAYER(CrossEntropyLoss, cross_entropy)
-TENON_LAYER(NLLLoss, nll_loss)
-TENON_LAYER(MSELoss, mse_loss)
-TENON_LAYER(L1Loss, l1_loss)
-TENON_LAYER(SmoothL1Loss, smooth_l1_loss)
-TENON_LAYER(HuberLoss, huber_loss)
-TENON_LAYER(BCELoss, binary_cross_entropy)
-TENON_LAYER(BCEWithLogitsLoss, binary_cross_entropy_with_logits)
-TENON_LAYER(KLDivLoss, kl_div)
-#undef TENON_LAYER
+EmbeddingBagImpl::EmbeddingBagImpl(const EmbeddingBagOptions& given) : options(given) {
+  check_padding(options);
+  weight = register_parameter("weight", rows_of(options));
+  if (!options._weight().defined()) reset_parameters();
+}
+void EmbeddingBagImpl::reset_parameters() { init::normal_(weight); }  // LibTorch draws the row of the padding too
+Tensor EmbeddingBagImpl::forward(const Operand& input, const Operand& offsets, const Operand& per_sample_weights) const {
+  F::EmbeddingBagFuncOptions call;
+  call.offsets(offsets).per_sample_weights(per_sample_weights).mode(options.mode()).max_norm(options.max_norm());
+  call.norm_type(options.norm_type()).scale_grad_by_freq(options.scale_grad_by_freq()).sparse(options.sparse());
+  return F::embedding_bag(input, weight, call.include_last_offset(options.include_last_offset()).padding_idx(options.padding_idx()));
+}
+EmbeddingBag EmbeddingBag::from_pretrained(const Tensor& embeddings, const EmbeddingBagFromPretrainedOptions& given) {
+  return pretrained<EmbeddingBag, EmbeddingBagOptions>(embeddings, given);
+}
+// LibTorch leaves out the mode that is not asked for, Python what a bag has beside it.
+void EmbeddingBagImpl::pretty_print(std::ostream& out) const {
+  Shown text("EmbeddingBag");
+  text ROWS GIVEN(max_norm).named_if(options.norm_type() != 2, "norm_type", options.norm_type()) ON(scale_grad_by_freq);
+  text.named_if(as_libtorch() && options.sparse(), "sparse", true).named_if(!as_libtorch() || !(options.mode() == Tag::Mean), "mode", options.mode());
+  text.named_if(as_libtorch() && options.include_last_offset(), "include_last_offset", true);
+  out << text GIVEN(padding_idx).text();
+}
 
 }  // namespace tenon::nn

@@ -7,6 +7,7 @@
 #include "frontend/src/nn/recurrent.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
+#include "tenon/native.h"
 #include "tenon/nn/init.h"
 #include "tenon/nn/layers.h"
 #include "tenon/random.h"
@@ -69,21 +70,15 @@ Tensor RecurrentBase::run(const Tensor& input, States& states, RecurrentCell cel
 }
 
 void RecurrentBase::pretty_print(std::ostream& out) const {
-  const RecurrentOptions& o = options_base;
+  const RecurrentOptions& options = options_base;
+  Shown text(printed_name());
   if (as_libtorch()) {
-    out << printed_name() << "(input_size=" << o.input_size() << ", hidden_size=" << o.hidden_size()
-        << ", num_layers=" << o.num_layers() << ", bias=" << shown(o.bias())
-        << ", batch_first=" << shown(o.batch_first()) << ", dropout=" << shown(o.dropout())
-        << ", bidirectional=" << shown(o.bidirectional()) << ')';
+    out << text NAMED(input_size) NAMED(hidden_size) NAMED(num_layers) NAMED(bias) NAMED(batch_first) NAMED(dropout) NAMED(bidirectional).text();
     return;
   }
-  out << printed_name() << '(' << o.input_size() << ", " << o.hidden_size();
-  if (o.num_layers() != 1) out << ", num_layers=" << o.num_layers();
-  if (!o.bias()) out << ", bias=" << shown(false);
-  if (o.batch_first()) out << ", batch_first=True";
-  if (o.dropout() != 0) out << ", dropout=" << shown(o.dropout());
-  if (o.bidirectional()) out << ", bidirectional=True";
-  out << ')';
+  text BARE(input_size) BARE(hidden_size).named_if(options.num_layers() != 1, "num_layers", options.num_layers());
+  text.named_if(!options.bias(), "bias", false) ON(batch_first).named_if(options.dropout() != 0, "dropout", options.dropout());
+  out << text ON(bidirectional).text();
 }
 
 std::tuple<Tensor, Tensor> RNNImpl::forward(const Operand& input, Tensor hx) const {
@@ -108,6 +103,84 @@ std::tuple<Tensor, Tensor> GRUImpl::forward(const Operand& input, Tensor hx) con
   Tensor output = run(input, states, RecurrentCell::Gru);
   return {output, states[0]};
 }
+
+// --- one step
+
+namespace {
+
+RecurrentCellOptions common(const RNNCellOptions& o) { return RecurrentCellOptions(o.input_size(), o.hidden_size()).bias(o.bias()); }
+
+}  // namespace
+
+RecurrentCellBase::RecurrentCellBase(const RecurrentCellOptions& given, int64_t gates) : options_base(given) {
+  const int64_t rows = gates * given.hidden_size();
+  weight_ih = register_parameter("weight_ih", empty({rows, given.input_size()}));
+  weight_hh = register_parameter("weight_hh", empty({rows, given.hidden_size()}));
+  bias_ih = register_parameter("bias_ih", given.bias() ? empty({rows}) : Tensor(), given.bias());
+  bias_hh = register_parameter("bias_hh", given.bias() ? empty({rows}) : Tensor(), given.bias());
+  reset_parameters();
+}
+
+void RecurrentCellBase::reset_parameters() {
+  const double bound = options_base.hidden_size() > 0 ? 1 / std::sqrt(static_cast<double>(options_base.hidden_size())) : 0;
+  for (const Tensor& parameter : parameters()) init::uniform_(parameter, -bound, bound);
+}
+
+std::vector<Tensor> RecurrentCellBase::batch_of(const Tensor& input, std::vector<Tensor> states) const {
+  const auto check_dims = [](const Tensor& x, const char* name) {
+    check(x.dim() == 1 || x.dim() == 2, "Expected ", name, " to be 1D or 2D, got ", x.dim(), "D instead");
+  };
+  check_dims(input, "input");
+  std::vector<Tensor> batch{input.dim() == 1 ? input.unsqueeze(0) : input};
+  check(batch[0].size(1) == options_base.input_size(), "input has inconsistent input_size: got ", batch[0].size(1), " expected ",
+        options_base.input_size());
+  for (size_t i = 0; i < states.size(); ++i) {
+    Tensor state = states[i].defined() ? states[i] : zeros({batch[0].size(0), options_base.hidden_size()}, input.options().requires_grad(false));
+    if (states[i].defined()) check_dims(state, "hidden");
+    if (state.dim() == 1) state = state.unsqueeze(0);
+    check(state.size(0) == batch[0].size(0), "Input batch size ", batch[0].size(0), " doesn't match hidden", i, " batch size ", state.size(0));
+    check(state.size(1) == options_base.hidden_size(), "hidden", i, " has inconsistent hidden_size: got ", state.size(1), ", expected ",
+          options_base.hidden_size());
+    batch.push_back(state);
+  }
+  return batch;
+}
+
+void RecurrentCellBase::print(std::ostream& out, const char* name, const char* nonlinearity) const {
+  const RecurrentCellOptions& options = options_base;
+  Shown text(name);
+  text BARE(input_size) BARE(hidden_size).named_if(!options.bias(), "bias", false);
+  if (nonlinearity) text.add(std::string("nonlinearity=") + nonlinearity);
+  out << text.text();
+}
+
+RNNCellImpl::RNNCellImpl(const RNNCellOptions& given) : RecurrentCellBase(common(given), 1), options(given) {}
+Tensor RNNCellImpl::forward(const Operand& input, const Operand& hx) const {
+  const std::vector<Tensor> x = batch_of(input, {hx});
+  const auto cell = options.nonlinearity() == Tag::Tanh ? rnn_tanh_cell : rnn_relu_cell;
+  const Tensor h = cell(x[0], x[1], weight_ih, weight_hh, bias_ih, bias_hh);
+  return input.dim() == 1 ? h.squeeze(0) : h;
+}
+void RNNCellImpl::pretty_print(std::ostream& out) const {
+  print(out, "RNNCell", options.nonlinearity() == Tag::Tanh ? nullptr : as_libtorch() ? "kReLU" : "relu");
+}
+
+LSTMCellImpl::LSTMCellImpl(const LSTMCellOptions& given) : RecurrentCellBase(given, 4), options(given) {}
+std::tuple<Tensor, Tensor> LSTMCellImpl::forward(const Operand& input, optional<std::tuple<Tensor, Tensor>> hx) const {
+  const std::vector<Tensor> x = batch_of(input, hx ? std::vector{std::get<0>(*hx), std::get<1>(*hx)} : std::vector<Tensor>(2));
+  auto [h, c] = lstm_cell(x[0], {x[1], x[2]}, weight_ih, weight_hh, bias_ih, bias_hh);
+  if (input.dim() == 1) return {h.squeeze(0), c.squeeze(0)};
+  return {h, c};
+}
+void LSTMCellImpl::pretty_print(std::ostream& out) const { print(out, "LSTMCell"); }
+
+GRUCellImpl::GRUCellImpl(const GRUCellOptions& given) : RecurrentCellBase(given, 3), options(given) {}
+Tensor GRUCellImpl::forward(const Operand& input, const Operand& hx) const {
+  const std::vector<Tensor> x = batch_of(input, {hx});
+  const Tensor h = gru_cell(x[0], x[1], weight_ih, weight_hh, bias_ih, bias_hh);
+  return input.dim() == 1 ? h.squeeze(0) : h;
+}
+void GRUCellImpl::pretty_print(std::ostream& out) const { print(out, "GRUCell"); }
 
 // --- attention
 

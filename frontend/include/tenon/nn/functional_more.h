@@ -2,35 +2,12 @@
 // activations, and losses over alignments and label sets. Included by tenon/nn/functional.h.
 #pragma once
 
-#include "tenon/function.h"
 #include "tenon/neural.h"
 #include "tenon/nn/options.h"
 
 namespace tenon {
 namespace nn {
 
-template <size_t D>
-struct FractionalMaxPoolOptions {
-  FractionalMaxPoolOptions(ExpandingArray<D> kernel_size) : kernel_size_(kernel_size) {}
-  TENON_ARG(ExpandingArray<D>, kernel_size);
-  TENON_ARG(optional<ExpandingArray<D>>, output_size) = nullopt;
-  TENON_ARG(optional<std::vector<double>>, output_ratio) = nullopt;  // of the input's size, one number or D
-  TENON_ARG(Tensor, _random_samples) = {};                           // [N, C, D] in [0, 1); drawn if undefined
-};
-using FractionalMaxPool2dOptions = FractionalMaxPoolOptions<2>;
-using FractionalMaxPool3dOptions = FractionalMaxPoolOptions<3>;
-struct CTCLossOptions {
-  TENON_ARG(int64_t, blank) = 0;
-  TENON_ARG(LossReduction, reduction) = kMean;
-  TENON_ARG(bool, zero_infinity) = false;
-};
-struct TripletMarginWithDistanceLossOptions {
-  using distance_function_t = Function<Tensor(const Tensor&, const Tensor&)>;
-  TENON_ARG(optional<distance_function_t>, distance_function) = nullopt;  // pairwise_distance unless given
-  TENON_ARG(double, margin) = 1.0;
-  TENON_ARG(bool, swap) = false;
-  TENON_ARG(LossReduction, reduction) = kMean;
-};
 using EmbeddingBagMode = OneOf<Tag::Sum, Tag::Mean, Tag::Max>;
 
 namespace functional {

@@ -13,6 +13,78 @@ enum class RecurrentCell : uint8_t;
 
 namespace tenon::nn {
 
+// --- layers that only forward to a function: the rows of layers.def
+namespace detail {
+inline void check_options(const auto&) {}
+void check_options(const DropoutOptions& options);   // ValueError if p is no probability
+void check_options(const HardtanhOptions& options);  // Error unless max_val is greater
+void check_options(const FractionalMaxPool2dOptions& options);  // Error unless it has a size or a ratio
+void check_options(const FractionalMaxPool3dOptions& options);
+void check_options(const MultiMarginLossOptions& options);  // Error unless p is 1 or 2 and the weights a vector
+}  // namespace detail
+
+// A layer made from its options, or from the arguments that make these: MaxPool2d(3).
+template <typename Options>
+class LayerOf : public Module {
+ public:
+  template <typename... Args>
+  requires std::is_constructible_v<Options, Args...> explicit LayerOf(Args&&... args) : options(std::forward<Args>(args)...) {
+    detail::check_options(options);
+  }
+  Options options;
+};
+
+// A loss with weights, which move with the module: those of its options are its buffers.
+template <typename Options>
+class WeightedLossOf : public LayerOf<Options> {
+ public:
+  template <typename... Args>
+  requires std::is_constructible_v<Options, Args...> explicit WeightedLossOf(Args&&... args)
+      : LayerOf<Options>(std::forward<Args>(args)...), weight(add("weight", this->options.weight())) {
+    if constexpr (requires { this->options.pos_weight(); }) add("pos_weight", this->options.pos_weight());
+  }
+  Tensor weight;
+
+ private:
+  // The given memory, but a tensor of its own: a clone changes that alone.
+  Tensor add(const char* name, const Tensor& given) { return this->register_buffer(name, given.defined() ? given.detach() : given); }
+};
+
+#define TENON_CLASS(Name, Base, constructors, parameters, ...) \
+  class Name##Impl : public Base {                             \
+   public:                                                     \
+    constructors;                                              \
+    Tensor forward parameters const;                           \
+    __VA_ARGS__ void pretty_print(std::ostream& out) const override; \
+  };                                                           \
+  TENON_MODULE(Name);
+#define TENON_LAYER(Name, parameters, result, shown) \
+  TENON_CLASS(Name, LayerOf<Name##Options>, using LayerOf<Name##Options>::LayerOf, parameters)
+#define TENON_PLAIN(Name, parameters, result) TENON_CLASS(Name, Module, Name##Impl() = default, parameters)
+#define TENON_POOL(Name, function, shown)                                                                             \
+  TENON_CLASS(Name, LayerOf<Name##Options>, using LayerOf<Name##Options>::LayerOf, (const Operand& input),              \
+              std::tuple<Tensor, Tensor> forward_with_indices(const Operand& input) const;)
+#define TENON_WEIGHTED(Name, function, shown)                                                                           \
+  TENON_CLASS(Name, WeightedLossOf<Name##Options>, using WeightedLossOf<Name##Options>::WeightedLossOf,                \
+              (const Operand& input, const Operand& target))
+#include "tenon/nn/layers.def"
+#undef TENON_CLASS
+
+// --- pooling, reversed
+#define TENON_UNPOOL(D)                                                                      \
+  class MaxUnpool##D##dImpl : public LayerOf<MaxUnpool##D##dOptions> {                       \
+   public:                                                                                   \
+    using LayerOf::LayerOf;                                                                  \
+    Tensor forward(const Operand& input, const Operand& indices,                             \
+                   const optional<std::vector<int64_t>>& output_size = nullopt) const;       \
+    void pretty_print(std::ostream& out) const override;                                     \
+  };                                                                                         \
+  TENON_MODULE(MaxUnpool##D##d);
+TENON_UNPOOL(1)
+TENON_UNPOOL(2)
+TENON_UNPOOL(3)
+#undef TENON_UNPOOL
+
 // --- linear maps
 struct LinearOptions {
   LinearOptions(int64_t in_features, int64_t out_features)
@@ -79,19 +151,6 @@ class FunctionalImpl : public Module {
   Function function_;
 };
 TENON_MODULE(Functional);
-
-struct FlattenOptions {
-  TENON_ARG(int64_t, start_dim) = 1;
-  TENON_ARG(int64_t, end_dim) = -1;
-};
-class FlattenImpl : public Module {
- public:
-  explicit FlattenImpl(const FlattenOptions& options_ = {}) : options(options_) {}
-  Tensor forward(const Operand& input) const { return input.flatten(options.start_dim(), options.end_dim()); }
-  void pretty_print(std::ostream& out) const override;
-  FlattenOptions options;
-};
-TENON_MODULE(Flatten);
 
 struct UnflattenOptions {
   UnflattenOptions(int64_t dim, std::vector<int64_t> sizes) : dim_(dim), sizes_(std::move(sizes)) {}
@@ -181,94 +240,7 @@ TENON_LAYER(2)
 TENON_LAYER(3)
 #undef TENON_LAYER
 
-// --- pooling
-#define TENON_LAYER(Name, Size)                                             \
-  class Name##Impl : public Module {                                        \
-   public:                                                                  \
-    explicit Name##Impl(const Name##Options& options_) : options(options_) {} \
-    Name##Impl(Size size) : options(size) {}                                \
-    Tensor forward(const Operand& input) const;                              \
-    void pretty_print(std::ostream& out) const override;                    \
-    Name##Options options;                                                  \
-  };                                                                        \
-  TENON_MODULE(Name);
-TENON_LAYER(MaxPool1d, ExpandingArray<1>)
-TENON_LAYER(MaxPool2d, ExpandingArray<2>)
-TENON_LAYER(MaxPool3d, ExpandingArray<3>)
-TENON_LAYER(AvgPool1d, ExpandingArray<1>)
-TENON_LAYER(AvgPool2d, ExpandingArray<2>)
-TENON_LAYER(AvgPool3d, ExpandingArray<3>)
-TENON_LAYER(AdaptiveAvgPool1d, ExpandingArrayWithOptionalElem<1>)
-TENON_LAYER(AdaptiveAvgPool2d, ExpandingArrayWithOptionalElem<2>)
-TENON_LAYER(AdaptiveAvgPool3d, ExpandingArrayWithOptionalElem<3>)
-TENON_LAYER(AdaptiveMaxPool1d, ExpandingArrayWithOptionalElem<1>)
-TENON_LAYER(AdaptiveMaxPool2d, ExpandingArrayWithOptionalElem<2>)
-TENON_LAYER(AdaptiveMaxPool3d, ExpandingArrayWithOptionalElem<3>)
-#undef TENON_LAYER
-
-// --- activations
-#define TENON_LAYER(Name)                                                        \
-  class Name##Impl : public Module {                                             \
-   public:                                                                       \
-    explicit Name##Impl(const Name##Options& options_ = {}) : options(options_) {} \
-    Tensor forward(const Operand& input) const;                                   \
-    void pretty_print(std::ostream& out) const override;                         \
-    Name##Options options;                                                       \
-  };                                                                             \
-  TENON_MODULE(Name);
-TENON_LAYER(ReLU)
-TENON_LAYER(ReLU6)
-TENON_LAYER(SELU)
-TENON_LAYER(ELU)
-TENON_LAYER(CELU)
-TENON_LAYER(GELU)
-TENON_LAYER(GLU)
-TENON_LAYER(LeakyReLU)
-TENON_LAYER(Hardtanh)
-TENON_LAYER(Hardshrink)
-TENON_LAYER(Softshrink)
-TENON_LAYER(Softplus)
-#undef TENON_LAYER
-#define TENON_LAYER(Name)                                \
-  class Name##Impl : public Module {                     \
-   public:                                               \
-    Tensor forward(const Operand& input) const;           \
-    void pretty_print(std::ostream& out) const override; \
-  };                                                     \
-  TENON_MODULE(Name);
-TENON_LAYER(Sigmoid)
-TENON_LAYER(Tanh)
-TENON_LAYER(SiLU)
-TENON_LAYER(Mish)
-TENON_LAYER(Hardsigmoid)
-TENON_LAYER(Hardswish)
-TENON_LAYER(Softsign)
-TENON_LAYER(Tanhshrink)
-TENON_LAYER(LogSigmoid)
-#undef TENON_LAYER
-struct DimOptions {
-  DimOptions(int64_t dim) : dim_(dim) {}
-  TENON_ARG(int64_t, dim);
-};
-#define TENON_LAYER(Name)                                                   \
-  using Name##Options = DimOptions;                                         \
-  class Name##Impl : public Module {                                        \
-   public:                                                                  \
-    Name##Impl(int64_t dim) : options(dim) {}                               \
-    explicit Name##Impl(const Name##Options& options_) : options(options_) {} \
-    Tensor forward(const Operand& input) const;                              \
-    void pretty_print(std::ostream& out) const override;                    \
-    Name##Options options;                                                  \
-  };                                                                        \
-  TENON_MODULE(Name);
-TENON_LAYER(Softmax)
-TENON_LAYER(LogSoftmax)
-TENON_LAYER(Softmin)
-#undef TENON_LAYER
-struct PReLUOptions {
-  TENON_ARG(int64_t, num_parameters) = 1;
-  TENON_ARG(double, init) = 0.25;
-};
+// --- activations with parameters
 class PReLUImpl : public Module {
  public:
   explicit PReLUImpl(const PReLUOptions& options = {});
@@ -279,63 +251,56 @@ class PReLUImpl : public Module {
 };
 TENON_MODULE(PReLU);
 
-// --- dropout: the identity unless training
-using Dropout2dOptions = DropoutOptions;
-using Dropout3dOptions = DropoutOptions;
-using AlphaDropoutOptions = DropoutOptions;
-#define TENON_LAYER(Name)                                                                            \
-  class Name##Impl : public Module {                                                                 \
-   public:                                                                                           \
-    explicit Name##Impl(double p) : Name##Impl(DropoutOptions(p)) {}                                 \
-    explicit Name##Impl(const DropoutOptions& options = {}); /* ValueError if p is no probability */ \
-    Tensor forward(const Operand& input) const;                                                       \
-    void pretty_print(std::ostream& out) const override;                                             \
-    DropoutOptions options;                                                                          \
-  };                                                                                                 \
-  TENON_MODULE(Name);
-TENON_LAYER(Dropout)
-TENON_LAYER(Dropout2d)
-TENON_LAYER(Dropout3d)
-TENON_LAYER(AlphaDropout)
-#undef TENON_LAYER
-
 // --- normalisation
-struct BatchNormOptions {
-  BatchNormOptions(int64_t num_features) : num_features_(num_features) {}
+template <bool kOfBatch>
+struct NormOptions {
+  using Momentum = std::conditional_t<kOfBatch, optional<double>, double>;  // nullopt: the mean over all batches
+  NormOptions(int64_t num_features) : num_features_(num_features) {}
   TENON_ARG(int64_t, num_features);
   TENON_ARG(double, eps) = 1e-5;
-  TENON_ARG(optional<double>, momentum) = 0.1;  // nullopt: the mean over all batches
-  TENON_ARG(bool, affine) = true;
-  TENON_ARG(bool, track_running_stats) = true;
+  TENON_ARG(Momentum, momentum) = 0.1;
+  TENON_ARG(bool, affine) = kOfBatch;
+  TENON_ARG(bool, track_running_stats) = kOfBatch;
 };
-class BatchNormBase : public Module {
+using BatchNormOptions = NormOptions<true>;
+using InstanceNormOptions = NormOptions<false>;
+// Over the batch, or over each sample alone.
+template <bool kOfBatch>
+class NormBase : public Module {
  public:
-  explicit BatchNormBase(const BatchNormOptions& options);
+  explicit NormBase(const NormOptions<kOfBatch>& options);
   void reset_parameters();
   void reset_running_stats();
   Tensor forward(const Operand& input);
   void pretty_print(std::ostream& out) const override;
-  BatchNormOptions options;
+  NormOptions<kOfBatch> options;
   Tensor weight, bias, running_mean, running_var, num_batches_tracked;
 
  protected:
-  virtual void check_input_dim(const Tensor& input) const = 0;
+  virtual bool check_input_dim(const Tensor& input) const = 0;  // false for one sample without a batch
 };
-#define TENON_LAYER(Name)                                                       \
-  using Name##Options = BatchNormOptions;                                       \
-  class Name##Impl : public BatchNormBase {                                     \
-   public:                                                                      \
-    using BatchNormBase::BatchNormBase;                                         \
-    Name##Impl(int64_t features) : BatchNormBase(BatchNormOptions(features)) {} \
-                                                                                \
-   protected:                                                                   \
-    void check_input_dim(const Tensor& input) const override;                   \
-  };                                                                            \
+extern template class NormBase<true>;
+extern template class NormBase<false>;
+using BatchNormBase = NormBase<true>;
+using InstanceNormBase = NormBase<false>;
+#define TENON_NORM(Name, Kind)                                                   \
+  using Name##Options = Kind##Options;                                           \
+  class Name##Impl : public Kind##Base {                                         \
+   public:                                                                       \
+    using Kind##Base::Kind##Base;                                                \
+    Name##Impl(int64_t num_features) : Kind##Base(Kind##Options(num_features)) {} \
+                                                                                 \
+   protected:                                                                    \
+    bool check_input_dim(const Tensor& input) const override;                    \
+  };                                                                             \
   TENON_MODULE(Name);
-TENON_LAYER(BatchNorm1d)
-TENON_LAYER(BatchNorm2d)
-TENON_LAYER(BatchNorm3d)
-#undef TENON_LAYER
+TENON_NORM(BatchNorm1d, BatchNorm)
+TENON_NORM(BatchNorm2d, BatchNorm)
+TENON_NORM(BatchNorm3d, BatchNorm)
+TENON_NORM(InstanceNorm1d, InstanceNorm)
+TENON_NORM(InstanceNorm2d, InstanceNorm)
+TENON_NORM(InstanceNorm3d, InstanceNorm)
+#undef TENON_NORM
 
 struct LayerNormOptions {
   LayerNormOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
@@ -375,23 +340,82 @@ class GroupNormImpl : public Module {
 TENON_MODULE(GroupNorm);
 
 // --- embedding
+struct EmbeddingFromPretrainedOptions {
+  TENON_ARG(bool, freeze) = true;  // the weight needs no gradient
+  TENON_ARG(optional<int64_t>, padding_idx) = nullopt;
+  TENON_ARG(optional<double>, max_norm) = nullopt;  // rows that are looked up are scaled down to it, in place
+  TENON_ARG(double, norm_type) = 2.0;
+  TENON_ARG(bool, scale_grad_by_freq) = false;
+  TENON_ARG(bool, sparse) = false;
+};
 struct EmbeddingOptions {
   EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim)
       : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
   TENON_ARG(int64_t, num_embeddings);
   TENON_ARG(int64_t, embedding_dim);
   TENON_ARG(optional<int64_t>, padding_idx) = nullopt;
+  TENON_ARG(optional<double>, max_norm) = nullopt;
+  TENON_ARG(double, norm_type) = 2.0;
+  TENON_ARG(bool, scale_grad_by_freq) = false;
+  TENON_ARG(bool, sparse) = false;
+  TENON_ARG(Tensor, _weight) = {};  // the rows, drawn unless given
+};
+struct EmbeddingBagFromPretrainedOptions {
+  TENON_ARG(bool, freeze) = true;
+  TENON_ARG(optional<double>, max_norm) = nullopt;
+  TENON_ARG(double, norm_type) = 2.0;
+  TENON_ARG(bool, scale_grad_by_freq) = false;
+  TENON_ARG(EmbeddingBagMode, mode) = kMean;
+  TENON_ARG(bool, sparse) = false;
+  TENON_ARG(bool, include_last_offset) = false;
+  TENON_ARG(optional<int64_t>, padding_idx) = nullopt;
+};
+struct EmbeddingBagOptions {
+  EmbeddingBagOptions(int64_t num_embeddings, int64_t embedding_dim)
+      : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
+  TENON_ARG(int64_t, num_embeddings);
+  TENON_ARG(int64_t, embedding_dim);
+  TENON_ARG(optional<double>, max_norm) = nullopt;
+  TENON_ARG(double, norm_type) = 2.0;
+  TENON_ARG(bool, scale_grad_by_freq) = false;
+  TENON_ARG(EmbeddingBagMode, mode) = kMean;
+  TENON_ARG(bool, sparse) = false;
+  TENON_ARG(Tensor, _weight) = {};
+  TENON_ARG(bool, include_last_offset) = false;
+  TENON_ARG(optional<int64_t>, padding_idx) = nullopt;
 };
 class EmbeddingImpl : public Module {
  public:
   EmbeddingImpl(int64_t count, int64_t dim) : EmbeddingImpl(EmbeddingOptions(count, dim)) {}
   explicit EmbeddingImpl(const EmbeddingOptions& options);
+  void reset_parameters();
   Tensor forward(const Operand& indices) const;
   void pretty_print(std::ostream& out) const override;
   EmbeddingOptions options;
   Tensor weight;
 };
-TENON_MODULE(Embedding);
+class Embedding : public ModuleHolder<EmbeddingImpl> {
+ public:
+  using ModuleHolder<EmbeddingImpl>::ModuleHolder;
+  using Impl_ [[maybe_unused]] = EmbeddingImpl;
+  static Embedding from_pretrained(const Tensor& embeddings, const EmbeddingFromPretrainedOptions& options = {});
+};
+class EmbeddingBagImpl : public Module {  // indices [bags, size], or [n] and where each bag begins
+ public:
+  EmbeddingBagImpl(int64_t count, int64_t dim) : EmbeddingBagImpl(EmbeddingBagOptions(count, dim)) {}
+  explicit EmbeddingBagImpl(const EmbeddingBagOptions& options);
+  void reset_parameters();
+  Tensor forward(const Operand& input, const Operand& offsets = {}, const Operand& per_sample_weights = {}) const;
+  void pretty_print(std::ostream& out) const override;
+  EmbeddingBagOptions options;
+  Tensor weight;
+};
+class EmbeddingBag : public ModuleHolder<EmbeddingBagImpl> {
+ public:
+  using ModuleHolder<EmbeddingBagImpl>::ModuleHolder;
+  using Impl_ [[maybe_unused]] = EmbeddingBagImpl;
+  static EmbeddingBag from_pretrained(const Tensor& embeddings, const EmbeddingBagFromPretrainedOptions& options = {});
+};
 
 // --- recurrent networks: input [time, batch, features], or [batch, time, features] if batch_first
 template <typename S>
@@ -468,6 +492,63 @@ class GRUImpl : public RecurrentBase {
 };
 TENON_MODULE(GRU);
 
+// --- one step of a recurrent network: input [batch, features] or [features], the state before it
+struct RecurrentCellOptions {
+  RecurrentCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
+  TENON_ARG(int64_t, input_size);
+  TENON_ARG(int64_t, hidden_size);
+  TENON_ARG(bool, bias) = true;
+};
+using LSTMCellOptions = RecurrentCellOptions;
+using GRUCellOptions = RecurrentCellOptions;
+struct RNNCellOptions {
+  using nonlinearity_t = RNNNonlinearity;
+  RNNCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
+  TENON_ARG(int64_t, input_size);
+  TENON_ARG(int64_t, hidden_size);
+  TENON_ARG(bool, bias) = true;
+  TENON_ARG(nonlinearity_t, nonlinearity) = kTanh;
+};
+class RecurrentCellBase : public Module {
+ public:
+  void reset_parameters();
+  RecurrentCellOptions options_base;
+  Tensor weight_ih, weight_hh, bias_ih, bias_hh;
+
+ protected:
+  RecurrentCellBase(const RecurrentCellOptions& options, int64_t gates);
+  // As one batch; a state that is undefined is zeros. Error if a size is wrong.
+  std::vector<Tensor> batch_of(const Tensor& input, std::vector<Tensor> states) const;
+  void print(std::ostream& out, const char* name, const char* nonlinearity = nullptr) const;
+};
+class RNNCellImpl : public RecurrentCellBase {
+ public:
+  RNNCellImpl(int64_t input_size, int64_t hidden_size) : RNNCellImpl(RNNCellOptions(input_size, hidden_size)) {}
+  explicit RNNCellImpl(const RNNCellOptions& options);
+  Tensor forward(const Operand& input, const Operand& hx = {}) const;
+  void pretty_print(std::ostream& out) const override;
+  RNNCellOptions options;
+};
+TENON_MODULE(RNNCell);
+class LSTMCellImpl : public RecurrentCellBase {
+ public:
+  LSTMCellImpl(int64_t input_size, int64_t hidden_size) : LSTMCellImpl(LSTMCellOptions(input_size, hidden_size)) {}
+  explicit LSTMCellImpl(const LSTMCellOptions& options);
+  std::tuple<Tensor, Tensor> forward(const Operand& input, optional<std::tuple<Tensor, Tensor>> hx = {}) const;
+  void pretty_print(std::ostream& out) const override;
+  LSTMCellOptions options;
+};
+TENON_MODULE(LSTMCell);
+class GRUCellImpl : public RecurrentCellBase {
+ public:
+  GRUCellImpl(int64_t input_size, int64_t hidden_size) : GRUCellImpl(GRUCellOptions(input_size, hidden_size)) {}
+  explicit GRUCellImpl(const GRUCellOptions& options);
+  Tensor forward(const Operand& input, const Operand& hx = {}) const;
+  void pretty_print(std::ostream& out) const override;
+  GRUCellOptions options;
+};
+TENON_MODULE(GRUCell);
+
 // --- attention: query [L, N, E], key and value [S, N, E]
 struct MultiheadAttentionOptions {
   MultiheadAttentionOptions(int64_t embed_dim, int64_t num_heads)
@@ -491,26 +572,5 @@ class MultiheadAttentionImpl : public Module {
   Linear out_proj{nullptr};
 };
 TENON_MODULE(MultiheadAttention);
-
-// --- losses
-#define TENON_LAYER(Name)                                                        \
-  class Name##Impl : public Module {                                             \
-   public:                                                                       \
-    explicit Name##Impl(const Name##Options& options_ = {}) : options(options_) {} \
-    Tensor forward(const Operand& input, const Operand& target) const;             \
-    void pretty_print(std::ostream& out) const override;                         \
-    Name##Options options;                                                       \
-  };                                                                             \
-  TENON_MODULE(Name);
-TENON_LAYER(CrossEntropyLoss)
-TENON_LAYER(NLLLoss)
-TENON_LAYER(MSELoss)
-TENON_LAYER(L1Loss)
-TENON_LAYER(SmoothL1Loss)
-TENON_LAYER(HuberLoss)
-TENON_LAYER(BCELoss)
-TENON_LAYER(BCEWithLogitsLoss)
-TENON_LAYER(KLDivLoss)
-#undef TENON_LAYER
 
 }  // namespace tenon::nn

@@ -210,6 +210,10 @@ class ModuleHolder {
   decltype(auto) operator()(Args&&... args) const {
     return get()->forward(std::forward<Args>(args)...);
   }
+  template <typename Index>
+  decltype(auto) operator[](Index&& index) const {  // of a container
+    return (*get())[std::forward<Index>(index)];
+  }
 
  private:
   static std::shared_ptr<Contained> make_default() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tenon/enum.h"
+#include "tenon/function.h"
 #include "tenon/tensor.h"
 
 // An option with its setter and getters, for option structs of programs too (in LibTorch: TORCH_ARG). In a struct of
@@ -159,11 +160,31 @@ struct ThresholdOptions {
   TENON_ARG(double, value);
   TENON_ARG(bool, inplace) = false;
 };
+struct RReLUOptions {
+  TENON_ARG(double, lower) = 1.0 / 8.0;
+  TENON_ARG(double, upper) = 1.0 / 3.0;
+  TENON_ARG(bool, inplace) = false;
+};
+struct DimOptions {
+  DimOptions(int64_t dim) : dim_(dim) {}
+  TENON_ARG(int64_t, dim);
+};
+using SoftmaxOptions = DimOptions;
+using SoftminOptions = DimOptions;
+using LogSoftmaxOptions = DimOptions;
+struct PReLUOptions {
+  TENON_ARG(int64_t, num_parameters) = 1;
+  TENON_ARG(double, init) = 0.25;
+};
 struct DropoutOptions {
   DropoutOptions(double p = 0.5) : p_(p) {}
   TENON_ARG(double, p);
   TENON_ARG(bool, inplace) = false;
 };
+using Dropout2dOptions = DropoutOptions;
+using Dropout3dOptions = DropoutOptions;
+using AlphaDropoutOptions = DropoutOptions;
+using FeatureAlphaDropoutOptions = DropoutOptions;
 
 // --- pooling
 template <size_t D>
@@ -226,6 +247,18 @@ using AdaptiveMaxPool1dOptions = AdaptivePoolOptions<1>;
 using AdaptiveMaxPool2dOptions = AdaptivePoolOptions<2>;
 using AdaptiveMaxPool3dOptions = AdaptivePoolOptions<3>;
 
+template <size_t D>
+struct FractionalMaxPoolOptions {
+  using ExpandingArrayDouble = ExpandingArray<D, double>;
+  FractionalMaxPoolOptions(ExpandingArray<D> kernel_size) : kernel_size_(kernel_size) {}
+  TENON_ARG(ExpandingArray<D>, kernel_size);
+  TENON_ARG(optional<ExpandingArray<D>>, output_size) = nullopt;
+  TENON_ARG(optional<ExpandingArrayDouble>, output_ratio) = nullopt;  // of the input's size
+  TENON_ARG(Tensor, _random_samples) = {};                            // [N, C, D] in [0, 1); drawn if undefined
+};
+using FractionalMaxPool2dOptions = FractionalMaxPoolOptions<2>;
+using FractionalMaxPool3dOptions = FractionalMaxPoolOptions<3>;
+
 struct FoldOptions {
   FoldOptions(ExpandingArray<2> output_size, ExpandingArray<2> kernel_size)
       : output_size_(output_size), kernel_size_(kernel_size) {}
@@ -251,6 +284,38 @@ struct PixelUnshuffleOptions {
   TENON_ARG(int64_t, downscale_factor);
 };
 
+template <size_t D>
+struct PadOptions {
+  PadOptions(ExpandingArray<D * 2> padding) : padding_(padding) {}
+  TENON_ARG(ExpandingArray<D * 2>, padding);  // before and after, the last dim first
+};
+template <size_t D>
+struct ConstantPadOptions {
+  ConstantPadOptions(ExpandingArray<D * 2> padding, double value) : padding_(padding), value_(value) {}
+  TENON_ARG(ExpandingArray<D * 2>, padding);
+  TENON_ARG(double, value);
+};
+#define TENON_PADS(D)                                   \
+  using ReflectionPad##D##dOptions = PadOptions<D>;     \
+  using ReplicationPad##D##dOptions = PadOptions<D>;    \
+  using ZeroPad##D##dOptions = PadOptions<D>;           \
+  using ConstantPad##D##dOptions = ConstantPadOptions<D>;
+TENON_PADS(1)
+TENON_PADS(2)
+TENON_PADS(3)
+#undef TENON_PADS
+struct UpsampleOptions {
+  using mode_t = OneOf<Tag::Nearest, Tag::Linear, Tag::Bilinear, Tag::Bicubic, Tag::Trilinear>;
+  TENON_ARG(optional<std::vector<int64_t>>, size) = nullopt;
+  TENON_ARG(optional<std::vector<double>>, scale_factor) = nullopt;
+  TENON_ARG(mode_t, mode) = kNearest;
+  TENON_ARG(optional<bool>, align_corners) = nullopt;
+};
+struct FlattenOptions {
+  TENON_ARG(int64_t, start_dim) = 1;
+  TENON_ARG(int64_t, end_dim) = -1;
+};
+
 // --- normalisation and distances
 struct LocalResponseNormOptions {
   LocalResponseNormOptions(int64_t size) : size_(size) {}
@@ -258,6 +323,13 @@ struct LocalResponseNormOptions {
   TENON_ARG(double, alpha) = 1e-4;
   TENON_ARG(double, beta) = 0.75;
   TENON_ARG(double, k) = 1.0;
+};
+struct CrossMapLRN2dOptions {
+  CrossMapLRN2dOptions(int64_t size) : size_(size) {}
+  TENON_ARG(int64_t, size);
+  TENON_ARG(double, alpha) = 1e-4;
+  TENON_ARG(double, beta) = 0.75;
+  TENON_ARG(int64_t, k) = 1;
 };
 struct CosineSimilarityOptions {
   TENON_ARG(int64_t, dim) = 1;
@@ -270,11 +342,15 @@ struct PairwiseDistanceOptions {
 };
 
 // --- losses
+#define TENON_REDUCTION(T) \
+ public:                   \
+  using reduction_t = T;   \
+  TENON_ARG(reduction_t, reduction)
 struct L1LossOptions {
   L1LossOptions(LossReduction reduction = kMean) : reduction_(reduction) {}
   template <Tag tag>
   L1LossOptions(enumtype::Is<tag> reduction) : reduction_(reduction) {}
-  TENON_ARG(LossReduction, reduction);
+  TENON_REDUCTION(LossReduction);
 };
 using MSELossOptions = L1LossOptions;
 using MultiLabelMarginLossOptions = L1LossOptions;
@@ -283,46 +359,46 @@ struct KLDivLossOptions {
   KLDivLossOptions(KLDivLossReduction reduction = kMean) : reduction_(reduction) {}
   template <Tag tag>
   KLDivLossOptions(enumtype::Is<tag> reduction) : reduction_(reduction) {}
-  TENON_ARG(KLDivLossReduction, reduction);
+  TENON_REDUCTION(KLDivLossReduction);
   TENON_ARG(bool, log_target) = false;
 };
 struct BCELossOptions {
   TENON_ARG(Tensor, weight) = {};
-  TENON_ARG(LossReduction, reduction) = kMean;
+  TENON_REDUCTION(LossReduction) = kMean;
 };
 struct BCEWithLogitsLossOptions {
   TENON_ARG(Tensor, weight) = {};
-  TENON_ARG(LossReduction, reduction) = kMean;
+  TENON_REDUCTION(LossReduction) = kMean;
   TENON_ARG(Tensor, pos_weight) = {};
 };
 using MultiLabelSoftMarginLossOptions = BCELossOptions;
 struct HingeEmbeddingLossOptions {
   TENON_ARG(double, margin) = 1.0;
-  TENON_ARG(LossReduction, reduction) = kMean;
+  TENON_REDUCTION(LossReduction) = kMean;
 };
 struct MultiMarginLossOptions {
   TENON_ARG(int64_t, p) = 1;
   TENON_ARG(double, margin) = 1.0;
   TENON_ARG(Tensor, weight) = {};
-  TENON_ARG(LossReduction, reduction) = kMean;
+  TENON_REDUCTION(LossReduction) = kMean;
 };
 struct CosineEmbeddingLossOptions {
   TENON_ARG(double, margin) = 0.0;
-  TENON_ARG(LossReduction, reduction) = kMean;
+  TENON_REDUCTION(LossReduction) = kMean;
 };
 using MarginRankingLossOptions = CosineEmbeddingLossOptions;
 struct SmoothL1LossOptions {
   SmoothL1LossOptions(LossReduction reduction = kMean) : reduction_(reduction) {}
   template <Tag tag>
   SmoothL1LossOptions(enumtype::Is<tag> reduction) : reduction_(reduction) {}
-  TENON_ARG(LossReduction, reduction);
+  TENON_REDUCTION(LossReduction);
   TENON_ARG(optional<double>, beta) = nullopt;  // 1
 };
 struct HuberLossOptions {
   HuberLossOptions(LossReduction reduction = kMean) : reduction_(reduction) {}
   template <Tag tag>
   HuberLossOptions(enumtype::Is<tag> reduction) : reduction_(reduction) {}
-  TENON_ARG(LossReduction, reduction);
+  TENON_REDUCTION(LossReduction);
   TENON_ARG(double, delta) = 1.0;
 };
 struct TripletMarginLossOptions {
@@ -330,25 +406,38 @@ struct TripletMarginLossOptions {
   TENON_ARG(double, p) = 2.0;
   TENON_ARG(double, eps) = 1e-6;
   TENON_ARG(bool, swap) = false;
-  TENON_ARG(LossReduction, reduction) = kMean;
+  TENON_REDUCTION(LossReduction) = kMean;
 };
 struct PoissonNLLLossOptions {
   TENON_ARG(bool, log_input) = true;
   TENON_ARG(bool, full) = false;
   TENON_ARG(double, eps) = 1e-8;
-  TENON_ARG(LossReduction, reduction) = kMean;
+  TENON_REDUCTION(LossReduction) = kMean;
 };
 struct NLLLossOptions {
   TENON_ARG(Tensor, weight) = {};
   TENON_ARG(int64_t, ignore_index) = -100;
-  TENON_ARG(LossReduction, reduction) = kMean;
+  TENON_REDUCTION(LossReduction) = kMean;
 };
 struct CrossEntropyLossOptions {
   TENON_ARG(Tensor, weight) = {};
   TENON_ARG(int64_t, ignore_index) = -100;
-  TENON_ARG(LossReduction, reduction) = kMean;
+  TENON_REDUCTION(LossReduction) = kMean;
   TENON_ARG(double, label_smoothing) = 0.0;
 };
+struct CTCLossOptions {
+  TENON_ARG(int64_t, blank) = 0;
+  TENON_REDUCTION(LossReduction) = kMean;
+  TENON_ARG(bool, zero_infinity) = false;
+};
+struct TripletMarginWithDistanceLossOptions {
+  using distance_function_t = Function<Tensor(const Tensor&, const Tensor&)>;
+  TENON_ARG(optional<distance_function_t>, distance_function) = nullopt;  // pairwise_distance unless given
+  TENON_ARG(double, margin) = 1.0;
+  TENON_ARG(bool, swap) = false;
+  TENON_REDUCTION(LossReduction) = kMean;
+};
+#undef TENON_REDUCTION
 
 }  // namespace nn
 }  // namespace tenon
