@@ -128,8 +128,9 @@ class Attention {
 
   // --- operands
 
-  // Rows of m from `first` on, `rows` of them: to[element][row], in vectors, where `pitch` rows have room.
-  void stage_turned(const Matrix& m, ValueId first, ValueId rows, int pitch, int32_t to) {
+  // Rows of m from `first` on, `rows` of them, and of these the elements begin..end, which may fill their vectors:
+  // to[element - begin][row], in vectors, where `pitch` rows have room.
+  void stage_turned(const Matrix& m, ValueId first, ValueId rows, ValueId begin, ValueId end, bool fills, int pitch, int32_t to) {
     const ValueId last = c_.sub(count(m), c_.literal(1));
     c_.loop(c_.literal(0), rows, lanes_, [&](ValueId row) {
       std::vector<ValueId> places;
@@ -137,15 +138,18 @@ class Attention {
         const ValueId at = c_.minimum(c_.offset(c_.add(first, row), i), last);
         places.push_back(c_.add(base(m.buffer), c_.mul(at, step(m))));
       }
-      c_.loop(c_.literal(0), width(m), lanes_, [&](ValueId element) {
-        const ValueId mask = tail_of_row(m, element);
+      c_.loop(begin, end, lanes_, [&](ValueId element) {
+        const ValueId mask = fills ? -1 : tail(element, end);
         std::vector<ValueId> vectors;
         for (const ValueId place : places) vectors.push_back(wide(b_.load(m.buffer, c_.add(place, element), lanes_, mask)));
         turn(b_, vectors);
-        const ValueId begin = c_.add(c_.mul(element, c_.literal(pitch)), row);
-        for (int i = 0; i < lanes_; ++i) b_.store(to, c_.offset(begin, int64_t{i} * pitch), vectors[static_cast<size_t>(i)]);
+        const ValueId at = c_.add(c_.mul(c_.sub(element, begin), c_.literal(pitch)), row);
+        for (int i = 0; i < lanes_; ++i) b_.store(to, c_.offset(at, int64_t{i} * pitch), vectors[static_cast<size_t>(i)]);
       });
     });
+  }
+  void stage_turned(const Matrix& m, ValueId first, ValueId rows, int pitch, int32_t to) {
+    stage_turned(m, first, rows, c_.literal(0), width(m), m.width % lanes_ == 0, pitch, to);
   }
 
   // Rows of m from `first` on, `rows` of them: in place, or widened in `to`.
@@ -225,24 +229,47 @@ class Attention {
 
   // --- scores
 
-  // scale * product + mask of a vector of queries; minus infinity where they do not see the key. `exists`, of a scalar: there is such a
-  // key at all; -1 if that is certain.
-  ValueId score(ValueId product, ValueId first_query, ValueId query_positions, ValueId key, ValueId keys) {
+  // What a vector of queries and some rows of keys have in common: where the queries are and, if a causal mask asks, what their numbers
+  // are; the tile's first key and the end of its keys.
+  struct Block {
+    ValueId first_query, query_positions, first_key, end;
+  };
+  Block block(ValueId first_query, ValueId key, ValueId keys) {
+    const ValueId end = c_.add(key, keys);
+    if (turned_mask_ >= 0) stage_turned(mask_, first_query, c_.literal(lanes_), key, end, false, lanes_, turned_mask_);
+    return {first_query, causal_ ? positions(first_query) : -1, key, end};
+  }
+  // A mask of queries and keys is turned for each block, since its elements for a vector of queries lie far apart.
+  void make_room_for_mask(int keys) {
+    if (mask_.buffer >= 0 && mask_.count > 1 && mask_.width > 1) turned_mask_ = local("mask", int64_t{keys} * lanes_);
+  }
+
+  // scale * product + mask of a vector of queries and row `row` of the tile's keys; minus infinity where they do not see it. The first
+  // of some rows `exists`: there is such a key.
+  ValueId score(ValueId product, const Block& in, ValueId row, bool exists) {
+    const ValueId key = c_.add(in.first_key, row);
     ValueId s = b_.op(Op::Mul, {product, number(ir::attention_scale(node_.ints()))});
-    ValueId seen = keys < 0 ? -1 : b_.op(Op::Lt, {position(key), position(keys)});
-    if (causal_) seen = both(seen, b_.op(Op::Le, {position(key), query_positions}));
+    ValueId seen = exists ? -1 : b_.op(Op::Lt, {position(key), position(in.end)});
+    if (causal_) seen = both(seen, b_.op(Op::Le, {position(key), in.query_positions}));
     if (mask_.buffer >= 0) {
-      const ValueId element = mask_element(first_query, keys < 0 ? key : c_.minimum(key, c_.sub(keys, c_.literal(1))));
-      if (b_.type(element).dtype == DType::Bool) seen = both(seen, element);
-      else s = b_.op(Op::Add, {s, wide(element)});
+      const ValueId element = mask_element(in, row, exists ? key : c_.minimum(key, c_.sub(in.end, c_.literal(1))));
+      if (b_.tree().buffers[static_cast<size_t>(mask_.buffer)].dtype == DType::Bool) seen = both(seen, element);
+      else s = b_.op(Op::Add, {s, element});
     }
     return seen < 0 ? s : b_.op(Op::Where, {seen, s, infinity()});
   }
-  ValueId mask_element(ValueId first_query, ValueId key) {
+  // A bool, or a number of the sums' type.
+  ValueId mask_element(const Block& in, ValueId row, ValueId key) {
+    const bool is_bool = b_.tree().buffers[static_cast<size_t>(mask_.buffer)].dtype == DType::Bool;
+    const auto as_added = [&](ValueId x) { return is_bool ? x : wide(x); };
+    if (turned_mask_ >= 0) {
+      const ValueId x = vector(turned_mask_, c_.mul(row, c_.literal(lanes_)));
+      return is_bool ? b_.op(Op::Ne, {x, number(0)}) : x;
+    }
     const ValueId place = mask_.width > 1 ? c_.add(base(mask_.buffer), key) : base(mask_.buffer);
-    if (mask_.count == 1) return splat(b_.load(mask_.buffer, place, 1));
-    const ValueId first = c_.add(place, c_.mul(first_query, step(mask_)));
-    return b_.load_strided(mask_.buffer, first, step(mask_), lanes_, tail(first_query, count(query_)));
+    if (mask_.count == 1) return as_added(splat(b_.load(mask_.buffer, place, 1)));
+    const ValueId first = c_.add(place, c_.mul(in.first_query, step(mask_)));
+    return as_added(b_.load_strided(mask_.buffer, first, step(mask_), lanes_, tail(in.first_query, count(query_))));
   }
 
   // body(i, row, place) for the scores of a vector of queries, kStep rows at once, of which row i is one.
@@ -276,6 +303,7 @@ class Attention {
     const int32_t own = local("own", padded(query_.width) * kQueries), scores = local("scores", kKeys * kQueries);
     const int32_t most = local("most", kQueries), sum = local("sum", kQueries), factor = local("factor", kQueries);
     const int32_t mixed = result ? local("mixed", kQueries * pitch) : -1;
+    make_room_for_mask(kKeys);
     const int32_t keys_wide = widened("keys", key_, kKeys), values_wide = result ? widened("values", value_, kKeys) : -1;
     const ValueId queries = c_.minimum(c_.literal(kQueries), c_.sub(count(query_), first)), row_pitch = result ? c_.nest.size(pitch) : -1;
     fill(most, queries, -std::numeric_limits<double>::infinity());
@@ -309,7 +337,7 @@ class Attention {
   // Scores of a vector of queries become p. As long as a query has seen nothing its maximum is minus infinity, and 0 is subtracted in
   // its place: its p are 0.
   void normalise(int32_t scores, ValueId first, ValueId query, ValueId key, ValueId keys, int32_t most, int32_t sum, int32_t factor) {
-    const ValueId first_query = c_.add(first, query), query_positions = causal_ ? positions(first_query) : -1, end = c_.add(key, keys);
+    const Block in = block(c_.add(first, query), key, keys);
     const ValueId before = vector(most, query);
     std::vector<ValueId> greatest, sums;
     for (int i = 0; i < kStep; ++i) greatest.push_back(b_.var(infinity()));
@@ -319,7 +347,7 @@ class Attention {
       return pair(pair(b_.get(parts[0]), b_.get(parts[1])), pair(b_.get(parts[2]), b_.get(parts[3])));
     };
     each_score(keys, kQueries, query, [&](size_t i, ValueId row, ValueId at) {
-      const ValueId s = score(vector(scores, at), first_query, query_positions, c_.add(key, row), i == 0 ? -1 : end);
+      const ValueId s = score(vector(scores, at), in, row, i == 0);
       b_.store(scores, at, s);
       b_.set(greatest[i], b_.op(Op::Max, {b_.get(greatest[i]), s}));
     });
@@ -380,6 +408,7 @@ class Attention {
     const int64_t pitch = padded(query_.width);
     const int32_t mixed = of_query ? local("mixed", kQueriesBack * pitch) : -1;
     const int32_t queries_wide = of_key ? widened("queries", query_, kQueriesBack) : -1, grads_wide = of_value ? widened("grads", grad_, kQueriesBack) : -1;
+    make_room_for_mask(kKeysBack);
     const int32_t keys_wide = widened("keys", key_, kKeysBack), values_wide = scores_back ? widened("values", value_, kKeysBack) : -1;
     const bool in_parts = of_query && chunks > 1;
     const int32_t parts = in_parts ? c_.buffer("parts", sums_, Space::Global, chunks * places_.count() * query_.count * query_.width) : -1;
@@ -447,9 +476,9 @@ class Attention {
   // Products of queries and keys become p, those of gradient and values the gradient of the products, of a vector of queries.
   void scores_to_gradient(int32_t p, int32_t ds, ValueId first_query, ValueId query, ValueId key, ValueId keys) {
     const ValueId lse = of_queries(kLse, first_query), delta = ds < 0 ? -1 : of_queries(kDelta, first_query);
-    const ValueId query_positions = causal_ ? positions(first_query) : -1, end = c_.add(key, keys);
+    const Block in = block(first_query, key, keys);
     each_score(keys, kQueriesBack, query, [&](size_t i, ValueId row, ValueId at) {
-      const ValueId s = score(vector(p, at), first_query, query_positions, c_.add(key, row), i == 0 ? -1 : end);
+      const ValueId s = score(vector(p, at), in, row, i == 0);
       const ValueId of_score = elementary(c_, Op::Exp, b_.op(Op::Sub, {s, lse}));
       b_.store(p, at, of_score);
       if (ds < 0) return;
@@ -495,6 +524,7 @@ class Attention {
   std::vector<OperandLayout> layouts_;           // by buffer
   std::vector<std::pair<Op, int32_t>> results_;  // and their buffers
   Matrix query_, key_, value_, grad_, mask_;
+  int32_t turned_mask_ = -1;  // where a tile of it is turned
   bool causal_ = false;
   DType sums_ = DType::F32;
   int lanes_ = 1;
