@@ -236,6 +236,7 @@ NormBase<kOfBatch>::NormBase(const NormOptions<kOfBatch>& given) : options(given
   running_mean = register_buffer("running_mean", zeros({features}));
   running_var = register_buffer("running_var", ones({features}));
   num_batches_tracked = register_buffer("num_batches_tracked", tensor(int64_t{0}, TensorOptions(kLong)));
+  reset_running_stats();
 }
 template <bool kOfBatch>
 void NormBase<kOfBatch>::reset_parameters() {
@@ -249,6 +250,7 @@ void NormBase<kOfBatch>::reset_running_stats() {
   running_mean.zero_();
   running_var.fill_(1);
   num_batches_tracked.zero_();
+  for (const Tensor& statistic : {running_mean, running_var, num_batches_tracked}) start_in_memory(statistic);
 }
 template <bool kOfBatch>
 Tensor NormBase<kOfBatch>::forward(const Operand& input) {

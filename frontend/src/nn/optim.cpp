@@ -34,7 +34,9 @@ void check_betas(const Betas& betas) {
 
 // What is remembered under this field; zeros or `start` at first.
 Tensor& remembered(Tensor& field, const Tensor& like, double start = 0) {
-  if (!field.defined()) field = full_like(like, start);
+  if (field.defined()) return field;
+  field = full_like(like, start);
+  start_in_memory(field);
   return field;
 }
 
@@ -278,7 +280,8 @@ void update(Tensor& p, Tensor grad, const SGDOptions& o, SGDParamState& state) {
   uint32_t form = 0;
   if (o.weight_decay() != 0) form |= kSGDDecays;
   if (momentum) form |= kMomentum;
-  if (momentum && !state.momentum_buffer().defined()) form |= kStarts;
+  // Without dampening zeros become the gradient too, by the formula of all other steps.
+  if (momentum && o.dampening() != 0 && !state.momentum_buffer().defined()) form |= kStarts;
   if (o.nesterov()) form |= kNesterov;
   const Tensor tensors[] = {p, grad, momentum ? remembered(state.momentum_buffer(), grad) : Tensor()};
   const double numbers[] = {o.weight_decay(), o.momentum(), 1 - o.dampening(), -o.lr()};

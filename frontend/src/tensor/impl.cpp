@@ -576,6 +576,10 @@ std::shared_ptr<runtime::Buffer> allocate_buffer(size_t bytes) {
   }
 }
 
+void start_in_memory(const Tensor& constant) {
+  if (!capturing) impl(constant).storage().realise();
+}
+
 Tensor tensor_from_buffer(DType dtype, IntArrayRef sizes, std::shared_ptr<runtime::Buffer> buffer) {
   const NodeRef node = ir::make_input(dtype, span_of(sizes), std::move(buffer));
   return Tensor(new TensorImpl(on_device(node, call_device())), false);

@@ -250,6 +250,9 @@ struct HostView {
 };
 HostView host_view(const Tensor& tensor);
 std::shared_ptr<runtime::Buffer> allocate_buffer(size_t bytes);  // of the host; throws OutOfMemoryError
+// State that each step updates, and that is a constant before the first one: in memory that one has the graph of all others, and
+// so their plan.
+void start_in_memory(const Tensor& constant);
 
 // A new tensor with the elements in the host's `buffer`, row-major; on the device of the call (call_device).
 Tensor tensor_from_buffer(DType dtype, IntArrayRef sizes, std::shared_ptr<runtime::Buffer> buffer);
