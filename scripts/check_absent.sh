@@ -40,7 +40,6 @@ refuses 'fft_rfft(x);' 'fft_rfft: Tenon has no complex numbers and no Fourier tr
 refuses 'auto [u, s, v] = svd(x);' 'svd: Tenon has no matrix decompositions, inverses and solvers yet'
 refuses 'jit::script::Module module = jit::load("model.pt");' 'jit::script::Module: Tenon reads no TorchScript'
 refuses 'optim::Adadelta optimizer({x});' 'optim::Adadelta: LibTorch has this in Python only'
-refuses 'nn::utils::rnn::pack_padded_sequence(x, y);' 'pack_padded_sequence: Tenon has no packed sequences yet'
 refuses 'nn::DataParallel net(x);' 'nn::DataParallel: Tenon spreads no module over several devices'
 [ $failures = 0 ] && echo "check_absent: all refused with a sentence"
 exit $failures

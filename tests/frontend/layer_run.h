@@ -59,6 +59,7 @@ inline Tensor passed(std::vector<Tensor>& leaves, const Tensor& x) {
 struct Fixed {  // needs no gradient
   Tensor value;
 };
+inline Fixed fixed(const Tensor& x) { return {x}; }
 inline Tensor passed(std::vector<Tensor>&, const Fixed& x) { return x.value; }
 template <typename... T>
 std::tuple<T...> passed(std::vector<Tensor>& leaves, const std::tuple<T...>& parts) {
@@ -79,6 +80,16 @@ struct WithIndices {
   template <typename Holder, typename... Inputs>
   static auto call(Holder& layer, const Inputs&... inputs) {
     return layer->forward_with_indices(inputs...);
+  }
+};
+
+// The rows as three sequences of 2, 4 and 1 steps, which lie sorted as 4, 2, 1.
+struct Packed {
+  template <typename Holder>
+  static auto call(Holder& layer, const Tensor& rows) {
+    const auto [output, states] = layer->forward_with_packed_input(torch::nn::utils::rnn::PackedSequence(
+        rows, torch::tensor({3, 2, 1, 1}, torch::kLong), torch::tensor({1, 0, 2}, torch::kLong)));
+    return std::tuple{output.data(), states};
   }
 };
 
@@ -139,6 +150,7 @@ void run_cases(Take take, Look look, Refused refused) {
 #define CASE(python, layer, ...) RUN(python, true, Forward, (layer), __VA_ARGS__)
 #define EVAL_CASE(python, layer, ...) RUN(python, false, Forward, (layer), __VA_ARGS__)
 #define INDICES_CASE(python, layer, ...) RUN(python, true, WithIndices, (layer), __VA_ARGS__)
+#define PACKED_CASE(layer, ...) RUN("", true, Packed, (layer), __VA_ARGS__)
 #include "layer_cases.inc"
 }
 

@@ -153,3 +153,71 @@ TEST_CASE("embeddings share the rows they are made of, adaptive softmax predicts
   const Tensor classes = tenon::tensor({0, 9, 5, 3, 8}, tenon::kLong);
   CHECK(tenon::allclose(softmax(x, classes).output, all.gather(1, classes.unsqueeze(1)).squeeze(1)));
 }
+
+TEST_CASE("packed sequences: what is packed, refused and padded again") {
+  namespace rnn = nn::utils::rnn;
+  const Tensor x = tenon::arange(24, tenon::kFloat).reshape({4, 3, 2}).requires_grad_(true);
+  const Tensor lengths = tenon::tensor({2, 4, 1}, tenon::kLong);
+  const rnn::PackedSequence packed = rnn::pack_padded_sequence(x, lengths, false, false);
+  CHECK(packed.batch_sizes().equal(tenon::tensor({3, 2, 1, 1}, tenon::kLong)));
+  CHECK(packed.sorted_indices().equal(tenon::tensor({1, 0, 2}, tenon::kLong)));
+  CHECK(packed.data().select(1, 0).equal(tenon::tensor({2.f, 0.f, 4.f, 8.f, 6.f, 14.f, 20.f})));
+  const auto [padded, again] = rnn::pad_packed_sequence(packed, true, -1.0, 5);
+  CHECK(again.equal(lengths));
+  CHECK(padded.sizes() == tenon::IntArrayRef({3, 5, 2}));
+  CHECK(padded.select(2, 0).equal(tenon::tensor({{0.f, 6.f, -1.f, -1.f, -1.f}, {2.f, 8.f, 14.f, 20.f, -1.f}, {4.f, -1.f, -1.f, -1.f, -1.f}})));
+  padded.sum().backward();
+  CHECK(x.grad().sum().item<float>() == 14);
+  const rnn::PackedSequence sequences = rnn::pack_sequence({tenon::ones({3}), tenon::zeros({2})});
+  CHECK(sequences.data().equal(tenon::tensor({1.f, 0.f, 1.f, 0.f, 1.f})));
+  CHECK(!sequences.sorted_indices().defined());
+  const auto refused = [&](const Tensor& of, bool sorted = true) -> std::string {
+    try {
+      rnn::pack_padded_sequence(x, of, false, sorted);
+    } catch (const tenon::Error& error) {
+      return std::string(error.what()).substr(0, 60);
+    }
+    return "";
+  };
+  CHECK(refused(lengths) == "`lengths` array must be sorted in decreasing order when `enf");
+  CHECK(refused(tenon::tensor({2, 0, 1}, tenon::kLong), false) == "Length of all samples has to be greater than 0, but found an");
+  CHECK(refused(tenon::tensor({2, 1}, tenon::kLong)) == "Expected `len(lengths)` to be equal to batch_size, but got 2");
+  CHECK(refused(tenon::tensor({9, 1, 1}, tenon::kLong)) == "Expected sequences of at most 4 steps, but a length is 9");
+  CHECK_THROWS_AS(rnn::pad_packed_sequence(packed, false, 0.0, 3), tenon::Error);
+  // The layers give to a packed batch what they give to each of its sequences.
+  tenon::manual_seed(5);
+  nn::LSTM lstm(nn::LSTMOptions(2, 3).num_layers(2).bidirectional(true));
+  lstm->flatten_parameters();
+  const auto [output, states] = lstm->forward_with_packed_input(packed);
+  const Tensor all = std::get<0>(rnn::pad_packed_sequence(output));
+  for (int64_t i = 0; i < 3; ++i) {
+    const int64_t length = lengths[i].item<int64_t>();
+    const auto [alone, last] = lstm(x.slice(0, 0, length).slice(1, i, i + 1));
+    CHECK(tenon::allclose(all.slice(0, 0, length).slice(1, i, i + 1), alone));
+    CHECK(tenon::allclose(std::get<0>(states).slice(1, i, i + 1), std::get<0>(last)));
+    CHECK(tenon::allclose(std::get<1>(states).slice(1, i, i + 1), std::get<1>(last)));
+  }
+}
+
+TEST_CASE("containers by LibTorch's ways") {
+  nn::Sequential net(nn::Linear(2, 3), nn::ReLU());
+  CHECK(net[1]->as<nn::ReLU>() != nullptr);
+  nn::ModuleList list(nn::Linear(2, 3), nn::ReLU());
+  CHECK(list[0]->as<nn::Linear>() != nullptr);
+  const nn::AnyModule any(nn::Linear(2, 3));
+  const nn::Linear linear = any.get<nn::Linear>();
+  CHECK(linear.get() == &any.get<nn::LinearImpl>());
+  CHECK_THROWS_AS(any.get<nn::ReLU>(), tenon::Error);
+  nn::ModuleDict dict, other;
+  other->insert("a", nn::ReLU().ptr());
+  dict->update(*other);
+  dict->update(std::vector<std::pair<std::string, std::shared_ptr<nn::Module>>>{{"b", nn::Linear(2, 3).ptr()}});
+  CHECK(dict->keys() == std::vector<std::string>{"a", "b"});
+  nn::ParameterDict parameters, more;
+  more->insert("w", tenon::ones({2}));
+  parameters->update(*more);
+  CHECK(parameters->contains("w"));
+  nn::ParameterList first(tenon::ones({2})), second(tenon::zeros({3}));
+  *first += *second;
+  CHECK(first->size() == 2);
+}

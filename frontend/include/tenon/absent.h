@@ -139,14 +139,6 @@ TENON_NO_TYPE(DataParallel, "nn::DataParallel: Tenon spreads no module over seve
 namespace parallel {
 TENON_ABSENT(data_parallel, "Tenon spreads no module over several devices; run a process for each")
 }
-namespace utils::rnn {
-#define TENON_NO_PACKING "Tenon has no packed sequences yet; pad, and mask what is behind the end"
-TENON_NO_TYPE(PackedSequence, "PackedSequence: " TENON_NO_PACKING)
-TENON_ABSENT(pack_padded_sequence, TENON_NO_PACKING)
-TENON_ABSENT(pad_packed_sequence, TENON_NO_PACKING)
-TENON_ABSENT(pack_sequence, TENON_NO_PACKING)
-#undef TENON_NO_PACKING
-}  // namespace utils::rnn
 }  // namespace nn
 #undef TENON_NO_TYPE
 

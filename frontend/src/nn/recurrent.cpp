@@ -272,18 +272,80 @@ Tensor run_rows(RecurrentCell cell, bool backwards, const Tensor& from_input, co
   return all_h;
 }
 
-// One direction of one layer, whose weights begin at `weights`.
-Tensor run_layer(const Tensor& sequence, const Tensor* weights, bool bias, bool backwards, States& states, RecurrentCell cell) {
-  const Tensor from_input = linear(sequence, weights[0], bias ? optional<Tensor>(weights[2]) : nullopt);
-  const Tensor& weight = weights[1];
-  const Tensor own_bias = bias ? weights[3] : Tensor();
-  if (is_one_operation(from_input, states, weight, own_bias)) return run_rows(cell, backwards, from_input, weight, own_bias, states);
+// The weights of one direction of one layer.
+struct LayerWeights {
+  Tensor input, state, input_bias, state_bias, projection;
+};
+LayerWeights weights_at(const Recurrence& net, const Tensor*& next) {
+  LayerWeights w{next[0], next[1], {}, {}, {}};
+  next += 2;
+  if (net.bias) {
+    w.input_bias = next[0];
+    w.state_bias = next[1];
+    next += 2;
+  }
+  if (net.projects) w.projection = *next++;
+  return w;
+}
+optional<Tensor> if_defined(const Tensor& x) { return x.defined() ? optional<Tensor>(x) : nullopt; }
+
+// A step of a layer whose h is projected.
+States projected_step(const Tensor& from_input, const States& states, const LayerWeights& w) {
+  const std::vector<Tensor> made = lstm_step(from_input, linear(states[0], w.state, if_defined(w.state_bias)), states[1]);
+  return {linear(made[5], w.projection), made[4]};
+}
+States any_step(const Recurrence& net, const Tensor& from_input, const States& states, const LayerWeights& w) {
+  return net.projects ? projected_step(from_input, states, w) : step(net.cell, from_input, states, w.state, w.state_bias);
+}
+
+// One direction of one layer over packed rows: step t has the first batch_sizes[t] sequences. Backwards, sequences join as they begin.
+Tensor run_packed_layer(const Recurrence& net, const Tensor& rows, const LayerWeights& w, bool backwards, States& states) {
+  const Tensor from_input = linear(rows, w.input, if_defined(w.input_bias));
+  const std::vector<Tensor> inputs = from_input.split_with_sizes(net.batch_sizes);
+  const size_t steps = inputs.size();
+  std::vector<Tensor> outputs(steps);
+  std::vector<std::vector<Tensor>> ended(states.size());  // the last states of sequences that have ended, the shortest first
+  const auto rows_of = [](const States& all, int64_t begin, int64_t end) {
+    States part;
+    for (const Tensor& state : all) part.push_back(state.slice(0, begin, end));
+    return part;
+  };
+  const States first = states;
+  int64_t running = net.batch_sizes[backwards ? steps - 1 : 0];
+  states = rows_of(first, 0, running);
+  for (size_t i = 0; i < steps; ++i) {
+    const size_t t = backwards ? steps - 1 - i : i;
+    const int64_t count = net.batch_sizes[t];
+    for (size_t k = 0; k < states.size(); ++k) {
+      if (count > running) states[k] = cat({states[k], first[k].slice(0, running, count)});
+      if (count < running) ended[k].push_back(states[k].slice(0, count, running));
+    }
+    if (count < running) states = rows_of(states, 0, count);
+    running = count;
+    states = any_step(net, inputs[t], states, w);
+    outputs[t] = states[0];
+  }
+  for (size_t k = 0; k < states.size(); ++k) {
+    if (ended[k].empty()) continue;
+    ended[k].push_back(states[k]);
+    std::reverse(ended[k].begin(), ended[k].end());
+    states[k] = cat(ended[k]);
+  }
+  return cat(outputs);
+}
+
+// One direction of one layer.
+Tensor run_layer(const Recurrence& net, const Tensor& sequence, const LayerWeights& w, bool backwards, States& states) {
+  if (!net.batch_sizes.empty()) return run_packed_layer(net, sequence, w, backwards, states);
+  const Tensor from_input = linear(sequence, w.input, if_defined(w.input_bias));
+  if (!net.projects && is_one_operation(from_input, states, w.state, w.state_bias))
+    return run_rows(net.cell, backwards, from_input, w.state, w.state_bias, states);
   const std::vector<Tensor> rows = parts_of(from_input);
   const size_t steps = rows.size();
   std::vector<Tensor> outputs(steps);
   for (size_t i = 0; i < steps; ++i) {
     const size_t t = backwards ? steps - 1 - i : i;
-    states = step(cell, rows[t], states, weight, own_bias);
+    states = any_step(net, rows[t], states, w);
     outputs[t] = states[0];
   }
   return stack(outputs);
@@ -291,9 +353,10 @@ Tensor run_layer(const Tensor& sequence, const Tensor* weights, bool bias, bool 
 
 // h, and of an LSTM c, are [layers * directions, batch, hidden].
 void check_states(const Recurrence& net, int64_t directions, int64_t batch, const States& states) {
-  const int64_t count = net.layers * directions, hidden = net.parameters[1].size(1);
+  const int64_t count = net.layers * directions, cells = net.cell == RecurrentCell::Lstm ? net.parameters[0].size(0) / 4 : 0;
   for (size_t i = 0; i < states.size(); ++i) {
     const Tensor& state = states[i];
+    const int64_t hidden = i == 0 ? net.parameters[1].size(1) : cells;
     check(state.dim() == 3 && state.size(0) == count && state.size(1) == batch && state.size(2) == hidden, "Expected hidden",
           states.size() == 1 ? "" : text("[", i, "]"), " size (", count, ", ", batch, ", ", hidden, "), got ", state.sizes());
   }
@@ -303,23 +366,25 @@ void check_states(const Recurrence& net, int64_t directions, int64_t batch, cons
 
 Tensor run(const Recurrence& net, const Tensor& input, States& states) {
   const int64_t directions = net.bidirectional ? 2 : 1;
-  Tensor x = net.batch_first ? input.transpose(0, 1) : input;
-  check_states(net, directions, x.size(1), states);
+  const bool packed = !net.batch_sizes.empty(), turned = net.batch_first && !packed;
+  Tensor x = turned ? input.transpose(0, 1) : input;
+  check_states(net, directions, packed ? net.batch_sizes[0] : x.size(1), states);
   std::vector<std::vector<Tensor>> last(states.size());
   const Tensor* weights = net.parameters.data();
   for (int64_t layer = 0; layer < net.layers; ++layer) {
     std::vector<Tensor> outputs;
-    for (int64_t d = 0; d < directions; ++d, weights += net.bias ? 4 : 2) {
+    for (int64_t d = 0; d < directions; ++d) {
+      const LayerWeights w = weights_at(net, weights);
       States current;
       for (const Tensor& all : states) current.push_back(all.select(0, layer * directions + d));
-      outputs.push_back(run_layer(x, weights, net.bias, d == 1, current, net.cell));
+      outputs.push_back(run_layer(net, x, w, d == 1, current));
       for (size_t i = 0; i < states.size(); ++i) last[i].push_back(current[i]);
     }
-    x = directions == 1 ? outputs[0] : cat(outputs, 2);
+    x = directions == 1 ? outputs[0] : cat(outputs, -1);
     if (layer + 1 < net.layers) x = dropout(x, net.dropout, net.training && net.dropout > 0);
   }
   for (size_t i = 0; i < states.size(); ++i) states[i] = stack(last[i]);
-  return net.batch_first ? x.transpose(0, 1) : x;
+  return turned ? x.transpose(0, 1) : x;
 }
 
 // --- as functions

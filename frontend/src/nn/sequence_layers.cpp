@@ -19,16 +19,10 @@ std::string parameter_name(const char* kind, int64_t layer, int64_t direction) {
   return text(kind, "_l", layer, direction ? "_reverse" : "");
 }
 
-Tensor zero_state(const Tensor& input, const RecurrentOptions& o) {
-  const int64_t directions = o.bidirectional() ? 2 : 1;
-  const int64_t batch = input.dim() == 3 ? input.size(o.batch_first() ? 0 : 1) : 0;  // RecurrentBase::run refuses other inputs
-  return zeros({o.num_layers() * directions, batch, o.hidden_size()}, input.options());
-}
-
 }  // namespace
 
 RecurrentBase::RecurrentBase(const RecurrentOptions& given, int64_t gates)
-    : options_base(given), gates_(gates) {
+    : options_base(given) {
   const RecurrentOptions& o = options_base;
   check<ValueError>(o.hidden_size() > 0, "hidden_size must be greater than zero");
   check<ValueError>(o.num_layers() > 0, "num_layers must be greater than zero");
@@ -40,15 +34,17 @@ RecurrentBase::RecurrentBase(const RecurrentOptions& given, int64_t gates)
         "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
         "greater than 1, but got dropout=",
         o.dropout(), " and num_layers=", o.num_layers()));
+  check<ValueError>(o.proj_size() >= 0, "proj_size has to be a positive integer, got ", o.proj_size());
+  check<ValueError>(o.proj_size() < o.hidden_size(), "proj_size has to be smaller than hidden_size.");
   const int64_t directions = o.bidirectional() ? 2 : 1, rows = gates * o.hidden_size();
   for (int64_t layer = 0; layer < o.num_layers(); ++layer) {
-    const int64_t in = layer == 0 ? o.input_size() : o.hidden_size() * directions;
+    const int64_t out = o.proj_size() > 0 ? o.proj_size() : o.hidden_size(), in = layer == 0 ? o.input_size() : out * directions;
     for (int64_t d = 0; d < directions; ++d) {
       register_parameter(parameter_name("weight_ih", layer, d), empty({rows, in}));
-      register_parameter(parameter_name("weight_hh", layer, d), empty({rows, o.hidden_size()}));
-      if (!o.bias()) continue;
-      register_parameter(parameter_name("bias_ih", layer, d), empty({rows}));
-      register_parameter(parameter_name("bias_hh", layer, d), empty({rows}));
+      register_parameter(parameter_name("weight_hh", layer, d), empty({rows, out}));
+      if (o.bias()) register_parameter(parameter_name("bias_ih", layer, d), empty({rows}));
+      if (o.bias()) register_parameter(parameter_name("bias_hh", layer, d), empty({rows}));
+      if (o.proj_size() > 0) register_parameter(parameter_name("weight_hr", layer, d), empty({out, o.hidden_size()}));
     }
   }
   reset_parameters();
@@ -59,48 +55,99 @@ void RecurrentBase::reset_parameters() {
   for (const Tensor& parameter : parameters()) init::uniform_(parameter, -bound, bound);
 }
 
-Tensor RecurrentBase::run(const Tensor& input, States& states, RecurrentCell cell) const {
+void RecurrentBase::fill(States& states, int64_t batch, const Tensor& like) const {
+  const RecurrentOptions& o = options_base;
+  for (size_t i = 0; i < states.size(); ++i) {
+    const int64_t features = i == 0 && o.proj_size() > 0 ? o.proj_size() : o.hidden_size();
+    if (!states[i].defined()) states[i] = zeros({o.num_layers() * (o.bidirectional() ? 2 : 1), batch, features}, like.options().requires_grad(false));
+  }
+}
+
+namespace {
+
+Recurrence recurrence_of(const RecurrentOptions& o, RecurrentCell cell, std::vector<Tensor> parameters, bool training) {
+  return {cell, std::move(parameters), o.num_layers(), o.bias(), o.bidirectional(), o.batch_first(), o.dropout(), training, o.proj_size() > 0, {}};
+}
+
+}  // namespace
+
+Tensor RecurrentBase::run(const Tensor& input, States& states, Cell cell) const {
   const RecurrentOptions& o = options_base;
   check(input.dim() == 3, printed_name(), ": Expected input to be 3D, got ", input.dim(), "D instead");
   check(input.size(2) == o.input_size(), "input.size(-1) must be equal to input_size. Expected ",
         o.input_size(), ", got ", input.size(2));
   check(input.size(o.batch_first() ? 1 : 0) > 0, "Expected sequence length to be larger than 0 in RNN");
-  return tenon::run({cell, parameters(), o.num_layers(), o.bias(), o.bidirectional(), o.batch_first(), o.dropout(), is_training()},
-                    input, states);
+  fill(states, input.size(o.batch_first() ? 0 : 1), input);
+  return tenon::run(recurrence_of(o, cell, parameters(), is_training()), input, states);
+}
+
+utils::rnn::PackedSequence RecurrentBase::run(const utils::rnn::PackedSequence& input, States& states, Cell cell) const {
+  const RecurrentOptions& o = options_base;
+  const Tensor& rows = input.data();
+  check(rows.dim() == 2, "input must have 2 dimensions, got ", rows.dim());
+  check(rows.size(1) == o.input_size(), "input.size(-1) must be equal to input_size. Expected ", o.input_size(), ", got ", rows.size(1));
+  Recurrence net = recurrence_of(o, cell, parameters(), is_training());
+  const Tensor sizes = input.batch_sizes().contiguous();
+  net.batch_sizes.assign(sizes.data_ptr<int64_t>(), sizes.data_ptr<int64_t>() + sizes.numel());
+  // The states are those of the sequences as they were given, the rows those of the sorted ones.
+  if (input.sorted_indices().defined()) {
+    for (Tensor& state : states) {
+      if (state.defined()) state = state.index_select(1, input.sorted_indices());
+    }
+  }
+  fill(states, net.batch_sizes[0], rows);
+  const Tensor output = tenon::run(net, rows, states);
+  if (input.unsorted_indices().defined()) {
+    for (Tensor& state : states) state = state.index_select(1, input.unsorted_indices());
+  }
+  return utils::rnn::PackedSequence(output, input.batch_sizes(), input.sorted_indices(), input.unsorted_indices());
 }
 
 void RecurrentBase::pretty_print(std::ostream& out) const {
   const RecurrentOptions& options = options_base;
   Shown text(printed_name());
   if (as_libtorch()) {
-    out << text NAMED(input_size) NAMED(hidden_size) NAMED(num_layers) NAMED(bias) NAMED(batch_first) NAMED(dropout) NAMED(bidirectional).text();
+    out << text NAMED(input_size) NAMED(hidden_size) NAMED(num_layers) NAMED(bias) NAMED(batch_first) NAMED(dropout) NAMED(bidirectional).named_if(options.proj_size() > 0, "proj_size", options.proj_size()).text();
     return;
   }
-  text BARE(input_size) BARE(hidden_size).named_if(options.num_layers() != 1, "num_layers", options.num_layers());
+  text BARE(input_size) BARE(hidden_size).named_if(options.proj_size() > 0, "proj_size", options.proj_size());
+  text.named_if(options.num_layers() != 1, "num_layers", options.num_layers());
   text.named_if(!options.bias(), "bias", false) ON(batch_first).named_if(options.dropout() != 0, "dropout", options.dropout());
   out << text ON(bidirectional).text();
 }
 
+RNNImpl::Cell RNNImpl::cell() const { return options.nonlinearity() == Tag::Tanh ? RecurrentCell::Tanh : RecurrentCell::Relu; }
 std::tuple<Tensor, Tensor> RNNImpl::forward(const Operand& input, Tensor hx) const {
-  States states{hx.defined() ? hx : zero_state(input, options)};
-  Tensor output = run(input, states, options.nonlinearity() == Tag::Tanh ? RecurrentCell::Tanh : RecurrentCell::Relu);
+  States states{hx};
+  Tensor output = run(input, states, cell());
+  return {output, states[0]};
+}
+std::tuple<utils::rnn::PackedSequence, Tensor> RNNImpl::forward_with_packed_input(const utils::rnn::PackedSequence& packed_input, Tensor hx) const {
+  States states{hx};
+  auto output = run(packed_input, states, cell());
   return {output, states[0]};
 }
 
-std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(
-    const Operand& input, optional<std::tuple<Tensor, Tensor>> hx) const {
-  States states;
-  if (hx)
-    states = {std::get<0>(*hx), std::get<1>(*hx)};
-  else
-    states = {zero_state(input, options), zero_state(input, options)};
+std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(const Operand& input, optional<std::tuple<Tensor, Tensor>> hx) const {
+  States states = hx ? States{std::get<0>(*hx), std::get<1>(*hx)} : States(2);
   Tensor output = run(input, states, RecurrentCell::Lstm);
+  return {output, {states[0], states[1]}};
+}
+std::tuple<utils::rnn::PackedSequence, std::tuple<Tensor, Tensor>> LSTMImpl::forward_with_packed_input(
+    const utils::rnn::PackedSequence& packed_input, optional<std::tuple<Tensor, Tensor>> hx) const {
+  States states = hx ? States{std::get<0>(*hx), std::get<1>(*hx)} : States(2);
+  auto output = run(packed_input, states, RecurrentCell::Lstm);
   return {output, {states[0], states[1]}};
 }
 
 std::tuple<Tensor, Tensor> GRUImpl::forward(const Operand& input, Tensor hx) const {
-  States states{hx.defined() ? hx : zero_state(input, options)};
+  States states{hx};
   Tensor output = run(input, states, RecurrentCell::Gru);
+  return {output, states[0]};
+}
+std::tuple<utils::rnn::PackedSequence, Tensor> GRUImpl::forward_with_packed_input(const utils::rnn::PackedSequence& packed_input, Tensor hx) const {
+  States states{hx};
+  auto output = run(packed_input, states, RecurrentCell::Gru);
   return {output, states[0]};
 }
 
@@ -199,13 +246,33 @@ MultiheadAttentionImpl::MultiheadAttentionImpl(const MultiheadAttentionOptions& 
   const int64_t size = options.embed_dim();
   check(options.num_heads() > 0 && size % options.num_heads() == 0,
         "embed_dim must be divisible by num_heads");
-  in_proj_weight = register_parameter("in_proj_weight", empty({3 * size, size}));
-  in_proj_bias = register_parameter("in_proj_bias", options.bias() ? empty({3 * size}) : Tensor(), options.bias());
+  head_dim = size / options.num_heads();
+  _qkv_same_embed_dim = options.kdim() == size && options.vdim() == size;
+  const auto add = [&](const char* name, bool wanted, std::vector<int64_t> sizes) {
+    return wanted ? register_parameter(name, tenon::empty(sizes)) : Tensor();
+  };
+  in_proj_weight = add("in_proj_weight", _qkv_same_embed_dim, {3 * size, size});
+  q_proj_weight = add("q_proj_weight", !_qkv_same_embed_dim, {size, size});
+  k_proj_weight = add("k_proj_weight", !_qkv_same_embed_dim, {size, options.kdim()});
+  v_proj_weight = add("v_proj_weight", !_qkv_same_embed_dim, {size, options.vdim()});
+  in_proj_bias = add("in_proj_bias", options.bias(), {3 * size});
   out_proj = register_module("out_proj", Linear(LinearOptions(size, size).bias(options.bias())));
-  init::xavier_uniform_(in_proj_weight);
-  if (!options.bias()) return;
-  init::zeros_(in_proj_bias);
-  init::zeros_(out_proj->bias);
+  bias_k = add("bias_k", options.add_bias_kv(), {1, 1, size});
+  bias_v = add("bias_v", options.add_bias_kv(), {1, 1, size});
+  _reset_parameters();
+}
+
+void MultiheadAttentionImpl::_reset_parameters() {
+  for (const Tensor& weight : {in_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight}) {
+    if (weight.defined()) init::xavier_uniform_(weight);
+  }
+  if (in_proj_bias.defined()) {
+    init::zeros_(in_proj_bias);
+    init::zeros_(out_proj->bias);
+  }
+  if (!bias_k.defined()) return;
+  init::xavier_normal_(bias_k);
+  init::xavier_normal_(bias_v);
 }
 
 std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Operand& query, const Operand& key,
@@ -217,32 +284,48 @@ std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Operand& query,
   check(query.dim() == 3 && key.dim() == 3 && value.dim() == 3,
         "MultiheadAttention: query, key and value are [length, batch, features]");
   check(query.size(2) == size, "was expecting embedding dimension of ", size, ", but got ", query.size(2));
-  check(key.sizes() == value.sizes(), "key shape ", key.sizes(), " does not match value shape ",
-        value.sizes());
-  const int64_t length = query.size(0), batch = query.size(1), sources = key.size(0);
+  if (_qkv_same_embed_dim)
+    check(key.sizes() == value.sizes(), "key shape ", key.sizes(), " does not match value shape ", value.sizes());
+  else
+    check(key.sizes().slice(0, 2) == value.sizes().slice(0, 2), "key's sequence and batch dims ", key.sizes().slice(0, 2),
+          " do not match value's ", value.sizes().slice(0, 2));
+  const int64_t length = query.size(0), batch = query.size(1), given = key.size(0);
+  const int64_t added = options.add_bias_kv() + options.add_zero_attn(), sources = given + added;
   // [batch, heads, length, depth] of x under `parts` of the three projections from `first` on, as one product. Nothing is copied, but each
   // part is a value of its own: its gradient is that of a chunk, where a view's would be written into the memory of all.
   const auto heads_of = [&](const Tensor& x, int64_t first, int64_t parts) {
     const Tensor bias = options.bias() ? in_proj_bias.narrow(0, first * size, parts * size) : Tensor();
-    std::vector<Tensor> results = functional::linear(x, in_proj_weight.narrow(0, first * size, parts * size), bias).chunk(parts, 2);
+    const Tensor weight = _qkv_same_embed_dim ? in_proj_weight.narrow(0, first * size, parts * size)
+                          : first == 0        ? q_proj_weight
+                          : first == 1        ? k_proj_weight
+                                              : v_proj_weight;
+    std::vector<Tensor> results = functional::linear(x, weight, bias).chunk(parts, 2);
     for (Tensor& result : results) result = result.contiguous().reshape({x.size(0), batch, heads, depth}).permute({1, 2, 0, 3});
     return results;
   };
   const bool drops = is_training() && options.dropout() > 0;
   const auto out = [&](const Tensor& mixed) { return out_proj(mixed.permute({2, 0, 1, 3}).reshape({length, batch, size})); };
   Tensor mask = attn_mask, padding = key_padding_mask;
+  if (added && mask.defined()) mask = constant_pad_nd(mask, {0, added});
+  if (added && padding.defined()) padding = constant_pad_nd(padding, {0, added});
   if (mask.defined() && mask.dim() == 3) mask = mask.reshape({batch, heads, length, sources});
   if (padding.defined()) padding = padding.reshape({batch, 1, 1, sources});
   const bool mask_adds = mask.defined() && mask.scalar_type() != kBool;
   const bool masks_fit = (!mask_adds || mask.scalar_type() == query.scalar_type()) && (!padding.defined() || padding.scalar_type() == kBool);
-  const bool one_source = key.is_same(value), packed = one_source && query.is_same(key);
+  const bool one_source = key.is_same(value) && _qkv_same_embed_dim, packed = one_source && query.is_same(key);
   std::vector<Tensor> projected = heads_of(query, 0, packed ? 3 : 1);
   const auto append = [&](const Tensor& x, int64_t first, int64_t parts) {
     for (Tensor& part : heads_of(x, first, parts)) projected.push_back(std::move(part));
   };
   if (!packed) append(key, 1, one_source ? 2 : 1);
   if (!one_source) append(value, 2, 1);
-  const Tensor &q = projected[0], &k = projected[1], &v = projected[2];
+  const auto with_added = [&](const Tensor& x, const Tensor& learned) {
+    std::vector<Tensor> parts{x};
+    if (learned.defined()) parts.push_back(learned.reshape({1, heads, 1, depth}).expand({batch, heads, 1, depth}));
+    if (options.add_zero_attn()) parts.push_back(zeros({batch, heads, 1, depth}, x.options()));
+    return parts.size() == 1 ? x : cat(parts, 2);
+  };
+  const Tensor q = projected[0], k = with_added(projected[1], bias_k), v = with_added(projected[2], bias_v);
   const bool at_once = !drops && masks_fit && attends_at_once(q, k, v);
   Tensor mixed;
   if (at_once) mixed = out(scaled_dot_product_attention(q, k, v, joined_mask(mask, padding)));

@@ -127,10 +127,13 @@ class AnyModule {
   const std::type_info& type_info() const;
   // As a module of that class, an Error if it is of another.
   template <typename M>
-  M& get() const {
-    static_assert(std::is_base_of_v<Module, M>, "the class of a module is asked for: LinearImpl, not Linear");
+  requires std::is_base_of_v<Module, M> M& get() const {
     if (auto* module = held("get()").template as<M>()) return *module;
     refuse(typeid(M));
+  }
+  template <Holder H>
+  H get() const {
+    return H(ptr<typename H::ContainedType>());
   }
   template <typename M>
   std::shared_ptr<M> ptr() const {
@@ -324,9 +327,11 @@ class ModuleDictImpl : public Module {
   using Pairs = std::vector<std::pair<std::string, std::shared_ptr<Module>>>;
   ModuleDictImpl() = default;
   explicit ModuleDictImpl(const Items& modules) { update(modules); }
-  explicit ModuleDictImpl(const Pairs& modules);
+  explicit ModuleDictImpl(const Pairs& modules) { update(modules); }
   // A name that is there already gets the new module.
   void update(const Items& modules);
+  void update(const Pairs& modules);
+  void update(const ModuleDictImpl& modules) { update(modules.children_); }
   void insert(const std::string& name, std::shared_ptr<Module> module);
   std::shared_ptr<Module> pop(const std::string& name);
   std::shared_ptr<Module> operator[](const std::string& name) const;  // Error if there is none
@@ -371,6 +376,11 @@ class ParameterListImpl : public Module {
   void extend(const Container& parameters) {
     for (const auto& parameter : parameters) append(parameter);
   }
+  template <typename Container>
+  ParameterListImpl& operator+=(const Container& other) {
+    extend(other);
+    return *this;
+  }
   Tensor& at(size_t index);  // IndexError past the end
   const Tensor& at(size_t index) const { return const_cast<ParameterListImpl*>(this)->at(index); }
   Tensor& operator[](size_t index) { return at(index); }
@@ -398,6 +408,7 @@ class ParameterDictImpl : public Module {
   Tensor& insert(const std::string& name, const Tensor& parameter);
   Tensor pop(const std::string& name);
   void update(const OrderedDict<std::string, Tensor>& parameters);  // a name that is there gets the new tensor
+  void update(const ParameterDictImpl& parameters) { update(parameters.parameters_); }
   Tensor& get(const std::string& name) { return parameters_[name]; }
   const Tensor& get(const std::string& name) const { return parameters_[name]; }
   Tensor& operator[](const std::string& name) { return parameters_[name]; }

@@ -4,6 +4,7 @@
 
 #include "tenon/nn/functional.h"
 #include "tenon/nn/module.h"
+#include "tenon/nn/utils.h"
 
 namespace tenon {
 namespace detail {
@@ -437,15 +438,19 @@ struct RecurrentOptions : RecurrentArgs<RecurrentOptions> {
   RecurrentOptions(const RecurrentArgs<S>& o) : RecurrentArgs(o.input_size(), o.hidden_size()) {
     num_layers(o.num_layers()).bias(o.bias()).batch_first(o.batch_first());
     dropout(o.dropout()).bidirectional(o.bidirectional());
+    if constexpr (requires(const S& all) { all.proj_size(); }) proj_size_ = static_cast<const S&>(o).proj_size();
   }
+  TENON_ARG(int64_t, proj_size) = 0;
 };
 using RNNNonlinearity = OneOf<Tag::Tanh, Tag::ReLU>;
 struct RNNOptions : RecurrentArgs<RNNOptions> {
   using RecurrentArgs::RecurrentArgs;
+  using nonlinearity_t = RNNNonlinearity;
   TENON_ARG(RNNNonlinearity, nonlinearity) = kTanh;
 };
 struct LSTMOptions : RecurrentArgs<LSTMOptions> {
   using RecurrentArgs::RecurrentArgs;
+  TENON_ARG(int64_t, proj_size) = 0;  // h is projected to so many features, unless 0
 };
 struct GRUOptions : RecurrentArgs<GRUOptions> {
   using RecurrentArgs::RecurrentArgs;
@@ -454,24 +459,32 @@ struct GRUOptions : RecurrentArgs<GRUOptions> {
 class RecurrentBase : public Module {
  public:
   void reset_parameters();
+  void flatten_parameters() {}  // they may lie anywhere
+  std::vector<Tensor> all_weights() const { return parameters(); }
   void pretty_print(std::ostream& out) const override;
   RecurrentOptions options_base;
 
  protected:
   RecurrentBase(const RecurrentOptions& options, int64_t gates);
   using States = std::vector<Tensor>;  // h, and c for an LSTM: [batch, hidden]
-  // The sequence through all layers; `states` [layers * directions, batch, hidden] become the last ones.
-  Tensor run(const Tensor& input, States& states, tenon::detail::RecurrentCell cell) const;
+  using Cell = tenon::detail::RecurrentCell;
+  // The sequence through all layers; `states` [layers * directions, batch, hidden], zeros where undefined, become the last ones.
+  Tensor run(const Tensor& input, States& states, Cell cell) const;
+  utils::rnn::PackedSequence run(const utils::rnn::PackedSequence& input, States& states, Cell cell) const;
 
  private:
-  int64_t gates_;
+  void fill(States& states, int64_t batch, const Tensor& like) const;
 };
 class RNNImpl : public RecurrentBase {
  public:
   RNNImpl(int64_t input_size, int64_t hidden_size) : RNNImpl(RNNOptions(input_size, hidden_size)) {}
   explicit RNNImpl(const RNNOptions& options_) : RecurrentBase(options_, 1), options(options_) {}
   std::tuple<Tensor, Tensor> forward(const Operand& input, Tensor hx = {}) const;
+  std::tuple<utils::rnn::PackedSequence, Tensor> forward_with_packed_input(const utils::rnn::PackedSequence& packed_input, Tensor hx = {}) const;
   RNNOptions options;
+
+ private:
+  Cell cell() const;
 };
 TENON_MODULE(RNN);
 class LSTMImpl : public RecurrentBase {
@@ -480,6 +493,8 @@ class LSTMImpl : public RecurrentBase {
   explicit LSTMImpl(const LSTMOptions& options_) : RecurrentBase(options_, 4), options(options_) {}
   std::tuple<Tensor, std::tuple<Tensor, Tensor>> forward(const Operand& input,
                                                          optional<std::tuple<Tensor, Tensor>> hx = {}) const;
+  std::tuple<utils::rnn::PackedSequence, std::tuple<Tensor, Tensor>> forward_with_packed_input(
+      const utils::rnn::PackedSequence& packed_input, optional<std::tuple<Tensor, Tensor>> hx = {}) const;
   LSTMOptions options;
 };
 TENON_MODULE(LSTM);
@@ -488,6 +503,7 @@ class GRUImpl : public RecurrentBase {
   GRUImpl(int64_t input_size, int64_t hidden_size) : GRUImpl(GRUOptions(input_size, hidden_size)) {}
   explicit GRUImpl(const GRUOptions& options_) : RecurrentBase(options_, 3), options(options_) {}
   std::tuple<Tensor, Tensor> forward(const Operand& input, Tensor hx = {}) const;
+  std::tuple<utils::rnn::PackedSequence, Tensor> forward_with_packed_input(const utils::rnn::PackedSequence& packed_input, Tensor hx = {}) const;
   GRUOptions options;
 };
 TENON_MODULE(GRU);
@@ -552,11 +568,15 @@ TENON_MODULE(GRUCell);
 // --- attention: query [L, N, E], key and value [S, N, E]
 struct MultiheadAttentionOptions {
   MultiheadAttentionOptions(int64_t embed_dim, int64_t num_heads)
-      : embed_dim_(embed_dim), num_heads_(num_heads) {}
+      : embed_dim_(embed_dim), num_heads_(num_heads), kdim_(embed_dim), vdim_(embed_dim) {}
   TENON_ARG(int64_t, embed_dim);
   TENON_ARG(int64_t, num_heads);
   TENON_ARG(double, dropout) = 0.0;
   TENON_ARG(bool, bias) = true;
+  TENON_ARG(bool, add_bias_kv) = false;    // one more source, which is learned
+  TENON_ARG(bool, add_zero_attn) = false;  // and one of zeros
+  TENON_ARG(int64_t, kdim);                // the features of key and value
+  TENON_ARG(int64_t, vdim);
 };
 class MultiheadAttentionImpl : public Module {
  public:
@@ -567,9 +587,13 @@ class MultiheadAttentionImpl : public Module {
   std::tuple<Tensor, Tensor> forward(const Operand& query, const Operand& key, const Operand& value,
                                      const Operand& key_padding_mask = {}, bool need_weights = true,
                                      const Operand& attn_mask = {}, bool average_attn_weights = true) const;
+  void _reset_parameters();
   MultiheadAttentionOptions options;
-  Tensor in_proj_weight, in_proj_bias;
+  bool _qkv_same_embed_dim;  // then one weight projects query, key and value, else each has its own
+  Tensor in_proj_weight, in_proj_bias, bias_k, bias_v;
   Linear out_proj{nullptr};
+  Tensor q_proj_weight, k_proj_weight, v_proj_weight;
+  int64_t head_dim;
 };
 TENON_MODULE(MultiheadAttention);
 
