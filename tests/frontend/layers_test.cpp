@@ -216,8 +216,17 @@ TEST_CASE("containers by LibTorch's ways") {
   nn::ParameterDict parameters, more;
   more->insert("w", tenon::ones({2}));
   parameters->update(*more);
-  CHECK(parameters->contains("w"));
+  more->get("w").data().fill_(3);
+  parameters->update(*more);  // a name that is there gets the new tensor
+  CHECK(parameters->get("w").equal(tenon::full({2}, 3.0f)));
   nn::ParameterList first(tenon::ones({2})), second(tenon::zeros({3}));
   *first += *second;
   CHECK(first->size() == 2);
+}
+
+TEST_CASE("LibTorch prints transformers by the names of their classes") {
+  const nn::TransformerEncoderLayer layer(nn::TransformerEncoderLayerOptions(4, 2).dim_feedforward(3));
+  const std::string text = printed(nn::TransformerEncoder(nn::TransformerEncoderOptions(layer, 1)), tenon::PrintStyle::LibTorch);
+  CHECK(text.find("torch::nn::TransformerEncoderImpl(\n  (layers): torch::nn::ModuleList(\n    (0): torch::nn::TransformerEncoderLayerImpl(\n") == 0);
+  CHECK(printed(layer, tenon::PrintStyle::Python).find("TransformerEncoderLayer(\n  (self_attn): MultiheadAttention(") == 0);
 }

@@ -142,9 +142,6 @@ void ModuleDictImpl::insert(const std::string& name, std::shared_ptr<Module> mod
 void ModuleDictImpl::update(const Items& modules) {
   for (const auto& item : modules) insert(item.key(), item.value());
 }
-void ModuleDictImpl::update(const Pairs& modules) {
-  for (const auto& [name, module] : modules) insert(name, module);
-}
 std::shared_ptr<Module> ModuleDictImpl::operator[](const std::string& name) const {
   check(contains(name), "Key '", name, "' is not defined");
   return children_[name];

@@ -104,8 +104,10 @@ std::string Module::printed_name() const {
   if (!name_.empty()) return name_;
   const TypeNames& names = names_of(typeid(*this));
   const std::string& full = names.full;
-  if (get_print_style() == PrintStyle::LibTorch)  // which knows its own modules by the name of the holder
-    return names.libtorch == full ? full : without_impl(names.libtorch);
+  if (get_print_style() == PrintStyle::LibTorch) {  // which knows its own modules by the name of the holder, but for the transformers
+    const bool as_it_is = names.libtorch == full || names.libtorch.starts_with("torch::nn::Transformer");
+    return as_it_is ? names.libtorch : without_impl(names.libtorch);
+  }
   const size_t colons = full.rfind("::");
   return without_impl(colons == std::string::npos ? full : full.substr(colons + 2));
 }

@@ -330,8 +330,15 @@ class ModuleDictImpl : public Module {
   explicit ModuleDictImpl(const Pairs& modules) { update(modules); }
   // A name that is there already gets the new module.
   void update(const Items& modules);
-  void update(const Pairs& modules);
-  void update(const ModuleDictImpl& modules) { update(modules.children_); }
+  template <typename Container>
+  void update(const Container& modules) {  // another dict, or pairs
+    for (const auto& item : modules) {
+      if constexpr (requires { item.key(); })
+        insert(item.key(), item.value());
+      else
+        insert(item.first, item.second);
+    }
+  }
   void insert(const std::string& name, std::shared_ptr<Module> module);
   std::shared_ptr<Module> pop(const std::string& name);
   std::shared_ptr<Module> operator[](const std::string& name) const;  // Error if there is none
@@ -408,7 +415,10 @@ class ParameterDictImpl : public Module {
   Tensor& insert(const std::string& name, const Tensor& parameter);
   Tensor pop(const std::string& name);
   void update(const OrderedDict<std::string, Tensor>& parameters);  // a name that is there gets the new tensor
-  void update(const ParameterDictImpl& parameters) { update(parameters.parameters_); }
+  template <typename Container>
+  void update(const Container& parameters) {  // another dict
+    for (const auto& item : parameters) update(OrderedDict<std::string, Tensor>{{item.key(), item.value()}});
+  }
   Tensor& get(const std::string& name) { return parameters_[name]; }
   const Tensor& get(const std::string& name) const { return parameters_[name]; }
   Tensor& operator[](const std::string& name) { return parameters_[name]; }
