@@ -11,6 +11,7 @@
 #include "ir/fork.h"
 #include "runtime/analysis.h"
 #include "runtime/batches.h"
+#include "runtime/compile_behind.h"
 #include "runtime/device.h"
 #include "runtime/evaluation.h"
 #include "runtime/hash.h"
@@ -215,15 +216,20 @@ class Evaluator {
     ++plan->runs;
     if (plan->join_refusal()) return build_single(*plan, key);
     const bool often = plan->runs == options_.often && plan->better_often, repeats = plan->runs == options_.repeats && plan->may_join;
-    return often || repeats ? build_again(*plan, key) : plan;
+    if (often || repeats) return build_again(std::move(plan), key);
+    return plan->successor && plan->successor->has_code() ? replace(*plan, key, plan->successor) : plan;
   }
 
-  // In place of the plan, for many more runs.
-  std::shared_ptr<Plan> build_again(const Plan& plan, const GraphKey& key) {
+  // The plan that runs now; soon one for many more runs, whose code is compiled behind it.
+  std::shared_ptr<Plan> build_again(std::shared_ptr<Plan> plan, const GraphKey& key) {
     Options options = options_;
-    if (plan.runs >= options_.often) options.often = 0;
-    if (plan.runs >= options_.repeats) options.repeats = 0;
-    return replace(plan, key, build(key, options));
+    if (plan->runs >= options_.often) options.often = 0;
+    if (plan->runs >= options_.repeats) options.repeats = 0;
+    std::shared_ptr<Plan> next = build(key, options);
+    if (!next->on_host || !next->recurrent.empty()) return replace(*plan, key, std::move(next));
+    CompileBehind::global().find_code(next, options);
+    plan->successor = std::move(next);
+    return plan;
   }
 
   // In place of a plan whose joined launches have no code.

@@ -118,6 +118,7 @@ struct Plan {
   bool may_join = false;      // it has launches that may be joined, and are not
   bool has_joined = false;    // it has launches that are joined
   bool is_again = false;      // in place of another one, that has run
+  std::shared_ptr<Plan> successor;  // takes its place once it has code; under the lock of evaluations
   std::vector<compiler::Place> places;  // of inputs the index is the node number
   std::vector<Step> steps;
   std::vector<PlanOutput> outputs;
@@ -139,6 +140,7 @@ struct Plan {
   // Finds or compiles the code of the steps, if no run has done so. True if this call did. Throws std::runtime_error, naming
   // the kernel; the next run tries again. Throws JoinRefused if the plan has joined launches.
   bool find_code(const Options& options);
+  bool has_code() const { return found_.load(std::memory_order_acquire); }
   // Why its joined launches have no code; null if nothing is known against them.
   const std::string* join_refusal() const { return join_refused_.load(std::memory_order_acquire) ? &join_refusal_ : nullptr; }
 

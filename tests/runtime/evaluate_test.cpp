@@ -2,10 +2,15 @@
 // failure.
 #include <doctest/doctest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <thread>
 
+#include "runtime/compile_behind.h"
 #include "runtime/cpu/allocator.h"
 #include "runtime/evaluation_support.h"
 #include "runtime/temp_directory.h"
@@ -116,12 +121,54 @@ TEST_CASE("evaluate: a plan that runs often is made again, for the length of its
     reset_counters();
     for (int i = 0; i < 3; ++i) run(rows, columns);
     CHECK(counters().plans_built == 1);
-    for (int i = 0; i < 6; ++i) run(rows, columns);
+    run(rows, columns);
+    CompileBehind::global().wait();
+    for (int i = 0; i < 5; ++i) run(rows, columns);
     CHECK(counters().plans_built == plans);
     CHECK(counters().plan_hits == 8);
     CHECK(counters().kernels_compiled == plans);
   }
 }
+
+#if !defined(__SANITIZE_THREAD__)  // tsan does not follow a fork of a threaded program
+TEST_CASE("evaluate: plans that are made again while many threads run them, and over forks, have the same bits") {
+  WithOptions options([](Options& o) { o.often = 3; });
+  const auto sums_of = [](int64_t rows, int64_t columns) {
+    const NodeRef x = input_of(Shape{rows, columns}, ramp), sums = ir::reduce(Op::Sum, ir::binary(Op::Mul, x, x), Shape{1});
+    evaluate({sums});
+    return value_of(*sums);
+  };
+  clear_caches();
+  std::vector<codegen::HostTensor> expected;
+  for (int64_t columns = 3; columns < 11; ++columns) expected.push_back(sums_of(600, columns));
+  std::atomic<int> wrong = 0;
+  const auto many = [&](int64_t turn) {
+    for (int64_t i = 0; i < 160; ++i) {
+      const int64_t which = (i + turn) % 8;
+      if (!same_elements(sums_of(600, 3 + which), expected[static_cast<size_t>(which)])) ++wrong;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int64_t t = 0; t < 3; ++t) threads.emplace_back(many, t);
+  for (int fork_number = 0; fork_number < 3; ++fork_number) {
+    const pid_t child = fork();
+    if (child == 0) {
+      many(fork_number);
+      _exit(wrong == 0 ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    CHECK(status == 0);
+  }
+  for (std::thread& t : threads) t.join();
+  CHECK(wrong == 0);
+  CompileBehind::global().wait();
+  const int64_t compiled = counters().kernels_compiled;
+  many(0);
+  CHECK(wrong == 0);
+  CHECK(counters().kernels_compiled == compiled);
+}
+#endif
 
 TEST_CASE("evaluate: a plan does not take the value of a constant for granted") {
   // Unfolded, so that the passes meet them: 0 and 1 may change the code, and a plan made with one must not
