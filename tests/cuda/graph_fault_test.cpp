@@ -154,10 +154,10 @@ TEST_CASE("graph faults: a call of a graph or of the library that fails, once or
     for (const Call& call : kGraphCalls) counts[call.name] -= sim.calls(call.name);
     const std::string want = train(kPrograms[p], device);
     for (const Call& call : kGraphCalls) counts[call.name] += sim.calls(call.name);
-    // The second step has another plan than the first, and two plain runs, whose last launches are a graph that is used once; a product runs
-    // plainly once more in the plan that is made anew then.
+    // Two plain runs, whose last launches are a graph that is used once; a product runs plainly once more in the plan that is made
+    // anew then.
     CHECK(counts["cuGraphLaunch"] == 6);
-    CHECK(counts["cuGraphInstantiateWithFlags"] == (kPrograms[p] == wide ? 5 : 4));
+    CHECK(counts["cuGraphInstantiateWithFlags"] == (kPrograms[p] == wide ? 4 : 3));
     CHECK((counts["cuGraphAddChildGraphNode"] > 0) == (kPrograms[p] == wide));
     for (const Call& call : kGraphCalls) {
       const std::string function = call.name;
@@ -200,8 +200,8 @@ TEST_CASE("graph faults: launches that are joined and do not compile stay single
       int refused = 0;
       long compiled = 0, graphs = 0;
       const std::string got = train(kPrograms[p], device, refused, [&](int step) {
-        if (step == 3) compiled = sim.calls("nvrtcCompileProgram");
-        if (step == 4) compiled = sim.calls("nvrtcCompileProgram") - compiled;
+        if (step == 2) compiled = sim.calls("nvrtcCompileProgram");
+        if (step == 3) compiled = sim.calls("nvrtcCompileProgram") - compiled;
         if (step == 5) graphs = sim.calls("cuGraphLaunch");
         if (step >= 2) sim.fault_from(name.c_str(), 1, code);
       });
@@ -214,7 +214,8 @@ TEST_CASE("graph faults: launches that are joined and do not compile stay single
   clear_caches();
   Training t = iris(device);
   for (int step = 0; step < 6; ++step) {
-    if (step == 2) sim.fault_from("nvrtcCompileProgram", 1, 6);
+    if (step == 1) clear_caches();  // the first step's nodes were made in another order, and so are some kernels
+    if (step == 3) sim.fault_from("nvrtcCompileProgram", 1, 6);
     t.optimizer->zero_grad();
     t.loss().backward();
     t.optimizer->step();
