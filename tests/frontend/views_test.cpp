@@ -41,6 +41,21 @@ TEST_CASE("views: windows, diagonals and strides") {
   CHECK(error_of([&] { x.unfold(2, 2, 0); }) == "step is 0 but must be > 0");
 }
 
+TEST_CASE("views: ravel copies elements that lie apart, where reshape and flatten see them") {
+  Tensor x = arange(6.);
+  const Tensor apart = x.slice(0, 0, 6, 2), whole = x.ravel();
+  const Tensor raveled = apart.ravel(), flat = apart.flatten();
+  x.add_(1);
+  CHECK(values(raveled) == Values{0, 2, 4});
+  CHECK(values(flat) == Values{1, 3, 5});
+  CHECK(values(whole) == Values{1, 2, 3, 4, 5, 6});
+  Tensor w = arange(6.).set_requires_grad(true);
+  const Tensor result = (w * 2).slice(0, 0, 6, 2).ravel();
+  CHECK(result.grad_fn()->name() == "ViewBackward0");
+  (result * result).sum().backward();
+  CHECK(values(w.grad()) == Values{0, 0, 16, 0, 32, 0});
+}
+
 TEST_CASE("views: splitting") {
   const Tensor x = arange(10);
   std::vector<int64_t> sizes;

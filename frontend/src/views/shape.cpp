@@ -135,10 +135,8 @@ Tensor unflatten(const Operand& x, int64_t dim, IntArrayRef sizes) {
   return view(x, ref(shape));
 }
 
-Tensor ravel(const Operand& x) {
-  GradScope scope("ViewBackward0", x);
-  return reshape(x, {-1});
-}
+// Not reshape's view of a line with gaps: elements that lie apart are copied.
+Tensor ravel(const Operand& x) { return view(detail::contiguous(x, MemoryFormat::Contiguous), {-1}); }
 
 // --- reordering
 
