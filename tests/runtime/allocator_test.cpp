@@ -253,11 +253,11 @@ TEST_CASE("system memory: pieces of huge pages overlap nothing, are joined again
   }
   std::vector<uintptr_t> pages;
   for (auto [page, bytes] : used) pages.push_back(page);
-  CHECK(pages.size() < pieces.size());
+  const size_t count = pieces.size();
   while (!pieces.empty()) release(pieces.size() - 1);
-#if TENON_SPARE_MEMORY
+  if (!TENON_SPARE_MEMORY) return;  // under sanitizers the pieces are malloc's
+  CHECK(pages.size() < count);
   for (uintptr_t page : pages) CHECK_FALSE(is_mapped(page));
-#endif
 }
 
 TEST_CASE("allocator: several threads") {
