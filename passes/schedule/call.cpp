@@ -1,4 +1,4 @@
-// Places of points in several buffers, and elementary functions by their polynomials.
+// Places of points and of batches in several buffers, and elementary functions by their polynomials.
 #include "passes/schedule/call.h"
 
 #include <tuple>
@@ -46,6 +46,37 @@ std::vector<ValueId> Points::places(Context& c, ValueId point) const {
     if (place < 0) place = c.literal(0);
   }
   return places;
+}
+
+AttentionBuffers::AttentionBuffers(const Context& c, const Call& call)
+    : batches_(c.kernel.buffers.size()), layouts_(call.layouts.begin(), call.layouts.end()) {
+  const auto result = [&](const ir::Node& made) {
+    results_.emplace_back(made.op(), static_cast<int32_t>(layouts_.size()));
+    layouts_.push_back({0, ir::contiguous_strides(made.shape())});
+  };
+  result(call.node);
+  for (const ir::NodeRef& twin : call.twins) result(*twin);
+  const ir::Dims& shape = call.node.shape();
+  for (size_t d = 0; d + 2 < shape.size(); ++d) {
+    std::vector<int64_t> steps;
+    for (const OperandLayout& layout : layouts_) steps.push_back(layout.strides[d]);
+    batches_.dim(shape[d], std::move(steps));
+  }
+}
+
+std::optional<int32_t> AttentionBuffers::result_of(Op op) const {
+  for (const auto& [made, buffer] : results_) {
+    if (made == op) return buffer;
+  }
+  return std::nullopt;
+}
+
+std::vector<ValueId> AttentionBuffers::begins(Context& c, ValueId batch) const {
+  std::vector<ValueId> begins = batches_.places(c, batch);
+  for (size_t i = 0; i < begins.size(); ++i) {
+    if (layouts_[i].offset != 0) begins[i] = c.add(begins[i], c.nest.size(layouts_[i].offset));
+  }
+  return begins;
 }
 
 // By a kernel of that one operation, which the passes over kernels expand.

@@ -2,6 +2,8 @@
 // Private to passes/schedule/.
 #pragma once
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "passes/schedule/context.h"
@@ -27,6 +29,20 @@ class Points {
   };
   size_t buffers_;
   std::vector<Dim> dims_;
+};
+
+// The buffers of an attention or of its gradient: operands as they lie, then the result and its twins, each a matrix for each batch.
+class AttentionBuffers {
+ public:
+  AttentionBuffers(const Context& c, const Call& call);
+  int64_t batches() const { return batches_.count(); }
+  std::optional<int32_t> result_of(Op op) const;                 // none: it is not asked for
+  std::vector<ValueId> begins(Context& c, ValueId batch) const;  // its first element in each buffer
+
+ private:
+  Points batches_;  // in row-major order
+  std::vector<OperandLayout> layouts_;
+  std::vector<std::pair<Op, int32_t>> results_;
 };
 
 // One of the operations that expand into basic ones, of an f32 or f64 or a vector of them.

@@ -51,7 +51,7 @@ struct Rows {
 
 class Attention {
  public:
-  Attention(Context& c, const Call& call) : c_(c), b_(c.builder), node_(call.node), places_(c.kernel.buffers.size()) {
+  Attention(Context& c, const Call& call) : c_(c), b_(c.builder), node_(call.node), buffers_(c, call) {
     const auto& inputs = node_.inputs();
     const size_t rank = node_.shape().size(), operands = ir::is_attention_gradient(node_.op()) ? 6 : 3;
     sums_ = ir::is_half(inputs[0]->dtype()) ? DType::F32 : inputs[0]->dtype();
@@ -71,30 +71,11 @@ class Attention {
     if (operands == 6) grad_ = matrix(3);
     if (inputs.size() > operands) mask_ = matrix(operands);
     causal_ = node_.ints()[0] != 0;
-    layouts_.assign(call.layouts.begin(), call.layouts.end());
-    const auto result = [&](const ir::Node& made) {
-      results_.emplace_back(made.op(), static_cast<int32_t>(layouts_.size()));
-      layouts_.push_back({0, ir::contiguous_strides(made.shape())});
-    };
-    result(node_);
-    for (const ir::NodeRef& twin : call.twins) result(*twin);
-    for (size_t d = 0; d + 2 < rank; ++d) {  // batches in row-major order, and where each begins in the buffers
-      std::vector<int64_t> steps;
-      for (const OperandLayout& layout : layouts_) steps.push_back(layout.strides[d]);
-      places_.dim(node_.shape()[d], std::move(steps));
-    }
   }
 
   void lower() { ir::is_attention_gradient(node_.op()) ? differentiate() : attend(); }
 
  private:
-  std::optional<int32_t> result_of(Op op) const {
-    for (const auto& [made, buffer] : results_) {
-      if (made == op) return buffer;
-    }
-    return std::nullopt;
-  }
-
   // --- values
 
   ValueId count(const Matrix& m) { return b_.size(m.count_size); }
@@ -285,17 +266,14 @@ class Attention {
 
   // Starts a phase of so many parts of each batch; gives the batch and the part.
   std::pair<ValueId, ValueId> begin(const std::string& name, int64_t parts, double ns) {
-    const ValueId block = c_.begin_phase(name, places_.count() * parts, ns);
+    const ValueId block = c_.begin_phase(name, buffers_.batches() * parts, ns);
     const auto [batch, part] = c_.divide(block, c_.nest.size(parts));
-    bases_ = places_.places(c_, batch);
-    for (size_t i = 0; i < bases_.size(); ++i) {
-      if (layouts_[i].offset != 0) bases_[i] = c_.add(bases_[i], c_.nest.size(layouts_[i].offset));
-    }
+    bases_ = buffers_.begins(c_, batch);
     return {batch, part};
   }
 
   void attend() {
-    const std::optional<int32_t> result = result_of(Op::Attention), lse = result_of(Op::AttentionLse);
+    const std::optional<int32_t> result = buffers_.result_of(Op::Attention), lse = buffers_.result_of(Op::AttentionLse);
     const int64_t of_score = query_.width + (result ? value_.width : 0) + 32;
     const double ns = static_cast<double>(kQueries * key_.count * of_score) / (4.0 * lanes_) + 100;
     const ValueId block = begin("attend", ceil_div(query_.count, kQueries), ns).second, first = c_.mul(block, c_.literal(kQueries));
@@ -387,12 +365,12 @@ class Attention {
   };
 
   void differentiate() {
-    const std::optional<int32_t> of_query = result_of(Op::AttentionGradQuery), of_key = result_of(Op::AttentionGradKey),
-                                 of_value = result_of(Op::AttentionGradValue);
+    const std::optional<int32_t> of_query = buffers_.result_of(Op::AttentionGradQuery), of_key = buffers_.result_of(Op::AttentionGradKey),
+                                 of_value = buffers_.result_of(Op::AttentionGradValue);
     const bool scores_back = of_query || of_key;
     // Keys are shared out where batches are few. So the sums over them have parts, by the shapes alone.
     constexpr int64_t kParts = 8, kFewestKeys = 128;
-    const int64_t wanted = std::min(ceil_div(kParts, std::max<int64_t>(places_.count(), 1)), std::max<int64_t>(key_.count / kFewestKeys, 1));
+    const int64_t wanted = std::min(ceil_div(kParts, std::max<int64_t>(buffers_.batches(), 1)), std::max<int64_t>(key_.count / kFewestKeys, 1));
     const int64_t chunk = ceil_div(ceil_div(key_.count, wanted), kKeysBack) * kKeysBack, chunks = ceil_div(key_.count, chunk);
     const int64_t of_score = 3 * query_.width + 2 * value_.width + 32;
     const double ns = static_cast<double>(query_.count * std::min(chunk, key_.count) * of_score) / (4.0 * lanes_) + 100;
@@ -411,7 +389,7 @@ class Attention {
     make_room_for_mask(kKeysBack);
     const int32_t keys_wide = widened("keys", key_, kKeysBack), values_wide = scores_back ? widened("values", value_, kKeysBack) : -1;
     const bool in_parts = of_query && chunks > 1;
-    const int32_t parts = in_parts ? c_.buffer("parts", sums_, Space::Global, chunks * places_.count() * query_.count * query_.width) : -1;
+    const int32_t parts = in_parts ? c_.buffer("parts", sums_, Space::Global, chunks * buffers_.batches() * query_.count * query_.width) : -1;
     const ValueId row_pitch = of_query ? c_.nest.size(pitch) : -1;
     c_.loop(c_.literal(0), count(query_), kQueriesBack, [&, batch = batch, part = part](ValueId first) {
       const ValueId queries = c_.minimum(c_.literal(kQueriesBack), c_.sub(count(query_), first));
@@ -437,7 +415,7 @@ class Attention {
       });
       if (!of_query) return;
       const int32_t to = in_parts ? parts : *of_query;
-      const ValueId of_part = in_parts ? c_.add(c_.mul(part, c_.nest.size(places_.count())), batch) : -1;
+      const ValueId of_part = in_parts ? c_.add(c_.mul(part, c_.nest.size(buffers_.batches())), batch) : -1;
       const ValueId at = in_parts ? c_.mul(of_part, c_.nest.size(query_.count * query_.width)) : base(*of_query);
       write_rows(mixed, row_pitch, to, c_.add(at, c_.mul(first, width(query_))), queries, query_);
     });
@@ -502,7 +480,7 @@ class Attention {
   // The parts of the gradient of all queries, one after the other.
   void add_parts(int32_t parts, int32_t to, int64_t count) {
     constexpr int64_t kRun = 4096;
-    const int64_t elements = places_.count() * query_.count * query_.width;
+    const int64_t elements = buffers_.batches() * query_.count * query_.width;
     const DType dtype = c_.kernel.buffer(to).dtype;
     const ValueId run = c_.begin_phase("add", ceil_div(elements, kRun), static_cast<double>(kRun * count) / lanes_);
     const ValueId begin = c_.mul(run, c_.literal(kRun)), all = c_.nest.size(elements), end = c_.minimum(all, c_.add(begin, c_.literal(kRun)));
@@ -520,9 +498,7 @@ class Attention {
   Context& c_;
   ir::TreeBuilder& b_;
   const ir::Node& node_;
-  Points places_;
-  std::vector<OperandLayout> layouts_;           // by buffer
-  std::vector<std::pair<Op, int32_t>> results_;  // and their buffers
+  AttentionBuffers buffers_;
   Matrix query_, key_, value_, grad_, mask_;
   int32_t turned_mask_ = -1;  // where a tile of it is turned
   bool causal_ = false;

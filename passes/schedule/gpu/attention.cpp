@@ -29,7 +29,7 @@
 
 namespace tenon::passes::gpu {
 
-Attention::Attention(Context& c, const Call& call) : c_(c), b_(c.builder), node_(call.node), places_(c.kernel.buffers.size()) {
+Attention::Attention(Context& c, const Call& call) : c_(c), b_(c.builder), node_(call.node), buffers_(c, call) {
   const auto& inputs = node_.inputs();
   gradient_ = ir::is_attention_gradient(node_.op());
   const size_t rank = node_.shape().size(), operands = gradient_ ? 6 : 3;
@@ -57,32 +57,13 @@ Attention::Attention(Context& c, const Call& call) : c_(c), b_(c.builder), node_
   causal_ = node_.ints()[0] != 0;
   sums_ = ir::is_half(inputs[0]->dtype()) ? DType::F32 : inputs[0]->dtype();
   heads_ = {inputs[0]->dtype(), query_.width, value_.width};
-  layouts_.assign(call.layouts.begin(), call.layouts.end());
-  const auto result = [&](const ir::Node& made) {
-    results_.emplace_back(made.op(), static_cast<int32_t>(layouts_.size()));
-    layouts_.push_back({0, ir::contiguous_strides(made.shape())});
-  };
-  result(node_);
-  for (const ir::NodeRef& twin : call.twins) result(*twin);
-  for (size_t d = 0; d + 2 < rank; ++d) {  // batches in row-major order, and where each begins in the buffers
-    std::vector<int64_t> steps;
-    for (const OperandLayout& layout : layouts_) steps.push_back(layout.strides[d]);
-    places_.dim(node_.shape()[d], std::move(steps));
-  }
 }
 
 void Attention::lower() {
   if (!gradient_) return attend();
-  const auto of_key = result_of(Op::AttentionGradKey), of_value = result_of(Op::AttentionGradValue);
+  const auto of_key = buffers_.result_of(Op::AttentionGradKey), of_value = buffers_.result_of(Op::AttentionGradValue);
   if (of_key || of_value) differentiate({false, key_, value_, query_, grad_, of_key, of_value});
-  if (const auto of_query = result_of(Op::AttentionGradQuery)) differentiate({true, query_, grad_, key_, value_, of_query, std::nullopt});
-}
-
-std::optional<int32_t> Attention::result_of(Op op) const {
-  for (const auto& [made, buffer] : results_) {
-    if (made == op) return buffer;
-  }
-  return std::nullopt;
+  if (const auto of_query = buffers_.result_of(Op::AttentionGradQuery)) differentiate({true, query_, grad_, key_, value_, of_query, std::nullopt});
 }
 
 double Attention::scale() const { return ir::attention_scale(node_.ints()); }
@@ -90,12 +71,9 @@ double Attention::scale() const { return ir::attention_scale(node_.ints()); }
 void Attention::begin(const std::string& name, const Matrix& own, TileExtents tile) {
   tile_extents_ = tile;
   const int64_t tiles = ceil_div(own.count, tile.rows);
-  const ValueId block = c_.begin_phase(name, places_.count() * tiles);
+  const ValueId block = c_.begin_phase(name, buffers_.batches() * tiles);
   const auto [batch, number] = c_.divide(block, c_.nest.size(tiles));
-  bases_ = places_.places(c_, batch);
-  for (size_t i = 0; i < bases_.size(); ++i) {
-    if (layouts_[i].offset != 0) bases_[i] = c_.add(bases_[i], c_.nest.size(layouts_[i].offset));
-  }
+  bases_ = buffers_.begins(c_, batch);
   first_row_ = c_.mul(number, c_.literal(tile.rows));
   lane_ = c_.divide(c_.thread(), c_.literal(c_.target.warp)).second;
 }

@@ -46,7 +46,6 @@ class Attention {
   };
   virtual void differentiate(const Sides& sides) = 0;
 
-  std::optional<int32_t> result_of(Op op) const;
   int64_t longest() const { return gradient_ ? std::max(query_.count, key_.count) : query_.count; }  // of what blocks share out
   double scale() const;
 
@@ -111,9 +110,7 @@ class Attention {
   Context& c_;
   ir::TreeBuilder& b_;
   const ir::Node& node_;
-  Points places_;
-  std::vector<OperandLayout> layouts_;           // by buffer
-  std::vector<std::pair<Op, int32_t>> results_;  // and their buffers
+  AttentionBuffers buffers_;
   Matrix query_, key_, value_, grad_, mask_;
   bool gradient_ = false, causal_ = false;
   DType sums_ = DType::F32;

@@ -74,7 +74,7 @@ AttentionTile choose(const Form::Attention& heads, bool gradient, int64_t batche
 class AttentionOfThreads : public Attention {
  public:
   AttentionOfThreads(Context& c, const Call& call)
-      : Attention(c, call), tile_(choose(heads_, gradient_, places_.count(), longest(), c.target)) {
+      : Attention(c, call), tile_(choose(heads_, gradient_, buffers_.batches(), longest(), c.target)) {
     c_.out.tree.threads = kThreads;
     const SharedElements elements = shared_elements(tile_, query_.width, value_.width, gradient_);
     own_ = buffer("own", Space::Shared, elements.own, sums_);
@@ -279,7 +279,7 @@ class AttentionOfThreads : public Attention {
   // --- phase attend
 
   void attend() override {
-    const std::optional<int32_t> result = result_of(Op::Attention), lse = result_of(Op::AttentionLse);
+    const std::optional<int32_t> result = buffers_.result_of(Op::Attention), lse = buffers_.result_of(Op::AttentionLse);
     begin_tile("attend", query_);
     const int32_t most = local("most", tile_.of_rows), sum = local("sum", tile_.of_rows);
     const int64_t results = int64_t{tile_.of_rows} * Columns(value_.width).of_thread();

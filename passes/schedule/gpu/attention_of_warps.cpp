@@ -83,7 +83,7 @@ WarpTile choose(const Needs& needs, int64_t batches, int64_t rows, const ir::Gpu
 class AttentionOfWarps : public Attention {
  public:
   AttentionOfWarps(Context& c, const Call& call)
-      : Attention(c, call), tile_(choose({heads_, gradient_, mask_.buffer >= 0}, places_.count(), longest(), c.target)) {
+      : Attention(c, call), tile_(choose({heads_, gradient_, mask_.buffer >= 0}, buffers_.batches(), longest(), c.target)) {
     c_.out.schedule = "attention mma";
     c_.out.tree.threads = kWarps * c_.target.warp;
     const int64_t key = pitch_of(heads_.depth), value = pitch_of(heads_.value_depth);
@@ -314,7 +314,7 @@ class AttentionOfWarps : public Attention {
   // --- phase attend
 
   void attend() override {
-    const std::optional<int32_t> result = result_of(Op::Attention), lse = result_of(Op::AttentionLse);
+    const std::optional<int32_t> result = buffers_.result_of(Op::Attention), lse = buffers_.result_of(Op::AttentionLse);
     begin_tile("attend", query_);
     const int32_t most = local("most", rows_of_thread()), sum = local("sum", rows_of_thread());
     const int32_t mixed = zeros("mixed", value_.width, result.has_value());
