@@ -107,21 +107,23 @@ void release_piece(void* block, size_t bytes) {
   if (page->gaps->bytes == Page::kRoom) unmap_page(page);
 }
 
-// Sanitizers know the bounds of malloc's blocks.
-bool is_shared(size_t bytes) { return TENON_SPARE_MEMORY && bytes >= kLeastShared && bytes < kHugePage; }
-
 size_t rounded(size_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
+// Pieces of one size would begin at the same place of their 4 KB pages, and loads of one would wait for stores to another.
+size_t apart(size_t bytes) { return rounded(bytes) + 10 * kUnit; }
+
+// Sanitizers know the bounds of malloc's blocks.
+bool is_shared(size_t bytes) { return TENON_SPARE_MEMORY && bytes >= kLeastShared && bytes < kHugePage && apart(bytes) <= Page::kRoom; }
 
 }  // namespace
 
 void* acquire_from_system(size_t bytes) noexcept {
-  if (bytes >= kHugePage) return map_huge(bytes);
-  return is_shared(bytes) ? acquire_piece(rounded(bytes)) : std::aligned_alloc(kUnit, rounded(bytes));
+  if (is_shared(bytes)) return acquire_piece(apart(bytes));
+  return bytes >= kHugePage ? map_huge(bytes) : std::aligned_alloc(kUnit, rounded(bytes));
 }
 
 void release_to_system(void* block, size_t bytes) noexcept {
-  if (bytes >= kHugePage) munmap(block, bytes);
-  else if (is_shared(bytes)) release_piece(block, rounded(bytes));
+  if (is_shared(bytes)) release_piece(block, apart(bytes));
+  else if (bytes >= kHugePage) munmap(block, bytes);
   else std::free(block);
 }
 

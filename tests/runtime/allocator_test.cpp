@@ -253,6 +253,13 @@ TEST_CASE("system memory: pieces of huge pages overlap nothing, are joined again
   }
   std::vector<uintptr_t> pages;
   for (auto [page, bytes] : used) pages.push_back(page);
+  for (size_t less : {1, 64, 65, 128, 700, 768, 832}) {  // what hardly fits a page, or does not
+    const size_t bytes = kPage - less;
+    void* block = acquire_from_system(bytes);
+    REQUIRE(block);
+    std::memset(block, 1, bytes);
+    release_to_system(block, bytes);
+  }
   const size_t count = pieces.size();
   while (!pieces.empty()) release(pieces.size() - 1);
   if (!TENON_SPARE_MEMORY) return;  // under sanitizers the pieces are malloc's
