@@ -17,7 +17,7 @@ installed() {  # each once, whatever its names
   done | sort -u -k1,1 | cut -d' ' -f2
 }
 
-headers=()   # tensor_methods.h, absent_methods.h and compat_names.h have no #pragma once: they are parts of another
+headers=()   # what has no #pragma once (tensor_methods.h, compat_names.h, ...) is a part of another
 while read -r path; do headers+=("${path#frontend/include/}"); done < <(grep -rlx '#pragma once' frontend/include/tenon | sort)
 {
   printf '#include <%s>\n' "${headers[@]}"

@@ -19,12 +19,13 @@ TORCH_NAMES = ROOT / "scripts/torch_names.json"
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|::|&&|->|\.\.\.|\n|[^\sA-Za-z_]|\s',
                    re.S)
 OPERATOR = re.compile(r"operator\s*(\(\)|\[\]|[^\s(\w]{1,3}|[\w:]+)\s*$")
+PARTS = {"tensor_methods.h", "tensor_more_methods.h", "tensor_inplace.h", "absent_methods.h"}  # of the class Tensor
 HIDDEN_CLASSES = {"TensorMethods", "Operand"}  # named as Tensor; a parameter type
 
 
 def preprocessed():
     """The text of Tenon's headers after the preprocessor, as (header, text) in order."""
-    headers = sorted(p.relative_to(INCLUDE) for p in INCLUDE.glob("tenon/**/*.h") if p.name not in ("tensor_methods.h", "absent_methods.h"))
+    headers = sorted(p.relative_to(INCLUDE) for p in INCLUDE.glob("tenon/**/*.h") if p.name not in PARTS)
     source = "".join(f"#include <{h}>\n" for h in ["tenon/tenon.h", *headers])
     compiler = os.environ.get("CXX", "c++")
     run = subprocess.run([compiler, "-std=c++20", "-E", "-C", f"-I{INCLUDE}", "-x", "c++", "-"], input=source,
@@ -113,6 +114,8 @@ class Reader:
                 self.words.append(token)
 
     def remark(self, header, text):
+        if text.startswith("Printed from "):
+            return
         trailing = not self.blank
         self.blank = False
         if text.startswith("---"):

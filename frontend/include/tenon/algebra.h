@@ -1,17 +1,11 @@
+// Printed from frontend/functions.def by scripts/make_functions.py.
 // Sums of products by formula, structured matrices and index grids, with LibTorch's names, argument order and
 // defaults.
 #pragma once
 
-#include <string_view>
-
-#include "tenon/array_ref.h"
-#include "tenon/types.h"
+#include "tenon/function_types.h"
 
 namespace tenon {
-
-class Tensor;
-class Operand;
-using TensorList = ArrayRef<Tensor>;
 
 // --- products
 // einsum("bij,bjk->bik", {a, b}): one letter a dim, "..." for dims that broadcast; letters missing on the
@@ -59,11 +53,13 @@ Tensor nanmean(const Operand& self, OptionalIntArrayRef dim = nullopt, bool keep
                optional<ScalarType> dtype = nullopt);
 // Rows are variables, columns observations, weighted by counts (fweights, integers) and by importance: a
 // [variables, variables] matrix.
-Tensor cov(const Operand& self, int64_t correction = 1, const optional<Tensor>& fweights = detail::no_tensor(),
+Tensor cov(const Operand& self, int64_t correction = 1,
+           const optional<Tensor>& fweights = detail::no_tensor(),
            const optional<Tensor>& aweights = detail::no_tensor());
 Tensor corrcoef(const Operand& self);  // cov over both standard deviations
 // Each element minus the one before, n times over.
-Tensor diff(const Operand& self, int64_t n = 1, int64_t dim = -1, const optional<Tensor>& prepend = detail::no_tensor(),
+Tensor diff(const Operand& self, int64_t n = 1, int64_t dim = -1,
+            const optional<Tensor>& prepend = detail::no_tensor(),
             const optional<Tensor>& append = detail::no_tensor());
 // The area under y at points dx apart, or at x.
 Tensor trapezoid(const Operand& y, const Scalar& dx = 1, int64_t dim = -1);

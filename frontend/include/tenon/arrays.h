@@ -1,19 +1,11 @@
+// Printed from frontend/functions.def by scripts/make_functions.py.
 // What programs that come from NumPy look for: joining columns, sets, integrals and slopes, choices
 // and grids. Included by tensor.h, which has the methods.
 #pragma once
 
-#include <string_view>
-#include <tuple>
-#include <vector>
-
-#include "tenon/array_ref.h"
-#include "tenon/types.h"
+#include "tenon/function_types.h"
 
 namespace tenon {
-
-class Tensor;
-class Operand;
-using TensorList = ArrayRef<Tensor>;
 
 // --- reductions, with more ways to say what
 // Over several dims; over all without any, over none if the list is empty.
@@ -25,16 +17,19 @@ Tensor norm(const Operand& self, const optional<Scalar>& p, IntArrayRef dim, boo
 // --- joining
 Tensor concatenate(TensorList tensors, int64_t dim = 0);
 Tensor column_stack(TensorList tensors);  // vectors become columns
-Tensor row_stack(TensorList tensors);     // vstack
+Tensor row_stack(TensorList tensors);  // vstack
 // Sequences [length, ...] of different lengths in one tensor [longest, n, ...], or [n, longest, ...] if batch_first;
 // padding_side is "right" or "left".
 Tensor pad_sequence(TensorList sequences, bool batch_first = false, double padding_value = 0.0,
                     std::string_view padding_side = "right");
 
 // --- sets and counts
-Tensor isin(const Operand& elements, const Operand& test_elements, bool assume_unique = false, bool invert = false);
-Tensor isin(const Operand& elements, const Scalar& test_element, bool assume_unique = false, bool invert = false);
-Tensor isin(const Scalar& element, const Operand& test_elements, bool assume_unique = false, bool invert = false);
+Tensor isin(const Operand& elements, const Operand& test_elements, bool assume_unique = false,
+            bool invert = false);
+Tensor isin(const Operand& elements, const Scalar& test_element, bool assume_unique = false,
+            bool invert = false);
+Tensor isin(const Scalar& element, const Operand& test_elements, bool assume_unique = false,
+            bool invert = false);
 // The first `size` places that are not 0, [size, dims]; rows of fill_value where there are fewer.
 Tensor nonzero_static(const Operand& self, int64_t size, int64_t fill_value = -1);
 
@@ -47,14 +42,17 @@ Tensor cumulative_trapezoid(const Operand& y, const Operand& x, int64_t dim = -1
 // number, one for each dim, or the coordinates of each dim.
 std::vector<Tensor> gradient(const Operand& self, const optional<Scalar>& spacing = nullopt,
                              optional<int64_t> dim = nullopt, int64_t edge_order = 1);
-std::vector<Tensor> gradient(const Operand& self, const Scalar& spacing, IntArrayRef dim, int64_t edge_order = 1);
+std::vector<Tensor> gradient(const Operand& self, const Scalar& spacing, IntArrayRef dim,
+                             int64_t edge_order = 1);
 std::vector<Tensor> gradient(const Operand& self, IntArrayRef dim, int64_t edge_order = 1);
 std::vector<Tensor> gradient(const Operand& self, ArrayRef<Scalar> spacing, optional<int64_t> dim = nullopt,
                              int64_t edge_order = 1);
-std::vector<Tensor> gradient(const Operand& self, ArrayRef<Scalar> spacing, IntArrayRef dim, int64_t edge_order = 1);
+std::vector<Tensor> gradient(const Operand& self, ArrayRef<Scalar> spacing, IntArrayRef dim,
+                             int64_t edge_order = 1);
 std::vector<Tensor> gradient(const Operand& self, TensorList spacing, optional<int64_t> dim = nullopt,
                              int64_t edge_order = 1);
-std::vector<Tensor> gradient(const Operand& self, TensorList spacing, IntArrayRef dim, int64_t edge_order = 1);
+std::vector<Tensor> gradient(const Operand& self, TensorList spacing, IntArrayRef dim,
+                             int64_t edge_order = 1);
 
 // --- choices and grids
 Tensor combinations(const Operand& self, int64_t r = 2, bool with_replacement = false);  // [count, r]
@@ -63,7 +61,8 @@ std::vector<Tensor> unravel_index(const Operand& indices, IntArrayRef shape);
 // Powers 0..N-1 of a vector as columns, the highest first unless increasing.
 Tensor vander(const Operand& x, optional<int64_t> N = nullopt, bool increasing = false);
 Tensor range(const Scalar& start, const Scalar& end, const TensorOptions& options);  // with the end
-Tensor range(const Scalar& start, const Scalar& end, const Scalar& step = 1, const TensorOptions& options = {});
+Tensor range(const Scalar& start, const Scalar& end, const Scalar& step = 1,
+             const TensorOptions& options = {});
 
 Tensor matrix_power(const Operand& self, int64_t n);  // linalg::matrix_power
 

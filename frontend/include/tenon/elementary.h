@@ -1,17 +1,11 @@
+// Printed from frontend/functions.def by scripts/make_functions.py.
 // Elementwise functions beside those of ops.h: other names, a number as the first operand, the parts of floats,
 // bounds on norms. Included by tensor.h, which has the methods.
 #pragma once
 
-#include <string_view>
-#include <tuple>
-
-#include "tenon/array_ref.h"
-#include "tenon/types.h"
+#include "tenon/function_types.h"
 
 namespace tenon {
-
-class Tensor;
-class Operand;
 
 // --- other names
 Tensor subtract(const Operand& self, const Operand& other, const Scalar& alpha = 1);
@@ -22,8 +16,6 @@ Tensor divide(const Operand& self, const Operand& other, optional<std::string_vi
 Tensor divide(const Operand& self, const Scalar& other, optional<std::string_view> rounding_mode);
 Tensor clip(const Operand& self, const optional<Scalar>& min, const optional<Scalar>& max = nullopt);
 Tensor clip(const Operand& self, const optional<Tensor>& min, const optional<Tensor>& max);
-inline ScalarType promote_types(ScalarType a, ScalarType b) { return promoteTypes(a, b); }
-inline bool can_cast(ScalarType from, ScalarType to) { return canCast(from, to); }
 ScalarType result_type(const Scalar& scalar, const Operand& tensor);
 ScalarType result_type(const Scalar& scalar1, const Scalar& scalar2);
 
@@ -43,7 +35,7 @@ std::tuple<Tensor, Tensor> frexp(const Operand& self);
 
 // --- of the gamma function
 Tensor polygamma(int64_t n, const Operand& self);  // the n-th derivative of digamma
-Tensor mvlgamma(const Operand& self, int64_t p);   // the logarithm of the multivariate gamma function
+Tensor mvlgamma(const Operand& self, int64_t p);  // the logarithm of the multivariate gamma function
 
 // --- bounds on norms
 // The slices along dim, scaled down to a p-norm of maxnorm where it is larger.

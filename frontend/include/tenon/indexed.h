@@ -1,18 +1,11 @@
+// Printed from frontend/functions.def by scripts/make_functions.py.
 // Reading and writing at places that an index tensor names. Indices are checked at the call, which evaluates
 // an index tensor whose range is not known otherwise. Included by tensor.h, which has the methods.
 #pragma once
 
-#include <string_view>
-#include <tuple>
-#include <vector>
-
-#include "tenon/array_ref.h"
-#include "tenon/types.h"
+#include "tenon/function_types.h"
 
 namespace tenon {
-
-class Tensor;
-class Operand;
 
 // --- reading
 // result[i][j] = self[i][index[i][j]] for dim 1. The index has self's rank and may be shorter.
@@ -23,9 +16,9 @@ Tensor take_along_dim(const Operand& self, const Operand& indices, optional<int6
 
 // --- where something holds: these sizes depend on values, so the mask is evaluated at the call
 Tensor masked_select(const Operand& self, const Operand& mask);
-Tensor nonzero(const Operand& self);                     // [count, rank]
+Tensor nonzero(const Operand& self);  // [count, rank]
 std::vector<Tensor> nonzero_numpy(const Operand& self);  // one [count] for each dim
-std::vector<Tensor> where(const Operand& condition);     // nonzero_numpy
+std::vector<Tensor> where(const Operand& condition);  // nonzero_numpy
 Tensor argwhere(const Operand& self);
 
 // --- writing: copies of self with some elements replaced or combined, in order where places repeat

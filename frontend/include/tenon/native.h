@@ -1,10 +1,8 @@
+// Printed from frontend/functions.def by scripts/make_functions.py.
 // LibTorch's functions behind its layers: recurrent networks with their weights in a list, normalisations
 // that also give their statistics, resizing by kind. For programs written for LibTorch (tenon/compat.h).
 #pragma once
 
-#include <tuple>
-
-#include "tenon/array_ref.h"
 #include "tenon/tensor.h"
 
 namespace tenon {
@@ -16,18 +14,26 @@ std::tuple<Tensor, Tensor, Tensor> lstm(const Operand& input, TensorList hx, Ten
                                         bool has_biases, int64_t num_layers, double dropout, bool train,
                                         bool bidirectional, bool batch_first);
 std::tuple<Tensor, Tensor> lstm_cell(const Operand& input, TensorList hx, const Operand& w_ih,
-                                     const Operand& w_hh, const optional<Tensor>& b_ih = nullopt,
-                                     const optional<Tensor>& b_hh = nullopt);
-#define TENON_DECLARE(name)                                                                             \
-  std::tuple<Tensor, Tensor> name(const Operand& input, const Operand& hx, TensorList params,           \
-                                  bool has_biases, int64_t num_layers, double dropout, bool train,      \
-                                  bool bidirectional, bool batch_first);                                \
-  Tensor name##_cell(const Operand& input, const Operand& hx, const Operand& w_ih, const Operand& w_hh, \
-                     const optional<Tensor>& b_ih = nullopt, const optional<Tensor>& b_hh = nullopt);
-TENON_DECLARE(gru)
-TENON_DECLARE(rnn_tanh)
-TENON_DECLARE(rnn_relu)
-#undef TENON_DECLARE
+                                     const Operand& w_hh, const optional<Tensor>& b_ih = detail::no_tensor(),
+                                     const optional<Tensor>& b_hh = detail::no_tensor());
+std::tuple<Tensor, Tensor> gru(const Operand& input, const Operand& hx, TensorList params, bool has_biases,
+                               int64_t num_layers, double dropout, bool train, bool bidirectional,
+                               bool batch_first);
+Tensor gru_cell(const Operand& input, const Operand& hx, const Operand& w_ih, const Operand& w_hh,
+                const optional<Tensor>& b_ih = detail::no_tensor(),
+                const optional<Tensor>& b_hh = detail::no_tensor());
+std::tuple<Tensor, Tensor> rnn_tanh(const Operand& input, const Operand& hx, TensorList params,
+                                    bool has_biases, int64_t num_layers, double dropout, bool train,
+                                    bool bidirectional, bool batch_first);
+Tensor rnn_tanh_cell(const Operand& input, const Operand& hx, const Operand& w_ih, const Operand& w_hh,
+                     const optional<Tensor>& b_ih = detail::no_tensor(),
+                     const optional<Tensor>& b_hh = detail::no_tensor());
+std::tuple<Tensor, Tensor> rnn_relu(const Operand& input, const Operand& hx, TensorList params,
+                                    bool has_biases, int64_t num_layers, double dropout, bool train,
+                                    bool bidirectional, bool batch_first);
+Tensor rnn_relu_cell(const Operand& input, const Operand& hx, const Operand& w_ih, const Operand& w_hh,
+                     const optional<Tensor>& b_ih = detail::no_tensor(),
+                     const optional<Tensor>& b_hh = detail::no_tensor());
 
 // --- normalisation: the result, the means, and 1 / sqrt(variance + eps)
 std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Operand& input, IntArrayRef normalized_shape,
@@ -47,17 +53,12 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Operand& input, const
 Tensor _reshape_alias(const Operand& self, IntArrayRef size, IntArrayRef stride);  // as_strided
 
 // --- resizing
-#define TENON_DECLARE(name) Tensor upsample_##name(const Operand& input, IntArrayRef output_size);
-TENON_DECLARE(nearest1d)
-TENON_DECLARE(nearest2d)
-TENON_DECLARE(nearest3d)
-#undef TENON_DECLARE
-#define TENON_DECLARE(name) \
-  Tensor upsample_##name(const Operand& input, IntArrayRef output_size, bool align_corners);
-TENON_DECLARE(linear1d)
-TENON_DECLARE(bilinear2d)
-TENON_DECLARE(trilinear3d)
-TENON_DECLARE(bicubic2d)
-#undef TENON_DECLARE
+Tensor upsample_nearest1d(const Operand& input, IntArrayRef output_size);
+Tensor upsample_nearest2d(const Operand& input, IntArrayRef output_size);
+Tensor upsample_nearest3d(const Operand& input, IntArrayRef output_size);
+Tensor upsample_linear1d(const Operand& input, IntArrayRef output_size, bool align_corners);
+Tensor upsample_bilinear2d(const Operand& input, IntArrayRef output_size, bool align_corners);
+Tensor upsample_trilinear3d(const Operand& input, IntArrayRef output_size, bool align_corners);
+Tensor upsample_bicubic2d(const Operand& input, IntArrayRef output_size, bool align_corners);
 
 }  // namespace tenon

@@ -1,40 +1,153 @@
+// Printed from frontend/functions.def by scripts/make_functions.py.
 // Operations as functions, with LibTorch's names, argument order and defaults. Each checks its operands at
 // once and throws at the call that is wrong; it computes nothing until a value is needed. Shapes broadcast as
 // in PyTorch, types promote as in PyTorch; results are new tensors except where a comment says "view":
 // row-major, but elementwise ones have the order of dims in memory that their operands have.
 #pragma once
 
-#include <initializer_list>
-#include <string>
-#include <string_view>
-#include <tuple>
-#include <vector>
-
-#include "tenon/array_ref.h"
-#include "tenon/op_list.h"
-#include "tenon/types.h"
+#include "tenon/function_types.h"
 
 namespace tenon {
 
-class Tensor;
-class Operand;
-namespace indexing {
-class TensorIndex;
-}
-using TensorList = ArrayRef<Tensor>;
-
 // --- elementwise
-#define TENON_DECLARE(name) Tensor name(const Operand& self);
-TENON_UNARY_OPS(TENON_DECLARE)
-TENON_ACTIVATIONS(TENON_DECLARE)
-#undef TENON_DECLARE
-#define TENON_DECLARE(name) Tensor name(const Operand& self, const Operand& other);
-TENON_BINARY_TENSOR_OPS(TENON_DECLARE)
-TENON_BINARY_OPS(TENON_DECLARE)
-#undef TENON_DECLARE
-#define TENON_DECLARE(name) Tensor name(const Operand& self, const Scalar& other);
-TENON_BINARY_OPS(TENON_DECLARE)
-#undef TENON_DECLARE
+Tensor abs(const Operand& self);
+Tensor absolute(const Operand& self);
+Tensor neg(const Operand& self);
+Tensor negative(const Operand& self);
+Tensor sign(const Operand& self);
+Tensor sgn(const Operand& self);
+Tensor square(const Operand& self);
+Tensor sqrt(const Operand& self);
+Tensor rsqrt(const Operand& self);
+Tensor reciprocal(const Operand& self);
+Tensor exp(const Operand& self);
+Tensor exp2(const Operand& self);
+Tensor expm1(const Operand& self);
+Tensor log(const Operand& self);
+Tensor log2(const Operand& self);
+Tensor log10(const Operand& self);
+Tensor log1p(const Operand& self);
+Tensor sin(const Operand& self);
+Tensor cos(const Operand& self);
+Tensor tan(const Operand& self);
+Tensor asin(const Operand& self);
+Tensor arcsin(const Operand& self);
+Tensor acos(const Operand& self);
+Tensor arccos(const Operand& self);
+Tensor atan(const Operand& self);
+Tensor arctan(const Operand& self);
+Tensor sinh(const Operand& self);
+Tensor cosh(const Operand& self);
+Tensor tanh(const Operand& self);
+Tensor asinh(const Operand& self);
+Tensor arcsinh(const Operand& self);
+Tensor acosh(const Operand& self);
+Tensor arccosh(const Operand& self);
+Tensor atanh(const Operand& self);
+Tensor arctanh(const Operand& self);
+Tensor sigmoid(const Operand& self);
+Tensor erf(const Operand& self);
+Tensor erfc(const Operand& self);
+Tensor erfinv(const Operand& self);
+Tensor lgamma(const Operand& self);
+Tensor floor(const Operand& self);
+Tensor ceil(const Operand& self);
+Tensor trunc(const Operand& self);
+Tensor fix(const Operand& self);
+Tensor round(const Operand& self);
+Tensor frac(const Operand& self);
+Tensor logical_not(const Operand& self);
+Tensor bitwise_not(const Operand& self);
+Tensor relu(const Operand& self);
+Tensor deg2rad(const Operand& self);
+Tensor rad2deg(const Operand& self);
+Tensor digamma(const Operand& self);
+Tensor i0(const Operand& self);
+Tensor sinc(const Operand& self);
+Tensor conj_physical(const Operand& self);
+Tensor positive(const Operand& self);
+Tensor signbit(const Operand& self);
+Tensor isnan(const Operand& self);
+Tensor isinf(const Operand& self);
+Tensor isfinite(const Operand& self);
+Tensor isposinf(const Operand& self);
+Tensor isneginf(const Operand& self);
+Tensor isreal(const Operand& self);
+Tensor angle(const Operand& self);
+Tensor relu6(const Operand& self);
+Tensor selu(const Operand& self);
+Tensor silu(const Operand& self);
+Tensor mish(const Operand& self);
+Tensor hardsigmoid(const Operand& self);
+Tensor hardswish(const Operand& self);
+Tensor softsign(const Operand& self);
+Tensor tanhshrink(const Operand& self);
+Tensor log_sigmoid(const Operand& self);
+Tensor atan2(const Operand& self, const Operand& other);
+Tensor arctan2(const Operand& self, const Operand& other);
+Tensor hypot(const Operand& self, const Operand& other);
+Tensor logical_and(const Operand& self, const Operand& other);
+Tensor logical_or(const Operand& self, const Operand& other);
+Tensor logical_xor(const Operand& self, const Operand& other);
+Tensor heaviside(const Operand& self, const Operand& other);
+Tensor nextafter(const Operand& self, const Operand& other);
+Tensor ldexp(const Operand& self, const Operand& other);
+Tensor gcd(const Operand& self, const Operand& other);
+Tensor lcm(const Operand& self, const Operand& other);
+Tensor maximum(const Operand& self, const Operand& other);
+Tensor minimum(const Operand& self, const Operand& other);
+Tensor fmax(const Operand& self, const Operand& other);
+Tensor fmin(const Operand& self, const Operand& other);
+Tensor logaddexp(const Operand& self, const Operand& other);
+Tensor logaddexp2(const Operand& self, const Operand& other);
+Tensor mul(const Operand& self, const Operand& other);
+Tensor mul(const Operand& self, const Scalar& other);
+Tensor multiply(const Operand& self, const Operand& other);
+Tensor multiply(const Operand& self, const Scalar& other);
+Tensor remainder(const Operand& self, const Operand& other);
+Tensor remainder(const Operand& self, const Scalar& other);
+Tensor fmod(const Operand& self, const Operand& other);
+Tensor fmod(const Operand& self, const Scalar& other);
+Tensor floor_divide(const Operand& self, const Operand& other);
+Tensor floor_divide(const Operand& self, const Scalar& other);
+Tensor true_divide(const Operand& self, const Operand& other);
+Tensor true_divide(const Operand& self, const Scalar& other);
+Tensor copysign(const Operand& self, const Operand& other);
+Tensor copysign(const Operand& self, const Scalar& other);
+Tensor xlogy(const Operand& self, const Operand& other);
+Tensor xlogy(const Operand& self, const Scalar& other);
+Tensor eq(const Operand& self, const Operand& other);
+Tensor eq(const Operand& self, const Scalar& other);
+Tensor ne(const Operand& self, const Operand& other);
+Tensor ne(const Operand& self, const Scalar& other);
+Tensor lt(const Operand& self, const Operand& other);
+Tensor lt(const Operand& self, const Scalar& other);
+Tensor le(const Operand& self, const Operand& other);
+Tensor le(const Operand& self, const Scalar& other);
+Tensor gt(const Operand& self, const Operand& other);
+Tensor gt(const Operand& self, const Scalar& other);
+Tensor ge(const Operand& self, const Operand& other);
+Tensor ge(const Operand& self, const Scalar& other);
+Tensor not_equal(const Operand& self, const Operand& other);
+Tensor not_equal(const Operand& self, const Scalar& other);
+Tensor less(const Operand& self, const Operand& other);
+Tensor less(const Operand& self, const Scalar& other);
+Tensor less_equal(const Operand& self, const Operand& other);
+Tensor less_equal(const Operand& self, const Scalar& other);
+Tensor greater(const Operand& self, const Operand& other);
+Tensor greater(const Operand& self, const Scalar& other);
+Tensor greater_equal(const Operand& self, const Operand& other);
+Tensor greater_equal(const Operand& self, const Scalar& other);
+Tensor bitwise_and(const Operand& self, const Operand& other);
+Tensor bitwise_and(const Operand& self, const Scalar& other);
+Tensor bitwise_or(const Operand& self, const Operand& other);
+Tensor bitwise_or(const Operand& self, const Scalar& other);
+Tensor bitwise_xor(const Operand& self, const Operand& other);
+Tensor bitwise_xor(const Operand& self, const Scalar& other);
+Tensor bitwise_left_shift(const Operand& self, const Operand& other);
+Tensor bitwise_left_shift(const Operand& self, const Scalar& other);
+Tensor bitwise_right_shift(const Operand& self, const Operand& other);
+Tensor bitwise_right_shift(const Operand& self, const Scalar& other);
 
 Tensor round(const Operand& self, int64_t decimals);
 Tensor add(const Operand& self, const Operand& other, const Scalar& alpha = 1);  // self + alpha * other
@@ -42,10 +155,9 @@ Tensor add(const Operand& self, const Scalar& other, const Scalar& alpha = 1);
 Tensor sub(const Operand& self, const Operand& other, const Scalar& alpha = 1);  // self - alpha * other
 Tensor sub(const Operand& self, const Scalar& other, const Scalar& alpha = 1);
 Tensor rsub(const Operand& self, const Scalar& other, const Scalar& alpha = 1);  // other - alpha * self
-Tensor div(const Operand& self, const Operand& other);                            // true division
+Tensor div(const Operand& self, const Operand& other);  // true division
 Tensor div(const Operand& self, const Scalar& other);
-Tensor div(const Operand& self, const Operand& other,
-           optional<std::string_view> rounding_mode);  // "trunc", "floor"
+Tensor div(const Operand& self, const Operand& other, optional<std::string_view> rounding_mode);  // "trunc", "floor"
 Tensor div(const Operand& self, const Scalar& other, optional<std::string_view> rounding_mode);
 Tensor pow(const Operand& self, const Operand& exponent);
 Tensor pow(const Operand& self, const Scalar& exponent);
@@ -87,7 +199,7 @@ Tensor threshold(const Operand& self, const Scalar& threshold, const Scalar& val
 
 // --- shape: views where PyTorch makes views
 Tensor reshape(const Operand& self, IntArrayRef shape);  // view where strides allow, else a copy
-Tensor view(const Operand& self, IntArrayRef shape);     // view, or an Error
+Tensor view(const Operand& self, IntArrayRef shape);  // view, or an Error
 Tensor flatten(const Operand& self, int64_t start_dim = 0, int64_t end_dim = -1);
 Tensor unflatten(const Operand& self, int64_t dim, IntArrayRef sizes);
 Tensor ravel(const Operand& self);
@@ -148,10 +260,12 @@ Tensor mean(const Operand& self, OptionalIntArrayRef dim, bool keepdim = false,
             optional<ScalarType> dtype = nullopt);
 Tensor var(const Operand& self, bool unbiased = true);
 Tensor var(const Operand& self, OptionalIntArrayRef dim, bool unbiased = true, bool keepdim = false);
-Tensor var(const Operand& self, OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim = false);
+Tensor var(const Operand& self, OptionalIntArrayRef dim, const optional<Scalar>& correction,
+           bool keepdim = false);
 Tensor std(const Operand& self, bool unbiased = true);
 Tensor std(const Operand& self, OptionalIntArrayRef dim, bool unbiased = true, bool keepdim = false);
-Tensor std(const Operand& self, OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim = false);
+Tensor std(const Operand& self, OptionalIntArrayRef dim, const optional<Scalar>& correction,
+           bool keepdim = false);
 std::tuple<Tensor, Tensor> var_mean(const Operand& self, bool unbiased = true);
 std::tuple<Tensor, Tensor> var_mean(const Operand& self, OptionalIntArrayRef dim, bool unbiased = true,
                                     bool keepdim = false);
@@ -159,7 +273,6 @@ std::tuple<Tensor, Tensor> std_mean(const Operand& self, bool unbiased = true);
 std::tuple<Tensor, Tensor> std_mean(const Operand& self, OptionalIntArrayRef dim, bool unbiased = true,
                                     bool keepdim = false);
 // Braces are dims: without these, {1} would be unbiased = true.
-using DimList = std::initializer_list<int64_t>;
 Tensor var(const Operand& self, DimList dim, bool unbiased = true, bool keepdim = false);
 Tensor std(const Operand& self, DimList dim, bool unbiased = true, bool keepdim = false);
 std::tuple<Tensor, Tensor> var_mean(const Operand& self, DimList dim, bool unbiased = true,
@@ -177,14 +290,14 @@ std::tuple<Tensor, Tensor> std_mean(const Operand& self, int dim);
 std::tuple<Tensor, Tensor> std_mean(const Operand& self, int64_t dim);
 Tensor max(const Operand& self);
 Tensor max(const Operand& self, const Operand& other);  // elementwise
-std::tuple<Tensor, Tensor> max(const Operand& self, int64_t dim,
-                               bool keepdim = false);  // values, first indices
+std::tuple<Tensor, Tensor> max(const Operand& self, int64_t dim, bool keepdim = false);  // values, first indices
 Tensor min(const Operand& self);
 Tensor min(const Operand& self, const Operand& other);
 std::tuple<Tensor, Tensor> min(const Operand& self, int64_t dim, bool keepdim = false);
 Tensor amax(const Operand& self, IntArrayRef dim = {}, bool keepdim = false);
 Tensor amin(const Operand& self, IntArrayRef dim = {}, bool keepdim = false);
-std::tuple<Tensor, Tensor> aminmax(const Operand& self, optional<int64_t> dim = nullopt, bool keepdim = false);
+std::tuple<Tensor, Tensor> aminmax(const Operand& self, optional<int64_t> dim = nullopt,
+                                   bool keepdim = false);
 Tensor argmax(const Operand& self, optional<int64_t> dim = nullopt, bool keepdim = false);
 Tensor argmin(const Operand& self, optional<int64_t> dim = nullopt, bool keepdim = false);
 Tensor any(const Operand& self);

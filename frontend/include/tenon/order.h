@@ -1,17 +1,11 @@
+// Printed from frontend/functions.def by scripts/make_functions.py.
 // Functions in which the elements along one dim meet: running sums, sorting, and what follows from an order.
 // Included by tensor.h, which has the methods.
 #pragma once
 
-#include <string_view>
-#include <tuple>
-#include <vector>
-
-#include "tenon/types.h"
+#include "tenon/function_types.h"
 
 namespace tenon {
-
-class Tensor;
-class Operand;
 
 // --- running along a dim; sums and products of bools and integers are int64
 Tensor cumsum(const Operand& self, int64_t dim, optional<ScalarType> dtype = nullopt);
@@ -46,8 +40,8 @@ Tensor quantile(const Operand& self, const Operand& q, optional<int64_t> dim = n
                 std::string_view interpolation = "linear");
 Tensor nanquantile(const Operand& self, double q, optional<int64_t> dim = nullopt, bool keepdim = false,
                    std::string_view interpolation = "linear");
-Tensor nanquantile(const Operand& self, const Operand& q, optional<int64_t> dim = nullopt, bool keepdim = false,
-                   std::string_view interpolation = "linear");
+Tensor nanquantile(const Operand& self, const Operand& q, optional<int64_t> dim = nullopt,
+                   bool keepdim = false, std::string_view interpolation = "linear");
 
 // --- sets and counts. The sizes of these results depend on values: the operand is evaluated at the call.
 // Values in order, where each element went, how often each occurs. What was not asked for is empty.
@@ -64,12 +58,15 @@ Tensor histc(const Operand& self, int64_t bins = 100, const Scalar& min = 0, con
 // Counts (or sums of weights, or densities) in bins, and the bins' edges. `bins`: edges, ascending; or how many
 // between the two ends of `range`, which are the data's unless given.
 std::tuple<Tensor, Tensor> histogram(const Operand& self, const Operand& bins,
-                                     const optional<Tensor>& weight = detail::no_tensor(), bool density = false);
+                                     const optional<Tensor>& weight = detail::no_tensor(),
+                                     bool density = false);
 std::tuple<Tensor, Tensor> histogram(const Operand& self, int64_t bins = 100,
                                      optional<ArrayRef<double>> range = nullopt,
-                                     const optional<Tensor>& weight = detail::no_tensor(), bool density = false);
+                                     const optional<Tensor>& weight = detail::no_tensor(),
+                                     bool density = false);
 // How often each of 0, 1, ... occurs in a 1-d tensor of non-negative integers, which is evaluated at the call.
-Tensor bincount(const Operand& self, const optional<Tensor>& weights = detail::no_tensor(), int64_t minlength = 0);
+Tensor bincount(const Operand& self, const optional<Tensor>& weights = detail::no_tensor(),
+                int64_t minlength = 0);
 
 // --- places in a sorted sequence: the first that keeps the order (right: the last)
 Tensor searchsorted(const Operand& sorted_sequence, const Operand& self, bool out_int32 = false,

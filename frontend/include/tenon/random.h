@@ -1,15 +1,12 @@
+// Printed from frontend/functions.def by scripts/make_functions.py.
 // Random tensors with LibTorch's signatures. On the CPU the numbers are PyTorch's, bit for bit: a call draws
 // its words from the generator at once, in the order of the tensor's memory, so that the order of calls is
 // the order of the stream. The methods (uniform_, normal_, random_, ...) are Tensor's.
 #pragma once
 
-#include "tenon/generator.h"
-#include "tenon/types.h"
+#include "tenon/function_types.h"
 
 namespace tenon {
-
-class Tensor;
-class Operand;
 
 // --- uniform in [0, 1), standard normal
 Tensor rand(IntArrayRef size, const TensorOptions& options = {});
@@ -48,7 +45,7 @@ Tensor poisson(const Operand& self, const optional<Generator>& generator = nullo
 // --- dropout: input itself unless train and p > 0
 Tensor dropout(const Operand& input, double p, bool train);
 Tensor feature_dropout(const Operand& input, double p, bool train);  // whole channels: one draw per (n, c)
-Tensor alpha_dropout(const Operand& input, double p, bool train);    // keeps mean and variance, for SELU
+Tensor alpha_dropout(const Operand& input, double p, bool train);  // keeps mean and variance, for SELU
 Tensor feature_alpha_dropout(const Operand& input, double p, bool train);
 
 }  // namespace tenon

@@ -1,5 +1,6 @@
 // Tensor: a handle on an n-dimensional array whose values may not have been computed yet. Copying it copies
-// the handle. Methods that mirror functions stand in tensor_methods.h; the rest are documented here.
+// the handle. Methods that mirror functions stand in tensor_methods.h, those that write in place in tensor_inplace.h;
+// the rest are documented here.
 #pragma once
 
 #include <string>
@@ -108,14 +109,22 @@ class TensorMethods {
 #define TENON_KIND const&
 #define TENON_SELF static_cast<const Self&>(*this)
 #include "tenon/tensor_methods.h"
+#include "tenon/tensor_more_methods.h"
 #undef TENON_KIND
 #undef TENON_SELF
 #define TENON_KIND &&
 #define TENON_SELF static_cast<Self&&>(*this)
 #include "tenon/tensor_methods.h"
+#include "tenon/tensor_more_methods.h"
 #undef TENON_KIND
 #undef TENON_SELF
 };
+
+// The C++ operators over a tensor and a tensor or number, for this file alone.
+#define TENON_ARITHMETIC_OPERATORS(X) X(+, add) X(-, sub) X(*, mul) X(/, div)
+#define TENON_OTHER_OPERATORS(X) X(%, remainder) X(&, bitwise_and) X(|, bitwise_or) X(^, bitwise_xor)
+#define TENON_COMPARISON_OPERATORS(X) \
+  X(==, eq, eq) X(!=, ne, ne) X(<, lt, gt) X(<=, le, ge) X(>, gt, lt) X(>=, ge, le)
 
 class Tensor : public TensorMethods<Tensor> {
  public:
@@ -274,105 +283,8 @@ class Tensor : public TensorMethods<Tensor> {
   bool is_view() const;
   const Tensor& _base() const;  // of a view: the tensor it shows
 
-  // What index(indices) selects takes the value's elements; where places repeat the last wins, or all are added.
-  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Operand& value, bool accumulate = false) const;
-  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value, bool accumulate = false) const;
-
-  // --- writing in place: like the operation without the underscore, into this tensor. Its shape and dtype stay,
-  // so the operands must broadcast to its shape, and the result's type must not be of a higher category than its
-  // own (bool < integer < float). All tensors that share its memory see the write; what was recorded before it
-  // keeps the old values. Memory that data_ptr() or from_blob() made known to others is written before the call
-  // returns; any other write is recorded like an operation, and evaluated in place where nothing else needs the
-  // old value.
-#define TENON_METHOD(name) Tensor& name##_() const;
-  TENON_UNARY_INPLACE_OPS(TENON_METHOD)
-#undef TENON_METHOD
-#define TENON_METHOD(name) Tensor& name##_(const Operand& other) const;
-  TENON_BINARY_TENSOR_INPLACE_OPS(TENON_METHOD)
-  TENON_BINARY_OPS(TENON_METHOD)
-#undef TENON_METHOD
-#define TENON_METHOD(name) Tensor& name##_(const Scalar& other) const;
-  TENON_BINARY_OPS(TENON_METHOD)
-#undef TENON_METHOD
-  Tensor& add_(const Operand& other, const Scalar& alpha = 1) const;
-  Tensor& add_(const Scalar& other, const Scalar& alpha = 1) const;
-  Tensor& sub_(const Operand& other, const Scalar& alpha = 1) const;
-  Tensor& sub_(const Scalar& other, const Scalar& alpha = 1) const;
-  Tensor& subtract_(const Operand& other, const Scalar& alpha = 1) const { return sub_(other, alpha); }
-  Tensor& subtract_(const Scalar& other, const Scalar& alpha = 1) const { return sub_(other, alpha); }
-  Tensor& div_(const Operand& other) const;
-  Tensor& div_(const Scalar& other) const;
-  Tensor& div_(const Operand& other, optional<std::string_view> rounding_mode) const;
-  Tensor& div_(const Scalar& other, optional<std::string_view> rounding_mode) const;
-  Tensor& divide_(const Operand& other) const { return div_(other); }
-  Tensor& divide_(const Scalar& other) const { return div_(other); }
-  Tensor& pow_(const Operand& exponent) const;
-  Tensor& pow_(const Scalar& exponent) const;
-  Tensor& float_power_(const Operand& exponent) const;
-  Tensor& float_power_(const Scalar& exponent) const;
-  Tensor& round_(int64_t decimals) const;
-  Tensor& clamp_(const optional<Scalar>& min, const optional<Scalar>& max = nullopt) const;
-  Tensor& clamp_(const optional<Tensor>& min, const optional<Tensor>& max) const;
-  Tensor& clip_(const optional<Scalar>& min, const optional<Scalar>& max = nullopt) const {
-    return clamp_(min, max);
-  }
-  Tensor& clamp_min_(const Scalar& min) const;
-  Tensor& clamp_min_(const Operand& min) const;
-  Tensor& clamp_max_(const Scalar& max) const;
-  Tensor& clamp_max_(const Operand& max) const;
-  Tensor& lerp_(const Operand& end, const Scalar& weight) const;
-  Tensor& lerp_(const Operand& end, const Operand& weight) const;
-  Tensor& addcmul_(const Operand& tensor1, const Operand& tensor2, const Scalar& value = 1) const;
-  Tensor& addcdiv_(const Operand& tensor1, const Operand& tensor2, const Scalar& value = 1) const;
-  Tensor& addmm_(const Operand& mat1, const Operand& mat2, const Scalar& beta = 1,
-                 const Scalar& alpha = 1) const;
-  Tensor& addmv_(const Operand& mat, const Operand& vec, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-  Tensor& baddbmm_(const Operand& batch1, const Operand& batch2, const Scalar& beta = 1,
-                   const Scalar& alpha = 1) const;
-  Tensor& nan_to_num_(optional<double> nan = nullopt, optional<double> posinf = nullopt,
-                      optional<double> neginf = nullopt) const;
-  Tensor& logit_(optional<double> eps = nullopt) const;
-  Tensor& cumsum_(int64_t dim, optional<ScalarType> dtype = nullopt) const;
-  Tensor& cumprod_(int64_t dim, optional<ScalarType> dtype = nullopt) const;
-  Tensor& copy_(const Operand& src, bool non_blocking = false) const;  // of any dtype; broadcast to this shape
-  Tensor& fill_(const Scalar& value) const;
-  Tensor& fill_(const Operand& value) const;  // 0-dim
-  Tensor& zero_() const;
-  Tensor& fill_diagonal_(const Scalar& value, bool wrap = false) const;
-  Tensor& masked_fill_(const Operand& mask, const Scalar& value) const;
-  Tensor& masked_fill_(const Operand& mask, const Operand& value) const;
-  Tensor& masked_scatter_(const Operand& mask, const Operand& source) const;
-  Tensor& index_fill_(int64_t dim, const Operand& index, const Scalar& value) const;
-  Tensor& index_fill_(int64_t dim, const Operand& index, const Operand& value) const;
-  Tensor& index_add_(int64_t dim, const Operand& index, const Operand& source, const Scalar& alpha = 1) const;
-  Tensor& index_copy_(int64_t dim, const Operand& index, const Operand& source) const;
-  Tensor& scatter_(int64_t dim, const Operand& index, const Operand& src) const;
-  Tensor& scatter_(int64_t dim, const Operand& index, const Scalar& value) const;
-  Tensor& scatter_(int64_t dim, const Operand& index, const Operand& src, std::string_view reduce) const;
-  Tensor& scatter_(int64_t dim, const Operand& index, const Scalar& value, std::string_view reduce) const;
-  Tensor& scatter_add_(int64_t dim, const Operand& index, const Operand& src) const;
-  Tensor& scatter_reduce_(int64_t dim, const Operand& index, const Operand& src, std::string_view reduce,
-                          bool include_self = true) const;
-  Tensor& put_(const Operand& index, const Operand& source, bool accumulate = false) const;
-  // The shape alone changes: another view of the same memory.
-  Tensor& squeeze_() const;
-  Tensor& squeeze_(int64_t dim) const;
-  Tensor& squeeze_(IntArrayRef dims) const;
-  Tensor& unsqueeze_(int64_t dim) const;
-  Tensor& transpose_(int64_t dim0, int64_t dim1) const;
-  Tensor& swapaxes_(int64_t axis0, int64_t axis1) const { return transpose_(axis0, axis1); }
-  Tensor& swapdims_(int64_t dim0, int64_t dim1) const { return transpose_(dim0, dim1); }
-  Tensor& t_() const;
-  Tensor& tril_(int64_t diagonal = 0) const;
-  Tensor& triu_(int64_t diagonal = 0) const;
-  Tensor& addr_(const Operand& vec1, const Operand& vec2, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-  Tensor& addbmm_(const Operand& batch1, const Operand& batch2, const Scalar& beta = 1,
-                  const Scalar& alpha = 1) const;
-  // Row-major in a new shape over the same memory, which grows (with zeros) if it is too small.
-  const Tensor& resize_(IntArrayRef size) const;
-  const Tensor& resize_as_(const Tensor& other) const { return resize_(other.sizes()); }
-  Tensor& set_(const Tensor& source) const;  // shows the memory of the source from now on
-  int64_t _version() const;                  // how often this memory was written; Error for an inference tensor
+#include "tenon/tensor_inplace.h"
+  int64_t _version() const;  // how often this memory was written; Error for an inference tensor
   // --- new tensors of its dtype and device, unless the options say otherwise
   Tensor new_empty(IntArrayRef size, const TensorOptions& options = {}) const;
   Tensor new_empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& options = {}) const;
@@ -380,18 +292,6 @@ class Tensor : public TensorMethods<Tensor> {
   Tensor new_ones(IntArrayRef size, const TensorOptions& options = {}) const;
   Tensor new_full(IntArrayRef size, const Scalar& fill_value, const TensorOptions& options = {}) const;
 
-  // --- elementary.h, arrays.h in place
-  Tensor& divide_(const Operand& other, optional<std::string_view> rounding_mode) const;
-  Tensor& divide_(const Scalar& other, optional<std::string_view> rounding_mode) const;
-  Tensor& clip_(const optional<Tensor>& min, const optional<Tensor>& max) const;
-  Tensor& polygamma_(int64_t n) const;
-  Tensor& mvlgamma_(int64_t p) const;
-  Tensor& renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const;
-  Tensor& index_reduce_(int64_t dim, const Operand& index, const Operand& source, std::string_view reduce,
-                        bool include_self = true) const;
-  // Shows that part of the source's memory from now on; without a source, nothing.
-  Tensor& set_(const Tensor& source, int64_t storage_offset, IntArrayRef size, IntArrayRef stride = {}) const;
-  Tensor& set_() const;
 #define TENON_OPERATOR(sign, name)                                              \
   Tensor& operator sign##=(const Operand& other) { return name##_(other); } \
   Tensor& operator sign##=(const Scalar& other) { return name##_(other); }
@@ -401,23 +301,8 @@ class Tensor : public TensorMethods<Tensor> {
   TENON_OPERATOR(>>, bitwise_right_shift)
 #undef TENON_OPERATOR
 
-  Tensor& as_strided_(IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset = nullopt) const;
   bool is_contiguous(MemoryFormat format) const;
   bool is_set_to(const Tensor& other) const;  // the same memory in the same shape
-
-  // --- random values in place; the generator is the default one unless given
-  Tensor& uniform_(double from = 0, double to = 1, optional<Generator> generator = nullopt) const;
-  Tensor& normal_(double mean = 0, double std = 1, optional<Generator> generator = nullopt) const;
-  // Integers in [from, to); up to the largest of the dtype if `to` is nullopt.
-  Tensor& random_(int64_t from, optional<int64_t> to, optional<Generator> generator = nullopt) const;
-  Tensor& random_(int64_t to, optional<Generator> generator = nullopt) const;
-  Tensor& random_(optional<Generator> generator = nullopt) const;  // from 0 to the largest of the dtype
-  Tensor& bernoulli_(double p = 0.5, optional<Generator> generator = nullopt) const;
-  Tensor& bernoulli_(const Operand& p, optional<Generator> generator = nullopt) const;
-  Tensor& exponential_(double lambd = 1, optional<Generator> generator = nullopt) const;
-  Tensor& log_normal_(double mean = 1, double std = 2, optional<Generator> generator = nullopt) const;
-  Tensor& cauchy_(double median = 0, double sigma = 1, optional<Generator> generator = nullopt) const;
-  Tensor& geometric_(double p, optional<Generator> generator = nullopt) const;
 
   // For Tenon's own sources.
   explicit Tensor(TensorImpl* impl, bool add_reference = true) noexcept : impl_(impl) {
@@ -477,6 +362,7 @@ class Operand : public Tensor {
   Operand(const Operand&) = delete;
   Operand& operator=(const Operand&) = delete;
 };
+inline Tensor& detach_(Tensor& self) { return self.detach_(); }
 inline Tensor& Tensor::operator=(const Tensor& other) && { return copy_(other); }
 inline Tensor& Tensor::operator=(Tensor&& other) && { return copy_(std::move(other)); }
 

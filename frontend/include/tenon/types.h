@@ -37,6 +37,8 @@ const char* toString(ScalarType t);                         // "Float"
 std::ostream& operator<<(std::ostream& out, ScalarType t);  // Float
 ScalarType promoteTypes(ScalarType a, ScalarType b);        // of two dimensioned tensors
 bool canCast(ScalarType from, ScalarType to);               // may a result of `from` be written into `to`?
+inline ScalarType promote_types(ScalarType a, ScalarType b) { return promoteTypes(a, b); }
+inline bool can_cast(ScalarType from, ScalarType to) { return canCast(from, to); }
 ScalarType get_default_dtype_as_scalartype();               // kFloat32 unless changed
 // Of tensors made without a dtype. With an integer type functions that need a float type are not implemented.
 void set_default_dtype(ScalarType t);

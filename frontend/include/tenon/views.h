@@ -1,18 +1,11 @@
+// Printed from frontend/functions.def by scripts/make_functions.py.
 // More views: strided windows, diagonals, splits, grids; and copies in which a view is replaced. Included by
 // tensor.h.
 #pragma once
 
-#include <string_view>
-#include <vector>
-
-#include "tenon/array_ref.h"
-#include "tenon/types.h"
+#include "tenon/function_types.h"
 
 namespace tenon {
-
-class Tensor;
-class Operand;
-using TensorList = ArrayRef<Tensor>;
 
 // The elements storage[storage_offset + sum(i_d * stride[d])]; places may repeat. Error if the storage ends
 // before.
@@ -23,7 +16,7 @@ Tensor diagonal(const Operand& self, int64_t offset = 0, int64_t dim1 = 0, int64
 Tensor moveaxis(const Operand& self, IntArrayRef source, IntArrayRef destination);
 Tensor swapdims(const Operand& self, int64_t dim0, int64_t dim1);
 Tensor adjoint(const Operand& self);  // the last two dims swapped
-Tensor real(const Operand& self);     // itself, like the next two: no type is complex
+Tensor real(const Operand& self);  // itself, like the next two: no type is complex
 Tensor conj(const Operand& self);
 Tensor resolve_conj(const Operand& self);
 

@@ -253,7 +253,7 @@ void check_rrelu(const Tensor& self, const Scalar& lower, const Scalar& upper, b
 
 // PyTorch draws one number for each element that is not positive, in their order; on a GPU one for every element.
 Tensor rrelu(const Operand& self, const Scalar& lower, const Scalar& upper, bool training,
-             optional<Generator> generator) {
+             const optional<Generator>& generator) {
   check_rrelu(self, lower, upper, training);
   GradScope scope("RreluWithNoiseBackward0", self);
   scope.derivative_reads(reads_operand(0));
@@ -267,7 +267,7 @@ Tensor rrelu(const Operand& self, const Scalar& lower, const Scalar& upper, bool
   return self * masked_scatter(ones, below, slopes.to(self.scalar_type()));
 }
 Tensor& rrelu_(Tensor& self, const Scalar& lower, const Scalar& upper, bool training,
-               optional<Generator> generator) {
+               const optional<Generator>& generator) {
   return self.copy_(rrelu(self.clone(), lower, upper, training, std::move(generator)));
 }
 

@@ -57,7 +57,6 @@ Tensor vdot(const Operand& a, const Operand& b) {
   GradScope scope("VdotBackward0", a, b);
   return dot(a, b);
 }
-Tensor ger(const Operand& a, const Operand& b) { return outer(a, b); }
 Tensor chain_matmul(TensorList matrices) {
   const CallScope call("chain_matmul", matrices);
   static std::atomic_flag warned;
@@ -437,10 +436,5 @@ Tensor linalg_vector_norm(const Operand& x, const Scalar& ord, OptionalIntArrayR
         "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ", v.scalar_type());
   return named_norm("LinalgVectorNormBackward0", v, ord, dim.has_value() ? dim.value() : IntArrayRef(), keepdim);
 }
-Tensor linalg::vector_norm(const Operand& x, const Scalar& ord, OptionalIntArrayRef dim, bool keepdim,
-                           optional<ScalarType> dtype) {
-  return linalg_vector_norm(x, ord, dim, keepdim, dtype);
-}
-Tensor linalg::cross(const Operand& a, const Operand& b, int64_t dim) { return linalg_cross(a, b, dim); }
 
 }  // namespace tenon

@@ -46,8 +46,6 @@ Tensor norm(const Operand& self, const optional<Scalar>& p, IntArrayRef dim, boo
 
 // --- joining
 
-Tensor concatenate(TensorList tensors, int64_t dim) { return cat(tensors, dim); }
-Tensor row_stack(TensorList tensors) { return vstack(tensors); }
 Tensor column_stack(TensorList tensors) {
   check(!tensors.empty(), "column_stack expects a non-empty TensorList");
   std::vector<Tensor> columns;
@@ -116,7 +114,6 @@ Tensor nonzero_static(const Operand& self, int64_t size, int64_t fill_value) {
 // --- integrals and slopes
 
 Tensor trapz(const Operand& y, double dx, int64_t dim) { return trapezoid(y, Scalar(dx), dim); }
-Tensor trapz(const Operand& y, const Operand& x, int64_t dim) { return trapezoid(y, x, dim); }
 
 namespace {
 Tensor drop_first(const Tensor& x, int64_t dim) { return slice(x, dim, 1); }
@@ -425,9 +422,6 @@ Tensor empty_permuted(IntArrayRef size, IntArrayRef physical_layout, const Tenso
 }
 Tensor movedim(const Operand& x, int64_t source, int64_t destination) {
   return movedim(x, IntArrayRef(source), IntArrayRef(destination));
-}
-Tensor moveaxis(const Operand& x, int64_t source, int64_t destination) {
-  return movedim(x, source, destination);
 }
 
 Tensor narrow(const Operand& x, int64_t dim, const Operand& start, int64_t length) {

@@ -487,8 +487,6 @@ Tensor minimum(const Operand& a, const Operand& b) {
   scope.saves(reads_operand(0) | reads_operand(1));
   return first_extreme(Op::Min, a, b);
 }
-Tensor max(const Operand& a, const Operand& b) { return maximum(a, b); }
-Tensor min(const Operand& a, const Operand& b) { return minimum(a, b); }
 namespace {
 // Equal operands get a half each.
 void chosen_rule(GradScope& scope, Op op) {
@@ -514,7 +512,6 @@ Tensor atan2(const Operand& a, const Operand& b) {
   GradScope scope("Atan2Backward0", a, b);
   return float_binary_op(Op::Atan2, a, b);
 }
-Tensor arctan2(const Operand& a, const Operand& b) { return atan2(a, b); }
 Tensor hypot(const Operand& a, const Operand& b) {
   GradScope scope("HypotBackward0", a, b);
   require_float(a, b, "hypot_cpu");

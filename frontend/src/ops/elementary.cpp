@@ -39,18 +39,6 @@ Operands same_type_operands(const Tensor& a, const Tensor& b, ScalarType type) {
 
 // --- other names
 
-Tensor subtract(const Operand& a, const Operand& b, const Scalar& alpha) { return sub(a, b, alpha); }
-Tensor subtract(const Operand& a, const Scalar& b, const Scalar& alpha) { return sub(a, b, alpha); }
-Tensor divide(const Operand& a, const Operand& b) { return div(a, b); }
-Tensor divide(const Operand& a, const Scalar& b) { return div(a, b); }
-Tensor divide(const Operand& a, const Operand& b, optional<std::string_view> mode) { return div(a, b, mode); }
-Tensor divide(const Operand& a, const Scalar& b, optional<std::string_view> mode) { return div(a, b, mode); }
-Tensor clip(const Operand& x, const optional<Scalar>& min, const optional<Scalar>& max) {
-  return clamp(x, min, max);
-}
-Tensor clip(const Operand& x, const optional<Tensor>& min, const optional<Tensor>& max) {
-  return clamp(x, min, max);
-}
 ScalarType result_type(const Scalar& scalar, const Operand& tensor) { return promoted(scalar, tensor); }
 ScalarType result_type(const Scalar& scalar1, const Scalar& scalar2) { return promoted(scalar1, scalar2); }
 Tensor conj_physical(const Operand& x) { return x; }

@@ -322,8 +322,6 @@ std::vector<Tensor> nonzero_numpy(const Operand& self) {
   const CallScope call("nonzero_numpy", self);
   return unbind(nonzero(self.dim() == 0 ? self.reshape({1}) : Tensor(self)), 1);
 }
-Tensor argwhere(const Operand& self) { return nonzero(self); }
-std::vector<Tensor> where(const Operand& condition) { return nonzero_numpy(condition); }
 
 // --- writing
 // ----------------------------------------------------------------------------------------------------------

@@ -85,7 +85,6 @@ Tensor cat(TensorList tensors, int64_t dim) {
   }
   return record(constant_node(ir::constant(ir_type(promotion.result()), int64_t{0}), nothing));
 }
-Tensor concat(TensorList tensors, int64_t dim) { return cat(tensors, dim); }
 
 Tensor stack(TensorList tensors, int64_t dim) {
   GradScope scope("StackBackward0", tensors);

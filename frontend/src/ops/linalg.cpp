@@ -97,10 +97,6 @@ Tensor frobenius_norm(const Operand& self, IntArrayRef dim, bool keepdim) {
 
 // --- products
 
-Tensor linalg_matmul(const Operand& a, const Operand& b) { return matmul(a, b); }
-Tensor linalg_diagonal(const Operand& x, int64_t offset, int64_t dim1, int64_t dim2) {
-  return diagonal(x, offset, dim1, dim2);
-}
 Tensor linalg_vecdot(const Operand& x, const Operand& y, int64_t dim) {
   GradScope scope("LinalgVecdotBackward0", x, y);
   check(x.scalar_type() == y.scalar_type(),
@@ -125,7 +121,6 @@ Tensor linalg_matrix_power(const Operand& x, int64_t n) {
     if (n == 1) return result;
   }
 }
-Tensor matrix_power(const Operand& x, int64_t n) { return linalg_matrix_power(x, n); }
 
 namespace {
 

@@ -249,7 +249,7 @@ Tensor var(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdi
   const CallScope call("var", x);
   return variance(x, dim, correction_of(unbiased), keepdim);
 }
-Tensor var(const Operand& x, OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim) {
+Tensor var(const Operand& x, OptionalIntArrayRef dim, const optional<Scalar>& correction, bool keepdim) {
   const CallScope call("var", x);
   return variance(x, dim, correction_of(correction), keepdim);
 }
@@ -258,7 +258,7 @@ Tensor std(const Operand& x, OptionalIntArrayRef dim, bool unbiased, bool keepdi
   const CallScope call("std", x);
   return deviation(x, dim, correction_of(unbiased), keepdim);
 }
-Tensor std(const Operand& x, OptionalIntArrayRef dim, optional<Scalar> correction, bool keepdim) {
+Tensor std(const Operand& x, OptionalIntArrayRef dim, const optional<Scalar>& correction, bool keepdim) {
   const CallScope call("std", x);
   return deviation(x, dim, correction_of(correction), keepdim);
 }

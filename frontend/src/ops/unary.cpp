@@ -36,7 +36,6 @@ Tensor abs(const Operand& x) {
   refuse_bool(x, "abs_cpu");
   return record(ir::unary(Op::Abs, node_of(x)), x);
 }
-Tensor absolute(const Operand& x) { return abs(x); }
 Tensor neg(const Operand& x) {
   GradScope scope("NegBackward0", x);
   check<NotImplementedError>(
@@ -46,7 +45,6 @@ Tensor neg(const Operand& x) {
       "or `logical_not()` operator instead.");
   return record(ir::unary(Op::Neg, node_of(x)), x);
 }
-Tensor negative(const Operand& x) { return neg(x); }
 Tensor positive(const Operand& x) {
   const CallScope call("positive", x);
   check<NotImplementedError>(x.scalar_type() != kBool,
@@ -163,7 +161,6 @@ Tensor trunc(const Operand& x) {
   GradScope scope("TruncBackward0", x);
   return rounding_op(Op::Trunc, x, "trunc_vml_cpu");
 }
-Tensor fix(const Operand& x) { return trunc(x); }
 Tensor round(const Operand& x) {
   GradScope scope("RoundBackward0", x);
   return rounding_op(Op::Round, x, "round_vml_cpu");

@@ -436,35 +436,35 @@ Tensor poisson(const Operand& self, const MaybeGenerator& generator) {
 
 // --- in place
 
-Tensor& Tensor::uniform_(double from, double to, optional<Generator> generator) const {
+Tensor& Tensor::uniform_(double from, double to, const optional<Generator>& generator) const {
   const CallScope call("uniform_", *this);
   return in_place("UniformBackward0", *this, generator, uniform(*this, from, to));
 }
-Tensor& Tensor::normal_(double mean, double std, optional<Generator> generator) const {
+Tensor& Tensor::normal_(double mean, double std, const optional<Generator>& generator) const {
   const CallScope call("normal_", *this);
   return in_place("NormalBackward0", *this, generator, gaussian(*this, mean, std));
 }
-Tensor& Tensor::random_(int64_t from, optional<int64_t> to, optional<Generator> generator) const {
+Tensor& Tensor::random_(int64_t from, optional<int64_t> to, const optional<Generator>& generator) const {
   const CallScope call("random_", *this);
   return in_place("RandomBackward0", *this, generator,
                   to ? integers(*this, from, *to) : integers_from(*this, from));
 }
-Tensor& Tensor::random_(int64_t to, optional<Generator> generator) const { return random_(0, to, generator); }
-Tensor& Tensor::random_(optional<Generator> generator) const {
+Tensor& Tensor::random_(int64_t to, const optional<Generator>& generator) const { return random_(0, to, generator); }
+Tensor& Tensor::random_(const optional<Generator>& generator) const {
   const CallScope call("random_", *this);
   return in_place("RandomBackward2", *this, generator, any_integers(*this));
 }
-Tensor& Tensor::bernoulli_(double p, optional<Generator> generator) const {
+Tensor& Tensor::bernoulli_(double p, const optional<Generator>& generator) const {
   const CallScope call("bernoulli_", *this);
   return in_place("BernoulliBackward2", *this, generator, coin(*this, p));
 }
-Tensor& Tensor::bernoulli_(const Operand& p, optional<Generator> generator) const {
+Tensor& Tensor::bernoulli_(const Operand& p, const optional<Generator>& generator) const {
   const CallScope call("bernoulli_", *this, p);
   return with_coins(*this, p, [&](auto coins) -> Tensor& {
     return in_place("BernoulliBackward1", *this, generator, coins);
   });
 }
-Tensor& Tensor::exponential_(double lambd, optional<Generator> generator) const {
+Tensor& Tensor::exponential_(double lambd, const optional<Generator>& generator) const {
   const CallScope call("exponential_", *this);
   check(lambd > 0, "exponential_ expects lambda > 0.0, but found lambda=", lambd);
   check(is_floating_point(),
@@ -476,7 +476,7 @@ Tensor& Tensor::exponential_(double lambd, optional<Generator> generator) const 
                   Draw{[=](RandomEngine& engine, Elements out) { fill_exponential(engine, out, lambd); },
                        [=, type = impl(*this).dtype()](PhiloxDraw& draw) { return draw.exponential(type, lambd); }});
 }
-Tensor& Tensor::log_normal_(double mean, double std, optional<Generator> generator) const {
+Tensor& Tensor::log_normal_(double mean, double std, const optional<Generator>& generator) const {
   const CallScope call("log_normal_", *this);
   check(std > 0, "log_normal_ expects std > 0.0, but found std=", std);
   check_implemented(is_floating_point(), "log_normal_cpu", *this);
@@ -484,7 +484,7 @@ Tensor& Tensor::log_normal_(double mean, double std, optional<Generator> generat
                   Draw{[=](RandomEngine& engine, Elements out) { fill_log_normal(engine, out, mean, std); },
                        [=, type = impl(*this).dtype()](PhiloxDraw& draw) { return draw.log_normal(type, mean, std); }});
 }
-Tensor& Tensor::cauchy_(double median, double sigma, optional<Generator> generator) const {
+Tensor& Tensor::cauchy_(double median, double sigma, const optional<Generator>& generator) const {
   const CallScope call("cauchy_", *this);
   check(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
   check(
@@ -496,7 +496,7 @@ Tensor& Tensor::cauchy_(double median, double sigma, optional<Generator> generat
                   Draw{[=](RandomEngine& engine, Elements out) { fill_cauchy(engine, out, median, sigma); },
                        [=, type = impl(*this).dtype()](PhiloxDraw& draw) { return draw.cauchy(type, median, sigma); }});
 }
-Tensor& Tensor::geometric_(double p, optional<Generator> generator) const {
+Tensor& Tensor::geometric_(double p, const optional<Generator>& generator) const {
   const CallScope call("geometric_", *this);
   check(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
   check_implemented(scalar_type() != kBool, "geometric_cpu", *this);

@@ -206,7 +206,6 @@ Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options)
 }
 Tensor zeros_like(const Tensor& self, const TensorOptions& options) { return full_like(self, 0, options); }
 Tensor ones_like(const Tensor& self, const TensorOptions& options) { return full_like(self, 1, options); }
-Tensor empty_like(const Tensor& self, const TensorOptions& options) { return zeros_like(self, options); }
 Tensor full_like(const Tensor& self, const Scalar& value, const TensorOptions& options) {
   const CallScope call("full_like", self, value);
   const ScalarType type = like_type(self, options);

@@ -1,4 +1,5 @@
-// The methods that write into their tensor. Nearly all are the operation without the underscore, assigned.
+// The methods that write into their tensor and are more than the operation without the underscore, assigned: those are
+// printed_inplace.cpp.
 #include "frontend/src/tensor/inplace.h"
 
 #include "frontend/src/autograd/grad.h"
@@ -52,63 +53,12 @@ Tensor& reshape_in_place(const Tensor& self, const Tensor& view) {
   return itself(self);
 }
 
-// --- one for each operation
-
-#define TENON_INPLACE(name) \
-  Tensor& Tensor::name##_() const {              \
-    const CallScope call(#name "_", *this);      \
-    return assign(*this, tenon::name(*this));    \
-  }
-TENON_UNARY_INPLACE_OPS(TENON_INPLACE)
-#undef TENON_INPLACE
-#define TENON_INPLACE(name) \
-  Tensor& Tensor::name##_(const Operand& other) const { \
-    const CallScope call(#name "_", *this, other);      \
-    return assign(*this, tenon::name(*this, other));    \
-  }
-TENON_BINARY_TENSOR_INPLACE_OPS(TENON_INPLACE)
-TENON_BINARY_OPS(TENON_INPLACE)
-#undef TENON_INPLACE
-#define TENON_INPLACE(name) \
-  Tensor& Tensor::name##_(const Scalar& other) const { \
-    const CallScope call(#name "_", *this, other);     \
-    return assign(*this, tenon::name(*this, other));   \
-  }
-TENON_BINARY_OPS(TENON_INPLACE)
-#undef TENON_INPLACE
-
-Tensor& Tensor::add_(const Operand& other, const Scalar& alpha) const {
-  const CallScope call("add_", *this, other, alpha);
-  return assign(*this, tenon::add(*this, other, alpha));
-}
-Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha) const {
-  const CallScope call("add_", *this, other, alpha);
-  return assign(*this, tenon::add(*this, other, alpha));
-}
-Tensor& Tensor::sub_(const Operand& other, const Scalar& alpha) const {
-  const CallScope call("sub_", *this, other, alpha);
-  return assign(*this, tenon::sub(*this, other, alpha));
-}
-Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) const {
-  const CallScope call("sub_", *this, other, alpha);
-  return assign(*this, tenon::sub(*this, other, alpha));
-}
-Tensor& Tensor::div_(const Operand& other) const { return assign(*this, tenon::div(*this, other)); }
-Tensor& Tensor::div_(const Scalar& other) const { return assign(*this, tenon::div(*this, other)); }
-Tensor& Tensor::div_(const Operand& other, optional<std::string_view> mode) const {
-  const CallScope call("div_", *this, other);
-  return assign(*this, tenon::div(*this, other, mode));
-}
-Tensor& Tensor::div_(const Scalar& other, optional<std::string_view> mode) const {
-  const CallScope call("div_", *this, other);
-  return assign(*this, tenon::div(*this, other, mode));
-}
-Tensor& Tensor::pow_(const Operand& exponent) const { return assign(*this, tenon::pow(*this, exponent)); }
-Tensor& Tensor::pow_(const Scalar& exponent) const { return assign(*this, tenon::pow(*this, exponent)); }
+// --- with a check or a default of their own; printed_inplace.cpp has those without
 
 namespace {
 template <typename T>
 Tensor& float_power_in_place(const Tensor& self, const T& exponent) {
+  const CallScope call("float_power_", self, exponent);
   check(self.scalar_type() == kDouble, "the base given to float_power_ has dtype ", self.scalar_type(),
         " but the operation's result requires dtype ", kDouble);
   return assign(self, float_power(self, exponent));
@@ -117,62 +67,6 @@ Tensor& float_power_in_place(const Tensor& self, const T& exponent) {
 Tensor& Tensor::float_power_(const Operand& exponent) const { return float_power_in_place(*this, exponent); }
 Tensor& Tensor::float_power_(const Scalar& exponent) const { return float_power_in_place(*this, exponent); }
 
-Tensor& Tensor::round_(int64_t decimals) const { return assign(*this, tenon::round(*this, decimals)); }
-Tensor& Tensor::clamp_(const optional<Scalar>& min, const optional<Scalar>& max) const {
-  const CallScope call("clamp_", *this);
-  return assign(*this, tenon::clamp(*this, min, max));
-}
-Tensor& Tensor::clamp_(const optional<Tensor>& min, const optional<Tensor>& max) const {
-  const CallScope call("clamp_", *this, min, max);
-  return assign(*this, tenon::clamp(*this, min, max));
-}
-Tensor& Tensor::clamp_min_(const Scalar& min) const { return assign(*this, tenon::clamp_min(*this, min)); }
-Tensor& Tensor::clamp_min_(const Operand& min) const { return assign(*this, tenon::clamp_min(*this, min)); }
-Tensor& Tensor::clamp_max_(const Scalar& max) const { return assign(*this, tenon::clamp_max(*this, max)); }
-Tensor& Tensor::clamp_max_(const Operand& max) const { return assign(*this, tenon::clamp_max(*this, max)); }
-Tensor& Tensor::lerp_(const Operand& end, const Scalar& weight) const {
-  const CallScope call("lerp_", *this, end, weight);
-  return assign(*this, tenon::lerp(*this, end, weight));
-}
-Tensor& Tensor::lerp_(const Operand& end, const Operand& weight) const {
-  const CallScope call("lerp_", *this, end, weight);
-  return assign(*this, tenon::lerp(*this, end, weight));
-}
-Tensor& Tensor::addcmul_(const Operand& a, const Operand& b, const Scalar& value) const {
-  const CallScope call("addcmul_", *this, a, b, value);
-  return assign(*this, tenon::addcmul(*this, a, b, value));
-}
-Tensor& Tensor::addcdiv_(const Operand& a, const Operand& b, const Scalar& value) const {
-  const CallScope call("addcdiv_", *this, a, b, value);
-  return assign(*this, tenon::addcdiv(*this, a, b, value));
-}
-Tensor& Tensor::addmm_(const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) const {
-  const CallScope call("addmm_", *this, a, b, beta, alpha);
-  return assign(*this, tenon::addmm(*this, a, b, beta, alpha));
-}
-Tensor& Tensor::addmv_(const Operand& mat, const Operand& vec, const Scalar& beta, const Scalar& alpha) const {
-  const CallScope call("addmv_", *this, mat, vec, beta, alpha);
-  return assign(*this, tenon::addmv(*this, mat, vec, beta, alpha));
-}
-Tensor& Tensor::baddbmm_(const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) const {
-  const CallScope call("baddbmm_", *this, a, b, beta, alpha);
-  return assign(*this, tenon::baddbmm(*this, a, b, beta, alpha));
-}
-Tensor& Tensor::addr_(const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) const {
-  const CallScope call("addr_", *this, a, b, beta, alpha);
-  return assign(*this, tenon::addr(*this, a, b, beta, alpha));
-}
-Tensor& Tensor::addbmm_(const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) const {
-  const CallScope call("addbmm_", *this, a, b, beta, alpha);
-  return assign(*this, tenon::addbmm(*this, a, b, beta, alpha));
-}
-Tensor& Tensor::tril_(int64_t diagonal) const { return assign(*this, tenon::tril(*this, diagonal)); }
-Tensor& Tensor::triu_(int64_t diagonal) const { return assign(*this, tenon::triu(*this, diagonal)); }
-Tensor& Tensor::nan_to_num_(optional<double> nan, optional<double> posinf, optional<double> neginf) const {
-  const CallScope call("nan_to_num_", *this);
-  return assign(*this, tenon::nan_to_num(*this, nan, posinf, neginf));
-}
-Tensor& Tensor::logit_(optional<double> eps) const { return assign(*this, tenon::logit(*this, eps)); }
 Tensor& Tensor::cumsum_(int64_t dim, optional<ScalarType> dtype) const {
   const CallScope call("cumsum_", *this);
   return assign(*this, tenon::cumsum(*this, dim, dtype ? dtype : scalar_type()));
@@ -266,65 +160,7 @@ Tensor& Tensor::masked_scatter_(const Operand& mask, const Operand& source) cons
 
 // --- at places that an index names
 
-Tensor& Tensor::index_fill_(int64_t dim, const Operand& index, const Scalar& value) const {
-  const CallScope call("index_fill_", *this, index, value);
-  return assign(*this, tenon::index_fill(*this, dim, index, value));
-}
-Tensor& Tensor::index_fill_(int64_t dim, const Operand& index, const Operand& value) const {
-  const CallScope call("index_fill_", *this, index, value);
-  return assign(*this, tenon::index_fill(*this, dim, index, value));
-}
-Tensor& Tensor::index_add_(int64_t dim, const Operand& index, const Operand& source,
-                           const Scalar& alpha) const {
-  const CallScope call("index_add_", *this, index, source, alpha);
-  return assign(*this, tenon::index_add(*this, dim, index, source, alpha));
-}
-Tensor& Tensor::index_copy_(int64_t dim, const Operand& index, const Operand& source) const {
-  const CallScope call("index_copy_", *this, index, source);
-  return assign(*this, tenon::index_copy(*this, dim, index, source));
-}
-Tensor& Tensor::scatter_(int64_t dim, const Operand& index, const Operand& src) const {
-  const CallScope call("scatter_", *this, index, src);
-  return assign(*this, tenon::scatter(*this, dim, index, src));
-}
-Tensor& Tensor::scatter_(int64_t dim, const Operand& index, const Scalar& value) const {
-  const CallScope call("scatter_", *this, index, value);
-  return assign(*this, tenon::scatter(*this, dim, index, value));
-}
-Tensor& Tensor::scatter_(int64_t dim, const Operand& index, const Operand& src, std::string_view reduce) const {
-  const CallScope call("scatter_", *this, index, src);
-  return assign(*this, tenon::scatter(*this, dim, index, src, reduce));
-}
-Tensor& Tensor::scatter_(int64_t dim, const Operand& index, const Scalar& value,
-                         std::string_view reduce) const {
-  const CallScope call("scatter_", *this, index, value);
-  return assign(*this, tenon::scatter(*this, dim, index, value, reduce));
-}
-Tensor& Tensor::scatter_add_(int64_t dim, const Operand& index, const Operand& src) const {
-  const CallScope call("scatter_add_", *this, index, src);
-  return assign(*this, tenon::scatter_add(*this, dim, index, src));
-}
-Tensor& Tensor::scatter_reduce_(int64_t dim, const Operand& index, const Operand& src, std::string_view reduce,
-                                bool include_self) const {
-  const CallScope call("scatter_reduce_", *this, index, src);
-  return assign(*this, tenon::scatter_reduce(*this, dim, index, src, reduce, include_self));
-}
-Tensor& Tensor::put_(const Operand& index, const Operand& source, bool accumulate) const {
-  const CallScope call("put_", *this, index, source);
-  return assign(*this, tenon::put(*this, index, source, accumulate));
-}
-
 // --- the shape alone
-
-Tensor& Tensor::squeeze_() const { return reshape_in_place(*this, squeeze()); }
-Tensor& Tensor::squeeze_(int64_t dim) const { return reshape_in_place(*this, squeeze(dim)); }
-Tensor& Tensor::squeeze_(IntArrayRef dims) const { return reshape_in_place(*this, squeeze(dims)); }
-Tensor& Tensor::unsqueeze_(int64_t dim) const { return reshape_in_place(*this, unsqueeze(dim)); }
-Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1) const {
-  const CallScope call("transpose_", *this);
-  return reshape_in_place(*this, transpose(dim0, dim1));
-}
-Tensor& Tensor::t_() const { return reshape_in_place(*this, t()); }
 
 const Tensor& Tensor::resize_(IntArrayRef size) const {
   const CallScope call("resize_", *this);
@@ -336,6 +172,7 @@ const Tensor& Tensor::resize_(IntArrayRef size) const {
   t.reshape(size, ref(ir::contiguous_strides(span_of(size))), t.offset());
   return *this;
 }
+const Tensor& Tensor::resize_as_(const Tensor& the_template) const { return resize_(the_template.sizes()); }
 
 Tensor& Tensor::set_(const Tensor& source) const {
   const CallScope call("set_", *this, source);

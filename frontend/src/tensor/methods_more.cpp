@@ -36,25 +36,6 @@ Tensor Tensor::new_full(IntArrayRef size, const Scalar& fill_value, const Tensor
   return full(size, fill_value, like(*this, options));
 }
 
-Tensor& Tensor::divide_(const Operand& other, optional<std::string_view> mode) const {
-  return div_(other, mode);
-}
-Tensor& Tensor::divide_(const Scalar& other, optional<std::string_view> mode) const {
-  return div_(other, mode);
-}
-Tensor& Tensor::clip_(const optional<Tensor>& min, const optional<Tensor>& max) const {
-  return clamp_(min, max);
-}
-Tensor& Tensor::polygamma_(int64_t n) const { return assign(*this, tenon::polygamma(n, *this)); }
-Tensor& Tensor::mvlgamma_(int64_t p) const { return assign(*this, tenon::mvlgamma(*this, p)); }
-Tensor& Tensor::renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const {
-  return assign(*this, tenon::renorm(*this, p, dim, maxnorm));
-}
-Tensor& Tensor::index_reduce_(int64_t dim, const Operand& index, const Operand& source,
-                              std::string_view reduce, bool include_self) const {
-  return assign(*this, tenon::index_reduce(*this, dim, index, source, reduce, include_self));
-}
-
 Tensor& Tensor::set_(const Tensor& source, int64_t storage_offset, IntArrayRef size,
                      IntArrayRef stride) const {
   std::vector<int64_t> row_major(size.size(), 1);

@@ -170,7 +170,6 @@ Tensor transpose(const Operand& x, int64_t dim0, int64_t dim1) {
   g.swap(dim0, dim1);
   return g.view_of(x);
 }
-Tensor swapaxes(const Operand& x, int64_t axis0, int64_t axis1) { return transpose(x, axis0, axis1); }
 
 Tensor t(const Operand& x) {
   GradScope scope("TBackward0", x);
@@ -240,7 +239,6 @@ Tensor moveaxis(const Operand& x, IntArrayRef source, IntArrayRef destination) {
   const CallScope call("moveaxis", x);
   return movedim(x, source, destination);
 }
-Tensor swapdims(const Operand& x, int64_t dim0, int64_t dim1) { return transpose(x, dim0, dim1); }
 Tensor adjoint(const Operand& x) {
   const CallScope call("adjoint", x);
   if (is_deprecated(x, "adjoint()", kConj)) return x;
@@ -293,7 +291,6 @@ Tensor expand(const Operand& x, IntArrayRef size) {
   checked_numel(ref(g.sizes));
   return g.view_of(x);
 }
-Tensor broadcast_to(const Operand& x, IntArrayRef size) { return expand(x, size); }
 
 Tensor squeeze(const Operand& x) {
   GradScope scope("SqueezeBackward0", x);

@@ -1,6 +1,8 @@
 // Reading arguments, and finding entries of the table.
 #include "frontend/python/call.h"
 
+#include "frontend/python/overloads.h"
+
 namespace python {
 
 using tenon::Scalar;
@@ -136,6 +138,7 @@ tenon::Device to_device(const Value& v) {
 const Table& table() {
   static const Table table = [] {
     Table t;
+    add_printed(t);  // what follows replaces and adds
     add_elementwise(t);
     add_shape(t);
     add_indexing(t);

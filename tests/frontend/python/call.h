@@ -1,16 +1,18 @@
 // The table from Python's functions to calls of the C++ API, and how an entry reads its arguments.
 //
-//   t["cumsum"] = [](const Call& c) -> Value {
-//     return tenon::cumsum(c.tensor(0), c.integer(1, "dim"), c.dtype());
+//   t["eye"] = [](const Call& c) -> Value {
+//     const int64_t n = c.integer(0, "n");
+//     return tenon::eye(n, c.integer(1, "m", n), c.options());
 //   };
 //
-// WHERE ENTRIES GO: one file a topic, each with a function add_...(Table&) that is declared below and called
-// by call.cpp:
+// ENTRIES: functions and methods in place of frontend/functions.def are in printed_calls.cpp (overloads.h). By hand stand those that Python
+// calls otherwise than the schema says, or that the table does not have, one file a topic, each with a function
+// add_...(Table&) that is declared below and called by call.cpp:
 //   calls_elementwise.cpp  arithmetic, comparison, activations
 //   calls_shape.cpp        views, joining, padding
 //   calls_indexing.cpp     subscripts, index_put
-//   calls_order.cpp        sorting, running sums, searching; gather, scatter and their family
-//   calls_reductions.cpp   sums, extrema, norms, softmax
+//   calls_order.cpp        sorting, searching
+//   calls_reductions.cpp   variances, norms
 //   calls_products.cpp     matmul, einsum, diagonals
 //   calls_creation.cpp     factories, conversions
 //   calls_inplace.cpp      methods that end in _

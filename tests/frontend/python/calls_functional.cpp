@@ -215,9 +215,6 @@ void add_norms(Table& t) {
                                     .eps(c.real(3, "eps", 1e-6))
                                     .keepdim(c.flag(4, "keepdim", false)));
   };
-  t["cdist"] = [](const Call& c) -> Value {
-    return tenon::cdist(c.tensor(0), c.tensor(1, "x2"), c.real(2, "p", 2));
-  };
   t["pdist"] = [](const Call& c) -> Value { return F::pdist(c.tensor(0), c.real(1, "p", 2)); };
 }
 

@@ -30,21 +30,11 @@ Value meshgrid_function(const Call& c) {
 }
 
 void add_views(Table& t) {
-  t["as_strided"] = [](const Call& c) -> Value {
-    return tenon::as_strided(c.tensor(0), c.ints(1, "size"), c.ints(2, "stride"),
-                             c.maybe_integer(3, "storage_offset"));
-  };
-  t["diagonal"] = [](const Call& c) -> Value {
-    return tenon::diagonal(c.tensor(0), c.integer(1, "offset", 0), c.integer(2, "dim1", 0),
-                           c.integer(3, "dim2", 1));
-  };
   t["Tensor.unfold"] = [](const Call& c) -> Value {
     return c.tensor(0).unfold(c.integer(1, "dimension"), c.integer(2, "size"), c.integer(3, "step"));
   };
-  t["adjoint"] = [](const Call& c) -> Value { return tenon::adjoint(c.tensor(0)); };
   t[".real"] = [](const Call& c) -> Value { return tenon::real(c.tensor(0)); };
   t[".data"] = [](const Call& c) -> Value { return c.tensor(0).data(); };
-  t["resolve_conj"] = [](const Call& c) -> Value { return tenon::resolve_conj(c.tensor(0)); };
   t["tensor_split"] = cut(
       [](const Call& c, int64_t n) { return tenon::tensor_split(c.tensor(0), n, c.integer(2, "dim", 0)); },
       [](const Call& c, const Ints& at) {
@@ -54,9 +44,6 @@ void add_views(Table& t) {
                     [](const Call& c, const Ints& at) { return tenon::hsplit(c.tensor(0), at); });
   t["vsplit"] = cut([](const Call& c, int64_t n) { return tenon::vsplit(c.tensor(0), n); },
                     [](const Call& c, const Ints& at) { return tenon::vsplit(c.tensor(0), at); });
-  t["unsafe_chunk"] = [](const Call& c) -> Value {
-    return list_of(tenon::unsafe_chunk(c.tensor(0), c.integer(1, "chunks"), c.integer(2, "dim", 0)));
-  };
   t["meshgrid"] = meshgrid_function;
 }
 
@@ -85,48 +72,10 @@ void add_shape(Table& t) {
   with_ints("flip", "dims", tenon::flip);
   with_ints("tile", "dims", tenon::tile);
   t["repeat"] = [](const Call& c) -> Value { return c.tensor(0).repeat(c.rest_as_ints(1, "repeats")); };
-  t["flatten"] = [](const Call& c) -> Value {
-    return tenon::flatten(c.tensor(0), c.integer(1, "start_dim", 0), c.integer(2, "end_dim", -1));
-  };
-  t["unflatten"] = [](const Call& c) -> Value {
-    return tenon::unflatten(c.tensor(0), c.integer(1, "dim"), c.ints(2, "sizes"));
-  };
-  t["ravel"] = [](const Call& c) -> Value { return tenon::ravel(c.tensor(0)); };
-  t["transpose"] = [](const Call& c) -> Value {
-    return tenon::transpose(c.tensor(0), c.integer(1, "dim0"), c.integer(2, "dim1"));
-  };
   t["swapaxes"] = t["transpose"];
-  t["t"] = [](const Call& c) -> Value { return tenon::t(c.tensor(0)); };
-  t["movedim"] = [](const Call& c) -> Value {
-    return tenon::movedim(c.tensor(0), c.ints(1, "source"), c.ints(2, "destination"));
-  };
   t["moveaxis"] = t["movedim"];
-  t["split_with_sizes"] = [](const Call& c) -> Value {
-    return list_of(tenon::split_with_sizes(c.tensor(0), c.ints(1, "split_sizes"), c.integer(2, "dim", 0)));
-  };
-  t["squeeze"] = [](const Call& c) -> Value {
-    if (c.has(1, "dim") && c.need(1, "dim").is<List>()) return tenon::squeeze(c.tensor(0), c.ints(1, "dim"));
-    return c.has(1, "dim") ? tenon::squeeze(c.tensor(0), c.integer(1, "dim")) : tenon::squeeze(c.tensor(0));
-  };
-  t["unsqueeze"] = [](const Call& c) -> Value { return tenon::unsqueeze(c.tensor(0), c.integer(1, "dim")); };
-  t["select"] = [](const Call& c) -> Value {
-    return tenon::select(c.tensor(0), c.integer(1, "dim"), c.integer(2, "index"));
-  };
-  t["narrow"] = [](const Call& c) -> Value {
-    return tenon::narrow(c.tensor(0), c.integer(1, "dim"), c.integer(2, "start"), c.integer(3, "length"));
-  };
-  t["chunk"] = [](const Call& c) -> Value {
-    return list_of(tenon::chunk(c.tensor(0), c.integer(1, "chunks"), c.integer(2, "dim", 0)));
-  };
   t["split"] = split_function;
-  t["unbind"] = [](const Call& c) -> Value {
-    return list_of(tenon::unbind(c.tensor(0), c.integer(1, "dim", 0)));
-  };
-  t["clone"] = [](const Call& c) -> Value { return tenon::clone(c.tensor(0)); };
   t["contiguous"] = [](const Call& c) -> Value { return c.tensor(0).contiguous(); };
-  t["roll"] = [](const Call& c) -> Value {
-    return tenon::roll(c.tensor(0), c.ints(1, "shifts"), c.ints(2, "dims", {}));
-  };
   t["cat"] = [](const Call& c) -> Value {
     if (c.has(Call::kNamed, "out")) {
       Tensor out = c.tensor(Call::kNamed, "out");
@@ -134,12 +83,6 @@ void add_shape(Table& t) {
     }
     return tenon::cat(c.tensors(0, "tensors"), c.integer(1, "dim", 0));
   };
-  t["stack"] = [](const Call& c) -> Value {
-    return tenon::stack(c.tensors(0, "tensors"), c.integer(1, "dim", 0));
-  };
-  t["vstack"] = [](const Call& c) -> Value { return tenon::vstack(c.tensors(0, "tensors")); };
-  t["hstack"] = [](const Call& c) -> Value { return tenon::hstack(c.tensors(0, "tensors")); };
-  t["dstack"] = [](const Call& c) -> Value { return tenon::dstack(c.tensors(0, "tensors")); };
   t["pad"] = [](const Call& c) -> Value {
     if (c.has(Call::kNamed, "mode")) throw Unsupported("padding modes");
     return tenon::constant_pad_nd(c.tensor(0), c.ints(1, "pad"), c.real(Call::kNamed, "value", 0));
@@ -153,11 +96,6 @@ void add_shape(Table& t) {
   t["expand_as"] = [](const Call& c) -> Value { return c.tensor(0).expand_as(c.tensor(1)); };
   t["view_as"] = [](const Call& c) -> Value { return c.tensor(0).view_as(c.tensor(1)); };
   t["reshape_as"] = [](const Call& c) -> Value { return c.tensor(0).reshape_as(c.tensor(1)); };
-  t["fliplr"] = [](const Call& c) -> Value { return tenon::fliplr(c.tensor(0)); };
-  t["flipud"] = [](const Call& c) -> Value { return tenon::flipud(c.tensor(0)); };
-  t["atleast_1d"] = [](const Call& c) -> Value { return tenon::atleast_1d(c.tensor(0)); };
-  t["atleast_2d"] = [](const Call& c) -> Value { return tenon::atleast_2d(c.tensor(0)); };
-  t["atleast_3d"] = [](const Call& c) -> Value { return tenon::atleast_3d(c.tensor(0)); };
   t["broadcast_tensors"] = [](const Call& c) -> Value {
     std::vector<Tensor> tensors;
     for (size_t i = 0; i < c.positional.size(); ++i) tensors.push_back(c.tensor(i));
