@@ -81,7 +81,7 @@ bool Arguments::bind(const Call& c, const std::vector<Parameter>& parameters) {
     } else if ((v = by_name(c, p))) {
       ++named;
     }
-    if (v ? !fits(*v, p.type) : !p.has_default) return false;
+    if (v ? !fits(*v, p.type) : !p.has_default && !p.type.ends_with("?")) return false;
     values_[i] = v;
   }
   return named == c.named.size() && (given <= places || !gathered_.is<None>());

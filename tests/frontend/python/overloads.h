@@ -47,8 +47,11 @@ class Arguments {
 
  private:
   const Value* value(size_t i) const { return values_[i]; }
-  // The default is None, or the argument is.
-  bool none(size_t i) const { return value(i) ? value(i)->is<None>() : (*parameters_)[i].text == "None"; }
+  // The argument is None, or is not there and has no other default: in Python what may be None may be left out.
+  bool none(size_t i) const {
+    const std::string& text = (*parameters_)[i].text;
+    return value(i) ? value(i)->is<None>() : text.empty() || text == "None";
+  }
 
   const std::vector<Parameter>* parameters_ = nullptr;
   std::vector<const Value*> values_;
