@@ -453,8 +453,6 @@ CALLED = {  # how a test's call reads an argument of the type
 def test_entry(row, in_place):
     """The overload of a test's call that is this row, or None if Python's call has other types."""
     parameters = row.parameters
-    while parameters and parameters[-1].type not in CALLED and parameters[-1].default:
-        parameters = parameters[:-1]
     if not parameters or any(p.type not in CALLED for p in parameters):
         return None
     first_by_name = len(row.parameters) - row.by_name

@@ -98,11 +98,25 @@ void add_creation(Table& t) {
   t["zeros"] = [](const Call& c) -> Value { return tenon::zeros(c.rest_as_ints(0, "size"), c.options()); };
   t["ones"] = [](const Call& c) -> Value { return tenon::ones(c.rest_as_ints(0, "size"), c.options()); };
   t["empty"] = t["zeros"];
+  t["full_like"] = [](const Call& c) -> Value {
+    return tenon::full_like(c.tensor(0), c.scalar(1, "fill_value"), c.options());
+  };
+  t["scalar_tensor"] = [](const Call& c) -> Value {
+    return tenon::scalar_tensor(c.scalar(0, "s"), c.options());
+  };
+  t["zeros_like"] = [](const Call& c) -> Value { return tenon::zeros_like(c.tensor(0), c.options()); };
+  t["ones_like"] = [](const Call& c) -> Value { return tenon::ones_like(c.tensor(0), c.options()); };
+  t["full"] = [](const Call& c) -> Value {
+    return tenon::full(c.ints(0, "size"), c.scalar(1, "fill_value"), c.options());
+  };
   t["eye"] = [](const Call& c) -> Value {
     const int64_t n = c.integer(0, "n");
     return tenon::eye(n, c.integer(1, "m", n), c.options());
   };
   t["arange"] = arange_function;
+  t["linspace"] = [](const Call& c) -> Value {
+    return tenon::linspace(c.scalar(0, "start"), c.scalar(1, "end"), c.integer(2, "steps"), c.options());
+  };
   t["to"] = to_function;
   auto cast = [&](const char* name, ScalarType type) {
     t[std::string("Tensor.") + name] = [=](const Call& c) -> Value { return c.tensor(0).to(type); };

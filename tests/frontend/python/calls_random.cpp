@@ -106,11 +106,26 @@ void add_generators(Table& t) {
 }
 
 void add_in_place(Table& t) {
+  t["uniform_"] = [](const Call& c) -> Value {
+    return c.tensor(0).uniform_(c.real(1, "a", 0), c.real(2, "b", 1), generator(c));
+  };
+  t["normal_"] = [](const Call& c) -> Value {
+    return c.tensor(0).normal_(c.real(1, "mean", 0), c.real(2, "std", 1), generator(c));
+  };
   t["random_"] = random_in_place;
   t["bernoulli_"] = [](const Call& c) -> Value {
     if (c.has(1, "p") && c.need(1, "p").is<Tensor>())
       return c.tensor(0).bernoulli_(c.tensor(1, "p"), generator(c));
     return c.tensor(0).bernoulli_(c.real(1, "p", 0.5), generator(c));
+  };
+  t["log_normal_"] = [](const Call& c) -> Value {
+    return c.tensor(0).log_normal_(c.real(1, "mean", 1), c.real(2, "std", 2), generator(c));
+  };
+  t["cauchy_"] = [](const Call& c) -> Value {
+    return c.tensor(0).cauchy_(c.real(1, "median", 0), c.real(2, "sigma", 1), generator(c));
+  };
+  t["exponential_"] = [](const Call& c) -> Value {
+    return c.tensor(0).exponential_(c.real(1, "lambd", 1), generator(c));
   };
 }
 
@@ -125,13 +140,23 @@ void add_random(Table& t) {
   t["randn"] = [](const Call& c) -> Value {
     return tenon::randn(c.rest_as_ints(0, "size"), generator(c), c.options());
   };
+  t["rand_like"] = [](const Call& c) -> Value { return tenon::rand_like(c.tensor(0), c.options()); };
+  t["randn_like"] = [](const Call& c) -> Value { return tenon::randn_like(c.tensor(0), c.options()); };
   t["randint"] = randint;
   t["randint_like"] = randint_like;
+  t["randperm"] = [](const Call& c) -> Value {
+    return tenon::randperm(c.integer(0, "n"), generator(c), c.options());
+  };
   t["bernoulli"] = [](const Call& c) -> Value {
     return c.has(1, "p") ? tenon::bernoulli(c.tensor(0), c.scalar(1, "p").toDouble(), generator(c))
                          : tenon::bernoulli(c.tensor(0), generator(c));
   };
   t["torch.normal"] = normal;
+  t["multinomial"] = [](const Call& c) -> Value {
+    return tenon::multinomial(c.tensor(0), c.integer(1, "num_samples"), c.flag(2, "replacement", false),
+                              generator(c));
+  };
+  t["poisson"] = [](const Call& c) -> Value { return tenon::poisson(c.tensor(0), generator(c)); };
   t["dropout"] = dropping(tenon::dropout);
   t["F.dropout2d"] = t["F.feature_dropout"] = dropping(tenon::feature_dropout);
   t["F.alpha_dropout"] = dropping(tenon::alpha_dropout);

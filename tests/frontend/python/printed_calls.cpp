@@ -1341,12 +1341,6 @@ void add_printed(Table& t) {
   t["triu_"] = overloads({
       {"Tensor self, int diagonal=0",
        [](const Arguments& a) -> Value { return a.tensor(0).triu_(a.integer(1)); }}});
-  t["tril_indices"] = overloads({
-      {"int row, int col, int offset=0",
-       [](const Arguments& a) -> Value { return tenon::tril_indices(a.integer(0), a.integer(1), a.integer(2)); }}});
-  t["triu_indices"] = overloads({
-      {"int row, int col, int offset=0",
-       [](const Arguments& a) -> Value { return tenon::triu_indices(a.integer(0), a.integer(1), a.integer(2)); }}});
   t["block_diag"] = overloads({
       {"Tensor[] tensors",
        [](const Arguments& a) -> Value { return tenon::block_diag(a.tensors(0)); }}});
@@ -1438,9 +1432,6 @@ void add_printed(Table& t) {
   t["vander"] = overloads({
       {"Tensor x, int? N=None, bool increasing=False",
        [](const Arguments& a) -> Value { return tenon::vander(a.tensor(0), a.maybe_integer(1), a.flag(2)); }}});
-  t["range"] = overloads({
-      {"Scalar start, Scalar end, Scalar step=1",
-       [](const Arguments& a) -> Value { return tenon::range(a.scalar(0), a.scalar(1), a.scalar(2)); }}});
   t["matrix_power"] = overloads({
       {"Tensor self, int n",
        [](const Arguments& a) -> Value { return tenon::matrix_power(a.tensor(0), a.integer(1)); }}});
@@ -1456,12 +1447,6 @@ void add_printed(Table& t) {
   t["index_reduce_"] = overloads({
       {"Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True",
        [](const Arguments& a) -> Value { return a.tensor(0).index_reduce_(a.integer(1), a.tensor(2), a.tensor(3), a.string(4), a.flag(5)); }}});
-  t["empty_strided"] = overloads({
-      {"int[] size, int[] stride",
-       [](const Arguments& a) -> Value { return tenon::empty_strided(a.ints(0), a.ints(1)); }}});
-  t["empty_permuted"] = overloads({
-      {"int[] size, int[] physical_layout",
-       [](const Arguments& a) -> Value { return tenon::empty_permuted(a.ints(0), a.ints(1)); }}});
   t["moveaxis"] = overloads({
       {"Tensor(a) self, int source, int destination",
        [](const Arguments& a) -> Value { return tenon::moveaxis(a.tensor(0), a.integer(1), a.integer(2)); }},
@@ -1712,51 +1697,6 @@ void add_printed(Table& t) {
   t["diagonal_scatter"] = overloads({
       {"Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1",
        [](const Arguments& a) -> Value { return tenon::diagonal_scatter(a.tensor(0), a.tensor(1), a.integer(2), a.integer(3), a.integer(4)); }}});
-  t["rand"] = overloads({
-      {"int[] size",
-       [](const Arguments& a) -> Value { return tenon::rand(a.ints(0)); }}});
-  t["randn"] = overloads({
-      {"int[] size",
-       [](const Arguments& a) -> Value { return tenon::randn(a.ints(0)); }}});
-  t["rand_like"] = overloads({
-      {"Tensor self",
-       [](const Arguments& a) -> Value { return tenon::rand_like(a.tensor(0)); }}});
-  t["randn_like"] = overloads({
-      {"Tensor self",
-       [](const Arguments& a) -> Value { return tenon::randn_like(a.tensor(0)); }}});
-  t["randint"] = overloads({
-      {"int high, int[] size",
-       [](const Arguments& a) -> Value { return tenon::randint(a.integer(0), a.ints(1)); }},
-      {"int low, int high, int[] size",
-       [](const Arguments& a) -> Value { return tenon::randint(a.integer(0), a.integer(1), a.ints(2)); }}});
-  t["randint_like"] = overloads({
-      {"Tensor self, int high",
-       [](const Arguments& a) -> Value { return tenon::randint_like(a.tensor(0), a.integer(1)); }},
-      {"Tensor self, int low, int high",
-       [](const Arguments& a) -> Value { return tenon::randint_like(a.tensor(0), a.integer(1), a.integer(2)); }}});
-  t["randperm"] = overloads({
-      {"int n",
-       [](const Arguments& a) -> Value { return tenon::randperm(a.integer(0)); }}});
-  t["bernoulli"] = overloads({
-      {"Tensor self",
-       [](const Arguments& a) -> Value { return tenon::bernoulli(a.tensor(0)); }},
-      {"Tensor self, float p",
-       [](const Arguments& a) -> Value { return tenon::bernoulli(a.tensor(0), a.real(1)); }}});
-  t["normal"] = overloads({
-      {"Tensor mean, float std=1",
-       [](const Arguments& a) -> Value { return tenon::normal(a.tensor(0), a.real(1)); }},
-      {"float mean, Tensor std",
-       [](const Arguments& a) -> Value { return tenon::normal(a.real(0), a.tensor(1)); }},
-      {"Tensor mean, Tensor std",
-       [](const Arguments& a) -> Value { return tenon::normal(a.tensor(0), a.tensor(1)); }},
-      {"float mean, float std, int[] size",
-       [](const Arguments& a) -> Value { return tenon::normal(a.real(0), a.real(1), a.ints(2)); }}});
-  t["multinomial"] = overloads({
-      {"Tensor self, int num_samples, bool replacement=False",
-       [](const Arguments& a) -> Value { return tenon::multinomial(a.tensor(0), a.integer(1), a.flag(2)); }}});
-  t["poisson"] = overloads({
-      {"Tensor self",
-       [](const Arguments& a) -> Value { return tenon::poisson(a.tensor(0)); }}});
   t["dropout"] = overloads({
       {"Tensor input, float p, bool train",
        [](const Arguments& a) -> Value { return tenon::dropout(a.tensor(0), a.real(1), a.flag(2)); }}});
@@ -1769,63 +1709,6 @@ void add_printed(Table& t) {
   t["feature_alpha_dropout"] = overloads({
       {"Tensor input, float p, bool train",
        [](const Arguments& a) -> Value { return tenon::feature_alpha_dropout(a.tensor(0), a.real(1), a.flag(2)); }}});
-  t["scalar_tensor"] = overloads({
-      {"Scalar value",
-       [](const Arguments& a) -> Value { return tenon::scalar_tensor(a.scalar(0)); }}});
-  t["zeros"] = overloads({
-      {"int[] size",
-       [](const Arguments& a) -> Value { return tenon::zeros(a.ints(0)); }}});
-  t["ones"] = overloads({
-      {"int[] size",
-       [](const Arguments& a) -> Value { return tenon::ones(a.ints(0)); }}});
-  t["empty"] = overloads({
-      {"int[] size",
-       [](const Arguments& a) -> Value { return tenon::empty(a.ints(0)); }}});
-  t["full"] = overloads({
-      {"int[] size, Scalar fill_value",
-       [](const Arguments& a) -> Value { return tenon::full(a.ints(0), a.scalar(1)); }}});
-  t["zeros_like"] = overloads({
-      {"Tensor& self",
-       [](const Arguments& a) -> Value { return tenon::zeros_like(a.tensor(0)); }}});
-  t["ones_like"] = overloads({
-      {"Tensor& self",
-       [](const Arguments& a) -> Value { return tenon::ones_like(a.tensor(0)); }}});
-  t["empty_like"] = overloads({
-      {"Tensor& self",
-       [](const Arguments& a) -> Value { return tenon::empty_like(a.tensor(0)); }}});
-  t["full_like"] = overloads({
-      {"Tensor& self, Scalar fill_value",
-       [](const Arguments& a) -> Value { return tenon::full_like(a.tensor(0), a.scalar(1)); }}});
-  t["arange"] = overloads({
-      {"Scalar end",
-       [](const Arguments& a) -> Value { return tenon::arange(a.scalar(0)); }},
-      {"Scalar start, Scalar end",
-       [](const Arguments& a) -> Value { return tenon::arange(a.scalar(0), a.scalar(1)); }},
-      {"Scalar start, Scalar end, Scalar step",
-       [](const Arguments& a) -> Value { return tenon::arange(a.scalar(0), a.scalar(1), a.scalar(2)); }}});
-  t["linspace"] = overloads({
-      {"Scalar start, Scalar end, int steps",
-       [](const Arguments& a) -> Value { return tenon::linspace(a.scalar(0), a.scalar(1), a.integer(2)); }},
-      {"Tensor& start, Tensor& end, int steps",
-       [](const Arguments& a) -> Value { return tenon::linspace(a.tensor(0), a.tensor(1), a.integer(2)); }},
-      {"Tensor& start, Scalar end, int steps",
-       [](const Arguments& a) -> Value { return tenon::linspace(a.tensor(0), a.scalar(1), a.integer(2)); }},
-      {"Scalar start, Tensor& end, int steps",
-       [](const Arguments& a) -> Value { return tenon::linspace(a.scalar(0), a.tensor(1), a.integer(2)); }}});
-  t["logspace"] = overloads({
-      {"Scalar start, Scalar end, int steps, float base=10.0",
-       [](const Arguments& a) -> Value { return tenon::logspace(a.scalar(0), a.scalar(1), a.integer(2), a.real(3)); }},
-      {"Tensor& start, Tensor& end, int steps, float base=10.0",
-       [](const Arguments& a) -> Value { return tenon::logspace(a.tensor(0), a.tensor(1), a.integer(2), a.real(3)); }},
-      {"Tensor& start, Scalar end, int steps, float base=10.0",
-       [](const Arguments& a) -> Value { return tenon::logspace(a.tensor(0), a.scalar(1), a.integer(2), a.real(3)); }},
-      {"Scalar start, Tensor& end, int steps, float base=10.0",
-       [](const Arguments& a) -> Value { return tenon::logspace(a.scalar(0), a.tensor(1), a.integer(2), a.real(3)); }}});
-  t["eye"] = overloads({
-      {"int n",
-       [](const Arguments& a) -> Value { return tenon::eye(a.integer(0)); }},
-      {"int n, int m",
-       [](const Arguments& a) -> Value { return tenon::eye(a.integer(0), a.integer(1)); }}});
   t["linalg_norm"] = overloads({
       {"Tensor self, Scalar? ord=None, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None",
        [](const Arguments& a) -> Value { return tenon::linalg_norm(a.tensor(0), a.maybe_scalar(1), a.maybe_ints(2), a.flag(3), a.maybe_type(4)); }},
@@ -2085,9 +1968,6 @@ void add_printed(Table& t) {
   t["glu"] = overloads({
       {"Tensor self, int dim=-1",
        [](const Arguments& a) -> Value { return tenon::glu(a.tensor(0), a.integer(1)); }}});
-  t["rrelu"] = overloads({
-      {"Tensor self, Scalar lower=0.125, Scalar upper=1.0 / 3, bool training=False",
-       [](const Arguments& a) -> Value { return tenon::rrelu(a.tensor(0), a.scalar(1), a.scalar(2), a.flag(3)); }}});
   t["embedding"] = overloads({
       {"Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False",
        [](const Arguments& a) -> Value { return tenon::embedding(a.tensor(0), a.tensor(1), a.integer(2), a.flag(3), a.flag(4)); }}});
@@ -2183,37 +2063,6 @@ void add_printed(Table& t) {
   t["scaled_dot_product_attention"] = overloads({
       {"Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, float? scale=None",
        [](const Arguments& a) -> Value { return tenon::scaled_dot_product_attention(a.tensor(0), a.tensor(1), a.tensor(2), a.maybe_tensor(3), a.real(4), a.flag(5), a.maybe_real(6)); }}});
-  t["hann_window"] = overloads({
-      {"int window_length",
-       [](const Arguments& a) -> Value { return tenon::hann_window(a.integer(0)); }},
-      {"int window_length, bool periodic",
-       [](const Arguments& a) -> Value { return tenon::hann_window(a.integer(0), a.flag(1)); }}});
-  t["hamming_window"] = overloads({
-      {"int window_length",
-       [](const Arguments& a) -> Value { return tenon::hamming_window(a.integer(0)); }},
-      {"int window_length, bool periodic",
-       [](const Arguments& a) -> Value { return tenon::hamming_window(a.integer(0), a.flag(1)); }},
-      {"int window_length, bool periodic, float alpha",
-       [](const Arguments& a) -> Value { return tenon::hamming_window(a.integer(0), a.flag(1), a.real(2)); }},
-      {"int window_length, bool periodic, float alpha, float beta",
-       [](const Arguments& a) -> Value { return tenon::hamming_window(a.integer(0), a.flag(1), a.real(2), a.real(3)); }}});
-  t["blackman_window"] = overloads({
-      {"int window_length",
-       [](const Arguments& a) -> Value { return tenon::blackman_window(a.integer(0)); }},
-      {"int window_length, bool periodic",
-       [](const Arguments& a) -> Value { return tenon::blackman_window(a.integer(0), a.flag(1)); }}});
-  t["bartlett_window"] = overloads({
-      {"int window_length",
-       [](const Arguments& a) -> Value { return tenon::bartlett_window(a.integer(0)); }},
-      {"int window_length, bool periodic",
-       [](const Arguments& a) -> Value { return tenon::bartlett_window(a.integer(0), a.flag(1)); }}});
-  t["kaiser_window"] = overloads({
-      {"int window_length",
-       [](const Arguments& a) -> Value { return tenon::kaiser_window(a.integer(0)); }},
-      {"int window_length, bool periodic",
-       [](const Arguments& a) -> Value { return tenon::kaiser_window(a.integer(0), a.flag(1)); }},
-      {"int window_length, bool periodic, float beta",
-       [](const Arguments& a) -> Value { return tenon::kaiser_window(a.integer(0), a.flag(1), a.real(2)); }}});
   t["lstm"] = overloads({
       {"Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first",
        [](const Arguments& a) -> Value { return fields("lstm", {}, tenon::lstm(a.tensor(0), a.tensors(1), a.tensors(2), a.flag(3), a.integer(4), a.real(5), a.flag(6), a.flag(7), a.flag(8))); }}});
@@ -2320,36 +2169,6 @@ void add_printed(Table& t) {
   t["as_strided_"] = overloads({
       {"Tensor(a!) self, int[] size, int[] stride, int? storage_offset=None",
        [](const Arguments& a) -> Value { return a.tensor(0).as_strided_(a.ints(1), a.ints(2), a.maybe_integer(3)); }}});
-  t["uniform_"] = overloads({
-      {"Tensor(a!) self, float from=0, float to=1",
-       [](const Arguments& a) -> Value { return a.tensor(0).uniform_(a.real(1), a.real(2)); }}});
-  t["normal_"] = overloads({
-      {"Tensor(a!) self, float mean=0, float std=1",
-       [](const Arguments& a) -> Value { return a.tensor(0).normal_(a.real(1), a.real(2)); }}});
-  t["random_"] = overloads({
-      {"Tensor(a!) self, int from, int? to",
-       [](const Arguments& a) -> Value { return a.tensor(0).random_(a.integer(1), a.maybe_integer(2)); }},
-      {"Tensor(a!) self, int to",
-       [](const Arguments& a) -> Value { return a.tensor(0).random_(a.integer(1)); }},
-      {"Tensor(a!) self",
-       [](const Arguments& a) -> Value { return a.tensor(0).random_(); }}});
-  t["bernoulli_"] = overloads({
-      {"Tensor(a!) self, float p=0.5",
-       [](const Arguments& a) -> Value { return a.tensor(0).bernoulli_(a.real(1)); }},
-      {"Tensor(a!) self, Tensor p",
-       [](const Arguments& a) -> Value { return a.tensor(0).bernoulli_(a.tensor(1)); }}});
-  t["exponential_"] = overloads({
-      {"Tensor(a!) self, float lambd=1",
-       [](const Arguments& a) -> Value { return a.tensor(0).exponential_(a.real(1)); }}});
-  t["log_normal_"] = overloads({
-      {"Tensor(a!) self, float mean=1, float std=2",
-       [](const Arguments& a) -> Value { return a.tensor(0).log_normal_(a.real(1), a.real(2)); }}});
-  t["cauchy_"] = overloads({
-      {"Tensor(a!) self, float median=0, float sigma=1",
-       [](const Arguments& a) -> Value { return a.tensor(0).cauchy_(a.real(1), a.real(2)); }}});
-  t["geometric_"] = overloads({
-      {"Tensor(a!) self, float p",
-       [](const Arguments& a) -> Value { return a.tensor(0).geometric_(a.real(1)); }}});
 }
 
 }  // namespace python
