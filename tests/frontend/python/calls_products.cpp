@@ -42,6 +42,16 @@ void add_structured(Table& t) {
   t["einsum"] = einsum;
   t["tensordot"] = tensordot;
   t["repeat_interleave"] = repeat_interleave;
+  t["logspace"] = [](const Call& c) -> Value {
+    return tenon::logspace(c.scalar(0, "start"), c.scalar(1, "end"), c.integer(2, "steps"),
+                           c.real(3, "base", 10), c.options());
+  };
+  t["tril_indices"] = [](const Call& c) -> Value {
+    return tenon::tril_indices(c.integer(0, "row"), c.integer(1, "col"), c.integer(2, "offset", 0));
+  };
+  t["triu_indices"] = [](const Call& c) -> Value {
+    return tenon::triu_indices(c.integer(0, "row"), c.integer(1, "col"), c.integer(2, "offset", 0));
+  };
   t["cartesian_prod"] = [](const Call& c) -> Value {
     std::vector<Tensor> tensors;
     for (size_t i = 0; i < c.positional.size(); ++i) tensors.push_back(c.tensor(i));
