@@ -129,6 +129,10 @@ void split_on_cpu(const ir::Kernel& kernel, const Target& target, ir::KnownTrees
   on_cpu<cpu::lower_short_rows>(*split_axes(kernel), target, known, lowered);
 }
 
+void contraction_on_cpu(const ir::Kernel& kernel, const Target& target, ir::KnownTrees known, Lowered& lowered) {
+  on_cpu<cpu::lower_contraction>(cpu::with_axes_of_one(kernel), target, known, lowered);
+}
+
 void check_shared(const ir::Kernel& kernel, const GpuTarget& target, const Lowered& lowered) {
   int64_t shared = 0;
   for (const ir::TreeBuffer& buffer : lowered.tree.buffers) {
@@ -208,7 +212,7 @@ constexpr TargetKind kCpu = TargetKind::Cpu, kGpu = TargetKind::Cuda;
 
 // In the order in which they are asked.
 constexpr Schedule kSchedules[] = {
-    {"contraction", kCpu, takes_contraction, nullptr, on_cpu<cpu::lower_contraction>},
+    {"contraction", kCpu, takes_contraction, nullptr, contraction_on_cpu},
     {"scan lines", kCpu, takes_scans, suits_kernel<cpu::scans_along_lines>, on_cpu<cpu::lower_scan_lines>},
     {"scan columns", kCpu, takes_scans, nullptr, on_cpu<cpu::lower_scan_columns>},
     {"short rows", kCpu, takes_maps, suits_rows<splits_into_short_rows>, split_on_cpu},

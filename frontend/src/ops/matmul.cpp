@@ -66,6 +66,9 @@ NodeRef sum_of_products(const NodeRef& matrix, const NodeRef& line, bool along_r
   return ir::cast(ir::reshape(total.node, shape), type);
 }
 
+// One row of so few products is as quick as a product, and so it is the code, and has the bits, of any number of rows.
+constexpr int64_t kSmallRow = 1 << 16;
+
 // [B..., M, K] x [B..., K, N], equal batch dims; an empty K gives zeros. `a` and `b` are views of the tensors x and y
 // whose last two dims are theirs. A right operand given as its transpose is y itself, a matrix.
 NodeRef product_node(const TensorImpl& x, const TensorImpl& y, const NodeRef& a, const NodeRef& b,
@@ -78,7 +81,8 @@ NodeRef product_node(const TensorImpl& x, const TensorImpl& y, const NodeRef& a,
   shape.back() = columns;
   const int64_t count = checked_numel(ref(shape));
   if (a->shape().back() == 0 || count == 0) return zeros_node(type, shape);
-  if (rows > 1 && columns > 1) return ir::dot(a, transposed ? swap_last_dims(b) : b);
+  const bool small_row = rank == 2 && rows == 1 && a->shape().back() * columns <= kSmallRow;
+  if ((rows > 1 || small_row) && columns > 1) return ir::dot(a, transposed ? swap_last_dims(b) : b);
   const NodeRef turned = transposed ? b : swap_last_dims(b);
   if (columns == 1) return sum_of_products(a, turned, rows_lie_along_memory(x), shape, type);
   const bool along = transposed ? !columns_lie_along_memory(y) : !rows_lie_along_memory(y);

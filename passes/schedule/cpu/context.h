@@ -70,6 +70,7 @@ void lower_rows(Context& c);     // Lanes reductions, one parallel iteration a r
 void lower_split(Context& c);    // Lanes reductions of few long rows: blocks in parallel, then the rest
 void lower_columns(Context& c);  // Columns reductions, vectorised across results
 void lower_contraction(Context& c);
+ir::Kernel with_axes_of_one(ir::Kernel kernel);  // of a contraction, before it is lowered
 
 // A tile of an operand: positions along the axis `rows`, and `vectors` vectors from `begin` on along the axis `columns`, the
 // nest's lane axis, where they are bound as sub-vectors 0, 1, ...

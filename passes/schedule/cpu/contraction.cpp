@@ -620,8 +620,99 @@ class Contraction {
   ValueId first_line_ = -1, row_begin_ = -1, row_end_ = -1, mask_ = -1;
 };
 
+// A contraction's kernel with an axis of one row or one k in its indices, see with_axes_of_one.
+class FilledAxes {
+ public:
+  explicit FilledAxes(ir::Kernel& kernel) : kernel_(kernel) {
+    for (const Instr& in : kernel.instrs) {
+      if (in.op == Op::Contract) contract_ = &in;
+    }
+    left_ = chain(kernel, contract_->args[0]);
+    right_ = chain(kernel, contract_->args[1]);
+    for (const int a : ir::axes_of(kernel, AxisKind::Parallel)) {
+      const bool left = depends(kernel, left_.back(), a), right = depends(kernel, right_.back(), a);
+      if (right && !left) column_ = a;
+      has_row_ = has_row_ || !right;  // where neither changes, a left operand may be the same in all rows
+    }
+    k_ = ir::axes_of(kernel, AxisKind::Contract)[0];
+  }
+
+  void fill() {
+    if (column_ < 0 || !operands_stand_alone()) return;
+    if (kernel_.extent(k_) == 1) fill_k();
+    if (!has_row_ && kernel_.extent_of(AxisKind::Parallel) * kernel_.extent(k_) <= kFewProducts) fill_row();
+  }
+
+ private:
+  // Loads at fixed places and what is computed from them for the contraction alone.
+  bool operands_stand_alone() const {
+    std::vector<int> of_operand(kernel_.instrs.size(), 0);
+    for (const std::vector<Value>* values : {&left_, &right_}) {
+      for (const Value v : *values) ++of_operand[static_cast<size_t>(v)];
+    }
+    for (size_t v = 0; v < of_operand.size(); ++v) {
+      const Instr& in = kernel_.instrs[v];
+      if (of_operand[v] > 1 || (of_operand[v] > 0 && (!in.guards.empty() || in.scale != 0))) return false;
+      if (of_operand[v] > 0 || &in == contract_) continue;
+      for (const Value a : in.args) {
+        if (of_operand[static_cast<size_t>(a)] > 0) return false;
+      }
+    }
+    return true;
+  }
+
+  void fill_k() {
+    for (const std::vector<Value>* values : {&left_, &right_}) {
+      for (const Value v : *values) {
+        Instr& in = kernel_.instr(v);
+        if (in.op == Op::Load) in.index = in.index + Index::axis(k_, 2) * kNowhere;
+        if (in.op != Op::Const && in.op != Op::Scalar) in.level = ir::Level::Contract;
+      }
+    }
+  }
+
+  // Before the columns. Whether another operand of the epilogue changes from row to row nobody sees: a bias does not.
+  void fill_row() {
+    const int row = column_;
+    for (Instr& in : kernel_.instrs) {
+      const auto behind = [&](Index& index) {
+        index = index.substitute([&](int a, int64_t extent) { return Index::axis(a < row ? a : a + 1, extent); });
+      };
+      behind(in.index);
+      for (ir::Guard& guard : in.guards) behind(guard.value);
+    }
+    kernel_.axes.insert(kernel_.axes.begin() + row, ir::Axis{"row", 1, AxisKind::Parallel});
+    const auto fill = [&](Instr& in) { in.index = in.index + Index::axis(row, 2) * kNowhere; };
+    for (const Value v : left_) {
+      if (kernel_.instr(v).op == Op::Load) fill(kernel_.instr(v));
+    }
+    for (Instr& in : kernel_.instrs) {
+      if (in.op == Op::Store || (in.op == Op::Load && kernel_.buffer(in.slot).role == ir::Role::InOut)) fill(in);
+    }
+  }
+
+  static constexpr int64_t kFewProducts = 1 << 16;      // a row is computed four times
+  static constexpr int64_t kNowhere = int64_t{1} << 40;  // a distance that is no other one
+
+  ir::Kernel& kernel_;
+  const Instr* contract_ = nullptr;
+  std::vector<Value> left_, right_;  // the operands, behind what they are computed from
+  int k_ = -1, column_ = -1;
+  bool has_row_ = false;
+};
+
 }  // namespace
 
 void lower_contraction(Context& c) { Contraction(c).lower(); }
+
+// An axis of one element has vanished from all indices: that of rows, or k. It gets a place in them again, at a distance that is never
+// gone, so that little work of one row or one k is the code that it is for any number.
+//
+//   axes j: 192 parallel, c: 64 contract               axes row: 1 parallel, j: 192 parallel, c: 64 contract
+//   load x0[c]   load x1[192*c + j]   store y0[j]  ->  load x0[far*row + c]   load x1[192*c + j]   store y0[far*row + j]
+ir::Kernel with_axes_of_one(ir::Kernel kernel) {
+  if (kernel.extent_of(AxisKind::Parallel) * kernel.extent_of(AxisKind::Contract) < kManyProducts) FilledAxes(kernel).fill();
+  return kernel;
+}
 
 }  // namespace tenon::passes::cpu
