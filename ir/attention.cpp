@@ -1,9 +1,11 @@
 // The composition of attention and of its gradients, and the nodes that stand for them.
 #include "ir/attention.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "ir/expr.h"
@@ -12,7 +14,7 @@
 namespace tenon::ir {
 namespace {
 
-std::array<int64_t, 2> attributes(const Attention& a) { return {a.causal ? 1 : 0, std::bit_cast<int64_t>(a.scale)}; }
+std::array<int64_t, 3> attributes(const Attention& a) { return {a.causal ? 1 : 0, std::bit_cast<int64_t>(a.scale), a.query->rank() - 2}; }
 
 std::vector<NodeRef> with_mask(std::vector<NodeRef> inputs, const Attention& a) {
   if (a.mask) inputs.push_back(a.mask);
@@ -91,6 +93,21 @@ class Composition {
 }  // namespace
 
 double attention_scale(std::span<const int64_t> ints) { return std::bit_cast<double>(ints[1]); }
+int64_t attention_rows(std::span<const int64_t> ints) { return ints[2]; }
+
+NodeRef attention_with_rows(const Node& node, std::span<const NodeRef> inputs, int64_t rows) {
+  const std::array<int64_t, 3> ints{node.ints()[0], node.ints()[1], rows};
+  const NodeRef result = make_node(node.op(), inputs, ints);
+  return permute(result, attention_dims(*result));
+}
+
+Dims attention_dims(const Node& node) {
+  const int64_t rank = node.rank(), rows = attention_rows(node.ints());
+  Dims dims(static_cast<size_t>(rank), 0);
+  std::iota(dims.begin(), dims.end(), int64_t{0});
+  std::rotate(dims.begin() + rows, dims.begin() + rows + 1, dims.end() - 1);
+  return dims;
+}
 
 NodeRef attention(const Attention& a) { return make_node(Op::Attention, with_mask({a.query, a.key, a.value}, a), attributes(a)); }
 
@@ -102,7 +119,7 @@ NodeRef attention_gradient(const Attention& a, size_t which, const NodeRef& grad
     const Expr delta = reduce(Op::Sum, p * product(g, turned(c.value())), last_dim(p));
     return cast(c.back_to(which, p, c.back(p, g, delta), g).node, result->dtype());
   }
-  const std::array<int64_t, 2> ints = attributes(a);
+  const std::array<int64_t, 3> ints = attributes(a);
   const Expr products = cast(Expr{gradient}, sums) * cast(Expr{result}, sums);
   const NodeRef delta = reduce(Op::Sum, products.node, last_dim(products));
   const NodeRef lse = make_node(Op::AttentionLse, with_mask({a.query, a.key, a.value}, a), ints);
@@ -111,7 +128,10 @@ NodeRef attention_gradient(const Attention& a, size_t which, const NodeRef& grad
   return make_node(ops[which], inputs, ints);
 }
 
-NodeRef composed_attention(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
+namespace {
+
+// With rows in the last but one dim.
+NodeRef composition(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
   const size_t operands = is_attention_gradient(op) ? 6 : 3;
   const NodeRef mask = inputs.size() > operands ? inputs.back() : NodeRef();
   const Attention a{inputs[0], inputs[1], inputs[2], mask, ints[0] != 0, attention_scale(ints)};
@@ -124,6 +144,16 @@ NodeRef composed_attention(Op op, std::span<const NodeRef> inputs, std::span<con
   const Expr g = c.whole(inputs[3]), p = exp(scores - expanded({inputs[4]}, scores.shape()));
   const size_t which = static_cast<size_t>(op) - static_cast<size_t>(Op::AttentionGradQuery);
   return cast(c.back_to(which, p, c.back(p, g, {inputs[5]}), g).node, inputs[0]->dtype());
+}
+
+}  // namespace
+
+NodeRef composed_attention(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
+  const NodeRef whole = composition(op, inputs, ints);
+  Dims order(static_cast<size_t>(whole->rank()), 0);
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::rotate(order.begin() + attention_rows(ints), order.end() - 2, order.end() - 1);
+  return permute(whole, order);
 }
 
 }  // namespace tenon::ir

@@ -21,6 +21,11 @@ struct Attention {
 
 NodeRef attention(const Attention& operands);
 double attention_scale(std::span<const int64_t> ints);
+int64_t attention_rows(std::span<const int64_t> ints);  // which dim of the result its rows are
+// The same operation with rows at that dim, as a view [N.., L, Ev].
+NodeRef attention_with_rows(const Node& node, std::span<const NodeRef> inputs, int64_t rows);
+// The dims of a result in the order N.., L, Ev.
+Dims attention_dims(const Node& node);
 
 inline bool is_attention_gradient(Op op) { return op >= Op::AttentionGradQuery && op <= Op::AttentionGradValue; }
 

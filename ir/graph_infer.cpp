@@ -291,10 +291,11 @@ int64_t together(Op op, int64_t a, int64_t b) {
 }
 
 Dims attention_shape(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
-  require(ints.size() == 2 && (ints[0] == 0 || ints[0] == 1), op, "takes 0 or 1, and a scale");
+  require(ints.size() == 3 && (ints[0] == 0 || ints[0] == 1), op, "takes 0 or 1, a scale, and the dim of the rows");
   const Dims &q = inputs[0]->shape(), &k = inputs[1]->shape(), &v = inputs[2]->shape();
   const size_t rank = q.size(), length = rank - 2, depth = rank - 1;
   for (const NodeRef& input : inputs) require(rank >= 2 && input->shape().size() == rank, op, "needs operands of one rank, at least 2");
+  require(ints[2] >= 0 && ints[2] <= static_cast<int64_t>(length), op, "has no such dim of rows");
   require(q[depth] == k[depth], op, "queries and keys differ in their last dim");
   require(k[length] == v[length], op, "there is not one value for each key");
   Dims rows = q;  // [N.., L, 1]
@@ -315,10 +316,12 @@ Dims attention_shape(Op op, std::span<const NodeRef> inputs, std::span<const int
     require(inputs[3]->shape() == result && inputs[4]->shape() == rows && inputs[5]->shape() == rows, op,
             "a gradient or a sum of the rows is not of their shape");
   }
-  if (op == Op::Attention) return result;
-  if (op == Op::AttentionLse) return rows;
-  result[length] = op == Op::AttentionGradQuery ? q[length] : k[length];
-  result[depth] = op == Op::AttentionGradValue ? v[depth] : q[depth];
+  if (op == Op::AttentionLse) result = rows;
+  if (gradient) {
+    result[length] = op == Op::AttentionGradQuery ? q[length] : k[length];
+    result[depth] = op == Op::AttentionGradValue ? v[depth] : q[depth];
+  }
+  std::rotate(result.begin() + ints[2], result.end() - 2, result.end() - 1);
   return result;
 }
 

@@ -46,7 +46,7 @@ Attributes attributes_of(Op op) {
   static constexpr std::string_view slice[] = {"starts=", "steps=", "sizes="}, pad[] = {"lo=", "hi="};
   static constexpr std::string_view places[] = {"sizes=", "strides="}, strides[] = {"strides="};
   static constexpr std::string_view sort[] = {"dim=", "descending=", "first=", "count="}, count[] = {"count="};
-  static constexpr std::string_view device[] = {"device="}, attention[] = {"causal=", kScale}, recurrence[] = {"cell=", "backwards=", "flag="};
+  static constexpr std::string_view device[] = {"device="}, attention[] = {"causal=", kScale, "rows="}, recurrence[] = {"cell=", "backwards=", "flag="};
   if (is_attention(op)) return {{}, attention};
   if (is_recurrence(op)) return {{}, recurrence};
   if (is_reduce(op)) return {dims, {}};

@@ -18,13 +18,14 @@ ir::Graph simplify(const ir::Graph& graph);        // algebraic identities (the 
 ir::Graph fold_constants(const ir::Graph& graph);  // ops on constants, up to kFoldLimit elements of work
 ir::Graph fold_views(const ir::Graph& graph);      // chains of movement ops become one or none
 ir::Graph lay_out_products(const ir::Graph& graph);  // products are stored as they are read
+ir::Graph lay_out_attention(const ir::Graph& graph);  // so are the results of attention
 ir::Graph late_reshapes(const ir::Graph& graph);   // contractions take their readers in before they are reshaped
 ir::Graph common_subexpressions(const ir::Graph& graph);
 ir::Graph dead_code(const ir::Graph& graph);
 inline constexpr int64_t kFoldLimit = 4096;
 
 struct GraphPass {
-  std::string_view name;  // "simplify", "fold-views", "fold-constants", "lay-out-products", "late-reshapes", "cse", "dce"
+  std::string_view name;  // "simplify", "fold-views", "fold-constants", "lay-out-products", "lay-out-attention", "late-reshapes", "cse", "dce"
   std::string_view summary;
   ir::Graph (*run)(const ir::Graph&);
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/attention.h"
 #include "ir/graph_infer.h"
 #include "ir/recurrence.h"
 
@@ -41,7 +42,8 @@ int64_t attention_flops(const FusedKernel& fused) {
   const size_t rank = q.shape().size();
   const int64_t depth = q.shape()[rank - 1], value_depth = v.shape()[rank - 1];
   int64_t scores = q.shape()[rank - 2] * k.shape()[rank - 2], products = 0;  // products for each score
-  for (size_t d = 0; d + 2 < rank; ++d) scores *= node.shape()[d];
+  const ir::Dims dims = ir::attention_dims(node);
+  for (size_t d = 0; d + 2 < rank; ++d) scores *= node.shape()[dims[d]];
   const bool query = wants(ir::Op::AttentionGradQuery), key = wants(ir::Op::AttentionGradKey), value = wants(ir::Op::AttentionGradValue);
   if (query) products += 2 * depth + value_depth;
   if (key || value) products += depth + (key ? depth + value_depth : 0) + (value ? value_depth : 0);

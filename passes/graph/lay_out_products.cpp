@@ -30,20 +30,6 @@ using ir::Op;
 
 bool is_view_of_product(const Node& node) { return node.op() == Op::Permute && node.inputs()[0]->op() == Op::Dot; }
 
-// The dims of more than one element.
-ir::Dims long_dims(const ir::Dims& shape) {
-  ir::Dims result;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] != 1) result.push_back(static_cast<int64_t>(d));
-  }
-  return result;
-}
-
-bool same_but_for_ones(const ir::Dims& a, const ir::Dims& b) {
-  const ir::Dims x = long_dims(a), y = long_dims(b);
-  return std::ranges::equal(x, y, {}, [&](int64_t d) { return a[d]; }, [&](int64_t d) { return b[d]; });
-}
-
 int64_t rank(const Node& node) { return static_cast<int64_t>(node.shape().size()); }
 
 // Whether the columns of a product are the rows of this view of it.
@@ -66,17 +52,6 @@ bool joins_moved_dims(const Node& reshape) {
     outer = stride;
   }
   return false;
-}
-
-using Readers = ir::NodeMap<std::vector<const Node*>>;  // null: the program
-
-Readers readers_of(const ir::Graph& graph) {
-  Readers readers;
-  for (const Node* node : ir::topological_order(graph.outputs)) {
-    for (const Node* operand : node->inputs()) readers[operand].push_back(node);
-  }
-  for (const NodeRef& output : graph.outputs) readers[output.get()].push_back(nullptr);
-  return readers;
 }
 
 template <typename Test>

@@ -59,4 +59,26 @@ ir::Graph rebuild(const ir::Graph& graph, const Remake& remake) {
   return result;
 }
 
+Readers readers_of(const ir::Graph& graph) {
+  Readers readers;
+  for (const ir::Node* node : ir::topological_order(graph.outputs)) {
+    for (const ir::Node* operand : node->inputs()) readers[operand].push_back(node);
+  }
+  for (const ir::NodeRef& output : graph.outputs) readers[output.get()].push_back(nullptr);
+  return readers;
+}
+
+ir::Dims long_dims(const ir::Dims& shape) {
+  ir::Dims result;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] != 1) result.push_back(static_cast<int64_t>(d));
+  }
+  return result;
+}
+
+bool same_but_for_ones(const ir::Dims& a, const ir::Dims& b) {
+  const ir::Dims x = long_dims(a), y = long_dims(b);
+  return std::ranges::equal(x, y, {}, [&](int64_t d) { return a[d]; }, [&](int64_t d) { return b[d]; });
+}
+
 }  // namespace tenon::passes

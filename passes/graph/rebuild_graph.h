@@ -1,9 +1,10 @@
-// What the graph passes share: one walk that makes each node anew on the new versions of its operands.
+// What the graph passes share: one walk that makes each node anew on the new versions of its operands, and who reads a node.
 #pragma once
 
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ir/graph.h"
 #include "ir/graph_map.h"
@@ -19,5 +20,12 @@ ir::NodeRef remake_as_is(const ir::Node& node, std::span<const ir::NodeRef> oper
 // Walks graph.nodes in order; keeps inputs, outputs, names and dead nodes. Nodes that `remake` made on the
 // way to a result stand before it.
 ir::Graph rebuild(const ir::Graph& graph, const Remake& remake);
+
+// Who reads a node that an output needs. Null: the program.
+using Readers = ir::NodeMap<std::vector<const ir::Node*>>;
+Readers readers_of(const ir::Graph& graph);
+
+ir::Dims long_dims(const ir::Dims& shape);  // those of more than one element
+bool same_but_for_ones(const ir::Dims& a, const ir::Dims& b);
 
 }  // namespace tenon::passes

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/attention.h"
 #include "passes/passes.h"
 
 namespace tenon::passes {
@@ -38,7 +39,7 @@ std::vector<ValueId> Points::places(Context& c, ValueId point) const {
     if (d > 0) std::tie(point, digit) = c.divide(point, c.nest.size(dim.extent));
     for (size_t b = 0; b < buffers_; ++b) {
       if (dim.steps[b] == 0) continue;
-      const ValueId term = dim.steps[b] == 1 ? digit : c.mul(digit, c.nest.size(dim.steps[b]));
+      const ValueId term = dim.steps[b] == 1 && !any_steps_ ? digit : c.mul(digit, c.nest.size(dim.steps[b]));
       places[b] = places[b] < 0 ? term : c.add(places[b], term);
     }
   }
@@ -49,18 +50,21 @@ std::vector<ValueId> Points::places(Context& c, ValueId point) const {
 }
 
 AttentionBuffers::AttentionBuffers(const Context& c, const Call& call)
-    : batches_(c.kernel.buffers.size()), layouts_(call.layouts.begin(), call.layouts.end()) {
+    : batches_(c.kernel.buffers.size(), true), layouts_(call.layouts.begin(), call.layouts.end()) {
   const auto result = [&](const ir::Node& made) {
     results_.emplace_back(made.op(), static_cast<int32_t>(layouts_.size()));
-    layouts_.push_back({0, ir::contiguous_strides(made.shape())});
+    const ir::Dims strides = ir::contiguous_strides(made.shape());
+    OperandLayout layout;
+    for (const int64_t d : ir::attention_dims(made)) layout.strides.push_back(strides[d]);
+    layouts_.push_back(std::move(layout));
   };
   result(call.node);
   for (const ir::NodeRef& twin : call.twins) result(*twin);
-  const ir::Dims& shape = call.node.shape();
-  for (size_t d = 0; d + 2 < shape.size(); ++d) {
+  const ir::Dims dims = ir::attention_dims(call.node);
+  for (size_t d = 0; d + 2 < dims.size(); ++d) {
     std::vector<int64_t> steps;
     for (const OperandLayout& layout : layouts_) steps.push_back(layout.strides[d]);
-    batches_.dim(shape[d], std::move(steps));
+    batches_.dim(call.node.shape()[dims[d]], std::move(steps));
   }
 }
 

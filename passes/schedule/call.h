@@ -15,7 +15,8 @@ namespace tenon::passes {
 //   dim 10 {64, 1}, dim 64 {1, 0}: point 70 = (1, 6) lies at 64*1 + 6 of the first buffer, at 1 of the second
 class Points {
  public:
-  explicit Points(size_t buffers) : buffers_(buffers) {}
+  // `any_steps`: the code has no step in it, not even whether it is 1.
+  explicit Points(size_t buffers, bool any_steps = false) : buffers_(buffers), any_steps_(any_steps) {}
   // The next dim inwards; `steps`: from point to point along it, in elements, one a buffer. A dim of one point is none,
   // and one that continues the dim before it in all buffers makes that longer.
   void dim(int64_t extent, std::vector<int64_t> steps);
@@ -28,6 +29,7 @@ class Points {
     std::vector<int64_t> steps;
   };
   size_t buffers_;
+  bool any_steps_;
   std::vector<Dim> dims_;
 };
 
@@ -38,6 +40,7 @@ class AttentionBuffers {
   int64_t batches() const { return batches_.count(); }
   std::optional<int32_t> result_of(Op op) const;                 // none: it is not asked for
   std::vector<ValueId> begins(Context& c, ValueId batch) const;  // its first element in each buffer
+  int64_t row_step(int32_t buffer) const { return layouts_[static_cast<size_t>(buffer)].strides.end()[-2]; }
 
  private:
   Points batches_;  // in row-major order

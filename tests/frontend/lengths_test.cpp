@@ -143,6 +143,57 @@ TEST_CASE("sixty lengths compile few more kernels than one") {
   }
 }
 
+// A training step as programs write it, of each length once, and a row alone is a length too: what vanishes with an axis of one row costs
+// few kernels.
+TEST_CASE("lengths from 1 to 64 compile few kernels in all") {
+  manual_seed(0);
+  nn::MultiheadAttention attention(64, 4);
+  nn::TransformerEncoderLayer layer(nn::TransformerEncoderLayerOptions(32, 2).dim_feedforward(48).dropout(0.0));
+  nn::Sequential network(nn::Linear(24, 48), nn::ReLU(), nn::Linear(48, 10));
+  nn::Conv1d conv(nn::Conv1dOptions(4, 8, 3).padding(1));
+  nn::LayerNorm norm(nn::LayerNormOptions({32}));
+  nn::LSTM lstm(nn::LSTMOptions(6, 8));
+  nn::GRU gru(nn::GRUOptions(6, 8));
+  struct Case {
+    const char* name;
+    std::function<Tensor(int64_t)> result;
+    std::vector<Tensor> parameters;
+    int64_t forward, training;  // kernels that are allowed
+  };
+  const std::vector<Case> cases = {
+      {"attention", [&](int64_t n) { const Tensor x = randn({n, 1, 64}); return std::get<0>(attention(x, x, x)); }, attention->parameters(), 4, 12},
+      {"attention of a batch", [&](int64_t n) { const Tensor x = randn({n, 2, 64}); return std::get<0>(attention(x, x, x)); }, attention->parameters(), 3, 12},
+      {"a transformer's layer", [&](int64_t n) { return layer(randn({n, 2, 32})); }, layer->parameters(), 12, 26},
+      {"rows of a network", [&](int64_t n) { return network->forward(randn({n, 24})); }, network->parameters(), 5, 12},
+      {"a convolution", [&](int64_t n) { return conv(randn({2, 4, n})); }, conv->parameters(), 6, 13},
+      {"rows of a norm", [&](int64_t n) { return norm(randn({n, 32})); }, norm->parameters(), 2, 5},
+      {"an LSTM", [&](int64_t n) { return std::get<0>(lstm(randn({n, 2, 6}))); }, lstm->parameters(), 5, 12},
+      {"a GRU", [&](int64_t n) { return std::get<0>(gru(randn({n, 2, 6}))); }, gru->parameters(), 4, 13},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(std::string(c.name));
+    optim::SGD sgd(c.parameters, optim::SGDOptions(1e-3));
+    const auto step = [&](int64_t n) {
+      sgd.zero_grad();
+      c.result(n).square().mean().backward();
+      sgd.step();
+      eval(c.parameters);
+    };
+    const auto forward = [&](int64_t n) {
+      const NoGradGuard guard;
+      eval(c.result(n));
+    };
+    const auto kernels_of_all = [](const std::function<void(int64_t)>& run) {
+      clear_caches();
+      reset_counters();
+      for (int64_t n = 64; n > 0; --n) run(n);
+      return counters().kernels_compiled + counters().disk_hits;
+    };
+    CHECK(kernels_of_all(forward) <= c.forward);
+    CHECK(kernels_of_all(step) <= c.training);
+  }
+}
+
 // One product projects a source that is query, key and value; two or three do where they are different tensors.
 TEST_CASE("attention over one tensor is that over copies of it") {
   manual_seed(3);

@@ -56,7 +56,7 @@ bool same_results(const std::vector<codegen::HostTensor>& a, const std::vector<c
 TEST_CASE("the table of passes") {
   std::string names;
   for (const passes::GraphPass& pass : passes::graph_passes()) names += std::string(pass.name) + " ";
-  CHECK(names == "simplify fold-views fold-constants lay-out-products late-reshapes cse dce ");
+  CHECK(names == "simplify fold-views fold-constants lay-out-products lay-out-attention late-reshapes cse dce ");
 }
 
 TEST_CASE(

@@ -35,12 +35,13 @@ struct Case {
   int compute = 80;                                   // from 80 on halves are on tensor cores
   int64_t shared_bytes = ir::kStaticSharedBytes;
   std::optional<double> scale = std::nullopt;
+  int64_t rows = 100;  // the dim of the results' rows, at most the last but one
 };
 
 inline std::ostream& operator<<(std::ostream& out, const Case& c) {
   return out << ir::name(c.dtype) << " L=" << c.length << " S=" << c.sources << " E=" << c.depth << " Ev=" << c.value_depth
              << (c.causal ? " causal" : "") << " mask " << static_cast<int>(c.mask) << " on " << c.multiprocessors << " sm_" << c.compute
-             << " with " << c.shared_bytes << " bytes";
+             << " with " << c.shared_bytes << " bytes, rows at " << c.rows;
 }
 
 inline Dims with(Dims batch, int64_t rows, int64_t columns) {
@@ -217,10 +218,30 @@ inline std::vector<NodeRef> nodes(const Case& c, Reference& r, Op first, size_t 
   if (c.mask != Mask::None) operands.push_back(&r.mask);
   std::vector<NodeRef> inputs, made;
   for (const Array* a : operands) inputs.push_back(placeholder(*a));
-  const int64_t ints[] = {c.causal, std::bit_cast<int64_t>(r.scale)};
-  for (size_t i = 0; i < count; ++i)
-    made.push_back(ir::make_node(static_cast<Op>(static_cast<size_t>(first) + i), inputs, ints, DType::F32, ir::Folding::Off));
+  for (size_t i = 0; i < count; ++i) {
+    const auto op = static_cast<Op>(static_cast<size_t>(first) + i);
+    const int64_t last = static_cast<int64_t>(r.batch.size()), rows = op == Op::AttentionLse ? last : std::min(c.rows, last);
+    const int64_t ints[] = {c.causal, std::bit_cast<int64_t>(r.scale), rows};
+    made.push_back(ir::make_node(op, inputs, ints, DType::F32, ir::Folding::Off));
+  }
   return made;
+}
+
+// The numbers of a result in the order N.., L, Ev, wherever its rows are.
+inline void load_rows_last(Array& result, const ir::Node& made) {
+  result.load();
+  const Dims dims = ir::attention_dims(made), strides = ir::contiguous_strides(made.shape());
+  Dims shape, index(dims.size(), 0);
+  for (const int64_t d : dims) shape.push_back(made.shape()[d]);
+  std::vector<double> numbers;
+  for (size_t i = 0; i < result.numbers.size(); ++i) {
+    int64_t place = 0;
+    for (size_t d = 0; d < dims.size(); ++d) place += index[d] * strides[dims[d]];
+    numbers.push_back(result.numbers[static_cast<size_t>(place)]);
+    for (size_t d = dims.size(); d-- > 0 && ++index[d] == shape[d];) index[d] = 0;
+  }
+  result.shape = shape;
+  result.numbers = std::move(numbers);
 }
 
 inline double epsilon(DType dtype) {

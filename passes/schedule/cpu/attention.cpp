@@ -81,6 +81,8 @@ class Attention {
   ValueId count(const Matrix& m) { return b_.size(m.count_size); }
   ValueId width(const Matrix& m) { return b_.size(m.width_size); }
   ValueId step(const Matrix& m) { return b_.size(m.step_size); }
+  // From row to row of a result.
+  ValueId result_step(int32_t buffer) { return c_.nest.size(buffers_.row_step(buffer)); }
   ValueId base(int32_t buffer) const { return bases_[static_cast<size_t>(buffer)]; }
   int64_t padded(int64_t width) const { return ceil_div(width, lanes_) * lanes_; }
   ValueId number(double value) { return b_.constant(ir::constant(sums_, value), lanes_); }
@@ -344,8 +346,9 @@ class Attention {
 
   void write(int32_t to, int32_t mixed, ValueId pitch, ValueId first, ValueId queries, int32_t sum) {
     const DType dtype = c_.kernel.buffer(to).dtype;
+    const ValueId step = result_step(to);
     c_.loop(c_.literal(0), queries, 1, [&](ValueId row) {
-      const ValueId place = c_.add(base(to), c_.mul(c_.add(first, row), width(value_))), of_row = splat(b_.load(sum, row, 1));
+      const ValueId place = c_.add(base(to), c_.mul(c_.add(first, row), step)), of_row = splat(b_.load(sum, row, 1));
       c_.loop(c_.literal(0), width(value_), lanes_, [&](ValueId element) {
         const ValueId x = b_.op(Op::Div, {vector(mixed, c_.add(c_.mul(row, pitch), element)), of_row});
         b_.store(to, c_.add(place, element), dtype == sums_ ? x : b_.op(Op::Cast, {x}, dtype), tail_of_row(value_, element));
@@ -374,7 +377,7 @@ class Attention {
     const int64_t chunk = ceil_div(ceil_div(key_.count, wanted), kKeysBack) * kKeysBack, chunks = ceil_div(key_.count, chunk);
     const int64_t of_score = 3 * query_.width + 2 * value_.width + 32;
     const double ns = static_cast<double>(query_.count * std::min(chunk, key_.count) * of_score) / (4.0 * lanes_) + 100;
-    const auto [batch, part] = begin("back", chunks, ns);
+    const ValueId part = begin("back", chunks, ns).second;
     const ValueId chunk_size = c_.nest.size(chunk), begin_keys = c_.mul(part, chunk_size);
     const ValueId end_keys = c_.minimum(count(key_), c_.add(begin_keys, chunk_size));
     const Totals of_keys = totals(of_key, key_, begin_keys, chunk), of_values = totals(of_value, value_, begin_keys, chunk);
@@ -391,7 +394,8 @@ class Attention {
     const bool in_parts = of_query && chunks > 1;
     const int32_t parts = in_parts ? c_.buffer("parts", sums_, Space::Global, chunks * buffers_.batches() * query_.count * query_.width) : -1;
     const ValueId row_pitch = of_query ? c_.nest.size(pitch) : -1;
-    c_.loop(c_.literal(0), count(query_), kQueriesBack, [&, batch = batch, part = part](ValueId first) {
+    const ValueId query_step = of_query ? result_step(*of_query) : -1;
+    c_.loop(c_.literal(0), count(query_), kQueriesBack, [&](ValueId first) {
       const ValueId queries = c_.minimum(c_.literal(kQueriesBack), c_.sub(count(query_), first));
       stage_turned(query_, first, queries, kQueriesBack, own);
       if (scores_back) stage_turned(grad_, first, queries, kQueriesBack, own_grad);
@@ -415,13 +419,14 @@ class Attention {
       });
       if (!of_query) return;
       const int32_t to = in_parts ? parts : *of_query;
-      const ValueId of_part = in_parts ? c_.add(c_.mul(part, c_.nest.size(buffers_.batches())), batch) : -1;
-      const ValueId at = in_parts ? c_.mul(of_part, c_.nest.size(query_.count * query_.width)) : base(*of_query);
-      write_rows(mixed, row_pitch, to, c_.add(at, c_.mul(first, width(query_))), queries, query_);
+      const ValueId before = in_parts ? c_.mul(part, c_.nest.size(buffers_.batches() * query_.count * query_.width)) : -1;
+      const ValueId at = in_parts ? c_.add(before, base(*of_query)) : base(*of_query);
+      write_rows(mixed, row_pitch, to, c_.add(at, c_.mul(first, query_step)), query_step, queries, query_);
     });
     for (const Totals* t : {&of_keys, &of_values}) {
       if (t->buffer < 0 || t->in_place()) continue;
-      write_rows(t->buffer, t->pitch, t->result, c_.add(base(t->result), c_.mul(begin_keys, width(*t->like))), c_.sub(end_keys, begin_keys), *t->like);
+      const ValueId step = result_step(t->result), place = c_.add(base(t->result), c_.mul(begin_keys, step));
+      write_rows(t->buffer, t->pitch, t->result, place, step, c_.sub(end_keys, begin_keys), *t->like);
     }
     c_.end_phase();
     if (in_parts) add_parts(parts, *of_query, chunks);
@@ -429,7 +434,10 @@ class Attention {
 
   Totals totals(std::optional<int32_t> result, const Matrix& m, ValueId first, int64_t rows) {
     if (!result) return {};
-    if (c_.kernel.buffer(*result).dtype == sums_) return {*result, c_.add(base(*result), c_.mul(first, width(m))), width(m), *result, &m};
+    if (c_.kernel.buffer(*result).dtype == sums_) {
+      const ValueId step = result_step(*result);
+      return {*result, c_.add(base(*result), c_.mul(first, step)), step, *result, &m};
+    }
     return {local("totals", rows * padded(m.width)), c_.literal(0), c_.nest.size(padded(m.width)), *result, &m};
   }
   ValueId tail_of(const Totals& t, ValueId element) { return t.in_place() ? tail_of_row(*t.like, element) : -1; }
@@ -465,11 +473,11 @@ class Attention {
     });
   }
 
-  // Rows in scratch go to a buffer without gaps, from `place` on, as rows of m are long.
-  void write_rows(int32_t from, ValueId pitch, int32_t to, ValueId place, ValueId rows, const Matrix& m) {
+  // Rows in scratch go to a buffer, from `place` on and `step` apart, as rows of m are long.
+  void write_rows(int32_t from, ValueId pitch, int32_t to, ValueId place, ValueId step, ValueId rows, const Matrix& m) {
     const DType dtype = b_.tree().buffers[static_cast<size_t>(to)].dtype;
     c_.loop(c_.literal(0), rows, 1, [&](ValueId row) {
-      const ValueId of_row = c_.add(place, c_.mul(row, width(m)));
+      const ValueId of_row = c_.add(place, c_.mul(row, step));
       c_.loop(c_.literal(0), width(m), lanes_, [&](ValueId element) {
         const ValueId x = vector(from, c_.add(c_.mul(row, pitch), element));
         b_.store(to, c_.add(of_row, element), dtype == sums_ ? x : b_.op(Op::Cast, {x}, dtype), tail_of_row(m, element));
@@ -477,7 +485,7 @@ class Attention {
     });
   }
 
-  // The parts of the gradient of all queries, one after the other.
+  // The parts of the gradient of all queries, which lie as it does, one after the other.
   void add_parts(int32_t parts, int32_t to, int64_t count) {
     constexpr int64_t kRun = 4096;
     const int64_t elements = buffers_.batches() * query_.count * query_.width;

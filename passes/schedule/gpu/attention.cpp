@@ -119,8 +119,9 @@ ValueId Attention::masked(ValueId s, ValueId query, ValueId key, ValueId exists,
 Matrix Attention::like(Matrix rows, const Matrix& columns, int32_t buffer) {
   rows.buffer = buffer;
   rows.width = columns.width;
-  rows.width_size = rows.step_size = columns.width_size;
-  rows.together = rows.width % 8 == 0 ? 8 : rows.width % kVector == 0 ? kVector : 1;  // results lie without gaps
+  rows.width_size = columns.width_size;
+  rows.step_size = c_.nest.size_slot(buffers_.row_step(buffer));
+  rows.together = rows.width % 8 == 0 ? 8 : rows.width % kVector == 0 ? kVector : 1;  // so is the step from row to row
   return rows;
 }
 

@@ -105,7 +105,7 @@ class Attention {
   ValueId masked(ValueId s, ValueId query, ValueId key, ValueId exists, double unit);
 
   // A result with so many rows and columns.
-  static Matrix like(Matrix rows, const Matrix& columns, int32_t buffer);
+  Matrix like(Matrix rows, const Matrix& columns, int32_t buffer);
 
   Context& c_;
   ir::TreeBuilder& b_;
