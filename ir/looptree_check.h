@@ -17,7 +17,7 @@ class TreeChecker {
   // Operands, types and slots of one statement, not of the statements inside it; then defines its result. The
   // result of a For is defined by open_block instead, since it is visible in the loop alone.
   void check(const Stmt& stmt);
-  void open_block(ValueId loop_variable = -1, ValueId condition = -1);  // the variable of a loop, the condition of an if
+  void open_block(const Stmt* header = nullptr);  // the For or the If whose block it is
   void close_block();  // what was defined since the matching open_block is out of scope
   void end_phase();
 
@@ -26,6 +26,7 @@ class TreeChecker {
 
   void define(ValueId v, Kind kind);
   bool is_uniform(const Stmt& stmt) const;
+  bool are_uniform(const SmallVector<ValueId, 3>& values) const;
   VType use(ValueId v, Kind kind = Kind::Value) const;
   VType scalar_use(ValueId v) const;
   VType result(const Stmt& stmt) const;
@@ -45,7 +46,7 @@ class TreeChecker {
   std::vector<ValueId> defined_;  // in order; a block closes by cutting it back
   struct Block {
     size_t defined;  // before it
-    bool branch;     // of an if that some threads of a block may pass by
+    bool branch;     // of an if that some threads of a block may pass by, or a loop that some may go round more often
     bool loop;
     int waits;       // before it
   };

@@ -306,17 +306,17 @@ class Parser : Lexer {
     define(index, result.index);
     checker_.open_block();
     checker_.begin_phase(result);
-    result.body = block(-1);
+    result.body = block();
     checker_.end_phase();
     checker_.close_block();
     tree_.phases.push_back(std::move(result));
   }
 
   // `{ statements }`; names defined inside are forgotten at its end by the checker.
-  std::vector<Stmt> block(ValueId loop_variable, ValueId condition = -1) {
+  std::vector<Stmt> block(const Stmt* header = nullptr) {
     std::vector<Stmt> stmts;
     expect("{");
-    checker_.open_block(loop_variable, condition);
+    checker_.open_block(header);
     while (!accept("}")) stmts.push_back(statement());
     checker_.close_block();
     return stmts;
@@ -389,7 +389,7 @@ class Parser : Lexer {
     stmt.result = fresh(type_of(stmt.args[0]));
     check(stmt, place);
     define(name, stmt.result);
-    stmt.body = block(stmt.result);
+    stmt.body = block(&stmt);
     return stmt;
   }
 
@@ -398,8 +398,8 @@ class Parser : Lexer {
     stmt.kind = StmtKind::If;
     stmt.args = {use()};
     check(stmt, place);
-    stmt.body = block(-1, stmt.args[0]);
-    if (accept("else")) stmt.orelse = block(-1, stmt.args[0]);
+    stmt.body = block(&stmt);
+    if (accept("else")) stmt.orelse = block(&stmt);
     return stmt;
   }
 

@@ -102,11 +102,13 @@ void TreeChecker::end_phase() {
   require(!copies_.unawaited, "no wait follows a copy_async");
 }
 
-void TreeChecker::open_block(ValueId loop_variable, ValueId condition) {
+void TreeChecker::open_block(const Stmt* header) {
   require(blocks_.size() < kMaxLoopDepth, "blocks are nested too deeply");
-  const bool branch = condition >= 0 && !uniform_[static_cast<size_t>(condition)];
-  blocks_.push_back({defined_.size(), branch, loop_variable >= 0, copies_.waits});
-  if (loop_variable >= 0) define(loop_variable, Kind::Value);
+  const bool together = !header || are_uniform(header->args), loop = header && header->kind == StmtKind::For;
+  blocks_.push_back({defined_.size(), !together, loop, copies_.waits});
+  if (!loop) return;
+  define(header->result, Kind::Value);
+  uniform_[static_cast<size_t>(header->result)] = together;
 }
 
 void TreeChecker::close_block() {
@@ -257,7 +259,10 @@ void TreeChecker::check_order(const Stmt& stmt) {
       ++copies_.waits;
       copies_.unawaited = copies_.uncommitted;
       return;
-    case StmtKind::Barrier: copies_.seen |= copies_.waits > 0; return;
+    case StmtKind::Barrier:
+      for (const Block& block : blocks_) require(!block.branch, "all threads come to a barrier");
+      copies_.seen |= copies_.waits > 0;
+      return;
     case StmtKind::Load:
     case StmtKind::LoadTile:
       return require(!copies_.filled[stmt.buffer] || copies_.seen, "what copy_async fills is read after a wait and a barrier");
@@ -308,11 +313,14 @@ void TreeChecker::check_statement(const Stmt& stmt) {
   uniform_[static_cast<size_t>(stmt.result)] = is_uniform(stmt);
 }
 
-// What is computed from a phase's index, sizes and numbers alone.
+bool TreeChecker::are_uniform(const SmallVector<ValueId, 3>& values) const {
+  return std::all_of(values.begin(), values.end(), [&](ValueId v) { return uniform_[static_cast<size_t>(v)]; });
+}
+
+// What is computed from a phase's index, sizes, numbers, and variables of loops between such alone.
 bool TreeChecker::is_uniform(const Stmt& stmt) const {
   if (stmt.kind == StmtKind::Size) return true;
-  return stmt.kind == StmtKind::Let && stmt.op != Op::ThreadId && stmt.op != Op::Get &&
-         std::all_of(stmt.args.begin(), stmt.args.end(), [&](ValueId v) { return uniform_[static_cast<size_t>(v)]; });
+  return stmt.kind == StmtKind::Let && stmt.op != Op::ThreadId && stmt.op != Op::Get && are_uniform(stmt.args);
 }
 
 void TreeChecker::check(const Stmt& stmt) {
@@ -327,7 +335,8 @@ void verify_block(TreeChecker& checker, const std::vector<Stmt>& block) {
     checker.check(stmt);
     if (stmt.kind != StmtKind::For && stmt.kind != StmtKind::If) continue;
     for (const std::vector<Stmt>* inner : {&stmt.body, &stmt.orelse}) {
-      checker.open_block(inner == &stmt.body && stmt.kind == StmtKind::For ? stmt.result : -1, stmt.kind == StmtKind::If ? stmt.args[0] : -1);
+      if (inner == &stmt.orelse && stmt.kind == StmtKind::For) break;
+      checker.open_block(&stmt);
       verify_block(checker, *inner);
       checker.close_block();
     }

@@ -71,9 +71,9 @@ class Builder {
     const ir::Target target = plan_->device->target(options_);
     const auto* gpu = std::get_if<ir::GpuTarget>(&target);
     if (!gpu) return;
-    const std::vector<int32_t> launch_of = join_launches(*plan_, planned_, *gpu, options_);
-    if (launch_of.empty()) return;
-    for (Join& join : joins_) join.step = static_cast<size_t>(launch_of[join.step]);
+    const std::vector<Seat> seats = join_launches(*plan_, planned_, *gpu, options_);
+    if (seats.empty()) return;
+    for (Join& join : joins_) join.step = static_cast<size_t>(seats[join.step].launch);
   }
 
   // Of one kernel's steps: only kernels that are asked for are in the log.

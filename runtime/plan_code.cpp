@@ -1,12 +1,14 @@
 // Lowering each kernel once, and finding the code of all trees of a device in one call.
 #include "runtime/plan_code.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <stdexcept>
 
 #include "ir/kernel_equal.h"
 #include "passes/schedule/join_launches.h"
+#include "runtime/analysis.h"
 #include "runtime/kernel_cache.h"
 #include "runtime/lowered_kernels.h"
 #include "runtime/plan.h"
@@ -76,19 +78,48 @@ const passes::Lowered* PlanCode::lowered_of(size_t step) const {
   return place < 0 ? nullptr : trees_[steps_[static_cast<size_t>(place)].tree].lowered.get();
 }
 
-void PlanCode::join(std::span<const int32_t> launch_of, bool verify) {
+// Without shared memory a product is a thread's for each output.
+const passes::Lowered* PlanCode::apart(size_t step, const ir::GpuTarget& target, const Options& options) {
+  Tree& tree = trees_[steps_[static_cast<size_t>(place_of_.at(step))].tree];
+  const ir::LoopTree& known = tree.lowered->whole_tree();
+  if (!tree.kernel || known.phases.size() != 1 || !passes::waits(known, known.phases[0])) return nullptr;
+  if (!tree.apart) {
+    ir::GpuTarget without = target;
+    without.shared_bytes = 0;
+    try {
+      tree.apart = LoweredKernels::global().lower(tree.kernel, without, compiler_settings(options));
+    } catch (const ir::IrError&) {
+      tree.apart = tree.lowered;
+    }
+    const ir::LoopTree& other = tree.apart->whole_tree();
+    const auto is_global = [](const ir::TreeBuffer& b) { return b.space == ir::Space::Global; };
+    const bool serves = other.phases.size() == 1 && !passes::waits(other, other.phases[0]) && tree.apart->donations == tree.lowered->donations &&
+                        std::none_of(known.buffers.begin(), known.buffers.end(), is_global) && std::none_of(other.buffers.begin(), other.buffers.end(), is_global) &&
+                        tree.apart->schedule == tree.lowered->schedule;
+    if (!serves) tree.apart = tree.lowered;
+  }
+  return tree.apart == tree.lowered ? nullptr : tree.apart.get();
+}
+
+void PlanCode::join(std::span<const Seat> seats, bool verify) {
   std::map<int32_t, std::vector<StepTree>> parts_of;
-  for (StepTree& s : steps_) parts_of[launch_of[s.step]].push_back(std::move(s));
+  const auto turn_of = [&](const StepTree& s) { return seats[s.step].turn; };
+  for (StepTree& s : steps_) parts_of[seats[s.step].launch].push_back(std::move(s));
   steps_.clear();
   place_of_.clear();
   for (auto& [launch, parts] : parts_of) {
     size_t tree = parts[0].tree;
     if (parts.size() > 1) {
-      std::vector<const passes::Lowered*> trees;
-      for (const StepTree& part : parts) trees.push_back(trees_[part.tree].lowered.get());
+      std::vector<passes::Turn> turns(1);
+      std::stable_sort(parts.begin(), parts.end(), [&](const StepTree& a, const StepTree& b) { return turn_of(a) < turn_of(b); });
+      for (size_t i = 0; i < parts.size(); ++i) {
+        if (i > 0 && turn_of(parts[i]) != turn_of(parts[i - 1])) turns.emplace_back();
+        const Tree& of_part = trees_[parts[i].tree];
+        turns.back().push_back((seats[parts[i].step].apart && of_part.apart ? of_part.apart : of_part.lowered).get());
+      }
       Device* device = trees_[tree].device;
       tree = trees_.size();
-      trees_.push_back({{}, device, std::make_shared<const passes::Lowered>(passes::join_launches(trees))});
+      trees_.push_back({{}, device, std::make_shared<const passes::Lowered>(passes::join_launches(turns))});
       if (verify) ir::verify(trees_[tree].lowered->tree);
     }
     add_step(static_cast<size_t>(launch), tree, std::move(parts[0].facts));

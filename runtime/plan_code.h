@@ -21,6 +21,12 @@ struct Step;
 // Whether a plan that runs often is worth other code for this kernel.
 bool is_better_often(const passes::Lowered& lowered);
 
+// Of a step: its launch, in which turn of that its work is done, and whether by the tree without barriers (PlanCode::apart).
+struct Seat {
+  int32_t launch, turn;
+  bool apart;
+};
+
 class PlanCode {
  public:
   // The number of the kernel's tree. Throws std::runtime_error, naming the kernel.
@@ -31,8 +37,11 @@ class PlanCode {
   void add_step(size_t step, size_t tree, std::shared_ptr<KernelRecord> facts);
   bool empty() const { return steps_.empty(); }
   const passes::Lowered* lowered_of(size_t step) const;  // null: it has no tree
-  // Steps become launches: of each its number. Those that share one have a tree together.
-  void join(std::span<const int32_t> launch_of, bool verify);
+  // The step's kernel for one block whose threads need not wait for each other, if there is another tree for that, with the same bits and buffers; else
+  // null. Where another part of a launch waits, it goes on.
+  const passes::Lowered* apart(size_t step, const ir::GpuTarget& target, const Options& options);
+  // Steps become launches. Those that share one have a tree together.
+  void join(std::span<const Seat> seats, bool verify);
   void set_facts(size_t step, std::shared_ptr<KernelRecord> facts);
 
   // Fills in the code of the plan's steps. Throws std::runtime_error, naming the kernel, and may then be tried again.
@@ -43,6 +52,7 @@ class PlanCode {
     std::shared_ptr<const ir::Kernel> kernel;  // that it was made from; of a call none
     Device* device;
     std::shared_ptr<const passes::Lowered> lowered;
+    std::shared_ptr<const passes::Lowered> apart = nullptr;  // if it was asked for; the same as `lowered` where there is none
   };
   struct StepTree {
     size_t step, tree;

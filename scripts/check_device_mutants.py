@@ -39,6 +39,7 @@ TESTS = {
     "failures": ("test_device", "what fails after*,a failure is found*,an input whose*,memory whose*,the host gets*,who finds*", {}),
     "names": ("test_device", "cuda:*", {}),
     "golden": ("test_device", "golden: op*", CUDA),
+    "turns": ("test_codegen", "launches in turn*", {}),
 }
 RUNTIME = ["order", "staging", "index", "late", "failures", "names", "frontend", "capture", "races", "fuzz", "faults"]
 
@@ -99,6 +100,8 @@ LEFT_OUT = [
     ("frontend/src/tensor/cuda.cpp", "«if (state_) with_public_errors([&] { state_->event.synchronize(); });»", "", "frontend"),
     ("frontend/src/tensor/capture.cpp", "«compute_inputs();» for (const Input", "", "capture"),
     ("frontend/src/tensor/capture.cpp", "«if (!roots.empty()) evaluate_nodes(roots);»", "", "capture"),
+    ("passes/schedule/join_launches.cpp", "if (depends && !waits) «body.push_back({.kind = StmtKind::Barrier});»", "", "turns"),
+    ("passes/schedule/join_launches.cpp", "if (waits) «loop.body.push_back({.kind = StmtKind::Barrier});»", "", "turns"),
 ]
 
 # Barriers are looked for in the schedules; which tests of test_codegen look at a schedule's kernels.

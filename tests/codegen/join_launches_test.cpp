@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -71,7 +73,7 @@ TEST_CASE("joined launches: each part has its own bits") {
   for (const std::string& graph : kGraphs) parts.push_back(part_of(graph));
   for (size_t first = 0; first < parts.size(); ++first) {  // behind this one as many others as it takes
     std::vector<size_t> launch;
-    std::vector<const passes::Lowered*> trees;
+    passes::Turn trees;
     for (size_t i = 0; i < parts.size(); ++i) {
       const size_t p = (first + i) % parts.size();
       if (!passes::can_join(trees, parts[p].lowered)) continue;
@@ -79,7 +81,7 @@ TEST_CASE("joined launches: each part has its own bits") {
       launch.push_back(p);
     }
     CHECK(launch.size() == parts.size());
-    const passes::Lowered joined = passes::join_launches(trees);
+    const passes::Lowered joined = passes::join_launches({{trees}});
     const std::string text = ir::print(joined.tree);
     CAPTURE(text);
     REQUIRE_NOTHROW(ir::verify(joined.tree));
@@ -102,16 +104,167 @@ TEST_CASE("joined launches: each part has its own bits") {
   }
 }
 
+namespace {
+
+// Parts of which each turn reads what the turns before it wrote, the last one in two phases. Values are numbered; 0, 1 and 9 are there to begin with.
+struct Chain {
+  std::vector<Part> parts;
+  std::vector<std::vector<size_t>> uses;   // by part: the value of each of the kernel's buffers
+  std::vector<std::vector<size_t>> turns;  // parts
+  std::vector<std::vector<float>> start, want;  // values
+
+  Chain() {
+    const auto add = [&](size_t turn, const std::string& graph, std::vector<size_t> values) {
+      turns.resize(turn + 1);
+      turns[turn].push_back(parts.size());
+      parts.push_back(part_of(graph));
+      uses.push_back(std::move(values));
+    };
+    add(0, "graph @g(%a: f32[45,45], %b: f32[45,45]) {\n  %0 = permute %a [1,0] : f32[45,45]\n  %1 = add %0, %b : f32[45,45]\n  return %1\n}\n", {0, 1, 2});
+    add(0, "graph @g(%a: f32[45,45]) {\n  %0 = const 0.75 : f32[45,45]\n  %1 = mul %a, %0 : f32[45,45]\n  return %1\n}\n", {0, 3});
+    add(1, "graph @g(%a: f32[45,45], %b: f32[45,45]) {\n  %0 = dot %a, %b : f32[45,45]\n  return %0\n}\n", {2, 3, 4});
+    add(2, "graph @g(%a: f32[45,45]) {\n  %0 = reduce.sum %a dims=[0,1] : f32[1,1]\n  return %0\n}\n", {4, 5});
+    add(3, "graph @g(%a: f32[45,45], %s: f32[1,1]) {\n  %0 = expand %s [45,45] : f32[45,45]\n  %1 = sub %a, %0 : f32[45,45]\n  return %1\n}\n", {4, 5, 6});
+    add(4, "graph @g(%a: f32[45,45]) {\n  %0 = reduce.sum %a dims=[1] : f32[45,1]\n  return %0\n}\n", {6, 7});
+    add(4, "graph @g(%a: f32[45,45]) {\n  %0 = reduce.max %a dims=[0] : f32[1,45]\n  return %0\n}\n", {6, 8});
+    add(5,
+        "graph @g(%a: f32[1,100000], %s: f32[1,45]) {\n  %0 = slice %s starts=[0,40] steps=[1,1] sizes=[1,1] : f32[1,1]\n  %1 = expand %0 [1,100000] : f32[1,100000]\n"
+        "  %2 = sub %a, %1 : f32[1,100000]\n  %3 = reduce.sum %2 dims=[1] : f32[1,1]\n  return %3\n}\n",
+        {9, 8, 10});
+    REQUIRE(parts.back().lowered.whole_tree().phases.size() == 2);
+    for (size_t p = 0; p < parts.size(); ++p) {
+      for (size_t b = 0; b < uses[p].size(); ++b) {
+        if (uses[p][b] >= start.size()) start.resize(uses[p][b] + 1);
+        start[uses[p][b]].resize(parts[p].want[b].size(), NAN);
+      }
+    }
+    for (const size_t v : {0, 1, 9}) {
+      for (size_t i = 0; i < start[v].size(); ++i) start[v][i] = static_cast<float>((i + v) * 7 % 31) / 16 - 1;
+    }
+    want = start;
+    for (size_t p = 0; p < parts.size(); ++p) {
+      std::vector<void*> buffers;
+      for (const size_t v : uses[p]) buffers.push_back(want[v].data());
+      codegen::interpret(parts[p].kernel, buffers.data(), parts[p].scalars.data());
+    }
+  }
+
+  std::vector<passes::Turn> trees() const {
+    std::vector<passes::Turn> trees;
+    for (const std::vector<size_t>& turn : turns) {
+      trees.emplace_back();
+      for (const size_t p : turn) trees.back().push_back(&parts[p].lowered);
+    }
+    return trees;
+  }
+
+  // The values that a launch leaves behind.
+  std::vector<std::vector<float>> run(const passes::Lowered& joined, CudaSimulator& simulator, CudaSimulator::Order order, uint64_t seed) const {
+    std::vector<std::vector<float>> values = start;
+    std::vector<std::vector<uint64_t>> scratch;
+    std::vector<void*> buffers;
+    std::vector<uint64_t> scalars;
+    std::vector<size_t> all;
+    for (size_t p = 0; p < parts.size(); ++p) {
+      all.insert(all.end(), uses[p].begin(), uses[p].end());
+      scalars.insert(scalars.end(), parts[p].scalars.begin(), parts[p].scalars.end());
+    }
+    size_t next = 0;
+    for (const ir::TreeBuffer& b : joined.tree.buffers) {
+      if (b.space == ir::Space::In || b.space == ir::Space::Out) buffers.push_back(values[all[next++]].data());
+      if (b.space == ir::Space::Global) buffers.push_back(scratch.emplace_back(static_cast<size_t>(joined.sizes[static_cast<size_t>(b.size_param)]), ~0ULL).data());
+    }
+    simulator.run(buffers, joined.sizes, scalars, order, seed);
+    return values;
+  }
+};
+
+bool same_bits(const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b) {
+  for (size_t v = 0; v < a.size(); ++v) {
+    if (std::memcmp(a[v].data(), b[v].data(), a[v].size() * sizeof(float)) != 0) return false;
+  }
+  return true;
+}
+
+constexpr CudaSimulator::Order kOrders[] = {CudaSimulator::Order::Forward, CudaSimulator::Order::Backward, CudaSimulator::Order::Random};
+
+// The barriers of a tree that stand outside of the parts' own statements: between turns, and at the end of rounds.
+std::vector<std::pair<std::vector<ir::Stmt>*, size_t>> barriers_of_turns(ir::LoopTree& tree) {
+  std::vector<std::pair<std::vector<ir::Stmt>*, size_t>> found;
+  std::vector<ir::Stmt>& body = tree.phases[0].body;
+  for (size_t i = 0; i < body.size(); ++i) {
+    if (body[i].kind == ir::StmtKind::Barrier) found.emplace_back(&body, i);
+    if (body[i].kind == ir::StmtKind::For && body[i].body.back().kind == ir::StmtKind::Barrier) found.emplace_back(&body[i].body, body[i].body.size() - 1);
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("launches in turn: one block has the bits of a launch for each, and shows a barrier that is left out") {
+  const Chain chain;
+  const std::vector<passes::Turn> turns = chain.trees();
+  for (size_t t = 1; t < turns.size(); ++t) REQUIRE(passes::can_follow(std::span(turns).first(t), turns[t]));
+  passes::Lowered joined = passes::join_launches(turns);
+  CHECK(joined.sizes[static_cast<size_t>(joined.tree.phases[0].extent)] == 1);
+  const std::string text = ir::print(joined.tree);
+  CAPTURE(text);
+  REQUIRE_NOTHROW(ir::verify(joined.tree));
+  CHECK(ir::print(ir::parse_looptree(text)) == text);
+  {
+    CudaSimulator simulator(joined.tree);
+    for (const auto order : kOrders) {
+      for (uint64_t seed = 0; seed < 3; ++seed) CHECK(same_bits(chain.run(joined, simulator, order, seed), chain.want));
+    }
+  }
+  const size_t barriers = barriers_of_turns(joined.tree).size();
+  CHECK(barriers == 7);
+  for (size_t b = 0; b < barriers; ++b) {
+    CAPTURE(b);
+    passes::Lowered without = joined;
+    const auto [block, place] = barriers_of_turns(without.tree)[b];
+    block->erase(block->begin() + static_cast<std::ptrdiff_t>(place));
+    CudaSimulator simulator(without.tree);
+    bool shown = false;
+    for (const auto order : kOrders) {
+      for (uint64_t seed = 0; seed < 8 && !shown; ++seed) {
+        try {
+          shown = !same_bits(chain.run(without, simulator, order, seed), chain.want);
+        } catch (const std::runtime_error&) {
+          shown = true;
+        }
+      }
+    }
+    const bool hidden = b == 1 || b == 2;  // the product's own first and last barriers do for it
+    CHECK(shown != hidden);
+  }
+}
+
+TEST_CASE("launches in turn: NVRTC compiles them without spills") {
+  const test::Nvrtc nvrtc;
+  if (!nvrtc.available()) return;
+  const Chain chain;
+  const std::string text = codegen::cuda::emit(passes::join_launches(chain.trees()).tree);
+  for (const char* arch : {"sm_75", "sm_80", "sm_90"}) {
+    CAPTURE(arch);
+    const test::Nvrtc::Result result = nvrtc.compile(text, arch);
+    CAPTURE(result.log);
+    CHECK(result.compiled);
+    CHECK(!result.warns);
+    CHECK(!result.spills);
+  }
+}
+
 TEST_CASE("joined launches: NVRTC compiles them without spills") {
   const test::Nvrtc nvrtc;
   if (!nvrtc.available()) return;
   std::vector<Part> parts;
-  std::vector<const passes::Lowered*> trees;
+  passes::Turn trees;
   for (const std::string& graph : kGraphs) parts.push_back(part_of(graph));
   for (const Part& part : parts) {
     if (passes::can_join(trees, part.lowered)) trees.push_back(&part.lowered);
   }
-  const test::Nvrtc::Result result = nvrtc.compile(codegen::cuda::emit(passes::join_launches(trees).tree), "sm_90");
+  const test::Nvrtc::Result result = nvrtc.compile(codegen::cuda::emit(passes::join_launches({{trees}}).tree), "sm_90");
   CAPTURE(result.log);
   CHECK(result.compiled);
   CHECK(!result.warns);
@@ -123,7 +276,7 @@ TEST_CASE("joined launches: other threads, several phases, and more arguments th
   passes::Lowered other = map.lowered;
   other.tree = map.lowered.whole_tree();
   other.known = nullptr;
-  std::vector<const passes::Lowered*> parts = {&map.lowered};
+  passes::Turn parts = {&map.lowered};
   CHECK(passes::can_join(parts, other));
   other.tree.threads /= 2;
   CHECK(!passes::can_join(parts, other));

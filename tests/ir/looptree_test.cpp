@@ -170,17 +170,18 @@ TEST_CASE("looptree: asynchronous copies print, parse, and come in an order in w
     %1 = const 0 : i32
     %2 = const 256 : i32
     %3 = size s0 : i32
-    for %4 in %1..%3 step 1 {
+    %4 = thread : i32
+    for %5 in %1..%3 step 1 {
       wait 1
       barrier
-      %5 = lt %4, %3 : bool
-      if %5 {
-        copy_async s[%1] from x[%4] mask %5
+      %6 = lt %4, %3 : bool
+      if %6 {
+        copy_async s[%1] from x[%5] mask %6
       }
       copy_async s[%2] from x[%1]
       commit
-      %6 = load s[%1] : f16
-      store y[%4], %6
+      %7 = load s[%1] : f16
+      store y[%5], %7
     }
   }
 }
@@ -195,13 +196,13 @@ TEST_CASE("looptree: asynchronous copies print, parse, and come in an order in w
       {"      wait 1\n", "", "what copy_async fills is read after a wait and a barrier"},
       {"      wait 1\n      barrier\n", "      barrier\n      wait 1\n", "read after a wait and a barrier"},
       {"wait 1", "wait 3", "more groups under way than there are stages"},
-      {"mask %5\n      }\n", "mask %5\n        commit\n      }\n", "all threads come to a commit and a wait"},
-      {"mask %5\n      }\n", "mask %5\n        wait 0\n      }\n", "all threads come to a commit and a wait"},
-      {"    for %4 in %1..%3 step 1 {\n      wait 1\n      barrier\n", "    wait 1\n    barrier\n    for %4 in %1..%3 step 1 {\n", "no wait follows"},
+      {"mask %6\n      }\n", "mask %6\n        commit\n      }\n", "all threads come to a commit and a wait"},
+      {"mask %6\n      }\n", "mask %6\n        wait 0\n      }\n", "all threads come to a commit and a wait"},
+      {"    for %5 in %1..%3 step 1 {\n      wait 1\n      barrier\n", "    wait 1\n    barrier\n    for %5 in %1..%3 step 1 {\n", "no wait follows"},
       {"copy_async s[%2] from x", "copy_async o[%2] from x", "copy_async keeps the dtype"},
       {"copy_async s[%2] from x", "copy_async y[%2] from x", "copy_async fills shared memory"},
       {"copy_async s[%2] from x", "copy_async s[%2] from s", "copy_async reads global memory"},
-      {"mask %5", "mask %4", "the mask of copy_async is one bool"},
+      {"mask %6", "mask %5", "the mask of copy_async is one bool"},
       {"shared[768] stages 3", "shared[770] stages 3", "equal parts"},
       {"x: f16 in", "x: f16 in, g: f16 global[s0] stages 2", "shared memory alone has stages"},
   };
@@ -242,6 +243,38 @@ TEST_CASE("looptree: a branch may hold a commit and a wait if all threads of a b
     changed.replace(changed.find(from), std::strlen(from), to);
     if (const size_t x = changed.find("x: f16 in"); changed.find(" z[") != std::string::npos) changed.replace(x, 9, "x: f16 in, z: i32 in");
     CHECK(error_of(changed).find("all threads come to a commit and a wait") != std::string::npos);
+  }
+}
+
+TEST_CASE("looptree: all threads of a block come to a barrier, also in a loop that they go round equally often") {
+  const std::string text = R"(looptree @turns cuda threads=32 index=i32 {
+  params x: i32 in, y: i32 out, n: i32 scalar, sizes 2
+  phase in_turn: parallel %0 in 0..s0 {
+    %1 = const 0 : i32
+    %2 = size s1 : i32
+    %3 = thread : i32
+    %4 = load x[%3] : i32
+    for %5 in %1..%2 step 1 {
+      %6 = scalar a0 : i32
+      %7 = lt %5, %6 : bool
+      for %8 in %5..%2 step 2 {
+        if %7 {
+          store y[%3], %4
+          barrier
+        }
+      }
+    }
+  }
+}
+)";
+  CHECK(error_of(text) == "");
+  const char* apart[][2] = {{"%5 in %1..%2", "%5 in %3..%2"}, {"%5 in %1..%2", "%5 in %1..%4"}, {"%8 in %5..%2", "%8 in %5..%3"},
+                            {"lt %5, %6", "lt %4, %6"},       {"lt %5, %6", "lt %5, %3"}};
+  for (const auto& [from, to] : apart) {
+    CAPTURE(to);
+    std::string changed = text;
+    changed.replace(changed.find(from), std::strlen(from), to);
+    CHECK(error_of(changed).find("all threads come to a barrier") != std::string::npos);
   }
 }
 
