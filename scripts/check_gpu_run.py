@@ -163,6 +163,7 @@ def main():
             packed = subprocess.run([sys.executable, HERE / "scripts/gpu_pack.py", options.bin, "--work", work, *few, *library], stdout=subprocess.PIPE, text=True)
             check(packed.returncode == 0, f"the bundle\n{packed.stdout}")
             print(packed.stdout.strip().splitlines()[-1])
+            check("State: ended" in (work / "summary.md").read_text(), "the summary of the packing does not say that it has ended")
         took = whole(options, work, "first", out / "first")
         shutil.copy(out / "first/rows.json", work / "rows.json")
         whole(options, work, "second", out / "second")

@@ -122,6 +122,13 @@ class Pack:
                 tar.add(path, arcname=path.name, filter=plain)
         print(f"{bundle}: {bundle.stat().st_size / 2**20:.1f} MiB")
 
+    def end(self, wrong, missing, refused):
+        """Says in summary.md and rows.json that nothing runs any longer, and how it ended."""
+        self.report.notes += [f"Not right: {row['name']}." for row in wrong] + [f"No row of smoke runs {name}." for name in missing]
+        self.report.notes += ["NVRTC refuses or spills kernels."] if refused else []
+        self.report.state = "ended"
+        self.report.save()
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -141,6 +148,7 @@ def main():
     cubins = subprocess.run([sys.executable, HERE / "scripts/gpu_cubins.py", pack.simulated, pack.stage / "cache", "--texts", pack.work / "texts", *library])
     pack.fill()
     pack.close()
+    pack.end(wrong, missing, cubins.returncode)
     return 1 if wrong or missing or cubins.returncode else 0
 
 
