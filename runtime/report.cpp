@@ -3,6 +3,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "codegen/cuda/accesses.h"
 #include "codegen/cuda/emit.h"
 #include "ir/graph_infer.h"
 #include "ir/text.h"
@@ -129,31 +130,36 @@ std::string product_text(const FusedKernel& fused, const Options& options) {
          ir::fixed_text(costs->generated_us, 1) + " us, a call of the library " + ir::fixed_text(costs->library_us, 1) + " us\n";
 }
 
-// The code of the GPU's kernels among these, by number, compiled if it has not been; null for all others.
-std::vector<std::shared_ptr<const CompiledKernel>> gpu_code(const std::vector<FusedKernel>& kernels, const Options& options) {
-  std::vector<std::shared_ptr<const CompiledKernel>> code(kernels.size());
+// A kernel of a GPU: its loop tree and sizes, and its code.
+struct GpuKernel {
+  std::shared_ptr<const passes::Lowered> lowered;  // null: it is none
+  std::shared_ptr<const CompiledKernel> compiled;  // null: it does not compile
+};
+
+// The GPU's kernels among these, by number, compiled if they have not been.
+std::vector<GpuKernel> gpu_kernels(const std::vector<FusedKernel>& kernels, const Options& options) {
+  std::vector<GpuKernel> all(kernels.size());
   std::map<Device*, std::vector<size_t>> of_device;
-  std::vector<std::shared_ptr<const ir::LoopTree>> trees(kernels.size());
   for (size_t k = 0; k < kernels.size(); ++k) {
     Device& device = device_of(*kernels[k].outputs.at(0));
     const ir::Target target = device.target(options);
     if (ir::kind(target) != ir::TargetKind::Cuda || !device.compiles(options) || is_library_call(kernels[k], target)) continue;
     try {
-      trees[k] = std::make_shared<const ir::LoopTree>(lowered(kernels[k], target).tree);
+      all[k].lowered = std::make_shared<const passes::Lowered>(lowered(kernels[k], target));
       of_device[&device].push_back(k);
     } catch (const ir::IrError&) {  // the schedule's line says it
     }
   }
   for (const auto& [device, numbers] : of_device) {
     std::vector<std::shared_ptr<const ir::LoopTree>> wanted;
-    for (const size_t k : numbers) wanted.push_back(trees[k]);
+    for (const size_t k : numbers) wanted.emplace_back(all[k].lowered, &all[k].lowered->tree);
     try {
       const std::vector<FoundKernel> found = KernelCache::global().get(wanted, *device, options);
-      for (size_t i = 0; i < numbers.size(); ++i) code[numbers[i]] = found[i].kernel;
+      for (size_t i = 0; i < numbers.size(); ++i) all[numbers[i]].compiled = found[i].kernel;
     } catch (const std::exception&) {  // the run says it
     }
   }
-  return code;
+  return all;
 }
 
 std::string code_text(const CompiledKernel* kernel) {
@@ -169,7 +175,35 @@ std::string code_text(const CompiledKernel* kernel) {
   return text;
 }
 
-std::string explain_kernel(size_t number, const FusedKernel& fused, const Options& options, const CompiledKernel* code) {
+// `whole`: every warp was walked.
+std::string access_text(const codegen::cuda::Access& access, const ir::TreeBuffer& buffer, bool whole) {
+  using Kind = codegen::cuda::Access::Kind;
+  const bool writes = access.kind == Kind::Store || access.kind == Kind::CopyTo, shared = buffer.space == ir::Space::Shared;
+  std::string text = (writes ? "writes " : "reads ") + std::string(shared ? "shared " : "") + buffer.name + ", " + std::to_string(access.bytes) + " B a thread: ";
+  if (access.warps == 0) return text + (access.places_vary ? "where data say" : whole ? "no warp comes to it" : "behind what is counted");
+  const auto of_warp = [&](int64_t n) { return ir::fixed_text(static_cast<double>(n) / static_cast<double>(access.warps), 2); };
+  text += of_warp(access.transfers) + (shared ? " rounds of banks a warp, " : " sectors a warp, ") + of_warp(access.least) + " at least";
+  if (access.ways > 1) text += ", conflicts of " + std::to_string(access.ways) + " ways";
+  return text + (access.places_vary ? "; elsewhere where data say" : access.threads_vary ? "; if all threads take part, which data say" : "");
+}
+
+// A line for each access to global and shared memory: what it takes of it (codegen/cuda/accesses.h).
+std::string accesses_text(const passes::Lowered* lowered) {
+  constexpr int64_t kSteps = 200'000;  // some tens of milliseconds
+  std::string text;
+  if (!lowered) return text;
+  for (const ir::Phase& phase : lowered->tree.phases) {
+    const codegen::cuda::AccessCounts counts = codegen::cuda::count_accesses(lowered->tree, phase, lowered->sizes, kSteps);
+    const bool whole = counts.blocks == counts.of_blocks;
+    for (const codegen::cuda::Access& access : counts.accesses) {
+      text += "  access     " + phase.name + ": " + access_text(access, lowered->tree.buffers[static_cast<size_t>(access.buffer)], whole) +
+              (whole ? "" : " (" + std::to_string(counts.blocks) + " of " + std::to_string(counts.of_blocks) + " blocks)") + "\n";
+    }
+  }
+  return text;
+}
+
+std::string explain_kernel(size_t number, const FusedKernel& fused, const Options& options, const GpuKernel& gpu) {
   KernelRecord facts = kernel_facts(fused);
   int64_t in = moved_bytes(fused, ir::Op::Load), out = moved_bytes(fused, ir::Op::Store);
   const std::string intensity =
@@ -181,7 +215,7 @@ std::string explain_kernel(size_t number, const FusedKernel& fused, const Option
   text += "  reads      " + readable_bytes(in) + " from " + std::to_string(fused.inputs.size()) +
           ", writes " + readable_bytes(out) + " to " + std::to_string(fused.outputs.size()) + "\n";
   text += "  work       " + readable_flops(facts.flops) + ", " + intensity + " flop/byte\n";
-  text += product_text(fused, options) + code_text(code);
+  text += product_text(fused, options) + code_text(gpu.compiled.get()) + accesses_text(gpu.lowered.get());
   return text;
 }
 
@@ -304,8 +338,8 @@ std::string explain(std::span<const ir::NodeRef> roots) {
                        std::to_string(a.graph.outputs.size()) + " outputs, " +
                        std::to_string(a.fusion.kernels.size()) + " kernels\n";
     if (!s.note.empty()) text += s.note + "\n";
-    const auto code = gpu_code(a.fusion.kernels, s.options);
-    for (size_t k = 0; k < a.fusion.kernels.size(); ++k) text += explain_kernel(k, a.fusion.kernels[k], s.options, code[k].get());
+    const std::vector<GpuKernel> gpu = gpu_kernels(a.fusion.kernels, s.options);
+    for (size_t k = 0; k < a.fusion.kernels.size(); ++k) text += explain_kernel(k, a.fusion.kernels[k], s.options, gpu[k]);
     text += stored_text(s);
     if (!a.fusion.refusals.empty()) text += "not fused:\n";
     for (const passes::Refusal& r : a.fusion.refusals) {

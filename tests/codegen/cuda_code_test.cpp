@@ -4,15 +4,14 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fstream>
 #include <map>
-#include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
 
+#include "codegen/cuda/accesses.h"
 #include "codegen/cuda/emit.h"
 #include "compiler/pipeline.h"
 #include "ir/graph.h"
@@ -163,155 +162,62 @@ std::vector<const Phase*> phases_of(const std::string& kernel) {
   return result;
 }
 
-// Walks a phase as one warp of block 0 does and counts, for each access to shared memory whose places depend on no data, how many
-// words of one bank it needs at a time. Loops are walked for their first two rounds.
-class Banks {
- public:
-  Banks(const passes::Lowered& lowered, int warp) : tree_(lowered.tree), sizes_(lowered.sizes), warp_(warp), values_(tree_.values.size()) {}
+constexpr int64_t kSteps = 2'000'000;  // of a phase: at least its first warps
 
-  int worst(const ir::Phase& phase) {
-    values_[static_cast<size_t>(phase.index)] = Lanes{};
-    walk(phase.body, ~0U);
-    return worst_;
-  }
-
- private:
-  static constexpr int kLanes = 32;
-  using Lanes = std::array<int64_t, kLanes>;
-  using Known = std::optional<Lanes>;
-  Known& value(ir::ValueId v) { return values_[static_cast<size_t>(v)]; }
-
-  void walk(const std::vector<ir::Stmt>& stmts, uint32_t active) {
-    for (const ir::Stmt& stmt : stmts) statement(stmt, active);
-  }
-
-  void statement(const ir::Stmt& stmt, uint32_t active) {
-    switch (stmt.kind) {
-      case ir::StmtKind::Let: value(stmt.result) = computed(stmt); return;
-      case ir::StmtKind::Var: value(stmt.result) = value(stmt.args[0]); return;
-      case ir::StmtKind::Set: value(stmt.args[0]) = value(stmt.args[1]); return;
-      case ir::StmtKind::Size: value(stmt.result) = all(sizes_[static_cast<size_t>(stmt.slot)]); return;
-      case ir::StmtKind::Load: return access(stmt, tree_.values[static_cast<size_t>(stmt.result)].lanes, active);
-      case ir::StmtKind::Store: return access(stmt, tree_.values[static_cast<size_t>(stmt.args.back())].lanes, active);
-      case ir::StmtKind::CopyAsync: return copy(stmt, active);
-      case ir::StmtKind::LoadTile: return tile(stmt);
-      case ir::StmtKind::If: {
-        const Known condition = value(stmt.args[0]);
-        uint32_t holds = condition ? 0 : active;
-        for (int lane = 0; condition && lane < kLanes; ++lane) holds |= active & ((*condition)[static_cast<size_t>(lane)] != 0 ? 1U << lane : 0);
-        walk(stmt.body, holds);
-        return walk(stmt.orelse, condition ? active & ~holds : active);
-      }
-      case ir::StmtKind::For:
-        value(stmt.result) = value(stmt.args[0]);
-        for (int round = 0; round < 2; ++round) {
-          walk(stmt.body, active);
-          if (Known& at = value(stmt.result)) std::for_each(at->begin(), at->end(), [&](int64_t& x) { x += stmt.step; });
-          if (const Known &at = value(stmt.result), &end = value(stmt.args[1]); at && end && (*at)[0] >= (*end)[0]) return;
-        }
-        return;
-      default: return;
-    }
-  }
-
-  static Lanes all(int64_t x) {
-    Lanes lanes;
-    lanes.fill(x);
-    return lanes;
-  }
-
-  Known computed(const ir::Stmt& stmt) {
-    const ir::VType type = tree_.values[static_cast<size_t>(stmt.result)];
-    if (type.lanes != 1 || ir::is_float(type.dtype)) return std::nullopt;
-    Lanes lanes = all(0);
-    if (stmt.op == ir::Op::Const) return all(ir::to_int64({type.dtype, stmt.bits}));
-    if (stmt.op == ir::Op::ThreadId) {
-      for (int lane = 0; lane < kLanes; ++lane) lanes[static_cast<size_t>(lane)] = warp_ * kLanes + lane;
-      return lanes;
-    }
-    std::vector<Lanes> x;
-    for (ir::ValueId arg : stmt.args) {
-      if (!value(arg)) return std::nullopt;
-      x.push_back(*value(arg));
-    }
-    for (size_t i = 0; i < kLanes; ++i) {
-      const std::optional<int64_t> y = scalar(stmt.op, x[0][i], x.size() > 1 ? x[1][i] : 0, x.size() > 2 ? x[2][i] : 0);
-      if (!y) return std::nullopt;
-      lanes[i] = *y;
-    }
-    return lanes;
-  }
-
-  static std::optional<int64_t> scalar(ir::Op op, int64_t a, int64_t b, int64_t c) {
-    switch (op) {
-      case ir::Op::Get: return a;
-      case ir::Op::Add: return a + b;
-      case ir::Op::Sub: return a - b;
-      case ir::Op::Mul: return a * b;
-      case ir::Op::Min: return std::min(a, b);
-      case ir::Op::Max: return std::max(a, b);
-      case ir::Op::Quotient: return a / b;
-      case ir::Op::And: return a & b;
-      case ir::Op::Or: return a | b;
-      case ir::Op::Xor: return a ^ b;
-      case ir::Op::Shl: return a << b;
-      case ir::Op::Shr: return a >> b;
-      case ir::Op::Lt: return a < b;
-      case ir::Op::Le: return a <= b;
-      case ir::Op::Gt: return a > b;
-      case ir::Op::Ge: return a >= b;
-      case ir::Op::Eq: return a == b;
-      case ir::Op::Ne: return a != b;
-      case ir::Op::Where: return a != 0 ? b : c;
-      case ir::Op::Cast: return a;
-      default: return std::nullopt;
-    }
-  }
-
-  // The bytes that a thread moves come 16 at a time.
-  void copy(const ir::Stmt& stmt, uint32_t active) {
-    access(stmt, static_cast<int>(16 / ir::item_size(tree_.buffers[static_cast<size_t>(stmt.buffer)].dtype)), active);
-  }
-
-  void access(const ir::Stmt& stmt, int lanes, uint32_t active) {
-    const ir::TreeBuffer& buffer = tree_.buffers[static_cast<size_t>(stmt.buffer)];
-    const Known places = value(stmt.args[0]);
-    if (buffer.space != ir::Space::Shared || !places) return;
-    const int64_t item = ir::item_size(buffer.dtype), bytes = std::min<int64_t>(16, item * lanes);
-    Lanes addresses = *places;
-    for (int64_t& x : addresses) x *= item;
-    count(addresses, bytes, active);
-  }
-
-  // Each thread names eight elements.
-  void tile(const ir::Stmt& stmt) {
-    const Known places = value(stmt.args[0]);
-    if (!places) return;
-    Lanes addresses = *places;
-    for (int64_t& x : addresses) x *= 2;
-    count(addresses, 16, ~0U);
-  }
-
-  // Memory gives 128 bytes at a time: to all threads, of 8 or 16 bytes to half or a quarter of them.
-  void count(const Lanes& addresses, int64_t bytes, uint32_t active) {
-    const int together = static_cast<int>(kLanes * 4 / std::max<int64_t>(4, bytes));
-    for (int first = 0; first < kLanes; first += together) {
-      std::array<std::set<int64_t>, 32> words;
-      for (int lane = first; lane < first + together; ++lane) {
-        if ((active >> lane & 1) == 0) continue;
-        const int64_t address = addresses[static_cast<size_t>(lane)];
-        for (int64_t word = address / 4; word <= (address + bytes - 1) / 4; ++word) words[static_cast<size_t>(word % 32)].insert(word);
-      }
-      for (const std::set<int64_t>& of_bank : words) worst_ = std::max(worst_, static_cast<int>(of_bank.size()));
-    }
-  }
-
-  const ir::LoopTree& tree_;
-  const std::vector<int64_t>& sizes_;
-  const int warp_;
-  std::vector<Known> values_;
-  int worst_ = 0;  // without an access
+// A loop tree with one phase, of 32 threads a block but for the last case. Buffers: global g, h (of 16 bits), d (of 64), b (of bytes), and shared s.
+struct AccessCase {
+  const char *name, *body;
+  int64_t warps, transfers, least;
+  int ways;
 };
+
+const AccessCase kAccesses[] = {
+    {"unit stride", "%5 = load g[%1] : f32", 1, 4, 4, 0},
+    {"unit stride, 16 bits", "%5 = load h[%1] : f16", 1, 2, 2, 0},
+    {"unit stride, bytes", "%5 = load b[%1] : u8", 1, 1, 1, 0},
+    {"stride 2", "%4 = mul %1, %c2 : i32\n %5 = load g[%4] : f32", 1, 8, 4, 0},
+    {"misaligned by one", "%4 = add %1, %c1 : i32\n %5 = load g[%4] : f32", 1, 5, 4, 0},
+    {"broadcast", "%5 = load g[%c7] : f32", 1, 1, 1, 0},
+    {"a column", "%4 = mul %1, %c33 : i32\n %5 = load g[%4] : f32", 1, 32, 4, 0},
+    {"four neighbours", "%4 = mul %1, %c4 : i32\n %5 = load g[%4] : f32x4", 1, 16, 16, 0},
+    {"four of eight neighbours", "%4 = mul %1, %c8 : i32\n %5 = load g[%4] : f32x4", 1, 32, 16, 0},
+    {"four neighbours of 64 bits, in two instructions", "%4 = mul %1, %c4 : i32\n %5 = load d[%4] : f64x4", 1, 64, 32, 0},
+    {"eight of 16 bits", "%4 = mul %1, %c8 : i32\n %5 = load h[%4] : f16x8", 1, 16, 16, 0},
+    {"some threads", "%4 = lt %1, %c10 : bool\n if %4 {\n %5 = load g[%1] : f32\n }", 1, 2, 2, 0},
+    {"other threads", "%4 = lt %1, %c10 : bool\n if %4 {\n } else {\n %5 = load g[%1] : f32\n }", 1, 3, 3, 0},
+    {"no thread", "%4 = lt %1, %c0 : bool\n if %4 {\n %5 = load g[%1] : f32\n }", 0, 0, 0, 0},
+    {"a mask", "%4 = lt %1, %c10 : bool\n %5 = load g[%1] mask %4 : f32", 1, 2, 2, 0},
+    {"a loop", "for %4 in %c0..%c8 step 2 {\n %5 = add %4, %1 : i32\n %6 = load g[%5] : f32\n }", 4, 4 + 3 * 5, 16, 0},
+    {"a loop that threads leave one after another", "for %4 in %c0..%1 step 1 {\n %5 = load g[%1] : f32\n }", 31, 7 * 4 + 8 * (3 + 2 + 1), 7 * 4 + 8 * (3 + 2 + 1), 0},
+    {"a variable", "var %4 = %1\n for %5 in %c0..%c2 step 1 {\n %6 = get %4 : i32\n %7 = load g[%6] : f32\n %8 = add %6, %c1 : i32\n set %4, %8\n }", 2, 9, 8, 0},
+    {"shared, unit stride", "%5 = load s[%1] : f32", 1, 1, 1, 1},
+    {"shared, stride 2", "%4 = mul %1, %c2 : i32\n %5 = load s[%4] : f32", 1, 2, 1, 2},
+    {"shared, one place", "%5 = load s[%c7] : f32", 1, 1, 1, 1},
+    {"shared, a column", "%4 = mul %1, %c32 : i32\n %5 = load s[%4] : f32", 1, 32, 1, 32},
+    {"shared, a column of padded rows", "%4 = mul %1, %c33 : i32\n %5 = load s[%4] : f32", 1, 1, 1, 1},
+    {"shared, a column of rows padded by two", "%4 = mul %1, %c34 : i32\n %5 = load s[%4] : f32", 1, 2, 1, 2},
+    {"shared, four neighbours", "%4 = mul %1, %c4 : i32\n %5 = load s[%4] : f32x4", 1, 4, 4, 1},
+    {"shared, four of eight neighbours", "%4 = mul %1, %c8 : i32\n %5 = load s[%4] : f32x4", 1, 8, 4, 2},
+    {"shared, a column of four neighbours", "%4 = mul %1, %c32 : i32\n %5 = load s[%4] : f32x4", 1, 32, 4, 8},
+};
+
+// Constants stand in the bodies as %cN.
+ir::LoopTree tree_of(const std::string& body, int threads = 32) {
+  std::string text = "looptree @k cuda threads=" + std::to_string(threads) + " index=i32 {\n  params g: f32 in, h: f16 in, d: f64 in, b: u8 in, s: f32 shared[4096], sizes 1\n"
+                     "  phase p: parallel %0 in 0..s0 {\n    %1 = thread : i32\n", rest = body;
+  int fresh = 100;
+  std::smatch found;
+  while (std::regex_search(rest, found, std::regex("%c(\\d+)"))) {
+    const std::string value = "%" + std::to_string(fresh++);
+    text += "    " + value + " = const " + found[1].str() + " : i32\n";
+    rest = std::regex_replace(rest, std::regex("%c" + found[1].str() + "\\b"), value);
+  }
+  return ir::parse_looptree(text + rest + "\n  }\n}\n");
+}
+
+codegen::cuda::AccessCounts counted(const ir::LoopTree& tree, int64_t blocks = 1) {
+  return codegen::cuda::count_accesses(tree, tree.phases[0], std::vector<int64_t>{blocks}, kSteps);
+}
 
 // What the machine's instruction gives: a nan for a nan; of zeros the positive one for a maximum, the negative one for a minimum.
 float of_machine(bool maximum, float a, float b) {
@@ -343,25 +249,73 @@ TEST_CASE("cuda code: threads of a warp meet in a bank of shared memory in twos 
   for (const auto& [name, text] : graphs()) {
     const passes::Lowered code = lowered(text);
     for (const ir::Phase& phase : code.tree.phases) {
-      for (const int warp : {0, 1, code.tree.threads / 32 - 1}) {
-        CAPTURE(name);
-        CAPTURE(phase.name);
-        CAPTURE(warp);
-        CHECK(Banks(code, warp).worst(phase) <= 2);
+      CAPTURE(name);
+      CAPTURE(phase.name);
+      const codegen::cuda::AccessCounts counts = codegen::cuda::count_accesses(code.tree, phase, code.sizes, kSteps);
+      for (const codegen::cuda::Access& access : counts.accesses) {
+        CAPTURE(code.tree.buffers[static_cast<size_t>(access.buffer)].name);
+        CHECK((access.warps > 0 || access.places_vary));
+        CHECK(access.ways <= 2);
       }
     }
   }
 }
 
-TEST_CASE("cuda code: a column of shared memory whose rows are 32 words long is one bank") {
-  for (const auto& [pitch, worst] : {std::pair{32, 32}, {33, 1}, {34, 2}, {4, 4}, {1, 1}, {0, 1}}) {
-    passes::Lowered code;
-    code.tree = ir::parse_looptree("looptree @k cuda threads=32 index=i32 {\n  params s: f32 shared[2048], sizes 1\n  phase p: parallel %0 in 0..s0 {\n" 
-                                   "    %1 = thread : i32\n    %2 = const " + std::to_string(pitch) + " : i32\n    %3 = mul %1, %2 : i32\n" +
-                                   "    %4 = load s[%3] : f32\n  }\n}\n");
-    code.sizes = {1};
-    CHECK(Banks(code, 0).worst(code.tree.phases[0]) == worst);
+TEST_CASE("cuda code: sectors and rounds of banks of accesses by hand") {
+  for (const AccessCase& c : kAccesses) {
+    const std::string name = c.name;
+    CAPTURE(name);
+    const codegen::cuda::AccessCounts counts = counted(tree_of(c.body));
+    REQUIRE(counts.accesses.size() == 1);
+    const codegen::cuda::Access& access = counts.accesses[0];
+    CHECK(access.warps == c.warps);
+    CHECK(access.transfers == c.transfers);
+    CHECK(access.least == c.least);
+    CHECK(access.ways == c.ways);
+    CHECK(!access.places_vary);
+    CHECK(!access.threads_vary);
   }
+}
+
+TEST_CASE("cuda code: accesses of several blocks and of a part of a warp, and where the count ends") {
+  const ir::LoopTree tree = tree_of("%4 = mul %0, %c40 : i32\n %5 = add %4, %1 : i32\n %6 = load g[%5] : f32", 40);
+  const codegen::cuda::AccessCounts all = counted(tree, 5);
+  REQUIRE(all.accesses.size() == 1);
+  CHECK(all.blocks == 5);
+  CHECK(all.accesses[0].warps == 10);
+  CHECK(all.accesses[0].transfers == 5 * (4 + 1));  // 40 elements are five sectors
+  const codegen::cuda::AccessCounts some = codegen::cuda::count_accesses(tree, tree.phases[0], std::vector<int64_t>{1'000'000}, 100);
+  CHECK(some.blocks > 2);
+  CHECK(some.blocks <= 100 / 2 / 3);
+  CHECK(some.of_blocks == 1'000'000);
+}
+
+TEST_CASE("cuda code: accesses that depend on data say so") {
+  const std::string data = "%4 = load b[%1] : u8\n %5 = cast %4 : i32\n ";
+  const auto second = [&](const std::string& body) {
+    const codegen::cuda::AccessCounts counts = counted(tree_of(data + body));
+    REQUIRE(counts.accesses.size() == 2);
+    CHECK(counts.accesses[0].warps == 1);
+    CHECK(!counts.accesses[0].places_vary);
+    return counts.accesses[1];
+  };
+  const auto place = second("%6 = load g[%5] : f32");
+  CHECK(place.places_vary);
+  CHECK(place.warps == 0);
+  const std::string if_data = "%6 = lt %5, %c7 : bool\n if %6 {\n ";
+  const auto condition = second(if_data + "%7 = load g[%1] : f32\n }");
+  CHECK(condition.threads_vary);
+  CHECK(condition.transfers == 4);
+  const auto mask = second("%6 = lt %5, %c7 : bool\n %7 = load g[%1] mask %6 : f32");
+  CHECK(mask.threads_vary);
+  CHECK(mask.transfers == 4);
+  const auto rounds = second("for %6 in %c0..%5 step 1 {\n %7 = load g[%1] : f32\n }");
+  CHECK(rounds.threads_vary);
+  CHECK(rounds.warps == 1);
+  CHECK(second("for %6 in %c0..%5 step 1 {\n %7 = load g[%6] : f32\n }").places_vary);
+  // A variable that is set where data say so is not known any more.
+  CHECK(second("var %8 = %1\n " + if_data + "set %8, %c3\n }\n %9 = get %8 : i32\n %10 = load g[%9] : f32").places_vary);
+  CHECK(second("var %8 = %1\n for %6 in %c0..%5 step 1 {\n %9 = get %8 : i32\n %10 = load g[%9] : f32\n %11 = add %9, %c1 : i32\n set %8, %11\n }").places_vary);
 }
 
 TEST_CASE("cuda code: NVRTC keeps the width of every access, and the registers") {

@@ -73,6 +73,30 @@ TEST_CASE("explain: the registers, shared memory and spills of each function") {
   }
 }
 
+TEST_CASE("explain: what each access takes of memory, a line an access") {
+  const Tensor x = filled({64, 256}), index = arange(64, kGpu).flip(0);
+  const Tensor odd = x.slice(1, 1, 256), turned = x.transpose(0, 1);
+  eval({x, index});
+  const auto accesses = [](const Tensor& value) {
+    std::string text;
+    for (const std::string& line : lines(explain(value), "  access     ")) text += line.substr(13) + "\n";
+    return text;
+  };
+  CHECK(accesses(x * 2) == "map: reads x0, 16 B a thread: 16.00 sectors a warp, 16.00 at least\nmap: writes y0, 16 B a thread: 16.00 sectors a warp, 16.00 at least\n");
+  CHECK(accesses(odd * 2) == "map: reads x0, 4 B a thread: 4.89 sectors a warp, 4.00 at least\nmap: writes y0, 4 B a thread: 4.00 sectors a warp, 4.00 at least\n");
+  CHECK(accesses((turned * 2).contiguous()) ==
+        "tiles: reads x0, 16 B a thread: 16.00 sectors a warp, 16.00 at least\n"
+        "tiles: writes shared tile0, 4 B a thread: 2.00 rounds of banks a warp, 1.00 at least, conflicts of 2 ways\n"
+        "tiles: reads shared tile0, 4 B a thread: 2.00 rounds of banks a warp, 1.00 at least, conflicts of 2 ways\n"
+        "tiles: writes y0, 16 B a thread: 16.00 sectors a warp, 16.00 at least\n");
+  CHECK(accesses(x.index_select(0, index) * 2) ==
+        "map: reads x0, 8 B a thread: 1.00 sectors a warp, 1.00 at least\nmap: reads x1, 16 B a thread: where data say\n"
+        "map: writes y0, 16 B a thread: 16.00 sectors a warp, 16.00 at least\n");
+  const Tensor large = filled({4096, 4096});
+  eval(large);
+  CHECK(accesses(large * 2).find(" at least (") != std::string::npos);  // some of its blocks
+}
+
 TEST_CASE("explain: asking compiles what a run would, and the run finds it") {
   const Tensor x = filled({37}), y = (x * 3).exp() + 0.25;
   explain(y);

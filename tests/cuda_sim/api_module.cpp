@@ -30,10 +30,22 @@ int load(Driver& d, const char* bytes, std::shared_ptr<Module>& module) {
   return kSuccess;
 }
 
+// Warps that a multiprocessor has registers for at the same time: they are given in units of 256 a warp, and of four warps.
+unsigned warps_by_registers(const Kernel& kernel) {
+  constexpr unsigned kUnit = 256, kWarps = 4;
+  const unsigned each = (kernel.registers * Engine::kWarp + kUnit - 1) / kUnit * kUnit;
+  return each == 0 ? 64 : Engine::kRegisters / each / kWarps * kWarps;
+}
+
+unsigned warps_of(unsigned threads) { return (threads + Engine::kWarp - 1) / Engine::kWarp; }
+
+// What TENON_LAUNCH or the registers allow.
+unsigned max_threads(const Kernel& kernel) { return std::min(kernel.max_threads, warps_by_registers(kernel) * Engine::kWarp); }
+
 // Limits of a launch; what breaks them fails at the call.
 int check_launch(const Driver& d, const Function& function, unsigned threads, unsigned shared) {
   const Kernel& kernel = *function.kernel;
-  if (threads > kernel.max_threads) return kOutOfResources;
+  if (threads > max_threads(kernel)) return kOutOfResources;
   if (shared > static_cast<unsigned>(function.max_dynamic_shared) || shared > most_shared(d)) return kInvalidValue;
   if (kernel.shared_bytes > (kernel.dynamic_shared ? shared : kStaticShared)) return kOutOfResources;
   return kSuccess;
@@ -111,12 +123,12 @@ TENON_SIM_API int cuFuncGetAttribute(int* value, int number, Function* handle) {
     if (!function) return kInvalidHandle;
     const bool is_static = !function->kernel->dynamic_shared;
     switch (number) {
-      case 0: *value = static_cast<int>(function->kernel->max_threads); return kSuccess;
+      case 0: *value = static_cast<int>(max_threads(*function->kernel)); return kSuccess;
       case 1: *value = is_static ? static_cast<int>(function->kernel->shared_bytes) : 0; return kSuccess;
       case 2:
-      case 3:
-      case 7: *value = 0; return kSuccess;   // constant and local memory, cache mode
-      case 4: *value = 32; return kSuccess;  // registers: pretended
+      case 7: *value = 0; return kSuccess;  // constant memory, cache mode
+      case 3: *value = static_cast<int>(function->kernel->local_bytes); return kSuccess;
+      case 4: *value = static_cast<int>(function->kernel->registers); return kSuccess;
       case 5:
       case 6: *value = d.settings.arch; return kSuccess;
       case 8: *value = function->max_dynamic_shared; return kSuccess;
@@ -147,7 +159,8 @@ TENON_SIM_API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Funct
     const size_t each = std::max<size_t>(shared, function->kernel->shared_bytes) + (old ? 0 : 1 << 10);
     const int by_threads = (old ? 1024 : 2048) / ((threads + 31) / 32 * 32);
     const int by_shared = each == 0 ? 32 : static_cast<int>(room / each);
-    *blocks = std::min({by_threads, by_shared, old ? 16 : 32});
+    const auto by_registers = static_cast<int>(warps_by_registers(*function->kernel) / warps_of(static_cast<unsigned>(threads)));
+    *blocks = std::min({by_threads, by_shared, by_registers, old ? 16 : 32});
     return kSuccess;
   });
 }

@@ -16,7 +16,8 @@
 //   TENON_SIM_LIBRARY=n       draws in which order products of cuBLAS sum over k, and how many nodes of a graph they are (0: k in the
 //                             CPU's order; how operands are aligned matters in any case)
 //   TENON_SIM_COMPILER=cc     compiles kernels with cc also where tcc is
-//   TENON_SIM_REAL_NVRTC=file a real libnvrtc compiles every text first; spills are an error then
+//   TENON_SIM_REAL_NVRTC=file a real libnvrtc compiles every text first; spills are an error then, and functions have the registers
+//                             that it gave them (else an estimate: program.cpp)
 #pragma once
 
 extern "C" {

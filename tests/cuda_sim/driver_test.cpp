@@ -535,6 +535,45 @@ TEST_CASE("driver: launches beyond the limits are refused at the call") {
   CHECK(value == 8);
 }
 
+TEST_CASE("driver: registers of a kernel, as they are estimated, and what they leave of a launch" * doctest::skip(std::getenv("TENON_SIM_REAL_NVRTC") != nullptr)) {
+  const Context context;
+  const auto text = [](const std::string& bounds, const std::string& arrays) {
+    return "TENON_KERNEL void " + bounds + "k(float* x) {\n" + arrays + "  x[0] = 1;\n}\n";
+  };
+  const auto attribute = [](const Kernel& kernel, int number) {
+    int value = -1;
+    CHECK(cuFuncGetAttribute(&value, number, kernel.function) == 0);
+    return value;
+  };
+  const auto blocks = [](const Kernel& kernel, int threads) {
+    int value = -1;
+    CHECK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, kernel.function, threads, 0) == 0);
+    return value;
+  };
+  const Buffer x(1);
+  const Kernel few(text("", "")), many(text("", "  float a[60];\n  double b[20];\n  unsigned char c[10];\n"));
+  CHECK(attribute(few, 4) == 24);
+  CHECK(attribute(few, 0) == 1024);
+  CHECK(blocks(few, 1024) == 2);
+  CHECK(few.launch(nullptr, 1, 1024, x.address) == 0);
+  CHECK(attribute(many, 4) == 24 + 60 + 40 + 10);
+  CHECK(attribute(many, 3) == 0);
+  CHECK(attribute(many, 0) == 384);  // 4352 registers a warp, 15 warps, in fours
+  CHECK(blocks(many, 256) == 1);
+  CHECK(blocks(many, 32) == 12);
+  CHECK(many.launch(nullptr, 1, 384, x.address) == 0);
+  CHECK(many.launch(nullptr, 1, 416, x.address) == 701);
+  // The bounds of a launch leave a thread no more.
+  const Kernel bound(text("TENON_LAUNCH(512, 2) ", "  float a[200];\n")), one(text("TENON_LAUNCH(256, 1) ", "  float a[400];\n"));
+  CHECK(attribute(bound, 4) == 64);
+  CHECK(attribute(bound, 0) == 512);
+  CHECK(blocks(bound, 512) == 2);
+  CHECK(bound.launch(nullptr, 1, 512, x.address) == 0);
+  CHECK(attribute(one, 4) == 255);
+  CHECK(one.launch(nullptr, 1, 256, x.address) == 0);
+  CHECK(cuCtxSynchronize() == 0);
+}
+
 TEST_CASE("nvrtc: a text that is wrong, with its messages; archs") {
   const Compiled wrong("TENON_KERNEL void k(int n) {\n  undeclared = n;\n}\n");
   CHECK(wrong.code == 6);
@@ -560,6 +599,17 @@ TEST_CASE("nvrtc: the real one, if asked for, has its say") {
   const Compiled good(kScale);
   CHECK(good.code == 0);
   CHECK(contains(good.log, "Used "));  // registers
+  const Context context;
+  const auto attribute = [](const Kernel& kernel, int number) {
+    int value = -1;
+    CHECK(cuFuncGetAttribute(&value, number, kernel.function) == 0);
+    return value;
+  };
+  const Kernel scale(kScale), local("TENON_KERNEL void k(float* x) {\n  float y[2000];\n  for (int i = 0; i < 2000; ++i) y[i] = x[i];\n"
+                                    "  for (int i = 0; i < 2000; ++i) x[i] = y[(int)x[i]];\n}\n");
+  CHECK(contains(good.log, "Used " + std::to_string(attribute(scale, 4)) + " registers"));
+  CHECK(attribute(scale, 3) == 0);
+  CHECK(attribute(local, 3) == 8000);
   CHECK(Compiled("TENON_KERNEL void k(float* x) {\n  float y[2000];\n  for (int i = 0; i < 2000; ++i) y[i] = x[i];\n"
                  "  for (int i = 0; i < 2000; ++i) x[i] = y[(int)x[i]];\n}\n")
             .code == 0);                                                                     // local memory, but no spill

@@ -54,7 +54,7 @@ struct Outcome {
 
 class Engine {
  public:
-  static constexpr unsigned kMaxThreads = 1024, kWarp = 32;
+  static constexpr unsigned kMaxThreads = 1024, kWarp = 32, kRegisters = 65536;  // registers: of a multiprocessor
   static constexpr size_t kMaxShared = 227 << 10;
 
   Engine();

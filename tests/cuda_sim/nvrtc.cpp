@@ -1,6 +1,6 @@
 // A stand-in for libnvrtc: checks a text by compiling it as C, and gives it back as the image that the simulated driver
 // loads. With TENON_SIM_REAL_NVRTC=path the real library compiles the text first: its errors and its log are then the
-// answer, and registers that still spill with -DTENON_ALL_REGISTERS are an error too.
+// answer, registers that still spill with -DTENON_ALL_REGISTERS are an error too, and the image has the registers that it gave each kernel.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cuda_sim/image.h"
+#include "cuda_sim/note.h"
 #include "cuda_sim/shared.h"
 
 #define TENON_SIM_API extern "C" __attribute__((visibility("default")))
@@ -97,6 +98,23 @@ struct RealNvrtc {
     call<void**>("nvrtcDestroyProgram", &program);
     return code == 0 && has_all_registers(options) && spills(log) ? kCompilation : code;
   }
+  // The notes of what ptxas says of each function in this log (with --ptxas-options=-v).
+  static std::string notes(const std::string& log) {
+    static const std::string kFunction = "Compiling entry function '";
+    std::string all = "\n";
+    for (size_t at = log.find(kFunction); at != std::string::npos;) {
+      const size_t begin = at + kFunction.size(), next = log.find(kFunction, begin);
+      const std::string said = log.substr(begin, next - begin);
+      const size_t stack = said.find(" bytes stack frame"), used = said.find("Used ");
+      if (stack != std::string::npos && used != std::string::npos) {
+        const size_t number = said.find_last_of(' ', stack - 1) + 1;
+        all += registers_note(said.substr(0, said.find('\'')), static_cast<unsigned>(std::atoi(said.c_str() + used + 5)),
+                            static_cast<unsigned>(std::atoi(said.c_str() + number)));
+      }
+      at = next;
+    }
+    return all;
+  }
   static bool spills(const std::string& log) {
     static const std::string kMark = " bytes spill stores";
     for (size_t at = log.find(kMark); at != std::string::npos; at = log.find(kMark, at + 1)) {
@@ -130,16 +148,18 @@ int compile(Program& program, const std::vector<const char*>& options) {
       return kInvalidOption;
     }
   }
+  std::string text = program.source;
   if (RealNvrtc::get().library) {
     if (const int code = RealNvrtc::get().compile(program.source, options, program.log)) return code;
+    text += RealNvrtc::notes(program.log);
   }
-  if (std::string messages; !compile_text(program.source, messages)) {
+  if (std::string messages; !compile_text(text, messages)) {
     program.log += messages;
     return kCompilation;
   }
   if (texts_spill() && !has_all_registers(options)) program.log += "ptxas info    : Function properties for kernel\n    24 bytes stack frame, 20 bytes spill stores, 20 bytes spill loads\n";
-  if (!virtual_arch) program.cubin = pack({false, arch, program.source});
-  program.ptx = pack({true, arch, program.source});
+  if (!virtual_arch) program.cubin = pack({false, arch, text});
+  program.ptx = pack({true, arch, text});
   program.compiled = true;
   return kSuccess;
 }

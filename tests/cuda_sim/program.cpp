@@ -7,6 +7,9 @@
 //   void tenon_sim_call_0(void** p) { sum_rows(*(void**)p[0], *(int*)p[1]); }
 //   unsigned tenon_sim_parameters_0[] = {2, sizeof(void*), sizeof(int)};
 //   unsigned tenon_sim_shared_0[] = {1, (64) * sizeof(float) + (0)};
+//
+// Registers are what the real NVRTC said where it compiled the text (TENON_SIM_REAL_NVRTC). Else they are an estimate: 24 and a word for each 4
+// bytes of the arrays that a thread declares, but no more than TENON_LAUNCH leaves a thread, as ptxas would have it; nothing spills.
 #include "cuda_sim/program.h"
 
 #include <dlfcn.h>
@@ -16,12 +19,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <regex>
 #include <sstream>
+
+#include "cuda_sim/note.h"
 
 extern char** environ;
 
@@ -63,6 +70,8 @@ struct Declaration {
   unsigned max_threads = Engine::kMaxThreads;
   std::vector<std::string> types, shared;  // of the parameters; the bytes up to each shared array's end
   bool dynamic_shared = false;
+  unsigned blocks = 0;  // that TENON_LAUNCH wants registers for at the same time; 0: it does not say, or there is none
+  unsigned registers = 0, local_bytes = 0;
 };
 
 std::string parameter_type(const std::string& parameter) {
@@ -78,7 +87,9 @@ Declaration parse_kernel(const std::string& text) {
   Declaration kernel;
   std::string head = text.substr(0, text.find('{'));
   if (const size_t bounds = head.find(kBounds); bounds != std::string::npos) {
-    kernel.max_threads = static_cast<unsigned>(std::stoul(head.substr(bounds + kBounds.size())));
+    const auto numbers = split(head.substr(bounds + kBounds.size(), head.find(')', bounds) - bounds - kBounds.size()));
+    kernel.max_threads = static_cast<unsigned>(std::stoul(numbers.at(0)));
+    kernel.blocks = numbers.size() > 1 ? static_cast<unsigned>(std::stoul(numbers[1])) : 1;
     head = head.substr(head.find(')', bounds) + 1);
   }
   const size_t open = head.find('('), close = head.rfind(')');
@@ -97,12 +108,40 @@ Declaration parse_kernel(const std::string& text) {
   return kernel;
 }
 
+// Of a thread's arrays; elements of less than 4 bytes have a register each too.
+unsigned words_of_arrays(const std::string& text) {
+  static const std::regex array(R"(\n +(tenon_bool|(?:(?:unsigned|signed) )?char|(?:unsigned )?(?:short|int|long long)|unsigned|float|double) \w+\[(\d+)\];)");
+  unsigned words = 0;
+  for (std::sregex_iterator it(text.begin(), text.end(), array), end; it != end; ++it) {
+    const std::string type = (*it)[1];
+    words += static_cast<unsigned>(std::stoul((*it)[2])) * (type == "double" || type.find("long long") != std::string::npos ? 2 : 1);
+  }
+  return words;
+}
+
+// `text` is the kernel; `whole` has the notes.
+void find_registers(Declaration& kernel, const std::string& text, const std::string& whole) {
+  constexpr unsigned kBeside = 24, kMost = 255, kUnit = 8;
+  const std::string note = "\n" + registers_note(kernel.name, 0, 0);
+  const std::string start = note.substr(0, note.find(':') + 1);
+  if (const size_t at = whole.find(start); at != std::string::npos) {
+    std::sscanf(whole.c_str() + at + start.size(), "%u %u", &kernel.registers, &kernel.local_bytes);
+    return;
+  }
+  // Warps have their registers in fours.
+  const unsigned warps = (kernel.blocks * ((kernel.max_threads + Engine::kWarp - 1) / Engine::kWarp) + 3) / 4 * 4;
+  const unsigned room = warps == 0 ? kMost : Engine::kRegisters / (warps * Engine::kWarp) / kUnit * kUnit;
+  kernel.registers = std::min({kBeside + words_of_arrays(text), room, kMost});
+}
+
 std::vector<Declaration> declarations(const std::string& text) {
   static const std::string kMark = "\nTENON_KERNEL";
   std::vector<Declaration> kernels;
   for (size_t at = text.find(kMark); at != std::string::npos;) {
     const size_t next = text.find(kMark, at + 1);
-    kernels.push_back(parse_kernel(text.substr(at + kMark.size(), next - at - kMark.size())));
+    const std::string kernel = text.substr(at + kMark.size(), next - at - kMark.size());
+    kernels.push_back(parse_kernel(kernel));
+    find_registers(kernels.back(), kernel, text);
     at = next;
   }
   return kernels;
@@ -196,7 +235,9 @@ std::shared_ptr<const Program> Program::compile_and_find(const std::string& text
                   .parameter_bytes = {},
                   .max_threads = kernels[k].max_threads,
                   .shared_bytes = 0,
-                  .dynamic_shared = kernels[k].dynamic_shared};
+                  .dynamic_shared = kernels[k].dynamic_shared,
+                  .registers = kernels[k].registers,
+                  .local_bytes = kernels[k].local_bytes};
     const auto* bytes = symbol<const unsigned*>(program->library_, "tenon_sim_parameters_" + number);
     kernel.parameter_bytes.assign(bytes + 1, bytes + 1 + bytes[0]);
     for (const unsigned size : kernel.parameter_bytes) {

@@ -21,6 +21,8 @@ struct Kernel {
   unsigned max_threads;   // of TENON_LAUNCH; 1024 without it
   unsigned shared_bytes;  // of all its TENON_SHARED or TENON_DYNAMIC_SHARED arrays
   bool dynamic_shared;    // each launch brings it
+  unsigned registers;     // of a thread: as the real NVRTC said (note.h), else an estimate
+  unsigned local_bytes;   // of a thread: what did not fit into them, and arrays at places that vary
 };
 
 class Program {
