@@ -38,6 +38,7 @@ constexpr Phase kPhases[] = {
     {"attention_grads", "queries", 16, 16, 184, 49152},
     {"cat", "parts", 16, 16, 20, 0},
     {"chain", "map", 16, 16, 28, 0},
+    {"conv_first", "windows", 4, 4, 80, 16384},
     {"cumsum", "totals0", 4, 4, 64, 8448},
     {"cumsum", "starts0", 4, 4, 60, 8448},
     {"cumsum", "lines", 4, 4, 56, 8448},

@@ -196,6 +196,38 @@ void compare(const std::string& text, const std::string& schedule, bool special 
   compare(ir::parse_kernel(text), schedule, special, scalars, compiler, target);
 }
 
+// max(windows of x times filters + bias, 0), of padded images, as frontend/src/nn/conv.cpp has it: places are one axis, or rows and columns.
+struct Convolution {
+  int64_t images, channels, height, width, filters, taps_down, taps_across, step = 1, border = 0;
+  bool by_rows = false;
+  const char* dtype = "f32";
+
+  std::string text() const {
+    const int64_t rows = (height + 2 * border - taps_down) / step + 1, columns = (width + 2 * border - taps_across) / step + 1;
+    const int64_t taps = taps_down * taps_across, depth = channels * taps, places = rows * columns;
+    const auto n = [](int64_t x) { return std::to_string(x); };
+    const std::string across_taps = n(taps_across), of_columns = n(columns);
+    const std::string row = by_rows ? "r" : "(p / " + of_columns + ")", column = by_rows ? "l" : "(p mod " + of_columns + ")";
+    const std::string channel = "(k / " + n(taps) + ")", down = "((k mod " + n(taps) + ") / " + across_taps + ")", across = "(k mod " + across_taps + ")";
+    const std::string y = n(step) + "*" + row + " + " + down, x = n(step) + "*" + column + " + " + across;
+    const std::string type = std::string(" : ") + dtype + "\n", axes = by_rows ? "n r f l" : "n f p";
+    const std::string guard = border == 0 ? "" : " if 0 <= " + y + " - " + n(border) + " < " + n(height) + " and 0 <= " + x + " - " + n(border) + " < " + n(width) + " else %1";
+    const auto buffer = [&](const std::string& name, const std::string& role, int64_t count) { return name + ": " + dtype + " " + role + "[" + n(count) + "]"; };
+    return "kernel @conv(" + buffer("x", "in", images * channels * height * width) + ", " + buffer("w", "in", filters * depth) + ", " +
+           buffer("b", "in", filters) + ", " + buffer("y", "out", images * filters * places) + ") {\n  axes n: " + n(images) + " parallel, " +
+           (by_rows ? "r: " + n(rows) + " parallel, f: " + n(filters) + " parallel, l: " + of_columns + " parallel" : "f: " + n(filters) + " parallel, p: " + n(places) + " parallel") +
+           ", k: " + n(depth) + " contract\n" +
+           "  contract " + axes + "|k : %0 = load w[" + n(depth) + "*f + k]" + type +
+           "  contract " + axes + "|k : %1 = const 0.0" + type +
+           "  contract " + axes + "|k : %2 = load x[" + n(channels * height * width) + "*n + " + n(height * width) + "*" + channel + " + " + n(width) + "*(" + y + ") + " + x +
+           " - " + n(border * (width + 1)) + "]" + guard + type +
+           "  reduce " + axes + "|k : %3 = contract %0, %2" + type +
+           "  map " + axes + " : %4 = load b[f]" + type + "  map " + axes + " : %5 = add %3, %4" + type +
+           "  map " + axes + " : %6 = const 0.0" + type + "  map " + axes + " : %7 = max %5, %6" + type +
+           "  map " + axes + " : store y[" + n(filters * places) + "*n + " + n(places) + "*f + " + (by_rows ? of_columns + "*r + l" : "p") + "], %7\n}\n";
+  }
+};
+
 // max(a x b + bias, 0), the operands as they lie or transposed.
 struct Product {
   int64_t batch, rows, columns, depth;
@@ -650,6 +682,25 @@ TEST_CASE("cuda: products of every shape class, on one multiprocessor and on man
       }
     }
   }
+}
+
+TEST_CASE("cuda: windows of images with few channels, of every shape class") {
+  const Convolution convolutions[] = {
+      {2, 3, 16, 16, 8, 3, 3, 1, 1},  {1, 1, 28, 28, 6, 5, 5, 1, 0},   {1, 1, 28, 28, 6, 5, 5, 1, 2},  {1, 3, 33, 29, 20, 3, 3, 1, 1}, {1, 3, 30, 31, 33, 7, 7, 2, 3},
+      {1, 3, 20, 18, 40, 5, 5, 3, 2}, {2, 3, 33, 40, 16, 3, 5, 2, 0},  {3, 4, 16, 16, 16, 3, 3, 1, 1}, {1, 3, 5, 130, 9, 5, 3, 1, 1},  {1, 1, 17, 300, 8, 3, 7, 1, 3},
+  };
+  ir::GpuTarget target;
+  target.multiprocessors = 1;  // on many these are too small for blocks of 256 threads
+  for (Convolution c : convolutions) {
+    for (const bool by_rows : {false, true}) {
+      c.by_rows = by_rows;
+      compare(c.text(), "contraction windows", false, {}, fastest_compiler(), target);
+    }
+  }
+  // Chains of more than 256 of k, other types and images of which some is seen by nobody are products as others.
+  compare(Convolution{1, 29, 12, 12, 8, 3, 3, 1, 1}.text(), "contraction", false, {}, fastest_compiler(), target);
+  compare(Convolution{1, 3, 12, 12, 8, 3, 3, 1, 1, false, "f64"}.text(), "contraction", false, {}, fastest_compiler(), target);
+  compare(Convolution{1, 3, 24, 24, 8, 3, 3, 4, 0}.text(), "contraction", false, {}, fastest_compiler(), target);
 }
 
 TEST_CASE("cuda: products of every type") {

@@ -4,6 +4,7 @@
 //   tiles     a block of threads takes a tile of the product, each thread or each warp a part of it in registers (sums.h). Slices
 //             of k of both operands pass through a ring in shared memory (ring.h); what they are computed from is evaluated on the
 //             way, once a tile. Then the epilogue of the sums; store.
+//   windows   the same of windows of an image with few channels, which lies in shared memory once (windows.h): no slices.
 //   outputs   a thread takes one output and reads its operands from memory: tiny products, of which any tile would be
 //             mostly empty.
 //
@@ -24,6 +25,7 @@
 #include "passes/schedule/gpu/quads.h"
 #include "passes/schedule/gpu/sums.h"
 #include "passes/schedule/gpu/tiles.h"
+#include "passes/schedule/gpu/windows.h"
 
 namespace tenon::passes::gpu {
 
@@ -58,6 +60,7 @@ class Contraction {
   }
 
   void lower() {
+    if (window_tile_) return windows();
     if (!tile_) return outputs();
     if (tile_->worker == Worker::Warp) c_.out.schedule = "contraction mma";
     tiles();
@@ -151,7 +154,18 @@ class Contraction {
     const bool scattered = right_.along_depth && !right_.axes.empty(), halves = multiplies_halves();
     const ProductShape shape{nest_.instr(contract_).dtype, c_.product(batch_), left_.extent, right_.extent, depth_,
                              left_.cost, right_.cost, scattered, halves, is_copied(left_, halves) && is_copied(right_, halves)};
-    tile_ = choose_tile(shape, c_.target).tile;
+    const TileChoice choice = choose_tile(shape, c_.target);
+    tile_ = choice.tile;
+    if (tile_ && tile_->worker == Worker::Warp) return;
+    windows_ = sees_windows() ? find_windows(c_.kernel, right_.chain, right_.axes, k_) : std::nullopt;
+    if (windows_) window_tile_ = choose_window_tile(*windows_, shape, c_.target);
+    if (window_tile_ && window_tile_->cycles >= choice.cycles) window_tile_.reset();
+  }
+
+  // Whether nothing that the right operand is computed from is one for each column.
+  bool sees_windows() const {
+    const std::vector<bool> columns = varying_along(c_.kernel, right_.axes);
+    return !left_.axes.empty() && std::none_of(right_.hoisted.begin(), right_.hoisted.end(), [&](Value v) { return columns[v]; });
   }
 
   // Whether the operand can be copied to shared memory as it lies (Ring): halves before their cast; what threads multiply lies there
@@ -220,6 +234,174 @@ class Contraction {
     for (Value v : values) {
       if (nest_.instr(v).op == Op::Store || !nest_.known(v)) nest_.emit(v);
     }
+  }
+
+  // --- windows
+
+  void windows() {
+    const Windows& w = *windows_;
+    const WindowTile& t = *window_tile_;
+    c_.out.schedule = "contraction windows";
+    c_.out.tree.threads = kWindowThreads;
+    const int64_t height = w.height(t.rows), width = w.width(), pitch = t.filters() + kVector;  // lines of filters begin in different banks
+    const DType dtype = nest_.instr(contract_).dtype;
+    const int sums = t.places * kFiltersOfThread;
+    const int32_t image = b_.add_buffer({"image0", dtype, Space::Shared, -1, w.channel.extent * height * width});
+    const int32_t filters = b_.add_buffer({"filters0", dtype, Space::Shared, -1, depth_ * pitch});
+    const int32_t own = b_.add_buffer({"sums0", dtype, Space::Shared, -1, int64_t{kWindowThreads} * kFiltersOfThread});
+    const int32_t acc = b_.add_buffer({"acc0", dtype, Space::Local, -1, sums});
+    c_.ask_for_blocks(2, sums + t.places + kOtherRegisters);
+    begin_windows();
+    emit(of_batch_);
+    emit(right_.hoisted);
+    stage_image(image, height);
+    stage_filters(filters, pitch);
+    const auto [group, across] = c_.divide(c_.thread(), c_.literal(kWindowThreads / t.groups));
+    std::vector<ValueId> places;
+    for (int q = 0; q < t.places; ++q) {
+      const auto [row, column] = c_.divide(c_.offset(across, int64_t{q} * kWindowThreads / t.groups), c_.literal(w.column.extent));
+      places.push_back(c_.add(c_.mul(c_.minimum(row, c_.literal(t.rows - 1)), c_.literal(w.row_step * width)), c_.mul(column, c_.literal(w.column_step))));
+    }
+    const ValueId first_filter = c_.mul(group, c_.literal(kFiltersOfThread)), none = c_.literal(0);
+    c_.loop(none, c_.literal(sums), 1, [&](ValueId i) { b_.store(acc, i, b_.constant(zero())); }, true);
+    b_.barrier();
+    c_.loop(none, c_.literal(w.channel.extent), 1, [&](ValueId channel) {
+      c_.loop(none, c_.literal(w.tap_row.extent), 1, [&](ValueId down) {
+        const ValueId line = c_.mul(c_.add(c_.mul(channel, c_.literal(height)), down), c_.literal(width));
+        const ValueId k = c_.add(c_.mul(channel, c_.literal(w.channel.stride)), c_.mul(down, c_.literal(w.tap_row.stride)));
+        const ValueId of_line = c_.add(c_.mul(k, c_.literal(pitch)), first_filter);
+        std::vector<ValueId> seen;
+        for (const ValueId place : places) seen.push_back(c_.add(line, place));
+        c_.loop(none, c_.literal(w.tap_column.extent), 1, [&](ValueId tap) { multiply_tap(acc, image, seen, tap, filters, of_line, pitch); }, true);
+      });
+    });
+    store_windows(acc, own, across, first_filter);
+    c_.end_phase();
+  }
+
+  // Blocks that run at the same time share images.
+  void begin_windows() {
+    const Windows& w = *windows_;
+    const int64_t filter_tiles = ceil_div(left_.extent, window_tile_->filters()), row_tiles = ceil_div(w.row.extent, window_tile_->rows);
+    int64_t images = 1;
+    for (const AxisPart& part : w.images) images *= part.extent;
+    const ValueId block = c_.begin_phase("windows", c_.product(batch_) * images * row_tiles * filter_tiles);
+    const auto [of_rows, filter_tile] = c_.divide(block, nest_.size(filter_tiles));
+    const auto [of_image, row_tile] = c_.divide(of_rows, nest_.size(row_tiles));
+    const auto [batch, number] = c_.divide(of_image, nest_.size(images));
+    nest_.bind_linear(batch_, batch);
+    left_.begin = c_.mul(filter_tile, c_.literal(window_tile_->filters()));
+    right_.begin = c_.mul(row_tile, c_.literal(window_tile_->rows));
+    ValueId rest = number;
+    image_.assign(w.images.size(), -1);
+    for (size_t i = w.images.size(); i-- > 1;) std::tie(rest, image_[i]) = c_.divide(rest, nest_.size(w.images[i].extent));
+    if (!image_.empty()) image_[0] = rest;
+  }
+
+  // Binds the columns' axes to a place of the block's image.
+  void bind_place(ValueId row, ValueId column) {
+    const Windows& w = *windows_;
+    for (const int axis : right_.axes) {
+      ValueId sum = -1;
+      const auto add = [&](const AxisPart& part, ValueId number) {
+        if (part.axis != axis) return;
+        const ValueId by = part.stride == 1 ? number : c_.mul(number, nest_.size(part.stride));
+        sum = sum < 0 ? by : c_.add(sum, by);
+      };
+      for (size_t i = 0; i < w.images.size(); ++i) add(w.images[i], image_[i]);
+      add(w.row, row);
+      add(w.column, column);
+      nest_.bind(axis, sum);
+    }
+  }
+
+  // Each element once, as the last of the block's rows that sees it does. Past the image's last row of places nothing sees it.
+  void stage_image(int32_t image, int64_t height) {
+    const Windows& w = *windows_;
+    const int64_t width = w.width(), rows = window_tile_->rows;
+    const bool ragged = w.row.extent % rows != 0;
+    c_.loop(c_.thread(), c_.literal(w.channel.extent * height * width), kWindowThreads, [&](ValueId at) {
+      const auto [line, x] = c_.divide(at, c_.literal(width));
+      const auto [channel, y] = c_.divide(line, c_.literal(height));
+      const ValueId column = c_.minimum(b_.quotient(x, c_.literal(w.column_step)), c_.literal(w.column.extent - 1));
+      ValueId row = c_.minimum(b_.quotient(y, c_.literal(w.row_step)), c_.literal(rows - 1));
+      if (ragged) row = c_.minimum(row, c_.sub(nest_.size(w.row.extent - 1), right_.begin));
+      const ValueId across = c_.sub(x, c_.mul(column, c_.literal(w.column_step))), down = c_.sub(y, c_.mul(row, c_.literal(w.row_step)));
+      nest_.when(ragged ? c_.less(down, c_.literal(w.tap_row.extent)) : -1, [&, channel = channel] {
+        bind_place(c_.add(right_.begin, row), column);
+        nest_.bind(k_, c_.add(c_.add(c_.mul(channel, c_.literal(w.channel.stride)), c_.mul(down, c_.literal(w.tap_row.stride))), across));
+        emit(right_.chain);
+        b_.store(image, at, nest_.get(right_.value));
+      });
+    });
+  }
+
+  // Neighbouring threads bring four filters' neighbouring k, so that they read runs and meet in no bank.
+  void stage_filters(int32_t filters, int64_t pitch) {
+    c_.loop(c_.thread(), c_.literal(depth_ * window_tile_->filters()), kWindowThreads, [&](ValueId at) {
+      const auto [rest, low] = c_.divide(at, c_.literal(kVector));
+      const auto [high, k] = c_.divide(rest, c_.literal(depth_));
+      const ValueId filter = c_.add(c_.mul(high, c_.literal(kVector)), low);
+      ValueId row = c_.add(left_.begin, filter);
+      if (left_.extent % window_tile_->filters() != 0) row = c_.minimum(row, nest_.size(left_.extent - 1));
+      nest_.bind_linear(left_.axes, row);
+      nest_.bind(k_, k);
+      emit(left_.hoisted);
+      emit(left_.chain);
+      b_.store(filters, c_.add(c_.mul(k, c_.literal(pitch)), filter), nest_.get(left_.value));
+    });
+  }
+
+  void multiply_tap(int32_t acc, int32_t image, const std::vector<ValueId>& seen, ValueId tap, int32_t filters, ValueId of_line, int64_t pitch) {
+    const DType dtype = nest_.instr(contract_).dtype;
+    std::vector<ValueId> w;
+    for (int f = 0; f < kFiltersOfThread; f += kVector) {
+      const ValueId four = b_.load(filters, c_.add(of_line, c_.offset(c_.mul(tap, c_.literal(pitch)), f)), kVector);
+      for (int i = 0; i < kVector; ++i) w.push_back(b_.let(Op::Extract, {four, c_.literal(i)}, {dtype, 1}));
+    }
+    for (size_t q = 0; q < seen.size(); ++q) {
+      const ValueId x = b_.load(image, c_.add(seen[q], tap), 1);
+      for (size_t f = 0; f < w.size(); ++f) {
+        const ValueId at = c_.literal(static_cast<int64_t>(q * w.size() + f));
+        b_.store(acc, at, multiply_add(c_, w[f], x, b_.load(acc, at, 1)));
+      }
+    }
+  }
+
+  // Place by place of a thread: its sums go to shared memory of its own, so that the code has the epilogue once.
+  void store_windows(int32_t acc, int32_t own, ValueId across, ValueId first_filter) {
+    const Windows& w = *windows_;
+    const WindowTile& t = *window_tile_;
+    const int64_t apart = kWindowThreads / t.groups;
+    const ValueId none = c_.literal(0), filters = c_.literal(kFiltersOfThread);
+    c_.loop(none, c_.literal(t.places), 1, [&](ValueId slot) {
+      for (int q = 0; q < t.places; ++q) {
+        nest_.when(t.places == 1 ? -1 : b_.op(Op::Eq, {slot, c_.literal(q)}), [&] {
+          c_.loop(none, filters, 1, [&](ValueId f) {
+            const ValueId sum = b_.load(acc, c_.offset(f, int64_t{q} * kFiltersOfThread), 1);
+            b_.store(own, c_.add(c_.mul(f, c_.literal(kWindowThreads)), c_.thread()), sum);
+          }, true);
+        });
+      }
+      const ValueId place = c_.add(c_.mul(slot, c_.literal(apart)), across);
+      nest_.when(c_.below(place, t.rows * w.column.extent, apart * t.places), [&] {
+        const auto [down, column] = c_.divide(place, c_.literal(w.column.extent));
+        const ValueId row = c_.add(right_.begin, down);
+        nest_.when(c_.below(row, w.row.extent, t.rows), [&, column = column] {
+          bind_place(row, column);
+          emit(of_column_);
+          c_.loop(none, filters, 1, [&](ValueId f) {
+            const ValueId filter = c_.add(c_.add(left_.begin, first_filter), f);
+            nest_.when(c_.below(filter, left_.extent, t.filters()), [&] {
+              nest_.bind_linear(left_.axes, filter);
+              emit(of_row_);
+              nest_.set(contract_, b_.load(own, c_.add(c_.mul(f, c_.literal(kWindowThreads)), c_.thread()), 1));
+              emit(of_element_);
+            });
+          });
+        });
+      });
+    });
   }
 
   // --- tiles
@@ -383,7 +565,10 @@ class Contraction {
   Operand left_, right_;
   std::vector<int> batch_;
   std::vector<Value> of_batch_, of_row_, of_column_, of_element_;  // the epilogue, by what it varies along
-  const Tile* tile_ = nullptr;  // null: a thread an output
+  const Tile* tile_ = nullptr;  // null: a thread an output, or windows
+  std::optional<Windows> windows_;
+  std::optional<WindowTile> window_tile_;  // nothing: no windows, or tiles are faster
+  std::vector<ValueId> image_;             // the block's, by the parts of columns that number it
   std::unique_ptr<Sums> sums_;
   std::optional<Ring> ring_;
   // The epilogue in vectors: which values change along the columns' last axis, the thread's first place there, and what was read.

@@ -55,7 +55,8 @@ int64_t shared_bytes(const Tile& t, ir::DType dtype) {
   return (int64_t{t.depth} * (t.rows + t.columns + 2 * kVector) * stages + int64_t{t.threads()} * t.part_columns) * item;
 }
 
-// Cycles for which a fused multiply-add of a warp keeps its scheduler.
+}  // namespace
+
 double multiply_cycles(ir::DType dtype, int compute) {
   const bool data_center = compute % 10 == 0;  // 80, 90, 100; the others compute few doubles
   switch (dtype) {
@@ -65,6 +66,8 @@ double multiply_cycles(ir::DType dtype, int compute) {
     default: return 2;
   }
 }
+
+namespace {
 
 // Multiply-adds a cycle of a multiprocessor in the library: tensor cores, but for f32.
 double library_rate(ir::DType dtype, int compute) {
@@ -103,9 +106,8 @@ double slice_cycles(const Tile& t, const ProductShape& shape, const ir::GpuTarge
   return t.depth * (multiplied + 2.0 * (reads(t.part_rows) + reads(t.part_columns)));
 }
 
-// The work of the busiest multiprocessor, or how long its blocks wait for memory, those that are resident together.
 double cycles(const Tile& t, const ProductShape& shape, const ir::GpuTarget& target) {
-  const double threads = t.threads(), warps = threads / target.warp;
+  const double threads = t.threads();
   const double blocks = static_cast<double>(shape.batch) * static_cast<double>(ceil_div(shape.rows, t.rows)) *
                         static_cast<double>(ceil_div(shape.columns, t.columns));
   const auto slices = static_cast<double>(ceil_div(shape.depth, t.depth));
@@ -114,10 +116,8 @@ double cycles(const Tile& t, const ProductShape& shape, const ir::GpuTarget& tar
   const auto staged = [&](int width, int cost) { return std::ceil(width * t.depth / threads) * (each + cost); };
   const double whole = by_warps ? slices : static_cast<double>(shape.depth) / t.depth;  // a warp multiplies zeros too
   const double slice = staged(t.rows, shape.left_cost) + staged(t.columns, shape.right_cost);
-  const double block = (whole * slice_cycles(t, shape, target) + slices * slice) * warps / kSchedulers;
-  const double processors = target.multiprocessors, resident = std::max(1.0, std::floor(kResidentThreads / threads));
   const double waits = slices / (shape.copied ? stages_of(t, by_warps ? 2 : ir::item_size(shape.dtype)) - 1 : 1) + 1;
-  return std::max(std::ceil(blocks / processors) * block, std::ceil(blocks / (processors * resident)) * (waits * kLatency + block));
+  return cycles_of_blocks(blocks, t.threads(), whole * slice_cycles(t, shape, target) + slices * slice, waits, target);
 }
 
 double cycles_one_by_one(const ProductShape& shape, const ir::GpuTarget& target) {
@@ -133,6 +133,12 @@ double cycles_one_by_one(const ProductShape& shape, const ir::GpuTarget& target)
 }  // namespace
 
 std::span<const Tile> tiles() { return kTiles; }
+
+double cycles_of_blocks(double blocks, int threads, double of_warp, double waits, const ir::GpuTarget& target) {
+  const double processors = target.multiprocessors, resident = std::max(1.0, std::floor(kResidentThreads / threads));
+  const double block = of_warp * threads / target.warp / kSchedulers;
+  return std::max(std::ceil(blocks / processors) * block, std::ceil(blocks / (processors * resident)) * (waits * kLatency + block));
+}
 
 int64_t registers_of_sums(const Tile& t, ir::DType dtype, int64_t depth) {
   const int64_t sums = int64_t{t.part_rows} * t.part_columns / (t.worker == Worker::Warp ? 32 : 1);

@@ -58,6 +58,12 @@ struct TileChoice {
 };
 TileChoice choose_tile(const ProductShape& shape, const ir::GpuTarget& target);
 
+// Cycles for which a fused multiply-add of a warp keeps its scheduler.
+double multiply_cycles(ir::DType dtype, int compute);
+// The work of the busiest multiprocessor, or how long its blocks wait for memory, those that are resident together: each of their warps has
+// so many cycles of a scheduler, and a block waits so often.
+double cycles_of_blocks(double blocks, int threads, double of_warp, double waits, const ir::GpuTarget& target);
+
 // A kernel, and a call of the library with what such a call adds: other launches, values that pass through memory.
 ProductCosts product_costs(const Form::Product& product, const ir::GpuTarget& target);
 // Whether the call is faster. Of integers there is none.
