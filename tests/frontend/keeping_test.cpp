@@ -13,6 +13,7 @@
 #include <fstream>
 #include <functional>
 #include <random>
+#include <sstream>
 #include <thread>
 
 #include "values.h"
@@ -289,6 +290,90 @@ Fault valued(const std::string& name, const char* value, const char* error) {
 }
 
 }  // namespace
+
+TEST_CASE("streams, buffers and functions take and give what files do; a module's own save and load are used") {
+  const Folder folder;
+  manual_seed(4);
+  Whole net, other;
+  net->counted->count = 7;
+  const auto trained = [](Whole& whole) {
+    auto adam = std::make_unique<optim::Adam>(whole->parameters(), optim::AdamOptions(0.01));
+    for (const Tensor& p : whole->parameters()) p.mutable_grad() = ones_like(p);
+    adam->step();
+    return adam;
+  };
+  const auto adam = trained(net), other_adam = trained(other);
+  const std::vector<Tensor> list = {arange(3), randn({2, 2}), full({}, true)};
+
+  // Each way to write, as text, and each way to read it.
+  const auto written = [](const auto& value, int way) {
+    std::ostringstream stream;
+    std::string collected;
+    if (way == 0) save(value, stream);
+    else save(value, [&](const void* data, size_t bytes) { return collected.append(static_cast<const char*>(data), bytes), bytes; });
+    return way == 0 ? stream.str() : collected;
+  };
+  const auto read = [](auto& value, const std::string& bytes, int way) {
+    if (way == 0) {
+      std::istringstream stream("before" + bytes);
+      stream.ignore(6);
+      load(value, stream);
+    } else if (way == 1) {
+      load(value, bytes.data(), bytes.size());
+    } else {
+      load(value, [&](uint64_t at, void* to, size_t count) { return bytes.copy(static_cast<char*>(to), std::min<size_t>(count, 100), at); },
+           [&] { return bytes.size(); }, Device(kCPU));
+    }
+  };
+  save(net, folder / "net");
+  std::ifstream file(folder / "net", std::ios::binary);
+  const std::string on_disk{std::istreambuf_iterator<char>(file), {}};
+  for (int out = 0; out < 2; ++out) {
+    CHECK(written(net, out) == on_disk);
+    for (int in = 0; in < 3; ++in) {
+      CAPTURE(out);
+      CAPTURE(in);
+      other->counted->count = 1;
+      for (const Tensor& p : other->parameters()) p.data().zero_();
+      read(other, written(net, out), in);
+      read(*other_adam, written(*adam, out), in);
+      CHECK(other->counted->count == 7);
+      const auto wanted = state_of(net, *adam), got = state_of(other, *other_adam);
+      REQUIRE(wanted.size() == got.size());
+      for (size_t i = 0; i < wanted.size(); ++i) CHECK(equal(wanted[i], got[i]));
+      std::vector<Tensor> tensors;
+      read(tensors, written(list, out), in);
+      REQUIRE(tensors.size() == 3);
+      for (size_t i = 0; i < 3; ++i) CHECK(equal(tensors[i], list[i]));
+      Tensor tensor;
+      read(tensor, written(list[1], out), in);
+      CHECK(equal(tensor, list[1]));
+    }
+  }
+  const auto before = state_of(net, *adam);
+  const std::string bytes = written(net, 0);
+  for (const size_t cut : {size_t{0}, size_t{7}, size_t{60}, bytes.size() - 1}) {
+    for (int in = 0; in < 3; ++in) CHECK(error_of([&] { read(net, bytes.substr(0, cut), in); }).starts_with(in == 1 ? "buffer: " : "stream: "));
+  }
+  std::istringstream ended;
+  ended.setstate(std::ios::failbit);
+  CHECK(error_of([&] { load(net, ended); }) == "stream: cannot read");
+  CHECK(error_of([&] { load(net, [](uint64_t, void*, size_t) { return size_t{0}; }, [] { return size_t{9}; }); }) == "stream: cannot read 9 bytes at 0");
+  std::ostringstream full;
+  full.setstate(std::ios::badbit);
+  CHECK(error_of([&] { save(net, full); }) == "stream: cannot write");
+  CHECK(error_of([&] { save(net, [](const void*, size_t count) { return count / 2; }); }) == "stream: cannot write");
+  const auto after = state_of(net, *adam);
+  for (size_t i = 0; i < before.size(); ++i) CHECK(equal(before[i], after[i]));
+
+  // All keys that do not fit are in the message, not the first only; what a file has beyond the module is passed over.
+  nn::Sequential smaller(nn::Linear(3, 2)), larger(nn::Linear(3, 2), nn::Linear(2, 2)), wider(nn::Linear(4, 2), nn::Linear(2, 2));
+  save(larger, folder / "larger");
+  load(smaller, folder / "larger");
+  CHECK(equal(smaller->parameters()[0], larger->parameters()[0]));
+  const std::string all = error_of([&] { save(smaller, folder / "smaller"), load(wider, folder / "smaller"); });
+  for (const char* part : {"Missing key(s)", "\"1.weight\", \"1.bias\"", "size mismatch for 0.weight"}) CHECK(all.find(part) != std::string::npos);
+}
 
 TEST_CASE("what cannot be loaded changes nothing: modules, optimizers, checkpoints with one fault, and cut off anywhere") {
   const Folder folder;

@@ -11,9 +11,8 @@ inline constexpr bool present = false;
 }  // namespace detail
 
 #define TENON_ABSENT(name, sentence)                                       \
-  template <typename T, typename... More>                                  \
-  auto name(const T&, const More&...) { /* auto: the sentence comes before an error about the result */ \
-    static_assert(detail::present<T>, #name ": " sentence);                \
+  auto name(const auto& x, const auto&...) { /* auto: the sentence comes before an error about the result */ \
+    static_assert(detail::present<decltype(x)>, #name ": " sentence);                \
     return Tensor();                                                       \
   }
 

@@ -27,10 +27,10 @@ namespace tenon {
 
 namespace io {
 // Parameters and buffers, named as in state_dict(); as load_state_dict, all or none are loaded.
-void load_safetensors(const std::string& path, nn::Module& module, Metadata* metadata = nullptr);
+void load_safetensors(const Input& from, nn::Module& module, Metadata* metadata = nullptr);
 template <std::derived_from<nn::Module> Module>  // a module, and not what braces could become
-void save_safetensors(const std::string& path, const Module& module, const Metadata& metadata = {}) {
-  save_safetensors(path, NamedTensors(module.state_dict()), metadata);
+void save_safetensors(const Output& to, const Module& module, const Metadata& metadata = {}) {
+  save_safetensors(to, NamedTensors(module.state_dict()), metadata);
 }
 
 // Optimizers, schedulers, samplers, loaders, and what a program has of that kind.
@@ -84,16 +84,17 @@ class Checkpoint {
 };
 }  // namespace io
 
-// A module, a tensor or a list of tensors in a safetensors file (not LibTorch's archive). What is loaded goes to the device, if
-// one is given; else a module's tensors stay where they are, and others are on the CPU.
-void save(const nn::Module& module, const std::string& path);
-void load(nn::Module& module, const std::string& path, optional<Device> device = nullopt);
-void save(const Tensor& tensor, const std::string& path);
-void load(Tensor& tensor, const std::string& path, optional<Device> device = nullopt);
-void save(const std::vector<Tensor>& tensors, const std::string& path);
-void load(std::vector<Tensor>& tensors, const std::string& path, optional<Device> device = nullopt);
-void save(const optim::Optimizer& optimizer, const std::string& path);
-void load(optim::Optimizer& optimizer, const std::string& path, optional<Device> device = nullopt);
+// A module, an optimizer, a tensor or a list of tensors as a safetensors file (not LibTorch's archive), by what they write into an archive.
+// All is loaded or nothing; what a file has beyond that is passed over. What is loaded goes to the device, if one is given; else the tensors
+// of a module and an optimizer stay where they are, and others are on the CPU.
+void save(const nn::Module& module, const io::Output& to);
+void load(nn::Module& module, const io::Input& from, optional<Device> device = nullopt);
+void save(const Tensor& tensor, const io::Output& to);
+void load(Tensor& tensor, const io::Input& from, optional<Device> device = nullopt);
+void save(const std::vector<Tensor>& tensors, const io::Output& to);
+void load(std::vector<Tensor>& tensors, const io::Input& from, optional<Device> device = nullopt);
+void save(const optim::Optimizer& optimizer, const io::Output& to);
+void load(optim::Optimizer& optimizer, const io::Input& from, optional<Device> device = nullopt);
 
 // What holds a module: nn::Linear, shared_ptr<Net>.
 template <typename Holder>
@@ -101,12 +102,22 @@ concept HoldsModule = requires(const Holder& holder) {
   { *holder } -> std::convertible_to<const nn::Module&>;
 };
 template <HoldsModule Holder>
-void save(const Holder& holder, const std::string& path) {
-  save(static_cast<const nn::Module&>(*holder), path);
+void save(const Holder& holder, const io::Output& to) {
+  save(static_cast<const nn::Module&>(*holder), to);
 }
 template <HoldsModule Holder>
-void load(Holder& holder, const std::string& path, optional<Device> device = nullopt) {
-  load(static_cast<nn::Module&>(*holder), path, device);
+void load(Holder& holder, const io::Input& from, optional<Device> device = nullopt) {
+  load(static_cast<nn::Module&>(*holder), from, device);
+}
+
+// From what io::Input takes in two parts.
+template <typename Value>
+void load(Value& value, const char* data, size_t size, optional<Device> device = nullopt) {
+  load(value, io::Input(data, size), device);
+}
+template <typename Value, std::invocable<uint64_t, void*, size_t> Read, std::invocable<> Size>
+void load(Value& value, const Read& read, const Size& size, optional<Device> device = nullopt) {
+  load(value, io::Input(read, size), device);
 }
 
 }  // namespace tenon

@@ -2,10 +2,15 @@
 // file claims against its size before they allocate.
 #pragma once
 
+#include <concepts>
+#include <iosfwd>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "tenon/function.h"
 #include "tenon/tensor.h"
 
 namespace tenon {
@@ -50,11 +55,49 @@ void save_npy(const std::string& path, const Tensor& tensor);  // C order; bfloa
 NamedTensors load_npz(const std::string& path);
 void save_npz(const std::string& path, const NamedTensors& tensors, bool compressed = false);
 
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
+// Where a safetensors file goes: to a path, where it is whole or not there at all; to a stream; to a function that takes bytes and returns
+// how many it took. In messages the last two are "stream".
+class Output {
+ public:
+  Output(std::string path) : path_(std::move(path)) {}
+  Output(const char* path) : path_(path) {}
+  Output(std::ostream& stream);
+  template <std::invocable<const void*, size_t> Write>
+  Output(Write write) : write_(std::move(write)) {}
+
+ private:
+  friend void save_safetensors(const Output& to, const NamedTensors& tensors, const Metadata& metadata);
+  std::string path_;
+  Function<size_t(const void*, size_t)> write_;
+};
+
+// Where it comes from: a path; what is left of a stream; bytes in memory, which must outlive the Input; a function that copies bytes from a
+// position and returns how many, with one that returns how many there are.
+class Input {
+ public:
+  Input(std::string path) : name_(std::move(path)) {}
+  Input(const char* path) : name_(path) {}
+  Input(std::istream& stream);
+  Input(const char* data, size_t size) : name_("buffer"), in_memory_(true), bytes_(data, size) {}
+  template <std::invocable<uint64_t, void*, size_t> Read, std::invocable<> Size>
+  Input(Read read, Size size) : Input(Function<size_t(uint64_t, void*, size_t)>(std::move(read)), size_t{size()}) {}
+  const std::string& name() const { return name_; }  // the path, "stream" or "buffer"
+
+ private:
+  Input(const Function<size_t(uint64_t, void*, size_t)>& read, size_t size);
+  friend NamedTensors load_safetensors(const Input& from, Metadata* metadata);
+  std::string name_;
+  bool in_memory_ = false;
+  std::shared_ptr<const std::string> read_;  // what bytes_ shows, if it is ours
+  std::string_view bytes_;
+};
+
 // Safetensors (huggingface.co/docs/safetensors): every type that Tenon has. Tensors come in the order in
 // which their data lie in the file; metadata are the texts under "__metadata__".
-using Metadata = std::vector<std::pair<std::string, std::string>>;
-NamedTensors load_safetensors(const std::string& path, Metadata* metadata = nullptr);
-void save_safetensors(const std::string& path, const NamedTensors& tensors, const Metadata& metadata = {});
+NamedTensors load_safetensors(const Input& from, Metadata* metadata = nullptr);
+void save_safetensors(const Output& to, const NamedTensors& tensors, const Metadata& metadata = {});
 
 struct CsvOptions {
   char delimiter = ',';

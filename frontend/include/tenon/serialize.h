@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tenon/io.h"
 #include "tenon/tensor.h"
 
 namespace tenon {
@@ -67,7 +68,7 @@ class OutputArchive {
   void write(const std::string& key, const IValue& value);
   void write(const std::string& key, OutputArchive& nested);  // with all that it holds now
   bool is_empty() const;
-  void save_to(const std::string& filename) const;  // whole or not at all, as io::save_safetensors
+  void save_to(const io::Output& to) const;
 
  private:
   friend class InputArchive;
@@ -81,7 +82,12 @@ class InputArchive {
   explicit InputArchive(const OutputArchive& archive);
 
   // A device, if one is given, is where tensors go that are read.
-  void load_from(const std::string& filename, optional<Device> device = nullopt);
+  void load_from(const io::Input& from, optional<Device> device = nullopt);
+  void load_from(const char* data, size_t size, optional<Device> device = nullopt) { load_from(io::Input(data, size), device); }
+  template <std::invocable<uint64_t, void*, size_t> Read, std::invocable<> Size>
+  void load_from(const Read& read, const Size& size, optional<Device> device = nullopt) {
+    load_from(io::Input(read, size), device);
+  }
   // Error "FILE: No such serialized tensor 'model.weight'" if it is not there. A tensor that is defined stays the same object
   // and gets the values; it keeps its device.
   void read(const std::string& key, Tensor& tensor, bool is_buffer = false);
@@ -91,6 +97,7 @@ class InputArchive {
   bool try_read(const std::string& key, Tensor& tensor, bool is_buffer = false);
   bool try_read(const std::string& key, IValue& value);
   bool try_read(const std::string& key, InputArchive& archive);
+  io::NamedTensors tensors() const;       // of this archive, by their names in it
   std::vector<std::string> keys() const;  // of this archive: "fc" stands for all of "fc.weight", "fc.bias"
 
   // For messages: the file, and the full name of a key.
@@ -100,6 +107,10 @@ class InputArchive {
   std::shared_ptr<const ArchiveContents> contents_;
   std::string prefix_;  // "model."
 };
+
+// One tensor, under the name "0".
+OutputArchive& operator<<(OutputArchive& archive, const Tensor& tensor);
+InputArchive& operator>>(InputArchive& archive, Tensor& tensor);
 
 }  // namespace serialize
 }  // namespace tenon

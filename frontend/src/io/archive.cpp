@@ -122,24 +122,24 @@ void OutputArchive::write(const std::string& key, OutputArchive& nested) {
 }
 bool OutputArchive::is_empty() const { return contents_->tensors.empty() && contents_->values.empty(); }
 
-void OutputArchive::save_to(const std::string& filename) const {
+void OutputArchive::save_to(const io::Output& to) const {
   io::NamedTensors tensors;
   for (const auto& [name, tensor] : contents_->tensors) tensors.insert(name, tensor.detach());
   io::Metadata metadata{{kFormat, "1"}};
   for (const auto& [name, value] : contents_->values) metadata.emplace_back(name, value.to_text());
-  io::save_safetensors(filename, tensors, metadata);
+  io::save_safetensors(to, tensors, metadata);
 }
 
 InputArchive::InputArchive() : contents_(std::make_shared<ArchiveContents>()) {}
 InputArchive::InputArchive(const OutputArchive& archive)
     : contents_(std::make_shared<ArchiveContents>(*archive.contents_)) {}
 
-void InputArchive::load_from(const std::string& filename, optional<Device> device) {
+void InputArchive::load_from(const io::Input& from, optional<Device> device) {
   if (device) check_device(*device);
   io::Metadata metadata;
   auto contents = std::make_shared<ArchiveContents>();
-  for (const auto& [name, tensor] : io::load_safetensors(filename, &metadata)) contents->tensors.emplace(name, tensor);
-  contents->file = filename + ": ";
+  for (const auto& [name, tensor] : io::load_safetensors(from, &metadata)) contents->tensors.emplace(name, tensor);
+  contents->file = from.name() + ": ";
   contents->device = device;
   const bool ours = std::ranges::find(metadata, kFormat, [](const auto& item) { return item.first; }) != metadata.end();
   for (const auto& [name, value] : metadata) {
@@ -147,7 +147,7 @@ void InputArchive::load_from(const std::string& filename, optional<Device> devic
     try {
       contents->values.emplace(name, IValue::from_text(value));
     } catch (const Error& e) {
-      throw Error(text(filename, ": '", name, "': ", e.msg()));
+      throw Error(text(contents->file, "'", name, "': ", e.msg()));
     }
   }
   contents_ = std::move(contents);
@@ -190,6 +190,14 @@ void InputArchive::read(const std::string& key, InputArchive& archive) {
   check(try_read(key, archive), contents_->file, "No such serialized submodule: '", prefix_, key, "'");
 }
 
+io::NamedTensors InputArchive::tensors() const {
+  io::NamedTensors result;
+  const auto& all = contents_->tensors;
+  for (auto item = all.lower_bound(prefix_); item != all.end() && item->first.starts_with(prefix_); ++item)
+    result.insert(item->first.substr(prefix_.size()), item->second);
+  return result;
+}
+
 std::vector<std::string> InputArchive::keys() const {
   std::vector<std::string> result;
   const auto add = [&](const auto& table) {
@@ -203,6 +211,9 @@ std::vector<std::string> InputArchive::keys() const {
   add(contents_->values);
   return result;
 }
+
+OutputArchive& operator<<(OutputArchive& archive, const Tensor& tensor) { return archive.write("0", tensor), archive; }
+InputArchive& operator>>(InputArchive& archive, Tensor& tensor) { return archive.read("0", tensor), archive; }
 
 }  // namespace serialize
 }  // namespace tenon

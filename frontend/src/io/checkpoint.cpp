@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "frontend/src/nn/state_dict.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/generator.h"
 #include "tenon/rows.h"
@@ -24,8 +25,8 @@ NamedTensors::operator OrderedDict<std::string, Tensor>() const {
   return result;
 }
 
-void load_safetensors(const std::string& path, nn::Module& module, Metadata* metadata) {
-  module.load_state_dict(load_safetensors(path, metadata));
+void load_safetensors(const Input& from, nn::Module& module, Metadata* metadata) {
+  module.load_state_dict(load_safetensors(from, metadata));
 }
 
 // --- trainings
@@ -154,38 +155,50 @@ bool Checkpoint::load_if_there() {
 
 }  // namespace io
 
-void save(const optim::Optimizer& optimizer, const std::string& path) {
+void save(const optim::Optimizer& optimizer, const io::Output& to) {
   serialize::OutputArchive archive;
-  optimizer.save(archive);
-  archive.save_to(path);
+  archive << optimizer;
+  archive.save_to(to);
 }
-void load(optim::Optimizer& optimizer, const std::string& path, optional<Device> device) {
+void load(optim::Optimizer& optimizer, const io::Input& from, optional<Device> device) {
   serialize::InputArchive archive;
-  archive.load_from(path, device);
-  optimizer.load(archive);
+  archive.load_from(from, device);
+  archive >> optimizer;
 }
-void save(const nn::Module& module, const std::string& path) { io::save_safetensors(path, module); }
-void load(nn::Module& module, const std::string& path, optional<Device> device) {
-  if (device) check_device(*device);
-  io::load_safetensors(path, module);
+
+void save(const nn::Module& module, const io::Output& to) {
+  serialize::OutputArchive archive;
+  archive << module;
+  archive.save_to(to);
+}
+void load(nn::Module& module, const io::Input& from, optional<Device> device) {
+  serialize::InputArchive archive;
+  archive.load_from(from, device);
+  try {
+    archive >> module;
+  } catch (const Error&) {
+    nn::check_state_dict(module, archive.tensors(), false);  // where it can, name all that does not fit instead of the first
+    throw;
+  }
   if (device) module.to(*device);
 }
-void save(const Tensor& tensor, const std::string& path) { save(std::vector<Tensor>{tensor}, path); }
-void load(Tensor& tensor, const std::string& path, optional<Device> device) {
+
+void save(const Tensor& tensor, const io::Output& to) { save(std::vector<Tensor>{tensor}, to); }
+void load(Tensor& tensor, const io::Input& from, optional<Device> device) {
   std::vector<Tensor> tensors;
-  load(tensors, path, device);
-  check(tensors.size() == 1, path, ": expected one tensor, but got ", tensors.size());
+  load(tensors, from, device);
+  check(tensors.size() == 1, from.name(), ": expected one tensor, but got ", tensors.size());
   tensor = tensors[0];
 }
 
-void save(const std::vector<Tensor>& tensors, const std::string& path) {
+void save(const std::vector<Tensor>& tensors, const io::Output& to) {
   io::NamedTensors named;
   for (size_t i = 0; i < tensors.size(); ++i) named.insert(std::to_string(i), tensors[i]);
-  io::save_safetensors(path, named);
+  io::save_safetensors(to, named);
 }
-void load(std::vector<Tensor>& tensors, const std::string& path, optional<Device> device) {
+void load(std::vector<Tensor>& tensors, const io::Input& from, optional<Device> device) {
   if (device) check_device(*device);
-  const io::NamedTensors named = io::load_safetensors(path);
+  const io::NamedTensors named = io::load_safetensors(from);
   std::vector<Tensor> result;
   for (size_t i = 0; i < named.size(); ++i) {
     const Tensor& read = named[std::to_string(i)];

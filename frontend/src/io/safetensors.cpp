@@ -4,8 +4,11 @@
 //   {"__metadata__": {"format": "pt"}, "w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
 #include <algorithm>
 #include <bit>
+#include <istream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <ostream>
 #include <set>
 
 #include "frontend/src/io/file.h"
@@ -218,12 +221,10 @@ NamedTensors read_safetensors(Source& in, Metadata* metadata) {
   return result;
 }
 
-NamedTensors load_safetensors(const std::string& path, Metadata* metadata) {
-  FileSource in(path);
-  return read_safetensors(in, metadata);
-}
+namespace {
 
-void save_safetensors(const std::string& path, const NamedTensors& tensors, const Metadata& metadata) {
+void write_safetensors(const std::string& path, const NamedTensors& tensors, const Metadata& metadata,
+                       const Function<void(const void*, size_t)>& write) {
   std::vector<const NamedTensors::Item*> items;
   for (const auto& item : tensors) items.push_back(&item);
   // Wide elements first: then every tensor is aligned to its elements, as the format recommends.
@@ -241,14 +242,57 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors, cons
         kMaxHeader);
 
   const uint64_t length = header.size();
-  OutputFile out(path);
-  out.write(&length, sizeof length);
-  out.write(header.data(), header.size());
+  write(&length, sizeof length);
+  write(header.data(), header.size());
   for (const auto* item : items) {
     const Tensor dense = item->second.contiguous();
-    out.write(host_view(dense).data, static_cast<size_t>(dense.nbytes()));
+    write(host_view(dense).data, static_cast<size_t>(dense.nbytes()));
   }
+}
+
+}  // namespace
+
+Output::Output(std::ostream& stream)
+    : write_([&stream](const void* data, size_t bytes) -> size_t {
+        return stream.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes)) ? bytes : 0;
+      }) {}
+
+void save_safetensors(const Output& to, const NamedTensors& tensors, const Metadata& metadata) {
+  if (to.write_) {
+    write_safetensors("stream", tensors, metadata, [&](const void* data, size_t bytes) {
+      check(bytes == 0 || to.write_(data, bytes) == bytes, "stream: cannot write");
+    });
+    return;
+  }
+  OutputFile out(to.path_);
+  write_safetensors(to.path_, tensors, metadata, [&](const void* data, size_t bytes) { out.write(data, bytes); });
   out.close();
+}
+
+Input::Input(std::istream& stream) : name_("stream"), in_memory_(true) {
+  check(stream.good(), "stream: cannot read");
+  read_ = std::make_shared<std::string>(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+  bytes_ = *read_;
+}
+
+Input::Input(const Function<size_t(uint64_t, void*, size_t)>& read, size_t size) : name_("stream"), in_memory_(true) {
+  auto bytes = std::make_shared<std::string>(size, '\0');
+  for (size_t at = 0; at < size;) {
+    const size_t count = read(at, bytes->data() + at, size - at);
+    check(count > 0 && count <= size - at, "stream: cannot read ", size - at, " bytes at ", at);
+    at += count;
+  }
+  read_ = std::move(bytes);
+  bytes_ = *read_;
+}
+
+NamedTensors load_safetensors(const Input& from, Metadata* metadata) {
+  if (from.in_memory_) {
+    MemorySource in(from.name_, from.bytes_);
+    return read_safetensors(in, metadata);
+  }
+  FileSource in(from.name_);
+  return read_safetensors(in, metadata);
 }
 
 }  // namespace tenon::io

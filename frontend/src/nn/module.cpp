@@ -11,6 +11,7 @@
 
 #include "frontend/src/autograd/grad.h"
 #include "frontend/src/nn/module_text.h"
+#include "frontend/src/nn/state_dict.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/fork.h"
 #include "tenon/creation.h"
@@ -163,8 +164,8 @@ OrderedDict<std::string, Tensor> Module::state_dict() const {
   return state;
 }
 
-void Module::load_state_dict(const OrderedDict<std::string, Tensor>& state) {
-  const OrderedDict<std::string, Tensor> own = state_dict();
+void check_state_dict(const Module& module, const OrderedDict<std::string, Tensor>& state, bool strict) {
+  const OrderedDict<std::string, Tensor> own = module.state_dict();
   std::string missing, unexpected, mismatched;
   const auto append = [](std::string& list, const std::string& key) {
     list += (list.empty() ? "\"" : ", \"") + key + "\"";
@@ -180,15 +181,19 @@ void Module::load_state_dict(const OrderedDict<std::string, Tensor>& state) {
     }
   }
   for (const auto& item : state) {
-    if (!own.contains(item.key())) append(unexpected, item.key());
+    if (strict && !own.contains(item.key())) append(unexpected, item.key());
   }
   std::string message;
   if (!unexpected.empty()) message += "\n\tUnexpected key(s) in state_dict: " + unexpected + ". ";
   if (!missing.empty()) message += "\n\tMissing key(s) in state_dict: " + missing + ". ";
   message += mismatched;
-  check(message.empty(), "Error(s) in loading state_dict for ", printed_name(), ":", message);
+  check(message.empty(), "Error(s) in loading state_dict for ", module.printed_name(), ":", message);
+}
+
+void Module::load_state_dict(const OrderedDict<std::string, Tensor>& state) {
+  check_state_dict(*this, state, true);
   const NoGradGuard no_grad;
-  for (const auto& item : own) item->copy_(state[item.key()]);
+  for (const auto& item : state_dict()) item->copy_(state[item.key()]);
 }
 
 OrderedDict<std::string, std::shared_ptr<Module>> Module::named_modules(const std::string& prefix,
