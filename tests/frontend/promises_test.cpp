@@ -49,8 +49,9 @@ TEST_CASE(
   CHECK(kernels([&] { return std::vector{square.t() + square}; }) == 1);
 }
 
-TEST_CASE("a product with a side of 1 is a reduction along memory, with what follows in its kernel") {
+TEST_CASE("a product with a side of 1 is a reduction along memory, with what follows in its kernel; a small row stays a product") {
   Tensor row = data({1, 48}), weight = data({32, 48}), bias = data({32}), matrix = data({48, 40}), column = data({48, 1});
+  Tensor long_row = data({1, 300}), wide_weight = data({256, 300}), wide_bias = data({256});
   Tensor rows = data({5, 1, 48}), batch = data({5, 48, 40}), columns = data({5, 40, 1});
   auto schedule = [](const Tensor& product, const Tensor& as_rows_of_two) {
     tenon::clear_kernel_history();
@@ -61,9 +62,14 @@ TEST_CASE("a product with a side of 1 is a reduction along memory, with what fol
     return result;
   };
   auto twice = [](const Tensor& x, int64_t dim) { return tenon::cat({x, x}, dim); };
-  CHECK(schedule(tenon::gelu(tenon::linear(row, weight, bias)),
-                 tenon::gelu(tenon::linear(twice(row, 0), weight, bias)).narrow(0, 1, 1)) == "rows");
-  CHECK(schedule(row.mm(matrix), twice(row, 0).mm(matrix).narrow(0, 0, 1)) == "columns");
+  for (const bool small : {false, true}) {
+    CAPTURE(small);
+    const Tensor &x = small ? row : long_row, &w = small ? weight : wide_weight, &b = small ? bias : wide_bias;
+    CHECK(schedule(tenon::gelu(tenon::linear(x, w, b)), tenon::gelu(tenon::linear(twice(x, 0), w, b)).narrow(0, 1, 1)) ==
+          (small ? "contraction" : "rows"));
+    const Tensor m = w.t().contiguous();
+    CHECK(schedule(x.mm(m), twice(x, 0).mm(m).narrow(0, 0, 1)) == (small ? "contraction" : "columns"));
+  }
   CHECK(schedule(weight.mm(column), weight.mm(twice(column, 1)).narrow(1, 0, 1)) == "rows");
   CHECK(schedule(matrix.t().mm(column), matrix.t().mm(twice(column, 1)).narrow(1, 1, 1)) == "columns");
   CHECK(schedule(matrix.t().mv(column.squeeze(1)), matrix.t().mm(twice(column, 1)).select(1, 1)) == "columns");
