@@ -97,13 +97,14 @@ Expr positive_part(Expr x) { return select(x < 0.0, x * 0.0, x); }
 
 // max(x, 0) - a ndtr(-a) with a = |x|, and ndtr(-a) = exp(-a^2/2) P(a) / Q(a). Past 8 the tail is raised by
 // 2^64, and a lowered, so that a denormal result is rounded once; from 14.5 on it is 0 in any case, at 15.2
-// far below the least denormal number (see clamp_exponent).
+// far below the least denormal number (see clamp_exponent). The square is that of 2^-40 at least, where exp is 1 in any
+// case: the square of a tiny number would be denormal, and slow.
 Expr gelu_single(Expr x) {
   const Expr a = min(abs(x), 15.2);
   const Expr p = polynomial(a, {0.499999926, 0.342403103, 0.108947104, 0.0146589048, 2.01979601e-07});
   const Expr q = polynomial(a, {1.0, 1.48268281, 0.900972191, 0.272577556, 0.0367692542});
   const Expr up = cast(a > 8.0, DType::I32) << (23 + 6);
-  const Expr tail = times_exp_of_half_square(p / q, a, up);
+  const Expr tail = times_exp_of_half_square(p / q, max(a, 0x1p-40), up);
   return fma(-from_bits(to_bits(a) - up), tail, positive_part(x));
 }
 
