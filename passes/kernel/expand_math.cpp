@@ -67,6 +67,8 @@ Expr small_to_float(Expr n) {
   return from_bits(n + bits_constant(n, DType::I64, 0x4338000000000000)) - shift;
 }
 
+Expr zero_if_tiny(Expr x) { return select(abs(x) < (is_single(x) ? 0x1p-26 : 0x1p-55), 0.0, x); }
+
 Pair two_sum(Expr a, Expr b) {
   const Expr sum = a + b, b_part = sum - a;
   return {sum, (a - (sum - b_part)) + (b - b_part)};

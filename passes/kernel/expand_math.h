@@ -99,6 +99,8 @@ Expr from_bits(Expr bits);             // and back
 Expr sign_bit(Expr x);                 // bool: true for -0 and negative values
 Expr with_sign_of(Expr x, Expr sign);  // |x| with the sign bit of `sign`
 Expr small_to_float(Expr n);           // an i32, or an i64 below 2^51 in size, as a float of its width
+// x, or 0 where x + x^2 is x: the square of a tiny number may be denormal, and arithmetic on such numbers is slow.
+Expr zero_if_tiny(Expr x);
 
 // An unevaluated sum of two floats, |lo| <= ulp(hi)/2.
 struct Pair {

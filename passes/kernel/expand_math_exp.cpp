@@ -172,7 +172,7 @@ static Expr expm1(Expr x) {
   const Expr clamped = is_single(x) ? min(max(x, -20.0), 89.0) : min(max(x, -40.0), 710.0);
   const Reduced t = reduce(clamped);
   const Pair r = fast_two_sum(t.high, t.low);
-  const Expr rest = fma(r.hi * r.hi, exp_tail(r.hi, true), r.lo);
+  const Expr root = zero_if_tiny(r.hi), rest = fma(root * root, exp_tail(r.hi, true), r.lo);
   const Expr power = power_of_two(t.shifter, -1), offset = power - 0.5;
   const Expr sum = fma(power, r.hi, offset);
   const Expr sum_low = fma(power, r.hi, offset - sum) + ((power - offset) - 0.5);
@@ -208,7 +208,7 @@ static Expr cosh(Expr x) {
 
 // An odd polynomial near 0, else 1 - 2 / (exp(2|x|) + 1).
 static Expr tanh(Expr x) {
-  const Expr z = x * x, a = abs(x);
+  const Expr a = abs(x), root = zero_if_tiny(a), z = root * root;
   const bool single = is_single(x);
   const Expr tail =
       single ? polynomial(z, {-0.33333325, 0.13333002, -0.053922474, 0.021576699, -0.007892933, 0.0019018294})

@@ -106,9 +106,10 @@ Expr log1p(Pair x) {
 }
 
 static Expr log1p(Expr x) {
-  const Expr bounded = select(x < kInfinity, log1p(Pair{x, constant(x, 0.0)}), x);
+  const Expr whole = zero_if_tiny(x);
+  const Expr bounded = select(x < kInfinity, log1p(Pair{whole, constant(x, 0.0)}), x);
   const Expr limit = select(equal(x, -1.0), constant(x, -kInfinity), kNan);
-  return select(abs(x) < (is_single(x) ? 0x1p-26 : 0x1p-54), x, select(x > -1.0, bounded, limit));
+  return select(equal(whole, 0.0), x, select(x > -1.0, bounded, limit));
 }
 
 // With s = f / (2 + f) and z = s^2: log(1 + f) = 2s (1 + z/3 + z^2 T(z)); 2s and z/3 are carried as pairs,

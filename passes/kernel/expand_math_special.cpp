@@ -49,7 +49,7 @@ static Expr erf(Expr x) {
   if (!is_single(x)) {
     return select(a < 1.0, x + erf_tail_double(x), with_sign_of(1.0 - erfc_beyond({a, constant(a, 0.0)}), x));
   }
-  const Expr z = x * x;
+  const Expr root = zero_if_tiny(x), z = root * root;
   const Expr small = fma(x,
                          polynomial(z, {0.12837917, -0.37612632, 0.11283697, -0.0268601, 0.0052032904,
                                         -0.00081696134, 8.48095e-05}),
@@ -67,7 +67,7 @@ namespace {
 // 1 - erf(x) up to 0.65; beyond, exp(-a^2) P / (a + 1.5) with P a polynomial in (a - 1.5)/(a + 1.5). What the
 // quotient, the square and the product lose to rounding is carried along. From 10.1 on the result is 0.
 Expr erfc_single(Expr x) {
-  const Expr a = abs(x), bounded = abs(min(max(x, -4.5), 10.1));
+  const Expr a = abs(x), bounded = zero_if_tiny(abs(min(max(x, -4.5), 10.1)));
   const Expr square = bounded * bounded, square_low = fma(bounded, bounded, -square);
   const Expr near = 1.0 - fma(x, polynomial(square, {0.12837905, -0.37612087, 0.11276595, -0.026480662, 0.00430441}), x);
   const Expr divisor = bounded + 1.5, divisor_low = bounded - (divisor - 1.5);
@@ -97,14 +97,13 @@ Expr positive_part(Expr x) { return select(x < 0.0, x * 0.0, x); }
 
 // max(x, 0) - a ndtr(-a) with a = |x|, and ndtr(-a) = exp(-a^2/2) P(a) / Q(a). Past 8 the tail is raised by
 // 2^64, and a lowered, so that a denormal result is rounded once; from 14.5 on it is 0 in any case, at 15.2
-// far below the least denormal number (see clamp_exponent). The square is that of 2^-40 at least, where exp is 1 in any
-// case: the square of a tiny number would be denormal, and slow.
+// far below the least denormal number (see clamp_exponent).
 Expr gelu_single(Expr x) {
   const Expr a = min(abs(x), 15.2);
   const Expr p = polynomial(a, {0.499999926, 0.342403103, 0.108947104, 0.0146589048, 2.01979601e-07});
   const Expr q = polynomial(a, {1.0, 1.48268281, 0.900972191, 0.272577556, 0.0367692542});
   const Expr up = cast(a > 8.0, DType::I32) << (23 + 6);
-  const Expr tail = times_exp_of_half_square(p / q, max(a, 0x1p-40), up);
+  const Expr tail = times_exp_of_half_square(p / q, zero_if_tiny(a), up);
   return fma(-from_bits(to_bits(a) - up), tail, positive_part(x));
 }
 

@@ -142,7 +142,8 @@ Pair narrowed(Expr radians) {
 // sin(x + shift quarter turns).
 Expr sine(Expr x, double shift) {
   const bool single = is_single(x);
-  const Turn turn = single ? quarter_turns_single(cast(x, DType::F64)) : quarter_turns_double(x);
+  const Expr angle = zero_if_tiny(x);
+  const Turn turn = single ? quarter_turns_single(cast(angle, DType::F64)) : quarter_turns_double(angle);
   const Pair r = single ? narrowed(turn.r.hi) : turn.r;
   const Expr quarter = turn.quarter + shift;
   const Expr odd = unequal(quarter & 1.0, 0.0);
