@@ -13,7 +13,7 @@
 namespace tenon::runtime {
 namespace {
 
-struct Launch {
+struct PastLaunch {
   KernelFacts facts;
   double run_us, compile_ms;
   CacheState cache;
@@ -22,7 +22,7 @@ struct Launch {
 
 struct Ring {
   std::mutex mutex;
-  std::vector<Launch> launches;  // a ring once it is full
+  std::vector<PastLaunch> launches;  // a ring once it is full
   size_t next = 0;               // where the next one goes, once full
 };
 
@@ -48,7 +48,7 @@ void record_launches(std::span<const LaunchRecord> launches) {
       r.launches.push_back({*l.facts, l.run_us, l.compile_ms, l.cache, l.copied});
       continue;
     }
-    Launch& oldest = r.launches[r.next];
+    PastLaunch& oldest = r.launches[r.next];
     if (oldest.facts != *l.facts) oldest.facts = *l.facts;
     oldest.run_us = l.run_us;
     oldest.compile_ms = l.compile_ms;
@@ -64,7 +64,7 @@ const std::vector<KernelRecord> kernel_history() {
   std::vector<KernelRecord> records;
   records.reserve(r.launches.size());
   for (size_t i = 0; i < r.launches.size(); ++i) {
-    const Launch& launch = r.launches[(r.next + i) % r.launches.size()];
+    const PastLaunch& launch = r.launches[(r.next + i) % r.launches.size()];
     KernelRecord record = *launch.facts;
     record.run_us = launch.run_us;
     record.compile_ms = launch.compile_ms;
