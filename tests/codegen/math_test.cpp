@@ -176,6 +176,35 @@ TEST_CASE("math: unary functions of float32 keep their bounds") {
   }
 }
 
+// Arithmetic on denormal numbers is several times slower than other arithmetic: where argument and result are none, no step's operand or
+// result is one, nor a product that is lost to 0.
+TEST_CASE("math: unary functions of tiny float32 meet no denormal number") {
+  const auto denormal = [](const ir::Constant& c) { return c.dtype == DType::F32 && ir::to_double(c) != 0 && std::fabs(ir::to_double(c)) < 0x1p-126; };
+  for (const test::UnaryFunction& f : test::kUnaryFunctions) {
+    const ir::Kernel kernel = passes::run_kernel_passes(test::MathKernel::make(f.op, DType::F32, 1));
+    CAPTURE(ir::info(f.op).text);
+    for (const float x : {1e-37f, -1e-30f, 1e-26f, 3e-23f, -1e-20f, 1e-19f, 1e-12f, -1e-9f, 1e-8f, 1e-4f, -0.3f}) {
+      CAPTURE(x);
+      std::vector<ir::Constant> values;
+      for (const ir::Instr& in : kernel.instrs) {
+        std::vector<ir::Constant> args;
+        for (const ir::Value v : in.args) args.push_back(values[static_cast<size_t>(v)]);
+        if (in.op == Op::Store) break;
+        values.push_back(in.op == Op::Load    ? ir::constant(DType::F32, static_cast<double>(x))
+                         : in.op == Op::Const ? ir::Constant{in.dtype, in.bits}
+                                              : ir::evaluate(in.op, args, in.dtype));
+        if (in.op != Op::Add && in.op != Op::Sub && in.op != Op::Mul && in.op != Op::Div && in.op != Op::Fma) continue;
+        CAPTURE(ir::info(in.op).text);
+        CHECK_FALSE(denormal(values.back()));
+        for (const ir::Constant& arg : args) CHECK_FALSE(denormal(arg));
+        if (in.op == Op::Mul && in.dtype == DType::F32) {
+          CHECK((ir::to_double(values.back()) != 0 || ir::to_double(args[0]) == 0 || ir::to_double(args[1]) == 0));
+        }
+      }
+    }
+  }
+}
+
 // Near the roots of lgamma left of 0 the bound is absolute: that many ulp of 1.
 TEST_CASE("math: unary functions of float64 keep their bounds") {
   const std::vector<double> x = double_samples(20000);

@@ -33,6 +33,21 @@ TEST_CASE("compat: torch is a real namespace with tenon's names") {
   CHECK(torch::Device(torch::Device::Type::CPU) == at::Device("cpu"));
 }
 
+TEST_CASE("compat: standard containers print as with c10") {
+  const auto text = [](const auto& value) {
+    std::ostringstream out;
+    out << value;
+    return out.str();
+  };
+  CHECK(text(std::vector<std::string>{"a", "b c"}) == "a b c");
+  CHECK(text(std::vector<std::vector<int64_t>>{{1, 2}, {}, {3}}) == "1 2  3");
+  CHECK(text(std::map<std::string, double>{{"lr", 0.5}, {"eps", 2}}) == "(eps, 2) (lr, 0.5)");
+  CHECK(text(std::set<int>{3, 1}) == "1 3");
+  CHECK(text(std::vector<int>()) == "");
+  CHECK(text(std::vector<int>(101, 7)).substr(195) == " 7 7 ...");
+  CHECK(text(torch::tensor({1, 2}).sizes()) == "[2]");
+}
+
 TEST_CASE("compat: every form of to, with a memory format") {
   const Tensor x = torch::arange(48, torch::kFloat).reshape({2, 3, 2, 4}), turned = x.transpose(1, 3);
   const Tensor bytes = x.to(torch::kCPU, torch::kUInt8, false, false, torch::MemoryFormat::Contiguous);

@@ -174,11 +174,41 @@ auto dispatch(ScalarType type, const char* name, F&& f) {
   throw Error(str('"', name, "\" not implemented for '", type, "'"));
 }
 
+// What c10 prints of a container: a hundred elements at most.
+template <typename Container>
+std::ostream& print_elements(std::ostream& out, const Container& elements) {
+  int count = 0;
+  for (const auto& element : elements) {
+    if (count == 100) return out << " ...";
+    out << (count++ ? " " : "") << element;
+  }
+  return out;
+}
+
 }  // namespace detail
 }  // namespace tenon
 
 #ifndef TENON_NO_COMPAT_NAMES
 #include "tenon/compat_names.h"  // IWYU pragma: export
+// c10's operators for the standard containers, which stand where it has them: programs print vectors of strings and of shapes.
+namespace std {
+template <typename... Types>
+ostream& operator<<(ostream& out, const vector<Types...>& elements) {
+  return ::tenon::detail::print_elements(out, elements);
+}
+template <typename... Types>
+ostream& operator<<(ostream& out, const map<Types...>& elements) {
+  return ::tenon::detail::print_elements(out, elements);
+}
+template <typename... Types>
+ostream& operator<<(ostream& out, const set<Types...>& elements) {
+  return ::tenon::detail::print_elements(out, elements);
+}
+template <typename First, typename Second>
+ostream& operator<<(ostream& out, const pair<First, Second>& p) {
+  return out << '(' << p.first << ", " << p.second << ')';
+}
+}  // namespace std
 // LibTorch's lower floors. A program may reopen them too.
 namespace at {
 using namespace torch;
