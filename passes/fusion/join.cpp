@@ -219,8 +219,21 @@ class Join {
 
   // --- maps
 
+  // Whether a product takes the node in, its bias mostly, and its reader, which orders its points, does not take the product. So the
+  // products of layers are one kernel, whoever reads them.
+  bool is_epilogue_of_product() {
+    if (node_->op() != Op::Add || !(into().reduction || into().scan)) return false;
+    return std::ranges::any_of(node_->inputs(), [&](const Node* operand) {
+      if (operand->op() != Op::Dot || is_empty_reduce(*operand) || !(operand->shape() == node_->shape())) return false;
+      const NodeState& s = groups_.state(operand);
+      if (s.output || s.whole || !s.readers.empty()) return false;
+      return !accepts(form_of_call(*operand, true), groups_.options().target_of(node_->device())).accepted;
+    });
+  }
+
   // Whether computing the node, once for each point of the axes that its map leaves out, is not wasteful.
   bool joins_map() {
+    if (is_epilogue_of_product()) return refuse("the product before it takes it in");
     const Group& g = into();
     int left_out = -1;
     // A value that leaves out only the innermost axes is computed outside the loops over them.
