@@ -5,6 +5,7 @@
 #include "frontend/src/nn/attention.h"
 #include "frontend/src/nn/layer_text.h"
 #include "frontend/src/nn/recurrent.h"
+#include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 #include "tenon/native.h"
@@ -59,7 +60,9 @@ void RecurrentBase::fill(States& states, int64_t batch, const Tensor& like) cons
   const RecurrentOptions& o = options_base;
   for (size_t i = 0; i < states.size(); ++i) {
     const int64_t features = i == 0 && o.proj_size() > 0 ? o.proj_size() : o.hidden_size();
-    if (!states[i].defined()) states[i] = zeros({o.num_layers() * (o.bidirectional() ? 2 : 1), batch, features}, like.options().requires_grad(false));
+    if (states[i].defined()) continue;
+    states[i] = zeros({o.num_layers() * (o.bidirectional() ? 2 : 1), batch, features}, like.options().requires_grad(false));
+    if (states[i].is_cpu()) start_in_memory(states[i]);  // so the states before a single row are no constants either
   }
 }
 
