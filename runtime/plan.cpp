@@ -39,7 +39,6 @@ class Builder {
         log_.add(step, text());
       };
     }
-    for (size_t i = 0; i < key.nodes.size(); ++i) number_.emplace(key.nodes[i], static_cast<int32_t>(i));
   }
 
   std::shared_ptr<Plan> run() {
@@ -89,9 +88,9 @@ class Builder {
   }
 
   int32_t number_of(const Node* node) const {
-    auto it = number_.find(node);
-    if (it == number_.end()) throw std::runtime_error("evaluate: a pass made an input of its own");
-    return it->second;
+    const int32_t number = key_.number(node);
+    if (number < 0) throw std::runtime_error("evaluate: a pass made an input of its own");
+    return number;
   }
 
   int32_t new_value(PlannedValue value, Device& device) {
@@ -526,7 +525,6 @@ class Builder {
   compiler::Settings settings_;
   const bool logs_;
   StepLog log_;
-  std::unordered_map<const Node*, int32_t> number_;
   Analysis analysis_;
   std::shared_ptr<Plan> plan_ = std::make_shared<Plan>();
   PlannedValues planned_;
