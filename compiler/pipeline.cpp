@@ -128,15 +128,21 @@ passes::Lowered observed(passes::Lowered lowered, const Settings& settings) {
   return lowered;
 }
 
+// What `lower` gives with these trees. Who observes it or verifies it sees it without them.
+template <typename Lower>
+passes::Lowered lowered_like(const std::string& name, const Settings& settings, ir::KnownTrees known, const Lower& lower) {
+  if (!settings.verify && !settings.observer) return lower(known);
+  passes::Lowered lowered = observed(lower({}), settings);
+  const std::shared_ptr<const ir::LoopTree> found = known.empty() ? nullptr : lower(known).known;
+  if (found && !ir::same_code(*found, lowered.tree)) throw ir::IrError("kernel '" + name + "' was taken for another one with a known tree");
+  return lowered;
+}
+
 }  // namespace
 
 passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings, ir::KnownTrees known) {
   const ir::Kernel basic = basic_kernel(kernel, settings);
-  if (!settings.verify && !settings.observer) return passes::lower(basic, target, known);
-  passes::Lowered lowered = observed(passes::lower(basic, target), settings);
-  const std::shared_ptr<const ir::LoopTree> found = known.empty() ? nullptr : passes::lower(basic, target, known).known;
-  if (found && !ir::same_code(*found, lowered.tree)) throw ir::IrError("kernel '" + kernel.name + "' was taken for another one with a known tree");
-  return lowered;
+  return lowered_like(kernel.name, settings, known, [&](ir::KnownTrees trees) { return passes::lower(basic, target, trees); });
 }
 
 ir::Kernel call_kernel(const passes::FusedKernel& fused) {
@@ -150,8 +156,8 @@ ir::Kernel call_kernel(const passes::FusedKernel& fused) {
   return kernel;
 }
 
-passes::Lowered lower_call(const passes::Call& call, const ir::Target& target, const Settings& settings) {
-  return observed(passes::lower_call(call, target), settings);
+passes::Lowered lower_call(const passes::Call& call, const ir::Target& target, const Settings& settings, ir::KnownTrees known) {
+  return lowered_like(call.kernel.name, settings, known, [&](ir::KnownTrees trees) { return passes::lower_call(call, target, trees); });
 }
 
 passes::Lowered compile_kernel(ir::Kernel kernel, const ir::Target& target, const Settings& settings) {

@@ -60,7 +60,7 @@ passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target,
 
 // The same of an operation on whole buffers whose code is generated too: the buffers and scalars that it takes, and its code.
 ir::Kernel call_kernel(const passes::FusedKernel& fused);
-passes::Lowered lower_call(const passes::Call& call, const ir::Target& target, const Settings& settings);
+passes::Lowered lower_call(const passes::Call& call, const ir::Target& target, const Settings& settings, ir::KnownTrees known = {});
 
 // All but the schedule: what an interpreter runs.
 ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings);

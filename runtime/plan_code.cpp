@@ -27,7 +27,30 @@ std::shared_ptr<const passes::Lowered> lower_kernel(const std::shared_ptr<const 
   return LoweredKernels::global().lower(kernel, device.target(options), settings);
 }
 
+// Over placeholders, through views.
+bool same_operand(const ir::Node* a, const ir::Node* b) {
+  while (a->op() == b->op() && a->dtype() == b->dtype() && a->shape() == b->shape() && a->ints() == b->ints()) {
+    if (a->inputs().size() != 1 || b->inputs().size() != 1) return a->inputs().empty() && b->inputs().empty();
+    a = a->inputs()[0];
+    b = b->inputs()[0];
+  }
+  return false;
+}
+
+// Of calls, whose operands are placeholders or views of them.
+bool same_operation(const ir::Node& a, const ir::Node& b) {
+  return a.op() == b.op() && a.dtype() == b.dtype() && a.shape() == b.shape() && a.ints() == b.ints() &&
+         std::equal(a.inputs().begin(), a.inputs().end(), b.inputs().begin(), b.inputs().end(), same_operand);
+}
+
 }  // namespace
+
+bool PlanCode::KnownCall::serves(const passes::Call& call) const {
+  const auto same_twin = [](const ir::NodeRef& a, const ir::NodeRef& b) { return same_operation(*a, *b); };
+  const bool same_parts = call.parts ? parts == *call.parts : parts.empty();
+  return same_parts && same_operation(*node, call.node) && std::equal(twins.begin(), twins.end(), call.twins.begin(), call.twins.end(), same_twin) &&
+         std::equal(layouts.begin(), layouts.end(), call.layouts.begin(), call.layouts.end()) && ir::same_work(kernel, call.kernel);
+}
 
 // Compiling takes some 20 ms: what a launch of less could gain is not worth that.
 bool is_better_often(const passes::Lowered& lowered) {
@@ -58,12 +81,19 @@ size_t PlanCode::lower(ir::Kernel one, Device& device, const Options& options, c
 }
 
 size_t PlanCode::lower(const passes::Call& call, Device& device, const Options& options, const compiler::Settings& settings) {
+  const uint64_t hash = ir::hash_of_work(call.kernel);
+  for (auto [it, end] = calls_.equal_range(hash); it != end; ++it) {
+    if (trees_[it->second.tree].device == &device && it->second.serves(call)) return it->second.tree;
+  }
   ProfileSpan span("plan", "schedule");
   try {
-    trees_.push_back({{}, &device, std::make_shared<const passes::Lowered>(compiler::lower_call(call, device.target(options), settings))});
+    trees_.push_back({{}, &device, LoweredKernels::global().lower(call, device.target(options), settings)});
   } catch (const ir::IrError& e) {
     throw std::runtime_error("kernel '" + call.kernel.name + "' could not be scheduled: " + e.what());
   }
+  KnownCall known{call.kernel, ir::NodeRef(const_cast<ir::Node*>(&call.node)), {}, {call.twins.begin(), call.twins.end()}, {call.layouts.begin(), call.layouts.end()}, trees_.size() - 1};
+  if (call.parts) known.parts = *call.parts;
+  calls_.emplace(hash, std::move(known));
   return trees_.size() - 1;
 }
 

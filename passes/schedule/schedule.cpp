@@ -167,16 +167,18 @@ void results_in_place(gpu::Context& c) {
 }
 
 template <void (*run)(cpu::Context&, const Call&)>
-void call_on_cpu(const Call& call, const Target& target, Lowered& lowered) {
-  cpu::Context context(call.kernel, lowered, std::get<CpuTarget>(target));
+void call_on_cpu(const Call& call, const Target& target, ir::KnownTrees known, Lowered& lowered) {
+  cpu::Context context(call.kernel, lowered, std::get<CpuTarget>(target), known);
   run(context, call);
+  lowered.known = context.builder.finish();
 }
 
 template <void (*run)(gpu::Context&, const Call&)>
-void call_on_gpu(const Call& call, const Target& target, Lowered& lowered) {
-  gpu::Context context(call.kernel, lowered, std::get<GpuTarget>(target));
+void call_on_gpu(const Call& call, const Target& target, ir::KnownTrees known, Lowered& lowered) {
+  gpu::Context context(call.kernel, lowered, std::get<GpuTarget>(target), known);
   run(context, call);
   check_shared(call.kernel, context.target, lowered);
+  lowered.known = context.builder.finish();
 }
 
 // Each thread reads its own elements before it writes them.
@@ -338,14 +340,14 @@ bool generates(Op call, const Target& target) {
   return schedule && schedule->lower_call;
 }
 
-Lowered lower_call(const Call& call, const Target& target) {
+Lowered lower_call(const Call& call, const Target& target, ir::KnownTrees known) {
   const Op op = call.node.op();
   if (!generates(op, target)) throw ir::IrError("no schedule of a call takes '" + std::string(ir::info(op).text) + "'");
   ir::check(target);
   const Schedule& schedule = *schedule_of_call(op, target);
   Lowered lowered;
   lowered.schedule = schedule.name;
-  schedule.lower_call(call, target, lowered);
+  schedule.lower_call(call, target, known, lowered);
   std::replace(lowered.tree.name.begin(), lowered.tree.name.end(), '.', '_');
   return lowered;
 }

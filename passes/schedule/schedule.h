@@ -92,16 +92,19 @@ struct Acceptance {
 struct JoinPart {
   struct Dim {
     int64_t extent, from, to;  // steps in elements
+    bool operator==(const Dim&) const = default;
   };
   int64_t from = 0, to = 0;      // the first element's place in its buffer and in the result
   SmallVector<Dim, 2> dims;      // outermost first
   bool constant = false;         // the elements are one, given as an argument
+  bool operator==(const JoinPart&) const = default;
 };
 
 // Where an operand lies: its element at c is at offset + sum(c_d * strides_d) of its buffer. Dims of one element have stride 0.
 struct OperandLayout {
   int64_t offset = 0;
   ir::Dims strides;
+  bool operator==(const OperandLayout&) const = default;
 };
 
 // One operation on whole buffers, where a device has generated code for it. `kernel` has buffers and scalars alone: the
@@ -126,7 +129,7 @@ struct Schedule {
   Answer (*accepts)(const Form&, const ir::Target&);
   bool (*suits)(const ir::Kernel&, const ir::Target&);  // among those that accept it, the first that suits; null: always
   void (*lower)(const ir::Kernel&, const ir::Target&, ir::KnownTrees, Lowered&);  // null: a call
-  void (*lower_call)(const Call&, const ir::Target&, Lowered&) = nullptr;  // of a call; null: the device's library computes it
+  void (*lower_call)(const Call&, const ir::Target&, ir::KnownTrees, Lowered&) = nullptr;  // of a call; null: the device's library computes it
 };
 std::span<const Schedule> schedules();  // of all devices
 
@@ -136,6 +139,6 @@ Lowered lower(const ir::Kernel& kernel, const ir::Target& target, ir::KnownTrees
 
 // Whether a call of this operation is generated code on the target, and that code.
 bool generates(ir::Op call, const ir::Target& target);
-Lowered lower_call(const Call& call, const ir::Target& target);
+Lowered lower_call(const Call& call, const ir::Target& target, ir::KnownTrees known = {});
 
 }  // namespace tenon::passes
