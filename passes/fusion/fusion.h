@@ -56,8 +56,8 @@ struct FusedKernel {
   std::shared_ptr<const std::vector<JoinPart>> parts;  // of a Cat that is a routine: what to copy from each operand
 };
 
-// Of a kernel that computes a product of floats where there is a library for it: the costs that decided who does. A library's are
-// with the launches and values that it needs beside.
+// The costs that decided whether a kernel or a library computes a product of floats; none if there is no choice. The library's
+// include the other launches that it needs, and the values that pass through memory for it.
 std::optional<ProductCosts> product_costs(const FusedKernel& fused, const ir::Target& target);
 
 // The kernel; or, in its place, the operation that the routine computes.

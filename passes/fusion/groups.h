@@ -72,7 +72,7 @@ class Groups {
   std::vector<NodeState> state_;
   std::deque<Group> groups_;
   mutable std::vector<int> merged_into_;  // by group; -1 while it lives
-  // Of the walk at hand: which groups it has met, those at whose mark its number stands.
+  // By group, the number of the walk that met it last: the current walk has met those whose mark is its number.
   mutable std::vector<uint64_t> met_;
   mutable uint64_t walk_ = 0;
   mutable std::vector<int> stack_;

@@ -137,8 +137,8 @@ class Pair {
   const std::optional<std::vector<int>> to_;
 };
 
-// Readers that may become one group. Of many that do the same, as the steps of a loop do, eight are a team, and of those left over
-// four, two and one: if as many went together as fit, each number of steps would be other code.
+// Readers that may become one group. If many do the same, as the steps of a loop do, eight are a team, and those left over are teams
+// of four, two and one: if as many went together as fit, each number of steps would be other code.
 class Teams {
  public:
   Teams(Groups& groups, std::span<const int> readers) {

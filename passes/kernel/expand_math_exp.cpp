@@ -74,7 +74,7 @@ double units_shifter() { return 0x1.8p23 + kUnits; }
 // f32: fraction * 2^n, with n + kUnits in the shifter's low bits, where that is below 2^128. By integers, for
 // a product near denormals takes some processors forty times as long. `units`, the result in units of the
 // least denormal, is a float whose exponent may have wrapped; where the result is denormal, adding 2^23
-// rounds it to an integer. Of the two, the one that is wrong is the lesser.
+// rounds it to an integer. The wrong one of the two is the lesser.
 Expr scale_in_units(Expr fraction, Expr shifter) {
   const Expr units = to_bits(fraction) + (shifter << 23);
   const Expr normal = units - double(kUnits << 23),

@@ -38,13 +38,13 @@ class Context {
   ValueId mul(ValueId x, ValueId y) { return builder.op(Op::Mul, {x, y}); }
   ValueId minimum(ValueId x, ValueId y) { return builder.op(Op::Min, {x, y}); }
   ValueId less(ValueId x, ValueId y) { return builder.op(Op::Lt, {x, y}); }
-  // Of a piece of `length` that begins at or before `end`: where it stops. begin + length might not fit the index type, as the sum of
+  // Where a piece of `length` stops that begins at or before `end`. begin + length might not fit the index type, as the sum of
   // an index and a literal below gpu/context.cpp's kOverhang does.
   ValueId piece_end(ValueId begin, ValueId length, ValueId end) { return add(begin, minimum(length, sub(end, begin))); }
   // linear = quotient * divisor + remainder; gives both
   std::pair<ValueId, ValueId> divide(ValueId linear, ValueId divisor);
 
-  // Of a linear index over the `outer` axes and a last number below `count`: binds the axes; gives their row-major point, -1
+  // Splits a linear index over the `outer` axes and a last number below `count`. Binds the axes; gives their row-major point, -1
   // if there are none, and the number.
   std::pair<ValueId, ValueId> bind_outer(std::span<const int> outer, ValueId linear, int64_t count);
 

@@ -194,7 +194,7 @@ class Nest {
   std::map<std::pair<DType, int>, int32_t> edges_;  // scratch for a vector on the edge of a buffer
   std::unordered_map<int64_t, int32_t> slots_;  // coefficient parameters: number * kSlots + term
   std::unordered_map<int, int32_t> extents_;    // extent parameters: by axis
-  // Of a division in an index, by its number, the divisor and whether of vectors: two parameters.
+  // The two parameters of a division of an index, by the index's number, the divisor, and whether it divides vectors.
   std::map<std::tuple<int, int64_t, bool>, std::pair<int32_t, int32_t>> divisors_;
 };
 

@@ -77,7 +77,7 @@ ValueId Nest::place(const Instr& in) {
   return builder_.op(Op::Add, {at, scaled_position(in)});
 }
 
-// Of a position that is the same for all lanes; computed once in the scope that needs it first.
+// The offset of a position that is the same for all lanes; computed once in the scope that needs it first.
 ValueId Nest::scaled_position(const Instr& in) {
   const ValueId position = cast(get(in.position()), index_type());
   if (in.scale == 1) return position;
@@ -173,7 +173,7 @@ Nest::Guards Nest::split(Value v) const {
   return result;
 }
 
-// Of the guards that do not vary along the lanes; -1 if there is none to ask.
+// The condition of the guards that do not vary along the lanes; -1 if there are none.
 ValueId Nest::uniform_condition(Value v) {
   const Guards guards = split(v);
   if (const ValueId* known = find(Kind::Condition, condition_key(v, guards.together))) return *known;
@@ -215,7 +215,7 @@ void Nest::load_along(Value v, const std::vector<int>& guards, ValueId otherwise
     const ir::Guard& g = in.guards[number];
     const Index::Stride stride = g.value.stride(lane_axis_);
     if (!stride.ok) return masked();
-    // Of the lanes, which see values in equal steps, the first and the last decide.
+    // The first and the last lane decide, since the lanes see values in equal steps.
     ValueId low = address(g.value);
     ValueId high = builder_.op(Op::Add, {low, literal(stride.value * (lanes_ - 1))});
     if (stride.value < 0) std::swap(low, high);

@@ -23,7 +23,7 @@ struct AccumulatorBuffers {
 // On registers of any width.
 class Reducer {
  public:
-  // Of a reduction, or of a contraction, whose products are added.
+  // For a reduction, or for a contraction, whose products are added.
   Reducer(ir::TreeBuilder& builder, const Instr& reduction, DType operand)
       : Reducer(builder, reduction.op, operand) {}
   Reducer(ir::TreeBuilder& builder, Op op, DType operand) : b_(builder), op_(op), dtype_(operand) {}

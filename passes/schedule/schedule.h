@@ -30,8 +30,8 @@ struct Lowered {
   // place and before the time where `out` writes it.
   std::vector<std::pair<int, int>> donations;
   // An operand that is copied into another layout, `source` of the kernel's buffers, in a phase of its own that does nothing
-  // else: into the tree's Global buffer `copy`, where `layout` says what lies where. Of an operand that is not constant
-  // it is -1: then there is no such phase, and each iteration that needs a part packs it.
+  // else: into the tree's Global buffer `copy`, where `layout` says what lies where. `copy` is -1 if the operand is not
+  // constant: then there is no such phase, and each iteration that needs a part packs it.
   struct Packing {
     int source;
     int32_t copy = -1;
@@ -48,8 +48,8 @@ struct Form {
   enum class Operand : uint8_t { Loaded, Computed, Picked };
 
   std::optional<ir::Op> call;  // one operation on whole buffers: a call of the library, no kernel
-  // Of such a product (Op::Dot): its extents, and what is left to other kernels that one of its own would take in: its
-  // epilogue, the views that its operands are.
+  // If the call is a product (Op::Dot): its extents, and the work left to other kernels that a kernel for the product would
+  // take in: its epilogue, the views that its operands are.
   struct Product {
     ir::DType dtype = ir::DType::F32;
     int64_t batch = 1, rows = 1, columns = 1, depth = 1;
@@ -57,7 +57,7 @@ struct Form {
     int64_t other_bytes = 0;  // that they read and write
   };
   std::optional<Product> product;
-  // Of such an attention (ir::is_attention): its heads, and how many queries each has of how many keys.
+  // If the call is an attention (ir::is_attention): its heads, and how many queries and keys each has.
   struct Attention {
     ir::DType dtype = ir::DType::F32;
     int64_t depth = 1, value_depth = 1;  // elements of a query and of a value
@@ -71,10 +71,10 @@ struct Form {
   int operand_cost = 0;    // of what computes them, in add-equivalents an element
   int64_t kept_bytes = 0;  // of a row: values that are computed before a reduction and needed after it
 };
-// Of a kernel that exists: what decides whether it can be lowered, not what it costs (operands, kept_bytes).
+// The form of a kernel that exists: what decides whether it can be lowered, not what it costs (operands, kept_bytes).
 Form form_of(const ir::Kernel& kernel);
 
-// Of a product, by the device's model.
+// What a product costs by the device's model.
 struct ProductCosts {
   double generated_us, library_us;
 };
@@ -109,7 +109,7 @@ struct OperandLayout {
 
 // One operation on whole buffers, where a device has generated code for it. `kernel` has buffers and scalars alone: the
 // operands, but for a base that the operation writes over, then the result, which holds the base's elements to begin with, then those of its twins.
-// Of the parts of a Cat those that are constants are scalars.
+// The parts of a Cat that are constants are scalars.
 struct Call {
   const ir::Kernel& kernel;
   const ir::Node& node;  // over placeholders (FusedKernel::routine)

@@ -1,5 +1,5 @@
 // Attention: the scores are never stored as a whole. A block takes kQueries queries, along which the vectors lie, and passes over
-// tiles of keys, whose scores stay in the first cache. Of each query it keeps the greatest score so far and the sum of
+// tiles of keys, whose scores stay in the first cache. It keeps the greatest score so far of each query and the sum of
 // exp(score - greatest), and scales both, and the result so far, when a greater score comes (Milakov and Gimelshein, Online
 // normalizer calculation for softmax, 2018; Dao, FlashAttention-2, 2023).
 //

@@ -48,8 +48,9 @@ int columns_at_once(const Context& c) {
   return vectors;
 }
 
-// Of lines that are shorter than that. What is left over goes vector by vector, so of a line's length the code knows few classes:
-// one vector holds it, a narrow tile or one of half the width fits into it, or the widest does. Of little work it knows nothing: each vector is a tile.
+// The vectors of a tile if lines are shorter than the widest tile. What is left over goes vector by vector, so the code distinguishes
+// few classes of a line's length: one vector holds it, a narrow tile or one of half the width fits into it, or the widest does. It
+// distinguishes none if the work is little: each vector is a tile.
 int columns_of_few(int widest, int64_t columns, int lanes) {
   const int half = std::max(widest / 2, 1);
   return columns <= lanes ? 1 : columns < int64_t{half} * lanes ? std::min(half, 4) : half;
@@ -162,7 +163,7 @@ class Columns : ColumnStages {
   }
 
  private:
-  // Of a block or less the code of any count takes up to four times as long: not where it runs often, or for many columns.
+  // The code for any count takes up to four times as long for a block or less: it is not used where it runs often, or for many columns.
   void know_count() {
     constexpr int64_t kManyColumns = 16384;
     any_count_ = !c_.target.often && c_.kernel.extent_of(AxisKind::Parallel) < kManyColumns;

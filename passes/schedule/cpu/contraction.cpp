@@ -9,9 +9,9 @@
 //       acc[6][4 vectors]; for k { acc += splat(a[i, k]) * b[k, columns] }; epilogue; store }
 //     the same for the rows left over, 3 at a time
 //
-// Of the number of rows the code has only what tile suits them, and of many not even that: a tile that reaches past the last row has
-// that row several times, and stores it once. The columns left over at the end are one narrower tile, its last vector masked, and so
-// are columns that one tile holds, however many.
+// The code depends on the number of rows only by the tile that suits them, and not even by that if they are many: a tile that reaches
+// past the last row has that row several times, and stores it once. The columns left over at the end are one narrower tile, its last
+// vector masked, and so are columns that one tile holds, however many.
 //
 // Where columns are few and b, read in place, changes along an axis y that a does not change along (rows of an image under a
 // convolution), the vectors of a tile lie at neighbouring y:
@@ -82,7 +82,7 @@ std::vector<std::vector<int>> tiles_of_rows(int64_t rows, int most, bool apart, 
 // The columns left over are few: less code for them.
 std::vector<int> rows_of_rest(int registers, int vectors) { return {std::min(most_rows(registers, vectors), kRowsOfRest)}; }
 
-// Of one k, for all rows.
+// The instructions for one k and all rows.
 int64_t instructions_of(int64_t rows, const std::vector<int>& tile_rows, int vectors) {
   int64_t count = 0;
   for (int tile : tile_rows) {
@@ -160,7 +160,7 @@ class TileChoice {
     return static_cast<double>(count);
   }
 
-  // Of a line and one k.
+  // The instructions for a line and one k.
   double instructions(int64_t rows, const RegisterTile& t) const {
     const int64_t tile = int64_t{t.vectors} * c_.lanes, rest = columns_ % tile;
     const int rest_vectors = vectors_in(rest);
@@ -523,8 +523,8 @@ class Contraction {
     for (size_t r = 0; r < registers.size(); ++r) epilogue(static_cast<int>(r), [&](int q) { return b_.get(registers[r][q]); });
   }
 
-  // Of as many rows as there are, and a long one (GELU), in a loop over the rows from memory: the registers would not hold a
-  // dozen of them.
+  // The epilogue of as many rows as there are, or a long one (GELU): in a loop over the rows from memory, since the registers would
+  // not hold a dozen of them.
   void row_by_row(ValueId first_row, const std::vector<std::vector<ValueId>>& registers) {
     const int width = column_ < 0 ? 1 : nest_.lanes(), vectors = accumulators_of_row();
     const auto rows = static_cast<int>(registers.size());
@@ -543,7 +543,7 @@ class Contraction {
     });
   }
 
-  // Of vector q of a row: the last vector of columns may reach past the end.
+  // The mask of vector q of a row: the last vector of columns may reach past the end.
   ValueId mask_of(size_t q) const { return (static_cast<int>(q) + 1) % vectors_ == 0 ? mask_ : -1; }
 
   void multiply(const Panel& panel, ValueId k, const std::vector<std::vector<ValueId>>& registers) {
@@ -579,7 +579,7 @@ class Contraction {
     }
     return column_ < 0 ? nest_.get(v) : nest_.vector(v);
   }
-  // Of a product that is the same in all columns.
+  // The first lane of a product that is the same in all columns.
   ValueId first_lane(ValueId x) {
     for (int lanes = b_.type(x).lanes; lanes > 1; lanes /= 2)
       x = b_.let(Op::Low, {x}, {b_.type(x).dtype, static_cast<int16_t>(lanes / 2)});

@@ -133,7 +133,7 @@ class LaneLoops : protected RowStages {
       const auto group = [&](ValueId first, bool masked, bool begins) {
         for (int q = 0; q < vectors; ++q) {
           const ValueId position = c_.offset(first, int64_t{q} * nest_.lanes());
-          // Of a vector past the end nothing is done: it would take as long as any other.
+          // A vector past the end is skipped: it would take as long as any other.
           const ValueId some = masked && q > 0 ? c_.less(position, range.end) : -1;
           nest_.when(some, [&] { vector(position, q, masked, begins); });
         }

@@ -219,8 +219,8 @@ class ShortSchedule {
     }
   }
 
-  // Of each vector of the block that the current rows make. One of which no lane is left is not asked for: it may lie in memory
-  // that is not there, and a processor takes long to find out.
+  // A vector of the block that the current rows make. It is not loaded if none of its lanes is left: its address may not be
+  // mapped, and a processor takes long to find out.
   struct Piece {
     ValueId at, mask, some;  // some: whether a lane is left; -1: it is
   };

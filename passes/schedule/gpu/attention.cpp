@@ -17,8 +17,8 @@
 // Every sum has one order, by the tile's shape: no operation is atomic, and two runs give the same bits. Causal: tiles with nothing
 // in sight are skipped.
 //
-// Of the extents the code has only: which tile, and whether it divides rows and columns; the heads' elements in sixteens and
-// whether four or eight are a vector; where batches repeat; how a mask lies.
+// The code depends on the extents only by the tile and whether it divides rows and columns; by the heads' elements in sixteens
+// and whether four or eight are a vector; by where batches repeat; by how a mask lies.
 #include "passes/schedule/gpu/attention.h"
 
 #include <algorithm>

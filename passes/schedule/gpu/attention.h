@@ -81,7 +81,7 @@ class Attention {
   // The same of an element too, where there are `elements` in a tile's rows.
   ValueId inside(const Matrix& m, ValueId row, int rows, ValueId element, int64_t elements);
   ValueId place_of(const Matrix& m, ValueId row, ValueId element);
-  // Of one element a query (lse, delta), 0 past the last.
+  // The element of a query in a buffer with one for each (lse, delta); 0 past the last query.
   ValueId of_query(int32_t buffer, ValueId query);
 
   template <typename Body>
@@ -115,7 +115,7 @@ class Attention {
   bool gradient_ = false, causal_ = false;
   DType sums_ = DType::F32;
   Form::Attention heads_;
-  // Of a phase:
+  // The state of one phase:
   TileExtents tile_extents_{1, 1};
   std::vector<ValueId> bases_;  // the batch in each buffer
   ValueId first_row_ = -1;      // of the block

@@ -355,7 +355,7 @@ class AttentionOfThreads : public Attention {
       return sums;
     };
     const int32_t sums = sums_of("sums", result.has_value(), own), value_sums = sums_of("values", of_value.has_value(), own_value);
-    // Of each query: those of the rows stay, those of the columns come with each tile.
+    // One element for each query: those of the rows stay, those of the columns come with each tile.
     const int of_queries = queries ? tile_.of_rows : tile_.of_columns;
     const int32_t lse = local("lse", of_queries), delta = local("delta", of_queries);
     const auto load_sums = [&](const auto& query_of) {
@@ -395,7 +395,7 @@ class AttentionOfThreads : public Attention {
 
   const AttentionTile tile_;
   int32_t own_ = -1, other_ = -1, p_ = -1;  // shared: the block's rows, turned; a tile of the other side; p or ds, turned
-  // Of a phase:
+  // The state of one phase:
   int32_t scores_ = -1, left_ = -1;    // of a thread: its scores, then p; what it multiplies
   ValueId own_row_ = -1, place_ = -1;  // of the thread in the block; the number of its columns
 };

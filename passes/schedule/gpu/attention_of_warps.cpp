@@ -386,7 +386,7 @@ class AttentionOfWarps : public Attention {
     begin_tile(queries ? "queries" : "keys", own);
     const int32_t ds = local("ds", sums_of(tile_.across));
     const int32_t sums = zeros("sums", own.width, result.has_value()), value_sums = zeros("values", own_value.width, of_value.has_value());
-    // Of each query: those of the rows stay in registers, those of the columns come with each tile.
+    // One element for each query: those of the rows stay in registers, those of the columns come with each tile.
     const int32_t lse = local("lse", rows_of_thread()), delta = local("delta", rows_of_thread());
     if (queries) {
       each_row([&](ValueId r) {
@@ -440,7 +440,7 @@ class AttentionOfWarps : public Attention {
   Readers readers_[2];                      // of matrices as wide as keys, and as values
   int32_t own_ = -1, own_value_ = -1, other_ = -1, other_value_ = -1;  // shared: the block's rows; a tile of the other side
   int32_t lse_ = -1, delta_ = -1;                                      // shared: of the other side's queries
-  // Of a phase:
+  // The state of one phase:
   int32_t scores_ = -1;                     // of a thread: its scores, then p
   ValueId warp_row_ = -1;                   // of the warp in the block
   ValueId row_in_tile_ = -1, pair_ = -1;    // of the thread in a tile of 16x16: its first row and column

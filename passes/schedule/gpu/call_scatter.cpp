@@ -90,7 +90,7 @@ class Scatter {
     add_segments(steps);
   }
 
-  // Of an index out of range the key is greater than any other.
+  // The key of an index out of range is greater than any other.
   void sort_index(const Points& lines) {
     const bool narrow = node_.shape()[dim_] < std::numeric_limits<int32_t>::max();
     SortedLines sorted{lines.count(), shape_[dim_], narrow ? DType::I32 : DType::I64, 0, shape_[dim_], index_[dim_] > 1, {}, {}};
@@ -162,7 +162,7 @@ class Scatter {
     return b_.get(sum);
   }
 
-  // Of the scattered dim, as an i64.
+  // The size of the scattered dim, as an i64.
   ValueId size_value() { return index_cast(c_, c_.nest.size(node_.shape()[dim_]), DType::I64); }
 
   Context& c_;

@@ -15,8 +15,8 @@
 // Rows are all axes that only the left operand varies along, as one number, columns those of the right one; the others
 // count the tiles (batch). A convolution's images are thus columns like its places, and few channels waste no tile.
 //
-// Of the extents the code has only: which tile, and whether it divides rows, columns and depth. A tile that reaches past
-// the last row stages that row several times and stores it once.
+// The code depends on the extents only by the tile, and by whether it divides rows, columns and depth. A tile that reaches
+// past the last row stages that row several times and stores it once.
 #include <algorithm>
 #include <optional>
 #include <tuple>

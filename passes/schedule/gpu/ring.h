@@ -7,8 +7,8 @@
 //     if at >= begin { use the stage of `at` }
 //   }
 //
-// Of a contraction that is slices of both operands along k. An operand that is stored as it is wanted, 16 bytes side by side, is copied
-// asynchronously and passes through no register. What another is computed from (views, windows and their border, casts, an
+// A contraction's stages are slices of both operands along k. An operand that is stored as it is wanted, 16 bytes side by side, is
+// copied asynchronously and passes through no register. What another is computed from (views, windows and their border, casts, an
 // activation) is loaded before a slice is multiplied, computed, and stored after that. Private to passes/schedule/gpu/.
 #pragma once
 

@@ -151,7 +151,7 @@ std::vector<Value> RowGangs::through(Quads& quads, int l, ValueId first) {
   return single;
 }
 
-// Of a row that has a thread for each element.
+// The loop over a row that has a thread for each element.
 template <typename Element>
 void RowGangs::only_lane(ValueId end, const Element& element) {
   slot_ = c_.literal(0);

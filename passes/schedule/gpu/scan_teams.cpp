@@ -29,7 +29,7 @@ constexpr int64_t kWarpLine = 512;       // longer lines are a block's
 constexpr int64_t kFewestTiles = 4;      // of a piece: less is not worth a phase
 constexpr int64_t kBlocks = 4;           // of pieces, on each multiprocessor
 
-// Of what is computed in one loop and needed in a later one all but places stays in registers.
+// All values that are computed in one loop and needed in a later one stay in registers, except indices (IndexOf).
 ReduceLoops loops_in_registers(const ir::Kernel& kernel) {
   return plan_loops(kernel, [&](Value v) { return kernel.instr(v).op != Op::IndexOf; });
 }

@@ -304,7 +304,7 @@ class Tiles : Staged {
     }
   }
 
-  // Of the scan block that ends with this tile, if one does.
+  // Stores the sums of the scan block that ends with this tile, if one does.
   void store_sums(int l, ValueId base) {
     const ValueId end = c_.add(base, c_.literal(width_));
     const ValueId ends = b_.op(Op::Eq, {c_.divide(end, c_.literal(ir::kScanBlock)).second, c_.literal(0)});
