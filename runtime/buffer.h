@@ -14,11 +14,11 @@ class Device;
 
 class Buffer final : public ir::Payload {
  public:
-  // Of the host, or of a device, in the order of its main stream; contents undefined, 64-byte aligned. Throws
+  // Memory of the host, or of a device, in the order of its main stream; contents undefined, 64-byte aligned. Throws
   // OutOfMemory. bytes may be 0.
   static std::shared_ptr<Buffer> allocate(size_t bytes);
   static std::shared_ptr<Buffer> allocate(size_t bytes, Device& device);
-  // Of the same plan's value as `last` was (Device::allocate_at); null: anywhere.
+  // Memory for the same value of a plan as `last` was for (Device::allocate_at); null: anywhere.
   static std::shared_ptr<Buffer> allocate_at(const void* last, size_t bytes, Device& device);
   // Memory owned by somebody else; `deleter` runs when the last reference is gone and the device has done its work so far.
   static std::shared_ptr<Buffer> adopt(void* data, size_t bytes, std::function<void(void*)> deleter);  // of the host

@@ -47,7 +47,7 @@ std::string name_of(ir::DeviceTag tag);  // "cpu", "cuda:1", "privateuseone:0"
 
 enum class Stream : uint8_t { Main, Transfer };
 
-// Of work that was handed in before; names its kernel.
+// A failure of work that was handed in before; names its kernel.
 struct LateFailure : std::runtime_error {
   using std::runtime_error::runtime_error;
   bool copies_are_right = false;  // the device works and its memory is whole: what came from the host is as it was
@@ -64,8 +64,8 @@ struct Recording {
   virtual ~Recording() = default;
 };
 
-// Of a step of a plan: the steps that it comes behind, since they use memory that it writes or write what it uses (those that these come behind
-// are left out); and whether it may write over what the plan was given.
+// The order of a step of a plan: the steps that it comes behind, since they use memory that it writes or write what it uses (those that
+// these come behind are left out); and whether it may write over what the plan was given.
 struct StepOrder {
   std::vector<int32_t> after;
   bool overwrites = false;

@@ -185,7 +185,7 @@ class Evaluator {
   }
 
   // The key of the graph, as soon as no other thread computes a part of it. False if all of it is computed.
-  // Of a batch all that is to be stored is a root.
+  // All values of a batch that are to be stored are roots.
   bool read(GraphKey& key, std::span<const ir::NodeRef> roots, Cut cut) {
     while (true) {
       refresh_options();

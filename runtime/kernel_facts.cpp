@@ -51,7 +51,7 @@ int64_t attention_flops(const FusedKernel& fused) {
   return 2 * products * (node.ints()[0] != 0 ? (scores + 1) / 2 : scores);
 }
 
-// Of a recurrent layer the products with its weight, one for each row of the sequence.
+// The operations of a recurrent layer's products with its weight, one for each row of the sequence.
 int64_t recurrence_flops(const ir::Node& node) {
   const auto sequence = std::find_if(node.inputs().begin(), node.inputs().end(), [](const ir::Node* input) { return input->rank() == 3; });
   const ir::Dims& h = node.inputs()[1]->shape();

@@ -75,7 +75,7 @@ class Builder {
     for (Join& join : joins_) join.step = static_cast<size_t>(seats[join.step].launch);
   }
 
-  // Of one kernel's steps: only kernels that are asked for are in the log.
+  // The settings for one kernel's steps: only kernels that are asked for are in the log.
   compiler::Settings settings_of(const FusedKernel& fused) {
     compiler::Settings settings = settings_;
     if (!logs_) return settings;

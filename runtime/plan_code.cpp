@@ -17,7 +17,7 @@
 namespace tenon::runtime {
 namespace {
 
-// Of a plan that runs often only those kernels have code of their own for whom that is better, and that take the time to show it.
+// A plan that runs often has other code only for those kernels for which that is better, and that take the time to show it.
 std::shared_ptr<const passes::Lowered> lower_kernel(const std::shared_ptr<const ir::Kernel>& kernel, const Device& device, const Options& options,
                                                     const compiler::Settings& settings) {
   Options seldom = options;

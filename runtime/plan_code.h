@@ -21,7 +21,7 @@ struct Step;
 // Whether a plan that runs often is worth other code for this kernel.
 bool is_better_often(const passes::Lowered& lowered);
 
-// Of a step: its launch, in which turn of that its work is done, and whether by the tree without barriers (PlanCode::apart).
+// The launch of a step, its turn in that launch, and whether it runs by the tree without barriers (PlanCode::apart).
 struct Seat {
   int32_t launch, turn;
   bool apart;

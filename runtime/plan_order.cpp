@@ -1,4 +1,4 @@
-// One walk over the steps. Of each piece of memory it knows who wrote it last, and who has read it since:
+// One walk over the steps. It knows for each piece of memory which step wrote it last, and which have read it since:
 //
 //   a reader   comes behind the writers of what it reads
 //   a writer   comes behind the writers and the readers of what it writes, and stands for them from there on

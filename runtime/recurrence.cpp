@@ -21,7 +21,7 @@ Lies lies_by_row(int32_t operand, const ir::Node& value, int64_t first) {
   return {operand, -1, first * ir::item_size(value.dtype()), bytes_of(value), 0, -1};
 }
 
-// Of an input of the step. The result comes behind the operands.
+// Where an input of the step lies. The result comes behind the operands.
 Lies lies(const Source& source, const ir::Node& input, int32_t result) {
   if (source.whole) return {source.operand, -1, 0, 0, 0, -1};
   Lies by_row = lies_by_row(source.operand == Source::kMade ? result : source.operand, input, source.first);

@@ -29,7 +29,7 @@ struct RecurrentWork {
   std::vector<Lies> places;
 };
 
-// Of a node over placeholders. Holds no lock of evaluations. Throws as build_plan and Plan::find_code.
+// The work of a node over placeholders. Holds no lock of evaluations. Throws as build_plan and Plan::find_code.
 std::shared_ptr<const RecurrentWork> recurrent_work(const ir::Node& node, const Options& options);
 
 // Memory of one run.

@@ -19,7 +19,7 @@ struct Repeat {
   size_t count;   // rounds
 };
 
-// Of these nodes, in the order of their creation; each repeat behind the one before. A few times linear.
+// The repeats among these nodes, which are in the order of their creation; each repeat behind the one before. Takes about linear time.
 std::vector<Repeat> find_repeats(std::span<const ir::Node* const> nodes);
 
 }  // namespace tenon::runtime

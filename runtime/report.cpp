@@ -46,7 +46,7 @@ passes::Lowered lowered(const FusedKernel& fused, const ir::Target& target) {
   return compiler::lower_call({compiler::call_kernel(fused), *fused.routine, fused.parts.get(), fused.twins, fused.layouts}, target, {});
 }
 
-// Of a GPU's loop tree: its text, or PTX.
+// The code of a GPU's loop tree: its text, or PTX.
 std::string gpu_text(Device& device, const ir::LoopTree& tree, Stage stage) {
   if (stage == Stage::CUDA) return device.intermediate_text(tree);
   if (stage == Stage::PTX) return device.assembly_text(tree);

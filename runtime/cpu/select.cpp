@@ -389,7 +389,7 @@ class Selector {
     write(line, taken + first);
   }
 
-  // Of `count` elements with one digit at `shift`, in place order, keeps those that can have the ranks from `first` on:
+  // Takes `count` elements with one digit at `shift`, in place order, and keeps those that can have the ranks from `first` on:
   // by the digits below, while there are many. Gives how many are left; `first` becomes a rank among them.
   int64_t narrow(Element* elements, int64_t count, int shift, int64_t& first) const {
     Counts counts;

@@ -73,7 +73,7 @@ class Sorter {
     }
   }
 
-  // Of the sorted elements begin..end those whose rank is wanted.
+  // Writes those of the sorted elements begin..end whose rank is wanted.
   void write(int64_t line, int64_t begin, int64_t end, const Element* from) const {
     int64_t* to = result_ + results_.first(line);
     begin = std::max(begin, ranks_.first);

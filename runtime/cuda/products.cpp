@@ -120,7 +120,7 @@ void Products::run(const ir::Node& dot, const void* a, const void* b, void* resu
   const float one32 = 1, zero32 = 0;
   const void *one = wide ? static_cast<const void*>(&one64) : &one32, *zero = wide ? static_cast<const void*>(&zero64) : &zero32;
   const int compute = wide ? kCompute64F : type == kCuda32F && tf32 ? kCompute32FFastTf32 : kCompute32F;
-  // Of an operand that is a permutation of what lies in memory, its transpose.
+  // An operand that is a permutation of what lies in memory is taken as the transpose of that.
   const auto turned = [&](size_t operand) { return dot.inputs()[operand]->op() == ir::Op::Permute; };
   const auto operation = [&](size_t operand) { return turned(operand) ? kCublasOpT : kCublasOpN; };
   const auto area = [](int rows, int columns) { return static_cast<long long>(rows) * columns; };
