@@ -61,7 +61,7 @@ class Composition {
     return select(positions(1) > positions(2), out, s);
   }
 
-  // Of the rows of the scores: p, and log(sum(exp(scores))).
+  // The softmax p of the rows of the scores, and log(sum(exp(scores))) of each row.
   struct Softmax {
     Expr p, lse;
   };

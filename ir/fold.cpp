@@ -148,7 +148,7 @@ int64_t reduced_count(O o) {
   return count;
 }
 
-// Of nothing: what the reduction starts from. Of one element: that element.
+// A reduction of nothing is what the reduction starts from; one of a single element is that element.
 NodeRef reduce_of_none_or_one(O o) {
   const int64_t count = reduced_count(o);
   if (count == 0) return splat(o, reduce_identity(o.op, o.type.dtype));

@@ -9,7 +9,7 @@
 namespace tenon::ir {
 
 // Null if no rule applies. `type` is the operation's inferred type.
-// Of operands whose operations no rule looks at, and each another node, the answer is that of inputs.
+// If no rule looks at the operands' operations, and each operand is another node, the answer is the one for inputs.
 NodeRef fold(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, const NodeType& type);
 
 // Whether some rule looks at operands of this operation: at their value, or at what they were made of.

@@ -331,8 +331,8 @@ Expr turned(const Expr& x) {
   return {permute(x.node, order)};
 }
 
-// Of x * w^T, as in a linear layer, the gradient is asked for w: then the product that gives w's gradient as it lies is taken,
-// and turned as w was.
+// If the product is x * w^T, as in a linear layer, the gradient is asked for w: then the product that gives w's gradient as it lies
+// is taken, and turned as w was.
 Expr right_of_dot(const GradStep& s) {
   const Recipe::Step& right = s.recipe.steps()[static_cast<size_t>(s.recipe.inputs(s.step)[1])];
   const std::span<const int64_t> order = s.recipe.ints(right);

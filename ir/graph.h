@@ -120,7 +120,7 @@ class Node {
 
   void store(std::shared_ptr<Payload> payload);  // in a node whose definition was taken
   void give_back(Definition definition);
-  // Of a stored node: the definition stays with it under this number, as long as the node lives, until it is forgotten or
+  // Keeps the definition with a stored node under this number, as long as the node lives, until it is forgotten or
   // given back (below).
   void keep(Definition definition, uint64_t number);
 
@@ -173,7 +173,7 @@ enum class Folding : uint8_t { On, Off, Apart };
 
 NodeRef make_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload = nullptr,
                    DeviceTag device = 0);  // never shared with another input
-// Of memory that others than this graph's evaluation may write at any time.
+// An input of memory that others than this graph's evaluation may write at any time.
 NodeRef make_volatile_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload,
                             DeviceTag device = 0);
 NodeRef make_const(Constant value, std::span<const int64_t> shape, DeviceTag device = 0);

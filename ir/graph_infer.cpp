@@ -247,7 +247,7 @@ Dims scatter_shape(Op op, std::span<const NodeRef> inputs, std::span<const int64
   return inputs[0]->shape();
 }
 
-// Of what a mask selects: so many that it can hold.
+// Checks how many elements a mask selects: no more than it has.
 void check_count(Op op, std::span<const int64_t> ints, const Node& mask) {
   require(ints.size() == 1, op, "takes a count");
   require(ints[0] >= 0 && ints[0] <= mask.numel(), op, "the count is out of range");
@@ -284,7 +284,7 @@ Dims dot_shape(const Node& a, const Node& b) {
   return shape;
 }
 
-// Of two sizes one may be 1.
+// The size that two sizes make together: they are equal, or one is 1.
 int64_t together(Op op, int64_t a, int64_t b) {
   require(a == b || a == 1 || b == 1, op, "sizes differ");
   return a == 1 ? b : a;

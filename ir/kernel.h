@@ -38,7 +38,7 @@ enum class Level : uint8_t { Row, Full, Contract };
 // over; full-level maps run over them too. Contract: the k of a contraction; only its operands depend on it.
 // Serial: the one axis along which the kernel's scans run, from first to last; full-level maps run over it too.
 enum class AxisKind : uint8_t { Parallel, Inner, Contract, Serial };
-// Of each kind: its word in text, and the level whose maps run over such axes.
+// The word of each kind in text, and the level whose maps run over axes of that kind.
 inline constexpr std::string_view kAxisWords[] = {"parallel", "inner", "contract", "serial"};
 inline constexpr Level kAxisLevels[] = {Level::Row, Level::Full, Level::Contract, Level::Full};
 static_assert(std::size(kAxisWords) == std::size(kAxisLevels));

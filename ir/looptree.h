@@ -217,7 +217,7 @@ class TreeBuilder {
   ValueId fast(Op op, std::initializer_list<ValueId> args);  // of f32 on a GPU: Max, Min, Exp2
   ValueId quotient(ValueId x, ValueId d);  // of positions: x >= 0, d > 0
   ValueId splat(ValueId x, int lanes);     // x itself if it already has that many lanes
-  // Of n vectors. deal: lane l is element n*l + which of the vectors one after another; weave is the other way round:
+  // Both take n vectors. deal: lane l is element n*l + which of the vectors one after another; weave is the other way round:
   // the vectors weave(v, 0) .. weave(v, n-1) are what deal(.., i) makes v[i] of.
   ValueId deal(std::span<const ValueId> vectors, int which) { return pick(Op::Deal, vectors, which); }
   ValueId weave(std::span<const ValueId> vectors, int which) { return pick(Op::Weave, vectors, which); }

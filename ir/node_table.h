@@ -129,7 +129,7 @@ struct NodeTable {
     else
       node.refs_.fetch_add(by, std::memory_order_relaxed);
   }
-  // Of a node that somebody else refers to as well.
+  // For a node that somebody else refers to as well.
   static void count_down(Node& node, uint32_t by = 1) { node.refs_.fetch_sub(by, std::memory_order_relaxed); }
 
   static Node* node_of(const NodeRef& ref) { return ref.node_; }
@@ -311,14 +311,14 @@ struct NodeTable {
   // Drops these references; the nodes that nobody else refers to go to the list. Call with the lock held.
   static void drop(const SmallVector<Node*, 3>& inputs, Node*& doomed) {
     for (Node* input : inputs) {
-      // Of the last one nobody else can make another: the table does under the lock alone.
+      // Nobody else can copy the last reference: only the table makes another, under the lock.
       const bool last = input->refs_.load(std::memory_order_acquire) == 1;
       if (last) input->refs_.store(0, std::memory_order_relaxed);
       if (last || input->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) input->link_ = std::exchange(doomed, input);
     }
   }
 
-  // Of definitions. Call without the lock.
+  // Drops the references of definitions. Call without the lock.
   static void drop(std::span<Definition> definitions) {
     Node* doomed = nullptr;
     for (Definition& definition : definitions) {

@@ -47,7 +47,7 @@ int64_t power(int64_t base, int64_t exponent) {
   return wrapped(result);
 }
 
-// Of the product of the lowest `width` bits of each, without sign, by halves of 32 bits.
+// The upper half of the product of the lowest `width` bits of each, without sign, by halves of 32 bits.
 uint64_t upper_half(uint64_t a, uint64_t b, int width) {
   constexpr uint64_t kLow = 0xffffffffu;
   if (width <= 32) {

@@ -55,7 +55,7 @@ inline bool in_domain(Op op, DType dtype) {
 // double. Operand dtypes must satisfy the op's type rule; `to` is the result dtype of Cast and Bitcast.
 Constant evaluate(Op op, std::span<const Constant> args, DType to);
 
-// Of a reduction, a scan or a scatter, by ir/ops.def: the operation on two values, and the value to begin with.
+// The operation on two values and the value to begin with of a reduction, a scan or a scatter, by ir/ops.def.
 Op combining_op(Op op);
 Constant combine_start(Op op, DType dtype);
 // The position of an argmax or argmin that has met no element yet.

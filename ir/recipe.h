@@ -21,7 +21,7 @@
 
 namespace tenon::ir {
 
-// Of its nodes it holds the leaves alone: values that are neither operands nor constants, such as the draws of a dropout. Copies
+// It holds no nodes but the leaves: values that are neither operands nor constants, such as the draws of a dropout. Copies
 // share all else.
 class Recipe {
  public:
@@ -50,10 +50,10 @@ class Recipe {
 
   using Flags = SmallVector<uint8_t, 32>;  // by operand
 
-  // Of equal maxima and minima along one dim, does the first one take the whole gradient? Otherwise they share it.
+  // Whether the first of equal maxima or minima along one dim takes the whole gradient. Otherwise they share it.
   bool first_of_ties() const { return body_->first_of_ties; }
 
-  // Of the steps, not of the values of leaves.
+  // The hash of the steps, not of the values of leaves.
   uint64_t hash() const { return body_->hash; }
   bool has_steps_of(const Recipe& other) const;
 

@@ -17,7 +17,7 @@ struct Sizes {
   int64_t columns(int64_t blocks) const { return blocks * hidden; }
 };
 
-// Of each block its columns, in units of H.
+// The columns of each block, in units of H.
 std::vector<int64_t> blocks_of(Op op, RecurrentCell cell, bool all) {
   const int64_t gates = gate_count(cell);
   if (op == Op::RecurrentGrad) {
@@ -85,7 +85,7 @@ class Maker {
   Expr row(int32_t operand, int64_t first = 0, int64_t blocks = 1, int64_t shift = 0, int32_t outside = -1) {
     return input({s_.batch, s_.columns(blocks)}, {operand, false, first, shift, outside});
   }
-  // Of its own block k, what the step before gave.
+  // What the step before gave for this operation's block k.
   Expr before(int64_t k, int32_t outside) {
     const auto block = static_cast<size_t>(k < 0 ? k + std::ssize(blocks_) : k);
     return row(RecurrentStep::Source::kMade, first_of_block(s_, blocks_, block), 1, step_.last_first ? 1 : -1, outside);

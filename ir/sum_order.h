@@ -38,7 +38,7 @@ inline bool product_in_groups(DType dtype, int64_t depth, int64_t chain = kProdu
   return product_in_chains(dtype, depth, chain * kProductGroup);
 }
 
-// Of a type with + - ==. Totals are added as parts are, their rests with them.
+// A total of a type with + - ==. Totals are added as parts are, their rests with them.
 template <typename T>
 class Total {
  public:
