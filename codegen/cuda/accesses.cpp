@@ -216,7 +216,7 @@ class Walk {
     --guesses_;
   }
 
-  // Of a loop whose end depends on data one round is walked, which knows nothing of the ones before it.
+  // If a loop's bounds depend on data, one round of it is walked, which knows nothing of the ones before it.
   void loop(const Stmt& stmt, uint32_t active) {
     const Known begin = value(stmt.args[0]), end = value(stmt.args[1]);
     if (!begin || !end) {

@@ -506,8 +506,8 @@ class PhasePrinter {
     define(v, elementwise(stmt.op, dtype(stmt.args.back()), x));
   }
 
-  // Whether the machine's maximum or minimum of f32 gives the operation's bits. Of zeros of different signs the operation gives the
-  // second operand, the machine's maximum 0 and its minimum -0; a scalar of a GPU is never zero (passes/fusion/build.cpp).
+  // Whether the machine's maximum or minimum of f32 gives the operation's bits. If the operands are 0 and -0, the operation gives the
+  // second one, the machine's maximum 0 and its minimum -0; a scalar of a GPU is never zero (passes/fusion/build.cpp).
   bool chooses_zeros(const Stmt& stmt) const {
     if ((stmt.op != Op::Max && stmt.op != Op::Min) || dtype(stmt.args[0]) != DType::F32) return false;
     const auto is = [&](size_t i, float zero) {

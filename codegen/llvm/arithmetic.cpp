@@ -125,7 +125,7 @@ class Arithmetic {
     return b_.CreateSelect(by_zero, zero, quotient);
   }
 
-  // Of the product without sign, which has twice the width.
+  // The upper half of the product without sign, which has twice the width.
   Value* upper_half(Value* a, Value* b) {
     Type* type = a->getType();
     Type* wide = type->getExtendedType();
