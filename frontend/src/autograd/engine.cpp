@@ -1,5 +1,5 @@
 // The backward pass: from the given tensors along the edges, each GradFn once, when all gradients of its outputs are there.
-// Of those that are ready, the one that was recorded last goes first.
+// The one that was recorded last goes first among those that are ready.
 #include <algorithm>
 #include <mutex>
 #include <queue>
@@ -318,7 +318,7 @@ class BackwardPass {
   std::unordered_map<const void*, size_t> index_;
   std::vector<std::tuple<size_t, int64_t, Tensor>> roots_;
   std::vector<Capture> captures_;
-  // Of a pass over segments:
+  // The state of a pass over segments:
   bool recomputes_ = false;
   const Segment* segment_ = nullptr;
   std::vector<Tensor> fresh_;    // not evaluated since a segment was entered

@@ -188,7 +188,7 @@ std::vector<Tensor> GradFn::backward(const std::vector<Tensor>& grads, bool crea
   return result;
 }
 
-// Of what PyTorch's derivative reads, what requires grad; its value does not matter.
+// Tensors that PyTorch's derivative reads and that require grad; their values do not matter.
 std::vector<Tensor> GradFn::read_by_derivative() {
   std::vector<Tensor> result;
   if (derivative_reads & kReadsOutput) result.push_back(output_with_history(0, zeros_of(recipe, recipe.outputs()[0])));

@@ -7,7 +7,7 @@
 
 namespace tenon {
 
-// Of one shape and dtype, in the order in which they came. `many`: they are some of many.
+// The sum of gradients of one shape and dtype, in the order in which they came. `many`: they are some of many.
 Tensor sum_of_gradients(std::vector<Tensor> parts, bool many);
 
 // Whether the gradient waits as the terms of a sum, which are few and most of which the pass stores anyway.

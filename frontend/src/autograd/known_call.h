@@ -38,7 +38,7 @@ class KnownCall {
   bool is_known() const { return entry_.known != nullptr; }
   std::vector<Tensor> make_all() const;
   Tensor make() const { return std::move(make_all()[0]); }
-  // Of the recorded call, all that it gives; returns it.
+  // Notes `result` as all that the recorded call gives; returns it.
   Tensor keep(Tensor result) const {
     note({&result, 1});
     return result;

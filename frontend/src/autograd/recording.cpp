@@ -183,7 +183,7 @@ bool GradScope::tracked(TensorList list) {
   return false;
 }
 namespace {
-// Of this thread: the one recording that is not in use keeps its memory for the next scope.
+// This thread's one recording that is not in use: it keeps its memory for the next scope.
 using Spare = ir::OfThread<std::unique_ptr<Recording>>;
 }  // namespace
 
@@ -384,8 +384,8 @@ NodeRef Recording::output_of(const Tensor& result) {
   return part ? part : view.node();
 }
 
-// Views that the operation itself made of an operand that is a view read the storage's value. Of that it wants only what
-// the operand shows.
+// Views that the operation itself made of an operand that is a view read the storage's value. The operation wants only the part
+// of that which the operand shows.
 void Recording::define_storages() {
   for (const Operand& operand : operands_) {
     const NodeRef& memory = operand.storage;

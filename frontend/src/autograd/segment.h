@@ -1,6 +1,6 @@
 // A part of the forward pass whose values the backward pass computes again. A node that is not evaluated keeps its operation, so
 // that nobody wants a value is all it takes: an evaluation passes over it, and who reads it later has it computed from what
-// crossed the segment's border, which is stored. Of segments in one another that holds for the outermost. When the backward pass enters
+// crossed the segment's border, which is stored. If segments are nested, that holds for the outermost. When the backward pass enters
 // it, what crosses borders inside is stored too, so that each value is computed again once, however deep they lie.
 #pragma once
 

@@ -127,7 +127,7 @@ struct BatchMaker::State {
   const optional<std::chrono::milliseconds> timeout;
   const pid_t process = ::getpid();  // a forked child has none of the threads
   std::vector<std::thread> threads;
-  // Of the program's thread:
+  // Used by the program's thread alone:
   uint64_t epoch = 0, epoch_seed = 0;
   uint64_t next_in = 0, next_out = 0;  // numbers of jobs
   // Under the mutex:

@@ -7,7 +7,7 @@
 
 namespace tenon::io {
 
-// Of what `compressed` holds from where it stands, behind the bytes `first` that were read of it already.
+// Decompresses the bytes `first`, which were read already, and what `compressed` holds from where it stands.
 // `remaining()` is what the compressed bytes could hold at most: deflate never does better than 1032 to 1.
 // `finish` is an Error if more is there than was read, or the checksum at the end is wrong.
 class GzipSource final : public Source {

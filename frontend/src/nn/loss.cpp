@@ -313,7 +313,7 @@ bool are_classes(const Tensor& target, int64_t classes) {
   return range && range->first >= 0 && range->second < classes;
 }
 
-// Of targets whose device checks them when it reads them.
+// The note of targets whose device checks them when it reads them; null for others.
 void* target_note(const Tensor& target, int64_t classes) {
   return are_classes(target, classes) ? nullptr : index_note(impl(target).device(), classes, IndexUse::Target);
 }

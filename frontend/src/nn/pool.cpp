@@ -350,7 +350,7 @@ std::tuple<Tensor, Tensor> adaptive_maximum(const Adaptive& a) {
   return {record(best), record(index)};
 }
 
-// Of the pool with one dim, PyTorch makes one with two.
+// PyTorch makes a pool with two dims of the pool with one.
 constexpr const char* kMaxPoolGrad[] = {"SqueezeBackward1", "MaxPool2DWithIndicesBackward0", "MaxPool3DWithIndicesBackward0"};
 constexpr const char* kAdaptiveMaxPoolGrad[] = {"SqueezeBackward1", "AdaptiveMaxPool2DBackward0", "AdaptiveMaxPool3DBackward0"};
 constexpr const char* kAdaptiveAvgPoolGrad[] = {"SqueezeBackward1", "AdaptiveAvgPool2DBackward0", "AdaptiveAvgPool3DBackward0"};

@@ -105,7 +105,7 @@ StepGradients gradients(RecurrentCell cell, const StepValues& v) {
 size_t made_count(RecurrentCell cell) { return cell == RecurrentCell::Lstm ? 6 : cell == RecurrentCell::Gru ? 5 : 1; }
 size_t state_count(RecurrentCell cell) { return cell == RecurrentCell::Lstm ? 2 : 1; }
 
-// Of an operation with the operands from_input, h, c of an LSTM, weight and bias: all but the first and the last.
+// The operands that the derivative reads. They are from_input, h, c of an LSTM, weight and bias: all but the first and the last.
 uint32_t operands_read(RecurrentCell cell) {
   return reads_operand(1) | reads_operand(2) | (cell == RecurrentCell::Lstm ? reads_operand(3) : kReadsNothing);
 }
@@ -179,7 +179,7 @@ ir::RecurrentOperands operands_of(RecurrentCell cell, bool backwards, const Tens
   return {static_cast<ir::RecurrentCell>(cell), backwards, node_of(h), c.defined() ? node_of(c) : NodeRef(), node_of(weight)};
 }
 
-// Of all h [T, B, H], those before each row.
+// The h before each row, [T, B, H], from all h.
 Tensor before_each(const Tensor& all, const Tensor& first, bool backwards) {
   const int64_t rows = all.size(0);
   return backwards ? cat({all.slice(0, 1, rows), first.unsqueeze(0)}) : cat({first.unsqueeze(0), all.slice(0, 0, rows - 1)});

@@ -69,7 +69,7 @@ Tensor promoted_op(Op op, const A& a, const B& b) {
   return record(ir::binary(op, p.a.node, p.b.node), a, b);
 }
 
-// Of equal operands, 0 and -0 that is, the graph's max and min take the second, and PyTorch the first.
+// Operands that are equal (0 and -0): the graph's max and min take the second, PyTorch takes the first.
 Tensor first_extreme(Op op, const Tensor& a, const Tensor& b) {
   const Pair p = operands(a, b, promoted(a, b));
   return record(ir::binary(op, p.b.node, p.a.node), a, b);
@@ -151,7 +151,7 @@ void refuse_zero(const Tensor& divisor) {
   }
 }
 
-// Of a divisor on a GPU: where the kernel that divides notes that it is 0. Null if that is certain not to be, or the host has looked.
+// Where the kernel that divides notes that a divisor on a GPU is 0. Null if the divisor is certain not to be 0, or the host has looked.
 void* zero_note(const Tensor& divisor) {
   const NodeRef value = node_of(divisor);
   if (value->op() == Op::Const) return nullptr;

@@ -20,7 +20,7 @@ void check_types(const Tensor& a, const Tensor& b) {
         b.scalar_type());
 }
 
-// Of a product of two matrices; those of a batch count as one.
+// Checks the types of a product of two matrices; those of a batch count as one.
 void check_matrix_types(const Tensor& a, const Tensor& b) {
   check_argument_device(a, b, "mat2", "mm");
   check(a.scalar_type() == b.scalar_type(), "expected m1 and m2 to have the same dtype, but got: ", a.dtype(),

@@ -158,7 +158,7 @@ std::tuple<Tensor, Tensor> with_mean(const Tensor& x, OptionalIntArrayRef dim, b
           finish(m.mean, dims, keepdim, x.scalar_type())};
 }
 
-// Of x, whose norm is r. Zero where the norm is.
+// The gradient by x, whose norm is r. Zero where the norm is.
 Tensor norm_gradient(const Tensor& x, const Tensor& r, const Tensor& g, double p) {
   if (p == 2) return x * where(r == 0, 0, g / r);
   if (p < 2) {

@@ -106,8 +106,8 @@ GradRule between_rule(const optional<Scalar>& min, const optional<Scalar>& max) 
   };
 }
 
-// Of two bounds, PyTorch's: x that equals one of them shares with it, and keeps all if they are one number. The upper bound takes
-// everything where it is the lower one.
+// The gradients of two bounds, as in PyTorch: an x that equals one bound shares with it, and keeps all if both bounds are one number.
+// The upper bound takes everything where it is less than the lower bound.
 void between_bounds_rule(GradCall& c) {
   const Tensor x = c.operand(0), min = c.operand(1), max = c.operand(2), g = c.grad(), half = g * 0.5;
   const Tensor below = x < min, above = x > max, ordered = min <= max, at_min = x == min, at_max = x == max;

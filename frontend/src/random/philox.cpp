@@ -28,7 +28,7 @@ constexpr int kRounds = 10;
 
 // --- words of 32 bits in i32, and numbers without sign in i64
 
-// Of the integer dtype of `like`, as many bits as it holds.
+// A number of the integer dtype of `like`: as many of the bits as it holds.
 Expr integer(const Expr& like, uint64_t bits) {
   return constant_like(like, Constant{like.dtype(), like.dtype() == DType::I32 ? bits & 0xffffffffu : bits});
 }

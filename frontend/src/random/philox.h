@@ -42,7 +42,7 @@ class PhiloxDraw {
   PhiloxDraw(const std::optional<Generator>& generator, ir::DeviceTag device, int64_t count)
       : generator_(generator), device_(device), count_(count) {}
 
-  // Of float dtypes. The 16-bit ones are computed in float32 and rounded.
+  // Numbers of float dtypes. The 16-bit ones are computed in float32 and rounded.
   ir::Expr uniform(ir::DType dtype, double from, double to);  // [from, to)
   ir::Expr normal(ir::DType dtype, double mean, double std);
   ir::Expr exponential(ir::DType dtype, double rate);

@@ -1,6 +1,6 @@
 // The operation that the program called, for the second line of an Error. A scope on the stack of each public
-// function notes its name and where its operands are; they are printed only if something is thrown. Of nested
-// scopes the outermost counts: that is the call the program made. While that runs code of the program (a hook), the calls there count.
+// function notes its name and where its operands are; they are printed only if something is thrown. The outermost of nested
+// scopes counts: that is the call the program made. While that runs code of the program (a hook), the calls there count.
 //
 //   Tensor argmax(const Tensor& self, ...) {
 //     CallScope call("argmax", self);

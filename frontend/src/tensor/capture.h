@@ -10,7 +10,7 @@
 // A replay makes the graph from a template (ir/template.h) and evaluates it. From the second time on no pass runs, and the plan is a
 // CUDA graph by itself (runtime/cuda/recording.h). Random numbers are inputs too: each replay draws further on.
 //
-// Of a thread. What the host would have to read, or to give, while a capture is under way is an error that ends it.
+// A capture belongs to a thread. What the host would have to read, or to give, while it is under way is an error that ends it.
 #pragma once
 
 #include <functional>
@@ -64,7 +64,7 @@ class CapturedGraph {
     uint64_t from;
     std::function<NodeRef(uint64_t)> value;  // of the offset
   };
-  // Of a generator; `advance` takes so many of its numbers, and gives the offset of the first.
+  // The stream of a generator; `advance` takes so many of its numbers, and gives the offset of the first.
   struct Stream {
     const void* generator;
     uint64_t seed, count;
@@ -121,10 +121,10 @@ class GraphCapture {
   std::optional<UncountedWork> uncounted_;
 };
 
-// Of this thread; null if none is under way.
+// This thread's capture; null if none is under way.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local GraphCapture* capturing;
 
-// Of what cannot be part of a capture.
+// Ends a capture with an error, for work that cannot be part of one.
 inline void refuse_in_capture(const char* what) {
   if (capturing) [[unlikely]] capturing->refuse(what);
 }

@@ -140,7 +140,7 @@ const DeviceProp* getDeviceProperties(int64_t device) {
 void synchronize(int64_t device) {
   index_of(device);
   refuse_in_capture("the host waits for the device");
-  // Of all devices: what they kept in case that work had to be done again goes with it.
+  // Waits for all devices: what they kept in case that work had to be done again goes with it.
   with_public_errors([] { runtime::synchronise(); });
 }
 void allow_tf32(bool allow) {

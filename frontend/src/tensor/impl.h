@@ -42,7 +42,7 @@ inline Dims dims_of(IntArrayRef a) { return Dims(span_of(a)); }
 
 struct History;
 
-// Of this thread: whether new storages are those of inference tensors.
+// Whether new storages of this thread are those of inference tensors.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local bool inference_mode;
 
 // A value that several tensors may alias. Thread-safe.
@@ -68,9 +68,9 @@ class Storage {
   bool exposed() const;
   // Nobody outside writes exposed memory any more: reading it may wait.
   void trust();
-  // Of exposed memory, before it is written: pending readers get a copy. Returns the memory.
+  // Gives pending readers of exposed memory a copy, before the memory is written. Returns the memory.
   std::shared_ptr<runtime::Buffer> spare_readers();
-  // To at least so many bytes, with zeros at the end. Error if the memory is somebody else's.
+  // Grows to at least so many bytes, with zeros at the end. Error if the memory is somebody else's.
   void grow(int64_t bytes);
 
   // How many of its tensors are still wanted: without one the value is stored only if it is observed.
@@ -178,7 +178,7 @@ inline NodeRef node_of(const Tensor& tensor) { return impl(tensor).node(); }
 
 // A tensor of a recorded operation. Past the caps on pending work it is evaluated.
 Tensor record(NodeRef node);
-// Of an elementwise operation on these tensors and numbers: the order of its dims in memory is theirs.
+// A tensor of an elementwise operation on these tensors and numbers: the order of its dims in memory is theirs.
 Tensor record_in_order_of(NodeRef node, std::span<const TensorImpl* const> operands);
 inline const TensorImpl* operand_impl(const Tensor& x) { return x.unsafe_impl(); }
 inline const TensorImpl* operand_impl(const optional<Tensor>& x) { return x ? x->unsafe_impl() : nullptr; }
@@ -222,7 +222,7 @@ NodeRef retyped(const NodeRef& node, DType dtype);
 void write(const Tensor& self, NodeRef value);
 // A write that chose no element: self stays as it is, and is written all the same.
 void write_nothing(const Tensor& self);
-// Of memory on another device whose address was given away: the value is computed, and copied there.
+// Replaces the value of memory on another device whose address was given away: the value is computed, and copied there.
 void replace_exposed(Storage& storage, NodeRef value);
 // Scatters the values to places of self's storage (i64 in their shape, in elements, all of them self's), which
 // is neither exposed nor of another dtype than self. `op` is one of the scatters.

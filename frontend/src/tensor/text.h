@@ -38,7 +38,7 @@ void check(bool condition, const Parts&... parts) {
 void warn_user(const std::string& message);
 void warn_user_once(std::atomic_flag& warned, const char* message);
 
-// Of an optional argument: absent and undefined mean the same.
+// Whether an optional argument is given: absent and undefined mean the same.
 inline bool given(const optional<Tensor>& tensor) { return tensor && tensor->defined(); }
 
 // Error in PyTorch's words, which count the arguments, unless the tensor is one.

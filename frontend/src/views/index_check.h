@@ -1,6 +1,6 @@
 // Index tensors, checked. Generated code reads and writes where an index says without looking, so the range
 // is proved here, at the call: from the node where it shows (iota, argmax, sort, remainder, ...), else by
-// evaluating the index. Of an index on a GPU the kernel that reads it proves it (Op::Check): the host does not wait, and a
+// evaluating the index. If the index is on a GPU, the kernel that reads it checks it (Op::Check): the host does not wait, and a
 // wrong one is an error at the next call that does. Other values that must hold something go the same way (`noted_where`).
 #pragma once
 

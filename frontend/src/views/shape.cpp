@@ -178,7 +178,7 @@ Tensor t(const Operand& x) {
 }
 
 namespace {
-// Of a 0-dim tensor each way to transpose is the identity.
+// Each way to transpose a 0-dim tensor is the identity.
 bool is_deprecated(const Tensor& x, const char* what, const char* advice) {
   if (x.dim() > 0) return false;
   warn_user(text(what, " is deprecated on 0-D tensors. ", advice));
