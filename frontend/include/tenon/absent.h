@@ -77,7 +77,7 @@ TENON_NO_QUANTIZED(fake_quantize_per_tensor_affine)
 TENON_NO_QUANTIZED(fake_quantize_per_channel_affine)
 
 // --- single functions
-// Of a tensor alone: beside <algorithm> a program may mean the other.
+// Only for a tensor: a program that includes <algorithm> may mean the other.
 template <typename... More>
 Tensor unique(const Operand&, const More&...) {
   static_assert(sizeof...(More) > 99, "unique: LibTorch has this in Python only; use unique_dim, unique_consecutive or _unique2");

@@ -74,7 +74,7 @@ Tensor as_strided_scatter(const Operand& self, const Operand& src, IntArrayRef s
 Tensor index_reduce(const Operand& self, int64_t dim, const Operand& index, const Operand& source,
                     std::string_view reduce, bool include_self = true);
 Tensor empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& options = {});
-// Of that size, its dims in memory in the order of physical_layout, outermost first.
+// A tensor of that size, its dims in memory in the order of physical_layout, outermost first.
 Tensor empty_permuted(IntArrayRef size, IntArrayRef physical_layout, const TensorOptions& options = {});
 Tensor movedim(const Operand& self, int64_t source, int64_t destination);
 Tensor moveaxis(const Operand& self, int64_t source, int64_t destination);

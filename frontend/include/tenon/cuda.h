@@ -71,7 +71,7 @@ inline void reset_max_memory_allocated(int64_t device = -1) { reset_peak_memory_
 std::pair<int64_t, int64_t> mem_get_info(int64_t device = -1);  // free, in all
 void empty_cache();  // freed memory goes back to the devices
 
-// LibTorch's form. Of the many figures there: all blocks together, now and at most.
+// LibTorch's form, with two of its many figures: all blocks together, now and at most.
 namespace CUDACachingAllocator {
 struct Stat {
   int64_t current = 0, peak = 0;
@@ -247,7 +247,7 @@ using OptionalDeviceGuard = OptionalGuard<DeviceGuard>;
 
 namespace cuda {
 
-// Of CUDA devices only: another is an Error.
+// A guard for CUDA devices only: another is an Error.
 class CUDAGuard : public DeviceGuard {
  public:
   explicit CUDAGuard(Device device);

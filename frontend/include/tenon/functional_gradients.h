@@ -77,13 +77,13 @@ std::pair<Tensor, Tensor> jvp(const TensorFunction& func, const Tensor& inputs, 
 std::pair<Tensors, Tensors> jvp(const Differentiable& func, ArrayRef<Tensor> inputs, ArrayRef<Tensor> v = {},
                                 bool create_graph = false, bool strict = false);
 
-// The Jacobian, with the output's sizes before the input's. Of lists: [output][input].
+// The Jacobian, with the output's sizes before the input's. Lists give [output][input].
 Tensor jacobian(const TensorFunction& func, const Tensor& inputs, bool create_graph = false,
                 bool strict = false);
 std::vector<Tensors> jacobian(const Differentiable& func, ArrayRef<Tensor> inputs, bool create_graph = false,
                               bool strict = false);
 
-// The Hessian of a function that gives one element, with the input's sizes twice. Of lists: [input][input].
+// The Hessian of a function that gives one element, with the input's sizes twice. Lists give [input][input].
 Tensor hessian(const TensorFunction& func, const Tensor& inputs, bool create_graph = false,
                bool strict = false);
 std::vector<Tensors> hessian(const Differentiable& func, ArrayRef<Tensor> inputs, bool create_graph = false,

@@ -49,7 +49,7 @@ class Generator {
   }
   uint64_t initial_seed() const { return current_seed(); }
 
-  // Of a CUDA device: how far the stream has got, a multiple of 4. Error on the CPU.
+  // How far the stream of a CUDA device has got, a multiple of 4. Error on the CPU.
   void set_offset(uint64_t offset);
   uint64_t get_offset() const;
   // Where the stream stands, as the bytes (uint8) that torch.get_rng_state() gives: 5056, of a CUDA device 16.
@@ -95,7 +95,7 @@ Generator make_generator() {
   else
     return cuda::detail::createCUDAGenerator();
 }
-// Of the CPU: its seed. Of CUDA: the index of the device.
+// The argument is the seed for the CPU, and the index of the device for CUDA.
 template <typename Impl>
 Generator make_generator(uint64_t argument) {
   static_assert(std::is_same_v<Impl, CPUGeneratorImpl> || std::is_same_v<Impl, CUDAGeneratorImpl>,
@@ -108,7 +108,7 @@ Generator make_generator(uint64_t argument) {
 
 // The generator that is used where none is given. Unforeseeable until it is seeded.
 inline const Generator& default_generator() { return detail::getDefaultCPUGenerator(); }
-// Of the default generators of the CPU and of all CUDA devices, those too that are used later; a negative seed is seed + 2^64.
+// Seeds the default generators of the CPU and of all CUDA devices, those too that are used later; a negative seed is seed + 2^64.
 void manual_seed(uint64_t seed);
 uint64_t initial_seed();
 uint64_t seed();

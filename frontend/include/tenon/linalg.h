@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-// ord of vectors: any number. Of matrices: 1 and -1 (columns), inf and -inf (rows), "fro". Without one the
+// ord is any number for vectors; 1 and -1 (columns), inf and -inf (rows) or "fro" for matrices. Without one: the
 // 2-norm of all elements of the dims.
 Tensor linalg_norm(const Operand& self, const optional<Scalar>& ord = nullopt,
                    OptionalIntArrayRef dim = nullopt, bool keepdim = false,

@@ -270,7 +270,7 @@ class Tensor : public TensorMethods<Tensor> {
     return add_hook(hook_of(std::move(hook)));
   }
   void remove_hook(unsigned number) const;
-  // Of a leaf: `hook(leaf)` is called when the gradient has been added to its grad.
+  // A leaf calls `hook(leaf)` when the gradient has been added to its grad.
   template <typename Hook>
   unsigned register_post_accumulate_grad_hook(Hook hook) const {
     return add_accumulated_hook(hook_of(std::move(hook)));

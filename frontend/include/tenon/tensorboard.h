@@ -24,7 +24,7 @@ class SummaryWriter {
   void add_scalar(const std::string& tag, double value, int64_t step = 0);
   // Several curves in one chart: each in a folder of its own, "LOG_DIR/TAG_NAME".
   void add_scalars(const std::string& tag, const std::vector<std::pair<std::string, double>>& values, int64_t step = 0);
-  // Of the elements, in `bins` intervals of the same width. nan and inf are left out; Error if nothing is left.
+  // A histogram of the elements, in `bins` intervals of the same width. nan and inf are left out; Error if nothing is left.
   void add_histogram(const std::string& tag, const Tensor& values, int64_t step = 0, int64_t bins = 64);
   // [C, H, W] with 1, 3 or 4 channels, or [H, W]: floats from 0 to 1, or bytes.
   void add_image(const std::string& tag, const Tensor& image, int64_t step = 0);

@@ -40,7 +40,7 @@ bool canCast(ScalarType from, ScalarType to);               // may a result of `
 inline ScalarType promote_types(ScalarType a, ScalarType b) { return promoteTypes(a, b); }
 inline bool can_cast(ScalarType from, ScalarType to) { return canCast(from, to); }
 ScalarType get_default_dtype_as_scalartype();               // kFloat32 unless changed
-// Of tensors made without a dtype. With an integer type functions that need a float type are not implemented.
+// Sets the dtype of tensors made without one. With an integer type functions that need a float type are not implemented.
 void set_default_dtype(ScalarType t);
 
 template <typename T>

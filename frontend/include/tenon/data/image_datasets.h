@@ -68,7 +68,7 @@ class CIFAR10 : public ImageDataset<CIFAR10> {
   explicit CIFAR10(const std::string& root, Mode mode = Mode::kTrain)
       : ImageDataset(detail::read_cifar(root, mode, 1, 10), mode) {}
 };
-// Of 100 classes: train.bin and test.bin, in `root` or in root/cifar-100-binary.
+// Images of 100 classes: train.bin and test.bin, in `root` or in root/cifar-100-binary.
 class CIFAR100 : public ImageDataset<CIFAR100> {
  public:
   explicit CIFAR100(const std::string& root, Mode mode = Mode::kTrain)

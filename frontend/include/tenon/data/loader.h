@@ -285,7 +285,7 @@ class DataLoaderBase {
   detail::BatchMaker maker_;  // dies first: its threads use the datasets
 };
 
-// Of a dataset whose batches a sampler asks for. Each worker has its own copy of the dataset.
+// Loads a dataset whose batches a sampler asks for. Each worker has its own copy of the dataset.
 template <typename Dataset, typename Sampler>
 class StatelessDataLoader
     : public DataLoaderBase<Dataset, typename Dataset::BatchType, typename Sampler::BatchRequestType> {
@@ -352,7 +352,7 @@ class StatelessDataLoader
   uint64_t first_ = 0;       // the batch that it was to ask for then
 };
 
-// Of a dataset that knows by itself what comes next.
+// Loads a dataset that knows by itself what comes next.
 template <typename Dataset>
 class StatefulDataLoader : public DataLoaderBase<Dataset, typename Dataset::BatchType::value_type,
                                                  typename Dataset::BatchRequestType> {

@@ -29,7 +29,7 @@ class SplitLengths {
       fractions_.assign(lengths.begin(), lengths.end());
   }
   SplitLengths(IntArrayRef lengths) : counts_(lengths.vec()) {}
-  // Of `size` samples. ValueError unless they are all of them.
+  // The counts for `size` samples. ValueError unless they are all of them.
   std::vector<int64_t> of(int64_t size) const;
 
  private:

@@ -24,7 +24,7 @@ class FeedForwardActivation {
   Function<Tensor(const Tensor&)> function_;
 };
 
-// Of an encoder's and of a decoder's layer.
+// The options of an encoder's and of a decoder's layer.
 struct TransformerLayerOptions {
   TransformerLayerOptions(int64_t d_model, int64_t nhead) : d_model_(d_model), nhead_(nhead) {}
   TENON_ARG(int64_t, d_model);
