@@ -146,7 +146,7 @@ TENON_SIM_API int cuMemHostUnregister(void* memory) {
   });
 }
 
-// Of memory type (2) and device ordinal (9); an address that is neither a device's nor page-locked is no value of it.
+// Gives the memory type (2) and the device ordinal (9); an address that is neither a device's nor page-locked is an invalid value.
 TENON_SIM_API int cuPointerGetAttribute(void* value, int attribute, DevicePointer address) {
   return gate("cuPointerGetAttribute", Need::Initialized, [&](Driver& d) -> int {
     const DeviceMemory::Block* const block = d.memory.find(address);

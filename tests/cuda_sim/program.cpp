@@ -108,7 +108,7 @@ Declaration parse_kernel(const std::string& text) {
   return kernel;
 }
 
-// Of a thread's arrays; elements of less than 4 bytes have a register each too.
+// The registers of a thread's arrays; elements of less than 4 bytes have a register each too.
 unsigned words_of_arrays(const std::string& text) {
   static const std::regex array(R"(\n +(tenon_bool|(?:(?:unsigned|signed) )?char|(?:unsigned )?(?:short|int|long long)|unsigned|float|double) \w+\[(\d+)\];)");
   unsigned words = 0;

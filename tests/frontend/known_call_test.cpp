@@ -105,7 +105,7 @@ std::vector<Tensor> tracked(const std::vector<Tensor>& operands) {
   return result;
 }
 
-// Of a graph that reads the result twice, and of that the gradients of second order.
+// The gradients of a graph that reads the result twice, and their gradients (second order).
 std::vector<Tensor> gradients(const std::vector<Tensor>& operands, const Tensor& y) {
   const std::vector<Tensor> x = tracked(operands);
   const std::vector<Tensor> first = autograd::grad({(y * y).sum()}, x, {}, true, true, true);

@@ -132,7 +132,7 @@ TEST_CASE("nothing but an Error leaves the library, also when a list is longer t
   expect_error([&] { return x.expand({int64_t{1} << 50, 4}).split(1); });
   expect_error([&] { return tenon::multinomial(x, kMost, true); });
   expect_error([&] { return tenon::randperm(int64_t{1} << 57); });
-  // Of an operation whose dtype nobody has checked, the error of the graph is one of the library as well.
+  // If nobody has checked an operation's dtype, the graph's error is one of the library as well.
   for (const auto type : {tenon::kBool, tenon::kUInt8, tenon::kLong, tenon::kHalf}) {
     const Tensor a = tenon::ones({2, 2}, type);
     for (auto f : {tenon::mse_loss, tenon::l1_loss, tenon::soft_margin_loss}) {

@@ -52,7 +52,7 @@ struct Training {
 struct Cost {
   int64_t launches = 0, bytes = 0;
 };
-// Of the launches in the history.
+// The cost of the launches in the history.
 Cost cost_of_history() {
   Cost cost;
   for (const KernelRecord& launch : kernel_history()) {

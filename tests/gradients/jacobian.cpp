@@ -69,7 +69,7 @@ Numbers joined(const Tensors& list) {
 }
 double product(const Numbers& a, const Numbers& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
 
-// Of many elements some are looked at: every so many.
+// If elements are many, only some are looked at: every so many.
 constexpr size_t kMany = 100, kSome = 16;
 size_t every(size_t elements) { return elements <= kMany ? 1 : elements / kSome; }
 

@@ -98,7 +98,7 @@ void check_chain(const View& overlap, std::initializer_list<const View*> chain) 
   const std::vector<Tensor> g = autograd::grad({(view * weights).sum()}, {x, wide}, {}, true, true);
   CHECK(equal(g[0], expected(of_x, weights.detach(), x)));
   CHECK(equal(g[1], expected(of_wide, weights.detach(), wide)));
-  // Of the gradient again: what a weight gets is the direction at the element that it weighs.
+  // The gradient of the gradient: a weight gets the direction at the element that it weighs.
   const Tensor direction = rand(x.sizes(), kDouble);
   const Tensor back = autograd::grad({(g[0] * direction).sum()}, {weights})[0];
   CHECK(equal(back, direction.flatten().index_select(0, of_x.flatten()).view(weights.sizes())));
@@ -192,7 +192,7 @@ TEST_CASE("operations on overlapping views are differentiated twice") {
   }
 }
 
-// Of elements that share a place the last one written stays: the others have no gradient.
+// If elements share a place, the last one written stays: the others have no gradient.
 TEST_CASE("writes into views of overlapping views are differentiated") {
   using Formula = Tensor (*)(const Tensor&, const Tensor&);  // of [4] and [3, 2]
   const Formula formulas[] = {

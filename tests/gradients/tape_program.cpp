@@ -213,7 +213,7 @@ void Program::backward_once(const Variable& root, bool retain) {
   both([&] { root.tensor.backward(grad, retain); }, [&] { backward(root.model, ones, retain, largest_); });
 }
 
-// Of something that requires grad; now and then looked at before, and again.
+// Calls backward on something that requires grad; now and then looks at it before, and calls again.
 void Program::call_backward(bool may_repeat) {
   Variable root = any();
   for (int tries = 0; tries < 8 && !requires_grad(root.model); ++tries) root = chance(60) ? variables_.back() : any();

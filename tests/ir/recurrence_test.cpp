@@ -13,7 +13,7 @@ namespace {
 
 NodeRef f64(Dims shape) { return make_input(DType::F64, shape); }
 
-// Of T rows, batches of B and H columns.
+// A recurrent layer of T rows, batches of B and H columns.
 struct Layer {
   RecurrentOperands operands;
   NodeRef x, bias;

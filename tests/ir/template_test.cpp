@@ -16,7 +16,7 @@ constexpr double kNumbers[] = {0.3, 0.7}, kOthers[] = {0.9, 0.2};
 
 NodeRef number(double value, const NodeRef& like) { return make_const(constant(like->dtype(), value), like->shape()); }
 
-// Of x, y: f32[2,3] and s: f32[2,1]. What the rules make of it hangs on the operands, on the numbers, on both, and on neither.
+// A formula of x, y: f32[2,3] and s: f32[2,1]. What the rules make of it depends on the operands, on the numbers, on both, and on neither.
 Nodes formula(std::span<const NodeRef> in, std::span<const double> n) {
   const NodeRef &x = in[0], &y = in[1], wide = expand(in[2], Dims{2, 3});
   const NodeRef scaled = binary(Op::Add, binary(Op::Mul, x, number(n[0], x)), binary(Op::Mul, y, number(n[1], y)));
@@ -69,7 +69,7 @@ TEST_CASE("template: the nodes are those that make_node gives, over operands and
 
 namespace {
 
-// Of `op` on one node in one place and inputs in the others; nothing if the operation does not take them so.
+// Whether `op` folds with one node in one place and inputs in the others; nothing if the operation does not take them so.
 std::optional<bool> folds(Op op, const NodeRef& node, size_t place, const Nodes& others) {
   Nodes inputs = others;
   inputs[place] = node;

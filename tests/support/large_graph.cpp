@@ -89,7 +89,7 @@ class Frame {
     reduced = {static_cast<int64_t>(dims.size()) - 2};
   }
 
-  // Of what is too large, the largest dim becomes smaller, or the smallest 1.
+  // If the dims are too large, the largest becomes smaller, or the smallest becomes 1.
   void fit_budget() {
     const auto by_size = [](int64_t a, int64_t b) { return a < b; };
     while (ir::element_count(dims) > 3 * options_.max_numel || (reduced.empty() && ir::element_count(dims) > options_.max_numel)) {
@@ -353,7 +353,7 @@ class Generator {
     if (random_.chance(50)) add(ir::binary(random_.chance(50) ? Op::Sub : Op::Mul, x, spread(pool_.back())));
   }
 
-  // Of what comes from memory, each point with a weight.
+  // A reduction of what comes from memory, each point with a weight.
   void weighted_sum() {
     const NodeRef x = spread(random_.chance(80) ? operands_.input(frame_) : leaf());
     const NodeRef weighted = ir::binary(Op::Mul, x, spread(leaf_along_reduced(true)));
