@@ -138,7 +138,7 @@ struct Times {
   int64_t launches;
 };
 
-// Of one run: bursts of a tenth of a second, the best of five.
+// The times of one run: bursts of a tenth of a second, the best of five.
 Times measure(const std::function<void()>& once) {
   for (int i = 0; i < 5; ++i) once();
   cuda::synchronize();

@@ -108,7 +108,7 @@ double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Of one product, the best of several; the first compiles and is not counted.
+// The time of one product, the best of several; the first compiles and is not counted.
 double milliseconds(Device device, int64_t n) {
   const Tensor a = rand({n, n}).to(device), b = rand({n, n}).to(device);
   double best = 1e9;

@@ -20,7 +20,7 @@ constexpr int64_t kSide = 2;  // of results; a product with a side of 1 would be
 
 struct Case {
   const char* name;
-  // Of x and y, [K, kSide]: the result, [kSide, kSide] or [kSide], or one number.
+  // The result from x and y, [K, kSide]: [kSide, kSide] or [kSide], or one number.
   std::function<Tensor(const Tensor& x, const Tensor& y)> result;
   std::function<double(const double* x, const double* y, int64_t k)> exact;  // its first element
 };
