@@ -172,7 +172,7 @@ class Join {
     return true;
   }
 
-  // Beside other reductions of the same rows.
+  // Whether it is computed beside other reductions of the same rows.
   bool joins_reductions(const ReduceShape& shape) {
     const std::vector<int>& inner = into().reduction->axes;
     const bool same = std::equal(inner.begin(), inner.end(), shape.extents.begin(), shape.extents.end(),

@@ -35,7 +35,7 @@ struct Read {
   Access access = Access::Value;
   std::vector<Guard> guards = {};  // in the group's axes: where the element is there
 };
-// The operands of `node`, computed in group g at `map`, in their order; of a routine's the buffers. Views of an operand
+// The operands of `node`, computed in group g at `map`, in their order; the buffers if it is a routine. Views of an operand
 // are not looked through. Constants that are arguments of a routine are left out.
 std::vector<Read> reads(const Group& g, const Node& node, const Map& map);
 

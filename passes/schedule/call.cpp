@@ -83,7 +83,7 @@ std::vector<ValueId> AttentionBuffers::begins(Context& c, ValueId batch) const {
   return begins;
 }
 
-// By a kernel of that one operation, which the passes over kernels expand.
+// Uses a kernel of that one operation, which the passes over kernels expand.
 ValueId elementary(Context& c, Op op, ValueId x) {
   const auto [dtype, lanes] = c.builder.type(x);
   ir::Kernel kernel;

@@ -37,7 +37,7 @@ ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(Value)
 std::vector<bool> dear_values(const ir::Kernel& kernel);
 
 // (out, in) buffers where every read of `in` is at the index at which `out` is written, not after that in time. First come those where
-// `out` is computed from `in`, and among them what depends on the fewest: of an optimiser's step each moment takes its own place, then
+// `out` is computed from `in`, and among them what depends on the fewest: each moment of an optimiser's step takes its own place, then
 // the parameter does.
 std::vector<std::pair<int, int>> in_place_pairs(const ir::Kernel& kernel, const ReduceLoops& plan);
 // The same of results of reductions, for a kernel that passes over its rows once: no pass reads again what the row's one thread has

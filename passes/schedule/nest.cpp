@@ -271,9 +271,9 @@ ValueId Nest::address(const Index& index) {
   return p.value;
 }
 
-// On a CPU the divisor is no part of the code, but for whether it is a power of two, and that only where it matters. With m =
-// ceil(2^s / d) of another the quotient is (x * m) >> s for all x that are so small that x * (m * d - 2^s) < 2^s; of one number s is 64,
-// of a vector 40, so that its products fit a lane.
+// The divisor is no part of the code on a CPU, but for whether it is a power of two, and that only where it matters. If it is not one,
+// with m = ceil(2^s / d) the quotient is (x * m) >> s for all x that are so small that x * (m * d - 2^s) < 2^s; s is 64 for one number
+// and 40 for a vector, so that its products fit a lane.
 ValueId Nest::divide(ValueId x, const Index& of, int64_t most, int64_t d, bool remainder) {
   constexpr int64_t kMost = int64_t{1} << 31, kShift = 40;
   const VType type = builder_.type(x);

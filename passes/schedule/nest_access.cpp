@@ -8,7 +8,7 @@ namespace tenon::passes {
 
 namespace {
 
-// In which one value of a guard a lane is computed: half as wide where it and its limits fit.
+// The type in which a guard's value is computed, one a lane: half as wide where it and its limits fit.
 DType guard_type(const ir::Guard& guard) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   const ir::Bounds reach = guard.value.bounds();

@@ -10,7 +10,7 @@
 
 namespace tenon::passes {
 
-// An accumulator: one register, or two. `beside`: of argmax and argmin the position, of a total what its
+// An accumulator: one register, or two. `beside` is the position for argmax and argmin; for a total it is what its
 // additions rounded away.
 struct Accumulator {
   ValueId value = -1, beside = -1;
@@ -20,7 +20,7 @@ struct AccumulatorBuffers {
   int32_t value = -1, beside = -1;
 };
 
-// On registers of any width.
+// Works on registers of any width.
 class Reducer {
  public:
   // For a reduction, or for a contraction, whose products are added.

@@ -88,7 +88,7 @@ struct Acceptance {
 };
 
 // One part of a Cat that is laid beside the others: the elements that are to move. Neighbouring dims that are
-// one run on both sides are one dim; of a constant, a buffer of one element, all steps in `from` are 0.
+// one run on both sides are one dim; all steps in `from` are 0 for a constant, which is a buffer of one element.
 struct JoinPart {
   struct Dim {
     int64_t extent, from, to;  // steps in elements

@@ -81,7 +81,7 @@ class Attention {
   ValueId count(const Matrix& m) { return b_.size(m.count_size); }
   ValueId width(const Matrix& m) { return b_.size(m.width_size); }
   ValueId step(const Matrix& m) { return b_.size(m.step_size); }
-  // From row to row of a result.
+  // The step from row to row of a result.
   ValueId result_step(int32_t buffer) { return c_.nest.size(buffers_.row_step(buffer)); }
   ValueId base(int32_t buffer) const { return bases_[static_cast<size_t>(buffer)]; }
   int64_t padded(int64_t width) const { return ceil_div(width, lanes_) * lanes_; }

@@ -96,8 +96,8 @@ int64_t instructions_of(int64_t rows, const std::vector<int>& tile_rows, int vec
 
 class TileChoice {
  public:
-  // `item_bytes`: of the right operand, of which a panel of more than two vectors has no more than fits the second cache. Of
-  // `lines` neighbouring lines that a tile may take together it takes an even share.
+  // `item_bytes`: of the right operand. A panel of it of more than two vectors fits the second cache. A tile takes an even share of the
+  // `lines` neighbouring lines that it may take together.
   TileChoice(const Context& c, int64_t rows, bool apart, int64_t columns, int64_t depth, int64_t item_bytes, int64_t lines)
       : c_(c), rows_(rows), apart_(apart), columns_(columns), depth_(depth), item_bytes_(item_bytes), lines_(lines),
         registers_(accumulators(c)), widest_(registers_ / kLeastRows) {}
@@ -387,7 +387,7 @@ class Contraction {
     const bool is_last = columns.mask >= 0 && c_.extent(column_) > int64_t{tile_.vectors} * nest_.lanes();
     const bool rest = columns.vectors < tile_.vectors || (is_last && !any_columns_);
     const std::vector<int> rows = rest && tiled_ ? rows_of_rest(accumulators(c_), columns.vectors) : tile_.rows;
-    // Whole tiles first; of the smaller ones as many as the rows that are left and those that the last ones may add fill.
+    // Whole tiles first; then as many smaller ones as the rows that are left and those that the last ones may add fill.
     ValueId at = row_begin_;
     for (int tile : rows) {
       const bool whole = tile == rows[0] && rows.size() > 1;

@@ -78,7 +78,7 @@ bool is_turned(const Context& c, Value load, int axis) {
 
 }  // namespace
 
-// By halves.
+// Transposes by halves.
 void turn(ir::TreeBuilder& b, std::vector<ValueId>& rows) {
   for (size_t turned = 1; turned < rows.size(); turned *= 2) {
     const std::vector<ValueId> before = rows;

@@ -36,7 +36,7 @@ class LaneLoops : protected RowStages {
 
   explicit LaneLoops(Context& c) : RowStages(c, c.loops()), c_(c) {
     // Lanes without elements do not change a result, so rows that one vector holds have no other lanes. That is most of what the
-    // code knows of a row's length; of a single row, and of few elements in all, which have little to gain, it knows nothing.
+    // code knows of a row's length; it knows nothing of a single row, and of few elements in all, which have little to gain.
     c.set_lanes(lane_);
     const bool many = c.product(rows_) > 1;
     const bool single_run = !many && outer_.empty();

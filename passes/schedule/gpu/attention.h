@@ -124,7 +124,7 @@ class Attention {
 
 void attention_of_threads(Context& c, const Call& call);
 bool threads_take(const Form::Attention& heads, const ir::GpuTarget& target);
-// On tensor cores.
+// The same on tensor cores.
 void attention_of_warps(Context& c, const Call& call);
 bool warps_take(const Form::Attention& heads, const ir::GpuTarget& target);
 

@@ -182,7 +182,7 @@ class Sorter {
     length_ = next_length;
   }
 
-  // How many keys of the pair's other run go before this one: the lesser ones, and of the first run the equal ones too.
+  // How many keys of the pair's other run go before this one: the lesser ones, and the equal ones too if it is the first run.
   ValueId before_in_other(ValueId line_start, ValueId run, ValueId second, ValueId key) {
     const ValueId kept = c_.nest.size(kept_), length = c_.nest.size(length_), one = c_.literal(1);
     const ValueId other = b_.op(Op::Where, {second, c_.sub(run, one), c_.add(run, one)});
@@ -202,7 +202,7 @@ class Sorter {
     return c_.sub(b_.get(low), begin);
   }
 
-  // To the result, if the rank is wanted.
+  // Writes to the result, if the rank is wanted.
   void write(ValueId line, ValueId rank, ValueId key, ValueId place) {
     if (l_.first == 0 && l_.wanted == l_.count) return l_.write(line, rank, key, place);
     const ValueId first = c_.nest.size(l_.first), end = c_.nest.size(l_.first + l_.wanted);

@@ -23,7 +23,7 @@ inline bool moves_as_quad(const ir::Kernel& kernel, const Instr& instr, int axis
 
 class Quads {
  public:
-  // `lanes` neighbours, four or eight: eight halves are one vector, of what is wider four are.
+  // `lanes` neighbours, four or eight: eight halves are one vector, and so are four wider elements.
   explicit Quads(Context& c, int64_t lanes = kQuad) : c_(c), lanes_(lanes) {}
   // The value v of each of them is read here, together, or written after the last.
   void read(Value v, int32_t buffer, ValueId place);

@@ -89,7 +89,7 @@ class Tiles : Staged {
  private:
   void each(Value, const std::function<void(int)>& f) override { f(0); }
 
-  // In a kernel with runs all scans go by them whose bits allow it.
+  // All scans of a kernel with runs go by them if their bits allow it.
   bool goes_by_runs(Value v) const {
     const Instr& scan = nest_.instr(v);
     return by_runs_ && (ir::scan_by_runs(scan.op, scan.dtype) || ir::scan_is_associative(scan.op, scan.dtype));
