@@ -37,7 +37,7 @@ class Planner {
         if (value.kind == ValueKind::Output && outputs_host_) outputs_.push_back(static_cast<int32_t>(v));
       }
     }
-    // Later ones first: of equal buffers those are free for longest.
+    // Later ones first: they are free for longest among equal buffers.
     std::stable_sort(outputs_.begin(), outputs_.end(), [&](int32_t a, int32_t b) {
       return at(a).bytes != at(b).bytes ? at(a).bytes < at(b).bytes : at(a).begin > at(b).begin;
     });

@@ -208,7 +208,7 @@ Expr product_before(const Expr& x, int64_t dim) {
   return part(padded(scanned(Op::ScanProd, x, dim), 1, low, none), dim, 0, x.shape()[dim]);
 }
 
-// By scans from both ends, so that a zero does no harm.
+// Uses scans from both ends, so that a zero does no harm.
 Expr product_of_others(const GradStep& s) {
   const Dims& shape = s.x.shape();
   Dims order, line;
@@ -284,7 +284,7 @@ Expr scan_prod_gradient(const GradStep& s) {
   return select(before, usual, select(at_first, expanded_to(reduce(Op::Sum, counted, Dims{dim}), s.x.shape()), number(s.x, 0)));
 }
 
-// To the last element that was as great as the result: the one of which the result is a copy.
+// The gradient goes to the last element that was as great as the result: the one of which the result is a copy.
 Expr scan_extreme_gradient(const GradStep& s) {
   const int64_t dim = s.ints[0];
   const Expr place = positions(s.x, dim), copied = (s.x == s.r) | (s.x != s.x);
@@ -394,7 +394,7 @@ const Rule& rule_of(Op op, size_t input) {
   return (*table)[static_cast<size_t>(op)][std::min(input, kMostInputs - 1)];
 }
 
-// By step: does it depend on a tracked operand, through operations that have gradients?
+// Whether each step depends on a tracked operand, through operations that have gradients.
 std::vector<uint8_t> dependent(const Recipe& recipe, const Recipe::Flags& tracked) {
   std::vector<uint8_t> depends(recipe.steps().size(), 0);
   for (size_t i = 0; i < recipe.operands().size(); ++i) {

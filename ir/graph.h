@@ -97,7 +97,7 @@ class Node {
   const Dims& ints() const { return ints_; }                       // attributes; ops.def says what they mean
   uint64_t bits() const { return bits_; }                          // Const: the element
   uint64_t id() const { return id_; }  // creation order; operands have smaller ids
-  // By the operation, which may be asked while another thread takes the operands to compute them.
+  // Decided by the operation, which may be asked for while another thread takes the operands to compute them.
   bool is_leaf() const { return info(op()).cls == OpClass::Leaf; }
   // An Input of volatile memory, or computed from one: what this node gives depends on when it is computed.
   bool reads_volatile() const { return volatile_.load(std::memory_order_relaxed); }

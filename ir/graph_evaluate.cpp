@@ -422,7 +422,7 @@ void evaluate_all(std::span<const NodeRef> roots, NodeMap<ElementBits>& values) 
   }
 }
 
-// By what it is made of.
+// Evaluates the operations that attention is made of.
 ElementBits attention(const Node& node, std::span<const ElementBits* const> operands) {
   const PausedTape paused;
   std::vector<NodeRef> placeholders;

@@ -207,8 +207,8 @@ struct NodeTable {
     return adopt(node);
   }
 
-  // The same where operands are counted in advance: of the node each reference that there will be, `references` in all, and of its
-  // operands the node's own. The inputs of the key are left out.
+  // The same where references are counted in advance: each one to the node that there will be, `references` in all, and the node's own
+  // to its operands. The inputs of the key are left out.
   Node* find_or_create_counted(const NodeKey& key, std::span<Node* const> inputs, uint64_t seed, uint32_t references) {
     const uint64_t hash = hash_of(seed, key, inputs);
     size_t at = hash & (slots.size() - 1);

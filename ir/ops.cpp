@@ -31,7 +31,7 @@ int64_t divide(int64_t a, int64_t b) {
 
 int64_t remainder(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
 
-// By squaring; a negative exponent gives the truncated reciprocal, as in PyTorch.
+// A power by squaring; a negative exponent gives the truncated reciprocal, as in PyTorch.
 int64_t power(int64_t base, int64_t exponent) {
   if (exponent < 0) {
     if (base == 1) return 1;

@@ -3,7 +3,7 @@
 //
 //   made = recurrent x [T, B, G], h [B, H], weight [G, H]:     made[t] = step(x[t], made[t - 1], weight), and made[-1] is h
 //
-// The results of all rows lie in one value, block after block: of an LSTM all c, [T, B, H], then all h.
+// The results of all rows lie in one value, block after block: an LSTM's are all c, [T, B, H], then all h.
 #pragma once
 
 #include <array>
@@ -27,11 +27,11 @@ struct RecurrentOperands {
   NodeRef weight;
 };
 
-// `all`: what the gradients read too. The blocks that there are then: of an LSTM the gates and c, of a GRU the gates and what h
-// contributes to the last of them; before h. Otherwise h, and of an LSTM c before it.
+// `all`: what the gradients read too. The blocks are then the gates and c of an LSTM, or the gates of a GRU and what h contributes to
+// the last of them; before h. Otherwise they are h, and before it c of an LSTM.
 NodeRef recurrent(const RecurrentOperands& operands, const NodeRef& x, const NodeRef& bias, bool all);
-// From all that was made of x, and the gradients of all h and all c, [T, B, H] (that of c may be null): the blocks are the gradients of x,
-// of a GRU of what its gates read of h, then of h and c of the row before.
+// Takes all that was made of x, and the gradients of all h and all c, [T, B, H] (that of c may be null). The blocks are the gradients of
+// x, those of what a GRU's gates read of h, then those of h and c of the row before.
 NodeRef recurrent_gradient(const RecurrentOperands& operands, const NodeRef& made, const NodeRef& h_gradient, const NodeRef& c_gradient);
 
 // Block k of such a node, [T, B, its columns]; the last ones count from -1.

@@ -18,7 +18,7 @@ static_assert(kTags == 128, "a tag is 0 to 127");
 
 std::atomic<bool> others{false};
 
-// By tag. Never destroyed: tensors in static objects have memory of devices.
+// The devices by tag. Never destroyed: tensors in static objects have memory of devices.
 struct Registry {
   std::array<std::atomic<Device*>, kTags> devices{};
   Registry() { devices[kHostTag] = make_cpu_device().release(); }

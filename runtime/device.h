@@ -177,12 +177,12 @@ class Device {
 
   // --- copies. Memory of the host is read before the call returns, and written when it returns.
   virtual void copy_from_host(void* to, const void* from, size_t bytes, Stream stream) = 0;
-  // From memory that the device reads itself, when the stream comes to it; `owner` keeps it until then. False: it cannot, and nothing
-  // was done.
+  // Copies from memory that the device reads itself, when the stream comes to it; `owner` keeps it until then. False: it cannot, and
+  // nothing was done.
   virtual bool copy_from_pinned(void*, const void*, size_t, const std::shared_ptr<const void>&, Stream) { return false; }
   virtual void copy_to_host(void* to, const void* from, size_t bytes, Stream stream) = 0;
   virtual void copy(void* to, const void* from, size_t bytes, Stream stream) = 0;  // within the device
-  // From another device's memory, without the host. False: there is no such way, and nothing was done.
+  // Copies from another device's memory, without the host. False: there is no such way, and nothing was done.
   virtual bool copy_from_peer(Device&, void*, const void*, size_t, Stream) { return false; }
 
   // --- code

@@ -246,8 +246,8 @@ class Evaluator {
     return plans_.insert(std::move(by), hash128(key.words.data(), key.words.size() * sizeof(uint64_t)));
   }
 
-  // The plan from before inputs of this graph counted as constant, unless that has run often enough for a new one to pay: of a
-  // program whose lengths vary each plan runs seldom.
+  // The plan from before inputs of this graph counted as constant, unless that has run often enough for a new one to pay: each plan
+  // of a program whose lengths vary runs seldom.
   std::shared_ptr<Plan> seldom_run(const GraphKey& key) {
     constexpr int kOften = 8;
     if (key.constants.empty()) return nullptr;

@@ -16,7 +16,7 @@ namespace tenon::runtime {
 // After it, every root is an Input with a Buffer payload, and so is every held node that was computed on the
 // way. Thread-safe: graphs that share no pending node are computed at the same time; what another thread is computing is
 // waited for. Throws OutOfMemory or std::runtime_error (with the kernel named) and then leaves the
-// graph pending; of a very large one (batches.h) what it has not computed yet.
+// graph pending, or the part of a very large one (batches.h) that it has not computed yet.
 // A root that is a Const or Iota becomes an Input for every graph that shares it.
 void evaluate(std::span<const ir::NodeRef> roots);
 

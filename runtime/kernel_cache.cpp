@@ -71,7 +71,7 @@ double milliseconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// From the disk, else from the compiler.
+// Takes the code from the disk, else from the compiler.
 void make(Missing& m, DiskCache* disk) {
   Device& device = *m.kernel->device;
   if (disk) {

@@ -9,7 +9,7 @@
 namespace tenon::runtime {
 
 KernelRecord kernel_facts(const passes::FusedKernel& fused);  // name, ops, bytes, flops
-// Bytes that the kernel loads (or stores), each once: of a buffer no more than it has.
+// Bytes that the kernel loads (or stores), each once: no more of a buffer than it has.
 int64_t moved_bytes(const passes::FusedKernel& fused, ir::Op access);
 std::string op_list(const passes::FusedKernel& fused);  // "sub, exp, reduce.sum, div"
 // "f32[64,128], f32[128] -> f32[64]", as the program knows them

@@ -41,7 +41,7 @@ struct CompiledStep {
     int64_t bytes;
   };
   std::vector<Begin> begins;
-  // What it packs at each launch; of a constant in a phase of its own, which a launch with a packed copy leaves out.
+  // What it packs at each launch. A constant is packed in a phase of its own, which a launch with a packed copy leaves out.
   struct Packing {
     int32_t source, copy;  // arguments; the copy is -1 where the source counts as no constant: that is a matter of the kernel
     size_t phase;

@@ -8,7 +8,7 @@
 
 namespace tenon::runtime {
 
-// By step, after all values have their places.
+// The order of each step; call it after all values have their places.
 std::vector<StepOrder> order_of(const Plan& plan, const PlannedValues& planned);
 
 }  // namespace tenon::runtime

@@ -82,8 +82,8 @@ std::vector<Repeat> find_repeats(std::span<const Node* const> nodes) {
   for (const Node* node : nodes) forms.push_back(form_of(*node));
   std::vector<Stretch> all;
   for (size_t period : candidates(forms)) add_stretches(forms, period, all);
-  // The longest first: of a loop and the loops inside its rounds that is the outer one. What repeats after
-  // one round does so after two: of equal stretches the one with the shortest rounds.
+  // The longest first: that is the outer one of a loop and the loops inside its rounds. What repeats after
+  // one round does so after two: the one with the shortest rounds comes first among equal stretches.
   std::sort(all.begin(), all.end(), [](const Stretch& a, const Stretch& b) {
     return std::tuple(b.length, a.repeat.period, a.repeat.begin) <
            std::tuple(a.length, b.repeat.period, b.repeat.begin);

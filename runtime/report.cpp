@@ -71,7 +71,7 @@ std::string kernel_names(const Analysis& a) {
   return names;
 }
 
-// `wanted`: of the stages below Fused only the kernels with this in their name.
+// `wanted`: the stages below Fused have only the kernels with this in their name.
 std::string stage_text(const GraphKey& key, const Analysis& a, Stage stage, const Options& options,
                        std::string_view wanted) {
   if (stage == Stage::Graph) return graph_text(key);

@@ -154,7 +154,7 @@ void Run::lose_overwritten(const std::string& why) {
   }
 }
 
-// At the end: steps that read an input may just have made copies of it before another step wrote its memory.
+// Called at the end: steps that read an input may just have made copies of it before another step wrote its memory.
 void Run::drop_overwritten_copies() {
   for (size_t k = 0; k < sources_.size(); ++k) {
     if (plan_->outputs[k].donor >= 0 && sources_[k]) sources_[k]->drop_packed();

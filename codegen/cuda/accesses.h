@@ -1,5 +1,5 @@
-// How the warps of a launch meet memory, counted from the loop tree before anything runs: of each access to global memory the sectors
-// that it touches, of each access to shared memory the rounds that its banks take. The same for every GPU, which has no such
+// How the warps of a launch meet memory, counted from the loop tree before anything runs: the sectors that each access to global memory
+// touches, and the rounds that the banks take for each access to shared memory. The same for every GPU, which has no such
 // counters of single accesses.
 //
 //   y[2 * thread] = v, f32:   8 sectors a warp, 4 at least        tile[32 * thread], f32:   32 rounds a warp, 1 at least: 32 ways

@@ -51,7 +51,7 @@ void* local_scratch(size_t bytes) {
   return scratch.data;
 }
 
-// On all threads, if it is much.
+// Copies on all threads, if it is much.
 void copy_bytes(void* to, const void* from, size_t bytes) {
   constexpr int64_t kPiece = 1 << 20;
   if (bytes == 0) return;

@@ -81,7 +81,7 @@ Allocator::Block Allocator::take_fresh(size_t size) {
   return {from_driver(size), false};
 }
 
-// From the piece at hand; what is left of an old one that is too short is given up to smaller classes.
+// Cuts a block from the piece at hand; what is left of an old one that is too short is given up to smaller classes.
 Allocator::Block Allocator::cut(size_t size) {
   if (piece_left_ < size) {
     const CUdeviceptr fresh = from_driver(kPiece);

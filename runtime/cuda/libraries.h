@@ -5,7 +5,7 @@
 //                               the dynamic linker's own search for the soname
 //                               the folders of NVIDIA's Python wheels beside this library
 //                               $CUDA_HOME, $CUDA_PATH, $CONDA_PREFIX, /usr/local/cuda: lib64, lib, targets/x86_64-linux/lib
-//   versions                    sonames of CUDA 13, then 12; of the driver there is only libcuda.so.1
+//   versions                    sonames of CUDA 13, then 12; the driver has only libcuda.so.1
 #pragma once
 
 #include <string>

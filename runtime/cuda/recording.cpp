@@ -47,7 +47,7 @@ std::vector<uint64_t> use_of(size_t place, const Work& work) {
   return use;
 }
 
-// By step: whether it writes over what the plan was given, or comes behind one that does.
+// Whether each step writes over what the plan was given, or comes behind one that does.
 std::vector<bool> overwriting(std::span<const StepOrder> order) {
   std::vector<bool> result;
   for (const StepOrder& step : order) {
@@ -57,8 +57,8 @@ std::vector<bool> overwriting(std::span<const StepOrder> order) {
   return result;
 }
 
-// By piece of work: those that it comes right behind. The pieces of a step are a chain, behind the last ones of the steps that it comes
-// behind; a step without pieces stands for those before it.
+// For each piece of work, those that it comes right behind. The pieces of a step are a chain, behind the last ones of the steps that it
+// comes behind; a step without pieces stands for those before it.
 std::vector<std::vector<size_t>> pieces_before(std::span<const Work> work, std::span<const StepOrder> order) {
   std::vector<std::vector<size_t>> before(work.size()), last(order.size());
   size_t i = 0, product = work.size();
