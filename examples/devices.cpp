@@ -83,7 +83,7 @@ int64_t allocated(Device device) {
   return device.is_cuda() ? cuda::memory_allocated(device.index()) : memory_stats().allocated;
 }
 
-// In place the sum is written where x was; else it needs memory of its own.
+// A sum in place is written where x was; any other needs memory of its own.
 void memory(Device device) {
   section("Memory");
   if (device.is_cuda()) {

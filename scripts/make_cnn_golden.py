@@ -74,7 +74,7 @@ def fashion(folder):
 def main():
     losses, logits, gradients = ten_steps(torch.float64)
     single = lambda t: [float(np.float32(v)) for v in t.flatten().tolist()]
-    # Of each gradient its norm, and every 17th element.
+    # The norm of each gradient, and every 17th element.
     result = {"losses": losses, "logits": single(logits),
               "gradients": {n: {"norm": g.norm().item(), "every_17th": single(g.flatten()[::17])} for n, g in gradients.items()},
               "fashion_mnist_losses": fashion(sys.argv[1] if len(sys.argv) > 1 else "/usr/share/datasets/fashion-mnist")}

@@ -446,7 +446,7 @@ TEST_CASE("cuda: rows of every length class") {
   }
   compare(kernel_text("softmax", matrix(3, 4097)), "rows");
   compare(kernel_text("softmax", matrix(2, 20000)), "rows");
-  // A block keeps a row in its threads' registers, of two values of each element one; longer rows are read again.
+  // A block keeps a row in its threads' registers, one of the two values of each element; longer rows are read again.
   for (const auto& [columns, kept] : {std::pair{1025, 1}, {1028, 1}, {2049, 1}, {5000, 1}, {8197, 1}, {16384, 1}, {16388, 1}, {30001, 1}, {40000, 0}}) {
     CAPTURE(columns);
     const std::string text = kernel_text("softmax", matrix(2, columns));

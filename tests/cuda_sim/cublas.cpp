@@ -134,7 +134,7 @@ TENON_SIM_CLONES void add_column(T* sums, const T* a, T b, int64_t m) {
 
 template <typename T>
 struct Scratch {
-  std::vector<T> a, chains;  // op(A), column-major; of one column of C, a column for each chain of k
+  std::vector<T> a, chains;  // op(A), column-major; for one column of C, a column for each chain of k
   std::vector<int64_t> order;  // of k
 };
 

@@ -43,7 +43,7 @@ class Held {
 
 bool is_view(Op op) { return ir::is_movement(op) && op != Op::Pad && op != Op::Cat; }
 
-// What is pending behind the handles: of each operation its operands.
+// What is pending behind the handles: the operands of each operation.
 using Pending = std::map<uint64_t, std::pair<Op, std::vector<uint64_t>>>;
 Pending pending_behind(const std::vector<Held>& handles) {
   std::vector<NodeRef> roots(handles.begin(), handles.end());
@@ -90,7 +90,7 @@ class Program {
   int below(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
   NodeRef any() { return handles_[static_cast<size_t>(below(static_cast<int>(handles_.size())))]; }
 
-  // One expression; of the values inside only some are held.
+  // One expression; only some of the values inside are held.
   void call() {
     NodeRef x = any();
     for (int i = below(3); i >= 0; --i) {

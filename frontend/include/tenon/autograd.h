@@ -51,8 +51,8 @@ class Node {
   Node();
   virtual ~Node();
   virtual std::string name() const = 0;  // PyTorch's: "MulBackward0"
-  // By operand, as far as these are tensors. A leaf's function is an AccumulateGrad, one and the same
-  // while somebody holds it or a graph in which it was asked for.
+  // The edges by operand, as far as these are tensors. A leaf's function is an AccumulateGrad, one and the
+  // same while somebody holds it or a graph in which it was asked for.
   virtual edge_list next_edges() const = 0;
   Edge next_edge(size_t index) const { return next_edges().at(index); }
   virtual uint32_t num_inputs() const = 0;  // gradients that the backward pass takes: results of the operation

@@ -110,7 +110,7 @@ void load(Holder& holder, const io::Input& from, optional<Device> device = nullo
   load(static_cast<nn::Module&>(*holder), from, device);
 }
 
-// From what io::Input takes in two parts.
+// Loads from what io::Input takes in two parts.
 template <typename Value>
 void load(Value& value, const char* data, size_t size, optional<Device> device = nullopt) {
   load(value, io::Input(data, size), device);

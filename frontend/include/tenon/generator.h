@@ -52,7 +52,7 @@ class Generator {
   // How far the stream of a CUDA device has got, a multiple of 4. Error on the CPU.
   void set_offset(uint64_t offset);
   uint64_t get_offset() const;
-  // Where the stream stands, as the bytes (uint8) that torch.get_rng_state() gives: 5056, of a CUDA device 16.
+  // Where the stream stands, as the bytes (uint8) that torch.get_rng_state() gives: 5056, or 16 of a CUDA device.
   Tensor get_state() const;
   void set_state(const Tensor& state);
   Generator clone() const;  // goes on from here by itself

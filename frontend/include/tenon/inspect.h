@@ -13,7 +13,7 @@ namespace tenon {
 enum class Stage : uint8_t { Graph, Fused, Kernel, LoopTree, LLVM, Assembly, CUDA, PTX };
 
 // What evaluating these would do, as text; nothing runs. For tensors that are computed: the plan that computed them.
-// `kernel`: of the stages below Fused only the kernels with this in their name.
+// `kernel`: the stages below Fused show only the kernels with this in their name.
 std::string dump(TensorList tensors, Stage stage, std::string_view kernel = {});
 // Kernels, what each fused, bytes, flops, what is stored only because the program holds it, what is kept for gradients
 // still to come and what they will compute again, why neighbours were not fused.

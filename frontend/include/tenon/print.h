@@ -15,8 +15,8 @@ std::string parameter_repr(const Tensor& tensor);  // Parameter containing:\nten
 std::ostream& operator<<(std::ostream& out, const std::tuple<Tensor, Tensor>& tensors);
 std::ostream& operator<<(std::ostream& out, TensorList tensors);
 
-// Python's format(tensor, spec): of a 0-dim tensor its number, so format(t, "10.8f"), and of any other its
-// repr, which takes no spec (TypeError).
+// Python's format(tensor, spec): the number of a 0-dim tensor, so format(t, "10.8f"), and the repr of any
+// other, which takes no spec (TypeError).
 std::string format(const Tensor& tensor, std::string_view spec = {});
 
 // What << writes of tensors and modules: Python's repr, or the forms of LibTorch's C++ ("[ CPUFloatType{2,3} ]",

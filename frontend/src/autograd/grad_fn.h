@@ -26,7 +26,7 @@ struct Edge {
 // what it is cheaply computed from.
 class KeptValue {
  public:
-  // Stored as it is, cheap or not; of what is recomputed no evaluation takes notice.
+  // Stored: as it is, cheap or not. Recomputed: no evaluation takes notice of it.
   enum class As : uint8_t { Wanted, Stored, Recomputed };
   explicit KeptValue(NodeRef node, As as = As::Wanted) : node_(std::move(node)), as_(as) {
     if (node_->op() == Op::Const) as_ = As::Recomputed;

@@ -53,7 +53,7 @@ Tensor stacked(const Tensors& rows, int64_t count, const Tensor& like) {
   return rows.empty() ? like.new_zeros({0, count}).to(like.scalar_type()) : stack(rows);
 }
 
-// By output: how it changes with each element of an input. They lie where the input does, as gradients of it do.
+// How each output changes with each element of an input. The results lie where the input does, as gradients of it do.
 Tensors numerical_jacobians(const Differentiable& func, const Tensors& inputs, const Tensor& input, const Tensors& like,
                             double eps) {
   std::vector<Tensors> rows(like.size());
@@ -78,7 +78,7 @@ Tensors numerical_jacobians(const Differentiable& func, const Tensors& inputs, c
   return result;
 }
 
-// By input: one backward pass for each element of the output.
+// The Jacobians by input: one backward pass for each element of the output.
 Tensors analytical_jacobians(const Tensors& inputs, const Tensor& output) {
   std::vector<Tensors> columns(inputs.size());
   for (int64_t k = 0; k < output.numel(); ++k) {

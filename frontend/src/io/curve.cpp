@@ -65,7 +65,7 @@ std::vector<Point> points_of(const Curve& curve, bool log_y) {
   return points;
 }
 
-// A long curve is thinned: of the points in one column of pixels the lowest and the highest are kept.
+// A long curve is thinned: the lowest and the highest of the points in one column of pixels are kept.
 std::vector<Point> thinned(const std::vector<Point>& points, const Axis& x, double columns) {
   if (static_cast<double>(points.size()) <= 4 * columns) return points;
   std::vector<Point> result;

@@ -95,7 +95,7 @@ NodeRef cubic(const NodeRef& x, const Axis& axis, bool align_corners) {
   return sum.node;
 }
 
-// By the number of dims resized.
+// PyTorch's name by the number of dims resized.
 const char* grad_name(ResizeMode mode, size_t dims) {
   static constexpr const char* kNames[][3] = {
       {"UpsampleNearest1DBackward0", "UpsampleNearest2DBackward0", "UpsampleNearest3DBackward0"},

@@ -73,7 +73,7 @@ Tensor pad_sequence(TensorList sequences, bool batch_first, double padding_value
 
 namespace {
 
-// Few candidates are compared with each element; of many the nearest is looked up.
+// Few candidates are compared with each element; the nearest is looked up if they are many.
 Tensor is_in(const Tensor& elements, const Tensor& candidates, bool invert) {
   constexpr int64_t kFew = 16;
   const ScalarType type = promoteTypes(elements.scalar_type(), candidates.scalar_type());

@@ -286,7 +286,7 @@ Tensor float_binary_op(Op op, const Tensor& a, const Tensor& b) {
   return record(ir::binary(op, p.a.node, p.b.node), a, b);
 }
 
-// fmax and fmin: a nan loses against a number; of equal ones, so of zeros, the first.
+// fmax and fmin: a nan loses against a number; equal ones, and so zeros, give the first.
 Tensor ignoring_nan(Op op, const Tensor& a, const Tensor& b) {
   const Pair p = operands(a, b, promoted(a, b));
   if (!ir::is_float(p.a.dtype())) return record(ir::binary(op, p.a.node, p.b.node), a, b);
@@ -309,8 +309,8 @@ Tensor log_add(const Tensor& a, const Tensor& b, Grow grow, Tail tail) {
   });
 }
 
-// What gradients are made of, also if it is a constant 1, which no recipe reads: of each factor the other one; the divisor, and for its
-// own gradient the dividend.
+// What gradients are made of, also if it is a constant 1, which no recipe reads: the other factor for each factor; the divisor, and
+// the dividend for the divisor's own gradient.
 void save_factors(GradScope& scope, const Tensor& a, const Tensor& b) {
   scope.saves((requires_grad(b) ? reads_operand(0) : kReadsNothing) | (requires_grad(a) ? reads_operand(1) : kReadsNothing));
 }

@@ -103,7 +103,7 @@ std::tuple<Tensor, Tensor, Tensor> unique_elements(const Tensor& x, bool sorts, 
 // --- places in sorted sequences
 
 // Binary search for all values at once: the place is in [low, low + length], and each step halves the length.
-// To the right of the middle one candidate too many may remain; it is past the place or past the end.
+// One candidate too many may remain to the right of the middle; it is past the place or past the end.
 // `lines` [n, size], `values` [n, m].
 Expr search(const Expr& lines, const Expr& values, bool right) {
   const int64_t size = lines.shape()[1];

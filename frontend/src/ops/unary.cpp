@@ -97,8 +97,8 @@ Tensor rad2deg(const Operand& x) {
 
 // --- functions with an op of their own
 
-// What PyTorch saves, where something else may be kept here: of a result in another order than the operand's memory, a transposed
-// one, the operand; nothing if there is nothing to say.
+// What PyTorch saves, where something else may be kept here: the operand if the result has another order than the operand's memory,
+// a transposed one; nothing if there is nothing to say.
 constexpr uint32_t saved_by(Op op) {
   const bool result = op == Op::Exp || op == Op::Exp2 || op == Op::Expm1 || op == Op::Tan || op == Op::Tanh;
   return result ? kReadsOutput : op == Op::Erfinv ? reads_operand(0) : kReadsNothing;

@@ -190,7 +190,7 @@ Expr PhiloxDraw::uniform(DType dtype, double from, double to) {
   return select(value == high, number(value, low), value);
 }
 
-// Box-Muller: of two uniform numbers r cos and r sin; odd parts are the cosines. In float64 a block makes one pair, else two.
+// Box-Muller: two uniform numbers give r cos and r sin; odd parts are the cosines. A block makes one pair in float64, else two.
 Expr PhiloxDraw::standard_normal(bool wide) {
   const Words w = block(wide ? 2 : 4);
   const Expr odd = (w.part & integer(w.part, 1)) == 1;

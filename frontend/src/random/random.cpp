@@ -351,7 +351,7 @@ Tensor randint_like(const Operand& self, int64_t low, int64_t high, const Tensor
 }
 
 namespace {
-// On a CUDA device: the order of random keys.
+// A permutation; on a CUDA device it is the order of random keys.
 Tensor permutation(const Tensor& result, const MaybeGenerator& generator) {
   if (draws_philox(impl(result).device()))
     return fresh(result, generator, integer_draw(std::numeric_limits<int64_t>::min(), 0)).argsort(true, 0);

@@ -1,4 +1,4 @@
-// Entries of the table of calls by PyTorch's schema: of its overloads the first is called that takes the arguments.
+// Entries of the table of calls by PyTorch's schema: the first of its overloads that takes the arguments is called.
 //
 //   t["lerp"] = overloads({
 //       {"Tensor self, Tensor end, Scalar weight",

@@ -97,7 +97,7 @@ serialize::InputArchive& operator>>(serialize::InputArchive& archive, StatefulDa
 }
 
 namespace detail {
-// What a transform makes of a dataset's batch; of an optional batch, an optional.
+// What a transform makes of a dataset's batch; an optional if the batch is optional.
 template <typename Batch, typename Transform>
 struct Mapped {
   using type = decltype(std::declval<Transform&>().apply_batch(std::declval<Batch>()));

@@ -33,10 +33,10 @@ Tensor vflip(const Tensor& image);
 // What lies outside of the image is 0.
 Tensor crop(const Tensor& image, int64_t top, int64_t left, int64_t height, int64_t width);
 Tensor center_crop(const Tensor& image, IntArrayRef size);  // {height, width}, or one number for both
-// By {all}, {left and right, top and bottom} or {left, top, right, bottom}; a border below 0 cuts off.
+// Pads by {all}, {left and right, top and bottom} or {left, top, right, bottom}; a border below 0 cuts off.
 Tensor pad(const Tensor& image, IntArrayRef padding, double fill = 0);
-// To {height, width}, or so that the shorter edge is `size` long. uint8 or float32. With antialias a smaller
-// image is a weighted mean of all of the larger one; bytes are rounded.
+// Resizes to {height, width}, or so that the shorter edge is `size` long. uint8 or float32. With antialias a
+// smaller image is a weighted mean of all of the larger one; bytes are rounded.
 Tensor resize(const Tensor& image, IntArrayRef size, Interpolation interpolation = Interpolation::Bilinear,
               bool antialias = true);
 
