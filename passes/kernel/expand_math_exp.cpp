@@ -208,7 +208,7 @@ static Expr cosh(Expr x) {
 
 // An odd polynomial near 0, else 1 - 2 / (exp(2|x|) + 1).
 static Expr tanh(Expr x) {
-  const Expr a = abs(x), root = zero_if_tiny(a), z = root * root;
+  const Expr a = abs(x), root = zero_if_tiny(x), z = root * root;
   const bool single = is_single(x);
   const Expr tail =
       single ? polynomial(z, {-0.33333325, 0.13333002, -0.053922474, 0.021576699, -0.007892933, 0.0019018294})

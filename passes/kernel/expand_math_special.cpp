@@ -54,7 +54,7 @@ static Expr erf(Expr x) {
                          polynomial(z, {0.12837917, -0.37612632, 0.11283697, -0.0268601, 0.0052032904,
                                         -0.00081696134, 8.48095e-05}),
                          x);
-  const Expr t = min(a, 4.0);
+  const Expr t = min(abs(root), 4.0);
   const Expr g = polynomial(
       t, {-0.12864849, -0.6351513, -0.106236845, 0.02376202, -0.0036424296, 0.00032279402, -1.1230015e-05});
   const Expr exponent = fma(g, t, -t), rounding = fma(g, t, -t - exponent);
