@@ -40,7 +40,8 @@ std::shared_ptr<const passes::Lowered> LoweredKernels::lower(const std::shared_p
   for (auto [it, end] = known_.equal_range(hash); it != end; ++it) {
     if (it->second.target == target && ir::same_work(*it->second.kernel, *kernel)) return it->second.lowered;
   }
-  auto lowered = lower_like(trees_of(ir::hash_of_form(*kernel)), [&](ir::KnownTrees known) { return compiler::lower_kernel(*kernel, target, settings, known); });
+  auto lowered = lower_like(trees_of(ir::hash_of_form(*kernel)),
+                            [&](ir::KnownTrees known) { return compiler::lower_kernel(*kernel, target, settings, known); });
   if (known_.size() >= kMost) known_.clear();
   known_.emplace(hash, Known{kernel, target, lowered});
   return lowered;

@@ -27,7 +27,7 @@ std::shared_ptr<const passes::Lowered> lower_kernel(const std::shared_ptr<const 
   return LoweredKernels::global().lower(kernel, device.target(options), settings);
 }
 
-// Over placeholders, through views.
+// Whether two operands are placeholders of one type, or equal views of such.
 bool same_operand(const ir::Node* a, const ir::Node* b) {
   while (a->op() == b->op() && a->dtype() == b->dtype() && a->shape() == b->shape() && a->ints() == b->ints()) {
     if (a->inputs().size() != 1 || b->inputs().size() != 1) return a->inputs().empty() && b->inputs().empty();
@@ -37,7 +37,7 @@ bool same_operand(const ir::Node* a, const ir::Node* b) {
   return false;
 }
 
-// Of calls, whose operands are placeholders or views of them.
+// Whether two calls do the same to their operands, each of which has a buffer of its own.
 bool same_operation(const ir::Node& a, const ir::Node& b) {
   return a.op() == b.op() && a.dtype() == b.dtype() && a.shape() == b.shape() && a.ints() == b.ints() &&
          std::equal(a.inputs().begin(), a.inputs().end(), b.inputs().begin(), b.inputs().end(), same_operand);
@@ -91,7 +91,8 @@ size_t PlanCode::lower(const passes::Call& call, Device& device, const Options& 
   } catch (const ir::IrError& e) {
     throw std::runtime_error("kernel '" + call.kernel.name + "' could not be scheduled: " + e.what());
   }
-  KnownCall known{call.kernel, ir::NodeRef(const_cast<ir::Node*>(&call.node)), {}, {call.twins.begin(), call.twins.end()}, {call.layouts.begin(), call.layouts.end()}, trees_.size() - 1};
+  KnownCall known{call.kernel, ir::NodeRef(const_cast<ir::Node*>(&call.node)), {}, {call.twins.begin(), call.twins.end()},
+                  {call.layouts.begin(), call.layouts.end()}, trees_.size() - 1};
   if (call.parts) known.parts = *call.parts;
   calls_.emplace(hash, std::move(known));
   return trees_.size() - 1;

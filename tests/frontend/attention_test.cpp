@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -163,4 +164,18 @@ TEST_CASE("attention: operands that are views are read where they lie") {
   const Tensor pending = tenon::scaled_dot_product_attention(part(0), part(1), part(2));
   CHECK(tenon::explain(pending).find("1 kernels") != std::string::npos);
   CHECK(distance(pending, composed(part(0).to(tenon::kDouble), part(1).to(tenon::kDouble), part(2).to(tenon::kDouble), {}, false)) < 1e-5);
+}
+
+// Equal calls of a plan have one tree: the tree knows no tensor, only which operand lies where.
+TEST_CASE("attention: in one evaluation, the same tensors in other roles") {
+  const Tensor x = tenon::randn({2, 4, 9, 16}), y = tenon::randn({2, 4, 9, 16});
+  const std::vector<std::array<Tensor, 3>> roles = {{x, y, x}, {x, x, y}, {y, x, x}, {x, x, x}, {x, y, y}};
+  std::vector<Tensor> together;
+  for (const auto& [q, k, v] : roles) together.push_back(tenon::scaled_dot_product_attention(q, k, v));
+  tenon::eval(together);
+  for (size_t i = 0; i < roles.size(); ++i) {
+    CAPTURE(i);
+    const auto& [q, k, v] = roles[i];
+    CHECK(same_bits(together[i], tenon::scaled_dot_product_attention(q, k, v)));
+  }
 }
