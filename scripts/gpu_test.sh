@@ -53,7 +53,7 @@ check() {  # NAME COMMAND...
 # BIN: the folder of the programs.
 run_tests() {
   local bin=$1
-  check frontend_and_faults "$bin/test_cuda"
+  check frontend_and_faults env TENON_FAULTS="${TENON_FAULTS:-12}" "$bin/test_cuda"
   check golden "$bin/test_device" "-tc=golden*"
   check fuzz_graphs env TENON_FUZZ_COUNT="${TENON_FUZZ_COUNT:-2000}" "$bin/test_device" "-tc=fuzz*"
   check fuzz_aliases "$bin/alias_fuzz" "${TENON_ALIAS_COUNT:-2000}" "${TENON_ALIAS_SEED:-5}"

@@ -132,9 +132,7 @@ TEST_CASE("faults: whichever call fails, there is an exception, no leak, and the
       clear_caches();
       const long first = sim.calls(call.name);
       program.run();
-      const long count = sim.calls(call.name) - first, most = 12;
-      for (long k = 0; k < std::min(count, most); ++k) {
-        const long nth = count <= most ? k + 1 : 1 + k * (count - 1) / (most - 1);
+      for (const long nth : test::calls_to_fail(sim.calls(call.name) - first)) {
         const std::string function = call.name;
         CAPTURE(function);
         CAPTURE(nth);

@@ -163,13 +163,10 @@ TEST_CASE("graph faults: a call of a graph or of the library that fails, once or
     for (const Call& call : kGraphCalls) {
       const std::string function = call.name;
       CAPTURE(function);
-      const long count = counts[call.name];
       for (const bool stays : {false, true}) {
         if (stays && !call.stays) continue;
         CAPTURE(stays);
-        const long most = stays && function == "cuLaunchKernel" ? count : std::min(count, 3L);
-        for (long k = 0; k < most; ++k) {
-          const long nth = most == count ? k + 1 : 1 + k * (count - 1) / (most - 1);
+        for (const long nth : test::calls_to_fail(counts[call.name])) {
           CAPTURE(nth);
           clear_caches();
           (stays ? sim.fault_from : sim.fault)(call.name, nth, call.code);

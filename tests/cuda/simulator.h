@@ -3,7 +3,9 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 namespace tenon::test {
 
@@ -42,5 +44,14 @@ struct Simulator {
     function = reinterpret_cast<F*>(dlsym(library, name));
   }
 };
+
+// Which of `count` calls to let fail, counted from 1: the first, the last and one between; up to TENON_FAULTS of them, by hand.
+inline std::vector<long> calls_to_fail(long count) {
+  const char* wanted = std::getenv("TENON_FAULTS");
+  const long most = std::min(count, wanted ? std::max(2L, std::atol(wanted)) : 3L);
+  std::vector<long> found;
+  for (long k = 0; k < most; ++k) found.push_back(most == 1 ? 1 : 1 + k * (count - 1) / (most - 1));
+  return found;
+}
 
 }  // namespace tenon::test
