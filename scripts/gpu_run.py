@@ -353,7 +353,7 @@ def counters(run, part, until):
         return note_missing(run, part, "ncu", "it is not on PATH and not in /usr/local/cuda/bin")
     head = [ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--metrics", ",".join(METRICS)]
     run.rows(part, [(name, [*head, run.bin / "bench_gpu", "times", "2", name], run.idle()) for name in COUNTED], 25, jobs=1, until=until)
-    run.say(part, "The slowest kernel of each row:", "", f"| row | kernel | {' | '.join(metric.split('.')[0] for metric in METRICS)} |", "| --- " * (len(METRICS) + 2) + "|")
+    run.say(part, "The slowest kernel of each row, whose inputs come from the host:", "", f"| row | kernel | {' | '.join(metric.split('.')[0] for metric in METRICS)} |", "| --- " * (len(METRICS) + 2) + "|")
     for name in COUNTED:
         if kernel := slowest_kernel(run.machine.log(part, name)):
             run.say(part, f"| {name} | {kernel.get('Kernel Name', '')[:40]} | {' | '.join(kernel.get(metric, '-') for metric in METRICS)} |")
