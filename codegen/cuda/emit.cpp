@@ -136,7 +136,7 @@ std::string floating(Op op, DType type, const std::vector<std::string>& x) {
     return call(type == DType::F32 ? name + "f" : name, x);
   };
   switch (op) {
-    case Op::Neg: return "-" + x[0];
+    case Op::Neg: return call("tenon_neg_" + suffix(type), x);
     case Op::Abs: return c_function("fabs");
     case Op::Floor: return c_function("floor");
     case Op::Ceil: return c_function("ceil");

@@ -355,6 +355,25 @@ TEST_CASE("cuda code: NVRTC keeps the width of every access, and the registers")
   MESSAGE("\n" << rows);
 }
 
+// ptxas makes of a choice between 1, or -1, and -0 one between 1, or -1, and 0.
+TEST_CASE("cuda code: NVRTC makes no choice between one and -0 of a minus before a sign") {
+  const test::Nvrtc nvrtc;
+  if (!nvrtc.available()) {
+    MESSAGE("NVRTC is not installed: skipped");
+    return;
+  }
+  for (const std::string type : {"f32", "f16", "bf16"}) {
+    const std::string of = " : " + type + "[64]\n";
+    const std::string graph = "graph @g(%x: " + type + "[64], %y: " + type + "[64]) {\n  %0 = sign %x" + of + "  %1 = neg %0" + of + "  %2 = lt %x, %y : bool[64]\n  %3 = cast %2" + of +
+                              "  %4 = neg %3" + of + "  %5 = mul %1, %y" + of + "  %6 = add %5, %4" + of + "  return %6\n}\n";
+    const test::Nvrtc::Result result = nvrtc.compile(codegen::cuda::emit(lowered(graph).tree), "sm_90");
+    CAPTURE(result.ptx);
+    REQUIRE(result.compiled);
+    CHECK(result.ptx.find("selp") != std::string::npos);
+    CHECK(result.ptx.find("0f80000000") == std::string::npos);
+  }
+}
+
 TEST_CASE("cuda code: maxima and minima are one instruction exactly where that has the operation's bits") {
   const float numbers[] = {0.0F, -0.0F, 1.5F, -2.0F, NAN, INFINITY, -INFINITY};
   int one = 0;

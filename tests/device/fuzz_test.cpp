@@ -55,11 +55,15 @@ std::vector<NodeRef> on(runtime::Device& device, const ir::Graph& graph, const s
   return outputs;
 }
 
-// A graph of its own for each run: what hangs on constants alone is shared, and is stored where it stands.
-std::vector<HostTensor> values_on(runtime::Device& device, uint64_t seed) {
+ir::Graph graph_of(uint64_t seed) {
   RandomGraphOptions shape;
   shape.transcendental = seed % 4 == 0;
-  const ir::Graph graph = random_graph(seed, shape);
+  return random_graph(seed, shape);
+}
+
+// A graph of its own for each run: what hangs on constants alone is shared, and is stored where it stands.
+std::vector<HostTensor> values_on(runtime::Device& device, uint64_t seed) {
+  const ir::Graph graph = graph_of(seed);
   const std::vector<HostTensor> inputs = random_inputs(graph, seed);
   const std::vector<NodeRef> outputs = on(device, graph, inputs);
   runtime::evaluate(outputs);
@@ -85,11 +89,13 @@ TEST_CASE("fuzz: random graphs on a device give the CPU's bits in every order of
     for (uint64_t order = 0; order < kOrders; ++order) {
       test::shuffle(seed * kOrders + order);
       const std::vector<HostTensor> got = values_on(device, seed);
-      bool same = got.size() == want.size();
-      for (size_t k = 0; same && k < got.size(); ++k) same = same_elements(got[k], want[k]);
-      if (same) continue;
+      REQUIRE(got.size() == want.size());
+      size_t k = 0;
+      while (k < got.size() && same_elements(got[k], want[k])) ++k;
+      if (k == got.size()) continue;
       ++bad;
-      CHECK_MESSAGE(same, "seed " << seed << " order " << order);
+      CHECK_MESSAGE(same_elements(got[k], want[k]), "seed " << seed << " order " << order << ": output " << k << " of " << ir::name(want[k].dtype) << ", "
+                                                            << first_difference(got[k], want[k]) << (order == 0 ? "\n" + ir::print(graph_of(seed)) : ""));
     }
   }
   device.synchronise();

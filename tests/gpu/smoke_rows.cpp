@@ -60,6 +60,10 @@ void add_maps(std::vector<SmokeRow>& rows) {
       const Tensor x = edges(t, d), y = edges(t, d).roll(13);
       return Outputs{maximum(x, y), minimum(x, y), x.clamp(-1, 1), x.relu(), x < y, (x * y).isnan(), x.sign(), x.abs().sqrt(), x / y};
     }));
+    rows.push_back(bits(std::string("minus_") + name, [=](const Device& d) {  // a -0 that is chosen beside 1 and -1
+      const Tensor x = edges(t, d), y = edges(t, d).roll(13);
+      return Outputs{-x, -x.sign(), -(x < y).to(t), -x.sign() * y, -where(x < y, x.sign(), zeros_like(x)), (x + x.floor()).sum(0, true).sign().neg()};
+    }));
   }
   for (const auto& [type, name] : kIntegers) {
     const ScalarType t = type;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <unordered_set>
 
 #include "ir/graph_map.h"
@@ -620,6 +621,18 @@ bool same_elements(const HostTensor& a, const HostTensor& b) {
     if (!(x == y) && !(is_nan(x) && is_nan(y))) return false;
   }
   return true;
+}
+
+std::string first_difference(const HostTensor& got, const HostTensor& want) {
+  if (got.dtype != want.dtype || !(got.shape == want.shape) || got.data.size() != want.data.size()) return "another type or shape";
+  for (size_t i = 0; i < got.data.size() / static_cast<size_t>(ir::item_size(got.dtype)); ++i) {
+    const Constant x = element(got, i), y = element(want, i);
+    if (x == y || (is_nan(x) && is_nan(y))) continue;
+    std::ostringstream text;
+    text << "[" << i << "]: 0x" << std::hex << x.bits << " and not 0x" << y.bits << " (" << ir::print(x) << ", " << ir::print(y) << ")";
+    return text.str();
+  }
+  return "none";
 }
 
 int fuzz_cases(int wanted) {
