@@ -24,7 +24,7 @@ import gpu_rows
 HERE = pathlib.Path(__file__).resolve().parent.parent
 STEPS = ["iris_epoch", "cnn_256"]
 COMPILED = ["chain", "softmax_1024", "layer_norm_4096", "attention", *STEPS]
-COUNTED = ["chain", "softmax_4096", "layer_norm_4096", "transpose_f16", "matmul_64x128", "attention", "adam_1e7", "cumsum"]
+COUNTED = ["chain", "softmax_4096", "layer_norm_4096", "transpose_f16", "matmul_64x128", "attention", "adam_1e7", "cumsum", "sum", "column_sum"]
 FOR_SANITIZERS = ["memcheck", "racecheck"]
 # Millions of bytes read and written by rows that only move them.
 MOVED = {name: 536.9 for name in ("scale", "chain", "chain_f16", "softmax_1024", "softmax_4096", "softmax_65536", "layer_norm_4096", "layer_norm_f16_1024",
@@ -225,6 +225,8 @@ def again(run, part, until):
         wrong = {"smoke": set(smoke_rows(run, False)), "runtime": set(smoke_rows(run, True))}
     commands = [(name, [run.bin / "gpu_smoke", "run", name]) for of in ("smoke", "runtime") for name in run.rows_of_smoke if name in wrong.get(of, ())]
     commands += [item for item in golden_rows(run) + cuda_rows(run) if item[0] in wrong.get("golden", set()) | wrong.get("cuda", set())]
+    faulty = {row["name"] for of in known["parts"] if of["name"] == "slices" for row in of["rows"] if row["state"] not in ("ok", "missing", "no end")}
+    commands += [item for item in slices_from(run, 0) if item[0] in faulty] if faulty else []
     run.rows(part, commands, 40, until=until)
 
 
