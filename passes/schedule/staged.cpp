@@ -136,15 +136,24 @@ void ColumnStages::block(int l, ValueId begin, ValueId end, int together, std::v
 void ColumnStages::each_chain(int l, ValueId begin, ValueId end, int together, std::vector<Column>& columns,
                               const std::function<void()>& end_chain) {
   const bool is_short = count_ <= ir::kShortReduce;
-  if (full(l).size() <= kUnrolled && nest_.lanes() > 1 && !is_rest_) {
-    const ValueId whole = any_count_ ? nest_.size(is_short ? 0 : -ir::kReduceChain) : c_.literal(-ir::kReduceChain);
-    const ValueId rest = c_.add(begin, b_.op(Op::And, {c_.sub(end, begin), whole}));
-    c_.loop(begin, rest, ir::kReduceChain, [&](ValueId first) {
-      for (int64_t j = 0; j < ir::kReduceChain; ++j) {
-        c_.in_scope([&] { element(l, c_.offset(first, j), together, columns, j == 0); });
+  if (full(l).size() <= kUnrolled && (nest_.lanes() > 1 || chains_ahead_ > 1) && !is_rest_) {
+    const int64_t elements_ahead = ir::kReduceChain * chains_ahead_;
+    const bool has_rest = chains_ahead_ == 1 || count_ % elements_ahead != 0;
+    const ValueId whole = any_count_ ? nest_.size(is_short ? 0 : -elements_ahead) : c_.literal(-elements_ahead);
+    const ValueId rest = has_rest ? c_.add(begin, b_.op(Op::And, {c_.sub(end, begin), whole})) : end;
+    c_.loop(begin, rest, elements_ahead, [&](ValueId first) {
+      for (int64_t j = 0; j < elements_ahead; ++j) {
+        c_.in_scope([&] { element(l, c_.offset(first, j), together, columns, j % ir::kReduceChain == 0); });
+        if (j % ir::kReduceChain == ir::kReduceChain - 1) end_chain();
       }
-      end_chain();
     });
+    if (!has_rest) return;
+    if (chains_ahead_ > 1) {
+      return c_.loop(rest, end, ir::kReduceChain, [&](ValueId first) {
+        elements(l, first, c_.piece_end(first, c_.literal(ir::kReduceChain), end), together, columns);
+        end_chain();
+      });
+    }
     return nest_.when(c_.less(rest, end), [&] {
       elements(l, rest, end, together, columns);
       end_chain();

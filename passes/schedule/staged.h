@@ -107,6 +107,7 @@ class ColumnStages : protected Staged {
   // Whether the code suits columns of any number of elements: a short one is a single chain, and a block. Registers to spare are
   // the price.
   bool any_count_ = false;
+  int64_t chains_ahead_ = 1;  // whose elements, if they take few instructions, stand side by side: a GPU's loads are under way together
   int vectors_ = 1;       // side by side in the current body
   bool is_rest_ = false;  // it is for the columns that are left over
   std::vector<int> inner_;

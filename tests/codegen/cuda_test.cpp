@@ -896,6 +896,7 @@ TEST_CASE("cuda: several inner axes, blocks of whole runs and of pieces of one")
   compare(text(2, 3, 2, 4200, "lanes"), "rows");  // two pieces a run
   compare(text(3, 2, 3, 4200, "lanes"), "split");
   compare(text(40, 1, 33, 65, "lanes"), "split");
+  compare(text(1, 1, 1, 530001, "lanes"), "split");  // 130 block values of each, through shared memory
   compare(text(3, 5, 7, 9, "columns"), "columns");
   compare(text(30, 3, 11, 9, "columns"), "split");
   compare(text(30, 3, 110, 9, "columns"), "split");  // 117 block values a column, through shared memory

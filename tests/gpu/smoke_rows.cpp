@@ -114,6 +114,10 @@ void add_reductions(std::vector<SmokeRow>& rows) {
   rows.push_back(bits("softmax_long_rows", [](const Device& d) {  // as much shared memory as a block may have, and more
     return Outputs{values({3, 40000}, kFloat, d).softmax(1), values({2, 70000}, kFloat, d).softmax(1), values({2, 65536}, kHalf, d).log_softmax(1)};
   }));
+  rows.push_back(bits("sums_of_many_blocks", [](const Device& d) {  // whose values pass through shared memory, in one tile and in several
+    const Tensor x = values({3, 530001}, kFloat, d);
+    return Outputs{x.sum(1), x.argmax(1), x.to(kDouble).amax(1), x.mean(), values({(1 << 24) + 70001}, kFloat, d).sum()};
+  }));
   rows.push_back(bits("norms", [](const Device& d) {
     const Tensor x = values({32, 768}, kFloat, d), long_rows = values({4, 4096}, kFloat, d), image = values({4, 16, 12, 12}, kFloat, d);
     return Outputs{F::layer_norm(x, F::LayerNormFuncOptions({768})), F::layer_norm(long_rows, F::LayerNormFuncOptions({4096})),

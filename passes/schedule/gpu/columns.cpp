@@ -23,6 +23,7 @@ namespace tenon::passes::gpu {
 namespace {
 
 constexpr int64_t kManyColumns = 1 << 14;  // that fill a GPU with a thread each
+constexpr int64_t kChainsAhead = 4;        // 16 elements of a column that a thread reads before it adds them
 constexpr int64_t kSplitBlocks = 4;        // shorter columns are not worth a second launch
 constexpr int64_t kManyBlocks = 64;        // values of a column that are not worth the way through shared memory
 constexpr int64_t kTile = 2048;            // block values in shared memory
@@ -30,7 +31,9 @@ constexpr int64_t kTileColumns = 32;       // at most
 
 class Columns : ColumnStages {
  public:
-  explicit Columns(Context& c) : ColumnStages(c, c.loops), c_(c), parallel_(c.axes(AxisKind::Parallel)), columns_(c.product(parallel_)) {}
+  explicit Columns(Context& c) : ColumnStages(c, c.loops), c_(c), parallel_(c.axes(AxisKind::Parallel)), columns_(c.product(parallel_)) {
+    if (count_ >= kChainsAhead * ir::kReduceChain) chains_ahead_ = kChainsAhead;
+  }
 
   void lower() {
     if (columns_ >= kManyColumns || blocks_ < kSplitBlocks) {

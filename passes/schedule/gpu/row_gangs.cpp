@@ -292,21 +292,33 @@ void RowGangs::finish(Value reduction, Accumulator folded) {
 }
 
 void RowGangs::fold_partials(Value reduction, ValueId base, ValueId count) {
+  open_total(reduction);
+  add_to_total(reduction, partials_.at(reduction), base, count);
+  finish_total(reduction);
+}
+
+void RowGangs::open_total(Value reduction) { start(c_.reducer(reduction).total(), lanes_of_total(reduction)); }
+
+void RowGangs::add_to_total(Value reduction, const AccumulatorBuffers& from, ValueId base, ValueId count) {
   Reducer block = c_.reducer(reduction), total = block.total();
-  const AccumulatorBuffers& lanes = (total.keeps_rest() ? totals_ : accumulators_).at(reduction);
-  start(total, lanes);
+  const AccumulatorBuffers& lanes = lanes_of_total(reduction);
   c_.loop(c_.literal(0), count, kLanes, [&](ValueId step) {
     c_.loop(
         c_.literal(0), c_.literal(parts_), 1,
         [&](ValueId part) {
           const ValueId number = c_.add(step, place_in_step(part));
           nest_.when(c_.less(number, count), [&] {
-            const Accumulator value = block.load(partials_.at(reduction), at(base, number));
+            const Accumulator value = block.load(from, at(base, number));
             total.store(lanes, part, total.combine(total.load(lanes, part), value));
           });
         },
         true);
   });
+}
+
+void RowGangs::finish_total(Value reduction) {
+  Reducer total = c_.reducer(reduction).total();
+  const AccumulatorBuffers& lanes = lanes_of_total(reduction);
   finish(reduction, total.whole(fold(total, lanes_in(total, lanes))));
 }
 

@@ -46,6 +46,10 @@ class RowGangs : protected RowStages {
   void finish(Value reduction, Accumulator folded);  // every thread of the row gets the first one's value
   // Folds the block values partials[base .. base + count) as one row of 64 lanes.
   void fold_partials(Value reduction, ValueId base, ValueId count);
+  // The same in parts: the lanes at the identity, block values that lie in `from`, the value.
+  void open_total(Value reduction);
+  void add_to_total(Value reduction, const AccumulatorBuffers& from, ValueId base, ValueId count);
+  void finish_total(Value reduction);
   // Folds the accumulators of one block; thread 0 of the gang writes its value to partials[place].
   void store_partials(int l, ValueId place);
 
@@ -78,6 +82,7 @@ class RowGangs : protected RowStages {
   int64_t registers(int64_t kept) const;
   bool holds_quads() const { return quads_ && !in_block_; }
   bool in_order(Value reduction) const;
+  const AccumulatorBuffers& lanes_of_total(Value reduction) { return (c_.reducer(reduction).keeps_rest() ? totals_ : accumulators_).at(reduction); }
   ValueId register_step(ValueId slot);
   template <typename Element>
   void lanes(int l, ValueId begin, ValueId end, const Element& element);

@@ -15,8 +15,8 @@
 //   rows, long    several blocks of the tree a row: a CUDA block takes a row, its warps take the tree's
 //                 blocks in turn, and each warp folds all block values, which stand in shared memory.
 //   split         few rows, very long: a warp takes one block of the tree and writes its value to global
-//                 memory; a second phase gives each row a warp that folds them. One such pair for each pass
-//                 that reduces.
+//                 memory; a second phase gives each row a warp that folds them, if they are many a CUDA block that
+//                 brings them to shared memory first. One such pair for each pass that reduces.
 #include <algorithm>
 #include <optional>
 
@@ -30,6 +30,8 @@ constexpr int64_t kMaxRegisterRow = 1024;  // elements whose values may stay in 
 constexpr size_t kMaxKept = 3;             // values of each element that may stay in registers
 constexpr int64_t kMaxShared = 1024;       // block values of a row that stand in shared memory
 constexpr int64_t kSplitBlocks = 16;       // rows with fewer blocks than this are not worth a second launch
+constexpr int64_t kManyBlocks = 128;       // values of a row from which on they pass through shared memory
+constexpr int64_t kTile = 4096;            // block values in shared memory, at most
 constexpr int64_t kFewRows = 64;           // too few rows to fill a GPU with a CUDA block each
 
 // What later passes over a row need again stays in registers if the row is short, or with a block, without outer axes that
@@ -139,7 +141,7 @@ class Rows : RowGangs {
     for (const auto& [v, accumulator] : accumulators_) partials_[v] = c_.partials(v, Space::Global, row_count_ * blocks_);
     for (int l = 0; l < plan_.loops; ++l) {
       split_blocks(l);
-      if (!reductions(l).empty()) split_rows(l);
+      if (!reductions(l).empty()) blocks_ < kManyBlocks ? split_rows(l) : split_rows_in_tiles(l);
     }
   }
 
@@ -176,6 +178,50 @@ class Rows : RowGangs {
         });
       });
     });
+  }
+
+  // The same of many block values, which one warp would wait for step after step: a CUDA block a row, whose threads bring a tile of them
+  // to shared memory at once.
+  void split_rows_in_tiles(int l) {
+    int64_t bytes = 0, tile = kTile;
+    for (Value v : reductions(l)) bytes += ir::item_size(nest_.instr(nest_.instr(v).args[0]).dtype) + (c_.reducer(v).has_index() ? 8 : 0);
+    while (tile > threads_ && (tile * bytes > c_.target.static_shared_bytes() || tile / 2 >= blocks_)) tile /= 2;
+    std::vector<AccumulatorBuffers> tiles;
+    for (Value v : reductions(l)) tiles.push_back(c_.reducer(v).buffers("tile" + std::to_string(v), Space::Shared, -1, tile));
+
+    const ValueId row = c_.begin_phase("rows" + std::to_string(l), row_count_);
+    bind_gang();
+    const auto place = [row](int) { return row; };
+    nest_.bind_linear(rows_, row);
+    recall(l, place);
+    const ValueId blocks = nest_.size(blocks_), base = c_.mul(row, blocks), is_adding = c_.less(c_.thread(), c_.literal(kWarp));
+    for (Value v : reductions(l)) open_total(v);
+    c_.loop(c_.literal(0), blocks, tile, [&](ValueId first) {
+      c_.loop(c_.literal(0), c_.literal(tile), threads_, [&](ValueId step) {
+        const ValueId in_tile = c_.add(step, c_.thread()), block = c_.add(first, in_tile);
+        nest_.when(c_.less(block, blocks), [&] {
+          for (size_t r = 0; r < tiles.size(); ++r) {
+            Reducer reduce = c_.reducer(reductions(l)[r]);
+            reduce.store(tiles[r], in_tile, reduce.load(partials_.at(reductions(l)[r]), c_.add(base, block)));
+          }
+        });
+      }, true);
+      b_.barrier();
+      nest_.when(is_adding, [&] {
+        const ValueId count = c_.minimum(c_.literal(tile), c_.sub(blocks, first));
+        for (size_t r = 0; r < tiles.size(); ++r) add_to_total(reductions(l)[r], tiles[r], -1, count);
+      });
+      b_.barrier();
+    });
+    nest_.when(is_adding, [&] {
+      for (Value v : reductions(l)) finish_total(v);
+      emit_values(l + 1);
+      only(c_.thread(), [&] {
+        emit_after(l);
+        remember(l, place, row_count_);
+      });
+    });
+    c_.end_phase();
   }
 
   const bool writes_over_;  // results may lie over operands

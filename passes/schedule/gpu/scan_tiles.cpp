@@ -33,7 +33,9 @@ constexpr int64_t kTile = 2048;      // elements of a tile
 constexpr int64_t kNarrow = 64;      // positions of a tile of many lines: 32 lines
 constexpr int64_t kAhead = 8;        // positions a thread reads before it goes through them
 constexpr int64_t kFewestBlocks = 4; // of a line that is cut: less is not worth two launches more
-constexpr int64_t kBlocks = 4;       // CUDA blocks on each multiprocessor
+constexpr int64_t kBlocks = 8;       // CUDA blocks on each multiprocessor, at most: most threads of one wait for those that walk
+constexpr size_t kUnrolled = 8;          // instructions of a kernel whose threads' parts of a tile stand side by side
+constexpr int64_t kOtherRegisters = 24;  // of a thread, beside what it reads ahead
 constexpr int64_t kSideBySide = 8;   // lines that are read together, at least: 32 bytes of float32
 static_assert(kTile % ir::kScanRun == 0 && ir::kScanBlock % kTile == 0);
 
@@ -59,6 +61,9 @@ class Tiles : Staged {
       for (Value v : scans) kept[v] = nest_.instr(v).dtype;
       loops_ += scans.empty() ? 0 : 1;
     }
+    int64_t registers = kOtherRegisters;
+    for (const auto& [v, dtype] : kept) registers += kAhead * std::max<int64_t>(1, ir::item_size(dtype) / 4);
+    c_.ask_for_blocks(kBlocks, registers);
     choose_tile(kept);
     const auto buffer = [&](const char* name, Value v, Space space, int64_t count) {
       return b_.add_buffer({name + std::to_string(v), nest_.instr(v).dtype, space, -1, count});
@@ -100,7 +105,7 @@ class Tiles : Staged {
     const bool is_cut = by_runs_ && blocks_ >= kFewestBlocks && is_cuttable(c_.kernel);
     const int64_t most = power_of_two_to(std::min<int64_t>(kTile / std::min(power_of_two_from(length_), kNarrow), c_.target.threads));
     // Runs fill a tile of one line as well as many lines do; lines side by side are read together.
-    const int64_t at_once = c_.target.multiprocessors * (by_runs_ && (along_ || is_cut) ? kBlocks : 1);
+    const int64_t resident = c_.target.multiprocessors * c_.out.tree.resident, at_once = by_runs_ && (along_ || is_cut) ? resident : c_.target.multiprocessors;
     const int64_t beside = std::min(power_of_two_from(count_), std::max(kSideBySide, power_of_two_to(count_ * blocks_ / at_once)));
     const int64_t wanted = is_cut && !along_ ? beside : power_of_two_to(std::max<int64_t>(1, count_ / at_once));
     together_ = std::min(most, wanted);
@@ -115,7 +120,7 @@ class Tiles : Staged {
     };
     while (!fits() && width_ > (by_runs_ ? ir::kScanRun : 1)) width_ /= 2;
     while (!fits() && together_ > 1) together_ /= 2;
-    if (is_cut) pieces_ = cut_lines(ceil_div(count_, together_), blocks_, 1, kBlocks * c_.target.multiprocessors);
+    if (is_cut) pieces_ = cut_lines(ceil_div(count_, together_), blocks_, 1, resident);
   }
 
   int64_t pitch() const { return row_ + 1; }  // odd, so that neighbouring rows are in other banks
@@ -183,14 +188,18 @@ class Tiles : Staged {
   };
   template <typename Body>
   void each_element(const Body& body) {
-    c_.loop(c_.thread(), c_.literal(together_ * width_), c_.target.threads, [&](ValueId element) {
+    const auto with = [&](ValueId element) {
       const auto [outer, inner] = c_.divide(element, c_.literal(along_ ? width_ : together_));
       const ValueId in_block = along_ ? outer : inner, in_tile = along_ ? inner : outer;
       if (runs_ == 1) return body(Element{in_block, in_block, in_tile, place_of(in_block, in_tile)});
       const auto [run, position] = c_.divide(in_tile, c_.literal(row_));
       const ValueId row = row_of(run, in_block);
       body(Element{row, in_block, in_tile, place_of(row, position)});
-    });
+    };
+    const ValueId count = c_.literal(together_ * width_);
+    const bool unrolls = together_ * width_ % c_.target.threads == 0 && c_.kernel.instrs.size() <= kUnrolled;  // all loads are under way at once
+    if (!unrolls) return c_.loop(c_.thread(), count, c_.target.threads, with);
+    c_.loop(c_.literal(0), count, c_.target.threads, [&](ValueId first) { with(c_.add(first, c_.thread())); }, true);
   }
 
   void elements(int l, ValueId base, bool stores) {
