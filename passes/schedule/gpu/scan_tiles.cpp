@@ -36,7 +36,7 @@ constexpr int64_t kFewestBlocks = 4; // of a line that is cut: less is not worth
 // Threads of a multiprocessor: as many as may be, since most of a block wait for those that walk. Of 8.6 and 8.9 it has 1536.
 constexpr int64_t kThreadsAtOnce = 1536, kThreadsBefore80 = 1024;
 constexpr size_t kUnrolled = 8;          // instructions of a kernel whose threads' parts of a tile stand side by side
-constexpr int64_t kOtherRegisters = 8, kOfScan = 16;  // of a thread, and for each value that is kept beside what it reads ahead
+constexpr int64_t kOtherRegisters = 8;  // of a thread, and for each value that is kept, beside three times what it reads ahead of that
 constexpr int64_t kSideBySide = 8;   // lines that are read together, at least: 32 bytes of float32
 static_assert(kTile % ir::kScanRun == 0 && ir::kScanBlock % kTile == 0);
 
@@ -63,7 +63,7 @@ class Tiles : Staged {
       loops_ += scans.empty() ? 0 : 1;
     }
     int64_t registers = kOtherRegisters;
-    for (const auto& [v, dtype] : kept) registers += kOfScan + kAhead * std::max<int64_t>(1, ir::item_size(dtype) / 4);
+    for (const auto& [v, dtype] : kept) registers += kOtherRegisters + 3 * kAhead * std::max<int64_t>(1, ir::item_size(dtype) / 4);
     c_.ask_for_blocks((c_.target.compute >= 80 ? kThreadsAtOnce : kThreadsBefore80) / c_.target.threads, registers);
     choose_tile(kept);
     const auto buffer = [&](const char* name, Value v, Space space, int64_t count) {
