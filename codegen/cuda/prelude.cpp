@@ -130,8 +130,8 @@ TENON_DEVICE long long tenon_f32_to_i64(float x) { return tenon_f64_to_i64((doub
   TENON_DEVICE type tenon_min_##name(type a, type b) { return a < b || a != a ? a : b; }
 TENON_FLOAT(f32, float)
 TENON_FLOAT(f64, double)
-// NVRTC takes a minus into a choice of constants, as that of a sign: -(c ? -1 : 0) becomes c ? 1 : -0. Its assembler (CUDA 13.0 and before)
-// then makes a comparison whose result is 1 or 0 of that, and loses the -0; so the instruction stands for itself.
+// NVRTC takes a minus into a choice of constants, as that of a sign: -(c ? -1 : 0) becomes c ? 1 : -0. Its assembler (CUDA 13.0)
+// then makes of that a comparison whose result is 1 or 0, and loses the -0. The compiler leaves an instruction of its own where it is.
 #ifdef __CUDACC__
 TENON_DEVICE float tenon_neg_f32(float a) {
   float x; asm("neg.f32 %0, %1;" : "=f"(x) : "f"(a)); return x;

@@ -86,7 +86,7 @@ constexpr struct {
 struct Memory {
   int khz, bus_bits, cache_bytes;
 };
-constexpr Memory kH100{2619000, 5120, 50 << 20}, kH200{3201000, 6144, 60 << 20};
+constexpr Memory kH100{2619000, 5120, 50 << 20}, kH200{3201000, 6016, 60 << 20};
 
 // -1 for one it does not know.
 int attribute(const Driver& d, int number) {

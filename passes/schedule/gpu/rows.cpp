@@ -15,8 +15,8 @@
 //   rows, long    several blocks of the tree a row: a CUDA block takes a row, its warps take the tree's
 //                 blocks in turn, and each warp folds all block values, which stand in shared memory.
 //   split         few rows, very long: a warp takes one block of the tree and writes its value to global
-//                 memory; a second phase gives each row a warp that folds them, if they are many a CUDA block that
-//                 brings them to shared memory first. One such pair for each pass that reduces.
+//                 memory; a second phase gives each row a warp that folds them. Where they are many,
+//                 a CUDA block brings them to shared memory first. One such pair for each pass that reduces.
 #include <algorithm>
 #include <optional>
 

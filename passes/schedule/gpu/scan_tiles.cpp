@@ -34,7 +34,7 @@ constexpr int64_t kNarrow = 64;      // positions of a tile of many lines: 32 li
 constexpr int64_t kAhead = 8;        // positions a thread reads before it goes through them
 constexpr int64_t kBlocks = 4;       // CUDA blocks for each multiprocessor, at least
 constexpr int64_t kFewestBlocks = 4; // of a line that is cut: less is not worth two launches more
-// Threads of a multiprocessor: as many as may be, since most of a block wait for those that walk. Of 8.6 and 8.9 it has 1536.
+// Threads of a multiprocessor: as many as may be, since most of a block wait for those that walk. Compute capabilities 8.6 and 8.9 have 1536.
 constexpr int64_t kThreadsAtOnce = 1536, kThreadsBefore80 = 1024;
 constexpr size_t kUnrolled = 8;          // instructions of a kernel whose threads' parts of a tile stand side by side
 constexpr int64_t kOtherRegisters = 8;  // of a thread, and for each value that is kept, beside three times what it reads ahead of that
@@ -107,7 +107,8 @@ class Tiles : Staged {
     const bool is_cut = by_runs_ && blocks_ >= kFewestBlocks && is_cuttable(c_.kernel);
     const int64_t most = power_of_two_to(std::min<int64_t>(kTile / std::min(power_of_two_from(length_), kNarrow), c_.target.threads));
     // Runs fill a tile of one line as well as many lines do; lines side by side are read together.
-    const int64_t resident = c_.target.multiprocessors * std::max<int64_t>(kBlocks, c_.out.tree.resident), at_once = by_runs_ && (along_ || is_cut) ? resident : c_.target.multiprocessors;
+    const int64_t resident = c_.target.multiprocessors * std::max<int64_t>(kBlocks, c_.out.tree.resident);
+    const int64_t at_once = by_runs_ && (along_ || is_cut) ? resident : c_.target.multiprocessors;
     const int64_t beside = std::min(power_of_two_from(count_), std::max(kSideBySide, power_of_two_to(count_ * blocks_ / at_once)));
     const int64_t wanted = is_cut && !along_ ? beside : power_of_two_to(std::max<int64_t>(1, count_ / at_once));
     together_ = std::min(most, wanted);
