@@ -1,14 +1,12 @@
 // digamma: a recurrence up to 10, there an asymptotic series, and a reflection to the left of 0.
 #include "ir/gamma.h"
 
-#include <limits>
 #include <numbers>
 
 namespace tenon::ir {
 
 // No branch that is not taken is infinite, so that gradients of it are zeros there.
 Expr digamma(const Expr& x) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Expr left = x < 0.0;
   Expr y = select(left, 1.0 - x, x), result = number(x, 0.0);
   for (int i = 0; i < 10; ++i) {  // up to 10, one by one
@@ -26,7 +24,7 @@ Expr digamma(const Expr& x) {
   result = select(y == 10.0, result + 2.25175258906672110764, result + log(y) - 0.5 / y - tail);
   const Expr near = select(left, x - apply(Op::Round, x), number(x, 0.25));
   const Expr reflected = result - std::numbers::pi / apply(Op::Tan, std::numbers::pi * near);
-  const Expr pole = number(x, std::numeric_limits<double>::quiet_NaN());
+  const Expr pole = number(x, kNan);
   result = select(left, select(x == trunc(x), pole, reflected), result);
   return select(x == 0.0, copysign(number(x, kInfinity), -x), result);
 }

@@ -15,7 +15,7 @@
 
 namespace tenon::ir {
 
-[[maybe_unused]] const bool held_over_fork = hold_over_fork(
+[[maybe_unused]] const bool nodes_held_over_fork = hold_over_fork(
     ForkOrder::Nodes, fork_lock<[]() -> std::recursive_mutex& { return NodeTable::get().mutex; }>());
 
 constinit const std::shared_ptr<Payload> Node::kNoPayload;

@@ -98,7 +98,7 @@ template <auto call>
 void for_each_shard() {
   for (Shard& shard : shards()) call(shard.mutex);
 }
-[[maybe_unused]] const bool held_over_fork =
+[[maybe_unused]] const bool indices_held_over_fork =
     hold_over_fork(ForkOrder::Indices, {for_each_shard<[](std::mutex& m) { m.lock(); }>,
                                         for_each_shard<[](std::mutex& m) { m.unlock(); }>,
                                         for_each_shard<[](std::mutex& m) { std::construct_at(&m); }>});

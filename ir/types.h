@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,6 +46,8 @@ Dims contiguous_strides(std::span<const int64_t> shape);  // row-major, in eleme
 
 // An opaque device tag. 0 is the CPU; 1 + i is CUDA device i. Only the runtime gives it a meaning.
 using DeviceTag = int8_t;
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
 
 // The bits of one element, zero-extended to 64. A float is stored in its own format (an f16 in 16 bits).
 struct Constant {

@@ -16,7 +16,7 @@ CompileBehind& CompileBehind::global() {
   return *behind;
 }
 
-[[maybe_unused]] const bool held_over_fork =
+[[maybe_unused]] const bool compiling_held_over_fork =
     ir::hold_over_fork(ir::ForkOrder::Behind, {[] { CompileBehind::global().hold(); }, [] { CompileBehind::global().let_go(); },
                                                [] { new (&CompileBehind::global()) CompileBehind; }, [] { CompileBehind::global(); }});
 

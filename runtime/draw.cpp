@@ -29,7 +29,6 @@ struct Box {
   int layer = 0, x = 0, y = 0, width = 0, height = 0;
 };
 
-bool is_view(const Node& n) { return ir::is_movement(n.op()) && n.op() != Op::Pad && n.op() != Op::Cat; }
 
 std::string escaped(const std::string& text) {
   std::string result;

@@ -305,7 +305,7 @@ class Evaluator {
 
 EvaluationMutex& evaluation_mutex() { return Evaluator::get().mutex; }
 
-[[maybe_unused]] const bool held_over_fork =
+[[maybe_unused]] const bool evaluation_held_over_fork =
     ir::hold_over_fork(ir::ForkOrder::Evaluation, {[] { evaluation_mutex().lock_for_fork(); },
                                                    [] { evaluation_mutex().unlock_after_fork(); },
                                                    [] { std::construct_at(&evaluation_mutex()); }});

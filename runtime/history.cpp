@@ -30,7 +30,7 @@ Ring& ring() {
   static auto* r = new Ring;
   return *r;
 }
-[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(
+[[maybe_unused]] const bool history_held_over_fork = ir::hold_over_fork(
     ir::ForkOrder::History, ir::fork_lock<[]() -> std::mutex& { return ring().mutex; }>());
 
 std::atomic<int64_t> counts[6];

@@ -109,7 +109,7 @@ KernelCache& KernelCache::global() {
   return *cache;
 }
 std::mutex& KernelCache::global_mutex() { return global().mutex_; }
-[[maybe_unused]] const bool held_over_fork =
+[[maybe_unused]] const bool kernels_held_over_fork =
     ir::hold_over_fork(ir::ForkOrder::Kernels, ir::fork_lock<KernelCache::global_mutex>());
 
 std::vector<FoundKernel> KernelCache::get(std::span<const std::shared_ptr<const ir::LoopTree>> trees, Device& device,

@@ -135,7 +135,7 @@ State& state() {
   static auto* s = new State;  // never destroyed: destructors of user objects may still evaluate at exit
   return *s;
 }
-[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(
+[[maybe_unused]] const bool options_held_over_fork = ir::hold_over_fork(
     ir::ForkOrder::Options, ir::fork_lock<[]() -> std::mutex& { return state().mutex; }>());
 
 }  // namespace

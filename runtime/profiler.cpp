@@ -110,7 +110,7 @@ Profiler& Profiler::global() {
 }
 
 std::mutex& Profiler::mutex() { return global().state_->mutex; }
-[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(ir::ForkOrder::Profile, ir::fork_lock<Profiler::mutex>());
+[[maybe_unused]] const bool profile_held_over_fork = ir::hold_over_fork(ir::ForkOrder::Profile, ir::fork_lock<Profiler::mutex>());
 
 bool Profiler::start(const std::string& file) {
   if (!file.empty() && !writable(file)) return false;

@@ -19,7 +19,6 @@ using ir::Node;
 using ir::Op;
 
 bool is_held(const Node& node) { return node.holders.load(std::memory_order_relaxed) > 0; }
-bool is_view(Op op) { return ir::is_movement(op) && op != Op::Pad && op != Op::Cat; }
 bool is_light(Op op) { return ir::is_elementwise(op) || ir::is_movement(op) || ir::is_reduce(op); }
 
 }  // namespace
@@ -93,7 +92,7 @@ void GraphKey::note_stored() {
 // Whether a node of the graph will be there without being computed again.
 bool GraphKey::is_stored(const Node* node) const {
   while (!node->is_leaf() && !stored_[node->mark_value]) {
-    if (!is_view(node->op())) return false;
+    if (!is_view(*node)) return false;
     node = node->inputs()[0];
   }
   return true;

@@ -8,8 +8,8 @@
 namespace tenon::passes::math {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using ir::kInfinity;
+using ir::kNan;
 
 struct Split {
   Expr k;  // as a float

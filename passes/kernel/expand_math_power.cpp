@@ -9,8 +9,8 @@
 namespace tenon::passes::math {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using ir::kInfinity;
+using ir::kNan;
 
 // |x|^y without the cases that logarithms cannot give; f64.
 Expr power_of_magnitude(Expr a, Expr y, bool brief) {

@@ -9,7 +9,7 @@
 namespace tenon::passes::math {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using ir::kInfinity;
 
 // erf(x) - x for |x| <= 1; error 2^-56 of erf.
 Expr erf_tail_double(Expr x) {

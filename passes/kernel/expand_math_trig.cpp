@@ -14,8 +14,8 @@
 namespace tenon::passes::math {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using ir::kInfinity;
+using ir::kNan;
 constexpr double kHalfPi = 1.5707963267948966, kHalfPiLow = 6.123233995736766e-17;
 constexpr double kQuarterPi = 0.7853981633974483, kQuarterPiLow = 3.061616997868383e-17;
 

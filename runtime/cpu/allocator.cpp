@@ -47,7 +47,7 @@ Allocator& Allocator::global() {
   return *a;
 }
 std::mutex& Allocator::global_mutex() { return global().mutex_; }
-[[maybe_unused]] const bool held_over_fork =
+[[maybe_unused]] const bool memory_held_over_fork =
     ir::hold_over_fork(ir::ForkOrder::Memory, ir::fork_lock<Allocator::global_mutex>());
 
 size_t Allocator::class_bytes(size_t bytes) { return size_class(bytes, kAlign).bytes; }

@@ -55,7 +55,7 @@ std::mutex& pages_mutex() {
   static auto* mutex = new std::mutex;  // buffers in static objects may outlive every static of ours
   return *mutex;
 }
-[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(ir::ForkOrder::Pages, ir::fork_lock<pages_mutex>());
+[[maybe_unused]] const bool pages_held_over_fork = ir::hold_over_fork(ir::ForkOrder::Pages, ir::fork_lock<pages_mutex>());
 Page* pages = nullptr;
 
 Page* map_page() {

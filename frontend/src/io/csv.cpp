@@ -26,7 +26,7 @@ struct Field {
   };
 };
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using ir::kNan;
 
 // A magnitude beyond double's: 0 or an infinity, whatever the decimal point of the program's locale.
 double out_of_range(const char* number) {

@@ -27,7 +27,7 @@ struct Settings {
 
 std::mutex settings_mutex;
 Settings current_settings;
-[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(
+[[maybe_unused]] const bool printing_held_over_fork = ir::hold_over_fork(
     ir::ForkOrder::Printing, ir::fork_lock<[]() -> std::mutex& { return settings_mutex; }>());
 
 Settings settings() {

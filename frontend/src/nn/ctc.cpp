@@ -10,7 +10,7 @@
 namespace tenon {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using ir::kInfinity;
 
 std::vector<int64_t> lengths_of(const Tensor& x, const char* name) {
   check(isIntegralType(x.scalar_type(), false), name, " must be integral");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "frontend/src/nn/reduction.h"
 #include "frontend/src/nn/resize.h"
 #include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/text.h"
@@ -20,14 +21,6 @@ void detail::check_count(size_t got, size_t wanted) {
 
 namespace nn::functional {
 namespace {
-
-int64_t reduction_of(Tag tag) {
-  return tag == Tag::None ? Reduction::None : tag == Tag::Mean ? Reduction::Mean : Reduction::Sum;
-}
-template <typename Options>
-int64_t reduction_of(const Options& options) {
-  return reduction_of(options.reduction().tag());
-}
 
 // The function's result, written into the input if that was asked for. Then the gradient reads a copy of what the input was.
 template <typename F>

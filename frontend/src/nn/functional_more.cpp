@@ -3,22 +3,13 @@
 
 #include <algorithm>
 
+#include "frontend/src/nn/reduction.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 #include "tenon/nn/functional.h"
 #include "tenon/random.h"
 
 namespace tenon::nn::functional {
-namespace {
-
-template <typename Options>
-int64_t reduction_of(const Options& options) {
-  const Tag tag = options.reduction().tag();
-  return tag == Tag::None ? Reduction::None : tag == Tag::Mean ? Reduction::Mean : Reduction::Sum;
-}
-
-}  // namespace
-
 // --- sampling
 
 Tensor affine_grid(const Tensor& theta, IntArrayRef size, bool align_corners) {

@@ -107,7 +107,6 @@ Tensor scaled_dot_product_attention(const Operand& query, const Operand& key, co
         "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: ",
         given(attn_mask) ? attn_mask->dtype() : TypeMeta(kFloat), " and  query.dtype: ", query.dtype(),
         " instead.");
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
   if (dropout_p == 0) {
     if (Tensor mixed = attention_at_once(query, key, value, attn_mask, is_causal, factor); mixed.defined()) return mixed;
@@ -116,9 +115,9 @@ Tensor scaled_dot_product_attention(const Operand& query, const Operand& key, co
   if (is_causal) {
     const Dims shape{query.size(-2), key.size(-2)};
     const Expr row{iota_node(shape, 0)}, column{iota_node(shape, 1)};
-    scores = masked_fill(scores, record((column > row).node), -kInfinity);
+    scores = masked_fill(scores, record((column > row).node), -ir::kInfinity);
   } else if (given(attn_mask)) {
-    scores = attn_mask->scalar_type() == kBool ? masked_fill(scores, logical_not(*attn_mask), -kInfinity)
+    scores = attn_mask->scalar_type() == kBool ? masked_fill(scores, logical_not(*attn_mask), -ir::kInfinity)
                                                : add(scores, *attn_mask);
   }
   return matmul(dropout(softmax(scores, -1), dropout_p, true), value);

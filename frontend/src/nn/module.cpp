@@ -36,7 +36,7 @@ KnownNames& known() {
   static auto* known = new KnownNames;
   return *known;
 }
-[[maybe_unused]] const bool held_over_fork =
+[[maybe_unused]] const bool modules_held_over_fork =
     ir::hold_over_fork(ir::ForkOrder::Names, ir::fork_lock<[]() -> std::mutex& { return known().mutex; }>());
 
 const TypeNames& names_of(const std::type_info& type) {

@@ -13,7 +13,7 @@
 namespace tenon {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using ir::kInfinity;
 
 // The smallest element of a type, below which nothing is padded in for a maximum.
 ir::Constant lowest(DType type) {

@@ -14,7 +14,7 @@
 namespace tenon {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using ir::kInfinity;
 
 // The bits of a float as an integer of its size, and back.
 DType bits_type(DType type) {

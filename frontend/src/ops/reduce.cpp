@@ -11,7 +11,7 @@
 namespace tenon {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using ir::kInfinity;
 
 // x over `dims`, which keep size 1. An empty tensor gives the identity.
 Expr reduced(Op op, const Expr& x, const Dims& dims) {

@@ -22,8 +22,8 @@ namespace {
 
 using namespace coefficients;
 using std::numbers::pi;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using ir::kInfinity;
+using ir::kNan;
 
 Expr choose(const Expr& condition, double yes, const Expr& no) {
   return select(condition, number(no, yes), no);

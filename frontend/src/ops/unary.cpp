@@ -10,7 +10,7 @@
 namespace tenon {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using ir::kInfinity;
 
 // One float op; integers become the default float type.
 Tensor float_op(Op op, const Tensor& x) {

@@ -78,7 +78,7 @@ Generators& generators() {
   static auto* g = new Generators;
   return *g;
 }
-[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(
+[[maybe_unused]] const bool generators_held_over_fork = ir::hold_over_fork(
     ir::ForkOrder::Generators, {[] {
                                   generators().mutex.lock();
                                   for (GeneratorImpl* g : generators().all) g->engine_mutex.lock();

@@ -43,7 +43,7 @@ void clear(std::atomic_flag& flag) { flag.clear(std::memory_order_release); }
 constinit std::mutex address_mutex;
 [[maybe_unused]] const bool address_held_over_fork =
     ir::hold_over_fork(ir::ForkOrder::Addresses, ir::fork_lock<[]() -> std::mutex& { return address_mutex; }>());
-[[maybe_unused]] const bool held_over_fork = ir::hold_over_fork(
+[[maybe_unused]] const bool storages_held_over_fork = ir::hold_over_fork(
     ir::ForkOrder::Storages, {for_each_storage_lock<Locked::take>, for_each_storage_lock<clear>, for_each_storage_lock<clear>});
 
 // A constant costs nothing to make again, so holding one must not turn it into an output of other

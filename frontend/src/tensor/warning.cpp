@@ -26,7 +26,7 @@ Seen& seen() {
   static auto* seen = new Seen;  // never destroyed: static destructors may warn
   return *seen;
 }
-[[maybe_unused]] const bool held_over_fork =
+[[maybe_unused]] const bool warnings_held_over_fork =
     ir::hold_over_fork(ir::ForkOrder::Warnings, ir::fork_lock<[]() -> std::mutex& { return seen().mutex; }>());
 
 bool is_first(const std::string& warning) {

@@ -60,7 +60,7 @@ class Across {
       : c_(c), lines_(c.axes(AxisKind::Parallel)), serial_(c.axes(AxisKind::Serial).front()), count_(c.product(lines_)),
         length_(c.extent(serial_)) {
     const bool whole = stores_rows(c.kernel) || !scans_are_associative(c);
-    pieces_ = whole ? Pieces{1, length_} : cut_lines(count_, length_, kFewestSteps, kManyLines);
+    pieces_ = whole ? LinePieces{1, length_} : cut_lines(count_, length_, kFewestSteps, kManyLines);
   }
 
   void lower() {
@@ -116,7 +116,7 @@ class Across {
   std::vector<int> lines_;
   int serial_;
   int64_t count_, length_;
-  Pieces pieces_;
+  LinePieces pieces_;
   std::map<Value, AccumulatorBuffers> totals_;  // [piece, line]
 };
 
@@ -127,7 +127,7 @@ bool scans_are_associative(const Context& c) {
                      [](const Instr& i) { return !ir::is_scan(i.op) || ir::scan_is_associative(i.op, i.dtype); });
 }
 
-Pieces cut_lines(int64_t lines, int64_t steps, int64_t fewest, int64_t at_once) {
+LinePieces cut_lines(int64_t lines, int64_t steps, int64_t fewest, int64_t at_once) {
   const int64_t wanted = std::clamp<int64_t>(at_once / lines, 1, std::max<int64_t>(1, steps / fewest));
   const int64_t of_piece = ceil_div(steps, wanted);
   return {ceil_div(steps, of_piece), of_piece};

@@ -45,7 +45,7 @@ class Teams : Staged {
     while (items_ < kItems && items_ * team_ < length_) items_ *= 2;
     tile_ = items_ * team_;
     const int64_t tiles = ceil_div(length_, tile_);
-    pieces_ = is_block_ ? cut_lines(count_, tiles, kFewestTiles, kBlocks * c.target.multiprocessors) : Pieces{1, tiles};
+    pieces_ = is_block_ ? cut_lines(count_, tiles, kFewestTiles, kBlocks * c.target.multiprocessors) : LinePieces{1, tiles};
     for (Value v : plan_.carried) keep(v);
     for (const std::vector<Value>& scans : plan_.reductions) {
       for (Value v : scans) keep_scan(v);
@@ -253,7 +253,7 @@ class Teams : Staged {
   int64_t gang_, team_, tile_;  // threads that scan by shuffles, and those that take a line; elements of a tile
   int64_t items_ = 1;           // that a thread has of it
   int loops_ = 0;               // that have scans
-  Pieces pieces_{1, 1};         // in tiles
+  LinePieces pieces_{1, 1};         // in tiles
   std::map<Value, int32_t> kept_;                  // registers: values that a later loop reads, and scans
   std::map<Value, AccumulatorBuffers> totals_;     // of a tile's warps, twice
   std::map<Value, AccumulatorBuffers> of_pieces_;  // [line, piece]

@@ -375,7 +375,7 @@ class Tiles : Staged {
   int64_t together_ = 1, width_ = 1;  // lines of a block, positions of a tile: powers of two
   int64_t row_ = 1, runs_ = 1, rows_ = 1;  // positions of a row, rows of a line, rows of a tile
   int64_t ahead_ = 1;
-  Pieces pieces_{1, 1};  // of a line, in scan blocks
+  LinePieces pieces_{1, 1};  // of a line, in scan blocks
   std::map<Value, int32_t> kept_;           // the tiles: values that a later loop reads, and scans
   std::map<Value, int32_t> read_;           // by a walk: the next few elements
   std::map<Value, int32_t> totals_;         // of rows, then what comes before each
