@@ -33,14 +33,14 @@ def command(options, work, run, out, *more):
             "--simulate", options.bin, "--jobs", "4", *(["--only", options.only] if options.only else []), *(["--most", str(options.most)] if options.most else []), *map(str, more)]
 
 
-# Stand-ins of NVIDIA's tools: each runs the program behind its options; ncu then prints its table, of two kernels.
+# Stand-ins of NVIDIA's tools: each runs the program behind its options, which ends with it; ncu then prints its table, of two kernels.
 SANITIZER = """#!/usr/bin/env bash
 while [ ! -x "$1" ]; do shift; done
 exec "$@"
 """
 NCU = """#!/usr/bin/env bash
 while [ ! -x "$1" ]; do [ "$1" = --metrics ] && metrics=$2; shift; done
-"$@" || exit $?
+setpriv --pdeathsig KILL "$@" || exit $?
 echo "==PROF== Disconnected"
 row() { printf '"%s","1","program","host","%s"' "$1" "$2"; for metric in ${metrics//,/ }; do printf ',"%s"' "${3:-$metric}"; done; echo; }
 row ID "Kernel Name"; row "" "" unit; row 0 tenon_small 1,000; row 1 tenon_large 20,000.5

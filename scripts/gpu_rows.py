@@ -93,12 +93,13 @@ class Machine:
         return max(0.0, self.end - time.monotonic())
 
     def start(self, part, name, command, environment):
-        # Not a session of its own, which would outlive the run; ends with the run where the system can see to that.
-        guard = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+        # Not a session of its own, which would outlive the run; ends with the run where the system can see to that. A run that was killed
+        # before setpriv asked for the signal is no longer the parent.
+        guard = ["setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test $PPID = "$0" && exec "$@"', os.getpid()] if shutil.which("setpriv") else []
         folder = self.logs / part
         folder.mkdir(exist_ok=True)
         log = open(folder / f"{name}.log", "wb")
-        process = subprocess.Popen([*guard, *map(str, command)], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+        process = subprocess.Popen(list(map(str, [*guard, *command])), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                                    env={**self.environment, **environment}, process_group=0)
         return process, log
 
