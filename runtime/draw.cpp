@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/analysis.h"
 #include "runtime/report.h"
 
 namespace tenon::runtime {
@@ -28,7 +29,6 @@ struct Box {
   std::map<int, std::string> reads;  // box -> views passed through
   int layer = 0, x = 0, y = 0, width = 0, height = 0;
 };
-
 
 std::string escaped(const std::string& text) {
   std::string result;

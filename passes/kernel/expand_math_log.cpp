@@ -3,8 +3,6 @@
 // series is short (the form used in fdlibm). k ln2 is added in two parts.
 #include "passes/kernel/expand_math.h"
 
-#include <limits>
-
 namespace tenon::passes::math {
 namespace {
 

@@ -2,7 +2,6 @@
 // pair of doubles; rem is exact: long division for f32, modular exponentiation of the exponent gap for f64.
 #include <algorithm>
 #include <bit>
-#include <limits>
 
 #include "passes/kernel/expand_math.h"
 

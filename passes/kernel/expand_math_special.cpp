@@ -2,8 +2,6 @@
 // erfcx(x) as a polynomial in (x - 2)/(x + 2) for erfc (Shepherd and Laframboise), exp(x^2/2) ndtr(-x), ndtr the
 // normal distribution function, as a quotient of two polynomials for gelu, erfinv(x)/x in -log(1 - x^2) (Giles), and for lgamma the
 // recurrence to [1.5, 2.5], Stirling's series from 7.5 on and the reflection formula below 0.
-#include <limits>
-
 #include "passes/kernel/expand_math.h"
 
 namespace tenon::passes::math {

@@ -6,7 +6,6 @@
 // of 25. asin, acos: Cody and Waite's range reduction by (1-x)/2. atan, atan2: reduction by pi/8 to |t| <=
 // tan(pi/8).
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "passes/kernel/expand_math.h"

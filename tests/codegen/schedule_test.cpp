@@ -66,7 +66,7 @@ void compute_routine(const passes::FusedKernel& fused, Values& values) {
   values.list.emplace_back(fused.outputs[0], std::move(result));
 }
 
-// Runs one fused kernel by interpreter and by every schedule, in slow builds by one; the results must be the same bits.
+// Runs one fused kernel by interpreter and by the schedules of every target, in slow builds of one; the results must be the same bits.
 void check_kernel(const passes::FusedKernel& fused, Values& values) {
   if (fused.routine) return compute_routine(fused, values);
   ir::Kernel kernel = passes::run_kernel_passes(fused.kernel);

@@ -22,7 +22,7 @@ constexpr char kEndRecord[22] = {'P', 'K', 5, 6};  // is all of an archive witho
 constexpr std::string_view kEmptyArchive(kEndRecord, sizeof kEndRecord);
 // No deflated byte stands for more than this many (two bits for a match of 258): a larger claim is not true.
 constexpr uint64_t kDeflateLimit = 1032;
-constexpr unsigned kMostOfMember = 1u << 30;        // minizip counts in unsigned
+constexpr unsigned kMostAtOnce = 1u << 30;        // minizip counts in unsigned
 constexpr uLong kEncrypted = 1, kUtf8 = 1 << 11;  // bits of an entry's flags
 
 struct Close {
@@ -104,7 +104,7 @@ class EntrySource final : public Source {
   }
   size_t read_some(void* out, size_t bytes) override {
     errno = 0;
-    const auto most = static_cast<unsigned>(std::min<size_t>(bytes, kMostOfMember));
+    const auto most = static_cast<unsigned>(std::min<size_t>(bytes, kMostAtOnce));
     return static_cast<size_t>(checked(unzReadCurrentFile(archive_, out, most)));
   }
   unzFile archive_;
@@ -195,7 +195,7 @@ class OutputArchive {
   }
   void write(const void* data, uint64_t bytes) {
     for (const char* at = static_cast<const char*>(data); bytes > 0;) {
-      const auto count = static_cast<unsigned>(std::min<uint64_t>(bytes, kMostOfMember));
+      const auto count = static_cast<unsigned>(std::min<uint64_t>(bytes, kMostAtOnce));
       check_code(zipWriteInFileInZip(archive_, at, count));
       at += count;
       bytes -= count;

@@ -1,5 +1,4 @@
 // Connectionist temporal classification: the probability of a labelling, summed over all its alignments.
-#include <limits>
 #include <vector>
 
 #include "frontend/src/autograd/grad.h"

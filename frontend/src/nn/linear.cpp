@@ -1,6 +1,5 @@
 // Linear and bilinear maps, and attention: what is made of products of matrices.
 #include <cmath>
-#include <limits>
 
 #include "frontend/src/autograd/known_call.h"
 #include "frontend/src/nn/attention.h"

@@ -1,7 +1,6 @@
 // Pooling: windows of the padded input, reduced. Adaptive pooling has windows of different sizes: each takes
 // the positions from floor(i * in / out) to ceil((i + 1) * in / out), gathered and masked.
 #include <algorithm>
-#include <limits>
 
 #include "frontend/src/autograd/grad.h"
 #include "frontend/src/tensor/expr.h"

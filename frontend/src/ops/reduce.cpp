@@ -1,6 +1,5 @@
 // Reductions, and what is composed of them: statistics, norms, logsumexp.
 #include <cmath>
-#include <limits>
 
 #include "frontend/src/autograd/grad_fn.h"
 #include "frontend/src/ops/norm.h"

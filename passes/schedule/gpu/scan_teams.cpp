@@ -253,7 +253,7 @@ class Teams : Staged {
   int64_t gang_, team_, tile_;  // threads that scan by shuffles, and those that take a line; elements of a tile
   int64_t items_ = 1;           // that a thread has of it
   int loops_ = 0;               // that have scans
-  LinePieces pieces_{1, 1};         // in tiles
+  LinePieces pieces_{1, 1};     // in tiles
   std::map<Value, int32_t> kept_;                  // registers: values that a later loop reads, and scans
   std::map<Value, AccumulatorBuffers> totals_;     // of a tile's warps, twice
   std::map<Value, AccumulatorBuffers> of_pieces_;  // [line, piece]
