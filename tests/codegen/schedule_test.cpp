@@ -19,6 +19,7 @@
 #include "passes/passes.h"
 #include "passes/schedule/schedule.h"
 #include "support/launch.h"
+#include "support/fuzz_cases.h"
 #include "support/random_graph.h"
 
 namespace tenon {

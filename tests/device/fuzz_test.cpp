@@ -3,11 +3,11 @@
 //   TENON_FUZZ_COUNT=2000 TENON_FUZZ_SEED=1 test_device -tc='fuzz*'
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 
 #include "device/tested_device.h"
 #include "runtime/evaluation_support.h"
 #include "runtime/late_work.h"
+#include "support/fuzz_cases.h"
 #include "support/random_graph.h"
 
 using namespace tenon;
@@ -18,11 +18,6 @@ using codegen::HostTensor;
 namespace {
 
 constexpr uint64_t kOrders = 8;
-
-int64_t from_environment(const char* name, int64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text && *text ? std::atoll(text) : otherwise;
-}
 
 // The outputs of the graph on a device, over these inputs.
 std::vector<NodeRef> on(runtime::Device& device, const ir::Graph& graph, const std::vector<HostTensor>& inputs) {

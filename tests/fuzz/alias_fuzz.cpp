@@ -8,6 +8,7 @@
 #include <tenon/tenon.h>
 
 #include "device/tested_device.h"
+#include "support/fuzz_cases.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -595,9 +596,7 @@ int main(int argc, char** argv) {
   const auto argument = [&](int i, uint64_t otherwise) {
     return argc > i ? std::strtoull(argv[i], nullptr, 10) : otherwise;
   };
-  uint64_t programs = argument(1, 1000), seed = argument(2, 1), only = argument(3, ~0ull);
-  if (const char* divisor = std::getenv("TENON_FUZZ_DIVISOR"))
-    programs = programs / std::max(1, std::atoi(divisor)) + 1;
+  const uint64_t programs = tenon::test::fuzz_cases(static_cast<int>(argument(1, 1000))), seed = argument(2, 1), only = argument(3, ~0ull);
   int failures = 0;
   for (uint64_t i = 0; i < programs; ++i) {
     if (only != ~0ull && i != only) continue;

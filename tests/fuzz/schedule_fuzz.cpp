@@ -21,6 +21,7 @@
 #include "support/large_graph.h"
 #include "support/launch.h"
 #include "support/random.h"
+#include "support/fuzz_cases.h"
 #include "support/random_graph.h"
 
 using namespace tenon;

@@ -9,21 +9,12 @@
 
 #include "device/tested_device.h"
 #include "gradients/tape_program.h"
+#include "support/fuzz_cases.h"
 
+using namespace tenon::test;
 using tape::Program;
 
 namespace {
-
-int64_t from_environment(const char* name, int64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text && *text ? std::atoll(text) : otherwise;
-}
-
-int64_t cases(int64_t usual) {
-  if (std::getenv("TENON_FUZZ_COUNT")) return from_environment("TENON_FUZZ_COUNT", usual);
-  return std::max<int64_t>(1, usual / from_environment("TENON_FUZZ_DIVISOR", 1));
-}
-uint64_t first_seed() { return static_cast<uint64_t>(from_environment("TENON_FUZZ_SEED", 1)); }
 
 using Run = void (Program::*)();
 
@@ -59,8 +50,8 @@ void compare_programs(Run run, int64_t count) {
 
 }  // namespace
 
-TEST_CASE("tape: random graphs have the gradients of the eager model") { compare_programs(&Program::run_graph, cases(120)); }
+TEST_CASE("tape: random graphs have the gradients of the eager model") { compare_programs(&Program::run_graph, fuzz_count(120)); }
 
 TEST_CASE("tape: random training programs do what the eager model does") {
-  compare_programs(&Program::run_training, cases(300));
+  compare_programs(&Program::run_training, fuzz_count(300));
 }

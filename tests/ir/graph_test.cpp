@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "support/fuzz_cases.h"
 #include "support/random_graph.h"
 
 using namespace tenon::ir;

@@ -8,6 +8,7 @@
 #include "ir/graph_evaluate.h"
 #include "ir/graph_map.h"
 #include "passes/passes.h"
+#include "support/fuzz_cases.h"
 #include "support/random_graph.h"
 
 using namespace tenon;

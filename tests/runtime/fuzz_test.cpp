@@ -5,9 +5,9 @@
 //   TENON_FUZZ_COUNT=5000 TENON_FUZZ_SEED=1 test_runtime -tc='fuzz*'
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 
 #include "runtime/evaluation_support.h"
+#include "support/fuzz_cases.h"
 #include "support/random_graph.h"
 
 using namespace tenon;
@@ -16,14 +16,6 @@ using namespace tenon::test;
 using codegen::HostTensor;
 
 namespace {
-
-int64_t from_environment(const char* name, int64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text && *text ? std::atoll(text) : otherwise;
-}
-
-int64_t fuzz_count(int usual) { return from_environment("TENON_FUZZ_COUNT", fuzz_cases(usual)); }
-uint64_t first_seed() { return static_cast<uint64_t>(from_environment("TENON_FUZZ_SEED", 1)); }
 
 // The values of the outputs under the current options.
 std::vector<HostTensor> run(const ir::Graph& graph, const std::vector<HostTensor>& inputs) {

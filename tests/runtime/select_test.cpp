@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/evaluation_support.h"
+#include "support/fuzz_cases.h"
 #include "support/random_graph.h"
 
 using namespace tenon;

@@ -7,6 +7,7 @@
 
 #include "runtime/evaluation_support.h"
 #include "runtime/graph_key.h"
+#include "support/fuzz_cases.h"
 #include "support/random_graph.h"
 
 using namespace tenon;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <unordered_set>
@@ -633,11 +632,6 @@ std::string first_difference(const HostTensor& got, const HostTensor& want) {
     return text.str();
   }
   return "none";
-}
-
-int fuzz_cases(int wanted) {
-  const char* divisor = std::getenv("TENON_FUZZ_DIVISOR");
-  return std::max(1, wanted / std::max(1, divisor ? std::atoi(divisor) : 1));
 }
 
 }  // namespace tenon::test

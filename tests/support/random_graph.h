@@ -37,7 +37,4 @@ bool same_elements(const codegen::HostTensor& a, const codegen::HostTensor& b);
 // The first element that same_elements() finds different, "[5]: 0x80000000 and not 0x00000000 (-0.0, 0.0)"; of other sizes or types: says so.
 std::string first_difference(const codegen::HostTensor& got, const codegen::HostTensor& want);
 
-// How many cases a fuzzer draws: `wanted`, divided by TENON_FUZZ_DIVISOR in slow builds; at least 1.
-int fuzz_cases(int wanted);
-
 }  // namespace tenon::test
