@@ -1,7 +1,7 @@
 // Graph -> groups. One walk from the outputs to the inputs: when a node is met, all its readers have a group
-// and have asked for its elements at some index map. The node joins the group of its readers if they agree on
-// group and map and the merged space is still one that a schedule takes; otherwise it starts a group and its
-// readers load its buffer.
+// and have asked for its elements at some index map. The node joins the group of its readers if they agree on the
+// map and the merged space is still one that a schedule takes; of several groups it joins the first to run, and the
+// others load its buffer. Otherwise it starts a group, and its readers load its buffer.
 //
 //   %m = reduce.max %x dims=[1]      the walk meets div, sum, exp, sub, max in this order; all of them ask
 //   %e = exp (sub %x, %m)            for elements (r, c) or rows (r): the axis c of div becomes the inner

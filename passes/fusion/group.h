@@ -4,6 +4,7 @@
 // of a variant, since a kernel may have several of them; which ones go together, the table of schedules says.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -69,6 +70,7 @@ class Group {
   bool routine = false;  // one node, or several results of the same operands, computed by a call; it has no axes
   Form form;             // what the schedules are asked about
   int cost = 0;
+  SmallVector<Op, 4> shared;  // of the members that it stores for other groups
 
   int reductions() const { return form.lanes + form.columns; }
   int64_t extent(int axis) const { return axes[axis].extent; }
@@ -82,6 +84,7 @@ class Group {
 
   ir::Axes points() const;    // all axes but those of the contraction
   ir::Axes parallel() const;
+  bool shares(Op op) const { return std::find(shared.begin(), shared.end(), op) != shared.end(); }
   bool runs_through(int axis) const;  // a reduction or scan does, in order
   // Whether the map runs through the whole node by exactly these axes, each once.
   bool is_permutation(const Node& node, const Map& map, std::span<const int> by) const;

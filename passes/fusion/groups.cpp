@@ -97,14 +97,17 @@ void Groups::request_through(const Node& view, const Request& r) {
   ask(view.inputs()[0], r.group, through_view(view, r.map), r.consumer, access);
 }
 
-bool Groups::depends(int from, int to) const {
+bool Groups::depends(int from, int to) const { return depends(from, std::span(&to, 1)); }
+
+bool Groups::depends(int from, std::span<const int> others) const {
   begin_walk();
   stack_.assign(1, from);
   while (!stack_.empty()) {
     const int g = stack_.back();
     stack_.pop_back();
-    if (g == to) return true;
-    if (meet(g)) for_each_source(g, [&](int source) { stack_.push_back(source); });
+    if (!meet(g)) continue;
+    if (g != from && std::find(others.begin(), others.end(), g) != others.end()) return true;
+    for_each_source(g, [&](int source) { stack_.push_back(source); });
   }
   return false;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,7 @@ class Groups {
 
   // Whether group `from` reads, directly or through others, something that group `to` computes.
   bool depends(int from, int to) const;
+  bool depends(int from, std::span<const int> others) const;  // on one of them other than itself
   template <typename F>
   void for_each_source(int g, F f) const {  // the groups whose buffers group g loads; some more than once
     for (const Node* node : group(g).reads) {

@@ -2,6 +2,7 @@
 // comes out, the table of schedules says (passes/schedule/schedule.h).
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "passes/fusion/groups.h"
 
@@ -16,29 +17,36 @@ class Join {
   Join(Groups& groups, Node* node) : groups_(groups), node_(node), state_(groups.state(node)), limits_(groups.options().limits) {}
 
   bool run(bool stored) {
-    if (!is_asked_in_one_way() || !fits_limits()) return false;
+    if (!finds_reader() || !fits_limits()) return false;
+    const bool shared = requests_.size() < state_.requests.size();
+    stored = stored || shared;
+    if (shared && follows_other_order()) return refuse("a kernel of its own takes in what it follows");
+    const bool orders = (ir::is_reduce(node_->op()) || node_->op() == Op::Dot) && !is_empty_reduce(*node_);
+    if (stored && !orders && !into().covers(*node_, map())) return refuse("it is stored, and its reader does not need all of it");
     const bool joins = ir::is_reduce(node_->op())                                ? is_empty_reduce(*node_) || joins_reduction()
                        : ir::is_scan(node_->op()) && !is_empty_scan(*node_)      ? joins_scan()
                        : node_->op() == Op::Dot && !is_empty_reduce(*node_)      ? joins_contraction()
                                                                                  : joins_map();
     if (!joins) return false;
+    if (shared) into().shared.push_back(node_->op());
     Map map = into().asked.at(node_).front().map;  // joining a reduction may have merged axes
-    if (stored && !into().covers(*node_, map)) return refuse("it is stored, and its reader does not need all of it");
     const auto operand = [](const Request& r) { return r.access != Access::Value; };
-    const auto as = std::find_if(state_.requests.begin(), state_.requests.end(), operand);
-    groups_.place(group_, node_, std::move(map), stored, as == state_.requests.end() ? Access::Value : as->access);
+    const auto as = std::find_if(requests_.begin(), requests_.end(), operand);
+    groups_.place(group_, node_, std::move(map), stored, as == requests_.end() ? Access::Value : as->access);
     return true;
   }
 
  private:
   Group& into() { return groups_.group(group_); }
-  const Map& map() const { return state_.requests.front().map; }
+  const Map& map() const { return requests_.front().map; }
 
   bool refuse(std::string_view reason, std::string where = {}) { return groups_.refuse(node_, reason, std::move(where)); }
 
-  // --- the readers agree
+  // --- the reader that takes it in
 
-  bool is_asked_in_one_way() {
+  // The first to run, if they are in several kernels: it stores the node, and the others load it. A kernel does so for one node of an
+  // operation: else steps that repeat would be one kernel, and other numbers of steps other code.
+  bool finds_reader() {
     const bool cat = node_->op() == Op::Cat;
     const auto library_takes = [&] {
       return accepts(form_of_call(*node_, could_be_followed()), groups_.options().target_of(node_->device())).accepted;
@@ -47,16 +55,22 @@ class Join {
       return refuse(cat ? "its parts are laid side by side in memory" : "a routine of the library computes it");
     if (state_.whole) return refuse("its reader wants all of it in memory");
     if (state_.piece) return refuse("a sum of many terms is computed in pieces, so that other numbers of terms are the same code");
-    const Request& first = state_.requests.front();
-    for (const Request& r : state_.requests) {
+    const SmallVector<int, 8> readers = groups_.readers(state_);
+    const auto runs_later = [&](int g) { return groups_.depends(g, readers); };
+    const auto first = std::find_if_not(readers.begin(), readers.end(), runs_later);
+    group_ = *first;
+    const auto its = [&](const Request& r) { return r.group == group_; };
+    const auto begin = std::find_if(state_.requests.begin(), state_.requests.end(), its);
+    requests_ = {begin, std::find_if_not(begin, state_.requests.end(), its)};
+    if (readers.size() > 1 && into().update) return refuse("its readers are in different kernels");
+    if (readers.size() > 1 && into().shares(node_->op())) return refuse("its reader stores such a value for other kernels already");
+    for (const Request& r : requests_) {
       if (r.access == Access::Guarded) return refuse("its reader loads it under a guard");
       if (r.access == Access::Picked) return refuse("its reader picks elements of it by position");
       if (r.access == Access::Window && node_->op() != Op::Pad)
         return refuse("overlapping windows of its reader would compute it more than once");
-      if (r.group != first.group) return refuse("its readers are in different kernels");
-      if (!(r.map == first.map)) return refuse("its readers want different elements at the same time", differing_dim(r.map));
+      if (!(r.map == map())) return refuse("its readers want different elements at the same time", differing_dim(r.map));
     }
-    group_ = first.group;
     return true;
   }
 
@@ -97,7 +111,7 @@ class Join {
     form.kept_bytes = std::max(form.kept_bytes, kept_bytes);
     const Form::Operand computed = node_->op() == Op::Gather ? Form::Operand::Picked : Form::Operand::Computed;
     const auto has = [&](Access access) {
-      return std::any_of(state_.requests.begin(), state_.requests.end(), [&](const Request& r) { return r.access == access; });
+      return std::any_of(requests_.begin(), requests_.end(), [&](const Request& r) { return r.access == access; });
     };
     if (has(Access::Left)) form.left = std::max(form.left, computed);
     if (has(Access::Right)) form.right = std::max(form.right, computed);
@@ -231,6 +245,25 @@ class Join {
     });
   }
 
+  // Whether the node follows a product, a scan or another reduction than its reader's: a kernel of its own takes that in, unless it has
+  // the same reduction as the reader's.
+  bool follows_other_order() {
+    constexpr size_t kMost = 24;
+    if (!into().reduction && !into().scan) return false;
+    bool other = false;
+    SmallVector<const Node*, kMost> nodes{node_};
+    for (size_t next = 0; next < nodes.size(); ++next) {
+      for (const Node* operand : nodes[next]->inputs()) {
+        if (is_empty_reduce(*operand)) continue;
+        if (ir::is_reduce(operand->op()) && into().reduction && into().reduction->tree == reduce_shape(*operand).tree) return false;
+        other = other || ir::is_reduce(operand->op()) || ir::is_scan(operand->op()) || operand->op() == Op::Dot;
+        const bool passes_on = ir::is_elementwise(operand->op()) || is_view(operand->op());
+        if (passes_on && nodes.size() < kMost && std::find(nodes.begin(), nodes.end(), operand) == nodes.end()) nodes.push_back(operand);
+      }
+    }
+    return other;
+  }
+
   // Whether computing the node, once for each point of the axes that its map leaves out, is not wasteful.
   bool joins_map() {
     if (is_epilogue_of_product()) return refuse("the product before it takes it in");
@@ -259,6 +292,7 @@ class Join {
   const NodeState& state_;
   const FusionLimits& limits_;
   int group_ = -1;
+  std::span<const Request> requests_;  // of the group
 };
 
 }  // namespace

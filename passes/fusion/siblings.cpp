@@ -53,6 +53,7 @@ class Pair {
     a_.reads.insert(a_.reads.end(), b_.reads.begin(), b_.reads.end());
     b_.asked.for_each([&](const Node* node, std::vector<Request>& requests) { take_requests(node, requests); });
     a_.cost += b_.cost;
+    for (const Op op : b_.shared) a_.shared.push_back(op);
     groups_.retire(y_.group, x_.group);
   }
 
