@@ -4,6 +4,7 @@
 #include "frontend/src/autograd/known_call.h"
 #include "frontend/src/nn/attention.h"
 #include "frontend/src/ops/matmul.h"
+#include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/device_check.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
@@ -83,6 +84,7 @@ Tensor bilinear(const Operand& x1, const Operand& x2, const Operand& weight, con
 Tensor scaled_dot_product_attention(const Operand& query, const Operand& key, const Operand& value,
                                     const MaybeTensor& attn_mask, double dropout_p, bool is_causal,
                                     optional<double> scale) {
+  const CallScope call("scaled_dot_product_attention", query, key, value, attn_mask);  // not the GradFn's name, which is a part's
   // PyTorch's kernel for CPUs saves all that it reads and its result; what that does not take is composed there.
   const bool matrices = query.dim() == 3 || query.dim() == 4, masked = given(attn_mask) && requires_grad(*attn_mask);
   const bool kernel = matrices && dropout_p == 0 && !masked && value.dim() == query.dim() && query.size(-1) == value.size(-1);

@@ -5,6 +5,7 @@
 #include "frontend/src/nn/attention.h"
 #include "frontend/src/nn/layer_text.h"
 #include "frontend/src/nn/recurrent.h"
+#include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
@@ -72,9 +73,20 @@ Recurrence recurrence_of(const RecurrentOptions& o, RecurrentCell cell, std::vec
   return {cell, std::move(parameters), o.num_layers(), o.bias(), o.bidirectional(), o.batch_first(), o.dropout(), training, o.proj_size() > 0, {}};
 }
 
+// As the functions are called.
+const char* name_of(RecurrentCell cell) {
+  switch (cell) {
+    case RecurrentCell::Tanh: return "rnn_tanh";
+    case RecurrentCell::Relu: return "rnn_relu";
+    case RecurrentCell::Lstm: return "lstm";
+    default: return "gru";
+  }
+}
+
 }  // namespace
 
 Tensor RecurrentBase::run(const Tensor& input, States& states, Cell cell) const {
+  const CallScope call(name_of(cell), input);
   const RecurrentOptions& o = options_base;
   check(input.dim() == 3, printed_name(), ": Expected input to be 3D, got ", input.dim(), "D instead");
   check(input.size(2) == o.input_size(), "input.size(-1) must be equal to input_size. Expected ",
@@ -87,6 +99,7 @@ Tensor RecurrentBase::run(const Tensor& input, States& states, Cell cell) const 
 utils::rnn::PackedSequence RecurrentBase::run(const utils::rnn::PackedSequence& input, States& states, Cell cell) const {
   const RecurrentOptions& o = options_base;
   const Tensor& rows = input.data();
+  const CallScope call(name_of(cell), rows);
   check(rows.dim() == 2, "input must have 2 dimensions, got ", rows.dim());
   check(rows.size(1) == o.input_size(), "input.size(-1) must be equal to input_size. Expected ", o.input_size(), ", got ", rows.size(1));
   Recurrence net = recurrence_of(o, cell, parameters(), is_training());
@@ -206,6 +219,7 @@ void RecurrentCellBase::print(std::ostream& out, const char* name, const char* n
 
 RNNCellImpl::RNNCellImpl(const RNNCellOptions& given) : RecurrentCellBase(common(given), 1), options(given) {}
 Tensor RNNCellImpl::forward(const Operand& input, const Operand& hx) const {
+  const CallScope call(options.nonlinearity() == Tag::Tanh ? "rnn_tanh_cell" : "rnn_relu_cell", input, hx);
   const std::vector<Tensor> x = batch_of(input, {hx});
   const auto cell = options.nonlinearity() == Tag::Tanh ? rnn_tanh_cell : rnn_relu_cell;
   const Tensor h = cell(x[0], x[1], weight_ih, weight_hh, bias_ih, bias_hh);
@@ -217,6 +231,7 @@ void RNNCellImpl::pretty_print(std::ostream& out) const {
 
 LSTMCellImpl::LSTMCellImpl(const LSTMCellOptions& given) : RecurrentCellBase(given, 4), options(given) {}
 std::tuple<Tensor, Tensor> LSTMCellImpl::forward(const Operand& input, optional<std::tuple<Tensor, Tensor>> hx) const {
+  const CallScope call("lstm_cell", input);
   const std::vector<Tensor> x = batch_of(input, hx ? std::vector{std::get<0>(*hx), std::get<1>(*hx)} : std::vector<Tensor>(2));
   auto [h, c] = lstm_cell(x[0], {x[1], x[2]}, weight_ih, weight_hh, bias_ih, bias_hh);
   if (input.dim() == 1) return {h.squeeze(0), c.squeeze(0)};
@@ -226,6 +241,7 @@ void LSTMCellImpl::pretty_print(std::ostream& out) const { print(out, "LSTMCell"
 
 GRUCellImpl::GRUCellImpl(const GRUCellOptions& given) : RecurrentCellBase(given, 3), options(given) {}
 Tensor GRUCellImpl::forward(const Operand& input, const Operand& hx) const {
+  const CallScope call("gru_cell", input, hx);
   const std::vector<Tensor> x = batch_of(input, {hx});
   const Tensor h = gru_cell(x[0], x[1], weight_ih, weight_hh, bias_ih, bias_hh);
   return input.dim() == 1 ? h.squeeze(0) : h;
@@ -283,6 +299,7 @@ std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Operand& query,
                                                            const Operand& key_padding_mask, bool need_weights,
                                                            const Operand& attn_mask,
                                                            bool average_attn_weights) const {
+  const CallScope call("multi_head_attention_forward", query, key, value);
   const int64_t size = options.embed_dim(), heads = options.num_heads(), depth = size / heads;
   check(query.dim() == 3 && key.dim() == 3 && value.dim() == 3,
         "MultiheadAttention: query, key and value are [length, batch, features]");

@@ -113,6 +113,7 @@ Tensor flatten(const Operand& x, int64_t start_dim, int64_t end_dim) {
 
 Tensor unflatten(const Operand& x, int64_t dim, IntArrayRef sizes) {
   const CallScope call("unflatten", x);
+  check<IndexError>(x.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
   dim = wrap_dim(dim, x.dim());
   check(!sizes.empty(), "unflatten: sizes must be non-empty");
   int64_t product = 1, inferred = -1;
@@ -122,7 +123,7 @@ Tensor unflatten(const Operand& x, int64_t dim, IntArrayRef sizes) {
     else
       product *= sizes[i];
   }
-  const int64_t size = x.dim() ? x.size(dim) : 1;
+  const int64_t size = x.size(dim);
   check(inferred < 0 ? product == size : product != 0 && size % product == 0, "unflatten: Provided sizes ",
         sizes, " don't multiply up to the size of dim ", dim, " (", size, ") in the input tensor");
   Dims shape;
