@@ -1,7 +1,7 @@
 // Fusion: a graph becomes kernels. One walk from the outputs to the inputs gives each node the kernel of its
-// readers, or of the first of them, where that is legal, or a kernel of its own; legal means that index maps can say what is read where, that a
-// schedule of the target accepts the merged kernel (passes/schedule/schedule.h) and that it stays within the limits
-// below. Each refusal has a reason.
+// readers, or of the first of them, where that is legal, or a kernel of its own; legal means that index maps can say
+// what is read where, that a schedule of the target accepts the merged kernel (passes/schedule/schedule.h) and that it
+// stays within the limits below. Each refusal has a reason.
 //
 //   reads.cpp     where each op reads its operands             join.cpp      a node joins its readers' group
 //   group.cpp     a group's axes and the maps over them        siblings.cpp  groups that read the same become one

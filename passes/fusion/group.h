@@ -70,7 +70,7 @@ class Group {
   bool routine = false;  // one node, or several results of the same operands, computed by a call; it has no axes
   Form form;             // what the schedules are asked about
   int cost = 0;
-  SmallVector<Op, 4> shared;  // of the members that it stores for other groups
+  SmallVector<Op, 4> shared;  // the operations of the members that it stores for other groups
 
   int reductions() const { return form.lanes + form.columns; }
   int64_t extent(int axis) const { return axes[axis].extent; }

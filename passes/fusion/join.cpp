@@ -56,7 +56,7 @@ class Join {
     if (state_.whole) return refuse("its reader wants all of it in memory");
     if (state_.piece) return refuse("a sum of many terms is computed in pieces, so that other numbers of terms are the same code");
     const SmallVector<int, 8> readers = groups_.readers(state_);
-    const auto runs_later = [&](int g) { return groups_.depends(g, readers); };
+    const auto runs_later = [&](int g) { return readers.size() > 1 && groups_.depends(g, readers); };
     const auto first = std::find_if_not(readers.begin(), readers.end(), runs_later);
     group_ = *first;
     const auto its = [&](const Request& r) { return r.group == group_; };

@@ -3,7 +3,6 @@
 //   TENON_FUZZ_COUNT=2000 TENON_FUZZ_SEED=1 test_device -tc='fuzz*'
 #include <doctest/doctest.h>
 
-
 #include "device/tested_device.h"
 #include "runtime/evaluation_support.h"
 #include "runtime/late_work.h"

@@ -147,10 +147,10 @@ TEST_CASE("kernels outlive the process on disk") {
 
 TEST_CASE("a chain of a million pending operations builds, evaluates and is destroyed") {
   Tensor x = data({16}), start = x;
-  for (int i = 0; i < tenon::test::fuzz_cases(500'000); ++i) x = x * 0.5 + 1;
+  for (int i = 0, operations = tenon::test::fuzz_cases(500'000); i < operations; ++i) x = x * 0.5 + 1;
   CHECK(x[3].item<float>() == doctest::Approx(2));
   Tensor never = start;
-  for (int i = 0; i < tenon::test::fuzz_cases(1'000'000); ++i) never = never + start;
+  for (int i = 0, operations = tenon::test::fuzz_cases(1'000'000); i < operations; ++i) never = never + start;
 }
 
 TEST_CASE("a steady loop costs the same in round 1000 as in round 10") {

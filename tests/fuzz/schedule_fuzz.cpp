@@ -18,10 +18,10 @@
 #include "codegen/llvm/jit.h"
 #include "compiler/pipeline.h"
 #include "support/cuda_sim.h"
+#include "support/fuzz_cases.h"
 #include "support/large_graph.h"
 #include "support/launch.h"
 #include "support/random.h"
-#include "support/fuzz_cases.h"
 #include "support/random_graph.h"
 
 using namespace tenon;

@@ -214,7 +214,7 @@ TEST_CASE("a function that leads to no wanted gradient is not asked, although a 
 TEST_CASE("a graph of a million operations is differentiated and dies without recursion") {
   const Tensor x = tensor({1., 2.}).requires_grad_();
   Tensor y = x;
-  for (int i = 0; i < test::fuzz_cases(1'000'000); ++i) y = i % 2 ? y * 0.5 : y + y;  // two edges to one function
+  for (int i = 0, operations = test::fuzz_cases(1'000'000); i < operations; ++i) y = i % 2 ? y * 0.5 : y + y;  // two edges to one function
   y.sum().backward();
   CHECK(equal(x.grad(), ones({2})));
   CHECK(equal(y.detach(), x.detach()));

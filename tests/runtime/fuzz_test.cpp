@@ -5,7 +5,6 @@
 //   TENON_FUZZ_COUNT=5000 TENON_FUZZ_SEED=1 test_runtime -tc='fuzz*'
 #include <doctest/doctest.h>
 
-
 #include "runtime/evaluation_support.h"
 #include "support/fuzz_cases.h"
 #include "support/random_graph.h"
