@@ -155,6 +155,10 @@ T float_unary(Op op, T x) {
     case Op::Trunc: return std::trunc(x);
     case Op::Round: return std::nearbyint(x);
     case Op::Sqrt: return std::sqrt(x);
+    case Op::Sigmoid: {
+      const double e = std::exp(-static_cast<double>(x));
+      return std::isinf(static_cast<T>(e)) ? T(0) : static_cast<T>(1 / (1 + e));
+    }
     default: return static_cast<T>(transcendental(op, static_cast<double>(x)));
   }
 }

@@ -1,6 +1,7 @@
-// exp, exp2, expm1, sinh, cosh, tanh in basic ops. Method: x = n ln2 + r with |r| <= ln2/2 (Cody and Waite's
+// exp, exp2, expm1, sinh, cosh, tanh, sigmoid in basic ops. Method: x = n ln2 + r with |r| <= ln2/2 (Cody and Waite's
 // two-part reduction, exact by fma), a minimax polynomial in r, and a scaling by 2^n, in two factors or by
 // integers, so that the result passes through denormals and to infinity with one rounding.
+#include <cmath>
 #include <limits>
 
 #include "passes/kernel/expand_math.h"
@@ -222,9 +223,26 @@ static Expr tanh(Expr x) {
   return with_sign_of(select(a < (single ? 0.7 : 0.6), small, big), x);
 }
 
+// 1 / (1 + exp(-x)), computed as 2^up of it, a normal number where the result is denormal, and scaled back by integers as
+// scale_in_units does. The exponent of exp(-x) is lowered by `up` for that, so it cannot overflow either.
+static Expr sigmoid(Expr x) {
+  const bool single = is_single(x);
+  const Format& f = format(x.dtype());
+  const int up = single ? 64 : 512, least = up - (f.bias - 1);  // 2^least: 2^up times the least normal number
+  const double exponent = std::ldexp(1.0, f.mantissa);  // 1 at the place of a number's exponent
+  // As PyTorch's: 0 where exp(-x) overflows.
+  const Expr bounded = single ? select(x > -0x1.62e43p+6, min(x, 20.0), -104.0) : select(x > -0x1.62e42fefa39fp+9, min(x, 40.0), -746.0);
+  const Reduced t = reduce(-bounded, (single ? 0x1.8p23 : 0x1.8p52) - up);
+  const Expr lowered = from_bits(to_bits(exp_fraction(t)) + (t.shifter << f.mantissa));  // 2^-up exp(-x)
+  const Expr raised = 1.0 / (lowered + std::ldexp(1.0, -up));
+  const Expr normal = to_bits(raised) - exponent * up,
+             denormal = to_bits(raised + std::ldexp(1.0, least)) - exponent * (f.bias + least);
+  return select(equal(x, x), from_bits(max(normal, denormal)), x);
+}
+
 std::span<const Formula> exp_formulas() {
   static constexpr Formula list[] = {{Op::Exp, exp}, {Op::Exp2, exp2}, {Op::Expm1, expm1}, {Op::Sinh, sinh},
-                                     {Op::Cosh, cosh}, {Op::Tanh, tanh}};
+                                     {Op::Cosh, cosh}, {Op::Tanh, tanh}, {Op::Sigmoid, sigmoid}};
   return list;
 }
 

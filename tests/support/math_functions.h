@@ -39,6 +39,10 @@ T normal_share(T x) {
   return x * std::erfc(-x / std::sqrt(T(2))) / 2;
 }
 
+// Of f32 and of f64: 0 where exp(-x) overflows.
+inline double logistic_single(double x) { return x <= -0x1.62e43p+6 ? 0 : 1 / (1 + std::exp(-x)); }
+inline long double logistic_double(long double x) { return x <= -0x1.62e42fefa39fp+9L ? 0 : 1 / (1 + std::exp(-x)); }
+
 struct UnaryFunction {
   ir::Op op;
   double bound;       // largest error of f32 in ulp, over every argument
@@ -71,6 +75,7 @@ inline constexpr UnaryFunction kUnaryFunctions[] = {
     {ir::Op::Sinh, 0.51, 1, std::sinh, std::sinh},
     {ir::Op::Cosh, 0.51, 1, std::cosh, std::cosh},
     {ir::Op::Tanh, 1.5, 1.5, std::tanh, std::tanh},
+    {ir::Op::Sigmoid, 3, 3, logistic_single, logistic_double},
     {ir::Op::Asinh, 0.51, 1.5, std::asinh, std::asinh},
     {ir::Op::Acosh, 0.51, 1.5, std::acosh, std::acosh},
     {ir::Op::Atanh, 0.51, 1, std::atanh, std::atanh},

@@ -32,14 +32,6 @@ GradRule elu_rule(double alpha, double scale, double input_scale) {
 
 }  // namespace
 
-Tensor sigmoid(const Operand& x) {
-  const auto recorded = [&] {
-    GradScope scope("SigmoidBackward0", x);
-    scope.rule(kReadsOutput, [](GradCall& c) { c.give(0, c.grad() * (1 - c.output()) * c.output()); });
-    return float_formula(x, [](const Expr& v) { return 1.0 / (1.0 + exp(-v)); });
-  };
-  return known_call("sigmoid", {}, recorded, x);
-}
 Tensor logit(const Operand& x, optional<double> eps) {
   GradScope scope("LogitBackward0", x);
   scope.rule(reads_operand(0), [eps](GradCall& c) {
@@ -305,7 +297,7 @@ Tensor softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
     });
     return softmax_like(x, dim, dtype, "", [](const Expr& shifted, const Dims& dims) {
       const Expr e = exp(shifted);
-      return e / broadcast(reduced(Op::Sum, e, dims), e.shape());
+      return e * broadcast(1.0 / reduced(Op::Sum, e, dims), e.shape());  // a division of each element is slow where the result is denormal
     });
   };
   return known_call("softmax", {static_cast<uint64_t>(dim), type_or_none(dtype)}, recorded, x);

@@ -100,7 +100,7 @@ Tensor rad2deg(const Operand& x) {
 // What PyTorch saves, where something else may be kept here: the operand if the result has another order than the operand's memory,
 // a transposed one; nothing if there is nothing to say.
 constexpr uint32_t saved_by(Op op) {
-  const bool result = op == Op::Exp || op == Op::Exp2 || op == Op::Expm1 || op == Op::Tan || op == Op::Tanh;
+  const bool result = op == Op::Exp || op == Op::Exp2 || op == Op::Expm1 || op == Op::Tan || op == Op::Tanh || op == Op::Sigmoid;
   return result ? kReadsOutput : op == Op::Erfinv ? reads_operand(0) : kReadsNothing;
 }
 
@@ -128,6 +128,7 @@ TENON_FLOAT_OP(atan, Atan)
 TENON_FLOAT_OP(sinh, Sinh)
 TENON_FLOAT_OP(cosh, Cosh)
 TENON_FLOAT_OP(tanh, Tanh)
+TENON_FLOAT_OP(sigmoid, Sigmoid)
 TENON_FLOAT_OP(asinh, Asinh)
 TENON_FLOAT_OP(acosh, Acosh)
 TENON_FLOAT_OP(atanh, Atanh)
