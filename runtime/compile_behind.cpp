@@ -21,8 +21,12 @@ CompileBehind& CompileBehind::global() {
                                                [] { new (&CompileBehind::global()) CompileBehind; }, [] { CompileBehind::global(); }});
 
 void CompileBehind::find_code(std::shared_ptr<Plan> plan, const Options& options) {
+  add([plan = std::move(plan), options] { plan->find_code(options); });
+}
+
+void CompileBehind::add(std::function<void()> job) {
   const std::lock_guard lock(mutex_);
-  jobs_.emplace_back(std::move(plan), options);
+  jobs_.push_back(std::move(job));
   if (!is_working_) start();
 }
 
@@ -39,13 +43,14 @@ void CompileBehind::work() {
   in_background = true;
   std::unique_lock lock(mutex_);
   while (!jobs_.empty() && !is_held_) {
-    const auto [plan, options] = std::move(jobs_.front());
+    std::function<void()> job = std::move(jobs_.front());
     jobs_.pop_front();
     lock.unlock();
     try {
-      plan->find_code(options);
-    } catch (const std::exception&) {  // the plan that runs serves on
+      job();
+    } catch (const std::exception&) {  // what runs now serves on
     }
+    job = {};
     lock.lock();
   }
   is_working_ = false;

@@ -1,13 +1,13 @@
-// Compiles the code of a plan that is to take the place of another one, on a thread of its own while that one runs on: nobody waits
-// for the compiler. One plan at a time. A fork waits for the one at hand, and its child goes on with the plans that it has; the end of
-// the process waits for none.
+// Compiles on a thread of its own, while the program runs on with what it has: a plan that is to take the place of another one, a kernel
+// that runs as bytecode. Nobody waits for the compiler. One job at a time. A fork waits for the one at hand, and its child goes on with
+// the code that it has; the end of the process waits for none.
 #pragma once
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
-#include <utility>
 
 #include "runtime/options.h"
 
@@ -21,6 +21,7 @@ class CompileBehind {
 
   // Finds or compiles its code. Plan::has_code says when that is done; never, if it cannot be compiled.
   void find_code(std::shared_ptr<Plan> plan, const Options& options);
+  void add(std::function<void()> job);  // which throws nothing that anybody has to know
   void wait();  // until nothing is left to do
 
   // For a fork.
@@ -33,7 +34,7 @@ class CompileBehind {
 
   std::mutex mutex_;
   std::condition_variable idle_;
-  std::deque<std::pair<std::shared_ptr<Plan>, Options>> jobs_;
+  std::deque<std::function<void()>> jobs_;
   bool is_working_ = false;  // there is a thread
   bool is_held_ = false;
 };

@@ -190,6 +190,9 @@ class Device {
   virtual std::string code_version() const = 0;  // what decides the bytes that compile gives beside the tree's text
   virtual std::string compile(const ir::LoopTree& tree) = 0;  // for the disk cache too; several at the same time
   virtual std::unique_ptr<Code> load(const std::string& bytes, const ir::LoopTree& tree) = 0;
+  // Code that is there at once and runs slower, with the same bits; null: there is none.
+  virtual std::unique_ptr<Code> load_first(const ir::LoopTree&) { return nullptr; }
+  virtual void replace(const Code& /*first*/, std::unique_ptr<Code> /*compiled*/) {}  // launches may be running; of two for one, one is dropped
   virtual std::vector<CodeUse> uses(const Code&) { return {}; }  // by phase; empty if nobody knows
   virtual std::string intermediate_text(const ir::LoopTree& tree) = 0;  // LLVM IR, CUDA C
   virtual std::string assembly_text(const ir::LoopTree& tree) = 0;

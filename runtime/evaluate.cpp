@@ -225,6 +225,7 @@ class Evaluator {
     Options options = options_;
     if (plan->runs >= options_.often) options.often = 0;
     if (plan->runs >= options_.repeats) options.repeats = 0;
+    options.first_tier = 0;
     std::shared_ptr<Plan> next = build(key, options);
     if (!next->on_host || !next->recurrent.empty()) return replace(*plan, key, std::move(next));
     CompileBehind::global().find_code(next, options);

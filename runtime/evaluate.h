@@ -62,6 +62,7 @@ struct Counters {
   int64_t plans_built = 0, plan_hits = 0;  // passes ran / did not
   int64_t kernels_compiled = 0, memory_hits = 0, disk_hits = 0;
   int64_t launches = 0;
+  int64_t kernels_promoted = 0;  // that ran as bytecode, and were compiled then
 };
 Counters counters();
 void reset_counters();

@@ -33,7 +33,7 @@ Ring& ring() {
 [[maybe_unused]] const bool history_held_over_fork = ir::hold_over_fork(
     ir::ForkOrder::History, ir::fork_lock<[]() -> std::mutex& { return ring().mutex; }>());
 
-std::atomic<int64_t> counts[6];
+std::atomic<int64_t> counts[7];
 
 int64_t value(Count what) { return counts[static_cast<size_t>(what)].load(std::memory_order_relaxed); }
 
@@ -132,6 +132,7 @@ Counters counters() {
   c.memory_hits = value(Count::MemoryHits);
   c.disk_hits = value(Count::DiskHits);
   c.launches = value(Count::Launches);
+  c.kernels_promoted = value(Count::Promoted);
   return c;
 }
 

@@ -21,7 +21,7 @@ struct LaunchRecord {
 };
 void record_launches(std::span<const LaunchRecord> launches);  // of one run, in order
 
-enum class Count : uint8_t { PlansBuilt, PlanHits, Compiled, MemoryHits, DiskHits, Launches };
+enum class Count : uint8_t { PlansBuilt, PlanHits, Compiled, MemoryHits, DiskHits, Launches, Promoted };
 void count(Count what, int64_t by = 1);
 
 }  // namespace tenon::runtime

@@ -5,8 +5,10 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "codegen/bytecode/bytecode.h"
 #include "ir/fork.h"
 #include "runtime/code_version.h"
+#include "runtime/compile_behind.h"
 #include "runtime/history.h"
 #include "runtime/profiler.h"
 
@@ -61,45 +63,92 @@ class Form {
   std::string bytes_;
 };
 
+// About the time in which a kernel is compiled: bytecode that takes longer does not pay.
+constexpr double kCompileNs = 15e6;
+
+// Whether it shall run as bytecode.
+bool starts_first(const WantedKernel& wanted, const Options& options) {
+  return options.first_tier == 2 || (options.first_tier == 1 && wanted.ns * codegen::kBytecodeSlowdown < kCompileNs);
+}
+
+// What the disk has of a kernel that has run as bytecode, in an earlier process or in this one.
+constexpr std::string_view kSeen = "it ran as bytecode";
+
 struct Missing {
-  const ir::LoopTree* tree;
+  WantedKernel wanted;
   std::shared_ptr<CompiledKernel> kernel;
   CacheState cache = CacheState::Compiled;
+  bool is_seen = false;  // it has run as bytecode before
 };
 
 double milliseconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Takes the code from the disk, else from the compiler.
-void make(Missing& m, DiskCache* disk) {
+std::string compile(Device& device, const ir::LoopTree& tree, double& ms) {
+  ProfileSpan span("compile", tree.name.c_str());
+  const auto begin = std::chrono::steady_clock::now();
+  std::string object = device.compile(tree);
+  ms = milliseconds_since(begin);
+  return object;
+}
+
+// Takes the code from the disk, else the first tier's, else the compiler's.
+void make(Missing& m, DiskCache* disk, const Options& options) {
   Device& device = *m.kernel->device;
+  const ir::LoopTree& tree = *m.wanted.tree;
   if (disk) {
-    ProfileSpan span("disk", m.tree->name.c_str());
+    ProfileSpan span("disk", tree.name.c_str());
     if (std::optional<std::string> object = disk->load(m.kernel->key)) {
+      m.is_seen = *object == kSeen;
       try {
-        m.kernel->code = device.load(*object, *m.tree);
-        m.cache = CacheState::Disk;
-        return;
+        if (!m.is_seen) {
+          m.kernel->code = device.load(*object, tree);
+          m.cache = CacheState::Disk;
+          return;
+        }
       } catch (const std::runtime_error&) {
         // It passed its checksum and yet does not link: compile it, which also replaces the entry.
       }
     }
   }
-  ProfileSpan span("compile", m.tree->name.c_str());
-  auto begin = std::chrono::steady_clock::now();
+  if (starts_first(m.wanted, options)) {
+    m.kernel->code = device.load_first(tree);
+    if (m.kernel->code) {
+      m.kernel->first = std::make_unique<FirstTier>(m.wanted.tree);
+      if (m.is_seen) {
+        m.cache = CacheState::Disk;
+      } else if (disk) {
+        disk->store(m.kernel->key, std::string(kSeen));
+      }
+      return;
+    }
+  }
   try {
-    std::string object = device.compile(*m.tree);
-    m.kernel->code = device.load(object, *m.tree);
-    m.kernel->compile_ms = milliseconds_since(begin);
+    const std::string object = compile(device, tree, m.kernel->compile_ms);
+    m.kernel->code = device.load(object, tree);
     if (disk) disk->store(m.kernel->key, object);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const OutOfMemoryError&) {
     throw;
   } catch (const std::exception& e) {
-    throw std::runtime_error("kernel '" + m.tree->name + "' could not be compiled: " + e.what());
+    throw std::runtime_error("kernel '" + tree.name + "' could not be compiled: " + e.what());
   }
+}
+
+// In place of bytecode, which runs on if that fails.
+void compile_first(const CompiledKernel& kernel, DiskCache* disk) {
+  if (!kernel.first || kernel.first->is_begun.exchange(true)) return;
+  try {
+    double ms = 0;
+    const std::string object = compile(*kernel.device, *kernel.first->tree, ms);
+    kernel.device->replace(*kernel.code, kernel.device->load(object, *kernel.first->tree));
+    count(Count::Promoted);
+    if (disk) disk->store(kernel.key, object);
+  } catch (const std::exception&) {
+  }
+  kernel.first->tree.reset();
 }
 
 }  // namespace
@@ -112,35 +161,35 @@ std::mutex& KernelCache::global_mutex() { return global().mutex_; }
 [[maybe_unused]] const bool kernels_held_over_fork =
     ir::hold_over_fork(ir::ForkOrder::Kernels, ir::fork_lock<KernelCache::global_mutex>());
 
-std::vector<FoundKernel> KernelCache::get(std::span<const std::shared_ptr<const ir::LoopTree>> trees, Device& device,
-                                          const Options& options) {
+std::vector<FoundKernel> KernelCache::get(std::span<const WantedKernel> wanted, Device& device, const Options& options) {
   std::unique_lock lock(mutex_);
   std::string environment;  // made when it is needed
-  std::vector<FoundKernel> found(trees.size());
+  std::vector<FoundKernel> found(wanted.size());
   std::vector<Missing> missing;
-  std::vector<int64_t> waits_for(trees.size(), -1);  // position in `missing`
+  std::vector<int64_t> waits_for(wanted.size(), -1);  // position in `missing`
   auto find_missing = [&](const std::string& key) -> int64_t {
     for (size_t i = 0; i < missing.size(); ++i) {
       if (missing[i].kernel->key == key) return static_cast<int64_t>(i);
     }
     return -1;
   };
-  std::vector<std::string> forms(trees.size());
-  for (size_t i = 0; i < trees.size(); ++i) {
-    if (const auto same = trees_.find(trees[i].get()); same != trees_.end() && same->second.kernel->device == &device) {
+  std::vector<std::string> forms(wanted.size());
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const std::shared_ptr<const ir::LoopTree>& tree = wanted[i].tree;
+    if (const auto same = trees_.find(tree.get()); same != trees_.end() && same->second.kernel->device == &device) {
       found[i].kernel = same->second.kernel;
       count(Count::MemoryHits);
       continue;
     }
-    forms[i] = Form(*trees[i], device).take();
+    forms[i] = Form(*tree, device).take();
     if (auto known = forms_.find(forms[i]); known != forms_.end()) {
       found[i].kernel = known->second;
-      trees_.insert_or_assign(trees[i].get(), OfTree{trees[i], known->second});
+      trees_.insert_or_assign(tree.get(), OfTree{tree, known->second});
       count(Count::MemoryHits);
       continue;
     }
     if (environment.empty()) environment = environment_of(device);
-    std::string key = ir::print(*trees[i], false) + environment;
+    std::string key = ir::print(*tree, false) + environment;
     Hash128 hash = hash128(key.data(), key.size());
     auto [begin, end] = kernels_.equal_range(hash.low);
     for (auto it = begin; it != end && !found[i].kernel; ++it) {
@@ -158,16 +207,28 @@ std::vector<FoundKernel> KernelCache::get(std::span<const std::shared_ptr<const 
     fresh->key = std::move(key);
     fresh->hash = hash;
     fresh->device = &device;
-    missing.push_back({trees[i].get(), std::move(fresh)});
+    missing.push_back({wanted[i], std::move(fresh)});
   }
 
+  std::vector<std::shared_ptr<const CompiledKernel>> slow, behind;  // bytecode that shall be compiled: now, or while it runs
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (!found[i].kernel || !found[i].kernel->is_first_tier()) continue;
+    if (!starts_first(wanted[i], options)) {
+      slow.push_back(found[i].kernel);
+    } else if (options.first_tier == 1) {
+      behind.push_back(found[i].kernel);
+    }
+  }
+  const std::shared_ptr<DiskCache> disk = missing.empty() && slow.empty() && behind.empty() ? nullptr : disk_for(options);
   std::exception_ptr error;
-  if (!missing.empty()) {
-    const std::shared_ptr<DiskCache> disk = disk_for(options);
+  if (!missing.empty() || !slow.empty()) {
     lock.unlock();  // two threads may compile the same kernel then: both are kept
     try {
-      host_device().in_parallel(static_cast<int64_t>(missing.size()),
-                                [&](int64_t i) { make(missing[i], disk.get()); });
+      const size_t count = missing.size();
+      host_device().in_parallel(static_cast<int64_t>(count + slow.size()), [&](int64_t i) {
+        const auto at = static_cast<size_t>(i);
+        at < count ? make(missing[at], disk.get(), options) : compile_first(*slow[at - count], disk.get());
+      });
     } catch (...) {
       error = std::current_exception();
     }
@@ -178,10 +239,11 @@ std::vector<FoundKernel> KernelCache::get(std::span<const std::shared_ptr<const 
     if (!m.kernel->code) continue;
     kernels_.emplace(m.kernel->hash.low, m.kernel);
     count(m.cache == CacheState::Disk ? Count::DiskHits : Count::Compiled);
+    if (m.is_seen && m.kernel->first && options.first_tier == 1) behind.push_back(m.kernel);
   }
   if (error) std::rethrow_exception(error);
   std::vector<bool> taken(missing.size(), false);
-  for (size_t i = 0; i < trees.size(); ++i) {
+  for (size_t i = 0; i < wanted.size(); ++i) {
     if (waits_for[i] < 0) continue;
     auto at = static_cast<size_t>(waits_for[i]);
     found[i].kernel = missing[at].kernel;
@@ -190,7 +252,20 @@ std::vector<FoundKernel> KernelCache::get(std::span<const std::shared_ptr<const 
     if (taken[at]) count(Count::MemoryHits);
     taken[at] = true;
   }
+  lock.unlock();  // a fork holds the queue before this lock
+  for (const std::shared_ptr<const CompiledKernel>& kernel : behind) {
+    if (!kernel->first->is_queued.exchange(true)) CompileBehind::global().add([kernel, disk] { compile_first(*kernel, disk.get()); });
+  }
   return found;
+}
+
+void KernelCache::compile(std::span<const std::shared_ptr<const CompiledKernel>> kernels, const Options& options) {
+  std::shared_ptr<DiskCache> disk;
+  {
+    const std::lock_guard lock(mutex_);
+    disk = disk_for(options);
+  }
+  host_device().in_parallel(static_cast<int64_t>(kernels.size()), [&](int64_t i) { compile_first(*kernels[static_cast<size_t>(i)], disk.get()); });
 }
 
 std::shared_ptr<DiskCache> KernelCache::disk_for(const Options& options) {

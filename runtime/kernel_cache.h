@@ -2,8 +2,13 @@
 // the tree without its name, and everything else that decides what the code is. Hashes only find candidates;
 // keys are compared. Printing is dear, so a tree that was seen before is found by its form: all that the text
 // would tell, as bytes. And many plans have one and the same tree, which is found by its address.
+//
+// Nobody waits for the compiler where a device has code of a first tier (a CPU: bytecode), with the same bits. A kernel that is nowhere
+// runs in it at once, unless it has so much to do that compiling takes less. When another plan wants it too, or had it in an earlier
+// process (the disk knows), it is compiled behind the program; a plan that runs a second time has all its kernels compiled before that. What runs once is never compiled.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,12 +26,27 @@
 
 namespace tenon::runtime {
 
+// What a kernel that runs as bytecode is compiled from, and whether that was asked for or begun.
+struct FirstTier {
+  explicit FirstTier(std::shared_ptr<const ir::LoopTree> made) : tree(std::move(made)) {}
+  std::shared_ptr<const ir::LoopTree> tree;  // null once it is compiled
+  std::atomic<bool> is_queued{false}, is_begun{false};
+};
+
 struct CompiledKernel {
   std::string key;
   Hash128 hash;
   Device* device = nullptr;
   std::shared_ptr<const Code> code;
   double compile_ms = 0;  // by this process
+  std::unique_ptr<FirstTier> first;  // null: it was compiled before it ran
+  bool is_first_tier() const { return first && !first->is_begun.load(std::memory_order_relaxed); }
+};
+
+// A kernel of a plan, and about how long all its launches in a run of the plan take once it is compiled.
+struct WantedKernel {
+  std::shared_ptr<const ir::LoopTree> tree;
+  double ns = 0;
 };
 
 struct FoundKernel {
@@ -42,7 +62,9 @@ class KernelCache {
   // One for each tree, in order, as code of the device. Those that are nowhere compile at the same time, while other
   // threads may use the cache. Throws
   // std::runtime_error that names the kernel if one cannot be compiled; the others stay cached.
-  std::vector<FoundKernel> get(std::span<const std::shared_ptr<const ir::LoopTree>> trees, Device& device, const Options& options);
+  std::vector<FoundKernel> get(std::span<const WantedKernel> wanted, Device& device, const Options& options);
+  // Those that are in the first tier, before it returns. One that cannot be compiled stays there.
+  void compile(std::span<const std::shared_ptr<const CompiledKernel>> kernels, const Options& options);
   void clear();  // memory only; kernels in use live on
   size_t size() const;
 

@@ -150,6 +150,7 @@ Options parse_options(const std::function<const char*(const char*)>& get,
   r.boolean("TENON_PLAN_CACHE", o.plan_cache);
   r.number("TENON_BATCH", o.batch, 0, 1 << 30);
   r.number("TENON_OFTEN", o.often, 0, 1 << 30);
+  r.number("TENON_FIRST_TIER", o.first_tier, 0, 2);
   r.number("TENON_REPEATS", o.repeats, 0, 1 << 30);
   r.boolean("TENON_WINDOWS", o.windows);
   r.boolean("TENON_DONATION", o.donation);

@@ -5,6 +5,7 @@
 //   TENON_DUMP_DIR=PATH      TENON_PROFILE=FILE      TENON_DONATION=0|1     TENON_MEMORY_LIMIT_MB=N
 //   TENON_VERIFY=0|1         TENON_INLINE_US=N       TENON_BACKEND=llvm|interpreter
 //   TENON_WINDOWS=0|1        TENON_TRACE=0|1         TENON_BATCH=N          TENON_OFTEN=N
+//   TENON_FIRST_TIER=0|1|2
 //   TENON_DUMP_KERNEL=NAME   (a part of a kernel's name)
 //   TENON_DUMP=graph,fused,kernel,looptree,llvm,assembly,cuda,passes
 //
@@ -28,6 +29,9 @@ struct Options {
   int64_t batch = 256;   // values of a plan, for graphs that give several times as many; 0: one plan always
   // A plan that has run so often is made again, with kernels that know how long short rows are; 0: from the start.
   int often = 64;
+  // 1: a kernel that is new runs at once as bytecode, and is compiled when it comes again (kernel_cache.h); 0: it is compiled before it
+  // runs; 2: it is never compiled, for tests.
+  int first_tier = 1;
   // A plan that comes again after so many runs is made anew on a GPU, its small launches joined (plan_launches.h); 0: from the start, below 0: never.
   int repeats = 2;
   bool windows = true;   // where a slice of an input begins is an argument of the plan, not a part of it

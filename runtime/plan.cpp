@@ -538,7 +538,10 @@ class Builder {
 }  // namespace
 
 bool Plan::find_code(const Options& options) {
-  if (found_.load(std::memory_order_acquire)) return false;
+  if (found_.load(std::memory_order_acquire)) {
+    if (in_first_tier_.load(std::memory_order_relaxed) && options.first_tier != 2) leave_first_tier(options);
+    return false;
+  }
   const std::lock_guard lock(finding_);
   if (found_.load(std::memory_order_relaxed)) return false;
   try {
@@ -554,8 +557,23 @@ bool Plan::find_code(const Options& options) {
     layer.work = recurrent_work(*layer.node, options);
   }
   code = {};
+  const auto is_first = [](const Step& step) {
+    const auto* work = std::get_if<CompiledStep>(&step.work);
+    return work && work->kernel->is_first_tier();
+  };
+  in_first_tier_.store(std::any_of(steps.begin(), steps.end(), is_first), std::memory_order_relaxed);
   found_.store(true, std::memory_order_release);
   return true;
+}
+
+void Plan::leave_first_tier(const Options& options) {
+  if (!in_first_tier_.exchange(false)) return;
+  std::vector<std::shared_ptr<const CompiledKernel>> kernels;
+  for (const Step& step : steps) {
+    const auto* work = std::get_if<CompiledStep>(&step.work);
+    if (work && work->kernel->is_first_tier() && std::find(kernels.begin(), kernels.end(), work->kernel) == kernels.end()) kernels.push_back(work->kernel);
+  }
+  KernelCache::global().compile(kernels, options);
 }
 
 std::shared_ptr<Plan> build_plan(int number, const GraphKey& key, const Options& options) {

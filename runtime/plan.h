@@ -137,7 +137,8 @@ struct Plan {
   std::shared_ptr<Recording> recording;
   std::vector<const void*> homes;
 
-  // Finds or compiles the code of the steps, if no run has done so. True if this call did. Throws std::runtime_error, naming
+  // Finds or compiles the code of the steps, if no run has done so. True if this call did. Of a plan that runs a second time it
+  // compiles what ran as bytecode. Throws std::runtime_error, naming
   // the kernel; the next run tries again. Throws JoinRefused if the plan has joined launches.
   bool find_code(const Options& options);
   bool has_code() const { return found_.load(std::memory_order_acquire); }
@@ -147,7 +148,10 @@ struct Plan {
   PlanCode code;  // what is to be found; empty afterwards
 
  private:
+  void leave_first_tier(const Options& options);
+
   std::mutex finding_;
+  std::atomic<bool> in_first_tier_{false};
   std::atomic<bool> found_{false}, join_refused_{false};
   std::string join_refusal_;
 };

@@ -43,6 +43,14 @@ bool same_operation(const ir::Node& a, const ir::Node& b) {
          std::equal(a.inputs().begin(), a.inputs().end(), b.inputs().begin(), b.inputs().end(), same_operand);
 }
 
+// About how long a launch takes.
+double launch_ns(const passes::Lowered& lowered) {
+  double ns = 0;
+  const std::vector<ir::Phase>& phases = lowered.whole_tree().phases;
+  for (size_t p = 0; p < phases.size(); ++p) ns += static_cast<double>(lowered.sizes[phases[p].extent]) * lowered.phase_cost.at(p);
+  return ns;
+}
+
 }  // namespace
 
 bool PlanCode::KnownCall::serves(const passes::Call& call) const {
@@ -55,10 +63,7 @@ bool PlanCode::KnownCall::serves(const passes::Call& call) const {
 // Compiling takes some 20 ms: what a launch of less could gain is not worth that.
 bool is_better_often(const passes::Lowered& lowered) {
   constexpr double kLeastNs = 300;
-  double ns = 0;
-  const std::vector<ir::Phase>& phases = lowered.whole_tree().phases;
-  for (size_t p = 0; p < phases.size(); ++p) ns += static_cast<double>(lowered.sizes[phases[p].extent]) * lowered.phase_cost.at(p);
-  return lowered.better_often && ns >= kLeastNs;
+  return lowered.better_often && launch_ns(lowered) >= kLeastNs;
 }
 
 size_t PlanCode::lower(ir::Kernel one, Device& device, const Options& options, const compiler::Settings& settings) {
@@ -163,20 +168,20 @@ void PlanCode::set_facts(size_t step, std::shared_ptr<KernelRecord> facts) {
 
 void PlanCode::find(std::vector<Step>& steps, const Options& options) const {
   std::vector<FoundKernel> found(trees_.size());
-  std::vector<bool> is_used(trees_.size(), false);
-  for (const StepTree& s : steps_) is_used[s.tree] = true;
+  std::vector<int> uses(trees_.size(), 0);
+  for (const StepTree& s : steps_) ++uses[s.tree];
   std::set<Device*> done;
   for (const Tree& first : trees_) {
     if (!done.insert(first.device).second) continue;
-    std::vector<std::shared_ptr<const ir::LoopTree>> trees;
+    std::vector<WantedKernel> wanted;
     std::vector<size_t> numbers;
     for (size_t t = 0; t < trees_.size(); ++t) {
-      if (trees_[t].device != first.device || !is_used[t]) continue;
+      if (trees_[t].device != first.device || uses[t] == 0) continue;
       const std::shared_ptr<const passes::Lowered>& lowered = trees_[t].lowered;
-      trees.emplace_back(lowered, &lowered->whole_tree());
+      wanted.push_back({{lowered, &lowered->whole_tree()}, uses[t] * launch_ns(*lowered)});
       numbers.push_back(t);
     }
-    std::vector<FoundKernel> of_device = KernelCache::global().get(trees, *first.device, options);
+    std::vector<FoundKernel> of_device = KernelCache::global().get(wanted, *first.device, options);
     for (size_t i = 0; i < numbers.size(); ++i) found[numbers[i]] = std::move(of_device[i]);
   }
   std::vector<bool> taken(trees_.size(), false);

@@ -145,9 +145,11 @@ std::shared_ptr<const RecurrentWork> recurrent_work(const ir::Node& node, const 
     if (work->step.sources[i].whole) constants.push_back(work->step.inputs[i]);
   }
   GraphKey key;
+  Options compiled = options;  // it runs many times
+  compiled.first_tier = options.first_tier == 2 ? 2 : 0;
   const auto find = [&] {
     work->plan = plan_of_step(work->step.outputs, constants, begin_anywhere(work->step), key);
-    work->plan->find_code(options);
+    work->plan->find_code(compiled);
   };
   try {
     find();

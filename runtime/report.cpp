@@ -151,8 +151,8 @@ std::vector<GpuKernel> gpu_kernels(const std::vector<FusedKernel>& kernels, cons
     }
   }
   for (const auto& [device, numbers] : of_device) {
-    std::vector<std::shared_ptr<const ir::LoopTree>> wanted;
-    for (const size_t k : numbers) wanted.emplace_back(all[k].lowered, &all[k].lowered->tree);
+    std::vector<WantedKernel> wanted;
+    for (const size_t k : numbers) wanted.push_back({{all[k].lowered, &all[k].lowered->tree}});
     try {
       const std::vector<FoundKernel> found = KernelCache::global().get(wanted, *device, options);
       for (size_t i = 0; i < numbers.size(); ++i) all[numbers[i]].compiled = found[i].kernel;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "codegen/bytecode/bytecode.h"
 #include "codegen/executable.h"
 #include "codegen/interpreter/interpreter.h"
 #include "codegen/llvm/jit.h"
@@ -66,9 +67,13 @@ void copy_bytes(void* to, const void* from, size_t bytes) {
   });
 }
 
+// Compiled; or bytecode, and behind it what is compiled later.
 struct CpuCode final : Code {
-  explicit CpuCode(std::unique_ptr<codegen::Executable> made) : executable(std::move(made)) {}
-  std::unique_ptr<codegen::Executable> executable;
+  explicit CpuCode(std::unique_ptr<codegen::Executable> made) : executable(made.release()) {}
+  explicit CpuCode(std::unique_ptr<codegen::Bytecode> made) : bytecode(std::move(made)) {}
+  ~CpuCode() override { delete executable.load(std::memory_order_acquire); }
+  const std::unique_ptr<codegen::Bytecode> bytecode;
+  mutable std::atomic<const codegen::Executable*> executable{nullptr};
 };
 
 ir::CpuTarget host_target() {
@@ -136,12 +141,36 @@ class CpuDevice final : public Device {
   std::unique_ptr<Code> load(const std::string& bytes, const ir::LoopTree& tree) override {
     return std::make_unique<CpuCode>(llvm_backend::load_object(bytes, static_cast<int>(tree.phases.size())));
   }
+  std::unique_ptr<Code> load_first(const ir::LoopTree& tree) override {
+    std::unique_ptr<codegen::Bytecode> bytecode = codegen::Bytecode::of(tree);
+    return bytecode ? std::make_unique<CpuCode>(std::move(bytecode)) : nullptr;
+  }
+  void replace(const Code& first, std::unique_ptr<Code> compiled) override {
+    const codegen::Executable* none = nullptr;
+    std::atomic<const codegen::Executable*>& by = static_cast<CpuCode&>(*compiled).executable;
+    if (static_cast<const CpuCode&>(first).executable.compare_exchange_strong(none, by.load(), std::memory_order_acq_rel)) by = nullptr;
+  }
   std::string intermediate_text(const ir::LoopTree& tree) override { return llvm_backend::emit_ir(tree); }
   std::string assembly_text(const ir::LoopTree& tree) override { return llvm_backend::emit_assembly(tree); }
 
   void launch(const Launch& launch, Stream) override {
-    const auto& functions = static_cast<const CpuCode&>(*launch.code).executable->phases;
-    for (size_t p = 0; p < launch.phases.size(); ++p) run_phase(launch, launch.phases[p], functions[p]);
+    const auto& code = static_cast<const CpuCode&>(*launch.code);
+    if (const codegen::Executable* executable = code.executable.load(std::memory_order_acquire)) {
+      for (size_t p = 0; p < launch.phases.size(); ++p) {
+        run_phase(launch, launch.phases[p], 0, [&, function = executable->phases[p]](int64_t begin, int64_t end, void* local) {
+          function(launch.buffers.data(), launch.sizes.data(), launch.scalars.data(), begin, end, local);
+        });
+      }
+      return;
+    }
+    const size_t local_bytes = (launch.local_bytes + codegen::kLocalAlign - 1) / codegen::kLocalAlign * codegen::kLocalAlign;
+    for (size_t p = 0; p < launch.phases.size(); ++p) {
+      const Phase phase{launch.phases[p].count, launch.phases[p].ns * codegen::kBytecodeSlowdown};
+      run_phase(launch, phase, code.bytecode->register_bytes() + codegen::kLocalAlign, [&](int64_t begin, int64_t end, void* local) {
+        code.bytecode->run(p, launch.buffers.data(), launch.sizes.data(), launch.scalars.data(), begin, end, local,
+                           static_cast<std::byte*>(local) + local_bytes);
+      });
+    }
   }
   void interpret(const Interpretation& work, Stream) override {
     codegen::interpret(*work.kernel, work.buffers.data(), work.scalars.data());
@@ -161,13 +190,15 @@ class CpuDevice final : public Device {
   }
 
  private:
-  void run_phase(const Launch& launch, const Phase& phase, codegen::PhaseFunction function) const {
+  // run(begin, end, local), whose scratch has `more` bytes behind the launch's, on as many threads as pay.
+  template <typename Run>
+  void run_phase(const Launch& launch, const Phase& phase, size_t more, const Run& run) const {
     ThreadPool& pool = ThreadPool::global();
     const double inline_ns = inline_ns_.load(std::memory_order_relaxed);
     const double total = phase.ns * static_cast<double>(phase.count);
-    void* const* buffers = launch.buffers.data();
+    const size_t local_bytes = launch.local_bytes + more;
     if (total < inline_ns || pool.threads() == 1) {
-      function(buffers, launch.sizes.data(), launch.scalars.data(), 0, phase.count, local_scratch(launch.local_bytes));
+      run(0, phase.count, local_scratch(local_bytes));
       return;
     }
     const double chunk_ns = kChunkShare * inline_ns;
@@ -176,7 +207,7 @@ class CpuDevice final : public Device {
     const bool profiled = Profiler::global().enabled();
     pool.parallel_for(phase.count, grain, [&](int64_t begin, int64_t end, int worker) {
       const auto started = profiled ? Profiler::Clock::now() : Profiler::Clock::time_point{};
-      function(buffers, launch.sizes.data(), launch.scalars.data(), begin, end, local_scratch(launch.local_bytes));
+      run(begin, end, local_scratch(local_bytes));
       if (profiled && worker > 0)  // the caller's chunks are inside its launch
         Profiler::global().add("worker", launch.name, started, Profiler::Clock::now());
     });

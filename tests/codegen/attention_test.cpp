@@ -58,7 +58,9 @@ void run(const Case& c, Reference& r, Op first, const std::vector<const Array*>&
       REQUIRE(ir::print(ir::parse_looptree(text)) == text);
     }
     if (!jit::available() || bits > jit::host_vector_bits()) continue;
-    for (const int64_t piece : {1, 1000000}) {
+    const auto bytecode = codegen::Bytecode::of(lowered.tree);
+    REQUIRE(bytecode);
+    for (const int64_t piece : {1, 1000000, 0}) {  // 0: as bytecode
       std::vector<Array> results;
       for (const NodeRef& node : made) results.emplace_back(node->dtype(), node->shape());
       std::vector<void*> buffers;
@@ -67,7 +69,7 @@ void run(const Case& c, Reference& r, Op first, const std::vector<const Array*>&
         const auto at = std::find_if(made.begin(), made.end(), [&](const NodeRef& node) { return node.get() == output; });
         buffers.push_back(results[static_cast<size_t>(at - made.begin())].data());
       }
-      test::launch(lowered, code_of(lowered.tree), buffers, {}, piece);
+      piece == 0 ? test::launch(lowered, *bytecode, buffers, {}, 1000000) : test::launch(lowered, code_of(lowered.tree), buffers, {}, piece);
       for (size_t k = 0; k < results.size(); ++k) {
         CAPTURE(ir::info(made[k]->op()).text);
         CAPTURE(bits);

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 
+#include "codegen/bytecode/handlers.h"
 #include "codegen/interpreter/interpreter.h"
 #include "codegen/llvm/jit.h"
 #include "ir/graph.h"
@@ -98,14 +99,26 @@ void check_kernel(const passes::FusedKernel& fused, Values& values) {
     if (!code)
       code = codegen::llvm_backend::load_object(codegen::llvm_backend::compile_object(lowered.tree),
                                                 static_cast<int>(lowered.tree.phases.size()));
-    for (int64_t piece : {1, 1000000}) {
+    struct Way {
+      int64_t piece;
+      const codegen::bytecode::Handlers* handlers;  // of bytecode; null: compiled
+    };
+    std::vector<Way> ways{{1, nullptr}, {1000000, nullptr}};
+    for (const auto* handlers : codegen::bytecode::all_handlers()) ways.push_back({1000000, handlers});
+    for (const auto& [piece, handlers] : ways) {
       std::vector<HostTensor> got;
       for (const ir::Node* node : fused.outputs)
         got.push_back(HostTensor::zeros(node->dtype(), node->shape()));
       for (size_t i = 0; i < got.size(); ++i) buffers[inputs + i] = got[i].data.data();
-      test::launch(lowered, *code, buffers, scalars, piece);
+      if (handlers) {
+        const auto bytecode = codegen::Bytecode::of(lowered.tree, *handlers);
+        REQUIRE(bytecode);
+        test::launch(lowered, *bytecode, buffers, scalars, piece);
+      } else {
+        test::launch(lowered, *code, buffers, scalars, piece);
+      }
       for (size_t i = 0; i < got.size(); ++i) {
-        INFO(text << "\nbits " << bits << " piece " << piece << " schedule " << lowered.schedule << " output "
+        INFO(text << "\nbits " << bits << (handlers ? " bytecode" : " compiled") << " piece " << piece << " schedule " << lowered.schedule << " output "
                   << i);
         if (got[i].data == expected[i].data) continue;
         for (int64_t e = 0; e < got[i].numel(); ++e) {

@@ -136,6 +136,8 @@ TEST_CASE("kernels outlive the process on disk") {
   tenon::reset_counters();
   float first = run();
   CHECK(tenon::counters().kernels_compiled > 0);
+  CHECK(run() == first);  // what runs once is bytecode
+  CHECK(tenon::counters().kernels_promoted >= tenon::counters().kernels_compiled);
   tenon::clear_caches();  // as a new process would start
   tenon::reset_counters();
   CHECK(run() == first);

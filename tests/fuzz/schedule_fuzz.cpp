@@ -191,7 +191,10 @@ class Check {
   void launch(const passes::Lowered& lowered, const Arguments& a) {
     static constexpr int64_t pieces[] = {1, 3, 1'000'000};
     const auto code = backend::load_object(backend::compile_object(lowered.tree), static_cast<int>(lowered.tree.phases.size()));
-    test::launch(lowered, *code, a.buffers, a.scalars, random_.pick(pieces));
+    if (!random_.chance(50)) return test::launch(lowered, *code, a.buffers, a.scalars, random_.pick(pieces));
+    const auto bytecode = codegen::Bytecode::of(lowered.tree);
+    if (!bytecode) throw std::runtime_error("there is no bytecode of a tree");
+    test::launch(lowered, *bytecode, a.buffers, a.scalars, random_.pick(pieces));
   }
 
   void simulate(const passes::Lowered& lowered, const Arguments& a) {

@@ -516,6 +516,7 @@ TEST_CASE("evaluate: compiled kernels come back from the disk; damage means comp
   WithOptions options([&](Options& o) {
     o.disk_cache = true;
     o.cache_dir = directory.path + "/cache";
+    o.first_tier = 0;
   });
   auto run = [] {
     clear_caches();  // as a new process would

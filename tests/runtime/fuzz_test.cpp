@@ -112,14 +112,19 @@ std::string compare_variants(const ir::Graph& graph, uint64_t seed) {
 
 std::string compare_with_interpreter(const ir::Graph& graph, uint64_t seed) {
   std::vector<HostTensor> inputs = random_inputs(graph, seed);
-  std::vector<HostTensor> expected = codegen::interpret(graph, inputs), got = run(graph, inputs);
-  return same(got, expected) ? std::string() : difference(got, expected);
+  const std::vector<HostTensor> expected = codegen::interpret(graph, inputs);
+  for (const int tier : {0, 2}) {
+    WithOptions options([&](Options& o) { o.first_tier = tier; });
+    clear_caches();
+    const std::vector<HostTensor> got = run(graph, inputs);
+    if (!same(got, expected)) return (tier == 0 ? "compiled: " : "bytecode: ") + difference(got, expected);
+  }
+  return {};
 }
 
 }  // namespace
 
-TEST_CASE("fuzz: compiled code gives the interpreter's bits") {
-  WithOptions options;
+TEST_CASE("fuzz: bytecode and compiled code give the interpreter's bits") {
   uint64_t first = first_seed();
   int64_t count = fuzz_count(60);
   for (int64_t i = 0; i < count; ++i) {

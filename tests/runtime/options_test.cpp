@@ -48,6 +48,7 @@ TEST_CASE("options: every variable is read") {
                     {"TENON_WINDOWS", "0"},
                     {"TENON_BATCH", "17"},
                     {"TENON_OFTEN", "7"},
+                    {"TENON_FIRST_TIER", "2"},
                     {"TENON_REPEATS", "5"},
                     {"TENON_MEMORY_LIMIT_MB", "100"}});
   CHECK(p.warnings.empty());
@@ -60,6 +61,7 @@ TEST_CASE("options: every variable is read") {
   CHECK_FALSE(p.options.windows);
   CHECK(p.options.batch == 17);
   CHECK(p.options.often == 7);
+  CHECK(p.options.first_tier == 2);
   CHECK(p.options.repeats == 5);
   CHECK(p.options.cache_dir == "/x/y");
   CHECK(p.options.cache_max_mb == 7);
@@ -89,6 +91,7 @@ TEST_CASE("options: a malformed value keeps the default and warns once, naming w
                         {"TENON_WINDOWS", "off", "0 or 1"},
                         {"TENON_BATCH", "-1", "0 to"},
                         {"TENON_OFTEN", "never", "0 to"},
+                        {"TENON_FIRST_TIER", "3", "0 to 2"},
                         {"TENON_REPEATS", "-1", "0 to"},
                         {"TENON_CACHE_MAX_MB", "0", "1 to"},
                         {"TENON_VECTOR_BITS", "64", "128, 256 or 512"},

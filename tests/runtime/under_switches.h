@@ -16,6 +16,7 @@ struct Switch {
 };
 inline constexpr Switch kSwitches[] = {
     {"as it is", [](runtime::Options&) {}},
+    {"compiled before it runs", [](runtime::Options& o) { o.first_tier = 0; }},
     {"unfused", [](runtime::Options& o) { o.fusion = false; }},
     {"unsimplified", [](runtime::Options& o) { o.simplify = false; }},
     {"interpreter", [](runtime::Options& o) { o.backend = runtime::Options::Backend::Interpreter; }},

@@ -76,6 +76,7 @@ struct Counters {
   int64_t plans_built = 0, plan_hits = 0;  // passes ran / did not
   int64_t kernels_compiled = 0, memory_hits = 0, disk_hits = 0;
   int64_t launches = 0;
+  int64_t kernels_promoted = 0;  // of those compiled: that began as bytecode, and were compiled by LLVM when they came again
 };
 std::ostream& operator<<(std::ostream& out, const Counters& counters);  // two lines, as in info()
 Counters counters();
@@ -106,6 +107,7 @@ struct Config {
   int64_t max_pending_bytes = 4ll << 30;
   std::string cache_dir;
   std::string profile;  // file of the Chrome/Perfetto trace: a change is profile_start or profile_stop
+  bool first_tier = true;  // a kernel that is new runs at once as bytecode, and is compiled when it comes again
 };
 Config get_config();
 void set_config(const Config& config);  // takes effect at the next evaluation

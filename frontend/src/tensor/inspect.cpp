@@ -121,7 +121,7 @@ std::ostream& operator<<(std::ostream& out, const Counters& n) {
 }
 Counters counters() {
   const runtime::Counters c = runtime::counters();
-  return {c.plans_built, c.plan_hits, c.kernels_compiled, c.memory_hits, c.disk_hits, c.launches};
+  return {c.plans_built, c.plan_hits, c.kernels_compiled, c.memory_hits, c.disk_hits, c.launches, c.kernels_promoted};
 }
 void reset_counters() { runtime::reset_counters(); }
 void clear_caches() { runtime::clear_caches(); }
@@ -148,7 +148,8 @@ Config get_config() {
           o.max_pending_nodes,
           o.max_pending_bytes,
           o.cache_dir,
-          o.profile};
+          o.profile,
+          o.first_tier != 0};
 }
 
 void set_config(const Config& c) {
@@ -176,6 +177,7 @@ void set_config(const Config& c) {
   o.max_pending_nodes = c.max_pending_nodes;
   o.max_pending_bytes = c.max_pending_bytes;
   o.cache_dir = c.cache_dir;
+  if (c.first_tier != (o.first_tier != 0)) o.first_tier = c.first_tier ? 1 : 0;
   runtime::set_options(o);
   if (c.profile != o.profile) c.profile.empty() ? profile_stop() : profile_start(c.profile);
   set_pending_caps(c.max_pending_nodes, c.max_pending_bytes);

@@ -1,0 +1,450 @@
+// From a loop tree to bytecode: places for its values in a register file, and an instruction for each statement.
+#include "codegen/bytecode/bytecode.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <span>
+#include <tuple>
+
+#include "codegen/bytecode/handlers.h"
+#include "codegen/executable.h"
+
+namespace tenon::codegen {
+
+using bytecode::Access;
+using bytecode::Evaluation;
+using bytecode::Handler;
+using bytecode::Instr;
+using bytecode::kChunk;
+using ir::DType;
+using ir::Op;
+using ir::Stmt;
+using ir::StmtKind;
+using ir::ValueId;
+using ir::VType;
+
+namespace bytecode {
+
+ir::Constant evaluate_lane(const Evaluation& e, const ir::Constant* args) {
+  return ir::evaluate(e.op, std::span(args, static_cast<size_t>(e.operands)), e.to);
+}
+
+namespace any { extern const Handlers table; }
+#ifdef __x86_64__
+namespace avx2 { extern const Handlers table; }
+namespace avx512 { extern const Handlers table; }
+#endif
+
+std::vector<const Handlers*> all_handlers() {
+  std::vector<const Handlers*> tables{&any::table};
+#ifdef __x86_64__
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512dq");
+  if (has_avx2) tables.push_back(&avx2::table);
+  if (has_avx512) tables.push_back(&avx512::table);
+#endif
+  return tables;
+}
+
+}  // namespace bytecode
+
+// The register file begins with the addresses of the buffers, then come sizes, scalars, constants, and the values.
+struct Bytecode::Program {
+  struct Phase {
+    std::vector<Instr> body;
+    int32_t index = 0;  // the place of the iteration's number
+  };
+  std::vector<ir::TreeBuffer> buffers;
+  int32_t size_count = 0, scalar_count = 0;
+  int32_t sizes = 0, scalars = 0, constants = 0;  // where they begin
+  std::vector<std::byte> image;                   // of the constants
+  int32_t bytes = 0;                              // of the register file
+  std::vector<Phase> phases;
+  std::deque<Evaluation> evaluations;       // of instructions
+  std::deque<std::vector<int32_t>> places;  // of lanes that an instruction picks
+};
+
+namespace {
+
+constexpr int32_t kMostBytes = 1 << 18;  // of a register file
+constexpr int32_t kWord = 8;
+
+struct NoHandler {};  // nothing here executes the tree
+
+int32_t bytes_of(VType t) { return ir::item_size(t.dtype) * t.lanes; }
+int32_t chunks_of(VType t) { return (bytes_of(t) + kChunk - 1) / kChunk; }
+int32_t room_of(VType t) { return t.lanes == 1 ? kWord : chunks_of(t) * kChunk; }
+
+bool sets(const Stmt& s, ValueId var) {
+  if (s.kind == StmtKind::Set && s.args[0] == var) return true;
+  const auto within = [&](const Stmt& inner) { return sets(inner, var); };
+  return std::any_of(s.body.begin(), s.body.end(), within) || std::any_of(s.orelse.begin(), s.orelse.end(), within);
+}
+
+// f(value) for each use in the statement and in those within it.
+template <typename F>
+void each_use(const Stmt& s, const F& f) {
+  for (const ValueId a : s.args) f(a);
+  if (s.mask >= 0) f(s.mask);
+  for (const Stmt& inner : s.body) each_use(inner, f);
+  for (const Stmt& inner : s.orelse) each_use(inner, f);
+}
+
+class Translator {
+ public:
+  Translator(const ir::LoopTree& tree, const bytecode::Handlers& handlers, Bytecode::Program& program)
+      : h_(handlers), tree_(tree), program_(program), root_(tree.values.size()), uses_(tree.values.size(), 0), is_register_(tree.values.size(), false), place_(tree.values.size(), -1) {
+    for (size_t v = 0; v < root_.size(); ++v) root_[v] = static_cast<ValueId>(v);
+    program.buffers = tree.buffers;
+    program.size_count = tree.size_count;
+    program.scalar_count = static_cast<int32_t>(tree.scalars.size());
+    program.sizes = kWord * static_cast<int32_t>(tree.buffers.size());
+    program.scalars = program.sizes + kWord * program.size_count;
+    program.constants = (program.scalars + kWord * program.scalar_count + kChunk - 1) / kChunk * kChunk;
+    for (const ir::Phase& phase : tree.phases) constants_of(phase.body);
+    program.bytes = program.constants + static_cast<int32_t>(program.image.size());
+  }
+
+  void phase(const ir::Phase& phase) {
+    program_.phases.emplace_back();
+    code_ = &program_.phases.back().body;
+    each_statement(phase.body, [&](const Stmt& s) { each_of(s, [&](ValueId v) { ++uses_[v]; }); });
+    share(phase.body);
+    program_.phases.back().index = place(phase.index);
+    block(phase.body);
+    emit({.run = h_.end});
+  }
+
+ private:
+  VType type(ValueId v) const { return tree_.values[v]; }
+
+  template <typename F>
+  static void each_of(const Stmt& s, const F& f) {
+    for (const ValueId a : s.args) f(a);
+    if (s.mask >= 0) f(s.mask);
+  }
+  template <typename F>
+  static void each_statement(const std::vector<Stmt>& list, const F& f) {
+    for (const Stmt& s : list) {
+      f(s);
+      each_statement(s.body, f);
+      each_statement(s.orelse, f);
+    }
+  }
+
+  // --- what has its place before the phase runs
+
+  int32_t constant(uint64_t bits, VType t) {
+    const auto [it, fresh] = constants_.try_emplace({bits, t.dtype, t.lanes}, 0);
+    if (!fresh) return it->second;
+    const auto begin = static_cast<int32_t>(program_.image.size());
+    program_.image.resize(program_.image.size() + static_cast<size_t>(t.lanes == 1 ? kChunk : room_of(t)));
+    const int item = ir::item_size(t.dtype);
+    for (int32_t at = 0; at < (t.lanes == 1 ? item : room_of(t)); at += item) std::memcpy(program_.image.data() + begin + at, &bits, static_cast<size_t>(item));
+    return it->second = program_.constants + begin;
+  }
+
+  void constants_of(const std::vector<Stmt>& list) {
+    each_statement(list, [&](const Stmt& s) {
+      if (s.kind == StmtKind::Size) place_[s.result] = program_.sizes + kWord * s.slot;
+      if (s.kind != StmtKind::Let) return;
+      if (s.op == Op::Scalar) place_[s.result] = program_.scalars + kWord * s.slot;
+      if (s.op == Op::Const) {
+        place_[s.result] = constant(s.bits, type(s.result));
+        bits_[s.result] = s.bits;
+      }
+      if (s.op != Op::Splat) return;
+      if (const auto known = bits_.find(s.args[0]); known != bits_.end()) {
+        place_[s.result] = constant(known->second, type(s.result));
+        bits_[s.result] = known->second;
+      }
+    });
+  }
+
+  bool is_given(ValueId v) const { return place_[v] >= 0 && place_[v] < program_.constants + static_cast<int32_t>(program_.image.size()); }
+
+  // --- values that are others
+
+  // A value that is another one, or the lower half of it, has no place of its own; nor has what is read from a register, as long as the register is
+  // not set.
+  void share(const std::vector<Stmt>& list) {
+    for (size_t k = 0; k < list.size(); ++k) {
+      const Stmt& s = list[k];
+      if (s.kind == StmtKind::Let && !s.args.empty() && place_[s.result] < 0) {
+        const ValueId x = s.args[0];
+        const bool same = (s.op == Op::Splat && type(s.result).lanes == 1) || (s.op == Op::Ramp && type(s.result).lanes == 1) || s.op == Op::Bitcast || s.op == Op::Low ||
+                          (s.op == Op::Reverse && type(x).lanes == 1) || (s.op == Op::Extract && type(x).lanes == 1) ||
+                          (s.op == Op::Cast && type(x).dtype == type(s.result).dtype);
+        if (same && !is_register_[root_[x]]) root_[s.result] = root_[x];
+        if (s.op == Op::Get && stays(list, k)) root_[s.result] = x;
+      }
+      if (s.kind == StmtKind::Var) is_register_[s.result] = true;
+      share(s.body);
+      share(s.orelse);
+    }
+  }
+
+  // Whether all uses of what statement k reads come before its register is set.
+  bool stays(const std::vector<Stmt>& list, size_t k) const {
+    const ValueId value = list[k].result, var = list[k].args[0];
+    int left = uses_[value];
+    for (size_t j = k + 1; j < list.size() && left > 0; ++j) {
+      const bool changes = sets(list[j], var);
+      if (changes && list[j].kind != StmtKind::Set) return false;
+      each_use(list[j], [&](ValueId v) { left -= v == value; });
+      if (changes) break;
+    }
+    return left == 0;
+  }
+
+  // --- places
+
+  int32_t place(ValueId v) {
+    int32_t& at = place_[root_[v]];
+    if (at < 0) at = take(room_of(type(root_[v])));
+    return at;
+  }
+  int32_t take(int32_t room) {
+    std::vector<int32_t>& free = free_[room];
+    if (!free.empty()) {
+      const int32_t at = free.back();
+      free.pop_back();
+      return at;
+    }
+    if (room > kWord) program_.bytes = (program_.bytes + kChunk - 1) / kChunk * kChunk;
+    const int32_t at = program_.bytes;
+    program_.bytes += room;
+    if (program_.bytes > kMostBytes) throw NoHandler();
+    return at;
+  }
+  void give_back(ValueId v) {
+    free_[room_of(type(v))].push_back(place_[v]);
+    place_[v] = -1;
+  }
+
+  // --- statements
+
+  size_t emit(const Instr& instr) {
+    if (!instr.run) throw NoHandler();
+    code_->push_back(instr);
+    return code_->size() - 1;
+  }
+  void land(size_t jump) { (*code_)[jump].to = static_cast<int32_t>(code_->size() - jump); }
+
+  void block(const std::vector<Stmt>& list) {
+    std::vector<ValueId> made;  // here, with a place of its own
+    std::map<ValueId, size_t> last;
+    for (size_t k = 0; k < list.size(); ++k) {
+      const Stmt& s = list[k];
+      if (s.kind != StmtKind::For && s.result >= 0 && root_[s.result] == s.result && !is_given(s.result)) last[s.result] = k;
+      each_use(s, [&](ValueId v) {
+        if (const auto it = last.find(root_[v]); it != last.end()) it->second = k;
+      });
+    }
+    std::vector<std::vector<ValueId>> dies(list.size());
+    for (const auto& [v, k] : last) dies[k].push_back(v);
+    for (size_t k = 0; k < list.size(); ++k) {
+      const bool into_register = k + 1 < list.size() && can_set(list[k], list[k + 1]);
+      if (into_register) {
+        statement(list[k], place(list[k + 1].args[0]));
+      } else if (!(k > 0 && list[k].kind == StmtKind::Set && can_set(list[k - 1], list[k]))) {
+        statement(list[k], -1);
+      }
+      for (const ValueId v : dies[k]) {
+        if (place_[v] >= 0) give_back(v);
+      }
+    }
+  }
+
+  // Whether the value goes straight into the register: nobody else wants it.
+  bool can_set(const Stmt& s, const Stmt& next) const {
+    if (next.kind != StmtKind::Set || s.result < 0 || next.args[1] != s.result || uses_[s.result] != 1 || root_[s.result] != s.result || is_given(s.result)) return false;
+    return s.kind == StmtKind::Load || (s.kind == StmtKind::Let && ir::is_elementwise(s.op));
+  }
+
+  void statement(const Stmt& s, int32_t into) {
+    const auto result = [&] { return into >= 0 ? into : place(s.result); };
+    switch (s.kind) {
+      case StmtKind::Let:
+        if (root_[s.result] == s.result && !is_given(s.result)) let(s, result());
+        return;
+      case StmtKind::Size:
+      case StmtKind::Prefetch: return;
+      case StmtKind::Load: return access(s, result(), type(s.result), true);
+      case StmtKind::Store: return access(s, place(s.args.back()), type(s.args.back()), false);
+      case StmtKind::For: return loop(s);
+      case StmtKind::If: return choice(s);
+      case StmtKind::Var: return copy(place(s.result), place(s.args[0]), type(s.result));
+      case StmtKind::Set: return copy(place(s.args[0]), place(s.args[1]), type(s.args[0]));
+      default: throw NoHandler();
+    }
+  }
+
+  void copy(int32_t to, int32_t from, VType t) {
+    emit({.run = t.lanes == 1 ? h_.copy_word : h_.copy_chunks, .d = to, .a = from, .n = chunks_of(t)});
+  }
+
+  void loop(const Stmt& s) {
+    if (type(s.result) != VType{DType::I64, 1}) throw NoHandler();
+    const int32_t at = place(s.result), end = place(s.args[1]);
+    const size_t begin = emit({.run = h_.begin_for, .d = at, .a = place(s.args[0]), .b = end});
+    block(s.body);
+    emit({.run = h_.end_for, .d = at, .b = end, .to = static_cast<int32_t>(begin + 1) - static_cast<int32_t>(code_->size()), .number = s.step});
+    land(begin);
+    give_back(s.result);
+  }
+
+  void choice(const Stmt& s) {
+    const size_t unless = emit({.run = h_.jump_unless, .a = place(s.args[0])});
+    block(s.body);
+    if (s.orelse.empty()) return land(unless);
+    const size_t over = emit({.run = h_.jump});
+    land(unless);
+    block(s.orelse);
+    land(over);
+  }
+
+  void access(const Stmt& s, int32_t value, VType t, bool loads) {
+    const VType index = type(s.args[0]);
+    const bool indexed = index.lanes > 1, strided = s.strided && t.lanes > 1 && !indexed;
+    if (index.dtype != DType::I64 && !(indexed && index.dtype == DType::I32)) throw NoHandler();
+    Access a{ir::item_size(t.dtype), t.lanes, loads && t.dtype == DType::Bool, s.mask >= 0, Access::Together};
+    if (strided) a.kind = Access::Strided;
+    if (indexed) a.kind = index.dtype == DType::I32 ? Access::IndexedNarrow : Access::Indexed;
+    Instr instr{.run = loads ? h_.load(a) : h_.store(a), .d = value, .a = place(s.args[0]), .b = kWord * s.buffer, .n = t.lanes, .number = a.item};
+    if (strided) instr.c = place(s.args[1]);
+    if (a.masked) (a.kind == Access::Together ? instr.c : instr.to) = place(s.mask);
+    emit(instr);
+  }
+
+  void let(const Stmt& s, int32_t d) {
+    const VType to = type(s.result), from = s.args.empty() ? to : type(s.args[0]);
+    const int item = ir::item_size(to.dtype);
+    const auto arg = [&](size_t i) { return i < s.args.size() ? place(s.args[i]) : 0; };
+    switch (s.op) {
+      case Op::Get:
+      case Op::Low:
+      case Op::Bitcast: return copy(d, arg(0), to);
+      case Op::Splat: return splat(s, d, to);
+      case Op::Ramp:
+        if (to.lanes == 1) return copy(d, arg(0), to);
+        emit({.run = h_.ramp(item), .d = d, .a = arg(0), .b = arg(1), .n = to.lanes});
+        return;
+      case Op::Quotient:
+        if (to != VType{DType::I64, 1}) throw NoHandler();
+        emit({.run = h_.quotient, .d = d, .a = arg(0), .b = arg(1)});
+        return;
+      case Op::High: return pick(s, d, [&](int l) { return arg(0) + (to.lanes + l) * item; });
+      case Op::Reverse: return pick(s, d, [&](int l) { return arg(0) + (to.lanes - 1 - l) * item; });
+      case Op::Deal:
+      case Op::Weave: {
+        const int n = static_cast<int>(s.args.size()), count = to.lanes;
+        return pick(s, d, [&](int l) {
+          const int at = s.op == Op::Deal ? n * l + s.slot : s.slot * count + l;
+          const int vector = s.op == Op::Deal ? at / count : at % n, lane = s.op == Op::Deal ? at % count : at / n;
+          return arg(static_cast<size_t>(vector)) + lane * item;
+        });
+      }
+      case Op::Extract:
+        if (from.lanes == 1) return copy(d, arg(0), to);
+        if (type(s.args[1]).dtype != DType::I64 && type(s.args[1]).dtype != DType::I32) throw NoHandler();
+        emit({.run = h_.extract(item, type(s.args[1]).dtype == DType::I32), .d = d, .a = arg(0), .b = arg(1)});
+        return;
+      default: break;
+    }
+    if (!ir::is_elementwise(s.op)) throw NoHandler();
+    Instr instr{.run = h_.elementwise(s.op, from.dtype, to.dtype, to.lanes > 1), .d = d, .a = arg(0), .b = arg(1), .c = arg(2)};
+    if (instr.run) {
+      instr.n = s.op == Op::Cast ? to.lanes : chunks_of(s.op == Op::Where ? to : from);
+    } else {
+      Evaluation e{s.op, static_cast<int>(s.args.size()), {}, to.dtype};
+      if (s.args.size() > bytecode::kOperands) throw NoHandler();
+      for (size_t i = 0; i < s.args.size(); ++i) e.from[i] = type(s.args[i]).dtype;
+      program_.evaluations.push_back(e);
+      instr.run = h_.evaluation;
+      instr.n = to.lanes;
+      instr.more = &program_.evaluations.back();
+    }
+    emit(instr);
+  }
+
+  void splat(const Stmt& s, int32_t d, VType to) {
+    if (to.lanes == 1) return copy(d, place(s.args[0]), to);
+    emit({.run = h_.splat(ir::item_size(to.dtype)), .d = d, .a = place(s.args[0]), .n = to.lanes});
+  }
+
+  template <typename Place>
+  void pick(const Stmt& s, int32_t d, const Place& of_lane) {
+    const VType to = type(s.result);
+    std::vector<int32_t>& places = program_.places.emplace_back();
+    for (int l = 0; l < to.lanes; ++l) places.push_back(of_lane(l));
+    emit({.run = h_.pick(ir::item_size(to.dtype)), .d = d, .n = to.lanes, .more = places.data()});
+  }
+
+  const bytecode::Handlers& h_;
+  const ir::LoopTree& tree_;
+  Bytecode::Program& program_;
+  std::vector<ValueId> root_;  // the value whose place it has
+  std::vector<int> uses_;
+  std::vector<bool> is_register_;
+  std::vector<int32_t> place_;                                            // -1: none now
+  std::map<std::tuple<uint64_t, DType, int16_t>, int32_t> constants_;     // their places
+  std::map<ValueId, uint64_t> bits_;                                      // of values that are constants
+  std::map<int32_t, std::vector<int32_t>> free_;                          // places, by their room
+  std::vector<Instr>* code_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Bytecode> Bytecode::of(const ir::LoopTree& tree) {
+  static const bytecode::Handlers& best = *bytecode::all_handlers().back();
+  return of(tree, best);
+}
+
+std::unique_ptr<Bytecode> Bytecode::of(const ir::LoopTree& tree, const bytecode::Handlers& handlers) {
+  auto program = std::make_unique<Program>();
+  try {
+    Translator translator(tree, handlers, *program);
+    for (const ir::Phase& phase : tree.phases) translator.phase(phase);
+  } catch (const NoHandler&) {
+    return nullptr;
+  }
+  return std::unique_ptr<Bytecode>(new Bytecode(std::move(program)));
+}
+
+Bytecode::Bytecode(std::unique_ptr<Program> program) : program_(std::move(program)) {}
+Bytecode::~Bytecode() = default;
+
+// A handler may read a chunk from the last place on.
+size_t Bytecode::register_bytes() const { return static_cast<size_t>(program_->bytes + kChunk + kLocalAlign - 1) / kLocalAlign * kLocalAlign; }
+
+void Bytecode::run(size_t phase, void* const* buffers, const int64_t* sizes, const uint64_t* scalars, int64_t begin, int64_t end, void* local,
+                   void* registers) const {
+  const Program& p = *program_;
+  auto* const r = static_cast<std::byte*>(registers);
+  auto* scratch = static_cast<std::byte*>(local);
+  for (size_t i = 0; i < p.buffers.size(); ++i) {
+    const ir::TreeBuffer& buffer = p.buffers[i];
+    void* address = scratch;
+    if (buffer.space == ir::Space::Local) {
+      const int64_t count = buffer.size_param >= 0 ? sizes[buffer.size_param] : buffer.count;
+      scratch += (count * ir::item_size(buffer.dtype) + kLocalAlign - 1) / kLocalAlign * kLocalAlign;
+    } else {
+      address = *buffers++;
+    }
+    std::memcpy(r + kWord * i, &address, sizeof address);
+  }
+  std::memcpy(r + p.sizes, sizes, static_cast<size_t>(kWord * p.size_count));
+  if (p.scalar_count > 0) std::memcpy(r + p.scalars, scalars, static_cast<size_t>(kWord * p.scalar_count));
+  if (!p.image.empty()) std::memcpy(r + p.constants, p.image.data(), p.image.size());
+  const Program::Phase& code = p.phases[phase];
+  for (int64_t i = begin; i < end; ++i) {
+    std::memcpy(r + code.index, &i, sizeof i);
+    for (const Instr* instr = code.body.data(); instr;) instr = instr->run(instr, r);
+  }
+}
+
+}  // namespace tenon::codegen

@@ -1,0 +1,3 @@
+// The handlers of bytecode for every machine.
+#define TENON_BYTECODE_ISA any
+#include "codegen/bytecode/handlers.inc"
