@@ -5,7 +5,8 @@
 //
 // Nobody waits for the compiler where a device has code of a first tier (a CPU: bytecode), with the same bits. A kernel that is nowhere
 // runs in it at once, unless it has so much to do that compiling takes less. When another plan wants it too, or had it in an earlier
-// process (the disk knows), it is compiled behind the program; a plan that runs a second time has all its kernels compiled before that. What runs once is never compiled.
+// process (the disk knows), it is compiled behind the program; a plan that runs a second time has all its kernels compiled before that.
+// What runs once is never compiled.
 #pragma once
 
 #include <atomic>

@@ -84,19 +84,27 @@ bool sets(const Stmt& s, ValueId var) {
   return std::any_of(s.body.begin(), s.body.end(), within) || std::any_of(s.orelse.begin(), s.orelse.end(), within);
 }
 
-// f(value) for each use in the statement and in those within it.
+// f(statement) for it and for each within it.
+template <typename F>
+void each_statement(const Stmt& s, const F& f) {
+  f(s);
+  for (const Stmt& inner : s.body) each_statement(inner, f);
+  for (const Stmt& inner : s.orelse) each_statement(inner, f);
+}
+// f(value) for each use in them.
 template <typename F>
 void each_use(const Stmt& s, const F& f) {
-  for (const ValueId a : s.args) f(a);
-  if (s.mask >= 0) f(s.mask);
-  for (const Stmt& inner : s.body) each_use(inner, f);
-  for (const Stmt& inner : s.orelse) each_use(inner, f);
+  each_statement(s, [&](const Stmt& one) {
+    for (const ValueId a : one.args) f(a);
+    if (one.mask >= 0) f(one.mask);
+  });
 }
 
 class Translator {
  public:
   Translator(const ir::LoopTree& tree, const bytecode::Handlers& handlers, Bytecode::Program& program)
-      : h_(handlers), tree_(tree), program_(program), root_(tree.values.size()), uses_(tree.values.size(), 0), is_register_(tree.values.size(), false), place_(tree.values.size(), -1) {
+      : h_(handlers), tree_(tree), program_(program), root_(tree.values.size()), uses_(tree.values.size(), 0),
+        is_register_(tree.values.size(), false), place_(tree.values.size(), -1) {
     for (size_t v = 0; v < root_.size(); ++v) root_[v] = static_cast<ValueId>(v);
     program.buffers = tree.buffers;
     program.size_count = tree.size_count;
@@ -104,14 +112,16 @@ class Translator {
     program.sizes = kWord * static_cast<int32_t>(tree.buffers.size());
     program.scalars = program.sizes + kWord * program.size_count;
     program.constants = (program.scalars + kWord * program.scalar_count + kChunk - 1) / kChunk * kChunk;
-    for (const ir::Phase& phase : tree.phases) constants_of(phase.body);
+    for (const ir::Phase& phase : tree.phases) {
+      for (const Stmt& s : phase.body) each_statement(s, [&](const Stmt& one) { place_given(one); });
+    }
     program.bytes = program.constants + static_cast<int32_t>(program.image.size());
   }
 
   void phase(const ir::Phase& phase) {
     program_.phases.emplace_back();
     code_ = &program_.phases.back().body;
-    each_statement(phase.body, [&](const Stmt& s) { each_of(s, [&](ValueId v) { ++uses_[v]; }); });
+    for (const Stmt& s : phase.body) each_use(s, [&](ValueId v) { ++uses_[v]; });
     share(phase.body);
     program_.phases.back().index = place(phase.index);
     block(phase.body);
@@ -120,20 +130,6 @@ class Translator {
 
  private:
   VType type(ValueId v) const { return tree_.values[v]; }
-
-  template <typename F>
-  static void each_of(const Stmt& s, const F& f) {
-    for (const ValueId a : s.args) f(a);
-    if (s.mask >= 0) f(s.mask);
-  }
-  template <typename F>
-  static void each_statement(const std::vector<Stmt>& list, const F& f) {
-    for (const Stmt& s : list) {
-      f(s);
-      each_statement(s.body, f);
-      each_statement(s.orelse, f);
-    }
-  }
 
   // --- what has its place before the phase runs
 
@@ -147,43 +143,49 @@ class Translator {
     return it->second = program_.constants + begin;
   }
 
-  void constants_of(const std::vector<Stmt>& list) {
-    each_statement(list, [&](const Stmt& s) {
-      if (s.kind == StmtKind::Size) place_[s.result] = program_.sizes + kWord * s.slot;
-      if (s.kind != StmtKind::Let) return;
-      if (s.op == Op::Scalar) place_[s.result] = program_.scalars + kWord * s.slot;
-      if (s.op == Op::Const) {
-        place_[s.result] = constant(s.bits, type(s.result));
-        bits_[s.result] = s.bits;
-      }
-      if (s.op != Op::Splat) return;
-      if (const auto known = bits_.find(s.args[0]); known != bits_.end()) {
-        place_[s.result] = constant(known->second, type(s.result));
-        bits_[s.result] = known->second;
-      }
-    });
+  // Sizes, scalars, constants, and these in each lane of a vector.
+  void place_given(const Stmt& s) {
+    if (s.kind == StmtKind::Size) place_[s.result] = program_.sizes + kWord * s.slot;
+    if (s.kind != StmtKind::Let) return;
+    if (s.op == Op::Scalar) place_[s.result] = program_.scalars + kWord * s.slot;
+    const auto known = s.op == Op::Splat ? bits_.find(s.args[0]) : bits_.end();
+    if (s.op != Op::Const && known == bits_.end()) return;
+    const uint64_t bits = s.op == Op::Const ? s.bits : known->second;
+    place_[s.result] = constant(bits, type(s.result));
+    bits_[s.result] = bits;
   }
 
   bool is_given(ValueId v) const { return place_[v] >= 0 && place_[v] < program_.constants + static_cast<int32_t>(program_.image.size()); }
 
   // --- values that are others
 
-  // A value that is another one, or the lower half of it, has no place of its own; nor has what is read from a register, as long as the register is
-  // not set.
+  // A value that is another one, or the lower half of it, has no place of its own; nor has what is read from a register, as long as the
+  // register is not set.
   void share(const std::vector<Stmt>& list) {
     for (size_t k = 0; k < list.size(); ++k) {
       const Stmt& s = list[k];
       if (s.kind == StmtKind::Let && !s.args.empty() && place_[s.result] < 0) {
         const ValueId x = s.args[0];
-        const bool same = (s.op == Op::Splat && type(s.result).lanes == 1) || (s.op == Op::Ramp && type(s.result).lanes == 1) || s.op == Op::Bitcast || s.op == Op::Low ||
-                          (s.op == Op::Reverse && type(x).lanes == 1) || (s.op == Op::Extract && type(x).lanes == 1) ||
-                          (s.op == Op::Cast && type(x).dtype == type(s.result).dtype);
-        if (same && !is_register_[root_[x]]) root_[s.result] = root_[x];
+        if (is_same(s) && !is_register_[root_[x]]) root_[s.result] = root_[x];
         if (s.op == Op::Get && stays(list, k)) root_[s.result] = x;
       }
       if (s.kind == StmtKind::Var) is_register_[s.result] = true;
       share(s.body);
       share(s.orelse);
+    }
+  }
+
+  bool is_same(const Stmt& s) const {
+    const VType from = type(s.args[0]), to = type(s.result);
+    switch (s.op) {
+      case Op::Bitcast:
+      case Op::Low: return true;
+      case Op::Cast: return from.dtype == to.dtype;
+      case Op::Splat:
+      case Op::Ramp: return to.lanes == 1;
+      case Op::Reverse:
+      case Op::Extract: return from.lanes == 1;
+      default: return false;
     }
   }
 
