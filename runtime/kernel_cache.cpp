@@ -210,24 +210,19 @@ std::vector<FoundKernel> KernelCache::get(std::span<const WantedKernel> wanted, 
     missing.push_back({wanted[i], std::move(fresh)});
   }
 
-  std::vector<std::shared_ptr<const CompiledKernel>> slow, behind;  // bytecode that shall be compiled: now, or while it runs
-  for (size_t i = 0; i < found.size(); ++i) {
-    if (!found[i].kernel || !found[i].kernel->is_first_tier()) continue;
-    if (!starts_first(wanted[i], options)) {
-      slow.push_back(found[i].kernel);
-    } else if (options.first_tier == 1) {
-      behind.push_back(found[i].kernel);
-    }
+  std::vector<std::shared_ptr<const CompiledKernel>> again, behind;  // bytecode that shall be compiled: now, or while it runs
+  for (const FoundKernel& f : found) {
+    if (f.kernel && f.kernel->is_first_tier() && options.first_tier != 2) again.push_back(f.kernel);
   }
-  const std::shared_ptr<DiskCache> disk = missing.empty() && slow.empty() && behind.empty() ? nullptr : disk_for(options);
+  const std::shared_ptr<DiskCache> disk = missing.empty() && again.empty() ? nullptr : disk_for(options);
   std::exception_ptr error;
-  if (!missing.empty() || !slow.empty()) {
+  if (!missing.empty() || !again.empty()) {
     lock.unlock();  // two threads may compile the same kernel then: both are kept
     try {
       const size_t count = missing.size();
-      host_device().in_parallel(static_cast<int64_t>(count + slow.size()), [&](int64_t i) {
+      host_device().in_parallel(static_cast<int64_t>(count + again.size()), [&](int64_t i) {
         const auto at = static_cast<size_t>(i);
-        at < count ? make(missing[at], disk.get(), options) : compile_first(*slow[at - count], disk.get());
+        at < count ? make(missing[at], disk.get(), options) : compile_first(*again[at - count], disk.get());
       });
     } catch (...) {
       error = std::current_exception();
@@ -254,7 +249,7 @@ std::vector<FoundKernel> KernelCache::get(std::span<const WantedKernel> wanted, 
   }
   lock.unlock();  // a fork holds the queue before this lock
   for (const std::shared_ptr<const CompiledKernel>& kernel : behind) {
-    if (!kernel->first->is_queued.exchange(true)) CompileBehind::global().add([kernel, disk] { compile_first(*kernel, disk.get()); });
+    CompileBehind::global().add([kernel, disk] { compile_first(*kernel, disk.get()); });
   }
   return found;
 }

@@ -4,9 +4,9 @@
 // would tell, as bytes. And many plans have one and the same tree, which is found by its address.
 //
 // Nobody waits for the compiler where a device has code of a first tier (a CPU: bytecode), with the same bits. A kernel that is nowhere
-// runs in it at once, unless it has so much to do that compiling takes less. When another plan wants it too, or had it in an earlier
-// process (the disk knows), it is compiled behind the program; a plan that runs a second time has all its kernels compiled before that.
-// What runs once is never compiled.
+// runs in it at once, unless it has so much to do that compiling takes less. When it comes again, in a plan that runs a second time or
+// in another one, it is compiled before that; if it was seen by an earlier process, which the disk knows, it is compiled behind the
+// program. What runs once is never compiled.
 #pragma once
 
 #include <atomic>
@@ -27,11 +27,11 @@
 
 namespace tenon::runtime {
 
-// What a kernel that runs as bytecode is compiled from, and whether that was asked for or begun.
+// What a kernel that runs as bytecode is compiled from, and whether that has begun.
 struct FirstTier {
   explicit FirstTier(std::shared_ptr<const ir::LoopTree> made) : tree(std::move(made)) {}
   std::shared_ptr<const ir::LoopTree> tree;  // null once it is compiled
-  std::atomic<bool> is_queued{false}, is_begun{false};
+  std::atomic<bool> is_begun{false};
 };
 
 struct CompiledKernel {
