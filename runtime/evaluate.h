@@ -46,7 +46,7 @@ struct KernelRecord {
   int ops = 0;           // graph nodes fused
   int64_t bytes = 0;     // read and written
   int64_t flops = 0;
-  double compile_ms = 0;  // 0 unless compiled for this launch
+  double compile_ms = 0;  // 0 unless compiled for this launch, perhaps to bytecode
   double run_us = 0;
   CacheState cache = CacheState::Memory;
   int plan = 0;

@@ -85,12 +85,15 @@ double milliseconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
-std::string compile(Device& device, const ir::LoopTree& tree, double& ms) {
+// By the compiler, for the disk too; `ms` is how long that took.
+std::unique_ptr<Code> compile(const CompiledKernel& kernel, const ir::LoopTree& tree, DiskCache* disk, double& ms) {
   ProfileSpan span("compile", tree.name.c_str());
   const auto begin = std::chrono::steady_clock::now();
-  std::string object = device.compile(tree);
+  const std::string object = kernel.device->compile(tree);
+  std::unique_ptr<Code> code = kernel.device->load(object, tree);
   ms = milliseconds_since(begin);
-  return object;
+  if (disk) disk->store(kernel.key, object);
+  return code;
 }
 
 // Takes the code from the disk, else the first tier's, else the compiler's.
@@ -113,8 +116,11 @@ void make(Missing& m, DiskCache* disk, const Options& options) {
     }
   }
   if (starts_first(m.wanted, options)) {
+    ProfileSpan span("compile", tree.name.c_str());
+    const auto begin = std::chrono::steady_clock::now();
     m.kernel->code = device.load_first(tree);
     if (m.kernel->code) {
+      m.kernel->compile_ms = milliseconds_since(begin);
       m.kernel->first = std::make_unique<FirstTier>(m.wanted.tree);
       if (m.is_seen) {
         m.cache = CacheState::Disk;
@@ -125,9 +131,7 @@ void make(Missing& m, DiskCache* disk, const Options& options) {
     }
   }
   try {
-    const std::string object = compile(device, tree, m.kernel->compile_ms);
-    m.kernel->code = device.load(object, tree);
-    if (disk) disk->store(m.kernel->key, object);
+    m.kernel->code = compile(*m.kernel, tree, disk, m.kernel->compile_ms);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const OutOfMemoryError&) {
@@ -142,10 +146,8 @@ void compile_first(const CompiledKernel& kernel, DiskCache* disk) {
   if (!kernel.first || kernel.first->is_begun.exchange(true)) return;
   try {
     double ms = 0;
-    const std::string object = compile(*kernel.device, *kernel.first->tree, ms);
-    kernel.device->replace(*kernel.code, kernel.device->load(object, *kernel.first->tree));
+    kernel.device->replace(*kernel.code, compile(kernel, *kernel.first->tree, disk, ms));
     count(Count::Promoted);
-    if (disk) disk->store(kernel.key, object);
   } catch (const std::exception&) {
   }
   kernel.first->tree.reset();

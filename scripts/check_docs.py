@@ -6,7 +6,7 @@ the comment
 
 on the line before it, it must be what `tenon-opt ARGUMENTS` prints for the block @NAME of that page (or of this one if
 PAGE is left out). A block of any language after <!-- the end of FILE --> must be just that. Links between pages must lead
-somewhere, and the files that pages and comments name must exist.
+somewhere, the files that pages and comments name must exist, and the page of graphs must count the operations right.
 
 Usage: check_docs.py TENON_OPT [--update]     --update writes what tenon-opt prints into the pages
 """
@@ -79,6 +79,14 @@ def check_names(file):
                 yield f"{file.relative_to(ROOT)}:{number}: there is no {name}"
 
 
+def check_count():
+    """The number of operations of a graph, if the page of graphs has another than the table."""
+    table = (ROOT / "ir/ops.def").read_text().split("kernel and loop-tree level only")[0]
+    count = len(re.findall(r"^OP\(", table, re.M))
+    if f"**There are {count} operations**" not in (ROOT / "docs/graph.md").read_text():
+        yield f"docs/graph.md: there are {count} operations"
+
+
 def main():
     arguments = [a for a in sys.argv[1:] if a != "--update"]
     if len(arguments) != 1:
@@ -88,6 +96,7 @@ def main():
     faults = [f for page in pages for f in check_page(arguments[0], page, "--update" in sys.argv)]
     sources = [f for floor in FLOORS.split("|") for f in sorted((ROOT / floor).rglob("*")) if f.suffix in {".h", ".cpp", ".def"}]
     faults += [f for file in [*pages, *sources] for f in check_names(file)]
+    faults += check_count()
     print("\n".join(faults) if faults else f"check_docs: {blocks} blocks of IR on {len(pages)} pages are what tenon-opt prints")
     sys.exit(1 if faults or not blocks else 0)
 

@@ -15,7 +15,6 @@ namespace tenon::codegen {
 
 using bytecode::Access;
 using bytecode::Evaluation;
-using bytecode::Handler;
 using bytecode::Instr;
 using bytecode::kChunk;
 using ir::DType;
@@ -237,8 +236,7 @@ class Translator {
   void land(size_t jump) { (*code_)[jump].to = static_cast<int32_t>(code_->size() - jump); }
 
   void block(const std::vector<Stmt>& list) {
-    std::vector<ValueId> made;  // here, with a place of its own
-    std::map<ValueId, size_t> last;
+    std::map<ValueId, size_t> last;  // of those made here, with a place of their own: the statement that uses them last
     for (size_t k = 0; k < list.size(); ++k) {
       const Stmt& s = list[k];
       if (s.kind != StmtKind::For && s.result >= 0 && root_[s.result] == s.result && !is_given(s.result)) last[s.result] = k;
@@ -330,7 +328,10 @@ class Translator {
       case Op::Get:
       case Op::Low:
       case Op::Bitcast: return copy(d, arg(0), to);
-      case Op::Splat: return splat(s, d, to);
+      case Op::Splat:
+        if (to.lanes == 1) return copy(d, arg(0), to);
+        emit({.run = h_.splat(item), .d = d, .a = arg(0), .n = to.lanes});
+        return;
       case Op::Ramp:
         if (to.lanes == 1) return copy(d, arg(0), to);
         emit({.run = h_.ramp(item), .d = d, .a = arg(0), .b = arg(1), .n = to.lanes});
@@ -371,11 +372,6 @@ class Translator {
       instr.more = &program_.evaluations.back();
     }
     emit(instr);
-  }
-
-  void splat(const Stmt& s, int32_t d, VType to) {
-    if (to.lanes == 1) return copy(d, place(s.args[0]), to);
-    emit({.run = h_.splat(ir::item_size(to.dtype)), .d = d, .a = place(s.args[0]), .n = to.lanes});
   }
 
   template <typename Place>

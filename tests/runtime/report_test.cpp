@@ -146,7 +146,7 @@ TEST_CASE("history: the last launches, oldest first") {
 }
 
 TEST_CASE("profile: valid JSON with the spans of an evaluation, from every thread") {
-  WithOptions options([](Options& o) { o.first_tier = 0; });
+  WithOptions options;
   clear_caches();
   Profiler::global().start();
   evaluate({sample()});

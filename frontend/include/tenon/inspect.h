@@ -38,7 +38,7 @@ struct KernelRecord {
   int ops = 0;        // graph nodes fused
   int64_t bytes = 0;  // read and written
   int64_t flops = 0;
-  double compile_ms = 0;  // 0 unless compiled for this launch
+  double compile_ms = 0;  // 0 unless compiled for this launch, to machine code or bytecode
   double run_us = 0;
   Cache cache = Cache::Memory;
   int plan = 0;        // the number of the plan that launched it: explain and TENON_DUMP_DIR's files have it
