@@ -130,6 +130,7 @@ TEST_CASE("kernels outlive the process on disk") {
   tenon::Config before = tenon::get_config(), config = before;
   config.cache_dir =
       (std::filesystem::temp_directory_path() / ("tenon-promises-" + std::to_string(std::rand()))).string();
+  config.first_tier = true;
   tenon::set_config(config);
   tenon::clear_caches();
   auto run = [] { return (data({10, 20}).tanh() + 3).sum(0).sum().item<float>(); };
