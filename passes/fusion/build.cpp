@@ -194,6 +194,7 @@ class Build {
     } else {
       SmallVector<Value, 3> args;
       for (size_t i = 0; i < from.size(); ++i) args.push_back(operand(i));
+      if (ir::has_trait(op, ir::TraitCommutes)) std::sort(args.begin(), args.end());  // one order, so that a + b and b + a are the same code
       value = builder_.op(op, args, node->dtype());
     }
     value_.emplace(node, value);

@@ -70,7 +70,7 @@ class Group {
   bool routine = false;  // one node, or several results of the same operands, computed by a call; it has no axes
   Form form;             // what the schedules are asked about
   int cost = 0;
-  SmallVector<Op, 4> shared;  // the operations of the members that it stores for other groups
+  SmallVector<const Node*, 4> shared;  // the members that it stores for other groups
 
   int reductions() const { return form.lanes + form.columns; }
   int64_t extent(int axis) const { return axes[axis].extent; }
@@ -84,7 +84,10 @@ class Group {
 
   ir::Axes points() const;    // all axes but those of the contraction
   ir::Axes parallel() const;
-  bool shares(Op op) const { return std::find(shared.begin(), shared.end(), op) != shared.end(); }
+  // Whether it stores such a value for other groups: of this operation and size.
+  bool shares(const Node& node) const {
+    return std::ranges::any_of(shared, [&](const Node* other) { return other->op() == node.op() && other->numel() == node.numel(); });
+  }
   bool runs_through(int axis) const;  // a reduction or scan does, in order
   // Whether the map runs through the whole node by exactly these axes, each once.
   bool is_permutation(const Node& node, const Map& map, std::span<const int> by) const;

@@ -20,15 +20,16 @@ class Join {
     if (!finds_reader() || !fits_limits()) return false;
     const bool shared = requests_.size() < state_.requests.size();
     stored = stored || shared;
-    if (shared && follows_other_order()) return refuse("a kernel of its own takes in what it follows");
+    if (const Node* other = other_order(); other && (shared || (ir::is_reduce(other->op()) && reads_by_remainders())))
+      return refuse("a kernel of its own takes in what it follows");
     const bool orders = (ir::is_reduce(node_->op()) || node_->op() == Op::Dot) && !is_empty_reduce(*node_);
-    if (stored && !orders && !into().covers(*node_, map())) return refuse("it is stored, and its reader does not need all of it");
+    if (stored && !orders && !into().covers(*node_, map()) && !begins_rows()) return refuse("it is stored, and its reader does not need all of it");
     const bool joins = ir::is_reduce(node_->op())                                ? is_empty_reduce(*node_) || joins_reduction()
                        : ir::is_scan(node_->op()) && !is_empty_scan(*node_)      ? joins_scan()
                        : node_->op() == Op::Dot && !is_empty_reduce(*node_)      ? joins_contraction()
                                                                                  : joins_map();
     if (!joins) return false;
-    if (shared) into().shared.push_back(node_->op());
+    if (shared) into().shared.push_back(node_);
     Map map = into().asked.at(node_).front().map;  // joining a reduction may have merged axes
     const auto operand = [](const Request& r) { return r.access != Access::Value; };
     const auto as = std::find_if(requests_.begin(), requests_.end(), operand);
@@ -45,7 +46,7 @@ class Join {
   // --- the reader that takes it in
 
   // The first to run, if they are in several kernels: it stores the node, and the others load it. A kernel does so for one node of an
-  // operation: else steps that repeat would be one kernel, and other numbers of steps other code.
+  // operation and size: else steps that repeat would be one kernel, and other numbers of steps other code.
   bool finds_reader() {
     const bool cat = node_->op() == Op::Cat;
     const auto library_takes = [&] {
@@ -63,7 +64,7 @@ class Join {
     const auto begin = std::find_if(state_.requests.begin(), state_.requests.end(), its);
     requests_ = {begin, std::find_if_not(begin, state_.requests.end(), its)};
     if (readers.size() > 1 && into().update) return refuse("its readers are in different kernels");
-    if (readers.size() > 1 && into().shares(node_->op())) return refuse("its reader stores such a value for other kernels already");
+    if (readers.size() > 1 && into().shares(*node_)) return refuse("its reader stores such a value for other kernels already");
     for (const Request& r : requests_) {
       if (r.access == Access::Guarded) return refuse("its reader loads it under a guard");
       if (r.access == Access::Picked) return refuse("its reader picks elements of it by position");
@@ -186,13 +187,53 @@ class Join {
     return true;
   }
 
+  // Whether the group has a reduction of this kind over as many elements.
+  bool is_reduced_so(const ReduceShape& shape) {
+    return into().reduction->tree == shape.tree && have_extents(into().reduction->axes, shape.extents);
+  }
+  bool have_extents(const std::vector<int>& axes, const std::vector<int64_t>& extents) {
+    return std::equal(axes.begin(), axes.end(), extents.begin(), extents.end(), [&](int axis, int64_t extent) { return into().extent(axis) == extent; });
+  }
+
+  // Whether the node is a value of rows that its readers run over, computed from a reduction of them, as a norm's deviation is, which a
+  // gradient wants: then the readers' axes become the rows' elements before the reduction itself is met.
+  bool begins_rows() {
+    if (!ir::is_elementwise(node_->op()) || into().reduction || into().scan || into().contraction || into().update) return false;
+    const Node* reduction = reduction_behind();
+    if (!reduction) return false;
+    const ReduceShape shape = reduce_shape(*reduction);
+    std::vector<int> left_out, kept;
+    for (int a : into().points()) (depends_on(map(), a) ? kept : left_out).push_back(a);
+    if (!into().is_permutation(*node_, map(), kept)) return false;
+    Form form = into().form;
+    add_to(form, *reduction);
+    if (!have_extents(left_out, shape.extents) || !accepts(form, groups_.options().target_of(node_->device())).accepted) return false;
+    into().reduce_along(shape.tree, std::move(left_out));
+    return true;
+  }
+
+  // The one reduction that gives the node its values, by way of operations on values of rows; null if there is none.
+  const Node* reduction_behind() const {
+    constexpr int kMost = 8;
+    const Node* node = node_;
+    for (int step = 0; step < kMost; ++step) {
+      const Node* next = nullptr;
+      for (const Node* operand : node->inputs()) {
+        if (operand->numel() == node_->numel() && !operand->is_leaf()) next = operand;
+      }
+      if (!next || groups_.state(next).whole) return nullptr;
+      if (ir::is_reduce(next->op())) return is_empty_reduce(*next) ? nullptr : next;
+      if (!ir::is_elementwise(next->op()) && !is_view(next->op())) return nullptr;
+      node = next;
+    }
+    return nullptr;
+  }
+
   // Whether it is computed beside other reductions of the same rows.
   bool joins_reductions(const ReduceShape& shape) {
     const std::vector<int>& inner = into().reduction->axes;
-    const bool same = std::equal(inner.begin(), inner.end(), shape.extents.begin(), shape.extents.end(),
-                                 [&](int axis, int64_t extent) { return into().extent(axis) == extent; });
     if (into().reduction->tree == shape.tree) {  // else they are not accepted
-      if (!same) return refuse("the two reductions run over different extents");
+      if (!is_reduced_so(shape)) return refuse("the two reductions run over different extents");
       if (!into().is_permutation(*node_, map(), into().parallel()))
         return refuse("the reduction has other rows than its reader's kernel", viewed_dim());
     }
@@ -245,18 +286,28 @@ class Join {
     });
   }
 
-  // Whether the node follows a product, a scan or another reduction than its reader's: a kernel of its own takes that in, unless it has
-  // the same reduction as the reader's.
-  bool follows_other_order() {
+  // Whether the reader, which reduces all dims as one, has no lines for what the node reads: a loss has none for a norm's weights.
+  bool reads_by_remainders() {
+    const auto has_rows = [&](int a) { return into().extent(a) > 1; };
+    if (!ir::is_elementwise(node_->op()) || std::ranges::any_of(into().parallel(), has_rows)) return false;
+    return std::ranges::any_of(reads(into(), *node_, map()), [](Read& r) {
+      for (; is_view(r.operand->op()); r.operand = r.operand->inputs()[0]) r.map = through_view(*r.operand, r.map);
+      return !ir::flatten(r.map, r.operand->shape()).is_affine();
+    });
+  }
+
+  // The nearest product, scan or other reduction than its reader's that the node follows, whose kernel can take it in; null if there is
+  // none, or if the node follows the same reduction as the reader's too.
+  const Node* other_order() {
     constexpr size_t kMost = 24;
-    if (!into().reduction && !into().scan) return false;
-    bool other = false;
+    if (!into().reduction && !into().scan) return nullptr;
+    const Node* other = nullptr;
     SmallVector<const Node*, kMost> nodes{node_};
     for (size_t next = 0; next < nodes.size(); ++next) {
       for (const Node* operand : nodes[next]->inputs()) {
         if (is_empty_reduce(*operand)) continue;
-        if (ir::is_reduce(operand->op()) && into().reduction && into().reduction->tree == reduce_shape(*operand).tree) return false;
-        other = other || ir::is_reduce(operand->op()) || ir::is_scan(operand->op()) || operand->op() == Op::Dot;
+        if (ir::is_reduce(operand->op()) && into().reduction && is_reduced_so(reduce_shape(*operand))) return nullptr;
+        if (!other && (ir::is_reduce(operand->op()) || ir::is_scan(operand->op()) || operand->op() == Op::Dot)) other = operand;
         const bool passes_on = ir::is_elementwise(operand->op()) || is_view(operand->op());
         if (passes_on && nodes.size() < kMost && std::find(nodes.begin(), nodes.end(), operand) == nodes.end()) nodes.push_back(operand);
       }

@@ -17,7 +17,13 @@ namespace {
 class Pair {
  public:
   Pair(Groups& groups, const Node* node, Request x, Request y)
-      : groups_(groups), node_(node), x_(std::move(x)), y_(std::move(y)), a_(groups.group(x_.group)), b_(groups.group(y_.group)), to_(matched_axes()) {}
+      : groups_(groups), node_(node), x_(std::move(x)), y_(std::move(y)), a_(groups.group(x_.group)), b_(groups.group(y_.group)), to_(matched_axes()) {
+    if (to_ || x_.access != y_.access) return;
+    to_ = parts_of(a_, x_.map, b_, y_.map);
+    if (to_) return;
+    parts_ = parts_of(b_, y_.map, a_, x_.map);
+    if (parts_) to_ = axes_of(b_);
+  }
 
   // Why they cannot be one; null if they can.
   const char* reason_apart() const {
@@ -42,29 +48,48 @@ class Pair {
 
   // The second becomes part of the first.
   void merge() {
-    b_.rewrite_maps([&](int axis, int64_t extent) { return Index::axis((*to_)[axis], extent); });
+    if (parts_) {
+      rewrite(a_, *parts_);
+      a_.axes = b_.axes;
+      if (b_.reduction) a_.reduce_along(b_.reduction->tree, b_.reduction->axes);
+    }
+    rewrite(b_, *to_);
     a_.form = merged_form();
     if (!a_.reduction && b_.reduction) {
       std::vector<int> along;
-      for (int axis : b_.reduction->axes) along.push_back((*to_)[axis]);
+      for (int axis : b_.reduction->axes) {
+        const Index& same = (*to_)[axis];
+        along.push_back(same.is_constant() ? a_.add_axis(1, AxisKind::Inner) : same.axes()[0]);
+      }
       a_.reduce_along(b_.reduction->tree, std::move(along));
     }
     for (Member& m : b_.members) a_.add(m.node, std::move(m.map), m.stored);
     a_.reads.insert(a_.reads.end(), b_.reads.begin(), b_.reads.end());
     b_.asked.for_each([&](const Node* node, std::vector<Request>& requests) { take_requests(node, requests); });
     a_.cost += b_.cost;
-    for (const Op op : b_.shared) a_.shared.push_back(op);
+    for (const Node* node : b_.shared) a_.shared.push_back(node);
     groups_.retire(y_.group, x_.group);
   }
 
  private:
-  // Axis of b -> axis of a (-1: of a single point): those that index the same dim of the shared node; or, where both ask for the
-  // elements of windows, the axes in their order if they then ask for the same. Nothing if the spaces are not one.
-  std::optional<std::vector<int>> matched_axes() const {
-    std::vector<int> to(b_.axes.size(), -1);
+  using Axes = std::vector<Index>;  // by axis of a group, what it is in the axes of the other
+
+  static Axes axes_of(const Group& group) {
+    Axes axes;
+    for (size_t a = 0; a < group.axes.size(); ++a) axes.push_back(group.axis(static_cast<int>(a)));
+    return axes;
+  }
+  static void rewrite(Group& group, const Axes& to) {
+    group.rewrite_maps([&](int axis, int64_t) { return to[axis]; });
+  }
+
+  // The axes of b as axes of a: those that index the same dim of the shared node; or, where both ask for the elements of windows,
+  // the axes in their order if they then ask for the same. Nothing if the spaces are not one.
+  std::optional<Axes> matched_axes() const {
+    Axes to(b_.axes.size());
     if (a_.is_permutation(*node_, x_.map, a_.points()) && b_.is_permutation(*node_, y_.map, b_.points())) {
       for (size_t d = 0; d < y_.map.size(); ++d) {
-        if (!(y_.map[d] == Index())) to[y_.map[d].axes()[0]] = x_.map[d].axes()[0];
+        if (!(y_.map[d] == Index())) to[y_.map[d].axes()[0]] = x_.map[d];
       }
       return to;
     }
@@ -76,22 +101,69 @@ class Pair {
       if (b_.axes[i].extent == 1) continue;
       skip_single();
       if (next == a_.axes.size() || a_.axes[next].extent != b_.axes[i].extent || a_.axes[next].kind != b_.axes[i].kind) return {};
-      to[i] = static_cast<int>(next++);
+      to[i] = a_.axis(static_cast<int>(next++));
     }
     skip_single();
-    const auto renamed = [&](const Index& index) {
-      return index.substitute([&](int axis, int64_t extent) { return Index::axis(to[axis], extent); });
-    };
+    const auto renamed = [&](const Index& index) { return index.substitute([&](int axis, int64_t) { return to[axis]; }); };
     const bool same = std::equal(x_.map.begin(), x_.map.end(), y_.map.begin(), y_.map.end(),
                                  [&](const Index& x, const Index& y) { return x == renamed(y); });
     if (!same || next < a_.axes.size()) return {};
     return to;
   }
 
-  bool is_one(int axis_of_a, int axis_of_b) const {
-    const int axis = (*to_)[axis_of_b];
-    return axis < 0 ? a_.axes[axis_of_a].extent == 1 : axis == axis_of_a;
+  // Where one group has an axis for several of the other's, as a loss has that reduces all dims, and the other is a map: the map's
+  // axes as parts of the first group's. Nothing if the map would then read or write other than in lines.
+  //
+  //   whole: r of 6, asks for (r / 3, r mod 3)     map: i of 2, j of 3, asks for (i, j)     i -> r / 3, j -> r mod 3
+  std::optional<Axes> parts_of(const Group& whole, const Map& its, Group& map, const Map& asked) const {
+    if (map.reduction || map.scan || whole.scan) return {};
+    const Index place = ir::flatten(its, node_->shape()), of_map = ir::flatten(asked, node_->shape());
+    if (!of_map.is_affine() || of_map.constant_part() != 0) return {};
+    Axes parts(map.axes.size());
+    SmallVector<bool, 16> seen(whole.axes.size(), false);
+    Map run;  // the parts of one axis
+    SmallVector<int64_t, 8> extents;
+    int64_t points = 1, points_of_run = 1;
+    for (size_t a = 0; a < map.axes.size(); ++a) {
+      const auto axis = static_cast<int>(a);
+      const int64_t extent = map.extent(axis), stride = of_map.stride(axis).value;
+      if (extent == 1) continue;
+      if (stride <= 0) return {};
+      points *= extent;
+      points_of_run *= extent;
+      parts[a] = ir::floor_mod(ir::floor_div(place, stride), extent);
+      run.push_back(parts[a]);
+      extents.push_back(extent);
+      const ir::Axes used = parts[a].axes();
+      if (used.size() != 1 || seen[used[0]]) return {};
+      if (points_of_run != whole.extent(used[0]) || !(ir::flatten(run, extents) == whole.axis(used[0]))) continue;
+      seen[used[0]] = true;
+      points_of_run = 1;
+      run.clear();
+      extents.clear();
+    }
+    const auto is_met = [&](int a) { return whole.extent(a) == 1 || seen[a]; };
+    const bool same = points == node_->numel() && of_map.substitute([&](int a, int64_t) { return parts[a]; }) == place;
+    if (!same || !run.empty() || !std::ranges::all_of(whole.points(), is_met) || !stays_in_lines(map, parts, its)) return {};
+    return parts;
   }
+
+  // Whether what the map reads, but for the shared node at `its`, and what it stores has a place without remainders.
+  bool stays_in_lines(Group& map, const Axes& parts, const Map& its) const {
+    const auto in_lines = [&](const Node& node, const Map& at) {
+      if (is_view(node.op())) return true;
+      Map moved;
+      for (const Index& index : at) moved.push_back(index.substitute([&](int axis, int64_t) { return parts[axis]; }));
+      return (&node == node_ && std::ranges::equal(moved, its)) || ir::flatten(moved, node.shape()).is_affine();
+    };
+    bool all = std::ranges::all_of(map.members, [&](const Member& m) { return !m.stored || in_lines(*m.node, m.map); });
+    map.asked.for_each([&](const Node* node, const std::vector<Request>& requests) {
+      for (const Request& r : requests) all = all && in_lines(*node, r.map);
+    });
+    return all;
+  }
+
+  bool is_one(int axis_of_a, int axis_of_b) const { return (*to_)[axis_of_b] == a_.axis(axis_of_a); }
 
   // Inner axes must be the same dims of the node where both have them.
   const char* reductions_apart() const {
@@ -135,7 +207,8 @@ class Pair {
   const Node* node_;
   const Request x_, y_;
   Group &a_, &b_;
-  const std::optional<std::vector<int>> to_;
+  std::optional<Axes> to_;     // the axes of b in those of a
+  std::optional<Axes> parts_;  // where a becomes a part of b's space first: the axes of a in those of b
 };
 
 // Readers that may become one group. If many do the same, as the steps of a loop do, eight are a team, and those left over are teams

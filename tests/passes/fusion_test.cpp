@@ -156,6 +156,70 @@ TEST_CASE("siblings that read the same tensor share a kernel; ones that follow e
         1);
 }
 
+TEST_CASE("a loss over all dims and what is computed from the same elements share a kernel") {
+  const std::string loss = "  %1 = mul %x, %x : f32[64,256]\n  %2 = reduce.sum %1 dims=[0,1] : f32[1,1]\n";
+  CHECK(count(loss + "  %3 = add %x, %x : f32[64,256]\n  return %2, %3\n") == 1);
+  CHECK(count("  %3 = add %x, %x : f32[64,256]\n" + loss + "  return %3, %2\n") == 1);
+  const Fused finer = fuse_text("graph @g(%x: f32[64,256]) {\n" + loss + R"(
+  %3 = reshape %x [64,16,16] : f32[64,16,16]
+  %4 = neg %3 : f32[64,16,16]
+  return %2, %4
+}
+)");
+  CHECK(finer.kernels.size() == 1);
+  // A weight of each row or column would be read by remainders, and so would what another order of elements is written to.
+  CHECK(count(loss + R"(
+  %3 = expand %w [64,256] : f32[64,256]
+  %4 = mul %x, %3 : f32[64,256]
+  return %2, %4
+)",
+              "%x: f32[64,256], %w: f32[1,256]") == 2);
+  CHECK(count(loss + "  %3 = permute %x [1,0] : f32[256,64]\n  %4 = exp %3 : f32[256,64]\n  return %2, %4\n") == 2);
+  // A part of the elements is not all of them.
+  CHECK(count(R"(
+  %1 = slice %x starts=[0,0] steps=[1,1] sizes=[64,128] : f32[64,128]
+  %2 = reduce.sum %1 dims=[0,1] : f32[1,1]
+  %3 = reshape %x [64,2,128] : f32[64,2,128]
+  %4 = exp %3 : f32[64,2,128]
+  return %2, %4
+)") == 2);
+}
+
+TEST_CASE("a norm whose deviation a gradient wants is one kernel, and a loss behind it another") {
+  const std::string norm = R"(
+  %n = const 256 : f32[64,1]
+  %s = reduce.sum %x dims=[1] : f32[64,1]
+  %mean = div %s, %n : f32[64,1]
+  %1 = expand %mean [64,256] : f32[64,256]
+  %2 = sub %x, %1 : f32[64,256]
+  %3 = mul %2, %2 : f32[64,256]
+  %4 = reduce.sum %3 dims=[1] : f32[64,1]
+  %5 = sqrt %4 : f32[64,1]
+  %6 = expand %5 [64,256] : f32[64,256]
+  %7 = div %2, %6 : f32[64,256]
+  %8 = expand %w [64,256] : f32[64,256]
+  %9 = mul %7, %8 : f32[64,256]
+)";
+  const std::string inputs = "%x: f32[64,256], %w: f32[1,256]";
+  CHECK(count(norm + "  return %5, %7, %9\n", inputs) == 1);
+  const Fused fused = fuse_text("graph @g(" + inputs + ") {" + norm + R"(
+  %10 = mul %9, %9 : f32[64,256]
+  %11 = reduce.sum %10 dims=[0,1] : f32[1,1]
+  return %5, %7, %11
+}
+)");
+  REQUIRE(fused.kernels.size() == 2);
+  CHECK(fused.kernels[0].outputs.size() == 3);  // the weighted values among them
+  CHECK(fused.kernels[1].inputs.size() == 1);
+}
+
+TEST_CASE("a + b and b + a are the same code") {
+  const std::string head = "graph @g(%x: f32[64,256], %w: f32[256,128], %b: f32[64,128]) {\n  %1 = dot %x, %w : f32[64,128]\n";
+  const Fused one = fuse_text(head + "  %2 = add %1, %b : f32[64,128]\n  return %2\n}\n");
+  const Fused other = fuse_text(head + "  %2 = add %b, %1 : f32[64,128]\n  return %2\n}\n");
+  CHECK(ir::print(one.kernels[0].kernel) == ir::print(other.kernels[0].kernel));
+}
+
 TEST_CASE("a contraction keeps its epilogue and reads its operands from memory") {
   Fused result = fuse_text(R"(graph @linear(%a: f32[8,32], %w: f32[16,32], %b: f32[16]) {
   %e = exp %a : f32[8,32]

@@ -116,6 +116,17 @@ TEST_CASE("gpu schedule: a map may write over what it reads at the same place, a
   CHECK(lower(kTransposed).donations.empty());
 }
 
+TEST_CASE("gpu schedule: a row's value lies over an operand only where all threads of the row have read it before") {
+  const auto rows_of_value = [](const std::string& value, const std::string& result) {
+    return lower("kernel @k(x0: f32 in[9], x1: f32 in[1800], y0: f32 out[9], y1: f32 out[1800]) {\n  axes i: 9 parallel, r: 200 inner\n"
+                 "  map i : %0 = load x0[i] : f32\n  map i r : %1 = load x1[200*i + r] : f32\n  map i r : %2 = mul %0, %1 : f32\n" +
+                 value + "  map i : store y0[i], " + result + "\n  map i r : store y1[200*i + r], %2\n}\n")
+        .donations;
+  };
+  CHECK(rows_of_value("  reduce i|r : %3 = reduce.sum %2 lanes : f32\n", "%3") == std::vector<std::pair<int, int>>{{2, 0}});
+  CHECK(rows_of_value("  map i : %3 = neg %0 : f32\n", "%3").empty());
+}
+
 TEST_CASE("gpu schedule: addresses beyond 2^31 take 64-bit indices") {
   CHECK(lower(pointwise("6", "8", "48")).tree.index_type == ir::DType::I32);
   CHECK(lower(pointwise("65536", "65536", "4294967296")).tree.index_type == ir::DType::I64);
