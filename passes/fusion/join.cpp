@@ -200,7 +200,7 @@ class Join {
   bool begins_rows() {
     if (!ir::is_elementwise(node_->op()) || into().reduction || into().scan || into().contraction || into().update) return false;
     const Node* reduction = reduction_behind();
-    if (!reduction) return false;
+    if (!reduction || !reads_rows_of(*reduction)) return false;
     const ReduceShape shape = reduce_shape(*reduction);
     std::vector<int> left_out, kept;
     for (int a : into().points()) (depends_on(map(), a) ? kept : left_out).push_back(a);
@@ -208,8 +208,20 @@ class Join {
     Form form = into().form;
     add_to(form, *reduction);
     if (!have_extents(left_out, shape.extents) || !accepts(form, groups_.options().target_of(node_->device())).accepted) return false;
+    into().form = form;  // the reduction counts at once: what joins before it must go with it
     into().reduce_along(shape.tree, std::move(left_out));
     return true;
+  }
+
+  // Whether the group reads what the reduction runs over, or what that is computed from: else the reduction is not its own.
+  bool reads_rows_of(const Node& reduction) {
+    const auto behind_views = [](const Node* node) {
+      while (is_view(node->op())) node = node->inputs()[0];
+      return node;
+    };
+    const auto is_read = [&](const Node* node) { return into().asked.find(behind_views(node)) != nullptr; };
+    const Node* operand = behind_views(reduction.inputs()[0]);
+    return is_read(operand) || (ir::is_elementwise(operand->op()) && std::ranges::any_of(operand->inputs(), is_read));
   }
 
   // The one reduction that gives the node its values, by way of operations on values of rows; null if there is none.

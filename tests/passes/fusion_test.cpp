@@ -213,6 +213,24 @@ TEST_CASE("a norm whose deviation a gradient wants is one kernel, and a loss beh
   CHECK(fused.kernels[1].inputs.size() == 1);
 }
 
+TEST_CASE("a value of rows of another kernel, stored for others, does not change how its reader's own sums add") {
+  const Fused fused = fuse_text(R"(graph @g(%x: f32[64,256], %y: f32[64,256]) {
+  %columns = reduce.sum %y dims=[0] : f32[1,256]
+  %1 = expand %columns [64,256] : f32[64,256]
+  %2 = add %1, %y : f32[64,256]
+  %s = reduce.sum %x dims=[1] : f32[64,1]
+  %deviation = sqrt %s : f32[64,1]
+  %3 = expand %deviation [64,256] : f32[64,256]
+  %4 = sub %2, %3 : f32[64,256]
+  %5 = exp %s : f32[64,1]
+  return %4, %deviation, %5
+}
+)");
+  REQUIRE(fused.kernels.size() == 2);
+  CHECK(ir::print(fused.kernels[0].kernel).find("reduce.sum %0 lanes") != std::string::npos);
+  CHECK(ir::print(fused.kernels[1].kernel).find("reduce.sum %0 columns") != std::string::npos);
+}
+
 TEST_CASE("a + b and b + a are the same code") {
   const std::string head = "graph @g(%x: f32[64,256], %w: f32[256,128], %b: f32[64,128]) {\n  %1 = dot %x, %w : f32[64,128]\n";
   const Fused one = fuse_text(head + "  %2 = add %1, %b : f32[64,128]\n  return %2\n}\n");
