@@ -115,8 +115,8 @@ std::vector<int64_t> begin_kernel(ir::Kernel& kernel, const ir::Target& target, 
   return begins;
 }
 
-ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings) {
-  return passes::run_kernel_passes(kernel, observer_of(settings));
+ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings, const ir::Target& target) {
+  return passes::run_kernel_passes(kernel, observer_of(settings), target);
 }
 
 namespace {
@@ -141,7 +141,7 @@ passes::Lowered lowered_like(const std::string& name, const Settings& settings, 
 }  // namespace
 
 passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings, ir::KnownTrees known) {
-  const ir::Kernel basic = basic_kernel(kernel, settings);
+  const ir::Kernel basic = basic_kernel(kernel, settings, target);
   return lowered_like(kernel.name, settings, known, [&](ir::KnownTrees trees) { return passes::lower(basic, target, trees); });
 }
 

@@ -63,7 +63,7 @@ ir::Kernel call_kernel(const passes::FusedKernel& fused);
 passes::Lowered lower_call(const passes::Call& call, const ir::Target& target, const Settings& settings, ir::KnownTrees known = {});
 
 // All but the schedule: what an interpreter runs.
-ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings);
+ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings, const ir::Target& target = {});
 
 // The last step, over the values that the kernels read and write.
 MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place,

@@ -46,6 +46,12 @@ class NodeMap {
       if (slot.node) f(slot.node, slot.value);
     }
   }
+  template <typename F>
+  void for_each(F f) const {
+    for (const Slot& slot : slots_) {
+      if (slot.node) f(slot.node, slot.value);
+    }
+  }
 
  private:
   struct Slot {

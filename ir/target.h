@@ -16,6 +16,7 @@ struct CpuTarget {
   int vector_bits = 256;        // 128, 256 or 512
   int64_t l2_bytes = 1 << 20;   // the second cache, a core's own
   int cores = 1;                // that work on one launch
+  bool slow_denormals = false;  // a product with a denormal number, or that gives one, takes a hundred times as long
   bool often = false;           // the code will run often: what it saves is worth compiling it for this length of rows alone
   int vector_registers() const { return vector_bits == 512 ? 32 : 16; }
   // Whether there are instructions for masked loads and stores of such elements.

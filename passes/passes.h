@@ -10,6 +10,7 @@
 
 #include "ir/graph.h"
 #include "ir/kernel.h"
+#include "ir/target.h"
 
 namespace tenon::passes {
 
@@ -33,14 +34,16 @@ std::span<const GraphPass> graph_passes();  // in the order in which they run
 
 // Kernel -> kernel, before scheduling.
 ir::Kernel expand_half(ir::Kernel kernel);  // f16/bf16 arithmetic: widen, compute in f32, round after each op
+ir::Kernel widen_products(ir::Kernel kernel);  // products of exponentials in f64, where denormal numbers are slow
 ir::Kernel expand_math(ir::Kernel kernel);  // ops marked Expands become basic ops: our own polynomials
 ir::Kernel clean(ir::Kernel kernel);        // shared pure instructions, no dead ones
 ir::Kernel merge_axes(ir::Kernel kernel);   // parallel axes that lie one behind the other in every index
 
 struct KernelPass {
-  std::string_view name;  // "expand-half", "expand-math", "clean", "merge-axes"
+  std::string_view name;  // "expand-half", "widen-products", "expand-math", "clean", "merge-axes"
   std::string_view summary;
   ir::Kernel (*run)(ir::Kernel);
+  bool (*is_for)(const ir::Target&) = [](const ir::Target&) { return true; };
 };
 std::span<const KernelPass> kernel_passes();
 
@@ -50,8 +53,8 @@ std::optional<ir::Kernel> split_axes(const ir::Kernel& kernel);
 
 // Called with each stage's name and text provider when a dump is wanted.
 using PassObserver = std::function<void(std::string_view pass, const std::function<std::string()>& text)>;
-ir::Kernel run_kernel_passes(ir::Kernel kernel,
-                             const PassObserver& observer = {});  // all of them, verifying after each
+// All that are for the target; the kernel is verified in the end, and after each pass for an observer.
+ir::Kernel run_kernel_passes(ir::Kernel kernel, const PassObserver& observer = {}, const ir::Target& target = {});
 
 // Before both: lets buffers that are read or updated begin at the first element that the kernel touches, and end at the
 // last. Gives, for each buffer, how many elements later it begins now.

@@ -100,19 +100,23 @@ void Group::scan_along(int axis) {
 
 void Group::contract(int64_t extent) { contraction = Contraction{{add_axis(extent, AxisKind::Contract)}}; }
 
-void Group::merge_axes(const std::vector<int>& run) {
+std::function<Index(int, int64_t)> Group::parts_of_merged(const std::vector<int>& run) const {
   std::vector<int64_t> extents;
   int64_t product = 1;
   for (int a : run) {
     extents.push_back(extent(a));
     product *= extents.back();
   }
-  const auto parts = ir::unflatten(Index::axis(run.back(), product), extents);
-  rewrite_maps([&](int id, int64_t size) {
+  return [run, parts = ir::unflatten(Index::axis(run.back(), product), extents)](int id, int64_t size) {
     const auto it = std::find(run.begin(), run.end(), id);
     return it == run.end() ? Index::axis(id, size) : parts[it - run.begin()];
-  });
-  for (int a : run) axes[a].extent = 1;
+  };
+}
+
+void Group::merge_axes(const std::vector<int>& run) {
+  rewrite_maps(parts_of_merged(run));
+  int64_t product = 1;
+  for (int a : run) product *= std::exchange(axes[a].extent, 1);
   axes[run.back()].extent = product;
 }
 
@@ -125,6 +129,21 @@ void Group::rewrite_maps(const std::function<Index(int, int64_t)>& f) {
       for (Index& index : r.map) index = index.substitute(f);
     }
   });
+}
+
+bool Group::stays_in_lines(const std::function<Index(int, int64_t)>& f, const Node* met, const Map& at) const {
+  const auto in_lines = [&](const Node* node, const Map& map) {
+    Map moved;
+    for (const Index& index : map) moved.push_back(index.substitute(f));
+    if (node == met && std::ranges::equal(moved, at)) return true;
+    for (; is_view(node->op()); node = node->inputs()[0]) moved = through_view(*node, moved);
+    return ir::flatten(moved, node->shape()).is_affine();
+  };
+  bool all = std::ranges::all_of(members, [&](const Member& m) { return !m.stored || in_lines(m.node, m.map); });
+  asked.for_each([&](const Node* node, const std::vector<Request>& requests) {
+    for (const Request& r : requests) all = all && in_lines(node, r.map);
+  });
+  return all;
 }
 
 void add_to(Form& form, const Node& node) {

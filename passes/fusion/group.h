@@ -100,7 +100,10 @@ class Group {
   void contract(int64_t extent);
   // Replaces several axes by their row-major product, which takes the id of the last of them.
   void merge_axes(const std::vector<int>& run);
+  std::function<Index(int axis, int64_t extent)> parts_of_merged(const std::vector<int>& run) const;  // what its axes are then
   void rewrite_maps(const std::function<Index(int axis, int64_t extent)>& f);
+  // Whether what it reads and stores has a place without remainders if its maps are rewritten so; but for `met`, if it is then read at `at`.
+  bool stays_in_lines(const std::function<Index(int axis, int64_t extent)>& f, const Node* met = nullptr, const Map& at = {}) const;
 
  private:
   struct Known {

@@ -83,7 +83,7 @@ class Join {
     const bool alike = std::all_of(state_.requests.begin(), state_.requests.end(), [&](const Request& r) {
       return r.group == first.group && r.map == first.map && r.access == Access::Value;
     });
-    if (!alike || !reader.is_permutation(*node_, first.map, reader.points())) return false;
+    if (!alike || !runs_of_dims(reader, first.map)) return false;
     Form form = reader.form;
     add_to(form, *node_);
     return accepts(form, groups_.options().target_of(node_->device())).accepted;
@@ -133,11 +133,47 @@ class Join {
   }
 
   bool joins_contraction() {
-    if (!into().is_permutation(*node_, map(), into().points()))
-      return refuse("the contraction's result is read through a view", viewed_dim());
+    const std::optional<std::vector<std::vector<int>>> runs = runs_of_dims(into(), map());
+    if (!runs) return refuse("the contraction's result is read through a view", viewed_dim());
     if (!accepted()) return false;
+    for (const std::vector<int>& run : *runs) into().merge_axes(run);
     into().contract(node_->inputs()[0]->shape().back());
     return true;
+  }
+
+  // The axes of a reader's points for each of the node's dims that several run through, row-major, as those of a sequence's places and
+  // samples do through the rows of a product. Nothing if there is another dim, or if the reader would leave its lines were they one axis.
+  std::optional<std::vector<std::vector<int>>> runs_of_dims(const Group& reader, const Map& map) const {
+    if (reader.is_permutation(*node_, map, reader.points())) return std::vector<std::vector<int>>{};
+    std::vector<std::vector<int>> runs;
+    std::vector<int> met;
+    for (size_t d = 0; d < map.size(); ++d) {
+      if (!map[d].is_affine()) return {};
+      const ir::Axes used = map[d].axes();
+      std::vector<int> run(used.begin(), used.end());
+      std::ranges::sort(run, std::greater(), [&](int a) { return map[d].stride(a).value; });
+      Map axes;
+      SmallVector<int64_t, 8> extents;
+      int64_t size = 1;
+      for (int a : run) {
+        axes.push_back(reader.axis(a));
+        extents.push_back(reader.extent(a));
+        size *= reader.extent(a);
+      }
+      met.insert(met.end(), run.begin(), run.end());
+      if (size != node_->shape()[d] || !(ir::flatten(axes, extents) == map[d])) return {};
+      if (run.size() < 2) continue;
+      if (!reader.stays_in_lines(reader.parts_of_merged(run))) return {};
+      runs.push_back(std::move(run));
+    }
+    std::ranges::sort(met);
+    ir::Axes points = reader.points();
+    const auto single = [&](int a) { return reader.extent(a) == 1; };
+    std::vector<int> wanted(points.begin(), points.end());
+    std::erase_if(wanted, single);
+    std::erase_if(met, single);
+    if (met != wanted) return {};
+    return runs;
   }
 
   // A scan runs over the points of its readers, whose kernel then goes along the scanned axis in order.

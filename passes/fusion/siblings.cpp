@@ -144,23 +144,8 @@ class Pair {
     }
     const auto is_met = [&](int a) { return whole.extent(a) == 1 || seen[a]; };
     const bool same = points == node_->numel() && of_map.substitute([&](int a, int64_t) { return parts[a]; }) == place;
-    if (!same || !run.empty() || !std::ranges::all_of(whole.points(), is_met) || !stays_in_lines(map, parts, its)) return {};
+    if (!same || !run.empty() || !std::ranges::all_of(whole.points(), is_met) || !map.stays_in_lines([&](int a, int64_t) { return parts[a]; }, node_, its)) return {};
     return parts;
-  }
-
-  // Whether what the map reads, but for the shared node at `its`, and what it stores has a place without remainders.
-  bool stays_in_lines(Group& map, const Axes& parts, const Map& its) const {
-    const auto in_lines = [&](const Node& node, const Map& at) {
-      if (is_view(node.op())) return true;
-      Map moved;
-      for (const Index& index : at) moved.push_back(index.substitute([&](int axis, int64_t) { return parts[axis]; }));
-      return (&node == node_ && std::ranges::equal(moved, its)) || ir::flatten(moved, node.shape()).is_affine();
-    };
-    bool all = std::ranges::all_of(map.members, [&](const Member& m) { return !m.stored || in_lines(*m.node, m.map); });
-    map.asked.for_each([&](const Node* node, const std::vector<Request>& requests) {
-      for (const Request& r : requests) all = all && in_lines(*node, r.map);
-    });
-    return all;
   }
 
   bool is_one(int axis_of_a, int axis_of_b) const { return (*to_)[axis_of_b] == a_.axis(axis_of_a); }

@@ -67,6 +67,15 @@ Expr small_to_float(Expr n) {
   return from_bits(n + bits_constant(n, DType::I64, 0x4338000000000000)) - shift;
 }
 
+Expr is_normal(Expr x) {
+  const Expr bits = to_bits(x);
+  const uint64_t exponent = is_single(x) ? 0x7F800000 : 0x7FF0000000000000;
+  return unequal(bits & bits_constant(bits, bits.dtype(), exponent), 0.0);
+}
+
+// Where the sum cancels, it is 0 or a multiple of 2^-123.
+Expr away_from_zero(Expr x) { return x + 0x1p-100; }
+
 Expr zero_if_tiny(Expr x) { return select(abs(x) < (is_single(x) ? 0x1p-26 : 0x1p-55), 0.0, x); }
 
 Pair two_sum(Expr a, Expr b) {

@@ -99,6 +99,10 @@ Expr from_bits(Expr bits);             // and back
 Expr sign_bit(Expr x);                 // bool: true for -0 and negative values
 Expr with_sign_of(Expr x, Expr sign);  // |x| with the sign bit of `sign`
 Expr small_to_float(Expr n);           // an i32, or an i64 below 2^51 in size, as a float of its width
+// Some processors take a hundred times as long for a product with a denormal number, or one that gives it. So formulas compute with
+// another number in its place, and choose the result at the end where it matters.
+Expr is_normal(Expr x);       // neither 0 nor denormal: nan and infinity are
+Expr away_from_zero(Expr x);  // x, or close to 0 a normal number or 0 that is within 2^-99 of it: for functions that are 1 there
 // x, or 0 where x + x^2 is x: the square of a tiny number may be denormal, and arithmetic on such numbers is slow.
 Expr zero_if_tiny(Expr x);
 

@@ -48,7 +48,7 @@ Expr exp_fraction(const Reduced& t, bool finer = false) { return exp_of_rest(t.h
 // number: products near that take some processors forty times as long.
 constexpr double kLeastExponent = -112;  // of f32
 Expr clamp_exponent(Expr x) {
-  return is_single(x) ? min(max(x, kLeastExponent), 89.0) : min(max(x, -752.0), 720.0);
+  return away_from_zero(is_single(x) ? min(max(x, kLeastExponent), 89.0) : min(max(x, -752.0), 720.0));
 }
 
 // 2^(n + offset) as one factor; it must be a normal number.
@@ -89,7 +89,7 @@ Expr finite_below(double bound, Expr x, Expr result) {
 }
 
 Expr exp_single(Expr x) {
-  const Reduced t = reduce(max(x, kLeastExponent), units_shifter());
+  const Reduced t = reduce(away_from_zero(max(x, kLeastExponent)), units_shifter());
   const Expr fraction = exp_of_rest(fma(t.n, -real_for(x, kLn2).lo, t.high));
   return finite_below(0x1.62e43p+6, x, scale_in_units(fraction, t.shifter));
 }
@@ -152,7 +152,7 @@ Expr exp_short(Expr x) {
 // x = n + r exactly; 2^r by its own polynomial.
 static Expr exp2(Expr x) {
   const bool single = is_single(x);
-  const Expr clamped = single ? max(x, -162.0) : min(max(x, -1086.0), 1025.0);
+  const Expr clamped = away_from_zero(single ? max(x, -162.0) : min(max(x, -1086.0), 1025.0));
   const double shift = single ? units_shifter() : shifter_constant(x);
   const Expr shifted = clamped + shift, r = clamped - (shifted - shift);
   const Expr q = single
@@ -170,7 +170,8 @@ static Expr exp2(Expr x) {
 // exp(x) - 1 = 2^n (r + r^2 P) + (2^n - 1), where 2^n r + (2^n - 1) is kept as a pair: it cancels for n = -1
 // and 1. All is halved until the end, for 2^n may overflow where the result does not.
 static Expr expm1(Expr x) {
-  const Expr clamped = is_single(x) ? min(max(x, -20.0), 89.0) : min(max(x, -40.0), 710.0);
+  const Expr normal = is_normal(x);
+  const Expr clamped = select(normal, is_single(x) ? min(max(x, -20.0), 89.0) : min(max(x, -40.0), 710.0), 0.0);
   const Reduced t = reduce(clamped);
   const Pair r = fast_two_sum(t.high, t.low);
   const Expr root = zero_if_tiny(r.hi), rest = fma(root * root, exp_tail(r.hi, true), r.lo);
@@ -178,9 +179,9 @@ static Expr expm1(Expr x) {
   const Expr sum = fma(power, r.hi, offset);
   const Expr sum_low = fma(power, r.hi, offset - sum) + ((power - offset) - 0.5);
   const Expr scaled = (sum + fma(power, rest, sum_low)) * 2.0;
-  // Where n is 0 nothing needs scaling: the result is right to the last denormal bit. -0 stays.
+  // Where n is 0 nothing needs scaling: the result is right to the last denormal bit. -0 and denormal numbers stay.
   const Expr result = select(equal(power, 0.5), r.hi + rest, scaled);
-  return select(equal(x, 0.0), x, result);
+  return select(normal, result, x);
 }
 
 // Where |x| < 1 an odd polynomial; beyond, e/2 - 1/(2e) with e/2 from a scaling that cannot overflow early.
@@ -209,8 +210,8 @@ static Expr cosh(Expr x) {
 
 // An odd polynomial near 0, else 1 - 2 / (exp(2|x|) + 1).
 static Expr tanh(Expr x) {
-  const Expr a = abs(x), root = zero_if_tiny(x), z = root * root;
   const bool single = is_single(x);
+  const Expr tiny = abs(x) < (single ? 0x1p-26 : 0x1p-55), a = select(tiny, 0.0, abs(x)), z = a * a;
   const Expr tail =
       single ? polynomial(z, {-0.33333325, 0.13333002, -0.053922474, 0.021576699, -0.007892933, 0.0019018294})
              : polynomial(z, {-0.33333333333333326, 0.1333333333333188, -0.05396825396727009,
@@ -220,7 +221,7 @@ static Expr tanh(Expr x) {
   const Expr small = fma(a * z, tail, a);
   // Past 20 the result is 1 in either type.
   const Expr big = 1.0 - 2.0 / (exp_normal({min(a, 20.0) * 2.0, constant(a, -0.0)}) + 1.0);
-  return with_sign_of(select(a < (single ? 0.7 : 0.6), small, big), x);
+  return with_sign_of(select(tiny, abs(x), select(a < (single ? 0.7 : 0.6), small, big)), x);
 }
 
 // 1 / (1 + exp(-x)), computed as 2^up of it, a normal number where the result is denormal, and scaled back by integers as
@@ -232,7 +233,7 @@ static Expr sigmoid(Expr x) {
   const double exponent = std::ldexp(1.0, f.mantissa);  // 1 at the place of a number's exponent
   // As PyTorch's: 0 where exp(-x) overflows.
   const Expr bounded = single ? select(x > -0x1.62e43p+6, min(x, 20.0), -104.0) : select(x > -0x1.62e42fefa39fp+9, min(x, 40.0), -746.0);
-  const Reduced t = reduce(-bounded, (single ? 0x1.8p23 : 0x1.8p52) - up);
+  const Reduced t = reduce(-away_from_zero(bounded), (single ? 0x1.8p23 : 0x1.8p52) - up);
   const Expr lowered = from_bits(to_bits(exp_fraction(t)) + (t.shifter << f.mantissa));  // 2^-up exp(-x)
   const Expr raised = 1.0 / (lowered + std::ldexp(1.0, -up));
   const Expr normal = to_bits(raised) - exponent * up,

@@ -93,16 +93,20 @@ namespace {
 // max(x, 0), but -0 from -0 down and nan for -infinity, as PyTorch's x ndtr(x) has it.
 Expr positive_part(Expr x) { return select(x < 0.0, x * 0.0, x); }
 
-// max(x, 0) - a ndtr(-a) with a = |x|, and ndtr(-a) = exp(-a^2/2) P(a) / Q(a). Past 8 the tail is raised by
-// 2^64, and a lowered, so that a denormal result is rounded once; from 14.5 on it is 0 in any case, at 15.2
-// far below the least denormal number (see clamp_exponent).
+// max(x, 0) - a ndtr(-a) with a = |x|, and ndtr(-a) = exp(-a^2/2) P(a) / Q(a). Past 8 the tail is raised by 2^64, and a lowered; past 13.146,
+// where the result is denormal, it is rounded as a part of the least normal number. From 14.5 on it is 0 in any case, at 15.2 far
+// below the least denormal number. Half of a denormal number is half of its bits.
 Expr gelu_single(Expr x) {
-  const Expr a = min(abs(x), 15.2);
-  const Expr p = polynomial(a, {0.499999926, 0.342403103, 0.108947104, 0.0146589048, 2.01979601e-07});
-  const Expr q = polynomial(a, {1.0, 1.48268281, 0.900972191, 0.272577556, 0.0367692542});
+  const Expr normal = is_normal(x), y = select(normal, x, 0.0), a = min(abs(y), 15.2), positive = a + 0x1p-50;
+  const Expr p = polynomial(positive, {0.499999926, 0.342403103, 0.108947104, 0.0146589048, 2.01979601e-07});
+  const Expr q = polynomial(positive, {1.0, 1.48268281, 0.900972191, 0.272577556, 0.0367692542});
   const Expr up = cast(a > 8.0, DType::I32) << (23 + 6);
-  const Expr tail = times_exp_of_half_square(p / q, zero_if_tiny(a), up);
-  return fma(-from_bits(to_bits(a) - up), tail, positive_part(x));
+  const Expr tail = times_exp_of_half_square(p / q, positive, up);
+  const Expr far = (y < -13.146247) & (y > -ir::kInfinity);
+  const Expr above = select(far, -0x1p-126, positive_part(y));
+  const Expr sum = to_bits(fma(-from_bits(to_bits(a) - up), tail, above));
+  const Expr bits = to_bits(x), half = (bits >> 1) & bits_constant(bits, DType::I32, 0xBFFFFFFF);
+  return from_bits(select(normal, select(far, sum - double(1 << 23), sum), half));
 }
 
 // The same from a/sqrt(2) = 0.47 on, with ndtr(-a) as erfc(a/sqrt(2))/2.

@@ -76,11 +76,21 @@ struct CpuCode final : Code {
   mutable std::atomic<const codegen::Executable*> executable{nullptr};
 };
 
+// Intel's processors leave them to microcode.
+bool has_slow_denormals() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("intel");
+#else
+  return false;
+#endif
+}
+
 ir::CpuTarget host_target() {
   ir::CpuTarget target;
   if (llvm_backend::available()) target.vector_bits = llvm_backend::host_vector_bits();
   if (const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0) target.l2_bytes = bytes;
   target.cores = ThreadPool::usable_cpus();
+  target.slow_denormals = has_slow_denormals();
   return target;
 }
 
