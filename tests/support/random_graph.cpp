@@ -368,8 +368,8 @@ class Generator {
     return make(Op::Strided, {x}, ints);
   }
 
-  NodeRef movement() {
-    const NodeRef x = any();
+  NodeRef movement() { return movement(any()); }
+  NodeRef movement(const NodeRef& x) {
     switch (random_.below(10)) {
       case 8: return random_.chance(50) ? windows(x) : strided(x);
       case 0: return make(Op::Permute, {x}, shuffled_dims(x->rank()));
@@ -465,6 +465,16 @@ class Generator {
     return make(Op::Dot, {a, partner(a->dtype(), shape)});
   }
 
+  // A product, and mostly who reads it through a view, as gates and heads read parts of one.
+  void add_dot() {
+    const NodeRef product = dot();
+    add(product);
+    for (int64_t left = product ? random_.below(4) : 0; left > 0; --left) {
+      const NodeRef view = random_.chance(50) ? slice(product) : movement(product);
+      if (view && view->numel() > 0 && ir::in_domain(Op::Add, view->dtype())) add(binary(Op::Add, view));
+    }
+  }
+
   void add_operation() {
     const int64_t kind = random_.below(100);
     if (kind < 62) return add(elementwise());
@@ -472,7 +482,7 @@ class Generator {
     if (kind < 77) return add(gather(any()));
     if (kind < 81) return add(updates(any()));
     if (kind < 95 || !options_.contractions) return add(movement());
-    add(dot());
+    add_dot();
   }
 
   Random random_;
