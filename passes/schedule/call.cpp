@@ -105,4 +105,11 @@ ValueId elementary(Context& c, Op op, ValueId x) {
   return -1;
 }
 
+ValueId attention_weight(Context& c, ValueId x) {
+  const auto [dtype, lanes] = c.builder.type(x);
+  const auto number = [&, dtype = dtype, lanes = lanes](double value) { return c.builder.constant(ir::constant(dtype, value), lanes); };
+  constexpr double kLeast = -69.3;  // log(2^-100)
+  return c.builder.op(Op::Where, {c.builder.op(Op::Lt, {x, number(kLeast)}), number(0), elementary(c, Op::Exp, x)});
+}
+
 }  // namespace tenon::passes

@@ -50,5 +50,8 @@ class AttentionBuffers {
 
 // One of the operations that expand into basic ones, of an f32 or f64 or a vector of them.
 ValueId elementary(Context& c, Op op, ValueId x);
+// exp(x), the weight of a key beside one of weight 1; or 0 below 2^-100, of which no float sum has anything left: products with denormal
+// weights, or that give such numbers, would be slow.
+ValueId attention_weight(Context& c, ValueId x);
 
 }  // namespace tenon::passes

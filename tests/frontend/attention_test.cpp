@@ -98,6 +98,19 @@ TEST_CASE("attention: values and gradients are those of the composition in float
   }
 }
 
+TEST_CASE("attention: scores that lie far apart, whose weights would be denormal") {
+  const Case c{.query = {70, 16}, .key = {90, 16}, .value = {90, 16}};
+  for (const auto& [dtype, tolerance] : {std::pair(tenon::kFloat, 2e-4), {tenon::kDouble, 1e-12}}) {
+    std::vector<Tensor> data = data_of(c, dtype);
+    for (size_t i : {0, 1}) data[i] = data[i] * 5;  // scores of -300 to 300
+    const std::vector<Tensor> got = results(c, data, false), wanted = results(c, data, true);
+    for (size_t i = 0; i < got.size(); ++i) {
+      CAPTURE(i);
+      CHECK(distance(got[i], wanted[i]) <= tolerance);
+    }
+  }
+}
+
 TEST_CASE("attention: forward and backward are a call each, and any number of threads gives the same bits") {
   const int threads = tenon::get_num_threads();
   for (const Case& c : cases()) {

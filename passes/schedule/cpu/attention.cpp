@@ -334,11 +334,11 @@ class Attention {
     const ValueId now = b_.op(Op::Max, {before, combine(Op::Max, greatest)});
     const ValueId subtracted = b_.op(Op::Where, {b_.op(Op::Eq, {now, infinity()}), number(0), now});
     each_score(keys, kQueries, query, [&](size_t i, ValueId, ValueId at) {
-      const ValueId p = elementary(c_, Op::Exp, b_.op(Op::Sub, {vector(scores, at), subtracted}));
+      const ValueId p = attention_weight(c_, b_.op(Op::Sub, {vector(scores, at), subtracted}));
       b_.store(scores, at, p);
       b_.set(sums[i], b_.op(Op::Add, {b_.get(sums[i]), p}));
     });
-    const ValueId shrinks = elementary(c_, Op::Exp, b_.op(Op::Sub, {before, subtracted}));
+    const ValueId shrinks = attention_weight(c_, b_.op(Op::Sub, {before, subtracted}));
     b_.store(most, query, now);
     b_.store(factor, query, shrinks);
     b_.store(sum, query, b_.op(Op::Fma, {vector(sum, query), shrinks, combine(Op::Add, sums)}));
@@ -465,7 +465,7 @@ class Attention {
     const Block in = block(first_query, key, keys);
     each_score(keys, kQueriesBack, query, [&](size_t i, ValueId row, ValueId at) {
       const ValueId s = score(vector(p, at), in, row, i == 0);
-      const ValueId of_score = elementary(c_, Op::Exp, b_.op(Op::Sub, {s, lse}));
+      const ValueId of_score = attention_weight(c_, b_.op(Op::Sub, {s, lse}));
       b_.store(p, at, of_score);
       if (ds < 0) return;
       const ValueId back = b_.op(Op::Mul, {of_score, b_.op(Op::Sub, {vector(ds, at), delta})});

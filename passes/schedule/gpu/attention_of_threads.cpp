@@ -323,10 +323,10 @@ class AttentionOfThreads : public Attention {
       });
       const ValueId now = b_.op(Op::Max, {before, over_row(Op::Max, b_.get(greatest))});
       const ValueId subtracted = b_.op(Op::Where, {b_.op(Op::Eq, {now, infinity()}), number(0), now});
-      const ValueId factor = elementary(c_, Op::Exp, b_.op(Op::Sub, {before, subtracted}));
+      const ValueId factor = attention_weight(c_, b_.op(Op::Sub, {before, subtracted}));
       const ValueId total = b_.var(number(0));
       each(tile_.of_columns, [&](ValueId j) {
-        const ValueId at = c_.add(line, j), p = elementary(c_, Op::Exp, b_.op(Op::Sub, {b_.load(scores_, at, 1), subtracted}));
+        const ValueId at = c_.add(line, j), p = attention_weight(c_, b_.op(Op::Sub, {b_.load(scores_, at, 1), subtracted}));
         b_.store(scores_, at, p);
         b_.set(total, b_.op(Op::Add, {b_.get(total), p}));
       });
@@ -376,7 +376,7 @@ class AttentionOfThreads : public Attention {
         const ValueId r = row(i), c = column(first, j), query = queries ? i : j;
         const ValueId exists = below(c, other, tile_.columns());
         const ValueId s = score(b_.load(scores_, at, 1), queries ? r : c, queries ? c : r, -1);
-        ValueId p = elementary(c_, Op::Exp, b_.op(Op::Sub, {s, b_.load(lse, query, 1)}));
+        ValueId p = attention_weight(c_, b_.op(Op::Sub, {s, b_.load(lse, query, 1)}));
         if (exists >= 0) p = b_.op(Op::Where, {exists, p, number(0)});
         b_.store(scores_, at, p);
         if (!result) return;
