@@ -133,7 +133,7 @@ class Join {
   }
 
   bool joins_contraction() {
-    const std::optional<std::vector<std::vector<int>>> runs = runs_of_dims(into(), map());
+    const std::optional<Runs> runs = runs_of_dims(into(), map());
     if (!runs) return refuse("the contraction's result is read through a view", viewed_dim());
     if (!accepted()) return false;
     for (const std::vector<int>& run : *runs) into().merge_axes(run);
@@ -141,11 +141,14 @@ class Join {
     return true;
   }
 
-  // The axes of a reader's points for each of the node's dims that several run through, row-major, as those of a sequence's places and
-  // samples do through the rows of a product. Nothing if there is another dim, or if the reader would leave its lines were they one axis.
-  std::optional<std::vector<std::vector<int>>> runs_of_dims(const Group& reader, const Map& map) const {
-    if (reader.is_permutation(*node_, map, reader.points())) return std::vector<std::vector<int>>{};
-    std::vector<std::vector<int>> runs;
+  using Runs = std::vector<std::vector<int>>;
+
+  // The axes of the reader that run through one dim of the node together, row-major, for each dim that has several, as the places and
+  // samples of sequences run through the rows of a product. Nothing if the map is no such walk of the whole node, or if the reader would
+  // leave its lines with them as one axis.
+  std::optional<Runs> runs_of_dims(const Group& reader, const Map& map) const {
+    if (reader.is_permutation(*node_, map, reader.points())) return Runs{};
+    Runs runs;
     std::vector<int> met;
     for (size_t d = 0; d < map.size(); ++d) {
       if (!map[d].is_affine()) return {};
@@ -160,18 +163,18 @@ class Join {
         extents.push_back(reader.extent(a));
         size *= reader.extent(a);
       }
-      met.insert(met.end(), run.begin(), run.end());
       if (size != node_->shape()[d] || !(ir::flatten(axes, extents) == map[d])) return {};
+      met.insert(met.end(), run.begin(), run.end());
       if (run.size() < 2) continue;
       if (!reader.stays_in_lines(reader.parts_of_merged(run))) return {};
       runs.push_back(std::move(run));
     }
-    std::ranges::sort(met);
-    ir::Axes points = reader.points();
-    const auto single = [&](int a) { return reader.extent(a) == 1; };
+    const ir::Axes points = reader.points();
     std::vector<int> wanted(points.begin(), points.end());
-    std::erase_if(wanted, single);
-    std::erase_if(met, single);
+    const auto is_single = [&](int a) { return reader.extent(a) == 1; };
+    std::erase_if(wanted, is_single);
+    std::erase_if(met, is_single);
+    std::ranges::sort(met);
     if (met != wanted) return {};
     return runs;
   }
@@ -211,7 +214,7 @@ class Join {
       into().reduce_along(shape.tree, std::move(left_out));
       return true;
     }
-    const std::optional<std::vector<std::vector<int>>> runs = runs_of(left_out, shape.extents);
+    const std::optional<Runs> runs = runs_of(left_out, shape.extents);
     if (!runs) return refuse("the reduced axes are not axes of its reader");
     if (!accepted(kept_bytes(left_out))) return false;
     std::vector<int> along;
@@ -303,8 +306,8 @@ class Join {
   }
 
   // The axes `axes` of the group cut into one run for each extent of a reduction; nothing if they do not match.
-  std::optional<std::vector<std::vector<int>>> runs_of(const std::vector<int>& axes, const std::vector<int64_t>& extents) {
-    std::vector<std::vector<int>> runs;
+  std::optional<Runs> runs_of(const std::vector<int>& axes, const std::vector<int64_t>& extents) {
+    Runs runs;
     size_t next = 0;
     for (int64_t extent : extents) {
       std::vector<int> run;

@@ -144,7 +144,8 @@ class Pair {
     }
     const auto is_met = [&](int a) { return whole.extent(a) == 1 || seen[a]; };
     const bool same = points == node_->numel() && of_map.substitute([&](int a, int64_t) { return parts[a]; }) == place;
-    if (!same || !run.empty() || !std::ranges::all_of(whole.points(), is_met) || !map.stays_in_lines([&](int a, int64_t) { return parts[a]; }, node_, its)) return {};
+    const auto part = [&](int a, int64_t) { return parts[a]; };
+    if (!same || !run.empty() || !std::ranges::all_of(whole.points(), is_met) || !map.stays_in_lines(part, node_, its)) return {};
     return parts;
   }
 

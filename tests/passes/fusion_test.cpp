@@ -379,7 +379,8 @@ TEST_CASE("a product takes in what reads its rows as two dims, and not what read
   // Of each second row's bias there is no line; the turned sum is stored by remainders.
   CHECK(kernels("%x: f32[1,2,32]", rows + "  %2 = expand %x [64,2,32] : f32[64,2,32]\n  %3 = add %2, %1 : f32[64,2,32]\n  return %3\n") == 2);
   CHECK(kernels("%x: f32[2,64,32]", rows + "  %2 = permute %1 [1,0,2] : f32[2,64,32]\n  %3 = add %2, %x : f32[2,64,32]\n  return %3\n") == 2);
-  CHECK(kernels("%x: f32[128,16]", "  %2 = slice %p starts=[0,0] steps=[1,1] sizes=[128,16] : f32[128,16]\n  %3 = add %2, %x : f32[128,16]\n  return %3, %p\n") == 2);
+  CHECK(kernels("%x: f32[128,16]", "  %2 = slice %p starts=[0,0] steps=[1,1] sizes=[128,16] : f32[128,16]\n"
+                                   "  %3 = add %2, %x : f32[128,16]\n  return %3, %p\n") == 2);
   CHECK(kernels("%x: f32[32,2,32]", "  %1 = slice %p starts=[0,0] steps=[1,1] sizes=[64,32] : f32[64,32]\n  %2 = reshape %1 [32,2,32] : f32[32,2,32]\n"
                                     "  %3 = add %2, %x : f32[32,2,32]\n  return %3, %p\n") == 2);
 }
