@@ -5,6 +5,8 @@
 //   map i : %1 = exp %0 : f32             map i : %1 = exp %0 : f32       map i : %4 = cast %2 : f64
 //   map i : %3 = mul %1, %2 : f32   ->    map i : %3 = cast %1 : f64      map i : %5 = mul %3, %4 : f64
 //                                                                         map i : %6 = cast %5 : f32
+#include <algorithm>
+
 #include "passes/kernel/rewrite_kernel.h"
 #include "passes/passes.h"
 
