@@ -248,12 +248,12 @@ Nest::Partial Nest::partial(const Index& index) {
 
 ValueId Nest::product(int number, size_t t, const Index::Term& term) {
   const ValueId x = term_value(term, false);
-  return term.coefficient == 1 ? x : builder_.op(Op::Mul, {x, builder_.size(coefficient_slot(number, t, term.coefficient))});
+  return is_known_one(term) ? x : builder_.op(Op::Mul, {x, builder_.size(coefficient_slot(number, t, term.coefficient))});
 }
 
 // That of an axis that all sub-vectors share.
 ValueId Nest::shared_product(int number, size_t t, const Index::Term& term) {
-  if (term.axis < 0 || term.coefficient == 1) return product(number, t, term);
+  if (term.axis < 0 || is_known_one(term)) return product(number, t, term);
   const int64_t key = int64_t{number} * kSlots + static_cast<int64_t>(t);
   const ValueId x = axis_value(term.axis);
   const auto* known = products_.find(key);
@@ -283,7 +283,7 @@ ValueId Nest::divide(ValueId x, const Index& of, int64_t most, int64_t d, bool r
   };
   const bool vector = type.lanes > 1, power = std::has_single_bit(static_cast<uint64_t>(d));
   const bool fits = vector ? most <= (int64_t{1} << kShift) / d && most / d < int64_t{1} << (62 - kShift) : most < kMost && d < kMost;
-  const bool even = power && !(any_divisors_ && fits);
+  const bool even = power && !(any_numbers_ && fits);
   hides_power_ = hides_power_ || (vector && power && !even);
   if (!numbers_are_sizes() || !(even || fits)) {
     const ValueId by = lanes(literal(d));

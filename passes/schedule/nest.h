@@ -55,8 +55,8 @@ class Nest {
   // lane l is live iff position + l < end
   ValueId tail_mask(ValueId position, ValueId end);
 
-  // --- divisors
-  void take_any_divisors() { any_divisors_ = true; }     // powers of two are no code of their own
+  // --- numbers of indices
+  void take_any_numbers(bool any) { any_numbers_ = any; }  // divisors that are powers of two and strides of 1 are no code of their own
   bool hides_power() const { return hides_power_; }      // whether vectors are divided by one, which takes longer so
 
   // --- scopes
@@ -136,6 +136,11 @@ class Nest {
   ValueId find_linear(const Index& index) const;  // -1 if it is no linear index of bound axes
   ValueId product(int number, size_t t, const Index::Term& term);  // of term t of the index of that number, where it is bound
   ValueId shared_product(int number, size_t t, const Index::Term& term);
+  // Whether the code knows that it is 1: along the lanes it decides how vectors are read.
+  bool is_known_one(const Index::Term& term) const {
+    const bool along_lanes = lane_axis_ >= 0 && (term.axis >= 0 ? term.axis == lane_axis_ : term.inner_index().depends_on(lane_axis_));
+    return term.coefficient == 1 && (!any_numbers_ || along_lanes);
+  }
   ValueId address(const Index& index);        // scalar; lane axis at lane 0
   ValueId scalar_index(const Index& index);   // what compound terms divide
   ValueId vector_index(const Index& index, DType type = DType::I64);
@@ -179,7 +184,7 @@ class Nest {
   int lanes_ = 1;
   int sub_ = 0;
   ValueId mask_ = -1;
-  bool any_divisors_ = false, hides_power_ = false;
+  bool any_numbers_ = false, hides_power_ = false;
   std::vector<bool> varies_, apart_;
   std::unordered_map<Value, int64_t> ahead_;  // loads that prefetch, and how far
   std::vector<int> sub_axes_;

@@ -54,7 +54,7 @@ int bytes_of_lane(const ir::Kernel& kernel, int axis) {
 
 Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::CpuTarget& machine, ir::KnownTrees known)
     : passes::Context(k, lowered, ir::TargetKind::Cpu, DType::I64, known), target(machine) {
-  if (is_small()) nest.take_any_divisors();
+  nest.take_any_numbers(is_small());
 }
 
 bool Context::is_small() const {

@@ -46,6 +46,7 @@ constexpr int kLeastRows = 6;               // fewer rows to a tile would wait f
 constexpr int kLeastInstructions = 20;      // about as many could be issued while the loads of a small tile are waited for
 constexpr int kLeastTiled = 3;              // rows: of fewer the last ones are computed twice
 constexpr int kRowsOfAny = 8;               // of a tile for any number of columns, at most: as many as hide the latency of a product
+constexpr int64_t kFirstCache = 16 << 10;   // bytes of a right operand that stay in it, however its tiles lie
 constexpr int kRowsOfRest = 8;              // of a tile of the columns left over, at most
 constexpr int kRowsApart = 8;               // each has an address in a register, and may have a line in the same set of the cache
 
@@ -127,8 +128,8 @@ class TileChoice {
     return best;
   }
 
-  // Whether the code suits all numbers of columns: of little work, unless it runs often. As many as the widest tile holds go vector by
-  // vector, and so does what more of them leave over. Several whole tiles are one more code: that of most layers.
+  // Whether the code suits all numbers of columns: of little work, unless it runs often. As many as the widest tile holds, or the first
+  // cache, go vector by vector, and so does what more of them leave over. Several whole tiles are one more code: that of most layers.
   bool any_columns() const {
     const bool whole = columns_ > widest_tile() && columns_ % widest_tile() == 0;
     return c_.is_small() && !whole && is_in_cache(widest_tile());
@@ -144,7 +145,8 @@ class TileChoice {
   int64_t widest_tile() const { return int64_t{widest_} * c_.lanes; }
   bool is_in_cache(int64_t tile) const { return depth_ * item_bytes_ * tile <= c_.target.l2_bytes / 2; }
   RegisterTile of_any_columns() const {
-    const int vectors = columns_ <= widest_tile() ? 1 : widest_;
+    const bool in_first_cache = depth_ * columns_ * item_bytes_ <= kFirstCache;
+    const int vectors = columns_ <= widest_tile() || in_first_cache ? 1 : widest_;
     return {vectors, 1, rows_of_tile(std::min(most_rows(registers_, vectors), kRowsOfAny), false)};
   }
   int vectors_in(int64_t width) const { return static_cast<int>(std::min<int64_t>(ceil_div(width, c_.lanes), widest_)); }

@@ -40,10 +40,10 @@ class LaneLoops : protected RowStages {
     c.set_lanes(lane_);
     const bool many = c.product(rows_) > 1;
     const bool single_run = !many && outer_.empty();
-    is_small_ = c.is_small() && (blocks_ <= 1 || single_run);
+    is_small_ = c.is_small() && (blocks_ <= 1 || single_run || !outer_.empty());
     one_vector_ = many && length_ <= c.lanes && !is_small_;
     one_group_ = many && length_ <= kReduceLanes && !is_small_;
-    any_length_ = single_run && (is_small_ || !one_chain_);
+    any_length_ = (is_small_ && !outer_.empty()) || (single_run && (is_small_ || !one_chain_));
     group_ = one_vector_ ? c.lanes : static_cast<int>(kReduceLanes);
     if (many && length_ <= kReduceLanes) know_length();
     if (is_small_) c.out.better_often = many || length_ >= kFewElements;
@@ -190,15 +190,21 @@ class LaneLoops : protected RowStages {
       });
       begin = whole;
     }
-    const auto chain = [&](ValueId first, ValueId length) {
-      end_chains(l, lanes);
-      body(first, c_.piece_end(first, length, end));
-    };
-    if (!is_small_) return c_.loop(begin, end, chain_length(), [&](ValueId first) { chain(first, c_.literal(chain_length())); });
-    // Whether the row is one chain or many the code does not know.
+    if (!is_small_) {
+      return c_.loop(begin, end, chain_length(), [&](ValueId first) {
+        end_chains(l, lanes);
+        body(first, c_.piece_end(first, c_.literal(chain_length()), end));
+      });
+    }
+    // Whether the row is one chain or many the code does not know: one goes on from each point of the outer axes to the next.
     const ValueId length = nest_.size(one_chain_ ? ir::kLaneBlock : chain_length());
     const ValueId chains = b_.quotient(c_.sub(c_.add(c_.sub(end, begin), length), c_.literal(1)), length);
-    c_.loop(c_.literal(0), chains, 1, [&](ValueId number) { chain(c_.add(begin, c_.mul(number, length)), length); });
+    const ValueId ends = outer_.empty() ? -1 : b_.op(Op::Ne, {nest_.size(one_chain_ ? 0 : 1), c_.literal(0)});
+    c_.loop(c_.literal(0), chains, 1, [&](ValueId number) {
+      nest_.when(ends, [&] { end_chains(l, lanes); });
+      const ValueId first = c_.add(begin, c_.mul(number, length));
+      body(first, c_.piece_end(first, length, end));
+    });
   }
 
   // What the lanes have summed goes to the totals.

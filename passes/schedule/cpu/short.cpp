@@ -146,6 +146,7 @@ class ShortSchedule {
       if (a != rows.lane && std::find(rows.axes.begin(), rows.axes.end(), a) == rows.axes.end()) outer_.push_back(a);
     }
     c.set_lanes(rows.lane);
+    nest_.take_any_numbers(false);  // each length of rows is other code anyway
     nest_.set_sub_axes(rows.axes);
     length_ = rows.axes.empty() ? 1 : c.extent(rows.axes.back());
     for (const Instr& in : c.kernel.instrs) blocks_.push_back(block_of(c.kernel, in, rows));
