@@ -123,12 +123,13 @@ NodeRef with_bias(const NodeRef& y, const NodeRef& bias, const Dims& channels) {
 bool is_depthwise(const Dims& weight, int64_t groups) { return weight[1] == 1 && weight[0] / groups < 4; }
 
 // Windows whose positions run on as the input does, row by row: a product takes the rows one by one, and reads a row of
-// each tap where it lies. Short rows go together, and those that many filters see: copying them costs little beside that.
-bool by_rows(const Windows& windows, int64_t filters) {
-  constexpr int64_t kLeastRow = 6, kManyFilters = 24;
+// each tap where it lies. Short rows go together, if that saves much time, and those that many filters see: copying them costs little
+// beside that.
+bool by_rows(const Windows& windows, int64_t filters, int64_t products) {
+  constexpr int64_t kLeastRow = 6, kManyFilters = 24, kFewProducts = 1 << 16;
   const auto is_plain = [](const Window& w) { return w.kernel == 1 && w.stride == 1 && w.count == w.size; };
-  const bool plain = std::ranges::all_of(windows, is_plain);
-  return windows.size() > 1 && !plain && windows.back().stride == 1 && windows.back().count >= kLeastRow && filters < kManyFilters;
+  const bool plain = std::ranges::all_of(windows, is_plain), long_enough = windows.back().count >= kLeastRow || products < kFewProducts;
+  return windows.size() > 1 && !plain && windows.back().stride == 1 && long_enough && filters < kManyFilters;
 }
 
 // [O, C/G, kernel...] times the windows of x [N, C, spatial...]. Where a product is taken by rows, R of length L,
@@ -156,7 +157,7 @@ NodeRef product(const NodeRef& x, const NodeRef& weight, const NodeRef& bias, co
                           broadcast(Expr{ir::reshape(weight, factors)}, ref(full));
     return with_bias(ir::reshape(ir::reduce(Op::Sum, products.node, Dims{3}), shape), bias, Dims{1});
   }
-  const int64_t length = by_rows(windows, outs / groups) ? windows.back().count : positions, rows = positions / length;
+  const int64_t length = by_rows(windows, outs / groups, ir::element_count(shape) * k) ? windows.back().count : positions, rows = positions / length;
   const NodeRef taps = ir::permute(ir::reshape(seen, Dims{batch, groups, k, rows, length}), Dims{0, 1, 3, 2, 4});
   const NodeRef filters = ir::reshape(weight, Dims{1, groups, 1, outs / groups, k});
   const NodeRef y = ir::dot(ir::expand(filters, Dims{batch, groups, rows, outs / groups, k}), taps);
@@ -164,11 +165,12 @@ NodeRef product(const NodeRef& x, const NodeRef& weight, const NodeRef& bias, co
 }
 
 // The gradient of the weights, [O, C/G, kernel...], of which x [N, C, spatial...] saw the windows and g [N, O, counts...] is
-// the gradient of what they gave. One contraction over samples and positions; S samples at a time, whose products are added:
+// the gradient of what they gave. One contraction over samples and positions; S samples at a time, whose products are added. That is
+// one sample where the products stay in the first cache:
 //
 //   [N/S, G, K, S * P] x [N/S, G, S * P, O/G]
 NodeRef weight_product(const NodeRef& x, const NodeRef& g, const Dims& weight, const Windows& windows, int64_t groups) {
-  constexpr int64_t kLeastLength = 512;  // of a sum
+  constexpr int64_t kLeastLength = 512, kFewResults = 4096;  // of a sum; of all products
   const int64_t batch = x->shape()[0], outs = weight[0], k = ir::element_count(weight) / std::max<int64_t>(outs, 1);
   const ir::Constant zero = ir::constant(x->dtype(), int64_t{0});
   if (x->numel() == 0 || g->numel() == 0 || k == 0) return ir::make_const(zero, weight, x->device());
@@ -181,7 +183,7 @@ NodeRef weight_product(const NodeRef& x, const NodeRef& g, const Dims& weight, c
     return ir::reshape(ir::reduce(Op::Sum, products.node, Dims{0, 4}), weight);
   }
   int64_t samples = 1;  // S
-  while (samples < batch && (samples * positions < kLeastLength || batch % samples != 0)) ++samples;
+  while (batch * k * outs > kFewResults && samples < batch && (samples * positions < kLeastLength || batch % samples != 0)) ++samples;
   const int64_t chunks = batch / samples, length = samples * positions;
   const NodeRef taps = ir::permute(ir::reshape(seen, Dims{chunks, samples, groups, k, positions}), Dims{0, 2, 3, 1, 4});
   const NodeRef grads = ir::permute(ir::reshape(g, Dims{chunks, samples, groups, outs / groups, positions}), Dims{0, 2, 1, 4, 3});
