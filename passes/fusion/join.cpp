@@ -22,6 +22,7 @@ class Join {
     stored = stored || shared;
     if (const Node* other = other_order(); other && (shared || (ir::is_reduce(other->op()) && reads_by_remainders())))
       return refuse("a kernel of its own takes in what it follows");
+    if (stored && node_->op() == Op::Cat && into().reduction) return refuse("it is stored, and copying its parts is faster than loads under guards");
     const bool orders = (ir::is_reduce(node_->op()) || node_->op() == Op::Dot) && !is_empty_reduce(*node_);
     if (stored && !orders && !into().covers(*node_, map()) && !begins_rows()) return refuse("it is stored, and its reader does not need all of it");
     const bool joins = ir::is_reduce(node_->op())                                ? is_empty_reduce(*node_) || joins_reduction()
