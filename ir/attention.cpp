@@ -112,18 +112,15 @@ Dims attention_dims(const Node& node) {
 NodeRef attention(const Attention& a) { return make_node(Op::Attention, with_mask({a.query, a.key, a.value}, a), attributes(a)); }
 
 NodeRef attention_gradient(const Attention& a, size_t which, const NodeRef& gradient, const NodeRef& result) {
-  const DType sums = type_of_sums(result->dtype());
   if (which == 3 || Tape::current) {
     const Composition c(a);
-    const Expr g = {cast(gradient, sums)}, p = Composition::softmax(c.scores()).p;
+    const Expr g = {cast(gradient, type_of_sums(result->dtype()))}, p = Composition::softmax(c.scores()).p;
     const Expr delta = reduce(Op::Sum, p * product(g, turned(c.value())), last_dim(p));
     return cast(c.back_to(which, p, c.back(p, g, delta), g).node, result->dtype());
   }
   const std::array<int64_t, 3> ints = attributes(a);
-  const Expr products = cast(Expr{gradient}, sums) * cast(Expr{result}, sums);
-  const NodeRef delta = reduce(Op::Sum, products.node, last_dim(products));
   const NodeRef lse = make_node(Op::AttentionLse, with_mask({a.query, a.key, a.value}, a), ints);
-  const std::vector<NodeRef> inputs = with_mask({a.query, a.key, a.value, gradient, lse, delta}, a);
+  const std::vector<NodeRef> inputs = with_mask({a.query, a.key, a.value, gradient, lse, result}, a);
   constexpr Op ops[] = {Op::AttentionGradQuery, Op::AttentionGradKey, Op::AttentionGradValue};
   return make_node(ops[which], inputs, ints);
 }
@@ -142,8 +139,9 @@ NodeRef composition(Op op, std::span<const NodeRef> inputs, std::span<const int6
     return op == Op::AttentionLse ? rows.lse.node : cast(product(rows.p, c.value()).node, inputs[0]->dtype());
   }
   const Expr g = c.whole(inputs[3]), p = exp(scores - expanded({inputs[4]}, scores.shape()));
+  const Expr delta = reduce(Op::Sum, g * c.whole(inputs[5]), last_dim(g));
   const size_t which = static_cast<size_t>(op) - static_cast<size_t>(Op::AttentionGradQuery);
-  return cast(c.back_to(which, p, c.back(p, g, {inputs[5]}), g).node, inputs[0]->dtype());
+  return cast(c.back_to(which, p, c.back(p, g, delta), g).node, inputs[0]->dtype());
 }
 
 }  // namespace

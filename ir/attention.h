@@ -3,6 +3,8 @@
 //
 //   scores = scale q k^T + mask,  p = softmax(scores),  result = p v
 //   g v^T = gradient of p,  delta = sum(p * that) = sum(g * result):  gradient of the scores = p * (g v^T - delta)
+//
+// The operation of a gradient takes the result and computes delta itself.
 #pragma once
 
 #include <span>

@@ -46,7 +46,7 @@ void check_operands(Op op, const OpInfo& row, std::span<const NodeRef> inputs) {
   }
 }
 
-// q, k, v and g have one dtype, the sums of a row that of sums; the mask is bool or like q.
+// q, k, v, g and the result have one dtype, lse that of sums; the mask is bool or like q.
 DType attention_dtype(Op op, std::span<const NodeRef> inputs) {
   const DType dtype = inputs[0]->dtype(), sums = is_half(dtype) ? DType::F32 : dtype;
   const bool gradient = is_attention_gradient(op);
@@ -54,7 +54,7 @@ DType attention_dtype(Op op, std::span<const NodeRef> inputs) {
   if (inputs.size() != operands && inputs.size() != operands + 1)
     fail(op, "takes " + std::to_string(operands) + " operands and perhaps a mask, got " + std::to_string(inputs.size()));
   for (size_t i = 1; i < operands; ++i) {
-    const DType wanted = i < 4 ? dtype : sums;
+    const DType wanted = i == 4 ? sums : dtype;
     if (inputs[i]->dtype() != wanted) refuse_types(op, wanted, inputs[i]->dtype());
   }
   const bool masked = inputs.size() > operands;
@@ -313,8 +313,8 @@ Dims attention_shape(Op op, std::span<const NodeRef> inputs, std::span<const int
   Dims result = rows;
   result[depth] = v[depth];
   if (gradient) {
-    require(inputs[3]->shape() == result && inputs[4]->shape() == rows && inputs[5]->shape() == rows, op,
-            "a gradient or a sum of the rows is not of their shape");
+    require(inputs[3]->shape() == result && inputs[4]->shape() == rows && inputs[5]->shape() == result, op,
+            "the result, its gradient or a sum of the rows is not of their shape");
   }
   if (op == Op::AttentionLse) result = rows;
   if (gradient) {

@@ -49,7 +49,7 @@ std::optional<int64_t> rows_in(const Node& permutation, const Node& attention) {
 bool agree(const Node& value, const Node& attention, const Readers& readers, std::optional<int64_t>& rows) {
   for (const Node* reader : readers.at(&value)) {
     if (!reader) return false;
-    if (ir::is_elementwise(reader->op())) continue;
+    if (ir::is_elementwise(reader->op()) || ir::is_attention(reader->op())) continue;
     if (reader->op() == Op::Reshape && same_but_for_ones(reader->shape(), value.shape())) {
       if (!agree(*reader, attention, readers, rows)) return false;
       continue;

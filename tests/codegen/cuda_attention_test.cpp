@@ -82,7 +82,13 @@ void run(const Case& c, Reference& r, Op first, const std::vector<const Array*>&
     std::vector<void*> buffers;
     for (Array* a : operands) buffers.push_back(a->data());
     for (Array& a : results) buffers.push_back(a.data());
+    std::vector<Array> scratch;
+    for (const ir::TreeBuffer& buffer : lowered.tree.buffers) {
+      if (buffer.space == ir::Space::Global) scratch.emplace_back(buffer.dtype, Dims{lowered.sizes[static_cast<size_t>(buffer.size_param)]});
+    }
+    for (Array& a : scratch) buffers.push_back(a.data());
     REQUIRE_NOTHROW(simulator.run(buffers, lowered.sizes, {}, order, 5));
+    for (const Array& a : scratch) CHECK(a.intact());
     for (size_t k = 0; k < results.size(); ++k) {
       CHECK(results[k].intact());
       const auto at = std::find_if(made.begin(), made.end(), [&](const NodeRef& node) { return node.get() == fused.outputs[k]; });

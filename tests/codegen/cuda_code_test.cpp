@@ -34,6 +34,7 @@ constexpr Phase kPhases[] = {
     {"adam", "map", 16, 16, 36, 0},
     {"attention_128", "attend", 16, 16, 255, 65536},
     {"attention_64", "attend", 16, 16, 248, 49152},
+    {"attention_grads", "deltas", 16, 4, 48, 0},
     {"attention_grads", "keys", 16, 16, 220, 50176},
     {"attention_grads", "queries", 16, 16, 184, 49152},
     {"cat", "parts", 16, 16, 20, 0},

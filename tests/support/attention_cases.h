@@ -124,7 +124,7 @@ struct Reference {
         result(c.dtype, with(batch, c.length, c.value_depth)),
         grad(c.dtype, result.shape),
         lse(type_of_sums(c.dtype), with(batch, c.length, 1)),
-        delta(lse.dtype, lse.shape),
+        saved(c.dtype, result.shape),
         query_grad(c.dtype, with(batch, c.length, c.depth)),
         key_grad(c.dtype, with(batch, c.sources, c.depth)),
         value_grad(c.dtype, with(batch, c.sources, c.value_depth)),
@@ -139,7 +139,7 @@ struct Reference {
       for (size_t d = batch.size(); d-- > 0 && ++index[d] == batch[d];) index[d] = 0;
     }
     lse.store();
-    delta.store();
+    saved.store();
   }
 
   static Dims whole_batch(const Case& c) {
@@ -190,9 +190,12 @@ struct Reference {
           back[static_cast<size_t>(j)] += g.at(i, e) * v.at(j, e);
           add(value_grad, j, e, c.value_depth, pj * g.at(i, e));
         }
-        mean += pj * back[static_cast<size_t>(j)];
       }
-      at(delta, i, 0, 1) = mean;
+      for (int64_t e = 0; e < c.value_depth; ++e) {  // from the result as it is stored
+        const double x = ir::to_double(ir::constant(c.dtype, at(result, i, e, c.value_depth)));
+        at(saved, i, e, c.value_depth) = x;
+        mean += x * g.at(i, e);
+      }
       for (int64_t j = 0; j < c.sources; ++j) {
         const double ds = p[static_cast<size_t>(j)] * (back[static_cast<size_t>(j)] - mean) * scale;
         for (int64_t e = 0; e < c.depth; ++e) {
@@ -205,7 +208,7 @@ struct Reference {
 
   Array query, key, value, mask;
   Dims batch;
-  Array result, grad, lse, delta, query_grad, key_grad, value_grad;
+  Array result, grad, lse, saved, query_grad, key_grad, value_grad;
   double scale;
 };
 
@@ -214,7 +217,7 @@ inline NodeRef placeholder(const Array& a) { return ir::make_input(a.dtype, a.sh
 // The operations on placeholders, `count` of them from `first` on.
 inline std::vector<NodeRef> nodes(const Case& c, Reference& r, Op first, size_t count, std::vector<Array*>& operands) {
   operands = {&r.query, &r.key, &r.value};
-  if (ir::is_attention_gradient(first)) operands.insert(operands.end(), {&r.grad, &r.lse, &r.delta});
+  if (ir::is_attention_gradient(first)) operands.insert(operands.end(), {&r.grad, &r.lse, &r.saved});
   if (c.mask != Mask::None) operands.push_back(&r.mask);
   std::vector<NodeRef> inputs, made;
   for (const Array* a : operands) inputs.push_back(placeholder(*a));

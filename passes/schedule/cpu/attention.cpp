@@ -68,7 +68,7 @@ class Attention {
     query_ = matrix(0);
     key_ = matrix(1);
     value_ = matrix(2);
-    if (operands == 6) grad_ = matrix(3);
+    if (operands == 6) grad_ = matrix(3), result_ = matrix(5);
     if (inputs.size() > operands) mask_ = matrix(operands);
     causal_ = node_.ints()[0] != 0;
   }
@@ -136,9 +136,10 @@ class Attention {
   }
 
   // Rows of m from `first` on, `rows` of them: in place, or widened in `to`.
-  static constexpr int32_t kLse = 4, kDelta = 5;  // operands of a gradient, one element a query
-  ValueId of_queries(int32_t buffer, ValueId first) {
-    return b_.load(buffer, c_.add(base(buffer), first), lanes_, tail(first, count(query_)));
+  // The operand of a gradient with one element a query.
+  ValueId lse_of(ValueId first_query) {
+    constexpr int32_t kLse = 4;
+    return b_.load(kLse, c_.add(base(kLse), first_query), lanes_, tail(first_query, count(query_)));
   }
 
   Rows rows_of(const Matrix& m, ValueId first, ValueId rows, int32_t to) {
@@ -385,6 +386,7 @@ class Attention {
       if (t->buffer >= 0) zero(*t, c_.sub(end_keys, begin_keys));
     }
     const int32_t own = local("own", padded(query_.width) * kQueriesBack), own_grad = scores_back ? local("grads", padded(value_.width) * kQueriesBack) : -1;
+    const int32_t results = scores_back ? local("results", padded(value_.width) * kQueriesBack) : -1, delta = scores_back ? local("delta", kQueriesBack) : -1;
     const int32_t p = local("p", kKeysBack * kQueriesBack), ds = scores_back ? local("ds", kKeysBack * kQueriesBack) : -1;
     const int64_t pitch = padded(query_.width);
     const int32_t mixed = of_query ? local("mixed", kQueriesBack * pitch) : -1;
@@ -398,7 +400,11 @@ class Attention {
     c_.loop(c_.literal(0), count(query_), kQueriesBack, [&](ValueId first) {
       const ValueId queries = c_.minimum(c_.literal(kQueriesBack), c_.sub(count(query_), first));
       stage_turned(query_, first, queries, kQueriesBack, own);
-      if (scores_back) stage_turned(grad_, first, queries, kQueriesBack, own_grad);
+      if (scores_back) {
+        stage_turned(grad_, first, queries, kQueriesBack, own_grad);
+        stage_turned(result_, first, queries, kQueriesBack, results);
+        sum_of_products(own_grad, results, queries, delta);
+      }
       if (of_query) fill(mixed, c_.mul(queries, row_pitch), 0);
       const Rows of_own = of_key ? rows_of(query_, first, queries, queries_wide) : Rows(), of_grad = of_value ? rows_of(grad_, first, queries, grads_wide) : Rows();
       const ValueId end = causal_ ? c_.minimum(end_keys, c_.add(first, c_.literal(kQueriesBack))) : end_keys;
@@ -407,7 +413,7 @@ class Attention {
         const Rows of_tile = rows_of(key_, key, keys, keys_wide);
         multiply_rows(of_tile, keys, width(query_), own, kQueriesBack, queries, p);
         if (scores_back) multiply_rows(rows_of(value_, key, keys, values_wide), keys, width(value_), own_grad, kQueriesBack, queries, ds);
-        c_.loop(c_.literal(0), queries, lanes_, [&](ValueId query) { scores_to_gradient(p, ds, c_.add(first, query), query, key, keys); });
+        c_.loop(c_.literal(0), queries, lanes_, [&](ValueId query) { scores_to_gradient(p, ds, delta, c_.add(first, query), query, key, keys); });
         const ValueId of_chunk = c_.sub(key, begin_keys);
         if (of_value) add_rows(p, keys, queries, of_grad, grad_, of_values, of_chunk);
         if (of_key) add_rows(ds, keys, queries, of_own, query_, of_keys, of_chunk);
@@ -459,9 +465,21 @@ class Attention {
     });
   }
 
+  // to[query] = the sum over the elements of a value of a[element][query] * b[element][query].
+  void sum_of_products(int32_t a, int32_t b, ValueId queries, int32_t to) {
+    c_.loop(c_.literal(0), queries, lanes_, [&](ValueId query) {
+      const ValueId sum = b_.var(number(0));
+      c_.loop(c_.literal(0), width(value_), 1, [&](ValueId element) {
+        const ValueId at = c_.add(c_.mul(element, c_.literal(kQueriesBack)), query);
+        b_.set(sum, b_.op(Op::Fma, {vector(a, at), vector(b, at), b_.get(sum)}));
+      });
+      b_.store(to, query, b_.get(sum));
+    });
+  }
+
   // Products of queries and keys become p, those of gradient and values the gradient of the products, of a vector of queries.
-  void scores_to_gradient(int32_t p, int32_t ds, ValueId first_query, ValueId query, ValueId key, ValueId keys) {
-    const ValueId lse = of_queries(kLse, first_query), delta = ds < 0 ? -1 : of_queries(kDelta, first_query);
+  void scores_to_gradient(int32_t p, int32_t ds, int32_t deltas, ValueId first_query, ValueId query, ValueId key, ValueId keys) {
+    const ValueId lse = lse_of(first_query), delta = ds < 0 ? -1 : vector(deltas, query);
     const Block in = block(first_query, key, keys);
     each_score(keys, kQueriesBack, query, [&](size_t i, ValueId row, ValueId at) {
       const ValueId s = score(vector(p, at), in, row, i == 0);
@@ -507,7 +525,7 @@ class Attention {
   ir::TreeBuilder& b_;
   const ir::Node& node_;
   AttentionBuffers buffers_;
-  Matrix query_, key_, value_, grad_, mask_;
+  Matrix query_, key_, value_, grad_, result_, mask_;
   int32_t turned_mask_ = -1;  // where a tile of it is turned
   bool causal_ = false;
   DType sums_ = DType::F32;

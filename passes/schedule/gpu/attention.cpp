@@ -9,6 +9,7 @@
 //                      l = l exp(m - m') + sum p;  o = o exp(m - m') + p v;  m = m'
 //                    }
 //                    result = o / l;  lse = m + log(l)
+//   phase deltas   delta = sum(g result), eight threads a query
 //   phase keys     gradients of keys and values, a block a tile of keys:
 //                    for each tile of queries { p = exp(s - lse); ds = p (v g^T - delta); dv += p g; dk += scale ds q }
 //   phase queries  gradient of queries, a block a tile of queries:
@@ -52,7 +53,7 @@ Attention::Attention(Context& c, const Call& call) : c_(c), b_(c.builder), node_
   query_ = matrix(0);
   key_ = matrix(1);
   value_ = matrix(2);
-  if (gradient_) grad_ = matrix(3);
+  if (gradient_) grad_ = matrix(3), result_ = matrix(5);
   if (inputs.size() > operands) mask_ = matrix(operands);
   causal_ = node_.ints()[0] != 0;
   sums_ = ir::is_half(inputs[0]->dtype()) ? DType::F32 : inputs[0]->dtype();
@@ -61,9 +62,33 @@ Attention::Attention(Context& c, const Call& call) : c_(c), b_(c.builder), node_
 
 void Attention::lower() {
   if (!gradient_) return attend();
-  const auto of_key = buffers_.result_of(Op::AttentionGradKey), of_value = buffers_.result_of(Op::AttentionGradValue);
+  const auto of_query = buffers_.result_of(Op::AttentionGradQuery), of_key = buffers_.result_of(Op::AttentionGradKey),
+             of_value = buffers_.result_of(Op::AttentionGradValue);
+  if (of_query || of_key) sum_deltas();
   if (of_key || of_value) differentiate({false, key_, value_, query_, grad_, of_key, of_value});
-  if (const auto of_query = buffers_.result_of(Op::AttentionGradQuery)) differentiate({true, query_, grad_, key_, value_, of_query, std::nullopt});
+  if (of_query) differentiate({true, query_, grad_, key_, value_, of_query, std::nullopt});
+}
+
+void Attention::sum_deltas() {
+  constexpr int kThreads = 8;
+  const auto run = static_cast<int>(std::min({grad_.together, result_.together, ir::is_half(heads_.dtype) ? int64_t{8} : int64_t{kVector}}));
+  deltas_ = c_.buffer("deltas", sums_, Space::Global, buffers_.batches() * query_.count);
+  begin("deltas", query_, {c_.out.tree.threads / kThreads, 1});
+  const auto [group, thread] = c_.divide(c_.thread(), c_.literal(kThreads));
+  const ValueId query = c_.add(first_row_, group), row = c_.minimum(query, c_.sub(count(query_), c_.literal(1)));
+  const ValueId sum = b_.var(number(0));
+  c_.loop(c_.mul(thread, c_.literal(run)), width(value_), kThreads * run, [&](ValueId first) {
+    const ValueId grads = b_.load(grad_.buffer, place_of(grad_, row, first), run);
+    const ValueId results = b_.load(result_.buffer, place_of(result_, row, first), run);
+    const auto element = [&](ValueId vector, int i) {
+      return wide(run == 1 ? vector : b_.let(Op::Extract, {vector, c_.literal(i)}, {b_.type(vector).dtype, 1}));
+    };
+    for (int i = 0; i < run; ++i) b_.set(sum, b_.op(Op::Fma, {element(grads, i), element(results, i), b_.get(sum)}));
+  });
+  const ValueId delta = over_neighbours(kThreads, b_.get(sum), [&](ValueId a, ValueId b) { return b_.op(Op::Add, {a, b}); });
+  c_.nest.when(both(b_.op(Op::Eq, {thread, c_.literal(0)}), c_.less(query, count(query_))),
+               [&] { b_.store(deltas_, c_.add(c_.mul(batch_, count(query_)), query), delta); });
+  c_.end_phase();
 }
 
 double Attention::scale() const { return ir::attention_scale(node_.ints()); }
@@ -74,6 +99,7 @@ void Attention::begin(const std::string& name, const Matrix& own, TileExtents ti
   const ValueId block = c_.begin_phase(name, buffers_.batches() * tiles);
   const auto [batch, number] = c_.divide(block, c_.nest.size(tiles));
   bases_ = buffers_.begins(c_, batch);
+  batch_ = batch;
   first_row_ = c_.mul(number, c_.literal(tile.rows));
   lane_ = c_.divide(c_.thread(), c_.literal(c_.target.warp)).second;
 }
@@ -92,8 +118,13 @@ ValueId Attention::place_of(const Matrix& m, ValueId row, ValueId element) {
   return c_.add(c_.add(bases_[static_cast<size_t>(m.buffer)], c_.mul(row, step(m))), element);
 }
 
-ValueId Attention::of_query(int32_t buffer, ValueId query) {
-  return b_.load(buffer, c_.add(bases_[static_cast<size_t>(buffer)], query), 1, c_.less(query, count(query_)));
+ValueId Attention::lse_of(ValueId query) {
+  constexpr int32_t kLse = 4;  // the operand
+  return b_.load(kLse, c_.add(bases_[kLse], query), 1, c_.less(query, count(query_)));
+}
+
+ValueId Attention::delta_of(ValueId query) {
+  return b_.load(deltas_, c_.add(c_.mul(batch_, count(query_)), query), 1, c_.less(query, count(query_)));
 }
 
 void Attention::fill(int32_t buffer, int64_t count, double value) {

@@ -34,7 +34,6 @@ class Attention {
   void lower();
 
  protected:
-  static constexpr int32_t kLse = 4, kDelta = 5;  // operands of a gradient, one element a query
 
   Attention(Context& c, const Call& call);
   virtual void attend() = 0;
@@ -81,8 +80,9 @@ class Attention {
   // The same of an element too, where there are `elements` in a tile's rows.
   ValueId inside(const Matrix& m, ValueId row, int rows, ValueId element, int64_t elements);
   ValueId place_of(const Matrix& m, ValueId row, ValueId element);
-  // The element of a query in a buffer with one for each (lse, delta); 0 past the last query.
-  ValueId of_query(int32_t buffer, ValueId query);
+  // What a gradient reads of a query, 0 past the last one: the operand lse, and delta, which a phase of its own has computed.
+  ValueId lse_of(ValueId query);
+  ValueId delta_of(ValueId query);
 
   template <typename Body>
   void each(int64_t count, const Body& body) {
@@ -107,17 +107,21 @@ class Attention {
   // A result with so many rows and columns.
   Matrix like(Matrix rows, const Matrix& columns, int32_t buffer);
 
+  void sum_deltas();  // a phase
+
   Context& c_;
   ir::TreeBuilder& b_;
   const ir::Node& node_;
   AttentionBuffers buffers_;
-  Matrix query_, key_, value_, grad_, mask_;
+  Matrix query_, key_, value_, grad_, result_, mask_;
+  int32_t deltas_ = -1;  // one element for each query of each batch
   bool gradient_ = false, causal_ = false;
   DType sums_ = DType::F32;
   Form::Attention heads_;
   // The state of one phase:
   TileExtents tile_extents_{1, 1};
   std::vector<ValueId> bases_;  // the batch in each buffer
+  ValueId batch_ = -1;
   ValueId first_row_ = -1;      // of the block
   ValueId lane_ = -1;           // of the thread in its warp
 };

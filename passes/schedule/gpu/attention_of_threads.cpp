@@ -361,8 +361,8 @@ class AttentionOfThreads : public Attention {
     const auto load_sums = [&](const auto& query_of) {
       each(of_queries, [&](ValueId i) {
         const ValueId query = query_of(i);
-        b_.store(lse, i, of_query(kLse, query));
-        if (result) b_.store(delta, i, of_query(kDelta, query));
+        b_.store(lse, i, lse_of(query));
+        if (result) b_.store(delta, i, delta_of(query));
       });
     };
     if (queries) load_sums([&](ValueId i) { return row(i); });

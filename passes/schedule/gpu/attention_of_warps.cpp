@@ -390,8 +390,8 @@ class AttentionOfWarps : public Attention {
     const int32_t lse = local("lse", rows_of_thread()), delta = local("delta", rows_of_thread());
     if (queries) {
       each_row([&](ValueId r) {
-        b_.store(lse, r, b_.op(Op::Mul, {of_query(kLse, row(r)), number(std::numbers::log2e)}));
-        b_.store(delta, r, of_query(kDelta, row(r)));
+        b_.store(lse, r, b_.op(Op::Mul, {lse_of(row(r)), number(std::numbers::log2e)}));
+        b_.store(delta, r, delta_of(row(r)));
       });
     }
     stage(own, first_row_, tile_.rows(), own_);
@@ -428,8 +428,8 @@ class AttentionOfWarps : public Attention {
   void stage_sums(ValueId first, ValueId stage) {
     c_.nest.when(c_.less(c_.thread(), c_.literal(tile_.columns())), [&] {
       const ValueId query = c_.add(first, c_.thread()), place = c_.add(c_.mul(stage, c_.literal(tile_.columns())), c_.thread());
-      b_.store(lse_, place, b_.op(Op::Mul, {of_query(kLse, query), number(std::numbers::log2e)}));
-      b_.store(delta_, place, of_query(kDelta, query));
+      b_.store(lse_, place, b_.op(Op::Mul, {lse_of(query), number(std::numbers::log2e)}));
+      b_.store(delta_, place, delta_of(query));
     });
   }
 
